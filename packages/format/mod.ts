@@ -1,1 +1,10 @@
-export {};
+/**
+ * The core codec of Linux `perf.data` files: headers, attrs, features, kernel records and samples.
+ *
+ * @module
+ */
+export * from "./cursor.ts";
+export * from "./error.ts";
+export * from "./record.ts";
+export * from "./struct.ts";
+export * from "./text.ts";

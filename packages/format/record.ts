@@ -1,0 +1,81 @@
+import type { Codec } from "./struct.ts";
+import type { PerfDataError } from "./error.ts";
+import type { Residue } from "./cursor.ts";
+
+/** The declaration of a record type: what follows the 8-byte `perf_event_header`. */
+export interface RecordDeclaration<N extends string, T> {
+  /** `type` of the record header. */
+  readonly type: number;
+  /** The name without its `PERF_RECORD_` prefix. */
+  readonly name: N;
+  /** What the record holds between its header and its `sample_id` trailer. */
+  readonly body: Codec<T>;
+}
+
+/**
+ * Declares a record type.
+ *
+ * @param type `type` of the record header.
+ * @param name The name without its `PERF_RECORD_` prefix.
+ * @param body What the record holds between its header and its `sample_id` trailer.
+ */
+export function record<const N extends string, T>(
+  type: number,
+  name: N,
+  body: Codec<T>,
+): RecordDeclaration<N, T> {
+  return { type, name, body };
+}
+
+/** Which thread, event and CPU a record belongs to, and when: the `sample_id` trailer. */
+export interface SampleId {
+  /** Process id; `PERF_SAMPLE_TID`. */
+  pid?: number;
+  /** Thread id; `PERF_SAMPLE_TID`. */
+  tid?: number;
+  /** Time in ns of the event's clock; `PERF_SAMPLE_TIME`. */
+  time?: bigint;
+  /** Event id; `PERF_SAMPLE_ID`. */
+  id?: bigint;
+  /** Id of the event in this context; `PERF_SAMPLE_STREAM_ID`. */
+  stream_id?: bigint;
+  /** CPU number; `PERF_SAMPLE_CPU`. */
+  cpu?: number;
+  /** The word beside the CPU number, where it is not zero. */
+  cpu_reserved?: number;
+  /** Event id, at a place that does not depend on the event; `PERF_SAMPLE_IDENTIFIER`. */
+  identifier?: bigint;
+}
+
+/** A record that was decoded by a declaration of the table `D`. */
+export type DecodedRecord<D> = D extends RecordDeclaration<infer N, infer T> ? {
+    /** `type` of the record header. */
+    readonly type: number;
+    /** The name without its `PERF_RECORD_` prefix. */
+    readonly name: N;
+    /** `misc` of the record header. */
+    readonly misc: number;
+    /** The decoded fields. */
+    readonly body: T;
+    /** The trailer, where `sample_id_all` is set and the record is the kernel's. */
+    readonly sample_id?: SampleId;
+    /** Bytes between the declared fields and the trailer. */
+    readonly tail?: Uint8Array;
+    /** Padding that is not the usual zeros. */
+    readonly pad?: Residue;
+  }
+  : never;
+
+/** A record that is kept as bytes: of unknown type, or not what its type says. */
+export interface RawRecord {
+  /** `type` of the record header. */
+  readonly type: number;
+  /** Always `"RAW"`; {@link RawRecord.type} has the number. */
+  readonly name: "RAW";
+  /** `misc` of the record header. */
+  readonly misc: number;
+  /** What follows the record header. */
+  readonly raw: Uint8Array;
+  /** Why a record of a known type could not be decoded. */
+  readonly error?: PerfDataError;
+}
