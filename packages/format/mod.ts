@@ -3,8 +3,10 @@
  *
  * @module
  */
+export * from "./attr.ts";
 export * from "./cursor.ts";
 export * from "./error.ts";
+export * from "./perf_event.ts";
 export * from "./record.ts";
 export * from "./struct.ts";
 export * from "./text.ts";
