@@ -566,13 +566,23 @@ function isIdIndex(batch: RecordBatch, i: number): boolean {
   return BigInt(left) === nr * 32n || BigInt(left) === nr * 48n;
 }
 
-/** The size of the payload behind record `i`; 0 where it has none. */
+/**
+ * The size of the payload behind record `i`; 0 where it has none.
+ *
+ * perf writes tracing data behind a record of 12 bytes; a longer record, as Android's simpleperf
+ * writes it, holds the data itself.
+ */
 function payloadSize(batch: RecordBatch, i: number): number {
-  const type = batch.type(i);
-  if (batch.size(i) < 16) return 0;
+  const size = batch.size(i);
   const at = batch.start(i) + PERF_EVENT_HEADER_SIZE;
-  if (type === AUXTRACE) return Number(batch.view.getBigUint64(at, batch.littleEndian));
-  return type === HEADER_TRACING_DATA ? batch.view.getUint32(at, batch.littleEndian) : 0;
+  switch (batch.type(i)) {
+    case AUXTRACE:
+      return size < 16 ? 0 : Number(batch.view.getBigUint64(at, batch.littleEndian));
+    case HEADER_TRACING_DATA:
+      return size < 12 || size > 16 ? 0 : batch.view.getUint32(at, batch.littleEndian);
+    default:
+      return 0;
+  }
 }
 
 /**
