@@ -6,6 +6,7 @@
 export * from "./attr.ts";
 export * from "./cursor.ts";
 export * from "./error.ts";
+export * from "./features.ts";
 export * from "./perf_event.ts";
 export * from "./record.ts";
 export * from "./struct.ts";
