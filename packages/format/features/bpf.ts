@@ -21,7 +21,7 @@ import {
 } from "../struct.ts";
 
 /** The fields of `struct bpf_prog_info` (`include/uapi/linux/bpf.h`), as of Linux 6.1. */
-const INFO_FIELDS = {
+export const BPF_INFO_FIELDS = {
   type: doc(
     "What the program is attached to: `enum bpf_prog_type`.",
     enumeration(u32, {
@@ -103,13 +103,13 @@ const INFO_FIELDS = {
   verified_insns: doc("Instructions that the verifier looked at.", u32),
   attach_btf_obj_id: doc("BTF object with the function that it is attached to.", u32),
   attach_btf_id: doc("Type id of the function that it is attached to.", u32),
-};
+} as const;
 
-const INFO_NAMES = Object.keys(INFO_FIELDS) as (keyof typeof INFO_FIELDS)[];
+const INFO_NAMES = Object.keys(BPF_INFO_FIELDS) as (keyof typeof BPF_INFO_FIELDS)[];
 const NONE: Scope = {};
 
 /** `struct bpf_prog_info`; fields that the recording kernel's headers did not have are zero. */
-export type BpfProgInfo = StructValue<typeof INFO_FIELDS> & {
+export type BpfProgInfo = StructValue<typeof BPF_INFO_FIELDS> & {
   /** Bytes of a longer structure than is known here, its last padding among them. */
   tail?: Uint8Array;
 };
@@ -120,16 +120,18 @@ function bpfProgInfo(size: number): Codec<BpfProgInfo> {
     type: "bpf_prog_info",
     size,
     display: { as: "struct" },
-    parts: INFO_FIELDS,
+    parts: BPF_INFO_FIELDS,
     decode(r) {
       const end = r.take(size, "bpf_prog_info") + size;
       r.pos = end - size;
       const zeros = new ByteReader(new Uint8Array(16));
       const value: Record<string, unknown> = {};
+      let cut = false;
       for (const name of INFO_NAMES) {
-        const codec = INFO_FIELDS[name] as Codec<unknown>;
-        if (r.pos + (codec.size as number) > end) {
-          // What is missing is zero; a field that is cut short goes to the tail, with all after it.
+        const codec = BPF_INFO_FIELDS[name] as Codec<unknown>;
+        cut ||= r.pos + (codec.size as number) > end;
+        if (cut) {
+          // What is missing is zero; a field that is cut short goes to the tail.
           zeros.pos = 0;
           value[name] = codec.decode(zeros, NONE);
           zeros.residue = undefined;
@@ -148,7 +150,7 @@ function bpfProgInfo(size: number): Codec<BpfProgInfo> {
     encode(w, value) {
       const whole = new ByteWriter({ littleEndian: w.littleEndian });
       for (const name of INFO_NAMES) {
-        const codec = INFO_FIELDS[name] as Codec<unknown>;
+        const codec = BPF_INFO_FIELDS[name] as Codec<unknown>;
         if (whole.length + (codec.size as number) > size) break;
         whole.residue = (value as Record<string, unknown>)[`${name}_pad`] as Residue | undefined;
         codec.encode(whole, value[name], NONE);
@@ -161,7 +163,8 @@ function bpfProgInfo(size: number): Codec<BpfProgInfo> {
   };
 }
 
-const PROG_FIELDS = {
+/** The fields of a BPF program of BPF_PROG_INFO. */
+export const BPF_PROG_FIELDS = {
   info_len: doc("Bytes of `bpf_prog_info` in the headers that perf was built with.", u32),
   data_len: doc("Bytes of `data`.", counter(u32, "data")),
   arrays: doc(
@@ -186,18 +189,19 @@ const PROG_FIELDS = {
     "The arrays, each padded to 8 bytes; see `bpfProgArrays`.",
     bytes(countedBy("data_len")),
   ),
-};
+} as const;
 
 /** A BPF program: `struct perf_bpil` of `tools/perf/util/bpf-utils.h`. */
-export type BpfProg = StructValue<typeof PROG_FIELDS>;
+export type BpfProg = StructValue<typeof BPF_PROG_FIELDS>;
 
-const BPF_PROG_INFO_FIELDS = {
+/** The fields of BPF_PROG_INFO. */
+export const BPF_PROG_INFO_FIELDS = {
   count: doc("Number of programs.", counter(u32, "progs")),
   progs: doc(
     "The programs that were loaded, by id.",
-    array(struct("perf_bpil", PROG_FIELDS), countedBy("count")),
+    array(struct("perf_bpil", BPF_PROG_FIELDS), countedBy("count")),
   ),
-};
+} as const;
 
 /** BPF_PROG_INFO: BPF programs that were loaded. */
 export type BpfProgInfos = StructValue<typeof BPF_PROG_INFO_FIELDS>;
@@ -213,10 +217,11 @@ const BTF_NODE_FIELDS = {
     bytes(countedBy("data_size")),
   ),
 };
-const BPF_BTF_FIELDS = {
+/** The fields of BPF_BTF. */
+export const BPF_BTF_FIELDS = {
   count: doc("Number of objects.", counter(u32, "btfs")),
   btfs: doc("The objects, by id.", array(struct("btf_node", BTF_NODE_FIELDS), countedBy("count"))),
-};
+} as const;
 
 /** BPF_BTF: type information of BPF programs. */
 export type BpfBtfs = StructValue<typeof BPF_BTF_FIELDS>;

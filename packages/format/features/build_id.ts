@@ -40,18 +40,21 @@ const recordSize: HiddenCodec = {
   encode: (w) => void w.grow(2),
 };
 
-const HEADER_FIELDS = {
+/** The fields of a build id event that every record begins with. */
+export const BUILD_ID_HEADER_FIELDS = {
   type: doc("0 as perf writes it: a section has no other records to tell it from.", u32),
   misc: doc(
     "CPU mode of the binary (kernel, user, guest), and whether `build_id_size` is given.",
     flags(u16, { [PERF_RECORD_MISC_BUILD_ID_SIZE]: "BUILD_ID_SIZE" }),
   ),
   header_size: doc("Bytes of the event, its header and the padded file name included.", recordSize),
-};
-const PID_FIELD = {
+} as const;
+/** The field of a build id event that old files do not have. */
+export const BUILD_ID_PID_FIELD = {
   pid: doc("Machine that the binary belongs to: -1 is the host, 0 the default guest.", i32),
-};
-const BUILD_ID_FIELDS = {
+} as const;
+/** The fields of a build id event that tell of the binary. */
+export const BUILD_ID_FIELDS = {
   build_id: doc(
     "Descriptor of the binary's `NT_GNU_BUILD_ID` note, zeros after a shorter one.",
     bytes(BUILD_ID_SIZE),
@@ -62,7 +65,7 @@ const BUILD_ID_FIELDS = {
     "Path of the binary, or a name in brackets: `[kernel.kallsyms]`, `[vdso]`, a module.",
     paddedTo(64),
   ),
-};
+} as const;
 
 /**
  * Which build a binary is: `build_id_event` of `tools/perf/util/build-id.h`.
@@ -70,16 +73,16 @@ const BUILD_ID_FIELDS = {
  * `pid` is missing in files of perf before Linux 2.6.35.
  */
 export type BuildIdEvent =
-  & StructValue<typeof HEADER_FIELDS & typeof BUILD_ID_FIELDS>
-  & Partial<StructValue<typeof PID_FIELD>>;
+  & StructValue<typeof BUILD_ID_HEADER_FIELDS & typeof BUILD_ID_FIELDS>
+  & Partial<StructValue<typeof BUILD_ID_PID_FIELD>>;
 
 const withPid: Codec<BuildIdEvent> = struct("build_id_event", {
-  ...HEADER_FIELDS,
-  ...PID_FIELD,
+  ...BUILD_ID_HEADER_FIELDS,
+  ...BUILD_ID_PID_FIELD,
   ...BUILD_ID_FIELDS,
 });
 const withoutPid: Codec<BuildIdEvent> = struct("build_id_event", {
-  ...HEADER_FIELDS,
+  ...BUILD_ID_HEADER_FIELDS,
   ...BUILD_ID_FIELDS,
 });
 

@@ -12,25 +12,29 @@ import {
 } from "../struct.ts";
 import type { ByteReader } from "../cursor.ts";
 
-const ARGV_FIELDS = {
+/** The fields of CMDLINE as perf writes it. */
+export const CMDLINE_ARGV_FIELDS = {
   nr: doc("Number of arguments, the program's path among them.", counter(u32, "argv")),
   argv: doc(
     "Path of the perf binary, then the arguments as the user gave them.",
     array(headerString, countedBy("nr")),
   ),
-};
-const LINE_FIELDS = {
+} as const;
+/** The field of CMDLINE as hiperf writes it. */
+export const CMDLINE_LINE_FIELDS = {
   line: doc(
     "The whole command line as hiperf writes it: joined, arguments unquoted.",
     headerString,
   ),
-};
+} as const;
 
 /** The command that made the recording: perf writes its arguments, hiperf one line. */
-export type CommandLine = StructValue<typeof ARGV_FIELDS> | StructValue<typeof LINE_FIELDS>;
+export type CommandLine =
+  | StructValue<typeof CMDLINE_ARGV_FIELDS>
+  | StructValue<typeof CMDLINE_LINE_FIELDS>;
 
-const argv = struct("cmdline", ARGV_FIELDS) as Codec<CommandLine>;
-const line = struct("cmdline", LINE_FIELDS) as Codec<CommandLine>;
+const argv = struct("cmdline", CMDLINE_ARGV_FIELDS) as Codec<CommandLine>;
+const line = struct("cmdline", CMDLINE_LINE_FIELDS) as Codec<CommandLine>;
 
 /**
  * A section that is one string: its length is what the section has after the length. As a count of

@@ -97,7 +97,7 @@ export type DecodedFeature<D> = D extends FeatureDeclaration<infer N, infer T> ?
   }
   : never;
 
-/** A feature that is kept as bytes: of unknown id, or not what its id says. */
+/** A feature that is kept as bytes: of unknown id, empty, or not what its id says. */
 export interface RawFeature {
   /** Bit of the feature bitmap; `featureName` gives its name. */
   readonly id: number;
@@ -163,6 +163,8 @@ export function decodeFeature(
     return { id, name: declared.name, ...decode(declared.codec, bytes, options) } as Feature;
   } catch (error) {
     if (!(error instanceof PerfDataError)) throw error;
+    // perf leaves a section empty where it found nothing out, such as the CPU's name on old ARM.
+    if (bytes.length === 0) return { id, name: "RAW", raw: bytes.slice() };
     return { id, name: "RAW", raw: bytes.slice(), error };
   }
 }

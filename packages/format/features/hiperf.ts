@@ -28,19 +28,23 @@ const FILE_FIELDS = {
     array(struct("SymbolStruct", SYMBOL_FIELDS), countedBy("nr_symbols")),
   ),
 };
-const FILES_FIELDS = {
+/** The fields of HI_FILES_SYMBOL. */
+export const HIPERF_FILES_FIELDS = {
   nr_files: doc("Number of files.", counter(u32, "files")),
   files: doc(
     "The files that were hit.",
     array(struct("SymbolFileStruct", FILE_FIELDS), countedBy("nr_files")),
   ),
-};
+} as const;
 
 /** HI_FILES_SYMBOL: files and their symbols. */
-export type HiperfFiles = StructValue<typeof FILES_FIELDS>;
+export type HiperfFiles = StructValue<typeof HIPERF_FILES_FIELDS>;
 
 /** HI_FILES_SYMBOL. */
-export const hiperfFiles: Codec<HiperfFiles> = struct("PerfFileSectionSymbolsFiles", FILES_FIELDS);
+export const hiperfFiles: Codec<HiperfFiles> = struct(
+  "PerfFileSectionSymbolsFiles",
+  HIPERF_FILES_FIELDS,
+);
 
 /** HI_WORKLOAD_CMD. */
 export const hiperfCommand: Codec<string> = doc(

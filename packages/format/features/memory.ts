@@ -32,7 +32,8 @@ const CACHE_LEVEL_FIELDS = {
   size: doc("Size with its unit, as sysfs prints it: `32K`.", headerString),
   map: doc("The CPUs that share the cache, as `0-1`.", headerString),
 };
-const CACHE_FIELDS = {
+/** The fields of CACHE. */
+export const CACHE_FIELDS = {
   version: doc(
     "Version of the layout; perf reads no other than 1.",
     exactly(u32, 1, "cache version"),
@@ -42,7 +43,7 @@ const CACHE_FIELDS = {
     "All distinct caches, by level.",
     array(struct("cpu_cache_level", CACHE_LEVEL_FIELDS), countedBy("nr")),
   ),
-};
+} as const;
 
 /** CACHE: the CPU caches. */
 export type Cache = StructValue<typeof CACHE_FIELDS>;
@@ -59,7 +60,8 @@ const MEMORY_NODE_FIELDS = {
     array(x64, (scope) => Number((scope["nbits"] as bigint + 63n) / 64n)),
   ),
 };
-const MEM_TOPOLOGY_FIELDS = {
+/** The fields of MEM_TOPOLOGY. */
+export const MEM_TOPOLOGY_FIELDS = {
   version: doc("Version of the layout; perf reads no other than 1.", exactly(u64, 1n, "version")),
   block_size_bytes: doc("Bytes of a memory block, the unit of memory hotplug.", hex(u64)),
   nr: doc("Number of nodes.", counter(u64, "nodes")),
@@ -67,7 +69,7 @@ const MEM_TOPOLOGY_FIELDS = {
     "The nodes, by number.",
     array(struct("memory_node", MEMORY_NODE_FIELDS), countedBy("nr")),
   ),
-};
+} as const;
 
 /** MEM_TOPOLOGY: which blocks of physical memory each NUMA node has. */
 export type MemTopology = StructValue<typeof MEM_TOPOLOGY_FIELDS>;

@@ -14,13 +14,14 @@ const PMU_MAP_FIELDS = {
   type: doc("`type` of an attr that is of this PMU.", u32),
   name: doc("Name of the PMU in `/sys/bus/event_source/devices`.", headerString),
 };
-const PMU_MAPPINGS_FIELDS = {
+/** The fields of PMU_MAPPINGS. */
+export const PMU_MAPPINGS_FIELDS = {
   pmu_num: doc("Number of PMUs.", counter(u32, "pmus")),
   pmus: doc(
     "The PMUs of the recorded machine.",
     array(struct("pmu_map", PMU_MAP_FIELDS), countedBy("pmu_num")),
   ),
-};
+} as const;
 
 /** PMU_MAPPINGS: numbers and names of the PMUs. */
 export type PmuMappings = StructValue<typeof PMU_MAPPINGS_FIELDS>;
@@ -33,13 +34,14 @@ const GROUP_FIELDS = {
   leader_idx: doc("Index of the event that leads the group.", u32),
   nr_members: doc("Events in the group, the leader among them; they follow it.", u32),
 };
-const GROUP_DESC_FIELDS = {
+/** The fields of GROUP_DESC. */
+export const GROUP_DESC_FIELDS = {
   nr_groups: doc("Number of groups.", counter(u32, "groups")),
   groups: doc(
     "The groups of more than one event.",
     array(struct("group_desc", GROUP_FIELDS), countedBy("nr_groups")),
   ),
-};
+} as const;
 
 /** GROUP_DESC: which events were counted together. */
 export type GroupDescs = StructValue<typeof GROUP_DESC_FIELDS>;
@@ -51,10 +53,11 @@ const CAP_FIELDS = {
   name: doc("File name in the PMU's folder `caps`: `branches`, `pmu_name`.", headerString),
   value: doc("What that file holds, without its newline.", headerString),
 };
-const CPU_PMU_CAPS_FIELDS = {
+/** The fields of CPU_PMU_CAPS. */
+export const CPU_PMU_CAPS_FIELDS = {
   nr_caps: doc("Number of capabilities.", counter(u32, "caps")),
   caps: doc("The capabilities.", array(struct("perf_pmu_caps", CAP_FIELDS), countedBy("nr_caps"))),
-};
+} as const;
 
 /** CPU_PMU_CAPS: capabilities of the PMU `cpu`. */
 export type CpuPmuCaps = StructValue<typeof CPU_PMU_CAPS_FIELDS>;
@@ -62,7 +65,8 @@ export type CpuPmuCaps = StructValue<typeof CPU_PMU_CAPS_FIELDS>;
 /** CPU_PMU_CAPS. */
 export const cpuPmuCaps: Codec<CpuPmuCaps> = struct("cpu_pmu_caps", CPU_PMU_CAPS_FIELDS);
 
-const PMU_CAPS_FIELDS = {
+/** The fields of PMU_CAPS. */
+export const PMU_CAPS_FIELDS = {
   nr_pmu: doc("Number of PMUs.", counter(u32, "pmus")),
   pmus: doc(
     "The PMUs that have capabilities, those of a hybrid CPU first.",
@@ -74,7 +78,7 @@ const PMU_CAPS_FIELDS = {
       countedBy("nr_pmu"),
     ),
   ),
-};
+} as const;
 
 /** PMU_CAPS: capabilities of the PMUs other than `cpu`. */
 export type PmuCaps = StructValue<typeof PMU_CAPS_FIELDS>;

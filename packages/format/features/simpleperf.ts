@@ -19,17 +19,18 @@ import {
   x64,
 } from "../struct.ts";
 
-const META_FIELDS = {
+/** The fields of a line of SP_META_INFO. */
+export const SIMPLEPERF_META_FIELDS = {
   key: doc("What is told: `simpleperf_version`, `clockid`, `app_package_name`.", cString),
   value: doc("What there is to tell of it; lists are separated by newlines.", cString),
-};
+} as const;
 
 /** A line of the META_INFO section of simpleperf. */
-export type SimpleperfMeta = StructValue<typeof META_FIELDS>;
+export type SimpleperfMeta = StructValue<typeof SIMPLEPERF_META_FIELDS>;
 
 /** SP_META_INFO: pairs of strings up to the end of the section. */
 export const simpleperfMeta: Codec<SimpleperfMeta[]> = repeated(
-  struct("meta_info", META_FIELDS),
+  struct("meta_info", SIMPLEPERF_META_FIELDS),
   2,
 );
 
@@ -40,7 +41,8 @@ const SYMBOL_FIELDS = {
   len: doc("Bytes of code.", u32),
   name: doc("Name of the symbol, mangled.", cString),
 };
-const FILE_FIELDS = {
+/** The fields of a file of SP_FILE. */
+export const SIMPLEPERF_FILE_FIELDS = {
   path: doc("Path of the file on the device.", cString),
   type: doc(
     "Kind of file.",
@@ -68,7 +70,7 @@ const FILE_FIELDS = {
     optional(x64),
   ),
   rest: doc("Bytes of a longer structure than is known here.", optional(bytes("rest"))),
-};
+} as const;
 
 /** A u32 count, then so many u64. */
 function sizedArray(): Codec<bigint[]> {
@@ -85,11 +87,11 @@ function sizedArray(): Codec<bigint[]> {
 }
 
 /** A file of the FILE section of simpleperf, with the symbols that were hit. */
-export type SimpleperfFile = StructValue<typeof FILE_FIELDS>;
+export type SimpleperfFile = StructValue<typeof SIMPLEPERF_FILE_FIELDS>;
 
 /** SP_FILE: length-prefixed structures up to the end of the section. */
 export const simpleperfFiles: Codec<SimpleperfFile[]> = repeated(
-  sized(u32, struct("file_struct", FILE_FIELDS)),
+  sized(u32, struct("file_struct", SIMPLEPERF_FILE_FIELDS)),
   4,
 );
 

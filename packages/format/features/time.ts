@@ -1,10 +1,11 @@
 import { type Codec, doc, enumeration, struct, type StructValue, u32, u64 } from "../struct.ts";
 import { exactly } from "./exactly.ts";
 
-const SAMPLE_TIME_FIELDS = {
+/** The fields of SAMPLE_TIME. */
+export const SAMPLE_TIME_FIELDS = {
   first_sample_time: doc("Time of the first sample, in ns of the event's clock.", u64),
   last_sample_time: doc("Time of the last sample; 0 for both where perf did not look.", u64),
-};
+} as const;
 
 /** SAMPLE_TIME: when the samples begin and end. */
 export type SampleTime = StructValue<typeof SAMPLE_TIME_FIELDS>;
@@ -18,7 +19,8 @@ export const clockidResolution: Codec<bigint> = doc(
   u64,
 );
 
-const CLOCK_DATA_FIELDS = {
+/** The fields of CLOCK_DATA. */
+export const CLOCK_DATA_FIELDS = {
   version: doc("Version of the layout; perf reads no other than 1.", exactly(u32, 1, "version")),
   clockid: doc(
     "The clock that was chosen with `-k`.",
@@ -36,7 +38,7 @@ const CLOCK_DATA_FIELDS = {
   ),
   wall_clock_ns: doc("Time of day at one moment of the recording: ns since 1970, UTC.", u64),
   clockid_time_ns: doc("Time of the chosen clock at that moment, in ns.", u64),
-};
+} as const;
 
 /** CLOCK_DATA: turns time stamps into times of day. */
 export type ClockData = StructValue<typeof CLOCK_DATA_FIELDS>;

@@ -1,4 +1,4 @@
-import type { ByteReader } from "../cursor.ts";
+import type { ByteReader, Residue } from "../cursor.ts";
 import {
   array,
   choice,
@@ -18,10 +18,11 @@ import {
   when,
 } from "../struct.ts";
 
-const NRCPUS_FIELDS = {
+/** The fields of NRCPUS. */
+export const NRCPUS_FIELDS = {
   nr_cpus_avail: doc("CPUs that the machine can have: one more than the highest number.", u32),
   nr_cpus_online: doc("CPUs that were online when the file was written.", u32),
-};
+} as const;
 
 /** NRCPUS: how many CPUs; the available ones come first on disk. */
 export type NrCpus = StructValue<typeof NRCPUS_FIELDS>;
@@ -102,7 +103,8 @@ interface CpuLayout {
 
 const layoutOf = (scope: Scope) => scope["layout"] as CpuLayout;
 
-const CPU_TOPOLOGY_FIELDS = {
+/** The fields of CPU_TOPOLOGY. */
+export const CPU_TOPOLOGY_FIELDS = {
   nr_packages: doc("Number of CPU lists.", counter(u32, "package_cpus_list")),
   package_cpus_list: doc(
     'The CPUs of each package: perf\'s "sibling sockets". A list such as `0-3,8-11`.',
@@ -122,7 +124,7 @@ const CPU_TOPOLOGY_FIELDS = {
     "Dies, where the machine has more than one in a package; since Linux 5.3.",
     when((scope) => layoutOf(scope).dies, dies),
   ),
-};
+} as const;
 
 /** CPU_TOPOLOGY: which CPUs share a core, a die, a package. */
 export type CpuTopology = StructValue<typeof CPU_TOPOLOGY_FIELDS>;
@@ -136,43 +138,74 @@ const NUMA_NODE_FIELDS = {
   mem_free: doc("Memory of the node that was free when the file was written, in kB.", u64),
   cpus: doc("The node's CPUs, as `0-3,8-11`; may be empty.", headerString),
 };
-const NUMA_FIELDS = {
+/** The fields of NUMA_TOPOLOGY. */
+export const NUMA_TOPOLOGY_FIELDS = {
   nr: doc("Number of nodes.", counter(u32, "nodes")),
   nodes: doc(
     "The nodes that were online.",
     array(struct("numa_topology_node", NUMA_NODE_FIELDS), countedBy("nr")),
   ),
-};
+} as const;
 
 /** NUMA_TOPOLOGY: memory and CPUs of each node. */
-export type NumaTopology = StructValue<typeof NUMA_FIELDS>;
+export type NumaTopology = StructValue<typeof NUMA_TOPOLOGY_FIELDS>;
 
 /** NUMA_TOPOLOGY. */
-export const numaTopology: Codec<NumaTopology> = struct("numa_topology", NUMA_FIELDS);
+export const numaTopology: Codec<NumaTopology> = struct("numa_topology", NUMA_TOPOLOGY_FIELDS);
 
 const HYBRID_NODE_FIELDS = {
   pmu_name: doc("PMU of these CPUs: `cpu_core`, `cpu_atom`.", headerString),
   cpus: doc("The CPUs of this kind, as `0-15`.", headerString),
 };
-const HYBRID_FIELDS = {
+/** The fields of HYBRID_TOPOLOGY. */
+export const HYBRID_TOPOLOGY_FIELDS = {
   nr: doc("Number of kinds.", counter(u32, "nodes")),
   nodes: doc(
     "The kinds of CPU.",
     array(struct("hybrid_topology_node", HYBRID_NODE_FIELDS), countedBy("nr")),
   ),
-};
+} as const;
 
 /** HYBRID_TOPOLOGY: which CPUs are of which kind. */
-export type HybridTopology = StructValue<typeof HYBRID_FIELDS>;
+export type HybridTopology = StructValue<typeof HYBRID_TOPOLOGY_FIELDS>;
 
 /** HYBRID_TOPOLOGY. */
-export const hybridTopology: Codec<HybridTopology> = struct("hybrid_topology", HYBRID_FIELDS);
+export const hybridTopology: Codec<HybridTopology> = struct(
+  "hybrid_topology",
+  HYBRID_TOPOLOGY_FIELDS,
+);
 
 /** First version of `/proc/schedstat` that names its domains. */
 const SCHEDSTAT_NAMES = 17;
 
-function domainFields(schedstatVersion: number) {
-  return {
+/** A scheduling domain of a CPU. */
+export interface SchedDomain {
+  /** Level of the domain: 0 is the innermost. */
+  domain: number;
+  /** Name of the level (`SMT`, `MC`, `PKG`); since version 17. */
+  dname?: string;
+  /** Padding of `dname` where it is not the usual zeros. */
+  dname_pad?: Residue;
+  /** The domain's CPUs in hexadecimal. */
+  cpumask: string;
+  /** Padding of `cpumask` where it is not the usual zeros. */
+  cpumask_pad?: Residue;
+  /** The same CPUs as a list: `0-3,8`. */
+  cpulist: string;
+  /** Padding of `cpulist` where it is not the usual zeros. */
+  cpulist_pad?: Residue;
+}
+
+/** The scheduling domains of a CPU. */
+export interface CpuDomainMap {
+  /** Number of the CPU. */
+  cpu: number;
+  /** Its domains, from the innermost outwards. */
+  domains: SchedDomain[];
+}
+
+function cpuDomainMap(schedstatVersion: number): Codec<CpuDomainMap> {
+  const domain: Codec<SchedDomain> = struct("domain_info", {
     domain: doc("Level of the domain: 0 is the innermost.", u32),
     dname: doc(
       "Name of the level (`SMT`, `MC`, `PKG`); since version 17.",
@@ -180,36 +213,34 @@ function domainFields(schedstatVersion: number) {
     ),
     cpumask: doc("The domain's CPUs in hexadecimal, as `/proc/schedstat` has them.", headerString),
     cpulist: doc("The same CPUs as a list: `0-3,8`.", headerString),
-  };
-}
-function cpuDomainFields(schedstatVersion: number) {
-  return {
+  });
+  return struct("cpu_domain_map", {
     cpu: doc("Number of the CPU.", u32),
     nr_domains: doc("Number of domains.", counter(u32, "domains")),
     domains: doc(
       "The domains that the scheduler balances this CPU in, from the innermost outwards.",
-      array(struct("domain_info", domainFields(schedstatVersion)), countedBy("nr_domains")),
+      array(domain, countedBy("nr_domains")),
     ),
-  };
+  });
 }
-
-/** The scheduling domains of a CPU. */
-export type CpuDomainMap = StructValue<ReturnType<typeof cpuDomainFields>>;
 
 const cpuDomains = choice(
   "cpu_domain_map[]",
-  (scope): Codec<CpuDomainMap[]> =>
-    repeated(struct("cpu_domain_map", cpuDomainFields(Number(scope["schedstat_version"]))), 8),
+  (scope): Codec<CpuDomainMap[]> => repeated(cpuDomainMap(Number(scope["schedstat_version"])), 8),
 );
 
-const CPU_DOMAIN_FIELDS = {
+/** The fields of CPU_DOMAIN_INFO. */
+export const CPU_DOMAIN_INFO_FIELDS = {
   schedstat_version: doc("Version in the first line of `/proc/schedstat`.", u32),
   max_sched_domains: doc("One more than the highest level of a domain.", u32),
   cpus: doc("The CPUs that were online, up to the end of the section.", cpuDomains),
-};
+} as const;
 
 /** CPU_DOMAIN_INFO: the scheduling domains of each CPU. */
-export type CpuDomainInfo = StructValue<typeof CPU_DOMAIN_FIELDS>;
+export type CpuDomainInfo = StructValue<typeof CPU_DOMAIN_INFO_FIELDS>;
 
 /** CPU_DOMAIN_INFO. */
-export const cpuDomainInfo: Codec<CpuDomainInfo> = struct("cpu_domain_info", CPU_DOMAIN_FIELDS);
+export const cpuDomainInfo: Codec<CpuDomainInfo> = struct(
+  "cpu_domain_info",
+  CPU_DOMAIN_INFO_FIELDS,
+);

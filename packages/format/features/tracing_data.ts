@@ -59,7 +59,8 @@ const SYSTEM_FIELDS = {
     array(text64, countedBy("nr_formats")),
   ),
 };
-const TRACING_DATA_FIELDS = {
+/** The fields of TRACING_DATA. */
+export const TRACING_DATA_FIELDS = {
   magic: doc("`17 08 44` and `tracing`.", literal(MAGIC)),
   version: doc("Version of the layout, in digits: `0.5`, or `0.6` with `saved_cmdlines`.", cString),
   bigendian: doc("1 where the numbers that follow, and the raw samples, are big-endian.", u8),
@@ -94,7 +95,7 @@ const TRACING_DATA_FIELDS = {
     "Contents of `saved_cmdlines`, a pid and its name a line; since version 0.6.",
     when((scope: Scope) => parseFloat(String(scope["version"])) >= SAVED_CMDLINES, text64),
   ),
-};
+} as const;
 
 /** TRACING_DATA: what raw samples of tracepoints look like. */
 export type TracingData = StructValue<typeof TRACING_DATA_FIELDS>;
