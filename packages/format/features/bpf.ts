@@ -263,8 +263,8 @@ export interface BpfProgArrays {
  *
  * @example
  * ```ts
- * import { type BpfProg, bpfProgArrays, bpfProgInfos, decode } from "@perfdata/format";
- * import { assertEquals } from "@std/assert";
+ * import { bpfProgArrays, decodeFeature, HEADER_BPF_PROG_INFO } from "@perfdata/format";
+ * import { assert, assertEquals } from "@std/assert";
  *
  * const section = new Uint8Array(4 + 16 + 64 + 8);
  * const view = new DataView(section.buffer);
@@ -275,8 +275,9 @@ export interface BpfProgArrays {
  * view.setUint32(20 + 52, 2, true); // nr_map_ids
  * view.setUint32(84, 7, true);
  * view.setUint32(88, 9, true);
- * const prog = decode(bpfProgInfos, section).value.progs[0] as BpfProg;
- * assertEquals(bpfProgArrays(prog), { map_ids: [7, 9] });
+ * const feature = decodeFeature(HEADER_BPF_PROG_INFO, section);
+ * assert(feature.name === "BPF_PROG_INFO");
+ * assertEquals(feature.value.progs.map((prog) => bpfProgArrays(prog)), [{ map_ids: [7, 9] }]);
  * ```
  */
 export function bpfProgArrays(
