@@ -173,7 +173,9 @@ Deno.test({
       const { parts, rawRecords, problems, counts, copy } = await account(bytes);
       const sum = [...parts.values()].reduce((all, size) => all + size, 0);
       const told = [...parts].map(([part, size]) => `${part} ${size}`).join(" + ");
-      console.log(`${file.name}: ${told} = ${sum}${file.sound ? "" : ` (${problems.length} told)`}`);
+      console.log(
+        `${file.name}: ${told} = ${sum}${file.sound ? "" : ` (${problems.length} told)`}`,
+      );
       for (const problem of problems.slice(0, 3)) console.log(`    ${problem.located()}`);
       assertEquals(sum, bytes.length, file.name);
       assertEquals(firstDifference(copy, bytes), undefined, file.name);
@@ -204,7 +206,8 @@ function checkCounts(file: CorpusFile, counts: ReadonlyMap<string, number>) {
   assertEquals(Object.fromEntries([...counts].sort()), sorted(expected), file.name);
 }
 
-const sorted = (record: Record<string, number>) => Object.fromEntries(Object.entries(record).sort());
+const sorted = (record: Record<string, number>) =>
+  Object.fromEntries(Object.entries(record).sort());
 
 function firstDifference(a: Uint8Array, b: Uint8Array): string | undefined {
   const length = Math.min(a.length, b.length);
