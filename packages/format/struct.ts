@@ -603,7 +603,10 @@ export function when<T>(
   return {
     ...codec as Codec<unknown>,
     presence: "optional",
-    decode: (r, scope) => holds(scope, r.context) ? codec.decode(r, scope) : undefined,
+    decode: (r, scope) =>
+      (holds(scope, r.context) ? codec.decode(r, scope) : undefined) as
+        | Exclude<T, undefined>
+        | undefined,
     encode(w, value, scope) {
       if (value !== undefined) codec.encode(w, value, scope);
       // Reserved bytes and padding are on disk even where the value does not show them.
