@@ -1,0 +1,29 @@
+import { emptyAttr } from "@perfdata/format";
+import { check, layout } from "./hand_testing.ts";
+import { HEADER_ATTR } from "./header_attr.ts";
+
+Deno.test("HEADER_ATTR: an attr of the first size, then ids", () => {
+  check(
+    HEADER_ATTR,
+    layout().u32(1, 64).u64(2).u64(4000).u64(0x7).u64(0)
+      // disabled and freq are bits 0 and 10 of a bit field, which a big-endian compiler mirrors.
+      .hex("01 04 00 00 00 00 00 00", "80 20 00 00 00 00 00 00")
+      .u32(1, 0).u64(0)
+      .u64(10, 11),
+    {
+      body: {
+        attr: {
+          ...emptyAttr(),
+          type: 1,
+          size: 64,
+          config: 2n,
+          sample_period: 4000n,
+          sample_type: 7n,
+          flags: { ...emptyAttr().flags, disabled: true, freq: true },
+          wakeup_events: 1,
+        },
+        id: [10n, 11n],
+      },
+    },
+  );
+});
