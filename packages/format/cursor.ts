@@ -1,10 +1,15 @@
 import { PerfDataError } from "./error.ts";
+import type { Sample } from "./sample.ts";
 import type { Codec } from "./struct.ts";
 
 /** What a declaration may need to know beyond the bytes themselves. */
 export interface StructContext {
   /** `misc` of the record header; some fields depend on its bits. */
   readonly misc?: number;
+  /** The declaration of the event's samples, where the event is known. */
+  readonly sample?: Codec<Sample>;
+  /** `read_format` of the event, where the event is known. */
+  readonly readFormat?: number;
 }
 
 /**
@@ -37,7 +42,7 @@ export class ByteReader {
   /** Watches the decode, where somebody wants to know. */
   readonly trace: Trace | undefined;
   /** Next byte to read, as an index into `bytes`. */
-  pos = 0;
+  pos: number = 0;
   /** End of the region that may be read, as an index into `bytes`. */
   end: number;
   /** Set by a codec that met bytes outside of its value; taken by the enclosing structure. */

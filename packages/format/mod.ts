@@ -3,8 +3,22 @@
  *
  * @module
  */
+export * from "./attr.ts";
+export * from "./batch.ts";
 export * from "./cursor.ts";
 export * from "./error.ts";
+export * from "./events.ts";
+export * from "./header.ts";
+export * from "./layout.ts";
+export * from "./perf_event.ts";
+export * from "./reader.ts";
 export * from "./record.ts";
+export * from "./record_codec.ts";
+export * from "./records.ts";
+export * from "./registers.ts";
+export * from "./sample.ts";
+export * from "./sample_layout.ts";
+export * from "./source.ts";
 export * from "./struct.ts";
 export * from "./text.ts";
+export * from "./zstd.ts";

@@ -42,7 +42,7 @@ export interface SampleId {
   /** CPU number; `PERF_SAMPLE_CPU`. */
   cpu?: number;
   /** The word beside the CPU number, where it is not zero. */
-  cpu_reserved?: number;
+  cpu_reserved?: Uint8Array;
   /** Event id, at a place that does not depend on the event; `PERF_SAMPLE_IDENTIFIER`. */
   identifier?: bigint;
 }

@@ -1,0 +1,194 @@
+import { ByteReader, ByteWriter } from "./cursor.ts";
+import {
+  bitfield,
+  type Codec,
+  doc,
+  enumeration,
+  flags,
+  hex,
+  i32,
+  type Scope,
+  type StructValue,
+  u16,
+  u32,
+  u64,
+  x64,
+} from "./struct.ts";
+import { PERF_FORMAT_NAMES, PERF_SAMPLE_BRANCH_NAMES, PERF_SAMPLE_NAMES } from "./perf_event.ts";
+
+/** The flag bits of `perf_event_attr`, lowest first. */
+export const ATTR_FLAGS = {
+  disabled: 1,
+  inherit: 1,
+  pinned: 1,
+  exclusive: 1,
+  exclude_user: 1,
+  exclude_kernel: 1,
+  exclude_hv: 1,
+  exclude_idle: 1,
+  mmap: 1,
+  comm: 1,
+  freq: 1,
+  inherit_stat: 1,
+  enable_on_exec: 1,
+  task: 1,
+  watermark: 1,
+  precise_ip: 2,
+  mmap_data: 1,
+  sample_id_all: 1,
+  exclude_host: 1,
+  exclude_guest: 1,
+  exclude_callchain_kernel: 1,
+  exclude_callchain_user: 1,
+  mmap2: 1,
+  comm_exec: 1,
+  use_clockid: 1,
+  context_switch: 1,
+  write_backward: 1,
+  namespaces: 1,
+  ksymbol: 1,
+  bpf_event: 1,
+  aux_output: 1,
+  cgroup: 1,
+  text_poke: 1,
+  build_id: 1,
+  inherit_thread: 1,
+  remove_on_exec: 1,
+  sigtrap: 1,
+  defer_callchain: 1,
+  defer_output: 1,
+} as const;
+
+/** The fields of `perf_event_attr`, as of `PERF_ATTR_SIZE_VER9` (144 bytes). */
+export const ATTR_FIELDS = {
+  type: doc(
+    "Major type: which kind of PMU. Above 5: the number of a PMU in sysfs.",
+    enumeration(u32, {
+      0: "HARDWARE",
+      1: "SOFTWARE",
+      2: "TRACEPOINT",
+      3: "HW_CACHE",
+      4: "RAW",
+      5: "BREAKPOINT",
+    }),
+  ),
+  size: doc("Bytes of the structure that the writer knew.", u32),
+  config: doc("What to count, in the terms of the PMU.", x64),
+  sample_period: doc("Events per sample; `sample_freq` in Hz where `flags.freq` is set.", u64),
+  sample_type: doc("Which fields a sample has.", flags(u64, PERF_SAMPLE_NAMES)),
+  read_format: doc("Which values a READ has.", flags(u64, PERF_FORMAT_NAMES)),
+  flags: doc("The flag bits.", bitfield("perf_event_attr flags", ATTR_FLAGS)),
+  wakeup_events: doc("Wake-up after so many events, or bytes where `flags.watermark` is set.", u32),
+  bp_type: doc("Kind of a hardware breakpoint (`HW_BREAKPOINT_*`).", u32),
+  config1: doc("More of `config`, or a breakpoint's address.", x64),
+  config2: doc("More of `config`, or a breakpoint's length.", x64),
+  branch_sample_type: doc("Which branches to record.", flags(u64, PERF_SAMPLE_BRANCH_NAMES)),
+  sample_regs_user: doc("Mask of the user registers in a sample.", x64),
+  sample_stack_user: doc("Bytes of user stack to copy into a sample.", u32),
+  clockid: doc("`clockid_t` of the time stamps where `flags.use_clockid` is set.", i32),
+  sample_regs_intr: doc("Mask of the interrupt registers in a sample.", x64),
+  aux_watermark: doc("Bytes of AUX data before a wake-up.", u32),
+  sample_max_stack: doc("Most frames in a call chain.", u16),
+  __reserved_2: doc("Zero.", u16),
+  aux_sample_size: doc("Bytes of AUX data in a sample.", u32),
+  aux_action: doc("AUX actions: start paused, pause, resume.", hex(u32)),
+  sig_data: doc("Passed to the signal handler where `flags.sigtrap` is set.", x64),
+  config3: doc("More of `config`.", x64),
+  config4: doc("More of `config`.", x64),
+} as const;
+
+/**
+ * A `perf_event_attr`: what one event counts and what its samples hold.
+ *
+ * Fields that the writer's shorter structure did not have are zero.
+ */
+export type PerfEventAttr = StructValue<typeof ATTR_FIELDS> & {
+  /** Bytes of a longer structure than is known here. */
+  tail?: Uint8Array;
+};
+
+/** Size of the first published `perf_event_attr`; stands for a `size` of 0. */
+export const PERF_ATTR_SIZE_VER0 = 64;
+
+/** Size of `perf_event_attr` with all fields that are known here. */
+export const PERF_ATTR_SIZE = 144;
+
+const NAMES = Object.keys(ATTR_FIELDS) as (keyof typeof ATTR_FIELDS)[];
+const NONE: Scope = {};
+
+/** An attr in which nothing is set; a starting point for writers. */
+export function emptyAttr(): PerfEventAttr {
+  const r = new ByteReader(new Uint8Array(PERF_ATTR_SIZE));
+  const attr: Record<string, unknown> = {};
+  for (const name of NAMES) attr[name] = (ATTR_FIELDS[name] as Codec<unknown>).decode(r, NONE);
+  return { ...attr as PerfEventAttr, size: PERF_ATTR_SIZE };
+}
+
+/**
+ * Declares a `perf_event_attr` (`include/uapi/linux/perf_event.h`) of any published or later size.
+ *
+ * A shorter structure is extended with zeros, a longer one keeps the rest in `tail`; encoding gives
+ * the same length again.
+ *
+ * @param size Bytes that the attr takes up; where not given, its own `size` field says so.
+ *
+ * @example
+ * ```ts
+ * import { decode, encode, perfEventAttr } from "@perfdata/format";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const bytes = new Uint8Array(64);
+ * bytes[4] = 64; // size
+ * bytes[40] = 0x01; // disabled
+ * const attr = decode(perfEventAttr(), bytes).value;
+ * assertEquals(attr.flags.disabled, true);
+ * assertEquals(attr.config2, 0n);
+ * assertEquals(encode(perfEventAttr(), attr), bytes);
+ * ```
+ */
+export function perfEventAttr(size?: number): Codec<PerfEventAttr> {
+  return {
+    type: "perf_event_attr",
+    ...(size === undefined ? {} : { size }),
+    display: { as: "struct" },
+    parts: ATTR_FIELDS,
+    decode(r) {
+      let extent = size;
+      if (extent === undefined) {
+        const at = r.take(8, "perf_event_attr");
+        r.pos = at;
+        extent = r.view.getUint32(at + 4, r.littleEndian) || PERF_ATTR_SIZE_VER0;
+      }
+      const end = r.pos + extent;
+      if (end > r.end) {
+        throw r.error(`perf_event_attr: ${r.left} bytes left, expected ${extent}`);
+      }
+      const value: Record<string, unknown> = emptyAttr();
+      for (const name of NAMES) {
+        const codec = ATTR_FIELDS[name] as Codec<unknown>;
+        if (r.pos + (codec.size as number) > end) {
+          if (name === "size") value["size"] = 0;
+          break;
+        }
+        r.trace?.begin(name, codec, r.pos);
+        value[name] = codec.decode(r, NONE);
+        r.trace?.end(r.pos, value[name]);
+      }
+      if (r.pos < end) value["tail"] = r.bytes.slice(r.pos, end);
+      r.pos = end;
+      return value as PerfEventAttr;
+    },
+    encode(w, value) {
+      const extent = size ?? (value.size || PERF_ATTR_SIZE_VER0);
+      const whole = new ByteWriter({ littleEndian: w.littleEndian });
+      for (const name of NAMES) {
+        const codec = ATTR_FIELDS[name] as Codec<unknown>;
+        if (whole.length + (codec.size as number) > extent) break;
+        codec.encode(whole, value[name], NONE);
+      }
+      if (value.tail !== undefined) whole.put(value.tail);
+      else whole.grow(Math.max(0, extent - whole.length));
+      w.put(whole.finish());
+    },
+  };
+}

@@ -1,0 +1,113 @@
+import type { PerfEventAttr } from "./attr.ts";
+import { type FixedSampleId, type Sample, sampleBody, sampleIdTrailer } from "./sample.ts";
+import { type SampleLayout, sampleLayout } from "./sample_layout.ts";
+import type { Codec } from "./struct.ts";
+import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "./perf_event.ts";
+
+/** One event of a file: its attr, its ids, and what follows from them. */
+export class PerfEvent {
+  /** What is counted and sampled. */
+  readonly attr: PerfEventAttr;
+  /** The ids that the kernel gave the event, one a CPU or thread. */
+  readonly ids: readonly bigint[];
+  /** Where the fields of samples lie. */
+  readonly layout: SampleLayout;
+  /** `read_format` of the attr. */
+  readonly readFormat: number;
+  #sample: Codec<Sample> | undefined;
+  #trailer: FixedSampleId | undefined;
+  readonly #arch: () => string | undefined;
+
+  /** @param arch Tells the machine, as `uname -m` prints it, for the names of registers. */
+  constructor(
+    attr: PerfEventAttr,
+    ids: readonly bigint[],
+    arch: () => string | undefined = () => undefined,
+  ) {
+    this.attr = attr;
+    this.ids = ids;
+    this.layout = sampleLayout(attr);
+    this.readFormat = Number(attr.read_format & 0xffff_ffffn);
+    this.#arch = arch;
+  }
+
+  /** The declaration of the event's samples. */
+  get sample(): Codec<Sample> {
+    return this.#sample ??= sampleBody(this.attr, this.#arch());
+  }
+
+  /** The declaration of the `sample_id` trailer of the event's other records. */
+  get trailer(): FixedSampleId {
+    return this.#trailer ??= sampleIdTrailer(this.attr.sample_type);
+  }
+}
+
+/**
+ * The events of a file, and which of them a record belongs to.
+ *
+ * As the kernel intends: by the event id in the record, which is first in a sample and last in
+ * other records where `PERF_SAMPLE_IDENTIFIER` is set, and otherwise at the place where all events
+ * agree to have `PERF_SAMPLE_ID`. Without either all records are those of the first event.
+ */
+export class EventTable {
+  readonly #events: PerfEvent[] = [];
+  readonly #byId = new Map<number, number>();
+  // Where the id is: in samples from the start of the record, in others from its end.
+  #samplePos = -1;
+  #trailerPos = 0;
+
+  /** The events, in the order of the attr table. */
+  get all(): readonly PerfEvent[] {
+    return this.#events;
+  }
+
+  /** Adds an event; its number is its position in {@link EventTable.all}. */
+  add(event: PerfEvent): void {
+    const index = this.#events.push(event) - 1;
+    for (const id of event.ids) this.#byId.set(Number(id), index);
+    const [first] = this.#events as [PerfEvent];
+    const { identifier, id, trailer } = first.layout;
+    this.#samplePos = identifier >= 0 ? identifier : id;
+    this.#trailerPos = trailer.identifier !== 0 ? trailer.identifier : trailer.id;
+    for (const { layout } of this.#events) {
+      const pos = layout.identifier >= 0 ? layout.identifier : layout.id;
+      const end = layout.trailer.identifier !== 0 ? layout.trailer.identifier : layout.trailer.id;
+      if (pos !== this.#samplePos) this.#samplePos = -1;
+      if (end !== this.#trailerPos) this.#trailerPos = 0;
+    }
+  }
+
+  /**
+   * The number of the event that the record in `[start, end)` of `view` belongs to, or -1 where
+   * its id is not known.
+   */
+  indexOf(view: DataView, start: number, end: number, type: number, le: boolean): number {
+    const n = this.#events.length;
+    if (n <= 1) return n - 1;
+    let pos: number;
+    if (type === PERF_RECORD_SAMPLE) {
+      if (this.#samplePos < 0) return 0;
+      pos = start + this.#samplePos;
+    } else {
+      if (this.#trailerPos === 0 || type >= PERF_RECORD_USER_TYPE_START) return 0;
+      pos = end + this.#trailerPos;
+    }
+    if (pos < start + 8 || pos + 8 > end) return -1;
+    const low = view.getUint32(le ? pos : pos + 4, le);
+    const high = view.getUint32(le ? pos + 4 : pos, le);
+    // An id of 0 marks what perf itself synthesised, in the layout of the first event.
+    if (low === 0 && high === 0) return 0;
+    return this.#byId.get(high * 2 ** 32 + low) ?? -1;
+  }
+
+  /** The event that a record belongs to; see {@link EventTable.indexOf}. */
+  eventOf(
+    view: DataView,
+    start: number,
+    end: number,
+    type: number,
+    littleEndian: boolean,
+  ): PerfEvent | undefined {
+    return this.#events[this.indexOf(view, start, end, type, littleEndian)];
+  }
+}

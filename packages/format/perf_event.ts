@@ -1,0 +1,273 @@
+/**
+ * Names and numbers of the kernel's perf ABI (`include/uapi/linux/perf_event.h`).
+ *
+ * @module
+ */
+
+/** `type` of a MMAP record. */
+export const PERF_RECORD_MMAP = 1;
+/** `type` of a LOST record. */
+export const PERF_RECORD_LOST = 2;
+/** `type` of a COMM record. */
+export const PERF_RECORD_COMM = 3;
+/** `type` of a EXIT record. */
+export const PERF_RECORD_EXIT = 4;
+/** `type` of a THROTTLE record. */
+export const PERF_RECORD_THROTTLE = 5;
+/** `type` of a UNTHROTTLE record. */
+export const PERF_RECORD_UNTHROTTLE = 6;
+/** `type` of a FORK record. */
+export const PERF_RECORD_FORK = 7;
+/** `type` of a READ record. */
+export const PERF_RECORD_READ = 8;
+/** `type` of a SAMPLE record. */
+export const PERF_RECORD_SAMPLE = 9;
+/** `type` of a MMAP2 record. */
+export const PERF_RECORD_MMAP2 = 10;
+/** `type` of a AUX record. */
+export const PERF_RECORD_AUX = 11;
+/** `type` of a ITRACE_START record. */
+export const PERF_RECORD_ITRACE_START = 12;
+/** `type` of a LOST_SAMPLES record. */
+export const PERF_RECORD_LOST_SAMPLES = 13;
+/** `type` of a SWITCH record. */
+export const PERF_RECORD_SWITCH = 14;
+/** `type` of a SWITCH_CPU_WIDE record. */
+export const PERF_RECORD_SWITCH_CPU_WIDE = 15;
+/** `type` of a NAMESPACES record. */
+export const PERF_RECORD_NAMESPACES = 16;
+/** `type` of a KSYMBOL record. */
+export const PERF_RECORD_KSYMBOL = 17;
+/** `type` of a BPF_EVENT record. */
+export const PERF_RECORD_BPF_EVENT = 18;
+/** `type` of a CGROUP record. */
+export const PERF_RECORD_CGROUP = 19;
+/** `type` of a TEXT_POKE record. */
+export const PERF_RECORD_TEXT_POKE = 20;
+/** `type` of a AUX_OUTPUT_HW_ID record. */
+export const PERF_RECORD_AUX_OUTPUT_HW_ID = 21;
+/** `type` of a CALLCHAIN_DEFERRED record. */
+export const PERF_RECORD_CALLCHAIN_DEFERRED = 22;
+/** First record type that the kernel does not write: perf's own begin here. */
+export const PERF_RECORD_USER_TYPE_START = 64;
+/** Names of the kernel's record types, without their prefix. */
+export const KERNEL_RECORD_NAMES: Readonly<Record<number, string>> = {
+  1: "MMAP",
+  2: "LOST",
+  3: "COMM",
+  4: "EXIT",
+  5: "THROTTLE",
+  6: "UNTHROTTLE",
+  7: "FORK",
+  8: "READ",
+  9: "SAMPLE",
+  10: "MMAP2",
+  11: "AUX",
+  12: "ITRACE_START",
+  13: "LOST_SAMPLES",
+  14: "SWITCH",
+  15: "SWITCH_CPU_WIDE",
+  16: "NAMESPACES",
+  17: "KSYMBOL",
+  18: "BPF_EVENT",
+  19: "CGROUP",
+  20: "TEXT_POKE",
+  21: "AUX_OUTPUT_HW_ID",
+  22: "CALLCHAIN_DEFERRED",
+};
+
+/** `sample_type` bit: instruction pointer. */
+export const PERF_SAMPLE_IP = 0x1;
+/** `sample_type` bit: process and thread id. */
+export const PERF_SAMPLE_TID = 0x2;
+/** `sample_type` bit: time in ns. */
+export const PERF_SAMPLE_TIME = 0x4;
+/** `sample_type` bit: data address. */
+export const PERF_SAMPLE_ADDR = 0x8;
+/** `sample_type` bit: counter values, shaped by `read_format`. */
+export const PERF_SAMPLE_READ = 0x10;
+/** `sample_type` bit: call chain. */
+export const PERF_SAMPLE_CALLCHAIN = 0x20;
+/** `sample_type` bit: id of the event. */
+export const PERF_SAMPLE_ID = 0x40;
+/** `sample_type` bit: CPU number. */
+export const PERF_SAMPLE_CPU = 0x80;
+/** `sample_type` bit: events since the previous sample. */
+export const PERF_SAMPLE_PERIOD = 0x100;
+/** `sample_type` bit: id of the event in this context. */
+export const PERF_SAMPLE_STREAM_ID = 0x200;
+/** `sample_type` bit: raw data of a tracepoint or PMU. */
+export const PERF_SAMPLE_RAW = 0x400;
+/** `sample_type` bit: branch stack. */
+export const PERF_SAMPLE_BRANCH_STACK = 0x800;
+/** `sample_type` bit: user registers. */
+export const PERF_SAMPLE_REGS_USER = 0x1000;
+/** `sample_type` bit: copy of the user stack. */
+export const PERF_SAMPLE_STACK_USER = 0x2000;
+/** `sample_type` bit: cost of the access, one word. */
+export const PERF_SAMPLE_WEIGHT = 0x4000;
+/** `sample_type` bit: where the data came from. */
+export const PERF_SAMPLE_DATA_SRC = 0x8000;
+/** `sample_type` bit: id of the event at a fixed place. */
+export const PERF_SAMPLE_IDENTIFIER = 0x10000;
+/** `sample_type` bit: transaction flags. */
+export const PERF_SAMPLE_TRANSACTION = 0x20000;
+/** `sample_type` bit: registers at the interrupt. */
+export const PERF_SAMPLE_REGS_INTR = 0x40000;
+/** `sample_type` bit: physical address of the data. */
+export const PERF_SAMPLE_PHYS_ADDR = 0x80000;
+/** `sample_type` bit: snapshot of the AUX area. */
+export const PERF_SAMPLE_AUX = 0x100000;
+/** `sample_type` bit: cgroup id. */
+export const PERF_SAMPLE_CGROUP = 0x200000;
+/** `sample_type` bit: page size at the data address. */
+export const PERF_SAMPLE_DATA_PAGE_SIZE = 0x400000;
+/** `sample_type` bit: page size at the instruction pointer. */
+export const PERF_SAMPLE_CODE_PAGE_SIZE = 0x800000;
+/** `sample_type` bit: cost of the access, three parts. */
+export const PERF_SAMPLE_WEIGHT_STRUCT = 0x1000000;
+/** Names of the bits of `sample_type`, without their prefix. */
+export const PERF_SAMPLE_NAMES: Readonly<Record<number, string>> = {
+  0x1: "IP",
+  0x2: "TID",
+  0x4: "TIME",
+  0x8: "ADDR",
+  0x10: "READ",
+  0x20: "CALLCHAIN",
+  0x40: "ID",
+  0x80: "CPU",
+  0x100: "PERIOD",
+  0x200: "STREAM_ID",
+  0x400: "RAW",
+  0x800: "BRANCH_STACK",
+  0x1000: "REGS_USER",
+  0x2000: "STACK_USER",
+  0x4000: "WEIGHT",
+  0x8000: "DATA_SRC",
+  0x10000: "IDENTIFIER",
+  0x20000: "TRANSACTION",
+  0x40000: "REGS_INTR",
+  0x80000: "PHYS_ADDR",
+  0x100000: "AUX",
+  0x200000: "CGROUP",
+  0x400000: "DATA_PAGE_SIZE",
+  0x800000: "CODE_PAGE_SIZE",
+  0x1000000: "WEIGHT_STRUCT",
+};
+
+/** `read_format` bit: time the event was enabled, ns. */
+export const PERF_FORMAT_TOTAL_TIME_ENABLED = 0x1;
+/** `read_format` bit: time the event was counting, ns. */
+export const PERF_FORMAT_TOTAL_TIME_RUNNING = 0x2;
+/** `read_format` bit: id of each event. */
+export const PERF_FORMAT_ID = 0x4;
+/** `read_format` bit: values of the whole group. */
+export const PERF_FORMAT_GROUP = 0x8;
+/** `read_format` bit: samples lost by each event. */
+export const PERF_FORMAT_LOST = 0x10;
+/** Names of the bits of `read_format`, without their prefix. */
+export const PERF_FORMAT_NAMES: Readonly<Record<number, string>> = {
+  0x1: "TOTAL_TIME_ENABLED",
+  0x2: "TOTAL_TIME_RUNNING",
+  0x4: "ID",
+  0x8: "GROUP",
+  0x10: "LOST",
+};
+
+/** Names of the bits of `branch_sample_type`, without their `PERF_SAMPLE_BRANCH_` prefix. */
+export const PERF_SAMPLE_BRANCH_NAMES: Readonly<Record<number, string>> = {
+  0x1: "USER",
+  0x2: "KERNEL",
+  0x4: "HV",
+  0x8: "ANY",
+  0x10: "ANY_CALL",
+  0x20: "ANY_RETURN",
+  0x40: "IND_CALL",
+  0x80: "ABORT_TX",
+  0x100: "IN_TX",
+  0x200: "NO_TX",
+  0x400: "COND",
+  0x800: "CALL_STACK",
+  0x1000: "IND_JUMP",
+  0x2000: "CALL",
+  0x4000: "NO_FLAGS",
+  0x8000: "NO_CYCLES",
+  0x10000: "TYPE_SAVE",
+  0x20000: "HW_INDEX",
+  0x40000: "PRIV_SAVE",
+  0x80000: "COUNTERS",
+};
+/** `branch_sample_type` bit: the branch stack begins with `hw_idx`. */
+export const PERF_SAMPLE_BRANCH_HW_INDEX = 0x20000;
+/** `branch_sample_type` bit: a word of counters follows the branch stack for each entry. */
+export const PERF_SAMPLE_BRANCH_COUNTERS = 0x80000;
+
+/** Lowest value of a call chain entry that is a context marker and not an address. */
+export const PERF_CONTEXT_MAX = 0xffff_ffff_ffff_f001n;
+/** Context markers in call chains, without their `PERF_CONTEXT_` prefix. */
+export const PERF_CONTEXT_NAMES: ReadonlyMap<bigint, string> = new Map([
+  [0xffffffffffffffe0n, "HV"],
+  [0xffffffffffffff80n, "KERNEL"],
+  [0xfffffffffffffe00n, "USER"],
+  [0xfffffffffffffd80n, "USER_DEFERRED"],
+  [0xfffffffffffff800n, "GUEST"],
+  [0xfffffffffffff780n, "GUEST_KERNEL"],
+  [0xfffffffffffff600n, "GUEST_USER"],
+]);
+
+/** `misc`: the part of `misc` that holds the CPU mode. */
+export const PERF_RECORD_MISC_CPUMODE_MASK = 0x7;
+/** `misc`: reading /proc/PID/maps ran into a time limit. */
+export const PERF_RECORD_MISC_PROC_MAP_PARSE_TIMEOUT = 0x1000;
+/** `misc`: MMAP: a data mapping. */
+export const PERF_RECORD_MISC_MMAP_DATA = 0x2000;
+/** `misc`: COMM: the name comes from exec. */
+export const PERF_RECORD_MISC_COMM_EXEC = 0x2000;
+/** `misc`: FORK: perf's own mark. */
+export const PERF_RECORD_MISC_FORK_EXEC = 0x2000;
+/** `misc`: SWITCH: the thread leaves the CPU. */
+export const PERF_RECORD_MISC_SWITCH_OUT = 0x2000;
+/** `misc`: SAMPLE: `ip` is the instruction that caused it. */
+export const PERF_RECORD_MISC_EXACT_IP = 0x4000;
+/** `misc`: SWITCH: the thread was preempted. */
+export const PERF_RECORD_MISC_SWITCH_OUT_PREEMPT = 0x4000;
+/** `misc`: MMAP2: holds a build id. */
+export const PERF_RECORD_MISC_MMAP_BUILD_ID = 0x4000;
+/** `misc`: reserved. */
+export const PERF_RECORD_MISC_EXT_RESERVED = 0x8000;
+/** CPU modes of `misc & PERF_RECORD_MISC_CPUMODE_MASK`. */
+export const CPUMODE_NAMES: readonly string[] = [
+  "UNKNOWN",
+  "KERNEL",
+  "USER",
+  "HYPERVISOR",
+  "GUEST_KERNEL",
+  "GUEST_USER",
+];
+
+/** Names of `perf_event_attr.type`, without their `PERF_TYPE_` prefix. */
+export const PERF_TYPE_NAMES: readonly string[] = [
+  "HARDWARE",
+  "SOFTWARE",
+  "TRACEPOINT",
+  "HW_CACHE",
+  "RAW",
+  "BREAKPOINT",
+];
+/** `flags` of an AUX record: data was lost, the buffer was full. */
+export const PERF_AUX_FLAG_TRUNCATED = 0x1;
+/** `flags` of an AUX record: a snapshot from an overwritten buffer. */
+export const PERF_AUX_FLAG_OVERWRITE = 0x2;
+/** `flags` of an AUX record: the record has gaps. */
+export const PERF_AUX_FLAG_PARTIAL = 0x4;
+/** `flags` of an AUX record: the sample collided with another. */
+export const PERF_AUX_FLAG_COLLISION = 0x8;
+/** `flags` of an AUX record: mask of the PMU's own format. */
+export const PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK = 0xff00;
+/** Names of the bits of `flags` of an AUX record, without their prefix. */
+export const PERF_AUX_FLAG_NAMES: Readonly<Record<number, string>> = {
+  0x1: "TRUNCATED",
+  0x2: "OVERWRITE",
+  0x4: "PARTIAL",
+  0x8: "COLLISION",
+};

@@ -1,0 +1,207 @@
+import { ByteReader, ByteWriter, type Trace } from "./cursor.ts";
+import { PerfDataError } from "./error.ts";
+import type { PerfEvent } from "./events.ts";
+import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "./perf_event.ts";
+import type { DecodedRecord, RawRecord, RecordDeclaration, SampleId } from "./record.ts";
+import { type Codec, struct, u16, u32, x16 } from "./struct.ts";
+
+/** `perf_event_header`: the first 8 bytes of each record. */
+export const perfEventHeader: Codec<{ type: number; misc: number; size: number }> = struct(
+  "perf_event_header",
+  { type: u32, misc: x16, size: u16 },
+);
+
+/** Bytes of a record header. */
+export const PERF_EVENT_HEADER_SIZE = 8;
+
+/** What {@link RecordCodec} needs to know about a record beyond its bytes. */
+export interface RecordContext {
+  /** Byte order of the file; little-endian where nothing is said. */
+  readonly littleEndian?: boolean;
+  /** The event that the record belongs to. */
+  readonly event?: PerfEvent | undefined;
+  /** File offset of the record, for error messages. */
+  readonly offset?: number;
+  /** Watches which bytes belong to which field. */
+  readonly trace?: Trace | undefined;
+}
+
+// deno-lint-ignore no-explicit-any
+type AnyDeclaration = RecordDeclaration<string, any>;
+
+/** What a record of the declarations `D` decodes to. */
+export type AnyRecord<D extends AnyDeclaration> = DecodedRecord<D> | RawRecord;
+
+/**
+ * Decodes and encodes whole records by a set of declarations.
+ *
+ * `encode(decode(bytes))` is `bytes` for any bytes: what is unknown, or is not what its type says,
+ * is kept raw.
+ *
+ * @example
+ * ```ts
+ * import { KERNEL_RECORDS, RecordCodec } from "@perfdata/format";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const codec = new RecordCodec(KERNEL_RECORDS);
+ * const bytes = codec.encode({
+ *   type: 3,
+ *   name: "COMM",
+ *   misc: 0x2000,
+ *   body: { pid: 7, tid: 7, comm: "true" },
+ * });
+ * assertEquals(bytes.length, 24);
+ * const record = codec.decode(bytes);
+ * assertEquals(record.name === "COMM" && record.body.comm, "true");
+ * ```
+ */
+export class RecordCodec<D extends AnyDeclaration> {
+  readonly #byType = new Map<number, AnyDeclaration>();
+
+  /** @param declarations The records that are known; a later one replaces an earlier. */
+  constructor(declarations: readonly D[]) {
+    for (const declaration of declarations) this.#byType.set(declaration.type, declaration);
+  }
+
+  /** The declaration of a record type, where it is known. */
+  declaration(type: number): RecordDeclaration<string, unknown> | undefined {
+    return this.#byType.get(type);
+  }
+
+  /** The name of a record type without its prefix, or `TYPE_<n>` where it is not known. */
+  name(type: number): string {
+    return this.#byType.get(type)?.name ?? `TYPE_${type}`;
+  }
+
+  /**
+   * Decodes the record in `bytes`: header, body, trailer.
+   *
+   * @param bytes Exactly one record.
+   * @throws {PerfDataError} Where the record header does not agree with the number of bytes.
+   */
+  decode(bytes: Uint8Array, context: RecordContext = {}): AnyRecord<D> {
+    const { littleEndian = true, event, offset = 0, trace } = context;
+    if (bytes.length < PERF_EVENT_HEADER_SIZE) {
+      throw new PerfDataError(`record header: ${bytes.length} bytes, expected 8`, { offset });
+    }
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const type = view.getUint32(0, littleEndian);
+    const misc = view.getUint16(4, littleEndian);
+    const size = view.getUint16(6, littleEndian);
+    if (size !== bytes.length) {
+      throw new PerfDataError(`record header: size is ${size}, expected ${bytes.length}`, {
+        offset: offset + 6,
+        record: { type },
+      });
+    }
+    const declaration = this.#byType.get(type);
+    if (declaration === undefined) {
+      return { type, name: "RAW", misc, raw: bytes.slice(PERF_EVENT_HEADER_SIZE) };
+    }
+    try {
+      const r = new ByteReader(bytes, {
+        littleEndian,
+        base: offset,
+        trace,
+        context: {
+          misc,
+          ...(event === undefined ? {} : eventContext(event, type)),
+        },
+      });
+      r.pos = PERF_EVENT_HEADER_SIZE;
+      const trailer = trailerOf(event, type);
+      if (trailer !== undefined) r.end -= trailer.size;
+      if (r.end < r.pos) throw r.error(`sample_id: ${size - 8} bytes left in the record`);
+      const body: unknown = declaration.body.decode(r, {});
+      const pad = r.takeResidue();
+      const tail = r.left > 0 ? bytes.slice(r.pos, r.end) : undefined;
+      if (tail !== undefined && trace !== undefined) {
+        trace.begin("tail", { type: `u8[${tail.length}]`, display: { as: "bytes" } } as Codec<
+          unknown
+        >, r.pos);
+        trace.end(r.end, tail);
+      }
+      let sampleId: SampleId | undefined;
+      if (trailer !== undefined) {
+        r.pos = r.end;
+        r.end = bytes.length;
+        trace?.begin("sample_id", trailer as Codec<unknown>, r.pos);
+        sampleId = trailer.decode(r, {});
+        trace?.end(r.pos, sampleId);
+      }
+      return {
+        type,
+        name: declaration.name,
+        misc,
+        body,
+        ...(sampleId === undefined ? {} : { sample_id: sampleId }),
+        ...(tail === undefined ? {} : { tail }),
+        ...(pad === undefined ? {} : { pad }),
+      } as unknown as AnyRecord<D>;
+    } catch (cause) {
+      if (!(cause instanceof PerfDataError)) throw cause;
+      const error = new PerfDataError(`${declaration.name}: ${cause.message}`, {
+        offset: cause.offset ?? offset,
+        record: { type },
+      });
+      return { type, name: "RAW", misc, raw: bytes.slice(PERF_EVENT_HEADER_SIZE), error };
+    }
+  }
+
+  /**
+   * Encodes a record: header, body, trailer.
+   *
+   * @throws {RangeError} Where the record is longer than its 16-bit size can say.
+   */
+  encode(decoded: AnyRecord<D>, context: RecordContext = {}): Uint8Array<ArrayBuffer> {
+    const { littleEndian = true, event } = context;
+    const record = decoded as RawRecord | DecodedRecord<RecordDeclaration<string, unknown>>;
+    const w = new ByteWriter({
+      littleEndian,
+      context: {
+        misc: record.misc,
+        ...(event === undefined ? {} : eventContext(event, record.type)),
+      },
+    });
+    w.grow(PERF_EVENT_HEADER_SIZE);
+    if ("raw" in record) {
+      w.put(record.raw);
+    } else {
+      const declaration = this.#byType.get(record.type);
+      if (declaration === undefined) throw new RangeError(`record type ${record.type}: unknown`);
+      w.residue = record.pad;
+      declaration.body.encode(w, record.body, {});
+      w.residue = undefined;
+      if (record.tail !== undefined) w.put(record.tail);
+      const trailer = trailerOf(event, record.type);
+      if (trailer !== undefined) trailer.encode(w, record.sample_id ?? emptySampleId(event), {});
+    }
+    if (w.length > 0xffff) {
+      throw new RangeError(`record type ${record.type}: ${w.length} bytes, at most 65535 fit`);
+    }
+    w.view.setUint32(0, record.type, littleEndian);
+    w.view.setUint16(4, record.misc, littleEndian);
+    w.view.setUint16(6, w.length, littleEndian);
+    return w.finish();
+  }
+}
+
+function eventContext(event: PerfEvent, type: number) {
+  // The declaration of samples is only made where it is needed: it costs more than a record.
+  return type === PERF_RECORD_SAMPLE
+    ? { sample: event.sample, readFormat: event.readFormat }
+    : { readFormat: event.readFormat };
+}
+
+function trailerOf(event: PerfEvent | undefined, type: number) {
+  return event === undefined || type === PERF_RECORD_SAMPLE ||
+      type >= PERF_RECORD_USER_TYPE_START || event.layout.trailer.size === 0
+    ? undefined
+    : event.trailer;
+}
+
+/** All fields that the event's trailer has, as zeros: what perf writes for its own records. */
+function emptySampleId(event: PerfEvent | undefined): SampleId {
+  const size = event?.trailer.size ?? 0;
+  return event === undefined ? {} : event.trailer.decode(new ByteReader(new Uint8Array(size)), {});
+}

@@ -1,0 +1,48 @@
+import { doc, flags, struct, type StructValue, u32, u64, x64 } from "../struct.ts";
+import { record, type RecordDeclaration } from "../record.ts";
+import { PERF_AUX_FLAG_NAMES } from "../perf_event.ts";
+
+const AUX_FIELDS = {
+  aux_offset: doc("Where in the AUX area's endless stream the data begins.", x64),
+  aux_size: doc("Bytes of data.", x64),
+  flags: doc("What happened to the data (`PERF_AUX_FLAG_*`).", flags(u64, PERF_AUX_FLAG_NAMES)),
+} as const;
+
+/** The body of AUX. */
+export type Aux = StructValue<typeof AUX_FIELDS>;
+
+/** AUX: new data is in the AUX area. */
+export const AUX: RecordDeclaration<"AUX", Aux> = record(
+  11,
+  "AUX",
+  struct("perf_record_aux", AUX_FIELDS),
+);
+
+const ITRACE_START_FIELDS = {
+  pid: doc("Process id.", u32),
+  tid: doc("Thread id.", u32),
+} as const;
+
+/** The body of ITRACE_START. */
+export type ItraceStart = StructValue<typeof ITRACE_START_FIELDS>;
+
+/** ITRACE_START: an instruction trace begins while this thread runs. */
+export const ITRACE_START: RecordDeclaration<"ITRACE_START", ItraceStart> = record(
+  12,
+  "ITRACE_START",
+  struct("perf_record_itrace_start", ITRACE_START_FIELDS),
+);
+
+const AUX_OUTPUT_HW_ID_FIELDS = {
+  hw_id: doc("The hardware's id of the event in the AUX data.", x64),
+} as const;
+
+/** The body of AUX_OUTPUT_HW_ID. */
+export type AuxOutputHwId = StructValue<typeof AUX_OUTPUT_HW_ID_FIELDS>;
+
+/** AUX_OUTPUT_HW_ID: which event the hardware's id in AUX data means. */
+export const AUX_OUTPUT_HW_ID: RecordDeclaration<"AUX_OUTPUT_HW_ID", AuxOutputHwId> = record(
+  21,
+  "AUX_OUTPUT_HW_ID",
+  struct("perf_record_aux_output_hw_id", AUX_OUTPUT_HW_ID_FIELDS),
+);

@@ -1,0 +1,19 @@
+import { array, countedBy, counter, doc, struct, type StructValue, u64, x64 } from "../struct.ts";
+import { record, type RecordDeclaration } from "../record.ts";
+
+const CALLCHAIN_DEFERRED_FIELDS = {
+  cookie: doc("Which samples this belongs to: the value after their USER_DEFERRED marker.", x64),
+  nr: counter(u64, "ips"),
+  ips: doc("The user part of the call chain, innermost first.", array(x64, countedBy("nr"))),
+} as const;
+
+/** The body of CALLCHAIN_DEFERRED. */
+export type CallchainDeferred = StructValue<typeof CALLCHAIN_DEFERRED_FIELDS>;
+
+/** CALLCHAIN_DEFERRED: the user call chain of samples taken in the kernel before it. */
+export const CALLCHAIN_DEFERRED: RecordDeclaration<"CALLCHAIN_DEFERRED", CallchainDeferred> =
+  record(
+    22,
+    "CALLCHAIN_DEFERRED",
+    struct("perf_record_callchain_deferred", CALLCHAIN_DEFERRED_FIELDS),
+  );

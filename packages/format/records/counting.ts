@@ -1,0 +1,81 @@
+import { choice, doc, struct, type StructValue, u32, u64 } from "../struct.ts";
+import { record, type RecordDeclaration } from "../record.ts";
+import { PerfDataError } from "../error.ts";
+import { readFormat, type Sample, sampleRecord } from "../sample.ts";
+
+const LOST_FIELDS = {
+  id: doc("Id of the event whose buffer was full.", u64),
+  lost: doc("Records that were lost.", u64),
+} as const;
+
+/** The body of LOST. */
+export type Lost = StructValue<typeof LOST_FIELDS>;
+
+/** LOST: the ring buffer was full. */
+export const LOST: RecordDeclaration<"LOST", Lost> = record(
+  2,
+  "LOST",
+  struct("perf_record_lost", LOST_FIELDS),
+);
+
+const LOST_SAMPLES_FIELDS = {
+  lost: doc("Samples that were lost.", u64),
+} as const;
+
+/** The body of LOST_SAMPLES. */
+export type LostSamples = StructValue<typeof LOST_SAMPLES_FIELDS>;
+
+/** LOST_SAMPLES: the hardware's own buffer was full. */
+export const LOST_SAMPLES: RecordDeclaration<"LOST_SAMPLES", LostSamples> = record(
+  13,
+  "LOST_SAMPLES",
+  struct("perf_record_lost_samples", LOST_SAMPLES_FIELDS),
+);
+
+const THROTTLE_FIELDS = {
+  time: doc("Time in ns.", u64),
+  id: doc("Id of the event.", u64),
+  stream_id: doc("Id of the event in this context.", u64),
+} as const;
+
+/** The body of THROTTLE and UNTHROTTLE. */
+export type Throttle = StructValue<typeof THROTTLE_FIELDS>;
+
+/** THROTTLE: the event interrupted too often and pauses. */
+export const THROTTLE: RecordDeclaration<"THROTTLE", Throttle> = record(
+  5,
+  "THROTTLE",
+  struct("perf_record_throttle", THROTTLE_FIELDS),
+);
+
+/** UNTHROTTLE: the event goes on. */
+export const UNTHROTTLE: RecordDeclaration<"UNTHROTTLE", Throttle> = record(
+  6,
+  "UNTHROTTLE",
+  struct("perf_record_throttle", THROTTLE_FIELDS),
+);
+
+const READ_FIELDS = {
+  pid: doc("Process id.", u32),
+  tid: doc("Thread id.", u32),
+  values: doc(
+    "Counter values in the shape of the event's `read_format`.",
+    choice("read_format", (_scope, { readFormat: format }) => {
+      if (format === undefined) throw new PerfDataError("READ: its event is not known");
+      return readFormat(format);
+    }),
+  ),
+} as const;
+
+/** The body of READ. */
+export type Read = StructValue<typeof READ_FIELDS>;
+
+/** READ: what a thread's counters had at its end (`inherit_stat`). */
+export const READ: RecordDeclaration<"READ", Read> = record(
+  8,
+  "READ",
+  struct("perf_record_read", READ_FIELDS),
+);
+
+/** SAMPLE: one sample of an event. */
+export const SAMPLE: RecordDeclaration<"SAMPLE", Sample> = record(9, "SAMPLE", sampleRecord);

@@ -1,0 +1,70 @@
+import {
+  bytes,
+  doc,
+  paddedText,
+  type Scope,
+  struct,
+  type StructValue,
+  u16,
+  u32,
+  u64,
+  u8,
+  when,
+  x32,
+  x64,
+} from "../struct.ts";
+import type { StructContext } from "../cursor.ts";
+import { record, type RecordDeclaration } from "../record.ts";
+import { PERF_RECORD_MISC_MMAP_BUILD_ID } from "../perf_event.ts";
+
+const MMAP_FIELDS = {
+  pid: doc("Process id; -1 (0xffffffff) for the kernel's own maps.", u32),
+  tid: doc("Thread id.", u32),
+  addr: doc("First address of the mapping.", x64),
+  len: doc("Length of the mapping in bytes.", x64),
+  pgoff: doc("Offset in the mapped file, in bytes.", x64),
+  filename: doc("What is mapped: a path, or a name such as `[vdso]` or `//anon`.", paddedText),
+} as const;
+
+/** The body of MMAP. */
+export type Mmap = StructValue<typeof MMAP_FIELDS>;
+
+/** MMAP: a mapping became visible in an address space. */
+export const MMAP: RecordDeclaration<"MMAP", Mmap> = record(
+  1,
+  "MMAP",
+  struct("perf_record_mmap", MMAP_FIELDS),
+);
+
+const hasBuildId = (_: Scope, { misc = 0 }: StructContext) =>
+  (misc & PERF_RECORD_MISC_MMAP_BUILD_ID) !== 0;
+const hasInode = (scope: Scope, context: StructContext) => !hasBuildId(scope, context);
+
+const MMAP2_FIELDS = {
+  pid: MMAP_FIELDS.pid,
+  tid: MMAP_FIELDS.tid,
+  addr: MMAP_FIELDS.addr,
+  len: MMAP_FIELDS.len,
+  pgoff: MMAP_FIELDS.pgoff,
+  maj: when(hasInode, doc("Major number of the file's device.", u32)),
+  min: when(hasInode, doc("Minor number of the file's device.", u32)),
+  ino: when(hasInode, doc("Inode number of the file.", u64)),
+  ino_generation: when(hasInode, doc("Generation of the inode.", u64)),
+  build_id_size: when(hasBuildId, doc("Bytes of the build id that count.", u8)),
+  __reserved_1: when(hasBuildId, doc("Zero.", u8)),
+  __reserved_2: when(hasBuildId, doc("Zero.", u16)),
+  build_id: when(hasBuildId, doc("Build id of the file, padded with zeros.", bytes(20))),
+  prot: doc("Protection (`PROT_*` of mmap(2)).", x32),
+  flags: doc("Flags (`MAP_*` of mmap(2)).", x32),
+  filename: MMAP_FIELDS.filename,
+} as const;
+
+/** The body of MMAP2. */
+export type Mmap2 = StructValue<typeof MMAP2_FIELDS>;
+
+/** MMAP2: like MMAP, with the file's identity: its inode, or its build id where `misc` says so. */
+export const MMAP2: RecordDeclaration<"MMAP2", Mmap2> = record(
+  10,
+  "MMAP2",
+  struct("perf_record_mmap2", MMAP2_FIELDS),
+);

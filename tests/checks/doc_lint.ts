@@ -1,0 +1,31 @@
+/**
+ * Runs `deno doc --lint` on every package and fails on what it finds.
+ *
+ * Two of its findings are not errors here: the types of structures are derived from their
+ * declarations (`no-slow-types`), which are private constants beside them (`private-type-ref` to
+ * a name in capitals).
+ */
+const root = new URL("../../", import.meta.url);
+const { workspace } = JSON.parse(Deno.readTextFileSync(new URL("deno.json", root)));
+let errors = 0;
+for (const member of workspace as string[]) {
+  const config = JSON.parse(Deno.readTextFileSync(new URL(`${member}/deno.json`, root)));
+  const entries = Object.values(config.exports as Record<string, string>)
+    .map((path) => `${member}/${path}`);
+  const { stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["doc", "--lint", ...entries],
+    cwd: root,
+    env: { NO_COLOR: "1" },
+    stdout: "null",
+    stderr: "piped",
+  }).output();
+  for (const finding of new TextDecoder().decode(stderr).split(/^(?=error)/m)) {
+    if (!finding.startsWith("error[")) continue;
+    if (finding.startsWith("error[no-slow-types]")) continue;
+    if (/^error\[private-type-ref\].* references private type '[A-Z0-9_]+'/.test(finding)) continue;
+    console.error(finding.trimEnd());
+    errors++;
+  }
+}
+console.log(`doc lint: ${errors} errors in ${workspace.length} packages`);
+Deno.exit(errors === 0 ? 0 : 1);
