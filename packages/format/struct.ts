@@ -25,6 +25,8 @@ export interface Codec<T> {
   readonly doc?: string;
   /** The parts of a structure, or the element of an array. */
   readonly parts?: Readonly<Record<string, Codec<unknown>>>;
+  /** What a value may look like, where that depends on the data. */
+  readonly alternatives?: readonly Codec<unknown>[];
   /** `hidden` fields do not appear in the value, `optional` ones may be missing from it. */
   readonly presence?: "hidden" | "optional";
   /** Reads one value; throws a `PerfDataError` where the bytes do not hold one. */
@@ -382,23 +384,47 @@ export function bytes(count: Count): Codec<Uint8Array> {
 /**
  * Bytes that are zero by convention. They appear in the value only where they are not.
  */
-export function reserved(size: number): OptionalCodec<Uint8Array> {
+export function reserved(count: number | ((scope: Scope) => number)): OptionalCodec<Uint8Array> {
+  const fixed = typeof count === "number";
   return {
-    type: `u8[${size}]`,
-    size,
+    type: fixed ? `u8[${count}]` : "u8[]",
+    ...(fixed ? { size: count } : {}),
     display: { as: "bytes" },
     presence: "optional",
-    decode(r) {
-      const at = r.take(size, "reserved bytes");
+    decode(r, scope) {
+      const at = r.take(fixed ? count : count(scope), "reserved bytes");
       const found = r.bytes.slice(at, r.pos);
       return found.some((byte) => byte !== 0) ? found : undefined;
     },
-    encode(w, value) {
-      if (value === undefined) w.grow(size);
+    encode(w, value, scope) {
+      if (value === undefined) w.grow(fixed ? count : count(scope));
       else w.put(value);
     },
   };
 }
+
+/**
+ * Zeros up to the next multiple of 8 bytes, as they end a record whose last field has any length.
+ * They appear in the value only where they are not zeros, or fewer: what a record's writer did not
+ * pad has an empty array here.
+ *
+ * The position counts from the start of the bytes that are decoded: of the record, or of its body.
+ */
+export const padding: OptionalCodec<Uint8Array> = {
+  type: "u8[]",
+  display: { as: "bytes" },
+  presence: "optional",
+  decode(r) {
+    const gap = -r.pos & 7;
+    const at = r.take(Math.min(gap, r.left), "padding");
+    const found = r.bytes.slice(at, r.pos);
+    return found.length < gap || found.some((byte) => byte !== 0) ? found : undefined;
+  },
+  encode(w, value) {
+    if (value === undefined) w.grow(-w.length & 7);
+    else w.put(value);
+  },
+};
 
 /**
  * Elements one after the other.
@@ -440,6 +466,82 @@ export function array<T>(element: Codec<T>, count: Count): Codec<T[]> {
         element.encode(w, value[i] as T, scope);
       }
       w.residue = undefined;
+    },
+  };
+}
+
+/**
+ * Elements one after the other up to the end of the region. What is shorter than `least` is left.
+ *
+ * @param element What repeats; each takes up at least one byte.
+ * @param least Bytes that an element takes up at least.
+ */
+export function repeated<T>(element: Codec<T>, least: number = element.size ?? 1): Codec<T[]> {
+  const one = array(element, 1);
+  return {
+    ...one,
+    type: `${element.type}[]`,
+    decode(r, scope) {
+      const value: T[] = [];
+      let residues: Map<number, Residue> | undefined;
+      while (r.left >= Math.max(1, least)) {
+        const at = r.pos;
+        value.push(
+          r.trace === undefined
+            ? element.decode(r, scope)
+            : decodeField(r, `[${value.length}]`, element, scope),
+        );
+        const residue = r.takeResidue();
+        if (residue !== undefined) (residues ??= new Map()).set(value.length - 1, residue);
+        if (r.pos === at) throw r.error(`${element.type}[]: an element without bytes`);
+      }
+      r.residue = residues;
+      return value;
+    },
+  };
+}
+
+/**
+ * A length field, then a value that takes up exactly so many bytes.
+ *
+ * @param length The length in bytes, itself not counted.
+ * @param codec The value; its `"rest"` ends where the length says.
+ *
+ * @example
+ * ```ts
+ * import { bytes, decode, sized, u32 } from "@perfdata/format";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const blob = sized(u32, bytes("rest"));
+ * const { value, tail } = decode(blob, Uint8Array.of(2, 0, 0, 0, 7, 8, 9));
+ * assertEquals(value, Uint8Array.of(7, 8));
+ * assertEquals(tail, Uint8Array.of(9));
+ * ```
+ */
+export function sized<T>(length: Codec<number> | Codec<bigint>, codec: Codec<T>): Codec<T> {
+  const any = length as Codec<unknown>;
+  const big = length.type.endsWith("64");
+  const { size: _, ...unsized } = codec;
+  return {
+    ...unsized,
+    decode(r, scope) {
+      const extent = Number(any.decode(r, scope));
+      if (extent > r.left) {
+        throw r.error(`${codec.type}: ${r.left} bytes left, expected ${extent}`);
+      }
+      const end = r.end;
+      r.end = r.pos + extent;
+      const value = codec.decode(r, scope);
+      if (r.left !== 0) throw r.error(`${codec.type}: ${r.left} of ${extent} bytes are not of it`);
+      r.end = end;
+      return value;
+    },
+    encode(w, value, scope) {
+      const part = new ByteWriter({ littleEndian: w.littleEndian, context: w.context });
+      part.residue = w.takeResidue();
+      codec.encode(part, value, scope);
+      any.encode(w, big ? BigInt(part.length) : part.length, scope);
+      w.put(part.finish());
     },
   };
 }
@@ -496,13 +598,19 @@ export function optional<T>(codec: Codec<T>): OptionalCodec<T> {
 export function when<T>(
   holds: (scope: Scope, context: StructContext) => boolean,
   codec: Codec<T>,
-): OptionalCodec<T> {
+): OptionalCodec<Exclude<T, undefined>> {
+  const elided = codec.presence === "optional";
   return {
     ...codec as Codec<unknown>,
     presence: "optional",
-    decode: (r, scope) => holds(scope, r.context) ? codec.decode(r, scope) : undefined,
+    decode: (r, scope) =>
+      (holds(scope, r.context) ? codec.decode(r, scope) : undefined) as
+        | Exclude<T, undefined>
+        | undefined,
     encode(w, value, scope) {
       if (value !== undefined) codec.encode(w, value, scope);
+      // Reserved bytes and padding are on disk even where the value does not show them.
+      else if (elided && holds(scope, w.context)) codec.encode(w, value as T, scope);
     },
   };
 }
@@ -511,14 +619,17 @@ export function when<T>(
  * A value whose declaration depends on the fields before it.
  *
  * @param select Chooses the codec; it sees the structure's fields so far.
+ * @param alternatives What it chooses from, for the reference documentation.
  */
 export function choice<T>(
   type: string,
   select: (scope: Scope, context: StructContext) => Codec<T>,
+  alternatives?: readonly Codec<unknown>[],
 ): Codec<T> {
   return {
     type,
     display: { as: "struct" },
+    ...(alternatives === undefined ? {} : { alternatives }),
     decode: (r, scope) => select(scope, r.context).decode(r, scope),
     encode: (w, value, scope) => select(scope, w.context).encode(w, value, scope),
   };
@@ -572,17 +683,36 @@ export function chars(size: number): FixedCodec<string> {
 }
 
 /**
+ * Text that fills the rest of a record: NUL-terminated, zero-padded to a multiple of `unit` bytes.
+ * Other padding is kept in `<name>_pad`.
+ */
+export function paddedTo(unit: number): Codec<string> {
+  return {
+    type: "char[]",
+    display: { as: "text" },
+    decode(r) {
+      const at = r.take(r.left, "char[]");
+      return takeText(r, at, r.pos, unit);
+    },
+    encode: (w, value) => putText(w, value, unit),
+  };
+}
+
+/**
  * Text that fills the rest of a record: NUL-terminated, zero-padded to a multiple of 8, as the
  * kernel writes `filename`, `comm` and `path`. Other padding is kept in `<name>_pad`.
  */
-export const paddedText: Codec<string> = {
+export const paddedText: Codec<string> = paddedTo(8);
+
+/** Text that fills the rest of the region, whatever bytes it is made of. */
+export const restText: Codec<string> = {
   type: "char[]",
   display: { as: "text" },
   decode(r) {
     const at = r.take(r.left, "char[]");
-    return takeText(r, at, r.pos, 8);
+    return decodeText(r.bytes.subarray(at, r.pos));
   },
-  encode: (w, value) => putText(w, value, 8),
+  encode: (w, value) => w.put(encodeText(value)),
 };
 
 /**

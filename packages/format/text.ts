@@ -85,17 +85,14 @@ function decodeEscaped(bytes: Uint8Array): string {
  */
 export function encodeText(text: string): Uint8Array {
   if (!/[\ud800-\udfff]/.test(text)) return encoder.encode(text);
-  const out: number[] = [];
-  let run = "";
-  for (const char of text) {
-    const code = char.codePointAt(0) as number;
-    if (code >= ESCAPE + 0x80 && code <= ESCAPE + 0xff) {
-      out.push(...encoder.encode(run), code - ESCAPE);
-      run = "";
-    } else {
-      run += char;
-    }
+  // Runs of text between the escapes: low surrogates that no high one precedes.
+  const runs = text.split(/(?<![\ud800-\udbff])([\udc80-\udcff])/)
+    .map((run, i) => i % 2 === 0 ? encoder.encode(run) : Uint8Array.of(run.charCodeAt(0) - ESCAPE));
+  const out = new Uint8Array(runs.reduce((sum, run) => sum + run.length, 0));
+  let at = 0;
+  for (const run of runs) {
+    out.set(run, at);
+    at += run.length;
   }
-  out.push(...encoder.encode(run));
-  return Uint8Array.from(out);
+  return out;
 }
