@@ -217,6 +217,14 @@ function firstDifference(a: Uint8Array, b: Uint8Array): string | undefined {
   return a.length === b.length ? undefined : `${a.length} and ${b.length} bytes`;
 }
 
+/** The first line in which two long texts differ; a diff of all of them would not fit in memory. */
+function firstLine(a: string, b: string): string | undefined {
+  if (a === b) return undefined;
+  const [left, right] = [a.split("\n"), b.split("\n")];
+  const i = left.findIndex((line, n) => line !== right[n]);
+  return `line ${i + 1}: ${left[i]} and ${right[i]}`;
+}
+
 Deno.test({
   name: "corpus: what the writer writes, perf reads as it reads the original",
   ignore: files.length === 0,
@@ -234,12 +242,13 @@ Deno.test({
           continue;
         }
         // Not the same bytes: version 1, or sections that perf of that time put elsewhere.
-        const path = `${folder}/perf.data`;
+        // perf prints the name of the file, so the copy has the original's.
+        const path = `${folder}/${file.name.split("/").pop()}`;
         Deno.writeFileSync(path, copy);
         const original = await perfText(["report", "-D", "--no-children", "-g", "none"], file.path);
         const again = await perfText(["report", "-D", "--no-children", "-g", "none"], path);
         if (original === undefined || again === undefined) continue;
-        assertEquals(again.stdout, original.stdout, file.name);
+        assertEquals(firstLine(again.stdout, original.stdout), undefined, file.name);
         compared.push(file.name);
       }
     } finally {

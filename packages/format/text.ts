@@ -85,14 +85,15 @@ function decodeEscaped(bytes: Uint8Array): string {
  */
 export function encodeText(text: string): Uint8Array {
   if (!/[\ud800-\udfff]/.test(text)) return encoder.encode(text);
-  // Runs of text between the escapes: low surrogates that no high one precedes.
-  const runs = text.split(/(?<![\ud800-\udbff])([\udc80-\udcff])/)
-    .map((run, i) => i % 2 === 0 ? encoder.encode(run) : Uint8Array.of(run.charCodeAt(0) - ESCAPE));
-  const out = new Uint8Array(runs.reduce((sum, run) => sum + run.length, 0));
+  const out = new Uint8Array(3 * text.length);
   let at = 0;
-  for (const run of runs) {
-    out.set(run, at);
-    at += run.length;
+  let from = 0;
+  // An escape is a low surrogate that no high one precedes; what lies between is plain text.
+  for (const { 0: escape, index } of text.matchAll(/(?<![\ud800-\udbff])[\udc80-\udcff]/g)) {
+    if (index > from) at += encoder.encodeInto(text.slice(from, index), out.subarray(at)).written;
+    out[at++] = escape.charCodeAt(0) - ESCAPE;
+    from = index + 1;
   }
-  return out;
+  at += encoder.encodeInto(text.slice(from), out.subarray(at)).written;
+  return out.slice(0, at);
 }
