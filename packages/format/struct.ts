@@ -598,7 +598,7 @@ export function optional<T>(codec: Codec<T>): OptionalCodec<T> {
 export function when<T>(
   holds: (scope: Scope, context: StructContext) => boolean,
   codec: Codec<T>,
-): OptionalCodec<Exclude<T, undefined>> {
+): OptionalCodec<T> {
   const elided = codec.presence === "optional";
   return {
     ...codec as Codec<unknown>,
