@@ -12,15 +12,15 @@ import {
 import { PERF_RECORD_AUXTRACE } from "./names.ts";
 
 const AUXTRACE_FIELDS = {
-  size: doc("Bytes of trace data; they follow this record and are not part of its size.", x64),
-  offset: doc(
-    "Where in the AUX area's endless stream the data begins; in snapshot mode 0, or where the " +
-      "snapshot lies in the buffer.",
+  size: doc(
+    "Bytes of trace data, zeros up to a multiple of 8 included; they follow this record and are " +
+      "not part of its size.",
     x64,
   ),
+  offset: doc("Where in the AUX area's endless stream the data begins.", x64),
   reference: doc(
-    "Time that the data was written at, in units of the trace: TSC ticks for Intel PT and BTS, a " +
-      "random number for others.",
+    "Mark of the moment when the data was written: the TSC for Intel PT and BTS, a number without " +
+      "order for other traces.",
     x64,
   ),
   idx: doc("Index of the ring buffer that the data comes from.", u32),

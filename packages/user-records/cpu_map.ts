@@ -102,7 +102,7 @@ export const CPU_MAP_DATA_FIELDS = {
     when(is(PERF_CPU_MAP__MASK), struct("perf_record_mask_cpu_map", MASK_FIELDS)),
   ),
   range_cpu_data: doc(
-    "The CPUs as a range (Linux 6.1).",
+    "The CPUs as a range.",
     when(is(PERF_CPU_MAP__RANGE_CPUS), struct("perf_record_range_cpu_map", RANGE_FIELDS)),
   ),
 } as const;

@@ -23,7 +23,7 @@ const pad: OptionalCodec<Uint8Array> = {
 
 const HEADER_TRACING_DATA_FIELDS = {
   size: doc("Bytes of tracing data, a multiple of 8 where they follow the record.", u32),
-  pad: doc("Zero. Not there in files of perf before Linux 5.1.", pad),
+  pad: doc("Zero, for alignment; old files do not have it.", pad),
   data: doc(
     "The tracing data where it is inside of the record, as simpleperf writes it.",
     optional(bytes("rest")),

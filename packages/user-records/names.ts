@@ -1,6 +1,6 @@
 /** The first of perf's own record types: an event of a pipe stream. */
 export const PERF_RECORD_HEADER_ATTR = 64;
-/** Name of an event; not written since Linux 3.6. */
+/** Name of an event; not written any more. */
 export const PERF_RECORD_HEADER_EVENT_TYPE = 65;
 /** Formats of tracepoints in a pipe stream. */
 export const PERF_RECORD_HEADER_TRACING_DATA = 66;

@@ -47,7 +47,7 @@ export const STAT_CONFIG: RecordDeclaration<"STAT_CONFIG", StatConfig> = record(
 
 const STAT_FIELDS = {
   id: doc("Id of the counter, as the attr's ids have it.", u64),
-  cpu: doc("Index into the event's CPU map.", i32),
+  cpu: doc("CPU, or -1 where a thread is counted; older perf has an index into the CPU map.", i32),
   thread: doc("Index into the thread map.", i32),
   val: doc("What was counted since the event was opened.", u64),
   ena: doc("Time in ns that the event was enabled.", u64),
