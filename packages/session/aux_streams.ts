@@ -1,5 +1,6 @@
 import {
   decodeFeature,
+  type Diagnostics,
   HEADER_CMDLINE,
   HEADER_CPUID,
   KERNEL_RECORDS,
@@ -7,6 +8,7 @@ import {
   PERF_RECORD_AUX,
   PERF_RECORD_SAMPLE,
   PERF_SAMPLE_AUX,
+  PerfDataError,
   type PerfDataReader,
   type PerfEvent,
   type RecordBatch,
@@ -21,7 +23,6 @@ import {
   intelBtsInfo,
   type IntelPtInfo,
   intelPtInfo,
-  PERF_AUXTRACE_INTEL_PT,
   PERF_AUXTRACE_NAMES,
   PERF_RECORD_AUXTRACE,
   PERF_RECORD_AUXTRACE_INFO,
@@ -127,8 +128,13 @@ export function auxFlagNames(flags: number): string[] {
   return names;
 }
 
-/** Receives AUX data that is in a sample; the bytes are valid during the call only. */
-export type AuxSampleHandler = (piece: AuxPiece, bytes: Uint8Array) => void;
+/** Options of {@link AuxCollector}. */
+export interface AuxCollectorOptions {
+  /** Receives data that is in a sample, in file order; the bytes are valid during the call only. */
+  readonly onSample?: (piece: AuxPiece, bytes: Uint8Array) => void;
+  /** Makes the collector tolerant: receives what could not be read. Without it, that is thrown. */
+  readonly diagnostics?: Diagnostics | undefined;
+}
 
 /** Ranges of the stream that AUX records with flags tell of, for one CPU or thread. */
 interface FlaggedRanges {
@@ -184,7 +190,7 @@ const codec = new RecordCodec([...KERNEL_RECORDS, AUXTRACE, AUXTRACE_INFO]);
  */
 export class AuxCollector {
   readonly #reader: PerfDataReader;
-  readonly #onSample: AuxSampleHandler | undefined;
+  readonly #options: AuxCollectorOptions;
   readonly #streams = new Map<string, AuxStream>();
   readonly #byCpu = new Map<number, FlaggedRanges>();
   readonly #byThread = new Map<number, FlaggedRanges>();
@@ -194,14 +200,10 @@ export class AuxCollector {
   #eventsSeen = 0;
   #sampled: AuxEvent[] = [];
 
-  /**
-   * Makes a collector for what `reader` reads.
-   *
-   * @param onSample Receives the data that is in samples, in file order.
-   */
-  constructor(reader: PerfDataReader, onSample?: AuxSampleHandler) {
+  /** Makes a collector for what `reader` reads. */
+  constructor(reader: PerfDataReader, options: AuxCollectorOptions = {}) {
     this.#reader = reader;
-    this.#onSample = onSample;
+    this.#options = options;
   }
 
   /** Body of the AUXTRACE_INFO record, once it was seen: it comes before the data. */
@@ -256,17 +258,22 @@ export class AuxCollector {
     return piece;
   }
 
-  /** Ends the pass over the records: reads the features, and gives the pieces their flags. */
+  /**
+   * Ends the pass over the records: reads the features, and gives the pieces their flags.
+   *
+   * @throws {PerfDataError} Where a feature cannot be read and nobody takes diagnostics.
+   */
   async finish(): Promise<AuxTrace> {
-    for (const id of [HEADER_CMDLINE, HEADER_CPUID]) {
-      const section = this.#reader.features.find((feature) => feature.id === id)?.section;
-      if (section === undefined) continue;
-      const bytes = await this.#reader.readSection(
-        Number(section.offset),
-        Number(section.size),
-        "feature",
-      );
-      this.#setFeature(id, bytes);
+    for (const { id, section } of this.#reader.features) {
+      if (id !== HEADER_CMDLINE && id !== HEADER_CPUID) continue;
+      const offset = Number(section.offset);
+      const size = Number(section.size);
+      try {
+        this.#setFeature(id, await this.#reader.readSection(offset, size, `feature ${id}`), offset);
+      } catch (error) {
+        if (!(error instanceof PerfDataError)) throw error;
+        this.#problem(error);
+      }
     }
     const streams = [...this.#streams.values()].sort((a, b) =>
       (a.cpu ?? Infinity) - (b.cpu ?? Infinity) || (a.tid ?? 0) - (b.tid ?? 0) || a.idx - b.idx
@@ -290,6 +297,11 @@ export class AuxCollector {
     };
   }
 
+  #problem(error: PerfDataError): void {
+    if (this.#options.diagnostics === undefined) throw error;
+    this.#options.diagnostics(error);
+  }
+
   #stream(cpu: number, tid: number, idx: number): AuxStream {
     const key = cpu >= 0 ? `cpu ${cpu} ${idx}` : `tid ${tid} ${idx}`;
     let stream = this.#streams.get(key);
@@ -308,9 +320,14 @@ export class AuxCollector {
   }
 
   #takeAuxtrace(batch: RecordBatch, i: number): AuxPiece | undefined {
-    const record = codec.decode(batch.recordBytes(i), batch.context(i));
     const { payload } = batch;
-    if (record.name !== "AUXTRACE" || payload === undefined) return undefined;
+    // An AUXTRACE record without data has no payload.
+    if (payload === undefined) return undefined;
+    const record = codec.decode(batch.recordBytes(i), batch.context(i));
+    if (record.name !== "AUXTRACE") {
+      if (record.name === "RAW" && record.error !== undefined) this.#problem(record.error);
+      return undefined;
+    }
     const { size, offset, reference, idx, tid, cpu } = record.body;
     const stream = this.#stream(cpu, tid, idx);
     const before = stream.pieces.at(-1);
@@ -337,8 +354,16 @@ export class AuxCollector {
     if (event === undefined || fields === undefined) return;
     const { view, littleEndian } = batch;
     const start = batch.start(i);
-    if (!fields.locate(view, start, start + batch.size(i), littleEndian)) return;
-    if (fields.auxSize <= 0) return;
+    if (!fields.locate(view, start, start + batch.size(i), littleEndian)) {
+      this.#problem(
+        new PerfDataError(`SAMPLE: a length in it is more than its ${batch.size(i)} bytes hold`, {
+          offset: batch.offsetOf(i),
+          record: { type: PERF_RECORD_SAMPLE, index: batch.firstIndex + i },
+        }),
+      );
+      return;
+    }
+    if (fields.auxSize === 0) return;
     const { cpu, pid, time } = event.layout;
     const stream = this.#stream(
       cpu < 0 ? -1 : view.getInt32(start + cpu, littleEndian),
@@ -357,7 +382,7 @@ export class AuxCollector {
       flags: 0,
     };
     stream.pieces.push(piece);
-    this.#onSample?.(piece, batch.bytes.subarray(fields.aux, fields.aux + fields.auxSize));
+    this.#options.onSample?.(piece, batch.bytes.subarray(fields.aux, fields.aux + fields.auxSize));
   }
 
   #takeAux(batch: RecordBatch, i: number): void {
@@ -380,17 +405,21 @@ export class AuxCollector {
   #takeInfo(batch: RecordBatch, i: number): void {
     const record = codec.decode(batch.recordBytes(i), batch.context(i));
     if (record.name === "AUXTRACE_INFO") this.#info = record.body;
+    else if (record.name === "RAW" && record.error !== undefined) this.#problem(record.error);
   }
 
   #takeFeature(batch: RecordBatch, i: number): void {
     const bytes = batch.recordBytes(i);
     if (bytes.length < 16) return;
     const id = Number(batch.view.getBigUint64(batch.start(i) + 8, batch.littleEndian));
-    if (id === HEADER_CMDLINE || id === HEADER_CPUID) this.#setFeature(id, bytes.subarray(16));
+    if (id !== HEADER_CMDLINE && id !== HEADER_CPUID) return;
+    this.#setFeature(id, bytes.subarray(16), batch.offsetOf(i) + 16);
   }
 
-  #setFeature(id: number, bytes: Uint8Array): void {
-    const feature = decodeFeature(id, bytes, { littleEndian: this.#reader.littleEndian });
+  #setFeature(id: number, bytes: Uint8Array, base: number): void {
+    const { littleEndian } = this.#reader;
+    const feature = decodeFeature(id, bytes, { littleEndian, base });
+    if (feature.name === "RAW" && feature.error !== undefined) this.#problem(feature.error);
     if (feature.name === "CMDLINE") {
       this.#cmdline = "argv" in feature.value ? feature.value.argv : [feature.value.line];
     }
@@ -486,19 +515,18 @@ function isSnapshot(info: AuxtraceInfo | undefined): boolean {
     csEtmInfo(info)?.snapshot ?? 0n) !== 0n;
 }
 
-/** Whether the data is Intel PT; a file without AUXTRACE_INFO that has AUX data is not known. */
-export function isIntelPt(info: AuxtraceInfo | undefined): boolean {
-  return info?.type === PERF_AUXTRACE_INTEL_PT;
-}
-
 /**
  * Finds all AUX data of a file: one pass over its records, the data itself is not read.
  *
  * @param reader A reader whose source can be read at any place.
+ * @param options `diagnostics` makes it tolerant; the reader has an option of the same name.
  * @throws {PerfDataError} In strict mode, where the file is damaged.
  */
-export async function readAuxTrace(reader: PerfDataReader): Promise<AuxTrace> {
-  const collector = new AuxCollector(reader);
+export async function readAuxTrace(
+  reader: PerfDataReader,
+  options: Pick<AuxCollectorOptions, "diagnostics"> = {},
+): Promise<AuxTrace> {
+  const collector = new AuxCollector(reader, options);
   for await (const batch of reader.batches()) collector.take(batch);
   return await collector.finish();
 }
