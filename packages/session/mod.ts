@@ -1,8 +1,14 @@
 /**
- * A file opened for analysis: the order of its records, and the machine that was recorded.
+ * A `perf.data` file opened for analysis: the order of its records, the machine that was recorded,
+ * its AUX streams.
  *
  * @module
  */
+export * from "./aux_copy.ts";
+export * from "./aux_manifest.ts";
+export * from "./aux_overlap.ts";
+export * from "./aux_stitch.ts";
+export * from "./aux_streams.ts";
 export * from "./machine.ts";
 export * from "./machine_history.ts";
 export * from "./machine_maps.ts";
