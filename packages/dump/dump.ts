@@ -52,6 +52,7 @@ import {
 } from "./text.ts";
 import { userText } from "./user_text.ts";
 
+const ATTR = 64;
 const BUILD_ID = 67;
 const AUXTRACE_INFO = 70;
 const AUXTRACE = 71;
@@ -150,7 +151,8 @@ export async function dump(reader: PerfDataReader, options: DumpOptions): Promis
 /** What is known of an event, and how many of its samples were printed. */
 interface EventState {
   readonly event: PerfEvent;
-  readonly text: SampleText;
+  /** Made with the first sample: in a pipe, what it depends on may come after the event. */
+  text: SampleText | undefined;
   samples: number;
 }
 
@@ -185,6 +187,7 @@ class Dumper implements RecordSink, KernelTextContext {
   readonly #hex: boolean;
   readonly #limit: number;
   readonly #ordered: boolean;
+  #attrs = 0;
   #branchMode = false;
   #hasAuxtrace = false;
   #combinedType = 0;
@@ -224,6 +227,7 @@ class Dumper implements RecordSink, KernelTextContext {
   /** Takes from the features of a file what the text depends on. */
   async readFeatures(): Promise<void> {
     const reader = this.#reader;
+    this.#machine.arch = reader.arch;
     const ids = new Set<number>();
     for (const { id, section } of reader.features) {
       ids.add(id);
@@ -259,18 +263,20 @@ class Dumper implements RecordSink, KernelTextContext {
     }
   }
 
-  /** Takes up events that came with the last records of a pipe. */
+  /**
+   * Takes up events. The reader of a pipe is ahead of what is printed: an event counts from its
+   * ATTR record on.
+   */
   #updateEvents(): void {
     const { all } = this.#reader.events;
-    this.#machine.arch = this.#reader.arch;
-    for (let i = this.#events.length; i < all.length; i++) {
+    const known = this.#reader.isPipe ? Math.min(this.#attrs, all.length) : all.length;
+    for (let i = this.#events.length; i < known; i++) {
       const event = all[i] as PerfEvent;
-      const text = new SampleText(event, this.#le, this.#reader.arch);
-      this.#events.push({ event, text, samples: 0 });
+      this.#events.push({ event, text: undefined, samples: 0 });
       this.#combinedType |= event.layout.sampleType;
       for (const id of event.ids) this.#byId.set(Number(id), i);
     }
-    this.#sampleIdAll = all[0]?.attr.flags.sample_id_all === 1;
+    this.#sampleIdAll = this.#events[0]?.event.attr.flags.sample_id_all === true;
   }
 
   begin(): void {
@@ -483,23 +489,24 @@ class Dumper implements RecordSink, KernelTextContext {
     if (this.#events.length > 1 && layout.id < 0 && layout.identifier < 0 && this.#sampleIdAll) {
       return;
     }
-    const p = recorded.text.put(out, this.#p, view, start, end);
+    const text = recorded.text ??= new SampleText(recorded.event, this.#le, this.#reader.arch);
+    const p = text.put(out, this.#p, view, start, end);
     if (p < 0) {
       this.stats.badSamples++;
       out.bytes[this.#p++] = 0x0a;
       return;
     }
     this.#p = p;
-    if (layout.sampleType & PERF_SAMPLE_READ) this.#deliverRead(recorded, view, start);
-    else this.#deliver(recorded, view, start);
-    const { fields } = recorded.text;
+    if (layout.sampleType & PERF_SAMPLE_READ) this.#deliverRead(recorded, text, view, start);
+    else this.#deliver(recorded, text, view, start);
+    const { fields } = text;
     if (fields.auxSize > 0 && this.#auxtraceType === PERF_AUXTRACE_INTEL_PT) {
       this.#auxSample(bytes, fields.aux, fields.auxSize);
     }
   }
 
   /** The thread and the binary of a sample, as `perf report` finds them. */
-  #deliver(event: EventState, view: DataView, start: number): void {
+  #deliver(event: EventState, text: SampleText, view: DataView, start: number): void {
     const le = this.#le;
     const low = le ? 0 : 4;
     const out = this.#out;
@@ -519,7 +526,7 @@ class Dumper implements RecordSink, KernelTextContext {
     p = putBytes(out, p, DSO);
     const mode = view.getUint16(start + 4, le) & 7;
     if (mode === 1 || mode === 2) {
-      const { ip } = event.event.layout;
+      const { ip } = text.layout;
       const map = machine.map(
         thread,
         mode,
@@ -535,18 +542,23 @@ class Dumper implements RecordSink, KernelTextContext {
     out.bytes[p] = 0x0a;
     this.#p = p + 1;
     event.samples += this.#branchMode
-      ? (event.text.fields.branchStack < 0 ? 0 : event.text.fields.branchStackLength)
+      ? (text.fields.branchStack < 0 ? 0 : text.fields.branchStackLength)
       : 1;
   }
 
   /** A sample of counter values counts once for each counter that moved since its last sample. */
-  #deliverRead(recorded: EventState, view: DataView, start: number): void {
+  #deliverRead(
+    recorded: EventState,
+    text: SampleText,
+    view: DataView,
+    start: number,
+  ): void {
     const le = this.#le;
     const low = le ? 0 : 4;
     const high = 4 - low;
     const format = recorded.event.readFormat;
     const group = (format & PERF_FORMAT_GROUP) !== 0;
-    const first = recorded.text.fields.read;
+    const first = text.fields.read;
     const n = group ? view.getUint32(first + low, le) : 1;
     let at = first + 8;
     if (format & PERF_FORMAT_TOTAL_TIME_ENABLED) at += 8;
@@ -569,7 +581,7 @@ class Dumper implements RecordSink, KernelTextContext {
       const moved = counter.hi !== valueHi || counter.lo !== valueLo;
       counter.hi = valueHi;
       counter.lo = valueLo;
-      if (moved) this.#deliver(event, view, start);
+      if (moved) this.#deliver(event, text, view, start);
     }
   }
 
@@ -604,7 +616,10 @@ class Dumper implements RecordSink, KernelTextContext {
       this.#text(google ? "\n" : userText(record, this.#ordered));
     }
     if (google) return;
-    this.#updateEvents();
+    if (type === ATTR) {
+      this.#attrs++;
+      this.#updateEvents();
+    }
     if (record.name === "AUXTRACE_INFO") this.#auxtraceType = record.body.type;
     else if (type === EVENT_UPDATE && record.name === "EVENT_UPDATE") {
       const { id, name } = record.body;

@@ -39,8 +39,8 @@ const CACHE_HAS = [0b111, 0b101, 0b111, 0b111, 0b001, 0b001, 0b111];
  * import { assertEquals } from "@std/assert";
  *
  * const attr = emptyAttr();
- * attr.flags.exclude_kernel = 1;
- * attr.flags.exclude_hv = 1;
+ * attr.flags.exclude_kernel = true;
+ * attr.flags.exclude_hv = true;
  * assertEquals(eventName(attr), "cycles:u");
  * ```
  */

@@ -67,9 +67,9 @@ function putLines(
       const b1 = SPACED[w >>> 8 & 255] as number;
       const b2 = SPACED[w >>> 16 & 255] as number;
       const q = p + 9 + 12 * k;
-      view.setInt32(q, SPACED[w & 255] as number | b1 << 24, true);
+      view.setInt32(q, (SPACED[w & 255] as number) | b1 << 24, true);
       view.setInt32(q + 4, b1 >>> 8 | b2 << 16, true);
-      view.setInt32(q + 8, b2 >>> 16 | SPACED[w >>> 24] as number << 8, true);
+      view.setInt32(q + 8, b2 >>> 16 | (SPACED[w >>> 24] as number) << 8, true);
       // Four bytes at once: those in 0x20…0x7e stay, the others become dots.
       const low = w & 0x7f7f7f7f;
       const shown = (low + 0x60606060) & ~(low + 0x01010101) & ~w & 0x80808080;
@@ -100,7 +100,7 @@ function putLinesByByte(
     for (let i = 0; i < 16 && at + i < end; i++) {
       const b = bytes[at + i] as number;
       // The fourth byte that is written is a space, or overwritten.
-      view.setInt32(p + 9 + 3 * i, SPACED[b] as number | 0x20000000, true);
+      view.setInt32(p + 9 + 3 * i, (SPACED[b] as number) | 0x20000000, true);
       to[p + 59 + i] = b >= 0x20 && b < 0x7f ? b : 0x2e;
     }
     to[p + 75] = 0x0a;

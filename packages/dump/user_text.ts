@@ -40,7 +40,7 @@ export function userText(record: UserRecord, ordered: boolean): string {
     case "AUXTRACE_ERROR":
       return UNHANDLED;
     case "ID_INDEX": {
-      const { nr, entries, entries_2 } = record.body;
+      const { entries, entries_2 } = record.body;
       const lines = entries.map(({ id, idx, cpu, tid }, i) => {
         const guest = entries_2?.[i];
         return ` ... id: ${id}  idx: ${idx}  cpu: ${cpu}  tid: ${tid}` +
@@ -48,7 +48,7 @@ export function userText(record: UserRecord, ordered: boolean): string {
             ? "\n"
             : `  machine_pid: ${guest.machine_pid}  vcpu: ${BigInt.asUintN(64, guest.vcpu)}\n`);
       });
-      return ` nr: ${nr}\n${lines.join("")}`;
+      return ` nr: ${entries.length}\n${lines.join("")}`;
     }
     case "AUXTRACE_INFO":
       return ` type: ${record.body.type}\n${auxtraceInfoText(record.body.type, record.body.priv)}`;

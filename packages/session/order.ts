@@ -60,7 +60,7 @@ export interface OrderStats {
  * recorded without `sample_id_all`, since then only samples have a time. A pipe is always ordered.
  */
 export function isTimeOrdered(reader: PerfDataReader): boolean {
-  return reader.isPipe || reader.events.all[0]?.attr.flags.sample_id_all === 1;
+  return reader.isPipe || reader.events.all[0]?.attr.flags.sample_id_all === true;
 }
 
 /**
