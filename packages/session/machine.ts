@@ -100,6 +100,8 @@ export class Machine {
   readonly #byTid = new Map<number, number>();
   #lastTid = -1;
   #lastThread = -1;
+  #lastMap = -1;
+  #lastRoot = 0;
   #roots = new Int32Array(256);
   #owners = new Int32Array(256);
   #users = new Int32Array(256);
@@ -199,7 +201,35 @@ export class Machine {
       : cpumode === MISC_USER
       ? this.#threadSpaces[thread] as number
       : -1;
-    return space < 0 ? -1 : this.spaces.find(this.#roots[space] as number, hi, lo);
+    if (space < 0) return -1;
+    const root = this.#roots[space] as number;
+    const { spaces } = this;
+    // Samples come in flocks: the map of the last one is often that of the next.
+    const last = this.#lastMap;
+    if (
+      root === this.#lastRoot && last >= 0 && (
+        hi > (spaces.startHi[last] as number) ||
+        (hi === spaces.startHi[last] && lo >= (spaces.startLo[last] as number))
+      ) && (
+        hi < (spaces.endHi[last] as number) ||
+        (hi === spaces.endHi[last] && lo < (spaces.endLo[last] as number))
+      ) && space !== KERNEL_SPACE
+    ) return last;
+    const map = spaces.find(root, hi, lo);
+    this.#lastMap = map;
+    this.#lastRoot = root;
+    return map;
+  }
+
+  /** {@link Machine.map} for the address at `at` of a record. */
+  mapAt(thread: number, cpumode: number, view: DataView, at: number): number {
+    const le = this.#littleEndian;
+    return this.map(
+      thread,
+      cpumode,
+      view.getUint32(le ? at + 4 : at, le),
+      view.getUint32(le ? at : at + 4, le),
+    );
   }
 
   /** Path or bracketed name of a map: a number of {@link Machine.names}. */
@@ -338,6 +368,8 @@ export class Machine {
 
   #setRoot(space: number, root: number): void {
     this.#roots[space] = root;
+    // A tree that is altered in place may keep its root.
+    this.#lastMap = -1;
     if (this.#keepHistory) {
       this.#history.space(space, root);
     }
@@ -469,6 +501,7 @@ export class Machine {
     const symbols = [...this.#ksymbols.values()];
     this.spaces.compact(this.#roots.subarray(0, this.#spaceCount), maps);
     this.#kernelMap = maps[0] as number;
+    this.#lastMap = -1;
     this.#ksymbols.clear();
     symbols.forEach((symbol, i) => this.#ksymbols.set(maps[i + 1] as number, symbol));
     this.#compactAt = Math.max(1 << 16, 2 * this.spaces.nodeCount);
