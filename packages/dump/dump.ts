@@ -180,11 +180,11 @@ class Dumper implements RecordSink, KernelTextContext {
   readonly #counts = new Map<number, number>();
   readonly #typeCounts = new Float64Array(128);
   readonly #place: Piece;
-  // Pieces of text that come again and again: by type and size of a record, by thread, by name.
+  // Pieces of text that come again and again: by type and size of a record, by name.
   readonly #heads = new Map<number, Piece>();
   readonly #recordNames = new Map<number, Piece>();
-  readonly #sampleNames: ({ misc: number; piece: Piece } | undefined)[] = [];
-  readonly #threads: ThreadPiece[] = [];
+  readonly #sampleNames = new Map<number, Piece>();
+  readonly #comms: Piece[] = [];
   readonly #binaries: Piece[] = [];
   readonly #base: number;
   readonly #filtered: boolean;
@@ -448,13 +448,13 @@ class Dumper implements RecordSink, KernelTextContext {
       );
       return known.put(out, p);
     }
-    const known = this.#sampleNames[size];
-    if (known !== undefined && known.misc === misc) return known.piece.put(out, p);
-    const made = piece(
+    const key = misc * 2 ** 16 + size;
+    const known = this.#sampleNames.get(key) ?? keep(
+      this.#sampleNames,
+      key,
       ` [0x${size.toString(16)}]: PERF_RECORD_SAMPLE(IP, 0x${misc.toString(16)}): `,
     );
-    this.#sampleNames[size] = { misc, piece: made };
-    return made.put(out, p);
+    return known.put(out, p);
   }
 
   /** Reads what samples have at constant places, and other records in their trailer. */
@@ -543,7 +543,12 @@ class Dumper implements RecordSink, KernelTextContext {
     const out = this.#out;
     const machine = this.#machine;
     const thread = machine.thread(this.#pid, this.#tid);
-    let p = this.#threadPiece(thread).put(out, this.#p);
+    const tid = machine.tids[thread] as number;
+    const comm = machine.comms[thread] as number;
+    let p = THREAD.put(out, this.#p);
+    if (comm < 0) p = putDecimal(out, COLON.put(out, p), tid);
+    else p = this.#commPiece(comm).put(out, p);
+    p = DSO.put(out, putDecimal(out, COLON.put(out, p), tid));
     const mode = view.getUint16(start + 4, this.#le) & 7;
     if (mode === 1 || mode === 2) {
       const { ip } = text.layout;
@@ -560,22 +565,19 @@ class Dumper implements RecordSink, KernelTextContext {
       : 1;
   }
 
-  /** The line that names a thread, and the beginning of the next. */
-  #threadPiece(thread: number): Piece {
-    const machine = this.#machine;
-    const tid = machine.tids[thread] as number;
-    const comm = machine.comms[thread] as number;
-    const known = this.#threads[thread];
-    if (known !== undefined && known.tid === tid && known.comm === comm) return known.piece;
-    const name = comm < 0 ? encoder.encode(`:${tid}`) : machine.names.get(comm);
-    const made = new Piece(joined(THREAD, name, encoder.encode(`:${tid}\n ...... dso: `)));
-    this.#threads[thread] = { tid, comm, piece: made };
-    return made;
+  #commPiece(comm: number): Piece {
+    return this.#comms[comm] ??= new Piece(this.#machine.names.get(comm));
   }
 
   /** The rest of the line that names a binary. */
   #binaryPiece(name: number): Piece {
-    return this.#binaries[name] ??= new Piece(joined(this.#machine.names.get(name), NEWLINE));
+    const known = this.#binaries[name];
+    if (known !== undefined) return known;
+    const path = this.#machine.names.get(name);
+    const line = new Uint8Array(path.length + 1);
+    line.set(path);
+    line[path.length] = 0x0a;
+    return this.#binaries[name] = new Piece(line);
   }
 
   /** A sample of counter values counts once for each counter that moved since its last sample. */
@@ -720,13 +722,6 @@ class Dumper implements RecordSink, KernelTextContext {
   }
 }
 
-/** The text of a thread, valid as long as it is that thread and has that comm. */
-interface ThreadPiece {
-  readonly tid: number;
-  readonly comm: number;
-  readonly piece: Piece;
-}
-
 /** Most pieces of a kind that are kept: a file can hold records of any size and type. */
 const MOST_PIECES = 1 << 14;
 
@@ -737,19 +732,9 @@ function keep(pieces: Map<number, Piece>, key: number, text: string): Piece {
   return made;
 }
 
-function joined(...parts: readonly Uint8Array[]): Uint8Array {
-  const all = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
-}
-
-const encoder = new TextEncoder();
-const THREAD = encoder.encode(" ... thread: ");
-const NEWLINE = encoder.encode("\n");
+const THREAD = piece(" ... thread: ");
+const COLON = piece(":");
+const DSO = piece("\n ...... dso: ");
 const NOT_FOUND = piece("<not found>\n");
 const HYPERVISOR = piece("[hypervisor]\n");
 /** Record types that begin with the thread they are about. */

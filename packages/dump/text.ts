@@ -7,6 +7,8 @@
  */
 
 const DIGITS = "0123456789abcdef";
+/** Byte order of the machine that this runs on. */
+const LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 
 /** `00` … `ff` as two ASCII bytes each, little-endian: the first digit is in the low byte. */
 const HEX2: Uint16Array = Uint16Array.from(
@@ -173,11 +175,7 @@ export class Piece {
   constructor(bytes: Uint8Array) {
     const padded = new Uint8Array(bytes.length + 3 & ~3);
     padded.set(bytes);
-    const view = new DataView(padded.buffer);
-    this.#words = Int32Array.from(
-      { length: padded.length >> 2 },
-      (_, i) => view.getInt32(4 * i, true),
-    );
+    this.#words = new Int32Array(padded.buffer);
     this.#length = bytes.length;
   }
 
@@ -185,7 +183,10 @@ export class Piece {
   put(out: TextBytes, p: number): number {
     const { view } = out;
     const words = this.#words;
-    for (let i = 0; i < words.length; i++) view.setInt32(p + 4 * i, words[i] as number, true);
+    // In the machine's byte order, in which the words were made.
+    for (let i = 0; i < words.length; i++) {
+      view.setInt32(p + 4 * i, words[i] as number, LITTLE_ENDIAN);
+    }
     return p + this.#length;
   }
 }

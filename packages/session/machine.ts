@@ -110,6 +110,8 @@ export class Machine {
   #nextOwner = 1;
   #compactAt = 1 << 16;
   #kernelMap = -1;
+  /** What each name means as that of a mapping. */
+  readonly #kinds: number[] = [];
   readonly #kernelBinaries: KernelBinary[] = [];
   #vdso: string | undefined;
   #arch: string | undefined;
@@ -206,15 +208,16 @@ export class Machine {
     const { spaces } = this;
     // Samples come in flocks: the map of the last one is often that of the next.
     const last = this.#lastMap;
-    if (
-      root === this.#lastRoot && last >= 0 && (
-        hi > (spaces.startHi[last] as number) ||
-        (hi === spaces.startHi[last] && lo >= (spaces.startLo[last] as number))
-      ) && (
-        hi < (spaces.endHi[last] as number) ||
-        (hi === spaces.endHi[last] && lo < (spaces.endLo[last] as number))
-      ) && space !== KERNEL_SPACE
-    ) return last;
+    const h = hi >>> 0;
+    const l = lo >>> 0;
+    if (root === this.#lastRoot && last >= 0 && space !== KERNEL_SPACE) {
+      const startHi = spaces.startHi[last] as number;
+      const endHi = spaces.endHi[last] as number;
+      if (
+        (h > startHi || (h === startHi && l >= (spaces.startLo[last] as number))) &&
+        (h < endHi || (h === endHi && l < (spaces.endLo[last] as number)))
+      ) return last;
+    }
     const map = spaces.find(root, hi, lo);
     this.#lastMap = map;
     this.#lastRoot = root;
@@ -224,11 +227,12 @@ export class Machine {
   /** {@link Machine.map} for the address at `at` of a record. */
   mapAt(thread: number, cpumode: number, view: DataView, at: number): number {
     const le = this.#littleEndian;
+    // As signed numbers, which never cost an allocation; the halves are taken as bits.
     return this.map(
       thread,
       cpumode,
-      view.getUint32(le ? at + 4 : at, le),
-      view.getUint32(le ? at : at + 4, le),
+      view.getInt32(le ? at + 4 : at, le),
+      view.getInt32(le ? at : at + 4, le),
     );
   }
 
@@ -554,7 +558,7 @@ export class Machine {
       return;
     }
     const thread = this.thread(view.getInt32(start + 8, le), view.getInt32(start + 12, le));
-    const kind = mappingKind(this.names.get(name));
+    const kind = this.#kinds[name] ??= mappingKind(this.names.get(name));
     if (kind === VDSO) {
       name = this.names.internText(this.#vdso ?? "[vdso]");
       pgoffLo = pgoffHi = 0;
