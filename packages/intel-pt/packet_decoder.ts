@@ -53,9 +53,18 @@ const IP_SIZE = Uint8Array.of(0, 2, 4, 6, 6, 0xff, 8, 0xff);
 const IP_LOW_MASK = Int32Array.of(0, 0xffff, -1, -1, -1, 0, -1, 0);
 const IP_HIGH_MASK = Int32Array.of(0, 0, 0, 0xffff, 0xffff, 0, -1, 0);
 
-/** The number of branches in a short TNT by its byte; 0 where the byte is not a short TNT. */
-const TNT_COUNT = new Uint8Array(256);
-for (let byte = 4; byte < 256; byte += 2) TNT_COUNT[byte] = 30 - Math.clz32(byte);
+/** The packets of one byte, PAD and short TNT, by that byte; 0 for all other bytes. */
+const SHORT_KIND = new Uint8Array(256);
+/** Number of branches, and the branches, of a short TNT. */
+const SHORT_COUNT = new Uint8Array(256);
+const SHORT_BITS = new Uint8Array(256);
+SHORT_KIND[0] = PAD;
+for (let byte = 4; byte < 256; byte += 2) {
+  const count = 30 - Math.clz32(byte);
+  SHORT_KIND[byte] = TNT_8;
+  SHORT_COUNT[byte] = count;
+  SHORT_BITS[byte] = (byte >> 1) ^ (1 << count);
+}
 
 /** In {@linkcode OPCODE_KIND}: the first byte of an opcode of two bytes. */
 const EXTENDED = 63;
@@ -126,8 +135,8 @@ for (
   ]
 ) ENDS_BLOCK[kind] = 1;
 
-/** In place of {@linkcode TNT_COUNT} where `next` may not take its short way. */
-const NO_TNT = new Uint8Array(256);
+/** In place of {@linkcode SHORT_KIND} where `next` may not take its short way. */
+const NO_SHORT = new Uint8Array(256);
 
 /** How {@linkcode PacketDecoder} treats its stream. */
 export interface PacketDecoderOptions {
@@ -222,15 +231,15 @@ export class PacketDecoder {
   private searching: boolean;
   /** While searching: no PSB begins in `bytes` before this position. */
   private searched = 0;
-  /** TNT_COUNT, or NO_TNT inside of a block and while searching. */
-  private tntCount: Uint8Array;
+  /** SHORT_KIND, or NO_SHORT inside of a block and while searching. */
+  private shortKind: Uint8Array;
   private itemSize: 0 | 4 | 8 = 0;
 
   /** Makes a decoder for a stream of which nothing is known yet. */
   constructor(options: PacketDecoderOptions = {}) {
     this.recoverAtPsb = options.recover !== "byte";
     this.searching = options.start === "psb";
-    this.tntCount = this.searching ? NO_TNT : TNT_COUNT;
+    this.shortKind = this.searching ? NO_SHORT : SHORT_KIND;
   }
 
   /** Offset in the stream of the first byte of the packet last returned. */
@@ -312,25 +321,46 @@ export class PacketDecoder {
     this.setBlock(blockItemSize);
   }
 
+  /**
+   * Passes over `size` bytes after the packet last returned; they have to be at hand.
+   *
+   * @throws RangeError when they are not.
+   */
+  skip(size: number): void {
+    if (!(size >= 0 && size <= this.limit - this.pos)) {
+      throw new RangeError(`Cannot skip ${size} bytes: ${this.limit - this.pos} are at hand`);
+    }
+    this.pos += size;
+  }
+
+  /** Gives up here: what comes next is the first PSB from here on, after SKIPPED bytes if any. */
+  resync(): void {
+    this.searching = true;
+    this.searched = this.pos;
+    this.shortKind = NO_SHORT;
+  }
+
   /** Decodes the next packet; see {@linkcode PacketKind} and the table above. */
   next(): PacketKind {
-    // Most packets of most traces are short TNTs. This much is inlined into the caller's loop.
+    // Most packets are one byte long. This much is inlined into the caller's loop, and tables rather
+    // than branches tell PAD from TNT, because which of them comes next cannot be predicted.
     const pos = this.pos;
     if (pos < this.limit) {
       const byte = this.bytes[pos] as number;
-      const count = this.tntCount[byte] as number;
-      if (count !== 0) {
+      const kind = this.shortKind[byte] as PacketKind;
+      if (kind !== 0) {
         this.startPos = pos;
         this.pos = pos + 1;
-        this.count = count;
-        this.low = (byte >> 1) ^ (1 << count);
+        this.count = SHORT_COUNT[byte] as number;
+        this.low = SHORT_BITS[byte] as number;
         this.high = 0;
-        return this.kind = TNT_8;
+        return this.kind = kind;
       }
     }
-    return this.kind = this.decode();
+    return this.kind = this.shortKind === SHORT_KIND ? this.packet() : this.special();
   }
 
+  /** Makes `bytes[from, to)` what comes next in the stream. */
   private use(bytes: Uint8Array, from: number, to: number): void {
     this.base += this.pos - from;
     this.searched = from;
@@ -355,18 +385,15 @@ export class PacketDecoder {
     this.searched = Math.max(0, searched - pos);
   }
 
+  /** Enters a block, or leaves it. */
   private setBlock(itemSize: 0 | 4 | 8): void {
     this.itemSize = itemSize;
-    this.tntCount = itemSize === 0 ? TNT_COUNT : NO_TNT;
+    this.shortKind = itemSize === 0 ? SHORT_KIND : NO_SHORT;
   }
 
-  private decode(): PacketKind {
-    if (this.tntCount === TNT_COUNT) return this.packet();
-    return this.searching ? this.search() : this.inBlock();
-  }
-
-  /** Within a block: BIP takes precedence over TNT, and most packets end the block. */
-  private inBlock(): PacketKind {
+  /** Searches, or decodes within a block: BIP comes before TNT, and most packets end the block. */
+  private special(): PacketKind {
+    if (this.searching) return this.search();
     const { pos, limit, itemSize } = this;
     const byte = pos < limit ? this.bytes[pos] as number : 0;
     if ((byte & 7) === 4) {
@@ -379,6 +406,7 @@ export class PacketDecoder {
     return kind;
   }
 
+  /** Decodes outside of blocks. */
   private packet(): PacketKind {
     const { bytes, pos, limit } = this;
     this.startPos = pos;
@@ -407,13 +435,11 @@ export class PacketDecoder {
         return this.fixed(MTC, 1, 2);
       case TSC:
         return this.fixed(TSC, 1, 8);
-      case TNT_8: {
-        const count = TNT_COUNT[byte] as number;
-        this.count = count;
-        this.low = (byte >> 1) ^ (1 << count);
+      case TNT_8:
+        this.count = SHORT_COUNT[byte] as number;
+        this.low = SHORT_BITS[byte] as number;
         this.pos = pos + 1;
         return TNT_8;
-      }
       case TRIG: {
         if (limit - pos < 2) return this.incomplete();
         const withCount = ((bytes[pos + 1] as number) & 0x40) !== 0;
@@ -424,6 +450,7 @@ export class PacketDecoder {
     }
   }
 
+  /** The packets whose opcode has two bytes or three, the first of them 02. */
   private extended(): PacketKind {
     const { bytes, pos } = this;
     if (this.limit - pos < 2) return this.incomplete();
@@ -564,6 +591,7 @@ export class PacketDecoder {
     return kind;
   }
 
+  /** SDM, "Packet Stream Boundary (PSB) Packet": the last IP is 0 from here on. */
   private psb(): PacketKind {
     const { bytes, pos, limit } = this;
     const end = Math.min(pos + PSB_SIZE, limit);
@@ -577,6 +605,7 @@ export class PacketDecoder {
     return PSB;
   }
 
+  /** One byte that cannot be understood. */
   private bad(kind: typeof BAD_OPCODE | typeof BAD_PACKET): PacketKind {
     if (kind === BAD_OPCODE) this.badOpcodes++;
     else this.badPackets++;
@@ -584,11 +613,7 @@ export class PacketDecoder {
     this.low = 0;
     this.high = 0;
     this.pos = this.startPos + 1;
-    if (this.recoverAtPsb) {
-      this.searching = true;
-      this.searched = this.pos;
-      this.tntCount = NO_TNT;
-    }
+    if (this.recoverAtPsb) this.resync();
     return kind;
   }
 
@@ -602,6 +627,7 @@ export class PacketDecoder {
     return TRUNCATED;
   }
 
+  /** Ends the loan of the caller's bytes. */
   private more(): PacketKind {
     if (this.borrowed) {
       this.keep(0);
