@@ -2,6 +2,7 @@ import { PacketDecoder } from "./packet_decoder.ts";
 import { PacketKind } from "./packet_kind.ts";
 import {
   float64sOf,
+  HEX3,
   OVERSHOOT,
   putAscii,
   putDecimal,
@@ -43,17 +44,11 @@ for (
 
 /** " xx " as 32 bits, by byte. */
 const HEX_CELL = new Uint32Array(256);
-/** "xxx:" as 32 bits, by the low twelve bits of an offset. */
-const OFFSET_LOW = new Uint32Array(4096);
 {
   const view = new DataView(new ArrayBuffer(4));
   for (let byte = 0; byte < 256; byte++) {
     putAscii(view, 0, ` ${byte.toString(16).padStart(2, "0")} `);
     HEX_CELL[byte] = view.getUint32(0, true);
-  }
-  for (let offset = 0; offset < 4096; offset++) {
-    putAscii(view, 0, `${offset.toString(16).padStart(3, "0")}:`);
-    OFFSET_LOW[offset] = view.getUint32(0, true);
   }
 }
 
@@ -201,7 +196,7 @@ export class PerfText {
         pageText = view.getFloat64(at, true);
       }
       view.setFloat64(at, pageText, true);
-      view.setUint32(at + 8, OFFSET_LOW[offset & 0xfff] as number, true);
+      view.setUint32(at + 8, (HEX3[offset & 0xfff] as number) | 0x3a000000, true);
 
       if (kind === TNT_8 && (pos + 1 === to || input[pos + 1] !== 0)) {
         const byte = input[pos] as number;
