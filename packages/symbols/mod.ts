@@ -15,3 +15,4 @@ export * from "./elf/decompress.ts";
 export * from "./elf/elf_error.ts";
 export * from "./elf/elf_file.ts";
 export * from "./elf/notes.ts";
+export * from "./symbol_table.ts";
