@@ -28,7 +28,7 @@ export interface JitdumpHeader {
 }
 
 /** What every record has: `struct jr_prefix`. */
-interface JitRecordPrefix {
+export interface JitRecordPrefix {
   /** Byte offset of the record in the file. */
   readonly offset: number;
   /** Size of the record in bytes. */

@@ -31,3 +31,7 @@ export * from "./jit_symbols.ts";
 export * from "./jitdump.ts";
 export * from "./kallsyms.ts";
 export * from "./perf_map.ts";
+export * from "./address_map.ts";
+export * from "./file_search.ts";
+export * from "./map_name.ts";
+export * from "./trust_report.ts";
