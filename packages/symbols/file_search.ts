@@ -340,7 +340,11 @@ export function kernelCandidates(
     vmlinux(`${debugRoot}/lib/modules/${release}/vmlinux`);
     vmlinux(`${debugRoot}/boot/vmlinux-${release}.debug`);
   }
-  if (entry !== undefined) found.push({ path: `${entry}/kallsyms`, kind: "kallsyms" });
+  if (buildId !== undefined && places.buildIdCache !== undefined) {
+    const copy = `${places.buildIdCache}/[kernel.kallsyms]/${buildId}`;
+    found.push({ path: `${copy}/kallsyms`, kind: "kallsyms" });
+    found.push({ path: copy, kind: "kallsyms" });
+  }
   if (buildId !== undefined && places.debuginfodCache !== undefined) {
     const path = `${places.debuginfodCache}/${buildId}/debuginfo`;
     found.push({ path, kind: "vmlinux" });

@@ -38,18 +38,23 @@ export function findSymbolFiles(
 ): FoundFiles {
   const opened = new Map<ElfFile, FileSource>();
   const search = searchSymbolFiles(wanted, places);
+  const close = (): void => {
+    for (const source of opened.values()) source.close();
+  };
   let step = search.next();
-  while (!step.done) {
-    const file = open(step.value.path, options);
-    if (file !== undefined && !(file instanceof SymbolsError)) opened.set(file.elf, file.source);
-    step = search.next(file);
+  try {
+    while (!step.done) {
+      const file = open(step.value.path, options);
+      if (file !== undefined && !(file instanceof SymbolsError)) opened.set(file.elf, file.source);
+      step = search.next(file);
+    }
+  } catch (error) {
+    close();
+    throw error;
   }
   const result = step.value;
   const used = new Set([result.symbols?.elf, result.runtime?.elf]);
   for (const [elf, source] of opened) if (!used.has(elf)) source.close();
-  const close = (): void => {
-    for (const source of opened.values()) source.close();
-  };
   return { ...result, close, [Symbol.dispose]: close };
 }
 

@@ -48,7 +48,11 @@ export class JitSymbols {
   /** Of each segment between two boundaries: the codes that were there, oldest first. */
   readonly #versions: readonly (readonly JitCode[])[];
 
-  /** @param records those of one file, in its order */
+  /**
+   * Takes the records of one file.
+   *
+   * @param records in the order of the file
+   */
   constructor(records: Iterable<JitRecord>) {
     this.codes = collect(records);
     const { boundaries, versions } = cut(this.codes);

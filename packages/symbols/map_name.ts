@@ -37,7 +37,6 @@ export function mapKind(name: string): MapKind {
     if (/\.ko(\.(gz|xz|zst))?$/.test(name)) return "module";
     const anonymous = name === "//anon" || name.startsWith("/dev/zero") ||
       name.startsWith("/anon_hugepage") || name.startsWith("/SYSV") ||
-      /^\/memfd:/.test(name) && /\(deleted\)$/.test(name) ||
       /^\/tmp\/perf-\d+\.map$/.test(name);
     return anonymous ? "anonymous" : "file";
   }

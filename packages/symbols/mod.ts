@@ -35,3 +35,4 @@ export * from "./address_map.ts";
 export * from "./file_search.ts";
 export * from "./map_name.ts";
 export * from "./trust_report.ts";
+export * from "./ksymbols.ts";
