@@ -51,7 +51,10 @@ export interface AuxPiece {
   readonly reference: bigint;
   /** Bytes at its start that the piece before has already; they are no part of the stream. */
   overlap: number;
-  /** Bytes lost between the piece before and this one; `undefined` where that is not known. */
+  /**
+   * Bytes lost between the piece before and this one; `undefined` where that is not known. Padding
+   * of the piece before cannot be told from data, so that up to 7 bytes more may be lost.
+   */
   gap: bigint | undefined;
   /** `PERF_AUX_FLAG_*` of the AUX records that cover it, all together. */
   flags: number;
