@@ -4,6 +4,7 @@ import {
   HEADER_BRANCH_STACK,
   HEADER_BUILD_ID,
   HEADER_EVENT_DESC,
+  HEADER_TRACING_DATA,
   type Payload,
   PERF_FORMAT_GROUP,
   PERF_FORMAT_ID,
@@ -55,6 +56,7 @@ import {
 import { userText } from "./user_text.ts";
 
 const ATTR = 64;
+const TRACING_DATA = 66;
 const BUILD_ID = 67;
 const AUXTRACE_INFO = 70;
 const AUXTRACE = 71;
@@ -232,7 +234,7 @@ class Dumper implements RecordSink, KernelTextContext {
     const ids = new Set<number>();
     for (const { id, section } of reader.features) {
       ids.add(id);
-      if (id !== HEADER_BUILD_ID && id !== HEADER_EVENT_DESC) continue;
+      if (!USED_FEATURES.has(id)) continue;
       try {
         const bytes = await reader.readSection(
           Number(section.offset),
@@ -260,6 +262,11 @@ class Dumper implements RecordSink, KernelTextContext {
     } else if (feature.name === "EVENT_DESC") {
       feature.value.events.forEach(({ name }, i) => {
         if (i < this.#reader.events.all.length) this.#names[i] ??= name;
+      });
+    } else if (feature.name === "TRACING_DATA") {
+      const names = tracepointNames(feature.value.systems);
+      this.#reader.events.all.forEach(({ attr }, i) => {
+        if (attr.type === PERF_TYPE_TRACEPOINT) this.#names[i] ??= names.get(attr.config);
       });
     }
   }
@@ -669,6 +676,15 @@ class Dumper implements RecordSink, KernelTextContext {
   }
 
   async payload(payload: Payload): Promise<void> {
+    if (payload.type === TRACING_DATA && payload.size <= MOST_TRACING_DATA) {
+      const bytes = new Uint8Array(payload.size);
+      let filled = 0;
+      for (let got = 1; got > 0 && filled < bytes.length; filled += got) {
+        got = await payload.read(bytes.subarray(filled));
+      }
+      this.#takeFeature(HEADER_TRACING_DATA, bytes.subarray(0, filled));
+      return;
+    }
     if (payload.type !== AUXTRACE || !this.#shown || this.#options.aux === false) return;
     const type = this.#auxtraceType;
     if (type === PERF_AUXTRACE_INTEL_PT) {
@@ -720,6 +736,30 @@ class Dumper implements RecordSink, KernelTextContext {
     this.#text(`\n. ... Intel Processor Trace data: size ${size} bytes\n`);
     this.#packets(new PerfText(), bytes, from, from + size, true);
   }
+}
+
+const USED_FEATURES: ReadonlySet<number> = new Set([
+  HEADER_BUILD_ID,
+  HEADER_EVENT_DESC,
+  HEADER_TRACING_DATA,
+]);
+const PERF_TYPE_TRACEPOINT = 2;
+/** More than all formats that a kernel has. */
+const MOST_TRACING_DATA = 1 << 26;
+
+/** The names of tracepoints, `sched:sched_switch`, by their ids. */
+function tracepointNames(
+  systems: readonly { readonly name: string; readonly formats: readonly string[] }[],
+): Map<bigint, string> {
+  const names = new Map<bigint, string>();
+  for (const { name: system, formats } of systems) {
+    for (const format of formats) {
+      const name = /^name: (.*)$/m.exec(format)?.[1];
+      const id = /^ID: (\d+)$/m.exec(format)?.[1];
+      if (name !== undefined && id !== undefined) names.set(BigInt(id), `${system}:${name}`);
+    }
+  }
+  return names;
 }
 
 /** Most pieces of a kind that are kept: a file can hold records of any size and type. */

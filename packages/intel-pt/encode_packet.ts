@@ -1,4 +1,4 @@
-import { cycSize } from "./decode_packets.ts";
+import { cycSize } from "./cyc_size.ts";
 import type { IpCompression, Packet } from "./packet.ts";
 
 /** The opcode bits 4:0 of the packets that carry an IP; bits 7:5 are the compression. */

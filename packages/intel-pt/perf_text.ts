@@ -13,7 +13,7 @@ import {
 } from "./text_bytes.ts";
 
 /** The room that {@linkcode PerfText.write} needs behind the position it writes at, in bytes. */
-export const PERF_TEXT_ROOM = 160 + OVERSHOOT;
+export const PERF_TEXT_ROOM: number = 160 + OVERSHOOT;
 
 /** perf never looks further than this from the first byte of a packet. */
 const LOOKAHEAD = 16;
@@ -274,7 +274,10 @@ export class PerfText {
         return PacketKind.TNT_64;
       }
       // Ten bytes that do not fit into 64 bits; an eleventh byte is too much for perf, too.
-      if (((input[pos] as number) & 3) === 3 && to - pos >= 10 && !(input[pos + 9] as number & 1)) {
+      if (
+        ((input[pos] as number) & 3) === 3 && to - pos >= 10 &&
+        ((input[pos + 9] as number) & 1) === 0
+      ) {
         let cycles = BigInt(input[pos] as number) >> 3n;
         for (let i = 1; i < 10; i++) {
           cycles |= BigInt(input[pos + i] as number) >> 1n << BigInt(7 * i - 2);

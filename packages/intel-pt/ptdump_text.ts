@@ -15,7 +15,7 @@ import {
 } from "./text_bytes.ts";
 
 /** The room that {@linkcode PtdumpText.write} needs behind the position it writes at, in bytes. */
-export const PTDUMP_TEXT_ROOM = 256 + OVERSHOOT;
+export const PTDUMP_TEXT_ROOM: number = 256 + OVERSHOOT;
 
 /** What `ptdump` can be asked for; the names are those of its options. */
 export interface PtdumpTextOptions {

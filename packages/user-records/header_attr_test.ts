@@ -1,5 +1,6 @@
-import { emptyAttr } from "@perfdata/format";
-import { check, layout } from "./hand_testing.ts";
+import { assert, assertEquals } from "@std/assert";
+import { emptyAttr, RecordCodec } from "@perfdata/format";
+import { check, layout, recordBytes } from "./hand_testing.ts";
 import { HEADER_ATTR } from "./header_attr.ts";
 
 Deno.test("HEADER_ATTR: an attr of the first size, then ids", () => {
@@ -25,5 +26,22 @@ Deno.test("HEADER_ATTR: an attr of the first size, then ids", () => {
         id: [10n, 11n],
       },
     },
+  );
+});
+
+Deno.test("HEADER_ATTR: an attr that is too short for its own size, and one too long", () => {
+  const codec = new RecordCodec([HEADER_ATTR]);
+  const located = (size: number) => {
+    const decoded = codec.decode(recordBytes(64, 0, layout().u32(1, size).u64(0), true));
+    assert(decoded.name === "RAW");
+    return decoded.error?.located();
+  };
+  assertEquals(
+    located(4),
+    "0x8: HEADER_ATTR: perf_event_attr: size is 4, expected at least 8",
+  );
+  assertEquals(
+    located(64),
+    "0x8: HEADER_ATTR: perf_event_attr: 16 bytes left, expected 64",
   );
 });
