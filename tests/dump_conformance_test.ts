@@ -142,7 +142,9 @@ function compare(perf: { text: string; stderr: string }, own: string, name: stri
     case "Big-endian files": {
       const plain = (of: string): string =>
         of.replace(HEX_LINE, "").replace(/\]: [-r][-w][-x][ps] /g, "]: ").replace(UPDATE, "$1");
-      return same(plain(text), plain(own), deviation);
+      // perf aborts in the middle of a line where it does not swap the length of a list.
+      const whole = isComplete ? text : text.slice(0, text.lastIndexOf("\n") + 1);
+      return same(plain(whole), plain(own), deviation);
     }
     default:
       return { name, verdict: "differs", wrong: firstDifference(text, own) };
