@@ -58,7 +58,6 @@ import { userText } from "./user_text.ts";
 const ATTR = 64;
 const TRACING_DATA = 66;
 const BUILD_ID = 67;
-const AUXTRACE_INFO = 70;
 const AUXTRACE = 71;
 const EVENT_UPDATE = 78;
 const FEATURE = 80;
