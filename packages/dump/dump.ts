@@ -89,7 +89,7 @@ export interface DumpOptions {
   readonly pids?: ReadonlySet<number>;
   /** Threads to dump; all by default. */
   readonly tids?: ReadonlySet<number>;
-  /** Times in ns between which to dump, both included. */
+  /** Times in ns between which to dump, both included. Records without a time are left out. */
   readonly time?: readonly [bigint, bigint];
   /** Stop after so many records. */
   readonly limit?: number;
@@ -498,7 +498,8 @@ class Dumper implements RecordSink, KernelTextContext {
     if (time !== undefined) {
       if (this.#timeAt < 0) return false;
       const now = view.getBigUint64(this.#timeAt, this.#le);
-      if (now < time[0] || now > time[1]) return false;
+      // What perf wrote of its own accord has the time 0.
+      if (now === 0n || now < time[0] || now > time[1]) return false;
     }
     if (pids === undefined && tids === undefined) return true;
     let pid = this.#pid;
