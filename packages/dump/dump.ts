@@ -183,6 +183,7 @@ class Dumper implements RecordSink, KernelTextContext {
   readonly #place: Piece;
   // Pieces of text that come again and again: by type and size of a record, by name.
   readonly #heads = new Map<number, Piece>();
+  readonly #sampleHeads: (Piece | undefined)[] = new Array(2048).fill(undefined);
   readonly #recordNames = new Map<number, Piece>();
   readonly #sampleNames = new Map<number, Piece>();
   readonly #comms: Piece[] = [];
@@ -416,20 +417,27 @@ class Dumper implements RecordSink, KernelTextContext {
     const place = offset - this.#base;
     p = putPrefixedHex(out, p + 1, place / 2 ** 32 | 0, place >>> 0);
     p = this.#place.put(out, p);
-    p = this.#headOf(type, end - start).put(out, p);
+    const size = end - start;
+    // Most records are samples of a few sizes.
+    const known = type === PERF_RECORD_SAMPLE ? this.#sampleHeads[size] : undefined;
+    p = (known ?? this.#headOf(type, size)).put(out, p);
     return this.#hex ? putRawEvent(out, p, at.bytes, at.words, start, end) : p;
   }
 
   /** What follows the place of a record: its size, its type, the line before its bytes. */
   #headOf(type: number, size: number): Piece {
     const key = type * 2 ** 16 + size;
-    return this.#heads.get(key) ?? keep(
+    const head = this.#heads.get(key) ?? keep(
       this.#heads,
       key,
       `[0x${size.toString(16)}]: event: ${type}\n${
         this.#hex ? `.\n. ... raw event: size ${size} bytes\n` : ""
       }`,
     );
+    if (type === PERF_RECORD_SAMPLE && size < this.#sampleHeads.length) {
+      this.#sampleHeads[size] = head;
+    }
+    return head;
   }
 
   /** `0x1a40 [0x38]: PERF_RECORD_MMAP2`, and of a sample the beginning of its fields. */
@@ -556,9 +564,15 @@ class Dumper implements RecordSink, KernelTextContext {
     const tid = machine.tids[thread] as number;
     const comm = machine.comms[thread] as number;
     let p = THREAD.put(out, this.#p);
-    if (comm < 0) p = putDecimal(out, COLON.put(out, p), tid);
-    else p = this.#commPiece(comm).put(out, p);
-    p = DSO.put(out, putDecimal(out, COLON.put(out, p), tid));
+    const to = out.view;
+    if (comm < 0) {
+      to.setUint8(p, COLON);
+      p = putDecimal(out, p + 1, tid);
+    } else {
+      p = this.#commPiece(comm).put(out, p);
+    }
+    to.setUint8(p, COLON);
+    p = DSO.put(out, putDecimal(out, p + 1, tid));
     const mode = view.getUint16(start + 4, this.#le) & 7;
     if (mode === 1 || mode === 2) {
       const { ip } = text.layout;
@@ -776,7 +790,7 @@ function keep(pieces: Map<number, Piece>, key: number, text: string): Piece {
 }
 
 const THREAD = piece(" ... thread: ");
-const COLON = piece(":");
+const COLON = 0x3a;
 const DSO = piece("\n ...... dso: ");
 const NOT_FOUND = piece("<not found>\n");
 const HYPERVISOR = piece("[hypervisor]\n");

@@ -108,8 +108,8 @@ export class SampleText {
   readonly #callStack: boolean;
   readonly #userRegisters: Registers;
   readonly #interruptRegisters: Registers;
-  readonly #periodHi: number;
-  readonly #periodLo: number;
+  /** What samples without a period have. */
+  readonly #period: Piece;
 
   /** @param arch The machine, as `uname -m` prints it, for the names of registers. */
   constructor(event: PerfEvent, littleEndian: boolean, arch: string | undefined) {
@@ -122,8 +122,7 @@ export class SampleText {
     this.#callStack = (Number(attr.branch_sample_type & 0xffffn) & BRANCH_CALL_STACK) !== 0;
     this.#userRegisters = registers(attr.sample_regs_user, arch);
     this.#interruptRegisters = registers(attr.sample_regs_intr, arch);
-    this.#periodHi = Number(attr.sample_period >> 32n);
-    this.#periodLo = Number(attr.sample_period & 0xffff_ffffn);
+    this.#period = piece(String(attr.sample_period));
   }
 
   /**
@@ -147,7 +146,7 @@ export class SampleText {
       : putPrefixedHexAt(out, p + 2, view, start + layout.ip, le);
     p = PERIOD.put(out, p);
     p = layout.period < 0
-      ? putDecimal64(out, p, this.#periodHi, this.#periodLo)
+      ? this.#period.put(out, p)
       : putDecimal64At(out, p, view, start + layout.period, le);
     p = ADDR.put(out, p);
     p = layout.addr < 0
@@ -408,23 +407,22 @@ function putChain(
 /** `..... %2d: ` */
 function putIndex(out: TextBytes, p: number, i: number): number {
   const { view } = out;
-  view.setInt32(p, 0x2e2e2e2e, true);
   if (i < 100) {
-    view.setInt32(p + 4, INDEX[i] as number, true);
+    view.setFloat64(p, INDEX[i] as number, true);
     view.setUint16(p + 8, 0x203a, true);
     return p + 10;
   }
+  view.setInt32(p, 0x2e2e2e2e, true);
   view.setUint16(p + 4, 0x202e, true);
   p = putDecimal(out, p + 6, i);
   view.setUint16(p, 0x203a, true);
   return p + 2;
 }
 
-/** `.` and a number of at most two digits, right-aligned, as four bytes. */
-const INDEX = Int32Array.from({ length: 100 }, (_, i) => {
-  const text = `. ${String(i).padStart(2)}`;
-  return text.charCodeAt(0) | text.charCodeAt(1) << 8 | text.charCodeAt(2) << 16 |
-    text.charCodeAt(3) << 24;
+/** `..... %2d` as eight bytes, for a single store: ASCII is never the bits of a NaN. */
+const INDEX = Float64Array.from({ length: 100 }, (_, i) => {
+  const bytes = new TextEncoder().encode(`..... ${String(i).padStart(2)}`);
+  return new DataView(bytes.buffer).getFloat64(0, true);
 });
 
 /** A page size with its unit: `4K`. */
