@@ -343,8 +343,10 @@ class Dumper implements RecordSink, KernelTextContext {
   }
 
   #text(text: string): void {
-    if (this.#p >= BLOCK) this.#flush();
-    this.#p = putBytes(this.#out, this.#p, new TextEncoder().encode(text));
+    const bytes = encoder.encode(text);
+    if (this.#p >= BLOCK || bytes.length > ROOM) this.#flush();
+    if (bytes.length > ROOM) this.#options.write(bytes);
+    else this.#p = putBytes(this.#out, this.#p, bytes);
   }
 
   record(at: RecordBytes, start: number, end: number, offset: number, event: number): void {
@@ -615,6 +617,10 @@ class Dumper implements RecordSink, KernelTextContext {
     const low = le ? 0 : 4;
     const high = 4 - low;
     const format = recorded.event.readFormat;
+    if (!(format & PERF_FORMAT_ID)) {
+      this.#deliver(recorded, text, view, start);
+      return;
+    }
     const group = (format & PERF_FORMAT_GROUP) !== 0;
     const first = text.fields.read;
     const n = group ? view.getUint32(first + low, le) : 1;
@@ -627,8 +633,7 @@ class Dumper implements RecordSink, KernelTextContext {
       const valueHi = view.getUint32(value + high, le);
       const valueLo = view.getUint32(value + low, le);
       const id = view.getUint32(at + high, le) * 2 ** 32 + view.getUint32(at + low, le);
-      if (format & PERF_FORMAT_ID) at += 8;
-      if (format & PERF_FORMAT_LOST) at += 8;
+      at += format & PERF_FORMAT_LOST ? 16 : 8;
       const event = this.#events[this.#byId.get(id) ?? -1];
       if (event === undefined) continue;
       let counter = this.#counters.get(id);
@@ -639,6 +644,8 @@ class Dumper implements RecordSink, KernelTextContext {
       const moved = counter.hi !== valueHi || counter.lo !== valueLo;
       counter.hi = valueHi;
       counter.lo = valueLo;
+      // A sample can hold thousands of values, and paths can be long.
+      if (this.#p >= BLOCK) this.#flush();
       if (moved) this.#deliver(event, text, view, start);
     }
   }
@@ -789,6 +796,7 @@ function keep(pieces: Map<number, Piece>, key: number, text: string): Piece {
   return made;
 }
 
+const encoder = new TextEncoder();
 const THREAD = piece(" ... thread: ");
 const COLON = 0x3a;
 const DSO = piece("\n ...... dso: ");

@@ -25,12 +25,14 @@ import {
 import {
   Piece,
   piece,
+  putAddressLines,
   putAscii,
   putDecimal,
   putDecimal64,
   putDecimal64At,
   putHex,
   putHex16At,
+  putIndex,
   putPrefixedHexAt,
   type TextBytes,
 } from "./text.ts";
@@ -160,7 +162,7 @@ export class SampleText {
       }
       p = putDecimal(out, CHAIN.put(out, p), fields.callchainLength);
       to[p++] = 0x0a;
-      p = putChain(out, p, view, fields.callchain, fields.callchainLength, le);
+      p = putAddressLines(out, p, view, fields.callchain, fields.callchainLength, le);
     }
     if ((type & REST) !== 0) p = this.#putRest(out, p, view, start);
     return p;
@@ -298,7 +300,7 @@ export class SampleText {
     p = putAscii(out, p, "... LBR call chain: nr:");
     p = putDecimal(out, p, kernel + 1 + branchStackLength + 1);
     to[p++] = 0x0a;
-    p = putChain(out, p, view, callchain, kernel + 1, le);
+    p = putAddressLines(out, p, view, callchain, kernel + 1, le);
     for (let i = 0; i <= branchStackLength; i++) {
       const at = i === 0 ? branchStack + 8 : branchStack + 24 * (i - 1);
       p = putHex16At(out, putIndex(out, p, kernel + 1 + i), view, at, le);
@@ -367,9 +369,13 @@ export class SampleText {
         value = at;
         at += 8;
       }
-      p = word(p, "..... id ", at);
+      if (format & PERF_FORMAT_ID) {
+        p = word(p, "..... id ", at);
+        at += 8;
+      } else {
+        p = putAscii(out, p, "..... id 0000000000000000");
+      }
       p = word(p, ", value ", value);
-      if (format & PERF_FORMAT_ID) at += 8;
       if (format & PERF_FORMAT_LOST) {
         p = putAscii(out, p, ", lost ");
         p = putDecimal64At(out, p, view, at, le);
@@ -386,44 +392,6 @@ const REST = PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS
   PERF_SAMPLE_STACK_USER | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_DATA_SRC |
   PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE |
   PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_READ;
-
-/** `.....  0: ` and an address, a line each. */
-function putChain(
-  out: TextBytes,
-  p: number,
-  view: DataView,
-  chain: number,
-  n: number,
-  le: boolean,
-): number {
-  const to = out.bytes;
-  for (let i = 0; i < n; i++) {
-    p = putHex16At(out, putIndex(out, p, i), view, chain + 8 * i, le);
-    to[p++] = 0x0a;
-  }
-  return p;
-}
-
-/** `..... %2d: ` */
-function putIndex(out: TextBytes, p: number, i: number): number {
-  const { view } = out;
-  if (i < 100) {
-    view.setFloat64(p, INDEX[i] as number, true);
-    view.setUint16(p + 8, 0x203a, true);
-    return p + 10;
-  }
-  view.setInt32(p, 0x2e2e2e2e, true);
-  view.setUint16(p + 4, 0x202e, true);
-  p = putDecimal(out, p + 6, i);
-  view.setUint16(p, 0x203a, true);
-  return p + 2;
-}
-
-/** `..... %2d` as eight bytes, for a single store: ASCII is never the bits of a NaN. */
-const INDEX = Float64Array.from({ length: 100 }, (_, i) => {
-  const bytes = new TextEncoder().encode(`..... ${String(i).padStart(2)}`);
-  return new DataView(bytes.buffer).getFloat64(0, true);
-});
 
 /** A page size with its unit: `4K`. */
 function putPageSize(out: TextBytes, p: number, hi: number, lo: number): number {

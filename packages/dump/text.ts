@@ -306,3 +306,56 @@ export function putDecimal64At(
   view.setInt32(p + 4, DEC4[low - middle * 10000] as number, true);
   return p + 8;
 }
+
+/** Writes `..... %2d: `, the beginning of a line of a list. */
+export function putIndex(out: TextBytes, p: number, i: number): number {
+  const { view } = out;
+  if (i < 100) {
+    view.setFloat64(p, INDEX[i] as number, true);
+    view.setUint16(p + 8, 0x203a, true);
+    return p + 10;
+  }
+  view.setInt32(p, 0x2e2e2e2e, true);
+  view.setUint16(p + 4, 0x202e, true);
+  p = putDecimal(out, p + 6, i);
+  view.setUint16(p, 0x203a, true);
+  return p + 2;
+}
+
+/** `..... %2d` as eight bytes, for a single store: ASCII is never the bits of a NaN. */
+const INDEX = Float64Array.from({ length: 100 }, (_, i) => {
+  const bytes = new TextEncoder().encode(`..... ${String(i).padStart(2)}`);
+  return new DataView(bytes.buffer).getFloat64(0, true);
+});
+
+/** Writes `n` addresses of a record, a line each: `.....  0: ffffffff81000000`. */
+export function putAddressLines(
+  out: TextBytes,
+  p: number,
+  from: DataView,
+  at: number,
+  n: number,
+  le: boolean,
+): number {
+  // putIndex and putHex16At, written out: this is where a dump of deep call chains spends its time.
+  const { view } = out;
+  const highAt = le ? 4 : 0;
+  const lowAt = 4 - highAt;
+  const short = n < 100 ? n : 100;
+  for (let i = 0; i < short; i++, at += 8, p += 27) {
+    const hi = from.getInt32(at + highAt, le);
+    const lo = from.getInt32(at + lowAt, le);
+    view.setFloat64(p, INDEX[i] as number, true);
+    view.setUint16(p + 8, 0x203a, true);
+    view.setInt32(p + 10, HEX4[hi >>> 16] as number, true);
+    view.setInt32(p + 14, HEX4[hi & 0xffff] as number, true);
+    view.setInt32(p + 18, HEX4[lo >>> 16] as number, true);
+    view.setInt32(p + 22, HEX4[lo & 0xffff] as number, true);
+    view.setUint8(p + 26, 0x0a);
+  }
+  for (let i = short; i < n; i++, at += 8) {
+    p = putHex16At(out, putIndex(out, p, i), from, at, le);
+    view.setUint8(p++, 0x0a);
+  }
+  return p;
+}
