@@ -21,6 +21,8 @@ import {
   type PerfDataReader,
   type PerfEvent,
   RecordCodec,
+  type SampleLayout,
+  type TrailerLayout,
 } from "@perfdata/format";
 import { PERF_TEXT_ROOM, PerfText } from "@perfdata/intel-pt";
 import {
@@ -359,8 +361,18 @@ class Dumper implements RecordSink, KernelTextContext {
       this.#userRecord(at, start, end, offset, type);
       return;
     }
-    this.#event = this.#events[event];
-    this.#readSampleId(view, start, end, type);
+    const state = this.#event = this.#events[event];
+    const layout = state?.event.layout;
+    if (type === PERF_RECORD_SAMPLE && layout !== undefined) {
+      this.#readSample(layout, view, start, end);
+    } else {
+      this.#readTrailer(
+        type === PERF_RECORD_SAMPLE ? undefined : layout?.trailer,
+        view,
+        start,
+        end,
+      );
+    }
     this.#shown = !this.#filtered || this.#isWanted(view, start, end, type);
     const machine = this.#machine;
     if (!this.#shown) {
@@ -384,13 +396,13 @@ class Dumper implements RecordSink, KernelTextContext {
         out.bytes[p++] = 0x20;
       }
     }
-    if (this.#event === undefined) {
+    if (state === undefined) {
       this.stats.unknownEvents++;
       p = this.#putName(p, end - start, offset, type, -1);
       out.bytes[p] = 0x0a;
       this.#p = p + 1;
     } else if (type === PERF_RECORD_SAMPLE) {
-      this.#sample(this.#event, p, view, bytes, start, end, offset);
+      this.#sample(state, p, view, bytes, start, end, offset);
     } else {
       p = this.#putName(p, end - start, offset, type, -1);
       this.#p = putKernelText(out, p, bytes, view, start, end, le, this);
@@ -471,8 +483,26 @@ class Dumper implements RecordSink, KernelTextContext {
     return known.put(out, p);
   }
 
-  /** Reads what samples have at constant places, and other records in their trailer. */
-  #readSampleId(view: DataView, start: number, end: number, type: number): void {
+  /** Notes what a sample has at constant places. */
+  #readSample(layout: SampleLayout, view: DataView, start: number, end: number): void {
+    const le = this.#le;
+    if (start + layout.fixedSize > end) {
+      this.#pid =
+        this.#tid =
+        this.#cpu =
+        this.#timeAt =
+          -1;
+      return;
+    }
+    const { pid, time, cpu } = layout;
+    this.#pid = pid < 0 ? -1 : view.getInt32(start + pid, le);
+    this.#tid = pid < 0 ? -1 : view.getInt32(start + pid + 4, le);
+    this.#timeAt = time < 0 ? -1 : start + time;
+    this.#cpu = cpu < 0 ? -1 : view.getInt32(start + cpu, le);
+  }
+
+  /** Notes what other records have in their trailer. */
+  #readTrailer(trailer: TrailerLayout | undefined, view: DataView, start: number, end: number) {
     const le = this.#le;
     this.#view = view;
     this.#pid =
@@ -481,23 +511,18 @@ class Dumper implements RecordSink, KernelTextContext {
       this.#timeAt =
       this.#idAt =
         -1;
-    const event = this.#event;
-    if (event === undefined) return;
-    const { layout } = event.event;
-    const isSample = type === PERF_RECORD_SAMPLE;
-    const fields = isSample ? layout : layout.trailer;
-    // The trailer ends with the last whole word of the record.
-    const base = isSample ? start : end - (end - start & 7);
-    const missing = isSample ? -1 : 0;
-    if (isSample ? start + layout.fixedSize > end : base - layout.trailer.size < start + 8) return;
-    if (fields.pid !== missing) {
-      this.#pid = view.getInt32(base + fields.pid, le);
-      this.#tid = view.getInt32(base + fields.pid + 4, le);
+    // It ends with the last whole word of the record.
+    const base = end - (end - start & 7);
+    if (trailer === undefined || base - trailer.size < start + 8) return;
+    const { pid, time, cpu } = trailer;
+    const id = trailer.id !== 0 ? trailer.id : trailer.identifier;
+    if (pid !== 0) {
+      this.#pid = view.getInt32(base + pid, le);
+      this.#tid = view.getInt32(base + pid + 4, le);
     }
-    if (fields.time !== missing) this.#timeAt = base + fields.time;
-    if (fields.cpu !== missing) this.#cpu = view.getInt32(base + fields.cpu, le);
-    const id = fields.id !== missing ? fields.id : fields.identifier;
-    if (id !== missing) this.#idAt = base + id;
+    if (time !== 0) this.#timeAt = base + time;
+    if (cpu !== 0) this.#cpu = view.getInt32(base + cpu, le);
+    if (id !== 0) this.#idAt = base + id;
   }
 
   /** Whether the filters let a kernel record through. */
