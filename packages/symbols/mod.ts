@@ -1,1 +1,25 @@
-export {};
+/**
+ * Symbols for addresses: ELF files, kernel symbols, JIT maps, and the demangling of their names.
+ *
+ * Everything here is runtime-neutral: readers take a {@linkcode BinarySource} or bytes. The one
+ * file that opens files is exported as `@perfdata/symbols/file-source`.
+ *
+ * @module
+ */
+
+export * from "./address.ts";
+export * from "./binary_source.ts";
+export * from "./errors.ts";
+export * from "./elf/constants.ts";
+export * from "./elf/decompress.ts";
+export * from "./elf/elf_error.ts";
+export * from "./elf/elf_file.ts";
+export * from "./elf/notes.ts";
+export * from "./symbol_table.ts";
+export * from "./elf/elf_symbols.ts";
+export * from "./elf/plt.ts";
+export * from "./elf/raw_symbols.ts";
+export * from "./elf/section_address.ts";
+export * from "./elf/crc32.ts";
+export * from "./elf/mini_debug_info.ts";
+export * from "./elf/relocate.ts";
