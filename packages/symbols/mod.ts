@@ -23,3 +23,4 @@ export * from "./elf/section_address.ts";
 export * from "./elf/crc32.ts";
 export * from "./elf/mini_debug_info.ts";
 export * from "./elf/relocate.ts";
+export * from "./dwarf/mod.ts";

@@ -1,13 +1,5 @@
 import { DwarfError } from "./dwarf_error.ts";
 
-// Addresses are doubles that hold the 64-bit address as a signed number: exact for every canonical
-// address, user (positive) and kernel (negative), and no bigint is needed.
-
-/** The address as the signed double that this room calculates with. */
-export function signedAddress(address: bigint): number {
-  return Number(BigInt.asIntN(64, address));
-}
-
 /** Two bytes at `p`. The caller has checked the bounds. */
 export function u16(b: Uint8Array, p: number, le: boolean): number {
   const x = b[p] as number, y = b[p + 1] as number;

@@ -1,5 +1,5 @@
+import { type Address, addressFromBigInt } from "../address.ts";
 import { KIND, SLOT } from "./abbrev.ts";
-import { signedAddress } from "./bytes.ts";
 import { Die } from "./die.ts";
 import { DwarfError } from "./dwarf_error.ts";
 import { DwarfFile } from "./dwarf_file.ts";
@@ -175,7 +175,6 @@ class Loaded {
  * ```ts
  * import { DwarfContext, type DwarfSections } from "@perfdata/symbols";
  *
- * declare const process: unknown;
  * const sections: DwarfSections = { littleEndian: true, get: () => undefined };
  * const context = DwarfContext.open(sections);
  * for (const frame of context.find(0x401136)) {
@@ -231,15 +230,14 @@ export class DwarfContext {
   /**
    * The frames at an address, innermost first; none where no unit covers the address.
    *
-   * A `number` must be exact: for addresses from 2^53 on pass a `bigint`, or the address minus
-   * 2^64 (see {@link signedAddress}).
+   * A `bigint` is the plain 64-bit value; a `number` is a signed {@linkcode Address}.
    *
    * Throws {@link DwarfError} on what cannot be read, unless there is a `diagnostics` callback.
    */
-  find(address: number | bigint): Frame[] {
+  find(address: Address | bigint): Frame[] {
     const sink = scratch;
     sink.count = 0;
-    const at = typeof address === "bigint" ? signedAddress(address) : address;
+    const at = typeof address === "bigint" ? addressFromBigInt(address) : address;
     const number = this.#unitIndex().find(at);
     if (number < 0) return [];
     this.#lookup(this.#load(this.#main.units[number] as Unit), at, sink);
@@ -260,7 +258,7 @@ export class DwarfContext {
   }
 
   /**
-   * The frames of many addresses, in any order, as signed numbers ({@link signedAddress}).
+   * The frames of many addresses ({@linkcode Address}, signed), in any order.
    *
    * Addresses are looked up unit by unit, so that each unit is read once, whatever the size of the
    * cache; with `keep: false` it is let go right after, which bounds memory by the largest unit.
@@ -530,7 +528,10 @@ function nameOf(file: DwarfFile, origin: number): FunctionName {
     }
     const unit = file.unitAt(at);
     if (steps === LONGEST_ORIGIN) {
-      throw unit.error("DW_AT_abstract_origin or DW_AT_specification in a circle", at - unit.offset);
+      throw unit.error(
+        "DW_AT_abstract_origin or DW_AT_specification in a circle",
+        at - unit.offset,
+      );
     }
     const table = unit.abbrevs;
     const c = unit.cursor(at - unit.offset);

@@ -296,8 +296,10 @@ export class LineTable {
       throw c.error("maximum_operations_per_instruction is 0");
     }
     const scalar = maxOps <= 1;
-    if (scalar) for (let op = 0; op < 256; op++) {
-      addressAdvance[op] = (addressAdvance[op] as number) * minInstLength;
+    if (scalar) {
+      for (let op = 0; op < 256; op++) {
+        addressAdvance[op] = (addressAdvance[op] as number) * minInstLength;
+      }
     }
 
     const sequences = new Sequences();
@@ -335,7 +337,11 @@ export class LineTable {
           sequenceFirst = n;
           ordered = true;
           dead = false;
-          address = opIndex = column = discriminator = 0;
+          address =
+            opIndex =
+            column =
+            discriminator =
+              0;
           file = line = 1;
         } else if (sub === 2) { // DW_LNE_set_address
           c.pos = at + 1;

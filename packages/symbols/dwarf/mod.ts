@@ -1,5 +1,3 @@
-export { signedAddress } from "./bytes.ts";
-export { DwarfError } from "./dwarf_error.ts";
 export {
   DwarfContext,
   type DwarfOptions,
@@ -8,4 +6,6 @@ export {
   type FrameBatch,
   type FunctionName,
 } from "./dwarf_context.ts";
-export type { DwarfSections, SectionSource } from "./sections.ts";
+export { DwarfError } from "./dwarf_error.ts";
+export { elfDwarfSections } from "./elf_sections.ts";
+export type { DwarfSections } from "./sections.ts";

@@ -47,7 +47,10 @@ export class PackageIndex {
     const slots = this.#slots = c.u32();
     const size = slots * 12 + columns * 4 + units * columns * 8;
     if (size > bytes.length - c.pos || (slots & (slots - 1)) !== 0) {
-      throw c.error(`${units} units of ${columns} sections in ${slots} slots: no such table here`, 4);
+      throw c.error(
+        `${units} units of ${columns} sections in ${slots} slots: no such table here`,
+        4,
+      );
     }
     c.pos = 16 + slots * 12;
     const known = version === 2 ? SECTIONS_V2 : SECTIONS_V5;

@@ -1,12 +1,13 @@
 import { Cursor, text, u16, u24, u32, u64 } from "./bytes.ts";
 import { DwarfError } from "./dwarf_error.ts";
-import type { DwarfSections, SectionSource } from "./sections.ts";
+import type { BinarySource } from "../binary_source.ts";
+import type { DwarfSections } from "./sections.ts";
 
 const CHUNK = 0x10000;
 const NOTHING = new Uint8Array(0);
 
 /**
- * One section: whole in memory, or read in parts from a {@link SectionSource}.
+ * One section: whole in memory, or read in parts from a {@link BinarySource}.
  *
  * Small reads at random places (`at` and what is built on it) go through a window of 64 KiB. Once
  * a quarter of the section has been read that way, the whole is loaded: by then it is cheaper.
@@ -18,10 +19,10 @@ export class Section {
   /** What is in memory; `bytes[0]` is at offset `base` of the section. */
   bytes: Uint8Array;
   base = 0;
-  readonly #source: SectionSource | undefined;
+  readonly #source: BinarySource | undefined;
   #loaded = 0;
 
-  constructor(name: string, le: boolean, content: Uint8Array | SectionSource) {
+  constructor(name: string, le: boolean, content: Uint8Array | BinarySource) {
     this.name = name;
     this.le = le;
     if (content instanceof Uint8Array) {

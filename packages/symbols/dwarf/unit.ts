@@ -129,7 +129,9 @@ export class Unit implements UnitFormat, LineUnit {
   /** Memory that {@link release} gives back. */
   get memory(): number {
     return (this.#bytes !== undefined && this.file.info.copies ? this.size : 0) +
-      (this.#abbrevs === undefined ? 0 : (this.#abbrevs.plan.length + this.#abbrevs.tag.length) * 12);
+      (this.#abbrevs === undefined
+        ? 0
+        : (this.#abbrevs.plan.length + this.#abbrevs.tag.length) * 12);
   }
 
   /** Lets go what can be read again. */
