@@ -1,4 +1,4 @@
-import { XzReadableStream } from "xz-decompress";
+import xz from "xz-decompress";
 import { bytesSource } from "../binary_source.ts";
 import { SHT } from "./constants.ts";
 import { ElfError } from "./elf_error.ts";
@@ -44,7 +44,7 @@ export async function readMiniDebugInfo(
       controller.close();
     },
   });
-  const reader = new XzReadableStream(input).getReader();
+  const reader = new xz.XzReadableStream(input).getReader();
   const chunks: Uint8Array[] = [];
   let size = 0;
   while (true) {
