@@ -76,17 +76,13 @@ const READ_TAGS = new Set<number>([
 ]);
 
 /**
- * Tags whose children hold no function with code. Producers that write `DW_AT_sibling` (GCC and its
- * relatives) put into a class only declarations of its member functions; the definition is a child
- * of the unit or of the enclosing function.
+ * Tags whose children hold no function with code. Classes are not among them: GCC puts the function
+ * of a lambda into its closure type.
  */
 const CODELESS_TAGS = new Set<number>([
   DW_TAG.array_type,
-  DW_TAG.class_type,
   DW_TAG.enumeration_type,
-  DW_TAG.structure_type,
   DW_TAG.subroutine_type,
-  DW_TAG.union_type,
   DW_TAG.call_site,
   DW_TAG.GNU_call_site,
 ]);

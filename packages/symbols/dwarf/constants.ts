@@ -4,13 +4,10 @@
 /** Tags of debugging information entries (DWARF 5, table 7.3). */
 export const DW_TAG = {
   array_type: 0x01,
-  class_type: 0x02,
   entry_point: 0x03,
   enumeration_type: 0x04,
   compile_unit: 0x11,
-  structure_type: 0x13,
   subroutine_type: 0x15,
-  union_type: 0x17,
   inlined_subroutine: 0x1d,
   subprogram: 0x2e,
   partial_unit: 0x3c,
