@@ -1,5 +1,5 @@
 import { type AbbrevTable, SLOT } from "./abbrev.ts";
-import { Cursor } from "./bytes.ts";
+import { type Cursor, u16, u32 } from "./bytes.ts";
 import { fixedSize, indirect, READ, skipValue, type UnitFormat } from "./forms.ts";
 
 /**
@@ -26,30 +26,56 @@ export class Die {
 
   /** Reads the entry of abbreviation `a` whose attributes begin at `c.pos`, and moves behind it. */
   read(c: Cursor, table: AbbrevTable, a: number, format: UnitFormat): void {
-    const plan = table.plan;
+    const { plan, planStart } = table;
+    const { bytes: b, le } = c;
+    const { form: forms, value: values } = this;
+    // Bytes behind the end read as undefined; what comes of them is thrown away with the error.
+    let p = c.pos;
     let mask = 0;
-    for (
-      let i = table.planStart[a] as number, end = table.planStart[a + 1] as number;
-      i < end;
-      i += 4
-    ) {
+    for (let i = planStart[a] as number, end = planStart[a + 1] as number; i < end; i += 4) {
       const slot = plan[i] as number;
-      let read = plan[i + 2] as number;
+      const read = plan[i + 2] as number;
       if (slot < 0) {
-        if (read < 0) c.take(plan[i + 3] as number);
-        else skipValue(c, read, format);
+        if (read < 0) p += plan[i + 3] as number;
+        else if ((read === READ.ULEB || read === READ.SLEB) && (b[p] as number) < 0x80) p++;
+        else {
+          c.pos = p;
+          skipValue(c, read, format);
+          p = c.pos;
+        }
         continue;
       }
-      let form = plan[i + 1] as number;
-      if (read === READ.INDIRECT) ({ form, read } = indirect(c, format));
       mask |= 1 << slot;
-      this.form[slot] = form;
-      // The id of a split unit has 64 significant bits: its position is kept instead.
-      this.value[slot] = slot === SLOT.DWO_ID
-        ? c.take(fixedSize(read) === 8 ? 8 : 0)
-        : readNumber(c, read, plan[i + 3] as number, format);
+      forms[slot] = plan[i + 1] as number;
+      if (read === READ.U8 || (read === READ.ULEB && (b[p] as number) < 0x80)) {
+        values[slot] = b[p++] as number;
+      } else if (read === READ.U16) {
+        values[slot] = u16(b, p, le);
+        p += 2;
+      } else if (read === READ.U32) {
+        values[slot] = u32(b, p, le);
+        p += 4;
+      } else {
+        c.pos = p;
+        this.#readRare(c, slot, read, plan[i + 3] as number, format);
+        p = c.pos;
+      }
     }
+    if (p > c.end) throw c.error("an entry runs past the end of its unit");
+    c.pos = p;
     this.mask = mask;
+  }
+
+  #readRare(c: Cursor, slot: number, read: number, constant: number, format: UnitFormat): void {
+    if (read === READ.INDIRECT) {
+      const named = indirect(c, format);
+      this.form[slot] = named.form;
+      read = named.read;
+    }
+    // The id of a split unit has 64 significant bits: its position is kept instead.
+    this.value[slot] = slot === SLOT.DWO_ID && fixedSize(read) === 8
+      ? c.take(8)
+      : readNumber(c, read, constant, format);
   }
 }
 

@@ -1,5 +1,6 @@
 import { type Address, addressFromBigInt } from "../address.ts";
 import { KIND, SLOT } from "./abbrev.ts";
+import { DW_FORM } from "./constants.ts";
 import { Die } from "./die.ts";
 import { DwarfError } from "./dwarf_error.ts";
 import { DwarfFile } from "./dwarf_file.ts";
@@ -453,10 +454,12 @@ export class DwarfContext {
       if (row >= 0) sink.push(-1, file, line, column, discriminator);
       return;
     }
+    if (!functions.hasCalls(f)) {
+      this.#tolerant(() => functions.readCalls(f));
+      this.#account(loaded);
+    }
     const calls = functions.calls;
-    const before = calls.count;
-    let call = this.#tolerant(() => functions.findCall(f, address)) ?? -1;
-    if (calls.count > before) this.#account(loaded);
+    let call = functions.findCall(f, address);
     for (let depth = 0; call >= 0; depth++) {
       if (depth > DEEPEST_INLINING) {
         this.#report(code.error(`more than ${DEEPEST_INLINING} inlined calls in each other`));
@@ -497,17 +500,39 @@ export class DwarfContext {
   #functionId(file: DwarfFile, origin: number): number {
     const known = file.functionIds.get(origin);
     if (known !== undefined) return known;
-    const name = this.#tolerant(() => nameOf(file, origin));
     let id = -1;
-    if (name !== undefined && (name.function !== undefined || name.linkageName !== undefined)) {
-      const key = `${name.linkageName ?? ""} ${name.function ?? ""}`;
-      id = this.#functionIds.get(key) ?? -1;
-      if (id < 0) {
-        id = this.#functions.push(name) - 1;
-        this.#functionIds.set(key, id);
-      }
+    try {
+      findName(file, origin, found);
+      id = this.#nameId(found);
+    } catch (error) {
+      if (!(error instanceof DwarfError)) throw error;
+      this.#report(error);
     }
     file.functionIds.set(origin, id);
+    return id;
+  }
+
+  #nameId({ name, linkageName }: FoundName): number {
+    const { unit } = linkageName.unit === undefined ? name : linkageName;
+    if (unit === undefined) return -1;
+    // Linkers merge equal strings, so the offset of a name tells whether it has been met already,
+    // and it need not be decoded. Functions of one linkage name have one name.
+    const deciding = linkageName.unit === undefined ? name : linkageName;
+    const ids = deciding.form !== DW_FORM.strp
+      ? undefined
+      : deciding === name
+      ? unit.file.idsByName
+      : unit.file.idsByLinkageName;
+    const met = ids?.get(deciding.value);
+    if (met !== undefined) return met;
+    const names = { function: stringOf(name), linkageName: stringOf(linkageName) };
+    const key = `${names.linkageName ?? ""} ${names.function ?? ""}`;
+    let id = this.#functionIds.get(key);
+    if (id === undefined) {
+      id = this.#functions.push(names) - 1;
+      this.#functionIds.set(key, id);
+    }
+    ids?.set(deciding.value, id);
     return id;
   }
 }
@@ -515,14 +540,37 @@ export class DwarfContext {
 const scratch = new FrameSink();
 const die = new Die();
 
-/** Follows `DW_AT_abstract_origin` and `DW_AT_specification` until both names are known. */
-function nameOf(file: DwarfFile, origin: number): FunctionName {
-  let name: string | undefined, linkageName: string | undefined;
+/** Where the string of an attribute is; `unit` is `undefined` where none was found. */
+interface StringPlace {
+  unit: Unit | undefined;
+  form: number;
+  value: number;
+}
+
+interface FoundName {
+  readonly name: StringPlace;
+  readonly linkageName: StringPlace;
+}
+
+const found: FoundName = {
+  name: { unit: undefined, form: 0, value: 0 },
+  linkageName: { unit: undefined, form: 0, value: 0 },
+};
+
+function stringOf({ unit, form, value }: StringPlace): string | undefined {
+  return unit?.string(form, value, form === DW_FORM.string ? unit.bytes : NO_BYTES);
+}
+
+const NO_BYTES = new Uint8Array(0);
+
+/** Follows `DW_AT_abstract_origin` and `DW_AT_specification` until both names are found. */
+function findName(file: DwarfFile, origin: number, { name, linkageName }: FoundName): void {
+  name.unit = linkageName.unit = undefined;
   let at = origin;
   for (let steps = 0; !Number.isNaN(at); steps++) {
     if (at < 0) {
       const supplementary = file.supplementary;
-      if (supplementary === undefined) break;
+      if (supplementary === undefined) return;
       file = supplementary;
       at = -1 - at;
     }
@@ -534,18 +582,23 @@ function nameOf(file: DwarfFile, origin: number): FunctionName {
       );
     }
     const table = unit.abbrevs;
-    const c = unit.cursor(at - unit.offset);
+    const c = unit.entryCursor(at - unit.offset);
     const a = table.index(c.uleb());
     if (a < 0) throw unit.error("a reference to where no entry is", at - unit.offset);
-    if (table.kind[a] === KIND.SKIPPED) break;
+    if (table.kind[a] === KIND.SKIPPED) return;
     die.read(c, table, a, unit);
-    const { form, value } = die;
-    linkageName ??= unit.attributeString(die, SLOT.LINKAGE_NAME);
-    name ??= unit.attributeString(die, SLOT.NAME);
-    if (name !== undefined && linkageName !== undefined) break;
+    if (linkageName.unit === undefined) place(linkageName, unit, SLOT.LINKAGE_NAME);
+    if (name.unit === undefined) place(name, unit, SLOT.NAME);
+    if (name.unit !== undefined && linkageName.unit !== undefined) return;
     const slot = die.has(SLOT.ABSTRACT_ORIGIN) ? SLOT.ABSTRACT_ORIGIN : SLOT.SPECIFICATION;
-    if (!die.has(slot)) break;
-    at = unit.reference(form[slot] as number, value[slot] as number);
+    if (!die.has(slot)) return;
+    at = unit.reference(die.form[slot] as number, die.value[slot] as number);
   }
-  return { function: name, linkageName };
+}
+
+function place(to: StringPlace, unit: Unit, slot: number): void {
+  if (!die.has(slot)) return;
+  to.unit = unit;
+  to.form = die.form[slot] as number;
+  to.value = die.value[slot] as number;
 }

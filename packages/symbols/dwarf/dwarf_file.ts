@@ -28,6 +28,10 @@ export class DwarfFile {
   #units: Unit[] | undefined;
   /** Names of functions by the offset of the entry they were asked for: an id of the context. */
   readonly functionIds: Map<number, number> = new Map();
+  /** The same by the offset of the linkage name in `.debug_str`. */
+  readonly idsByLinkageName: Map<number, number> = new Map();
+  /** The same by the offset of the name in `.debug_str`, for functions without linkage name. */
+  readonly idsByName: Map<number, number> = new Map();
 
   constructor(sections: DwarfSections, options: {
     /** The sections are named `.debug_info.dwo` and so on. */

@@ -78,9 +78,13 @@ export class FunctionTable {
     return this.#unit.offset + (this.#entry[f] as number);
   }
 
+  /** True where the inlined calls of function `f` have been read. */
+  hasCalls(f: number): boolean {
+    return (this.#cellStart[f] as number) >= 0;
+  }
+
   /** Number of the innermost call inlined into function `f` at `address`, or -1. */
   findCall(f: number, address: number): number {
-    if ((this.#cellStart[f] as number) < 0) this.#readCalls(f);
     return this.#callCells.find(address, this.#cellStart[f], this.#cellEnd[f]);
   }
 
@@ -148,8 +152,10 @@ export class FunctionTable {
     return to;
   }
 
-  /** Reads the inlined calls of function `f`. */
-  #readCalls(f: number): void {
+  /** Reads the inlined calls of function `f`, before the first `findCall` for it. */
+  readCalls(f: number): void {
+    // Nothing, should the rest of this fail: the error is told once.
+    this.#cellStart[f] = this.#cellEnd[f] = this.#callCells.count;
     const unit = this.#unit;
     const table = unit.abbrevs;
     const { dense, kind: kinds, size: sizes, skip, skipStart, hasChildren } = table;

@@ -104,7 +104,8 @@ export class LineTable {
     this.file = narrow(rowFile, count);
     this.column = narrow(rowColumn, count);
     this.discriminator = sequences.discriminators ? narrow(rowDiscriminator, count) : undefined;
-    const order = orderOf(Float64Array.from(sequences.high), 0, sequences.high.length);
+    const n = sequences.high.length;
+    const order = orderOf(Float64Array.from(sequences.high), 0, n).slice(0, n);
     this.#low = Float64Array.from(order, (i) => sequences.low[i] as number);
     this.#high = Float64Array.from(order, (i) => sequences.high[i] as number);
     this.#first = Uint32Array.from(order, (i) => sequences.first[i] as number);
@@ -470,7 +471,9 @@ function sortRows(from: number, to: number): void {
   const order = orderOf(rowAddress, from, to);
   for (const rows of [rowAddress, rowLine, rowFile, rowColumn, rowDiscriminator]) {
     const before = rows.slice(from, to);
-    order.forEach((number, i) => rows[from + i] = before[number - from] as number);
+    for (let i = 0; i < to - from; i++) {
+      rows[from + i] = before[(order[i] as number) - from] as number;
+    }
   }
 }
 

@@ -90,29 +90,87 @@ export function paint(ranges: RangeList, from: number, lastWins: boolean, cells:
   const { low, high, owner, count } = ranges;
   if (count === from) return;
   const order = orderOf(low, from, count);
+  const n = count - from;
   const firstCell = cells.count;
-  const emit = (start: number, who: number) => {
-    const n = cells.count;
-    if (n > firstCell && cells.owner[n - 1] === who) return;
-    cells.push(start, who);
-  };
   let end = NaN;
-  for (let i = 0; i < order.length;) {
+  for (let i = 0; i < n;) {
     const first = order[i] as number;
     const begin = low[first] as number;
-    if (end < begin) emit(end, -1);
+    if (end < begin) emit(cells, firstCell, end, -1);
     end = high[first] as number;
     let j = i + 1;
-    while (j < order.length && (low[order[j] as number] as number) < end) {
+    while (j < n && (low[order[j] as number] as number) < end) {
       const other = high[order[j] as number] as number;
       if (other > end) end = other;
       j++;
     }
-    if (j === i + 1) emit(begin, owner[first] as number);
-    else overlapping(ranges, order.slice(i, j), lastWins, emit);
+    if (j === i + 1) emit(cells, firstCell, begin, owner[first] as number);
+    else if (!lastWins || !nested(ranges, order, i, j, cells, firstCell)) {
+      overlapping(ranges, order.slice(i, j), lastWins, cells, firstCell);
+    }
     i = j;
   }
   cells.push(end, -1);
+}
+
+function emit(cells: Cells, firstCell: number, start: number, who: number): void {
+  const n = cells.count;
+  if (n > firstCell) {
+    if (cells.start[n - 1] === start) {
+      cells.owner[n - 1] = who;
+      return;
+    }
+    if (cells.owner[n - 1] === who) return;
+  }
+  cells.push(start, who);
+}
+
+let stack = new Int32Array(256);
+
+/**
+ * The ranges `order[i, j)` where each lies inside of one before it or behind all of it, which is so
+ * for nearly all functions: one pass with a stack. Otherwise false, and nothing is painted.
+ */
+function nested(
+  ranges: RangeList,
+  order: Uint32Array,
+  i: number,
+  j: number,
+  cells: Cells,
+  firstCell: number,
+): boolean {
+  const { low, high, owner } = ranges;
+  if (stack.length < j - i) stack = new Int32Array(2 * (j - i));
+  const cellsBefore = cells.count;
+  const lastOwner = cellsBefore > 0 ? cells.owner[cellsBefore - 1] as number : 0;
+  let depth = 0;
+  for (let k = i; k < j; k++) {
+    const range = order[k] as number;
+    const start = low[range] as number;
+    while (depth > 0 && (high[stack[depth - 1] as number] as number) <= start) {
+      const done = high[stack[--depth] as number] as number;
+      if (depth > 0 && done < (high[stack[depth - 1] as number] as number)) {
+        emit(cells, firstCell, done, owner[stack[depth - 1] as number] as number);
+      }
+    }
+    if (depth > 0) {
+      const outer = stack[depth - 1] as number;
+      if ((high[range] as number) > (high[outer] as number) || range < outer) {
+        cells.count = cellsBefore;
+        if (cellsBefore > 0) cells.owner[cellsBefore - 1] = lastOwner;
+        return false;
+      }
+    }
+    emit(cells, firstCell, start, owner[range] as number);
+    stack[depth++] = range;
+  }
+  while (depth > 1) {
+    const done = high[stack[--depth] as number] as number;
+    if (done < (high[stack[depth - 1] as number] as number)) {
+      emit(cells, firstCell, done, owner[stack[depth - 1] as number] as number);
+    }
+  }
+  return true;
 }
 
 /** Ranges that overlap, `members` by number: each cell between end points is painted once. */
@@ -120,20 +178,24 @@ function overlapping(
   ranges: RangeList,
   members: Uint32Array,
   lastWins: boolean,
-  emit: (start: number, owner: number) => void,
+  cells: Cells,
+  firstCell: number,
 ): void {
   const { low, high, owner } = ranges;
-  let points = new Float64Array(members.length * 2);
-  members.forEach((m, i) => {
-    points[2 * i] = low[m] as number;
-    points[2 * i + 1] = high[m] as number;
-  });
+  const points = new Float64Array(members.length * 2);
+  for (let i = 0; i < members.length; i++) {
+    points[2 * i] = low[members[i] as number] as number;
+    points[2 * i + 1] = high[members[i] as number] as number;
+  }
   points.sort();
-  points = points.filter((x, i) => i === 0 || x !== points[i - 1]);
-  const cellCount = points.length - 1;
+  let cellCount = 0;
+  for (let i = 1; i < points.length; i++) {
+    if (points[i] !== points[cellCount]) points[++cellCount] = points[i] as number;
+  }
   const painted = new Int32Array(cellCount).fill(-1);
   // next[i] is the first unpainted cell at or behind i, with path compression.
-  const next = new Uint32Array(cellCount + 1).map((_, i) => i);
+  const next = new Uint32Array(cellCount + 1);
+  for (let i = 0; i <= cellCount; i++) next[i] = i;
   const nextOf = (cell: number) => {
     let root = cell;
     while (next[root] !== root) root = next[root] as number;
@@ -149,7 +211,7 @@ function overlapping(
   for (const m of members) {
     const stop = high[m] as number;
     for (
-      let cell = nextOf(lowerBound(points, low[m] as number));
+      let cell = nextOf(lowerBound(points, cellCount + 1, low[m] as number));
       cell < cellCount && (points[cell] as number) < stop;
       cell = nextOf(cell)
     ) {
@@ -158,12 +220,12 @@ function overlapping(
     }
   }
   for (let cell = 0; cell < cellCount; cell++) {
-    emit(points[cell] as number, painted[cell] as number);
+    emit(cells, firstCell, points[cell] as number, painted[cell] as number);
   }
 }
 
-function lowerBound(points: Float64Array, value: number): number {
-  let low = 0, high = points.length;
+function lowerBound(points: Float64Array, count: number, value: number): number {
+  let low = 0, high = count;
   while (low < high) {
     const middle = (low + high) >>> 1;
     if ((points[middle] as number) < value) low = middle + 1;
@@ -172,13 +234,22 @@ function lowerBound(points: Float64Array, value: number): number {
   return low;
 }
 
+let sortedNumbers = new Uint32Array(1024);
+let otherNumbers = new Uint32Array(1024);
+const digitCounts = new Uint32Array(2048);
+
 /**
  * Numbers `from … to - 1` in the order of `key`, equal keys in the order of their numbers: a radix
- * sort over 11 bits, because a comparison function over typed arrays is ten times slower.
+ * sort, because a comparison function over typed arrays is ten times slower. The result is
+ * overwritten by the next call.
  */
 export function orderOf(key: Float64Array, from: number, to: number): Uint32Array {
   const n = to - from;
-  let order = new Uint32Array(n);
+  if (n > sortedNumbers.length) {
+    sortedNumbers = new Uint32Array(2 * n);
+    otherNumbers = new Uint32Array(2 * n);
+  }
+  let order = sortedNumbers;
   let sorted = true;
   let least = Infinity, most = -Infinity;
   for (let i = 0; i < n; i++) {
@@ -189,26 +260,39 @@ export function orderOf(key: Float64Array, from: number, to: number): Uint32Arra
     if (k < least) least = k;
   }
   if (sorted) return order;
-  if (n < 64) return order.sort((a, b) => (key[a] as number) - (key[b] as number) || a - b);
-  let other = new Uint32Array(n);
-  const counts = new Uint32Array(2048);
-  for (let scale = 1; scale <= most - least; scale *= 2048) {
-    counts.fill(0);
-    for (let i = 0; i < n; i++) {
-      const digit = Math.floor(((key[from + i] as number) - least) / scale) % 2048;
-      counts[digit] = (counts[digit] as number) + 1;
+  if (n <= 48) {
+    for (let i = 1; i < n; i++) {
+      const number = order[i] as number;
+      const k = key[number] as number;
+      let j = i;
+      while (j > 0 && (key[order[j - 1] as number] as number) > k) {
+        order[j] = order[j - 1] as number;
+        j--;
+      }
+      order[j] = number;
     }
-    for (let digit = 0, sum = 0; digit < 2048; digit++) {
-      const count = counts[digit] as number;
-      counts[digit] = sum;
+    return order;
+  }
+  let other = otherNumbers;
+  // Few keys take small digits: clearing and summing 2048 counts would cost more than a pass.
+  const radix = n < 2048 ? 256 : 2048;
+  for (let scale = 1; scale <= most - least; scale *= radix) {
+    digitCounts.fill(0, 0, radix);
+    for (let i = 0; i < n; i++) {
+      const digit = Math.floor(((key[from + i] as number) - least) / scale) % radix;
+      digitCounts[digit] = (digitCounts[digit] as number) + 1;
+    }
+    for (let digit = 0, sum = 0; digit < radix; digit++) {
+      const count = digitCounts[digit] as number;
+      digitCounts[digit] = sum;
       sum += count;
     }
     for (let i = 0; i < n; i++) {
       const number = order[i] as number;
-      const digit = Math.floor(((key[number] as number) - least) / scale) % 2048;
-      const place = counts[digit] as number;
+      const digit = Math.floor(((key[number] as number) - least) / scale) % radix;
+      const place = digitCounts[digit] as number;
       other[place] = number;
-      counts[digit] = place + 1;
+      digitCounts[digit] = place + 1;
     }
     [order, other] = [other, order];
   }

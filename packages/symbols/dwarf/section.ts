@@ -10,7 +10,7 @@ const NOTHING = new Uint8Array(0);
  * One section: whole in memory, or read in parts from a {@link BinarySource}.
  *
  * Small reads at random places (`at` and what is built on it) go through a window of 64 KiB. Once
- * a quarter of the section has been read that way, the whole is loaded: by then it is cheaper.
+ * a sixteenth of the section has been read that way, the whole is loaded: by then it is cheaper.
  */
 export class Section {
   readonly name: string;
@@ -93,7 +93,7 @@ export class Section {
     this.#check(offset, want);
     const source = this.#source;
     if (source === undefined) return offset;
-    if (this.size <= 4 * CHUNK || this.#loaded > this.size / 4) {
+    if (this.size <= 4 * CHUNK || this.#loaded > this.size / 16) {
       this.base = 0;
       this.bytes = source.read(0, this.size);
     } else {

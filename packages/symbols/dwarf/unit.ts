@@ -45,6 +45,7 @@ export class Unit implements UnitFormat, LineUnit {
   #rootDie: Die | undefined;
   #bytes: Uint8Array | undefined;
   #abbrevs: AbbrevTable | undefined;
+  #entries: Cursor | undefined;
   #rangeBudget = NaN;
 
   /** Reads the header at `c.pos`, with `sectionSize` bytes in the whole section. */
@@ -126,6 +127,13 @@ export class Unit implements UnitFormat, LineUnit {
     return new Cursor(this.bytes, this.file.info.name, this.offset, this.file.info.le, pos);
   }
 
+  /** One cursor over the unit's bytes that is used again and again, at position `pos`. */
+  entryCursor(pos: number): Cursor {
+    const c = this.#entries ??= this.cursor(pos);
+    c.pos = pos;
+    return c;
+  }
+
   /** Memory that {@link release} gives back. */
   get memory(): number {
     return (this.#bytes !== undefined && this.file.info.copies ? this.size : 0) +
@@ -137,6 +145,7 @@ export class Unit implements UnitFormat, LineUnit {
   /** Lets go what can be read again. */
   release(): void {
     this.#bytes = undefined;
+    this.#entries = undefined;
     this.#abbrevs = undefined;
   }
 
