@@ -773,7 +773,8 @@ export class ItaniumParser {
       while (!this.#accept("E")) scope = node(Kind.Qualified, scope, this.#nameWithArgs());
     } else if (isDigit(this.#peek())) scope = this.#unresolvedQualifier();
     scope ??= this.#type();
-    return node(Kind.Qualified, scope, this.#nameWithArgs());
+    const name = node(Kind.Qualified, scope, this.#unqualifiedName());
+    return this.#peek() === "I" ? node(Kind.Template, name, this.#templateArgs()) : name;
   }
 
   /**
