@@ -60,7 +60,11 @@ export class Addr2LineText {
   #out = new Uint8Array(FULL + (1 << 17));
   #at = 0;
 
-  /** @param symbols Reads the file's symbols; called when DWARF does not name something. */
+  /**
+   * Makes the text of what `dwarf` finds.
+   *
+   * @param symbols Reads the file's symbols; called when DWARF does not name something.
+   */
   constructor(
     dwarf: DwarfContext,
     symbols: () => SymbolTable | undefined,
