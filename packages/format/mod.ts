@@ -8,6 +8,7 @@ export * from "./batch.ts";
 export * from "./cursor.ts";
 export * from "./error.ts";
 export * from "./events.ts";
+export * from "./features.ts";
 export * from "./header.ts";
 export * from "./layout.ts";
 export * from "./perf_event.ts";

@@ -382,19 +382,20 @@ export function bytes(count: Count): Codec<Uint8Array> {
 /**
  * Bytes that are zero by convention. They appear in the value only where they are not.
  */
-export function reserved(size: number): OptionalCodec<Uint8Array> {
+export function reserved(count: number | ((scope: Scope) => number)): OptionalCodec<Uint8Array> {
+  const fixed = typeof count === "number";
   return {
-    type: `u8[${size}]`,
-    size,
+    type: fixed ? `u8[${count}]` : "u8[]",
+    ...(fixed ? { size: count } : {}),
     display: { as: "bytes" },
     presence: "optional",
-    decode(r) {
-      const at = r.take(size, "reserved bytes");
+    decode(r, scope) {
+      const at = r.take(fixed ? count : count(scope), "reserved bytes");
       const found = r.bytes.slice(at, r.pos);
       return found.some((byte) => byte !== 0) ? found : undefined;
     },
-    encode(w, value) {
-      if (value === undefined) w.grow(size);
+    encode(w, value, scope) {
+      if (value === undefined) w.grow(fixed ? count : count(scope));
       else w.put(value);
     },
   };
@@ -440,6 +441,82 @@ export function array<T>(element: Codec<T>, count: Count): Codec<T[]> {
         element.encode(w, value[i] as T, scope);
       }
       w.residue = undefined;
+    },
+  };
+}
+
+/**
+ * Elements one after the other up to the end of the region. What is shorter than `least` is left.
+ *
+ * @param element What repeats; each takes up at least one byte.
+ * @param least Bytes that an element takes up at least.
+ */
+export function repeated<T>(element: Codec<T>, least: number = element.size ?? 1): Codec<T[]> {
+  const one = array(element, 1);
+  return {
+    ...one,
+    type: `${element.type}[]`,
+    decode(r, scope) {
+      const value: T[] = [];
+      let residues: Map<number, Residue> | undefined;
+      while (r.left >= Math.max(1, least)) {
+        const at = r.pos;
+        value.push(
+          r.trace === undefined
+            ? element.decode(r, scope)
+            : decodeField(r, `[${value.length}]`, element, scope),
+        );
+        const residue = r.takeResidue();
+        if (residue !== undefined) (residues ??= new Map()).set(value.length - 1, residue);
+        if (r.pos === at) throw r.error(`${element.type}[]: an element without bytes`);
+      }
+      r.residue = residues;
+      return value;
+    },
+  };
+}
+
+/**
+ * A length field, then a value that takes up exactly so many bytes.
+ *
+ * @param length The length in bytes, itself not counted.
+ * @param codec The value; its `"rest"` ends where the length says.
+ *
+ * @example
+ * ```ts
+ * import { bytes, decode, sized, u32 } from "@perfdata/format";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const blob = sized(u32, bytes("rest"));
+ * const { value, tail } = decode(blob, Uint8Array.of(2, 0, 0, 0, 7, 8, 9));
+ * assertEquals(value, Uint8Array.of(7, 8));
+ * assertEquals(tail, Uint8Array.of(9));
+ * ```
+ */
+export function sized<T>(length: Codec<number> | Codec<bigint>, codec: Codec<T>): Codec<T> {
+  const any = length as Codec<unknown>;
+  const big = length.type.endsWith("64");
+  const { size: _, ...unsized } = codec;
+  return {
+    ...unsized,
+    decode(r, scope) {
+      const extent = Number(any.decode(r, scope));
+      if (extent > r.left) {
+        throw r.error(`${codec.type}: ${r.left} bytes left, expected ${extent}`);
+      }
+      const end = r.end;
+      r.end = r.pos + extent;
+      const value = codec.decode(r, scope);
+      if (r.left !== 0) throw r.error(`${codec.type}: ${r.left} of ${extent} bytes are not of it`);
+      r.end = end;
+      return value;
+    },
+    encode(w, value, scope) {
+      const part = new ByteWriter({ littleEndian: w.littleEndian, context: w.context });
+      part.residue = w.takeResidue();
+      codec.encode(part, value, scope);
+      any.encode(w, big ? BigInt(part.length) : part.length, scope);
+      w.put(part.finish());
     },
   };
 }
@@ -572,17 +649,36 @@ export function chars(size: number): FixedCodec<string> {
 }
 
 /**
+ * Text that fills the rest of a record: NUL-terminated, zero-padded to a multiple of `unit` bytes.
+ * Other padding is kept in `<name>_pad`.
+ */
+export function paddedTo(unit: number): Codec<string> {
+  return {
+    type: "char[]",
+    display: { as: "text" },
+    decode(r) {
+      const at = r.take(r.left, "char[]");
+      return takeText(r, at, r.pos, unit);
+    },
+    encode: (w, value) => putText(w, value, unit),
+  };
+}
+
+/**
  * Text that fills the rest of a record: NUL-terminated, zero-padded to a multiple of 8, as the
  * kernel writes `filename`, `comm` and `path`. Other padding is kept in `<name>_pad`.
  */
-export const paddedText: Codec<string> = {
+export const paddedText: Codec<string> = paddedTo(8);
+
+/** Text that fills the rest of the region, whatever bytes it is made of. */
+export const restText: Codec<string> = {
   type: "char[]",
   display: { as: "text" },
   decode(r) {
     const at = r.take(r.left, "char[]");
-    return takeText(r, at, r.pos, 8);
+    return decodeText(r.bytes.subarray(at, r.pos));
   },
-  encode: (w, value) => putText(w, value, 8),
+  encode: (w, value) => w.put(encodeText(value)),
 };
 
 /**

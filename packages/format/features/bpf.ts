@@ -1,0 +1,361 @@
+import { ByteReader, ByteWriter, type Residue } from "../cursor.ts";
+import { PerfDataError } from "../error.ts";
+import {
+  array,
+  bytes,
+  chars,
+  choice,
+  type Codec,
+  countedBy,
+  counter,
+  doc,
+  enumeration,
+  flags,
+  hex,
+  type Scope,
+  struct,
+  type StructValue,
+  u32,
+  u64,
+  x64,
+} from "../struct.ts";
+
+/** The fields of `struct bpf_prog_info` (`include/uapi/linux/bpf.h`), as of Linux 6.1. */
+export const BPF_INFO_FIELDS = {
+  type: doc(
+    "What the program is attached to: `enum bpf_prog_type`.",
+    enumeration(u32, {
+      0: "UNSPEC",
+      1: "SOCKET_FILTER",
+      2: "KPROBE",
+      3: "SCHED_CLS",
+      4: "SCHED_ACT",
+      5: "TRACEPOINT",
+      6: "XDP",
+      7: "PERF_EVENT",
+      8: "CGROUP_SKB",
+      9: "CGROUP_SOCK",
+      10: "LWT_IN",
+      11: "LWT_OUT",
+      12: "LWT_XMIT",
+      13: "SOCK_OPS",
+      14: "SK_SKB",
+      15: "CGROUP_DEVICE",
+      16: "SK_MSG",
+      17: "RAW_TRACEPOINT",
+      18: "CGROUP_SOCK_ADDR",
+      19: "LWT_SEG6LOCAL",
+      20: "LIRC_MODE2",
+      21: "SK_REUSEPORT",
+      22: "FLOW_DISSECTOR",
+      23: "CGROUP_SYSCTL",
+      24: "RAW_TRACEPOINT_WRITABLE",
+      25: "CGROUP_SOCKOPT",
+      26: "TRACING",
+      27: "STRUCT_OPS",
+      28: "EXT",
+      29: "LSM",
+      30: "SK_LOOKUP",
+      31: "SYSCALL",
+      32: "NETFILTER",
+    }),
+  ),
+  id: doc("Id of the program; a BPF_EVENT record names it.", u32),
+  tag: doc("First 8 bytes of the SHA-1 of its instructions; part of its symbol.", bytes(8)),
+  jited_prog_len: doc("Bytes of machine code.", u32),
+  xlated_prog_len: doc("Bytes of BPF code after the kernel rewrote it.", u32),
+  jited_prog_insns: doc("Machine code: offset in `data`.", x64),
+  xlated_prog_insns: doc("BPF code: offset in `data`.", x64),
+  load_time: doc("When it was loaded, in ns since boot.", u64),
+  created_by_uid: doc("User who loaded it.", u32),
+  nr_map_ids: doc("Number of maps that it uses.", u32),
+  map_ids: doc("Ids of the maps: offset in `data`.", x64),
+  name: doc("Name that it was loaded with, cut to 15 bytes.", chars(16)),
+  ifindex: doc("Network device that it is offloaded to, or 0.", u32),
+  gpl_compatible: doc(
+    "The first bit says whether its licence is compatible with the GPL.",
+    hex(u32),
+  ),
+  netns_dev: doc("Device of the network namespace of `ifindex`.", u64),
+  netns_ino: doc("Inode of the network namespace of `ifindex`.", u64),
+  nr_jited_ksyms: doc("Number of functions that the machine code is made of.", u32),
+  nr_jited_func_lens: doc("Number of function lengths.", u32),
+  jited_ksyms: doc("Addresses of the functions: offset in `data`.", x64),
+  jited_func_lens: doc("Bytes of the functions: offset in `data`.", x64),
+  btf_id: doc("Type information of the program: `id` of an entry of BPF_BTF.", u32),
+  func_info_rec_size: doc("Bytes of an entry of `func_info`.", u32),
+  func_info: doc("Type of each function: offset in `data`.", x64),
+  nr_func_info: doc("Number of entries of `func_info`.", u32),
+  nr_line_info: doc("Number of entries of `line_info`.", u32),
+  line_info: doc("Source line of BPF instructions: offset in `data`.", x64),
+  jited_line_info: doc("Address of the machine code of each source line: offset in `data`.", x64),
+  nr_jited_line_info: doc("Number of entries of `jited_line_info`.", u32),
+  line_info_rec_size: doc("Bytes of an entry of `line_info`.", u32),
+  jited_line_info_rec_size: doc("Bytes of an entry of `jited_line_info`.", u32),
+  nr_prog_tags: doc("Number of tags.", u32),
+  prog_tags: doc("Tags of the functions: offset in `data`.", x64),
+  run_time_ns: doc(
+    "Time spent in the program, in ns, where the kernel was told to measure it.",
+    u64,
+  ),
+  run_cnt: doc("Times that it ran, where the kernel was told to count.", u64),
+  recursion_misses: doc("Times that it did not run since it was running already.", u64),
+  verified_insns: doc("Instructions that the verifier looked at.", u32),
+  attach_btf_obj_id: doc("BTF object with the function that it is attached to.", u32),
+  attach_btf_id: doc("Type id of the function that it is attached to.", u32),
+} as const;
+
+const INFO_NAMES = Object.keys(BPF_INFO_FIELDS) as (keyof typeof BPF_INFO_FIELDS)[];
+const NONE: Scope = {};
+
+/** `struct bpf_prog_info`; fields that the recording kernel's headers did not have are zero. */
+export type BpfProgInfo = StructValue<typeof BPF_INFO_FIELDS> & {
+  /** Bytes of a longer structure than is known here, its last padding among them. */
+  tail?: Uint8Array;
+};
+
+/** A `bpf_prog_info` that takes up `size` bytes. */
+function bpfProgInfo(size: number): Codec<BpfProgInfo> {
+  return {
+    type: "bpf_prog_info",
+    size,
+    display: { as: "struct" },
+    parts: BPF_INFO_FIELDS,
+    decode(r) {
+      const end = r.take(size, "bpf_prog_info") + size;
+      r.pos = end - size;
+      const zeros = new ByteReader(new Uint8Array(16));
+      const value: Record<string, unknown> = {};
+      let cut = false;
+      for (const name of INFO_NAMES) {
+        const codec = BPF_INFO_FIELDS[name] as Codec<unknown>;
+        cut ||= r.pos + (codec.size as number) > end;
+        if (cut) {
+          // What is missing is zero; a field that is cut short goes to the tail.
+          zeros.pos = 0;
+          value[name] = codec.decode(zeros, NONE);
+          zeros.residue = undefined;
+          continue;
+        }
+        r.trace?.begin(name, codec, r.pos);
+        value[name] = codec.decode(r, NONE);
+        r.trace?.end(r.pos, value[name]);
+        const residue = r.takeResidue();
+        if (residue !== undefined) value[`${name}_pad`] = residue;
+      }
+      if (r.pos < end) value["tail"] = r.bytes.slice(r.pos, end);
+      r.pos = end;
+      return value as BpfProgInfo;
+    },
+    encode(w, value) {
+      const whole = new ByteWriter({ littleEndian: w.littleEndian });
+      for (const name of INFO_NAMES) {
+        const codec = BPF_INFO_FIELDS[name] as Codec<unknown>;
+        if (whole.length + (codec.size as number) > size) break;
+        whole.residue = (value as Record<string, unknown>)[`${name}_pad`] as Residue | undefined;
+        codec.encode(whole, value[name], NONE);
+        whole.residue = undefined;
+      }
+      if (value.tail !== undefined) whole.put(value.tail);
+      else whole.grow(Math.max(0, size - whole.length));
+      w.put(whole.finish());
+    },
+  };
+}
+
+/** The fields of a BPF program of BPF_PROG_INFO. */
+export const BPF_PROG_FIELDS = {
+  info_len: doc("Bytes of `bpf_prog_info` in the headers that perf was built with.", u32),
+  data_len: doc("Bytes of `data`.", counter(u32, "data")),
+  arrays: doc(
+    "Which arrays `data` has.",
+    flags(u64, {
+      0x1: "JITED_INSNS",
+      0x2: "XLATED_INSNS",
+      0x4: "MAP_IDS",
+      0x8: "JITED_KSYMS",
+      0x10: "JITED_FUNC_LENS",
+      0x20: "FUNC_INFO",
+      0x40: "LINE_INFO",
+      0x80: "JITED_LINE_INFO",
+      0x100: "PROG_TAGS",
+    }),
+  ),
+  info: doc(
+    "What `BPF_OBJ_GET_INFO_BY_FD` said, with offsets in `data` in place of addresses.",
+    choice("bpf_prog_info", (scope) => bpfProgInfo(Number(scope["info_len"]))),
+  ),
+  data: doc(
+    "The arrays, each padded to 8 bytes; see `bpfProgArrays`.",
+    bytes(countedBy("data_len")),
+  ),
+} as const;
+
+/** A BPF program: `struct perf_bpil` of `tools/perf/util/bpf-utils.h`. */
+export type BpfProg = StructValue<typeof BPF_PROG_FIELDS>;
+
+/** The fields of BPF_PROG_INFO. */
+export const BPF_PROG_INFO_FIELDS = {
+  count: doc("Number of programs.", counter(u32, "progs")),
+  progs: doc(
+    "The programs that were loaded, by id.",
+    array(struct("perf_bpil", BPF_PROG_FIELDS), countedBy("count")),
+  ),
+} as const;
+
+/** BPF_PROG_INFO: BPF programs that were loaded. */
+export type BpfProgInfos = StructValue<typeof BPF_PROG_INFO_FIELDS>;
+
+/** BPF_PROG_INFO. */
+export const bpfProgInfos: Codec<BpfProgInfos> = struct("bpf_prog_infos", BPF_PROG_INFO_FIELDS);
+
+const BTF_NODE_FIELDS = {
+  id: doc("Id of the BTF object; a program's `btf_id` refers to it.", u32),
+  data_size: doc("Bytes of `data`.", counter(u32, "data")),
+  data: doc(
+    "Type information in the BTF format, from its magic `eb9f` on.",
+    bytes(countedBy("data_size")),
+  ),
+};
+/** The fields of BPF_BTF. */
+export const BPF_BTF_FIELDS = {
+  count: doc("Number of objects.", counter(u32, "btfs")),
+  btfs: doc("The objects, by id.", array(struct("btf_node", BTF_NODE_FIELDS), countedBy("count"))),
+} as const;
+
+/** BPF_BTF: type information of BPF programs. */
+export type BpfBtfs = StructValue<typeof BPF_BTF_FIELDS>;
+
+/** BPF_BTF. */
+export const bpfBtfs: Codec<BpfBtfs> = struct("bpf_btfs", BPF_BTF_FIELDS);
+
+/** The arrays of a BPF program; one that was not recorded is missing. */
+export interface BpfProgArrays {
+  /** Machine code of all functions, one after the other. */
+  jited_insns?: Uint8Array;
+  /** BPF code, 8 bytes an instruction. */
+  xlated_insns?: Uint8Array;
+  /** Ids of the maps that the program uses. */
+  map_ids?: number[];
+  /** Start address of each function's machine code. */
+  jited_ksyms?: bigint[];
+  /** Bytes of each function's machine code. */
+  jited_func_lens?: number[];
+  /** `struct bpf_func_info` of each function: where it begins and its BTF type. */
+  func_info?: Uint8Array[];
+  /** `struct bpf_line_info` of each source line: instruction, file, text, line and column. */
+  line_info?: Uint8Array[];
+  /** Address of the machine code of each entry of `line_info`. */
+  jited_line_info?: bigint[];
+  /** Tag of each function, 8 bytes each. */
+  prog_tags?: Uint8Array[];
+}
+
+/**
+ * Takes the arrays out of a BPF program's `data`.
+ *
+ * The layout is that of `bpil_array_desc` in `tools/perf/util/bpf-utils.c`: `info` has offset,
+ * count and element size of each array, and `arrays` a bit for each that is there.
+ *
+ * @param prog A program of the BPF_PROG_INFO section.
+ * @param options Byte order of the file; little-endian where nothing is said.
+ * @throws {PerfDataError} Where an array does not lie inside of `data`.
+ *
+ * @example
+ * ```ts
+ * import { bpfProgArrays, decodeFeature, HEADER_BPF_PROG_INFO } from "@perfdata/format";
+ * import { assert, assertEquals } from "@std/assert";
+ *
+ * const section = new Uint8Array(4 + 16 + 64 + 8);
+ * const view = new DataView(section.buffer);
+ * view.setUint32(0, 1, true); // one program
+ * view.setUint32(4, 64, true); // info_len
+ * view.setUint32(8, 8, true); // data_len
+ * view.setUint32(12, 0x4, true); // arrays: MAP_IDS
+ * view.setUint32(20 + 52, 2, true); // nr_map_ids
+ * view.setUint32(84, 7, true);
+ * view.setUint32(88, 9, true);
+ * const feature = decodeFeature(HEADER_BPF_PROG_INFO, section);
+ * assert(feature.name === "BPF_PROG_INFO");
+ * assertEquals(feature.value.progs.map((prog) => bpfProgArrays(prog)), [{ map_ids: [7, 9] }]);
+ * ```
+ */
+export function bpfProgArrays(
+  prog: BpfProg,
+  options: { readonly littleEndian?: boolean } = {},
+): BpfProgArrays {
+  const { info, data, arrays } = prog;
+  const littleEndian = options.littleEndian ?? true;
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
+  const take = (
+    bit: number,
+    name: string,
+    offset: bigint,
+    count: number,
+    size: number,
+    least = 1,
+  ): Uint8Array | undefined => {
+    if ((arrays & (1n << BigInt(bit))) === 0n) return undefined;
+    const at = Number(offset);
+    if (at + count * size > data.length || (count > 0 && size < least)) {
+      throw new PerfDataError(
+        `bpf_prog_info.${name}: ${count} elements of ${size} bytes at ${at}, expected elements ` +
+          `of at least ${least} up to ${data.length}`,
+      );
+    }
+    return data.subarray(at, at + count * size);
+  };
+  const split = (whole: Uint8Array | undefined, count: number, size: number) =>
+    whole && Array.from({ length: count }, (_, i) => whole.subarray(i * size, (i + 1) * size));
+  const u32s = (whole: Uint8Array | undefined) =>
+    whole &&
+    Array.from({ length: whole.length / 4 }, (_, i) =>
+      view.getUint32(whole.byteOffset - data.byteOffset + 4 * i, littleEndian));
+  const u64s = (whole: Uint8Array | undefined, count: number, size: number) =>
+    whole &&
+    Array.from({ length: count }, (_, i) =>
+      view.getBigUint64(whole.byteOffset - data.byteOffset + size * i, littleEndian));
+  const i = info;
+  const found: BpfProgArrays = {};
+  const set = <K extends keyof BpfProgArrays>(name: K, value: BpfProgArrays[K] | undefined) => {
+    if (value !== undefined) found[name] = value;
+  };
+  set("jited_insns", take(0, "jited_prog_insns", i.jited_prog_insns, i.jited_prog_len, 1));
+  set("xlated_insns", take(1, "xlated_prog_insns", i.xlated_prog_insns, i.xlated_prog_len, 1));
+  set("map_ids", u32s(take(2, "map_ids", i.map_ids, i.nr_map_ids, 4)));
+  set(
+    "jited_ksyms",
+    u64s(take(3, "jited_ksyms", i.jited_ksyms, i.nr_jited_ksyms, 8), i.nr_jited_ksyms, 8),
+  );
+  set(
+    "jited_func_lens",
+    u32s(take(4, "jited_func_lens", i.jited_func_lens, i.nr_jited_func_lens, 4)),
+  );
+  set(
+    "func_info",
+    split(
+      take(5, "func_info", i.func_info, i.nr_func_info, i.func_info_rec_size),
+      i.nr_func_info,
+      i.func_info_rec_size,
+    ),
+  );
+  set(
+    "line_info",
+    split(
+      take(6, "line_info", i.line_info, i.nr_line_info, i.line_info_rec_size),
+      i.nr_line_info,
+      i.line_info_rec_size,
+    ),
+  );
+  const jited = i.jited_line_info_rec_size;
+  set(
+    "jited_line_info",
+    u64s(
+      take(7, "jited_line_info", i.jited_line_info, i.nr_jited_line_info, jited, 8),
+      i.nr_jited_line_info,
+      jited,
+    ),
+  );
+  set("prog_tags", split(take(8, "prog_tags", i.prog_tags, i.nr_prog_tags, 8), i.nr_prog_tags, 8));
+  return found;
+}

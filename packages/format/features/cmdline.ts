@@ -1,0 +1,52 @@
+import {
+  array,
+  choice,
+  type Codec,
+  countedBy,
+  counter,
+  doc,
+  headerString,
+  struct,
+  type StructValue,
+  u32,
+} from "../struct.ts";
+import type { ByteReader } from "../cursor.ts";
+
+/** The fields of CMDLINE as perf writes it. */
+export const CMDLINE_ARGV_FIELDS = {
+  nr: doc("Number of arguments, the program's path among them.", counter(u32, "argv")),
+  argv: doc(
+    "Path of the perf binary, then the arguments as the user gave them.",
+    array(headerString, countedBy("nr")),
+  ),
+} as const;
+/** The field of CMDLINE as hiperf writes it. */
+export const CMDLINE_LINE_FIELDS = {
+  line: doc(
+    "The whole command line as hiperf writes it: joined, arguments unquoted.",
+    headerString,
+  ),
+} as const;
+
+/** The command that made the recording: perf writes its arguments, hiperf one line. */
+export type CommandLine =
+  | StructValue<typeof CMDLINE_ARGV_FIELDS>
+  | StructValue<typeof CMDLINE_LINE_FIELDS>;
+
+const argv = struct("cmdline", CMDLINE_ARGV_FIELDS) as Codec<CommandLine>;
+const line = struct("cmdline", CMDLINE_LINE_FIELDS) as Codec<CommandLine>;
+
+/**
+ * A section that is one string: its length is what the section has after the length. As a count of
+ * arguments that number is too large, since each takes up more than one byte.
+ */
+function isLine(r: ByteReader): boolean {
+  return r.left > 4 && r.view.getUint32(r.pos, r.littleEndian) === r.left - 4;
+}
+
+/** CMDLINE. */
+export const cmdline: Codec<CommandLine> = {
+  ...choice("cmdline", () => argv),
+  decode: (r, scope) => (isLine(r) ? line : argv).decode(r, scope),
+  encode: (w, value, scope) => ("line" in value ? line : argv).encode(w, value, scope),
+};

@@ -1,0 +1,62 @@
+import { type PerfEventAttr, perfEventAttr } from "../attr.ts";
+import type { Residue } from "../cursor.ts";
+import {
+  array,
+  choice,
+  type Codec,
+  countedBy,
+  counter,
+  doc,
+  headerString,
+  struct,
+  type StructValue,
+  u32,
+  u64,
+} from "../struct.ts";
+
+/** An event of the EVENT_DESC section. */
+export interface EventDesc {
+  /** What the event counts and what its samples hold. */
+  attr: PerfEventAttr;
+  /** The event as it was given with `-e`, or the name that perf made up for it. */
+  name: string;
+  /** Padding of `name` where it is not the usual zeros. */
+  name_pad?: Residue;
+  /** Ids of its samples, one for each CPU or thread. */
+  ids: bigint[];
+}
+
+function eventDesc(attrSize: number): Codec<EventDesc> {
+  return struct("event_desc", {
+    attr: doc("What the event counts and what its samples hold.", perfEventAttr(attrSize)),
+    nr_ids: doc("Number of ids.", counter(u32, "ids")),
+    name: doc(
+      "The event as it was given with `-e`, or the name that perf made up for it.",
+      headerString,
+    ),
+    ids: doc(
+      "What PERF_SAMPLE_ID says in the samples of this event: an id for each CPU or thread.",
+      array(u64, countedBy("nr_ids")),
+    ),
+  });
+}
+
+/** The fields of EVENT_DESC. */
+export const EVENT_DESC_FIELDS = {
+  nr_events: doc("Number of events.", counter(u32, "events")),
+  attr_size: doc("Bytes that each attr takes up, whatever its own `size` says.", u32),
+  events: doc(
+    "The events in the order of their attrs in the file.",
+    choice(
+      "event_desc[]",
+      (scope): Codec<EventDesc[]> =>
+        array(eventDesc(Number(scope["attr_size"])), countedBy("nr_events")),
+    ),
+  ),
+} as const;
+
+/** EVENT_DESC: attrs, ids and names of the events. */
+export type EventDescs = StructValue<typeof EVENT_DESC_FIELDS>;
+
+/** EVENT_DESC. */
+export const eventDescs: Codec<EventDescs> = struct("event_descs", EVENT_DESC_FIELDS);

@@ -1,0 +1,101 @@
+import {
+  array,
+  type Codec,
+  countedBy,
+  counter,
+  doc,
+  enumeration,
+  hex,
+  repeated,
+  struct,
+  type StructValue,
+  u32,
+  u64,
+  x64,
+} from "../struct.ts";
+
+/** BRANCH_STACK and STAT: that they are there says it all. */
+export type Mark = Record<never, never>;
+
+/** BRANCH_STACK. */
+export const branchStack: Codec<Mark> = struct("branch_stack", {});
+
+/** STAT. */
+export const stat: Codec<Mark> = struct("stat", {});
+
+/** DIR_FORMAT. */
+export const dirFormat: Codec<bigint> = doc(
+  "Version of the directory that the file is the `data` of: 1 has a data file for each CPU.",
+  u64,
+);
+
+/** The fields of COMPRESSED. */
+export const COMPRESSED_FIELDS = {
+  version: doc("Version of the compressed records; 1 so far.", u32),
+  type: doc("How they are compressed.", enumeration(u32, { 0: "NONE", 1: "ZSTD" })),
+  level: doc("Level that was chosen with `-z`.", u32),
+  ratio: doc("Bytes of records for each byte in the file, rounded; 0 where not known.", u32),
+  mmap_len: doc("Bytes of the ring buffer: no COMPRESSED record unfolds into more.", u32),
+} as const;
+
+/** COMPRESSED: how COMPRESSED records are to be unfolded. */
+export type Compressed = StructValue<typeof COMPRESSED_FIELDS>;
+
+/** COMPRESSED. */
+export const compressed: Codec<Compressed> = struct("compressed", COMPRESSED_FIELDS);
+
+/** The fields of E_MACHINE. */
+export const E_MACHINE_FIELDS = {
+  e_machine: doc("`e_machine` of the ELF header: 62 is x86-64, 183 AArch64.", u32),
+  e_flags: doc("`e_flags` of the ELF header, whose bits depend on the machine.", hex(u32)),
+} as const;
+
+/** E_MACHINE: machine of the recorded programs, which may differ from the kernel's. */
+export type EMachine = StructValue<typeof E_MACHINE_FIELDS>;
+
+/** E_MACHINE. */
+export const eMachine: Codec<EMachine> = struct("e_machine", E_MACHINE_FIELDS);
+
+/** The fields of an entry of AUXTRACE. */
+export const AUXTRACE_INDEX_ENTRY_FIELDS = {
+  file_offset: doc("Where the AUXTRACE record begins in the file.", x64),
+  sz: doc("Bytes of the record; the trace data that follow it are not counted.", u64),
+} as const;
+
+/** Where an AUXTRACE record is. */
+export type AuxtraceIndexEntry = StructValue<typeof AUXTRACE_INDEX_ENTRY_FIELDS>;
+
+/** AUXTRACE: where the AUXTRACE records are. */
+export interface AuxtraceIndex {
+  /** The records in file order; they can be read without the records between. */
+  entries: AuxtraceIndexEntry[];
+  /** Set where no count comes before the entries: simpleperf writes none. */
+  uncounted?: true;
+}
+
+/** `sizeof(struct auxtrace_index_entry)`. */
+const ENTRY_SIZE = 16;
+
+const entry = struct("auxtrace_index_entry", AUXTRACE_INDEX_ENTRY_FIELDS);
+const counted: Codec<AuxtraceIndex> = struct("auxtrace_index", {
+  nr: doc("Number of records.", counter(u64, "entries")),
+  entries: doc(
+    "The AUXTRACE records in file order; they can be read without the records between.",
+    array(entry, countedBy("nr")),
+  ),
+});
+const uncounted = struct("auxtrace_index", {
+  entries: doc("The AUXTRACE records in file order, up to the end.", repeated(entry)),
+});
+
+/** AUXTRACE. */
+export const auxtraceIndex: Codec<AuxtraceIndex> = {
+  ...counted,
+  decode: (r, scope) =>
+    // A count and entries of 16 bytes are never a multiple of 16.
+    r.left > 0 && r.left % ENTRY_SIZE === 0
+      ? { ...uncounted.decode(r, scope), uncounted: true }
+      : counted.decode(r, scope),
+  encode: (w, value, scope) =>
+    value.uncounted ? uncounted.encode(w, value, scope) : counted.encode(w, value, scope),
+};

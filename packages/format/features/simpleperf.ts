@@ -1,0 +1,102 @@
+import {
+  array,
+  bytes,
+  type Codec,
+  countedBy,
+  counter,
+  cString,
+  doc,
+  enumeration,
+  optional,
+  repeated,
+  type Scope,
+  sized,
+  struct,
+  type StructValue,
+  u32,
+  u64,
+  when,
+  x64,
+} from "../struct.ts";
+
+/** The fields of a line of SP_META_INFO. */
+export const SIMPLEPERF_META_FIELDS = {
+  key: doc("What is told: `simpleperf_version`, `clockid`, `app_package_name`.", cString),
+  value: doc("What there is to tell of it; lists are separated by newlines.", cString),
+} as const;
+
+/** A line of the META_INFO section of simpleperf. */
+export type SimpleperfMeta = StructValue<typeof SIMPLEPERF_META_FIELDS>;
+
+/** SP_META_INFO: pairs of strings up to the end of the section. */
+export const simpleperfMeta: Codec<SimpleperfMeta[]> = repeated(
+  struct("meta_info", SIMPLEPERF_META_FIELDS),
+  2,
+);
+
+const DSO_DEX_FILE = 3;
+
+const SYMBOL_FIELDS = {
+  start_vaddr: doc("Virtual address of the symbol in the file, before it is loaded.", x64),
+  len: doc("Bytes of code.", u32),
+  name: doc("Name of the symbol, mangled.", cString),
+};
+/** The fields of a file of SP_FILE. */
+export const SIMPLEPERF_FILE_FIELDS = {
+  path: doc("Path of the file on the device.", cString),
+  type: doc(
+    "Kind of file.",
+    enumeration(u32, {
+      0: "KERNEL",
+      1: "KERNEL_MODULE",
+      2: "ELF_FILE",
+      3: "DEX_FILE",
+      4: "SYMBOL_MAP_FILE",
+      5: "UNKNOWN_FILE",
+    }),
+  ),
+  min_vaddr: doc("Virtual address of the first executable segment.", x64),
+  nr_symbols: doc("Number of symbols.", counter(u32, "symbols")),
+  symbols: doc(
+    "The symbols that were hit.",
+    array(struct("symbol", SYMBOL_FIELDS), countedBy("nr_symbols")),
+  ),
+  dex_file_offsets: doc(
+    "Where the dex files begin in a file that holds several.",
+    when((scope: Scope) => scope["type"] === DSO_DEX_FILE, sizedArray()),
+  ),
+  file_offset_of_min_vaddr: doc(
+    "File offset that is mapped at `min_vaddr`; missing in older files.",
+    optional(x64),
+  ),
+  rest: doc("Bytes of a longer structure than is known here.", optional(bytes("rest"))),
+} as const;
+
+/** A u32 count, then so many u64. */
+function sizedArray(): Codec<bigint[]> {
+  const fields = struct("dex_file_offsets", {
+    nr: counter(u32, "offsets"),
+    offsets: array(u64, countedBy("nr")),
+  });
+  return {
+    ...fields,
+    display: { as: "array" },
+    decode: (r, scope) => fields.decode(r, scope).offsets,
+    encode: (w, offsets, scope) => fields.encode(w, { offsets }, scope),
+  };
+}
+
+/** A file of the FILE section of simpleperf, with the symbols that were hit. */
+export type SimpleperfFile = StructValue<typeof SIMPLEPERF_FILE_FIELDS>;
+
+/** SP_FILE: length-prefixed structures up to the end of the section. */
+export const simpleperfFiles: Codec<SimpleperfFile[]> = repeated(
+  sized(u32, struct("file_struct", SIMPLEPERF_FILE_FIELDS)),
+  4,
+);
+
+/** SP_FILE2: length-prefixed `FileFeature` messages of protobuf, as bytes. */
+export const simpleperfFiles2: Codec<Uint8Array[]> = doc(
+  "The files, each a `FileFeature` message of simpleperf's `record_file.proto`.",
+  repeated(sized(u32, bytes("rest")), 4),
+);

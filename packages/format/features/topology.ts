@@ -1,0 +1,246 @@
+import type { ByteReader, Residue } from "../cursor.ts";
+import {
+  array,
+  choice,
+  type Codec,
+  countedBy,
+  counter,
+  doc,
+  headerString,
+  type HiddenCodec,
+  i32,
+  repeated,
+  type Scope,
+  struct,
+  type StructValue,
+  u32,
+  u64,
+  when,
+} from "../struct.ts";
+
+/** The fields of NRCPUS. */
+export const NRCPUS_FIELDS = {
+  nr_cpus_avail: doc("CPUs that the machine can have: one more than the highest number.", u32),
+  nr_cpus_online: doc("CPUs that were online when the file was written.", u32),
+} as const;
+
+/** NRCPUS: how many CPUs; the available ones come first on disk. */
+export type NrCpus = StructValue<typeof NRCPUS_FIELDS>;
+
+/** NRCPUS. */
+export const nrCpus: Codec<NrCpus> = struct("nr_cpus", NRCPUS_FIELDS);
+
+const CPU_FIELDS = {
+  core_id: doc("Core that the CPU is a thread of, numbered within its package; -1: unknown.", i32),
+  socket_id: doc("Package that the CPU is in, in the platform's own numbering; -1: unknown.", i32),
+};
+
+const DIE_FIELDS = {
+  nr_dies: doc("Number of CPU lists.", counter(u32, "die_cpus_list")),
+  die_cpus_list: doc(
+    "The CPUs of each die that has other CPUs than the dies before it, as `0-3,8`.",
+    array(headerString, countedBy("nr_dies")),
+  ),
+  die_ids: doc("Die of each CPU, in CPU order.", array(i32, "rest")),
+};
+
+const dies = struct("die_topology", DIE_FIELDS);
+
+/** Whether `length` bytes at `at` are what sysfs writes as a list of CPUs, padded with zeros. */
+function isCpuList(bytes: Uint8Array, at: number, length: number): boolean {
+  let i = at;
+  for (; i < at + length; i++) {
+    const byte = bytes[i] as number;
+    if (byte === 0) break;
+    if (!((byte >= 0x30 && byte <= 0x39) || byte === 0x2c || byte === 0x2d)) return false;
+  }
+  return i > at && i < at + length && bytes[at + length - 1] === 0;
+}
+
+/** Whether dies follow after `cpus` pairs of ids and end with an id for each CPU. */
+function diesFollow(r: ByteReader, cpus: number, end: number): boolean {
+  const listsEnd = end - 4 * cpus;
+  let at = r.pos + 8 * cpus;
+  if (at + 4 > listsEnd) return false;
+  const lists = r.view.getUint32(at, r.littleEndian);
+  at += 4;
+  if (lists === 0 || lists > cpus) return false;
+  for (let i = 0; i < lists; i++) {
+    if (at + 4 > listsEnd) return false;
+    const length = r.view.getUint32(at, r.littleEndian);
+    at += 4;
+    if (length > listsEnd - at || !isCpuList(r.bytes, at, length)) return false;
+    at += length;
+  }
+  return at === listsEnd;
+}
+
+/**
+ * How many CPUs have a pair of ids. The section does not say: perf takes it from NRCPUS. It also
+ * follows from the bytes: what comes after the pairs, if anything, are lists of CPUs and one die
+ * id for each CPU. Records of a pipe may end with four bytes of padding.
+ */
+const cpuCount: HiddenCodec = {
+  type: "",
+  size: 0,
+  display: { as: "dec" },
+  presence: "hidden",
+  decode(r): CpuLayout {
+    for (const end of [r.end, r.end - 4]) {
+      for (let cpus = 1; 12 * cpus < end - r.pos; cpus++) {
+        if (diesFollow(r, cpus, end)) return { cpus, dies: true };
+      }
+    }
+    return { cpus: Math.floor(r.left / 8), dies: false };
+  },
+  encode() {},
+};
+
+interface CpuLayout {
+  readonly cpus: number;
+  readonly dies: boolean;
+}
+
+const layoutOf = (scope: Scope) => scope["layout"] as CpuLayout;
+
+/** The fields of CPU_TOPOLOGY. */
+export const CPU_TOPOLOGY_FIELDS = {
+  nr_packages: doc("Number of CPU lists.", counter(u32, "package_cpus_list")),
+  package_cpus_list: doc(
+    'The CPUs of each package: perf\'s "sibling sockets". A list such as `0-3,8-11`.',
+    array(headerString, countedBy("nr_packages")),
+  ),
+  nr_cores: doc("Number of CPU lists.", counter(u32, "core_cpus_list")),
+  core_cpus_list: doc(
+    'The hardware threads of each core: perf\'s "sibling threads".',
+    array(headerString, countedBy("nr_cores")),
+  ),
+  layout: doc("Not on disk: how many CPUs follow, and whether dies do.", cpuCount),
+  cpus: doc(
+    "Core and package of each CPU, in CPU order; none in files before Linux 4.4.",
+    array(struct("cpu_topology_map", CPU_FIELDS), (scope) => layoutOf(scope).cpus),
+  ),
+  dies: doc(
+    "Dies, where the machine has more than one in a package; since Linux 5.3.",
+    when((scope) => layoutOf(scope).dies, dies),
+  ),
+} as const;
+
+/** CPU_TOPOLOGY: which CPUs share a core, a die, a package. */
+export type CpuTopology = StructValue<typeof CPU_TOPOLOGY_FIELDS>;
+
+/** CPU_TOPOLOGY. */
+export const cpuTopology: Codec<CpuTopology> = struct("cpu_topology", CPU_TOPOLOGY_FIELDS);
+
+const NUMA_NODE_FIELDS = {
+  node: doc("Number of the node in sysfs; there may be gaps.", u32),
+  mem_total: doc("Memory of the node, in kB.", u64),
+  mem_free: doc("Memory of the node that was free when the file was written, in kB.", u64),
+  cpus: doc("The node's CPUs, as `0-3,8-11`; may be empty.", headerString),
+};
+/** The fields of NUMA_TOPOLOGY. */
+export const NUMA_TOPOLOGY_FIELDS = {
+  nr: doc("Number of nodes.", counter(u32, "nodes")),
+  nodes: doc(
+    "The nodes that were online.",
+    array(struct("numa_topology_node", NUMA_NODE_FIELDS), countedBy("nr")),
+  ),
+} as const;
+
+/** NUMA_TOPOLOGY: memory and CPUs of each node. */
+export type NumaTopology = StructValue<typeof NUMA_TOPOLOGY_FIELDS>;
+
+/** NUMA_TOPOLOGY. */
+export const numaTopology: Codec<NumaTopology> = struct("numa_topology", NUMA_TOPOLOGY_FIELDS);
+
+const HYBRID_NODE_FIELDS = {
+  pmu_name: doc("PMU of these CPUs: `cpu_core`, `cpu_atom`.", headerString),
+  cpus: doc("The CPUs of this kind, as `0-15`.", headerString),
+};
+/** The fields of HYBRID_TOPOLOGY. */
+export const HYBRID_TOPOLOGY_FIELDS = {
+  nr: doc("Number of kinds.", counter(u32, "nodes")),
+  nodes: doc(
+    "The kinds of CPU.",
+    array(struct("hybrid_topology_node", HYBRID_NODE_FIELDS), countedBy("nr")),
+  ),
+} as const;
+
+/** HYBRID_TOPOLOGY: which CPUs are of which kind. */
+export type HybridTopology = StructValue<typeof HYBRID_TOPOLOGY_FIELDS>;
+
+/** HYBRID_TOPOLOGY. */
+export const hybridTopology: Codec<HybridTopology> = struct(
+  "hybrid_topology",
+  HYBRID_TOPOLOGY_FIELDS,
+);
+
+/** First version of `/proc/schedstat` that names its domains. */
+const SCHEDSTAT_NAMES = 17;
+
+/** A scheduling domain of a CPU. */
+export interface SchedDomain {
+  /** Level of the domain: 0 is the innermost. */
+  domain: number;
+  /** Name of the level (`SMT`, `MC`, `PKG`); since version 17. */
+  dname?: string;
+  /** Padding of `dname` where it is not the usual zeros. */
+  dname_pad?: Residue;
+  /** The domain's CPUs in hexadecimal. */
+  cpumask: string;
+  /** Padding of `cpumask` where it is not the usual zeros. */
+  cpumask_pad?: Residue;
+  /** The same CPUs as a list: `0-3,8`. */
+  cpulist: string;
+  /** Padding of `cpulist` where it is not the usual zeros. */
+  cpulist_pad?: Residue;
+}
+
+/** The scheduling domains of a CPU. */
+export interface CpuDomainMap {
+  /** Number of the CPU. */
+  cpu: number;
+  /** Its domains, from the innermost outwards. */
+  domains: SchedDomain[];
+}
+
+function cpuDomainMap(schedstatVersion: number): Codec<CpuDomainMap> {
+  const domain: Codec<SchedDomain> = struct("domain_info", {
+    domain: doc("Level of the domain: 0 is the innermost.", u32),
+    dname: doc(
+      "Name of the level (`SMT`, `MC`, `PKG`); since version 17.",
+      when(() => schedstatVersion >= SCHEDSTAT_NAMES, headerString),
+    ),
+    cpumask: doc("The domain's CPUs in hexadecimal, as `/proc/schedstat` has them.", headerString),
+    cpulist: doc("The same CPUs as a list: `0-3,8`.", headerString),
+  });
+  return struct("cpu_domain_map", {
+    cpu: doc("Number of the CPU.", u32),
+    nr_domains: doc("Number of domains.", counter(u32, "domains")),
+    domains: doc(
+      "The domains that the scheduler balances this CPU in, from the innermost outwards.",
+      array(domain, countedBy("nr_domains")),
+    ),
+  });
+}
+
+const cpuDomains = choice(
+  "cpu_domain_map[]",
+  (scope): Codec<CpuDomainMap[]> => repeated(cpuDomainMap(Number(scope["schedstat_version"])), 8),
+);
+
+/** The fields of CPU_DOMAIN_INFO. */
+export const CPU_DOMAIN_INFO_FIELDS = {
+  schedstat_version: doc("Version in the first line of `/proc/schedstat`.", u32),
+  max_sched_domains: doc("One more than the highest level of a domain.", u32),
+  cpus: doc("The CPUs that were online, up to the end of the section.", cpuDomains),
+} as const;
+
+/** CPU_DOMAIN_INFO: the scheduling domains of each CPU. */
+export type CpuDomainInfo = StructValue<typeof CPU_DOMAIN_INFO_FIELDS>;
+
+/** CPU_DOMAIN_INFO. */
+export const cpuDomainInfo: Codec<CpuDomainInfo> = struct(
+  "cpu_domain_info",
+  CPU_DOMAIN_INFO_FIELDS,
+);
