@@ -18,7 +18,13 @@ export class PerfEvent {
   #trailer: FixedSampleId | undefined;
   readonly #arch: () => string | undefined;
 
-  /** @param arch Tells the machine, as `uname -m` prints it, for the names of registers. */
+  /**
+   * Makes an event of a file.
+   *
+   * @param attr What is counted and sampled.
+   * @param ids The ids that the kernel gave the event.
+   * @param arch Tells the machine, as `uname -m` prints it, for the names of registers.
+   */
   constructor(
     attr: PerfEventAttr,
     ids: readonly bigint[],

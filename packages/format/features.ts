@@ -56,7 +56,7 @@ export {
   COMPRESSED_FIELDS,
   E_MACHINE_FIELDS,
   type EMachine,
-  type Mark,
+  type EmptyFeature,
 } from "./features/recording.ts";
 export {
   SIMPLEPERF_FILE_FIELDS,
@@ -76,6 +76,7 @@ export {
   type CpuDomainInfo,
   type CpuDomainMap,
   type CpuTopology,
+  type DieTopology,
   HYBRID_TOPOLOGY_FIELDS,
   type HybridTopology,
   type NrCpus,

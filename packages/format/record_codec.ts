@@ -26,8 +26,9 @@ export interface RecordContext {
   readonly trace?: Trace | undefined;
 }
 
+/** A declaration of any record. */
 // deno-lint-ignore no-explicit-any
-type AnyDeclaration = RecordDeclaration<string, any>;
+export type AnyDeclaration = RecordDeclaration<string, any>;
 
 /** What a record of the declarations `D` decodes to. */
 export type AnyRecord<D extends AnyDeclaration> = DecodedRecord<D> | RawRecord;
@@ -58,7 +59,11 @@ export type AnyRecord<D extends AnyDeclaration> = DecodedRecord<D> | RawRecord;
 export class RecordCodec<D extends AnyDeclaration> {
   readonly #byType = new Map<number, AnyDeclaration>();
 
-  /** @param declarations The records that are known; a later one replaces an earlier. */
+  /**
+   * Makes a codec for a set of records.
+   *
+   * @param declarations The records that are known; a later one replaces an earlier.
+   */
   constructor(declarations: readonly D[]) {
     for (const declaration of declarations) this.#byType.set(declaration.type, declaration);
   }

@@ -387,8 +387,9 @@ export function sampleBody(attr: SampleShape, arch?: string): Codec<Sample> {
   add(PERF_SAMPLE_BRANCH_STACK, { branch_stack: branchStack(attr.branch_sample_type) });
   add(PERF_SAMPLE_REGS_USER, { regs_user: registers(attr.sample_regs_user, arch) });
   add(PERF_SAMPLE_STACK_USER, { stack_user: stackUser });
-  add(PERF_SAMPLE_WEIGHT, { weight: doc("Cost of the access.", u64) });
-  add(PERF_SAMPLE_WEIGHT_STRUCT, { weight_struct: sampleWeight });
+  // Two views of one word; the kernel refuses both bits at once (PERF_SAMPLE_WEIGHT_TYPE).
+  if (type & PERF_SAMPLE_WEIGHT_STRUCT) fields["weight_struct"] = sampleWeight;
+  else add(PERF_SAMPLE_WEIGHT, { weight: doc("Cost of the access.", u64) });
   add(PERF_SAMPLE_DATA_SRC, { data_src: doc("Where the data came from.", x64) });
   add(PERF_SAMPLE_TRANSACTION, { transaction: doc("Transaction flags.", x64) });
   add(PERF_SAMPLE_REGS_INTR, { regs_intr: registers(attr.sample_regs_intr, arch) });

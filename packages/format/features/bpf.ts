@@ -12,6 +12,7 @@ import {
   enumeration,
   flags,
   hex,
+  reserved,
   type Scope,
   struct,
   type StructValue,
@@ -103,6 +104,7 @@ export const BPF_INFO_FIELDS = {
   verified_insns: doc("Instructions that the verifier looked at.", u32),
   attach_btf_obj_id: doc("BTF object with the function that it is attached to.", u32),
   attach_btf_id: doc("Type id of the function that it is attached to.", u32),
+  reserved: doc("Padding up to a multiple of 8.", reserved(4)),
 } as const;
 
 const INFO_NAMES = Object.keys(BPF_INFO_FIELDS) as (keyof typeof BPF_INFO_FIELDS)[];
@@ -110,7 +112,7 @@ const NONE: Scope = {};
 
 /** `struct bpf_prog_info`; fields that the recording kernel's headers did not have are zero. */
 export type BpfProgInfo = StructValue<typeof BPF_INFO_FIELDS> & {
-  /** Bytes of a longer structure than is known here, its last padding among them. */
+  /** Bytes of a longer structure than is known here. */
   tail?: Uint8Array;
 };
 
@@ -133,13 +135,15 @@ function bpfProgInfo(size: number): Codec<BpfProgInfo> {
         if (cut) {
           // What is missing is zero; a field that is cut short goes to the tail.
           zeros.pos = 0;
-          value[name] = codec.decode(zeros, NONE);
+          const zero = codec.decode(zeros, NONE);
+          if (zero !== undefined) value[name] = zero;
           zeros.residue = undefined;
           continue;
         }
         r.trace?.begin(name, codec, r.pos);
-        value[name] = codec.decode(r, NONE);
-        r.trace?.end(r.pos, value[name]);
+        const part = codec.decode(r, NONE);
+        if (part !== undefined) value[name] = part;
+        r.trace?.end(r.pos, part);
         const residue = r.takeResidue();
         if (residue !== undefined) value[`${name}_pad`] = residue;
       }

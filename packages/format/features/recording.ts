@@ -15,13 +15,13 @@ import {
 } from "../struct.ts";
 
 /** BRANCH_STACK and STAT: that they are there says it all. */
-export type Mark = Record<never, never>;
+export type EmptyFeature = Record<never, never>;
 
 /** BRANCH_STACK. */
-export const branchStack: Codec<Mark> = struct("branch_stack", {});
+export const branchStack: Codec<EmptyFeature> = struct("branch_stack", {});
 
 /** STAT. */
-export const stat: Codec<Mark> = struct("stat", {});
+export const stat: Codec<EmptyFeature> = struct("stat", {});
 
 /** DIR_FORMAT. */
 export const dirFormat: Codec<bigint> = doc(

@@ -35,16 +35,26 @@ const CPU_FIELDS = {
   socket_id: doc("Package that the CPU is in, in the platform's own numbering; -1: unknown.", i32),
 };
 
-const DIE_FIELDS = {
-  nr_dies: doc("Number of CPU lists.", counter(u32, "die_cpus_list")),
-  die_cpus_list: doc(
-    "The CPUs of each die that has other CPUs than the dies before it, as `0-3,8`.",
-    array(headerString, countedBy("nr_dies")),
-  ),
-  die_ids: doc("Die of each CPU, in CPU order.", array(i32, "rest")),
-};
+/** Dies of a machine that has several in a package. */
+export interface DieTopology {
+  /** The CPUs of each die, as `0-3,8`. */
+  die_cpus_list: string[];
+  /** Padding of the lists where it is not the usual zeros. */
+  die_cpus_list_pad?: Residue;
+  /** Die of each CPU, in CPU order. */
+  die_ids: number[];
+}
 
-const dies = struct("die_topology", DIE_FIELDS);
+function dieTopology(cpus: number): Codec<DieTopology> {
+  return struct("die_topology", {
+    nr_dies: doc("Number of CPU lists.", counter(u32, "die_cpus_list")),
+    die_cpus_list: doc(
+      "The CPUs of each die, as `0-3,8`.",
+      array(headerString, countedBy("nr_dies")),
+    ),
+    die_ids: doc("Die of each CPU, in CPU order.", array(i32, cpus)),
+  });
+}
 
 /** Whether `length` bytes at `at` are what sysfs writes as a list of CPUs, padded with zeros. */
 function isCpuList(bytes: Uint8Array, at: number, length: number): boolean {
@@ -57,9 +67,9 @@ function isCpuList(bytes: Uint8Array, at: number, length: number): boolean {
   return i > at && i < at + length && bytes[at + length - 1] === 0;
 }
 
-/** Whether dies follow after `cpus` pairs of ids and end with an id for each CPU. */
-function diesFollow(r: ByteReader, cpus: number, end: number): boolean {
-  const listsEnd = end - 4 * cpus;
+/** Whether after `cpus` pairs of ids there are lists of CPUs, and room for a die id of each CPU. */
+function diesFollow(r: ByteReader, cpus: number): boolean {
+  const listsEnd = r.end - 4 * cpus;
   let at = r.pos + 8 * cpus;
   if (at + 4 > listsEnd) return false;
   const lists = r.view.getUint32(at, r.littleEndian);
@@ -72,13 +82,13 @@ function diesFollow(r: ByteReader, cpus: number, end: number): boolean {
     if (length > listsEnd - at || !isCpuList(r.bytes, at, length)) return false;
     at += length;
   }
-  return at === listsEnd;
+  return true;
 }
 
 /**
  * How many CPUs have a pair of ids. The section does not say: perf takes it from NRCPUS. It also
- * follows from the bytes: what comes after the pairs, if anything, are lists of CPUs and one die
- * id for each CPU. Records of a pipe may end with four bytes of padding.
+ * follows from the bytes: the pairs go on to the end, or up to the lists of the dies' CPUs, which
+ * no pair looks like.
  */
 const cpuCount: HiddenCodec = {
   type: "",
@@ -86,10 +96,8 @@ const cpuCount: HiddenCodec = {
   display: { as: "dec" },
   presence: "hidden",
   decode(r): CpuLayout {
-    for (const end of [r.end, r.end - 4]) {
-      for (let cpus = 1; 12 * cpus < end - r.pos; cpus++) {
-        if (diesFollow(r, cpus, end)) return { cpus, dies: true };
-      }
+    for (let cpus = 1; 12 * cpus < r.left; cpus++) {
+      if (diesFollow(r, cpus)) return { cpus, dies: true };
     }
     return { cpus: Math.floor(r.left / 8), dies: false };
   },
@@ -101,7 +109,7 @@ interface CpuLayout {
   readonly dies: boolean;
 }
 
-const layoutOf = (scope: Scope) => scope["layout"] as CpuLayout;
+const layoutOf = (scope: Scope) => scope["layout"] as CpuLayout | undefined;
 
 /** The fields of CPU_TOPOLOGY. */
 export const CPU_TOPOLOGY_FIELDS = {
@@ -118,11 +126,15 @@ export const CPU_TOPOLOGY_FIELDS = {
   layout: doc("Not on disk: how many CPUs follow, and whether dies do.", cpuCount),
   cpus: doc(
     "Core and package of each CPU, in CPU order; none in files before Linux 4.4.",
-    array(struct("cpu_topology_map", CPU_FIELDS), (scope) => layoutOf(scope).cpus),
+    array(struct("cpu_topology_map", CPU_FIELDS), (scope) => layoutOf(scope)?.cpus ?? 0),
   ),
   dies: doc(
     "Dies, where the machine has more than one in a package; since Linux 5.3.",
-    when((scope) => layoutOf(scope).dies, dies),
+    when(
+      (scope) => layoutOf(scope)?.dies ?? false,
+      // What is encoded says by its own length how many ids there are.
+      choice("die_topology", (scope) => dieTopology(layoutOf(scope)?.cpus ?? 0)),
+    ),
   ),
 } as const;
 

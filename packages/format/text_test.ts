@@ -1,0 +1,22 @@
+import { assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { decodeText, encodeText } from "./text.ts";
+
+Deno.test("text: any bytes come back", () => {
+  fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+    assertEquals(encodeText(decodeText(bytes)), bytes);
+  }));
+});
+
+Deno.test("text: valid UTF-8 decodes as the platform decodes it", () => {
+  fc.assert(fc.property(fc.string({ unit: "binary", maxLength: 100 }), (text) => {
+    const bytes = new TextEncoder().encode(text);
+    assertEquals(decodeText(bytes), new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes));
+  }));
+});
+
+Deno.test("text: encoded surrogates, overlong forms and cut sequences are kept byte by byte", () => {
+  // ED A0 80 would be U+D800, C0 80 an overlong NUL, E2 82 the start of a euro sign.
+  const bytes = Uint8Array.of(0xed, 0xa0, 0x80, 0xc0, 0x80, 0xe2, 0x82);
+  assertEquals(decodeText(bytes), "\udced\udca0\udc80\udcc0\udc80\udce2\udc82");
+});

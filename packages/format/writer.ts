@@ -1,0 +1,188 @@
+import { type PerfEventAttr, perfEventAttr } from "./attr.ts";
+import { ByteWriter } from "./cursor.ts";
+import {
+  PERF_FILE_HEADER_SIZE,
+  PERF_PIPE_HEADER_SIZE,
+  type PerfFileHeader,
+  perfFileHeader,
+  type PerfFileSection,
+  perfFileSection,
+  perfPipeFileHeader,
+} from "./header.ts";
+import type { ByteSink, RandomAccessSink } from "./sink.ts";
+import { array, encode, u64 } from "./struct.ts";
+
+/** An event as a file's header has it. */
+export interface WriterEvent {
+  /** What is counted and sampled. */
+  readonly attr: PerfEventAttr;
+  /** The ids that the kernel gave the event. */
+  readonly ids?: readonly bigint[];
+}
+
+/** A feature section as bytes; see `encodeFeature` for making them. */
+export interface WriterFeature {
+  /** The feature's bit, `HEADER_*`. */
+  readonly id: number;
+  /** What the section holds. */
+  readonly bytes: Uint8Array;
+}
+
+/** How to write a file. */
+export interface FileWriterOptions {
+  /** Byte order of the file; little-endian where nothing is said. */
+  readonly littleEndian?: boolean;
+  /** The events, in the order of the attr table. */
+  readonly events: readonly WriterEvent[];
+  /** Bytes that each attr takes in the table; that of the longest attr where not given. */
+  readonly attrSize?: number;
+}
+
+/**
+ * The 8 bytes of `PERFILE2`, as a machine of that byte order writes them.
+ */
+export function fileMagic(littleEndian: boolean): Uint8Array {
+  const text = new TextEncoder().encode("PERFILE2");
+  return littleEndian ? text : text.reverse();
+}
+
+/**
+ * Writes a `perf.data` file or a pipe stream.
+ *
+ * A file is laid out as perf lays it out: header, ids, attrs, data, feature table, features. Until
+ * {@link PerfDataWriter.close} is called its header says that the data has no bytes, as that of a
+ * recording which was killed.
+ *
+ * @example
+ * ```ts
+ * import { bytesSource, emptyAttr, KERNEL_RECORDS, memorySink, PerfDataReader, PerfDataWriter,
+ *   RecordCodec } from "@perfdata/format";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const sink = memorySink();
+ * const writer = await PerfDataWriter.file(sink, { events: [{ attr: emptyAttr() }] });
+ * const codec = new RecordCodec(KERNEL_RECORDS);
+ * await writer.write(codec.encode({
+ *   type: 3,
+ *   name: "COMM",
+ *   misc: 0,
+ *   body: { pid: 1, tid: 1, comm: "init" },
+ * }));
+ * await writer.close();
+ *
+ * const reader = await PerfDataReader.open(bytesSource(sink.bytes()));
+ * assertEquals(reader.data.size, 24);
+ * ```
+ */
+export class PerfDataWriter {
+  /** Byte order of the file. */
+  readonly littleEndian: boolean;
+  readonly #sink: ByteSink;
+  readonly #header: PerfFileHeader | undefined;
+  #position: number;
+
+  private constructor(
+    sink: ByteSink,
+    littleEndian: boolean,
+    header: PerfFileHeader | undefined,
+    position: number,
+  ) {
+    this.#sink = sink;
+    this.littleEndian = littleEndian;
+    this.#header = header;
+    this.#position = position;
+  }
+
+  /** Begins a pipe stream: a header of 16 bytes, then what {@link PerfDataWriter.write} is given. */
+  static async pipe(
+    sink: ByteSink,
+    options: { littleEndian?: boolean } = {},
+  ): Promise<PerfDataWriter> {
+    const littleEndian = options.littleEndian ?? true;
+    await sink.write(encode(perfPipeFileHeader, {
+      magic: fileMagic(littleEndian),
+      size: BigInt(PERF_PIPE_HEADER_SIZE),
+    }, { littleEndian }));
+    return new PerfDataWriter(sink, littleEndian, undefined, PERF_PIPE_HEADER_SIZE);
+  }
+
+  /** Begins a file: writes header, ids and attrs. */
+  static async file(sink: RandomAccessSink, options: FileWriterOptions): Promise<PerfDataWriter> {
+    const { events, littleEndian = true } = options;
+    const attrSize = options.attrSize ?? Math.max(64, ...events.map(({ attr }) => attr.size));
+    const ids = new ByteWriter({ littleEndian });
+    const attrs = new ByteWriter({ littleEndian });
+    for (const { attr, ids: own = [] } of events) {
+      const section: PerfFileSection = {
+        offset: BigInt(PERF_FILE_HEADER_SIZE + ids.length),
+        size: BigInt(own.length * 8),
+      };
+      ids.put(encode(array(u64, "rest"), [...own], { littleEndian }));
+      attrs.put(encode(perfEventAttr(attrSize), attr, { littleEndian }));
+      attrs.put(encode(perfFileSection, section, { littleEndian }));
+    }
+    const attrsAt = PERF_FILE_HEADER_SIZE + ids.length;
+    const dataAt = attrsAt + attrs.length;
+    const header: PerfFileHeader = {
+      magic: fileMagic(littleEndian),
+      size: BigInt(PERF_FILE_HEADER_SIZE),
+      attr_size: BigInt(attrSize + 16),
+      attrs: { offset: BigInt(attrsAt), size: BigInt(attrs.length) },
+      data: { offset: BigInt(dataAt), size: 0n },
+      event_types: { offset: 0n, size: 0n },
+      adds_features: [0n, 0n, 0n, 0n],
+    };
+    await sink.write(encode(perfFileHeader, header, { littleEndian }));
+    await sink.write(ids.finish());
+    await sink.write(attrs.finish());
+    return new PerfDataWriter(sink, littleEndian, header, dataAt);
+  }
+
+  /** File offset of what is written next. */
+  get position(): number {
+    return this.#position;
+  }
+
+  /** Appends records, or the payload that follows one, as they are. */
+  async write(bytes: Uint8Array): Promise<void> {
+    await this.#sink.write(bytes);
+    this.#position += bytes.length;
+  }
+
+  /**
+   * Ends a file: writes the feature sections and completes the header. A pipe stream needs no end,
+   * and its features are HEADER_FEATURE records.
+   *
+   * @throws {RangeError} Where a pipe is given features, or a feature has an impossible id.
+   */
+  async close(features: readonly WriterFeature[] = []): Promise<void> {
+    const header = this.#header;
+    if (header === undefined) {
+      if (features.length > 0) throw new RangeError("close: a pipe has no feature sections");
+      return;
+    }
+    const { littleEndian } = this;
+    const sorted = [...features].sort((a, b) => a.id - b.id);
+    const words = [0n, 0n, 0n, 0n];
+    for (const { id } of sorted) {
+      const word = words[id >> 6];
+      if (word === undefined) throw new RangeError(`feature ${id}: expected 0 to 255`);
+      words[id >> 6] = word | (1n << BigInt(id & 63));
+    }
+    const data: PerfFileSection = {
+      offset: header.data.offset,
+      size: BigInt(this.#position) - header.data.offset,
+    };
+    let at = this.#position + 16 * sorted.length;
+    for (const { bytes } of sorted) {
+      const section: PerfFileSection = { offset: BigInt(at), size: BigInt(bytes.length) };
+      await this.write(encode(perfFileSection, section, { littleEndian }));
+      at += bytes.length;
+    }
+    for (const { bytes } of sorted) await this.write(bytes);
+    const whole = encode(perfFileHeader, { ...header, data, adds_features: words }, {
+      littleEndian,
+    });
+    await (this.#sink as RandomAccessSink).writeAt(whole, 0);
+  }
+}
