@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { PerfDataError } from "./error.ts";
 import type { ByteSource, RandomAccessSource, StreamSource } from "./source.ts";
 
 /** A file on disk; close it with `using` or {@link FileSource.close}. */
@@ -54,10 +55,19 @@ export function stdinSource(): StreamSource {
  * What a tool's file argument means: `-` is standard input, all else a path.
  *
  * A path that is no regular file, such as a FIFO, is read as a stream.
+ *
+ * @throws {PerfDataError} Where the path is a directory.
+ * @throws {Deno.errors.NotFound} Where there is no such file; see `Deno.statSync` for others.
  */
 export function openSource(path: string): ByteSource & { close?(): void } {
   if (path === "-") return stdinSource();
-  if (Deno.statSync(path).isFile) return fileSource(path);
+  const { isFile, isDirectory } = Deno.statSync(path);
+  if (isFile) return fileSource(path);
+  if (isDirectory) {
+    throw new PerfDataError(
+      "is a directory, as perf record --threads makes it: name the files data, data.0, … in it",
+    );
+  }
   const file = Deno.openSync(path);
   return { read: (into) => file.readSync(into) ?? 0, close: () => file.close() };
 }

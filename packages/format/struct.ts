@@ -25,6 +25,8 @@ export interface Codec<T> {
   readonly doc?: string;
   /** The parts of a structure, or the element of an array. */
   readonly parts?: Readonly<Record<string, Codec<unknown>>>;
+  /** What a value may look like, where that depends on the data. */
+  readonly alternatives?: readonly Codec<unknown>[];
   /** `hidden` fields do not appear in the value, `optional` ones may be missing from it. */
   readonly presence?: "hidden" | "optional";
   /** Reads one value; throws a `PerfDataError` where the bytes do not hold one. */
@@ -402,6 +404,29 @@ export function reserved(count: number | ((scope: Scope) => number)): OptionalCo
 }
 
 /**
+ * Zeros up to the next multiple of 8 bytes, as they end a record whose last field has any length.
+ * They appear in the value only where they are not zeros, or fewer: what a record's writer did not
+ * pad has an empty array here.
+ *
+ * The position counts from the start of the bytes that are decoded: of the record, or of its body.
+ */
+export const padding: OptionalCodec<Uint8Array> = {
+  type: "u8[]",
+  display: { as: "bytes" },
+  presence: "optional",
+  decode(r) {
+    const gap = -r.pos & 7;
+    const at = r.take(Math.min(gap, r.left), "padding");
+    const found = r.bytes.slice(at, r.pos);
+    return found.length < gap || found.some((byte) => byte !== 0) ? found : undefined;
+  },
+  encode(w, value) {
+    if (value === undefined) w.grow(-w.length & 7);
+    else w.put(value);
+  },
+};
+
+/**
  * Elements one after the other.
  *
  * @param element What repeats.
@@ -574,12 +599,18 @@ export function when<T>(
   holds: (scope: Scope, context: StructContext) => boolean,
   codec: Codec<T>,
 ): OptionalCodec<T> {
+  const elided = codec.presence === "optional";
   return {
     ...codec as Codec<unknown>,
     presence: "optional",
-    decode: (r, scope) => holds(scope, r.context) ? codec.decode(r, scope) : undefined,
+    decode: (r, scope) =>
+      (holds(scope, r.context) ? codec.decode(r, scope) : undefined) as
+        | Exclude<T, undefined>
+        | undefined,
     encode(w, value, scope) {
       if (value !== undefined) codec.encode(w, value, scope);
+      // Reserved bytes and padding are on disk even where the value does not show them.
+      else if (elided && holds(scope, w.context)) codec.encode(w, value as T, scope);
     },
   };
 }
@@ -588,14 +619,17 @@ export function when<T>(
  * A value whose declaration depends on the fields before it.
  *
  * @param select Chooses the codec; it sees the structure's fields so far.
+ * @param alternatives What it chooses from, for the reference documentation.
  */
 export function choice<T>(
   type: string,
   select: (scope: Scope, context: StructContext) => Codec<T>,
+  alternatives?: readonly Codec<unknown>[],
 ): Codec<T> {
   return {
     type,
     display: { as: "struct" },
+    ...(alternatives === undefined ? {} : { alternatives }),
     decode: (r, scope) => select(scope, r.context).decode(r, scope),
     encode: (w, value, scope) => select(scope, w.context).encode(w, value, scope),
   };

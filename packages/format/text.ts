@@ -85,17 +85,15 @@ function decodeEscaped(bytes: Uint8Array): string {
  */
 export function encodeText(text: string): Uint8Array {
   if (!/[\ud800-\udfff]/.test(text)) return encoder.encode(text);
-  const out: number[] = [];
-  let run = "";
-  for (const char of text) {
-    const code = char.codePointAt(0) as number;
-    if (code >= ESCAPE + 0x80 && code <= ESCAPE + 0xff) {
-      out.push(...encoder.encode(run), code - ESCAPE);
-      run = "";
-    } else {
-      run += char;
-    }
+  const out = new Uint8Array(3 * text.length);
+  let at = 0;
+  let from = 0;
+  // An escape is a low surrogate that no high one precedes; what lies between is plain text.
+  for (const { 0: escape, index } of text.matchAll(/(?<![\ud800-\udbff])[\udc80-\udcff]/g)) {
+    if (index > from) at += encoder.encodeInto(text.slice(from, index), out.subarray(at)).written;
+    out[at++] = escape.charCodeAt(0) - ESCAPE;
+    from = index + 1;
   }
-  out.push(...encoder.encode(run));
-  return Uint8Array.from(out);
+  at += encoder.encodeInto(text.slice(from), out.subarray(at)).written;
+  return out.slice(0, at);
 }

@@ -36,6 +36,8 @@ export interface FileWriterOptions {
   readonly events: readonly WriterEvent[];
   /** Bytes that each attr takes in the table; that of the longest attr where not given. */
   readonly attrSize?: number;
+  /** Where the data is to begin; right behind the attrs where not given. */
+  readonly dataOffset?: number;
 }
 
 /**
@@ -106,7 +108,11 @@ export class PerfDataWriter {
     return new PerfDataWriter(sink, littleEndian, undefined, PERF_PIPE_HEADER_SIZE);
   }
 
-  /** Begins a file: writes header, ids and attrs. */
+  /**
+   * Begins a file: writes header, ids and attrs.
+   *
+   * @throws {RangeError} Where `dataOffset` lies before the end of the attrs.
+   */
   static async file(sink: RandomAccessSink, options: FileWriterOptions): Promise<PerfDataWriter> {
     const { events, littleEndian = true } = options;
     const attrSize = options.attrSize ?? Math.max(64, ...events.map(({ attr }) => attr.size));
@@ -122,7 +128,11 @@ export class PerfDataWriter {
       attrs.put(encode(perfFileSection, section, { littleEndian }));
     }
     const attrsAt = PERF_FILE_HEADER_SIZE + ids.length;
-    const dataAt = attrsAt + attrs.length;
+    const attrsEnd = attrsAt + attrs.length;
+    const dataAt = options.dataOffset ?? attrsEnd;
+    if (dataAt < attrsEnd) {
+      throw new RangeError(`dataOffset: ${dataAt} is before the end of the attrs at ${attrsEnd}`);
+    }
     const header: PerfFileHeader = {
       magic: fileMagic(littleEndian),
       size: BigInt(PERF_FILE_HEADER_SIZE),
@@ -135,6 +145,7 @@ export class PerfDataWriter {
     await sink.write(encode(perfFileHeader, header, { littleEndian }));
     await sink.write(ids.finish());
     await sink.write(attrs.finish());
+    if (dataAt > attrsEnd) await sink.write(new Uint8Array(dataAt - attrsEnd));
     return new PerfDataWriter(sink, littleEndian, header, dataAt);
   }
 

@@ -17,7 +17,7 @@ function collect(folder: URL) {
       if (entry.name !== "testdata") collect(url);
       continue;
     }
-    if (!entry.name.endsWith(".ts") || /_(test|bench)\.ts$|_testing\.ts$/.test(entry.name)) {
+    if (!entry.name.endsWith(".ts") || /_(test|bench)\.ts$|(^|_)testing\.ts$/.test(entry.name)) {
       continue;
     }
     const [first] = Deno.readTextFileSync(url).split("\n", 1);

@@ -617,6 +617,36 @@ Deno.test("numbers and names of the features agree", () => {
   for (const { id, name } of FEATURES) assertEquals(FEATURE_NAMES[id], name);
 });
 
+Deno.test("a trace has a span for each field, one behind the other", () => {
+  const sections = [
+    ...Object.values(CASES).map(({ id, write }) => ({
+      id,
+      bytes: write(new Bytes(true)).done(),
+    })),
+    { id: 1, bytes: tracing(false, "0.6") },
+  ];
+  for (const { id, bytes } of sections) {
+    const open: number[] = [];
+    let end = 0;
+    decodeFeature(id, bytes, {
+      trace: {
+        begin(name, _codec, offset) {
+          assert(name !== "");
+          if (open.length === 0) assertEquals(offset, end, `feature ${id}: ${name}`);
+          open.push(offset);
+        },
+        end(offset) {
+          assert(offset >= (open.pop() ?? Infinity));
+          if (open.length === 0) end = offset;
+        },
+      },
+    });
+    assertEquals(open, []);
+    // A section that is one text or number has no fields.
+    if (end !== 0) assertEquals(end, bytes.length, `feature ${id}`);
+  }
+});
+
 /** All the bytes again, whatever they are; anything but a PerfDataError inside fails the test. */
 function assertIdentity(id: number, bytes: Uint8Array, littleEndian: boolean) {
   const feature = decodeFeature(id, bytes, { littleEndian });

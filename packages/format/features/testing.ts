@@ -1,9 +1,10 @@
 /**
- * Shared by the tests of this folder, and not exported: takes the feature sections out of a file,
+ * Needs Deno: shared by the tests of this folder, and not exported. Takes the feature sections out of a file,
  * makes a file of feature sections, and words features as `perf report --header-only -I` does.
  *
  * @module
  */
+import { bpfProgArrays } from "./bpf.ts";
 import { encodeFeature, type Feature, type FeatureOf } from "./feature.ts";
 import { emptyAttr, perfEventAttr } from "../attr.ts";
 import { encode } from "../struct.ts";
@@ -46,7 +47,7 @@ export function sectionsOf(file: Uint8Array): { littleEndian: boolean; sections:
       if (size < 8 || at + size > file.length) break;
       let payload = 0;
       if (type === 80 && size >= 16) add(u64(at + 8), at + 16, size - 16);
-      if (type === 66 && size >= 12) {
+      if (type === 66 && size >= 12 && size <= 16) {
         payload = view.getUint32(at + 8, littleEndian);
         add(1, at + size, payload);
       }
@@ -57,30 +58,27 @@ export function sectionsOf(file: Uint8Array): { littleEndian: boolean; sections:
   return { littleEndian, sections };
 }
 
-/** A file without records, with one event and these features. */
+/** A file without records, with the events of EVENT_DESC and all these features. */
 export function fileOf(features: readonly Feature[], littleEndian: boolean): Uint8Array {
   const order = { littleEndian };
-  const attr = encode(
-    perfEventAttr(128),
-    { ...emptyAttr(), type: 1, size: 128, sample_type: 0x107n },
-    order,
-  );
   const sorted = features.toSorted((a, b) => a.id - b.id);
   const payloads = sorted.map((feature) => encodeFeature(feature, order));
-  const data = 104 + 144;
+  const described = features.find((feature) => feature.name === "EVENT_DESC");
+  const attrs = described?.value.events.map(({ attr }) => attr) ?? [emptyAttr()];
+  const data = 104 + attrs.length * 144;
   const table = data + 16 * sorted.length;
   const file = new Uint8Array(payloads.reduce((sum, bytes) => sum + bytes.length, table));
   const view = new DataView(file.buffer);
   const u64 = (at: number, value: number | bigint) =>
     view.setBigUint64(at, BigInt(value), littleEndian);
   u64(0, 0x32454c4946524550n);
-  [104, 144, 104, 144, data, 0].forEach((value, i) => u64(8 + 8 * i, value));
+  [104, 144, 104, attrs.length * 144, data, 0].forEach((value, i) => u64(8 + 8 * i, value));
   let bits = 0n;
   for (const { id } of sorted) bits |= 1n << BigInt(id);
-  for (let word = 0; word < 4; word++) {
-    u64(72 + 8 * word, BigInt.asUintN(64, bits >> BigInt(64 * word)));
-  }
-  file.set(attr, 104);
+  for (let i = 0; i < 4; i++) u64(72 + 8 * i, BigInt.asUintN(64, bits >> BigInt(64 * i)));
+  attrs.forEach((attr, i) =>
+    file.set(encode(perfEventAttr(128), { ...attr, size: 128 }, order), 104 + 144 * i)
+  );
   let at = table;
   payloads.forEach((bytes, i) => {
     u64(data + 16 * i, at);
@@ -89,6 +87,27 @@ export function fileOf(features: readonly Feature[], littleEndian: boolean): Uin
     at += bytes.length;
   });
   return file;
+}
+
+/** Whether there is a perf to compare with; says so where there is none. */
+export const hasPerf: boolean = (() => {
+  try {
+    return new Deno.Command("perf", { args: ["--version"] }).outputSync().success;
+  } catch {
+    console.log("skipped: comparison with perf, which is not installed");
+    return false;
+  }
+})();
+
+/** Runs perf with limits on memory and time; what it says on stderr is dropped. */
+export function perf(args: string[]): { success: boolean; text: string } {
+  const { success, stdout } = new Deno.Command("bash", {
+    args: ["-c", 'ulimit -v 8000000; exec timeout 120 perf "$@"', "perf", ...args],
+    env: { LC_ALL: "C", TZ: "UTC", PERF_BUILDID_DIR: "/nonexistent" },
+    stdin: "null",
+    stderr: "null",
+  }).outputSync();
+  return { success, text: new TextDecoder().decode(stdout) };
 }
 
 /** perf's `unit_number__scnprintf`. */
@@ -268,9 +287,15 @@ export function headerText(features: readonly Feature[]): string[] {
         lines.push(`# clockid frequency: ${feature.value * 1000n} MHz`);
         break;
       case "BPF_PROG_INFO":
-        for (const { info } of feature.value.progs) {
-          const tag = Array.from(info.tag, (byte) => byte.toString(16).padStart(2, "0")).join("");
-          lines.push(`# bpf_prog_info ${info.id}: bpf_prog_${tag}`);
+        for (const prog of feature.value.progs) {
+          // Programs of one function, without type information.
+          const { id, name } = prog.info;
+          const { jited_ksyms = [], jited_func_lens = [], prog_tags = [] } = bpfProgArrays(prog);
+          const tag = Array.from(prog_tags[0] ?? [], (byte) => byte.toString(16).padStart(2, "0"));
+          lines.push(
+            `# bpf_prog_info ${id}: bpf_prog_${tag.join("")}${name === "" ? "" : `_${name}`} ` +
+              `addr 0x${jited_ksyms[0]?.toString(16)} size ${jited_func_lens[0]}`,
+          );
         }
         break;
       case "BPF_BTF":
@@ -312,8 +337,8 @@ export function headerText(features: readonly Feature[]): string[] {
 }
 
 /**
- * The lines of perf's output that are about features, without the attrs and the programs' names,
- * and without what it says of empty sections.
+ * The lines of perf's output that are about features, without the attrs, and
+ * without what it says of empty sections.
  */
 export function perfLines(output: string): string[] {
   const own = /^# ?(captured on|header version|data offset|data size|feat offset|missing features)/;
@@ -325,6 +350,5 @@ export function perfLines(output: string): string[] {
       line
         .replace(/^(# event : name = .*?, )(, id = \{[^}]*\})?(, .*)$/, (_, name, ids) =>
           name + (ids ?? ""))
-        .replace(/^(# bpf_prog_info \d+: bpf_prog_[0-9a-f]{16}).*/, "$1")
     );
 }

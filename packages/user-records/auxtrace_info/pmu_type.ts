@@ -1,0 +1,13 @@
+import { doc, struct, type StructValue, u64 } from "@perfdata/format";
+import { type PrivCodec, restWords } from "./words.ts";
+
+const PMU_TYPE_FIELDS = {
+  pmu_type: doc("`type` of the attrs of the PMU; 0 where the recording perf left it out.", u64),
+  rest: restWords,
+} as const;
+
+/** The one word that HiSilicon PTT and the PowerPC dispatch trace log have. */
+export const pmuTypePriv: PrivCodec<StructValue<typeof PMU_TYPE_FIELDS>> = {
+  ...struct("pmu_type_priv", PMU_TYPE_FIELDS),
+  least: 8,
+};

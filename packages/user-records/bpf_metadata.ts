@@ -1,0 +1,51 @@
+import {
+  array,
+  chars,
+  countedBy,
+  counter,
+  doc,
+  record,
+  type RecordDeclaration,
+  struct,
+  type StructValue,
+  u64,
+} from "@perfdata/format";
+import { PERF_RECORD_BPF_METADATA } from "./names.ts";
+
+/** `BPF_PROG_NAME_LEN`: as long as a kernel symbol's name may be. */
+const BPF_PROG_NAME_LEN = 512;
+const BPF_METADATA_KEY_LEN = 64;
+const BPF_METADATA_VALUE_LEN = 256;
+
+const ENTRY_FIELDS = {
+  key: doc(
+    "Name of the variable without its `bpf_metadata_` prefix.",
+    chars(BPF_METADATA_KEY_LEN),
+  ),
+  value: doc("Its value in words.", chars(BPF_METADATA_VALUE_LEN)),
+} as const;
+
+/** A metadata variable of a BPF program. */
+export type BpfMetadataEntry = StructValue<typeof ENTRY_FIELDS>;
+
+const BPF_METADATA_FIELDS = {
+  prog_name: doc(
+    "Symbol of the program, as KSYMBOL has it: `bpf_prog_<tag>_<name>`.",
+    chars(BPF_PROG_NAME_LEN),
+  ),
+  nr_entries: doc("Number of variables.", counter(u64, "entries")),
+  entries: doc(
+    "The variables.",
+    array(struct("perf_record_bpf_metadata_entry", ENTRY_FIELDS), countedBy("nr_entries")),
+  ),
+} as const;
+
+/** The body of BPF_METADATA. */
+export type BpfMetadata = StructValue<typeof BPF_METADATA_FIELDS>;
+
+/** BPF_METADATA: the variables named `bpf_metadata_*` of a BPF program, such as its version. */
+export const BPF_METADATA: RecordDeclaration<"BPF_METADATA", BpfMetadata> = record(
+  PERF_RECORD_BPF_METADATA,
+  "BPF_METADATA",
+  struct("perf_record_bpf_metadata", BPF_METADATA_FIELDS),
+);

@@ -1,0 +1,49 @@
+import {
+  bytes,
+  countedBy,
+  counter,
+  doc,
+  padding,
+  record,
+  type RecordDeclaration,
+  struct,
+  type StructValue,
+  u64,
+} from "@perfdata/format";
+import { PERF_RECORD_COMPRESSED, PERF_RECORD_COMPRESSED2 } from "./names.ts";
+
+const COMPRESSED_FIELDS = {
+  data: doc(
+    "The next bytes of the zstd stream; records may go on in the next piece.",
+    bytes("rest"),
+  ),
+} as const;
+
+/** The body of COMPRESSED. */
+export type Compressed = StructValue<typeof COMPRESSED_FIELDS>;
+
+/** COMPRESSED: a piece of the zstd stream that `perf record -z` puts records into. */
+export const COMPRESSED: RecordDeclaration<"COMPRESSED", Compressed> = record(
+  PERF_RECORD_COMPRESSED,
+  "COMPRESSED",
+  struct("perf_record_compressed", COMPRESSED_FIELDS),
+);
+
+const COMPRESSED2_FIELDS = {
+  data_size: doc("Bytes of `data`.", counter(u64, "data")),
+  data: doc(
+    "The next bytes of the zstd stream; records may go on in the next piece.",
+    bytes(countedBy("data_size")),
+  ),
+  padding: doc("Zeros up to a multiple of 8, which COMPRESSED lacks.", padding),
+} as const;
+
+/** The body of COMPRESSED2. */
+export type Compressed2 = StructValue<typeof COMPRESSED2_FIELDS>;
+
+/** COMPRESSED2: as COMPRESSED, with a length of its own so that the next record is aligned. */
+export const COMPRESSED2: RecordDeclaration<"COMPRESSED2", Compressed2> = record(
+  PERF_RECORD_COMPRESSED2,
+  "COMPRESSED2",
+  struct("perf_record_compressed2", COMPRESSED2_FIELDS),
+);

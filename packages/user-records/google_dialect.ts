@@ -1,0 +1,81 @@
+import {
+  type Codec,
+  type DecodedRecord,
+  type FeatureOf,
+  FEATURES,
+  HEADER_HOSTNAME,
+  HEADER_PMU_MAPPINGS,
+  record,
+  type RecordDeclaration,
+} from "@perfdata/format";
+import { FINISHED_ROUND } from "./finished.ts";
+import { HEADER_ATTR } from "./header_attr.ts";
+import { HEADER_BUILD_ID } from "./header_build_id.ts";
+import { HEADER_EVENT_TYPE } from "./header_event_type.ts";
+import { HEADER_TRACING_DATA } from "./header_tracing_data.ts";
+
+/** The names of the features that the dialect has records for. */
+export type GoogleFeatureName =
+  | "HOSTNAME"
+  | "OSRELEASE"
+  | "VERSION"
+  | "ARCH"
+  | "NRCPUS"
+  | "CPUDESC"
+  | "CPUID"
+  | "TOTAL_MEM"
+  | "CMDLINE"
+  | "EVENT_DESC"
+  | "CPU_TOPOLOGY"
+  | "NUMA_TOPOLOGY"
+  | "PMU_MAPPINGS";
+
+/** Type of the record of the feature HOSTNAME; those of the next eleven features follow. */
+const PERF_RECORD_HEADER_HOSTNAME = 69;
+/** Type of the record of the feature PMU_MAPPINGS: BRANCH_STACK before it has none. */
+const PERF_RECORD_HEADER_PMU_MAPPINGS = 81;
+
+/** The declaration of a feature, as that of a record of its own. */
+function feature<const N extends GoogleFeatureName>(
+  type: number,
+  name: N,
+): RecordDeclaration<`HEADER_${N}`, FeatureOf<N>["value"]> {
+  const id = type === PERF_RECORD_HEADER_PMU_MAPPINGS
+    ? HEADER_PMU_MAPPINGS
+    : type - PERF_RECORD_HEADER_HOSTNAME + HEADER_HOSTNAME;
+  const found = FEATURES.find((declared) => declared.id === id);
+  if (found?.name !== name) throw new TypeError(`feature ${id}: expected ${name}`);
+  return record(type, `HEADER_${name}`, found.codec as Codec<FeatureOf<N>["value"]>);
+}
+
+/**
+ * perf's own records as a perf of Google's wrote them into pipe streams before Linux had
+ * HEADER_FEATURE: types 69 to 81 are features one by one. The layouts are those of the feature
+ * sections (`src/quipper/kernel/perf_internals.h` of google/perf_data_converter).
+ *
+ * Nothing in a stream says so. `PerfDataReader.isGoogleDialect` tells by the first record of type
+ * 69, which is no ID_INDEX; only then are these to be used, in place of `USER_RECORDS`.
+ */
+export const GOOGLE_RECORDS = [
+  HEADER_ATTR,
+  HEADER_EVENT_TYPE,
+  HEADER_TRACING_DATA,
+  HEADER_BUILD_ID,
+  FINISHED_ROUND,
+  feature(69, "HOSTNAME"),
+  feature(70, "OSRELEASE"),
+  feature(71, "VERSION"),
+  feature(72, "ARCH"),
+  feature(73, "NRCPUS"),
+  feature(74, "CPUDESC"),
+  feature(75, "CPUID"),
+  feature(76, "TOTAL_MEM"),
+  feature(77, "CMDLINE"),
+  feature(78, "EVENT_DESC"),
+  feature(79, "CPU_TOPOLOGY"),
+  feature(80, "NUMA_TOPOLOGY"),
+  feature(81, "PMU_MAPPINGS"),
+] as const;
+
+/** A decoded record of the dialect. */
+export type GoogleRecord = DecodedRecord<typeof GOOGLE_RECORDS[number]>;

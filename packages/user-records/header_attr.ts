@@ -1,0 +1,29 @@
+import {
+  array,
+  doc,
+  perfEventAttr,
+  record,
+  type RecordDeclaration,
+  struct,
+  type StructValue,
+  u64,
+} from "@perfdata/format";
+import { PERF_RECORD_HEADER_ATTR } from "./names.ts";
+
+const HEADER_ATTR_FIELDS = {
+  attr: doc("What the event counts and what its samples hold.", perfEventAttr()),
+  id: doc(
+    "Ids of the event's counters, one for each CPU and thread; they end with the record.",
+    array(u64, "rest"),
+  ),
+} as const;
+
+/** The body of HEADER_ATTR. */
+export type HeaderAttr = StructValue<typeof HEADER_ATTR_FIELDS>;
+
+/** HEADER_ATTR: an event of a pipe stream, where a file has its attr section. */
+export const HEADER_ATTR: RecordDeclaration<"HEADER_ATTR", HeaderAttr> = record(
+  PERF_RECORD_HEADER_ATTR,
+  "HEADER_ATTR",
+  struct("perf_record_header_attr", HEADER_ATTR_FIELDS),
+);

@@ -1,0 +1,29 @@
+import {
+  doc,
+  paddedText,
+  record,
+  type RecordDeclaration,
+  struct,
+  type StructValue,
+  x64,
+} from "@perfdata/format";
+import { PERF_RECORD_HEADER_EVENT_TYPE } from "./names.ts";
+
+const HEADER_EVENT_TYPE_FIELDS = {
+  event_id: doc("`config` of the attr that has the name.", x64),
+  name: doc(
+    "The event as the command line has it: at most 64 bytes, without a NUL where the length is a " +
+      "multiple of 8.",
+    paddedText,
+  ),
+} as const;
+
+/** The body of HEADER_EVENT_TYPE. */
+export type HeaderEventType = StructValue<typeof HEADER_EVENT_TYPE_FIELDS>;
+
+/** HEADER_EVENT_TYPE: the name of an event in a pipe stream of old perf. */
+export const HEADER_EVENT_TYPE: RecordDeclaration<"HEADER_EVENT_TYPE", HeaderEventType> = record(
+  PERF_RECORD_HEADER_EVENT_TYPE,
+  "HEADER_EVENT_TYPE",
+  struct("perf_record_header_event_type", HEADER_EVENT_TYPE_FIELDS),
+);

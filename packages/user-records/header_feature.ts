@@ -1,0 +1,30 @@
+import {
+  bytes,
+  doc,
+  enumeration,
+  FEATURE_NAMES,
+  record,
+  type RecordDeclaration,
+  struct,
+  type StructValue,
+  u64,
+} from "@perfdata/format";
+import { PERF_RECORD_HEADER_FEATURE } from "./names.ts";
+
+const HEADER_FEATURE_FIELDS = {
+  feat_id: doc("Which feature (`HEADER_*` of `header.h`).", enumeration(u64, FEATURE_NAMES)),
+  data: doc("The section as a file has it; `decodeFeature` knows its layout.", bytes("rest")),
+} as const;
+
+/** The body of HEADER_FEATURE. */
+export type HeaderFeature = StructValue<typeof HEADER_FEATURE_FIELDS>;
+
+/**
+ * HEADER_FEATURE: a feature section in a pipe stream. One without data ends them, with a `feat_id`
+ * past the last.
+ */
+export const HEADER_FEATURE: RecordDeclaration<"HEADER_FEATURE", HeaderFeature> = record(
+  PERF_RECORD_HEADER_FEATURE,
+  "HEADER_FEATURE",
+  struct("perf_record_header_feature", HEADER_FEATURE_FIELDS),
+);

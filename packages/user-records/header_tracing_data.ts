@@ -1,0 +1,46 @@
+import {
+  bytes,
+  doc,
+  optional,
+  type OptionalCodec,
+  padding,
+  record,
+  type RecordDeclaration,
+  struct,
+  type StructValue,
+  u32,
+} from "@perfdata/format";
+import { PERF_RECORD_HEADER_TRACING_DATA } from "./names.ts";
+
+/** Four bytes for alignment; not there where the data is inside of the record. */
+const pad: OptionalCodec<Uint8Array> = {
+  ...padding,
+  decode: (r, scope) => r.left > 4 ? undefined : padding.decode(r, scope),
+  encode(w, value, scope) {
+    if (scope["data"] === undefined) padding.encode(w, value, scope);
+  },
+};
+
+const HEADER_TRACING_DATA_FIELDS = {
+  size: doc("Bytes of tracing data, a multiple of 8 where they follow the record.", u32),
+  pad: doc("Zero, for alignment; old files do not have it.", pad),
+  data: doc(
+    "The tracing data where it is inside of the record, as simpleperf writes it.",
+    optional(bytes("rest")),
+  ),
+} as const;
+
+/** The body of HEADER_TRACING_DATA. */
+export type HeaderTracingData = StructValue<typeof HEADER_TRACING_DATA_FIELDS>;
+
+/**
+ * HEADER_TRACING_DATA: the formats of the tracepoints in a pipe stream.
+ *
+ * The data itself follows the record and is not part of the record's size.
+ */
+export const HEADER_TRACING_DATA: RecordDeclaration<"HEADER_TRACING_DATA", HeaderTracingData> =
+  record(
+    PERF_RECORD_HEADER_TRACING_DATA,
+    "HEADER_TRACING_DATA",
+    struct("perf_record_header_tracing_data", HEADER_TRACING_DATA_FIELDS),
+  );

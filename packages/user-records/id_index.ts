@@ -1,0 +1,70 @@
+import {
+  array,
+  countedBy,
+  counter,
+  doc,
+  i64,
+  type OptionalCodec,
+  record,
+  type RecordDeclaration,
+  struct,
+  type StructValue,
+  u64,
+} from "@perfdata/format";
+import { PERF_RECORD_ID_INDEX } from "./names.ts";
+
+const ENTRY_FIELDS = {
+  id: doc("Id of a counter, as samples carry it.", u64),
+  idx: doc("Index of the ring buffer, as AUXTRACE records carry it.", u64),
+  cpu: doc("CPU that is counted on, or -1 for any.", i64),
+  tid: doc("Thread that is counted, or -1 for all.", i64),
+} as const;
+
+/** Which CPU and thread a counter counts on. */
+export type IdIndexEntry = StructValue<typeof ENTRY_FIELDS>;
+
+const ENTRY_2_FIELDS = {
+  machine_pid: doc("Process of the virtual machine that the counter ran in, 0 for the host.", i64),
+  vcpu: doc("CPU of the virtual machine, or -1.", i64),
+} as const;
+
+/** Which virtual machine a counter counted in. */
+export type IdIndexEntry2 = StructValue<typeof ENTRY_2_FIELDS>;
+
+const entries2 = array(struct("id_index_entry_2", ENTRY_2_FIELDS), countedBy("nr"));
+
+/** There where the record is long enough for it; nothing else says so. */
+const entriesOfGuests: OptionalCodec<IdIndexEntry2[]> = {
+  ...entries2,
+  presence: "optional",
+  decode(r, scope) {
+    const nr = Number(scope["nr"]);
+    return nr > 0 && nr * 16 <= r.left ? entries2.decode(r, scope) : undefined;
+  },
+  encode(w, value, scope) {
+    if (value !== undefined) entries2.encode(w, value, scope);
+  },
+};
+
+const ID_INDEX_FIELDS = {
+  nr: doc("Number of entries.", counter(u64, "entries")),
+  entries: doc(
+    "A counter each.",
+    array(struct("id_index_entry", ENTRY_FIELDS), countedBy("nr")),
+  ),
+  entries_2: doc(
+    "Where guests were recorded with the host (Linux 6.0): one for each of `entries`, in the same " +
+      "order.",
+    entriesOfGuests,
+  ),
+} as const;
+
+/** The body of ID_INDEX. */
+export type IdIndex = StructValue<typeof ID_INDEX_FIELDS>;
+
+/** ID_INDEX: which CPU, thread and ring buffer each event id belongs to. */
+export const ID_INDEX: RecordDeclaration<"ID_INDEX", IdIndex> = record(
+  PERF_RECORD_ID_INDEX,
+  "ID_INDEX",
+  struct("perf_record_id_index", ID_INDEX_FIELDS),
+);

@@ -1,0 +1,83 @@
+import {
+  array,
+  countedBy,
+  counter,
+  doc,
+  enumeration,
+  i32,
+  record,
+  type RecordDeclaration,
+  struct,
+  type StructValue,
+  u64,
+} from "@perfdata/format";
+import { PERF_RECORD_STAT, PERF_RECORD_STAT_CONFIG, PERF_RECORD_STAT_ROUND } from "./names.ts";
+
+const CONFIG_ENTRY_FIELDS = {
+  tag: doc(
+    "Which setting (`PERF_STAT_CONFIG_TERM__*`).",
+    enumeration(u64, { 0: "AGGR_MODE", 1: "INTERVAL", 2: "SCALE", 3: "AGGR_LEVEL" }),
+  ),
+  val: doc(
+    "Its value: `enum aggr_mode`, an interval in ms, whether values are scaled, a cache level.",
+    u64,
+  ),
+} as const;
+
+/** A setting of `perf stat record`. */
+export type StatConfigEntry = StructValue<typeof CONFIG_ENTRY_FIELDS>;
+
+const STAT_CONFIG_FIELDS = {
+  nr: doc("Number of settings.", counter(u64, "data")),
+  data: doc(
+    "The settings.",
+    array(struct("perf_record_stat_config_entry", CONFIG_ENTRY_FIELDS), countedBy("nr")),
+  ),
+} as const;
+
+/** The body of STAT_CONFIG. */
+export type StatConfig = StructValue<typeof STAT_CONFIG_FIELDS>;
+
+/** STAT_CONFIG: the settings of `perf stat record` that its report depends on. */
+export const STAT_CONFIG: RecordDeclaration<"STAT_CONFIG", StatConfig> = record(
+  PERF_RECORD_STAT_CONFIG,
+  "STAT_CONFIG",
+  struct("perf_record_stat_config", STAT_CONFIG_FIELDS),
+);
+
+const STAT_FIELDS = {
+  id: doc("Id of the counter, as the attr's ids have it.", u64),
+  cpu: doc("CPU, or -1 where a thread is counted; older perf has an index into the CPU map.", i32),
+  thread: doc("Index into the thread map.", i32),
+  val: doc("What was counted since the event was opened.", u64),
+  ena: doc("Time in ns that the event was enabled.", u64),
+  run: doc("Time in ns that the event had a hardware counter.", u64),
+} as const;
+
+/** The body of STAT. */
+export type Stat = StructValue<typeof STAT_FIELDS>;
+
+/** STAT: what a counter of `perf stat record` stands at. */
+export const STAT: RecordDeclaration<"STAT", Stat> = record(
+  PERF_RECORD_STAT,
+  "STAT",
+  struct("perf_record_stat", STAT_FIELDS),
+);
+
+const STAT_ROUND_FIELDS = {
+  type: doc(
+    "Whether an interval ends or all ends (`PERF_STAT_ROUND_TYPE__*`).",
+    enumeration(u64, { 0: "INTERVAL", 1: "FINAL" }),
+  ),
+  time: doc("Time in ns since counting began.", u64),
+} as const;
+
+/** The body of STAT_ROUND. */
+export type StatRound = StructValue<typeof STAT_ROUND_FIELDS>;
+
+/** STAT_ROUND: the STAT records before it belong to one moment. */
+export const STAT_ROUND: RecordDeclaration<"STAT_ROUND", StatRound> = record(
+  PERF_RECORD_STAT_ROUND,
+  "STAT_ROUND",
+  struct("perf_record_stat_round", STAT_ROUND_FIELDS),
+);

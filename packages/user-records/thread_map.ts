@@ -1,0 +1,43 @@
+import {
+  array,
+  chars,
+  countedBy,
+  counter,
+  doc,
+  i64,
+  record,
+  type RecordDeclaration,
+  struct,
+  type StructValue,
+  u64,
+} from "@perfdata/format";
+import { PERF_RECORD_THREAD_MAP } from "./names.ts";
+
+const ENTRY_FIELDS = {
+  pid: doc("Thread id, or -1 where whole CPUs are recorded.", i64),
+  comm: doc(
+    "Name of the thread when the recording began; empty where there is no thread.",
+    chars(16),
+  ),
+} as const;
+
+/** A thread that is recorded. */
+export type ThreadMapEntry = StructValue<typeof ENTRY_FIELDS>;
+
+const THREAD_MAP_FIELDS = {
+  nr: doc("Number of threads.", counter(u64, "entries")),
+  entries: doc(
+    "The threads, in the order in which STAT records number them.",
+    array(struct("perf_record_thread_map_entry", ENTRY_FIELDS), countedBy("nr")),
+  ),
+} as const;
+
+/** The body of THREAD_MAP. */
+export type ThreadMap = StructValue<typeof THREAD_MAP_FIELDS>;
+
+/** THREAD_MAP: the threads that perf was told to record. */
+export const THREAD_MAP: RecordDeclaration<"THREAD_MAP", ThreadMap> = record(
+  PERF_RECORD_THREAD_MAP,
+  "THREAD_MAP",
+  struct("perf_record_thread_map", THREAD_MAP_FIELDS),
+);

@@ -1,0 +1,74 @@
+/**
+ * The installed `perf`, as an oracle: always under limits of memory and time, since on some files
+ * it takes all there is of both.
+ */
+
+/** What a run of perf printed. */
+export interface PerfOutput {
+  /** Exit code. */
+  readonly code: number;
+  /** Standard output, each byte a character. */
+  readonly stdout: string;
+  /** Standard error. */
+  readonly stderr: string;
+}
+
+let version: string | undefined | null = null;
+
+/** `perf --version`, or `undefined` where there is no perf; then one line says so. */
+export function perfVersion(): string | undefined {
+  if (version !== null) return version;
+  try {
+    const { stdout } = new Deno.Command("perf", { args: ["--version"] }).outputSync();
+    version = new TextDecoder().decode(stdout).trim();
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    console.log("skipped: perf is not installed (Debian: apt-get install linux-perf)");
+    version = undefined;
+  }
+  return version;
+}
+
+/**
+ * Runs perf on a file, in the file's folder and in a fixed environment.
+ *
+ * @returns `undefined` where perf is not installed.
+ */
+export async function perfText(
+  args: readonly string[],
+  path: string,
+): Promise<PerfOutput | undefined> {
+  if (perfVersion() === undefined) return undefined;
+  const slash = path.lastIndexOf("/");
+  const buildIds = Deno.makeTempDirSync({ prefix: "perfdata-buildids-" });
+  try {
+    const { code, stdout, stderr } = await new Deno.Command("sh", {
+      args: [
+        "-c",
+        'ulimit -v 8000000; exec timeout 120 perf "$@"',
+        "perf",
+        ...args,
+        "-i",
+        path.slice(slash + 1),
+      ],
+      cwd: path.slice(0, slash + 1),
+      env: { LC_ALL: "C", PERF_BUILDID_DIR: buildIds, PAGER: "cat" },
+      stdin: "null",
+      stdout: "piped",
+      stderr: "piped",
+    }).output();
+    return { code, stdout: stable(latin1(stdout)), stderr: latin1(stderr) };
+  } finally {
+    Deno.removeSync(buildIds, { recursive: true });
+  }
+}
+
+/** perf puts its own vdso into a temporary file and prints that file's random name. */
+function stable(text: string): string {
+  return text.replace(/\/tmp\/perf-vdso\.so-\w{6}/g, "/tmp/perf-vdso.so-XXXXXX");
+}
+
+/** Each byte as a character, so that any output can be compared. */
+function latin1(bytes: Uint8Array): string {
+  return new TextDecoder("latin1").decode(bytes);
+}
