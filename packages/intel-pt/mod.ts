@@ -1,1 +1,16 @@
-export {};
+/**
+ * Intel Processor Trace: packets to bytes and back, and the text of packets.
+ *
+ * Knows the packets of the Intel SDM, Volume 3, chapter "Intel Processor Trace", and nothing of
+ * `perf.data`. Runs anywhere: bytes in, values or bytes out.
+ *
+ * @module
+ */
+
+export * from "./decode_packets.ts";
+export * from "./encode_packet.ts";
+export * from "./packet.ts";
+export * from "./packet_decoder.ts";
+export * from "./packet_kind.ts";
+export * from "./perf_text.ts";
+export * from "./psb.ts";

@@ -1,0 +1,98 @@
+// How text is written into a byte array: eight bytes a store where they are known beforehand, held
+// as the float64 of the same bits. ASCII bytes are never the bits of a NaN, so that none are lost.
+// Stores may run past the end of what they write; the next one overwrites the excess.
+
+/** Bytes that a store may write behind the text it is for. */
+export const OVERSHOOT = 24;
+
+const HEX2 = new Uint16Array(256);
+for (let byte = 0; byte < 256; byte++) {
+  const text = byte.toString(16).padStart(2, "0");
+  HEX2[byte] = text.charCodeAt(0) | text.charCodeAt(1) << 8;
+}
+
+/** The bytes of an ASCII text, as numbers to store with `setFloat64(…, true)`. */
+export function float64sOf(text: string): number[] {
+  const bytes = new Uint8Array(Math.ceil(text.length / 8) * 8).fill(0x20);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  const view = new DataView(bytes.buffer);
+  return Array.from({ length: bytes.length / 8 }, (_, i) => view.getFloat64(8 * i, true));
+}
+
+/** Texts of at most 16 bytes, by a small number; two stores each. */
+export class ShortTexts {
+  private readonly words = new Float64Array(2 * 64);
+  private readonly lengths = new Uint8Array(64);
+
+  /** Keeps the texts of an object whose keys are numbers below 64. */
+  constructor(texts: Readonly<Record<number, string>>) {
+    for (const [key, text] of Object.entries(texts)) {
+      this.words.set(float64sOf(text), 2 * Number(key));
+      this.lengths[Number(key)] = text.length;
+    }
+  }
+
+  /** Writes a text; returns the position after it. */
+  put(view: DataView, at: number, key: number): number {
+    view.setFloat64(at, this.words[2 * key] as number, true);
+    view.setFloat64(at + 8, this.words[2 * key + 1] as number, true);
+    return at + (this.lengths[key] as number);
+  }
+}
+
+/** Writes an ASCII text, a byte at a time; returns the position after it. */
+export function putAscii(view: DataView, at: number, text: string): number {
+  for (let i = 0; i < text.length; i++) view.setUint8(at + i, text.charCodeAt(i));
+  return at + text.length;
+}
+
+/** Writes a whole number below 100 in decimal; returns the position after it. */
+export function putDecimal(view: DataView, at: number, value: number): number {
+  if (value < 10) {
+    view.setUint8(at, 0x30 + value);
+    return at + 1;
+  }
+  const tens = (value * 205) >> 11;
+  view.setUint16(at, (0x30 + tens) | (0x30 + value - 10 * tens) << 8, true);
+  return at + 2;
+}
+
+/** Writes two hexadecimal digits; returns the position after them. */
+export function putHexByte(view: DataView, at: number, byte: number): number {
+  view.setUint16(at, HEX2[byte] as number, true);
+  return at + 2;
+}
+
+/** Writes eight hexadecimal digits; returns the position after them. */
+export function putHex32(view: DataView, at: number, value: number): number {
+  view.setUint32(
+    at,
+    (HEX2[value >>> 24] as number) | (HEX2[value >>> 16 & 0xff] as number) << 16,
+    true,
+  );
+  view.setUint32(
+    at + 4,
+    (HEX2[value >>> 8 & 0xff] as number) | (HEX2[value & 0xff] as number) << 16,
+    true,
+  );
+  return at + 8;
+}
+
+/** Writes sixteen hexadecimal digits; returns the position after them. */
+export function putHex64(view: DataView, at: number, low: number, high: number): number {
+  return putHex32(view, putHex32(view, at, high), low);
+}
+
+/** Writes a number in hexadecimal without leading zeros; returns the position after it. */
+export function putHex(view: DataView, at: number, low: number, high: number): number {
+  // Shifted left as far as it goes, the digits come first and the excess is overwritten later.
+  if (high === 0) {
+    const zeros = Math.clz32(low | 1) & ~3;
+    putHex32(view, at, low << zeros);
+    return at + 8 - (zeros >> 2);
+  }
+  const zeros = Math.clz32(high) & ~3;
+  if (zeros === 0) return putHex64(view, at, low, high);
+  putHex64(view, at, low << zeros, high << zeros | low >>> (32 - zeros));
+  return at + 16 - (zeros >> 2);
+}
