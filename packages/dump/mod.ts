@@ -5,3 +5,5 @@
  */
 export { headerLines, type HeaderOptions } from "./header.ts";
 export { defaultEventName } from "./header_events.ts";
+export { CSV_COLUMNS, isRecordName, type RecordsOptions, recordsText } from "./records.ts";
+export type { U64Style } from "./records_json.ts";
