@@ -73,6 +73,22 @@ export function choiceFlag<const T extends string>(
   return found;
 }
 
+/** Names of record types, such as `SAMPLE,MMAP2`, as the value of `--type`. */
+export function typesFlag(
+  args: Args,
+  isName: (name: string) => boolean,
+): ReadonlySet<string> | undefined {
+  const value = args["type"];
+  if (value === undefined) return undefined;
+  const names = String(value).toUpperCase().split(",").map((name) =>
+    name.replace(/^PERF_RECORD_/, "")
+  );
+  for (const name of names) {
+    if (!isName(name)) throw new UsageError(`--type: ${name} is no type of record`);
+  }
+  return new Set(names);
+}
+
 /**
  * A path as the user means it. A task runs in the folder of `deno.json`; the user's own folder is
  * in PERFDATA_CWD then.

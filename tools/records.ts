@@ -9,7 +9,7 @@ import {
   numberFlag,
   parseFlags,
   runTool,
-  UsageError,
+  typesFlag,
   userPath,
   writeAll,
 } from "./_cli.ts";
@@ -31,24 +31,13 @@ FILE is perf.data where not given; - is standard input.
   --help          this text
 `;
 
-function typesFlag(value: unknown): ReadonlySet<string> | undefined {
-  if (value === undefined) return undefined;
-  const names = String(value).toUpperCase().split(",").map((name) =>
-    name.replace(/^PERF_RECORD_/, "")
-  );
-  for (const name of names) {
-    if (!isRecordName(name)) throw new UsageError(`--type: ${name} is no type of record`);
-  }
-  return new Set(names);
-}
-
 await runTool("records", HELP, async (argv) => {
   const args = parseFlags(argv, {
     boolean: ["csv", "no-inflate"],
     string: ["type", "from", "limit", "u64"],
   });
   const name = fileArgument(args);
-  const types = typesFlag(args["type"]);
+  const types = typesFlag(args, isRecordName);
   const from = numberFlag(args, "from");
   const limit = numberFlag(args, "limit");
   let damaged = false;
