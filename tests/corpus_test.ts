@@ -124,7 +124,10 @@ async function account(bytes: Uint8Array): Promise<Account> {
 
   const { regions, conflicts } = reader.layout;
   for (const region of regions) {
-    if (region.kind === "data") await copyData(region);
+    // Sections of damaged files lie over each other: then the data is not a run of records.
+    const { offset, size } = reader.data;
+    const whole = region.offset === offset && region.size === size;
+    if (region.kind === "data" && whole) await copyData(region);
     else copySection(region);
   }
   for (const { wanted, reason } of conflicts) {

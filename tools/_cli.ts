@@ -1,154 +1,265 @@
 /**
- * What all tools share: arguments, errors, exit codes, output in blocks.
+ * What the commands have in common: flags, errors, exit codes, standard output.
  *
- * @module
+ * Exit codes: 0 the job is done, 1 the input is not what it should be, 2 wrong usage. A closed pipe
+ * is 0.
  */
-import { type Args, parseArgs, type ParseOptions } from "@std/cli";
-import { PerfDataError } from "../packages/format/mod.ts";
+import { parseArgs } from "@std/cli";
+import { PerfDataError } from "@perfdata/format";
 
-/** Wrong usage: the tool prints the message and its help, and exits 2. */
-export class UsageError extends Error {
-  /** The class, as error messages show it. */
-  override readonly name = "UsageError";
-}
+/** Wrong usage: one line, exit code 2. */
+export class UsageError extends Error {}
 
-/** The arguments of a tool, as its flags declare them. */
-export interface Flags {
+/** The input, or the machine, does not allow what was asked for: one line, exit code 1. */
+export class InputError extends Error {}
+
+/** The flags of a command. */
+export interface FlagSpec<B extends string, S extends string> {
   /** Flags without a value. */
-  readonly boolean?: readonly string[];
+  readonly boolean: readonly B[];
   /** Flags with a value. */
-  readonly string?: readonly string[];
+  readonly string: readonly S[];
   /** Short names. */
-  readonly alias?: ParseOptions["alias"];
+  readonly alias?: Readonly<Record<string, B | S | "help">>;
 }
 
-/** Parses arguments; a flag that is not declared is wrong usage. */
-export function parseFlags(args: readonly string[], flags: Flags): Args {
+/** What the user gave. */
+export interface Flags<B extends string, S extends string> {
+  /** Which flags without a value are there. */
+  readonly on: Readonly<Record<B | "debug" | "help", boolean>>;
+  /** The values of the others, where they are there. */
+  readonly value: Readonly<Record<S, string | undefined>>;
+  /** What is no flag. */
+  readonly operands: readonly string[];
+}
+
+/**
+ * Reads the command line. `--help`, `-h` and `--debug` are known everywhere.
+ *
+ * @throws {UsageError} Where a flag is not known, or has no value but needs one.
+ */
+export function parseFlags<const B extends string, const S extends string>(
+  args: readonly string[],
+  spec: FlagSpec<B, S>,
+): Flags<B, S> {
+  const boolean: readonly string[] = [...spec.boolean, "debug", "help"];
   const parsed = parseArgs(args, {
-    boolean: [...flags.boolean ?? [], "help", "debug"],
-    string: [...flags.string ?? [], "_"],
-    alias: { help: "h", ...flags.alias },
-    unknown: (arg, key) => {
-      if (key !== undefined && arg !== "-") throw new UsageError(`unknown option ${arg}`);
-      return true;
+    boolean,
+    // `_` keeps a file name that looks like a number as it was written.
+    string: [...spec.string, "_"],
+    alias: { ...spec.alias, h: "help" },
+    unknown(arg, key) {
+      if (key !== undefined) throw new UsageError(`unknown flag ${arg.replace(/=.*/s, "")}`);
     },
   });
-  for (const name of flags.string ?? []) {
-    const value = parsed[name];
-    if (value === "") throw new UsageError(`--${name}: a value is expected`);
-    if (Array.isArray(value)) throw new UsageError(`--${name}: given more than once`);
+  const on: Record<string, boolean> = {};
+  const value: Record<string, string | undefined> = {};
+  for (const name of boolean) on[name] = parsed[name] === true;
+  for (const name of spec.string) {
+    const found = parsed[name] as string | undefined;
+    if (found === "") throw new UsageError(`--${name} needs a value`);
+    value[name] = found;
   }
-  return parsed;
-}
-
-/** The one file argument of a tool; `perf.data` where none is given, as with perf. */
-export function fileArgument(args: Args): string {
-  if (args._.length > 1) throw new UsageError(`one file is expected, found ${args._.length}`);
-  return String(args._[0] ?? "perf.data");
-}
-
-/** A non-negative number, decimal or with `0x`, as a flag's value. */
-export function numberFlag(args: Args, name: string): number | undefined {
-  const text = args[name];
-  if (text === undefined) return undefined;
-  const value = /^(0x[0-9a-f]+|\d+)$/i.test(String(text)) ? Number(text) : NaN;
-  if (!Number.isSafeInteger(value)) {
-    throw new UsageError(`--${name}: found ${text}, expected a number`);
-  }
-  return value;
-}
-
-/** One of several words, as a flag's value. */
-export function choiceFlag<const T extends string>(
-  args: Args,
-  name: string,
-  choices: readonly T[],
-): T | undefined {
-  const text = args[name];
-  if (text === undefined) return undefined;
-  const found = choices.find((choice) => choice === text);
-  if (found === undefined) {
-    throw new UsageError(`--${name}: found ${text}, expected ${choices.join(", ")}`);
-  }
-  return found;
-}
-
-/** Names of record types, such as `SAMPLE,MMAP2`, as the value of `--type`. */
-export function typesFlag(
-  args: Args,
-  isName: (name: string) => boolean,
-): ReadonlySet<string> | undefined {
-  const value = args["type"];
-  if (value === undefined) return undefined;
-  const names = String(value).toUpperCase().split(",").map((name) =>
-    name.replace(/^PERF_RECORD_/, "")
-  );
-  for (const name of names) {
-    if (!isName(name)) throw new UsageError(`--type: ${name} is no type of record`);
-  }
-  return new Set(names);
+  const operands = parsed._.map(String);
+  return { on, value, operands } as unknown as Flags<B, S>;
 }
 
 /**
- * A path as the user means it. A task runs in the folder of `deno.json`; the user's own folder is
- * in PERFDATA_CWD then.
+ * Reads a list of numbers and ranges: `0,3` or `0-3,8`.
+ *
+ * @throws {UsageError} Where it is none.
  */
-export function userPath(path: string): string {
-  const cwd = Deno.permissions.querySync({ name: "env", variable: "PERFDATA_CWD" }).state ===
-      "granted"
-    ? Deno.env.get("PERFDATA_CWD")
-    : undefined;
-  return path === "-" || path.startsWith("/") || cwd === undefined || cwd === ""
-    ? path
-    : `${cwd}/${path}`;
+export function parseNumbers(flag: string, text: string): Set<number> {
+  const numbers = new Set<number>();
+  for (const part of text.split(",")) {
+    const match = /^(\d+)(?:-(\d+))?$/.exec(part);
+    const first = Number(match?.[1]);
+    const last = Number(match?.[2] ?? first);
+    if (match === null || last < first || last - first > 1 << 20) {
+      throw new UsageError(`--${flag} is ${text}, expected numbers such as 0,3 or 0-3`);
+    }
+    for (let n = first; n <= last; n++) numbers.add(n);
+  }
+  return numbers;
 }
+
+const encoder = new TextEncoder();
 
 /** Writes all of `bytes` to standard output. */
-export function writeAll(bytes: Uint8Array): void {
-  for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
+export function writeOut(bytes: Uint8Array | string): void {
+  const all = typeof bytes === "string" ? encoder.encode(bytes) : bytes;
+  for (let n = 0; n < all.length;) n += Deno.stdout.writeSync(all.subarray(n));
 }
 
-/** Prints one line to standard error. */
+/** Writes one line to standard error. */
 export function complain(line: string): void {
-  const bytes = new TextEncoder().encode(line.replaceAll("\n", " ") + "\n");
-  for (let at = 0; at < bytes.length;) at += Deno.stderr.writeSync(bytes.subarray(at));
+  const all = encoder.encode(`${line}\n`);
+  try {
+    for (let n = 0; n < all.length;) n += Deno.stderr.writeSync(all.subarray(n));
+  } catch {
+    // Nobody is listening.
+  }
 }
 
-/** Text of an error as the tools print it: `0x1a40: …`. */
-export function errorText(error: unknown): string {
-  if (error instanceof PerfDataError) return error.located();
-  return error instanceof Error ? error.message : String(error);
+/** A damaged file has many faults of the same kind: so many are told one by one. */
+const TOLD = 20;
+
+/** Tells what a tolerant reader found wrong, a line each, and how many there were beyond that. */
+export class Complaints {
+  /** How many there were. */
+  count = 0;
+  /** Set while what was read before is read once more. */
+  muted = false;
+  readonly #prefix: string;
+
+  /** @param prefix What each line begins with: the command and the file. */
+  constructor(prefix: string) {
+    this.#prefix = prefix;
+  }
+
+  /** Takes one; made to be handed on as `diagnostics`. */
+  readonly take = (error: PerfDataError): void => {
+    if (this.muted) return;
+    if (this.count++ < TOLD) complain(`${this.#prefix}: ${error.located()}`);
+  };
+
+  /** Tells how many were not told. */
+  finish(): void {
+    if (this.count > TOLD) complain(`${this.#prefix}: and ${this.count - TOLD} more of this kind`);
+  }
 }
 
 /**
- * Runs a tool: 0 where all is well, also where the reader of a pipe went away; 1 where the input
- * or the system did not do; 2 for wrong usage.
+ * Runs a command and ends the process with its exit code.
  *
- * @param name The tool's name, which its error lines begin with.
- * @param help What `--help` prints.
- * @param main Does the work; a number it returns is the exit code.
+ * `deno task` changes to the repository's folder; the folder that the user is in comes as
+ * `PERFDATA_CWD`, and file names are those of that folder.
+ *
+ * @param name The command's name, for messages.
+ * @param run Does the job and returns the exit code.
  */
-export async function runTool(
+export async function main(
   name: string,
-  help: string,
-  main: (args: readonly string[]) => Promise<number | void>,
+  run: (args: readonly string[]) => number | Promise<number>,
 ): Promise<never> {
-  let code = 0;
+  let code: number;
   try {
-    if (Deno.args.some((arg) => arg === "--help" || arg === "-h")) {
-      writeAll(new TextEncoder().encode(help));
-    } else {
-      code = await main(Deno.args) ?? 0;
-    }
+    const cwd = environment("PERFDATA_CWD");
+    if (cwd !== undefined && cwd !== "") Deno.chdir(cwd);
+    code = await run(Deno.args);
   } catch (error) {
-    if (error instanceof Deno.errors.BrokenPipe) {
-      code = 0;
-    } else {
-      code = error instanceof UsageError ? 2 : 1;
-      complain(`${name}: ${errorText(error)}`);
-      if (error instanceof UsageError) complain(`Try ${name} --help.`);
-      if (Deno.args.includes("--debug") && error instanceof Error) console.error(error.stack);
+    code = exitCode(name, error);
+    if (code !== 0 && Deno.args.includes("--debug") && error instanceof Error) {
+      complain(error.stack ?? "");
     }
   }
   Deno.exit(code);
+}
+
+function environment(variable: string): string | undefined {
+  // Asked for first, since a command may also be run without that permission.
+  const { state } = Deno.permissions.querySync({ name: "env", variable });
+  return state === "granted" ? Deno.env.get(variable) : undefined;
+}
+
+function exitCode(name: string, error: unknown): number {
+  if (error instanceof Deno.errors.BrokenPipe) return 0;
+  if (error instanceof UsageError) {
+    complain(`${name}: ${error.message}; see ${name} --help`);
+    return 2;
+  }
+  const message = error instanceof PerfDataError
+    ? error.located()
+    : error instanceof Error
+    ? error.message
+    : String(error);
+  complain(`${name}: ${message.replaceAll("\n", " ")}`);
+  return 1;
+}
+
+/**
+ * Runs `action` and puts what it is about before the message of what it throws.
+ *
+ * @param what The file, as the user named it.
+ */
+export function about<T>(what: string, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    throw explained(what, error);
+  }
+}
+
+/** {@link about} for an action that takes time. */
+export async function aboutAsync<T>(what: string, action: () => Promise<T>): Promise<T> {
+  try {
+    return await action();
+  } catch (error) {
+    throw explained(what, error);
+  }
+}
+
+function explained(what: string, error: unknown): unknown {
+  const reason = error instanceof PerfDataError ? error.located() : systemReason(error);
+  return reason === undefined ? error : new InputError(`${what}: ${reason}`, { cause: error });
+}
+
+/** What the operating system has against a file, in a few words. */
+function systemReason(error: unknown): string | undefined {
+  if (error instanceof Deno.errors.NotFound) return "no such file or folder";
+  if (error instanceof Deno.errors.PermissionDenied) return "permission denied";
+  if (error instanceof Deno.errors.IsADirectory) return "is a folder";
+  if (error instanceof Deno.errors.NotADirectory) return "is not a folder";
+  if (error instanceof Deno.errors.AlreadyExists) return "exists; --force overwrites it";
+  if (error instanceof Deno.errors.NotCapable) return `not allowed: ${error.message}`;
+  if (error instanceof Deno.errors.BrokenPipe || !(error instanceof Error)) return undefined;
+  const match = /^(.*) \(os error \d+\)/.exec(error.message);
+  return match?.[1]?.toLowerCase();
+}
+
+/** Shows on standard error how far long work is; only where that is a terminal. */
+export class Progress {
+  readonly #what: string;
+  readonly #total: number | undefined;
+  readonly #shown = Deno.stderr.isTerminal();
+  readonly #start = performance.now();
+  #last = 0;
+  #done = 0;
+  #visible = false;
+
+  /**
+   * @param what What is going on.
+   * @param total Bytes that there are to do, where that is known.
+   */
+  constructor(what: string, total: number | undefined) {
+    this.#what = what;
+    this.#total = total;
+  }
+
+  /** Notes that so many more bytes are done. */
+  readonly add = (bytes: number): void => {
+    this.#done += bytes;
+    if (!this.#shown) return;
+    const now = performance.now();
+    // Nothing for work that is over at once, and no more often than can be read.
+    if (now - this.#start < 500 || now - this.#last < 100) return;
+    this.#last = now;
+    this.#visible = true;
+    const done = `${(this.#done / 1e6).toFixed(0)} MB`;
+    const share = this.#total ? ` (${Math.floor(100 * this.#done / this.#total)} %)` : "";
+    this.#put(`\r\x1b[K${this.#what}: ${done}${share}`);
+  };
+
+  /** Removes what is shown. */
+  finish(): void {
+    if (this.#visible) this.#put("\r\x1b[K");
+  }
+
+  #put(text: string): void {
+    try {
+      Deno.stderr.writeSync(encoder.encode(text));
+    } catch {
+      // The terminal is gone.
+    }
+  }
 }

@@ -1,65 +1,65 @@
-/** Prints the bytes of a perf.data file and what they mean: `deno run hex FILE`. */
-import { HEX_SECTIONS, hexLines, type HexTextOptions, isRecordName } from "../packages/dump/mod.ts";
-import { openSource } from "../packages/format/file_source.ts";
-import {
-  choiceFlag,
-  fileArgument,
-  numberFlag,
-  parseFlags,
-  runTool,
-  typesFlag,
-  userPath,
-  writeAll,
-} from "./_cli.ts";
+/** `hex`: prints every byte of a recording and what it means. */
+import { HEX_SECTIONS, hexLines } from "@perfdata/dump";
+import { openSource } from "@perfdata/format/file_source";
+import { about, main, parseFlags, writeOut } from "./_cli.ts";
+import { given, oneFile, parseOffset, parseTypes, parseWord } from "./_record_flags.ts";
 
-const HELP = `Usage: deno run hex [OPTION]... [FILE]
+const HELP = `hex: prints every byte of a perf.data file with the field that it belongs to
 
-Prints every byte of a perf.data file with the field that it belongs to.
-Lines that begin with !! say what is wrong with the bytes below.
+usage: hex [flags] [FILE]             FILE is a perf.data file, or - for a pipe; default: perf.data
 
-FILE is perf.data where not given; - is standard input.
+Lines that begin with !! say what is wrong with the bytes below them.
 
-  --at OFFSET       the line with this byte, marked, and those around it
-  --context N       so many lines before and after it; default: 8
-  --section NAME    only header, attrs, ids, data, features or aux
-  --record N        only the record with this number, counted from 0
-  --type A,B        only records of these types, such as SAMPLE,MMAP2
-  --inflate         list the records inside of COMPRESSED ones below them
-  --json            one JSON object a run of bytes
-  --help            this text
+      --at OFFSET    only the line with this byte, marked, and those around it
+      --context N    so many lines before and after it (default: 8)
+      --section NAME only header, attrs, ids, data, features or aux
+      --record N     only the record with this number, counted from 0
+      --type LIST    only records of these types: SAMPLE,MMAP2
+      --inflate      list the records inside of COMPRESSED ones below them
+      --json         one JSON object a run of bytes
+      --debug        with errors, print where in the program they come from
+  -h, --help         print this
+
+examples:
+  hex perf.data | less
+  hex --at 0x1a40 perf.data
+  hex --section header --json perf.data | jq -r '.field + " " + .value'
+
+Exit codes: 0 done; 1 the file cannot be read, or has no such byte; 2 wrong usage.
 `;
 
-/** Bytes of text that are written at once. */
+/** Text that is written at once. */
 const BLOCK = 1 << 16;
 
-await runTool("hex", HELP, async (argv) => {
-  const args = parseFlags(argv, {
-    boolean: ["json", "inflate"],
+await main("hex", async (argv) => {
+  const { on, value, operands } = parseFlags(argv, {
+    boolean: ["inflate", "json"],
     string: ["at", "context", "section", "record", "type"],
   });
-  const types = typesFlag(args, isRecordName);
-  const at = numberFlag(args, "at");
-  const context = numberFlag(args, "context");
-  const record = numberFlag(args, "record");
-  const section = choiceFlag(args, "section", HEX_SECTIONS);
-  const options: HexTextOptions = {
-    json: Boolean(args["json"]),
-    inflate: Boolean(args["inflate"]),
+  if (on.help) {
+    writeOut(HELP);
+    return 0;
+  }
+  const file = oneFile(operands);
+  const options = given({
+    at: parseOffset("at", value.at),
+    context: parseOffset("context", value.context),
+    section: parseWord("section", value.section, HEX_SECTIONS),
+    record: parseOffset("record", value.record),
+    types: parseTypes(value.type),
+    inflate: on.inflate,
+    json: on.json,
     color: Deno.stdout.isTerminal() && !Deno.noColor,
-    ...(types === undefined ? {} : { types }),
-    ...(at === undefined ? {} : { at }),
-    ...(context === undefined ? {} : { context }),
-    ...(record === undefined ? {} : { record }),
-    ...(section === undefined ? {} : { section }),
-  };
-  const encoder = new TextEncoder();
+  });
+  const source = about(file, () => openSource(file));
   let text = "";
-  for await (const line of hexLines(openSource(userPath(fileArgument(args))), options)) {
+  for await (const line of hexLines(source, options)) {
     text += `${line}\n`;
     if (text.length >= BLOCK) {
-      writeAll(encoder.encode(text));
+      writeOut(text);
       text = "";
     }
   }
-  writeAll(encoder.encode(text));
+  writeOut(text);
+  return 0;
 });

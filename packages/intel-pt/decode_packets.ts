@@ -1,3 +1,4 @@
+import { cycSize } from "./cyc_size.ts";
 import type { IpCompression, IpPacket, Packet } from "./packet.ts";
 import { PacketDecoder, type PacketDecoderOptions } from "./packet_decoder.ts";
 import { PacketKind } from "./packet_kind.ts";
@@ -242,13 +243,6 @@ export function packetOf(decoder: PacketDecoder): Packet {
     case PacketKind.END:
       throw new TypeError("Cannot make a packet: the decoder has not returned one");
   }
-}
-
-/** The number of bytes that a CYC of this value needs: five bits in the first, seven in others. */
-export function cycSize(cycles: bigint): number {
-  let size = 1;
-  for (let rest = cycles >> 5n; rest !== 0n; rest >>= 7n) size++;
-  return size;
 }
 
 function ipPacket(type: IpPacket["type"], decoder: PacketDecoder): IpPacket {

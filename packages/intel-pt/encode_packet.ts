@@ -1,4 +1,4 @@
-import { cycSize } from "./decode_packets.ts";
+import { cycSize } from "./cyc_size.ts";
 import type { IpCompression, Packet } from "./packet.ts";
 
 /** The opcode bits 4:0 of the packets that carry an IP; bits 7:5 are the compression. */
@@ -29,7 +29,7 @@ export interface CompressedIp {
  *
  * assertEquals(compressIp(0x401234n, 0n), { compression: 2, payload: 0x401234n });
  * assertEquals(compressIp(0x401240n, 0x401234n), { compression: 1, payload: 0x1240n });
- * assertEquals(compressIp(0xffffffff81000000n, 0n), { compression: 4, payload: 0xffff81000000n });
+ * assertEquals(compressIp(0xffffffff81000000n, 0n), { compression: 3, payload: 0xffff81000000n });
  * ```
  */
 export function compressIp(ip: bigint, lastIp: bigint): CompressedIp {
@@ -37,8 +37,8 @@ export function compressIp(ip: bigint, lastIp: bigint): CompressedIp {
   if (changed >> 16n === 0n) return { compression: 1, payload: ip & 0xffffn };
   if (changed >> 32n === 0n) return { compression: 2, payload: ip & 0xffffffffn };
   const low48 = BigInt.asUintN(48, ip);
-  if (BigInt.asUintN(64, BigInt.asIntN(48, ip)) === ip) return { compression: 4, payload: low48 };
-  if (changed >> 48n === 0n) return { compression: 3, payload: low48 };
+  if (BigInt.asUintN(64, BigInt.asIntN(48, ip)) === ip) return { compression: 3, payload: low48 };
+  if (changed >> 48n === 0n) return { compression: 4, payload: low48 };
   return { compression: 6, payload: ip };
 }
 

@@ -14,3 +14,4 @@ export * from "./packet_decoder.ts";
 export * from "./packet_kind.ts";
 export * from "./perf_text.ts";
 export * from "./psb.ts";
+export * from "./ptdump_text.ts";

@@ -2,8 +2,8 @@
  * How the IP of a TIP, TIP.PGE, TIP.PGD or FUP packet is compressed: the three bits "IPBytes" of
  * the SDM's section "IP Compression".
  *
- * 0: no IP (it is out of context); 1, 2, 3: 16, 32 or 48 bits that replace the low bits of the last
- * IP; 4: 48 bits, sign-extended; 6: all 64 bits. 5 and 7 are reserved.
+ * 0: no IP (it is out of context); 1, 2, 4: 16, 32 or 48 bits that replace the low bits of the last
+ * IP; 3: 48 bits, sign-extended; 6: all 64 bits. 5 and 7 are reserved.
  */
 export type IpCompression = 0 | 1 | 2 | 3 | 4 | 6;
 

@@ -537,7 +537,7 @@ export class PacketDecoder {
     } else this.payload(pos + 1, size);
     this.ipLow = this.ipLow & ~lowMask | this.low;
     this.ipHigh = this.ipHigh & ~highMask | this.high;
-    if (compression === 4) this.ipHigh = this.high << 16 >> 16;
+    if (compression === 3) this.ipHigh = this.high << 16 >> 16;
     return kind;
   }
 

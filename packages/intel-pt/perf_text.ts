@@ -2,6 +2,7 @@ import { PacketDecoder } from "./packet_decoder.ts";
 import { PacketKind } from "./packet_kind.ts";
 import {
   float64sOf,
+  HEX3,
   OVERSHOOT,
   putAscii,
   putDecimal,
@@ -12,7 +13,7 @@ import {
 } from "./text_bytes.ts";
 
 /** The room that {@linkcode PerfText.write} needs behind the position it writes at, in bytes. */
-export const PERF_TEXT_ROOM = 160 + OVERSHOOT;
+export const PERF_TEXT_ROOM: number = 160 + OVERSHOOT;
 
 /** perf never looks further than this from the first byte of a packet. */
 const LOOKAHEAD = 16;
@@ -43,17 +44,11 @@ for (
 
 /** " xx " as 32 bits, by byte. */
 const HEX_CELL = new Uint32Array(256);
-/** "xxx:" as 32 bits, by the low twelve bits of an offset. */
-const OFFSET_LOW = new Uint32Array(4096);
 {
   const view = new DataView(new ArrayBuffer(4));
   for (let byte = 0; byte < 256; byte++) {
     putAscii(view, 0, ` ${byte.toString(16).padStart(2, "0")} `);
     HEX_CELL[byte] = view.getUint32(0, true);
-  }
-  for (let offset = 0; offset < 4096; offset++) {
-    putAscii(view, 0, `${offset.toString(16).padStart(3, "0")}:`);
-    OFFSET_LOW[offset] = view.getUint32(0, true);
   }
 }
 
@@ -201,7 +196,7 @@ export class PerfText {
         pageText = view.getFloat64(at, true);
       }
       view.setFloat64(at, pageText, true);
-      view.setUint32(at + 8, OFFSET_LOW[offset & 0xfff] as number, true);
+      view.setUint32(at + 8, (HEX3[offset & 0xfff] as number) | 0x3a000000, true);
 
       if (kind === TNT_8 && (pos + 1 === to || input[pos + 1] !== 0)) {
         const byte = input[pos] as number;
@@ -279,7 +274,10 @@ export class PerfText {
         return PacketKind.TNT_64;
       }
       // Ten bytes that do not fit into 64 bits; an eleventh byte is too much for perf, too.
-      if (((input[pos] as number) & 3) === 3 && to - pos >= 10 && !(input[pos + 9] as number & 1)) {
+      if (
+        ((input[pos] as number) & 3) === 3 && to - pos >= 10 &&
+        ((input[pos + 9] as number) & 1) === 0
+      ) {
         let cycles = BigInt(input[pos] as number) >> 3n;
         for (let i = 1; i < 10; i++) {
           cycles |= BigInt(input[pos + i] as number) >> 1n << BigInt(7 * i - 2);

@@ -11,6 +11,13 @@ for (let byte = 0; byte < 256; byte++) {
   HEX2[byte] = text.charCodeAt(0) | text.charCodeAt(1) << 8;
 }
 
+/** Three hexadecimal digits as the low 24 bits of a number, for each number below 4096. */
+export const HEX3: Uint32Array = new Uint32Array(4096);
+for (let value = 0; value < 4096; value++) {
+  const text = value.toString(16).padStart(3, "0");
+  HEX3[value] = text.charCodeAt(0) | text.charCodeAt(1) << 8 | text.charCodeAt(2) << 16;
+}
+
 /** The bytes of an ASCII text, as numbers to store with `setFloat64(…, true)`. */
 export function float64sOf(text: string): number[] {
   const bytes = new Uint8Array(Math.ceil(text.length / 8) * 8).fill(0x20);
@@ -46,15 +53,14 @@ export function putAscii(view: DataView, at: number, text: string): number {
   return at + text.length;
 }
 
-/** Writes a whole number below 100 in decimal; returns the position after it. */
+/** Writes a whole number in decimal; returns the position after it. */
 export function putDecimal(view: DataView, at: number, value: number): number {
-  if (value < 10) {
-    view.setUint8(at, 0x30 + value);
-    return at + 1;
+  if (value >= 10) {
+    at = putDecimal(view, at, Math.floor(value / 10));
+    value %= 10;
   }
-  const tens = (value * 205) >> 11;
-  view.setUint16(at, (0x30 + tens) | (0x30 + value - 10 * tens) << 8, true);
-  return at + 2;
+  view.setUint8(at, 0x30 + value);
+  return at + 1;
 }
 
 /** Writes two hexadecimal digits; returns the position after them. */

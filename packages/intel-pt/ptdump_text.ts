@@ -1,0 +1,603 @@
+import { PacketDecoder } from "./packet_decoder.ts";
+import { PacketKind } from "./packet_kind.ts";
+import { findPsb, PSB_SIZE } from "./psb.ts";
+import {
+  float64sOf,
+  HEX3,
+  OVERSHOOT,
+  putAscii,
+  putDecimal,
+  putHex,
+  putHex32,
+  putHex64,
+  putHexByte,
+  ShortTexts,
+} from "./text_bytes.ts";
+
+/** The room that {@linkcode PtdumpText.write} needs behind the position it writes at, in bytes. */
+export const PTDUMP_TEXT_ROOM: number = 256 + OVERSHOOT;
+
+/** What `ptdump` can be asked for; the names are those of its options. */
+export interface PtdumpTextOptions {
+  /** `--raw`: show the bytes of each packet. */
+  raw?: boolean;
+  /** `--lastip`: show the reconstructed IP. */
+  lastIp?: boolean;
+  /** `--exec-mode`: show the mode on mode.exec packets. */
+  execMode?: boolean;
+  /** `--no-pad`: leave out PAD packets. */
+  noPad?: boolean;
+  /** `--no-timing`: leave out TSC, CBR, TMA, MTC and CYC packets. */
+  noTiming?: boolean;
+  /** `--no-cyc`: leave out CYC packets. */
+  noCyc?: boolean;
+  /** `--no-offset`: leave out the first column. */
+  noOffset?: boolean;
+  /** `--no-sync`: start at the first byte rather than at the first PSB. */
+  noSync?: boolean;
+}
+
+/** The widths of ptdump's columns. */
+const OFFSET_WIDTH = 17;
+const RAW_WIDTH = 33;
+const OPCODE_WIDTH = 10;
+const PAYLOAD_WIDTH = 25;
+const TRACKING_WIDTH = 5;
+
+/** No packet is longer, and a PSB that the packet before it ate into begins at most so far back. */
+const REACH = 16;
+
+const NAMES = new ShortTexts({
+  [PacketKind.PAD]: "pad",
+  [PacketKind.TNT_8]: "tnt.8",
+  [PacketKind.TNT_64]: "tnt.64",
+  [PacketKind.TIP]: "tip",
+  [PacketKind.TIP_PGE]: "tip.pge",
+  [PacketKind.TIP_PGD]: "tip.pgd",
+  [PacketKind.FUP]: "fup",
+  [PacketKind.PIP]: "pip",
+  [PacketKind.MODE_EXEC]: "mode.exec",
+  [PacketKind.MODE_TSX]: "mode.tsx",
+  [PacketKind.TRACESTOP]: "stop",
+  [PacketKind.CBR]: "cbr",
+  [PacketKind.TSC]: "tsc",
+  [PacketKind.MTC]: "mtc",
+  [PacketKind.TMA]: "tma",
+  [PacketKind.CYC]: "cyc",
+  [PacketKind.VMCS]: "vmcs",
+  [PacketKind.OVF]: "ovf",
+  [PacketKind.PSB]: "psb",
+  [PacketKind.PSBEND]: "psbend",
+  [PacketKind.MNT]: "mnt",
+  [PacketKind.PTW]: "ptw",
+  [PacketKind.EXSTOP]: "exstop",
+  [PacketKind.MWAIT]: "mwait",
+  [PacketKind.PWRE]: "pwre",
+  [PacketKind.PWRX]: "pwrx",
+  [PacketKind.CFE]: "cfe",
+  [PacketKind.EVD]: "evd",
+  [PacketKind.TRIG]: "trig",
+});
+
+/** How the payload of an IP packet begins, by compression: what was not sent is question marks. */
+const IP_START = [
+  "0: ????????????????",
+  "1: ????????????",
+  "2: ????????",
+  "3: ",
+  "4: ????",
+  "",
+  "6: ",
+];
+
+const CFE_TYPES: Readonly<Record<number, string>> = {
+  1: "intr",
+  2: "iret",
+  3: "smi",
+  4: "rsm",
+  5: "sipi",
+  6: "init",
+  7: "vmentry",
+  8: "vmexit",
+  9: "vmexit_intr",
+  10: "shutdown",
+  12: "uintr",
+  13: "uiret",
+  14: "swintr",
+  15: "syscall",
+};
+
+/** The types of CFE whose vector ptdump shows: 1 in decimal, 2 in hexadecimal. */
+const CFE_VECTOR: Readonly<Record<number, number>> = { 1: 1, 5: 2, 9: 1, 12: 1, 14: 1 };
+
+const EXEC_MODES = ["16-bit", "64-bit", "32-bit", "unknown"];
+
+const { END, PAD, TNT_8 } = PacketKind;
+
+/** The kinds that libipt does not take, or not always: 1 unknown opcode, 2 unknown packet. */
+const ERROR = new Uint8Array(64);
+ERROR[PacketKind.BAD_OPCODE] = 1;
+ERROR[PacketKind.BBP] = 1;
+ERROR[PacketKind.BIP] = 1;
+ERROR[PacketKind.BEP] = 1;
+ERROR[PacketKind.BAD_PACKET] = 2;
+ERROR[PacketKind.TMA] = 2;
+ERROR[PacketKind.CYC] = 2;
+
+const IS_IP = new Uint8Array(64);
+IS_IP[PacketKind.TIP] = 1;
+IS_IP[PacketKind.FUP] = 1;
+IS_IP[PacketKind.TIP_PGE] = 1;
+IS_IP[PacketKind.TIP_PGD] = 1;
+
+const PSB = Uint8Array.of(2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82);
+
+const EVD_TYPES: Readonly<Record<number, string>> = { 0: "cr2", 1: "vmxq", 2: "vmxr" };
+
+/** The rest of the line after the offset, of packets of one byte that may be in the short way. */
+const SHORT_TEXT = new Float64Array(256 * 3);
+const SHORT_LENGTH = new Uint8Array(256);
+for (let byte = 0; byte < 256; byte += 2) {
+  if (byte === 2) continue;
+  const bits = (byte >> 1).toString(2).slice(1).replaceAll("1", "!").replaceAll("0", ".");
+  const text = byte === 0 ? " pad\n" : ` tnt.8      ${bits}\n`;
+  SHORT_TEXT.set(float64sOf(text), 3 * byte);
+  SHORT_LENGTH[byte] = text.length;
+}
+
+/**
+ * Writes packets as libipt's `ptdump` prints them, straight into bytes.
+ *
+ * A line holds the offset and the name and payload of a packet; PIP, VMCS, CFE and EVD, and with
+ * options others, have a third column. As ptdump, it starts at the first PSB and, where it meets
+ * bytes that libipt does not take, writes a line in brackets and goes on at the next PSB, even if
+ * the packet before the error has used up the beginning of it. libipt does not know BBP, BIP and
+ * BEP, and takes neither a TMA with reserved bits nor a CYC of ten bytes.
+ *
+ * Used like {@linkcode PerfText}.
+ *
+ * @example
+ * ```ts
+ * import { PtdumpText, PTDUMP_TEXT_ROOM } from "@perfdata/intel-pt";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const input = Uint8Array.of(0x02, 0xf3, 0x2d, 0x34, 0x12);
+ * const text = new PtdumpText({ noSync: true, lastIp: true });
+ * const out = new Uint8Array(2 * PTDUMP_TEXT_ROOM);
+ * const at = text.write(input, 0, input.length, true, out, 0);
+ * assertEquals(
+ *   new TextDecoder().decode(out.subarray(0, at)),
+ *   "0000000000000000  ovf\n" +
+ *     "0000000000000002  tip        1: ????????????1234       ip   0000000000001234\n",
+ * );
+ * ```
+ */
+export class PtdumpText {
+  /** How many bytes of input the last {@linkcode write} used up. */
+  consumed = 0;
+
+  private readonly options: PtdumpTextOptions;
+  private readonly decoder: PacketDecoder;
+  private readonly hidden = new Uint8Array(64);
+  private readonly shortWay: boolean;
+  private offset = 0;
+  /** Whether the next packet is not one that was searched for. */
+  private inSync: boolean;
+  private ipLow = 0;
+  private ipHigh = 0;
+  private haveIp = false;
+  /** What was consumed last, for a PSB that begins in it; then room for what follows. */
+  private readonly recent = new Uint8Array(2 * PSB_SIZE - 2);
+
+  /** Makes the writer for one stream. */
+  constructor(options: PtdumpTextOptions = {}) {
+    this.options = options;
+    this.decoder = new PacketDecoder({ start: options.noSync ? "here" : "psb" });
+    this.inSync = options.noSync === true;
+    const { TSC, CBR, TMA, MTC, CYC, PAD } = PacketKind;
+    if (options.noTiming) { for (const kind of [TSC, CBR, TMA, MTC, CYC]) this.hidden[kind] = 1; }
+    if (options.noCyc) this.hidden[CYC] = 1;
+    if (options.noPad) this.hidden[PAD] = 1;
+    this.shortWay = !options.raw && !options.noOffset && !options.noPad;
+  }
+
+  /**
+   * Writes lines for the packets of `input[from, to)` into `out`, from position `at` on.
+   *
+   * Stops when the input is used up, or when less than {@linkcode PTDUMP_TEXT_ROOM} bytes are left
+   * in `out`; {@linkcode consumed} says how far it got. What was not consumed has to come again at
+   * the beginning of the next call's input; unless `last` is set, that can be up to 4111 bytes.
+   *
+   * @param last Whether the data ends at `to`.
+   * @returns The position in `out` after the last line.
+   */
+  write(
+    input: Uint8Array,
+    from: number,
+    to: number,
+    last: boolean,
+    out: Uint8Array,
+    at: number,
+  ): number {
+    const { decoder, shortWay } = this;
+    decoder.window(input, from, to, last);
+    const view = new DataView(out.buffer, out.byteOffset, out.byteLength);
+    const stopOut = out.length - PTDUMP_TEXT_ROOM;
+    const stopIn = last ? to : to - REACH + 1;
+    let pos = from;
+    let offset = this.offset;
+    let page = -1;
+    let pageText = 0;
+    let highText = 0;
+    while (pos < stopIn && at <= stopOut) {
+      const kind: PacketKind = decoder.next();
+      if (kind === TNT_8 || kind === PAD) {
+        if (shortWay) {
+          const low = offset >>> 0;
+          if (low >>> 12 !== page) {
+            page = low >>> 12;
+            putHex64(view, at, low, Math.floor(offset / 2 ** 32));
+            highText = view.getFloat64(at, true);
+            pageText = view.getFloat64(at + 5, true);
+          }
+          const byte = input[pos] as number;
+          view.setFloat64(at, highText, true);
+          view.setFloat64(at + 5, pageText, true);
+          view.setUint32(at + 13, (HEX3[low & 0xfff] as number) | 0x20000000, true);
+          view.setFloat64(at + 17, SHORT_TEXT[3 * byte] as number, true);
+          view.setFloat64(at + 25, SHORT_TEXT[3 * byte + 1] as number, true);
+          view.setFloat64(at + 33, SHORT_TEXT[3 * byte + 2] as number, true);
+          at += 17 + (SHORT_LENGTH[byte] as number);
+          pos++;
+          offset++;
+          continue;
+        }
+      } else if (kind <= END) break;
+
+      let size = decoder.size;
+      const error = ERROR[kind] as number;
+      const refused = error !== 0 && this.isError(kind, size);
+      if (refused) {
+        this.offset = offset;
+        if (kind === PacketKind.BAD_PACKET && to - pos < PSB_SIZE && isPsbOpcode(input, pos)) {
+          // libipt sees the end of the stream before it sees that this is no PSB.
+          pos = to;
+          break;
+        }
+        at = putAscii(
+          view,
+          putHexOffset(view, putAscii(view, at, "["), offset),
+          ": error decoding packet: ",
+        );
+        at = putAscii(view, at, error === 1 ? "unknown opcode]\n" : "unknown packet]\n");
+        this.haveIp = false;
+        this.ipLow = this.ipHigh = 0;
+        const psb = this.psbBegunBefore(input, from, pos, to);
+        if (psb < 0) {
+          decoder.seek(offset + 1, 0);
+          decoder.resync();
+          size = 1;
+        } else {
+          at = this.line(view, at, PacketKind.PSB, offset - psb, PSB, 0, PSB_SIZE);
+          size = PSB_SIZE - psb;
+          decoder.seek(offset + size, 0);
+        }
+      } else if (
+        kind !== PacketKind.SKIPPED && kind !== PacketKind.TRUNCATED && this.hidden[kind] === 0
+      ) {
+        if (kind === PacketKind.PSB && !this.inSync) {
+          const longer = runAfter(input, pos + PSB_SIZE, to);
+          pos += longer;
+          offset += longer;
+          decoder.skip(longer);
+        }
+        at = this.line(view, at, kind, offset, input, pos, size);
+      }
+      this.inSync = !refused && kind !== PacketKind.SKIPPED;
+      pos += size;
+      offset += size;
+    }
+    this.consumed = pos - from;
+    this.offset = offset;
+    this.remember(input, from, pos);
+    return at;
+  }
+
+  /** Whether libipt refuses a packet of one of the kinds of ERROR. */
+  private isError(kind: PacketKind, size: number): boolean {
+    const { low, high } = this.decoder;
+    if (kind === PacketKind.TMA) return (low & 0xff0000) !== 0 || (high & 0xfe) !== 0;
+    return kind !== PacketKind.CYC || size > 9;
+  }
+
+  /** Keeps the last fifteen bytes before `pos` at the beginning of `recent`. */
+  private remember(input: Uint8Array, from: number, pos: number): void {
+    const { recent } = this;
+    const count = Math.min(PSB_SIZE - 1, pos - from);
+    recent.copyWithin(0, count, PSB_SIZE - 1);
+    for (let i = 0; i < count; i++) {
+      recent[PSB_SIZE - 1 - count + i] = input[pos - count + i] as number;
+    }
+  }
+
+  /** How many bytes before `pos` a PSB begins that goes on behind `pos`; -1 if there is none. */
+  private psbBegunBefore(input: Uint8Array, from: number, pos: number, to: number): number {
+    const { recent } = this;
+    const half = PSB_SIZE - 1;
+    const saved = recent.slice(0, half);
+    this.remember(input, from, pos);
+    const after = Math.min(half, to - pos);
+    for (let i = 0; i < after; i++) recent[half + i] = input[pos + i] as number;
+    const found = findPsb(recent, half - Math.min(half, this.offset), half + after);
+    recent.set(saved);
+    if (found < 0) return -1;
+    const before = half - found;
+    const longer = runAfter(input, pos + PSB_SIZE - before, to);
+    return longer < before ? before - longer : -1;
+  }
+
+  /** Writes the line of the packet that the decoder is at. */
+  private line(
+    view: DataView,
+    at: number,
+    kind: PacketKind,
+    offset: number,
+    bytes: Uint8Array,
+    pos: number,
+    size: number,
+  ): number {
+    const { options, decoder } = this;
+    // Room for the note that ptdump writes before a line, about its first IP packet.
+    if (options.lastIp && decoder.count === 0 && !this.haveIp && IS_IP[kind] !== 0) {
+      at = putHexOffset(view, putAscii(view, at, "["), offset);
+      at = putAscii(view, at, ": error tracking last-ip: no ip]\n");
+    }
+    if (!options.noOffset) {
+      at = putHex64(view, at, offset >>> 0, Math.floor(offset / 2 ** 32));
+      at = putSpaces(view, at, OFFSET_WIDTH - 16 + 1);
+    }
+    if (options.raw) {
+      for (let i = 0; i < size; i++) at = putHexByte(view, at, bytes[pos + i] as number);
+      at = putSpaces(view, at, RAW_WIDTH - 2 * size + 1);
+    }
+    const opcode = at;
+    at = NAMES.put(view, at, kind);
+    const start = opcode + OPCODE_WIDTH + 1;
+    const end = payload(view, start, kind, decoder);
+    if (end > start) {
+      // The payload is in its place; what lies between it and the name was not written yet.
+      for (; at < start; at++) view.setUint8(at, 0x20);
+      at = end;
+    }
+    const tracking = this.trackingId(kind);
+    if (tracking !== "") {
+      at = putSpaces(view, at, end > start ? PAYLOAD_WIDTH - (end - start) + 1 : PAYLOAD_WIDTH + 2);
+      const id = at;
+      at = putAscii(view, at, tracking);
+      at = putSpaces(view, at, TRACKING_WIDTH - (at - id));
+      at = this.tracking(view, at, kind);
+    }
+    view.setUint8(at, 0x0a);
+    return at + 1;
+  }
+
+  /** The name of what the third column shows for a packet; empty without a third column. */
+  private trackingId(kind: PacketKind): string {
+    switch (kind) {
+      case PacketKind.PIP:
+        return "cr3";
+      case PacketKind.VMCS:
+        return "vmcs";
+      case PacketKind.CFE:
+      case PacketKind.EVD:
+        return "type";
+      case PacketKind.MODE_EXEC:
+        return this.options.execMode ? "em" : "";
+      default:
+        return this.options.lastIp && IS_IP[kind] !== 0 ? "ip" : "";
+    }
+  }
+
+  /** Writes the value in the third column. */
+  private tracking(view: DataView, at: number, kind: PacketKind): number {
+    const { low, high, count } = this.decoder;
+    switch (kind) {
+      case PacketKind.PIP:
+        return putHex64(view, at, cr3Low(low), cr3High(low, high));
+      case PacketKind.VMCS:
+        return putHex64(view, at, low << 12, high << 12 | low >>> 20);
+      case PacketKind.CFE:
+        return putAscii(view, at, CFE_TYPES[low & 0x1f] ?? "unknown");
+      case PacketKind.EVD:
+        return putAscii(view, at, EVD_TYPES[count & 0x1f] ?? "unknown");
+      case PacketKind.MODE_EXEC:
+        return putAscii(view, at, EXEC_MODES[low & 3] as string);
+    }
+    if (count === 0) return putAscii(view, at, this.haveIp ? "<suppressed>" : "<unavailable>");
+    // Unlike the decoder's, ptdump's last IP outlives a PSB.
+    switch (count) {
+      case 1:
+        this.ipLow = this.ipLow & ~0xffff | low;
+        break;
+      case 4:
+        this.ipHigh = this.ipHigh & ~0xffff | high;
+        this.ipLow = low;
+        break;
+      case 3:
+        this.ipHigh = high << 16 >> 16;
+        this.ipLow = low;
+        break;
+      case 6:
+        this.ipHigh = high;
+        this.ipLow = low;
+        break;
+      default:
+        this.ipLow = low;
+    }
+    this.haveIp = true;
+    return putHex64(view, at, this.ipLow, this.ipHigh);
+  }
+}
+
+/**
+ * The text of a whole buffer of packets, as `ptdump` prints it; see {@linkcode PtdumpText}.
+ *
+ * @example
+ * ```ts
+ * import { ptdumpText } from "@perfdata/intel-pt";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(
+ *   new TextDecoder().decode(ptdumpText(Uint8Array.of(0xfc, 0x00), { noSync: true, raw: true })),
+ *   "0000000000000000  fc                                tnt.8      !!!!!.\n" +
+ *     "0000000000000001  00                                pad\n",
+ * );
+ * ```
+ */
+export function ptdumpText(
+  bytes: Uint8Array,
+  options?: PtdumpTextOptions,
+): Uint8Array<ArrayBuffer> {
+  const text = new PtdumpText(options);
+  let out = new Uint8Array(PTDUMP_TEXT_ROOM + 40 * bytes.length);
+  let at = 0;
+  for (let from = 0; from < bytes.length; from += text.consumed) {
+    if (out.length - at < PTDUMP_TEXT_ROOM) {
+      const larger = new Uint8Array(2 * out.length);
+      larger.set(out);
+      out = larger;
+    }
+    at = text.write(bytes, from, bytes.length, true, out, at);
+  }
+  return out.subarray(0, at);
+}
+
+/** Writes the payload column; returns `at` when there is none. */
+function payload(view: DataView, at: number, kind: PacketKind, packet: PacketDecoder): number {
+  const { low, high, count } = packet;
+  switch (kind) {
+    case PacketKind.TIP:
+    case PacketKind.FUP:
+    case PacketKind.TIP_PGE:
+    case PacketKind.TIP_PGD:
+      at = putAscii(view, at, IP_START[count] as string);
+      switch (count) {
+        case 0:
+          return at;
+        case 1:
+          return putHex32(view, at, low << 16) - 4;
+        case 2:
+          return putHex32(view, at, low);
+        case 3:
+          return putHex64(view, at, low, high << 16 >> 16);
+        case 4:
+          return putHex32(view, putHex32(view, at, high << 16) - 4, low);
+        default:
+          return putHex64(view, at, low, high);
+      }
+    case PacketKind.TNT_8:
+    case PacketKind.TNT_64:
+      for (let bit = count - 1; bit >= 0; bit--) {
+        const taken = bit < 32 ? low >>> bit & 1 : high >>> (bit - 32) & 1;
+        view.setUint8(at++, taken !== 0 ? 0x21 : 0x2e);
+      }
+      return at;
+    case PacketKind.PIP:
+      at = putHex(view, at, cr3Low(low), cr3High(low, high));
+      return (low & 1) !== 0 ? putAscii(view, at, ", nr") : at;
+    case PacketKind.VMCS:
+      return putHex(view, at, low << 12, high << 12 | low >>> 20);
+    case PacketKind.MODE_EXEC: {
+      const mode = ["", "cs.l", "cs.d", "cs.d, cs.l"][low & 3] as string;
+      at = putAscii(view, at, mode);
+      if ((low & 4) === 0) return at;
+      return putAscii(view, at, mode === "" ? "if" : ", if");
+    }
+    case PacketKind.MODE_TSX:
+      return putAscii(view, at, ["", "intx", "abrt", "intx, abrt"][low & 3] as string);
+    case PacketKind.TSC:
+    case PacketKind.MTC:
+    case PacketKind.CYC:
+    case PacketKind.MNT:
+      return putHex(view, at, low, high);
+    case PacketKind.CBR:
+      return putHex(view, at, low & 0xff, 0);
+    case PacketKind.TMA:
+      at = putAscii(view, putHex(view, at, low & 0xffff, 0), ", ");
+      return putHex(view, at, low >>> 24 | (high & 1) << 8, 0);
+    case PacketKind.EXSTOP:
+      return putAscii(view, at, count !== 0 ? "ip" : "");
+    case PacketKind.MWAIT:
+      return putHex32(view, putAscii(view, putHex32(view, at, low), ", "), high);
+    case PacketKind.PWRE:
+      at = putDecimal(view, putAscii(view, at, "c"), (low >> 12) + 1 & 0xf);
+      at = putDecimal(view, putAscii(view, at, "."), (low >> 8) + 1 & 0xf);
+      // The SDM has the bit at 7; ptdump looks at 3.
+      return putAscii(view, at, (low & 8) !== 0 ? ", hw" : "");
+    case PacketKind.PWRX: {
+      const reason = low >> 8 & 0xd;
+      at = putAscii(
+        view,
+        at,
+        reason === 1 ? "int" : reason === 4 ? " st" : reason === 8 ? " hw" : "bad",
+      );
+      at = putDecimal(view, putAscii(view, at, ": c"), (low >> 4) + 1 & 0xf);
+      return putDecimal(view, putAscii(view, at, ", c"), low + 1 & 0xf);
+    }
+    case PacketKind.PTW:
+      at = putAscii(view, putHex(view, at, count & 3, 0), ": ");
+      return putAscii(view, putHex(view, at, low, high), count >> 2 !== 0 ? ", ip" : "");
+    case PacketKind.CFE: {
+      const type = low & 0x1f;
+      at = putDecimal(view, at, type);
+      const vector = CFE_VECTOR[type];
+      if (vector !== undefined) {
+        at = putAscii(view, at, ": ");
+        at = vector === 1 ? putDecimal(view, at, low >> 8) : putHex(view, at, low >> 8, 0);
+      }
+      return putAscii(view, at, (low & 0x80) !== 0 ? ", ip" : "");
+    }
+    case PacketKind.EVD:
+      at = putAscii(view, putDecimal(view, at, count & 0x1f), ": ");
+      return putHex(view, at, low, high);
+    case PacketKind.TRIG:
+      at = putHexByte(view, at, low >> 8 & 0xff);
+      if ((low & 0x80) !== 0) at = putAscii(view, at, ", ip");
+      if ((low & 0x20) !== 0) at = putAscii(view, at, ", mult");
+      return packet.size === 5 ? putDecimal(view, putAscii(view, at, ", icnt: "), low >>> 16) : at;
+    default:
+      return at;
+  }
+}
+
+/**
+ * By how much the pattern of a PSB goes on from `pos`. Where it is longer than a PSB, libipt
+ * synchronises onto its last sixteen bytes.
+ */
+function runAfter(bytes: Uint8Array, pos: number, to: number): number {
+  let end = pos;
+  while (end + 1 < to && bytes[end] === 0x02 && bytes[end + 1] === 0x82) end += 2;
+  return end - pos;
+}
+
+/** CR3 as PIP sends it: bit 0 is the NR bit, bit 1 is bit 5 of the address. */
+function cr3Low(low: number): number {
+  return (low & ~1) << 4;
+}
+
+function cr3High(low: number, high: number): number {
+  return high << 4 | low >>> 28;
+}
+
+function putHexOffset(view: DataView, at: number, offset: number): number {
+  return putHex(view, at, offset | 0, Math.floor(offset / 2 ** 32));
+}
+
+function putSpaces(view: DataView, at: number, count: number): number {
+  for (const end = at + count; at < end; at++) view.setUint8(at, 0x20);
+  return at;
+}
+
+function isPsbOpcode(bytes: Uint8Array, pos: number): boolean {
+  return bytes[pos] === 0x02 && bytes[pos + 1] === 0x82;
+}

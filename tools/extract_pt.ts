@@ -1,0 +1,394 @@
+/**
+ * `extract-pt`: writes the AUX data of a recording, such as Intel PT, a file for each CPU or thread.
+ */
+import {
+  type ByteSink,
+  isRandomAccess,
+  PerfDataReader,
+  type RandomAccessSource,
+} from "@perfdata/format";
+import { fileSink } from "@perfdata/format/file_sink";
+import { openSource } from "@perfdata/format/file_source";
+import {
+  auxFlagNames,
+  auxManifest,
+  type AuxPiece,
+  type AuxStream,
+  auxStreamBytes,
+  type AuxTrace,
+  copyAuxStream,
+  copyAuxWhileReading,
+  readAuxTrace,
+  stitchAuxTrace,
+} from "@perfdata/session";
+import { PERF_AUXTRACE_INTEL_PT, PERF_AUXTRACE_NAMES } from "@perfdata/user-records";
+import {
+  about,
+  aboutAsync,
+  Complaints,
+  InputError,
+  main,
+  parseFlags,
+  parseNumbers,
+  Progress,
+  UsageError,
+  writeOut,
+} from "./_cli.ts";
+
+const HELP = `extract-pt: writes the raw Intel PT data of a perf.data file, a file for each CPU
+
+usage: extract-pt [flags] FILE        FILE is a perf.data file, or - for a pipe
+
+It writes, for a FILE named perf.data,
+  perf.data.cpu0.pt, …   the data of CPU 0, … as the processor wrote it, for libipt and others
+  perf.data.tid42.pt, …  the data of thread 42, … where threads were traced instead of CPUs
+  perf.data.pt.json      where each piece came from, what was lost, what a decoder has to know
+
+  -o, --output DIR   write there; DIR is made where it is missing (default: the current folder)
+  -o -               write the data of one CPU or thread to standard output, and no file
+      --cpu LIST     these CPUs only: 0,3 or 0-3
+      --tid LIST     these threads only
+      --list         print what there is, write nothing
+      --json         print what is in the .json file instead of a table
+  -f, --force        overwrite files that exist
+      --raw          keep what snapshots have in common; by default it is written once
+      --all-aux      other AUX data than Intel PT as well: .bts Intel BTS, .etm CoreSight, .spe Arm
+                     SPE, .cpumsf s390, .ptt HiSilicon, .dtl PowerPC, .aux unknown
+      --debug        with errors, print where in the program they come from
+  -h, --help         print this
+
+examples:
+  extract-pt perf.data
+  extract-pt --list --json perf.data | jq '.outputs[].bytes'
+  extract-pt --cpu 0 -o - perf.data | ptdump -
+  perf record -e intel_pt//u -o - -- ./program | extract-pt -o traces -
+
+Exit codes: 0 done; 1 there is no such data, or part of it is missing (the rest is written); 2 wrong
+usage.
+`;
+
+/** What the files of each kind of data are called. */
+const EXTENSIONS: Readonly<Record<string, string>> = {
+  INTEL_PT: "pt",
+  INTEL_BTS: "bts",
+  CS_ETM: "etm",
+  ARM_SPE: "spe",
+  S390_CPUMSF: "cpumsf",
+  HISI_PTT: "ptt",
+  VPA_DTL: "dtl",
+};
+
+/** What the user asked for. */
+interface Wish {
+  readonly file: string;
+  /** The folder, or `-`. */
+  readonly output: string;
+  readonly cpus: ReadonlySet<number> | undefined;
+  readonly tids: ReadonlySet<number> | undefined;
+  readonly list: boolean;
+  readonly json: boolean;
+  readonly force: boolean;
+  readonly raw: boolean;
+  readonly allAux: boolean;
+}
+
+function wishOf(args: readonly string[]): Wish | undefined {
+  const { on, value, operands } = parseFlags(args, {
+    boolean: ["list", "json", "force", "raw", "all-aux"],
+    string: ["output", "cpu", "tid"],
+    alias: { o: "output", f: "force" },
+  });
+  if (on.help) return undefined;
+  const [file] = operands;
+  if (file === undefined) throw new UsageError("no file is given");
+  if (operands.length > 1) throw new UsageError(`${operands.length} files are given, expected one`);
+  if (value.output === "-" && (on.list || on.json)) {
+    throw new UsageError("-o - writes data to standard output, so --list and --json have no place");
+  }
+  return {
+    file,
+    output: value.output ?? ".",
+    cpus: value.cpu === undefined ? undefined : parseNumbers("cpu", value.cpu),
+    tids: value.tid === undefined ? undefined : parseNumbers("tid", value.tid),
+    list: on.list,
+    json: on.json,
+    force: on.force,
+    raw: on.raw,
+    allAux: on["all-aux"],
+  };
+}
+
+/** Whether the user wants a stream. */
+function wants(wish: Wish, stream: AuxStream): boolean {
+  if (wish.cpus === undefined && wish.tids === undefined) return true;
+  return (stream.cpu !== undefined && wish.cpus?.has(stream.cpu)) ||
+    (stream.tid !== undefined && wish.tids?.has(stream.tid)) || false;
+}
+
+/** The CPU or thread of a stream, as a file's name has it. */
+function streamName({ cpu, tid }: AuxStream): string {
+  return cpu !== undefined ? `cpu${cpu}` : `tid${tid ?? -1}`;
+}
+
+/** Gives the outputs their names. */
+class Names {
+  readonly #folder: string;
+  readonly #base: string;
+  readonly #names = new Map<AuxStream, string>();
+
+  constructor(wish: Wish) {
+    this.#folder = wish.output.replace(/(?<=.)\/+$/, "");
+    this.#base = wish.file === "-" ? "stdin" : wish.file.replace(/^.*\//, "");
+  }
+
+  /** The name of a stream's file. */
+  of(stream: AuxStream, type: number): string {
+    let name = this.#names.get(stream);
+    if (name === undefined) {
+      const stem = `${this.#base}.${streamName(stream)}`;
+      const extension = extensionOf(type);
+      name = `${stem}.${extension}`;
+      // A CPU has two buffers where two events trace it.
+      if ([...this.#names.values()].includes(name)) name = `${stem}.idx${stream.idx}.${extension}`;
+      this.#names.set(stream, name);
+    }
+    return name;
+  }
+
+  /** The name of the manifest. */
+  manifest(type: number): string {
+    return `${this.#base}.${extensionOf(type)}.json`;
+  }
+
+  /** The name of a stream's file, where it was asked for before. */
+  known(stream: AuxStream): string | undefined {
+    return this.#names.get(stream);
+  }
+
+  /** The path of a file by its name. */
+  path(name: string): string {
+    return this.#folder === "." ? name : `${this.#folder}/${name}`;
+  }
+}
+
+function extensionOf(type: number): string {
+  return EXTENSIONS[PERF_AUXTRACE_NAMES[type] ?? ""] ?? "aux";
+}
+
+/** Throws where the data is of a kind that was not asked for. */
+function checkType(wish: Wish, type: number): void {
+  if (type === PERF_AUXTRACE_INTEL_PT || wish.allAux) return;
+  const name = type === 0 ? "of an unknown kind" : PERF_AUXTRACE_NAMES[type]?.toLowerCase() ?? type;
+  throw new InputError(`${wish.file}: AUX data is ${name}, not Intel PT; --all-aux extracts it`);
+}
+
+/** The streams that were asked for; throws where there are none. */
+function chosen(wish: Wish, trace: AuxTrace): AuxStream[] {
+  const { streams } = trace;
+  if (streams.length === 0) {
+    const announced = trace.info === undefined
+      ? "no AUX data"
+      : `AUXTRACE_INFO announces ${trace.typeName}, but no data follows`;
+    throw new InputError(
+      `${wish.file}: ${announced}; record with "perf record -e intel_pt//u -- PROGRAM" ` +
+        "on an Intel CPU that has Processor Trace",
+    );
+  }
+  checkType(wish, trace.type);
+  const found = streams.filter((stream) => wants(wish, stream));
+  if (found.length === 0) {
+    throw new InputError(`${wish.file}: no such AUX data; there is ${streamNames(streams)}`);
+  }
+  return found;
+}
+
+function streamNames(streams: readonly AuxStream[]): string {
+  const names = streams.slice(0, 16).map(streamName);
+  return names.join(", ") + (streams.length > names.length ? ", …" : "");
+}
+
+/** Opens what is written to. */
+class Outputs {
+  readonly names: Names;
+  readonly #wish: Wish;
+  #streams = 0;
+
+  constructor(wish: Wish) {
+    this.#wish = wish;
+    this.names = new Names(wish);
+  }
+
+  /** Makes the folder, and sees to it that nothing is overwritten by mistake. */
+  prepare(type: number, streams: readonly AuxStream[]): void {
+    const { output, force, list, file } = this.#wish;
+    this.#streams += streams.length;
+    if (output === "-") {
+      if (this.#streams <= 1) return;
+      const what = streams.length > 1 ? streamNames(streams) : "more than one stream";
+      throw new InputError(
+        `${file}: there is ${what}, and -o - takes one: choose it with --cpu or --tid`,
+      );
+    }
+    if (list) return;
+    about(output, () => Deno.mkdirSync(output, { recursive: true }));
+    if (force) return;
+    const files = streams.map((stream) => this.names.of(stream, type));
+    for (const name of [...files, this.names.manifest(type)]) {
+      const path = this.names.path(name);
+      about(path, () => {
+        if (exists(path)) throw new Deno.errors.AlreadyExists();
+      });
+    }
+  }
+
+  /** Opens the output of a stream. */
+  open(stream: AuxStream, type: number): ByteSink & { close(): void } {
+    const { output, force } = this.#wish;
+    if (output === "-") return { write: writeOut, close: () => {} };
+    const path = this.names.path(this.names.of(stream, type));
+    return about(path, () => fileSink(path, { createNew: !force }));
+  }
+}
+
+function exists(path: string): boolean {
+  try {
+    Deno.lstatSync(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}
+
+/** Extracts from a file that can be read at any place: looks first, then copies. */
+async function extractFromFile(
+  wish: Wish,
+  reader: PerfDataReader,
+  source: RandomAccessSource,
+  outputs: Outputs,
+  complaints: Complaints,
+): Promise<AuxTrace> {
+  const trace = await readAuxTrace(reader, { diagnostics: complaints.take });
+  const streams = chosen(wish, trace);
+  // Where data in samples lies is only known while they are read.
+  if (trace.streams.some((stream) => stream.idx < 0)) {
+    complaints.muted = true;
+    return await extractWhileReading(wish, reader, outputs, complaints);
+  }
+  outputs.prepare(trace.type, streams);
+  if (!wish.raw) await stitchAuxTrace(trace, source);
+  if (wish.list) return trace;
+  const total = streams.reduce((sum, stream) => sum + auxStreamBytes(stream), 0);
+  const progress = new Progress("extract-pt", total);
+  try {
+    for (const stream of streams) {
+      const sink = outputs.open(stream, trace.type);
+      try {
+        await copyAuxStream(stream, source, sink, progress.add);
+      } finally {
+        sink.close();
+      }
+    }
+  } finally {
+    progress.finish();
+  }
+  return trace;
+}
+
+/** Extracts while the records pass by: from a pipe, and from samples. */
+async function extractWhileReading(
+  wish: Wish,
+  reader: PerfDataReader,
+  outputs: Outputs,
+  complaints: Complaints,
+): Promise<AuxTrace> {
+  const progress = new Progress("extract-pt", reader.fileSize);
+  const sinks: { close(): void }[] = [];
+  try {
+    return await copyAuxWhileReading(reader, {
+      diagnostics: complaints.take,
+      open(stream, found) {
+        if (!wants(wish, stream)) return undefined;
+        const type = found.info?.type ?? 0;
+        checkType(wish, type);
+        outputs.prepare(type, [stream]);
+        if (wish.list) return undefined;
+        const sink = outputs.open(stream, type);
+        sinks.push(sink);
+        return sink;
+      },
+      raw: wish.raw,
+      progress: progress.add,
+    });
+  } finally {
+    progress.finish();
+    for (const sink of sinks) sink.close();
+  }
+}
+
+/** What was found, for people. */
+function table(
+  trace: AuxTrace,
+  outputs: readonly { readonly stream: AuxStream; readonly file: string | undefined }[],
+): string {
+  const count = (pieces: readonly AuxPiece[], holds: (piece: AuxPiece) => boolean) =>
+    String(pieces.filter(holds).length);
+  const rows = [["DATA", "BYTES", "PIECES", "GAPS", "CUT", "OVERLAP", "FLAGS"]];
+  for (const { stream, file } of outputs) {
+    const { pieces } = stream;
+    rows.push([
+      file ?? streamName(stream),
+      String(auxStreamBytes(stream)),
+      String(pieces.length),
+      count(pieces, ({ gap }) => gap !== 0n),
+      count(pieces, ({ missing }) => missing > 0),
+      String(pieces.reduce((sum, { overlap }) => sum + overlap, 0)),
+      auxFlagNames(stream.flags).join(",") || "-",
+    ]);
+  }
+  const widths = rows[0]?.map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0))) ?? [];
+  const lines = rows.map((row) =>
+    row.map((cell, i) =>
+      i === 0 || i === row.length - 1 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0)
+    ).join("  ").trimEnd()
+  );
+  const command = trace.cmdline === undefined ? "" : `, recorded with: ${trace.cmdline.join(" ")}`;
+  return `${trace.typeName}${command}\n${lines.join("\n")}\n`;
+}
+
+async function run(args: readonly string[]): Promise<number> {
+  const wish = wishOf(args);
+  if (wish === undefined) {
+    writeOut(HELP);
+    return 0;
+  }
+  const { file, list, json } = wish;
+  const toStdout = wish.output === "-";
+  if (list || toStdout) Deno.permissions.revokeSync({ name: "write" });
+  const complaints = new Complaints(`extract-pt: ${file}`);
+  const source = about(file, () => openSource(file));
+  const outputs = new Outputs(wish);
+  const { reader, trace } = await aboutAsync(file, async () => {
+    const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
+    const trace = isRandomAccess(source)
+      ? await extractFromFile(wish, reader, source, outputs, complaints)
+      : await extractWhileReading(wish, reader, outputs, complaints);
+    return { reader, trace };
+  });
+  complaints.finish();
+
+  const streams = chosen(wish, trace);
+  const described = streams.map((stream) => ({ stream, file: outputs.names.known(stream) }));
+  const manifest = `${
+    JSON.stringify(auxManifest({ input: file, trace, outputs: described }), null, 2)
+  }\n`;
+  if (!list && !toStdout) {
+    const path = outputs.names.path(outputs.names.manifest(trace.type));
+    about(path, () => Deno.writeTextFileSync(path, manifest, { createNew: !wish.force }));
+  }
+  if (!toStdout) writeOut(json ? manifest : table(trace, described));
+  const lost = streams.some(({ pieces }) => pieces.some(({ missing }) => missing > 0));
+  return lost || reader.stats.skippedBytes > 0 ? 1 : 0;
+}
+
+if (import.meta.main) await main("extract-pt", run);
