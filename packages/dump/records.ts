@@ -1,6 +1,7 @@
 import {
   decodeFeature,
   type EventDescs,
+  eventName,
   HEADER_EVENT_DESC,
   KERNEL_RECORDS,
   PERF_EVENT_HEADER_SIZE,
@@ -21,7 +22,6 @@ import {
   USER_RECORDS,
 } from "@perfdata/user-records";
 import { stringify } from "@std/csv";
-import { defaultEventName } from "./header_events.ts";
 import { type AnyDecoded, FieldTree, lineMembers, type U64Style } from "./records_json.ts";
 import { type AnyRecordCodec, RecordPlan } from "./records_plan.ts";
 import { SampleWriter } from "./records_sample.ts";
@@ -106,7 +106,7 @@ class EventNames {
   version = 0;
 
   nameOf(index: number, event: PerfEvent): string {
-    return this.#given.get(index) ?? defaultEventName(event.attr);
+    return this.#given.get(index) ?? eventName(event.attr);
   }
 
   take(descs: EventDescs): void {
