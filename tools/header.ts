@@ -5,7 +5,8 @@ import { openSource } from "@perfdata/format/file_source";
 import { about, aboutAsync, Complaints, main, parseFlags, writeOut } from "./_cli.ts";
 import { oneFile } from "./_record_flags.ts";
 
-const HELP = `header: prints what a perf.data file says about itself and the machine that recorded it
+const HELP =
+  `header: prints what a perf.data file says about itself and the machine that recorded it
 
 usage: header [flags] [FILE]          FILE is a perf.data file, or - for a pipe; default: perf.data
 

@@ -10,7 +10,7 @@ import {
   PerfDataReader,
   PerfDataWriter,
 } from "@perfdata/format";
-import { defaultEventName, headerLines } from "./mod.ts";
+import { eventName, headerLines } from "./mod.ts";
 
 const MTIME = new Date(2024, 1, 3, 4, 5, 6);
 
@@ -325,7 +325,7 @@ Deno.test("what perf 6.1 does not tell comes after it", async () => {
 
 Deno.test("events without a name are called what perf calls them", () => {
   const name = (type: number, config: bigint, flags: Partial<typeof ATTR.flags> = {}) =>
-    defaultEventName({
+    eventName({
       ...emptyAttr(),
       type,
       config,

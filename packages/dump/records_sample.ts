@@ -10,7 +10,6 @@ import {
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
   type PerfEvent,
-  type RecordBatch,
 } from "@perfdata/format";
 import {
   hexDigits,
@@ -165,13 +164,14 @@ export class SampleWriter {
   }
 
   /**
-   * Writes the line of sample `i` of an aligned little-endian batch.
+   * Writes the line of a little-endian sample that starts at a multiple of 8.
    *
+   * @param words The words that hold it.
+   * @param start Where it starts, in bytes.
+   * @param offset Its file offset.
    * @returns -1 where the sample is not as its event says; the general way shows it then.
    */
-  write(batch: RecordBatch, i: number, out: DataView, from: number): number {
-    const { words } = batch;
-    const start = batch.starts[i] as number;
+  write(words: Int32Array, start: number, offset: number, out: DataView, from: number): number {
     const w = start >> 2;
     const second = words[w + 1] as number;
     const misc = second & 0xffff;
@@ -189,7 +189,6 @@ export class SampleWriter {
     }
     if (at !== end) return -1;
     if (misc !== this.#misc) this.#setMisc(misc);
-    const offset = batch.inflatedFrom >= 0 ? batch.inflatedFrom : batch.offset + start;
     let pos = this.#writeSame(words, w, offset, out, from);
     if (pos < 0) pos = this.#writeBeginning(words, w, offset, out, from);
     const period = this.#period;

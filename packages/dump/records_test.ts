@@ -19,14 +19,14 @@ import {
   RecordCodec,
 } from "@perfdata/format";
 import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
-import { CSV_COLUMNS, type RecordsOptions, recordsText } from "./mod.ts";
+import { CSV_COLUMNS, type RecordsOptions, writeRecords } from "./mod.ts";
 import { type AnyDecoded, FieldTree, lineMembers } from "./records_json.ts";
 
 const decoder = new TextDecoder();
 
 async function textOf(reader: PerfDataReader, options: RecordsOptions = {}): Promise<string> {
   let text = "";
-  for await (const block of recordsText(reader, options)) text += decoder.decode(block);
+  await writeRecords(reader, (block) => text += decoder.decode(block), options);
   return text;
 }
 
