@@ -253,7 +253,7 @@ class RecordsText {
       const writer = event < 0 || (start & 7) !== 0 ? null : this.#sampleWriter(event);
       if (writer !== null) {
         out.reserve(writer.bound(end - start));
-        written = writer.write(at.words, start, offset, out.view, out.length);
+        written = writer.write(at, start, offset, out.view, out.length);
       }
     } else if (this.#fast && type <= 0xff && event <= 0xfff) {
       const misc = view.getUint16(start + 4, littleEndian);
@@ -356,8 +356,8 @@ function csvRow(members: [string, string][]): string {
  * Writes the records of a file as text, one line each: JSON objects or rows of CSV. The schema is in
  * `docs/records.md`.
  *
- * Samples of plain fields and call chains, and other records of plain fields, are written without
- * being decoded.
+ * Samples, but those with branch stacks or weights in parts, and other records of plain fields are
+ * written without being decoded.
  *
  * @param reader The file or stream.
  * @param write Takes blocks of whole lines, some 256 KB each, and from a stream as soon as there are
