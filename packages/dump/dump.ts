@@ -1,5 +1,6 @@
 import {
   decodeFeature,
+  eventName,
   HEADER_AUXTRACE,
   HEADER_BRANCH_STACK,
   HEADER_BUILD_ID,
@@ -39,7 +40,6 @@ import {
   PERF_AUXTRACE_NAMES,
   USER_RECORDS,
 } from "@perfdata/user-records";
-import { eventName } from "./event_name.ts";
 import { type KernelTextContext, putKernelText } from "./kernel_text.ts";
 import { putRawEvent } from "./raw_event.ts";
 import { dumpRecordName } from "./record_names.ts";
