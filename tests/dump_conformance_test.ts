@@ -36,7 +36,7 @@ interface Outcome {
 }
 
 /** Lines of raw bytes, which perf swaps where the file is big-endian. */
-const HEX_LINE = /^\.  [0-9a-f]{4}: .*\n/gm;
+const HEX_LINE = /^\. {2}[0-9a-f]{4}: .*\n/gm;
 /** What perf does not swap of big-endian files, besides: `prot` and `flags` of MMAP2. */
 const UPDATE = /(PERF_RECORD_EVENT_UPDATE\n\.\.\. id: .*\n).*\n/g;
 /** CoreSight packets, and the records that perf makes up for what they decode to. */

@@ -1,6 +1,7 @@
 import {
   decodeFeature,
   type EventDescs,
+  eventName,
   type Feature,
   FEATURE_NAMES,
   featureIds,
@@ -13,7 +14,6 @@ import {
   sectionRange,
 } from "@perfdata/format";
 import { bpfBtfLines, bpfProgInfoLines } from "./header_bpf.ts";
-import { eventName } from "./event_name.ts";
 import { eventDescLines } from "./header_events.ts";
 import { moreFeatureLines } from "./header_more.ts";
 

@@ -5,12 +5,13 @@ import {
   type Codec,
   emptyAttr,
   encodeFeature,
+  eventName,
   type Feature,
   memorySink,
   PerfDataReader,
   PerfDataWriter,
 } from "@perfdata/format";
-import { eventName, headerLines } from "./mod.ts";
+import { headerLines } from "./mod.ts";
 
 const MTIME = new Date(2024, 1, 3, 4, 5, 6);
 

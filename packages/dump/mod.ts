@@ -5,7 +5,6 @@
  * @module
  */
 export * from "./dump.ts";
-export * from "./event_name.ts";
 export { headerLines, type HeaderOptions } from "./header.ts";
 export { HEX_SECTIONS, type HexOptions, type HexRun, hexRuns } from "./hex_runs.ts";
 export { hexText, type HexTextOptions } from "./hex_text.ts";

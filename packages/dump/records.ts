@@ -1,6 +1,7 @@
 import {
   decodeFeature,
   type EventDescs,
+  eventName,
   HEADER_EVENT_DESC,
   KERNEL_RECORDS,
   PERF_EVENT_HEADER_SIZE,
@@ -22,7 +23,6 @@ import {
 } from "@perfdata/user-records";
 import { deliverInOrder, type RecordBytes } from "@perfdata/session";
 import { stringify } from "@std/csv";
-import { eventName } from "./event_name.ts";
 import { type AnyDecoded, FieldTree, lineMembers, type U64Style } from "./records_json.ts";
 import { type AnyRecordCodec, RecordPlan } from "./records_plan.ts";
 import { SampleWriter } from "./records_sample.ts";
