@@ -40,8 +40,10 @@ async function linesOf(bytes: Uint8Array, options: RecordsOptions = {}): Promise
 /** The files that there are: fixtures, and the corpus where it is. */
 async function files(): Promise<string[]> {
   const found: string[] = [];
-  for await (const { name, isFile } of Deno.readDir("fixtures/recorded")) {
-    if (isFile && name.endsWith(".data")) found.push(`fixtures/recorded/${name}`);
+  for (const folder of ["fixtures/recorded", "fixtures/synthesized"]) {
+    for await (const { name, isFile } of Deno.readDir(folder)) {
+      if (isFile && name.endsWith(".data")) found.push(`${folder}/${name}`);
+    }
   }
   const corpus = Deno.env.get("PERFDATA_CORPUS") ?? "../shared/corpus";
   try {
