@@ -36,3 +36,4 @@ export * from "./file_search.ts";
 export * from "./map_name.ts";
 export * from "./trust_report.ts";
 export * from "./ksymbols.ts";
+export * from "./dwarf/mod.ts";
