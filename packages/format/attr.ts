@@ -158,6 +158,8 @@ export function perfEventAttr(size?: number): Codec<PerfEventAttr> {
         const at = r.take(8, "perf_event_attr");
         r.pos = at;
         extent = r.view.getUint32(at + 4, r.littleEndian) || PERF_ATTR_SIZE_VER0;
+        // Shorter than up to its own size field, it could not be written back.
+        if (extent < 8) throw r.error(`perf_event_attr: size is ${extent}, expected at least 8`);
       }
       const end = r.pos + extent;
       if (end > r.end) {

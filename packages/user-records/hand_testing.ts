@@ -1,0 +1,139 @@
+/**
+ * Shared by the tests of this folder, and not exported: records whose bytes were laid out by hand.
+ *
+ * @module
+ */
+import { assertEquals } from "@std/assert";
+import { type Codec, RecordCodec, type RecordDeclaration, type Trace } from "@perfdata/format";
+
+/** Lays out fields in both byte orders. */
+export class Layout {
+  readonly #fields: ((littleEndian: boolean) => number[])[] = [];
+
+  /** An integer of `size` bytes; -1 has all bits set. */
+  int(size: number, ...values: (number | bigint)[]): this {
+    for (const value of values) {
+      const bytes = Array.from(
+        { length: size },
+        (_, i) => Number(BigInt.asUintN(64, BigInt(value)) >> BigInt(8 * i) & 0xffn),
+      );
+      this.#fields.push((littleEndian) => littleEndian ? bytes : bytes.toReversed());
+    }
+    return this;
+  }
+  /** Integers of 8 bits. */
+  u8(...values: number[]): this {
+    return this.int(1, ...values);
+  }
+  /** Integers of 16 bits. */
+  u16(...values: number[]): this {
+    return this.int(2, ...values);
+  }
+  /** Integers of 32 bits. */
+  u32(...values: number[]): this {
+    return this.int(4, ...values);
+  }
+  /** Integers of 64 bits. */
+  u64(...values: (number | bigint)[]): this {
+    return this.int(8, ...values);
+  }
+  /** Text and zeros, `size` bytes together. */
+  text(text: string, size: number): this {
+    const bytes = [...new TextEncoder().encode(text)];
+    this.#fields.push(() => [...bytes, ...new Array(size - bytes.length).fill(0)]);
+    return this;
+  }
+  /** Bytes in the order in which they lie, given in hexadecimal per byte order. */
+  hex(littleEndian: string, bigEndian: string = littleEndian): this {
+    this.#fields.push((little) =>
+      (little ? littleEndian : bigEndian).split(" ").map((byte) => parseInt(byte, 16))
+    );
+    return this;
+  }
+  /** The bytes. */
+  bytes(littleEndian: boolean): Uint8Array {
+    return Uint8Array.from(this.#fields.flatMap((field) => field(littleEndian)));
+  }
+}
+
+/** Begins a layout. */
+export function layout(): Layout {
+  return new Layout();
+}
+
+/** What a record is expected to be. */
+export interface Expected {
+  /** `misc` of the record header; 0 where not given. */
+  misc?: number;
+  /** The value of the body. */
+  body: unknown;
+  /** Bytes after the declared fields. */
+  tail?: Uint8Array;
+}
+
+/** A record with its header around the laid out body. */
+export function recordBytes(
+  type: number,
+  misc: number,
+  body: Layout,
+  littleEndian: boolean,
+): Uint8Array {
+  const bytes = body.bytes(littleEndian);
+  const header = layout().u32(type).u16(misc, bytes.length + 8).bytes(littleEndian);
+  return Uint8Array.from([...header, ...bytes]);
+}
+
+/**
+ * Decodes the record in both byte orders, compares it with what is expected, encodes it again.
+ *
+ * @param byteOrders Whether little-endian: both orders where not given.
+ */
+export function check<N extends string, T>(
+  declaration: RecordDeclaration<N, T>,
+  body: Layout,
+  expected: Expected,
+  byteOrders: readonly boolean[] = [true, false],
+): void {
+  const codec = new RecordCodec([declaration as RecordDeclaration<string, unknown>]);
+  const misc = expected.misc ?? 0;
+  for (const littleEndian of byteOrders) {
+    const bytes = recordBytes(declaration.type, misc, body, littleEndian);
+    const decoded = codec.decode(bytes, { littleEndian });
+    assertEquals(
+      decoded,
+      {
+        type: declaration.type,
+        name: declaration.name,
+        misc,
+        body: expected.body,
+        ...(expected.tail === undefined ? {} : { tail: expected.tail }),
+      } as typeof decoded,
+    );
+    assertEquals(codec.encode(decoded, { littleEndian }), bytes as Uint8Array<ArrayBuffer>);
+  }
+}
+
+/** Fields of a record with the hexdump's names for them, innermost fields only. */
+export function fieldNames<N extends string, T>(
+  declaration: RecordDeclaration<N, T>,
+  body: Layout,
+  littleEndian = true,
+): string[] {
+  const names: string[] = [];
+  const open: { name: string; inner: boolean }[] = [];
+  const trace: Trace = {
+    begin(name: string, _codec: Codec<unknown>) {
+      for (const field of open) field.inner = true;
+      open.push({ name, inner: false });
+    },
+    end() {
+      const path = open.map(({ name }) => name).join(".");
+      if (open.pop()?.inner === false) names.push(path);
+    },
+  };
+  const bytes = recordBytes(declaration.type, 0, body, littleEndian);
+  new RecordCodec([declaration as RecordDeclaration<string, unknown>])
+    .decode(bytes, { littleEndian, trace });
+  assertEquals(open, []);
+  return names;
+}
