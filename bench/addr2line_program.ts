@@ -35,7 +35,9 @@ struct Key${t} {
   bool operator==(const Key${t} &o) const { return a == o.a && b == o.b && c == o.c; }
 };
 struct Hash${t} {
-  std::size_t operator()(const Key${t} &k) const { return std::hash<std::string>()(k.c) ^ k.a * ${t + 31}u; }
+  std::size_t operator()(const Key${t} &k) const { return std::hash<std::string>()(k.c) ^ k.a * ${
+      t + 31
+    }u; }
 };
 std::size_t work${t}(const std::vector<std::string> &words) {
   std::map<Key${t}, std::vector<std::string>> ordered;

@@ -228,6 +228,16 @@ export class DwarfContext {
     return this.#missing;
   }
 
+  /** Every function that a look-up has met; see {@linkcode FrameBatch.functions}. */
+  get functions(): readonly FunctionName[] {
+    return this.#functions;
+  }
+
+  /** Every source path that a look-up has met; see {@linkcode FrameBatch.files}. */
+  get files(): readonly string[] {
+    return this.#files;
+  }
+
   /**
    * The frames at an address, innermost first; none where no unit covers the address.
    *

@@ -1,3 +1,4 @@
+export { type Addr2LineOptions, Addr2LineText } from "./addr2line_text.ts";
 export {
   DwarfContext,
   type DwarfOptions,
