@@ -707,9 +707,7 @@ class Rows {
     const keys = (this.columns[0] as Int32Array).subarray(0, this.count);
     const order = new Uint32Array(this.count).map((_, i) => i);
     order.sort((a, b) => (keys[a] as number) - (keys[b] as number) || a - b);
-    return this.columns.map((column) =>
-      Int32Array.from(order, (row) => column[row] as number)
-    );
+    return this.columns.map((column) => Int32Array.from(order, (row) => column[row] as number));
   }
 }
 

@@ -1,4 +1,4 @@
-// Not runtime-neutral: this file uses Deno's synchronous file API.
+// Uses Deno's synchronous file API.
 
 import { type BinarySource, checkRange } from "./binary_source.ts";
 import { SymbolsError } from "./errors.ts";

@@ -37,3 +37,7 @@ export * from "./map_name.ts";
 export * from "./trust_report.ts";
 export * from "./ksymbols.ts";
 export * from "./dwarf/mod.ts";
+export * from "./resolution.ts";
+export * from "./bundle.ts";
+export * from "./bundle_writer.ts";
+export * from "./symbol_resolver.ts";
