@@ -40,9 +40,9 @@ const CONTEXT_MODES: ReadonlyMap<number, number> = new Map([
 const CONTEXT_MAX = -4095;
 
 /** The object of addresses where nothing was mapped. */
-export const UNMAPPED = -1;
+export const UNMAPPED: number = -1;
 /** The object of kernel addresses in a recording that does not tell where the kernel was. */
-export const KERNEL_HIDDEN = -2;
+export const KERNEL_HIDDEN: number = -2;
 
 /** Which addresses occur in a recording. */
 export interface RecordedAddresses {
