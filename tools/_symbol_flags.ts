@@ -1,7 +1,7 @@
 /**
  * The flags that all commands that show symbols have in common.
  */
-import { openResolver, type OpenResolverOptions } from "@perfdata/symbols/open-resolver";
+import { openResolver, type OpenResolverOptions } from "@perfdata/symbols/open_resolver";
 import type { SymbolResolver } from "@perfdata/symbols";
 import { BundleError } from "@perfdata/symbols";
 import { about, type Flags, InputError } from "./_cli.ts";

@@ -9,7 +9,7 @@ import {
   type DwarfError,
   readElfSymbols,
 } from "@perfdata/symbols";
-import { openDwarf } from "@perfdata/symbols/open-dwarf";
+import { openDwarf } from "@perfdata/symbols/open_dwarf";
 
 const HELP = `addr2line: tells function, file and line of addresses in a binary
 

@@ -13,7 +13,7 @@ import {
   type TrustCount,
 } from "@perfdata/session";
 import { addressToHex, type BundleEntry, BundleError, Demangler } from "@perfdata/symbols";
-import { openBundle } from "@perfdata/symbols/open-resolver";
+import { openBundle } from "@perfdata/symbols/open_resolver";
 import {
   about,
   aboutAsync,

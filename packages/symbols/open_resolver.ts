@@ -37,7 +37,7 @@ export interface OpenResolverOptions extends SymbolOptions {
  *
  * @example
  * ```ts
- * import { openResolver } from "@perfdata/symbols/open-resolver";
+ * import { openResolver } from "@perfdata/symbols/open_resolver";
  * import { assertEquals } from "@std/assert";
  *
  * const resolver = openResolver({ places: {} });

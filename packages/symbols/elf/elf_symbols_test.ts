@@ -101,7 +101,7 @@ Deno.test({
         const path = build(folder, flavour);
         const data = `${folder}/perf.data`;
         try {
-          run("perf", "record", "-q", "-e", "cpu-clock", "-F", "2000", "-o", data, path);
+          run("perf", "record", "-q", "-e", "cpu-clock", "-F", "4000", "-o", data, path);
         } catch (error) {
           console.log(`skipped: symbols against perf: ${(error as Error).message}`);
           return;

@@ -101,7 +101,7 @@ int main(int argc, char **argv) {
   shapes::Box<long> box{argc};
   std::vector<long> v(64, 3);
   long s = 0;
-  for (int i = 0; i < 300; i++) {
+  for (int i = 0; i < 150; i++) {
     s += box.twice(i) + shapes::area(v) + alias_target(i) + weak_only(i) + hidden_static(i);
     std::sort(v.begin(), v.end());
     v[i % 64] = rand();
