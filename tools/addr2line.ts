@@ -9,7 +9,7 @@ import {
   type DwarfError,
   readElfSymbols,
 } from "@perfdata/symbols";
-import { openDwarf } from "@perfdata/symbols/open_dwarf";
+import { openDwarf, type OpenedDwarf } from "@perfdata/symbols/open_dwarf";
 
 const HELP = `addr2line: tells function, file and line of addresses in a binary
 
@@ -87,10 +87,10 @@ function run(args: string[]): void {
   const diagnostics = (error: DwarfError): void => {
     if (faults++ < 20) console.error(`addr2line: ${path}: ${error.message}`);
   };
-  using binary = openDwarf(path, { diagnostics });
-  const { table } = readElfSymbols(binary.debug, { runtime: binary.elf });
+  using binary = open(path, diagnostics);
+  const symbols = () => readElfSymbols(binary.debug, { runtime: binary.elf }).table;
   const demangler = new Demangler();
-  const text = new Addr2LineText(binary.dwarf, table, {
+  const text = new Addr2LineText(binary.dwarf, symbols, {
     functions: flags.functions === true,
     inlines: flags.inlines === true,
     addresses: flags.addresses === true,
@@ -112,6 +112,15 @@ function run(args: string[]): void {
   if (flags._.length > 0) answer(flags._.map(String));
   else answerStdin(answer);
   if (faults > 20) console.error(`addr2line: ${path}: and ${faults - 20} more of this kind`);
+}
+
+function open(path: string, diagnostics: (error: DwarfError) => void): OpenedDwarf {
+  try {
+    return openDwarf(path, { diagnostics });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`${path}: ${reason.replace(/ \(os error \d+\).*/s, "")}`, { cause: error });
+  }
 }
 
 /** Answers what lines there are after each read: at once for whoever types or asks one by one. */

@@ -42,7 +42,7 @@ const FULL = 1 << 19;
  * import { assertEquals } from "@std/assert";
  *
  * const nothing = DwarfContext.open({ littleEndian: true, get: () => undefined });
- * const text = new Addr2LineText(nothing, undefined, { functions: true, addresses: true });
+ * const text = new Addr2LineText(nothing, () => undefined, { functions: true, addresses: true });
  * let out = "";
  * text.write(Float64Array.of(0x1136), (bytes) => out += new TextDecoder().decode(bytes));
  * assertEquals(out, "0x0000000000001136\n??\n??:0\n");
@@ -50,7 +50,9 @@ const FULL = 1 << 19;
  */
 export class Addr2LineText {
   readonly #dwarf: DwarfContext;
-  readonly #symbols: SymbolTable | undefined;
+  readonly #readSymbols: () => SymbolTable | undefined;
+  #symbolTable: SymbolTable | undefined;
+  #symbolsRead = false;
   readonly #options: Addr2LineOptions;
   readonly #functionBytes: Uint8Array[] = [];
   readonly #symbolBytes = new Map<number, Uint8Array>();
@@ -58,15 +60,27 @@ export class Addr2LineText {
   #out = new Uint8Array(FULL + (1 << 17));
   #at = 0;
 
-  /** @param symbols The file's symbols, for what DWARF does not name. */
+  /**
+   * Makes the text of what `dwarf` finds.
+   *
+   * @param symbols Reads the file's symbols; called when DWARF does not name something.
+   */
   constructor(
     dwarf: DwarfContext,
-    symbols: SymbolTable | undefined,
+    symbols: () => SymbolTable | undefined,
     options: Addr2LineOptions = {},
   ) {
     this.#dwarf = dwarf;
-    this.#symbols = symbols;
+    this.#readSymbols = symbols;
     this.#options = options;
+  }
+
+  get #symbols(): SymbolTable | undefined {
+    if (!this.#symbolsRead) {
+      this.#symbolsRead = true;
+      this.#symbolTable = this.#readSymbols();
+    }
+    return this.#symbolTable;
   }
 
   /**

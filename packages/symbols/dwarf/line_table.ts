@@ -68,10 +68,12 @@ export class LineTable {
   readonly #low: Float64Array;
   readonly #high: Float64Array;
   readonly #first: Uint32Array;
+  readonly #end: Uint32Array;
   readonly #version: number;
   readonly #unit: LineUnit;
   // Where the names are, form and value (a position in `#names` for inline strings).
   readonly #names: Uint8Array;
+  #namesEnd = 0;
   readonly #dirForm: number[] = [];
   readonly #dirValue: number[] = [];
   readonly #fileForm: number[] = [];
@@ -115,9 +117,6 @@ export class LineTable {
       this.#names = new Uint8Array(0);
     } else if (section.copies) this.#names = c.bytes.slice(0, this.#namesEnd);
   }
-  readonly #end: Uint32Array;
-  #namesEnd = 0;
-
   /** Bytes that the table holds in memory. */
   get bytes(): number {
     return this.address.byteLength + this.line.byteLength + this.file.byteLength +

@@ -83,6 +83,12 @@ export class Section {
     return new Cursor(this.window(offset, length), this.name, offset, this.le);
   }
 
+  /** A cursor at `offset` over what is in memory from there on: `want` bytes or more. */
+  cursorAt(offset: number, want: number): Cursor {
+    const i = this.at(offset, want);
+    return new Cursor(this.bytes, this.name, this.base, this.le, i);
+  }
+
   /** Index in `bytes` of the byte at `offset`, with `want` bytes behind it. */
   at(offset: number, want: number): number {
     const i = offset - this.base;

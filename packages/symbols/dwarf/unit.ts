@@ -380,12 +380,11 @@ export class Unit implements UnitFormat, LineUnit {
     }
     const size = this.addressSize;
     let base = this.#baseAddress;
-    // A cursor over at most 64 entries at a time: a list has no length in front.
-    let c = section.cursor(at, Math.min(64 * 21, Math.max(0, section.size - at)));
+    let c = section.cursorAt(at, Math.min(LONGEST_ENTRY, Math.max(1, section.size - at)));
     for (;;) {
-      if (c.end - c.pos < 21 && c.base + c.end < section.size) {
+      if (c.end - c.pos < LONGEST_ENTRY && c.base + c.end < section.size) {
         const from = c.base + c.pos;
-        c = section.cursor(from, Math.min(64 * 21, section.size - from));
+        c = section.cursorAt(from, Math.min(LONGEST_ENTRY, section.size - from));
       }
       this.#countRange(section, c.base + c.pos);
       const entryAt = c.pos;
@@ -429,6 +428,9 @@ export class Unit implements UnitFormat, LineUnit {
     }
   }
 }
+
+/** Bytes of the longest range list entry: its kind and two numbers of at most 10 bytes. */
+const LONGEST_ENTRY = 21;
 
 const EMPTY = new Uint8Array(0);
 
