@@ -151,6 +151,7 @@ class BundleTables {
   readonly #offset: Record<Section, number>;
   readonly #count: Record<Section, number>;
   readonly #text: (string | undefined)[] = [];
+  readonly #taken = { segments: 0, ranges: 0, symbols: 0 };
 
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
@@ -309,7 +310,8 @@ class BundleTables {
     for (let i = 0; i < this.rangeStart.length; i++) {
       const at = this.#at("ranges", i, 0);
       this.rangeStart[i] = this.#long(at, "start of a range");
-      this.rangeSize[i] = this.#u32(at + 8);
+      const size = this.rangeSize[i] = this.#u32(at + 8);
+      if (size === 0) throw new BundleError(at + 8, `${hex(at + 8)}: range ${i} is empty`);
       this.#below(at + 12, symbols + 1, "symbol of a range");
       this.#below(at + 16, frames + 1, "frame of a range");
       this.#below(at + 20, CAUSES.length, "cause of a range");
@@ -381,18 +383,22 @@ class BundleTables {
     return new BundleObject(this, info, firstRange, rangeCount);
   }
 
-  /** First entry and number of an object's part of a section. */
+  /**
+   * First entry and number of an object's part of a section. The parts of the objects follow each
+   * other, so that none is looked at twice.
+   */
   #part(at: number, section: "segments" | "ranges" | "symbols"): [number, number] {
     const first = this.#u32(at);
     const count = this.#u32(at + 4);
-    if (first + count > this.#count[section]) {
+    const expected = this.#taken[section];
+    if (first !== expected || first + count > this.#count[section]) {
       throw new BundleError(
         at,
-        `${hex(at)}: ${count} ${section} from number ${first}, but there are ${
-          this.#count[section]
-        }`,
+        `${hex(at)}: ${count} ${section} from number ${first}, expected them from number ` +
+          `${expected}, and there are ${this.#count[section]}`,
       );
     }
+    this.#taken[section] += count;
     return [first, count];
   }
 
