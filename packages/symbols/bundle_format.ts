@@ -39,7 +39,7 @@ export const SECTIONS = [
 ] as const;
 
 /** Inlined calls within each other, at most. */
-export const MAX_DEPTH = 4096;
+export const MAX_DEPTH = 8192;
 
 /** Kinds of objects by their number in the file, which starts at 1. */
 export const KINDS: readonly ObjectKind[] = ["elf", "kernel", "module", "vdso", "jit", "bpf"];
