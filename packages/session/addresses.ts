@@ -141,6 +141,8 @@ class Collector implements RecordSink {
   }
 
   #buildId(filename: string, misc: number, buildId: string): void {
+    // What perf found no build id for, it lists with none, or with zeros.
+    if (/^0*$/.test(buildId)) return;
     this.#buildIds.set(filename, buildId);
     const kernel = (misc & MISC_CPUMODE_MASK) === MISC_KERNEL && mapKind(filename) !== "module";
     if (kernel) this.#kernelBuildId ??= buildId;

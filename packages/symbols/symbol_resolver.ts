@@ -293,7 +293,7 @@ export class SymbolResolver {
     const candidates = kernelCandidates(wanted, this.#places);
     if (kallsyms !== undefined) candidates.unshift({ path: kallsyms, kind: "kallsyms" });
     if (vmlinux !== undefined) candidates.unshift({ path: vmlinux, kind: "vmlinux" });
-    if (object.buildId !== undefined && this.#runningKernel() === object.buildId) {
+    if (this.#isRunning(object, opened)) {
       candidates.push({ path: RUNNING_KALLSYMS, kind: "kallsyms" });
     }
     let restricted = false;
@@ -463,15 +463,21 @@ export class SymbolResolver {
     return this.#kallsyms.get(path);
   }
 
-  /** The build id of the kernel that runs here, if it can be read. */
-  #runningKernel(): string | undefined {
-    try {
-      const notes = this.#files.read(RUNNING_NOTES);
-      return notes === undefined ? undefined : buildIdOfNotes(notes, true, 4);
-    } catch (error) {
-      if (error instanceof SymbolsError) return undefined;
-      throw error;
+  /**
+   * Whether the recorded kernel is the one that runs here: by its build id, or where the recording
+   * has none, by the address that it was moved to when it was booted.
+   */
+  #isRunning(kernel: SymbolObject, opened: OpenedFiles): boolean {
+    const { buildId, reference, referenceAddress } = kernel;
+    if (buildId === undefined) {
+      const bytes = reference === undefined
+        ? undefined
+        : this.#readKallsyms(RUNNING_KALLSYMS, opened)?.bytes;
+      return bytes !== undefined && kernelBase(bytes, kernel) === referenceAddress;
     }
+    const notes = opened.read(RUNNING_NOTES);
+    const running = notes === undefined ? undefined : buildIdOfNotes(notes, true, 4);
+    return running !== undefined && buildIdsEqual(running, buildId);
   }
 }
 
