@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import fc from "fast-check";
 import {
   bytesSource,
   emptyAttr,
@@ -180,6 +181,7 @@ Deno.test("snapshots: what two have in common is in the output once", async () =
   const bytes = await fileOf([
     info(1n),
     ...auxtrace(place, 0n, ring.subarray(0, 80)),
+    aux(place, 80n, 4096n, 2n), // OVERWRITE: where the ring is, not where the data is
     ...auxtrace(place, 40n, ring.subarray(40, 120)),
     ...auxtrace(place, 160n, ring.subarray(160, 200)),
   ]);
@@ -189,10 +191,10 @@ Deno.test("snapshots: what two have in common is in the output once", async () =
   await stitchAuxTrace(trace, source);
   const [stream] = trace.streams;
   assert(stream !== undefined);
-  assertEquals(stream.pieces.map(({ overlap, gap }) => [overlap, gap]), [
-    [0, 0n],
-    [40, 0n],
-    [0, undefined],
+  assertEquals(stream.pieces.map(({ overlap, gap, flags }) => [overlap, gap, flags]), [
+    [0, 0n, 2],
+    [40, 0n, 2],
+    [0, undefined, 2],
   ]);
   const copy = memorySink();
   await copyAuxStream(stream, source, copy);
@@ -208,4 +210,46 @@ Deno.test("snapshots: what two have in common is in the output once", async () =
   const raw = memorySink();
   await copyAuxWhileReading(await PerfDataReader.open(source), { open: () => raw, raw: true });
   assertEquals(raw.bytes().length, 200);
+});
+
+Deno.test("damaged files: whatever is in them ends in data and diagnostics", async () => {
+  const place = { cpu: 0, tid: -1 };
+  const whole = await fileOf([
+    info(1n),
+    ...auxtrace(place, 0n, data(1, 64)),
+    aux(place, 0n, 64n, 1n),
+    ...auxtrace(place, 32n, data(33, 64)),
+    ...auxtrace({ cpu: -1, tid: 5, idx: 1 }, 0n, data(1, 32)),
+  ]);
+  const from = Number(new DataView(whole.buffer).getBigUint64(40, true));
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.tuple(fc.integer({ min: from, max: whole.length - 1 }), fc.nat(255)), {
+        minLength: 1,
+        maxLength: 4,
+      }),
+      fc.integer({ min: from, max: whole.length }),
+      async (flips, end) => {
+        const bytes = whole.slice();
+        for (const [at, byte] of flips) bytes[at] = byte;
+        const source = bytesSource(bytes.subarray(0, end));
+        let told = 0;
+        const options = { diagnostics: () => void told++ };
+        const trace = await readAuxTrace(await PerfDataReader.open(source, options), options);
+        await stitchAuxTrace(trace, source);
+        const one = memorySink();
+        for (const stream of trace.streams) await copyAuxStream(stream, source, one);
+        const other = memorySink();
+        const piped = streamSource(new Blob([bytes.slice(0, end)]).stream());
+        await copyAuxWhileReading(await PerfDataReader.open(piped, options), {
+          ...options,
+          open: () => other,
+        });
+        assert(one.bytes().length <= end && other.bytes().length <= end);
+        // Both ways to the data lead to the same.
+        assertEquals(one.bytes().length, other.bytes().length);
+      },
+    ),
+    { numRuns: 500 },
+  );
 });

@@ -314,13 +314,19 @@ export class DwarfContext {
       if (from === to) continue;
       const unit = units[u] as Unit;
       const kept = this.#loaded.has(unit);
-      const loaded = this.#load(unit);
-      for (let k = from; k < to; k++) {
-        const i = placed[k] as number;
-        const before = sink.count;
-        this.#lookup(loaded, addresses[i] as number, sink);
-        first[i] = before;
-        count[i] = sink.count - before;
+      let loaded: Loaded | undefined;
+      try {
+        loaded = this.#load(unit, true);
+        for (let k = from; k < to; k++) {
+          const i = placed[k] as number;
+          const before = sink.count;
+          this.#lookup(loaded, addresses[i] as number, sink);
+          first[i] = before;
+          count[i] = sink.count - before;
+        }
+      } finally {
+        unit.giveBack();
+        loaded?.code.giveBack();
       }
       if (options.keep === false && !kept) this.#drop(loaded);
     }
@@ -353,9 +359,11 @@ export class DwarfContext {
     }
   }
 
-  #load(unit: Unit): Loaded {
+  /** What is to know of a unit; with `borrow`, its bytes are to be given back. */
+  #load(unit: Unit, borrow = false): Loaded {
     const known = this.#loaded.get(unit);
     if (known !== undefined) {
+      if (borrow) known.code.borrow();
       // A Map is in the order of insertion: the used one goes to its end.
       if (this.#loaded.size > 1) {
         this.#loaded.delete(unit);
@@ -369,7 +377,14 @@ export class DwarfContext {
       : this.#tolerant(() => new LineTable(unit.file.line, stmtList, unit));
     const split = this.#tolerant(() => this.#split(unit));
     const code = split ?? unit;
-    const functions = this.#tolerant(() => new FunctionTable(code));
+    if (borrow) code.borrow();
+    let functions: FunctionTable | undefined;
+    try {
+      functions = this.#tolerant(() => new FunctionTable(code));
+    } catch (error) {
+      code.giveBack();
+      throw error;
+    }
     const loaded = new Loaded(unit, code, functions, lines);
     this.#loaded.set(unit, loaded);
     this.#account(loaded);

@@ -1,4 +1,4 @@
-import { type Cursor, text } from "./bytes.ts";
+import { Cursor, text } from "./bytes.ts";
 import { DW_FORM, DW_LNCT } from "./constants.ts";
 import { DwarfError } from "./dwarf_error.ts";
 import { fixedSize, indirect, READ, readOf, skipValue, type UnitFormat } from "./forms.ts";
@@ -94,8 +94,8 @@ export class LineTable {
         } are there`,
       );
     }
-    const c = section.cursor(offset, head.pos + length);
-    c.pos = head.pos;
+    const bytes = section.borrow(offset, head.pos + length);
+    const c = new Cursor(bytes, section.name, offset, section.le, head.pos);
     const header = this.#header(c, offsetSize);
     this.#version = header.version;
     this.#names = c.bytes;

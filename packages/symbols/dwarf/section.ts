@@ -21,6 +21,7 @@ export class Section {
   base = 0;
   readonly #source: BinarySource | undefined;
   #loaded = 0;
+  #lent: Uint8Array = NOTHING;
 
   constructor(name: string, le: boolean, content: Uint8Array | BinarySource) {
     this.name = name;
@@ -61,6 +62,20 @@ export class Section {
     const i = offset - this.base;
     if (i >= 0 && i + length <= this.bytes.length) return this.bytes.subarray(i, i + length);
     return this.#source.read(offset, length);
+  }
+
+  /**
+   * {@link window}, in memory that the next call overwrites, where the source can do so: fresh
+   * pages cost several times the reading.
+   */
+  borrow(offset: number, length: number): Uint8Array {
+    const source = this.#source;
+    if (source?.readInto === undefined || length < CHUNK) return this.window(offset, length);
+    this.#check(offset, length);
+    if (this.#lent.length < length) this.#lent = new Uint8Array(length);
+    const bytes = this.#lent.subarray(0, length);
+    source.readInto(offset, bytes);
+    return bytes;
   }
 
   /** True where windows are copies that cost memory. */

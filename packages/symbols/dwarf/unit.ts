@@ -46,6 +46,7 @@ export class Unit implements UnitFormat, LineUnit {
   #bytes: Uint8Array | undefined;
   #abbrevs: AbbrevTable | undefined;
   #entries: Cursor | undefined;
+  #borrowing = false;
   #rangeBudget = NaN;
 
   /** Reads the header at `c.pos`, with `sectionSize` bytes in the whole section. */
@@ -114,7 +115,27 @@ export class Unit implements UnitFormat, LineUnit {
 
   /** The bytes of the whole unit, from its header on. */
   get bytes(): Uint8Array {
-    return this.#bytes ??= this.file.info.window(this.offset, this.size);
+    if (this.#bytes !== undefined) return this.#bytes;
+    const { info } = this.file;
+    return this.#bytes = this.#borrowing
+      ? info.borrow(this.offset, this.size)
+      : info.window(this.offset, this.size);
+  }
+
+  /**
+   * From now on until {@link giveBack} the bytes, unless they are there already, are in memory that
+   * other units will use. One unit of a file can borrow at a time.
+   */
+  borrow(): void {
+    this.#borrowing = this.#bytes === undefined && this.file.info.copies;
+  }
+
+  /** Ends what {@link borrow} began. */
+  giveBack(): void {
+    if (!this.#borrowing) return;
+    this.#borrowing = false;
+    this.#bytes = undefined;
+    this.#entries = undefined;
   }
 
   /** The unit's abbreviation table. */
@@ -136,7 +157,8 @@ export class Unit implements UnitFormat, LineUnit {
 
   /** Memory that {@link release} gives back. */
   get memory(): number {
-    return (this.#bytes !== undefined && this.file.info.copies ? this.size : 0) +
+    const own = this.#bytes !== undefined && this.file.info.copies && !this.#borrowing;
+    return (own ? this.size : 0) +
       (this.#abbrevs === undefined
         ? 0
         : (this.#abbrevs.plan.length + this.#abbrevs.tag.length) * 12);
