@@ -109,7 +109,6 @@ class Collector implements RecordSink {
   readonly #fields: (SampleFields | undefined)[] = [];
   readonly #buildIds = new Map<string, string>();
   readonly #known: BuildIdEvent[] = [];
-  readonly #mappedBuildIds = new Map<string, string>();
   readonly #jitdumps = new Map<number, string>();
   #kernel: { name: string; address: number } | undefined;
   #kernelMapped = false;
@@ -184,8 +183,6 @@ class Collector implements RecordSink {
       this.#kernel = kernelReference(filename, pgoff);
       this.#kernelMapped = true;
       if (buildId !== undefined) this.#kernelBuildId = buildId;
-    } else if (buildId !== undefined) {
-      this.#mappedBuildIds.set(filename, buildId);
     }
     if (/\/jit-\d+\.dump$/.test(filename)) {
       this.#jitdumps.set(view.getInt32(start + 8, le), filename);
@@ -336,7 +333,7 @@ class Collector implements RecordSink {
           ? {}
           : { reference: this.#kernel.name, referenceAddress: this.#kernel.address }),
       };
-      const build = kind === "module" ? this.#buildIdOf(path) : this.#kernelBuildId;
+      const build = kind === "module" ? this.#buildIds.get(path) : this.#kernelBuildId;
       const buildId = build === undefined ? {} : { buildId: build };
       if (kind === "kernel" || this.#buildIds.get(path) === this.#kernelBuildId && build) {
         return { path, kind: "kernel", ...kernel, ...buildId };
@@ -349,7 +346,12 @@ class Collector implements RecordSink {
       const jitdump = this.#jitdumps.get(Number(jit));
       return { path, kind: "jit", ...(jitdump === undefined ? {} : { jitdump }) };
     }
-    const build = this.#buildIdOf(path);
+    const { names } = this.#machine;
+    const mapped = this.#machine.mapBuildId(map);
+    // The table at the end of a file knows one build of each path; the mapping knows its own.
+    const build = mapped < 0 || names.get(mapped).length === 0
+      ? this.#buildIds.get(path)
+      : hex(names.get(mapped), 0);
     return {
       path,
       kind: kind === "vdso" ? "vdso" : "elf",
@@ -357,15 +359,10 @@ class Collector implements RecordSink {
     };
   }
 
-  /** What the mapping said comes first: the table at the end of a file knows one build a path. */
-  #buildIdOf(path: string): string | undefined {
-    return this.#mappedBuildIds.get(path) ?? this.#buildIds.get(path);
-  }
-
   finish(): RecordedAddresses {
     // In a pipe, the build ids may come after the samples.
     for (const object of this.#objects) {
-      const late = object.kind === "kernel" ? this.#kernelBuildId : this.#buildIdOf(object.path);
+      const late = object.kind === "kernel" ? this.#kernelBuildId : this.#buildIds.get(object.path);
       if (object.kind !== "jit" && object.kind !== "bpf" && late !== undefined) {
         object.buildId ??= late;
       }
@@ -388,7 +385,7 @@ function text(bytes: Uint8Array, start: number, end: number): string {
   return new TextDecoder().decode(bytes.subarray(start, nul < 0 || nul > end ? end : nul));
 }
 
-function hex(bytes: Uint8Array, start: number, length: number): string {
+function hex(bytes: Uint8Array, start: number, length = bytes.length - start): string {
   let out = "";
   for (let i = start; i < start + length; i++) {
     out += (bytes[i] as number).toString(16).padStart(2, "0");

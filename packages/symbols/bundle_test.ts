@@ -171,7 +171,9 @@ const object = fc.record({
   path: name,
   kind: fc.constantFrom(...KINDS),
   buildId: fc.option(
-    fc.uint8Array({ minLength: 1, maxLength: 20 }).map((bytes) => bytes.toHex()),
+    fc.uint8Array({ minLength: 1, maxLength: 20 }).map((bytes) =>
+      Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")
+    ),
     { nil: undefined },
   ),
   reference: fc.option(name, { nil: undefined }),
