@@ -87,15 +87,21 @@ export interface RecordedAddresses {
  */
 export async function recordedAddresses(reader: PerfDataReader): Promise<RecordedAddresses> {
   const collector = new Collector(reader);
+  await readFeatures(reader, collector);
+  collector.begin();
+  await deliverInOrder(reader, collector);
+  // Those of a file that arrives as a stream come last.
+  if (reader.fileSize === undefined) await readFeatures(reader, collector);
+  return collector.finish();
+}
+
+async function readFeatures(reader: PerfDataReader, collector: Collector): Promise<void> {
   for (const { id, section } of reader.features) {
     if (id !== HEADER_BUILD_ID && id !== HEADER_OSRELEASE) continue;
     const offset = Number(section.offset);
     const bytes = await reader.readSection(offset, Number(section.size), `feature ${id}`);
     collector.feature(id, bytes);
   }
-  collector.begin();
-  await deliverInOrder(reader, collector);
-  return collector.finish();
 }
 
 class Collector implements RecordSink {
