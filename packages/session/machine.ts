@@ -250,6 +250,17 @@ export class Machine {
   }
 
   /**
+   * The build id that the MMAP2 record of a map had: bytes, as a number of {@link Machine.names}, or
+   * -1. Maps of the kernel have none.
+   */
+  mapBuildId(map: number): number {
+    const at = (this.spaces.source[map] as number) * SOURCE_SIZE + 4;
+    const b = this.#sources.bytes;
+    return ((b[at] as number) | (b[at + 1] as number) << 8 | (b[at + 2] as number) << 16 |
+      (b[at + 3] as number) << 24) - 1;
+  }
+
+  /**
    * The symbol of the kernel that KSYMBOL records gave for an address, if any.
    *
    * @returns Its name as a number of {@link Machine.names}, and the distance of the address.
