@@ -303,6 +303,7 @@ export class Machine {
         break;
       case FORK:
         // perf_record_fork: pid, ppid, tid, ptid, time.
+        this.wrongParent = undefined;
         if (end - start >= 32) this.#fork(view, start, misc);
         break;
       case EXIT:
@@ -446,7 +447,6 @@ export class Machine {
     const tid = view.getInt32(start + 16, le);
     const ptid = view.getInt32(start + 20, le);
     this.#change();
-    this.wrongParent = undefined;
     const old = this.#byTid.has(tid) ? this.thread(pid, tid) : -1;
     let parent = this.thread(ppid, ptid);
     let oldGone = false;
