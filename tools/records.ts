@@ -1,5 +1,5 @@
 /** `records`: prints the records of a recording, one JSON object a line. */
-import { recordsText } from "@perfdata/dump";
+import { writeRecords } from "@perfdata/dump";
 import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file_source";
 import { about, aboutAsync, Complaints, main, parseFlags, writeOut } from "./_cli.ts";
@@ -14,6 +14,7 @@ docs/records.md says what the objects hold.
       --type LIST    only records of these types: SAMPLE,MMAP2
       --from OFFSET  only records from this file offset on
       --limit N      at most N records
+      --order time   by time as perf delivers them, not as they stand in the file
       --csv          rows of CSV instead
       --u64 string   64-bit integers that are no addresses in quotes, for consumers that lose
                      digits of large numbers (default: number)
@@ -31,7 +32,7 @@ Exit codes: 0 done; 1 the file is damaged (what can be read is printed); 2 wrong
 await main("records", async (argv) => {
   const { on, value, operands } = parseFlags(argv, {
     boolean: ["csv", "no-inflate"],
-    string: ["type", "from", "limit", "u64"],
+    string: ["type", "from", "limit", "order", "u64"],
   });
   if (on.help) {
     writeOut(HELP);
@@ -40,6 +41,7 @@ await main("records", async (argv) => {
   const file = oneFile(operands);
   const options = given({
     format: on.csv ? "csv" as const : "ndjson" as const,
+    order: parseWord("order", value.order, ["file", "time"]),
     u64: parseWord("u64", value.u64, ["number", "string"]),
     types: parseTypes(value.type),
     from: parseOffset("from", value.from),
@@ -52,7 +54,7 @@ await main("records", async (argv) => {
     file,
     () => PerfDataReader.open(source, { diagnostics: complaints.take }),
   );
-  for await (const block of recordsText(reader, options)) writeOut(block);
+  await writeRecords(reader, writeOut, options);
   complaints.finish();
   return complaints.count > 0 ? 1 : 0;
 });

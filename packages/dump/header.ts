@@ -1,6 +1,7 @@
 import {
   decodeFeature,
   type EventDescs,
+  eventName,
   type Feature,
   FEATURE_NAMES,
   featureIds,
@@ -13,7 +14,7 @@ import {
   sectionRange,
 } from "@perfdata/format";
 import { bpfBtfLines, bpfProgInfoLines } from "./header_bpf.ts";
-import { defaultEventName, eventDescLines } from "./header_events.ts";
+import { eventDescLines } from "./header_events.ts";
 import { moreFeatureLines } from "./header_more.ts";
 
 /** `type` of a HEADER_FEATURE record, which carries a feature in a pipe stream. */
@@ -162,7 +163,7 @@ function groupLines(groups: FeatureOf<"GROUP_DESC">["value"], session: Session):
     const name = session.names?.events[i]?.name;
     if (name !== undefined) return name;
     const event = session.events[i];
-    return event === undefined ? "unknown" : defaultEventName(event.attr);
+    return event === undefined ? "unknown" : eventName(event.attr);
   };
   return groups.groups.filter(({ nr_members }) => nr_members > 1).map((group) => {
     const members = Array.from(

@@ -1,5 +1,5 @@
 import { type ByteSource, PerfDataError } from "@perfdata/format";
-import { type HexOptions, type HexRun, hexRuns } from "./hex_runs.ts";
+import { type HexOptions, type HexRun, hexRuns, hexStructures } from "./hex_runs.ts";
 
 /** How a hexdump is written, beyond which bytes it has. */
 export interface HexTextOptions extends HexOptions {
@@ -13,6 +13,8 @@ export interface HexTextOptions extends HexOptions {
   readonly context?: number;
 }
 
+/** Most text that is handed out at once. */
+const BLOCK = 1 << 20;
 /** Bytes of a line. */
 const WIDTH = 16;
 const BYTES = Array.from({ length: 256 }, (_, byte) => ` ${byte.toString(16).padStart(2, "0")}`);
@@ -149,35 +151,47 @@ async function* around(
  *
  * @param source The file or stream.
  * @param options Which bytes, and how they are written.
- * @returns Lines, without their ends.
+ * @returns Text of whole lines, that of a structure together.
  * @throws {PerfDataError} Where `at` is outside of the file.
  *
  * @example
  * ```ts
- * import { hexLines } from "@perfdata/dump";
+ * import { hexText } from "@perfdata/dump";
  * import { bytesSource } from "@perfdata/format";
  * import { assertEquals } from "@std/assert";
  *
  * const pipe = new Uint8Array(16);
  * pipe.set(new TextEncoder().encode("PERFILE2"));
  * pipe[8] = 16;
- * assertEquals(await Array.fromAsync(hexLines(bytesSource(pipe), { from: 8 })), [
+ * assertEquals(await Array.fromAsync(hexText(bytesSource(pipe), { from: 8 })), [
  *   "00000008  10 00 00 00 00 00 00 00                          |........|          " +
- *   "  header .size u64 = 16",
+ *   "  header .size u64 = 16\n",
  * ]);
  * ```
  */
-export async function* hexLines(
+export async function* hexText(
   source: ByteSource,
   options: HexTextOptions = {},
 ): AsyncGenerator<string, void, void> {
   const { at, color = false, json = false } = options;
   if (at !== undefined) {
-    yield* around(source, at, options);
+    for await (const line of around(source, at, options)) yield `${line}\n`;
     return;
   }
-  for await (const run of hexRuns(source, options)) {
-    if (json) yield runJson(run);
-    else for (const { text } of runLines(run, color, true)) yield text;
+  for await (const runs of hexStructures(source, options)) {
+    let lines = "";
+    for (const run of runs) {
+      if (json) {
+        lines += `${runJson(run)}\n`;
+      } else {
+        for (const { text } of runLines(run, color, true)) lines += `${text}\n`;
+      }
+      // The bytes that a source goes on with may be many.
+      if (lines.length > BLOCK) {
+        yield lines;
+        lines = "";
+      }
+    }
+    if (lines !== "") yield lines;
   }
 }

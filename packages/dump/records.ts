@@ -1,6 +1,7 @@
 import {
   decodeFeature,
   type EventDescs,
+  eventName,
   HEADER_EVENT_DESC,
   KERNEL_RECORDS,
   PERF_EVENT_HEADER_SIZE,
@@ -20,8 +21,8 @@ import {
   USER_RECORD_NAMES,
   USER_RECORDS,
 } from "@perfdata/user-records";
+import { deliverInOrder, type RecordBytes } from "@perfdata/session";
 import { stringify } from "@std/csv";
-import { defaultEventName } from "./header_events.ts";
 import { type AnyDecoded, FieldTree, lineMembers, type U64Style } from "./records_json.ts";
 import { type AnyRecordCodec, RecordPlan } from "./records_plan.ts";
 import { SampleWriter } from "./records_sample.ts";
@@ -39,7 +40,13 @@ export interface RecordsOptions {
   /** How many records are written at most. */
   readonly limit?: number;
   /**
-   * Whether the records inside of COMPRESSED ones are written in their place; true by default.
+   * `file`, the default: as the records stand in the file. `time`: as perf delivers them, which
+   * needs memory for as many as the FINISHED_ROUND records make it hold.
+   */
+  readonly order?: "file" | "time";
+  /**
+   * Whether the records inside of COMPRESSED ones are written in their place; true by default, and
+   * always so in the order of time.
    */
   readonly inflate?: boolean;
 }
@@ -106,7 +113,7 @@ class EventNames {
   version = 0;
 
   nameOf(index: number, event: PerfEvent): string {
-    return this.#given.get(index) ?? defaultEventName(event.attr);
+    return this.#given.get(index) ?? eventName(event.attr);
   }
 
   take(descs: EventDescs): void {
@@ -131,12 +138,25 @@ class RecordsText {
   readonly #samples: (SampleWriter | null)[] = [];
   readonly #plans = new Map<number, RecordPlan | null>();
   readonly #wanted = new Map<number, boolean>();
+  /** Byte order of the file. */
+  readonly littleEndian: boolean;
+  readonly #write: (block: Uint8Array) => void;
+  readonly #fast: boolean;
+  readonly #first: number;
   #namesVersion = 0;
   #left: number;
 
-  constructor(reader: PerfDataReader, options: RecordsOptions) {
+  constructor(
+    reader: PerfDataReader,
+    write: (block: Uint8Array) => void,
+    options: RecordsOptions,
+  ) {
     this.#reader = reader;
+    this.#write = write;
     this.#options = options;
+    this.littleEndian = reader.littleEndian;
+    this.#fast = reader.littleEndian && MACHINE_LITTLE_ENDIAN && options.format !== "csv";
+    this.#first = options.from ?? 0;
     this.#u64 = options.u64 ?? "number";
     this.#left = options.limit ?? Infinity;
   }
@@ -186,76 +206,84 @@ class RecordsText {
   }
 
   /** Takes from a record what the lines after it need. */
-  #observe(batch: RecordBatch, i: number, type: number): void {
-    if (type === PERF_RECORD_HEADER_FEATURE && !this.#reader.isGoogleDialect) {
-      const bytes = batch.recordBytes(i);
+  #observe(bytes: Uint8Array, type: number, offset: number): void {
+    const { littleEndian } = this;
+    if (this.#reader.isGoogleDialect) return;
+    if (type === PERF_RECORD_HEADER_FEATURE) {
       if (bytes.length <= PERF_EVENT_HEADER_SIZE + 8) return;
-      const { littleEndian } = batch;
-      const id = batch.view.getBigUint64(batch.start(i) + PERF_EVENT_HEADER_SIZE, littleEndian);
-      if (Number(id) === HEADER_EVENT_DESC) {
-        this.#takeNames(bytes.subarray(16), { littleEndian, base: batch.offsetOf(i) + 16 });
-      }
-    } else if (type === PERF_RECORD_EVENT_UPDATE && !this.#reader.isGoogleDialect) {
-      const record = CODEC.decode(batch.recordBytes(i), batch.context(i));
+      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+      const id = view.getBigUint64(PERF_EVENT_HEADER_SIZE, littleEndian);
+      if (Number(id) !== HEADER_EVENT_DESC) return;
+      this.#takeNames(bytes.subarray(16), { littleEndian, base: offset + 16 });
+    } else if (type === PERF_RECORD_EVENT_UPDATE) {
+      const record = CODEC.decode(bytes, { littleEndian });
       if ("raw" in record) return;
-      const update = record.body as { id?: bigint; name?: string };
-      if (typeof update.name !== "string" || update.id === undefined) return;
-      const index = batch.events.all.findIndex(({ ids }) => ids.includes(update.id as bigint));
-      if (index >= 0) this.#names.set(index, update.name);
+      const { id, name } = record.body as { id?: bigint; name?: string };
+      if (typeof name !== "string" || id === undefined) return;
+      const index = this.#reader.events.all.findIndex(({ ids }) => ids.includes(id));
+      if (index >= 0) this.#names.set(index, name);
     }
   }
 
-  /** Writes the lines of record `from` and those after it until the block is full. */
-  write(batch: RecordBatch, from: number): number {
-    const { out } = this;
-    const fast = batch.littleEndian && MACHINE_LITTLE_ENDIAN && this.#options.format !== "csv";
-    const fastSamples = fast && batch.aligned;
+  /** Writes the lines of the records of a batch. */
+  batch(batch: RecordBatch): void {
     const { view, starts, littleEndian, events, count } = batch;
-    const first = this.#options.from ?? 0;
-    let i = from;
-    for (; i < count && out.length < BLOCK && this.#left > 0; i++) {
+    for (let i = 0; i < count && this.#left > 0; i++) {
       const start = starts[i] as number;
+      const end = start + view.getUint16(start + 6, littleEndian);
       const type = view.getUint32(start, littleEndian);
-      if (type >= PERF_RECORD_EVENT_UPDATE) this.#observe(batch, i, type);
-      if (batch.offset + start < first && batch.offsetOf(i) < first) continue;
-      if (!this.#isWanted(type)) continue;
-      this.#left--;
-      const size = view.getUint16(start + 6, littleEndian);
-      if (fastSamples && type === PERF_RECORD_SAMPLE) {
-        const event = events.indexOf(view, start, start + size, type, littleEndian);
-        const writer = event < 0 ? undefined : this.#sampleWriter(event, batch);
-        if (writer) {
-          out.reserve(writer.bound(size));
-          const end = writer.write(batch, i, out.view, out.length);
-          if (end >= 0) {
-            out.length = end;
-            continue;
-          }
-        }
-      } else if (fast && type !== PERF_RECORD_SAMPLE) {
-        const plan = this.#plan(batch, i, type);
-        if (plan) {
-          out.reserve(plan.bound(size));
-          const end = plan.write(batch, i, out.bytes, out.view, out.length);
-          if (end >= 0) {
-            out.length = end;
-            continue;
-          }
-        }
-      }
-      this.#writeDecoded(batch, i, type);
+      const event = events.indexOf(view, start, end, type, littleEndian);
+      this.record(batch, start, end, batch.offsetOf(i), event);
     }
-    return i;
   }
 
-  #sampleWriter(index: number, batch: RecordBatch): SampleWriter | null {
+  /** Writes the line of a record. */
+  record(at: RecordBytes, start: number, end: number, offset: number, event: number): void {
+    const { view } = at;
+    const { littleEndian } = this;
+    const type = view.getUint32(start, littleEndian);
+    if (type >= PERF_RECORD_EVENT_UPDATE) {
+      this.#observe(at.bytes.subarray(start, end), type, offset);
+    }
+    if (offset < this.#first || this.#left <= 0 || !this.#isWanted(type)) return;
+    this.#left--;
+    const { out } = this;
+    let written = -1;
+    if (this.#fast && type === PERF_RECORD_SAMPLE) {
+      const writer = event < 0 || (start & 7) !== 0 ? null : this.#sampleWriter(event);
+      if (writer !== null) {
+        out.reserve(writer.bound(end - start));
+        written = writer.write(at, start, offset, out.view, out.length);
+      }
+    } else if (this.#fast && type <= 0xff && event <= 0xfff) {
+      const misc = view.getUint16(start + 4, littleEndian);
+      const plan = this.#plan(at, start, end, type, misc, event);
+      if (plan !== null) {
+        out.reserve(plan.bound(end - start));
+        written = plan.write(at, start, end, offset, out.bytes, out.view, out.length);
+      }
+    }
+    if (written >= 0) out.length = written;
+    else this.#writeDecoded(at.bytes.subarray(start, end), type, offset, event);
+    if (out.length >= BLOCK) this.flush();
+  }
+
+  /** Hands out what is written. */
+  flush(): void {
+    const { out } = this;
+    if (out.length === 0) return;
+    this.#write(out.bytes.subarray(0, out.length));
+    out.length = 0;
+  }
+
+  #sampleWriter(index: number): SampleWriter | null {
     if (this.#namesVersion !== this.#names.version) {
       this.#samples.length = 0;
       this.#namesVersion = this.#names.version;
     }
     let writer = this.#samples[index];
     if (writer === undefined) {
-      const event = batch.events.all[index] as PerfEvent;
+      const event = this.#reader.events.all[index] as PerfEvent;
       const name = this.#names.nameOf(index, event);
       writer = SampleWriter.for(event, name, this.#u64) ?? null;
       this.#samples[index] = writer;
@@ -263,39 +291,42 @@ class RecordsText {
     return writer;
   }
 
-  #plan(batch: RecordBatch, i: number, type: number): RecordPlan | null {
-    const { events, view, littleEndian } = batch;
-    const start = batch.start(i);
-    const event = events.indexOf(view, start, start + batch.size(i), type, littleEndian);
-    if (type > 0xff || event > 0xfff) return null;
-    const key = (event + 1) * 0x100_0000 + type * 0x1_0000 + batch.misc(i);
+  #plan(
+    at: RecordBytes,
+    start: number,
+    end: number,
+    type: number,
+    misc: number,
+    event: number,
+  ): RecordPlan | null {
+    const key = (event + 1) * 0x100_0000 + type * 0x1_0000 + misc;
     let plan = this.#plans.get(key);
     if (plan === undefined) {
-      plan = RecordPlan.for(this.#codec, batch, i, this.#u64) ?? null;
+      const context = { littleEndian: true, event: this.#reader.events.all[event] };
+      plan = RecordPlan.for(this.#codec, at.bytes.subarray(start, end), context, this.#u64) ?? null;
       this.#plans.set(key, plan);
     }
     return plan;
   }
 
   /** Writes the line of any record. */
-  #writeDecoded(batch: RecordBatch, i: number, type: number): void {
+  #writeDecoded(bytes: Uint8Array, type: number, offset: number, event: number): void {
+    const { littleEndian } = this;
     const tree = this.#tree;
     tree.clear();
-    const offset = batch.offsetOf(i);
-    const record = this.#codec.decode(batch.recordBytes(i), {
-      ...batch.context(i),
+    const found = this.#reader.events.all[event];
+    const record = this.#codec.decode(bytes, {
+      littleEndian,
+      event: found,
+      offset,
       trace: tree,
     }) as AnyDecoded;
-    let event: string | undefined;
-    if (type === PERF_RECORD_SAMPLE) {
-      const found = batch.eventOf(i);
-      if (found !== undefined) event = this.#names.nameOf(batch.events.all.indexOf(found), found);
-    }
+    const isSample = type === PERF_RECORD_SAMPLE && found !== undefined;
     const members = lineMembers(record, tree, {
       name: this.#typeName(type),
       offset,
-      event,
-      littleEndian: batch.littleEndian,
+      event: isSample ? this.#names.nameOf(event, found) : undefined,
+      littleEndian,
       u64: this.#u64,
     });
     this.out.append(
@@ -325,18 +356,18 @@ function csvRow(members: [string, string][]): string {
  * Writes the records of a file as text, one line each: JSON objects or rows of CSV. The schema is in
  * `docs/records.md`.
  *
- * Records come in file order. Samples of plain fields and call chains, and other records of plain
- * fields, are written without being decoded.
+ * Samples, but those with branch stacks or weights in parts, and other records of plain fields are
+ * written without being decoded.
  *
  * @param reader The file or stream.
- * @param options Which records, and how they are written.
- * @returns Blocks of whole lines, some 256 KB each, from a stream as soon as there are any; a block
- * is overwritten when the next one is asked for.
+ * @param write Takes blocks of whole lines, some 256 KB each, and from a stream as soon as there are
+ * any. A block is overwritten after the call.
+ * @param options Which records, in which order, and how they are written.
  * @throws {PerfDataError} In strict mode, where the data is damaged.
  *
  * @example
  * ```ts
- * import { recordsText } from "@perfdata/dump";
+ * import { writeRecords } from "@perfdata/dump";
  * import { bytesSource, KERNEL_RECORDS, memorySink, PerfDataReader, PerfDataWriter,
  *   RecordCodec } from "@perfdata/format";
  * import { assertEquals } from "@std/assert";
@@ -351,33 +382,38 @@ function csvRow(members: [string, string][]): string {
  * }));
  * const reader = await PerfDataReader.open(bytesSource(sink.bytes()));
  * let text = "";
- * for await (const block of recordsText(reader)) text += new TextDecoder().decode(block);
+ * await writeRecords(reader, (block) => text += new TextDecoder().decode(block));
  * assertEquals(
  *   text,
  *   '{"type":"COMM","offset":16,"misc":"0x2000","body":{"pid":7,"tid":7,"comm":"true"}}\n',
  * );
  * ```
  */
-export async function* recordsText(
+export async function writeRecords(
   reader: PerfDataReader,
+  write: (block: Uint8Array) => void,
   options: RecordsOptions = {},
-): AsyncGenerator<Uint8Array, void, void> {
-  const text = new RecordsText(reader, options);
-  const { out } = text;
+): Promise<void> {
+  const text = new RecordsText(reader, write, options);
   await text.readNames();
   if (options.format === "csv") {
-    out.append(stringify([CSV_COLUMNS], { headers: false }));
+    text.out.append(stringify([CSV_COLUMNS], { headers: false }));
   }
   const live = reader.fileSize === undefined;
-  for await (const batch of reader.batches({ inflate: options.inflate ?? true })) {
-    for (let i = 0; i < batch.count && !text.done;) {
-      i = text.write(batch, i);
-      if (out.length >= BLOCK || (live && i === batch.count && out.length > 0)) {
-        yield out.bytes.subarray(0, out.length);
-        out.length = 0;
-      }
+  if (options.order === "time") {
+    await deliverInOrder(reader, {
+      record: (at, start, end, offset, event) => text.record(at, start, end, offset, event),
+      done() {
+        if (live) text.flush();
+        return text.done;
+      },
+    });
+  } else {
+    for await (const batch of reader.batches({ inflate: options.inflate ?? true })) {
+      text.batch(batch);
+      if (live) text.flush();
+      if (text.done) break;
     }
-    if (text.done) break;
   }
-  if (out.length > 0) yield out.bytes.subarray(0, out.length);
+  text.flush();
 }

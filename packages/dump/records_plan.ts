@@ -1,8 +1,9 @@
 import {
   type Codec,
   PERF_EVENT_HEADER_SIZE,
-  type RecordBatch,
+  PERF_RECORD_USER_TYPE_START,
   type RecordCodec,
+  type RecordContext,
   type RecordDeclaration,
   type Trace,
   type TrailerLayout,
@@ -17,6 +18,7 @@ import {
   type Segment,
   segment,
 } from "./records_bytes.ts";
+import type { RecordBytes } from "@perfdata/session";
 import type { U64Style } from "./records_json.ts";
 
 /** A codec of any records. */
@@ -167,25 +169,25 @@ export class RecordPlan {
     this.#cpuReserved = trailer === undefined || trailer.cpu === 0 ? 0 : trailer.cpu + 4;
   }
 
-  /** A plan for records such as record `i`, or `undefined` where they need to be decoded each. */
+  /** A plan for records such as this one, or `undefined` where they need to be decoded each. */
   static for(
     codec: AnyRecordCodec,
-    batch: RecordBatch,
-    i: number,
+    bytes: Uint8Array,
+    context: RecordContext,
     u64: U64Style,
   ): RecordPlan | undefined {
-    const type = batch.type(i);
-    if (!PLAIN.has(type)) return undefined;
     const trace = new PlainFields();
-    const record = codec.decode(batch.recordBytes(i), { ...batch.context(i), trace });
-    if ("raw" in record || !trace.plain) return undefined;
+    const record = codec.decode(bytes, { ...context, trace });
+    if ("raw" in record || !PLAIN.has(record.type) || !trace.plain) return undefined;
     const fields = trace.fields.filter(({ from, to }) => to > from);
     const plain = fields.every(({ codec }, i) => {
       const kind = kindOf(codec);
       return kind !== undefined && (kind !== "text" || i === fields.length - 1);
     });
     if (!plain) return undefined;
-    const trailer = type < 64 ? batch.eventOf(i)?.layout.trailer : undefined;
+    const trailer = record.type < PERF_RECORD_USER_TYPE_START
+      ? context.event?.layout.trailer
+      : undefined;
     return new RecordPlan(record.name, record.misc, trailer, fields, u64);
   }
 
@@ -195,57 +197,62 @@ export class RecordPlan {
   }
 
   /**
-   * Writes the line of record `i` of a little-endian batch.
+   * Writes the line of a little-endian record.
    *
+   * @param at The bytes that hold it, in `[start, end)`.
+   * @param offset Its file offset.
+   * @param bytes Where to write.
+   * @param out The same.
    * @returns -1 where the record holds more than plain fields.
    */
-  write(batch: RecordBatch, i: number, bytes: Uint8Array, out: DataView, from: number): number {
-    const start = batch.starts[i] as number;
-    const { view } = batch;
-    const size = view.getUint16(start + 6, true);
-    const end = start + size;
+  write(
+    at: RecordBytes,
+    start: number,
+    end: number,
+    offset: number,
+    bytes: Uint8Array,
+    out: DataView,
+    from: number,
+  ): number {
+    const { view } = at;
     const bodyEnd = end - this.#trailerSize;
     const fixedEnd = start + this.#fixedEnd;
     if (this.#hasText ? bodyEnd <= fixedEnd : bodyEnd !== fixedEnd) return -1;
     if (this.#cpuReserved !== 0 && view.getInt32(end + this.#cpuReserved, true) !== 0) return -1;
     let pos = putSegment(out, from, this.#start);
-    pos = putDecimal(
-      out,
-      pos,
-      batch.inflatedFrom >= 0 ? batch.inflatedFrom : batch.offset + start,
-    );
+    pos = putDecimal(out, pos, offset);
     const steps = this.#steps;
     for (let s = 0; s < steps.length; s++) {
-      const { before, kind, offset, size } = steps[s] as Step;
-      const at = (offset < 0 ? end : start) + offset;
+      const { before, kind, offset: field, size } = steps[s] as Step;
+      const place = (field < 0 ? end : start) + field;
       pos = putSegment(out, pos, before);
       switch (kind) {
         case "u8":
-          pos = putDecimal(out, pos, view.getUint8(at));
+          pos = putDecimal(out, pos, view.getUint8(place));
           break;
         case "u16":
-          pos = putDecimal(out, pos, view.getUint16(at, true));
+          pos = putDecimal(out, pos, view.getUint16(place, true));
           break;
         case "u32":
-          pos = putDecimal(out, pos, view.getUint32(at, true));
+          pos = putDecimal(out, pos, view.getUint32(place, true));
           break;
         case "u64":
-          pos = putU64(out, pos, view.getInt32(at + 4, true), view.getInt32(at, true));
+          pos = putU64(out, pos, view.getInt32(place + 4, true), view.getInt32(place, true));
           break;
         case "x16":
-          pos = putHex(out, pos, 0, view.getUint16(at, true));
+          pos = putHex(out, pos, 0, view.getUint16(place, true));
           break;
         case "x32":
-          pos = putHex(out, pos, 0, view.getInt32(at, true));
+          pos = putHex(out, pos, 0, view.getInt32(place, true));
           break;
         case "x64":
-          pos = putHex(out, pos, view.getInt32(at + 4, true), view.getInt32(at, true));
+          pos = putHex(out, pos, view.getInt32(place + 4, true), view.getInt32(place, true));
           break;
         case "bytes":
-          pos = putHexBytes(out, pos, batch.bytes, at, at + size);
+          pos = putHexBytes(out, pos, at.bytes, place, place + size);
           break;
         case "text":
-          pos = putPlainText(bytes, pos, batch.bytes, at, bodyEnd);
+          pos = putPlainText(bytes, pos, at.bytes, place, bodyEnd);
           if (pos < 0) return -1;
           break;
       }

@@ -6,11 +6,11 @@ import {
   PERF_SAMPLE_IDENTIFIER,
   PERF_SAMPLE_IP,
   PERF_SAMPLE_PERIOD,
+  PERF_SAMPLE_READ,
   PERF_SAMPLE_STREAM_ID,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
   type PerfEvent,
-  type RecordBatch,
 } from "@perfdata/format";
 import {
   hexDigits,
@@ -23,14 +23,17 @@ import {
   type Segment,
   segment,
 } from "./records_bytes.ts";
+import type { RecordBytes } from "@perfdata/session";
 import { cpumodeName, type U64Style } from "./records_json.ts";
+import { REST_FIELDS, SampleRest } from "./records_sample_rest.ts";
 
-/** Fields that are written without decoding the sample. */
-const WRITTEN = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |
+/** Fields that have a place of their own. */
+const FIXED_FIELDS = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |
   PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
-  PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CALLCHAIN;
+  PERF_SAMPLE_IDENTIFIER;
 
 const EMPTY = segment("");
+const END_OF_LINE = segment("}\n");
 const BETWEEN_ADDRESSES = segment('","0x');
 
 /** The beginning of a line, up to its time: its text and the values that it was made of. */
@@ -60,7 +63,7 @@ class Beginning {
 }
 
 /**
- * Writes the lines of the samples of one event, for samples of plain fields and a call chain.
+ * Writes the lines of the samples of one event: of all fields but branch stacks and weights in parts.
  *
  * The text is what `lineMembers` gives, cut at the values: what lies between two values is prepared.
  * A test compares the two on every sample of the corpus.
@@ -91,9 +94,15 @@ export class SampleWriter {
   readonly #callchainText: Segment;
   readonly #firstAddress: Segment;
   readonly #lastAddress: Segment;
+  readonly #closeText: Segment;
   readonly #endText: Segment;
   readonly #startText: Segment = segment('{"type":"SAMPLE","offset":');
   readonly #event: string;
+  /** Writes the fields behind those above, where there are more than a call chain. */
+  readonly #rest: SampleRest | undefined;
+  readonly #countText: Segment;
+  /** Where the sample has its event's id, in bytes, or -1. */
+  readonly #ownId: number;
   // The text that depends on `misc`, and the last line's beginning, by `misc`.
   readonly #byMisc = new Map<number, Beginning>();
   #misc = -1;
@@ -114,7 +123,10 @@ export class SampleWriter {
     this.#id = word(layout.id);
     this.#streamId = word(layout.stream_id);
     this.#fixedWords = layout.fixedSize >> 2;
-    const hasChain = (layout.sampleType & PERF_SAMPLE_CALLCHAIN) !== 0;
+    const rest = layout.sampleType & REST_FIELDS;
+    this.#rest = (rest & ~PERF_SAMPLE_CALLCHAIN) === 0 ? undefined : new SampleRest(event, u64);
+    this.#ownId = layout.identifier >= 0 ? layout.identifier : layout.id;
+    const hasChain = rest === PERF_SAMPLE_CALLCHAIN;
     this.#callchain = hasChain ? this.#fixedWords : -1;
     let text = ',"ip":';
     // Ends the text in front of a field and begins that behind it; where the field is absent, the
@@ -132,7 +144,9 @@ export class SampleWriter {
     this.#pidText = value(this.#pid, "", "", ',"tid":');
     this.#tidText = value(this.#pid, "", "", ',"cpu":');
     this.#cpuText = value(this.#cpu, "", "", ',"time":');
-    this.#timeText = value(this.#time, quote, quote, ',"count":null,"period":');
+    this.#timeText = value(this.#time, quote, quote, ',"count":');
+    const count = (rest & PERF_SAMPLE_READ) === 0 ? -1 : 0;
+    this.#countText = value(count, quote, quote, ',"period":');
     this.#periodText = value(this.#period, quote, quote, "");
     // The other fields are missing where they are absent.
     const next = (word: number, name: string, before: string, after: string): Segment => {
@@ -148,30 +162,33 @@ export class SampleWriter {
     this.#callchainText = next(this.#callchain, "callchain", "[", "]");
     this.#firstAddress = segment('"0x');
     this.#lastAddress = segment('"');
+    this.#closeText = segment(text);
     this.#endText = segment(`${text}}\n`);
   }
 
   /** A writer for an event, or `undefined` where its samples have fields that need more. */
   static for(event: PerfEvent, name: string, u64: U64Style): SampleWriter | undefined {
-    if ((event.layout.sampleType & ~WRITTEN) !== 0) return undefined;
+    if ((event.layout.sampleType & ~(FIXED_FIELDS | REST_FIELDS)) !== 0) return undefined;
     const writer = new SampleWriter(event, name, u64);
     return writer.#event === "" ? undefined : writer;
   }
 
   /** Most bytes that the line of a sample of `size` bytes takes. */
   bound(size: number): number {
-    // An address of 8 bytes takes up to 21; all else is less than the constant.
-    return 1024 + this.#event.length + size * 3;
+    // Eight bytes take up to 36: a number of 20 digits with a name.
+    return 1024 + this.#event.length + size * 5;
   }
 
   /**
-   * Writes the line of sample `i` of an aligned little-endian batch.
+   * Writes the line of a little-endian sample that starts at a multiple of 8.
    *
+   * @param source The bytes that hold it.
+   * @param start Where it starts, in bytes.
+   * @param offset Its file offset.
    * @returns -1 where the sample is not as its event says; the general way shows it then.
    */
-  write(batch: RecordBatch, i: number, out: DataView, from: number): number {
-    const { words } = batch;
-    const start = batch.starts[i] as number;
+  write(source: RecordBytes, start: number, offset: number, out: DataView, from: number): number {
+    const { words } = source;
     const w = start >> 2;
     const second = words[w + 1] as number;
     const misc = second & 0xffff;
@@ -187,11 +204,17 @@ export class SampleWriter {
       if (at + 2 > end || words[at + 1] !== 0 || length < 0) return -1;
       at += 2 + 2 * length;
     }
-    if (at !== end) return -1;
+    const rest = this.#rest;
+    if (rest === undefined ? at !== end : !rest.locate(source.view, start, end << 2)) return -1;
     if (misc !== this.#misc) this.#setMisc(misc);
-    const offset = batch.inflatedFrom >= 0 ? batch.inflatedFrom : batch.offset + start;
     let pos = this.#writeSame(words, w, offset, out, from);
     if (pos < 0) pos = this.#writeBeginning(words, w, offset, out, from);
+    if (this.#countText !== EMPTY) {
+      pos = putSegment(out, pos, this.#countText);
+      const id = this.#ownId < 0 ? -1 : start + this.#ownId;
+      pos = (rest as SampleRest).putCount(source.view, id, out, pos);
+      if (pos < 0) return -1;
+    }
     const period = this.#period;
     if (period >= 0) {
       pos = putSegment(out, pos, this.#periodText);
@@ -229,6 +252,11 @@ export class SampleWriter {
         }
         pos = putSegment(out, pos, this.#lastAddress);
       }
+    }
+    if (rest !== undefined) {
+      pos = putSegment(out, pos, this.#closeText);
+      pos = rest.put(source.bytes, source.view, out, pos);
+      return putSegment(out, pos, END_OF_LINE);
     }
     return putSegment(out, pos, this.#endText);
   }

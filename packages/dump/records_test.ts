@@ -19,14 +19,14 @@ import {
   RecordCodec,
 } from "@perfdata/format";
 import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
-import { CSV_COLUMNS, type RecordsOptions, recordsText } from "./mod.ts";
+import { CSV_COLUMNS, type RecordsOptions, writeRecords } from "./mod.ts";
 import { type AnyDecoded, FieldTree, lineMembers } from "./records_json.ts";
 
 const decoder = new TextDecoder();
 
 async function textOf(reader: PerfDataReader, options: RecordsOptions = {}): Promise<string> {
   let text = "";
-  for await (const block of recordsText(reader, options)) text += decoder.decode(block);
+  await writeRecords(reader, (block) => text += decoder.decode(block), options);
   return text;
 }
 
@@ -40,8 +40,10 @@ async function linesOf(bytes: Uint8Array, options: RecordsOptions = {}): Promise
 /** The files that there are: fixtures, and the corpus where it is. */
 async function files(): Promise<string[]> {
   const found: string[] = [];
-  for await (const { name, isFile } of Deno.readDir("fixtures/recorded")) {
-    if (isFile && name.endsWith(".data")) found.push(`fixtures/recorded/${name}`);
+  for (const folder of ["fixtures/recorded", "fixtures/synthesized"]) {
+    for await (const { name, isFile } of Deno.readDir(folder)) {
+      if (isFile && name.endsWith(".data")) found.push(`${folder}/${name}`);
+    }
   }
   const corpus = Deno.env.get("PERFDATA_CORPUS") ?? "../shared/corpus";
   try {
@@ -201,7 +203,12 @@ Deno.test("what is written without decoding is what decoding gives, for every re
   const google = new RecordCodec([...KERNEL_RECORDS, ...GOOGLE_RECORDS]);
   const tree = new FieldTree();
   let compared = 0;
-  for (const path of await files()) {
+  const all = (await files()).flatMap((path) =>
+    path.startsWith("fixtures")
+      ? [{ path, u64: "number" }, { path, u64: "string" }] as const
+      : [{ path, u64: "number" }] as const
+  );
+  for (const { path, u64 } of all) {
     const bytes = await Deno.readFile(path);
     const open = async () => {
       try {
@@ -216,7 +223,7 @@ Deno.test("what is written without decoding is what decoding gives, for every re
       ...[...KERNEL_RECORDS, ...USER_RECORDS, ...GOOGLE_RECORDS].map(({ name }) => name as string),
       ...Array.from({ length: 256 }, (_, type) => `TYPE_${type}`),
     ]);
-    const lines = (await textOf(written, { types })).split("\n");
+    const lines = (await textOf(written, { types, u64 })).split("\n");
     let n = 0;
     for await (const batch of decoded.batches()) {
       const known = decoded.isGoogleDialect ? google : codec;
@@ -232,7 +239,7 @@ Deno.test("what is written without decoding is what decoding gives, for every re
           // The name is not what is compared.
           event: record.type === 9 ? JSON.parse(line).event ?? undefined : undefined,
           littleEndian: batch.littleEndian,
-          u64: "number",
+          u64,
         });
         const expected = `{${members.map(([name, json]) => `"${name}":${json}`).join(",")}}`;
         if (line !== expected) assertEquals(line, expected, path);

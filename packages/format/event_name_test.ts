@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { emptyAttr, type PerfEventAttr } from "@perfdata/format";
+import { emptyAttr, type PerfEventAttr } from "./attr.ts";
 import { eventName } from "./event_name.ts";
 
 function name(type: number, config: bigint, flags: Partial<PerfEventAttr["flags"]> = {}): string {
