@@ -138,6 +138,22 @@ Deno.test({
       const rows = json.out.trimEnd().split("\n").map((line) => JSON.parse(line));
       assert(rows.some(({ frames }) => frames.at(-1)?.function === "fibonacci"));
 
+      // The binary's own addresses, through the bundle's segments.
+      const addresses = rows.filter(({ path }) => path === `${folder}/program`).map(({ start }) =>
+        Number(start)
+      );
+      const header = await run("readelf", ["-lW", `${folder}/program`]);
+      const [, offset, vaddr] = /LOAD\s+(0x\w+)\s+(0x\w+)\s.* R E /.exec(header.out) ?? [];
+      const asked = addresses.map((at) => (at - Number(offset) + Number(vaddr)).toString(16));
+      assert(asked.length > 3);
+      const ask = (...more: string[]) =>
+        run(Deno.execPath(), [
+          ...["run", "--no-prompt", "--allow-read", `${ROOT}tools/addr2line.ts`, "-afiC"],
+          ...["-e", "program", ...more, ...asked, "0x1"],
+        ], { cwd: folder });
+      const fromBinary = await ask();
+      assertEquals(fromBinary.code, 0, fromBinary.err);
+
       const before = await symbols(folder, ["trust", "--json", "perf.data"]);
       await Deno.remove(`${folder}/program`);
       await Deno.remove(`${folder}/.debug`, { recursive: true });
@@ -154,6 +170,9 @@ Deno.test({
       );
       assertEquals([program.bundled, program.resolved.samples], [true, program.all.samples]);
       assert(program.all.samples > 0);
+
+      assertEquals(await ask("--symbols", "perf.symbols"), fromBinary);
+      assertEquals((await ask()).code, 1);
 
       const without = await symbols(folder, ["trust", "perf.data"]);
       assertEquals([without.code, without.err], [0, ""]);

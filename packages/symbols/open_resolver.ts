@@ -91,11 +91,15 @@ function tolerant<T>(path: string, read: () => T): T | undefined {
     if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
       return undefined;
     }
-    // Deno keeps what lies under /proc and /sys from whoever has not been given everything.
-    if (error instanceof Deno.errors.NotCapable && /^\/(?:proc|sys)\//.test(path)) return undefined;
+    // Deno keeps what lies there from whoever has not been given everything.
+    const special = /^\/(?:proc|sys|dev)\//.test(path);
+    if (error instanceof Deno.errors.NotCapable && special) return undefined;
     if (
-      error instanceof Deno.errors.PermissionDenied || error instanceof Deno.errors.FilesystemLoop
-    ) throw new SymbolsError(0, `${path}: ${error.message}`, { cause: error });
+      error instanceof Deno.errors.NotCapable || error instanceof Deno.errors.PermissionDenied ||
+      error instanceof Deno.errors.FilesystemLoop
+    ) {
+      throw new SymbolsError(0, `${path}: ${error.message}`, { cause: error });
+    }
     throw error;
   }
 }
