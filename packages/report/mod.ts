@@ -1,0 +1,10 @@
+/**
+ * Figures about a recording: sampling rates, functions, processes.
+ *
+ * @module
+ */
+export * from "./event_names.ts";
+export * from "./rate.ts";
+export * from "./rate_plot.ts";
+export * from "./rate_rows.ts";
+export * from "./rate_stream.ts";
