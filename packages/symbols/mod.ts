@@ -1,1 +1,38 @@
-export {};
+/**
+ * Symbols for addresses: ELF files, kernel symbols, JIT maps, and the demangling of their names.
+ *
+ * Everything here is runtime-neutral: readers take a {@linkcode BinarySource} or bytes. The one
+ * file that opens files is exported as `@perfdata/symbols/file-source`.
+ *
+ * @module
+ */
+
+export * from "./address.ts";
+export * from "./binary_source.ts";
+export * from "./errors.ts";
+export * from "./elf/constants.ts";
+export * from "./elf/decompress.ts";
+export * from "./elf/elf_error.ts";
+export * from "./elf/elf_file.ts";
+export * from "./elf/notes.ts";
+export * from "./symbol_table.ts";
+export * from "./elf/elf_symbols.ts";
+export * from "./elf/plt.ts";
+export * from "./elf/raw_symbols.ts";
+export * from "./elf/section_address.ts";
+export * from "./elf/crc32.ts";
+export * from "./elf/mini_debug_info.ts";
+export * from "./elf/relocate.ts";
+export * from "./demangle/demangler.ts";
+export * from "./demangle/itanium.ts";
+export * from "./demangle/rust_legacy.ts";
+export * from "./demangle/rust_v0.ts";
+export * from "./jit_symbols.ts";
+export * from "./jitdump.ts";
+export * from "./kallsyms.ts";
+export * from "./perf_map.ts";
+export * from "./address_map.ts";
+export * from "./file_search.ts";
+export * from "./map_name.ts";
+export * from "./trust_report.ts";
+export * from "./ksymbols.ts";

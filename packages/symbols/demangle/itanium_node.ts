@@ -1,0 +1,149 @@
+/** What a {@linkcode Node} of a parsed C++ name is. */
+export const enum Kind {
+  /** `text`: an identifier, number or other text printed as it stands. */
+  Name,
+  /** `left` with ABI tag `right`. */
+  Tagged,
+  /** `left::right`. */
+  Qualified,
+  /** `left::right`, `left` being the encoding of the enclosing function. */
+  Local,
+  /** Entity `left` in the scope of default argument number `num`. */
+  DefaultArg,
+  /** Entity `left` with the function type `right`. */
+  Typed,
+  /** Template `left` with the arguments `right` (a List). */
+  Template,
+  /** Template parameter number `num`. */
+  TemplateParam,
+  /** Function parameter number `num`; 0 is `this`. */
+  FunctionParam,
+  /** Constructor of the class named `left`. */
+  Constructor,
+  /** Destructor of the class named `left`. */
+  Destructor,
+  /** `text` then `left`: vtables, thunks, guards and the like. */
+  Special,
+  /** Construction vtable for `left` in `right`. */
+  ConstructionVtable,
+  /** Reference temporary number `right` for `left`. */
+  ReferenceTemporary,
+  /** Standard abbreviation (`std::string`): `text`. */
+  StandardName,
+  /** Built-in type `text`; `num` is its {@linkcode Literal} style. */
+  Builtin,
+  /** Vendor-extended type `left`. */
+  VendorType,
+  /** Function type: returns `left`, takes `right` (a List). */
+  Function,
+  /** Array of `right` with the bound `left`. */
+  Array,
+  /** Pointer to a member, of type `right`, of the class `left`. */
+  PointerToMember,
+  /** Vector of `right` with `left` elements. */
+  Vector,
+  Const,
+  Volatile,
+  Restrict,
+  /** `left` qualified by the vendor's `right`. */
+  VendorQualified,
+  Pointer,
+  Reference,
+  RvalueReference,
+  Complex,
+  Imaginary,
+  /** Qualifiers of member functions. */
+  ConstThis,
+  VolatileThis,
+  RestrictThis,
+  ReferenceThis,
+  RvalueReferenceThis,
+  /** `noexcept`, with the condition `right` where there is one. */
+  Noexcept,
+  /** `throw(right)`. */
+  ThrowSpec,
+  TransactionSafe,
+  /** `items`, separated by commas. */
+  List,
+  /** Template argument pack: `items`. */
+  Pack,
+  /** `left...`. */
+  PackExpansion,
+  /** Braced `right` (a List), of the type `left` where there is one. */
+  InitializerList,
+  /** Operator name: `text`; `code` is its code in a mangled name. */
+  Operator,
+  /** Vendor-extended operator `left`. */
+  VendorOperator,
+  /** Literal operator `""left`. */
+  LiteralOperator,
+  /** Conversion operator to `left`, or a cast. */
+  Conversion,
+  Cast,
+  /** Operator without operands: `left`. */
+  Nullary,
+  /** Operator `left` on `right`. */
+  Unary,
+  /** Operator `left`, written after `right`. */
+  Postfix,
+  /** Operator `left` on `items`. */
+  Binary,
+  Ternary,
+  /** Literal `text` of type `left`; `num` is 1 if it is negative. */
+  Literal,
+  Decltype,
+  /** Closure number `num` with parameters `left` (a List). */
+  Lambda,
+  /** Unnamed type number `num`. */
+  UnnamedType,
+  /** `left` with the clone suffix `text`. */
+  Clone,
+  /** Structured binding of the names `items`. */
+  StructuredBinding,
+}
+
+/** How literals of a built-in type are written. */
+export const enum LiteralStyle {
+  /** `(type)value` */
+  Cast,
+  Int,
+  Unsigned,
+  Long,
+  UnsignedLong,
+  LongLong,
+  UnsignedLongLong,
+  Bool,
+  /** `(type)[value]` */
+  Float,
+}
+
+/** A node of a parsed name. All nodes have one shape, which keeps the code that walks them fast. */
+export interface Node {
+  readonly kind: Kind;
+  left: Node | undefined;
+  right: Node | undefined;
+  readonly items: Node[];
+  readonly text: string;
+  readonly code: string;
+  readonly num: number;
+}
+
+const none: Node[] = [];
+
+/** Makes a node of the parts given. */
+export function node(
+  kind: Kind,
+  left?: Node,
+  right?: Node,
+  text = "",
+  num = 0,
+  items: Node[] = none,
+  code = "",
+): Node {
+  return { kind, left, right, items, text, code, num };
+}
+
+/** Whether a node is a qualifier of a member function, which is printed after its parameters. */
+export function isFunctionQualifier(kind: Kind): boolean {
+  return kind >= Kind.ConstThis && kind <= Kind.TransactionSafe;
+}

@@ -1,0 +1,333 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { addressFromBigInt, addressToHex } from "../address.ts";
+import { FileAddresses } from "../address_map.ts";
+import { bytesSource } from "../binary_source.ts";
+import { demangle } from "../demangle/demangler.ts";
+import { Bytes, symbolTable, writeElf } from "../testing/elf_writer.ts";
+import { build, inFolder, needs, readElf, run, usableFlavours } from "../testing/toolchain.ts";
+import { STB, STT } from "./constants.ts";
+import { ElfError } from "./elf_error.ts";
+import { ElfFile } from "./elf_file.ts";
+import { readElfSymbols } from "./elf_symbols.ts";
+import { readMiniDebugInfo } from "./mini_debug_info.ts";
+import { readPlt } from "./plt.ts";
+import { findElfSymbol, rawSymbolName, readRawSymbols } from "./raw_symbols.ts";
+import { relocatedSectionData } from "./relocate.ts";
+
+const withoutParams = (name: string): string => demangle(name, { params: false });
+
+Deno.test({
+  name: "symbol tables are those of readelf in every flavour",
+  ignore: !needs("symbols against readelf", "readelf", "g++"),
+  fn: () =>
+    inFolder((folder) => {
+      const types = ["NOTYPE", "OBJECT", "FUNC", "SECTION", "FILE", "COMMON", "TLS"];
+      const bindings = ["LOCAL", "GLOBAL", "WEAK"];
+      for (const flavour of usableFlavours()) {
+        const path = build(folder, flavour);
+        const elf = readElf(path);
+        // In a file that does not say it is for GNU, type and binding 10 are not named.
+        const text = run("readelf", "-Ws", path).replaceAll(
+          /<OS specific>: 10(\s+)(LOCAL|GLOBAL|WEAK)/g,
+          "IFUNC$1$2",
+        ).replaceAll("<OS specific>: 10", "UNIQUE");
+        const expected = text.split("\n").flatMap((line) => {
+          const row =
+            /^\s*\d+: ([0-9a-f]+)\s+(\S+) (\S+)\s+(\S+)\s+\S+\s+(?:\[.*\]\s+)?(\S+)(?: (\S*).*)?$/
+              .exec(line);
+          if (row === null) return [];
+          const [, value, size, type, binding, , name] = row;
+          return [`${BigInt("0x" + value)} ${Number(size)} ${type} ${binding} ${name ?? ""}`];
+        });
+        const ours: string[] = [];
+        for (const section of elf.sections) {
+          if (section.type !== 11 && section.type !== 2) continue;
+          const symbols = readRawSymbols(elf, section);
+          for (let i = 0; i < symbols.count; i++) {
+            const info = symbols.info[i] ?? 0;
+            const type = types[info & 15] ?? (info % 16 === 10 ? "IFUNC" : "?");
+            const binding = bindings[info >> 4] ?? (info >> 4 === 10 ? "UNIQUE" : "?");
+            let name = rawSymbolName(symbols, i);
+            if (type === "SECTION") name = elf.sections[symbols.shndx[i] ?? 0]?.name ?? "";
+            ours.push(`${symbols.value[i]} ${symbols.size[i]} ${type} ${binding} ${name}`);
+          }
+        }
+        assert(ours.length > 50);
+        // readelf shows versions with the names of .dynsym; some linkers put them into .symtab.
+        const bare = (row: string): string => row.replace(/@.*$/, "");
+        assertEquals(ours.map(bare).join("\n"), expected.map(bare).join("\n"), flavour.name);
+      }
+    }),
+});
+
+Deno.test({
+  name: "PLT stubs are those that objdump labels, in every flavour",
+  ignore: !needs("PLT stubs against objdump", "objdump", "g++"),
+  fn: () =>
+    inFolder((folder) => {
+      let compared = 0;
+      for (const flavour of usableFlavours()) {
+        const path = build(folder, flavour);
+        const elf = readElf(path);
+        const dump = run("objdump", "-d", path);
+        const expected = new Map<number, string>();
+        for (const match of dump.matchAll(/^([0-9a-f]+) <(\S+@plt)>:$/gm)) {
+          expected.set(parseInt(match[1] ?? "", 16), match[2] ?? "");
+        }
+        const { table } = readElfSymbols(elf);
+        for (const entry of readPlt(elf)) {
+          const name = table.name(table.lookup(entry.address));
+          const label = expected.get(entry.address);
+          // Of the two stubs of a function under branch tracking, objdump labels the called one.
+          if (label === undefined) continue;
+          assertEquals(name, label, `${flavour.name} at ${addressToHex(entry.address)}`);
+          assertEquals(table.name(table.lookup(entry.address + entry.size - 1)), name);
+          expected.delete(entry.address);
+          compared++;
+        }
+        assertEquals([...expected.values()], [], flavour.name);
+      }
+      assert(compared > 50, `${compared} stubs`);
+    }),
+});
+
+Deno.test({
+  name: "samples get the symbols and offsets that perf gives them, in every flavour",
+  ignore: !needs("symbols against perf", "perf", "g++"),
+  fn: () =>
+    inFolder((folder) => {
+      let compared = 0;
+      for (const flavour of usableFlavours()) {
+        const path = build(folder, flavour);
+        const data = `${folder}/perf.data`;
+        try {
+          run("perf", "record", "-q", "-e", "cpu-clock", "-F", "4000", "-o", data, path);
+        } catch (error) {
+          console.log(`skipped: symbols against perf: ${(error as Error).message}`);
+          return;
+        }
+        const script = run(
+          "bash",
+          "-c",
+          `ulimit -v 8000000; timeout 60 perf script --demangle -i ${data} --show-mmap-events ` +
+            `-F comm,pid,event,ip,sym,symoff,dso`,
+        );
+        const maps: { start: number; end: number; pgoff: number; file: string }[] = [];
+        const files = new Map<string, ElfFile>();
+        for (const line of script.split("\n")) {
+          const map = /MMAP2? \S+: \[0x([0-9a-f]+)\(0x([0-9a-f]+)\) @ (\w+) .*: (\S+) (\/\S+)$/
+            .exec(
+              line,
+            );
+          if (map !== null) {
+            const start = parseInt(map[1] ?? "", 16);
+            maps.push({
+              start,
+              end: start + parseInt(map[2] ?? "", 16),
+              pgoff: Number(map[3]),
+              file: map[5] ?? "",
+            });
+            continue;
+          }
+          const sample = /:\s+([0-9a-f]+) (\S.*?)\+0x([0-9a-f]+) \((\/[^)]+)\)$/.exec(line);
+          if (sample === null) continue;
+          const ip = parseInt(sample[1] ?? "", 16);
+          const mapping = maps.find((m) => ip >= m.start && ip < m.end);
+          if (mapping === undefined || !mapping.file.startsWith("/")) continue;
+          let elf = files.get(mapping.file);
+          if (elf === undefined) files.set(mapping.file, elf = readElf(mapping.file));
+          const address = new FileAddresses(elf).fromProcess(ip, mapping);
+          assert(address !== undefined);
+          const { table } = tableOf(elf);
+          const index = table.lookup(address);
+          const shown = `${withoutParams(table.name(index))}+0x${
+            (address - table.start(index)).toString(16)
+          }`;
+          const expected = `${sample[2]}+0x${sample[3]}`;
+          // perf misplaces stubs in .plt.sec and .plt.got, and has none of static programs.
+          if (shown.includes("@plt")) continue;
+          // Functions that only separate debug files name.
+          if (sample[4] !== path && index < 0) continue;
+          assertEquals(shown, expected, `${flavour.name}: ${addressToHex(ip)} in ${mapping.file}`);
+          compared++;
+        }
+      }
+      assert(compared > 500, `${compared} samples`);
+    }),
+});
+
+const tables = new WeakMap<ElfFile, ReturnType<typeof readElfSymbols>>();
+
+function tableOf(elf: ElfFile): ReturnType<typeof readElfSymbols> {
+  let table = tables.get(elf);
+  if (table === undefined) {
+    table = readElfSymbols(elf, { demangle: withoutParams });
+    tables.set(elf, table);
+  }
+  return table;
+}
+
+Deno.test({
+  name: "one name of each address is kept, and symbols without a size reach the next",
+  ignore: !needs("aliases", "g++"),
+  fn: () =>
+    inFolder((folder) => {
+      const flavour = usableFlavours()[0];
+      if (flavour === undefined) return;
+      const elf = readElf(build(folder, flavour));
+      const { table } = readElfSymbols(elf, { demangle: withoutParams });
+      const nameAt = (symbol: string): string =>
+        table.name(table.lookup(findElfSymbol(elf, symbol) ?? NaN));
+      // Strong over weak, fewer underscores, the longer name.
+      for (
+        const alias of [
+          "alias_target",
+          "__alias_underscored",
+          "alias_weak_with_a_long_name",
+          "alias_longer_name",
+        ]
+      ) assertEquals(nameAt(alias), "alias_longer_name");
+      assertEquals(nameAt("weak_only"), "weak_only");
+      const noSize = table.get(table.lookup(findElfSymbol(elf, "no_size") ?? NaN));
+      assertEquals(noSize?.name, "no_size");
+      assertEquals(noSize?.end, findElfSymbol(elf, "next_one"));
+      assertEquals(nameAt("label_in_text"), "label_in_text");
+      assertEquals(nameAt("table"), "table");
+    }),
+});
+
+Deno.test({
+  name: "the symbols of a split debug file, and of MiniDebugInfo, are those of the whole file",
+  ignore: !needs("split debug files", "g++", "objcopy", "strip", "xz", "nm"),
+  fn: () =>
+    inFolder(async (folder) => {
+      const flavour = usableFlavours()[0];
+      if (flavour === undefined) return;
+      const path = build(folder, flavour, "-g");
+      const whole = readElf(path);
+      run("objcopy", "--only-keep-debug", path, `${path}.debug`);
+      run("strip", "-o", `${path}.stripped`, path);
+      const list = (elf: ElfFile, options: Parameters<typeof readElfSymbols>[1]): string[] => {
+        const { table } = readElfSymbols(elf, options);
+        return Array.from({ length: table.size }, (_, i) => `${table.start(i)} ${table.name(i)}`);
+      };
+      const expected = list(whole, {});
+      const stripped = readElf(`${path}.stripped`);
+      assert(!list(stripped, {}).some((row) => row.endsWith("hidden_static")));
+      assertEquals(list(readElf(`${path}.debug`), { runtime: stripped }), expected);
+
+      run("objcopy", "-g", `${path}.debug`, `${path}.mini`);
+      run("xz", "-f", "-k", "--check=crc64", `${path}.mini`);
+      run("objcopy", "--add-section", `.gnu_debugdata=${path}.mini.xz`, `${path}.stripped`);
+      const withMini = readElf(`${path}.stripped`);
+      const miniDebugInfo = await readMiniDebugInfo(withMini);
+      assert(miniDebugInfo !== undefined);
+      assertEquals(list(withMini, { miniDebugInfo }), expected);
+      assertEquals(await readMiniDebugInfo(stripped), undefined);
+    }),
+});
+
+Deno.test({
+  name: "debug sections of a relocatable file are relocated as readelf relocates them",
+  ignore: !needs("relocations", "gcc", "readelf"),
+  fn: () =>
+    inFolder((folder) => {
+      Deno.writeTextFileSync(
+        `${folder}/a.c`,
+        "int first(int a){return a+1;}\nint second(int b){return first(b)*2;}\n",
+      );
+      run("gcc", "-g", "-O1", "-c", "-o", `${folder}/a.o`, `${folder}/a.c`);
+      const elf = readElf(`${folder}/a.o`);
+      for (const name of [".debug_info", ".debug_line", ".debug_aranges"]) {
+        const section = elf.section(name);
+        assert(section !== undefined);
+        const dump = run("readelf", `--relocated-dump=${name}`, `${folder}/a.o`);
+        const expected = [...dump.matchAll(/^ {2}0x[0-9a-f]+ ((?:[0-9a-f]{2,8} ){1,4})/gm)]
+          .map((m) => (m[1] ?? "").replaceAll(" ", "")).join("");
+        const ours = Array.from(
+          relocatedSectionData(elf, section),
+          (byte) => byte.toString(16).padStart(2, "0"),
+        ).join("");
+        assertEquals(ours, expected, name);
+      }
+      assertEquals(
+        readElfSymbols(elf).table.name(1),
+        "second",
+      );
+    }),
+});
+
+Deno.test("kernel addresses, function descriptors, mapping symbols and Thumb bits", () => {
+  const text = { name: ".text", type: 1, flags: 6, bytes: new Uint8Array(0x100) };
+  const make = (
+    machine: number,
+    is64: boolean,
+    littleEndian: boolean,
+    base: bigint,
+    symbols: Parameters<typeof symbolTable>[1],
+    opd?: Uint8Array,
+  ): ElfFile => {
+    const { symtab, strtab } = symbolTable({ is64, littleEndian }, symbols);
+    return ElfFile.open(bytesSource(writeElf({
+      is64,
+      littleEndian,
+      type: 2,
+      machine,
+      sections: [
+        { ...text, addr: base },
+        { name: ".symtab", type: 2, bytes: symtab, link: 3, entsize: is64 ? 24 : 16 },
+        { name: ".strtab", type: 3, bytes: strtab },
+        ...(opd === undefined
+          ? []
+          : [{ name: ".opd", type: 1, flags: 3, addr: 0x9000n, bytes: opd }]),
+      ],
+    })));
+  };
+  const base = 0xffffffff81000000n;
+  const global = STB.GLOBAL * 16 + STT.FUNC;
+  const kernel = readElfSymbols(make(62, true, true, base, [
+    { name: "a", value: base, size: 0x10n, info: global, shndx: 1 },
+    { name: "b", value: base + 0x10n, size: 0x7fn, info: global, shndx: 1 },
+  ])).table;
+  assertEquals(kernel.name(kernel.lookup(addressFromBigInt(base + 0xfn))), "a");
+  assertEquals(kernel.name(kernel.lookupHalves(0xffffffff, 0x81000010)), "b");
+  assertEquals(kernel.name(kernel.lookupHalves(0xffffffff, 0x8100008e)), "b");
+  assertEquals(kernel.lookupHalves(0xffffffff, 0x8100008f), -1);
+
+  const descriptor = new Bytes(false, true).u64(0x1040).u64(0).u64(0).done();
+  const powerpc = readElfSymbols(make(21, true, false, 0x1000n, [
+    { name: "f", value: 0x9000n, size: 0x20n, info: global, shndx: 4 },
+  ], descriptor)).table;
+  assertEquals(powerpc.get(0), { name: "f", start: 0x1040, end: 0x1060 });
+
+  const arm = readElfSymbols(make(40, false, true, 0x8000n, [
+    { name: "$t", value: 0x8000n, size: 0n, info: 0, shndx: 1 },
+    { name: "$d.3", value: 0x8010n, size: 0n, info: 0, shndx: 1 },
+    { name: "thumb", value: 0x8001n, size: 0x10n, info: global, shndx: 1 },
+  ])).table;
+  assertEquals(arm.size, 1);
+  assertEquals(arm.get(0), { name: "thumb", start: 0x8000, end: 0x8010 });
+});
+
+Deno.test("names that overlap to take quadratic time are an error, bad indexes are counted", () => {
+  const file = { is64: true, littleEndian: true };
+  const strings = new Uint8Array(200_000).fill(0x61);
+  const symtab = new Bytes(true, true);
+  for (let i = 0; i < 2000; i++) symtab.u32(1 + i).u8(0x12).u8(0).u16(1).u64(i).u64(1);
+  const write = (strtab: Uint8Array): ElfFile =>
+    ElfFile.open(bytesSource(writeElf({
+      ...file,
+      type: 2,
+      machine: 62,
+      sections: [
+        { name: ".text", type: 1, flags: 6, bytes: new Uint8Array(16) },
+        { name: ".symtab", type: 2, bytes: symtab.done(), link: 3, entsize: 24 },
+        { name: ".strtab", type: 3, bytes: strtab },
+      ],
+    })));
+  assertThrows(() => readElfSymbols(write(strings)), ElfError, "overlap");
+  const { table, malformed } = readElfSymbols(write(new Uint8Array(4)));
+  // Names at 2 … 2000 (the first entry does not count) in a string table of 4 bytes.
+  assertEquals(malformed, 1997);
+  assertEquals(table.size, 2);
+});

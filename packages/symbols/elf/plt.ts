@@ -1,0 +1,169 @@
+import type { Address } from "../address.ts";
+import { EM, SHT } from "./constants.ts";
+import { ElfError } from "./elf_error.ts";
+import type { ElfFile, ElfSection } from "./elf_file.ts";
+
+/** One stub of the procedure linkage table. */
+export interface PltEntry {
+  /** Address of the stub. */
+  readonly address: Address;
+  /** Its size in bytes. */
+  readonly size: number;
+  /** Index in `.dynsym` of the function it calls; 0 for an IFUNC resolved by address. */
+  readonly symbol: number;
+  /** The relocation's addend: of an IFUNC, the address of its resolver. */
+  readonly addend: Address;
+}
+
+interface Relocation {
+  readonly offset: Address;
+  readonly symbol: number;
+  readonly addend: Address;
+}
+
+/** Bytes before the first stub, and of each stub, where the machine fixes them. */
+const PLT_SHAPE: Readonly<Record<number, { header: number; entry: number }>> = {
+  [EM.I386]: { header: 16, entry: 16 },
+  [EM.X86_64]: { header: 16, entry: 16 },
+  [EM.ARM]: { header: 20, entry: 12 },
+  [EM.AARCH64]: { header: 32, entry: 16 },
+  [EM.RISCV]: { header: 32, entry: 16 },
+  [EM.LOONGARCH]: { header: 32, entry: 16 },
+  [EM.SPARC]: { header: 48, entry: 12 },
+  [EM.SPARCV9]: { header: 128, entry: 32 },
+};
+
+/**
+ * Finds the stubs of the procedure linkage table, which have no symbols of their own, and the
+ * functions they call.
+ *
+ * In `.plt` the n-th stub belongs to the n-th relocation of `.rela.plt` (`.rel.plt`), as in
+ * `dso__synthesize_plt_symbols` of tools/perf/util/symbol-elf.c. On x86, the stubs of `.plt.sec`
+ * (with indirect branch tracking, the ones that are called) and `.plt.got` are found by the slot
+ * of the GOT that they jump through.
+ *
+ * @throws {ElfError} if one of the sections lies outside the file
+ */
+export function readPlt(elf: ElfFile): PltEntry[] {
+  const entries: PltEntry[] = [];
+  const relocationSection = elf.section(".rela.plt") ?? elf.section(".rel.plt");
+  const plt = elf.section(".plt");
+  const relocations = relocationSection === undefined
+    ? []
+    : readRelocations(elf, relocationSection);
+  if (plt !== undefined && plt.type !== SHT.NOBITS && relocations.length > 0) {
+    const { header, entry } = pltShape(elf, plt, relocations.length);
+    let address = plt.addr + header;
+    for (const { symbol, addend } of relocations) {
+      if (entry === 0 || address + entry > plt.addr + plt.size) break;
+      entries.push({ address, size: entry, symbol, addend });
+      address += entry;
+    }
+  }
+  if (elf.machine === EM.X86_64 || elf.machine === EM.I386) {
+    const slots = new Map<Address, Relocation>();
+    const dynamic = elf.section(".rela.dyn") ?? elf.section(".rel.dyn");
+    const got = elf.section(".plt.got");
+    const secondary = elf.section(".plt.sec");
+    if (got !== undefined && dynamic !== undefined) {
+      for (const relocation of readRelocations(elf, dynamic)) {
+        if (relocation.symbol !== 0) slots.set(relocation.offset, relocation);
+      }
+    }
+    for (const relocation of relocations) slots.set(relocation.offset, relocation);
+    for (const section of [secondary, got]) {
+      if (section === undefined || section.type === SHT.NOBITS) continue;
+      entries.push(...readJumps(elf, section, slots));
+    }
+  }
+  return entries;
+}
+
+function pltShape(
+  elf: ElfFile,
+  plt: ElfSection,
+  count: number,
+): { header: number; entry: number } {
+  const known = PLT_SHAPE[elf.machine];
+  if (known === undefined) return { header: plt.entsize, entry: plt.entsize };
+  // A static program has stubs for IFUNCs only, and nothing to resolve lazily: no header.
+  if (plt.size === known.entry * count) return { header: 0, entry: known.entry };
+  // Branch protection on AArch64 makes the stubs longer.
+  const spread = (plt.size - known.header) / count;
+  const entry = Number.isInteger(spread) && spread > known.entry && spread <= 32
+    ? spread
+    : known.entry;
+  return { header: known.header, entry };
+}
+
+function readRelocations(elf: ElfFile, section: ElfSection): Relocation[] {
+  if (section.type !== SHT.RELA && section.type !== SHT.REL) return [];
+  const rela = section.type === SHT.RELA;
+  const size = (elf.is64 ? 16 : 8) + (rela ? (elf.is64 ? 8 : 4) : 0);
+  const stride = section.entsize === 0 ? size : section.entsize;
+  if (stride < size) {
+    throw new ElfError(
+      section.offset,
+      `Relocations of ${stride} bytes each in ${section.name}: expected ${size}`,
+    );
+  }
+  const bytes = elf.sectionData(section);
+  const data = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const le = elf.littleEndian;
+  const address = (at: number): Address =>
+    data.getInt32(le ? at + 4 : at, le) * 4294967296 + data.getUint32(le ? at : at + 4, le);
+  const relocations: Relocation[] = [];
+  for (let at = 0; at + size <= bytes.length; at += stride) {
+    if (elf.is64) {
+      relocations.push({
+        offset: address(at),
+        symbol: data.getUint32(le ? at + 12 : at + 8, le),
+        addend: rela ? address(at + 16) : 0,
+      });
+    } else {
+      relocations.push({
+        offset: data.getUint32(at, le),
+        symbol: data.getUint32(at + 4, le) >>> 8,
+        addend: rela ? data.getUint32(at + 8, le) : 0,
+      });
+    }
+  }
+  return relocations;
+}
+
+/** The stubs of `.plt.sec` and `.plt.got`: `[endbr] [bnd] jmp *slot`, of 8 or 16 bytes each. */
+function readJumps(
+  elf: ElfFile,
+  section: ElfSection,
+  slots: ReadonlyMap<Address, Relocation>,
+): PltEntry[] {
+  const code = elf.sectionData(section);
+  const data = new DataView(code.buffer, code.byteOffset, code.byteLength);
+  const gotPlt = elf.section(".got.plt") ?? elf.section(".got");
+  // Stubs begin with endbr64/endbr32 where indirect branch tracking is on, and are 16 bytes then.
+  const size = section.entsize === 8 || section.entsize === 16
+    ? section.entsize
+    : code[0] === 0xf3 || section.size % 16 === 0
+    ? 16
+    : 8;
+  const entries: PltEntry[] = [];
+  for (let at = 0; at + size <= code.length; at += size) {
+    for (let i = at; i + 6 <= at + size; i++) {
+      // ff 25 disp32: jmp *disp32(%rip) on x86-64, jmp *disp32 on i386; ff a3: jmp *disp32(%ebx)
+      if (code[i] !== 0xff || (code[i + 1] !== 0x25 && code[i + 1] !== 0xa3)) continue;
+      const disp = data.getInt32(i + 2, true);
+      const slot = elf.is64
+        ? section.addr + i + 6 + disp
+        : code[i + 1] === 0x25
+        ? disp >>> 0
+        : (gotPlt?.addr ?? 0) + disp;
+      const relocation = slots.get(slot);
+      if (relocation !== undefined) {
+        const { symbol, addend } = relocation;
+        entries.push({ address: section.addr + at, size, symbol, addend });
+      }
+      break;
+    }
+  }
+  return entries;
+}

@@ -1,0 +1,55 @@
+import type { Address } from "../address.ts";
+import { ET, SHF } from "./constants.ts";
+import type { ElfFile, ElfSection } from "./elf_file.ts";
+
+const layouts = new WeakMap<ElfFile, readonly Address[]>();
+
+/**
+ * The address at which a section counts in this package.
+ *
+ * For a linked file that is `sh_addr`. A relocatable file (`ET_REL`: a kernel module, a `.o`) has
+ * all sections at 0; there the sections that are loaded are laid out one after the other as the
+ * kernel's module loader does (`layout_sections` in kernel/module/main.c): executable ones from
+ * address 0 in file order, then read-only ones, then the rest; `.init*` sections, which the loader
+ * keeps elsewhere and frees, after all of them. An address in a module minus the address that
+ * /proc/modules or the kernel's mmap record gives for it is then an address of that layout, for
+ * executable sections.
+ *
+ * Symbols and relocated debug information use the same layout.
+ */
+export function sectionAddress(elf: ElfFile, section: ElfSection): Address {
+  if (elf.type !== ET.REL) return section.addr;
+  let layout = layouts.get(elf);
+  if (layout === undefined) {
+    layout = layOut(elf.sections);
+    layouts.set(elf, layout);
+  }
+  return layout[section.index] ?? 0;
+}
+
+const PAGE = 4096;
+
+function layOut(sections: readonly ElfSection[]): Address[] {
+  const addresses = new Array<Address>(sections.length).fill(0);
+  const init = (s: ElfSection): boolean => s.name.startsWith(".init");
+  const executable = (s: ElfSection): boolean => (s.flags & SHF.EXECINSTR) !== 0;
+  const writable = (s: ElfSection): boolean => (s.flags & SHF.WRITE) !== 0;
+  const passes: ((s: ElfSection) => boolean)[] = [
+    (s) => !init(s) && executable(s),
+    (s) => !init(s) && !executable(s) && !writable(s),
+    (s) => !init(s) && !executable(s) && writable(s),
+    (s) => init(s),
+  ];
+  let at = 0;
+  for (const wanted of passes) {
+    for (const section of sections) {
+      if ((section.flags & SHF.ALLOC) === 0 || !wanted(section)) continue;
+      const align = Math.max(section.addralign, 1);
+      at = Math.ceil(at / align) * align;
+      addresses[section.index] = at;
+      at += section.size;
+    }
+    at = Math.ceil(at / PAGE) * PAGE;
+  }
+  return addresses;
+}

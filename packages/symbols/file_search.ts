@@ -1,0 +1,353 @@
+import type { BinarySource } from "./binary_source.ts";
+import { SHT } from "./elf/constants.ts";
+import { crc32 } from "./elf/crc32.ts";
+import type { DebugLink, ElfFile } from "./elf/elf_file.ts";
+import { SymbolsError } from "./errors.ts";
+import { mapKind } from "./map_name.ts";
+
+/** What is looked for. */
+export interface WantedFile {
+  /** Name of the mapping: a path, or `[vdso]`. */
+  readonly path: string;
+  /** Build id from the recording, hex; may be padded with zeros to 20 bytes. */
+  readonly buildId?: string;
+}
+
+/** Where to look. Folders that are left out are not searched. */
+export interface SearchPlaces {
+  /** `--symfs`: put before the paths of files and of `/usr/lib/debug`. */
+  readonly symfs?: string;
+  /** The build-id cache of `perf`, usually `~/.debug`. */
+  readonly buildIdCache?: string;
+  /** Separate debug files, usually `/usr/lib/debug`, which is the default. */
+  readonly debugRoot?: string;
+  /** What debuginfod clients have downloaded, usually `~/.cache/debuginfod_client`. */
+  readonly debuginfodCache?: string;
+}
+
+/** Which rule led to a candidate. */
+export type CandidateOrigin =
+  | "path"
+  | "debuglink"
+  | "build-id cache"
+  | "build-id cache, debug"
+  | "debug root"
+  | "debug root, build id"
+  | "debuginfod cache";
+
+/** A file to try. */
+export interface FileCandidate {
+  /** Its path. */
+  readonly path: string;
+  /** The rule that led to it. */
+  readonly origin: CandidateOrigin;
+}
+
+/** A candidate that is there, opened. */
+export interface OpenedCandidate {
+  /** Its bytes. */
+  readonly source: BinarySource;
+  /** Its headers. */
+  readonly elf: ElfFile;
+}
+
+/** A file that was found. */
+export interface FoundFile extends FileCandidate {
+  /** Its headers. */
+  readonly elf: ElfFile;
+}
+
+/** A file that was there and was not used. */
+export interface RefusedFile extends FileCandidate {
+  /** Why not. */
+  readonly reason:
+    | "build id differs"
+    | "no build id"
+    | "debug link checksum differs"
+    | "not readable";
+  /** The build id it has. */
+  readonly buildId?: string;
+}
+
+/** What a search has found. */
+export interface SearchResult {
+  /** The file with the best symbol table; debug information is there too, if anywhere. */
+  readonly symbols?: FoundFile;
+  /** The file that was mapped, or one with its dynamic symbols and code. */
+  readonly runtime?: FoundFile;
+  /** The build id that files had to have. */
+  readonly buildId?: string;
+  /** Files that were there but are of another build, or cannot be read. */
+  readonly refused: readonly RefusedFile[];
+}
+
+/**
+ * Searches for the files that hold the symbols of a mapping, without touching a file system: it
+ * yields a path, and is given the opened file (`next(opened)`), or `undefined` if there is none, or
+ * a {@linkcode SymbolsError} if it is there but not readable as ELF.
+ *
+ * The order is that of `perf` (`binary_type_symtab` of tools/perf/util/symbol.c), then the cache of
+ * debuginfod; the search ends when a `.symtab` and a `.dynsym` are found. A file whose build id is
+ * not the wanted one is refused and told, never used.
+ *
+ * @example
+ * ```ts
+ * import { searchSymbolFiles } from "@perfdata/symbols";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const search = searchSymbolFiles({ path: "/usr/bin/true" });
+ * const tried: string[] = [];
+ * for (let step = search.next(); !step.done; step = search.next(undefined)) {
+ *   tried.push(step.value.path);
+ * }
+ * assertEquals(tried, [
+ *   "/usr/bin/true",
+ *   "/usr/lib/debug/usr/bin/true.debug",
+ *   "/usr/lib/debug/usr/bin/true",
+ *   "/usr/bin/.debug/true",
+ * ]);
+ * ```
+ */
+export function* searchSymbolFiles(
+  wanted: WantedFile,
+  places: SearchPlaces = {},
+): Generator<FileCandidate, SearchResult, OpenedCandidate | SymbolsError | undefined> {
+  const symfs = (places.symfs ?? "").replace(/\/$/, "");
+  const debugRoot = places.debugRoot ?? "/usr/lib/debug";
+  const vdso = mapKind(wanted.path) === "vdso";
+  const path = symfs + wanted.path;
+  const refused: RefusedFile[] = [];
+  let symbols: FoundFile | undefined;
+  let runtime: FoundFile | undefined;
+  let buildId = wanted.buildId;
+
+  /** Takes a file for what it is good for; whether all is found. */
+  function take(candidate: FileCandidate, elf: ElfFile): boolean {
+    if (symbols === undefined && hasSymtab(elf)) symbols = { ...candidate, elf };
+    if (runtime === undefined && isRuntime(elf)) runtime = { ...candidate, elf };
+    return symbols !== undefined && runtime !== undefined;
+  }
+
+  function fits(candidate: FileCandidate, elf: ElfFile): boolean {
+    if (buildId === undefined) return true;
+    let found: string | undefined;
+    try {
+      found = elf.buildId();
+    } catch (error) {
+      if (!(error instanceof SymbolsError)) throw error;
+      refused.push({ ...candidate, reason: "not readable" });
+      return false;
+    }
+    if (found === undefined) refused.push({ ...candidate, reason: "no build id" });
+    else if (!buildIdsEqual(buildId, found)) {
+      refused.push({ ...candidate, reason: "build id differs", buildId: found });
+    } else return true;
+    return false;
+  }
+
+  const result = (): SearchResult => ({
+    ...(symbols === undefined ? {} : { symbols }),
+    ...(runtime === undefined ? {} : { runtime }),
+    ...(buildId === undefined ? {} : { buildId }),
+    refused,
+  });
+
+  // The mapped file itself comes late in the order, but it tells where its debug file is, and
+  // which build id that must have if the recording does not.
+  const itself: FileCandidate = { path, origin: "path" };
+  let mapped: ElfFile | undefined;
+  if (!vdso && wanted.path.startsWith("/")) {
+    const opened = yield itself;
+    if (opened instanceof SymbolsError) refused.push({ ...itself, reason: "not readable" });
+    else mapped = opened?.elf;
+  }
+  let link: DebugLink | undefined;
+  if (mapped !== undefined) {
+    try {
+      buildId ??= mapped.buildId();
+      link = mapped.debugLink();
+    } catch (error) {
+      // A file with broken notes or links may still have symbols.
+      if (!(error instanceof SymbolsError)) throw error;
+    }
+  }
+  if (link !== undefined) {
+    const folder = path.slice(0, path.lastIndexOf("/"));
+    const paths = [
+      ...(link.name.startsWith("/") ? [link.name] : []),
+      `${folder}/${link.name}`,
+      `${folder}/.debug/${link.name}`,
+      `${debugRoot}${folder}/${link.name}`,
+    ];
+    for (const path of paths) {
+      const candidate: FileCandidate = { path, origin: "debuglink" };
+      if (path === itself.path) continue;
+      const opened = yield candidate;
+      if (opened === undefined) continue;
+      if (opened instanceof SymbolsError) {
+        refused.push({ ...candidate, reason: "not readable" });
+        continue;
+      }
+      if (buildId === undefined && crc32(opened.source) !== link.crc32) {
+        refused.push({ ...candidate, reason: "debug link checksum differs" });
+        continue;
+      }
+      if (!fits(candidate, opened.elf)) continue;
+      if (take(candidate, opened.elf)) return result();
+      break;
+    }
+  }
+  for (const candidate of otherCandidates(wanted.path, symfs, debugRoot, buildId, places, vdso)) {
+    let elf: ElfFile | undefined;
+    if (candidate === "itself") {
+      if (mapped === undefined || !fits(itself, mapped)) continue;
+      if (take(itself, mapped)) return result();
+      continue;
+    }
+    const opened = yield candidate;
+    if (opened instanceof SymbolsError) refused.push({ ...candidate, reason: "not readable" });
+    else elf = opened?.elf;
+    if (elf === undefined || !fits(candidate, elf)) continue;
+    if (take(candidate, elf)) return result();
+  }
+  return result();
+}
+
+function otherCandidates(
+  path: string,
+  symfs: string,
+  debugRoot: string,
+  buildId: string | undefined,
+  places: SearchPlaces,
+  vdso: boolean,
+): (FileCandidate | "itself")[] {
+  const found: (FileCandidate | "itself")[] = [];
+  const inFolders = buildId === undefined
+    ? undefined
+    : `${buildId.slice(0, 2)}/${buildId.slice(2)}`;
+  if (inFolders !== undefined && places.buildIdCache !== undefined) {
+    const entry = `${places.buildIdCache}/.build-id/${inFolders}`;
+    found.push({ path: `${entry}/${vdso ? "vdso" : "elf"}`, origin: "build-id cache" });
+    // Older versions of perf made the entry a link to the file itself.
+    found.push({ path: entry, origin: "build-id cache" });
+    found.push({ path: `${entry}/debug`, origin: "build-id cache, debug" });
+  }
+  const file = path.startsWith("/") && !vdso;
+  if (file) {
+    found.push({ path: `${symfs}${debugRoot}${path}.debug`, origin: "debug root" });
+    found.push({ path: `${symfs}${debugRoot}${path}`, origin: "debug root" });
+  }
+  if (inFolders !== undefined) {
+    found.push({
+      path: `${symfs}${debugRoot}/.build-id/${inFolders}.debug`,
+      origin: "debug root, build id",
+    });
+  }
+  if (file) {
+    found.push("itself");
+    const slash = path.lastIndexOf("/");
+    const beside = `${symfs}${path.slice(0, slash)}/.debug${path.slice(slash)}`;
+    found.push({ path: beside, origin: "debug root" });
+    // Where /usr/lib and /lib are one, debug files may be filed under the other.
+    if (path.startsWith("/usr/lib/")) {
+      found.push({ path: `${symfs}${debugRoot}${path.slice(4)}`, origin: "debug root" });
+    }
+  }
+  if (buildId !== undefined && places.debuginfodCache !== undefined) {
+    const entry = `${places.debuginfodCache}/${buildId}`;
+    found.push({ path: `${entry}/debuginfo`, origin: "debuginfod cache" });
+    found.push({ path: `${entry}/executable`, origin: "debuginfod cache" });
+  }
+  return found;
+}
+
+function hasSymtab(elf: ElfFile): boolean {
+  return elf.section(".symtab")?.type === SHT.SYMTAB;
+}
+
+function isRuntime(elf: ElfFile): boolean {
+  return elf.section(".dynsym")?.type === SHT.DYNSYM || elf.section(".opd")?.type === SHT.PROGBITS;
+}
+
+/**
+ * Compares two build ids in hex. Records pad shorter ones with zeros to 20 bytes; that counts as
+ * equal.
+ *
+ * @example
+ * ```ts
+ * import { buildIdsEqual } from "@perfdata/symbols";
+ * import { assert } from "@std/assert";
+ *
+ * assert(buildIdsEqual("abcd", "ABCD" + "00".repeat(18)));
+ * ```
+ */
+export function buildIdsEqual(a: string, b: string): boolean {
+  const padded = (id: string): string => id.toLowerCase().padEnd(40, "0");
+  return padded(a) === padded(b);
+}
+
+/** Where the symbols of a kernel may be. */
+export interface KernelCandidate {
+  /** Path of the file. */
+  readonly path: string;
+  /** What kind of file it is. */
+  readonly kind: "vmlinux" | "kallsyms";
+}
+
+/**
+ * The files to try for the symbols of a kernel, in the order of `perf` (`dso__load_kernel_sym` of
+ * tools/perf/util/symbol.c). A `vmlinux` must have the wanted build id. `/proc/kallsyms` is of use
+ * only if that of the running kernel (`/sys/kernel/notes`) is the wanted one, and is not listed.
+ *
+ * @param release release of the recorded kernel (`uname -r`)
+ *
+ * @example
+ * ```ts
+ * import { kernelCandidates } from "@perfdata/symbols";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const paths = kernelCandidates({ release: "6.1.0" }).map((candidate) => candidate.path);
+ * assertEquals(paths.slice(0, 3), ["vmlinux", "/boot/vmlinux", "/boot/vmlinux-6.1.0"]);
+ * ```
+ */
+export function kernelCandidates(
+  wanted: { readonly buildId?: string; readonly release?: string },
+  places: SearchPlaces = {},
+): KernelCandidate[] {
+  const { buildId, release } = wanted;
+  const symfs = (places.symfs ?? "").replace(/\/$/, "");
+  const debugRoot = places.debugRoot ?? "/usr/lib/debug";
+  const found: KernelCandidate[] = [];
+  const entry = buildId === undefined || places.buildIdCache === undefined
+    ? undefined
+    : `${places.buildIdCache}/.build-id/${buildId.slice(0, 2)}/${buildId.slice(2)}`;
+  if (entry !== undefined) {
+    found.push({ path: `${entry}/elf`, kind: "vmlinux" });
+    found.push({ path: entry, kind: "vmlinux" });
+  }
+  const vmlinux = (path: string): void => {
+    found.push({
+      path: symfs === "" ? path : `${symfs}/${path.replace(/^\//, "")}`,
+      kind: "vmlinux",
+    });
+  };
+  vmlinux("vmlinux");
+  vmlinux("/boot/vmlinux");
+  if (release !== undefined && symfs === "") {
+    vmlinux(`/boot/vmlinux-${release}`);
+    vmlinux(`${debugRoot}/boot/vmlinux-${release}`);
+    vmlinux(`/lib/modules/${release}/build/vmlinux`);
+    vmlinux(`${debugRoot}/lib/modules/${release}/vmlinux`);
+    vmlinux(`${debugRoot}/boot/vmlinux-${release}.debug`);
+  }
+  if (buildId !== undefined && places.buildIdCache !== undefined) {
+    const copy = `${places.buildIdCache}/[kernel.kallsyms]/${buildId}`;
+    found.push({ path: `${copy}/kallsyms`, kind: "kallsyms" });
+    found.push({ path: copy, kind: "kallsyms" });
+  }
+  if (buildId !== undefined && places.debuginfodCache !== undefined) {
+    const path = `${places.debuginfodCache}/${buildId}/debuginfo`;
+    found.push({ path, kind: "vmlinux" });
+  }
+  return found;
+}

@@ -1,0 +1,84 @@
+// Not runtime-neutral: this file uses Deno's synchronous file API.
+
+import { type BinarySource, checkRange } from "./binary_source.ts";
+import { SymbolsError } from "./errors.ts";
+
+/** A {@linkcode BinarySource} over an open file; close it when no reader needs it any more. */
+export interface FileSource extends BinarySource, Disposable {
+  /** The path the file was opened by. */
+  readonly path: string;
+  /** Closes the file; reads fail from then on. */
+  close(): void;
+}
+
+/** Small reads are served from a window of this many bytes. */
+const WINDOW = 64 * 1024;
+
+/**
+ * Opens a file as a {@linkcode BinarySource} that reads only what is asked for.
+ *
+ * Reads of less than 16 KiB go through one cached window of 64 KiB, larger ones get memory of
+ * their own.
+ *
+ * @throws {Deno.errors.NotFound} and the other errors of `Deno.openSync`
+ * @throws {SymbolsError} if `path` is not a regular file
+ *
+ * @example
+ * ```ts
+ * import { openFileSource } from "@perfdata/symbols/file-source";
+ * import { assertEquals } from "@std/assert";
+ *
+ * using source = openFileSource(Deno.execPath());
+ * assertEquals(source.read(1, 3), new TextEncoder().encode("ELF"));
+ * ```
+ */
+export function openFileSource(path: string): FileSource {
+  const file = Deno.openSync(path);
+  const info = file.statSync();
+  if (!info.isFile) {
+    file.close();
+    throw new SymbolsError(0, `Cannot read symbols from ${path}: not a regular file`);
+  }
+  const size = info.size;
+  let window = new Uint8Array(0);
+  let windowOffset = 0;
+
+  function readExactly(offset: number, length: number): Uint8Array<ArrayBuffer> {
+    const bytes = new Uint8Array(length);
+    file.seekSync(offset, Deno.SeekMode.Start);
+    let filled = 0;
+    while (filled < length) {
+      const n = file.readSync(bytes.subarray(filled));
+      if (n === null) {
+        throw new SymbolsError(
+          offset + filled,
+          `Cannot read ${length} bytes at offset ${offset} of ${path}: the file was cut short`,
+        );
+      }
+      filled += n;
+    }
+    return bytes;
+  }
+
+  let open = true;
+  function close(): void {
+    if (open) file.close();
+    open = false;
+  }
+
+  return {
+    path,
+    size,
+    read(offset: number, length: number): Uint8Array {
+      checkRange(size, offset, length);
+      if (length >= WINDOW / 4) return readExactly(offset, length);
+      if (offset < windowOffset || offset + length > windowOffset + window.length) {
+        window = readExactly(offset, Math.min(WINDOW, size - offset));
+        windowOffset = offset;
+      }
+      return window.subarray(offset - windowOffset, offset - windowOffset + length);
+    },
+    close,
+    [Symbol.dispose]: close,
+  };
+}

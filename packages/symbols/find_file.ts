@@ -1,0 +1,106 @@
+// Not runtime-neutral: this file uses Deno's file system API.
+
+import { ElfFile, type ElfOpenOptions } from "./elf/elf_file.ts";
+import { SymbolsError } from "./errors.ts";
+import {
+  type OpenedCandidate,
+  type SearchPlaces,
+  type SearchResult,
+  searchSymbolFiles,
+  type WantedFile,
+} from "./file_search.ts";
+import { type FileSource, openFileSource } from "./file_source.ts";
+
+/** The files of a search; closing them makes their `ElfFile`s unusable. */
+export interface FoundFiles extends SearchResult, Disposable {
+  /** Closes the files. */
+  close(): void;
+}
+
+/**
+ * Runs {@linkcode searchSymbolFiles} on the file system. Nothing is downloaded.
+ *
+ * @throws {Deno.errors.NotCapable} without permission to read a candidate
+ *
+ * @example
+ * ```ts
+ * import { findSymbolFiles } from "@perfdata/symbols/find-file";
+ * import { assertEquals } from "@std/assert";
+ *
+ * using found = findSymbolFiles({ path: Deno.execPath() }, {});
+ * assertEquals(found.runtime?.path, Deno.execPath());
+ * ```
+ */
+export function findSymbolFiles(
+  wanted: WantedFile,
+  places: SearchPlaces,
+  options: ElfOpenOptions = {},
+): FoundFiles {
+  const opened = new Map<ElfFile, FileSource>();
+  const search = searchSymbolFiles(wanted, places);
+  const close = (): void => {
+    for (const source of opened.values()) source.close();
+  };
+  let step = search.next();
+  try {
+    while (!step.done) {
+      const file = open(step.value.path, options);
+      if (file !== undefined && !(file instanceof SymbolsError)) opened.set(file.elf, file.source);
+      step = search.next(file);
+    }
+  } catch (error) {
+    close();
+    throw error;
+  }
+  const result = step.value;
+  const used = new Set([result.symbols?.elf, result.runtime?.elf]);
+  for (const [elf, source] of opened) if (!used.has(elf)) source.close();
+  return { ...result, close, [Symbol.dispose]: close };
+}
+
+function open(
+  path: string,
+  options: ElfOpenOptions,
+): (OpenedCandidate & { source: FileSource }) | SymbolsError | undefined {
+  try {
+    // A pipe or a device would block or never end.
+    if (!Deno.statSync(path).isFile) return undefined;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
+      return undefined;
+    }
+    if (error instanceof Deno.errors.PermissionDenied) return new SymbolsError(0, error.message);
+    throw error;
+  }
+  let source: FileSource;
+  try {
+    source = openFileSource(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.PermissionDenied) return new SymbolsError(0, error.message);
+    throw error;
+  }
+  try {
+    return { source, elf: ElfFile.open(source, options) };
+  } catch (error) {
+    source.close();
+    if (error instanceof SymbolsError) return error;
+    throw error;
+  }
+}
+
+/**
+ * The places that `perf` and debuginfod clients use by default, from the environment: `HOME`,
+ * `DEBUGINFOD_CACHE_PATH`, `XDG_CACHE_HOME`.
+ */
+export function defaultPlaces(): SearchPlaces {
+  const home = Deno.env.get("HOME");
+  const cache = Deno.env.get("XDG_CACHE_HOME") ??
+    (home === undefined ? undefined : `${home}/.cache`);
+  const debuginfod = Deno.env.get("DEBUGINFOD_CACHE_PATH") ??
+    (cache === undefined ? undefined : `${cache}/debuginfod_client`);
+  return {
+    debugRoot: "/usr/lib/debug",
+    ...(home === undefined ? {} : { buildIdCache: `${home}/.debug` }),
+    ...(debuginfod === undefined ? {} : { debuginfodCache: debuginfod }),
+  };
+}

@@ -1,0 +1,59 @@
+/** What the name of a mapping, as a recording has it, stands for. */
+export type MapKind =
+  /** A file. */
+  | "file"
+  /** The virtual dynamic shared object: `[vdso]`, `[vdso32]`, `[vdsox32]`. */
+  | "vdso"
+  /** `[vsyscall]`. */
+  | "vsyscall"
+  /** The kernel: `[kernel.kallsyms]`, with the name of the reference symbol after it. */
+  | "kernel"
+  /** The kernel of a guest. */
+  | "guest-kernel"
+  /** A kernel module: `[name]` or a file `….ko`, also compressed. */
+  | "module"
+  /** A BPF program, trampoline or dispatcher. */
+  | "bpf"
+  /** Memory without a file; code in it is a JIT compiler's (`perf-PID.map`). */
+  | "anonymous";
+
+/**
+ * Tells what the name of a mapping stands for, by the rules of `perf` (tools/perf/util/map.c,
+ * vdso.c, machine.c and bpf-event.c).
+ *
+ * @example
+ * ```ts
+ * import { mapKind } from "@perfdata/symbols";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(mapKind("[kernel.kallsyms]_text"), "kernel");
+ * assertEquals(mapKind("//anon"), "anonymous");
+ * assertEquals(mapKind("/usr/bin/ls"), "file");
+ * assertEquals(mapKind("[ext4]"), "module");
+ * ```
+ */
+export function mapKind(name: string): MapKind {
+  if (name.startsWith("/")) {
+    if (/\.ko(\.(gz|xz|zst))?$/.test(name)) return "module";
+    const anonymous = name === "//anon" || name.startsWith("/dev/zero") ||
+      name.startsWith("/anon_hugepage") || name.startsWith("/SYSV") ||
+      /^\/tmp\/perf-\d+\.map$/.test(name);
+    return anonymous ? "anonymous" : "file";
+  }
+  if (name === "[vdso]" || name === "[vdso32]" || name === "[vdsox32]") return "vdso";
+  if (name === "[vsyscall]") return "vsyscall";
+  if (name.startsWith("[kernel.kallsyms") || name === "[kernel]") return "kernel";
+  if (name.startsWith("[guest.kernel.kallsyms") || name === "[guest.kernel]") {
+    return "guest-kernel";
+  }
+  if (
+    name.startsWith("bpf_prog_") || name.startsWith("bpf_trampoline_") ||
+    name.startsWith("bpf_dispatcher_")
+  ) return "bpf";
+  if (name === "" || name === "anon" || name.startsWith("[stack") || name === "[heap]") {
+    return "anonymous";
+  }
+  if (name.startsWith("[anon")) return "anonymous";
+  if (/^\[[\w-]+\]$/.test(name)) return "module";
+  return "file";
+}

@@ -1,0 +1,156 @@
+// Used by tests only: runs the compilers and binary tools that the readers are compared with.
+
+import { ElfFile } from "../elf/elf_file.ts";
+import { bytesSource } from "../binary_source.ts";
+
+/** Whether a program is on the PATH. */
+export function have(program: string): boolean {
+  try {
+    const { success } = new Deno.Command("which", {
+      args: [program],
+      stdout: "null",
+      stderr: "null",
+    }).outputSync();
+    return success;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a test can run; says why not otherwise. */
+export function needs(test: string, ...programs: string[]): boolean {
+  const missing = programs.filter((program) => !have(program));
+  if (missing.length > 0) console.log(`skipped: ${test}: no ${missing.join(", ")} here`);
+  return missing.length === 0;
+}
+
+/** Runs a program and returns what it printed; throws if it fails. */
+export function run(program: string, ...args: string[]): string {
+  const { success, stdout, stderr } = new Deno.Command(program, {
+    args,
+    env: { LC_ALL: "C" },
+    stdout: "piped",
+    stderr: "piped",
+  }).outputSync();
+  if (!success) {
+    const why = new TextDecoder().decode(stderr);
+    throw new Error(`${program} ${args.join(" ")} failed: ${why}`);
+  }
+  return new TextDecoder().decode(stdout);
+}
+
+/** Runs a program with text on its stdin. */
+export async function filter(program: string, args: string[], input: string): Promise<string> {
+  const child = new Deno.Command(program, {
+    args,
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "null",
+  }).spawn();
+  const output = child.output();
+  const writer = child.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(input));
+  await writer.close();
+  return new TextDecoder().decode((await output).stdout);
+}
+
+/** Calls back with a temporary folder, which is removed afterwards. */
+export async function inFolder(use: (folder: string) => void | Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "perfdata-symbols-" });
+  try {
+    await use(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** Reads a file whole and opens it as ELF. */
+export function readElf(path: string): ElfFile {
+  return ElfFile.open(bytesSource(Deno.readFileSync(path)));
+}
+
+/** A C++ program with aliases, weak and static functions, templates, calls through the PLT. */
+export const PROGRAM = `
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+#include <algorithm>
+namespace shapes {
+template <class T> struct Box {
+  T value;
+  __attribute__((noinline)) T twice(T n) const { volatile T s = 0; for (int i = 0; i < 100000; i++) s += i ^ n; return s + value; }
+};
+__attribute__((noinline)) long area(const std::vector<long> &v) {
+  volatile long s = 0;
+  for (int r = 0; r < 2000; r++) for (long x : v) s += x * r;
+  return s;
+}
+}
+extern "C" {
+__attribute__((noinline)) long alias_target(long n) { volatile long s = 0; for (long i = 0; i < 100000; i++) s ^= i + n; return s; }
+long __alias_underscored(long) __attribute__((alias("alias_target")));
+long alias_weak_with_a_long_name(long) __attribute__((weak, alias("alias_target")));
+long alias_longer_name(long) __attribute__((alias("alias_target")));
+__attribute__((weak, noinline)) long weak_only(long n) { volatile long s = n; for (int i = 0; i < 100000; i++) s += i; return s; }
+}
+static __attribute__((noinline)) long hidden_static(long n) { volatile long s = n; for (int i = 0; i < 100000; i++) s -= i; return s; }
+asm(".text\\n.globl no_size\\n.type no_size,@function\\nno_size:\\n nop\\n ret\\n.type next_one,@function\\nnext_one: ret\\n.size next_one, 1\\nlabel_in_text: ret\\n");
+int table[64];
+int main(int argc, char **argv) {
+  shapes::Box<long> box{argc};
+  std::vector<long> v(64, 3);
+  long s = 0;
+  for (int i = 0; i < 150; i++) {
+    s += box.twice(i) + shapes::area(v) + alias_target(i) + weak_only(i) + hidden_static(i);
+    std::sort(v.begin(), v.end());
+    v[i % 64] = rand();
+  }
+  std::string text = std::to_string(s);
+  std::printf("%s\\n", text.c_str());
+  return table[s & 63];
+}
+`;
+
+/** One way of building {@linkcode PROGRAM}. */
+export interface Flavour {
+  /** What it is called in the test. */
+  readonly name: string;
+  /** The compiler and its flags. */
+  readonly command: readonly [string, ...string[]];
+}
+
+/** Ways of building that lay out segments, symbols and stubs differently. */
+export const FLAVOURS: readonly Flavour[] = [
+  { name: "gcc -O0 PIE", command: ["g++", "-O0", "-fPIE", "-pie"] },
+  { name: "gcc -O2 no PIE", command: ["g++", "-O2", "-no-pie"] },
+  { name: "gcc -O3 static", command: ["g++", "-O3", "-static"] },
+  {
+    name: "gcc -O1 branch protection",
+    command: ["g++", "-O1", "-fcf-protection=full", "-Wl,-z,ibtplt"],
+  },
+  { name: "gcc -O1 bind now", command: ["g++", "-O1", "-Wl,-z,now", "-fno-plt"] },
+  { name: "gcc -O2 gold", command: ["g++", "-O2", "-fuse-ld=gold"] },
+  { name: "gcc -O2 lld", command: ["g++", "-O2", "-fuse-ld=lld"] },
+  { name: "gcc -O2 one code segment", command: ["g++", "-O2", "-Wl,-z,noseparate-code"] },
+  { name: "clang -O2 lld", command: ["clang++", "-O2", "-fuse-ld=lld", "-fPIE", "-pie"] },
+  { name: "clang -O2 no PIE", command: ["clang++", "-O2", "-no-pie"] },
+];
+
+/** The flavours that can be built here; the others are told. */
+export function usableFlavours(): Flavour[] {
+  return FLAVOURS.filter(({ name, command }) => {
+    const linker = /-fuse-ld=(\w+)/.exec(command.join(" "))?.[1];
+    return needs(name, command[0], ...(linker === undefined ? [] : [`ld.${linker}`]));
+  });
+}
+
+/** Builds {@linkcode PROGRAM}; returns the path of the binary. */
+export function build(folder: string, flavour: Flavour, ...more: string[]): string {
+  const source = `${folder}/program.cc`;
+  Deno.writeTextFileSync(source, PROGRAM);
+  const output = `${folder}/${flavour.name.replaceAll(/[^\w]+/g, "_")}`;
+  const [compiler, ...flags] = flavour.command;
+  run(compiler, ...flags, ...more, "-o", output, source);
+  return output;
+}

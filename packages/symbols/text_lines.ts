@@ -1,0 +1,35 @@
+/** The value of a hex digit by its character code; −1 for every other character. */
+const HEX = new Int8Array(256).fill(-1);
+for (let i = 0; i < 10; i++) HEX[0x30 + i] = i;
+for (let i = 0; i < 6; i++) HEX[0x41 + i] = HEX[0x61 + i] = 10 + i;
+
+/** Reads the hex fields of text files without making strings of them. */
+export class HexField {
+  /** The upper 32 bits of the field last read. */
+  hi = 0;
+  /** The lower 32 bits of it. */
+  lo = 0;
+
+  /**
+   * Reads hex digits, with or without `0x`.
+   *
+   * @returns the offset after them, or −1 if there are none or more than 16
+   */
+  read(bytes: Uint8Array, start: number, end: number): number {
+    let at = start;
+    if (bytes[at] === 0x30 && ((bytes[at + 1] ?? 0) | 0x20) === 0x78 && at + 1 < end) at += 2;
+    const first = at;
+    let hi = 0;
+    let lo = 0;
+    while (at < end) {
+      const digit = HEX[bytes[at] ?? 0] ?? -1;
+      if (digit < 0) break;
+      hi = (hi << 4) | (lo >>> 28);
+      lo = (lo << 4) | digit;
+      at++;
+    }
+    this.hi = hi >>> 0;
+    this.lo = lo >>> 0;
+    return at > first && at - first <= 16 ? at : -1;
+  }
+}
