@@ -1,5 +1,6 @@
 /**
- * A `perf.data` file opened for analysis.
+ * A `perf.data` file opened for analysis: the order of its records, the machine that was recorded,
+ * its AUX streams.
  *
  * @module
  */
@@ -8,3 +9,8 @@ export * from "./aux_manifest.ts";
 export * from "./aux_overlap.ts";
 export * from "./aux_stitch.ts";
 export * from "./aux_streams.ts";
+export * from "./machine.ts";
+export * from "./machine_history.ts";
+export * from "./machine_maps.ts";
+export { NameTable } from "./machine_names.ts";
+export * from "./order.ts";

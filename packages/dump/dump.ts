@@ -1,0 +1,712 @@
+import {
+  decodeFeature,
+  HEADER_AUXTRACE,
+  HEADER_BRANCH_STACK,
+  HEADER_BUILD_ID,
+  HEADER_EVENT_DESC,
+  type Payload,
+  PERF_FORMAT_GROUP,
+  PERF_FORMAT_ID,
+  PERF_FORMAT_LOST,
+  PERF_FORMAT_TOTAL_TIME_ENABLED,
+  PERF_FORMAT_TOTAL_TIME_RUNNING,
+  PERF_RECORD_SAMPLE,
+  PERF_RECORD_USER_TYPE_START,
+  PERF_SAMPLE_CPU,
+  PERF_SAMPLE_READ,
+  PERF_SAMPLE_STACK_USER,
+  PERF_SAMPLE_TIME,
+  PerfDataError,
+  type PerfDataReader,
+  type PerfEvent,
+  RecordCodec,
+} from "@perfdata/format";
+import { PERF_TEXT_ROOM, PerfText } from "@perfdata/intel-pt";
+import {
+  deliverInOrder,
+  isTimeOrdered,
+  Machine,
+  type OrderStats,
+  type RecordBytes,
+  type RecordSink,
+} from "@perfdata/session";
+import {
+  PERF_AUXTRACE_CS_ETM,
+  PERF_AUXTRACE_INTEL_PT,
+  PERF_AUXTRACE_NAMES,
+  USER_RECORDS,
+} from "@perfdata/user-records";
+import { eventName } from "./event_name.ts";
+import { type KernelTextContext, putKernelText } from "./kernel_text.ts";
+import { putRawEvent } from "./raw_event.ts";
+import { dumpRecordName } from "./record_names.ts";
+import { SampleText } from "./sample_text.ts";
+import { statsText } from "./stats_text.ts";
+import {
+  putAscii,
+  putBytes,
+  putDecimal,
+  putDecimal64,
+  putPrefixedHex,
+  type TextBytes,
+} from "./text.ts";
+import { userText } from "./user_text.ts";
+
+const ATTR = 64;
+const BUILD_ID = 67;
+const AUXTRACE_INFO = 70;
+const AUXTRACE = 71;
+const EVENT_UPDATE = 78;
+const FEATURE = 80;
+const COMPRESSED = 81;
+const COMPRESSED2 = 83;
+/** Old Chrome OS tools gave the types from here up to FEATURE another meaning. */
+const ID_INDEX = 69;
+
+/** Text is handed on in blocks of at least so many bytes. */
+const BLOCK = 1 << 19;
+/** Room for the text of the longest record: its 64 KB are printed as bytes, and as addresses. */
+const ROOM = 1 << 20;
+
+/** Which records to dump, and how. */
+export interface DumpOptions {
+  /** What the text calls the file. */
+  readonly path: string;
+  /** Receives the text. The bytes are valid during the call only. */
+  readonly write: (text: Uint8Array) => void;
+  /** Order of the records; by time, as perf does, unless `file` is asked for. */
+  readonly order?: "time" | "file";
+  /** File offset of the first record. What stands before it is not known then. */
+  readonly from?: number;
+  /** Record types to dump; all by default. */
+  readonly types?: ReadonlySet<number>;
+  /** CPUs to dump; all by default. Records without a CPU are left out where some are chosen. */
+  readonly cpus?: ReadonlySet<number>;
+  /** Processes to dump; all by default. */
+  readonly pids?: ReadonlySet<number>;
+  /** Threads to dump; all by default. */
+  readonly tids?: ReadonlySet<number>;
+  /** Times in ns between which to dump, both included. */
+  readonly time?: readonly [bigint, bigint];
+  /** Stop after so many records. */
+  readonly limit?: number;
+  /** Whether to print the bytes of records; true by default. */
+  readonly hex?: boolean;
+  /** Whether to print AUX data; true by default. */
+  readonly aux?: boolean;
+}
+
+/** What a dump found besides what it printed. */
+export interface DumpStats extends OrderStats {
+  /** Records that were printed. */
+  printed: number;
+  /** Records of events whose id the file does not name: only their bytes are printed. */
+  unknownEvents: number;
+  /** Samples whose lengths do not fit: only their bytes are printed. */
+  badSamples: number;
+  /** AUXTRACE records whose data was not printed since its format is not known here. */
+  undecodedAux: number;
+}
+
+/**
+ * Writes what `perf report -D` prints for a file, byte for byte: each record with its place, its
+ * bytes and its fields, in the order of time, and statistics at the end.
+ *
+ * Where the two differ on purpose is listed in `docs/dump.md`. Memory does not grow with the file.
+ *
+ * @example
+ * ```ts
+ * import { bytesSource, PerfDataReader } from "@perfdata/format";
+ * import { dump } from "@perfdata/dump";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const pipe = new Uint8Array(24);
+ * pipe.set(new TextEncoder().encode("PERFILE2"));
+ * pipe.set([16], 8);
+ * pipe.set([68, 0, 0, 0, 0, 0, 8, 0], 16);
+ * let text = "";
+ * await dump(await PerfDataReader.open(bytesSource(pipe)), {
+ *   path: "perf.data",
+ *   write: (bytes) => void (text += new TextDecoder().decode(bytes)),
+ *   hex: false,
+ * });
+ * assertEquals(text.split("\n").slice(3, 5), [
+ *   "0@pipe [0x8]: event: 68",
+ *   "-1 -1 0 [0x8]: PERF_RECORD_FINISHED_ROUND",
+ * ]);
+ * ```
+ */
+export async function dump(reader: PerfDataReader, options: DumpOptions): Promise<DumpStats> {
+  const dumper = new Dumper(reader, options);
+  await dumper.readFeatures();
+  dumper.begin();
+  const order = await deliverInOrder(reader, dumper, {
+    ...(options.order === undefined ? {} : { order: options.order }),
+    ...(options.from === undefined ? {} : { from: options.from }),
+  });
+  dumper.finish();
+  return { ...order, ...dumper.stats };
+}
+
+/** What is known of an event, and how many of its samples were printed. */
+interface EventState {
+  readonly event: PerfEvent;
+  /** Made with the first sample: in a pipe, what it depends on may come after the event. */
+  text: SampleText | undefined;
+  samples: number;
+}
+
+/** The value that a counter had at its last sample. */
+interface CounterState {
+  hi: number;
+  lo: number;
+}
+
+class Dumper implements RecordSink, KernelTextContext {
+  readonly stats = { printed: 0, unknownEvents: 0, badSamples: 0, undecodedAux: 0 };
+  idHi = 0;
+  idLo = 0;
+
+  readonly #reader: PerfDataReader;
+  readonly #options: DumpOptions;
+  readonly #le: boolean;
+  readonly #out: TextBytes;
+  #p = 0;
+  readonly #machine: Machine;
+  readonly #codec = new RecordCodec(USER_RECORDS);
+  readonly #events: EventState[] = [];
+  readonly #byId = new Map<number, number>();
+  readonly #names: (string | undefined)[] = [];
+  readonly #counters = new Map<number, CounterState>();
+  readonly #counts = new Map<number, number>();
+  readonly #typeCounts = new Float64Array(128);
+  readonly #place: Uint8Array;
+  readonly #recordNames: readonly Uint8Array[];
+  readonly #base: number;
+  readonly #filtered: boolean;
+  readonly #hex: boolean;
+  readonly #limit: number;
+  readonly #ordered: boolean;
+  #attrs = 0;
+  #branchMode = false;
+  #hasAuxtrace = false;
+  #combinedType = 0;
+  #sampleIdAll = false;
+  #auxtraceType = 0;
+  #shown = false;
+  #event: EventState | undefined;
+  // The fields of the record's sample id.
+  #pid = -1;
+  #tid = -1;
+  #cpu = -1;
+  #timeHi = 0;
+  #timeLo = 0;
+
+  constructor(reader: PerfDataReader, options: DumpOptions) {
+    this.#reader = reader;
+    this.#options = options;
+    this.#le = reader.littleEndian;
+    const bytes = new Uint8Array(BLOCK + 2 * ROOM);
+    this.#out = { bytes, view: new DataView(bytes.buffer) };
+    this.#machine = new Machine(reader.littleEndian);
+    const encoder = new TextEncoder();
+    this.#place = encoder.encode(`@${reader.isPipe ? "pipe" : options.path} [`);
+    this.#recordNames = Array.from(
+      { length: 128 },
+      (_, type) => encoder.encode(`]: PERF_RECORD_${dumpRecordName(type)}`),
+    );
+    // perf counts the bytes of a pipe from the first record on.
+    this.#base = reader.isPipe ? reader.headerSize : 0;
+    const { types, cpus, pids, tids, time, limit } = options;
+    this.#filtered = [types, cpus, pids, tids, time].some((filter) => filter !== undefined);
+    this.#hex = options.hex !== false;
+    this.#limit = limit ?? Infinity;
+    this.#ordered = isTimeOrdered(reader);
+  }
+
+  /** Takes from the features of a file what the text depends on. */
+  async readFeatures(): Promise<void> {
+    const reader = this.#reader;
+    this.#machine.arch = reader.arch;
+    const ids = new Set<number>();
+    for (const { id, section } of reader.features) {
+      ids.add(id);
+      if (id !== HEADER_BUILD_ID && id !== HEADER_EVENT_DESC) continue;
+      try {
+        const bytes = await reader.readSection(
+          Number(section.offset),
+          Number(section.size),
+          "feature",
+        );
+        this.#takeFeature(id, bytes);
+      } catch (error) {
+        // Without names the dump is still a dump; the section itself is told of by the reader.
+        if (!(error instanceof PerfDataError)) throw error;
+      }
+    }
+    this.#updateEvents();
+    this.#hasAuxtrace = ids.has(HEADER_AUXTRACE);
+    this.#branchMode = ids.has(HEADER_BRANCH_STACK) &&
+      !(this.#combinedType & PERF_SAMPLE_STACK_USER);
+  }
+
+  #takeFeature(id: number, bytes: Uint8Array): void {
+    const feature = decodeFeature(id, bytes, { littleEndian: this.#le });
+    if (feature.name === "BUILD_ID") {
+      this.#machine.setKnownBinaries(
+        feature.value.filter(({ pid }) => pid === undefined || pid === -1),
+      );
+    } else if (feature.name === "EVENT_DESC") {
+      feature.value.events.forEach(({ name }, i) => {
+        if (i < this.#reader.events.all.length) this.#names[i] ??= name;
+      });
+    }
+  }
+
+  /**
+   * Takes up events. The reader of a pipe is ahead of what is printed: an event counts from its
+   * ATTR record on.
+   */
+  #updateEvents(): void {
+    const { all } = this.#reader.events;
+    const known = this.#reader.isPipe ? Math.min(this.#attrs, all.length) : all.length;
+    for (let i = this.#events.length; i < known; i++) {
+      const event = all[i] as PerfEvent;
+      this.#events.push({ event, text: undefined, samples: 0 });
+      this.#combinedType |= event.layout.sampleType;
+      for (const id of event.ids) this.#byId.set(Number(id), i);
+    }
+    this.#sampleIdAll = this.#events[0]?.event.attr.flags.sample_id_all === true;
+  }
+
+  begin(): void {
+    if (!this.#ordered && this.#options.order !== "file") {
+      this.#text("WARNING: No sample_id_all support, falling back to unordered processing\n");
+    }
+    this.#text(
+      "# To display the perf.data header info, please use --header/--header-only options.\n#\n",
+    );
+  }
+
+  finish(): void {
+    this.#typeCounts.forEach((n, type) => n > 0 && this.#counts.set(type, n));
+    this.#text(statsText({
+      byType: this.#counts,
+      samples: this.#events.map(({ samples }, i) => ({ name: this.#nameOf(i), count: samples })),
+      hasAuxtrace: this.#hasAuxtrace,
+    }));
+    this.#flush();
+  }
+
+  done(): boolean {
+    return this.stats.printed >= this.#limit;
+  }
+
+  // KernelTextContext: what the text of a record depends on.
+
+  get eventName(): string {
+    const i = this.#event === undefined ? -1 : this.#events.indexOf(this.#event);
+    return i < 0 ? "unknown" : this.#nameOf(i);
+  }
+
+  get readFormat(): number {
+    return this.#event?.event.readFormat ?? 0;
+  }
+
+  symbol(hi: number, lo: number): string | undefined {
+    const found = this.#machine.ksymbol(hi, lo);
+    return found === undefined
+      ? undefined
+      : `${this.#machine.names.text(found.name)}+0x${found.offset.toString(16)}`;
+  }
+
+  #nameOf(i: number): string {
+    const event = this.#events[i];
+    return this.#names[i] ?? (event === undefined ? "unknown" : eventName(event.event.attr));
+  }
+
+  #flush(): void {
+    if (this.#p > 0) this.#options.write(this.#out.bytes.subarray(0, this.#p));
+    this.#p = 0;
+  }
+
+  #text(text: string): void {
+    if (this.#p >= BLOCK) this.#flush();
+    this.#p = putBytes(this.#out, this.#p, new TextEncoder().encode(text));
+  }
+
+  record(at: RecordBytes, start: number, end: number, offset: number, event: number): void {
+    if (this.stats.printed >= this.#limit) return;
+    const { bytes, view } = at;
+    const le = this.#le;
+    const type = view.getInt32(start, le);
+    if (this.#p >= BLOCK) this.#flush();
+    if (type >= PERF_RECORD_USER_TYPE_START || type < 0) {
+      this.#userRecord(at, start, end, offset, type);
+      return;
+    }
+    this.#event = this.#events[event];
+    this.#readSampleId(view, start, end, type);
+    this.#shown = !this.#filtered || this.#isWanted(view, start, end, type);
+    const machine = this.#machine;
+    if (!this.#shown) {
+      if (type !== PERF_RECORD_SAMPLE) machine.apply(bytes, view, start, end);
+      return;
+    }
+    this.#count(type);
+    const out = this.#out;
+    let p = this.#putHead(at, start, end, offset, type);
+    if (type !== PERF_RECORD_SAMPLE && !this.#sampleIdAll) {
+      p = putAscii(out, p, "-1 -1 ");
+    } else {
+      if (this.#combinedType & PERF_SAMPLE_CPU) {
+        p = putDecimal(out, p, this.#cpu >>> 0);
+        out.bytes[p++] = 0x20;
+      }
+      if (this.#combinedType & PERF_SAMPLE_TIME) {
+        p = putDecimal64(out, p, this.#timeHi, this.#timeLo);
+        out.bytes[p++] = 0x20;
+      }
+    }
+    p = this.#putName(p, start, end, offset, type);
+    this.#p = p;
+    if (this.#event === undefined) {
+      this.stats.unknownEvents++;
+      out.bytes[p] = 0x0a;
+      this.#p = p + 1;
+    } else if (type === PERF_RECORD_SAMPLE) {
+      this.#sample(this.#event, view, bytes, start, end);
+    } else {
+      this.#p = putKernelText(out, p, bytes, view, start, end, le, this);
+      machine.apply(bytes, view, start, end);
+      if (type === 7 && machine.wrongParent !== undefined) {
+        const { pid, tid } = machine.wrongParent;
+        this.#text(`removing erroneous parent thread ${pid}/${tid}\n`);
+      }
+    }
+  }
+
+  #count(type: number): void {
+    this.stats.printed++;
+    if (type >= 0 && type < 128) {
+      this.#typeCounts[type] = (this.#typeCounts[type] as number) + 1;
+    } else {
+      this.#counts.set(type, (this.#counts.get(type) ?? 0) + 1);
+    }
+  }
+
+  /** `0x1a40@perf.data [0x38]: event: 9`, and the record's bytes. */
+  #putHead(at: RecordBytes, start: number, end: number, offset: number, type: number): number {
+    const out = this.#out;
+    const to = out.bytes;
+    let p = this.#p;
+    to[p] = 0x0a;
+    const place = offset - this.#base;
+    p = putPrefixedHex(out, p + 1, place / 2 ** 32 | 0, place >>> 0);
+    p = putBytes(out, p, this.#place);
+    p = putPrefixedHex(out, p, 0, end - start);
+    p = putBytes(out, p, EVENT);
+    p = putDecimal(out, p, type);
+    to[p++] = 0x0a;
+    return this.#hex ? putRawEvent(out, p, at.bytes, at.words, start, end) : p;
+  }
+
+  /** `0x1a40 [0x38]: PERF_RECORD_SAMPLE` */
+  #putName(p: number, start: number, end: number, offset: number, type: number): number {
+    const out = this.#out;
+    const place = offset - this.#base;
+    p = putPrefixedHex(out, p, place / 2 ** 32 | 0, place >>> 0);
+    out.view.setUint16(p, 0x5b20, true);
+    p = putPrefixedHex(out, p + 2, 0, end - start);
+    const name = this.#recordNames[type];
+    return name === undefined
+      ? putAscii(out, p, `]: PERF_RECORD_${dumpRecordName(type)}`)
+      : putBytes(out, p, name);
+  }
+
+  /** Reads what samples have at constant places, and other records in their trailer. */
+  #readSampleId(view: DataView, start: number, end: number, type: number): void {
+    const le = this.#le;
+    const low = le ? 0 : 4;
+    const high = 4 - low;
+    this.#pid = this.#tid = this.#cpu = -1;
+    this.#timeHi = this.#timeLo = this.idHi = this.idLo = 0xffff_ffff;
+    const event = this.#event;
+    if (event === undefined) return;
+    const { layout } = event.event;
+    const isSample = type === PERF_RECORD_SAMPLE;
+    const fields = isSample ? layout : layout.trailer;
+    // The trailer ends with the last whole word of the record.
+    const base = isSample ? start : end - (end - start & 7);
+    const missing = isSample ? -1 : 0;
+    if (isSample ? start + layout.fixedSize > end : base - layout.trailer.size < start + 8) return;
+    if (fields.pid !== missing) {
+      this.#pid = view.getInt32(base + fields.pid, le);
+      this.#tid = view.getInt32(base + fields.pid + 4, le);
+    }
+    if (fields.time !== missing) {
+      this.#timeHi = view.getUint32(base + fields.time + high, le);
+      this.#timeLo = view.getUint32(base + fields.time + low, le);
+    }
+    if (fields.cpu !== missing) this.#cpu = view.getInt32(base + fields.cpu, le);
+    const id = fields.id !== missing ? fields.id : fields.identifier;
+    if (id !== missing) {
+      this.idHi = view.getUint32(base + id + high, le);
+      this.idLo = view.getUint32(base + id + low, le);
+    }
+  }
+
+  /** Whether the filters let a kernel record through. */
+  #isWanted(view: DataView, start: number, end: number, type: number): boolean {
+    const { types, cpus, pids, tids, time } = this.#options;
+    if (types !== undefined && !types.has(type)) return false;
+    if (cpus !== undefined && !cpus.has(this.#cpu)) return false;
+    if (time !== undefined) {
+      const now = BigInt(this.#timeHi) << 32n | BigInt(this.#timeLo);
+      if (now === 0xffff_ffff_ffff_ffffn || now < time[0] || now > time[1]) return false;
+    }
+    if (pids === undefined && tids === undefined) return true;
+    let pid = this.#pid;
+    let tid = this.#tid;
+    // MMAP, COMM, MMAP2, NAMESPACES and so on begin with their thread; EXIT and FORK nearly so.
+    if (end - start >= 24 && OWN_THREAD.has(type)) {
+      pid = view.getInt32(start + 8, this.#le);
+      tid = view.getInt32(start + (type === 4 || type === 7 ? 16 : 12), this.#le);
+    }
+    return (pids === undefined || pids.has(pid)) && (tids === undefined || tids.has(tid));
+  }
+
+  #sample(
+    recorded: EventState,
+    view: DataView,
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+  ): void {
+    const out = this.#out;
+    // Without ids nobody knows which of several events it was.
+    const { layout } = recorded.event;
+    if (this.#events.length > 1 && layout.id < 0 && layout.identifier < 0 && this.#sampleIdAll) {
+      return;
+    }
+    const text = recorded.text ??= new SampleText(recorded.event, this.#le, this.#reader.arch);
+    const p = text.put(out, this.#p, view, start, end);
+    if (p < 0) {
+      this.stats.badSamples++;
+      out.bytes[this.#p++] = 0x0a;
+      return;
+    }
+    this.#p = p;
+    if (layout.sampleType & PERF_SAMPLE_READ) this.#deliverRead(recorded, text, view, start);
+    else this.#deliver(recorded, text, view, start);
+    const { fields } = text;
+    if (fields.auxSize > 0 && this.#auxtraceType === PERF_AUXTRACE_INTEL_PT) {
+      this.#auxSample(bytes, fields.aux, fields.auxSize);
+    }
+  }
+
+  /** The thread and the binary of a sample, as `perf report` finds them. */
+  #deliver(event: EventState, text: SampleText, view: DataView, start: number): void {
+    const le = this.#le;
+    const low = le ? 0 : 4;
+    const out = this.#out;
+    const machine = this.#machine;
+    const { names } = machine;
+    const thread = machine.thread(this.#pid, this.#tid);
+    let p = putBytes(out, this.#p, THREAD);
+    const comm = machine.comms[thread] as number;
+    if (comm < 0) {
+      out.bytes[p] = 0x3a;
+      p = putDecimal(out, p + 1, machine.tids[thread] as number);
+    } else {
+      p = putStored(out, p, names, comm);
+    }
+    out.bytes[p] = 0x3a;
+    p = putDecimal(out, p + 1, machine.tids[thread] as number);
+    p = putBytes(out, p, DSO);
+    const mode = view.getUint16(start + 4, le) & 7;
+    if (mode === 1 || mode === 2) {
+      const { ip } = text.layout;
+      const map = machine.map(
+        thread,
+        mode,
+        ip < 0 ? 0 : view.getUint32(start + ip + 4 - low, le),
+        ip < 0 ? 0 : view.getUint32(start + ip + low, le),
+      );
+      p = map < 0
+        ? putBytes(out, p, NOT_FOUND)
+        : putStored(out, p, names, machine.mapName(map));
+    } else {
+      p = putBytes(out, p, HYPERVISOR);
+    }
+    out.bytes[p] = 0x0a;
+    this.#p = p + 1;
+    event.samples += this.#branchMode
+      ? (text.fields.branchStack < 0 ? 0 : text.fields.branchStackLength)
+      : 1;
+  }
+
+  /** A sample of counter values counts once for each counter that moved since its last sample. */
+  #deliverRead(
+    recorded: EventState,
+    text: SampleText,
+    view: DataView,
+    start: number,
+  ): void {
+    const le = this.#le;
+    const low = le ? 0 : 4;
+    const high = 4 - low;
+    const format = recorded.event.readFormat;
+    const group = (format & PERF_FORMAT_GROUP) !== 0;
+    const first = text.fields.read;
+    const n = group ? view.getUint32(first + low, le) : 1;
+    let at = first + 8;
+    if (format & PERF_FORMAT_TOTAL_TIME_ENABLED) at += 8;
+    if (format & PERF_FORMAT_TOTAL_TIME_RUNNING) at += 8;
+    for (let i = 0; i < n; i++) {
+      const value = group ? at : first;
+      if (group) at += 8;
+      const valueHi = view.getUint32(value + high, le);
+      const valueLo = view.getUint32(value + low, le);
+      const id = view.getUint32(at + high, le) * 2 ** 32 + view.getUint32(at + low, le);
+      if (format & PERF_FORMAT_ID) at += 8;
+      if (format & PERF_FORMAT_LOST) at += 8;
+      const event = this.#events[this.#byId.get(id) ?? -1];
+      if (event === undefined) continue;
+      let counter = this.#counters.get(id);
+      if (counter === undefined) {
+        counter = { hi: 0, lo: 0 };
+        this.#counters.set(id, counter);
+      }
+      const moved = counter.hi !== valueHi || counter.lo !== valueLo;
+      counter.hi = valueHi;
+      counter.lo = valueLo;
+      if (moved) this.#deliver(event, text, view, start);
+    }
+  }
+
+  #userRecord(
+    at: RecordBytes,
+    start: number,
+    end: number,
+    offset: number,
+    type: number,
+  ): void {
+    if (type === COMPRESSED || type === COMPRESSED2) {
+      if (!this.#filtered) this.#count(type);
+      return;
+    }
+    const bytes = at.bytes.subarray(start, end);
+    const google = this.#reader.isGoogleDialect && type >= ID_INDEX && type <= FEATURE;
+    const record = this.#codec.decode(bytes, { littleEndian: this.#le, offset });
+    const { types, cpus, pids, tids, time } = this.#options;
+    this.#shown = (types === undefined || types.has(type)) &&
+      [cpus, pids, tids, time].every((filter) => filter === undefined);
+    if (this.#shown) {
+      this.#count(type);
+      let p = this.#putHead(at, start, end, offset, type);
+      const out = this.#out;
+      if (!this.#sampleIdAll) {
+        p = putAscii(out, p, "-1 -1 ");
+      } else {
+        if (this.#combinedType & PERF_SAMPLE_CPU) p = putAscii(out, p, "0 ");
+        if (this.#combinedType & PERF_SAMPLE_TIME) p = putAscii(out, p, "0 ");
+      }
+      this.#p = this.#putName(p, start, end, offset, type);
+      this.#text(google ? "\n" : userText(record, this.#ordered));
+    }
+    if (google) return;
+    if (type === ATTR) {
+      this.#attrs++;
+      this.#updateEvents();
+    }
+    if (record.name === "AUXTRACE_INFO") this.#auxtraceType = record.body.type;
+    else if (type === EVENT_UPDATE && record.name === "EVENT_UPDATE") {
+      const { id, name } = record.body;
+      const i = this.#events.length === 1 ? 0 : this.#byId.get(Number(id)) ?? -1;
+      if (name !== undefined && i >= 0) this.#names[i] = name;
+    } else if (type === FEATURE && end - start > 16) {
+      const id = Number(at.view.getBigUint64(start + 8, this.#le));
+      if (id === HEADER_EVENT_DESC) this.#takeFeature(id, bytes.slice(16));
+    } else if (type === BUILD_ID) {
+      // The record is an entry of the BUILD_ID feature.
+      this.#takeFeature(HEADER_BUILD_ID, bytes.slice());
+    }
+  }
+
+  async payload(payload: Payload): Promise<void> {
+    if (payload.type !== AUXTRACE || !this.#shown || this.#options.aux === false) return;
+    const type = this.#auxtraceType;
+    if (type === PERF_AUXTRACE_INTEL_PT) {
+      this.#text(`.\n. ... Intel Processor Trace data: size ${payload.size} bytes\n`);
+      await this.#intelPt(payload);
+      return;
+    }
+    this.stats.undecodedAux++;
+    this.#text(
+      type === PERF_AUXTRACE_CS_ETM
+        ? `\n. ... CoreSight ETM Trace data: size 0x${payload.size.toString(16)} bytes\n`
+        : `.\n. ... ${PERF_AUXTRACE_NAMES[type] ?? "unknown"} data: size 0x${
+          payload.size.toString(16)
+        } bytes\n`,
+    );
+  }
+
+  async #intelPt(payload: Payload): Promise<void> {
+    const text = new PerfText();
+    const input = new Uint8Array(1 << 17);
+    let filled = 0;
+    let last = false;
+    while (!last) {
+      const got = await payload.read(input.subarray(filled));
+      filled += got;
+      last = got === 0;
+      const used = this.#packets(text, input, 0, filled, last);
+      input.copyWithin(0, used, filled);
+      filled -= used;
+    }
+  }
+
+  /** Writes packets; returns how many bytes of input were used. */
+  #packets(text: PerfText, input: Uint8Array, from: number, to: number, last: boolean): number {
+    const { bytes } = this.#out;
+    let at = from;
+    for (;;) {
+      this.#p = text.write(input, at, to, last, bytes, this.#p);
+      at += text.consumed;
+      if (bytes.length - this.#p >= PERF_TEXT_ROOM) break;
+      this.#flush();
+    }
+    return at;
+  }
+
+  /** The AUX data of a sample. */
+  #auxSample(bytes: Uint8Array, from: number, size: number): void {
+    if (this.#options.aux === false) return;
+    this.#text(`\n. ... Intel Processor Trace data: size ${size} bytes\n`);
+    this.#packets(new PerfText(), bytes, from, from + size, true);
+  }
+}
+
+const encoder = new TextEncoder();
+const EVENT = encoder.encode("]: event: ");
+const THREAD = encoder.encode(" ... thread: ");
+const DSO = encoder.encode("\n ...... dso: ");
+const NOT_FOUND = encoder.encode("<not found>");
+const HYPERVISOR = encoder.encode("[hypervisor]");
+/** Record types that begin with the thread they are about. */
+const OWN_THREAD: ReadonlySet<number> = new Set([1, 3, 4, 7, 8, 10, 12, 16]);
+
+/** Writes a name of a machine. */
+function putStored(
+  out: TextBytes,
+  p: number,
+  names: { readonly bytes: Uint8Array; readonly starts: Int32Array },
+  id: number,
+): number {
+  const end = names.starts[id + 1] as number;
+  const from = names.bytes;
+  const to = out.bytes;
+  for (let i = names.starts[id] as number; i < end; i++) to[p++] = from[i] as number;
+  return p;
+}

@@ -1,0 +1,475 @@
+import {
+  PERF_FORMAT_GROUP,
+  PERF_FORMAT_ID,
+  PERF_FORMAT_LOST,
+  PERF_FORMAT_TOTAL_TIME_ENABLED,
+  PERF_FORMAT_TOTAL_TIME_RUNNING,
+  PERF_SAMPLE_BRANCH_STACK,
+  PERF_SAMPLE_CALLCHAIN,
+  PERF_SAMPLE_CODE_PAGE_SIZE,
+  PERF_SAMPLE_DATA_PAGE_SIZE,
+  PERF_SAMPLE_DATA_SRC,
+  PERF_SAMPLE_PHYS_ADDR,
+  PERF_SAMPLE_READ,
+  PERF_SAMPLE_REGS_INTR,
+  PERF_SAMPLE_REGS_USER,
+  PERF_SAMPLE_STACK_USER,
+  PERF_SAMPLE_TRANSACTION,
+  PERF_SAMPLE_WEIGHT,
+  PERF_SAMPLE_WEIGHT_STRUCT,
+  type PerfEvent,
+  registerName,
+  SampleFields,
+  type SampleLayout,
+} from "@perfdata/format";
+import {
+  putAscii,
+  putDecimal,
+  putDecimal64,
+  putHex,
+  putHex16,
+  putPrefixedHex,
+  type TextBytes,
+} from "./text.ts";
+
+const BRANCH_CALL_STACK = 0x800;
+const CONTEXT_USER_LO = 0xfffffe00;
+const BRANCH_TYPES = [
+  "",
+  "COND",
+  "UNCOND",
+  "IND",
+  "CALL",
+  "IND_CALL",
+  "RET",
+  "SYSCALL",
+  "SYSRET",
+  "COND_CALL",
+  "COND_RET",
+  "ERET",
+  "IRQ",
+  "SERROR",
+  "NO_TX",
+];
+const NEW_BRANCH_TYPES = [
+  "FAULT_ALGN",
+  "FAULT_DATA",
+  "FAULT_INST",
+  "ARCH_1",
+  "ARCH_2",
+  "ARCH_3",
+  "ARCH_4",
+  "ARCH_5",
+];
+const ABIS = ["none", "32-bit", "64-bit"];
+
+const encoder = new TextEncoder();
+const CHAIN = encoder.encode("... FP chain: nr:");
+const SAMPLE = encoder.encode("(IP, 0x");
+const PERIOD = encoder.encode(" period: ");
+const ADDR = encoder.encode(" addr: ");
+
+/** Registers as a mask tells: the name of each, padded, and the line's beginning. */
+interface Registers {
+  readonly maskHi: number;
+  readonly maskLo: number;
+  readonly lines: readonly Uint8Array[];
+}
+
+function registers(mask: bigint, arch: string | undefined): Registers {
+  const lines: Uint8Array[] = [];
+  for (let bit = 0; bit < 64; bit++) {
+    if (!(mask >> BigInt(bit) & 1n)) continue;
+    // perf takes the machine it runs on where the file does not tell.
+    const name = registerName(arch ?? "x86_64", bit).replace("_hi", "");
+    const shown = name.startsWith("reg") ? "unknown" : name;
+    lines.push(encoder.encode(`.... ${shown.padEnd(5)} 0x`));
+  }
+  return {
+    maskHi: Number(mask >> 32n & 0xffff_ffffn),
+    maskLo: Number(mask & 0xffff_ffffn),
+    lines,
+  };
+}
+
+/**
+ * Writes the samples of one event as `perf report -D` does: from `(IP, 0x…` up to, not including,
+ * the thread.
+ */
+export class SampleText {
+  /** Where the fields of the samples lie; holds those of the last sample. */
+  readonly fields: SampleFields;
+  /** The fields of constant place. */
+  readonly layout: SampleLayout;
+  readonly #littleEndian: boolean;
+  readonly #type: number;
+  readonly #readFormat: number;
+  readonly #callStack: boolean;
+  readonly #userRegisters: Registers;
+  readonly #interruptRegisters: Registers;
+  readonly #periodHi: number;
+  readonly #periodLo: number;
+
+  /** @param arch The machine, as `uname -m` prints it, for the names of registers. */
+  constructor(event: PerfEvent, littleEndian: boolean, arch: string | undefined) {
+    const { attr } = event;
+    this.fields = new SampleFields(attr);
+    this.layout = event.layout;
+    this.#littleEndian = littleEndian;
+    this.#type = event.layout.sampleType;
+    this.#readFormat = event.readFormat;
+    this.#callStack = (Number(attr.branch_sample_type & 0xffffn) & BRANCH_CALL_STACK) !== 0;
+    this.#userRegisters = registers(attr.sample_regs_user, arch);
+    this.#interruptRegisters = registers(attr.sample_regs_intr, arch);
+    this.#periodHi = Number(attr.sample_period >> 32n);
+    this.#periodLo = Number(attr.sample_period & 0xffff_ffffn);
+  }
+
+  /**
+   * Writes the text of the sample in `[start, end)` of `view`.
+   *
+   * @returns Where the text ends, or -1 where a length in the sample does not fit into it.
+   */
+  put(out: TextBytes, p: number, view: DataView, start: number, end: number): number {
+    const le = this.#littleEndian;
+    const low = le ? 0 : 4;
+    const high = 4 - low;
+    const { layout, fields } = this;
+    if (!fields.locate(view, start, end, le)) return -1;
+    const to = out.bytes;
+    for (let i = 0; i < SAMPLE.length; i++) to[p + i] = SAMPLE[i] as number;
+    p = putHex(out, p + SAMPLE.length, 0, view.getUint16(start + 4, le));
+    to[p] = 0x29;
+    to[p + 1] = 0x3a;
+    to[p + 2] = 0x20;
+    const pid = layout.pid < 0 ? -1 : view.getInt32(start + layout.pid, le);
+    p = putDecimal(out, p + 3, pid);
+    to[p] = 0x2f;
+    p = putDecimal(out, p + 1, layout.pid < 0 ? -1 : view.getInt32(start + layout.pid + 4, le));
+    to[p] = 0x3a;
+    to[p + 1] = 0x20;
+    p = layout.ip < 0 ? putPrefixedHex(out, p + 2, 0, 0) : putPrefixedHex(
+      out,
+      p + 2,
+      view.getUint32(start + layout.ip + high, le),
+      view.getUint32(start + layout.ip + low, le),
+    );
+    for (let i = 0; i < PERIOD.length; i++) to[p + i] = PERIOD[i] as number;
+    p += PERIOD.length;
+    p = layout.period < 0
+      ? putDecimal64(out, p, this.#periodHi, this.#periodLo)
+      : putDecimal64(
+        out,
+        p,
+        view.getUint32(start + layout.period + high, le),
+        view.getUint32(start + layout.period + low, le),
+      );
+    for (let i = 0; i < ADDR.length; i++) to[p + i] = ADDR[i] as number;
+    p += ADDR.length;
+    p = layout.addr < 0 ? putPrefixedHex(out, p, 0, 0) : putPrefixedHex(
+      out,
+      p,
+      view.getUint32(start + layout.addr + high, le),
+      view.getUint32(start + layout.addr + low, le),
+    );
+    to[p++] = 0x0a;
+    const type = this.#type;
+    if (type & PERF_SAMPLE_CALLCHAIN) {
+      if (this.#callStack && type & PERF_SAMPLE_BRANCH_STACK) {
+        p = this.#putBranchCallChain(out, p, view);
+      }
+      for (let i = 0; i < CHAIN.length; i++) to[p + i] = CHAIN[i] as number;
+      p = putDecimal(out, p + CHAIN.length, fields.callchainLength);
+      to[p++] = 0x0a;
+      p = putChain(out, p, view, fields.callchain, fields.callchainLength, low, high, le);
+    }
+    if ((type & REST) !== 0) p = this.#putRest(out, p, view, start);
+    return p;
+  }
+
+  /** Everything that most samples do not have. */
+  #putRest(out: TextBytes, p: number, view: DataView, start: number): number {
+    const le = this.#littleEndian;
+    const low = le ? 0 : 4;
+    const high = 4 - low;
+    const type = this.#type;
+    const { fields } = this;
+    const hi = (at: number): number => view.getUint32(at + high, le);
+    const lo = (at: number): number => view.getUint32(at + low, le);
+    const line = (p: number, label: string, at: number): number => {
+      p = putHex(out, putAscii(out, p, label), hi(at), lo(at));
+      out.bytes[p] = 0x0a;
+      return p + 1;
+    };
+    if (type & PERF_SAMPLE_BRANCH_STACK) p = this.#putBranchStack(out, p, view);
+    if (type & PERF_SAMPLE_REGS_USER) {
+      p = this.#putRegisters(out, p, view, "user", fields.regsUser, this.#userRegisters);
+    }
+    if (type & PERF_SAMPLE_REGS_INTR) {
+      p = this.#putRegisters(out, p, view, "intr", fields.regsIntr, this.#interruptRegisters);
+    }
+    if (type & PERF_SAMPLE_STACK_USER) {
+      p = putAscii(out, p, "... ustack: size ");
+      const at = fields.stackUserDynSize;
+      p = at < 0 ? putDecimal(out, p, 0) : putDecimal64(out, p, hi(at), lo(at));
+      p = putAscii(out, p, ", offset 0x");
+      p = putHex(out, p, 0, fields.stackUser - 8 - start);
+      out.bytes[p++] = 0x0a;
+    }
+    if (type & (PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT)) {
+      p = putAscii(out, p, "... weight: ");
+      const at = fields.weight;
+      if (type & PERF_SAMPLE_WEIGHT) {
+        p = putDecimal64(out, p, hi(at), lo(at));
+      } else {
+        p = putDecimal(out, p, lo(at));
+      }
+      if (type & PERF_SAMPLE_WEIGHT_STRUCT) {
+        // The third part has a meaning on other machines only.
+        p = putHex(
+          out,
+          putAscii(out, p, ",0x"),
+          0,
+          type & PERF_SAMPLE_WEIGHT ? 0 : hi(at) & 0xffff,
+        );
+        p = putAscii(out, p, ",0x0");
+      }
+      out.bytes[p++] = 0x0a;
+    }
+    if (type & PERF_SAMPLE_DATA_SRC) p = line(p, " . data_src: 0x", fields.dataSrc);
+    if (type & PERF_SAMPLE_PHYS_ADDR) p = line(p, " .. phys_addr: 0x", fields.physAddr);
+    if (type & PERF_SAMPLE_DATA_PAGE_SIZE) {
+      p = putAscii(out, p, " .. data page size: ");
+      p = putPageSize(out, p, hi(fields.dataPageSize), lo(fields.dataPageSize));
+    }
+    if (type & PERF_SAMPLE_CODE_PAGE_SIZE) {
+      p = putAscii(out, p, " .. code page size: ");
+      p = putPageSize(out, p, hi(fields.codePageSize), lo(fields.codePageSize));
+    }
+    if (type & PERF_SAMPLE_TRANSACTION) p = line(p, "... transaction: ", fields.transaction);
+    if (type & PERF_SAMPLE_READ) p = this.#putRead(out, p, view);
+    return p;
+  }
+
+  #putBranchStack(out: TextBytes, p: number, view: DataView): number {
+    const le = this.#littleEndian;
+    const low = le ? 0 : 4;
+    const high = 4 - low;
+    const { branchStack, branchStackLength: n } = this.fields;
+    const address = (p: number, at: number): number =>
+      putHex16(out, p, view.getUint32(at + high, le), view.getUint32(at + low, le));
+    const to = out.bytes;
+    if (this.#callStack) {
+      p = putDecimal(out, putAscii(out, p, "... branch callstack: nr:"), n + 1);
+      to[p++] = 0x0a;
+      for (let i = 0; i < n; i++) {
+        const at = branchStack + 24 * i;
+        if (i === 0) {
+          p = address(putIndex(out, p, 0), at + 8);
+          to[p++] = 0x0a;
+        }
+        p = address(putIndex(out, p, i + 1), at);
+        to[p++] = 0x0a;
+      }
+      return p;
+    }
+    p = putDecimal(out, putAscii(out, p, "... branch stack: nr:"), n);
+    to[p++] = 0x0a;
+    for (let i = 0; i < n; i++) {
+      const at = branchStack + 24 * i;
+      p = address(putIndex(out, p, i), at);
+      p = address(putAscii(out, p, " -> "), at + 8);
+      to[p++] = 0x20;
+      // The flags of perf_branch_entry are a bit-field, which big-endian machines fill from the
+      // other end: mispred, predicted, in_tx, abort, cycles:16, type:4, spec:2, new_type:4, priv:3.
+      const first = view.getUint32(at + 16, le);
+      const second = view.getUint32(at + 20, le);
+      const bits = (from: number, size: number): number =>
+        (le ? first >>> from : first >>> (32 - from - size)) & (1 << size) - 1;
+      p = putDecimal(out, p, bits(4, 16));
+      p = putAscii(out, p, " cycles ");
+      to[p++] = bits(0, 1) ? 0x4d : 0x20;
+      to[p++] = bits(1, 1) ? 0x50 : 0x20;
+      to[p++] = bits(3, 1) ? 0x41 : 0x20;
+      to[p++] = bits(2, 1) ? 0x54 : 0x20;
+      to[p++] = 0x20;
+      p = putHex(out, p, 0, le ? second >>> 1 : second & 0x7fff_ffff);
+      to[p++] = 0x20;
+      const type = bits(20, 4);
+      const name = type < 15
+        ? BRANCH_TYPES[type] as string
+        : NEW_BRANCH_TYPES[bits(26, 4)] ?? "(null)";
+      p = putAscii(out, p, name);
+      to[p++] = 0x0a;
+    }
+    return p;
+  }
+
+  /** The call chain that the branch stack of a call stack recording makes. */
+  #putBranchCallChain(out: TextBytes, p: number, view: DataView): number {
+    const le = this.#littleEndian;
+    const low = le ? 0 : 4;
+    const high = 4 - low;
+    const { callchain, callchainLength, branchStack, branchStackLength } = this.fields;
+    let kernel = 0;
+    while (
+      kernel < callchainLength &&
+      (view.getUint32(callchain + 8 * kernel + low, le) !== CONTEXT_USER_LO ||
+        view.getUint32(callchain + 8 * kernel + high, le) !== 0xffff_ffff)
+    ) kernel++;
+    if (kernel === callchainLength || branchStackLength === 0) return p;
+    const to = out.bytes;
+    p = putAscii(out, p, "... LBR call chain: nr:");
+    p = putDecimal(out, p, kernel + 1 + branchStackLength + 1);
+    to[p++] = 0x0a;
+    p = putChain(out, p, view, callchain, kernel + 1, low, high, le);
+    for (let i = 0; i <= branchStackLength; i++) {
+      const at = i === 0 ? branchStack + 8 : branchStack + 24 * (i - 1);
+      p = putIndex(out, p, kernel + 1 + i);
+      p = putHex16(out, p, view.getUint32(at + high, le), view.getUint32(at + low, le));
+      to[p++] = 0x0a;
+    }
+    return p;
+  }
+
+  #putRegisters(
+    out: TextBytes,
+    p: number,
+    view: DataView,
+    kind: string,
+    at: number,
+    { maskHi, maskLo, lines }: Registers,
+  ): number {
+    const le = this.#littleEndian;
+    const low = le ? 0 : 4;
+    const high = 4 - low;
+    const abi = view.getUint32(at + low, le);
+    const abiHi = view.getUint32(at + high, le);
+    if ((abi | abiHi) === 0) return p;
+    const to = out.bytes;
+    p = putAscii(out, putAscii(out, putAscii(out, p, "... "), kind), " regs: mask 0x");
+    p = putHex(out, p, maskHi, maskLo);
+    p = putAscii(out, putAscii(out, p, " ABI "), ABIS[abiHi === 0 ? abi : 3] ?? "unknown");
+    to[p++] = 0x0a;
+    for (let i = 0; i < lines.length; i++) {
+      const line = lines[i] as Uint8Array;
+      for (let k = 0; k < line.length; k++) to[p + k] = line[k] as number;
+      p += line.length;
+      const value = at + 8 + 8 * i;
+      p = putHex16(out, p, view.getUint32(value + high, le), view.getUint32(value + low, le));
+      to[p++] = 0x0a;
+    }
+    return p;
+  }
+
+  #putRead(out: TextBytes, p: number, view: DataView): number {
+    const le = this.#littleEndian;
+    const low = le ? 0 : 4;
+    const high = 4 - low;
+    const format = this.#readFormat;
+    const group = (format & PERF_FORMAT_GROUP) !== 0;
+    let at = this.fields.read;
+    const word = (p: number, label: string, at: number): number =>
+      putHex16(
+        out,
+        putAscii(out, p, label),
+        view.getUint32(at + high, le),
+        view.getUint32(at + low, le),
+      );
+    const n = group ? view.getUint32(at + low, le) : 1;
+    p = putAscii(out, p, "... sample_read:\n");
+    const first = at;
+    at += 8;
+    if (format & PERF_FORMAT_TOTAL_TIME_ENABLED) {
+      p = word(p, "...... time enabled ", at);
+      out.bytes[p++] = 0x0a;
+      at += 8;
+    }
+    if (format & PERF_FORMAT_TOTAL_TIME_RUNNING) {
+      p = word(p, "...... time running ", at);
+      out.bytes[p++] = 0x0a;
+      at += 8;
+    }
+    if (group) {
+      p = putDecimal(out, putAscii(out, p, ".... group nr "), n);
+      out.bytes[p++] = 0x0a;
+    }
+    for (let i = 0; i < n; i++) {
+      let value = first;
+      if (group) {
+        value = at;
+        at += 8;
+      }
+      p = word(p, "..... id ", at);
+      p = word(p, ", value ", value);
+      if (format & PERF_FORMAT_ID) at += 8;
+      if (format & PERF_FORMAT_LOST) {
+        p = putAscii(out, p, ", lost ");
+        p = putDecimal64(out, p, view.getUint32(at + high, le), view.getUint32(at + low, le));
+        at += 8;
+      }
+      out.bytes[p++] = 0x0a;
+    }
+    return p;
+  }
+}
+
+/** The bits of `sample_type` whose text most samples do not have. */
+const REST = PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR |
+  PERF_SAMPLE_STACK_USER | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_DATA_SRC |
+  PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE |
+  PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_READ;
+
+/** `.....  0: ` and an address, a line each. */
+function putChain(
+  out: TextBytes,
+  p: number,
+  view: DataView,
+  chain: number,
+  n: number,
+  low: number,
+  high: number,
+  le: boolean,
+): number {
+  const to = out.bytes;
+  for (let i = 0; i < n; i++) {
+    const at = chain + 8 * i;
+    p = putIndex(out, p, i);
+    p = putHex16(out, p, view.getUint32(at + high, le), view.getUint32(at + low, le));
+    to[p++] = 0x0a;
+  }
+  return p;
+}
+
+/** `..... %2d: ` */
+function putIndex(out: TextBytes, p: number, i: number): number {
+  const { view } = out;
+  view.setInt32(p, 0x2e2e2e2e, true);
+  if (i < 100) {
+    view.setInt32(p + 4, INDEX[i] as number, true);
+    view.setUint16(p + 8, 0x203a, true);
+    return p + 10;
+  }
+  view.setUint16(p + 4, 0x202e, true);
+  p = putDecimal(out, p + 6, i);
+  view.setUint16(p, 0x203a, true);
+  return p + 2;
+}
+
+/** `.` and a number of at most two digits, right-aligned, as four bytes. */
+const INDEX = Int32Array.from({ length: 100 }, (_, i) => {
+  const text = `. ${String(i).padStart(2)}`;
+  return text.charCodeAt(0) | text.charCodeAt(1) << 8 | text.charCodeAt(2) << 16 |
+    text.charCodeAt(3) << 24;
+});
+
+/** A page size with its unit: `4K`. */
+function putPageSize(out: TextBytes, p: number, hi: number, lo: number): number {
+  let n = BigInt(hi) << 32n | BigInt(lo);
+  let unit = 0;
+  while (n / 1024n > 1n && unit < 3) {
+    n /= 1024n;
+    unit++;
+  }
+  return putAscii(out, p, (hi | lo) === 0 ? "N/A\n" : `${n}${"BKMG"[unit]}\n`);
+}

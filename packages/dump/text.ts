@@ -1,0 +1,176 @@
+/**
+ * Text written as bytes, through tables: no strings and no `bigint` in a loop over records.
+ *
+ * Each function writes at `p` and returns where it stopped. There has to be room.
+ *
+ * @module
+ */
+
+const DIGITS = "0123456789abcdef";
+
+/** `00` … `ff` as two ASCII bytes each, little-endian: the first digit is in the low byte. */
+const HEX2: Uint16Array = Uint16Array.from(
+  { length: 256 },
+  (_, b) => code(DIGITS, b >> 4) | code(DIGITS, b & 15) << 8,
+);
+/** `0000` … `ffff` as four ASCII bytes each. */
+const HEX4: Int32Array = Int32Array.from(
+  { length: 65536 },
+  (_, n) => (HEX2[n >> 8] as number) | (HEX2[n & 255] as number) << 16,
+);
+/** `0000` … `9999` as four ASCII bytes each. */
+const DEC4: Int32Array = Int32Array.from({ length: 10000 }, (_, n) => {
+  const text = String(n).padStart(4, "0");
+  return code(text, 0) | code(text, 1) << 8 | code(text, 2) << 16 | code(text, 3) << 24;
+});
+
+function code(text: string, i: number): number {
+  return text.charCodeAt(i);
+}
+
+/** Where text is written: one buffer, seen as bytes and through a `DataView`. */
+export interface TextBytes {
+  /** The buffer. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** The same buffer. */
+  readonly view: DataView;
+}
+
+/** Writes bytes as they are. */
+export function putBytes(out: TextBytes, p: number, from: Uint8Array): number {
+  const { bytes } = out;
+  // Short ones are copied faster by hand.
+  if (from.length > 48) bytes.set(from, p);
+  else for (let i = 0; i < from.length; i++) bytes[p + i] = from[i] as number;
+  return p + from.length;
+}
+
+/** Writes the bytes of `from[start, …)` up to a NUL, or to `end`. */
+export function putUntilNul(
+  out: TextBytes,
+  p: number,
+  from: Uint8Array,
+  start: number,
+  end: number,
+): number {
+  const { bytes } = out;
+  for (let i = start; i < end; i++) {
+    const b = from[i] as number;
+    if (b === 0) break;
+    bytes[p++] = b;
+  }
+  return p;
+}
+
+/** Writes a text that has no characters beyond ASCII. */
+export function putAscii(out: TextBytes, p: number, text: string): number {
+  const { bytes } = out;
+  for (let i = 0; i < text.length; i++) bytes[p + i] = text.charCodeAt(i);
+  return p + text.length;
+}
+
+/** Writes a 64-bit word as 16 hexadecimal digits: `%016lx`. */
+export function putHex16(out: TextBytes, p: number, hi: number, lo: number): number {
+  const { view } = out;
+  view.setInt32(p, HEX4[hi >>> 16] as number, true);
+  view.setInt32(p + 4, HEX4[hi & 0xffff] as number, true);
+  view.setInt32(p + 8, HEX4[lo >>> 16] as number, true);
+  view.setInt32(p + 12, HEX4[lo & 0xffff] as number, true);
+  return p + 16;
+}
+
+/** Writes two hexadecimal digits: `%02x` of a byte. */
+export function putHex2(out: TextBytes, p: number, byte: number): number {
+  out.view.setUint16(p, HEX2[byte & 255] as number, true);
+  return p + 2;
+}
+
+/** Writes four hexadecimal digits: `%04x` of what fits into 16 bits. */
+export function putHex4(out: TextBytes, p: number, n: number): number {
+  out.view.setInt32(p, HEX4[n & 0xffff] as number, true);
+  return p + 4;
+}
+
+/** Writes a 64-bit word in hexadecimal without leading zeros: `%lx`. */
+export function putHex(out: TextBytes, p: number, hi: number, lo: number): number {
+  const { bytes } = out;
+  let shift = hi !== 0 ? 60 - (Math.clz32(hi) & ~3) : lo !== 0 ? 28 - (Math.clz32(lo) & ~3) : 0;
+  if (shift >= 32) {
+    for (; shift >= 32; shift -= 4) bytes[p++] = HEX_DIGITS[hi >>> (shift - 32) & 15] as number;
+  }
+  for (; shift >= 0; shift -= 4) bytes[p++] = HEX_DIGITS[lo >>> shift & 15] as number;
+  return p;
+}
+
+const HEX_DIGITS = Uint8Array.from(DIGITS, (digit) => digit.charCodeAt(0));
+
+/** Writes a 64-bit word with `0x` before it, and zero as `0`: `%#lx`. */
+export function putPrefixedHex(out: TextBytes, p: number, hi: number, lo: number): number {
+  if ((hi | lo) === 0) {
+    out.bytes[p] = 0x30;
+    return p + 1;
+  }
+  out.view.setUint16(p, 0x7830, true);
+  return putHex(out, p + 2, hi, lo);
+}
+
+/** Writes an integer of at most 53 bits in decimal; a negative one with its sign. */
+export function putDecimal(out: TextBytes, p: number, n: number): number {
+  const { bytes, view } = out;
+  if (n < 0) {
+    bytes[p++] = 0x2d;
+    n = -n;
+  }
+  if (n >= 10000) {
+    if (n >= 1e8) {
+      const high = Math.floor(n / 1e8);
+      const low = n - high * 1e8;
+      p = putDecimal(out, p, high);
+      const middle = low / 10000 | 0;
+      view.setInt32(p, DEC4[middle] as number, true);
+      view.setInt32(p + 4, DEC4[low - middle * 10000] as number, true);
+      return p + 8;
+    }
+    const high = n / 10000 | 0;
+    p = putDecimal4(out, p, high);
+    view.setInt32(p, DEC4[n - high * 10000] as number, true);
+    return p + 4;
+  }
+  return putDecimal4(out, p, n);
+}
+
+function putDecimal4(out: TextBytes, p: number, n: number): number {
+  const { bytes, view } = out;
+  if (n < 10) {
+    bytes[p] = 0x30 + n;
+    return p + 1;
+  }
+  // The digits without the leading zeros; what is written beyond is overwritten.
+  const skip = n < 100 ? 2 : n < 1000 ? 1 : 0;
+  view.setInt32(p, (DEC4[n] as number) >>> skip * 8, true);
+  return p + 4 - skip;
+}
+
+/** Writes an unsigned 64-bit word in decimal: `%lu`. */
+export function putDecimal64(out: TextBytes, p: number, hi: number, lo: number): number {
+  if (hi < 0x20_0000) return putDecimal(out, p, hi * 2 ** 32 + lo);
+  // Long division by a million: each step stays exact in a double.
+  const top = Math.floor(hi / 1e6);
+  const rest = (hi - top * 1e6) * 2 ** 32 + lo;
+  const bottom = Math.floor(rest / 1e6);
+  const six = rest - bottom * 1e6;
+  p = putDecimal(out, p, top * 2 ** 32 + bottom);
+  const two = six / 10000 | 0;
+  out.view.setUint16(p, (DEC4[two] as number) >>> 16, true);
+  out.view.setInt32(p + 2, DEC4[six - two * 10000] as number, true);
+  return p + 6;
+}
+
+/** Writes a signed 64-bit word in decimal: `%ld`. */
+export function putSigned64(out: TextBytes, p: number, hi: number, lo: number): number {
+  if (hi < 0x8000_0000) return putDecimal64(out, p, hi, lo);
+  out.bytes[p] = 0x2d;
+  const low = (~lo + 1) >>> 0;
+  const high = (~hi + (low === 0 ? 1 : 0)) >>> 0;
+  return putDecimal64(out, p + 1, high, low);
+}

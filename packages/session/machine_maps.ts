@@ -1,0 +1,357 @@
+import { enlarge } from "./machine_names.ts";
+
+/**
+ * What is mapped where, in any number of address spaces.
+ *
+ * An address space is a number: the root of a binary search tree over start addresses (a treap, so
+ * that it stays balanced in whatever order maps come). A tree is never changed where another one
+ * shares it: what lies on the way to a change is copied. A fork is therefore one number that is
+ * copied, and the roots of earlier times stay valid: that is how the state at any time is kept
+ * (see `MachineHistory`).
+ *
+ * Addresses are pairs of 32-bit halves, since kernel addresses do not fit into a double.
+ */
+export class AddressSpaces {
+  /** Number of maps. */
+  mapCount: number = 0;
+  /** First address of each map, high half. */
+  startHi: Uint32Array<ArrayBuffer> = new Uint32Array(256);
+  /** First address of each map, low half. */
+  startLo: Uint32Array<ArrayBuffer> = new Uint32Array(256);
+  /** First address after each map, high half. */
+  endHi: Uint32Array<ArrayBuffer> = new Uint32Array(256);
+  /** First address after each map, low half. */
+  endLo: Uint32Array<ArrayBuffer> = new Uint32Array(256);
+  /** File offset of the first byte of each map, high half. */
+  pgoffHi: Uint32Array<ArrayBuffer> = new Uint32Array(256);
+  /** File offset of the first byte of each map, low half. */
+  pgoffLo: Uint32Array<ArrayBuffer> = new Uint32Array(256);
+  /** What the map was made from: a number that the caller gives, kept when maps are split. */
+  source: Int32Array<ArrayBuffer> = new Int32Array(256);
+
+  /** Number of tree nodes; node 0 is the empty tree. */
+  nodeCount: number = 1;
+  /** Left subtree of each node. */
+  left: Int32Array<ArrayBuffer> = new Int32Array(1024);
+  /** Right subtree of each node. */
+  right: Int32Array<ArrayBuffer> = new Int32Array(1024);
+  /** Map of each node. */
+  map: Int32Array<ArrayBuffer> = new Int32Array(1024);
+  /** Which change made the node: only the same change may alter it. */
+  #owner = new Int32Array(1024);
+  #me = 0;
+  #splitLeft = 0;
+  #splitRight = 0;
+
+  /**
+   * Maps `[start, start + length)` over what the tree `root` has there, as `mmap(2)` does: what it
+   * overlaps is cut, and what is left of it on either side stays mapped.
+   *
+   * @param owner A number for the state that is being made. Nodes that were made under the same
+   * number are altered in place; all others may be shared and are copied.
+   * @returns The new root.
+   */
+  insert(
+    root: number,
+    owner: number,
+    startHi: number,
+    startLo: number,
+    endHi: number,
+    endLo: number,
+    pgoffHi: number,
+    pgoffLo: number,
+    source: number,
+  ): number {
+    this.#me = owner;
+    this.#split(root, startHi, startLo);
+    let before = this.#splitLeft;
+    const rest = this.#splitRight;
+    // What starts before may reach into the new map, and out of it on the other side.
+    let after = -1;
+    const last = this.#last(before);
+    if (last >= 0 && this.#above(this.endHi, this.endLo, last, startHi, startLo)) {
+      if (this.#above(this.endHi, this.endLo, last, endHi, endLo)) {
+        after = this.#cutStart(last, endHi, endLo);
+      }
+      before = this.#replaceLast(before, this.#cutEnd(last, startHi, startLo));
+    }
+    this.#split(rest, endHi, endLo);
+    const covered = this.#last(this.#splitLeft);
+    let behind = this.#splitRight;
+    if (covered >= 0 && this.#above(this.endHi, this.endLo, covered, endHi, endLo)) {
+      after = this.#cutStart(covered, endHi, endLo);
+    }
+    if (after >= 0) behind = this.#merge(this.#node(after), behind);
+    if (startHi !== endHi || startLo !== endLo) {
+      const own = this.addMap(startHi, startLo, endHi, endLo, pgoffHi, pgoffLo, source);
+      before = this.#merge(before, this.#node(own));
+    }
+    return this.#merge(before, behind);
+  }
+
+  /** Adds a map to the tree `root` without a look at what is there; returns the new root. */
+  add(root: number, owner: number, map: number): number {
+    this.#me = owner;
+    const hi = this.startHi[map] as number;
+    const lo = this.startLo[map] as number;
+    // Behind all that start at the same address.
+    this.#split(root, lo === 0xffff_ffff ? hi + 1 : hi, (lo + 1) >>> 0);
+    const rest = this.#splitRight;
+    return this.#merge(this.#merge(this.#splitLeft, this.#node(map)), rest);
+  }
+
+  /** Takes a map out of the tree `root`; returns the new root. */
+  remove(root: number, owner: number, map: number): number {
+    this.#me = owner;
+    const kept: number[] = [];
+    this.forEach(root, (other) => void (other === map || kept.push(other)));
+    let result = 0;
+    for (const other of kept) result = this.#merge(result, this.#node(other));
+    return result;
+  }
+
+  /**
+   * The map of the tree `root` that holds an address, or -1.
+   *
+   * Where maps overlap, which only kernel maps can, it is the one that starts last.
+   */
+  find(root: number, hi: number, lo: number): number {
+    const { left, right, map, startHi, startLo } = this;
+    let node = root;
+    let found = -1;
+    while (node !== 0) {
+      const m = map[node] as number;
+      const h = startHi[m] as number;
+      if (h < hi || (h === hi && (startLo[m] as number) <= lo)) {
+        found = m;
+        node = right[node] as number;
+      } else {
+        node = left[node] as number;
+      }
+    }
+    if (found < 0) return -1;
+    const h = this.endHi[found] as number;
+    return hi < h || (hi === h && lo < (this.endLo[found] as number)) ? found : -1;
+  }
+
+  /** Calls `f` with each map of the tree `root`, by start address. */
+  forEach(root: number, f: (map: number) => void): void {
+    if (root === 0) return;
+    this.forEach(this.left[root] as number, f);
+    f(this.map[root] as number);
+    this.forEach(this.right[root] as number, f);
+  }
+
+  /** Adds a map that is in no tree yet; returns its number. */
+  addMap(
+    startHi: number,
+    startLo: number,
+    endHi: number,
+    endLo: number,
+    pgoffHi: number,
+    pgoffLo: number,
+    source: number,
+  ): number {
+    const id = this.mapCount++;
+    if (id >= this.source.length) {
+      this.startHi = enlarge(this.startHi, id + 1);
+      this.startLo = enlarge(this.startLo, id + 1);
+      this.endHi = enlarge(this.endHi, id + 1);
+      this.endLo = enlarge(this.endLo, id + 1);
+      this.pgoffHi = enlarge(this.pgoffHi, id + 1);
+      this.pgoffLo = enlarge(this.pgoffLo, id + 1);
+      this.source = enlarge(this.source, id + 1);
+    }
+    this.startHi[id] = startHi;
+    this.startLo[id] = startLo;
+    this.endHi[id] = endHi;
+    this.endLo[id] = endLo;
+    this.pgoffHi[id] = pgoffHi;
+    this.pgoffLo[id] = pgoffLo;
+    this.source[id] = source;
+    return id;
+  }
+
+  /**
+   * Drops all nodes and maps that none of `roots` reaches, and renumbers the rest.
+   *
+   * @param roots Roots that stay; overwritten with their new numbers.
+   * @param maps Maps that stay although no root may reach them; overwritten as well.
+   */
+  compact(roots: Int32Array, maps: Int32Array): void {
+    const next = new AddressSpaces();
+    const nodes = new Int32Array(this.nodeCount);
+    const moved = new Int32Array(this.mapCount).fill(-1);
+    const moveMap = (map: number): number => {
+      if ((moved[map] as number) < 0) {
+        moved[map] = next.addMap(
+          this.startHi[map] as number,
+          this.startLo[map] as number,
+          this.endHi[map] as number,
+          this.endLo[map] as number,
+          this.pgoffHi[map] as number,
+          this.pgoffLo[map] as number,
+          this.source[map] as number,
+        );
+      }
+      return moved[map] as number;
+    };
+    const moveNode = (node: number): number => {
+      if (node === 0 || nodes[node] !== 0) return nodes[node] as number;
+      const l = moveNode(this.left[node] as number);
+      const r = moveNode(this.right[node] as number);
+      next.#me = this.#owner[node] as number;
+      const copy = next.#node(moveMap(this.map[node] as number));
+      next.left[copy] = l;
+      next.right[copy] = r;
+      nodes[node] = copy;
+      return copy;
+    };
+    for (let i = 0; i < roots.length; i++) roots[i] = moveNode(roots[i] as number);
+    for (let i = 0; i < maps.length; i++) {
+      if ((maps[i] as number) >= 0) maps[i] = moveMap(maps[i] as number);
+    }
+    this.mapCount = next.mapCount;
+    this.startHi = next.startHi;
+    this.startLo = next.startLo;
+    this.endHi = next.endHi;
+    this.endLo = next.endLo;
+    this.pgoffHi = next.pgoffHi;
+    this.pgoffLo = next.pgoffLo;
+    this.source = next.source;
+    this.nodeCount = next.nodeCount;
+    this.left = next.left;
+    this.right = next.right;
+    this.map = next.map;
+    this.#owner = next.#owner;
+  }
+
+  #above(his: Uint32Array, los: Uint32Array, map: number, hi: number, lo: number): boolean {
+    const h = his[map] as number;
+    return h > hi || (h === hi && (los[map] as number) > lo);
+  }
+
+  /** The part of a map before an address. */
+  #cutEnd(map: number, hi: number, lo: number): number {
+    return this.addMap(
+      this.startHi[map] as number,
+      this.startLo[map] as number,
+      hi,
+      lo,
+      this.pgoffHi[map] as number,
+      this.pgoffLo[map] as number,
+      this.source[map] as number,
+    );
+  }
+
+  /** The part of a map from an address on. */
+  #cutStart(map: number, hi: number, lo: number): number {
+    let skipLo = lo - (this.startLo[map] as number);
+    const borrow = skipLo < 0 ? 1 : 0;
+    skipLo += borrow * 2 ** 32;
+    const skipHi = hi - (this.startHi[map] as number) - borrow;
+    const sum = (this.pgoffLo[map] as number) + skipLo;
+    return this.addMap(
+      hi,
+      lo,
+      this.endHi[map] as number,
+      this.endLo[map] as number,
+      ((this.pgoffHi[map] as number) + skipHi + (sum >= 2 ** 32 ? 1 : 0)) >>> 0,
+      sum >>> 0,
+      this.source[map] as number,
+    );
+  }
+
+  #node(map: number): number {
+    const id = this.nodeCount++;
+    if (id >= this.map.length) {
+      this.left = enlarge(this.left, id + 1);
+      this.right = enlarge(this.right, id + 1);
+      this.map = enlarge(this.map, id + 1);
+      this.#owner = enlarge(this.#owner, id + 1);
+    }
+    this.map[id] = map;
+    this.left[id] = 0;
+    this.right[id] = 0;
+    this.#owner[id] = this.#me;
+    return id;
+  }
+
+  /** A node that may be altered: itself where it is ours, otherwise a copy. */
+  #mine(node: number): number {
+    if (this.#owner[node] === this.#me) return node;
+    const copy = this.#node(this.map[node] as number);
+    this.left[copy] = this.left[node] as number;
+    this.right[copy] = this.right[node] as number;
+    return copy;
+  }
+
+  /** Which of two nodes belongs further up: by a hash of their maps, so that trees are balanced. */
+  #outranks(a: number, b: number): boolean {
+    return scramble(this.map[a] as number) > scramble(this.map[b] as number);
+  }
+
+  #merge(a: number, b: number): number {
+    if (a === 0) return b;
+    if (b === 0) return a;
+    if (this.#outranks(a, b)) {
+      const top = this.#mine(a);
+      const sub = this.#merge(this.right[top] as number, b);
+      this.right[top] = sub;
+      return top;
+    }
+    const top = this.#mine(b);
+    const sub = this.#merge(a, this.left[top] as number);
+    this.left[top] = sub;
+    return top;
+  }
+
+  /** Splits into what starts before an address and the rest. */
+  #split(node: number, hi: number, lo: number): void {
+    if (node === 0) {
+      this.#splitLeft = this.#splitRight = 0;
+      return;
+    }
+    const top = this.#mine(node);
+    const map = this.map[top] as number;
+    const h = this.startHi[map] as number;
+    if (h < hi || (h === hi && (this.startLo[map] as number) < lo)) {
+      this.#split(this.right[top] as number, hi, lo);
+      this.right[top] = this.#splitLeft;
+      this.#splitLeft = top;
+    } else {
+      this.#split(this.left[top] as number, hi, lo);
+      this.left[top] = this.#splitRight;
+      this.#splitRight = top;
+    }
+  }
+
+  /** The map that starts last, or -1. */
+  #last(node: number): number {
+    if (node === 0) return -1;
+    while (this.right[node] !== 0) node = this.right[node] as number;
+    return this.map[node] as number;
+  }
+
+  /** Puts another map in the place of the one that starts last. */
+  #replaceLast(node: number, map: number): number {
+    const top = this.#mine(node);
+    const right = this.right[top] as number;
+    if (right === 0) return this.#merge(this.left[top] as number, this.#node(map));
+    const sub = this.#replaceLast(right, map);
+    this.right[top] = sub;
+    // The new map's rank may be higher than its parent's: mend the order on the way up.
+    if (this.#outranks(sub, top)) {
+      this.right[top] = this.left[sub] as number;
+      this.left[sub] = top;
+      return sub;
+    }
+    return top;
+  }
+}
+
+function scramble(n: number): number {
+  let h = Math.imul(n + 1, 0x9e3779b1);
+  h = Math.imul(h ^ h >>> 16, 0x85ebca6b);
+  return (h ^ h >>> 13) >>> 0;
+}

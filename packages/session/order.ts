@@ -1,0 +1,389 @@
+import {
+  type BatchOptions,
+  PERF_RECORD_SAMPLE,
+  PERF_RECORD_USER_TYPE_START,
+  type Payload,
+  type PerfDataReader,
+  type RecordBatch,
+} from "@perfdata/format";
+import { enlarge } from "./machine_names.ts";
+
+const FINISHED_ROUND = 68;
+
+/** Bytes that hold records: those of a batch, or those of the re-order buffer. */
+export interface RecordBytes {
+  /** The bytes. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** The bytes, for reads in either byte order. */
+  readonly view: DataView;
+  /** The bytes as 32-bit words of the machine's byte order. */
+  readonly words: Int32Array;
+}
+
+/** Receives records in the order of their delivery. */
+export interface RecordSink {
+  /**
+   * Called for each record. The bytes are valid during the call only.
+   *
+   * @param at Bytes that hold the record, in `[start, end)`.
+   * @param offset File offset of the record, as `RecordBatch.offsetOf` gives it.
+   * @param event Number of the event it belongs to, or -1 where its id is not known.
+   */
+  record(at: RecordBytes, start: number, end: number, offset: number, event: number): void;
+  /** Called after a record that a payload follows: AUXTRACE, TRACING_DATA. */
+  payload?(payload: Payload): Promise<void>;
+  /** Says whether to go on; asked after each batch. */
+  done?(): boolean;
+}
+
+/** How to deliver records. */
+export interface OrderOptions extends Pick<BatchOptions, "from" | "to"> {
+  /**
+   * `time`, the default: by time, as perf does. `file`: as they stand in the file, which needs no
+   * buffer.
+   */
+  readonly order?: "time" | "file";
+}
+
+/** What was found about the order of a file. */
+export interface OrderStats {
+  /** Records that went through the re-order buffer. */
+  queued: number;
+  /** Records that were older than one that had been delivered before them. */
+  violations: number;
+  /** Most bytes that the re-order buffer held. */
+  peakBytes: number;
+}
+
+/**
+ * Whether the records of a file can be brought into an order of time: not where the events were
+ * recorded without `sample_id_all`, since then only samples have a time. A pipe is always ordered.
+ */
+export function isTimeOrdered(reader: PerfDataReader): boolean {
+  return reader.isPipe || reader.events.all[0]?.attr.flags.sample_id_all === true;
+}
+
+/**
+ * Delivers the records of a file to `sink` as `perf` orders them.
+ *
+ * Kernel records with a time wait in a buffer. At a FINISHED_ROUND all those are delivered, by
+ * time, that are not younger than the youngest was at the FINISHED_ROUND before: the kernel's
+ * buffers were read in turn, so that nothing older can come any more. What has no time, and perf's
+ * own records, are delivered at once. At the end the rest follows. (`ordered-events.c` of perf.)
+ *
+ * The buffer holds the bytes of at most two rounds.
+ *
+ * @example
+ * ```ts
+ * import { bytesSource, PerfDataReader } from "@perfdata/format";
+ * import { deliverInOrder } from "@perfdata/session";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const pipe = new Uint8Array(24);
+ * pipe.set(new TextEncoder().encode("PERFILE2"));
+ * pipe.set([16], 8);
+ * pipe.set([68, 0, 0, 0, 0, 0, 8, 0], 16);
+ * const types: number[] = [];
+ * const stats = await deliverInOrder(await PerfDataReader.open(bytesSource(pipe)), {
+ *   record: (at, start) => void types.push(at.view.getUint32(start, true)),
+ * });
+ * assertEquals([types, stats.queued], [[68], 0]);
+ * ```
+ */
+export async function deliverInOrder(
+  reader: PerfDataReader,
+  sink: RecordSink,
+  options: OrderOptions = {},
+): Promise<OrderStats> {
+  const ordered = options.order !== "file" && isTimeOrdered(reader);
+  const stats: OrderStats = { queued: 0, violations: 0, peakBytes: 0 };
+  const queue = ordered ? new ReorderBuffer(sink, stats, reader.littleEndian) : undefined;
+  for await (const batch of reader.batches(options)) {
+    if (queue === undefined) deliverBatch(batch, sink);
+    else queue.take(batch);
+    if (batch.payload !== undefined) await sink.payload?.(batch.payload);
+    if (sink.done?.()) return stats;
+  }
+  queue?.finish();
+  return stats;
+}
+
+function deliverBatch(batch: RecordBatch, sink: RecordSink): void {
+  const { view, littleEndian, events } = batch;
+  const single = events.all.length <= 1;
+  for (let i = 0; i < batch.count; i++) {
+    const start = batch.start(i);
+    const end = start + batch.size(i);
+    const event = single
+      ? events.all.length - 1
+      : events.indexOf(view, start, end, batch.type(i), littleEndian);
+    sink.record(batch, start, end, batch.offsetOf(i), event);
+  }
+}
+
+/** A run of bytes that records are copied into. */
+class Arena implements RecordBytes {
+  bytes = new Uint8Array(1 << 20);
+  view = new DataView(this.bytes.buffer);
+  words = new Int32Array(this.bytes.buffer);
+  used = 0;
+
+  /** Copies `bytes[from, to)`, so that its alignment stays; returns how far it moved. */
+  append(bytes: Uint8Array, from: number, to: number): number {
+    const at = this.used + ((from - this.used) & 7);
+    this.used = at + to - from;
+    if (this.used > this.bytes.length) {
+      const larger = new Uint8Array(Math.max(this.bytes.length * 2, this.used + 8 & ~7));
+      larger.set(this.bytes.subarray(0, at));
+      this.bytes = larger;
+      this.view = new DataView(larger.buffer);
+      this.words = new Int32Array(larger.buffer);
+    }
+    this.bytes.set(bytes.subarray(from, to), at);
+    return at - from;
+  }
+}
+
+/**
+ * Holds the records of the round that is being read and those left of the round before.
+ *
+ * ```text
+ *  arena of the round before:  | ..... left, sorted ..... |
+ *  arena of this round:        | run | run | run | ...
+ *  at FINISHED_ROUND:          merge runs; deliver up to the limit; the arena of the round
+ *                              before is empty then, and takes the next round
+ * ```
+ */
+class ReorderBuffer {
+  readonly #sink: RecordSink;
+  readonly #stats: OrderStats;
+  readonly #littleEndian: boolean;
+  readonly #arenas: [Arena, Arena] = [new Arena(), new Arena()];
+  #current = 0;
+  #count = 0;
+  // For each record that waits: its time, where it is (twice the position, plus the arena), its
+  // file offset and its event.
+  #timeHi = new Uint32Array(1 << 12);
+  #timeLo = new Uint32Array(1 << 12);
+  #at = new Float64Array(1 << 12);
+  #offset = new Float64Array(1 << 12);
+  #event = new Int32Array(1 << 12);
+  #sorted = new Int32Array(1 << 12);
+  #scratch = new Int32Array(1 << 12);
+  /** Where each run of rising times starts. */
+  #runs: number[] = [];
+  #limitHi = 0;
+  #limitLo = 0;
+  #flushedHi = 0;
+  #flushedLo = 0;
+
+  constructor(sink: RecordSink, stats: OrderStats, littleEndian: boolean) {
+    this.#sink = sink;
+    this.#stats = stats;
+    this.#littleEndian = littleEndian;
+  }
+
+  take(batch: RecordBatch): void {
+    const { view, littleEndian } = batch;
+    for (let i = 0; i < batch.count;) {
+      // Up to and with the next FINISHED_ROUND.
+      let stop = i;
+      while (
+        stop < batch.count && view.getInt32(batch.start(stop), littleEndian) !== FINISHED_ROUND
+      ) {
+        stop++;
+      }
+      if (stop > i) this.#takeRun(batch, i, stop);
+      if (stop < batch.count) {
+        const start = batch.start(stop);
+        this.#sink.record(batch, start, start + batch.size(stop), batch.offsetOf(stop), 0);
+        this.#finishRound();
+        stop++;
+      }
+      i = stop;
+    }
+  }
+
+  finish(): void {
+    this.#flush(0xffff_ffff, 0xffff_ffff);
+  }
+
+  #takeRun(batch: RecordBatch, from: number, to: number): void {
+    const { view, littleEndian: le, events } = batch;
+    const lowAt = le ? 0 : 4;
+    const highAt = 4 - lowAt;
+    const first = batch.start(from);
+    const last = batch.start(to - 1);
+    const arena = this.#arenas[this.#current] as Arena;
+    // How far the run moves when it is copied; not a number until it is.
+    let moved = NaN;
+    const all = events.all;
+    const single = all.length === 1 ? all[0] : undefined;
+    for (let i = from; i < to; i++) {
+      const start = batch.start(i);
+      const type = view.getInt32(start, le);
+      const end = start + view.getUint16(start + 6, le);
+      let hi = 0;
+      let lo = 0;
+      let event = 0;
+      if (type < PERF_RECORD_USER_TYPE_START) {
+        event = single !== undefined ? 0 : events.indexOf(view, start, end, type, le);
+        const layout = event < 0 ? undefined : all[event]?.layout;
+        if (layout !== undefined) {
+          // The trailer ends with the last whole word of the record.
+          const at = type === PERF_RECORD_SAMPLE
+            ? (layout.time < 0 ? -1 : start + layout.time)
+            : (layout.trailer.time === 0 ? -1 : end - (end - start & 7) + layout.trailer.time);
+          if (at >= start + 8 && at + 8 <= end) {
+            lo = view.getUint32(at + lowAt, le);
+            hi = view.getUint32(at + highAt, le);
+          }
+        }
+      }
+      if ((hi | lo) === 0 || (hi & lo) === -1) {
+        this.#sink.record(batch, start, end, batch.offsetOf(i), event);
+        continue;
+      }
+      if (moved !== moved) {
+        // One copy for the whole run, records that do not wait included.
+        moved = arena.append(batch.bytes, first, last + view.getUint16(last + 6, le));
+      }
+      this.#queue(hi, lo, start + moved, batch.offsetOf(i), event);
+    }
+    const bytes = this.#arenas[0].used + this.#arenas[1].used;
+    if (bytes > this.#stats.peakBytes) this.#stats.peakBytes = bytes;
+  }
+
+  #queue(hi: number, lo: number, position: number, offset: number, event: number): void {
+    const n = this.#count++;
+    if (n >= this.#at.length) this.#grow(n + 1);
+    if (hi < this.#flushedHi || (hi === this.#flushedHi && lo < this.#flushedLo)) {
+      this.#stats.violations++;
+    }
+    this.#stats.queued++;
+    if (n === 0) {
+      this.#runs.push(0);
+    } else {
+      const beforeHi = this.#timeHi[n - 1] as number;
+      if (hi < beforeHi || (hi === beforeHi && lo < (this.#timeLo[n - 1] as number))) {
+        this.#runs.push(n);
+      }
+    }
+    this.#timeHi[n] = hi;
+    this.#timeLo[n] = lo;
+    this.#at[n] = position * 2 + this.#current;
+    this.#offset[n] = offset;
+    this.#event[n] = event;
+  }
+
+  #grow(length: number): void {
+    this.#timeHi = enlarge(this.#timeHi, length);
+    this.#timeLo = enlarge(this.#timeLo, length);
+    this.#at = enlarge(this.#at, length);
+    this.#offset = enlarge(this.#offset, length);
+    this.#event = enlarge(this.#event, length);
+    this.#sorted = new Int32Array(this.#at.length);
+    this.#scratch = new Int32Array(this.#at.length);
+  }
+
+  #finishRound(): void {
+    if (this.#count === 0) return;
+    const [hi, lo] = this.#youngest();
+    this.#flush(this.#limitHi, this.#limitLo);
+    this.#limitHi = hi;
+    this.#limitLo = lo;
+    // Nothing is left of the round before this one.
+    this.#current ^= 1;
+    (this.#arenas[this.#current] as Arena).used = 0;
+  }
+
+  /** The highest time that waits: each run ends with its own. */
+  #youngest(): [number, number] {
+    let hi = 0;
+    let lo = 0;
+    for (let run = 0; run < this.#runs.length; run++) {
+      const last = (this.#runs[run + 1] ?? this.#count) - 1;
+      const h = this.#timeHi[last] as number;
+      const l = this.#timeLo[last] as number;
+      if (h > hi || (h === hi && l > lo)) {
+        hi = h;
+        lo = l;
+      }
+    }
+    return [hi, lo];
+  }
+
+  /** Delivers what is not younger than the limit, and keeps the rest as one sorted run. */
+  #flush(limitHi: number, limitLo: number): void {
+    if ((limitHi | limitLo) === 0) return;
+    const sorted = this.#merge();
+    const sink = this.#sink;
+    const arenas = this.#arenas;
+    const n = this.#count;
+    let k = 0;
+    for (; k < n; k++) {
+      const i = sorted[k] as number;
+      const hi = this.#timeHi[i] as number;
+      const lo = this.#timeLo[i] as number;
+      if (hi > limitHi || (hi === limitHi && lo > limitLo)) break;
+      const at = this.#at[i] as number;
+      const arena = arenas[at % 2] as Arena;
+      const start = Math.floor(at / 2);
+      const size = arena.view.getUint16(start + 6, this.#littleEndian);
+      this.#flushedHi = hi;
+      this.#flushedLo = lo;
+      sink.record(arena, start, start + size, this.#offset[i] as number, this.#event[i] as number);
+    }
+    const left = n - k;
+    const keep = sorted.subarray(k, n);
+    this.#timeHi.set(Uint32Array.from(keep, (i) => this.#timeHi[i] as number));
+    this.#timeLo.set(Uint32Array.from(keep, (i) => this.#timeLo[i] as number));
+    this.#at.set(Float64Array.from(keep, (i) => this.#at[i] as number));
+    this.#offset.set(Float64Array.from(keep, (i) => this.#offset[i] as number));
+    this.#event.set(Int32Array.from(keep, (i) => this.#event[i] as number));
+    this.#count = left;
+    this.#runs = left > 0 ? [0] : [];
+  }
+
+  /** Merges the runs, pairs of neighbours first: what came first stays first at equal times. */
+  #merge(): Int32Array {
+    const n = this.#count;
+    let from = this.#sorted;
+    let to = this.#scratch;
+    for (let i = 0; i < n; i++) from[i] = i;
+    let runs = [...this.#runs, n];
+    const timeHi = this.#timeHi;
+    const timeLo = this.#timeLo;
+    while (runs.length > 2) {
+      const merged: number[] = [];
+      for (let r = 0; r + 1 < runs.length; r += 2) {
+        const start = runs[r] as number;
+        const middle = runs[r + 1] as number;
+        const end = runs[r + 2] ?? middle;
+        merged.push(start);
+        let a = start;
+        let b = middle;
+        let out = start;
+        while (a < middle && b < end) {
+          const x = from[a] as number;
+          const y = from[b] as number;
+          const xh = timeHi[x] as number;
+          const yh = timeHi[y] as number;
+          if (yh < xh || (yh === xh && (timeLo[y] as number) < (timeLo[x] as number))) {
+            to[out++] = y;
+            b++;
+          } else {
+            to[out++] = x;
+            a++;
+          }
+        }
+        while (a < middle) to[out++] = from[a++] as number;
+        while (b < end) to[out++] = from[b++] as number;
+      }
+      merged.push(n);
+      runs = merged;
+      [from, to] = [to, from];
+    }
+    return from;
+  }
+}

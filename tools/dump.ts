@@ -1,0 +1,129 @@
+/**
+ * `dump`: prints each record of a recording as `perf report -D` does.
+ */
+import { dump, type DumpOptions, recordTypeOfName } from "@perfdata/dump";
+import { PerfDataReader } from "@perfdata/format";
+import { openSource } from "@perfdata/format/file_source";
+import {
+  about,
+  aboutAsync,
+  complain,
+  Complaints,
+  main,
+  parseFlags,
+  parseNumbers,
+  UsageError,
+  writeOut,
+} from "./_cli.ts";
+
+const HELP = `dump: prints each record of a perf.data file as \`perf report -D\` does
+
+usage: dump [flags] FILE              FILE is a perf.data file, or - for a pipe
+
+  --type LIST      these record types only: SAMPLE,MMAP2 or 9,10
+  --cpu LIST       records of these CPUs only: 0,3 or 0-3
+  --pid LIST       records of these processes only
+  --tid LIST       records of these threads only
+  --time A,B       records between these times only, in seconds: 12.5,13 or 12.5, or ,13
+  --from OFFSET    begin at the record at this file offset: 4096 or 0x1000
+  --limit N        stop after N records
+  --no-hex         without the bytes of the records
+  --no-aux         without AUX data, such as the packets of Intel PT
+  --order ORDER    time (default): as perf delivers them; file: as they stand in the file
+  --debug          with errors, print where in the program they come from
+  -h, --help       print this
+
+examples:
+  dump perf.data | less
+  dump --type MMAP2,COMM --no-hex perf.data
+  dump --time 12.5,12.6 --cpu 3 perf.data
+  perf record -o - -- ./program | dump -
+
+Exit codes: 0 done; 1 the file is damaged (what is whole is printed); 2 wrong usage.
+`;
+
+/** What the user asked for. */
+interface Wish extends Omit<DumpOptions, "path" | "write"> {
+  readonly file: string;
+}
+
+function wishOf(args: readonly string[]): Wish | undefined {
+  const { on, value, operands } = parseFlags(args, {
+    boolean: ["no-hex", "no-aux"],
+    string: ["type", "cpu", "pid", "tid", "time", "from", "limit", "order"],
+  });
+  if (on.help) return undefined;
+  const [file] = operands;
+  if (file === undefined) throw new UsageError("no file is given");
+  if (operands.length > 1) throw new UsageError(`${operands.length} files are given, expected one`);
+  const { order } = value;
+  if (order !== undefined && order !== "time" && order !== "file") {
+    throw new UsageError(`--order is ${order}, expected time or file`);
+  }
+  return {
+    file,
+    hex: !on["no-hex"],
+    aux: !on["no-aux"],
+    ...(order === undefined ? {} : { order }),
+    ...(value.type === undefined ? {} : { types: parseTypes(value.type) }),
+    ...(value.cpu === undefined ? {} : { cpus: parseNumbers("cpu", value.cpu) }),
+    ...(value.pid === undefined ? {} : { pids: parseNumbers("pid", value.pid) }),
+    ...(value.tid === undefined ? {} : { tids: parseNumbers("tid", value.tid) }),
+    ...(value.time === undefined ? {} : { time: parseTimes(value.time) }),
+    ...(value.from === undefined ? {} : { from: parseNumber("from", value.from) }),
+    ...(value.limit === undefined ? {} : { limit: parseNumber("limit", value.limit) }),
+  };
+}
+
+function parseTypes(text: string): Set<number> {
+  return new Set(text.split(",").map((name) => {
+    const type = /^\d+$/.test(name) ? Number(name) : recordTypeOfName(name);
+    if (type === undefined) throw new UsageError(`--type: ${name} is no record type`);
+    return type;
+  }));
+}
+
+function parseNumber(flag: string, text: string): number {
+  if (!/^(0x[0-9a-f]+|\d+)$/i.test(text)) {
+    throw new UsageError(`--${flag} is ${text}, expected a number such as 4096 or 0x1000`);
+  }
+  return Number(text);
+}
+
+function parseTimes(text: string): [bigint, bigint] {
+  const match = /^(?:(\d+)(?:\.(\d{1,9}))?)?,(?:(\d+)(?:\.(\d{1,9}))?)?$/.exec(text);
+  if (match === null) throw new UsageError(`--time is ${text}, expected seconds such as 12.5,13`);
+  const ns = (seconds: string | undefined, fraction: string | undefined, other: bigint): bigint =>
+    seconds === undefined
+      ? other
+      : BigInt(seconds) * 1_000_000_000n + BigInt((fraction ?? "").padEnd(9, "0"));
+  return [ns(match[1], match[2], 0n), ns(match[3], match[4], 0xffff_ffff_ffff_ffffn)];
+}
+
+await main("dump", async (args) => {
+  const wish = wishOf(args);
+  if (wish === undefined) {
+    writeOut(HELP);
+    return 0;
+  }
+  const { file } = wish;
+  const complaints = new Complaints(`dump: ${file}`);
+  const source = about(file, () => openSource(file));
+  try {
+    const stats = await aboutAsync(file, async () => {
+      const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
+      return await dump(reader, { ...wish, path: file, write: writeOut });
+    });
+    complaints.finish();
+    const tell = (n: number, what: string): void => {
+      if (n > 0) complain(`dump: ${file}: ${n} ${what}`);
+    };
+    tell(stats.violations, "records were older than one that had been delivered before them");
+    tell(stats.unknownEvents, "records belong to events that the file does not name");
+    tell(stats.badSamples, "samples have lengths that do not fit into them");
+    tell(stats.undecodedAux, "AUXTRACE records hold data of a format that is not decoded");
+    return complaints.count > 0 || stats.badSamples > 0 || stats.unknownEvents > 0 ? 1 : 0;
+  } finally {
+    source.close?.();
+  }
+});
