@@ -76,11 +76,13 @@ function wishOf(args: readonly string[]): Wish | undefined {
 }
 
 function parseTypes(text: string): Set<number> {
-  return new Set(text.split(",").map((name) => {
-    const type = /^\d+$/.test(name) ? Number(name) : recordTypeOfName(name);
-    if (type === undefined) throw new UsageError(`--type: ${name} is no record type`);
-    return type;
-  }));
+  return new Set(
+    text.split(",").map((name) => {
+      const type = /^\d+$/.test(name) ? Number(name) : recordTypeOfName(name);
+      if (type === undefined) throw new UsageError(`--type: ${name} is no record type`);
+      return type;
+    }),
+  );
 }
 
 function parseNumber(flag: string, text: string): number {

@@ -3,8 +3,12 @@
  *
  * @module
  */
+export * from "./aggregate.ts";
 export * from "./event_names.ts";
+export * from "./functions.ts";
+export * from "./histogram.ts";
 export * from "./rate.ts";
 export * from "./rate_plot.ts";
 export * from "./rate_rows.ts";
 export * from "./rate_stream.ts";
+export * from "./read_shape.ts";

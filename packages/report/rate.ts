@@ -1,9 +1,4 @@
 import {
-  PERF_FORMAT_GROUP,
-  PERF_FORMAT_ID,
-  PERF_FORMAT_LOST,
-  PERF_FORMAT_TOTAL_TIME_ENABLED,
-  PERF_FORMAT_TOTAL_TIME_RUNNING,
   PERF_SAMPLE_READ,
   type PerfDataReader,
   type PerfEvent,
@@ -12,6 +7,7 @@ import {
 } from "@perfdata/format";
 import { PERF_RECORD_HEADER_FEATURE, PERF_RECORD_ID_INDEX } from "@perfdata/user-records";
 import { eventNames } from "./event_names.ts";
+import { type ReadShape, readShape } from "./read_shape.ts";
 import { type RatePoint, RateStream, type RateStreamSummary } from "./rate_stream.ts";
 
 const LOST = 2;
@@ -98,29 +94,6 @@ export interface RateReport {
   readonly streams: readonly RateStreamSummary[];
   /** Samples left out: without a time, or of no known event. */
   readonly leftOut: number;
-}
-
-/** `read_format` as positions: where the values of a sample lie. */
-interface ReadShape {
-  readonly group: boolean;
-  /** Bytes before the first entry; without a group, the entry is the whole. */
-  readonly head: number;
-  readonly entry: number;
-  /** Position of the id, of the lost count in an entry; -1 where there is none. */
-  readonly id: number;
-  readonly lost: number;
-}
-
-function readShape(format: number): ReadShape {
-  const times = 8 * [PERF_FORMAT_TOTAL_TIME_ENABLED, PERF_FORMAT_TOTAL_TIME_RUNNING]
-    .filter((bit) => format & bit).length;
-  const group = (format & PERF_FORMAT_GROUP) !== 0;
-  let at = group ? 8 : 8 + times;
-  const id = format & PERF_FORMAT_ID ? at : -1;
-  if (id >= 0) at += 8;
-  const lost = format & PERF_FORMAT_LOST ? at : -1;
-  if (lost >= 0) at += 8;
-  return { group, head: group ? 8 + times : 0, entry: at, id, lost };
 }
 
 /** Follows all counters of a file. */

@@ -1,8 +1,8 @@
 import {
   type BatchOptions,
+  type Payload,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_USER_TYPE_START,
-  type Payload,
   type PerfDataReader,
   type RecordBatch,
 } from "@perfdata/format";
