@@ -430,7 +430,11 @@ class Dumper implements RecordSink, KernelTextContext {
     const low = le ? 0 : 4;
     const high = 4 - low;
     this.#pid = this.#tid = this.#cpu = -1;
-    this.#timeHi = this.#timeLo = this.idHi = this.idLo = 0xffff_ffff;
+    this.#timeHi =
+      this.#timeLo =
+      this.idHi =
+      this.idLo =
+        0xffff_ffff;
     const event = this.#event;
     if (event === undefined) return;
     const { layout } = event.event;
@@ -533,9 +537,7 @@ class Dumper implements RecordSink, KernelTextContext {
         ip < 0 ? 0 : view.getUint32(start + ip + 4 - low, le),
         ip < 0 ? 0 : view.getUint32(start + ip + low, le),
       );
-      p = map < 0
-        ? putBytes(out, p, NOT_FOUND)
-        : putStored(out, p, names, machine.mapName(map));
+      p = map < 0 ? putBytes(out, p, NOT_FOUND) : putStored(out, p, names, machine.mapName(map));
     } else {
       p = putBytes(out, p, HYPERVISOR);
     }

@@ -156,14 +156,12 @@ export class SampleText {
     );
     for (let i = 0; i < PERIOD.length; i++) to[p + i] = PERIOD[i] as number;
     p += PERIOD.length;
-    p = layout.period < 0
-      ? putDecimal64(out, p, this.#periodHi, this.#periodLo)
-      : putDecimal64(
-        out,
-        p,
-        view.getUint32(start + layout.period + high, le),
-        view.getUint32(start + layout.period + low, le),
-      );
+    p = layout.period < 0 ? putDecimal64(out, p, this.#periodHi, this.#periodLo) : putDecimal64(
+      out,
+      p,
+      view.getUint32(start + layout.period + high, le),
+      view.getUint32(start + layout.period + low, le),
+    );
     for (let i = 0; i < ADDR.length; i++) to[p + i] = ADDR[i] as number;
     p += ADDR.length;
     p = layout.addr < 0 ? putPrefixedHex(out, p, 0, 0) : putPrefixedHex(

@@ -15,9 +15,10 @@ export function statsText({ byType, samples, hasAuxtrace }: DumpCounts): string 
   const total = [...byType.values()].reduce((sum, n) => sum + n, 0);
   const line = (name: string, n: number, share = ""): string =>
     `${name.padStart(16)} events: ${String(n).padStart(10)}${share}\n`;
-  let text = "\nAggregated stats:" + (hasAuxtrace
-    ? " (excludes AUX area (e.g. instruction trace) decoded / synthesized events)\n"
-    : "\n");
+  let text = "\nAggregated stats:" +
+    (hasAuxtrace
+      ? " (excludes AUX area (e.g. instruction trace) decoded / synthesized events)\n"
+      : "\n");
   if (total > 0) text += line("TOTAL", total);
   for (const [type, n] of [...byType].sort(([a], [b]) => a - b)) {
     text += line(dumpRecordName(type), n, `  (${percent(n, total)}%)`);

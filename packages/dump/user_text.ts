@@ -242,14 +242,12 @@ function csEtmText(priv: readonly bigint[]): string {
       : magic === CS_ETM_V4_MAGIC || (magic === CS_ETE_MAGIC && version === 1n)
       ? CS_ETM_V4
       : undefined;
-    if (labels === undefined) return `${text}\tMagic number Unknown\t       ${magic.toString(16)}\n`;
+    if (labels === undefined) {
+      return `${text}\tMagic number Unknown\t       ${magic.toString(16)}\n`;
+    }
     // Version 0 does not say how many there are: the word that does is not there.
     const numbered = version === 1n;
-    const count = numbered
-      ? 3 + Number(priv[at + 2] ?? 0n)
-      : magic === CS_ETM_V3_MAGIC
-      ? 7
-      : 10;
+    const count = numbered ? 3 + Number(priv[at + 2] ?? 0n) : magic === CS_ETM_V3_MAGIC ? 7 : 10;
     const known = magic === CS_ETM_V3_MAGIC ? 7 : 11;
     for (let j = 0; j < count && at < priv.length; j++) {
       if (j === 2 && !numbered) continue;

@@ -139,6 +139,7 @@ class Aggregator {
   readonly #byName = new Map<string, number>();
   /** By binary: whether its addresses stay those of the process. */
   readonly #identity: boolean[] = [];
+  readonly #unnamedByTid = new Map<number, number>();
   #lastSource = -1;
   #lastBinary = -1;
 
@@ -198,7 +199,7 @@ class Aggregator {
     const machine = this.#machine;
     const thread = machine.thread(pid, tid);
     const recorded = machine.comms[thread] as number;
-    const comm = recorded >= 0 ? recorded : -1 - (machine.tids[thread] as number);
+    const comm = recorded >= 0 ? recorded : this.#unnamed(machine.tids[thread] as number);
     const map = machine.map(thread, cpumode, hi, lo);
     let binary = -1;
     if (map >= 0) {
@@ -266,6 +267,16 @@ class Aggregator {
       if (apart) continue;
       this.histogram.add(which, comm, binary, cpumode, hi, lo, keyPid, keyTid, keyCpu, period);
     }
+  }
+
+  /** The name that a thread without a comm goes by. */
+  #unnamed(tid: number): number {
+    let name = this.#unnamedByTid.get(tid);
+    if (name === undefined) {
+      name = this.#machine.names.internText(`:${tid}`);
+      this.#unnamedByTid.set(tid, name);
+    }
+    return name;
   }
 
   #binaryOf(map: number, kernel: boolean): number {
@@ -366,7 +377,7 @@ export async function aggregate(
   const { names } = machine;
   aggregator.histogram.forEach((key) => {
     const comm = key[1] as number;
-    if (comm >= 0) comms[comm] ??= names.text(comm);
+    comms[comm] ??= names.text(comm);
   });
   return {
     histogram: aggregator.histogram,

@@ -91,6 +91,8 @@ const USER = 2;
  */
 export function shortName({ name, kernel }: Pick<MappedBinary, "name" | "kernel">): string {
   const last = name.slice(name.lastIndexOf("/") + 1);
+  // machine__process_kernel_mmap_event of tools/perf/util/machine.c
+  if (kernel && name.includes("vmlinux")) return "[kernel.vmlinux]";
   const jit = /^perf-(\d+)\.map$/.exec(last)?.[1];
   if (jit !== undefined) return `[JIT] tid ${jit}`;
   const module = kernel ? /^(.+)\.ko(\.(gz|xz))?$/.exec(last)?.[1] : undefined;
@@ -132,7 +134,7 @@ export function functionRows(
       number,
       number,
     ];
-    const comm = comms.of(commKey < 0 ? `:${-1 - commKey}` : aggregate.comms[commKey] ?? "");
+    const comm = comms.of(aggregate.comms[commKey] ?? "");
     const binary = binaries[binaryKey];
     const dso = binary?.dso ?? unknown;
     let symbol = 0;

@@ -46,7 +46,7 @@ export class Histogram {
    * Adds a sample.
    *
    * @param event Number of the event.
-   * @param comm Number of the comm, or `-1 - tid` for a thread without one.
+   * @param comm Number of the comm.
    * @param binary Number of what is mapped, or -1 for an address without a map.
    * @param cpumode `misc & PERF_RECORD_MISC_CPUMODE_MASK`.
    * @param hi High half of the address.
