@@ -11,6 +11,8 @@ import { deliverInOrder, type KnownBinary, Machine, type RecordBytes } from "@pe
 import { Histogram } from "./histogram.ts";
 import { type ReadShape, readShape } from "./read_shape.ts";
 
+const COMM = 3;
+const FORK = 7;
 const SAMPLE = 9;
 const CPUMODE_MASK = 7;
 const KERNEL = 1;
@@ -123,6 +125,7 @@ class Aggregator {
   readonly histogram = new Histogram(1 << 14);
   readonly totals: EventTotal[] = [];
   readonly binaries: MappedBinary[] = [];
+  readonly comms: string[] = [];
   leftOut = 0;
   readonly #events: readonly PerfEvent[];
   readonly #shapes: EventShape[] = [];
@@ -139,6 +142,8 @@ class Aggregator {
   readonly #byName = new Map<string, number>();
   /** By binary: whether its addresses stay those of the process. */
   readonly #identity: boolean[] = [];
+  /** By number of a name: the comm. */
+  readonly #commByName: (number | undefined)[] = [];
   readonly #unnamedByTid = new Map<number, number>();
   #lastSource = -1;
   #lastBinary = -1;
@@ -199,7 +204,9 @@ class Aggregator {
     const machine = this.#machine;
     const thread = machine.thread(pid, tid);
     const recorded = machine.comms[thread] as number;
-    const comm = recorded >= 0 ? recorded : this.#unnamed(machine.tids[thread] as number);
+    const comm = recorded >= 0
+      ? this.#commByName[recorded] ?? this.#addComm(recorded)
+      : this.#unnamed(machine.tids[thread] as number);
     const map = machine.map(thread, cpumode, hi, lo);
     let binary = -1;
     if (map >= 0) {
@@ -269,14 +276,37 @@ class Aggregator {
     }
   }
 
-  /** The name that a thread without a comm goes by. */
+  #addComm(name: number): number {
+    return this.#commByName[name] = this.comms.push(this.#machine.names.text(name)) - 1;
+  }
+
+  /** The comm of a thread that has none yet; see {@link Aggregator.apply}. */
   #unnamed(tid: number): number {
-    let name = this.#unnamedByTid.get(tid);
-    if (name === undefined) {
-      name = this.#machine.names.internText(`:${tid}`);
-      this.#unnamedByTid.set(tid, name);
+    let comm = this.#unnamedByTid.get(tid);
+    if (comm === undefined) {
+      comm = this.comms.push(`:${tid}`) - 1;
+      this.#unnamedByTid.set(tid, comm);
     }
-    return name;
+    return comm;
+  }
+
+  /**
+   * Applies a record to the machine. What a thread did before it got its first name counts under
+   * that name (`thread__set_comm` of tools/perf/util/thread.c).
+   */
+  apply({ bytes, view }: RecordBytes, start: number, end: number, type: number): void {
+    const machine = this.#machine;
+    if (this.#unnamedByTid.size === 0 || (type !== COMM && type !== FORK)) {
+      machine.apply(bytes, view, start, end);
+      return;
+    }
+    const at = start + (type === COMM ? 12 : 16);
+    const tid = at + 4 <= end ? view.getInt32(at, this.#le) : -1;
+    const comm = this.#unnamedByTid.get(tid);
+    machine.apply(bytes, view, start, end);
+    if (comm === undefined) return;
+    this.#unnamedByTid.delete(tid);
+    if (type === COMM) this.comms[comm] = machine.commText(machine.thread(tid, tid));
   }
 
   #binaryOf(map: number, kernel: boolean): number {
@@ -363,8 +393,9 @@ export async function aggregate(
   let taken = 0;
   const order = await deliverInOrder(reader, {
     record(at, start, end, _offset, event) {
-      if (at.view.getUint32(start, le) === SAMPLE) aggregator.sample(at, start, end, event);
-      else machine.apply(at.bytes, at.view, start, end);
+      const type = at.view.getUint32(start, le);
+      if (type === SAMPLE) aggregator.sample(at, start, end, event);
+      else aggregator.apply(at, start, end, type);
     },
     done() {
       const { recordBytes, payloadBytes } = reader.stats;
@@ -373,17 +404,11 @@ export async function aggregate(
       return false;
     },
   });
-  const comms: string[] = [];
-  const { names } = machine;
-  aggregator.histogram.forEach((key) => {
-    const comm = key[1] as number;
-    comms[comm] ??= names.text(comm);
-  });
   return {
     histogram: aggregator.histogram,
     binaries: aggregator.binaries,
     totals: aggregator.totals,
-    comms,
+    comms: aggregator.comms,
     leftOut: aggregator.leftOut,
     violations: order.violations,
   };
