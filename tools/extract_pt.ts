@@ -106,7 +106,8 @@ function wishOf(args: readonly string[]): Wish | undefined {
     throw new UsageError("-o - writes data to standard output, so --list and --json have no place");
   }
   return {
-    file,
+    // Deno lets nobody open what is in /dev without all permissions.
+    file: file === "/dev/stdin" ? "-" : file,
     output: value.output ?? ".",
     cpus: value.cpu === undefined ? undefined : parseNumbers("cpu", value.cpu),
     tids: value.tid === undefined ? undefined : parseNumbers("tid", value.tid),

@@ -4,6 +4,7 @@ import {
   HEADER_BRANCH_STACK,
   HEADER_BUILD_ID,
   HEADER_EVENT_DESC,
+  HEADER_TRACING_DATA,
   type Payload,
   PERF_FORMAT_GROUP,
   PERF_FORMAT_ID,
@@ -43,16 +44,19 @@ import { dumpRecordName } from "./record_names.ts";
 import { SampleText } from "./sample_text.ts";
 import { statsText } from "./stats_text.ts";
 import {
+  Piece,
+  piece,
   putAscii,
   putBytes,
   putDecimal,
-  putDecimal64,
+  putDecimal64At,
   putPrefixedHex,
   type TextBytes,
 } from "./text.ts";
 import { userText } from "./user_text.ts";
 
 const ATTR = 64;
+const TRACING_DATA = 66;
 const BUILD_ID = 67;
 const AUXTRACE_INFO = 70;
 const AUXTRACE = 71;
@@ -164,9 +168,6 @@ interface CounterState {
 
 class Dumper implements RecordSink, KernelTextContext {
   readonly stats = { printed: 0, unknownEvents: 0, badSamples: 0, undecodedAux: 0 };
-  idHi = 0;
-  idLo = 0;
-
   readonly #reader: PerfDataReader;
   readonly #options: DumpOptions;
   readonly #le: boolean;
@@ -180,8 +181,13 @@ class Dumper implements RecordSink, KernelTextContext {
   readonly #counters = new Map<number, CounterState>();
   readonly #counts = new Map<number, number>();
   readonly #typeCounts = new Float64Array(128);
-  readonly #place: Uint8Array;
-  readonly #recordNames: readonly Uint8Array[];
+  readonly #place: Piece;
+  // Pieces of text that come again and again: by type and size of a record, by name.
+  readonly #heads = new Map<number, Piece>();
+  readonly #recordNames = new Map<number, Piece>();
+  readonly #sampleNames = new Map<number, Piece>();
+  readonly #comms: Piece[] = [];
+  readonly #binaries: Piece[] = [];
   readonly #base: number;
   readonly #filtered: boolean;
   readonly #hex: boolean;
@@ -199,8 +205,10 @@ class Dumper implements RecordSink, KernelTextContext {
   #pid = -1;
   #tid = -1;
   #cpu = -1;
-  #timeHi = 0;
-  #timeLo = 0;
+  /** Where its time and its event id are, or -1. */
+  #timeAt = -1;
+  #idAt = -1;
+  #view: DataView = new DataView(new ArrayBuffer(0));
 
   constructor(reader: PerfDataReader, options: DumpOptions) {
     this.#reader = reader;
@@ -209,12 +217,7 @@ class Dumper implements RecordSink, KernelTextContext {
     const bytes = new Uint8Array(BLOCK + 2 * ROOM);
     this.#out = { bytes, view: new DataView(bytes.buffer) };
     this.#machine = new Machine(reader.littleEndian);
-    const encoder = new TextEncoder();
-    this.#place = encoder.encode(`@${reader.isPipe ? "pipe" : options.path} [`);
-    this.#recordNames = Array.from(
-      { length: 128 },
-      (_, type) => encoder.encode(`]: PERF_RECORD_${dumpRecordName(type)}`),
-    );
+    this.#place = piece(`@${reader.isPipe ? "pipe" : options.path} `);
     // perf counts the bytes of a pipe from the first record on.
     this.#base = reader.isPipe ? reader.headerSize : 0;
     const { types, cpus, pids, tids, time, limit } = options;
@@ -231,7 +234,7 @@ class Dumper implements RecordSink, KernelTextContext {
     const ids = new Set<number>();
     for (const { id, section } of reader.features) {
       ids.add(id);
-      if (id !== HEADER_BUILD_ID && id !== HEADER_EVENT_DESC) continue;
+      if (!USED_FEATURES.has(id)) continue;
       try {
         const bytes = await reader.readSection(
           Number(section.offset),
@@ -259,6 +262,11 @@ class Dumper implements RecordSink, KernelTextContext {
     } else if (feature.name === "EVENT_DESC") {
       feature.value.events.forEach(({ name }, i) => {
         if (i < this.#reader.events.all.length) this.#names[i] ??= name;
+      });
+    } else if (feature.name === "TRACING_DATA") {
+      const names = tracepointNames(feature.value.systems);
+      this.#reader.events.all.forEach(({ attr }, i) => {
+        if (attr.type === PERF_TYPE_TRACEPOINT) this.#names[i] ??= names.get(attr.config);
       });
     }
   }
@@ -307,6 +315,12 @@ class Dumper implements RecordSink, KernelTextContext {
   get eventName(): string {
     const i = this.#event === undefined ? -1 : this.#events.indexOf(this.#event);
     return i < 0 ? "unknown" : this.#nameOf(i);
+  }
+
+  get id(): bigint {
+    return this.#idAt < 0
+      ? 0xffff_ffff_ffff_ffffn
+      : this.#view.getBigUint64(this.#idAt, this.#le);
   }
 
   get readFormat(): number {
@@ -364,19 +378,21 @@ class Dumper implements RecordSink, KernelTextContext {
         out.bytes[p++] = 0x20;
       }
       if (this.#combinedType & PERF_SAMPLE_TIME) {
-        p = putDecimal64(out, p, this.#timeHi, this.#timeLo);
+        p = this.#timeAt < 0
+          ? putAscii(out, p, "18446744073709551615")
+          : putDecimal64At(out, p, view, this.#timeAt, le);
         out.bytes[p++] = 0x20;
       }
     }
-    p = this.#putName(p, start, end, offset, type);
-    this.#p = p;
     if (this.#event === undefined) {
       this.stats.unknownEvents++;
+      p = this.#putName(p, end - start, offset, type, -1);
       out.bytes[p] = 0x0a;
       this.#p = p + 1;
     } else if (type === PERF_RECORD_SAMPLE) {
-      this.#sample(this.#event, view, bytes, start, end);
+      this.#sample(this.#event, p, view, bytes, start, end, offset);
     } else {
+      p = this.#putName(p, end - start, offset, type, -1);
       this.#p = putKernelText(out, p, bytes, view, start, end, le, this);
       machine.apply(bytes, view, start, end);
       if (type === 7 && machine.wrongParent !== undefined) {
@@ -398,43 +414,61 @@ class Dumper implements RecordSink, KernelTextContext {
   /** `0x1a40@perf.data [0x38]: event: 9`, and the record's bytes. */
   #putHead(at: RecordBytes, start: number, end: number, offset: number, type: number): number {
     const out = this.#out;
-    const to = out.bytes;
     let p = this.#p;
-    to[p] = 0x0a;
+    out.view.setUint8(p, 0x0a);
     const place = offset - this.#base;
     p = putPrefixedHex(out, p + 1, place / 2 ** 32 | 0, place >>> 0);
-    p = putBytes(out, p, this.#place);
-    p = putPrefixedHex(out, p, 0, end - start);
-    p = putBytes(out, p, EVENT);
-    p = putDecimal(out, p, type);
-    to[p++] = 0x0a;
+    p = this.#place.put(out, p);
+    p = this.#headOf(type, end - start).put(out, p);
     return this.#hex ? putRawEvent(out, p, at.bytes, at.words, start, end) : p;
   }
 
-  /** `0x1a40 [0x38]: PERF_RECORD_SAMPLE` */
-  #putName(p: number, start: number, end: number, offset: number, type: number): number {
+  /** What follows the place of a record: its size, its type, the line before its bytes. */
+  #headOf(type: number, size: number): Piece {
+    const key = type * 2 ** 16 + size;
+    return this.#heads.get(key) ?? keep(
+      this.#heads,
+      key,
+      `[0x${size.toString(16)}]: event: ${type}\n${
+        this.#hex ? `.\n. ... raw event: size ${size} bytes\n` : ""
+      }`,
+    );
+  }
+
+  /** `0x1a40 [0x38]: PERF_RECORD_MMAP2`, and of a sample the beginning of its fields. */
+  #putName(
+    p: number,
+    size: number,
+    offset: number,
+    type: number,
+    misc: number,
+  ): number {
     const out = this.#out;
     const place = offset - this.#base;
     p = putPrefixedHex(out, p, place / 2 ** 32 | 0, place >>> 0);
-    out.view.setUint16(p, 0x5b20, true);
-    p = putPrefixedHex(out, p + 2, 0, end - start);
-    const name = this.#recordNames[type];
-    return name === undefined
-      ? putAscii(out, p, `]: PERF_RECORD_${dumpRecordName(type)}`)
-      : putBytes(out, p, name);
+    if (misc < 0) {
+      const key = type * 2 ** 16 + size;
+      const known = this.#recordNames.get(key) ?? keep(
+        this.#recordNames,
+        key,
+        ` [0x${size.toString(16)}]: PERF_RECORD_${dumpRecordName(type)}`,
+      );
+      return known.put(out, p);
+    }
+    const key = misc * 2 ** 16 + size;
+    const known = this.#sampleNames.get(key) ?? keep(
+      this.#sampleNames,
+      key,
+      ` [0x${size.toString(16)}]: PERF_RECORD_SAMPLE(IP, 0x${misc.toString(16)}): `,
+    );
+    return known.put(out, p);
   }
 
   /** Reads what samples have at constant places, and other records in their trailer. */
   #readSampleId(view: DataView, start: number, end: number, type: number): void {
     const le = this.#le;
-    const low = le ? 0 : 4;
-    const high = 4 - low;
-    this.#pid = this.#tid = this.#cpu = -1;
-    this.#timeHi =
-      this.#timeLo =
-      this.idHi =
-      this.idLo =
-        0xffff_ffff;
+    this.#view = view;
+    this.#pid = this.#tid = this.#cpu = this.#timeAt = this.#idAt = -1;
     const event = this.#event;
     if (event === undefined) return;
     const { layout } = event.event;
@@ -448,16 +482,10 @@ class Dumper implements RecordSink, KernelTextContext {
       this.#pid = view.getInt32(base + fields.pid, le);
       this.#tid = view.getInt32(base + fields.pid + 4, le);
     }
-    if (fields.time !== missing) {
-      this.#timeHi = view.getUint32(base + fields.time + high, le);
-      this.#timeLo = view.getUint32(base + fields.time + low, le);
-    }
+    if (fields.time !== missing) this.#timeAt = base + fields.time;
     if (fields.cpu !== missing) this.#cpu = view.getInt32(base + fields.cpu, le);
     const id = fields.id !== missing ? fields.id : fields.identifier;
-    if (id !== missing) {
-      this.idHi = view.getUint32(base + id + high, le);
-      this.idLo = view.getUint32(base + id + low, le);
-    }
+    if (id !== missing) this.#idAt = base + id;
   }
 
   /** Whether the filters let a kernel record through. */
@@ -466,8 +494,9 @@ class Dumper implements RecordSink, KernelTextContext {
     if (types !== undefined && !types.has(type)) return false;
     if (cpus !== undefined && !cpus.has(this.#cpu)) return false;
     if (time !== undefined) {
-      const now = BigInt(this.#timeHi) << 32n | BigInt(this.#timeLo);
-      if (now === 0xffff_ffff_ffff_ffffn || now < time[0] || now > time[1]) return false;
+      if (this.#timeAt < 0) return false;
+      const now = view.getBigUint64(this.#timeAt, this.#le);
+      if (now < time[0] || now > time[1]) return false;
     }
     if (pids === undefined && tids === undefined) return true;
     let pid = this.#pid;
@@ -482,22 +511,29 @@ class Dumper implements RecordSink, KernelTextContext {
 
   #sample(
     recorded: EventState,
+    from: number,
     view: DataView,
     bytes: Uint8Array,
     start: number,
     end: number,
+    offset: number,
   ): void {
     const out = this.#out;
     // Without ids nobody knows which of several events it was.
     const { layout } = recorded.event;
     if (this.#events.length > 1 && layout.id < 0 && layout.identifier < 0 && this.#sampleIdAll) {
+      this.#p = this.#putName(from, end - start, offset, PERF_RECORD_SAMPLE, -1);
       return;
     }
     const text = recorded.text ??= new SampleText(recorded.event, this.#le, this.#reader.arch);
-    const p = text.put(out, this.#p, view, start, end);
+    const misc = view.getUint16(start + 4, this.#le);
+    let p = this.#putName(from, end - start, offset, PERF_RECORD_SAMPLE, misc);
+    p = text.put(out, p, view, start, end);
     if (p < 0) {
       this.stats.badSamples++;
-      out.bytes[this.#p++] = 0x0a;
+      p = this.#putName(from, end - start, offset, PERF_RECORD_SAMPLE, -1);
+      out.bytes[p] = 0x0a;
+      this.#p = p + 1;
       return;
     }
     this.#p = p;
@@ -511,41 +547,44 @@ class Dumper implements RecordSink, KernelTextContext {
 
   /** The thread and the binary of a sample, as `perf report` finds them. */
   #deliver(event: EventState, text: SampleText, view: DataView, start: number): void {
-    const le = this.#le;
-    const low = le ? 0 : 4;
     const out = this.#out;
     const machine = this.#machine;
-    const { names } = machine;
     const thread = machine.thread(this.#pid, this.#tid);
-    let p = putBytes(out, this.#p, THREAD);
+    const tid = machine.tids[thread] as number;
     const comm = machine.comms[thread] as number;
-    if (comm < 0) {
-      out.bytes[p] = 0x3a;
-      p = putDecimal(out, p + 1, machine.tids[thread] as number);
-    } else {
-      p = putStored(out, p, names, comm);
-    }
-    out.bytes[p] = 0x3a;
-    p = putDecimal(out, p + 1, machine.tids[thread] as number);
-    p = putBytes(out, p, DSO);
-    const mode = view.getUint16(start + 4, le) & 7;
+    let p = THREAD.put(out, this.#p);
+    if (comm < 0) p = putDecimal(out, COLON.put(out, p), tid);
+    else p = this.#commPiece(comm).put(out, p);
+    p = DSO.put(out, putDecimal(out, COLON.put(out, p), tid));
+    const mode = view.getUint16(start + 4, this.#le) & 7;
     if (mode === 1 || mode === 2) {
       const { ip } = text.layout;
-      const map = machine.map(
-        thread,
-        mode,
-        ip < 0 ? 0 : view.getUint32(start + ip + 4 - low, le),
-        ip < 0 ? 0 : view.getUint32(start + ip + low, le),
-      );
-      p = map < 0 ? putBytes(out, p, NOT_FOUND) : putStored(out, p, names, machine.mapName(map));
+      const map = ip < 0
+        ? machine.map(thread, mode, 0, 0)
+        : machine.mapAt(thread, mode, view, start + ip);
+      p = (map < 0 ? NOT_FOUND : this.#binaryPiece(machine.mapName(map))).put(out, p);
     } else {
-      p = putBytes(out, p, HYPERVISOR);
+      p = HYPERVISOR.put(out, p);
     }
-    out.bytes[p] = 0x0a;
-    this.#p = p + 1;
+    this.#p = p;
     event.samples += this.#branchMode
       ? (text.fields.branchStack < 0 ? 0 : text.fields.branchStackLength)
       : 1;
+  }
+
+  #commPiece(comm: number): Piece {
+    return this.#comms[comm] ??= new Piece(this.#machine.names.get(comm));
+  }
+
+  /** The rest of the line that names a binary. */
+  #binaryPiece(name: number): Piece {
+    const known = this.#binaries[name];
+    if (known !== undefined) return known;
+    const path = this.#machine.names.get(name);
+    const line = new Uint8Array(path.length + 1);
+    line.set(path);
+    line[path.length] = 0x0a;
+    return this.#binaries[name] = new Piece(line);
   }
 
   /** A sample of counter values counts once for each counter that moved since its last sample. */
@@ -614,7 +653,7 @@ class Dumper implements RecordSink, KernelTextContext {
         if (this.#combinedType & PERF_SAMPLE_CPU) p = putAscii(out, p, "0 ");
         if (this.#combinedType & PERF_SAMPLE_TIME) p = putAscii(out, p, "0 ");
       }
-      this.#p = this.#putName(p, start, end, offset, type);
+      this.#p = this.#putName(p, end - start, offset, type, -1);
       this.#text(google ? "\n" : userText(record, this.#ordered));
     }
     if (google) return;
@@ -637,6 +676,15 @@ class Dumper implements RecordSink, KernelTextContext {
   }
 
   async payload(payload: Payload): Promise<void> {
+    if (payload.type === TRACING_DATA && payload.size <= MOST_TRACING_DATA) {
+      const bytes = new Uint8Array(payload.size);
+      let filled = 0;
+      for (let got = 1; got > 0 && filled < bytes.length; filled += got) {
+        got = await payload.read(bytes.subarray(filled));
+      }
+      this.#takeFeature(HEADER_TRACING_DATA, bytes.subarray(0, filled));
+      return;
+    }
     if (payload.type !== AUXTRACE || !this.#shown || this.#options.aux === false) return;
     const type = this.#auxtraceType;
     if (type === PERF_AUXTRACE_INTEL_PT) {
@@ -690,25 +738,44 @@ class Dumper implements RecordSink, KernelTextContext {
   }
 }
 
-const encoder = new TextEncoder();
-const EVENT = encoder.encode("]: event: ");
-const THREAD = encoder.encode(" ... thread: ");
-const DSO = encoder.encode("\n ...... dso: ");
-const NOT_FOUND = encoder.encode("<not found>");
-const HYPERVISOR = encoder.encode("[hypervisor]");
+const USED_FEATURES: ReadonlySet<number> = new Set([
+  HEADER_BUILD_ID,
+  HEADER_EVENT_DESC,
+  HEADER_TRACING_DATA,
+]);
+const PERF_TYPE_TRACEPOINT = 2;
+/** More than all formats that a kernel has. */
+const MOST_TRACING_DATA = 1 << 26;
+
+/** The names of tracepoints, `sched:sched_switch`, by their ids. */
+function tracepointNames(
+  systems: readonly { readonly name: string; readonly formats: readonly string[] }[],
+): Map<bigint, string> {
+  const names = new Map<bigint, string>();
+  for (const { name: system, formats } of systems) {
+    for (const format of formats) {
+      const name = /^name: (.*)$/m.exec(format)?.[1];
+      const id = /^ID: (\d+)$/m.exec(format)?.[1];
+      if (name !== undefined && id !== undefined) names.set(BigInt(id), `${system}:${name}`);
+    }
+  }
+  return names;
+}
+
+/** Most pieces of a kind that are kept: a file can hold records of any size and type. */
+const MOST_PIECES = 1 << 14;
+
+function keep(pieces: Map<number, Piece>, key: number, text: string): Piece {
+  if (pieces.size >= MOST_PIECES) pieces.clear();
+  const made = piece(text);
+  pieces.set(key, made);
+  return made;
+}
+
+const THREAD = piece(" ... thread: ");
+const COLON = piece(":");
+const DSO = piece("\n ...... dso: ");
+const NOT_FOUND = piece("<not found>\n");
+const HYPERVISOR = piece("[hypervisor]\n");
 /** Record types that begin with the thread they are about. */
 const OWN_THREAD: ReadonlySet<number> = new Set([1, 3, 4, 7, 8, 10, 12, 16]);
-
-/** Writes a name of a machine. */
-function putStored(
-  out: TextBytes,
-  p: number,
-  names: { readonly bytes: Uint8Array; readonly starts: Int32Array },
-  id: number,
-): number {
-  const end = names.starts[id + 1] as number;
-  const from = names.bytes;
-  const to = out.bytes;
-  for (let i = names.starts[id] as number; i < end; i++) to[p++] = from[i] as number;
-  return p;
-}

@@ -13,10 +13,8 @@ const NAMESPACES = ["net", "uts", "ipc", "pid", "user", "mnt", "cgroup"];
 
 /** What a record's text depends on beyond its bytes. */
 export interface KernelTextContext {
-  /** Id of the event in the record's trailer, high half. */
-  readonly idHi: number;
-  /** Id of the event in the record's trailer, low half. */
-  readonly idLo: number;
+  /** Id of the event in the record's trailer; all ones where it has none. */
+  readonly id: bigint;
   /** Name of the record's event. */
   readonly eventName: string;
   /** `read_format` of the record's event. */
@@ -164,7 +162,7 @@ export function putKernelText(
       break;
     case 13: // LOST_SAMPLES
       p = putAscii(out, p, ": id:");
-      p = putDecimal64(out, p, context.idHi, context.idLo);
+      p = putAscii(out, p, String(context.id));
       p = putAscii(out, p, ": lost samples :");
       p = dec(p, body);
       break;

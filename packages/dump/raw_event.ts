@@ -1,4 +1,4 @@
-import { putDecimal, type TextBytes } from "./text.ts";
+import type { TextBytes } from "./text.ts";
 
 /** Bytes of a line: `.  0000:  xx … xx  ascii…` and a newline, always the same. */
 const LINE = 76;
@@ -16,14 +16,11 @@ const HEX4 = Int32Array.from({ length: 65536 >> 4 }, (_, n) => {
   return ascii(text) | text.charCodeAt(3) << 24;
 });
 
-const HEADER = new TextEncoder().encode(".\n. ... raw event: size ");
-const BYTES = new TextEncoder().encode(" bytes\n");
-
 /**
- * Writes the bytes of a record as `perf report -D` shows them: a line that tells their number, 16
- * bytes a line with their offset in hexadecimal, and an empty line.
+ * Writes the bytes of a record as `perf report -D` shows them, 16 bytes a line with their offset in
+ * hexadecimal, and an empty line. The line before them, which tells their number, is the caller's.
  *
- * @param words The bytes as 32-bit words of a little-endian machine.
+ * @param words The bytes as 32-bit words of the machine's byte order.
  */
 export function putRawEvent(
   out: TextBytes,
@@ -33,17 +30,24 @@ export function putRawEvent(
   start: number,
   end: number,
 ): number {
-  const to = out.bytes;
-  for (let i = 0; i < HEADER.length; i++) to[p + i] = HEADER[i] as number;
-  p = putDecimal(out, p + HEADER.length, end - start);
-  for (let i = 0; i < BYTES.length; i++) to[p + i] = BYTES[i] as number;
-  p += BYTES.length;
   const whole = end - (end - start & 15);
-  p = (start & 3) === 0 && LITTLE_ENDIAN
-    ? putLines(out.view, p, words, start, whole)
-    : putLinesByByte(out, p, bytes, start, start, whole);
-  if (whole < end) p = putLinesByByte(out, p, bytes, start, whole, end);
-  to[p] = 0x0a;
+  const { view } = out;
+  if ((start & 3) === 0 && (end & 7) === 0 && LITTLE_ENDIAN) {
+    // Most records end with half a line: it is written whole, and half of it is wiped.
+    p = putLines(view, p, words, start, whole < end && end + 8 <= bytes.length ? end + 8 : whole);
+    if (whole < end) {
+      if (end + 8 > bytes.length) p = putLinesByByte(out, p, bytes, start, whole, end);
+      else {
+        for (let q = p - 43; q < p - 19; q += 4) view.setInt32(q, 0x20202020, true);
+        view.setInt32(p - 9, 0x20202020, true);
+        view.setInt32(p - 5, 0x20202020, true);
+        view.setUint8(p - 1, 0x0a);
+      }
+    }
+  } else {
+    p = putLinesByByte(out, p, bytes, start, start, end);
+  }
+  view.setUint8(p, 0x0a);
   return p + 1;
 }
 
@@ -57,13 +61,14 @@ function putLines(
   start: number,
   end: number,
 ): number {
-  for (let at = start; at < end; at += 16, p += LINE) {
+  const last = end >> 2;
+  for (let at = start >> 2, offset = 0; at < last; at += 4, offset++, p += LINE) {
     // ".  0010: "
     view.setInt32(p, 0x3020202e, true);
-    view.setInt32(p + 3, HEX4[(at - start) >> 4] as number, true);
+    view.setInt32(p + 3, HEX4[offset] as number, true);
     view.setUint16(p + 7, 0x203a, true);
     for (let k = 0; k < 4; k++) {
-      const w = words[(at >> 2) + k] as number;
+      const w = words[at + k] as number;
       const b1 = SPACED[w >>> 8 & 255] as number;
       const b2 = SPACED[w >>> 16 & 255] as number;
       const q = p + 9 + 12 * k;

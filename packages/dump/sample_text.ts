@@ -23,12 +23,15 @@ import {
   type SampleLayout,
 } from "@perfdata/format";
 import {
+  Piece,
+  piece,
   putAscii,
   putDecimal,
   putDecimal64,
   putHex,
-  putHex16,
-  putPrefixedHex,
+  putDecimal64At,
+  putHex16At,
+  putPrefixedHexAt,
   type TextBytes,
 } from "./text.ts";
 
@@ -63,27 +66,25 @@ const NEW_BRANCH_TYPES = [
 ];
 const ABIS = ["none", "32-bit", "64-bit"];
 
-const encoder = new TextEncoder();
-const CHAIN = encoder.encode("... FP chain: nr:");
-const SAMPLE = encoder.encode("(IP, 0x");
-const PERIOD = encoder.encode(" period: ");
-const ADDR = encoder.encode(" addr: ");
+const CHAIN = piece("... FP chain: nr:");
+const PERIOD = piece(" period: ");
+const ADDR = piece(" addr: ");
 
 /** Registers as a mask tells: the name of each, padded, and the line's beginning. */
 interface Registers {
   readonly maskHi: number;
   readonly maskLo: number;
-  readonly lines: readonly Uint8Array[];
+  readonly lines: readonly Piece[];
 }
 
 function registers(mask: bigint, arch: string | undefined): Registers {
-  const lines: Uint8Array[] = [];
+  const lines: Piece[] = [];
   for (let bit = 0; bit < 64; bit++) {
     if (!(mask >> BigInt(bit) & 1n)) continue;
     // perf takes the machine it runs on where the file does not tell.
     const name = registerName(arch ?? "x86_64", bit).replace("_hi", "");
     const shown = name.startsWith("reg") ? "unknown" : name;
-    lines.push(encoder.encode(`.... ${shown.padEnd(5)} 0x`));
+    lines.push(piece(`.... ${shown.padEnd(5)} 0x`));
   }
   return {
     maskHi: Number(mask >> 32n & 0xffff_ffffn),
@@ -93,8 +94,8 @@ function registers(mask: bigint, arch: string | undefined): Registers {
 }
 
 /**
- * Writes the samples of one event as `perf report -D` does: from `(IP, 0x…` up to, not including,
- * the thread.
+ * Writes the samples of one event as `perf report -D` does: from behind `(IP, 0x…): ` up to, not
+ * including, the thread.
  */
 export class SampleText {
   /** Where the fields of the samples lie; holds those of the last sample. */
@@ -132,54 +133,35 @@ export class SampleText {
    */
   put(out: TextBytes, p: number, view: DataView, start: number, end: number): number {
     const le = this.#littleEndian;
-    const low = le ? 0 : 4;
-    const high = 4 - low;
     const { layout, fields } = this;
     if (!fields.locate(view, start, end, le)) return -1;
     const to = out.bytes;
-    for (let i = 0; i < SAMPLE.length; i++) to[p + i] = SAMPLE[i] as number;
-    p = putHex(out, p + SAMPLE.length, 0, view.getUint16(start + 4, le));
-    to[p] = 0x29;
-    to[p + 1] = 0x3a;
-    to[p + 2] = 0x20;
     const pid = layout.pid < 0 ? -1 : view.getInt32(start + layout.pid, le);
-    p = putDecimal(out, p + 3, pid);
+    p = putDecimal(out, p, pid);
     to[p] = 0x2f;
     p = putDecimal(out, p + 1, layout.pid < 0 ? -1 : view.getInt32(start + layout.pid + 4, le));
     to[p] = 0x3a;
     to[p + 1] = 0x20;
-    p = layout.ip < 0 ? putPrefixedHex(out, p + 2, 0, 0) : putPrefixedHex(
-      out,
-      p + 2,
-      view.getUint32(start + layout.ip + high, le),
-      view.getUint32(start + layout.ip + low, le),
-    );
-    for (let i = 0; i < PERIOD.length; i++) to[p + i] = PERIOD[i] as number;
-    p += PERIOD.length;
-    p = layout.period < 0 ? putDecimal64(out, p, this.#periodHi, this.#periodLo) : putDecimal64(
-      out,
-      p,
-      view.getUint32(start + layout.period + high, le),
-      view.getUint32(start + layout.period + low, le),
-    );
-    for (let i = 0; i < ADDR.length; i++) to[p + i] = ADDR[i] as number;
-    p += ADDR.length;
-    p = layout.addr < 0 ? putPrefixedHex(out, p, 0, 0) : putPrefixedHex(
-      out,
-      p,
-      view.getUint32(start + layout.addr + high, le),
-      view.getUint32(start + layout.addr + low, le),
-    );
+    p = layout.ip < 0
+      ? putAscii(out, p + 2, "0")
+      : putPrefixedHexAt(out, p + 2, view, start + layout.ip, le);
+    p = PERIOD.put(out, p);
+    p = layout.period < 0
+      ? putDecimal64(out, p, this.#periodHi, this.#periodLo)
+      : putDecimal64At(out, p, view, start + layout.period, le);
+    p = ADDR.put(out, p);
+    p = layout.addr < 0
+      ? putAscii(out, p, "0")
+      : putPrefixedHexAt(out, p, view, start + layout.addr, le);
     to[p++] = 0x0a;
     const type = this.#type;
     if (type & PERF_SAMPLE_CALLCHAIN) {
       if (this.#callStack && type & PERF_SAMPLE_BRANCH_STACK) {
         p = this.#putBranchCallChain(out, p, view);
       }
-      for (let i = 0; i < CHAIN.length; i++) to[p + i] = CHAIN[i] as number;
-      p = putDecimal(out, p + CHAIN.length, fields.callchainLength);
+      p = putDecimal(out, CHAIN.put(out, p), fields.callchainLength);
       to[p++] = 0x0a;
-      p = putChain(out, p, view, fields.callchain, fields.callchainLength, low, high, le);
+      p = putChain(out, p, view, fields.callchain, fields.callchainLength, le);
     }
     if ((type & REST) !== 0) p = this.#putRest(out, p, view, start);
     return p;
@@ -254,8 +236,7 @@ export class SampleText {
     const low = le ? 0 : 4;
     const high = 4 - low;
     const { branchStack, branchStackLength: n } = this.fields;
-    const address = (p: number, at: number): number =>
-      putHex16(out, p, view.getUint32(at + high, le), view.getUint32(at + low, le));
+    const address = (p: number, at: number): number => putHex16At(out, p, view, at, le);
     const to = out.bytes;
     if (this.#callStack) {
       p = putDecimal(out, putAscii(out, p, "... branch callstack: nr:"), n + 1);
@@ -320,11 +301,10 @@ export class SampleText {
     p = putAscii(out, p, "... LBR call chain: nr:");
     p = putDecimal(out, p, kernel + 1 + branchStackLength + 1);
     to[p++] = 0x0a;
-    p = putChain(out, p, view, callchain, kernel + 1, low, high, le);
+    p = putChain(out, p, view, callchain, kernel + 1, le);
     for (let i = 0; i <= branchStackLength; i++) {
       const at = i === 0 ? branchStack + 8 : branchStack + 24 * (i - 1);
-      p = putIndex(out, p, kernel + 1 + i);
-      p = putHex16(out, p, view.getUint32(at + high, le), view.getUint32(at + low, le));
+      p = putHex16At(out, putIndex(out, p, kernel + 1 + i), view, at, le);
       to[p++] = 0x0a;
     }
     return p;
@@ -350,11 +330,9 @@ export class SampleText {
     p = putAscii(out, putAscii(out, p, " ABI "), ABIS[abiHi === 0 ? abi : 3] ?? "unknown");
     to[p++] = 0x0a;
     for (let i = 0; i < lines.length; i++) {
-      const line = lines[i] as Uint8Array;
-      for (let k = 0; k < line.length; k++) to[p + k] = line[k] as number;
-      p += line.length;
+      p = (lines[i] as Piece).put(out, p);
       const value = at + 8 + 8 * i;
-      p = putHex16(out, p, view.getUint32(value + high, le), view.getUint32(value + low, le));
+      p = putHex16At(out, p, view, value, le);
       to[p++] = 0x0a;
     }
     return p;
@@ -368,12 +346,7 @@ export class SampleText {
     const group = (format & PERF_FORMAT_GROUP) !== 0;
     let at = this.fields.read;
     const word = (p: number, label: string, at: number): number =>
-      putHex16(
-        out,
-        putAscii(out, p, label),
-        view.getUint32(at + high, le),
-        view.getUint32(at + low, le),
-      );
+      putHex16At(out, putAscii(out, p, label), view, at, le);
     const n = group ? view.getUint32(at + low, le) : 1;
     p = putAscii(out, p, "... sample_read:\n");
     const first = at;
@@ -403,7 +376,7 @@ export class SampleText {
       if (format & PERF_FORMAT_ID) at += 8;
       if (format & PERF_FORMAT_LOST) {
         p = putAscii(out, p, ", lost ");
-        p = putDecimal64(out, p, view.getUint32(at + high, le), view.getUint32(at + low, le));
+        p = putDecimal64At(out, p, view, at, le);
         at += 8;
       }
       out.bytes[p++] = 0x0a;
@@ -425,15 +398,11 @@ function putChain(
   view: DataView,
   chain: number,
   n: number,
-  low: number,
-  high: number,
   le: boolean,
 ): number {
   const to = out.bytes;
   for (let i = 0; i < n; i++) {
-    const at = chain + 8 * i;
-    p = putIndex(out, p, i);
-    p = putHex16(out, p, view.getUint32(at + high, le), view.getUint32(at + low, le));
+    p = putHex16At(out, putIndex(out, p, i), view, chain + 8 * i, le);
     to[p++] = 0x0a;
   }
   return p;

@@ -7,6 +7,8 @@
  */
 
 const DIGITS = "0123456789abcdef";
+/** Byte order of the machine that this runs on. */
+const LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 
 /** `00` … `ff` as two ASCII bytes each, little-endian: the first digit is in the low byte. */
 const HEX2: Uint16Array = Uint16Array.from(
@@ -91,23 +93,30 @@ export function putHex4(out: TextBytes, p: number, n: number): number {
   return p + 4;
 }
 
-/** Writes a 64-bit word in hexadecimal without leading zeros: `%lx`. */
+/**
+ * Writes a 64-bit word in hexadecimal without leading zeros: `%lx`. Up to 16 bytes are written, of
+ * which those behind the digits are meant to be overwritten.
+ */
 export function putHex(out: TextBytes, p: number, hi: number, lo: number): number {
-  const { bytes } = out;
-  let shift = hi !== 0 ? 60 - (Math.clz32(hi) & ~3) : lo !== 0 ? 28 - (Math.clz32(lo) & ~3) : 0;
-  if (shift >= 32) {
-    for (; shift >= 32; shift -= 4) bytes[p++] = HEX_DIGITS[hi >>> (shift - 32) & 15] as number;
+  const { view } = out;
+  // Shifted to the left as far as it goes, the digits come first.
+  if (hi === 0) {
+    const zeros = Math.clz32(lo | 1) & ~3;
+    const word = lo << zeros;
+    view.setInt32(p, HEX4[word >>> 16] as number, true);
+    view.setInt32(p + 4, HEX4[word & 0xffff] as number, true);
+    return p + 8 - (zeros >> 2);
   }
-  for (; shift >= 0; shift -= 4) bytes[p++] = HEX_DIGITS[lo >>> shift & 15] as number;
-  return p;
+  const zeros = Math.clz32(hi) & ~3;
+  if (zeros === 0) return putHex16(out, p, hi, lo);
+  putHex16(out, p, hi << zeros | lo >>> (32 - zeros), lo << zeros);
+  return p + 16 - (zeros >> 2);
 }
-
-const HEX_DIGITS = Uint8Array.from(DIGITS, (digit) => digit.charCodeAt(0));
 
 /** Writes a 64-bit word with `0x` before it, and zero as `0`: `%#lx`. */
 export function putPrefixedHex(out: TextBytes, p: number, hi: number, lo: number): number {
   if ((hi | lo) === 0) {
-    out.bytes[p] = 0x30;
+    out.view.setUint8(p, 0x30);
     return p + 1;
   }
   out.view.setUint16(p, 0x7830, true);
@@ -116,39 +125,75 @@ export function putPrefixedHex(out: TextBytes, p: number, hi: number, lo: number
 
 /** Writes an integer of at most 53 bits in decimal; a negative one with its sign. */
 export function putDecimal(out: TextBytes, p: number, n: number): number {
-  const { bytes, view } = out;
+  const { view } = out;
   if (n < 0) {
-    bytes[p++] = 0x2d;
+    view.setUint8(p++, 0x2d);
     n = -n;
   }
-  if (n >= 10000) {
-    if (n >= 1e8) {
-      const high = Math.floor(n / 1e8);
-      const low = n - high * 1e8;
-      p = putDecimal(out, p, high);
-      const middle = low / 10000 | 0;
-      view.setInt32(p, DEC4[middle] as number, true);
-      view.setInt32(p + 4, DEC4[low - middle * 10000] as number, true);
-      return p + 8;
-    }
-    const high = n / 10000 | 0;
-    p = putDecimal4(out, p, high);
-    view.setInt32(p, DEC4[n - high * 10000] as number, true);
-    return p + 4;
+  if (n < 1e8) return putBelow1e8(view, p, n | 0);
+  const high = Math.floor(n / 1e8);
+  if (high < 1e8) {
+    p = putBelow1e8(view, p, high | 0);
+  } else {
+    const top = Math.floor(high / 1e8);
+    p = putEight(view, putBelow1e8(view, p, top | 0), high - top * 1e8 | 0);
   }
-  return putDecimal4(out, p, n);
+  return putEight(view, p, n - high * 1e8 | 0);
 }
 
-function putDecimal4(out: TextBytes, p: number, n: number): number {
-  const { bytes, view } = out;
-  if (n < 10) {
-    bytes[p] = 0x30 + n;
-    return p + 1;
+/** All eight digits of a number below 10^8. */
+function putEight(view: DataView, p: number, n: number): number {
+  const high = n / 10000 | 0;
+  view.setInt32(p, DEC4[high] as number, true);
+  view.setInt32(p + 4, DEC4[n - high * 10000] as number, true);
+  return p + 8;
+}
+
+function putBelow1e8(view: DataView, p: number, n: number): number {
+  if (n >= 10000) {
+    const high = n / 10000 | 0;
+    const skip = high < 10 ? 3 : high < 100 ? 2 : high < 1000 ? 1 : 0;
+    view.setInt32(p, (DEC4[high] as number) >>> 8 * skip, true);
+    view.setInt32(p + 4 - skip, DEC4[n - high * 10000] as number, true);
+    return p + 8 - skip;
   }
   // The digits without the leading zeros; what is written beyond is overwritten.
-  const skip = n < 100 ? 2 : n < 1000 ? 1 : 0;
-  view.setInt32(p, (DEC4[n] as number) >>> skip * 8, true);
+  const skip = n < 10 ? 3 : n < 100 ? 2 : n < 1000 ? 1 : 0;
+  view.setInt32(p, (DEC4[n] as number) >>> 8 * skip, true);
   return p + 4 - skip;
+}
+
+/**
+ * A piece of text that is written many times: as 32-bit words, so that four bytes are one store.
+ * (Eight as a float64 would be faster still, but not all bytes survive as one.)
+ */
+export class Piece {
+  readonly #words: Int32Array;
+  readonly #length: number;
+
+  /** Takes the bytes of a text. */
+  constructor(bytes: Uint8Array) {
+    const padded = new Uint8Array(bytes.length + 3 & ~3);
+    padded.set(bytes);
+    this.#words = new Int32Array(padded.buffer);
+    this.#length = bytes.length;
+  }
+
+  /** Writes it; up to three bytes behind it are written as well. */
+  put(out: TextBytes, p: number): number {
+    const { view } = out;
+    const words = this.#words;
+    // In the machine's byte order, in which the words were made.
+    for (let i = 0; i < words.length; i++) {
+      view.setInt32(p + 4 * i, words[i] as number, LITTLE_ENDIAN);
+    }
+    return p + this.#length;
+  }
+}
+
+/** A piece of text that is written many times. */
+export function piece(text: string): Piece {
+  return new Piece(new TextEncoder().encode(text));
 }
 
 /** Writes an unsigned 64-bit word in decimal: `%lu`. */
@@ -173,4 +218,83 @@ export function putSigned64(out: TextBytes, p: number, hi: number, lo: number): 
   const low = (~lo + 1) >>> 0;
   const high = (~hi + (low === 0 ? 1 : 0)) >>> 0;
   return putDecimal64(out, p + 1, high, low);
+}
+
+/** {@link putHex16} of the 64-bit word at `at` of a record. */
+export function putHex16At(
+  out: TextBytes,
+  p: number,
+  from: DataView,
+  at: number,
+  le: boolean,
+): number {
+  // Values that do not fit into 31 bits cost an allocation where a call is not inlined: hence the
+  // variants that read what they write.
+  const { view } = out;
+  const hi = from.getInt32(le ? at + 4 : at, le);
+  const lo = from.getInt32(le ? at : at + 4, le);
+  view.setInt32(p, HEX4[hi >>> 16] as number, true);
+  view.setInt32(p + 4, HEX4[hi & 0xffff] as number, true);
+  view.setInt32(p + 8, HEX4[lo >>> 16] as number, true);
+  view.setInt32(p + 12, HEX4[lo & 0xffff] as number, true);
+  return p + 16;
+}
+
+/** {@link putPrefixedHex} of the 64-bit word at `at` of a record. */
+export function putPrefixedHexAt(
+  out: TextBytes,
+  p: number,
+  from: DataView,
+  at: number,
+  le: boolean,
+): number {
+  const { view } = out;
+  const hi = from.getInt32(le ? at + 4 : at, le);
+  const lo = from.getInt32(le ? at : at + 4, le);
+  if ((hi | lo) === 0) {
+    view.setUint8(p, 0x30);
+    return p + 1;
+  }
+  view.setUint16(p, 0x7830, true);
+  let first = hi;
+  let second = lo;
+  let skip = Math.clz32(hi) & ~3;
+  if (skip === 32) {
+    skip = Math.clz32(lo) & ~3;
+    first = lo << skip;
+    second = 0;
+    skip += 32;
+  } else if (skip > 0) {
+    first = hi << skip | lo >>> (32 - skip);
+    second = lo << skip;
+  }
+  view.setInt32(p + 2, HEX4[first >>> 16] as number, true);
+  view.setInt32(p + 6, HEX4[first & 0xffff] as number, true);
+  view.setInt32(p + 10, HEX4[second >>> 16] as number, true);
+  view.setInt32(p + 14, HEX4[second & 0xffff] as number, true);
+  return p + 18 - (skip >> 2);
+}
+
+/** {@link putDecimal64} of the 64-bit word at `at` of a record. */
+export function putDecimal64At(
+  out: TextBytes,
+  p: number,
+  from: DataView,
+  at: number,
+  le: boolean,
+): number {
+  const hi = from.getUint32(le ? at + 4 : at, le);
+  const lo = from.getUint32(le ? at : at + 4, le);
+  if (hi >= 0x200000) return putDecimal64(out, p, hi, lo);
+  const n = hi * 2 ** 32 + lo;
+  const { view } = out;
+  if (n < 1e8) return putBelow1e8(view, p, n | 0);
+  const high = Math.floor(n / 1e8);
+  const low = n - high * 1e8 | 0;
+  if (high >= 1e8) return putDecimal64(out, p, hi, lo);
+  p = putBelow1e8(view, p, high | 0);
+  const middle = low / 10000 | 0;
+  view.setInt32(p, DEC4[middle] as number, true);
+  view.setInt32(p + 4, DEC4[low - middle * 10000] as number, true);
+  return p + 8;
 }

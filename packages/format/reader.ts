@@ -28,6 +28,11 @@ const HEADER_ARCH = 6;
 
 /** Bytes read at once; also bounds the memory that a batch takes. */
 const BLOCK = 1 << 19;
+/**
+ * Bytes read after a payload that was stepped over: the next one may follow at once, and what is
+ * read of that is read for nothing.
+ */
+const FIRST_BLOCK = 1 << 13;
 /** Room for a record that began in the block before: no record is longer than 64 KB. */
 const CAPACITY = BLOCK + (1 << 16);
 /** Most bytes of header, attrs and ids that are read into memory from a stream. */
@@ -406,9 +411,11 @@ export class PerfDataReader {
     const batch = new RecordBatch(CAPACITY, this.littleEndian, this.events);
     const inflater = new Inflater(this, batch.littleEndian, this.#options.zstd ?? zstdStream);
     let len = 0;
+    let block = BLOCK;
     for (;;) {
       batch.offset = forward.position - len;
-      const room = Math.min(BLOCK, CAPACITY - len, to - forward.position);
+      const room = Math.min(block, CAPACITY - len, to - forward.position);
+      block = Math.min(block * 4, BLOCK);
       const got = room > 0 ? await forward.read(batch.bytes.subarray(len, len + room)) : 0;
       len += got;
       let pos = 0;
@@ -432,6 +439,8 @@ export class PerfDataReader {
           yield batch;
           pos = await payload.finish();
           stats.payloadBytes += payload.taken;
+          // Nothing is left in the buffer where the payload went beyond it.
+          if (pos === len) block = FIRST_BLOCK;
           if (payload.taken < size) {
             this.#problem(
               `payload: ${payload.taken} bytes left of the data, expected ${size}`,

@@ -152,6 +152,13 @@ function popcount(word: bigint): number {
   return n;
 }
 
+/** A 64-bit count; one whose high half is set cannot fit into a record of at most 64 KB. */
+function countAt(view: DataView, pos: number, littleEndian: boolean): number {
+  return view.getUint32(littleEndian ? pos + 4 : pos, littleEndian) !== 0
+    ? 0x7fff_ffff
+    : view.getInt32(littleEndian ? pos : pos + 4, littleEndian) & 0x7fff_ffff;
+}
+
 /**
  * Finds the fields of a sample that have no fixed place.
  *
@@ -275,22 +282,17 @@ export class SampleFields {
     let at = start + this.#fixedSize;
     this.end = at;
     if (at > end) return false;
-    // A count whose high half is set cannot fit into a record of at most 64 KB.
-    const count = (pos: number): number =>
-      view.getUint32(littleEndian ? pos + 4 : pos, littleEndian) !== 0
-        ? 0x7fff_ffff
-        : view.getUint32(littleEndian ? pos : pos + 4, littleEndian);
     if (type & PERF_SAMPLE_READ) {
       this.read = at;
       if (at + 8 > end) return false;
       at += this.#readGroup
-        ? this.#readHead + Math.min(count(at), 0x10000) * this.#readEntry
+        ? this.#readHead + Math.min(countAt(view, at, littleEndian), 0x10000) * this.#readEntry
         : this.#readHead + this.#readEntry - 8;
       if (at > end) return false;
     }
     if (type & PERF_SAMPLE_CALLCHAIN) {
       if (at + 8 > end) return false;
-      this.callchainLength = count(at);
+      this.callchainLength = countAt(view, at, littleEndian);
       this.callchain = at + 8;
       if (this.callchainLength > (end - at - 8) >> 3) return false;
       at += 8 + 8 * this.callchainLength;
@@ -304,7 +306,7 @@ export class SampleFields {
     }
     if (type & PERF_SAMPLE_BRANCH_STACK) {
       if (at + 8 > end) return false;
-      const n = count(at);
+      const n = countAt(view, at, littleEndian);
       at += 8;
       this.branchHwIdx = this.#hwIdx ? at : -1;
       if (this.#hwIdx) at += 8;
@@ -319,11 +321,11 @@ export class SampleFields {
     if (type & PERF_SAMPLE_REGS_USER) {
       if (at + 8 > end) return false;
       this.regsUser = at;
-      at += 8 + (count(at) === 0 ? 0 : this.#regsUser);
+      at += 8 + (countAt(view, at, littleEndian) === 0 ? 0 : this.#regsUser);
     }
     if (type & PERF_SAMPLE_STACK_USER) {
       if (at + 8 > end) return false;
-      const size = count(at);
+      const size = countAt(view, at, littleEndian);
       this.stackUser = at + 8;
       this.stackUserSize = size;
       if (size > end - at - 8) return false;
@@ -346,7 +348,7 @@ export class SampleFields {
     if (type & PERF_SAMPLE_REGS_INTR) {
       if (at + 8 > end) return false;
       this.regsIntr = at;
-      at += 8 + (count(at) === 0 ? 0 : this.#regsIntr);
+      at += 8 + (countAt(view, at, littleEndian) === 0 ? 0 : this.#regsIntr);
     }
     if (type & PERF_SAMPLE_PHYS_ADDR) {
       this.physAddr = at;
@@ -366,7 +368,7 @@ export class SampleFields {
     }
     if (type & PERF_SAMPLE_AUX) {
       if (at + 8 > end) return false;
-      this.auxSize = count(at);
+      this.auxSize = countAt(view, at, littleEndian);
       this.aux = at + 8;
       if (this.auxSize > end - at - 8) return false;
       at += 8 + this.auxSize;

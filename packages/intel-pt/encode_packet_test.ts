@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { decodePackets, decodePacketStream } from "./decode_packets.ts";
 import { compressIp, encodePacket, encodePackets } from "./encode_packet.ts";
 import type { Packet } from "./packet.ts";
-import { bytes, CORPUS, missing, packets, traces } from "./test_helpers.ts";
+import { bytes, CORPUS, missing, packets, traces } from "./testing.ts";
 
 function decode(stream: Uint8Array, recover?: "psb" | "byte"): Packet[] {
   return [...decodePackets(stream, { recover })].map(({ packet }) => packet);

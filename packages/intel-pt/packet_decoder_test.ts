@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { encodePackets } from "./encode_packet.ts";
 import { PacketDecoder, type PacketDecoderOptions } from "./packet_decoder.ts";
 import { PacketKind } from "./packet_kind.ts";
-import { bytes, CORPUS, missing, packets, PSB } from "./test_helpers.ts";
+import { bytes, CORPUS, missing, packets, PSB } from "./testing.ts";
 
 const NAMES = Object.fromEntries(Object.entries(PacketKind).map(([name, kind]) => [kind, name]));
 

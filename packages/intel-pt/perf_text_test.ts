@@ -11,7 +11,7 @@ import {
   perfReport,
   traces,
   withPayload,
-} from "./test_helpers.ts";
+} from "./testing.ts";
 
 const noPerf = missing(CORPUS) || missingCommand("perf");
 const latin1 = new TextDecoder("latin1");

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { encodePackets } from "./encode_packet.ts";
 import { PTDUMP_TEXT_ROOM, PtdumpText, ptdumpText, type PtdumpTextOptions } from "./ptdump_text.ts";
-import { bytes, missingCommand, packets, PSB, traces } from "./test_helpers.ts";
+import { bytes, missingCommand, packets, PSB, traces } from "./testing.ts";
 
 const PTDUMP = Deno.env.get("PTDUMP") ?? "ptdump";
 const noPtdump = missingCommand(PTDUMP);

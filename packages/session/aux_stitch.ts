@@ -13,7 +13,11 @@ export class AuxStitcher {
   #before: AuxPiece | undefined;
   #buffer = new Uint8Array(0);
 
-  /** @param intelPt Whether the data is Intel PT; see `findAuxOverlap`. */
+  /**
+   * Makes a stitcher for one stream.
+   *
+   * @param intelPt Whether the data is Intel PT; see `findAuxOverlap`.
+   */
   constructor(intelPt: boolean) {
     this.#intelPt = intelPt;
   }

@@ -5,6 +5,7 @@ import {
   HEADER_CPUID,
   KERNEL_RECORDS,
   PERF_AUX_FLAG_NAMES,
+  PERF_AUX_FLAG_OVERWRITE,
   PERF_RECORD_AUX,
   PERF_RECORD_SAMPLE,
   PERF_SAMPLE_AUX,
@@ -51,9 +52,15 @@ export interface AuxPiece {
   readonly reference: bigint;
   /** Bytes at its start that the piece before has already; they are no part of the stream. */
   overlap: number;
-  /** Bytes lost between the piece before and this one; `undefined` where that is not known. */
+  /**
+   * Bytes lost between the piece before and this one; `undefined` where that is not known. Padding
+   * of the piece before cannot be told from data, so that up to 7 bytes more may be lost.
+   */
   gap: bigint | undefined;
-  /** `PERF_AUX_FLAG_*` of the AUX records that cover it, all together. */
+  /**
+   * `PERF_AUX_FLAG_*` of the AUX records that cover it, all together. Those of a ring buffer
+   * (OVERWRITE) do not tell which piece they are about, and are taken for all.
+   */
   flags: number;
 }
 
@@ -140,6 +147,8 @@ export interface AuxCollectorOptions {
 interface FlaggedRanges {
   records: number;
   all: number;
+  /** Flags of records of a ring buffer: their offset is a place in it, and their size its size. */
+  ring: number;
   readonly ranges: { from: bigint; to: bigint; flags: number }[];
 }
 
@@ -438,6 +447,7 @@ export class AuxCollector {
     let first = 0;
     let reached = 0n;
     for (const piece of stream.pieces) {
+      piece.flags = noted.ring;
       const from = piece.auxOffset;
       if (from === undefined) continue;
       // In snapshot mode offsets go back now and then.
@@ -487,10 +497,11 @@ function note(
 ): void {
   if (key < 0) return;
   let noted = notes.get(key);
-  if (noted === undefined) notes.set(key, noted = { records: 0, all: 0, ranges: [] });
+  if (noted === undefined) notes.set(key, noted = { records: 0, all: 0, ring: 0, ranges: [] });
   noted.records++;
   noted.all |= flags;
-  if (flags === 0) return;
+  if ((flags & PERF_AUX_FLAG_OVERWRITE) !== 0) noted.ring |= flags;
+  if (flags === 0 || (flags & PERF_AUX_FLAG_OVERWRITE) !== 0) return;
   const last = noted.ranges.at(-1);
   if (last !== undefined && last.flags === flags && last.to === from && last.from !== last.to) {
     last.to = from + size;

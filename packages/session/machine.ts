@@ -100,6 +100,8 @@ export class Machine {
   readonly #byTid = new Map<number, number>();
   #lastTid = -1;
   #lastThread = -1;
+  #lastMap = -1;
+  #lastRoot = 0;
   #roots = new Int32Array(256);
   #owners = new Int32Array(256);
   #users = new Int32Array(256);
@@ -108,6 +110,8 @@ export class Machine {
   #nextOwner = 1;
   #compactAt = 1 << 16;
   #kernelMap = -1;
+  /** What each name means as that of a mapping. */
+  readonly #kinds: number[] = [];
   readonly #kernelBinaries: KernelBinary[] = [];
   #vdso: string | undefined;
   #arch: string | undefined;
@@ -199,7 +203,37 @@ export class Machine {
       : cpumode === MISC_USER
       ? this.#threadSpaces[thread] as number
       : -1;
-    return space < 0 ? -1 : this.spaces.find(this.#roots[space] as number, hi, lo);
+    if (space < 0) return -1;
+    const root = this.#roots[space] as number;
+    const { spaces } = this;
+    // Samples come in flocks: the map of the last one is often that of the next.
+    const last = this.#lastMap;
+    const h = hi >>> 0;
+    const l = lo >>> 0;
+    if (root === this.#lastRoot && last >= 0 && space !== KERNEL_SPACE) {
+      const startHi = spaces.startHi[last] as number;
+      const endHi = spaces.endHi[last] as number;
+      if (
+        (h > startHi || (h === startHi && l >= (spaces.startLo[last] as number))) &&
+        (h < endHi || (h === endHi && l < (spaces.endLo[last] as number)))
+      ) return last;
+    }
+    const map = spaces.find(root, hi, lo);
+    this.#lastMap = map;
+    this.#lastRoot = root;
+    return map;
+  }
+
+  /** {@link Machine.map} for the address at `at` of a record. */
+  mapAt(thread: number, cpumode: number, view: DataView, at: number): number {
+    const le = this.#littleEndian;
+    // As signed numbers, which never cost an allocation; the halves are taken as bits.
+    return this.map(
+      thread,
+      cpumode,
+      view.getInt32(le ? at + 4 : at, le),
+      view.getInt32(le ? at : at + 4, le),
+    );
   }
 
   /** Path or bracketed name of a map: a number of {@link Machine.names}. */
@@ -344,6 +378,8 @@ export class Machine {
 
   #setRoot(space: number, root: number): void {
     this.#roots[space] = root;
+    // A tree that is altered in place may keep its root.
+    this.#lastMap = -1;
     if (this.#keepHistory) {
       this.#history.space(space, root);
     }
@@ -475,6 +511,7 @@ export class Machine {
     const symbols = [...this.#ksymbols.values()];
     this.spaces.compact(this.#roots.subarray(0, this.#spaceCount), maps);
     this.#kernelMap = maps[0] as number;
+    this.#lastMap = -1;
     this.#ksymbols.clear();
     symbols.forEach((symbol, i) => this.#ksymbols.set(maps[i + 1] as number, symbol));
     this.#compactAt = Math.max(1 << 16, 2 * this.spaces.nodeCount);
@@ -527,7 +564,7 @@ export class Machine {
       return;
     }
     const thread = this.thread(view.getInt32(start + 8, le), view.getInt32(start + 12, le));
-    const kind = mappingKind(this.names.get(name));
+    const kind = this.#kinds[name] ??= mappingKind(this.names.get(name));
     if (kind === VDSO) {
       name = this.names.internText(this.#vdso ?? "[vdso]");
       pgoffLo = pgoffHi = 0;

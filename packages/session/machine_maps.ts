@@ -111,12 +111,15 @@ export class AddressSpaces {
   }
 
   /**
-   * The map of the tree `root` that holds an address, or -1.
+   * The map of the tree `root` that holds an address, or -1. The halves of the address may be
+   * signed: they are taken as bits.
    *
    * Where maps overlap, which only kernel maps can, it is the one that starts last.
    */
   find(root: number, hi: number, lo: number): number {
     const { left, right, map, startHi, startLo } = this;
+    hi >>>= 0;
+    lo >>>= 0;
     let node = root;
     let found = -1;
     while (node !== 0) {

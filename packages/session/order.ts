@@ -144,6 +144,30 @@ class Arena implements RecordBytes {
   }
 }
 
+/** The records that wait: a row each. */
+class Waiting {
+  timeHi = new Uint32Array(1 << 12);
+  timeLo = new Uint32Array(1 << 12);
+  /** Where the record is in its arena. */
+  at = new Uint32Array(1 << 12);
+  /** Which of the two arenas holds it. */
+  arena = new Uint8Array(1 << 12);
+  /** Its file offset. */
+  offset = new Float64Array(1 << 12);
+  event = new Int32Array(1 << 12);
+
+  /** Makes room for so many rows; those that are there stay. */
+  reserve(rows: number): void {
+    if (rows <= this.at.length) return;
+    this.timeHi = enlarge(this.timeHi, rows);
+    this.timeLo = enlarge(this.timeLo, rows);
+    this.at = enlarge(this.at, rows);
+    this.arena = enlarge(this.arena, rows);
+    this.offset = enlarge(this.offset, rows);
+    this.event = enlarge(this.event, rows);
+  }
+}
+
 /**
  * Holds the records of the round that is being read and those left of the round before.
  *
@@ -161,13 +185,8 @@ class ReorderBuffer {
   readonly #arenas: [Arena, Arena] = [new Arena(), new Arena()];
   #current = 0;
   #count = 0;
-  // For each record that waits: its time, where it is (twice the position, plus the arena), its
-  // file offset and its event.
-  #timeHi = new Uint32Array(1 << 12);
-  #timeLo = new Uint32Array(1 << 12);
-  #at = new Float64Array(1 << 12);
-  #offset = new Float64Array(1 << 12);
-  #event = new Int32Array(1 << 12);
+  #waiting = new Waiting();
+  #spare = new Waiting();
   #sorted = new Int32Array(1 << 12);
   #scratch = new Int32Array(1 << 12);
   /** Where each run of rising times starts. */
@@ -209,18 +228,29 @@ class ReorderBuffer {
   }
 
   #takeRun(batch: RecordBatch, from: number, to: number): void {
-    const { view, littleEndian: le, events } = batch;
+    const { view, littleEndian: le, events, starts, inflatedFrom, offset: batchOffset } = batch;
+    const current = this.#current;
     const lowAt = le ? 0 : 4;
     const highAt = 4 - lowAt;
     const first = batch.start(from);
     const last = batch.start(to - 1);
     const arena = this.#arenas[this.#current] as Arena;
-    // How far the run moves when it is copied; not a number until it is.
-    let moved = NaN;
+    const waiting = this.#waiting;
+    waiting.reserve(this.#count + to - from);
+    const { timeHi, timeLo, at: positions, arena: arenas, offset: offsets, event: eventNumbers } =
+      waiting;
+    let n = this.#count;
+    let beforeHi = n > 0 ? timeHi[n - 1] as number : 0;
+    let beforeLo = n > 0 ? timeLo[n - 1] as number : 0;
+    const flushedHi = this.#flushedHi;
+    const flushedLo = this.#flushedLo;
+    let violations = 0;
+    let moved = 0;
+    let isCopied = false;
     const all = events.all;
     const single = all.length === 1 ? all[0] : undefined;
     for (let i = from; i < to; i++) {
-      const start = batch.start(i);
+      const start = starts[i] as number;
       const type = view.getInt32(start, le);
       const end = start + view.getUint16(start + 6, le);
       let hi = 0;
@@ -244,46 +274,26 @@ class ReorderBuffer {
         this.#sink.record(batch, start, end, batch.offsetOf(i), event);
         continue;
       }
-      if (moved !== moved) {
+      if (!isCopied) {
         // One copy for the whole run, records that do not wait included.
+        isCopied = true;
         moved = arena.append(batch.bytes, first, last + view.getUint16(last + 6, le));
       }
-      this.#queue(hi, lo, start + moved, batch.offsetOf(i), event);
+      if (hi < flushedHi || (hi === flushedHi && lo < flushedLo)) violations++;
+      if (n === 0 || hi < beforeHi || (hi === beforeHi && lo < beforeLo)) this.#runs.push(n);
+      timeHi[n] = beforeHi = hi;
+      timeLo[n] = beforeLo = lo;
+      positions[n] = start + moved;
+      arenas[n] = current;
+      offsets[n] = inflatedFrom >= 0 ? inflatedFrom : batchOffset + start;
+      eventNumbers[n] = event;
+      n++;
     }
+    this.#stats.queued += n - this.#count;
+    this.#stats.violations += violations;
+    this.#count = n;
     const bytes = this.#arenas[0].used + this.#arenas[1].used;
     if (bytes > this.#stats.peakBytes) this.#stats.peakBytes = bytes;
-  }
-
-  #queue(hi: number, lo: number, position: number, offset: number, event: number): void {
-    const n = this.#count++;
-    if (n >= this.#at.length) this.#grow(n + 1);
-    if (hi < this.#flushedHi || (hi === this.#flushedHi && lo < this.#flushedLo)) {
-      this.#stats.violations++;
-    }
-    this.#stats.queued++;
-    if (n === 0) {
-      this.#runs.push(0);
-    } else {
-      const beforeHi = this.#timeHi[n - 1] as number;
-      if (hi < beforeHi || (hi === beforeHi && lo < (this.#timeLo[n - 1] as number))) {
-        this.#runs.push(n);
-      }
-    }
-    this.#timeHi[n] = hi;
-    this.#timeLo[n] = lo;
-    this.#at[n] = position * 2 + this.#current;
-    this.#offset[n] = offset;
-    this.#event[n] = event;
-  }
-
-  #grow(length: number): void {
-    this.#timeHi = enlarge(this.#timeHi, length);
-    this.#timeLo = enlarge(this.#timeLo, length);
-    this.#at = enlarge(this.#at, length);
-    this.#offset = enlarge(this.#offset, length);
-    this.#event = enlarge(this.#event, length);
-    this.#sorted = new Int32Array(this.#at.length);
-    this.#scratch = new Int32Array(this.#at.length);
   }
 
   #finishRound(): void {
@@ -303,8 +313,8 @@ class ReorderBuffer {
     let lo = 0;
     for (let run = 0; run < this.#runs.length; run++) {
       const last = (this.#runs[run + 1] ?? this.#count) - 1;
-      const h = this.#timeHi[last] as number;
-      const l = this.#timeLo[last] as number;
+      const h = this.#waiting.timeHi[last] as number;
+      const l = this.#waiting.timeLo[last] as number;
       if (h > hi || (h === hi && l > lo)) {
         hi = h;
         lo = l;
@@ -318,29 +328,47 @@ class ReorderBuffer {
     if ((limitHi | limitLo) === 0) return;
     const sorted = this.#merge();
     const sink = this.#sink;
-    const arenas = this.#arenas;
+    const { timeHi, timeLo, at: positions, arena: arenas, offset: offsets, event: events } =
+      this.#waiting;
+    const le = this.#littleEndian;
+    const [even, odd] = this.#arenas;
     const n = this.#count;
     let k = 0;
     for (; k < n; k++) {
       const i = sorted[k] as number;
-      const hi = this.#timeHi[i] as number;
-      const lo = this.#timeLo[i] as number;
+      const hi = timeHi[i] as number;
+      const lo = timeLo[i] as number;
       if (hi > limitHi || (hi === limitHi && lo > limitLo)) break;
-      const at = this.#at[i] as number;
-      const arena = arenas[at % 2] as Arena;
-      const start = Math.floor(at / 2);
-      const size = arena.view.getUint16(start + 6, this.#littleEndian);
-      this.#flushedHi = hi;
-      this.#flushedLo = lo;
-      sink.record(arena, start, start + size, this.#offset[i] as number, this.#event[i] as number);
+      const arena = arenas[i] === 0 ? even : odd;
+      const start = positions[i] as number;
+      const size = arena.view.getUint16(start + 6, le);
+      sink.record(arena, start, start + size, offsets[i] as number, events[i] as number);
     }
-    const left = n - k;
-    const keep = sorted.subarray(k, n);
-    this.#timeHi.set(Uint32Array.from(keep, (i) => this.#timeHi[i] as number));
-    this.#timeLo.set(Uint32Array.from(keep, (i) => this.#timeLo[i] as number));
-    this.#at.set(Float64Array.from(keep, (i) => this.#at[i] as number));
-    this.#offset.set(Float64Array.from(keep, (i) => this.#offset[i] as number));
-    this.#event.set(Int32Array.from(keep, (i) => this.#event[i] as number));
+    if (k > 0) {
+      const last = sorted[k - 1] as number;
+      this.#flushedHi = timeHi[last] as number;
+      this.#flushedLo = timeLo[last] as number;
+    }
+    this.#keep(sorted, k);
+  }
+
+  /** Keeps what `sorted` has from `first` on: the spare rows take it, and change places. */
+  #keep(sorted: Int32Array, first: number): void {
+    const left = this.#count - first;
+    const from = this.#waiting;
+    const to = this.#spare;
+    to.reserve(left);
+    for (let k = 0; k < left; k++) {
+      const i = sorted[first + k] as number;
+      to.timeHi[k] = from.timeHi[i] as number;
+      to.timeLo[k] = from.timeLo[i] as number;
+      to.at[k] = from.at[i] as number;
+      to.arena[k] = from.arena[i] as number;
+      to.offset[k] = from.offset[i] as number;
+      to.event[k] = from.event[i] as number;
+    }
+    this.#waiting = to;
+    this.#spare = from;
     this.#count = left;
     this.#runs = left > 0 ? [0] : [];
   }
@@ -348,12 +376,15 @@ class ReorderBuffer {
   /** Merges the runs, pairs of neighbours first: what came first stays first at equal times. */
   #merge(): Int32Array {
     const n = this.#count;
+    if (this.#sorted.length < n) {
+      this.#sorted = new Int32Array(2 * n);
+      this.#scratch = new Int32Array(2 * n);
+    }
     let from = this.#sorted;
     let to = this.#scratch;
     for (let i = 0; i < n; i++) from[i] = i;
     let runs = [...this.#runs, n];
-    const timeHi = this.#timeHi;
-    const timeLo = this.#timeLo;
+    const { timeHi, timeLo } = this.#waiting;
     while (runs.length > 2) {
       const merged: number[] = [];
       for (let r = 0; r + 1 < runs.length; r += 2) {

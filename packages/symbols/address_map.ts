@@ -26,7 +26,7 @@ const PAGE = 4096;
  * @example
  * ```ts
  * import { ElfFile, FileAddresses } from "@perfdata/symbols";
- * import { openFileSource } from "@perfdata/symbols/file-source";
+ * import { openFileSource } from "@perfdata/symbols/file_source";
  * import { assertEquals } from "@std/assert";
  *
  * using source = openFileSource(Deno.execPath());

@@ -1,4 +1,4 @@
-// Not runtime-neutral: this file uses Deno's synchronous file API.
+// Uses Deno's file API; everything else in this package but find_file.ts runs in any JavaScript runtime.
 
 import { type BinarySource, checkRange } from "./binary_source.ts";
 import { SymbolsError } from "./errors.ts";
@@ -25,7 +25,7 @@ const WINDOW = 64 * 1024;
  *
  * @example
  * ```ts
- * import { openFileSource } from "@perfdata/symbols/file-source";
+ * import { openFileSource } from "@perfdata/symbols/file_source";
  * import { assertEquals } from "@std/assert";
  *
  * using source = openFileSource(Deno.execPath());

@@ -1,4 +1,4 @@
-// Not runtime-neutral: this file uses Deno's file system API.
+// Uses Deno's file API and environment; see file_source.ts.
 
 import { ElfFile, type ElfOpenOptions } from "./elf/elf_file.ts";
 import { SymbolsError } from "./errors.ts";
@@ -24,7 +24,7 @@ export interface FoundFiles extends SearchResult, Disposable {
  *
  * @example
  * ```ts
- * import { findSymbolFiles } from "@perfdata/symbols/find-file";
+ * import { findSymbolFiles } from "@perfdata/symbols/find_file";
  * import { assertEquals } from "@std/assert";
  *
  * using found = findSymbolFiles({ path: Deno.execPath() }, {});

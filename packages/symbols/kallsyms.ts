@@ -27,8 +27,8 @@ const NEWLINE = 0x0a;
  * a tab.
  *
  * As in `perf` (`map__process_kallsym_symbol` of tools/perf/util/symbol.c): symbols of the types T,
- * W, D and B of either case count, a symbol reaches to the next one, and one of each address is
- * kept.
+ * W, D and B of either case count, a symbol reaches to the next one, and of several at one address
+ * the last is kept.
  *
  * @param bytes the text
  *

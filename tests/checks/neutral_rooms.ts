@@ -14,7 +14,7 @@ function collect(folder: URL) {
   for (const entry of Deno.readDirSync(folder)) {
     const url = new URL(entry.name + (entry.isDirectory ? "/" : ""), folder);
     if (entry.isDirectory) {
-      if (entry.name !== "testdata") collect(url);
+      if (entry.name !== "testing") collect(url);
       continue;
     }
     if (!entry.name.endsWith(".ts") || /_(test|bench)\.ts$|(^|_)testing\.ts$/.test(entry.name)) {

@@ -1,0 +1,132 @@
+/**
+ * `extract-pt` beside `cp` of the same payload: `deno run -A bench/extract_pt.ts [MB] [FOLDER]`.
+ *
+ * Makes a recording with Intel PT of four CPUs (2 MB pieces, as perf saves a buffer of 4 MB that is
+ * half full), and lets both copy it in turns, so that what else the machine does meets both. The
+ * time is that of the whole process, start-up included; memory is the peak that the kernel counted
+ * (`/usr/bin/time`, where that is installed).
+ */
+import { emptyAttr, KERNEL_RECORDS, PerfDataWriter, RecordCodec } from "@perfdata/format";
+import { fileSink } from "@perfdata/format/file_sink";
+import { USER_RECORDS } from "@perfdata/user-records";
+import { ptBytes, ptStream } from "../fixtures/synthesize/pt_stream.ts";
+
+const [megabytes = "512", parent] = Deno.args;
+const folder = Deno.makeTempDirSync({
+  prefix: "perfdata-bench-",
+  ...(parent === undefined ? {} : { dir: parent }),
+});
+const root = new URL("../", import.meta.url).pathname;
+const RUNS = 7;
+const PIECE = 2 << 20;
+
+const codec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
+
+async function record(path: string, payload: string) {
+  const unit = ptBytes(ptStream({ seed: 1, tsc: 1n, packets: 100_000 })).bytes;
+  const piece = new Uint8Array(PIECE);
+  for (let at = 0; at < PIECE; at += unit.length) {
+    piece.set(unit.subarray(0, Math.min(unit.length, PIECE - at)), at);
+  }
+  using sink = fileSink(path);
+  using copy = fileSink(payload);
+  const writer = await PerfDataWriter.file(sink, {
+    events: [{ attr: { ...emptyAttr(), type: 8 } }],
+  });
+  const words = [8n, 31n, 7n, 0n, 1n, 0x400n, 0x800n, 3n, 0n, 1n];
+  await writer.write(codec.encode({
+    type: 70,
+    name: "AUXTRACE_INFO",
+    misc: 0,
+    body: { type: 1, priv: words },
+  }));
+  const count = Math.ceil(Number(megabytes) * 1e6 / PIECE);
+  for (let i = 0; i < count; i++) {
+    const cpu = i & 3;
+    const offset = BigInt((i >> 2) * PIECE);
+    await writer.write(codec.encode({
+      type: 71,
+      name: "AUXTRACE",
+      misc: 0,
+      body: { size: BigInt(PIECE), offset, reference: BigInt(i), idx: cpu, tid: -1, cpu },
+    }));
+    await writer.write(piece);
+    copy.write(piece);
+  }
+  await writer.close();
+  return count * PIECE;
+}
+
+interface Cost {
+  readonly ms: number;
+  readonly kilobytes: number | undefined;
+}
+
+function run(command: string, stdin?: string): Cost {
+  const log = `${folder}/time`;
+  const start = performance.now();
+  const { success, stderr } = new Deno.Command("sh", {
+    args: [
+      "-c",
+      `${timed ? `/usr/bin/time -f %M -o ${log} ` : ""}${command} ${stdin ? `< ${stdin}` : ""}`,
+    ],
+    stdin: "null",
+    stdout: "null",
+    stderr: "piped",
+  }).outputSync();
+  const ms = performance.now() - start;
+  if (!success) throw new Error(new TextDecoder().decode(stderr));
+  return { ms, kilobytes: timed ? Number(Deno.readTextFileSync(log)) : undefined };
+}
+
+const timed = (() => {
+  try {
+    return Deno.statSync("/usr/bin/time").isFile;
+  } catch {
+    return false;
+  }
+})();
+
+try {
+  const file = `${folder}/perf.data`;
+  const payload = `${folder}/payload`;
+  const size = await record(file, payload);
+  const tool = `${Deno.execPath()} run -A ${root}tools/extract_pt.ts`;
+  const jobs: Record<string, () => Cost> = {
+    // Into a new file each, as extract-pt does it: to overwrite is another matter.
+    "cp": () => run(`cp ${payload} ${folder}/copy`),
+    "extract-pt": () => run(`${tool} -o ${folder}/out ${file}`),
+    "extract-pt -": () => run(`${tool} -o ${folder}/out -`, file),
+    "extract-pt --list": () => run(`${tool} --list ${file}`),
+  };
+  const costs: Record<string, Cost[]> = {};
+  for (let i = 0; i <= RUNS; i++) {
+    for (const [name, job] of Object.entries(jobs)) {
+      const cost = job();
+      if (i > 0) (costs[name] ??= []).push(cost);
+      for (const made of ["out", "copy"]) {
+        try {
+          Deno.removeSync(`${folder}/${made}`, { recursive: true });
+        } catch (error) {
+          // The other job's, or none.
+          if (!(error instanceof Deno.errors.NotFound)) throw error;
+        }
+      }
+    }
+  }
+  const median = (name: string) =>
+    (costs[name] ?? []).map(({ ms }) => ms).sort((a, b) => a - b)[RUNS >> 1] ?? NaN;
+  console.log(`${(size / 1e6).toFixed(0)} MB of payload, median of ${RUNS} runs in turns`);
+  for (const name of Object.keys(jobs)) {
+    const ms = median(name);
+    const peak = Math.max(...(costs[name] ?? []).map(({ kilobytes }) => kilobytes ?? 0)) / 1024;
+    console.log(
+      `${name.padEnd(18)} ${ms.toFixed(0).padStart(6)} ms  ${
+        (size / 1e9 / (ms / 1000)).toFixed(2).padStart(6)
+      } GB/s  ${(ms / median("cp")).toFixed(2)} x cp` +
+        (timed ? `  ${peak.toFixed(0)} MB peak` : ""),
+    );
+  }
+} finally {
+  Deno.removeSync(folder, { recursive: true });
+}

@@ -1,0 +1,108 @@
+import { assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { findAuxOverlap } from "./aux_overlap.ts";
+
+const PSB = Array.from({ length: 8 }, () => [0x02, 0x82]).flat();
+
+/** Bytes without a PSB in them, other ones for each seed. */
+function noise(seed: number, length: number): number[] {
+  let state = seed;
+  return Array.from({ length }, () => {
+    state = (Math.imul(state, 1103515245) + 12345) & 0x7fffffff;
+    // No 0x82, so no PSB; no zeros, so no padding.
+    return 1 + (state >> 16) % 100;
+  });
+}
+
+/** A trace of 12 blocks of 100 bytes, each with a PSB in front. */
+const trace = Uint8Array.from(
+  Array.from({ length: 12 }, (_, i) => [...PSB, ...noise(i + 1, 84)]).flat(),
+);
+const PT = { intelPt: true };
+
+const part = (from: number, to: number, offset?: bigint) => {
+  const bytes = trace.subarray(from, to);
+  return offset === undefined ? { bytes } : { bytes, offset };
+};
+
+Deno.test("offsets that overlap, and the bytes agree", () => {
+  assertEquals(findAuxOverlap(part(0, 600, 0n), part(450, 900, 450n), PT), 150);
+  // The second buffer may reach further back than the first.
+  assertEquals(findAuxOverlap(part(300, 600, 300n), part(100, 900, 100n), PT), 500);
+  assertEquals(findAuxOverlap(part(0, 600, 0n), part(450, 900, 450n), { intelPt: false }), 150);
+});
+
+Deno.test("offsets that follow on each other", () => {
+  assertEquals(findAuxOverlap(part(0, 600, 0n), part(600, 900, 600n), PT), 0);
+});
+
+Deno.test("offsets lie: the bytes differ, and are found elsewhere or nowhere", () => {
+  // The ring went around: the places say 150 bytes are the same.
+  assertEquals(findAuxOverlap(part(0, 450, 0n), part(800, 1200, 300n), PT), undefined);
+  // Here they are the same as well, but elsewhere.
+  assertEquals(findAuxOverlap(part(0, 600, 0n), part(350, 900, 100n), PT), 250);
+});
+
+Deno.test("samples have no offsets: the last PSB and what follows is searched", () => {
+  assertEquals(findAuxOverlap(part(0, 650), part(310, 900), PT), 340);
+  assertEquals(findAuxOverlap(part(0, 650), part(700, 900), PT), undefined);
+  // Nothing new.
+  assertEquals(findAuxOverlap(part(0, 650), part(310, 650), PT), 340);
+  // Other data has no PSB to search for.
+  assertEquals(findAuxOverlap(part(0, 650), part(310, 900), { intelPt: false }), undefined);
+});
+
+Deno.test("a PSB with too little behind it is no proof; the one before it is", () => {
+  assertEquals(findAuxOverlap(part(0, 620), part(310, 900), PT), 310);
+});
+
+Deno.test("padding of the first buffer is no data", () => {
+  const padded = Uint8Array.of(...trace.subarray(0, 603), 0, 0, 0, 0, 0);
+  const before = { bytes: padded, offset: 0n };
+  assertEquals(findAuxOverlap(before, part(450, 900, 450n), PT), 153);
+  assertEquals(findAuxOverlap(before, part(603, 900, 603n), PT), 0);
+  assertEquals(findAuxOverlap({ bytes: padded }, part(450, 900), PT), 153);
+});
+
+Deno.test("zeros that are data are in both, and left out once", () => {
+  const zeros = Uint8Array.of(...trace.subarray(0, 600), 0, 0, 0, ...trace.subarray(600));
+  const before = { bytes: zeros.subarray(0, 602), offset: 0n };
+  const after = { bytes: zeros.subarray(400, 900), offset: 400n };
+  assertEquals(findAuxOverlap(before, after, PT), 202);
+});
+
+Deno.test("empty and tiny buffers", () => {
+  const none = { bytes: new Uint8Array(0), offset: 0n };
+  assertEquals(findAuxOverlap(none, none, PT), 0);
+  assertEquals(findAuxOverlap(none, part(0, 50, 0n), PT), 0);
+  assertEquals(findAuxOverlap(part(0, 50, 0n), none, PT), undefined);
+  assertEquals(findAuxOverlap({ bytes: Uint8Array.of(0, 0) }, { bytes: PSBytes }, PT), undefined);
+});
+const PSBytes = Uint8Array.from(PSB);
+
+Deno.test("any two runs of a trace are joined to the run that both are of", () => {
+  fc.assert(
+    fc.property(
+      fc.nat(trace.length - 200),
+      fc.integer({ min: 150, max: 600 }),
+      fc.nat(500),
+      fc.nat(400),
+      fc.boolean(),
+      (from, length, step, more, offsets) => {
+        const end = Math.min(from + length, trace.length);
+        const start = Math.min(from + step, end);
+        const last = Math.min(end + more, trace.length);
+        const before = part(from, end, offsets ? BigInt(from) : undefined);
+        const after = part(start, last, offsets ? BigInt(start) : undefined);
+        const overlap = findAuxOverlap(before, after, PT);
+        // What is found is right; too little in common is not found.
+        if (overlap === undefined) return end - start < 132 + (offsets ? -116 : 0);
+        assertEquals(
+          [...before.bytes, ...after.bytes.subarray(overlap)],
+          [...trace.subarray(from, last)],
+        );
+      },
+    ),
+    { numRuns: 2000 },
+  );
+});
