@@ -1,17 +1,23 @@
 /** Prints functions by their share of the samples: `deno run funcs FILE`. */
 import { stringify } from "@std/csv";
-import { decodeFeature, HEADER_OSRELEASE, PerfDataReader } from "../packages/format/mod.ts";
+import {
+  decodeFeature,
+  HEADER_OSRELEASE,
+  isRandomAccess,
+  PerfDataReader,
+} from "../packages/format/mod.ts";
 import { openSource } from "../packages/format/file_source.ts";
 import {
-  aggregate,
   eventNames,
   type FunctionRow,
   functionRows,
   jsonLine,
   knownBinaries,
+  percentText,
   SORT_KEYS,
   type SortKey,
 } from "../packages/report/mod.ts";
+import { aggregateFile } from "../packages/report/parallel.ts";
 import { SymbolFiles } from "../packages/report/symbol_files.ts";
 import { defaultPlaces } from "../packages/symbols/find_file.ts";
 import {
@@ -44,6 +50,7 @@ FILE is perf.data where not given; - is standard input.
   --time A,B           only samples between these times in seconds; either may be left out
   --symfs DIR          look for binaries under DIR
   --kallsyms FILE      a copy of the recorded machine's /proc/kallsyms
+  --jobs N             threads to use; as many as there are processors by default
   --no-demangle        names as they are in the binaries
   --verbose            tell which files were not used for symbols, and why
   --help               this text
@@ -83,7 +90,7 @@ function sortKeys(text: string | undefined): SortKey[] {
 /** Cells of a row, in the order of {@link columns}. */
 function cells(row: FunctionRow, sort: readonly SortKey[]): (string | number)[] {
   return [
-    (row.overhead * 100).toFixed(2),
+    percentText(row.overhead),
     row.samples,
     row.period,
     ...sort.map((key) => row[key] ?? ""),
@@ -149,6 +156,7 @@ await main("funcs", async (argv) => {
       "time",
       "symfs",
       "kallsyms",
+      "jobs",
     ],
   });
   if (on.help) {
@@ -160,6 +168,7 @@ await main("funcs", async (argv) => {
   const sort = sortKeys(value.sort);
   const limit = numberOf("limit", value.limit) ?? Infinity;
   const percent = numberOf("percent-limit", value["percent-limit"]) ?? 0;
+  const jobs = numberOf("jobs", value.jobs) ?? navigator.hardwareConcurrency;
   const time = value.time === undefined ? undefined : timeOf(value.time);
   const numbers = (flag: "pid" | "tid" | "cpu") =>
     value[flag] === undefined ? undefined : parseNumbers(flag, value[flag]);
@@ -173,7 +182,7 @@ await main("funcs", async (argv) => {
     const complaints = new Complaints(`funcs: ${name}`);
     const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
     const progress = new Progress("funcs", reader.fileSize);
-    const found = await aggregate(reader, {
+    const found = await aggregateFile(reader, isRandomAccess(source) ? name : undefined, jobs, {
       filter: { cpus, time, pids, tids },
       keys: { pid: sort.includes("pid"), tid: sort.includes("tid"), cpu: sort.includes("cpu") },
       progress: progress.add,

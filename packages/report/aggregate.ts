@@ -88,21 +88,30 @@ export interface Aggregate {
   readonly violations: number;
 }
 
-/** Where the samples of an event have what counts. */
-interface EventShape {
+/** Where the samples of an event have what counts; -1 for what they do not have. */
+export interface EventShape {
+  /** Of the instruction pointer. */
   readonly ip: number;
+  /** Of the process id; the thread id follows. */
   readonly pid: number;
+  /** Of the CPU. */
   readonly cpu: number;
+  /** Of the time. */
   readonly time: number;
+  /** Of the period. */
   readonly period: number;
   /** Period of samples that do not have it. */
   readonly fixed: number;
+  /** Bytes that a sample has at least. */
   readonly size: number;
+  /** Shape of the READ values, where there are any. */
   readonly read: ReadShape | undefined;
+  /** Finds the READ values, where there are any. */
   readonly fields: SampleFields | undefined;
 }
 
-function eventShape(event: PerfEvent): EventShape {
+/** Where the samples of an event have what counts. */
+export function eventShape(event: PerfEvent): EventShape {
   const { layout, attr } = event;
   const reads = (layout.sampleType & PERF_SAMPLE_READ) !== 0;
   return {
@@ -335,12 +344,13 @@ class Aggregator {
   }
 }
 
-function hex(bytes: Uint8Array): string {
+/** Bytes in hex. */
+export function hex(bytes: Uint8Array): string {
   return bytes.reduce((text, byte) => text + byte.toString(16).padStart(2, "0"), "");
 }
 
 /** Whether a mapping is memory without a file: code in it goes by the process's addresses. */
-function isMemory(name: string): boolean {
+export function isMemory(name: string): boolean {
   return name.startsWith("//anon") || name.startsWith("/dev/zero") ||
     name.startsWith("/anon_hugepage") || name.startsWith("[stack") || name.startsWith("/SYSV") ||
     name.startsWith("[heap]") || /^\/tmp\/perf-\d+\.map$/.test(name);

@@ -191,6 +191,24 @@ export function functionRows(
   );
 }
 
+/**
+ * A share as percent with two digits, rounded as C rounds it: what lies in the middle, to even.
+ *
+ * @example
+ * ```ts
+ * import { percentText } from "@perfdata/report";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals([1 / 32, 3 / 32, 2 / 3].map(percentText), ["3.12", "9.38", "66.67"]);
+ * ```
+ */
+export function percentText(share: number): string {
+  const percent = share * 100;
+  // Only these have a binary fraction that ends in the middle.
+  const down = percent * 8 % 8;
+  return (down === 1 || down === 5 ? percent - 0.001 : percent).toFixed(2);
+}
+
 /** Texts by number. */
 class Numbers {
   readonly #texts: string[] = [];

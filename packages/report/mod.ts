@@ -3,7 +3,17 @@
  *
  * @module
  */
-export * from "./aggregate.ts";
+export {
+  type Aggregate,
+  aggregate,
+  type AggregateOptions,
+  type EventTotal,
+  knownBinaries,
+  type MappedBinary,
+  type SampleFilter,
+  type SampleKeys,
+} from "./aggregate.ts";
+export * from "./ranges.ts";
 export * from "./event_names.ts";
 export * from "./functions.ts";
 export * from "./histogram.ts";

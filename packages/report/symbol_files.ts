@@ -20,7 +20,7 @@ import {
   SymbolsError,
   type SymbolTable,
 } from "@perfdata/symbols";
-import { findSymbolFiles } from "@perfdata/symbols/find-file";
+import { findSymbolFiles } from "@perfdata/symbols/find_file";
 import type { MappedBinary } from "./aggregate.ts";
 import type { BinarySymbols, FoundSymbol, SymbolSource } from "./functions.ts";
 
