@@ -1,11 +1,6 @@
 /** Prints functions by their share of the samples: `deno run funcs FILE`. */
 import { stringify } from "@std/csv";
-import {
-  decodeFeature,
-  HEADER_OSRELEASE,
-  isRandomAccess,
-  PerfDataReader,
-} from "../packages/format/mod.ts";
+import { isRandomAccess, PerfDataReader } from "../packages/format/mod.ts";
 import { openSource } from "../packages/format/file_source.ts";
 import {
   eventNames,
@@ -13,6 +8,7 @@ import {
   functionRows,
   jsonLine,
   knownBinaries,
+  osrelease,
   percentText,
   SORT_KEYS,
   type SortKey,
@@ -271,16 +267,3 @@ await main("funcs", async (argv) => {
     return complaints.count > 0 ? 1 : 0;
   });
 });
-
-/** The kernel release that was recorded, where the file says so. */
-async function osrelease(reader: PerfDataReader): Promise<string | undefined> {
-  const section = reader.features.find(({ id }) => id === HEADER_OSRELEASE)?.section;
-  if (section === undefined) return undefined;
-  const bytes = await reader.readSection(
-    Number(section.offset),
-    Number(section.size),
-    "OSRELEASE",
-  );
-  const feature = decodeFeature(HEADER_OSRELEASE, bytes, { littleEndian: reader.littleEndian });
-  return feature.name === "OSRELEASE" ? feature.value : undefined;
-}

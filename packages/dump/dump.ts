@@ -318,9 +318,7 @@ class Dumper implements RecordSink, KernelTextContext {
   }
 
   get id(): bigint {
-    return this.#idAt < 0
-      ? 0xffff_ffff_ffff_ffffn
-      : this.#view.getBigUint64(this.#idAt, this.#le);
+    return this.#idAt < 0 ? 0xffff_ffff_ffff_ffffn : this.#view.getBigUint64(this.#idAt, this.#le);
   }
 
   get readFormat(): number {
@@ -468,7 +466,12 @@ class Dumper implements RecordSink, KernelTextContext {
   #readSampleId(view: DataView, start: number, end: number, type: number): void {
     const le = this.#le;
     this.#view = view;
-    this.#pid = this.#tid = this.#cpu = this.#timeAt = this.#idAt = -1;
+    this.#pid =
+      this.#tid =
+      this.#cpu =
+      this.#timeAt =
+      this.#idAt =
+        -1;
     const event = this.#event;
     if (event === undefined) return;
     const { layout } = event.event;

@@ -7,7 +7,13 @@ import {
   type PerfEvent,
   SampleFields,
 } from "@perfdata/format";
-import { deliverInOrder, type KnownBinary, Machine, type RecordBytes } from "@perfdata/session";
+import {
+  deliverInOrder,
+  type KnownBinary,
+  Machine,
+  type RecordBytes,
+  type RecordSink,
+} from "@perfdata/session";
 import { Histogram } from "./histogram.ts";
 import { type ReadShape, readShape } from "./read_shape.ts";
 
@@ -50,6 +56,8 @@ export interface AggregateOptions {
   readonly filter?: SampleFilter;
   /** What is told apart. */
   readonly keys?: SampleKeys;
+  /** Called for each record in the order of time, where one thread reads them all. */
+  readonly record?: RecordSink["record"];
   /** Called with the bytes that were read since the call before. */
   readonly progress?: (bytes: number) => void;
 }
@@ -402,7 +410,8 @@ export async function aggregate(
   const le = reader.littleEndian;
   let taken = 0;
   const order = await deliverInOrder(reader, {
-    record(at, start, end, _offset, event) {
+    record(at, start, end, offset, event) {
+      options.record?.(at, start, end, offset, event);
       const type = at.view.getUint32(start, le);
       if (type === SAMPLE) aggregator.sample(at, start, end, event);
       else aggregator.apply(at, start, end, type);
