@@ -21,9 +21,11 @@ type Deviation =
   | "Truncated files";
 
 const DEVIATIONS: readonly (readonly [RegExp, Deviation])[] = [
+  [/-be\.perf\.data$/, "Big-endian files"],
+  [/corpus\/poc-95cc7524/, "Big-endian files"],
   [/simpleperf\/testdata\/etm\//, "CoreSight"],
-  [/hiperf\/.*testdata\/(dwarf|fp|perfnew|report_test)/, "Event names"],
   [/fuzztest\/resource\/testdata\/report_test/, "Truncated files"],
+  [/hiperf\/.*testdata\/(dwarf|fp|perfnew|report_test)/, "Event names"],
   [/perf\.data\.piped\.host-3\.2@/, "The old dialect of Chrome OS"],
 ];
 
@@ -34,10 +36,12 @@ interface Outcome {
 }
 
 /** Lines of raw bytes, which perf swaps where the file is big-endian. */
-const HEX_LINE = /^\.  [0-9a-f]{4}: .*\n/gm;
+const HEX_LINE = /^\. {2}[0-9a-f]{4}: .*\n/gm;
+/** What perf does not swap of big-endian files, besides: `prot` and `flags` of MMAP2. */
+const UPDATE = /(PERF_RECORD_EVENT_UPDATE\n\.\.\. id: .*\n).*\n/g;
 /** CoreSight packets, and the records that perf makes up for what they decode to. */
 const CORESIGHT = /^\tIdx:.*\n|^\. \.\.\. CoreSight.*\n/gm;
-const MADE_UP = /\n0@\(null\) [^]*?\n(?=\n|\. \.\.\. )/g;
+const MADE_UP = /\n0@\(null\)[^]*?PERF_RECORD_ATTR/g;
 
 async function ours(path: string, name: string): Promise<string> {
   using source = fileSource(path);
@@ -59,12 +63,14 @@ async function ours(path: string, name: string): Promise<string> {
  * maps to end; without kallsyms it keeps to the file. The name that it gives its own vdso is random.
  */
 async function perfs(path: string, name: string): Promise<{ text: string; stderr: string }> {
+  // In a regular file that holds a pipe's stream, perf looks for AUX data in the wrong place.
+  const from = isPipe(path) ? 'cat "$1" | timeout 120 $perf -i -' : 'timeout 120 $perf -i "$1"';
   const cache = Deno.makeTempDirSync({ prefix: "perfdata-buildids-" });
   try {
     const { stdout, stderr } = await new Deno.Command("sh", {
       args: [
         "-c",
-        'ulimit -v 8000000; exec timeout 120 perf report -D --no-children -g none --kallsyms=/dev/null -i "$1"',
+        `ulimit -v 8000000; perf="perf report -D --no-children -g none --kallsyms=/dev/null"; ${from}`,
         "perf",
         name,
       ],
@@ -80,6 +86,14 @@ async function perfs(path: string, name: string): Promise<{ text: string; stderr
   } finally {
     Deno.removeSync(cache, { recursive: true });
   }
+}
+
+function isPipe(path: string): boolean {
+  using file = Deno.openSync(path);
+  const head = new Uint8Array(16);
+  file.readSync(head);
+  const view = new DataView(head.buffer);
+  return view.getBigUint64(8, true) === 16n || view.getBigUint64(8, false) === 16n;
 }
 
 function firstDifference(a: string, b: string): string {
@@ -125,13 +139,15 @@ function compare(perf: { text: string; stderr: string }, own: string, name: stri
         ? { name, verdict: `same but for: ${deviation}` }
         : { name, verdict: `differs before: ${deviation}`, wrong: firstDifference(whole, own) };
     }
-    default: {
-      const plain = (of: string): string => of.replace(HEX_LINE, "");
-      if (own.includes("\n.  0000:  00 00 00 ") && plain(text) !== text) {
-        return same(plain(text), plain(own), "Big-endian files");
-      }
-      return { name, verdict: "differs", wrong: firstDifference(text, own) };
+    case "Big-endian files": {
+      const plain = (of: string): string =>
+        of.replace(HEX_LINE, "").replace(/\]: [-r][-w][-x][ps] /g, "]: ").replace(UPDATE, "$1");
+      // perf aborts in the middle of a line where it does not swap the length of a list.
+      const whole = isComplete ? text : text.slice(0, text.lastIndexOf("\n") + 1);
+      return same(plain(whole), plain(own), deviation);
     }
+    default:
+      return { name, verdict: "differs", wrong: firstDifference(text, own) };
   }
 }
 

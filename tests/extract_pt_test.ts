@@ -283,7 +283,8 @@ Deno.test("extract-pt: from a folder below, by the name of its task", () =>
         "../../fixtures/synthesized/pt-cpus.perf.data",
       ],
       cwd: below,
-      env: { NO_COLOR: "1" },
+      // As from a shell in that folder, whatever task this test runs in.
+      env: { NO_COLOR: "1", INIT_CWD: below },
       stdin: "null",
     }).output();
     assertEquals(code, 0, text(stderr));

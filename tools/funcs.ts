@@ -36,6 +36,7 @@ command, object, function. The numbers are those of perf report --no-children -g
 FILE is perf.data where not given; - is standard input.
 
   --sort KEYS          what rows are told apart by: ${SORT_KEYS.join(",")}; default comm,dso,sym
+  --srcline            also by source file and line: --sort …,srcline
   --csv                all rows as CSV
   --json               all rows as lines of JSON
   --limit N            at most N rows of each event
@@ -137,7 +138,7 @@ function* tableLines(
 
 await main("funcs", async (argv) => {
   const { on, value, operands } = parseFlags(argv, {
-    boolean: ["csv", "json", "no-demangle", "verbose"],
+    boolean: ["csv", "json", "no-demangle", "srcline", "verbose"],
     string: [
       "sort",
       "limit",
@@ -162,6 +163,7 @@ await main("funcs", async (argv) => {
   if (operands.length > 1) throw new UsageError(`found ${operands.length} files, expected one`);
   if (on.json && on.csv) throw new UsageError("--json and --csv exclude each other");
   const sort = sortKeys(value.sort);
+  if (on.srcline && !sort.includes("srcline")) sort.push("srcline");
   const limit = numberOf("limit", value.limit) ?? Infinity;
   const percent = numberOf("percent-limit", value["percent-limit"]) ?? 0;
   const jobs = numberOf("jobs", value.jobs) ?? navigator.hardwareConcurrency;

@@ -179,6 +179,11 @@ await main("readperf", async (argv) => {
       osrelease: await osrelease(reader),
       places: defaultPlaces(),
     });
+    const found = functionRows(overview.samples, symbols, {
+      sort: ["dso", "sym", "srcfile"],
+      srcfile: "function",
+    });
+    symbols.close();
     const results = new CsvFile(`${folder}/results.csv`, [
       "function",
       "source",
@@ -187,8 +192,15 @@ await main("readperf", async (argv) => {
       "period",
       ...event,
     ]);
-    for (const row of functionRows(overview.samples, symbols, { sort: ["dso", "sym"] })) {
-      results.row([row.sym, "", row.dso, row.samples, row.period, ...eventCell(row.event)]);
+    for (const row of found) {
+      results.row([
+        row.sym,
+        row.srcfile,
+        row.dso,
+        row.samples,
+        row.period,
+        ...eventCell(row.event),
+      ]);
     }
     results.close();
 

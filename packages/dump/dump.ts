@@ -1,5 +1,6 @@
 import {
   decodeFeature,
+  eventName,
   HEADER_AUXTRACE,
   HEADER_BRANCH_STACK,
   HEADER_BUILD_ID,
@@ -37,7 +38,6 @@ import {
   PERF_AUXTRACE_NAMES,
   USER_RECORDS,
 } from "@perfdata/user-records";
-import { eventName } from "./event_name.ts";
 import { type KernelTextContext, putKernelText } from "./kernel_text.ts";
 import { putRawEvent } from "./raw_event.ts";
 import { dumpRecordName } from "./record_names.ts";
@@ -58,7 +58,6 @@ import { userText } from "./user_text.ts";
 const ATTR = 64;
 const TRACING_DATA = 66;
 const BUILD_ID = 67;
-const AUXTRACE_INFO = 70;
 const AUXTRACE = 71;
 const EVENT_UPDATE = 78;
 const FEATURE = 80;
@@ -90,7 +89,7 @@ export interface DumpOptions {
   readonly pids?: ReadonlySet<number>;
   /** Threads to dump; all by default. */
   readonly tids?: ReadonlySet<number>;
-  /** Times in ns between which to dump, both included. */
+  /** Times in ns between which to dump, both included. Records without a time are left out. */
   readonly time?: readonly [bigint, bigint];
   /** Stop after so many records. */
   readonly limit?: number;
@@ -499,7 +498,8 @@ class Dumper implements RecordSink, KernelTextContext {
     if (time !== undefined) {
       if (this.#timeAt < 0) return false;
       const now = view.getBigUint64(this.#timeAt, this.#le);
-      if (now < time[0] || now > time[1]) return false;
+      // What perf wrote of its own accord has the time 0.
+      if (now === 0n || now < time[0] || now > time[1]) return false;
     }
     if (pids === undefined && tids === undefined) return true;
     let pid = this.#pid;

@@ -1,9 +1,14 @@
 /**
- * Records as text: what `perf report -D` prints.
+ * The text of `perf.data` files: what `perf report -D` prints, their headers, their bytes and their
+ * records, for people and for pipes.
  *
  * @module
  */
 export * from "./dump.ts";
-export * from "./event_name.ts";
+export { headerLines, type HeaderOptions } from "./header.ts";
+export { HEX_SECTIONS, type HexOptions, type HexRun, hexRuns } from "./hex_runs.ts";
+export { hexLines, type HexTextOptions } from "./hex_text.ts";
 export * from "./record_names.ts";
+export { CSV_COLUMNS, isRecordName, type RecordsOptions, writeRecords } from "./records.ts";
+export type { U64Style } from "./records_json.ts";
 export * from "./stats_text.ts";

@@ -32,20 +32,17 @@ export function putRawEvent(
 ): number {
   const whole = end - (end - start & 15);
   const { view } = out;
-  if ((start & 3) === 0 && (end & 7) === 0 && LITTLE_ENDIAN) {
-    // Most records end with half a line: it is written whole, and half of it is wiped.
-    p = putLines(view, p, words, start, whole < end && end + 8 <= bytes.length ? end + 8 : whole);
-    if (whole < end) {
-      if (end + 8 > bytes.length) p = putLinesByByte(out, p, bytes, start, whole, end);
-      else {
-        for (let q = p - 43; q < p - 19; q += 4) view.setInt32(q, 0x20202020, true);
-        view.setInt32(p - 9, 0x20202020, true);
-        view.setInt32(p - 5, 0x20202020, true);
-        view.setUint8(p - 1, 0x0a);
-      }
-    }
-  } else {
+  if ((start & 3) !== 0 || !LITTLE_ENDIAN) {
     p = putLinesByByte(out, p, bytes, start, start, end);
+  } else if (end - whole === 8 && end + 8 <= bytes.length) {
+    // Most records end with half a line: it is written whole, and half of it is wiped.
+    p = putLines(view, p, words, start, end + 8);
+    for (let q = p - 43; q < p - 19; q += 4) view.setInt32(q, 0x20202020, true);
+    view.setInt32(p - 9, 0x20202020, true);
+    view.setInt32(p - 5, 0x20202020, true);
+  } else {
+    p = putLines(view, p, words, start, whole);
+    if (whole < end) p = putLinesByByte(out, p, bytes, start, whole, end);
   }
   view.setUint8(p, 0x0a);
   return p + 1;

@@ -233,8 +233,6 @@ export class SampleText {
 
   #putBranchStack(out: TextBytes, p: number, view: DataView): number {
     const le = this.#littleEndian;
-    const low = le ? 0 : 4;
-    const high = 4 - low;
     const { branchStack, branchStackLength: n } = this.fields;
     const address = (p: number, at: number): number => putHex16At(out, p, view, at, le);
     const to = out.bytes;
@@ -341,7 +339,6 @@ export class SampleText {
   #putRead(out: TextBytes, p: number, view: DataView): number {
     const le = this.#littleEndian;
     const low = le ? 0 : 4;
-    const high = 4 - low;
     const format = this.#readFormat;
     const group = (format & PERF_FORMAT_GROUP) !== 0;
     let at = this.fields.read;

@@ -7,6 +7,7 @@ export * from "./attr.ts";
 export * from "./batch.ts";
 export * from "./cursor.ts";
 export * from "./error.ts";
+export * from "./event_name.ts";
 export * from "./events.ts";
 export * from "./features.ts";
 export * from "./header.ts";

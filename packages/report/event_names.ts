@@ -1,46 +1,10 @@
 import {
   decodeFeature,
+  eventName,
   HEADER_EVENT_DESC,
   PerfDataError,
   type PerfDataReader,
-  type PerfEvent,
 } from "@perfdata/format";
-
-const HARDWARE = [
-  "cycles",
-  "instructions",
-  "cache-references",
-  "cache-misses",
-  "branches",
-  "branch-misses",
-  "bus-cycles",
-  "stalled-cycles-frontend",
-  "stalled-cycles-backend",
-  "ref-cycles",
-];
-
-const SOFTWARE = [
-  "cpu-clock",
-  "task-clock",
-  "page-faults",
-  "context-switches",
-  "cpu-migrations",
-  "minor-faults",
-  "major-faults",
-  "alignment-faults",
-  "emulation-faults",
-  "dummy",
-  "bpf-output",
-  "cgroup-switches",
-];
-
-/** A name for an event that the file has none for, from its attr. */
-export function attrName(event: PerfEvent): string {
-  const { type, config } = event.attr;
-  const known = type === 0 ? HARDWARE : type === 1 ? SOFTWARE : undefined;
-  const name = known?.[Number(config & 0xffn)];
-  return name ?? (type === 4 ? `raw 0x${config.toString(16)}` : `${type}:0x${config.toString(16)}`);
-}
 
 /**
  * The names of a file's events, in the order of the attr table.
@@ -93,6 +57,6 @@ export async function eventNames(
   return reader.events.all.map((event, i) => {
     const [id] = event.ids;
     const byId = id === undefined ? undefined : names.get(id);
-    return byId ?? described[i]?.name ?? attrName(event);
+    return byId ?? described[i]?.name ?? eventName(event.attr);
   });
 }

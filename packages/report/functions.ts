@@ -22,6 +22,22 @@ export interface BinarySymbols {
    * @param address Offset in a file; address in the kernel or in memory without a file.
    */
   find(address: number): FoundSymbol | undefined;
+  /**
+   * Where in the source an address is, or `undefined` where that is not known.
+   *
+   * @param address As that of {@link BinarySymbols.find}.
+   */
+  source?(address: number): SourcePlace | undefined;
+}
+
+/** A place in the source. */
+export interface SourcePlace {
+  /** Path of the file; of code that was inlined, where it was written. */
+  readonly file: string;
+  /** Line, from 1; 0 where it is not known. */
+  readonly line: number;
+  /** Path of the file of the function that the code is part of. */
+  readonly functionFile: string;
 }
 
 /** Where symbols come from. */
@@ -48,6 +64,10 @@ export interface FunctionRow {
   readonly sym?: string;
   /** Where the function runs: `k` in the kernel, `.` in a process, `H` elsewhere. */
   readonly level?: string;
+  /** File name and line; function and offset where they are not known. */
+  readonly srcline?: string;
+  /** Source file's name; empty where it is not known. */
+  readonly srcfile?: string;
   /** Process, where rows are told apart by it. */
   readonly pid?: number;
   /** Thread, where rows are told apart by it. */
@@ -57,7 +77,16 @@ export interface FunctionRow {
 }
 
 /** What rows can be told apart by. */
-export const SORT_KEYS = ["comm", "dso", "sym", "pid", "tid", "cpu"] as const;
+export const SORT_KEYS = [
+  "comm",
+  "dso",
+  "sym",
+  "srcline",
+  "srcfile",
+  "pid",
+  "tid",
+  "cpu",
+] as const;
 
 /** One of {@link SORT_KEYS}. */
 export type SortKey = typeof SORT_KEYS[number];
@@ -66,6 +95,11 @@ export type SortKey = typeof SORT_KEYS[number];
 export interface FunctionOptions {
   /** What rows are told apart by. */
   readonly sort?: readonly SortKey[];
+  /**
+   * Which file `srcfile` is: that of the line, as with perf, which may be a header that was inlined,
+   * or that of the function.
+   */
+  readonly srcfile?: "line" | "function";
   /** Whether to keep what is of this command, object, function. */
   readonly keep?: (
     row: { readonly comm: string; readonly dso: string; readonly sym: string },
@@ -119,8 +153,13 @@ export function functionRows(
   const unknown = dsos.of("[unknown]");
   const binaries = aggregate.binaries.map((binary) => ({
     dso: dsos.of(shortName(binary)),
-    symbols: sort.has("sym") || keep !== undefined ? source.symbols(binary) : undefined,
+    symbols: sort.has("sym") || sort.has("srcline") || sort.has("srcfile") || keep !== undefined
+      ? source.symbols(binary)
+      : undefined,
   }));
+  const needSource = sort.has("srcline") || sort.has("srcfile");
+  const needSymbol = sort.has("sym") || keep !== undefined || sort.has("srcline");
+  const places = new Numbers();
   const sums = new Histogram();
   aggregate.histogram.forEach((key, samples, period) => {
     const [event, commKey, binaryKey, cpumode, hi, lo, pid, tid, cpu] = key as unknown as [
@@ -138,7 +177,21 @@ export function functionRows(
     const binary = binaries[binaryKey];
     const dso = binary?.dso ?? unknown;
     let symbol = 0;
-    if (sort.has("sym") || keep !== undefined) {
+    let line = 0;
+    let file = 0;
+    if (needSource) {
+      const address = addressFromHalves(hi, lo >>> 0);
+      const place = binary?.symbols?.source?.(address);
+      if (sort.has("srcline")) {
+        line = places.of(placeText(place) ?? offsetText(binary?.symbols?.find(address), address));
+      }
+      if (sort.has("srcfile") && place !== undefined) {
+        file = places.of(
+          options.srcfile === "function" ? place.functionFile : baseName(place.file),
+        );
+      } else file = places.of("");
+    }
+    if (needSymbol) {
       const address = addressFromHalves(hi, lo >>> 0);
       const found = binary?.symbols?.find(address);
       const level = cpumode === KERNEL ? "k" : cpumode === USER ? "." : "H";
@@ -154,8 +207,8 @@ export function functionRows(
       event,
       sort.has("comm") ? comm : 0,
       sort.has("dso") ? dso : 0,
-      0,
-      0,
+      line,
+      file,
       sort.has("sym") ? symbol : 0,
       sort.has("pid") ? pid : 0,
       sort.has("tid") ? tid : 0,
@@ -166,7 +219,7 @@ export function functionRows(
   });
   const rows: FunctionRow[] = [];
   sums.forEach((key, samples, period) => {
-    const [event, comm, dso, , , symbol, pid, tid, cpu] = key as unknown as number[];
+    const [event, comm, dso, line, file, symbol, pid, tid, cpu] = key as unknown as number[];
     const total = aggregate.totals[event as number]?.period ?? 0;
     rows.push({
       event: event as number,
@@ -178,6 +231,8 @@ export function functionRows(
       ...(sort.has("sym")
         ? { sym: symbols.text(symbol as number), level: symbols.level(symbol as number) }
         : {}),
+      ...(sort.has("srcline") ? { srcline: places.text(line as number) } : {}),
+      ...(sort.has("srcfile") ? { srcfile: places.text(file as number) } : {}),
       ...(sort.has("pid") ? { pid: pid as number } : {}),
       ...(sort.has("tid") ? { tid: tid as number } : {}),
       ...(sort.has("cpu") ? { cpu: cpu as number } : {}),
@@ -187,8 +242,25 @@ export function functionRows(
   return rows.sort((a, b) =>
     a.event - b.event || b.period - a.period || b.samples - a.samples || text(a.comm, b.comm) ||
     text(a.dso, b.dso) || text(a.sym, b.sym) || text(a.level, b.level) ||
+    text(a.srcline, b.srcline) || text(a.srcfile, b.srcfile) ||
     (a.pid ?? 0) - (b.pid ?? 0) || (a.tid ?? 0) - (b.tid ?? 0) || (a.cpu ?? 0) - (b.cpu ?? 0)
   );
+}
+
+function baseName(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+function placeText(place: SourcePlace | undefined): string | undefined {
+  return place === undefined || place.line === 0
+    ? undefined
+    : `${baseName(place.file)}:${place.line}`;
+}
+
+function offsetText(symbol: FoundSymbol | undefined, address: number): string {
+  return symbol === undefined
+    ? addressToHex(address)
+    : `${symbol.name}+${address - symbol.start}`;
 }
 
 /**

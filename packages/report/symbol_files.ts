@@ -20,9 +20,10 @@ import {
   SymbolsError,
   type SymbolTable,
 } from "@perfdata/symbols";
+import { openDwarf, type OpenedDwarf } from "@perfdata/symbols/open_dwarf";
 import { findSymbolFiles } from "@perfdata/symbols/find_file";
 import type { MappedBinary } from "./aggregate.ts";
-import type { BinarySymbols, FoundSymbol, SymbolSource } from "./functions.ts";
+import type { BinarySymbols, FoundSymbol, SourcePlace, SymbolSource } from "./functions.ts";
 
 /** Where symbols are looked for, and how they are shown. */
 export interface SymbolFilesOptions {
@@ -45,6 +46,7 @@ export class SymbolFiles implements SymbolSource {
   readonly #options: SymbolFilesOptions;
   readonly #demangler = new Demangler({ params: false });
   readonly #known = new Map<string, BinarySymbols | undefined>();
+  readonly #dwarfs = new Map<string, OpenedDwarf>();
 
   /** Opens nothing yet. */
   constructor(options: SymbolFilesOptions = {}) {
@@ -98,11 +100,42 @@ export class SymbolFiles implements SymbolSource {
         : { demangle: (symbol: string) => this.#demangler.demangle(symbol) }),
     });
     const addresses = new FileAddresses(runtime);
-    return this.#table(
-      table,
-      (offset) => addresses.fromOffset(offset),
-      (address) => addresses.toOffset(address),
-    );
+    const path = files.runtime?.path ?? files.symbols?.path;
+    return {
+      ...this.#table(
+        table,
+        (offset) => addresses.fromOffset(offset),
+        (address) => addresses.toOffset(address),
+      ),
+      source: (offset) => {
+        const address = addresses.fromOffset(offset);
+        return address === undefined || path === undefined
+          ? undefined
+          : this.#source(path, address);
+      },
+    };
+  }
+
+  #source(path: string, address: number): SourcePlace | undefined {
+    let dwarf = this.#dwarfs.get(path);
+    if (dwarf === undefined) {
+      dwarf = openDwarf(path, {
+        ...(this.#options.places === undefined ? {} : { places: this.#options.places }),
+        diagnostics: (error) => this.#options.refused?.(path, error.message),
+      });
+      this.#dwarfs.set(path, dwarf);
+    }
+    const frames = dwarf.dwarf.find(address);
+    const file = frames[0]?.file;
+    return file === undefined
+      ? undefined
+      : { file, line: frames[0]?.line ?? 0, functionFile: frames.at(-1)?.file ?? file };
+  }
+
+  /** Closes the files that were opened for source lines. */
+  close(): void {
+    for (const dwarf of this.#dwarfs.values()) dwarf.close();
+    this.#dwarfs.clear();
   }
 
   /** The kernel's symbols, at the addresses that it had when it was recorded. */

@@ -119,7 +119,11 @@ export class Machine {
   readonly #ksymbols = new Map<number, { name: number; size: number }>();
   readonly #history = new HistoryLog();
 
-  /** @param littleEndian Byte order of the records. */
+  /**
+   * Makes a machine that has nothing but the idle task.
+   *
+   * @param littleEndian Byte order of the records.
+   */
   constructor(littleEndian: boolean = true, options: MachineOptions = {}) {
     this.#littleEndian = littleEndian;
     this.#keepHistory = options.history === true;

@@ -28,7 +28,7 @@ export class NameTable {
 
   /** The number of the name in `bytes[start, end)`; it is added where it is new. */
   intern(bytes: Uint8Array, start: number, end: number): number {
-    let hash = 0x811c9dc5;
+    let hash = 0x811c9dc5 | 0;
     for (let i = start; i < end; i++) hash = Math.imul(hash ^ (bytes[i] as number), 0x01000193);
     const mask = this.#slots.length - 1;
     let slot = (hash ^ hash >>> 15) & mask;

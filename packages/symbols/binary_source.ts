@@ -16,6 +16,13 @@ export interface BinarySource {
    * @throws {SymbolsError} if the range is not wholly inside the source
    */
   read(offset: number, length: number): Uint8Array;
+  /**
+   * Fills `target` with the bytes from `offset` on: for large reads into memory that is used again
+   * and again, since fresh memory costs more than the reading.
+   *
+   * @throws {SymbolsError} if the range is not wholly inside the source
+   */
+  readInto?(offset: number, target: Uint8Array): void;
 }
 
 /**
@@ -70,11 +77,19 @@ export function bytesSource(bytes: Uint8Array): BinarySource {
  */
 export function sliceSource(source: BinarySource, offset: number, size: number): BinarySource {
   checkRange(source.size, offset, size);
-  return {
+  const part: BinarySource = {
     size,
     read(at: number, length: number): Uint8Array {
       checkRange(size, at, length);
       return source.read(offset + at, length);
+    },
+  };
+  if (source.readInto === undefined) return part;
+  return {
+    ...part,
+    readInto(at: number, target: Uint8Array): void {
+      checkRange(size, at, target.length);
+      source.readInto?.(offset + at, target);
     },
   };
 }

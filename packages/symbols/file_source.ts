@@ -45,6 +45,12 @@ export function openFileSource(path: string): FileSource {
 
   function readExactly(offset: number, length: number): Uint8Array<ArrayBuffer> {
     const bytes = new Uint8Array(length);
+    fill(offset, bytes);
+    return bytes;
+  }
+
+  function fill(offset: number, bytes: Uint8Array): void {
+    const { length } = bytes;
     file.seekSync(offset, Deno.SeekMode.Start);
     let filled = 0;
     while (filled < length) {
@@ -57,7 +63,6 @@ export function openFileSource(path: string): FileSource {
       }
       filled += n;
     }
-    return bytes;
   }
 
   let open = true;
@@ -77,6 +82,10 @@ export function openFileSource(path: string): FileSource {
         windowOffset = offset;
       }
       return window.subarray(offset - windowOffset, offset - windowOffset + length);
+    },
+    readInto(offset: number, target: Uint8Array): void {
+      checkRange(size, offset, target.length);
+      fill(offset, target);
     },
     close,
     [Symbol.dispose]: close,

@@ -23,6 +23,7 @@ export * from "./elf/section_address.ts";
 export * from "./elf/crc32.ts";
 export * from "./elf/mini_debug_info.ts";
 export * from "./elf/relocate.ts";
+export * from "./dwarf/mod.ts";
 export * from "./demangle/demangler.ts";
 export * from "./demangle/itanium.ts";
 export * from "./demangle/rust_legacy.ts";

@@ -1,4 +1,4 @@
-import type { PerfEventAttr } from "@perfdata/format";
+import type { PerfEventAttr } from "./attr.ts";
 
 const HARDWARE = [
   "cycles",
@@ -34,8 +34,7 @@ const CACHE_HAS = [0b111, 0b101, 0b111, 0b111, 0b001, 0b001, 0b111];
  *
  * @example
  * ```ts
- * import { eventName } from "@perfdata/dump";
- * import { emptyAttr } from "@perfdata/format";
+ * import { emptyAttr, eventName } from "@perfdata/format";
  * import { assertEquals } from "@std/assert";
  *
  * const attr = emptyAttr();

@@ -1,0 +1,153 @@
+import type { Codec, Trace } from "@perfdata/format";
+
+/** A part of a structure: a field, an element, or bytes that the structure has of its own. */
+export interface Leaf {
+  /** Offset of the first byte, in the bytes that were decoded. */
+  readonly from: number;
+  /** Offset after the last byte. */
+  readonly to: number;
+  /** The names that lead to it: `.callchain`, `[2]`. */
+  readonly path: readonly string[];
+  /** The type as C would write it. */
+  readonly type: string;
+  /** The declaration, where the bytes are a value by themselves. */
+  readonly codec: Codec<unknown> | undefined;
+  /** What was decoded. */
+  readonly value: unknown;
+}
+
+interface Node {
+  readonly name: string;
+  readonly codec: Codec<unknown>;
+  readonly from: number;
+  to: number;
+  value: unknown;
+  readonly parts: Node[];
+}
+
+/** Remembers which bytes each field of a decode came from, also where the decode fails halfway. */
+export class LeafTrace implements Trace {
+  readonly #top: Node[] = [];
+  readonly #open: Node[] = [];
+  readonly #shift: number;
+
+  /** @param shift Is added to all offsets. */
+  constructor(shift = 0) {
+    this.#shift = shift;
+  }
+
+  begin(name: string, codec: Codec<unknown>, offset: number): void {
+    const from = offset + this.#shift;
+    const node: Node = { name, codec, from, to: from, value: undefined, parts: [] };
+    (this.#open.at(-1)?.parts ?? this.#top).push(node);
+    this.#open.push(node);
+  }
+
+  end(offset: number, value: unknown): void {
+    const node = this.#open.pop();
+    if (node === undefined) return;
+    node.to = offset + this.#shift;
+    node.value = value;
+  }
+
+  /** Where this trace writes what a decode of bytes that begin `by` later finds. */
+  shifted(by: number): Trace {
+    return {
+      begin: (name, codec, offset) => this.begin(name, codec, offset + by),
+      end: (offset, value) => this.end(offset + by, value),
+    };
+  }
+
+  /**
+   * The leaves of what was decoded, in order and without overlap.
+   *
+   * A structure that owns bytes between its fields gets leaves for them: a length before the
+   * fields, a tail behind.
+   */
+  leaves(): Leaf[] {
+    // What a decode that failed left open ends where its last part ends.
+    for (const node of this.#open.toReversed()) {
+      node.to = Math.max(node.from, ...node.parts.map(({ to }) => to));
+    }
+    this.#open.length = 0;
+    const leaves: Leaf[] = [];
+    let at = -1;
+    const visit = (node: Node, parents: readonly string[]) => {
+      const path = [...parents, node.name.startsWith("[") ? node.name : `.${node.name}`];
+      const parts = node.parts.filter(({ from, to }) => to > from);
+      const own = (from: number, to: number, name?: string) => {
+        const start = Math.max(from, at);
+        if (to <= start) return;
+        at = to;
+        leaves.push(
+          name === undefined
+            ? {
+              from: start,
+              to,
+              path,
+              type: node.codec.type,
+              codec: node.codec,
+              value: node.value,
+            }
+            : {
+              from: start,
+              to,
+              path: [...path, name],
+              type: `u8[${to - start}]`,
+              codec: undefined,
+              value: undefined,
+            },
+        );
+      };
+      if (parts.length === 0) {
+        own(node.from, node.to);
+        return;
+      }
+      own(node.from, (parts[0] as Node).from, ".length");
+      for (const part of parts) {
+        own(at, part.from, ".between");
+        visit(part, path);
+      }
+      own(at, node.to, ".tail");
+    };
+    for (const node of this.#top) visit(node, []);
+    return leaves;
+  }
+}
+
+/** Bits or values as their names; the number where it has none. */
+function named(value: number | bigint, codec: Codec<unknown>): string {
+  const { as, names = {} } = codec.display;
+  const word = BigInt(value);
+  if (as === "enum") {
+    const name = names[Number(word)];
+    return name === undefined ? String(value) : `${value} (${name})`;
+  }
+  const set = Object.entries(names).filter(([mask]) => (word & BigInt(mask)) !== 0n);
+  const rest = set.reduce((left, [mask]) => left & ~BigInt(mask), BigInt.asUintN(64, word));
+  const parts = set.map(([, name]) => name);
+  if (rest !== 0n || parts.length === 0) parts.push(`0x${rest.toString(16)}`);
+  return parts.join("|");
+}
+
+/** The bits of a bit-field that are set. */
+function bitsText(value: object): string {
+  const set = Object.entries(value).filter(([, bit]) => bit !== false && bit !== 0 && bit !== 0n);
+  return `{${set.map(([name, bit]) => bit === true ? name : `${name}=${bit}`).join(" ")}}`;
+}
+
+/** The value of a leaf as the dump shows it, or `undefined` where its bytes say it all. */
+export function leafValueText(leaf: Leaf): string | undefined {
+  const { value, codec } = leaf;
+  if (typeof value === "string") return JSON.stringify(value);
+  if (typeof value === "number" || typeof value === "bigint") {
+    const as = codec?.display.as;
+    if (as === "hex") return `0x${value.toString(16)}`;
+    return codec !== undefined && (as === "flags" || as === "enum")
+      ? named(value, codec)
+      : String(value);
+  }
+  const isPlain = typeof value !== "object" || value === null || value instanceof Uint8Array ||
+    Array.isArray(value);
+  return isPlain ? undefined : bitsText(value);
+}

@@ -1,0 +1,419 @@
+import {
+  decodeFeature,
+  type EventDescs,
+  eventName,
+  HEADER_EVENT_DESC,
+  KERNEL_RECORDS,
+  PERF_EVENT_HEADER_SIZE,
+  PERF_RECORD_SAMPLE,
+  type PerfDataReader,
+  type PerfEvent,
+  type RecordBatch,
+  RecordCodec,
+  sectionRange,
+} from "@perfdata/format";
+import {
+  GOOGLE_RECORDS,
+  PERF_RECORD_COMPRESSED,
+  PERF_RECORD_COMPRESSED2,
+  PERF_RECORD_EVENT_UPDATE,
+  PERF_RECORD_HEADER_FEATURE,
+  USER_RECORD_NAMES,
+  USER_RECORDS,
+} from "@perfdata/user-records";
+import { deliverInOrder, type RecordBytes } from "@perfdata/session";
+import { stringify } from "@std/csv";
+import { type AnyDecoded, FieldTree, lineMembers, type U64Style } from "./records_json.ts";
+import { type AnyRecordCodec, RecordPlan } from "./records_plan.ts";
+import { SampleWriter } from "./records_sample.ts";
+
+/** Which records are written, and how. */
+export interface RecordsOptions {
+  /** `ndjson`: one JSON object a line, the default; `csv`: rows of {@link CSV_COLUMNS}. */
+  readonly format?: "ndjson" | "csv";
+  /** How 64-bit values that are no addresses are written; exact JSON integers by default. */
+  readonly u64?: U64Style;
+  /** Names of the record types that are written, without `PERF_RECORD_`; all by default. */
+  readonly types?: ReadonlySet<string>;
+  /** File offset of the first record that is written. */
+  readonly from?: number;
+  /** How many records are written at most. */
+  readonly limit?: number;
+  /**
+   * `file`, the default: as the records stand in the file. `time`: as perf delivers them, which
+   * needs memory for as many as the FINISHED_ROUND records make it hold.
+   */
+  readonly order?: "file" | "time";
+  /**
+   * Whether the records inside of COMPRESSED ones are written in their place; true by default, and
+   * always so in the order of time.
+   */
+  readonly inflate?: boolean;
+}
+
+/** The columns of CSV: those that all records share, and all else as one JSON object. */
+export const CSV_COLUMNS: readonly string[] = [
+  "type",
+  "offset",
+  "event",
+  "misc",
+  "cpumode",
+  "ip",
+  "pid",
+  "tid",
+  "cpu",
+  "time",
+  "count",
+  "period",
+  "more",
+];
+
+/** Bytes of text that are handed out at once. */
+const BLOCK = 1 << 18;
+const MACHINE_LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
+
+const CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
+const GOOGLE_CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...GOOGLE_RECORDS]);
+
+/**
+ * The names that `RecordsOptions.types` may have: those of the known records, and `TYPE_<n>`.
+ */
+export function isRecordName(name: string): boolean {
+  return /^TYPE_\d+$/.test(name) ||
+    [...KERNEL_RECORDS, ...USER_RECORDS, ...GOOGLE_RECORDS].some((known) => known.name === name);
+}
+
+/** Text that grows in one buffer. */
+class TextBuffer {
+  bytes = new Uint8Array(2 * BLOCK);
+  view = new DataView(this.bytes.buffer);
+  length = 0;
+  readonly #encoder = new TextEncoder();
+
+  /** Makes room for `size` more bytes, and the 8 that a store may go beyond. */
+  reserve(size: number): void {
+    const need = this.length + size + 8;
+    if (need <= this.bytes.length) return;
+    const larger = new Uint8Array(Math.max(need, 2 * this.bytes.length));
+    larger.set(this.bytes.subarray(0, this.length));
+    this.bytes = larger;
+    this.view = new DataView(larger.buffer);
+  }
+
+  append(text: string): void {
+    this.reserve(3 * text.length);
+    this.length += this.#encoder.encodeInto(text, this.bytes.subarray(this.length)).written;
+  }
+}
+
+/** The names of a file's events, as they become known. */
+class EventNames {
+  readonly #given = new Map<number, string>();
+  /** Counts changes: what was prepared for a name has to be made again. */
+  version = 0;
+
+  nameOf(index: number, event: PerfEvent): string {
+    return this.#given.get(index) ?? eventName(event.attr);
+  }
+
+  take(descs: EventDescs): void {
+    descs.events.forEach(({ name }, i) => this.#given.set(i, name));
+    this.version++;
+  }
+
+  set(index: number, name: string): void {
+    this.#given.set(index, name);
+    this.version++;
+  }
+}
+
+/** Turns batches into lines. */
+class RecordsText {
+  readonly out = new TextBuffer();
+  readonly #reader: PerfDataReader;
+  readonly #options: RecordsOptions;
+  readonly #u64: U64Style;
+  readonly #names = new EventNames();
+  readonly #tree = new FieldTree();
+  readonly #samples: (SampleWriter | null)[] = [];
+  readonly #plans = new Map<number, RecordPlan | null>();
+  readonly #wanted = new Map<number, boolean>();
+  /** Byte order of the file. */
+  readonly littleEndian: boolean;
+  readonly #write: (block: Uint8Array) => void;
+  readonly #fast: boolean;
+  readonly #first: number;
+  #namesVersion = 0;
+  #left: number;
+
+  constructor(
+    reader: PerfDataReader,
+    write: (block: Uint8Array) => void,
+    options: RecordsOptions,
+  ) {
+    this.#reader = reader;
+    this.#write = write;
+    this.#options = options;
+    this.littleEndian = reader.littleEndian;
+    this.#fast = reader.littleEndian && MACHINE_LITTLE_ENDIAN && options.format !== "csv";
+    this.#first = options.from ?? 0;
+    this.#u64 = options.u64 ?? "number";
+    this.#left = options.limit ?? Infinity;
+  }
+
+  /** Whether all lines that were asked for are written. */
+  get done(): boolean {
+    return this.#left <= 0;
+  }
+
+  /** Takes the names of the events from a file. */
+  async readNames(): Promise<void> {
+    const { features, littleEndian } = this.#reader;
+    const found = features.find(({ id }) => id === HEADER_EVENT_DESC);
+    if (found === undefined) return;
+    const { offset, size } = sectionRange(found.section);
+    this.#takeNames(await this.#reader.readSection(offset, size, "feature EVENT_DESC"), {
+      littleEndian,
+      base: offset,
+    });
+  }
+
+  #takeNames(bytes: Uint8Array, options: { littleEndian: boolean; base: number }): void {
+    const feature = decodeFeature(HEADER_EVENT_DESC, bytes, options);
+    if (feature.name === "EVENT_DESC") this.#names.take(feature.value);
+  }
+
+  get #codec(): AnyRecordCodec {
+    return this.#reader.isGoogleDialect ? GOOGLE_CODEC : CODEC;
+  }
+
+  /** The name of a record type. */
+  #typeName(type: number): string {
+    const known = this.#codec.declaration(type)?.name;
+    return known ?? USER_RECORD_NAMES[type] ?? `TYPE_${type}`;
+  }
+
+  #isWanted(type: number): boolean {
+    let wanted = this.#wanted.get(type);
+    if (wanted === undefined) {
+      const { types, inflate } = this.#options;
+      const carrier = inflate !== false && !this.#reader.isGoogleDialect &&
+        (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2);
+      wanted = types === undefined ? !carrier : types.has(this.#typeName(type));
+      this.#wanted.set(type, wanted);
+    }
+    return wanted;
+  }
+
+  /** Takes from a record what the lines after it need. */
+  #observe(bytes: Uint8Array, type: number, offset: number): void {
+    const { littleEndian } = this;
+    if (this.#reader.isGoogleDialect) return;
+    if (type === PERF_RECORD_HEADER_FEATURE) {
+      if (bytes.length <= PERF_EVENT_HEADER_SIZE + 8) return;
+      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+      const id = view.getBigUint64(PERF_EVENT_HEADER_SIZE, littleEndian);
+      if (Number(id) !== HEADER_EVENT_DESC) return;
+      this.#takeNames(bytes.subarray(16), { littleEndian, base: offset + 16 });
+    } else if (type === PERF_RECORD_EVENT_UPDATE) {
+      const record = CODEC.decode(bytes, { littleEndian });
+      if ("raw" in record) return;
+      const { id, name } = record.body as { id?: bigint; name?: string };
+      if (typeof name !== "string" || id === undefined) return;
+      const index = this.#reader.events.all.findIndex(({ ids }) => ids.includes(id));
+      if (index >= 0) this.#names.set(index, name);
+    }
+  }
+
+  /** Writes the lines of the records of a batch. */
+  batch(batch: RecordBatch): void {
+    const { view, starts, littleEndian, events, count } = batch;
+    for (let i = 0; i < count && this.#left > 0; i++) {
+      const start = starts[i] as number;
+      const end = start + view.getUint16(start + 6, littleEndian);
+      const type = view.getUint32(start, littleEndian);
+      const event = events.indexOf(view, start, end, type, littleEndian);
+      this.record(batch, start, end, batch.offsetOf(i), event);
+    }
+  }
+
+  /** Writes the line of a record. */
+  record(at: RecordBytes, start: number, end: number, offset: number, event: number): void {
+    const { view } = at;
+    const { littleEndian } = this;
+    const type = view.getUint32(start, littleEndian);
+    if (type >= PERF_RECORD_EVENT_UPDATE) {
+      this.#observe(at.bytes.subarray(start, end), type, offset);
+    }
+    if (offset < this.#first || this.#left <= 0 || !this.#isWanted(type)) return;
+    this.#left--;
+    const { out } = this;
+    let written = -1;
+    if (this.#fast && type === PERF_RECORD_SAMPLE) {
+      const writer = event < 0 || (start & 7) !== 0 ? null : this.#sampleWriter(event);
+      if (writer !== null) {
+        out.reserve(writer.bound(end - start));
+        written = writer.write(at, start, offset, out.view, out.length);
+      }
+    } else if (this.#fast && type <= 0xff && event <= 0xfff) {
+      const misc = view.getUint16(start + 4, littleEndian);
+      const plan = this.#plan(at, start, end, type, misc, event);
+      if (plan !== null) {
+        out.reserve(plan.bound(end - start));
+        written = plan.write(at, start, end, offset, out.bytes, out.view, out.length);
+      }
+    }
+    if (written >= 0) out.length = written;
+    else this.#writeDecoded(at.bytes.subarray(start, end), type, offset, event);
+    if (out.length >= BLOCK) this.flush();
+  }
+
+  /** Hands out what is written. */
+  flush(): void {
+    const { out } = this;
+    if (out.length === 0) return;
+    this.#write(out.bytes.subarray(0, out.length));
+    out.length = 0;
+  }
+
+  #sampleWriter(index: number): SampleWriter | null {
+    if (this.#namesVersion !== this.#names.version) {
+      this.#samples.length = 0;
+      this.#namesVersion = this.#names.version;
+    }
+    let writer = this.#samples[index];
+    if (writer === undefined) {
+      const event = this.#reader.events.all[index] as PerfEvent;
+      const name = this.#names.nameOf(index, event);
+      writer = SampleWriter.for(event, name, this.#u64) ?? null;
+      this.#samples[index] = writer;
+    }
+    return writer;
+  }
+
+  #plan(
+    at: RecordBytes,
+    start: number,
+    end: number,
+    type: number,
+    misc: number,
+    event: number,
+  ): RecordPlan | null {
+    const key = (event + 1) * 0x100_0000 + type * 0x1_0000 + misc;
+    let plan = this.#plans.get(key);
+    if (plan === undefined) {
+      const context = { littleEndian: true, event: this.#reader.events.all[event] };
+      plan = RecordPlan.for(this.#codec, at.bytes.subarray(start, end), context, this.#u64) ?? null;
+      this.#plans.set(key, plan);
+    }
+    return plan;
+  }
+
+  /** Writes the line of any record. */
+  #writeDecoded(bytes: Uint8Array, type: number, offset: number, event: number): void {
+    const { littleEndian } = this;
+    const tree = this.#tree;
+    tree.clear();
+    const found = this.#reader.events.all[event];
+    const record = this.#codec.decode(bytes, {
+      littleEndian,
+      event: found,
+      offset,
+      trace: tree,
+    }) as AnyDecoded;
+    const isSample = type === PERF_RECORD_SAMPLE && found !== undefined;
+    const members = lineMembers(record, tree, {
+      name: this.#typeName(type),
+      offset,
+      event: isSample ? this.#names.nameOf(event, found) : undefined,
+      littleEndian,
+      u64: this.#u64,
+    });
+    this.out.append(
+      this.#options.format === "csv"
+        ? csvRow(members)
+        : `{${members.map(([name, json]) => `"${name}":${json}`).join(",")}}\n`,
+    );
+  }
+}
+
+/** A row: what has a column of its own, without the quotes of JSON; all else as an object. */
+function csvRow(members: [string, string][]): string {
+  const known = new Map(members);
+  const row = CSV_COLUMNS.slice(0, -1).map((column) => {
+    const json = known.get(column);
+    if (json === undefined || json === "null") return "";
+    return json.startsWith('"') ? JSON.parse(json) as string : json;
+  });
+  const more = members.filter(([name]) => !CSV_COLUMNS.includes(name));
+  row.push(
+    more.length === 0 ? "" : `{${more.map(([name, json]) => `"${name}":${json}`).join(",")}}`,
+  );
+  return stringify([row], { headers: false });
+}
+
+/**
+ * Writes the records of a file as text, one line each: JSON objects or rows of CSV. The schema is in
+ * `docs/records.md`.
+ *
+ * Samples, but those with branch stacks or weights in parts, and other records of plain fields are
+ * written without being decoded.
+ *
+ * @param reader The file or stream.
+ * @param write Takes blocks of whole lines, some 256 KB each, and from a stream as soon as there are
+ * any. A block is overwritten after the call.
+ * @param options Which records, in which order, and how they are written.
+ * @throws {PerfDataError} In strict mode, where the data is damaged.
+ *
+ * @example
+ * ```ts
+ * import { writeRecords } from "@perfdata/dump";
+ * import { bytesSource, KERNEL_RECORDS, memorySink, PerfDataReader, PerfDataWriter,
+ *   RecordCodec } from "@perfdata/format";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const sink = memorySink();
+ * const writer = await PerfDataWriter.pipe(sink);
+ * await writer.write(new RecordCodec(KERNEL_RECORDS).encode({
+ *   type: 3,
+ *   name: "COMM",
+ *   misc: 0x2000,
+ *   body: { pid: 7, tid: 7, comm: "true" },
+ * }));
+ * const reader = await PerfDataReader.open(bytesSource(sink.bytes()));
+ * let text = "";
+ * await writeRecords(reader, (block) => text += new TextDecoder().decode(block));
+ * assertEquals(
+ *   text,
+ *   '{"type":"COMM","offset":16,"misc":"0x2000","body":{"pid":7,"tid":7,"comm":"true"}}\n',
+ * );
+ * ```
+ */
+export async function writeRecords(
+  reader: PerfDataReader,
+  write: (block: Uint8Array) => void,
+  options: RecordsOptions = {},
+): Promise<void> {
+  const text = new RecordsText(reader, write, options);
+  await text.readNames();
+  if (options.format === "csv") {
+    text.out.append(stringify([CSV_COLUMNS], { headers: false }));
+  }
+  const live = reader.fileSize === undefined;
+  if (options.order === "time") {
+    await deliverInOrder(reader, {
+      record: (at, start, end, offset, event) => text.record(at, start, end, offset, event),
+      done() {
+        if (live) text.flush();
+        return text.done;
+      },
+    });
+  } else {
+    for await (const batch of reader.batches({ inflate: options.inflate ?? true })) {
+      text.batch(batch);
+      if (live) text.flush();
+      if (text.done) break;
+    }
+  }
+  text.flush();
+}

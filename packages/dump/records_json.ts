@@ -1,0 +1,211 @@
+import {
+  type Codec,
+  CPUMODE_NAMES,
+  decodeFeature,
+  PERF_RECORD_MISC_CPUMODE_MASK,
+  PERF_RECORD_SAMPLE,
+  type PerfDataError,
+  type ReadFormat,
+  type Residue,
+  type Sample,
+  type SampleId,
+  type Trace,
+} from "@perfdata/format";
+
+import { putHexBytes } from "./records_bytes.ts";
+
+/** How 64-bit values that are no addresses are written: as exact integers, or in quotes. */
+export type U64Style = "number" | "string";
+
+/** A field as it was declared, with the fields inside of it. */
+export interface FieldNode {
+  readonly codec: Codec<unknown> | undefined;
+  readonly fields: Map<string, FieldNode>;
+}
+
+/** Remembers which declaration each part of a decoded value came from. */
+export class FieldTree implements Trace {
+  /** What was decoded. */
+  root: FieldNode = { codec: undefined, fields: new Map() };
+  readonly #open: FieldNode[] = [];
+
+  /** Forgets what was decoded. */
+  clear(): void {
+    this.root = { codec: undefined, fields: new Map() };
+    this.#open.length = 0;
+  }
+
+  begin(name: string, codec: Codec<unknown>): void {
+    const node: FieldNode = { codec, fields: new Map() };
+    (this.#open.at(-1) ?? this.root).fields.set(name, node);
+    this.#open.push(node);
+  }
+
+  end(): void {
+    this.#open.pop();
+  }
+}
+
+/** Bytes as two lower-case digits each. */
+export function hexText(bytes: Uint8Array): string {
+  const digits = new Uint8Array(2 * bytes.length + 8);
+  const end = putHexBytes(new DataView(digits.buffer), 0, bytes, 0, bytes.length);
+  return new TextDecoder().decode(digits.subarray(0, end));
+}
+
+/**
+ * A decoded value as JSON: what is declared as hexadecimal as `"0x…"`, other numbers as exact
+ * integers, bytes as a string of hexadecimal digits.
+ *
+ * @param node The declaration, where it is known.
+ */
+export function valueJson(value: unknown, node: FieldNode | undefined, u64: U64Style): string {
+  switch (typeof value) {
+    case "bigint":
+      if (node?.codec?.display.as === "hex") return `"0x${value.toString(16)}"`;
+      return u64 === "string" ? `"${value}"` : value.toString();
+    case "number":
+      if (node?.codec?.display.as === "hex") return `"0x${value.toString(16)}"`;
+      return Number.isFinite(value) ? String(value) : "null";
+    case "boolean":
+      return String(value);
+    case "string":
+      return JSON.stringify(value);
+    case "undefined":
+      return "null";
+  }
+  if (value instanceof Uint8Array) return `"${hexText(value)}"`;
+  if (Array.isArray(value)) {
+    const items = value.map((item, i) => valueJson(item, node?.fields.get(`[${i}]`), u64));
+    return `[${items.join(",")}]`;
+  }
+  const entries = value instanceof Map ? [...value] : Object.entries(value as object);
+  const members = entries.filter(([, member]) => member !== undefined).map(([name, member]) =>
+    `${JSON.stringify(String(name))}:${valueJson(member, node?.fields.get(String(name)), u64)}`
+  );
+  return `{${members.join(",")}}`;
+}
+
+/** A record as the codec gives it, of whatever type. */
+export interface AnyDecoded {
+  readonly type: number;
+  readonly name: string;
+  readonly misc: number;
+  readonly body?: unknown;
+  readonly sample_id?: SampleId;
+  readonly tail?: Uint8Array;
+  readonly pad?: Residue;
+  readonly raw?: Uint8Array;
+  readonly error?: PerfDataError;
+}
+
+/** What a line says beyond the record itself. */
+export interface LineContext {
+  /** Name of the record's type. */
+  readonly name: string;
+  /** File offset of the record. */
+  readonly offset: number;
+  /** Name of the event of a sample, where it is known. */
+  readonly event: string | undefined;
+  /** Byte order of the file. */
+  readonly littleEndian: boolean;
+  /** How 64-bit values are written. */
+  readonly u64: U64Style;
+}
+
+/** The CPU mode in `misc`. */
+export function cpumodeName(misc: number): string {
+  const mode = misc & PERF_RECORD_MISC_CPUMODE_MASK;
+  return CPUMODE_NAMES[mode] ?? String(mode);
+}
+
+/** Fields of a sample that have a place of their own in front of the others. */
+const SAMPLE_FIRST: ReadonlySet<string> = new Set(["ip", "pid", "tid", "cpu", "time", "period"]);
+
+/** The value of the sample's own event among the values that were read with it. */
+function countOf(sample: Sample, read: ReadFormat | undefined): bigint | undefined {
+  const id = sample.identifier ?? sample.id;
+  const own = read?.values.find((value) => id !== undefined && value.id === id);
+  return (own ?? read?.values[0])?.value;
+}
+
+/** The members of a line, in order: name and JSON text. */
+export function lineMembers(
+  record: AnyDecoded,
+  tree: FieldTree,
+  context: LineContext,
+): [name: string, json: string][] {
+  const { u64 } = context;
+  const members: [string, string][] = [
+    ["type", JSON.stringify(context.name)],
+    ["offset", String(context.offset)],
+  ];
+  const root = tree.root;
+  const put = (name: string, value: unknown, node: FieldNode | undefined = undefined) => {
+    if (value !== undefined) members.push([name, valueJson(value, node, u64)]);
+  };
+  const isSample = record.type === PERF_RECORD_SAMPLE;
+  if (isSample) {
+    members.push(["event", context.event === undefined ? "null" : JSON.stringify(context.event)]);
+  }
+  members.push(["misc", `"0x${record.misc.toString(16)}"`]);
+  if (isSample) members.push(["cpumode", `"${cpumodeName(record.misc)}"`]);
+  if (record.raw !== undefined) {
+    put("raw", record.raw);
+    put("error", record.error?.message);
+    return members;
+  }
+  if (isSample) {
+    const sample = record.body as Sample;
+    const fixed = (name: keyof Sample) =>
+      members.push([name, valueJson(sample[name], root.fields.get(name), u64)]);
+    fixed("ip");
+    fixed("pid");
+    fixed("tid");
+    fixed("cpu");
+    fixed("time");
+    members.push(["count", valueJson(countOf(sample, sample.read), undefined, u64)]);
+    fixed("period");
+    for (const [name, value] of Object.entries(sample)) {
+      if (!SAMPLE_FIRST.has(name)) put(name, value, root.fields.get(name));
+    }
+  } else {
+    const id = record.sample_id;
+    if (id !== undefined) {
+      const fields = root.fields.get("sample_id")?.fields;
+      for (
+        const name of [
+          "pid",
+          "tid",
+          "cpu",
+          "time",
+          "id",
+          "stream_id",
+          "identifier",
+          "cpu_reserved",
+        ] as const
+      ) put(name, id[name], fields?.get(name));
+    }
+    members.push(["body", bodyJson(record, root, context)]);
+  }
+  put("tail", record.tail);
+  put("pad", record.pad);
+  return members;
+}
+
+function bodyJson(record: AnyDecoded, root: FieldNode, context: LineContext): string {
+  const body = record.body as Record<string, unknown>;
+  if (record.name !== "HEADER_FEATURE") return valueJson(body, root, context.u64);
+  // What a feature holds is worth more than its bytes.
+  const tree = new FieldTree();
+  const id = Number(body["feat_id"]);
+  const { littleEndian } = context;
+  const feature = decodeFeature(id, body["data"] as Uint8Array, { littleEndian, trace: tree });
+  if (feature.name === "RAW") return valueJson(body, root, context.u64);
+  const { name, value, pad, tail } = feature;
+  const text = valueJson({ feat_id: id, name }, undefined, context.u64);
+  const rest = [`"value":${valueJson(value, tree.root, context.u64)}`];
+  if (pad !== undefined) rest.push(`"pad":${valueJson(pad, undefined, context.u64)}`);
+  if (tail !== undefined) rest.push(`"tail":${valueJson(tail, undefined, context.u64)}`);
+  return `${text.slice(0, -1)},${rest.join(",")}}`;
+}

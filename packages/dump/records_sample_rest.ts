@@ -1,0 +1,254 @@
+import {
+  type Codec,
+  PERF_FORMAT_GROUP,
+  PERF_FORMAT_ID,
+  PERF_FORMAT_LOST,
+  PERF_FORMAT_TOTAL_TIME_ENABLED,
+  PERF_FORMAT_TOTAL_TIME_RUNNING,
+  PERF_SAMPLE_AUX,
+  PERF_SAMPLE_CALLCHAIN,
+  PERF_SAMPLE_CGROUP,
+  PERF_SAMPLE_CODE_PAGE_SIZE,
+  PERF_SAMPLE_DATA_PAGE_SIZE,
+  PERF_SAMPLE_DATA_SRC,
+  PERF_SAMPLE_PHYS_ADDR,
+  PERF_SAMPLE_RAW,
+  PERF_SAMPLE_READ,
+  PERF_SAMPLE_REGS_INTR,
+  PERF_SAMPLE_REGS_USER,
+  PERF_SAMPLE_STACK_USER,
+  PERF_SAMPLE_TRANSACTION,
+  PERF_SAMPLE_WEIGHT,
+  type PerfEvent,
+  SampleFields,
+} from "@perfdata/format";
+import { putHex, putHexBytes, putSegment, putU64, type Segment, segment } from "./records_bytes.ts";
+import type { U64Style } from "./records_json.ts";
+
+/** The fields that {@link SampleRest} writes. */
+export const REST_FIELDS = PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW |
+  PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC |
+  PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP |
+  PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE | PERF_SAMPLE_AUX;
+
+const OPEN_HEX = segment('"0x');
+const NEXT_HEX = segment('","0x');
+const QUOTE = segment('"');
+
+/** Text before a number and behind it. */
+interface Slot {
+  readonly before: Segment;
+  readonly after: Segment;
+}
+
+/** Writes the fields of little-endian samples that have no fixed place. */
+export class SampleRest {
+  readonly #fields: SampleFields;
+  readonly #type: number;
+  readonly #format: number;
+  /** Bytes of the times in a `read_format`, and of a value with its id and count of losses. */
+  readonly #timesSize: number;
+  readonly #entrySize: number;
+  readonly #regsUser: readonly Segment[];
+  readonly #regsIntr: readonly Segment[];
+  readonly #u64: (name: string) => Slot;
+  readonly #slots = new Map<string, Slot>();
+  readonly #texts = new Map<string, Segment>();
+
+  /** Prepares for the samples of one event. */
+  constructor(event: PerfEvent, u64: U64Style) {
+    const { attr, layout, readFormat } = event;
+    this.#fields = new SampleFields(attr);
+    this.#type = layout.sampleType;
+    this.#format = readFormat;
+    const words = (...bits: number[]) => 8 * bits.filter((bit) => readFormat & bit).length;
+    this.#timesSize = words(PERF_FORMAT_TOTAL_TIME_ENABLED, PERF_FORMAT_TOTAL_TIME_RUNNING);
+    this.#entrySize = 8 + words(PERF_FORMAT_ID, PERF_FORMAT_LOST);
+    const names = (field: string) => {
+      const parts = (event.sample.parts?.[field] as Codec<unknown> | undefined)?.parts;
+      return Object.keys(parts?.["regs"]?.parts ?? {}).map((name, i) =>
+        segment(`${i === 0 ? "" : '",'}${JSON.stringify(name)}:"0x`)
+      );
+    };
+    this.#regsUser = names("regs_user");
+    this.#regsIntr = names("regs_intr");
+    const quote = u64 === "string" ? '"' : "";
+    this.#u64 = (name) => ({ before: segment(`${name}${quote}`), after: segment(quote) });
+  }
+
+  /** Finds the fields of the sample in `[start, end)`; false where they are not as they should. */
+  locate(view: DataView, start: number, end: number): boolean {
+    return this.#fields.locate(view, start, end, true) && this.#fields.end === end;
+  }
+
+  #text(text: string): Segment {
+    let found = this.#texts.get(text);
+    if (found === undefined) this.#texts.set(text, found = segment(text));
+    return found;
+  }
+
+  #putU64(view: DataView, at: number, name: string, out: DataView, from: number): number {
+    let slot = this.#slots.get(name);
+    if (slot === undefined) this.#slots.set(name, slot = this.#u64(name));
+    let pos = putSegment(out, from, slot.before);
+    pos = putU64(out, pos, view.getInt32(at + 4, true), view.getInt32(at, true));
+    return putSegment(out, pos, slot.after);
+  }
+
+  #putX64(view: DataView, at: number, name: string, out: DataView, from: number): number {
+    const pos = putSegment(out, from, this.#text(name));
+    return putSegment(
+      out,
+      putHex(out, pos, view.getInt32(at + 4, true), view.getInt32(at, true)),
+      QUOTE,
+    );
+  }
+
+  /**
+   * Stores the value that was read for the sample's own event, without quotes.
+   *
+   * @param id Where the sample has its event's id, or -1.
+   */
+  putCount(view: DataView, id: number, out: DataView, pos: number): number {
+    let at = this.#fields.read;
+    if (this.#format & PERF_FORMAT_GROUP) {
+      const count = view.getUint32(at, true);
+      if (count === 0) return -1;
+      at += 8 + this.#timesSize;
+      if (id >= 0 && (this.#format & PERF_FORMAT_ID)) {
+        const low = view.getInt32(id, true);
+        const high = view.getInt32(id + 4, true);
+        for (let i = 0, entry = at; i < count; i++, entry += this.#entrySize) {
+          if (view.getInt32(entry + 8, true) === low && view.getInt32(entry + 12, true) === high) {
+            at = entry;
+            break;
+          }
+        }
+      }
+    }
+    return putU64(out, pos, view.getInt32(at + 4, true), view.getInt32(at, true));
+  }
+
+  #putRead(view: DataView, out: DataView, from: number): number {
+    const format = this.#format;
+    const group = (format & PERF_FORMAT_GROUP) !== 0;
+    const read = this.#fields.read;
+    // A single value comes before the times, those of a group after them.
+    let times = read + 8;
+    let pos = putSegment(out, from, this.#text(',"read":{'));
+    if (format & PERF_FORMAT_TOTAL_TIME_ENABLED) {
+      pos = this.#putU64(view, times, '"time_enabled":', out, pos);
+      pos = putSegment(out, pos, this.#text(","));
+      times += 8;
+    }
+    if (format & PERF_FORMAT_TOTAL_TIME_RUNNING) {
+      pos = this.#putU64(view, times, '"time_running":', out, pos);
+      pos = putSegment(out, pos, this.#text(","));
+      times += 8;
+    }
+    pos = putSegment(out, pos, this.#text('"values":['));
+    const count = group ? view.getUint32(read, true) : 1;
+    for (let i = 0; i < count; i++) {
+      const value = group ? times + i * this.#entrySize : read;
+      let next = group ? value + 8 : times;
+      pos = this.#putU64(view, value, i === 0 ? '{"value":' : ',{"value":', out, pos);
+      if (format & PERF_FORMAT_ID) {
+        pos = this.#putU64(view, next, ',"id":', out, pos);
+        next += 8;
+      }
+      if (format & PERF_FORMAT_LOST) pos = this.#putU64(view, next, ',"lost":', out, pos);
+      pos = putSegment(out, pos, this.#text("}"));
+    }
+    return putSegment(out, pos, this.#text("]}"));
+  }
+
+  #putRegs(
+    view: DataView,
+    at: number,
+    name: string,
+    names: readonly Segment[],
+    out: DataView,
+    from: number,
+  ): number {
+    let pos = this.#putU64(view, at, name, out, from);
+    if (view.getInt32(at, true) !== 0 || view.getInt32(at + 4, true) !== 0) {
+      pos = putSegment(out, pos, this.#text(',"regs":{'));
+      for (let i = 0; i < names.length; i++) {
+        const value = at + 8 + 8 * i;
+        pos = putSegment(out, pos, names[i] as Segment);
+        pos = putHex(out, pos, view.getInt32(value + 4, true), view.getInt32(value, true));
+      }
+      pos = putSegment(out, pos, this.#text(names.length > 0 ? '"}' : "}"));
+    }
+    return putSegment(out, pos, this.#text("}"));
+  }
+
+  #putBytes(
+    bytes: Uint8Array,
+    at: number,
+    size: number,
+    name: string,
+    out: DataView,
+    from: number,
+  ): number {
+    const pos = putSegment(out, from, this.#text(name));
+    return putSegment(out, putHexBytes(out, pos, bytes, at, at + size), QUOTE);
+  }
+
+  /** Writes the fields of the sample that was located last, in order. */
+  put(bytes: Uint8Array, view: DataView, out: DataView, from: number): number {
+    const type = this.#type;
+    const fields = this.#fields;
+    let pos = from;
+    if (type & PERF_SAMPLE_READ) pos = this.#putRead(view, out, pos);
+    if (type & PERF_SAMPLE_CALLCHAIN) {
+      pos = putSegment(out, pos, this.#text(',"callchain":['));
+      const end = fields.callchain + 8 * fields.callchainLength;
+      for (let at = fields.callchain; at < end; at += 8) {
+        pos = putSegment(out, pos, at === fields.callchain ? OPEN_HEX : NEXT_HEX);
+        pos = putHex(out, pos, view.getInt32(at + 4, true), view.getInt32(at, true));
+      }
+      pos = putSegment(out, pos, this.#text(fields.callchainLength > 0 ? '"]' : "]"));
+    }
+    if (type & PERF_SAMPLE_RAW) {
+      pos = this.#putBytes(bytes, fields.raw, fields.rawSize, ',"raw":"', out, pos);
+    }
+    if (type & PERF_SAMPLE_REGS_USER) {
+      const name = ',"regs_user":{"abi":';
+      pos = this.#putRegs(view, fields.regsUser, name, this.#regsUser, out, pos);
+    }
+    if (type & PERF_SAMPLE_STACK_USER) {
+      const name = ',"stack_user":{"data":"';
+      pos = this.#putBytes(bytes, fields.stackUser, fields.stackUserSize, name, out, pos);
+      if (fields.stackUserDynSize >= 0) {
+        pos = this.#putU64(view, fields.stackUserDynSize, ',"dyn_size":', out, pos);
+      }
+      pos = putSegment(out, pos, this.#text("}"));
+    }
+    if (type & PERF_SAMPLE_WEIGHT) pos = this.#putU64(view, fields.weight, ',"weight":', out, pos);
+    if (type & PERF_SAMPLE_DATA_SRC) {
+      pos = this.#putX64(view, fields.dataSrc, ',"data_src":"0x', out, pos);
+    }
+    if (type & PERF_SAMPLE_TRANSACTION) {
+      pos = this.#putX64(view, fields.transaction, ',"transaction":"0x', out, pos);
+    }
+    if (type & PERF_SAMPLE_REGS_INTR) {
+      const name = ',"regs_intr":{"abi":';
+      pos = this.#putRegs(view, fields.regsIntr, name, this.#regsIntr, out, pos);
+    }
+    if (type & PERF_SAMPLE_PHYS_ADDR) {
+      pos = this.#putX64(view, fields.physAddr, ',"phys_addr":"0x', out, pos);
+    }
+    if (type & PERF_SAMPLE_CGROUP) pos = this.#putU64(view, fields.cgroup, ',"cgroup":', out, pos);
+    if (type & PERF_SAMPLE_DATA_PAGE_SIZE) {
+      pos = this.#putU64(view, fields.dataPageSize, ',"data_page_size":', out, pos);
+    }
+    if (type & PERF_SAMPLE_CODE_PAGE_SIZE) {
+      pos = this.#putU64(view, fields.codePageSize, ',"code_page_size":', out, pos);
+    }
+    if (type & PERF_SAMPLE_AUX) {
+      pos = this.#putBytes(bytes, fields.aux, fields.auxSize, ',"aux":"', out, pos);
+    }
+    return pos;
+  }
+}

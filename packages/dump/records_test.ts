@@ -1,0 +1,252 @@
+import { assert, assertEquals } from "@std/assert";
+import { parse } from "@std/csv";
+import {
+  bytesSource,
+  emptyAttr,
+  KERNEL_RECORDS,
+  memorySink,
+  PERF_SAMPLE_CALLCHAIN,
+  PERF_SAMPLE_CPU,
+  PERF_SAMPLE_IDENTIFIER,
+  PERF_SAMPLE_IP,
+  PERF_SAMPLE_PERIOD,
+  PERF_SAMPLE_READ,
+  PERF_SAMPLE_TID,
+  PERF_SAMPLE_TIME,
+  PerfDataReader,
+  PerfDataWriter,
+  PerfEvent,
+  RecordCodec,
+} from "@perfdata/format";
+import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
+import { CSV_COLUMNS, type RecordsOptions, writeRecords } from "./mod.ts";
+import { type AnyDecoded, FieldTree, lineMembers } from "./records_json.ts";
+
+const decoder = new TextDecoder();
+
+async function textOf(reader: PerfDataReader, options: RecordsOptions = {}): Promise<string> {
+  let text = "";
+  await writeRecords(reader, (block) => text += decoder.decode(block), options);
+  return text;
+}
+
+async function linesOf(bytes: Uint8Array, options: RecordsOptions = {}): Promise<string[]> {
+  const reader = await PerfDataReader.open(bytesSource(bytes), { diagnostics: () => {} });
+  const text = await textOf(reader, options);
+  assert(text === "" || text.endsWith("\n"));
+  return text.split("\n").slice(0, -1);
+}
+
+/** The files that there are: fixtures, and the corpus where it is. */
+async function files(): Promise<string[]> {
+  const found: string[] = [];
+  for await (const { name, isFile } of Deno.readDir("fixtures/recorded")) {
+    if (isFile && name.endsWith(".data")) found.push(`fixtures/recorded/${name}`);
+  }
+  const corpus = Deno.env.get("PERFDATA_CORPUS") ?? "../shared/corpus";
+  try {
+    for (const row of (await Deno.readTextFile(`${corpus}/INDEX.tsv`)).split("\n").slice(1)) {
+      const [path, , , kind] = row.split("\t");
+      if (kind?.startsWith("PERF")) found.push(`${corpus}/${path}`);
+    }
+  } catch {
+    console.log(`no corpus at ${corpus}: fixtures only`);
+  }
+  return found;
+}
+
+const ATTR = {
+  ...emptyAttr(),
+  type: 1,
+  size: 128,
+  sample_type: BigInt(
+    PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
+      PERF_SAMPLE_CALLCHAIN,
+  ),
+};
+
+/** A file of one event with these records. */
+async function fileOf(
+  attr: typeof ATTR,
+  records: readonly Parameters<RecordCodec<typeof KERNEL_RECORDS[number]>["encode"]>[0][],
+  littleEndian = true,
+): Promise<Uint8Array> {
+  const codec = new RecordCodec(KERNEL_RECORDS);
+  const sink = memorySink();
+  const writer = await PerfDataWriter.file(sink, { littleEndian, events: [{ attr, ids: [5n] }] });
+  for (const record of records) {
+    await writer.write(codec.encode(record, { littleEndian, event: new PerfEvent(attr, [5n]) }));
+  }
+  await writer.close();
+  return sink.bytes();
+}
+
+const SAMPLE = {
+  type: 9,
+  name: "SAMPLE",
+  misc: 2,
+  body: {
+    ip: 0x401136n,
+    pid: 7,
+    tid: 8,
+    time: 123456789012n,
+    cpu: 1,
+    period: 250000n,
+    callchain: [0xfffffffffffffe00n, 0x401136n],
+  },
+} as const;
+
+Deno.test("a sample's line has its fields in the documented order", async () => {
+  const bytes = await fileOf(ATTR, [{
+    ...SAMPLE,
+    body: { ...SAMPLE.body, callchain: [...SAMPLE.body.callchain] },
+  }]);
+  assertEquals(await linesOf(bytes), [
+    '{"type":"SAMPLE","offset":256,"event":"cpu-clock:HG","misc":"0x2","cpumode":"USER",' +
+    '"ip":"0x401136","pid":7,"tid":8,"cpu":1,"time":123456789012,"count":null,"period":250000,' +
+    '"callchain":["0xfffffffffffffe00","0x401136"]}',
+  ]);
+  assertEquals(await linesOf(bytes, { u64: "string" }), [
+    '{"type":"SAMPLE","offset":256,"event":"cpu-clock:HG","misc":"0x2","cpumode":"USER",' +
+    '"ip":"0x401136","pid":7,"tid":8,"cpu":1,"time":"123456789012","count":null,' +
+    '"period":"250000","callchain":["0xfffffffffffffe00","0x401136"]}',
+  ]);
+});
+
+Deno.test("count is the value that was read for the sample's event", async () => {
+  const attr = {
+    ...emptyAttr(),
+    type: 1,
+    size: 128,
+    sample_type: BigInt(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_READ),
+    read_format: 0xcn, // GROUP, ID
+  };
+  const bytes = await fileOf(attr, [{
+    type: 9,
+    name: "SAMPLE",
+    misc: 1,
+    body: { identifier: 5n, read: { values: [{ value: 1n, id: 4n }, { value: 2n, id: 5n }] } },
+  }]);
+  assertEquals(await linesOf(bytes), [
+    '{"type":"SAMPLE","offset":256,"event":"cpu-clock:HG","misc":"0x1","cpumode":"KERNEL",' +
+    '"ip":null,"pid":null,"tid":null,"cpu":null,"time":null,"count":2,"period":null,' +
+    '"identifier":5,"read":{"values":[{"value":1,"id":4},{"value":2,"id":5}]}}',
+  ]);
+});
+
+Deno.test("64-bit values keep all digits", async () => {
+  const body = { ...SAMPLE.body, time: (1n << 64n) - 1n, period: 1n << 63n, callchain: [] };
+  const [line] = await linesOf(await fileOf(ATTR, [{ ...SAMPLE, body }]));
+  assert(line?.includes('"time":18446744073709551615,"count":null,"period":9223372036854775808,'));
+});
+
+Deno.test("a big-endian file gives the same lines", async () => {
+  const records = [
+    { type: 3, name: "COMM", misc: 0x2000, body: { pid: 7, tid: 7, comm: 'a "b" \\' } },
+    { ...SAMPLE, body: { ...SAMPLE.body, callchain: [1n] } },
+  ] as const;
+  const mutable = records as unknown as Parameters<typeof fileOf>[1];
+  assertEquals(
+    await linesOf(await fileOf(ATTR, mutable, false)),
+    await linesOf(await fileOf(ATTR, mutable, true)),
+  );
+});
+
+Deno.test("types, from and limit choose the records", async () => {
+  const comm = (tid: number) =>
+    ({ type: 3, name: "COMM", misc: 0, body: { pid: 7, tid, comm: "x" } }) as const;
+  const bytes = await fileOf(ATTR, [comm(1), comm(2), {
+    ...SAMPLE,
+    body: { ...SAMPLE.body, callchain: [] },
+  }, comm(3)]);
+  const offsets = async (options: RecordsOptions) =>
+    (await linesOf(bytes, options)).map((line) => JSON.parse(line).offset);
+  assertEquals(await offsets({}), [256, 280, 304, 360]);
+  assertEquals(await offsets({ types: new Set(["COMM"]) }), [256, 280, 360]);
+  assertEquals(await offsets({ types: new Set(["COMM"]), limit: 2 }), [256, 280]);
+  assertEquals(await offsets({ from: 280, limit: 2 }), [280, 304]);
+});
+
+Deno.test("CSV has the shared fields as columns and the rest as JSON", async () => {
+  const bytes = await fileOf(ATTR, [
+    { type: 3, name: "COMM", misc: 0, body: { pid: 7, tid: 7, comm: 'say "hi", all' } },
+    { ...SAMPLE, body: { ...SAMPLE.body, callchain: [1n] } },
+  ]);
+  const reader = await PerfDataReader.open(bytesSource(bytes));
+  const rows = parse(await textOf(reader, { format: "csv" }));
+  assertEquals(rows[0], [...CSV_COLUMNS]);
+  assertEquals(rows[1]?.slice(0, 4), ["COMM", "256", "", "0x0"]);
+  assertEquals(JSON.parse(rows[1]?.[12] ?? ""), {
+    body: { pid: 7, tid: 7, comm: 'say "hi", all' },
+  });
+  assertEquals(rows[2], [
+    "SAMPLE",
+    "288",
+    "cpu-clock:HG",
+    "0x2",
+    "USER",
+    "0x401136",
+    "7",
+    "8",
+    "1",
+    "123456789012",
+    "",
+    "250000",
+    '{"callchain":["0x1"]}',
+  ]);
+});
+
+Deno.test("what is written without decoding is what decoding gives, for every record", async () => {
+  const codec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
+  const google = new RecordCodec([...KERNEL_RECORDS, ...GOOGLE_RECORDS]);
+  const tree = new FieldTree();
+  let compared = 0;
+  const all = (await files()).flatMap((path) =>
+    path.startsWith("fixtures")
+      ? [{ path, u64: "number" }, { path, u64: "string" }] as const
+      : [{ path, u64: "number" }] as const
+  );
+  for (const { path, u64 } of all) {
+    const bytes = await Deno.readFile(path);
+    const open = async () => {
+      try {
+        return await PerfDataReader.open(bytesSource(bytes), { diagnostics: () => {} });
+      } catch {
+        return undefined;
+      }
+    };
+    const [written, decoded] = [await open(), await open()];
+    if (written === undefined || decoded === undefined) continue;
+    const types = new Set([
+      ...[...KERNEL_RECORDS, ...USER_RECORDS, ...GOOGLE_RECORDS].map(({ name }) => name as string),
+      ...Array.from({ length: 256 }, (_, type) => `TYPE_${type}`),
+    ]);
+    const lines = (await textOf(written, { types, u64 })).split("\n");
+    let n = 0;
+    for await (const batch of decoded.batches()) {
+      const known = decoded.isGoogleDialect ? google : codec;
+      for (let i = 0; i < batch.count; i++) {
+        if (batch.type(i) > 255) continue;
+        tree.clear();
+        const context = { ...batch.context(i), trace: tree };
+        const record = known.decode(batch.recordBytes(i), context) as AnyDecoded;
+        const line = lines[n++] ?? "";
+        const members = lineMembers(record, tree, {
+          name: known.name(record.type),
+          offset: batch.offsetOf(i),
+          // The name is not what is compared.
+          event: record.type === 9 ? JSON.parse(line).event ?? undefined : undefined,
+          littleEndian: batch.littleEndian,
+          u64,
+        });
+        const expected = `{${members.map(([name, json]) => `"${name}":${json}`).join(",")}}`;
+        if (line !== expected) assertEquals(line, expected, path);
+        JSON.parse(line);
+        compared++;
+      }
+    }
+    assertEquals(n, lines.length - 1, path);
+  }
+  console.log(`${compared} records compared`);
+  assert(compared > 0);
+});

@@ -1,0 +1,274 @@
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { type AnyRecord, KERNEL_RECORDS, RecordCodec } from "@perfdata/format";
+import { KERNEL_SPACE, Machine } from "./machine.ts";
+
+const codec = new RecordCodec(KERNEL_RECORDS);
+
+const KERNEL = 1;
+const USER = 2;
+const PAGE = 0x1000n;
+
+function apply(machine: Machine, record: AnyRecord<typeof KERNEL_RECORDS[number]>): void {
+  const bytes = codec.encode(record);
+  machine.apply(bytes, new DataView(bytes.buffer), 0, bytes.length);
+}
+
+function mmap(
+  machine: Machine,
+  pid: number,
+  addr: bigint,
+  len: bigint,
+  filename: string,
+  misc = USER,
+): void {
+  const body = { pid, tid: pid, addr, len, pgoff: 0n, filename };
+  apply(machine, { type: 1, name: "MMAP", misc, body });
+}
+
+function comm(machine: Machine, pid: number, tid: number, name: string): void {
+  apply(machine, { type: 3, name: "COMM", misc: 0, body: { pid, tid, comm: name } });
+}
+
+function fork(machine: Machine, pid: number, tid: number, ppid: number, misc = 0): void {
+  const body = { pid, ppid, tid, ptid: ppid, time: 0n };
+  apply(machine, { type: 7, name: "FORK", misc, body });
+}
+
+function at(machine: Machine, pid: number, tid: number, addr: bigint, mode = USER): string {
+  const thread = machine.thread(pid, tid);
+  const map = machine.map(thread, mode, Number(addr >> 32n), Number(addr & 0xffff_ffffn));
+  return map < 0 ? "-" : machine.names.text(machine.mapName(map));
+}
+
+Deno.test("a map over another leaves what it does not cover", () => {
+  const machine = new Machine();
+  mmap(machine, 7, 0x1000n, 0x5000n, "/old");
+  mmap(machine, 7, 0x2000n, 0x1000n, "/new");
+  const seen = [0xfffn, 0x1000n, 0x1fffn, 0x2000n, 0x2fffn, 0x3000n, 0x5fffn, 0x6000n];
+  assertEquals(seen.map((addr) => at(machine, 7, 7, addr)), [
+    "-",
+    "/old",
+    "/old",
+    "/new",
+    "/new",
+    "/old",
+    "/old",
+    "-",
+  ]);
+});
+
+Deno.test("what is left behind a map that was cut begins further into its file", () => {
+  const machine = new Machine();
+  mmap(machine, 7, 0xffff_f000n, 0x5000n, "/old");
+  mmap(machine, 7, 0x1_0000_0000n, 0x1000n, "/new");
+  const thread = machine.thread(7, 7);
+  const map = machine.map(thread, USER, 1, 0x1000);
+  assertEquals(
+    [machine.spaces.startHi[map], machine.spaces.startLo[map], machine.spaces.pgoffLo[map]],
+    [1, 0x1000, 0x2000],
+  );
+});
+
+Deno.test("a process gets a copy of its parent's maps, a thread shares those of its process", () => {
+  const machine = new Machine();
+  comm(machine, 7, 7, "parent");
+  mmap(machine, 7, 0x1000n, 0x1000n, "/parent");
+  fork(machine, 8, 8, 7);
+  fork(machine, 7, 9, 7);
+  mmap(machine, 8, 0x1000n, 0x1000n, "/child");
+  mmap(machine, 7, 0x4000n, 0x1000n, "/later");
+  assertEquals(machine.commText(machine.thread(8, 8)), "parent");
+  assertEquals(at(machine, 8, 8, 0x1000n), "/child");
+  assertEquals(at(machine, 7, 7, 0x1000n), "/parent");
+  assertEquals(at(machine, 7, 9, 0x4000n), "/later");
+  assertEquals(at(machine, 8, 8, 0x4000n), "-");
+});
+
+Deno.test("a pid that is used again is a new process", () => {
+  const machine = new Machine();
+  mmap(machine, 8, 0x1000n, 0x1000n, "/first");
+  comm(machine, 8, 8, "first");
+  apply(machine, {
+    type: 4,
+    name: "EXIT",
+    misc: 0,
+    body: { pid: 8, ppid: 7, tid: 8, ptid: 7, time: 0n },
+  });
+  assertEquals(at(machine, 8, 8, 0x1000n), "/first", "its last samples may come after the EXIT");
+  fork(machine, 8, 8, 7);
+  assertEquals(at(machine, 8, 8, 0x1000n), "-");
+  assertEquals(machine.commText(machine.thread(8, 8)), ":8");
+});
+
+Deno.test("a FORK that names a wrong parent is told", () => {
+  const machine = new Machine();
+  comm(machine, 5, 6, "thread");
+  fork(machine, 8, 8, 6);
+  assertEquals(machine.wrongParent, { pid: 5, tid: 6 });
+});
+
+Deno.test("memory without a file has the name of the file that its symbols are in", () => {
+  const machine = new Machine();
+  mmap(machine, 7, 0x1000n, 0x1000n, "//anon");
+  mmap(machine, 7, 0x3000n, 0x1000n, "[vdso]");
+  assertEquals(at(machine, 7, 7, 0x1000n), "/tmp/perf-7.map");
+  assertEquals(at(machine, 7, 7, 0x3000n), "[vdso]");
+});
+
+Deno.test("kernel, modules and kernel symbols", () => {
+  const machine = new Machine();
+  machine.setKnownBinaries([
+    { filename: "/boot/vmlinux", misc: KERNEL },
+    { filename: "/lib/modules/1/ext4.ko.xz", misc: KERNEL },
+  ]);
+  const text = 0xffff_ffff_8100_0000n;
+  const module = 0xffff_ffff_c000_0000n;
+  mmap(machine, -1, text, 0x100_0000n, "[kernel.kallsyms]_text", KERNEL);
+  mmap(machine, -1, module, 0x2000n, "[ext4]", KERNEL);
+  mmap(machine, -1, module + 0x2000n, 0x2000n, "/lib/x-y.ko", KERNEL);
+  assertEquals(at(machine, 7, 7, text + 5n, KERNEL), "/boot/vmlinux");
+  assertEquals(at(machine, 7, 7, module, KERNEL), "/lib/modules/1/ext4.ko.xz");
+  assertEquals(at(machine, 7, 7, module + 0x2000n, KERNEL), "/lib/x-y.ko");
+  assertEquals(at(machine, 7, 7, text, USER), "-");
+  const program = 0xffff_ffff_a000_0000n;
+  const symbol = { addr: program, len: 64, ksym_type: 1, flags: 0, name: "bpf_prog_1" };
+  apply(machine, { type: 17, name: "KSYMBOL", misc: KERNEL, body: symbol });
+  assertEquals(at(machine, 7, 7, program + 63n, KERNEL), "bpf_prog_1");
+  assertEquals(machine.ksymbol(0xffff_ffff, 0xa000_0004)?.offset, 4);
+  apply(
+    machine,
+    { type: 17, name: "KSYMBOL", misc: KERNEL, body: { ...symbol, flags: 1 } },
+  );
+  assertEquals(at(machine, 7, 7, program, KERNEL), "-");
+});
+
+/** A step in the life of three processes, in a few pages of memory. */
+type Step =
+  | { what: "map"; pid: number; from: number; pages: number; file: number }
+  | { what: "fork"; pid: number; parent: number }
+  | { what: "comm"; pid: number; name: number };
+
+const pid = fc.integer({ min: 1, max: 3 });
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({
+    what: fc.constant("map" as const),
+    pid,
+    from: fc.integer({ min: 0, max: 12 }),
+    pages: fc.integer({ min: 1, max: 6 }),
+    file: fc.integer({ min: 0, max: 9 }),
+  }),
+  fc.record({ what: fc.constant("fork" as const), pid, parent: pid }),
+  fc.record({ what: fc.constant("comm" as const), pid, name: fc.integer({ min: 0, max: 9 }) }),
+);
+
+/** Memory as a table of pages: what was mapped last is there. */
+class Pages {
+  readonly files = new Map<number, (string | undefined)[]>();
+  readonly comms = new Map<number, string>();
+
+  take(step: Step): void {
+    if (step.what === "map") {
+      const pages = this.files.get(step.pid) ?? [];
+      for (let i = 0; i < step.pages; i++) pages[step.from + i] = `/f${step.file}`;
+      this.files.set(step.pid, pages);
+    } else if (step.what === "comm") {
+      this.comms.set(step.pid, `c${step.name}`);
+    } else if (step.pid !== step.parent) {
+      this.files.set(step.pid, [...this.files.get(step.parent) ?? []]);
+      const parent = this.comms.get(step.parent);
+      if (parent === undefined) this.comms.delete(step.pid);
+      else this.comms.set(step.pid, parent);
+    }
+  }
+
+  state(): string {
+    return [1, 2, 3].map((pid) => {
+      const pages = Array.from({ length: 20 }, (_, i) => this.files.get(pid)?.[i] ?? "-");
+      return `${this.comms.get(pid) ?? "-"} ${pages.join(" ")}`;
+    }).join("\n");
+  }
+}
+
+function take(machine: Machine, step: Step): void {
+  if (step.what === "map") {
+    const { pid, from, pages, file } = step;
+    mmap(machine, pid, BigInt(from) * PAGE, BigInt(pages) * PAGE, `/f${file}`);
+  } else if (step.what === "comm") comm(machine, step.pid, step.pid, `c${step.name}`);
+  else if (step.pid !== step.parent) fork(machine, step.pid, step.pid, step.parent);
+}
+
+Deno.test("any life of processes: the state is that of a table of pages", () => {
+  fc.assert(fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+    const machine = new Machine();
+    const pages = new Pages();
+    for (const step of steps) {
+      take(machine, step);
+      pages.take(step);
+    }
+    const state = [1, 2, 3].map((pid) => {
+      const name = machine.comms[machine.thread(pid, pid)] as number;
+      const files = Array.from({ length: 20 }, (_, i) => at(machine, pid, pid, BigInt(i) * PAGE));
+      return `${name < 0 ? "-" : machine.names.text(name)} ${files.join(" ")}`;
+    }).join("\n");
+    assertEquals(state, pages.state());
+  }));
+});
+
+Deno.test("any life of processes: the history gives the state of each moment", () => {
+  fc.assert(fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+    const machine = new Machine(true, { history: true });
+    const pages = new Pages();
+    const states: string[] = [];
+    steps.forEach((step, i) => {
+      machine.at(0, 10 * (i + 1), i);
+      take(machine, step);
+      pages.take(step);
+      states.push(pages.state());
+    });
+    const history = machine.history().shared();
+    states.forEach((state, i) => {
+      const epoch = history.epochAt(0, 10 * (i + 1) + 5);
+      const seen = [1, 2, 3].map((pid) => {
+        const row = history.threadRow(epoch, pid);
+        const space = row < 0 ? -1 : history.data.threadSpaces[row] as number;
+        const name = row < 0 ? -1 : history.data.comms[row] as number;
+        const files = Array.from({ length: 20 }, (_, page) => {
+          const map = space < 0 ? -1 : history.map(epoch, space, 0, page * Number(PAGE));
+          return map < 0 ? "-" : history.name(history.source(map).name);
+        });
+        return `${name < 0 ? "-" : history.name(name)} ${files.join(" ")}`;
+      }).join("\n");
+      assertEquals(seen, state);
+    });
+  }));
+});
+
+Deno.test("of changes at one time, a record sees those that stand before it in the file", () => {
+  const machine = new Machine(true, { history: true });
+  machine.at(1, 0, 100);
+  comm(machine, 7, 7, "a");
+  machine.at(1, 0, 200);
+  comm(machine, 7, 7, "b");
+  const history = machine.history();
+  const commAt = (offset: number): string | undefined => {
+    const row = history.threadRow(history.epochAt(1, 0, offset), 7);
+    return row < 0 ? undefined : history.name(history.data.comms[row] as number);
+  };
+  assertEquals([commAt(50), commAt(150), commAt(250)], [undefined, "a", "b"]);
+});
+
+Deno.test("memory stays that of the processes there are", () => {
+  const machine = new Machine();
+  for (let i = 0; i < 40_000; i++) {
+    const pid = 2 + i % 10;
+    fork(machine, pid, pid, 1);
+    for (let page = 0; page < 8; page++) {
+      mmap(machine, pid, BigInt(page) * PAGE, PAGE, `/f${page}`);
+    }
+  }
+  assert(machine.spaces.nodeCount < 1 << 17, `${machine.spaces.nodeCount} nodes`);
+  assertEquals(at(machine, 2, 2, 5n * PAGE), "/f5");
+  assertEquals(machine.map(machine.thread(0, 0), KERNEL, 0, 0), -1);
+  assertEquals(KERNEL_SPACE, 0);
+});

@@ -1,0 +1,125 @@
+import { assertEquals } from "@std/assert";
+import fc from "fast-check";
+import {
+  bytesSource,
+  emptyAttr,
+  memorySink,
+  PERF_SAMPLE_TIME,
+  PerfDataReader,
+  PerfDataWriter,
+} from "@perfdata/format";
+import { deliverInOrder, type OrderOptions } from "./order.ts";
+
+/** A record of a test file: a sample with a time, or the end of a round. */
+type Item = bigint | "round";
+
+/** Samples hold their time and a number, so that each is known wherever it turns up. */
+async function file(items: readonly Item[]): Promise<PerfDataReader> {
+  const attr = {
+    ...emptyAttr(),
+    sample_type: BigInt(PERF_SAMPLE_TIME) | 0x100n, // TIME, PERIOD
+    flags: { ...emptyAttr().flags, sample_id_all: true },
+  };
+  const sink = memorySink();
+  const writer = await PerfDataWriter.file(sink, { events: [{ attr }] });
+  for (const [i, item] of items.entries()) {
+    const record = new Uint8Array(item === "round" ? 8 : 24);
+    const view = new DataView(record.buffer);
+    view.setUint32(0, item === "round" ? 68 : 9, true);
+    view.setUint16(6, record.length, true);
+    if (item !== "round") {
+      view.setBigUint64(8, item, true);
+      view.setBigUint64(16, BigInt(i), true);
+    }
+    await writer.write(record);
+  }
+  await writer.close();
+  return await PerfDataReader.open(bytesSource(sink.bytes()));
+}
+
+async function delivered(items: readonly Item[], options: OrderOptions = {}) {
+  const seen: (number | "round")[] = [];
+  const stats = await deliverInOrder(await file(items), {
+    record({ view }, start, end, _offset, event) {
+      const isRound = view.getUint32(start, true) === 68;
+      assertEquals([end - start, event], isRound ? [8, 0] : [24, 0]);
+      seen.push(isRound ? "round" : Number(view.getBigUint64(start + 16, true)));
+    },
+  }, options);
+  return { seen, stats };
+}
+
+/** The rule as `ordered-events.c` has it, with a list that is kept sorted. */
+function model(items: readonly Item[]): (number | "round")[] {
+  const seen: (number | "round")[] = [];
+  let queue: { time: bigint; i: number }[] = [];
+  let limit = 0n;
+  const flush = (to: bigint): void => {
+    const due = queue.filter(({ time }) => time <= to);
+    queue = queue.filter(({ time }) => time > to);
+    seen.push(...due.map(({ i }) => i));
+  };
+  items.forEach((item, i) => {
+    if (item === "round") {
+      seen.push("round");
+      const youngest = queue.at(-1)?.time;
+      if (youngest === undefined) return;
+      if (limit !== 0n) flush(limit);
+      limit = youngest;
+    } else if (item === 0n || item === 2n ** 64n - 1n) {
+      seen.push(i);
+    } else {
+      const later = queue.findIndex(({ time }) => time > item);
+      queue.splice(later < 0 ? queue.length : later, 0, { time: item, i });
+    }
+  });
+  flush(2n ** 64n - 1n);
+  return seen;
+}
+
+Deno.test("a round holds records back until the next one has ended", async () => {
+  const { seen, stats } = await delivered([30n, 10n, "round", 20n, 40n, "round", 50n]);
+  assertEquals(seen, ["round", "round", 1, 3, 0, 4, 6]);
+  assertEquals(stats.queued, 5);
+});
+
+Deno.test("what has no time is delivered at once", async () => {
+  const { seen } = await delivered([30n, 0n, 10n, 2n ** 64n - 1n]);
+  assertEquals(seen, [1, 3, 2, 0]);
+});
+
+Deno.test("records that come too late are counted", async () => {
+  const { stats } = await delivered([10n, "round", 20n, "round", 5n, "round"]);
+  assertEquals(stats.violations, 1);
+});
+
+Deno.test("file order delivers what stands in the file", async () => {
+  const { seen } = await delivered([30n, "round", 10n], { order: "file" });
+  assertEquals(seen, [0, "round", 2]);
+});
+
+Deno.test("any file: the order is that of a sorted list with perf's limits", async () => {
+  const time = fc.oneof(
+    fc.bigInt(0n, 40n),
+    fc.bigInt(2n ** 32n - 3n, 2n ** 32n + 3n),
+    fc.bigInt(2n ** 63n - 3n, 2n ** 63n + 3n),
+    fc.constant(2n ** 64n - 1n),
+  );
+  const item = fc.oneof({ weight: 4, arbitrary: time }, fc.constant("round" as const));
+  await fc.assert(fc.asyncProperty(fc.array(item, { maxLength: 60 }), async (items) => {
+    const { seen } = await delivered(items);
+    assertEquals(seen, model(items));
+  }));
+});
+
+Deno.test("a file of many batches: nothing is lost, and only two rounds are held", async () => {
+  const items: Item[] = [];
+  for (let round = 0; round < 400; round++) {
+    for (let i = 0; i < 200; i++) items.push(BigInt(1 + round * 1000 + (i * 37) % 400));
+    items.push("round");
+  }
+  const { seen, stats } = await delivered(items);
+  assertEquals(seen, model(items));
+  // A round is copied in runs, which padding may stretch a little.
+  assertEquals(stats.peakBytes <= 2 * 200 * 24 + 64, true, `${stats.peakBytes} bytes`);
+});

@@ -1,0 +1,261 @@
+import type { Address } from "../address.ts";
+import type { SymbolTable } from "../symbol_table.ts";
+import type { DwarfContext } from "./dwarf_context.ts";
+
+/** What {@linkcode Addr2LineText} prints: the flags of binutils' `addr2line`. */
+export interface Addr2LineOptions {
+  /** `-f`: the function, on a line of its own. */
+  readonly functions?: boolean;
+  /** `-i`: also the functions that the code was inlined into. */
+  readonly inlines?: boolean;
+  /** `-a`: the address, on a line of its own. */
+  readonly addresses?: boolean;
+  /** `-p`: all of a frame on one line. */
+  readonly pretty?: boolean;
+  /** `-s`: file names without folders. */
+  readonly basenames?: boolean;
+  /** `-C`: how a mangled name is shown; as it is by default. */
+  readonly demangle?: (name: string) => string;
+  /** Digits of an address: 16, or 8 for 32-bit files. */
+  readonly addressDigits?: 8 | 16;
+}
+
+const encoder = new TextEncoder();
+const UNKNOWN = encoder.encode("??");
+const AT = encoder.encode(" at ");
+const INLINED_BY = encoder.encode(" (inlined by) ");
+const DISCRIMINATOR = encoder.encode(" (discriminator ");
+const COLON = 0x3a, NEWLINE = 0x0a, SPACE = 0x20, QUESTION = 0x3f, CLOSE = 0x29;
+
+const FULL = 1 << 19;
+
+/**
+ * The text of binutils' `addr2line` for addresses.
+ *
+ * It differs in what it says where binutils cannot read the debug information or mixes up the
+ * symbol table with it: the ELF symbol names only the outermost function, and only where DWARF has
+ * no linkage name and the symbol is a mangled one.
+ *
+ * @example
+ * ```ts
+ * import { Addr2LineText, DwarfContext } from "@perfdata/symbols";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const nothing = DwarfContext.open({ littleEndian: true, get: () => undefined });
+ * const text = new Addr2LineText(nothing, () => undefined, { functions: true, addresses: true });
+ * let out = "";
+ * text.write(Float64Array.of(0x1136), (bytes) => out += new TextDecoder().decode(bytes));
+ * assertEquals(out, "0x0000000000001136\n??\n??:0\n");
+ * ```
+ */
+export class Addr2LineText {
+  readonly #dwarf: DwarfContext;
+  readonly #readSymbols: () => SymbolTable | undefined;
+  #symbolTable: SymbolTable | undefined;
+  #symbolsRead = false;
+  readonly #options: Addr2LineOptions;
+  readonly #functionBytes: Uint8Array[] = [];
+  readonly #symbolBytes = new Map<number, Uint8Array>();
+  readonly #fileBytes: Uint8Array[] = [];
+  #out = new Uint8Array(FULL + (1 << 17));
+  #at = 0;
+
+  /**
+   * Makes the text of what `dwarf` finds.
+   *
+   * @param symbols Reads the file's symbols; called when DWARF does not name something.
+   */
+  constructor(
+    dwarf: DwarfContext,
+    symbols: () => SymbolTable | undefined,
+    options: Addr2LineOptions = {},
+  ) {
+    this.#dwarf = dwarf;
+    this.#readSymbols = symbols;
+    this.#options = options;
+  }
+
+  get #symbols(): SymbolTable | undefined {
+    if (!this.#symbolsRead) {
+      this.#symbolsRead = true;
+      this.#symbolTable = this.#readSymbols();
+    }
+    return this.#symbolTable;
+  }
+
+  /**
+   * Writes the text for `addresses`, in their order, in pieces of about 512 KiB. A piece is only
+   * valid until `write` returns.
+   *
+   * `shown` are the addresses to print, where they differ from those that are looked up.
+   *
+   * @throws {DwarfError} as {@linkcode DwarfContext.findAll}
+   */
+  write(
+    addresses: Float64Array,
+    write: (bytes: Uint8Array) => void,
+    shown: Float64Array = addresses,
+  ): void {
+    const { functions, inlines, addresses: withAddress, pretty } = this.#options;
+    const batch = this.#dwarf.findAll(addresses);
+    const flush = (): void => {
+      write(this.#out.subarray(0, this.#at));
+      this.#at = 0;
+    };
+    for (let i = 0; i < addresses.length; i++) {
+      if (this.#at >= FULL) flush();
+      if (withAddress) {
+        this.#putAddress(shown[i] as number);
+        if (pretty) this.#put2(COLON, SPACE);
+        else this.#byte(NEWLINE);
+      }
+      const address = addresses[i] as number;
+      const count = batch.count[i] as number;
+      const first = batch.first[i] as number;
+      if (count === 0) {
+        this.#withoutDwarf(address);
+        continue;
+      }
+      // As binutils does, all frames show the discriminator of the innermost.
+      const discriminator = (batch.discriminator[first] as number) >>> 0;
+      const frames = inlines ? count : 1;
+      for (let k = first; k < first + frames; k++) {
+        if (functions) {
+          this.#put(
+            this.#functionName(batch.function[k] as number, address, k === first + count - 1),
+          );
+          if (pretty) this.#put(AT);
+          else this.#byte(NEWLINE);
+        }
+        const file = batch.file[k] as number;
+        this.#put(file < 0 ? UNKNOWN : this.#fileName(file));
+        this.#byte(COLON);
+        this.#putLine((batch.line[k] as number) >>> 0, discriminator);
+        this.#byte(NEWLINE);
+        if (pretty && k + 1 < first + frames) this.#put(INLINED_BY);
+      }
+    }
+    if (this.#at > 0) flush();
+  }
+
+  #withoutDwarf(address: Address): void {
+    const { functions, pretty } = this.#options;
+    const symbol = this.#symbols?.lookup(address) ?? -1;
+    if (functions) {
+      this.#put(symbol < 0 ? UNKNOWN : this.#symbolName(symbol));
+      if (!pretty) this.#byte(NEWLINE);
+      else if (symbol < 0) this.#byte(SPACE);
+      else this.#put(AT);
+    }
+    this.#put(UNKNOWN);
+    this.#put2(COLON, symbol < 0 ? 0x30 : QUESTION);
+    this.#byte(NEWLINE);
+  }
+
+  #functionName(id: number, address: Address, outermost: boolean): Uint8Array {
+    const name = this.#dwarf.functions[id];
+    if (outermost && name?.linkageName === undefined) {
+      const symbol = this.#symbols?.lookup(address) ?? -1;
+      if (symbol >= 0) {
+        const symbolName = this.#symbols?.name(symbol) ?? "";
+        if (name?.function === undefined || /^_[ZR]/.test(symbolName)) {
+          return this.#symbolName(symbol);
+        }
+      }
+    }
+    if (name === undefined) return UNKNOWN;
+    return this.#functionBytes[id] ??= this.#encoded(name.linkageName ?? name.function ?? "??");
+  }
+
+  #symbolName(symbol: number): Uint8Array {
+    let bytes = this.#symbolBytes.get(symbol);
+    if (bytes === undefined) {
+      bytes = this.#encoded(this.#symbols?.name(symbol) ?? "??");
+      this.#symbolBytes.set(symbol, bytes);
+    }
+    return bytes;
+  }
+
+  #encoded(name: string): Uint8Array {
+    return encoder.encode(this.#options.demangle?.(name) ?? name);
+  }
+
+  #fileName(id: number): Uint8Array {
+    let bytes = this.#fileBytes[id];
+    if (bytes === undefined) {
+      const path = this.#dwarf.files[id] ?? "??";
+      bytes = encoder.encode(
+        this.#options.basenames ? path.slice(path.lastIndexOf("/") + 1) : path,
+      );
+      this.#fileBytes[id] = bytes;
+    }
+    return bytes;
+  }
+
+  #room(length: number): void {
+    if (this.#at + length <= this.#out.length) return;
+    const wider = new Uint8Array((this.#at + length) * 2);
+    wider.set(this.#out.subarray(0, this.#at));
+    this.#out = wider;
+  }
+
+  #byte(value: number): void {
+    this.#room(1);
+    this.#out[this.#at++] = value;
+  }
+
+  #put2(first: number, second: number): void {
+    this.#room(2);
+    this.#out[this.#at++] = first;
+    this.#out[this.#at++] = second;
+  }
+
+  #put(bytes: Uint8Array): void {
+    this.#room(bytes.length);
+    const out = this.#out;
+    let at = this.#at;
+    // `set` has a cost of its own that is more than that of copying a short name.
+    if (bytes.length > 48) out.set(bytes, at);
+    else for (let i = 0; i < bytes.length; i++) out[at++] = bytes[i] as number;
+    this.#at += bytes.length;
+  }
+
+  #putLine(line: number, discriminator: number): void {
+    if (line === 0) {
+      this.#byte(QUESTION);
+      return;
+    }
+    this.#putNumber(line);
+    if (discriminator === 0) return;
+    this.#put(DISCRIMINATOR);
+    this.#putNumber(discriminator);
+    this.#byte(CLOSE);
+  }
+
+  #putNumber(value: number): void {
+    this.#room(10);
+    let digits = 1;
+    for (let limit = 10; value >= limit; limit *= 10) digits++;
+    for (let at = this.#at + digits - 1; at >= this.#at; at--) {
+      this.#out[at] = 0x30 + value % 10;
+      value = Math.floor(value / 10);
+    }
+    this.#at += digits;
+  }
+
+  #putAddress(address: Address): void {
+    const digits = this.#options.addressDigits ?? 16;
+    this.#room(2 + digits);
+    this.#put2(0x30, 0x78);
+    const high = Math.floor(address / 4294967296);
+    if (digits === 16) this.#putHex(high >>> 0);
+    this.#putHex((address - high * 4294967296) >>> 0);
+  }
+
+  #putHex(value: number): void {
+    for (let shift = 28; shift >= 0; shift -= 4) {
+      const digit = value >>> shift & 15;
+      this.#out[this.#at++] = digit < 10 ? 0x30 + digit : 0x57 + digit;
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import { assert } from "@std/assert";
+import fc from "fast-check";
+import { ElfFile } from "../elf/elf_file.ts";
+import { bytesSource } from "../binary_source.ts";
+import { inFolder, needs, run } from "../testing/toolchain.ts";
+import { DwarfContext } from "./dwarf_context.ts";
+import { DwarfError } from "./dwarf_error.ts";
+import { elfDwarfSections } from "./elf_sections.ts";
+
+// The bytes of compilers hold what hand-written ones do not: every form, several units, lists.
+
+const SOURCE = `
+#include <stdio.h>
+static inline int square(int x) { if (x > 9) puts("large"); return x * x; }
+static inline int twice(int x) { return square(x) + square(x + 1); }
+int other(int x) { int s = 0; for (int i = 0; i < x; i++) s += twice(i); return s; }
+int main(int argc, char **argv) { return twice(argc) + other(argc * 3); }
+`;
+
+const COMMANDS = [
+  ["gcc", "-O2", "-gdwarf-5"],
+  ["gcc", "-O2", "-gdwarf-3"],
+  ["clang", "-O2", "-gdwarf-5"],
+  ["clang", "-O2", "-gdwarf-4"],
+] as const;
+
+for (const [compiler, ...flags] of COMMANDS) {
+  const test = `damaged sections of ${compiler} ${flags.join(" ")}`;
+  Deno.test({
+    name: test,
+    ignore: !needs(test, compiler),
+    fn: () =>
+      inFolder((folder) => {
+        Deno.writeTextFileSync(`${folder}/a.c`, SOURCE);
+        run(compiler, ...flags, `${folder}/a.c`, "-o", `${folder}/a`);
+        const elf = ElfFile.open(bytesSource(Deno.readFileSync(`${folder}/a`)));
+        const whole = elfDwarfSections(elf);
+        const text = elf.section(".text");
+        assert(text !== undefined);
+        const addresses = Float64Array.from(
+          { length: 40 },
+          (_, i) => text.addr + Math.floor(text.size * i / 40),
+        );
+        const sections = elf.sections.map(({ name }) => name)
+          .filter((name) => name.startsWith(".debug_"));
+        const sound = DwarfContext.open(whole).findAll(addresses);
+        assert(sound.count.some((count) => count >= 2), "nothing is inlined: a poor test");
+        fc.assert(
+          fc.property(
+            fc.constantFrom(...sections),
+            fc.array(
+              fc.tuple(fc.nat(), fc.oneof(fc.constantFrom(0, 0x7f, 0x80, 0xff), fc.nat(255))),
+              {
+                minLength: 1,
+                maxLength: 8,
+              },
+            ),
+            fc.nat(),
+            (damagedName, changes, cut) => {
+              const get = (name: string): Uint8Array | undefined => {
+                const bytes = whole.get(name)?.slice();
+                if (name !== damagedName || bytes === undefined) return bytes;
+                for (const [at, value] of changes) bytes[at % bytes.length] = value;
+                return cut % 4 === 0 ? bytes.subarray(0, cut % bytes.length) : bytes;
+              };
+              // With diagnostics nothing throws; without, nothing but DwarfError.
+              const told: Error[] = [];
+              DwarfContext.open({ littleEndian: true, get }, {
+                // A split unit that is elsewhere is worth a word, and no damage.
+                diagnostics: (error) => {
+                  if (!/was not found$/.test(error.message)) told.push(error);
+                },
+              }).findAll(addresses);
+              try {
+                DwarfContext.open({ littleEndian: true, get }).findAll(addresses);
+                assert(told.length === 0, `not thrown: ${told[0]}`);
+              } catch (error) {
+                if (!(error instanceof DwarfError)) throw error;
+                assert(error.message === told[0]?.message, `${error} is not ${told[0]}`);
+              }
+            },
+          ),
+          { numRuns: 600 },
+        );
+      }),
+  });
+}

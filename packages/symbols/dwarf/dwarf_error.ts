@@ -1,0 +1,28 @@
+import { SymbolsError } from "../errors.ts";
+
+/**
+ * DWARF that cannot be read: what was being read, what was found, and where.
+ *
+ * The message begins with the section and the offset in it, `.debug_info: 0x1a40: …`.
+ *
+ * @example
+ * ```ts
+ * import { DwarfError } from "@perfdata/symbols";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const error = new DwarfError(".debug_info", 0x1a40, "abbreviation 7 is not in the table");
+ * assertEquals(error.message, ".debug_info: 0x1a40: abbreviation 7 is not in the table");
+ * ```
+ */
+export class DwarfError extends SymbolsError {
+  /** The name of the class. */
+  override name = "DwarfError";
+  /** Name of the section, such as `.debug_info`; `offset` is in it, after decompression. */
+  readonly section: string;
+
+  /** `section` and `offset` say where, `what` says what was found and what was expected. */
+  constructor(section: string, offset: number, what: string) {
+    super(offset, `${section}: 0x${offset.toString(16)}: ${what}`);
+    this.section = section;
+  }
+}

@@ -1,0 +1,210 @@
+import { AbbrevTable, SLOT } from "./abbrev.ts";
+import { i64 } from "./bytes.ts";
+import { DW_UT } from "./constants.ts";
+import { DwarfError } from "./dwarf_error.ts";
+import { Section } from "./section.ts";
+import type { DwarfSections } from "./sections.ts";
+import { Unit } from "./unit.ts";
+
+/** Sections of a split unit in a package, where they are not the whole section. */
+export type Contributions = ReadonlyMap<string, { readonly offset: number; readonly size: number }>;
+
+const KEPT_TABLES = 16;
+
+/** The debugging sections of one file, and its units. */
+export class DwarfFile {
+  readonly info: Section;
+  readonly #sections: DwarfSections;
+  readonly #split: boolean;
+  readonly #contributions: Contributions | undefined;
+  readonly #opened = new Map<string, Section>();
+  readonly #tables = new Map<string, AbbrevTable>();
+  readonly #rootTables = new Map<string, AbbrevTable>();
+  #rootWork = 0;
+  readonly #report: (error: DwarfError) => void;
+  readonly #openSupplementary: (() => DwarfSections | undefined) | undefined;
+  #supplementary: DwarfFile | undefined;
+  #supplementaryOpened = false;
+  #units: Unit[] | undefined;
+  /** Names of functions by the offset of the entry they were asked for: an id of the context. */
+  readonly functionIds: Map<number, number> = new Map();
+  /** The same by the offset of the linkage name in `.debug_str`. */
+  readonly idsByLinkageName: Map<number, number> = new Map();
+  /** The same by the offset of the name in `.debug_str`, for functions without linkage name. */
+  readonly idsByName: Map<number, number> = new Map();
+
+  constructor(sections: DwarfSections, options: {
+    /** The sections are named `.debug_info.dwo` and so on. */
+    readonly split?: boolean;
+    readonly contributions?: Contributions | undefined;
+    /** Is told what is wrong with part of the file; throws where that is to be the end. */
+    readonly report: (error: DwarfError) => void;
+    readonly supplementary?: (() => DwarfSections | undefined) | undefined;
+  }) {
+    this.#sections = sections;
+    this.#split = options.split ?? false;
+    this.#contributions = options.contributions;
+    this.#report = options.report;
+    this.#openSupplementary = options.supplementary;
+    this.info = this.#open(".debug_info");
+  }
+
+  #open(name: string): Section {
+    const full = this.#split ? `${name}.dwo` : name;
+    let section = this.#opened.get(name);
+    if (section === undefined) {
+      section = Section.open(this.#sections, full);
+      const part = this.#contributions?.get(name);
+      if (part !== undefined) section = section.part(part.offset, part.size);
+      this.#opened.set(name, section);
+    }
+    return section;
+  }
+
+  /** Tells of something wrong that only part of the file suffers from. */
+  report(error: DwarfError): void {
+    this.#report(error);
+  }
+
+  get str(): Section {
+    return this.#open(".debug_str");
+  }
+  get lineStr(): Section {
+    return this.#open(".debug_line_str");
+  }
+  get strOffsets(): Section {
+    return this.#open(".debug_str_offsets");
+  }
+  get line(): Section {
+    return this.#open(".debug_line");
+  }
+  get addr(): Section {
+    return this.#open(".debug_addr");
+  }
+  get ranges(): Section {
+    return this.#open(".debug_ranges");
+  }
+  get rnglists(): Section {
+    return this.#open(".debug_rnglists");
+  }
+  get aranges(): Section {
+    return this.#open(".debug_aranges");
+  }
+
+  /** The supplementary file (`.gnu_debugaltlink`, `.debug_sup`), or `undefined`. */
+  get supplementary(): DwarfFile | undefined {
+    if (!this.#supplementaryOpened) {
+      this.#supplementaryOpened = true;
+      const sections = this.#openSupplementary?.();
+      if (sections !== undefined) {
+        this.#supplementary = new DwarfFile(sections, { report: this.#report });
+      }
+    }
+    return this.#supplementary;
+  }
+
+  /** The address of `size` bytes at `offset` of a section. */
+  address(section: Section, offset: number, size: number): number {
+    if (size !== 8) return section.uint(offset, size);
+    const i = section.at(offset, 8);
+    return i64(section.bytes, i, section.le);
+  }
+
+  /** All units, in the order of the section. Only headers are read. */
+  get units(): readonly Unit[] {
+    return this.#units ??= this.#readUnits();
+  }
+
+  #readUnits(): Unit[] {
+    const units: Unit[] = [];
+    const { info } = this;
+    for (let offset = 0; offset < info.size;) {
+      let unit: Unit;
+      try {
+        unit = new Unit(this, info.cursor(offset, Math.min(48, info.size - offset)), info.size);
+      } catch (error) {
+        if (!(error instanceof DwarfError)) throw error;
+        // Without a length it is not known where the next unit begins.
+        this.#report(error);
+        break;
+      }
+      units.push(unit);
+      offset += unit.size;
+    }
+    return units;
+  }
+
+  /** The unit that holds `offset` of `.debug_info`. */
+  unitAt(offset: number): Unit {
+    const units = this.units;
+    let low = 0, high = units.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((units[middle] as Unit).offset <= offset) low = middle + 1;
+      else high = middle;
+    }
+    const unit = units[low - 1];
+    if (
+      unit === undefined || !(offset >= unit.offset + unit.headerSize) ||
+      offset >= unit.offset + unit.size
+    ) {
+      throw new DwarfError(this.info.name, offset, "a reference to where no unit is");
+    }
+    return unit;
+  }
+
+  /** The abbreviation table of a unit. */
+  abbrevTable(unit: Unit): AbbrevTable {
+    const key = tableKey(unit);
+    let table = this.#tables.get(key);
+    if (table === undefined) {
+      const section = this.#open(".debug_abbrev");
+      section.at(0, section.size);
+      const bytes = section.bytes;
+      table = new AbbrevTable(bytes, section.name, unit.abbrevOffset, section.le, unit);
+      // Units of one link-time optimisation share a table; others have their own.
+      if (this.#tables.size >= KEPT_TABLES) {
+        for (const oldest of this.#tables.keys()) {
+          this.#tables.delete(oldest);
+          break;
+        }
+      }
+      this.#tables.set(key, table);
+    }
+    return table;
+  }
+
+  /** An abbreviation table that reaches as far as `code`, for the entry of the unit itself. */
+  rootAbbrev(unit: Unit, code: number): AbbrevTable {
+    const key = `${tableKey(unit)} ${code}`;
+    let table = this.#rootTables.get(key);
+    if (table === undefined) {
+      const section = this.#open(".debug_abbrev");
+      section.at(0, section.size);
+      const bytes = section.bytes;
+      table = new AbbrevTable(bytes, section.name, unit.abbrevOffset, section.le, unit, code);
+      this.#rootWork += table.tag.length;
+      // Every unit could point at a table of its own that overlaps all the others.
+      if (this.#rootWork > 64 * this.units.length + 16 * section.size) {
+        throw new DwarfError(section.name, unit.abbrevOffset, "overlapping abbreviation tables");
+      }
+      this.#rootTables.set(key, table);
+    }
+    return table;
+  }
+
+  /** The compilation unit of a split file with that id. */
+  splitUnit(id: bigint | undefined): Unit | undefined {
+    for (const unit of this.units) {
+      if (unit.type !== DW_UT.split_compile && unit.type !== DW_UT.compile) continue;
+      if (id === undefined || unit.root.dwoId === id) return unit;
+      // Before DWARF 5 the id can be missing in the split file.
+      if (unit.version < 5 && !unit.rootDie().has(SLOT.DWO_ID)) return unit;
+    }
+    return undefined;
+  }
+}
+
+function tableKey(unit: Unit): string {
+  return `${unit.abbrevOffset} ${unit.version < 3 ? 2 : 3} ${unit.offsetSize} ${unit.addressSize}`;
+}

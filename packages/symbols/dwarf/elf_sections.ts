@@ -1,0 +1,33 @@
+import { ET } from "../elf/constants.ts";
+import type { ElfFile } from "../elf/elf_file.ts";
+import { relocatedSectionData } from "../elf/relocate.ts";
+import type { DwarfSections } from "./sections.ts";
+
+/**
+ * The debug sections of an ELF file for a {@linkcode DwarfContext}: read in parts, or where they
+ * are compressed or to be relocated (a kernel module), as a whole.
+ *
+ * @example
+ * ```ts
+ * import { DwarfContext, ElfFile, elfDwarfSections } from "@perfdata/symbols";
+ * import { openFileSource } from "@perfdata/symbols/file_source";
+ * import { assertEquals } from "@std/assert";
+ *
+ * using source = openFileSource(Deno.execPath());
+ * const context = DwarfContext.open(elfDwarfSections(ElfFile.open(source)));
+ * assertEquals(context.find(0), []);
+ * ```
+ */
+export function elfDwarfSections(elf: ElfFile): DwarfSections {
+  return {
+    littleEndian: elf.littleEndian,
+    get(name) {
+      const section = elf.debugSection(name);
+      return section === undefined ? undefined : relocatedSectionData(elf, section);
+    },
+    open(name) {
+      const section = elf.type === ET.REL ? undefined : elf.debugSection(name);
+      return section === undefined ? undefined : elf.sectionSource(section);
+    },
+  };
+}

@@ -1,0 +1,236 @@
+import { KIND, SLOT } from "./abbrev.ts";
+import { u16, u32 } from "./bytes.ts";
+import { Die, stepOver } from "./die.ts";
+import { READ } from "./forms.ts";
+import { Cells, paint, RangeList } from "./paint.ts";
+import type { Unit } from "./unit.ts";
+
+const die = new Die();
+
+/** Inlined calls, of all functions of a unit that were asked for, in arrays that grow together. */
+class Calls {
+  origin = new Float64Array(64);
+  parent = new Int32Array(64);
+  file = new Uint32Array(64);
+  line = new Uint32Array(64);
+  column = new Uint32Array(64);
+  discriminator = new Uint32Array(64);
+  count = 0;
+
+  add(): number {
+    const n = this.count;
+    if (n === this.parent.length) {
+      this.origin = grown(this.origin, new Float64Array(2 * n));
+      this.parent = grown(this.parent, new Int32Array(2 * n));
+      this.file = grown(this.file, new Uint32Array(2 * n));
+      this.line = grown(this.line, new Uint32Array(2 * n));
+      this.column = grown(this.column, new Uint32Array(2 * n));
+      this.discriminator = grown(this.discriminator, new Uint32Array(2 * n));
+    }
+    this.count = n + 1;
+    return n;
+  }
+}
+
+function grown<T extends Float64Array | Int32Array | Uint32Array>(from: T, to: T): T {
+  to.set(from);
+  return to;
+}
+
+/**
+ * The functions of a unit that have code, and, read function by function when an address asks for
+ * it, the calls that were inlined into them.
+ */
+export class FunctionTable {
+  readonly #unit: Unit;
+  readonly #cells = new Cells();
+  /** Position in the unit of each function's entry. */
+  readonly #entry: number[] = [];
+  /** Of each function, where its cells are in `#callCells`; -1 before they are read. */
+  readonly #cellStart: number[] = [];
+  readonly #cellEnd: number[] = [];
+  readonly #callCells = new Cells();
+  readonly #calls = new Calls();
+
+  /** Walks over the entries of the unit. */
+  constructor(unit: Unit) {
+    this.#unit = unit;
+    const ranges = new RangeList();
+    unit.resetRangeBudget();
+    this.#collect(ranges);
+    paint(ranges, 0, true, this.#cells);
+    this.#cells.trim();
+  }
+
+  /** Bytes that the table holds in memory. */
+  get memory(): number {
+    return this.#cells.bytes + this.#callCells.bytes + this.#calls.parent.length * 28 +
+      this.#entry.length * 24;
+  }
+
+  /** Number of the function at `address`, or -1. */
+  find(address: number): number {
+    return this.#cells.find(address);
+  }
+
+  /** Offset in `.debug_info` of the entry of function `f`. */
+  entryOffset(f: number): number {
+    return this.#unit.offset + (this.#entry[f] as number);
+  }
+
+  /** True where the inlined calls of function `f` have been read. */
+  hasCalls(f: number): boolean {
+    return (this.#cellStart[f] as number) >= 0;
+  }
+
+  /** Number of the innermost call inlined into function `f` at `address`, or -1. */
+  findCall(f: number, address: number): number {
+    return this.#callCells.find(address, this.#cellStart[f], this.#cellEnd[f]);
+  }
+
+  /** The inlined calls, by number. `parent` is -1 for a call from the function itself. */
+  get calls(): Readonly<Calls> {
+    return this.#calls;
+  }
+
+  #collect(ranges: RangeList): void {
+    const unit = this.#unit;
+    const table = unit.abbrevs;
+    const { dense, kind: kinds, size: sizes, skip, skipStart } = table;
+    const b = unit.bytes;
+    const end = b.length;
+    const c = unit.cursor(0);
+    let p = unit.headerSize;
+    while (p < end) {
+      const at = p;
+      let code = b[p++] as number;
+      if (code === 0) continue;
+      if (code >= 0x80) {
+        c.pos = at;
+        code = c.uleb();
+        p = c.pos;
+      }
+      const a = dense >= 0 ? (code <= dense ? code - 1 : -1) : table.index(code);
+      if (a < 0) throw unit.error(`abbreviation ${code} is not in the table`, at);
+      const kind = kinds[a] as number;
+      if (kind === KIND.FUNCTION) {
+        c.pos = p;
+        die.read(c, table, a, unit);
+        p = c.pos;
+        const before = ranges.count;
+        unit.ranges(die, ranges, this.#entry.length);
+        if (ranges.count > before) {
+          this.#entry.push(at);
+          this.#cellStart.push(-1);
+          this.#cellEnd.push(-1);
+        }
+        continue;
+      }
+      const size = sizes[a] as number;
+      if (size >= 0 && kind !== KIND.SKIPPED) {
+        p += size;
+        continue;
+      }
+      p = stepOver(b, p, skip, skipStart[a] as number, skipStart[a + 1] as number, c, unit);
+      if (kind === KIND.SKIPPED) p = this.#sibling(p, table.sibling[a] as number, at);
+    }
+    if (p > end) throw unit.error("the last entry runs past the end of the unit");
+  }
+
+  /** Position that the `DW_AT_sibling` at `p`, of the entry at `at`, leads to. */
+  #sibling(p: number, read: number, at: number): number {
+    const unit = this.#unit;
+    const b = unit.bytes, le = unit.file.info.le;
+    let to = -1;
+    if (read === READ.U32 && p + 4 <= b.length) to = u32(b, p, le);
+    else if (read === READ.U16 && p + 2 <= b.length) to = u16(b, p, le);
+    else if (read === READ.U8 && p < b.length) to = b[p] as number;
+    else if (read === READ.ULEB) to = unit.cursor(Math.min(p, b.length)).uleb();
+    if (to <= p || to > b.length) {
+      throw unit.error(`DW_AT_sibling leads to 0x${(unit.offset + to).toString(16)}`, at);
+    }
+    return to;
+  }
+
+  /** Reads the inlined calls of function `f`, before the first `findCall` for it. */
+  readCalls(f: number): void {
+    // Nothing, should the rest of this fail: the error is told once.
+    this.#cellStart[f] = this.#cellEnd[f] = this.#callCells.count;
+    const unit = this.#unit;
+    const table = unit.abbrevs;
+    const { dense, kind: kinds, size: sizes, skip, skipStart, hasChildren } = table;
+    const b = unit.bytes;
+    const end = b.length;
+    const calls = this.#calls;
+    const ranges = callRanges;
+    ranges.count = 0;
+    unit.resetRangeBudget();
+    // within[depth] is the inlined call that entries of that depth are in.
+    const within: number[] = [-1];
+    let depth = 0;
+    // Entries below that depth belong to a nested function, which is in the table itself.
+    let nested = Infinity;
+    let p = this.#entry[f] as number;
+    const c = unit.cursor(p);
+    do {
+      const at = p;
+      if (p >= end) break;
+      let code = b[p++] as number;
+      if (code === 0) {
+        if (--depth < nested) nested = Infinity;
+        continue;
+      }
+      if (code >= 0x80) {
+        c.pos = at;
+        code = c.uleb();
+        p = c.pos;
+      }
+      const a = dense >= 0 ? (code <= dense ? code - 1 : -1) : table.index(code);
+      if (a < 0) throw unit.error(`abbreviation ${code} is not in the table`, at);
+      const kind = kinds[a] as number;
+      let inside = within[depth] as number;
+      if (kind === KIND.INLINED && nested === Infinity) {
+        c.pos = p;
+        die.read(c, table, a, unit);
+        p = c.pos;
+        const call = calls.add();
+        calls.parent[call] = inside;
+        calls.origin[call] = die.has(SLOT.ABSTRACT_ORIGIN)
+          ? unit.reference(
+            die.form[SLOT.ABSTRACT_ORIGIN] as number,
+            die.value[SLOT.ABSTRACT_ORIGIN] as number,
+          )
+          : unit.offset + at;
+        calls.file[call] = die.constant(SLOT.CALL_FILE);
+        calls.line[call] = die.constant(SLOT.CALL_LINE);
+        calls.column[call] = die.constant(SLOT.CALL_COLUMN);
+        calls.discriminator[call] = die.constant(SLOT.DISCRIMINATOR);
+        unit.ranges(die, ranges, call);
+        inside = call;
+      } else {
+        const size = sizes[a] as number;
+        if (size >= 0 && kind !== KIND.SKIPPED) p += size;
+        else {
+          p = stepOver(b, p, skip, skipStart[a] as number, skipStart[a + 1] as number, c, unit);
+        }
+        if (kind === KIND.SKIPPED) {
+          p = this.#sibling(p, table.sibling[a] as number, at);
+          continue;
+        }
+      }
+      if (hasChildren[a]) {
+        within[++depth] = inside;
+        if ((kind === KIND.FUNCTION || kind === KIND.SUBPROGRAM) && depth > 1 && depth < nested) {
+          nested = depth;
+        }
+      }
+    } while (depth > 0);
+    if (p > end) throw unit.error("the last entry runs past the end of the unit");
+    this.#cellStart[f] = this.#callCells.count;
+    paint(ranges, 0, true, this.#callCells);
+    this.#cellEnd[f] = this.#callCells.count;
+  }
+}
+
+// Ranges of the function that is being read; one at a time.
+const callRanges = new RangeList();

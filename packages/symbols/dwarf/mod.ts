@@ -1,0 +1,12 @@
+export { type Addr2LineOptions, Addr2LineText } from "./addr2line_text.ts";
+export {
+  DwarfContext,
+  type DwarfOptions,
+  type DwoRequest,
+  type Frame,
+  type FrameBatch,
+  type FunctionName,
+} from "./dwarf_context.ts";
+export { DwarfError } from "./dwarf_error.ts";
+export { elfDwarfSections } from "./elf_sections.ts";
+export type { DwarfSections } from "./sections.ts";

@@ -1,0 +1,24 @@
+import type { BinarySource } from "../binary_source.ts";
+
+/**
+ * Where DWARF comes from: the sections of one file, by name, decompressed.
+ *
+ * {@linkcode elfDwarfSections} makes it of an ELF file.
+ *
+ * @example
+ * ```ts
+ * import { DwarfContext, type DwarfSections } from "@perfdata/symbols";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const sections: DwarfSections = { littleEndian: true, get: () => undefined };
+ * assertEquals(DwarfContext.open(sections).find(0x1000), []);
+ * ```
+ */
+export interface DwarfSections {
+  /** Byte order of the file. */
+  readonly littleEndian: boolean;
+  /** The whole section, decompressed (and relocated, in a relocatable file), or `undefined`. */
+  get(name: string): Uint8Array | undefined;
+  /** The section for reading in parts, or `undefined` where only `get` can give it. */
+  open?(name: string): BinarySource | undefined;
+}

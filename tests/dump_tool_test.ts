@@ -1,0 +1,115 @@
+/**
+ * The command `dump`: its filters, its exit codes, and what it does with a closed pipe.
+ */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+
+const root = new URL("../", import.meta.url).pathname;
+const fixture = `${root}fixtures/recorded/callchain.perf.data`;
+const decoder = new TextDecoder();
+
+async function dump(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  const { code, stdout, stderr } = await new Deno.Command("deno", {
+    args: ["run", "--quiet", "--no-prompt", "--allow-read", `${root}tools/dump.ts`, ...args],
+    cwd: root,
+    stdin: "null",
+  }).output();
+  return { code, out: decoder.decode(stdout), err: decoder.decode(stderr) };
+}
+
+/** The text of each record, without the lines of raw bytes; the statistics are left out. */
+function records(out: string): string[] {
+  return out.replace(/^\. {2}[0-9a-f]{4}: .*\n/gm, "").split(/\n(?=0x?[0-9a-f]*@)/).slice(1)
+    .map((record) => record.replace(/\n+Aggregated stats:[^]*/, "").trimEnd());
+}
+
+Deno.test("filters choose among the records of the whole dump", async () => {
+  const all = records((await dump(fixture)).out);
+  assert(all.length > 20, "the fixture has records");
+  const chosen = async (choose: (record: string) => boolean, ...args: string[]): Promise<void> => {
+    const { code, out, err } = await dump(...args, fixture);
+    assertEquals([code, err], [0, ""], args.join(" "));
+    const expected = all.filter(choose);
+    assert(expected.length > 0 && expected.length < all.length, `${args}: ${expected.length}`);
+    assertEquals(records(out), expected, args.join(" "));
+    assertMatch(out, new RegExp(`TOTAL events: +${expected.length}\n`));
+  };
+  await chosen((r) => /RECORD_(COMM|FORK)\b/.test(r), "--type", "COMM,FORK");
+  await chosen((r) => /RECORD_SAMPLE/.test(r), "--type", "9");
+  const pid = /\): (\d+)\/\d+: 0x/.exec(all.findLast((r) => r.includes("RECORD_SAMPLE")) ?? "")
+    ?.[1] as string;
+  await chosen((r) => new RegExp(`\\): ${pid}/`).test(r), "--type", "SAMPLE", "--pid", pid);
+  await chosen((r) => new RegExp(`\\): \\d+/${pid}:`).test(r), "--type", "SAMPLE", "--tid", pid);
+  const timeOf = (r: string): number =>
+    Number(/(\d+) 0x[0-9a-f]+ \[[^\n]*RECORD/.exec(r)?.[1] ?? -1);
+  const samples = all.filter((r) => r.includes("RECORD_SAMPLE"));
+  const time = timeOf(samples[samples.length >> 1] ?? "");
+  const seconds = (time / 1e9).toFixed(9);
+  await chosen((r) => timeOf(r) >= time, "--time", `${seconds},`);
+  await chosen((r) => timeOf(r) > 0 && timeOf(r) <= time, "--time", `,${seconds}`);
+});
+
+Deno.test("--limit, --from, --order, --no-hex", async () => {
+  const whole = (await dump(fixture)).out;
+  const all = records(whole);
+  const limited = await dump("--limit", "5", fixture);
+  assertEquals([limited.code, records(limited.out)], [0, all.slice(0, 5)]);
+  const inFile = records((await dump("--order", "file", fixture)).out);
+  const offset = (record: string): number => Number(record.slice(0, record.indexOf("@")));
+  const offsets = inFile.map(offset);
+  assertEquals(offsets, all.map(offset).sort((a, b) => a - b));
+  const from = offsets[offsets.length - 4] as number;
+  const tail = records((await dump("--from", `0x${from.toString(16)}`, fixture)).out);
+  assertEquals(tail.map(offset).sort((a, b) => a - b), offsets.slice(-4));
+  const bare = (await dump("--no-hex", fixture)).out;
+  assertEquals(bare, whole.replace(/^\.\n\. \.\.\. raw event.*\n(\. {2}.*\n)*\n/gm, ""));
+});
+
+Deno.test("a pipe reads like a file, and standard input like a pipe", async () => {
+  const pipe = `${root}fixtures/recorded/pipe.perf.data`;
+  using input = Deno.openSync(pipe);
+  const child = new Deno.Command("deno", {
+    args: ["run", "--quiet", "--no-prompt", "--allow-read", `${root}tools/dump.ts`, "-"],
+    stdin: "piped",
+    stdout: "piped",
+  }).spawn();
+  const writing = input.readable.pipeTo(child.stdin);
+  const { code, stdout } = await child.output();
+  await writing;
+  assertEquals([code, decoder.decode(stdout)], [0, (await dump(pipe)).out]);
+});
+
+Deno.test("a closed pipe ends the dump quietly", async () => {
+  const { code, stdout, stderr } = await new Deno.Command("bash", {
+    args: [
+      "-c",
+      'deno run --quiet --no-prompt --allow-read tools/dump.ts "$1" | head -n 3; echo "${PIPESTATUS[0]}"',
+      "bash",
+      fixture,
+    ],
+    cwd: root,
+  }).output();
+  const lines = decoder.decode(stdout).trimEnd().split("\n");
+  assertEquals([code, decoder.decode(stderr), lines.length, lines[3]], [0, "", 4, "0"]);
+});
+
+Deno.test("errors are one line, and wrong usage is 2", async () => {
+  for (
+    const [args, code, message] of [
+      [["/does/not/exist"], 1, /^dump: .*no such file or folder\n$/],
+      [[`${root}README.md`], 1, /^dump: .*README\.md: .*\n$/],
+      [[], 2, /^dump: no file is given; see dump --help\n$/],
+      [["--type", "NOPE", fixture], 2, /^dump: --type: NOPE is no record type;.*\n$/],
+      [["--time", "soon", fixture], 2, /^dump: --time is soon, expected seconds.*\n$/],
+      [["--order", "size", fixture], 2, /^dump: --order is size.*\n$/],
+      [["--from", "x", fixture], 2, /^dump: --from is x.*\n$/],
+      [["--nope", fixture], 2, /^dump: unknown flag --nope.*\n$/],
+    ] as const
+  ) {
+    const got = await dump(...args);
+    assertEquals([got.code, got.out], [code, ""], args.join(" "));
+    assertMatch(got.err, message);
+  }
+  const help = await dump("--help");
+  assertEquals([help.code, help.err], [0, ""]);
+  assertMatch(help.out, /^dump: prints each record/);
+});

@@ -1,0 +1,153 @@
+/**
+ * `addr2line`: function, file and line of addresses in a binary; flags and text of binutils'.
+ */
+import { parseArgs } from "@std/cli";
+import {
+  Addr2LineText,
+  addressFromBigInt,
+  Demangler,
+  type DwarfError,
+  readElfSymbols,
+} from "@perfdata/symbols";
+import { openDwarf, type OpenedDwarf } from "@perfdata/symbols/open_dwarf";
+
+const HELP = `addr2line: tells function, file and line of addresses in a binary
+
+usage: addr2line [flags] [ADDRESS…]     addresses are hexadecimal; without any, one a line is
+                                        read from standard input
+
+  -e, --exe FILE          the binary (default: a.out)
+  -f, --functions         print the function as well
+  -i, --inlines           print the functions that the code was inlined into as well
+  -a, --addresses         print the address as well
+  -p, --pretty-print      print all of a frame on one line
+  -s, --basenames         print file names without folders
+  -C, --demangle          print readable names of C++ and Rust functions
+  -j, --section NAME      addresses count from the start of that section
+      --debug             with errors, print where in the program they come from
+  -h, --help              print this
+
+Debug information is also found in separate files: .gnu_debuglink and build id under
+/usr/lib/debug, dwz, FILE.dwp, .dwo.
+
+examples:
+  deno run addr2line -e program -f -i -C 0x401136
+  deno run addr2line -e program -ifpC < addresses.txt
+
+exit code: 0 done, 1 the file cannot be read, 2 wrong usage
+`;
+
+class UsageError extends Error {}
+
+const encoder = new TextEncoder();
+
+function writeOut(bytes: Uint8Array): void {
+  for (let n = 0; n < bytes.length;) n += Deno.stdout.writeSync(bytes.subarray(n));
+}
+
+/** As binutils reads it: hexadecimal, with or without `0x`; what follows is not looked at. */
+function parseAddress(text: string): number {
+  const digits = /^\s*(?:0[xX])?([0-9a-fA-F]*)/.exec(text)?.[1] ?? "";
+  return digits.length <= 13
+    ? parseInt(digits || "0", 16)
+    : addressFromBigInt(BigInt(`0x${digits}`));
+}
+
+function run(args: string[]): void {
+  const flags = parseArgs(args, {
+    boolean: [
+      "functions",
+      "inlines",
+      "addresses",
+      "pretty-print",
+      "basenames",
+      "demangle",
+      "debug",
+      "help",
+    ],
+    string: ["exe", "section", "_"],
+    alias: {
+      e: "exe",
+      f: "functions",
+      i: "inlines",
+      a: "addresses",
+      p: "pretty-print",
+      s: "basenames",
+      C: "demangle",
+      j: "section",
+      h: "help",
+    },
+    unknown(arg, key) {
+      if (key !== undefined) throw new UsageError(`unknown flag ${arg.replace(/=.*/s, "")}`);
+    },
+  });
+  if (flags.help) return writeOut(encoder.encode(HELP));
+  const path = String(flags.exe ?? "a.out");
+  let faults = 0;
+  const diagnostics = (error: DwarfError): void => {
+    if (faults++ < 20) console.error(`addr2line: ${path}: ${error.message}`);
+  };
+  using binary = open(path, diagnostics);
+  const symbols = () => readElfSymbols(binary.debug, { runtime: binary.elf }).table;
+  const demangler = new Demangler();
+  const text = new Addr2LineText(binary.dwarf, symbols, {
+    functions: flags.functions === true,
+    inlines: flags.inlines === true,
+    addresses: flags.addresses === true,
+    pretty: flags["pretty-print"] === true,
+    basenames: flags.basenames === true,
+    ...(flags.demangle ? { demangle: (name: string) => demangler.demangle(name) } : {}),
+    addressDigits: binary.elf.is64 ? 16 : 8,
+  });
+  let base = 0;
+  if (flags.section !== undefined) {
+    const section = binary.elf.section(String(flags.section));
+    if (section === undefined) throw new Error(`${path}: no section ${flags.section}`);
+    base = section.addr;
+  }
+  const answer = (lines: readonly string[]): void => {
+    const shown = Float64Array.from(lines, parseAddress);
+    text.write(base === 0 ? shown : shown.map((address) => address + base), writeOut, shown);
+  };
+  if (flags._.length > 0) answer(flags._.map(String));
+  else answerStdin(answer);
+  if (faults > 20) console.error(`addr2line: ${path}: and ${faults - 20} more of this kind`);
+}
+
+function open(path: string, diagnostics: (error: DwarfError) => void): OpenedDwarf {
+  try {
+    return openDwarf(path, { diagnostics });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`${path}: ${reason.replace(/ \(os error \d+\).*/s, "")}`, { cause: error });
+  }
+}
+
+/** Answers what lines there are after each read: at once for whoever types or asks one by one. */
+function answerStdin(answer: (lines: readonly string[]) => void): void {
+  const decoder = new TextDecoder();
+  const buffer = new Uint8Array(1 << 20);
+  let rest = "";
+  for (;;) {
+    const n = Deno.stdin.readSync(buffer);
+    if (n === null) break;
+    const lines = (rest + decoder.decode(buffer.subarray(0, n), { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    if (lines.length > 0) answer(lines);
+  }
+  if (rest !== "") answer([rest]);
+}
+
+const granted = Deno.permissions.querySync({ name: "env", variable: "PERFDATA_CWD" }).state;
+const cwd = granted === "granted" ? Deno.env.get("PERFDATA_CWD") : undefined;
+try {
+  if (cwd) Deno.chdir(cwd);
+  run(Deno.args);
+} catch (error) {
+  if (error instanceof Deno.errors.BrokenPipe) Deno.exit(0);
+  const message = error instanceof Error ? error.message : String(error);
+  const hint = error instanceof UsageError ? "; see addr2line --help" : "";
+  console.error(`addr2line: ${message}${hint}`);
+  if (Deno.args.includes("--debug") && error instanceof Error) console.error(error.stack);
+  Deno.exit(error instanceof UsageError ? 2 : 1);
+}

@@ -1,0 +1,65 @@
+/** `hex`: prints every byte of a recording and what it means. */
+import { HEX_SECTIONS, hexLines } from "@perfdata/dump";
+import { openSource } from "@perfdata/format/file_source";
+import { about, main, parseFlags, writeOut } from "./_cli.ts";
+import { given, oneFile, parseOffset, parseTypes, parseWord } from "./_record_flags.ts";
+
+const HELP = `hex: prints every byte of a perf.data file with the field that it belongs to
+
+usage: hex [flags] [FILE]             FILE is a perf.data file, or - for a pipe; default: perf.data
+
+Lines that begin with !! say what is wrong with the bytes below them.
+
+      --at OFFSET    only the line with this byte, marked, and those around it
+      --context N    so many lines before and after it (default: 8)
+      --section NAME only header, attrs, ids, data, features or aux
+      --record N     only the record with this number, counted from 0
+      --type LIST    only records of these types: SAMPLE,MMAP2
+      --inflate      list the records inside of COMPRESSED ones below them
+      --json         one JSON object a run of bytes
+      --debug        with errors, print where in the program they come from
+  -h, --help         print this
+
+examples:
+  hex perf.data | less
+  hex --at 0x1a40 perf.data
+  hex --section header --json perf.data | jq -r '.field + " " + .value'
+
+Exit codes: 0 done; 1 the file cannot be read, or has no such byte; 2 wrong usage.
+`;
+
+/** Text that is written at once. */
+const BLOCK = 1 << 16;
+
+await main("hex", async (argv) => {
+  const { on, value, operands } = parseFlags(argv, {
+    boolean: ["inflate", "json"],
+    string: ["at", "context", "section", "record", "type"],
+  });
+  if (on.help) {
+    writeOut(HELP);
+    return 0;
+  }
+  const file = oneFile(operands);
+  const options = given({
+    at: parseOffset("at", value.at),
+    context: parseOffset("context", value.context),
+    section: parseWord("section", value.section, HEX_SECTIONS),
+    record: parseOffset("record", value.record),
+    types: parseTypes(value.type),
+    inflate: on.inflate,
+    json: on.json,
+    color: Deno.stdout.isTerminal() && !Deno.noColor,
+  });
+  const source = about(file, () => openSource(file));
+  let text = "";
+  for await (const line of hexLines(source, options)) {
+    text += `${line}\n`;
+    if (text.length >= BLOCK) {
+      writeOut(text);
+      text = "";
+    }
+  }
+  writeOut(text);
+  return 0;
+});

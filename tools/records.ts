@@ -1,0 +1,60 @@
+/** `records`: prints the records of a recording, one JSON object a line. */
+import { writeRecords } from "@perfdata/dump";
+import { PerfDataReader } from "@perfdata/format";
+import { openSource } from "@perfdata/format/file_source";
+import { about, aboutAsync, Complaints, main, parseFlags, writeOut } from "./_cli.ts";
+import { given, oneFile, parseOffset, parseTypes, parseWord } from "./_record_flags.ts";
+
+const HELP = `records: prints the records of a perf.data file in file order, one JSON object a line
+
+usage: records [flags] [FILE]         FILE is a perf.data file, or - for a pipe; default: perf.data
+
+docs/records.md says what the objects hold.
+
+      --type LIST    only records of these types: SAMPLE,MMAP2
+      --from OFFSET  only records from this file offset on
+      --limit N      at most N records
+      --order time   by time as perf delivers them, not as they stand in the file
+      --csv          rows of CSV instead
+      --u64 string   64-bit integers that are no addresses in quotes, for consumers that lose
+                     digits of large numbers (default: number)
+      --no-inflate   COMPRESSED records as they are, not what is inside of them
+      --debug        with errors, print where in the program they come from
+  -h, --help         print this
+
+examples:
+  records --type SAMPLE perf.data | jq -r .ip | sort | uniq -c | sort -rn | head
+  perf record -o - -- ./program | records --csv - > records.csv
+
+Exit codes: 0 done; 1 the file is damaged (what can be read is printed); 2 wrong usage.
+`;
+
+await main("records", async (argv) => {
+  const { on, value, operands } = parseFlags(argv, {
+    boolean: ["csv", "no-inflate"],
+    string: ["type", "from", "limit", "order", "u64"],
+  });
+  if (on.help) {
+    writeOut(HELP);
+    return 0;
+  }
+  const file = oneFile(operands);
+  const options = given({
+    format: on.csv ? "csv" as const : "ndjson" as const,
+    order: parseWord("order", value.order, ["file", "time"]),
+    u64: parseWord("u64", value.u64, ["number", "string"]),
+    types: parseTypes(value.type),
+    from: parseOffset("from", value.from),
+    limit: parseOffset("limit", value.limit),
+    inflate: !on["no-inflate"],
+  });
+  const complaints = new Complaints(`records: ${file}`);
+  const source = about(file, () => openSource(file));
+  const reader = await aboutAsync(
+    file,
+    () => PerfDataReader.open(source, { diagnostics: complaints.take }),
+  );
+  await writeRecords(reader, writeOut, options);
+  complaints.finish();
+  return complaints.count > 0 ? 1 : 0;
+});
