@@ -21,9 +21,9 @@ import {
  * import { assertEquals } from "@std/assert";
  *
  * const sink = memorySink();
- * const writer = await PerfDataWriter.file(sink, {
- *   events: [{ attr: { ...emptyAttr(), type: 1, config: 2n } }],
- * });
+ * const attr = { ...emptyAttr(), type: 1, config: 2n };
+ * attr.flags.exclude_guest = true;
+ * const writer = await PerfDataWriter.file(sink, { events: [{ attr }] });
  * await writer.close();
  * const reader = await PerfDataReader.open(bytesSource(sink.bytes()));
  * assertEquals(await eventNames(reader), ["page-faults"]);

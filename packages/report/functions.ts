@@ -258,9 +258,7 @@ function placeText(place: SourcePlace | undefined): string | undefined {
 }
 
 function offsetText(symbol: FoundSymbol | undefined, address: number): string {
-  return symbol === undefined
-    ? addressToHex(address)
-    : `${symbol.name}+${address - symbol.start}`;
+  return symbol === undefined ? addressToHex(address) : `${symbol.name}+${address - symbol.start}`;
 }
 
 /**

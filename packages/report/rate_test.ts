@@ -36,7 +36,7 @@ async function groupFile(littleEndian: boolean): Promise<Uint8Array<ArrayBuffer>
     sample_type: BigInt(type),
     read_format: BigInt(format),
     sample_period: 30_000n,
-    flags: { ...base.flags, freq: true, sample_id_all: true },
+    flags: { ...base.flags, freq: true, sample_id_all: true, exclude_guest: true },
   };
   const events = [
     { attr: leader, ids: [0x10n, 0x11n] },
