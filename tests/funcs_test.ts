@@ -3,6 +3,7 @@ import { PerfDataReader } from "@perfdata/format";
 import { fileSource } from "@perfdata/format/file_source";
 import {
   aggregate,
+  type FunctionOptions,
   type FunctionRow,
   functionRows,
   knownBinaries,
@@ -105,16 +106,20 @@ function compare(perf: readonly Row[], own: readonly Row[]): Comparison {
 }
 
 /** The rows of a file; none of this machine's kernel where `kallsyms` is a file without symbols. */
-async function functionsOf(path: string, kallsyms?: string): Promise<FunctionRow[]> {
+async function functionsOf(
+  path: string,
+  kallsyms?: string,
+  options: FunctionOptions = {},
+): Promise<FunctionRow[]> {
   using source = fileSource(path);
   const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
   const counts = await aggregateFile(reader, path, 1);
   const buildIds = new Map<string, string>();
   for (const { filename, buildId } of await knownBinaries(reader)) buildIds.set(filename, buildId);
-  return functionRows(
-    counts,
-    new SymbolFiles({ buildIds, kallsyms, osrelease: Deno.osRelease() }),
-  );
+  const symbols = new SymbolFiles({ buildIds, kallsyms, osrelease: Deno.osRelease() });
+  const rows = functionRows(counts, symbols, options);
+  symbols.close();
+  return rows;
 }
 
 /** What perf says of a file, in its own words. */
@@ -192,7 +197,10 @@ const C = `
 #include <stdlib.h>
 #include <string.h>
 __attribute__((noinline)) unsigned long spin(unsigned long x) {
-  for (int i = 0; i < 1000; i++) x = x * 6364136223846793005ul + 1;
+  for (int i = 0; i < 1000; i++)
+    x = x * 6364136223846793005ul + 1;
+  for (int i = 0; i < 500; i++)
+    x ^= x << 7 ^ x >> 9;
   return x;
 }
 int main(void) {
@@ -268,6 +276,28 @@ for (
             `other words, ${found.missing.length} differ`,
         );
         assertEquals([found.missing, found.extra], [[], []]);
+        if (language !== "C") return; // inlined code: perf names the line of the innermost call
+
+        const lines = await perfText([
+          ...["report", "--stdio", "-F", "sample,dso,sym,srcline", "--full-source-path"],
+          ...["-g", "none", "--no-children", "-t", SEPARATOR],
+        ], `${folder}/data`);
+        const expected = (lines?.stdout ?? "").split("\n")
+          .map((line) => line.split(SEPARATOR).map((cell) => cell.trim()))
+          .filter(([, dso]) => dso === "spin")
+          .map(([samples, , sym, line = ""]) =>
+            [samples, sym, line.slice(line.lastIndexOf("/") + 1)].join("\t")
+          );
+        const rows = await functionsOf(`${folder}/data`, undefined, {
+          sort: ["dso", "sym", "srcline"],
+        });
+        assertEquals(
+          rows.filter(({ dso }) => dso === "spin")
+            .map((row) => [row.samples, `[${row.level}] ${row.sym}`, row.srcline].join("\t"))
+            .sort(),
+          expected.sort(),
+        );
+        assert(expected.length > 1);
       } finally {
         Deno.removeSync(folder, { recursive: true });
       }
@@ -277,7 +307,7 @@ for (
 
 Deno.test("funcs: counting ranges one by one gives what one pass gives", async () => {
   const sorted = (rows: FunctionRow[]) => rows.map((row) => JSON.stringify(row)).sort();
-  let compared = 0;
+  let [compared, threaded] = [0, 0];
   for (const { name, path } of [...corpus, ...fixtures()]) {
     using source = fileSource(path);
     const none = { symbols: () => undefined };
@@ -286,6 +316,11 @@ Deno.test("funcs: counting ranges one by one gives what one pass gives", async (
     const ranges = functionRows(await aggregateFile(await open(), path, 1), none);
     assertEquals(sorted(ranges), sorted(whole), name);
     compared += whole.length;
+    if (Deno.statSync(path).size < 2 << 20) continue;
+    // In threads of their own, too.
+    const jobs = functionRows(await aggregateFile(await open(), path, 3, { leastRange: 1 }), none);
+    assertEquals(jobs, ranges, name);
+    threaded++;
   }
-  console.log(`${compared} rows compared`);
+  console.log(`${compared} rows compared, ${threaded} files counted by several threads`);
 });

@@ -16,6 +16,12 @@ import {
   type RangeCounts,
 } from "./ranges.ts";
 
+/** How to count with several threads. */
+export interface ParallelOptions extends AggregateOptions {
+  /** Fewest bytes that are worth a thread; 32 MB by default. */
+  readonly leastRange?: number;
+}
+
 /** A worker is not worth its start below so many bytes. */
 const LEAST_RANGE = 1 << 25;
 
@@ -34,12 +40,12 @@ export async function aggregateFile(
   reader: PerfDataReader,
   path: string | undefined,
   jobs: number,
-  options: AggregateOptions = {},
+  options: ParallelOptions = {},
 ): Promise<Aggregate> {
   const index = path === undefined ? undefined : await indexFile(reader);
   if (index === undefined || path === undefined) return await aggregate(reader, options);
   const size = (index.cuts.at(-1) as number) - (index.cuts[0] as number);
-  const count = Math.max(1, Math.min(jobs, Math.floor(size / LEAST_RANGE)));
+  const count = Math.max(1, Math.min(jobs, Math.floor(size / (options.leastRange ?? LEAST_RANGE))));
   const [own, ...others] = cutRanges(index, count);
   if (own === undefined) return mergeRanges([], index.violations);
   const shared: FileIndex = others.length === 0
