@@ -18,12 +18,12 @@ import {
 
 /** How to count with several threads. */
 export interface ParallelOptions extends AggregateOptions {
-  /** Fewest bytes that are worth a thread; 32 MB by default. */
+  /** Fewest bytes that are worth a thread; 256 MB by default. */
   readonly leastRange?: number;
 }
 
 /** A worker is not worth its start below so many bytes. */
-const LEAST_RANGE = 1 << 25;
+const LEAST_RANGE = 1 << 28;
 
 /**
  * Counts the samples of a file as `aggregate` does, with up to `jobs` threads.
@@ -42,27 +42,39 @@ export async function aggregateFile(
   jobs: number,
   options: ParallelOptions = {},
 ): Promise<Aggregate> {
-  const index = path === undefined ? undefined : await indexFile(reader);
-  if (index === undefined || path === undefined) return await aggregate(reader, options);
-  const size = (index.cuts.at(-1) as number) - (index.cuts[0] as number);
-  const count = Math.max(1, Math.min(jobs, Math.floor(size / (options.leastRange ?? LEAST_RANGE))));
-  const [own, ...others] = cutRanges(index, count);
-  if (own === undefined) return mergeRanges([], index.violations);
-  const shared: FileIndex = others.length === 0
-    ? index
-    : { ...index, history: new MachineHistory(index.history).shared().data };
-  const parts = others.map((range) => inWorker(path, shared, range, options));
-  const first = await countRange(reader, index, own[0], own[1], options);
-  return mergeRanges([first, ...await Promise.all(parts)], index.violations);
+  if (path === undefined) return await aggregate(reader, options);
+  const least = options.leastRange ?? LEAST_RANGE;
+  const wanted = Math.max(1, Math.min(jobs, Math.floor(reader.data.size / least)));
+  // They start while the index is made.
+  const workers = Array.from(
+    { length: wanted - 1 },
+    () => new Worker(new URL("./range_worker.ts", import.meta.url), { type: "module" }),
+  );
+  try {
+    const index = await indexFile(reader);
+    if (index === undefined) return await aggregate(reader, options);
+    const [own, ...others] = cutRanges(index, wanted);
+    if (own === undefined) return mergeRanges([], index.violations);
+    const shared: FileIndex = others.length === 0
+      ? index
+      : { ...index, history: new MachineHistory(index.history).shared().data };
+    const parts = others.map((range, i) =>
+      countIn(workers[i] as Worker, path, shared, range, options)
+    );
+    const first = await countRange(reader, index, own[0], own[1], options);
+    return mergeRanges([first, ...await Promise.all(parts)], index.violations);
+  } finally {
+    for (const worker of workers) worker.terminate();
+  }
 }
 
-function inWorker(
+function countIn(
+  worker: Worker,
   path: string,
   index: FileIndex,
   range: readonly [number, number],
   options: AggregateOptions,
 ): Promise<RangeCounts> {
-  const worker = new Worker(new URL("./range_worker.ts", import.meta.url), { type: "module" });
   const { filter, keys } = options;
   worker.postMessage({ path, index, range, filter, keys });
   return new Promise<RangeCounts>((resolve, reject) => {
@@ -77,5 +89,5 @@ function inWorker(
       event.preventDefault();
       reject(new Error(event.message));
     };
-  }).finally(() => worker.terminate());
+  });
 }
