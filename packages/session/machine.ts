@@ -1,5 +1,5 @@
 import { AddressSpaces } from "./machine_maps.ts";
-import { MachineHistory } from "./machine_history.ts";
+import { decodeMapSource, MachineHistory, type MapSource } from "./machine_history.ts";
 import { enlarge, NameTable } from "./machine_names.ts";
 
 const MMAP = 1;
@@ -247,6 +247,12 @@ export class Machine {
     const b = this.#sources.bytes;
     return (b[at] as number) | (b[at + 1] as number) << 8 | (b[at + 2] as number) << 16 |
       (b[at + 3] as number) << 24;
+  }
+
+  /** What a map was made from. */
+  mapSource(map: number): MapSource {
+    const view = new DataView(this.#sources.bytes.buffer);
+    return decodeMapSource(view, (this.spaces.source[map] as number) * SOURCE_SIZE);
   }
 
   /**

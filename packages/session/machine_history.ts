@@ -192,16 +192,7 @@ export class MachineHistory {
   source(map: number): MapSource {
     const { sources, mapSources } = this.data;
     const view = new DataView(sources.buffer, sources.byteOffset, sources.byteLength);
-    const at = (mapSources[map] as number) * 32;
-    return {
-      name: view.getUint32(at, true),
-      buildId: view.getUint32(at + 4, true) - 1,
-      prot: view.getUint32(at + 8, true),
-      flags: view.getUint32(at + 12, true),
-      maj: view.getUint32(at + 16, true),
-      min: view.getUint32(at + 20, true),
-      ino: view.getBigUint64(at + 24, true),
-    };
+    return decodeMapSource(view, (mapSources[map] as number) * 32);
   }
 
   /** A name as text. */
@@ -209,6 +200,19 @@ export class MachineHistory {
     const { nameStarts, nameBytes } = this.data;
     return new TextDecoder().decode(nameBytes.slice(nameStarts[id], nameStarts[id + 1]));
   }
+}
+
+/** Reads what a map was made from: eight little-endian u32. */
+export function decodeMapSource(view: DataView, at: number): MapSource {
+  return {
+    name: view.getUint32(at, true),
+    buildId: view.getUint32(at + 4, true) - 1,
+    prot: view.getUint32(at + 8, true),
+    flags: view.getUint32(at + 12, true),
+    maj: view.getUint32(at + 16, true),
+    min: view.getUint32(at + 20, true),
+    ino: view.getBigUint64(at + 24, true),
+  };
 }
 
 /** The last row of `key` that is not later than `epoch`, or -1. */

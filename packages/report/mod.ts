@@ -1,0 +1,26 @@
+/**
+ * Figures about a recording: sampling rates, functions, processes.
+ *
+ * @module
+ */
+export {
+  type Aggregate,
+  aggregate,
+  type AggregateOptions,
+  type EventTotal,
+  knownBinaries,
+  type MappedBinary,
+  type SampleFilter,
+  type SampleKeys,
+} from "./aggregate.ts";
+export * from "./osrelease.ts";
+export * from "./processes.ts";
+export * from "./ranges.ts";
+export * from "./event_names.ts";
+export * from "./functions.ts";
+export * from "./histogram.ts";
+export * from "./rate.ts";
+export * from "./rate_plot.ts";
+export * from "./rate_rows.ts";
+export * from "./rate_stream.ts";
+export * from "./read_shape.ts";

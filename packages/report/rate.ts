@@ -1,0 +1,439 @@
+import {
+  PERF_SAMPLE_READ,
+  type PerfDataReader,
+  type PerfEvent,
+  type RecordBatch,
+  SampleFields,
+} from "@perfdata/format";
+import { PERF_RECORD_HEADER_FEATURE, PERF_RECORD_ID_INDEX } from "@perfdata/user-records";
+import { eventNames } from "./event_names.ts";
+import { type ReadShape, readShape } from "./read_shape.ts";
+import { type RatePoint, RateStream, type RateStreamSummary } from "./rate_stream.ts";
+
+const LOST = 2;
+const THROTTLE = 5;
+const UNTHROTTLE = 6;
+const READ = 8;
+const SAMPLE = 9;
+const LOST_SAMPLES = 13;
+const HEADER_EVENT_DESC = 12;
+
+/** What a counter of the analysis counts: a CPU with all its threads, or one thread on a CPU. */
+export type RateBy = "cpu" | "thread";
+
+/** Something that stopped a counter, or that was lost. */
+export interface RateIncident {
+  /** What happened. */
+  readonly what: "throttle" | "unthrottle" | "lost" | "lost_samples";
+  /** Number of the event, or -1 where the record does not say. */
+  readonly event: number;
+  /** CPU, or -1 where the record does not say. */
+  readonly cpu: number;
+  /** Nanoseconds since the start of the analysis, or `undefined` where the record does not say. */
+  readonly time: number | undefined;
+  /** Records or samples that were lost. */
+  readonly lost: number;
+}
+
+/** How to analyse. */
+export interface RateOptions {
+  /**
+   * What a counter counts. By default what the file's ID_INDEX says: `thread` where counters were
+   * opened for threads, else `cpu`.
+   */
+  readonly by?: RateBy | undefined;
+  /** Called for each two successive samples of a counter. */
+  readonly point?: (point: RatePoint) => void;
+  /** Called for each throttling and loss. */
+  readonly incident?: (incident: RateIncident) => void;
+  /** Called as soon as the events are known, before the first point. */
+  readonly begin?: (events: readonly RateEvent[]) => void;
+  /** Called after each batch of records with the bytes that it took in the file. */
+  readonly progress?: (bytes: number) => void;
+  /** Called with the time that all times are relative to, in ns, before the first of them. */
+  readonly start?: (time: bigint) => void;
+}
+
+/** An event as the analysis sees it. */
+export interface RateEvent {
+  /** Its name. */
+  readonly name: string;
+  /** Samples per second that were asked for, or `undefined` where the period is fixed. */
+  readonly requestedFrequency: number | undefined;
+  /** Events per sample that were asked for, or `undefined` where the frequency is fixed. */
+  readonly requestedPeriod: number | undefined;
+}
+
+/** Totals of an event over all its counters. */
+export interface RateEventSummary extends RateEvent {
+  /** Samples. */
+  readonly samples: number;
+  /** Events counted between first and last samples. */
+  readonly count: number;
+  /** Events that READ records told at the end of threads. */
+  readonly readAtExit: number | undefined;
+  /** Times that a counter was paused because it interrupted too often. */
+  readonly throttled: number;
+  /** Times that a counter went on. */
+  readonly unthrottled: number;
+  /** Records lost because a buffer was full (LOST). */
+  readonly lostRecords: number;
+  /** Samples lost (LOST_SAMPLES, or `PERF_FORMAT_LOST` where it was recorded). */
+  readonly lostSamples: number;
+}
+
+/** What was found about the rates of a file's events. */
+export interface RateReport {
+  /** What a counter counts. */
+  readonly by: RateBy;
+  /** The first time in the file in ns, which the times of points are relative to. */
+  readonly start: bigint | undefined;
+  /** The events. */
+  readonly events: readonly RateEventSummary[];
+  /** The counters, by event, CPU and thread. */
+  readonly streams: readonly RateStreamSummary[];
+  /** Samples left out: without a time, or of no known event. */
+  readonly leftOut: number;
+}
+
+/** Follows all counters of a file. */
+class RateAnalysis {
+  readonly streams = new Map<number, RateStream>();
+  readonly incidents: NonNullable<RateOptions["incident"]>;
+  readonly point: NonNullable<RateOptions["point"]>;
+  by: RateBy | undefined;
+  leftOut = 0;
+  lostRecords: number[] = [];
+  lostSamples: number[] = [];
+  samples: number[] = [];
+  readAtExit: (number | undefined)[] = [];
+  /** The first time that was seen: what others are relative to, so that they stay exact. */
+  start: bigint | undefined;
+  #startHi = 0;
+  #startLo = 0;
+  readonly #onStart: (time: bigint) => void;
+  #known = 0;
+  readonly #byId = new Map<number, number>();
+  readonly #fields: SampleFields[] = [];
+  readonly #shapes: ReadShape[] = [];
+  readonly #events: readonly PerfEvent[];
+  readonly #le: boolean;
+
+  constructor(reader: PerfDataReader, options: RateOptions) {
+    this.#events = reader.events.all;
+    this.#le = reader.littleEndian;
+    this.by = options.by;
+    this.point = options.point ?? (() => {});
+    this.incidents = options.incident ?? (() => {});
+    this.#onStart = options.start ?? (() => {});
+  }
+
+  /** Prepares for events that came since; in a pipe they come with the records. */
+  learnEvents(): void {
+    for (; this.#known < this.#events.length; this.#known++) {
+      const event = this.#events[this.#known] as PerfEvent;
+      this.#fields.push(new SampleFields(event.attr));
+      this.#shapes.push(readShape(event.readFormat));
+      for (const id of event.ids) this.#byId.set(Number(id), this.#known);
+      this.lostRecords.push(0);
+      this.lostSamples.push(0);
+      this.samples.push(0);
+      this.readAtExit.push(undefined);
+    }
+  }
+
+  #u32(view: DataView, at: number): number {
+    return view.getUint32(at, this.#le);
+  }
+
+  #u64(view: DataView, at: number): number {
+    const low = view.getUint32(this.#le ? at : at + 4, this.#le);
+    const high = view.getUint32(this.#le ? at + 4 : at, this.#le);
+    return high * 2 ** 32 + low;
+  }
+
+  /** A time, relative to the first one. */
+  #time(view: DataView, at: number): number {
+    const low = view.getUint32(this.#le ? at : at + 4, this.#le);
+    const high = view.getUint32(this.#le ? at + 4 : at, this.#le);
+    if (this.start === undefined) {
+      this.#startHi = high;
+      this.#startLo = low;
+      this.start = BigInt(high) << 32n | BigInt(low);
+      this.#onStart(this.start);
+    }
+    return (high - this.#startHi) * 2 ** 32 + low - this.#startLo;
+  }
+
+  #stream(event: number, cpu: number, tid: number, source: "read" | "period"): RateStream {
+    const thread = this.by === "thread" ? tid : -1;
+    const key = (event * 2 ** 16 + (cpu + 1)) * 2 ** 23 + thread + 1;
+    let stream = this.streams.get(key);
+    if (stream === undefined) {
+      stream = new RateStream(event, cpu, thread, source);
+      this.streams.set(key, stream);
+    }
+    return stream;
+  }
+
+  /** ID_INDEX: whether counters were opened for CPUs or for threads. */
+  idIndex(view: DataView, start: number, end: number): void {
+    if (this.by !== undefined || end - start < 16 + 32) return;
+    this.by = view.getInt32(start + 16 + 24, this.#le) < 0 ? "cpu" : "thread";
+  }
+
+  take(batch: RecordBatch): void {
+    const { view } = batch;
+    const le = this.#le;
+    for (let i = 0; i < batch.count; i++) {
+      const start = batch.start(i);
+      const type = view.getUint32(start, le);
+      const end = start + view.getUint16(start + 6, le);
+      if (type === SAMPLE) {
+        this.#sample(batch, start, end);
+      } else if (type === PERF_RECORD_ID_INDEX) {
+        this.idIndex(view, start, end);
+      } else if (
+        type === THROTTLE || type === UNTHROTTLE || type === LOST || type === LOST_SAMPLES ||
+        type === READ
+      ) {
+        this.#other(batch, start, end, type);
+      }
+    }
+  }
+
+  #sample(batch: RecordBatch, start: number, end: number): void {
+    const { view } = batch;
+    const index = batch.events.indexOf(view, start, end, SAMPLE, this.#le);
+    const event = this.#events[index];
+    if (event === undefined) {
+      this.leftOut++;
+      return;
+    }
+    this.samples[index] = (this.samples[index] as number) + 1;
+    const { layout, attr } = event;
+    if (layout.time < 0 || start + layout.fixedSize > end) {
+      this.leftOut++;
+      return;
+    }
+    const time = this.#time(view, start + layout.time);
+    const cpu = layout.cpu < 0 ? -1 : this.#u32(view, start + layout.cpu);
+    const tid = layout.pid < 0 ? -1 : this.#u32(view, start + layout.pid + 4);
+    this.by ??= layout.cpu < 0 && tid >= 0 ? "thread" : "cpu";
+    // Without a recorded period it is the one that was asked for; a frequency says nothing here.
+    const period = layout.period >= 0
+      ? this.#u64(view, start + layout.period)
+      : attr.flags.freq
+      ? undefined
+      : Number(attr.sample_period);
+    if (!(layout.sampleType & PERF_SAMPLE_READ)) {
+      this.#add(index, cpu, tid, time, undefined, period);
+      return;
+    }
+    const fields = this.#fields[index] as SampleFields;
+    if (!fields.locate(view, start, end, this.#le)) {
+      this.leftOut++;
+      return;
+    }
+    const shape = this.#shapes[index] as ReadShape;
+    const n = shape.group ? this.#u64(view, fields.read) : 1;
+    for (let k = 0; k < n; k++) {
+      const at = fields.read + shape.head + k * shape.entry;
+      const id = shape.id < 0 ? undefined : this.#u64(view, at + shape.id);
+      // In a group without ids, the values are in the order of the group, its leader first.
+      const which = id === undefined ? index + k : this.#byId.get(id) ?? -1;
+      if (this.#events[which] === undefined) {
+        this.leftOut++;
+        continue;
+      }
+      const own = which === index;
+      const stream = this.#add(
+        which,
+        cpu,
+        tid,
+        time,
+        this.#u64(view, at),
+        own ? period : undefined,
+      );
+      if (shape.lost >= 0) {
+        const lost = this.#u64(view, at + shape.lost);
+        if (lost > stream.lost) {
+          this.lostSamples[which] = (this.lostSamples[which] as number) + lost - stream.lost;
+          stream.lost = lost;
+        }
+      }
+    }
+  }
+
+  #add(
+    event: number,
+    cpu: number,
+    tid: number,
+    time: number,
+    count: number | undefined,
+    period: number | undefined,
+  ): RateStream {
+    const stream = this.#stream(event, cpu, tid, count === undefined ? "period" : "read");
+    const point = stream.sample(time, count, period);
+    if (point !== undefined) this.point(point);
+    return stream;
+  }
+
+  #other(batch: RecordBatch, start: number, end: number, type: number): void {
+    const { view, events } = batch;
+    const index = events.indexOf(view, start, end, type, this.#le);
+    const trailer = this.#events[index]?.layout.trailer;
+    const inTrailer = (at: number | undefined) =>
+      at !== undefined && at !== 0 && end + at >= start + 8 ? end + at : -1;
+    const cpuAt = inTrailer(trailer?.cpu);
+    const timeAt = inTrailer(trailer?.time);
+    const pidAt = inTrailer(trailer?.pid);
+    const cpu = cpuAt < 0 ? -1 : this.#u32(view, cpuAt);
+    const tid = pidAt < 0 ? -1 : this.#u32(view, pidAt + 4);
+    let time = timeAt < 0 || type === READ ? undefined : this.#time(view, timeAt);
+    const left = end - start - 8 - (trailer?.size ?? 0);
+    if (type === READ) {
+      const event = this.#events[index];
+      if (event === undefined || left < 16) return;
+      const shape = this.#shapes[index] as ReadShape;
+      const at = start + 16 + shape.head;
+      if (at + 8 > end) return;
+      this.readAtExit[index] = (this.readAtExit[index] ?? 0) + this.#u64(view, at);
+      return;
+    }
+    if (type === LOST_SAMPLES) {
+      if (left < 8) return;
+      const lost = this.#u64(view, start + 8);
+      if (index >= 0) this.lostSamples[index] = (this.lostSamples[index] as number) + lost;
+      this.incidents({ what: "lost_samples", event: index, cpu, time, lost });
+      return;
+    }
+    if (left < 16) return;
+    if (type === LOST) {
+      const which = this.#byId.get(this.#u64(view, start + 8)) ?? index;
+      const lost = this.#u64(view, start + 16);
+      if (which >= 0) this.lostRecords[which] = (this.lostRecords[which] as number) + lost;
+      this.incidents({ what: "lost", event: which, cpu, time, lost });
+      return;
+    }
+    time = this.#time(view, start + 8);
+    const which = this.#byId.get(this.#u64(view, start + 16)) ?? index;
+    if (which >= 0) {
+      this.by ??= cpu < 0 && tid >= 0 ? "thread" : "cpu";
+      const { sampleType } = (this.#events[which] as PerfEvent).layout;
+      const stream = this.#stream(
+        which,
+        cpu,
+        tid,
+        sampleType & PERF_SAMPLE_READ ? "read" : "period",
+      );
+      if (type === THROTTLE) stream.throttled++;
+      else stream.unthrottled++;
+    }
+    const what = type === THROTTLE ? "throttle" : "unthrottle";
+    this.incidents({ what, event: which, cpu, time, lost: 0 });
+  }
+}
+
+function rateEvent(event: PerfEvent, name: string): RateEvent {
+  const value = Number(event.attr.sample_period);
+  const requested = value > 0 ? value : undefined;
+  return event.attr.flags.freq
+    ? { name, requestedFrequency: requested, requestedPeriod: undefined }
+    : { name, requestedFrequency: undefined, requestedPeriod: requested };
+}
+
+/**
+ * Analyses how fast the events of a file occurred, and how often they were sampled.
+ *
+ * From each two successive samples of a counter: the event rate λ = Δcount/Δt and the effective
+ * sampling frequency λ/P. Counts are READ values where the samples have them
+ * (`PERF_SAMPLE_READ`), and otherwise the period that each sample stands for. Samples are taken in
+ * file order, which is the order of time within a counter. Memory depends on the number of
+ * counters only.
+ *
+ * @throws {PerfDataError} In strict mode, where the file is damaged.
+ *
+ * @example
+ * ```ts
+ * import { bytesSource, emptyAttr, memorySink, PERF_SAMPLE_PERIOD, PERF_SAMPLE_TIME, PerfDataReader,
+ *   PerfDataWriter } from "@perfdata/format";
+ * import { analyzeRate } from "@perfdata/report";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const sink = memorySink();
+ * const sample_type = BigInt(PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD);
+ * const writer = await PerfDataWriter.file(sink, { events: [{ attr: { ...emptyAttr(), sample_type } }] });
+ * for (const time of [1000, 2000, 3000]) {
+ *   await writer.write(new Uint8Array(Uint32Array.of(9, 24 << 16, time, 0, 50, 0).buffer));
+ * }
+ * await writer.close();
+ * const { streams } = await analyzeRate(await PerfDataReader.open(bytesSource(sink.bytes())));
+ * assertEquals([streams[0]?.count, streams[0]?.rate?.mean], [100, 5e7]);
+ * ```
+ */
+export async function analyzeRate(
+  reader: PerfDataReader,
+  options: RateOptions = {},
+): Promise<RateReport> {
+  const analysis = new RateAnalysis(reader, options);
+  let described: Uint8Array | undefined;
+  let names: string[] = [];
+  let begun = false;
+  let at = 0;
+  for await (const batch of reader.batches()) {
+    analysis.learnEvents();
+    if (reader.isPipe && !reader.isGoogleDialect) described ??= findEventDesc(batch);
+    if (!begun && (!reader.isPipe || hasSample(batch))) {
+      begun = true;
+      names = await eventNames(reader, described);
+      options.begin?.(reader.events.all.map((event, i) => rateEvent(event, names[i] ?? "")));
+    }
+    analysis.take(batch);
+    const { recordBytes, payloadBytes } = reader.stats;
+    options.progress?.(recordBytes + payloadBytes - at);
+    at = recordBytes + payloadBytes;
+  }
+  analysis.learnEvents();
+  // Only now a file that came as a stream has its names.
+  names = await eventNames(reader, described);
+  const events = reader.events.all.map((event, i) => rateEvent(event, names[i] ?? ""));
+  if (!begun) options.begin?.(events);
+  const streams = [...analysis.streams.values()].map((stream) => stream.summary())
+    .sort((a, b) => a.event - b.event || a.cpu - b.cpu || a.tid - b.tid);
+  const sum = (event: number, pick: (stream: RateStreamSummary) => number) =>
+    streams.reduce((total, stream) => total + (stream.event === event ? pick(stream) : 0), 0);
+  return {
+    by: analysis.by ?? "cpu",
+    start: analysis.start,
+    events: events.map((event, i) => ({
+      ...event,
+      samples: analysis.samples[i] ?? 0,
+      count: sum(i, ({ count }) => count),
+      readAtExit: analysis.readAtExit[i],
+      throttled: sum(i, ({ throttled }) => throttled),
+      unthrottled: sum(i, ({ unthrottled }) => unthrottled),
+      lostRecords: analysis.lostRecords[i] ?? 0,
+      lostSamples: analysis.lostSamples[i] ?? 0,
+    })),
+    streams,
+    leftOut: analysis.leftOut,
+  };
+}
+
+function findEventDesc(batch: RecordBatch): Uint8Array | undefined {
+  for (let i = 0; i < batch.count; i++) {
+    if (batch.type(i) !== PERF_RECORD_HEADER_FEATURE || batch.size(i) < 16) continue;
+    const body = batch.recordBytes(i);
+    const at = batch.start(i) + 8;
+    if (batch.view.getBigUint64(at, batch.littleEndian) === BigInt(HEADER_EVENT_DESC)) {
+      return body.slice(16);
+    }
+  }
+  return undefined;
+}
+
+function hasSample(batch: RecordBatch): boolean {
+  for (let i = 0; i < batch.count; i++) if (batch.type(i) === SAMPLE) return true;
+  return false;
+}

@@ -1,0 +1,256 @@
+/** How many periods one after the other have to agree before the period counts as settled. */
+export const SETTLED_SAMPLES = 16;
+
+/** How far apart the highest and the lowest of them may be: 1.25 is a quarter. */
+export const SETTLED_RATIO = 1.25;
+
+/** What two successive samples of a counter say about it. */
+export interface RatePoint {
+  /** Number of the event. */
+  readonly event: number;
+  /** CPU that counted, or -1 where samples do not say. */
+  readonly cpu: number;
+  /** Thread that was counted, or -1 where all threads of the CPU were. */
+  readonly tid: number;
+  /** Time of the later sample: nanoseconds since the start of the analysis. */
+  readonly time: number;
+  /** Nanoseconds since the earlier one: Δt. */
+  readonly interval: number;
+  /** Events that the counter had counted at the later one, where READ values were recorded. */
+  readonly count: number | undefined;
+  /** Events between the two: Δcount. */
+  readonly delta: number;
+  /** Events per sample at the later one, or `undefined` for a counter that does not sample. */
+  readonly period: number | undefined;
+  /** Events per second: λ = Δcount/Δt. */
+  readonly rate: number;
+  /** Samples per second at this rate and period: λ/P. */
+  readonly frequency: number | undefined;
+}
+
+/** Lowest, mean and highest of a quantity. */
+export interface Spread {
+  /** The lowest value. */
+  readonly min: number;
+  /** The mean: for rates weighted by time, for periods by samples. */
+  readonly mean: number;
+  /** The highest value. */
+  readonly max: number;
+}
+
+/** When the kernel had found a period that gives the requested frequency. */
+export interface Settled {
+  /** Samples until then. */
+  readonly samples: number;
+  /** Seconds since the counter's first sample. */
+  readonly seconds: number;
+  /** The period that was found. */
+  readonly period: number;
+}
+
+/** What was found about one counter: an event on a CPU, or of a thread on a CPU. */
+export interface RateStreamSummary {
+  /** Number of the event. */
+  readonly event: number;
+  /** CPU that counted, or -1 where samples do not say. */
+  readonly cpu: number;
+  /** Thread that was counted, or -1 where all threads of the CPU were. */
+  readonly tid: number;
+  /** `read` where counts are READ values, `period` where they are sums of periods. */
+  readonly source: "read" | "period";
+  /** Samples of this event, or READs of a counter that others sample. */
+  readonly samples: number;
+  /** Time between the first and the last of them in seconds. */
+  readonly seconds: number;
+  /** Events counted in that time. */
+  readonly count: number;
+  /** Events per second, or `undefined` with fewer than two samples. */
+  readonly rate: Spread | undefined;
+  /** Samples per second (λ/P), where the counter samples. */
+  readonly frequency: Spread | undefined;
+  /** Events per sample. */
+  readonly period: Spread | undefined;
+  /** Period of the first sample. */
+  readonly firstPeriod: number | undefined;
+  /** Period of the last sample. */
+  readonly lastPeriod: number | undefined;
+  /** When the period had settled; `undefined` where it never did. */
+  readonly settled: Settled | undefined;
+  /** Times that the counter was paused because it interrupted too often. */
+  readonly throttled: number;
+  /** Times that it went on. */
+  readonly unthrottled: number;
+  /** Samples lost, by the counter's own count (`PERF_FORMAT_LOST`). */
+  readonly lost: number;
+  /** Pairs of samples left out since time or count did not rise between them. */
+  readonly leftOut: number;
+}
+
+/**
+ * Follows one counter from sample to sample.
+ *
+ * @example
+ * ```ts
+ * import { RateStream } from "@perfdata/report";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const stream = new RateStream(0, 2, -1, "read");
+ * stream.sample(0, 94708, 1389);
+ * const point = stream.sample(33352, 96097, 1389);
+ * assertEquals(Math.round(point?.rate ?? 0), 41646678);
+ * assertEquals(Math.round(point?.frequency ?? 0), 29983);
+ * ```
+ */
+export class RateStream {
+  /** Times that the counter was paused because it interrupted too often. */
+  throttled = 0;
+  /** Times that it went on. */
+  unthrottled = 0;
+  /** Samples lost, by the counter's own count. */
+  lost = 0;
+
+  readonly #event: number;
+  readonly #cpu: number;
+  readonly #tid: number;
+  readonly #source: "read" | "period";
+  #samples = 0;
+  #leftOut = 0;
+  #firstTime = 0;
+  #lastTime = 0;
+  #lastCount = 0;
+  #count = 0;
+  #counted = 0;
+  #minRate = Infinity;
+  #maxRate = 0;
+  #minFrequency = Infinity;
+  #maxFrequency = 0;
+  #intervals = 0;
+  #minPeriod = Infinity;
+  #maxPeriod = 0;
+  #periodSum = 0;
+  #periods = 0;
+  #firstPeriod: number | undefined;
+  #lastPeriod: number | undefined;
+  readonly #window = new Float64Array(SETTLED_SAMPLES);
+  #settled: Settled | undefined;
+
+  /**
+   * Begins with no sample.
+   *
+   * @param event Number of the event.
+   * @param cpu CPU that counts, or -1.
+   * @param tid Thread that is counted, or -1.
+   * @param source Where counts come from.
+   */
+  constructor(event: number, cpu: number, tid: number, source: "read" | "period") {
+    this.#event = event;
+    this.#cpu = cpu;
+    this.#tid = tid;
+    this.#source = source;
+  }
+
+  /**
+   * Takes the next sample.
+   *
+   * @param time Time in ns, from any origin.
+   * @param count READ value of the counter, or `undefined` where its period tells the events since
+   * the sample before.
+   * @param period Events per sample, or `undefined` where the counter does not sample.
+   * @returns What this and the sample before say, or `undefined` for the first one and where time
+   * or count did not rise.
+   */
+  sample(
+    time: number,
+    count: number | undefined,
+    period: number | undefined,
+  ): RatePoint | undefined {
+    const n = this.#samples++;
+    if (period !== undefined && period > 0) this.#takePeriod(time, period, n);
+    const interval = time - this.#lastTime;
+    const delta = count === undefined ? period ?? 0 : count - this.#lastCount;
+    if (n === 0) this.#firstTime = time;
+    if (n > 0 && interval <= 0) {
+      this.#leftOut++;
+      if (interval === 0) return undefined;
+    }
+    this.#lastTime = time;
+    this.#lastCount = count ?? 0;
+    if (n === 0 || interval < 0) return undefined;
+    if (delta < 0) {
+      // Another counter of the same event took over, and began at 0.
+      this.#leftOut++;
+      return undefined;
+    }
+    this.#count += delta;
+    this.#counted += interval;
+    const rate = delta / interval * 1e9;
+    if (rate < this.#minRate) this.#minRate = rate;
+    if (rate > this.#maxRate) this.#maxRate = rate;
+    let frequency: number | undefined;
+    if (period !== undefined && period > 0) {
+      frequency = rate / period;
+      if (frequency < this.#minFrequency) this.#minFrequency = frequency;
+      if (frequency > this.#maxFrequency) this.#maxFrequency = frequency;
+      this.#intervals++;
+    }
+    return {
+      event: this.#event,
+      cpu: this.#cpu,
+      tid: this.#tid,
+      time,
+      interval,
+      count,
+      delta,
+      period,
+      rate,
+      frequency,
+    };
+  }
+
+  #takePeriod(time: number, period: number, n: number): void {
+    this.#firstPeriod ??= period;
+    this.#lastPeriod = period;
+    if (period < this.#minPeriod) this.#minPeriod = period;
+    if (period > this.#maxPeriod) this.#maxPeriod = period;
+    this.#periodSum += period;
+    this.#window[this.#periods++ % SETTLED_SAMPLES] = period;
+    if (this.#settled !== undefined || this.#periods < SETTLED_SAMPLES) return;
+    let low = Infinity;
+    let high = 0;
+    for (const each of this.#window) {
+      if (each < low) low = each;
+      if (each > high) high = each;
+    }
+    if (high > low * SETTLED_RATIO) return;
+    this.#settled = { samples: n + 1, seconds: (time - this.#firstTime) / 1e9, period };
+  }
+
+  /** What was found so far. */
+  summary(): RateStreamSummary {
+    const seconds = this.#counted / 1e9;
+    const mean = seconds > 0 ? this.#count / seconds : 0;
+    return {
+      event: this.#event,
+      cpu: this.#cpu,
+      tid: this.#tid,
+      source: this.#source,
+      samples: this.#samples,
+      seconds: (this.#lastTime - this.#firstTime) / 1e9,
+      count: this.#count,
+      rate: seconds > 0 ? { min: this.#minRate, mean, max: this.#maxRate } : undefined,
+      frequency: this.#intervals > 0
+        ? { min: this.#minFrequency, mean: this.#intervals / seconds, max: this.#maxFrequency }
+        : undefined,
+      period: this.#periods > 0
+        ? { min: this.#minPeriod, mean: this.#periodSum / this.#periods, max: this.#maxPeriod }
+        : undefined,
+      firstPeriod: this.#firstPeriod,
+      lastPeriod: this.#lastPeriod,
+      settled: this.#settled,
+      throttled: this.throttled,
+      unthrottled: this.unthrottled,
+      lost: this.lost,
+      leftOut: this.#leftOut,
+    };
+  }
+}

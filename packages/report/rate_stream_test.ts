@@ -1,0 +1,69 @@
+import { assertAlmostEquals, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { RateStream, SETTLED_SAMPLES } from "./rate_stream.ts";
+
+// The figures are those of the article in which the method was described.
+Deno.test("rate: two events in 4291 ns are 466 091.8 a second", () => {
+  const stream = new RateStream(0, 0, -1, "read");
+  assertEquals(stream.sample(1_000_000, 5, undefined), undefined);
+  const point = stream.sample(1_004_291, 7, undefined);
+  assertEquals([point?.delta, point?.interval], [2, 4291]);
+  assertAlmostEquals(point?.rate ?? 0, 466_091.8, 0.05);
+  assertEquals(point?.frequency, undefined);
+});
+
+Deno.test("rate: 1389 events in 33 352 ns at a period of 1389 are some 29 980 Hz", () => {
+  const stream = new RateStream(0, 0, -1, "read");
+  stream.sample(0, 94_708, 1389);
+  const point = stream.sample(33_352, 96_097, 1389);
+  assertAlmostEquals((point?.rate ?? 0) / 1e7, 4.1647, 0.00005);
+  assertAlmostEquals((point?.frequency ?? 0) / 10, 2998, 0.5);
+});
+
+Deno.test("rate: without READ values the period tells the events since the sample before", () => {
+  const stream = new RateStream(0, 0, -1, "period");
+  stream.sample(100, undefined, 1);
+  assertEquals(stream.sample(1100, undefined, 50)?.rate, 5e7);
+  const { count, rate, period } = stream.summary();
+  assertEquals([count, rate?.mean, period?.min, period?.max], [50, 5e7, 1, 50]);
+});
+
+Deno.test("rate: what does not rise is left out and counted", () => {
+  const stream = new RateStream(0, 0, -1, "read");
+  stream.sample(100, 10, 5);
+  assertEquals(stream.sample(100, 12, 5), undefined); // no time went by
+  assertEquals(stream.sample(50, 14, 5), undefined); // time went back
+  assertEquals(stream.sample(150, 3, 5), undefined); // another counter
+  assertEquals(stream.sample(250, 8, 5)?.rate, 5e7);
+  assertEquals([stream.summary().leftOut, stream.summary().count], [3, 5]);
+});
+
+Deno.test("rate: the period settles where enough of them agree", () => {
+  const stream = new RateStream(0, 0, -1, "period");
+  const periods = [1, 10, 100, 900, ...Array<number>(SETTLED_SAMPLES).fill(1000), 5];
+  periods.forEach((period, i) => stream.sample(i * 1e9, undefined, period));
+  // 900 to 1000 is within the ratio, so the 900 belongs to the run.
+  assertEquals(stream.summary().settled, {
+    samples: 3 + SETTLED_SAMPLES,
+    seconds: 2 + SETTLED_SAMPLES,
+    period: 1000,
+  });
+});
+
+Deno.test("rate: the mean times the seconds is the count", () => {
+  fc.assert(fc.property(
+    fc.array(
+      fc.tuple(fc.integer({ min: 1, max: 1e6 }), fc.integer({ min: 1, max: 1e6 })),
+      { minLength: 1, maxLength: 50 },
+    ),
+    (steps) => {
+      const stream = new RateStream(0, 0, -1, "read");
+      stream.sample(0, 0, undefined);
+      let [time, count] = [0, 0];
+      for (const [dt, dc] of steps) stream.sample(time += dt, count += dc, undefined);
+      const { rate, seconds, leftOut } = stream.summary();
+      assertAlmostEquals((rate?.mean ?? 0) * seconds / count, 1, 1e-9);
+      assertEquals(leftOut, 0);
+    },
+  ));
+});

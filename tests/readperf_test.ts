@@ -1,0 +1,116 @@
+import { assert, assertEquals } from "@std/assert";
+import { parse } from "@std/csv";
+import { perfText, perfVersion } from "./perf.ts";
+
+const root = new URL("../", import.meta.url).pathname;
+
+/** Runs a tool as its task does, in another folder. */
+function run(tool: string, args: string[], cwd: string): { code: number; stdout: string } {
+  const { code, stdout, stderr } = new Deno.Command(Deno.execPath(), {
+    args: ["task", "--quiet", "--cwd", root, tool, ...args],
+    cwd,
+    env: { INIT_CWD: cwd, NO_COLOR: "1" },
+  }).outputSync();
+  assert(code < 2, new TextDecoder().decode(stderr));
+  return { code, stdout: new TextDecoder().decode(stdout) };
+}
+
+Deno.test("readperf: records, processes and functions add up to what perf counts", async () => {
+  const folder = Deno.makeTempDirSync({ prefix: "perfdata-readperf-" });
+  const file = `${root}fixtures/recorded/two-events.perf.data`;
+  try {
+    const { code, stdout } = run("readperf", [file, "-o", `${folder}/out`], folder);
+    assertEquals(code, 0);
+    const table = (name: string) =>
+      parse(Deno.readTextFileSync(`${folder}/out/${name}.csv`), { skipFirstRow: true });
+    const stat = table("stat");
+    const overview = table("overview");
+    const processes = table("processes");
+    const results = table("results");
+
+    assertEquals(overview.map((row) => Number(row["nr"])), overview.map((_, i) => i));
+    const counted = new Map<string, number>();
+    for (const { type = "" } of overview) counted.set(type, (counted.get(type) ?? 0) + 1);
+    assertEquals(
+      Object.fromEntries(stat.map(({ type, count }) => [type, Number(count)])),
+      Object.fromEntries(counted),
+    );
+    const times = overview.filter(({ time, type }) => time !== "" && type !== "FORK")
+      .map(({ time }) => BigInt(time ?? "0"));
+    assert(times.every((time, i) => i === 0 || time >= (times[i - 1] as bigint)));
+
+    const sum = (rows: Record<string, string>[], column: string, event: string) =>
+      rows.filter((row) => row["event"] === event)
+        .reduce((total, row) => total + Number(row[column]), 0);
+    const events = [...new Set(results.map((row) => row["event"] ?? ""))];
+    assertEquals(events.length, 2);
+    for (const event of events) {
+      for (const column of ["samples", "period"]) {
+        assertEquals(sum(processes, column, event), sum(results, column, event), event);
+      }
+    }
+    if (perfVersion() === undefined) return;
+    const stats = await perfText(["report", "--stats"], file);
+    for (const [, type = "", count] of stats?.stdout.matchAll(/(\w+) events: +(\d+)/g) ?? []) {
+      if (type !== "TOTAL") assertEquals([type, counted.get(type)], [type, Number(count)]);
+      else assertEquals(overview.length, Number(count));
+      // The last table is of the first event alone.
+      if (type === "FINISHED_INIT") break;
+    }
+    assert(stdout.startsWith(`${overview.length} records`));
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+});
+
+Deno.test("rate, funcs: the tools print tables, rows and lines of JSON", () => {
+  const folder = Deno.makeTempDirSync({ prefix: "perfdata-rate-" });
+  const file = `${root}fixtures/recorded/two-events.perf.data`;
+  try {
+    const json = run("rate", ["--json", file, "--svg", "rate.svg"], folder).stdout.trimEnd()
+      .split("\n").map((line) => JSON.parse(line));
+    const csv = parse(run("rate", ["--csv", file], folder).stdout, { skipFirstRow: true });
+    const points = json.filter(({ type }) => type === "point");
+    assertEquals(
+      csv.map(({ time, rate }) => [time, Number(rate)]),
+      points.map((point) => [
+        String(point.time),
+        point.rate,
+      ]),
+    );
+    assert(points.length > 0);
+    assert(Deno.readTextFileSync(`${folder}/rate.svg`).startsWith("<svg "));
+
+    const rows = run("funcs", ["--json", file], folder).stdout.trimEnd().split("\n")
+      .map((line) => JSON.parse(line));
+    const table = parse(run("funcs", ["--csv", file], folder).stdout, { skipFirstRow: true });
+    assertEquals(
+      table.map(({ event, samples, period, comm, dso, sym }) => [
+        event,
+        Number(samples),
+        Number(period),
+        comm,
+        dso,
+        sym,
+      ]),
+      rows.map(({ event, samples, period, comm, dso, sym }) => [
+        event,
+        samples,
+        period,
+        comm,
+        dso,
+        sym,
+      ]),
+    );
+    const limited = run("funcs", ["--limit", "2", "--json", file], folder).stdout.trimEnd();
+    assertEquals(limited.split("\n").length, 4);
+    const pids = run("funcs", ["--sort", "pid,cpu", "--json", file], folder).stdout.trimEnd()
+      .split("\n").map((line) => JSON.parse(line));
+    assertEquals(
+      pids.reduce((sum, { samples }) => sum + samples, 0),
+      rows.reduce((sum, { samples }) => sum + samples, 0),
+    );
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,126 @@
+/** Prints how fast events occurred and how often they were sampled: `deno run rate FILE`. */
+import { stringify } from "@std/csv";
+import { PerfDataReader } from "../packages/format/mod.ts";
+import { openSource } from "../packages/format/file_source.ts";
+import {
+  analyzeRate,
+  incidentRow,
+  jsonLine,
+  RATE_COLUMNS,
+  rateLines,
+  RatePlot,
+  rateRow,
+  summaryRows,
+} from "../packages/report/mod.ts";
+import {
+  aboutAsync,
+  complain,
+  Complaints,
+  main,
+  parseFlags,
+  Progress,
+  UsageError,
+  writeOut,
+} from "./_cli.ts";
+
+const HELP = `Usage: deno run rate [FILE]
+
+Prints, for each event and CPU, how fast the event occurred (λ = Δcount/Δt from each
+two successive samples), how often it was sampled (λ/P) against what was requested,
+and when the period had settled. Counts are READ values where the samples have them
+(perf record -e '{…}:S', or --sample-read), and otherwise sums of periods.
+
+FILE is perf.data where not given; - is standard input.
+
+  --by cpu|thread  what a counter counts; by default what the file says
+  --json           a line of JSON for each two samples, each throttling and loss, then totals
+  --csv            a row for each two samples
+  --svg FILE       also draw period and sampling frequency over time
+  --help           this text
+`;
+
+/** Lines that are gathered before they are written. */
+const BLOCK = 4096;
+
+/** Writes lines, or rows of CSV, in blocks. */
+class Output {
+  readonly #csv: boolean;
+  #lines: string[] = [];
+  #rows: unknown[][] = [];
+
+  constructor(csv: boolean) {
+    this.#csv = csv;
+    if (csv) this.#rows.push([...RATE_COLUMNS]);
+  }
+
+  line(text: string): void {
+    if (this.#lines.push(text) >= BLOCK) this.flush();
+  }
+
+  row(cells: unknown[]): void {
+    if (this.#rows.push(cells) >= BLOCK) this.flush();
+  }
+
+  flush(): void {
+    if (this.#lines.length > 0) writeOut(this.#lines.join("\n") + "\n");
+    if (this.#csv && this.#rows.length > 0) writeOut(stringify(this.#rows, { headers: false }));
+    this.#lines = [];
+    this.#rows = [];
+  }
+}
+
+await main("rate", async (argv) => {
+  const { on, value, operands } = parseFlags(argv, {
+    boolean: ["json", "csv"],
+    string: ["by", "svg"],
+  });
+  if (on.help) {
+    writeOut(HELP);
+    return 0;
+  }
+  if (operands.length > 1) throw new UsageError(`found ${operands.length} files, expected one`);
+  if (on.json && on.csv) throw new UsageError("--json and --csv exclude each other");
+  const { by } = value;
+  if (by !== undefined && by !== "cpu" && by !== "thread") {
+    throw new UsageError(`--by is ${by}, expected cpu or thread`);
+  }
+  const name = operands[0] ?? "perf.data";
+  return await aboutAsync(name, async () => {
+    const source = openSource(name);
+    const complaints = new Complaints(`rate: ${name}`);
+    const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
+    const progress = new Progress("rate", reader.fileSize);
+    const out = new Output(on.csv);
+    const plot = value.svg === undefined ? undefined : new RatePlot();
+    let start = 0n;
+    let names: string[] = [];
+    const report = await analyzeRate(reader, {
+      by,
+      start: (time) => start = time,
+      begin: (events) => names = events.map((event) => event.name),
+      progress: progress.add,
+      point: (point) => {
+        plot?.point(point);
+        if (on.json) out.line(jsonLine({ type: "point", ...rateRow(point, start, names) }));
+        else if (on.csv) out.row(Object.values(rateRow(point, start, names)));
+      },
+      incident: (incident) => {
+        plot?.incident(incident);
+        if (on.json) out.line(jsonLine(incidentRow(incident, start, names)));
+      },
+    });
+    progress.finish();
+    if (on.json) { for (const row of summaryRows(report)) out.line(jsonLine(row)); }
+    else if (!on.csv) { for (const line of rateLines(report)) out.line(line); }
+    out.flush();
+    if (value.svg !== undefined && plot !== undefined) {
+      Deno.writeTextFileSync(value.svg, plot.svg(report.events));
+    }
+    complaints.finish();
+    if (report.streams.length === 0) {
+      complain(`rate: ${name}: no samples with a time; record with perf record -T, --sample-cpu`);
+      return 1;
+    }
+    return complaints.count > 0 ? 1 : 0;
+  });
+});

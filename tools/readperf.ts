@@ -1,0 +1,214 @@
+/** Writes what a recording holds as four CSV files: `deno run readperf FILE`. */
+import { stringify } from "@std/csv";
+import { PerfDataReader } from "../packages/format/mod.ts";
+import { openSource } from "../packages/format/file_source.ts";
+import { writeAllSync } from "../packages/format/file_sink.ts";
+import {
+  eventNames,
+  functionRows,
+  knownBinaries,
+  osrelease,
+  type Overview,
+  percentText,
+  readOverview,
+} from "../packages/report/mod.ts";
+import { SymbolFiles } from "../packages/report/symbol_files.ts";
+import { defaultPlaces } from "../packages/symbols/find_file.ts";
+import {
+  about,
+  aboutAsync,
+  complain,
+  Complaints,
+  main,
+  parseFlags,
+  Progress,
+  UsageError,
+  writeOut,
+} from "./_cli.ts";
+
+const HELP = `Usage: deno run readperf [FILE]
+
+Prints what a recording holds, and writes it as CSV:
+
+  stat.csv       records by type: type, count, bytes
+  overview.csv   all records in the order of time: nr, type, pid, tid, time, info
+  processes.csv  pid, name, mmaps, fork, exit, samples, period
+  results.csv    function, source file, object, samples, period
+
+Times are in ns. Where there are several events, processes.csv and results.csv have a row
+for each of them, and a column that names it.
+
+FILE is perf.data where not given; - is standard input.
+
+  -o, --output DIR   where to write; the current folder by default
+  --help             this text
+`;
+
+/** Rows that are written at once. */
+const BLOCK = 4096;
+
+/** A CSV file that is written in blocks. */
+class CsvFile {
+  readonly #file: Deno.FsFile;
+  #rows: unknown[][];
+
+  constructor(path: string, columns: string[]) {
+    this.#file = about(
+      path,
+      () => Deno.openSync(path, { write: true, create: true, truncate: true }),
+    );
+    this.#rows = [columns];
+  }
+
+  row(cells: unknown[]): void {
+    if (this.#rows.push(cells) >= BLOCK) this.#flush();
+  }
+
+  close(): void {
+    this.#flush();
+    this.#file.close();
+  }
+
+  #flush(): void {
+    if (this.#rows.length === 0) return;
+    writeAllSync(this.#file, new TextEncoder().encode(stringify(this.#rows, { headers: false })));
+    this.#rows = [];
+  }
+}
+
+function* overviewLines(
+  overview: Overview,
+  names: readonly string[],
+): Generator<string, void, void> {
+  const { types, processes, time, samples } = overview;
+  const records = types.reduce((sum, { count }) => sum + count, 0);
+  const seconds = time === undefined ? undefined : Number(time[1] - time[0]) / 1e9;
+  yield `${records} records${seconds === undefined ? "" : ` in ${seconds.toFixed(3)} s`}, ` +
+    `${processes.length} processes`;
+  for (const { type, count, bytes } of types) {
+    yield `  ${String(count).padStart(10)}  ${type} (${bytes} bytes)`;
+  }
+  for (const [event, total] of samples.totals.entries()) {
+    if (total.samples === 0) continue;
+    yield `${names[event] ?? event}: ${total.samples} samples, period ${total.period}`;
+    const most = processes
+      .map((process) => ({ process, period: process.periods[event] ?? 0 }))
+      .filter(({ period }) => period > 0)
+      .sort((a, b) => b.period - a.period)
+      .slice(0, 5);
+    for (const { process, period } of most) {
+      yield `  ${
+        percentText(period / total.period).padStart(6)
+      }%  ${process.name} (${process.pid})`;
+    }
+  }
+}
+
+await main("readperf", async (argv) => {
+  const { on, value, operands } = parseFlags(argv, {
+    boolean: [],
+    string: ["output"],
+    alias: { o: "output" },
+  });
+  if (on.help) {
+    writeOut(HELP);
+    return 0;
+  }
+  if (operands.length > 1) throw new UsageError(`found ${operands.length} files, expected one`);
+  const name = operands[0] ?? "perf.data";
+  const folder = value.output ?? ".";
+  return await aboutAsync(name, async () => {
+    const complaints = new Complaints(`readperf: ${name}`);
+    const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
+    about(folder, () => Deno.mkdirSync(folder, { recursive: true }));
+    const progress = new Progress("readperf", reader.fileSize);
+    const records = new CsvFile(`${folder}/overview.csv`, [
+      "nr",
+      "type",
+      "pid",
+      "tid",
+      "time",
+      "info",
+    ]);
+    const known = (id: number) => id < 0 ? "" : id;
+    const overview = await readOverview(
+      reader,
+      ({ nr, type, pid, tid, time, info }) =>
+        records.row([nr, type, known(pid), known(tid), time ?? "", info]),
+      { progress: progress.add },
+    );
+    records.close();
+    progress.finish();
+    const names = await eventNames(reader);
+
+    const stat = new CsvFile(`${folder}/stat.csv`, ["type", "count", "bytes"]);
+    for (const { type, count, bytes } of overview.types) stat.row([type, count, bytes]);
+    stat.close();
+
+    const { totals } = overview.samples;
+    const several = totals.filter(({ samples }) => samples > 0).length > 1;
+    const event = several ? ["event"] : [];
+    const eventCell = (index: number) => several ? [names[index] ?? index] : [];
+    const processes = new CsvFile(`${folder}/processes.csv`, [
+      "pid",
+      "name",
+      "mmaps",
+      "fork",
+      "exit",
+      "samples",
+      "period",
+      ...event,
+    ]);
+    for (const process of overview.processes) {
+      const { pid, name, mmaps, forkTime, exitTime, samples, periods } = process;
+      const row = [pid, name, mmaps, forkTime ?? "", exitTime ?? ""];
+      const events = [...samples.keys()].filter((index) => samples[index] !== undefined);
+      if (events.length === 0) processes.row([...row, 0, 0, ...(several ? [""] : [])]);
+      for (const index of events) {
+        processes.row([...row, samples[index], periods[index], ...eventCell(index)]);
+      }
+    }
+    processes.close();
+
+    const buildIds = new Map<string, string>();
+    for (const { filename, buildId } of await knownBinaries(reader)) {
+      if (!buildIds.has(filename)) buildIds.set(filename, buildId);
+    }
+    const symbols = new SymbolFiles({
+      buildIds,
+      osrelease: await osrelease(reader),
+      places: defaultPlaces(),
+    });
+    const found = functionRows(overview.samples, symbols, {
+      sort: ["dso", "sym", "srcfile"],
+      srcfile: "function",
+    });
+    symbols.close();
+    const results = new CsvFile(`${folder}/results.csv`, [
+      "function",
+      "source",
+      "object",
+      "samples",
+      "period",
+      ...event,
+    ]);
+    for (const row of found) {
+      results.row([
+        row.sym,
+        row.srcfile,
+        row.dso,
+        row.samples,
+        row.period,
+        ...eventCell(row.event),
+      ]);
+    }
+    results.close();
+
+    for (const line of overviewLines(overview, names)) writeOut(`${line}\n`);
+    complaints.finish();
+    if (overview.samples.leftOut > 0) {
+      complain(`readperf: ${name}: ${overview.samples.leftOut} samples of no known event`);
+    }
+    return complaints.count > 0 ? 1 : 0;
+  });
+});
