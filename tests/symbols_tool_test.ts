@@ -34,6 +34,8 @@ async function run(
   return { code, out: decoder.decode(stdout), err: decoder.decode(stderr) };
 }
 
+const DENO_DIR = Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`;
+
 /** Runs the command that the task is, in a folder that is also the user's home. */
 async function symbols(
   folder: string,
@@ -45,7 +47,7 @@ async function symbols(
   const env = {
     INIT_CWD: folder,
     HOME: folder,
-    DENO_DIR: Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`,
+    DENO_DIR,
     NO_COLOR: "1",
   };
   // The variables are set for what follows: `exec VAR=… command` is not shell.
@@ -154,6 +156,16 @@ Deno.test({
       const fromBinary = await ask();
       assertEquals(fromBinary.code, 0, fromBinary.err);
 
+      // What it may read decides whether it sees the running kernel's symbols: all, or files only.
+      const functions = (permissions: readonly string[], ...more: string[]) =>
+        run(Deno.execPath(), [
+          ...["run", "--no-prompt", ...permissions, `${ROOT}tools/funcs.ts`, "--csv"],
+          ...["--sort", "comm,dso,sym,srcline", ...more, "perf.data"],
+        ], { cwd: folder, env: { HOME: folder, DENO_DIR } });
+      const ofBinary = await functions(["-A"]);
+      assertEquals(ofBinary.code, 0, ofBinary.err);
+      assert(ofBinary.out.split("\n").length > 5);
+
       const before = await symbols(folder, ["trust", "--json", "perf.data"]);
       await Deno.remove(`${folder}/program`);
       await Deno.remove(`${folder}/.debug`, { recursive: true });
@@ -173,6 +185,9 @@ Deno.test({
 
       assertEquals(await ask("--symbols", "perf.symbols"), fromBinary);
       assertEquals((await ask()).code, 1);
+      const filesOnly = ["--allow-read", "--allow-env"];
+      const ofBundle = await functions(filesOnly, "--symbols", "perf.symbols");
+      assertEquals([ofBundle.code, ofBundle.out], [0, ofBinary.out]);
 
       const without = await symbols(folder, ["trust", "perf.data"]);
       assertEquals([without.code, without.err], [0, ""]);

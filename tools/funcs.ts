@@ -15,8 +15,11 @@ import {
 } from "../packages/report/mod.ts";
 import { aggregateFile } from "../packages/report/parallel.ts";
 import { SymbolFiles } from "../packages/report/symbol_files.ts";
+import { recordedKernel } from "../packages/session/mod.ts";
 import { defaultPlaces } from "../packages/symbols/find_file.ts";
+import { openBundle } from "../packages/symbols/open_resolver.ts";
 import {
+  about,
   aboutAsync,
   complain,
   Complaints,
@@ -45,6 +48,7 @@ FILE is perf.data where not given; - is standard input.
   --pid, --tid, --cpu LIST       only these: 0,3 or 0-3
   --event NAME         only this event
   --time A,B           only samples between these times in seconds; either may be left out
+  --symbols FILE       a symbol bundle, asked first: see "symbols bundle"
   --symfs DIR          look for binaries under DIR
   --kallsyms FILE      a copy of the recorded machine's /proc/kallsyms
   --jobs N             threads to use; as many as there are processors by default
@@ -151,6 +155,7 @@ await main("funcs", async (argv) => {
       "cpu",
       "event",
       "time",
+      "symbols",
       "symfs",
       "kallsyms",
       "jobs",
@@ -196,7 +201,12 @@ await main("funcs", async (argv) => {
       ...defaultPlaces(),
       ...(value.symfs === undefined ? {} : { symfs: value.symfs }),
     };
+    const bundle = value.symbols;
     const symbols = new SymbolFiles({
+      ...(bundle === undefined ? {} : {
+        bundle: about(bundle, () => openBundle(bundle)),
+        kernelReference: await recordedKernel(reader),
+      }),
       buildIds,
       kallsyms: value.kallsyms,
       osrelease: await osrelease(reader),

@@ -11,12 +11,15 @@ import {
   Demangler,
   FileAddresses,
   findKallsym,
+  type KernelReference,
   mapKind,
   readElfSymbols,
   readKallsyms,
   readPerfMap,
   type SearchPlaces,
   STT,
+  type SymbolBundle,
+  type SymbolObject,
   SymbolsError,
   type SymbolTable,
 } from "@perfdata/symbols";
@@ -37,6 +40,10 @@ export interface SymbolFilesOptions {
   readonly osrelease?: string | undefined;
   /** Whether names are made readable; true by default. */
   readonly demangle?: boolean;
+  /** Asked before any file. */
+  readonly bundle?: SymbolBundle;
+  /** Where the recorded kernel was: without it, a bundle's symbols of the kernel are not used. */
+  readonly kernelReference?: KernelReference | undefined;
   /** Told about files that are not used, and why. */
   readonly refused?: (path: string, reason: string) => void;
 }
@@ -58,15 +65,75 @@ export class SymbolFiles implements SymbolSource {
     const buildId = binary.buildId ?? this.#options.buildIds?.get(binary.name);
     const key = `${binary.name}\0${buildId}\0${binary.kernel}`;
     if (this.#known.has(key)) return this.#known.get(key);
-    let found: BinarySymbols | undefined;
+    const found = this.#bundled(binary, buildId) ?? this.#fromFiles(binary, buildId);
+    this.#known.set(key, found);
+    return found;
+  }
+
+  #fromFiles(binary: MappedBinary, buildId: string | undefined): BinarySymbols | undefined {
     try {
-      found = this.#read(binary, buildId);
+      return this.#read(binary, buildId);
     } catch (error) {
       if (!(error instanceof SymbolsError)) throw error;
       this.#options.refused?.(binary.name, error.message);
+      return undefined;
     }
-    this.#known.set(key, found);
-    return found;
+  }
+
+  /** What the bundle knows of a binary; files are only opened for what it does not. */
+  #bundled(binary: MappedBinary, buildId: string | undefined): BinarySymbols | undefined {
+    const { bundle, kernelReference, demangle, refused } = this.#options;
+    if (bundle === undefined) return undefined;
+    const kind = mapKind(binary.name);
+    const jit = /^\/tmp\/perf-\d+\.map$/.test(binary.name);
+    const isKernel = binary.kernel && (kind === "kernel" || kind === "file");
+    if (binary.kernel && !isKernel || isKernel && kernelReference === undefined) return undefined;
+    const wanted: SymbolObject = {
+      path: binary.name,
+      kind: isKernel ? "kernel" : jit ? "jit" : kind === "vdso" ? "vdso" : "elf",
+      ...(buildId === undefined ? {} : { buildId }),
+      ...(isKernel && kernelReference !== undefined ? { reference: kernelReference.name } : {}),
+    };
+    const object = bundle.object(wanted);
+    for (const { info } of bundle.otherBuilds(wanted)) refused?.(info.path, "build id differs");
+    if (object === undefined) return undefined;
+    const base = isKernel ? kernelReference?.address ?? 0 : 0;
+    let files: BinarySymbols | undefined;
+    let opened = false;
+    const fromFiles = (): BinarySymbols | undefined => {
+      if (!opened) files = this.#fromFiles(binary, buildId);
+      opened = true;
+      return files;
+    };
+    const known = new Map<string, FoundSymbol>();
+    return {
+      find: (address) => {
+        const symbol = object.find(address - base)?.symbol;
+        if (symbol === undefined) return fromFiles()?.find(address);
+        const key = `${symbol.start} ${symbol.end} ${symbol.name}`;
+        let found = known.get(key);
+        if (found === undefined) {
+          found = {
+            name: demangle === false ? symbol.name : this.#demangler.demangle(symbol.name),
+            start: symbol.start + base,
+            end: symbol.end + base,
+            object: false,
+          };
+          known.set(key, found);
+        }
+        return found;
+      },
+      source: (address) => {
+        const entry = object.find(address - base);
+        if (entry === undefined) return fromFiles()?.source?.(address);
+        const file = entry.frames[0]?.file;
+        return file === undefined ? undefined : {
+          file,
+          line: entry.frames[0]?.line ?? 0,
+          functionFile: entry.frames.at(-1)?.file ?? file,
+        };
+      },
+    };
   }
 
   #read(binary: MappedBinary, buildId: string | undefined): BinarySymbols | undefined {

@@ -7,7 +7,13 @@ import {
   type PerfDataReader,
   SampleFields,
 } from "@perfdata/format";
-import { addressFromHalves, kernelReference, mapKind, type SymbolObject } from "@perfdata/symbols";
+import {
+  addressFromHalves,
+  type KernelReference,
+  kernelReference,
+  mapKind,
+  type SymbolObject,
+} from "@perfdata/symbols";
 import { ADDRESS_USE, AddressTable } from "./address_table.ts";
 import { Machine } from "./machine.ts";
 import { deliverInOrder, type RecordBytes, type RecordSink } from "./order.ts";
@@ -93,6 +99,47 @@ export async function recordedAddresses(reader: PerfDataReader): Promise<Recorde
   // Those of a file that arrives as a stream come last.
   if (reader.fileSize === undefined) await readFeatures(reader, collector);
   return collector.finish();
+}
+
+/**
+ * Where the recorded kernel was: the reference symbol of its mapping, which `perf` writes before
+ * anything else. A stream, which can be read only once, does not tell.
+ *
+ * @throws {PerfDataError} as `PerfDataReader.batches`
+ *
+ * @example
+ * ```ts
+ * import { bytesSource, PerfDataReader } from "@perfdata/format";
+ * import { recordedKernel } from "@perfdata/session";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const pipe = new Uint8Array(24);
+ * pipe.set(new TextEncoder().encode("PERFILE2"));
+ * pipe.set([16], 8);
+ * pipe.set([68, 0, 0, 0, 0, 0, 8, 0], 16);
+ * assertEquals(await recordedKernel(await PerfDataReader.open(bytesSource(pipe))), undefined);
+ * ```
+ */
+export async function recordedKernel(
+  reader: PerfDataReader,
+): Promise<KernelReference | undefined> {
+  if (reader.fileSize === undefined) return undefined;
+  const { littleEndian: le } = reader;
+  for await (const batch of reader.batches()) {
+    const { bytes, view } = batch;
+    for (let i = 0; i < batch.count; i++) {
+      const type = batch.type(i);
+      if (type === SAMPLE) return undefined;
+      if (type !== MMAP && type !== MMAP2) continue;
+      const start = batch.start(i);
+      const end = start + batch.size(i);
+      if (end - start < (type === MMAP ? 40 : 72)) continue;
+      const filename = text(bytes, start + (type === MMAP ? 40 : 72), end);
+      const kernel = kernelReference(filename, mappedOffset(view, start, le));
+      if (kernel !== undefined) return kernel;
+    }
+  }
+  return undefined;
 }
 
 async function readFeatures(reader: PerfDataReader, collector: Collector): Promise<void> {
@@ -182,11 +229,7 @@ class Collector implements RecordSink {
       ? hex(bytes, start + 44, Math.min(view.getUint8(start + 40), 20))
       : undefined;
     if ((misc & MISC_CPUMODE_MASK) === MISC_KERNEL && filename.startsWith("[kernel.kallsyms")) {
-      const pgoff = addressFromHalves(
-        view.getInt32(start + (le ? 36 : 32), le),
-        view.getInt32(start + (le ? 32 : 36), le),
-      );
-      this.#kernel = kernelReference(filename, pgoff);
+      this.#kernel = kernelReference(filename, mappedOffset(view, start, le));
       this.#kernelMapped = true;
       if (buildId !== undefined) this.#kernelBuildId = buildId;
     }
@@ -382,6 +425,14 @@ class Collector implements RecordSink {
       release: this.#release,
     };
   }
+}
+
+/** `pgoff` of the MMAP or MMAP2 record at `start`. */
+function mappedOffset(view: DataView, start: number, le: boolean): number {
+  return addressFromHalves(
+    view.getInt32(start + (le ? 36 : 32), le),
+    view.getInt32(start + (le ? 32 : 36), le),
+  );
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
