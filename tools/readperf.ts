@@ -13,7 +13,9 @@ import {
   readOverview,
 } from "../packages/report/mod.ts";
 import { SymbolFiles } from "../packages/report/symbol_files.ts";
+import { recordedKernel } from "../packages/session/mod.ts";
 import { defaultPlaces } from "../packages/symbols/find_file.ts";
+import { openBundle } from "../packages/symbols/open_resolver.ts";
 import {
   about,
   aboutAsync,
@@ -41,6 +43,7 @@ for each of them, and a column that names it.
 FILE is perf.data where not given; - is standard input.
 
   -o, --output DIR   where to write; the current folder by default
+  --symbols FILE     a symbol bundle, asked first: see "symbols bundle"
   --help             this text
 `;
 
@@ -107,7 +110,7 @@ function* overviewLines(
 await main("readperf", async (argv) => {
   const { on, value, operands } = parseFlags(argv, {
     boolean: [],
-    string: ["output"],
+    string: ["output", "symbols"],
     alias: { o: "output" },
   });
   if (on.help) {
@@ -174,7 +177,12 @@ await main("readperf", async (argv) => {
     for (const { filename, buildId } of await knownBinaries(reader)) {
       if (!buildIds.has(filename)) buildIds.set(filename, buildId);
     }
+    const bundle = value.symbols;
     const symbols = new SymbolFiles({
+      ...(bundle === undefined ? {} : {
+        bundle: about(bundle, () => openBundle(bundle)),
+        kernelReference: await recordedKernel(reader),
+      }),
       buildIds,
       osrelease: await osrelease(reader),
       places: defaultPlaces(),
