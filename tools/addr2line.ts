@@ -3,12 +3,16 @@
  */
 import { parseArgs } from "@std/cli";
 import {
+  type Addr2LineOptions,
   Addr2LineText,
   addressFromBigInt,
+  BundleFrames,
+  type BundleObject,
   Demangler,
   type DwarfError,
   readElfSymbols,
 } from "@perfdata/symbols";
+import { openBundle } from "@perfdata/symbols/open_resolver";
 import { openDwarf, type OpenedDwarf } from "@perfdata/symbols/open_dwarf";
 
 const HELP = `addr2line: tells function, file and line of addresses in a binary
@@ -23,6 +27,8 @@ usage: addr2line [flags] [ADDRESS…]     addresses are hexadecimal; without any
   -p, --pretty-print      print all of a frame on one line
   -s, --basenames         print file names without folders
   -C, --demangle          print readable names of C++ and Rust functions
+      --symbols FILE      a symbol bundle, in place of the binary, which only names what is meant;
+                          see "symbols bundle"
   -j, --section NAME      addresses count from the start of that section
       --debug             with errors, print where in the program they come from
   -h, --help              print this
@@ -65,7 +71,7 @@ function run(args: string[]): void {
       "debug",
       "help",
     ],
-    string: ["exe", "section", "_"],
+    string: ["exe", "section", "symbols", "_"],
     alias: {
       e: "exe",
       f: "functions",
@@ -83,20 +89,38 @@ function run(args: string[]): void {
   });
   if (flags.help) return writeOut(encoder.encode(HELP));
   const path = String(flags.exe ?? "a.out");
-  let faults = 0;
-  const diagnostics = (error: DwarfError): void => {
-    if (faults++ < 20) console.error(`addr2line: ${path}: ${error.message}`);
-  };
-  using binary = open(path, diagnostics);
-  const symbols = () => readElfSymbols(binary.debug, { runtime: binary.elf }).table;
   const demangler = new Demangler();
-  const text = new Addr2LineText(binary.dwarf, symbols, {
+  const options: Addr2LineOptions = {
     functions: flags.functions === true,
     inlines: flags.inlines === true,
     addresses: flags.addresses === true,
     pretty: flags["pretty-print"] === true,
     basenames: flags.basenames === true,
     ...(flags.demangle ? { demangle: (name: string) => demangler.demangle(name) } : {}),
+  };
+  const answerAll = (text: Addr2LineText, base: number): void => {
+    const answer = (lines: readonly string[]): void => {
+      const shown = Float64Array.from(lines, parseAddress);
+      text.write(base === 0 ? shown : shown.map((address) => address + base), writeOut, shown);
+    };
+    if (flags._.length > 0) answer(flags._.map(String));
+    else answerStdin(answer);
+  };
+  if (flags.symbols !== undefined) {
+    if (flags.section !== undefined) {
+      throw new UsageError("--symbols knows no sections, so --section has no place");
+    }
+    const frames = new BundleFrames(bundled(String(flags.symbols), path));
+    return answerAll(new Addr2LineText(frames, () => frames, options), 0);
+  }
+  let faults = 0;
+  const diagnostics = (error: DwarfError): void => {
+    if (faults++ < 20) console.error(`addr2line: ${path}: ${error.message}`);
+  };
+  using binary = open(path, diagnostics);
+  const symbols = () => readElfSymbols(binary.debug, { runtime: binary.elf }).table;
+  const text = new Addr2LineText(binary.dwarf, symbols, {
+    ...options,
     addressDigits: binary.elf.is64 ? 16 : 8,
   });
   let base = 0;
@@ -105,21 +129,41 @@ function run(args: string[]): void {
     if (section === undefined) throw new Error(`${path}: no section ${flags.section}`);
     base = section.addr;
   }
-  const answer = (lines: readonly string[]): void => {
-    const shown = Float64Array.from(lines, parseAddress);
-    text.write(base === 0 ? shown : shown.map((address) => address + base), writeOut, shown);
-  };
-  if (flags._.length > 0) answer(flags._.map(String));
-  else answerStdin(answer);
+  answerAll(text, base);
   if (faults > 20) console.error(`addr2line: ${path}: and ${faults - 20} more of this kind`);
 }
 
+/** The object of a bundle that a path means: that path, or the only one of that name. */
+function bundled(file: string, path: string): BundleObject {
+  const bundle = explained(file, () => openBundle(file));
+  const objects = bundle.objects.filter(({ info }) => info.kind === "elf");
+  const name = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
+  const same = objects.filter(({ info }) => info.path === path);
+  const found = same.length > 0
+    ? same
+    : objects.filter(({ info }) => name(info.path) === name(path));
+  const [object] = found;
+  if (object === undefined) throw new Error(`${file}: ${path} is not in it`);
+  if (found.length > 1) {
+    const ids = found.map(({ info }) => `${info.path} ${info.buildId ?? "without build id"}`);
+    throw new Error(`${file}: ${path} can be any of ${ids.join(", ")}`);
+  }
+  return object;
+}
+
 function open(path: string, diagnostics: (error: DwarfError) => void): OpenedDwarf {
+  return explained(path, () => openDwarf(path, { diagnostics }));
+}
+
+/** Puts the file before the message of what `action` throws. */
+function explained<T>(path: string, action: () => T): T {
   try {
-    return openDwarf(path, { diagnostics });
+    return action();
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(`${path}: ${reason.replace(/ \(os error \d+\).*/s, "")}`, { cause: error });
+    const reason = (error instanceof Error ? error.message : String(error))
+      .replace(/ \(os error \d+\).*/s, "");
+    const message = reason.startsWith(`${path}: `) ? reason : `${path}: ${reason}`;
+    throw new Error(message, { cause: error });
   }
 }
 

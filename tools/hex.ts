@@ -1,5 +1,5 @@
 /** `hex`: prints every byte of a recording and what it means. */
-import { HEX_SECTIONS, hexLines } from "@perfdata/dump";
+import { HEX_SECTIONS, hexText } from "@perfdata/dump";
 import { openSource } from "@perfdata/format/file_source";
 import { about, main, parseFlags, writeOut } from "./_cli.ts";
 import { given, oneFile, parseOffset, parseTypes, parseWord } from "./_record_flags.ts";
@@ -53,8 +53,8 @@ await main("hex", async (argv) => {
   });
   const source = about(file, () => openSource(file));
   let text = "";
-  for await (const line of hexLines(source, options)) {
-    text += `${line}\n`;
+  for await (const lines of hexText(source, options)) {
+    text += lines;
     if (text.length >= BLOCK) {
       writeOut(text);
       text = "";

@@ -39,6 +39,7 @@ await main("records", async (argv) => {
     return 0;
   }
   const file = oneFile(operands);
+  const complaints = new Complaints(`records: ${file}`);
   const options = given({
     format: on.csv ? "csv" as const : "ndjson" as const,
     order: parseWord("order", value.order, ["file", "time"]),
@@ -46,9 +47,9 @@ await main("records", async (argv) => {
     types: parseTypes(value.type),
     from: parseOffset("from", value.from),
     limit: parseOffset("limit", value.limit),
+    diagnostics: complaints.take,
     inflate: !on["no-inflate"],
   });
-  const complaints = new Complaints(`records: ${file}`);
   const source = about(file, () => openSource(file));
   const reader = await aboutAsync(
     file,

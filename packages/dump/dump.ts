@@ -22,6 +22,8 @@ import {
   type PerfDataReader,
   type PerfEvent,
   RecordCodec,
+  type SampleLayout,
+  type TrailerLayout,
 } from "@perfdata/format";
 import { PERF_TEXT_ROOM, PerfText } from "@perfdata/intel-pt";
 import {
@@ -183,6 +185,7 @@ class Dumper implements RecordSink, KernelTextContext {
   readonly #place: Piece;
   // Pieces of text that come again and again: by type and size of a record, by name.
   readonly #heads = new Map<number, Piece>();
+  readonly #sampleHeads: (Piece | undefined)[] = new Array(2048).fill(undefined);
   readonly #recordNames = new Map<number, Piece>();
   readonly #sampleNames = new Map<number, Piece>();
   readonly #comms: Piece[] = [];
@@ -342,8 +345,10 @@ class Dumper implements RecordSink, KernelTextContext {
   }
 
   #text(text: string): void {
-    if (this.#p >= BLOCK) this.#flush();
-    this.#p = putBytes(this.#out, this.#p, new TextEncoder().encode(text));
+    const bytes = encoder.encode(text);
+    if (this.#p >= BLOCK || bytes.length > ROOM) this.#flush();
+    if (bytes.length > ROOM) this.#options.write(bytes);
+    else this.#p = putBytes(this.#out, this.#p, bytes);
   }
 
   record(at: RecordBytes, start: number, end: number, offset: number, event: number): void {
@@ -356,8 +361,18 @@ class Dumper implements RecordSink, KernelTextContext {
       this.#userRecord(at, start, end, offset, type);
       return;
     }
-    this.#event = this.#events[event];
-    this.#readSampleId(view, start, end, type);
+    const state = this.#event = this.#events[event];
+    const layout = state?.event.layout;
+    if (type === PERF_RECORD_SAMPLE && layout !== undefined) {
+      this.#readSample(layout, view, start, end);
+    } else {
+      this.#readTrailer(
+        type === PERF_RECORD_SAMPLE ? undefined : layout?.trailer,
+        view,
+        start,
+        end,
+      );
+    }
     this.#shown = !this.#filtered || this.#isWanted(view, start, end, type);
     const machine = this.#machine;
     if (!this.#shown) {
@@ -381,13 +396,13 @@ class Dumper implements RecordSink, KernelTextContext {
         out.bytes[p++] = 0x20;
       }
     }
-    if (this.#event === undefined) {
+    if (state === undefined) {
       this.stats.unknownEvents++;
       p = this.#putName(p, end - start, offset, type, -1);
       out.bytes[p] = 0x0a;
       this.#p = p + 1;
     } else if (type === PERF_RECORD_SAMPLE) {
-      this.#sample(this.#event, p, view, bytes, start, end, offset);
+      this.#sample(state, p, view, bytes, start, end, offset);
     } else {
       p = this.#putName(p, end - start, offset, type, -1);
       this.#p = putKernelText(out, p, bytes, view, start, end, le, this);
@@ -416,20 +431,27 @@ class Dumper implements RecordSink, KernelTextContext {
     const place = offset - this.#base;
     p = putPrefixedHex(out, p + 1, place / 2 ** 32 | 0, place >>> 0);
     p = this.#place.put(out, p);
-    p = this.#headOf(type, end - start).put(out, p);
+    const size = end - start;
+    // Most records are samples of a few sizes.
+    const known = type === PERF_RECORD_SAMPLE ? this.#sampleHeads[size] : undefined;
+    p = (known ?? this.#headOf(type, size)).put(out, p);
     return this.#hex ? putRawEvent(out, p, at.bytes, at.words, start, end) : p;
   }
 
   /** What follows the place of a record: its size, its type, the line before its bytes. */
   #headOf(type: number, size: number): Piece {
     const key = type * 2 ** 16 + size;
-    return this.#heads.get(key) ?? keep(
+    const head = this.#heads.get(key) ?? keep(
       this.#heads,
       key,
       `[0x${size.toString(16)}]: event: ${type}\n${
         this.#hex ? `.\n. ... raw event: size ${size} bytes\n` : ""
       }`,
     );
+    if (type === PERF_RECORD_SAMPLE && size < this.#sampleHeads.length) {
+      this.#sampleHeads[size] = head;
+    }
+    return head;
   }
 
   /** `0x1a40 [0x38]: PERF_RECORD_MMAP2`, and of a sample the beginning of its fields. */
@@ -461,8 +483,26 @@ class Dumper implements RecordSink, KernelTextContext {
     return known.put(out, p);
   }
 
-  /** Reads what samples have at constant places, and other records in their trailer. */
-  #readSampleId(view: DataView, start: number, end: number, type: number): void {
+  /** Notes what a sample has at constant places. */
+  #readSample(layout: SampleLayout, view: DataView, start: number, end: number): void {
+    const le = this.#le;
+    if (start + layout.fixedSize > end) {
+      this.#pid =
+        this.#tid =
+        this.#cpu =
+        this.#timeAt =
+          -1;
+      return;
+    }
+    const { pid, time, cpu } = layout;
+    this.#pid = pid < 0 ? -1 : view.getInt32(start + pid, le);
+    this.#tid = pid < 0 ? -1 : view.getInt32(start + pid + 4, le);
+    this.#timeAt = time < 0 ? -1 : start + time;
+    this.#cpu = cpu < 0 ? -1 : view.getInt32(start + cpu, le);
+  }
+
+  /** Notes what other records have in their trailer. */
+  #readTrailer(trailer: TrailerLayout | undefined, view: DataView, start: number, end: number) {
     const le = this.#le;
     this.#view = view;
     this.#pid =
@@ -471,23 +511,18 @@ class Dumper implements RecordSink, KernelTextContext {
       this.#timeAt =
       this.#idAt =
         -1;
-    const event = this.#event;
-    if (event === undefined) return;
-    const { layout } = event.event;
-    const isSample = type === PERF_RECORD_SAMPLE;
-    const fields = isSample ? layout : layout.trailer;
-    // The trailer ends with the last whole word of the record.
-    const base = isSample ? start : end - (end - start & 7);
-    const missing = isSample ? -1 : 0;
-    if (isSample ? start + layout.fixedSize > end : base - layout.trailer.size < start + 8) return;
-    if (fields.pid !== missing) {
-      this.#pid = view.getInt32(base + fields.pid, le);
-      this.#tid = view.getInt32(base + fields.pid + 4, le);
+    // It ends with the last whole word of the record.
+    const base = end - (end - start & 7);
+    if (trailer === undefined || base - trailer.size < start + 8) return;
+    const { pid, time, cpu } = trailer;
+    const id = trailer.id !== 0 ? trailer.id : trailer.identifier;
+    if (pid !== 0) {
+      this.#pid = view.getInt32(base + pid, le);
+      this.#tid = view.getInt32(base + pid + 4, le);
     }
-    if (fields.time !== missing) this.#timeAt = base + fields.time;
-    if (fields.cpu !== missing) this.#cpu = view.getInt32(base + fields.cpu, le);
-    const id = fields.id !== missing ? fields.id : fields.identifier;
-    if (id !== missing) this.#idAt = base + id;
+    if (time !== 0) this.#timeAt = base + time;
+    if (cpu !== 0) this.#cpu = view.getInt32(base + cpu, le);
+    if (id !== 0) this.#idAt = base + id;
   }
 
   /** Whether the filters let a kernel record through. */
@@ -556,9 +591,15 @@ class Dumper implements RecordSink, KernelTextContext {
     const tid = machine.tids[thread] as number;
     const comm = machine.comms[thread] as number;
     let p = THREAD.put(out, this.#p);
-    if (comm < 0) p = putDecimal(out, COLON.put(out, p), tid);
-    else p = this.#commPiece(comm).put(out, p);
-    p = DSO.put(out, putDecimal(out, COLON.put(out, p), tid));
+    const to = out.view;
+    if (comm < 0) {
+      to.setUint8(p, COLON);
+      p = putDecimal(out, p + 1, tid);
+    } else {
+      p = this.#commPiece(comm).put(out, p);
+    }
+    to.setUint8(p, COLON);
+    p = DSO.put(out, putDecimal(out, p + 1, tid));
     const mode = view.getUint16(start + 4, this.#le) & 7;
     if (mode === 1 || mode === 2) {
       const { ip } = text.layout;
@@ -601,6 +642,10 @@ class Dumper implements RecordSink, KernelTextContext {
     const low = le ? 0 : 4;
     const high = 4 - low;
     const format = recorded.event.readFormat;
+    if (!(format & PERF_FORMAT_ID)) {
+      this.#deliver(recorded, text, view, start);
+      return;
+    }
     const group = (format & PERF_FORMAT_GROUP) !== 0;
     const first = text.fields.read;
     const n = group ? view.getUint32(first + low, le) : 1;
@@ -613,8 +658,7 @@ class Dumper implements RecordSink, KernelTextContext {
       const valueHi = view.getUint32(value + high, le);
       const valueLo = view.getUint32(value + low, le);
       const id = view.getUint32(at + high, le) * 2 ** 32 + view.getUint32(at + low, le);
-      if (format & PERF_FORMAT_ID) at += 8;
-      if (format & PERF_FORMAT_LOST) at += 8;
+      at += format & PERF_FORMAT_LOST ? 16 : 8;
       const event = this.#events[this.#byId.get(id) ?? -1];
       if (event === undefined) continue;
       let counter = this.#counters.get(id);
@@ -625,6 +669,8 @@ class Dumper implements RecordSink, KernelTextContext {
       const moved = counter.hi !== valueHi || counter.lo !== valueLo;
       counter.hi = valueHi;
       counter.lo = valueLo;
+      // A sample can hold thousands of values, and paths can be long.
+      if (this.#p >= BLOCK) this.#flush();
       if (moved) this.#deliver(event, text, view, start);
     }
   }
@@ -775,8 +821,9 @@ function keep(pieces: Map<number, Piece>, key: number, text: string): Piece {
   return made;
 }
 
+const encoder = new TextEncoder();
 const THREAD = piece(" ... thread: ");
-const COLON = piece(":");
+const COLON = 0x3a;
 const DSO = piece("\n ...... dso: ");
 const NOT_FOUND = piece("<not found>\n");
 const HYPERVISOR = piece("[hypervisor]\n");

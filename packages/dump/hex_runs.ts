@@ -315,14 +315,14 @@ class HexWalk {
     field: string,
     from: number,
     to: number,
-  ): AsyncGenerator<HexRun, void, void> {
+  ): AsyncGenerator<Iterable<HexRun>, void, void> {
     for (let at = from; at < to;) {
       const size = Math.min(PART, to - at);
       if (this.#touches(at, at + size)) {
         const bytes = await this.#origin.read(at, size);
         // The file became shorter while it was read.
         if (bytes !== undefined && bytes.length < size) return;
-        yield {
+        yield [{
           offset: at,
           size,
           bytes,
@@ -333,14 +333,14 @@ class HexWalk {
           value: undefined,
           problems: this.#takeProblems(at, at + size),
           inflated: false,
-        };
+        }];
       }
       at += size;
     }
   }
 
   /** The runs of a region that is not the data. */
-  async *region(region: Region): AsyncGenerator<HexRun, void, void> {
+  async *region(region: Region): AsyncGenerator<Iterable<HexRun>, void, void> {
     const { kind, offset, size, index = 0 } = region;
     const end = offset + size;
     if (!this.#touches(offset, end)) return;
@@ -371,7 +371,7 @@ class HexWalk {
     switch (kind) {
       case "header": {
         const isPipe = this.#reader.isPipe;
-        yield* traced(
+        yield traced(
           "header",
           0,
           size,
@@ -397,7 +397,7 @@ class HexWalk {
             ids: perfFileSection,
           });
           for (let i = 0; at + entry <= size; i++, at += entry) {
-            yield* traced(
+            yield traced(
               `attrs[${i}]`,
               at,
               at + entry,
@@ -405,11 +405,11 @@ class HexWalk {
             );
           }
         }
-        yield* traced("attrs", at, size, () => {});
+        yield traced("attrs", at, size, () => {});
         break;
       }
       case "ids":
-        yield* traced(
+        yield traced(
           `ids[${index}]`,
           0,
           size,
@@ -417,7 +417,7 @@ class HexWalk {
         );
         break;
       case "event_types":
-        yield* traced(
+        yield traced(
           "event_types",
           0,
           size,
@@ -428,7 +428,7 @@ class HexWalk {
       case "feature_table":
         for (let i = 0, at = 0; at < size; i++, at += 16) {
           const id = this.#reader.features[i]?.id ?? -1;
-          yield* traced(
+          yield traced(
             `feature_table[${i}] ${featureName(id)}`,
             at,
             Math.min(at + 16, size),
@@ -437,7 +437,7 @@ class HexWalk {
         }
         break;
       default:
-        yield* traced(
+        yield traced(
           `feature ${featureName(index)}`,
           0,
           size,
@@ -447,7 +447,7 @@ class HexWalk {
   }
 
   /** The runs of the data: records, their payloads, and what is no record. */
-  async *data(from: number, to: number): AsyncGenerator<HexRun, void, void> {
+  async *data(from: number, to: number): AsyncGenerator<Iterable<HexRun>, void, void> {
     const { inflate = false, section, record: wanted, types } = this.#options;
     const reader = this.#reader;
     let at = from;
@@ -485,9 +485,8 @@ class HexWalk {
             : this.#touches(start, start + size));
         if (!asked) continue;
         const owner = `data[${index}${inflated ? `.${inner - 1}` : ""}] ${name}`;
-        for (const run of this.#record(owner, codec, batch, i, start, inflated)) {
-          yield* inflated ? [run] : clip(run, from, to);
-        }
+        const runs = this.#record(owner, codec, batch, i, start, inflated);
+        yield inflated ? runs : clip(runs, from, to);
       }
       const payload = batch.payload;
       if (payload !== undefined && !inflated) {
@@ -498,8 +497,8 @@ class HexWalk {
           this.#touches(payload.offset, payload.offset + payload.size);
         const end = Math.min(payload.offset + payload.size, to);
         if (asked) {
-          for await (const run of this.#payload(`data[${index}] ${name}`, payload)) {
-            yield* clip(run, from, to);
+          for await (const runs of this.#payload(`data[${index}] ${name}`, payload)) {
+            yield clip(runs, from, to);
           }
         }
         at = Math.max(at, end);
@@ -510,7 +509,7 @@ class HexWalk {
         reader.stats.skippedBytes
       : to;
     if (at < end && all) {
-      if (this.#origin.source === undefined) yield this.#lost(at, end);
+      if (this.#origin.source === undefined) yield [this.#lost(at, end)];
       else yield* this.plain("data", ".not_a_record", at, end);
     }
   }
@@ -572,7 +571,7 @@ class HexWalk {
   }
 
   /** The runs of the bytes that follow a record. */
-  async *#payload(owner: string, payload: Payload): AsyncGenerator<HexRun, void, void> {
+  async *#payload(owner: string, payload: Payload): AsyncGenerator<Iterable<HexRun>, void, void> {
     const { type, offset, size } = payload;
     if (type === PERF_RECORD_HEADER_TRACING_DATA && size <= MAX_STRUCTURE) {
       const bytes = new Uint8Array(size);
@@ -593,7 +592,7 @@ class HexWalk {
         if (!(cause instanceof PerfDataError)) throw cause;
         error = cause;
       }
-      yield* this.structure(`${owner} payload`, part, offset, trace, { error, rest: ".padding" });
+      yield this.structure(`${owner} payload`, part, offset, trace, { error, rest: ".padding" });
       return;
     }
     const buffer = new Uint8Array(PART);
@@ -601,7 +600,7 @@ class HexWalk {
       const got = await readUpTo({ read: (into) => payload.read(into) }, buffer);
       if (got === 0) return;
       if (this.#touches(at, at + got)) {
-        yield {
+        yield [{
           offset: at,
           size: got,
           bytes: buffer.subarray(0, got),
@@ -612,7 +611,7 @@ class HexWalk {
           value: undefined,
           problems: this.#takeProblems(at, at + got),
           inflated: false,
-        };
+        }];
       }
       at += got;
     }
@@ -738,6 +737,17 @@ export async function* hexRuns(
   source: ByteSource,
   options: HexOptions = {},
 ): AsyncGenerator<HexRun, void, void> {
+  for await (const runs of hexStructures(source, options)) yield* runs;
+}
+
+/**
+ * The runs of {@link hexRuns}, those of a structure together: to wait for each run takes longer than
+ * to make it. All are valid until the next are asked for.
+ */
+export async function* hexStructures(
+  source: ByteSource,
+  options: HexOptions = {},
+): AsyncGenerator<Iterable<HexRun>, void, void> {
   const input = await seekable(source);
   const problems: { offset: number; message: string }[] = [];
   const note = (error: PerfDataError) =>
@@ -748,7 +758,7 @@ export async function* hexRuns(
     reader = await PerfDataReader.open(input, { diagnostics: note });
   } catch (error) {
     if (!(error instanceof PerfDataError) || origin.source === undefined) throw error;
-    yield* unreadable(origin.source, error, options);
+    for await (const run of unreadable(origin.source, error, options)) yield [run];
     return;
   }
   // Where a section is said to be is a better place to tell than where it would be.
@@ -775,7 +785,7 @@ export async function* hexRuns(
       yield* walk.region(region);
     }
   }
-  yield* walk.left();
+  yield walk.left();
 }
 
 /** A file without a header that can be read. */
@@ -811,16 +821,20 @@ function traceHeader(bytes: Uint8Array, littleEndian: boolean, trace: LeafTrace)
   decode(RECORD_HEADER, bytes.subarray(0, PERF_EVENT_HEADER_SIZE), { littleEndian, trace });
 }
 
-/** The part of a run that lies in a region. */
-function* clip(run: HexRun, from: number, to: number): Generator<HexRun, void, void> {
-  if (run.size === 0) yield run;
-  const start = Math.max(run.offset, from);
-  const end = Math.min(run.offset + run.size, to);
-  if (end <= start) return;
-  yield start === run.offset && end === run.offset + run.size ? run : {
-    ...run,
-    offset: start,
-    size: end - start,
-    bytes: run.bytes?.subarray(start - run.offset, end - run.offset),
-  };
+/** The parts of runs that lie in a region. */
+function* clip(
+  runs: Iterable<HexRun>,
+  from: number,
+  to: number,
+): Generator<HexRun, void, void> {
+  for (const run of runs) {
+    const start = Math.max(run.offset, from);
+    const end = Math.min(run.offset + run.size, to);
+    if (run.size === 0 || (start === run.offset && end === run.offset + run.size)) {
+      yield run;
+    } else if (end > start) {
+      const bytes = run.bytes?.subarray(start - run.offset, end - run.offset);
+      yield { ...run, offset: start, size: end - start, bytes };
+    }
+  }
 }

@@ -12,7 +12,7 @@ import {
   RecordCodec,
 } from "@perfdata/format";
 import fc from "fast-check";
-import { hexLines, type HexOptions, type HexRun, hexRuns } from "./mod.ts";
+import { type HexOptions, type HexRun, hexRuns, hexText, type HexTextOptions } from "./mod.ts";
 
 /** All runs; the bytes are copied, since those of a run last until the next. */
 async function runsOf(source: ByteSource, options: HexOptions = {}): Promise<HexRun[]> {
@@ -21,6 +21,11 @@ async function runsOf(source: ByteSource, options: HexOptions = {}): Promise<Hex
     runs.push({ ...run, bytes: run.bytes?.slice() });
   }
   return runs;
+}
+
+/** The lines of the dump. */
+async function linesOf(source: ByteSource, options: HexTextOptions = {}): Promise<string[]> {
+  return (await Array.fromAsync(hexText(source, options))).join("").split("\n").slice(0, -1);
 }
 
 /** Checks that the runs are the bytes of the file, each once and in order. */
@@ -62,8 +67,10 @@ function assertCovers(runs: readonly HexRun[], file: Uint8Array, what: string): 
 /** The files that there are: fixtures, and the corpus where it is. */
 async function files(): Promise<string[]> {
   const found: string[] = [];
-  for await (const { name, isFile } of Deno.readDir("fixtures/recorded")) {
-    if (isFile && name.endsWith(".data")) found.push(`fixtures/recorded/${name}`);
+  for (const folder of ["fixtures/recorded", "fixtures/synthesized"]) {
+    for await (const { name, isFile } of Deno.readDir(folder)) {
+      if (isFile && name.endsWith(".data")) found.push(`${folder}/${name}`);
+    }
   }
   const corpus = Deno.env.get("PERFDATA_CORPUS") ?? "../shared/corpus";
   try {
@@ -238,7 +245,7 @@ Deno.test("records inside of COMPRESSED ones follow them", async () => {
 
 Deno.test("--at shows the line with the byte, and those around it", async () => {
   const source = bytesSource(await smallFile());
-  assertEquals(await Array.fromAsync(hexLines(source, { at: 0x10f, context: 1 })), [
+  assertEquals(await linesOf(source, { at: 0x10f, context: 1 }), [
     "  00000108  07 00 00 00                                      |....|                " +
     "data[0] SAMPLE .pid u32 = 7",
     "> 0000010c  08 00 00 00                                      |....|                " +
@@ -247,7 +254,7 @@ Deno.test("--at shows the line with the byte, and those around it", async () => 
     "data[0] SAMPLE .time u64 = 9",
   ]);
   await assertRejects(
-    () => Array.fromAsync(hexLines(source, { at: 0x10000 })),
+    () => linesOf(source, { at: 0x10000 }),
     PerfDataError,
     "no such byte",
   );
@@ -259,11 +266,11 @@ Deno.test("colours are there only on request, and lines that repeat are folded",
   const record = new Uint8Array(8 + 64);
   record.set([99, 0, 0, 0, 0, 0, 72]);
   await writer.write(record);
-  const plain = await Array.fromAsync(hexLines(bytesSource(sink.bytes())));
+  const plain = await linesOf(bytesSource(sink.bytes()));
   assert(plain.every((line) => !line.includes("\x1b")));
   const folded = plain.map((line) => line.slice(0, 9).trim()).slice(-4);
   assertEquals(folded, ["00000016", "00000018", "*", "00000048"]);
-  const coloured = await Array.fromAsync(hexLines(bytesSource(sink.bytes()), { color: true }));
+  const coloured = await linesOf(bytesSource(sink.bytes()), { color: true });
   // deno-lint-ignore no-control-regex
   assertEquals(coloured.map((line) => line.replace(/\x1b\[\d+m/g, "").trimEnd()), plain);
 });

@@ -1,5 +1,5 @@
 import { type ByteSource, PerfDataError } from "@perfdata/format";
-import { type HexOptions, type HexRun, hexRuns } from "./hex_runs.ts";
+import { type HexOptions, type HexRun, hexRuns, hexStructures } from "./hex_runs.ts";
 
 /** How a hexdump is written, beyond which bytes it has. */
 export interface HexTextOptions extends HexOptions {
@@ -13,9 +13,19 @@ export interface HexTextOptions extends HexOptions {
   readonly context?: number;
 }
 
+/** Most text that is handed out at once. */
+const BLOCK = 1 << 20;
 /** Bytes of a line. */
 const WIDTH = 16;
 const BYTES = Array.from({ length: 256 }, (_, byte) => ` ${byte.toString(16).padStart(2, "0")}`);
+const CHARACTERS = Array.from(
+  { length: 256 },
+  (_, byte) => byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : ".",
+);
+/** What fills the columns of a line with so many bytes. */
+const HEX_SPACES = Array.from({ length: WIDTH + 1 }, (_, n) => " ".repeat(3 * (WIDTH - n)));
+const ASCII_SPACES = Array.from({ length: WIDTH + 1 }, (_, n) => " ".repeat(WIDTH - n));
+const INDENTS = Array.from({ length: 12 }, (_, depth) => "  ".repeat(depth));
 const DIM = "\x1b[2m";
 const NAME = "\x1b[36m";
 const VALUE = "\x1b[1m";
@@ -38,21 +48,42 @@ function sameBytes(bytes: Uint8Array, a: number, b: number): boolean {
   return true;
 }
 
-/** The lines of a run; `fold` writes `*` for lines that repeat the one before. */
-function* runLines(run: HexRun, color: boolean, fold: boolean): Generator<Line, void, void> {
-  const { offset, size, bytes, inflated, owner, field, depth, type, value } = run;
-  const paint = (code: string, text: string) => color ? code + text + RESET : text;
-  for (const problem of run.problems) {
-    yield { from: offset, to: offset, text: paint(BAD, `!!        ${problem}`) };
+/** What a run is: its name, type and value. */
+function labelText(run: HexRun, color: boolean): string {
+  const { owner, field, depth, type, value } = run;
+  const name = field === "" ? owner : `${owner} ${field}`;
+  const text = color ? `${NAME}${name}${RESET} ${DIM}${type}${RESET}` : `${name} ${type}`;
+  const indented = (INDENTS[depth] ?? "  ".repeat(depth)) + text;
+  if (value === undefined) return indented;
+  return `${indented} = ${color ? VALUE + value + RESET : value}`;
+}
+
+/** A line: offset, bytes `[at, end)` of a run, their characters. */
+function bytesText(run: HexRun, bytes: Uint8Array, at: number, end: number, color: boolean) {
+  const offset = offsetText(run.offset + at, run.inflated);
+  let text = color ? `${DIM}${offset}${RESET} ` : `${offset} `;
+  let ascii = "";
+  for (let i = at; i < end; i++) {
+    const byte = bytes[i] as number;
+    text += BYTES[byte];
+    ascii += CHARACTERS[byte];
   }
-  if (size === 0) return;
-  const label = `${"  ".repeat(depth)}${paint(NAME, field === "" ? owner : `${owner} ${field}`)} ${
-    paint(DIM, type)
-  }${value === undefined ? "" : ` = ${paint(VALUE, value)}`}`;
+  return `${text}${HEX_SPACES[end - at]}  |${ascii}|`;
+}
+
+/** The lines of a run; `fold` writes `*` for lines that repeat the one before. */
+function runLines(run: HexRun, color: boolean, fold: boolean): Line[] {
+  const { offset, size, bytes, inflated } = run;
+  const lines: Line[] = run.problems.map((problem) => {
+    const text = `!!        ${problem}`;
+    return { from: offset, to: offset, text: color ? BAD + text + RESET : text };
+  });
+  if (size === 0) return lines;
+  const label = labelText(run, color);
   if (bytes === undefined) {
-    const text = `${paint(DIM, offsetText(offset, inflated))}  ${label}, not kept`;
-    yield { from: offset, to: offset + size, text };
-    return;
+    const text = `${offsetText(offset, inflated)}  ${label}, not kept`;
+    lines.push({ from: offset, to: offset + size, text });
+    return lines;
   }
   let folded = false;
   for (let at = 0; at < bytes.length; at += WIDTH) {
@@ -61,27 +92,16 @@ function* runLines(run: HexRun, color: boolean, fold: boolean): Generator<Line, 
     if (
       fold && at > 0 && end - at === WIDTH && end < bytes.length && sameBytes(bytes, at, at - WIDTH)
     ) {
-      if (!folded) yield { from: offset + at, to: offset + end, text: "*" };
+      if (!folded) lines.push({ from: offset + at, to: offset + end, text: "*" });
       folded = true;
       continue;
     }
     folded = false;
-    let hex = "";
-    let ascii = "";
-    for (let i = at; i < end; i++) {
-      const byte = bytes[i] as number;
-      hex += BYTES[byte];
-      ascii += byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : ".";
-    }
-    const columns = `${hex.padEnd(3 * WIDTH)}  |${ascii}|${" ".repeat(WIDTH - (end - at))}`;
-    yield {
-      from: offset + at,
-      to: offset + end,
-      text: `${paint(DIM, offsetText(offset + at, inflated))} ${columns}${
-        at === 0 ? `  ${label}` : ""
-      }`.trimEnd(),
-    };
+    const columns = bytesText(run, bytes, at, end, color);
+    const text = at === 0 ? `${columns}${ASCII_SPACES[end - at]}  ${label}` : columns;
+    lines.push({ from: offset + at, to: offset + end, text });
   }
+  return lines;
 }
 
 /** A run as a JSON object. */
@@ -121,7 +141,7 @@ async function* around(
   const before: string[] = [];
   let left = -1;
   for await (const run of runs) {
-    const lines: Iterable<Line> = json
+    const lines: readonly Line[] = json
       ? [{ from: run.offset, to: run.offset + run.size, text: runJson(run) }]
       : runLines(run, color, false);
     for (const { from, to, text } of lines) {
@@ -149,35 +169,47 @@ async function* around(
  *
  * @param source The file or stream.
  * @param options Which bytes, and how they are written.
- * @returns Lines, without their ends.
+ * @returns Text of whole lines, that of a structure together.
  * @throws {PerfDataError} Where `at` is outside of the file.
  *
  * @example
  * ```ts
- * import { hexLines } from "@perfdata/dump";
+ * import { hexText } from "@perfdata/dump";
  * import { bytesSource } from "@perfdata/format";
  * import { assertEquals } from "@std/assert";
  *
  * const pipe = new Uint8Array(16);
  * pipe.set(new TextEncoder().encode("PERFILE2"));
  * pipe[8] = 16;
- * assertEquals(await Array.fromAsync(hexLines(bytesSource(pipe), { from: 8 })), [
+ * assertEquals(await Array.fromAsync(hexText(bytesSource(pipe), { from: 8 })), [
  *   "00000008  10 00 00 00 00 00 00 00                          |........|          " +
- *   "  header .size u64 = 16",
+ *   "  header .size u64 = 16\n",
  * ]);
  * ```
  */
-export async function* hexLines(
+export async function* hexText(
   source: ByteSource,
   options: HexTextOptions = {},
 ): AsyncGenerator<string, void, void> {
   const { at, color = false, json = false } = options;
   if (at !== undefined) {
-    yield* around(source, at, options);
+    for await (const line of around(source, at, options)) yield `${line}\n`;
     return;
   }
-  for await (const run of hexRuns(source, options)) {
-    if (json) yield runJson(run);
-    else for (const { text } of runLines(run, color, true)) yield text;
+  for await (const runs of hexStructures(source, options)) {
+    let lines = "";
+    for (const run of runs) {
+      if (json) {
+        lines += `${runJson(run)}\n`;
+      } else {
+        for (const { text } of runLines(run, color, true)) lines += `${text}\n`;
+      }
+      // The bytes that a source goes on with may be many.
+      if (lines.length > BLOCK) {
+        yield lines;
+        lines = "";
+      }
+    }
+    if (lines !== "") yield lines;
   }
 }

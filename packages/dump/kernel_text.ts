@@ -72,7 +72,7 @@ export function putKernelText(
       }
       if (misc & 0x4000) {
         p = putAscii(out, p, " <");
-        const size = Math.min(view.getUint8(body + 32), 20);
+        const size = end - body < 56 ? 0 : Math.min(view.getUint8(body + 32), 20);
         for (let i = 0; i < size; i++) p = putHex2(out, p, bytes[body + 36 + i] as number);
         p = putAscii(out, p, ">]: ");
       } else {

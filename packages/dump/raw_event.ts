@@ -11,9 +11,10 @@ const SPACED = Int32Array.from(
   { length: 256 },
   (_, b) => ascii(` ${DIGITS[b >> 4]}${DIGITS[b & 15]}`),
 );
-const HEX4 = Int32Array.from({ length: 65536 >> 4 }, (_, n) => {
-  const text = (n << 4).toString(16).padStart(4, "0");
-  return ascii(text) | text.charCodeAt(3) << 24;
+/** `.  0010:` for each line of a record of at most 64 KB, as eight bytes for a single store. */
+const OFFSETS = Float64Array.from({ length: 65536 >> 4 }, (_, n) => {
+  const bytes = new TextEncoder().encode(`.  ${(n << 4).toString(16).padStart(4, "0")}:`);
+  return new DataView(bytes.buffer).getFloat64(0, true);
 });
 
 /**
@@ -60,10 +61,8 @@ function putLines(
 ): number {
   const last = end >> 2;
   for (let at = start >> 2, offset = 0; at < last; at += 4, offset++, p += LINE) {
-    // ".  0010: "
-    view.setInt32(p, 0x3020202e, true);
-    view.setInt32(p + 3, HEX4[offset] as number, true);
-    view.setUint16(p + 7, 0x203a, true);
+    view.setFloat64(p, OFFSETS[offset] as number, true);
+    view.setUint8(p + 8, 0x20);
     for (let k = 0; k < 4; k++) {
       const w = words[at + k] as number;
       const b1 = SPACED[w >>> 8 & 255] as number;
@@ -95,9 +94,8 @@ function putLinesByByte(
 ): number {
   const { bytes: to, view } = out;
   for (let at = from; at < end; at += 16, p += LINE) {
-    view.setInt32(p, 0x3020202e, true);
-    view.setInt32(p + 3, HEX4[(at - start) >> 4] as number, true);
-    view.setUint16(p + 7, 0x203a, true);
+    view.setFloat64(p, OFFSETS[(at - start) >> 4] as number, true);
+    view.setUint8(p + 8, 0x20);
     to.fill(0x20, p + 9, p + 75);
     for (let i = 0; i < 16 && at + i < end; i++) {
       const b = bytes[at + i] as number;

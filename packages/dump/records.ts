@@ -1,11 +1,13 @@
 import {
   decodeFeature,
+  type Diagnostics,
   type EventDescs,
   eventName,
   HEADER_EVENT_DESC,
   KERNEL_RECORDS,
   PERF_EVENT_HEADER_SIZE,
   PERF_RECORD_SAMPLE,
+  PerfDataError,
   type PerfDataReader,
   type PerfEvent,
   type RecordBatch,
@@ -49,6 +51,11 @@ export interface RecordsOptions {
    * always so in the order of time.
    */
   readonly inflate?: boolean;
+  /**
+   * Takes what is wrong beside the records: the names of the events cannot be read, and they are
+   * called by their types. Without it that throws.
+   */
+  readonly diagnostics?: Diagnostics;
 }
 
 /** The columns of CSV: those that all records share, and all else as one JSON object. */
@@ -172,15 +179,23 @@ class RecordsText {
     const found = features.find(({ id }) => id === HEADER_EVENT_DESC);
     if (found === undefined) return;
     const { offset, size } = sectionRange(found.section);
-    this.#takeNames(await this.#reader.readSection(offset, size, "feature EVENT_DESC"), {
-      littleEndian,
-      base: offset,
-    });
+    try {
+      const bytes = await this.#reader.readSection(offset, size, "feature EVENT_DESC");
+      this.#takeNames(bytes, { littleEndian, base: offset });
+    } catch (error) {
+      const { diagnostics } = this.#options;
+      if (!(error instanceof PerfDataError) || diagnostics === undefined) throw error;
+      diagnostics(error);
+    }
   }
 
   #takeNames(bytes: Uint8Array, options: { littleEndian: boolean; base: number }): void {
     const feature = decodeFeature(HEADER_EVENT_DESC, bytes, options);
     if (feature.name === "EVENT_DESC") this.#names.take(feature.value);
+    else if (feature.name === "RAW" && feature.error !== undefined) {
+      if (this.#options.diagnostics === undefined) throw feature.error;
+      this.#options.diagnostics(feature.error);
+    }
   }
 
   get #codec(): AnyRecordCodec {

@@ -47,7 +47,7 @@ export class FieldTree implements Trace {
 }
 
 /** Bytes as two lower-case digits each. */
-export function hexText(bytes: Uint8Array): string {
+export function hexOf(bytes: Uint8Array): string {
   const digits = new Uint8Array(2 * bytes.length + 8);
   const end = putHexBytes(new DataView(digits.buffer), 0, bytes, 0, bytes.length);
   return new TextDecoder().decode(digits.subarray(0, end));
@@ -74,7 +74,7 @@ export function valueJson(value: unknown, node: FieldNode | undefined, u64: U64S
     case "undefined":
       return "null";
   }
-  if (value instanceof Uint8Array) return `"${hexText(value)}"`;
+  if (value instanceof Uint8Array) return `"${hexOf(value)}"`;
   if (Array.isArray(value)) {
     const items = value.map((item, i) => valueJson(item, node?.fields.get(`[${i}]`), u64));
     return `[${items.join(",")}]`;

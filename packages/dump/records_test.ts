@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
 import { parse } from "@std/csv";
 import {
   bytesSource,
@@ -13,6 +14,7 @@ import {
   PERF_SAMPLE_READ,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
+  PerfDataError,
   PerfDataReader,
   PerfDataWriter,
   PerfEvent,
@@ -26,7 +28,10 @@ const decoder = new TextDecoder();
 
 async function textOf(reader: PerfDataReader, options: RecordsOptions = {}): Promise<string> {
   let text = "";
-  await writeRecords(reader, (block) => text += decoder.decode(block), options);
+  await writeRecords(reader, (block) => text += decoder.decode(block), {
+    diagnostics: () => {},
+    ...options,
+  });
   return text;
 }
 
@@ -40,8 +45,10 @@ async function linesOf(bytes: Uint8Array, options: RecordsOptions = {}): Promise
 /** The files that there are: fixtures, and the corpus where it is. */
 async function files(): Promise<string[]> {
   const found: string[] = [];
-  for await (const { name, isFile } of Deno.readDir("fixtures/recorded")) {
-    if (isFile && name.endsWith(".data")) found.push(`fixtures/recorded/${name}`);
+  for (const folder of ["fixtures/recorded", "fixtures/synthesized"]) {
+    for await (const { name, isFile } of Deno.readDir(folder)) {
+      if (isFile && name.endsWith(".data")) found.push(`${folder}/${name}`);
+    }
   }
   const corpus = Deno.env.get("PERFDATA_CORPUS") ?? "../shared/corpus";
   try {
@@ -249,4 +256,41 @@ Deno.test("what is written without decoding is what decoding gives, for every re
   }
   console.log(`${compared} records compared`);
   assert(compared > 0);
+});
+
+Deno.test("damaged files give lines that are JSON, and as many in either order", async () => {
+  const names = ["callchain", "dwarf", "group", "tracepoint", "pipe", "zstd"];
+  const originals = await Promise.all(
+    names.map((name) => Deno.readFile(`fixtures/recorded/${name}.perf.data`)),
+  );
+  const change = fc.tuple(fc.nat(6000), fc.integer({ min: 0, max: 255 }));
+  let lines = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...originals),
+      fc.array(change, { minLength: 1, maxLength: 8 }),
+      fc.option(fc.integer({ min: 100, max: 6000 })),
+      async (original, changes, length) => {
+        const file = original.slice(0, length ?? undefined);
+        for (const [at, byte] of changes) if (at < file.length) file[at] = byte;
+        const found: number[] = [];
+        for (const order of ["file", "time"] as const) {
+          let reader: PerfDataReader;
+          try {
+            reader = await PerfDataReader.open(bytesSource(file), { diagnostics: () => {} });
+          } catch (error) {
+            assert(error instanceof PerfDataError);
+            return;
+          }
+          const text = (await textOf(reader, { order })).split("\n").slice(0, -1);
+          for (const line of text) assert(typeof JSON.parse(line).offset === "number");
+          found.push(text.length);
+          lines += text.length;
+        }
+        assertEquals(found[0], found[1]);
+      },
+    ),
+    { numRuns: 200 },
+  );
+  assert(lines > 1000);
 });

@@ -25,12 +25,14 @@ import {
 import {
   Piece,
   piece,
+  putAddressLines,
   putAscii,
   putDecimal,
   putDecimal64,
   putDecimal64At,
   putHex,
   putHex16At,
+  putIndex,
   putPrefixedHexAt,
   type TextBytes,
 } from "./text.ts";
@@ -108,8 +110,8 @@ export class SampleText {
   readonly #callStack: boolean;
   readonly #userRegisters: Registers;
   readonly #interruptRegisters: Registers;
-  readonly #periodHi: number;
-  readonly #periodLo: number;
+  /** What samples without a period have. */
+  readonly #period: Piece;
 
   /** @param arch The machine, as `uname -m` prints it, for the names of registers. */
   constructor(event: PerfEvent, littleEndian: boolean, arch: string | undefined) {
@@ -122,8 +124,7 @@ export class SampleText {
     this.#callStack = (Number(attr.branch_sample_type & 0xffffn) & BRANCH_CALL_STACK) !== 0;
     this.#userRegisters = registers(attr.sample_regs_user, arch);
     this.#interruptRegisters = registers(attr.sample_regs_intr, arch);
-    this.#periodHi = Number(attr.sample_period >> 32n);
-    this.#periodLo = Number(attr.sample_period & 0xffff_ffffn);
+    this.#period = piece(String(attr.sample_period));
   }
 
   /**
@@ -147,7 +148,7 @@ export class SampleText {
       : putPrefixedHexAt(out, p + 2, view, start + layout.ip, le);
     p = PERIOD.put(out, p);
     p = layout.period < 0
-      ? putDecimal64(out, p, this.#periodHi, this.#periodLo)
+      ? this.#period.put(out, p)
       : putDecimal64At(out, p, view, start + layout.period, le);
     p = ADDR.put(out, p);
     p = layout.addr < 0
@@ -161,7 +162,7 @@ export class SampleText {
       }
       p = putDecimal(out, CHAIN.put(out, p), fields.callchainLength);
       to[p++] = 0x0a;
-      p = putChain(out, p, view, fields.callchain, fields.callchainLength, le);
+      p = putAddressLines(out, p, view, fields.callchain, fields.callchainLength, le);
     }
     if ((type & REST) !== 0) p = this.#putRest(out, p, view, start);
     return p;
@@ -299,7 +300,7 @@ export class SampleText {
     p = putAscii(out, p, "... LBR call chain: nr:");
     p = putDecimal(out, p, kernel + 1 + branchStackLength + 1);
     to[p++] = 0x0a;
-    p = putChain(out, p, view, callchain, kernel + 1, le);
+    p = putAddressLines(out, p, view, callchain, kernel + 1, le);
     for (let i = 0; i <= branchStackLength; i++) {
       const at = i === 0 ? branchStack + 8 : branchStack + 24 * (i - 1);
       p = putHex16At(out, putIndex(out, p, kernel + 1 + i), view, at, le);
@@ -368,9 +369,13 @@ export class SampleText {
         value = at;
         at += 8;
       }
-      p = word(p, "..... id ", at);
+      if (format & PERF_FORMAT_ID) {
+        p = word(p, "..... id ", at);
+        at += 8;
+      } else {
+        p = putAscii(out, p, "..... id 0000000000000000");
+      }
       p = word(p, ", value ", value);
-      if (format & PERF_FORMAT_ID) at += 8;
       if (format & PERF_FORMAT_LOST) {
         p = putAscii(out, p, ", lost ");
         p = putDecimal64At(out, p, view, at, le);
@@ -387,45 +392,6 @@ const REST = PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS
   PERF_SAMPLE_STACK_USER | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_DATA_SRC |
   PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE |
   PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_READ;
-
-/** `.....  0: ` and an address, a line each. */
-function putChain(
-  out: TextBytes,
-  p: number,
-  view: DataView,
-  chain: number,
-  n: number,
-  le: boolean,
-): number {
-  const to = out.bytes;
-  for (let i = 0; i < n; i++) {
-    p = putHex16At(out, putIndex(out, p, i), view, chain + 8 * i, le);
-    to[p++] = 0x0a;
-  }
-  return p;
-}
-
-/** `..... %2d: ` */
-function putIndex(out: TextBytes, p: number, i: number): number {
-  const { view } = out;
-  view.setInt32(p, 0x2e2e2e2e, true);
-  if (i < 100) {
-    view.setInt32(p + 4, INDEX[i] as number, true);
-    view.setUint16(p + 8, 0x203a, true);
-    return p + 10;
-  }
-  view.setUint16(p + 4, 0x202e, true);
-  p = putDecimal(out, p + 6, i);
-  view.setUint16(p, 0x203a, true);
-  return p + 2;
-}
-
-/** `.` and a number of at most two digits, right-aligned, as four bytes. */
-const INDEX = Int32Array.from({ length: 100 }, (_, i) => {
-  const text = `. ${String(i).padStart(2)}`;
-  return text.charCodeAt(0) | text.charCodeAt(1) << 8 | text.charCodeAt(2) << 16 |
-    text.charCodeAt(3) << 24;
-});
 
 /** A page size with its unit: `4K`. */
 function putPageSize(out: TextBytes, p: number, hi: number, lo: number): number {

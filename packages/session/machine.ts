@@ -256,6 +256,17 @@ export class Machine {
   }
 
   /**
+   * The build id that the MMAP2 record of a map had: bytes, as a number of {@link Machine.names}, or
+   * -1. Maps of the kernel have none.
+   */
+  mapBuildId(map: number): number {
+    const at = (this.spaces.source[map] as number) * SOURCE_SIZE + 4;
+    const b = this.#sources.bytes;
+    return ((b[at] as number) | (b[at + 1] as number) << 8 | (b[at + 2] as number) << 16 |
+      (b[at + 3] as number) << 24) - 1;
+  }
+
+  /**
    * The symbol of the kernel that KSYMBOL records gave for an address, if any.
    *
    * @returns Its name as a number of {@link Machine.names}, and the distance of the address.
@@ -298,6 +309,7 @@ export class Machine {
         break;
       case FORK:
         // perf_record_fork: pid, ppid, tid, ptid, time.
+        this.wrongParent = undefined;
         if (end - start >= 32) this.#fork(view, start, misc);
         break;
       case EXIT:
@@ -441,7 +453,6 @@ export class Machine {
     const tid = view.getInt32(start + 16, le);
     const ptid = view.getInt32(start + 20, le);
     this.#change();
-    this.wrongParent = undefined;
     const old = this.#byTid.has(tid) ? this.thread(pid, tid) : -1;
     let parent = this.thread(ppid, ptid);
     let oldGone = false;

@@ -260,7 +260,7 @@ Deno.test("of changes at one time, a record sees those that stand before it in t
 
 Deno.test("memory stays that of the processes there are", () => {
   const machine = new Machine();
-  for (let i = 0; i < 40_000; i++) {
+  for (let i = 0; i < 12_000; i++) {
     const pid = 2 + i % 10;
     fork(machine, pid, pid, 1);
     for (let page = 0; page < 8; page++) {

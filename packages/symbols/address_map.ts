@@ -11,6 +11,16 @@ export interface FileMapping {
   readonly pgoff: number;
 }
 
+/** A part of an ELF file that is loaded: what a `PT_LOAD` program header says of it. */
+export interface LoadSegment {
+  /** Byte offset in the file. */
+  readonly offset: number;
+  /** Bytes in the file. */
+  readonly size: number;
+  /** The address of its first byte, as symbols count. */
+  readonly address: Address;
+}
+
 /** Linkers align segments to pages of this size at least; mappings begin and end with pages. */
 const PAGE = 4096;
 
@@ -41,7 +51,7 @@ export class FileAddresses {
   readonly #segments: Float64Array;
 
   /** Takes the program headers of a file. */
-  constructor(elf: ElfFile) {
+  constructor(elf: Pick<ElfFile, "segments">) {
     const loads = elf.segments.filter((s) => s.type === PT.LOAD && s.filesz > 0);
     const executable = loads.filter((s) => (s.flags & PF.X) !== 0);
     const others = loads.filter((s) => (s.flags & PF.X) === 0);
@@ -49,6 +59,16 @@ export class FileAddresses {
     this.#segments = Float64Array.from(
       ordered.flatMap((s) => [s.offset, s.offset + s.filesz, s.vaddr]),
     );
+  }
+
+  /** The parts of the file that are loaded, the executable ones first. */
+  get segments(): LoadSegment[] {
+    const found: LoadSegment[] = [];
+    for (let i = 0; i < this.#segments.length; i += 3) {
+      const [offset = 0, end = 0, address = 0] = this.#segments.subarray(i, i + 3);
+      found.push({ offset, size: end - offset, address });
+    }
+    return found;
   }
 
   /**

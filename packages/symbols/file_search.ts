@@ -33,7 +33,9 @@ export type CandidateOrigin =
   | "build-id cache, debug"
   | "debug root"
   | "debug root, build id"
-  | "debuginfod cache";
+  | "debuginfod cache"
+  | "vmlinux"
+  | "bundle";
 
 /** A file to try. */
 export interface FileCandidate {

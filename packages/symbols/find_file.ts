@@ -90,17 +90,25 @@ function open(
 
 /**
  * The places that `perf` and debuginfod clients use by default, from the environment: `HOME`,
- * `DEBUGINFOD_CACHE_PATH`, `XDG_CACHE_HOME`.
+ * `PERF_BUILDID_DIR`, `DEBUGINFOD_CACHE_PATH`, `XDG_CACHE_HOME`. What there is no permission for
+ * counts as not set.
  */
 export function defaultPlaces(): SearchPlaces {
-  const home = Deno.env.get("HOME");
-  const cache = Deno.env.get("XDG_CACHE_HOME") ??
+  const home = environment("HOME");
+  const cache = environment("XDG_CACHE_HOME") ??
     (home === undefined ? undefined : `${home}/.cache`);
-  const debuginfod = Deno.env.get("DEBUGINFOD_CACHE_PATH") ??
+  const debuginfod = environment("DEBUGINFOD_CACHE_PATH") ??
     (cache === undefined ? undefined : `${cache}/debuginfod_client`);
+  const buildIds = environment("PERF_BUILDID_DIR") ??
+    (home === undefined ? undefined : `${home}/.debug`);
   return {
     debugRoot: "/usr/lib/debug",
-    ...(home === undefined ? {} : { buildIdCache: `${home}/.debug` }),
+    ...(buildIds === undefined ? {} : { buildIdCache: buildIds }),
     ...(debuginfod === undefined ? {} : { debuginfodCache: debuginfod }),
   };
+}
+
+function environment(variable: string): string | undefined {
+  const { state } = Deno.permissions.querySync({ name: "env", variable });
+  return state === "granted" ? Deno.env.get(variable) : undefined;
 }

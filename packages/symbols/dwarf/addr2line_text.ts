@@ -20,6 +20,12 @@ export interface Addr2LineOptions {
   readonly addressDigits?: 8 | 16;
 }
 
+/** What finds frames for {@linkcode Addr2LineText}: a `DwarfContext`, or `BundleFrames`. */
+export type FrameFinder = Pick<DwarfContext, "findAll" | "functions" | "files">;
+
+/** What names addresses that have no frames: a `SymbolTable`, or `BundleFrames`. */
+export type SymbolFinder = Pick<SymbolTable, "lookup" | "name">;
+
 const encoder = new TextEncoder();
 const UNKNOWN = encoder.encode("??");
 const AT = encoder.encode(" at ");
@@ -49,9 +55,9 @@ const FULL = 1 << 19;
  * ```
  */
 export class Addr2LineText {
-  readonly #dwarf: DwarfContext;
-  readonly #readSymbols: () => SymbolTable | undefined;
-  #symbolTable: SymbolTable | undefined;
+  readonly #dwarf: FrameFinder;
+  readonly #readSymbols: () => SymbolFinder | undefined;
+  #symbolTable: SymbolFinder | undefined;
   #symbolsRead = false;
   readonly #options: Addr2LineOptions;
   readonly #functionBytes: Uint8Array[] = [];
@@ -66,8 +72,8 @@ export class Addr2LineText {
    * @param symbols Reads the file's symbols; called when DWARF does not name something.
    */
   constructor(
-    dwarf: DwarfContext,
-    symbols: () => SymbolTable | undefined,
+    dwarf: FrameFinder,
+    symbols: () => SymbolFinder | undefined,
     options: Addr2LineOptions = {},
   ) {
     this.#dwarf = dwarf;
@@ -75,7 +81,7 @@ export class Addr2LineText {
     this.#options = options;
   }
 
-  get #symbols(): SymbolTable | undefined {
+  get #symbols(): SymbolFinder | undefined {
     if (!this.#symbolsRead) {
       this.#symbolsRead = true;
       this.#symbolTable = this.#readSymbols();

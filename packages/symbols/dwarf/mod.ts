@@ -1,4 +1,9 @@
-export { type Addr2LineOptions, Addr2LineText } from "./addr2line_text.ts";
+export {
+  type Addr2LineOptions,
+  Addr2LineText,
+  type FrameFinder,
+  type SymbolFinder,
+} from "./addr2line_text.ts";
 export {
   DwarfContext,
   type DwarfOptions,

@@ -1,0 +1,283 @@
+import {
+  demangle,
+  type ObjectSymbols,
+  type RefusedFile,
+  type Resolution,
+  SymbolBundleWriter,
+  type SymbolObject,
+  type SymbolResolver,
+  UNRESOLVED_CAUSES,
+  type UnresolvedCause,
+} from "@perfdata/symbols";
+import { ADDRESS_USE } from "./address_table.ts";
+import { KERNEL_HIDDEN, type RecordedAddresses, UNMAPPED } from "./addresses.ts";
+
+/** The addresses of one object, looked up. */
+export interface SymbolizedObject {
+  /** Its number in {@linkcode RecordedAddresses.objects}. */
+  readonly number: number;
+  /** Its symbols; they are closed after this object. */
+  readonly symbols: ObjectSymbols;
+  /** Rows of the address table, by address. */
+  readonly rows: Uint32Array;
+  /** What became of each of them. */
+  readonly resolutions: readonly Resolution[];
+}
+
+/**
+ * Looks up the addresses of a recording, object by object, so that the symbols of one are in memory
+ * at a time.
+ *
+ * @example
+ * ```ts
+ * import { AddressTable, symbolize } from "@perfdata/session";
+ * import { SymbolResolver } from "@perfdata/symbols";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const table = new AddressTable();
+ * table.row(0, 0x1136);
+ * const objects = [{ path: "/usr/bin/gone", kind: "elf" as const }];
+ * const resolver = new SymbolResolver({ open: () => undefined, read: () => undefined });
+ * for await (const { resolutions } of symbolize({ objects, table }, resolver)) {
+ *   assertEquals(resolutions[0]?.cause, "file missing");
+ * }
+ * ```
+ */
+export async function* symbolize(
+  { objects, table }: Pick<RecordedAddresses, "objects" | "table">,
+  resolver: SymbolResolver,
+): AsyncGenerator<SymbolizedObject, void, void> {
+  const counts = new Uint32Array(objects.length);
+  for (let row = 0; row < table.count; row++) {
+    const object = table.object[row] as number;
+    if (object >= 0) counts[object] = (counts[object] as number) + 1;
+  }
+  const rowsOf = Array.from(counts, (count) => new Uint32Array(count));
+  counts.fill(0);
+  for (let row = 0; row < table.count; row++) {
+    const object = table.object[row] as number;
+    const rows = rowsOf[object];
+    if (rows === undefined) continue;
+    rows[counts[object] as number] = row;
+    counts[object] = (counts[object] as number) + 1;
+  }
+  for (const [number, object] of objects.entries()) {
+    const rows = rowsOf[number] as Uint32Array;
+    rows.sort((a, b) => (table.address[a] as number) - (table.address[b] as number));
+    const symbols = await resolver.open(object);
+    try {
+      const resolutions = await symbols.find(
+        Float64Array.from(rows, (row) => table.address[row] as number),
+        Float64Array.from(rows, (row) => table.times[row] as number),
+      );
+      yield { number, symbols, rows, resolutions };
+    } finally {
+      symbols.close();
+    }
+  }
+}
+
+/**
+ * Makes a symbol bundle (docs/symbol-bundle.md) for the addresses of a recording.
+ *
+ * @returns its bytes, and how far it can be trusted
+ *
+ * @example
+ * ```ts
+ * import { AddressTable, bundleSymbols } from "@perfdata/session";
+ * import { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const recorded = { objects: [], table: new AddressTable(), samples: 0, period: 0, damaged: 0,
+ *   release: undefined };
+ * const resolver = new SymbolResolver({ open: () => undefined, read: () => undefined });
+ * const { bytes } = await bundleSymbols(recorded, resolver);
+ * assertEquals(SymbolBundle.open(bytes).objects.length, 0);
+ * ```
+ */
+export async function bundleSymbols(
+  recorded: RecordedAddresses,
+  resolver: SymbolResolver,
+): Promise<{ readonly bytes: Uint8Array<ArrayBuffer>; readonly trust: SymbolTrust }> {
+  const writer = new SymbolBundleWriter({ demangle });
+  const trust = await symbolTrust(recorded, resolver, ({ symbols, rows, resolutions }) => {
+    const { object, origin, segments } = symbols;
+    const info = { ...object, segments, ...(origin === undefined ? {} : { origin }) };
+    writer.addObject(info);
+    resolutions.forEach((resolution, i) => {
+      writer.add(info, recorded.table.address[rows[i] as number] as number, resolution);
+    });
+  });
+  return { bytes: writer.finish(), trust };
+}
+
+/** How many of what: distinct addresses, samples by their `ip`, and the sum of their periods. */
+export interface TrustCount {
+  /** Distinct addresses, those of call chains and branch stacks included. */
+  addresses: number;
+  /** Samples. */
+  samples: number;
+  /** Their periods. */
+  period: number;
+}
+
+/** How far the symbols of one object can be trusted. */
+export interface ObjectTrust {
+  /** The object; `undefined` for addresses where nothing was mapped or known to be. */
+  readonly object: SymbolObject | undefined;
+  /** The file that its symbols come from. */
+  readonly origin: string | undefined;
+  /** Whether they come from a bundle. */
+  readonly bundled: boolean;
+  /** All of its addresses. */
+  readonly all: TrustCount;
+  /** Those that have a function. */
+  readonly resolved: TrustCount;
+  /** Those of them that have a source line. */
+  readonly lines: TrustCount;
+  /** The others, by cause. */
+  readonly unresolved: ReadonlyMap<UnresolvedCause, TrustCount>;
+  /** Files that were there but are of another build, or cannot be read. */
+  readonly refused: readonly RefusedFile[];
+  /** Parts of the debug information that cannot be read: the first few of them. */
+  readonly faults: readonly string[];
+  /** How many such parts there are. */
+  readonly faultCount: number;
+}
+
+/** How far the symbols of a recording can be trusted. */
+export interface SymbolTrust {
+  /** All addresses, samples and periods. */
+  readonly all: TrustCount;
+  /** Those that have a function. */
+  readonly resolved: TrustCount;
+  /** Those of them that have a source line. */
+  readonly lines: TrustCount;
+  /** The others, by cause; all causes are there, in the order in which they are shown. */
+  readonly unresolved: ReadonlyMap<UnresolvedCause, TrustCount>;
+  /** The same by object, those with most samples first. */
+  readonly objects: readonly ObjectTrust[];
+}
+
+const FAULTS_TOLD = 5;
+
+/**
+ * Counts which addresses of a recording have symbols, and why the others have none.
+ *
+ * @param each is given each object with its look-ups as it is counted
+ *
+ * @example
+ * ```ts
+ * import { AddressTable, symbolTrust } from "@perfdata/session";
+ * import { SymbolResolver } from "@perfdata/symbols";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const table = new AddressTable();
+ * table.use(table.row(0, 0x1136), 1, 5, 5000, 0);
+ * const objects = [{ path: "/usr/bin/gone", kind: "elf" as const }];
+ * const resolver = new SymbolResolver({ open: () => undefined, read: () => undefined });
+ * const trust = await symbolTrust({ objects, table }, resolver);
+ * assertEquals(trust.unresolved.get("file missing"), { addresses: 1, samples: 5, period: 5000 });
+ * ```
+ */
+export async function symbolTrust(
+  recorded: Pick<RecordedAddresses, "objects" | "table">,
+  resolver: SymbolResolver,
+  each?: (object: SymbolizedObject) => void,
+): Promise<SymbolTrust> {
+  const { table } = recorded;
+  const objects: ObjectTrust[] = [];
+  for await (const symbolized of symbolize(recorded, resolver)) {
+    const { symbols, rows, resolutions } = symbolized;
+    const counts = emptyCounts();
+    resolutions.forEach((resolution, i) => count(counts, table, rows[i] as number, resolution));
+    each?.(symbolized);
+    objects.push({
+      object: symbols.object,
+      origin: symbols.origin,
+      bundled: symbols.bundled,
+      ...counts,
+      refused: symbols.refused,
+      faults: symbols.faults.slice(0, FAULTS_TOLD).map(({ message }) => message),
+      faultCount: symbols.faults.length,
+    });
+  }
+  const nowhere: [number, UnresolvedCause][] = [
+    [UNMAPPED, "unmapped"],
+    [KERNEL_HIDDEN, "kallsyms restricted"],
+  ];
+  for (const [number, cause] of nowhere) {
+    const counts = emptyCounts();
+    const answer: Resolution = { symbol: undefined, frames: [], cause };
+    for (let row = 0; row < table.count; row++) {
+      if (table.object[row] === number) count(counts, table, row, answer);
+    }
+    if (counts.all.addresses > 0) {
+      objects.push({
+        object: undefined,
+        origin: undefined,
+        bundled: false,
+        ...counts,
+        refused: [],
+        faults: [],
+        faultCount: 0,
+      });
+    }
+  }
+  // Equal ones in an order that does not depend on that of the records.
+  const name = ({ object }: ObjectTrust): string => object?.path ?? "";
+  objects.sort((a, b) =>
+    b.all.samples - a.all.samples || b.all.addresses - a.all.addresses ||
+    (name(a) < name(b) ? -1 : 1)
+  );
+  const total = emptyCounts();
+  for (const { all, resolved, lines, unresolved } of objects) {
+    add(total.all, all);
+    add(total.resolved, resolved);
+    add(total.lines, lines);
+    for (const [cause, counted] of unresolved) add(total.unresolved.get(cause), counted);
+  }
+  return { ...total, objects };
+}
+
+interface Counts {
+  readonly all: TrustCount;
+  readonly resolved: TrustCount;
+  readonly lines: TrustCount;
+  readonly unresolved: Map<UnresolvedCause, TrustCount>;
+}
+
+const zero = (): TrustCount => ({ addresses: 0, samples: 0, period: 0 });
+
+function emptyCounts(): Counts {
+  const unresolved = new Map(UNRESOLVED_CAUSES.map((cause) => [cause, zero()]));
+  return { all: zero(), resolved: zero(), lines: zero(), unresolved };
+}
+
+function count(
+  counts: Counts,
+  table: RecordedAddresses["table"],
+  row: number,
+  { cause, frames }: Resolution,
+): void {
+  // What is only there for tools that look up the byte before a return address does not count.
+  if (table.uses[row] === ADDRESS_USE.BEFORE_RETURN) return;
+  const one = {
+    addresses: 1,
+    samples: table.samples[row] as number,
+    period: table.periods[row] as number,
+  };
+  add(counts.all, one);
+  if (cause !== undefined) add(counts.unresolved.get(cause), one);
+  else {
+    add(counts.resolved, one);
+    if (frames.some(({ line }) => line > 0)) add(counts.lines, one);
+  }
+}
+
+function add(to: TrustCount | undefined, more: TrustCount): void {
+  if (to === undefined) return;
+  to.addresses += more.addresses;
+  to.samples += more.samples;
+  to.period += more.period;
+}

@@ -1,0 +1,304 @@
+import type { Address } from "./address.ts";
+import type { LoadSegment } from "./address_map.ts";
+import {
+  align8,
+  BUILD_ID_BYTES,
+  BUNDLE_MAGIC,
+  BUNDLE_VERSION,
+  bundleChecksum,
+  CAUSES,
+  HEADER,
+  KINDS,
+  SECTIONS,
+} from "./bundle_format.ts";
+import type { Resolution, ResolvedFrame, SymbolObject } from "./resolution.ts";
+import type { SymbolInfo } from "./symbol_table.ts";
+
+/** What a bundle holds of an object besides its addresses. */
+export interface BundleObjectInfo extends SymbolObject {
+  /** The file that the symbols came from. */
+  readonly origin?: string;
+  /** What of an ELF file is loaded from where: translates offsets to the file's own addresses. */
+  readonly segments?: readonly LoadSegment[];
+}
+
+interface Entry {
+  readonly info: BundleObjectInfo;
+  readonly ranges: Map<Address, Resolution>;
+}
+
+/**
+ * Makes a symbol bundle: the file in which the symbols of a recording's addresses travel without
+ * the binaries (docs/symbol-bundle.md).
+ *
+ * The bytes depend on what was added only, not on the order in which it was.
+ *
+ * @example
+ * ```ts
+ * import { resolution, SymbolBundle, SymbolBundleWriter } from "@perfdata/symbols";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const writer = new SymbolBundleWriter();
+ * const object = { path: "/usr/bin/true", kind: "elf", buildId: "ab".repeat(20) } as const;
+ * const main = { name: "main", start: 0x1000, end: 0x1040 };
+ * writer.add(object, 0x1010, resolution(main, [], (name) => name));
+ * const bundle = SymbolBundle.open(writer.finish());
+ * assertEquals(bundle.object(object)?.find(0x1010)?.symbol, main);
+ * ```
+ */
+export class SymbolBundleWriter {
+  readonly #entries = new Map<string, Entry>();
+  readonly #demangle: (name: string) => string;
+
+  /**
+   * Starts an empty bundle.
+   *
+   * @param options `demangle`: gives the readable names that are stored beside the mangled ones
+   */
+  constructor(options: { readonly demangle?: (name: string) => string } = {}) {
+    this.#demangle = options.demangle ?? ((name) => name);
+  }
+
+  /**
+   * Adds an object; one that was added before by the same path, kind and build id stays as it was.
+   *
+   * @throws {RangeError} if its build id is not hex of at most 20 bytes
+   */
+  addObject(info: BundleObjectInfo): void {
+    this.#entry(info);
+  }
+
+  /**
+   * Adds an address of an object. What was said of it before is replaced.
+   *
+   * @throws {RangeError} as {@linkcode SymbolBundleWriter.addObject}, or if the address is not an
+   * integer that a `number` holds exactly
+   */
+  add(object: BundleObjectInfo, address: Address, resolution: Resolution): void {
+    if (!Number.isSafeInteger(address)) {
+      throw new RangeError(`Cannot add address ${address} of ${object.path}: not an exact integer`);
+    }
+    this.#entry(object).ranges.set(address, resolution);
+  }
+
+  #entry(info: BundleObjectInfo): Entry {
+    const buildId = info.buildId ?? "";
+    if (!/^(?:[0-9a-f]{2}){0,20}$/.test(buildId)) {
+      throw new RangeError(`Cannot add ${info.path}: its build id is ${buildId}`);
+    }
+    const key = [info.path, info.kind, buildId, info.reference ?? ""].join("\0");
+    let entry = this.#entries.get(key);
+    if (entry === undefined) this.#entries.set(key, entry = { info, ranges: new Map() });
+    return entry;
+  }
+
+  /** The bytes of the bundle. */
+  finish(): Uint8Array<ArrayBuffer> {
+    const out = new Tables(this.#demangle);
+    const sorted = [...this.#entries].sort(([a], [b]) => a < b ? -1 : a > b ? 1 : 0);
+    for (const [, entry] of sorted) out.object(entry);
+    return out.finish();
+  }
+}
+
+/** The sections while they grow: rows of numbers. */
+class Tables {
+  readonly #objects: (readonly [BundleObjectInfo, ...number[]])[] = [];
+  readonly #segments: LoadSegment[] = [];
+  readonly #symbols: (readonly [Address, number, number])[] = [];
+  readonly #ranges: {
+    start: Address;
+    size: number;
+    symbol: number;
+    frame: number;
+    cause: number;
+  }[] = [];
+  readonly #frames: (readonly number[])[] = [];
+  readonly #frameIds = new Map<string, number>();
+  readonly #functions: (readonly number[])[] = [];
+  readonly #functionIds = new Map<string, number>();
+  readonly #strings: Uint8Array[] = [];
+  readonly #stringIds = new Map<string, number>();
+  readonly #encoder = new TextEncoder();
+  readonly #demangle: (name: string) => string;
+
+  constructor(demangle: (name: string) => string) {
+    this.#demangle = demangle;
+    this.#string("");
+  }
+
+  object({ info, ranges }: Entry): void {
+    const strings = [info.path, info.reference ?? "", info.origin ?? ""].map((text) =>
+      this.#string(text)
+    );
+    const firstSegment = this.#segments.length;
+    this.#segments.push(...info.segments ?? []);
+    const firstRange = this.#ranges.length;
+    const firstSymbol = this.#symbols.length;
+    const symbols = new Map<string, number>();
+    for (const [address, resolution] of [...ranges].sort(([a], [b]) => a - b)) {
+      const { symbol, frames } = resolution;
+      const range = {
+        start: address,
+        size: 1,
+        symbol: symbol === undefined ? 0 : this.#symbol(symbol, symbols),
+        frame: frames.reduceRight((caller, frame) => this.#frame(frame, caller), 0),
+        cause: Math.max(CAUSES.indexOf(resolution.cause), 0),
+      };
+      const last = this.#ranges.length > firstRange ? this.#ranges.at(-1) : undefined;
+      const continues = last !== undefined && last.start + last.size === address &&
+        last.symbol === range.symbol && last.frame === range.frame && last.cause === range.cause;
+      if (continues) last.size++;
+      else this.#ranges.push(range);
+    }
+    this.#objects.push([
+      info,
+      ...strings,
+      firstSegment,
+      this.#segments.length - firstSegment,
+      firstRange,
+      this.#ranges.length - firstRange,
+      firstSymbol,
+      this.#symbols.length - firstSymbol,
+    ]);
+  }
+
+  #symbol({ name, start, end }: SymbolInfo, ofObject: Map<string, number>): number {
+    const key = `${start} ${end} ${name}`;
+    let id = ofObject.get(key);
+    if (id === undefined) {
+      id = this.#symbols.push([start, end - start, this.#function(name, undefined)]);
+      ofObject.set(key, id);
+    }
+    return id;
+  }
+
+  #frame(frame: ResolvedFrame, caller: number): number {
+    const named = frame.function !== undefined || frame.linkageName !== undefined;
+    const row = [
+      named ? this.#function(frame.function, frame.linkageName) : 0,
+      frame.file === undefined ? 0 : this.#string(frame.file),
+      frame.line,
+      frame.column,
+      frame.discriminator,
+      caller,
+    ];
+    return idOf(this.#frames, this.#frameIds, row);
+  }
+
+  #function(name: string | undefined, linkageName: string | undefined): number {
+    const mangled = linkageName ?? name ?? "";
+    return idOf(this.#functions, this.#functionIds, [
+      this.#string(name ?? ""),
+      this.#string(linkageName ?? ""),
+      this.#string(this.#demangle(mangled)),
+    ]);
+  }
+
+  #string(text: string): number {
+    let id = this.#stringIds.get(text);
+    if (id === undefined) {
+      id = this.#strings.push(this.#encoder.encode(text)) - 1;
+      this.#stringIds.set(text, id);
+    }
+    return id;
+  }
+
+  finish(): Uint8Array<ArrayBuffer> {
+    const counts = [
+      this.#objects.length,
+      this.#segments.length,
+      this.#symbols.length,
+      this.#ranges.length,
+      this.#frames.length,
+      this.#functions.length,
+      this.#strings.length,
+    ];
+    const offsets: number[] = [];
+    let size: number = HEADER.END;
+    SECTIONS.forEach((section, i) => {
+      size = align8(size);
+      offsets.push(size);
+      size += section.size * (counts[i] ?? 0);
+    });
+    for (const text of this.#strings) size += text.length;
+    if (size > 0xffff_ffff) {
+      throw new RangeError(`Cannot make a bundle of ${size} bytes: too large`);
+    }
+    const bytes = new Uint8Array(size);
+    const view = new DataView(bytes.buffer);
+    bytes.set(BUNDLE_MAGIC);
+    view.setUint32(HEADER.VERSION, BUNDLE_VERSION, true);
+    view.setUint32(HEADER.SIZE, size, true);
+    offsets.forEach((offset, i) => {
+      view.setUint32(HEADER.SECTIONS + 8 * i, offset, true);
+      view.setUint32(HEADER.SECTIONS + 8 * i + 4, counts[i] ?? 0, true);
+    });
+    const [objects, segments, symbols, ranges, frames, functions, strings] = offsets as [
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+    ];
+    const words = (at: number, values: readonly number[]): void =>
+      values.forEach((value, i) => view.setUint32(at + 4 * i, value, true));
+    const long = (at: number, value: number): void => {
+      view.setUint32(at, value - Math.floor(value / 2 ** 32) * 2 ** 32, true);
+      view.setInt32(at + 4, Math.floor(value / 2 ** 32), true);
+    };
+    this.#objects.forEach(([info, ...numbers], i) => {
+      const at = objects + 64 * i;
+      const buildId = info.buildId ?? "";
+      for (let b = 0; b < buildId.length / 2; b++) {
+        bytes[at + b] = parseInt(buildId.slice(2 * b, 2 * b + 2), 16);
+      }
+      bytes[at + BUILD_ID_BYTES] = buildId.length / 2;
+      bytes[at + BUILD_ID_BYTES + 1] = KINDS.indexOf(info.kind) + 1;
+      words(at + 24, numbers);
+    });
+    this.#segments.forEach(({ offset, size, address }, i) => {
+      long(segments + 24 * i, offset);
+      long(segments + 24 * i + 8, size);
+      long(segments + 24 * i + 16, address);
+    });
+    this.#symbols.forEach(([start, size, name], i) => {
+      long(symbols + 24 * i, start);
+      long(symbols + 24 * i + 8, size);
+      words(symbols + 24 * i + 16, [name]);
+    });
+    this.#ranges.forEach(({ start, size, symbol, frame, cause }, i) => {
+      long(ranges + 24 * i, start);
+      words(ranges + 24 * i + 8, [size, symbol, frame, cause]);
+    });
+    this.#frames.forEach((row, i) => words(frames + 24 * i, row));
+    this.#functions.forEach((row, i) => words(functions + 12 * i, row));
+    let at = strings + 4 * this.#strings.length;
+    let end = 0;
+    this.#strings.forEach((text, i) => {
+      bytes.set(text, at);
+      at += text.length;
+      end += text.length;
+      view.setUint32(strings + 4 * i, end, true);
+    });
+    view.setUint32(HEADER.CRC, bundleChecksum(bytes), true);
+    return bytes;
+  }
+}
+
+/** The number, from 1, of a row among those that are different. */
+function idOf(
+  rows: (readonly number[])[],
+  ids: Map<string, number>,
+  row: readonly number[],
+): number {
+  const key = row.join(" ");
+  let id = ids.get(key);
+  if (id === undefined) {
+    id = rows.push(row);
+    ids.set(key, id);
+  }
+  return id;
+}

@@ -1,0 +1,105 @@
+// Uses Deno's file system API and node:zlib: a SymbolResolver on the files of this machine.
+
+import { inflateSync, zstdDecompressSync } from "node:zlib";
+import { BundleError, SymbolBundle } from "./bundle.ts";
+import type { Decompressors } from "./elf/decompress.ts";
+import { SymbolsError } from "./errors.ts";
+import { openFileSource } from "./file_source.ts";
+import { defaultPlaces } from "./find_file.ts";
+import {
+  type ClosableSource,
+  type SymbolFiles,
+  type SymbolOptions,
+  SymbolResolver,
+} from "./symbol_resolver.ts";
+import type { SearchPlaces } from "./file_search.ts";
+
+const DECOMPRESSORS: Decompressors = {
+  zlib: (bytes, size) => inflateSync(bytes, { maxOutputLength: size + 1 }),
+  zstd: (bytes, size) => zstdDecompressSync(bytes, { maxOutputLength: size + 1 }),
+};
+
+/** Options of {@linkcode openResolver}. */
+export interface OpenResolverOptions extends SymbolOptions {
+  /** `--symbols`: path of a symbol bundle. */
+  readonly symbols?: string;
+  /** Where files are looked for; that of `perf` by default. */
+  readonly places?: SearchPlaces;
+  /** Release of the recorded kernel. */
+  readonly release?: string;
+}
+
+/**
+ * Makes a {@linkcode SymbolResolver} that sees the files of this machine.
+ *
+ * @throws {BundleError} if the bundle is malformed; its message begins with the path
+ * @throws {Deno.errors.NotFound} and the like if the bundle cannot be opened
+ *
+ * @example
+ * ```ts
+ * import { openResolver } from "@perfdata/symbols/open_resolver";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const resolver = openResolver({ places: {} });
+ * const symbols = await resolver.open({ path: "/no/such/file", kind: "elf" });
+ * const [found] = await symbols.find(Float64Array.of(0x1000));
+ * assertEquals(found?.cause, "file missing");
+ * symbols.close();
+ * ```
+ */
+export function openResolver(options: OpenResolverOptions = {}): SymbolResolver {
+  const { symbols, places = defaultPlaces(), ...others } = options;
+  const bundle = symbols === undefined ? undefined : openBundle(symbols);
+  return new SymbolResolver(HERE, {
+    ...others,
+    places,
+    elf: { decompressors: DECOMPRESSORS },
+    ...(bundle === undefined ? {} : { bundle }),
+  });
+}
+
+/**
+ * Reads a symbol bundle from a file.
+ *
+ * @throws {BundleError} if it is malformed; its message begins with the path
+ * @throws {Deno.errors.NotFound} and the like if it cannot be opened
+ */
+export function openBundle(path: string): SymbolBundle {
+  const bytes = Deno.readFileSync(path);
+  try {
+    return SymbolBundle.open(bytes);
+  } catch (error) {
+    if (!(error instanceof BundleError)) throw error;
+    throw new BundleError(error.offset, `${path}: ${error.message}`, { cause: error });
+  }
+}
+
+const HERE: SymbolFiles = {
+  open: (path) =>
+    tolerant(path, (): ClosableSource | undefined => {
+      // A pipe or a device would block or never end.
+      return Deno.statSync(path).isFile ? openFileSource(path) : undefined;
+    }),
+  read: (path) =>
+    tolerant(path, () => Deno.statSync(path).isFile ? Deno.readFileSync(path) : undefined),
+};
+
+function tolerant<T>(path: string, read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
+      return undefined;
+    }
+    // Deno keeps what lies there from whoever has not been given everything.
+    const special = /^\/(?:proc|sys|dev)\//.test(path);
+    if (error instanceof Deno.errors.NotCapable && special) return undefined;
+    if (
+      error instanceof Deno.errors.NotCapable || error instanceof Deno.errors.PermissionDenied ||
+      error instanceof Deno.errors.FilesystemLoop
+    ) {
+      throw new SymbolsError(0, `${path}: ${error.message}`, { cause: error });
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,737 @@
+import type { Address } from "./address.ts";
+import { FileAddresses, type LoadSegment } from "./address_map.ts";
+import type { BinarySource } from "./binary_source.ts";
+import type { BundleObject, SymbolBundle } from "./bundle.ts";
+import { Demangler } from "./demangle/demangler.ts";
+import { DwarfContext, type Frame } from "./dwarf/dwarf_context.ts";
+import { elfDwarfSections } from "./dwarf/elf_sections.ts";
+import type { DwarfSections } from "./dwarf/sections.ts";
+import { ET } from "./elf/constants.ts";
+import { ElfFile, type ElfOpenOptions } from "./elf/elf_file.ts";
+import { readElfSymbols } from "./elf/elf_symbols.ts";
+import { readMiniDebugInfo } from "./elf/mini_debug_info.ts";
+import { buildIdOfNotes } from "./elf/notes.ts";
+import { findElfSymbol } from "./elf/raw_symbols.ts";
+import { SymbolsError } from "./errors.ts";
+import {
+  buildIdsEqual,
+  type FoundFile,
+  kernelCandidates,
+  type OpenedCandidate,
+  type RefusedFile,
+  type SearchPlaces,
+  searchSymbolFiles,
+} from "./file_search.ts";
+import { JitSymbols } from "./jit_symbols.ts";
+import { openJitdump } from "./jitdump.ts";
+import { findKallsym, type Kallsyms, readKallsyms } from "./kallsyms.ts";
+import { readPerfMap } from "./perf_map.ts";
+import { type Resolution, resolution, type SymbolObject, unresolved } from "./resolution.ts";
+import type { SymbolInfo, SymbolTable } from "./symbol_table.ts";
+import type { UnresolvedCause } from "./trust_report.ts";
+
+/** A file that a {@linkcode SymbolResolver} has opened, and may close. */
+export interface ClosableSource extends BinarySource {
+  /** Closes it; where there is nothing to close, it may be missing. */
+  close?(): void;
+}
+
+/** The files that a {@linkcode SymbolResolver} can see. */
+export interface SymbolFiles {
+  /**
+   * Opens a file.
+   *
+   * @returns `undefined` if there is none of that name
+   * @throws {SymbolsError} if it is there and cannot be read
+   */
+  open(path: string): ClosableSource | undefined;
+  /** The whole of a file whose size may not be known beforehand; otherwise as `open`. */
+  read(path: string): Uint8Array | undefined;
+}
+
+/** Where symbols are taken from and how they are shown: what all tools have in common. */
+export interface SymbolOptions {
+  /** `--symfs`: a folder in which the files of the recorded machine lie. */
+  readonly symfs?: string;
+  /** `--vmlinux`: the kernel's ELF file. */
+  readonly vmlinux?: string;
+  /** `--kallsyms`: a copy of `/proc/kallsyms`. */
+  readonly kallsyms?: string;
+  /** `--no-demangle` makes it `false`: names as the files have them. */
+  readonly demangle?: boolean;
+}
+
+/** Options of {@linkcode SymbolResolver}. */
+export interface ResolverOptions extends SymbolOptions {
+  /** `--symbols`: a bundle, which is asked before any file is. */
+  readonly bundle?: SymbolBundle;
+  /** Where files are looked for; `symfs` is added. */
+  readonly places?: SearchPlaces;
+  /** Release of the recorded kernel, for the paths at which its `vmlinux` may be. */
+  readonly release?: string;
+  /** How ELF files are opened. */
+  readonly elf?: ElfOpenOptions;
+}
+
+/** The symbols of one object. */
+export interface ObjectSymbols {
+  /** The object. */
+  readonly object: SymbolObject;
+  /** The file that its symbols come from; `undefined` if there is none. */
+  readonly origin: string | undefined;
+  /** Whether they come from a bundle only. */
+  readonly bundled: boolean;
+  /** What of an ELF file is loaded from where; empty for others. */
+  readonly segments: readonly LoadSegment[];
+  /** Files that were there but are of another build, or cannot be read. */
+  readonly refused: readonly RefusedFile[];
+  /** Parts of the debug information that cannot be read. */
+  readonly faults: readonly SymbolsError[];
+  /**
+   * Looks addresses up.
+   *
+   * @param addresses as the object's kind counts them
+   * @param times of each, nanoseconds in the recording's clock; only code of a JIT compiler needs
+   * them, the newest is taken without
+   */
+  find(addresses: Float64Array, times?: Float64Array): Promise<Resolution[]>;
+  /** Closes the files. */
+  close(): void;
+}
+
+/** What reads the symbols of an object that is not a bundle's. */
+interface Lookup {
+  readonly origin?: string;
+  readonly segments?: readonly LoadSegment[];
+  find(addresses: Float64Array, times: Float64Array | undefined): Resolution[];
+}
+
+/** Why there is nothing to look up in. */
+class Nothing implements Lookup {
+  readonly #cause: UnresolvedCause;
+  constructor(cause: UnresolvedCause) {
+    this.#cause = cause;
+  }
+  find(addresses: Float64Array): Resolution[] {
+    const answer = unresolved(this.#cause);
+    return Array.from(addresses, () => answer);
+  }
+}
+
+const RUNNING_KALLSYMS = "/proc/kallsyms";
+const RUNNING_NOTES = "/sys/kernel/notes";
+
+/**
+ * Finds the symbols of objects: in a bundle, in ELF files with their DWARF, in kallsyms, perf maps
+ * and jitdump files, in the order in which `perf` looks for them. What is of another build is
+ * refused and told.
+ *
+ * @example
+ * ```ts
+ * import { bytesSource, SymbolResolver } from "@perfdata/symbols";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const map = new TextEncoder().encode("7f0000001000 40 LazyCompile:*f a.js:1\n");
+ * const resolver = new SymbolResolver({
+ *   open: () => undefined,
+ *   read: (path) => path === "/tmp/perf-7.map" ? map : undefined,
+ * });
+ * const symbols = await resolver.open({ path: "/tmp/perf-7.map", kind: "jit" });
+ * const [found] = await symbols.find(Float64Array.of(0x7f0000001010));
+ * assertEquals(found?.frames[0]?.name, "LazyCompile:*f a.js:1");
+ * ```
+ */
+export class SymbolResolver {
+  readonly #files: SymbolFiles;
+  readonly #options: ResolverOptions;
+  readonly #places: SearchPlaces;
+  readonly #show: (name: string) => string;
+  /** How `perf` shows names, by which it chooses among aliases. */
+  readonly #shownByPerf: ((name: string) => string) | undefined;
+  readonly #kallsyms = new Map<string, { bytes: Uint8Array; read: Kallsyms } | undefined>();
+
+  /** Takes the files that it can see. */
+  constructor(files: SymbolFiles, options: ResolverOptions = {}) {
+    this.#files = files;
+    this.#options = options;
+    const { symfs } = options;
+    this.#places = { ...options.places, ...(symfs === undefined ? {} : { symfs }) };
+    if (options.demangle === false) {
+      this.#show = (name) => name;
+    } else {
+      const demangler = new Demangler();
+      const brief = new Demangler({ params: false });
+      this.#show = (name) => demangler.demangle(name);
+      this.#shownByPerf = (name) => brief.demangle(name);
+    }
+  }
+
+  /**
+   * Opens the symbols of an object. If there are none, look-ups tell why.
+   *
+   * Nothing is thrown for a file that cannot be read: it is in `refused`.
+   */
+  async open(object: SymbolObject): Promise<ObjectSymbols> {
+    const opened = new OpenedFiles(this.#files, this.#options.elf ?? {});
+    const { bundle } = this.#options;
+    const bundled = bundle?.object(object);
+    if (bundle !== undefined) {
+      for (const { info } of bundle.otherBuilds(object)) {
+        opened.refused.push({
+          path: info.path,
+          origin: "bundle",
+          ...(info.buildId === undefined
+            ? { reason: "no build id" }
+            : { reason: "build id differs", buildId: info.buildId }),
+        });
+      }
+    }
+    // A bundle usually knows everything that is asked; files are only opened if it does not.
+    let lookup = bundled === undefined ? await this.#lookup(object, opened) : undefined;
+    const inFiles = async (): Promise<Lookup> => lookup ??= await this.#lookup(object, opened);
+    const show = this.#show;
+    return {
+      object,
+      get origin() {
+        return lookup?.origin ?? bundled?.info.origin;
+      },
+      get bundled() {
+        return bundled !== undefined && lookup?.origin === undefined;
+      },
+      get segments() {
+        return lookup?.segments ?? bundled?.info.segments ?? [];
+      },
+      refused: opened.refused,
+      faults: opened.faults,
+      find: async (addresses, times) =>
+        bundled === undefined
+          ? (await inFiles()).find(addresses, times)
+          : await findBundled(bundled, addresses, times, inFiles, show),
+      close: () => opened.close(),
+    };
+  }
+
+  async #lookup(object: SymbolObject, opened: OpenedFiles): Promise<Lookup> {
+    switch (object.kind) {
+      case "elf":
+      case "vdso": {
+        const found = this.#search(object, opened);
+        const { runtime } = found;
+        const mini = runtime === undefined || found.symbols !== undefined
+          ? undefined
+          : await opened.tolerant(runtime, () => readMiniDebugInfo(runtime.elf));
+        return this.#elf(found, mini, opened);
+      }
+      case "kernel":
+        return this.#kernel(object, opened);
+      case "module":
+        return this.#module(object, opened);
+      case "jit":
+        return this.#jit(object, opened);
+      case "bpf":
+        return this.#bpf(object);
+    }
+  }
+
+  #search(object: SymbolObject, opened: OpenedFiles): Found {
+    const search = searchSymbolFiles(object, this.#places);
+    let present = false;
+    let step = search.next();
+    while (!step.done) {
+      const file = opened.candidate(step.value.path);
+      if (file !== undefined && !(file instanceof SymbolsError)) {
+        const { buildId } = object;
+        present ||= buildId === undefined || buildIdsEqual(opened.buildId(file.elf) ?? "", buildId);
+      }
+      step = search.next(file);
+    }
+    opened.refused.push(...step.value.refused);
+    opened.keepOnly([step.value.symbols?.elf, step.value.runtime?.elf]);
+    return { ...step.value, present };
+  }
+
+  #elf(found: Found, miniDebugInfo: ElfFile | undefined, opened: OpenedFiles): Lookup {
+    const { symbols, runtime } = found;
+    const file = symbols ?? runtime;
+    if (file === undefined) {
+      const other = opened.refused.some(({ reason }) =>
+        reason === "build id differs" || reason === "no build id"
+      );
+      return new Nothing(
+        found.present ? "no symbols" : other ? "build id differs" : "file missing",
+      );
+    }
+    const table = opened.attempt(file, () =>
+      readElfSymbols(file.elf, {
+        ...(runtime === undefined ? {} : { runtime: runtime.elf }),
+        ...(miniDebugInfo === undefined ? {} : { miniDebugInfo }),
+        ...(this.#shownByPerf === undefined ? {} : { demangle: this.#shownByPerf }),
+      }).table);
+    const debug = hasDwarf(file.elf) || runtime === undefined ? file : runtime;
+    const dwarf = opened.dwarf(debug, runtime?.path ?? file.path);
+    const addresses = new FileAddresses((runtime ?? file).elf);
+    return {
+      origin: debug.path,
+      segments: addresses.segments,
+      find: (offsets) =>
+        findInElf(
+          offsets,
+          (offset) => addresses.fromOffset(offset),
+          table,
+          dwarf,
+          this.#show,
+        ),
+    };
+  }
+
+  #kernel(object: SymbolObject, opened: OpenedFiles): Lookup {
+    const { vmlinux, kallsyms, release } = this.#options;
+    const wanted = {
+      ...(object.buildId === undefined ? {} : { buildId: object.buildId }),
+      ...(release === undefined ? {} : { release }),
+    };
+    const candidates = kernelCandidates(wanted, this.#places);
+    if (kallsyms !== undefined) candidates.unshift({ path: kallsyms, kind: "kallsyms" });
+    if (vmlinux !== undefined) candidates.unshift({ path: vmlinux, kind: "vmlinux" });
+    if (this.#isRunning(object, opened)) {
+      candidates.push({ path: RUNNING_KALLSYMS, kind: "kallsyms" });
+    }
+    let restricted = false;
+    for (const { path, kind } of candidates) {
+      if (kind === "vmlinux") {
+        const lookup = this.#vmlinux(path, object, opened);
+        if (lookup !== undefined) return lookup;
+        continue;
+      }
+      const text = this.#readKallsyms(path, opened);
+      if (text === undefined) continue;
+      if (text.read.restricted) {
+        restricted = true;
+        continue;
+      }
+      const moved = kernelBase(text.bytes, object);
+      if (moved === undefined) continue;
+      return {
+        origin: path,
+        find: (addresses) =>
+          findInTable(addresses, moved, text.read.table, this.#show, "no symbols"),
+      };
+    }
+    const other = opened.refused.some(({ reason }) => reason === "build id differs");
+    return new Nothing(
+      restricted ? "kallsyms restricted" : other ? "build id differs" : "file missing",
+    );
+  }
+
+  #vmlinux(path: string, object: SymbolObject, opened: OpenedFiles): Lookup | undefined {
+    const file = opened.candidate(path);
+    if (file === undefined) return undefined;
+    const candidate = { path, origin: "vmlinux" } as const;
+    if (file instanceof SymbolsError) {
+      opened.refused.push({ ...candidate, reason: "not readable" });
+      return undefined;
+    }
+    const { elf } = file;
+    if (object.buildId !== undefined) {
+      const buildId = opened.buildId(elf);
+      if (buildId === undefined || !buildIdsEqual(buildId, object.buildId)) {
+        opened.refused.push({
+          ...candidate,
+          ...(buildId === undefined
+            ? { reason: "no build id" }
+            : { reason: "build id differs", buildId }),
+        });
+        return undefined;
+      }
+    }
+    const found: FoundFile = { path, origin: "path", elf };
+    const linked = object.reference === undefined
+      ? 0
+      : opened.attempt(found, () => findElfSymbol(elf, object.reference as string));
+    const table = opened.attempt(found, () => readElfSymbols(elf).table);
+    if (linked === undefined || table === undefined || table.size === 0) return undefined;
+    const dwarf = opened.dwarf(found, path);
+    return {
+      origin: path,
+      find: (addresses) =>
+        findInElf(addresses, (address) => address + linked, table, dwarf, this.#show),
+    };
+  }
+
+  #module(object: SymbolObject, opened: OpenedFiles): Lookup {
+    if (object.path.startsWith("/")) {
+      const found = this.#search(object, opened);
+      if (found.symbols !== undefined) {
+        const { elf } = found.symbols;
+        const table = opened.attempt(found.symbols, () => readElfSymbols(elf).table);
+        const dwarf = opened.dwarf(found.symbols, found.symbols.path);
+        const addresses = elf.type === ET.REL ? undefined : new FileAddresses(elf);
+        return {
+          origin: found.symbols.path,
+          find: (distances) =>
+            findInElf(
+              distances,
+              (distance) => addresses === undefined ? distance : addresses.fromOffset(distance),
+              table,
+              dwarf,
+              this.#show,
+            ),
+        };
+      }
+    }
+    // Where a module lies is known from a copy of kallsyms of the very boot that was recorded.
+    const { buildId: _, ...kernel } = object;
+    const { loadAddress, reference, referenceAddress } = object;
+    for (const path of [this.#options.kallsyms, RUNNING_KALLSYMS]) {
+      if (path === undefined || loadAddress === undefined || reference === undefined) continue;
+      const text = this.#readKallsyms(path, opened);
+      if (text === undefined || text.read.restricted) continue;
+      if (kernelBase(text.bytes, kernel) !== referenceAddress) continue;
+      const group = text.read.modules.indexOf(moduleName(object.path));
+      if (group < 1) continue;
+      return {
+        origin: path,
+        find: (distances) =>
+          findInTable(distances, loadAddress, text.read.table, this.#show, "no symbols", group),
+      };
+    }
+    const other = opened.refused.some(({ reason }) => reason === "build id differs");
+    return new Nothing(other ? "build id differs" : "file missing");
+  }
+
+  #jit(object: SymbolObject, opened: OpenedFiles): Lookup {
+    const symfs = (this.#options.symfs ?? "").replace(/\/$/, "");
+    const jitdump = object.jitdump === undefined ? undefined : `${symfs}${object.jitdump}`;
+    let dump: JitSymbols | undefined;
+    if (jitdump !== undefined) {
+      const source = opened.source(jitdump);
+      const place = { path: jitdump, origin: "path" } as const;
+      if (source !== undefined) {
+        dump = opened.attempt(place, () => new JitSymbols(openJitdump(source).records()));
+      }
+    }
+    const path = `${symfs}${object.path}`;
+    const text = opened.read(path);
+    const map = text === undefined ? undefined : readPerfMap(text).table;
+    if (dump === undefined && map === undefined) return new Nothing("JIT");
+    const origin = dump !== undefined ? jitdump : path;
+    return {
+      ...(origin === undefined ? {} : { origin }),
+      find: (addresses, times) =>
+        Array.from(addresses, (address, i) => {
+          const code = dump?.lookup(address, times?.[i] ?? Infinity);
+          if (dump !== undefined && code !== undefined) {
+            const line = dump.line(code, address);
+            const { name, start, end } = code;
+            const frames: Frame[] = line === undefined ? [] : [{
+              function: name,
+              linkageName: undefined,
+              file: line.file,
+              line: line.line,
+              column: 0,
+              discriminator: line.discriminator,
+              inlined: false,
+            }];
+            return resolution({ name, start, end }, frames, this.#show);
+          }
+          const symbol = map?.get(map.lookup(address));
+          return symbol === undefined ? unresolved("JIT") : resolution(symbol, [], this.#show);
+        }),
+    };
+  }
+
+  #bpf(object: SymbolObject): Lookup {
+    const symbol: SymbolInfo = { name: object.path, start: 0, end: object.size ?? 0 };
+    return {
+      find: (addresses) => Array.from(addresses, () => resolution(symbol, [], this.#show)),
+    };
+  }
+
+  #readKallsyms(
+    path: string,
+    opened: OpenedFiles,
+  ): { bytes: Uint8Array; read: Kallsyms } | undefined {
+    if (!this.#kallsyms.has(path)) {
+      const bytes = opened.read(path);
+      this.#kallsyms.set(
+        path,
+        bytes === undefined || bytes.length === 0
+          ? undefined
+          : { bytes, read: readKallsyms(bytes) },
+      );
+    }
+    return this.#kallsyms.get(path);
+  }
+
+  /**
+   * Whether the recorded kernel is the one that runs here: by its build id, or where the recording
+   * has none, by the address that it was moved to when it was booted.
+   */
+  #isRunning(kernel: SymbolObject, opened: OpenedFiles): boolean {
+    const { buildId, reference, referenceAddress } = kernel;
+    if (buildId === undefined) {
+      const bytes = reference === undefined
+        ? undefined
+        : this.#readKallsyms(RUNNING_KALLSYMS, opened)?.bytes;
+      return bytes !== undefined && kernelBase(bytes, kernel) === referenceAddress;
+    }
+    const notes = opened.read(RUNNING_NOTES);
+    const running = notes === undefined ? undefined : buildIdOfNotes(notes, true, 4);
+    return running !== undefined && buildIdsEqual(running, buildId);
+  }
+}
+
+/** What a search has found, and whether a file of the right build was there at all. */
+interface Found {
+  readonly symbols?: FoundFile;
+  readonly runtime?: FoundFile;
+  readonly present: boolean;
+}
+
+/** The files of one object. */
+class OpenedFiles {
+  readonly refused: RefusedFile[] = [];
+  readonly faults: SymbolsError[] = [];
+  readonly #files: SymbolFiles;
+  readonly #options: ElfOpenOptions;
+  readonly #elves = new Map<ElfFile, ClosableSource>();
+  readonly #sources: ClosableSource[] = [];
+
+  constructor(files: SymbolFiles, options: ElfOpenOptions) {
+    this.#files = files;
+    this.#options = options;
+  }
+
+  /** Opens an ELF file: `undefined` if it is not there, the error if it cannot be read. */
+  candidate(path: string): OpenedCandidate | SymbolsError | undefined {
+    let source: ClosableSource | undefined;
+    try {
+      source = this.#files.open(path);
+      if (source === undefined) return undefined;
+      const elf = ElfFile.open(source, this.#options);
+      this.#elves.set(elf, source);
+      return { source, elf };
+    } catch (error) {
+      source?.close?.();
+      if (error instanceof SymbolsError) return error;
+      throw error;
+    }
+  }
+
+  /** Opens any file; one that cannot be read is refused. */
+  source(path: string): ClosableSource | undefined {
+    return this.attempt({ path, origin: "path" }, () => {
+      const source = this.#files.open(path);
+      if (source !== undefined) this.#sources.push(source);
+      return source;
+    });
+  }
+
+  /** Reads a whole file; one that cannot be read is refused. */
+  read(path: string): Uint8Array | undefined {
+    return this.attempt({ path, origin: "path" }, () => this.#files.read(path));
+  }
+
+  buildId(elf: ElfFile): string | undefined {
+    try {
+      return elf.buildId();
+    } catch (error) {
+      if (error instanceof SymbolsError) return undefined;
+      throw error;
+    }
+  }
+
+  /** Closes what a search has opened in vain. */
+  keepOnly(wanted: readonly (ElfFile | undefined)[]): void {
+    for (const [elf, source] of this.#elves) {
+      if (wanted.includes(elf)) continue;
+      this.#elves.delete(elf);
+      source.close?.();
+    }
+  }
+
+  /** The result of `read`; `undefined` if the file cannot be read, which is then told. */
+  attempt<T>(file: Pick<RefusedFile, "path" | "origin">, read: () => T): T | undefined {
+    try {
+      return read();
+    } catch (error) {
+      this.#failed(file, error);
+      return undefined;
+    }
+  }
+
+  /** {@linkcode OpenedFiles.attempt} for what takes time. */
+  async tolerant<T>(
+    file: Pick<RefusedFile, "path" | "origin">,
+    read: () => Promise<T>,
+  ): Promise<T | undefined> {
+    try {
+      return await read();
+    } catch (error) {
+      this.#failed(file, error);
+      return undefined;
+    }
+  }
+
+  #failed({ path, origin }: Pick<RefusedFile, "path" | "origin">, error: unknown): void {
+    if (!(error instanceof SymbolsError)) throw error;
+    this.refused.push({ path, origin, reason: "not readable" });
+    this.faults.push(error);
+  }
+
+  /** The debug information of a file, with what belongs to it: `.dwp`, `.dwo`, `dwz`. */
+  dwarf(file: FoundFile, runtimePath: string): DwarfContext {
+    const folder = file.path.slice(0, file.path.lastIndexOf("/")) || "/";
+    const sections = (path: string): DwarfSections | undefined => {
+      const opened = this.candidate(path);
+      return opened === undefined || opened instanceof SymbolsError
+        ? undefined
+        : elfDwarfSections(opened.elf);
+    };
+    return DwarfContext.open(elfDwarfSections(file.elf), {
+      diagnostics: (error) => void this.faults.push(error),
+      dwp: () => sections(`${runtimePath}.dwp`) ?? sections(`${file.path}.dwp`),
+      dwo: ({ name, compDir }) =>
+        sections(name.startsWith("/") ? name : `${compDir ?? folder}/${name}`) ??
+          sections(`${folder}/${name.slice(name.lastIndexOf("/") + 1)}`),
+      supplementary: () => this.#supplementary(file.elf, folder),
+    });
+  }
+
+  #supplementary(elf: ElfFile, folder: string): DwarfSections | undefined {
+    const link = elf.debugAltLink();
+    if (link === undefined) return undefined;
+    const { name, buildId } = link;
+    const paths = [
+      name.startsWith("/") ? name : `${folder}/${name}`,
+      `/usr/lib/debug/.build-id/${buildId.slice(0, 2)}/${buildId.slice(2)}.debug`,
+    ];
+    for (const path of paths) {
+      const opened = this.candidate(path);
+      if (opened === undefined || opened instanceof SymbolsError) continue;
+      const found = this.buildId(opened.elf);
+      if (found !== undefined && buildIdsEqual(found, buildId)) return elfDwarfSections(opened.elf);
+      this.refused.push({
+        path,
+        origin: "debuglink",
+        ...(found === undefined
+          ? { reason: "no build id" }
+          : { reason: "build id differs", buildId: found }),
+      });
+    }
+    return undefined;
+  }
+
+  close(): void {
+    this.keepOnly([]);
+    for (const source of this.#sources.splice(0)) source.close?.();
+  }
+}
+
+function hasDwarf(elf: ElfFile): boolean {
+  return elf.debugSection(".debug_info") !== undefined;
+}
+
+/** The name of a module as `/proc/kallsyms` has it: `[my-mod]` and `…/my-mod.ko.xz` are `my_mod`. */
+function moduleName(path: string): string {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  return name.replace(/^\[(.*)\]$/, "$1").replace(/\.ko(\.\w+)?$/, "").replaceAll("-", "_");
+}
+
+/** The address in a copy of kallsyms from which addresses of a kernel count. */
+function kernelBase(kallsyms: Uint8Array, kernel: SymbolObject): Address | undefined {
+  return kernel.reference === undefined ? 0 : findKallsym(kallsyms, kernel.reference);
+}
+
+/** Looks up in a symbol table whose addresses are those of the object plus `base`. */
+function findInTable(
+  addresses: Float64Array,
+  base: Address,
+  table: SymbolTable,
+  show: (name: string) => string,
+  otherwise: UnresolvedCause,
+  group?: number,
+): Resolution[] {
+  return Array.from(addresses, (address) => {
+    const index = table.lookup(address + base);
+    if (index < 0 || (group !== undefined && table.group(index) !== group)) {
+      return unresolved(otherwise);
+    }
+    return resolution(moved(table, index, -base), [], show);
+  });
+}
+
+function moved(table: SymbolTable, index: number, by: number): SymbolInfo {
+  return { name: table.name(index), start: table.start(index) + by, end: table.end(index) + by };
+}
+
+/** Looks up in a symbol table and debug information. */
+function findInElf(
+  addresses: Float64Array,
+  toFile: (address: Address) => Address | undefined,
+  table: SymbolTable | undefined,
+  dwarf: DwarfContext,
+  show: (name: string) => string,
+): Resolution[] {
+  // No unit covers the highest address: it stands for what is not in the file.
+  const inFile = addresses.map((address) => toFile(address) ?? -1);
+  const batch = dwarf.findAll(inFile, { keep: false });
+  return Array.from(addresses, (address, i) => {
+    const fileAddress = inFile[i] as number;
+    const index = fileAddress === -1 ? -1 : table?.lookup(fileAddress) ?? -1;
+    const symbol = table === undefined || index < 0
+      ? undefined
+      : moved(table, index, address - fileAddress);
+    const first = batch.first[i] as number;
+    const count = batch.count[i] as number;
+    const frames: Frame[] = [];
+    for (let k = first; k < first + count; k++) {
+      const name = batch.functions[batch.function[k] as number];
+      frames.push({
+        function: name?.function,
+        linkageName: name?.linkageName,
+        file: batch.files[batch.file[k] as number],
+        line: (batch.line[k] as number) >>> 0,
+        column: (batch.column[k] as number) >>> 0,
+        discriminator: (batch.discriminator[k] as number) >>> 0,
+        inlined: k + 1 < first + count,
+      });
+    }
+    return resolution(symbol, frames, show);
+  });
+}
+
+/** Looks up in a bundle, and in files what it does not know. */
+async function findBundled(
+  bundled: BundleObject,
+  addresses: Float64Array,
+  times: Float64Array | undefined,
+  files: () => Promise<Lookup>,
+  show: (name: string) => string,
+): Promise<Resolution[]> {
+  const missing: number[] = [];
+  const found = Array.from(addresses, (address, i) => {
+    const entry = bundled.find(address);
+    if (entry === undefined || entry.cause !== undefined) missing.push(i);
+    return entry === undefined
+      ? unresolved("no symbols")
+      : entry.cause !== undefined
+      ? unresolved(entry.cause)
+      : resolution(entry.symbol, entry.frames, show);
+  });
+  if (missing.length > 0) {
+    const answers = (await files()).find(
+      Float64Array.from(missing, (i) => addresses[i] as number),
+      times === undefined ? undefined : Float64Array.from(missing, (i) => times[i] as number),
+    );
+    missing.forEach((i, k) => {
+      const answer = answers[k];
+      const known = bundled.find(addresses[i] as number);
+      // The bundle's reason is about the machine that had the binaries: it says more.
+      if (answer !== undefined && (answer.cause === undefined || known === undefined)) {
+        found[i] = answer;
+      }
+    });
+  }
+  return found;
+}

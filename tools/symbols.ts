@@ -1,0 +1,337 @@
+/**
+ * `symbols`: makes, shows and judges the symbols of a recording.
+ */
+import { PerfDataReader } from "@perfdata/format";
+import { openSource } from "@perfdata/format/file_source";
+import {
+  bundleSymbols,
+  type ObjectTrust,
+  type RecordedAddresses,
+  recordedAddresses,
+  type SymbolTrust,
+  symbolTrust,
+  type TrustCount,
+} from "@perfdata/session";
+import { addressToHex, type BundleEntry, BundleError, Demangler } from "@perfdata/symbols";
+import { openBundle } from "@perfdata/symbols/open_resolver";
+import {
+  about,
+  aboutAsync,
+  complain,
+  Complaints,
+  type Flags,
+  InputError,
+  main,
+  parseFlags,
+  UsageError,
+  writeOut,
+} from "./_cli.ts";
+import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
+
+const HELP = `symbols: makes, shows and judges the symbols of a recording
+
+usage: symbols bundle [flags] FILE     FILE is a perf.data file, or - for a pipe
+       symbols trust [flags] FILE
+       symbols show [--json] BUNDLE
+
+bundle  looks up every address that occurs in FILE, on the machine that has the binaries, and
+        writes functions, source lines and inlined calls to a file that other commands take as
+        --symbols, on machines that do not have them
+trust   tells the share of addresses, samples and periods that have a function, and why the others
+        have none, for each object
+show    lists what is in a bundle
+
+  -o, --output FILE      the bundle to write (default: perf.symbols)
+  -f, --force            overwrite it if it exists
+      --json             machine-readable output
+${SYMBOL_HELP}\
+      --debug            with errors, print where in the program they come from
+  -h, --help             print this
+
+examples:
+  deno run symbols bundle perf.data -o perf.symbols
+  deno run symbols trust perf.data --symbols perf.symbols
+  deno run symbols trust --json perf.data | jq .samples.resolved
+  deno run symbols show perf.symbols | less
+
+Files are looked for as perf does: the path itself, the build-id cache (~/.debug), /usr/lib/debug,
+debuginfod's cache. One whose build id differs is told and not used.
+
+Exit codes: 0 done; 1 a file cannot be read, or part of it is damaged; 2 wrong usage.
+`;
+
+const FLAGS = {
+  boolean: ["json", "force", ...SYMBOL_FLAGS.boolean],
+  string: ["output", ...SYMBOL_FLAGS.string],
+  alias: { o: "output", f: "force" },
+} as const;
+
+type SymbolsFlags = Flags<typeof FLAGS.boolean[number], typeof FLAGS.string[number]>;
+
+/** Reads the addresses of a recording. */
+async function addressesOf(
+  file: string,
+): Promise<{ recorded: RecordedAddresses; damaged: boolean }> {
+  const complaints = new Complaints(`symbols: ${file}`);
+  const source = about(file, () => openSource(file));
+  const { reader, recorded } = await aboutAsync(file, async () => {
+    const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
+    return { reader, recorded: await recordedAddresses(reader) };
+  });
+  complaints.finish();
+  if (recorded.damaged > 0) {
+    complain(`symbols: ${file}: ${recorded.damaged} samples are damaged and were left out`);
+  }
+  return { recorded, damaged: reader.stats.skippedBytes > 0 || recorded.damaged > 0 };
+}
+
+/** Tells which files were not used, and why: once each. */
+function tellRefused(trust: SymbolTrust): void {
+  const told = new Set<string>();
+  for (const { refused, faults, faultCount, object } of trust.objects) {
+    for (const { path, reason, buildId } of refused) {
+      const has = buildId === undefined
+        ? ""
+        : ` (it is ${buildId}, recorded was ${object?.buildId ?? "none"})`;
+      const line = `symbols: ${path}: not used: ${reason}${has}`;
+      if (!told.has(line)) complain(line);
+      told.add(line);
+    }
+    for (const fault of faults) complain(`symbols: ${object?.path}: ${fault}`);
+    if (faultCount > faults.length) {
+      complain(`symbols: ${object?.path}: and ${faultCount - faults.length} more of this kind`);
+    }
+  }
+}
+
+const percent = (part: number, whole: number): string =>
+  whole === 0 ? "-" : `${(100 * part / whole).toFixed(2)}%`;
+
+/** Columns, the last one not padded. */
+function columns(rows: readonly (readonly string[])[], left: ReadonlySet<number>): string {
+  const widths: number[] = [];
+  for (const row of rows) {
+    row.forEach((cell, i) => widths[i] = Math.max(widths[i] ?? 0, cell.length));
+  }
+  return rows.map((row) =>
+    `${
+      row.map((cell, i) =>
+        left.has(i) ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0)
+      )
+        .join("  ").trimEnd()
+    }\n`
+  ).join("");
+}
+
+/** Why an object's addresses have no function, most first. */
+function causesOf({ unresolved }: Pick<ObjectTrust, "unresolved">): string {
+  return [...unresolved].filter(([, { addresses }]) => addresses > 0)
+    .sort(([, a], [, b]) => b.addresses - a.addresses)
+    .map(([cause, { addresses }]) => `${cause} (${addresses})`).join(", ");
+}
+
+function trustText(trust: SymbolTrust): string {
+  const { all } = trust;
+  const share = (what: string, counted: TrustCount): string[] => [
+    what,
+    String(counted.addresses),
+    percent(counted.addresses, all.addresses),
+    String(counted.samples),
+    percent(counted.samples, all.samples),
+    percent(counted.period, all.period),
+  ];
+  const summary = columns([
+    ["", "ADDRESSES", "", "SAMPLES", "", "PERIOD"],
+    share("all", all),
+    share("with a function", trust.resolved),
+    share("with a source line", trust.lines),
+    ...[...trust.unresolved].filter(([, { addresses }]) => addresses > 0).map(([cause, counted]) =>
+      share(`without: ${cause}`, counted)
+    ),
+  ], new Set([0]));
+  const objects = columns([
+    ["SAMPLES", "RESOLVED", "ADDRESSES", "RESOLVED", "LINES", "OBJECT", "SYMBOLS FROM", "WITHOUT"],
+    ...trust.objects.map((object) => [
+      String(object.all.samples),
+      percent(object.resolved.samples, object.all.samples),
+      String(object.all.addresses),
+      percent(object.resolved.addresses, object.all.addresses),
+      percent(object.lines.addresses, object.all.addresses),
+      object.object?.path ?? "-",
+      object.origin === undefined ? "-" : object.bundled ? "bundle" : object.origin,
+      causesOf(object),
+    ]),
+  ], new Set([5, 6, 7]));
+  return `${summary}\n${objects}`;
+}
+
+const byCause = (unresolved: ObjectTrust["unresolved"]) =>
+  Object.fromEntries([...unresolved].filter(([, { addresses }]) => addresses > 0));
+
+function trustJson(trust: SymbolTrust): string {
+  const json = {
+    all: trust.all,
+    resolved: trust.resolved,
+    lines: trust.lines,
+    unresolved: Object.fromEntries(trust.unresolved),
+    objects: trust.objects.map((object) => ({
+      path: object.object?.path ?? null,
+      kind: object.object?.kind ?? null,
+      build_id: object.object?.buildId ?? null,
+      origin: object.origin ?? null,
+      bundled: object.bundled,
+      all: object.all,
+      resolved: object.resolved,
+      lines: object.lines,
+      unresolved: byCause(object.unresolved),
+      refused: object.refused.map(({ path, origin, reason, buildId }) => ({
+        path,
+        origin,
+        reason,
+        build_id: buildId ?? null,
+      })),
+      faults: object.faultCount,
+    })),
+  };
+  return `${JSON.stringify(json, null, 2)}\n`;
+}
+
+async function bundle(file: string, flags: SymbolsFlags): Promise<number> {
+  const output = flags.value.output ?? "perf.symbols";
+  const { recorded, damaged } = await addressesOf(file);
+  const { bytes, trust } = await bundleSymbols(recorded, resolverOf(flags, recorded.release));
+  tellRefused(trust);
+  if (output === "-") {
+    writeOut(bytes);
+  } else {
+    about(output, () => Deno.writeFileSync(output, bytes, { createNew: !flags.on.force }));
+    writeOut(
+      flags.on.json ? trustJson(trust) : `${output}: ${bytes.length} bytes\n\n${trustText(trust)}`,
+    );
+  }
+  return damaged ? 1 : 0;
+}
+
+async function trust(file: string, flags: SymbolsFlags): Promise<number> {
+  Deno.permissions.revokeSync({ name: "write" });
+  const { recorded, damaged } = await addressesOf(file);
+  const found = await symbolTrust(recorded, resolverOf(flags, recorded.release));
+  tellRefused(found);
+  writeOut(flags.on.json ? trustJson(found) : trustText(found));
+  return damaged ? 1 : 0;
+}
+
+/** Lists a bundle: a line an object, then a line a frame. */
+function show(file: string, flags: SymbolsFlags): number {
+  Deno.permissions.revokeSync({ name: "write" });
+  const bundle = about(file, () => {
+    try {
+      return openBundle(file);
+    } catch (error) {
+      if (error instanceof BundleError) throw new InputError(error.message, { cause: error });
+      throw error;
+    }
+  });
+  const demangler = new Demangler();
+  const shown = (name: string): string => flags.on["no-demangle"] ? name : demangler.demangle(name);
+  for (const object of bundle.objects) {
+    const { path, kind, buildId, origin, reference } = object.info;
+    if (!flags.on.json) {
+      const from = origin === undefined ? "" : ` from ${origin}`;
+      const base = reference === undefined ? "" : ` relative to ${reference}`;
+      writeOut(`${kind} ${path} ${buildId ?? "-"}${base}: ${object.size} ranges${from}\n`);
+    }
+    let text = "";
+    for (const entry of object.entries()) {
+      text += flags.on.json
+        ? `${
+          JSON.stringify({
+            path,
+            kind,
+            build_id: buildId ?? null,
+            ...jsonEntry(entry, shown),
+          })
+        }\n`
+        : entryText(entry, shown);
+      if (text.length > 1 << 16) {
+        writeOut(text);
+        text = "";
+      }
+    }
+    writeOut(text);
+  }
+  return 0;
+}
+
+function frameName(
+  { symbol }: BundleEntry,
+  frame: BundleEntry["frames"][number],
+  shown: (name: string) => string,
+): string {
+  return shown(
+    frame.linkageName ?? frame.function ?? (frame.inlined ? "??" : symbol?.name ?? "??"),
+  );
+}
+
+function entryText(entry: BundleEntry, shown: (name: string) => string): string {
+  const { start, end, symbol, frames, cause } = entry;
+  const range = addressToHex(start) + (end - start === 1 ? "" : `-${addressToHex(end - 1)}`);
+  if (cause !== undefined) return `  ${range} ?? (${cause})\n`;
+  const at = symbol === undefined
+    ? "??"
+    : `${shown(symbol.name)}+0x${(start - symbol.start).toString(16)}`;
+  const lines = frames.map((frame, i) =>
+    `    ${i > 0 ? "(inlined by) " : ""}${frameName(entry, frame, shown)} at ${
+      frame.file ?? "??"
+    }:${frame.line}\n`
+  );
+  return `  ${range} ${at}\n${lines.join("")}`;
+}
+
+function jsonEntry(entry: BundleEntry, shown: (name: string) => string): Record<string, unknown> {
+  const { start, end, symbol, frames, cause } = entry;
+  return {
+    start: addressToHex(start),
+    size: end - start,
+    symbol: symbol === undefined ? null : {
+      name: symbol.name,
+      demangled: shown(symbol.name),
+      start: addressToHex(symbol.start),
+      size: symbol.end - symbol.start,
+    },
+    frames: frames.map((frame) => ({
+      function: frameName(entry, frame, shown),
+      linkage_name: frame.linkageName ?? null,
+      file: frame.file ?? null,
+      line: frame.line,
+      column: frame.column,
+      discriminator: frame.discriminator,
+      inlined: frame.inlined,
+    })),
+    ...(cause === undefined ? {} : { cause }),
+  };
+}
+
+async function run(args: readonly string[]): Promise<number> {
+  const flags = parseFlags(args, FLAGS);
+  if (flags.on.help) {
+    writeOut(HELP);
+    return 0;
+  }
+  const [command, file, more] = flags.operands;
+  if (command === undefined) throw new UsageError("bundle, trust or show is missing");
+  if (file === undefined) throw new UsageError(`${command}: no file is given`);
+  if (more !== undefined) throw new UsageError(`${command}: more than one file is given`);
+  switch (command) {
+    case "bundle":
+      return await bundle(file, flags);
+    case "trust":
+      return await trust(file, flags);
+    case "show":
+      return show(file, flags);
+    default:
+      throw new UsageError(`${command} is not known, expected bundle, trust or show`);
+  }
+}
+
+if (import.meta.main) await main("symbols", run);
