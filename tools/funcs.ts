@@ -44,7 +44,7 @@ FILE is perf.data where not given; - is standard input.
   --json               all rows as lines of JSON
   --limit N            at most N rows of each event
   --percent-limit P    only rows of at least P percent
-  --comm, --dso, --symbol NAME   only what is of this command, object, function
+  --comm, --dso, --symbol NAMES  only what is of these commands, objects, functions: a,b
   --pid, --tid, --cpu LIST       only these: 0,3 or 0-3
   --event NAME         only this event
   --time A,B           only samples between these times in seconds; either may be left out
@@ -178,7 +178,8 @@ await main("funcs", async (argv) => {
   const pids = numbers("pid");
   const tids = numbers("tid");
   const cpus = numbers("cpu");
-  const { comm, dso, symbol } = value;
+  const names = (flag: "comm" | "dso" | "symbol") => value[flag]?.split(",");
+  const [comms, dsos, functions] = [names("comm"), names("dso"), names("symbol")];
   const name = operands[0] ?? "perf.data";
   return await aboutAsync(name, async () => {
     const source = openSource(name);
@@ -191,7 +192,7 @@ await main("funcs", async (argv) => {
       progress: progress.add,
     });
     progress.finish();
-    const names = await eventNames(reader);
+    const events = await eventNames(reader);
     const buildIds = new Map<string, string>();
     for (const { filename, buildId } of await knownBinaries(reader)) {
       if (!buildIds.has(filename)) buildIds.set(filename, buildId);
@@ -214,16 +215,14 @@ await main("funcs", async (argv) => {
       places,
       refused: (path, reason) => void told.add(`${path}: ${reason}`),
     });
-    const filtered = comm !== undefined || dso !== undefined || symbol !== undefined;
+    const filtered = comms ?? dsos ?? functions;
     const rows = functionRows(found, symbols, {
       sort,
-      ...(filtered
-        ? {
-          keep: (row) =>
-            (comm === undefined || row.comm === comm) && (dso === undefined || row.dso === dso) &&
-            (symbol === undefined || row.sym === symbol),
-        }
-        : {}),
+      ...(filtered === undefined ? {} : {
+        keep: (row) =>
+          (comms?.includes(row.comm) ?? true) && (dsos?.includes(row.dso) ?? true) &&
+          (functions?.includes(row.sym) ?? true),
+      }),
     });
     if (on.verbose) { for (const line of told) complain(`funcs: ${line}`); }
     else if (told.size > 0) {
@@ -240,22 +239,22 @@ await main("funcs", async (argv) => {
     };
     let first = true;
     for (const [event, { samples, period }] of found.totals.entries()) {
-      if (samples === 0 || (value.event !== undefined && names[event] !== value.event)) continue;
+      if (samples === 0 || (value.event !== undefined && events[event] !== value.event)) continue;
       const own = rows.filter((row) => row.event === event && row.overhead * 100 >= percent)
         .slice(0, limit);
       if (on.json) {
         for (const { event: _, ...row } of own) {
-          lines.push(jsonLine({ event: names[event] ?? "", event_index: event, ...row }));
+          lines.push(jsonLine({ event: events[event] ?? "", event_index: event, ...row }));
           if (lines.length >= BLOCK) flush();
         }
       } else if (on.csv) {
         for (const row of own) {
-          if (table.push([names[event] ?? "", ...cells(row, sort)]) >= BLOCK) flush();
+          if (table.push([events[event] ?? "", ...cells(row, sort)]) >= BLOCK) flush();
         }
       } else {
         if (!first) lines.push("");
         first = false;
-        lines.push(`${names[event]}: ${samples} samples, period ${period}`);
+        lines.push(`${events[event]}: ${samples} samples, period ${period}`);
         const terminal = Deno.stdout.isTerminal();
         for (
           const line of tableLines(own, sort, terminal ? Deno.consoleSize().columns : undefined)
