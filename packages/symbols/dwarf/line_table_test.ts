@@ -4,11 +4,11 @@ import { Bytes } from "./dwarf_testing.ts";
 import { inlineString, LineTable } from "./line_table.ts";
 import { Section } from "./section.ts";
 
-const lineStr = "/work\0include\0a.c\0b.h\0";
+const lineStr = "/proj\0include\0a.c\0b.h\0";
 
 const unit = {
   addressSize: 8,
-  compDir: "/work",
+  compDir: "/proj",
   string: (form: number, value: number, at: Uint8Array) =>
     form === 0x1f
       ? inlineString(new TextEncoder().encode(lineStr), value)
@@ -93,13 +93,13 @@ for (const version of [2, 3, 4, 5]) {
           at(lines, 0xfff, 0x1000, 0x1003, 0x1004, 0x1130, 0x1144, 0x1244, 0x1253, 0x1254),
           [
             undefined,
-            "/work/a.c:42:7",
-            "/work/a.c:42:7",
-            "/work/a.c:44:7",
-            "/work/include/b.h:4:7 (9)",
-            "/work/include/b.h:4:7",
-            "/work/include/b.h:11:7",
-            "/work/include/b.h:11:7",
+            "/proj/a.c:42:7",
+            "/proj/a.c:42:7",
+            "/proj/a.c:44:7",
+            "/proj/include/b.h:4:7 (9)",
+            "/proj/include/b.h:4:7",
+            "/proj/include/b.h:11:7",
+            "/proj/include/b.h:11:7",
             undefined,
           ],
         );
@@ -116,10 +116,10 @@ Deno.test("line table: several operations an instruction, instructions of 4 byte
   p.u8(2).uleb(3).u8(0, 1, 1);
   const lines = read(table({ version: 4, minInstLength: 4, maxOps: 3 }, p));
   assertEquals(at(lines, 0x2000, 0x2004, 0x2008, 0x200c, 0x2010), [
-    "/work/a.c:2:0",
-    "/work/a.c:3:0",
-    "/work/a.c:3:0",
-    "/work/a.c:4:0",
+    "/proj/a.c:2:0",
+    "/proj/a.c:3:0",
+    "/proj/a.c:3:0",
+    "/proj/a.c:4:0",
     undefined,
   ]);
 });
@@ -134,9 +134,9 @@ Deno.test("line table: dropped code, files defined by the program, rows out of o
   assertEquals(at(lines, 0, 4, 0x10, 0x2f, 0x30, 0x40), [
     undefined,
     undefined,
-    "/work/include/c.c:6:0",
-    "/work/include/c.c:6:0",
-    "/work/include/c.c:1:0",
+    "/proj/include/c.c:6:0",
+    "/proj/include/c.c:6:0",
+    "/proj/include/c.c:1:0",
     undefined,
   ]);
 });
