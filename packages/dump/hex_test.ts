@@ -13,6 +13,7 @@ import {
 } from "@perfdata/format";
 import fc from "fast-check";
 import { type HexOptions, type HexRun, hexRuns, hexText, type HexTextOptions } from "./mod.ts";
+import { recordings } from "./testing.ts";
 
 /** All runs; the bytes are copied, since those of a run last until the next. */
 async function runsOf(source: ByteSource, options: HexOptions = {}): Promise<HexRun[]> {
@@ -64,26 +65,6 @@ function assertCovers(runs: readonly HexRun[], file: Uint8Array, what: string): 
   cover.end();
 }
 
-/** The files that there are: fixtures, and the corpus where it is. */
-async function files(): Promise<string[]> {
-  const found: string[] = [];
-  for (const folder of ["fixtures/recorded", "fixtures/synthesized"]) {
-    for await (const { name, isFile } of Deno.readDir(folder)) {
-      if (isFile && name.endsWith(".data")) found.push(`${folder}/${name}`);
-    }
-  }
-  const corpus = Deno.env.get("PERFDATA_CORPUS") ?? "../shared/corpus";
-  try {
-    for (const row of (await Deno.readTextFile(`${corpus}/INDEX.tsv`)).split("\n").slice(1)) {
-      const [path, , , kind] = row.split("\t");
-      if (kind?.startsWith("PERF")) found.push(`${corpus}/${path}`);
-    }
-  } catch {
-    console.log(`no corpus at ${corpus}: fixtures only`);
-  }
-  return found;
-}
-
 /** A pipe stream of these bytes, which can only be read forward. */
 function streamOf(bytes: Uint8Array): ByteSource {
   let at = 0;
@@ -116,7 +97,7 @@ async function smallFile(littleEndian = true): Promise<Uint8Array> {
 Deno.test("every byte of every file belongs to exactly one run", async () => {
   let checked = 0;
   let unnamed = 0;
-  for (const path of await files()) {
+  for (const path of await recordings()) {
     const file = await Deno.readFile(path);
     const cover = new Cover(file, path);
     for await (const run of hexRuns(bytesSource(file), { inflate: true })) {

@@ -23,6 +23,7 @@ import {
 import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
 import { CSV_COLUMNS, type RecordsOptions, writeRecords } from "./mod.ts";
 import { type AnyDecoded, FieldTree, lineMembers } from "./records_json.ts";
+import { recordings } from "./testing.ts";
 
 const decoder = new TextDecoder();
 
@@ -40,26 +41,6 @@ async function linesOf(bytes: Uint8Array, options: RecordsOptions = {}): Promise
   const text = await textOf(reader, options);
   assert(text === "" || text.endsWith("\n"));
   return text.split("\n").slice(0, -1);
-}
-
-/** The files that there are: fixtures, and the corpus where it is. */
-async function files(): Promise<string[]> {
-  const found: string[] = [];
-  for (const folder of ["fixtures/recorded", "fixtures/synthesized"]) {
-    for await (const { name, isFile } of Deno.readDir(folder)) {
-      if (isFile && name.endsWith(".data")) found.push(`${folder}/${name}`);
-    }
-  }
-  const corpus = Deno.env.get("PERFDATA_CORPUS") ?? "../shared/corpus";
-  try {
-    for (const row of (await Deno.readTextFile(`${corpus}/INDEX.tsv`)).split("\n").slice(1)) {
-      const [path, , , kind] = row.split("\t");
-      if (kind?.startsWith("PERF")) found.push(`${corpus}/${path}`);
-    }
-  } catch {
-    console.log(`no corpus at ${corpus}: fixtures only`);
-  }
-  return found;
 }
 
 const ATTR = {
@@ -208,7 +189,7 @@ Deno.test("what is written without decoding is what decoding gives, for every re
   const google = new RecordCodec([...KERNEL_RECORDS, ...GOOGLE_RECORDS]);
   const tree = new FieldTree();
   let compared = 0;
-  const all = (await files()).flatMap((path) =>
+  const all = (await recordings()).flatMap((path) =>
     path.startsWith("fixtures")
       ? [{ path, u64: "number" }, { path, u64: "string" }] as const
       : [{ path, u64: "number" }] as const
