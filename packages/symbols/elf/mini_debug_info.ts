@@ -1,4 +1,3 @@
-import xz from "xz-decompress";
 import { bytesSource } from "../binary_source.ts";
 import { SHT } from "./constants.ts";
 import { ElfError } from "./elf_error.ts";
@@ -44,6 +43,8 @@ export async function readMiniDebugInfo(
       controller.close();
     },
   });
+  // Loading it takes longer than most files take to be read, and few have this section.
+  const { default: xz } = await import("xz-decompress");
   const reader = new xz.XzReadableStream(input).getReader();
   const chunks: Uint8Array[] = [];
   let size = 0;
