@@ -4,6 +4,7 @@ import { BundleError, SymbolBundle } from "./bundle.ts";
 import { SymbolsError } from "./errors.ts";
 import { openFileSource } from "./file_source.ts";
 import { defaultPlaces } from "./find_file.ts";
+import { nodeDecompressors } from "./node_decompressors.ts";
 import {
   type ClosableSource,
   type SymbolFiles,
@@ -11,7 +12,6 @@ import {
   SymbolResolver,
 } from "./symbol_resolver.ts";
 import type { SearchPlaces } from "./file_search.ts";
-import { zlibDecompressors } from "./zlib_decompressors.ts";
 
 /** Options of {@linkcode openResolver}. */
 export interface OpenResolverOptions extends SymbolOptions {
@@ -47,7 +47,7 @@ export function openResolver(options: OpenResolverOptions = {}): SymbolResolver 
   return new SymbolResolver(HERE, {
     ...others,
     places,
-    elf: { decompressors: zlibDecompressors },
+    elf: { decompressors: nodeDecompressors },
     ...(bundle === undefined ? {} : { bundle }),
   });
 }

@@ -43,7 +43,7 @@ export async function readMiniDebugInfo(
       controller.close();
     },
   });
-  // Only here: to load it takes longer than most tools run.
+  // Loading it takes longer than most files take to be read, and few have this section.
   const { default: xz } = await import("xz-decompress");
   const reader = new xz.XzReadableStream(input).getReader();
   const chunks: Uint8Array[] = [];
