@@ -2,15 +2,16 @@ import { assert, assertEquals } from "@std/assert";
 import { PerfDataReader } from "@perfdata/format";
 import { fileSource } from "@perfdata/format/file_source";
 import {
+  type Aggregate,
   aggregate,
   type FunctionOptions,
   type FunctionRow,
   functionRows,
-  knownBinaries,
   percentText,
 } from "@perfdata/report";
 import { aggregateFile } from "@perfdata/report/parallel";
-import { SymbolFiles } from "@perfdata/report/symbol_files";
+import { readRecordedObjects } from "@perfdata/session";
+import { openResolver } from "@perfdata/symbols/open_resolver";
 import { corpusFiles } from "./corpus.ts";
 import { perfText, perfVersion } from "./perf.ts";
 
@@ -114,11 +115,14 @@ async function functionsOf(
   using source = fileSource(path);
   const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
   const counts = await aggregateFile(reader, path, 1);
-  const buildIds = new Map<string, string>();
-  for (const { filename, buildId } of await knownBinaries(reader)) buildIds.set(filename, buildId);
-  const symbols = new SymbolFiles({ buildIds, kallsyms, osrelease: Deno.osRelease() });
-  const rows = functionRows(counts, symbols, options);
-  symbols.close();
+  const objects = await readRecordedObjects(reader, () => {});
+  const resolver = openResolver({
+    parameters: false,
+    debugInformation: options.sort?.includes("srcline") ?? false,
+    ...(kallsyms === undefined ? {} : { kallsyms }),
+    ...(objects.release === undefined ? {} : { release: objects.release }),
+  });
+  const { rows } = await functionRows(counts, { objects, resolver }, options);
   return rows;
 }
 
@@ -310,15 +314,15 @@ Deno.test("funcs: counting ranges one by one gives what one pass gives", async (
   let [compared, threaded] = [0, 0];
   for (const { name, path } of [...corpus, ...fixtures()]) {
     using source = fileSource(path);
-    const none = { symbols: () => undefined };
     const open = () => PerfDataReader.open(source, { diagnostics: () => {} });
-    const whole = functionRows(await aggregate(await open()), none);
-    const ranges = functionRows(await aggregateFile(await open(), path, 1), none);
+    const rowsOf = async (counted: Aggregate) => (await functionRows(counted)).rows;
+    const whole = await rowsOf(await aggregate(await open()));
+    const ranges = await rowsOf(await aggregateFile(await open(), path, 1));
     assertEquals(sorted(ranges), sorted(whole), name);
     compared += whole.length;
     if (Deno.statSync(path).size < 2 << 20) continue;
     // In threads of their own, too.
-    const jobs = functionRows(await aggregateFile(await open(), path, 3, { leastRange: 1 }), none);
+    const jobs = await rowsOf(await aggregateFile(await open(), path, 3, { leastRange: 1 }));
     assertEquals(jobs, ranges, name);
     threaded++;
   }

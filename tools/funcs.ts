@@ -7,19 +7,13 @@ import {
   type FunctionRow,
   functionRows,
   jsonLine,
-  knownBinaries,
-  osrelease,
   percentText,
   SORT_KEYS,
   type SortKey,
 } from "../packages/report/mod.ts";
 import { aggregateFile } from "../packages/report/parallel.ts";
-import { SymbolFiles } from "../packages/report/symbol_files.ts";
-import { recordedKernel } from "../packages/session/mod.ts";
-import { defaultPlaces } from "../packages/symbols/find_file.ts";
-import { openBundle } from "../packages/symbols/open_resolver.ts";
+import { readRecordedObjects } from "../packages/session/mod.ts";
 import {
-  about,
   aboutAsync,
   complain,
   Complaints,
@@ -30,6 +24,7 @@ import {
   UsageError,
   writeOut,
 } from "./_cli.ts";
+import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP, tellTrust } from "./_symbol_flags.ts";
 
 const HELP = `Usage: deno run funcs [FILE]
 
@@ -48,12 +43,9 @@ FILE is perf.data where not given; - is standard input.
   --pid, --tid, --cpu LIST       only these: 0,3 or 0-3
   --event NAME         only this event
   --time A,B           only samples between these times in seconds; either may be left out
-  --symbols FILE       a symbol bundle, asked first: see "symbols bundle"
-  --symfs DIR          look for binaries under DIR
-  --kallsyms FILE      a copy of the recorded machine's /proc/kallsyms
   --jobs N             threads to use; as many as there are processors by default
-  --no-demangle        names as they are in the binaries
-  --verbose            tell which files were not used for symbols, and why
+${SYMBOL_HELP}\
+  --verbose            tell which addresses have no function, and which files were not used
   --help               this text
 `;
 
@@ -140,27 +132,28 @@ function* tableLines(
   }
 }
 
+const FLAGS = {
+  boolean: ["csv", "json", "srcline", "verbose", ...SYMBOL_FLAGS.boolean],
+  string: [
+    "sort",
+    "limit",
+    "percent-limit",
+    "comm",
+    "dso",
+    "symbol",
+    "pid",
+    "tid",
+    "cpu",
+    "event",
+    "time",
+    "jobs",
+    ...SYMBOL_FLAGS.string,
+  ],
+} as const;
+
 await main("funcs", async (argv) => {
-  const { on, value, operands } = parseFlags(argv, {
-    boolean: ["csv", "json", "no-demangle", "srcline", "verbose"],
-    string: [
-      "sort",
-      "limit",
-      "percent-limit",
-      "comm",
-      "dso",
-      "symbol",
-      "pid",
-      "tid",
-      "cpu",
-      "event",
-      "time",
-      "symbols",
-      "symfs",
-      "kallsyms",
-      "jobs",
-    ],
-  });
+  const flags = parseFlags(argv, FLAGS);
+  const { on, value, operands } = flags;
   if (on.help) {
     writeOut(HELP);
     return 0;
@@ -185,38 +178,27 @@ await main("funcs", async (argv) => {
     const source = openSource(name);
     const complaints = new Complaints(`funcs: ${name}`);
     const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
+    const objects = await readRecordedObjects(reader, complaints.take);
     const progress = new Progress("funcs", reader.fileSize);
     const found = await aggregateFile(reader, isRandomAccess(source) ? name : undefined, jobs, {
       filter: { cpus, time, pids, tids },
       keys: { pid: sort.includes("pid"), tid: sort.includes("tid"), cpu: sort.includes("cpu") },
       progress: progress.add,
+      // Only what is read in one pass comes here, and a stream tells nothing before.
+      ...(reader.fileSize === undefined
+        ? { record: ({ bytes, view }, start, end) => objects.record(bytes, view, start, end) }
+        : {}),
     });
     progress.finish();
+    if (reader.fileSize === undefined) await objects.readFeatures(reader);
     const events = await eventNames(reader);
-    const buildIds = new Map<string, string>();
-    for (const { filename, buildId } of await knownBinaries(reader)) {
-      if (!buildIds.has(filename)) buildIds.set(filename, buildId);
-    }
-    const told = new Set<string>();
-    const places = {
-      ...defaultPlaces(),
-      ...(value.symfs === undefined ? {} : { symfs: value.symfs }),
-    };
-    const bundle = value.symbols;
-    const symbols = new SymbolFiles({
-      ...(bundle === undefined ? {} : {
-        bundle: about(bundle, () => openBundle(bundle)),
-        kernelReference: await recordedKernel(reader),
-      }),
-      buildIds,
-      kallsyms: value.kallsyms,
-      osrelease: await osrelease(reader),
-      demangle: !on["no-demangle"],
-      places,
-      refused: (path, reason) => void told.add(`${path}: ${reason}`),
-    });
     const filtered = comms ?? dsos ?? functions;
-    const rows = functionRows(found, symbols, {
+    const resolver = resolverOf(flags, {
+      ...(objects.release === undefined ? {} : { release: objects.release }),
+      parameters: false,
+      debugInformation: sort.includes("srcline") || sort.includes("srcfile"),
+    });
+    const { rows, trust } = await functionRows(found, { objects, resolver }, {
       sort,
       ...(filtered === undefined ? {} : {
         keep: (row) =>
@@ -224,10 +206,6 @@ await main("funcs", async (argv) => {
           (functions?.includes(row.sym) ?? true),
       }),
     });
-    if (on.verbose) { for (const line of told) complain(`funcs: ${line}`); }
-    else if (told.size > 0) {
-      complain(`funcs: ${told.size} files were not used for symbols; --verbose tells why`);
-    }
     const columns = ["event", "overhead", "samples", "period", ...sort];
     let lines: string[] = [];
     let table: unknown[][] = on.csv ? [columns] : [];
@@ -265,6 +243,7 @@ await main("funcs", async (argv) => {
       }
     }
     flush();
+    tellTrust("funcs", trust, on.verbose);
     complaints.finish();
     if (found.leftOut > 0) {
       complain(

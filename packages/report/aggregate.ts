@@ -1,4 +1,5 @@
 import {
+  buildIdText,
   decodeFeature,
   HEADER_BUILD_ID,
   PERF_SAMPLE_READ,
@@ -14,6 +15,7 @@ import {
   type RecordBytes,
   type RecordSink,
 } from "@perfdata/session";
+import { type Address, addressFromHalves } from "@perfdata/symbols";
 import { Histogram } from "./histogram.ts";
 import { type ReadShape, readShape } from "./read_shape.ts";
 
@@ -70,6 +72,48 @@ export interface MappedBinary {
   readonly buildId: string | undefined;
   /** Whether the kernel maps it. */
   readonly kernel: boolean;
+  /** First address of what the kernel maps; of others, it differs from process to process. */
+  readonly start?: Address;
+  /** First address after it. */
+  readonly end?: Address;
+}
+
+/**
+ * What is mapped by a map.
+ *
+ * @param name its name
+ * @param buildId its build id, or nothing
+ * @param at row of `spaces`
+ */
+export function mappedBinary(
+  name: string,
+  buildId: Uint8Array | undefined,
+  kernel: boolean,
+  spaces: MapColumns,
+  at: number,
+): MappedBinary {
+  const { startHi, startLo, endHi, endLo } = spaces;
+  return {
+    name,
+    buildId: buildId && buildIdText({ build_id: buildId, build_id_size: buildId.length }),
+    kernel,
+    ...(kernel
+      ? {
+        start: addressFromHalves(startHi[at] as number, startLo[at] as number),
+        end: addressFromHalves(endHi[at] as number, endLo[at] as number),
+      }
+      : {}),
+  };
+}
+
+/** The range of maps, by number of the map. */
+type MapColumns = Readonly<
+  Record<"startHi" | "startLo" | "endHi" | "endLo", { readonly [map: number]: number }>
+>;
+
+/** By which binaries are told apart. */
+export function binaryKey({ name, buildId, kernel, start }: MappedBinary): string {
+  return `${name}\0${buildId}\0${kernel}\0${start}`;
 }
 
 /** Totals of an event. */
@@ -334,11 +378,12 @@ class Aggregator {
     if (binary === undefined) {
       const { name, buildId, flags } = machine.mapSource(map);
       const text = machine.names.text(name);
-      const id = buildId < 0 ? undefined : hex(machine.names.get(buildId));
-      const key = `${text}\0${id}\0${kernel}`;
+      const id = buildId < 0 ? undefined : machine.names.get(buildId);
+      const mapped = mappedBinary(text, id, kernel, machine.spaces, map);
+      const key = binaryKey(mapped);
       binary = this.#byName.get(key) ?? -1;
       if (binary < 0) {
-        binary = this.binaries.push({ name: text, buildId: id, kernel }) - 1;
+        binary = this.binaries.push(mapped) - 1;
         this.#byName.set(key, binary);
         this.#identity.push(
           kernel ? text.startsWith("[kernel") : isMemory(text) || (flags & MAP_HUGETLB) !== 0,
@@ -352,11 +397,6 @@ class Aggregator {
   }
 }
 
-/** Bytes in hex. */
-export function hex(bytes: Uint8Array): string {
-  return bytes.reduce((text, byte) => text + byte.toString(16).padStart(2, "0"), "");
-}
-
 /** Whether a mapping is memory without a file: code in it goes by the process's addresses. */
 export function isMemory(name: string): boolean {
   return name.startsWith("//anon") || name.startsWith("/dev/zero") ||
@@ -367,7 +407,7 @@ export function isMemory(name: string): boolean {
 /** The binaries that the file's build id table names. */
 export async function knownBinaries(
   reader: PerfDataReader,
-): Promise<(KnownBinary & { readonly buildId: string })[]> {
+): Promise<readonly KnownBinary[]> {
   const section = reader.features.find(({ id }) => id === HEADER_BUILD_ID)?.section;
   if (section === undefined) return [];
   try {
@@ -377,12 +417,7 @@ export async function knownBinaries(
       "BUILD_ID",
     );
     const feature = decodeFeature(HEADER_BUILD_ID, bytes, { littleEndian: reader.littleEndian });
-    if (feature.name !== "BUILD_ID") return [];
-    return feature.value.map((entry) => ({
-      filename: entry.filename,
-      misc: entry.misc,
-      buildId: hex(entry.build_id),
-    }));
+    return feature.name === "BUILD_ID" ? feature.value : [];
   } catch (error) {
     // Names only: that the section is damaged is told where the file is read.
     if (!(error instanceof PerfDataError)) throw error;

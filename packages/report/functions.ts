@@ -1,49 +1,42 @@
-import { addressFromHalves, addressToHex } from "@perfdata/symbols";
+import {
+  ADDRESS_USE,
+  AddressTable,
+  KERNEL_HIDDEN,
+  type RecordedObjects,
+  type SymbolTrust,
+  symbolTrust,
+  UNMAPPED,
+} from "@perfdata/session";
+import {
+  addressFromHalves,
+  addressToHex,
+  type Resolution,
+  type ResolvedFrame,
+  type SymbolInfo,
+  type SymbolObject,
+  type SymbolResolver,
+} from "@perfdata/symbols";
 import type { Aggregate, MappedBinary } from "./aggregate.ts";
 import { Histogram } from "./histogram.ts";
 
-/** A symbol that an address belongs to. */
-export interface FoundSymbol {
-  /** Name as it is shown. */
-  readonly name: string;
-  /** First address, in the terms of the binary. */
-  readonly start: number;
-  /** First address after it. */
-  readonly end: number;
-  /** Whether it is data: then the distance from its start is part of what is shown. */
-  readonly object: boolean;
-}
-
-/** The symbols of a binary. */
-export interface BinarySymbols {
+/** Where the names of functions come from. */
+export interface FunctionSymbols {
+  /** What the recording tells of the binaries. */
+  readonly objects: RecordedObjects;
   /**
-   * The symbol of an address, or `undefined`.
-   *
-   * @param address Offset in a file; address in the kernel or in memory without a file.
+   * Finds their symbols: with `parameters: false`, as perf shows names; with
+   * `debugInformation: false`, which saves time, where neither source lines nor inlined functions
+   * are asked for.
    */
-  find(address: number): FoundSymbol | undefined;
-  /**
-   * Where in the source an address is, or `undefined` where that is not known.
-   *
-   * @param address As that of {@link BinarySymbols.find}.
-   */
-  source?(address: number): SourcePlace | undefined;
+  readonly resolver: SymbolResolver;
 }
 
-/** A place in the source. */
-export interface SourcePlace {
-  /** Path of the file; of code that was inlined, where it was written. */
-  readonly file: string;
-  /** Line, from 1; 0 where it is not known. */
-  readonly line: number;
-  /** Path of the file of the function that the code is part of. */
-  readonly functionFile: string;
-}
-
-/** Where symbols come from. */
-export interface SymbolSource {
-  /** The symbols of a binary, or `undefined` where there are none. */
-  symbols(binary: MappedBinary): BinarySymbols | undefined;
+/** What {@link functionRows} found. */
+export interface FunctionReport {
+  /** The rows, by event, then by period, samples and names. */
+  readonly rows: FunctionRow[];
+  /** Which addresses have names and why others have none; `undefined` where names are not needed. */
+  readonly trust: SymbolTrust | undefined;
 }
 
 /** What a row of the statistics is about. */
@@ -62,6 +55,8 @@ export interface FunctionRow {
   readonly dso?: string;
   /** Function, or address where there is none. */
   readonly sym?: string;
+  /** Whether the function is inlined where it was sampled; only there if inlined ones are rows. */
+  readonly inlined?: boolean;
   /** Where the function runs: `k` in the kernel, `.` in a process, `H` elsewhere. */
   readonly level?: string;
   /** File name and line; function and offset where they are not known. */
@@ -95,6 +90,11 @@ export type SortKey = typeof SORT_KEYS[number];
 export interface FunctionOptions {
   /** What rows are told apart by. */
   readonly sort?: readonly SortKey[];
+  /**
+   * Whether a sample counts for the function that was inlined at its address, the innermost one,
+   * instead of that which it was inlined into.
+   */
+  readonly inline?: boolean;
   /**
    * Which file `srcfile` is: that of the line, as with perf, which may be a header that was inlined,
    * or that of the function.
@@ -137,32 +137,33 @@ export function shortName({ name, kernel }: Pick<MappedBinary, "name" | "kernel"
  * Names the addresses of an aggregate and sums them up by function.
  *
  * Rows are those that `perf report --sort comm,dso,sym` makes: an object goes by its short name, a
- * function by its range in the object, an address without a function by itself. Each distinct
- * address is looked up once. Rows are sorted by event, then by period, samples and names.
+ * function by its range in the object, an address without a function by itself; an inlined function
+ * goes by its name. Each distinct address is looked up once, those of one object after the other.
+ *
+ * @param symbols without them, addresses stay what they are
  */
-export function functionRows(
+export async function functionRows(
   aggregate: Aggregate,
-  source: SymbolSource,
+  symbols?: FunctionSymbols,
   options: FunctionOptions = {},
-): FunctionRow[] {
+): Promise<FunctionReport> {
   const sort = new Set<SortKey>(options.sort ?? ["comm", "dso", "sym"]);
-  const keep = options.keep;
-  const symbols = new SymbolNumbers();
+  const { keep, inline = false } = options;
+  const needSource = sort.has("srcline") || sort.has("srcfile");
+  const needSymbol = sort.has("sym") || keep !== undefined || sort.has("srcline");
+  const { rowOf, resolutions, bases, trust } = needSource || needSymbol
+    ? await lookUp(aggregate, symbols)
+    : NOTHING_FOUND;
+  const names = new FunctionNumbers(symbols?.resolver.show ?? ((name) => name));
   const comms = new Numbers();
   const dsos = new Numbers();
   const unknown = dsos.of("[unknown]");
-  const binaries = aggregate.binaries.map((binary) => ({
-    dso: dsos.of(shortName(binary)),
-    symbols: sort.has("sym") || sort.has("srcline") || sort.has("srcfile") || keep !== undefined
-      ? source.symbols(binary)
-      : undefined,
-  }));
-  const needSource = sort.has("srcline") || sort.has("srcfile");
-  const needSymbol = sort.has("sym") || keep !== undefined || sort.has("srcline");
+  const dsoOf = aggregate.binaries.map((binary) => dsos.of(shortName(binary)));
   const places = new Numbers();
   const sums = new Histogram();
+  let entry = 0;
   aggregate.histogram.forEach((key, samples, period) => {
-    const [event, commKey, binaryKey, cpumode, hi, lo, pid, tid, cpu] = key as unknown as [
+    const [event, commKey, binary, cpumode, hi, lo, pid, tid, cpu] = key as unknown as [
       number,
       number,
       number,
@@ -174,34 +175,38 @@ export function functionRows(
       number,
     ];
     const comm = comms.of(aggregate.comms[commKey] ?? "");
-    const binary = binaries[binaryKey];
-    const dso = binary?.dso ?? unknown;
+    const dso = dsoOf[binary] ?? unknown;
+    const address = addressFromHalves(hi, lo);
+    const inObject = address - (bases[binary] ?? 0);
+    const found = resolutions[rowOf[entry++] as number];
     let symbol = 0;
     let line = 0;
     let file = 0;
     if (needSource) {
-      const address = addressFromHalves(hi, lo >>> 0);
-      const place = binary?.symbols?.source?.(address);
+      const innermost = found?.frames[0];
       if (sort.has("srcline")) {
-        line = places.of(placeText(place) ?? offsetText(binary?.symbols?.find(address), address));
+        line = places.of(placeText(innermost) ?? names.offsetText(found, inObject));
       }
-      if (sort.has("srcfile") && place !== undefined) {
+      if (sort.has("srcfile")) {
         file = places.of(
-          options.srcfile === "function" ? place.functionFile : baseName(place.file),
+          options.srcfile === "function"
+            ? innermost?.file === undefined ? "" : found?.frames.at(-1)?.file ?? innermost.file
+            : baseName(innermost?.file ?? ""),
         );
-      } else file = places.of("");
+      }
     }
     if (needSymbol) {
-      const address = addressFromHalves(hi, lo >>> 0);
-      const found = binary?.symbols?.find(address);
       const level = cpumode === KERNEL ? "k" : cpumode === USER ? "." : "H";
-      symbol = found === undefined
-        ? symbols.address(dso, address, hi, lo, level)
-        : symbols.symbol(dso, found, address, level);
+      const innermost = inline ? found?.frames[0] : undefined;
+      symbol = innermost?.inlined
+        ? names.inlined(dso, innermost, address, level)
+        : found?.symbol === undefined
+        ? names.address(dso, address, hi, lo, level)
+        : names.symbol(dso, found, inObject, level);
     }
     if (
       keep !== undefined &&
-      !keep({ comm: comms.text(comm), dso: dsos.text(dso), sym: symbols.text(symbol) })
+      !keep({ comm: comms.text(comm), dso: dsos.text(dso), sym: names.text(symbol) })
     ) return;
     sums.add(
       event,
@@ -229,8 +234,9 @@ export function functionRows(
       ...(sort.has("comm") ? { comm: comms.text(comm as number) } : {}),
       ...(sort.has("dso") ? { dso: dsos.text(dso as number) } : {}),
       ...(sort.has("sym")
-        ? { sym: symbols.text(symbol as number), level: symbols.level(symbol as number) }
+        ? { sym: names.text(symbol as number), level: names.level(symbol as number) }
         : {}),
+      ...(sort.has("sym") && inline ? { inlined: names.isInlined(symbol as number) } : {}),
       ...(sort.has("srcline") ? { srcline: places.text(line as number) } : {}),
       ...(sort.has("srcfile") ? { srcfile: places.text(file as number) } : {}),
       ...(sort.has("pid") ? { pid: pid as number } : {}),
@@ -239,26 +245,75 @@ export function functionRows(
     });
   });
   const text = (a = "", b = "") => a < b ? -1 : a > b ? 1 : 0;
-  return rows.sort((a, b) =>
+  rows.sort((a, b) =>
     a.event - b.event || b.period - a.period || b.samples - a.samples || text(a.comm, b.comm) ||
     text(a.dso, b.dso) || text(a.sym, b.sym) || text(a.level, b.level) ||
     text(a.srcline, b.srcline) || text(a.srcfile, b.srcfile) ||
     (a.pid ?? 0) - (b.pid ?? 0) || (a.tid ?? 0) - (b.tid ?? 0) || (a.cpu ?? 0) - (b.cpu ?? 0)
   );
+  return { rows, trust };
+}
+
+/** The look-ups of an aggregate's entries. */
+interface LookUps {
+  /** By entry, in the order of the histogram: the row of its address. */
+  readonly rowOf: Int32Array;
+  /** By row. */
+  readonly resolutions: readonly (Resolution | undefined)[];
+  /** By binary: what addresses in the symbols of its object are relative to. */
+  readonly bases: readonly number[];
+  readonly trust: SymbolTrust | undefined;
+}
+
+const NOTHING_FOUND: LookUps = {
+  rowOf: new Int32Array(0),
+  resolutions: [],
+  bases: [],
+  trust: undefined,
+};
+
+async function lookUp(
+  aggregate: Aggregate,
+  symbols: FunctionSymbols | undefined,
+): Promise<LookUps> {
+  if (symbols === undefined) return NOTHING_FOUND;
+  const { objects: recorded, resolver } = symbols;
+  const objects = aggregate.binaries.map((binary) => recorded.complete(recorded.describe(binary)));
+  // In a histogram, addresses of the kernel are not relative to it.
+  const bases = objects.map(({ kind, referenceAddress = 0 }: SymbolObject) =>
+    kind === "kernel" ? referenceAddress : 0
+  );
+  const table = new AddressTable();
+  const rowOf = new Int32Array(aggregate.histogram.size);
+  let entry = 0;
+  aggregate.histogram.forEach((key, samples, period) => {
+    const binary = key[2] as number;
+    const object = binary >= 0
+      ? binary
+      : key[3] === KERNEL && !recorded.kernelMapped
+      ? KERNEL_HIDDEN
+      : UNMAPPED;
+    const address = addressFromHalves(key[4] as number, key[5] as number) - (bases[binary] ?? 0);
+    const row = table.row(object, address);
+    // Of code that a compiler made, what was there last.
+    table.use(row, ADDRESS_USE.IP, samples, period, Infinity);
+    rowOf[entry++] = row;
+  });
+  const resolutions = new Array<Resolution | undefined>(table.count);
+  const trust = await symbolTrust({ objects, table }, resolver, (object) => {
+    object.rows.forEach((row, i) => resolutions[row] = object.resolutions[i]);
+  });
+  return { rowOf, resolutions, bases, trust };
 }
 
 function baseName(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
-function placeText(place: SourcePlace | undefined): string | undefined {
-  return place === undefined || place.line === 0
+function placeText(frame: ResolvedFrame | undefined): string | undefined {
+  return frame?.file === undefined || frame.line === 0
     ? undefined
-    : `${baseName(place.file)}:${place.line}`;
-}
-
-function offsetText(symbol: FoundSymbol | undefined, address: number): string {
-  return symbol === undefined ? addressToHex(address) : `${symbol.name}+${address - symbol.start}`;
+    : `${baseName(frame.file)}:${frame.line}`;
 }
 
 /**
@@ -299,28 +354,54 @@ class Numbers {
 }
 
 /** Functions, and addresses without one, by number. */
-class SymbolNumbers {
+class FunctionNumbers {
+  readonly #show: (name: string) => string;
   readonly #texts: (string | undefined)[] = [];
   readonly #addresses: number[] = [];
   readonly #levels: string[] = [];
+  readonly #inlined: boolean[] = [];
   /** By object: addresses that have no function. */
   readonly #byAddress: Map<number, number>[] = [];
-  readonly #byRange = new Map<string, number>();
+  readonly #byKey = new Map<string, number>();
+  /** Addresses of a symbol mostly share what was found. */
+  readonly #byFound = new Map<Resolution, number>();
 
-  symbol(dso: number, found: FoundSymbol, address: number, level: string): number {
-    const { start, end, name, object } = found;
-    const key = `${dso} ${start} ${end}`;
-    let number = this.#byRange.get(key);
+  constructor(show: (name: string) => string) {
+    this.#show = show;
+  }
+
+  /** The function of a symbol. */
+  symbol(dso: number, found: Resolution, address: number, level: string): number {
+    let number = this.#byFound.get(found);
     if (number === undefined) {
-      number = this.#add(
-        object ? `${name}+0x${(address - start).toString(16)}` : name,
-        address,
-        level,
-      );
-      this.#byRange.set(key, number);
-    } else if (level < (this.#levels[number] as string)) {
-      this.#levels[number] = level;
+      const { start, end, name, data } = found.symbol as SymbolInfo;
+      const key = `${dso} ${start} ${end}`;
+      number = this.#byKey.get(key);
+      if (number === undefined) {
+        const shown = this.#show(name);
+        number = this.#add(
+          data ? `${shown}+0x${(address - start).toString(16)}` : shown,
+          address,
+          level,
+        );
+        this.#byKey.set(key, number);
+      }
+      this.#byFound.set(found, number);
     }
+    this.#lower(number, level);
+    return number;
+  }
+
+  /** A function that is inlined at an address: known by its name, wherever it is inlined. */
+  inlined(dso: number, { name }: ResolvedFrame, address: number, level: string): number {
+    const key = `${dso} ${name} inlined`;
+    let number = this.#byKey.get(key);
+    if (number === undefined) {
+      number = this.#add(name, address, level);
+      this.#inlined[number] = true;
+      this.#byKey.set(key, number);
+    }
+    this.#lower(number, level);
     return number;
   }
 
@@ -329,13 +410,28 @@ class SymbolNumbers {
     // The halves tell apart what a double of a wild address does not.
     const wild = !Number.isSafeInteger(address);
     const key = wild ? NaN : address;
-    let number = wild ? this.#byRange.get(`${dso} ${hi} ${lo} wild`) : known.get(key);
+    let number = wild ? this.#byKey.get(`${dso} ${hi} ${lo} wild`) : known.get(key);
     if (number === undefined) {
       number = this.#add(wild ? hexOf(hi, lo) : undefined, address, level);
-      if (wild) this.#byRange.set(`${dso} ${hi} ${lo} wild`, number);
+      if (wild) this.#byKey.set(`${dso} ${hi} ${lo} wild`, number);
       else known.set(key, number);
     }
     return number;
+  }
+
+  /** An address by the function that it is in. */
+  offsetText({ symbol }: Partial<Resolution> = {}, address: number): string {
+    return symbol === undefined
+      ? addressToHex(address)
+      : `${this.#show(symbol.name)}+${address - symbol.start}`;
+  }
+
+  isInlined(number: number): boolean {
+    return this.#inlined[number] === true;
+  }
+
+  #lower(number: number, level: string): void {
+    if (level < (this.#levels[number] as string)) this.#levels[number] = level;
   }
 
   #add(text: string | undefined, address: number, level: string): number {

@@ -17,13 +17,14 @@ import {
 import {
   type Aggregate,
   type AggregateOptions,
+  binaryKey,
   type EventShape,
   eventShape,
   type EventTotal,
-  hex,
   isMemory,
   knownBinaries,
   type MappedBinary,
+  mappedBinary,
   type SampleFilter,
 } from "./aggregate.ts";
 import { Histogram, type HistogramColumns } from "./histogram.ts";
@@ -605,11 +606,12 @@ class RangeCounter {
     const { nameBytes, nameStarts } = this.#data;
     const id = buildId < 0
       ? undefined
-      : hex(nameBytes.slice(nameStarts[buildId], nameStarts[buildId + 1]));
-    const key = `${text}\0${id}\0${kernel}`;
+      : nameBytes.slice(nameStarts[buildId], nameStarts[buildId + 1]);
+    const mapped = mappedBinary(text, id, kernel, this.#data, map);
+    const key = binaryKey(mapped);
     let binary = this.#binaryByKey.get(key);
     if (binary === undefined) {
-      binary = this.binaries.push({ name: text, buildId: id, kernel }) - 1;
+      binary = this.binaries.push(mapped) - 1;
       this.#binaryByKey.set(key, binary);
       this.#identity.push(
         kernel ? text.startsWith("[kernel") : isMemory(text) || (flags & MAP_HUGETLB) !== 0,
@@ -709,7 +711,7 @@ export function mergeRanges(parts: readonly RangeCounts[], violations: number): 
       return comm;
     });
     const binaryOf = part.binaries.map((binary) => {
-      const key = `${binary.name}\0${binary.buildId}\0${binary.kernel}`;
+      const key = binaryKey(binary);
       let number = binaryNumbers.get(key);
       if (number === undefined) {
         number = binaries.push(binary) - 1;

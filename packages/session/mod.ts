@@ -16,4 +16,5 @@ export * from "./machine_history.ts";
 export * from "./machine_maps.ts";
 export { NameTable } from "./machine_names.ts";
 export * from "./order.ts";
+export * from "./recorded_objects.ts";
 export * from "./symbolize.ts";

@@ -129,7 +129,17 @@ Deno.test("the running kernel counts if it is the recorded one", async () => {
   const { buildId: _, ...unnamed } = KERNEL;
   assertEquals(names((await look(files, unnamed, [0x100])).found), ["file missing"]);
   const sameBoot = { ...unnamed, referenceAddress: addressFromBigInt(0xffffffff81000000n) };
-  assertEquals(names((await look(files, sameBoot, [0x100])).found), ["do_work"]);
+  const running = filesOf({
+    "/proc/kallsyms": KALLSYMS,
+    "/proc/sys/kernel/osrelease": "6.1.0-test\n",
+  });
+  const causes = async (release?: string) =>
+    names(
+      (await look(running, sameBoot, [0x100], release === undefined ? {} : { release })).found,
+    );
+  assertEquals(await causes("6.1.0-test"), ["do_work"]);
+  assertEquals(await causes("6.2.0"), ["file missing"]);
+  assertEquals(await causes(), ["file missing"]);
 });
 
 Deno.test("a module is looked up in kallsyms of the same boot, and only there", async () => {
