@@ -118,7 +118,7 @@ async function functionsOf(
   const objects = await readRecordedObjects(reader, () => {});
   const resolver = openResolver({
     parameters: false,
-    debugInformation: options.sort?.includes("srcline") ?? false,
+    debugInformation: options.inline === true || options.sort?.includes("srcline") === true,
     ...(kallsyms === undefined ? {} : { kallsyms }),
     ...(objects.release === undefined ? {} : { release: objects.release }),
   });
@@ -242,6 +242,18 @@ fn main() {
     assert!(words.len() == 977);
 }`;
 
+/** Whether a program is installed; that it is not is told. */
+function have(program: string): boolean {
+  try {
+    new Deno.Command(program, { args: ["--version"], stdout: "null", stderr: "null" }).outputSync();
+    return true;
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    console.log(`skipped: ${program} is not installed`);
+    return false;
+  }
+}
+
 for (
   const [language, file, source, compiler] of [
     ["C", "spin.c", C, ["gcc", "-O2", "-g"]],
@@ -250,17 +262,9 @@ for (
   ] as const
 ) {
   const [program = "", ...flags] = compiler;
-  let missing = noPerf;
-  try {
-    new Deno.Command(program, { args: ["--version"], stdout: "null", stderr: "null" }).outputSync();
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-    console.log(`skipped: ${program} is not installed`);
-    missing = true;
-  }
   Deno.test({
     name: `funcs: rows equal those of perf report on a recording of ${language} and the kernel`,
-    ignore: missing,
+    ignore: noPerf || !have(program),
     async fn() {
       const folder = Deno.makeTempDirSync({ prefix: "perfdata-funcs-" });
       try {
@@ -308,6 +312,72 @@ for (
     },
   });
 }
+
+const INLINED = `
+static unsigned long seed = 1;
+static inline __attribute__((always_inline)) unsigned long next(unsigned long x) {
+  return x * 6364136223846793005ul + 1;
+}
+static inline __attribute__((always_inline)) unsigned long twice(unsigned long x) {
+  for (int i = 0; i < 500; i++)
+    x = next(x);
+  for (int i = 0; i < 500; i++)
+    x ^= x << 7 ^ x >> 9;
+  return x;
+}
+__attribute__((noinline)) void first(void) { seed = twice(seed); }
+__attribute__((noinline)) void second(void) { for (int i = 0; i < 300; i++) seed += next(seed) / 3; }
+int main(void) {
+  for (int i = 0; i < 150000; i++) { first(); second(); }
+  return seed == 0;
+}`;
+
+Deno.test({
+  name: "funcs: with --inline, rows are the functions and lines that addr2line finds inlined",
+  ignore: noPerf || !have("gcc") || !have("addr2line"),
+  async fn() {
+    const folder = Deno.makeTempDirSync({ prefix: "perfdata-funcs-" });
+    try {
+      Deno.writeTextFileSync(`${folder}/spin.c`, INLINED);
+      const run = (command: string, args: string[]) => {
+        const { success, stdout, stderr } = new Deno.Command(command, { args, cwd: folder })
+          .outputSync();
+        assert(success, `${command}: ${new TextDecoder().decode(stderr)}`);
+        return new TextDecoder().decode(stdout);
+      };
+      run("gcc", ["-O2", "-g", "-no-pie", "spin.c", "-o", "spin"]);
+      run("perf", ["record", "-e", "cpu-clock", "-F", "2000", "-o", "data", "./spin"]);
+      const script = await perfText(["script", "-F", "ip,dso"], `${folder}/data`);
+      const addresses = [...(script?.stdout ?? "").matchAll(/([0-9a-f]+) \(\S+\/spin\)/g)]
+        .map(([, address = ""]) => address);
+      const expected = new Map<string, number>();
+      const chains = run("addr2line", ["-a", "-i", "-f", "-e", "spin", ...addresses])
+        .split(/^0x[0-9a-f]+\n/m).slice(1);
+      for (const chain of chains) {
+        const [name, place = ""] = chain.trimEnd().split("\n");
+        const line = place.slice(place.lastIndexOf("/") + 1).replace(/ .*/, "");
+        const inlined = chain.trimEnd().split("\n").length > 2;
+        const key = `${name} ${inlined} ${line}`;
+        expected.set(key, (expected.get(key) ?? 0) + 1);
+      }
+      const rows = await functionsOf(`${folder}/data`, undefined, {
+        sort: ["dso", "sym", "srcline"],
+        inline: true,
+      });
+      const own = rows.filter(({ dso }) => dso === "spin");
+      console.log(`${addresses.length} samples, ${own.length} rows`);
+      assertEquals(
+        Object.fromEntries(
+          own.map((row) => [`${row.sym} ${row.inlined} ${row.srcline}`, row.samples]),
+        ),
+        Object.fromEntries(expected),
+      );
+      assert(own.some(({ inlined }) => inlined) && own.some(({ inlined }) => !inlined));
+    } finally {
+      Deno.removeSync(folder, { recursive: true });
+    }
+  },
+});
 
 Deno.test("funcs: counting ranges one by one gives what one pass gives", async () => {
   const sorted = (rows: FunctionRow[]) => rows.map((row) => JSON.stringify(row)).sort();

@@ -35,6 +35,7 @@ FILE is perf.data where not given; - is standard input.
 
   --sort KEYS          what rows are told apart by: ${SORT_KEYS.join(",")}; default comm,dso,sym
   --srcline            also by source file and line: --sort …,srcline
+  --inline             a sample counts for the function that is inlined at its address
   --csv                all rows as CSV
   --json               all rows as lines of JSON
   --limit N            at most N rows of each event
@@ -86,12 +87,12 @@ function cells(row: FunctionRow, sort: readonly SortKey[]): (string | number)[] 
     percentText(row.overhead),
     row.samples,
     row.period,
-    ...sort.map((key) => row[key] ?? ""),
+    ...sort.map((key) => key === "sym" ? symText(row) : row[key] ?? ""),
   ];
 }
 
-function symText(row: FunctionRow): string {
-  return `[${row.level}] ${row.sym}`;
+function symText({ sym = "", inlined }: FunctionRow): string {
+  return inlined ? `${sym} (inlined)` : sym;
 }
 
 /** The table of an event, with bars where it goes to a terminal. */
@@ -107,7 +108,7 @@ function* tableLines(
       `${overhead}%`,
       String(samples),
       String(period),
-      ...rest.map((cell, i) => sort[i] === "sym" ? symText(row) : String(cell)),
+      ...rest.map((cell, i) => sort[i] === "sym" ? `[${row.level}] ${cell}` : String(cell)),
     ];
   });
   const widths = titles.map((title, i) =>
@@ -133,7 +134,7 @@ function* tableLines(
 }
 
 const FLAGS = {
-  boolean: ["csv", "json", "srcline", "verbose", ...SYMBOL_FLAGS.boolean],
+  boolean: ["csv", "json", "srcline", "inline", "verbose", ...SYMBOL_FLAGS.boolean],
   string: [
     "sort",
     "limit",
@@ -196,10 +197,11 @@ await main("funcs", async (argv) => {
     const resolver = resolverOf(flags, {
       ...(objects.release === undefined ? {} : { release: objects.release }),
       parameters: false,
-      debugInformation: sort.includes("srcline") || sort.includes("srcfile"),
+      debugInformation: on.inline || sort.includes("srcline") || sort.includes("srcfile"),
     });
     const { rows, trust } = await functionRows(found, { objects, resolver }, {
       sort,
+      inline: on.inline,
       ...(filtered === undefined ? {} : {
         keep: (row) =>
           (comms?.includes(row.comm) ?? true) && (dsos?.includes(row.dso) ?? true) &&

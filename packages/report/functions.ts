@@ -129,7 +129,7 @@ export function shortName({ name, kernel }: Pick<MappedBinary, "name" | "kernel"
   if (kernel && name.includes("vmlinux")) return "[kernel.vmlinux]";
   const jit = /^perf-(\d+)\.map$/.exec(last)?.[1];
   if (jit !== undefined) return `[JIT] tid ${jit}`;
-  const module = kernel ? /^(.+)\.ko(\.(gz|xz))?$/.exec(last)?.[1] : undefined;
+  const module = kernel ? /^(.+)\.ko(\.(gz|xz|zst))?$/.exec(last)?.[1] : undefined;
   return module === undefined ? last : `[${module.replaceAll("-", "_")}]`;
 }
 
