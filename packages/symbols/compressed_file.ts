@@ -1,6 +1,3 @@
-import { Gunzip } from "fflate";
-import { Decompress } from "fzstd";
-import xz from "xz-decompress";
 import { SymbolsError } from "./errors.ts";
 
 /** How a file is compressed as a whole, by its first bytes. */
@@ -61,7 +58,7 @@ export async function expandFile(
   const parts = new Parts(compression, maxSize);
   try {
     if (compression === "xz") await expandXz(compressed, parts);
-    else expandPieces(compressed, compression, parts);
+    else await expandPieces(compressed, compression, parts);
   } catch (error) {
     if (error instanceof SymbolsError) throw error;
     const why = error instanceof Error ? error.message : String(error);
@@ -70,13 +67,21 @@ export async function expandFile(
   return parts.joined();
 }
 
-function expandPieces(compressed: Uint8Array, compression: "gzip" | "zstd", parts: Parts): void {
+// Few files are compressed: the libraries are loaded for those only.
+
+async function expandPieces(
+  compressed: Uint8Array,
+  compression: "gzip" | "zstd",
+  parts: Parts,
+): Promise<void> {
   let ended = false;
   const take = (chunk: Uint8Array, final?: boolean): void => {
     parts.add(chunk);
     ended = final === true;
   };
-  const stream = compression === "gzip" ? new Gunzip(take) : new Decompress(take);
+  const stream = compression === "gzip"
+    ? new (await import("fflate")).Gunzip(take)
+    : new (await import("fzstd")).Decompress(take);
   for (let at = 0; at < compressed.length; at += PIECE) {
     const end = Math.min(at + PIECE, compressed.length);
     // A copy, because the libraries may keep what they are given.
@@ -88,6 +93,7 @@ function expandPieces(compressed: Uint8Array, compression: "gzip" | "zstd", part
 }
 
 async function expandXz(compressed: Uint8Array, parts: Parts): Promise<void> {
+  const { default: xz } = await import("xz-decompress");
   const input = new ReadableStream<Uint8Array>({
     start(controller) {
       // A copy, because a stream may take the buffer of its chunks away.
