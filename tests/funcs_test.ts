@@ -2,6 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { PerfDataReader } from "@perfdata/format";
 import { fileSource } from "@perfdata/format/file_source";
 import {
+  type Aggregate,
   aggregate,
   type FunctionOptions,
   type FunctionRow,
@@ -323,4 +324,46 @@ Deno.test("funcs: counting ranges one by one gives what one pass gives", async (
     threaded++;
   }
   console.log(`${compared} rows compared, ${threaded} files counted by several threads`);
+});
+
+/** Chains with what was sampled there, in words that do not depend on the order of counting. */
+function chainsOf({ calls, binaries, comms }: Aggregate): string[] {
+  if (calls === undefined) throw new Error("no call tree");
+  const { parents, nodeAddresses, addresses, contexts, samples, periods } = calls;
+  const texts: string[] = [];
+  const found: string[] = [];
+  for (let node = 0; node < calls.nodeCount; node++) {
+    const parent = parents[node] as number;
+    const [event = 0, comm = 0] = contexts.subarray((-1 - parent) * 5);
+    const [binary = 0, mode, hi, lo] = addresses.subarray((nodeAddresses[node] as number) * 4);
+    const from = parent < 0 ? `${event} ${comms[comm]}` : texts[parent];
+    const text = texts[node] = `${from} > ${binaries[binary]?.name} ${mode} ${hi} ${lo}`;
+    if (samples[node] !== 0) found.push(`${text}: ${samples[node]} ${periods[node]}`);
+  }
+  return found.sort();
+}
+
+Deno.test("funcs: call chains are the same counted in one pass, by ranges and by threads", async () => {
+  const options = { calls: true, leastRange: 1 };
+  const none = { symbols: () => undefined };
+  let [chains, files] = [0, 0];
+  for (const { name, path } of [...corpus, ...fixtures()]) {
+    using source = fileSource(path);
+    const open = () => PerfDataReader.open(source, { diagnostics: () => {} });
+    const whole = await aggregate(await open(), options);
+    const expected = chainsOf(whole);
+    assertEquals(chainsOf(await aggregateFile(await open(), path, 1, options)), expected, name);
+    if (whole.leftOut === 0) {
+      const plain = await aggregate(await open());
+      assertEquals(functionRows(whole, none), functionRows(plain, none), name);
+    }
+    if (expected.some((text) => text.split(" > ").length > 2)) {
+      chains += expected.length;
+      files++;
+    }
+    if (Deno.statSync(path).size < 2 << 20) continue;
+    assertEquals(chainsOf(await aggregateFile(await open(), path, 3, options)), expected, name);
+  }
+  assert(chains > 0);
+  console.log(`${chains} distinct chains in ${files} files`);
 });
