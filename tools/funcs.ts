@@ -35,6 +35,7 @@ FILE is perf.data where not given; - is standard input.
 
   --sort KEYS          what rows are told apart by: ${SORT_KEYS.join(",")}; default comm,dso,sym
   --srcline            also by source file and line: --sort …,srcline
+  --children           also what each function called, from call chains
   --inline             a sample counts for the function that is inlined at its address
   --csv                all rows as CSV
   --json               all rows as lines of JSON
@@ -81,12 +82,19 @@ function sortKeys(text: string | undefined): SortKey[] {
   });
 }
 
-/** Cells of a row, in the order of {@link columns}. */
-function cells(row: FunctionRow, sort: readonly SortKey[]): (string | number)[] {
+/** Cells of a row of CSV after the event. */
+function cells(
+  row: FunctionRow,
+  sort: readonly SortKey[],
+  withCallees: boolean,
+): (string | number)[] {
+  const { overhead, samples, period, children = { overhead, samples, period } } = row;
   return [
-    percentText(row.overhead),
-    row.samples,
-    row.period,
+    ...(withCallees ? [percentText(children.overhead)] : []),
+    percentText(overhead),
+    samples,
+    period,
+    ...(withCallees ? [children.samples, children.period] : []),
     ...sort.map((key) => key === "sym" ? symText(row) : row[key] ?? ""),
   ];
 }
@@ -99,26 +107,32 @@ function symText({ sym = "", inlined }: FunctionRow): string {
 function* tableLines(
   rows: readonly FunctionRow[],
   sort: readonly SortKey[],
+  withCallees: boolean,
   width: number | undefined,
 ): Generator<string, void, void> {
-  const titles = ["OVERHEAD", "SAMPLES", "PERIOD", ...sort.map((key) => key.toUpperCase())];
-  const text = rows.map((row) => {
-    const [overhead, samples, period, ...rest] = cells(row, sort);
-    return [
-      `${overhead}%`,
-      String(samples),
-      String(period),
-      ...rest.map((cell, i) => sort[i] === "sym" ? `[${row.level}] ${cell}` : String(cell)),
-    ];
-  });
+  const titles = [
+    ...(withCallees ? ["CHILDREN", "SELF"] : ["OVERHEAD"]),
+    "SAMPLES",
+    "PERIOD",
+    ...sort.map((key) => key.toUpperCase()),
+  ];
+  const numeric = titles.length - sort.length;
+  const shown = (row: FunctionRow) => (row.children ?? row).overhead;
+  const text = rows.map((row) => [
+    ...(withCallees ? [`${percentText(shown(row))}%`] : []),
+    `${percentText(row.overhead)}%`,
+    String(row.samples),
+    String(row.period),
+    ...sort.map((key) => key === "sym" ? `[${row.level}] ${symText(row)}` : String(row[key] ?? "")),
+  ]);
   const widths = titles.map((title, i) =>
     Math.min(40, Math.max(title.length, ...text.slice(0, 1000).map((row) => row[i]?.length ?? 0)))
   );
-  const most = rows[0]?.overhead ?? 0;
+  const most = rows[0] === undefined ? 0 : shown(rows[0]);
   const BAR = 10;
   for (const [i, row] of [titles, ...text].entries()) {
     const line = row.map((cell, k) =>
-      k < 3 || typeof rows[0]?.[sort[k - 3] ?? "sym"] === "number"
+      k < numeric || typeof rows[0]?.[sort[k - numeric] ?? "sym"] === "number"
         ? cell.padStart(widths[k] ?? 0)
         : cell.padEnd(widths[k] ?? 0)
     ).join("  ").trimEnd();
@@ -126,7 +140,8 @@ function* tableLines(
       yield line;
       continue;
     }
-    const share = i === 0 || most === 0 ? 0 : (rows[i - 1]?.overhead ?? 0) / most;
+    const of = rows[i - 1];
+    const share = of === undefined || most === 0 ? 0 : shown(of) / most;
     const eighths = Math.round(share * BAR * 8);
     const bar = "█".repeat(eighths >> 3) + (eighths & 7 ? " ▏▎▍▌▋▊▉"[eighths & 7] : "");
     yield `${bar.padEnd(BAR)} ${line}`.slice(0, width);
@@ -134,7 +149,7 @@ function* tableLines(
 }
 
 const FLAGS = {
-  boolean: ["csv", "json", "srcline", "inline", "verbose", ...SYMBOL_FLAGS.boolean],
+  boolean: ["csv", "json", "srcline", "inline", "children", "verbose", ...SYMBOL_FLAGS.boolean],
   string: [
     "sort",
     "limit",
@@ -184,6 +199,7 @@ await main("funcs", async (argv) => {
     const found = await aggregateFile(reader, isRandomAccess(source) ? name : undefined, jobs, {
       filter: { cpus, time, pids, tids },
       keys: { pid: sort.includes("pid"), tid: sort.includes("tid"), cpu: sort.includes("cpu") },
+      calls: on.children,
       progress: progress.add,
       // Only what is read in one pass comes here, and a stream tells nothing before.
       ...(reader.fileSize === undefined
@@ -208,7 +224,13 @@ await main("funcs", async (argv) => {
           (functions?.includes(row.sym) ?? true),
       }),
     });
-    const columns = ["event", "overhead", "samples", "period", ...sort];
+    const columns = [
+      "event",
+      ...(on.children ? ["children"] : []),
+      ...["overhead", "samples", "period"],
+      ...(on.children ? ["children_samples", "children_period"] : []),
+      ...sort,
+    ];
     let lines: string[] = [];
     let table: unknown[][] = on.csv ? [columns] : [];
     const flush = () => {
@@ -220,16 +242,29 @@ await main("funcs", async (argv) => {
     let first = true;
     for (const [event, { samples, period }] of found.totals.entries()) {
       if (samples === 0 || (value.event !== undefined && events[event] !== value.event)) continue;
-      const own = rows.filter((row) => row.event === event && row.overhead * 100 >= percent)
-        .slice(0, limit);
+      const own = rows.filter((row) =>
+        row.event === event && (row.children ?? row).overhead * 100 >= percent
+      ).slice(0, limit);
       if (on.json) {
-        for (const { event: _, ...row } of own) {
-          lines.push(jsonLine({ event: events[event] ?? "", event_index: event, ...row }));
+        for (const { event: _, children, overhead, samples, period, ...row } of own) {
+          lines.push(jsonLine({
+            event: events[event] ?? "",
+            event_index: event,
+            overhead,
+            samples,
+            period,
+            ...(children === undefined ? {} : {
+              children: children.overhead,
+              children_samples: children.samples,
+              children_period: children.period,
+            }),
+            ...row,
+          }));
           if (lines.length >= BLOCK) flush();
         }
       } else if (on.csv) {
         for (const row of own) {
-          if (table.push([events[event] ?? "", ...cells(row, sort)]) >= BLOCK) flush();
+          if (table.push([events[event] ?? "", ...cells(row, sort, on.children)]) >= BLOCK) flush();
         }
       } else {
         if (!first) lines.push("");
@@ -237,7 +272,12 @@ await main("funcs", async (argv) => {
         lines.push(`${events[event]}: ${samples} samples, period ${period}`);
         const terminal = Deno.stdout.isTerminal();
         for (
-          const line of tableLines(own, sort, terminal ? Deno.consoleSize().columns : undefined)
+          const line of tableLines(
+            own,
+            sort,
+            on.children,
+            terminal ? Deno.consoleSize().columns : undefined,
+          )
         ) {
           lines.push(line);
           if (lines.length >= BLOCK) flush();

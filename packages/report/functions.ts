@@ -17,6 +17,7 @@ import {
   type SymbolResolver,
 } from "@perfdata/symbols";
 import type { Aggregate, MappedBinary } from "./aggregate.ts";
+import { ADDRESS_WORDS, CONTEXT_WORDS } from "./call_tree.ts";
 import { Histogram } from "./histogram.ts";
 
 /** Where the names of functions come from. */
@@ -49,6 +50,15 @@ export interface FunctionRow {
   readonly samples: number;
   /** Sum of their periods. */
   readonly period: number;
+  /** With call chains: the same of samples in what the row is about and in all that it called. */
+  readonly children?: {
+    /** Share of the event's period, 0 to 1. */
+    readonly overhead: number;
+    /** Samples. */
+    readonly samples: number;
+    /** Sum of their periods. */
+    readonly period: number;
+  };
   /** Command, where rows are told apart by it; `:tid` where it is not known. */
   readonly comm?: string;
   /** Object, where rows are told apart by it: the last part of its path. */
@@ -138,7 +148,9 @@ export function shortName({ name, kernel }: Pick<MappedBinary, "name" | "kernel"
  *
  * Rows are those that `perf report --sort comm,dso,sym` makes: an object goes by its short name, a
  * function by its range in the object, an address without a function by itself; an inlined function
- * goes by its name. Each distinct address is looked up once, those of one object after the other.
+ * goes by its name. Where the aggregate has call chains, rows are those of
+ * `perf report --children`: there is one for each function that was sampled or that called one.
+ * Each distinct address is looked up once, those of one object after the other.
  *
  * @param symbols without them, addresses stay what they are
  */
@@ -148,18 +160,20 @@ export async function functionRows(
   options: FunctionOptions = {},
 ): Promise<FunctionReport> {
   const sort = new Set<SortKey>(options.sort ?? ["comm", "dso", "sym"]);
-  const { keep, inline = false } = options;
-  const needSource = sort.has("srcline") || sort.has("srcfile");
-  const needSymbol = sort.has("sym") || keep !== undefined || sort.has("srcline");
-  const { rowOf, resolutions, bases, trust } = needSource || needSymbol
-    ? await lookUp(aggregate, symbols)
-    : NOTHING_FOUND;
-  const names = new FunctionNumbers(symbols?.resolver.show ?? ((name) => name));
+  const { keep } = options;
+  const needed = keep !== undefined || sort.has("sym") || sort.has("srcline") ||
+    sort.has("srcfile");
+  const lookUps = needed ? await lookUp(aggregate, symbols) : NOTHING_FOUND;
+  const { rowOf, chainRowOf, resolutions } = lookUps;
   const comms = new Numbers();
-  const dsos = new Numbers();
-  const unknown = dsos.of("[unknown]");
-  const dsoOf = aggregate.binaries.map((binary) => dsos.of(shortName(binary)));
-  const places = new Numbers();
+  const places = new AddressPlaces(aggregate, symbols, lookUps, sort, options);
+  const kept = (comm: number) =>
+    keep === undefined ||
+    keep({
+      comm: comms.text(comm),
+      dso: places.dsos.text(places.dso),
+      sym: places.functions.text(places.symbol),
+    });
   const sums = new Histogram();
   let entry = 0;
   aggregate.histogram.forEach((key, samples, period) => {
@@ -175,46 +189,15 @@ export async function functionRows(
       number,
     ];
     const comm = comms.of(aggregate.comms[commKey] ?? "");
-    const dso = dsoOf[binary] ?? unknown;
-    const address = addressFromHalves(hi, lo);
-    const inObject = address - (bases[binary] ?? 0);
-    const found = resolutions[rowOf[entry++] as number];
-    let symbol = 0;
-    let line = 0;
-    let file = 0;
-    if (needSource) {
-      const innermost = found?.frames[0];
-      if (sort.has("srcline")) {
-        line = places.of(placeText(innermost) ?? names.offsetText(found, inObject));
-      }
-      if (sort.has("srcfile")) {
-        file = places.of(
-          options.srcfile === "function"
-            ? innermost?.file === undefined ? "" : found?.frames.at(-1)?.file ?? innermost.file
-            : baseName(innermost?.file ?? ""),
-        );
-      }
-    }
-    if (needSymbol) {
-      const level = cpumode === KERNEL ? "k" : cpumode === USER ? "." : "H";
-      const innermost = inline ? found?.frames[0] : undefined;
-      symbol = innermost?.inlined
-        ? names.inlined(dso, innermost, address, level)
-        : found?.symbol === undefined
-        ? names.address(dso, address, hi, lo, level)
-        : names.symbol(dso, found, inObject, level);
-    }
-    if (
-      keep !== undefined &&
-      !keep({ comm: comms.text(comm), dso: dsos.text(dso), sym: names.text(symbol) })
-    ) return;
+    places.find(binary, cpumode, hi, lo, resolutions[rowOf[entry++] as number], 0);
+    if (!kept(comm)) return;
     sums.add(
       event,
       sort.has("comm") ? comm : 0,
-      sort.has("dso") ? dso : 0,
-      line,
-      file,
-      sort.has("sym") ? symbol : 0,
+      sort.has("dso") ? places.dso : 0,
+      places.line,
+      places.file,
+      sort.has("sym") ? places.symbol : 0,
       sort.has("pid") ? pid : 0,
       sort.has("tid") ? tid : 0,
       sort.has("cpu") ? cpu : 0,
@@ -222,23 +205,94 @@ export async function functionRows(
       samples,
     );
   });
+  const { calls } = aggregate;
+  const withCallees = new Map<string, { samples: number; period: number }>();
+  if (calls !== undefined) {
+    const { addresses, contexts } = calls;
+    /** By entry: object, line, file and function. */
+    const entries: (readonly [number, number, number, number])[] = [];
+    const entryNumbers = new Map<string, number>();
+    const entriesOf = (address: number): number[] => {
+      const at = address * ADDRESS_WORDS;
+      const found = resolutions[chainRowOf[address] as number];
+      const frames = options.inline ? Math.max(found?.frames.length ?? 0, 1) : 1;
+      return Array.from({ length: frames }, (_, frame) => {
+        places.find(
+          addresses[at] as number,
+          addresses[at + 1] as number,
+          addresses[at + 2] as number,
+          addresses[at + 3] as number,
+          found,
+          frame,
+        );
+        const { dso, line, file, symbol } = places;
+        const what = [
+          sort.has("dso") || keep !== undefined ? dso : 0,
+          line,
+          file,
+          sort.has("sym") || keep !== undefined ? symbol : 0,
+        ] as const;
+        const key = what.join(" ");
+        let number = entryNumbers.get(key);
+        if (number === undefined) {
+          number = entries.push(what) - 1;
+          entryNumbers.set(key, number);
+        }
+        return number;
+      });
+    };
+    calls.forEachTotal(entriesOf, (context, entry, samples, period) => {
+      const [event = 0, commKey = 0, pid = 0, tid = 0, cpu = 0] = contexts.subarray(
+        context * CONTEXT_WORDS,
+        (context + 1) * CONTEXT_WORDS,
+      );
+      const [dso, line, file, symbol] = entries[entry] as typeof entries[number];
+      const comm = comms.of(aggregate.comms[commKey] ?? "");
+      places.dso = dso;
+      places.symbol = symbol;
+      if (!kept(comm)) return;
+      const key = [
+        event,
+        sort.has("comm") ? comm : 0,
+        sort.has("dso") ? dso : 0,
+        line,
+        file,
+        sort.has("sym") ? symbol : 0,
+        sort.has("pid") ? pid : 0,
+        sort.has("tid") ? tid : 0,
+        sort.has("cpu") ? cpu : 0,
+      ] as const;
+      const text = key.join(" ");
+      const sum = withCallees.get(text);
+      if (sum === undefined) {
+        withCallees.set(text, { samples, period });
+        // So that there is a row.
+        sums.add(...key, 0, 0);
+      } else {
+        sum.samples += samples;
+        sum.period += period;
+      }
+    });
+  }
   const rows: FunctionRow[] = [];
   sums.forEach((key, samples, period) => {
     const [event, comm, dso, line, file, symbol, pid, tid, cpu] = key as unknown as number[];
     const total = aggregate.totals[event as number]?.period ?? 0;
+    const share = (part: number) => total > 0 ? part / total : 0;
+    const children = calls === undefined ? undefined : withCallees.get(key.join(" "));
     rows.push({
       event: event as number,
-      overhead: total > 0 ? period / total : 0,
+      overhead: share(period),
       samples,
       period,
+      ...(children === undefined
+        ? {}
+        : { children: { overhead: share(children.period), ...children } }),
       ...(sort.has("comm") ? { comm: comms.text(comm as number) } : {}),
-      ...(sort.has("dso") ? { dso: dsos.text(dso as number) } : {}),
-      ...(sort.has("sym")
-        ? { sym: names.text(symbol as number), level: names.level(symbol as number) }
-        : {}),
-      ...(sort.has("sym") && inline ? { inlined: names.isInlined(symbol as number) } : {}),
-      ...(sort.has("srcline") ? { srcline: places.text(line as number) } : {}),
-      ...(sort.has("srcfile") ? { srcfile: places.text(file as number) } : {}),
+      ...(sort.has("dso") ? { dso: places.dsos.text(dso as number) } : {}),
+      ...(sort.has("sym") ? places.functions.row(symbol as number, options.inline === true) : {}),
+      ...(sort.has("srcline") ? { srcline: places.texts.text(line as number) } : {}),
+      ...(sort.has("srcfile") ? { srcfile: places.texts.text(file as number) } : {}),
       ...(sort.has("pid") ? { pid: pid as number } : {}),
       ...(sort.has("tid") ? { tid: tid as number } : {}),
       ...(sort.has("cpu") ? { cpu: cpu as number } : {}),
@@ -246,29 +300,36 @@ export async function functionRows(
   });
   const text = (a = "", b = "") => a < b ? -1 : a > b ? 1 : 0;
   rows.sort((a, b) =>
-    a.event - b.event || b.period - a.period || b.samples - a.samples || text(a.comm, b.comm) ||
+    a.event - b.event || (b.children?.period ?? 0) - (a.children?.period ?? 0) ||
+    b.period - a.period || b.samples - a.samples || text(a.comm, b.comm) ||
     text(a.dso, b.dso) || text(a.sym, b.sym) || text(a.level, b.level) ||
     text(a.srcline, b.srcline) || text(a.srcfile, b.srcfile) ||
     (a.pid ?? 0) - (b.pid ?? 0) || (a.tid ?? 0) - (b.tid ?? 0) || (a.cpu ?? 0) - (b.cpu ?? 0)
   );
-  return { rows, trust };
+  return { rows, trust: lookUps.trust };
 }
 
-/** The look-ups of an aggregate's entries. */
+/** What became of the addresses of an aggregate. */
 interface LookUps {
   /** By entry, in the order of the histogram: the row of its address. */
   readonly rowOf: Int32Array;
+  /** By address of the call tree: its row. */
+  readonly chainRowOf: Int32Array;
   /** By row. */
   readonly resolutions: readonly (Resolution | undefined)[];
   /** By binary: what addresses in the symbols of its object are relative to. */
   readonly bases: readonly number[];
+  /** The binary that is the kernel, or -1. */
+  readonly kernel: number;
   readonly trust: SymbolTrust | undefined;
 }
 
 const NOTHING_FOUND: LookUps = {
   rowOf: new Int32Array(0),
+  chainRowOf: new Int32Array(0),
   resolutions: [],
   bases: [],
+  kernel: -1,
   trust: undefined,
 };
 
@@ -279,31 +340,127 @@ async function lookUp(
   if (symbols === undefined) return NOTHING_FOUND;
   const { objects: recorded, resolver } = symbols;
   const objects = aggregate.binaries.map((binary) => recorded.complete(recorded.describe(binary)));
+  const kernel = objects.findIndex(({ kind }) => kind === "kernel");
   // In a histogram, addresses of the kernel are not relative to it.
   const bases = objects.map(({ kind, referenceAddress = 0 }: SymbolObject) =>
     kind === "kernel" ? referenceAddress : 0
   );
   const table = new AddressTable();
-  const rowOf = new Int32Array(aggregate.histogram.size);
-  let entry = 0;
-  aggregate.histogram.forEach((key, samples, period) => {
-    const binary = key[2] as number;
+  const rowAt = (binary: number, cpumode: number, hi: number, lo: number): number => {
     const object = binary >= 0
       ? binary
-      : key[3] === KERNEL && !recorded.kernelMapped
+      : cpumode === KERNEL && !recorded.kernelMapped
       ? KERNEL_HIDDEN
       : UNMAPPED;
-    const address = addressFromHalves(key[4] as number, key[5] as number) - (bases[binary] ?? 0);
-    const row = table.row(object, address);
+    return table.row(object, addressFromHalves(hi, lo) - (bases[binary] ?? 0));
+  };
+  const { histogram, calls } = aggregate;
+  const rowOf = new Int32Array(histogram.size);
+  let entry = 0;
+  histogram.forEach((key, samples, period) => {
+    const [, , binary, cpumode, hi, lo] = key as unknown as number[];
+    const row = rowAt(binary as number, cpumode as number, hi as number, lo as number);
     // Of code that a compiler made, what was there last.
     table.use(row, ADDRESS_USE.IP, samples, period, Infinity);
     rowOf[entry++] = row;
   });
+  const chainRowOf = new Int32Array(calls?.addressCount ?? 0);
+  for (let i = 0; calls !== undefined && i < chainRowOf.length; i++) {
+    const [binary = -1, cpumode = 0, hi = 0, lo = 0] = calls.addresses.subarray(
+      i * ADDRESS_WORDS,
+      (i + 1) * ADDRESS_WORDS,
+    );
+    // Code that only runs at boot lies beside what is mapped of the kernel.
+    const of = binary < 0 && cpumode === KERNEL ? kernel : binary;
+    const row = rowAt(of, cpumode, hi, lo);
+    table.use(row, ADDRESS_USE.CALLCHAIN, 0, 0, Infinity);
+    chainRowOf[i] = row;
+  }
   const resolutions = new Array<Resolution | undefined>(table.count);
   const trust = await symbolTrust({ objects, table }, resolver, (object) => {
     object.rows.forEach((row, i) => resolutions[row] = object.resolutions[i]);
   });
-  return { rowOf, resolutions, bases, trust };
+  return { rowOf, chainRowOf, resolutions, bases, kernel, trust };
+}
+
+/** What rows can tell of an address, by number. */
+class AddressPlaces {
+  readonly dsos = new Numbers();
+  readonly texts = new Numbers();
+  readonly functions: FunctionNumbers;
+  /** Of the address that was found last: the object. */
+  dso = 0;
+  /** The function. */
+  symbol = 0;
+  /** The source line; 0 where it is not needed. */
+  line = 0;
+  /** The source file; 0 where it is not needed. */
+  file = 0;
+  readonly #unknown: number;
+  readonly #dsoOf: readonly number[];
+  readonly #lookUps: LookUps;
+  readonly #options: FunctionOptions;
+  readonly #needLine: boolean;
+  readonly #needFile: boolean;
+  readonly #needSymbol: boolean;
+
+  constructor(
+    { binaries }: Aggregate,
+    symbols: FunctionSymbols | undefined,
+    lookUps: LookUps,
+    sort: ReadonlySet<SortKey>,
+    options: FunctionOptions,
+  ) {
+    this.#unknown = this.dsos.of("[unknown]");
+    this.#dsoOf = binaries.map((binary) => this.dsos.of(shortName(binary)));
+    this.functions = new FunctionNumbers(symbols?.resolver.show ?? ((name) => name));
+    this.#lookUps = lookUps;
+    this.#options = options;
+    this.#needLine = sort.has("srcline");
+    this.#needFile = sort.has("srcfile");
+    this.#needSymbol = sort.has("sym") || options.keep !== undefined;
+  }
+
+  /**
+   * Finds an address.
+   *
+   * @param found what became of it
+   * @param number of the frame: 0 is the innermost one
+   */
+  find(
+    binary: number,
+    cpumode: number,
+    hi: number,
+    lo: number,
+    found: Resolution | undefined,
+    number: number,
+  ): void {
+    const { inline, srcfile } = this.#options;
+    const { bases, kernel } = this.#lookUps;
+    if (binary < 0 && found?.symbol !== undefined) binary = kernel;
+    const dso = this.dso = this.#dsoOf[binary] ?? this.#unknown;
+    const address = addressFromHalves(hi, lo);
+    const inObject = address - (bases[binary] ?? 0);
+    const frame = found?.frames[number];
+    if (this.#needLine) {
+      this.line = this.texts.of(placeText(frame) ?? this.functions.offsetText(found, inObject));
+    }
+    if (this.#needFile) {
+      this.file = this.texts.of(
+        srcfile === "function"
+          ? frame?.file === undefined ? "" : found?.frames.at(-1)?.file ?? frame.file
+          : baseName(frame?.file ?? ""),
+      );
+    }
+    if (this.#needSymbol) {
+      const level = cpumode === KERNEL ? "k" : cpumode === USER ? "." : "H";
+      this.symbol = inline && frame?.inlined
+        ? this.functions.inlined(dso, frame, address, level)
+        : found?.symbol === undefined
+        ? this.functions.address(dso, address, hi, lo, level)
+        : this.functions.symbol(dso, found, inObject, level);
+    }
+  }
 }
 
 function baseName(path: string): string {
@@ -426,10 +583,6 @@ class FunctionNumbers {
       : `${this.#show(symbol.name)}+${address - symbol.start}`;
   }
 
-  isInlined(number: number): boolean {
-    return this.#inlined[number] === true;
-  }
-
   #lower(number: number, level: string): void {
     if (level < (this.#levels[number] as string)) this.#levels[number] = level;
   }
@@ -440,14 +593,19 @@ class FunctionNumbers {
     return this.#texts.push(text) - 1;
   }
 
+  /** The cells of a row. */
+  row(number: number, inline: boolean): Pick<FunctionRow, "sym" | "level" | "inlined"> {
+    return {
+      sym: this.text(number),
+      level: this.#levels[number] ?? ".",
+      ...(inline ? { inlined: this.#inlined[number] === true } : {}),
+    };
+  }
+
   text(number: number): string {
     return this.#texts[number] ??= `0x${
       addressToHex(this.#addresses[number] ?? 0).replace(/^0x/, "").padStart(16, "0")
     }`;
-  }
-
-  level(number: number): string {
-    return this.#levels[number] ?? ".";
   }
 }
 

@@ -125,6 +125,8 @@ class Nothing implements Lookup {
 }
 
 const RUNNING_KALLSYMS = "/proc/kallsyms";
+/** The group of the kernel's own symbols in a copy of kallsyms. */
+const KERNEL_GROUP = 0;
 const RUNNING_NOTES = "/sys/kernel/notes";
 const RUNNING_RELEASE = "/proc/sys/kernel/osrelease";
 
@@ -335,7 +337,7 @@ export class SymbolResolver {
       return {
         origin: path,
         find: (addresses) =>
-          findInTable(addresses, moved, text.read.table, this.show, "no symbols"),
+          findInTable(addresses, moved, text.read.table, this.show, "no symbols", KERNEL_GROUP),
       };
     }
     const other = opened.refused.some(({ reason }) => reason === "build id differs");
