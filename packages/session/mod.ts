@@ -17,4 +17,5 @@ export * from "./machine_maps.ts";
 export { NameTable } from "./machine_names.ts";
 export * from "./order.ts";
 export * from "./recorded_objects.ts";
+export * from "./stream_feature.ts";
 export * from "./symbolize.ts";
