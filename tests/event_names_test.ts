@@ -20,6 +20,7 @@ async function ownNames(bytes: Uint8Array): Promise<string[]> {
       if (batch.type(i) !== SAMPLE) names.record(batch.bytes, batch.view, start, end);
       else sampled.add(reader.events.indexOf(batch.view, start, end, SAMPLE, reader.littleEndian));
     }
+    if (batch.payload !== undefined) await names.payload(batch.payload);
   }
   return (await names.all()).filter((_, i) => sampled.has(i));
 }

@@ -209,6 +209,7 @@ await main("funcs", async (argv) => {
             objects.record(bytes, view, start, end);
             names.record(bytes, view, start, end);
           },
+          payload: (payload) => names.payload(payload),
         }
         : {}),
     });

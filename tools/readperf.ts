@@ -146,6 +146,7 @@ await main("readperf", async (argv) => {
               objects.record(bytes, view, start, end);
               eventNames.record(bytes, view, start, end);
             },
+            payload: (payload) => eventNames.payload(payload),
           }
           : {}),
       },

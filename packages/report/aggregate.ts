@@ -65,6 +65,8 @@ export interface AggregateOptions {
   readonly calls?: boolean;
   /** Called for each record in the order of time, where one thread reads them all. */
   readonly record?: RecordSink["record"];
+  /** Called after a record that a payload follows, where one thread reads them all. */
+  readonly payload?: NonNullable<RecordSink["payload"]>;
   /** Called with the bytes that were read since the call before. */
   readonly progress?: (bytes: number) => void;
 }
@@ -519,6 +521,7 @@ export async function aggregate(
       if (type === SAMPLE) aggregator.sample(at, start, end, event);
       else aggregator.apply(at, start, end, type);
     },
+    ...(options.payload === undefined ? {} : { payload: options.payload }),
     done() {
       const { recordBytes, payloadBytes } = reader.stats;
       options.progress?.(recordBytes + payloadBytes - taken);

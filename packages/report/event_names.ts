@@ -1,16 +1,28 @@
 import {
   decodeFeature,
   eventName,
+  type Feature,
   HEADER_EVENT_DESC,
+  HEADER_TRACING_DATA,
+  type Payload,
   PerfDataError,
   type PerfDataReader,
 } from "@perfdata/format";
 import { streamFeature } from "@perfdata/session";
-import { PERF_EVENT_UPDATE__NAME, PERF_RECORD_EVENT_UPDATE } from "@perfdata/user-records";
+import {
+  PERF_EVENT_UPDATE__NAME,
+  PERF_RECORD_EVENT_UPDATE,
+  PERF_RECORD_HEADER_TRACING_DATA,
+} from "@perfdata/user-records";
+
+const PERF_TYPE_TRACEPOINT = 2;
+/** Descriptions of tracepoints are text files of the kernel: more is an error. */
+const MAX_TRACING_DATA = 1 << 26;
 
 /**
  * The names of a recording's events, as perf finds them: what an EVENT_UPDATE record calls it, else
- * what EVENT_DESC says, which is how it was given to `perf record -e`, else a name made of the attr.
+ * what EVENT_DESC says, which is how it was given to `perf record -e`; else, of a tracepoint, its
+ * name in TRACING_DATA, and of any other, one made of the attr.
  *
  * @example
  * ```ts
@@ -31,6 +43,7 @@ export class EventNames {
   readonly #reader: PerfDataReader;
   readonly #updates = new Map<bigint, string>();
   #description: Uint8Array | undefined;
+  #tracingData: Uint8Array | undefined;
 
   /** Knows what the attrs say. */
   constructor(reader: PerfDataReader) {
@@ -53,33 +66,67 @@ export class EventNames {
     this.#updates.set(view.getBigUint64(start + 16, le), name);
   }
 
+  /** Takes what follows a record of a pipe; all but TRACING_DATA is passed over. */
+  async payload(payload: Payload): Promise<void> {
+    const { type, size } = payload;
+    if (type !== PERF_RECORD_HEADER_TRACING_DATA || size > MAX_TRACING_DATA) return;
+    const bytes = new Uint8Array(size);
+    let filled = 0;
+    for (let n = 1; n > 0 && filled < size; filled += n) {
+      n = await payload.read(bytes.subarray(filled));
+    }
+    this.#tracingData = bytes.subarray(0, filled);
+  }
+
   /** The names in the order of the attrs: of a stream, those that are known by now. */
   async all(): Promise<string[]> {
-    const { littleEndian, events } = this.#reader;
-    const bytes = await this.#section() ?? this.#description;
-    const feature = bytes === undefined
-      ? undefined
-      : decodeFeature(HEADER_EVENT_DESC, bytes, { littleEndian });
+    const feature = await this.#feature(HEADER_EVENT_DESC, this.#description);
     const names = new Map<bigint, string>();
     const described = feature?.name === "EVENT_DESC" ? feature.value.events : [];
     for (const { ids, name } of described) for (const id of ids) names.set(id, name);
-    return events.all.map((event, i) => {
-      const update = event.ids.find((id) => this.#updates.has(id));
-      if (update !== undefined) return this.#updates.get(update) ?? "";
-      const [id] = event.ids;
-      const byId = id === undefined ? undefined : names.get(id);
-      return byId ?? described[i]?.name ?? eventName(event.attr);
+    const events = this.#reader.events.all;
+    const told = events.map(({ ids: [id] }, i) =>
+      (id === undefined ? undefined : names.get(id)) ?? described[i]?.name
+    );
+    const unnamed = events.some(({ attr }, i) =>
+      attr.type === PERF_TYPE_TRACEPOINT && told[i] === undefined
+    );
+    const tracepoints = unnamed ? await this.#tracepoints() : new Map<bigint, string>();
+    return events.map(({ attr, ids }, i) => {
+      const update = ids.find((id) => this.#updates.has(id));
+      return (update === undefined ? undefined : this.#updates.get(update)) ?? told[i] ??
+        (attr.type === PERF_TYPE_TRACEPOINT ? tracepoints.get(attr.config) : undefined) ??
+        eventName(attr);
     });
   }
 
-  async #section(): Promise<Uint8Array | undefined> {
-    const section = this.#reader.features.find(({ id }) => id === HEADER_EVENT_DESC)?.section;
-    if (section === undefined) return undefined;
+  /** Names of tracepoints by id. */
+  async #tracepoints(): Promise<Map<bigint, string>> {
+    const names = new Map<bigint, string>();
+    const feature = await this.#feature(HEADER_TRACING_DATA, this.#tracingData);
+    if (feature?.name !== "TRACING_DATA") return names;
+    for (const { name: system, formats } of feature.value.systems) {
+      for (const format of formats) {
+        const name = /^name: (.*)$/m.exec(format)?.[1];
+        const id = /^ID: (\d+)$/m.exec(format)?.[1];
+        if (name !== undefined && id !== undefined) names.set(BigInt(id), `${system}:${name}`);
+      }
+    }
+    return names;
+  }
+
+  /** A feature of the file, or of the stream. It is for names only: what is damaged counts as none. */
+  async #feature(id: number, ofStream: Uint8Array | undefined): Promise<Feature | undefined> {
+    const { littleEndian, features } = this.#reader;
+    const section = features.find((feature) => feature.id === id)?.section;
     try {
-      const { offset, size } = section;
-      return await this.#reader.readSection(Number(offset), Number(size), "EVENT_DESC");
+      const bytes = section === undefined ? ofStream : await this.#reader.readSection(
+        Number(section.offset),
+        Number(section.size),
+        `feature ${id}`,
+      );
+      return bytes === undefined ? undefined : decodeFeature(id, bytes, { littleEndian });
     } catch (error) {
-      // Names only: that the section is damaged is told where the file is read.
       if (!(error instanceof PerfDataError)) throw error;
       return undefined;
     }

@@ -384,7 +384,10 @@ export async function analyzeRate(
   let at = 0;
   for await (const batch of reader.batches()) {
     analysis.learnEvents();
-    if (reader.isPipe) takeNames(batch, eventNames);
+    if (reader.isPipe) {
+      takeNames(batch, eventNames);
+      if (batch.payload !== undefined) await eventNames.payload(batch.payload);
+    }
     if (!begun && (!reader.isPipe || hasSample(batch))) {
       begun = true;
       names = await eventNames.all();

@@ -85,7 +85,7 @@ export class RecordedObjects {
    * Knows nothing yet.
    *
    * @param stream how records are read; `PerfDataReader` says it
-   * @param diagnostics is told of features that cannot be read; without it, they are thrown
+   * @param diagnostics is told of features that cannot be read
    */
   constructor(stream: Stream, diagnostics?: Diagnostics) {
     this.#stream = stream;
@@ -95,7 +95,7 @@ export class RecordedObjects {
   /**
    * Takes the features of a file.
    *
-   * @throws {PerfDataError} if one is damaged and there are no diagnostics
+   * @throws {PerfDataError} if one lies outside of the file and there are no diagnostics
    */
   async readFeatures(reader: PerfDataReader): Promise<void> {
     for (const { id, section } of reader.features) {
@@ -104,24 +104,17 @@ export class RecordedObjects {
         const size = Number(section.size);
         this.feature(id, await reader.readSection(Number(section.offset), size, `feature ${id}`));
       } catch (error) {
-        this.#damaged(error);
+        if (!(error instanceof PerfDataError) || this.#diagnostics === undefined) throw error;
+        this.#diagnostics(error);
       }
     }
   }
 
-  #damaged(error: unknown): void {
-    if (!(error instanceof PerfDataError) || this.#diagnostics === undefined) throw error;
-    this.#diagnostics(error);
-  }
-
-  /**
-   * Takes the payload of a feature; all but BUILD_ID and OSRELEASE are passed over.
-   *
-   * @throws {PerfDataError} if it is damaged
-   */
+  /** Takes the payload of a feature; all but BUILD_ID and OSRELEASE are passed over. */
   feature(id: number, bytes: Uint8Array): void {
     if (id !== HEADER_BUILD_ID && id !== HEADER_OSRELEASE) return;
     const feature = decodeFeature(id, bytes, { littleEndian: this.#stream.littleEndian });
+    if (feature.name === "RAW" && feature.error !== undefined) this.#diagnostics?.(feature.error);
     if (feature.name === "OSRELEASE") this.release = feature.value;
     if (feature.name !== "BUILD_ID") return;
     for (const event of feature.value) {
@@ -145,11 +138,7 @@ export class RecordedObjects {
     } else if (type > RECORD_HEADER_BUILD_ID) {
       const feature = streamFeature(this.#stream, bytes, view, start, end);
       if (feature === undefined) return;
-      try {
-        this.feature(feature.id, feature.payload);
-      } catch (error) {
-        this.#damaged(error);
-      }
+      this.feature(feature.id, feature.payload);
     }
   }
 
