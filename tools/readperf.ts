@@ -45,7 +45,7 @@ ${SYMBOL_HELP}\
 `;
 
 /** Rows that are written at once. */
-const BLOCK = 4096;
+const BLOCK = 1024;
 
 /** A CSV file that is written in blocks. */
 class CsvFile {
