@@ -511,8 +511,9 @@ static inline __attribute__((always_inline)) unsigned long twice(unsigned long x
     x ^= x << 7 ^ x >> 9;
   return x;
 }
-__attribute__((noinline)) void first(void) { seed = twice(seed); }
-__attribute__((noinline)) void second(void) { for (int i = 0; i < 300; i++) seed += next(seed) / 3; }
+__attribute__((noinline)) void tick(void) { __asm__ volatile(""); }
+__attribute__((noinline)) void first(void) { tick(); seed = twice(seed); }
+__attribute__((noinline)) void second(void) { tick(); for (int i = 0; i < 300; i++) seed += next(seed) / 3; }
 static inline __attribute__((always_inline)) void both(void) { first(); second(); seed ^= seed >> 3; }
 __attribute__((noinline)) void repeat(int n) { for (int i = 0; i < n; i++) both(); }
 int main(void) {
@@ -533,8 +534,7 @@ Deno.test({
         assert(success, `${command}: ${new TextDecoder().decode(stderr)}`);
         return new TextDecoder().decode(stdout);
       };
-      const leaves = "-mno-omit-leaf-frame-pointer";
-      const flags = ["-O2", "-g", "-fPIE", "-pie", "-fno-omit-frame-pointer", leaves];
+      const flags = ["-O2", "-g", "-fPIE", "-pie", "-fno-omit-frame-pointer"];
       run("gcc", [...flags, "spin.c", "-o", "spin"]);
       run("perf", ["record", "-g", "-e", "cpu-clock:u", "-F", "2000", "-o", "data", "./spin"]);
       // In a position-independent program, addresses are those in the file.

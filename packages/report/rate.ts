@@ -6,7 +6,7 @@ import {
   type RecordBatch,
   SampleFields,
 } from "@perfdata/format";
-import { PERF_RECORD_HEADER_FEATURE, PERF_RECORD_ID_INDEX } from "@perfdata/user-records";
+import { PERF_RECORD_ID_INDEX } from "@perfdata/user-records";
 import { EventNames } from "./event_names.ts";
 import { type ReadShape, readShape } from "./read_shape.ts";
 import { type RatePoint, RateStream, type RateStreamSummary } from "./rate_stream.ts";
@@ -17,7 +17,6 @@ const UNTHROTTLE = 6;
 const READ = 8;
 const SAMPLE = 9;
 const LOST_SAMPLES = 13;
-const HEADER_EVENT_DESC = 12;
 
 /** What a counter of the analysis counts: a CPU with all its threads, or one thread on a CPU. */
 export type RateBy = "cpu" | "thread";
