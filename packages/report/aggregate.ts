@@ -9,14 +9,10 @@ import {
   type PerfEvent,
   SampleFields,
 } from "@perfdata/format";
-import {
-  deliverInOrder,
-  type KnownBinary,
-  Machine,
-  type RecordBytes,
-  type RecordSink,
-} from "@perfdata/session";
-import { type Address, addressFromHalves } from "@perfdata/symbols";
+// Not all of session and symbols: a thread of its own loads what it counts with and no more.
+import { type KnownBinary, Machine } from "@perfdata/session/machine";
+import { deliverInOrder, type RecordBytes, type RecordSink } from "@perfdata/session/order";
+import { type Address, addressFromHalves } from "@perfdata/symbols/address";
 import { ChainCounter, type FrameLookup } from "./call_chains.ts";
 import { CallTree } from "./call_tree.ts";
 import { Histogram } from "./histogram.ts";
