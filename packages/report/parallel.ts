@@ -5,7 +5,7 @@
  * @module
  */
 import type { PerfDataReader } from "@perfdata/format";
-import { MachineHistory } from "@perfdata/session";
+import { MachineHistory } from "@perfdata/session/machine_history";
 import { type Aggregate, aggregate, type AggregateOptions } from "./aggregate.ts";
 import {
   countRange,
