@@ -1,15 +1,12 @@
 import {
   PERF_RECORD_SAMPLE,
-  PERF_RECORD_USER_TYPE_START,
-  PERF_SAMPLE_READ,
   type PerfDataReader,
   type PerfEvent,
   type RecordBatch,
 } from "@perfdata/format";
-import { KERNEL_SPACE, Machine } from "@perfdata/session/machine";
+import { KERNEL_SPACE } from "@perfdata/session/machine";
 import { MachineHistory, type MachineHistoryData } from "@perfdata/session/machine_history";
 import { AddressSpaces } from "@perfdata/session/machine_maps";
-import { isTimeOrdered } from "@perfdata/session/order";
 import {
   type Aggregate,
   type AggregateOptions,
@@ -18,19 +15,15 @@ import {
   eventShape,
   type EventTotal,
   isMemory,
-  knownBinaries,
   type MappedBinary,
   mappedBinary,
   type SampleFilter,
 } from "./aggregate.ts";
 import { ChainCounter, type FrameLookup } from "./call_chains.ts";
 import { CallTree, type CallTreeColumns } from "./call_tree.ts";
+import type { FileIndex } from "./file_index.ts";
 import { Histogram, type HistogramColumns } from "./histogram.ts";
 
-const FORK = 7;
-const FINISHED_ROUND = 68;
-const COMPRESSED = 81;
-const COMPRESSED2 = 83;
 const CPUMODE_MASK = 7;
 const KERNEL = 1;
 const USER = 2;
@@ -39,23 +32,6 @@ const GUEST_USER = 5;
 const MAP_HUGETLB = 0x40000;
 
 const MACHINE_LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
-
-/** How far apart the places are, in bytes, at which a file may be cut into ranges. */
-const STEP = 1 << 20;
-
-/** What the first pass over a file found: all that is needed to look at its ranges one by one. */
-export interface FileIndex {
-  /** The machine at any time. */
-  readonly history: MachineHistoryData;
-  /** Thread ids and epochs of forks, two words each. */
-  readonly forks: Int32Array;
-  /** File offsets of records, at most one in each {@link STEP} bytes; the last is the data's end. */
-  readonly cuts: readonly number[];
-  /** Whether records are ordered by time; else they count as they stand in the file. */
-  readonly ordered: boolean;
-  /** Records that came later than their time allows. */
-  readonly violations: number;
-}
 
 /** The samples of a range of a file, as they can be handed to another thread. */
 export interface RangeCounts {
@@ -71,255 +47,6 @@ export interface RangeCounts {
   readonly totals: readonly EventTotal[];
   /** Samples of no known event, or shorter than their event says. */
   readonly leftOut: number;
-}
-
-/** Records that change the machine, until they can be put in order. */
-class MetaRecords {
-  #bytes = new Uint8Array(1 << 16);
-  #words = new Int32Array(this.#bytes.buffer);
-  #used = 0;
-  #count = 0;
-  #starts = new Int32Array(1 << 10);
-  #hi = new Uint32Array(1 << 10);
-  #lo = new Uint32Array(1 << 10);
-  #offsets = new Float64Array(1 << 10);
-
-  add(batch: RecordBatch, start: number, end: number, hi: number, lo: number): void {
-    const from = this.#used;
-    const to = from + (end - start + 7 & ~7);
-    if (to > this.#bytes.length) {
-      this.#bytes = enlarge(this.#bytes, to);
-      this.#words = new Int32Array(this.#bytes.buffer);
-    }
-    if (batch.aligned) {
-      const { words } = batch;
-      const into = this.#words;
-      for (let at = start >> 2, n = from >> 2; at < end >> 2; at++, n++) {
-        into[n] = words[at] as number;
-      }
-    } else this.#bytes.set(batch.bytes.subarray(start, end), from);
-    const i = this.#count++;
-    if (i === this.#starts.length) {
-      this.#starts = enlarge(this.#starts, i + 1);
-      this.#hi = enlarge(this.#hi, i + 1);
-      this.#lo = enlarge(this.#lo, i + 1);
-      this.#offsets = enlarge(this.#offsets, i + 1);
-    }
-    this.#starts[i] = from;
-    this.#hi[i] = hi;
-    this.#lo[i] = lo;
-    this.#offsets[i] = batch.inflatedFrom >= 0 ? batch.inflatedFrom : batch.offset + start;
-    this.#used = to;
-  }
-
-  /** Applies them by time; what has the same time, as it stands in the file. */
-  apply(machine: Machine, littleEndian: boolean): Int32Array {
-    const order = timeOrder(this.#hi.subarray(0, this.#count), this.#lo);
-    const forks: number[] = [];
-    const view = new DataView(this.#bytes.buffer);
-    for (let n = 0; n < order.length; n++) {
-      const i = order[n] as number;
-      const start = this.#starts[i] as number;
-      const end = start + view.getUint16(start + 6, littleEndian);
-      machine.at(this.#hi[i] as number, this.#lo[i] as number, this.#offsets[i] as number);
-      machine.apply(this.#bytes, view, start, end);
-      if (view.getUint32(start, littleEndian) === FORK && end - start >= 24) {
-        forks.push(view.getInt32(start + 16, littleEndian), machine.epoch);
-      }
-    }
-    return Int32Array.from(forks);
-  }
-}
-
-function enlarge<T extends Uint8Array | Int32Array | Uint32Array | Float64Array>(
-  array: T,
-  least: number,
-): T {
-  const larger = new (array.constructor as { new (length: number): T })(
-    Math.max(array.length * 2, least + 7 & ~7),
-  );
-  larger.set(array);
-  return larger;
-}
-
-/** The order of times given as two halves, those that are the same as they stand. */
-function timeOrder(hi: Uint32Array, lo: Uint32Array): Uint32Array {
-  const count = hi.length;
-  let least = Infinity;
-  let most = 0;
-  for (let i = 0; i < count; i++) {
-    least = Math.min(least, hi[i] as number);
-    most = Math.max(most, hi[i] as number);
-  }
-  let order = new Uint32Array(count);
-  for (let i = 0; i < count; i++) order[i] = i;
-  if (most - least >= 2 ** 21) {
-    return order.sort((a, b) =>
-      (hi[a] as number) - (hi[b] as number) || (lo[a] as number) - (lo[b] as number) || a - b
-    );
-  }
-  const times = new Float64Array(count);
-  let sorted = true;
-  let span = 0;
-  for (let i = 0; i < count; i++) {
-    const time = ((hi[i] as number) - least) * 2 ** 32 + (lo[i] as number);
-    times[i] = time;
-    if (time < span) sorted = false;
-    else span = time;
-  }
-  if (sorted) return order;
-  // A radix sort from the lowest digit of 16 bits on; each step keeps the order of the step before.
-  const first = times.reduce((a, b) => Math.min(a, b));
-  let next = new Uint32Array(count);
-  const places = new Uint32Array(2 ** 16 + 1);
-  for (let unit = 1; unit <= span - first; unit *= 2 ** 16) {
-    places.fill(0);
-    for (let i = 0; i < count; i++) {
-      const digit = Math.floor(((times[i] as number) - first) / unit) % 2 ** 16;
-      places[digit + 1] = (places[digit + 1] as number) + 1;
-    }
-    for (let d = 1; d < places.length; d++) {
-      places[d] = (places[d] as number) + (places[d - 1] as number);
-    }
-    for (let i = 0; i < count; i++) {
-      const item = order[i] as number;
-      const digit = Math.floor(((times[item] as number) - first) / unit) % 2 ** 16;
-      const place = places[digit] as number;
-      places[digit] = place + 1;
-      next[place] = item;
-    }
-    [order, next] = [next, order];
-  }
-  return order;
-}
-
-/**
- * Reads what changes the machine, and notes where the file can be cut.
- *
- * @returns `undefined` where ranges cannot be looked at one by one: in a pipe, in compressed data,
- * and where READ values count from sample to sample.
- * @throws {PerfDataError} In strict mode, where the file is damaged.
- */
-export async function indexFile(reader: PerfDataReader): Promise<FileIndex | undefined> {
-  const events = reader.events.all;
-  if (
-    reader.isPipe || reader.fileSize === undefined ||
-    events.some(({ layout }) => layout.sampleType & PERF_SAMPLE_READ)
-  ) return undefined;
-  const ordered = isTimeOrdered(reader);
-  const le = reader.littleEndian;
-  const meta = new MetaRecords();
-  const cuts: number[] = [];
-  let nextCut = 0;
-  const time = new RecordTime(events);
-  const rounds = new Rounds();
-  let violations = 0;
-  for await (const batch of reader.batches()) {
-    const { view, count } = batch;
-    if (count > 0 && batch.offsetOf(0) >= nextCut) {
-      cuts.push(batch.offsetOf(0));
-      nextCut = batch.offsetOf(0) + STEP;
-    }
-    let lastSample = -1;
-    const { words, starts } = batch;
-    const fast = batch.aligned && le && MACHINE_LITTLE_ENDIAN;
-    for (let i = 0; i < count; i++) {
-      const start = starts[i] as number;
-      const type = fast ? words[start >> 2] as number : view.getInt32(start, le);
-      if (type === PERF_RECORD_SAMPLE) {
-        lastSample = i;
-        continue;
-      }
-      if (type >= PERF_RECORD_USER_TYPE_START) {
-        if (type === COMPRESSED || type === COMPRESSED2) return undefined;
-        if (type === FINISHED_ROUND && ordered) {
-          if (lastSample >= 0) rounds.see(time.read(batch, lastSample));
-          rounds.finish();
-        }
-        continue;
-      }
-      let { flushedHi: hi, flushedLo: lo } = rounds;
-      if (ordered && time.read(batch, i).known) {
-        rounds.see(time);
-        if (rounds.isLate(time)) violations++;
-        else ({ hi, lo } = time);
-      }
-      meta.add(batch, start, start + view.getUint16(start + 6, le), hi, lo);
-    }
-    if (lastSample >= 0 && ordered) rounds.see(time.read(batch, lastSample));
-  }
-  cuts.push(reader.data.offset + reader.data.size);
-  const machine = new Machine(le, { history: true });
-  machine.arch = reader.arch;
-  machine.setKnownBinaries(await knownBinaries(reader));
-  const forks = meta.apply(machine, le);
-  return { history: machine.history().data, forks, cuts, ordered, violations };
-}
-
-/** Follows FINISHED_ROUND records: what has no time comes right behind all that was flushed before. */
-class Rounds {
-  flushedHi = 0;
-  flushedLo = 0;
-  #limitHi = 0;
-  #limitLo = 0;
-  #youngestHi = 0;
-  #youngestLo = 0;
-
-  see({ hi, lo }: RecordTime): void {
-    if (hi < this.#youngestHi || (hi === this.#youngestHi && lo <= this.#youngestLo)) return;
-    this.#youngestHi = hi;
-    this.#youngestLo = lo;
-  }
-
-  /** Whether a time was flushed already. */
-  isLate({ hi, lo }: RecordTime): boolean {
-    return this.flushedHi > hi || (this.flushedHi === hi && this.flushedLo > lo);
-  }
-
-  finish(): void {
-    this.flushedHi = this.#limitHi;
-    this.flushedLo = this.#limitLo;
-    this.#limitHi = this.#youngestHi;
-    this.#limitLo = this.#youngestLo;
-  }
-}
-
-/** Reads times of records as two halves; zeros where there is none. */
-class RecordTime {
-  hi = 0;
-  lo = 0;
-  readonly #events: readonly PerfEvent[];
-
-  constructor(events: readonly PerfEvent[]) {
-    this.#events = events;
-  }
-
-  /** Whether it is the time of something: neither 0 nor all ones. */
-  get known(): boolean {
-    return (this.hi | this.lo) !== 0 && (this.hi & this.lo) !== -1;
-  }
-
-  read(batch: RecordBatch, i: number): this {
-    const { view, littleEndian: le } = batch;
-    const start = batch.starts[i] as number;
-    const end = start + view.getUint16(start + 6, le);
-    const type = view.getUint32(start, le);
-    const event = this.#events.length === 1 ? 0 : batch.events.indexOf(view, start, end, type, le);
-    const layout = this.#events[event]?.layout;
-    let at = -1;
-    if (layout !== undefined) {
-      at = type === PERF_RECORD_SAMPLE
-        ? (layout.time < 0 ? -1 : start + layout.time)
-        : (layout.trailer.time === 0 ? -1 : end - (end - start & 7) + layout.trailer.time);
-    }
-    if (at < start + 8 || at + 8 > end) {
-      this.hi = this.lo = 0;
-      return this;
-    }
-    this.hi = view.getUint32(at + (le ? 4 : 0), le);
-    this.lo = view.getUint32(at + (le ? 0 : 4), le);
-    return this;
-  }
 }
 
 /** Threads of which is remembered what they were when they were looked up last. */
@@ -924,27 +651,27 @@ function lastOf(keys: Int32Array, key: number): number {
 }
 
 /**
- * Counts the samples of a range of a file.
+ * Counts the samples of ranges of a file.
  *
  * @param reader The file, opened by whoever counts.
- * @param index What {@link indexFile} found.
- * @param from File offset of the first record: one of the index's cuts.
- * @param to File offset after the last record: one of the index's cuts.
+ * @param index What `indexFile` found.
+ * @param ranges File offset of the first record and after the last: two of the index's cuts.
  */
-export async function countRange(
+export async function countRanges(
   reader: PerfDataReader,
   index: FileIndex,
-  from: number,
-  to: number,
+  ranges: Iterable<readonly [number, number]>,
   options: AggregateOptions = {},
 ): Promise<RangeCounts> {
   const counter = new RangeCounter(reader, index, options);
-  let taken = 0;
-  for await (const batch of reader.batches({ from, to })) {
-    counter.take(batch);
-    const { recordBytes, payloadBytes } = reader.stats;
-    options.progress?.(recordBytes + payloadBytes - taken);
-    taken = recordBytes + payloadBytes;
+  for (const [from, to] of ranges) {
+    let taken = 0;
+    for await (const batch of reader.batches({ from, to })) {
+      counter.take(batch);
+      const { recordBytes, payloadBytes } = reader.stats;
+      options.progress?.(recordBytes + payloadBytes - taken);
+      taken = recordBytes + payloadBytes;
+    }
   }
   return {
     columns: counter.histogram.columns(),
