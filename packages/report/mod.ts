@@ -17,7 +17,7 @@ export * from "./call_tree.ts";
 export { type FileIndex, indexFile } from "./file_index.ts";
 export * from "./osrelease.ts";
 export * from "./processes.ts";
-export * from "./ranges.ts";
+export { countRanges, cutRanges, mergeRanges, type RangeCounts } from "./ranges.ts";
 export * from "./event_names.ts";
 export * from "./functions.ts";
 export * from "./histogram.ts";
