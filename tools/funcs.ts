@@ -26,29 +26,43 @@ import {
 } from "./_cli.ts";
 import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP, tellTrust } from "./_symbol_flags.ts";
 
-const HELP = `Usage: deno run funcs [FILE]
+const HELP = `funcs: prints the functions of a perf.data file by their share of each event's period
 
-Prints functions by their share of the period of each event: overhead, samples, period,
-command, object, function. The numbers are those of perf report --no-children -g none.
+usage: funcs [flags] [FILE]           FILE is a perf.data file, or - for a pipe; default: perf.data
 
-FILE is perf.data where not given; - is standard input.
+A row has the share, samples, period, command, object and function; the numbers are those of
+perf report --no-children -g none. docs/funcs.md says what is told apart and how.
 
-  --sort KEYS          what rows are told apart by: ${SORT_KEYS.join(",")}; default comm,dso,sym
-  --srcline            also by source file and line: --sort …,srcline
-  --children           also what each function called, from call chains
-  --inline             a sample counts for the function that is inlined at its address
-  --csv                all rows as CSV
-  --json               all rows as lines of JSON
-  --limit N            at most N rows of each event
-  --percent-limit P    only rows of at least P percent
-  --comm, --dso, --symbol NAMES  only what is of these commands, objects, functions: a,b
-  --pid, --tid, --cpu LIST       only these: 0,3 or 0-3
-  --event NAME         only this event
-  --time A,B           only samples between these times in seconds; either may be left out
-  --jobs N             threads to use; as many as there are processors by default
+      --sort KEYS        what rows are told apart by (default: comm,dso,sym), out of
+                         ${SORT_KEYS.join(",")}
+      --srcline          also by source file and line: --sort …,srcline
+      --children         also what each function called, from call chains
+      --inline           a sample counts for the function that is inlined at its address
+      --csv              all rows as CSV
+      --json             all rows as lines of JSON
+      --limit N          at most N rows of each event
+      --percent-limit P  only rows of at least P percent
+      --comm NAMES       only what is of these commands: a,b
+      --dso NAMES        of these objects
+      --symbol NAMES     of these functions
+      --pid LIST         only these processes: 12 or 12,14-16
+      --tid LIST         these threads
+      --cpu LIST         these CPUs
+      --event NAME       this event
+      --time A,B         between these times in seconds; either may be left out
+      --jobs N           threads to use (default: as many as there are processors)
 ${SYMBOL_HELP}\
-  --verbose            tell which addresses have no function, and which files were not used
-  --help               this text
+      --verbose          tell which addresses have no function, and which files were not used
+      --debug            with errors, print where in the program they come from
+  -h, --help             print this
+
+examples:
+  funcs --limit 20 perf.data
+  funcs --children --percent-limit 1 perf.data
+  funcs --json perf.data | jq -r 'select(.dso == "libc.so.6") | [.period, .sym] | @tsv'
+  perf record -o - -- ./program | funcs -
+
+Exit codes: 0 done; 1 the file is damaged (what can be read is counted); 2 wrong usage.
 `;
 
 /** Rows that are written at once. */

@@ -23,20 +23,23 @@ import {
   writeOut,
 } from "./_cli.ts";
 
-const HELP = `Usage: deno run rate [FILE]
+const HELP = `rate: prints how fast the events of a perf.data file occurred and were sampled
 
-Prints, for each event and CPU, how fast the event occurred (λ = Δcount/Δt from each
-two successive samples), how often it was sampled (λ/P) against what was requested,
-and when the period had settled. Counts are READ values where the samples have them
-(perf record -e '{…}:S', or --sample-read), and otherwise sums of periods.
+usage: rate [flags] [FILE]            FILE is a perf.data file, or - for a pipe; default: perf.data
 
-FILE is perf.data where not given; - is standard input.
+For each event and CPU: how fast it occurred (λ = Δcount/Δt of each two successive samples), how
+often it was sampled (λ/P) against what was requested, and when the period had settled. Counts are
+READ values where the samples have them (perf record -e '{…}:S', or --sample-read), and otherwise
+sums of periods.
 
-  --by cpu|thread  what a counter counts; by default what the file says
-  --json           a line of JSON for each two samples, each throttling and loss, then totals
-  --csv            a row for each two samples
-  --svg FILE       also draw period and sampling frequency over time
-  --help           this text
+      --by cpu|thread  what a counter counts (default: what the file says)
+      --json           a line of JSON for each two samples, each throttling and loss, then totals
+      --csv            a row for each two samples
+      --svg FILE       also draw period and sampling frequency over time
+      --debug          with errors, print where in the program they come from
+  -h, --help           print this
+
+Exit codes: 0 done; 1 the file is damaged (what can be read is counted); 2 wrong usage.
 `;
 
 /** Lines that are gathered before they are written. */

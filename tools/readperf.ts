@@ -24,9 +24,9 @@ import {
 } from "./_cli.ts";
 import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP, tellTrust } from "./_symbol_flags.ts";
 
-const HELP = `Usage: deno run readperf [FILE]
+const HELP = `readperf: prints what a perf.data file holds, and writes it as CSV
 
-Prints what a recording holds, and writes it as CSV:
+usage: readperf [flags] [FILE]        FILE is a perf.data file, or - for a pipe; default: perf.data
 
   stat.csv       records by type: type, count, bytes
   overview.csv   all records in the order of time: nr, type, pid, tid, time, info
@@ -36,12 +36,13 @@ Prints what a recording holds, and writes it as CSV:
 Times are in ns. Where there are several events, processes.csv and results.csv have a row
 for each of them, and a column that names it.
 
-FILE is perf.data where not given; - is standard input.
-
-  -o, --output DIR   where to write; the current folder by default
+  -o, --output DIR       write there (default: the current folder)
 ${SYMBOL_HELP}\
-  --verbose          tell which addresses have no function, and which files were not used
-  --help             this text
+      --verbose          tell which addresses have no function, and which files were not used
+      --debug            with errors, print where in the program they come from
+  -h, --help             print this
+
+Exit codes: 0 done; 1 the file is damaged (what can be read is written); 2 wrong usage.
 `;
 
 /** Rows that are written at once. */
