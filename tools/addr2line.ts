@@ -163,20 +163,30 @@ function explained<T>(path: string, action: () => T): T {
   }
 }
 
-/** Answers what lines there are after each read: at once for whoever types or asks one by one. */
+/**
+ * Answers what lines there are after each read: at once for whoever types or asks one by one. A pipe
+ * that is full ends within a line: more is on its way, and many at once are answered faster.
+ */
 function answerStdin(answer: (lines: readonly string[]) => void): void {
   const decoder = new TextDecoder();
   const buffer = new Uint8Array(1 << 20);
-  let rest = "";
+  let lines: string[] = [], rest = "";
   for (;;) {
     const n = Deno.stdin.readSync(buffer);
     if (n === null) break;
-    const lines = (rest + decoder.decode(buffer.subarray(0, n), { stream: true })).split("\n");
-    rest = lines.pop() ?? "";
-    if (lines.length > 0) answer(lines);
+    const read = (rest + decoder.decode(buffer.subarray(0, n), { stream: true })).split("\n");
+    rest = read.pop() ?? "";
+    lines = lines.length === 0 ? read : lines.concat(read);
+    if (lines.length === 0 || (n >= FULL_PIPE && rest !== "" && lines.length < MANY)) continue;
+    answer(lines);
+    lines = [];
   }
-  if (rest !== "") answer([rest]);
+  if (rest !== "") lines.push(rest);
+  if (lines.length > 0) answer(lines);
 }
+
+/** Bytes that a pipe holds, and lines that are kept at most before they are answered. */
+const FULL_PIPE = 1 << 16, MANY = 1 << 20;
 
 const granted = Deno.permissions.querySync({ name: "env", variable: "PERFDATA_CWD" }).state;
 const cwd = granted === "granted" ? Deno.env.get("PERFDATA_CWD") : undefined;
