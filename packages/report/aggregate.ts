@@ -370,14 +370,14 @@ class Aggregator implements FrameLookup {
       );
       return;
     }
+    const length = fields?.callchainLength ?? 0;
     this.#chains.add(
       this.calls.context(event, comm, pid, tid, cpu),
       this.#moment,
       this.#moment,
-      view,
-      fields?.callchain ?? 0,
-      fields?.callchainLength ?? 0,
-      this.#le,
+      this.#chains.decode(view, fields?.callchain ?? 0, length, this.#le),
+      0,
+      length,
       cpumode,
       hi,
       lo,

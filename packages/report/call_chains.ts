@@ -46,6 +46,14 @@ export class ChainCounter {
   #context = 0;
   #space = -1;
   #kernel = -1;
+  // The same as it was recorded, and the sample's own address.
+  #words = new Int32Array(256);
+  #entries = -1;
+  #sampleHi = 0;
+  #sampleLo = 0;
+  #sampleMode = 0;
+  #node = 0;
+  #decoded = new Int32Array(256);
   /** Calls that were met, each at the place that its hash says. */
   readonly #calls = new Int32Array(CALLS * CALL_WORDS);
 
@@ -68,7 +76,8 @@ export class ChainCounter {
    * @param context What `CallTree.context` returned.
    * @param space A number that stands for what the thread has mapped, and for nothing else.
    * @param kernel A number that stands for what the kernel has mapped, and for nothing else.
-   * @param at Where the entries start in `view`.
+   * @param words The entries, low half first; those of a batch, or {@link ChainCounter.decode}'s.
+   * @param at Where they start.
    * @param length How many there are.
    * @param cpumode Of the sample.
    * @param hi High half of its address.
@@ -79,10 +88,9 @@ export class ChainCounter {
     context: number,
     space: number,
     kernel: number,
-    view: DataView,
+    words: Int32Array,
     at: number,
     length: number,
-    littleEndian: boolean,
     cpumode: number,
     hi: number,
     lo: number,
@@ -90,23 +98,38 @@ export class ChainCounter {
   ): void {
     hi |= 0;
     lo |= 0;
+    const near = context === this.#context && space === this.#space && kernel === this.#kernel;
+    const last = this.#words;
+    if (
+      near && length === this.#entries && lo === this.#sampleLo && hi === this.#sampleHi &&
+      cpumode === this.#sampleMode
+    ) {
+      let i = 0;
+      while (i < 2 * length && words[at + i] === last[i]) i++;
+      if (i === 2 * length) {
+        this.tree.add(this.#node, 1, period);
+        return;
+      }
+    }
+    if (2 * length > last.length) this.#words = new Int32Array(4 * length);
+    for (let i = 0; i < 2 * length; i++) this.#words[i] = words[at + i] as number;
+    this.#entries = length;
+    this.#sampleLo = lo;
+    this.#sampleHi = hi;
+    this.#sampleMode = cpumode;
     const his = this.#hi;
     const los = this.#lo;
     const modes = this.#mode;
     const nodes = this.#nodes;
-    const high = at + (littleEndian ? 4 : 0);
-    const low = at + (littleEndian ? 0 : 4);
-    let same = context === this.#context && space === this.#space && kernel === this.#kernel
-      ? this.#length
-      : 0;
+    let same = near ? this.#length : 0;
     let frames = 0;
     let parent = context;
-    let mode = modeBefore(view, high, low, length, littleEndian, USER);
+    let mode = modeBefore(words, at, length, USER);
     for (let i = length - 1; i >= 0 && mode >= 0 && frames < MOST_FRAMES; i--) {
-      const frameLo = view.getInt32(low + 8 * i, littleEndian);
-      const frameHi = view.getInt32(high + 8 * i, littleEndian);
+      const frameLo = words[at + 2 * i] as number;
+      const frameHi = words[at + 2 * i + 1] as number;
       if (frameHi === -1 && frameLo >= CONTEXT_MAX && frameLo < 0) {
-        mode = modeBefore(view, high, low, i, littleEndian, mode);
+        mode = modeBefore(words, at, i, mode);
         continue;
       }
       if (
@@ -137,7 +160,24 @@ export class ChainCounter {
         modes[frames - 1] === cpumode
       ? parent
       : this.#call(parent, cpumode, cpumode === KERNEL ? kernel : space, hi, lo);
+    this.#node = node;
     this.tree.add(node, 1, period);
+  }
+
+  /**
+   * The entries of a chain as {@link ChainCounter.add} takes them: valid until the next call.
+   *
+   * @param at Where the entries start in `view`.
+   * @param length How many there are.
+   */
+  decode(view: DataView, at: number, length: number, littleEndian: boolean): Int32Array {
+    if (2 * length > this.#decoded.length) this.#decoded = new Int32Array(4 * length);
+    const words = this.#decoded;
+    for (let i = 0; i < length; i++) {
+      words[2 * i] = view.getInt32(at + 8 * i + (littleEndian ? 0 : 4), littleEndian);
+      words[2 * i + 1] = view.getInt32(at + 8 * i + (littleEndian ? 4 : 0), littleEndian);
+    }
+    return words;
   }
 
   /** The node of an address that was called from `parent`. */
@@ -171,17 +211,10 @@ export class ChainCounter {
  * The cpumode of the entries before entry `end` of a chain, as the last marker there says; -1 where
  * it is one that means nothing, `otherwise` where there is none.
  */
-function modeBefore(
-  view: DataView,
-  high: number,
-  low: number,
-  end: number,
-  littleEndian: boolean,
-  otherwise: number,
-): number {
+function modeBefore(words: Int32Array, at: number, end: number, otherwise: number): number {
   for (let i = end - 1; i >= 0; i--) {
-    if (view.getInt32(high + 8 * i, littleEndian) !== -1) continue;
-    const lo = view.getInt32(low + 8 * i, littleEndian);
+    if (words[at + 2 * i + 1] !== -1) continue;
+    const lo = words[at + 2 * i] as number;
     if (lo < CONTEXT_MAX || lo >= 0) continue;
     return lo === CONTEXT_USER
       ? USER

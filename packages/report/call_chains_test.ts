@@ -81,7 +81,8 @@ for (const littleEndian of [true, false]) {
         const hi = Number(ip >> 32n);
         const lo = Number(ip & 0xffff_ffffn);
         const context = tree.context(0, 0, 0, 0, 0);
-        counter.add(context, now, 7, view, 8, chain.length, littleEndian, mode, hi, lo, 1);
+        const words = counter.decode(view, 8, chain.length, littleEndian);
+        counter.add(context, now, 7, words, 0, chain.length, mode, hi, lo, 1);
       }
       const found: Record<string, number> = {};
       for (let node = 0; node < tree.nodeCount; node++) {

@@ -70,9 +70,30 @@ export class CallTree {
   /** Sum of their periods. */
   periods: Float64Array<ArrayBuffer> = new Float64Array(1024);
 
+  #lastContext = 0;
+  #isIndexed = true;
   #contextSlots = new Int32Array(32).fill(-1);
   #addressSlots = new Int32Array(512).fill(-1);
   #nodeSlots = new Int32Array(2048).fill(-1);
+
+  /** The tree that columns are of; it takes them as they are. */
+  static of(columns: CallTreeColumns): CallTree {
+    const tree = new CallTree();
+    const count = columns.parents.length;
+    if (count === 0) return tree;
+    tree.contexts = columns.contexts;
+    tree.contextCount = columns.contexts.length / CONTEXT_WORDS;
+    tree.addresses = columns.addresses;
+    tree.addressCount = columns.addresses.length / ADDRESS_WORDS;
+    tree.parents = columns.parents;
+    tree.nodeAddresses = columns.nodeAddresses;
+    tree.samples = columns.samples;
+    tree.periods = columns.periods;
+    tree.nodeCount = count;
+    // Nothing may ever be looked for.
+    tree.#isIndexed = false;
+    return tree;
+  }
 
   /**
    * The parent of the outermost callers of a context, to be handed to {@link CallTree.child}.
@@ -84,7 +105,13 @@ export class CallTree {
    * @param cpu CPU, or 0 where CPUs are not told apart.
    */
   context(event: number, comm: number, pid: number, tid: number, cpu: number): number {
+    if (!this.#isIndexed) this.#index();
     const { contexts } = this;
+    const last = this.#lastContext * CONTEXT_WORDS;
+    if (
+      contexts[last + 1] === comm && contexts[last] === event && contexts[last + 2] === pid &&
+      contexts[last + 3] === tid && contexts[last + 4] === cpu && this.contextCount > 0
+    ) return -1 - this.#lastContext;
     const mask = this.#contextSlots.length - 1;
     let slot = hashContext(event, comm, pid, tid, cpu) & mask;
     for (;;) {
@@ -94,10 +121,14 @@ export class CallTree {
       if (
         contexts[at] === event && contexts[at + 1] === comm && contexts[at + 2] === pid &&
         contexts[at + 3] === tid && contexts[at + 4] === cpu
-      ) return -1 - found;
+      ) {
+        this.#lastContext = found;
+        return -1 - found;
+      }
       slot = slot + 1 & mask;
     }
     const added = this.contextCount++;
+    this.#lastContext = added;
     const at = added * CONTEXT_WORDS;
     if (at === contexts.length) this.contexts = doubled(contexts);
     this.contexts.set([event, comm, pid, tid, cpu], at);
@@ -115,6 +146,7 @@ export class CallTree {
    * @param lo Low half of the address.
    */
   address(binary: number, cpumode: number, hi: number, lo: number): number {
+    if (!this.#isIndexed) this.#index();
     hi |= 0;
     lo |= 0;
     const { addresses } = this;
@@ -150,6 +182,7 @@ export class CallTree {
    * @param address What {@link CallTree.address} returned.
    */
   child(parent: number, address: number): number {
+    if (!this.#isIndexed) this.#index();
     const { parents, nodeAddresses } = this;
     const mask = this.#nodeSlots.length - 1;
     let slot = hashNode(parent, address) & mask;
@@ -349,8 +382,17 @@ export class CallTree {
     return { starts, entries, entryCount };
   }
 
+  /** Makes the hash tables of a tree that was taken as it is. */
+  #index(): void {
+    if (this.#isIndexed) return;
+    this.#isIndexed = true;
+    this.#rehashContexts();
+    this.#rehashAddresses();
+    this.#rehashNodes();
+  }
+
   #rehashContexts(): void {
-    const slots = new Int32Array(this.#contextSlots.length * 2).fill(-1);
+    const slots = slotsFor(this.contextCount);
     const { contexts } = this;
     for (let i = 0; i < this.contextCount; i++) {
       const [event, comm, pid, tid, cpu] = contexts.subarray(
@@ -362,7 +404,7 @@ export class CallTree {
   }
 
   #rehashAddresses(): void {
-    const slots = new Int32Array(this.#addressSlots.length * 2).fill(-1);
+    const slots = slotsFor(this.addressCount);
     const { addresses } = this;
     for (let i = 0; i < this.addressCount; i++) {
       const at = i * ADDRESS_WORDS;
@@ -378,7 +420,7 @@ export class CallTree {
   }
 
   #rehashNodes(): void {
-    const slots = new Int32Array(this.#nodeSlots.length * 2).fill(-1);
+    const slots = slotsFor(this.nodeCount);
     const { parents, nodeAddresses } = this;
     for (let i = 0; i < this.nodeCount; i++) {
       put(slots, hashNode(parents[i] as number, nodeAddresses[i] as number), i);
@@ -388,6 +430,11 @@ export class CallTree {
 }
 
 type FiveNumbers = [number, number, number, number, number];
+
+/** Slots for twice as many rows before half of them are taken. */
+function slotsFor(rows: number): Int32Array<ArrayBuffer> {
+  return new Int32Array(2 ** (Math.ceil(Math.log2(Math.max(rows, 8))) + 2)).fill(-1);
+}
 
 function put(slots: Int32Array, hash: number, value: number): void {
   const mask = slots.length - 1;

@@ -455,14 +455,16 @@ class RangeCounter implements FrameLookup {
       this.histogram.count(rows[at + 7] as number, period);
       return;
     }
+    const { view, words, aligned } = batch;
+    const length = chain < 0 ? 0 : view.getUint32(chain + (this.#le ? 0 : 4), this.#le);
+    const direct = aligned && this.#le && MACHINE_LITTLE_ENDIAN;
     this.#chains.add(
       this.calls.context(event, comm, keyPid, keyTid, keyCpu),
       this.#threadRoots[slot] as number,
       this.#kernelRoot,
-      batch.view,
-      chain + 8,
-      chain < 0 ? 0 : batch.view.getUint32(chain + (this.#le ? 0 : 4), this.#le),
-      this.#le,
+      direct ? words : this.#chains.decode(view, chain + 8, length, this.#le),
+      direct ? (chain >> 2) + 2 : 0,
+      length,
       cpumode,
       hi,
       lo,
@@ -824,7 +826,9 @@ export function mergeRanges(parts: readonly RangeCounts[], violations: number): 
       if (binary >= 0) entries[at + 2] = binaryOf[binary] as number;
     }
     histogram.merge(part.columns);
-    if (part.calls !== undefined) (calls ??= new CallTree()).merge(part.calls, commOf, binaryOf);
+    // The numbers of the first part stay what they are.
+    if (calls === undefined) calls = part.calls && CallTree.of(part.calls);
+    else if (part.calls !== undefined) calls.merge(part.calls, commOf, binaryOf);
     part.totals.forEach(({ samples, period }, event) => {
       const total = totals[event] ??= { samples: 0, period: 0 };
       total.samples += samples;
