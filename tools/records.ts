@@ -1,5 +1,5 @@
 /** `records`: prints the records of a recording, one JSON object a line. */
-import { writeRecords } from "@perfdata/dump";
+import { writeRecords } from "@perfdata/dump/records";
 import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file_source";
 import { about, aboutAsync, Complaints, main, parseFlags, writeOut } from "./_cli.ts";
