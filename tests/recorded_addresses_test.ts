@@ -5,7 +5,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file_source";
-import { ADDRESS_USE, recordedAddresses, symbolize } from "@perfdata/session";
+import { ADDRESS_USE, recordedAddresses, symbolize } from "@perfdata/session/symbols";
 import { openResolver } from "@perfdata/symbols/open_resolver";
 import { perfVersion } from "./perf.ts";
 

@@ -15,7 +15,7 @@ import {
   symbolize,
   type SymbolTrust,
   symbolTrust,
-} from "@perfdata/session";
+} from "@perfdata/session/symbols";
 import { BundleError, type Resolution, SymbolBundle } from "@perfdata/symbols";
 import { openResolver } from "@perfdata/symbols/open_resolver";
 import { perfVersion } from "./perf.ts";

@@ -21,6 +21,7 @@ import {
   readAuxTrace,
   stitchAuxTrace,
 } from "@perfdata/session";
+import { copyAuxToFiles } from "@perfdata/session/aux_file_copy";
 import { PERF_AUXTRACE_INTEL_PT, PERF_AUXTRACE_NAMES } from "@perfdata/user-records";
 import {
   about,
@@ -282,13 +283,16 @@ async function extractFromFile(
   const total = streams.reduce((sum, stream) => sum + auxStreamBytes(stream), 0);
   const progress = new Progress("extract-pt", total);
   try {
-    for (const stream of streams) {
-      const sink = outputs.open(stream, trace.type);
-      try {
-        await copyAuxStream(stream, source, sink, progress.add);
-      } finally {
-        sink.close();
+    if (wish.output === "-") {
+      for (const stream of streams) {
+        await copyAuxStream(stream, source, { write: writeOut }, progress.add);
       }
+    } else {
+      const copies = streams.map((stream) => {
+        outputs.open(stream, trace.type).close();
+        return { stream, path: outputs.names.path(outputs.names.of(stream, trace.type)) };
+      });
+      await copyAuxToFiles(wish.file, copies, { progress: progress.add });
     }
   } finally {
     progress.finish();

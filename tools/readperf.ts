@@ -13,7 +13,7 @@ import {
   readOverview,
 } from "../packages/report/mod.ts";
 import { SymbolFiles } from "../packages/report/symbol_files.ts";
-import { recordedKernel } from "../packages/session/mod.ts";
+import { recordedKernel } from "../packages/session/symbols.ts";
 import { defaultPlaces } from "../packages/symbols/find_file.ts";
 import { openBundle } from "../packages/symbols/open_resolver.ts";
 import {

@@ -11,7 +11,7 @@ import {
   type SymbolTrust,
   symbolTrust,
   type TrustCount,
-} from "@perfdata/session";
+} from "@perfdata/session/symbols";
 import { addressToHex, type BundleEntry, BundleError, Demangler } from "@perfdata/symbols";
 import { openBundle } from "@perfdata/symbols/open_resolver";
 import {

@@ -274,9 +274,11 @@ export class PerfDataReader {
       this.#problem(error.message, error);
     }
     if (data.offset > fileSize) {
-      this.#problem(`file header: data at ${hexOffset(data.offset)}, beyond the file's end`, {
-        offset: 40,
-      });
+      this.#problem(
+        `file header: data at ${hexOffset(data.offset)}, beyond the file's end` +
+          this.#featuresLost(header),
+        { offset: 40 },
+      );
       this.#data = { offset: fileSize, size: 0 };
       return;
     }
@@ -291,13 +293,19 @@ export class PerfDataReader {
     if (data.offset + data.size > fileSize) {
       this.#problem(
         `file header: data ends at ${hexOffset(data.offset + data.size)}, ` +
-          `the file at ${hexOffset(fileSize)}`,
+          `the file at ${hexOffset(fileSize)}${this.#featuresLost(header)}`,
         { offset: 48 },
       );
       this.#data = { offset: data.offset, size: fileSize - data.offset };
       return;
     }
     if (isRandomAccess(this.#source)) await this.#readFeatureTable(header);
+  }
+
+  /** What goes with the end of the data: the feature table follows it. */
+  #featuresLost(header: PerfFileHeader): string {
+    const { length } = featureIds(header, this.littleEndian);
+    return length === 0 ? "" : `, so that ${length} features are missing`;
   }
 
   async #readAttrs(table: { offset: number; size: number }, attrSize: number): Promise<void> {

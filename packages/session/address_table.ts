@@ -21,7 +21,7 @@ export const ADDRESS_USE = {
  *
  * @example
  * ```ts
- * import { ADDRESS_USE, AddressTable } from "@perfdata/session";
+ * import { ADDRESS_USE, AddressTable } from "@perfdata/session/symbols";
  * import { assertEquals } from "@std/assert";
  *
  * const table = new AddressTable();

@@ -80,7 +80,7 @@ export interface RecordedAddresses {
  * @example
  * ```ts
  * import { bytesSource, PerfDataReader } from "@perfdata/format";
- * import { recordedAddresses } from "@perfdata/session";
+ * import { recordedAddresses } from "@perfdata/session/symbols";
  * import { assertEquals } from "@std/assert";
  *
  * const pipe = new Uint8Array(24);
@@ -110,7 +110,7 @@ export async function recordedAddresses(reader: PerfDataReader): Promise<Recorde
  * @example
  * ```ts
  * import { bytesSource, PerfDataReader } from "@perfdata/format";
- * import { recordedKernel } from "@perfdata/session";
+ * import { recordedKernel } from "@perfdata/session/symbols";
  * import { assertEquals } from "@std/assert";
  *
  * const pipe = new Uint8Array(24);

@@ -9,10 +9,7 @@ import {
   type AuxTrace,
 } from "./aux_streams.ts";
 
-/**
- * Bytes that are copied at once. Larger blocks are slower: to ext4 (Linux 6.18), writes of 128 KB took
- * up to twice as long, and of 1 MB four times.
- */
+/** Bytes that are copied at once; `aux_shares.ts` says why no more. */
 const BLOCK = 1 << 16;
 
 /** Called now and then with the bytes that were copied since the last call. */

@@ -1,11 +1,9 @@
 /**
  * A `perf.data` file opened for analysis: the order of its records, the machine that was recorded,
- * its AUX streams, and the addresses that occur in it.
+ * its AUX streams.
  *
  * @module
  */
-export * from "./address_table.ts";
-export * from "./addresses.ts";
 export * from "./aux_copy.ts";
 export * from "./aux_manifest.ts";
 export * from "./aux_overlap.ts";
@@ -16,4 +14,3 @@ export * from "./machine_history.ts";
 export * from "./machine_maps.ts";
 export { NameTable } from "./machine_names.ts";
 export * from "./order.ts";
-export * from "./symbolize.ts";

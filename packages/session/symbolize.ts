@@ -30,7 +30,7 @@ export interface SymbolizedObject {
  *
  * @example
  * ```ts
- * import { AddressTable, symbolize } from "@perfdata/session";
+ * import { AddressTable, symbolize } from "@perfdata/session/symbols";
  * import { SymbolResolver } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
@@ -84,7 +84,7 @@ export async function* symbolize(
  *
  * @example
  * ```ts
- * import { AddressTable, bundleSymbols } from "@perfdata/session";
+ * import { AddressTable, bundleSymbols } from "@perfdata/session/symbols";
  * import { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
@@ -168,7 +168,7 @@ const FAULTS_TOLD = 5;
  *
  * @example
  * ```ts
- * import { AddressTable, symbolTrust } from "@perfdata/session";
+ * import { AddressTable, symbolTrust } from "@perfdata/session/symbols";
  * import { SymbolResolver } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *

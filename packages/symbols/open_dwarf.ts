@@ -1,22 +1,16 @@
 // Uses Deno's file system API and node:zlib: opens a binary together with its debug information.
 
-import { inflateSync, zstdDecompressSync } from "node:zlib";
 import { DwarfContext } from "./dwarf/dwarf_context.ts";
 import type { DwarfError } from "./dwarf/dwarf_error.ts";
 import { elfDwarfSections } from "./dwarf/elf_sections.ts";
 import type { DwarfSections } from "./dwarf/sections.ts";
 import { SHT } from "./elf/constants.ts";
-import type { Decompressors } from "./elf/decompress.ts";
 import { ElfFile } from "./elf/elf_file.ts";
 import { SymbolsError } from "./errors.ts";
 import { buildIdsEqual, type SearchPlaces } from "./file_search.ts";
 import { type FileSource, openFileSource } from "./file_source.ts";
 import { findSymbolFiles } from "./find_file.ts";
-
-const DECOMPRESSORS: Decompressors = {
-  zlib: (bytes, size) => inflateSync(bytes, { maxOutputLength: size + 1 }),
-  zstd: (bytes, size) => zstdDecompressSync(bytes, { maxOutputLength: size + 1 }),
-};
+import { zlibDecompressors } from "./zlib_decompressors.ts";
 
 /** A binary, and where its debug information is. */
 export interface OpenedDwarf extends Disposable {
@@ -61,7 +55,7 @@ export function openDwarf(path: string, options: OpenDwarfOptions = {}): OpenedD
   const open = (file: string): ElfFile => {
     const source = openFileSource(file);
     sources.push(source);
-    return ElfFile.open(source, { decompressors: DECOMPRESSORS });
+    return ElfFile.open(source, { decompressors: zlibDecompressors });
   };
   const close = (): void => {
     for (const source of sources.splice(0)) source.close();
@@ -80,7 +74,7 @@ export function openDwarf(path: string, options: OpenDwarfOptions = {}): OpenedD
     let debug = elf, debugPath = real;
     if (!hasDwarf(elf)) {
       const found = findSymbolFiles({ path: real }, options.places ?? {}, {
-        decompressors: DECOMPRESSORS,
+        decompressors: zlibDecompressors,
       });
       const { symbols } = found;
       found.close();

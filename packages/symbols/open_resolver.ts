@@ -1,8 +1,6 @@
 // Uses Deno's file system API and node:zlib: a SymbolResolver on the files of this machine.
 
-import { inflateSync, zstdDecompressSync } from "node:zlib";
 import { BundleError, SymbolBundle } from "./bundle.ts";
-import type { Decompressors } from "./elf/decompress.ts";
 import { SymbolsError } from "./errors.ts";
 import { openFileSource } from "./file_source.ts";
 import { defaultPlaces } from "./find_file.ts";
@@ -13,11 +11,7 @@ import {
   SymbolResolver,
 } from "./symbol_resolver.ts";
 import type { SearchPlaces } from "./file_search.ts";
-
-const DECOMPRESSORS: Decompressors = {
-  zlib: (bytes, size) => inflateSync(bytes, { maxOutputLength: size + 1 }),
-  zstd: (bytes, size) => zstdDecompressSync(bytes, { maxOutputLength: size + 1 }),
-};
+import { zlibDecompressors } from "./zlib_decompressors.ts";
 
 /** Options of {@linkcode openResolver}. */
 export interface OpenResolverOptions extends SymbolOptions {
@@ -53,7 +47,7 @@ export function openResolver(options: OpenResolverOptions = {}): SymbolResolver 
   return new SymbolResolver(HERE, {
     ...others,
     places,
-    elf: { decompressors: DECOMPRESSORS },
+    elf: { decompressors: zlibDecompressors },
     ...(bundle === undefined ? {} : { bundle }),
   });
 }

@@ -1,4 +1,3 @@
-import xz from "xz-decompress";
 import { bytesSource } from "../binary_source.ts";
 import { SHT } from "./constants.ts";
 import { ElfError } from "./elf_error.ts";
@@ -44,6 +43,8 @@ export async function readMiniDebugInfo(
       controller.close();
     },
   });
+  // Only here: to load it takes longer than most tools run.
+  const { default: xz } = await import("xz-decompress");
   const reader = new xz.XzReadableStream(input).getReader();
   const chunks: Uint8Array[] = [];
   let size = 0;

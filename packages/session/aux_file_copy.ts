@@ -1,0 +1,98 @@
+// Uses Deno's file API and workers; everything else in this package runs in any JavaScript runtime.
+/**
+ * Copying AUX data from a file into files, on Deno.
+ *
+ * @module
+ */
+import type { CopyProgress } from "./aux_copy.ts";
+import { copyShares, type CopyTask } from "./aux_shares.ts";
+import type { AuxStream } from "./aux_streams.ts";
+
+/** A second thread is not worth its start below so many bytes. */
+const LEAST_TO_SHARE = 1 << 26;
+
+/** A stream, and the file for its data. */
+export interface AuxFileCopy {
+  /** A stream that `readAuxTrace` found; not one of samples in COMPRESSED records. */
+  readonly stream: AuxStream;
+  /** Path of the file that its data is written to; it is there, and empty. */
+  readonly path: string;
+}
+
+/** Options of {@link copyAuxToFiles}. */
+export interface CopyToFilesOptions {
+  /** Called now and then with the bytes that were copied since the last call. */
+  readonly progress?: CopyProgress;
+  /** Fewest bytes that two threads copy together; 64 MB by default. */
+  readonly leastToShare?: number;
+}
+
+/**
+ * Copies the data of streams, each into its file, piece after piece without what they have in common.
+ *
+ * Much data is copied by two threads: reading and writing are work for a processor, most of it in
+ * the kernel. Each takes shares of 4 MB, one from the first stream on, the other from the last one
+ * back, so that they meet in a file only at the end.
+ *
+ * @param from Path of the recording.
+ * @param copies The streams and their files.
+ * @throws {Error} Where a file cannot be read or written, as with a full disk.
+ *
+ * @example
+ * ```ts
+ * import { PerfDataReader } from "@perfdata/format";
+ * import { fileSource } from "@perfdata/format/file_source";
+ * import { auxStreamBytes, readAuxTrace } from "@perfdata/session";
+ * import { copyAuxToFiles } from "@perfdata/session/aux_file_copy";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const from = "fixtures/synthesized/pt-cpus.perf.data";
+ * using source = fileSource(from);
+ * const { streams } = await readAuxTrace(await PerfDataReader.open(source));
+ * const copies = streams.map((stream) => ({ stream, path: Deno.makeTempFileSync() }));
+ * await copyAuxToFiles(from, copies);
+ * for (const { stream, path } of copies) {
+ *   assertEquals(Deno.statSync(path).size, auxStreamBytes(stream));
+ *   Deno.removeSync(path);
+ * }
+ * ```
+ */
+export async function copyAuxToFiles(
+  from: string,
+  copies: readonly AuxFileCopy[],
+  options: CopyToFilesOptions = {},
+): Promise<void> {
+  const { progress = () => {}, leastToShare = LEAST_TO_SHARE } = options;
+  const outputs = copies.map(({ stream: { pieces }, path }) => {
+    const sources = new Float64Array(pieces.length);
+    const ends = new Float64Array(pieces.length);
+    let size = 0;
+    pieces.forEach(({ fileOffset, overlap, size: bytes }, i) => {
+      sources[i] = fileOffset + overlap;
+      size += bytes - overlap;
+      ends[i] = size;
+    });
+    return { path, size, sources, ends };
+  });
+  const shared = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT * (outputs.length + 1));
+  const task: CopyTask = { from, outputs, taken: new Int32Array(shared) };
+  if (outputs.reduce((sum, { size }) => sum + size, 0) < leastToShare) {
+    return copyShares(task, "first to last", progress);
+  }
+  const worker = new Worker(new URL("./aux_copy_worker.ts", import.meta.url), { type: "module" });
+  try {
+    const other = new Promise<string>((resolve) => {
+      worker.onmessage = ({ data }: MessageEvent<string>) => resolve(data);
+      worker.onerror = (event) => {
+        event.preventDefault();
+        resolve(event.message);
+      };
+    });
+    worker.postMessage(task);
+    copyShares(task, "first to last", progress);
+    const error = await other;
+    if (error !== "") throw new Error(error);
+  } finally {
+    worker.terminate();
+  }
+}

@@ -1,0 +1,9 @@
+/**
+ * The addresses that occur in a recording, and their symbols. Apart from `@perfdata/session`, since
+ * who needs no names should not load the readers of ELF and DWARF.
+ *
+ * @module
+ */
+export * from "./address_table.ts";
+export * from "./addresses.ts";
+export * from "./symbolize.ts";
