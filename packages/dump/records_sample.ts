@@ -35,17 +35,22 @@ const FIXED_FIELDS = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_
   PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
   PERF_SAMPLE_IDENTIFIER;
 
-/** How many beginnings of lines are kept. */
-const MAX_BEGINNINGS = 64;
+/** How many beginnings of lines are kept; a power of 2. */
+const BEGINNINGS = 64;
 const EMPTY = segment("");
 const START_OF_LINE = segment('{"type":"SAMPLE","offset":');
 const END_OF_LINE = segment("}\n");
+
+/** An offset that no record has, nor any within 10,000 bytes behind it. */
+const NONE = -1e4;
 
 /**
  * The beginning of a line, up to the first value behind the time. Most lines begin with a copy of
  * the last one's, in which the digits of the offset, the ip and the time are replaced.
  */
 class Beginning {
+  /** The `misc` and number of digits that it is for. */
+  readonly key: number;
   /** The text between offset and ip. */
   readonly text: Segment;
   /** The beginning, as doubles. */
@@ -69,7 +74,8 @@ class Beginning {
   timeBaseHigh = 0;
   timeBaseLow = 0;
 
-  constructor(text: Segment, nameLength: number) {
+  constructor(key: number, text: Segment, nameLength: number) {
+    this.key = key;
     this.text = text;
     // All that is not the event's name takes up less than this.
     this.words = new Float64Array(64 + (nameLength >> 3));
@@ -77,8 +83,8 @@ class Beginning {
   }
 }
 
-/** An offset that no record has, nor any within 10,000 bytes behind it. */
-const NONE = -1e4;
+/** Stands where none has been made. */
+const NO_BEGINNING = new Beginning(-1, EMPTY, 0);
 
 /** Replaces a number by one of as many digits; false where it has more or fewer. */
 function replaced(view: DataView, at: number, before: number, after: number): boolean {
@@ -130,10 +136,11 @@ export class SampleWriter {
   readonly #rest: SampleRest | undefined;
   /** Where the sample has its event's id, in bytes, or -1. */
   readonly #ownId: number;
-  // The beginnings of lines, by `misc` and the number of digits of the ip.
-  readonly #beginnings = new Map<number, Beginning>();
-  #key = -1;
-  #beginning: Beginning = new Beginning(EMPTY, 0);
+  /**
+   * The beginnings of lines: one serves those of a `misc` and a number of digits of the ip. In the
+   * order of time the CPUs take turns, so that each thread should find its own.
+   */
+  readonly #beginnings: Beginning[] = [];
 
   private constructor(event: PerfEvent, name: string, u64: U64Style) {
     const { layout } = event;
@@ -196,6 +203,7 @@ export class SampleWriter {
     this.#chainText = member(this.#chain === undefined ? -1 : 0, "callchain", "[", "");
     this.#endText = later(segment(hasRest ? text : `${text}}\n`));
     this.#afterTime = first ?? EMPTY;
+    for (let i = 0; i < BEGINNINGS; i++) this.#beginnings.push(NO_BEGINNING);
   }
 
   /** A writer for an event, or `undefined` where its samples have fields that need more. */
@@ -296,8 +304,11 @@ export class SampleWriter {
       ipHigh = words[w + ip + 1] as number;
       key |= ipHigh === 0 ? hexDigits(ipLow) : 8 + hexDigits(ipHigh);
     }
-    if (key !== this.#key) this.#choose(key);
-    const last = this.#beginning;
+    const pid = this.#pid;
+    const thread = pid < 0 ? 0 : words[w + pid + 1] as number;
+    const slot = (key ^ misc ^ (thread << 3)) & (BEGINNINGS - 1);
+    let last = this.#beginnings[slot] as Beginning;
+    if (last.key !== key) last = this.#begin(key, slot);
     const time = this.#time;
     let timeLow = 0;
     if (time >= 0) {
@@ -308,11 +319,10 @@ export class SampleWriter {
     }
     // Seldom: ten times a second of the recording.
     if (timeLow < 0 || timeLow >= 1e8) return this.#putAnew(last, words, w, offset, out, from);
-    const pid = this.#pid;
     const cpu = this.#cpu;
     let offsetLow = offset - last.offsetBase;
     const isSame = offsetLow >= 0 && offsetLow < 1e4 &&
-      (pid < 0 || (words[w + pid] === last.pid && words[w + pid + 1] === last.tid)) &&
+      (pid < 0 || (words[w + pid] === last.pid && thread === last.tid)) &&
       (cpu < 0 || words[w + cpu] === last.cpu);
     if (!isSame) {
       if (!this.#replace(last, words, w, offset)) {
@@ -358,7 +368,7 @@ export class SampleWriter {
     const offsetHigh = Math.floor(offset / 1e4);
     if (offsetHigh * 1e4 !== last.offsetBase) {
       const digits = last.offsetDigits - 4;
-      if (offsetHigh < 10 ** (digits - 1) || offsetHigh >= 10 ** digits) return false;
+      if (offsetHigh > 0xffff_ffff || decimalDigits(offsetHigh) !== digits) return false;
       putDigits(view, last.offsetAt, offsetHigh, digits);
       last.offsetBase = offsetHigh * 1e4;
     }
@@ -427,19 +437,12 @@ export class SampleWriter {
     return pos;
   }
 
-  #choose(key: number): void {
-    this.#key = key;
-    let beginning = this.#beginnings.get(key);
-    if (beginning === undefined) {
-      const misc = key >> 5;
-      const text = `,"event":${this.#event},"misc":"0x${misc.toString(16)}","cpumode":"${
-        cpumodeName(misc)
-      }"`;
-      beginning = new Beginning(segment(text), this.#event.length);
-      // Damaged records may have any `misc`.
-      if (this.#beginnings.size === MAX_BEGINNINGS) this.#beginnings.clear();
-      this.#beginnings.set(key, beginning);
-    }
-    this.#beginning = beginning;
+  /** Makes a beginning in place of another one. */
+  #begin(key: number, slot: number): Beginning {
+    const misc = key >> 5;
+    const text = `,"event":${this.#event},"misc":"0x${misc.toString(16)}","cpumode":"${
+      cpumodeName(misc)
+    }"`;
+    return this.#beginnings[slot] = new Beginning(key, segment(text), this.#event.length);
   }
 }
