@@ -24,9 +24,11 @@ import {
   USER_RECORDS,
 } from "@perfdata/user-records";
 import { deliverInOrder, type RecordBytes } from "@perfdata/session/order";
+import type { BundledSymbols } from "@perfdata/session/symbols";
 import { type AnyDecoded, FieldTree, lineMembers, type U64Style } from "./records_json.ts";
 import { type AnyRecordCodec, RecordPlan } from "./records_plan.ts";
 import { SampleWriter } from "./records_sample.ts";
+import { SampleSymbols } from "./records_symbols.ts";
 
 /** Which records are written, and how. */
 export interface RecordsOptions {
@@ -50,6 +52,11 @@ export interface RecordsOptions {
    * always so in the order of time.
    */
   readonly inflate?: boolean;
+  /**
+   * Symbols of the recording: lines of samples tell those of their addresses. The records come in
+   * the order of time then, since what is mapped where has to be known.
+   */
+  readonly symbols?: BundledSymbols;
   /**
    * Takes what is wrong beside the records: the names of the events cannot be read, and they are
    * called by their types. Without it that throws.
@@ -156,6 +163,7 @@ class RecordsText {
   readonly #first: number;
   #namesVersion = 0;
   #csvText: (row: readonly string[]) => string = () => "";
+  readonly #symbols: SampleSymbols | undefined;
   readonly #limited: boolean;
   /** How many lines may still be written, where that is limited. */
   #left: number;
@@ -172,6 +180,7 @@ class RecordsText {
     this.#fast = reader.littleEndian && MACHINE_LITTLE_ENDIAN && options.format !== "csv";
     this.#first = options.from ?? 0;
     this.#u64 = options.u64 ?? "number";
+    this.#symbols = options.symbols && new SampleSymbols(options.symbols, this.littleEndian);
     this.#limited = options.limit !== undefined;
     this.#left = options.limit ?? 1;
   }
@@ -276,6 +285,9 @@ class RecordsText {
     if (type >= PERF_RECORD_EVENT_UPDATE) {
       this.#observe(at.bytes.subarray(start, end), type, offset);
     }
+    if (this.#symbols !== undefined && type !== PERF_RECORD_SAMPLE) {
+      this.#symbols.apply(at, start, end);
+    }
     if (offset < this.#first || this.#left <= 0 || !this.#isWanted(type)) return;
     if (this.#limited) this.#left--;
     const { out } = this;
@@ -285,6 +297,11 @@ class RecordsText {
       if (writer !== null) {
         out.reserve(writer.bound(end - start));
         written = writer.write(at, start, offset, out.view, out.length);
+        if (written >= 0 && this.#symbols !== undefined) {
+          out.length = written;
+          out.append(`${this.#symbolText(view, start, end, event)}}\n`);
+          written = out.length;
+        }
       }
     } else if (this.#fast && type <= 0xff && event <= 0xfff) {
       const misc = view.getUint16(start + 4, true);
@@ -297,6 +314,26 @@ class RecordsText {
     if (written >= 0) out.length = written;
     else this.#writeDecoded(at.bytes.subarray(start, end), type, offset, event);
     if (out.length >= BLOCK) this.flush();
+  }
+
+  /** The members that tell the symbols of a sample, each behind a comma. */
+  #symbolText(view: DataView, start: number, end: number, event: number): string {
+    let text = "";
+    for (const [name, json] of this.#symbolMembers(view, start, end, event)) {
+      text += `,"${name}":${json}`;
+    }
+    return text;
+  }
+
+  #symbolMembers(
+    view: DataView,
+    start: number,
+    end: number,
+    number: number,
+  ): [name: string, json: string][] {
+    const event = this.#reader.events.all[number];
+    if (this.#symbols === undefined || event === undefined) return [];
+    return this.#symbols.members(view, start, end, event, number);
   }
 
   /** Hands out what is written. */
@@ -316,7 +353,7 @@ class RecordsText {
     if (writer === undefined) {
       const event = this.#reader.events.all[index] as PerfEvent;
       const name = this.#names.nameOf(index, event);
-      writer = SampleWriter.for(event, name, this.#u64) ?? null;
+      writer = SampleWriter.for(event, name, this.#u64, this.#symbols !== undefined) ?? null;
       this.#samples[index] = writer;
     }
     return writer;
@@ -360,6 +397,10 @@ class RecordsText {
       littleEndian,
       u64: this.#u64,
     });
+    if (isSample) {
+      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+      members.push(...this.#symbolMembers(view, 0, bytes.length, event));
+    }
     this.out.append(
       this.#options.format === "csv"
         ? this.#csvText(csvRow(members))
@@ -429,7 +470,8 @@ export async function writeRecords(
   await text.readNames();
   if (options.format === "csv") await text.startCsv();
   const live = reader.fileSize === undefined;
-  if (options.order === "time") {
+  await options.symbols?.begin(reader);
+  if (options.order === "time" || options.symbols !== undefined) {
     await deliverInOrder(reader, {
       record: (at, start, end, offset, event) => text.record(at, start, end, offset, event),
       done() {

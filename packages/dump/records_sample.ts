@@ -129,6 +129,7 @@ export class SampleWriter {
   readonly #endText: Segment;
   /** What stands between the time and the next value. */
   readonly #afterTime: Segment;
+  readonly #closing: Segment;
   readonly #event: string;
   readonly #hasCount: boolean;
   readonly #chain: ChainText | undefined;
@@ -142,7 +143,7 @@ export class SampleWriter {
    */
   readonly #beginnings: Beginning[] = [];
 
-  private constructor(event: PerfEvent, name: string, u64: U64Style) {
+  private constructor(event: PerfEvent, name: string, u64: U64Style, more: boolean) {
     const { layout } = event;
     const quote = u64 === "string" ? '"' : "";
     const word = (offset: number) => offset < 0 ? -1 : offset >> 2;
@@ -201,15 +202,25 @@ export class SampleWriter {
     this.#idText = member(this.#id, "id", quote, quote);
     this.#streamIdText = member(this.#streamId, "stream_id", quote, quote);
     this.#chainText = member(this.#chain === undefined ? -1 : 0, "callchain", "[", "");
-    this.#endText = later(segment(hasRest ? text : `${text}}\n`));
+    this.#closing = more ? EMPTY : END_OF_LINE;
+    this.#endText = later(segment(hasRest || more ? text : `${text}}\n`));
     this.#afterTime = first ?? EMPTY;
     for (let i = 0; i < BEGINNINGS; i++) this.#beginnings.push(NO_BEGINNING);
   }
 
-  /** A writer for an event, or `undefined` where its samples have fields that need more. */
-  static for(event: PerfEvent, name: string, u64: U64Style): SampleWriter | undefined {
+  /**
+   * A writer for an event, or `undefined` where its samples have fields that need more.
+   *
+   * @param more Whether members follow: the ends of the lines are not written then.
+   */
+  static for(
+    event: PerfEvent,
+    name: string,
+    u64: U64Style,
+    more: boolean,
+  ): SampleWriter | undefined {
     if ((event.layout.sampleType & ~(FIXED_FIELDS | REST_FIELDS)) !== 0) return undefined;
-    const writer = new SampleWriter(event, name, u64);
+    const writer = new SampleWriter(event, name, u64, more);
     return writer.#event === "" ? undefined : writer;
   }
 
@@ -283,7 +294,7 @@ export class SampleWriter {
     }
     pos = putSegment(out, pos, this.#endText);
     if (rest === undefined) return pos;
-    return putSegment(out, rest.put(source, out, pos), END_OF_LINE);
+    return putSegment(out, rest.put(source, out, pos), this.#closing);
   }
 
   /** Writes the line up to the first value behind the time. */

@@ -1,0 +1,28 @@
+/** `--symbols FILE` of the commands that print records: names from a symbol bundle. */
+import type { Diagnostics, PerfDataReader } from "@perfdata/format";
+import type { BundledSymbols } from "@perfdata/session/symbols";
+import { about, InputError } from "./_cli.ts";
+
+/**
+ * Opens a bundle for a recording.
+ *
+ * @throws {InputError} Where the file is not there, or is no bundle.
+ */
+export async function bundledSymbols(
+  path: string,
+  { littleEndian }: PerfDataReader,
+  demangle: boolean,
+  diagnostics: Diagnostics,
+): Promise<BundledSymbols> {
+  const bytes = about(path, () => Deno.readFileSync(path));
+  // Who needs no names should not load what reads them.
+  const { BundledSymbols } = await import("@perfdata/session/symbols");
+  const { BundleError, SymbolBundle } = await import("@perfdata/symbols");
+  try {
+    const bundle = SymbolBundle.open(bytes);
+    return new BundledSymbols(bundle, { littleEndian, demangle, diagnostics });
+  } catch (error) {
+    if (!(error instanceof BundleError)) throw error;
+    throw new InputError(`${path}: ${error.message}`, { cause: error });
+  }
+}
