@@ -2,15 +2,16 @@ import { assert, assertEquals } from "@std/assert";
 import { PerfDataReader } from "@perfdata/format";
 import { fileSource } from "@perfdata/format/file_source";
 import {
+  type Aggregate,
   aggregate,
   type FunctionOptions,
   type FunctionRow,
   functionRows,
-  knownBinaries,
   percentText,
 } from "@perfdata/report";
 import { aggregateFile } from "@perfdata/report/parallel";
-import { SymbolFiles } from "@perfdata/report/symbol_files";
+import { readRecordedObjects } from "@perfdata/session/symbols";
+import { openResolver } from "@perfdata/symbols/open_resolver";
 import { corpusFiles } from "./corpus.ts";
 import { perfText, perfVersion } from "./perf.ts";
 
@@ -105,33 +106,130 @@ function compare(perf: readonly Row[], own: readonly Row[]): Comparison {
   return { rows: perf.length, worded: unmatched.length - missing.length, missing, extra };
 }
 
+/** A row of `perf report --children`, or one of ours in the same words. */
+interface ChildrenRow {
+  readonly event: number;
+  readonly children: string;
+  readonly overhead: string;
+  readonly samples: number;
+  readonly period: number;
+  readonly comm: string;
+  readonly dso: string;
+  readonly sym: string;
+}
+
+function perfChildrenRows(text: string): ChildrenRow[] {
+  const rows: ChildrenRow[] = [];
+  let event = -1;
+  for (const line of text.split("\n")) {
+    if (line.startsWith("# Samples:")) event++;
+    if (line.startsWith("#")) continue;
+    const [children = "", overhead = "", samples, period, comm = "", dso = "", sym] = line
+      .split(SEPARATOR).map((cell) => cell.trim());
+    if (sym === undefined) continue;
+    rows.push({
+      ...{ event, children, overhead, comm, dso, sym },
+      ...{ samples: Number(samples), period: Number(period) },
+    });
+  }
+  return rows;
+}
+
+function ownChildrenRows(rows: readonly FunctionRow[]): ChildrenRow[] {
+  const events = new Map<number, number>();
+  const latin1 = (text = "") => String.fromCharCode(...new TextEncoder().encode(text)).trim();
+  return rows.map((row) => {
+    if (!events.has(row.event)) events.set(row.event, events.size);
+    return {
+      event: events.get(row.event) ?? 0,
+      children: `${percentText(row.children?.overhead ?? NaN)}%`,
+      overhead: `${percentText(row.overhead)}%`,
+      samples: row.samples,
+      period: row.period,
+      comm: latin1(row.comm),
+      dso: latin1(row.dso),
+      sym: `[${row.level}] ${latin1(row.sym)}`,
+    };
+  });
+}
+
+/**
+ * What of the rows is compared: those with a symbol one by one; of those without, what was sampled in
+ * them, by command and object, since perf tells callers apart by the address in their process.
+ */
+function comparable(rows: readonly ChildrenRow[]): Row[] {
+  const found: Row[] = [];
+  const unnamed = new Map<string, Omit<ChildrenRow, "children" | "overhead" | "sym">>();
+  for (const row of rows) {
+    const { event, children, overhead, samples, period, comm, dso, sym } = row;
+    // A mapping of the recording machine's vdso: perf looks its functions up in its own vdso.
+    if (dso === "[vdso]") continue;
+    if (!/^\[.\] (0x)?[0-9a-f]{8,}$/.test(sym)) {
+      found.push({ key: [event, children, overhead, samples, period, dso, sym].join("\t"), comm });
+      continue;
+    }
+    const key = [event, comm, dso].join("\t");
+    const sum = unnamed.get(key);
+    unnamed.set(key, {
+      ...{ event, comm, dso },
+      samples: samples + (sum?.samples ?? 0),
+      period: period + (sum?.period ?? 0),
+    });
+  }
+  for (const { event, comm, dso, samples, period } of unnamed.values()) {
+    if (samples > 0) found.push({ key: [event, dso, samples, period, "none"].join("\t"), comm });
+  }
+  return found;
+}
+
 /** The rows of a file; none of this machine's kernel where `kallsyms` is a file without symbols. */
 async function functionsOf(
   path: string,
   kallsyms?: string,
   options: FunctionOptions = {},
+  calls = false,
 ): Promise<FunctionRow[]> {
   using source = fileSource(path);
   const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
-  const counts = await aggregateFile(reader, path, 1);
-  const buildIds = new Map<string, string>();
-  for (const { filename, buildId } of await knownBinaries(reader)) buildIds.set(filename, buildId);
-  const symbols = new SymbolFiles({ buildIds, kallsyms, osrelease: Deno.osRelease() });
-  const rows = functionRows(counts, symbols, options);
-  symbols.close();
+  const counts = await aggregateFile(reader, path, 1, { calls });
+  const objects = await readRecordedObjects(reader, () => {});
+  const resolver = openResolver({
+    parameters: false,
+    debugInformation: options.inline === true || options.sort?.includes("srcline") === true,
+    ...(kallsyms === undefined ? {} : { kallsyms }),
+    ...(objects.release === undefined ? {} : { release: objects.release }),
+  });
+  const { rows } = await functionRows(counts, { objects, resolver }, options);
   return rows;
 }
 
 /** What perf says of a file, in its own words. */
 async function perfReport(path: string, kallsyms?: string): Promise<Row[] | undefined> {
+  const text = await perfReportText(path, kallsyms, [
+    ...["-F", "overhead,sample,period,comm,dso,sym", "--no-children"],
+  ]);
+  return text === undefined ? undefined : perfRows(text);
+}
+
+/** The same with what functions called. */
+async function perfChildren(path: string, kallsyms?: string): Promise<ChildrenRow[] | undefined> {
+  const text = await perfReportText(path, kallsyms, [
+    ...["-F", "overhead_children,overhead,sample,period,comm,dso,sym", "--children", "--no-inline"],
+  ]);
+  return text === undefined ? undefined : perfChildrenRows(text);
+}
+
+async function perfReportText(
+  path: string,
+  kallsyms: string | undefined,
+  flags: readonly string[],
+): Promise<string | undefined> {
   const output = await perfText([
     "report",
     "--stdio",
-    "-F",
-    "overhead,sample,period,comm,dso,sym",
     "-g",
     "none",
-    "--no-children",
+    ...flags,
     "--no-group",
     "--no-branch-stack",
     "--no-itrace",
@@ -140,7 +238,7 @@ async function perfReport(path: string, kallsyms?: string): Promise<Row[] | unde
     ...(kallsyms === undefined ? [] : ["--kallsyms", kallsyms]),
   ], path);
   if (output === undefined || output.code !== 0 || /^Error:/m.test(output.stderr)) return undefined;
-  return perfRows(output.stdout);
+  return output.stdout;
 }
 
 function* fixtures(): Generator<{ name: string; path: string }, void, void> {
@@ -193,6 +291,97 @@ Deno.test({
   },
 });
 
+const PERF_TYPE_SOFTWARE = 1;
+const PERF_COUNT_SW_DUMMY = 9n;
+const PERF_SAMPLE_CALLCHAIN = 1n << 5n;
+const PERF_SAMPLE_STACK_USER = 1n << 13n;
+const PERF_SAMPLE_BRANCH_CALL_STACK = 1n << 11n;
+
+/**
+ * Whether all samples of a file have call chains, and none is made of something else. For an event
+ * without them, perf counts the chain that it looked at last.
+ */
+async function hasChains(path: string): Promise<boolean> {
+  using source = fileSource(path);
+  const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
+  const attrs = reader.events.all.map(({ attr }) => attr);
+  return attrs.some(({ sample_type }) => (sample_type & PERF_SAMPLE_CALLCHAIN) !== 0n) &&
+    attrs.every(({ type, config, sample_type, branch_sample_type = 0n }) =>
+      type === PERF_TYPE_SOFTWARE && config === PERF_COUNT_SW_DUMMY ||
+      (sample_type & PERF_SAMPLE_CALLCHAIN) !== 0n &&
+        (sample_type & PERF_SAMPLE_STACK_USER) === 0n &&
+        (branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK) === 0n
+    );
+}
+
+Deno.test({
+  name: "funcs: with --children, rows equal those of perf report --children",
+  ignore: noPerf,
+  async fn() {
+    const folder = Deno.makeTempDirSync({ prefix: "perfdata-funcs-" });
+    const kallsyms = `${folder}/kallsyms`;
+    Deno.writeTextFileSync(kallsyms, "");
+    let [files, rows, worded] = [0, 0, 0];
+    const differing: string[] = [];
+    try {
+      for (const { name, path } of [...corpus, ...fixtures()]) {
+        if (!await hasChains(path)) continue;
+        const perf = await perfChildren(path, kallsyms);
+        if (perf === undefined || perf.length === 0) continue;
+        const own = ownChildrenRows(await functionsOf(path, kallsyms, {}, true));
+        const found = compare(comparable(perf), comparable(own));
+        files++;
+        rows += found.rows;
+        worded += found.worded;
+        const differ = Math.max(found.missing.length, found.extra.length);
+        if (differ > 0) {
+          console.log(`${name}: ${found.rows} rows compared, ${differ} differ`);
+          console.log(`  perf ${JSON.stringify(found.missing.slice(0, 3))}`);
+          console.log(`  ours ${JSON.stringify(found.extra.slice(0, 3))}`);
+          differing.push(name);
+        }
+      }
+    } finally {
+      Deno.removeSync(folder, { recursive: true });
+    }
+    console.log(
+      `${files} files with call chains: ${rows} rows compared, ${worded} of them say the same in ` +
+        `other words, ${differing.length} files differ`,
+    );
+    assertEquals(differing, []);
+    assert(files > 0);
+  },
+});
+
+Deno.test({
+  name: "funcs: with --children, rows equal those of perf report on a recording made here",
+  ignore: noPerf,
+  async fn() {
+    const folder = Deno.makeTempDirSync({ prefix: "perfdata-funcs-" });
+    try {
+      const { success, stderr } = new Deno.Command("perf", {
+        args: [
+          ...["record", "-B", "-g", "-e", "cpu-clock", "-F", "3000", "-o", `${folder}/data`],
+          ...["sh", "-c", "ls -lR /usr/share >/dev/null; find /usr /etc | sort -R | md5sum"],
+        ],
+      }).outputSync();
+      assert(success, new TextDecoder().decode(stderr));
+      const perf = await perfChildren(`${folder}/data`);
+      assert(perf !== undefined);
+      const own = ownChildrenRows(await functionsOf(`${folder}/data`, undefined, {}, true));
+      const found = compare(comparable(perf), comparable(own));
+      console.log(
+        `${found.rows} rows compared, ${found.worded} of them say the same in other words, ` +
+          `${found.missing.length} differ`,
+      );
+      assertEquals([found.missing, found.extra], [[], []]);
+      assert(perf.some(({ samples, sym }) => samples === 0 && !sym.includes("0x")));
+    } finally {
+      Deno.removeSync(folder, { recursive: true });
+    }
+  },
+});
+
 const C = `
 #include <stdlib.h>
 #include <string.h>
@@ -238,6 +427,18 @@ fn main() {
     assert!(words.len() == 977);
 }`;
 
+/** Whether a program is installed; that it is not is told. */
+function have(program: string): boolean {
+  try {
+    new Deno.Command(program, { args: ["--version"], stdout: "null", stderr: "null" }).outputSync();
+    return true;
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    console.log(`skipped: ${program} is not installed`);
+    return false;
+  }
+}
+
 for (
   const [language, file, source, compiler] of [
     ["C", "spin.c", C, ["gcc", "-O2", "-g"]],
@@ -246,17 +447,9 @@ for (
   ] as const
 ) {
   const [program = "", ...flags] = compiler;
-  let missing = noPerf;
-  try {
-    new Deno.Command(program, { args: ["--version"], stdout: "null", stderr: "null" }).outputSync();
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-    console.log(`skipped: ${program} is not installed`);
-    missing = true;
-  }
   Deno.test({
     name: `funcs: rows equal those of perf report on a recording of ${language} and the kernel`,
-    ignore: missing,
+    ignore: noPerf || !have(program),
     async fn() {
       const folder = Deno.makeTempDirSync({ prefix: "perfdata-funcs-" });
       try {
@@ -305,22 +498,130 @@ for (
   });
 }
 
+const INLINED = `
+static unsigned long seed = 1;
+static inline __attribute__((always_inline)) unsigned long next(unsigned long x) {
+  return x * 6364136223846793005ul + 1;
+}
+static inline __attribute__((always_inline)) unsigned long twice(unsigned long x) {
+  for (int i = 0; i < 500; i++)
+    x = next(x);
+  for (int i = 0; i < 500; i++)
+    x ^= x << 7 ^ x >> 9;
+  return x;
+}
+__attribute__((noinline)) void first(void) { seed = twice(seed); }
+__attribute__((noinline)) void second(void) { for (int i = 0; i < 300; i++) seed += next(seed) / 3; }
+int main(void) {
+  for (int i = 0; i < 150000; i++) { first(); second(); }
+  return seed == 0;
+}`;
+
+Deno.test({
+  name: "funcs: with --inline, rows are the functions and lines that addr2line finds inlined",
+  ignore: noPerf || !have("gcc") || !have("addr2line"),
+  async fn() {
+    const folder = Deno.makeTempDirSync({ prefix: "perfdata-funcs-" });
+    try {
+      Deno.writeTextFileSync(`${folder}/spin.c`, INLINED);
+      const run = (command: string, args: string[]) => {
+        const { success, stdout, stderr } = new Deno.Command(command, { args, cwd: folder })
+          .outputSync();
+        assert(success, `${command}: ${new TextDecoder().decode(stderr)}`);
+        return new TextDecoder().decode(stdout);
+      };
+      run("gcc", ["-O2", "-g", "-no-pie", "spin.c", "-o", "spin"]);
+      run("perf", ["record", "-e", "cpu-clock", "-F", "2000", "-o", "data", "./spin"]);
+      const script = await perfText(["script", "-F", "ip,dso"], `${folder}/data`);
+      const addresses = [...(script?.stdout ?? "").matchAll(/([0-9a-f]+) \(\S+\/spin\)/g)]
+        .map(([, address = ""]) => address);
+      const expected = new Map<string, number>();
+      const chains = run("addr2line", ["-a", "-i", "-f", "-e", "spin", ...addresses])
+        .split(/^0x[0-9a-f]+\n/m).slice(1);
+      for (const chain of chains) {
+        const [name, place = ""] = chain.trimEnd().split("\n");
+        const line = place.slice(place.lastIndexOf("/") + 1).replace(/ .*/, "");
+        const inlined = chain.trimEnd().split("\n").length > 2;
+        const key = `${name} ${inlined} ${line}`;
+        expected.set(key, (expected.get(key) ?? 0) + 1);
+      }
+      const rows = await functionsOf(`${folder}/data`, undefined, {
+        sort: ["dso", "sym", "srcline"],
+        inline: true,
+      });
+      const own = rows.filter(({ dso }) => dso === "spin");
+      console.log(`${addresses.length} samples, ${own.length} rows`);
+      assertEquals(
+        Object.fromEntries(
+          own.map((row) => [`${row.sym} ${row.inlined} ${row.srcline}`, row.samples]),
+        ),
+        Object.fromEntries(expected),
+      );
+      assert(own.some(({ inlined }) => inlined) && own.some(({ inlined }) => !inlined));
+    } finally {
+      Deno.removeSync(folder, { recursive: true });
+    }
+  },
+});
+
 Deno.test("funcs: counting ranges one by one gives what one pass gives", async () => {
   const sorted = (rows: FunctionRow[]) => rows.map((row) => JSON.stringify(row)).sort();
   let [compared, threaded] = [0, 0];
   for (const { name, path } of [...corpus, ...fixtures()]) {
     using source = fileSource(path);
-    const none = { symbols: () => undefined };
     const open = () => PerfDataReader.open(source, { diagnostics: () => {} });
-    const whole = functionRows(await aggregate(await open()), none);
-    const ranges = functionRows(await aggregateFile(await open(), path, 1), none);
+    const rowsOf = async (counted: Aggregate) => (await functionRows(counted)).rows;
+    const whole = await rowsOf(await aggregate(await open()));
+    const ranges = await rowsOf(await aggregateFile(await open(), path, 1));
     assertEquals(sorted(ranges), sorted(whole), name);
     compared += whole.length;
     if (Deno.statSync(path).size < 2 << 20) continue;
     // In threads of their own, too.
-    const jobs = functionRows(await aggregateFile(await open(), path, 3, { leastRange: 1 }), none);
+    const jobs = await rowsOf(await aggregateFile(await open(), path, 3, { leastRange: 1 }));
     assertEquals(jobs, ranges, name);
     threaded++;
   }
   console.log(`${compared} rows compared, ${threaded} files counted by several threads`);
+});
+
+/** Chains with what was sampled there, in words that do not depend on the order of counting. */
+function chainsOf({ calls, binaries, comms }: Aggregate): string[] {
+  if (calls === undefined) throw new Error("no call tree");
+  const { parents, nodeAddresses, addresses, contexts, samples, periods } = calls;
+  const texts: string[] = [];
+  const found: string[] = [];
+  for (let node = 0; node < calls.nodeCount; node++) {
+    const parent = parents[node] as number;
+    const [event = 0, comm = 0] = contexts.subarray((-1 - parent) * 5);
+    const [binary = 0, mode, hi, lo] = addresses.subarray((nodeAddresses[node] as number) * 4);
+    const from = parent < 0 ? `${event} ${comms[comm]}` : texts[parent];
+    const text = texts[node] = `${from} > ${binaries[binary]?.name} ${mode} ${hi} ${lo}`;
+    if (samples[node] !== 0) found.push(`${text}: ${samples[node]} ${periods[node]}`);
+  }
+  return found.sort();
+}
+
+Deno.test("funcs: call chains are the same counted in one pass, by ranges and by threads", async () => {
+  const options = { calls: true, leastRange: 1 };
+  let [chains, files] = [0, 0];
+  for (const { name, path } of [...corpus, ...fixtures()]) {
+    using source = fileSource(path);
+    const open = () => PerfDataReader.open(source, { diagnostics: () => {} });
+    const whole = await aggregate(await open(), options);
+    const expected = chainsOf(whole);
+    assertEquals(chainsOf(await aggregateFile(await open(), path, 1, options)), expected, name);
+    if (whole.leftOut === 0) {
+      const plain = await aggregate(await open());
+      const { rows } = await functionRows({ ...whole, calls: undefined });
+      assertEquals(rows, (await functionRows(plain)).rows, name);
+    }
+    if (expected.some((text) => text.split(" > ").length > 2)) {
+      chains += expected.length;
+      files++;
+    }
+    if (Deno.statSync(path).size < 2 << 20) continue;
+    assertEquals(chainsOf(await aggregateFile(await open(), path, 3, options)), expected, name);
+  }
+  assert(chains > 0);
+  console.log(`${chains} distinct chains in ${files} files`);
 });

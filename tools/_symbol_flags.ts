@@ -4,7 +4,8 @@
 import { openResolver, type OpenResolverOptions } from "@perfdata/symbols/open_resolver";
 import type { SymbolResolver } from "@perfdata/symbols";
 import { BundleError } from "@perfdata/symbols";
-import { about, type Flags, InputError } from "./_cli.ts";
+import type { SymbolTrust } from "@perfdata/session/symbols";
+import { about, complain, type Flags, InputError } from "./_cli.ts";
 
 /** To be spread into the flags of a command. */
 export const SYMBOL_FLAGS = {
@@ -38,19 +39,71 @@ export function symbolOptions({ on, value }: SymbolFlags): OpenResolverOptions {
 /**
  * Opens what they name.
  *
- * @param release Release of the recorded kernel, where it is known.
+ * @param more What else is known: the release of the recorded kernel, how names are shown.
  * @throws {InputError} Where a file that was named is not there, or is not what it should be.
  */
-export function resolverOf(flags: SymbolFlags, release?: string): SymbolResolver {
-  const options = symbolOptions(flags);
+export function resolverOf(flags: SymbolFlags, more: OpenResolverOptions = {}): SymbolResolver {
+  const options = { ...more, ...symbolOptions(flags) };
   for (const path of [options.symfs, options.vmlinux, options.kallsyms]) {
     if (path !== undefined) about(path, () => Deno.statSync(path));
   }
-  const open = () => openResolver({ ...options, ...(release === undefined ? {} : { release }) });
+  const open = () => openResolver(options);
   try {
     return options.symbols === undefined ? open() : about(options.symbols, open);
   } catch (error) {
     if (error instanceof BundleError) throw new InputError(error.message, { cause: error });
     throw error;
   }
+}
+
+/** Tells which files were not used, and why: once each. */
+export function tellRefused(tool: string, trust: SymbolTrust): void {
+  const told = new Set<string>();
+  for (const { refused, faults, faultCount, object } of trust.objects) {
+    for (const { path, reason, buildId } of refused) {
+      const has = buildId === undefined
+        ? ""
+        : ` (it is ${buildId}, recorded was ${object?.buildId ?? "none"})`;
+      const line = `${tool}: ${path}: not used: ${reason}${has}`;
+      if (!told.has(line)) complain(line);
+      told.add(line);
+    }
+    for (const fault of faults) complain(`${tool}: ${object?.path}: ${fault}`);
+    if (faultCount > faults.length) {
+      complain(`${tool}: ${object?.path}: and ${faultCount - faults.length} more of this kind`);
+    }
+  }
+}
+
+/** Why addresses have no function, most first: `file missing (12), JIT (3)`. */
+export function causesText({ unresolved }: Pick<SymbolTrust, "unresolved">): string {
+  return [...unresolved].filter(([, { addresses }]) => addresses > 0)
+    .sort(([, a], [, b]) => b.addresses - a.addresses)
+    .map(([cause, { addresses }]) => `${cause} (${addresses})`).join(", ");
+}
+
+/**
+ * Tells in a line how many addresses have no function and why, where there are such.
+ *
+ * @param verbose Tell the same of each object, and which files were not used, before.
+ */
+export function tellTrust(tool: string, trust: SymbolTrust | undefined, verbose: boolean): void {
+  if (trust === undefined) return;
+  if (verbose) {
+    tellRefused(tool, trust);
+    for (const { object, all, resolved, ...counts } of trust.objects) {
+      if (resolved.addresses === all.addresses) continue;
+      complain(
+        `${tool}: ${object?.path ?? "no object"}: ${resolved.addresses} of ${all.addresses} ` +
+          `addresses have a function; without: ${causesText(counts)}`,
+      );
+    }
+  }
+  const { all, resolved } = trust;
+  if (resolved.addresses === all.addresses) return;
+  const percent = (100 * resolved.samples / all.samples).toFixed(2);
+  complain(
+    `${tool}: ${resolved.addresses} of ${all.addresses} addresses (${percent}% of samples) have ` +
+      `a function; without: ${causesText(trust)}${verbose ? "" : "; --verbose tells more"}`,
+  );
 }

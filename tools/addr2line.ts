@@ -2,18 +2,11 @@
  * `addr2line`: function, file and line of addresses in a binary; flags and text of binutils'.
  */
 import { parseArgs } from "@std/cli";
-import {
-  type Addr2LineOptions,
-  Addr2LineText,
-  addressFromBigInt,
-  BundleFrames,
-  type BundleObject,
-  Demangler,
-  type DwarfError,
-  readElfSymbols,
-} from "@perfdata/symbols";
-import { openBundle } from "@perfdata/symbols/open_resolver";
+import type { BundleObject } from "@perfdata/symbols";
+import { type Addr2LineOptions, Addr2LineText, type DwarfError } from "@perfdata/symbols/dwarf";
 import { openDwarf, type OpenedDwarf } from "@perfdata/symbols/open_dwarf";
+
+// What few calls need is imported where they do: to start takes as long as 1,000 addresses.
 
 const HELP = `addr2line: tells function, file and line of addresses in a binary
 
@@ -56,10 +49,10 @@ function parseAddress(text: string): number {
   const digits = /^\s*(?:0[xX])?([0-9a-fA-F]*)/.exec(text)?.[1] ?? "";
   return digits.length <= 13
     ? parseInt(digits || "0", 16)
-    : addressFromBigInt(BigInt(`0x${digits}`));
+    : Number(BigInt.asIntN(64, BigInt(`0x${digits}`)));
 }
 
-function run(args: string[]): void {
+async function run(args: string[]): Promise<void> {
   const flags = parseArgs(args, {
     boolean: [
       "functions",
@@ -89,14 +82,16 @@ function run(args: string[]): void {
   });
   if (flags.help) return writeOut(encoder.encode(HELP));
   const path = String(flags.exe ?? "a.out");
-  const demangler = new Demangler();
+  const demangler = flags.demangle
+    ? new (await import("@perfdata/symbols")).Demangler()
+    : undefined;
   const options: Addr2LineOptions = {
     functions: flags.functions === true,
     inlines: flags.inlines === true,
     addresses: flags.addresses === true,
     pretty: flags["pretty-print"] === true,
     basenames: flags.basenames === true,
-    ...(flags.demangle ? { demangle: (name: string) => demangler.demangle(name) } : {}),
+    ...(demangler ? { demangle: (name: string) => demangler.demangle(name) } : {}),
   };
   const answerAll = (text: Addr2LineText, base: number): void => {
     const answer = (lines: readonly string[]): void => {
@@ -110,7 +105,8 @@ function run(args: string[]): void {
     if (flags.section !== undefined) {
       throw new UsageError("--symbols knows no sections, so --section has no place");
     }
-    const frames = new BundleFrames(bundled(String(flags.symbols), path));
+    const { BundleFrames } = await import("@perfdata/symbols");
+    const frames = new BundleFrames(await bundled(String(flags.symbols), path));
     return answerAll(new Addr2LineText(frames, () => frames, options), 0);
   }
   let faults = 0;
@@ -118,8 +114,7 @@ function run(args: string[]): void {
     if (faults++ < 20) console.error(`addr2line: ${path}: ${error.message}`);
   };
   using binary = open(path, diagnostics);
-  const symbols = () => readElfSymbols(binary.debug, { runtime: binary.elf }).table;
-  const text = new Addr2LineText(binary.dwarf, symbols, {
+  const text = new Addr2LineText(binary.dwarf, () => binary.readSymbols(), {
     ...options,
     addressDigits: binary.elf.is64 ? 16 : 8,
   });
@@ -134,7 +129,8 @@ function run(args: string[]): void {
 }
 
 /** The object of a bundle that a path means: that path, or the only one of that name. */
-function bundled(file: string, path: string): BundleObject {
+async function bundled(file: string, path: string): Promise<BundleObject> {
+  const { openBundle } = await import("@perfdata/symbols/open_resolver");
   const bundle = explained(file, () => openBundle(file));
   const objects = bundle.objects.filter(({ info }) => info.kind === "elf");
   const name = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
@@ -186,7 +182,7 @@ const granted = Deno.permissions.querySync({ name: "env", variable: "PERFDATA_CW
 const cwd = granted === "granted" ? Deno.env.get("PERFDATA_CWD") : undefined;
 try {
   if (cwd) Deno.chdir(cwd);
-  run(Deno.args);
+  await run(Deno.args);
 } catch (error) {
   if (error instanceof Deno.errors.BrokenPipe) Deno.exit(0);
   const message = error instanceof Error ? error.message : String(error);

@@ -7,19 +7,13 @@ import {
   type FunctionRow,
   functionRows,
   jsonLine,
-  knownBinaries,
-  osrelease,
   percentText,
   SORT_KEYS,
   type SortKey,
 } from "../packages/report/mod.ts";
 import { aggregateFile } from "../packages/report/parallel.ts";
-import { SymbolFiles } from "../packages/report/symbol_files.ts";
-import { recordedKernel } from "../packages/session/symbols.ts";
-import { defaultPlaces } from "../packages/symbols/find_file.ts";
-import { openBundle } from "../packages/symbols/open_resolver.ts";
+import { readRecordedObjects } from "../packages/session/symbols.ts";
 import {
-  about,
   aboutAsync,
   complain,
   Complaints,
@@ -30,6 +24,7 @@ import {
   UsageError,
   writeOut,
 } from "./_cli.ts";
+import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP, tellTrust } from "./_symbol_flags.ts";
 
 const HELP = `Usage: deno run funcs [FILE]
 
@@ -40,6 +35,8 @@ FILE is perf.data where not given; - is standard input.
 
   --sort KEYS          what rows are told apart by: ${SORT_KEYS.join(",")}; default comm,dso,sym
   --srcline            also by source file and line: --sort …,srcline
+  --children           also what each function called, from call chains
+  --inline             a sample counts for the function that is inlined at its address
   --csv                all rows as CSV
   --json               all rows as lines of JSON
   --limit N            at most N rows of each event
@@ -48,12 +45,9 @@ FILE is perf.data where not given; - is standard input.
   --pid, --tid, --cpu LIST       only these: 0,3 or 0-3
   --event NAME         only this event
   --time A,B           only samples between these times in seconds; either may be left out
-  --symbols FILE       a symbol bundle, asked first: see "symbols bundle"
-  --symfs DIR          look for binaries under DIR
-  --kallsyms FILE      a copy of the recorded machine's /proc/kallsyms
   --jobs N             threads to use; as many as there are processors by default
-  --no-demangle        names as they are in the binaries
-  --verbose            tell which files were not used for symbols, and why
+${SYMBOL_HELP}\
+  --verbose            tell which addresses have no function, and which files were not used
   --help               this text
 `;
 
@@ -88,44 +82,57 @@ function sortKeys(text: string | undefined): SortKey[] {
   });
 }
 
-/** Cells of a row, in the order of {@link columns}. */
-function cells(row: FunctionRow, sort: readonly SortKey[]): (string | number)[] {
+/** Cells of a row of CSV after the event. */
+function cells(
+  row: FunctionRow,
+  sort: readonly SortKey[],
+  withCallees: boolean,
+): (string | number)[] {
+  const { overhead, samples, period, children = { overhead, samples, period } } = row;
   return [
-    percentText(row.overhead),
-    row.samples,
-    row.period,
-    ...sort.map((key) => row[key] ?? ""),
+    ...(withCallees ? [percentText(children.overhead)] : []),
+    percentText(overhead),
+    samples,
+    period,
+    ...(withCallees ? [children.samples, children.period] : []),
+    ...sort.map((key) => key === "sym" ? symText(row) : row[key] ?? ""),
   ];
 }
 
-function symText(row: FunctionRow): string {
-  return `[${row.level}] ${row.sym}`;
+function symText({ sym = "", inlined }: FunctionRow): string {
+  return inlined ? `${sym} (inlined)` : sym;
 }
 
 /** The table of an event, with bars where it goes to a terminal. */
 function* tableLines(
   rows: readonly FunctionRow[],
   sort: readonly SortKey[],
+  withCallees: boolean,
   width: number | undefined,
 ): Generator<string, void, void> {
-  const titles = ["OVERHEAD", "SAMPLES", "PERIOD", ...sort.map((key) => key.toUpperCase())];
-  const text = rows.map((row) => {
-    const [overhead, samples, period, ...rest] = cells(row, sort);
-    return [
-      `${overhead}%`,
-      String(samples),
-      String(period),
-      ...rest.map((cell, i) => sort[i] === "sym" ? symText(row) : String(cell)),
-    ];
-  });
+  const titles = [
+    ...(withCallees ? ["CHILDREN", "SELF"] : ["OVERHEAD"]),
+    "SAMPLES",
+    "PERIOD",
+    ...sort.map((key) => key.toUpperCase()),
+  ];
+  const numeric = titles.length - sort.length;
+  const shown = (row: FunctionRow) => (row.children ?? row).overhead;
+  const text = rows.map((row) => [
+    ...(withCallees ? [`${percentText(shown(row))}%`] : []),
+    `${percentText(row.overhead)}%`,
+    String(row.samples),
+    String(row.period),
+    ...sort.map((key) => key === "sym" ? `[${row.level}] ${symText(row)}` : String(row[key] ?? "")),
+  ]);
   const widths = titles.map((title, i) =>
     Math.min(40, Math.max(title.length, ...text.slice(0, 1000).map((row) => row[i]?.length ?? 0)))
   );
-  const most = rows[0]?.overhead ?? 0;
+  const most = rows[0] === undefined ? 0 : shown(rows[0]);
   const BAR = 10;
   for (const [i, row] of [titles, ...text].entries()) {
     const line = row.map((cell, k) =>
-      k < 3 || typeof rows[0]?.[sort[k - 3] ?? "sym"] === "number"
+      k < numeric || typeof rows[0]?.[sort[k - numeric] ?? "sym"] === "number"
         ? cell.padStart(widths[k] ?? 0)
         : cell.padEnd(widths[k] ?? 0)
     ).join("  ").trimEnd();
@@ -133,34 +140,36 @@ function* tableLines(
       yield line;
       continue;
     }
-    const share = i === 0 || most === 0 ? 0 : (rows[i - 1]?.overhead ?? 0) / most;
+    const of = rows[i - 1];
+    const share = of === undefined || most === 0 ? 0 : shown(of) / most;
     const eighths = Math.round(share * BAR * 8);
     const bar = "█".repeat(eighths >> 3) + (eighths & 7 ? " ▏▎▍▌▋▊▉"[eighths & 7] : "");
     yield `${bar.padEnd(BAR)} ${line}`.slice(0, width);
   }
 }
 
+const FLAGS = {
+  boolean: ["csv", "json", "srcline", "inline", "children", "verbose", ...SYMBOL_FLAGS.boolean],
+  string: [
+    "sort",
+    "limit",
+    "percent-limit",
+    "comm",
+    "dso",
+    "symbol",
+    "pid",
+    "tid",
+    "cpu",
+    "event",
+    "time",
+    "jobs",
+    ...SYMBOL_FLAGS.string,
+  ],
+} as const;
+
 await main("funcs", async (argv) => {
-  const { on, value, operands } = parseFlags(argv, {
-    boolean: ["csv", "json", "no-demangle", "srcline", "verbose"],
-    string: [
-      "sort",
-      "limit",
-      "percent-limit",
-      "comm",
-      "dso",
-      "symbol",
-      "pid",
-      "tid",
-      "cpu",
-      "event",
-      "time",
-      "symbols",
-      "symfs",
-      "kallsyms",
-      "jobs",
-    ],
-  });
+  const flags = parseFlags(argv, FLAGS);
+  const { on, value, operands } = flags;
   if (on.help) {
     writeOut(HELP);
     return 0;
@@ -185,50 +194,43 @@ await main("funcs", async (argv) => {
     const source = openSource(name);
     const complaints = new Complaints(`funcs: ${name}`);
     const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
+    const objects = await readRecordedObjects(reader, complaints.take);
     const progress = new Progress("funcs", reader.fileSize);
     const found = await aggregateFile(reader, isRandomAccess(source) ? name : undefined, jobs, {
       filter: { cpus, time, pids, tids },
       keys: { pid: sort.includes("pid"), tid: sort.includes("tid"), cpu: sort.includes("cpu") },
+      calls: on.children,
       progress: progress.add,
+      // Only what is read in one pass comes here, and a stream tells nothing before.
+      ...(reader.fileSize === undefined
+        ? { record: ({ bytes, view }, start, end) => objects.record(bytes, view, start, end) }
+        : {}),
     });
     progress.finish();
+    if (reader.fileSize === undefined) await objects.readFeatures(reader);
     const events = await eventNames(reader);
-    const buildIds = new Map<string, string>();
-    for (const { filename, buildId } of await knownBinaries(reader)) {
-      if (!buildIds.has(filename)) buildIds.set(filename, buildId);
-    }
-    const told = new Set<string>();
-    const places = {
-      ...defaultPlaces(),
-      ...(value.symfs === undefined ? {} : { symfs: value.symfs }),
-    };
-    const bundle = value.symbols;
-    const symbols = new SymbolFiles({
-      ...(bundle === undefined ? {} : {
-        bundle: about(bundle, () => openBundle(bundle)),
-        kernelReference: await recordedKernel(reader),
-      }),
-      buildIds,
-      kallsyms: value.kallsyms,
-      osrelease: await osrelease(reader),
-      demangle: !on["no-demangle"],
-      places,
-      refused: (path, reason) => void told.add(`${path}: ${reason}`),
-    });
     const filtered = comms ?? dsos ?? functions;
-    const rows = functionRows(found, symbols, {
+    const resolver = resolverOf(flags, {
+      ...(objects.release === undefined ? {} : { release: objects.release }),
+      parameters: false,
+      debugInformation: on.inline || sort.includes("srcline") || sort.includes("srcfile"),
+    });
+    const { rows, trust } = await functionRows(found, { objects, resolver }, {
       sort,
+      inline: on.inline,
       ...(filtered === undefined ? {} : {
         keep: (row) =>
           (comms?.includes(row.comm) ?? true) && (dsos?.includes(row.dso) ?? true) &&
           (functions?.includes(row.sym) ?? true),
       }),
     });
-    if (on.verbose) { for (const line of told) complain(`funcs: ${line}`); }
-    else if (told.size > 0) {
-      complain(`funcs: ${told.size} files were not used for symbols; --verbose tells why`);
-    }
-    const columns = ["event", "overhead", "samples", "period", ...sort];
+    const columns = [
+      "event",
+      ...(on.children ? ["children"] : []),
+      ...["overhead", "samples", "period"],
+      ...(on.children ? ["children_samples", "children_period"] : []),
+      ...sort,
+    ];
     let lines: string[] = [];
     let table: unknown[][] = on.csv ? [columns] : [];
     const flush = () => {
@@ -240,16 +242,29 @@ await main("funcs", async (argv) => {
     let first = true;
     for (const [event, { samples, period }] of found.totals.entries()) {
       if (samples === 0 || (value.event !== undefined && events[event] !== value.event)) continue;
-      const own = rows.filter((row) => row.event === event && row.overhead * 100 >= percent)
-        .slice(0, limit);
+      const own = rows.filter((row) =>
+        row.event === event && (row.children ?? row).overhead * 100 >= percent
+      ).slice(0, limit);
       if (on.json) {
-        for (const { event: _, ...row } of own) {
-          lines.push(jsonLine({ event: events[event] ?? "", event_index: event, ...row }));
+        for (const { event: _, children, overhead, samples, period, ...row } of own) {
+          lines.push(jsonLine({
+            event: events[event] ?? "",
+            event_index: event,
+            overhead,
+            samples,
+            period,
+            ...(children === undefined ? {} : {
+              children: children.overhead,
+              children_samples: children.samples,
+              children_period: children.period,
+            }),
+            ...row,
+          }));
           if (lines.length >= BLOCK) flush();
         }
       } else if (on.csv) {
         for (const row of own) {
-          if (table.push([events[event] ?? "", ...cells(row, sort)]) >= BLOCK) flush();
+          if (table.push([events[event] ?? "", ...cells(row, sort, on.children)]) >= BLOCK) flush();
         }
       } else {
         if (!first) lines.push("");
@@ -257,7 +272,12 @@ await main("funcs", async (argv) => {
         lines.push(`${events[event]}: ${samples} samples, period ${period}`);
         const terminal = Deno.stdout.isTerminal();
         for (
-          const line of tableLines(own, sort, terminal ? Deno.consoleSize().columns : undefined)
+          const line of tableLines(
+            own,
+            sort,
+            on.children,
+            terminal ? Deno.consoleSize().columns : undefined,
+          )
         ) {
           lines.push(line);
           if (lines.length >= BLOCK) flush();
@@ -265,6 +285,7 @@ await main("funcs", async (argv) => {
       }
     }
     flush();
+    tellTrust("funcs", trust, on.verbose);
     complaints.finish();
     if (found.leftOut > 0) {
       complain(

@@ -6,16 +6,11 @@ import { writeAllSync } from "../packages/format/file_sink.ts";
 import {
   eventNames,
   functionRows,
-  knownBinaries,
-  osrelease,
   type Overview,
   percentText,
   readOverview,
 } from "../packages/report/mod.ts";
-import { SymbolFiles } from "../packages/report/symbol_files.ts";
-import { recordedKernel } from "../packages/session/symbols.ts";
-import { defaultPlaces } from "../packages/symbols/find_file.ts";
-import { openBundle } from "../packages/symbols/open_resolver.ts";
+import { readRecordedObjects } from "../packages/session/symbols.ts";
 import {
   about,
   aboutAsync,
@@ -27,6 +22,7 @@ import {
   UsageError,
   writeOut,
 } from "./_cli.ts";
+import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP, tellTrust } from "./_symbol_flags.ts";
 
 const HELP = `Usage: deno run readperf [FILE]
 
@@ -43,7 +39,8 @@ for each of them, and a column that names it.
 FILE is perf.data where not given; - is standard input.
 
   -o, --output DIR   where to write; the current folder by default
-  --symbols FILE     a symbol bundle, asked first: see "symbols bundle"
+${SYMBOL_HELP}\
+  --verbose          tell which addresses have no function, and which files were not used
   --help             this text
 `;
 
@@ -108,11 +105,12 @@ function* overviewLines(
 }
 
 await main("readperf", async (argv) => {
-  const { on, value, operands } = parseFlags(argv, {
-    boolean: [],
-    string: ["output", "symbols"],
+  const flags = parseFlags(argv, {
+    boolean: ["verbose", ...SYMBOL_FLAGS.boolean],
+    string: ["output", ...SYMBOL_FLAGS.string],
     alias: { o: "output" },
   });
+  const { on, value, operands } = flags;
   if (on.help) {
     writeOut(HELP);
     return 0;
@@ -123,6 +121,7 @@ await main("readperf", async (argv) => {
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`readperf: ${name}`);
     const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
+    const objects = await readRecordedObjects(reader, complaints.take);
     about(folder, () => Deno.mkdirSync(folder, { recursive: true }));
     const progress = new Progress("readperf", reader.fileSize);
     const records = new CsvFile(`${folder}/overview.csv`, [
@@ -138,10 +137,16 @@ await main("readperf", async (argv) => {
       reader,
       ({ nr, type, pid, tid, time, info }) =>
         records.row([nr, type, known(pid), known(tid), time ?? "", info]),
-      { progress: progress.add },
+      {
+        progress: progress.add,
+        ...(reader.fileSize === undefined
+          ? { record: ({ bytes, view }, start, end) => objects.record(bytes, view, start, end) }
+          : {}),
+      },
     );
     records.close();
     progress.finish();
+    if (reader.fileSize === undefined) await objects.readFeatures(reader);
     const names = await eventNames(reader);
 
     const stat = new CsvFile(`${folder}/stat.csv`, ["type", "count", "bytes"]);
@@ -173,25 +178,14 @@ await main("readperf", async (argv) => {
     }
     processes.close();
 
-    const buildIds = new Map<string, string>();
-    for (const { filename, buildId } of await knownBinaries(reader)) {
-      if (!buildIds.has(filename)) buildIds.set(filename, buildId);
-    }
-    const bundle = value.symbols;
-    const symbols = new SymbolFiles({
-      ...(bundle === undefined ? {} : {
-        bundle: about(bundle, () => openBundle(bundle)),
-        kernelReference: await recordedKernel(reader),
-      }),
-      buildIds,
-      osrelease: await osrelease(reader),
-      places: defaultPlaces(),
+    const resolver = resolverOf(flags, {
+      ...(objects.release === undefined ? {} : { release: objects.release }),
+      parameters: false,
     });
-    const found = functionRows(overview.samples, symbols, {
+    const { rows, trust } = await functionRows(overview.samples, { objects, resolver }, {
       sort: ["dso", "sym", "srcfile"],
       srcfile: "function",
     });
-    symbols.close();
     const results = new CsvFile(`${folder}/results.csv`, [
       "function",
       "source",
@@ -200,7 +194,7 @@ await main("readperf", async (argv) => {
       "period",
       ...event,
     ]);
-    for (const row of found) {
+    for (const row of rows) {
       results.row([
         row.sym,
         row.srcfile,
@@ -213,6 +207,7 @@ await main("readperf", async (argv) => {
     results.close();
 
     for (const line of overviewLines(overview, names)) writeOut(`${line}\n`);
+    tellTrust("readperf", trust, on.verbose);
     complaints.finish();
     if (overview.samples.leftOut > 0) {
       complain(`readperf: ${name}: ${overview.samples.leftOut} samples of no known event`);

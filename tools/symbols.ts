@@ -26,7 +26,7 @@ import {
   UsageError,
   writeOut,
 } from "./_cli.ts";
-import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
+import { causesText, resolverOf, SYMBOL_FLAGS, SYMBOL_HELP, tellRefused } from "./_symbol_flags.ts";
 
 const HELP = `symbols: makes, shows and judges the symbols of a recording
 
@@ -85,25 +85,6 @@ async function addressesOf(
   return { recorded, damaged: reader.stats.skippedBytes > 0 || recorded.damaged > 0 };
 }
 
-/** Tells which files were not used, and why: once each. */
-function tellRefused(trust: SymbolTrust): void {
-  const told = new Set<string>();
-  for (const { refused, faults, faultCount, object } of trust.objects) {
-    for (const { path, reason, buildId } of refused) {
-      const has = buildId === undefined
-        ? ""
-        : ` (it is ${buildId}, recorded was ${object?.buildId ?? "none"})`;
-      const line = `symbols: ${path}: not used: ${reason}${has}`;
-      if (!told.has(line)) complain(line);
-      told.add(line);
-    }
-    for (const fault of faults) complain(`symbols: ${object?.path}: ${fault}`);
-    if (faultCount > faults.length) {
-      complain(`symbols: ${object?.path}: and ${faultCount - faults.length} more of this kind`);
-    }
-  }
-}
-
 const percent = (part: number, whole: number): string =>
   whole === 0 ? "-" : `${(100 * part / whole).toFixed(2)}%`;
 
@@ -121,13 +102,6 @@ function columns(rows: readonly (readonly string[])[], left: ReadonlySet<number>
         .join("  ").trimEnd()
     }\n`
   ).join("");
-}
-
-/** Why an object's addresses have no function, most first. */
-function causesOf({ unresolved }: Pick<ObjectTrust, "unresolved">): string {
-  return [...unresolved].filter(([, { addresses }]) => addresses > 0)
-    .sort(([, a], [, b]) => b.addresses - a.addresses)
-    .map(([cause, { addresses }]) => `${cause} (${addresses})`).join(", ");
 }
 
 function trustText(trust: SymbolTrust): string {
@@ -159,7 +133,7 @@ function trustText(trust: SymbolTrust): string {
       percent(object.lines.addresses, object.all.addresses),
       object.object?.path ?? "-",
       object.origin === undefined ? "-" : object.bundled ? "bundle" : object.origin,
-      causesOf(object),
+      causesText(object),
     ]),
   ], new Set([5, 6, 7]));
   return `${summary}\n${objects}`;
@@ -199,8 +173,8 @@ function trustJson(trust: SymbolTrust): string {
 async function bundle(file: string, flags: SymbolsFlags): Promise<number> {
   const output = flags.value.output ?? "perf.symbols";
   const { recorded, damaged } = await addressesOf(file);
-  const { bytes, trust } = await bundleSymbols(recorded, resolverOf(flags, recorded.release));
-  tellRefused(trust);
+  const { bytes, trust } = await bundleSymbols(recorded, resolverOf(flags, recorded));
+  tellRefused("symbols", trust);
   if (output === "-") {
     writeOut(bytes);
   } else {
@@ -215,8 +189,8 @@ async function bundle(file: string, flags: SymbolsFlags): Promise<number> {
 async function trust(file: string, flags: SymbolsFlags): Promise<number> {
   Deno.permissions.revokeSync({ name: "write" });
   const { recorded, damaged } = await addressesOf(file);
-  const found = await symbolTrust(recorded, resolverOf(flags, recorded.release));
-  tellRefused(found);
+  const found = await symbolTrust(recorded, resolverOf(flags, recorded));
+  tellRefused("symbols", found);
   writeOut(flags.on.json ? trustJson(found) : trustText(found));
   return damaged ? 1 : 0;
 }

@@ -1,6 +1,8 @@
 import {
+  buildIdText,
   decodeFeature,
   HEADER_BUILD_ID,
+  PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_READ,
   PerfDataError,
   type PerfDataReader,
@@ -14,6 +16,9 @@ import {
   type RecordBytes,
   type RecordSink,
 } from "@perfdata/session";
+import { type Address, addressFromHalves } from "@perfdata/symbols";
+import { ChainCounter, type FrameLookup } from "./call_chains.ts";
+import { CallTree } from "./call_tree.ts";
 import { Histogram } from "./histogram.ts";
 import { type ReadShape, readShape } from "./read_shape.ts";
 
@@ -56,6 +61,8 @@ export interface AggregateOptions {
   readonly filter?: SampleFilter;
   /** What is told apart. */
   readonly keys?: SampleKeys;
+  /** Whether call chains are counted as well, into {@link Aggregate.calls}. */
+  readonly calls?: boolean;
   /** Called for each record in the order of time, where one thread reads them all. */
   readonly record?: RecordSink["record"];
   /** Called with the bytes that were read since the call before. */
@@ -70,6 +77,48 @@ export interface MappedBinary {
   readonly buildId: string | undefined;
   /** Whether the kernel maps it. */
   readonly kernel: boolean;
+  /** First address of what the kernel maps; of others, it differs from process to process. */
+  readonly start?: Address;
+  /** First address after it. */
+  readonly end?: Address;
+}
+
+/**
+ * What is mapped by a map.
+ *
+ * @param name its name
+ * @param buildId its build id, or nothing
+ * @param at row of `spaces`
+ */
+export function mappedBinary(
+  name: string,
+  buildId: Uint8Array | undefined,
+  kernel: boolean,
+  spaces: MapColumns,
+  at: number,
+): MappedBinary {
+  const { startHi, startLo, endHi, endLo } = spaces;
+  return {
+    name,
+    buildId: buildId && buildIdText({ build_id: buildId, build_id_size: buildId.length }),
+    kernel,
+    ...(kernel
+      ? {
+        start: addressFromHalves(startHi[at] as number, startLo[at] as number),
+        end: addressFromHalves(endHi[at] as number, endLo[at] as number),
+      }
+      : {}),
+  };
+}
+
+/** The range of maps, by number of the map. */
+type MapColumns = Readonly<
+  Record<"startHi" | "startLo" | "endHi" | "endLo", { readonly [map: number]: number }>
+>;
+
+/** By which binaries are told apart. */
+export function binaryKey({ name, buildId, kernel, start }: MappedBinary): string {
+  return `${name}\0${buildId}\0${kernel}\0${start}`;
 }
 
 /** Totals of an event. */
@@ -84,6 +133,8 @@ export interface EventTotal {
 export interface Aggregate {
   /** Samples and periods; the binaries in its keys are those of `binaries`. */
   readonly histogram: Histogram;
+  /** The call chains, where they were asked for; binaries and comms go by the same numbers. */
+  readonly calls: CallTree | undefined;
   /** The binaries. */
   readonly binaries: readonly MappedBinary[];
   /** Totals by number of event. */
@@ -112,9 +163,11 @@ export interface EventShape {
   readonly fixed: number;
   /** Bytes that a sample has at least. */
   readonly size: number;
+  /** Of the number of entries in the call chain; -1 where it is not at the same place in all. */
+  readonly chain: number;
   /** Shape of the READ values, where there are any. */
   readonly read: ReadShape | undefined;
-  /** Finds the READ values, where there are any. */
+  /** Finds READ values and call chains, where there are any. */
   readonly fields: SampleFields | undefined;
 }
 
@@ -122,6 +175,7 @@ export interface EventShape {
 export function eventShape(event: PerfEvent): EventShape {
   const { layout, attr } = event;
   const reads = (layout.sampleType & PERF_SAMPLE_READ) !== 0;
+  const chains = (layout.sampleType & PERF_SAMPLE_CALLCHAIN) !== 0;
   return {
     ip: layout.ip,
     pid: layout.pid,
@@ -130,15 +184,19 @@ export function eventShape(event: PerfEvent): EventShape {
     period: layout.period,
     fixed: Number(attr.sample_period),
     size: layout.fixedSize,
+    chain: chains && !reads ? layout.fixedSize : -1,
     read: reads ? readShape(event.readFormat) : undefined,
-    fields: reads ? new SampleFields(attr) : undefined,
+    fields: reads || chains ? new SampleFields(attr) : undefined,
   };
 }
 
 /**
  * Takes samples, looks them up in a machine, and adds them to a histogram.
  */
-class Aggregator {
+class Aggregator implements FrameLookup {
+  foundHi = 0;
+  foundLo = 0;
+  readonly calls: CallTree | undefined;
   readonly histogram = new Histogram(1 << 14);
   readonly totals: EventTotal[] = [];
   readonly binaries: MappedBinary[] = [];
@@ -164,8 +222,16 @@ class Aggregator {
   readonly #unnamedByTid = new Map<number, number>();
   #lastSource = -1;
   #lastBinary = -1;
+  readonly #chains: ChainCounter | undefined;
+  #thread = -1;
+  /** Goes up where another thread or another state of the machine is looked at. */
+  #moment = 0;
 
   constructor(reader: PerfDataReader, machine: Machine, options: AggregateOptions) {
+    if (options.calls === true) {
+      this.calls = new CallTree();
+      this.#chains = new ChainCounter(this.calls, this);
+    }
     this.#events = reader.events.all;
     this.#le = reader.littleEndian;
     this.#machine = machine;
@@ -224,18 +290,9 @@ class Aggregator {
     const comm = recorded >= 0
       ? this.#commByName[recorded] ?? this.#addComm(recorded)
       : this.#unnamed(machine.tids[thread] as number);
-    const map = machine.map(thread, cpumode, hi, lo);
-    let binary = -1;
-    if (map >= 0) {
-      binary = this.#binaryOf(map, cpumode === KERNEL);
-      if (!this.#identity[binary]) {
-        // From an address of the process to an offset in what is mapped.
-        const { startHi, startLo, pgoffHi, pgoffLo } = machine.spaces;
-        const low = lo - (startLo[map] as number) + (pgoffLo[map] as number);
-        const carry = low < 0 ? -1 : low >= 2 ** 32 ? 1 : 0;
-        hi = hi - (startHi[map] as number) + (pgoffHi[map] as number) + carry;
-        lo = low;
-      }
+    if (thread !== this.#thread) {
+      this.#thread = thread;
+      this.#moment++;
     }
     // In the totals only.
     const apart = cpumode === GUEST_KERNEL || cpumode === GUEST_USER ||
@@ -245,32 +302,20 @@ class Aggregator {
     const keyTid = this.#keyTid ? tid : 0;
     const keyCpu = this.#keyCpu ? cpu : 0;
     const { read, fields } = shape;
-    if (read === undefined || fields === undefined) {
-      if (events !== undefined && !events.has(index)) return;
-      const period = shape.period < 0 ? shape.fixed : this.#u64(view, start + shape.period);
-      const total = this.totals[index] as EventTotal;
-      total.samples++;
-      total.period += period;
-      if (apart) return;
-      this.histogram.add(
-        index,
-        comm,
-        binary,
-        cpumode,
-        hi,
-        lo,
-        keyPid,
-        keyTid,
-        keyCpu,
-        period,
-      );
-      return;
-    }
-    // READ values: each event of the group got what it counted since its sample before.
-    if (!fields.locate(view, start, end, le)) {
+    const chained = this.#chains !== undefined && fields !== undefined;
+    if ((chained || read !== undefined) && fields?.locate(view, start, end, le) === false) {
       this.leftOut++;
       return;
     }
+    if (read === undefined || fields === undefined) {
+      const period = shape.period < 0 ? shape.fixed : this.#u64(view, start + shape.period);
+      if (events !== undefined && !events.has(index)) return;
+      this.#addTotal(index, period);
+      if (apart) return;
+      this.#count(view, index, comm, cpumode, hi, lo, keyPid, keyTid, keyCpu, period, fields);
+      return;
+    }
+    // READ values: each event of the group got what it counted since its sample before.
     const n = read.group ? this.#u64(view, fields.read) : 1;
     for (let k = 0; k < n; k++) {
       const entry = fields.read + read.head + k * read.entry;
@@ -280,17 +325,83 @@ class Aggregator {
         this.leftOut++;
         continue;
       }
-      const count = this.#u64(view, entry);
+      const value = this.#u64(view, entry);
       const counter = id ?? -1 - index;
-      const period = count - (this.#lastCount.get(counter) ?? 0);
-      this.#lastCount.set(counter, count);
+      const period = value - (this.#lastCount.get(counter) ?? 0);
+      this.#lastCount.set(counter, value);
       if (period === 0 || (events !== undefined && !events.has(which))) continue;
-      const total = this.totals[which] as EventTotal;
-      total.samples++;
-      total.period += period;
+      this.#addTotal(which, period);
       if (apart) continue;
-      this.histogram.add(which, comm, binary, cpumode, hi, lo, keyPid, keyTid, keyCpu, period);
+      this.#count(view, which, comm, cpumode, hi, lo, keyPid, keyTid, keyCpu, period, fields);
     }
+  }
+
+  #addTotal(event: number, period: number): void {
+    const total = this.totals[event] as EventTotal;
+    total.samples++;
+    total.period += period;
+  }
+
+  #count(
+    view: DataView,
+    event: number,
+    comm: number,
+    cpumode: number,
+    hi: number,
+    lo: number,
+    pid: number,
+    tid: number,
+    cpu: number,
+    period: number,
+    fields: SampleFields | undefined,
+  ): void {
+    if (this.#chains === undefined || this.calls === undefined) {
+      const binary = this.locate(cpumode, hi, lo);
+      const { foundHi, foundLo } = this;
+      this.histogram.add(
+        event,
+        comm,
+        binary,
+        cpumode,
+        foundHi,
+        foundLo,
+        pid,
+        tid,
+        cpu,
+        period,
+      );
+      return;
+    }
+    this.#chains.add(
+      this.calls.context(event, comm, pid, tid, cpu),
+      this.#moment,
+      this.#moment,
+      view,
+      fields?.callchain ?? 0,
+      fields?.callchainLength ?? 0,
+      this.#le,
+      cpumode,
+      hi,
+      lo,
+      period,
+    );
+  }
+
+  locate(cpumode: number, hi: number, lo: number): number {
+    const machine = this.#machine;
+    this.foundHi = hi;
+    this.foundLo = lo;
+    const map = machine.map(this.#thread, cpumode, hi, lo);
+    if (map < 0) return -1;
+    const binary = this.#binaryOf(map, cpumode === KERNEL);
+    if (this.#identity[binary]) return binary;
+    // From an address of the process to an offset in what is mapped.
+    const { startHi, startLo, pgoffHi, pgoffLo } = machine.spaces;
+    const low = (lo >>> 0) - (startLo[map] as number) + (pgoffLo[map] as number);
+    const carry = low < 0 ? -1 : low >= 2 ** 32 ? 1 : 0;
+    this.foundHi = hi - (startHi[map] as number) + (pgoffHi[map] as number) + carry;
+    this.foundLo = low;
+    return binary;
   }
 
   #addComm(name: number): number {
@@ -313,6 +424,7 @@ class Aggregator {
    */
   apply({ bytes, view }: RecordBytes, start: number, end: number, type: number): void {
     const machine = this.#machine;
+    this.#moment++;
     if (this.#unnamedByTid.size === 0 || (type !== COMM && type !== FORK)) {
       machine.apply(bytes, view, start, end);
       return;
@@ -334,11 +446,12 @@ class Aggregator {
     if (binary === undefined) {
       const { name, buildId, flags } = machine.mapSource(map);
       const text = machine.names.text(name);
-      const id = buildId < 0 ? undefined : hex(machine.names.get(buildId));
-      const key = `${text}\0${id}\0${kernel}`;
+      const id = buildId < 0 ? undefined : machine.names.get(buildId);
+      const mapped = mappedBinary(text, id, kernel, machine.spaces, map);
+      const key = binaryKey(mapped);
       binary = this.#byName.get(key) ?? -1;
       if (binary < 0) {
-        binary = this.binaries.push({ name: text, buildId: id, kernel }) - 1;
+        binary = this.binaries.push(mapped) - 1;
         this.#byName.set(key, binary);
         this.#identity.push(
           kernel ? text.startsWith("[kernel") : isMemory(text) || (flags & MAP_HUGETLB) !== 0,
@@ -352,11 +465,6 @@ class Aggregator {
   }
 }
 
-/** Bytes in hex. */
-export function hex(bytes: Uint8Array): string {
-  return bytes.reduce((text, byte) => text + byte.toString(16).padStart(2, "0"), "");
-}
-
 /** Whether a mapping is memory without a file: code in it goes by the process's addresses. */
 export function isMemory(name: string): boolean {
   return name.startsWith("//anon") || name.startsWith("/dev/zero") ||
@@ -367,7 +475,7 @@ export function isMemory(name: string): boolean {
 /** The binaries that the file's build id table names. */
 export async function knownBinaries(
   reader: PerfDataReader,
-): Promise<(KnownBinary & { readonly buildId: string })[]> {
+): Promise<readonly KnownBinary[]> {
   const section = reader.features.find(({ id }) => id === HEADER_BUILD_ID)?.section;
   if (section === undefined) return [];
   try {
@@ -377,12 +485,7 @@ export async function knownBinaries(
       "BUILD_ID",
     );
     const feature = decodeFeature(HEADER_BUILD_ID, bytes, { littleEndian: reader.littleEndian });
-    if (feature.name !== "BUILD_ID") return [];
-    return feature.value.map((entry) => ({
-      filename: entry.filename,
-      misc: entry.misc,
-      buildId: hex(entry.build_id),
-    }));
+    return feature.name === "BUILD_ID" ? feature.value : [];
   } catch (error) {
     // Names only: that the section is damaged is told where the file is read.
     if (!(error instanceof PerfDataError)) throw error;
@@ -423,8 +526,10 @@ export async function aggregate(
       return false;
     },
   });
+  aggregator.calls?.addTo(aggregator.histogram);
   return {
     histogram: aggregator.histogram,
+    calls: aggregator.calls,
     binaries: aggregator.binaries,
     totals: aggregator.totals,
     comms: aggregator.comms,

@@ -1,49 +1,43 @@
-import { addressFromHalves, addressToHex } from "@perfdata/symbols";
+import {
+  ADDRESS_USE,
+  AddressTable,
+  KERNEL_HIDDEN,
+  type RecordedObjects,
+  type SymbolTrust,
+  symbolTrust,
+  UNMAPPED,
+} from "@perfdata/session/symbols";
+import {
+  addressFromHalves,
+  addressToHex,
+  type Resolution,
+  type ResolvedFrame,
+  type SymbolInfo,
+  type SymbolObject,
+  type SymbolResolver,
+} from "@perfdata/symbols";
 import type { Aggregate, MappedBinary } from "./aggregate.ts";
+import { ADDRESS_WORDS, CONTEXT_WORDS } from "./call_tree.ts";
 import { Histogram } from "./histogram.ts";
 
-/** A symbol that an address belongs to. */
-export interface FoundSymbol {
-  /** Name as it is shown. */
-  readonly name: string;
-  /** First address, in the terms of the binary. */
-  readonly start: number;
-  /** First address after it. */
-  readonly end: number;
-  /** Whether it is data: then the distance from its start is part of what is shown. */
-  readonly object: boolean;
-}
-
-/** The symbols of a binary. */
-export interface BinarySymbols {
+/** Where the names of functions come from. */
+export interface FunctionSymbols {
+  /** What the recording tells of the binaries. */
+  readonly objects: RecordedObjects;
   /**
-   * The symbol of an address, or `undefined`.
-   *
-   * @param address Offset in a file; address in the kernel or in memory without a file.
+   * Finds their symbols: with `parameters: false`, as perf shows names; with
+   * `debugInformation: false`, which saves time, where neither source lines nor inlined functions
+   * are asked for.
    */
-  find(address: number): FoundSymbol | undefined;
-  /**
-   * Where in the source an address is, or `undefined` where that is not known.
-   *
-   * @param address As that of {@link BinarySymbols.find}.
-   */
-  source?(address: number): SourcePlace | undefined;
+  readonly resolver: SymbolResolver;
 }
 
-/** A place in the source. */
-export interface SourcePlace {
-  /** Path of the file; of code that was inlined, where it was written. */
-  readonly file: string;
-  /** Line, from 1; 0 where it is not known. */
-  readonly line: number;
-  /** Path of the file of the function that the code is part of. */
-  readonly functionFile: string;
-}
-
-/** Where symbols come from. */
-export interface SymbolSource {
-  /** The symbols of a binary, or `undefined` where there are none. */
-  symbols(binary: MappedBinary): BinarySymbols | undefined;
+/** What {@link functionRows} found. */
+export interface FunctionReport {
+  /** The rows, by event, then by period, samples and names. */
+  readonly rows: FunctionRow[];
+  /** Which addresses have names and why others have none; `undefined` where names are not needed. */
+  readonly trust: SymbolTrust | undefined;
 }
 
 /** What a row of the statistics is about. */
@@ -56,12 +50,23 @@ export interface FunctionRow {
   readonly samples: number;
   /** Sum of their periods. */
   readonly period: number;
+  /** With call chains: the same of samples in what the row is about and in all that it called. */
+  readonly children?: {
+    /** Share of the event's period, 0 to 1. */
+    readonly overhead: number;
+    /** Samples. */
+    readonly samples: number;
+    /** Sum of their periods. */
+    readonly period: number;
+  };
   /** Command, where rows are told apart by it; `:tid` where it is not known. */
   readonly comm?: string;
   /** Object, where rows are told apart by it: the last part of its path. */
   readonly dso?: string;
   /** Function, or address where there is none. */
   readonly sym?: string;
+  /** Whether the function is inlined where it was sampled; only there if inlined ones are rows. */
+  readonly inlined?: boolean;
   /** Where the function runs: `k` in the kernel, `.` in a process, `H` elsewhere. */
   readonly level?: string;
   /** File name and line; function and offset where they are not known. */
@@ -96,6 +101,11 @@ export interface FunctionOptions {
   /** What rows are told apart by. */
   readonly sort?: readonly SortKey[];
   /**
+   * Whether a sample counts for the function that was inlined at its address, the innermost one,
+   * instead of that which it was inlined into.
+   */
+  readonly inline?: boolean;
+  /**
    * Which file `srcfile` is: that of the line, as with perf, which may be a header that was inlined,
    * or that of the function.
    */
@@ -129,7 +139,7 @@ export function shortName({ name, kernel }: Pick<MappedBinary, "name" | "kernel"
   if (kernel && name.includes("vmlinux")) return "[kernel.vmlinux]";
   const jit = /^perf-(\d+)\.map$/.exec(last)?.[1];
   if (jit !== undefined) return `[JIT] tid ${jit}`;
-  const module = kernel ? /^(.+)\.ko(\.(gz|xz))?$/.exec(last)?.[1] : undefined;
+  const module = kernel ? /^(.+)\.ko(\.(gz|xz|zst))?$/.exec(last)?.[1] : undefined;
   return module === undefined ? last : `[${module.replaceAll("-", "_")}]`;
 }
 
@@ -137,32 +147,37 @@ export function shortName({ name, kernel }: Pick<MappedBinary, "name" | "kernel"
  * Names the addresses of an aggregate and sums them up by function.
  *
  * Rows are those that `perf report --sort comm,dso,sym` makes: an object goes by its short name, a
- * function by its range in the object, an address without a function by itself. Each distinct
- * address is looked up once. Rows are sorted by event, then by period, samples and names.
+ * function by its range in the object, an address without a function by itself; an inlined function
+ * goes by its name. Where the aggregate has call chains, rows are those of
+ * `perf report --children`: there is one for each function that was sampled or that called one.
+ * Each distinct address is looked up once, those of one object after the other.
+ *
+ * @param symbols without them, addresses stay what they are
  */
-export function functionRows(
+export async function functionRows(
   aggregate: Aggregate,
-  source: SymbolSource,
+  symbols?: FunctionSymbols,
   options: FunctionOptions = {},
-): FunctionRow[] {
+): Promise<FunctionReport> {
   const sort = new Set<SortKey>(options.sort ?? ["comm", "dso", "sym"]);
-  const keep = options.keep;
-  const symbols = new SymbolNumbers();
+  const { keep } = options;
+  const needed = keep !== undefined || sort.has("sym") || sort.has("srcline") ||
+    sort.has("srcfile");
+  const lookUps = needed ? await lookUp(aggregate, symbols) : NOTHING_FOUND;
+  const { rowOf, chainRowOf, resolutions } = lookUps;
   const comms = new Numbers();
-  const dsos = new Numbers();
-  const unknown = dsos.of("[unknown]");
-  const binaries = aggregate.binaries.map((binary) => ({
-    dso: dsos.of(shortName(binary)),
-    symbols: sort.has("sym") || sort.has("srcline") || sort.has("srcfile") || keep !== undefined
-      ? source.symbols(binary)
-      : undefined,
-  }));
-  const needSource = sort.has("srcline") || sort.has("srcfile");
-  const needSymbol = sort.has("sym") || keep !== undefined || sort.has("srcline");
-  const places = new Numbers();
+  const places = new AddressPlaces(aggregate, symbols, lookUps, sort, options);
+  const kept = (comm: number) =>
+    keep === undefined ||
+    keep({
+      comm: comms.text(comm),
+      dso: places.dsos.text(places.dso),
+      sym: places.functions.text(places.symbol),
+    });
   const sums = new Histogram();
+  let entry = 0;
   aggregate.histogram.forEach((key, samples, period) => {
-    const [event, commKey, binaryKey, cpumode, hi, lo, pid, tid, cpu] = key as unknown as [
+    const [event, commKey, binary, cpumode, hi, lo, pid, tid, cpu] = key as unknown as [
       number,
       number,
       number,
@@ -174,42 +189,15 @@ export function functionRows(
       number,
     ];
     const comm = comms.of(aggregate.comms[commKey] ?? "");
-    const binary = binaries[binaryKey];
-    const dso = binary?.dso ?? unknown;
-    let symbol = 0;
-    let line = 0;
-    let file = 0;
-    if (needSource) {
-      const address = addressFromHalves(hi, lo >>> 0);
-      const place = binary?.symbols?.source?.(address);
-      if (sort.has("srcline")) {
-        line = places.of(placeText(place) ?? offsetText(binary?.symbols?.find(address), address));
-      }
-      if (sort.has("srcfile") && place !== undefined) {
-        file = places.of(
-          options.srcfile === "function" ? place.functionFile : baseName(place.file),
-        );
-      } else file = places.of("");
-    }
-    if (needSymbol) {
-      const address = addressFromHalves(hi, lo >>> 0);
-      const found = binary?.symbols?.find(address);
-      const level = cpumode === KERNEL ? "k" : cpumode === USER ? "." : "H";
-      symbol = found === undefined
-        ? symbols.address(dso, address, hi, lo, level)
-        : symbols.symbol(dso, found, address, level);
-    }
-    if (
-      keep !== undefined &&
-      !keep({ comm: comms.text(comm), dso: dsos.text(dso), sym: symbols.text(symbol) })
-    ) return;
+    places.find(binary, cpumode, hi, lo, resolutions[rowOf[entry++] as number], 0);
+    if (!kept(comm)) return;
     sums.add(
       event,
       sort.has("comm") ? comm : 0,
-      sort.has("dso") ? dso : 0,
-      line,
-      file,
-      sort.has("sym") ? symbol : 0,
+      sort.has("dso") ? places.dso : 0,
+      places.line,
+      places.file,
+      sort.has("sym") ? places.symbol : 0,
       sort.has("pid") ? pid : 0,
       sort.has("tid") ? tid : 0,
       sort.has("cpu") ? cpu : 0,
@@ -217,48 +205,272 @@ export function functionRows(
       samples,
     );
   });
+  const { calls } = aggregate;
+  const withCallees = new Map<string, { samples: number; period: number }>();
+  if (calls !== undefined) {
+    const { addresses, contexts } = calls;
+    /** By entry: object, line, file and function. */
+    const entries: (readonly [number, number, number, number])[] = [];
+    const entryNumbers = new Map<string, number>();
+    const entriesOf = (address: number): number[] => {
+      const at = address * ADDRESS_WORDS;
+      const found = resolutions[chainRowOf[address] as number];
+      const frames = options.inline ? Math.max(found?.frames.length ?? 0, 1) : 1;
+      return Array.from({ length: frames }, (_, frame) => {
+        places.find(
+          addresses[at] as number,
+          addresses[at + 1] as number,
+          addresses[at + 2] as number,
+          addresses[at + 3] as number,
+          found,
+          frame,
+        );
+        const { dso, line, file, symbol } = places;
+        const what = [
+          sort.has("dso") || keep !== undefined ? dso : 0,
+          line,
+          file,
+          sort.has("sym") || keep !== undefined ? symbol : 0,
+        ] as const;
+        const key = what.join(" ");
+        let number = entryNumbers.get(key);
+        if (number === undefined) {
+          number = entries.push(what) - 1;
+          entryNumbers.set(key, number);
+        }
+        return number;
+      });
+    };
+    calls.forEachTotal(entriesOf, (context, entry, samples, period) => {
+      const [event = 0, commKey = 0, pid = 0, tid = 0, cpu = 0] = contexts.subarray(
+        context * CONTEXT_WORDS,
+        (context + 1) * CONTEXT_WORDS,
+      );
+      const [dso, line, file, symbol] = entries[entry] as typeof entries[number];
+      const comm = comms.of(aggregate.comms[commKey] ?? "");
+      places.dso = dso;
+      places.symbol = symbol;
+      if (!kept(comm)) return;
+      const key = [
+        event,
+        sort.has("comm") ? comm : 0,
+        sort.has("dso") ? dso : 0,
+        line,
+        file,
+        sort.has("sym") ? symbol : 0,
+        sort.has("pid") ? pid : 0,
+        sort.has("tid") ? tid : 0,
+        sort.has("cpu") ? cpu : 0,
+      ] as const;
+      const text = key.join(" ");
+      const sum = withCallees.get(text);
+      if (sum === undefined) {
+        withCallees.set(text, { samples, period });
+        // So that there is a row.
+        sums.add(...key, 0, 0);
+      } else {
+        sum.samples += samples;
+        sum.period += period;
+      }
+    });
+  }
   const rows: FunctionRow[] = [];
   sums.forEach((key, samples, period) => {
     const [event, comm, dso, line, file, symbol, pid, tid, cpu] = key as unknown as number[];
     const total = aggregate.totals[event as number]?.period ?? 0;
+    const share = (part: number) => total > 0 ? part / total : 0;
+    const children = calls === undefined ? undefined : withCallees.get(key.join(" "));
     rows.push({
       event: event as number,
-      overhead: total > 0 ? period / total : 0,
+      overhead: share(period),
       samples,
       period,
+      ...(children === undefined
+        ? {}
+        : { children: { overhead: share(children.period), ...children } }),
       ...(sort.has("comm") ? { comm: comms.text(comm as number) } : {}),
-      ...(sort.has("dso") ? { dso: dsos.text(dso as number) } : {}),
-      ...(sort.has("sym")
-        ? { sym: symbols.text(symbol as number), level: symbols.level(symbol as number) }
-        : {}),
-      ...(sort.has("srcline") ? { srcline: places.text(line as number) } : {}),
-      ...(sort.has("srcfile") ? { srcfile: places.text(file as number) } : {}),
+      ...(sort.has("dso") ? { dso: places.dsos.text(dso as number) } : {}),
+      ...(sort.has("sym") ? places.functions.row(symbol as number, options.inline === true) : {}),
+      ...(sort.has("srcline") ? { srcline: places.texts.text(line as number) } : {}),
+      ...(sort.has("srcfile") ? { srcfile: places.texts.text(file as number) } : {}),
       ...(sort.has("pid") ? { pid: pid as number } : {}),
       ...(sort.has("tid") ? { tid: tid as number } : {}),
       ...(sort.has("cpu") ? { cpu: cpu as number } : {}),
     });
   });
   const text = (a = "", b = "") => a < b ? -1 : a > b ? 1 : 0;
-  return rows.sort((a, b) =>
-    a.event - b.event || b.period - a.period || b.samples - a.samples || text(a.comm, b.comm) ||
+  rows.sort((a, b) =>
+    a.event - b.event || (b.children?.period ?? 0) - (a.children?.period ?? 0) ||
+    b.period - a.period || b.samples - a.samples || text(a.comm, b.comm) ||
     text(a.dso, b.dso) || text(a.sym, b.sym) || text(a.level, b.level) ||
     text(a.srcline, b.srcline) || text(a.srcfile, b.srcfile) ||
     (a.pid ?? 0) - (b.pid ?? 0) || (a.tid ?? 0) - (b.tid ?? 0) || (a.cpu ?? 0) - (b.cpu ?? 0)
   );
+  return { rows, trust: lookUps.trust };
+}
+
+/** What became of the addresses of an aggregate. */
+interface LookUps {
+  /** By entry, in the order of the histogram: the row of its address. */
+  readonly rowOf: Int32Array;
+  /** By address of the call tree: its row. */
+  readonly chainRowOf: Int32Array;
+  /** By row. */
+  readonly resolutions: readonly (Resolution | undefined)[];
+  /** By binary: what addresses in the symbols of its object are relative to. */
+  readonly bases: readonly number[];
+  /** The binary that is the kernel, or -1. */
+  readonly kernel: number;
+  readonly trust: SymbolTrust | undefined;
+}
+
+const NOTHING_FOUND: LookUps = {
+  rowOf: new Int32Array(0),
+  chainRowOf: new Int32Array(0),
+  resolutions: [],
+  bases: [],
+  kernel: -1,
+  trust: undefined,
+};
+
+async function lookUp(
+  aggregate: Aggregate,
+  symbols: FunctionSymbols | undefined,
+): Promise<LookUps> {
+  if (symbols === undefined) return NOTHING_FOUND;
+  const { objects: recorded, resolver } = symbols;
+  const objects = aggregate.binaries.map((binary) => recorded.complete(recorded.describe(binary)));
+  const kernel = objects.findIndex(({ kind }) => kind === "kernel");
+  // In a histogram, addresses of the kernel are not relative to it.
+  const bases = objects.map(({ kind, referenceAddress = 0 }: SymbolObject) =>
+    kind === "kernel" ? referenceAddress : 0
+  );
+  const table = new AddressTable();
+  const rowAt = (binary: number, cpumode: number, hi: number, lo: number): number => {
+    const object = binary >= 0
+      ? binary
+      : cpumode === KERNEL && !recorded.kernelMapped
+      ? KERNEL_HIDDEN
+      : UNMAPPED;
+    return table.row(object, addressFromHalves(hi, lo) - (bases[binary] ?? 0));
+  };
+  const { histogram, calls } = aggregate;
+  const rowOf = new Int32Array(histogram.size);
+  let entry = 0;
+  histogram.forEach((key, samples, period) => {
+    const [, , binary, cpumode, hi, lo] = key as unknown as number[];
+    const row = rowAt(binary as number, cpumode as number, hi as number, lo as number);
+    // Of code that a compiler made, what was there last.
+    table.use(row, ADDRESS_USE.IP, samples, period, Infinity);
+    rowOf[entry++] = row;
+  });
+  const chainRowOf = new Int32Array(calls?.addressCount ?? 0);
+  for (let i = 0; calls !== undefined && i < chainRowOf.length; i++) {
+    const [binary = -1, cpumode = 0, hi = 0, lo = 0] = calls.addresses.subarray(
+      i * ADDRESS_WORDS,
+      (i + 1) * ADDRESS_WORDS,
+    );
+    // Code that only runs at boot lies beside what is mapped of the kernel.
+    const of = binary < 0 && cpumode === KERNEL ? kernel : binary;
+    const row = rowAt(of, cpumode, hi, lo);
+    table.use(row, ADDRESS_USE.CALLCHAIN, 0, 0, Infinity);
+    chainRowOf[i] = row;
+  }
+  const resolutions = new Array<Resolution | undefined>(table.count);
+  const trust = await symbolTrust({ objects, table }, resolver, (object) => {
+    object.rows.forEach((row, i) => resolutions[row] = object.resolutions[i]);
+  });
+  return { rowOf, chainRowOf, resolutions, bases, kernel, trust };
+}
+
+/** What rows can tell of an address, by number. */
+class AddressPlaces {
+  readonly dsos = new Numbers();
+  readonly texts = new Numbers();
+  readonly functions: FunctionNumbers;
+  /** Of the address that was found last: the object. */
+  dso = 0;
+  /** The function. */
+  symbol = 0;
+  /** The source line; 0 where it is not needed. */
+  line = 0;
+  /** The source file; 0 where it is not needed. */
+  file = 0;
+  readonly #unknown: number;
+  readonly #dsoOf: readonly number[];
+  readonly #lookUps: LookUps;
+  readonly #options: FunctionOptions;
+  readonly #needLine: boolean;
+  readonly #needFile: boolean;
+  readonly #needSymbol: boolean;
+
+  constructor(
+    { binaries }: Aggregate,
+    symbols: FunctionSymbols | undefined,
+    lookUps: LookUps,
+    sort: ReadonlySet<SortKey>,
+    options: FunctionOptions,
+  ) {
+    this.#unknown = this.dsos.of("[unknown]");
+    this.#dsoOf = binaries.map((binary) => this.dsos.of(shortName(binary)));
+    this.functions = new FunctionNumbers(symbols?.resolver.show ?? ((name) => name));
+    this.#lookUps = lookUps;
+    this.#options = options;
+    this.#needLine = sort.has("srcline");
+    this.#needFile = sort.has("srcfile");
+    this.#needSymbol = sort.has("sym") || options.keep !== undefined;
+  }
+
+  /**
+   * Finds an address.
+   *
+   * @param found what became of it
+   * @param number of the frame: 0 is the innermost one
+   */
+  find(
+    binary: number,
+    cpumode: number,
+    hi: number,
+    lo: number,
+    found: Resolution | undefined,
+    number: number,
+  ): void {
+    const { inline, srcfile } = this.#options;
+    const { bases, kernel } = this.#lookUps;
+    if (binary < 0 && found?.symbol !== undefined) binary = kernel;
+    const dso = this.dso = this.#dsoOf[binary] ?? this.#unknown;
+    const address = addressFromHalves(hi, lo);
+    const inObject = address - (bases[binary] ?? 0);
+    const frame = found?.frames[number];
+    if (this.#needLine) {
+      this.line = this.texts.of(placeText(frame) ?? this.functions.offsetText(found, inObject));
+    }
+    if (this.#needFile) {
+      this.file = this.texts.of(
+        srcfile === "function"
+          ? frame?.file === undefined ? "" : found?.frames.at(-1)?.file ?? frame.file
+          : baseName(frame?.file ?? ""),
+      );
+    }
+    if (this.#needSymbol) {
+      const level = cpumode === KERNEL ? "k" : cpumode === USER ? "." : "H";
+      this.symbol = inline && frame?.inlined
+        ? this.functions.inlined(dso, frame, address, level)
+        : found?.symbol === undefined
+        ? this.functions.address(dso, address, hi, lo, level)
+        : this.functions.symbol(dso, found, inObject, level);
+    }
+  }
 }
 
 function baseName(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
-function placeText(place: SourcePlace | undefined): string | undefined {
-  return place === undefined || place.line === 0
+function placeText(frame: ResolvedFrame | undefined): string | undefined {
+  return frame?.file === undefined || frame.line === 0
     ? undefined
-    : `${baseName(place.file)}:${place.line}`;
-}
-
-function offsetText(symbol: FoundSymbol | undefined, address: number): string {
-  return symbol === undefined ? addressToHex(address) : `${symbol.name}+${address - symbol.start}`;
+    : `${baseName(frame.file)}:${frame.line}`;
 }
 
 /**
@@ -299,28 +511,54 @@ class Numbers {
 }
 
 /** Functions, and addresses without one, by number. */
-class SymbolNumbers {
+class FunctionNumbers {
+  readonly #show: (name: string) => string;
   readonly #texts: (string | undefined)[] = [];
   readonly #addresses: number[] = [];
   readonly #levels: string[] = [];
+  readonly #inlined: boolean[] = [];
   /** By object: addresses that have no function. */
   readonly #byAddress: Map<number, number>[] = [];
-  readonly #byRange = new Map<string, number>();
+  readonly #byKey = new Map<string, number>();
+  /** Addresses of a symbol mostly share what was found. */
+  readonly #byFound = new Map<Resolution, number>();
 
-  symbol(dso: number, found: FoundSymbol, address: number, level: string): number {
-    const { start, end, name, object } = found;
-    const key = `${dso} ${start} ${end}`;
-    let number = this.#byRange.get(key);
+  constructor(show: (name: string) => string) {
+    this.#show = show;
+  }
+
+  /** The function of a symbol. */
+  symbol(dso: number, found: Resolution, address: number, level: string): number {
+    let number = this.#byFound.get(found);
     if (number === undefined) {
-      number = this.#add(
-        object ? `${name}+0x${(address - start).toString(16)}` : name,
-        address,
-        level,
-      );
-      this.#byRange.set(key, number);
-    } else if (level < (this.#levels[number] as string)) {
-      this.#levels[number] = level;
+      const { start, end, name, data } = found.symbol as SymbolInfo;
+      const key = `${dso} ${start} ${end}`;
+      number = this.#byKey.get(key);
+      if (number === undefined) {
+        const shown = this.#show(name);
+        number = this.#add(
+          data ? `${shown}+0x${(address - start).toString(16)}` : shown,
+          address,
+          level,
+        );
+        this.#byKey.set(key, number);
+      }
+      this.#byFound.set(found, number);
     }
+    this.#lower(number, level);
+    return number;
+  }
+
+  /** A function that is inlined at an address: known by its name, wherever it is inlined. */
+  inlined(dso: number, { name }: ResolvedFrame, address: number, level: string): number {
+    const key = `${dso} ${name} inlined`;
+    let number = this.#byKey.get(key);
+    if (number === undefined) {
+      number = this.#add(name, address, level);
+      this.#inlined[number] = true;
+      this.#byKey.set(key, number);
+    }
+    this.#lower(number, level);
     return number;
   }
 
@@ -329,13 +567,24 @@ class SymbolNumbers {
     // The halves tell apart what a double of a wild address does not.
     const wild = !Number.isSafeInteger(address);
     const key = wild ? NaN : address;
-    let number = wild ? this.#byRange.get(`${dso} ${hi} ${lo} wild`) : known.get(key);
+    let number = wild ? this.#byKey.get(`${dso} ${hi} ${lo} wild`) : known.get(key);
     if (number === undefined) {
       number = this.#add(wild ? hexOf(hi, lo) : undefined, address, level);
-      if (wild) this.#byRange.set(`${dso} ${hi} ${lo} wild`, number);
+      if (wild) this.#byKey.set(`${dso} ${hi} ${lo} wild`, number);
       else known.set(key, number);
     }
     return number;
+  }
+
+  /** An address by the function that it is in. */
+  offsetText({ symbol }: Partial<Resolution> = {}, address: number): string {
+    return symbol === undefined
+      ? addressToHex(address)
+      : `${this.#show(symbol.name)}+${address - symbol.start}`;
+  }
+
+  #lower(number: number, level: string): void {
+    if (level < (this.#levels[number] as string)) this.#levels[number] = level;
   }
 
   #add(text: string | undefined, address: number, level: string): number {
@@ -344,14 +593,19 @@ class SymbolNumbers {
     return this.#texts.push(text) - 1;
   }
 
+  /** The cells of a row. */
+  row(number: number, inline: boolean): Pick<FunctionRow, "sym" | "level" | "inlined"> {
+    return {
+      sym: this.text(number),
+      level: this.#levels[number] ?? ".",
+      ...(inline ? { inlined: this.#inlined[number] === true } : {}),
+    };
+  }
+
   text(number: number): string {
     return this.#texts[number] ??= `0x${
       addressToHex(this.#addresses[number] ?? 0).replace(/^0x/, "").padStart(16, "0")
     }`;
-  }
-
-  level(number: number): string {
-    return this.#levels[number] ?? ".";
   }
 }
 

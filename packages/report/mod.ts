@@ -13,7 +13,7 @@ export {
   type SampleFilter,
   type SampleKeys,
 } from "./aggregate.ts";
-export * from "./osrelease.ts";
+export * from "./call_tree.ts";
 export * from "./processes.ts";
 export * from "./ranges.ts";
 export * from "./event_names.ts";

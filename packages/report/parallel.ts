@@ -75,8 +75,8 @@ function countIn(
   range: readonly [number, number],
   options: AggregateOptions,
 ): Promise<RangeCounts> {
-  const { filter, keys } = options;
-  worker.postMessage({ path, index, range, filter, keys });
+  const { filter, keys, calls = false } = options;
+  worker.postMessage({ path, index, range, filter, keys, calls });
   return new Promise<RangeCounts>((resolve, reject) => {
     worker.onmessage = (
       { data }: MessageEvent<{ counts?: RangeCounts; error?: string; bytes?: number }>,

@@ -110,7 +110,10 @@ export async function readOverview(
   const overview = new OverviewReader(reader, row);
   const samples = await aggregate(reader, {
     ...options,
-    record: (at, start, end, offset, event) => overview.record(at, start, end, offset, event),
+    record: (at, start, end, offset, event) => {
+      options.record?.(at, start, end, offset, event);
+      overview.record(at, start, end, offset, event);
+    },
   });
   return { ...overview.finish(), samples };
 }

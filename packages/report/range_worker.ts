@@ -16,6 +16,8 @@ export interface RangeTask {
   readonly filter: SampleFilter | undefined;
   /** What is told apart. */
   readonly keys: SampleKeys | undefined;
+  /** Whether call chains are counted as well. */
+  readonly calls: boolean;
 }
 
 const scope = globalThis as unknown as {
@@ -23,7 +25,7 @@ const scope = globalThis as unknown as {
   postMessage(message: unknown, transfer?: ArrayBuffer[]): void;
 };
 
-scope.onmessage = async ({ data: { path, index, range, filter, keys } }) => {
+scope.onmessage = async ({ data: { path, index, range, filter, keys, calls } }) => {
   try {
     using source = fileSource(path);
     // What is damaged was told when the index was made.
@@ -31,10 +33,12 @@ scope.onmessage = async ({ data: { path, index, range, filter, keys } }) => {
     const counts = await countRange(reader, index, range[0], range[1], {
       ...(filter === undefined ? {} : { filter }),
       ...(keys === undefined ? {} : { keys }),
+      calls,
       progress: (bytes) => scope.postMessage({ bytes }),
     });
     const { entries, periods } = counts.columns;
-    scope.postMessage({ counts }, [entries.buffer, periods.buffer]);
+    const columns = [entries, periods, ...Object.values(counts.calls ?? {})];
+    scope.postMessage({ counts }, columns.map(({ buffer }) => buffer));
   } catch (error) {
     scope.postMessage({ error: error instanceof Error ? error.message : String(error) });
   }

@@ -17,15 +17,18 @@ import {
 import {
   type Aggregate,
   type AggregateOptions,
+  binaryKey,
   type EventShape,
   eventShape,
   type EventTotal,
-  hex,
   isMemory,
   knownBinaries,
   type MappedBinary,
+  mappedBinary,
   type SampleFilter,
 } from "./aggregate.ts";
+import { ChainCounter, type FrameLookup } from "./call_chains.ts";
+import { CallTree, type CallTreeColumns } from "./call_tree.ts";
 import { Histogram, type HistogramColumns } from "./histogram.ts";
 
 const FORK = 7;
@@ -62,6 +65,8 @@ export interface FileIndex {
 export interface RangeCounts {
   /** Samples and periods. */
   readonly columns: HistogramColumns;
+  /** The call chains, where they were asked for. */
+  readonly calls: CallTreeColumns | undefined;
   /** The binaries in the keys. */
   readonly binaries: readonly MappedBinary[];
   /** The comms in the keys. */
@@ -218,7 +223,11 @@ function timeOf(batch: RecordBatch, i: number, events: readonly PerfEvent[]): [n
 const CACHE = 1 << 12;
 
 /** Looks samples up in a history and counts them. */
-class RangeCounter {
+class RangeCounter implements FrameLookup {
+  foundHi = 0;
+  foundLo = 0;
+  readonly calls: CallTree | undefined;
+  readonly #chains: ChainCounter | undefined;
   readonly histogram = new Histogram(1 << 14);
   readonly totals: EventTotal[];
   readonly binaries: MappedBinary[] = [];
@@ -256,6 +265,8 @@ class RangeCounter {
   #kernelFrom = 1;
   #kernelUntil = 0;
   #kernelRoot = 0;
+  /** Of the sample that is being counted: where its thread is remembered. */
+  #slot = 0;
 
   readonly #commByName: (number | undefined)[] = [];
   readonly #commByText = new Map<string, number>();
@@ -265,6 +276,10 @@ class RangeCounter {
   readonly #identity: boolean[] = [];
 
   constructor(reader: PerfDataReader, index: FileIndex, options: AggregateOptions) {
+    if (options.calls === true) {
+      this.calls = new CallTree();
+      this.#chains = new ChainCounter(this.calls, this);
+    }
     this.#events = reader.events.all;
     this.#shapes = this.#events.map(eventShape);
     this.totals = this.#events.map(() => ({ samples: 0, period: 0 }));
@@ -318,13 +333,17 @@ class RangeCounter {
     const cpu = shape.cpu >> 2;
     const period = shape.period >> 2;
     const { fixed, size: least } = shape;
+    const chain = this.#chains === undefined ? -1 : shape.chain;
     let samples = 0;
     let sum = 0;
     for (let i = 0; i < count; i++) {
       const at = (starts[i] as number) >> 2;
       if (words[at] !== PERF_RECORD_SAMPLE) continue;
       const head = words[at + 1] as number;
-      if (head >>> 16 < least) {
+      const size = head >>> 16;
+      if (
+        size < least || (chain >= 0 && !chainFits(batch, 4 * at + chain, 4 * at + size, true))
+      ) {
         this.leftOut++;
         continue;
       }
@@ -345,6 +364,7 @@ class RangeCounter {
         (words[at + ip + 1] as number) >>> 0,
         (words[at + ip] as number) >>> 0,
         each,
+        chain < 0 ? -1 : 4 * at + chain,
       );
     }
     const total = this.totals[0] as EventTotal;
@@ -365,7 +385,13 @@ class RangeCounter {
       const end = start + view.getUint16(start + 6, le);
       const event = single ? 0 : events.indexOf(view, start, end, PERF_RECORD_SAMPLE, le);
       const shape = this.#shapes[event];
-      if (shape === undefined || start + shape.size > end) {
+      const chain = this.#chains === undefined || shape === undefined || shape.chain < 0
+        ? -1
+        : start + shape.chain;
+      if (
+        shape === undefined || start + shape.size > end ||
+        (chain >= 0 && !chainFits(batch, chain, end, le))
+      ) {
         this.leftOut++;
         continue;
       }
@@ -406,11 +432,12 @@ class RangeCounter {
         shape.ip < 0 ? 0 : view.getUint32(start + shape.ip + high, le),
         shape.ip < 0 ? 0 : view.getUint32(start + shape.ip + low, le),
         period,
+        chain,
       );
     }
   }
 
-  /** Looks a sample up and counts it. */
+  /** Looks a sample up and counts it. `chain` is where the length of its call chain is, or -1. */
   #count(
     batch: RecordBatch,
     i: number,
@@ -424,6 +451,7 @@ class RangeCounter {
     hi: number,
     lo: number,
     period: number,
+    chain: number,
   ): void {
     if (cpumode === GUEST_KERNEL || cpumode === GUEST_USER) return;
     const when = this.#ordered ? timeHi * 2 ** 32 + timeLo : -1;
@@ -436,9 +464,51 @@ class RangeCounter {
       this.#tids[slot] !== tid || epoch < (this.#from[slot] as number) ||
       epoch >= (this.#until[slot] as number)
     ) this.#findThread(slot, pid, tid, epoch);
+    this.#slot = slot;
+    const comm = this.#threadComms[slot] as number;
+    const keyPid = this.#keyPid ? this.#threadPids[slot] as number : 0;
+    const keyTid = this.#keyTid ? tid : 0;
+    const keyCpu = this.#keyCpu ? cpu : 0;
+    if (this.#chains === undefined || this.calls === undefined) {
+      const binary = this.locate(cpumode, hi, lo);
+      const { foundHi, foundLo } = this;
+      this.histogram.add(
+        event,
+        comm,
+        binary,
+        cpumode,
+        foundHi,
+        foundLo,
+        keyPid,
+        keyTid,
+        keyCpu,
+        period,
+      );
+      return;
+    }
+    if (epoch < this.#kernelFrom || epoch >= this.#kernelUntil) this.#findKernel(epoch);
+    this.#chains.add(
+      this.calls.context(event, comm, keyPid, keyTid, keyCpu),
+      this.#threadRoots[slot] as number,
+      this.#kernelRoot,
+      batch.view,
+      chain + 8,
+      chain < 0 ? 0 : batch.view.getUint32(chain + (this.#le ? 0 : 4), this.#le),
+      this.#le,
+      cpumode,
+      hi,
+      lo,
+      period,
+    );
+  }
+
+  locate(cpumode: number, hi: number, lo: number): number {
     const { startHi, startLo, endHi, endLo } = this.#spaces;
+    hi >>>= 0;
+    lo >>>= 0;
     let map = -1;
     if (cpumode === USER) {
+      const slot = this.#slot;
       // Samples of a thread come in flocks: the map of the last one is often that of the next.
       map = this.#threadMaps[slot] as number;
       if (map >= 0) {
@@ -454,33 +524,22 @@ class RangeCounter {
         this.#threadMaps[slot] = map;
       }
     } else if (cpumode === KERNEL) {
+      const epoch = this.#epoch;
       if (epoch < this.#kernelFrom || epoch >= this.#kernelUntil) this.#findKernel(epoch);
       map = this.#spaces.find(this.#kernelRoot, hi, lo);
     }
-    let binary = -1;
-    if (map >= 0) {
-      const source = this.#data.mapSources[map] as number;
-      binary = this.#binaryBySource[source] ?? this.#addBinary(map, source, cpumode === KERNEL);
-      if (!this.#identity[binary]) {
-        const { pgoffHi, pgoffLo } = this.#data;
-        const sum = lo - (startLo[map] as number) + (pgoffLo[map] as number);
-        const carry = sum < 0 ? -1 : sum >= 2 ** 32 ? 1 : 0;
-        hi = hi - (startHi[map] as number) + (pgoffHi[map] as number) + carry;
-        lo = sum;
-      }
-    }
-    this.histogram.add(
-      event,
-      this.#threadComms[slot] as number,
-      binary,
-      cpumode,
-      hi,
-      lo,
-      this.#keyPid ? this.#threadPids[slot] as number : 0,
-      this.#keyTid ? tid : 0,
-      this.#keyCpu ? cpu : 0,
-      period,
-    );
+    this.foundHi = hi;
+    this.foundLo = lo;
+    if (map < 0) return -1;
+    const source = this.#data.mapSources[map] as number;
+    const binary = this.#binaryBySource[source] ?? this.#addBinary(map, source, cpumode === KERNEL);
+    if (this.#identity[binary]) return binary;
+    const { pgoffHi, pgoffLo } = this.#data;
+    const sum = lo - (startLo[map] as number) + (pgoffLo[map] as number);
+    const carry = sum < 0 ? -1 : sum >= 2 ** 32 ? 1 : 0;
+    this.foundHi = hi - (startHi[map] as number) + (pgoffHi[map] as number) + carry;
+    this.foundLo = sum;
+    return binary;
   }
 
   #setEpoch(when: number, timeHi: number, timeLo: number, offset: number): void {
@@ -605,11 +664,12 @@ class RangeCounter {
     const { nameBytes, nameStarts } = this.#data;
     const id = buildId < 0
       ? undefined
-      : hex(nameBytes.slice(nameStarts[buildId], nameStarts[buildId + 1]));
-    const key = `${text}\0${id}\0${kernel}`;
+      : nameBytes.slice(nameStarts[buildId], nameStarts[buildId + 1]);
+    const mapped = mappedBinary(text, id, kernel, this.#data, map);
+    const key = binaryKey(mapped);
     let binary = this.#binaryByKey.get(key);
     if (binary === undefined) {
-      binary = this.binaries.push({ name: text, buildId: id, kernel }) - 1;
+      binary = this.binaries.push(mapped) - 1;
       this.#binaryByKey.set(key, binary);
       this.#identity.push(
         kernel ? text.startsWith("[kernel") : isMemory(text) || (flags & MAP_HUGETLB) !== 0,
@@ -617,6 +677,12 @@ class RangeCounter {
     }
     return this.#binaryBySource[source] = binary;
   }
+}
+
+/** Whether the call chain whose length is at `at` fits into a record. */
+function chainFits({ view }: RecordBatch, at: number, end: number, le: boolean): boolean {
+  return at + 8 <= end && view.getUint32(at + (le ? 4 : 0), le) === 0 &&
+    view.getUint32(at + (le ? 0 : 4), le) <= (end - at - 8) / 8;
 }
 
 /** The first row of `key` that is later than `epoch`, or -1. */
@@ -669,6 +735,7 @@ export async function countRange(
   }
   return {
     columns: counter.histogram.columns(),
+    calls: counter.calls?.columns(),
     binaries: counter.binaries,
     comms: counter.comms,
     totals: counter.totals,
@@ -698,6 +765,7 @@ export function mergeRanges(parts: readonly RangeCounts[], violations: number): 
   const comms: string[] = [];
   const commNumbers = new Map<string, number>();
   const totals: EventTotal[] = [];
+  let calls: CallTree | undefined;
   let leftOut = 0;
   for (const part of parts) {
     const commOf = part.comms.map((text) => {
@@ -709,7 +777,7 @@ export function mergeRanges(parts: readonly RangeCounts[], violations: number): 
       return comm;
     });
     const binaryOf = part.binaries.map((binary) => {
-      const key = `${binary.name}\0${binary.buildId}\0${binary.kernel}`;
+      const key = binaryKey(binary);
       let number = binaryNumbers.get(key);
       if (number === undefined) {
         number = binaries.push(binary) - 1;
@@ -725,6 +793,7 @@ export function mergeRanges(parts: readonly RangeCounts[], violations: number): 
       if (binary >= 0) entries[at + 2] = binaryOf[binary] as number;
     }
     histogram.merge(part.columns);
+    if (part.calls !== undefined) (calls ??= new CallTree()).merge(part.calls, commOf, binaryOf);
     part.totals.forEach(({ samples, period }, event) => {
       const total = totals[event] ??= { samples: 0, period: 0 };
       total.samples += samples;
@@ -732,5 +801,6 @@ export function mergeRanges(parts: readonly RangeCounts[], violations: number): 
     });
     leftOut += part.leftOut;
   }
-  return { histogram, binaries, totals, comms, leftOut, violations };
+  calls?.addTo(histogram);
+  return { histogram, calls, binaries, totals, comms, leftOut, violations };
 }

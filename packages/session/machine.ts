@@ -734,7 +734,7 @@ function kernelModuleName(path: string): { name: string; module: boolean } {
     const own = /^\[(kernel\.kallsyms\]|guest\.kernel\.kallsyms|vdso(x?32)?\]|vsyscall\])/;
     return { name, module: !own.test(name) };
   }
-  const plain = name.replace(/\.(gz|xz)$/, "");
+  const plain = name.replace(/\.(gz|xz|zst)$/, "");
   const dot = plain.lastIndexOf(".");
   if (dot > 0 && plain.startsWith(".ko", dot)) {
     return { name: `[${plain.slice(0, dot)}]`.replaceAll("-", "_"), module: true };

@@ -6,4 +6,5 @@
  */
 export * from "./address_table.ts";
 export * from "./addresses.ts";
+export * from "./recorded_objects.ts";
 export * from "./symbolize.ts";

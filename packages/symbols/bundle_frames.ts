@@ -1,6 +1,7 @@
 import type { Address } from "./address.ts";
 import type { BundleObject } from "./bundle.ts";
-import type { FrameBatch, FunctionName } from "./dwarf/dwarf_context.ts";
+import type { FrameBatch } from "./dwarf/dwarf_context.ts";
+import type { FunctionName } from "./dwarf/function_names.ts";
 import type { FrameFinder, SymbolFinder } from "./dwarf/addr2line_text.ts";
 
 /**

@@ -66,6 +66,7 @@ export interface RefusedFile extends FileCandidate {
     | "build id differs"
     | "no build id"
     | "debug link checksum differs"
+    | "another kernel"
     | "not readable";
   /** The build id it has. */
   readonly buildId?: string;

@@ -9,6 +9,7 @@
 
 export * from "./address.ts";
 export * from "./binary_source.ts";
+export * from "./compressed_file.ts";
 export * from "./errors.ts";
 export * from "./elf/constants.ts";
 export * from "./elf/decompress.ts";

@@ -6,11 +6,13 @@ import { elfDwarfSections } from "./dwarf/elf_sections.ts";
 import type { DwarfSections } from "./dwarf/sections.ts";
 import { SHT } from "./elf/constants.ts";
 import { ElfFile } from "./elf/elf_file.ts";
+import { readElfSymbols } from "./elf/elf_symbols.ts";
 import { SymbolsError } from "./errors.ts";
 import { buildIdsEqual, type SearchPlaces } from "./file_search.ts";
 import { type FileSource, openFileSource } from "./file_source.ts";
 import { findSymbolFiles } from "./find_file.ts";
-import { zlibDecompressors } from "./zlib_decompressors.ts";
+import { nodeDecompressors } from "./node_decompressors.ts";
+import type { SymbolTable } from "./symbol_table.ts";
 
 /** A binary, and where its debug information is. */
 export interface OpenedDwarf extends Disposable {
@@ -22,6 +24,8 @@ export interface OpenedDwarf extends Disposable {
   readonly debugPath: string;
   /** Its DWARF. */
   readonly dwarf: DwarfContext;
+  /** Its symbols, with those of `elf`. Reads them. */
+  readSymbols(): SymbolTable;
   /** Closes all files. */
   close(): void;
 }
@@ -55,7 +59,7 @@ export function openDwarf(path: string, options: OpenDwarfOptions = {}): OpenedD
   const open = (file: string): ElfFile => {
     const source = openFileSource(file);
     sources.push(source);
-    return ElfFile.open(source, { decompressors: zlibDecompressors });
+    return ElfFile.open(source, { decompressors: nodeDecompressors });
   };
   const close = (): void => {
     for (const source of sources.splice(0)) source.close();
@@ -74,7 +78,7 @@ export function openDwarf(path: string, options: OpenDwarfOptions = {}): OpenedD
     let debug = elf, debugPath = real;
     if (!hasDwarf(elf)) {
       const found = findSymbolFiles({ path: real }, options.places ?? {}, {
-        decompressors: zlibDecompressors,
+        decompressors: nodeDecompressors,
       });
       const { symbols } = found;
       found.close();
@@ -113,7 +117,8 @@ export function openDwarf(path: string, options: OpenDwarfOptions = {}): OpenedD
         return undefined;
       },
     });
-    return { elf, debug, debugPath, dwarf, close, [Symbol.dispose]: close };
+    const readSymbols = () => readElfSymbols(debug, { runtime: elf }).table;
+    return { elf, debug, debugPath, dwarf, readSymbols, close, [Symbol.dispose]: close };
   } catch (error) {
     close();
     throw error;

@@ -4,6 +4,7 @@ import { BundleError, SymbolBundle } from "./bundle.ts";
 import { SymbolsError } from "./errors.ts";
 import { openFileSource } from "./file_source.ts";
 import { defaultPlaces } from "./find_file.ts";
+import { nodeDecompressors } from "./node_decompressors.ts";
 import {
   type ClosableSource,
   type SymbolFiles,
@@ -11,7 +12,6 @@ import {
   SymbolResolver,
 } from "./symbol_resolver.ts";
 import type { SearchPlaces } from "./file_search.ts";
-import { zlibDecompressors } from "./zlib_decompressors.ts";
 
 /** Options of {@linkcode openResolver}. */
 export interface OpenResolverOptions extends SymbolOptions {
@@ -47,7 +47,7 @@ export function openResolver(options: OpenResolverOptions = {}): SymbolResolver 
   return new SymbolResolver(HERE, {
     ...others,
     places,
-    elf: { decompressors: zlibDecompressors },
+    elf: { decompressors: nodeDecompressors },
     ...(bundle === undefined ? {} : { bundle }),
   });
 }
@@ -75,19 +75,36 @@ const HERE: SymbolFiles = {
       return Deno.statSync(path).isFile ? openFileSource(path) : undefined;
     }),
   read: (path) =>
-    tolerant(path, () => Deno.statSync(path).isFile ? Deno.readFileSync(path) : undefined),
+    tolerant(
+      path,
+      () => Deno.statSync(path).isFile ? Deno.readFileSync(path) : undefined,
+      () => readWithCat(path),
+    ),
 };
 
-function tolerant<T>(path: string, read: () => T): T | undefined {
+function readWithCat(path: string): Uint8Array | undefined {
+  if (Deno.permissions.querySync({ name: "run", command: "cat" }).state !== "granted") {
+    return undefined;
+  }
+  const { success, stdout } = new Deno.Command("cat", { args: [path], stderr: "null" })
+    .outputSync();
+  return success ? stdout : undefined;
+}
+
+function tolerant<T>(
+  path: string,
+  read: () => T,
+  otherwise: () => T | undefined = () => undefined,
+): T | undefined {
   try {
     return read();
   } catch (error) {
     if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
       return undefined;
     }
-    // Deno keeps what lies there from whoever has not been given everything.
+    // Deno keeps what lies there from whoever may not do everything; `cat` may be allowed.
     const special = /^\/(?:proc|sys|dev)\//.test(path);
-    if (error instanceof Deno.errors.NotCapable && special) return undefined;
+    if (error instanceof Deno.errors.NotCapable && special) return otherwise();
     if (
       error instanceof Deno.errors.NotCapable || error instanceof Deno.errors.PermissionDenied ||
       error instanceof Deno.errors.FilesystemLoop

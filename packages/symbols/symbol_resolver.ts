@@ -1,12 +1,13 @@
 import type { Address } from "./address.ts";
 import { FileAddresses, type LoadSegment } from "./address_map.ts";
-import type { BinarySource } from "./binary_source.ts";
+import { type BinarySource, bytesSource } from "./binary_source.ts";
 import type { BundleObject, SymbolBundle } from "./bundle.ts";
+import { expandFile, fileCompression } from "./compressed_file.ts";
 import { Demangler } from "./demangle/demangler.ts";
 import { DwarfContext, type Frame } from "./dwarf/dwarf_context.ts";
 import { elfDwarfSections } from "./dwarf/elf_sections.ts";
 import type { DwarfSections } from "./dwarf/sections.ts";
-import { ET } from "./elf/constants.ts";
+import { ET, STT } from "./elf/constants.ts";
 import { ElfFile, type ElfOpenOptions } from "./elf/elf_file.ts";
 import { readElfSymbols } from "./elf/elf_symbols.ts";
 import { readMiniDebugInfo } from "./elf/mini_debug_info.ts";
@@ -16,6 +17,7 @@ import { SymbolsError } from "./errors.ts";
 import {
   buildIdsEqual,
   type FoundFile,
+  type KernelCandidate,
   kernelCandidates,
   type OpenedCandidate,
   type RefusedFile,
@@ -53,12 +55,16 @@ export interface SymbolFiles {
 export interface SymbolOptions {
   /** `--symfs`: a folder in which the files of the recorded machine lie. */
   readonly symfs?: string;
-  /** `--vmlinux`: the kernel's ELF file. */
+  /** `--vmlinux`: the kernel's ELF file. Where it or `kallsyms` is given, no other is looked for. */
   readonly vmlinux?: string;
   /** `--kallsyms`: a copy of `/proc/kallsyms`. */
   readonly kallsyms?: string;
   /** `--no-demangle` makes it `false`: names as the files have them. */
   readonly demangle?: boolean;
+  /** `false` shows C++ functions without their parameters and return types, as `perf` does. */
+  readonly parameters?: boolean;
+  /** `false` leaves debug information alone: functions by symbol only, no lines, nothing inlined. */
+  readonly debugInformation?: boolean;
 }
 
 /** Options of {@linkcode SymbolResolver}. */
@@ -119,7 +125,10 @@ class Nothing implements Lookup {
 }
 
 const RUNNING_KALLSYMS = "/proc/kallsyms";
+/** The group of the kernel's own symbols in a copy of kallsyms. */
+const KERNEL_GROUP = 0;
 const RUNNING_NOTES = "/sys/kernel/notes";
+const RUNNING_RELEASE = "/proc/sys/kernel/osrelease";
 
 /**
  * Finds the symbols of objects: in a bundle, in ELF files with their DWARF, in kallsyms, perf maps
@@ -145,7 +154,8 @@ export class SymbolResolver {
   readonly #files: SymbolFiles;
   readonly #options: ResolverOptions;
   readonly #places: SearchPlaces;
-  readonly #show: (name: string) => string;
+  /** A name as it is to be shown. */
+  readonly show: (name: string) => string;
   /** How `perf` shows names, by which it chooses among aliases. */
   readonly #shownByPerf: ((name: string) => string) | undefined;
   readonly #kallsyms = new Map<string, { bytes: Uint8Array; read: Kallsyms } | undefined>();
@@ -157,12 +167,14 @@ export class SymbolResolver {
     const { symfs } = options;
     this.#places = { ...options.places, ...(symfs === undefined ? {} : { symfs }) };
     if (options.demangle === false) {
-      this.#show = (name) => name;
+      this.show = (name) => name;
     } else {
       const demangler = new Demangler();
       const brief = new Demangler({ params: false });
-      this.#show = (name) => demangler.demangle(name);
       this.#shownByPerf = (name) => brief.demangle(name);
+      this.show = options.parameters === false
+        ? this.#shownByPerf
+        : (name) => demangler.demangle(name);
     }
   }
 
@@ -189,7 +201,7 @@ export class SymbolResolver {
     // A bundle usually knows everything that is asked; files are only opened if it does not.
     let lookup = bundled === undefined ? await this.#lookup(object, opened) : undefined;
     const inFiles = async (): Promise<Lookup> => lookup ??= await this.#lookup(object, opened);
-    const show = this.#show;
+    const { show } = this;
     return {
       object,
       get origin() {
@@ -204,9 +216,14 @@ export class SymbolResolver {
       refused: opened.refused,
       faults: opened.faults,
       find: async (addresses, times) =>
-        bundled === undefined
-          ? (await inFiles()).find(addresses, times)
-          : await findBundled(bundled, addresses, times, inFiles, show),
+        bundled === undefined ? (await inFiles()).find(addresses, times) : await findBundled(
+          bundled,
+          addresses,
+          times,
+          inFiles,
+          show,
+          this.#options.debugInformation !== false,
+        ),
       close: () => opened.close(),
     };
   }
@@ -215,7 +232,7 @@ export class SymbolResolver {
     switch (object.kind) {
       case "elf":
       case "vdso": {
-        const found = this.#search(object, opened);
+        const found = await this.#search(object, opened);
         const { runtime } = found;
         const mini = runtime === undefined || found.symbols !== undefined
           ? undefined
@@ -225,7 +242,7 @@ export class SymbolResolver {
       case "kernel":
         return this.#kernel(object, opened);
       case "module":
-        return this.#module(object, opened);
+        return await this.#module(object, opened);
       case "jit":
         return this.#jit(object, opened);
       case "bpf":
@@ -233,12 +250,14 @@ export class SymbolResolver {
     }
   }
 
-  #search(object: SymbolObject, opened: OpenedFiles): Found {
+  async #search(object: SymbolObject, opened: OpenedFiles): Promise<Found> {
     const search = searchSymbolFiles(object, this.#places);
     let present = false;
     let step = search.next();
     while (!step.done) {
-      const file = opened.candidate(step.value.path);
+      const file = object.kind === "module"
+        ? await opened.expanded(step.value.path)
+        : opened.candidate(step.value.path);
       if (file !== undefined && !(file instanceof SymbolsError)) {
         const { buildId } = object;
         present ||= buildId === undefined || buildIdsEqual(opened.buildId(file.elf) ?? "", buildId);
@@ -268,7 +287,7 @@ export class SymbolResolver {
         ...(this.#shownByPerf === undefined ? {} : { demangle: this.#shownByPerf }),
       }).table);
     const debug = hasDwarf(file.elf) || runtime === undefined ? file : runtime;
-    const dwarf = opened.dwarf(debug, runtime?.path ?? file.path);
+    const dwarf = this.#dwarf(debug, runtime?.path ?? file.path, opened);
     const addresses = new FileAddresses((runtime ?? file).elf);
     return {
       origin: debug.path,
@@ -279,7 +298,7 @@ export class SymbolResolver {
           (offset) => addresses.fromOffset(offset),
           table,
           dwarf,
-          this.#show,
+          this.show,
         ),
     };
   }
@@ -290,10 +309,11 @@ export class SymbolResolver {
       ...(object.buildId === undefined ? {} : { buildId: object.buildId }),
       ...(release === undefined ? {} : { release }),
     };
-    const candidates = kernelCandidates(wanted, this.#places);
-    if (kallsyms !== undefined) candidates.unshift({ path: kallsyms, kind: "kallsyms" });
-    if (vmlinux !== undefined) candidates.unshift({ path: vmlinux, kind: "vmlinux" });
-    if (this.#isRunning(object, opened)) {
+    const given: KernelCandidate[] = [];
+    if (vmlinux !== undefined) given.push({ path: vmlinux, kind: "vmlinux" });
+    if (kallsyms !== undefined) given.push({ path: kallsyms, kind: "kallsyms" });
+    const candidates = given.length > 0 ? given : kernelCandidates(wanted, this.#places);
+    if (given.length === 0 && this.#isRunning(object, opened)) {
       candidates.push({ path: RUNNING_KALLSYMS, kind: "kallsyms" });
     }
     let restricted = false;
@@ -310,11 +330,14 @@ export class SymbolResolver {
         continue;
       }
       const moved = kernelBase(text.bytes, object);
-      if (moved === undefined) continue;
+      if (moved === undefined) {
+        opened.refused.push({ path, origin: "path", reason: "another kernel" });
+        continue;
+      }
       return {
         origin: path,
         find: (addresses) =>
-          findInTable(addresses, moved, text.read.table, this.#show, "no symbols"),
+          findInTable(addresses, moved, text.read.table, this.show, "no symbols", KERNEL_GROUP),
       };
     }
     const other = opened.refused.some(({ reason }) => reason === "build id differs");
@@ -350,21 +373,21 @@ export class SymbolResolver {
       : opened.attempt(found, () => findElfSymbol(elf, object.reference as string));
     const table = opened.attempt(found, () => readElfSymbols(elf).table);
     if (linked === undefined || table === undefined || table.size === 0) return undefined;
-    const dwarf = opened.dwarf(found, path);
+    const dwarf = this.#dwarf(found, path, opened);
     return {
       origin: path,
       find: (addresses) =>
-        findInElf(addresses, (address) => address + linked, table, dwarf, this.#show),
+        findInElf(addresses, (address) => address + linked, table, dwarf, this.show),
     };
   }
 
-  #module(object: SymbolObject, opened: OpenedFiles): Lookup {
+  async #module(object: SymbolObject, opened: OpenedFiles): Promise<Lookup> {
     if (object.path.startsWith("/")) {
-      const found = this.#search(object, opened);
+      const found = await this.#search(object, opened);
       if (found.symbols !== undefined) {
         const { elf } = found.symbols;
         const table = opened.attempt(found.symbols, () => readElfSymbols(elf).table);
-        const dwarf = opened.dwarf(found.symbols, found.symbols.path);
+        const dwarf = this.#dwarf(found.symbols, found.symbols.path, opened);
         const addresses = elf.type === ET.REL ? undefined : new FileAddresses(elf);
         return {
           origin: found.symbols.path,
@@ -374,7 +397,7 @@ export class SymbolResolver {
               (distance) => addresses === undefined ? distance : addresses.fromOffset(distance),
               table,
               dwarf,
-              this.#show,
+              this.show,
             ),
         };
       }
@@ -382,18 +405,22 @@ export class SymbolResolver {
     // Where a module lies is known from a copy of kallsyms of the very boot that was recorded.
     const { buildId: _, ...kernel } = object;
     const { loadAddress, reference, referenceAddress } = object;
-    for (const path of [this.#options.kallsyms, RUNNING_KALLSYMS]) {
-      if (path === undefined || loadAddress === undefined || reference === undefined) continue;
-      const text = this.#readKallsyms(path, opened);
-      if (text === undefined || text.read.restricted) continue;
-      if (kernelBase(text.bytes, kernel) !== referenceAddress) continue;
+    const path = this.#options.kallsyms ?? RUNNING_KALLSYMS;
+    const text = loadAddress === undefined || reference === undefined
+      ? undefined
+      : this.#readKallsyms(path, opened);
+    if (
+      text !== undefined && loadAddress !== undefined && !text.read.restricted &&
+      kernelBase(text.bytes, kernel) === referenceAddress
+    ) {
       const group = text.read.modules.indexOf(moduleName(object.path));
-      if (group < 1) continue;
-      return {
-        origin: path,
-        find: (distances) =>
-          findInTable(distances, loadAddress, text.read.table, this.#show, "no symbols", group),
-      };
+      if (group > 0) {
+        return {
+          origin: path,
+          find: (distances) =>
+            findInTable(distances, loadAddress, text.read.table, this.show, "no symbols", group),
+        };
+      }
     }
     const other = opened.refused.some(({ reason }) => reason === "build id differs");
     return new Nothing(other ? "build id differs" : "file missing");
@@ -432,19 +459,22 @@ export class SymbolResolver {
               discriminator: line.discriminator,
               inlined: false,
             }];
-            return resolution({ name, start, end }, frames, this.#show);
+            return resolution({ name, start, end }, frames, this.show);
           }
           const symbol = map?.get(map.lookup(address));
-          return symbol === undefined ? unresolved("JIT") : resolution(symbol, [], this.#show);
+          return symbol === undefined ? unresolved("JIT") : resolution(symbol, [], this.show);
         }),
     };
   }
 
   #bpf(object: SymbolObject): Lookup {
     const symbol: SymbolInfo = { name: object.path, start: 0, end: object.size ?? 0 };
-    return {
-      find: (addresses) => Array.from(addresses, () => resolution(symbol, [], this.#show)),
-    };
+    const answer = resolution(symbol, [], this.show);
+    return { find: (addresses) => Array.from(addresses, () => answer) };
+  }
+
+  #dwarf(file: FoundFile, runtimePath: string, opened: OpenedFiles): DwarfContext | undefined {
+    return this.#options.debugInformation === false ? undefined : opened.dwarf(file, runtimePath);
   }
 
   #readKallsyms(
@@ -465,14 +495,18 @@ export class SymbolResolver {
 
   /**
    * Whether the recorded kernel is the one that runs here: by its build id, or where the recording
-   * has none, by the address that it was moved to when it was booted.
+   * has none, by its release and the address that it was moved to when it was booted.
    */
   #isRunning(kernel: SymbolObject, opened: OpenedFiles): boolean {
     const { buildId, reference, referenceAddress } = kernel;
     if (buildId === undefined) {
-      const bytes = reference === undefined
-        ? undefined
-        : this.#readKallsyms(RUNNING_KALLSYMS, opened)?.bytes;
+      const { release } = this.#options;
+      if (reference === undefined || release === undefined) return false;
+      const running = opened.read(RUNNING_RELEASE);
+      if (running === undefined || new TextDecoder().decode(running).trim() !== release) {
+        return false;
+      }
+      const bytes = this.#readKallsyms(RUNNING_KALLSYMS, opened)?.bytes;
       return bytes !== undefined && kernelBase(bytes, kernel) === referenceAddress;
     }
     const notes = opened.read(RUNNING_NOTES);
@@ -515,6 +549,27 @@ class OpenedFiles {
       source?.close?.();
       if (error instanceof SymbolsError) return error;
       throw error;
+    }
+  }
+
+  /** {@linkcode OpenedFiles.candidate} for a file that may be compressed as a whole. */
+  async expanded(path: string): Promise<OpenedCandidate | SymbolsError | undefined> {
+    let source: ClosableSource | undefined;
+    try {
+      source = this.#files.open(path);
+      if (source === undefined) return undefined;
+      const compression = fileCompression(source.read(0, Math.min(6, source.size)));
+      if (compression === undefined) return this.candidate(path);
+      const bytes = await expandFile(source.read(0, source.size), compression);
+      const expanded = bytesSource(bytes);
+      const elf = ElfFile.open(expanded, this.#options);
+      this.#elves.set(elf, expanded);
+      return { source: expanded, elf };
+    } catch (error) {
+      if (error instanceof SymbolsError) return error;
+      throw error;
+    } finally {
+      source?.close?.();
     }
   }
 
@@ -652,17 +707,47 @@ function findInTable(
   otherwise: UnresolvedCause,
   group?: number,
 ): Resolution[] {
+  const nothing = unresolved(otherwise);
+  const known = new SymbolResolutions(table, show);
   return Array.from(addresses, (address) => {
     const index = table.lookup(address + base);
-    if (index < 0 || (group !== undefined && table.group(index) !== group)) {
-      return unresolved(otherwise);
-    }
-    return resolution(moved(table, index, -base), [], show);
+    return index < 0 || (group !== undefined && table.group(index) !== group)
+      ? nothing
+      : known.of(index, -base);
   });
 }
 
+/** What is said of the symbols of a table alone: the same object for all addresses of one. */
+class SymbolResolutions {
+  readonly #table: SymbolTable;
+  readonly #show: (name: string) => string;
+  readonly #known = new Map<number, Resolution>();
+
+  constructor(table: SymbolTable, show: (name: string) => string) {
+    this.#table = table;
+    this.#show = show;
+  }
+
+  /** @param by what is added to the addresses of the table */
+  of(index: number, by: number): Resolution {
+    let known = this.#known.get(index);
+    const { start } = known?.symbol ?? {};
+    // A symbol may lie in two segments, in theory.
+    if (known === undefined || start !== this.#table.start(index) + by) {
+      known = resolution(moved(this.#table, index, by), [], this.#show);
+      this.#known.set(index, known);
+    }
+    return known;
+  }
+}
+
 function moved(table: SymbolTable, index: number, by: number): SymbolInfo {
-  return { name: table.name(index), start: table.start(index) + by, end: table.end(index) + by };
+  const symbol = {
+    name: table.name(index),
+    start: table.start(index) + by,
+    end: table.end(index) + by,
+  };
+  return table.type(index) === STT.OBJECT ? { ...symbol, data: true } : symbol;
 }
 
 /** Looks up in a symbol table and debug information. */
@@ -670,20 +755,23 @@ function findInElf(
   addresses: Float64Array,
   toFile: (address: Address) => Address | undefined,
   table: SymbolTable | undefined,
-  dwarf: DwarfContext,
+  dwarf: DwarfContext | undefined,
   show: (name: string) => string,
 ): Resolution[] {
+  const nothing = unresolved("no symbols");
+  const known = table === undefined ? undefined : new SymbolResolutions(table, show);
   // No unit covers the highest address: it stands for what is not in the file.
   const inFile = addresses.map((address) => toFile(address) ?? -1);
-  const batch = dwarf.findAll(inFile, { keep: false });
+  const batch = dwarf?.findAll(inFile, { keep: false });
   return Array.from(addresses, (address, i) => {
     const fileAddress = inFile[i] as number;
     const index = fileAddress === -1 ? -1 : table?.lookup(fileAddress) ?? -1;
-    const symbol = table === undefined || index < 0
-      ? undefined
-      : moved(table, index, address - fileAddress);
-    const first = batch.first[i] as number;
-    const count = batch.count[i] as number;
+    const bySymbol = known === undefined || index < 0
+      ? nothing
+      : known.of(index, address - fileAddress);
+    const first = batch?.first[i] ?? 0;
+    const count = batch?.count[i] ?? 0;
+    if (batch === undefined || count === 0) return bySymbol;
     const frames: Frame[] = [];
     for (let k = first; k < first + count; k++) {
       const name = batch.functions[batch.function[k] as number];
@@ -697,7 +785,7 @@ function findInElf(
         inlined: k + 1 < first + count,
       });
     }
-    return resolution(symbol, frames, show);
+    return resolution(bySymbol.symbol, frames, show);
   });
 }
 
@@ -708,6 +796,7 @@ async function findBundled(
   times: Float64Array | undefined,
   files: () => Promise<Lookup>,
   show: (name: string) => string,
+  debugInformation: boolean,
 ): Promise<Resolution[]> {
   const missing: number[] = [];
   const found = Array.from(addresses, (address, i) => {
@@ -717,7 +806,11 @@ async function findBundled(
       ? unresolved("no symbols")
       : entry.cause !== undefined
       ? unresolved(entry.cause)
-      : resolution(entry.symbol, entry.frames, show);
+      : resolution(
+        entry.symbol,
+        debugInformation || entry.symbol === undefined ? entry.frames : [],
+        show,
+      );
   });
   if (missing.length > 0) {
     const answers = (await files()).find(

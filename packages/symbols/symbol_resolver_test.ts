@@ -1,7 +1,9 @@
-import { assert, assertEquals } from "@std/assert";
+import { zstdCompressSync } from "node:zlib";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import {
   addressFromBigInt,
   bytesSource,
+  expandFile,
   type ObjectSymbols,
   type Resolution,
   type ResolverOptions,
@@ -129,7 +131,17 @@ Deno.test("the running kernel counts if it is the recorded one", async () => {
   const { buildId: _, ...unnamed } = KERNEL;
   assertEquals(names((await look(files, unnamed, [0x100])).found), ["file missing"]);
   const sameBoot = { ...unnamed, referenceAddress: addressFromBigInt(0xffffffff81000000n) };
-  assertEquals(names((await look(files, sameBoot, [0x100])).found), ["do_work"]);
+  const running = filesOf({
+    "/proc/kallsyms": KALLSYMS,
+    "/proc/sys/kernel/osrelease": "6.1.0-test\n",
+  });
+  const causes = async (release?: string) =>
+    names(
+      (await look(running, sameBoot, [0x100], release === undefined ? {} : { release })).found,
+    );
+  assertEquals(await causes("6.1.0-test"), ["do_work"]);
+  assertEquals(await causes("6.2.0"), ["file missing"]);
+  assertEquals(await causes(), ["file missing"]);
 });
 
 Deno.test("a module is looked up in kallsyms of the same boot, and only there", async () => {
@@ -307,4 +319,59 @@ Deno.test({
       await Deno.remove(folder, { recursive: true });
     }
   },
+});
+
+Deno.test({
+  name: "a compressed module has the symbols and lines of what it expands to",
+  ignore: !have("gcc") || !have("xz") || !have("zstd") || !have("gzip"),
+  async fn() {
+    const folder = await Deno.makeTempDir({ prefix: "perfdata-resolver-" });
+    try {
+      await Deno.writeTextFile(`${folder}/work.c`, SOURCE);
+      const flags = ["-O2", "-g", "-ffreestanding", "-mcmodel=kernel", "-fno-pic"];
+      await run("gcc", ...flags, "-c", "-o", `${folder}/work.o`, `${folder}/work.c`);
+      const module = `${folder}/work.ko`;
+      await run("ld", "-r", "--build-id=0xabcdef", "-o", module, `${folder}/work.o`);
+      const offsets = Array.from({ length: 0x50 }, (_, i) => i);
+      const lookUp = async (path: string, content: Uint8Array) => {
+        const object: SymbolObject = { path, kind: "module", buildId: "abcdef" };
+        return await look(filesOf({ [path]: content }), object, offsets);
+      };
+      const plain = await lookUp(module, await Deno.readFile(module));
+      assert(plain.found.some(({ frames }) => frames.length > 1));
+      for (const [program, suffix] of [["gzip", "gz"], ["xz", "xz"], ["zstd", "zst"]] as const) {
+        await run(program, "-q", "-k", module);
+        const path = `${module}.${suffix}`;
+        const bytes = await Deno.readFile(path);
+        const { found, symbols } = await lookUp(path, bytes);
+        assertEquals(found, plain.found, program);
+        assertEquals(symbols.origin, path);
+        // What is cut short, or damaged, is told and not used.
+        for (const damaged of [bytes.slice(0, bytes.length >> 1), bytes.slice(0, 6)]) {
+          const broken = await lookUp(path, damaged);
+          assertEquals(names(broken.found)[0], "file missing", program);
+          assertEquals(broken.symbols.refused.map(({ reason }) => reason), ["not readable"]);
+        }
+      }
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+});
+
+Deno.test("a file that expands to more than is allowed is refused, whatever compressed it", async () => {
+  const zeros = new Uint8Array(1 << 20);
+  const gzip = new Blob([zeros]).stream().pipeThrough(new CompressionStream("gzip"));
+  const compressed = new Uint8Array(await new Response(gzip).arrayBuffer());
+  await assertRejects(
+    () => expandFile(compressed, "gzip", 1 << 16),
+    SymbolsError,
+    "expands to more than 65536 bytes",
+  );
+  await assertRejects(
+    () => expandFile(zstdCompressSync(zeros), "zstd", 1 << 16),
+    SymbolsError,
+    "expands to more than 65536 bytes",
+  );
+  assertEquals(await expandFile(zstdCompressSync(zeros), "zstd"), zeros);
 });

@@ -17,6 +17,8 @@ export interface SymbolInfo {
   readonly start: Address;
   /** First address after it. */
   readonly end: Address;
+  /** Whether it is data (`STT_OBJECT`), where that is known. */
+  readonly data?: boolean;
 }
 
 interface Columns {

@@ -36,7 +36,8 @@ export const SLOT = {
   GNU_RANGES_BASE: 16,
   DWO_NAME: 17,
   DWO_ID: 18,
-  COUNT: 19,
+  SIBLING: 19,
+  COUNT: 20,
 } as const;
 
 const SLOT_OF = new Map<number, number>([
@@ -62,6 +63,7 @@ const SLOT_OF = new Map<number, number>([
   [DW_AT.dwo_name, SLOT.DWO_NAME],
   [DW_AT.GNU_dwo_name, SLOT.DWO_NAME],
   [DW_AT.GNU_dwo_id, SLOT.DWO_ID],
+  [DW_AT.sibling, SLOT.SIBLING],
 ]);
 
 /** Tags whose attributes are read; of all others only the size matters. */

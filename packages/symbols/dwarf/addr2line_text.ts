@@ -21,7 +21,9 @@ export interface Addr2LineOptions {
 }
 
 /** What finds frames for {@linkcode Addr2LineText}: a `DwarfContext`, or `BundleFrames`. */
-export type FrameFinder = Pick<DwarfContext, "findAll" | "functions" | "files">;
+export type FrameFinder =
+  & Pick<DwarfContext, "findAll" | "functions" | "files">
+  & Partial<Pick<DwarfContext, "functionName" | "linkageNameBytes">>;
 
 /** What names addresses that have no frames: a `SymbolTable`, or `BundleFrames`. */
 export type SymbolFinder = Pick<SymbolTable, "lookup" | "name">;
@@ -159,7 +161,13 @@ export class Addr2LineText {
   }
 
   #functionName(id: number, address: Address, outermost: boolean): Uint8Array {
-    const name = this.#dwarf.functions[id];
+    const known = this.#functionBytes[id];
+    if (known !== undefined) return known;
+    const dwarf = this.#dwarf;
+    const written = dwarf.linkageNameBytes?.(id);
+    const { demangle } = this.#options;
+    if (written !== undefined && demangle === undefined) return this.#functionBytes[id] = written;
+    const name = dwarf.functionName === undefined ? dwarf.functions[id] : dwarf.functionName(id);
     if (outermost && name?.linkageName === undefined) {
       const symbol = this.#symbols?.lookup(address) ?? -1;
       if (symbol >= 0) {
@@ -170,7 +178,10 @@ export class Addr2LineText {
       }
     }
     if (name === undefined) return UNKNOWN;
-    return this.#functionBytes[id] ??= this.#encoded(name.linkageName ?? name.function ?? "??");
+    const bytes = this.#encoded(name.linkageName ?? name.function ?? "??");
+    // What the symbol table may have a name for is asked each time.
+    if (name.linkageName !== undefined) this.#functionBytes[id] = bytes;
+    return bytes;
   }
 
   #symbolName(symbol: number): Uint8Array {

@@ -1,16 +1,17 @@
 import { type Address, addressFromBigInt } from "../address.ts";
 import { KIND, SLOT } from "./abbrev.ts";
-import { DW_FORM } from "./constants.ts";
 import { Die } from "./die.ts";
 import { DwarfError } from "./dwarf_error.ts";
 import { DwarfFile } from "./dwarf_file.ts";
+import { type FunctionName, FunctionNames, type StringPlace } from "./function_names.ts";
 import { FunctionTable } from "./functions.ts";
 import { LineTable } from "./line_table.ts";
 import { PackageIndex } from "./package_index.ts";
-import type { Cells } from "./paint.ts";
+import { type Cells, orderOf } from "./paint.ts";
 import type { DwarfSections } from "./sections.ts";
 import type { Unit } from "./unit.ts";
 import { unitIndex } from "./unit_index.ts";
+import { WantedFunctions } from "./wanted_functions.ts";
 
 /** A split unit (`.dwo`) that is wanted. */
 export interface DwoRequest {
@@ -37,14 +38,6 @@ export interface DwarfOptions {
   readonly diagnostics?: (error: DwarfError) => void;
   /** Bytes of parsed tables to keep, 512 MiB by default. The least recently used unit goes first. */
   readonly cacheBytes?: number;
-}
-
-/** A function as DWARF names it. */
-export interface FunctionName {
-  /** `DW_AT_name`: `push_back`, without scopes. */
-  readonly function: string | undefined;
-  /** `DW_AT_linkage_name`: the mangled name, where there is one. */
-  readonly linkageName: string | undefined;
 }
 
 /** A function at an address, and where in its source. */
@@ -80,7 +73,10 @@ export interface FrameBatch {
   readonly column: Int32Array;
   /** Of each frame, the discriminator, 0 where there is none. */
   readonly discriminator: Int32Array;
-  /** Every function that a look-up of this context has met; it grows, indices stay. */
+  /**
+   * Every function that a look-up of this context has met; it grows, indices stay. Two of them can
+   * have equal names.
+   */
   readonly functions: readonly FunctionName[];
   /** Every source path that a look-up of this context has met; it grows, indices stay. */
   readonly files: readonly string[];
@@ -130,15 +126,26 @@ class FrameSink {
   }
 }
 
-/** What is kept of a unit that was looked into. */
-class Loaded {
-  readonly unit: Unit;
+/** What is looked up in a unit, whether that is all of it or what is wanted now. */
+class Tables<Functions extends FunctionTable | WantedFunctions> {
   /** The split unit, or the unit itself. */
   readonly code: Unit;
-  readonly functions: FunctionTable | undefined;
+  readonly functions: Functions | undefined;
   readonly lines: LineTable | undefined;
   /** Ids of the files of `lines`, by number; -2 before they are asked for. */
   readonly fileIds: Int32Array;
+
+  constructor(code: Unit, functions: Functions | undefined, lines: LineTable | undefined) {
+    this.code = code;
+    this.functions = functions;
+    this.lines = lines;
+    this.fileIds = new Int32Array((lines?.fileCount ?? 0) + 1).fill(-2);
+  }
+}
+
+/** What is kept of a unit that was looked into. */
+class Loaded extends Tables<FunctionTable> {
+  readonly unit: Unit;
   /** Memory at the last count. */
   memory = 0;
 
@@ -148,11 +155,8 @@ class Loaded {
     functions: FunctionTable | undefined,
     lines: LineTable | undefined,
   ) {
+    super(code, functions, lines);
     this.unit = unit;
-    this.code = code;
-    this.functions = functions;
-    this.lines = lines;
-    this.fileIds = new Int32Array((lines?.fileCount ?? 0) + 1).fill(-2);
   }
 
   measure(): number {
@@ -189,12 +193,15 @@ export class DwarfContext {
   readonly #report: (error: DwarfError) => void;
   #index: Cells | undefined;
   readonly #loaded = new Map<Unit, Loaded>();
+  /** Units that a batch has met: what is met again is worth to be kept. */
+  readonly #met = new Set<Unit>();
   #memory = 0;
   readonly #splitUnits = new Map<Unit, Unit | undefined>();
   #package: { sections: DwarfSections; index: PackageIndex } | undefined;
   #packageOpened = false;
+  readonly #names = new FunctionNames();
+  /** The names that have been decoded. */
   readonly #functions: FunctionName[] = [];
-  readonly #functionIds = new Map<string, number>();
   readonly #files: string[] = [];
   readonly #fileIds = new Map<string, number>();
   #missing = 0;
@@ -230,7 +237,23 @@ export class DwarfContext {
 
   /** Every function that a look-up has met; see {@linkcode FrameBatch.functions}. */
   get functions(): readonly FunctionName[] {
+    for (let n = this.#functions.length; n < this.#names.count; n++) {
+      this.#functions.push(this.#names.get(n));
+    }
     return this.#functions;
+  }
+
+  /** The names of function number `n`: that element of {@link functions}, without the others. */
+  functionName(n: number): FunctionName | undefined {
+    return this.#functions[n] ?? (n >= 0 && n < this.#names.count ? this.#names.get(n) : undefined);
+  }
+
+  /**
+   * The linkage name of function number `n` as it is in the file, in UTF-8: for whoever writes it
+   * somewhere and needs no string. The bytes are not to be changed.
+   */
+  linkageNameBytes(n: number): Uint8Array | undefined {
+    return this.#names.linkageName(n);
   }
 
   /** Every source path that a look-up has met; see {@linkcode FrameBatch.files}. */
@@ -251,10 +274,12 @@ export class DwarfContext {
     const at = typeof address === "bigint" ? addressFromBigInt(address) : address;
     const number = this.#unitIndex().find(at);
     if (number < 0) return [];
-    this.#lookup(this.#load(this.#main.units[number] as Unit), at, sink);
+    this.#lookupLoaded(this.#load(this.#main.units[number] as Unit), at, sink);
+    this.#names.read(this.#report);
+    const { functions } = this;
     const frames: Frame[] = [];
     for (let i = 0; i < sink.count; i++) {
-      const name = this.#functions[sink.function[i] as number];
+      const name = functions[sink.function[i] as number];
       frames.push({
         function: name?.function,
         linkageName: name?.linkageName,
@@ -271,8 +296,9 @@ export class DwarfContext {
   /**
    * The frames of many addresses ({@linkcode Address}, signed), in any order.
    *
-   * Addresses are looked up unit by unit, so that each unit is read once, whatever the size of the
-   * cache; with `keep: false` it is let go right after, which bounds memory by the largest unit.
+   * Addresses are looked up unit by unit, and of each unit only what they need is read. A unit that
+   * a second call comes back to is kept from then on, as far as the cache goes; with `keep: false`
+   * nothing is kept.
    *
    * @example
    * ```ts
@@ -287,11 +313,12 @@ export class DwarfContext {
     const n = addresses.length;
     const index = this.#unitIndex();
     const { units } = this.#main;
-    // Count, then place: the addresses of each unit one after another.
+    // Sorted, then, in that order, those of each unit one after another.
+    const order = orderOf(addresses, 0, n).slice(0, n);
     const unitOf = new Int32Array(n);
     const next = new Uint32Array(units.length + 1);
     for (let i = 0; i < n; i++) {
-      const unit = index.find(addresses[i] as number);
+      const unit = index.find(addresses[order[i] as number] as number);
       unitOf[i] = unit;
       if (unit >= 0) next[unit + 1] = (next[unit + 1] as number) + 1;
     }
@@ -299,12 +326,15 @@ export class DwarfContext {
       next[u + 1] = (next[u + 1] as number) + (next[u] as number);
     }
     const starts = next.slice();
-    const placed = new Uint32Array(starts[units.length] as number);
+    const numbers = new Uint32Array(starts[units.length] as number);
+    const sorted = new Float64Array(numbers.length);
     for (let i = 0; i < n; i++) {
       const unit = unitOf[i] as number;
       if (unit < 0) continue;
       const place = next[unit] as number;
-      placed[place] = i;
+      const number = order[i] as number;
+      numbers[place] = number;
+      sorted[place] = addresses[number] as number;
       next[unit] = place + 1;
     }
     const sink = new FrameSink();
@@ -313,24 +343,19 @@ export class DwarfContext {
       const from = starts[u] as number, to = starts[u + 1] as number;
       if (from === to) continue;
       const unit = units[u] as Unit;
-      const kept = this.#loaded.has(unit);
-      let loaded: Loaded | undefined;
-      try {
-        loaded = this.#load(unit, true);
-        for (let k = from; k < to; k++) {
-          const i = placed[k] as number;
-          const before = sink.count;
-          this.#lookup(loaded, addresses[i] as number, sink);
-          first[i] = before;
-          count[i] = sink.count - before;
-        }
-      } finally {
-        unit.giveBack();
-        loaded?.code.giveBack();
+      const wanted = sorted.subarray(from, to);
+      const looked = this.#loaded.has(unit) || (options.keep !== false && this.#met.has(unit))
+        ? this.#lookupKept(unit, wanted, sink)
+        : this.#lookupWanted(unit, wanted, sink);
+      for (let k = from; k < to; k++) {
+        const number = numbers[k] as number;
+        first[number] = looked[k - from] as number;
+        count[number] = (looked[k - from + 1] as number) - (looked[k - from] as number);
       }
-      if (options.keep === false && !kept) this.#drop(loaded);
     }
+    this.#names.read(this.#report);
     const total = sink.count;
+    const functions = () => this.functions;
     return {
       first,
       count,
@@ -339,9 +364,63 @@ export class DwarfContext {
       line: sink.line.subarray(0, total),
       column: sink.column.subarray(0, total),
       discriminator: sink.discriminator.subarray(0, total),
-      functions: this.#functions,
+      // Decoded where somebody asks for them.
+      get functions() {
+        return functions();
+      },
       files: this.#files,
     };
+  }
+
+  /** Looks up in all of a unit. Gives where in `sink` the frames of each address begin. */
+  #lookupKept(unit: Unit, addresses: Float64Array, sink: FrameSink): Uint32Array {
+    const starts = new Uint32Array(addresses.length + 1);
+    let loaded: Loaded | undefined;
+    try {
+      loaded = this.#load(unit, true);
+      for (let i = 0; i < addresses.length; i++) {
+        starts[i] = sink.count;
+        this.#lookupLoaded(loaded, addresses[i] as number, sink);
+      }
+      starts[addresses.length] = sink.count;
+    } finally {
+      unit.giveBack();
+      loaded?.code.giveBack();
+    }
+    return starts;
+  }
+
+  /** The same, reading what these addresses, in ascending order, need of the unit. */
+  #lookupWanted(unit: Unit, addresses: Float64Array, sink: FrameSink): Uint32Array {
+    this.#met.add(unit);
+    const starts = new Uint32Array(addresses.length + 1);
+    const lines = this.#lines(unit, addresses);
+    const code = this.#tolerant(() => this.#split(unit)) ?? unit;
+    code.borrow();
+    try {
+      const functions = this.#tolerant(() =>
+        new WantedFunctions(code, addresses, (read) => void this.#tolerant(read))
+      );
+      const tables = new Tables(code, functions, lines);
+      for (let i = 0; i < addresses.length; i++) {
+        starts[i] = sink.count;
+        const f = functions === undefined ? -1 : functions.functionAt(i);
+        const call = functions === undefined ? -1 : functions.callAt(i);
+        this.#pushFrames(tables, addresses[i] as number, f, call, sink);
+      }
+      starts[addresses.length] = sink.count;
+    } finally {
+      code.giveBack();
+      unit.release();
+      code.release();
+    }
+    return starts;
+  }
+
+  #lines(unit: Unit, wanted?: Float64Array): LineTable | undefined {
+    const stmtList = this.#tolerant(() => unit.root.stmtList) ?? -1;
+    if (stmtList < 0) return undefined;
+    return this.#tolerant(() => new LineTable(unit.file.line, stmtList, unit, wanted));
   }
 
   #unitIndex(): Cells {
@@ -371,10 +450,7 @@ export class DwarfContext {
       }
       return known;
     }
-    const stmtList = this.#tolerant(() => unit.root.stmtList) ?? -1;
-    const lines = stmtList < 0
-      ? undefined
-      : this.#tolerant(() => new LineTable(unit.file.line, stmtList, unit));
+    const lines = this.#lines(unit);
     const split = this.#tolerant(() => this.#split(unit));
     const code = split ?? unit;
     if (borrow) code.borrow();
@@ -464,35 +540,54 @@ export class DwarfContext {
     return unit;
   }
 
-  #lookup(loaded: Loaded, address: number, sink: FrameSink): void {
-    const { lines, functions, code } = loaded;
+  #lookupLoaded(loaded: Loaded, address: number, sink: FrameSink): void {
+    const { functions } = loaded;
+    const f = functions === undefined ? -1 : functions.find(address);
+    let call = -1;
+    if (functions !== undefined && f >= 0) {
+      if (!functions.hasCalls(f)) {
+        this.#tolerant(() => functions.readCalls(f));
+        this.#account(loaded);
+      }
+      call = functions.findCall(f, address);
+    }
+    this.#pushFrames(loaded, address, f, call, sink);
+  }
+
+  /** The frames at an address in function `f` and the call `call` in that, or -1. */
+  #pushFrames(
+    tables: Tables<FunctionTable | WantedFunctions>,
+    address: number,
+    f: number,
+    call: number,
+    sink: FrameSink,
+  ): void {
+    const { lines, functions, code } = tables;
     let file = -1, line = 0, column = 0, discriminator = 0;
     const row = lines === undefined ? -1 : lines.find(address);
     if (lines !== undefined && row >= 0) {
-      file = this.#fileId(loaded, lines.file[row] as number);
+      file = this.#fileId(tables, lines.file[row] as number);
       line = lines.line[row] as number;
       column = lines.column[row] as number;
       discriminator = lines.discriminator === undefined ? 0 : lines.discriminator[row] as number;
     }
-    const f = functions === undefined ? -1 : functions.find(address);
     if (functions === undefined || f < 0) {
       if (row >= 0) sink.push(-1, file, line, column, discriminator);
       return;
     }
-    if (!functions.hasCalls(f)) {
-      this.#tolerant(() => functions.readCalls(f));
-      this.#account(loaded);
-    }
     const calls = functions.calls;
-    let call = functions.findCall(f, address);
     for (let depth = 0; call >= 0; depth++) {
       if (depth > DEEPEST_INLINING) {
         this.#report(code.error(`more than ${DEEPEST_INLINING} inlined calls in each other`));
         break;
       }
-      const id = this.#functionId(code.file, calls.origin[call] as number);
+      let id = calls.function[call] as number;
+      if (id === -2) {
+        id = this.#functionId(code.file, calls.origin[call] as number);
+        calls.function[call] = id;
+      }
       sink.push(id, file, line, column, discriminator);
-      file = this.#fileId(loaded, calls.file[call] as number);
+      file = this.#fileId(tables, calls.file[call] as number);
       line = calls.line[call] as number;
       column = calls.column[call] as number;
       discriminator = calls.discriminator[call] as number;
@@ -503,12 +598,13 @@ export class DwarfContext {
   }
 
   /** Id of file number `index` of the unit's line table, or -1. */
-  #fileId(loaded: Loaded, index: number): number {
-    const ids = loaded.fileIds;
-    if (index >= ids.length || loaded.lines === undefined) return -1;
+  #fileId(
+    { fileIds: ids, lines }: Tables<FunctionTable | WantedFunctions>,
+    index: number,
+  ): number {
+    if (index >= ids.length || lines === undefined) return -1;
     const known = ids[index] as number;
     if (known !== -2) return known;
-    const lines = loaded.lines;
     const path = this.#tolerant(() => lines.path(index));
     let id = -1;
     if (path !== undefined) {
@@ -521,56 +617,32 @@ export class DwarfContext {
     return ids[index] = id;
   }
 
-  /** Id of the function that the entry at `origin` of `file` names, or -1. */
+  /** Number of the function that the entry at `origin` of `file` names, or -1. */
   #functionId(file: DwarfFile, origin: number): number {
+    if (origin < 0) {
+      const { supplementary } = file;
+      if (supplementary === undefined) return -1;
+      file = supplementary;
+      origin = -1 - origin;
+    }
+    if (Number.isNaN(origin)) return -1;
     const known = file.functionIds.get(origin);
-    if (known !== undefined) return known;
+    if (known >= 0) return known - 1;
     let id = -1;
     try {
       findName(file, origin, found);
-      id = this.#nameId(found);
+      id = this.#names.number(found.name, found.linkageName);
     } catch (error) {
       if (!(error instanceof DwarfError)) throw error;
       this.#report(error);
     }
-    file.functionIds.set(origin, id);
-    return id;
-  }
-
-  #nameId({ name, linkageName }: FoundName): number {
-    const { unit } = linkageName.unit === undefined ? name : linkageName;
-    if (unit === undefined) return -1;
-    // Linkers merge equal strings, so the offset of a name tells whether it has been met already,
-    // and it need not be decoded. Functions of one linkage name have one name.
-    const deciding = linkageName.unit === undefined ? name : linkageName;
-    const ids = deciding.form !== DW_FORM.strp
-      ? undefined
-      : deciding === name
-      ? unit.file.idsByName
-      : unit.file.idsByLinkageName;
-    const met = ids?.get(deciding.value);
-    if (met !== undefined) return met;
-    const names = { function: stringOf(name), linkageName: stringOf(linkageName) };
-    const key = `${names.linkageName ?? ""} ${names.function ?? ""}`;
-    let id = this.#functionIds.get(key);
-    if (id === undefined) {
-      id = this.#functions.push(names) - 1;
-      this.#functionIds.set(key, id);
-    }
-    ids?.set(deciding.value, id);
+    file.functionIds.add(origin, id + 1);
     return id;
   }
 }
 
 const scratch = new FrameSink();
 const die = new Die();
-
-/** Where the string of an attribute is; `unit` is `undefined` where none was found. */
-interface StringPlace {
-  unit: Unit | undefined;
-  form: number;
-  value: number;
-}
 
 interface FoundName {
   readonly name: StringPlace;
@@ -581,12 +653,6 @@ const found: FoundName = {
   name: { unit: undefined, form: 0, value: 0 },
   linkageName: { unit: undefined, form: 0, value: 0 },
 };
-
-function stringOf({ unit, form, value }: StringPlace): string | undefined {
-  return unit?.string(form, value, form === DW_FORM.string ? unit.bytes : NO_BYTES);
-}
-
-const NO_BYTES = new Uint8Array(0);
 
 /** Follows `DW_AT_abstract_origin` and `DW_AT_specification` until both names are found. */
 function findName(file: DwarfFile, origin: number, { name, linkageName }: FoundName): void {

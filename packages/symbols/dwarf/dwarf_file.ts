@@ -2,6 +2,7 @@ import { AbbrevTable, SLOT } from "./abbrev.ts";
 import { i64 } from "./bytes.ts";
 import { DW_UT } from "./constants.ts";
 import { DwarfError } from "./dwarf_error.ts";
+import { NumberMap } from "./number_map.ts";
 import { Section } from "./section.ts";
 import type { DwarfSections } from "./sections.ts";
 import { Unit } from "./unit.ts";
@@ -26,12 +27,8 @@ export class DwarfFile {
   #supplementary: DwarfFile | undefined;
   #supplementaryOpened = false;
   #units: Unit[] | undefined;
-  /** Names of functions by the offset of the entry they were asked for: an id of the context. */
-  readonly functionIds: Map<number, number> = new Map();
-  /** The same by the offset of the linkage name in `.debug_str`. */
-  readonly idsByLinkageName: Map<number, number> = new Map();
-  /** The same by the offset of the name in `.debug_str`, for functions without linkage name. */
-  readonly idsByName: Map<number, number> = new Map();
+  /** By the offset of an entry: one more than the number of the function that it names, or 0. */
+  readonly functionIds: NumberMap = new NumberMap();
 
   constructor(sections: DwarfSections, options: {
     /** The sections are named `.debug_info.dwo` and so on. */

@@ -7,17 +7,157 @@ import type { Unit } from "./unit.ts";
 
 const die = new Die();
 
+/** What {@link walkCalls} is told of a call: nothing in it matters. */
+export const UNWANTED = -2;
+
+/** Position that the `DW_AT_sibling` at `p`, of the entry at `at`, leads to. */
+function siblingAt(unit: Unit, p: number, read: number, at: number): number {
+  const b = unit.bytes, le = unit.file.info.le;
+  let to = -1;
+  if (read === READ.U32 && p + 4 <= b.length) to = u32(b, p, le);
+  else if (read === READ.U16 && p + 2 <= b.length) to = u16(b, p, le);
+  else if (read === READ.U8 && p < b.length) to = b[p] as number;
+  else if (read === READ.ULEB) to = unit.cursor(Math.min(p, b.length)).uleb();
+  return checkSibling(unit, p, to, at);
+}
+
+function checkSibling(unit: Unit, p: number, to: number, at: number): number {
+  if (!(to > p && to <= unit.size)) {
+    throw unit.error(`DW_AT_sibling leads to 0x${(unit.offset + to).toString(16)}`, at);
+  }
+  return to;
+}
+
+/**
+ * Walks over all entries of a unit and calls `visit` with each function that can have code: the
+ * position of its entry, and what was read of it, which the next one overwrites.
+ */
+export function walkFunctions(unit: Unit, visit: (at: number, die: Die) => void): void {
+  const table = unit.abbrevs;
+  const { dense, kind: kinds, size: sizes, skip, skipStart } = table;
+  const b = unit.bytes;
+  const end = b.length;
+  const c = unit.cursor(0);
+  let p = unit.headerSize;
+  while (p < end) {
+    const at = p;
+    let code = b[p++] as number;
+    if (code === 0) continue;
+    if (code >= 0x80) {
+      c.pos = at;
+      code = c.uleb();
+      p = c.pos;
+    }
+    const a = dense >= 0 ? (code <= dense ? code - 1 : -1) : table.index(code);
+    if (a < 0) throw unit.error(`abbreviation ${code} is not in the table`, at);
+    const kind = kinds[a] as number;
+    if (kind === KIND.FUNCTION) {
+      c.pos = p;
+      die.read(c, table, a, unit);
+      p = c.pos;
+      visit(at, die);
+      continue;
+    }
+    const size = sizes[a] as number;
+    if (size >= 0 && kind !== KIND.SKIPPED) {
+      p += size;
+      continue;
+    }
+    p = stepOver(b, p, skip, skipStart[a] as number, skipStart[a + 1] as number, c, unit);
+    if (kind === KIND.SKIPPED) p = siblingAt(unit, p, table.sibling[a] as number, at);
+  }
+  if (p > end) throw unit.error("the last entry runs past the end of the unit");
+}
+
+/**
+ * Walks over the entries of the function at `entry` and calls `visit` with each call that was
+ * inlined there, not with those of functions inside: the position of its entry, what was read of
+ * it, which the next one overwrites, and the call that it is in, -1 for the function itself.
+ *
+ * `visit` gives the number of the call, or `UNWANTED`: what is inside is passed over then.
+ */
+export function walkCalls(
+  unit: Unit,
+  entry: number,
+  visit: (at: number, die: Die, parent: number) => number,
+): void {
+  const table = unit.abbrevs;
+  const { dense, kind: kinds, size: sizes, skip, skipStart, hasChildren } = table;
+  const b = unit.bytes;
+  const end = b.length;
+  // within[depth] is the inlined call that entries of that depth are in.
+  const within: number[] = [-1];
+  let depth = 0;
+  // Entries from that depth on belong to a nested function, or to a call that does not matter.
+  let hidden = Infinity;
+  let p = entry;
+  const c = unit.cursor(p);
+  do {
+    const at = p;
+    if (p >= end) break;
+    let code = b[p++] as number;
+    if (code === 0) {
+      if (--depth < hidden) hidden = Infinity;
+      continue;
+    }
+    if (code >= 0x80) {
+      c.pos = at;
+      code = c.uleb();
+      p = c.pos;
+    }
+    const a = dense >= 0 ? (code <= dense ? code - 1 : -1) : table.index(code);
+    if (a < 0) throw unit.error(`abbreviation ${code} is not in the table`, at);
+    const kind = kinds[a] as number;
+    let inside = within[depth] as number;
+    if (kind === KIND.INLINED && hidden === Infinity) {
+      c.pos = p;
+      die.read(c, table, a, unit);
+      p = c.pos;
+      inside = visit(at, die, inside);
+      if (inside === UNWANTED && hasChildren[a]) {
+        if (die.has(SLOT.SIBLING)) {
+          const form = die.form[SLOT.SIBLING] as number;
+          const to = unit.reference(form, die.value[SLOT.SIBLING] as number) - unit.offset;
+          p = checkSibling(unit, p, to, at);
+          continue;
+        }
+        hidden = depth + 1;
+      }
+    } else {
+      const size = sizes[a] as number;
+      if (size >= 0 && kind !== KIND.SKIPPED) p += size;
+      else {
+        p = stepOver(b, p, skip, skipStart[a] as number, skipStart[a + 1] as number, c, unit);
+      }
+      if (kind === KIND.SKIPPED) {
+        p = siblingAt(unit, p, table.sibling[a] as number, at);
+        continue;
+      }
+    }
+    if (hasChildren[a]) {
+      within[++depth] = inside;
+      if ((kind === KIND.FUNCTION || kind === KIND.SUBPROGRAM) && depth > 1 && depth < hidden) {
+        hidden = depth;
+      }
+    }
+  } while (depth > 0);
+  if (p > end) throw unit.error("the last entry runs past the end of the unit");
+}
+
 /** Inlined calls, of all functions of a unit that were asked for, in arrays that grow together. */
-class Calls {
+export class Calls {
   origin = new Float64Array(64);
   parent = new Int32Array(64);
   file = new Uint32Array(64);
   line = new Uint32Array(64);
   column = new Uint32Array(64);
   discriminator = new Uint32Array(64);
+  /** Room for the number of each call's function: -2 until somebody fills it in. */
+  function = new Int32Array(64);
   count = 0;
 
-  add(): number {
+  /** Adds a call, inside the call `parent`, that was read from the entry at `at` of `unit`. */
+  add(unit: Unit, at: number, die: Die, parent: number): number {
     const n = this.count;
     if (n === this.parent.length) {
       this.origin = grown(this.origin, new Float64Array(2 * n));
@@ -26,8 +166,21 @@ class Calls {
       this.line = grown(this.line, new Uint32Array(2 * n));
       this.column = grown(this.column, new Uint32Array(2 * n));
       this.discriminator = grown(this.discriminator, new Uint32Array(2 * n));
+      this.function = grown(this.function, new Int32Array(2 * n));
     }
     this.count = n + 1;
+    this.parent[n] = parent;
+    this.origin[n] = die.has(SLOT.ABSTRACT_ORIGIN)
+      ? unit.reference(
+        die.form[SLOT.ABSTRACT_ORIGIN] as number,
+        die.value[SLOT.ABSTRACT_ORIGIN] as number,
+      )
+      : unit.offset + at;
+    this.file[n] = die.constant(SLOT.CALL_FILE);
+    this.line[n] = die.constant(SLOT.CALL_LINE);
+    this.column[n] = die.constant(SLOT.CALL_COLUMN);
+    this.discriminator[n] = die.constant(SLOT.DISCRIMINATOR);
+    this.function[n] = -2;
     return n;
   }
 }
@@ -57,14 +210,22 @@ export class FunctionTable {
     this.#unit = unit;
     const ranges = new RangeList();
     unit.resetRangeBudget();
-    this.#collect(ranges);
+    walkFunctions(unit, (at, die) => {
+      const before = ranges.count;
+      unit.ranges(die, ranges, this.#entry.length);
+      if (ranges.count > before) {
+        this.#entry.push(at);
+        this.#cellStart.push(-1);
+        this.#cellEnd.push(-1);
+      }
+    });
     paint(ranges, 0, true, this.#cells);
     this.#cells.trim();
   }
 
   /** Bytes that the table holds in memory. */
   get memory(): number {
-    return this.#cells.bytes + this.#callCells.bytes + this.#calls.parent.length * 28 +
+    return this.#cells.bytes + this.#callCells.bytes + this.#calls.parent.length * 32 +
       this.#entry.length * 24;
   }
 
@@ -93,139 +254,19 @@ export class FunctionTable {
     return this.#calls;
   }
 
-  #collect(ranges: RangeList): void {
-    const unit = this.#unit;
-    const table = unit.abbrevs;
-    const { dense, kind: kinds, size: sizes, skip, skipStart } = table;
-    const b = unit.bytes;
-    const end = b.length;
-    const c = unit.cursor(0);
-    let p = unit.headerSize;
-    while (p < end) {
-      const at = p;
-      let code = b[p++] as number;
-      if (code === 0) continue;
-      if (code >= 0x80) {
-        c.pos = at;
-        code = c.uleb();
-        p = c.pos;
-      }
-      const a = dense >= 0 ? (code <= dense ? code - 1 : -1) : table.index(code);
-      if (a < 0) throw unit.error(`abbreviation ${code} is not in the table`, at);
-      const kind = kinds[a] as number;
-      if (kind === KIND.FUNCTION) {
-        c.pos = p;
-        die.read(c, table, a, unit);
-        p = c.pos;
-        const before = ranges.count;
-        unit.ranges(die, ranges, this.#entry.length);
-        if (ranges.count > before) {
-          this.#entry.push(at);
-          this.#cellStart.push(-1);
-          this.#cellEnd.push(-1);
-        }
-        continue;
-      }
-      const size = sizes[a] as number;
-      if (size >= 0 && kind !== KIND.SKIPPED) {
-        p += size;
-        continue;
-      }
-      p = stepOver(b, p, skip, skipStart[a] as number, skipStart[a + 1] as number, c, unit);
-      if (kind === KIND.SKIPPED) p = this.#sibling(p, table.sibling[a] as number, at);
-    }
-    if (p > end) throw unit.error("the last entry runs past the end of the unit");
-  }
-
-  /** Position that the `DW_AT_sibling` at `p`, of the entry at `at`, leads to. */
-  #sibling(p: number, read: number, at: number): number {
-    const unit = this.#unit;
-    const b = unit.bytes, le = unit.file.info.le;
-    let to = -1;
-    if (read === READ.U32 && p + 4 <= b.length) to = u32(b, p, le);
-    else if (read === READ.U16 && p + 2 <= b.length) to = u16(b, p, le);
-    else if (read === READ.U8 && p < b.length) to = b[p] as number;
-    else if (read === READ.ULEB) to = unit.cursor(Math.min(p, b.length)).uleb();
-    if (to <= p || to > b.length) {
-      throw unit.error(`DW_AT_sibling leads to 0x${(unit.offset + to).toString(16)}`, at);
-    }
-    return to;
-  }
-
   /** Reads the inlined calls of function `f`, before the first `findCall` for it. */
   readCalls(f: number): void {
     // Nothing, should the rest of this fail: the error is told once.
     this.#cellStart[f] = this.#cellEnd[f] = this.#callCells.count;
     const unit = this.#unit;
-    const table = unit.abbrevs;
-    const { dense, kind: kinds, size: sizes, skip, skipStart, hasChildren } = table;
-    const b = unit.bytes;
-    const end = b.length;
-    const calls = this.#calls;
     const ranges = callRanges;
     ranges.count = 0;
     unit.resetRangeBudget();
-    // within[depth] is the inlined call that entries of that depth are in.
-    const within: number[] = [-1];
-    let depth = 0;
-    // Entries below that depth belong to a nested function, which is in the table itself.
-    let nested = Infinity;
-    let p = this.#entry[f] as number;
-    const c = unit.cursor(p);
-    do {
-      const at = p;
-      if (p >= end) break;
-      let code = b[p++] as number;
-      if (code === 0) {
-        if (--depth < nested) nested = Infinity;
-        continue;
-      }
-      if (code >= 0x80) {
-        c.pos = at;
-        code = c.uleb();
-        p = c.pos;
-      }
-      const a = dense >= 0 ? (code <= dense ? code - 1 : -1) : table.index(code);
-      if (a < 0) throw unit.error(`abbreviation ${code} is not in the table`, at);
-      const kind = kinds[a] as number;
-      let inside = within[depth] as number;
-      if (kind === KIND.INLINED && nested === Infinity) {
-        c.pos = p;
-        die.read(c, table, a, unit);
-        p = c.pos;
-        const call = calls.add();
-        calls.parent[call] = inside;
-        calls.origin[call] = die.has(SLOT.ABSTRACT_ORIGIN)
-          ? unit.reference(
-            die.form[SLOT.ABSTRACT_ORIGIN] as number,
-            die.value[SLOT.ABSTRACT_ORIGIN] as number,
-          )
-          : unit.offset + at;
-        calls.file[call] = die.constant(SLOT.CALL_FILE);
-        calls.line[call] = die.constant(SLOT.CALL_LINE);
-        calls.column[call] = die.constant(SLOT.CALL_COLUMN);
-        calls.discriminator[call] = die.constant(SLOT.DISCRIMINATOR);
-        unit.ranges(die, ranges, call);
-        inside = call;
-      } else {
-        const size = sizes[a] as number;
-        if (size >= 0 && kind !== KIND.SKIPPED) p += size;
-        else {
-          p = stepOver(b, p, skip, skipStart[a] as number, skipStart[a + 1] as number, c, unit);
-        }
-        if (kind === KIND.SKIPPED) {
-          p = this.#sibling(p, table.sibling[a] as number, at);
-          continue;
-        }
-      }
-      if (hasChildren[a]) {
-        within[++depth] = inside;
-        if ((kind === KIND.FUNCTION || kind === KIND.SUBPROGRAM) && depth > 1 && depth < nested) {
-          nested = depth;
-        }
-      }
-    } while (depth > 0);
-    if (p > end) throw unit.error("the last entry runs past the end of the unit");
+    walkCalls(unit, this.#entry[f] as number, (at, die, parent) => {
+      const call = this.#calls.add(unit, at, die, parent);
+      unit.ranges(die, ranges, call);
+      return call;
+    });
     this.#cellStart[f] = this.#callCells.count;
     paint(ranges, 0, true, this.#callCells);
     this.#cellEnd[f] = this.#callCells.count;

@@ -2,7 +2,7 @@ import { Cursor, text } from "./bytes.ts";
 import { DW_FORM, DW_LNCT } from "./constants.ts";
 import { DwarfError } from "./dwarf_error.ts";
 import { fixedSize, indirect, READ, readOf, skipValue, type UnitFormat } from "./forms.ts";
-import { orderOf } from "./paint.ts";
+import { lowerBound, orderOf } from "./paint.ts";
 import type { Section } from "./section.ts";
 
 /** What a line table needs of the unit that it belongs to. */
@@ -57,7 +57,8 @@ interface Header {
  * The rows and files of one line number program (DWARF 5, 6.2), versions 2 to 5.
  *
  * Rows are in typed arrays, sequences in the order of their ends. Of several rows with one address
- * only the last is kept: that is the row that counts for a look-up.
+ * only the last is kept: that is the row that counts for a look-up. Where it is known beforehand
+ * what will be looked up, the rows that do not matter to that are not kept either.
  */
 export class LineTable {
   readonly address: Float64Array;
@@ -80,8 +81,12 @@ export class LineTable {
   readonly #fileValue: number[] = [];
   readonly #fileDir: number[] = [];
 
-  /** Reads the table at `offset` of `.debug_line`. */
-  constructor(section: Section, offset: number, unit: LineUnit) {
+  /**
+   * Reads the table at `offset` of `.debug_line`.
+   *
+   * @param wanted the addresses that will be looked up, in ascending order; all where absent
+   */
+  constructor(section: Section, offset: number, unit: LineUnit, wanted?: Float64Array) {
     this.#unit = unit;
     const head = section.cursor(offset, Math.min(12, Math.max(0, section.size - offset)));
     const { length, offsetSize } = head.unitLength();
@@ -99,7 +104,7 @@ export class LineTable {
     const header = this.#header(c, offsetSize);
     this.#version = header.version;
     this.#names = c.bytes;
-    const sequences = this.#run(c, header);
+    const sequences = this.#run(c, header, wanted);
     const count = sequences.count;
     this.address = rowAddress.slice(0, count);
     this.line = rowLine.slice(0, count);
@@ -279,7 +284,7 @@ export class LineTable {
   }
 
   /** Runs the program into the shared arrays. */
-  #run(c: Cursor, header: Header): Sequences {
+  #run(c: Cursor, header: Header, wanted: Float64Array | undefined): Sequences {
     const { version, minInstLength, maxOps, lineBase, lineRange, opcodeBase } = header;
     const { bytes: b, end, le } = c;
     let p = c.pos;
@@ -305,6 +310,8 @@ export class LineTable {
     const sequences = new Sequences();
     let n = 0, sequenceFirst = 0, ordered = true, dead = false;
     let address = 0, opIndex = 0, file = 1, line = 1, column = 0, discriminator = 0;
+    // wanted[w], the first address that is wanted and not below the last row.
+    let w = 0, nextWanted = -Infinity;
 
     while (p < end) {
       const op = b[p++] as number;
@@ -436,6 +443,15 @@ export class LineTable {
         const before = A[n - 1] as number;
         if (before === address) n--;
         else if (before > address) ordered = false;
+        else if (nextWanted >= address) {
+          // Nobody asks for what the row before covers. The first row is the start of a sequence.
+          if (n > sequenceFirst + 1 && ordered) n--;
+        } else if (wanted !== undefined) {
+          do nextWanted = wanted[++w] ?? Infinity; while (nextWanted < address);
+        }
+      } else if (wanted !== undefined) {
+        w = lowerBound(wanted, address);
+        nextWanted = wanted[w] ?? Infinity;
       }
       A[n] = address;
       L[n] = line;

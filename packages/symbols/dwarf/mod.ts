@@ -10,8 +10,8 @@ export {
   type DwoRequest,
   type Frame,
   type FrameBatch,
-  type FunctionName,
 } from "./dwarf_context.ts";
 export { DwarfError } from "./dwarf_error.ts";
 export { elfDwarfSections } from "./elf_sections.ts";
+export type { FunctionName } from "./function_names.ts";
 export type { DwarfSections } from "./sections.ts";

@@ -211,7 +211,7 @@ function overlapping(
   for (const m of members) {
     const stop = high[m] as number;
     for (
-      let cell = nextOf(lowerBound(points, cellCount + 1, low[m] as number));
+      let cell = nextOf(lowerBound(points, low[m] as number, 0, cellCount + 1));
       cell < cellCount && (points[cell] as number) < stop;
       cell = nextOf(cell)
     ) {
@@ -224,8 +224,14 @@ function overlapping(
   }
 }
 
-function lowerBound(points: Float64Array, count: number, value: number): number {
-  let low = 0, high = count;
+/** Index of the first of the ascending `points[from, to)` that is not below `value`, or `to`. */
+export function lowerBound(
+  points: Float64Array,
+  value: number,
+  from = 0,
+  to: number = points.length,
+): number {
+  let low = from, high = to;
   while (low < high) {
     const middle = (low + high) >>> 1;
     if ((points[middle] as number) < value) low = middle + 1;

@@ -78,6 +78,18 @@ export class Section {
     return bytes;
   }
 
+  /** {@link window}, in the memory of `into` where the source can read to there. */
+  windowIn(offset: number, length: number, into: Uint8Array): Uint8Array {
+    const source = this.#source;
+    if (source?.readInto === undefined || this.bytes.length === this.size) {
+      return this.window(offset, length);
+    }
+    this.#check(offset, length);
+    const bytes = into.subarray(0, length);
+    source.readInto(offset, bytes);
+    return bytes;
+  }
+
   /** True where windows are copies that cost memory. */
   get copies(): boolean {
     return this.#source !== undefined;
@@ -152,6 +164,12 @@ export class Section {
 
   /** The NUL-terminated string at `offset`. */
   string(offset: number): string {
+    const bytes = this.stringBytes(offset);
+    return text(bytes, 0, bytes.length);
+  }
+
+  /** The bytes of the string at `offset`, without the NUL. */
+  stringBytes(offset: number): Uint8Array {
     let i = this.at(offset, 1);
     let nul = this.bytes.indexOf(0, i);
     for (let want = 4096; nul < 0; want *= 8) {
@@ -162,6 +180,6 @@ export class Section {
       i = this.at(offset, Math.min(want, rest));
       nul = this.bytes.indexOf(0, i);
     }
-    return text(this.bytes, i, nul);
+    return this.bytes.subarray(i, nul);
   }
 }

@@ -7,6 +7,7 @@ import type { DwarfFile } from "./dwarf_file.ts";
 import type { UnitFormat } from "./forms.ts";
 import { inlineString, type LineUnit } from "./line_table.ts";
 import type { RangeList } from "./paint.ts";
+import type { Section } from "./section.ts";
 
 /** Attributes of a unit's own entry. Offsets and bases are -1 where the attribute is absent. */
 interface Root {
@@ -244,22 +245,42 @@ export class Unit implements UnitFormat, LineUnit {
   attributeString(die: Die, slot: number): string | undefined {
     if (!die.has(slot)) return undefined;
     const form = die.form[slot] as number, value = die.value[slot] as number;
-    return this.string(form, value, form === DW_FORM.string ? this.bytes : EMPTY);
+    return this.string(form, value);
   }
 
-  /** The string of a form and its value; `at` holds inline strings. */
-  string(form: number, value: number, at: Uint8Array): string | undefined {
+  /**
+   * The string of a form and its value, `undefined` where its file is missing; `at` holds inline
+   * strings where they are not in the unit.
+   */
+  string(form: number, value: number, at?: Uint8Array): string | undefined {
+    if (form === DW_FORM.string) return inlineString(at ?? this.bytes, value);
+    return this.stringSection(form)?.string(this.stringOffset(form, value));
+  }
+
+  /** The section that has the strings of that form, `undefined` for those in the entry itself. */
+  stringSection(form: number): Section | undefined {
     const file = this.file;
     switch (form) {
-      case DW_FORM.string:
-        return inlineString(at, value);
       case DW_FORM.strp:
-        return file.str.string(value);
+      case DW_FORM.strx:
+      case DW_FORM.strx1:
+      case DW_FORM.strx2:
+      case DW_FORM.strx3:
+      case DW_FORM.strx4:
+      case DW_FORM.GNU_str_index:
+        return file.str;
       case DW_FORM.line_strp:
-        return file.lineStr.string(value);
+        return file.lineStr;
       case DW_FORM.strp_sup:
       case DW_FORM.GNU_strp_alt:
-        return file.supplementary?.str.string(value);
+        return file.supplementary?.str;
+    }
+    return undefined;
+  }
+
+  /** Offset of a string in its section. */
+  stringOffset(form: number, value: number): number {
+    switch (form) {
       case DW_FORM.strx:
       case DW_FORM.strx1:
       case DW_FORM.strx2:
@@ -269,12 +290,10 @@ export class Unit implements UnitFormat, LineUnit {
         let base = this.root.strOffsetsBase;
         // Without the attribute: behind the header of the only contribution (DWARF 5, 7.26).
         if (base < 0) base = this.version < 5 ? 0 : this.offsetSize === 4 ? 8 : 16;
-        return file.str.string(
-          file.strOffsets.uint(base + value * this.offsetSize, this.offsetSize),
-        );
+        return this.file.strOffsets.uint(base + value * this.offsetSize, this.offsetSize);
       }
     }
-    return undefined;
+    return value;
   }
 
   /** The address of a form and its value. */
@@ -453,8 +472,6 @@ export class Unit implements UnitFormat, LineUnit {
 
 /** Bytes of the longest range list entry: its kind and two numbers of at most 10 bytes. */
 const LONGEST_ENTRY = 21;
-
-const EMPTY = new Uint8Array(0);
 
 function isAddress(form: number): boolean {
   return form === DW_FORM.addr || form === DW_FORM.addrx || form === DW_FORM.GNU_addr_index ||

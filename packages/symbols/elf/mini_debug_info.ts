@@ -1,4 +1,5 @@
 import { bytesSource } from "../binary_source.ts";
+import { expandFile } from "../compressed_file.ts";
 import { SHT } from "./constants.ts";
 import { ElfError } from "./elf_error.ts";
 import { ElfFile } from "./elf_file.ts";
@@ -36,38 +37,11 @@ export async function readMiniDebugInfo(
   const compressed = elf.sectionData(section);
   const fail = (why: string, cause?: unknown): ElfError =>
     new ElfError(section.offset, `Cannot read .gnu_debugdata: ${why}`, { cause });
-  const input = new ReadableStream<Uint8Array>({
-    start(controller) {
-      // A copy, because a stream may take the buffer of its chunks away.
-      controller.enqueue(compressed.slice());
-      controller.close();
-    },
-  });
-  // Only here: to load it takes longer than most tools run.
-  const { default: xz } = await import("xz-decompress");
-  const reader = new xz.XzReadableStream(input).getReader();
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  while (true) {
-    let chunk: Uint8Array | undefined;
-    try {
-      chunk = (await reader.read()).value;
-    } catch (error) {
-      throw fail(`bad xz data (${error instanceof Error ? error.message : error})`, error);
-    }
-    if (chunk === undefined) break;
-    size += chunk.length;
-    if (size > maxSize) {
-      await reader.cancel();
-      throw fail(`it expands to more than ${maxSize} bytes`);
-    }
-    chunks.push(chunk.slice());
-  }
-  const bytes = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
+  let bytes: Uint8Array;
+  try {
+    bytes = await expandFile(compressed, "xz", maxSize);
+  } catch (error) {
+    throw fail(error instanceof Error ? error.message : String(error), error);
   }
   try {
     return ElfFile.open(bytesSource(bytes));

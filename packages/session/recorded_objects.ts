@@ -1,0 +1,276 @@
+import {
+  type BuildIdEvent,
+  buildIdText,
+  decodeFeature,
+  type Diagnostics,
+  HEADER_BUILD_ID,
+  HEADER_OSRELEASE,
+  PerfDataError,
+  type PerfDataReader,
+} from "@perfdata/format";
+import {
+  type Address,
+  addressFromHalves,
+  type KernelReference,
+  kernelReference,
+  mapKind,
+  type SymbolObject,
+} from "@perfdata/symbols";
+
+const MMAP = 1;
+const SAMPLE = 9;
+const MMAP2 = 10;
+const RECORD_HEADER_BUILD_ID = 67;
+const RECORD_HEADER_FEATURE = 80;
+const MMAP_SIZE = 40;
+const MMAP2_SIZE = 72;
+
+const MISC_CPUMODE_MASK = 7;
+const MISC_KERNEL = 1;
+const MISC_MMAP_BUILD_ID = 0x4000;
+const MISC_BUILD_ID_SIZE = 0x8000;
+
+const M = 0x6d;
+const P = 0x70;
+
+/** What is mapped somewhere, as a recording tells it. */
+export interface MappedObject {
+  /** Path or bracketed name; of code that has no file, `/tmp/perf-PID.map`. */
+  readonly name: string;
+  /** Whether the kernel maps it. */
+  readonly kernel: boolean;
+  /** The build id in its own record, hex. */
+  readonly buildId?: string | undefined;
+  /** First address of the mapping; of a module, where it was loaded. */
+  readonly start?: Address | undefined;
+  /** First address after it. */
+  readonly end?: Address | undefined;
+}
+
+/**
+ * What a recording tells of the objects that are mapped in it, beyond their mappings: build ids,
+ * where its kernel was and of which release, jitdump files. Describes an object so that its symbols
+ * can be found.
+ *
+ * @example
+ * ```ts
+ * import { RecordedObjects } from "@perfdata/session/symbols";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const objects = new RecordedObjects(true);
+ * assertEquals(objects.describe({ name: "/usr/bin/ls", kernel: false }), {
+ *   path: "/usr/bin/ls",
+ *   kind: "elf",
+ * });
+ * ```
+ */
+export class RecordedObjects {
+  /** Release of the recorded kernel, where the recording tells it. */
+  release: string | undefined;
+  /** Whether the recording tells where the kernel was. */
+  kernelMapped: boolean = false;
+  /** The reference symbol of the kernel's mapping. */
+  kernel: KernelReference | undefined;
+  /** The binaries that the table of build ids names. */
+  readonly known: BuildIdEvent[] = [];
+  readonly #littleEndian: boolean;
+  readonly #buildIds = new Map<string, string>();
+  readonly #jitdumps = new Map<number, string>();
+  readonly #diagnostics: Diagnostics | undefined;
+  #kernelBuildId: string | undefined;
+
+  /**
+   * Knows nothing yet.
+   *
+   * @param diagnostics is told of features that cannot be read; without it, they are thrown
+   */
+  constructor(littleEndian: boolean, diagnostics?: Diagnostics) {
+    this.#littleEndian = littleEndian;
+    this.#diagnostics = diagnostics;
+  }
+
+  /**
+   * Takes the features of a file.
+   *
+   * @throws {PerfDataError} if one is damaged and there are no diagnostics
+   */
+  async readFeatures(reader: PerfDataReader): Promise<void> {
+    for (const { id, section } of reader.features) {
+      if (id !== HEADER_BUILD_ID && id !== HEADER_OSRELEASE) continue;
+      try {
+        const size = Number(section.size);
+        this.feature(id, await reader.readSection(Number(section.offset), size, `feature ${id}`));
+      } catch (error) {
+        this.#damaged(error);
+      }
+    }
+  }
+
+  #damaged(error: unknown): void {
+    if (!(error instanceof PerfDataError) || this.#diagnostics === undefined) throw error;
+    this.#diagnostics(error);
+  }
+
+  /**
+   * Takes the payload of a feature; all but BUILD_ID and OSRELEASE are passed over.
+   *
+   * @throws {PerfDataError} if it is damaged
+   */
+  feature(id: number, bytes: Uint8Array): void {
+    if (id !== HEADER_BUILD_ID && id !== HEADER_OSRELEASE) return;
+    const feature = decodeFeature(id, bytes, { littleEndian: this.#littleEndian });
+    if (feature.name === "OSRELEASE") this.release = feature.value;
+    if (feature.name !== "BUILD_ID") return;
+    for (const event of feature.value) {
+      this.known.push(event);
+      this.#buildId(event.filename, event.misc, buildIdText(event));
+    }
+  }
+
+  /** Takes a record; those that tell nothing of objects are passed over. */
+  record(bytes: Uint8Array, view: DataView, start: number, end: number): void {
+    const le = this.#littleEndian;
+    const type = view.getUint32(start, le);
+    if (type === MMAP || type === MMAP2) {
+      if (end - start >= (type === MMAP ? MMAP_SIZE : MMAP2_SIZE)) {
+        this.#mmap(bytes, view, start, end, type);
+      }
+    } else if (type === RECORD_HEADER_BUILD_ID && end - start > 36) {
+      const misc = view.getUint16(start + 4, le);
+      const size = misc & MISC_BUILD_ID_SIZE ? Math.min(view.getUint8(start + 32), 20) : 20;
+      this.#buildId(text(bytes, start + 36, end), misc, hex(bytes, start + 12, size));
+    } else if (type === RECORD_HEADER_FEATURE && end - start >= 16) {
+      try {
+        this.feature(view.getUint32(start + (le ? 8 : 12), le), bytes.subarray(start + 16, end));
+      } catch (error) {
+        this.#damaged(error);
+      }
+    }
+  }
+
+  #buildId(filename: string, misc: number, buildId: string): void {
+    // What perf found no build id for, it lists with none, or with zeros.
+    if (/^0*$/.test(buildId)) return;
+    this.#buildIds.set(filename, buildId);
+    const kernel = (misc & MISC_CPUMODE_MASK) === MISC_KERNEL && mapKind(filename) !== "module";
+    if (kernel) this.#kernelBuildId ??= buildId;
+  }
+
+  #mmap(bytes: Uint8Array, view: DataView, start: number, end: number, type: number): void {
+    const le = this.#littleEndian;
+    const misc = view.getUint16(start + 4, le);
+    const filename = start + (type === MMAP ? MMAP_SIZE : MMAP2_SIZE);
+    if ((misc & MISC_CPUMODE_MASK) === MISC_KERNEL) {
+      const name = text(bytes, filename, end);
+      if (!name.startsWith("[kernel.kallsyms")) return;
+      this.kernel = kernelReference(
+        name,
+        addressFromHalves(
+          view.getInt32(start + (le ? 36 : 32), le),
+          view.getInt32(start + (le ? 32 : 36), le),
+        ),
+      );
+      this.kernelMapped = true;
+      if (type === MMAP2 && misc & MISC_MMAP_BUILD_ID) {
+        this.#kernelBuildId = hex(bytes, start + 44, Math.min(view.getUint8(start + 40), 20));
+      }
+    } else {
+      // Few names are worth a string.
+      const last = bytes.indexOf(0, filename) - 1;
+      if (bytes[last] !== P || bytes[last - 1] !== M) return;
+      const name = text(bytes, filename, end);
+      if (/\/jit-\d+\.dump$/.test(name)) this.#jitdumps.set(view.getInt32(start + 8, le), name);
+    }
+  }
+
+  /** How to find the symbols of an object. */
+  describe({ name, kernel, buildId, start, end }: MappedObject): SymbolObject {
+    const kind = mapKind(name);
+    const known = this.#buildIds.get(name);
+    if (kernel) {
+      const where = this.kernel === undefined
+        ? {}
+        : { reference: this.kernel.name, referenceAddress: this.kernel.address };
+      const build = kind === "module" ? known : this.#kernelBuildId;
+      const common = { path: name, ...where, ...(build === undefined ? {} : { buildId: build }) };
+      // The table of build ids may give the kernel's file instead.
+      const vmlinux = known !== undefined && known === this.#kernelBuildId ||
+        name.startsWith("/") && kind === "file";
+      if (kind === "kernel" || vmlinux) return { ...common, kind: "kernel" };
+      if (kind === "module") {
+        return { ...common, kind, ...(start === undefined ? {} : { loadAddress: start }) };
+      }
+      const size = start === undefined || end === undefined ? {} : { size: end - start };
+      return { path: name === "" ? "bpf_image" : name, kind: "bpf", ...size };
+    }
+    const jit = /^\/tmp\/perf-(\d+)\.map$/.exec(name)?.[1];
+    if (jit !== undefined || kind === "anonymous") {
+      const jitdump = this.#jitdumps.get(Number(jit));
+      return { path: name, kind: "jit", ...(jitdump === undefined ? {} : { jitdump }) };
+    }
+    // The table at the end of a file knows one build of each path; the mapping knows its own.
+    const build = buildId === undefined || buildId === "" ? known : buildId;
+    return {
+      path: name,
+      kind: kind === "vdso" ? "vdso" : "elf",
+      ...(build === undefined ? {} : { buildId: build }),
+    };
+  }
+
+  /** Adds a build id that became known after the object was described, as in a pipe. */
+  complete(object: SymbolObject): SymbolObject {
+    const { kind, path, buildId } = object;
+    if (buildId !== undefined || kind === "jit" || kind === "bpf") return object;
+    const late = kind === "kernel" ? this.#kernelBuildId : this.#buildIds.get(path);
+    return late === undefined ? object : { ...object, buildId: late };
+  }
+}
+
+/**
+ * Reads what a file tells of its objects without reading all of it: its features and the records
+ * before the first sample, where `perf` writes the mapping of the kernel. Of a stream, which can be
+ * read only once, nothing is read.
+ *
+ * @param diagnostics as that of `RecordedObjects`
+ * @throws {PerfDataError} as `PerfDataReader.batches`
+ *
+ * @example
+ * ```ts
+ * import { bytesSource, PerfDataReader } from "@perfdata/format";
+ * import { readRecordedObjects } from "@perfdata/session/symbols";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const pipe = new Uint8Array(24);
+ * pipe.set(new TextEncoder().encode("PERFILE2"));
+ * pipe.set([16], 8);
+ * pipe.set([68, 0, 0, 0, 0, 0, 8, 0], 16);
+ * const objects = await readRecordedObjects(await PerfDataReader.open(bytesSource(pipe)));
+ * assertEquals(objects.kernelMapped, false);
+ * ```
+ */
+export async function readRecordedObjects(
+  reader: PerfDataReader,
+  diagnostics?: Diagnostics,
+): Promise<RecordedObjects> {
+  const objects = new RecordedObjects(reader.littleEndian, diagnostics);
+  if (reader.fileSize === undefined) return objects;
+  await objects.readFeatures(reader);
+  for await (const batch of reader.batches()) {
+    const { bytes, view } = batch;
+    for (let i = 0; i < batch.count; i++) {
+      if (batch.type(i) === SAMPLE) return objects;
+      const start = batch.start(i);
+      objects.record(bytes, view, start, start + batch.size(i));
+    }
+  }
+  return objects;
+}
+
+function text(bytes: Uint8Array, start: number, end: number): string {
+  const nul = bytes.indexOf(0, start);
+  return new TextDecoder().decode(bytes.subarray(start, nul < 0 || nul > end ? end : nul));
+}
+
+function hex(bytes: Uint8Array, start: number, size: number): string {
+  return buildIdText({ build_id: bytes.subarray(start, start + size), build_id_size: size });
+}

@@ -1,0 +1,150 @@
+import { SymbolsError } from "./errors.ts";
+
+/** How a file is compressed as a whole, by its first bytes. */
+export type FileCompression = "gzip" | "xz" | "zstd";
+
+const MAGIC: readonly (readonly [FileCompression, readonly number[]])[] = [
+  ["gzip", [0x1f, 0x8b]],
+  ["xz", [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00]],
+  ["zstd", [0x28, 0xb5, 0x2f, 0xfd]],
+];
+
+/** Input is handed over in pieces, so that output beyond the limit is not made first. */
+const PIECE = 1 << 16;
+
+/**
+ * Tells how a file is compressed: gzip (RFC 1952), xz or Zstandard (RFC 8878).
+ *
+ * @param start its first six bytes, or all of them
+ * @returns `undefined` if it is in none of these ways
+ *
+ * @example
+ * ```ts
+ * import { fileCompression } from "@perfdata/symbols";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(fileCompression(Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd)), "zstd");
+ * assertEquals(fileCompression(new TextEncoder().encode("\x7fELF")), undefined);
+ * ```
+ */
+export function fileCompression(start: Uint8Array): FileCompression | undefined {
+  return MAGIC.find(([, magic]) => magic.every((byte, i) => start[i] === byte))?.[0];
+}
+
+/**
+ * Expands a file that is compressed as a whole, as kernel modules are (`ext4.ko.xz`).
+ *
+ * @param compressed the file
+ * @param compression how it is compressed
+ * @param maxSize the most bytes that it may expand to
+ * @throws {SymbolsError} if it is damaged or expands to more
+ *
+ * @example
+ * ```ts
+ * import { expandFile } from "@perfdata/symbols";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const text = new TextEncoder().encode("as it was");
+ * const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
+ * const compressed = new Uint8Array(await new Response(stream).arrayBuffer());
+ * assertEquals(await expandFile(compressed, "gzip"), text);
+ * ```
+ */
+export async function expandFile(
+  compressed: Uint8Array,
+  compression: FileCompression,
+  maxSize: number = 2 ** 29,
+): Promise<Uint8Array> {
+  const parts = new Parts(compression, maxSize);
+  try {
+    if (compression === "xz") await expandXz(compressed, parts);
+    else await expandPieces(compressed, compression, parts);
+  } catch (error) {
+    if (error instanceof SymbolsError) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new SymbolsError(0, `Cannot expand ${compression} data: ${why}`, { cause: error });
+  }
+  return parts.joined();
+}
+
+// Few files are compressed: the libraries are loaded for those only.
+
+async function expandPieces(
+  compressed: Uint8Array,
+  compression: "gzip" | "zstd",
+  parts: Parts,
+): Promise<void> {
+  let ended = false;
+  const take = (chunk: Uint8Array, final?: boolean): void => {
+    parts.add(chunk);
+    ended = final === true;
+  };
+  const stream = compression === "gzip"
+    ? new (await import("fflate")).Gunzip(take)
+    : new (await import("fzstd")).Decompress(take);
+  for (let at = 0; at < compressed.length; at += PIECE) {
+    const end = Math.min(at + PIECE, compressed.length);
+    // A copy, because the libraries may keep what they are given.
+    stream.push(compressed.slice(at, end), end === compressed.length);
+  }
+  if (!ended) {
+    throw new SymbolsError(compressed.length, `Cannot expand ${compression} data: cut short`);
+  }
+}
+
+async function expandXz(compressed: Uint8Array, parts: Parts): Promise<void> {
+  const { default: xz } = await import("xz-decompress");
+  const input = new ReadableStream<Uint8Array>({
+    start(controller) {
+      // A copy, because a stream may take the buffer of its chunks away.
+      controller.enqueue(compressed.slice());
+      controller.close();
+    },
+  });
+  const reader = new xz.XzReadableStream(input).getReader();
+  try {
+    for (;;) {
+      const { value } = await reader.read();
+      if (value === undefined) return;
+      parts.add(value);
+    }
+  } catch (error) {
+    await reader.cancel().catch(() => {});
+    throw error;
+  }
+}
+
+/** Output, up to a limit. */
+class Parts {
+  readonly #parts: Uint8Array[] = [];
+  readonly #compression: FileCompression;
+  readonly #limit: number;
+  #size = 0;
+
+  constructor(compression: FileCompression, limit: number) {
+    this.#compression = compression;
+    this.#limit = limit;
+  }
+
+  add(part: Uint8Array): void {
+    this.#size += part.length;
+    if (this.#size > this.#limit) {
+      throw new SymbolsError(
+        0,
+        `Cannot expand ${this.#compression} data: it expands to more than ${this.#limit} bytes`,
+      );
+    }
+    // Where a library keeps its buffer for the next part.
+    this.#parts.push(part.slice());
+  }
+
+  joined(): Uint8Array {
+    const bytes = new Uint8Array(this.#size);
+    let at = 0;
+    for (const part of this.#parts) {
+      bytes.set(part, at);
+      at += part.length;
+    }
+    return bytes;
+  }
+}

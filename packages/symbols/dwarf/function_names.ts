@@ -1,0 +1,279 @@
+import { text } from "./bytes.ts";
+import { DwarfError } from "./dwarf_error.ts";
+import { NumberMap } from "./number_map.ts";
+import { orderOf } from "./paint.ts";
+import type { Section } from "./section.ts";
+import type { Unit } from "./unit.ts";
+
+/** Where the string of an attribute is; `unit` is `undefined` where there is no attribute. */
+export interface StringPlace {
+  unit: Unit | undefined;
+  form: number;
+  value: number;
+}
+
+/** A function as DWARF names it. */
+export interface FunctionName {
+  /** `DW_AT_name`: `push_back`, without scopes. */
+  readonly function: string | undefined;
+  /** `DW_AT_linkage_name`: the mangled name, where there is one. */
+  readonly linkageName: string | undefined;
+}
+
+/**
+ * Gives each name of a function a number. Linkers merge equal strings, so the offset of a name
+ * tells whether it has been met; the strings are read afterwards, in the order of the file.
+ */
+export class FunctionNames {
+  readonly #strings = new Strings();
+  /** Of each function, the numbers of its two strings, -1 where there is none. */
+  #name = new Int32Array(256);
+  #linkageName = new Int32Array(256);
+  #count = 0;
+  readonly #byLinkageName = new Map<Section, NumberMap>();
+  readonly #byName = new Map<Section, NumberMap>();
+  readonly #byText = new Map<string, number>();
+
+  /** How many functions there are. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Number of the function of these names, or -1 where it has none. */
+  number(name: StringPlace, linkageName: StringPlace): number {
+    // Functions of one linkage name have one name.
+    const deciding = linkageName.unit === undefined ? name : linkageName;
+    const { unit, form, value } = deciding;
+    if (unit === undefined) return -1;
+    const section = unit.stringSection(form);
+    if (section === undefined) {
+      const written = unit.string(form, value);
+      if (written === undefined) return deciding === name ? -1 : this.number(name, NOWHERE);
+      const key = deciding === name ? ` ${written}` : written;
+      let number = this.#byText.get(key);
+      if (number === undefined) {
+        number = this.#add(name, linkageName);
+        this.#byText.set(key, number);
+      }
+      return number;
+    }
+    const maps = deciding === name ? this.#byName : this.#byLinkageName;
+    let numbers = maps.get(section);
+    if (numbers === undefined) {
+      numbers = new NumberMap();
+      maps.set(section, numbers);
+    }
+    const offset = unit.stringOffset(form, value);
+    let number = numbers.get(offset);
+    if (number < 0) {
+      number = this.#add(name, linkageName);
+      numbers.add(offset, number);
+    }
+    return number;
+  }
+
+  #add(name: StringPlace, linkageName: StringPlace): number {
+    const strings = [this.#strings.number(name), this.#strings.number(linkageName)] as const;
+    const n = this.#count;
+    if (n === this.#name.length) {
+      this.#name = grown(this.#name, new Int32Array(2 * n));
+      this.#linkageName = grown(this.#linkageName, new Int32Array(2 * n));
+    }
+    [this.#name[n], this.#linkageName[n]] = strings;
+    return this.#count++;
+  }
+
+  /** Reads the strings that have been met. Calls `report` with what is wrong with one of them. */
+  read(report: (error: DwarfError) => void): void {
+    this.#strings.read(report);
+  }
+
+  /** The names of function `n`, which is one of them. */
+  get(n: number): FunctionName {
+    const decoded = (string: number): string | undefined => {
+      const bytes = this.#strings.get(string);
+      return bytes === undefined ? undefined : text(bytes, 0, bytes.length);
+    };
+    return {
+      function: decoded(this.#name[n] as number),
+      linkageName: decoded(this.#linkageName[n] as number),
+    };
+  }
+
+  /** The linkage name of function `n` as it is stored, in UTF-8. */
+  linkageName(n: number): Uint8Array | undefined {
+    return this.#strings.get(n < 0 ? -1 : this.#linkageName[n] as number);
+  }
+}
+
+/** Strings of a section that are not read yet. */
+interface Pending {
+  offsets: Float64Array;
+  numbers: Int32Array;
+  count: number;
+  /** Numbers of strings by offset. */
+  readonly met: NumberMap;
+}
+
+/** Bytes that are read at once where many strings are wanted, and between two of them at most. */
+const BLOCK = 1 << 19;
+const GAP = 1 << 14;
+/** Strings fewer than that are read one by one. */
+const FEW = 32;
+
+/** Strings by number, their bytes one after another. */
+class Strings {
+  #bytes = new Uint8Array(1 << 12);
+  #used = 0;
+  #from = new Float64Array(256);
+  /** -1 for strings that are not read yet, or cannot be read. */
+  #length = new Int32Array(256);
+  #count = 0;
+  readonly #pending = new Map<Section, Pending>();
+  #block = new Uint8Array(0);
+
+  /** Number of the string at that place, or -1 where there is none. */
+  number({ unit, form, value }: StringPlace): number {
+    if (unit === undefined) return -1;
+    const section = unit.stringSection(form);
+    if (section === undefined) {
+      const written = unit.string(form, value);
+      if (written === undefined) return -1;
+      const number = this.#add();
+      const bytes = encoder.encode(written);
+      this.#room(bytes.length);
+      this.#bytes.set(bytes, this.#used);
+      this.#finish(number, bytes.length);
+      return number;
+    }
+    const offset = unit.stringOffset(form, value);
+    if (!(offset < section.size)) {
+      throw new DwarfError(section.name, offset, "a string behind the end of the section");
+    }
+    let pending = this.#pending.get(section);
+    if (pending === undefined) {
+      pending = {
+        offsets: new Float64Array(256),
+        numbers: new Int32Array(256),
+        count: 0,
+        met: new NumberMap(),
+      };
+      this.#pending.set(section, pending);
+    }
+    let number = pending.met.get(offset);
+    if (number < 0) {
+      number = this.#add();
+      pending.met.add(offset, number);
+      const n = pending.count++;
+      if (n === pending.numbers.length) {
+        pending.offsets = grown(pending.offsets, new Float64Array(2 * n));
+        pending.numbers = grown(pending.numbers, new Int32Array(2 * n));
+      }
+      pending.offsets[n] = offset;
+      pending.numbers[n] = number;
+    }
+    return number;
+  }
+
+  get(number: number): Uint8Array | undefined {
+    const length = number < 0 ? -1 : this.#length[number] as number;
+    if (length < 0) return undefined;
+    const from = this.#from[number] as number;
+    return this.#bytes.subarray(from, from + length);
+  }
+
+  read(report: (error: DwarfError) => void): void {
+    const errors: DwarfError[] = [];
+    for (const [section, pending] of this.#pending) {
+      const { count, offsets, numbers } = pending;
+      if (count === 0) continue;
+      pending.count = 0;
+      const order = orderOf(offsets, 0, count);
+      for (let i = 0; i < count;) {
+        // As many as lie close together, and fit in a block.
+        const start = offsets[order[i] as number] as number;
+        let j = i + 1, last = start;
+        while (j < count) {
+          const offset = offsets[order[j] as number] as number;
+          if (offset - last > GAP || offset - start > BLOCK) break;
+          last = offset;
+          j++;
+        }
+        const block = count < FEW ? EMPTY : this.#read(section, start, last + GAP - start);
+        for (; i < j; i++) {
+          const at = order[i] as number;
+          const offset = offsets[at] as number, number = numbers[at] as number;
+          if (this.#take(number, block, offset - start)) continue;
+          try {
+            const whole = section.stringBytes(offset);
+            this.#room(whole.length);
+            this.#bytes.set(whole, this.#used);
+            this.#finish(number, whole.length);
+          } catch (error) {
+            if (!(error instanceof DwarfError)) throw error;
+            errors.push(error);
+          }
+        }
+      }
+    }
+    // To report can throw: by now all that can be read is there.
+    errors.forEach(report);
+  }
+
+  #read(section: Section, offset: number, length: number): Uint8Array {
+    const size = Math.min(length, section.size - offset);
+    if (this.#block.length < size) this.#block = new Uint8Array(BLOCK + 2 * GAP);
+    return section.windowIn(offset, size, this.#block);
+  }
+
+  /** Takes the string at `block[p]`, unless the block ends before it. */
+  #take(number: number, block: Uint8Array, p: number): boolean {
+    const rest = block.length - p;
+    if (rest <= 0) return false;
+    this.#room(rest > GAP ? GAP : rest);
+    const bytes = this.#bytes;
+    const start = this.#used;
+    const end = Math.min(block.length, p + GAP);
+    let at = start;
+    for (; p < end; p++) {
+      const byte = block[p] as number;
+      if (byte === 0) {
+        this.#finish(number, at - start);
+        return true;
+      }
+      bytes[at++] = byte;
+    }
+    return false;
+  }
+
+  #add(): number {
+    const n = this.#count;
+    if (n === this.#length.length) {
+      this.#from = grown(this.#from, new Float64Array(2 * n));
+      this.#length = grown(this.#length, new Int32Array(2 * n));
+    }
+    this.#length[n] = -1;
+    return this.#count++;
+  }
+
+  #finish(number: number, length: number): void {
+    this.#from[number] = this.#used;
+    this.#length[number] = length;
+    this.#used += length;
+  }
+
+  #room(length: number): void {
+    const wanted = this.#used + length;
+    if (wanted <= this.#bytes.length) return;
+    this.#bytes = grown(this.#bytes, new Uint8Array(2 * wanted));
+  }
+}
+
+const NOWHERE: StringPlace = { unit: undefined, form: 0, value: 0 };
+const encoder = new TextEncoder();
+const EMPTY = new Uint8Array(0);
+
+function grown<T extends Int32Array | Float64Array | Uint8Array>(from: T, to: T): T {
+  to.set(from);
+  return to;
+}

@@ -1,0 +1,191 @@
+import type { Die } from "./die.ts";
+import { Calls, UNWANTED, walkCalls, walkFunctions } from "./functions.ts";
+import { lowerBound, RangeList } from "./paint.ts";
+import type { Unit } from "./unit.ts";
+
+/**
+ * The functions and inlined calls at addresses that are known beforehand. What covers none of them
+ * is passed over: nothing is sorted and little is kept, and so it is several times faster than a
+ * {@link FunctionTable}, which answers what is asked later.
+ */
+export class WantedFunctions {
+  readonly #unit: Unit;
+  /** Of each address, its function, or -1. */
+  readonly #functionAt: Int32Array;
+  /** Of each address, the innermost call inlined there, or -1. */
+  readonly #callAt: Int32Array;
+  /** Position in the unit of each function's entry. */
+  readonly #entry: number[] = [];
+  readonly #calls = new Calls();
+
+  /**
+   * Walks over the entries of the unit.
+   *
+   * @param addresses in ascending order
+   * @param attempt calls the function that it is given; where that throws, it tells or throws
+   */
+  constructor(unit: Unit, addresses: Float64Array, attempt: (read: () => void) => void) {
+    this.#unit = unit;
+    const n = addresses.length;
+    const functionAt = this.#functionAt = new Int32Array(n).fill(-1);
+    this.#callAt = new Int32Array(n).fill(-1);
+    hits.begin(unit);
+    walkFunctions(unit, (at, die) => {
+      if (hits.add(die, addresses, n, this.#entry.length)) this.#entry.push(at);
+    });
+    hits.paint(functionAt, n);
+    // The addresses of each function one after another: those of a function can surround others.
+    const functions = this.#entry.length;
+    const next = new Uint32Array(functions + 1);
+    for (let i = 0; i < n; i++) {
+      const f = functionAt[i] as number;
+      if (f >= 0) next[f + 1] = (next[f + 1] as number) + 1;
+    }
+    for (let f = 0; f < functions; f++) {
+      next[f + 1] = (next[f + 1] as number) + (next[f] as number);
+    }
+    const order = new Uint32Array(next[functions] as number);
+    for (let i = 0; i < n; i++) {
+      const f = functionAt[i] as number;
+      if (f < 0) continue;
+      order[next[f] as number] = i;
+      next[f] = (next[f] as number) + 1;
+    }
+    for (let f = 0, from = 0; f < functions; f++) {
+      const to = next[f] as number;
+      if (from < to) attempt(() => this.#readCalls(f, addresses, order, from, to));
+      from = to;
+    }
+  }
+
+  /** Number of the function at address number `i`, or -1. */
+  functionAt(i: number): number {
+    return this.#functionAt[i] as number;
+  }
+
+  /** Number of the innermost call inlined at address number `i`, or -1. */
+  callAt(i: number): number {
+    return this.#callAt[i] as number;
+  }
+
+  /** Offset in `.debug_info` of the entry of function `f`. */
+  entryOffset(f: number): number {
+    return this.#unit.offset + (this.#entry[f] as number);
+  }
+
+  /** The inlined calls, by number. `parent` is -1 for a call from the function itself. */
+  get calls(): Readonly<Calls> {
+    return this.#calls;
+  }
+
+  /** Reads the calls of function `f`, whose addresses are those of number `order[from, to)`. */
+  #readCalls(
+    f: number,
+    addresses: Float64Array,
+    order: Uint32Array,
+    from: number,
+    to: number,
+  ): void {
+    const n = to - from;
+    if (own.length < n) {
+      own = new Float64Array(2 * n);
+      ownCall = new Int32Array(2 * n);
+    }
+    for (let i = 0; i < n; i++) own[i] = addresses[order[from + i] as number] as number;
+    const unit = this.#unit, calls = this.#calls;
+    hits.begin(unit);
+    walkCalls(unit, this.#entry[f] as number, (at, die, parent) => {
+      if (!hits.add(die, own, n, calls.count)) return UNWANTED;
+      return calls.add(unit, at, die, parent);
+    });
+    ownCall.fill(-1, 0, n);
+    hits.paint(ownCall, n);
+    for (let i = 0; i < n; i++) this.#callAt[order[from + i] as number] = ownCall[i] as number;
+  }
+}
+
+// The addresses of the function that is being read, and their calls; one function at a time.
+let own = new Float64Array(64);
+let ownCall = new Int32Array(64);
+
+/** Which addresses, by number, ranges cover. */
+class Hits {
+  #from = new Int32Array(256);
+  #to = new Int32Array(256);
+  #owner = new Int32Array(256);
+  #count = 0;
+  /** `#next[i]` is the first unpainted address at or behind number `i`, with path compression. */
+  #next = new Int32Array(256);
+  readonly #ranges = new RangeList();
+  #unit: Unit | undefined;
+
+  /** Begins anew, for entries of `unit`. */
+  begin(unit: Unit): void {
+    this.#unit = unit;
+    this.#count = 0;
+    unit.resetRangeBudget();
+  }
+
+  /** Adds what the entry covers of `addresses[0, n)`; false where that is nothing. */
+  add(die: Die, addresses: Float64Array, n: number, owner: number): boolean {
+    const ranges = this.#ranges;
+    ranges.count = 0;
+    this.#unit?.ranges(die, ranges, owner);
+    const before = this.#count;
+    for (let r = 0; r < ranges.count; r++) {
+      const from = lowerBound(addresses, ranges.low[r] as number, 0, n);
+      const high = ranges.high[r] as number;
+      if (from === n || (addresses[from] as number) >= high) continue;
+      let to = from + 1;
+      if (to < n && (addresses[to] as number) < high) to = lowerBound(addresses, high, to + 1, n);
+      this.#push(from, to, owner);
+    }
+    return this.#count > before;
+  }
+
+  #push(from: number, to: number, owner: number): void {
+    const n = this.#count;
+    if (n === this.#owner.length) {
+      const wider = (narrow: Int32Array): Int32Array<ArrayBuffer> => {
+        const result = new Int32Array(2 * n);
+        result.set(narrow);
+        return result;
+      };
+      this.#from = wider(this.#from);
+      this.#to = wider(this.#to);
+      this.#owner = wider(this.#owner);
+    }
+    this.#from[n] = from;
+    this.#to[n] = to;
+    this.#owner[n] = owner;
+    this.#count = n + 1;
+  }
+
+  /** Writes to `painted[0, n)` the owner of each address that is covered: of several, the last. */
+  paint(painted: Int32Array, n: number): void {
+    if (this.#next.length <= n) this.#next = new Int32Array(2 * n);
+    const next = this.#next;
+    for (let i = 0; i <= n; i++) next[i] = i;
+    for (let k = this.#count - 1; k >= 0; k--) {
+      const to = this.#to[k] as number, owner = this.#owner[k] as number;
+      for (let i = this.#unpainted(this.#from[k] as number); i < to; i = this.#unpainted(i)) {
+        painted[i] = owner;
+        next[i] = i + 1;
+      }
+    }
+  }
+
+  #unpainted(i: number): number {
+    const next = this.#next;
+    let root = i;
+    while (next[root] !== root) root = next[root] as number;
+    while (i !== root) {
+      const up = next[i] as number;
+      next[i] = root;
+      i = up;
+    }
+    return root;
+  }
+}
+
+const hits = new Hits();

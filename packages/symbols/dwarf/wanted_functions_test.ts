@@ -1,0 +1,84 @@
+import { assert, assertEquals } from "@std/assert";
+import { bytesSource } from "../binary_source.ts";
+import { ElfFile } from "../elf/elf_file.ts";
+import { inFolder, needs, run } from "../testing/toolchain.ts";
+import { DwarfContext, type FrameBatch } from "./dwarf_context.ts";
+import { elfDwarfSections } from "./elf_sections.ts";
+
+// A lambda and a local class put functions into functions, -O2 puts calls into calls.
+const SOURCE = `
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+std::map<std::string, int> count(const std::vector<std::string> &words) {
+  std::map<std::string, int> counts;
+  std::for_each(words.begin(), words.end(), [&](const std::string &word) { counts[word]++; });
+  return counts;
+}
+int main(int argc, char **argv) {
+  struct Longest { static bool less(const std::string &a, const std::string &b) { return a.size() < b.size(); } };
+  std::vector<std::string> words(argv, argv + argc);
+  std::sort(words.begin(), words.end(), Longest::less);
+  return count(words).size();
+}
+`;
+
+const COMMANDS = [
+  ["g++", "-O2", "-g"],
+  ["g++", "-O1", "-gdwarf-3", "-ffunction-sections"],
+  ["clang++", "-O2", "-g"],
+] as const;
+
+for (const [compiler, ...flags] of COMMANDS) {
+  const test = `one batch, a second one, and single look-ups agree: ${compiler} ${flags.join(" ")}`;
+  Deno.test({
+    name: test,
+    ignore: !needs(test, compiler),
+    fn: () =>
+      inFolder((folder) => {
+        Deno.writeTextFileSync(`${folder}/a.cpp`, SOURCE);
+        run(compiler, ...flags, `${folder}/a.cpp`, "-o", `${folder}/a`);
+        const elf = ElfFile.open(bytesSource(Deno.readFileSync(`${folder}/a`)));
+        const text = elf.section(".text");
+        assert(text !== undefined);
+        const sections = elfDwarfSections(elf);
+        const all = Float64Array.from({ length: text.size }, (_, i) => text.addr + i);
+
+        const single = DwarfContext.open(sections);
+        const expected = Array.from(all, (address) => single.find(address));
+        assert(expected.some((frames) => frames.length > 3), "little is inlined: a poor test");
+
+        const context = DwarfContext.open(sections);
+        assertEquals(framesOf(context.findAll(all)), expected);
+        assertEquals(framesOf(context.findAll(all)), expected);
+        assertEquals(framesOf(context.findAll(all, { keep: false })), expected);
+        // Few of them, in no order, some twice.
+        for (const step of [7, 101, text.size - 1]) {
+          const few = Array.from({ length: 300 }, (_, i) => (i * step) % text.size);
+          const batch = DwarfContext.open(sections)
+            .findAll(Float64Array.from(few, (i) => all[i] ?? 0));
+          assertEquals(framesOf(batch), few.map((i) => expected[i] ?? []));
+        }
+      }),
+  });
+}
+
+function framesOf(batch: FrameBatch) {
+  return Array.from(batch.first, (first, i) => {
+    const count = batch.count[i] ?? 0;
+    return Array.from({ length: count }, (_, k) => {
+      const at = first + k;
+      const name = batch.functions[batch.function[at] ?? -1];
+      return {
+        function: name?.function,
+        linkageName: name?.linkageName,
+        file: batch.files[batch.file[at] ?? -1],
+        line: batch.line[at],
+        column: batch.column[at],
+        discriminator: batch.discriminator[at],
+        inlined: k + 1 < count,
+      };
+    });
+  });
+}
