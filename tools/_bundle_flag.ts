@@ -1,7 +1,7 @@
 /** `--symbols FILE` of the commands that print records: names from a symbol bundle. */
 import type { Diagnostics, PerfDataReader } from "@perfdata/format";
 import type { BundledSymbols } from "@perfdata/session/symbols";
-import { about, InputError } from "./_cli.ts";
+import { about, complain, InputError } from "./_cli.ts";
 
 /**
  * Opens a bundle for a recording.
@@ -25,4 +25,15 @@ export async function bundledSymbols(
     if (!(error instanceof BundleError)) throw error;
     throw new InputError(`${path}: ${error.message}`, { cause: error });
   }
+}
+
+/** Tells what a bundle did not know. */
+export function tellUnnamed(
+  tool: string,
+  path: string,
+  { addresses, unnamed, otherBuilds }: BundledSymbols,
+): void {
+  for (const object of otherBuilds) complain(`${tool}: ${path}: has another build of ${object}`);
+  if (unnamed === 0) return;
+  complain(`${tool}: ${path}: no function for ${unnamed} of ${addresses} addresses`);
 }

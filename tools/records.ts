@@ -2,7 +2,7 @@
 import { writeRecords } from "@perfdata/dump/records";
 import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file_source";
-import { bundledSymbols } from "./_bundle_flag.ts";
+import { bundledSymbols, tellUnnamed } from "./_bundle_flag.ts";
 import { about, aboutAsync, Complaints, main, parseFlags, UsageError, writeOut } from "./_cli.ts";
 import { given, oneFile, parseOffset, parseTypes, parseWord } from "./_record_flags.ts";
 
@@ -67,5 +67,6 @@ await main("records", async (argv) => {
     : await bundledSymbols(value.symbols, reader, !on["no-demangle"], complaints.take);
   await writeRecords(reader, writeOut, { ...options, ...given({ symbols }) });
   complaints.finish();
+  if (symbols !== undefined) tellUnnamed("records", value.symbols ?? "", symbols);
   return complaints.count > 0 ? 1 : 0;
 });

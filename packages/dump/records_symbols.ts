@@ -59,7 +59,7 @@ export class SampleSymbols {
       ipHigh = view.getUint32(start + layout.ip + high, le);
       ipLow = view.getUint32(start + layout.ip + low, le);
       const row = this.#symbols.row(thread, mode, ipHigh, ipLow);
-      members = this.#ips[row] ??= this.#membersOf(row, row);
+      members = this.#ips[row] ??= this.#membersOf(row, true);
     }
     if (!(layout.sampleType & PERF_SAMPLE_CALLCHAIN)) return members;
     const fields = this.#fields[number] ??= new SampleFields(attr);
@@ -87,7 +87,7 @@ export class SampleSymbols {
     const known = isIp ? this.#frames : this.#returns;
     let text = known[row];
     if (text === undefined) {
-      const members = this.#membersOf(row, isIp ? row : this.#symbols.before(row));
+      const members = this.#membersOf(row, isIp);
       text = `{${members.map(([name, json]) => `"${name}":${json}`).join(",")}}`;
       known[row] = text;
     }
@@ -95,20 +95,18 @@ export class SampleSymbols {
   }
 
   /**
-   * The members that tell of an address.
-   *
-   * @param lineRow The address that is looked up for the line: that of the call, for a return
-   * address.
+   * The members that tell of an address; of a return address, with the line of the call.
    */
-  #membersOf(row: number, lineRow: number): [string, string][] {
-    const { dso, name, offset } = this.#symbols.symbol(row);
+  #membersOf(row: number, isIp: boolean): [string, string][] {
+    const symbol = this.#symbols.symbol(row);
+    const { dso, name, offset } = symbol;
     const json = (text: string | undefined) => text === undefined ? "null" : JSON.stringify(text);
     const members: [string, string][] = [
       ["sym", json(name)],
       ["symoff", offset === undefined ? "null" : `"0x${offset.toString(16)}"`],
       ["dso", json(dso)],
     ];
-    const { srcline, inlined } = this.#symbols.symbol(lineRow);
+    const { srcline, inlined } = isIp ? symbol : this.#symbols.caller(row);
     if (srcline !== undefined) members.push(["srcline", json(srcline)]);
     if (inlined.length > 0) {
       const functions = inlined.map((frame) =>

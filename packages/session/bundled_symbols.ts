@@ -63,11 +63,20 @@ export class BundledSymbols {
   readonly machine: Machine;
   /** What the recording tells of its objects. */
   readonly objects: RecordedObjects;
+  /** How many addresses were asked for. */
+  addresses: number = 0;
+  /** How many of them the bundle has no function for. */
+  unnamed: number = 0;
+  /** Paths of objects of which the bundle has another build only. */
+  readonly otherBuilds: Set<string> = new Set();
   readonly #bundle: SymbolBundle;
   readonly #show: (name: string) => string;
   readonly #table = new AddressTable();
   readonly #symbols: (BundledSymbol | undefined)[] = [];
-  readonly #objects: { readonly object: SymbolObject; bundled: BundleObject | undefined }[] = [];
+  readonly #objects: {
+    readonly object: SymbolObject;
+    readonly bundled: BundleObject | undefined;
+  }[] = [];
   readonly #numbers = new Map<string, number>();
   /** Number of the object of each source of a map; -1 before it is asked for. */
   readonly #ofSource: number[] = [];
@@ -117,15 +126,23 @@ export class BundledSymbols {
     return this.#table.row(number, address - this.#base(map, number));
   }
 
-  /** The number of the byte before an address, in the same object. */
-  before(row: number): number {
-    const address = this.#table.address[row] as number;
-    return this.#table.row(this.#table.object[row] as number, address - 1);
-  }
-
   /** What the bundle says of the address of a row. */
   symbol(row: number): BundledSymbol {
-    return this.#symbols[row] ??= this.#find(row);
+    let symbol = this.#symbols[row];
+    if (symbol === undefined) {
+      this.#symbols[row] = symbol = this.#find(row, 0);
+      this.addresses++;
+      if (symbol.name === undefined) this.unnamed++;
+    }
+    return symbol;
+  }
+
+  /**
+   * What the bundle says of the byte before: a return address is behind the call whose line it is to
+   * be shown with.
+   */
+  caller(row: number): BundledSymbol {
+    return this.#find(row, -1);
   }
 
   /** What has to be subtracted from an address to count it as its object does. */
@@ -158,15 +175,17 @@ export class BundledSymbols {
     const key = [path, kind, object.buildId ?? "", loadAddress ?? ""].join("\0");
     let number = this.#numbers.get(key);
     if (number === undefined) {
-      number = this.#objects.push({ object, bundled: this.#bundle.object(object) }) - 1;
+      const bundled = this.#bundle.object(object);
+      if (this.#bundle.otherBuilds(object).length > 0) this.otherBuilds.add(path);
+      number = this.#objects.push({ object, bundled }) - 1;
       this.#numbers.set(key, number);
     }
     return number;
   }
 
-  #find(row: number): BundledSymbol {
+  #find(row: number, distance: number): BundledSymbol {
     const known = this.#objects[this.#table.object[row] as number];
-    const address = this.#table.address[row] as number;
+    const address = (this.#table.address[row] as number) + distance;
     const entry = known?.bundled?.find(address);
     const found: Resolution | undefined = entry === undefined || entry.cause !== undefined
       ? undefined
@@ -176,11 +195,12 @@ export class BundledSymbols {
       srcline: file === undefined || line <= 0 ? undefined : `${file}:${line}`,
     })) ?? [];
     const function_ = frames.at(-1);
-    const start = found?.symbol?.start;
+    const symbol = found?.symbol;
     return {
       dso: known?.object.path,
-      name: function_?.name,
-      offset: start === undefined ? undefined : address - start,
+      // Not always that of the debug information: `f.cold` is part of `f` there.
+      name: symbol === undefined ? function_?.name : this.#show(symbol.name),
+      offset: symbol === undefined ? undefined : address - symbol.start,
       srcline: function_?.srcline,
       inlined: frames.slice(0, -1),
     };
