@@ -56,6 +56,7 @@ import {
   TimeText,
 } from "./text.ts";
 import { ThreadText } from "./thread_text.ts";
+import type { Turns } from "./turns.ts";
 import { userText } from "./user_text.ts";
 
 const ATTR = 64;
@@ -71,6 +72,8 @@ const ID_INDEX = 69;
 
 /** Text is handed on in blocks of at least so many bytes. */
 const BLOCK = 1 << 19;
+/** Where a dump has to wait before it may write, it should seldom come to that in its own share. */
+const SHARED_BLOCK = 1 << 21;
 /** Room for the text of the longest record: its 64 KB are printed as bytes, and as addresses. */
 const ROOM = 1 << 20;
 
@@ -144,14 +147,34 @@ export interface DumpStats extends OrderStats {
  */
 export async function dump(reader: PerfDataReader, options: DumpOptions): Promise<DumpStats> {
   const dumper = new Dumper(reader, options);
-  await dumper.readFeatures();
-  dumper.begin();
-  const order = await deliverInOrder(reader, dumper, {
-    ...(options.order === undefined ? {} : { order: options.order }),
-    ...(options.from === undefined ? {} : { from: options.from }),
-  });
-  dumper.finish();
-  return { ...order, ...dumper.stats };
+  const part = await dumper.run();
+  dumper.finish([part]);
+  return part.stats;
+}
+
+/**
+ * How several dumps of one file share its text: each goes through all records, and so knows the
+ * state of the machine at each of them, but writes the text of every so-manieth share only.
+ */
+export interface DumpShares {
+  /** How many dumps there are. */
+  readonly jobs: number;
+  /** Which one this is, from 0 on. */
+  readonly job: number;
+  /** Bytes of records in a share. */
+  readonly size: number;
+  /** Whose turn it is to write: a share is a turn. */
+  readonly turns: Turns;
+}
+
+/** What one of several dumps printed. */
+export interface DumpPart {
+  /** What it found. */
+  readonly stats: DumpStats;
+  /** Its records by type. */
+  readonly byType: ReadonlyMap<number, number>;
+  /** Its samples by event. */
+  readonly samples: readonly number[];
 }
 
 /** What is known of an event, and how many of its samples were printed. */
@@ -178,12 +201,14 @@ interface CounterState {
   lo: number;
 }
 
-class Dumper implements RecordSink, KernelTextContext {
-  readonly stats = { printed: 0, unknownEvents: 0, badSamples: 0, undecodedAux: 0 };
+/** Writes the text of a file, or of shares of it. */
+export class Dumper implements RecordSink, KernelTextContext {
+  readonly #stats = { printed: 0, unknownEvents: 0, badSamples: 0, undecodedAux: 0 };
   readonly #reader: PerfDataReader;
   readonly #options: DumpOptions;
   readonly #le: boolean;
   readonly #out: TextBytes;
+  readonly #block: number;
   #p = 0;
   readonly #machine: Machine;
   readonly #codec = new RecordCodec(USER_RECORDS);
@@ -212,6 +237,13 @@ class Dumper implements RecordSink, KernelTextContext {
   #sampleIdAll = false;
   #auxtraceType = 0;
   #shown = false;
+  #shares: DumpShares | undefined;
+  /** Whether what comes is of a share of this dump's own; if not, nothing is written. */
+  #isOwn = true;
+  #share = 0;
+  /** Bytes of records so far, and up to the end of the share. */
+  #seen = 0;
+  #shareEnd = Infinity;
   #event: EventState | undefined;
   // The fields of the record's sample id.
   #pid = -1;
@@ -222,11 +254,18 @@ class Dumper implements RecordSink, KernelTextContext {
   #idAt = -1;
   #view: DataView = new DataView(new ArrayBuffer(0));
 
-  constructor(reader: PerfDataReader, options: DumpOptions) {
+  /** @param shares Which part of the text to write; all of it by default. */
+  constructor(reader: PerfDataReader, options: DumpOptions, shares?: DumpShares) {
     this.#reader = reader;
+    this.#shares = shares;
+    if (shares !== undefined) {
+      this.#isOwn = shares.job === 0;
+      this.#shareEnd = shares.size;
+    }
     this.#options = options;
     this.#le = reader.littleEndian;
-    const bytes = new Uint8Array(BLOCK + 2 * ROOM);
+    this.#block = shares === undefined ? BLOCK : SHARED_BLOCK;
+    const bytes = new Uint8Array(this.#block + 2 * ROOM);
     this.#out = { bytes, view: new DataView(bytes.buffer) };
     this.#machine = new Machine(reader.littleEndian);
     this.#threads = new ThreadText(this.#machine);
@@ -240,8 +279,26 @@ class Dumper implements RecordSink, KernelTextContext {
     this.#ordered = isTimeOrdered(reader);
   }
 
+  /** Goes through all records; what is left to write is the statistics. */
+  async run(): Promise<DumpPart> {
+    await this.#readFeatures();
+    this.#begin();
+    const { order, from } = this.#options;
+    const found = await deliverInOrder(this.#reader, this, {
+      ...(order === undefined ? {} : { order }),
+      ...(from === undefined ? {} : { from }),
+    });
+    if (this.#shares !== undefined) this.#nextShare(this.#shares);
+    this.#typeCounts.forEach((n, type) => n > 0 && this.#counts.set(type, n));
+    return {
+      stats: { ...found, ...this.#stats },
+      byType: this.#counts,
+      samples: this.#events.map(({ samples }) => samples),
+    };
+  }
+
   /** Takes from the features of a file what the text depends on. */
-  async readFeatures(): Promise<void> {
+  async #readFeatures(): Promise<void> {
     const reader = this.#reader;
     this.#machine.arch = reader.arch;
     const ids = new Set<number>();
@@ -300,7 +357,7 @@ class Dumper implements RecordSink, KernelTextContext {
     this.#sampleIdAll = this.#events[0]?.event.attr.flags.sample_id_all === true;
   }
 
-  begin(): void {
+  #begin(): void {
     if (!this.#ordered && this.#options.order !== "file") {
       this.#text("WARNING: No sample_id_all support, falling back to unordered processing\n");
     }
@@ -309,18 +366,36 @@ class Dumper implements RecordSink, KernelTextContext {
     );
   }
 
-  finish(): void {
-    this.#typeCounts.forEach((n, type) => n > 0 && this.#counts.set(type, n));
-    this.#text(statsText({
-      byType: this.#counts,
-      samples: this.#events.map(({ samples }, i) => ({ name: this.#nameOf(i), count: samples })),
-      hasAuxtrace: this.#hasAuxtrace,
+  /** Writes the statistics of all parts together. */
+  finish(parts: readonly DumpPart[]): void {
+    const byType = new Map<number, number>();
+    for (const part of parts) {
+      for (const [type, n] of part.byType) byType.set(type, (byType.get(type) ?? 0) + n);
+    }
+    const samples = this.#events.map((_, i) => ({
+      name: this.#nameOf(i),
+      count: parts.reduce((sum, part) => sum + (part.samples[i] ?? 0), 0),
     }));
+    // All shares are written: there is nobody to wait for.
+    this.#isOwn = true;
+    this.#shares = undefined;
+    this.#text(statsText({ byType, samples, hasAuxtrace: this.#hasAuxtrace }));
     this.#flush();
   }
 
+  #nextShare(shares: DumpShares): void {
+    if (this.#isOwn) {
+      this.#flush();
+      shares.turns.end(this.#share);
+    }
+    this.#p = 0;
+    this.#share++;
+    this.#isOwn = this.#share % shares.jobs === shares.job;
+    this.#shareEnd = this.#seen + shares.size;
+  }
+
   done(): boolean {
-    return this.stats.printed >= this.#limit;
+    return this.#stats.printed >= this.#limit;
   }
 
   // KernelTextContext: what the text of a record depends on.
@@ -351,23 +426,31 @@ class Dumper implements RecordSink, KernelTextContext {
   }
 
   #flush(): void {
-    if (this.#p > 0) this.#options.write(this.#out.bytes.subarray(0, this.#p));
+    if (this.#p > 0 && this.#isOwn) this.#write(this.#out.bytes.subarray(0, this.#p));
     this.#p = 0;
+  }
+
+  #write(text: Uint8Array): void {
+    this.#shares?.turns.wait(this.#share);
+    this.#options.write(text);
   }
 
   #text(text: string): void {
     const bytes = encoder.encode(text);
-    if (this.#p >= BLOCK || bytes.length > ROOM) this.#flush();
-    if (bytes.length > ROOM) this.#options.write(bytes);
+    if (this.#p >= this.#block || bytes.length > ROOM) this.#flush();
+    if (!this.#isOwn) return;
+    if (bytes.length > ROOM) this.#write(bytes);
     else this.#p = putBytes(this.#out, this.#p, bytes);
   }
 
   record(at: RecordBytes, start: number, end: number, offset: number, event: number): void {
-    if (this.stats.printed >= this.#limit) return;
+    if (this.#stats.printed >= this.#limit) return;
     const { bytes, view } = at;
     const le = this.#le;
     const type = view.getInt32(start, le);
-    if (this.#p >= BLOCK) this.#flush();
+    if (this.#seen >= this.#shareEnd && this.#shares !== undefined) this.#nextShare(this.#shares);
+    this.#seen += end - start;
+    if (this.#p >= this.#block || !this.#isOwn) this.#flush();
     if (type >= PERF_RECORD_USER_TYPE_START || type < 0) {
       this.#userRecord(at, start, end, offset, type);
       return;
@@ -390,6 +473,10 @@ class Dumper implements RecordSink, KernelTextContext {
       return;
     }
     this.#count(type);
+    if (!this.#isOwn) {
+      if (state !== undefined) machine.apply(bytes, view, start, end);
+      return;
+    }
     const out = this.#out;
     let p = this.#putHead(at, start, end, offset, type);
     p = type !== PERF_RECORD_SAMPLE && !this.#sampleIdAll
@@ -397,7 +484,7 @@ class Dumper implements RecordSink, KernelTextContext {
       : this.#putMoment(p, view);
     p = this.#putName(p, end - start, offset, type);
     if (state === undefined) {
-      this.stats.unknownEvents++;
+      this.#stats.unknownEvents++;
       out.bytes[p] = 0x0a;
       this.#p = p + 1;
       return;
@@ -427,7 +514,8 @@ class Dumper implements RecordSink, KernelTextContext {
   }
 
   #count(type: number): void {
-    this.stats.printed++;
+    this.#stats.printed++;
+    if (!this.#isOwn) return;
     if (type >= 0 && type < 128) {
       this.#typeCounts[type] = (this.#typeCounts[type] as number) + 1;
     } else {
@@ -570,7 +658,15 @@ class Dumper implements RecordSink, KernelTextContext {
     const isKnown = this.#events.length === 1 || layout.id >= 0 || layout.identifier >= 0 ||
       !this.#sampleIdAll;
     if (!isKnown || !text.fields.locate(view, start, end, le)) {
-      this.#bareSample(isKnown, layout, at, start, end, offset);
+      if (this.#isOwn) this.#bareSample(isKnown, layout, at, start, end, offset);
+      return;
+    }
+    const isRead = (layout.sampleType & PERF_SAMPLE_READ) !== 0;
+    const pid = layout.pid < 0 ? -1 : view.getInt32(start + layout.pid, le);
+    const tid = layout.pid < 0 ? -1 : view.getInt32(start + layout.pid + 4, le);
+    if (!this.#isOwn && !isRead) {
+      // All that a sample changes for those after it.
+      this.#machine.thread(pid, tid);
       return;
     }
     const out = this.#out;
@@ -597,9 +693,7 @@ class Dumper implements RecordSink, KernelTextContext {
     }
     const place = offset - this.#base;
     p = words.name.put(out, putPrefixedHex(out, p, place / 2 ** 32 | 0, place | 0));
-    const pid = layout.pid < 0 ? -1 : view.getInt32(start + layout.pid, le);
-    const tid = layout.pid < 0 ? -1 : view.getInt32(start + layout.pid + 4, le);
-    if (layout.sampleType & PERF_SAMPLE_READ) {
+    if (isRead) {
       p = putAscii(out, p, `${pid}/${tid}: `);
       this.#p = text.put(out, p, view, start);
       this.#deliverRead(state, text, pid, tid, view, start);
@@ -613,7 +707,7 @@ class Dumper implements RecordSink, KernelTextContext {
       state.samples += this.#samplesOf(text);
     }
     const { fields } = text;
-    if (fields.auxSize > 0 && this.#auxtraceType === PERF_AUXTRACE_INTEL_PT) {
+    if (fields.auxSize > 0 && this.#isOwn && this.#auxtraceType === PERF_AUXTRACE_INTEL_PT) {
       this.#auxSample(at.bytes, fields.aux, fields.auxSize);
     }
   }
@@ -634,7 +728,7 @@ class Dumper implements RecordSink, KernelTextContext {
     );
     this.#p = this.#putName(p, end - start, offset, PERF_RECORD_SAMPLE);
     if (!isKnown) return;
-    this.stats.badSamples++;
+    this.#stats.badSamples++;
     this.#out.bytes[this.#p++] = 0x0a;
   }
 
@@ -661,7 +755,7 @@ class Dumper implements RecordSink, KernelTextContext {
       const slot = this.#threads.slotOf(thread, pid);
       const p = this.#threads.putLine(this.#out, this.#p, slot);
       this.#p = this.#threads.putBinary(this.#out, p, thread, misc, view, ip);
-      event.samples += this.#samplesOf(text);
+      if (this.#isOwn) event.samples += this.#samplesOf(text);
     };
     const format = recorded.event.readFormat;
     if (!(format & PERF_FORMAT_ID)) {
@@ -694,7 +788,7 @@ class Dumper implements RecordSink, KernelTextContext {
       counter.hi = valueHi;
       counter.lo = valueLo;
       // A sample can hold thousands of values, and paths can be long.
-      if (this.#p >= BLOCK) this.#flush();
+      if (this.#p >= this.#block) this.#flush();
       if (moved) deliver(event);
     }
   }
@@ -758,14 +852,18 @@ class Dumper implements RecordSink, KernelTextContext {
       this.#takeFeature(HEADER_TRACING_DATA, bytes.subarray(0, filled));
       return;
     }
-    if (payload.type !== AUXTRACE || !this.#shown || this.#options.aux === false) return;
+    // A share is over after so much.
+    this.#seen += payload.size;
+    if (payload.type !== AUXTRACE || !this.#isOwn || !this.#shown || this.#options.aux === false) {
+      return;
+    }
     const type = this.#auxtraceType;
     if (type === PERF_AUXTRACE_INTEL_PT) {
       this.#text(`.\n. ... Intel Processor Trace data: size ${payload.size} bytes\n`);
       await this.#intelPt(payload);
       return;
     }
-    this.stats.undecodedAux++;
+    this.#stats.undecodedAux++;
     this.#text(
       type === PERF_AUXTRACE_CS_ETM
         ? `\n. ... CoreSight ETM Trace data: size 0x${payload.size.toString(16)} bytes\n`

@@ -10,6 +10,12 @@ import { enlarge } from "./machine_names.ts";
 
 const FINISHED_ROUND = 68;
 
+/**
+ * Rows that are handled in one call: what loops over hundreds of thousands of them in one call, and
+ * in few calls, is compiled while the loop runs, and again whenever it meets something new.
+ */
+const CHUNK = 256;
+
 /** Bytes that hold records: those of a batch, or those of the re-order buffer. */
 export interface RecordBytes {
   /** The bytes. */
@@ -121,6 +127,13 @@ function deliverBatch(batch: RecordBatch, sink: RecordSink): void {
   }
 }
 
+/** The next FINISHED_ROUND from record `i` on, or the end of the batch. */
+function nextRound(batch: RecordBatch, i: number): number {
+  const { view, littleEndian, starts, count } = batch;
+  while (i < count && view.getInt32(starts[i] as number, littleEndian) !== FINISHED_ROUND) i++;
+  return i;
+}
+
 /** A run of bytes that records are copied into. */
 class Arena implements RecordBytes {
   bytes = new Uint8Array(1 << 20);
@@ -166,6 +179,20 @@ class Waiting {
     this.offset = enlarge(this.offset, rows);
     this.event = enlarge(this.event, rows);
   }
+
+  /** Takes rows `[first, last)`: those of `from` that `sorted` has from `skip` on. */
+  copy(from: Waiting, sorted: Int32Array, skip: number, first: number, last: number): void {
+    const { timeHi, timeLo, at, arena, offset, event } = from;
+    for (let k = first; k < last; k++) {
+      const i = sorted[skip + k] as number;
+      this.timeHi[k] = timeHi[i] as number;
+      this.timeLo[k] = timeLo[i] as number;
+      this.at[k] = at[i] as number;
+      this.arena[k] = arena[i] as number;
+      this.offset[k] = offset[i] as number;
+      this.event[k] = event[i] as number;
+    }
+  }
 }
 
 /**
@@ -191,6 +218,9 @@ class ReorderBuffer {
   #scratch = new Int32Array(1 << 12);
   /** Where each run of rising times starts. */
   #runs: number[] = [];
+  /** How far the two runs that are being merged are taken. */
+  #left = 0;
+  #right = 0;
   #limitHi = 0;
   #limitLo = 0;
   #flushedHi = 0;
@@ -203,15 +233,8 @@ class ReorderBuffer {
   }
 
   take(batch: RecordBatch): void {
-    const { view, littleEndian } = batch;
     for (let i = 0; i < batch.count;) {
-      // Up to and with the next FINISHED_ROUND.
-      let stop = i;
-      while (
-        stop < batch.count && view.getInt32(batch.start(stop), littleEndian) !== FINISHED_ROUND
-      ) {
-        stop++;
-      }
+      let stop = nextRound(batch, i);
       if (stop > i) this.#takeRun(batch, i, stop);
       if (stop < batch.count) {
         const start = batch.start(stop);
@@ -228,25 +251,35 @@ class ReorderBuffer {
   }
 
   #takeRun(batch: RecordBatch, from: number, to: number): void {
+    const first = batch.start(from);
+    const last = batch.start(to - 1);
+    const arena = this.#arenas[this.#current] as Arena;
+    // One copy for the whole run, records that do not wait included.
+    const moved = arena.append(batch.bytes, first, last + batch.size(to - 1));
+    this.#waiting.reserve(this.#count + to - from);
+    const before = this.#count;
+    for (let i = from; i < to; i += CHUNK) {
+      this.#takeSome(batch, i, i + CHUNK < to ? i + CHUNK : to, moved);
+    }
+    this.#stats.queued += this.#count - before;
+    const bytes = this.#arenas[0].used + this.#arenas[1].used;
+    if (bytes > this.#stats.peakBytes) this.#stats.peakBytes = bytes;
+  }
+
+  /** Puts records into the buffer whose bytes are in the arena, or delivers those without a time. */
+  #takeSome(batch: RecordBatch, from: number, to: number, moved: number): void {
     const { view, littleEndian: le, events, starts, inflatedFrom, offset: batchOffset } = batch;
     const current = this.#current;
     const lowAt = le ? 0 : 4;
     const highAt = 4 - lowAt;
-    const first = batch.start(from);
-    const last = batch.start(to - 1);
-    const arena = this.#arenas[this.#current] as Arena;
-    const waiting = this.#waiting;
-    waiting.reserve(this.#count + to - from);
     const { timeHi, timeLo, at: positions, arena: arenas, offset: offsets, event: eventNumbers } =
-      waiting;
+      this.#waiting;
     let n = this.#count;
     let beforeHi = n > 0 ? timeHi[n - 1] as number : 0;
     let beforeLo = n > 0 ? timeLo[n - 1] as number : 0;
     const flushedHi = this.#flushedHi;
     const flushedLo = this.#flushedLo;
     let violations = 0;
-    let moved = 0;
-    let isCopied = false;
     const all = events.all;
     const single = all.length === 1 ? all[0] : undefined;
     for (let i = from; i < to; i++) {
@@ -274,11 +307,6 @@ class ReorderBuffer {
         this.#sink.record(batch, start, end, batch.offsetOf(i), event);
         continue;
       }
-      if (!isCopied) {
-        // One copy for the whole run, records that do not wait included.
-        isCopied = true;
-        moved = arena.append(batch.bytes, first, last + view.getUint16(last + 6, le));
-      }
       if (hi < flushedHi || (hi === flushedHi && lo < flushedLo)) violations++;
       if (n === 0 || hi < beforeHi || (hi === beforeHi && lo < beforeLo)) this.#runs.push(n);
       timeHi[n] = beforeHi = hi;
@@ -289,11 +317,8 @@ class ReorderBuffer {
       eventNumbers[n] = event;
       n++;
     }
-    this.#stats.queued += n - this.#count;
     this.#stats.violations += violations;
     this.#count = n;
-    const bytes = this.#arenas[0].used + this.#arenas[1].used;
-    if (bytes > this.#stats.peakBytes) this.#stats.peakBytes = bytes;
   }
 
   #finishRound(): void {
@@ -327,29 +352,43 @@ class ReorderBuffer {
   #flush(limitHi: number, limitLo: number): void {
     if ((limitHi | limitLo) === 0) return;
     const sorted = this.#merge();
+    const n = this.#count;
+    let k = 0;
+    for (let stop = 0; k === stop && k < n;) {
+      stop = k + CHUNK < n ? k + CHUNK : n;
+      k = this.#deliverSome(sorted, k, stop, limitHi, limitLo);
+    }
+    if (k > 0) {
+      const last = sorted[k - 1] as number;
+      this.#flushedHi = this.#waiting.timeHi[last] as number;
+      this.#flushedLo = this.#waiting.timeLo[last] as number;
+    }
+    this.#keep(sorted, k);
+  }
+
+  /** Delivers what is not younger than the limit; returns where that ends. */
+  #deliverSome(
+    sorted: Int32Array,
+    from: number,
+    to: number,
+    limitHi: number,
+    limitLo: number,
+  ): number {
     const sink = this.#sink;
     const { timeHi, timeLo, at: positions, arena: arenas, offset: offsets, event: events } =
       this.#waiting;
     const le = this.#littleEndian;
     const [even, odd] = this.#arenas;
-    const n = this.#count;
-    let k = 0;
-    for (; k < n; k++) {
+    for (let k = from; k < to; k++) {
       const i = sorted[k] as number;
       const hi = timeHi[i] as number;
-      const lo = timeLo[i] as number;
-      if (hi > limitHi || (hi === limitHi && lo > limitLo)) break;
+      if (hi > limitHi || (hi === limitHi && (timeLo[i] as number) > limitLo)) return k;
       const arena = arenas[i] === 0 ? even : odd;
       const start = positions[i] as number;
       const size = arena.view.getUint16(start + 6, le);
       sink.record(arena, start, start + size, offsets[i] as number, events[i] as number);
     }
-    if (k > 0) {
-      const last = sorted[k - 1] as number;
-      this.#flushedHi = timeHi[last] as number;
-      this.#flushedLo = timeLo[last] as number;
-    }
-    this.#keep(sorted, k);
+    return to;
   }
 
   /** Keeps what `sorted` has from `first` on: the spare rows take it, and change places. */
@@ -358,14 +397,8 @@ class ReorderBuffer {
     const from = this.#waiting;
     const to = this.#spare;
     to.reserve(left);
-    for (let k = 0; k < left; k++) {
-      const i = sorted[first + k] as number;
-      to.timeHi[k] = from.timeHi[i] as number;
-      to.timeLo[k] = from.timeLo[i] as number;
-      to.at[k] = from.at[i] as number;
-      to.arena[k] = from.arena[i] as number;
-      to.offset[k] = from.offset[i] as number;
-      to.event[k] = from.event[i] as number;
+    for (let k = 0; k < left; k += CHUNK) {
+      to.copy(from, sorted, first, k, k + CHUNK < left ? k + CHUNK : left);
     }
     this.#waiting = to;
     this.#spare = from;
@@ -384,7 +417,6 @@ class ReorderBuffer {
     let to = this.#scratch;
     for (let i = 0; i < n; i++) from[i] = i;
     let runs = [...this.#runs, n];
-    const { timeHi, timeLo } = this.#waiting;
     while (runs.length > 2) {
       const merged: number[] = [];
       for (let r = 0; r + 1 < runs.length; r += 2) {
@@ -392,29 +424,54 @@ class ReorderBuffer {
         const middle = runs[r + 1] as number;
         const end = runs[r + 2] ?? middle;
         merged.push(start);
-        let a = start;
-        let b = middle;
-        let out = start;
-        while (a < middle && b < end) {
-          const x = from[a] as number;
-          const y = from[b] as number;
-          const xh = timeHi[x] as number;
-          const yh = timeHi[y] as number;
-          if (yh < xh || (yh === xh && (timeLo[y] as number) < (timeLo[x] as number))) {
-            to[out++] = y;
-            b++;
-          } else {
-            to[out++] = x;
-            a++;
-          }
+        this.#left = start;
+        this.#right = middle;
+        for (let out = start; out < end; out += CHUNK) {
+          this.#mergeSome(from, to, middle, end, out, out + CHUNK < end ? out + CHUNK : end);
         }
-        while (a < middle) to[out++] = from[a++] as number;
-        while (b < end) to[out++] = from[b++] as number;
       }
       merged.push(n);
       runs = merged;
       [from, to] = [to, from];
     }
     return from;
+  }
+
+  /**
+   * Writes `to[out, stop)` from two runs of `from`, the first of which ends at `middle`, the second at
+   * `end`.
+   */
+  #mergeSome(
+    from: Int32Array,
+    to: Int32Array,
+    middle: number,
+    end: number,
+    out: number,
+    stop: number,
+  ): void {
+    const { timeHi, timeLo } = this.#waiting;
+    let a = this.#left;
+    let b = this.#right;
+    while (out < stop) {
+      if (a === middle) {
+        to[out++] = from[b++] as number;
+      } else if (b === end) {
+        to[out++] = from[a++] as number;
+      } else {
+        const x = from[a] as number;
+        const y = from[b] as number;
+        const xh = timeHi[x] as number;
+        const yh = timeHi[y] as number;
+        if (yh < xh || (yh === xh && (timeLo[y] as number) < (timeLo[x] as number))) {
+          to[out++] = y;
+          b++;
+        } else {
+          to[out++] = x;
+          a++;
+        }
+      }
+    }
+    this.#left = a;
+    this.#right = b;
   }
 }
