@@ -1,8 +1,9 @@
 /**
  * `dump`: prints each record of a recording as `perf report -D` does.
  */
-import { dump, type DumpOptions, recordTypeOfName } from "@perfdata/dump";
-import { PerfDataReader } from "@perfdata/format";
+import { type DumpOptions, recordTypeOfName } from "@perfdata/dump";
+import { dumpFile } from "@perfdata/dump/parallel";
+import { type ByteSource, isRandomAccess, PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file_source";
 import {
   about,
@@ -30,6 +31,8 @@ usage: dump [flags] FILE              FILE is a perf.data file, or - for a pipe
   --no-hex         without the bytes of the records
   --no-aux         without AUX data, such as the packets of Intel PT
   --order ORDER    time (default): as perf delivers them; file: as they stand in the file
+  --jobs N         threads to use; by default one for each 192 MB of the file, and at most as
+                   many as there are processors
   --debug          with errors, print where in the program they come from
   -h, --help       print this
 
@@ -42,15 +45,20 @@ examples:
 Exit codes: 0 done; 1 the file is damaged (what is whole is printed); 2 wrong usage.
 `;
 
+const MOST_JOBS = 64;
+/** A second thread is worth its start, and going through the file twice, from twice this on. */
+const WORTH_A_JOB = 192e6;
+
 /** What the user asked for. */
 interface Wish extends Omit<DumpOptions, "path" | "write"> {
   readonly file: string;
+  readonly jobs: number | undefined;
 }
 
 function wishOf(args: readonly string[]): Wish | undefined {
   const { on, value, operands } = parseFlags(args, {
     boolean: ["no-hex", "no-aux"],
-    string: ["type", "cpu", "pid", "tid", "time", "from", "limit", "order"],
+    string: ["type", "cpu", "pid", "tid", "time", "from", "limit", "order", "jobs"],
   });
   if (on.help) return undefined;
   const [file] = operands;
@@ -60,8 +68,13 @@ function wishOf(args: readonly string[]): Wish | undefined {
   if (order !== undefined && order !== "time" && order !== "file") {
     throw new UsageError(`--order is ${order}, expected time or file`);
   }
+  const jobs = value.jobs === undefined ? undefined : parseNumber("jobs", value.jobs);
+  if (jobs === 0 || (jobs ?? 0) > MOST_JOBS) {
+    throw new UsageError(`--jobs is ${jobs}, expected 1 to ${MOST_JOBS}`);
+  }
   return {
     file,
+    jobs,
     hex: !on["no-hex"],
     aux: !on["no-aux"],
     ...(order === undefined ? {} : { order }),
@@ -102,19 +115,26 @@ function parseTimes(text: string): [bigint, bigint] {
   return [ns(match[1], match[2], 0n), ns(match[3], match[4], 0xffff_ffff_ffff_ffffn)];
 }
 
+/** How many threads to use: each opens the file for itself, which a stream does not allow. */
+function jobsFor(source: ByteSource, wanted: number | undefined): number {
+  if (!isRandomAccess(source)) return 1;
+  return wanted ??
+    Math.max(1, Math.min(navigator.hardwareConcurrency, Math.floor(source.size / WORTH_A_JOB)));
+}
+
 await main("dump", async (args) => {
   const wish = wishOf(args);
   if (wish === undefined) {
     writeOut(HELP);
     return 0;
   }
-  const { file } = wish;
+  const { file, jobs: wanted, ...options } = wish;
   const complaints = new Complaints(`dump: ${file}`);
   const source = about(file, () => openSource(file));
   try {
     const stats = await aboutAsync(file, async () => {
       const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
-      return await dump(reader, { ...wish, path: file, write: writeOut });
+      return await dumpFile(reader, file, jobsFor(source, wanted), options);
     });
     complaints.finish();
     const tell = (n: number, what: string): void => {

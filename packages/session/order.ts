@@ -10,6 +10,12 @@ import { enlarge } from "./machine_names.ts";
 
 const FINISHED_ROUND = 68;
 
+/**
+ * Rows that are handled in one call: what loops over hundreds of thousands of them in one call, and
+ * in few calls, is compiled while the loop runs, and again whenever it meets something new.
+ */
+const CHUNK = 256;
+
 /** Bytes that hold records: those of a batch, or those of the re-order buffer. */
 export interface RecordBytes {
   /** The bytes. */
@@ -121,6 +127,13 @@ function deliverBatch(batch: RecordBatch, sink: RecordSink): void {
   }
 }
 
+/** The next FINISHED_ROUND from record `i` on, or the end of the batch. */
+function nextRound(batch: RecordBatch, i: number): number {
+  const { view, littleEndian, starts, count } = batch;
+  while (i < count && view.getInt32(starts[i] as number, littleEndian) !== FINISHED_ROUND) i++;
+  return i;
+}
+
 /** Bytes of a block of the re-order buffer; batches are shorter. */
 const BLOCK = 1 << 20;
 
@@ -218,15 +231,8 @@ class ReorderBuffer {
   }
 
   take(batch: RecordBatch): void {
-    const { view, littleEndian } = batch;
     for (let i = 0; i < batch.count;) {
-      // Up to and with the next FINISHED_ROUND.
-      let stop = i;
-      while (
-        stop < batch.count && view.getInt32(batch.start(stop), littleEndian) !== FINISHED_ROUND
-      ) {
-        stop++;
-      }
+      let stop = nextRound(batch, i);
       if (stop > i) this.#takeRun(batch, i, stop);
       if (stop < batch.count) {
         const start = batch.start(stop);
@@ -243,23 +249,32 @@ class ReorderBuffer {
   }
 
   #takeRun(batch: RecordBatch, from: number, to: number): void {
+    const last = to - 1;
+    // One copy for the whole run, records that do not wait included.
+    const moved = this.#copy(batch.bytes, batch.start(from), batch.start(last) + batch.size(last));
+    this.#waiting.reserve(this.#count + to - from);
+    const before = this.#count;
+    for (let i = from; i < to; i += CHUNK) {
+      this.#takeSome(batch, i, i + CHUNK < to ? i + CHUNK : to, moved);
+    }
+    this.#stats.queued += this.#count - before;
+    if (this.#bytes > this.#stats.peakBytes) this.#stats.peakBytes = this.#bytes;
+  }
+
+  /** Puts records into the buffer whose bytes are in a block, or delivers those without a time. */
+  #takeSome(batch: RecordBatch, from: number, to: number, moved: number): void {
     const { view, littleEndian: le, events, starts, inflatedFrom, offset: batchOffset } = batch;
     const lowAt = le ? 0 : 4;
     const highAt = 4 - lowAt;
-    const first = batch.start(from);
-    const last = batch.start(to - 1);
-    const waiting = this.#waiting;
-    waiting.reserve(this.#count + to - from);
     const { timeHi, timeLo, at: positions, block: blocks, offset: offsets, event: eventNumbers } =
-      waiting;
+      this.#waiting;
+    const block = this.#current.at(-1) as number;
     let n = this.#count;
     let beforeHi = n > 0 ? timeHi[n - 1] as number : 0;
     let beforeLo = n > 0 ? timeLo[n - 1] as number : 0;
     const flushedHi = this.#flushedHi;
     const flushedLo = this.#flushedLo;
     let violations = 0;
-    let moved = 0;
-    let block = -1;
     const all = events.all;
     const single = all.length === 1 ? all[0] : undefined;
     for (let i = from; i < to; i++) {
@@ -287,11 +302,6 @@ class ReorderBuffer {
         this.#sink.record(batch, start, end, batch.offsetOf(i), event);
         continue;
       }
-      if (block < 0) {
-        // One copy for the whole run, records that do not wait included.
-        moved = this.#copy(batch.bytes, first, last + view.getUint16(last + 6, le));
-        block = this.#current.at(-1) as number;
-      }
       if (hi < flushedHi || (hi === flushedHi && lo < flushedLo)) violations++;
       if (n === 0 || hi < beforeHi || (hi === beforeHi && lo < beforeLo)) this.#runs.push(n);
       timeHi[n] = beforeHi = hi;
@@ -302,10 +312,8 @@ class ReorderBuffer {
       eventNumbers[n] = event;
       n++;
     }
-    this.#stats.queued += n - this.#count;
     this.#stats.violations += violations;
     this.#count = n;
-    if (this.#bytes > this.#stats.peakBytes) this.#stats.peakBytes = this.#bytes;
   }
 
   /** Copies bytes into the last of the current blocks; returns how far they moved. */
@@ -358,15 +366,11 @@ class ReorderBuffer {
   /** Delivers what is not younger than the limit: what came first comes first at equal times. */
   #flush(limitHi: number, limitLo: number): void {
     if ((limitHi | limitLo) === 0 || this.#count === 0) return;
-    const sink = this.#sink;
-    const { timeHi, timeLo, at: positions, block: numbers, offset: offsets, event: events } =
-      this.#waiting;
-    const le = this.#littleEndian;
-    const blocks = this.#blocks;
+    const { timeHi, timeLo } = this.#waiting;
     const runs = new RunHeap(this.#runs, timeHi, timeLo);
     for (let run = runs.first; run >= 0; run = runs.first) {
-      let i = runs.heads[run] as number;
-      if (isLater(timeHi[i], timeLo[i], limitHi, limitLo)) break;
+      const row = runs.heads[run] as number;
+      if (isLater(timeHi[row], timeLo[row], limitHi, limitLo)) break;
       // Up to the head of the next run, which comes first at the same time if it came first.
       const other = runs.second;
       const head = other < 0 ? -1 : runs.heads[other] as number;
@@ -375,22 +379,47 @@ class ReorderBuffer {
       const boundLo = isBounded ? timeLo[head] as number : limitLo;
       const isFirst = !isBounded || run < other;
       const end = this.#runs[run + 1] ?? this.#count;
-      do {
-        const block = blocks[numbers[i] as number] as Block;
-        const start = positions[i] as number;
-        const size = block.view.getUint16(start + 6, le);
-        sink.record(block, start, start + size, offsets[i] as number, events[i] as number);
-        i++;
-      } while (
-        i < end &&
-        ((timeHi[i] as number) < boundHi || ((timeHi[i] as number) === boundHi &&
-          (isFirst ? (timeLo[i] as number) <= boundLo : (timeLo[i] as number) < boundLo)))
+      runs.advance(
+        this.#deliverSome(row, row + CHUNK < end ? row + CHUNK : end, boundHi, boundLo, isFirst),
+        end,
       );
-      this.#flushedHi = timeHi[i - 1] as number;
-      this.#flushedLo = timeLo[i - 1] as number;
-      runs.advance(i, end);
     }
     this.#keep(runs.heads);
+  }
+
+  /**
+   * Delivers the row `from` and those after it that are not younger than a bound.
+   *
+   * @param isFirst Whether those as old as the bound are delivered.
+   * @returns The first row that is not.
+   */
+  #deliverSome(
+    from: number,
+    to: number,
+    boundHi: number,
+    boundLo: number,
+    isFirst: boolean,
+  ): number {
+    const sink = this.#sink;
+    const { timeHi, timeLo, at: positions, block: numbers, offset: offsets, event: events } =
+      this.#waiting;
+    const le = this.#littleEndian;
+    const blocks = this.#blocks;
+    let i = from;
+    do {
+      const block = blocks[numbers[i] as number] as Block;
+      const start = positions[i] as number;
+      const size = block.view.getUint16(start + 6, le);
+      sink.record(block, start, start + size, offsets[i] as number, events[i] as number);
+      i++;
+    } while (
+      i < to &&
+      ((timeHi[i] as number) < boundHi || ((timeHi[i] as number) === boundHi &&
+        (isFirst ? (timeLo[i] as number) <= boundLo : (timeLo[i] as number) < boundLo)))
+    );
+    this.#flushedHi = timeHi[i - 1] as number;
+    this.#flushedLo = timeLo[i - 1] as number;
+    return i;
   }
 
   /** Keeps the runs from their heads on. */
