@@ -1,6 +1,7 @@
 /**
  * Records programs with the installed `perf`, bundles their symbols, takes the binaries away, and
- * compares the names that `records --symbols` prints with those of `perf script` and `addr2line`.
+ * compares the names that `records --symbols` and `dump --symbols` print with those of `perf script`
+ * and `addr2line`.
  */
 import { assert, assertEquals } from "@std/assert";
 import { perfVersion } from "./perf.ts";
@@ -60,7 +61,7 @@ function perfForm({ sym, symoff, dso }: Told): string {
 }
 
 Deno.test({
-  name: "records --symbols names what perf script names, after the binaries are gone",
+  name: "records and dump --symbols name what perf script names, after the binaries are gone",
   ignore: perfVersion() === undefined || !have("gcc", "g++", "addr2line"),
   async fn() {
     const folder = await Deno.makeTempDir({ prefix: "perfdata-bundled-" });
@@ -132,6 +133,23 @@ Deno.test({
         `${compared} names and ${sourceLines} places of ${lines.length} samples compared`,
       );
       assert(compared > 1000 && sourceLines > 20);
+      const plain = await run(tool("dump", "perf.data"), folder);
+      const named = await run(tool("dump", "--symbols", "perf.symbols", "perf.data"), folder);
+      assertEquals(
+        named.replace(/^ \.{6} sym: .*\n/gm, "").replace(/^(\.{5} +\d+: [0-9a-f]{16}) .*$/gm, "$1"),
+        plain,
+      );
+      const [ips, chains] = [
+        /^ \.{6} sym: (<not found>|.*?\+0x[0-9a-f]+)/gm,
+        /^\.{5} +\d+: [0-9a-f]{16} (.*?\+0x[0-9a-f]+ \(.*?\))/gm,
+      ].map((line) => [...named.matchAll(line)].map(([, name]) => name));
+      assertEquals(
+        ips,
+        lines.map(({ sym, symoff }) => sym === null ? "<not found>" : `${sym}+${symoff}`),
+      );
+      const frames = lines.flatMap(({ callchain_symbols }) => callchain_symbols)
+        .filter((entry) => entry !== null && entry.sym !== null);
+      assertEquals(chains, frames.map((entry) => perfForm(entry as Told)));
     } finally {
       await Deno.remove(folder, { recursive: true });
     }

@@ -5,6 +5,7 @@ import { type DumpOptions, recordTypeOfName } from "@perfdata/dump";
 import { dumpFile } from "@perfdata/dump/parallel";
 import { type ByteSource, isRandomAccess, PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file_source";
+import { bundledSymbols, tellUnnamed } from "./_bundle_flag.ts";
 import {
   about,
   aboutAsync,
@@ -31,6 +32,9 @@ usage: dump [flags] FILE              FILE is a perf.data file, or - for a pipe
   --no-hex         without the bytes of the records
   --no-aux         without AUX data, such as the packets of Intel PT
   --order ORDER    time (default): as perf delivers them; file: as they stand in the file
+  --symbols FILE   with the symbols of addresses, from a bundle that "symbols bundle" made; with
+                   one thread
+  --no-demangle    names of C++ and Rust functions as the files have them
   --jobs N         threads to use; by default one for each 192 MB of the file, and at most as
                    many as there are processors
   --debug          with errors, print where in the program they come from
@@ -53,12 +57,15 @@ const WORTH_A_JOB = 192e6;
 interface Wish extends Omit<DumpOptions, "path" | "write"> {
   readonly file: string;
   readonly jobs: number | undefined;
+  /** The symbol bundle. */
+  readonly bundle: string | undefined;
+  readonly demangle: boolean;
 }
 
 function wishOf(args: readonly string[]): Wish | undefined {
   const { on, value, operands } = parseFlags(args, {
-    boolean: ["no-hex", "no-aux"],
-    string: ["type", "cpu", "pid", "tid", "time", "from", "limit", "order", "jobs"],
+    boolean: ["no-hex", "no-aux", "no-demangle"],
+    string: ["type", "cpu", "pid", "tid", "time", "from", "limit", "order", "jobs", "symbols"],
   });
   if (on.help) return undefined;
   const [file] = operands;
@@ -75,6 +82,8 @@ function wishOf(args: readonly string[]): Wish | undefined {
   return {
     file,
     jobs,
+    bundle: value.symbols,
+    demangle: !on["no-demangle"],
     hex: !on["no-hex"],
     aux: !on["no-aux"],
     ...(order === undefined ? {} : { order }),
@@ -128,13 +137,19 @@ await main("dump", async (args) => {
     writeOut(HELP);
     return 0;
   }
-  const { file, jobs: wanted, ...options } = wish;
+  const { file, jobs: wanted, bundle, demangle, ...options } = wish;
   const complaints = new Complaints(`dump: ${file}`);
   const source = about(file, () => openSource(file));
   try {
     const stats = await aboutAsync(file, async () => {
       const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
-      return await dumpFile(reader, file, jobsFor(source, wanted), options);
+      if (bundle === undefined) {
+        return await dumpFile(reader, file, jobsFor(source, wanted), options);
+      }
+      const symbols = await bundledSymbols(bundle, reader, demangle, complaints.take);
+      const stats = await dumpFile(reader, file, 1, { ...options, symbols });
+      tellUnnamed("dump", bundle, symbols);
+      return stats;
     });
     complaints.finish();
     const tell = (n: number, what: string): void => {

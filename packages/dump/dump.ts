@@ -22,6 +22,7 @@ import {
   type PerfDataReader,
   type PerfEvent,
   RecordCodec,
+  type SampleFields,
   type SampleLayout,
   type TrailerLayout,
 } from "@perfdata/format";
@@ -34,6 +35,7 @@ import {
   type RecordBytes,
   type RecordSink,
 } from "@perfdata/session";
+import type { BundledSymbols } from "@perfdata/session/symbols";
 import {
   PERF_AUXTRACE_CS_ETM,
   PERF_AUXTRACE_INTEL_PT,
@@ -44,6 +46,7 @@ import { type KernelTextContext, putKernelText } from "./kernel_text.ts";
 import { putRawEvent } from "./raw_event.ts";
 import { dumpRecordName } from "./record_names.ts";
 import { SampleText } from "./sample_text.ts";
+import { SYMBOLS_ROOM, SymbolText } from "./symbol_text.ts";
 import { statsText } from "./stats_text.ts";
 import {
   type Piece,
@@ -103,6 +106,8 @@ export interface DumpOptions {
   readonly hex?: boolean;
   /** Whether to print AUX data; true by default. */
   readonly aux?: boolean;
+  /** Symbols of the recording, which are printed with the addresses of samples. */
+  readonly symbols?: BundledSymbols;
 }
 
 /** What a dump found besides what it printed. */
@@ -211,6 +216,7 @@ export class Dumper implements RecordSink, KernelTextContext {
   readonly #block: number;
   #p = 0;
   readonly #machine: Machine;
+  readonly #symbols: SymbolText | undefined;
   readonly #codec = new RecordCodec(USER_RECORDS);
   readonly #events: EventState[] = [];
   readonly #byId = new Map<number, number>();
@@ -265,9 +271,11 @@ export class Dumper implements RecordSink, KernelTextContext {
     this.#options = options;
     this.#le = reader.littleEndian;
     this.#block = shares === undefined ? BLOCK : SHARED_BLOCK;
-    const bytes = new Uint8Array(this.#block + 2 * ROOM);
+    const { symbols } = options;
+    this.#symbols = symbols && new SymbolText(symbols, reader.littleEndian);
+    const bytes = new Uint8Array(this.#block + 2 * ROOM + (symbols ? SYMBOLS_ROOM : 0));
     this.#out = { bytes, view: new DataView(bytes.buffer) };
-    this.#machine = new Machine(reader.littleEndian);
+    this.#machine = symbols?.machine ?? new Machine(reader.littleEndian);
     this.#threads = new ThreadText(this.#machine);
     this.#place = `@${reader.isPipe ? "pipe" : options.path} `;
     // perf counts the bytes of a pipe from the first record on.
@@ -301,6 +309,7 @@ export class Dumper implements RecordSink, KernelTextContext {
   async #readFeatures(): Promise<void> {
     const reader = this.#reader;
     this.#machine.arch = reader.arch;
+    await this.#options.symbols?.objects.readFeatures(reader);
     const ids = new Set<number>();
     for (const { id, section } of reader.features) {
       ids.add(id);
@@ -451,6 +460,7 @@ export class Dumper implements RecordSink, KernelTextContext {
     if (this.#seen >= this.#shareEnd && this.#shares !== undefined) this.#nextShare(this.#shares);
     this.#seen += end - start;
     if (this.#p >= this.#block || !this.#isOwn) this.#flush();
+    this.#options.symbols?.objects.record(bytes, view, start, end);
     if (type >= PERF_RECORD_USER_TYPE_START || type < 0) {
       this.#userRecord(at, start, end, offset, type);
       return;
@@ -691,19 +701,24 @@ export class Dumper implements RecordSink, KernelTextContext {
         : this.#times.put(out, p, view, start + layout.time, le);
       to.setUint8(p++, 0x20);
     }
+    const ip = layout.ip < 0 ? -1 : start + layout.ip;
+    const symbols = this.#symbols;
+    const putSymbols = symbols &&
+      ((out: TextBytes, p: number, fields: SampleFields): number =>
+        symbols.putChain(out, p, view, fields, this.#machine.thread(pid, tid), misc & 7, ip));
     const place = offset - this.#base;
     p = words.name.put(out, putPrefixedHex(out, p, place / 2 ** 32 | 0, place | 0));
     if (isRead) {
       p = putAscii(out, p, `${pid}/${tid}: `);
-      this.#p = text.put(out, p, view, start);
+      this.#p = text.put(out, p, view, start, putSymbols);
       this.#deliverRead(state, text, pid, tid, view, start);
     } else {
       const thread = this.#machine.thread(pid, tid);
       const slot = this.#threads.slotOf(thread, pid);
-      p = text.put(out, this.#threads.putIds(out, p, slot), view, start);
+      p = text.put(out, this.#threads.putIds(out, p, slot), view, start, putSymbols);
       p = this.#threads.putLine(out, p, slot);
-      const ip = layout.ip < 0 ? -1 : start + layout.ip;
-      this.#p = this.#threads.putBinary(out, p, thread, misc, view, ip);
+      p = this.#threads.putBinary(out, p, thread, misc, view, ip);
+      this.#p = symbols?.putLine(out, p, view, thread, misc & 7, ip) ?? p;
       state.samples += this.#samplesOf(text);
     }
     const { fields } = text;
@@ -753,8 +768,9 @@ export class Dumper implements RecordSink, KernelTextContext {
     const deliver = (event: EventState): void => {
       const thread = this.#machine.thread(pid, tid);
       const slot = this.#threads.slotOf(thread, pid);
-      const p = this.#threads.putLine(this.#out, this.#p, slot);
-      this.#p = this.#threads.putBinary(this.#out, p, thread, misc, view, ip);
+      let p = this.#threads.putLine(this.#out, this.#p, slot);
+      p = this.#threads.putBinary(this.#out, p, thread, misc, view, ip);
+      this.#p = this.#symbols?.putLine(this.#out, p, view, thread, misc & 7, ip) ?? p;
       if (this.#isOwn) event.samples += this.#samplesOf(text);
     };
     const format = recorded.event.readFormat;

@@ -37,7 +37,8 @@ export async function dumpFile(
 ): Promise<DumpStats> {
   const { shareSize: size = SHARE_SIZE, ...what } = options;
   const wish: DumpOptions = { ...what, path, write: writeAll };
-  if (jobs <= 1) {
+  // Threads cannot share the symbols.
+  if (jobs <= 1 || options.symbols !== undefined) {
     const dumper = new Dumper(reader, wish);
     const part = await dumper.run();
     dumper.finish([part]);

@@ -379,7 +379,8 @@ export class SampleWriter {
     const offsetHigh = Math.floor(offset / 1e4);
     if (offsetHigh * 1e4 !== last.offsetBase) {
       const digits = last.offsetDigits - 4;
-      if (offsetHigh > 0xffff_ffff || decimalDigits(offsetHigh) !== digits) return false;
+      if (offsetHigh === 0 || offsetHigh > 0xffff_ffff) return false;
+      if (decimalDigits(offsetHigh) !== digits) return false;
       putDigits(view, last.offsetAt, offsetHigh, digits);
       last.offsetBase = offsetHigh * 1e4;
     }

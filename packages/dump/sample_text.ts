@@ -143,8 +143,16 @@ export class SampleText {
   /**
    * Writes the text of the sample at `start` of `view`, of which {@link SampleText.fields} have to
    * be located.
+   *
+   * @param putSymbols Writes the lines of a call chain, with symbols.
    */
-  put(out: TextBytes, p: number, view: DataView, start: number): number {
+  put(
+    out: TextBytes,
+    p: number,
+    view: DataView,
+    start: number,
+    putSymbols?: (out: TextBytes, p: number, fields: SampleFields) => number,
+  ): number {
     const le = this.#littleEndian;
     const { layout, fields } = this;
     const { ip, period, addr } = layout;
@@ -164,7 +172,8 @@ export class SampleText {
       if (this.#hasBranchChain) p = putAscii(out, this.#putBranchCallChain(out, p, view), CHAIN);
       p = putDecimal(out, p, fields.callchainLength);
       out.view.setUint8(p, 0x0a);
-      p = putAddressLines(out, p + 1, view, fields.callchain, fields.callchainLength, le);
+      p = putSymbols?.(out, p + 1, fields) ??
+        putAddressLines(out, p + 1, view, fields.callchain, fields.callchainLength, le);
     }
     if ((type & REST) !== 0) p = this.#putRest(out, p, view, start);
     return p;
