@@ -1,11 +1,15 @@
 // Compares `tools/addr2line.ts` with binutils' `addr2line -i -f` and `llvm-symbolizer --inlines` on the
 // same distinct addresses, spread over the code of one large binary. Whole processes, addresses from
-// a file on standard input, output to a file; the programs take turns, the median of the runs counts.
+// a file on standard input, output to a file; the programs take turns, the median of the runs counts:
+// of seconds, and of the most memory that was resident at one time.
 //
 //   deno run -A bench/addr2line_program.ts /tmp/program     builds such a binary: 150 MB, C++, DWARF 5
-//   deno run -A bench/addr2line.ts /tmp/program [RUNS]
+//   deno run -A bench/addr2line.ts /tmp/program [RUNS [NAME=COMMAND…]]
+//
+// Further programs take part as NAME=COMMAND, such as that of gimli's addr2line crate:
+// "gimli=/path/to/addr2line -i -f -e /tmp/program".
 
-const [binary, runCount = "5"] = Deno.args;
+const [binary, runCount = "5", ...others] = Deno.args;
 if (binary === undefined) {
   console.error("addr2line: which binary?");
   Deno.exit(2);
@@ -35,6 +39,10 @@ const contestants: Record<string, readonly string[]> = {
     "--no-demangle",
   ],
   "binutils": ["addr2line", "-i", "-f", "-e", binary],
+  ...Object.fromEntries(others.map((other) => {
+    const [name, command] = other.split(/=(.*)/s);
+    return [name, (command ?? "").split(" ")];
+  })),
 };
 
 const { stdout } = new Deno.Command("readelf", { args: ["-SW", binary] }).outputSync();
@@ -71,7 +79,7 @@ try {
     const input = `${folder}/addresses`;
     const addresses = Array.from(
       { length: count },
-      (_, i) => `0x${(start + Math.floor(i * size / count)).toString(16)}\n`,
+      (_, i) => `0x${(start + Math.floor((i + 0.5) * size / count)).toString(16)}\n`,
     );
     Deno.writeTextFileSync(input, addresses.join(""));
     const results = new Map<string, Run[]>();

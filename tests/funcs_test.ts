@@ -8,6 +8,7 @@ import {
   type FunctionRow,
   functionRows,
   percentText,
+  type SortKey,
 } from "@perfdata/report";
 import { aggregateFile } from "@perfdata/report/parallel";
 import { readRecordedObjects } from "@perfdata/session/symbols";
@@ -510,10 +511,13 @@ static inline __attribute__((always_inline)) unsigned long twice(unsigned long x
     x ^= x << 7 ^ x >> 9;
   return x;
 }
-__attribute__((noinline)) void first(void) { seed = twice(seed); }
-__attribute__((noinline)) void second(void) { for (int i = 0; i < 300; i++) seed += next(seed) / 3; }
+__attribute__((noinline)) void tick(void) { __asm__ volatile(""); }
+__attribute__((noinline)) void first(void) { tick(); seed = twice(seed); }
+__attribute__((noinline)) void second(void) { tick(); for (int i = 0; i < 300; i++) seed += next(seed) / 3; }
+static inline __attribute__((always_inline)) void both(void) { first(); second(); seed ^= seed >> 3; }
+__attribute__((noinline)) void repeat(int n) { for (int i = 0; i < n; i++) both(); }
 int main(void) {
-  for (int i = 0; i < 150000; i++) { first(); second(); }
+  repeat(150000);
   return seed == 0;
 }`;
 
@@ -530,33 +534,57 @@ Deno.test({
         assert(success, `${command}: ${new TextDecoder().decode(stderr)}`);
         return new TextDecoder().decode(stdout);
       };
-      run("gcc", ["-O2", "-g", "-no-pie", "spin.c", "-o", "spin"]);
-      run("perf", ["record", "-e", "cpu-clock", "-F", "2000", "-o", "data", "./spin"]);
+      const flags = ["-O2", "-g", "-fPIE", "-pie", "-fno-omit-frame-pointer"];
+      run("gcc", [...flags, "spin.c", "-o", "spin"]);
+      run("perf", ["record", "-g", "-e", "cpu-clock:u", "-F", "2000", "-o", "data", "./spin"]);
+      // In a position-independent program, addresses are those in the file.
       const script = await perfText(["script", "-F", "ip,dso"], `${folder}/data`);
-      const addresses = [...(script?.stdout ?? "").matchAll(/([0-9a-f]+) \(\S+\/spin\)/g)]
-        .map(([, address = ""]) => address);
-      const expected = new Map<string, number>();
-      const chains = run("addr2line", ["-a", "-i", "-f", "-e", "spin", ...addresses])
-        .split(/^0x[0-9a-f]+\n/m).slice(1);
+      const chains = (script?.stdout ?? "").split("\n\n").map((block) =>
+        [...block.matchAll(/([0-9a-f]+) \(\S+\/spin\)/g)].map(([, address = ""]) => address)
+      ).filter(({ length }) => length > 0);
+      const addresses = [...new Set(chains.flat())];
+      const framesOf = new Map(
+        run("addr2line", ["-a", "-i", "-f", "-e", "spin", ...addresses])
+          .split(/^0x[0-9a-f]+\n/m).slice(1).map((text, i) => {
+            const lines = text.trimEnd().split("\n");
+            const frames: { name: string; line: string }[] = [];
+            for (let k = 0; k + 1 < lines.length; k += 2) {
+              const [name = "", place = ""] = lines.slice(k, k + 2);
+              const line = place.slice(place.lastIndexOf("/") + 1).replace(/ .*/, "");
+              frames.push({ name: `${name} ${k + 2 < lines.length}`, line });
+            }
+            return [addresses[i], frames];
+          }),
+      );
+      const self = new Map<string, number>();
+      const withCallees = new Map<string, number>();
+      const count = (counts: Map<string, number>, key: string) =>
+        counts.set(key, (counts.get(key) ?? 0) + 1);
       for (const chain of chains) {
-        const [name, place = ""] = chain.trimEnd().split("\n");
-        const line = place.slice(place.lastIndexOf("/") + 1).replace(/ .*/, "");
-        const inlined = chain.trimEnd().split("\n").length > 2;
-        const key = `${name} ${inlined} ${line}`;
-        expected.set(key, (expected.get(key) ?? 0) + 1);
+        const frames = chain.flatMap((address) => framesOf.get(address) ?? []);
+        count(self, `${frames[0]?.name} ${frames[0]?.line}`);
+        for (const name of new Set(frames.map(({ name }) => name))) count(withCallees, name);
       }
-      const rows = await functionsOf(`${folder}/data`, undefined, {
-        sort: ["dso", "sym", "srcline"],
-        inline: true,
-      });
-      const own = rows.filter(({ dso }) => dso === "spin");
-      console.log(`${addresses.length} samples, ${own.length} rows`);
+      const rowsOf = async (sort: readonly SortKey[]) =>
+        (await functionsOf(`${folder}/data`, undefined, { sort, inline: true }, true))
+          .filter(({ dso }) => dso === "spin");
+      const own = await rowsOf(["dso", "sym", "srcline"]);
+      console.log(`${chains.length} samples, ${own.length} rows`);
       assertEquals(
         Object.fromEntries(
-          own.map((row) => [`${row.sym} ${row.inlined} ${row.srcline}`, row.samples]),
+          own.filter(({ samples }) => samples > 0)
+            .map((row) => [`${row.sym} ${row.inlined} ${row.srcline}`, row.samples]),
         ),
-        Object.fromEntries(expected),
+        Object.fromEntries(self),
       );
+      assertEquals(
+        Object.fromEntries(
+          (await rowsOf(["dso", "sym"])).filter(({ sym }) => !sym?.startsWith("_"))
+            .map((row) => [`${row.sym} ${row.inlined}`, row.children?.samples]),
+        ),
+        Object.fromEntries([...withCallees].filter(([name]) => !name.startsWith("_"))),
+      );
+      assert((withCallees.get("both true") ?? 0) > 0);
       assert(own.some(({ inlined }) => inlined) && own.some(({ inlined }) => !inlined));
     } finally {
       Deno.removeSync(folder, { recursive: true });

@@ -4,15 +4,26 @@ import { perfText, perfVersion } from "./perf.ts";
 
 const root = new URL("../", import.meta.url).pathname;
 
+/** A list of the kernel's symbols in which everything is one function. */
+const KALLSYMS = "ffffffff81000000 T _text\nffffffff81000000 T low\nffffffffff000000 T high\n";
+
 /** Runs a tool as its task does, in another folder. */
-function run(tool: string, args: string[], cwd: string): { code: number; stdout: string } {
+function run(
+  tool: string,
+  args: string[],
+  cwd: string,
+): { code: number; stdout: string; stderr: string } {
   const { code, stdout, stderr } = new Deno.Command(Deno.execPath(), {
     args: ["task", "--quiet", "--cwd", root, tool, ...args],
     cwd,
     env: { INIT_CWD: cwd, NO_COLOR: "1" },
   }).outputSync();
   assert(code < 2, new TextDecoder().decode(stderr));
-  return { code, stdout: new TextDecoder().decode(stdout) };
+  return {
+    code,
+    stdout: new TextDecoder().decode(stdout),
+    stderr: new TextDecoder().decode(stderr),
+  };
 }
 
 Deno.test("readperf: records, processes and functions add up to what perf counts", async () => {
@@ -110,6 +121,51 @@ Deno.test("rate, funcs: the tools print tables, rows and lines of JSON", () => {
       pids.reduce((sum, { samples }) => sum + samples, 0),
       rows.reduce((sum, { samples }) => sum + samples, 0),
     );
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+});
+
+Deno.test("funcs: --children, names from a list of the kernel's symbols, and how far names go", () => {
+  const folder = Deno.makeTempDirSync({ prefix: "perfdata-funcs-" });
+  const file = `${root}fixtures/recorded/callchain.perf.data`;
+  try {
+    const rows = run("funcs", ["--json", "--children", file], folder).stdout.trimEnd().split("\n")
+      .map((line) => JSON.parse(line));
+    const csv = parse(run("funcs", ["--csv", "--children", file], folder).stdout, {
+      skipFirstRow: true,
+    });
+    assertEquals(
+      csv.map((row) => [Number(row["children_samples"]), Number(row["children_period"])]),
+      rows.map((row) => [row.children_samples, row.children_period]),
+    );
+    for (const { children, overhead, children_period: all, period } of rows) {
+      assert(children >= overhead && all >= period);
+    }
+    assert(rows.some(({ samples, children_samples: all }) => samples === 0 && all > 0));
+    assert(rows.every((row, i) => i === 0 || rows[i - 1].children >= row.children));
+
+    Deno.writeTextFileSync(`${folder}/kallsyms`, KALLSYMS);
+    const named = run("funcs", ["--json", "--kallsyms", "kallsyms", file], folder);
+    const kernel = named.stdout.trimEnd().split("\n").map((line) => JSON.parse(line))
+      .filter(({ dso }) => dso === "[kernel.kallsyms]");
+    assertEquals(new Set(kernel.map(({ sym }) => sym)), new Set(["low"]));
+
+    const flags = ["--symfs", folder, "--kallsyms", "kallsyms"];
+    const brief = run("funcs", [...flags, file], folder).stderr.trimEnd().split("\n");
+    assertEquals(brief.length, 1);
+    assert(
+      /^funcs: \d+ of \d+ addresses \(.*% of samples\) have a function; without: file missing \(\d+\)/
+        .test(brief[0] ?? ""),
+      brief[0],
+    );
+    const verbose = run("funcs", [...flags, "--verbose", file], folder).stderr.trimEnd().split(
+      "\n",
+    );
+    assert(verbose.length > 1);
+    assertEquals(verbose.at(-1), brief[0]?.replace("; --verbose tells more", ""));
+    const same = run("readperf", [...flags, "-o", "out", file], folder).stderr.trimEnd();
+    assertEquals(same, brief[0]?.replace("funcs:", "readperf:"));
   } finally {
     Deno.removeSync(folder, { recursive: true });
   }

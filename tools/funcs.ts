@@ -3,7 +3,7 @@ import { stringify } from "@std/csv";
 import { isRandomAccess, PerfDataReader } from "../packages/format/mod.ts";
 import { openSource } from "../packages/format/file_source.ts";
 import {
-  eventNames,
+  EventNames,
   type FunctionRow,
   functionRows,
   jsonLine,
@@ -187,14 +187,15 @@ await main("funcs", async (argv) => {
   const pids = numbers("pid");
   const tids = numbers("tid");
   const cpus = numbers("cpu");
-  const names = (flag: "comm" | "dso" | "symbol") => value[flag]?.split(",");
-  const [comms, dsos, functions] = [names("comm"), names("dso"), names("symbol")];
+  const list = (flag: "comm" | "dso" | "symbol") => value[flag]?.split(",");
+  const [comms, dsos, functions] = [list("comm"), list("dso"), list("symbol")];
   const name = operands[0] ?? "perf.data";
   return await aboutAsync(name, async () => {
     const source = openSource(name);
     const complaints = new Complaints(`funcs: ${name}`);
     const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
     const objects = await readRecordedObjects(reader, complaints.take);
+    const names = new EventNames(reader);
     const progress = new Progress("funcs", reader.fileSize);
     const found = await aggregateFile(reader, isRandomAccess(source) ? name : undefined, jobs, {
       filter: { cpus, time, pids, tids },
@@ -202,13 +203,19 @@ await main("funcs", async (argv) => {
       calls: on.children,
       progress: progress.add,
       // Only what is read in one pass comes here, and a stream tells nothing before.
-      ...(reader.fileSize === undefined
-        ? { record: ({ bytes, view }, start, end) => objects.record(bytes, view, start, end) }
+      ...(reader.isPipe || reader.fileSize === undefined
+        ? {
+          record: ({ bytes, view }, start, end) => {
+            objects.record(bytes, view, start, end);
+            names.record(bytes, view, start, end);
+          },
+          payload: (payload) => names.payload(payload),
+        }
         : {}),
     });
     progress.finish();
     if (reader.fileSize === undefined) await objects.readFeatures(reader);
-    const events = await eventNames(reader);
+    const events = await names.all();
     const filtered = comms ?? dsos ?? functions;
     const resolver = resolverOf(flags, {
       ...(objects.release === undefined ? {} : { release: objects.release }),

@@ -4,7 +4,7 @@ import { PerfDataReader } from "../packages/format/mod.ts";
 import { openSource } from "../packages/format/file_source.ts";
 import { writeAllSync } from "../packages/format/file_sink.ts";
 import {
-  eventNames,
+  EventNames,
   functionRows,
   type Overview,
   percentText,
@@ -45,7 +45,7 @@ ${SYMBOL_HELP}\
 `;
 
 /** Rows that are written at once. */
-const BLOCK = 4096;
+const BLOCK = 1024;
 
 /** A CSV file that is written in blocks. */
 class CsvFile {
@@ -122,6 +122,7 @@ await main("readperf", async (argv) => {
     const complaints = new Complaints(`readperf: ${name}`);
     const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
     const objects = await readRecordedObjects(reader, complaints.take);
+    const eventNames = new EventNames(reader);
     about(folder, () => Deno.mkdirSync(folder, { recursive: true }));
     const progress = new Progress("readperf", reader.fileSize);
     const records = new CsvFile(`${folder}/overview.csv`, [
@@ -139,15 +140,21 @@ await main("readperf", async (argv) => {
         records.row([nr, type, known(pid), known(tid), time ?? "", info]),
       {
         progress: progress.add,
-        ...(reader.fileSize === undefined
-          ? { record: ({ bytes, view }, start, end) => objects.record(bytes, view, start, end) }
+        ...(reader.isPipe || reader.fileSize === undefined
+          ? {
+            record: ({ bytes, view }, start, end) => {
+              objects.record(bytes, view, start, end);
+              eventNames.record(bytes, view, start, end);
+            },
+            payload: (payload) => eventNames.payload(payload),
+          }
           : {}),
       },
     );
     records.close();
     progress.finish();
     if (reader.fileSize === undefined) await objects.readFeatures(reader);
-    const names = await eventNames(reader);
+    const names = await eventNames.all();
 
     const stat = new CsvFile(`${folder}/stat.csv`, ["type", "count", "bytes"]);
     for (const { type, count, bytes } of overview.types) stat.row([type, count, bytes]);

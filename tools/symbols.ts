@@ -286,6 +286,12 @@ function jsonEntry(entry: BundleEntry, shown: (name: string) => string): Record<
   };
 }
 
+const JOBS = new Map<string, (file: string, flags: SymbolsFlags) => number | Promise<number>>([
+  ["bundle", bundle],
+  ["trust", trust],
+  ["show", show],
+]);
+
 async function run(args: readonly string[]): Promise<number> {
   const flags = parseFlags(args, FLAGS);
   if (flags.on.help) {
@@ -294,18 +300,13 @@ async function run(args: readonly string[]): Promise<number> {
   }
   const [command, file, more] = flags.operands;
   if (command === undefined) throw new UsageError("bundle, trust or show is missing");
+  const job = JOBS.get(command);
+  if (job === undefined) {
+    throw new UsageError(`${command} is not known, expected bundle, trust or show`);
+  }
   if (file === undefined) throw new UsageError(`${command}: no file is given`);
   if (more !== undefined) throw new UsageError(`${command}: more than one file is given`);
-  switch (command) {
-    case "bundle":
-      return await bundle(file, flags);
-    case "trust":
-      return await trust(file, flags);
-    case "show":
-      return show(file, flags);
-    default:
-      throw new UsageError(`${command} is not known, expected bundle, trust or show`);
-  }
+  return await job(file, flags);
 }
 
 if (import.meta.main) await main("symbols", run);

@@ -9,14 +9,10 @@ import {
   type PerfEvent,
   SampleFields,
 } from "@perfdata/format";
-import {
-  deliverInOrder,
-  type KnownBinary,
-  Machine,
-  type RecordBytes,
-  type RecordSink,
-} from "@perfdata/session";
-import { type Address, addressFromHalves } from "@perfdata/symbols";
+// Not all of session and symbols: a thread of its own loads what it counts with and no more.
+import { type KnownBinary, Machine } from "@perfdata/session/machine";
+import { deliverInOrder, type RecordBytes, type RecordSink } from "@perfdata/session/order";
+import { type Address, addressFromHalves } from "@perfdata/symbols/address";
 import { ChainCounter, type FrameLookup } from "./call_chains.ts";
 import { CallTree } from "./call_tree.ts";
 import { Histogram } from "./histogram.ts";
@@ -65,6 +61,8 @@ export interface AggregateOptions {
   readonly calls?: boolean;
   /** Called for each record in the order of time, where one thread reads them all. */
   readonly record?: RecordSink["record"];
+  /** Called after a record that a payload follows, where one thread reads them all. */
+  readonly payload?: NonNullable<RecordSink["payload"]>;
   /** Called with the bytes that were read since the call before. */
   readonly progress?: (bytes: number) => void;
 }
@@ -519,6 +517,7 @@ export async function aggregate(
       if (type === SAMPLE) aggregator.sample(at, start, end, event);
       else aggregator.apply(at, start, end, type);
     },
+    ...(options.payload === undefined ? {} : { payload: options.payload }),
     done() {
       const { recordBytes, payloadBytes } = reader.stats;
       options.progress?.(recordBytes + payloadBytes - taken);

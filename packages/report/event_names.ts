@@ -1,23 +1,33 @@
 import {
   decodeFeature,
   eventName,
+  type Feature,
   HEADER_EVENT_DESC,
+  HEADER_TRACING_DATA,
+  type Payload,
   PerfDataError,
   type PerfDataReader,
 } from "@perfdata/format";
+import { streamFeature } from "@perfdata/session";
+import {
+  PERF_EVENT_UPDATE__NAME,
+  PERF_RECORD_EVENT_UPDATE,
+  PERF_RECORD_HEADER_TRACING_DATA,
+} from "@perfdata/user-records";
+
+const PERF_TYPE_TRACEPOINT = 2;
+/** Descriptions of tracepoints are text files of the kernel: more is an error. */
+const MAX_TRACING_DATA = 1 << 26;
 
 /**
- * The names of a file's events, in the order of the attr table.
- *
- * The file's EVENT_DESC names them as they were given to `perf record -e`. An event that it leaves
- * out, or of a file without EVENT_DESC, is named by its attr.
- *
- * @param description The payload of a HEADER_FEATURE record that is an EVENT_DESC, for a pipe.
+ * The names of a recording's events, as perf finds them: what an EVENT_UPDATE record calls it, else
+ * what EVENT_DESC says, which is how it was given to `perf record -e`; else, of a tracepoint, its
+ * name in TRACING_DATA, and of any other, one made of the attr.
  *
  * @example
  * ```ts
  * import { bytesSource, emptyAttr, memorySink, PerfDataReader, PerfDataWriter } from "@perfdata/format";
- * import { eventNames } from "@perfdata/report";
+ * import { EventNames } from "@perfdata/report";
  * import { assertEquals } from "@std/assert";
  *
  * const sink = memorySink();
@@ -26,37 +36,99 @@ import {
  * const writer = await PerfDataWriter.file(sink, { events: [{ attr }] });
  * await writer.close();
  * const reader = await PerfDataReader.open(bytesSource(sink.bytes()));
- * assertEquals(await eventNames(reader), ["page-faults"]);
+ * assertEquals(await new EventNames(reader).all(), ["page-faults"]);
  * ```
  */
-export async function eventNames(
-  reader: PerfDataReader,
-  description?: Uint8Array,
-): Promise<string[]> {
-  const { littleEndian } = reader;
-  let bytes = description;
-  const section = reader.features.find(({ id }) => id === HEADER_EVENT_DESC)?.section;
-  if (section !== undefined) {
+export class EventNames {
+  readonly #reader: PerfDataReader;
+  readonly #updates = new Map<bigint, string>();
+  #description: Uint8Array | undefined;
+  #tracingData: Uint8Array | undefined;
+
+  /** Knows what the attrs say. */
+  constructor(reader: PerfDataReader) {
+    this.#reader = reader;
+  }
+
+  /** Takes a record of a pipe; those that name no events are passed over. */
+  record(bytes: Uint8Array, view: DataView, start: number, end: number): void {
+    const { littleEndian: le, isGoogleDialect } = this.#reader;
+    const feature = streamFeature(this.#reader, bytes, view, start, end);
+    if (feature?.id === HEADER_EVENT_DESC) this.#description ??= feature.payload.slice();
+    if (
+      isGoogleDialect || end - start < 24 || view.getUint32(start, le) !== PERF_RECORD_EVENT_UPDATE
+    ) return;
+    // perf_record_event_update: type, id, name.
+    if (view.getBigUint64(start + 8, le) !== BigInt(PERF_EVENT_UPDATE__NAME)) return;
+    const text = bytes.subarray(start + 24, end);
+    const nul = text.indexOf(0);
+    const name = new TextDecoder().decode(nul < 0 ? text : text.subarray(0, nul));
+    this.#updates.set(view.getBigUint64(start + 16, le), name);
+  }
+
+  /** Takes what follows a record of a pipe; all but TRACING_DATA is passed over. */
+  async payload(payload: Payload): Promise<void> {
+    const { type, size } = payload;
+    if (type !== PERF_RECORD_HEADER_TRACING_DATA || size > MAX_TRACING_DATA) return;
+    const bytes = new Uint8Array(size);
+    let filled = 0;
+    for (let n = 1; n > 0 && filled < size; filled += n) {
+      n = await payload.read(bytes.subarray(filled));
+    }
+    this.#tracingData = bytes.subarray(0, filled);
+  }
+
+  /** The names in the order of the attrs: of a stream, those that are known by now. */
+  async all(): Promise<string[]> {
+    const feature = await this.#feature(HEADER_EVENT_DESC, this.#description);
+    const names = new Map<bigint, string>();
+    const described = feature?.name === "EVENT_DESC" ? feature.value.events : [];
+    for (const { ids, name } of described) for (const id of ids) names.set(id, name);
+    const events = this.#reader.events.all;
+    const told = events.map(({ ids: [id] }, i) =>
+      (id === undefined ? undefined : names.get(id)) ?? described[i]?.name
+    );
+    const unnamed = events.some(({ attr }, i) =>
+      attr.type === PERF_TYPE_TRACEPOINT && told[i] === undefined
+    );
+    const tracepoints = unnamed ? await this.#tracepoints() : new Map<bigint, string>();
+    return events.map(({ attr, ids }, i) => {
+      const update = ids.find((id) => this.#updates.has(id));
+      return (update === undefined ? undefined : this.#updates.get(update)) ?? told[i] ??
+        (attr.type === PERF_TYPE_TRACEPOINT ? tracepoints.get(attr.config) : undefined) ??
+        eventName(attr);
+    });
+  }
+
+  /** Names of tracepoints by id. */
+  async #tracepoints(): Promise<Map<bigint, string>> {
+    const names = new Map<bigint, string>();
+    const feature = await this.#feature(HEADER_TRACING_DATA, this.#tracingData);
+    if (feature?.name !== "TRACING_DATA") return names;
+    for (const { name: system, formats } of feature.value.systems) {
+      for (const format of formats) {
+        const name = /^name: (.*)$/m.exec(format)?.[1];
+        const id = /^ID: (\d+)$/m.exec(format)?.[1];
+        if (name !== undefined && id !== undefined) names.set(BigInt(id), `${system}:${name}`);
+      }
+    }
+    return names;
+  }
+
+  /** A feature of the file, or of the stream. It is for names only: what is damaged counts as none. */
+  async #feature(id: number, ofStream: Uint8Array | undefined): Promise<Feature | undefined> {
+    const { littleEndian, features } = this.#reader;
+    const section = features.find((feature) => feature.id === id)?.section;
     try {
-      bytes = await reader.readSection(
+      const bytes = section === undefined ? ofStream : await this.#reader.readSection(
         Number(section.offset),
         Number(section.size),
-        "EVENT_DESC",
+        `feature ${id}`,
       );
+      return bytes === undefined ? undefined : decodeFeature(id, bytes, { littleEndian });
     } catch (error) {
-      // Names only: that the section is damaged is told where the file is read.
       if (!(error instanceof PerfDataError)) throw error;
+      return undefined;
     }
   }
-  const feature = bytes === undefined
-    ? undefined
-    : decodeFeature(HEADER_EVENT_DESC, bytes, { littleEndian });
-  const names = new Map<bigint, string>();
-  const described = feature?.name === "EVENT_DESC" ? feature.value.events : [];
-  for (const { ids, name } of described) for (const id of ids) names.set(id, name);
-  return reader.events.all.map((event, i) => {
-    const [id] = event.ids;
-    const byId = id === undefined ? undefined : names.get(id);
-    return byId ?? described[i]?.name ?? eventName(event.attr);
-  });
 }

@@ -130,6 +130,7 @@ const USER = 2;
  *
  * assertEquals(shortName({ name: "/usr/lib/libc.so.6", kernel: false }), "libc.so.6");
  * assertEquals(shortName({ name: "/lib/modules/6.1/snd-seq.ko.xz", kernel: true }), "[snd_seq]");
+ * assertEquals(shortName({ name: "ext4.ko.zst", kernel: true }), "[ext4]");
  * assertEquals(shortName({ name: "/tmp/perf-7.map", kernel: false }), "[JIT] tid 7");
  * ```
  */

@@ -14,6 +14,7 @@ export {
   type SampleKeys,
 } from "./aggregate.ts";
 export * from "./call_tree.ts";
+export { type FileIndex, indexFile } from "./file_index.ts";
 export * from "./processes.ts";
 export * from "./ranges.ts";
 export * from "./event_names.ts";

@@ -5,32 +5,40 @@
  * @module
  */
 import type { PerfDataReader } from "@perfdata/format";
-import { MachineHistory } from "@perfdata/session";
+import { MachineHistory } from "@perfdata/session/machine_history";
 import { type Aggregate, aggregate, type AggregateOptions } from "./aggregate.ts";
 import {
-  countRange,
-  cutRanges,
   type FileIndex,
-  indexFile,
-  mergeRanges,
-  type RangeCounts,
-} from "./ranges.ts";
+  guessRecord,
+  isIndexable,
+  makeIndex,
+  type PartScan,
+  scanPart,
+} from "./file_index.ts";
+import type { CountTask, RangeTask } from "./range_worker.ts";
+import { countRanges, cutRanges, mergeRanges, type RangeCounts } from "./ranges.ts";
+import { takeRanges } from "./take_ranges.ts";
 
 /** How to count with several threads. */
 export interface ParallelOptions extends AggregateOptions {
-  /** Fewest bytes that are worth a thread; 256 MB by default. */
+  /** Fewest bytes that are worth a thread; 128 MB by default. */
   readonly leastRange?: number;
 }
 
 /** A worker is not worth its start below so many bytes. */
-const LEAST_RANGE = 1 << 28;
+const LEAST_RANGE = 1 << 27;
+
+/** Ranges that threads take one after the other, so that all of them end at about the same time. */
+const RANGE = 1 << 25;
 
 /**
  * Counts the samples of a file as `aggregate` does, with up to `jobs` threads.
  *
  * One pass over the record headers builds the state of the machine at any time; then each thread
- * opens the file itself and counts a range of it. The result is the same for any number of threads.
- * A pipe, compressed data and READ values are counted by one thread in one pass.
+ * opens the file itself and counts ranges of it. The threads share the first pass, too: each begins
+ * where a record seems to start, and what it found is used if the thread before it gets there. The
+ * result is the same for any number of threads. A pipe, compressed data and READ values are counted
+ * by one thread in one pass.
  *
  * @param path The file that `reader` reads, or `undefined` where it is no file.
  * @param jobs Most threads to use.
@@ -42,52 +50,115 @@ export async function aggregateFile(
   jobs: number,
   options: ParallelOptions = {},
 ): Promise<Aggregate> {
-  if (path === undefined) return await aggregate(reader, options);
+  if (path === undefined || !isIndexable(reader)) return await aggregate(reader, options);
   const least = options.leastRange ?? LEAST_RANGE;
   const wanted = Math.max(1, Math.min(jobs, Math.floor(reader.data.size / least)));
-  // They start while the index is made.
-  const workers = Array.from(
-    { length: wanted - 1 },
-    () => new Worker(new URL("./range_worker.ts", import.meta.url), { type: "module" }),
-  );
+  const threads = Array.from({ length: wanted - 1 }, () => new RangeThread(path, options.progress));
   try {
-    const index = await indexFile(reader);
+    const index = await indexParts(reader, threads);
     if (index === undefined) return await aggregate(reader, options);
-    const [own, ...others] = cutRanges(index, wanted);
-    if (own === undefined) return mergeRanges([], index.violations);
-    const shared: FileIndex = others.length === 0
-      ? index
-      : { ...index, history: new MachineHistory(index.history).shared().data };
-    const parts = others.map((range, i) =>
-      countIn(workers[i] as Worker, path, shared, range, options)
+    const { violations } = index;
+    if (threads.length === 0) {
+      return mergeRanges(
+        [await countRanges(reader, index, cutRanges(index, 1), options)],
+        violations,
+      );
+    }
+    const shared = { ...index, history: new MachineHistory(index.history).shared().data };
+    const ranges = cutRanges(index, Math.max(wanted * 4, Math.ceil(reader.data.size / RANGE)));
+    const taken = new Int32Array(new SharedArrayBuffer(4));
+    const { filter, keys, calls = false } = options;
+    const parts = threads.map((thread) =>
+      thread.count({ index: shared, ranges, taken, filter, keys, calls })
     );
-    const first = await countRange(reader, index, own[0], own[1], options);
-    return mergeRanges([first, ...await Promise.all(parts)], index.violations);
+    const own = await countRanges(reader, index, takeRanges(ranges, taken), options);
+    return mergeRanges([own, ...await Promise.all(parts)], violations);
   } finally {
-    for (const worker of workers) worker.terminate();
+    for (const thread of threads) thread.terminate();
   }
 }
 
-function countIn(
-  worker: Worker,
-  path: string,
-  index: FileIndex,
-  range: readonly [number, number],
-  options: AggregateOptions,
-): Promise<RangeCounts> {
-  const { filter, keys, calls = false } = options;
-  worker.postMessage({ path, index, range, filter, keys, calls });
-  return new Promise<RangeCounts>((resolve, reject) => {
-    worker.onmessage = (
-      { data }: MessageEvent<{ counts?: RangeCounts; error?: string; bytes?: number }>,
-    ) => {
-      if (data.bytes !== undefined) options.progress?.(data.bytes);
-      else if (data.counts !== undefined) resolve(data.counts);
-      else reject(new Error(data.error));
+/** Indexes a file, a part in each thread. */
+async function indexParts(
+  reader: PerfDataReader,
+  threads: readonly RangeThread[],
+): Promise<FileIndex | undefined> {
+  const { offset, size } = reader.data;
+  const starts: number[] = [];
+  for (let i = 1; i <= threads.length; i++) {
+    // This thread has begun when the others still start: it gets a little more.
+    const share = (i + 0.2) / (threads.length + 1.2);
+    const start = await guessRecord(reader, offset + size * share);
+    if (start === undefined || start <= (starts.at(-1) ?? offset)) break;
+    starts.push(start);
+  }
+  const others = starts.map((start, i) =>
+    (threads[i] as RangeThread).scan(start, starts[i + 1] ?? Infinity)
+  );
+  const first = await scanPart(reader, offset, starts[0]);
+  if (first === undefined) return undefined;
+  const scans = [first];
+  // Where a thread met damage, this one goes on alone, and so it has where a guess was wrong.
+  for (let i = 0; i < others.length && scans[i]?.stopped; i++) {
+    const scan = await others[i] ?? await scanPart(reader, starts[i] as number);
+    if (scan === undefined) return undefined;
+    scans.push(scan);
+  }
+  return await makeIndex(reader, scans);
+}
+
+/** What a worker answers. */
+interface Answer {
+  readonly scan?: PartScan | undefined;
+  readonly counts?: RangeCounts;
+  readonly bytes?: number;
+  readonly error?: string;
+}
+
+/** A worker, with its answers as promises. */
+class RangeThread {
+  readonly #path: string;
+  readonly #worker = new Worker(new URL("./range_worker.ts", import.meta.url), { type: "module" });
+  #scanned: (scan: PartScan | undefined) => void = () => {};
+  #counted: (counts: RangeCounts) => void = () => {};
+  #failed: (error: Error) => void = () => {};
+
+  constructor(path: string, progress: AggregateOptions["progress"]) {
+    this.#path = path;
+    this.#worker.onmessage = ({ data }: MessageEvent<Answer>) => {
+      if (data.bytes !== undefined) progress?.(data.bytes);
+      else if ("scan" in data) this.#scanned(data.scan);
+      else if (data.counts !== undefined) this.#counted(data.counts);
+      else this.#failed(new Error(data.error));
     };
-    worker.onerror = (event) => {
+    this.#worker.onerror = (event) => {
       event.preventDefault();
-      reject(new Error(event.message));
+      this.#scanned(undefined);
+      this.#failed(new Error(event.message));
     };
-  });
+  }
+
+  /** Scans a part; `undefined` where that cannot be done without telling something. */
+  scan(from: number, until: number): Promise<PartScan | undefined> {
+    return new Promise((resolve) => {
+      this.#scanned = resolve;
+      this.#post({ path: this.#path, scan: [from, until] });
+    });
+  }
+
+  count(task: Omit<CountTask, "path">): Promise<RangeCounts> {
+    return new Promise((resolve, reject) => {
+      this.#counted = resolve;
+      this.#failed = reject;
+      this.#post({ path: this.#path, ...task });
+    });
+  }
+
+  terminate(): void {
+    this.#worker.terminate();
+  }
+
+  #post(task: RangeTask): void {
+    this.#worker.postMessage(task);
+  }
 }

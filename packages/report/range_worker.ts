@@ -1,17 +1,32 @@
-// Uses Deno's file API: counts ranges of a file in a thread of its own (see parallel.ts).
+// Uses Deno's file API: looks at parts of a file in a thread of its own (see parallel.ts).
 import { PerfDataReader } from "@perfdata/format";
 import { fileSource } from "@perfdata/format/file_source";
-import { countRange, type FileIndex } from "./ranges.ts";
 import type { SampleFilter, SampleKeys } from "./aggregate.ts";
+import { type FileIndex, scanPart } from "./file_index.ts";
+import { countRanges } from "./ranges.ts";
+import { type Range, takeRanges } from "./take_ranges.ts";
 
-/** What the worker is asked. */
-export interface RangeTask {
+/** What the worker is asked: first, perhaps, to scan a part, then to count ranges. */
+export type RangeTask = ScanTask | CountTask;
+
+/** Asks for what changes the machine in a part of the file. */
+export interface ScanTask {
+  /** Path of the file. */
+  readonly path: string;
+  /** File offsets of the first record, and of the one after the last. */
+  readonly scan: readonly [number, number];
+}
+
+/** Asks to count ranges of the file. */
+export interface CountTask {
   /** Path of the file. */
   readonly path: string;
   /** What the first pass found. */
   readonly index: FileIndex;
-  /** First and last offset. */
-  readonly range: readonly [number, number];
+  /** Ranges that all threads share. */
+  readonly ranges: readonly Range[];
+  /** How many ranges were taken; in shared memory. */
+  readonly taken: Int32Array;
   /** Which samples count. */
   readonly filter: SampleFilter | undefined;
   /** What is told apart. */
@@ -25,12 +40,37 @@ const scope = globalThis as unknown as {
   postMessage(message: unknown, transfer?: ArrayBuffer[]): void;
 };
 
-scope.onmessage = async ({ data: { path, index, range, filter, keys, calls } }) => {
+scope.onmessage = async ({ data }) => {
+  if ("scan" in data) scope.postMessage(...await scan(data));
+  else await count(data);
+};
+
+async function scan({ path, scan: [from, until] }: ScanTask): Promise<[unknown, ArrayBuffer[]]> {
+  // What cannot be read is for the first thread to find, which tells it.
+  try {
+    using source = fileSource(path);
+    let problems = 0;
+    const reader = await PerfDataReader.open(source, { diagnostics: () => void problems++ });
+    problems = 0;
+    const found = await scanPart(reader, from, until);
+    if (found !== undefined && problems === 0) {
+      const { bytes, starts, hi, lo, offsets, rounds } = found;
+      const columns = [bytes, starts, hi, lo, offsets, rounds];
+      return [{ scan: found }, columns.map(({ buffer }) => buffer)];
+    }
+  } catch {
+    // As above.
+  }
+  return [{ scan: undefined }, []];
+}
+
+async function count(task: CountTask): Promise<void> {
+  const { path, index, ranges, taken, filter, keys, calls } = task;
   try {
     using source = fileSource(path);
     // What is damaged was told when the index was made.
     const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
-    const counts = await countRange(reader, index, range[0], range[1], {
+    const counts = await countRanges(reader, index, takeRanges(ranges, taken), {
       ...(filter === undefined ? {} : { filter }),
       ...(keys === undefined ? {} : { keys }),
       calls,
@@ -42,4 +82,4 @@ scope.onmessage = async ({ data: { path, index, range, filter, keys, calls } }) 
   } catch (error) {
     scope.postMessage({ error: error instanceof Error ? error.message : String(error) });
   }
-};
+}

@@ -1,19 +1,12 @@
 import {
   PERF_RECORD_SAMPLE,
-  PERF_RECORD_USER_TYPE_START,
-  PERF_SAMPLE_READ,
   type PerfDataReader,
   type PerfEvent,
   type RecordBatch,
 } from "@perfdata/format";
-import {
-  AddressSpaces,
-  isTimeOrdered,
-  KERNEL_SPACE,
-  Machine,
-  MachineHistory,
-  type MachineHistoryData,
-} from "@perfdata/session";
+import { KERNEL_SPACE } from "@perfdata/session/machine";
+import { MachineHistory, type MachineHistoryData } from "@perfdata/session/machine_history";
+import { AddressSpaces } from "@perfdata/session/machine_maps";
 import {
   type Aggregate,
   type AggregateOptions,
@@ -22,19 +15,15 @@ import {
   eventShape,
   type EventTotal,
   isMemory,
-  knownBinaries,
   type MappedBinary,
   mappedBinary,
   type SampleFilter,
 } from "./aggregate.ts";
 import { ChainCounter, type FrameLookup } from "./call_chains.ts";
 import { CallTree, type CallTreeColumns } from "./call_tree.ts";
+import type { FileIndex } from "./file_index.ts";
 import { Histogram, type HistogramColumns } from "./histogram.ts";
 
-const FORK = 7;
-const FINISHED_ROUND = 68;
-const COMPRESSED = 81;
-const COMPRESSED2 = 83;
 const CPUMODE_MASK = 7;
 const KERNEL = 1;
 const USER = 2;
@@ -43,23 +32,6 @@ const GUEST_USER = 5;
 const MAP_HUGETLB = 0x40000;
 
 const MACHINE_LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
-
-/** How far apart the places are, in bytes, at which a file may be cut into ranges. */
-const STEP = 1 << 20;
-
-/** What the first pass over a file found: all that is needed to look at its ranges one by one. */
-export interface FileIndex {
-  /** The machine at any time. */
-  readonly history: MachineHistoryData;
-  /** Thread ids and epochs of forks, two words each. */
-  readonly forks: Int32Array;
-  /** File offsets of records, at most one in each {@link STEP} bytes; the last is the data's end. */
-  readonly cuts: readonly number[];
-  /** Whether records are ordered by time; else they count as they stand in the file. */
-  readonly ordered: boolean;
-  /** Records that came later than their time allows. */
-  readonly violations: number;
-}
 
 /** The samples of a range of a file, as they can be handed to another thread. */
 export interface RangeCounts {
@@ -77,150 +49,15 @@ export interface RangeCounts {
   readonly leftOut: number;
 }
 
-/** Records that change the machine, until they can be put in order. */
-class MetaRecords {
-  #bytes = new Uint8Array(1 << 16);
-  #used = 0;
-  readonly #starts: number[] = [];
-  readonly #hi: number[] = [];
-  readonly #lo: number[] = [];
-  readonly #offsets: number[] = [];
-
-  add(bytes: Uint8Array, start: number, end: number, hi: number, lo: number, offset: number): void {
-    const size = end - start;
-    if (this.#used + size > this.#bytes.length) {
-      const larger = new Uint8Array(Math.max(this.#bytes.length * 2, this.#used + size));
-      larger.set(this.#bytes.subarray(0, this.#used));
-      this.#bytes = larger;
-    }
-    this.#bytes.set(bytes.subarray(start, end), this.#used);
-    this.#starts.push(this.#used);
-    this.#hi.push(hi);
-    this.#lo.push(lo);
-    this.#offsets.push(offset);
-    this.#used += size;
-  }
-
-  /** Applies them by time; what has the same time, as it stands in the file. */
-  apply(machine: Machine, littleEndian: boolean): Int32Array {
-    const his = this.#hi;
-    const los = this.#lo;
-    // Most of a file is in order already, which sorting takes advantage of.
-    const order = Uint32Array.from(his, (_, i) => i).sort((a, b) =>
-      (his[a] as number) - (his[b] as number) || (los[a] as number) - (los[b] as number) || a - b
-    );
-    const forks: number[] = [];
-    const view = new DataView(this.#bytes.buffer);
-    for (const i of order) {
-      const start = this.#starts[i] as number;
-      const end = start + view.getUint16(start + 6, littleEndian);
-      machine.at(his[i] as number, los[i] as number, this.#offsets[i] as number);
-      machine.apply(this.#bytes, view, start, end);
-      if (view.getUint32(start, littleEndian) === FORK && end - start >= 24) {
-        forks.push(view.getInt32(start + 16, littleEndian), machine.epoch);
-      }
-    }
-    return Int32Array.from(forks);
-  }
-}
-
-/**
- * Reads what changes the machine, and notes where the file can be cut.
- *
- * @returns `undefined` where ranges cannot be looked at one by one: in a pipe, in compressed data,
- * and where READ values count from sample to sample.
- * @throws {PerfDataError} In strict mode, where the file is damaged.
- */
-export async function indexFile(reader: PerfDataReader): Promise<FileIndex | undefined> {
-  const events = reader.events.all;
-  if (
-    reader.isPipe || reader.fileSize === undefined ||
-    events.some(({ layout }) => layout.sampleType & PERF_SAMPLE_READ)
-  ) return undefined;
-  const ordered = isTimeOrdered(reader);
-  const le = reader.littleEndian;
-  const meta = new MetaRecords();
-  const cuts: number[] = [];
-  let nextCut = 0;
-  // As perf delivers: what has no time at once, that is behind all that was flushed before.
-  let flushed: [number, number] = [0, 0];
-  let limit: [number, number] = [0, 0];
-  let youngest: [number, number] = [0, 0];
-  let violations = 0;
-  const later = ([hi, lo]: [number, number], [h, l]: [number, number]) =>
-    hi > h || (hi === h && lo > l);
-  for await (const batch of reader.batches()) {
-    const { view, count } = batch;
-    if (count > 0 && batch.offsetOf(0) >= nextCut) {
-      cuts.push(batch.offsetOf(0));
-      nextCut = batch.offsetOf(0) + STEP;
-    }
-    let lastTimed = -1;
-    const { words, starts } = batch;
-    const fast = batch.aligned && le && MACHINE_LITTLE_ENDIAN;
-    for (let i = 0; i < count; i++) {
-      const start = starts[i] as number;
-      const type = fast ? words[start >> 2] as number : view.getInt32(start, le);
-      if (type === PERF_RECORD_SAMPLE) {
-        lastTimed = i;
-        continue;
-      }
-      if (type >= PERF_RECORD_USER_TYPE_START) {
-        if (type === COMPRESSED || type === COMPRESSED2) return undefined;
-        if (type === FINISHED_ROUND && ordered) {
-          if (lastTimed >= 0) {
-            const time = timeOf(batch, lastTimed, events);
-            if (later(time, youngest)) youngest = time;
-          }
-          flushed = limit;
-          limit = youngest;
-        }
-        continue;
-      }
-      const end = start + view.getUint16(start + 6, le);
-      let time = ordered ? timeOf(batch, i, events) : [0, 0] as [number, number];
-      const timed = ordered && (time[0] | time[1]) !== 0 && (time[0] & time[1]) !== -1;
-      if (!timed) time = flushed;
-      else {
-        if (later(time, youngest)) youngest = time;
-        if (later(flushed, time)) {
-          violations++;
-          time = flushed;
-        }
-      }
-      meta.add(batch.bytes, start, end, time[0], time[1], batch.offsetOf(i));
-    }
-    if (lastTimed >= 0 && ordered) {
-      const time = timeOf(batch, lastTimed, events);
-      if (later(time, youngest)) youngest = time;
-    }
-  }
-  cuts.push(reader.data.offset + reader.data.size);
-  const machine = new Machine(le, { history: true });
-  machine.arch = reader.arch;
-  machine.setKnownBinaries(await knownBinaries(reader));
-  const forks = meta.apply(machine, le);
-  return { history: machine.history().data, forks, cuts, ordered, violations };
-}
-
-/** Time of a record as two halves; zeros where it has none. */
-function timeOf(batch: RecordBatch, i: number, events: readonly PerfEvent[]): [number, number] {
-  const { view, littleEndian: le } = batch;
-  const start = batch.start(i);
-  const end = start + batch.size(i);
-  const type = batch.type(i);
-  const event = events.length === 1 ? 0 : batch.events.indexOf(view, start, end, type, le);
-  const layout = events[event]?.layout;
-  if (layout === undefined) return [0, 0];
-  const at = type === PERF_RECORD_SAMPLE
-    ? (layout.time < 0 ? -1 : start + layout.time)
-    : (layout.trailer.time === 0 ? -1 : end - (end - start & 7) + layout.trailer.time);
-  if (at < start + 8 || at + 8 > end) return [0, 0];
-  return [view.getUint32(at + (le ? 4 : 0), le), view.getUint32(at + (le ? 0 : 4), le)];
-}
-
 /** Threads of which is remembered what they were when they were looked up last. */
 const CACHE = 1 << 12;
+
+/** Samples that are remembered: what distinguishes them, seven words, and their row. */
+const SAMPLES = 1 << 13;
+const SAMPLE_WORDS = 8;
+
+/** Epochs that are looked at one by one before all are searched. */
+const NEAR = 16;
 
 /** Looks samples up in a history and counts them. */
 class RangeCounter implements FrameLookup {
@@ -245,7 +82,10 @@ class RangeCounter implements FrameLookup {
   readonly #history: MachineHistory;
   readonly #data: MachineHistoryData;
   readonly #spaces = new AddressSpaces();
-  readonly #forked: ReadonlySet<string>;
+  readonly #forks: Int32Array;
+  #forked: ReadonlySet<string> | undefined;
+  /** What the high halves of times are relative to: doubles are exact for 104 days. */
+  readonly #baseHi: number;
   /** Times of the changes, as far as doubles are exact; else epochs are looked up each time. */
   readonly #times: Float64Array;
 
@@ -262,6 +102,11 @@ class RangeCounter implements FrameLookup {
   readonly #threadRoots = new Int32Array(CACHE);
   readonly #threadPids = new Int32Array(CACHE);
   readonly #threadMaps = new Int32Array(CACHE);
+  /** The comm; where processes or threads are told apart, a number that no other thread has. */
+  readonly #threadKeys = new Int32Array(CACHE);
+  #threadCount = 0;
+  /** Rows of samples that were counted, each at the place that its hash says. */
+  readonly #rows = new Int32Array(SAMPLES * SAMPLE_WORDS).fill(-1);
   #kernelFrom = 1;
   #kernelUntil = 0;
   #kernelRoot = 0;
@@ -301,15 +146,14 @@ class RangeCounter implements FrameLookup {
       endHi: data.endHi,
       endLo: data.endLo,
     });
-    const forked = new Set<string>();
-    for (let i = 0; i < index.forks.length; i += 2) {
-      forked.add(`${index.forks[i]} ${index.forks[i + 1]}`);
+    this.#forks = index.forks;
+    this.#baseHi = data.timeHi[0] ?? 0;
+    const times = new Float64Array(data.timeHi.length);
+    for (let i = 0; i < times.length; i++) {
+      times[i] = ((data.timeHi[i] as number) - this.#baseHi) * 2 ** 32 +
+        (data.timeLo[i] as number);
     }
-    this.#forked = forked;
-    this.#times = Float64Array.from(
-      data.timeHi,
-      (hi, i) => hi * 2 ** 32 + (data.timeLo[i] as number),
-    );
+    this.#times = times;
   }
 
   take(batch: RecordBatch): void {
@@ -336,6 +180,22 @@ class RangeCounter implements FrameLookup {
     const chain = this.#chains === undefined ? -1 : shape.chain;
     let samples = 0;
     let sum = 0;
+    // What decides that a sample is like one before, in local variables: most samples are.
+    const { histogram } = this;
+    const ordered = this.#ordered;
+    const baseHi = this.#baseHi;
+    const plain = this.#chains === undefined && !this.#keyCpu;
+    const tids = this.#tids;
+    const from = this.#from;
+    const until = this.#until;
+    const roots = this.#threadRoots;
+    const keys = this.#threadKeys;
+    const rows = this.#rows;
+    let epoch = this.#epoch;
+    let after = this.#after;
+    let before = this.#before;
+    let kernelFrom = this.#kernelFrom;
+    let kernelUntil = this.#kernelUntil;
     for (let i = 0; i < count; i++) {
       const at = (starts[i] as number) >> 2;
       if (words[at] !== PERF_RECORD_SAMPLE) continue;
@@ -351,21 +211,50 @@ class RangeCounter implements FrameLookup {
         ((words[at + period] as number) >>> 0);
       samples++;
       sum += each;
+      const timeHi = (words[at + time + 1] as number) >>> 0;
+      const timeLo = (words[at + time] as number) >>> 0;
+      const when = (timeHi - baseHi) * 2 ** 32 + timeLo;
+      const tid = words[at + pid + 1] as number;
+      const slot = tid & (CACHE - 1);
+      const hi = words[at + ip + 1] as number;
+      const lo = words[at + ip] as number;
+      const cpumode = head & CPUMODE_MASK;
+      if (
+        plain && ordered && when > after && when < before && tids[slot] === tid &&
+        epoch >= (from[slot] as number) && epoch < (until[slot] as number) &&
+        (cpumode === USER || (cpumode === KERNEL && epoch >= kernelFrom && epoch < kernelUntil))
+      ) {
+        const root = cpumode === KERNEL ? -1 : roots[slot] as number;
+        const key = keys[slot] as number;
+        const place = placeOf(lo, root, key, 0);
+        if (
+          rows[place] === lo && rows[place + 1] === root && rows[place + 2] === hi &&
+          rows[place + 3] === key && rows[place + 4] === cpumode && rows[place + 5] === 0
+        ) {
+          histogram.count(rows[place + 7] as number, each);
+          continue;
+        }
+      }
       this.#count(
         batch,
         i,
         0,
-        head & CPUMODE_MASK,
+        cpumode,
         words[at + pid] as number,
-        words[at + pid + 1] as number,
+        tid,
         cpu < 0 ? -1 : words[at + cpu] as number,
-        (words[at + time + 1] as number) >>> 0,
-        (words[at + time] as number) >>> 0,
-        (words[at + ip + 1] as number) >>> 0,
-        (words[at + ip] as number) >>> 0,
+        timeHi,
+        timeLo,
+        hi,
+        lo,
         each,
         chain < 0 ? -1 : 4 * at + chain,
       );
+      epoch = this.#epoch;
+      after = this.#after;
+      before = this.#before;
+      kernelFrom = this.#kernelFrom;
+      kernelUntil = this.#kernelUntil;
     }
     const total = this.totals[0] as EventTotal;
     total.samples += samples;
@@ -454,8 +343,8 @@ class RangeCounter implements FrameLookup {
     chain: number,
   ): void {
     if (cpumode === GUEST_KERNEL || cpumode === GUEST_USER) return;
-    const when = this.#ordered ? timeHi * 2 ** 32 + timeLo : -1;
-    if (!(when > this.#after && when < this.#before)) {
+    const when = (timeHi - this.#baseHi) * 2 ** 32 + timeLo;
+    if (!this.#ordered || !(when > this.#after && when < this.#before)) {
       this.#setEpoch(when, timeHi, timeLo, batch.offsetOf(i));
     }
     const epoch = this.#epoch;
@@ -469,24 +358,44 @@ class RangeCounter implements FrameLookup {
     const keyPid = this.#keyPid ? this.#threadPids[slot] as number : 0;
     const keyTid = this.#keyTid ? tid : 0;
     const keyCpu = this.#keyCpu ? cpu : 0;
+    if (epoch < this.#kernelFrom || epoch >= this.#kernelUntil) this.#findKernel(epoch);
     if (this.#chains === undefined || this.calls === undefined) {
-      const binary = this.locate(cpumode, hi, lo);
-      const { foundHi, foundLo } = this;
-      this.histogram.add(
-        event,
-        comm,
-        binary,
-        cpumode,
-        foundHi,
-        foundLo,
-        keyPid,
-        keyTid,
-        keyCpu,
-        period,
-      );
+      hi |= 0;
+      lo |= 0;
+      // What the kernel has mapped is the same for all.
+      const root = cpumode === KERNEL ? -1 : this.#threadRoots[slot] as number;
+      const key = this.#threadKeys[slot] as number;
+      const rows = this.#rows;
+      const at = placeOf(lo, root, key, event);
+      if (
+        rows[at] !== lo || rows[at + 1] !== root || rows[at + 2] !== hi ||
+        rows[at + 3] !== key || rows[at + 4] !== cpumode || rows[at + 5] !== event ||
+        rows[at + 6] !== keyCpu
+      ) {
+        const binary = this.locate(cpumode, hi, lo);
+        const { foundHi, foundLo } = this;
+        rows[at] = lo;
+        rows[at + 1] = root;
+        rows[at + 2] = hi;
+        rows[at + 3] = key;
+        rows[at + 4] = cpumode;
+        rows[at + 5] = event;
+        rows[at + 6] = keyCpu;
+        rows[at + 7] = this.histogram.row(
+          event,
+          comm,
+          binary,
+          cpumode,
+          foundHi,
+          foundLo,
+          keyPid,
+          keyTid,
+          keyCpu,
+        );
+      }
+      this.histogram.count(rows[at + 7] as number, period);
       return;
     }
-    if (epoch < this.#kernelFrom || epoch >= this.#kernelUntil) this.#findKernel(epoch);
     this.#chains.add(
       this.calls.context(event, comm, keyPid, keyTid, keyCpu),
       this.#threadRoots[slot] as number,
@@ -524,8 +433,6 @@ class RangeCounter implements FrameLookup {
         this.#threadMaps[slot] = map;
       }
     } else if (cpumode === KERNEL) {
-      const epoch = this.#epoch;
-      if (epoch < this.#kernelFrom || epoch >= this.#kernelUntil) this.#findKernel(epoch);
       map = this.#spaces.find(this.#kernelRoot, hi, lo);
     }
     this.foundHi = hi;
@@ -542,16 +449,37 @@ class RangeCounter implements FrameLookup {
     return binary;
   }
 
+  /** Whether a thread was forked at an epoch; hardly ever asked. */
+  #isFork(tid: number, epoch: number): boolean {
+    if (this.#forked === undefined) {
+      const forked = new Set<string>();
+      for (let i = 0; i < this.#forks.length; i += 2) {
+        forked.add(`${this.#forks[i]} ${this.#forks[i + 1]}`);
+      }
+      this.#forked = forked;
+    }
+    return this.#forked.has(`${tid} ${epoch}`);
+  }
+
   #setEpoch(when: number, timeHi: number, timeLo: number, offset: number): void {
     const times = this.#times;
-    const epoch = when < 0
-      ? this.#history.epochAt(0, 0, offset)
-      : this.#history.epochAt(timeHi, timeLo, offset);
+    if (!this.#ordered || !Number.isSafeInteger(when)) {
+      this.#epoch = this.#ordered
+        ? this.#history.epochAt(timeHi, timeLo, offset)
+        : this.#history.epochAt(0, 0, offset);
+      // Nothing lies between these bounds.
+      this.#after = 1;
+      this.#before = 0;
+      return;
+    }
+    // Mostly it is one of the next.
+    let epoch = this.#epoch;
+    for (let i = 0; i < NEAR && (times[epoch] as number) < when; i++) epoch++;
+    const found = (times[epoch - 1] ?? -Infinity) < when && when < (times[epoch] ?? Infinity);
+    if (!found) epoch = this.#history.epochAt(timeHi, timeLo, offset);
     this.#epoch = epoch;
-    // Beyond 2^53 ns doubles are not exact: then nothing lies between the bounds.
-    const exact = when >= 0 && timeHi < 2 ** 21;
-    this.#after = exact ? times[epoch - 1] ?? -1 : 1;
-    this.#before = exact ? times[epoch] ?? Infinity : 0;
+    this.#after = times[epoch - 1] ?? -Infinity;
+    this.#before = times[epoch] ?? Infinity;
   }
 
   #findThread(slot: number, pid: number, tid: number, epoch: number): void {
@@ -606,7 +534,9 @@ class RangeCounter implements FrameLookup {
     this.#threadRoots[slot] = root;
     this.#threadPids[slot] = known;
     this.#threadMaps[slot] = -1;
-    this.#threadComms[slot] = this.#commOf(row, tid, epoch);
+    const comm = this.#commOf(row, tid, epoch);
+    this.#threadComms[slot] = comm;
+    this.#threadKeys[slot] = this.#keyPid || this.#keyTid ? this.#threadCount++ : comm;
   }
 
   #findKernel(epoch: number): void {
@@ -614,7 +544,9 @@ class RangeCounter implements FrameLookup {
     const after = nextRow(spaceIds, spaceEpochs, KERNEL_SPACE, epoch);
     const at = after >= 0 ? after - 1 : lastOf(spaceIds, KERNEL_SPACE);
     const known = at >= 0 && spaceIds[at] === KERNEL_SPACE;
-    this.#kernelRoot = known ? roots[at] as number : 0;
+    const root = known ? roots[at] as number : 0;
+    if (root !== this.#kernelRoot) this.#rows.fill(-1);
+    this.#kernelRoot = root;
     this.#kernelFrom = known ? spaceEpochs[at] as number : 0;
     this.#kernelUntil = after >= 0 ? spaceEpochs[after] as number : Infinity;
   }
@@ -640,7 +572,7 @@ class RangeCounter implements FrameLookup {
         const when = data.threadEpochs[at] as number;
         const then = this.#history.threadRow(when, tid);
         if (then < 0 || data.threads[then] !== data.threads[at]) break;
-        if (this.#forked.has(`${tid} ${when}`)) break;
+        if (this.#isFork(tid, when)) break;
         name = data.comms[at] as number;
         if (name >= 0) break;
       }
@@ -679,6 +611,14 @@ class RangeCounter implements FrameLookup {
   }
 }
 
+/** Where a sample is remembered. */
+function placeOf(lo: number, root: number, key: number, event: number): number {
+  let hash = Math.imul(lo, 0x9e3779b1) ^ Math.imul(root, 0x85ebca6b) ^
+    Math.imul(key, 0x27d4eb2f) ^ event;
+  hash ^= hash >>> 16;
+  return ((hash ^ hash >>> 11) & SAMPLES - 1) * SAMPLE_WORDS;
+}
+
 /** Whether the call chain whose length is at `at` fits into a record. */
 function chainFits({ view }: RecordBatch, at: number, end: number, le: boolean): boolean {
   return at + 8 <= end && view.getUint32(at + (le ? 4 : 0), le) === 0 &&
@@ -711,27 +651,27 @@ function lastOf(keys: Int32Array, key: number): number {
 }
 
 /**
- * Counts the samples of a range of a file.
+ * Counts the samples of ranges of a file.
  *
  * @param reader The file, opened by whoever counts.
- * @param index What {@link indexFile} found.
- * @param from File offset of the first record: one of the index's cuts.
- * @param to File offset after the last record: one of the index's cuts.
+ * @param index What `indexFile` found.
+ * @param ranges File offset of the first record and after the last: two of the index's cuts.
  */
-export async function countRange(
+export async function countRanges(
   reader: PerfDataReader,
   index: FileIndex,
-  from: number,
-  to: number,
+  ranges: Iterable<readonly [number, number]>,
   options: AggregateOptions = {},
 ): Promise<RangeCounts> {
   const counter = new RangeCounter(reader, index, options);
-  let taken = 0;
-  for await (const batch of reader.batches({ from, to })) {
-    counter.take(batch);
-    const { recordBytes, payloadBytes } = reader.stats;
-    options.progress?.(recordBytes + payloadBytes - taken);
-    taken = recordBytes + payloadBytes;
+  for (const [from, to] of ranges) {
+    let taken = 0;
+    for await (const batch of reader.batches({ from, to })) {
+      counter.take(batch);
+      const { recordBytes, payloadBytes } = reader.stats;
+      options.progress?.(recordBytes + payloadBytes - taken);
+      taken = recordBytes + payloadBytes;
+    }
   }
   return {
     columns: counter.histogram.columns(),

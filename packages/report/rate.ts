@@ -1,12 +1,13 @@
 import {
+  PERF_RECORD_USER_TYPE_START,
   PERF_SAMPLE_READ,
   type PerfDataReader,
   type PerfEvent,
   type RecordBatch,
   SampleFields,
 } from "@perfdata/format";
-import { PERF_RECORD_HEADER_FEATURE, PERF_RECORD_ID_INDEX } from "@perfdata/user-records";
-import { eventNames } from "./event_names.ts";
+import { PERF_RECORD_ID_INDEX } from "@perfdata/user-records";
+import { EventNames } from "./event_names.ts";
 import { type ReadShape, readShape } from "./read_shape.ts";
 import { type RatePoint, RateStream, type RateStreamSummary } from "./rate_stream.ts";
 
@@ -16,7 +17,6 @@ const UNTHROTTLE = 6;
 const READ = 8;
 const SAMPLE = 9;
 const LOST_SAMPLES = 13;
-const HEADER_EVENT_DESC = 12;
 
 /** What a counter of the analysis counts: a CPU with all its threads, or one thread on a CPU. */
 export type RateBy = "cpu" | "thread";
@@ -377,16 +377,19 @@ export async function analyzeRate(
   options: RateOptions = {},
 ): Promise<RateReport> {
   const analysis = new RateAnalysis(reader, options);
-  let described: Uint8Array | undefined;
+  const eventNames = new EventNames(reader);
   let names: string[] = [];
   let begun = false;
   let at = 0;
   for await (const batch of reader.batches()) {
     analysis.learnEvents();
-    if (reader.isPipe && !reader.isGoogleDialect) described ??= findEventDesc(batch);
+    if (reader.isPipe) {
+      takeNames(batch, eventNames);
+      if (batch.payload !== undefined) await eventNames.payload(batch.payload);
+    }
     if (!begun && (!reader.isPipe || hasSample(batch))) {
       begun = true;
-      names = await eventNames(reader, described);
+      names = await eventNames.all();
       options.begin?.(reader.events.all.map((event, i) => rateEvent(event, names[i] ?? "")));
     }
     analysis.take(batch);
@@ -396,7 +399,7 @@ export async function analyzeRate(
   }
   analysis.learnEvents();
   // Only now a file that came as a stream has its names.
-  names = await eventNames(reader, described);
+  names = await eventNames.all();
   const events = reader.events.all.map((event, i) => rateEvent(event, names[i] ?? ""));
   if (!begun) options.begin?.(events);
   const streams = [...analysis.streams.values()].map((stream) => stream.summary())
@@ -421,16 +424,12 @@ export async function analyzeRate(
   };
 }
 
-function findEventDesc(batch: RecordBatch): Uint8Array | undefined {
+function takeNames(batch: RecordBatch, names: EventNames): void {
+  const { bytes, view } = batch;
   for (let i = 0; i < batch.count; i++) {
-    if (batch.type(i) !== PERF_RECORD_HEADER_FEATURE || batch.size(i) < 16) continue;
-    const body = batch.recordBytes(i);
-    const at = batch.start(i) + 8;
-    if (batch.view.getBigUint64(at, batch.littleEndian) === BigInt(HEADER_EVENT_DESC)) {
-      return body.slice(16);
-    }
+    if (batch.type(i) < PERF_RECORD_USER_TYPE_START) continue;
+    names.record(bytes, view, batch.start(i), batch.start(i) + batch.size(i));
   }
-  return undefined;
 }
 
 function hasSample(batch: RecordBatch): boolean {

@@ -95,7 +95,7 @@ class Collector implements RecordSink {
 
   constructor(reader: PerfDataReader) {
     this.#reader = reader;
-    this.#recorded = new RecordedObjects(reader.littleEndian);
+    this.#recorded = new RecordedObjects(reader);
     this.#machine = new Machine(reader.littleEndian);
     this.#machine.arch = reader.arch;
   }

@@ -14,3 +14,4 @@ export * from "./machine_history.ts";
 export * from "./machine_maps.ts";
 export { NameTable } from "./machine_names.ts";
 export * from "./order.ts";
+export * from "./stream_feature.ts";

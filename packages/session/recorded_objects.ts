@@ -16,12 +16,12 @@ import {
   mapKind,
   type SymbolObject,
 } from "@perfdata/symbols";
+import { streamFeature } from "./stream_feature.ts";
 
 const MMAP = 1;
 const SAMPLE = 9;
 const MMAP2 = 10;
 const RECORD_HEADER_BUILD_ID = 67;
-const RECORD_HEADER_FEATURE = 80;
 const MMAP_SIZE = 40;
 const MMAP2_SIZE = 72;
 
@@ -32,6 +32,8 @@ const MISC_BUILD_ID_SIZE = 0x8000;
 
 const M = 0x6d;
 const P = 0x70;
+
+type Stream = Parameters<typeof streamFeature>[0];
 
 /** What is mapped somewhere, as a recording tells it. */
 export interface MappedObject {
@@ -57,7 +59,7 @@ export interface MappedObject {
  * import { RecordedObjects } from "@perfdata/session/symbols";
  * import { assertEquals } from "@std/assert";
  *
- * const objects = new RecordedObjects(true);
+ * const objects = new RecordedObjects({ littleEndian: true, isGoogleDialect: false });
  * assertEquals(objects.describe({ name: "/usr/bin/ls", kernel: false }), {
  *   path: "/usr/bin/ls",
  *   kind: "elf",
@@ -73,7 +75,7 @@ export class RecordedObjects {
   kernel: KernelReference | undefined;
   /** The binaries that the table of build ids names. */
   readonly known: BuildIdEvent[] = [];
-  readonly #littleEndian: boolean;
+  readonly #stream: Stream;
   readonly #buildIds = new Map<string, string>();
   readonly #jitdumps = new Map<number, string>();
   readonly #diagnostics: Diagnostics | undefined;
@@ -82,17 +84,18 @@ export class RecordedObjects {
   /**
    * Knows nothing yet.
    *
-   * @param diagnostics is told of features that cannot be read; without it, they are thrown
+   * @param stream how records are read; `PerfDataReader` says it
+   * @param diagnostics is told of features that cannot be read
    */
-  constructor(littleEndian: boolean, diagnostics?: Diagnostics) {
-    this.#littleEndian = littleEndian;
+  constructor(stream: Stream, diagnostics?: Diagnostics) {
+    this.#stream = stream;
     this.#diagnostics = diagnostics;
   }
 
   /**
    * Takes the features of a file.
    *
-   * @throws {PerfDataError} if one is damaged and there are no diagnostics
+   * @throws {PerfDataError} if one lies outside of the file and there are no diagnostics
    */
   async readFeatures(reader: PerfDataReader): Promise<void> {
     for (const { id, section } of reader.features) {
@@ -101,24 +104,17 @@ export class RecordedObjects {
         const size = Number(section.size);
         this.feature(id, await reader.readSection(Number(section.offset), size, `feature ${id}`));
       } catch (error) {
-        this.#damaged(error);
+        if (!(error instanceof PerfDataError) || this.#diagnostics === undefined) throw error;
+        this.#diagnostics(error);
       }
     }
   }
 
-  #damaged(error: unknown): void {
-    if (!(error instanceof PerfDataError) || this.#diagnostics === undefined) throw error;
-    this.#diagnostics(error);
-  }
-
-  /**
-   * Takes the payload of a feature; all but BUILD_ID and OSRELEASE are passed over.
-   *
-   * @throws {PerfDataError} if it is damaged
-   */
+  /** Takes the payload of a feature; all but BUILD_ID and OSRELEASE are passed over. */
   feature(id: number, bytes: Uint8Array): void {
     if (id !== HEADER_BUILD_ID && id !== HEADER_OSRELEASE) return;
-    const feature = decodeFeature(id, bytes, { littleEndian: this.#littleEndian });
+    const feature = decodeFeature(id, bytes, { littleEndian: this.#stream.littleEndian });
+    if (feature.name === "RAW" && feature.error !== undefined) this.#diagnostics?.(feature.error);
     if (feature.name === "OSRELEASE") this.release = feature.value;
     if (feature.name !== "BUILD_ID") return;
     for (const event of feature.value) {
@@ -129,7 +125,7 @@ export class RecordedObjects {
 
   /** Takes a record; those that tell nothing of objects are passed over. */
   record(bytes: Uint8Array, view: DataView, start: number, end: number): void {
-    const le = this.#littleEndian;
+    const le = this.#stream.littleEndian;
     const type = view.getUint32(start, le);
     if (type === MMAP || type === MMAP2) {
       if (end - start >= (type === MMAP ? MMAP_SIZE : MMAP2_SIZE)) {
@@ -139,12 +135,10 @@ export class RecordedObjects {
       const misc = view.getUint16(start + 4, le);
       const size = misc & MISC_BUILD_ID_SIZE ? Math.min(view.getUint8(start + 32), 20) : 20;
       this.#buildId(text(bytes, start + 36, end), misc, hex(bytes, start + 12, size));
-    } else if (type === RECORD_HEADER_FEATURE && end - start >= 16) {
-      try {
-        this.feature(view.getUint32(start + (le ? 8 : 12), le), bytes.subarray(start + 16, end));
-      } catch (error) {
-        this.#damaged(error);
-      }
+    } else if (type > RECORD_HEADER_BUILD_ID) {
+      const feature = streamFeature(this.#stream, bytes, view, start, end);
+      if (feature === undefined) return;
+      this.feature(feature.id, feature.payload);
     }
   }
 
@@ -157,7 +151,7 @@ export class RecordedObjects {
   }
 
   #mmap(bytes: Uint8Array, view: DataView, start: number, end: number, type: number): void {
-    const le = this.#littleEndian;
+    const le = this.#stream.littleEndian;
     const misc = view.getUint16(start + 4, le);
     const filename = start + (type === MMAP ? MMAP_SIZE : MMAP2_SIZE);
     if ((misc & MISC_CPUMODE_MASK) === MISC_KERNEL) {
@@ -252,7 +246,7 @@ export async function readRecordedObjects(
   reader: PerfDataReader,
   diagnostics?: Diagnostics,
 ): Promise<RecordedObjects> {
-  const objects = new RecordedObjects(reader.littleEndian, diagnostics);
+  const objects = new RecordedObjects(reader, diagnostics);
   if (reader.fileSize === undefined) return objects;
   await objects.readFeatures(reader);
   for await (const batch of reader.batches()) {

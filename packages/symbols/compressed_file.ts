@@ -9,7 +9,6 @@ const MAGIC: readonly (readonly [FileCompression, readonly number[]])[] = [
   ["zstd", [0x28, 0xb5, 0x2f, 0xfd]],
 ];
 
-/** Input is handed over in pieces, so that output beyond the limit is not made first. */
 const PIECE = 1 << 16;
 
 /**
@@ -57,8 +56,8 @@ export async function expandFile(
 ): Promise<Uint8Array> {
   const parts = new Parts(compression, maxSize);
   try {
-    if (compression === "xz") await expandXz(compressed, parts);
-    else await expandPieces(compressed, compression, parts);
+    if (compression === "zstd") await expandZstd(compressed, parts);
+    else await drain(await expanded(compressed, compression), parts);
   } catch (error) {
     if (error instanceof SymbolsError) throw error;
     const why = error instanceof Error ? error.message : String(error);
@@ -67,41 +66,36 @@ export async function expandFile(
   return parts.joined();
 }
 
-// Few files are compressed: the libraries are loaded for those only.
-
-async function expandPieces(
-  compressed: Uint8Array,
-  compression: "gzip" | "zstd",
-  parts: Parts,
-): Promise<void> {
+/** The library takes input in pieces, and so does not make much output beyond the limit. */
+async function expandZstd(compressed: Uint8Array, parts: Parts): Promise<void> {
+  // Few files are compressed: the libraries are loaded for those only.
+  const { Decompress } = await import("fzstd");
   let ended = false;
-  const take = (chunk: Uint8Array, final?: boolean): void => {
+  const stream = new Decompress((chunk, final) => {
     parts.add(chunk);
     ended = final === true;
-  };
-  const stream = compression === "gzip"
-    ? new (await import("fflate")).Gunzip(take)
-    : new (await import("fzstd")).Decompress(take);
+  });
   for (let at = 0; at < compressed.length; at += PIECE) {
     const end = Math.min(at + PIECE, compressed.length);
-    // A copy, because the libraries may keep what they are given.
+    // A copy, because the library may keep what it is given.
     stream.push(compressed.slice(at, end), end === compressed.length);
   }
-  if (!ended) {
-    throw new SymbolsError(compressed.length, `Cannot expand ${compression} data: cut short`);
-  }
+  if (!ended) throw new SymbolsError(compressed.length, "Cannot expand zstd data: cut short");
 }
 
-async function expandXz(compressed: Uint8Array, parts: Parts): Promise<void> {
+async function expanded(
+  compressed: Uint8Array,
+  compression: "gzip" | "xz",
+): Promise<ReadableStream<Uint8Array>> {
+  // A copy, because a stream may take the buffer of its chunks away.
+  const input = new Blob([compressed.slice()]).stream();
+  if (compression === "gzip") return input.pipeThrough(new DecompressionStream("gzip"));
   const { default: xz } = await import("xz-decompress");
-  const input = new ReadableStream<Uint8Array>({
-    start(controller) {
-      // A copy, because a stream may take the buffer of its chunks away.
-      controller.enqueue(compressed.slice());
-      controller.close();
-    },
-  });
-  const reader = new xz.XzReadableStream(input).getReader();
+  return new xz.XzReadableStream(input);
+}
+
+async function drain(stream: ReadableStream<Uint8Array>, parts: Parts): Promise<void> {
+  const reader = stream.getReader();
   try {
     for (;;) {
       const { value } = await reader.read();

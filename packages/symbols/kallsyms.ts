@@ -46,24 +46,22 @@ const NEWLINE = 0x0a;
  * ```
  */
 export function readKallsyms(bytes: Uint8Array): Kallsyms {
-  const builder = new SymbolTableBuilder();
+  // A line is an address, a letter, and a name of some 20 bytes.
+  const builder = new SymbolTableBuilder({ capacity: bytes.length >> 5 });
   const strings = builder.addStrings(bytes);
   const modules = [""];
   const moduleIndex = new Map<string, number>();
-  let malformed = 0;
+  const line = new SymbolLine(bytes);
   let lines = 0;
   let restricted = true;
-  forEachSymbol(bytes, (address, type, nameStart, nameEnd, lineEnd) => {
-    if (nameStart < 0) {
-      malformed++;
-      return;
-    }
+  while (line.next()) {
     lines++;
+    const { address, type, nameStart, nameEnd, lineEnd } = line;
     if (address !== 0) restricted = false;
     const upper = type & ~0x20;
     // T, W, D, B
-    if (upper !== 0x54 && upper !== 0x57 && upper !== 0x44 && upper !== 0x42) return;
-    if (bytes[nameStart] === 0x24) return; // `$`: mapping symbols of ARM modules
+    if (upper !== 0x54 && upper !== 0x57 && upper !== 0x44 && upper !== 0x42) continue;
+    if (bytes[nameStart] === 0x24) continue; // `$`: mapping symbols of ARM modules
     let group = 0;
     if (nameEnd < lineEnd) {
       // "\t[name]"
@@ -79,7 +77,8 @@ export function readKallsyms(bytes: Uint8Array): Kallsyms {
     const binding = weak ? STB.WEAK : type === upper ? STB.GLOBAL : STB.LOCAL;
     const kind = weak || upper === 0x54 ? STT.FUNC : STT.OBJECT;
     builder.add(address, 0, strings, nameStart, nameEnd - nameStart, binding, kind, group);
-  });
+  }
+  const { malformed } = line;
   restricted &&= lines > 0;
   if (restricted) {
     const table = new SymbolTableBuilder().build();
@@ -97,50 +96,62 @@ export function readKallsyms(bytes: Uint8Array): Kallsyms {
  */
 export function findKallsym(bytes: Uint8Array, name: string): Address | undefined {
   const wanted = new TextEncoder().encode(name);
-  let found: Address | undefined;
-  forEachSymbol(bytes, (address, _type, nameStart, nameEnd) => {
-    if (found !== undefined || nameEnd - nameStart !== wanted.length || nameStart < 0) return;
-    for (let i = 0; i < wanted.length; i++) if (bytes[nameStart + i] !== wanted[i]) return;
-    found = address;
-  });
-  return found;
+  const line = new SymbolLine(bytes);
+  while (line.next()) {
+    const { nameStart, nameEnd } = line;
+    if (nameEnd - nameStart !== wanted.length) continue;
+    let i = 0;
+    while (i < wanted.length && bytes[nameStart + i] === wanted[i]) i++;
+    if (i === wanted.length) return line.address;
+  }
+  return undefined;
 }
 
-/** Calls back for each line that is not empty; with `nameStart` −1 if it is malformed. */
-function forEachSymbol(
-  bytes: Uint8Array,
-  each: (
-    address: Address,
-    type: number,
-    nameStart: number,
-    nameEnd: number,
-    lineEnd: number,
-  ) => void,
-): void {
-  const field = new HexField();
-  for (let at = 0; at < bytes.length;) {
-    let lineEnd = bytes.indexOf(NEWLINE, at);
-    if (lineEnd < 0) lineEnd = bytes.length;
-    const next = lineEnd + 1;
-    if (lineEnd > at) {
-      const end = field.read(bytes, at, lineEnd);
+/** Goes through the lines, without a string for any. */
+class SymbolLine {
+  address: Address = 0;
+  type = 0;
+  nameStart = 0;
+  nameEnd = 0;
+  lineEnd = 0;
+  /** Lines met so far that are not `address type name`. */
+  malformed = 0;
+  readonly #bytes: Uint8Array;
+  readonly #field = new HexField();
+  #at = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  /** Reads the next line that holds a symbol; returns whether there was one. */
+  next(): boolean {
+    const bytes = this.#bytes;
+    const field = this.#field;
+    const { length } = bytes;
+    while (this.#at < length) {
+      const start = this.#at;
+      const end = field.read(bytes, start, length);
       const nameStart = end + 3;
-      if (
-        end < 0 || bytes[end] !== SPACE || bytes[end + 2] !== SPACE || nameStart >= lineEnd
-      ) {
-        each(0, 0, -1, -1, lineEnd);
-      } else {
-        let nameEnd = nameStart;
-        while (nameEnd < lineEnd && bytes[nameEnd] !== TAB) nameEnd++;
-        each(
-          addressFromHalves(field.hi, field.lo),
-          bytes[end + 1] ?? 0,
-          nameStart,
-          nameEnd,
-          lineEnd,
-        );
+      const wellFormed = end >= 0 && bytes[end] === SPACE && bytes[end + 1] !== NEWLINE &&
+        bytes[end + 2] === SPACE;
+      let nameEnd = wellFormed ? nameStart : start;
+      while (nameEnd < length && bytes[nameEnd] !== TAB && bytes[nameEnd] !== NEWLINE) nameEnd++;
+      let lineEnd = nameEnd;
+      while (lineEnd < length && bytes[lineEnd] !== NEWLINE) lineEnd++;
+      this.#at = lineEnd + 1;
+      if (lineEnd === start) continue;
+      if (!wellFormed || nameStart >= lineEnd) {
+        this.malformed++;
+        continue;
       }
+      this.address = addressFromHalves(field.hi, field.lo);
+      this.type = bytes[end + 1] ?? 0;
+      this.nameStart = nameStart;
+      this.nameEnd = nameEnd;
+      this.lineEnd = lineEnd;
+      return true;
     }
-    at = next;
+    return false;
   }
 }

@@ -56,6 +56,22 @@ function copyColumns(from: Columns, to: Columns, order: Uint32Array | undefined,
   }
 }
 
+/** Drops all rows but those of `keep`, which is sorted. */
+function keepRows(columns: Columns, keep: Uint32Array, count: number) {
+  // Few rows are dropped, so that what is kept comes in long runs.
+  for (let from = 0; from < count;) {
+    const first = keep[from] ?? 0;
+    let to = from + 1;
+    while (to < count && keep[to] === first + to - from) to++;
+    if (first !== from) {
+      for (const column of Object.values(columns) as Columns[keyof Columns][]) {
+        column.copyWithin(from, first, first + to - from);
+      }
+    }
+    from = to;
+  }
+}
+
 /** The size of the pages that `perf` rounds the end of a last symbol to. */
 const PAGE = 4096;
 
@@ -82,8 +98,10 @@ const PAGE = 4096;
  * ```
  */
 export class SymbolTableBuilder {
-  #columns = makeColumns(256);
+  #columns: Columns;
   #count = 0;
+  /** Whether symbols were added in the order of their starts. */
+  #inOrder = true;
   #added = 0;
   readonly #blobs: Uint8Array[] = [];
   readonly #suffixes: string[] = [];
@@ -93,10 +111,12 @@ export class SymbolTableBuilder {
    * Starts an empty table.
    *
    * @param options `demangle`: how names are shown; `perf` compares the demangled names when it
-   * chooses among aliases, so whoever wants its choice gives its demangling
+   * chooses among aliases, so whoever wants its choice gives its demangling; `capacity`: about how
+   * many symbols there will be
    */
-  constructor(options: { demangle?: (name: string) => string } = {}) {
+  constructor(options: { demangle?: (name: string) => string; capacity?: number } = {}) {
     this.#demangle = options.demangle;
+    this.#columns = makeColumns(Math.max(options.capacity ?? 0, 256));
   }
 
   /** Symbols added and not removed as an alias of another. */
@@ -147,6 +167,7 @@ export class SymbolTableBuilder {
       this.#columns = larger;
     }
     const c = this.#columns;
+    if (at > 0 && start < (c.start[at - 1] ?? 0)) this.#inOrder = false;
     c.start[at] = start;
     // The two halves of the address space do not run into each other.
     c.end[at] = start < 0 ? Math.min(start + size, 0) : start + size;
@@ -192,6 +213,8 @@ export class SymbolTableBuilder {
 
   /** Sorts by start; of equal starts, the one added first stays first. */
   #sort(): void {
+    if (this.#inOrder) return;
+    this.#inOrder = true;
     const order = sortedOrder(this.#columns.start, this.#count);
     if (order === undefined) return;
     const sorted = makeColumns(this.#columns.start.length);
@@ -229,9 +252,7 @@ export class SymbolTableBuilder {
       }
     }
     if (kept === this.#count) return;
-    const compact = makeColumns(Math.max(kept, 1));
-    copyColumns(this.#columns, compact, keep, kept);
-    this.#columns = compact;
+    keepRows(this.#columns, keep, kept);
     this.#count = kept;
   }
 
@@ -335,7 +356,8 @@ const REGION_GAP = 1 << 20;
  *
  * Overlaps are resolved when the table is made: the address space is cut into segments, each of
  * one symbol or of none. A look-up finds the segment through an index of 256-byte buckets (larger
- * ones where symbols are sparse), without allocation and without `bigint`.
+ * ones where symbols are sparse), without allocation and without `bigint`. The index is made when
+ * look-ups are so many that it pays.
  *
  * Symbols are numbered 0 … `size − 1` by start address.
  */
@@ -350,13 +372,15 @@ export class SymbolTable {
   /** Start of each segment, and the symbol that owns it or −1. */
   readonly #segments: Float64Array;
   readonly #owner: Int32Array;
+  /** Look-ups that go without an index: to make one takes as long as these. */
+  #unindexed: number;
   /** First address, buckets per byte, first index entry and bucket count of each region. */
-  readonly #base: Float64Array;
-  readonly #scale: Float64Array;
-  readonly #first: Uint32Array;
-  readonly #buckets: Uint32Array;
+  #base = new Float64Array(0);
+  #scale = new Float64Array(0);
+  #first = new Uint32Array(0);
+  #buckets = new Uint32Array(0);
   /** Of each bucket's first address: the segment it lies in. */
-  readonly #index: Uint32Array;
+  #index = new Uint32Array(0);
 
   /** @ignore made by {@linkcode SymbolTableBuilder.build} */
   constructor(
@@ -373,7 +397,11 @@ export class SymbolTable {
     const { segments, owner } = cutIntoSegments(columns, overlap);
     this.#segments = segments;
     this.#owner = owner;
+    this.#unindexed = segments.length >> 3;
+  }
 
+  #makeIndex(): void {
+    const segments = this.#segments;
     const regions: number[] = [];
     for (let i = 0; i < segments.length; i++) {
       if (i === 0 || (segments[i] ?? 0) - (segments[i - 1] ?? 0) > REGION_GAP) regions.push(i);
@@ -418,6 +446,8 @@ export class SymbolTable {
    * @returns its number, or −1 if the address belongs to none
    */
   lookup(address: Address): number {
+    if (this.#unindexed > 0) return this.#search(address);
+    if (this.#base.length === 0) this.#makeIndex();
     const base = this.#base;
     let low = 0;
     let high = base.length;
@@ -441,6 +471,20 @@ export class SymbolTable {
     }
     while (segment < last && (segments[segment + 1] ?? 0) <= address) segment++;
     return this.#owner[segment] ?? -1;
+  }
+
+  /** {@linkcode SymbolTable.lookup} without an index. */
+  #search(address: Address): number {
+    this.#unindexed--;
+    const segments = this.#segments;
+    let low = 0;
+    let high = segments.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((segments[middle] ?? 0) <= address) low = middle + 1;
+      else high = middle;
+    }
+    return low === 0 ? -1 : this.#owner[low - 1] ?? -1;
   }
 
   /**
@@ -513,6 +557,26 @@ function cutIntoSegments(
   const segments = new Float64Array(count * 2);
   const owner = new Int32Array(count * 2);
   let used = 0;
+  let apart = true;
+  for (let i = 1; i < count; i++) {
+    const before = start[i - 1] ?? 0;
+    if (Math.max(end[i - 1] ?? 0, before + 1) > (start[i] ?? 0)) {
+      apart = false;
+      break;
+    }
+  }
+  if (apart) {
+    for (let i = 0; i < count; i++) {
+      const from = start[i] ?? 0;
+      const to = Math.max(end[i] ?? 0, from + 1);
+      segments[used] = from;
+      owner[used++] = i;
+      if (i + 1 < count && start[i + 1] === to) continue;
+      segments[used] = to;
+      owner[used++] = -1;
+    }
+    return { segments: segments.slice(0, used), owner: owner.slice(0, used) };
+  }
   const heap: number[] = [];
   const rank = (symbol: number): number => overlap === "newest" ? ordinal[symbol] ?? 0 : symbol;
   // A symbol without a size still owns its first byte.

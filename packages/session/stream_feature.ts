@@ -1,0 +1,59 @@
+import { HEADER_HOSTNAME, HEADER_PMU_MAPPINGS } from "@perfdata/format";
+
+const HEADER_FEATURE = 80;
+/** The first and last types of the old dialect that are a feature each, and that of PMU_MAPPINGS. */
+const OLD_HOSTNAME = 69;
+const OLD_NUMA_TOPOLOGY = 80;
+const OLD_PMU_MAPPINGS = 81;
+
+/** A feature that came as a record. */
+export interface StreamFeature {
+  /** Which one: `HEADER_*` of `@perfdata/format`. */
+  readonly id: number;
+  /** Its payload, as a file has it in a section: what `decodeFeature` takes. */
+  readonly payload: Uint8Array;
+}
+
+/**
+ * The feature that a record of a pipe is: `PERF_RECORD_HEADER_FEATURE`, or in the dialect of an old
+ * perf of Google's a record of the feature's own.
+ *
+ * @param stream how records are read; `PerfDataReader` says it
+ * @param end offset after the record
+ * @returns `undefined` if the record is none
+ *
+ * @example
+ * ```ts
+ * import { streamFeature } from "@perfdata/session";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const bytes = Uint8Array.of(80, 0, 0, 0, 0, 0, 24, 0, 4, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8);
+ * const stream = { littleEndian: true, isGoogleDialect: false };
+ * const feature = streamFeature(stream, bytes, new DataView(bytes.buffer), 0, 24);
+ * assertEquals([feature?.id, feature?.payload[0]], [4, 1]);
+ * ```
+ */
+export function streamFeature(
+  stream: { readonly littleEndian: boolean; readonly isGoogleDialect: boolean },
+  bytes: Uint8Array,
+  view: DataView,
+  start: number,
+  end: number,
+): StreamFeature | undefined {
+  const { littleEndian: le } = stream;
+  const type = view.getUint32(start, le);
+  if (!stream.isGoogleDialect) {
+    return type === HEADER_FEATURE && end - start >= 16
+      ? {
+        id: view.getUint32(start + (le ? 8 : 12), le),
+        payload: bytes.subarray(start + 16, end),
+      }
+      : undefined;
+  }
+  const id = type === OLD_PMU_MAPPINGS
+    ? HEADER_PMU_MAPPINGS
+    : type >= OLD_HOSTNAME && type <= OLD_NUMA_TOPOLOGY
+    ? HEADER_HOSTNAME + type - OLD_HOSTNAME
+    : undefined;
+  return id === undefined ? undefined : { id, payload: bytes.subarray(start + 8, end) };
+}
