@@ -37,11 +37,15 @@ import {
 } from "@perfdata/session";
 import type { BundledSymbols } from "@perfdata/session/symbols";
 import {
+  PERF_AUXTRACE_ARM_SPE,
   PERF_AUXTRACE_CS_ETM,
+  PERF_AUXTRACE_HISI_PTT,
+  PERF_AUXTRACE_INTEL_BTS,
   PERF_AUXTRACE_INTEL_PT,
   PERF_AUXTRACE_NAMES,
   USER_RECORDS,
 } from "@perfdata/user-records";
+import { ArmSpeText, type AuxText, HisiPttText, IntelBtsText } from "./aux_text.ts";
 import { type KernelTextContext, putKernelText } from "./kernel_text.ts";
 import { putRawEvent } from "./raw_event.ts";
 import { dumpRecordName } from "./record_names.ts";
@@ -879,6 +883,18 @@ export class Dumper implements RecordSink, KernelTextContext {
       await this.#intelPt(payload);
       return;
     }
+    const text = type === PERF_AUXTRACE_ARM_SPE
+      // perf has a file's data in memory as it is aligned in the file, and a pipe's at a boundary.
+      ? new ArmSpeText(this.#reader.isPipe ? 0 : payload.offset)
+      : type === PERF_AUXTRACE_INTEL_BTS
+      ? new IntelBtsText()
+      : type === PERF_AUXTRACE_HISI_PTT
+      ? new HisiPttText()
+      : undefined;
+    if (text !== undefined) {
+      await this.#auxLines(payload, text);
+      return;
+    }
     this.#stats.undecodedAux++;
     this.#text(
       type === PERF_AUXTRACE_CS_ETM
@@ -887,6 +903,28 @@ export class Dumper implements RecordSink, KernelTextContext {
           payload.size.toString(16)
         } bytes\n`,
     );
+  }
+
+  async #auxLines(payload: Payload, text: AuxText): Promise<void> {
+    const input = new Uint8Array(1 << 16);
+    let filled = 0;
+    let position = 0;
+    for (let last = false; !last;) {
+      const got = await payload.read(input.subarray(filled));
+      filled += got;
+      last = got === 0;
+      if (!last && filled < text.reach) continue;
+      if (position === 0) this.#text(text.heading(payload.size, input));
+      let at = 0;
+      while (last ? at < filled : filled - at >= text.reach) {
+        if (this.#p >= this.#block) this.#flush();
+        this.#p = text.put(this.#out, this.#p, input, at, filled, position);
+        at += text.consumed;
+        position += text.consumed;
+      }
+      input.copyWithin(0, at, filled);
+      filled -= at;
+    }
   }
 
   async #intelPt(payload: Payload): Promise<void> {
