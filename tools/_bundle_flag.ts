@@ -10,7 +10,7 @@ import { about, complain, InputError } from "./_cli.ts";
  */
 export async function bundledSymbols(
   path: string,
-  { littleEndian }: PerfDataReader,
+  reader: PerfDataReader,
   demangle: boolean,
   diagnostics: Diagnostics,
 ): Promise<BundledSymbols> {
@@ -20,7 +20,7 @@ export async function bundledSymbols(
   const { BundleError, SymbolBundle } = await import("@perfdata/symbols");
   try {
     const bundle = SymbolBundle.open(bytes);
-    return new BundledSymbols(bundle, { littleEndian, demangle, diagnostics });
+    return new BundledSymbols(bundle, reader, { demangle, diagnostics });
   } catch (error) {
     if (!(error instanceof BundleError)) throw error;
     throw new InputError(`${path}: ${error.message}`, { cause: error });

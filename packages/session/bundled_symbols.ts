@@ -16,6 +16,7 @@ import { RecordedObjects } from "./recorded_objects.ts";
 const MISC_KERNEL = 1;
 /** The number of an object for addresses where nothing is mapped. */
 const UNMAPPED = -1;
+const LITTLE_ENDIAN = { littleEndian: true, isGoogleDialect: false };
 
 /** What a bundle says of an address of a recording. */
 export interface BundledSymbol {
@@ -33,8 +34,6 @@ export interface BundledSymbol {
 
 /** How to show what a bundle knows. */
 export interface BundledSymbolsOptions {
-  /** Byte order of the recording; little-endian by default. */
-  readonly littleEndian?: boolean;
   /** `false`: names of C++ and Rust functions as the files have them. */
   readonly demangle?: boolean;
   /** Is told of parts of the recording that cannot be read; without it they are thrown. */
@@ -81,12 +80,20 @@ export class BundledSymbols {
   /** Number of the object of each source of a map; -1 before it is asked for. */
   readonly #ofSource: number[] = [];
 
-  /** Knows the names of a bundle, and of the recording nothing yet. */
-  constructor(bundle: SymbolBundle, options: BundledSymbolsOptions = {}) {
-    const { littleEndian = true, demangle = true } = options;
+  /**
+   * Knows the names of a bundle, and of the recording nothing yet.
+   *
+   * @param recording How its records are to be read; as those of a little-endian file by default.
+   */
+  constructor(
+    bundle: SymbolBundle,
+    recording: Pick<PerfDataReader, "littleEndian" | "isGoogleDialect"> = LITTLE_ENDIAN,
+    options: BundledSymbolsOptions = {},
+  ) {
+    const { demangle = true } = options;
     this.#bundle = bundle;
-    this.machine = new Machine(littleEndian);
-    this.objects = new RecordedObjects(littleEndian, options.diagnostics);
+    this.machine = new Machine(recording.littleEndian);
+    this.objects = new RecordedObjects(recording, options.diagnostics);
     const demangler = new Demangler({ params: false });
     this.#show = demangle ? (name) => demangler.demangle(name) : (name) => name;
   }

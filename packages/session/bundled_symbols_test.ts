@@ -96,7 +96,7 @@ Deno.test("another build is told and not used", () => {
 });
 
 Deno.test("without demangling, names are as the files have them", () => {
-  const symbols = new BundledSymbols(bundle(), { demangle: false });
+  const symbols = new BundledSymbols(bundle(), undefined, { demangle: false });
   map(symbols, PROGRAM.path, 0x1000n, "ab");
   const row = symbols.row(symbols.machine.thread(THREAD, THREAD), 2, 0, 0x400010);
   assertEquals(symbols.symbol(row).name, "_ZN3foo3barEi");
