@@ -96,6 +96,8 @@ export function isRecordName(name: string): boolean {
     [...KERNEL_RECORDS, ...USER_RECORDS, ...GOOGLE_RECORDS].some((known) => known.name === name);
 }
 
+/** Records that are handled in one call: such loops are compiled between two calls, not in one. */
+const CHUNK = 256;
 const WANTED = 1;
 const UNWANTED = 2;
 
@@ -266,9 +268,15 @@ class RecordsText {
 
   /** Writes the lines of the records of a batch. */
   batch(batch: RecordBatch): void {
-    const { view, starts, littleEndian, events, count, inflatedFrom } = batch;
+    for (let i = 0; i < batch.count; i += CHUNK) {
+      this.#some(batch, i, Math.min(i + CHUNK, batch.count));
+    }
+  }
+
+  #some(batch: RecordBatch, from: number, to: number): void {
+    const { view, starts, littleEndian, events, inflatedFrom } = batch;
     const single = events.all.length === 1;
-    for (let i = 0; i < count && this.#left > 0; i++) {
+    for (let i = from; i < to && this.#left > 0; i++) {
       const start = starts[i] as number;
       const end = start + view.getUint16(start + 6, littleEndian);
       const type = view.getUint32(start, littleEndian);
