@@ -4,6 +4,7 @@
  * and `addr2line`.
  */
 import { assert, assertEquals } from "@std/assert";
+import { parse } from "@std/csv";
 import { perfVersion } from "./perf.ts";
 
 const SOURCES = new URL("./symbol_bundle/", import.meta.url).pathname;
@@ -133,6 +134,13 @@ Deno.test({
         `${compared} names and ${sourceLines} places of ${lines.length} samples compared`,
       );
       assert(compared > 1000 && sourceLines > 20);
+      const csv = await run(
+        tool("records", "--csv", "--type", "SAMPLE", "--symbols", "perf.symbols", "perf.data"),
+        folder,
+      );
+      const told = parse(csv).slice(1).map((row) => JSON.parse(row.at(-1) ?? "") as Line);
+      const symbolsOf = (line: Line) => [line.sym, line.dso, line.inlined, line.callchain_symbols];
+      assertEquals(told.map(symbolsOf), lines.map(symbolsOf));
       const plain = await run(tool("dump", "perf.data"), folder);
       const named = await run(tool("dump", "--symbols", "perf.symbols", "perf.data"), folder);
       assertEquals(

@@ -307,7 +307,8 @@ class RecordsText {
         written = writer.write(at, start, offset, out.view, out.length);
         if (written >= 0 && this.#symbols !== undefined) {
           out.length = written;
-          out.append(`${this.#symbolText(view, start, end, event)}}\n`);
+          this.#putSymbols(out, view, start, end, event);
+          out.append("}\n");
           written = out.length;
         }
       }
@@ -324,24 +325,9 @@ class RecordsText {
     if (out.length >= BLOCK) this.flush();
   }
 
-  /** The members that tell the symbols of a sample, each behind a comma. */
-  #symbolText(view: DataView, start: number, end: number, event: number): string {
-    let text = "";
-    for (const [name, json] of this.#symbolMembers(view, start, end, event)) {
-      text += `,"${name}":${json}`;
-    }
-    return text;
-  }
-
-  #symbolMembers(
-    view: DataView,
-    start: number,
-    end: number,
-    number: number,
-  ): [name: string, json: string][] {
+  #putSymbols(out: TextBuffer, view: DataView, start: number, end: number, number: number): void {
     const event = this.#reader.events.all[number];
-    if (this.#symbols === undefined || event === undefined) return [];
-    return this.#symbols.members(view, start, end, event, number);
+    if (event !== undefined) this.#symbols?.put(out, view, start, end, event, number);
   }
 
   /** Hands out what is written. */
@@ -405,9 +391,16 @@ class RecordsText {
       littleEndian,
       u64: this.#u64,
     });
-    if (isSample) {
+    if (isSample && this.#symbols !== undefined) {
+      const text = new TextBuffer();
       const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-      members.push(...this.#symbolMembers(view, 0, bytes.length, event));
+      this.#putSymbols(text, view, 0, bytes.length, event);
+      // Texts and lists of them only: they come out as they went in.
+      const object = new TextDecoder().decode(text.bytes.subarray(1, text.length));
+      const found = Object.entries(JSON.parse(`{${object}}`));
+      members.push(
+        ...found.map(([name, json]) => [name, JSON.stringify(json)] as [string, string]),
+      );
     }
     this.out.append(
       this.#options.format === "csv"

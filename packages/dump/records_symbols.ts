@@ -8,15 +8,29 @@ import type { RecordBytes } from "@perfdata/session/order";
 import type { BundledSymbols } from "@perfdata/session/symbols";
 import { contextMode, isContextMarker } from "./context_marker.ts";
 
-/** The members of lines that tell the symbols of a sample's addresses. */
+/** Text that grows, as bytes. */
+interface GrowingText {
+  bytes: Uint8Array;
+  length: number;
+  /** Makes room for so many more bytes. */
+  reserve(size: number): void;
+}
+
+const encoder = new TextEncoder();
+const CHAIN = encoder.encode(',"callchain_symbols":[');
+const MARKER = encoder.encode("null");
+const COMMA = 0x2c;
+const CLOSE = 0x5d;
+
+/** Writes the members of lines that tell the symbols of a sample's addresses. */
 export class SampleSymbols {
   readonly #symbols: BundledSymbols;
   readonly #littleEndian: boolean;
   readonly #fields: (SampleFields | undefined)[] = [];
-  // What was told of an address, by its row.
-  readonly #ips: ([string, string][] | undefined)[] = [];
-  readonly #frames: (string | undefined)[] = [];
-  readonly #returns: (string | undefined)[] = [];
+  // What is written of an address, by its row: of an ip, and in call chains of that and of others.
+  readonly #ips: (Uint8Array | undefined)[] = [];
+  readonly #frames: (Uint8Array | undefined)[] = [];
+  readonly #returns: (Uint8Array | undefined)[] = [];
 
   /** @param littleEndian Byte order of the records. */
   constructor(symbols: BundledSymbols, littleEndian: boolean) {
@@ -30,19 +44,20 @@ export class SampleSymbols {
   }
 
   /**
-   * The members for the sample in `[start, end)`: name and JSON text. A damaged one has none.
+   * Writes the members for the sample in `[start, end)`, each behind a comma. A damaged one has none.
    *
    * @param number The event's number.
    */
-  members(
+  put(
+    out: GrowingText,
     view: DataView,
     start: number,
     end: number,
     event: PerfEvent,
     number: number,
-  ): [name: string, json: string][] {
+  ): void {
     const { layout, attr } = event;
-    if (start + layout.fixedSize > end) return [];
+    if (start + layout.fixedSize > end) return;
     const { machine } = this.#symbols;
     const le = this.#littleEndian;
     const high = le ? 4 : 0;
@@ -51,71 +66,63 @@ export class SampleSymbols {
       view.getInt32(start + layout.pid, le),
       view.getInt32(start + layout.pid + 4, le),
     );
-    const mode = view.getUint16(start + 4, le) & PERF_RECORD_MISC_CPUMODE_MASK;
+    let mode = view.getUint16(start + 4, le) & PERF_RECORD_MISC_CPUMODE_MASK;
     let ipHigh = 0;
     let ipLow = 0;
-    let members: [string, string][] = [];
     if (layout.ip >= 0) {
-      ipHigh = view.getUint32(start + layout.ip + high, le);
-      ipLow = view.getUint32(start + layout.ip + low, le);
+      ipHigh = view.getInt32(start + layout.ip + high, le);
+      ipLow = view.getInt32(start + layout.ip + low, le);
       const row = this.#symbols.row(thread, mode, ipHigh, ipLow);
-      members = this.#ips[row] ??= this.#membersOf(row, true);
+      append(out, this.#ips[row] ??= encoder.encode(`,${this.#text(row, true)}`));
     }
-    if (!(layout.sampleType & PERF_SAMPLE_CALLCHAIN)) return members;
+    if (!(layout.sampleType & PERF_SAMPLE_CALLCHAIN)) return;
     const fields = this.#fields[number] ??= new SampleFields(attr);
-    if (!fields.locate(view, start, end, le)) return members;
-    let text = "[";
-    let chainMode = mode;
+    if (!fields.locate(view, start, end, le)) return;
+    append(out, CHAIN);
     for (let i = 0; i < fields.callchainLength; i++) {
       const at = fields.callchain + 8 * i;
-      const hi = view.getUint32(at + high, le);
-      const lo = view.getUint32(at + low, le);
-      if (i > 0) text += ",";
+      const hi = view.getInt32(at + high, le);
+      const lo = view.getInt32(at + low, le);
+      let text: Uint8Array = MARKER;
       if (isContextMarker(hi, lo)) {
-        chainMode = contextMode(lo);
-        text += "null";
+        mode = contextMode(lo);
       } else {
         const isIp = hi === ipHigh && lo === ipLow && layout.ip >= 0;
-        text += this.#frame(this.#symbols.row(thread, chainMode, hi, lo), isIp);
+        const row = this.#symbols.row(thread, mode, hi, lo);
+        const kept = isIp ? this.#frames : this.#returns;
+        text = kept[row] ??= encoder.encode(`{${this.#text(row, isIp)}}`);
       }
+      append(out, text);
+      out.bytes[out.length++] = COMMA;
     }
-    return [...members, ["callchain_symbols", `${text}]`]];
+    if (fields.callchainLength > 0) out.length--;
+    out.bytes[out.length++] = CLOSE;
   }
 
-  /** What is known of an address of a call chain, as an object. */
-  #frame(row: number, isIp: boolean): string {
-    const known = isIp ? this.#frames : this.#returns;
-    let text = known[row];
-    if (text === undefined) {
-      const members = this.#membersOf(row, isIp);
-      text = `{${members.map(([name, json]) => `"${name}":${json}`).join(",")}}`;
-      known[row] = text;
-    }
-    return text;
-  }
-
-  /**
-   * The members that tell of an address; of a return address, with the line of the call.
-   */
-  #membersOf(row: number, isIp: boolean): [string, string][] {
+  /** The members that tell of an address; of a return address, with the line of the call. */
+  #text(row: number, isIp: boolean): string {
     const symbol = this.#symbols.symbol(row);
     const { dso, name, offset } = symbol;
     const json = (text: string | undefined) => text === undefined ? "null" : JSON.stringify(text);
-    const members: [string, string][] = [
-      ["sym", json(name)],
-      ["symoff", offset === undefined ? "null" : `"0x${offset.toString(16)}"`],
-      ["dso", json(dso)],
-    ];
+    const symoff = offset === undefined ? "null" : `"0x${offset.toString(16)}"`;
+    let text = `"sym":${json(name)},"symoff":${symoff},"dso":${json(dso)}`;
     const { srcline, inlined } = isIp ? symbol : this.#symbols.caller(row);
-    if (srcline !== undefined) members.push(["srcline", json(srcline)]);
+    const place = (line: string | undefined) =>
+      line === undefined ? "" : `,"srcline":${json(line)}`;
+    text += place(srcline);
     if (inlined.length > 0) {
       const functions = inlined.map((frame) =>
-        `{"sym":${json(frame.name)}${
-          frame.srcline === undefined ? "" : `,"srcline":${json(frame.srcline)}`
-        }}`
+        `{"sym":${json(frame.name)}${place(frame.srcline)}}`
       );
-      members.push(["inlined", `[${functions.join(",")}]`]);
+      text += `,"inlined":[${functions.join(",")}]`;
     }
-    return members;
+    return text;
   }
+}
+
+/** Appends bytes, and leaves room for one more. */
+function append(out: GrowingText, text: Uint8Array): void {
+  out.reserve(text.length + 1);
+  out.bytes.set(text, out.length);
+  out.length += text.length;
 }
