@@ -603,6 +603,12 @@ Deno.test("funcs: counting ranges one by one gives what one pass gives", async (
     const ranges = await rowsOf(await aggregateFile(await open(), path, 1));
     assertEquals(sorted(ranges), sorted(whole), name);
     compared += whole.length;
+    // Told apart by thread, samples are looked up one by one.
+    const keys = { keys: { tid: true } };
+    const sort = { sort: ["comm", "dso", "sym", "tid"] as const };
+    const tids = functionRows(await aggregate(await open(), keys), none, sort);
+    const each = functionRows(await aggregateFile(await open(), path, 1, keys), none, sort);
+    assertEquals(sorted(each), sorted(tids), name);
     if (Deno.statSync(path).size < 2 << 20) continue;
     // In threads of their own, too.
     const jobs = await rowsOf(await aggregateFile(await open(), path, 3, { leastRange: 1 }));

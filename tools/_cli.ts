@@ -217,6 +217,22 @@ function systemReason(error: unknown): string | undefined {
   return match?.[1]?.toLowerCase();
 }
 
+/**
+ * How far work is: share, speed, time left.
+ *
+ * @param done Bytes done.
+ * @param total Bytes that there are, where that is known; what is read more than once may be more.
+ * @param seconds Since the start.
+ */
+export function progressText(done: number, total: number | undefined, seconds: number): string {
+  const rate = done / seconds;
+  const speed = rate < 1e9 ? `${(rate / 1e6).toFixed(0)} MB/s` : `${(rate / 1e9).toFixed(1)} GB/s`;
+  if (!total) return `${(done / 1e6).toFixed(0)} MB, ${speed}`;
+  const left = Math.ceil(Math.max(0, total - done) / rate);
+  const text = left < 100 ? `${left} s` : `${Math.round(left / 60)} min`;
+  return `${Math.min(100, Math.floor(100 * done / total))} %, ${speed}, ${text} left`;
+}
+
 /** Shows on standard error how far long work is; only where that is a terminal. */
 export class Progress {
   readonly #what: string;
@@ -245,9 +261,8 @@ export class Progress {
     if (now - this.#start < 500 || now - this.#last < 100) return;
     this.#last = now;
     this.#visible = true;
-    const done = `${(this.#done / 1e6).toFixed(0)} MB`;
-    const share = this.#total ? ` (${Math.floor(100 * this.#done / this.#total)} %)` : "";
-    this.#put(`\r\x1b[K${this.#what}: ${done}${share}`);
+    const text = progressText(this.#done, this.#total, (now - this.#start) / 1000);
+    this.#put(`\r\x1b[K${this.#what}: ${text}`);
   };
 
   /** Removes what is shown. */

@@ -10,6 +10,7 @@ import { Machine } from "@perfdata/session/machine";
 import type { MachineHistoryData } from "@perfdata/session/machine_history";
 import { isTimeOrdered } from "@perfdata/session/order";
 import { knownBinaries } from "./aggregate.ts";
+import type { SampleTally, TallyColumns } from "./sample_tally.ts";
 
 const FORK = 7;
 const FINISHED_ROUND = 68;
@@ -57,6 +58,8 @@ export interface PartScan {
   readonly rounds: Float64Array<ArrayBuffer>;
   /** File offsets of records, at most one in each MB. */
   readonly cuts: readonly number[];
+  /** The samples of the part, where they could be counted right away. */
+  readonly tally: TallyColumns | undefined;
   /** Whether it ends where it should; else it goes to the end of the file. */
   readonly stopped: boolean;
 }
@@ -117,6 +120,14 @@ export async function guessRecord(
   return undefined;
 }
 
+/** What else to do in a scan. */
+export interface ScanOptions {
+  /** Counts samples meanwhile. */
+  readonly tally?: SampleTally | undefined;
+  /** Called with the bytes that were read since the call before. */
+  readonly progress?: ((bytes: number) => void) | undefined;
+}
+
 /**
  * Reads what changes the machine in a part of a file.
  *
@@ -129,6 +140,7 @@ export async function scanPart(
   reader: PerfDataReader,
   from: number,
   until: number = Infinity,
+  { tally, progress }: ScanOptions = {},
 ): Promise<PartScan | undefined> {
   const events = reader.events.all;
   const ordered = isTimeOrdered(reader);
@@ -138,6 +150,7 @@ export async function scanPart(
   const cuts: number[] = [];
   let nextCut = 0;
   let stopped = false;
+  let read = 0;
   for await (const batch of reader.batches({ from })) {
     const { view, words, starts } = batch;
     let { count } = batch;
@@ -152,6 +165,7 @@ export async function scanPart(
       nextCut = batch.offsetOf(0) + STEP;
     }
     let lastSample = -1;
+    let tallied = 0;
     const fast = batch.aligned && le && MACHINE_LITTLE_ENDIAN;
     for (let i = 0; i < count; i++) {
       const start = starts[i] as number;
@@ -168,14 +182,26 @@ export async function scanPart(
         }
         continue;
       }
+      const end = start + view.getUint16(start + 6, le);
+      if (tally !== undefined) {
+        tally.take(batch, tallied, i);
+        tally.change(batch, start, end, type);
+        tallied = i + 1;
+      }
       if (ordered) log.see(time.read(batch, i));
-      log.add(batch, start, start + view.getUint16(start + 6, le), time);
+      log.add(batch, start, end, time);
+    }
+    tally?.take(batch, tallied, count);
+    if (progress !== undefined) {
+      const { recordBytes, payloadBytes } = reader.stats;
+      progress(recordBytes + payloadBytes - read);
+      read = recordBytes + payloadBytes;
     }
     if (lastSample >= 0 && ordered) log.see(time.read(batch, lastSample));
     if (stopped) break;
   }
   log.round();
-  return { ...log.columns(), cuts, stopped };
+  return { ...log.columns(), cuts, tally: tally?.columns(), stopped };
 }
 
 /** The record that starts at an offset, or -1. */
@@ -336,7 +362,7 @@ class PartLog {
     this.#rounds.push(this.#count, this.#youngestHi, this.#youngestLo);
   }
 
-  columns(): Omit<PartScan, "cuts" | "stopped"> {
+  columns(): Omit<PartScan, "cuts" | "tally" | "stopped"> {
     return {
       bytes: this.#bytes.slice(0, this.#used),
       starts: this.#starts.slice(0, this.#count),

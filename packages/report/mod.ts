@@ -14,10 +14,10 @@ export {
   type SampleKeys,
 } from "./aggregate.ts";
 export * from "./call_tree.ts";
-export { type FileIndex, indexFile } from "./file_index.ts";
 export * from "./processes.ts";
-export * from "./ranges.ts";
+export { countRanges, cutRanges, mergeRanges, type RangeCounts } from "./ranges.ts";
 export * from "./event_names.ts";
+export { type FileIndex, indexFile } from "./file_index.ts";
 export * from "./functions.ts";
 export * from "./histogram.ts";
 export * from "./rate.ts";

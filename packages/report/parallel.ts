@@ -6,17 +6,16 @@
  */
 import type { PerfDataReader } from "@perfdata/format";
 import { MachineHistory } from "@perfdata/session/machine_history";
-import { type Aggregate, aggregate, type AggregateOptions } from "./aggregate.ts";
 import {
-  type FileIndex,
-  guessRecord,
-  isIndexable,
-  makeIndex,
-  type PartScan,
-  scanPart,
-} from "./file_index.ts";
+  type Aggregate,
+  aggregate,
+  type AggregateOptions,
+  type SampleFilter,
+} from "./aggregate.ts";
+import { guessRecord, isIndexable, makeIndex, type PartScan, scanPart } from "./file_index.ts";
 import type { CountTask, RangeTask } from "./range_worker.ts";
-import { countRanges, cutRanges, mergeRanges, type RangeCounts } from "./ranges.ts";
+import { countRanges, countTallies, cutRanges, mergeRanges, type RangeCounts } from "./ranges.ts";
+import { SampleTally } from "./sample_tally.ts";
 import { takeRanges } from "./take_ranges.ts";
 
 /** How to count with several threads. */
@@ -55,34 +54,56 @@ export async function aggregateFile(
   const wanted = Math.max(1, Math.min(jobs, Math.floor(reader.data.size / least)));
   const threads = Array.from({ length: wanted - 1 }, () => new RangeThread(path, options.progress));
   try {
-    const index = await indexParts(reader, threads);
-    if (index === undefined) return await aggregate(reader, options);
-    const { violations } = index;
+    const { filter, keys, calls = false } = options;
+    const tally = filtersNothing(filter) && !keys?.pid && !keys?.tid && !keys?.cpu && !calls;
+    const scans = await scanParts(reader, threads, tally, options);
+    if (scans === undefined) return await aggregate(reader, options);
+    const index = await makeIndex(reader, scans);
+    const { violations, ordered } = index;
+    const tallies = scans.map(({ tally }) => tally).filter((tally) => tally !== undefined);
+    let settled: RangeCounts | undefined;
+    let rest = options;
+    if (ordered && tallies.length === scans.length) {
+      const { counts, unsettled } = countTallies(reader, index, tallies);
+      if (unsettled.size === 0) return mergeRanges([counts], violations);
+      // The totals are those of the pass that looks at the rest.
+      settled = { ...counts, totals: [], leftOut: 0 };
+      rest = { ...options, filter: { tids: unsettled } };
+    }
+    const own: RangeCounts[] = settled === undefined ? [] : [settled];
     if (threads.length === 0) {
-      return mergeRanges(
-        [await countRanges(reader, index, cutRanges(index, 1), options)],
-        violations,
-      );
+      own.push(await countRanges(reader, index, cutRanges(index, 1), rest));
+      return mergeRanges(own, violations);
     }
     const shared = { ...index, history: new MachineHistory(index.history).shared().data };
     const ranges = cutRanges(index, Math.max(wanted * 4, Math.ceil(reader.data.size / RANGE)));
     const taken = new Int32Array(new SharedArrayBuffer(4));
-    const { filter, keys, calls = false } = options;
     const parts = threads.map((thread) =>
-      thread.count({ index: shared, ranges, taken, filter, keys, calls })
+      thread.count({ index: shared, ranges, taken, filter: rest.filter, keys, calls })
     );
-    const own = await countRanges(reader, index, takeRanges(ranges, taken), options);
-    return mergeRanges([own, ...await Promise.all(parts)], violations);
+    own.push(await countRanges(reader, index, takeRanges(ranges, taken), rest));
+    return mergeRanges([...own, ...await Promise.all(parts)], violations);
   } finally {
     for (const thread of threads) thread.terminate();
   }
 }
 
-/** Indexes a file, a part in each thread. */
-async function indexParts(
+function filtersNothing(filter: SampleFilter = {}): boolean {
+  return Object.values(filter).every((part) => part === undefined);
+}
+
+/** Reads what changes the machine, a part of the file in each thread. */
+async function scanParts(
   reader: PerfDataReader,
   threads: readonly RangeThread[],
-): Promise<FileIndex | undefined> {
+  tally: boolean,
+  options: AggregateOptions,
+): Promise<PartScan[] | undefined> {
+  const scan = (from: number, until?: number) =>
+    scanPart(reader, from, until, {
+      tally: tally ? SampleTally.of(reader) : undefined,
+      progress: tally ? options.progress : undefined,
+    });
   const { offset, size } = reader.data;
   const starts: number[] = [];
   for (let i = 1; i <= threads.length; i++) {
@@ -93,18 +114,18 @@ async function indexParts(
     starts.push(start);
   }
   const others = starts.map((start, i) =>
-    (threads[i] as RangeThread).scan(start, starts[i + 1] ?? Infinity)
+    (threads[i] as RangeThread).scan(start, starts[i + 1] ?? Infinity, tally)
   );
-  const first = await scanPart(reader, offset, starts[0]);
+  const first = await scan(offset, starts[0]);
   if (first === undefined) return undefined;
   const scans = [first];
   // Where a thread met damage, this one goes on alone, and so it has where a guess was wrong.
   for (let i = 0; i < others.length && scans[i]?.stopped; i++) {
-    const scan = await others[i] ?? await scanPart(reader, starts[i] as number);
-    if (scan === undefined) return undefined;
-    scans.push(scan);
+    const found = await others[i] ?? await scan(starts[i] as number);
+    if (found === undefined) return undefined;
+    scans.push(found);
   }
-  return await makeIndex(reader, scans);
+  return scans;
 }
 
 /** What a worker answers. */
@@ -139,10 +160,10 @@ class RangeThread {
   }
 
   /** Scans a part; `undefined` where that cannot be done without telling something. */
-  scan(from: number, until: number): Promise<PartScan | undefined> {
+  scan(from: number, until: number, tally: boolean): Promise<PartScan | undefined> {
     return new Promise((resolve) => {
       this.#scanned = resolve;
-      this.#post({ path: this.#path, scan: [from, until] });
+      this.#post({ path: this.#path, scan: [from, until], tally });
     });
   }
 

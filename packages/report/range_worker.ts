@@ -4,6 +4,7 @@ import { fileSource } from "@perfdata/format/file_source";
 import type { SampleFilter, SampleKeys } from "./aggregate.ts";
 import { type FileIndex, scanPart } from "./file_index.ts";
 import { countRanges } from "./ranges.ts";
+import { SampleTally } from "./sample_tally.ts";
 import { type Range, takeRanges } from "./take_ranges.ts";
 
 /** What the worker is asked: first, perhaps, to scan a part, then to count ranges. */
@@ -15,6 +16,8 @@ export interface ScanTask {
   readonly path: string;
   /** File offsets of the first record, and of the one after the last. */
   readonly scan: readonly [number, number];
+  /** Whether samples are counted meanwhile. */
+  readonly tally: boolean;
 }
 
 /** Asks to count ranges of the file. */
@@ -40,22 +43,29 @@ const scope = globalThis as unknown as {
   postMessage(message: unknown, transfer?: ArrayBuffer[]): void;
 };
 
+const progress = (bytes: number) => scope.postMessage({ bytes });
+
 scope.onmessage = async ({ data }) => {
   if ("scan" in data) scope.postMessage(...await scan(data));
   else await count(data);
 };
 
-async function scan({ path, scan: [from, until] }: ScanTask): Promise<[unknown, ArrayBuffer[]]> {
+async function scan(task: ScanTask): Promise<[unknown, ArrayBuffer[]]> {
+  const { path, scan: [from, until] } = task;
   // What cannot be read is for the first thread to find, which tells it.
   try {
     using source = fileSource(path);
     let problems = 0;
     const reader = await PerfDataReader.open(source, { diagnostics: () => void problems++ });
     problems = 0;
-    const found = await scanPart(reader, from, until);
+    const found = await scanPart(reader, from, until, {
+      tally: task.tally ? SampleTally.of(reader) : undefined,
+      progress: task.tally ? progress : undefined,
+    });
     if (found !== undefined && problems === 0) {
-      const { bytes, starts, hi, lo, offsets, rounds } = found;
+      const { bytes, starts, hi, lo, offsets, rounds, tally } = found;
       const columns = [bytes, starts, hi, lo, offsets, rounds];
+      if (tally !== undefined) columns.push(tally.rows, tally.first, tally.last, tally.periods);
       return [{ scan: found }, columns.map(({ buffer }) => buffer)];
     }
   } catch {
@@ -74,7 +84,7 @@ async function count(task: CountTask): Promise<void> {
       ...(filter === undefined ? {} : { filter }),
       ...(keys === undefined ? {} : { keys }),
       calls,
-      progress: (bytes) => scope.postMessage({ bytes }),
+      progress,
     });
     const { entries, periods } = counts.columns;
     const columns = [entries, periods, ...Object.values(counts.calls ?? {})];

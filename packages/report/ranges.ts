@@ -23,6 +23,7 @@ import { ChainCounter, type FrameLookup } from "./call_chains.ts";
 import { CallTree, type CallTreeColumns } from "./call_tree.ts";
 import type { FileIndex } from "./file_index.ts";
 import { Histogram, type HistogramColumns } from "./histogram.ts";
+import { TALLY_WORDS, type TallyColumns } from "./sample_tally.ts";
 
 const CPUMODE_MASK = 7;
 const KERNEL = 1;
@@ -322,6 +323,64 @@ class RangeCounter implements FrameLookup {
         shape.ip < 0 ? 0 : view.getUint32(start + shape.ip + low, le),
         period,
         chain,
+      );
+    }
+  }
+
+  /**
+   * Counts samples that were counted by thread and address, of a file with one event.
+   *
+   * @param unsettled Threads that may have changed between samples of one row.
+   * @param settle Whether to count the samples of all threads but these, or to find these.
+   */
+  takeTally(tally: TallyColumns, unsettled: Set<number>, settle: boolean): void {
+    const { rows, first, last, periods, baseHi } = tally;
+    const history = this.#history;
+    const epochAt = (time: number): number => {
+      const hi = baseHi + Math.floor(time / 2 ** 32);
+      const lo = time - Math.floor(time / 2 ** 32) * 2 ** 32;
+      const epoch = history.epochAt(hi, lo, -1);
+      // What changed at the very same time may come before or after.
+      return history.epochAt(hi, lo) === epoch ? epoch : -1;
+    };
+    for (let row = 0; row < periods.length; row++) {
+      const at = row * TALLY_WORDS;
+      const tid = rows[at] as number;
+      if (unsettled.has(tid)) continue;
+      const cpumode = rows[at + 4] as number;
+      const epoch = epochAt(first[row] as number);
+      const slot = tid & (CACHE - 1);
+      if (!settle) {
+        const end = epochAt(last[row] as number);
+        if (epoch < 0 || end < 0) {
+          unsettled.add(tid);
+          continue;
+        }
+        this.#findThread(slot, rows[at + 5] as number, tid, epoch);
+        this.#findKernel(epoch);
+        if (
+          end >= (this.#until[slot] as number) || (cpumode === KERNEL && end >= this.#kernelUntil)
+        ) unsettled.add(tid);
+        continue;
+      }
+      this.#epoch = epoch;
+      this.#findThread(slot, rows[at + 5] as number, tid, epoch);
+      this.#findKernel(epoch);
+      this.#slot = slot;
+      const binary = this.locate(cpumode, rows[at + 3] as number, rows[at + 2] as number);
+      const { foundHi, foundLo } = this;
+      this.histogram.add(
+        0,
+        this.#threadComms[slot] as number,
+        binary,
+        cpumode,
+        foundHi,
+        foundLo,
+        0,
+        0,
+        0,
+        periods[row] as number,
+        rows[at + 6] as number,
       );
     }
   }
@@ -681,6 +740,38 @@ export async function countRanges(
     totals: counter.totals,
     leftOut: counter.leftOut,
   };
+}
+
+/** What {@link countTallies} counted, and what it could not count. */
+export interface SettledCounts {
+  /** The samples of all other threads. */
+  readonly counts: RangeCounts;
+  /** Threads whose samples have to be looked at one by one. */
+  readonly unsettled: ReadonlySet<number>;
+}
+
+/** Counts the samples of a whole file from what was counted by thread and address. */
+export function countTallies(
+  reader: PerfDataReader,
+  index: FileIndex,
+  tallies: readonly TallyColumns[],
+): SettledCounts {
+  const counter = new RangeCounter(reader, index, {});
+  const unsettled = new Set<number>();
+  for (const tally of tallies) counter.takeTally(tally, unsettled, false);
+  for (const tally of tallies) counter.takeTally(tally, unsettled, true);
+  const counts: RangeCounts = {
+    columns: counter.histogram.columns(),
+    calls: undefined,
+    binaries: counter.binaries,
+    comms: counter.comms,
+    totals: [{
+      samples: tallies.reduce((sum, { samples }) => sum + samples, 0),
+      period: tallies.reduce((sum, { period }) => sum + period, 0),
+    }],
+    leftOut: tallies.reduce((sum, { leftOut }) => sum + leftOut, 0),
+  };
+  return { counts, unsettled };
 }
 
 /** Cuts a file into ranges of about the same size. */

@@ -306,7 +306,7 @@ function nameOf(
 
 /**
  * The stable order of the first `count` keys, or `undefined` if they are in order already: a radix
- * sort with digits of 16 bits, as many as the range of the keys needs.
+ * sort with digits of 11 or 16 bits, as many as the range of the keys needs.
  */
 function sortedOrder(keys: Float64Array, count: number): Uint32Array | undefined {
   let sorted = true;
@@ -323,13 +323,15 @@ function sortedOrder(keys: Float64Array, count: number): Uint32Array | undefined
   if (count < 4096 || max - min >= Number.MAX_SAFE_INTEGER) {
     return order.sort((a, b) => ((keys[a] ?? 0) - (keys[b] ?? 0)) || a - b);
   }
+  // To go through all digits costs more than to go through few keys.
+  const radix = count < 65536 ? 2048 : 65536;
   let next = new Uint32Array(count);
   const digits = new Uint16Array(count);
-  const places = new Uint32Array(65537);
-  for (let unit = 1; unit <= max - min; unit *= 65536) {
+  const places = new Uint32Array(radix + 1);
+  for (let unit = 1; unit <= max - min; unit *= radix) {
     places.fill(0);
     for (let i = 0; i < count; i++) {
-      const digit = Math.floor(((keys[i] ?? 0) - min) / unit) % 65536;
+      const digit = Math.floor(((keys[i] ?? 0) - min) / unit) % radix;
       digits[i] = digit;
       places[digit + 1] = (places[digit + 1] ?? 0) + 1;
     }

@@ -43,8 +43,7 @@ const LITERAL_SUFFIX: Partial<Record<LiteralStyle, string>> = {
 
 /** Prints a parsed name with the spacing and the abbreviations of GNU `c++filt`. */
 export class ItaniumPrinter {
-  #parts: string[] = [];
-  #length = 0;
+  #text = "";
   #last = "";
   #scope: Scope | undefined;
   #modifiers: Modifier | undefined;
@@ -65,15 +64,14 @@ export class ItaniumPrinter {
   static print(name: Node): string {
     const printer = new ItaniumPrinter();
     printer.#print(name);
-    return printer.#parts.join("");
+    return printer.#text;
   }
 
   #append(text: string): void {
     if (text === "") return;
-    this.#parts.push(text);
-    this.#length += text.length;
+    this.#text += text;
     this.#last = text.charAt(text.length - 1);
-    if (this.#length > MAX_LENGTH) throw FAIL;
+    if (this.#text.length > MAX_LENGTH) throw FAIL;
   }
 
   #print(node: Node | undefined): void {
@@ -543,18 +541,16 @@ export class ItaniumPrinter {
   #list(items: readonly Node[]): void {
     let printed = false;
     for (const item of items) {
-      const parts = this.#parts.length;
-      const length = this.#length;
+      const start = this.#text;
       if (printed) this.#append(", ");
-      const before = this.#length;
+      const before = this.#text.length;
       this.#print(item);
-      if (this.#length > before) {
+      if (this.#text.length > before) {
         printed = true;
       } else {
         // An empty pack: no comma either. c++filt then forgets that the text ends in `>`, and
         // writes `>>` where it otherwise writes `> >`.
-        this.#parts.length = parts;
-        this.#length = length;
+        this.#text = start;
         if (printed) this.#last = " ";
       }
     }

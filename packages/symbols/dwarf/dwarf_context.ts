@@ -8,6 +8,7 @@ import { FunctionTable } from "./functions.ts";
 import { LineTable } from "./line_table.ts";
 import { PackageIndex } from "./package_index.ts";
 import { type Cells, orderOf } from "./paint.ts";
+import type { Section } from "./section.ts";
 import type { DwarfSections } from "./sections.ts";
 import type { Unit } from "./unit.ts";
 import { unitIndex } from "./unit_index.ts";
@@ -197,7 +198,9 @@ export class DwarfContext {
   readonly #met = new Set<Unit>();
   #memory = 0;
   readonly #splitUnits = new Map<Unit, Unit | undefined>();
-  #package: { sections: DwarfSections; index: PackageIndex } | undefined;
+  #package:
+    | { sections: DwarfSections; index: PackageIndex; shared: Map<string, Section> }
+    | undefined;
   #packageOpened = false;
   readonly #names = new FunctionNames();
   /** The names that have been decoded. */
@@ -511,7 +514,8 @@ export class DwarfContext {
       const sections = this.#options.dwp?.();
       const bytes = sections?.get(".debug_cu_index");
       if (sections !== undefined && bytes !== undefined) {
-        this.#package = { sections, index: new PackageIndex(bytes, sections.littleEndian) };
+        const index = new PackageIndex(bytes, sections.littleEndian);
+        this.#package = { sections, index, shared: new Map() };
       }
     }
     const contributions = this.#package?.index.find(id);
@@ -519,6 +523,7 @@ export class DwarfContext {
     return new DwarfFile(this.#package.sections, {
       split: true,
       contributions,
+      shared: this.#package.shared,
       report: this.#report,
     }).splitUnit(id);
   }

@@ -19,6 +19,7 @@ export class DwarfFile {
   readonly #split: boolean;
   readonly #contributions: Contributions | undefined;
   readonly #opened = new Map<string, Section>();
+  readonly #shared: Map<string, Section>;
   readonly #tables = new Map<string, AbbrevTable>();
   readonly #rootTables = new Map<string, AbbrevTable>();
   #rootWork = 0;
@@ -34,6 +35,8 @@ export class DwarfFile {
     /** The sections are named `.debug_info.dwo` and so on. */
     readonly split?: boolean;
     readonly contributions?: Contributions | undefined;
+    /** Whole sections by name, for all units of a package together. */
+    readonly shared?: Map<string, Section>;
     /** Is told what is wrong with part of the file; throws where that is to be the end. */
     readonly report: (error: DwarfError) => void;
     readonly supplementary?: (() => DwarfSections | undefined) | undefined;
@@ -41,6 +44,7 @@ export class DwarfFile {
     this.#sections = sections;
     this.#split = options.split ?? false;
     this.#contributions = options.contributions;
+    this.#shared = options.shared ?? new Map();
     this.#report = options.report;
     this.#openSupplementary = options.supplementary;
     this.info = this.#open(".debug_info");
@@ -50,7 +54,11 @@ export class DwarfFile {
     const full = this.#split ? `${name}.dwo` : name;
     let section = this.#opened.get(name);
     if (section === undefined) {
-      section = Section.open(this.#sections, full);
+      section = this.#shared.get(full);
+      if (section === undefined) {
+        section = Section.open(this.#sections, full);
+        this.#shared.set(full, section);
+      }
       const part = this.#contributions?.get(name);
       if (part !== undefined) section = section.part(part.offset, part.size);
       this.#opened.set(name, section);
