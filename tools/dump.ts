@@ -1,8 +1,10 @@
 /**
  * `dump`: prints each record of a recording as `perf report -D` does.
  */
-import { type DumpOptions, recordTypeOfName } from "@perfdata/dump";
+// Not the whole of the package, which would take its time to load.
+import type { DumpOptions } from "@perfdata/dump";
 import { dumpFile } from "@perfdata/dump/parallel";
+import { recordTypeOfName } from "@perfdata/dump/record_names";
 import { type ByteSource, isRandomAccess, PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file_source";
 import { bundledSymbols, tellUnnamed } from "./_bundle_flag.ts";

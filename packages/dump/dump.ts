@@ -163,7 +163,7 @@ export async function dump(reader: PerfDataReader, options: DumpOptions): Promis
 
 /**
  * How several dumps of one file share its text: each goes through all records, and so knows the
- * state of the machine at each of them, but writes the text of every so-manieth share only.
+ * state of the machine at each of them, but of N dumps each writes the text of every Nth share only.
  */
 export interface DumpShares {
   /** How many dumps there are. */
@@ -300,7 +300,10 @@ export class Dumper implements RecordSink, KernelTextContext {
       ...(order === undefined ? {} : { order }),
       ...(from === undefined ? {} : { from }),
     });
-    if (this.#shares !== undefined) this.#nextShare(this.#shares);
+    if (this.#shares !== undefined) {
+      this.#nextShare(this.#shares);
+      this.#shares.turns.limit(this.#share);
+    }
     this.#typeCounts.forEach((n, type) => n > 0 && this.#counts.set(type, n));
     return {
       stats: { ...found, ...this.#stats },

@@ -21,12 +21,13 @@ const SHARE_SIZE = 1 << 17;
  * Writes what `dump` writes to standard output, with `jobs` threads.
  *
  * Each thread goes through the whole file, since the text of a record depends on those before it,
- * and writes the text of every so-manieth share of it when its turn has come. The text is the same
- * for any number of threads.
+ * and writes the text of every Nth share of it when its turn has come. The text is the same for any
+ * number of threads.
  *
  * @param reader The file; what is wrong with it is told once, by this reader.
  * @param path The same file: each thread opens it for itself.
  * @param jobs How many threads, this one included.
+ * @throws {RangeError} Where `reader` reads a stream, and `jobs` is more than 1.
  * @throws {PerfDataError} In strict mode, where the file is damaged.
  */
 export async function dumpFile(
@@ -45,9 +46,20 @@ export async function dumpFile(
     return part.stats;
   }
   const turns = new Turns();
+  const { fileSize } = reader;
+  if (fileSize === undefined) throw new RangeError("dump: a stream is read by one thread");
   const others = Array.from(
     { length: jobs - 1 },
-    (_, i) => new ShareWorker({ path, options: what, job: i + 1, jobs, size, turns: turns.shared }),
+    (_, i) =>
+      new ShareWorker({
+        path,
+        fileSize,
+        options: what,
+        job: i + 1,
+        jobs,
+        size,
+        turns: turns.shared,
+      }),
   );
   try {
     // From then on this thread waits for the others' turns without listening to them.
@@ -58,7 +70,9 @@ export async function dumpFile(
     });
     const found = [own, ...await Promise.all(others.map(({ part }) => part))];
     const parts = found.filter((part) => part !== undefined);
-    if (own === undefined || parts.length < jobs) throw new Error("a thread stopped");
+    if (own === undefined || parts.length < jobs) {
+      throw new Error("the file changed while it was read");
+    }
     dumper.finish(parts);
     const sum = (key: "unknownEvents" | "badSamples" | "undecodedAux"): number =>
       parts.reduce((total, { stats }) => total + stats[key], 0);

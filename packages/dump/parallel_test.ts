@@ -109,3 +109,17 @@ Deno.test("turns: who waits for one that will not come is told", () => {
   }
   assertEquals(message, "another thread failed");
 });
+
+Deno.test("turns: who waits for one behind the last is told", () => {
+  const turns = new Turns();
+  turns.end(0);
+  turns.limit(2);
+  turns.wait(1);
+  let message = "";
+  try {
+    turns.wait(2);
+  } catch (error) {
+    message = (error as Error).message;
+  }
+  assertEquals(message, "there are 2 turns only");
+});

@@ -5,6 +5,8 @@ import type { DumpOptions, DumpPart } from "./dump.ts";
 export interface ShareTask {
   /** Path of the file. */
   readonly path: string;
+  /** Its size when the dump began: it may be one that is still written. */
+  readonly fileSize: number;
   /** What to dump. */
   readonly options: Omit<DumpOptions, "path" | "write">;
   /** Number of the thread. */

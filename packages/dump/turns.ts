@@ -1,5 +1,6 @@
 const TURN = 0;
 const STOPPED = 1;
+const ALL = 2;
 
 /** Thrown in a thread that waits for its turn where another one has failed. */
 export class StoppedError extends Error {}
@@ -11,7 +12,7 @@ export class Turns {
   readonly #state: Int32Array;
 
   /** @param shared That of another thread; a new one, at turn 0, by default. */
-  constructor(shared: SharedArrayBuffer = new SharedArrayBuffer(8)) {
+  constructor(shared: SharedArrayBuffer = new SharedArrayBuffer(12)) {
     this.shared = shared;
     this.#state = new Int32Array(shared);
   }
@@ -26,6 +27,8 @@ export class Turns {
       if (Atomics.load(this.#state, STOPPED) !== 0) throw new StoppedError("another thread failed");
       const now = Atomics.load(this.#state, TURN);
       if (now === turn) return;
+      const all = Atomics.load(this.#state, ALL);
+      if (all > 0 && turn >= all) throw new StoppedError(`there are ${all} turns only`);
       // Who stops wakes nobody, so that nobody has to listen in the moment that it is told.
       Atomics.wait(this.#state, TURN, now, 100);
     }
@@ -35,6 +38,12 @@ export class Turns {
   end(turn: number): void {
     this.wait(turn);
     Atomics.store(this.#state, TURN, turn + 1);
+    Atomics.notify(this.#state, TURN);
+  }
+
+  /** Says how many turns there are, once a thread knows: who waits for a later one waits in vain. */
+  limit(all: number): void {
+    Atomics.store(this.#state, ALL, all);
     Atomics.notify(this.#state, TURN);
   }
 
