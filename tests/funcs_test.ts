@@ -598,16 +598,17 @@ Deno.test("funcs: counting ranges one by one gives what one pass gives", async (
   for (const { name, path } of [...corpus, ...fixtures()]) {
     using source = fileSource(path);
     const open = () => PerfDataReader.open(source, { diagnostics: () => {} });
-    const rowsOf = async (counted: Aggregate) => (await functionRows(counted)).rows;
+    const rowsOf = async (counted: Aggregate, sort?: readonly SortKey[]) =>
+      (await functionRows(counted, undefined, sort && { sort })).rows;
     const whole = await rowsOf(await aggregate(await open()));
     const ranges = await rowsOf(await aggregateFile(await open(), path, 1));
     assertEquals(sorted(ranges), sorted(whole), name);
     compared += whole.length;
     // Told apart by thread, samples are looked up one by one.
     const keys = { keys: { tid: true } };
-    const sort = { sort: ["comm", "dso", "sym", "tid"] as const };
-    const tids = functionRows(await aggregate(await open(), keys), none, sort);
-    const each = functionRows(await aggregateFile(await open(), path, 1, keys), none, sort);
+    const sort = ["comm", "dso", "sym", "tid"] as const;
+    const tids = await rowsOf(await aggregate(await open(), keys), sort);
+    const each = await rowsOf(await aggregateFile(await open(), path, 1, keys), sort);
     assertEquals(sorted(each), sorted(tids), name);
     if (Deno.statSync(path).size < 2 << 20) continue;
     // In threads of their own, too.
