@@ -1,6 +1,6 @@
 /**
- * `dump` beside `perf report -D`, in turn on the same file, in one run:
- * `deno run -A bench/dump.ts FILE [RUNS]`.
+ * `dump`, with one thread and with two, beside `perf report -D`, in turn on the same file, in one
+ * run: `deno run -A bench/dump.ts FILE [RUNS]`.
  *
  * perf runs in its fast form, `--no-children -g none`, which prints the same text without building
  * call chain trees. Both write to a file that throws everything away. Each is told with wall time,
@@ -19,10 +19,14 @@ if (path === undefined) {
   Deno.exit(2);
 }
 const root = new URL("../", import.meta.url).pathname;
+const tool = `deno run --no-check --allow-read ${root}tools/dump.ts`;
 const commands = {
-  dump: `deno run --no-check --allow-read ${root}tools/dump.ts "$1"`,
+  "one job": `${tool} --jobs 1 "$1"`,
+  "two jobs": `${tool} --jobs 2 "$1"`,
   perf: 'perf report -D --no-children -g none --kallsyms=/dev/null -i "$1"',
 };
+type Name = keyof typeof commands;
+const names = Object.keys(commands) as Name[];
 
 /** Runs a command under GNU time, which tells what the process took. */
 function run(command: string): Run {
@@ -45,19 +49,21 @@ const median = (values: number[]): number =>
 
 const size = Deno.statSync(path).size / 1e6;
 console.log(`${path}: ${size.toFixed(1)} MB, ${runs} runs of each in turn`);
-const results: Record<keyof typeof commands, Run[]> = { dump: [], perf: [] };
+const results: Record<Name, Run[]> = { "one job": [], "two jobs": [], perf: [] };
 for (let i = 0; i < Number(runs); i++) {
-  for (const name of ["dump", "perf"] as const) results[name].push(run(commands[name]));
+  for (const name of names) results[name].push(run(commands[name]));
 }
-for (const name of ["dump", "perf"] as const) {
+for (const name of names) {
   const of = results[name];
   const wall = median(of.map((run) => run.wall));
   console.log(
-    `${name.padEnd(6)} wall ${wall.toFixed(2)} s (${(size / wall).toFixed(0)} MB/s)  cpu ${
+    `${name.padEnd(8)} wall ${wall.toFixed(2)} s (${(size / wall).toFixed(0)} MB/s)  cpu ${
       median(of.map((run) => run.cpu)).toFixed(2)
     } s  peak ${median(of.map((run) => run.peak)).toFixed(0)} MB`,
   );
 }
-const ratio = (key: "wall" | "cpu"): string =>
-  median(results.dump.map((run, i) => (results.perf[i] as Run)[key] / run[key])).toFixed(1);
-console.log(`perf / dump: wall ${ratio("wall")}, cpu ${ratio("cpu")}`);
+const ratio = (name: Name, key: "wall" | "cpu"): string =>
+  median(results[name].map((run, i) => (results.perf[i] as Run)[key] / run[key])).toFixed(1);
+for (const name of ["one job", "two jobs"] as const) {
+  console.log(`perf / ${name}: wall ${ratio(name, "wall")}, cpu ${ratio(name, "cpu")}`);
+}

@@ -1,8 +1,9 @@
 /**
- * `records`, side by side with `perf script`, and `hex`: `deno run -A bench/records.ts FILE...`.
+ * `records`, side by side with `perf script`, and `hex`:
+ * `deno run -A bench/records.ts FILE... [--runs 5]`.
  *
  * The commands take turns, each as a process of its own with its output thrown away; the figures are
- * medians of five runs. Wall and CPU time in seconds, peak memory in MB, speed in MB of FILE.
+ * medians of the runs. Wall and CPU time in seconds, peak memory in MB, speed in MB of FILE.
  */
 
 interface Run {
@@ -38,11 +39,14 @@ function median(values: number[]): number {
   return values.sort((a, b) => a - b)[values.length >> 1] as number;
 }
 
-if (Deno.args.length === 0) {
-  console.error("usage: deno run -A bench/records.ts FILE...");
+const runsAt = Deno.args.indexOf("--runs");
+const count = runsAt < 0 ? 5 : Number(Deno.args[runsAt + 1]);
+const files = runsAt < 0 ? Deno.args : Deno.args.toSpliced(runsAt, 2);
+if (files.length === 0 || !(count > 0)) {
+  console.error("usage: deno run -A bench/records.ts FILE... [--runs 5]");
   Deno.exit(2);
 }
-for (const file of Deno.args) {
+for (const file of files) {
   const megabytes = Deno.statSync(file).size / 1e6;
   console.log(`${file}: ${megabytes.toFixed(0)} MB`);
   const commands: Record<string, string[]> = {
@@ -54,7 +58,7 @@ for (const file of Deno.args) {
   // The dump is for looking: what it costs to get to the middle.
   commands["hex --at"] = [...deno, hex, "--at", String(Math.floor(megabytes * 5e5)), file];
   const runs = new Map<string, Run[]>(Object.keys(commands).map((name) => [name, []]));
-  for (let i = 0; i < 5; i++) {
+  for (let i = 0; i < count; i++) {
     for (const [name, command] of Object.entries(commands)) {
       runs.get(name)?.push(await run(command));
     }

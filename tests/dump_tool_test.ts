@@ -92,6 +92,23 @@ Deno.test("a closed pipe ends the dump quietly", async () => {
   assertEquals([code, decoder.decode(stderr), lines.length, lines[3]], [0, "", 4, "0"]);
 });
 
+Deno.test("any number of threads prints the same, of damaged files too", async () => {
+  const damaged = Deno.makeTempFileSync();
+  try {
+    const bytes = Deno.readFileSync(`${root}fixtures/recorded/all-cpus.perf.data`);
+    bytes.fill(0, bytes.length >> 1, (bytes.length >> 1) + 64);
+    Deno.writeFileSync(damaged, bytes);
+    for (const file of [fixture, damaged]) {
+      const one = await dump("--jobs", "1", file);
+      for (const jobs of ["2", "3"]) {
+        assertEquals(await dump("--jobs", jobs, file), one, `${jobs} threads, ${file}`);
+      }
+    }
+  } finally {
+    Deno.removeSync(damaged);
+  }
+});
+
 Deno.test("errors are one line, and wrong usage is 2", async () => {
   for (
     const [args, code, message] of [
@@ -102,6 +119,7 @@ Deno.test("errors are one line, and wrong usage is 2", async () => {
       [["--time", "soon", fixture], 2, /^dump: --time is soon, expected seconds.*\n$/],
       [["--order", "size", fixture], 2, /^dump: --order is size.*\n$/],
       [["--from", "x", fixture], 2, /^dump: --from is x.*\n$/],
+      [["--jobs", "0", fixture], 2, /^dump: --jobs is 0, expected 1 to 64.*\n$/],
       [["--nope", fixture], 2, /^dump: unknown flag --nope.*\n$/],
     ] as const
   ) {

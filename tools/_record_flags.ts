@@ -1,5 +1,5 @@
 /** Values of flags that several commands have. */
-import { isRecordName } from "@perfdata/dump";
+import { isRecordName } from "@perfdata/dump/records";
 import { UsageError } from "./_cli.ts";
 
 /**

@@ -1,9 +1,13 @@
 /**
  * `dump`: prints each record of a recording as `perf report -D` does.
  */
-import { dump, type DumpOptions, recordTypeOfName } from "@perfdata/dump";
-import { PerfDataReader } from "@perfdata/format";
+// Not the whole of the package, which would take its time to load.
+import type { DumpOptions } from "@perfdata/dump";
+import { dumpFile } from "@perfdata/dump/parallel";
+import { recordTypeOfName } from "@perfdata/dump/record_names";
+import { type ByteSource, isRandomAccess, PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file_source";
+import { bundledSymbols, tellUnnamed } from "./_bundle_flag.ts";
 import {
   about,
   aboutAsync,
@@ -30,6 +34,11 @@ usage: dump [flags] FILE              FILE is a perf.data file, or - for a pipe
   --no-hex         without the bytes of the records
   --no-aux         without AUX data, such as the packets of Intel PT
   --order ORDER    time (default): as perf delivers them; file: as they stand in the file
+  --symbols FILE   with the symbols of addresses, from a bundle that "symbols bundle" made; with
+                   one thread
+  --no-demangle    names of C++ and Rust functions as the files have them
+  --jobs N         threads to use; by default one for each 192 MB of the file, and at most as
+                   many as there are processors
   --debug          with errors, print where in the program they come from
   -h, --help       print this
 
@@ -42,15 +51,23 @@ examples:
 Exit codes: 0 done; 1 the file is damaged (what is whole is printed); 2 wrong usage.
 `;
 
+const MOST_JOBS = 64;
+/** A second thread is worth its start, and going through the file twice, from twice this on. */
+const WORTH_A_JOB = 192e6;
+
 /** What the user asked for. */
 interface Wish extends Omit<DumpOptions, "path" | "write"> {
   readonly file: string;
+  readonly jobs: number | undefined;
+  /** The symbol bundle. */
+  readonly bundle: string | undefined;
+  readonly demangle: boolean;
 }
 
 function wishOf(args: readonly string[]): Wish | undefined {
   const { on, value, operands } = parseFlags(args, {
-    boolean: ["no-hex", "no-aux"],
-    string: ["type", "cpu", "pid", "tid", "time", "from", "limit", "order"],
+    boolean: ["no-hex", "no-aux", "no-demangle"],
+    string: ["type", "cpu", "pid", "tid", "time", "from", "limit", "order", "jobs", "symbols"],
   });
   if (on.help) return undefined;
   const [file] = operands;
@@ -60,8 +77,15 @@ function wishOf(args: readonly string[]): Wish | undefined {
   if (order !== undefined && order !== "time" && order !== "file") {
     throw new UsageError(`--order is ${order}, expected time or file`);
   }
+  const jobs = value.jobs === undefined ? undefined : parseNumber("jobs", value.jobs);
+  if (jobs === 0 || (jobs ?? 0) > MOST_JOBS) {
+    throw new UsageError(`--jobs is ${jobs}, expected 1 to ${MOST_JOBS}`);
+  }
   return {
     file,
+    jobs,
+    bundle: value.symbols,
+    demangle: !on["no-demangle"],
     hex: !on["no-hex"],
     aux: !on["no-aux"],
     ...(order === undefined ? {} : { order }),
@@ -102,19 +126,32 @@ function parseTimes(text: string): [bigint, bigint] {
   return [ns(match[1], match[2], 0n), ns(match[3], match[4], 0xffff_ffff_ffff_ffffn)];
 }
 
+/** How many threads to use: each opens the file for itself, which a stream does not allow. */
+function jobsFor(source: ByteSource, wanted: number | undefined): number {
+  if (!isRandomAccess(source)) return 1;
+  return wanted ??
+    Math.max(1, Math.min(navigator.hardwareConcurrency, Math.floor(source.size / WORTH_A_JOB)));
+}
+
 await main("dump", async (args) => {
   const wish = wishOf(args);
   if (wish === undefined) {
     writeOut(HELP);
     return 0;
   }
-  const { file } = wish;
+  const { file, jobs: wanted, bundle, demangle, ...options } = wish;
   const complaints = new Complaints(`dump: ${file}`);
   const source = about(file, () => openSource(file));
   try {
     const stats = await aboutAsync(file, async () => {
       const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
-      return await dump(reader, { ...wish, path: file, write: writeOut });
+      if (bundle === undefined) {
+        return await dumpFile(reader, file, jobsFor(source, wanted), options);
+      }
+      const symbols = await bundledSymbols(bundle, reader, demangle, complaints.take);
+      const stats = await dumpFile(reader, file, 1, { ...options, symbols });
+      tellUnnamed("dump", bundle, symbols);
+      return stats;
     });
     complaints.finish();
     const tell = (n: number, what: string): void => {

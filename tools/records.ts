@@ -1,8 +1,9 @@
 /** `records`: prints the records of a recording, one JSON object a line. */
-import { writeRecords } from "@perfdata/dump";
+import { writeRecords } from "@perfdata/dump/records";
 import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file_source";
-import { about, aboutAsync, Complaints, main, parseFlags, writeOut } from "./_cli.ts";
+import { bundledSymbols, tellUnnamed } from "./_bundle_flag.ts";
+import { about, aboutAsync, Complaints, main, parseFlags, UsageError, writeOut } from "./_cli.ts";
 import { given, oneFile, parseOffset, parseTypes, parseWord } from "./_record_flags.ts";
 
 const HELP = `records: prints the records of a perf.data file in file order, one JSON object a line
@@ -18,6 +19,9 @@ docs/records.md says what the objects hold.
       --csv          rows of CSV instead
       --u64 string   64-bit integers that are no addresses in quotes, for consumers that lose
                      digits of large numbers (default: number)
+      --symbols FILE names of functions from a symbol bundle ("symbols bundle" makes it) with each
+                     sample; by time, as --order time
+      --no-demangle  names of C++ and Rust functions as the files have them
       --no-inflate   COMPRESSED records as they are, not what is inside of them
       --debug        with errors, print where in the program they come from
   -h, --help         print this
@@ -31,14 +35,17 @@ Exit codes: 0 done; 1 the file is damaged (what can be read is printed); 2 wrong
 
 await main("records", async (argv) => {
   const { on, value, operands } = parseFlags(argv, {
-    boolean: ["csv", "no-inflate"],
-    string: ["type", "from", "limit", "order", "u64"],
+    boolean: ["csv", "no-inflate", "no-demangle"],
+    string: ["type", "from", "limit", "order", "u64", "symbols"],
   });
   if (on.help) {
     writeOut(HELP);
     return 0;
   }
   const file = oneFile(operands);
+  if (value.symbols !== undefined && value.order === "file") {
+    throw new UsageError("--symbols needs --order time: what is mapped where changes with time");
+  }
   const complaints = new Complaints(`records: ${file}`);
   const options = given({
     format: on.csv ? "csv" as const : "ndjson" as const,
@@ -55,7 +62,11 @@ await main("records", async (argv) => {
     file,
     () => PerfDataReader.open(source, { diagnostics: complaints.take }),
   );
-  await writeRecords(reader, writeOut, options);
+  const symbols = value.symbols === undefined
+    ? undefined
+    : await bundledSymbols(value.symbols, reader, !on["no-demangle"], complaints.take);
+  await writeRecords(reader, writeOut, { ...options, ...given({ symbols }) });
   complaints.finish();
+  if (symbols !== undefined) tellUnnamed("records", value.symbols ?? "", symbols);
   return complaints.count > 0 ? 1 : 0;
 });

@@ -22,6 +22,7 @@ import {
   type PerfDataReader,
   type PerfEvent,
   RecordCodec,
+  type SampleFields,
   type SampleLayout,
   type TrailerLayout,
 } from "@perfdata/format";
@@ -34,27 +35,35 @@ import {
   type RecordBytes,
   type RecordSink,
 } from "@perfdata/session";
+import type { BundledSymbols } from "@perfdata/session/symbols";
 import {
+  PERF_AUXTRACE_ARM_SPE,
   PERF_AUXTRACE_CS_ETM,
+  PERF_AUXTRACE_HISI_PTT,
+  PERF_AUXTRACE_INTEL_BTS,
   PERF_AUXTRACE_INTEL_PT,
   PERF_AUXTRACE_NAMES,
   USER_RECORDS,
 } from "@perfdata/user-records";
+import { ArmSpeText, type AuxText, HisiPttText, IntelBtsText } from "./aux_text.ts";
 import { type KernelTextContext, putKernelText } from "./kernel_text.ts";
 import { putRawEvent } from "./raw_event.ts";
 import { dumpRecordName } from "./record_names.ts";
 import { SampleText } from "./sample_text.ts";
+import { SYMBOLS_ROOM, SymbolText } from "./symbol_text.ts";
 import { statsText } from "./stats_text.ts";
 import {
-  Piece,
+  type Piece,
   piece,
   putAscii,
   putBytes,
   putDecimal,
-  putDecimal64At,
   putPrefixedHex,
   type TextBytes,
+  TimeText,
 } from "./text.ts";
+import { ThreadText } from "./thread_text.ts";
+import type { Turns } from "./turns.ts";
 import { userText } from "./user_text.ts";
 
 const ATTR = 64;
@@ -70,6 +79,8 @@ const ID_INDEX = 69;
 
 /** Text is handed on in blocks of at least so many bytes. */
 const BLOCK = 1 << 19;
+/** Where a dump has to wait before it may write, it should seldom come to that in its own share. */
+const SHARED_BLOCK = 1 << 21;
 /** Room for the text of the longest record: its 64 KB are printed as bytes, and as addresses. */
 const ROOM = 1 << 20;
 
@@ -99,6 +110,8 @@ export interface DumpOptions {
   readonly hex?: boolean;
   /** Whether to print AUX data; true by default. */
   readonly aux?: boolean;
+  /** Symbols of the recording, which are printed with the addresses of samples. */
+  readonly symbols?: BundledSymbols;
 }
 
 /** What a dump found besides what it printed. */
@@ -143,14 +156,34 @@ export interface DumpStats extends OrderStats {
  */
 export async function dump(reader: PerfDataReader, options: DumpOptions): Promise<DumpStats> {
   const dumper = new Dumper(reader, options);
-  await dumper.readFeatures();
-  dumper.begin();
-  const order = await deliverInOrder(reader, dumper, {
-    ...(options.order === undefined ? {} : { order: options.order }),
-    ...(options.from === undefined ? {} : { from: options.from }),
-  });
-  dumper.finish();
-  return { ...order, ...dumper.stats };
+  const part = await dumper.run();
+  dumper.finish([part]);
+  return part.stats;
+}
+
+/**
+ * How several dumps of one file share its text: each goes through all records, and so knows the
+ * state of the machine at each of them, but of N dumps each writes the text of every Nth share only.
+ */
+export interface DumpShares {
+  /** How many dumps there are. */
+  readonly jobs: number;
+  /** Which one this is, from 0 on. */
+  readonly job: number;
+  /** Bytes of records in a share. */
+  readonly size: number;
+  /** Whose turn it is to write: a share is a turn. */
+  readonly turns: Turns;
+}
+
+/** What one of several dumps printed. */
+export interface DumpPart {
+  /** What it found. */
+  readonly stats: DumpStats;
+  /** Its records by type. */
+  readonly byType: ReadonlyMap<number, number>;
+  /** Its samples by event. */
+  readonly samples: readonly number[];
 }
 
 /** What is known of an event, and how many of its samples were printed. */
@@ -161,20 +194,33 @@ interface EventState {
   samples: number;
 }
 
+/** What the samples of a size and `misc` have in common. */
+interface SampleWords {
+  readonly size: number;
+  readonly misc: number;
+  /** What follows the place: size, type, the line before the bytes. */
+  readonly head: Piece;
+  /** What follows the place for the second time: size and name. */
+  readonly name: Piece;
+}
+
 /** The value that a counter had at its last sample. */
 interface CounterState {
   hi: number;
   lo: number;
 }
 
-class Dumper implements RecordSink, KernelTextContext {
-  readonly stats = { printed: 0, unknownEvents: 0, badSamples: 0, undecodedAux: 0 };
+/** Writes the text of a file, or of shares of it. */
+export class Dumper implements RecordSink, KernelTextContext {
+  readonly #stats = { printed: 0, unknownEvents: 0, badSamples: 0, undecodedAux: 0 };
   readonly #reader: PerfDataReader;
   readonly #options: DumpOptions;
   readonly #le: boolean;
   readonly #out: TextBytes;
+  readonly #block: number;
   #p = 0;
   readonly #machine: Machine;
+  readonly #symbols: SymbolText | undefined;
   readonly #codec = new RecordCodec(USER_RECORDS);
   readonly #events: EventState[] = [];
   readonly #byId = new Map<number, number>();
@@ -182,14 +228,13 @@ class Dumper implements RecordSink, KernelTextContext {
   readonly #counters = new Map<number, CounterState>();
   readonly #counts = new Map<number, number>();
   readonly #typeCounts = new Float64Array(128);
-  readonly #place: Piece;
-  // Pieces of text that come again and again: by type and size of a record, by name.
+  readonly #place: string;
+  // Pieces of text that come again and again: by type and size of a record.
   readonly #heads = new Map<number, Piece>();
-  readonly #sampleHeads: (Piece | undefined)[] = new Array(2048).fill(undefined);
   readonly #recordNames = new Map<number, Piece>();
-  readonly #sampleNames = new Map<number, Piece>();
-  readonly #comms: Piece[] = [];
-  readonly #binaries: Piece[] = [];
+  readonly #sampleWords: (SampleWords | undefined)[] = new Array(KEPT_WORDS).fill(undefined);
+  readonly #threads: ThreadText;
+  readonly #times = new TimeText();
   readonly #base: number;
   readonly #filtered: boolean;
   readonly #hex: boolean;
@@ -202,6 +247,13 @@ class Dumper implements RecordSink, KernelTextContext {
   #sampleIdAll = false;
   #auxtraceType = 0;
   #shown = false;
+  #shares: DumpShares | undefined;
+  /** Whether what comes is of a share of this dump's own; if not, nothing is written. */
+  #isOwn = true;
+  #share = 0;
+  /** Bytes of records so far, and up to the end of the share. */
+  #seen = 0;
+  #shareEnd = Infinity;
   #event: EventState | undefined;
   // The fields of the record's sample id.
   #pid = -1;
@@ -212,14 +264,24 @@ class Dumper implements RecordSink, KernelTextContext {
   #idAt = -1;
   #view: DataView = new DataView(new ArrayBuffer(0));
 
-  constructor(reader: PerfDataReader, options: DumpOptions) {
+  /** @param shares Which part of the text to write; all of it by default. */
+  constructor(reader: PerfDataReader, options: DumpOptions, shares?: DumpShares) {
     this.#reader = reader;
+    this.#shares = shares;
+    if (shares !== undefined) {
+      this.#isOwn = shares.job === 0;
+      this.#shareEnd = shares.size;
+    }
     this.#options = options;
     this.#le = reader.littleEndian;
-    const bytes = new Uint8Array(BLOCK + 2 * ROOM);
+    this.#block = shares === undefined ? BLOCK : SHARED_BLOCK;
+    const { symbols } = options;
+    this.#symbols = symbols && new SymbolText(symbols, reader.littleEndian);
+    const bytes = new Uint8Array(this.#block + 2 * ROOM + (symbols ? SYMBOLS_ROOM : 0));
     this.#out = { bytes, view: new DataView(bytes.buffer) };
-    this.#machine = new Machine(reader.littleEndian);
-    this.#place = piece(`@${reader.isPipe ? "pipe" : options.path} `);
+    this.#machine = symbols?.machine ?? new Machine(reader.littleEndian);
+    this.#threads = new ThreadText(this.#machine);
+    this.#place = `@${reader.isPipe ? "pipe" : options.path} `;
     // perf counts the bytes of a pipe from the first record on.
     this.#base = reader.isPipe ? reader.headerSize : 0;
     const { types, cpus, pids, tids, time, limit } = options;
@@ -229,10 +291,32 @@ class Dumper implements RecordSink, KernelTextContext {
     this.#ordered = isTimeOrdered(reader);
   }
 
+  /** Goes through all records; what is left to write is the statistics. */
+  async run(): Promise<DumpPart> {
+    await this.#readFeatures();
+    this.#begin();
+    const { order, from } = this.#options;
+    const found = await deliverInOrder(this.#reader, this, {
+      ...(order === undefined ? {} : { order }),
+      ...(from === undefined ? {} : { from }),
+    });
+    if (this.#shares !== undefined) {
+      this.#nextShare(this.#shares);
+      this.#shares.turns.limit(this.#share);
+    }
+    this.#typeCounts.forEach((n, type) => n > 0 && this.#counts.set(type, n));
+    return {
+      stats: { ...found, ...this.#stats },
+      byType: this.#counts,
+      samples: this.#events.map(({ samples }) => samples),
+    };
+  }
+
   /** Takes from the features of a file what the text depends on. */
-  async readFeatures(): Promise<void> {
+  async #readFeatures(): Promise<void> {
     const reader = this.#reader;
     this.#machine.arch = reader.arch;
+    await this.#options.symbols?.objects.readFeatures(reader);
     const ids = new Set<number>();
     for (const { id, section } of reader.features) {
       ids.add(id);
@@ -289,7 +373,7 @@ class Dumper implements RecordSink, KernelTextContext {
     this.#sampleIdAll = this.#events[0]?.event.attr.flags.sample_id_all === true;
   }
 
-  begin(): void {
+  #begin(): void {
     if (!this.#ordered && this.#options.order !== "file") {
       this.#text("WARNING: No sample_id_all support, falling back to unordered processing\n");
     }
@@ -298,18 +382,36 @@ class Dumper implements RecordSink, KernelTextContext {
     );
   }
 
-  finish(): void {
-    this.#typeCounts.forEach((n, type) => n > 0 && this.#counts.set(type, n));
-    this.#text(statsText({
-      byType: this.#counts,
-      samples: this.#events.map(({ samples }, i) => ({ name: this.#nameOf(i), count: samples })),
-      hasAuxtrace: this.#hasAuxtrace,
+  /** Writes the statistics of all parts together. */
+  finish(parts: readonly DumpPart[]): void {
+    const byType = new Map<number, number>();
+    for (const part of parts) {
+      for (const [type, n] of part.byType) byType.set(type, (byType.get(type) ?? 0) + n);
+    }
+    const samples = this.#events.map((_, i) => ({
+      name: this.#nameOf(i),
+      count: parts.reduce((sum, part) => sum + (part.samples[i] ?? 0), 0),
     }));
+    // All shares are written: there is nobody to wait for.
+    this.#isOwn = true;
+    this.#shares = undefined;
+    this.#text(statsText({ byType, samples, hasAuxtrace: this.#hasAuxtrace }));
     this.#flush();
   }
 
+  #nextShare(shares: DumpShares): void {
+    if (this.#isOwn) {
+      this.#flush();
+      shares.turns.end(this.#share);
+    }
+    this.#p = 0;
+    this.#share++;
+    this.#isOwn = this.#share % shares.jobs === shares.job;
+    this.#shareEnd = this.#seen + shares.size;
+  }
+
   done(): boolean {
-    return this.stats.printed >= this.#limit;
+    return this.#stats.printed >= this.#limit;
   }
 
   // KernelTextContext: what the text of a record depends on.
@@ -340,39 +442,47 @@ class Dumper implements RecordSink, KernelTextContext {
   }
 
   #flush(): void {
-    if (this.#p > 0) this.#options.write(this.#out.bytes.subarray(0, this.#p));
+    if (this.#p > 0 && this.#isOwn) this.#write(this.#out.bytes.subarray(0, this.#p));
     this.#p = 0;
+  }
+
+  #write(text: Uint8Array): void {
+    this.#shares?.turns.wait(this.#share);
+    this.#options.write(text);
   }
 
   #text(text: string): void {
     const bytes = encoder.encode(text);
-    if (this.#p >= BLOCK || bytes.length > ROOM) this.#flush();
-    if (bytes.length > ROOM) this.#options.write(bytes);
+    if (this.#p >= this.#block || bytes.length > ROOM) this.#flush();
+    if (!this.#isOwn) return;
+    if (bytes.length > ROOM) this.#write(bytes);
     else this.#p = putBytes(this.#out, this.#p, bytes);
   }
 
   record(at: RecordBytes, start: number, end: number, offset: number, event: number): void {
-    if (this.stats.printed >= this.#limit) return;
+    if (this.#stats.printed >= this.#limit) return;
     const { bytes, view } = at;
     const le = this.#le;
     const type = view.getInt32(start, le);
-    if (this.#p >= BLOCK) this.#flush();
+    if (this.#seen >= this.#shareEnd && this.#shares !== undefined) this.#nextShare(this.#shares);
+    this.#seen += end - start;
+    if (this.#p >= this.#block || !this.#isOwn) this.#flush();
+    this.#options.symbols?.objects.record(bytes, view, start, end);
     if (type >= PERF_RECORD_USER_TYPE_START || type < 0) {
       this.#userRecord(at, start, end, offset, type);
       return;
     }
     const state = this.#event = this.#events[event];
-    const layout = state?.event.layout;
-    if (type === PERF_RECORD_SAMPLE && layout !== undefined) {
-      this.#readSample(layout, view, start, end);
-    } else {
-      this.#readTrailer(
-        type === PERF_RECORD_SAMPLE ? undefined : layout?.trailer,
-        view,
-        start,
-        end,
-      );
+    if (type === PERF_RECORD_SAMPLE && state !== undefined) {
+      this.#sample(state, at, start, end, offset);
+      return;
     }
+    this.#readTrailer(
+      type === PERF_RECORD_SAMPLE ? undefined : state?.event.layout.trailer,
+      view,
+      start,
+      end,
+    );
     this.#shown = !this.#filtered || this.#isWanted(view, start, end, type);
     const machine = this.#machine;
     if (!this.#shown) {
@@ -380,42 +490,49 @@ class Dumper implements RecordSink, KernelTextContext {
       return;
     }
     this.#count(type);
+    if (!this.#isOwn) {
+      if (state !== undefined) machine.apply(bytes, view, start, end);
+      return;
+    }
     const out = this.#out;
     let p = this.#putHead(at, start, end, offset, type);
-    if (type !== PERF_RECORD_SAMPLE && !this.#sampleIdAll) {
-      p = putAscii(out, p, "-1 -1 ");
-    } else {
-      if (this.#combinedType & PERF_SAMPLE_CPU) {
-        p = putDecimal(out, p, this.#cpu >>> 0);
-        out.bytes[p++] = 0x20;
-      }
-      if (this.#combinedType & PERF_SAMPLE_TIME) {
-        p = this.#timeAt < 0
-          ? putAscii(out, p, "18446744073709551615")
-          : putDecimal64At(out, p, view, this.#timeAt, le);
-        out.bytes[p++] = 0x20;
-      }
-    }
+    p = type !== PERF_RECORD_SAMPLE && !this.#sampleIdAll
+      ? putAscii(out, p, "-1 -1 ")
+      : this.#putMoment(p, view);
+    p = this.#putName(p, end - start, offset, type);
     if (state === undefined) {
-      this.stats.unknownEvents++;
-      p = this.#putName(p, end - start, offset, type, -1);
+      this.#stats.unknownEvents++;
       out.bytes[p] = 0x0a;
       this.#p = p + 1;
-    } else if (type === PERF_RECORD_SAMPLE) {
-      this.#sample(state, p, view, bytes, start, end, offset);
-    } else {
-      p = this.#putName(p, end - start, offset, type, -1);
-      this.#p = putKernelText(out, p, bytes, view, start, end, le, this);
-      machine.apply(bytes, view, start, end);
-      if (type === 7 && machine.wrongParent !== undefined) {
-        const { pid, tid } = machine.wrongParent;
-        this.#text(`removing erroneous parent thread ${pid}/${tid}\n`);
-      }
+      return;
+    }
+    this.#p = putKernelText(out, p, bytes, view, start, end, le, this);
+    machine.apply(bytes, view, start, end);
+    if (type === 7 && machine.wrongParent !== undefined) {
+      const { pid, tid } = machine.wrongParent;
+      this.#text(`removing erroneous parent thread ${pid}/${tid}\n`);
     }
   }
 
+  /** CPU and time, as far as any event has them. */
+  #putMoment(p: number, view: DataView): number {
+    const out = this.#out;
+    if (this.#combinedType & PERF_SAMPLE_CPU) {
+      p = putDecimal(out, p, this.#cpu >>> 0);
+      out.bytes[p++] = 0x20;
+    }
+    if (this.#combinedType & PERF_SAMPLE_TIME) {
+      p = this.#timeAt < 0
+        ? putAscii(out, p, "18446744073709551615")
+        : this.#times.put(out, p, view, this.#timeAt, this.#le);
+      out.bytes[p++] = 0x20;
+    }
+    return p;
+  }
+
   #count(type: number): void {
-    this.stats.printed++;
+    this.#stats.printed++;
+    if (!this.#isOwn) return;
     if (type >= 0 && type < 128) {
       this.#typeCounts[type] = (this.#typeCounts[type] as number) + 1;
     } else {
@@ -426,61 +543,49 @@ class Dumper implements RecordSink, KernelTextContext {
   /** `0x1a40@perf.data [0x38]: event: 9`, and the record's bytes. */
   #putHead(at: RecordBytes, start: number, end: number, offset: number, type: number): number {
     const out = this.#out;
-    let p = this.#p;
-    out.view.setUint8(p, 0x0a);
-    const place = offset - this.#base;
-    p = putPrefixedHex(out, p + 1, place / 2 ** 32 | 0, place >>> 0);
-    p = this.#place.put(out, p);
+    const p = this.#putPlace(this.#p, offset);
     const size = end - start;
-    // Most records are samples of a few sizes.
-    const known = type === PERF_RECORD_SAMPLE ? this.#sampleHeads[size] : undefined;
-    p = (known ?? this.#headOf(type, size)).put(out, p);
-    return this.#hex ? putRawEvent(out, p, at.bytes, at.words, start, end) : p;
+    const key = type * 2 ** 16 + size;
+    const head = this.#heads.get(key) ?? keep(this.#heads, key, this.#headOf(type, size));
+    return this.#putBytes(at, start, end, head.put(out, p));
+  }
+
+  /** A newline and `0x1a40`. */
+  #putPlace(p: number, offset: number): number {
+    this.#out.view.setUint8(p, 0x0a);
+    const place = offset - this.#base;
+    return putPrefixedHex(this.#out, p + 1, place / 2 ** 32 | 0, place | 0);
+  }
+
+  #putBytes(at: RecordBytes, start: number, end: number, p: number): number {
+    return this.#hex ? putRawEvent(this.#out, p, at.bytes, at.words, start, end) : p;
   }
 
   /** What follows the place of a record: its size, its type, the line before its bytes. */
-  #headOf(type: number, size: number): Piece {
-    const key = type * 2 ** 16 + size;
-    const head = this.#heads.get(key) ?? keep(
-      this.#heads,
-      key,
-      `[0x${size.toString(16)}]: event: ${type}\n${
-        this.#hex ? `.\n. ... raw event: size ${size} bytes\n` : ""
-      }`,
-    );
-    if (type === PERF_RECORD_SAMPLE && size < this.#sampleHeads.length) {
-      this.#sampleHeads[size] = head;
-    }
-    return head;
+  #headOf(type: number, size: number): string {
+    return `${this.#place}[0x${size.toString(16)}]: event: ${type}\n${
+      this.#hex ? `.\n. ... raw event: size ${size} bytes\n` : ""
+    }`;
   }
 
-  /** `0x1a40 [0x38]: PERF_RECORD_MMAP2`, and of a sample the beginning of its fields. */
-  #putName(
-    p: number,
-    size: number,
-    offset: number,
-    type: number,
-    misc: number,
-  ): number {
+  /** `0x1a40 [0x38]: PERF_RECORD_MMAP2`. */
+  #putName(p: number, size: number, offset: number, type: number): number {
     const out = this.#out;
     const place = offset - this.#base;
-    p = putPrefixedHex(out, p, place / 2 ** 32 | 0, place >>> 0);
-    if (misc < 0) {
-      const key = type * 2 ** 16 + size;
-      const known = this.#recordNames.get(key) ?? keep(
-        this.#recordNames,
-        key,
-        ` [0x${size.toString(16)}]: PERF_RECORD_${dumpRecordName(type)}`,
-      );
-      return known.put(out, p);
-    }
-    const key = misc * 2 ** 16 + size;
-    const known = this.#sampleNames.get(key) ?? keep(
-      this.#sampleNames,
-      key,
-      ` [0x${size.toString(16)}]: PERF_RECORD_SAMPLE(IP, 0x${misc.toString(16)}): `,
-    );
+    p = putPrefixedHex(out, p, place / 2 ** 32 | 0, place | 0);
+    const key = type * 2 ** 16 + size;
+    const known = this.#recordNames.get(key) ??
+      keep(this.#recordNames, key, `${sizeText(size)}${dumpRecordName(type)}`);
     return known.put(out, p);
+  }
+
+  #wordsOf(size: number, misc: number): SampleWords {
+    return {
+      size,
+      misc,
+      head: piece(this.#headOf(PERF_RECORD_SAMPLE, size)),
+      name: piece(`${sizeText(size)}SAMPLE(IP, 0x${misc.toString(16)}): `),
+    };
   }
 
   /** Notes what a sample has at constant places. */
@@ -548,104 +653,140 @@ class Dumper implements RecordSink, KernelTextContext {
   }
 
   #sample(
-    recorded: EventState,
-    from: number,
-    view: DataView,
-    bytes: Uint8Array,
+    state: EventState,
+    at: RecordBytes,
     start: number,
     end: number,
     offset: number,
   ): void {
-    const out = this.#out;
+    const { view } = at;
+    const le = this.#le;
+    const { layout } = state.event;
+    if (this.#filtered) {
+      this.#readSample(layout, view, start, end);
+      this.#shown = this.#isWanted(view, start, end, PERF_RECORD_SAMPLE);
+      if (!this.#shown) return;
+    } else {
+      this.#shown = true;
+    }
+    this.#count(PERF_RECORD_SAMPLE);
+    const text = state.text ??= new SampleText(state.event, le, this.#reader.arch);
     // Without ids nobody knows which of several events it was.
-    const { layout } = recorded.event;
-    if (this.#events.length > 1 && layout.id < 0 && layout.identifier < 0 && this.#sampleIdAll) {
-      this.#p = this.#putName(from, end - start, offset, PERF_RECORD_SAMPLE, -1);
+    const isKnown = this.#events.length === 1 || layout.id >= 0 || layout.identifier >= 0 ||
+      !this.#sampleIdAll;
+    if (!isKnown || !text.fields.locate(view, start, end, le)) {
+      if (this.#isOwn) this.#bareSample(isKnown, layout, at, start, end, offset);
       return;
     }
-    const text = recorded.text ??= new SampleText(recorded.event, this.#le, this.#reader.arch);
-    const misc = view.getUint16(start + 4, this.#le);
-    let p = this.#putName(from, end - start, offset, PERF_RECORD_SAMPLE, misc);
-    p = text.put(out, p, view, start, end);
-    if (p < 0) {
-      this.stats.badSamples++;
-      p = this.#putName(from, end - start, offset, PERF_RECORD_SAMPLE, -1);
-      out.bytes[p] = 0x0a;
-      this.#p = p + 1;
+    const isRead = (layout.sampleType & PERF_SAMPLE_READ) !== 0;
+    const pid = layout.pid < 0 ? -1 : view.getInt32(start + layout.pid, le);
+    const tid = layout.pid < 0 ? -1 : view.getInt32(start + layout.pid + 4, le);
+    if (!this.#isOwn && !isRead) {
+      // All that a sample changes for those after it.
+      this.#machine.thread(pid, tid);
       return;
     }
-    this.#p = p;
-    if (layout.sampleType & PERF_SAMPLE_READ) this.#deliverRead(recorded, text, view, start);
-    else this.#deliver(recorded, text, view, start);
-    const { fields } = text;
-    if (fields.auxSize > 0 && this.#auxtraceType === PERF_AUXTRACE_INTEL_PT) {
-      this.#auxSample(bytes, fields.aux, fields.auxSize);
-    }
-  }
-
-  /** The thread and the binary of a sample, as `perf report` finds them. */
-  #deliver(event: EventState, text: SampleText, view: DataView, start: number): void {
     const out = this.#out;
-    const machine = this.#machine;
-    const thread = machine.thread(this.#pid, this.#tid);
-    const tid = machine.tids[thread] as number;
-    const comm = machine.comms[thread] as number;
-    let p = THREAD.put(out, this.#p);
     const to = out.view;
-    if (comm < 0) {
-      to.setUint8(p, COLON);
-      p = putDecimal(out, p + 1, tid);
-    } else {
-      p = this.#commPiece(comm).put(out, p);
+    const size = end - start;
+    const misc = view.getUint16(start + 4, le);
+    // Most samples are of a few sizes, which are multiples of 8.
+    const slot = (size ^ misc & 7) & KEPT_WORDS - 1;
+    let words = this.#sampleWords[slot];
+    if (words === undefined || words.size !== size || words.misc !== misc) {
+      words = this.#sampleWords[slot] = this.#wordsOf(size, misc);
     }
-    to.setUint8(p, COLON);
-    p = DSO.put(out, putDecimal(out, p + 1, tid));
-    const mode = view.getUint16(start + 4, this.#le) & 7;
-    if (mode === 1 || mode === 2) {
-      const { ip } = text.layout;
-      const map = ip < 0
-        ? machine.map(thread, mode, 0, 0)
-        : machine.mapAt(thread, mode, view, start + ip);
-      p = (map < 0 ? NOT_FOUND : this.#binaryPiece(machine.mapName(map))).put(out, p);
-    } else {
-      p = HYPERVISOR.put(out, p);
+    let p = words.head.put(out, this.#putPlace(this.#p, offset));
+    if (this.#hex) p = putRawEvent(out, p, at.bytes, at.words, start, end);
+    if (this.#combinedType & PERF_SAMPLE_CPU) {
+      p = putDecimal(out, p, layout.cpu < 0 ? 0xffff_ffff : view.getUint32(start + layout.cpu, le));
+      to.setUint8(p++, 0x20);
     }
-    this.#p = p;
-    event.samples += this.#branchMode
-      ? (text.fields.branchStack < 0 ? 0 : text.fields.branchStackLength)
-      : 1;
+    if (this.#combinedType & PERF_SAMPLE_TIME) {
+      p = layout.time < 0
+        ? putAscii(out, p, "18446744073709551615")
+        : this.#times.put(out, p, view, start + layout.time, le);
+      to.setUint8(p++, 0x20);
+    }
+    const ip = layout.ip < 0 ? -1 : start + layout.ip;
+    const symbols = this.#symbols;
+    const putSymbols = symbols &&
+      ((out: TextBytes, p: number, fields: SampleFields): number =>
+        symbols.putChain(out, p, view, fields, this.#machine.thread(pid, tid), misc & 7, ip));
+    const place = offset - this.#base;
+    p = words.name.put(out, putPrefixedHex(out, p, place / 2 ** 32 | 0, place | 0));
+    if (isRead) {
+      p = putAscii(out, p, `${pid}/${tid}: `);
+      this.#p = text.put(out, p, view, start, putSymbols);
+      this.#deliverRead(state, text, pid, tid, view, start);
+    } else {
+      const thread = this.#machine.thread(pid, tid);
+      const slot = this.#threads.slotOf(thread, pid);
+      p = text.put(out, this.#threads.putIds(out, p, slot), view, start, putSymbols);
+      p = this.#threads.putLine(out, p, slot);
+      p = this.#threads.putBinary(out, p, thread, misc, view, ip);
+      this.#p = symbols?.putLine(out, p, view, thread, misc & 7, ip) ?? p;
+      state.samples += this.#samplesOf(text);
+    }
+    const { fields } = text;
+    if (fields.auxSize > 0 && this.#isOwn && this.#auxtraceType === PERF_AUXTRACE_INTEL_PT) {
+      this.#auxSample(at.bytes, fields.aux, fields.auxSize);
+    }
   }
 
-  #commPiece(comm: number): Piece {
-    return this.#comms[comm] ??= new Piece(this.#machine.names.get(comm));
+  /** A sample of which nothing is known but its bytes. */
+  #bareSample(
+    isKnown: boolean,
+    layout: SampleLayout,
+    at: RecordBytes,
+    start: number,
+    end: number,
+    offset: number,
+  ): void {
+    this.#readSample(layout, at.view, start, end);
+    const p = this.#putMoment(
+      this.#putHead(at, start, end, offset, PERF_RECORD_SAMPLE),
+      at.view,
+    );
+    this.#p = this.#putName(p, end - start, offset, PERF_RECORD_SAMPLE);
+    if (!isKnown) return;
+    this.#stats.badSamples++;
+    this.#out.bytes[this.#p++] = 0x0a;
   }
 
-  /** The rest of the line that names a binary. */
-  #binaryPiece(name: number): Piece {
-    const known = this.#binaries[name];
-    if (known !== undefined) return known;
-    const path = this.#machine.names.get(name);
-    const line = new Uint8Array(path.length + 1);
-    line.set(path);
-    line[path.length] = 0x0a;
-    return this.#binaries[name] = new Piece(line);
+  /** As how many a sample counts: one without branches not at all where those are what counts. */
+  #samplesOf({ fields }: SampleText): number {
+    if (!this.#branchMode) return 1;
+    return fields.branchStack < 0 ? 0 : fields.branchStackLength;
   }
 
   /** A sample of counter values counts once for each counter that moved since its last sample. */
   #deliverRead(
     recorded: EventState,
     text: SampleText,
+    pid: number,
+    tid: number,
     view: DataView,
     start: number,
   ): void {
     const le = this.#le;
-    const low = le ? 0 : 4;
-    const high = 4 - low;
+    const misc = view.getUint16(start + 4, le);
+    const ip = text.layout.ip < 0 ? -1 : start + text.layout.ip;
+    const deliver = (event: EventState): void => {
+      const thread = this.#machine.thread(pid, tid);
+      const slot = this.#threads.slotOf(thread, pid);
+      let p = this.#threads.putLine(this.#out, this.#p, slot);
+      p = this.#threads.putBinary(this.#out, p, thread, misc, view, ip);
+      this.#p = this.#symbols?.putLine(this.#out, p, view, thread, misc & 7, ip) ?? p;
+      if (this.#isOwn) event.samples += this.#samplesOf(text);
+    };
     const format = recorded.event.readFormat;
     if (!(format & PERF_FORMAT_ID)) {
-      this.#deliver(recorded, text, view, start);
+      deliver(recorded);
       return;
     }
+    const low = le ? 0 : 4;
+    const high = 4 - low;
     const group = (format & PERF_FORMAT_GROUP) !== 0;
     const first = text.fields.read;
     const n = group ? view.getUint32(first + low, le) : 1;
@@ -670,8 +811,8 @@ class Dumper implements RecordSink, KernelTextContext {
       counter.hi = valueHi;
       counter.lo = valueLo;
       // A sample can hold thousands of values, and paths can be long.
-      if (this.#p >= BLOCK) this.#flush();
-      if (moved) this.#deliver(event, text, view, start);
+      if (this.#p >= this.#block) this.#flush();
+      if (moved) deliver(event);
     }
   }
 
@@ -702,7 +843,7 @@ class Dumper implements RecordSink, KernelTextContext {
         if (this.#combinedType & PERF_SAMPLE_CPU) p = putAscii(out, p, "0 ");
         if (this.#combinedType & PERF_SAMPLE_TIME) p = putAscii(out, p, "0 ");
       }
-      this.#p = this.#putName(p, end - start, offset, type, -1);
+      this.#p = this.#putName(p, end - start, offset, type);
       this.#text(google ? "\n" : userText(record, this.#ordered));
     }
     if (google) return;
@@ -734,14 +875,30 @@ class Dumper implements RecordSink, KernelTextContext {
       this.#takeFeature(HEADER_TRACING_DATA, bytes.subarray(0, filled));
       return;
     }
-    if (payload.type !== AUXTRACE || !this.#shown || this.#options.aux === false) return;
+    // A share is over after so much.
+    this.#seen += payload.size;
+    if (payload.type !== AUXTRACE || !this.#isOwn || !this.#shown || this.#options.aux === false) {
+      return;
+    }
     const type = this.#auxtraceType;
     if (type === PERF_AUXTRACE_INTEL_PT) {
       this.#text(`.\n. ... Intel Processor Trace data: size ${payload.size} bytes\n`);
       await this.#intelPt(payload);
       return;
     }
-    this.stats.undecodedAux++;
+    const text = type === PERF_AUXTRACE_ARM_SPE
+      // perf has a file's data in memory as it is aligned in the file, and a pipe's at a boundary.
+      ? new ArmSpeText(this.#reader.isPipe ? 0 : payload.offset)
+      : type === PERF_AUXTRACE_INTEL_BTS
+      ? new IntelBtsText()
+      : type === PERF_AUXTRACE_HISI_PTT
+      ? new HisiPttText()
+      : undefined;
+    if (text !== undefined) {
+      await this.#auxLines(payload, text);
+      return;
+    }
+    this.#stats.undecodedAux++;
     this.#text(
       type === PERF_AUXTRACE_CS_ETM
         ? `\n. ... CoreSight ETM Trace data: size 0x${payload.size.toString(16)} bytes\n`
@@ -749,6 +906,28 @@ class Dumper implements RecordSink, KernelTextContext {
           payload.size.toString(16)
         } bytes\n`,
     );
+  }
+
+  async #auxLines(payload: Payload, text: AuxText): Promise<void> {
+    const input = new Uint8Array(1 << 16);
+    let filled = 0;
+    let position = 0;
+    for (let last = false; !last;) {
+      const got = await payload.read(input.subarray(filled));
+      filled += got;
+      last = got === 0;
+      if (!last && filled < text.reach) continue;
+      if (position === 0) this.#text(text.heading(payload.size, input));
+      let at = 0;
+      while (last ? at < filled : filled - at >= text.reach) {
+        if (this.#p >= this.#block) this.#flush();
+        this.#p = text.put(this.#out, this.#p, input, at, filled, position);
+        at += text.consumed;
+        position += text.consumed;
+      }
+      input.copyWithin(0, at, filled);
+      filled -= at;
+    }
   }
 
   async #intelPt(payload: Payload): Promise<void> {
@@ -822,10 +1001,12 @@ function keep(pieces: Map<number, Piece>, key: number, text: string): Piece {
 }
 
 const encoder = new TextEncoder();
-const THREAD = piece(" ... thread: ");
-const COLON = 0x3a;
-const DSO = piece("\n ...... dso: ");
-const NOT_FOUND = piece("<not found>\n");
-const HYPERVISOR = piece("[hypervisor]\n");
+/** How many kinds of samples have their words at hand; a power of two. */
+const KEPT_WORDS = 1 << 12;
+
+function sizeText(size: number): string {
+  return ` [0x${size.toString(16)}]: PERF_RECORD_`;
+}
+
 /** Record types that begin with the thread they are about. */
 const OWN_THREAD: ReadonlySet<number> = new Set([1, 3, 4, 7, 8, 10, 12, 16]);

@@ -1,10 +1,10 @@
 import {
   putAscii,
   putDecimal,
-  putDecimal64,
+  putDecimal64At,
   putHex,
   putHex2,
-  putPrefixedHex,
+  putPrefixedHexAt,
   putUntilNul,
   type TextBytes,
 } from "./text.ts";
@@ -42,29 +42,21 @@ export function putKernelText(
   const type = view.getInt32(start, le);
   const misc = view.getUint16(start + 4, le);
   const body = start + 8;
-  const low = le ? 0 : 4;
-  const high = 4 - low;
-  const u32 = (at: number): number => at + 4 <= end ? view.getUint32(at, le) : 0;
-  const i32 = (at: number): number => at + 4 <= end ? view.getInt32(at, le) : 0;
-  const hi = (at: number): number => at + 8 <= end ? view.getUint32(at + high, le) : 0;
-  const lo = (at: number): number => at + 8 <= end ? view.getUint32(at + low, le) : 0;
-  const hex = (p: number, at: number): number => putPrefixedHex(out, p, hi(at), lo(at));
-  const dec = (p: number, at: number): number => putDecimal64(out, p, hi(at), lo(at));
   const { bytes: to } = out;
 
   switch (type) {
     case 1: // MMAP
     case 10: { // MMAP2
       to[p++] = 0x20;
-      p = putDecimal(out, p, i32(body));
+      p = putDecimal(out, p, i32(view, body, end, le));
       to[p++] = 0x2f;
-      p = putDecimal(out, p, i32(body + 4));
+      p = putDecimal(out, p, i32(view, body + 4, end, le));
       p = putAscii(out, p, ": [");
-      p = hex(p, body + 8);
+      p = putHexAt(out, p, view, body + 8, end, le);
       to[p++] = 0x28;
-      p = hex(p, body + 16);
+      p = putHexAt(out, p, view, body + 16, end, le);
       p = putAscii(out, p, ") @ ");
-      p = hex(p, body + 24);
+      p = putHexAt(out, p, view, body + 24, end, le);
       if (type === 1) {
         p = putAscii(out, p, misc & 0x2000 ? "]: r " : "]: x ");
         p = putUntilNul(out, p, bytes, body + 32, end);
@@ -77,77 +69,77 @@ export function putKernelText(
         p = putAscii(out, p, ">]: ");
       } else {
         to[p++] = 0x20;
-        p = putMinHex2(out, p, u32(body + 32));
+        p = putMinHex2(out, p, u32(view, body + 32, end, le));
         to[p++] = 0x3a;
-        p = putMinHex2(out, p, u32(body + 36));
+        p = putMinHex2(out, p, u32(view, body + 36, end, le));
         to[p++] = 0x20;
-        p = dec(p, body + 40);
+        p = putDecAt(out, p, view, body + 40, end, le);
         to[p++] = 0x20;
-        p = dec(p, body + 48);
+        p = putDecAt(out, p, view, body + 48, end, le);
         p = putAscii(out, p, "]: ");
       }
-      const prot = u32(body + 56);
+      const prot = u32(view, body + 56, end, le);
       to[p++] = prot & 1 ? 0x72 : 0x2d;
       to[p++] = prot & 2 ? 0x77 : 0x2d;
       to[p++] = prot & 4 ? 0x78 : 0x2d;
-      to[p++] = u32(body + 60) & 1 ? 0x73 : 0x70;
+      to[p++] = u32(view, body + 60, end, le) & 1 ? 0x73 : 0x70;
       to[p++] = 0x20;
       p = putUntilNul(out, p, bytes, body + 64, end);
       break;
     }
     case 2: // LOST
       p = putAscii(out, p, ": id:");
-      p = dec(p, body);
+      p = putDecAt(out, p, view, body, end, le);
       p = putAscii(out, p, ": lost:");
-      p = dec(p, body + 8);
+      p = putDecAt(out, p, view, body + 8, end, le);
       break;
     case 3: // COMM
       p = putAscii(out, p, misc & 0x2000 ? " exec: " : ": ");
       p = putUntilNul(out, p, bytes, body + 8, end);
       to[p++] = 0x3a;
-      p = putDecimal(out, p, i32(body));
+      p = putDecimal(out, p, i32(view, body, end, le));
       to[p++] = 0x2f;
-      p = putDecimal(out, p, i32(body + 4));
+      p = putDecimal(out, p, i32(view, body + 4, end, le));
       break;
     case 4: // EXIT
     case 7: // FORK
       to[p++] = 0x28;
-      p = putDecimal(out, p, i32(body));
+      p = putDecimal(out, p, i32(view, body, end, le));
       to[p++] = 0x3a;
-      p = putDecimal(out, p, i32(body + 8));
+      p = putDecimal(out, p, i32(view, body + 8, end, le));
       p = putAscii(out, p, "):(");
-      p = putDecimal(out, p, i32(body + 4));
+      p = putDecimal(out, p, i32(view, body + 4, end, le));
       to[p++] = 0x3a;
-      p = putDecimal(out, p, i32(body + 12));
+      p = putDecimal(out, p, i32(view, body + 12, end, le));
       to[p++] = 0x29;
       break;
     case 8: { // READ
       p = putAscii(out, p, ": ");
-      p = putDecimal(out, p, i32(body));
+      p = putDecimal(out, p, i32(view, body, end, le));
       to[p++] = 0x20;
-      p = putDecimal(out, p, i32(body + 4));
+      p = putDecimal(out, p, i32(view, body + 4, end, le));
       to[p++] = 0x20;
       p = putAscii(out, p, context.eventName);
       to[p++] = 0x20;
-      p = dec(p, body + 8);
+      p = putDecAt(out, p, view, body + 8, end, le);
       // The values are where the longest of formats has them, whatever the format.
       const { readFormat } = context;
       READ_VALUES.forEach(([bit, label], i) => {
         if (!(readFormat & bit)) return;
         p = putAscii(out, p, label);
-        p = dec(p, body + 16 + 8 * i);
+        p = putDecAt(out, p, view, body + 16 + 8 * i, end, le);
       });
       break;
     }
     case 11: { // AUX
       p = putAscii(out, p, " offset: ");
-      p = hex(p, body);
+      p = putHexAt(out, p, view, body, end, le);
       p = putAscii(out, p, " size: ");
-      p = hex(p, body + 8);
+      p = putHexAt(out, p, view, body + 8, end, le);
       p = putAscii(out, p, " flags: ");
-      p = hex(p, body + 16);
+      p = putHexAt(out, p, view, body + 16, end, le);
       p = putAscii(out, p, " [");
-      const flags = lo(body + 16);
+      const flags = low(view, body + 16, end, le);
       if (flags & 1) to[p++] = 0x54;
       if (flags & 2) to[p++] = 0x4f;
       if (flags & 4) to[p++] = 0x50;
@@ -156,15 +148,15 @@ export function putKernelText(
     }
     case 12: // ITRACE_START
       p = putAscii(out, p, " pid: ");
-      p = putDecimal(out, p, u32(body));
+      p = putDecimal(out, p, u32(view, body, end, le));
       p = putAscii(out, p, " tid: ");
-      p = putDecimal(out, p, u32(body + 4));
+      p = putDecimal(out, p, u32(view, body + 4, end, le));
       break;
     case 13: // LOST_SAMPLES
       p = putAscii(out, p, ": id:");
       p = putAscii(out, p, String(context.id));
       p = putAscii(out, p, ": lost samples :");
-      p = dec(p, body);
+      p = putDecAt(out, p, view, body, end, le);
       break;
     case 14: // SWITCH
     case 15: { // SWITCH_CPU_WIDE
@@ -176,17 +168,17 @@ export function putKernelText(
       );
       if (type === 14) break;
       p = putAscii(out, p, leaves ? "  next pid/tid: " : "  prev pid/tid: ");
-      p = putAscii(out, p, String(i32(body)).padStart(5));
+      p = putAscii(out, p, String(i32(view, body, end, le)).padStart(5));
       to[p++] = 0x2f;
-      p = putAscii(out, p, String(i32(body + 4)).padEnd(5));
+      p = putAscii(out, p, String(i32(view, body + 4, end, le)).padEnd(5));
       break;
     }
     case 16: { // NAMESPACES
-      const n = lo(body + 8);
+      const n = low(view, body + 8, end, le);
       to[p++] = 0x20;
-      p = putDecimal(out, p, i32(body));
+      p = putDecimal(out, p, i32(view, body, end, le));
       to[p++] = 0x2f;
-      p = putDecimal(out, p, i32(body + 4));
+      p = putDecimal(out, p, i32(view, body + 4, end, le));
       p = putAscii(out, p, " - nr_namespaces: ");
       p = putDecimal(out, p, n);
       p = putAscii(out, p, "\n\t\t[");
@@ -197,18 +189,18 @@ export function putKernelText(
         to[p++] = 0x2f;
         p = putAscii(out, p, NAMESPACES[i] ?? "UNKNOWN");
         p = putAscii(out, p, ": ");
-        p = dec(p, body + 16 + 16 * i);
+        p = putDecAt(out, p, view, body + 16 + 16 * i, end, le);
         to[p++] = 0x2f;
-        p = hex(p, body + 24 + 16 * i);
+        p = putHexAt(out, p, view, body + 24 + 16 * i, end, le);
       }
       to[p++] = 0x5d;
       break;
     }
     case 17: // KSYMBOL
       p = putAscii(out, p, " addr ");
-      p = putHex(out, p, hi(body), lo(body));
+      p = putHex(out, p, high(view, body, end, le), low(view, body, end, le));
       p = putAscii(out, p, " len ");
-      p = putDecimal(out, p, u32(body + 8));
+      p = putDecimal(out, p, u32(view, body + 8, end, le));
       p = putAscii(out, p, " type ");
       p = putDecimal(out, p, u16(view, body + 12, end, le));
       p = putAscii(out, p, " flags 0x");
@@ -222,19 +214,19 @@ export function putKernelText(
       p = putAscii(out, p, ", flags ");
       p = putDecimal(out, p, u16(view, body + 2, end, le));
       p = putAscii(out, p, ", id ");
-      p = putDecimal(out, p, u32(body + 4));
+      p = putDecimal(out, p, u32(view, body + 4, end, le));
       break;
     case 19: // CGROUP
       p = putAscii(out, p, " cgroup: ");
-      p = dec(p, body);
+      p = putDecAt(out, p, view, body, end, le);
       to[p++] = 0x20;
       p = putUntilNul(out, p, bytes, body + 8, end);
       break;
     case 20: { // TEXT_POKE
       to[p++] = 0x20;
-      p = putHex(out, p, hi(body), lo(body));
+      p = putHex(out, p, high(view, body, end, le), low(view, body, end, le));
       to[p++] = 0x20;
-      const symbol = context.symbol(hi(body), lo(body));
+      const symbol = context.symbol(high(view, body, end, le), low(view, body, end, le));
       if (symbol !== undefined) p = putAscii(out, p, symbol);
       const oldLength = u16(view, body + 8, end, le);
       const newLength = u16(view, body + 10, end, le);
@@ -257,7 +249,7 @@ export function putKernelText(
     }
     case 21: // AUX_OUTPUT_HW_ID
       p = putAscii(out, p, " hw_id: ");
-      p = hex(p, body);
+      p = putHexAt(out, p, view, body, end, le);
       break;
     case 5: // THROTTLE
     case 6: // UNTHROTTLE
@@ -275,6 +267,54 @@ const READ_VALUES: readonly (readonly [number, string])[] = [
   [4, "\n... id           : "],
   [16, "\n... lost         : "],
 ];
+
+// What a record is too short for is 0.
+
+function u32(view: DataView, at: number, end: number, le: boolean): number {
+  return at + 4 <= end ? view.getUint32(at, le) : 0;
+}
+
+function i32(view: DataView, at: number, end: number, le: boolean): number {
+  return at + 4 <= end ? view.getInt32(at, le) : 0;
+}
+
+/** The high half of a 64-bit word. */
+function high(view: DataView, at: number, end: number, le: boolean): number {
+  return at + 8 <= end ? view.getUint32(le ? at + 4 : at, le) : 0;
+}
+
+/** The low half of a 64-bit word. */
+function low(view: DataView, at: number, end: number, le: boolean): number {
+  return at + 8 <= end ? view.getUint32(le ? at : at + 4, le) : 0;
+}
+
+/** `%#lx` of the 64-bit word at `at`. */
+function putHexAt(
+  out: TextBytes,
+  p: number,
+  view: DataView,
+  at: number,
+  end: number,
+  le: boolean,
+): number {
+  if (at + 8 <= end) return putPrefixedHexAt(out, p, view, at, le);
+  out.bytes[p] = 0x30;
+  return p + 1;
+}
+
+/** `%lu` of the 64-bit word at `at`. */
+function putDecAt(
+  out: TextBytes,
+  p: number,
+  view: DataView,
+  at: number,
+  end: number,
+  le: boolean,
+): number {
+  if (at + 8 <= end) return putDecimal64At(out, p, view, at, le);
+  out.bytes[p] = 0x30;
+  return p + 1;
+}
 
 function u16(view: DataView, at: number, end: number, le: boolean): number {
   return at + 2 <= end ? view.getUint16(at, le) : 0;

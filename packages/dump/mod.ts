@@ -4,7 +4,7 @@
  *
  * @module
  */
-export * from "./dump.ts";
+export { dump, type DumpOptions, type DumpStats } from "./dump.ts";
 export { headerLines, type HeaderOptions } from "./header.ts";
 export { HEX_SECTIONS, type HexOptions, type HexRun, hexRuns } from "./hex_runs.ts";
 export { hexText, type HexTextOptions } from "./hex_text.ts";

@@ -3,19 +3,56 @@ import type { TextBytes } from "./text.ts";
 /** Bytes of a line: `.  0000:  xx … xx  ascii…` and a newline, always the same. */
 const LINE = 76;
 
-const DIGITS = "0123456789abcdef";
-const ascii = (text: string): number =>
-  text.charCodeAt(0) | text.charCodeAt(1) << 8 | text.charCodeAt(2) << 16;
-/** Space and two digits: 24 bits a byte. Two of them and a half make three stores of four bytes. */
-const SPACED = Int32Array.from(
-  { length: 256 },
-  (_, b) => ascii(` ${DIGITS[b >> 4]}${DIGITS[b & 15]}`),
-);
+const LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
+const SPACES = new Float64Array(new Uint8Array(8).fill(0x20).buffer)[0] as number;
+
+/** Space and two digits of each byte: the first 24 bits. */
+const SPACED = new Int32Array(256);
+for (let b = 0; b < 256; b++) {
+  SPACED[b] = 0x20 | (hexDigits(b) & 0xff) << 8 | (hexDigits(b) & 0xff00) << 8;
+}
+/**
+ * ` xx xx` for each two bytes as the low half of a word has them, and two spaces that are
+ * overwritten: eight bytes for a single store. They go as float64: ASCII is never the bits of a NaN.
+ */
+const PAIRS = pairs();
 /** `.  0010:` for each line of a record of at most 64 KB, as eight bytes for a single store. */
-const OFFSETS = Float64Array.from({ length: 65536 >> 4 }, (_, n) => {
-  const bytes = new TextEncoder().encode(`.  ${(n << 4).toString(16).padStart(4, "0")}:`);
-  return new DataView(bytes.buffer).getFloat64(0, true);
-});
+const OFFSETS = offsets();
+
+/** The two hexadecimal digits of a byte, the first one in the low byte. */
+function hexDigits(b: number): number {
+  const digit = (n: number): number => n < 10 ? 0x30 + n : 0x57 + n;
+  return digit(b >> 4) | digit(b & 15) << 8;
+}
+
+// Plain loops: the tables are made each time that a tool starts.
+
+function pairs(): Float64Array {
+  const table = new Float64Array(1 << 16);
+  const halves = new Int32Array(table.buffer);
+  for (let b = 0, n = 0; b < 256; b++) {
+    const second = SPACED[b] as number;
+    const low = second << 24;
+    const high = second >>> 8 | 0x20200000;
+    for (let a = 0; a < 256; a++) {
+      halves[n++] = (SPACED[a] as number) | low;
+      halves[n++] = high;
+    }
+  }
+  return table;
+}
+
+function offsets(): Float64Array {
+  const table = new Float64Array(1 << 12);
+  const halves = new Int32Array(table.buffer);
+  for (let n = 0; n < 1 << 12; n++) {
+    const high = hexDigits(n >> 4);
+    const low = hexDigits((n & 15) << 4);
+    halves[2 * n] = 0x20202e | (high & 0xff) << 24;
+    halves[2 * n + 1] = high >> 8 | low << 8 | 0x3a000000;
+  }
+  return table;
+}
 
 /**
  * Writes the bytes of a record as `perf report -D` shows them, 16 bytes a line with their offset in
@@ -38,9 +75,10 @@ export function putRawEvent(
   } else if (end - whole === 8 && end + 8 <= bytes.length) {
     // Most records end with half a line: it is written whole, and half of it is wiped.
     p = putLines(view, p, words, start, end + 8);
-    for (let q = p - 43; q < p - 19; q += 4) view.setInt32(q, 0x20202020, true);
-    view.setInt32(p - 9, 0x20202020, true);
-    view.setInt32(p - 5, 0x20202020, true);
+    view.setFloat64(p - 43, SPACES, true);
+    view.setFloat64(p - 35, SPACES, true);
+    view.setFloat64(p - 27, SPACES, true);
+    view.setFloat64(p - 9, SPACES, true);
   } else {
     p = putLines(view, p, words, start, whole);
     if (whole < end) p = putLinesByByte(out, p, bytes, start, whole, end);
@@ -48,8 +86,6 @@ export function putRawEvent(
   view.setUint8(p, 0x0a);
   return p + 1;
 }
-
-const LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 
 /** The loop in which a dump spends its time: four words in, 76 bytes out. */
 function putLines(
@@ -63,24 +99,34 @@ function putLines(
   for (let at = start >> 2, offset = 0; at < last; at += 4, offset++, p += LINE) {
     view.setFloat64(p, OFFSETS[offset] as number, true);
     view.setUint8(p + 8, 0x20);
-    for (let k = 0; k < 4; k++) {
-      const w = words[at + k] as number;
-      const b1 = SPACED[w >>> 8 & 255] as number;
-      const b2 = SPACED[w >>> 16 & 255] as number;
-      const q = p + 9 + 12 * k;
-      view.setInt32(q, (SPACED[w & 255] as number) | b1 << 24, true);
-      view.setInt32(q + 4, b1 >>> 8 | b2 << 16, true);
-      view.setInt32(q + 8, b2 >>> 16 | (SPACED[w >>> 24] as number) << 8, true);
-      // Four bytes at once: those in 0x20…0x7e stay, the others become dots.
-      const low = w & 0x7f7f7f7f;
-      const shown = (low + 0x60606060) & ~(low + 0x01010101) & ~w & 0x80808080;
-      const mask = Math.imul(shown >>> 7, 255);
-      view.setInt32(p + 59 + 4 * k, w & mask | 0x2e2e2e2e & ~mask, true);
-    }
-    view.setUint16(p + 57, 0x2020, true);
+    const a = words[at] as number;
+    const b = words[at + 1] as number;
+    const c = words[at + 2] as number;
+    const d = words[at + 3] as number;
+    view.setFloat64(p + 9, PAIRS[a & 0xffff] as number, true);
+    view.setFloat64(p + 15, PAIRS[a >>> 16] as number, true);
+    view.setFloat64(p + 21, PAIRS[b & 0xffff] as number, true);
+    view.setFloat64(p + 27, PAIRS[b >>> 16] as number, true);
+    view.setFloat64(p + 33, PAIRS[c & 0xffff] as number, true);
+    view.setFloat64(p + 39, PAIRS[c >>> 16] as number, true);
+    view.setFloat64(p + 45, PAIRS[d & 0xffff] as number, true);
+    // Its two spaces stay.
+    view.setFloat64(p + 51, PAIRS[d >>> 16] as number, true);
+    view.setInt32(p + 59, shown(a), true);
+    view.setInt32(p + 63, shown(b), true);
+    view.setInt32(p + 67, shown(c), true);
+    view.setInt32(p + 71, shown(d), true);
     view.setUint8(p + 75, 0x0a);
   }
   return p;
+}
+
+/** Four bytes at once: those in 0x20…0x7e stay, the others become dots. */
+function shown(w: number): number {
+  const low = w & 0x7f7f7f7f;
+  const is = (low + 0x60606060) & ~(low + 0x01010101) & ~w & 0x80808080;
+  const mask = Math.imul(is >>> 7, 255);
+  return w & mask | 0x2e2e2e2e & ~mask;
 }
 
 /** The same for bytes that are not aligned, and for the last line, which may be short. */

@@ -23,11 +23,12 @@ import {
   USER_RECORD_NAMES,
   USER_RECORDS,
 } from "@perfdata/user-records";
-import { deliverInOrder, type RecordBytes } from "@perfdata/session";
-import { stringify } from "@std/csv";
+import { deliverInOrder, type RecordBytes } from "@perfdata/session/order";
+import type { BundledSymbols } from "@perfdata/session/symbols";
 import { type AnyDecoded, FieldTree, lineMembers, type U64Style } from "./records_json.ts";
 import { type AnyRecordCodec, RecordPlan } from "./records_plan.ts";
 import { SampleWriter } from "./records_sample.ts";
+import { SampleSymbols } from "./records_symbols.ts";
 
 /** Which records are written, and how. */
 export interface RecordsOptions {
@@ -51,6 +52,11 @@ export interface RecordsOptions {
    * always so in the order of time.
    */
   readonly inflate?: boolean;
+  /**
+   * Symbols of the recording: lines of samples tell those of their addresses. The records come in
+   * the order of time then, since what is mapped where has to be known.
+   */
+  readonly symbols?: BundledSymbols;
   /**
    * Takes what is wrong beside the records: the names of the events cannot be read, and they are
    * called by their types. Without it that throws.
@@ -90,6 +96,11 @@ export function isRecordName(name: string): boolean {
     [...KERNEL_RECORDS, ...USER_RECORDS, ...GOOGLE_RECORDS].some((known) => known.name === name);
 }
 
+/** Records that are handled in one call: such loops are compiled between two calls, not in one. */
+const CHUNK = 256;
+const WANTED = 1;
+const UNWANTED = 2;
+
 /** Text that grows in one buffer. */
 class TextBuffer {
   bytes = new Uint8Array(2 * BLOCK);
@@ -109,7 +120,8 @@ class TextBuffer {
 
   append(text: string): void {
     this.reserve(3 * text.length);
-    this.length += this.#encoder.encodeInto(text, this.bytes.subarray(this.length)).written;
+    const { written } = this.#encoder.encodeInto(text, this.bytes.subarray(this.length));
+    this.length = (this.length + written) | 0;
   }
 }
 
@@ -144,13 +156,18 @@ class RecordsText {
   readonly #tree = new FieldTree();
   readonly #samples: (SampleWriter | null)[] = [];
   readonly #plans = new Map<number, RecordPlan | null>();
-  readonly #wanted = new Map<number, boolean>();
+  /** By type: WANTED, UNWANTED, or 0 where that is not known yet. */
+  readonly #wanted = new Uint8Array(256);
   /** Byte order of the file. */
   readonly littleEndian: boolean;
   readonly #write: (block: Uint8Array) => void;
   readonly #fast: boolean;
   readonly #first: number;
   #namesVersion = 0;
+  #csvText: (row: readonly string[]) => string = () => "";
+  readonly #symbols: SampleSymbols | undefined;
+  readonly #limited: boolean;
+  /** How many lines may still be written, where that is limited. */
   #left: number;
 
   constructor(
@@ -165,12 +182,22 @@ class RecordsText {
     this.#fast = reader.littleEndian && MACHINE_LITTLE_ENDIAN && options.format !== "csv";
     this.#first = options.from ?? 0;
     this.#u64 = options.u64 ?? "number";
-    this.#left = options.limit ?? Infinity;
+    this.#symbols = options.symbols && new SampleSymbols(options.symbols, this.littleEndian);
+    this.#limited = options.limit !== undefined;
+    this.#left = options.limit ?? 1;
   }
 
   /** Whether all lines that were asked for are written. */
   get done(): boolean {
     return this.#left <= 0;
+  }
+
+  /** Writes the row of the columns' names. */
+  async startCsv(): Promise<void> {
+    // Loaded where it is needed: it takes a tenth of the start of the command.
+    const { stringify } = await import("@std/csv");
+    this.#csvText = (row) => stringify([row], { headers: false });
+    this.out.append(this.#csvText(CSV_COLUMNS));
   }
 
   /** Takes the names of the events from a file. */
@@ -209,14 +236,13 @@ class RecordsText {
   }
 
   #isWanted(type: number): boolean {
-    let wanted = this.#wanted.get(type);
-    if (wanted === undefined) {
-      const { types, inflate } = this.#options;
-      const carrier = inflate !== false && !this.#reader.isGoogleDialect &&
-        (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2);
-      wanted = types === undefined ? !carrier : types.has(this.#typeName(type));
-      this.#wanted.set(type, wanted);
-    }
+    const known = this.#wanted[type];
+    if (known !== undefined && known !== 0) return known === WANTED;
+    const { types, inflate } = this.#options;
+    const carrier = inflate !== false && !this.#reader.isGoogleDialect &&
+      (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2);
+    const wanted = types === undefined ? !carrier : types.has(this.#typeName(type));
+    if (known !== undefined) this.#wanted[type] = wanted ? WANTED : UNWANTED;
     return wanted;
   }
 
@@ -242,26 +268,36 @@ class RecordsText {
 
   /** Writes the lines of the records of a batch. */
   batch(batch: RecordBatch): void {
-    const { view, starts, littleEndian, events, count } = batch;
-    for (let i = 0; i < count && this.#left > 0; i++) {
+    for (let i = 0; i < batch.count; i += CHUNK) {
+      this.#some(batch, i, Math.min(i + CHUNK, batch.count));
+    }
+  }
+
+  #some(batch: RecordBatch, from: number, to: number): void {
+    const { view, starts, littleEndian, events, inflatedFrom } = batch;
+    const single = events.all.length === 1;
+    for (let i = from; i < to && this.#left > 0; i++) {
       const start = starts[i] as number;
       const end = start + view.getUint16(start + 6, littleEndian);
       const type = view.getUint32(start, littleEndian);
-      const event = events.indexOf(view, start, end, type, littleEndian);
-      this.record(batch, start, end, batch.offsetOf(i), event);
+      const event = single ? 0 : events.indexOf(view, start, end, type, littleEndian);
+      const offset = inflatedFrom >= 0 ? inflatedFrom : batch.offset + start;
+      this.record(batch, start, end, offset, event);
     }
   }
 
   /** Writes the line of a record. */
   record(at: RecordBytes, start: number, end: number, offset: number, event: number): void {
     const { view } = at;
-    const { littleEndian } = this;
-    const type = view.getUint32(start, littleEndian);
+    const type = view.getUint32(start, this.littleEndian);
     if (type >= PERF_RECORD_EVENT_UPDATE) {
       this.#observe(at.bytes.subarray(start, end), type, offset);
     }
+    if (this.#symbols !== undefined && type !== PERF_RECORD_SAMPLE) {
+      this.#symbols.apply(at, start, end);
+    }
     if (offset < this.#first || this.#left <= 0 || !this.#isWanted(type)) return;
-    this.#left--;
+    if (this.#limited) this.#left--;
     const { out } = this;
     let written = -1;
     if (this.#fast && type === PERF_RECORD_SAMPLE) {
@@ -269,9 +305,15 @@ class RecordsText {
       if (writer !== null) {
         out.reserve(writer.bound(end - start));
         written = writer.write(at, start, offset, out.view, out.length);
+        if (written >= 0 && this.#symbols !== undefined) {
+          out.length = written;
+          this.#putSymbols(out, view, start, end, event);
+          out.append("}\n");
+          written = out.length;
+        }
       }
     } else if (this.#fast && type <= 0xff && event <= 0xfff) {
-      const misc = view.getUint16(start + 4, littleEndian);
+      const misc = view.getUint16(start + 4, true);
       const plan = this.#plan(at, start, end, type, misc, event);
       if (plan !== null) {
         out.reserve(plan.bound(end - start));
@@ -281,6 +323,11 @@ class RecordsText {
     if (written >= 0) out.length = written;
     else this.#writeDecoded(at.bytes.subarray(start, end), type, offset, event);
     if (out.length >= BLOCK) this.flush();
+  }
+
+  #putSymbols(out: TextBuffer, view: DataView, start: number, end: number, number: number): void {
+    const event = this.#reader.events.all[number];
+    if (event !== undefined) this.#symbols?.put(out, view, start, end, event, number);
   }
 
   /** Hands out what is written. */
@@ -300,7 +347,7 @@ class RecordsText {
     if (writer === undefined) {
       const event = this.#reader.events.all[index] as PerfEvent;
       const name = this.#names.nameOf(index, event);
-      writer = SampleWriter.for(event, name, this.#u64) ?? null;
+      writer = SampleWriter.for(event, name, this.#u64, this.#symbols !== undefined) ?? null;
       this.#samples[index] = writer;
     }
     return writer;
@@ -344,16 +391,27 @@ class RecordsText {
       littleEndian,
       u64: this.#u64,
     });
+    if (isSample && this.#symbols !== undefined) {
+      const text = new TextBuffer();
+      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+      this.#putSymbols(text, view, 0, bytes.length, event);
+      // Texts and lists of them only: they come out as they went in.
+      const object = new TextDecoder().decode(text.bytes.subarray(1, text.length));
+      const found = Object.entries(JSON.parse(`{${object}}`));
+      members.push(
+        ...found.map(([name, json]) => [name, JSON.stringify(json)] as [string, string]),
+      );
+    }
     this.out.append(
       this.#options.format === "csv"
-        ? csvRow(members)
+        ? this.#csvText(csvRow(members))
         : `{${members.map(([name, json]) => `"${name}":${json}`).join(",")}}\n`,
     );
   }
 }
 
 /** A row: what has a column of its own, without the quotes of JSON; all else as an object. */
-function csvRow(members: [string, string][]): string {
+function csvRow(members: [string, string][]): string[] {
   const known = new Map(members);
   const row = CSV_COLUMNS.slice(0, -1).map((column) => {
     const json = known.get(column);
@@ -364,7 +422,7 @@ function csvRow(members: [string, string][]): string {
   row.push(
     more.length === 0 ? "" : `{${more.map(([name, json]) => `"${name}":${json}`).join(",")}}`,
   );
-  return stringify([row], { headers: false });
+  return row;
 }
 
 /**
@@ -411,11 +469,10 @@ export async function writeRecords(
 ): Promise<void> {
   const text = new RecordsText(reader, write, options);
   await text.readNames();
-  if (options.format === "csv") {
-    text.out.append(stringify([CSV_COLUMNS], { headers: false }));
-  }
+  if (options.format === "csv") await text.startCsv();
   const live = reader.fileSize === undefined;
-  if (options.order === "time") {
+  await options.symbols?.begin(reader);
+  if (options.order === "time" || options.symbols !== undefined) {
     await deliverInOrder(reader, {
       record: (at, start, end, offset, event) => text.record(at, start, end, offset, event),
       done() {

@@ -6,21 +6,27 @@
  * @module
  */
 
-/** Four decimal digits of 0–9999, packed into a little-endian word. */
+// Bytes are packed into words, the first into the lowest.
+/** Two hexadecimal digits of 0–255. */
+const HEX2 = new Int32Array(256);
+/** Four decimal digits of 0–9999. */
 const DECIMAL4 = new Int32Array(10_000);
-/** Four hexadecimal digits of 0–0xffff, packed into a little-endian word. */
-const HEX4 = new Int32Array(0x10000);
-for (let n = 0; n < DECIMAL4.length; n++) {
-  DECIMAL4[n] = 0x30303030 + Math.floor(n / 1000) + (Math.floor(n / 100) % 10 << 8) +
-    (Math.floor(n / 10) % 10 << 16) + (n % 10 << 24);
+for (let n = 0; n < 256; n++) {
+  const digit = (value: number) => value < 10 ? 0x30 + value : 0x57 + value;
+  HEX2[n] = digit(n >> 4) | digit(n & 15) << 8;
 }
-for (let n = 0; n < HEX4.length; n++) {
-  let word = 0;
-  for (let i = 0; i < 4; i++) {
-    const digit = (n >> (12 - 4 * i)) & 15;
-    word |= (digit < 10 ? 0x30 + digit : 0x57 + digit) << (8 * i);
-  }
-  HEX4[n] = word;
+for (let n = 0; n < 10_000; n++) {
+  const high = (n / 100) | 0;
+  const low = n - 100 * high;
+  const tens = (high / 10) | 0;
+  const ones = (low / 10) | 0;
+  DECIMAL4[n] = 0x30303030 + tens + ((high - 10 * tens) << 8) + (ones << 16) +
+    ((low - 10 * ones) << 24);
+}
+
+/** The four hexadecimal digits of 0–0xffff, the first in the lowest byte. */
+export function hex4(n: number): number {
+  return (HEX2[n >>> 8] as number) | (HEX2[n & 0xff] as number) << 16;
 }
 
 /**
@@ -81,7 +87,7 @@ export function putDecimal(view: DataView, pos: number, n: number): number {
   if (n < 1e8) {
     const high = (n / 1e4) | 0;
     const at = putUpTo4(view, pos, high);
-    view.setInt32(at, DECIMAL4[n - high * 1e4] as number, true);
+    view.setInt32(at, DECIMAL4[n - Math.imul(high, 1e4)] as number, true);
     return at + 4;
   }
   const high = Math.floor(n / 1e8);
@@ -92,7 +98,7 @@ export function putDecimal(view: DataView, pos: number, n: number): number {
 export function putDecimal8(view: DataView, pos: number, n: number): number {
   const high = (n / 1e4) | 0;
   view.setInt32(pos, DECIMAL4[high] as number, true);
-  view.setInt32(pos + 4, DECIMAL4[n - high * 1e4] as number, true);
+  view.setInt32(pos + 4, DECIMAL4[n - Math.imul(high, 1e4)] as number, true);
   return pos + 8;
 }
 
@@ -119,10 +125,26 @@ export function hexDigits(n: number): number {
   return (35 - Math.clz32(n | 1)) >> 2;
 }
 
+/** How many decimal digits an unsigned 32-bit integer has. */
+export function decimalDigits(n: number): number {
+  if (n < 1e5) return n < 100 ? (n < 10 ? 1 : 2) : n < 1e3 ? 3 : n < 1e4 ? 4 : 5;
+  return n < 1e7 ? (n < 1e6 ? 6 : 7) : n < 1e8 ? 8 : n < 1e9 ? 9 : 10;
+}
+
+/** Stores the last `digits` decimal digits of a positive integer, and nothing beyond them. */
+export function putDigits(view: DataView, pos: number, n: number, digits: number): void {
+  let rest = n;
+  for (let i = digits - 1; i >= 0; i--) {
+    const next = Math.floor(rest / 10);
+    view.setUint8(pos + i, 0x30 + rest - 10 * next);
+    rest = next;
+  }
+}
+
 /** Stores an unsigned 32-bit integer in eight hexadecimal digits. */
 export function putHex8(view: DataView, pos: number, n: number): number {
-  view.setInt32(pos, HEX4[n >>> 16] as number, true);
-  view.setInt32(pos + 4, HEX4[n & 0xffff] as number, true);
+  view.setInt32(pos, hex4(n >>> 16), true);
+  view.setInt32(pos + 4, hex4(n & 0xffff), true);
   return pos + 8;
 }
 
@@ -131,11 +153,11 @@ export function putHex32(view: DataView, pos: number, n: number): number {
   const digits = hexDigits(n);
   if (digits > 4) {
     const length = digits - 4;
-    view.setInt32(pos, (HEX4[n >>> 16] as number) >>> (32 - 8 * length), true);
-    view.setInt32(pos + length, HEX4[n & 0xffff] as number, true);
+    view.setInt32(pos, hex4(n >>> 16) >>> (32 - 8 * length), true);
+    view.setInt32(pos + length, hex4(n & 0xffff), true);
     return pos + digits;
   }
-  view.setInt32(pos, (HEX4[n & 0xffff] as number) >>> (32 - 8 * digits), true);
+  view.setInt32(pos, hex4(n & 0xffff) >>> (32 - 8 * digits), true);
   return pos + digits;
 }
 
@@ -156,15 +178,12 @@ export function putHexBytes(
   let at = pos;
   let i = from;
   for (; i + 1 < to; i += 2) {
-    view.setInt32(
-      at,
-      HEX4[((bytes[i] as number) << 8) | (bytes[i + 1] as number)] as number,
-      true,
-    );
+    const low = HEX2[bytes[i + 1] as number] as number;
+    view.setInt32(at, (HEX2[bytes[i] as number] as number) | low << 16, true);
     at += 4;
   }
   if (i < to) {
-    view.setInt32(at, (HEX4[bytes[i] as number] as number) >>> 16, true);
+    view.setInt32(at, HEX2[bytes[i] as number] as number, true);
     at += 2;
   }
   return at;

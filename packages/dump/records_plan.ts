@@ -18,7 +18,7 @@ import {
   type Segment,
   segment,
 } from "./records_bytes.ts";
-import type { RecordBytes } from "@perfdata/session";
+import type { RecordBytes } from "@perfdata/session/order";
 import type { U64Style } from "./records_json.ts";
 
 /** A codec of any records. */

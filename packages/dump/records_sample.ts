@@ -13,17 +13,20 @@ import {
   type PerfEvent,
 } from "@perfdata/format";
 import {
+  decimalDigits,
   hexDigits,
   putDecimal,
   putDecimal4,
   putDecimal8,
+  putDigits,
   putHex,
   putSegment,
   putU64,
   type Segment,
   segment,
 } from "./records_bytes.ts";
-import type { RecordBytes } from "@perfdata/session";
+import type { RecordBytes } from "@perfdata/session/order";
+import { ChainText } from "./records_chain.ts";
 import { cpumodeName, type U64Style } from "./records_json.ts";
 import { REST_FIELDS, SampleRest } from "./records_sample_rest.ts";
 
@@ -32,34 +35,64 @@ const FIXED_FIELDS = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_
   PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
   PERF_SAMPLE_IDENTIFIER;
 
+/** How many beginnings of lines are kept; a power of 2. */
+const BEGINNINGS = 64;
 const EMPTY = segment("");
+const START_OF_LINE = segment('{"type":"SAMPLE","offset":');
 const END_OF_LINE = segment("}\n");
-const BETWEEN_ADDRESSES = segment('","0x');
 
-/** The beginning of a line, up to its time: its text and the values that it was made of. */
+/** An offset that no record has, nor any within 10,000 bytes behind it. */
+const NONE = -1e4;
+
+/**
+ * The beginning of a line, up to the first value behind the time. Most lines begin with a copy of
+ * the last one's, in which the digits of the offset, the ip and the time are replaced.
+ */
 class Beginning {
+  /** The `misc` and number of digits that it is for. */
+  readonly key: number;
   /** The text between offset and ip. */
   readonly text: Segment;
-  /** The text, as doubles. */
-  readonly bytes: Float64Array;
+  /** The beginning, as doubles. */
+  readonly words: Float64Array;
+  readonly view: DataView;
   length = 0;
-  /** Where the last four digits of the offset are, and the rest of it. */
+  // Where the digits of each value are, and what they say.
   offsetAt = 0;
-  highOffset = -1;
-  /** Where the digits of the ip are, and how many. */
+  offsetDigits = 0;
+  /** The offset without its last four digits, or NONE. */
+  offsetBase = NONE;
   ipAt = 0;
-  ipDigits = 0;
+  pidAt = 0;
   pid = 0;
+  tidAt = 0;
   tid = 0;
+  cpuAt = 0;
   cpu = 0;
-  /** The time without its last eight digits. */
-  highTime = -1;
+  /** Where the last eight digits of the time are, and the halves of the time without them. */
+  timeAt = 0;
+  timeBaseHigh = 0;
+  timeBaseLow = 0;
 
-  constructor(text: Segment, nameLength = 0) {
+  constructor(key: number, text: Segment, nameLength: number) {
+    this.key = key;
     this.text = text;
     // All that is not the event's name takes up less than this.
-    this.bytes = new Float64Array((512 + nameLength) >> 3);
+    this.words = new Float64Array(64 + (nameLength >> 3));
+    this.view = new DataView(this.words.buffer);
   }
+}
+
+/** Stands where none has been made. */
+const NO_BEGINNING = new Beginning(-1, EMPTY, 0);
+
+/** Replaces a number by one of as many digits; false where it has more or fewer. */
+function replaced(view: DataView, at: number, before: number, after: number): boolean {
+  if (before === after) return true;
+  const digits = decimalDigits(after >>> 0);
+  if (digits !== decimalDigits(before >>> 0)) return false;
+  putDigits(view, at, after >>> 0, digits);
+  return true;
 }
 
 /**
@@ -69,7 +102,7 @@ class Beginning {
  * A test compares the two on every sample of the corpus.
  */
 export class SampleWriter {
-  // Word offsets of the fields in the record, or -1; before each the text that leads to it.
+  // Word offsets of the fields in the record, or -1.
   readonly #ip: number;
   readonly #pid: number;
   readonly #cpu: number;
@@ -79,36 +112,38 @@ export class SampleWriter {
   readonly #addr: number;
   readonly #id: number;
   readonly #streamId: number;
-  readonly #callchain: number;
   readonly #fixedWords: number;
+  // The text that leads to each.
   readonly #ipText: Segment;
   readonly #pidText: Segment;
   readonly #tidText: Segment;
   readonly #cpuText: Segment;
   readonly #timeText: Segment;
+  readonly #countText: Segment;
   readonly #periodText: Segment;
   readonly #identifierText: Segment;
   readonly #addrText: Segment;
   readonly #idText: Segment;
   readonly #streamIdText: Segment;
-  readonly #callchainText: Segment;
-  readonly #firstAddress: Segment;
-  readonly #lastAddress: Segment;
-  readonly #closeText: Segment;
+  readonly #chainText: Segment;
   readonly #endText: Segment;
-  readonly #startText: Segment = segment('{"type":"SAMPLE","offset":');
+  /** What stands between the time and the next value. */
+  readonly #afterTime: Segment;
+  readonly #closing: Segment;
   readonly #event: string;
+  readonly #hasCount: boolean;
+  readonly #chain: ChainText | undefined;
   /** Writes the fields behind those above, where there are more than a call chain. */
   readonly #rest: SampleRest | undefined;
-  readonly #countText: Segment;
   /** Where the sample has its event's id, in bytes, or -1. */
   readonly #ownId: number;
-  // The text that depends on `misc`, and the last line's beginning, by `misc`.
-  readonly #byMisc = new Map<number, Beginning>();
-  #misc = -1;
-  #beginning: Beginning = new Beginning(EMPTY);
+  /**
+   * The beginnings of lines: one serves those of a `misc` and a number of digits of the ip. In the
+   * order of time the CPUs take turns, so that each thread should find its own.
+   */
+  readonly #beginnings: Beginning[] = [];
 
-  private constructor(event: PerfEvent, name: string, u64: U64Style) {
+  private constructor(event: PerfEvent, name: string, u64: U64Style, more: boolean) {
     const { layout } = event;
     const quote = u64 === "string" ? '"' : "";
     const word = (offset: number) => offset < 0 ? -1 : offset >> 2;
@@ -123,13 +158,14 @@ export class SampleWriter {
     this.#id = word(layout.id);
     this.#streamId = word(layout.stream_id);
     this.#fixedWords = layout.fixedSize >> 2;
-    const rest = layout.sampleType & REST_FIELDS;
-    this.#rest = (rest & ~PERF_SAMPLE_CALLCHAIN) === 0 ? undefined : new SampleRest(event, u64);
     this.#ownId = layout.identifier >= 0 ? layout.identifier : layout.id;
-    const hasChain = rest === PERF_SAMPLE_CALLCHAIN;
-    this.#callchain = hasChain ? this.#fixedWords : -1;
+    const rest = layout.sampleType & REST_FIELDS;
+    this.#hasCount = (rest & PERF_SAMPLE_READ) !== 0;
+    const hasRest = (rest & ~PERF_SAMPLE_CALLCHAIN) !== 0;
+    this.#rest = hasRest ? new SampleRest(event, u64) : undefined;
+    this.#chain = hasRest || rest === 0 ? undefined : new ChainText();
     let text = ',"ip":';
-    // Ends the text in front of a field and begins that behind it; where the field is absent, the
+    // Ends the text in front of a value and begins that behind it; where the value is absent, the
     // text goes on.
     const value = (word: number, open: string, close: string, then: string): Segment => {
       if (word < 0) {
@@ -145,31 +181,46 @@ export class SampleWriter {
     this.#tidText = value(this.#pid, "", "", ',"cpu":');
     this.#cpuText = value(this.#cpu, "", "", ',"time":');
     this.#timeText = value(this.#time, quote, quote, ',"count":');
-    const count = (rest & PERF_SAMPLE_READ) === 0 ? -1 : 0;
-    this.#countText = value(count, quote, quote, ',"period":');
-    this.#periodText = value(this.#period, quote, quote, "");
+    // The text that leads to the first value behind the time belongs to the beginning.
+    let first: Segment | undefined;
+    const later = (before: Segment): Segment => {
+      if (first !== undefined || before === EMPTY) return before;
+      first = before;
+      return EMPTY;
+    };
+    this.#countText = later(value(this.#hasCount ? 0 : -1, quote, quote, ',"period":'));
+    this.#periodText = later(value(this.#period, quote, quote, ""));
     // The other fields are missing where they are absent.
-    const next = (word: number, name: string, before: string, after: string): Segment => {
+    const member = (word: number, name: string, before: string, after: string): Segment => {
       if (word < 0) return EMPTY;
       const found = segment(`${text},"${name}":${before}`);
       text = after;
-      return found;
+      return later(found);
     };
-    this.#identifierText = next(this.#identifier, "identifier", quote, quote);
-    this.#addrText = next(this.#addr, "addr", '"0x', '"');
-    this.#idText = next(this.#id, "id", quote, quote);
-    this.#streamIdText = next(this.#streamId, "stream_id", quote, quote);
-    this.#callchainText = next(this.#callchain, "callchain", "[", "]");
-    this.#firstAddress = segment('"0x');
-    this.#lastAddress = segment('"');
-    this.#closeText = segment(text);
-    this.#endText = segment(`${text}}\n`);
+    this.#identifierText = member(this.#identifier, "identifier", quote, quote);
+    this.#addrText = member(this.#addr, "addr", '"0x', '"');
+    this.#idText = member(this.#id, "id", quote, quote);
+    this.#streamIdText = member(this.#streamId, "stream_id", quote, quote);
+    this.#chainText = member(this.#chain === undefined ? -1 : 0, "callchain", "[", "");
+    this.#closing = more ? EMPTY : END_OF_LINE;
+    this.#endText = later(segment(hasRest || more ? text : `${text}}\n`));
+    this.#afterTime = first ?? EMPTY;
+    for (let i = 0; i < BEGINNINGS; i++) this.#beginnings.push(NO_BEGINNING);
   }
 
-  /** A writer for an event, or `undefined` where its samples have fields that need more. */
-  static for(event: PerfEvent, name: string, u64: U64Style): SampleWriter | undefined {
+  /**
+   * A writer for an event, or `undefined` where its samples have fields that need more.
+   *
+   * @param more Whether members follow: the ends of the lines are not written then.
+   */
+  static for(
+    event: PerfEvent,
+    name: string,
+    u64: U64Style,
+    more: boolean,
+  ): SampleWriter | undefined {
     if ((event.layout.sampleType & ~(FIXED_FIELDS | REST_FIELDS)) !== 0) return undefined;
-    const writer = new SampleWriter(event, name, u64);
+    const writer = new SampleWriter(event, name, u64, more);
     return writer.#event === "" ? undefined : writer;
   }
 
@@ -197,19 +248,16 @@ export class SampleWriter {
     if (at > end || (second & 0x7_0000) !== 0) return -1;
     const cpu = this.#cpu;
     if (cpu >= 0 && words[w + cpu + 1] !== 0) return -1;
-    const chain = this.#callchain;
-    let length = 0;
-    if (chain >= 0) {
-      length = words[at] as number;
+    const chain = this.#chain;
+    if (chain !== undefined) {
+      const length = words[at] as number;
       if (at + 2 > end || words[at + 1] !== 0 || length < 0) return -1;
       at += 2 + 2 * length;
     }
     const rest = this.#rest;
     if (rest === undefined ? at !== end : !rest.locate(source.view, start, end << 2)) return -1;
-    if (misc !== this.#misc) this.#setMisc(misc);
-    let pos = this.#writeSame(words, w, offset, out, from);
-    if (pos < 0) pos = this.#writeBeginning(words, w, offset, out, from);
-    if (this.#countText !== EMPTY) {
+    let pos = this.#putBeginning(words, w, misc, offset, out, from);
+    if (this.#hasCount) {
       pos = putSegment(out, pos, this.#countText);
       const id = this.#ownId < 0 ? -1 : start + this.#ownId;
       pos = (rest as SampleRest).putCount(source.view, id, out, pos);
@@ -240,140 +288,173 @@ export class SampleWriter {
       pos = putSegment(out, pos, this.#streamIdText);
       pos = putU64(out, pos, words[w + streamId + 1] as number, words[w + streamId] as number);
     }
-    if (chain >= 0) {
-      pos = putSegment(out, pos, this.#callchainText);
-      if (length > 0) {
-        pos = putSegment(out, pos, this.#firstAddress);
-        let a = end - 2 * length;
-        pos = putHex(out, pos, words[a + 1] as number, words[a] as number);
-        for (a += 2; a < end; a += 2) {
-          pos = putSegment(out, pos, BETWEEN_ADDRESSES);
-          pos = putHex(out, pos, words[a + 1] as number, words[a] as number);
-        }
-        pos = putSegment(out, pos, this.#lastAddress);
-      }
+    if (chain !== undefined) {
+      pos = putSegment(out, pos, this.#chainText);
+      pos = chain.put(words, w + this.#fixedWords + 2, end, out, pos);
     }
-    if (rest !== undefined) {
-      pos = putSegment(out, pos, this.#closeText);
-      pos = rest.put(source.bytes, source.view, out, pos);
-      return putSegment(out, pos, END_OF_LINE);
-    }
-    return putSegment(out, pos, this.#endText);
+    pos = putSegment(out, pos, this.#endText);
+    if (rest === undefined) return pos;
+    return putSegment(out, rest.put(source, out, pos), this.#closing);
   }
 
-  /**
-   * Writes the line up to the time where it differs from the last one with this `misc` in the low
-   * digits of its numbers only: most lines do.
-   *
-   * @returns -1 where it differs in more.
-   */
-  #writeSame(words: Int32Array, w: number, offset: number, out: DataView, from: number): number {
-    const last = this.#beginning;
-    const highOffset = Math.floor(offset / 1e4);
-    if (highOffset !== last.highOffset) return -1;
-    const pid = this.#pid;
-    if (
-      pid >= 0 && (words[w + pid] !== last.pid || words[w + pid + 1] !== last.tid)
-    ) return -1;
-    const cpu = this.#cpu;
-    if (cpu >= 0 && words[w + cpu] !== last.cpu) return -1;
+  /** Writes the line up to the first value behind the time. */
+  #putBeginning(
+    words: Int32Array,
+    w: number,
+    misc: number,
+    offset: number,
+    out: DataView,
+    from: number,
+  ): number {
     const ip = this.#ip;
     let ipHigh = 0;
     let ipLow = 0;
+    let key = misc << 5;
     if (ip >= 0) {
-      ipHigh = words[w + ip + 1] as number;
       ipLow = words[w + ip] as number;
-      const digits = ipHigh === 0 ? hexDigits(ipLow) : 8 + hexDigits(ipHigh);
-      if (digits !== last.ipDigits) return -1;
+      ipHigh = words[w + ip + 1] as number;
+      key |= ipHigh === 0 ? hexDigits(ipLow) : 8 + hexDigits(ipHigh);
     }
+    const pid = this.#pid;
+    const thread = pid < 0 ? 0 : words[w + pid + 1] as number;
+    const slot = (key ^ misc ^ (thread << 3)) & (BEGINNINGS - 1);
+    let last = this.#beginnings[slot] as Beginning;
+    if (last.key !== key) last = this.#begin(key, slot);
     const time = this.#time;
     let timeLow = 0;
     if (time >= 0) {
-      const high = words[w + time + 1] as number;
-      if (high < 0 || high >= 0x20_0000) return -1;
-      const ns = high * 0x1_0000_0000 + ((words[w + time] as number) >>> 0);
-      const upper = Math.floor(ns / 1e8);
-      if (upper !== last.highTime) return -1;
-      timeLow = ns - upper * 1e8;
+      const low = words[w + time] as number;
+      const base = last.timeBaseLow;
+      const carry = (low >>> 0) < (base >>> 0) ? 1 : 0;
+      timeLow = words[w + time + 1] === last.timeBaseHigh + carry ? (low - base) | 0 : -1;
     }
-    const { length, bytes } = last;
-    for (let i = 0; i < length; i += 8) out.setFloat64(from + i, bytes[i >> 3] as number, true);
-    putDecimal4(out, from + last.offsetAt, offset - highOffset * 1e4);
-    if (ip >= 0) {
-      putHex(out, from + last.ipAt, ipHigh, ipLow);
+    // Seldom: ten times a second of the recording.
+    if (timeLow < 0 || timeLow >= 1e8) return this.#putAnew(last, words, w, offset, out, from);
+    const cpu = this.#cpu;
+    let offsetLow = offset - last.offsetBase;
+    const isSame = offsetLow >= 0 && offsetLow < 1e4 &&
+      (pid < 0 || (words[w + pid] === last.pid && thread === last.tid)) &&
+      (cpu < 0 || words[w + cpu] === last.cpu);
+    if (!isSame) {
+      if (!this.#replace(last, words, w, offset)) {
+        return this.#putAnew(last, words, w, offset, out, from);
+      }
+      offsetLow = offset - last.offsetBase;
     }
-    if (time >= 0) putDecimal8(out, from + length - 8, timeLow);
+    const { length, words: text } = last;
+    // There is room for what is stored beyond the end.
+    for (let i = 0, to = from; i << 3 < length; i += 4, to += 32) {
+      out.setFloat64(to, text[i] as number, true);
+      out.setFloat64(to + 8, text[i + 1] as number, true);
+      out.setFloat64(to + 16, text[i + 2] as number, true);
+      out.setFloat64(to + 24, text[i + 3] as number, true);
+    }
+    putDecimal4(out, from + last.offsetAt + last.offsetDigits - 4, offsetLow);
+    if (ip >= 0) putHex(out, from + last.ipAt, ipHigh, ipLow);
+    if (time >= 0) putDecimal8(out, from + last.timeAt, timeLow);
     return from + length;
   }
 
-  /** Writes the line up to the time, and remembers it. */
-  #writeBeginning(
+  /**
+   * Replaces the numbers of a beginning that are not replaced for each line.
+   *
+   * @returns False where one has another number of digits.
+   */
+  #replace(last: Beginning, words: Int32Array, w: number, offset: number): boolean {
+    if (last.offsetBase === NONE) return false;
+    const { view } = last;
+    if (this.#pid >= 0) {
+      const pid = words[w + this.#pid] as number;
+      const tid = words[w + this.#pid + 1] as number;
+      if (!replaced(view, last.pidAt, last.pid, pid)) return false;
+      last.pid = pid;
+      if (!replaced(view, last.tidAt, last.tid, tid)) return false;
+      last.tid = tid;
+    }
+    if (this.#cpu >= 0) {
+      const cpu = words[w + this.#cpu] as number;
+      if (!replaced(view, last.cpuAt, last.cpu, cpu)) return false;
+      last.cpu = cpu;
+    }
+    const offsetHigh = Math.floor(offset / 1e4);
+    if (offsetHigh * 1e4 !== last.offsetBase) {
+      const digits = last.offsetDigits - 4;
+      if (offsetHigh === 0 || offsetHigh > 0xffff_ffff) return false;
+      if (decimalDigits(offsetHigh) !== digits) return false;
+      putDigits(view, last.offsetAt, offsetHigh, digits);
+      last.offsetBase = offsetHigh * 1e4;
+    }
+    return true;
+  }
+
+  /** Writes the beginning of a line, and remembers it. */
+  #putAnew(
+    last: Beginning,
     words: Int32Array,
     w: number,
     offset: number,
     out: DataView,
     from: number,
   ): number {
-    const last = this.#beginning;
-    let pos = putSegment(out, from, this.#startText);
+    let pos = putSegment(out, from, START_OF_LINE);
+    last.offsetAt = pos - from;
     pos = putDecimal(out, pos, offset);
-    last.offsetAt = pos - 4 - from;
-    // A shorter number has no four digits to overwrite.
-    last.highOffset = offset < 1e4 ? -1 : Math.floor(offset / 1e4);
+    last.offsetDigits = pos - from - last.offsetAt;
+    // Where a number has too few digits to replace, none is replaced.
+    last.offsetBase = offset < 1e4 ? NONE : Math.floor(offset / 1e4) * 1e4;
     pos = putSegment(out, pos, last.text);
     const ip = this.#ip;
     if (ip >= 0) {
       pos = putSegment(out, pos, this.#ipText);
       last.ipAt = pos - from;
       pos = putHex(out, pos, words[w + ip + 1] as number, words[w + ip] as number);
-      last.ipDigits = pos - from - last.ipAt;
+      if (pos - from - last.ipAt < 4) last.offsetBase = NONE;
     }
     const pid = this.#pid;
     if (pid >= 0) {
       last.pid = words[w + pid] as number;
       last.tid = words[w + pid + 1] as number;
       pos = putSegment(out, pos, this.#pidText);
+      last.pidAt = pos - from;
       pos = putDecimal(out, pos, last.pid >>> 0);
       pos = putSegment(out, pos, this.#tidText);
+      last.tidAt = pos - from;
       pos = putDecimal(out, pos, last.tid >>> 0);
     }
     const cpu = this.#cpu;
     if (cpu >= 0) {
       last.cpu = words[w + cpu] as number;
       pos = putSegment(out, pos, this.#cpuText);
+      last.cpuAt = pos - from;
       pos = putDecimal(out, pos, last.cpu >>> 0);
     }
     const time = this.#time;
     if (time >= 0) {
-      const high = words[w + time + 1] as number;
+      const high = (words[w + time + 1] as number) >>> 0;
       const low = words[w + time] as number;
       pos = putSegment(out, pos, this.#timeText);
       pos = putU64(out, pos, high, low);
-      const upper = Math.floor((high * 0x1_0000_0000 + (low >>> 0)) / 1e8);
-      // Without digits above the eight that are overwritten their number may change.
-      last.highTime = upper === 0 ? -1 : upper;
+      last.timeAt = pos - from - 8;
+      const base = Math.floor((high * 0x1_0000_0000 + (low >>> 0)) / 1e8) * 1e8;
+      // Without digits above the eight that are replaced their number may change.
+      if (base === 0 || high >= 0x20_0000) last.offsetBase = NONE;
+      last.timeBaseHigh = Math.floor(base / 0x1_0000_0000) | 0;
+      last.timeBaseLow = base | 0;
     }
+    pos = putSegment(out, pos, this.#afterTime);
     last.length = pos - from;
     for (let i = 0; i < last.length; i += 8) {
-      last.bytes[i >> 3] = out.getFloat64(from + i, true);
+      last.words[i >> 3] = out.getFloat64(from + i, true);
     }
     return pos;
   }
 
-  #setMisc(misc: number): void {
-    this.#misc = misc;
-    let beginning = this.#byMisc.get(misc);
-    if (beginning === undefined) {
-      beginning = new Beginning(
-        segment(
-          `,"event":${this.#event},"misc":"0x${misc.toString(16)}","cpumode":"${
-            cpumodeName(misc)
-          }"`,
-        ),
-        this.#event.length,
-      );
-      this.#byMisc.set(misc, beginning);
-    }
-    this.#beginning = beginning;
+  /** Makes a beginning in place of another one. */
+  #begin(key: number, slot: number): Beginning {
+    const misc = key >> 5;
+    const text = `,"event":${this.#event},"misc":"0x${misc.toString(16)}","cpumode":"${
+      cpumodeName(misc)
+    }"`;
+    return this.#beginnings[slot] = new Beginning(key, segment(text), this.#event.length);
   }
 }

@@ -23,6 +23,8 @@ import {
   SampleFields,
 } from "@perfdata/format";
 import { putHex, putHexBytes, putSegment, putU64, type Segment, segment } from "./records_bytes.ts";
+import { ChainText } from "./records_chain.ts";
+import type { RecordBytes } from "@perfdata/session/order";
 import type { U64Style } from "./records_json.ts";
 
 /** The fields that {@link SampleRest} writes. */
@@ -31,8 +33,6 @@ export const REST_FIELDS = PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN | PERF_SAMPL
   PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP |
   PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE | PERF_SAMPLE_AUX;
 
-const OPEN_HEX = segment('"0x');
-const NEXT_HEX = segment('","0x');
 const QUOTE = segment('"');
 
 /** Text before a number and behind it. */
@@ -52,6 +52,7 @@ export class SampleRest {
   readonly #regsUser: readonly Segment[];
   readonly #regsIntr: readonly Segment[];
   readonly #u64: (name: string) => Slot;
+  readonly #chain = new ChainText();
   readonly #slots = new Map<string, Slot>();
   readonly #texts = new Map<string, Segment>();
 
@@ -196,19 +197,16 @@ export class SampleRest {
   }
 
   /** Writes the fields of the sample that was located last, in order. */
-  put(bytes: Uint8Array, view: DataView, out: DataView, from: number): number {
+  put(source: RecordBytes, out: DataView, from: number): number {
+    const { bytes, view } = source;
     const type = this.#type;
     const fields = this.#fields;
     let pos = from;
     if (type & PERF_SAMPLE_READ) pos = this.#putRead(view, out, pos);
     if (type & PERF_SAMPLE_CALLCHAIN) {
       pos = putSegment(out, pos, this.#text(',"callchain":['));
-      const end = fields.callchain + 8 * fields.callchainLength;
-      for (let at = fields.callchain; at < end; at += 8) {
-        pos = putSegment(out, pos, at === fields.callchain ? OPEN_HEX : NEXT_HEX);
-        pos = putHex(out, pos, view.getInt32(at + 4, true), view.getInt32(at, true));
-      }
-      pos = putSegment(out, pos, this.#text(fields.callchainLength > 0 ? '"]' : "]"));
+      const from = fields.callchain >> 2;
+      pos = this.#chain.put(source.words, from, from + 2 * fields.callchainLength, out, pos);
     }
     if (type & PERF_SAMPLE_RAW) {
       pos = this.#putBytes(bytes, fields.raw, fields.rawSize, ',"raw":"', out, pos);

@@ -140,6 +140,85 @@ Deno.test("a big-endian file gives the same lines", async () => {
   );
 });
 
+// Numbers whose digits change in number and place from one to the next.
+const u64 = fc.oneof(
+  fc.bigInt({ min: 0n, max: (1n << 64n) - 1n }),
+  fc.tuple(fc.bigInt({ min: 0n, max: (1n << 64n) - 1n }), fc.integer({ min: 0, max: 63 }))
+    .map(([word, shift]) => word >> BigInt(shift)),
+  fc.constantFrom(0n, 0x10n, 0xfffn, 99_999_999n, (1n << 53n) - 1n, 1n << 53n, (1n << 64n) - 1n),
+);
+const address = fc.oneof(
+  u64,
+  fc.nat(20).map(BigInt),
+  fc.integer({ min: 0, max: 0xffff }).map((low) => 0x7f16_91b8_0000n + BigInt(low)),
+  fc.integer({ min: 0, max: 0xffff }).map((low) => 0xffff_ffff_8100_0000n + BigInt(low)),
+);
+const u32 = fc.oneof(
+  { weight: 5, arbitrary: fc.constant(9) },
+  { weight: 1, arbitrary: fc.constantFrom(8, 10, 4321, 123_456, 0xffff_ffff) },
+);
+/** Times such as those of a recording, and others between them. */
+const times = fc.array(fc.oneof(fc.nat(1e9).map(BigInt), u64)).chain((steps) =>
+  fc.constantFrom(0n, 123_456_789_012n, (1n << 53n) - 1_000_000_000n).map((start) =>
+    steps.map((step, i) => i % 7 === 0 ? step : (start += step % 1_000_000n))
+  )
+);
+
+Deno.test("lines that begin as the last one did are what decoding gives", async () => {
+  const optional = PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN |
+    PERF_SAMPLE_TID | PERF_SAMPLE_IP | PERF_SAMPLE_IDENTIFIER;
+  const types = [optional];
+  for (let bit = 1; bit <= optional; bit *= 2) if (optional & bit) types.push(optional & ~bit);
+  const sample = fc.record({
+    misc: fc.constantFrom(1, 2, 0x4002),
+    body: fc.record({
+      identifier: u64,
+      ip: address,
+      pid: u32,
+      tid: u32,
+      cpu: u32,
+      period: u64,
+      callchain: fc.array(address, { maxLength: 5 }),
+    }),
+  });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...types),
+      fc.array(sample, { maxLength: 200, size: "max" }),
+      times,
+      async (type, samples, times) => {
+        const flags = { ...ATTR.flags, sample_id_all: true };
+        const attr = { ...ATTR, flags, sample_type: BigInt(type) };
+        const has = (bit: number) => (type & bit) !== 0;
+        const records = samples.map(({ misc, body }, i) => ({
+          type: 9 as const,
+          name: "SAMPLE" as const,
+          misc,
+          body: {
+            ...has(PERF_SAMPLE_IDENTIFIER) ? { identifier: body.identifier } : {},
+            ...has(PERF_SAMPLE_IP) ? { ip: body.ip } : {},
+            ...has(PERF_SAMPLE_TID) ? { pid: body.pid, tid: body.tid } : {},
+            ...has(PERF_SAMPLE_TIME) ? { time: times[i % times.length] ?? 0n } : {},
+            ...has(PERF_SAMPLE_CPU) ? { cpu: body.cpu } : {},
+            ...has(PERF_SAMPLE_PERIOD) ? { period: body.period } : {},
+            ...has(PERF_SAMPLE_CALLCHAIN) ? { callchain: body.callchain } : {},
+          },
+        }));
+        // Files of the other byte order are decoded.
+        const [written, decoded] = [
+          await fileOf(attr, records, true),
+          await fileOf(attr, records, false),
+        ];
+        for (const order of ["file", "time"] as const) {
+          const lines = (file: Uint8Array) => linesOf(file, { order });
+          assertEquals(await lines(written), await lines(decoded));
+        }
+      },
+    ),
+    { numRuns: 100 },
+  );
+});
+
 Deno.test("types, from and limit choose the records", async () => {
   const comm = (tid: number) =>
     ({ type: 3, name: "COMM", misc: 0, body: { pid: 7, tid, comm: "x" } }) as const;

@@ -68,9 +68,7 @@ const NEW_BRANCH_TYPES = [
 ];
 const ABIS = ["none", "32-bit", "64-bit"];
 
-const CHAIN = piece("... FP chain: nr:");
-const PERIOD = piece(" period: ");
-const ADDR = piece(" addr: ");
+const CHAIN = "... FP chain: nr:";
 
 /** Registers as a mask tells: the name of each, padded, and the line's beginning. */
 interface Registers {
@@ -96,8 +94,8 @@ function registers(mask: bigint, arch: string | undefined): Registers {
 }
 
 /**
- * Writes the samples of one event as `perf report -D` does: from behind `(IP, 0x…): ` up to, not
- * including, the thread.
+ * Writes the samples of one event as `perf report -D` does: from the address, behind the ids of
+ * process and thread, up to, not including, the line of the thread.
  */
 export class SampleText {
   /** Where the fields of the samples lie; holds those of the last sample. */
@@ -110,8 +108,10 @@ export class SampleText {
   readonly #callStack: boolean;
   readonly #userRegisters: Registers;
   readonly #interruptRegisters: Registers;
-  /** What samples without a period have. */
-  readonly #period: Piece;
+  // What stands between the fields; and in the place of those that the samples do not have.
+  readonly #beforePeriod: Piece;
+  readonly #beforeAddr: Piece;
+  readonly #afterAddr: Piece;
 
   /** @param arch The machine, as `uname -m` prints it, for the names of registers. */
   constructor(event: PerfEvent, littleEndian: boolean, arch: string | undefined) {
@@ -124,45 +124,56 @@ export class SampleText {
     this.#callStack = (Number(attr.branch_sample_type & 0xffffn) & BRANCH_CALL_STACK) !== 0;
     this.#userRegisters = registers(attr.sample_regs_user, arch);
     this.#interruptRegisters = registers(attr.sample_regs_intr, arch);
-    this.#period = piece(String(attr.sample_period));
+    const { period, addr } = this.layout;
+    const chain = this.#type & PERF_SAMPLE_CALLCHAIN && !this.#hasBranchChain ? CHAIN : "";
+    const afterAddr = `\n${chain}`;
+    const beforeAddr = ` addr: ${addr < 0 ? `0${afterAddr}` : ""}`;
+    this.#afterAddr = piece(afterAddr);
+    this.#beforeAddr = piece(beforeAddr);
+    this.#beforePeriod = piece(
+      ` period: ${period < 0 ? `${attr.sample_period}${beforeAddr}` : ""}`,
+    );
+  }
+
+  /** Whether call chains are made of branch stacks, and printed before those of the kernel. */
+  get #hasBranchChain(): boolean {
+    return this.#callStack && (this.#type & PERF_SAMPLE_BRANCH_STACK) !== 0;
   }
 
   /**
-   * Writes the text of the sample in `[start, end)` of `view`.
+   * Writes the text of the sample at `start` of `view`, of which {@link SampleText.fields} have to
+   * be located.
    *
-   * @returns Where the text ends, or -1 where a length in the sample does not fit into it.
+   * @param putSymbols Writes the lines of a call chain, with symbols.
    */
-  put(out: TextBytes, p: number, view: DataView, start: number, end: number): number {
+  put(
+    out: TextBytes,
+    p: number,
+    view: DataView,
+    start: number,
+    putSymbols?: (out: TextBytes, p: number, fields: SampleFields) => number,
+  ): number {
     const le = this.#littleEndian;
     const { layout, fields } = this;
-    if (!fields.locate(view, start, end, le)) return -1;
-    const to = out.bytes;
-    const pid = layout.pid < 0 ? -1 : view.getInt32(start + layout.pid, le);
-    p = putDecimal(out, p, pid);
-    to[p] = 0x2f;
-    p = putDecimal(out, p + 1, layout.pid < 0 ? -1 : view.getInt32(start + layout.pid + 4, le));
-    to[p] = 0x3a;
-    to[p + 1] = 0x20;
-    p = layout.ip < 0
-      ? putAscii(out, p + 2, "0")
-      : putPrefixedHexAt(out, p + 2, view, start + layout.ip, le);
-    p = PERIOD.put(out, p);
-    p = layout.period < 0
-      ? this.#period.put(out, p)
-      : putDecimal64At(out, p, view, start + layout.period, le);
-    p = ADDR.put(out, p);
-    p = layout.addr < 0
-      ? putAscii(out, p, "0")
-      : putPrefixedHexAt(out, p, view, start + layout.addr, le);
-    to[p++] = 0x0a;
+    const { ip, period, addr } = layout;
     const type = this.#type;
+    if (ip < 0) out.bytes[p++] = 0x30;
+    else p = putPrefixedHexAt(out, p, view, start + ip, le);
+    p = this.#beforePeriod.put(out, p);
+    if (period >= 0) {
+      p = putDecimal64At(out, p, view, start + period, le);
+      p = this.#beforeAddr.put(out, p);
+    }
+    if (addr >= 0) {
+      p = putPrefixedHexAt(out, p, view, start + addr, le);
+      p = this.#afterAddr.put(out, p);
+    }
     if (type & PERF_SAMPLE_CALLCHAIN) {
-      if (this.#callStack && type & PERF_SAMPLE_BRANCH_STACK) {
-        p = this.#putBranchCallChain(out, p, view);
-      }
-      p = putDecimal(out, CHAIN.put(out, p), fields.callchainLength);
-      to[p++] = 0x0a;
-      p = putAddressLines(out, p, view, fields.callchain, fields.callchainLength, le);
+      if (this.#hasBranchChain) p = putAscii(out, this.#putBranchCallChain(out, p, view), CHAIN);
+      p = putDecimal(out, p, fields.callchainLength);
+      out.view.setUint8(p, 0x0a);
+      p = putSymbols?.(out, p + 1, fields) ??
+        putAddressLines(out, p + 1, view, fields.callchain, fields.callchainLength, le);
     }
     if ((type & REST) !== 0) p = this.#putRest(out, p, view, start);
     return p;

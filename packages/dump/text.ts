@@ -6,28 +6,42 @@
  * @module
  */
 
-const DIGITS = "0123456789abcdef";
 /** Byte order of the machine that this runs on. */
 const LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 
-/** `00` … `ff` as two ASCII bytes each, little-endian: the first digit is in the low byte. */
-const HEX2: Uint16Array = Uint16Array.from(
-  { length: 256 },
-  (_, b) => code(DIGITS, b >> 4) | code(DIGITS, b & 15) << 8,
-);
-/** `0000` … `ffff` as four ASCII bytes each. */
-const HEX4: Int32Array = Int32Array.from(
-  { length: 65536 },
-  (_, n) => (HEX2[n >> 8] as number) | (HEX2[n & 255] as number) << 16,
-);
-/** `0000` … `9999` as four ASCII bytes each. */
-const DEC4: Int32Array = Int32Array.from({ length: 10000 }, (_, n) => {
-  const text = String(n).padStart(4, "0");
-  return code(text, 0) | code(text, 1) << 8 | code(text, 2) << 16 | code(text, 3) << 24;
-});
+// The tables are filled by plain loops: they are made each time that a tool starts.
 
-function code(text: string, i: number): number {
-  return text.charCodeAt(i);
+/** `00` … `ff` as two ASCII bytes each, little-endian: the first digit is in the low byte. */
+const HEX2 = new Uint16Array(256);
+for (let b = 0; b < 256; b++) HEX2[b] = hexDigit(b >> 4) | hexDigit(b & 15) << 8;
+
+/** `0000` … `ffff` as four ASCII bytes each. */
+const HEX4 = hex4();
+/** `0000` … `9999` as four ASCII bytes each. */
+const DEC4 = dec4();
+
+function hexDigit(n: number): number {
+  return n < 10 ? 0x30 + n : 0x57 + n;
+}
+
+function hex4(): Int32Array {
+  const table = new Int32Array(1 << 16);
+  for (let high = 0, n = 0; high < 256; high++) {
+    const two = HEX2[high] as number;
+    for (let low = 0; low < 256; low++) table[n++] = two | (HEX2[low] as number) << 16;
+  }
+  return table;
+}
+
+function dec4(): Int32Array {
+  const table = new Int32Array(10000);
+  for (let high = 0, n = 0; high < 100; high++) {
+    const two = 0x3030 + (high / 10 | 0) + (high % 10 << 8);
+    for (let ten = 0; ten < 10; ten++) {
+      for (let one = 0; one < 10; one++) table[n++] = two | (0x3030 + ten + (one << 8)) << 16;
+    }
+  }
+  return table;
 }
 
 /** Where text is written: one buffer, seen as bytes and through a `DataView`. */
@@ -199,6 +213,27 @@ export class Piece {
   }
 }
 
+/**
+ * Copies text, eight bytes at a time and so up to seven more than asked for. There must be no bits
+ * of a NaN in it, as in ASCII there never are: not all of them survive.
+ *
+ * @param from The text as 64-bit words of the machine's byte order.
+ * @param first The first word.
+ * @param length Bytes.
+ */
+export function copyWide(
+  out: TextBytes,
+  p: number,
+  from: Float64Array,
+  first: number,
+  length: number,
+): void {
+  const { view } = out;
+  for (let i = 0, k = first; i < length; i += 8, k++) {
+    view.setFloat64(p + i, from[k] as number, LITTLE_ENDIAN);
+  }
+}
+
 /** A piece of text that is written many times. */
 export function piece(text: string): Piece {
   return new Piece(new TextEncoder().encode(text));
@@ -307,6 +342,42 @@ export function putDecimal64At(
   return p + 8;
 }
 
+/**
+ * Writes times: {@link putDecimal64At} of numbers that are mostly close to the one before, so that
+ * their first digits are known.
+ */
+export class TimeText {
+  /** The first digits stand for so much: a multiple of 10^8. */
+  #base = -1e8;
+  readonly #digits: TextBytes;
+  #first = 0;
+  #length = 0;
+
+  /** Has seen no time so far. */
+  constructor() {
+    const bytes = new Uint8Array(24);
+    this.#digits = { bytes, view: new DataView(bytes.buffer) };
+  }
+
+  /** Writes the 64-bit word at `at` of a record in decimal. */
+  put(out: TextBytes, p: number, from: DataView, at: number, le: boolean): number {
+    const hi = from.getUint32(le ? at + 4 : at, le);
+    const n = hi * 2 ** 32 + from.getUint32(le ? at : at + 4, le);
+    let low = n - this.#base;
+    if (hi >= 0x20_0000 || low < 0 || low >= 1e8) {
+      // There are no first digits, or they may not fit into eight bytes.
+      if (hi >= 0x20_0000 || n < 1e8) return putDecimal64At(out, p, from, at, le);
+      low = n % 1e8;
+      this.#base = n - low;
+      this.#length = putDecimal(this.#digits, 0, this.#base / 1e8);
+      this.#first = this.#digits.view.getFloat64(0, true);
+    }
+    const { view } = out;
+    view.setFloat64(p, this.#first, true);
+    return putEight(view, p + this.#length, low | 0);
+  }
+}
+
 /** Writes `..... %2d: `, the beginning of a line of a list. */
 export function putIndex(out: TextBytes, p: number, i: number): number {
   const { view } = out;
@@ -323,10 +394,16 @@ export function putIndex(out: TextBytes, p: number, i: number): number {
 }
 
 /** `..... %2d` as eight bytes, for a single store: ASCII is never the bits of a NaN. */
-const INDEX = Float64Array.from({ length: 100 }, (_, i) => {
-  const bytes = new TextEncoder().encode(`..... ${String(i).padStart(2)}`);
-  return new DataView(bytes.buffer).getFloat64(0, true);
-});
+const INDEX = new Float64Array(100);
+{
+  const view = new DataView(new ArrayBuffer(8));
+  view.setInt32(0, 0x2e2e2e2e, true);
+  for (let i = 0; i < 100; i++) {
+    view.setInt32(4, 0x202e | ((DEC4[i] as number) >>> 16) << 16, true);
+    if (i < 10) view.setUint8(6, 0x20);
+    INDEX[i] = view.getFloat64(0, true);
+  }
+}
 
 /** Writes `n` addresses of a record, a line each: `.....  0: ffffffff81000000`. */
 export function putAddressLines(

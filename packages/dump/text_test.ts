@@ -13,6 +13,7 @@ import {
   putPrefixedHexAt,
   putUntilNul,
   type TextBytes,
+  TimeText,
 } from "./text.ts";
 
 const bytes = new Uint8Array(64);
@@ -44,6 +45,30 @@ Deno.test("any 64-bit word in hexadecimal and decimal", () => {
     assertEquals(written((p) => putDecimal64(out, p, hi, lo)), `${n}`);
     assertEquals(written((p) => putDecimal64At(out, p, record, 0, le)), `${n}`);
   }));
+});
+
+Deno.test("any times, close to each other and not, in either byte order", () => {
+  const record = new DataView(new ArrayBuffer(8));
+  const near = fc.tuple(word, fc.array(fc.bigInt(-300_000_000n, 300_000_000n)))
+    .map(([first, steps]) => {
+      let now = first;
+      return [first, ...steps.map((step) => now = BigInt.asUintN(64, now + step))];
+    });
+  fc.assert(fc.property(near, fc.boolean(), (times, le) => {
+    const text = new TimeText();
+    for (const time of times) {
+      record.setBigUint64(0, time, le);
+      assertEquals(written((p) => text.put(out, p, record, 0, le)), String(time));
+    }
+  }));
+  // Where doubles end to be exact, and where the first digits change.
+  const text = new TimeText();
+  for (const time of [10n ** 8n, 2n ** 53n, 10n ** 16n, 10n ** 17n]) {
+    for (const near of [time - 1n, time, time + 1n, time - 2n]) {
+      record.setBigUint64(0, near, true);
+      assertEquals(written((p) => text.put(out, p, record, 0, true)), String(near));
+    }
+  }
 });
 
 Deno.test("any integer in decimal", () => {

@@ -100,8 +100,8 @@ export class Machine {
   readonly #byTid = new Map<number, number>();
   #lastTid = -1;
   #lastThread = -1;
-  #lastMap = -1;
-  #lastRoot = 0;
+  /** The map that was found last in each space, or -1. */
+  #lastMaps = new Int32Array(256).fill(-1);
   #roots = new Int32Array(256);
   #owners = new Int32Array(256);
   #users = new Int32Array(256);
@@ -208,13 +208,12 @@ export class Machine {
       ? this.#threadSpaces[thread] as number
       : -1;
     if (space < 0) return -1;
-    const root = this.#roots[space] as number;
     const { spaces } = this;
-    // Samples come in flocks: the map of the last one is often that of the next.
-    const last = this.#lastMap;
+    // Samples come in flocks: the map of a thread's last one is often that of its next.
+    const last = this.#lastMaps[space] as number;
     const h = hi >>> 0;
     const l = lo >>> 0;
-    if (root === this.#lastRoot && last >= 0 && space !== KERNEL_SPACE) {
+    if (last >= 0 && space !== KERNEL_SPACE) {
       const startHi = spaces.startHi[last] as number;
       const endHi = spaces.endHi[last] as number;
       if (
@@ -222,9 +221,8 @@ export class Machine {
         (h < endHi || (h === endHi && l < (spaces.endLo[last] as number)))
       ) return last;
     }
-    const map = spaces.find(root, hi, lo);
-    this.#lastMap = map;
-    this.#lastRoot = root;
+    const map = spaces.find(this.#roots[space] as number, hi, lo);
+    this.#lastMaps[space] = map;
     return map;
   }
 
@@ -385,6 +383,7 @@ export class Machine {
       this.#roots = enlarge(this.#roots, space + 1);
       this.#owners = enlarge(this.#owners, space + 1);
       this.#users = enlarge(this.#users, space + 1);
+      this.#lastMaps = enlarge(this.#lastMaps, space + 1);
     }
     this.#users[space] = 0;
     this.#setRoot(space, 0);
@@ -395,7 +394,7 @@ export class Machine {
   #setRoot(space: number, root: number): void {
     this.#roots[space] = root;
     // A tree that is altered in place may keep its root.
-    this.#lastMap = -1;
+    this.#lastMaps[space] = -1;
     if (this.#keepHistory) {
       this.#history.space(space, root);
     }
@@ -526,7 +525,7 @@ export class Machine {
     const symbols = [...this.#ksymbols.values()];
     this.spaces.compact(this.#roots.subarray(0, this.#spaceCount), maps);
     this.#kernelMap = maps[0] as number;
-    this.#lastMap = -1;
+    this.#lastMaps.fill(-1);
     this.#ksymbols.clear();
     symbols.forEach((symbol, i) => this.#ksymbols.set(maps[i + 1] as number, symbol));
     this.#compactAt = Math.max(1 << 16, 2 * this.spaces.nodeCount);

@@ -10,6 +10,12 @@ import { enlarge } from "./machine_names.ts";
 
 const FINISHED_ROUND = 68;
 
+/**
+ * Rows that are handled in one call: what loops over hundreds of thousands of them in one call, and
+ * in few calls, is compiled while the loop runs, and again whenever it meets something new.
+ */
+const CHUNK = 256;
+
 /** Bytes that hold records: those of a batch, or those of the re-order buffer. */
 export interface RecordBytes {
   /** The bytes. */
@@ -121,24 +127,32 @@ function deliverBatch(batch: RecordBatch, sink: RecordSink): void {
   }
 }
 
-/** A run of bytes that records are copied into. */
-class Arena implements RecordBytes {
-  bytes = new Uint8Array(1 << 20);
-  view = new DataView(this.bytes.buffer);
-  words = new Int32Array(this.bytes.buffer);
+/** The next FINISHED_ROUND from record `i` on, or the end of the batch. */
+function nextRound(batch: RecordBatch, i: number): number {
+  const { view, littleEndian, starts, count } = batch;
+  while (i < count && view.getInt32(starts[i] as number, littleEndian) !== FINISHED_ROUND) i++;
+  return i;
+}
+
+/** Bytes of a block of the re-order buffer; batches are shorter. */
+const BLOCK = 1 << 20;
+
+/** Bytes that records are copied into. */
+class Block implements RecordBytes {
+  readonly bytes = new Uint8Array(BLOCK);
+  readonly view = new DataView(this.bytes.buffer);
+  readonly words = new Int32Array(this.bytes.buffer);
   used = 0;
+
+  /** Whether so many bytes can be appended. */
+  hasRoom(size: number): boolean {
+    return this.used + 7 + size <= this.bytes.length;
+  }
 
   /** Copies `bytes[from, to)`, so that its alignment stays; returns how far it moved. */
   append(bytes: Uint8Array, from: number, to: number): number {
     const at = this.used + ((from - this.used) & 7);
     this.used = at + to - from;
-    if (this.used > this.bytes.length) {
-      const larger = new Uint8Array(Math.max(this.bytes.length * 2, this.used + 8 & ~7));
-      larger.set(this.bytes.subarray(0, at));
-      this.bytes = larger;
-      this.view = new DataView(larger.buffer);
-      this.words = new Int32Array(larger.buffer);
-    }
     this.bytes.set(bytes.subarray(from, to), at);
     return at - from;
   }
@@ -148,10 +162,10 @@ class Arena implements RecordBytes {
 class Waiting {
   timeHi = new Uint32Array(1 << 12);
   timeLo = new Uint32Array(1 << 12);
-  /** Where the record is in its arena. */
+  /** Where the record is in its block. */
   at = new Uint32Array(1 << 12);
-  /** Which of the two arenas holds it. */
-  arena = new Uint8Array(1 << 12);
+  /** The number of its block. */
+  block = new Int32Array(1 << 12);
   /** Its file offset. */
   offset = new Float64Array(1 << 12);
   event = new Int32Array(1 << 12);
@@ -162,33 +176,47 @@ class Waiting {
     this.timeHi = enlarge(this.timeHi, rows);
     this.timeLo = enlarge(this.timeLo, rows);
     this.at = enlarge(this.at, rows);
-    this.arena = enlarge(this.arena, rows);
+    this.block = enlarge(this.block, rows);
     this.offset = enlarge(this.offset, rows);
     this.event = enlarge(this.event, rows);
+  }
+
+  /** Moves the rows in `[from, to)` to `into` and the rows after it. */
+  move(into: number, from: number, to: number): void {
+    this.timeHi.copyWithin(into, from, to);
+    this.timeLo.copyWithin(into, from, to);
+    this.at.copyWithin(into, from, to);
+    this.block.copyWithin(into, from, to);
+    this.offset.copyWithin(into, from, to);
+    this.event.copyWithin(into, from, to);
   }
 }
 
 /**
  * Holds the records of the round that is being read and those left of the round before.
  *
+ * The kernel wrote a buffer for each CPU, so that the records are in runs of rising times. They
+ * are delivered from the heads of the runs:
+ *
  * ```text
- *  arena of the round before:  | ..... left, sorted ..... |
- *  arena of this round:        | run | run | run | ...
- *  at FINISHED_ROUND:          merge runs; deliver up to the limit; the arena of the round
- *                              before is empty then, and takes the next round
+ *  left of the round before:  | run | run |
+ *  this round:                            | run | run | run | ...
+ *  at FINISHED_ROUND:         each run up to the limit goes; the blocks of the round before hold
+ *                             nothing any more, and are used for the next round
  * ```
  */
 class ReorderBuffer {
   readonly #sink: RecordSink;
   readonly #stats: OrderStats;
   readonly #littleEndian: boolean;
-  readonly #arenas: [Arena, Arena] = [new Arena(), new Arena()];
-  #current = 0;
+  readonly #blocks: Block[] = [];
+  // Numbers of blocks: those of the round before, those of this round, and those that are free.
+  #before: number[] = [];
+  #current: number[] = [];
+  #free: number[] = [];
+  #bytes = 0;
   #count = 0;
-  #waiting = new Waiting();
-  #spare = new Waiting();
-  #sorted = new Int32Array(1 << 12);
-  #scratch = new Int32Array(1 << 12);
+  readonly #waiting = new Waiting();
   /** Where each run of rising times starts. */
   #runs: number[] = [];
   #limitHi = 0;
@@ -203,15 +231,8 @@ class ReorderBuffer {
   }
 
   take(batch: RecordBatch): void {
-    const { view, littleEndian } = batch;
     for (let i = 0; i < batch.count;) {
-      // Up to and with the next FINISHED_ROUND.
-      let stop = i;
-      while (
-        stop < batch.count && view.getInt32(batch.start(stop), littleEndian) !== FINISHED_ROUND
-      ) {
-        stop++;
-      }
+      let stop = nextRound(batch, i);
       if (stop > i) this.#takeRun(batch, i, stop);
       if (stop < batch.count) {
         const start = batch.start(stop);
@@ -228,25 +249,32 @@ class ReorderBuffer {
   }
 
   #takeRun(batch: RecordBatch, from: number, to: number): void {
+    const last = to - 1;
+    // One copy for the whole run, records that do not wait included.
+    const moved = this.#copy(batch.bytes, batch.start(from), batch.start(last) + batch.size(last));
+    this.#waiting.reserve(this.#count + to - from);
+    const before = this.#count;
+    for (let i = from; i < to; i += CHUNK) {
+      this.#takeSome(batch, i, i + CHUNK < to ? i + CHUNK : to, moved);
+    }
+    this.#stats.queued += this.#count - before;
+    if (this.#bytes > this.#stats.peakBytes) this.#stats.peakBytes = this.#bytes;
+  }
+
+  /** Puts records into the buffer whose bytes are in a block, or delivers those without a time. */
+  #takeSome(batch: RecordBatch, from: number, to: number, moved: number): void {
     const { view, littleEndian: le, events, starts, inflatedFrom, offset: batchOffset } = batch;
-    const current = this.#current;
     const lowAt = le ? 0 : 4;
     const highAt = 4 - lowAt;
-    const first = batch.start(from);
-    const last = batch.start(to - 1);
-    const arena = this.#arenas[this.#current] as Arena;
-    const waiting = this.#waiting;
-    waiting.reserve(this.#count + to - from);
-    const { timeHi, timeLo, at: positions, arena: arenas, offset: offsets, event: eventNumbers } =
-      waiting;
+    const { timeHi, timeLo, at: positions, block: blocks, offset: offsets, event: eventNumbers } =
+      this.#waiting;
+    const block = this.#current.at(-1) as number;
     let n = this.#count;
     let beforeHi = n > 0 ? timeHi[n - 1] as number : 0;
     let beforeLo = n > 0 ? timeLo[n - 1] as number : 0;
     const flushedHi = this.#flushedHi;
     const flushedLo = this.#flushedLo;
     let violations = 0;
-    let moved = 0;
-    let isCopied = false;
     const all = events.all;
     const single = all.length === 1 ? all[0] : undefined;
     for (let i = from; i < to; i++) {
@@ -274,26 +302,32 @@ class ReorderBuffer {
         this.#sink.record(batch, start, end, batch.offsetOf(i), event);
         continue;
       }
-      if (!isCopied) {
-        // One copy for the whole run, records that do not wait included.
-        isCopied = true;
-        moved = arena.append(batch.bytes, first, last + view.getUint16(last + 6, le));
-      }
       if (hi < flushedHi || (hi === flushedHi && lo < flushedLo)) violations++;
       if (n === 0 || hi < beforeHi || (hi === beforeHi && lo < beforeLo)) this.#runs.push(n);
       timeHi[n] = beforeHi = hi;
       timeLo[n] = beforeLo = lo;
       positions[n] = start + moved;
-      arenas[n] = current;
+      blocks[n] = block;
       offsets[n] = inflatedFrom >= 0 ? inflatedFrom : batchOffset + start;
       eventNumbers[n] = event;
       n++;
     }
-    this.#stats.queued += n - this.#count;
     this.#stats.violations += violations;
     this.#count = n;
-    const bytes = this.#arenas[0].used + this.#arenas[1].used;
-    if (bytes > this.#stats.peakBytes) this.#stats.peakBytes = bytes;
+  }
+
+  /** Copies bytes into the last of the current blocks; returns how far they moved. */
+  #copy(bytes: Uint8Array, from: number, to: number): number {
+    let block = this.#blocks[this.#current.at(-1) ?? -1];
+    if (block === undefined || !block.hasRoom(to - from)) {
+      const number = this.#free.pop() ?? this.#blocks.push(new Block()) - 1;
+      this.#current.push(number);
+      block = this.#blocks[number] as Block;
+    }
+    this.#bytes -= block.used;
+    const moved = block.append(bytes, from, to);
+    this.#bytes += block.used;
+    return moved;
   }
 
   #finishRound(): void {
@@ -303,8 +337,14 @@ class ReorderBuffer {
     this.#limitHi = hi;
     this.#limitLo = lo;
     // Nothing is left of the round before this one.
-    this.#current ^= 1;
-    (this.#arenas[this.#current] as Arena).used = 0;
+    for (const number of this.#before) {
+      const block = this.#blocks[number] as Block;
+      this.#bytes -= block.used;
+      block.used = 0;
+      this.#free.push(number);
+    }
+    this.#before = this.#current;
+    this.#current = [];
   }
 
   /** The highest time that waits: each run ends with its own. */
@@ -323,98 +363,153 @@ class ReorderBuffer {
     return [hi, lo];
   }
 
-  /** Delivers what is not younger than the limit, and keeps the rest as one sorted run. */
+  /** Delivers what is not younger than the limit: what came first comes first at equal times. */
   #flush(limitHi: number, limitLo: number): void {
-    if ((limitHi | limitLo) === 0) return;
-    const sorted = this.#merge();
+    if ((limitHi | limitLo) === 0 || this.#count === 0) return;
+    const { timeHi, timeLo } = this.#waiting;
+    const runs = new RunHeap(this.#runs, timeHi, timeLo);
+    for (let run = runs.first; run >= 0; run = runs.first) {
+      const row = runs.heads[run] as number;
+      if (isLater(timeHi[row], timeLo[row], limitHi, limitLo)) break;
+      // Up to the head of the next run, which comes first at the same time if it came first.
+      const other = runs.second;
+      const head = other < 0 ? -1 : runs.heads[other] as number;
+      const isBounded = head >= 0 && !isLater(timeHi[head], timeLo[head], limitHi, limitLo);
+      const boundHi = isBounded ? timeHi[head] as number : limitHi;
+      const boundLo = isBounded ? timeLo[head] as number : limitLo;
+      const isFirst = !isBounded || run < other;
+      const end = this.#runs[run + 1] ?? this.#count;
+      runs.advance(
+        this.#deliverSome(row, row + CHUNK < end ? row + CHUNK : end, boundHi, boundLo, isFirst),
+        end,
+      );
+    }
+    this.#keep(runs.heads);
+  }
+
+  /**
+   * Delivers the row `from` and those after it that are not younger than a bound.
+   *
+   * @param isFirst Whether those as old as the bound are delivered.
+   * @returns The first row that is not.
+   */
+  #deliverSome(
+    from: number,
+    to: number,
+    boundHi: number,
+    boundLo: number,
+    isFirst: boolean,
+  ): number {
     const sink = this.#sink;
-    const { timeHi, timeLo, at: positions, arena: arenas, offset: offsets, event: events } =
+    const { timeHi, timeLo, at: positions, block: numbers, offset: offsets, event: events } =
       this.#waiting;
     const le = this.#littleEndian;
-    const [even, odd] = this.#arenas;
-    const n = this.#count;
-    let k = 0;
-    for (; k < n; k++) {
-      const i = sorted[k] as number;
-      const hi = timeHi[i] as number;
-      const lo = timeLo[i] as number;
-      if (hi > limitHi || (hi === limitHi && lo > limitLo)) break;
-      const arena = arenas[i] === 0 ? even : odd;
+    const blocks = this.#blocks;
+    let i = from;
+    do {
+      const block = blocks[numbers[i] as number] as Block;
       const start = positions[i] as number;
-      const size = arena.view.getUint16(start + 6, le);
-      sink.record(arena, start, start + size, offsets[i] as number, events[i] as number);
-    }
-    if (k > 0) {
-      const last = sorted[k - 1] as number;
-      this.#flushedHi = timeHi[last] as number;
-      this.#flushedLo = timeLo[last] as number;
-    }
-    this.#keep(sorted, k);
+      const size = block.view.getUint16(start + 6, le);
+      sink.record(block, start, start + size, offsets[i] as number, events[i] as number);
+      i++;
+    } while (
+      i < to &&
+      ((timeHi[i] as number) < boundHi || ((timeHi[i] as number) === boundHi &&
+        (isFirst ? (timeLo[i] as number) <= boundLo : (timeLo[i] as number) < boundLo)))
+    );
+    this.#flushedHi = timeHi[i - 1] as number;
+    this.#flushedLo = timeLo[i - 1] as number;
+    return i;
   }
 
-  /** Keeps what `sorted` has from `first` on: the spare rows take it, and change places. */
-  #keep(sorted: Int32Array, first: number): void {
-    const left = this.#count - first;
-    const from = this.#waiting;
-    const to = this.#spare;
-    to.reserve(left);
-    for (let k = 0; k < left; k++) {
-      const i = sorted[first + k] as number;
-      to.timeHi[k] = from.timeHi[i] as number;
-      to.timeLo[k] = from.timeLo[i] as number;
-      to.at[k] = from.at[i] as number;
-      to.arena[k] = from.arena[i] as number;
-      to.offset[k] = from.offset[i] as number;
-      to.event[k] = from.event[i] as number;
+  /** Keeps the runs from their heads on. */
+  #keep(heads: Int32Array): void {
+    const runs = this.#runs;
+    const kept: number[] = [];
+    let count = 0;
+    for (let run = 0; run < runs.length; run++) {
+      const from = heads[run] as number;
+      const to = runs[run + 1] ?? this.#count;
+      if (from === to) continue;
+      kept.push(count);
+      this.#waiting.move(count, from, to);
+      count += to - from;
     }
-    this.#waiting = to;
-    this.#spare = from;
-    this.#count = left;
-    this.#runs = left > 0 ? [0] : [];
+    this.#runs = kept;
+    this.#count = count;
+  }
+}
+
+function isLater(
+  hi: number | undefined,
+  lo: number | undefined,
+  limitHi: number,
+  limitLo: number,
+): boolean {
+  return (hi as number) > limitHi || (hi === limitHi && (lo as number) > limitLo);
+}
+
+/** The runs that are not at their ends, as a binary heap: by the time of their heads. */
+class RunHeap {
+  /** The next row of each run. */
+  readonly heads: Int32Array;
+  readonly #timeHi: Uint32Array;
+  readonly #timeLo: Uint32Array;
+  readonly #heap: Int32Array;
+  #size: number;
+
+  constructor(starts: readonly number[], timeHi: Uint32Array, timeLo: Uint32Array) {
+    this.heads = Int32Array.from(starts);
+    this.#timeHi = timeHi;
+    this.#timeLo = timeLo;
+    this.#size = starts.length;
+    this.#heap = Int32Array.from(starts, (_, run) => run);
+    for (let i = (this.#size >> 1) - 1; i >= 0; i--) this.#sink(i);
   }
 
-  /** Merges the runs, pairs of neighbours first: what came first stays first at equal times. */
-  #merge(): Int32Array {
-    const n = this.#count;
-    if (this.#sorted.length < n) {
-      this.#sorted = new Int32Array(2 * n);
-      this.#scratch = new Int32Array(2 * n);
-    }
-    let from = this.#sorted;
-    let to = this.#scratch;
-    for (let i = 0; i < n; i++) from[i] = i;
-    let runs = [...this.#runs, n];
-    const { timeHi, timeLo } = this.#waiting;
-    while (runs.length > 2) {
-      const merged: number[] = [];
-      for (let r = 0; r + 1 < runs.length; r += 2) {
-        const start = runs[r] as number;
-        const middle = runs[r + 1] as number;
-        const end = runs[r + 2] ?? middle;
-        merged.push(start);
-        let a = start;
-        let b = middle;
-        let out = start;
-        while (a < middle && b < end) {
-          const x = from[a] as number;
-          const y = from[b] as number;
-          const xh = timeHi[x] as number;
-          const yh = timeHi[y] as number;
-          if (yh < xh || (yh === xh && (timeLo[y] as number) < (timeLo[x] as number))) {
-            to[out++] = y;
-            b++;
-          } else {
-            to[out++] = x;
-            a++;
-          }
-        }
-        while (a < middle) to[out++] = from[a++] as number;
-        while (b < end) to[out++] = from[b++] as number;
+  /** The run with the earliest head, or -1. */
+  get first(): number {
+    return this.#size > 0 ? this.#heap[0] as number : -1;
+  }
+
+  /** The run with the next one, or -1. */
+  get second(): number {
+    if (this.#size < 2) return -1;
+    const left = this.#heap[1] as number;
+    const right = this.#heap[2] as number;
+    return this.#size > 2 && this.#isBefore(right, left) ? right : left;
+  }
+
+  /** Says that the next row of the first run is `row`; the run ends before `end`. */
+  advance(row: number, end: number): void {
+    const heap = this.#heap;
+    this.heads[heap[0] as number] = row;
+    if (row === end) heap[0] = heap[--this.#size] as number;
+    this.#sink(0);
+  }
+
+  #isBefore(a: number, b: number): boolean {
+    const i = this.heads[a] as number;
+    const j = this.heads[b] as number;
+    const hi = this.#timeHi[i] as number;
+    const lo = this.#timeLo[i] as number;
+    const otherHi = this.#timeHi[j] as number;
+    const otherLo = this.#timeLo[j] as number;
+    return hi < otherHi || (hi === otherHi && (lo < otherLo || (lo === otherLo && a < b)));
+  }
+
+  #sink(from: number): void {
+    const heap = this.#heap;
+    const size = this.#size;
+    for (let i = from, child = 2 * i + 1; child < size; child = 2 * i + 1) {
+      if (child + 1 < size && this.#isBefore(heap[child + 1] as number, heap[child] as number)) {
+        child++;
       }
-      merged.push(n);
-      runs = merged;
-      [from, to] = [to, from];
+      const run = heap[i] as number;
+      if (!this.#isBefore(heap[child] as number, run)) break;
+      heap[i] = heap[child] as number;
+      heap[child] = run;
+      i = child;
     }
-    return from;
   }
 }

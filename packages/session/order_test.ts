@@ -123,3 +123,23 @@ Deno.test("a file of many batches: nothing is lost, and only two rounds are held
   // A round is copied in runs, which padding may stretch a little.
   assertEquals(stats.peakBytes <= 2 * 200 * 24 + 64, true, `${stats.peakBytes} bytes`);
 });
+
+Deno.test("rounds of hundreds of records: runs of any length are merged", async () => {
+  // Each run is what was read of one CPU's buffer: its times rise.
+  const run = fc.tuple(
+    fc.integer({ min: 1, max: 700 }),
+    fc.nat(3000),
+    fc.integer({ min: 1, max: 9 }),
+  )
+    .map(([n, from, step]) => Array.from({ length: n }, (_, i) => BigInt(1 + from + i * step)));
+  const round = fc.array(run, { minLength: 1, maxLength: 4 });
+  const rounds = fc.array(round, { minLength: 1, maxLength: 3 });
+  await fc.assert(
+    fc.asyncProperty(rounds, async (rounds) => {
+      const items = rounds.flatMap((runs): Item[] => [...runs.flat(), "round"]);
+      const { seen } = await delivered(items);
+      assertEquals(seen, model(items));
+    }),
+    { numRuns: 20 },
+  );
+});

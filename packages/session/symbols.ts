@@ -6,5 +6,6 @@
  */
 export * from "./address_table.ts";
 export * from "./addresses.ts";
+export * from "./bundled_symbols.ts";
 export * from "./recorded_objects.ts";
 export * from "./symbolize.ts";

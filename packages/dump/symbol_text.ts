@@ -1,0 +1,120 @@
+import type { SampleFields } from "@perfdata/format";
+import type { BundledSymbol, BundledSymbols } from "@perfdata/session/symbols";
+import { contextMode, isContextMarker } from "./context_marker.ts";
+import { putAscii, putHex16At, putIndex, type TextBytes } from "./text.ts";
+
+/** Most bytes of what is written of an address: names of C++ functions have no end. */
+const LONGEST = 480;
+/** Room for the symbols of the longest call chain. */
+export const SYMBOLS_ROOM: number = (LONGEST + 32) << 13;
+
+/** Writes the symbols of a sample's addresses: what `dump --symbols` prints beyond `perf`. */
+export class SymbolText {
+  readonly #symbols: BundledSymbols;
+  readonly #littleEndian: boolean;
+  readonly #encoder = new TextEncoder();
+  // By row: of call chains, of them the ip, and of the line of the ip.
+  readonly #returns: (Uint8Array | undefined)[] = [];
+  readonly #frames: (Uint8Array | undefined)[] = [];
+  readonly #ips: (Uint8Array | undefined)[] = [];
+
+  /** @param littleEndian Byte order of the records. */
+  constructor(symbols: BundledSymbols, littleEndian: boolean) {
+    this.#symbols = symbols;
+    this.#littleEndian = littleEndian;
+  }
+
+  /**
+   * Writes the lines of a call chain.
+   *
+   * @param thread Number of the sample's thread in the machine.
+   * @param cpumode The CPU mode that the sample was taken in.
+   * @param ip Where its ip is, or -1.
+   */
+  putChain(
+    out: TextBytes,
+    p: number,
+    view: DataView,
+    { callchain, callchainLength }: SampleFields,
+    thread: number,
+    cpumode: number,
+    ip: number,
+  ): number {
+    const le = this.#littleEndian;
+    const low = le ? 0 : 4;
+    const high = 4 - low;
+    let mode = cpumode;
+    for (let i = 0; i < callchainLength; i++) {
+      const at = callchain + 8 * i;
+      const hi = view.getInt32(at + high, le);
+      const lo = view.getInt32(at + low, le);
+      p = putHex16At(out, putIndex(out, p, i), view, at, le);
+      if (isContextMarker(hi, lo)) {
+        mode = contextMode(lo);
+      } else {
+        const isIp = ip >= 0 && view.getInt32(ip + high, le) === hi &&
+          view.getInt32(ip + low, le) === lo;
+        const row = this.#symbols.row(thread, mode, hi, lo);
+        const kept = isIp ? this.#frames : this.#returns;
+        p = this.#put(out, p, kept[row] ??= this.#frame(row, isIp));
+      }
+      out.bytes[p++] = 0x0a;
+    }
+    return p;
+  }
+
+  /** Writes the line of the symbol at the ip. */
+  putLine(
+    out: TextBytes,
+    p: number,
+    view: DataView,
+    thread: number,
+    cpumode: number,
+    ip: number,
+  ): number {
+    if (ip < 0) return p;
+    const le = this.#littleEndian;
+    const hi = view.getInt32(le ? ip + 4 : ip, le);
+    const lo = view.getInt32(le ? ip : ip + 4, le);
+    const row = this.#symbols.row(thread, cpumode, hi, lo);
+    p = putAscii(out, p, " ...... sym: ");
+    p = this.#put(out, p, this.#ips[row] ??= this.#line(row));
+    out.bytes[p++] = 0x0a;
+    return p;
+  }
+
+  #put({ bytes }: TextBytes, p: number, text: Uint8Array): number {
+    bytes.set(text, p);
+    return p + text.length;
+  }
+
+  #encode(text: string): Uint8Array {
+    const bytes = new Uint8Array(LONGEST);
+    return bytes.slice(0, this.#encoder.encodeInto(text, bytes).written);
+  }
+
+  #line(row: number): Uint8Array {
+    const symbol = this.#symbols.symbol(row);
+    const { name } = symbol;
+    return this.#encode(name === undefined ? "<not found>" : nameText(symbol) + placeText(symbol));
+  }
+
+  #frame(row: number, isIp: boolean): Uint8Array {
+    const symbol = this.#symbols.symbol(row);
+    if (symbol.name === undefined) return this.#encode("");
+    const place = placeText(isIp ? symbol : this.#symbols.caller(row));
+    return this.#encode(` ${nameText(symbol)} (${symbol.dso})${place}`);
+  }
+}
+
+/** `main+0x27`. */
+function nameText({ name, offset }: BundledSymbol): string {
+  return offset === undefined ? `${name}` : `${name}+0x${offset.toString(16)}`;
+}
+
+/** ` main.c:12, inlined: mix mix.h:7`: the source line, and what is inlined, innermost first. */
+function placeText({ srcline, inlined }: BundledSymbol): string {
+  const place = (line: string | undefined) => line === undefined ? "" : ` ${line}`;
+  const functions = inlined.map((frame) => `${frame.name}${place(frame.srcline)}`);
+  return place(srcline) + (functions.length === 0 ? "" : `, inlined: ${functions.join(", ")}`);
+}

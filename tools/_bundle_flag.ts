@@ -1,0 +1,39 @@
+/** `--symbols FILE` of the commands that print records: names from a symbol bundle. */
+import type { Diagnostics, PerfDataReader } from "@perfdata/format";
+import type { BundledSymbols } from "@perfdata/session/symbols";
+import { about, complain, InputError } from "./_cli.ts";
+
+/**
+ * Opens a bundle for a recording.
+ *
+ * @throws {InputError} Where the file is not there, or is no bundle.
+ */
+export async function bundledSymbols(
+  path: string,
+  reader: PerfDataReader,
+  demangle: boolean,
+  diagnostics: Diagnostics,
+): Promise<BundledSymbols> {
+  const bytes = about(path, () => Deno.readFileSync(path));
+  // Who needs no names should not load what reads them.
+  const { BundledSymbols } = await import("@perfdata/session/symbols");
+  const { BundleError, SymbolBundle } = await import("@perfdata/symbols");
+  try {
+    const bundle = SymbolBundle.open(bytes);
+    return new BundledSymbols(bundle, reader, { demangle, diagnostics });
+  } catch (error) {
+    if (!(error instanceof BundleError)) throw error;
+    throw new InputError(`${path}: ${error.message}`, { cause: error });
+  }
+}
+
+/** Tells what a bundle did not know. */
+export function tellUnnamed(
+  tool: string,
+  path: string,
+  { addresses, unnamed, otherBuilds }: BundledSymbols,
+): void {
+  for (const object of otherBuilds) complain(`${tool}: ${path}: has another build of ${object}`);
+  if (unnamed === 0) return;
+  complain(`${tool}: ${path}: no function for ${unnamed} of ${addresses} addresses`);
+}
