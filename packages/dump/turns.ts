@@ -38,7 +38,7 @@ export class Turns {
       if (now === turn) return;
       const all = Atomics.load(this.#state, ALL);
       if (all > 0 && turn >= all) throw new StoppedError(`there are ${all} turns only`);
-      // Who stops wakes nobody, so that nobody has to listen in the moment that it is told.
+      // A stop that comes just before this does not wake: hence the limit, in milliseconds.
       Atomics.wait(this.#state, TURN, now, 100);
     }
   }
