@@ -163,17 +163,13 @@ export async function dump(reader: PerfDataReader, options: DumpOptions): Promis
 
 /**
  * How several dumps of one file share its text: each goes through all records, and so knows the
- * state of the machine at each of them, but of N dumps each writes the text of every Nth share only.
+ * state of the machine at each of them, but writes the text of those shares only that it claims.
  */
 export interface DumpShares {
-  /** How many dumps there are. */
-  readonly jobs: number;
-  /** Which one this is, from 0 on. */
-  readonly job: number;
   /** Bytes of records in a share. */
   readonly size: number;
-  /** Whose turn it is to write: a share is a turn. */
-  readonly turns: Turns;
+  /** Who writes when: a share is a turn. */
+  readonly turns: Pick<Turns, "claim" | "wait" | "end" | "limit" | "isOver">;
 }
 
 /** What one of several dumps printed. */
@@ -269,7 +265,7 @@ export class Dumper implements RecordSink, KernelTextContext {
     this.#reader = reader;
     this.#shares = shares;
     if (shares !== undefined) {
-      this.#isOwn = shares.job === 0;
+      this.#isOwn = shares.turns.claim(0);
       this.#shareEnd = shares.size;
     }
     this.#options = options;
@@ -300,10 +296,7 @@ export class Dumper implements RecordSink, KernelTextContext {
       ...(order === undefined ? {} : { order }),
       ...(from === undefined ? {} : { from }),
     });
-    if (this.#shares !== undefined) {
-      this.#nextShare(this.#shares);
-      this.#shares.turns.limit(this.#share);
-    }
+    if (this.#shares !== undefined) this.#endShares(this.#shares);
     this.#typeCounts.forEach((n, type) => n > 0 && this.#counts.set(type, n));
     return {
       stats: { ...found, ...this.#stats },
@@ -399,19 +392,30 @@ export class Dumper implements RecordSink, KernelTextContext {
     this.#flush();
   }
 
-  #nextShare(shares: DumpShares): void {
+  #endShare(shares: DumpShares): void {
     if (this.#isOwn) {
       this.#flush();
       shares.turns.end(this.#share);
     }
     this.#p = 0;
     this.#share++;
-    this.#isOwn = this.#share % shares.jobs === shares.job;
+  }
+
+  #endShares(shares: DumpShares): void {
+    this.#endShare(shares);
+    // Where others have written all there is, this one has not come to the end.
+    if (!shares.turns.isOver()) shares.turns.limit(this.#share);
+  }
+
+  #nextShare(shares: DumpShares): void {
+    this.#endShare(shares);
+    this.#isOwn = shares.turns.claim(this.#share);
     this.#shareEnd = this.#seen + shares.size;
   }
 
   done(): boolean {
-    return this.#stats.printed >= this.#limit;
+    return this.#stats.printed >= this.#limit ||
+      (!this.#isOwn && this.#shares?.turns.isOver() === true);
   }
 
   // KernelTextContext: what the text of a record depends on.

@@ -21,8 +21,8 @@ const SHARE_SIZE = 1 << 17;
  * Writes what `dump` writes to standard output, with `jobs` threads.
  *
  * Each thread goes through the whole file, since the text of a record depends on those before it,
- * and writes the text of every Nth share of it when its turn has come. The text is the same for any
- * number of threads.
+ * and writes the text of those shares of it that no other thread has taken, when their turn has come.
+ * The text is the same for any number of threads.
  *
  * @param reader The file; what is wrong with it is told once, by this reader.
  * @param path The same file: each thread opens it for itself.
@@ -50,21 +50,17 @@ export async function dumpFile(
   if (fileSize === undefined) throw new RangeError("dump: a stream is read by one thread");
   const others = Array.from(
     { length: jobs - 1 },
-    (_, i) =>
+    () =>
       new ShareWorker({
         path,
         fileSize,
         options: what,
-        job: i + 1,
-        jobs,
         size,
         turns: turns.shared,
       }),
   );
   try {
-    // From then on this thread waits for the others' turns without listening to them.
-    await Promise.all(others.map(({ ready }) => ready));
-    const dumper = new Dumper(reader, wish, { job: 0, jobs, size, turns });
+    const dumper = new Dumper(reader, wish, { size, turns });
     const own = await dumper.run().catch((error: unknown) => {
       if (!(error instanceof StoppedError)) throw error;
     });
@@ -90,8 +86,6 @@ export async function dumpFile(
 
 /** Another thread. */
 class ShareWorker {
-  /** Settles when it has begun. */
-  readonly ready: Promise<void>;
   /** What it printed; `undefined` where it stopped because another one failed. */
   readonly part: Promise<DumpPart | undefined>;
   readonly #worker: Worker;
@@ -99,30 +93,22 @@ class ShareWorker {
   constructor(task: ShareTask) {
     this.#worker = new Worker(new URL("./share_worker.ts", import.meta.url), { type: "module" });
     this.#worker.postMessage(task);
-    const ready = Promise.withResolvers<void>();
     const part = Promise.withResolvers<DumpPart | undefined>();
-    const fail = (error: Error): void => {
-      ready.reject(error);
-      part.reject(error);
-    };
     this.#worker.onmessage = ({ data }: MessageEvent<ShareAnswer>) => {
-      if (data.kind === "ready") ready.resolve();
-      else if (data.kind === "part") part.resolve(data.part);
+      if (data.kind === "part") part.resolve(data.part);
       else if (data.kind === "stopped") part.resolve(undefined);
       else {
-        fail(
+        part.reject(
           data.isBrokenPipe ? new Deno.errors.BrokenPipe(data.message) : new Error(data.message),
         );
       }
     };
     this.#worker.onerror = (event) => {
       event.preventDefault();
-      fail(new Error(event.message));
+      part.reject(new Error(event.message));
     };
-    this.ready = ready.promise;
     this.part = part.promise;
-    // They may fail before somebody asks.
-    this.ready.catch(() => {});
+    // It may fail before somebody asks.
     this.part.catch(() => {});
   }
 

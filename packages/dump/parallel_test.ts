@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { PerfDataReader } from "@perfdata/format";
 import { fileSource } from "@perfdata/format/file_source";
-import { dump } from "./dump.ts";
+import { dump, Dumper, type DumpPart } from "./dump.ts";
 import { recordings } from "./testing.ts";
 import { Turns } from "./turns.ts";
 
@@ -94,6 +94,39 @@ Deno.test("several threads print what one does: of the corpus", async () => {
   }
 });
 
+Deno.test("dumps that share the text, one share each in turn, write what one does", async () => {
+  const jobs = 3;
+  for (const [name, , { types, ...wish }] of cases) {
+    const path = `${root}fixtures/${name}.perf.data`;
+    const options = { path, ...wish, ...(types === undefined ? {} : { types: new Set(types) }) };
+    const decoder = new TextDecoder("latin1");
+    const texts: string[] = [];
+    const parts: DumpPart[] = [];
+    let first: Dumper | undefined;
+    for (let job = 0; job < jobs; job++) {
+      using source = fileSource(path);
+      const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
+      let share = 0;
+      const turns = {
+        claim: (turn: number): boolean => (share = turn) % jobs === job,
+        wait: (turn: number): void => assertEquals([turn % jobs, turn], [job, share]),
+        end: (turn: number): void => assertEquals([turn % jobs, turn], [job, share]),
+        limit: (all: number): void => void (share = all),
+        isOver: () => false,
+      };
+      const write = (text: Uint8Array): void => {
+        texts[share] = (texts[share] ?? "") + decoder.decode(text);
+      };
+      const dumper = new Dumper(reader, { ...options, write }, { size: 2000, turns });
+      parts.push(await dumper.run());
+      first ??= dumper;
+    }
+    // What comes last is behind all shares.
+    first?.finish(parts);
+    assertEquals(texts.join("") === await text(path, { types, ...wish } as Wish), true, name);
+  }
+});
+
 Deno.test("turns: who waits for one that will not come is told", () => {
   const turns = new Turns();
   turns.wait(0);
@@ -115,6 +148,8 @@ Deno.test("turns: who waits for one behind the last is told", () => {
   turns.end(0);
   turns.limit(2);
   turns.wait(1);
+  assertEquals([turns.claim(0), turns.isOver(), turns.claim(1)], [true, false, true]);
+  assertEquals([turns.claim(1), turns.isOver()], [false, true]);
   let message = "";
   try {
     turns.wait(2);

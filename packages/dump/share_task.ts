@@ -9,19 +9,14 @@ export interface ShareTask {
   readonly fileSize: number;
   /** What to dump. */
   readonly options: Omit<DumpOptions, "path" | "write">;
-  /** Number of the thread. */
-  readonly job: number;
-  /** How many threads there are. */
-  readonly jobs: number;
   /** Bytes of records in a share. */
   readonly size: number;
-  /** Whose turn it is to write. */
+  /** Who writes when. */
   readonly turns: SharedArrayBuffer;
 }
 
-/** What a worker answers: that it listens, and then what it printed, or why it did not. */
+/** What a worker answers: what it printed, or why it did not. */
 export type ShareAnswer =
-  | { readonly kind: "ready" }
   | { readonly kind: "part"; readonly part: DumpPart }
   | { readonly kind: "stopped" }
   | { readonly kind: "error"; readonly message: string; readonly isBrokenPipe: boolean };

@@ -11,17 +11,15 @@ const scope = globalThis as unknown as {
 };
 
 scope.onmessage = async ({ data }) => {
-  const { path, fileSize, options, job, jobs, size, turns: shared } = data;
+  const { path, fileSize, options, size, turns: shared } = data;
   const turns = new Turns(shared);
-  scope.postMessage({ kind: "ready" });
   try {
     using source = fileSource(path);
     // What is damaged is told by the thread that has the reader of the caller.
     const reader = await PerfDataReader.open({ ...source, size: fileSize }, {
       diagnostics: () => {},
     });
-    const shares = { job, jobs, size, turns };
-    const dumper = new Dumper(reader, { ...options, path, write: writeAll }, shares);
+    const dumper = new Dumper(reader, { ...options, path, write: writeAll }, { size, turns });
     scope.postMessage({ kind: "part", part: await dumper.run() });
   } catch (error) {
     turns.stop();

@@ -1,6 +1,7 @@
 const TURN = 0;
 const STOPPED = 1;
 const ALL = 2;
+const CLAIMED = 3;
 
 /** Thrown in a thread that waits for its turn where another one has failed. */
 export class StoppedError extends Error {}
@@ -12,9 +13,17 @@ export class Turns {
   readonly #state: Int32Array;
 
   /** @param shared That of another thread; a new one, at turn 0, by default. */
-  constructor(shared: SharedArrayBuffer = new SharedArrayBuffer(12)) {
+  constructor(shared: SharedArrayBuffer = new SharedArrayBuffer(16)) {
     this.shared = shared;
     this.#state = new Int32Array(shared);
+  }
+
+  /**
+   * Takes turn `turn`, unless another thread has it. Turns are claimed in their order, each by the
+   * thread that comes to it first: one that begins late, or is slow, takes fewer.
+   */
+  claim(turn: number): boolean {
+    return Atomics.compareExchange(this.#state, CLAIMED, turn, turn + 1) === turn;
   }
 
   /**
@@ -29,7 +38,7 @@ export class Turns {
       if (now === turn) return;
       const all = Atomics.load(this.#state, ALL);
       if (all > 0 && turn >= all) throw new StoppedError(`there are ${all} turns only`);
-      // Who stops wakes nobody, so that nobody has to listen in the moment that it is told.
+      // A stop that comes just before this does not wake: hence the limit, in milliseconds.
       Atomics.wait(this.#state, TURN, now, 100);
     }
   }
@@ -45,6 +54,12 @@ export class Turns {
   limit(all: number): void {
     Atomics.store(this.#state, ALL, all);
     Atomics.notify(this.#state, TURN);
+  }
+
+  /** Whether all turns are taken, so that a thread that has none is not needed any more. */
+  isOver(): boolean {
+    const all = Atomics.load(this.#state, ALL);
+    return all > 0 && Atomics.load(this.#state, CLAIMED) >= all;
   }
 
   /** Makes all threads that wait, and those that will, throw. */
