@@ -114,7 +114,7 @@ Deno.test("errors are one line, and wrong usage is 2", async () => {
     const [args, code, message] of [
       [["/does/not/exist"], 1, /^dump: .*no such file or folder\n$/],
       [[`${root}README.md`], 1, /^dump: .*README\.md: .*\n$/],
-      [[], 2, /^dump: no file is given; see dump --help\n$/],
+      [["a", "b"], 2, /^dump: 2 files are given, expected one; see dump --help\n$/],
       [["--type", "NOPE", fixture], 2, /^dump: --type: NOPE is no record type;.*\n$/],
       [["--time", "soon", fixture], 2, /^dump: --time is soon, expected seconds.*\n$/],
       [["--order", "size", fixture], 2, /^dump: --order is size.*\n$/],

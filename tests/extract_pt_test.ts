@@ -350,7 +350,6 @@ Deno.test("extract-pt: a closed pipe is no error", async () => {
 Deno.test("extract-pt: wrong usage is one line and exit code 2", async () => {
   for (
     const [args, part] of [
-      [[], "no file is given"],
       [["a", "b"], "2 files are given"],
       [["--frob", "a"], "unknown flag --frob"],
       [["-x", "a"], "unknown flag -x"],

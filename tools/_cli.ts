@@ -83,6 +83,21 @@ export function parseNumbers(flag: string, text: string): Set<number> {
   return numbers;
 }
 
+/**
+ * The one file that a command is about: `perf.data` where none is named, as with perf.
+ *
+ * @returns `-` for standard input.
+ * @throws {UsageError} Where there are more.
+ */
+export function oneFile(operands: readonly string[]): string {
+  if (operands.length > 1) {
+    throw new UsageError(`${operands.length} files are given, expected one`);
+  }
+  const [file = "perf.data"] = operands;
+  // Deno lets nobody open what is in /dev without all permissions.
+  return file === "/dev/stdin" ? "-" : file;
+}
+
 const encoder = new TextEncoder();
 
 /** Writes all of `bytes` to standard output. */

@@ -46,16 +46,6 @@ export function parseTypes(text: string | undefined): ReadonlySet<string> | unde
   return new Set(names);
 }
 
-/**
- * The one file that a command is about; `perf.data` where none is named, as with perf.
- *
- * @throws {UsageError} Where there are more.
- */
-export function oneFile(operands: readonly string[]): string {
-  if (operands.length > 1) throw new UsageError(`one FILE is expected, found ${operands.length}`);
-  return operands[0] ?? "perf.data";
-}
-
 /** The members that are not `undefined`. */
 export function given<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   return Object.fromEntries(

@@ -14,6 +14,7 @@ import {
   complain,
   Complaints,
   main,
+  oneFile,
   parseFlags,
   parseNumbers,
   UsageError,
@@ -22,7 +23,7 @@ import {
 
 const HELP = `dump: prints each record of a perf.data file as \`perf report -D\` does
 
-usage: dump [flags] FILE              FILE is a perf.data file, or - for a pipe
+usage: dump [flags] [FILE]            FILE is a perf.data file, or - for a pipe; default: perf.data
 
   --type LIST      these record types only: SAMPLE,MMAP2 or 9,10
   --cpu LIST       records of these CPUs only: 0,3 or 0-3
@@ -70,9 +71,7 @@ function wishOf(args: readonly string[]): Wish | undefined {
     string: ["type", "cpu", "pid", "tid", "time", "from", "limit", "order", "jobs", "symbols"],
   });
   if (on.help) return undefined;
-  const [file] = operands;
-  if (file === undefined) throw new UsageError("no file is given");
-  if (operands.length > 1) throw new UsageError(`${operands.length} files are given, expected one`);
+  const file = oneFile(operands);
   const { order } = value;
   if (order !== undefined && order !== "time" && order !== "file") {
     throw new UsageError(`--order is ${order}, expected time or file`);

@@ -29,6 +29,7 @@ import {
   Complaints,
   InputError,
   main,
+  oneFile,
   parseFlags,
   parseNumbers,
   Progress,
@@ -38,7 +39,7 @@ import {
 
 const HELP = `extract-pt: writes the raw Intel PT data of a perf.data file, a file for each CPU
 
-usage: extract-pt [flags] FILE        FILE is a perf.data file, or - for a pipe
+usage: extract-pt [flags] [FILE]      FILE is a perf.data file, or - for a pipe; default: perf.data
 
 It writes, for a FILE named perf.data,
   perf.data.cpu0.pt, …   the data of CPU 0, … as the processor wrote it, for libipt and others
@@ -100,15 +101,12 @@ function wishOf(args: readonly string[]): Wish | undefined {
     alias: { o: "output", f: "force" },
   });
   if (on.help) return undefined;
-  const [file] = operands;
-  if (file === undefined) throw new UsageError("no file is given");
-  if (operands.length > 1) throw new UsageError(`${operands.length} files are given, expected one`);
+  const file = oneFile(operands);
   if (value.output === "-" && (on.list || on.json)) {
     throw new UsageError("-o - writes data to standard output, so --list and --json have no place");
   }
   return {
-    // Deno lets nobody open what is in /dev without all permissions.
-    file: file === "/dev/stdin" ? "-" : file,
+    file,
     output: value.output ?? ".",
     cpus: value.cpu === undefined ? undefined : parseNumbers("cpu", value.cpu),
     tids: value.tid === undefined ? undefined : parseNumbers("tid", value.tid),

@@ -2,8 +2,7 @@
 import { headerLines } from "@perfdata/dump";
 import { encodeText, PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file_source";
-import { about, aboutAsync, Complaints, main, parseFlags, writeOut } from "./_cli.ts";
-import { oneFile } from "./_record_flags.ts";
+import { about, aboutAsync, Complaints, main, oneFile, parseFlags, writeOut } from "./_cli.ts";
 
 const HELP =
   `header: prints what a perf.data file says about itself and the machine that recorded it

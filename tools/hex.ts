@@ -1,8 +1,8 @@
 /** `hex`: prints every byte of a recording and what it means. */
 import { HEX_SECTIONS, hexText } from "@perfdata/dump";
 import { openSource } from "@perfdata/format/file_source";
-import { about, main, parseFlags, writeOut } from "./_cli.ts";
-import { given, oneFile, parseOffset, parseTypes, parseWord } from "./_record_flags.ts";
+import { about, main, oneFile, parseFlags, writeOut } from "./_cli.ts";
+import { given, parseOffset, parseTypes, parseWord } from "./_record_flags.ts";
 
 const HELP = `hex: prints every byte of a perf.data file with the field that it belongs to
 

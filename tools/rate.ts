@@ -17,6 +17,7 @@ import {
   complain,
   Complaints,
   main,
+  oneFile,
   parseFlags,
   Progress,
   UsageError,
@@ -81,13 +82,12 @@ await main("rate", async (argv) => {
     writeOut(HELP);
     return 0;
   }
-  if (operands.length > 1) throw new UsageError(`found ${operands.length} files, expected one`);
   if (on.json && on.csv) throw new UsageError("--json and --csv exclude each other");
   const { by } = value;
   if (by !== undefined && by !== "cpu" && by !== "thread") {
     throw new UsageError(`--by is ${by}, expected cpu or thread`);
   }
-  const name = operands[0] ?? "perf.data";
+  const name = oneFile(operands);
   return await aboutAsync(name, async () => {
     const source = openSource(name);
     const complaints = new Complaints(`rate: ${name}`);

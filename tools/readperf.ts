@@ -17,9 +17,9 @@ import {
   complain,
   Complaints,
   main,
+  oneFile,
   parseFlags,
   Progress,
-  UsageError,
   writeOut,
 } from "./_cli.ts";
 import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP, tellTrust } from "./_symbol_flags.ts";
@@ -116,8 +116,7 @@ await main("readperf", async (argv) => {
     writeOut(HELP);
     return 0;
   }
-  if (operands.length > 1) throw new UsageError(`found ${operands.length} files, expected one`);
-  const name = operands[0] ?? "perf.data";
+  const name = oneFile(operands);
   const folder = value.output ?? ".";
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`readperf: ${name}`);

@@ -3,8 +3,17 @@ import { writeRecords } from "@perfdata/dump/records";
 import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file_source";
 import { bundledSymbols, tellUnnamed } from "./_bundle_flag.ts";
-import { about, aboutAsync, Complaints, main, parseFlags, UsageError, writeOut } from "./_cli.ts";
-import { given, oneFile, parseOffset, parseTypes, parseWord } from "./_record_flags.ts";
+import {
+  about,
+  aboutAsync,
+  Complaints,
+  main,
+  oneFile,
+  parseFlags,
+  UsageError,
+  writeOut,
+} from "./_cli.ts";
+import { given, parseOffset, parseTypes, parseWord } from "./_record_flags.ts";
 
 const HELP = `records: prints the records of a perf.data file in file order, one JSON object a line
 
