@@ -2,16 +2,17 @@
 import { stringify } from "@std/csv";
 import { isRandomAccess, PerfDataReader } from "../packages/format/mod.ts";
 import { openSource } from "../packages/format/file_source.ts";
+// Not all of the package: what is loaded takes longer than to count a short recording.
+import { EventNames } from "../packages/report/event_names.ts";
 import {
-  EventNames,
   type FunctionRow,
   functionRows,
-  jsonLine,
   percentText,
   SORT_KEYS,
   type SortKey,
-} from "../packages/report/mod.ts";
+} from "../packages/report/functions.ts";
 import { aggregateFile } from "../packages/report/parallel.ts";
+import { jsonLine } from "../packages/report/rate_rows.ts";
 import { readRecordedObjects } from "../packages/session/symbols.ts";
 import {
   aboutAsync,
@@ -262,6 +263,7 @@ await main("funcs", async (argv) => {
       keys: { pid: sort.includes("pid"), tid: sort.includes("tid"), cpu: sort.includes("cpu") },
       calls: on.children,
       progress: progress.add,
+      again: () => complaints.muted = true,
       // Only what is read in one pass comes here, and a stream tells nothing before.
       ...(reader.isPipe || reader.fileSize === undefined
         ? {

@@ -7,15 +7,14 @@ import {
   symbolTrust,
   UNMAPPED,
 } from "@perfdata/session/symbols";
-import {
-  addressFromHalves,
-  addressToHex,
-  type Resolution,
-  type ResolvedFrame,
-  type SymbolInfo,
-  type SymbolObject,
-  type SymbolResolver,
+import type {
+  Resolution,
+  ResolvedFrame,
+  SymbolInfo,
+  SymbolObject,
+  SymbolResolver,
 } from "@perfdata/symbols";
+import { addressFromHalves, addressToHex } from "@perfdata/symbols/address";
 import type { Aggregate, MappedBinary } from "./aggregate.ts";
 import { ADDRESS_WORDS, CONTEXT_WORDS } from "./call_tree.ts";
 import { Histogram } from "./histogram.ts";
