@@ -593,6 +593,22 @@ Deno.test({
   },
 });
 
+Deno.test("funcs: damage is told once, however often the file is read", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const whole = await Deno.readFile(`${root}fixtures/recorded/rounds.perf.data`);
+    const path = `${folder}/half.perf.data`;
+    await Deno.writeFile(path, whole.subarray(0, whole.length >> 1));
+    // Where threads are told apart, samples are counted in a pass of their own.
+    const args = ["run", "-A", `${root}tools/funcs.ts`, "--sort", "tid", path];
+    const { code, stderr } = await new Deno.Command(Deno.execPath(), { args }).output();
+    const told = new TextDecoder().decode(stderr).match(/\d+ bytes left of the data/g) ?? [];
+    assertEquals([code, told.length], [1, 1]);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 Deno.test("funcs: counting ranges one by one gives what one pass gives", async () => {
   const sorted = (rows: FunctionRow[]) => rows.map((row) => JSON.stringify(row)).sort();
   let [compared, threaded] = [0, 0];

@@ -2,16 +2,17 @@
 import { stringify } from "@std/csv";
 import { isRandomAccess, PerfDataReader } from "../packages/format/mod.ts";
 import { openSource } from "../packages/format/file_source.ts";
+// Not all of the package: what is loaded takes longer than to count a short recording.
+import { EventNames } from "../packages/report/event_names.ts";
 import {
-  EventNames,
   type FunctionRow,
   functionRows,
-  jsonLine,
   percentText,
   SORT_KEYS,
   type SortKey,
-} from "../packages/report/mod.ts";
+} from "../packages/report/functions.ts";
 import { aggregateFile } from "../packages/report/parallel.ts";
+import { jsonLine } from "../packages/report/rate_rows.ts";
 import { readRecordedObjects } from "../packages/session/symbols.ts";
 import {
   aboutAsync,
@@ -117,6 +118,49 @@ function symText({ sym = "", inlined }: FunctionRow): string {
   return inlined ? `${sym} (inlined)` : sym;
 }
 
+/** Makes the padded cells of a column. What is in it repeats: the last cell is kept. */
+class Column<T extends string | number> {
+  width = 0;
+  readonly title: string;
+  readonly #value: (row: FunctionRow) => T;
+  readonly #text: (value: T) => string;
+  readonly #right: boolean;
+  #last: T | undefined;
+  #cell = "";
+
+  constructor(
+    title: string,
+    right: boolean,
+    value: (row: FunctionRow) => T,
+    text: (value: T) => string = String,
+  ) {
+    this.title = title;
+    this.#right = right;
+    this.#value = value;
+    this.#text = text;
+  }
+
+  /** Takes the width that the first of some rows need. */
+  fit(rows: readonly FunctionRow[]): void {
+    let most = this.title.length;
+    for (const row of rows) most = Math.max(most, this.#text(this.#value(row)).length);
+    this.width = Math.min(40, most);
+  }
+
+  pad(text: string): string {
+    return this.#right ? text.padStart(this.width) : text.padEnd(this.width);
+  }
+
+  cell(row: FunctionRow): string {
+    const value = this.#value(row);
+    if (value !== this.#last) {
+      this.#last = value;
+      this.#cell = this.pad(this.#text(value));
+    }
+    return this.#cell;
+  }
+}
+
 /** The table of an event, with bars where it goes to a terminal. */
 function* tableLines(
   rows: readonly FunctionRow[],
@@ -124,38 +168,41 @@ function* tableLines(
   withCallees: boolean,
   width: number | undefined,
 ): Generator<string, void, void> {
-  const titles = [
-    ...(withCallees ? ["CHILDREN", "SELF"] : ["OVERHEAD"]),
-    "SAMPLES",
-    "PERIOD",
-    ...sort.map((key) => key.toUpperCase()),
-  ];
-  const numeric = titles.length - sort.length;
   const shown = (row: FunctionRow) => (row.children ?? row).overhead;
-  const text = rows.map((row) => [
-    ...(withCallees ? [`${percentText(shown(row))}%`] : []),
-    `${percentText(row.overhead)}%`,
-    String(row.samples),
-    String(row.period),
-    ...sort.map((key) => key === "sym" ? `[${row.level}] ${symText(row)}` : String(row[key] ?? "")),
-  ]);
-  const widths = titles.map((title, i) =>
-    Math.min(40, Math.max(title.length, ...text.slice(0, 1000).map((row) => row[i]?.length ?? 0)))
-  );
+  const percent = (share: number) => `${percentText(share)}%`;
+  const columns = [
+    ...(withCallees
+      ? [
+        new Column("CHILDREN", true, shown, percent),
+        new Column("SELF", true, (row) => row.overhead, percent),
+      ]
+      : [new Column("OVERHEAD", true, (row) => row.overhead, percent)]),
+    new Column("SAMPLES", true, (row) => row.samples),
+    new Column("PERIOD", true, (row) => row.period),
+    ...sort.map((key) =>
+      new Column<string | number>(
+        key.toUpperCase(),
+        typeof rows[0]?.[key] === "number",
+        key === "sym" ? (row) => `[${row.level}] ${symText(row)}` : (row) => row[key] ?? "",
+      )
+    ),
+  ];
+  for (const column of columns) column.fit(rows.slice(0, 1000));
   const most = rows[0] === undefined ? 0 : shown(rows[0]);
   const BAR = 10;
-  for (const [i, row] of [titles, ...text].entries()) {
-    const line = row.map((cell, k) =>
-      k < numeric || typeof rows[0]?.[sort[k - numeric] ?? "sym"] === "number"
-        ? cell.padStart(widths[k] ?? 0)
-        : cell.padEnd(widths[k] ?? 0)
-    ).join("  ").trimEnd();
+  for (let i = -1; i < rows.length; i++) {
+    const row = rows[i];
+    let line = "";
+    for (const column of columns) {
+      if (line !== "") line += "  ";
+      line += row === undefined ? column.pad(column.title) : column.cell(row);
+    }
+    line = line.trimEnd();
     if (width === undefined) {
       yield line;
       continue;
     }
-    const of = rows[i - 1];
-    const share = of === undefined || most === 0 ? 0 : shown(of) / most;
+    const share = row === undefined || most === 0 ? 0 : shown(row) / most;
     const eighths = Math.round(share * BAR * 8);
     const bar = "█".repeat(eighths >> 3) + (eighths & 7 ? " ▏▎▍▌▋▊▉"[eighths & 7] : "");
     yield `${bar.padEnd(BAR)} ${line}`.slice(0, width);
@@ -216,6 +263,7 @@ await main("funcs", async (argv) => {
       keys: { pid: sort.includes("pid"), tid: sort.includes("tid"), cpu: sort.includes("cpu") },
       calls: on.children,
       progress: progress.add,
+      again: () => complaints.muted = true,
       // Only what is read in one pass comes here, and a stream tells nothing before.
       ...(reader.isPipe || reader.fileSize === undefined
         ? {

@@ -8,12 +8,13 @@ import {
   PerfDataError,
   type PerfDataReader,
 } from "@perfdata/format";
-import { streamFeature } from "@perfdata/session";
+import { streamFeature } from "@perfdata/session/stream_feature";
+// Not all user records, nor all of session: that takes longer than to count a short recording.
+import { PERF_EVENT_UPDATE__NAME } from "@perfdata/user-records/event_update";
 import {
-  PERF_EVENT_UPDATE__NAME,
   PERF_RECORD_EVENT_UPDATE,
   PERF_RECORD_HEADER_TRACING_DATA,
-} from "@perfdata/user-records";
+} from "@perfdata/user-records/names";
 
 const PERF_TYPE_TRACEPOINT = 2;
 /** Descriptions of tracepoints are text files of the kernel: more is an error. */

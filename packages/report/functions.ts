@@ -7,15 +7,14 @@ import {
   symbolTrust,
   UNMAPPED,
 } from "@perfdata/session/symbols";
-import {
-  addressFromHalves,
-  addressToHex,
-  type Resolution,
-  type ResolvedFrame,
-  type SymbolInfo,
-  type SymbolObject,
-  type SymbolResolver,
+import type {
+  Resolution,
+  ResolvedFrame,
+  SymbolInfo,
+  SymbolObject,
+  SymbolResolver,
 } from "@perfdata/symbols";
+import { addressFromHalves, addressToHex } from "@perfdata/symbols/address";
 import type { Aggregate, MappedBinary } from "./aggregate.ts";
 import { ADDRESS_WORDS, CONTEXT_WORDS } from "./call_tree.ts";
 import { Histogram } from "./histogram.ts";
@@ -175,33 +174,34 @@ export async function functionRows(
       dso: places.dsos.text(places.dso),
       sym: places.functions.text(places.symbol),
     });
+  const by = Object.fromEntries(SORT_KEYS.map((key) => [key, sort.has(key)])) as Record<
+    SortKey,
+    boolean
+  >;
+  const commOf = Int32Array.from(aggregate.comms, (comm) => comms.of(comm));
   const sums = new Histogram();
   let entry = 0;
   aggregate.histogram.forEach((key, samples, period) => {
-    const [event, commKey, binary, cpumode, hi, lo, pid, tid, cpu] = key as unknown as [
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-    ];
-    const comm = comms.of(aggregate.comms[commKey] ?? "");
-    places.find(binary, cpumode, hi, lo, resolutions[rowOf[entry++] as number], 0);
+    const comm = commOf[key[1] as number] as number;
+    places.find(
+      key[2] as number,
+      key[3] as number,
+      key[4] as number,
+      key[5] as number,
+      resolutions[rowOf[entry++] as number],
+      0,
+    );
     if (!kept(comm)) return;
     sums.add(
-      event,
-      sort.has("comm") ? comm : 0,
-      sort.has("dso") ? places.dso : 0,
+      key[0] as number,
+      by.comm ? comm : 0,
+      by.dso ? places.dso : 0,
       places.line,
       places.file,
-      sort.has("sym") ? places.symbol : 0,
-      sort.has("pid") ? pid : 0,
-      sort.has("tid") ? tid : 0,
-      sort.has("cpu") ? cpu : 0,
+      by.sym ? places.symbol : 0,
+      by.pid ? key[6] as number : 0,
+      by.tid ? key[7] as number : 0,
+      by.cpu ? key[8] as number : 0,
       period,
       samples,
     );
@@ -228,10 +228,10 @@ export async function functionRows(
         );
         const { dso, line, file, symbol } = places;
         const what = [
-          sort.has("dso") || keep !== undefined ? dso : 0,
+          by.dso || keep !== undefined ? dso : 0,
           line,
           file,
-          sort.has("sym") || keep !== undefined ? symbol : 0,
+          by.sym || keep !== undefined ? symbol : 0,
         ] as const;
         const key = what.join(" ");
         let number = entryNumbers.get(key);
@@ -248,20 +248,20 @@ export async function functionRows(
         (context + 1) * CONTEXT_WORDS,
       );
       const [dso, line, file, symbol] = entries[entry] as typeof entries[number];
-      const comm = comms.of(aggregate.comms[commKey] ?? "");
+      const comm = commOf[commKey] as number;
       places.dso = dso;
       places.symbol = symbol;
       if (!kept(comm)) return;
       const key = [
         event,
-        sort.has("comm") ? comm : 0,
-        sort.has("dso") ? dso : 0,
+        by.comm ? comm : 0,
+        by.dso ? dso : 0,
         line,
         file,
-        sort.has("sym") ? symbol : 0,
-        sort.has("pid") ? pid : 0,
-        sort.has("tid") ? tid : 0,
-        sort.has("cpu") ? cpu : 0,
+        by.sym ? symbol : 0,
+        by.pid ? pid : 0,
+        by.tid ? tid : 0,
+        by.cpu ? cpu : 0,
       ] as const;
       const text = key.join(" ");
       const sum = withCallees.get(text);
@@ -276,38 +276,116 @@ export async function functionRows(
     });
   }
   const rows: FunctionRow[] = [];
+  const ranks = {
+    comm: comms.ranks(),
+    dso: places.dsos.ranks(),
+    text: places.texts.ranks(),
+    sym: places.functions.ranks(),
+  };
+  const order = Array.from({ length: 14 }, () => new Float64Array(sums.size));
   sums.forEach((key, samples, period) => {
-    const [event, comm, dso, line, file, symbol, pid, tid, cpu] = key as unknown as number[];
-    const total = aggregate.totals[event as number]?.period ?? 0;
-    const share = (part: number) => total > 0 ? part / total : 0;
+    const [event = 0, comm = 0, dso = 0, line = 0, file = 0, symbol = 0] = key;
+    const [, , , , , , pid = 0, tid = 0, cpu = 0] = key;
+    const total = aggregate.totals[event]?.period ?? 0;
     const children = calls === undefined ? undefined : withCallees.get(key.join(" "));
-    rows.push({
-      event: event as number,
-      overhead: share(period),
+    // Properties are set in the same order in all rows, so that they are of one shape.
+    const row: Writable<FunctionRow> = {
+      event,
+      overhead: total > 0 ? period / total : 0,
       samples,
       period,
-      ...(children === undefined
-        ? {}
-        : { children: { overhead: share(children.period), ...children } }),
-      ...(sort.has("comm") ? { comm: comms.text(comm as number) } : {}),
-      ...(sort.has("dso") ? { dso: places.dsos.text(dso as number) } : {}),
-      ...(sort.has("sym") ? places.functions.row(symbol as number, options.inline === true) : {}),
-      ...(sort.has("srcline") ? { srcline: places.texts.text(line as number) } : {}),
-      ...(sort.has("srcfile") ? { srcfile: places.texts.text(file as number) } : {}),
-      ...(sort.has("pid") ? { pid: pid as number } : {}),
-      ...(sort.has("tid") ? { tid: tid as number } : {}),
-      ...(sort.has("cpu") ? { cpu: cpu as number } : {}),
-    });
+    };
+    if (children !== undefined) {
+      row.children = { overhead: total > 0 ? children.period / total : 0, ...children };
+    }
+    if (by.comm) row.comm = comms.text(comm);
+    if (by.dso) row.dso = places.dsos.text(dso);
+    if (by.sym) places.functions.describe(row, symbol, options.inline === true);
+    if (by.srcline) row.srcline = places.texts.text(line);
+    if (by.srcfile) row.srcfile = places.texts.text(file);
+    if (by.pid) row.pid = pid;
+    if (by.tid) row.tid = tid;
+    if (by.cpu) row.cpu = cpu;
+    const at = rows.push(row) - 1;
+    const put = (column: number, value: number) => (order[column] as Float64Array)[at] = value;
+    put(0, event);
+    put(1, -(children?.period ?? 0));
+    put(2, -period);
+    put(3, -samples);
+    if (by.comm) put(4, ranks.comm[comm] as number);
+    if (by.dso) put(5, ranks.dso[dso] as number);
+    if (by.sym) {
+      put(6, ranks.sym.kinds[symbol] as number);
+      put(7, ranks.sym.values[symbol] as number);
+      put(8, row.level?.charCodeAt(0) ?? 0);
+    }
+    if (by.srcline) put(9, ranks.text[line] as number);
+    if (by.srcfile) put(10, ranks.text[file] as number);
+    put(11, pid);
+    put(12, tid);
+    put(13, cpu);
   });
-  const text = (a = "", b = "") => a < b ? -1 : a > b ? 1 : 0;
-  rows.sort((a, b) =>
-    a.event - b.event || (b.children?.period ?? 0) - (a.children?.period ?? 0) ||
-    b.period - a.period || b.samples - a.samples || text(a.comm, b.comm) ||
-    text(a.dso, b.dso) || text(a.sym, b.sym) || text(a.level, b.level) ||
-    text(a.srcline, b.srcline) || text(a.srcfile, b.srcfile) ||
-    (a.pid ?? 0) - (b.pid ?? 0) || (a.tid ?? 0) - (b.tid ?? 0) || (a.cpu ?? 0) - (b.cpu ?? 0)
-  );
-  return { rows, trust: lookUps.trust };
+  const sorted = Array.from(stableOrder(order), (row) => rows[row] as FunctionRow);
+  return { rows: sorted, trust: lookUps.trust };
+}
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+/**
+ * The order of rows by columns of numbers, of which the first decides first; rows that are equal in
+ * all stay as they are. Columns of few values are sorted by counting, the last one first.
+ */
+function stableOrder(columns: readonly Float64Array[]): Uint32Array {
+  const count = columns[0]?.length ?? 0;
+  let order = new Uint32Array(count).map((_, i) => i);
+  let next = new Uint32Array(count);
+  for (const column of columns.toReversed()) {
+    const distinct = column.slice().sort();
+    let values = 1;
+    for (let i = 1; i < count; i++) {
+      const value = distinct[i] as number;
+      if (value !== distinct[values - 1]) distinct[values++] = value;
+    }
+    if (values === 1) continue;
+    const rankOf = new Uint32Array(count);
+    const places = new Uint32Array(values + 1);
+    for (let row = 0; row < count; row++) {
+      const rank = placeIn(distinct, values, column[row] as number);
+      rankOf[row] = rank;
+      places[rank + 1] = (places[rank + 1] as number) + 1;
+    }
+    for (let i = 1; i < values; i++) {
+      places[i] = (places[i] as number) + (places[i - 1] as number);
+    }
+    for (let i = 0; i < count; i++) {
+      const row = order[i] as number;
+      const rank = rankOf[row] as number;
+      const place = places[rank] as number;
+      places[rank] = place + 1;
+      next[place] = row;
+    }
+    [order, next] = [next, order];
+  }
+  return order;
+}
+
+/** Where a number that is among the first `count` sorted ones stands. */
+function placeIn(sorted: Float64Array, count: number, value: number): number {
+  let low = 0;
+  let high = count - 1;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((sorted[middle] as number) < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** By number of a text: its place among all of them in the order of their code units. */
+function textRanks(texts: readonly string[]): Float64Array {
+  const ranks = new Map<string, number>();
+  for (const text of texts.toSorted()) if (!ranks.has(text)) ranks.set(text, ranks.size);
+  return Float64Array.from(texts, (text) => ranks.get(text) as number);
 }
 
 /** What became of the addresses of an aggregate. */
@@ -509,6 +587,10 @@ class Numbers {
   text(number: number): string {
     return this.#texts[number] ?? "";
   }
+
+  ranks(): Float64Array {
+    return textRanks(this.#texts);
+  }
 }
 
 /** Functions, and addresses without one, by number. */
@@ -594,13 +676,33 @@ class FunctionNumbers {
     return this.#texts.push(text) - 1;
   }
 
-  /** The cells of a row. */
-  row(number: number, inline: boolean): Pick<FunctionRow, "sym" | "level" | "inlined"> {
-    return {
-      sym: this.text(number),
-      level: this.#levels[number] ?? ".",
-      ...(inline ? { inlined: this.#inlined[number] === true } : {}),
-    };
+  /** Puts the cells of a function into a row. */
+  describe(row: Writable<FunctionRow>, number: number, inline: boolean): void {
+    row.sym = this.text(number);
+    row.level = this.#levels[number] ?? ".";
+    if (inline) row.inlined = this.#inlined[number] === true;
+  }
+
+  /**
+   * By number, what its text's place among all of them depends on, `kinds` first: those of addresses
+   * are in the order of the addresses.
+   */
+  ranks(): { kinds: Uint8Array; values: Float64Array } {
+    const texts = this.#texts;
+    const kinds = new Uint8Array(texts.length);
+    const named = texts.filter((text) => text !== undefined);
+    // A name that looks like an address may stand between two of them.
+    if (named.some((text) => text.startsWith("0x"))) {
+      return { kinds, values: textRanks(texts.map((_, number) => this.text(number))) };
+    }
+    const byName = new Map([...new Set(named)].sort().map((text, i) => [text, i]));
+    const values = Float64Array.from(texts, (text, number) => {
+      const address = this.#addresses[number] as number;
+      // Addresses of the kernel are negative numbers.
+      kinds[number] = text === undefined ? (address < 0 ? 2 : 1) : text < "0x" ? 0 : 3;
+      return text === undefined ? address : byName.get(text) as number;
+    });
+    return { kinds, values };
   }
 
   text(number: number): string {

@@ -177,16 +177,16 @@ export class Histogram {
   /**
    * Calls `each` for all entries, in the order in which they were added.
    *
-   * @param each Gets the key as {@link Histogram.add} took it: a view of the table.
+   * @param each Gets the key as {@link Histogram.add} took it, in an array that the next key is put
+   * into as well.
    */
   forEach(each: (key: Int32Array, samples: number, period: number) => void): void {
+    const key = new Int32Array(KEY_WORDS);
     for (let row = 0; row < this.size; row++) {
+      const entries = this.#entries;
       const at = row * ENTRY;
-      each(
-        this.#entries.subarray(at, at + KEY_WORDS),
-        this.#entries[at + KEY_WORDS] as number,
-        this.#periods[row] as number,
-      );
+      for (let i = 0; i < KEY_WORDS; i++) key[i] = entries[at + i] as number;
+      each(key, entries[at + KEY_WORDS] as number, this.#periods[row] as number);
     }
   }
 

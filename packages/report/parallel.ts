@@ -22,6 +22,11 @@ import { takeRanges } from "./take_ranges.ts";
 export interface ParallelOptions extends AggregateOptions {
   /** Fewest bytes that are worth a thread; 128 MB by default. */
   readonly leastRange?: number;
+  /**
+   * Called before the file is read once more: what is wrong with it was told to the reader's
+   * diagnostics by then, and is told again.
+   */
+  readonly again?: () => void;
 }
 
 /** A worker is not worth its start below so many bytes. */
@@ -59,6 +64,7 @@ export async function aggregateFile(
     const scans = await scanParts(reader, threads, tally, options);
     if (scans === undefined) return await aggregate(reader, options);
     const index = await makeIndex(reader, scans);
+    options.again?.();
     const { violations, ordered } = index;
     const tallies = scans.map(({ tally }) => tally).filter((tally) => tally !== undefined);
     let settled: RangeCounts | undefined;
