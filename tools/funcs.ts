@@ -19,6 +19,7 @@ import {
   complain,
   Complaints,
   main,
+  oneFile,
   parseFlags,
   parseNumbers,
   Progress,
@@ -235,7 +236,6 @@ await main("funcs", async (argv) => {
     writeOut(HELP);
     return 0;
   }
-  if (operands.length > 1) throw new UsageError(`found ${operands.length} files, expected one`);
   if (on.json && on.csv) throw new UsageError("--json and --csv exclude each other");
   const sort = sortKeys(value.sort);
   if (on.srcline && !sort.includes("srcline")) sort.push("srcline");
@@ -250,7 +250,7 @@ await main("funcs", async (argv) => {
   const cpus = numbers("cpu");
   const list = (flag: "comm" | "dso" | "symbol") => value[flag]?.split(",");
   const [comms, dsos, functions] = [list("comm"), list("dso"), list("symbol")];
-  const name = operands[0] ?? "perf.data";
+  const name = oneFile(operands);
   return await aboutAsync(name, async () => {
     const source = openSource(name);
     const complaints = new Complaints(`funcs: ${name}`);
