@@ -62,7 +62,7 @@ export class Addr2LineText {
   #symbolTable: SymbolFinder | undefined;
   #symbolsRead = false;
   readonly #options: Addr2LineOptions;
-  readonly #functionBytes: Uint8Array[] = [];
+  #functionBytes: (Uint8Array | undefined)[] = [];
   readonly #symbolBytes = new Map<number, Uint8Array>();
   readonly #fileBytes: Uint8Array[] = [];
   #out = new Uint8Array(FULL + (1 << 17));
@@ -105,7 +105,8 @@ export class Addr2LineText {
     shown: Float64Array = addresses,
   ): void {
     const { functions, inlines, addresses: withAddress, pretty } = this.#options;
-    const batch = this.#dwarf.findAll(addresses);
+    const batch = this.#dwarf.findAll(addresses, { names: "linkage" });
+    this.#reserveFunctions(batch.function);
     const flush = (): void => {
       write(this.#out.subarray(0, this.#at));
       this.#at = 0;
@@ -144,6 +145,20 @@ export class Addr2LineText {
       }
     }
     if (this.#at > 0) flush();
+  }
+
+  /** Makes room for the names at once: an array that gets them here and there becomes a slow one. */
+  #reserveFunctions(ids: Int32Array): void {
+    let most = -1;
+    for (let i = 0; i < ids.length; i++) {
+      const id = ids[i] as number;
+      if (id > most) most = id;
+    }
+    const known = this.#functionBytes;
+    if (most < known.length) return;
+    const wider = new Array<Uint8Array | undefined>(2 * (most + 1)).fill(undefined);
+    for (let i = 0; i < known.length; i++) wider[i] = known[i];
+    this.#functionBytes = wider;
   }
 
   #withoutDwarf(address: Address): void {

@@ -241,14 +241,16 @@ export class DwarfContext {
   /** Every function that a look-up has met; see {@linkcode FrameBatch.functions}. */
   get functions(): readonly FunctionName[] {
     for (let n = this.#functions.length; n < this.#names.count; n++) {
-      this.#functions.push(this.#names.get(n));
+      this.#functions.push(this.#names.get(n, this.#report));
     }
     return this.#functions;
   }
 
   /** The names of function number `n`: that element of {@link functions}, without the others. */
   functionName(n: number): FunctionName | undefined {
-    return this.#functions[n] ?? (n >= 0 && n < this.#names.count ? this.#names.get(n) : undefined);
+    const known = this.#functions[n];
+    if (known !== undefined || n < 0 || n >= this.#names.count) return known;
+    return this.#names.get(n, this.#report);
   }
 
   /**
@@ -278,7 +280,7 @@ export class DwarfContext {
     const number = this.#unitIndex().find(at);
     if (number < 0) return [];
     this.#lookupLoaded(this.#load(this.#main.units[number] as Unit), at, sink);
-    this.#names.read(this.#report);
+    this.#names.read(this.#report, true);
     const { functions } = this;
     const frames: Frame[] = [];
     for (let i = 0; i < sink.count; i++) {
@@ -303,6 +305,10 @@ export class DwarfContext {
    * a second call comes back to is kept from then on, as far as the cache goes; with `keep: false`
    * nothing is kept.
    *
+   * With `names: "linkage"`, a function that has a linkage name is read without its other name,
+   * which {@link functions} and {@link functionName} read when they are asked: then the file has to
+   * be open, and they throw or tell as this does.
+   *
    * @example
    * ```ts
    * import { DwarfContext, type DwarfSections } from "@perfdata/symbols";
@@ -312,7 +318,10 @@ export class DwarfContext {
    * console.assert(batch.count.length === 2 && batch.count[0] === 0);
    * ```
    */
-  findAll(addresses: Float64Array, options: { readonly keep?: boolean } = {}): FrameBatch {
+  findAll(
+    addresses: Float64Array,
+    options: { readonly keep?: boolean; readonly names?: "all" | "linkage" } = {},
+  ): FrameBatch {
     const n = addresses.length;
     const index = this.#unitIndex();
     const { units } = this.#main;
@@ -356,7 +365,7 @@ export class DwarfContext {
         count[number] = (looked[k - from + 1] as number) - (looked[k - from] as number);
       }
     }
-    this.#names.read(this.#report);
+    this.#names.read(this.#report, options.names !== "linkage");
     const total = sink.count;
     const functions = () => this.functions;
     return {

@@ -90,6 +90,28 @@ Deno.test("findAll gives what find gives, in the order of the addresses", () => 
   }
 });
 
+Deno.test("names that a batch leaves for later are read when they are asked for", () => {
+  const address = 0x1024;
+  const named = DwarfContext.open(nested({ version: 5 })).find(address)
+    .map(({ function: name, linkageName }) => ({ function: name, linkageName }));
+  assert(named.some(({ function: name, linkageName }) => name !== undefined && linkageName));
+  for (const one of [true, false]) {
+    const context = DwarfContext.open(nested({ version: 5 }));
+    const batch = context.findAll(Float64Array.of(address), { names: "linkage" });
+    const found = Array.from(
+      batch.function,
+      (id) => one ? context.functionName(id) : context.functions[id],
+    );
+    assertEquals(found, named);
+    assertEquals(
+      Array.from(batch.function, (id) => context.linkageNameBytes(id)),
+      named.map(({ linkageName }) =>
+        linkageName === undefined ? undefined : new TextEncoder().encode(linkageName)
+      ),
+    );
+  }
+});
+
 Deno.test("a cache of no size gives the same", () => {
   const context = DwarfContext.open(nested({ version: 4 }), { cacheBytes: 0 });
   assertEquals(names(context, 0x1024).length, 3);

@@ -30,6 +30,8 @@ export class FunctionNames {
   #name = new Int32Array(256);
   #linkageName = new Int32Array(256);
   #count = 0;
+  /** Offsets of names that are not among `#strings` yet, and whose they are, section by section. */
+  readonly #later = new Map<Section, { offsets: number[]; functions: number[] }>();
   readonly #byLinkageName = new Map<Section, NumberMap>();
   readonly #byName = new Map<Section, NumberMap>();
   readonly #byText = new Map<string, number>();
@@ -73,23 +75,46 @@ export class FunctionNames {
   }
 
   #add(name: StringPlace, linkageName: StringPlace): number {
-    const strings = [this.#strings.number(name), this.#strings.number(linkageName)] as const;
+    const linkage = this.#strings.number(linkageName);
+    const section = linkage < 0 ? undefined : name.unit?.stringSection(name.form);
+    const offset = section === undefined ? -1 : this.#strings.offset(section, name);
+    const string = section === undefined ? this.#strings.number(name) : LATER;
     const n = this.#count;
     if (n === this.#name.length) {
       this.#name = grown(this.#name, new Int32Array(2 * n));
       this.#linkageName = grown(this.#linkageName, new Int32Array(2 * n));
     }
-    [this.#name[n], this.#linkageName[n]] = strings;
+    this.#name[n] = string;
+    this.#linkageName[n] = linkage;
+    if (section !== undefined) {
+      let later = this.#later.get(section);
+      if (later === undefined) this.#later.set(section, later = { offsets: [], functions: [] });
+      later.offsets.push(offset);
+      later.functions.push(n);
+    }
     return this.#count++;
   }
 
-  /** Reads the strings that have been met. Calls `report` with what is wrong with one of them. */
-  read(report: (error: DwarfError) => void): void {
+  /**
+   * Reads the strings that have been met; where not `all` are wanted, without the names of functions
+   * that have a linkage name. Calls `report` with what is wrong with one of them.
+   */
+  read(report: (error: DwarfError) => void, all: boolean): void {
+    if (all) {
+      for (const [section, { offsets, functions }] of this.#later) {
+        for (let i = 0; i < functions.length; i++) {
+          const string = this.#strings.numberAt(section, offsets[i] as number);
+          this.#name[functions[i] as number] = string;
+        }
+      }
+      this.#later.clear();
+    }
     this.#strings.read(report);
   }
 
-  /** The names of function `n`, which is one of them. */
-  get(n: number): FunctionName {
+  /** The names of function `n`, which is one of them. Calls `report` as {@link read} does. */
+  get(n: number, report: (error: DwarfError) => void): FunctionName {
+    if (this.#name[n] === LATER) this.read(report, true);
     const decoded = (string: number): string | undefined => {
       const bytes = this.#strings.get(string);
       return bytes === undefined ? undefined : text(bytes, 0, bytes.length);
@@ -133,7 +158,8 @@ class Strings {
   #block = new Uint8Array(0);
 
   /** Number of the string at that place, or -1 where there is none. */
-  number({ unit, form, value }: StringPlace): number {
+  number(place: StringPlace): number {
+    const { unit, form, value } = place;
     if (unit === undefined) return -1;
     const section = unit.stringSection(form);
     if (section === undefined) {
@@ -146,10 +172,20 @@ class Strings {
       this.#finish(number, bytes.length);
       return number;
     }
-    const offset = unit.stringOffset(form, value);
+    return this.numberAt(section, this.offset(section, place));
+  }
+
+  /** Offset in its section of the string at that place. */
+  offset(section: Section, { unit, form, value }: StringPlace): number {
+    const offset = unit === undefined ? NaN : unit.stringOffset(form, value);
     if (!(offset < section.size)) {
       throw new DwarfError(section.name, offset, "a string behind the end of the section");
     }
+    return offset;
+  }
+
+  /** Number of the string at `offset` of `section`, which is within it. */
+  numberAt(section: Section, offset: number): number {
     let pending = this.#pending.get(section);
     if (pending === undefined) {
       pending = {
@@ -269,6 +305,8 @@ class Strings {
   }
 }
 
+/** In the place of a name's number: it is in `#later`. */
+const LATER = -2;
 const NOWHERE: StringPlace = { unit: undefined, form: 0, value: 0 };
 const encoder = new TextEncoder();
 const EMPTY = new Uint8Array(0);

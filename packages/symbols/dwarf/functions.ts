@@ -1,5 +1,5 @@
 import { KIND, SLOT } from "./abbrev.ts";
-import { u16, u32 } from "./bytes.ts";
+import { type Cursor, u16, u32 } from "./bytes.ts";
 import { Die, stepOver } from "./die.ts";
 import { READ } from "./forms.ts";
 import { Cells, paint, RangeList } from "./paint.ts";
@@ -28,45 +28,71 @@ function checkSibling(unit: Unit, p: number, to: number, at: number): number {
   return to;
 }
 
-/**
- * Walks over all entries of a unit and calls `visit` with each function that can have code: the
- * position of its entry, and what was read of it, which the next one overwrites.
- */
-export function walkFunctions(unit: Unit, visit: (at: number, die: Die) => void): void {
-  const table = unit.abbrevs;
-  const { dense, kind: kinds, size: sizes, skip, skipStart } = table;
-  const b = unit.bytes;
-  const end = b.length;
-  const c = unit.cursor(0);
-  let p = unit.headerSize;
-  while (p < end) {
-    const at = p;
-    let code = b[p++] as number;
-    if (code === 0) continue;
-    if (code >= 0x80) {
-      c.pos = at;
-      code = c.uleb();
-      p = c.pos;
-    }
-    const a = dense >= 0 ? (code <= dense ? code - 1 : -1) : table.index(code);
-    if (a < 0) throw unit.error(`abbreviation ${code} is not in the table`, at);
-    const kind = kinds[a] as number;
-    if (kind === KIND.FUNCTION) {
-      c.pos = p;
-      die.read(c, table, a, unit);
-      p = c.pos;
-      visit(at, die);
-      continue;
-    }
-    const size = sizes[a] as number;
-    if (size >= 0 && kind !== KIND.SKIPPED) {
-      p += size;
-      continue;
-    }
-    p = stepOver(b, p, skip, skipStart[a] as number, skipStart[a + 1] as number, c, unit);
-    if (kind === KIND.SKIPPED) p = siblingAt(unit, p, table.sibling[a] as number, at);
+/** Entries of a unit that are stepped over in one call. */
+const PIECE = 1024;
+
+/** Walks over all entries of a unit, from one function that can have code to the next. */
+export class FunctionWalk {
+  /** What was read of the function's entry; the next one overwrites it. */
+  readonly die: Die = die;
+  readonly #unit: Unit;
+  readonly #c: Cursor;
+  #p: number;
+
+  constructor(unit: Unit) {
+    this.#unit = unit;
+    this.#p = unit.headerSize;
+    this.#c = unit.cursor(0);
   }
-  if (p > end) throw unit.error("the last entry runs past the end of the unit");
+
+  /** Position of the next function's entry, or -1 at the end. */
+  next(): number {
+    const end = this.#unit.bytes.length;
+    while (this.#p < end) {
+      // In short calls: an engine makes the best code for a function when it is called again.
+      const at = this.#some();
+      if (at >= 0) return at;
+    }
+    if (this.#p > end) throw this.#unit.error("the last entry runs past the end of the unit");
+    return -1;
+  }
+
+  #some(): number {
+    const unit = this.#unit, c = this.#c;
+    const table = unit.abbrevs;
+    const { dense, kind: kinds, size: sizes, skip, skipStart } = table;
+    const b = unit.bytes;
+    const end = b.length;
+    let p = this.#p;
+    for (let n = 0; n < PIECE && p < end; n++) {
+      const at = p;
+      let code = b[p++] as number;
+      if (code === 0) continue;
+      if (code >= 0x80) {
+        c.pos = at;
+        code = c.uleb();
+        p = c.pos;
+      }
+      const a = dense >= 0 ? (code <= dense ? code - 1 : -1) : table.index(code);
+      if (a < 0) throw unit.error(`abbreviation ${code} is not in the table`, at);
+      const kind = kinds[a] as number;
+      if (kind === KIND.FUNCTION) {
+        c.pos = p;
+        die.read(c, table, a, unit);
+        this.#p = c.pos;
+        return at;
+      }
+      const size = sizes[a] as number;
+      if (size >= 0 && kind !== KIND.SKIPPED) {
+        p += size;
+        continue;
+      }
+      p = stepOver(b, p, skip, skipStart[a] as number, skipStart[a + 1] as number, c, unit);
+      if (kind === KIND.SKIPPED) p = siblingAt(unit, p, table.sibling[a] as number, at);
+    }
+    this.#p = p;
+    return -1;
+  }
 }
 
 /**
@@ -210,15 +236,16 @@ export class FunctionTable {
     this.#unit = unit;
     const ranges = new RangeList();
     unit.resetRangeBudget();
-    walkFunctions(unit, (at, die) => {
+    const walk = new FunctionWalk(unit);
+    for (let at = walk.next(); at >= 0; at = walk.next()) {
       const before = ranges.count;
-      unit.ranges(die, ranges, this.#entry.length);
+      unit.ranges(walk.die, ranges, this.#entry.length);
       if (ranges.count > before) {
         this.#entry.push(at);
         this.#cellStart.push(-1);
         this.#cellEnd.push(-1);
       }
-    });
+    }
     paint(ranges, 0, true, this.#cells);
     this.#cells.trim();
   }

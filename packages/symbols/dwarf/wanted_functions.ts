@@ -1,5 +1,5 @@
 import type { Die } from "./die.ts";
-import { Calls, UNWANTED, walkCalls, walkFunctions } from "./functions.ts";
+import { Calls, FunctionWalk, UNWANTED, walkCalls } from "./functions.ts";
 import { lowerBound, RangeList } from "./paint.ts";
 import type { Unit } from "./unit.ts";
 
@@ -30,9 +30,10 @@ export class WantedFunctions {
     const functionAt = this.#functionAt = new Int32Array(n).fill(-1);
     this.#callAt = new Int32Array(n).fill(-1);
     hits.begin(unit);
-    walkFunctions(unit, (at, die) => {
-      if (hits.add(die, addresses, n, this.#entry.length)) this.#entry.push(at);
-    });
+    const walk = new FunctionWalk(unit);
+    for (let at = walk.next(); at >= 0; at = walk.next()) {
+      if (hits.add(walk.die, addresses, n, this.#entry.length)) this.#entry.push(at);
+    }
     hits.paint(functionAt, n);
     // The addresses of each function one after another: those of a function can surround others.
     const functions = this.#entry.length;
