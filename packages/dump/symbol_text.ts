@@ -3,8 +3,8 @@ import type { BundledSymbol, BundledSymbols } from "@perfdata/session/symbols";
 import { contextMode, isContextMarker } from "./context_marker.ts";
 import { putAscii, putHex16At, putIndex, type TextBytes } from "./text.ts";
 
-/** Most bytes of what is written of an address: names of C++ functions have no end. */
-const LONGEST = 480;
+/** Most bytes of what is written of an address; what is longer ends with `…`. */
+const LONGEST = 4096;
 /** Room for the symbols of the longest call chain. */
 export const SYMBOLS_ROOM: number = (LONGEST + 32) << 13;
 
@@ -89,8 +89,13 @@ export class SymbolText {
   }
 
   #encode(text: string): Uint8Array {
+    const whole = this.#encoder.encode(text);
+    if (whole.length <= LONGEST) return whole;
+    const end = this.#encoder.encode("…");
     const bytes = new Uint8Array(LONGEST);
-    return bytes.slice(0, this.#encoder.encodeInto(text, bytes).written);
+    const { written } = this.#encoder.encodeInto(text, bytes.subarray(0, LONGEST - end.length));
+    bytes.set(end, written);
+    return bytes.subarray(0, written + end.length);
   }
 
   #line(row: number): Uint8Array {
