@@ -71,6 +71,11 @@ export interface BatchOptions {
   readonly to?: number;
   /** Whether records come out of COMPRESSED ones; true by default. */
   readonly inflate?: boolean;
+  /**
+   * Whether a tolerant reader passes over damage without a word; false by default. For a pass that
+   * looks ahead of the one in which damage is told.
+   */
+  readonly quiet?: boolean;
 }
 
 /**
@@ -123,6 +128,7 @@ export class PerfDataReader {
   #epilogue: { offset: number; bytes: Uint8Array } | undefined;
   #streamUsed = false;
   #googleDialect = false;
+  #quiet = false;
 
   private constructor(
     source: ByteSource,
@@ -227,7 +233,7 @@ export class PerfDataReader {
   #problem(message: string, place: ErrorPlace): void {
     const error = new PerfDataError(message, place);
     if (this.#options.diagnostics === undefined) throw error;
-    this.#options.diagnostics(error);
+    if (!this.#quiet) this.#options.diagnostics(error);
   }
 
   /**
@@ -416,6 +422,7 @@ export class PerfDataReader {
     const to = Math.min(options.to ?? Infinity, this.#data.offset + this.#data.size);
     const forward = new ForwardReader(this.#source, from);
     const stats = this.stats = emptyStats();
+    this.#quiet = options.quiet === true;
     const batch = new RecordBatch(CAPACITY, this.littleEndian, this.events);
     const inflater = new Inflater(this, batch.littleEndian, this.#options.zstd ?? zstdStream);
     let len = 0;
