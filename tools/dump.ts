@@ -38,7 +38,7 @@ usage: dump [flags] [FILE]            FILE is a perf.data file, or - for a pipe;
   --symbols FILE   with the symbols of addresses, from a bundle that "symbols bundle" made; with
                    one thread
   --no-demangle    names of C++ and Rust functions as the files have them
-  --jobs N         threads to use; by default one for each 192 MB of the file, and at most as
+  --jobs N         threads to use; by default one for each 256 MB of the file, and at most as
                    many as there are processors
   --debug          with errors, print where in the program they come from
   -h, --help       print this
@@ -54,7 +54,7 @@ Exit codes: 0 done; 1 the file is damaged (what is whole is printed); 2 wrong us
 
 const MOST_JOBS = 64;
 /** A second thread is worth its start, and going through the file twice, from twice this on. */
-const WORTH_A_JOB = 192e6;
+const WORTH_A_JOB = 256e6;
 
 /** What the user asked for. */
 interface Wish extends Omit<DumpOptions, "path" | "write"> {

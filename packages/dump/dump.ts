@@ -14,9 +14,18 @@ import {
   PERF_FORMAT_TOTAL_TIME_RUNNING,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_USER_TYPE_START,
+  PERF_SAMPLE_ADDR,
+  PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_CPU,
+  PERF_SAMPLE_ID,
+  PERF_SAMPLE_IDENTIFIER,
+  PERF_SAMPLE_IP,
+  PERF_SAMPLE_PERIOD,
+  PERF_SAMPLE_RAW,
   PERF_SAMPLE_READ,
   PERF_SAMPLE_STACK_USER,
+  PERF_SAMPLE_STREAM_ID,
+  PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
   PerfDataError,
   type PerfDataReader,
@@ -34,6 +43,7 @@ import {
   type OrderStats,
   type RecordBytes,
   type RecordSink,
+  type WaitingRecords,
 } from "@perfdata/session";
 import type { BundledSymbols } from "@perfdata/session/symbols";
 import {
@@ -49,10 +59,12 @@ import { ArmSpeText, type AuxText, HisiPttText, IntelBtsText } from "./aux_text.
 import { type KernelTextContext, putKernelText } from "./kernel_text.ts";
 import { putRawEvent } from "./raw_event.ts";
 import { dumpRecordName } from "./record_names.ts";
+import { type FrontPlaces, SampleFronts } from "./sample_front.ts";
 import { SampleText } from "./sample_text.ts";
 import { SYMBOLS_ROOM, SymbolText } from "./symbol_text.ts";
 import { statsText } from "./stats_text.ts";
 import {
+  LITTLE_ENDIAN,
   type Piece,
   piece,
   putAscii,
@@ -187,6 +199,11 @@ interface EventState {
   readonly event: PerfEvent;
   /** Made with the first sample: in a pipe, what it depends on may come after the event. */
   text: SampleText | undefined;
+  /** The beginnings of its samples, where they are as most samples are. */
+  fronts: SampleFronts | undefined;
+  /** What those have behind the fields of constant place. */
+  readonly hasChain: boolean;
+  readonly hasRaw: boolean;
   samples: number;
 }
 
@@ -230,12 +247,16 @@ export class Dumper implements RecordSink, KernelTextContext {
   readonly #recordNames = new Map<number, Piece>();
   readonly #sampleWords: (SampleWords | undefined)[] = new Array(KEPT_WORDS).fill(undefined);
   readonly #threads: ThreadText;
+  /** Where the beginning of a sample that was written last is. */
+  readonly #places: FrontPlaces = { start: 0, hex: 0, time: 0, place: 0 };
   readonly #times = new TimeText();
   readonly #base: number;
   readonly #filtered: boolean;
   readonly #hex: boolean;
   readonly #limit: number;
   readonly #ordered: boolean;
+  /** Whether there may be samples that are written without much ado. */
+  readonly #isPlain: boolean;
   #attrs = 0;
   #branchMode = false;
   #hasAuxtrace = false;
@@ -285,6 +306,8 @@ export class Dumper implements RecordSink, KernelTextContext {
     this.#hex = options.hex !== false;
     this.#limit = limit ?? Infinity;
     this.#ordered = isTimeOrdered(reader);
+    this.#isPlain = this.#le && LITTLE_ENDIAN && this.#hex && !this.#filtered &&
+      limit === undefined && symbols === undefined;
   }
 
   /** Goes through all records; what is left to write is the statistics. */
@@ -359,11 +382,33 @@ export class Dumper implements RecordSink, KernelTextContext {
     const known = this.#reader.isPipe ? Math.min(this.#attrs, all.length) : all.length;
     for (let i = this.#events.length; i < known; i++) {
       const event = all[i] as PerfEvent;
-      this.#events.push({ event, text: undefined, samples: 0 });
-      this.#combinedType |= event.layout.sampleType;
+      const { sampleType } = event.layout;
+      this.#events.push({
+        event,
+        text: undefined,
+        fronts: undefined,
+        hasChain: (sampleType & PERF_SAMPLE_CALLCHAIN) !== 0,
+        hasRaw: (sampleType & PERF_SAMPLE_RAW) !== 0,
+        samples: 0,
+      });
+      this.#combinedType |= sampleType;
       for (const id of event.ids) this.#byId.set(Number(id), i);
     }
     this.#sampleIdAll = this.#events[0]?.event.attr.flags.sample_id_all === true;
+    for (const state of this.#events) {
+      const { layout } = state.event;
+      const isPlain = this.#isPlain && this.#isKnown(layout) &&
+        (layout.sampleType & ~PLAIN_FIELDS) === 0 &&
+        layout.ip >= 0 && layout.pid >= 0 && layout.time >= 0 &&
+        (layout.cpu >= 0 || !(this.#combinedType & PERF_SAMPLE_CPU));
+      state.fronts = isPlain ? new SampleFronts(layout) : undefined;
+    }
+  }
+
+  /** Whether it is known to which event a sample belongs: without ids not to which of several. */
+  #isKnown(layout: SampleLayout): boolean {
+    return this.#events.length === 1 || layout.id >= 0 || layout.identifier >= 0 ||
+      !this.#sampleIdAll;
   }
 
   #begin(): void {
@@ -463,6 +508,129 @@ export class Dumper implements RecordSink, KernelTextContext {
     else this.#p = putBytes(this.#out, this.#p, bytes);
   }
 
+  records(waiting: WaitingRecords, rows: Int32Array, count: number): void {
+    const { blocks, block, at, offset, event } = waiting;
+    const le = this.#le;
+    for (let i = 0; i < count;) {
+      if (this.#isPlain && !this.#branchMode) i = this.#plainSamples(waiting, rows, i, count);
+      if (i === count) return;
+      const row = rows[i++] as number;
+      const record = blocks[block[row] as number] as RecordBytes;
+      const start = at[row] as number;
+      const end = start + record.view.getUint16(start + 6, le);
+      this.record(record, start, end, offset[row] as number, event[row] as number);
+    }
+  }
+
+  /**
+   * Writes the samples from row `i` on that are as most are: whose text is of fields in the order of
+   * the record, all of it, and nothing else.
+   *
+   * @returns The first row that is something else, or `count`.
+   */
+  #plainSamples(waiting: WaitingRecords, rows: Int32Array, i: number, count: number): number {
+    const { blocks, block, at, offset, event: eventNumbers } = waiting;
+    const out = this.#out;
+    const machine = this.#machine;
+    const threads = this.#threads;
+    const { texts } = threads;
+    const shares = this.#shares;
+    const hasCpu = (this.#combinedType & PERF_SAMPLE_CPU) !== 0;
+    const base = this.#base;
+    const from = i;
+    let p = this.#p;
+    let seen = this.#seen;
+    // What the last sample was found to be: nothing changes it here.
+    let lastPid = -1;
+    let lastTid = -1;
+    let thread = -1;
+    let slot = 0;
+    let lastEvent = -1;
+    let state: EventState | undefined;
+    let samples = 0;
+    let own = 0;
+    for (; i < count; i++) {
+      const row = rows[i] as number;
+      const record = blocks[block[row] as number] as RecordBytes;
+      const { words, view } = record;
+      const start = at[row] as number;
+      const first = start >> 2;
+      if (words[first] !== PERF_RECORD_SAMPLE || (start & 3) !== 0) break;
+      const event = eventNumbers[row] as number;
+      if (event !== lastEvent) {
+        if (state !== undefined) state.samples += samples;
+        samples = 0;
+        state = this.#events[event];
+        lastEvent = event;
+      }
+      if (state === undefined) break;
+      const { text, fronts } = state;
+      if (text === undefined || fronts === undefined) break;
+      if (seen >= this.#shareEnd && shares !== undefined) {
+        this.#p = p;
+        this.#seen = seen;
+        this.#nextShare(shares);
+        p = this.#p;
+      }
+      const { layout, fields } = text;
+      const sizeAndMisc = words[first + 1] as number;
+      const end = start + (sizeAndMisc >>> 16);
+      if (state.hasRaw) {
+        if (!fields.locate(view, start, end, true)) break;
+      } else {
+        // The same where there is nothing but a call chain.
+        let at = start + layout.fixedSize;
+        if (state.hasChain) {
+          const n = at + 8 > end || words[(at >> 2) + 1] !== 0 ? -1 : words[at >> 2] as number;
+          at += 8;
+          if (n < 0 || n > (end - at) >> 3) break;
+          fields.callchainLength = n;
+          fields.callchain = at;
+        } else if (at > end) break;
+      }
+      seen += end - start;
+      const pid = words[first + (layout.pid >> 2)] as number;
+      const tid = words[first + (layout.pid >> 2) + 1] as number;
+      if (pid !== lastPid || tid !== lastTid || thread < 0) {
+        thread = machine.thread(pid, tid);
+        lastPid = pid;
+        lastTid = tid;
+        if (this.#isOwn) slot = threads.slotOf(thread, pid);
+        else thread = -1;
+      }
+      if (!this.#isOwn) continue;
+      if (p >= this.#block) {
+        this.#p = p;
+        this.#flush();
+        p = this.#p;
+      }
+      const place = (offset[row] as number) - base;
+      const cpu = hasCpu ? words[first + (layout.cpu >> 2)] as number : 0;
+      const threadText = texts[slot] as number;
+      const q = fronts.put(out, p, words, first, threadText, cpu, place);
+      if (q >= 0) {
+        p = q;
+      } else {
+        p = this.#putFront(p, record, start, end, offset[row] as number, layout);
+        p = threads.putIds(out, p, slot);
+        fronts.keep(out, words, first, threadText, cpu, place, this.#places, p);
+      }
+      p = text.put(out, p, view, start);
+      p = threads.putLine(out, p, slot);
+      const ip = first + (layout.ip >> 2);
+      const ipHi = words[ip + 1] as number;
+      p = threads.putBinaryAgain(out, p, thread, sizeAndMisc & 7, ipHi, words[ip] as number);
+      samples++;
+      own++;
+    }
+    if (state !== undefined) state.samples += samples;
+    this.#stats.printed += i - from;
+    this.#typeCounts[PERF_RECORD_SAMPLE] = (this.#typeCounts[PERF_RECORD_SAMPLE] as number) + own;
+    this.#p = p;
+    this.#seen = seen;
+    return i;
+  }
+
   record(at: RecordBytes, start: number, end: number, offset: number, event: number): void {
     if (this.#stats.printed >= this.#limit) return;
     const { bytes, view } = at;
@@ -470,6 +638,7 @@ export class Dumper implements RecordSink, KernelTextContext {
     const type = view.getInt32(start, le);
     if (this.#seen >= this.#shareEnd && this.#shares !== undefined) this.#nextShare(this.#shares);
     this.#seen += end - start;
+    this.#threads.forget();
     if (this.#p >= this.#block || !this.#isOwn) this.#flush();
     this.#options.symbols?.objects.record(bytes, view, start, end);
     if (type >= PERF_RECORD_USER_TYPE_START || type < 0) {
@@ -675,9 +844,7 @@ export class Dumper implements RecordSink, KernelTextContext {
     }
     this.#count(PERF_RECORD_SAMPLE);
     const text = state.text ??= new SampleText(state.event, le, this.#reader.arch);
-    // Without ids nobody knows which of several events it was.
-    const isKnown = this.#events.length === 1 || layout.id >= 0 || layout.identifier >= 0 ||
-      !this.#sampleIdAll;
+    const isKnown = this.#isKnown(layout);
     if (!isKnown || !text.fields.locate(view, start, end, le)) {
       if (this.#isOwn) this.#bareSample(isKnown, layout, at, start, end, offset);
       return;
@@ -691,34 +858,13 @@ export class Dumper implements RecordSink, KernelTextContext {
       return;
     }
     const out = this.#out;
-    const to = out.view;
-    const size = end - start;
     const misc = view.getUint16(start + 4, le);
-    // Most samples are of a few sizes, which are multiples of 8.
-    const slot = (size ^ misc & 7) & KEPT_WORDS - 1;
-    let words = this.#sampleWords[slot];
-    if (words === undefined || words.size !== size || words.misc !== misc) {
-      words = this.#sampleWords[slot] = this.#wordsOf(size, misc);
-    }
-    let p = words.head.put(out, this.#putPlace(this.#p, offset));
-    if (this.#hex) p = putRawEvent(out, p, at.bytes, at.words, start, end);
-    if (this.#combinedType & PERF_SAMPLE_CPU) {
-      p = putDecimal(out, p, layout.cpu < 0 ? 0xffff_ffff : view.getUint32(start + layout.cpu, le));
-      to.setUint8(p++, 0x20);
-    }
-    if (this.#combinedType & PERF_SAMPLE_TIME) {
-      p = layout.time < 0
-        ? putAscii(out, p, "18446744073709551615")
-        : this.#times.put(out, p, view, start + layout.time, le);
-      to.setUint8(p++, 0x20);
-    }
+    let p = this.#putFront(this.#p, at, start, end, offset, layout);
     const ip = layout.ip < 0 ? -1 : start + layout.ip;
     const symbols = this.#symbols;
     const putSymbols = symbols &&
       ((out: TextBytes, p: number, fields: SampleFields): number =>
         symbols.putChain(out, p, view, fields, this.#machine.thread(pid, tid), misc & 7, ip));
-    const place = offset - this.#base;
-    p = words.name.put(out, putPrefixedHex(out, p, place / 2 ** 32 | 0, place | 0));
     if (isRead) {
       p = putAscii(out, p, `${pid}/${tid}: `);
       this.#p = text.put(out, p, view, start, putSymbols);
@@ -736,6 +882,46 @@ export class Dumper implements RecordSink, KernelTextContext {
     if (fields.auxSize > 0 && this.#isOwn && this.#auxtraceType === PERF_AUXTRACE_INTEL_PT) {
       this.#auxSample(at.bytes, fields.aux, fields.auxSize);
     }
+  }
+
+  /** Writes the beginning of a sample, up to its ids. */
+  #putFront(
+    p: number,
+    at: RecordBytes,
+    start: number,
+    end: number,
+    offset: number,
+    layout: SampleLayout,
+  ): number {
+    const { view } = at;
+    const le = this.#le;
+    const out = this.#out;
+    const places = this.#places;
+    places.start = p;
+    const size = end - start;
+    const misc = view.getUint16(start + 4, le);
+    // Most samples are of a few sizes, which are multiples of 8.
+    const slot = (size ^ misc & 7) & KEPT_WORDS - 1;
+    let words = this.#sampleWords[slot];
+    if (words === undefined || words.size !== size || words.misc !== misc) {
+      words = this.#sampleWords[slot] = this.#wordsOf(size, misc);
+    }
+    p = places.hex = words.head.put(out, this.#putPlace(p, offset));
+    if (this.#hex) p = putRawEvent(out, p, at.bytes, at.words, start, end);
+    if (this.#combinedType & PERF_SAMPLE_CPU) {
+      p = putDecimal(out, p, layout.cpu < 0 ? 0xffff_ffff : view.getUint32(start + layout.cpu, le));
+      out.view.setUint8(p++, 0x20);
+    }
+    places.time = p;
+    if (this.#combinedType & PERF_SAMPLE_TIME) {
+      p = layout.time < 0
+        ? putAscii(out, p, "18446744073709551615")
+        : this.#times.put(out, p, view, start + layout.time, le);
+      out.view.setUint8(p++, 0x20);
+    }
+    places.place = p;
+    const place = offset - this.#base;
+    return words.name.put(out, putPrefixedHex(out, p, place / 2 ** 32 | 0, place | 0));
   }
 
   /** A sample of which nothing is known but its bytes. */
@@ -1005,6 +1191,10 @@ function keep(pieces: Map<number, Piece>, key: number, text: string): Piece {
 }
 
 const encoder = new TextEncoder();
+/** What a sample may have whose text is of fields in the order of the record, and nothing else. */
+const PLAIN_FIELDS = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+  PERF_SAMPLE_ADDR | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |
+  PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW;
 /** How many kinds of samples have their words at hand; a power of two. */
 const KEPT_WORDS = 1 << 12;
 

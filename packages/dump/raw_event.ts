@@ -1,7 +1,7 @@
 import type { TextBytes } from "./text.ts";
 
 /** Bytes of a line: `.  0000:  xx … xx  ascii…` and a newline, always the same. */
-const LINE = 76;
+export const LINE = 76;
 
 const LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 const SPACES = new Float64Array(new Uint8Array(8).fill(0x20).buffer)[0] as number;
@@ -74,30 +74,36 @@ export function putRawEvent(
     p = putLinesByByte(out, p, bytes, start, start, end);
   } else if (end - whole === 8 && end + 8 <= bytes.length) {
     // Most records end with half a line: it is written whole, and half of it is wiped.
-    p = putLines(view, p, words, start, end + 8);
+    p = putLines(view, p, words, start >> 2, (end + 8) >> 2, 0);
     view.setFloat64(p - 43, SPACES, true);
     view.setFloat64(p - 35, SPACES, true);
     view.setFloat64(p - 27, SPACES, true);
     view.setFloat64(p - 9, SPACES, true);
   } else {
-    p = putLines(view, p, words, start, whole);
+    p = putLines(view, p, words, start >> 2, whole >> 2, 0);
     if (whole < end) p = putLinesByByte(out, p, bytes, start, whole, end);
   }
   view.setUint8(p, 0x0a);
   return p + 1;
 }
 
-/** The loop in which a dump spends its time: four words in, 76 bytes out. */
-function putLines(
+/**
+ * The loop in which a dump spends its time: four words in, 76 bytes out.
+ *
+ * @param from Number of the first word.
+ * @param to That of the word behind the last one, a multiple of four words later.
+ * @param line Number of the first line.
+ */
+export function putLines(
   view: DataView,
   p: number,
   words: Int32Array,
-  start: number,
-  end: number,
+  from: number,
+  to: number,
+  line: number,
 ): number {
-  const last = end >> 2;
-  for (let at = start >> 2, offset = 0; at < last; at += 4, offset++, p += LINE) {
-    view.setFloat64(p, OFFSETS[offset] as number, true);
+  for (let at = from; at < to; at += 4, line++, p += LINE) {
+    view.setFloat64(p, OFFSETS[line] as number, true);
     view.setUint8(p + 8, 0x20);
     const a = words[at] as number;
     const b = words[at + 1] as number;
@@ -119,6 +125,28 @@ function putLines(
     view.setUint8(p + 75, 0x0a);
   }
   return p;
+}
+
+/** The first eight bytes of a line that has no others; the line begins at `p`. */
+export function putLeftHalf(view: DataView, p: number, a: number, b: number): void {
+  putHalf(view, p + 9, a, b);
+  view.setInt32(p + 59, shown(a), true);
+  view.setInt32(p + 63, shown(b), true);
+}
+
+/** The last eight bytes of the line that begins at `p`, of which the rest is there. */
+export function putRightHalf(view: DataView, p: number, a: number, b: number): void {
+  putHalf(view, p + 33, a, b);
+  view.setInt32(p + 67, shown(a), true);
+  view.setInt32(p + 71, shown(b), true);
+}
+
+/** ` xx` of eight bytes, and the two spaces behind them. */
+function putHalf(view: DataView, p: number, a: number, b: number): void {
+  view.setFloat64(p, PAIRS[a & 0xffff] as number, true);
+  view.setFloat64(p + 6, PAIRS[a >>> 16] as number, true);
+  view.setFloat64(p + 12, PAIRS[b & 0xffff] as number, true);
+  view.setFloat64(p + 18, PAIRS[b >>> 16] as number, true);
 }
 
 /** Four bytes at once: those in 0x20…0x7e stay, the others become dots. */

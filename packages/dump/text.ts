@@ -7,7 +7,7 @@
  */
 
 /** Byte order of the machine that this runs on. */
-const LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
+export const LITTLE_ENDIAN: boolean = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 
 // The tables are filled by plain loops: they are made each time that a tool starts.
 
@@ -16,7 +16,7 @@ const HEX2 = new Uint16Array(256);
 for (let b = 0; b < 256; b++) HEX2[b] = hexDigit(b >> 4) | hexDigit(b & 15) << 8;
 
 /** `0000` … `ffff` as four ASCII bytes each. */
-const HEX4 = hex4();
+export const HEX4: Int32Array = hex4();
 /** `0000` … `9999` as four ASCII bytes each. */
 const DEC4 = dec4();
 
@@ -156,7 +156,7 @@ export function putDecimal(out: TextBytes, p: number, n: number): number {
 }
 
 /** All eight digits of a number below 10^8. */
-function putEight(view: DataView, p: number, n: number): number {
+export function putEight(view: DataView, p: number, n: number): number {
   const high = n / 10000 | 0;
   view.setInt32(p, DEC4[high] as number, true);
   view.setInt32(p + 4, DEC4[n - high * 10000] as number, true);

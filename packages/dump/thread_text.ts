@@ -13,6 +13,8 @@ const HYPERVISOR = piece("[hypervisor]\n");
 const KEPT = 1 << 10;
 /** Room for both texts of a thread. */
 const SLOT = 128;
+/** How many mapped ranges are at hand; a power of two. */
+const RANGES = 1 << 6;
 /** Where the second one begins, and the longest comm that it has room for. */
 const LINE_AT = 32;
 const LONGEST_COMM = 48;
@@ -36,6 +38,16 @@ export class ThreadText {
   readonly #idsLengths = new Uint8Array(KEPT);
   /** Bytes of ` ... thread: make:1235` and of the beginning of the next line; 0 where it is not kept. */
   readonly #lineLengths = new Uint8Array(KEPT);
+  /** Stands for the text that each slot holds: never the same for another one. */
+  readonly texts: Float64Array = new Float64Array(KEPT);
+  #made = 0;
+  /** How often the machine has changed; what was found at which count, and where that is mapped. */
+  #since = 0;
+  readonly #rangeSince = new Float64Array(RANGES).fill(-1);
+  readonly #rangeOf = new Int32Array(RANGES);
+  readonly #rangeStart = new Float64Array(RANGES);
+  readonly #rangeEnd = new Float64Array(RANGES);
+  readonly #rangeLine: (Piece | undefined)[] = new Array(RANGES).fill(undefined);
   readonly #binaries: (Piece | undefined)[] = [];
 
   /** Takes names from a machine, whose state is that at each sample. */
@@ -65,6 +77,7 @@ export class ThreadText {
 
   #make(slot: number, thread: number, pid: number): void {
     const slots = this.#slots;
+    this.texts[slot] = ++this.#made;
     const tid = this.#machine.tids[thread] as number;
     const comm = this.#machine.comms[thread] as number;
     this.#threads[slot] = thread;
@@ -128,6 +141,50 @@ export class ThreadText {
     if (map < 0) return NOT_FOUND.put(out, p);
     const name = machine.mapName(map);
     return (this.#binaries[name] ?? this.#binary(name)).put(out, p);
+  }
+
+  /**
+   * {@link ThreadText.putBinary} for the address of which the halves are given, where nothing was
+   * applied to the machine since {@link ThreadText.forget}.
+   */
+  putBinaryAgain(
+    out: TextBytes,
+    p: number,
+    thread: number,
+    mode: number,
+    hi: number,
+    lo: number,
+  ): number {
+    const i = (lo >>> 20 ^ lo >>> 23 ^ thread) & RANGES - 1;
+    if (
+      mode === MISC_USER && this.#rangeOf[i] === thread && this.#rangeSince[i] === this.#since
+    ) {
+      const address = (hi >>> 0) * 2 ** 32 + (lo >>> 0);
+      if (
+        address >= (this.#rangeStart[i] as number) && address < (this.#rangeEnd[i] as number)
+      ) return (this.#rangeLine[i] as Piece).put(out, p);
+    }
+    if (mode !== MISC_KERNEL && mode !== MISC_USER) return HYPERVISOR.put(out, p);
+    const machine = this.#machine;
+    const map = machine.map(thread, mode, hi, lo);
+    if (map < 0) return NOT_FOUND.put(out, p);
+    const name = machine.mapName(map);
+    const line = this.#binaries[name] ?? this.#binary(name);
+    // Where the process is not known yet it may still turn out to be another one.
+    if (mode === MISC_USER && hi >>> 21 === 0 && machine.pids[thread] !== -1) {
+      const { startHi, startLo, endHi, endLo } = machine.spaces;
+      this.#rangeOf[i] = thread;
+      this.#rangeSince[i] = this.#since;
+      this.#rangeStart[i] = (startHi[map] as number) * 2 ** 32 + (startLo[map] as number);
+      this.#rangeEnd[i] = (endHi[map] as number) * 2 ** 32 + (endLo[map] as number);
+      this.#rangeLine[i] = line;
+    }
+    return line.put(out, p);
+  }
+
+  /** Says that the machine has changed. */
+  forget(): void {
+    this.#since++;
   }
 
   #binary(name: number): Piece {

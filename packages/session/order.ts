@@ -45,10 +45,26 @@ export interface RecordSink {
    * @param event Number of the event it belongs to, or -1 where its id is not known.
    */
   record(at: RecordBytes, start: number, end: number, offset: number, event: number): void;
+  /** Called in place of `record`, where it is there, for records that waited: several in turn. */
+  records?(waiting: WaitingRecords, rows: Int32Array, count: number): void;
   /** Called after a record that a payload follows: AUXTRACE, TRACING_DATA. */
   payload?(payload: Payload): Promise<void>;
   /** Says whether to go on; asked after each batch. */
   done?(): boolean;
+}
+
+/** Records that waited for their turn: a row each, which is valid during the call only. */
+export interface WaitingRecords {
+  /** Bytes that hold records. */
+  readonly blocks: readonly RecordBytes[];
+  /** The number of the bytes that hold the record of each row. */
+  readonly block: Int32Array;
+  /** Where in them it starts; its size is that of its header. */
+  readonly at: Uint32Array;
+  /** Its file offset, as `RecordBatch.offsetOf` gives it. */
+  readonly offset: Float64Array;
+  /** Number of the event it belongs to, or -1 where its id is not known. */
+  readonly event: Int32Array;
 }
 
 /** How to deliver records. */
@@ -178,6 +194,9 @@ function nextRound(batch: RecordBatch, i: number): number {
   return i;
 }
 
+/** Room for those of most rounds: what is not used of it takes no memory. */
+const FIRST_ROWS = 1 << 16;
+
 /** Bytes of a block of the re-order buffer; batches are shorter. */
 const BLOCK = 1 << 20;
 
@@ -203,16 +222,17 @@ class Block implements RecordBytes {
 }
 
 /** The records that wait: a row each. */
-class Waiting {
-  timeHi = new Uint32Array(1 << 12);
-  timeLo = new Uint32Array(1 << 12);
+class Waiting implements WaitingRecords {
+  readonly blocks: Block[] = [];
+  timeHi = new Uint32Array(FIRST_ROWS);
+  timeLo = new Uint32Array(FIRST_ROWS);
   /** Where the record is in its block. */
-  at = new Uint32Array(1 << 12);
+  at = new Uint32Array(FIRST_ROWS);
   /** The number of its block. */
-  block = new Int32Array(1 << 12);
+  block = new Int32Array(FIRST_ROWS);
   /** Its file offset. */
-  offset = new Float64Array(1 << 12);
-  event = new Int32Array(1 << 12);
+  offset = new Float64Array(FIRST_ROWS);
+  event = new Int32Array(FIRST_ROWS);
 
   /** Makes room for so many rows; those that are there stay. */
   reserve(rows: number): void {
@@ -256,7 +276,6 @@ class ReorderBuffer {
   readonly #future: FutureTimes | undefined;
   /** How many rows may wait until it is looked which may go. */
   #enough = FEW;
-  readonly #blocks: Block[] = [];
   // Numbers of blocks: those of the round before, those of this round, and those that are free.
   #before: number[] = [];
   #current: number[] = [];
@@ -264,6 +283,8 @@ class ReorderBuffer {
   #bytes = 0;
   #count = 0;
   readonly #waiting = new Waiting();
+  /** Rows that are delivered next. */
+  readonly #next = new Int32Array(CHUNK);
   /** Where each run of rising times starts. */
   #runs: number[] = [];
   #limitHi = 0;
@@ -313,7 +334,7 @@ class ReorderBuffer {
     this.#current = kept;
     this.#free.push(...free);
     for (const number of free) {
-      const block = this.#blocks[number] as Block;
+      const block = this.#waiting.blocks[number] as Block;
       this.#bytes -= block.used;
       block.used = 0;
     }
@@ -394,11 +415,11 @@ class ReorderBuffer {
 
   /** Copies bytes into the last of the current blocks; returns how far they moved. */
   #copy(bytes: Uint8Array, from: number, to: number): number {
-    let block = this.#blocks[this.#current.at(-1) ?? -1];
+    let block = this.#waiting.blocks[this.#current.at(-1) ?? -1];
     if (block === undefined || !block.hasRoom(to - from)) {
-      const number = this.#free.pop() ?? this.#blocks.push(new Block()) - 1;
+      const number = this.#free.pop() ?? this.#waiting.blocks.push(new Block()) - 1;
       this.#current.push(number);
-      block = this.#blocks[number] as Block;
+      block = this.#waiting.blocks[number] as Block;
     }
     this.#bytes -= block.used;
     const moved = block.append(bytes, from, to);
@@ -414,7 +435,7 @@ class ReorderBuffer {
     this.#limitLo = lo;
     // Nothing is left of the round before this one.
     for (const number of this.#before) {
-      const block = this.#blocks[number] as Block;
+      const block = this.#waiting.blocks[number] as Block;
       this.#bytes -= block.used;
       block.used = 0;
       this.#free.push(number);
@@ -444,7 +465,18 @@ class ReorderBuffer {
     if ((limitHi | limitLo) === 0 || this.#count === 0) return;
     const { timeHi, timeLo } = this.#waiting;
     const runs = new RunHeap(this.#runs, timeHi, timeLo);
+    let next = 0;
     for (let run = runs.first; run >= 0; run = runs.first) {
+      if (runs.size === 2) {
+        if (next > 0) this.#deliver(next);
+        next = this.#takeFromTwo(runs, limitHi, limitLo);
+        if (next < CHUNK && runs.size === 2) break;
+        continue;
+      }
+      if (next === CHUNK) {
+        this.#deliver(next);
+        next = 0;
+      }
       const row = runs.heads[run] as number;
       if (isLater(timeHi[row], timeLo[row], limitHi, limitLo)) break;
       // Up to the head of the next run, which comes first at the same time if it came first.
@@ -455,47 +487,98 @@ class ReorderBuffer {
       const boundLo = isBounded ? timeLo[head] as number : limitLo;
       const isFirst = !isBounded || run < other;
       const end = this.#runs[run + 1] ?? this.#count;
-      runs.advance(
-        this.#deliverSome(row, row + CHUNK < end ? row + CHUNK : end, boundHi, boundLo, isFirst),
-        end,
-      );
+      const to = row + CHUNK - next < end ? row + CHUNK - next : end;
+      const stop = this.#takeNext(row, to, boundHi, boundLo, isFirst, next);
+      next += stop - row;
+      runs.advance(stop, end);
     }
+    if (next > 0) this.#deliver(next);
     this.#keep(runs.heads);
   }
 
   /**
-   * Delivers the row `from` and those after it that are not younger than a bound.
+   * Takes the row `from` and those after it that are not younger than a bound as the next ones.
    *
-   * @param isFirst Whether those as old as the bound are delivered.
-   * @returns The first row that is not.
+   * @param isFirst Whether those as old as the bound are taken.
+   * @param n How many were taken before.
+   * @returns The first row that is not taken.
    */
-  #deliverSome(
+  #takeNext(
     from: number,
     to: number,
     boundHi: number,
     boundLo: number,
     isFirst: boolean,
+    n: number,
   ): number {
-    const sink = this.#sink;
-    const { timeHi, timeLo, at: positions, block: numbers, offset: offsets, event: events } =
-      this.#waiting;
-    const le = this.#littleEndian;
-    const blocks = this.#blocks;
+    const { timeHi, timeLo } = this.#waiting;
+    const next = this.#next;
     let i = from;
     do {
-      const block = blocks[numbers[i] as number] as Block;
-      const start = positions[i] as number;
-      const size = block.view.getUint16(start + 6, le);
-      sink.record(block, start, start + size, offsets[i] as number, events[i] as number);
-      i++;
+      next[n++] = i++;
     } while (
       i < to &&
       ((timeHi[i] as number) < boundHi || ((timeHi[i] as number) === boundHi &&
         (isFirst ? (timeLo[i] as number) <= boundLo : (timeLo[i] as number) < boundLo)))
     );
-    this.#flushedHi = timeHi[i - 1] as number;
-    this.#flushedLo = timeLo[i - 1] as number;
     return i;
+  }
+
+  /**
+   * Takes rows of the last two runs as the next ones, up to where one of them ends: where two CPUs
+   * were busy each row may be of the other run.
+   *
+   * @returns How many: fewer than fit where a run has ended, or both are at the limit.
+   */
+  #takeFromTwo(runs: RunHeap, limitHi: number, limitLo: number): number {
+    const { timeHi, timeLo } = this.#waiting;
+    const next = this.#next;
+    const { heads } = runs;
+    const second = runs.second;
+    const a = runs.first < second ? runs.first : second;
+    const b = runs.first < second ? second : runs.first;
+    let i = heads[a] as number;
+    let j = heads[b] as number;
+    const endA = this.#runs[a + 1] ?? this.#count;
+    const endB = this.#runs[b + 1] ?? this.#count;
+    let n = 0;
+    while (n < CHUNK && i < endA && j < endB) {
+      const hiA = timeHi[i] as number;
+      const hiB = timeHi[j] as number;
+      // At the same time that which came first comes first.
+      if (hiA < hiB || (hiA === hiB && (timeLo[i] as number) <= (timeLo[j] as number))) {
+        if (hiA > limitHi || (hiA === limitHi && (timeLo[i] as number) > limitLo)) break;
+        next[n++] = i++;
+      } else {
+        if (hiB > limitHi || (hiB === limitHi && (timeLo[j] as number) > limitLo)) break;
+        next[n++] = j++;
+      }
+    }
+    runs.set(a, i, endA, b, j, endB);
+    return n;
+  }
+
+  /** Delivers the first `count` of the next rows. */
+  #deliver(count: number): void {
+    const sink = this.#sink;
+    const next = this.#next;
+    const waiting = this.#waiting;
+    if (sink.records !== undefined) {
+      sink.records(waiting, next, count);
+    } else {
+      const le = this.#littleEndian;
+      const { at, block: numbers, offset, event, blocks } = waiting;
+      for (let i = 0; i < count; i++) {
+        const row = next[i] as number;
+        const block = blocks[numbers[row] as number] as Block;
+        const start = at[row] as number;
+        const end = start + block.view.getUint16(start + 6, le);
+        sink.record(block, start, end, offset[row] as number, event[row] as number);
+      }
+    }
+    const last = next[count - 1] as number;
+    this.#flushedHi = waiting.timeHi[last] as number;
+    this.#flushedLo = waiting.timeLo[last] as number;
   }
 
   /** Keeps the runs from their heads on. */
@@ -532,36 +615,52 @@ class RunHeap {
   readonly #timeHi: Uint32Array;
   readonly #timeLo: Uint32Array;
   readonly #heap: Int32Array;
-  #size: number;
+  /** How many runs are not at their ends. */
+  size: number;
 
   constructor(starts: readonly number[], timeHi: Uint32Array, timeLo: Uint32Array) {
     this.heads = Int32Array.from(starts);
     this.#timeHi = timeHi;
     this.#timeLo = timeLo;
-    this.#size = starts.length;
+    this.size = starts.length;
     this.#heap = Int32Array.from(starts, (_, run) => run);
-    for (let i = (this.#size >> 1) - 1; i >= 0; i--) this.#sink(i);
+    for (let i = (this.size >> 1) - 1; i >= 0; i--) this.#sink(i);
   }
 
   /** The run with the earliest head, or -1. */
   get first(): number {
-    return this.#size > 0 ? this.#heap[0] as number : -1;
+    return this.size > 0 ? this.#heap[0] as number : -1;
   }
 
   /** The run with the next one, or -1. */
   get second(): number {
-    if (this.#size < 2) return -1;
+    if (this.size < 2) return -1;
     const left = this.#heap[1] as number;
     const right = this.#heap[2] as number;
-    return this.#size > 2 && this.#isBefore(right, left) ? right : left;
+    return this.size > 2 && this.#isBefore(right, left) ? right : left;
   }
 
   /** Says that the next row of the first run is `row`; the run ends before `end`. */
   advance(row: number, end: number): void {
     const heap = this.#heap;
     this.heads[heap[0] as number] = row;
-    if (row === end) heap[0] = heap[--this.#size] as number;
+    if (row === end) heap[0] = heap[--this.size] as number;
     this.#sink(0);
+  }
+
+  /** Says where the last two runs are; not both of them are at their ends. */
+  set(a: number, headA: number, endA: number, b: number, headB: number, endB: number): void {
+    const heap = this.#heap;
+    this.heads[a] = headA;
+    this.heads[b] = headB;
+    if (headA === endA || headB === endB) {
+      heap[0] = headA === endA ? b : a;
+      this.size = 1;
+      return;
+    }
+    const isFirst = this.#isBefore(a, b);
+    heap[0] = isFirst ? a : b;
+    heap[1] = isFirst ? b : a;
   }
 
   #isBefore(a: number, b: number): boolean {
@@ -576,7 +675,7 @@ class RunHeap {
 
   #sink(from: number): void {
     const heap = this.#heap;
-    const size = this.#size;
+    const size = this.size;
     for (let i = from, child = 2 * i + 1; child < size; child = 2 * i + 1) {
       if (child + 1 < size && this.#isBefore(heap[child + 1] as number, heap[child] as number)) {
         child++;
