@@ -13,6 +13,7 @@ import {
   type SymbolTable,
 } from "@perfdata/symbols";
 import { openDwarf } from "@perfdata/symbols/open_dwarf";
+import { filter } from "../packages/symbols/testing/toolchain.ts";
 
 const HERE = new URL("./addr2line/", import.meta.url).pathname;
 const SWEEP = Deno.env.get("PERFDATA_SWEEP") === "1";
@@ -225,21 +226,6 @@ async function have(program: string): Promise<boolean> {
   return (await new Deno.Command("which", { args: [program], stdout: "null" }).output()).success;
 }
 
-async function filter(command: readonly string[], input: string): Promise<string> {
-  const [program = "", ...args] = command;
-  const child = new Deno.Command(program, {
-    args,
-    stdin: "piped",
-    stdout: "piped",
-    stderr: "null",
-  }).spawn();
-  const output = child.output();
-  const writer = child.stdin.getWriter();
-  await writer.write(new TextEncoder().encode(input));
-  await writer.close();
-  return new TextDecoder().decode((await output).stdout);
-}
-
 /** Addresses over all executable sections, as `readelf` tells them. */
 function codeAddresses(path: string, wanted: number): number[] {
   const { stdout } = new Deno.Command("readelf", { args: ["-SW", path] }).outputSync();
@@ -272,8 +258,7 @@ function parsePlaces(lines: readonly string[]): Place[] {
 }
 
 async function llvm(path: string, functions: string, input: string): Promise<Place[][]> {
-  const text = await filter([
-    "llvm-symbolizer",
+  const text = await filter("llvm-symbolizer", [
     `--obj=${path}`,
     `--functions=${functions}`,
     "--no-demangle",
@@ -283,7 +268,7 @@ async function llvm(path: string, functions: string, input: string): Promise<Pla
 }
 
 async function binutils(path: string, input: string): Promise<Place[][]> {
-  const text = await filter(["addr2line", "-a", "-f", "-i", "-e", path], input);
+  const text = await filter("addr2line", ["-a", "-f", "-i", "-e", path], input);
   return text.split(/^0x[0-9a-f]+\n/m).slice(1)
     .map((block) => parsePlaces(block.trimEnd().split("\n")));
 }

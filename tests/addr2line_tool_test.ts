@@ -105,6 +105,31 @@ Deno.test({
         });
       }
 
+      await t.step("an address in all its forms", async () => {
+        const address = addresses[0]?.toString(16) ?? "";
+        const forms = [
+          `0X${address.toUpperCase()}`,
+          `\t 0x${address}`,
+          `${address}\r`,
+          `${address} main+0x4`,
+          `${address}:`,
+          `${address}@`,
+          `${address}\u00e9`,
+          address.padStart(16, "0"),
+          address.padStart(40, "0"),
+          "123456789abcd",
+          "123456789abcde",
+          "ffffffffffffffff",
+          "",
+          "g",
+          "@1",
+        ];
+        const input = forms.join("\n");
+        const theirs = await run("addr2line", ["-a", "-f", "-e", binary], input);
+        assertEquals((await tool(["-a", "-f", "-e", binary], input)).out, theirs.out);
+        assertEquals((await tool(["-a", "-f", "-e", binary, ...forms])).out, theirs.out);
+      });
+
       await t.step("addresses as arguments, file names relative to PERFDATA_CWD", async () => {
         const some = words.slice(0, 20);
         const theirs = await run("addr2line", ["-f", "-e", binary, ...some]);

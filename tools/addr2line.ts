@@ -52,6 +52,28 @@ function parseAddress(text: string): number {
     : Number(BigInt.asIntN(64, BigInt(`0x${digits}`)));
 }
 
+/** What {@link parseAddress} gives for the text `bytes[from, to)`, without making a string of it. */
+function addressIn(bytes: Uint8Array, from: number, to: number): number {
+  let p = from;
+  while (p < to && isSpace(bytes[p] as number)) p++;
+  if (p + 1 < to && bytes[p] === 0x30 && ((bytes[p + 1] as number) | 0x20) === 0x78) p += 2;
+  while (p < to && bytes[p] === 0x30) p++;
+  let value = 0;
+  for (const first = p; p < to; p++) {
+    const byte = bytes[p] as number;
+    if (byte >= 0x80 || p - first === 13) break;
+    const letter = (byte | 0x20) - 0x61;
+    const digit = letter >= 0 && letter < 6 ? 10 + letter : byte - 0x30;
+    if (digit < 0 || digit > 15 || (digit > 9 && letter < 0)) return value;
+    value = value * 16 + digit;
+  }
+  return p === to ? value : parseAddress(new TextDecoder().decode(bytes.subarray(from, to)));
+}
+
+function isSpace(byte: number): boolean {
+  return byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
+}
+
 async function run(args: string[]): Promise<void> {
   const flags = parseArgs(args, {
     boolean: [
@@ -94,12 +116,12 @@ async function run(args: string[]): Promise<void> {
     ...(demangler ? { demangle: (name: string) => demangler.demangle(name) } : {}),
   };
   const answerAll = (text: Addr2LineText, base: number): void => {
-    const answer = (lines: readonly string[]): void => {
-      const shown = Float64Array.from(lines, parseAddress);
+    const answer = (shown: Float64Array): void => {
       text.write(base === 0 ? shown : shown.map((address) => address + base), writeOut, shown);
     };
-    if (flags._.length > 0) answer(flags._.map(String));
-    else answerStdin(answer);
+    if (flags._.length > 0) {
+      answer(Float64Array.from(flags._, (text) => parseAddress(String(text))));
+    } else answerStdin(answer);
   };
   if (flags.symbols !== undefined) {
     if (flags.section !== undefined) {
@@ -167,22 +189,41 @@ function explained<T>(path: string, action: () => T): T {
  * Answers what lines there are after each read: at once for whoever types or asks one by one. A pipe
  * that is full ends within a line: more is on its way, and many at once are answered faster.
  */
-function answerStdin(answer: (lines: readonly string[]) => void): void {
-  const decoder = new TextDecoder();
-  const buffer = new Uint8Array(1 << 20);
-  let lines: string[] = [], rest = "";
+function answerStdin(answer: (addresses: Float64Array) => void): void {
+  let buffer = new Uint8Array(1 << 20), held = 0;
+  let addresses = new Float64Array(1 << 10), count = 0;
+  const add = (from: number, to: number): void => {
+    if (count === addresses.length) {
+      const wider = new Float64Array(4 * count);
+      wider.set(addresses);
+      addresses = wider;
+    }
+    addresses[count++] = addressIn(buffer, from, to);
+  };
   for (;;) {
-    const n = Deno.stdin.readSync(buffer);
+    const n = Deno.stdin.readSync(buffer.subarray(held));
     if (n === null) break;
-    const read = (rest + decoder.decode(buffer.subarray(0, n), { stream: true })).split("\n");
-    rest = read.pop() ?? "";
-    lines = lines.length === 0 ? read : lines.concat(read);
-    if (lines.length === 0 || (n >= FULL_PIPE && rest !== "" && lines.length < MANY)) continue;
-    answer(lines);
-    lines = [];
+    const end = held + n;
+    let from = 0;
+    for (let p = held; p < end; p++) {
+      if (buffer[p] !== 0x0a) continue;
+      add(from, p);
+      from = p + 1;
+    }
+    // What is left of a line goes to the front, and gets room for its other end.
+    buffer.copyWithin(0, from, end);
+    held = end - from;
+    if (held > buffer.length / 2) {
+      const wider = new Uint8Array(2 * buffer.length);
+      wider.set(buffer);
+      buffer = wider;
+    }
+    if (count === 0 || (n >= FULL_PIPE && held > 0 && count < MANY)) continue;
+    answer(addresses.subarray(0, count));
+    count = 0;
   }
-  if (rest !== "") lines.push(rest);
-  if (lines.length > 0) answer(lines);
+  if (held > 0) add(0, held);
+  if (count > 0) answer(addresses.subarray(0, count));
 }
 
 /** Bytes that a pipe holds, and lines that are kept at most before they are answered. */

@@ -102,6 +102,8 @@ export class SymbolTableBuilder {
   #count = 0;
   /** Whether symbols were added in the order of their starts. */
   #inOrder = true;
+  /** Where they were not: how many of the first ones were. */
+  #sorted = 0;
   #added = 0;
   readonly #blobs: Uint8Array[] = [];
   readonly #suffixes: string[] = [];
@@ -167,7 +169,10 @@ export class SymbolTableBuilder {
       this.#columns = larger;
     }
     const c = this.#columns;
-    if (at > 0 && start < (c.start[at - 1] ?? 0)) this.#inOrder = false;
+    if (this.#inOrder && at > 0 && start < (c.start[at - 1] ?? 0)) {
+      this.#inOrder = false;
+      this.#sorted = at;
+    }
     c.start[at] = start;
     // The two halves of the address space do not run into each other.
     c.end[at] = start < 0 ? Math.min(start + size, 0) : start + size;
@@ -215,11 +220,38 @@ export class SymbolTableBuilder {
   #sort(): void {
     if (this.#inOrder) return;
     this.#inOrder = true;
+    if (this.#count - this.#sorted < this.#sorted / 16) return this.#insert(this.#sorted);
     const order = sortedOrder(this.#columns.start, this.#count);
     if (order === undefined) return;
     const sorted = makeColumns(this.#columns.start.length);
     copyColumns(this.#columns, sorted, order, this.#count);
     this.#columns = sorted;
+  }
+
+  /** Moves the rows from number `from` on, which are few, to their places among those before. */
+  #insert(from: number): void {
+    const { start } = this.#columns;
+    const late = Array.from({ length: this.#count - from }, (_, i) => from + i)
+      .sort((a, b) => (start[a] ?? 0) - (start[b] ?? 0) || a - b);
+    const places = late.map((row) => {
+      let low = 0, high = from;
+      while (low < high) {
+        const middle = (low + high) >>> 1;
+        if ((start[middle] ?? 0) <= (start[row] ?? 0)) low = middle + 1;
+        else high = middle;
+      }
+      return low;
+    });
+    for (const column of Object.values(this.#columns) as Columns[keyof Columns][]) {
+      const values = late.map((row) => column[row] ?? 0);
+      let end = from;
+      for (let k = late.length - 1; k >= 0; k--) {
+        const place = places[k] ?? 0;
+        column.copyWithin(place + k + 1, place, end);
+        column[place + k] = values[k] ?? 0;
+        end = place;
+      }
+    }
   }
 
   #fixupEnds(splitGroups: boolean): void {

@@ -125,3 +125,26 @@ Deno.test("an empty table finds nothing", () => {
   assertEquals(table.name(-1), "");
   assertEquals(table.get(-1), undefined);
 });
+
+Deno.test("symbols that come late stand where they stand when all are sorted at once", () => {
+  const start = fc.integer({ min: 0, max: 0x4000 });
+  fc.assert(fc.property(
+    fc.array(start, { minLength: 64, maxLength: 200 }),
+    fc.array(start, { minLength: 1, maxLength: 3 }),
+    (early, late) => {
+      const all = [...early.toSorted((a, b) => a - b), ...late]
+        .map((address, i) => ({ address, name: `s${i}` }));
+      const inOrder = all.toSorted((a, b) => a.address - b.address);
+      const listed = (symbols: readonly { address: number; name: string }[]): string[] => {
+        const builder = new SymbolTableBuilder();
+        for (const { address, name } of symbols) {
+          const strings = builder.addStrings(new TextEncoder().encode(name));
+          builder.add(address, 1, strings, 0, name.length);
+        }
+        const table = builder.build();
+        return Array.from({ length: table.size }, (_, i) => table.name(i));
+      };
+      assertEquals(listed(all), inOrder.map(({ name }) => name));
+    },
+  ));
+});

@@ -37,7 +37,8 @@ export const SLOT = {
   DWO_NAME: 17,
   DWO_ID: 18,
   SIBLING: 19,
-  COUNT: 20,
+  LANGUAGE: 20,
+  COUNT: 21,
 } as const;
 
 const SLOT_OF = new Map<number, number>([
@@ -64,6 +65,7 @@ const SLOT_OF = new Map<number, number>([
   [DW_AT.GNU_dwo_name, SLOT.DWO_NAME],
   [DW_AT.GNU_dwo_id, SLOT.DWO_ID],
   [DW_AT.sibling, SLOT.SIBLING],
+  [DW_AT.language, SLOT.LANGUAGE],
 ]);
 
 /** Tags whose attributes are read; of all others only the size matters. */
@@ -106,6 +108,11 @@ export class AbbrevTable {
   readonly skipStart: number[] = [0];
   /** `READ` of `DW_AT_sibling`, which stands behind what `skip` covers, for `KIND.SKIPPED`. */
   readonly sibling: number[] = [];
+  /**
+   * Bytes from the first attribute to a `DW_AT_sibling` of four bytes, for inlined calls and for
+   * entries whose children cannot hold code; -1 where that varies and for all others.
+   */
+  readonly jump: number[] = [];
   /**
    * `plan[planStart[a] .. planStart[a + 1]]`: slot, form, read, constant. Slot -1 is stepped over,
    * and where its read is also -1, the constant is a number of bytes.
@@ -167,7 +174,8 @@ export class AbbrevTable {
     const { skip, plan } = this;
     const skipFrom = skip.length;
     const planFrom = plan.length;
-    let size = 0, seen = 0, hasCode = false, isDeclaration = false, sibling = -1;
+    let size = 0, seen = 0, hasCode = false, isDeclaration = false;
+    let sibling = -1, siblingFrom = -1;
     for (;;) {
       const at = c.pos;
       const attribute = c.uleb();
@@ -185,9 +193,10 @@ export class AbbrevTable {
       if (attribute === DW_AT.low_pc || attribute === DW_AT.ranges) hasCode = true;
       if (attribute === DW_AT.sibling && sibling < 0 && siblingForm(read)) {
         sibling = read;
+        if (hasChildren && read === READ.U32) siblingFrom = size;
         // What follows the sibling is not stepped over by who jumps to it.
         if (hasChildren && CODELESS_TAGS.has(tag)) {
-          this.#finish(tag, KIND.SKIPPED, hasChildren, -1, sibling);
+          this.#finish(tag, KIND.SKIPPED, hasChildren, -1, sibling, siblingFrom);
           skipRest(c);
           return;
         }
@@ -215,15 +224,25 @@ export class AbbrevTable {
       : hasCode && !isDeclaration
       ? KIND.FUNCTION
       : KIND.SUBPROGRAM;
-    this.#finish(tag, kind, hasChildren, size, sibling);
+    // What a declaration holds are its parameters.
+    const jumps = kind === KIND.INLINED || (kind === KIND.SUBPROGRAM && isDeclaration);
+    this.#finish(tag, kind, hasChildren, size, sibling, jumps ? siblingFrom : -1);
   }
 
-  #finish(tag: number, kind: number, hasChildren: boolean, size: number, sibling: number): void {
+  #finish(
+    tag: number,
+    kind: number,
+    hasChildren: boolean,
+    size: number,
+    sibling: number,
+    jump: number,
+  ): void {
     this.tag.push(tag);
     this.kind.push(kind);
     this.hasChildren.push(hasChildren);
     this.size.push(size);
     this.sibling.push(sibling);
+    this.jump.push(jump);
     this.skipStart.push(this.skip.length);
     this.planStart.push(this.plan.length);
   }

@@ -64,6 +64,8 @@ export class Addr2LineText {
   readonly #options: Addr2LineOptions;
   #functionBytes: (Uint8Array | undefined)[] = [];
   readonly #symbolBytes = new Map<number, Uint8Array>();
+  /** Of each symbol that was asked, whether its name is a mangled one. */
+  readonly #mangled = new Map<number, boolean>();
   readonly #fileBytes: Uint8Array[] = [];
   #out = new Uint8Array(FULL + (1 << 17));
   #at = 0;
@@ -182,21 +184,28 @@ export class Addr2LineText {
     const written = dwarf.linkageNameBytes?.(id);
     const { demangle } = this.#options;
     if (written !== undefined && demangle === undefined) return this.#functionBytes[id] = written;
+    const linked = dwarf.linkageNameBytes === undefined
+      ? dwarf.functions[id]?.linkageName !== undefined
+      : written !== undefined;
+    const symbol = outermost && !linked ? this.#symbols?.lookup(address) ?? -1 : -1;
+    // Asked first: of most functions without a linkage name, the other one is then never read.
+    if (symbol >= 0 && this.#isMangled(symbol)) return this.#symbolName(symbol);
     const name = dwarf.functionName === undefined ? dwarf.functions[id] : dwarf.functionName(id);
-    if (outermost && name?.linkageName === undefined) {
-      const symbol = this.#symbols?.lookup(address) ?? -1;
-      if (symbol >= 0) {
-        const symbolName = this.#symbols?.name(symbol) ?? "";
-        if (name?.function === undefined || /^_[ZR]/.test(symbolName)) {
-          return this.#symbolName(symbol);
-        }
-      }
-    }
+    if (symbol >= 0 && name?.function === undefined) return this.#symbolName(symbol);
     if (name === undefined) return UNKNOWN;
     const bytes = this.#encoded(name.linkageName ?? name.function ?? "??");
     // What the symbol table may have a name for is asked each time.
     if (name.linkageName !== undefined) this.#functionBytes[id] = bytes;
     return bytes;
+  }
+
+  #isMangled(symbol: number): boolean {
+    let mangled = this.#mangled.get(symbol);
+    if (mangled === undefined) {
+      mangled = /^_[ZR]/.test(this.#symbols?.name(symbol) ?? "");
+      this.#mangled.set(symbol, mangled);
+    }
+    return mangled;
   }
 
   #symbolName(symbol: number): Uint8Array {

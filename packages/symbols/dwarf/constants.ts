@@ -24,6 +24,7 @@ export const DW_AT = {
   stmt_list: 0x10,
   low_pc: 0x11,
   high_pc: 0x12,
+  language: 0x13,
   comp_dir: 0x1b,
   abstract_origin: 0x31,
   declaration: 0x3c,
@@ -96,6 +97,16 @@ export const DW_FORM = {
   GNU_strp_alt: 0x1f21,
   LLVM_addrx_offset: 0x2001,
 } as const;
+
+/** Languages: C++, C++03, 11, 14 (DWARF 5, table 7.17), 17 and 20 (assigned since). */
+export const DW_LANG_C_PLUS_PLUS: ReadonlySet<number> = new Set([
+  0x04,
+  0x19,
+  0x1a,
+  0x21,
+  0x2b,
+  0x2c,
+]);
 
 /** Unit types (DWARF 5, table 7.2). */
 export const DW_UT = {

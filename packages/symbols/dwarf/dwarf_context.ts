@@ -91,12 +91,21 @@ const DEEPEST_INLINING = 4096;
 
 /** Frames as they are found. */
 class FrameSink {
-  function = new Int32Array(256);
-  file = new Int32Array(256);
-  line = new Int32Array(256);
-  column = new Int32Array(256);
-  discriminator = new Int32Array(256);
+  function: Int32Array;
+  file: Int32Array;
+  line: Int32Array;
+  column: Int32Array;
+  discriminator: Int32Array;
   count = 0;
+
+  /** Begins with room for so many frames. */
+  constructor(room: number) {
+    this.function = new Int32Array(room);
+    this.file = new Int32Array(room);
+    this.line = new Int32Array(room);
+    this.column = new Int32Array(room);
+    this.discriminator = new Int32Array(room);
+  }
 
   push(
     functionId: number,
@@ -349,7 +358,7 @@ export class DwarfContext {
       sorted[place] = addresses[number] as number;
       next[unit] = place + 1;
     }
-    const sink = new FrameSink();
+    const sink = new FrameSink(Math.max(16, 4 * n));
     const first = new Uint32Array(n), count = new Uint32Array(n);
     for (let u = 0; u < units.length; u++) {
       const from = starts[u] as number, to = starts[u + 1] as number;
@@ -655,7 +664,7 @@ export class DwarfContext {
   }
 }
 
-const scratch = new FrameSink();
+const scratch = new FrameSink(64);
 const die = new Die();
 
 interface FoundName {

@@ -146,11 +146,17 @@ const GAP = 1 << 14;
 /** Strings fewer than that are read one by one. */
 const FEW = 32;
 
-/** Strings by number, their bytes one after another. */
+/** Memory that is taken at once for the bytes of strings, at least and at most. */
+const LEAST = 1 << 12, MOST = 1 << 20;
+
+/** Strings by number, their bytes one after another in pieces of memory that never move. */
 class Strings {
-  #bytes = new Uint8Array(1 << 12);
+  #bytes = new Uint8Array(LEAST);
+  readonly #pieces: Uint8Array[] = [this.#bytes];
   #used = 0;
-  #from = new Float64Array(256);
+  /** Of each string, its piece and where it begins there. */
+  #piece = new Int32Array(256);
+  #from = new Int32Array(256);
   /** -1 for strings that are not read yet, or cannot be read. */
   #length = new Int32Array(256);
   #count = 0;
@@ -215,7 +221,7 @@ class Strings {
     const length = number < 0 ? -1 : this.#length[number] as number;
     if (length < 0) return undefined;
     const from = this.#from[number] as number;
-    return this.#bytes.subarray(from, from + length);
+    return this.#pieces[this.#piece[number] as number]?.subarray(from, from + length);
   }
 
   read(report: (error: DwarfError) => void): void {
@@ -285,7 +291,8 @@ class Strings {
   #add(): number {
     const n = this.#count;
     if (n === this.#length.length) {
-      this.#from = grown(this.#from, new Float64Array(2 * n));
+      this.#piece = grown(this.#piece, new Int32Array(2 * n));
+      this.#from = grown(this.#from, new Int32Array(2 * n));
       this.#length = grown(this.#length, new Int32Array(2 * n));
     }
     this.#length[n] = -1;
@@ -293,15 +300,17 @@ class Strings {
   }
 
   #finish(number: number, length: number): void {
+    this.#piece[number] = this.#pieces.length - 1;
     this.#from[number] = this.#used;
     this.#length[number] = length;
     this.#used += length;
   }
 
   #room(length: number): void {
-    const wanted = this.#used + length;
-    if (wanted <= this.#bytes.length) return;
-    this.#bytes = grown(this.#bytes, new Uint8Array(2 * wanted));
+    if (length <= this.#bytes.length - this.#used) return;
+    this.#bytes = new Uint8Array(Math.max(length, Math.min(MOST, 2 * this.#bytes.length)));
+    this.#pieces.push(this.#bytes);
+    this.#used = 0;
   }
 }
 
@@ -311,7 +320,7 @@ const NOWHERE: StringPlace = { unit: undefined, form: 0, value: 0 };
 const encoder = new TextEncoder();
 const EMPTY = new Uint8Array(0);
 
-function grown<T extends Int32Array | Float64Array | Uint8Array>(from: T, to: T): T {
+function grown<T extends Int32Array | Float64Array>(from: T, to: T): T {
   to.set(from);
   return to;
 }

@@ -31,16 +31,24 @@ function checkSibling(unit: Unit, p: number, to: number, at: number): number {
 /** Entries of a unit that are stepped over in one call. */
 const PIECE = 1024;
 
-/** Walks over all entries of a unit, from one function that can have code to the next. */
+/**
+ * Walks over the entries of a unit, from one function that can have code to the next.
+ *
+ * Inlined calls are most of the entries. In C++ there is no function with code in them: that of a
+ * lambda or a local class is where the class is, in the abstract instance of the function around it
+ * (DWARF 5, 3.3.8). With languages that have nested functions that is not certain (3.3.8.4).
+ */
 export class FunctionWalk {
   /** What was read of the function's entry; the next one overwrites it. */
   readonly die: Die = die;
   readonly #unit: Unit;
   readonly #c: Cursor;
+  readonly #overCalls: boolean;
   #p: number;
 
   constructor(unit: Unit) {
     this.#unit = unit;
+    this.#overCalls = unit.isCPlusPlus;
     this.#p = unit.headerSize;
     this.#c = unit.cursor(0);
   }
@@ -60,7 +68,8 @@ export class FunctionWalk {
   #some(): number {
     const unit = this.#unit, c = this.#c;
     const table = unit.abbrevs;
-    const { dense, kind: kinds, size: sizes, skip, skipStart } = table;
+    const { dense, kind: kinds, size: sizes, skip, skipStart, jump: jumps } = table;
+    const overCalls = this.#overCalls, le = unit.file.info.le;
     const b = unit.bytes;
     const end = b.length;
     let p = this.#p;
@@ -81,6 +90,12 @@ export class FunctionWalk {
         die.read(c, table, a, unit);
         this.#p = c.pos;
         return at;
+      }
+      const jump = jumps[a] as number;
+      if (jump >= 0 && (kind !== KIND.INLINED || overCalls)) {
+        p += jump;
+        p = checkSibling(unit, p, p + 4 <= end ? u32(b, p, le) : -1, at);
+        continue;
       }
       const size = sizes[a] as number;
       if (size >= 0 && kind !== KIND.SKIPPED) {
@@ -108,7 +123,8 @@ export function walkCalls(
   visit: (at: number, die: Die, parent: number) => number,
 ): void {
   const table = unit.abbrevs;
-  const { dense, kind: kinds, size: sizes, skip, skipStart, hasChildren } = table;
+  const { dense, kind: kinds, size: sizes, skip, skipStart, hasChildren, jump: jumps } = table;
+  const le = unit.file.info.le;
   const b = unit.bytes;
   const end = b.length;
   // within[depth] is the inlined call that entries of that depth are in.
@@ -134,6 +150,12 @@ export function walkCalls(
     const a = dense >= 0 ? (code <= dense ? code - 1 : -1) : table.index(code);
     if (a < 0) throw unit.error(`abbreviation ${code} is not in the table`, at);
     const kind = kinds[a] as number;
+    const jump = jumps[a] as number;
+    if (jump >= 0 && (kind !== KIND.INLINED || hidden !== Infinity)) {
+      p += jump;
+      p = checkSibling(unit, p, p + 4 <= end ? u32(b, p, le) : -1, at);
+      continue;
+    }
     let inside = within[depth] as number;
     if (kind === KIND.INLINED && hidden === Infinity) {
       c.pos = p;

@@ -286,34 +286,40 @@ export class LineTable {
   /** Runs the program into the shared arrays. */
   #run(c: Cursor, header: Header, wanted: Float64Array | undefined): Sequences {
     const { version, minInstLength, maxOps, lineBase, lineRange, opcodeBase } = header;
-    const { bytes: b, end, le } = c;
-    let p = c.pos;
+    const { end, pos: p } = c;
     reserveRows(end - p + 1); // every row takes a byte of the program
-    const A = rowAddress, L = rowLine, F = rowFile, C = rowColumn, D = rowDiscriminator;
-    const addressAdvance = new Float64Array(256), lineAdvance = new Int32Array(256);
+    const machine = new Machine(p, maxOps <= 1, Math.floor((255 - opcodeBase) / lineRange));
+    const { addressAdvance, lineAdvance, sequences } = machine;
     if (lineRange === 0 && p < end) throw c.error("line_range is 0");
     for (let op = opcodeBase; op < 256; op++) {
       addressAdvance[op] = Math.floor((op - opcodeBase) / lineRange);
       lineAdvance[op] = lineBase + (op - opcodeBase) % lineRange;
     }
-    const constAdd = Math.floor((255 - opcodeBase) / lineRange);
     if (maxOps === 0 && version >= 4 && p < end) {
       throw c.error("maximum_operations_per_instruction is 0");
     }
-    const scalar = maxOps <= 1;
-    if (scalar) {
+    if (machine.scalar) {
       for (let op = 0; op < 256; op++) {
         addressAdvance[op] = (addressAdvance[op] as number) * minInstLength;
       }
     }
+    // In short calls: an engine makes the best code for a function when it is called again.
+    while (machine.p < end) this.#some(c, header, wanted, machine);
+    // Rows behind the last end_sequence have no end, and so no extent.
+    sequences.count = machine.sequenceFirst;
+    return sequences;
+  }
 
-    const sequences = new Sequences();
-    let n = 0, sequenceFirst = 0, ordered = true, dead = false;
-    let address = 0, opIndex = 0, file = 1, line = 1, column = 0, discriminator = 0;
-    // wanted[w], the first address that is wanted and not below the last row.
-    let w = 0, nextWanted = -Infinity;
+  /** Runs up to `PIECE` operations. */
+  #some(c: Cursor, header: Header, wanted: Float64Array | undefined, machine: Machine): void {
+    const { version, minInstLength, maxOps, opcodeBase } = header;
+    const { bytes: b, end, le } = c;
+    const A = rowAddress, L = rowLine, F = rowFile, C = rowColumn, D = rowDiscriminator;
+    const { scalar, constAdd, addressAdvance, lineAdvance, sequences } = machine;
+    let { p, n, sequenceFirst, ordered, dead, w, nextWanted } = machine;
+    let { address, opIndex, file, line, column, discriminator } = machine;
 
-    while (p < end) {
+    for (let left = PIECE; left > 0 && p < end; left--) {
       const op = b[p++] as number;
       if (op >= opcodeBase) {
         if (scalar) address += addressAdvance[op] as number;
@@ -325,7 +331,7 @@ export class LineTable {
         line += lineAdvance[op] as number;
       } else if (op === 0) {
         c.pos = p;
-        const length = c.uleb();
+        const length = p < end && (b[p] as number) < 0x80 ? c.u8() : c.uleb();
         const at = c.take(length);
         if (length === 0) throw c.error("extended opcode of length 0", p - 1);
         p = c.pos;
@@ -373,9 +379,13 @@ export class LineTable {
           case 1: // DW_LNS_copy
             break;
           case 2: { // DW_LNS_advance_pc
-            c.pos = p;
-            const advance = c.uleb();
-            p = c.pos;
+            let advance = b[p] as number;
+            if (p < end && advance < 0x80) p++;
+            else {
+              c.pos = p;
+              advance = c.uleb();
+              p = c.pos;
+            }
             if (scalar) address += advance * minInstLength;
             else {
               address += minInstLength * Math.floor((opIndex + advance) / maxOps);
@@ -388,6 +398,9 @@ export class LineTable {
             if (p < end && delta < 0x80) {
               p++;
               delta = (delta << 25) >> 25;
+            } else if (p + 1 < end && (b[p + 1] as number) < 0x80) {
+              delta = ((delta & 0x7f) | (b[p + 1] as number) << 7) << 18 >> 18;
+              p += 2;
             } else {
               c.pos = p;
               delta = c.sleb();
@@ -464,9 +477,57 @@ export class LineTable {
       }
       n++;
     }
-    // Rows behind the last end_sequence have no end, and so no extent.
-    sequences.count = sequenceFirst;
-    return sequences;
+    machine.p = p;
+    machine.n = n;
+    machine.sequenceFirst = sequenceFirst;
+    machine.ordered = ordered;
+    machine.dead = dead;
+    machine.w = w;
+    machine.nextWanted = nextWanted;
+    machine.address = address;
+    machine.opIndex = opIndex;
+    machine.file = file;
+    machine.line = line;
+    machine.column = column;
+    machine.discriminator = discriminator;
+  }
+}
+
+/** Operations of a program that are run in one call. */
+const PIECE = 4096;
+
+/** The state machine of a line number program (DWARF 5, 6.2.2), between two calls. */
+class Machine {
+  /** Position of the next operation. */
+  p: number;
+  /** Rows that there are. */
+  n = 0;
+  sequenceFirst = 0;
+  /** Whether the addresses of the sequence have ascended. */
+  ordered = true;
+  /** Whether the linker has dropped the code of the sequence. */
+  dead = false;
+  /** `wanted[w]` is the first address that is wanted and not below the last row. */
+  w = 0;
+  nextWanted = -Infinity;
+  address = 0;
+  opIndex = 0;
+  file = 1;
+  line = 1;
+  column = 0;
+  discriminator = 0;
+  /** Whether an instruction has one operation. */
+  readonly scalar: boolean;
+  readonly constAdd: number;
+  /** What special opcodes add, by opcode. */
+  readonly addressAdvance: Float64Array = new Float64Array(256);
+  readonly lineAdvance: Int32Array = new Int32Array(256);
+  readonly sequences: Sequences = new Sequences();
+
+  constructor(p: number, scalar: boolean, constAdd: number) {
+    this.p = p;
+    this.scalar = scalar;
+    this.constAdd = constAdd;
   }
 }
 

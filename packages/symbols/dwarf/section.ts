@@ -22,6 +22,7 @@ export class Section {
   readonly #source: BinarySource | undefined;
   #loaded = 0;
   #lent: Uint8Array = NOTHING;
+  #cursor: Cursor | undefined;
 
   constructor(name: string, le: boolean, content: Uint8Array | BinarySource) {
     this.name = name;
@@ -110,10 +111,18 @@ export class Section {
     return new Cursor(this.window(offset, length), this.name, offset, this.le);
   }
 
-  /** A cursor at `offset` over what is in memory from there on: `want` bytes or more. */
+  /**
+   * A cursor at `offset` over what is in memory from there on: `want` bytes or more. The next call
+   * gives the same one: short lists are read by the hundred thousand.
+   */
   cursorAt(offset: number, want: number): Cursor {
     const i = this.at(offset, want);
-    return new Cursor(this.bytes, this.name, this.base, this.le, i);
+    let c = this.#cursor;
+    if (c === undefined || c.bytes !== this.bytes) {
+      c = this.#cursor = new Cursor(this.bytes, this.name, this.base, this.le);
+    }
+    c.pos = i;
+    return c;
   }
 
   /** Index in `bytes` of the byte at `offset`, with `want` bytes behind it. */

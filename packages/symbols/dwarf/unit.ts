@@ -1,6 +1,6 @@
 import { AbbrevTable, SLOT } from "./abbrev.ts";
 import { Cursor } from "./bytes.ts";
-import { DW_FORM, DW_RLE, DW_UT } from "./constants.ts";
+import { DW_FORM, DW_LANG_C_PLUS_PLUS, DW_RLE, DW_UT } from "./constants.ts";
 import { Die } from "./die.ts";
 import { DwarfError } from "./dwarf_error.ts";
 import type { DwarfFile } from "./dwarf_file.ts";
@@ -49,6 +49,7 @@ export class Unit implements UnitFormat, LineUnit {
   #entries: Cursor | undefined;
   #borrowing = false;
   #rangeBudget = NaN;
+  #rangeBase: number | undefined;
 
   /** Reads the header at `c.pos`, with `sectionSize` bytes in the whole section. */
   constructor(file: DwarfFile, c: Cursor, sectionSize: number) {
@@ -107,6 +108,11 @@ export class Unit implements UnitFormat, LineUnit {
   get hasCode(): boolean {
     return this.type === DW_UT.compile || this.type === DW_UT.skeleton ||
       this.type === DW_UT.split_compile;
+  }
+
+  /** True where the unit says that its source is C++. */
+  get isCPlusPlus(): boolean {
+    return DW_LANG_C_PLUS_PLUS.has(this.rootDie().constant(SLOT.LANGUAGE));
   }
 
   /** An error at position `at` of this unit. */
@@ -368,8 +374,7 @@ export class Unit implements UnitFormat, LineUnit {
   }
 
   get #baseAddress(): number {
-    const own = this.rootDie();
-    return own.has(SLOT.LOW_PC) || this.skeleton === undefined
+    return this.#rangeBase ??= this.rootDie().has(SLOT.LOW_PC) || this.skeleton === undefined
       ? this.root.lowPc
       : this.skeleton.root.lowPc;
   }
