@@ -5,7 +5,7 @@
  * is 0.
  */
 import { parseArgs } from "@std/cli";
-import { PerfDataError } from "@perfdata/format";
+import { PerfDataError } from "@perfdata/format/error";
 
 /** Wrong usage: one line, exit code 2. */
 export class UsageError extends Error {}

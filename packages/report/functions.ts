@@ -2,11 +2,10 @@ import {
   ADDRESS_USE,
   AddressTable,
   KERNEL_HIDDEN,
-  type RecordedObjects,
-  type SymbolTrust,
-  symbolTrust,
   UNMAPPED,
-} from "@perfdata/session/symbols";
+} from "@perfdata/session/address_table";
+import type { RecordedObjects } from "@perfdata/session/recorded_objects";
+import { type SymbolTrust, symbolTrust } from "@perfdata/session/symbolize";
 import type {
   Resolution,
   ResolvedFrame,

@@ -1,11 +1,5 @@
-import {
-  type BatchOptions,
-  type Payload,
-  PERF_RECORD_SAMPLE,
-  PERF_RECORD_USER_TYPE_START,
-  type PerfDataReader,
-  type RecordBatch,
-} from "@perfdata/format";
+import type { BatchOptions, Payload, PerfDataReader, RecordBatch } from "@perfdata/format";
+import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/perf_event";
 import { enlarge } from "./machine_names.ts";
 
 const FINISHED_ROUND = 68;

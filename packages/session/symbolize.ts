@@ -1,16 +1,13 @@
-import {
-  demangle,
-  type ObjectSymbols,
-  type RefusedFile,
-  type Resolution,
-  SymbolBundleWriter,
-  type SymbolObject,
-  type SymbolResolver,
-  UNRESOLVED_CAUSES,
-  type UnresolvedCause,
+import type {
+  ObjectSymbols,
+  RefusedFile,
+  Resolution,
+  SymbolObject,
+  SymbolResolver,
 } from "@perfdata/symbols";
-import { ADDRESS_USE } from "./address_table.ts";
-import { KERNEL_HIDDEN, type RecordedAddresses, UNMAPPED } from "./addresses.ts";
+import { UNRESOLVED_CAUSES, type UnresolvedCause } from "@perfdata/symbols/trust_report";
+import { ADDRESS_USE, KERNEL_HIDDEN, UNMAPPED } from "./address_table.ts";
+import type { RecordedAddresses } from "./addresses.ts";
 
 /** The addresses of one object, looked up. */
 export interface SymbolizedObject {
@@ -77,40 +74,6 @@ export async function* symbolize(
       symbols.close();
     }
   }
-}
-
-/**
- * Makes a symbol bundle (docs/symbol-bundle.md) for the addresses of a recording.
- *
- * @returns its bytes, and how far it can be trusted
- *
- * @example
- * ```ts
- * import { AddressTable, bundleSymbols } from "@perfdata/session/symbols";
- * import { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
- * import { assertEquals } from "@std/assert";
- *
- * const recorded = { objects: [], table: new AddressTable(), samples: 0, period: 0, damaged: 0,
- *   release: undefined };
- * const resolver = new SymbolResolver({ open: () => undefined, read: () => undefined });
- * const { bytes } = await bundleSymbols(recorded, resolver);
- * assertEquals(SymbolBundle.open(bytes).objects.length, 0);
- * ```
- */
-export async function bundleSymbols(
-  recorded: RecordedAddresses,
-  resolver: SymbolResolver,
-): Promise<{ readonly bytes: Uint8Array<ArrayBuffer>; readonly trust: SymbolTrust }> {
-  const writer = new SymbolBundleWriter({ demangle });
-  const trust = await symbolTrust(recorded, resolver, ({ symbols, rows, resolutions }) => {
-    const { object, origin, segments } = symbols;
-    const info = { ...object, segments, ...(origin === undefined ? {} : { origin }) };
-    writer.addObject(info);
-    resolutions.forEach((resolution, i) => {
-      writer.add(info, recorded.table.address[rows[i] as number] as number, resolution);
-    });
-  });
-  return { bytes: writer.finish(), trust };
 }
 
 /** How many of what: distinct addresses, samples by their `ip`, and the sum of their periods. */
