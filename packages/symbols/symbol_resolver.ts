@@ -22,7 +22,13 @@ import {
   searchSymbolFiles,
 } from "./file_search.ts";
 import type { JitSymbols } from "./jit_symbols.ts";
-import { findKallsym, type Kallsyms, readKallsyms } from "./kallsyms.ts";
+import {
+  findKallsym,
+  isKallsymsRestricted,
+  type Kallsyms,
+  readKallsyms,
+  readKallsymsAt,
+} from "./kallsyms.ts";
 import { type Resolution, resolution, type SymbolObject, unresolved } from "./resolution.ts";
 import type { SymbolInfo, SymbolTable } from "./symbol_table.ts";
 import type { UnresolvedCause } from "./trust_report.ts";
@@ -156,7 +162,7 @@ export class SymbolResolver {
   readonly show: (name: string) => string;
   /** How `perf` shows names, by which it chooses among aliases. */
   readonly #shownByPerf: ((name: string) => string) | undefined;
-  readonly #kallsyms = new Map<string, { bytes: Uint8Array; read: Kallsyms } | undefined>();
+  readonly #kallsyms = new Map<string, KallsymsText | undefined>();
 
   /** Takes the files that it can see. */
   constructor(files: SymbolFiles, options: ResolverOptions = {}) {
@@ -327,7 +333,7 @@ export class SymbolResolver {
       }
       const text = this.#readKallsyms(path, opened);
       if (text === undefined) continue;
-      if (text.read.restricted) {
+      if (text.restricted) {
         restricted = true;
         continue;
       }
@@ -339,7 +345,14 @@ export class SymbolResolver {
       return {
         origin: path,
         find: (addresses) =>
-          findInTable(addresses, moved, text.read.table, this.show, "no symbols", KERNEL_GROUP),
+          findInTable(
+            addresses,
+            moved,
+            text.tableFor(addresses, moved),
+            this.show,
+            "no symbols",
+            KERNEL_GROUP,
+          ),
       };
     }
     const other = opened.refused.some(({ reason }) => reason === "build id differs");
@@ -416,7 +429,7 @@ export class SymbolResolver {
       ? undefined
       : this.#readKallsyms(path, opened);
     if (
-      text !== undefined && loadAddress !== undefined && !text.read.restricted &&
+      text !== undefined && loadAddress !== undefined && !text.restricted &&
       kernelBase(text.bytes, kernel) === referenceAddress
     ) {
       const group = text.read.modules.indexOf(moduleName(object.path));
@@ -496,14 +509,12 @@ export class SymbolResolver {
   #readKallsyms(
     path: string,
     opened: OpenedFiles,
-  ): { bytes: Uint8Array; read: Kallsyms } | undefined {
+  ): KallsymsText | undefined {
     if (!this.#kallsyms.has(path)) {
       const bytes = opened.read(path);
       this.#kallsyms.set(
         path,
-        bytes === undefined || bytes.length === 0
-          ? undefined
-          : { bytes, read: readKallsyms(bytes) },
+        bytes === undefined || bytes.length === 0 ? undefined : new KallsymsText(bytes),
       );
     }
     return this.#kallsyms.get(path);
@@ -809,6 +820,30 @@ class ElfTables {
     if (!few) this.#all = table;
     return table;
   };
+}
+
+/** A copy of kallsyms. */
+class KallsymsText {
+  readonly bytes: Uint8Array;
+  readonly restricted: boolean;
+  #lookUps = 0;
+  #read: Kallsyms | undefined;
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+    this.restricted = isKallsymsRestricted(bytes);
+  }
+
+  /** All of it. */
+  get read(): Kallsyms {
+    return this.#read ??= readKallsyms(this.bytes);
+  }
+
+  /** A table for the look-up of some addresses plus `base` among the kernel's own symbols. */
+  tableFor(addresses: Float64Array, base: Address): SymbolTable {
+    if (this.#read !== undefined || this.#lookUps++ >= FEW_LOOK_UPS) return this.read.table;
+    return readKallsymsAt(this.bytes, addresses.map((address) => address + base).sort());
+  }
 }
 
 /** Looks up in a symbol table and debug information. */

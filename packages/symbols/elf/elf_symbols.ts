@@ -185,14 +185,18 @@ function decidingStarts(sections: readonly Candidates[], addresses: Float64Array
     const { size } = symbols;
     // Of the symbols between an address and the one before it, the last.
     const last = new Float64Array(addresses.length).fill(-Infinity);
+    // The last in the upper half of the address space is given an end that is no symbol's start.
+    let lastOfHalf = -Infinity;
     for (let i = 1; i < symbols.count; i++) {
       const start = starts[i] as number;
       if (start !== start) continue;
+      if (start < 0 && start > lastOfHalf) lastOfHalf = start;
       const at = notBelow(addresses, start);
       if (at === addresses.length) continue;
       if (start > (last[at] as number)) last[at] = start;
       if (start + (size[i] as number) > (addresses[at] as number)) covering.push(start);
     }
+    if (lastOfHalf !== -Infinity) covering.push(lastOfHalf);
     for (const start of last) if (start !== -Infinity) covering.push(start);
   }
   const deciding = distinct(covering);
