@@ -148,6 +148,11 @@ class Column<T extends string | number> {
     this.width = Math.min(40, most);
   }
 
+  /** Leaves the cells of the last column as long as they are. */
+  endLine(): void {
+    if (!this.#right) this.width = 0;
+  }
+
   pad(text: string): string {
     return this.#right ? text.padStart(this.width) : text.padEnd(this.width);
   }
@@ -189,6 +194,7 @@ function* tableLines(
     ),
   ];
   for (const column of columns) column.fit(rows.slice(0, 1000));
+  columns.at(-1)?.endLine();
   const most = rows[0] === undefined ? 0 : shown(rows[0]);
   const BAR = 10;
   for (let i = -1; i < rows.length; i++) {
@@ -198,7 +204,7 @@ function* tableLines(
       if (line !== "") line += "  ";
       line += row === undefined ? column.pad(column.title) : column.cell(row);
     }
-    line = line.trimEnd();
+    if (line.endsWith(" ")) line = line.trimEnd();
     if (width === undefined) {
       yield line;
       continue;

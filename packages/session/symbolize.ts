@@ -61,19 +61,22 @@ export async function* symbolize(
   for (const [number, object] of objects.entries()) {
     const rows = rowsOf[number] as Uint32Array;
     // To sort numbers alone is much quicker than to compare rows; each address has one.
-    const addresses = Float64Array.from(rows, (row) => table.address[row] as number).sort();
-    for (const [i, address] of addresses.entries()) rows[i] = table.row(number, address);
+    const addresses = pick(table.address, rows).sort();
+    for (let i = 0; i < rows.length; i++) rows[i] = table.row(number, addresses[i] as number);
     const symbols = await resolver.open(object);
     try {
-      const resolutions = await symbols.find(
-        addresses,
-        Float64Array.from(rows, (row) => table.times[row] as number),
-      );
+      const resolutions = await symbols.find(addresses, pick(table.times, rows));
       yield { number, symbols, rows, resolutions };
     } finally {
       symbols.close();
     }
   }
+}
+
+function pick(column: Float64Array, rows: Uint32Array): Float64Array {
+  const picked = new Float64Array(rows.length);
+  for (let i = 0; i < rows.length; i++) picked[i] = column[rows[i] as number] as number;
+  return picked;
 }
 
 /** How many of what: distinct addresses, samples by their `ip`, and the sum of their periods. */
@@ -155,7 +158,9 @@ export async function symbolTrust(
   for await (const symbolized of symbolize(recorded, resolver)) {
     const { symbols, rows, resolutions } = symbolized;
     const counts = emptyCounts();
-    resolutions.forEach((resolution, i) => count(counts, table, rows[i] as number, resolution));
+    for (let i = 0; i < rows.length; i++) {
+      count(counts, table, rows[i] as number, resolutions[i] as Resolution);
+    }
     each?.(symbolized);
     objects.push({
       object: symbols.object,
@@ -227,17 +232,23 @@ function count(
 ): void {
   // What is only there for tools that look up the byte before a return address does not count.
   if (table.uses[row] === ADDRESS_USE.BEFORE_RETURN) return;
-  const one = {
-    addresses: 1,
-    samples: table.samples[row] as number,
-    period: table.periods[row] as number,
-  };
-  add(counts.all, one);
-  if (cause !== undefined) add(counts.unresolved.get(cause), one);
+  addRow(counts.all, table, row);
+  if (cause !== undefined) addRow(counts.unresolved.get(cause), table, row);
   else {
-    add(counts.resolved, one);
-    if (frames.some(({ line }) => line > 0)) add(counts.lines, one);
+    addRow(counts.resolved, table, row);
+    if (frames.some(({ line }) => line > 0)) addRow(counts.lines, table, row);
   }
+}
+
+function addRow(
+  to: TrustCount | undefined,
+  table: RecordedAddresses["table"],
+  row: number,
+): void {
+  if (to === undefined) return;
+  to.addresses++;
+  to.samples += table.samples[row] as number;
+  to.period += table.periods[row] as number;
 }
 
 function add(to: TrustCount | undefined, more: TrustCount): void {
