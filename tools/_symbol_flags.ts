@@ -52,8 +52,7 @@ export async function resolverOf(
   }
   const { symbols } = options;
   if (symbols === undefined) return localResolver(options);
-  const { BundleError } = await import("@perfdata/symbols");
-  const { openResolver } = await import("@perfdata/symbols/open_resolver");
+  const { BundleError, openResolver } = await import("@perfdata/symbols/open_resolver");
   try {
     return about(symbols, () => openResolver(options));
   } catch (error) {

@@ -4,6 +4,8 @@ import { BundleError, SymbolBundle } from "./bundle.ts";
 import { localResolver, type LocalResolverOptions } from "./local_resolver.ts";
 import type { SymbolResolver } from "./symbol_resolver.ts";
 
+export { BundleError };
+
 /** Options of {@linkcode openResolver}. */
 export interface OpenResolverOptions extends Omit<LocalResolverOptions, "bundle"> {
   /** `--symbols`: path of a symbol bundle. */
