@@ -5,7 +5,7 @@
  * is 0.
  */
 import { parseArgs } from "@std/cli";
-import { PerfDataError } from "@perfdata/format";
+import { PerfDataError } from "@perfdata/format/error";
 
 /** Wrong usage: one line, exit code 2. */
 export class UsageError extends Error {}
@@ -145,7 +145,7 @@ export class Complaints {
 }
 
 /**
- * Runs a command and ends the process with its exit code.
+ * Runs a command and ends the process with its exit code: whoever calls it has nothing else to do.
  *
  * `deno task` changes to the repository's folder; the folder that the user is in comes as
  * `PERFDATA_CWD`, and file names are those of that folder.
@@ -156,7 +156,7 @@ export class Complaints {
 export async function main(
   name: string,
   run: (args: readonly string[]) => number | Promise<number>,
-): Promise<never> {
+): Promise<void> {
   let code: number;
   try {
     const cwd = environment("PERFDATA_CWD");
@@ -168,7 +168,10 @@ export async function main(
       complain(error.stack ?? "");
     }
   }
-  Deno.exit(code);
+  if (code !== 0) Deno.exit(code);
+  // A process that comes to its end leaves its compiled code to the next one, which starts the sooner
+  // for it; one that exits does not. What is still open does not keep it alive.
+  Deno.unrefTimer(setTimeout(() => Deno.exit(code), 50));
 }
 
 function environment(variable: string): string | undefined {

@@ -1,9 +1,9 @@
 /**
  * The flags that all commands that show symbols have in common.
  */
-import { openResolver, type OpenResolverOptions } from "@perfdata/symbols/open_resolver";
 import type { SymbolResolver } from "@perfdata/symbols";
-import { BundleError } from "@perfdata/symbols";
+import { localResolver } from "@perfdata/symbols/local_resolver";
+import type { OpenResolverOptions } from "@perfdata/symbols/open_resolver";
 import type { SymbolTrust } from "@perfdata/session/symbols";
 import { about, complain, type Flags, InputError } from "./_cli.ts";
 
@@ -42,14 +42,19 @@ export function symbolOptions({ on, value }: SymbolFlags): OpenResolverOptions {
  * @param more What else is known: the release of the recorded kernel, how names are shown.
  * @throws {InputError} Where a file that was named is not there, or is not what it should be.
  */
-export function resolverOf(flags: SymbolFlags, more: OpenResolverOptions = {}): SymbolResolver {
+export async function resolverOf(
+  flags: SymbolFlags,
+  more: OpenResolverOptions = {},
+): Promise<SymbolResolver> {
   const options = { ...more, ...symbolOptions(flags) };
   for (const path of [options.symfs, options.vmlinux, options.kallsyms]) {
     if (path !== undefined) about(path, () => Deno.statSync(path));
   }
-  const open = () => openResolver(options);
+  const { symbols } = options;
+  if (symbols === undefined) return localResolver(options);
+  const { BundleError, openResolver } = await import("@perfdata/symbols/open_resolver");
   try {
-    return options.symbols === undefined ? open() : about(options.symbols, open);
+    return about(symbols, () => openResolver(options));
   } catch (error) {
     if (error instanceof BundleError) throw new InputError(error.message, { cause: error });
     throw error;

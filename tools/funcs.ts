@@ -1,8 +1,8 @@
 /** Prints functions by their share of the samples: `deno run funcs FILE`. */
-import { stringify } from "@std/csv";
-import { isRandomAccess, PerfDataReader } from "../packages/format/mod.ts";
+// Not all of the packages: what is loaded takes longer than to count a short recording.
 import { openSource } from "../packages/format/file_source.ts";
-// Not all of the package: what is loaded takes longer than to count a short recording.
+import { PerfDataReader } from "../packages/format/reader.ts";
+import { isRandomAccess } from "../packages/format/source.ts";
 import { EventNames } from "../packages/report/event_names.ts";
 import {
   type FunctionRow,
@@ -13,7 +13,7 @@ import {
 } from "../packages/report/functions.ts";
 import { aggregateFile } from "../packages/report/parallel.ts";
 import { jsonLine } from "../packages/report/rate_rows.ts";
-import { readRecordedObjects } from "../packages/session/symbols.ts";
+import { readRecordedObjects } from "../packages/session/recorded_objects.ts";
 import {
   aboutAsync,
   complain,
@@ -148,6 +148,11 @@ class Column<T extends string | number> {
     this.width = Math.min(40, most);
   }
 
+  /** Leaves the cells of the last column as long as they are. */
+  endLine(): void {
+    if (!this.#right) this.width = 0;
+  }
+
   pad(text: string): string {
     return this.#right ? text.padStart(this.width) : text.padEnd(this.width);
   }
@@ -189,6 +194,7 @@ function* tableLines(
     ),
   ];
   for (const column of columns) column.fit(rows.slice(0, 1000));
+  columns.at(-1)?.endLine();
   const most = rows[0] === undefined ? 0 : shown(rows[0]);
   const BAR = 10;
   for (let i = -1; i < rows.length; i++) {
@@ -198,7 +204,7 @@ function* tableLines(
       if (line !== "") line += "  ";
       line += row === undefined ? column.pad(column.title) : column.cell(row);
     }
-    line = line.trimEnd();
+    if (line.endsWith(" ")) line = line.trimEnd();
     if (width === undefined) {
       yield line;
       continue;
@@ -279,7 +285,7 @@ await main("funcs", async (argv) => {
     if (reader.fileSize === undefined) await objects.readFeatures(reader);
     const events = await names.all();
     const filtered = comms ?? dsos ?? functions;
-    const resolver = resolverOf(flags, {
+    const resolver = await resolverOf(flags, {
       ...(objects.release === undefined ? {} : { release: objects.release }),
       parameters: false,
       debugInformation: on.inline || sort.includes("srcline") || sort.includes("srcfile"),
@@ -302,9 +308,12 @@ await main("funcs", async (argv) => {
     ];
     let lines: string[] = [];
     let table: unknown[][] = on.csv ? [columns] : [];
+    const { stringify } = on.csv ? await import("@std/csv") : {};
     const flush = () => {
       if (lines.length > 0) writeOut(lines.join("\n") + "\n");
-      if (table.length > 0) writeOut(stringify(table, { headers: false }));
+      if (table.length > 0 && stringify !== undefined) {
+        writeOut(stringify(table, { headers: false }));
+      }
       lines = [];
       table = [];
     };

@@ -185,7 +185,7 @@ await main("readperf", async (argv) => {
     }
     processes.close();
 
-    const resolver = resolverOf(flags, {
+    const resolver = await resolverOf(flags, {
       ...(objects.release === undefined ? {} : { release: objects.release }),
       parameters: false,
     });

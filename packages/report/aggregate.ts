@@ -1,14 +1,9 @@
-import {
-  buildIdText,
-  decodeFeature,
-  HEADER_BUILD_ID,
-  PERF_SAMPLE_CALLCHAIN,
-  PERF_SAMPLE_READ,
-  PerfDataError,
-  type PerfDataReader,
-  type PerfEvent,
-  SampleFields,
-} from "@perfdata/format";
+import type { PerfDataReader, PerfEvent } from "@perfdata/format";
+import { PerfDataError } from "@perfdata/format/error";
+import { HEADER_BUILD_ID } from "@perfdata/format/feature_names";
+import { buildIdText, decodeObjectFeature } from "@perfdata/format/object_feature";
+import { PERF_SAMPLE_CALLCHAIN, PERF_SAMPLE_READ } from "@perfdata/format/perf_event";
+import { SampleFields } from "@perfdata/format/sample_layout";
 // Not all of session and symbols: a thread of its own loads what it counts with and no more.
 import { type KnownBinary, Machine } from "@perfdata/session/machine";
 import { deliverInOrder, type RecordBytes, type RecordSink } from "@perfdata/session/order";
@@ -482,7 +477,9 @@ export async function knownBinaries(
       Number(section.size),
       "BUILD_ID",
     );
-    const feature = decodeFeature(HEADER_BUILD_ID, bytes, { littleEndian: reader.littleEndian });
+    const feature = decodeObjectFeature(HEADER_BUILD_ID, bytes, {
+      littleEndian: reader.littleEndian,
+    });
     return feature.name === "BUILD_ID" ? feature.value : [];
   } catch (error) {
     // Names only: that the section is damaged is told where the file is read.

@@ -1,21 +1,17 @@
-import {
-  decodeFeature,
-  eventName,
-  type Feature,
-  HEADER_EVENT_DESC,
-  HEADER_TRACING_DATA,
-  type Payload,
-  PerfDataError,
-  type PerfDataReader,
-} from "@perfdata/format";
+import type { Feature, Payload, PerfDataReader } from "@perfdata/format";
+import { PerfDataError } from "@perfdata/format/error";
+import { eventName } from "@perfdata/format/event_name";
+import { HEADER_EVENT_DESC, HEADER_TRACING_DATA } from "@perfdata/format/feature_names";
+import { decodeObjectFeature } from "@perfdata/format/object_feature";
 import { streamFeature } from "@perfdata/session/stream_feature";
 // Not all user records, nor all of session: that takes longer than to count a short recording.
-import { PERF_EVENT_UPDATE__NAME } from "@perfdata/user-records/event_update";
 import {
   PERF_RECORD_EVENT_UPDATE,
   PERF_RECORD_HEADER_TRACING_DATA,
 } from "@perfdata/user-records/names";
 
+/** `PERF_EVENT_UPDATE__NAME` of tools/lib/perf/include/perf/event.h. */
+const EVENT_UPDATE_NAME = 2;
 const PERF_TYPE_TRACEPOINT = 2;
 /** Descriptions of tracepoints are text files of the kernel: more is an error. */
 const MAX_TRACING_DATA = 1 << 26;
@@ -60,7 +56,7 @@ export class EventNames {
       isGoogleDialect || end - start < 24 || view.getUint32(start, le) !== PERF_RECORD_EVENT_UPDATE
     ) return;
     // perf_record_event_update: type, id, name.
-    if (view.getBigUint64(start + 8, le) !== BigInt(PERF_EVENT_UPDATE__NAME)) return;
+    if (view.getBigUint64(start + 8, le) !== BigInt(EVENT_UPDATE_NAME)) return;
     const text = bytes.subarray(start + 24, end);
     const nul = text.indexOf(0);
     const name = new TextDecoder().decode(nul < 0 ? text : text.subarray(0, nul));
@@ -126,7 +122,10 @@ export class EventNames {
         Number(section.size),
         `feature ${id}`,
       );
-      return bytes === undefined ? undefined : decodeFeature(id, bytes, { littleEndian });
+      if (bytes === undefined) return undefined;
+      if (id === HEADER_EVENT_DESC) return decodeObjectFeature(id, bytes, { littleEndian });
+      const { decodeFeature } = await import("@perfdata/format/features");
+      return decodeFeature(id, bytes, { littleEndian });
     } catch (error) {
       if (!(error instanceof PerfDataError)) throw error;
       return undefined;

@@ -1,10 +1,9 @@
+import type { PerfDataReader, RecordBatch } from "@perfdata/format";
 import {
   PERF_RECORD_SAMPLE,
   PERF_RECORD_USER_TYPE_START,
   PERF_SAMPLE_READ,
-  type PerfDataReader,
-  type RecordBatch,
-} from "@perfdata/format";
+} from "@perfdata/format/perf_event";
 import { Machine } from "@perfdata/session/machine";
 import type { MachineHistoryData } from "@perfdata/session/machine_history";
 import { isTimeOrdered } from "@perfdata/session/order";

@@ -2,11 +2,10 @@ import {
   ADDRESS_USE,
   AddressTable,
   KERNEL_HIDDEN,
-  type RecordedObjects,
-  type SymbolTrust,
-  symbolTrust,
   UNMAPPED,
-} from "@perfdata/session/symbols";
+} from "@perfdata/session/address_table";
+import type { RecordedObjects } from "@perfdata/session/recorded_objects";
+import { type SymbolTrust, symbolTrust } from "@perfdata/session/symbolize";
 import type {
   Resolution,
   ResolvedFrame,
@@ -284,8 +283,15 @@ export async function functionRows(
   };
   const order = Array.from({ length: 14 }, () => new Float64Array(sums.size));
   sums.forEach((key, samples, period) => {
-    const [event = 0, comm = 0, dso = 0, line = 0, file = 0, symbol = 0] = key;
-    const [, , , , , , pid = 0, tid = 0, cpu = 0] = key;
+    const event = key[0] as number;
+    const comm = key[1] as number;
+    const dso = key[2] as number;
+    const line = key[3] as number;
+    const file = key[4] as number;
+    const symbol = key[5] as number;
+    const pid = key[6] as number;
+    const tid = key[7] as number;
+    const cpu = key[8] as number;
     const total = aggregate.totals[event]?.period ?? 0;
     const children = calls === undefined ? undefined : withCallees.get(key.join(" "));
     // Properties are set in the same order in all rows, so that they are of one shape.
@@ -337,9 +343,12 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] };
  */
 function stableOrder(columns: readonly Float64Array[]): Uint32Array {
   const count = columns[0]?.length ?? 0;
-  let order = new Uint32Array(count).map((_, i) => i);
+  let order = new Uint32Array(count);
+  for (let i = 0; i < count; i++) order[i] = i;
   let next = new Uint32Array(count);
   for (const column of columns.toReversed()) {
+    const [one] = column;
+    if (column.every((value) => value === one)) continue;
     const distinct = column.slice().sort();
     let values = 1;
     for (let i = 1; i < count; i++) {
@@ -437,27 +446,27 @@ async function lookUp(
   const rowOf = new Int32Array(histogram.size);
   let entry = 0;
   histogram.forEach((key, samples, period) => {
-    const [, , binary, cpumode, hi, lo] = key as unknown as number[];
-    const row = rowAt(binary as number, cpumode as number, hi as number, lo as number);
+    const row = rowAt(key[2] as number, key[3] as number, key[4] as number, key[5] as number);
     // Of code that a compiler made, what was there last.
     table.use(row, ADDRESS_USE.IP, samples, period, Infinity);
     rowOf[entry++] = row;
   });
   const chainRowOf = new Int32Array(calls?.addressCount ?? 0);
   for (let i = 0; calls !== undefined && i < chainRowOf.length; i++) {
-    const [binary = -1, cpumode = 0, hi = 0, lo = 0] = calls.addresses.subarray(
-      i * ADDRESS_WORDS,
-      (i + 1) * ADDRESS_WORDS,
-    );
+    const { addresses } = calls;
+    const at = i * ADDRESS_WORDS;
+    const binary = addresses[at] as number;
+    const cpumode = addresses[at + 1] as number;
     // Code that only runs at boot lies beside what is mapped of the kernel.
     const of = binary < 0 && cpumode === KERNEL ? kernel : binary;
-    const row = rowAt(of, cpumode, hi, lo);
+    const row = rowAt(of, cpumode, addresses[at + 2] as number, addresses[at + 3] as number);
     table.use(row, ADDRESS_USE.CALLCHAIN, 0, 0, Infinity);
     chainRowOf[i] = row;
   }
   const resolutions = new Array<Resolution | undefined>(table.count);
   const trust = await symbolTrust({ objects, table }, resolver, (object) => {
-    object.rows.forEach((row, i) => resolutions[row] = object.resolutions[i]);
+    const { rows, resolutions: found } = object;
+    for (let i = 0; i < rows.length; i++) resolutions[rows[i] as number] = found[i];
   });
   return { rowOf, chainRowOf, resolutions, bases, kernel, trust };
 }

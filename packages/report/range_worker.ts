@@ -1,5 +1,5 @@
 // Uses Deno's file API: looks at parts of a file in a thread of its own (see parallel.ts).
-import { PerfDataReader } from "@perfdata/format";
+import { PerfDataReader } from "@perfdata/format/reader";
 import { fileSource } from "@perfdata/format/file_source";
 import type { SampleFilter, SampleKeys } from "./aggregate.ts";
 import { type FileIndex, scanPart } from "./file_index.ts";

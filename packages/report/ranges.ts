@@ -1,9 +1,5 @@
-import {
-  PERF_RECORD_SAMPLE,
-  type PerfDataReader,
-  type PerfEvent,
-  type RecordBatch,
-} from "@perfdata/format";
+import type { PerfDataReader, PerfEvent, RecordBatch } from "@perfdata/format";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/perf_event";
 import { KERNEL_SPACE } from "@perfdata/session/machine";
 import { MachineHistory, type MachineHistoryData } from "@perfdata/session/machine_history";
 import { AddressSpaces } from "@perfdata/session/machine_maps";

@@ -1,4 +1,5 @@
-import { PERF_RECORD_SAMPLE, type PerfDataReader, type RecordBatch } from "@perfdata/format";
+import type { PerfDataReader, RecordBatch } from "@perfdata/format";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/perf_event";
 import { type EventShape, eventShape } from "./aggregate.ts";
 
 const MMAP = 1;

@@ -1,5 +1,10 @@
 import { enlarge } from "./machine_names.ts";
 
+/** The object of addresses where nothing was mapped. */
+export const UNMAPPED: number = -1;
+/** The object of kernel addresses in a recording that does not tell where the kernel was. */
+export const KERNEL_HIDDEN: number = -2;
+
 /** Bits of {@link AddressTable.uses}: where an address occurs. */
 export const ADDRESS_USE = {
   /** The `ip` of a sample. */

@@ -1,6 +1,6 @@
 import { buildIdText, type PerfDataReader, SampleFields } from "@perfdata/format";
 import { addressFromHalves, type SymbolObject } from "@perfdata/symbols";
-import { ADDRESS_USE, AddressTable } from "./address_table.ts";
+import { ADDRESS_USE, AddressTable, KERNEL_HIDDEN, UNMAPPED } from "./address_table.ts";
 import { Machine } from "./machine.ts";
 import { deliverInOrder, type RecordBytes, type RecordSink } from "./order.ts";
 import { RecordedObjects } from "./recorded_objects.ts";
@@ -25,11 +25,6 @@ const CONTEXT_MODES: ReadonlyMap<number, number> = new Map([
 ]);
 /** The lowest marker, `PERF_CONTEXT_MAX`. */
 const CONTEXT_MAX = -4095;
-
-/** The object of addresses where nothing was mapped. */
-export const UNMAPPED: number = -1;
-/** The object of kernel addresses in a recording that does not tell where the kernel was. */
-export const KERNEL_HIDDEN: number = -2;
 
 /** Which addresses occur in a recording. */
 export interface RecordedAddresses {

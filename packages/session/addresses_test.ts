@@ -8,7 +8,8 @@ import {
   PerfDataWriter,
 } from "@perfdata/format";
 import { ADDRESS_USE, AddressTable } from "./address_table.ts";
-import { KERNEL_HIDDEN, type RecordedAddresses, recordedAddresses, UNMAPPED } from "./addresses.ts";
+import { KERNEL_HIDDEN, UNMAPPED } from "./address_table.ts";
+import { type RecordedAddresses, recordedAddresses } from "./addresses.ts";
 
 const KERNEL = 1;
 const USER = 2;

@@ -1,8 +1,5 @@
-import {
-  type BatchOptions,
-  PERF_RECORD_USER_TYPE_START,
-  type PerfDataReader,
-} from "@perfdata/format";
+import type { BatchOptions, PerfDataReader } from "@perfdata/format";
+import { PERF_RECORD_USER_TYPE_START } from "@perfdata/format/perf_event";
 import { enlarge } from "./machine_names.ts";
 import { FINISHED_ROUND, RecordTime } from "./record_time.ts";
 

@@ -1,4 +1,5 @@
-import { PERF_RECORD_SAMPLE, type PerfEvent, type RecordBatch } from "@perfdata/format";
+import type { PerfEvent, RecordBatch } from "@perfdata/format";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/perf_event";
 
 /** The type of perf's own record that says: each of the kernel's buffers was read once more. */
 export const FINISHED_ROUND = 68;

@@ -1,21 +1,11 @@
-import {
-  type BuildIdEvent,
-  buildIdText,
-  decodeFeature,
-  type Diagnostics,
-  HEADER_BUILD_ID,
-  HEADER_OSRELEASE,
-  PerfDataError,
-  type PerfDataReader,
-} from "@perfdata/format";
-import {
-  type Address,
-  addressFromHalves,
-  type KernelReference,
-  kernelReference,
-  mapKind,
-  type SymbolObject,
-} from "@perfdata/symbols";
+import type { BuildIdEvent, Diagnostics, PerfDataReader } from "@perfdata/format";
+import { PerfDataError } from "@perfdata/format/error";
+import { HEADER_BUILD_ID, HEADER_OSRELEASE } from "@perfdata/format/feature_names";
+import { buildIdText, decodeObjectFeature } from "@perfdata/format/object_feature";
+import type { SymbolObject } from "@perfdata/symbols";
+import { type Address, addressFromHalves } from "@perfdata/symbols/address";
+import { type KernelReference, kernelReference } from "@perfdata/symbols/address_map";
+import { mapKind } from "@perfdata/symbols/map_name";
 import { streamFeature } from "./stream_feature.ts";
 
 const MMAP = 1;
@@ -113,7 +103,7 @@ export class RecordedObjects {
   /** Takes the payload of a feature; all but BUILD_ID and OSRELEASE are passed over. */
   feature(id: number, bytes: Uint8Array): void {
     if (id !== HEADER_BUILD_ID && id !== HEADER_OSRELEASE) return;
-    const feature = decodeFeature(id, bytes, { littleEndian: this.#stream.littleEndian });
+    const feature = decodeObjectFeature(id, bytes, { littleEndian: this.#stream.littleEndian });
     if (feature.name === "RAW" && feature.error !== undefined) this.#diagnostics?.(feature.error);
     if (feature.name === "OSRELEASE") this.release = feature.value;
     if (feature.name !== "BUILD_ID") return;

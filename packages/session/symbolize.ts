@@ -1,16 +1,13 @@
-import {
-  demangle,
-  type ObjectSymbols,
-  type RefusedFile,
-  type Resolution,
-  SymbolBundleWriter,
-  type SymbolObject,
-  type SymbolResolver,
-  UNRESOLVED_CAUSES,
-  type UnresolvedCause,
+import type {
+  ObjectSymbols,
+  RefusedFile,
+  Resolution,
+  SymbolObject,
+  SymbolResolver,
 } from "@perfdata/symbols";
-import { ADDRESS_USE } from "./address_table.ts";
-import { KERNEL_HIDDEN, type RecordedAddresses, UNMAPPED } from "./addresses.ts";
+import { UNRESOLVED_CAUSES, type UnresolvedCause } from "@perfdata/symbols/trust_report";
+import { ADDRESS_USE, KERNEL_HIDDEN, UNMAPPED } from "./address_table.ts";
+import type { RecordedAddresses } from "./addresses.ts";
 
 /** The addresses of one object, looked up. */
 export interface SymbolizedObject {
@@ -64,14 +61,11 @@ export async function* symbolize(
   for (const [number, object] of objects.entries()) {
     const rows = rowsOf[number] as Uint32Array;
     // To sort numbers alone is much quicker than to compare rows; each address has one.
-    const addresses = Float64Array.from(rows, (row) => table.address[row] as number).sort();
-    for (const [i, address] of addresses.entries()) rows[i] = table.row(number, address);
+    const addresses = pick(table.address, rows).sort();
+    for (let i = 0; i < rows.length; i++) rows[i] = table.row(number, addresses[i] as number);
     const symbols = await resolver.open(object);
     try {
-      const resolutions = await symbols.find(
-        addresses,
-        Float64Array.from(rows, (row) => table.times[row] as number),
-      );
+      const resolutions = await symbols.find(addresses, pick(table.times, rows));
       yield { number, symbols, rows, resolutions };
     } finally {
       symbols.close();
@@ -79,38 +73,10 @@ export async function* symbolize(
   }
 }
 
-/**
- * Makes a symbol bundle (docs/symbol-bundle.md) for the addresses of a recording.
- *
- * @returns its bytes, and how far it can be trusted
- *
- * @example
- * ```ts
- * import { AddressTable, bundleSymbols } from "@perfdata/session/symbols";
- * import { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
- * import { assertEquals } from "@std/assert";
- *
- * const recorded = { objects: [], table: new AddressTable(), samples: 0, period: 0, damaged: 0,
- *   release: undefined };
- * const resolver = new SymbolResolver({ open: () => undefined, read: () => undefined });
- * const { bytes } = await bundleSymbols(recorded, resolver);
- * assertEquals(SymbolBundle.open(bytes).objects.length, 0);
- * ```
- */
-export async function bundleSymbols(
-  recorded: RecordedAddresses,
-  resolver: SymbolResolver,
-): Promise<{ readonly bytes: Uint8Array<ArrayBuffer>; readonly trust: SymbolTrust }> {
-  const writer = new SymbolBundleWriter({ demangle });
-  const trust = await symbolTrust(recorded, resolver, ({ symbols, rows, resolutions }) => {
-    const { object, origin, segments } = symbols;
-    const info = { ...object, segments, ...(origin === undefined ? {} : { origin }) };
-    writer.addObject(info);
-    resolutions.forEach((resolution, i) => {
-      writer.add(info, recorded.table.address[rows[i] as number] as number, resolution);
-    });
-  });
-  return { bytes: writer.finish(), trust };
+function pick(column: Float64Array, rows: Uint32Array): Float64Array {
+  const picked = new Float64Array(rows.length);
+  for (let i = 0; i < rows.length; i++) picked[i] = column[rows[i] as number] as number;
+  return picked;
 }
 
 /** How many of what: distinct addresses, samples by their `ip`, and the sum of their periods. */
@@ -192,7 +158,9 @@ export async function symbolTrust(
   for await (const symbolized of symbolize(recorded, resolver)) {
     const { symbols, rows, resolutions } = symbolized;
     const counts = emptyCounts();
-    resolutions.forEach((resolution, i) => count(counts, table, rows[i] as number, resolution));
+    for (let i = 0; i < rows.length; i++) {
+      count(counts, table, rows[i] as number, resolutions[i] as Resolution);
+    }
     each?.(symbolized);
     objects.push({
       object: symbols.object,
@@ -264,17 +232,23 @@ function count(
 ): void {
   // What is only there for tools that look up the byte before a return address does not count.
   if (table.uses[row] === ADDRESS_USE.BEFORE_RETURN) return;
-  const one = {
-    addresses: 1,
-    samples: table.samples[row] as number,
-    period: table.periods[row] as number,
-  };
-  add(counts.all, one);
-  if (cause !== undefined) add(counts.unresolved.get(cause), one);
+  addRow(counts.all, table, row);
+  if (cause !== undefined) addRow(counts.unresolved.get(cause), table, row);
   else {
-    add(counts.resolved, one);
-    if (frames.some(({ line }) => line > 0)) add(counts.lines, one);
+    addRow(counts.resolved, table, row);
+    if (frames.some(({ line }) => line > 0)) addRow(counts.lines, table, row);
   }
+}
+
+function addRow(
+  to: TrustCount | undefined,
+  table: RecordedAddresses["table"],
+  row: number,
+): void {
+  if (to === undefined) return;
+  to.addresses++;
+  to.samples += table.samples[row] as number;
+  to.period += table.periods[row] as number;
 }
 
 function add(to: TrustCount | undefined, more: TrustCount): void {

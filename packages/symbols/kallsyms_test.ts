@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
 import { addressFromBigInt } from "./address.ts";
-import { findKallsym, readKallsyms } from "./kallsyms.ts";
+import { findKallsym, isKallsymsRestricted, readKallsyms, readKallsymsAt } from "./kallsyms.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
@@ -99,4 +100,50 @@ Deno.test("the running kernel's own list", () => {
     );
     assert(aliases.includes(table.name(found)), `${name} is ${table.name(found)}`);
   }
+});
+
+Deno.test("what is read for some addresses finds there what the whole table finds", () => {
+  // Close together and in no order, so that symbols share addresses, also with those of modules.
+  const line = fc.record({
+    address: fc.constantFrom(
+      0,
+      8,
+      0x3ff8,
+      -0x8000,
+      -0x7ff0,
+      -0x7f00,
+      -0x7000,
+      -0x6ff8,
+      -0x5000,
+      -8,
+    ),
+    type: fc.constantFrom("T", "t", "W", "D", "b", "A", "r"),
+    name: fc.constantFrom("a", "_b", "long_name", "$d", "SyS_c"),
+    module: fc.constantFrom("", "", "\t[m]", "\t[n]"),
+    blank: fc.nat({ max: 40 }).map((n) => n === 0 ? " " : ""),
+  });
+  const asked = fc.array(fc.integer({ min: -0x9000, max: 0x5000 }));
+  fc.assert(
+    fc.property(fc.array(line, { maxLength: 30 }), asked, (lines, asked) => {
+      const text = bytes(
+        lines.map(({ address, type, name, module, blank }) => {
+          const digits = BigInt.asUintN(64, BigInt(address)).toString(16).padStart(16, "0");
+          return `${blank}${digits} ${type} ${name}${module}\n`;
+        }).join(""),
+      );
+      const { table: whole, restricted } = readKallsyms(text);
+      assertEquals(isKallsymsRestricted(text), restricted);
+      if (restricted) return;
+      const addresses = Float64Array.from(asked).sort();
+      const some = readKallsymsAt(text, addresses);
+      for (const address of addresses) {
+        const found = some.lookup(address);
+        const expected = whole.lookup(address);
+        assertEquals(some.get(found), whole.get(expected));
+        assertEquals(some.type(found), whole.type(expected));
+        assertEquals(some.group(found) === 0, whole.group(expected) === 0);
+      }
+    }),
+    { numRuns: 2000 },
+  );
 });

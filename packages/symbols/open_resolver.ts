@@ -1,26 +1,15 @@
-// Uses Deno's file system API and node:zlib: a SymbolResolver on the files of this machine.
+// Uses Deno's file system API: a SymbolResolver on the files of this machine, and on a bundle.
 
 import { BundleError, SymbolBundle } from "./bundle.ts";
-import { SymbolsError } from "./errors.ts";
-import { openFileSource } from "./file_source.ts";
-import { defaultPlaces } from "./find_file.ts";
-import { nodeDecompressors } from "./node_decompressors.ts";
-import {
-  type ClosableSource,
-  type SymbolFiles,
-  type SymbolOptions,
-  SymbolResolver,
-} from "./symbol_resolver.ts";
-import type { SearchPlaces } from "./file_search.ts";
+import { localResolver, type LocalResolverOptions } from "./local_resolver.ts";
+import type { SymbolResolver } from "./symbol_resolver.ts";
+
+export { BundleError };
 
 /** Options of {@linkcode openResolver}. */
-export interface OpenResolverOptions extends SymbolOptions {
+export interface OpenResolverOptions extends Omit<LocalResolverOptions, "bundle"> {
   /** `--symbols`: path of a symbol bundle. */
   readonly symbols?: string;
-  /** Where files are looked for; that of `perf` by default. */
-  readonly places?: SearchPlaces;
-  /** Release of the recorded kernel. */
-  readonly release?: string;
 }
 
 /**
@@ -42,14 +31,10 @@ export interface OpenResolverOptions extends SymbolOptions {
  * ```
  */
 export function openResolver(options: OpenResolverOptions = {}): SymbolResolver {
-  const { symbols, places = defaultPlaces(), ...others } = options;
-  const bundle = symbols === undefined ? undefined : openBundle(symbols);
-  return new SymbolResolver(HERE, {
-    ...others,
-    places,
-    elf: { decompressors: nodeDecompressors },
-    ...(bundle === undefined ? {} : { bundle }),
-  });
+  const { symbols, ...others } = options;
+  return localResolver(
+    symbols === undefined ? others : { ...others, bundle: openBundle(symbols) },
+  );
 }
 
 /**
@@ -65,52 +50,5 @@ export function openBundle(path: string): SymbolBundle {
   } catch (error) {
     if (!(error instanceof BundleError)) throw error;
     throw new BundleError(error.offset, `${path}: ${error.message}`, { cause: error });
-  }
-}
-
-const HERE: SymbolFiles = {
-  open: (path) =>
-    tolerant(path, (): ClosableSource | undefined => {
-      // A pipe or a device would block or never end.
-      return Deno.statSync(path).isFile ? openFileSource(path) : undefined;
-    }),
-  read: (path) =>
-    tolerant(
-      path,
-      () => Deno.statSync(path).isFile ? Deno.readFileSync(path) : undefined,
-      () => readWithCat(path),
-    ),
-};
-
-function readWithCat(path: string): Uint8Array | undefined {
-  if (Deno.permissions.querySync({ name: "run", command: "cat" }).state !== "granted") {
-    return undefined;
-  }
-  const { success, stdout } = new Deno.Command("cat", { args: [path], stderr: "null" })
-    .outputSync();
-  return success ? stdout : undefined;
-}
-
-function tolerant<T>(
-  path: string,
-  read: () => T,
-  otherwise: () => T | undefined = () => undefined,
-): T | undefined {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
-      return undefined;
-    }
-    // Deno keeps what lies there from whoever may not do everything; `cat` may be allowed.
-    const special = /^\/(?:proc|sys|dev)\//.test(path);
-    if (error instanceof Deno.errors.NotCapable && special) return otherwise();
-    if (
-      error instanceof Deno.errors.NotCapable || error instanceof Deno.errors.PermissionDenied ||
-      error instanceof Deno.errors.FilesystemLoop
-    ) {
-      throw new SymbolsError(0, `${path}: ${error.message}`, { cause: error });
-    }
-    throw error;
   }
 }

@@ -2,15 +2,12 @@ import type { Address } from "./address.ts";
 import { FileAddresses, type LoadSegment } from "./address_map.ts";
 import { type BinarySource, bytesSource } from "./binary_source.ts";
 import type { BundleObject, SymbolBundle } from "./bundle.ts";
-import { expandFile, fileCompression } from "./compressed_file.ts";
 import { Demangler } from "./demangle/demangler.ts";
-import { DwarfContext, type Frame } from "./dwarf/dwarf_context.ts";
-import { elfDwarfSections } from "./dwarf/elf_sections.ts";
+import type { DwarfContext, Frame } from "./dwarf/dwarf_context.ts";
 import type { DwarfSections } from "./dwarf/sections.ts";
 import { ET, STT } from "./elf/constants.ts";
 import { ElfFile, type ElfOpenOptions } from "./elf/elf_file.ts";
-import { readElfSymbols } from "./elf/elf_symbols.ts";
-import { readMiniDebugInfo } from "./elf/mini_debug_info.ts";
+import { type ElfSymbolsOptions, readElfSymbols } from "./elf/elf_symbols.ts";
 import { buildIdOfNotes } from "./elf/notes.ts";
 import { findElfSymbol } from "./elf/raw_symbols.ts";
 import { SymbolsError } from "./errors.ts";
@@ -24,10 +21,14 @@ import {
   type SearchPlaces,
   searchSymbolFiles,
 } from "./file_search.ts";
-import { JitSymbols } from "./jit_symbols.ts";
-import { openJitdump } from "./jitdump.ts";
-import { findKallsym, type Kallsyms, readKallsyms } from "./kallsyms.ts";
-import { readPerfMap } from "./perf_map.ts";
+import type { JitSymbols } from "./jit_symbols.ts";
+import {
+  findKallsym,
+  isKallsymsRestricted,
+  type Kallsyms,
+  readKallsyms,
+  readKallsymsAt,
+} from "./kallsyms.ts";
 import { type Resolution, resolution, type SymbolObject, unresolved } from "./resolution.ts";
 import type { SymbolInfo, SymbolTable } from "./symbol_table.ts";
 import type { UnresolvedCause } from "./trust_report.ts";
@@ -124,6 +125,9 @@ class Nothing implements Lookup {
   }
 }
 
+// What only some recordings need is imported when one of them comes: to load a module takes longer
+// than to name the functions of a short recording.
+
 const RUNNING_KALLSYMS = "/proc/kallsyms";
 /** The group of the kernel's own symbols in a copy of kallsyms. */
 const KERNEL_GROUP = 0;
@@ -158,7 +162,7 @@ export class SymbolResolver {
   readonly show: (name: string) => string;
   /** How `perf` shows names, by which it chooses among aliases. */
   readonly #shownByPerf: ((name: string) => string) | undefined;
-  readonly #kallsyms = new Map<string, { bytes: Uint8Array; read: Kallsyms } | undefined>();
+  readonly #kallsyms = new Map<string, KallsymsText | undefined>();
 
   /** Takes the files that it can see. */
   constructor(files: SymbolFiles, options: ResolverOptions = {}) {
@@ -234,17 +238,18 @@ export class SymbolResolver {
       case "vdso": {
         const found = await this.#search(object, opened);
         const { runtime } = found;
-        const mini = runtime === undefined || found.symbols !== undefined
+        const mini = runtime?.elf.section(".gnu_debugdata") === undefined ||
+            found.symbols !== undefined
           ? undefined
-          : await opened.tolerant(runtime, () => readMiniDebugInfo(runtime.elf));
-        return this.#elf(found, mini, opened);
+          : await opened.tolerant(runtime, () => miniDebugInfo(runtime.elf));
+        return await this.#elf(found, mini, opened);
       }
       case "kernel":
-        return this.#kernel(object, opened);
+        return await this.#kernel(object, opened);
       case "module":
         return await this.#module(object, opened);
       case "jit":
-        return this.#jit(object, opened);
+        return await this.#jit(object, opened);
       case "bpf":
         return this.#bpf(object);
     }
@@ -269,7 +274,11 @@ export class SymbolResolver {
     return { ...step.value, present };
   }
 
-  #elf(found: Found, miniDebugInfo: ElfFile | undefined, opened: OpenedFiles): Lookup {
+  async #elf(
+    found: Found,
+    miniDebugInfo: ElfFile | undefined,
+    opened: OpenedFiles,
+  ): Promise<Lookup> {
     const { symbols, runtime } = found;
     const file = symbols ?? runtime;
     if (file === undefined) {
@@ -280,14 +289,13 @@ export class SymbolResolver {
         found.present ? "no symbols" : other ? "build id differs" : "file missing",
       );
     }
-    const table = opened.attempt(file, () =>
-      readElfSymbols(file.elf, {
-        ...(runtime === undefined ? {} : { runtime: runtime.elf }),
-        ...(miniDebugInfo === undefined ? {} : { miniDebugInfo }),
-        ...(this.#shownByPerf === undefined ? {} : { demangle: this.#shownByPerf }),
-      }).table);
+    const tables = new ElfTables(file, opened, {
+      ...(runtime === undefined ? {} : { runtime: runtime.elf }),
+      ...(miniDebugInfo === undefined ? {} : { miniDebugInfo }),
+      ...(this.#shownByPerf === undefined ? {} : { demangle: this.#shownByPerf }),
+    });
     const debug = hasDwarf(file.elf) || runtime === undefined ? file : runtime;
-    const dwarf = this.#dwarf(debug, runtime?.path ?? file.path, opened);
+    const dwarf = await this.#dwarf(debug, runtime?.path ?? file.path, opened);
     const addresses = new FileAddresses((runtime ?? file).elf);
     return {
       origin: debug.path,
@@ -296,14 +304,14 @@ export class SymbolResolver {
         findInElf(
           offsets,
           (offset) => addresses.fromOffset(offset),
-          table,
+          tables.for,
           dwarf,
           this.show,
         ),
     };
   }
 
-  #kernel(object: SymbolObject, opened: OpenedFiles): Lookup {
+  async #kernel(object: SymbolObject, opened: OpenedFiles): Promise<Lookup> {
     const { vmlinux, kallsyms, release } = this.#options;
     const wanted = {
       ...(object.buildId === undefined ? {} : { buildId: object.buildId }),
@@ -319,13 +327,13 @@ export class SymbolResolver {
     let restricted = false;
     for (const { path, kind } of candidates) {
       if (kind === "vmlinux") {
-        const lookup = this.#vmlinux(path, object, opened);
+        const lookup = await this.#vmlinux(path, object, opened);
         if (lookup !== undefined) return lookup;
         continue;
       }
       const text = this.#readKallsyms(path, opened);
       if (text === undefined) continue;
-      if (text.read.restricted) {
+      if (text.restricted) {
         restricted = true;
         continue;
       }
@@ -337,7 +345,14 @@ export class SymbolResolver {
       return {
         origin: path,
         find: (addresses) =>
-          findInTable(addresses, moved, text.read.table, this.show, "no symbols", KERNEL_GROUP),
+          findInTable(
+            addresses,
+            moved,
+            text.tableFor(addresses, moved),
+            this.show,
+            "no symbols",
+            KERNEL_GROUP,
+          ),
       };
     }
     const other = opened.refused.some(({ reason }) => reason === "build id differs");
@@ -346,7 +361,11 @@ export class SymbolResolver {
     );
   }
 
-  #vmlinux(path: string, object: SymbolObject, opened: OpenedFiles): Lookup | undefined {
+  async #vmlinux(
+    path: string,
+    object: SymbolObject,
+    opened: OpenedFiles,
+  ): Promise<Lookup | undefined> {
     const file = opened.candidate(path);
     if (file === undefined) return undefined;
     const candidate = { path, origin: "vmlinux" } as const;
@@ -373,11 +392,11 @@ export class SymbolResolver {
       : opened.attempt(found, () => findElfSymbol(elf, object.reference as string));
     const table = opened.attempt(found, () => readElfSymbols(elf).table);
     if (linked === undefined || table === undefined || table.size === 0) return undefined;
-    const dwarf = this.#dwarf(found, path, opened);
+    const dwarf = await this.#dwarf(found, path, opened);
     return {
       origin: path,
       find: (addresses) =>
-        findInElf(addresses, (address) => address + linked, table, dwarf, this.show),
+        findInElf(addresses, (address) => address + linked, () => table, dwarf, this.show),
     };
   }
 
@@ -386,8 +405,8 @@ export class SymbolResolver {
       const found = await this.#search(object, opened);
       if (found.symbols !== undefined) {
         const { elf } = found.symbols;
-        const table = opened.attempt(found.symbols, () => readElfSymbols(elf).table);
-        const dwarf = this.#dwarf(found.symbols, found.symbols.path, opened);
+        const tables = new ElfTables(found.symbols, opened);
+        const dwarf = await this.#dwarf(found.symbols, found.symbols.path, opened);
         const addresses = elf.type === ET.REL ? undefined : new FileAddresses(elf);
         return {
           origin: found.symbols.path,
@@ -395,7 +414,7 @@ export class SymbolResolver {
             findInElf(
               distances,
               (distance) => addresses === undefined ? distance : addresses.fromOffset(distance),
-              table,
+              tables.for,
               dwarf,
               this.show,
             ),
@@ -410,7 +429,7 @@ export class SymbolResolver {
       ? undefined
       : this.#readKallsyms(path, opened);
     if (
-      text !== undefined && loadAddress !== undefined && !text.read.restricted &&
+      text !== undefined && loadAddress !== undefined && !text.restricted &&
       kernelBase(text.bytes, kernel) === referenceAddress
     ) {
       const group = text.read.modules.indexOf(moduleName(object.path));
@@ -426,7 +445,7 @@ export class SymbolResolver {
     return new Nothing(other ? "build id differs" : "file missing");
   }
 
-  #jit(object: SymbolObject, opened: OpenedFiles): Lookup {
+  async #jit(object: SymbolObject, opened: OpenedFiles): Promise<Lookup> {
     const symfs = (this.#options.symfs ?? "").replace(/\/$/, "");
     const jitdump = object.jitdump === undefined ? undefined : `${symfs}${object.jitdump}`;
     let dump: JitSymbols | undefined;
@@ -434,12 +453,16 @@ export class SymbolResolver {
       const source = opened.source(jitdump);
       const place = { path: jitdump, origin: "path" } as const;
       if (source !== undefined) {
+        const { openJitdump } = await import("./jitdump.ts");
+        const { JitSymbols } = await import("./jit_symbols.ts");
         dump = opened.attempt(place, () => new JitSymbols(openJitdump(source).records()));
       }
     }
     const path = `${symfs}${object.path}`;
     const text = opened.read(path);
-    const map = text === undefined ? undefined : readPerfMap(text).table;
+    const map = text === undefined
+      ? undefined
+      : (await import("./perf_map.ts")).readPerfMap(text).table;
     if (dump === undefined && map === undefined) return new Nothing("JIT");
     const origin = dump !== undefined ? jitdump : path;
     return {
@@ -473,21 +496,25 @@ export class SymbolResolver {
     return { find: (addresses) => Array.from(addresses, () => answer) };
   }
 
-  #dwarf(file: FoundFile, runtimePath: string, opened: OpenedFiles): DwarfContext | undefined {
-    return this.#options.debugInformation === false ? undefined : opened.dwarf(file, runtimePath);
+  async #dwarf(
+    file: FoundFile,
+    runtimePath: string,
+    opened: OpenedFiles,
+  ): Promise<DwarfContext | undefined> {
+    return this.#options.debugInformation === false
+      ? undefined
+      : await opened.dwarf(file, runtimePath);
   }
 
   #readKallsyms(
     path: string,
     opened: OpenedFiles,
-  ): { bytes: Uint8Array; read: Kallsyms } | undefined {
+  ): KallsymsText | undefined {
     if (!this.#kallsyms.has(path)) {
       const bytes = opened.read(path);
       this.#kallsyms.set(
         path,
-        bytes === undefined || bytes.length === 0
-          ? undefined
-          : { bytes, read: readKallsyms(bytes) },
+        bytes === undefined || bytes.length === 0 ? undefined : new KallsymsText(bytes),
       );
     }
     return this.#kallsyms.get(path);
@@ -558,6 +585,7 @@ class OpenedFiles {
     try {
       source = this.#files.open(path);
       if (source === undefined) return undefined;
+      const { expandFile, fileCompression } = await import("./compressed_file.ts");
       const compression = fileCompression(source.read(0, Math.min(6, source.size)));
       if (compression === undefined) return this.candidate(path);
       const bytes = await expandFile(source.read(0, source.size), compression);
@@ -635,7 +663,9 @@ class OpenedFiles {
   }
 
   /** The debug information of a file, with what belongs to it: `.dwp`, `.dwo`, `dwz`. */
-  dwarf(file: FoundFile, runtimePath: string): DwarfContext {
+  async dwarf(file: FoundFile, runtimePath: string): Promise<DwarfContext> {
+    const { DwarfContext } = await import("./dwarf/dwarf_context.ts");
+    const { elfDwarfSections } = await import("./dwarf/elf_sections.ts");
     const folder = file.path.slice(0, file.path.lastIndexOf("/")) || "/";
     const sections = (path: string): DwarfSections | undefined => {
       const opened = this.candidate(path);
@@ -649,11 +679,14 @@ class OpenedFiles {
       dwo: ({ name, compDir }) =>
         sections(name.startsWith("/") ? name : `${compDir ?? folder}/${name}`) ??
           sections(`${folder}/${name.slice(name.lastIndexOf("/") + 1)}`),
-      supplementary: () => this.#supplementary(file.elf, folder),
+      supplementary: () => {
+        const elf = this.#supplementary(file.elf, folder);
+        return elf === undefined ? undefined : elfDwarfSections(elf);
+      },
     });
   }
 
-  #supplementary(elf: ElfFile, folder: string): DwarfSections | undefined {
+  #supplementary(elf: ElfFile, folder: string): ElfFile | undefined {
     const link = elf.debugAltLink();
     if (link === undefined) return undefined;
     const { name, buildId } = link;
@@ -665,7 +698,7 @@ class OpenedFiles {
       const opened = this.candidate(path);
       if (opened === undefined || opened instanceof SymbolsError) continue;
       const found = this.buildId(opened.elf);
-      if (found !== undefined && buildIdsEqual(found, buildId)) return elfDwarfSections(opened.elf);
+      if (found !== undefined && buildIdsEqual(found, buildId)) return opened.elf;
       this.refused.push({
         path,
         origin: "debuglink",
@@ -681,6 +714,11 @@ class OpenedFiles {
     this.keepOnly([]);
     for (const source of this.#sources.splice(0)) source.close?.();
   }
+}
+
+async function miniDebugInfo(elf: ElfFile): Promise<ElfFile | undefined> {
+  const { readMiniDebugInfo } = await import("./elf/mini_debug_info.ts");
+  return await readMiniDebugInfo(elf);
 }
 
 function hasDwarf(elf: ElfFile): boolean {
@@ -750,18 +788,77 @@ function moved(table: SymbolTable, index: number, by: number): SymbolInfo {
   return table.type(index) === STT.OBJECT ? { ...symbol, data: true } : symbol;
 }
 
+/** Look-ups for which only the symbols that they need are read; for more, all are. */
+const FEW_LOOK_UPS = 2;
+
+/** The symbol tables of a file. */
+class ElfTables {
+  readonly #file: FoundFile;
+  readonly #opened: OpenedFiles;
+  readonly #options: ElfSymbolsOptions;
+  #lookUps = 0;
+  #failed = false;
+  #all: SymbolTable | undefined;
+
+  constructor(file: FoundFile, opened: OpenedFiles, options: ElfSymbolsOptions = {}) {
+    this.#file = file;
+    this.#opened = opened;
+    this.#options = options;
+  }
+
+  /** A table for the look-up of some addresses; `undefined` where it cannot be read. */
+  readonly for = (addresses: Float64Array): SymbolTable | undefined => {
+    if (this.#all !== undefined) return this.#all;
+    if (this.#failed) return undefined;
+    const few = this.#lookUps++ < FEW_LOOK_UPS;
+    const options = few ? { ...this.#options, addresses: addresses.toSorted() } : this.#options;
+    const table = this.#opened.attempt(
+      this.#file,
+      () => readElfSymbols(this.#file.elf, options).table,
+    );
+    this.#failed = table === undefined;
+    if (!few) this.#all = table;
+    return table;
+  };
+}
+
+/** A copy of kallsyms. */
+class KallsymsText {
+  readonly bytes: Uint8Array;
+  readonly restricted: boolean;
+  #lookUps = 0;
+  #read: Kallsyms | undefined;
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+    this.restricted = isKallsymsRestricted(bytes);
+  }
+
+  /** All of it. */
+  get read(): Kallsyms {
+    return this.#read ??= readKallsyms(this.bytes);
+  }
+
+  /** A table for the look-up of some addresses plus `base` among the kernel's own symbols. */
+  tableFor(addresses: Float64Array, base: Address): SymbolTable {
+    if (this.#read !== undefined || this.#lookUps++ >= FEW_LOOK_UPS) return this.read.table;
+    return readKallsymsAt(this.bytes, addresses.map((address) => address + base).sort());
+  }
+}
+
 /** Looks up in a symbol table and debug information. */
 function findInElf(
   addresses: Float64Array,
   toFile: (address: Address) => Address | undefined,
-  table: SymbolTable | undefined,
+  tableFor: (addresses: Float64Array) => SymbolTable | undefined,
   dwarf: DwarfContext | undefined,
   show: (name: string) => string,
 ): Resolution[] {
   const nothing = unresolved("no symbols");
-  const known = table === undefined ? undefined : new SymbolResolutions(table, show);
   // No unit covers the highest address: it stands for what is not in the file.
   const inFile = addresses.map((address) => toFile(address) ?? -1);
+  const table = tableFor(inFile);
+  const known = table === undefined ? undefined : new SymbolResolutions(table, show);
   const batch = dwarf?.findAll(inFile, { keep: false });
   return Array.from(addresses, (address, i) => {
     const fileAddress = inFile[i] as number;

@@ -1,7 +1,7 @@
 /** The value of a hex digit by its character code; −1 for every other character. */
-const HEX = new Int8Array(256).fill(-1);
-for (let i = 0; i < 10; i++) HEX[0x30 + i] = i;
-for (let i = 0; i < 6; i++) HEX[0x41 + i] = HEX[0x61 + i] = 10 + i;
+export const HEX_DIGITS: Int8Array = new Int8Array(256).fill(-1);
+for (let i = 0; i < 10; i++) HEX_DIGITS[0x30 + i] = i;
+for (let i = 0; i < 6; i++) HEX_DIGITS[0x41 + i] = HEX_DIGITS[0x61 + i] = 10 + i;
 
 /** Reads the hex fields of text files without making strings of them. */
 export class HexField {
@@ -22,7 +22,7 @@ export class HexField {
     let hi = 0;
     let lo = 0;
     while (at < end) {
-      const digit = HEX[bytes[at] ?? 0] ?? -1;
+      const digit = HEX_DIGITS[bytes[at] ?? 0] ?? -1;
       if (digit < 0) break;
       hi = (hi << 4) | (lo >>> 28);
       lo = (lo << 4) | digit;

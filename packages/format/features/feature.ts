@@ -1,9 +1,15 @@
-import type { Residue, Trace } from "../cursor.ts";
-import { PerfDataError } from "../error.ts";
-import { type Codec, decode, encode } from "../struct.ts";
+import { encode } from "../struct.ts";
 import { bpfBtfs, bpfProgInfos } from "./bpf.ts";
 import { buildIds } from "./build_id.ts";
 import { cmdline } from "./cmdline.ts";
+import {
+  declarations,
+  decodeDeclared,
+  type DecodedFeature,
+  feature,
+  type FeatureOptions,
+  type RawFeature,
+} from "./declaration.ts";
 import { eventDescs } from "./event_desc.ts";
 import { hiperfCommand, hiperfFiles, hiperfTime } from "./hiperf.ts";
 import { cache, clnSize, memTopology, totalMem } from "./memory.ts";
@@ -16,23 +22,12 @@ import { clockData, clockidResolution, sampleTime } from "./time.ts";
 import { cpuDomainInfo, cpuTopology, hybridTopology, nrCpus, numaTopology } from "./topology.ts";
 import { tracingData } from "./tracing_data.ts";
 
-/** The declaration of a feature section. */
-export interface FeatureDeclaration<N extends string, T> {
-  /** Bit of the feature bitmap. */
-  readonly id: number;
-  /** The name without its `HEADER_` prefix. */
-  readonly name: N;
-  /** What the section holds. */
-  readonly codec: Codec<T>;
-}
-
-function feature<const N extends string, T>(
-  id: number,
-  name: N,
-  codec: Codec<T>,
-): FeatureDeclaration<N, T> {
-  return { id, name, codec };
-}
+export type {
+  DecodedFeature,
+  FeatureDeclaration,
+  FeatureOptions,
+  RawFeature,
+} from "./declaration.ts";
 
 /** The feature sections that have a declaration. */
 export const FEATURES = [
@@ -78,52 +73,13 @@ export const FEATURES = [
   feature(names.HEADER_HI_RECORD_TIME, "HI_RECORD_TIME", hiperfTime),
 ] as const;
 
-const DECLARATIONS: ReadonlyMap<number, FeatureDeclaration<string, unknown>> = new Map(
-  FEATURES.map((declared) => [declared.id, declared as FeatureDeclaration<string, unknown>]),
-);
-
-/** A feature that was decoded by the declaration `D`. */
-export type DecodedFeature<D> = D extends FeatureDeclaration<infer N, infer T> ? {
-    /** Bit of the feature bitmap. */
-    readonly id: number;
-    /** The name without its `HEADER_` prefix. */
-    readonly name: N;
-    /** What the section says. */
-    readonly value: T;
-    /** Padding of a text that is not the usual zeros. */
-    readonly pad?: Residue;
-    /** Bytes after what is declared: padding of a pipe's record, or what a later perf added. */
-    readonly tail?: Uint8Array;
-  }
-  : never;
-
-/** A feature that is kept as bytes: of unknown id, empty, or not what its id says. */
-export interface RawFeature {
-  /** Bit of the feature bitmap; `featureName` gives its name. */
-  readonly id: number;
-  /** Always `"RAW"`. */
-  readonly name: "RAW";
-  /** The whole section. */
-  readonly raw: Uint8Array;
-  /** Why a section of a known id could not be decoded. */
-  readonly error?: PerfDataError;
-}
+const DECLARATIONS = declarations(FEATURES);
 
 /** A feature section, told apart by its `name`. */
 export type Feature = DecodedFeature<typeof FEATURES[number]> | RawFeature;
 
 /** The feature of a certain name: `FeatureOf<"EVENT_DESC">`. */
 export type FeatureOf<N extends Feature["name"]> = Extract<Feature, { readonly name: N }>;
-
-/** Options of {@link decodeFeature}. */
-export interface FeatureOptions {
-  /** Byte order of the file; little-endian where nothing is said. */
-  readonly littleEndian?: boolean;
-  /** File offset of the first byte, for error messages. */
-  readonly base?: number;
-  /** Watches which bytes belong to which field. */
-  readonly trace?: Trace | undefined;
-}
 
 /**
  * Decodes a feature section, or the payload of a HEADER_FEATURE record of a pipe.
@@ -157,16 +113,7 @@ export function decodeFeature(
   bytes: Uint8Array,
   options: FeatureOptions = {},
 ): Feature {
-  const declared = DECLARATIONS.get(id);
-  if (declared === undefined) return { id, name: "RAW", raw: bytes.slice() };
-  try {
-    return { id, name: declared.name, ...decode(declared.codec, bytes, options) } as Feature;
-  } catch (error) {
-    if (!(error instanceof PerfDataError)) throw error;
-    // perf leaves a section empty where it found nothing out, such as the CPU's name on old ARM.
-    if (bytes.length === 0) return { id, name: "RAW", raw: bytes.slice() };
-    return { id, name: "RAW", raw: bytes.slice(), error };
-  }
+  return decodeDeclared(DECLARATIONS, id, bytes, options) as Feature;
 }
 
 /**

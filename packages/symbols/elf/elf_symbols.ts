@@ -18,6 +18,12 @@ export interface ElfSymbolsOptions {
   miniDebugInfo?: ElfFile;
   /** How names will be shown; `perf` chooses among aliases by that (see `SymbolTableBuilder`). */
   demangle?: (name: string) => string;
+  /**
+   * The only addresses that will be looked up, sorted. The table then has the symbols that decide
+   * what is found there, and a look-up finds the same as in the table of all symbols. To leave out
+   * the others saves most of the time, the comparison of aliases above all.
+   */
+  addresses?: Float64Array;
 }
 
 /** What {@linkcode readElfSymbols} made. */
@@ -56,20 +62,33 @@ export function readElfSymbols(elf: ElfFile, options: ElfSymbolsOptions = {}): E
   const builder = new SymbolTableBuilder(
     options.demangle === undefined ? {} : { demangle: options.demangle },
   );
+  const symtab = candidates(elf, runtime, ".symtab", SHT.SYMTAB);
+  const mini = options.miniDebugInfo === undefined
+    ? undefined
+    : candidates(options.miniDebugInfo, runtime, ".symtab", SHT.SYMTAB);
+  const dynsym = candidates(runtime, runtime, ".dynsym", SHT.DYNSYM);
+  const all = [symtab, mini, dynsym].filter((some) => some !== undefined);
+  const { addresses } = options;
+  const wanted = addresses === undefined ? undefined : decidingStarts(all, addresses);
   let malformed = 0;
-  const addFrom = (file: ElfFile, name: string, type: number): RawSymbols | undefined => {
-    const section = file.section(name);
-    if (section === undefined || section.type !== type) return undefined;
-    const symbols = readRawSymbols(file, section);
-    malformed += addSymbols(builder, file, runtime, symbols);
+  for (const some of all) {
+    addSymbols(builder, some, wanted);
     builder.fixup();
-    return symbols;
-  };
-  addFrom(elf, ".symtab", SHT.SYMTAB);
-  if (options.miniDebugInfo !== undefined) addFrom(options.miniDebugInfo, ".symtab", SHT.SYMTAB);
-  const dynsym = addFrom(runtime, ".dynsym", SHT.DYNSYM);
-  if (elf.type !== ET.REL) addPlt(builder, runtime, dynsym);
+    malformed += some.malformed;
+  }
+  if (elf.type !== ET.REL && (addresses === undefined || reachesPlt(runtime, addresses))) {
+    addPlt(builder, runtime, dynsym?.symbols);
+  }
   return { table: builder.build(), malformed };
+}
+
+/** The symbols of a section, and which of them count. */
+interface Candidates {
+  readonly elf: ElfFile;
+  readonly symbols: RawSymbols;
+  /** Addresses; NaN where a symbol does not count. */
+  readonly starts: Float64Array;
+  readonly malformed: number;
 }
 
 /**
@@ -78,25 +97,27 @@ export function readElfSymbols(elf: ElfFile, options: ElfSymbolsOptions = {}): E
  */
 const MAX_NAME_SHARING = 64;
 
-function addSymbols(
-  builder: SymbolTableBuilder,
+function candidates(
   elf: ElfFile,
   runtime: ElfFile,
-  symbols: RawSymbols,
-): number {
-  const strings = builder.addStrings(symbols.strings);
+  name: string,
+  sectionType: number,
+): Candidates | undefined {
+  const table = elf.section(name);
+  if (table === undefined || table.type !== sectionType) return undefined;
+  const symbols = readRawSymbols(elf, table);
+  const starts = new Float64Array(symbols.count).fill(NaN);
   const relocatable = elf.type === ET.REL;
   const hasMappingSymbols = elf.machine === EM.ARM || elf.machine === EM.AARCH64;
   const opd = elf.machine === EM.PPC64 ? descriptors(runtime) : undefined;
+  const allocated = elf.sections.map(({ flags }) => (flags & SHF.ALLOC) !== 0);
+  const labelled = elf.sections.map(({ name }) => name.includes("text") || name.includes("data"));
   let malformed = 0;
-  let nameBytes = 0;
-  const nameBytesLimit = symbols.strings.length * MAX_NAME_SHARING + symbols.count * 16;
   for (let i = 1; i < symbols.count; i++) {
     const nameOffset = symbols.name[i] ?? 0;
     const shndx = symbols.shndx[i] ?? 0;
     if (nameOffset === 0 || shndx === SHN.UNDEF || shndx === SHN.ABS) continue;
-    const info = symbols.info[i] ?? 0;
-    const type = info & 15;
+    const type = (symbols.info[i] ?? 0) & 15;
     const isLabel = type === STT.NOTYPE;
     if (isLabel) {
       const visibility = (symbols.other[i] ?? 0) & 3;
@@ -107,17 +128,33 @@ function addSymbols(
       continue;
     }
     if (hasMappingSymbols && isMappingSymbol(symbols.strings, nameOffset)) continue;
-    const section = elf.sections[shndx];
-    if (section === undefined) {
+    if (shndx >= allocated.length) {
       if (shndx !== SHN.COMMON) malformed++;
       continue;
     }
-    if ((section.flags & SHF.ALLOC) === 0) continue;
-    if (isLabel && !section.name.includes("text") && !section.name.includes("data")) continue;
+    if (!allocated[shndx] || (isLabel && !labelled[shndx])) continue;
     let value = symbols.value[i] ?? 0;
     if (opd !== undefined && shndx === opd.section.index) value = opd.entry(value) ?? value;
     if (elf.machine === EM.ARM && type === STT.FUNC && value % 2 === 1) value--; // Thumb
-    if (relocatable) value += sectionAddress(elf, section);
+    if (relocatable) value += sectionAddress(elf, elf.sections[shndx] as ElfSection);
+    starts[i] = value;
+  }
+  return { elf, symbols, starts, malformed };
+}
+
+/** Adds symbols, or those of them that start at certain addresses. */
+function addSymbols(
+  builder: SymbolTableBuilder,
+  { elf, symbols, starts }: Candidates,
+  wanted: Float64Array | undefined,
+): void {
+  const strings = builder.addStrings(symbols.strings);
+  let nameBytes = 0;
+  const nameBytesLimit = symbols.strings.length * MAX_NAME_SHARING + symbols.count * 16;
+  for (let i = 1; i < symbols.count; i++) {
+    const start = starts[i] as number;
+    if (start !== start) continue;
+    if (wanted !== undefined && wanted[notBelow(wanted, start)] !== start) continue;
     const nameLength = rawSymbolNameLength(symbols, i);
     nameBytes += nameLength;
     if (nameBytes > nameBytesLimit) {
@@ -127,17 +164,85 @@ function addSymbols(
           `${MAX_NAME_SHARING} times as long as the string table of ${symbols.strings.length} bytes`,
       );
     }
-    builder.add(
-      value,
-      symbols.size[i] ?? 0,
-      strings,
-      nameOffset,
-      nameLength,
-      info >> 4,
-      type,
-    );
+    const info = symbols.info[i] as number;
+    const nameOffset = symbols.name[i] as number;
+    const size = symbols.size[i] as number;
+    builder.add(start, size, strings, nameOffset, nameLength, info >> 4, info & 15);
   }
-  return malformed;
+}
+
+/**
+ * The starts of all symbols that have a say in what is found at some addresses, sorted.
+ *
+ * A symbol with a size has one if it covers an address, whatever else starts there is compared with
+ * it. One without reaches to the next: it is the last before an address, and its neighbour tells
+ * where it ends. Which symbols come last, and next, is found out for each section by itself, since
+ * ends are made up section by section.
+ */
+function decidingStarts(sections: readonly Candidates[], addresses: Float64Array): Float64Array {
+  const covering: number[] = [];
+  for (const { symbols, starts } of sections) {
+    const { size } = symbols;
+    // Of the symbols between an address and the one before it, the last.
+    const last = new Float64Array(addresses.length).fill(-Infinity);
+    // The last in the upper half of the address space is given an end that is no symbol's start.
+    let lastOfHalf = -Infinity;
+    for (let i = 1; i < symbols.count; i++) {
+      const start = starts[i] as number;
+      if (start !== start) continue;
+      if (start < 0 && start > lastOfHalf) lastOfHalf = start;
+      const at = notBelow(addresses, start);
+      if (at === addresses.length) continue;
+      if (start > (last[at] as number)) last[at] = start;
+      if (start + (size[i] as number) > (addresses[at] as number)) covering.push(start);
+    }
+    if (lastOfHalf !== -Infinity) covering.push(lastOfHalf);
+    for (const start of last) if (start !== -Infinity) covering.push(start);
+  }
+  const deciding = distinct(covering);
+  for (const { symbols, starts } of sections) {
+    const next = new Float64Array(deciding.length).fill(Infinity);
+    for (let i = 1; i < symbols.count; i++) {
+      const start = starts[i] as number;
+      if (start !== start) continue;
+      const after = notBelow(deciding, start);
+      if (after === 0 || deciding[after] === start) continue;
+      if (start < (next[after - 1] as number)) next[after - 1] = start;
+    }
+    for (const start of next) if (start !== Infinity) covering.push(start);
+  }
+  return distinct(covering);
+}
+
+function distinct(numbers: readonly number[]): Float64Array {
+  const sorted = Float64Array.from(numbers).sort();
+  let count = 0;
+  for (let i = 0; i < sorted.length; i++) {
+    const number = sorted[i] as number;
+    if (i === 0 || number !== sorted[count - 1]) sorted[count++] = number;
+  }
+  return sorted.subarray(0, count);
+}
+
+/** Where the first of some sorted numbers stands that is not below another. */
+function notBelow(sorted: Float64Array, number: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((sorted[middle] as number) < number) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Whether an address lies where stubs of the procedure linkage table may be. */
+function reachesPlt(elf: ElfFile, addresses: Float64Array): boolean {
+  return [".plt", ".plt.sec", ".plt.got"].some((name) => {
+    const section = elf.section(name);
+    const first = section === undefined ? undefined : addresses[notBelow(addresses, section.addr)];
+    return section !== undefined && first !== undefined && first < section.addr + section.size;
+  });
 }
 
 /** `$a`, `$d`, `$t`, `$x`, also with a suffix `.…`: marks of the assembler (ARM ELF ABI). */

@@ -1,9 +1,10 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
+import fc from "fast-check";
 import { addressFromBigInt, addressToHex } from "../address.ts";
 import { FileAddresses } from "../address_map.ts";
 import { bytesSource } from "../binary_source.ts";
 import { demangle } from "../demangle/demangler.ts";
-import { Bytes, symbolTable, writeElf } from "../testing/elf_writer.ts";
+import { Bytes, symbolTable, writeElf, type WrittenSymbol } from "../testing/elf_writer.ts";
 import { build, inFolder, needs, readElf, run, usableFlavours } from "../testing/toolchain.ts";
 import { STB, STT } from "./constants.ts";
 import { ElfError } from "./elf_error.ts";
@@ -330,4 +331,80 @@ Deno.test("names that overlap to take quadratic time are an error, bad indexes a
   // Names at 2 … 2000 (the first entry does not count) in a string table of 4 bytes.
   assertEquals(malformed, 1997);
   assertEquals(table.size, 2);
+});
+
+Deno.test("what is read for some addresses finds there what the whole table finds", () => {
+  const file = { is64: true, littleEndian: true };
+  // Close together, so that they nest, overlap, share addresses and have no size.
+  const symbol = fc.record({
+    name: fc.constantFrom("a", "_b", "__c", "long_name", "_Z1dv", "SyS_e", "x", "yy"),
+    value: fc.integer({ min: -40, max: 60 }),
+    size: fc.constantFrom(0, 0, 1, 3, 8, 20),
+    info: fc.constantFrom(0x00, 0x02, 0x12, 0x22, 0x11, 0x10),
+  });
+  const symbols = fc.array(symbol, { maxLength: 25 });
+  const address = fc.integer({ min: -50, max: 80 }).map((at) => at < -40 ? at * 4096 : at);
+  fc.assert(
+    fc.property(symbols, symbols, fc.array(address), (first, second, asked) => {
+      const [symtab, dynsym] = [first, second].map((symbols) =>
+        symbolTable(
+          file,
+          symbols.map(({ value, size, ...rest }): WrittenSymbol => ({
+            ...rest,
+            value: BigInt(value),
+            size: BigInt(size),
+            shndx: 1,
+          })),
+        )
+      );
+      assert(symtab !== undefined && dynsym !== undefined);
+      const elf = ElfFile.open(bytesSource(writeElf({
+        ...file,
+        type: 3,
+        machine: 62,
+        sections: [
+          { name: ".text", type: 1, flags: 6, bytes: new Uint8Array(16) },
+          { name: ".symtab", type: 2, bytes: symtab.symtab, link: 3, entsize: 24 },
+          { name: ".strtab", type: 3, bytes: symtab.strtab },
+          { name: ".dynsym", type: 11, bytes: dynsym.symtab, link: 5, entsize: 24 },
+          { name: ".dynstr", type: 3, bytes: dynsym.strtab },
+        ],
+      })));
+      const options = { demangle: withoutParams };
+      const whole = readElfSymbols(elf, options).table;
+      const addresses = Float64Array.from(asked).sort();
+      const some = readElfSymbols(elf, { ...options, addresses }).table;
+      for (const address of addresses) {
+        assertEquals(some.get(some.lookup(address)), whole.get(whole.lookup(address)));
+      }
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+Deno.test({
+  name: "of real binaries, too, what is read for some addresses is what the whole table has there",
+  ignore: !needs("symbols of some addresses", "g++"),
+  fn: () =>
+    inFolder((folder) => {
+      for (const flavour of usableFlavours()) {
+        const elf = readElf(build(folder, flavour));
+        const whole = readElfSymbols(elf, { demangle: withoutParams }).table;
+        const all = Float64Array.from({ length: whole.size * 3 }, (_, i) => {
+          const symbol = Math.floor(i / 3);
+          return i % 3 === 0 ? whole.start(symbol) : whole.end(symbol) + i % 3 - 2;
+        }).sort();
+        for (const every of [1, 7, 50]) {
+          const addresses = all.filter((_, i) => i % every === 0);
+          const some = readElfSymbols(elf, { demangle: withoutParams, addresses }).table;
+          for (const address of addresses) {
+            assertEquals(
+              some.get(some.lookup(address)),
+              whole.get(whole.lookup(address)),
+              `${flavour.name} ${addressToHex(address)}`,
+            );
+          }
+        }
+      }
+    }),
 });

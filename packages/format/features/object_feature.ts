@@ -1,0 +1,52 @@
+/**
+ * The feature sections by which an analysis knows binaries and events. Apart from the others, since
+ * to load the declarations of all takes longer than to count a short recording.
+ *
+ * @module
+ */
+import { buildIds } from "./build_id.ts";
+import {
+  declarations,
+  decodeDeclared,
+  type DecodedFeature,
+  feature,
+  type FeatureOptions,
+  type RawFeature,
+} from "./declaration.ts";
+import { eventDescs } from "./event_desc.ts";
+import { HEADER_BUILD_ID, HEADER_EVENT_DESC, HEADER_OSRELEASE } from "./names.ts";
+import { osrelease } from "./strings.ts";
+
+export { type BuildIdEvent, buildIdText } from "./build_id.ts";
+
+const FEATURES = [
+  feature(HEADER_BUILD_ID, "BUILD_ID", buildIds),
+  feature(HEADER_OSRELEASE, "OSRELEASE", osrelease),
+  feature(HEADER_EVENT_DESC, "EVENT_DESC", eventDescs),
+] as const;
+const DECLARATIONS = declarations(FEATURES);
+
+/** A section that tells of binaries or events; any other is `RAW` here. */
+export type ObjectFeature = DecodedFeature<typeof FEATURES[number]> | RawFeature;
+
+/**
+ * `decodeFeature` for BUILD_ID, OSRELEASE and EVENT_DESC; sections of other ids are kept as bytes.
+ *
+ * @example
+ * ```ts
+ * import { decodeObjectFeature } from "@perfdata/format/object_feature";
+ * import { HEADER_OSRELEASE } from "@perfdata/format/feature_names";
+ * import { assert, assertEquals } from "@std/assert";
+ *
+ * const feature = decodeObjectFeature(HEADER_OSRELEASE, Uint8Array.of(4, 0, 0, 0, 0x36, 0x2e, 0x31, 0));
+ * assert(feature.name === "OSRELEASE");
+ * assertEquals(feature.value, "6.1");
+ * ```
+ */
+export function decodeObjectFeature(
+  id: number,
+  bytes: Uint8Array,
+  options: FeatureOptions = {},
+): ObjectFeature {
+  return decodeDeclared(DECLARATIONS, id, bytes, options) as ObjectFeature;
+}

@@ -1,0 +1,37 @@
+import { demangle, SymbolBundleWriter, type SymbolResolver } from "@perfdata/symbols";
+import type { RecordedAddresses } from "./addresses.ts";
+import { type SymbolTrust, symbolTrust } from "./symbolize.ts";
+
+/**
+ * Makes a symbol bundle (docs/symbol-bundle.md) for the addresses of a recording.
+ *
+ * @returns its bytes, and how far it can be trusted
+ *
+ * @example
+ * ```ts
+ * import { AddressTable, bundleSymbols } from "@perfdata/session/symbols";
+ * import { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const recorded = { objects: [], table: new AddressTable(), samples: 0, period: 0, damaged: 0,
+ *   release: undefined };
+ * const resolver = new SymbolResolver({ open: () => undefined, read: () => undefined });
+ * const { bytes } = await bundleSymbols(recorded, resolver);
+ * assertEquals(SymbolBundle.open(bytes).objects.length, 0);
+ * ```
+ */
+export async function bundleSymbols(
+  recorded: RecordedAddresses,
+  resolver: SymbolResolver,
+): Promise<{ readonly bytes: Uint8Array<ArrayBuffer>; readonly trust: SymbolTrust }> {
+  const writer = new SymbolBundleWriter({ demangle });
+  const trust = await symbolTrust(recorded, resolver, ({ symbols, rows, resolutions }) => {
+    const { object, origin, segments } = symbols;
+    const info = { ...object, segments, ...(origin === undefined ? {} : { origin }) };
+    writer.addObject(info);
+    resolutions.forEach((resolution, i) => {
+      writer.add(info, recorded.table.address[rows[i] as number] as number, resolution);
+    });
+  });
+  return { bytes: writer.finish(), trust };
+}

@@ -1,0 +1,96 @@
+// Uses Deno's file system API and node:zlib: a SymbolResolver on the files of this machine.
+
+import type { SymbolBundle } from "./bundle.ts";
+import { SymbolsError } from "./errors.ts";
+import type { SearchPlaces } from "./file_search.ts";
+import { openFileSource } from "./file_source.ts";
+import { defaultPlaces } from "./find_file.ts";
+import { nodeDecompressors } from "./node_decompressors.ts";
+import {
+  type ClosableSource,
+  type SymbolFiles,
+  type SymbolOptions,
+  SymbolResolver,
+} from "./symbol_resolver.ts";
+
+/** Options of {@linkcode localResolver}. */
+export interface LocalResolverOptions extends SymbolOptions {
+  /** A bundle, which is asked before any file is. */
+  readonly bundle?: SymbolBundle;
+  /** Where files are looked for; that of `perf` by default. */
+  readonly places?: SearchPlaces;
+  /** Release of the recorded kernel. */
+  readonly release?: string;
+}
+
+/**
+ * Makes a {@linkcode SymbolResolver} that sees the files of this machine: `openResolver` without
+ * what reads bundles, which takes longer to load than a short recording to count.
+ *
+ * @example
+ * ```ts
+ * import { localResolver } from "@perfdata/symbols/local_resolver";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const resolver = localResolver({ places: {} });
+ * const symbols = await resolver.open({ path: "/no/such/file", kind: "elf" });
+ * const [found] = await symbols.find(Float64Array.of(0x1000));
+ * assertEquals(found?.cause, "file missing");
+ * symbols.close();
+ * ```
+ */
+export function localResolver(options: LocalResolverOptions = {}): SymbolResolver {
+  const { places = defaultPlaces(), ...others } = options;
+  return new SymbolResolver(HERE, {
+    ...others,
+    places,
+    elf: { decompressors: nodeDecompressors },
+  });
+}
+
+const HERE: SymbolFiles = {
+  open: (path) =>
+    tolerant(path, (): ClosableSource | undefined => {
+      // A pipe or a device would block or never end.
+      return Deno.statSync(path).isFile ? openFileSource(path) : undefined;
+    }),
+  read: (path) =>
+    tolerant(
+      path,
+      () => Deno.statSync(path).isFile ? Deno.readFileSync(path) : undefined,
+      () => readWithCat(path),
+    ),
+};
+
+function readWithCat(path: string): Uint8Array | undefined {
+  if (Deno.permissions.querySync({ name: "run", command: "cat" }).state !== "granted") {
+    return undefined;
+  }
+  const { success, stdout } = new Deno.Command("cat", { args: [path], stderr: "null" })
+    .outputSync();
+  return success ? stdout : undefined;
+}
+
+function tolerant<T>(
+  path: string,
+  read: () => T,
+  otherwise: () => T | undefined = () => undefined,
+): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
+      return undefined;
+    }
+    // Deno keeps what lies there from whoever may not do everything; `cat` may be allowed.
+    const special = /^\/(?:proc|sys|dev)\//.test(path);
+    if (error instanceof Deno.errors.NotCapable && special) return otherwise();
+    if (
+      error instanceof Deno.errors.NotCapable || error instanceof Deno.errors.PermissionDenied ||
+      error instanceof Deno.errors.FilesystemLoop
+    ) {
+      throw new SymbolsError(0, `${path}: ${error.message}`, { cause: error });
+    }
+    throw error;
+  }
+}
