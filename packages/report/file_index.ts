@@ -228,14 +228,16 @@ function indexOf(starts: Int32Array, count: number, offset: number): number {
  * Puts together what the scans of all parts of a file found.
  *
  * @param scans In the order of the parts.
+ * @param shared Whether it will be handed to other threads.
  */
 export async function makeIndex(
   reader: PerfDataReader,
   scans: readonly PartScan[],
+  shared: boolean = false,
 ): Promise<FileIndex> {
   const ordered = isTimeOrdered(reader);
   const records = scans.reduce((sum, { starts }) => sum + starts.length, 0);
-  const machine = new Machine(reader.littleEndian, { history: true, records });
+  const machine = new Machine(reader.littleEndian, { history: true, records, shared });
   machine.arch = reader.arch;
   machine.setKnownBinaries(await knownBinaries(reader));
   const violations = ordered ? deliver(scans) : 0;

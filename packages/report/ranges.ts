@@ -116,8 +116,6 @@ class RangeCounter implements FrameLookup {
   #forked: ReadonlySet<string> | undefined;
   /** What the high halves of times are relative to: doubles are exact for 104 days. */
   readonly #baseHi: number;
-  /** Times of the changes, as far as doubles are exact; else epochs are looked up each time. */
-  readonly #times: Float64Array;
 
   // The epoch of the last sample, and between which times it lasts.
   #epoch = 0;
@@ -161,12 +159,6 @@ class RangeCounter implements FrameLookup {
     this.#history = new MachineHistory(data);
     this.#forks = index.forks;
     this.#baseHi = data.timeHi[0] ?? 0;
-    const times = new Float64Array(data.timeHi.length);
-    for (let i = 0; i < times.length; i++) {
-      times[i] = ((data.timeHi[i] as number) - this.#baseHi) * 2 ** 32 +
-        (data.timeLo[i] as number);
-    }
-    this.#times = times;
   }
 
   take(batch: RecordBatch): void {
@@ -625,7 +617,6 @@ class RangeCounter implements FrameLookup {
   }
 
   #setEpoch(when: number, timeHi: number, timeLo: number, offset: number): void {
-    const times = this.#times;
     if (!this.#ordered || !Number.isSafeInteger(when)) {
       this.#epoch = this.#ordered
         ? this.#history.epochAt(timeHi, timeLo, offset)
@@ -637,12 +628,25 @@ class RangeCounter implements FrameLookup {
     }
     // Mostly it is one of the next.
     let epoch = this.#epoch;
-    for (let i = 0; i < NEAR && (times[epoch] as number) < when; i++) epoch++;
-    const found = (times[epoch - 1] ?? -Infinity) < when && when < (times[epoch] ?? Infinity);
-    if (!found) epoch = this.#history.epochAt(timeHi, timeLo, offset);
+    for (let i = 0; i < NEAR && this.#timeOf(epoch) < when; i++) epoch++;
+    let after = this.#timeOf(epoch - 1);
+    let before = this.#timeOf(epoch);
+    if (!(after < when && when < before)) {
+      epoch = this.#history.epochAt(timeHi, timeLo, offset);
+      after = this.#timeOf(epoch - 1);
+      before = this.#timeOf(epoch);
+    }
     this.#epoch = epoch;
-    this.#after = times[epoch - 1] ?? -Infinity;
-    this.#before = times[epoch] ?? Infinity;
+    this.#after = after;
+    this.#before = before;
+  }
+
+  /** When an epoch ends: a double is exact as far as those of samples are. */
+  #timeOf(epoch: number): number {
+    const { timeHi, timeLo } = this.#data;
+    if (epoch < 0) return -Infinity;
+    if (epoch >= timeHi.length) return Infinity;
+    return ((timeHi[epoch] as number) - this.#baseHi) * 2 ** 32 + (timeLo[epoch] as number);
   }
 
   #findThread(slot: number, pid: number, tid: number, epoch: number): void {

@@ -6,7 +6,7 @@ import {
 } from "./machine_history.ts";
 import { MapLayers } from "./machine_layers.ts";
 import { AddressSpaces } from "./machine_maps.ts";
-import { enlarge, NameTable } from "./machine_names.ts";
+import { enlarge, NameTable, ownRoom, type Room, sharedRoom } from "./machine_names.ts";
 import { TidTable } from "./machine_tids.ts";
 
 const MMAP = 1;
@@ -46,6 +46,8 @@ export interface MachineOptions {
   readonly history?: boolean;
   /** About how many records will be applied: room for their history is made at once. */
   readonly records?: number;
+  /** Whether to keep the history in memory that workers share, most of it. */
+  readonly shared?: boolean;
 }
 
 interface KernelBinary {
@@ -140,9 +142,10 @@ export class Machine {
     this.#littleEndian = littleEndian;
     this.#keepHistory = options.history === true;
     const records = this.#keepHistory ? options.records ?? 256 : 256;
-    this.spaces = new AddressSpaces(records);
-    this.#layers = new MapLayers(records);
-    this.#history = new HistoryLog(records);
+    const room = options.shared === true ? sharedRoom : ownRoom;
+    this.spaces = new AddressSpaces(records, room);
+    this.#layers = new MapLayers(records, room);
+    this.#history = new HistoryLog(records, room);
     // The idle task is always there.
     const swapper = this.thread(0, 0);
     this.#setComm(swapper, this.names.internText("swapper"));
@@ -853,8 +856,9 @@ class Rows {
    * order they came; and before them where the rows of each value start.
    *
    * @param values One more than the highest value.
+   * @param room Makes room for the columns.
    */
-  sorted(values: number): Int32Array<ArrayBuffer>[] {
+  sorted(values: number, room: Room): Int32Array<ArrayBuffer>[] {
     const width = this.#width;
     const cells = this.#cells;
     const used = this.#used;
@@ -867,7 +871,7 @@ class Rows {
       starts[i] = (starts[i] as number) + (starts[i - 1] as number);
     }
     const next = starts.slice();
-    const columns = Array.from({ length: width - 1 }, () => new Int32Array(used / width));
+    const columns = Array.from({ length: width - 1 }, () => new Int32Array(room(4 * used / width)));
     for (let at = 0; at < used; at += width) {
       const value = cells[at] as number;
       const row = next[value] as number;
@@ -892,10 +896,13 @@ class HistoryLog {
   readonly #threads: Rows;
   readonly #spaces: Rows;
 
-  constructor(records: number) {
-    this.#timeHi = new Uint32Array(records);
-    this.#timeLo = new Uint32Array(records);
-    this.#offsets = new Float64Array(records);
+  readonly #room: Room;
+
+  constructor(records: number, room: Room) {
+    this.#room = room;
+    this.#timeHi = new Uint32Array(room(4 * records));
+    this.#timeLo = new Uint32Array(room(4 * records));
+    this.#offsets = new Float64Array(room(8 * records));
     this.#threads = new Rows(6, records);
     this.#spaces = new Rows(3, records);
   }
@@ -940,8 +947,9 @@ class HistoryLog {
     const n = this.epochs;
     const [rowStarts, rowEpochs, threads, pids, threadSpaces, comms] = this.#threads.sorted(
       tids.count,
+      this.#room,
     ) as [Column, Column, Column, Column, Column, Column];
-    const [spaceStarts, spaceEpochs, roots] = this.#spaces.sorted(spaceCount) as [
+    const [spaceStarts, spaceEpochs, roots] = this.#spaces.sorted(spaceCount, this.#room) as [
       Column,
       Column,
       Column,

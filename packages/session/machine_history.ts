@@ -1,5 +1,6 @@
 import { MapLayers } from "./machine_layers.ts";
 import { AddressSpaces } from "./machine_maps.ts";
+import { isShared } from "./machine_names.ts";
 import { TidTable } from "./machine_tids.ts";
 
 export { MapLayers, type MapRanges } from "./machine_layers.ts";
@@ -152,11 +153,12 @@ export class MachineHistory {
     this.#tids.slots = data.tidSlots;
   }
 
-  /** The same history in memory that workers share instead of copying it. */
+  /** The same history in memory that workers share: what is in such memory is not copied. */
   shared(): MachineHistory {
     const data = Object.fromEntries(
       Object.entries(this.data).map(([key, column]) => {
         const from = column as Int32Array | Uint32Array | Float64Array | Uint8Array;
+        if (isShared(from.buffer)) return [key, from];
         const to = new (from.constructor as Int32ArrayConstructor)(
           new SharedArrayBuffer(from.byteLength),
         );

@@ -1,5 +1,5 @@
 import { AddressSpaces } from "./machine_maps.ts";
-import { enlarge } from "./machine_names.ts";
+import { enlarge, ownRoom, type Room } from "./machine_names.ts";
 
 /** So many layers are looked through one by one; what is below them is looked up in a tree. */
 const DEEP = 32;
@@ -65,10 +65,11 @@ export class MapLayers {
    * Makes a space where nothing is mapped.
    *
    * @param maps Maps that there is room for at first.
+   * @param room Makes that room.
    */
-  constructor(maps: number = 0) {
-    this.below = new Int32Array(maps);
-    this.depths = new Int32Array(maps);
+  constructor(maps: number = 0, room: Room = ownRoom) {
+    this.below = new Int32Array(room(4 * maps));
+    this.depths = new Int32Array(room(4 * maps));
   }
 
   /** Puts a map on top of a layer; returns the new layer. */

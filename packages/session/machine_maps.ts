@@ -1,4 +1,4 @@
-import { enlarge } from "./machine_names.ts";
+import { enlarge, ownRoom, type Room } from "./machine_names.ts";
 
 /**
  * What is mapped where, in any number of address spaces.
@@ -47,15 +47,16 @@ export class AddressSpaces {
    * Makes spaces where nothing is mapped.
    *
    * @param maps Maps that there is room for at first.
+   * @param room Makes that room.
    */
-  constructor(maps: number = 256) {
-    this.startHi = new Uint32Array(maps);
-    this.startLo = new Uint32Array(maps);
-    this.endHi = new Uint32Array(maps);
-    this.endLo = new Uint32Array(maps);
-    this.pgoffHi = new Uint32Array(maps);
-    this.pgoffLo = new Uint32Array(maps);
-    this.source = new Int32Array(maps);
+  constructor(maps: number = 256, room: Room = ownRoom) {
+    this.startHi = new Uint32Array(room(4 * maps));
+    this.startLo = new Uint32Array(room(4 * maps));
+    this.endHi = new Uint32Array(room(4 * maps));
+    this.endLo = new Uint32Array(room(4 * maps));
+    this.pgoffHi = new Uint32Array(room(4 * maps));
+    this.pgoffLo = new Uint32Array(room(4 * maps));
+    this.source = new Int32Array(room(4 * maps));
   }
 
   /**
