@@ -38,7 +38,7 @@ Deno.test({
       for (const command of commands) {
         const { code, output } = await run(command ?? "", `${folder}/clone`);
         console.log(`${command}\n${output.split("\n").slice(-4).join("\n")}`);
-        assertEquals(code, 0, output.slice(-4000));
+        assertEquals(code, 0, whatFailed(output));
       }
       const made = [...Deno.readDirSync(`${folder}/clone`)].map(({ name }) => name)
         .filter((name) => name.endsWith(".pt"));
@@ -48,6 +48,16 @@ Deno.test({
     }
   },
 });
+
+/** The lines on failed tests and their errors, which stand far above the end of a long run. */
+function whatFailed(output: string): string {
+  const lines = output.split("\n");
+  const errors = lines.findIndex((line) => line.trim() === "ERRORS");
+  return [
+    ...lines.filter((line) => line.includes("FAILED")),
+    ...(errors < 0 ? lines.slice(-40) : lines.slice(errors, errors + 200)),
+  ].join("\n");
+}
 
 async function run(command: string, cwd: string): Promise<{ code: number; output: string }> {
   const { code, stdout, stderr } = await new Deno.Command("sh", {

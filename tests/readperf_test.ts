@@ -170,3 +170,25 @@ Deno.test("funcs: --children, names from a list of the kernel's symbols, and how
     Deno.removeSync(folder, { recursive: true });
   }
 });
+
+Deno.test("damage before the first sample is told once, and makes the exit code 1", () => {
+  const folder = Deno.makeTempDirSync({ prefix: "perfdata-readperf-" });
+  try {
+    const bytes = Deno.readFileSync(`${root}fixtures/recorded/two-events.perf.data`);
+    const view = new DataView(bytes.buffer);
+    // The second record says that it has 3 bytes.
+    const first = Number(view.getBigUint64(40, true)); // perf_file_header.data.offset
+    const second = first + view.getUint16(first + 6, true);
+    view.setUint16(second + 6, 3, true);
+    Deno.writeFileSync(`${folder}/damaged.data`, bytes);
+    for (
+      const [tool, ...args] of [["funcs"], ["funcs", "--jobs", "2"], ["readperf", "-o", "out"]]
+    ) {
+      const { code, stderr } = run(tool ?? "", [...args, "damaged.data"], folder);
+      const told = stderr.split("\n").filter((line) => line.includes(`0x${second.toString(16)}: `));
+      assertEquals([code, told.length], [1, 1], `${tool} ${args}: ${stderr}`);
+    }
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+});

@@ -1,7 +1,7 @@
 /** `header`: prints what a recording says about itself. */
 import { headerLines } from "@perfdata/dump";
 import { encodeText, PerfDataReader } from "@perfdata/format";
-import { openSource } from "@perfdata/format/file_source";
+import { headerFile, openSource } from "@perfdata/format/file_source";
 import { about, aboutAsync, Complaints, main, oneFile, parseFlags, writeOut } from "./_cli.ts";
 
 const HELP =
@@ -26,13 +26,14 @@ await main("header", async (argv) => {
   }
   const file = oneFile(operands);
   const complaints = new Complaints(`header: ${file}`);
-  const source = about(file, () => openSource(file));
+  const path = about(file, () => headerFile(file));
+  const source = about(file, () => openSource(path));
   const reader = await aboutAsync(
     file,
     () => PerfDataReader.open(source, { diagnostics: complaints.take }),
   );
   // The pipe of a running recording has no time of its own.
-  const mtime = (file === "-" ? null : Deno.statSync(file).mtime) ?? new Date();
+  const mtime = (file === "-" ? null : Deno.statSync(path).mtime) ?? new Date();
   for await (const line of headerLines(reader, { mtime, more: !on.perf })) {
     writeOut(encodeText(`${line}\n`));
   }

@@ -1,6 +1,6 @@
 /** `hex`: prints every byte of a recording and what it means. */
 import { HEX_SECTIONS, hexText } from "@perfdata/dump";
-import { openSource } from "@perfdata/format/file_source";
+import { headerFile, openSource } from "@perfdata/format/file_source";
 import { about, main, oneFile, parseFlags, writeOut } from "./_cli.ts";
 import { given, parseOffset, parseTypes, parseWord } from "./_record_flags.ts";
 
@@ -51,7 +51,8 @@ await main("hex", async (argv) => {
     json: on.json,
     color: Deno.stdout.isTerminal() && !Deno.noColor,
   });
-  const source = about(file, () => openSource(file));
+  // What is shown is bytes of files, and a directory has none of its own.
+  const source = about(file, () => openSource(headerFile(file)));
   let text = "";
   for await (const lines of hexText(source, options)) {
     text += lines;

@@ -4,11 +4,12 @@
  *
  * @module
  */
+import { directorySource } from "./directory_source.ts";
 import { PerfDataError } from "./error.ts";
-import type { ByteSource, RandomAccessSource, StreamSource } from "./source.ts";
+import type { ByteSource, StreamSource, SyncSource } from "./source.ts";
 
 /** A file on disk; close it with `using` or {@link FileSource.close}. */
-export interface FileSource extends RandomAccessSource {
+export interface FileSource extends SyncSource {
   /** The path it was opened with. */
   readonly path: string;
   /** Closes the file. */
@@ -21,11 +22,18 @@ export interface FileSource extends RandomAccessSource {
  * Opens a file for reading at any place. Reads are synchronous: that is 5 times as fast as
  * asynchronous ones, and a tool has nothing else to do meanwhile.
  *
+ * A directory is a recording in several files: see `directorySource`.
+ *
  * @throws {Deno.errors.NotFound} Where there is no such file; see `Deno.openSync`.
+ * @throws {PerfDataError} Where a directory is no recording.
  */
 export function fileSource(path: string): FileSource {
   const file = Deno.openSync(path);
-  const size = file.statSync().size;
+  const { size, isDirectory } = file.statSync();
+  if (isDirectory) {
+    file.close();
+    return openDirectory(path);
+  }
   let at = 0;
   return {
     path,
@@ -46,6 +54,30 @@ export function fileSource(path: string): FileSource {
   };
 }
 
+/** The file with the header of a recording: that itself, or the file `data` of a directory. */
+export function headerFile(path: string): string {
+  return path !== "-" && Deno.statSync(path).isDirectory ? `${path}/data` : path;
+}
+
+/** Opens the file `data` of a directory, and `data.0`, `data.1`, … */
+function openDirectory(path: string): FileSource {
+  const names = [...Deno.readDirSync(path)].map(({ name }) => name);
+  if (!names.includes("data")) {
+    throw new PerfDataError("is a directory without a file data, and so no recording");
+  }
+  const parts = names.filter((name) => /^data\.\d+$/.test(name))
+    .sort((a, b) => Number(a.slice(5)) - Number(b.slice(5)));
+  const files = ["data", ...parts].map((name) => fileSource(`${path}/${name}`));
+  const close = (): void => files.forEach((file) => file.close());
+  try {
+    const [data, ...others] = files as [FileSource, ...FileSource[]];
+    return { ...directorySource(data, others), path, close, [Symbol.dispose]: close };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
 /** Standard input as a stream. */
 export function stdinSource(): StreamSource {
   return { read: (into) => Deno.stdin.readSync(into) ?? 0 };
@@ -54,20 +86,15 @@ export function stdinSource(): StreamSource {
 /**
  * What a tool's file argument means: `-` is standard input, all else a path.
  *
- * A path that is no regular file, such as a FIFO, is read as a stream.
+ * A path that is neither a regular file nor a directory, such as a FIFO, is read as a stream.
  *
- * @throws {PerfDataError} Where the path is a directory.
+ * @throws {PerfDataError} Where a directory is no recording.
  * @throws {Deno.errors.NotFound} Where there is no such file; see `Deno.statSync` for others.
  */
 export function openSource(path: string): ByteSource & { close?(): void } {
   if (path === "-") return stdinSource();
   const { isFile, isDirectory } = Deno.statSync(path);
-  if (isFile) return fileSource(path);
-  if (isDirectory) {
-    throw new PerfDataError(
-      "is a directory, as perf record --threads makes it: name the files data, data.0, … in it",
-    );
-  }
+  if (isFile || isDirectory) return fileSource(path);
   const file = Deno.openSync(path);
   return { read: (into) => file.readSync(into) ?? 0, close: () => file.close() };
 }

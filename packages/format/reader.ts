@@ -71,6 +71,11 @@ export interface BatchOptions {
   readonly to?: number;
   /** Whether records come out of COMPRESSED ones; true by default. */
   readonly inflate?: boolean;
+  /**
+   * Whether a tolerant reader passes over damage without a word; false by default. For a pass that
+   * looks ahead of the one in which damage is told.
+   */
+  readonly quiet?: boolean;
 }
 
 /**
@@ -123,6 +128,7 @@ export class PerfDataReader {
   #epilogue: { offset: number; bytes: Uint8Array } | undefined;
   #streamUsed = false;
   #googleDialect = false;
+  #quiet = false;
 
   private constructor(
     source: ByteSource,
@@ -227,7 +233,7 @@ export class PerfDataReader {
   #problem(message: string, place: ErrorPlace): void {
     const error = new PerfDataError(message, place);
     if (this.#options.diagnostics === undefined) throw error;
-    this.#options.diagnostics(error);
+    if (!this.#quiet) this.#options.diagnostics(error);
   }
 
   /**
@@ -414,9 +420,26 @@ export class PerfDataReader {
     }
     const from = random ? options.from ?? this.#data.offset : this.#data.offset;
     const to = Math.min(options.to ?? Infinity, this.#data.offset + this.#data.size);
-    const forward = new ForwardReader(this.#source, from);
-    const stats = this.stats = emptyStats();
+    this.stats = emptyStats();
+    this.#quiet = options.quiet === true;
     const batch = new RecordBatch(CAPACITY, this.littleEndian, this.events);
+    const seams = random ? this.#source.seams?.filter((at) => at > from && at < to) ?? [] : [];
+    let start = from;
+    for (const end of [...seams, to]) {
+      yield* this.#run(batch, start, end, options);
+      start = end;
+    }
+  }
+
+  /** The records in `[from, to)`, which begin where no other ends. */
+  async *#run(
+    batch: RecordBatch,
+    from: number,
+    to: number,
+    options: BatchOptions,
+  ): AsyncGenerator<RecordBatch, void, void> {
+    const forward = new ForwardReader(this.#source, from);
+    const { stats } = this;
     const inflater = new Inflater(this, batch.littleEndian, this.#options.zstd ?? zstdStream);
     let len = 0;
     let block = BLOCK;
@@ -467,11 +490,12 @@ export class PerfDataReader {
       if (stop === "bad") {
         const size = batch.view.getUint16(pos + 6, this.littleEndian);
         const type = batch.view.getUint32(pos, this.littleEndian);
-        stats.skippedBytes += len - pos +
+        const skipped = len - pos +
           await forward.skip(Math.min(to - forward.position, Number.MAX_SAFE_INTEGER));
+        stats.skippedBytes += skipped;
         this.#problem(
           `record header: size is ${size}, expected at least 8; ` +
-            `the rest of the data, ${stats.skippedBytes} bytes, is skipped`,
+            `the rest of the data, ${skipped} bytes, is skipped`,
           { offset: batch.offset + pos, record: { type, index: stats.records } },
         );
         break;
@@ -484,7 +508,9 @@ export class PerfDataReader {
       }
     }
     inflater.finish();
-    if (!random && this.header !== undefined) await this.#readEpilogue(forward, this.header);
+    if (!isRandomAccess(this.#source) && this.header !== undefined) {
+      await this.#readEpilogue(forward, this.header);
+    }
   }
 
   /** Reports the bytes at the end of the data that are no whole record. */

@@ -7,8 +7,19 @@
 export interface RandomAccessSource {
   /** Size of the file in bytes. */
   readonly size: number;
+  /**
+   * Offsets among the records at which they begin anew, whatever stands before: where files were
+   * joined. Ascending.
+   */
+  readonly seams?: readonly number[];
   /** Reads from `position`; returns the number of bytes read. */
   readAt(into: Uint8Array, position: number): number | Promise<number>;
+}
+
+/** A file that answers at once. */
+export interface SyncSource extends RandomAccessSource {
+  /** Reads from `position`; returns the number of bytes read. */
+  readAt(into: Uint8Array, position: number): number;
 }
 
 /**
@@ -43,7 +54,7 @@ export function isRandomAccess(source: ByteSource): source is RandomAccessSource
  * assertEquals(into, Uint8Array.of(2, 3, 0, 0));
  * ```
  */
-export function bytesSource(bytes: Uint8Array): RandomAccessSource {
+export function bytesSource(bytes: Uint8Array): SyncSource {
   return {
     size: bytes.length,
     readAt(into, position) {

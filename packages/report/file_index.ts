@@ -3,19 +3,18 @@ import {
   PERF_RECORD_USER_TYPE_START,
   PERF_SAMPLE_READ,
   type PerfDataReader,
-  type PerfEvent,
   type RecordBatch,
 } from "@perfdata/format";
 import { Machine } from "@perfdata/session/machine";
 import type { MachineHistoryData } from "@perfdata/session/machine_history";
 import { isTimeOrdered } from "@perfdata/session/order";
+import { FINISHED_ROUND, RecordTime } from "@perfdata/session/record_time";
 import { knownBinaries } from "./aggregate.ts";
 import type { SampleTally, TallyColumns } from "./sample_tally.ts";
 
 const MMAP = 1;
 const FORK = 7;
 const MMAP2 = 10;
-const FINISHED_ROUND = 68;
 const COMPRESSED = 81;
 const COMPRESSED2 = 83;
 /** Types of records that may stand where a file is cut: those of the kernel, and perf's own. */
@@ -460,44 +459,6 @@ class PartLog {
       offsets: this.#offsets.subarray(0, this.#count),
       rounds: Float64Array.from(this.#rounds),
     };
-  }
-}
-
-/** Reads times of records as two halves; zeros where there is none. */
-class RecordTime {
-  hi = 0;
-  lo = 0;
-  readonly #events: readonly PerfEvent[];
-
-  constructor(events: readonly PerfEvent[]) {
-    this.#events = events;
-  }
-
-  /** Whether it is the time of something: neither 0 nor all ones. */
-  get known(): boolean {
-    return (this.hi | this.lo) !== 0 && (this.hi & this.lo) !== -1;
-  }
-
-  read(batch: RecordBatch, i: number): this {
-    const { view, littleEndian: le } = batch;
-    const start = batch.starts[i] as number;
-    const end = start + view.getUint16(start + 6, le);
-    const type = view.getUint32(start, le);
-    const event = this.#events.length === 1 ? 0 : batch.events.indexOf(view, start, end, type, le);
-    const layout = this.#events[event]?.layout;
-    let at = -1;
-    if (layout !== undefined) {
-      at = type === PERF_RECORD_SAMPLE
-        ? (layout.time < 0 ? -1 : start + layout.time)
-        : (layout.trailer.time === 0 ? -1 : end - (end - start & 7) + layout.trailer.time);
-    }
-    if (at < start + 8 || at + 8 > end) {
-      this.hi = this.lo = 0;
-      return this;
-    }
-    this.hi = view.getUint32(at + (le ? 4 : 0), le);
-    this.lo = view.getUint32(at + (le ? 0 : 4), le);
-    return this;
   }
 }
 

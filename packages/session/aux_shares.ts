@@ -1,4 +1,5 @@
 // Uses Deno's file API: what each thread of a copy does (see aux_file_copy.ts).
+import { type FileSource, fileSource } from "@perfdata/format/file_source";
 
 /**
  * Bytes that are copied at once. Larger blocks are slower: to ext4 (Linux 6.18), writes of 128 KB took
@@ -39,7 +40,7 @@ export function copyShares(
   order: "first to last" | "last to first",
   progress: (bytes: number) => void = () => {},
 ): void {
-  using input = Deno.openSync(from);
+  using input = fileSource(from);
   let told = 0;
   for (let n = 0; n < outputs.length; n++) {
     const i = order === "first to last" ? n : outputs.length - 1 - n;
@@ -63,7 +64,7 @@ const buffer = new Uint8Array(BLOCK);
 
 /** Copies the bytes of an output from `start` to before `end`. */
 function copyShare(
-  input: Deno.FsFile,
+  input: FileSource,
   file: Deno.FsFile,
   { path, sources, ends }: CopyOutput,
   start: number,
@@ -74,10 +75,10 @@ function copyShare(
   for (let at = start; at < end; piece++) {
     const begin = piece === 0 ? 0 : ends[piece - 1] as number;
     const stop = Math.min(end, ends[piece] as number);
-    input.seekSync(sources[piece] as number + at - begin, Deno.SeekMode.Start);
+    const moved = sources[piece] as number - begin;
     while (at < stop) {
-      const n = input.readSync(buffer.subarray(0, Math.min(BLOCK, stop - at)));
-      if (n === null || n === 0) throw new Error(`${path}: the recording became shorter meanwhile`);
+      const n = input.readAt(buffer.subarray(0, Math.min(BLOCK, stop - at)), at + moved);
+      if (n === 0) throw new Error(`${path}: the recording became shorter meanwhile`);
       for (let written = 0; written < n;) {
         written += file.writeSync(buffer.subarray(written, n));
       }

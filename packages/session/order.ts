@@ -6,15 +6,24 @@ import {
   type PerfDataReader,
   type RecordBatch,
 } from "@perfdata/format";
+import { FutureTimes } from "./future_times.ts";
 import { enlarge } from "./machine_names.ts";
-
-const FINISHED_ROUND = 68;
+import { FINISHED_ROUND, RecordTime } from "./record_time.ts";
 
 /**
  * Rows that are handled in one call: what loops over hundreds of thousands of them in one call, and
  * in few calls, is compiled while the loop runs, and again whenever it meets something new.
  */
 const CHUNK = 256;
+
+/**
+ * Bytes of records from which on it is looked ahead for the times to come where nothing else bounds
+ * what has to wait. Less is held as it is.
+ */
+const LOOK_AHEAD = 1 << 26;
+
+/** Fewest rows that are worth a look at which of them may go. */
+const FEW = 1 << 15;
 
 /** Bytes that hold records: those of a batch, or those of the re-order buffer. */
 export interface RecordBytes {
@@ -49,6 +58,11 @@ export interface OrderOptions extends Pick<BatchOptions, "from" | "to"> {
    * buffer.
    */
   readonly order?: "time" | "file";
+  /**
+   * Bytes of records from which on a file is read once before, up to its first FINISHED_ROUND; 64 MB
+   * by default.
+   */
+  readonly lookAhead?: number;
 }
 
 /** What was found about the order of a file. */
@@ -77,7 +91,10 @@ export function isTimeOrdered(reader: PerfDataReader): boolean {
  * buffers were read in turn, so that nothing older can come any more. What has no time, and perf's
  * own records, are delivered at once. At the end the rest follows. (`ordered-events.c` of perf.)
  *
- * The buffer holds the bytes of at most two rounds.
+ * The buffer holds the bytes of at most two rounds. A file without any FINISHED_ROUND is looked
+ * through before, so that what is not younger than all that follows need not wait: the order is the
+ * same, and the buffer holds no more than the disorder of the file asks for. (A pipe is read once: it
+ * is held as a whole then.)
  *
  * @example
  * ```ts
@@ -103,15 +120,42 @@ export async function deliverInOrder(
 ): Promise<OrderStats> {
   const ordered = options.order !== "file" && isTimeOrdered(reader);
   const stats: OrderStats = { queued: 0, violations: 0, peakBytes: 0 };
-  const queue = ordered ? new ReorderBuffer(sink, stats, reader.littleEndian) : undefined;
-  for await (const batch of reader.batches(options)) {
+  const { from, to, lookAhead = LOOK_AHEAD } = options;
+  const span = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+  const future = ordered && !reader.isPipe && reader.fileSize !== undefined &&
+      reader.data.size >= lookAhead
+    ? await FutureTimes.read(reader, span)
+    : undefined;
+  if (future?.untimedLater === true) {
+    const time = new RecordTime(reader.events.all);
+    for await (const batch of reader.batches({ ...span, quiet: true })) {
+      deliverUntimed(batch, sink, time);
+      if (batch.payload !== undefined) await sink.payload?.(batch.payload);
+      if (sink.done?.()) return stats;
+    }
+  }
+  const queue = ordered ? new ReorderBuffer(sink, stats, reader.littleEndian, future) : undefined;
+  for await (const batch of reader.batches(span)) {
     if (queue === undefined) deliverBatch(batch, sink);
     else queue.take(batch);
-    if (batch.payload !== undefined) await sink.payload?.(batch.payload);
+    if (batch.payload !== undefined && future?.untimedLater !== true) {
+      await sink.payload?.(batch.payload);
+    }
     if (sink.done?.()) return stats;
   }
   queue?.finish();
   return stats;
+}
+
+/** Delivers what does not wait. */
+function deliverUntimed(batch: RecordBatch, sink: RecordSink, time: RecordTime): void {
+  for (let i = 0; i < batch.count; i++) {
+    const isKernel = batch.type(i) < PERF_RECORD_USER_TYPE_START;
+    if (isKernel && time.read(batch, i).known) continue;
+    const start = batch.start(i);
+    const event = isKernel ? time.event : 0;
+    sink.record(batch, start, start + batch.size(i), batch.offsetOf(i), event);
+  }
 }
 
 function deliverBatch(batch: RecordBatch, sink: RecordSink): void {
@@ -209,6 +253,9 @@ class ReorderBuffer {
   readonly #sink: RecordSink;
   readonly #stats: OrderStats;
   readonly #littleEndian: boolean;
+  readonly #future: FutureTimes | undefined;
+  /** How many rows may wait until it is looked which may go. */
+  #enough = FEW;
   readonly #blocks: Block[] = [];
   // Numbers of blocks: those of the round before, those of this round, and those that are free.
   #before: number[] = [];
@@ -224,10 +271,17 @@ class ReorderBuffer {
   #flushedHi = 0;
   #flushedLo = 0;
 
-  constructor(sink: RecordSink, stats: OrderStats, littleEndian: boolean) {
+  /** @param future The times that are to come, where no FINISHED_ROUND tells of them. */
+  constructor(
+    sink: RecordSink,
+    stats: OrderStats,
+    littleEndian: boolean,
+    future: FutureTimes | undefined,
+  ) {
     this.#sink = sink;
     this.#stats = stats;
     this.#littleEndian = littleEndian;
+    this.#future = future;
   }
 
   take(batch: RecordBatch): void {
@@ -241,6 +295,27 @@ class ReorderBuffer {
         stop++;
       }
       i = stop;
+    }
+    if (this.#future !== undefined && this.#count >= this.#enough) {
+      this.#flush(...this.#future.boundAfter(this.#stats.queued));
+      this.#freeBlocks();
+      // Each look goes through all that waits: not before it has doubled.
+      this.#enough = Math.max(FEW, 2 * this.#count);
+    }
+  }
+
+  /** Takes back the blocks in which nothing waits. */
+  #freeBlocks(): void {
+    const waiting = new Set(this.#waiting.block.subarray(0, this.#count));
+    const [kept, free] = [true, false].map((used) =>
+      this.#current.filter((number) => waiting.has(number) === used)
+    ) as [number[], number[]];
+    this.#current = kept;
+    this.#free.push(...free);
+    for (const number of free) {
+      const block = this.#blocks[number] as Block;
+      this.#bytes -= block.used;
+      block.used = 0;
     }
   }
 
@@ -277,6 +352,7 @@ class ReorderBuffer {
     let violations = 0;
     const all = events.all;
     const single = all.length === 1 ? all[0] : undefined;
+    const untimedDone = this.#future?.untimedLater === true;
     for (let i = from; i < to; i++) {
       const start = starts[i] as number;
       const type = view.getInt32(start, le);
@@ -299,7 +375,7 @@ class ReorderBuffer {
         }
       }
       if ((hi | lo) === 0 || (hi & lo) === -1) {
-        this.#sink.record(batch, start, end, batch.offsetOf(i), event);
+        if (!untimedDone) this.#sink.record(batch, start, end, batch.offsetOf(i), event);
         continue;
       }
       if (hi < flushedHi || (hi === flushedHi && lo < flushedLo)) violations++;

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import {
   bytesSource,
@@ -143,3 +143,42 @@ Deno.test("rounds of hundreds of records: runs of any length are merged", async 
     { numRuns: 20 },
   );
 });
+
+Deno.test("a file without rounds: the order is that of a stable sort, and what may go does not wait", async () => {
+  const count = 200_000;
+  // Up to 3,000 records away from their place.
+  const random = pseudoRandom(7);
+  const jitter = (i: number): bigint => 1_000_000n + BigInt(i + Math.floor(random() * 3000));
+  const shapes: Record<string, [times: (i: number) => Item, most: number]> = {
+    "nearly in order": [jitter, 2_500_000],
+    "with records without a time": [(i) => i % 1000 === 999 ? 0n : jitter(i), 2_500_000],
+    "the other way round": [(i) => BigInt(count - i), Infinity],
+    "the oldest comes last": [(i) => i === count - 1 ? 1n : jitter(i), Infinity],
+    "all of one time": [() => 5n, 2_500_000],
+  };
+  for (const [name, [timeOf, most]] of Object.entries(shapes)) {
+    const items = Array.from({ length: count }, (_, i) => timeOf(i));
+    const { seen, stats } = await delivered(items, { lookAhead: 0 });
+    const timed = items.flatMap((time, i) => time === 0n ? [] : [i])
+      .sort((a, b) => Number(items[a] as bigint) - Number(items[b] as bigint) || a - b);
+    const untimed = items.flatMap((time, i) => time === 0n ? [i] : []);
+    assertEquals(seen, [...untimed, ...timed], name);
+    assertEquals([stats.queued, stats.violations], [timed.length, 0], name);
+    assert(stats.peakBytes < most, `${name}: ${stats.peakBytes} bytes held`);
+  }
+});
+
+Deno.test("looking ahead changes nothing where there are rounds", async () => {
+  const items: Item[] = [30n, 0n, 10n, "round", 20n, 40n, "round", 50n];
+  assertEquals((await delivered(items, { lookAhead: 0 })).seen, model(items));
+});
+
+/** Numbers from 0 to 1, the same in each run (mulberry32). */
+function pseudoRandom(seed: number): () => number {
+  return () => {
+    seed = seed + 0x6d2b79f5 | 0;
+    let t = Math.imul(seed ^ seed >>> 15, 1 | seed);
+    t = t + Math.imul(t ^ t >>> 7, 61 | t) ^ t;
+    return ((t ^ t >>> 14) >>> 0) / 4294967296;
+  };
+}

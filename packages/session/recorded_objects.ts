@@ -223,7 +223,8 @@ export class RecordedObjects {
 /**
  * Reads what a file tells of its objects without reading all of it: its features and the records
  * before the first sample, where `perf` writes the mapping of the kernel. Of a stream, which can be
- * read only once, nothing is read.
+ * read only once, nothing is read. Damage among the records is not told: that is for the pass that
+ * reads them all.
  *
  * @param diagnostics as that of `RecordedObjects`
  * @throws {PerfDataError} as `PerfDataReader.batches`
@@ -249,7 +250,7 @@ export async function readRecordedObjects(
   const objects = new RecordedObjects(reader, diagnostics);
   if (reader.fileSize === undefined) return objects;
   await objects.readFeatures(reader);
-  for await (const batch of reader.batches()) {
+  for await (const batch of reader.batches({ quiet: true })) {
     const { bytes, view } = batch;
     for (let i = 0; i < batch.count; i++) {
       if (batch.type(i) === SAMPLE) return objects;

@@ -1,0 +1,101 @@
+import { decodeFileHeader, featureIds, headerSize } from "./header.ts";
+import { bytesSource, type SyncSource } from "./source.ts";
+
+/** Bytes of a source that stand at a place of their own in a joined one. */
+interface Piece {
+  readonly source: SyncSource;
+  readonly from: number;
+  readonly size: number;
+}
+
+/**
+ * A recording that is a directory (`perf record --threads`, `--kcore`) as one file: the file `data`,
+ * which has the header, with the records of the files `data.0`, `data.1`, … behind its own. The header
+ * and the table of features say so; offsets are those of the file so joined. (`util/data.c` and
+ * `perf_session__process_dir_events` of perf.)
+ *
+ * @param data The file `data`.
+ * @param parts The other files, which have nothing but records.
+ * @throws {PerfDataError} Where `data` does not begin with the header of a perf.data file.
+ *
+ * @example
+ * ```ts
+ * import { bytesSource, directorySource, emptyAttr, memorySink, PerfDataReader, PerfDataWriter }
+ *   from "@perfdata/format";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const sink = memorySink();
+ * const writer = await PerfDataWriter.file(sink, { events: [{ attr: emptyAttr() }] });
+ * await writer.close();
+ * const round = Uint8Array.of(68, 0, 0, 0, 0, 0, 8, 0);
+ * const source = directorySource(bytesSource(sink.bytes()), [bytesSource(round)]);
+ * const reader = await PerfDataReader.open(source);
+ * for await (const batch of reader.batches()) assertEquals(batch.type(0), 68);
+ * assertEquals(reader.stats.records, 1);
+ * ```
+ */
+export function directorySource(
+  data: SyncSource,
+  parts: readonly SyncSource[],
+): SyncSource {
+  const start = new Uint8Array(Math.min(data.size, 104));
+  data.readAt(start, 0);
+  const { magic, size } = headerSize(start);
+  const le = magic.littleEndian;
+  const header = decodeFileHeader(start.subarray(0, size), le);
+  const added = parts.reduce((sum, part) => sum + part.size, 0);
+  const offset = Number(header.data.offset);
+  // perf writes the size, and the features, when it ends; one that was killed did not.
+  const wasClosed = header.data.size > 0n;
+  const end = wasClosed ? Math.min(offset + Number(header.data.size), data.size) : data.size;
+  const features = wasClosed ? featureIds(header, le).length : 0;
+
+  const front = new Uint8Array(size);
+  data.readAt(front, 0);
+  new DataView(front.buffer).setBigUint64(48, BigInt(end - offset + added), le);
+  // struct perf_file_section { u64 offset, size } for each feature, behind the records.
+  const table = new Uint8Array(16 * features);
+  const view = new DataView(table.buffer);
+  const got = data.readAt(table, end);
+  for (let at = 0; at + 16 <= got; at += 16) {
+    view.setBigUint64(at, view.getBigUint64(at, le) + BigInt(added), le);
+  }
+
+  const pieces: Piece[] = [];
+  const add = (source: SyncSource, from = 0, size = source.size): void => {
+    if (size > 0) pieces.push({ source, from, size });
+  };
+  add(bytesSource(front));
+  add(data, front.length, end - front.length);
+  const seams: number[] = [];
+  let at = end;
+  for (const part of parts) {
+    if (part.size > 0) seams.push(at);
+    add(part);
+    at += part.size;
+  }
+  add(bytesSource(table.subarray(0, got)));
+  add(data, end + got, data.size - end - got);
+  return { ...joined(pieces), seams };
+}
+
+function joined(pieces: readonly Piece[]): SyncSource {
+  return {
+    size: pieces.reduce((sum, { size }) => sum + size, 0),
+    readAt(into, position) {
+      let done = 0;
+      let start = 0;
+      for (const { source, from, size } of pieces) {
+        const skip = position + done - start;
+        if (skip < size && done < into.length) {
+          const part = into.subarray(done, done + size - skip);
+          const got = source.readAt(part, from + skip);
+          done += got;
+          if (got < part.length) break;
+        }
+        start += size;
+      }
+      return done;
+    },
+  };
+}

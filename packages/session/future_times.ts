@@ -1,0 +1,91 @@
+import {
+  type BatchOptions,
+  PERF_RECORD_USER_TYPE_START,
+  type PerfDataReader,
+} from "@perfdata/format";
+import { enlarge } from "./machine_names.ts";
+import { FINISHED_ROUND, RecordTime } from "./record_time.ts";
+
+/** As many records with a time share one bound. */
+const STRETCH = 1 << 12;
+
+/**
+ * Lower bounds on the times that are still to come in a file.
+ *
+ * With them, records can be put in order in bounded memory where no FINISHED_ROUND tells that
+ * nothing older follows: what is not younger than the oldest of all that comes later is in place.
+ */
+export class FutureTimes {
+  #hi = new Uint32Array(1 << 10);
+  #lo = new Uint32Array(1 << 10);
+  #stretches = 0;
+  /** Whether a record without a time stands behind one with a time. */
+  untimedLater = false;
+
+  /**
+   * Looks through a file that can be read more than once. Damage is not told: that is for the pass
+   * in which the records are used.
+   *
+   * @returns `undefined` where the file has a FINISHED_ROUND: reading stops there.
+   * @throws {PerfDataError} In strict mode, where the file is damaged.
+   */
+  static async read(
+    reader: PerfDataReader,
+    options: BatchOptions = {},
+  ): Promise<FutureTimes | undefined> {
+    const found = new FutureTimes();
+    const time = new RecordTime(reader.events.all);
+    let timed = 0;
+    for await (const batch of reader.batches({ ...options, quiet: true })) {
+      for (let i = 0; i < batch.count; i++) {
+        const type = batch.type(i);
+        if (type === FINISHED_ROUND) return undefined;
+        if (type < PERF_RECORD_USER_TYPE_START && time.read(batch, i).known) {
+          found.#see(timed++, time.hi, time.lo);
+        } else {
+          found.untimedLater ||= timed > 0;
+        }
+      }
+    }
+    found.#accumulate();
+    return found;
+  }
+
+  #see(index: number, hi: number, lo: number): void {
+    const stretch = Math.floor(index / STRETCH);
+    if (stretch === this.#stretches) {
+      if (stretch === this.#hi.length) {
+        this.#hi = enlarge(this.#hi, stretch + 1);
+        this.#lo = enlarge(this.#lo, stretch + 1);
+      }
+      this.#stretches++;
+      this.#hi[stretch] = hi;
+      this.#lo[stretch] = lo;
+    } else this.#lower(stretch, hi, lo);
+  }
+
+  #lower(stretch: number, hi: number, lo: number): void {
+    const oldHi = this.#hi[stretch] as number;
+    if (hi > oldHi || (hi === oldHi && lo >= (this.#lo[stretch] as number))) return;
+    this.#hi[stretch] = hi;
+    this.#lo[stretch] = lo;
+  }
+
+  /** Makes the lowest time of each stretch that of all from there on. */
+  #accumulate(): void {
+    for (let i = this.#stretches - 2; i >= 0; i--) {
+      this.#lower(i, this.#hi[i + 1] as number, this.#lo[i + 1] as number);
+    }
+  }
+
+  /**
+   * A time that nothing lies before that comes after the first `count` records with a time, as its
+   * upper and lower 32 bits.
+   */
+  boundAfter(count: number): readonly [hi: number, lo: number] {
+    const stretch = Math.floor(count / STRETCH);
+    return stretch < this.#stretches
+      ? [this.#hi[stretch] as number, this.#lo[stretch] as number]
+      : [0xffff_ffff, 0xffff_ffff];
+  }
+}

@@ -1,0 +1,147 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { perfText, perfVersion } from "./perf.ts";
+
+const root = new URL("../", import.meta.url).pathname;
+
+function tool(
+  name: string,
+  args: string[],
+  cwd: string,
+): { code: number; out: string; err: string } {
+  const { code, stdout, stderr } = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", `${root}tools/${name}.ts`, ...args],
+    cwd,
+    env: { NO_COLOR: "1" },
+  }).outputSync();
+  const text = (bytes: Uint8Array) => new TextDecoder("latin1").decode(bytes);
+  return { code, out: text(stdout), err: text(stderr) };
+}
+
+/** Makes the directory `at/name` of a recording in one file: a third of its records in each file. */
+function split(file: string, directory: string): void {
+  const bytes = Deno.readFileSync(file);
+  const view = new DataView(bytes.buffer);
+  const start = Number(view.getBigUint64(40, true)); // perf_file_header.data
+  const end = start + Number(view.getBigUint64(48, true));
+  const cuts = [start];
+  for (let at = start; at < end;) {
+    if (at >= start + (end - start) * cuts.length / 3) cuts.push(at);
+    const isAuxtrace = view.getUint32(at, true) === 71;
+    const payload = isAuxtrace ? Number(view.getBigUint64(at + 8, true)) : 0;
+    at += view.getUint16(at + 6, true) + payload;
+  }
+  assertEquals(cuts.length, 3);
+  const [, first = 0, second = 0] = cuts;
+  Deno.mkdirSync(directory);
+  Deno.writeFileSync(`${directory}/data.0`, bytes.subarray(first, second));
+  Deno.writeFileSync(`${directory}/data.1`, bytes.subarray(second, end));
+  const data = new Uint8Array([...bytes.subarray(0, first), ...bytes.subarray(end)]);
+  const own = new DataView(data.buffer);
+  own.setBigUint64(48, BigInt(first - start), true);
+  for (let at = first; at < first + 16 * features(view); at += 16) {
+    own.setBigUint64(at, own.getBigUint64(at, true) - BigInt(end - first), true);
+  }
+  Deno.writeFileSync(`${directory}/data`, data);
+}
+
+function features(header: DataView): number {
+  let count = 0;
+  for (let bit = 0; bit < 256; bit++) {
+    count += header.getUint8(72 + (bit >> 3)) >> (bit & 7) & 1; // adds_features
+  }
+  return count;
+}
+
+Deno.test("extract-pt and records read a directory as the file that it was split from", () => {
+  const folder = Deno.makeTempDirSync({ prefix: "perfdata-directory-" });
+  try {
+    const file = `${root}fixtures/synthesized/pt-cpus.perf.data`;
+    split(file, `${folder}/parts`);
+    for (const [name, input] of [["one", file], ["many", `${folder}/parts`]]) {
+      Deno.mkdirSync(`${folder}/${name}`);
+      const { code, err } = tool("extract_pt", ["-o", `${folder}/${name}`, input ?? ""], folder);
+      assertEquals(code, 0, err);
+    }
+    const written = (name: string) =>
+      [...Deno.readDirSync(`${folder}/${name}`)].filter((entry) => entry.name.endsWith(".pt"))
+        .map((entry) => [
+          entry.name.slice(entry.name.indexOf(".cpu")),
+          Deno.readFileSync(`${folder}/${name}/${entry.name}`),
+        ]).sort();
+    assert(written("one").length > 1);
+    assertEquals(written("many"), written("one"));
+    assertEquals(
+      tool("records", ["parts"], folder).out,
+      tool("records", [file], folder).out,
+    );
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+});
+
+Deno.test("a cut file of a directory is told of, and so is a directory that is no recording", () => {
+  const folder = Deno.makeTempDirSync({ prefix: "perfdata-directory-" });
+  try {
+    split(`${root}fixtures/synthesized/pt-cpus.perf.data`, `${folder}/parts`);
+    const whole = tool("records", ["parts"], folder).out.split("\n");
+    Deno.truncateSync(`${folder}/parts/data.0`, Deno.statSync(`${folder}/parts/data.0`).size - 8);
+    const { code, out, err } = tool("records", ["parts"], folder);
+    assertEquals(code, 1);
+    assertMatch(err, /^records: parts: 0x[0-9a-f]+: .*\n$/);
+    // What is in data.1 is there: the last record is the last one.
+    const name = (line = "") => line.slice(0, line.indexOf(","));
+    assertEquals(name(out.split("\n").at(-2)), name(whole.at(-2)));
+
+    Deno.mkdirSync(`${folder}/other`);
+    const refused = tool("dump", ["other"], folder);
+    assertEquals([refused.code, refused.out], [1, ""]);
+    assertEquals(
+      refused.err,
+      "dump: other: is a directory without a file data, and so no recording\n",
+    );
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+});
+
+const canRecord = perfVersion() !== undefined;
+
+Deno.test({
+  name: "perf record --threads: dump, header and funcs say what perf does",
+  ignore: !canRecord,
+  async fn() {
+    const folder = Deno.makeTempDirSync({ prefix: "perfdata-directory-" });
+    try {
+      const { success, stderr } = new Deno.Command("perf", {
+        args: [
+          ...["record", "-q", "--threads", "-e", "cpu-clock", "-F", "2000", "-a"],
+          ...["-o", `${folder}/rec`, "sh", "-c", "ls -lR /usr/share >/dev/null"],
+        ],
+      }).outputSync();
+      if (!success) {
+        console.log(`skipped: perf cannot record so: ${new TextDecoder().decode(stderr).trim()}`);
+        return;
+      }
+      assert([...Deno.readDirSync(`${folder}/rec`)].length > 2);
+      const path = `${folder}/rec`;
+
+      // Offsets are those of the files so joined; perf gives those in each file.
+      const unplaced = (text = "") =>
+        text.replaceAll(/^0(x[0-9a-f]+)?@\S+/gm, "@")
+          .replaceAll(/^(-?\d+ \d+ )0(x[0-9a-f]+)? \[/gm, "$1[");
+      const perfDump = await perfText(["report", "-D", "--no-children", "-g", "none"], path);
+      assertEquals(unplaced(tool("dump", ["rec"], folder).out), unplaced(perfDump?.stdout));
+
+      const perfHeader = await perfText(["report", "--header-only", "-I"], path);
+      assertEquals(tool("header", ["--perf", "rec"], folder).out, perfHeader?.stdout);
+
+      const samples = tool("funcs", ["--json", "rec"], folder).out.split("\n").slice(0, -1)
+        .map((line) => JSON.parse(line).samples as number);
+      const stats = await perfText(["report", "--stats"], path);
+      const told = /cpu-clock\S* stats:\s+SAMPLE events:\s+(\d+)/.exec(stats?.stdout ?? "")?.[1];
+      assertEquals(samples.reduce((sum, n) => sum + n, 0), Number(told));
+    } finally {
+      Deno.removeSync(folder, { recursive: true });
+    }
+  },
+});
