@@ -11,7 +11,9 @@ import { FINISHED_ROUND, RecordTime } from "@perfdata/session/record_time";
 import { knownBinaries } from "./aggregate.ts";
 import type { SampleTally, TallyColumns } from "./sample_tally.ts";
 
+const MMAP = 1;
 const FORK = 7;
+const MMAP2 = 10;
 const COMPRESSED = 81;
 const COMPRESSED2 = 83;
 /** Types of records that may stand where a file is cut: those of the kernel, and perf's own. */
@@ -39,10 +41,15 @@ export interface FileIndex {
 
 /** What changes the machine in a part of a file, as it can be handed to another thread. */
 export interface PartScan {
-  /** Records that change the machine, one after the other, each at a multiple of 8. */
+  /**
+   * Records that change the machine, one after the other, each at a multiple of 8; of those that map
+   * what another one maps, the first 40 bytes.
+   */
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** Where each starts in `bytes`. */
   readonly starts: Int32Array<ArrayBuffer>;
+  /** By record: that which has the rest of it, which may be itself. */
+  readonly rests: Int32Array<ArrayBuffer>;
   /** High half of its time; both halves are 0 where it has none. */
   readonly hi: Uint32Array<ArrayBuffer>;
   /** Low half of its time. */
@@ -143,7 +150,8 @@ export async function scanPart(
   const events = reader.events.all;
   const ordered = isTimeOrdered(reader);
   const le = reader.littleEndian;
-  const log = new PartLog();
+  const { offset, size } = reader.data;
+  const log = new PartLog(Math.min(until, offset + size) - from);
   const time = new RecordTime(events);
   const cuts: number[] = [];
   let nextCut = 0;
@@ -187,7 +195,7 @@ export async function scanPart(
         tallied = i + 1;
       }
       if (ordered) log.see(time.read(batch, i));
-      log.add(batch, start, end, time);
+      log.add(batch, start, end, type, time);
     }
     tally?.take(batch, tallied, count);
     if (progress !== undefined) {
@@ -218,13 +226,16 @@ function indexOf(starts: Int32Array, count: number, offset: number): number {
  * Puts together what the scans of all parts of a file found.
  *
  * @param scans In the order of the parts.
+ * @param shared Whether it will be handed to other threads.
  */
 export async function makeIndex(
   reader: PerfDataReader,
   scans: readonly PartScan[],
+  shared: boolean = false,
 ): Promise<FileIndex> {
   const ordered = isTimeOrdered(reader);
-  const machine = new Machine(reader.littleEndian, { history: true });
+  const records = scans.reduce((sum, { starts }) => sum + starts.length, 0);
+  const machine = new Machine(reader.littleEndian, { history: true, records, shared });
   machine.arch = reader.arch;
   machine.setKnownBinaries(await knownBinaries(reader));
   const violations = ordered ? deliver(scans) : 0;
@@ -285,42 +296,76 @@ function apply(machine: Machine, scans: readonly PartScan[], littleEndian: boole
     lo.set(scan.lo, next);
     next += scan.starts.length;
   }
-  const views = scans.map(({ bytes }) => new DataView(bytes.buffer));
+  const parts = scans.map((scan) => ({
+    ...scan,
+    view: new DataView(scan.bytes.buffer, scan.bytes.byteOffset, scan.bytes.byteLength),
+    /** By record that others have their rest from: what it maps, once that is known. */
+    sources: new Int32Array(scan.starts.length).fill(-1),
+  }));
   const order = timeOrder(hi, lo);
   const forks: number[] = [];
   for (let n = 0; n < total; n++) {
     const i = order[n] as number;
-    let part = 0;
-    while (part + 1 < firsts.length && i >= (firsts[part + 1] as number)) part++;
-    const scan = scans[part] as PartScan;
-    const view = views[part] as DataView;
-    const at = i - (firsts[part] as number);
-    const start = scan.starts[at] as number;
+    let number = 0;
+    while (number + 1 < firsts.length && i >= (firsts[number + 1] as number)) number++;
+    const part = parts[number] as typeof parts[number];
+    const { bytes, view, starts, sources } = part;
+    const at = i - (firsts[number] as number);
+    const start = starts[at] as number;
+    machine.at(hi[i] as number, lo[i] as number, part.offsets[at] as number);
+    const type = view.getInt32(start, littleEndian);
+    if (type === MMAP || type === MMAP2) {
+      const rest = part.rests[at] as number;
+      let source = sources[rest] as number;
+      if (source < 0) {
+        const whole = starts[rest] as number;
+        const end = whole + view.getUint16(whole + 6, littleEndian);
+        // What is too short to map anything.
+        if (end - whole < (type === MMAP ? 40 : 72)) continue;
+        source = machine.mmapSource(bytes, view, whole, end);
+        sources[rest] = source;
+      }
+      machine.applyMmap(view, start, source);
+      continue;
+    }
     const end = start + view.getUint16(start + 6, littleEndian);
-    machine.at(hi[i] as number, lo[i] as number, scan.offsets[at] as number);
-    machine.apply(scan.bytes, view, start, end);
-    if (view.getUint32(start, littleEndian) === FORK && end - start >= 24) {
+    machine.apply(bytes, view, start, end);
+    if (type === FORK && end - start >= 24) {
       forks.push(view.getInt32(start + 16, littleEndian), machine.epoch);
     }
   }
   return Int32Array.from(forks);
 }
 
+/** Bytes of an MMAP or MMAP2 record that say where something is mapped: the rest says what. */
+const WHERE = 40;
+
 /** Collects what a {@link PartScan} is made of. */
 class PartLog {
-  #bytes = new Uint8Array(1 << 16);
-  #words = new Int32Array(this.#bytes.buffer);
+  #bytes: Uint8Array<ArrayBuffer>;
+  #words: Int32Array<ArrayBuffer>;
   #used = 0;
   #count = 0;
   #starts = new Int32Array(1 << 10);
+  #rests = new Int32Array(1 << 10);
   #hi = new Uint32Array(1 << 10);
   #lo = new Uint32Array(1 << 10);
   #offsets = new Float64Array(1 << 10);
   readonly #rounds: number[] = [];
   #youngestHi = 0;
   #youngestLo = 0;
+  /** By hash of what is mapped: a record that has it, or -1. */
+  #slots = new Int32Array(1 << 10).fill(-1);
+  #whole = 0;
 
-  add(batch: RecordBatch, start: number, end: number, time: RecordTime): void {
+  /** @param size Bytes that are read. */
+  constructor(size: number) {
+    // Memory that is not used is not there: what is put in need not be moved when more comes.
+    this.#bytes = new Uint8Array(Math.max(1 << 16, Math.min(size >> 3, 1 << 28) & ~7));
+    this.#words = new Int32Array(this.#bytes.buffer);
+  }
+
+  add(batch: RecordBatch, start: number, end: number, type: number, time: RecordTime): void {
     const from = this.#used;
     const to = from + (end - start + 7 & ~7);
     if (to > this.#bytes.length) {
@@ -337,6 +382,7 @@ class PartLog {
     const i = this.#count++;
     if (i === this.#starts.length) {
       this.#starts = enlarge(this.#starts, i + 1);
+      this.#rests = enlarge(this.#rests, i + 1);
       this.#hi = enlarge(this.#hi, i + 1);
       this.#lo = enlarge(this.#lo, i + 1);
       this.#offsets = enlarge(this.#offsets, i + 1);
@@ -346,7 +392,49 @@ class PartLog {
     this.#hi[i] = known ? time.hi : 0;
     this.#lo[i] = known ? time.lo : 0;
     this.#offsets[i] = batch.offset + start;
-    this.#used = to;
+    const rest = type === MMAP || type === MMAP2 ? this.#restOf(i, type, from + end - start) : i;
+    this.#rests[i] = rest;
+    this.#used = rest === i ? to : from + WHERE;
+  }
+
+  /** The record that maps the same as record `i`, the last one, which ends at `end`. */
+  #restOf(i: number, type: number, end: number): number {
+    const words = this.#words;
+    const first = (this.#starts[i] as number) >> 2;
+    const to = end >> 2;
+    // Behind what is no text, to the word in which the file name ends.
+    let stop = first + (type === MMAP2 ? 18 : 10);
+    while (stop < to && !hasNul(words[stop] as number)) stop++;
+    if (stop >= to) return i;
+    const misc = (words[first + 1] as number) & 0xffff;
+    let hash = misc ^ type << 16;
+    for (let at = first + (WHERE >> 2); at <= stop; at++) {
+      hash = Math.imul(hash ^ (words[at] as number), 0x9e3779b1);
+      hash ^= hash >>> 15;
+    }
+    const slots = this.#slots;
+    const mask = slots.length - 1;
+    let slot = hash & mask;
+    for (;;) {
+      const other = slots[slot] as number;
+      if (other < 0) break;
+      // All that have a slot are whole.
+      const at = (this.#starts[other] as number) >> 2;
+      if (words[at] === words[first] && ((words[at + 1] as number) & 0xffff) === misc) {
+        let same = WHERE >> 2;
+        while (first + same <= stop && words[at + same] === words[first + same]) same++;
+        if (first + same > stop) return other;
+      }
+      slot = slot + 1 & mask;
+    }
+    // A full table is begun anew: then some are kept twice.
+    if (++this.#whole * 2 > slots.length) {
+      this.#slots = new Int32Array(Math.min(slots.length * 2, 1 << 20)).fill(-1);
+      this.#whole = 1;
+      slot = hash & this.#slots.length - 1;
+    }
+    this.#slots[slot] = i;
+    return i;
   }
 
   see({ known, hi, lo }: RecordTime): void {
@@ -362,11 +450,12 @@ class PartLog {
 
   columns(): Omit<PartScan, "cuts" | "tally" | "stopped"> {
     return {
-      bytes: this.#bytes.slice(0, this.#used),
-      starts: this.#starts.slice(0, this.#count),
-      hi: this.#hi.slice(0, this.#count),
-      lo: this.#lo.slice(0, this.#count),
-      offsets: this.#offsets.slice(0, this.#count),
+      bytes: this.#bytes.subarray(0, this.#used),
+      starts: this.#starts.subarray(0, this.#count),
+      rests: this.#rests.subarray(0, this.#count),
+      hi: this.#hi.subarray(0, this.#count),
+      lo: this.#lo.subarray(0, this.#count),
+      offsets: this.#offsets.subarray(0, this.#count),
       rounds: Float64Array.from(this.#rounds),
     };
   }
@@ -392,44 +481,74 @@ function timeOrder(hi: Uint32Array, lo: Uint32Array): Uint32Array {
     least = Math.min(least, hi[i] as number);
     most = Math.max(most, hi[i] as number);
   }
-  let order = new Uint32Array(count);
+  const order = new Uint32Array(count);
   for (let i = 0; i < count; i++) order[i] = i;
   if (most - least >= 2 ** 21) {
     return order.sort((a, b) =>
       (hi[a] as number) - (hi[b] as number) || (lo[a] as number) - (lo[b] as number) || a - b
     );
   }
+  // Each processor's records come in runs that are in order: neighbours are merged, then those.
   const times = new Float64Array(count);
-  let sorted = true;
-  let span = 0;
+  let runs: number[] = [];
   for (let i = 0; i < count; i++) {
     const time = ((hi[i] as number) - least) * 2 ** 32 + (lo[i] as number);
     times[i] = time;
-    if (time < span) sorted = false;
-    else span = time;
+    if (i === 0 || time < (times[i - 1] as number)) runs.push(i);
   }
-  if (sorted) return order;
-  // A radix sort from the lowest digit of 16 bits on; each step keeps the order of the step before.
-  const first = times.reduce((a, b) => Math.min(a, b));
-  let next = new Uint32Array(count);
-  const places = new Uint32Array(2 ** 16 + 1);
-  for (let unit = 1; unit <= span - first; unit *= 2 ** 16) {
-    places.fill(0);
-    for (let i = 0; i < count; i++) {
-      const digit = Math.floor(((times[i] as number) - first) / unit) % 2 ** 16;
-      places[digit + 1] = (places[digit + 1] as number) + 1;
+  while (runs.length > 1) {
+    const merged: number[] = [];
+    for (let r = 0; r < runs.length; r += 2) {
+      const from = runs[r] as number;
+      merged.push(from);
+      const middle = runs[r + 1];
+      if (middle !== undefined) mergeRuns(times, order, from, middle, runs[r + 2] ?? count);
     }
-    for (let d = 1; d < places.length; d++) {
-      places[d] = (places[d] as number) + (places[d - 1] as number);
-    }
-    for (let i = 0; i < count; i++) {
-      const item = order[i] as number;
-      const digit = Math.floor(((times[item] as number) - first) / unit) % 2 ** 16;
-      const place = places[digit] as number;
-      places[digit] = place + 1;
-      next[place] = item;
-    }
-    [order, next] = [next, order];
+    runs = merged;
   }
   return order;
+}
+
+/** Merges two runs of times that follow each other, and numbers that belong to them. */
+function mergeRuns(
+  times: Float64Array,
+  order: Uint32Array,
+  from: number,
+  middle: number,
+  to: number,
+): void {
+  // Only where they overlap is there anything to do.
+  const start = firstAfter(times, from, middle, times[middle] as number);
+  if (start === middle) return;
+  const heldTimes = times.slice(start, middle);
+  const heldOrder = order.slice(start, middle);
+  let a = 0;
+  let b = middle;
+  for (let at = start; a < heldTimes.length; at++) {
+    const time = heldTimes[a] as number;
+    if (b < to && (times[b] as number) < time) {
+      times[at] = times[b] as number;
+      order[at] = order[b] as number;
+      b++;
+    } else {
+      times[at] = time;
+      order[at] = heldOrder[a] as number;
+      a++;
+    }
+  }
+}
+
+/** The first of some rising times that is later than `time`. */
+function firstAfter(times: Float64Array, from: number, to: number, time: number): number {
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if ((times[middle] as number) <= time) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}
+
+/** Whether one of the bytes of a word is 0. */
+function hasNul(word: number): boolean {
+  return (word - 0x0101_0101 & ~word & 0x8080_8080) !== 0;
 }

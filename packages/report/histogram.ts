@@ -71,7 +71,7 @@ export class Histogram {
     const entries = this.#entries;
     const slots = this.#slots;
     const mask = slots.length - 1;
-    let slot = hashKey(event, comm, binary, hi, lo, tid, cpu) & mask;
+    let slot = hashKey(event, comm, binary, hi, lo, pid, tid, cpu) & mask;
     for (;;) {
       const row = slots[slot] as number;
       if (row < 0) break;
@@ -202,6 +202,7 @@ export class Histogram {
         entries[at + 2] as number,
         entries[at + 4] as number,
         entries[at + 5] as number,
+        entries[at + 6] as number,
         entries[at + 7] as number,
         entries[at + 8] as number,
       ) & mask;
@@ -218,12 +219,13 @@ function hashKey(
   binary: number,
   hi: number,
   lo: number,
+  pid: number,
   tid: number,
   cpu: number,
 ): number {
   let hash = Math.imul(lo ^ Math.imul(binary, 0x9e3779b1), 0x85ebca6b);
   hash = Math.imul(hash ^ hash >>> 15 ^ comm ^ Math.imul(event + 1, 0x27d4eb2f), 0xc2b2ae35);
-  hash ^= hash >>> 13 ^ hi ^ Math.imul(tid ^ cpu << 20, 0x165667b1);
+  hash ^= hash >>> 13 ^ hi ^ Math.imul(tid ^ cpu << 20 ^ Math.imul(pid, 0x9e3779b1), 0x165667b1);
   return hash ^ hash >>> 16;
 }
 

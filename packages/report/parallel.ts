@@ -63,7 +63,7 @@ export async function aggregateFile(
     const tally = filtersNothing(filter) && !keys?.pid && !keys?.tid && !keys?.cpu && !calls;
     const scans = await scanParts(reader, threads, tally, options);
     if (scans === undefined) return await aggregate(reader, options);
-    const index = await makeIndex(reader, scans);
+    const index = await makeIndex(reader, scans, threads.length > 0);
     options.again?.();
     const { violations, ordered } = index;
     const tallies = scans.map(({ tally }) => tally).filter((tally) => tally !== undefined);

@@ -63,8 +63,8 @@ async function scan(task: ScanTask): Promise<[unknown, ArrayBuffer[]]> {
       progress: task.tally ? progress : undefined,
     });
     if (found !== undefined && problems === 0) {
-      const { bytes, starts, hi, lo, offsets, rounds, tally } = found;
-      const columns = [bytes, starts, hi, lo, offsets, rounds];
+      const { bytes, starts, rests, hi, lo, offsets, rounds, tally } = found;
+      const columns = [bytes, starts, rests, hi, lo, offsets, rounds];
       if (tally !== undefined) columns.push(tally.rows, tally.first, tally.last, tally.periods);
       return [{ scan: found }, columns.map(({ buffer }) => buffer)];
     }

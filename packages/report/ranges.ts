@@ -1,8 +1,10 @@
 import type { PerfDataReader, PerfEvent, RecordBatch } from "@perfdata/format";
 import { PERF_RECORD_SAMPLE } from "@perfdata/format/perf_event";
-import { KERNEL_SPACE } from "@perfdata/session/machine";
-import { MachineHistory, type MachineHistoryData } from "@perfdata/session/machine_history";
-import { AddressSpaces } from "@perfdata/session/machine_maps";
+import {
+  KERNEL_SPACE,
+  MachineHistory,
+  type MachineHistoryData,
+} from "@perfdata/session/machine_history";
 import {
   type Aggregate,
   type AggregateOptions,
@@ -47,14 +49,42 @@ export interface RangeCounts {
 }
 
 /** Threads of which is remembered what they were when they were looked up last. */
-const CACHE = 1 << 12;
+const THREADS = 1 << 12;
+const THREAD_WORDS = 16;
+// The words of such a thread: its id, the epochs from and before which it is as it is here, process,
+// comm, and a key: the comm, or where processes or threads are told apart a number of its own.
+const TID = 0;
+const FROM = 1;
+const UNTIL = 2;
+const PID = 3;
+const COMM = 4;
+const KEY = 5;
+/** What it has mapped. */
+const LAYER = 6;
+/**
+ * The binary of its last address, or -1, what is to be taken away from addresses there, and between
+ * which addresses that is so.
+ */
+const BINARY = 7;
+const SHIFT_HI = 8;
+const SHIFT_LO = 9;
+const FROM_HI = 10;
+const FROM_LO = 11;
+const TO_HI = 12;
+const TO_LO = 13;
 
-/** Samples that are remembered: what distinguishes them, seven words, and their row. */
+/** Keys that are remembered: what distinguishes them, seven words, and their row. */
 const SAMPLES = 1 << 13;
 const SAMPLE_WORDS = 8;
 
 /** Epochs that are looked at one by one before all are searched. */
 const NEAR = 16;
+
+/** Later than any epoch. */
+const LAST_EPOCH = 0x7fff_ffff;
+
+/** Stands for a binary where an address is not yet looked up. */
+const ABSOLUTE = -2;
 
 /** Looks samples up in a history and counts them. */
 class RangeCounter implements FrameLookup {
@@ -78,31 +108,20 @@ class RangeCounter implements FrameLookup {
   readonly #keyCpu: boolean;
   readonly #history: MachineHistory;
   readonly #data: MachineHistoryData;
-  readonly #spaces = new AddressSpaces();
   readonly #forks: Int32Array;
   #forked: ReadonlySet<string> | undefined;
   /** What the high halves of times are relative to: doubles are exact for 104 days. */
   readonly #baseHi: number;
-  /** Times of the changes, as far as doubles are exact; else epochs are looked up each time. */
-  readonly #times: Float64Array;
 
   // The epoch of the last sample, and between which times it lasts.
   #epoch = 0;
   #after = 1;
   #before = 0;
 
-  // By low bits of the thread id: the thread, the epochs in which it is as it is here.
-  readonly #tids = new Int32Array(CACHE);
-  readonly #from = new Int32Array(CACHE);
-  readonly #until = new Int32Array(CACHE);
-  readonly #threadComms = new Int32Array(CACHE);
-  readonly #threadRoots = new Int32Array(CACHE);
-  readonly #threadPids = new Int32Array(CACHE);
-  readonly #threadMaps = new Int32Array(CACHE);
-  /** The comm; where processes or threads are told apart, a number that no other thread has. */
-  readonly #threadKeys = new Int32Array(CACHE);
+  /** By low bits of the thread id: a thread, as it is in some epochs; see {@link TID} and so on. */
+  readonly #threads = new Int32Array(THREADS * THREAD_WORDS);
   #threadCount = 0;
-  /** Rows of samples that were counted, each at the place that its hash says. */
+  /** Rows of the histogram, each at the place that the hash of its key says. */
   readonly #rows = new Int32Array(SAMPLES * SAMPLE_WORDS).fill(-1);
   #kernelFrom = 1;
   #kernelUntil = 0;
@@ -134,23 +153,8 @@ class RangeCounter implements FrameLookup {
     const data = index.history;
     this.#data = data;
     this.#history = new MachineHistory(data);
-    Object.assign(this.#spaces, {
-      left: data.left,
-      right: data.right,
-      map: data.nodeMaps,
-      startHi: data.startHi,
-      startLo: data.startLo,
-      endHi: data.endHi,
-      endLo: data.endLo,
-    });
     this.#forks = index.forks;
     this.#baseHi = data.timeHi[0] ?? 0;
-    const times = new Float64Array(data.timeHi.length);
-    for (let i = 0; i < times.length; i++) {
-      times[i] = ((data.timeHi[i] as number) - this.#baseHi) * 2 ** 32 +
-        (data.timeLo[i] as number);
-    }
-    this.#times = times;
   }
 
   take(batch: RecordBatch): void {
@@ -177,22 +181,16 @@ class RangeCounter implements FrameLookup {
     const chain = this.#chains === undefined ? -1 : shape.chain;
     let samples = 0;
     let sum = 0;
-    // What decides that a sample is like one before, in local variables: most samples are.
     const { histogram } = this;
     const ordered = this.#ordered;
     const baseHi = this.#baseHi;
-    const plain = this.#chains === undefined && !this.#keyCpu;
-    const tids = this.#tids;
-    const from = this.#from;
-    const until = this.#until;
-    const roots = this.#threadRoots;
-    const keys = this.#threadKeys;
+    const chained = this.#chains !== undefined;
+    const keyed = this.#keyCpu;
+    const threads = this.#threads;
     const rows = this.#rows;
     let epoch = this.#epoch;
     let after = this.#after;
     let before = this.#before;
-    let kernelFrom = this.#kernelFrom;
-    let kernelUntil = this.#kernelUntil;
     for (let i = 0; i < count; i++) {
       const at = (starts[i] as number) >> 2;
       if (words[at] !== PERF_RECORD_SAMPLE) continue;
@@ -208,50 +206,58 @@ class RangeCounter implements FrameLookup {
         ((words[at + period] as number) >>> 0);
       samples++;
       sum += each;
+      const cpumode = head & CPUMODE_MASK;
+      if (cpumode === GUEST_KERNEL || cpumode === GUEST_USER) continue;
       const timeHi = (words[at + time + 1] as number) >>> 0;
       const timeLo = (words[at + time] as number) >>> 0;
       const when = (timeHi - baseHi) * 2 ** 32 + timeLo;
+      if (!(when > after && when < before) || !ordered) {
+        this.#setEpoch(when, timeHi, timeLo, batch.offsetOf(i));
+        epoch = this.#epoch;
+        after = this.#after;
+        before = this.#before;
+        if (epoch < this.#kernelFrom || epoch >= this.#kernelUntil) this.#findKernel(epoch);
+      }
       const tid = words[at + pid + 1] as number;
-      const slot = tid & (CACHE - 1);
+      const slot = (tid & THREADS - 1) * THREAD_WORDS;
+      if (
+        threads[slot + TID] !== tid || epoch < (threads[slot + FROM] as number) ||
+        epoch >= (threads[slot + UNTIL] as number)
+      ) this.#findThread(slot, words[at + pid] as number, tid, epoch);
       const hi = words[at + ip + 1] as number;
       const lo = words[at + ip] as number;
-      const cpumode = head & CPUMODE_MASK;
-      if (
-        plain && ordered && when > after && when < before && tids[slot] === tid &&
-        epoch >= (from[slot] as number) && epoch < (until[slot] as number) &&
-        (cpumode === USER || (cpumode === KERNEL && epoch >= kernelFrom && epoch < kernelUntil))
-      ) {
-        const root = cpumode === KERNEL ? -1 : roots[slot] as number;
-        const key = keys[slot] as number;
-        const place = placeOf(lo, root, key, 0);
-        if (
-          rows[place] === lo && rows[place + 1] === root && rows[place + 2] === hi &&
-          rows[place + 3] === key && rows[place + 4] === cpumode && rows[place + 5] === 0
-        ) {
-          histogram.count(rows[place + 7] as number, each);
-          continue;
-        }
+      if (chained) {
+        const start = chain < 0 ? -1 : 4 * at + chain;
+        this.#countChain(batch, slot, 0, cpumode, tid, cpu, hi, lo, each, start);
+        continue;
       }
-      this.#count(
-        batch,
-        i,
-        0,
-        cpumode,
-        words[at + pid] as number,
-        tid,
-        cpu < 0 ? -1 : words[at + cpu] as number,
-        timeHi,
-        timeLo,
-        hi,
-        lo,
-        each,
-        chain < 0 ? -1 : 4 * at + chain,
-      );
-      epoch = this.#epoch;
-      after = this.#after;
-      before = this.#before;
-      kernelFrom = this.#kernelFrom;
-      kernelUntil = this.#kernelUntil;
+      // As `#row` has it: most samples are like one before.
+      let binary = ABSOLUTE;
+      let inHi = hi;
+      let inLo = lo;
+      if (cpumode === USER) {
+        const h = hi >>> 0;
+        const l = lo >>> 0;
+        const fromHi = (threads[slot + FROM_HI] as number) >>> 0;
+        const toHi = (threads[slot + TO_HI] as number) >>> 0;
+        if (
+          h < fromHi || (h === fromHi && l < (threads[slot + FROM_LO] as number) >>> 0) ||
+          h > toHi || (h === toHi && l >= (threads[slot + TO_LO] as number) >>> 0)
+        ) this.#enterMap(slot, h, l);
+        binary = threads[slot + BINARY] as number;
+        const shift = threads[slot + SHIFT_LO] as number;
+        inLo = lo - shift | 0;
+        inHi = hi - (threads[slot + SHIFT_HI] as number) - (l < shift >>> 0 ? 1 : 0) | 0;
+      }
+      const key = threads[slot + KEY] as number;
+      const keyCpu = !keyed ? 0 : cpu < 0 ? -1 : words[at + cpu] as number;
+      const place = placeOf(inLo, binary, key, 0);
+      if (
+        rows[place] !== inLo || rows[place + 1] !== binary || rows[place + 2] !== inHi ||
+        rows[place + 3] !== key || rows[place + 4] !== cpumode || rows[place + 5] !== 0 ||
+        rows[place + 6] !== keyCpu
+      ) this.#remember(place, slot, 0, binary, cpumode, inHi, inLo, tid, keyCpu);
+      histogram.count(rows[place + 7] as number, each);
     }
     const total = this.totals[0] as EventTotal;
     total.samples += samples;
@@ -345,7 +351,7 @@ class RangeCounter implements FrameLookup {
       if (unsettled.has(tid)) continue;
       const cpumode = rows[at + 4] as number;
       const epoch = epochAt(first[row] as number);
-      const slot = tid & (CACHE - 1);
+      const slot = (tid & THREADS - 1) * THREAD_WORDS;
       if (!settle) {
         const end = epochAt(last[row] as number);
         if (epoch < 0 || end < 0) {
@@ -355,7 +361,8 @@ class RangeCounter implements FrameLookup {
         this.#findThread(slot, rows[at + 5] as number, tid, epoch);
         this.#findKernel(epoch);
         if (
-          end >= (this.#until[slot] as number) || (cpumode === KERNEL && end >= this.#kernelUntil)
+          end >= (this.#threads[slot + UNTIL] as number) ||
+          (cpumode === KERNEL && end >= this.#kernelUntil)
         ) unsettled.add(tid);
         continue;
       }
@@ -367,7 +374,7 @@ class RangeCounter implements FrameLookup {
       const { foundHi, foundLo } = this;
       this.histogram.add(
         0,
-        this.#threadComms[slot] as number,
+        this.#threads[slot + COMM] as number,
         binary,
         cpumode,
         foundHi,
@@ -403,60 +410,121 @@ class RangeCounter implements FrameLookup {
       this.#setEpoch(when, timeHi, timeLo, batch.offsetOf(i));
     }
     const epoch = this.#epoch;
-    const slot = tid & (CACHE - 1);
+    const slot = (tid & THREADS - 1) * THREAD_WORDS;
+    const threads = this.#threads;
     if (
-      this.#tids[slot] !== tid || epoch < (this.#from[slot] as number) ||
-      epoch >= (this.#until[slot] as number)
+      threads[slot + TID] !== tid || epoch < (threads[slot + FROM] as number) ||
+      epoch >= (threads[slot + UNTIL] as number)
     ) this.#findThread(slot, pid, tid, epoch);
-    this.#slot = slot;
-    const comm = this.#threadComms[slot] as number;
-    const keyPid = this.#keyPid ? this.#threadPids[slot] as number : 0;
-    const keyTid = this.#keyTid ? tid : 0;
-    const keyCpu = this.#keyCpu ? cpu : 0;
     if (epoch < this.#kernelFrom || epoch >= this.#kernelUntil) this.#findKernel(epoch);
-    if (this.#chains === undefined || this.calls === undefined) {
-      hi |= 0;
-      lo |= 0;
-      // What the kernel has mapped is the same for all.
-      const root = cpumode === KERNEL ? -1 : this.#threadRoots[slot] as number;
-      const key = this.#threadKeys[slot] as number;
-      const rows = this.#rows;
-      const at = placeOf(lo, root, key, event);
-      if (
-        rows[at] !== lo || rows[at + 1] !== root || rows[at + 2] !== hi ||
-        rows[at + 3] !== key || rows[at + 4] !== cpumode || rows[at + 5] !== event ||
-        rows[at + 6] !== keyCpu
-      ) {
-        const binary = this.locate(cpumode, hi, lo);
-        const { foundHi, foundLo } = this;
-        rows[at] = lo;
-        rows[at + 1] = root;
-        rows[at + 2] = hi;
-        rows[at + 3] = key;
-        rows[at + 4] = cpumode;
-        rows[at + 5] = event;
-        rows[at + 6] = keyCpu;
-        rows[at + 7] = this.histogram.row(
-          event,
-          comm,
-          binary,
-          cpumode,
-          foundHi,
-          foundLo,
-          keyPid,
-          keyTid,
-          keyCpu,
-        );
-      }
-      this.histogram.count(rows[at + 7] as number, period);
+    if (this.#chains !== undefined) {
+      this.#countChain(batch, slot, event, cpumode, tid, cpu, hi, lo, period, chain);
       return;
     }
-    const { view, words, aligned } = batch;
+    const row = this.#row(slot, event, cpumode, hi | 0, lo | 0, tid, this.#keyCpu ? cpu : 0);
+    this.histogram.count(row, period);
+  }
+
+  /** The row of the histogram for an address of the thread in a slot. */
+  #row(
+    slot: number,
+    event: number,
+    cpumode: number,
+    hi: number,
+    lo: number,
+    tid: number,
+    keyCpu: number,
+  ): number {
+    let binary = ABSOLUTE;
+    if (cpumode === USER) {
+      const low = lo >>> 0;
+      const threads = this.#threads;
+      if (!this.#isInMap(slot, hi >>> 0, low)) this.#enterMap(slot, hi >>> 0, low);
+      binary = threads[slot + BINARY] as number;
+      const shift = threads[slot + SHIFT_LO] as number;
+      lo = lo - shift | 0;
+      hi = hi - (threads[slot + SHIFT_HI] as number) - (low < shift >>> 0 ? 1 : 0) | 0;
+    }
+    const key = this.#threads[slot + KEY] as number;
+    const rows = this.#rows;
+    const place = placeOf(lo, binary, key, event);
+    if (
+      rows[place] !== lo || rows[place + 1] !== binary || rows[place + 2] !== hi ||
+      rows[place + 3] !== key || rows[place + 4] !== cpumode || rows[place + 5] !== event ||
+      rows[place + 6] !== keyCpu
+    ) this.#remember(place, slot, event, binary, cpumode, hi, lo, tid, keyCpu);
+    return rows[place + 7] as number;
+  }
+
+  /** Puts a row of the histogram where it is looked for. */
+  #remember(
+    place: number,
+    slot: number,
+    event: number,
+    binary: number,
+    cpumode: number,
+    hi: number,
+    lo: number,
+    tid: number,
+    keyCpu: number,
+  ): void {
+    let number = binary;
+    let inHi = hi;
+    let inLo = lo;
+    if (binary === ABSOLUTE) {
+      this.#slot = slot;
+      number = this.locate(cpumode, hi, lo);
+      inHi = this.foundHi;
+      inLo = this.foundLo;
+    }
+    const threads = this.#threads;
+    const rows = this.#rows;
+    rows[place] = lo;
+    rows[place + 1] = binary;
+    rows[place + 2] = hi;
+    rows[place + 3] = threads[slot + KEY] as number;
+    rows[place + 4] = cpumode;
+    rows[place + 5] = event;
+    rows[place + 6] = keyCpu;
+    rows[place + 7] = this.histogram.row(
+      event,
+      threads[slot + COMM] as number,
+      number,
+      cpumode,
+      inHi,
+      inLo,
+      this.#keyPid ? threads[slot + PID] as number : 0,
+      this.#keyTid ? tid : 0,
+      keyCpu,
+    );
+  }
+
+  #countChain(
+    { view, words, aligned }: RecordBatch,
+    slot: number,
+    event: number,
+    cpumode: number,
+    tid: number,
+    cpu: number,
+    hi: number,
+    lo: number,
+    period: number,
+    chain: number,
+  ): void {
+    if (this.#chains === undefined || this.calls === undefined) return;
+    this.#slot = slot;
+    const threads = this.#threads;
     const length = chain < 0 ? 0 : view.getUint32(chain + (this.#le ? 0 : 4), this.#le);
     const direct = aligned && this.#le && MACHINE_LITTLE_ENDIAN;
     this.#chains.add(
-      this.calls.context(event, comm, keyPid, keyTid, keyCpu),
-      this.#threadRoots[slot] as number,
+      this.calls.context(
+        event,
+        threads[slot + COMM] as number,
+        this.#keyPid ? threads[slot + PID] as number : 0,
+        this.#keyTid ? tid : 0,
+        this.#keyCpu ? cpu : 0,
+      ),
+      threads[slot + LAYER] as number,
       this.#kernelRoot,
       direct ? words : this.#chains.decode(view, chain + 8, length, this.#le),
       direct ? (chain >> 2) + 2 : 0,
@@ -469,41 +537,67 @@ class RangeCounter implements FrameLookup {
   }
 
   locate(cpumode: number, hi: number, lo: number): number {
-    const { startHi, startLo, endHi, endLo } = this.#spaces;
     hi >>>= 0;
     lo >>>= 0;
-    let map = -1;
-    if (cpumode === USER) {
-      const slot = this.#slot;
-      // Samples of a thread come in flocks: the map of the last one is often that of the next.
-      map = this.#threadMaps[slot] as number;
-      if (map >= 0) {
-        const fromHi = startHi[map] as number;
-        const toHi = endHi[map] as number;
-        if (
-          hi < fromHi || (hi === fromHi && lo < (startLo[map] as number)) ||
-          hi > toHi || (hi === toHi && lo >= (endLo[map] as number))
-        ) map = -1;
-      }
-      if (map < 0) {
-        map = this.#spaces.find(this.#threadRoots[slot] as number, hi, lo);
-        this.#threadMaps[slot] = map;
-      }
-    } else if (cpumode === KERNEL) {
-      map = this.#spaces.find(this.#kernelRoot, hi, lo);
-    }
     this.foundHi = hi;
     this.foundLo = lo;
+    if (cpumode === USER) {
+      const slot = this.#slot;
+      const threads = this.#threads;
+      if (!this.#isInMap(slot, hi, lo)) this.#enterMap(slot, hi, lo);
+      const shift = threads[slot + SHIFT_LO] as number;
+      this.foundHi = hi - (threads[slot + SHIFT_HI] as number) - (lo < shift >>> 0 ? 1 : 0);
+      this.foundLo = lo - shift;
+      return threads[slot + BINARY] as number;
+    }
+    if (cpumode !== KERNEL) return -1;
+    const map = this.#history.kernelMap(this.#kernelRoot, hi, lo);
     if (map < 0) return -1;
-    const source = this.#data.mapSources[map] as number;
-    const binary = this.#binaryBySource[source] ?? this.#addBinary(map, source, cpumode === KERNEL);
+    const binary = this.#binaryOf(map, true);
     if (this.#identity[binary]) return binary;
-    const { pgoffHi, pgoffLo } = this.#data;
+    const { startHi, startLo, pgoffHi, pgoffLo } = this.#data;
     const sum = lo - (startLo[map] as number) + (pgoffLo[map] as number);
     const carry = sum < 0 ? -1 : sum >= 2 ** 32 ? 1 : 0;
     this.foundHi = hi - (startHi[map] as number) + (pgoffHi[map] as number) + carry;
     this.foundLo = sum;
     return binary;
+  }
+
+  /** Whether an address is where the last one of the thread in a slot was. */
+  #isInMap(slot: number, hi: number, lo: number): boolean {
+    const threads = this.#threads;
+    const fromHi = (threads[slot + FROM_HI] as number) >>> 0;
+    const toHi = (threads[slot + TO_HI] as number) >>> 0;
+    return (hi > fromHi || (hi === fromHi && lo >= (threads[slot + FROM_LO] as number) >>> 0)) &&
+      (hi < toHi || (hi === toHi && lo < (threads[slot + TO_LO] as number) >>> 0));
+  }
+
+  /** Finds the map of an address of the thread in a slot, and what its addresses are relative to. */
+  #enterMap(slot: number, hi: number, lo: number): void {
+    const { layers } = this.#history;
+    const data = this.#data;
+    const threads = this.#threads;
+    const map = layers.find(threads[slot + LAYER] as number, hi, lo, data);
+    threads[slot + FROM_HI] = layers.fromHi;
+    threads[slot + FROM_LO] = layers.fromLo;
+    threads[slot + TO_HI] = layers.toHi;
+    threads[slot + TO_LO] = layers.toLo;
+    const binary = map < 0 ? -1 : this.#binaryOf(map, false);
+    threads[slot + BINARY] = binary;
+    if (binary < 0 || this.#identity[binary]) {
+      threads[slot + SHIFT_HI] = threads[slot + SHIFT_LO] = 0;
+      return;
+    }
+    const { startHi, startLo, pgoffHi, pgoffLo } = data;
+    const low = (startLo[map] as number) - (pgoffLo[map] as number);
+    threads[slot + SHIFT_LO] = low;
+    threads[slot + SHIFT_HI] = (startHi[map] as number) - (pgoffHi[map] as number) -
+      (low < 0 ? 1 : 0);
+  }
+
+  #binaryOf(map: number, kernel: boolean): number {
+    const source = this.#data.mapSources[map] as number;
+    return this.#binaryBySource[source] ?? this.#addBinary(map, source, kernel);
   }
 
   /** Whether a thread was forked at an epoch; hardly ever asked. */
@@ -519,7 +613,6 @@ class RangeCounter implements FrameLookup {
   }
 
   #setEpoch(when: number, timeHi: number, timeLo: number, offset: number): void {
-    const times = this.#times;
     if (!this.#ordered || !Number.isSafeInteger(when)) {
       this.#epoch = this.#ordered
         ? this.#history.epochAt(timeHi, timeLo, offset)
@@ -531,106 +624,114 @@ class RangeCounter implements FrameLookup {
     }
     // Mostly it is one of the next.
     let epoch = this.#epoch;
-    for (let i = 0; i < NEAR && (times[epoch] as number) < when; i++) epoch++;
-    const found = (times[epoch - 1] ?? -Infinity) < when && when < (times[epoch] ?? Infinity);
-    if (!found) epoch = this.#history.epochAt(timeHi, timeLo, offset);
+    for (let i = 0; i < NEAR && this.#timeOf(epoch) < when; i++) epoch++;
+    let after = this.#timeOf(epoch - 1);
+    let before = this.#timeOf(epoch);
+    if (!(after < when && when < before)) {
+      epoch = this.#history.epochAt(timeHi, timeLo, offset);
+      after = this.#timeOf(epoch - 1);
+      before = this.#timeOf(epoch);
+    }
     this.#epoch = epoch;
-    this.#after = times[epoch - 1] ?? -Infinity;
-    this.#before = times[epoch] ?? Infinity;
+    this.#after = after;
+    this.#before = before;
+  }
+
+  /** When an epoch ends: a double is exact as far as those of samples are. */
+  #timeOf(epoch: number): number {
+    const { timeHi, timeLo } = this.#data;
+    if (epoch < 0) return -Infinity;
+    if (epoch >= timeHi.length) return Infinity;
+    return ((timeHi[epoch] as number) - this.#baseHi) * 2 ** 32 + (timeLo[epoch] as number);
   }
 
   #findThread(slot: number, pid: number, tid: number, epoch: number): void {
     const data = this.#data;
-    const row = this.#history.threadRow(epoch, tid);
+    const history = this.#history;
     let from = 0;
-    let until = Infinity;
+    let until = LAST_EPOCH;
     let space = -1;
     let known = pid;
+    let row = -1;
+    const number = history.tid(tid);
+    if (number >= 0) {
+      row = history.tidRow(epoch, number);
+      if (row + 1 < (data.rowStarts[number + 1] as number)) {
+        until = data.rowEpochs[row + 1] as number;
+      }
+      if (row < (data.rowStarts[number] as number)) row = -1;
+    }
     if (row >= 0) {
-      from = data.threadEpochs[row] as number;
-      if (data.threads[row + 1] === data.threads[row]) until = data.threadEpochs[row + 1] as number;
+      from = data.rowEpochs[row] as number;
       space = data.threadSpaces[row] as number;
       known = data.pids[row] as number;
       if (known === -1) known = pid;
     } else if (pid !== tid && pid !== -1) {
       // A thread that no record announced shares what its process has mapped.
-      const leader = this.#history.threadRow(epoch, pid);
-      if (leader >= 0) {
-        space = data.threadSpaces[leader] as number;
-        from = data.threadEpochs[leader] as number;
-        if (data.threads[leader + 1] === data.threads[leader]) {
-          until = data.threadEpochs[leader + 1] as number;
+      const leader = history.tid(pid);
+      const at = leader < 0 ? -1 : history.tidRow(epoch, leader);
+      if (at >= 0 && at >= (data.rowStarts[leader] as number)) {
+        space = data.threadSpaces[at] as number;
+        from = data.rowEpochs[at] as number;
+        if (at + 1 < (data.rowStarts[leader + 1] as number)) {
+          until = Math.min(until, data.rowEpochs[at + 1] as number);
         }
-        const later = nextRow(data.tids, data.tidEpochs, pid, epoch);
-        if (later >= 0) until = Math.min(until, data.tidEpochs[later] as number);
       } else until = epoch + 1;
-    }
-    const next = nextRow(data.tids, data.tidEpochs, tid, epoch);
-    if (next >= 0) until = Math.min(until, data.tidEpochs[next] as number);
-    if (next > 0 && data.tids[next - 1] === tid) {
-      from = Math.max(from, data.tidEpochs[next - 1] as number);
-    } else if (next < 0) {
-      const last = nextRow(data.tids, data.tidEpochs, tid, -1);
-      for (let i = last; i >= 0 && data.tids[i] === tid; i++) {
-        from = Math.max(from, data.tidEpochs[i] as number);
-      }
     }
     let root = 0;
     if (space >= 0) {
-      const after = nextRow(data.spaceIds, data.spaceEpochs, space, epoch);
-      if (after >= 0) until = Math.min(until, data.spaceEpochs[after] as number);
-      const at = after >= 0 ? after - 1 : lastOf(data.spaceIds, space);
-      if (at >= 0 && data.spaceIds[at] === space) {
+      const at = history.spaceRow(epoch, space);
+      if (at + 1 < (data.spaceStarts[space + 1] as number)) {
+        until = Math.min(until, data.spaceEpochs[at + 1] as number);
+      }
+      if (at >= (data.spaceStarts[space] as number)) {
         root = data.roots[at] as number;
         from = Math.max(from, data.spaceEpochs[at] as number);
       }
     }
-    this.#tids[slot] = tid;
-    this.#from[slot] = from;
-    this.#until[slot] = Math.min(until, 0x7fff_ffff);
-    this.#threadRoots[slot] = root;
-    this.#threadPids[slot] = known;
-    this.#threadMaps[slot] = -1;
-    const comm = this.#commOf(row, tid, epoch);
-    this.#threadComms[slot] = comm;
-    this.#threadKeys[slot] = this.#keyPid || this.#keyTid ? this.#threadCount++ : comm;
+    const comm = this.#commOf(row, number, tid);
+    const threads = this.#threads;
+    threads[slot + TID] = tid;
+    threads[slot + FROM] = from;
+    threads[slot + UNTIL] = until;
+    threads[slot + PID] = known;
+    threads[slot + COMM] = comm;
+    threads[slot + KEY] = this.#keyPid || this.#keyTid ? this.#threadCount++ : comm;
+    threads[slot + LAYER] = root;
+    // No address is there.
+    threads[slot + FROM_HI] = threads[slot + FROM_LO] = 0;
+    threads[slot + TO_HI] = threads[slot + TO_LO] = 0;
   }
 
   #findKernel(epoch: number): void {
-    const { spaceIds, spaceEpochs, roots } = this.#data;
-    const after = nextRow(spaceIds, spaceEpochs, KERNEL_SPACE, epoch);
-    const at = after >= 0 ? after - 1 : lastOf(spaceIds, KERNEL_SPACE);
-    const known = at >= 0 && spaceIds[at] === KERNEL_SPACE;
+    const { spaceStarts, spaceEpochs, roots } = this.#data;
+    const at = this.#history.spaceRow(epoch, KERNEL_SPACE);
+    const known = at >= (spaceStarts[KERNEL_SPACE] as number);
     const root = known ? roots[at] as number : 0;
     if (root !== this.#kernelRoot) this.#rows.fill(-1);
     this.#kernelRoot = root;
     this.#kernelFrom = known ? spaceEpochs[at] as number : 0;
-    this.#kernelUntil = after >= 0 ? spaceEpochs[after] as number : Infinity;
+    this.#kernelUntil = at + 1 < (spaceStarts[KERNEL_SPACE + 1] as number)
+      ? spaceEpochs[at + 1] as number
+      : LAST_EPOCH;
   }
 
   /**
    * The comm of a thread. What it did before it got its first name counts under that name
    * (`thread__set_comm` of tools/perf/util/thread.c), unless it was forked anew before.
+   *
+   * @param row Its row, or -1.
+   * @param number The number of its thread id, or -1.
    */
-  #commOf(row: number, tid: number, epoch: number): number {
-    const data = this.#data;
-    let name = row < 0 ? -1 : data.comms[row] as number;
-    if (name < 0) {
-      let at = row + 1;
-      if (row < 0) {
-        const next = nextRow(data.tids, data.tidEpochs, tid, epoch);
-        const thread = next < 0 ? -1 : data.tidThreads[next] as number;
-        at = next < 0
-          ? data.threads.length
-          : nextRow(data.threads, data.threadEpochs, thread, (data.tidEpochs[next] as number) - 1);
-        if (at < 0) at = data.threads.length;
-      }
-      for (; at < data.threads.length; at++) {
-        const when = data.threadEpochs[at] as number;
-        const then = this.#history.threadRow(when, tid);
-        if (then < 0 || data.threads[then] !== data.threads[at]) break;
-        if (this.#isFork(tid, when)) break;
-        name = data.comms[at] as number;
+  #commOf(row: number, number: number, tid: number): number {
+    const { comms, rowStarts, rowEpochs, threads } = this.#data;
+    let name = row < 0 ? -1 : comms[row] as number;
+    if (name < 0 && number >= 0) {
+      let at = row < 0 ? rowStarts[number] as number : row + 1;
+      const thread = threads[row < 0 ? at : row];
+      for (; at < (rowStarts[number + 1] as number) && threads[at] === thread; at++) {
+        if (this.#isFork(tid, rowEpochs[at] as number)) break;
+        name = comms[at] as number;
         if (name >= 0) break;
       }
     }
@@ -680,31 +781,6 @@ function placeOf(lo: number, root: number, key: number, event: number): number {
 function chainFits({ view }: RecordBatch, at: number, end: number, le: boolean): boolean {
   return at + 8 <= end && view.getUint32(at + (le ? 4 : 0), le) === 0 &&
     view.getUint32(at + (le ? 0 : 4), le) <= (end - at - 8) / 8;
-}
-
-/** The first row of `key` that is later than `epoch`, or -1. */
-function nextRow(keys: Int32Array, epochs: Int32Array, key: number, epoch: number): number {
-  let low = 0;
-  let high = keys.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    const k = keys[middle] as number;
-    if (k < key || (k === key && (epochs[middle] as number) <= epoch)) low = middle + 1;
-    else high = middle;
-  }
-  return keys[low] === key ? low : -1;
-}
-
-/** The last row of `key`, or that of a smaller one, or -1. */
-function lastOf(keys: Int32Array, key: number): number {
-  let low = 0;
-  let high = keys.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((keys[middle] as number) <= key) low = middle + 1;
-    else high = middle;
-  }
-  return low - 1;
 }
 
 /**

@@ -1,6 +1,13 @@
+import {
+  decodeMapSource,
+  KERNEL_SPACE,
+  MachineHistory,
+  type MapSource,
+} from "./machine_history.ts";
+import { MapLayers } from "./machine_layers.ts";
 import { AddressSpaces } from "./machine_maps.ts";
-import { decodeMapSource, MachineHistory, type MapSource } from "./machine_history.ts";
-import { enlarge, NameTable } from "./machine_names.ts";
+import { enlarge, NameTable, ownRoom, type Room, sharedRoom } from "./machine_names.ts";
+import { TidTable } from "./machine_tids.ts";
 
 const MMAP = 1;
 const COMM = 3;
@@ -22,9 +29,6 @@ const KSYMBOL_UNREGISTER = 1;
 const PROT_EXEC = 4;
 const MAP_HUGETLB = 0x40000;
 
-/** The address space of the kernel and its modules. */
-export const KERNEL_SPACE = 0;
-
 /** A binary that the file's build id table names. */
 export interface KnownBinary {
   /** Its path or bracketed name. */
@@ -40,6 +44,10 @@ export interface MachineOptions {
    * Memory then grows with the number of records that change the state.
    */
   readonly history?: boolean;
+  /** About how many records will be applied: room for their history is made at once. */
+  readonly records?: number;
+  /** Whether to keep the history in memory that workers share, most of it. */
+  readonly shared?: boolean;
 }
 
 interface KernelBinary {
@@ -79,7 +87,7 @@ export class Machine {
   /** Paths, comms and symbols of the kernel, by number. */
   readonly names: NameTable = new NameTable();
   /** What is mapped where. */
-  readonly spaces: AddressSpaces = new AddressSpaces();
+  readonly spaces: AddressSpaces;
   /** Process id of each thread; -1 where it is not known. */
   pids: Int32Array<ArrayBuffer> = new Int32Array(256);
   /** Thread id of each thread. */
@@ -97,7 +105,9 @@ export class Machine {
   #threadCount = 0;
   #threadSpaces = new Int32Array(256);
   #freeThreads: number[] = [];
-  readonly #byTid = new Map<number, number>();
+  readonly #tidTable = new TidTable();
+  /** By number of a thread id: the thread, or -1. */
+  #byTid = new Int32Array(256);
   #lastTid = -1;
   #lastThread = -1;
   /** The map that was found last in each space, or -1. */
@@ -110,14 +120,18 @@ export class Machine {
   #nextOwner = 1;
   #compactAt = 1 << 16;
   #kernelMap = -1;
-  /** What each name means as that of a mapping. */
-  readonly #kinds: number[] = [];
+  /** By source, as records have it: what is mapped. */
+  readonly #kinds: (number | undefined)[] = [];
+  /** The same as it is called here; -1 where that depends on the process. */
+  readonly #calledHere: number[] = [];
   readonly #kernelBinaries: KernelBinary[] = [];
   #vdso: string | undefined;
   #arch: string | undefined;
   /** Symbols that KSYMBOL records gave, by the map they made: name and size. */
   readonly #ksymbols = new Map<number, { name: number; size: number }>();
-  readonly #history = new HistoryLog();
+  readonly #history: HistoryLog;
+  /** What is mapped where, all but the kernel, in a machine that keeps its history. */
+  readonly #layers: MapLayers;
 
   /**
    * Makes a machine that has nothing but the idle task.
@@ -127,6 +141,11 @@ export class Machine {
   constructor(littleEndian: boolean = true, options: MachineOptions = {}) {
     this.#littleEndian = littleEndian;
     this.#keepHistory = options.history === true;
+    const records = this.#keepHistory ? options.records ?? 256 : 256;
+    const room = options.shared === true ? sharedRoom : ownRoom;
+    this.spaces = new AddressSpaces(records, room);
+    this.#layers = new MapLayers(records, room);
+    this.#history = new HistoryLog(records, room);
     // The idle task is always there.
     const swapper = this.thread(0, 0);
     this.#setComm(swapper, this.names.internText("swapper"));
@@ -181,12 +200,18 @@ export class Machine {
       if (this.pids[thread] === -1 && pid !== -1) this.#learnPid(thread, pid);
       return thread;
     }
-    const known = this.#byTid.get(tid);
-    const thread = known ?? this.#addThread(pid, tid);
-    if (known !== undefined && this.pids[known] === -1 && pid !== -1) this.#learnPid(known, pid);
+    const known = this.#known(tid);
+    const thread = known >= 0 ? known : this.#addThread(pid, tid);
+    if (known >= 0 && this.pids[known] === -1 && pid !== -1) this.#learnPid(known, pid);
     this.#lastTid = tid;
     this.#lastThread = thread;
     return thread;
+  }
+
+  /** The thread that has a thread id, or -1. */
+  #known(tid: number): number {
+    const i = this.#tidTable.find(tid);
+    return i < 0 ? -1 : this.#byTid[i] as number;
   }
 
   /** The comm of a thread as text; `:tid` where none was recorded. */
@@ -209,6 +234,10 @@ export class Machine {
       : -1;
     if (space < 0) return -1;
     const { spaces } = this;
+    const root = this.#roots[space] as number;
+    if (this.#keepHistory && space !== KERNEL_SPACE) {
+      return this.#layers.find(root, hi, lo, spaces);
+    }
     // Samples come in flocks: the map of a thread's last one is often that of its next.
     const last = this.#lastMaps[space] as number;
     const h = hi >>> 0;
@@ -221,7 +250,7 @@ export class Machine {
         (h < endHi || (h === endHi && l < (spaces.endLo[last] as number)))
       ) return last;
     }
-    const map = spaces.find(this.#roots[space] as number, hi, lo);
+    const map = spaces.find(root, hi, lo);
     this.#lastMaps[space] = map;
     return map;
   }
@@ -240,7 +269,10 @@ export class Machine {
 
   /** Path or bracketed name of a map: a number of {@link Machine.names}. */
   mapName(map: number): number {
-    const source = this.spaces.source[map] as number;
+    return this.#sourceName(this.spaces.source[map] as number);
+  }
+
+  #sourceName(source: number): number {
     const at = source * SOURCE_SIZE;
     const b = this.#sources.bytes;
     return (b[at] as number) | (b[at + 1] as number) << 8 | (b[at + 2] as number) << 16 |
@@ -290,12 +322,10 @@ export class Machine {
     const misc = view.getUint16(start + 4, le);
     switch (type) {
       case MMAP:
-        // perf_record_mmap: pid, tid, start, len, pgoff, filename.
-        if (end - start >= 40) this.#mmap(bytes, view, start, end, misc, 40);
-        break;
       case MMAP2:
-        // perf_record_mmap2: as MMAP, then 24 bytes of device and inode or build id, prot, flags.
-        if (end - start >= 72) this.#mmap(bytes, view, start, end, misc, 72);
+        if (end - start >= leastSize(type)) {
+          this.applyMmap(view, start, this.mmapSource(bytes, view, start, end));
+        }
         break;
       case COMM:
         // perf_record_comm: pid, tid, comm.
@@ -314,7 +344,7 @@ export class Machine {
         // The thread stays known: its last samples may come after. But its pid may be news.
         if (end - start >= 32) {
           const tid = view.getInt32(start + 16, le);
-          if (this.#byTid.has(tid)) {
+          if (this.#known(tid) >= 0) {
             this.#change();
             this.thread(view.getInt32(start + 8, le), tid);
           }
@@ -342,7 +372,16 @@ export class Machine {
    */
   history(): MachineHistory {
     if (!this.#keepHistory) throw new RangeError("machine: made without `history: true`");
-    return new MachineHistory(this.#history.freeze(this.spaces, this.names, this.#sources));
+    return new MachineHistory(
+      this.#history.freeze(
+        this.#tidTable,
+        this.#spaceCount,
+        this.spaces,
+        this.#layers,
+        this.names,
+        this.#sources,
+      ),
+    );
   }
 
   /** Begins a change: what is logged from here on belongs to one moment. */
@@ -361,7 +400,9 @@ export class Machine {
     this.pids[thread] = pid;
     this.tids[thread] = tid;
     this.comms[thread] = -1;
-    this.#byTid.set(tid, thread);
+    const i = this.#tidTable.add(tid);
+    if (i >= this.#byTid.length) this.#byTid = enlarge(this.#byTid, i + 1);
+    this.#byTid[i] = thread;
     let space: number;
     if (pid === tid || pid === -1) {
       space = this.#addSpace();
@@ -370,10 +411,7 @@ export class Machine {
     }
     this.#threadSpaces[thread] = space;
     this.#users[space] = (this.#users[space] as number) + 1;
-    if (this.#keepHistory) {
-      this.#history.tid(tid, thread);
-      this.#logThread(thread);
-    }
+    if (this.#keepHistory) this.#logThread(thread);
     return thread;
   }
 
@@ -402,6 +440,7 @@ export class Machine {
 
   #logThread(thread: number): void {
     this.#history.thread(
+      this.#tidTable.find(this.tids[thread] as number),
       thread,
       this.pids[thread] as number,
       this.#threadSpaces[thread] as number,
@@ -438,7 +477,7 @@ export class Machine {
   }
 
   #removeThread(thread: number): void {
-    this.#byTid.delete(this.tids[thread] as number);
+    this.#byTid[this.#tidTable.find(this.tids[thread] as number)] = -1;
     this.#dropSpace(this.#threadSpaces[thread] as number);
     this.#lastTid = -1;
     this.#lastThread = -1;
@@ -452,7 +491,7 @@ export class Machine {
     const tid = view.getInt32(start + 16, le);
     const ptid = view.getInt32(start + 20, le);
     this.#change();
-    const old = this.#byTid.has(tid) ? this.thread(pid, tid) : -1;
+    const old = this.#known(tid) >= 0 ? this.thread(pid, tid) : -1;
     let parent = this.thread(ppid, ptid);
     let oldGone = false;
     if (this.pids[parent] !== ppid) {
@@ -479,7 +518,9 @@ export class Machine {
       this.#owners[parentSpace] = this.#nextOwner++;
     } else {
       const { spaces } = this;
-      spaces.forEach(this.#roots[parentSpace] as number, (map) => {
+      const root = this.#roots[parentSpace] as number;
+      const maps = this.#keepHistory ? this.#layers.maps(root) : spaces.maps(root);
+      for (const map of maps) {
         this.#insert(
           space,
           spaces.startHi[map] as number,
@@ -490,7 +531,7 @@ export class Machine {
           spaces.pgoffLo[map] as number,
           spaces.source[map] as number,
         );
-      });
+      }
     }
   }
 
@@ -504,10 +545,15 @@ export class Machine {
     pgoffLo: number,
     source: number,
   ): void {
-    const owner = this.#keepHistory ? this.#history.epochs : this.#owners[space] as number;
+    if (this.#keepHistory) {
+      if (startHi === endHi && startLo === endLo) return;
+      const map = this.spaces.addMap(startHi, startLo, endHi, endLo, pgoffHi, pgoffLo, source);
+      this.#setRoot(space, this.#layers.push(this.#roots[space] as number, map));
+      return;
+    }
     const root = this.spaces.insert(
       this.#roots[space] as number,
-      owner,
+      this.#owners[space] as number,
       startHi,
       startLo,
       endHi,
@@ -517,7 +563,7 @@ export class Machine {
       source,
     );
     this.#setRoot(space, root);
-    if (!this.#keepHistory && this.spaces.nodeCount > this.#compactAt) this.#compact();
+    if (this.spaces.nodeCount > this.#compactAt) this.#compact();
   }
 
   #compact(): void {
@@ -531,14 +577,66 @@ export class Machine {
     this.#compactAt = Math.max(1 << 16, 2 * this.spaces.nodeCount);
   }
 
-  #mmap(
-    bytes: Uint8Array,
-    view: DataView,
-    start: number,
-    end: number,
-    misc: number,
-    filename: number,
-  ): void {
+  /**
+   * What an MMAP or MMAP2 record maps, all of it but where: a number that is the same for records
+   * that map the same. It is there to hand to {@link Machine.applyMmap}, and changes nothing.
+   *
+   * @param view The same bytes, for reads.
+   */
+  mmapSource(bytes: Uint8Array, view: DataView, start: number, end: number): number {
+    const le = this.#littleEndian;
+    const type = view.getUint32(start, le);
+    const misc = view.getUint16(start + 4, le);
+    const key = this.#sourceView;
+    this.#sourceKey.fill(0);
+    let prot = misc & MISC_MMAP_DATA ? 0 : PROT_EXEC;
+    let flags = 0;
+    if (type === MMAP2) {
+      prot = view.getUint32(start + 64, le);
+      flags = view.getUint32(start + 68, le);
+      if (misc & MISC_MMAP_BUILD_ID) {
+        const size = Math.min(view.getUint8(start + 40), 20);
+        const id = this.names.intern(bytes, start + 44, start + 44 + size);
+        key.setUint32(4, id + 1, true);
+      } else {
+        key.setUint32(16, view.getUint32(start + 40, le), true);
+        key.setUint32(20, view.getUint32(start + 44, le), true);
+        key.setUint32(24, view.getUint32(start + (le ? 48 : 52), le), true);
+        key.setUint32(28, view.getUint32(start + (le ? 52 : 48), le), true);
+      }
+    }
+    const name = this.names.internUntilNul(bytes, start + leastSize(type), end);
+    key.setUint32(0, name, true);
+    key.setUint32(8, prot, true);
+    key.setUint32(12, flags, true);
+    const source = this.#sources.intern(this.#sourceKey, 0, SOURCE_SIZE);
+    if (this.#kinds[source] === undefined) {
+      const kind = mappingKind(this.names.get(name));
+      this.#kinds[source] = kind;
+      if (kind === VDSO) {
+        this.#calledHere[source] = this.#renamed(source, this.#vdso ?? "[vdso]");
+      } else {
+        const made = (kind === NO_FILE || flags & MAP_HUGETLB) && prot & PROT_EXEC;
+        this.#calledHere[source] = made ? -1 : source;
+      }
+    }
+    return source;
+  }
+
+  /** The same source under another name. */
+  #renamed(source: number, name: string): number {
+    const key = this.#sourceKey;
+    key.set(this.#sources.get(source));
+    this.#sourceView.setUint32(0, this.names.internText(name), true);
+    return this.#sources.intern(key, 0, SOURCE_SIZE);
+  }
+
+  /**
+   * Applies an MMAP or MMAP2 record, of which only the first 40 bytes are looked at.
+   *
+   * @param source What {@link Machine.mmapSource} returned for the record.
+   */
+  applyMmap(view: DataView, start: number, source: number): void {
     const le = this.#littleEndian;
     const lowAt = le ? 0 : 4;
     const highAt = 4 - lowAt;
@@ -550,48 +648,23 @@ export class Machine {
       0;
     let pgoffLo = view.getUint32(start + 32 + lowAt, le);
     let pgoffHi = view.getUint32(start + 32 + highAt, le);
-    const key = this.#sourceView;
-    this.#sourceKey.fill(0);
-    let prot = misc & MISC_MMAP_DATA ? 0 : PROT_EXEC;
-    let flags = 0;
-    if (filename === 72) {
-      prot = view.getUint32(start + 64, le);
-      flags = view.getUint32(start + 68, le);
-      if (misc & MISC_MMAP_BUILD_ID) {
-        const size = Math.min(view.getUint8(start + 40), 20);
-        const id = this.names.intern(bytes, start + 44, start + 44 + size);
-        key.setUint32(4, id + 1, true);
-      } else {
-        key.setUint32(16, view.getUint32(start + 40, le), true);
-        key.setUint32(20, view.getUint32(start + 44, le), true);
-        key.setUint32(24, view.getUint32(start + 48 + lowAt, le), true);
-        key.setUint32(28, view.getUint32(start + 48 + highAt, le), true);
-      }
-    }
-    key.setUint32(8, prot, true);
-    key.setUint32(12, flags, true);
     this.#change();
-    const mode = misc & MISC_CPUMODE_MASK;
-    let name = this.names.internUntilNul(bytes, start + filename, end);
+    const mode = view.getUint16(start + 4, le) & MISC_CPUMODE_MASK;
     if (mode === MISC_KERNEL || mode === MISC_GUEST_KERNEL) {
+      const name = this.#sourceName(source);
       this.#kernelMmap(name, startHi, startLo, endHi, endLo, pgoffHi, pgoffLo);
       return;
     }
     const thread = this.thread(view.getInt32(start + 8, le), view.getInt32(start + 12, le));
-    const kind = this.#kinds[name] ??= mappingKind(this.names.get(name));
-    if (kind === VDSO) {
-      name = this.names.internText(this.#vdso ?? "[vdso]");
-      pgoffLo = pgoffHi = 0;
-    } else if (
-      (kind === NO_FILE || flags & MAP_HUGETLB) && prot & PROT_EXEC && this.pids[thread] !== 0
-    ) {
+    if (this.#kinds[source] === VDSO) pgoffLo = pgoffHi = 0;
+    let called = this.#calledHere[source] as number;
+    if (called < 0) {
       // Code that a runtime made: its symbols are in a file that goes by the process.
-      name = this.names.internText(`/tmp/perf-${this.pids[thread]}.map`);
+      const pid = this.pids[thread] as number;
+      called = pid === 0 ? source : this.#renamed(source, `/tmp/perf-${pid}.map`);
     }
-    key.setUint32(0, name, true);
-    const source = this.#sources.intern(this.#sourceKey, 0, SOURCE_SIZE);
     const space = this.#threadSpaces[thread] as number;
-    this.#insert(space, startHi, startLo, endHi, endLo, pgoffHi, pgoffLo, source);
+    this.#insert(space, startHi, startLo, endHi, endLo, pgoffHi, pgoffLo, called);
   }
 
   /** A map of the kernel itself, of a module, or of code beside it. */
@@ -694,6 +767,13 @@ export class Machine {
   }
 }
 
+/** Bytes before the file name of an MMAP or MMAP2 record. */
+function leastSize(type: number): number {
+  // perf_record_mmap: pid, tid, start, len, pgoff. perf_record_mmap2: as MMAP, then 24 bytes of device
+  // and inode or build id, prot, flags.
+  return type === MMAP ? 40 : 72;
+}
+
 /** Bytes of what a map was made from: name, build id, prot, flags, device, inode (u32 each). */
 const SOURCE_SIZE = 32;
 const ENTRY_TRAMPOLINE = "__entry_SYSCALL_64_trampoline";
@@ -743,61 +823,64 @@ function kernelModuleName(path: string): { name: string; module: boolean } {
 
 /** Appends rows of numbers; what is the history of a machine is made of such tables. */
 class Rows {
-  count = 0;
   readonly #width: number;
+  #used = 0;
   #cells: Int32Array<ArrayBuffer>;
 
-  constructor(width: number) {
+  constructor(width: number, rows: number) {
     this.#width = width;
-    this.#cells = new Int32Array(256 * width);
+    this.#cells = new Int32Array(rows * width);
   }
 
-  push(a: number, b: number, c: number, d: number = 0, e: number = 0): void {
+  push(a: number, b: number, c: number, d: number = 0, e: number = 0, f: number = 0): void {
     const width = this.#width;
-    const at = this.count++ * width;
-    if (at + width > this.#cells.length) this.#cells = enlarge(this.#cells, at + width);
-    const cells = this.#cells;
+    let at = this.#used;
+    let cells = this.#cells;
+    // Of what changes twice in one epoch, only the last state is ever seen.
+    if (at > 0 && cells[at - width] === a && cells[at - width + 1] === b) at -= width;
+    else {
+      this.#used = at + width;
+      if (at + width > cells.length) cells = this.#cells = enlarge(cells, at + width);
+    }
     cells[at] = a;
     cells[at + 1] = b;
     cells[at + 2] = c;
     if (width === 3) return;
     cells[at + 3] = d;
     cells[at + 4] = e;
+    cells[at + 5] = f;
   }
 
-  /** The columns of the rows ordered by the first, those with the same value in the order they came. */
-  sorted(): Int32Array<ArrayBuffer>[] {
-    const { count } = this;
+  /**
+   * All columns but the first, with the rows ordered by the first, those with the same value in the
+   * order they came; and before them where the rows of each value start.
+   *
+   * @param values One more than the highest value.
+   * @param room Makes room for the columns.
+   */
+  sorted(values: number, room: Room): Int32Array<ArrayBuffer>[] {
     const width = this.#width;
     const cells = this.#cells;
-    const columns = Array.from({ length: width }, () => new Int32Array(count));
-    const order = this.#order();
-    for (let c = 0; c < width; c++) {
-      const column = columns[c] as Int32Array;
-      for (let i = 0; i < count; i++) {
-        column[i] = cells[(order[i] as number) * width + c] as number;
+    const used = this.#used;
+    const starts = new Int32Array(values + 1);
+    for (let at = 0; at < used; at += width) {
+      const value = cells[at] as number;
+      starts[value + 1] = (starts[value + 1] as number) + 1;
+    }
+    for (let i = 1; i <= values; i++) {
+      starts[i] = (starts[i] as number) + (starts[i - 1] as number);
+    }
+    const next = starts.slice();
+    const columns = Array.from({ length: width - 1 }, () => new Int32Array(room(4 * used / width)));
+    for (let at = 0; at < used; at += width) {
+      const value = cells[at] as number;
+      const row = next[value] as number;
+      next[value] = row + 1;
+      for (let c = 1; c < width; c++) {
+        (columns[c - 1] as Int32Array)[row] = cells[at + c] as number;
       }
     }
-    return columns;
-  }
-
-  #order(): Float64Array | Uint32Array {
-    const { count } = this;
-    const width = this.#width;
-    const cells = this.#cells;
-    if (count > 2 ** 21) {
-      return new Uint32Array(count).map((_, i) => i).sort((a, b) =>
-        (cells[a * width] as number) - (cells[b * width] as number) || a - b
-      );
-    }
-    // Value and row in one number: sorting without a function that compares is far faster.
-    const keys = new Float64Array(count);
-    for (let i = 0; i < count; i++) {
-      keys[i] = ((cells[i * width] as number) + 2 ** 31) * 2 ** 21 + i;
-    }
-    keys.sort();
-    for (let i = 0; i < count; i++) keys[i] = (keys[i] as number) % 2 ** 21;
-    return keys;
+    return [starts, ...columns];
   }
 }
 
@@ -807,12 +890,22 @@ class HistoryLog {
   #hi = 0;
   #lo = 0;
   #offset = 0;
-  #timeHi = new Uint32Array(256);
-  #timeLo = new Uint32Array(256);
-  #offsets = new Float64Array(256);
-  readonly #tids = new Rows(3);
-  readonly #threads = new Rows(5);
-  readonly #spaces = new Rows(3);
+  #timeHi: Uint32Array<ArrayBuffer>;
+  #timeLo: Uint32Array<ArrayBuffer>;
+  #offsets: Float64Array<ArrayBuffer>;
+  readonly #threads: Rows;
+  readonly #spaces: Rows;
+
+  readonly #room: Room;
+
+  constructor(records: number, room: Room) {
+    this.#room = room;
+    this.#timeHi = new Uint32Array(room(4 * records));
+    this.#timeLo = new Uint32Array(room(4 * records));
+    this.#offsets = new Float64Array(room(8 * records));
+    this.#threads = new Rows(6, records);
+    this.#spaces = new Rows(3, records);
+  }
 
   at(hi: number, lo: number, offset: number): void {
     // What is delivered late belongs to when it was delivered.
@@ -835,60 +928,64 @@ class HistoryLog {
     this.#offsets[epoch] = this.#offset;
   }
 
-  tid(tid: number, thread: number): void {
-    this.#tids.push(tid, this.epochs, thread);
-  }
-
-  thread(thread: number, pid: number, space: number, comm: number): void {
-    this.#threads.push(thread, this.epochs, pid, space, comm);
+  thread(tid: number, thread: number, pid: number, space: number, comm: number): void {
+    this.#threads.push(tid, this.epochs, thread, pid, space, comm);
   }
 
   space(space: number, root: number): void {
     this.#spaces.push(space, this.epochs, root);
   }
 
-  freeze(spaces: AddressSpaces, names: NameTable, sources: NameTable) {
+  freeze(
+    tids: TidTable,
+    spaceCount: number,
+    spaces: AddressSpaces,
+    layers: MapLayers,
+    names: NameTable,
+    sources: NameTable,
+  ) {
     const n = this.epochs;
-    const [tids, tidEpochs, tidThreads] = this.#tids.sorted() as [Column, Column, Column];
-    const [threads, threadEpochs, pids, threadSpaces, comms] = this.#threads.sorted() as [
-      Column,
-      Column,
+    const [rowStarts, rowEpochs, threads, pids, threadSpaces, comms] = this.#threads.sorted(
+      tids.count,
+      this.#room,
+    ) as [Column, Column, Column, Column, Column, Column];
+    const [spaceStarts, spaceEpochs, roots] = this.#spaces.sorted(spaceCount, this.#room) as [
       Column,
       Column,
       Column,
     ];
-    const [spaceIds, spaceEpochs, roots] = this.#spaces.sorted() as [Column, Column, Column];
     const maps = spaces.mapCount;
     const nodes = spaces.nodeCount;
-    const starts = sources.starts.subarray(0, sources.count + 1);
     return {
-      timeHi: this.#timeHi.slice(0, n),
-      timeLo: this.#timeLo.slice(0, n),
-      offsets: this.#offsets.slice(0, n),
-      tids,
-      tidEpochs,
-      tidThreads,
+      timeHi: this.#timeHi.subarray(0, n),
+      timeLo: this.#timeLo.subarray(0, n),
+      offsets: this.#offsets.subarray(0, n),
+      tidSlots: tids.slots,
+      tids: tids.tids.subarray(0, tids.count),
+      rowStarts,
+      rowEpochs,
       threads,
-      threadEpochs,
       pids,
       threadSpaces,
       comms,
-      spaceIds,
+      spaceStarts,
       spaceEpochs,
       roots,
-      left: spaces.left.slice(0, nodes),
-      right: spaces.right.slice(0, nodes),
-      nodeMaps: spaces.map.slice(0, nodes),
-      startHi: spaces.startHi.slice(0, maps),
-      startLo: spaces.startLo.slice(0, maps),
-      endHi: spaces.endHi.slice(0, maps),
-      endLo: spaces.endLo.slice(0, maps),
-      pgoffHi: spaces.pgoffHi.slice(0, maps),
-      pgoffLo: spaces.pgoffLo.slice(0, maps),
-      mapSources: spaces.source.slice(0, maps),
-      sources: sources.bytes.slice(0, starts[sources.count]),
-      nameStarts: names.starts.slice(0, names.count + 1),
-      nameBytes: names.bytes.slice(0, names.starts[names.count]),
+      left: spaces.left.subarray(0, nodes),
+      right: spaces.right.subarray(0, nodes),
+      nodeMaps: spaces.map.subarray(0, nodes),
+      startHi: spaces.startHi.subarray(0, maps),
+      startLo: spaces.startLo.subarray(0, maps),
+      endHi: spaces.endHi.subarray(0, maps),
+      endLo: spaces.endLo.subarray(0, maps),
+      pgoffHi: spaces.pgoffHi.subarray(0, maps),
+      pgoffLo: spaces.pgoffLo.subarray(0, maps),
+      mapSources: spaces.source.subarray(0, maps),
+      below: layers.below.subarray(0, maps),
+      depths: layers.depths.subarray(0, maps),
+      sources: sources.bytes.subarray(0, sources.starts[sources.count]),
+      nameStarts: names.starts.subarray(0, names.count + 1),
+      nameBytes: names.bytes.subarray(0, names.starts[names.count]),
     };
   }
 }

@@ -1,9 +1,17 @@
+import { MapLayers } from "./machine_layers.ts";
 import { AddressSpaces } from "./machine_maps.ts";
+import { isShared } from "./machine_names.ts";
+import { TidTable } from "./machine_tids.ts";
+
+export { MapLayers, type MapRanges } from "./machine_layers.ts";
+
+/** The address space of the kernel and its modules. */
+export const KERNEL_SPACE = 0;
 
 /**
  * The columns of a {@link MachineHistory}: flat arrays, each of which may lie in shared memory.
  *
- * Rows of `tids`, `threads` and `spaceIds` are sorted by that column and then by epoch.
+ * The rows of a thread id and the roots of an address space are sorted by epoch.
  */
 export interface MachineHistoryData {
   /** When each change was delivered, high half of the time. */
@@ -12,27 +20,27 @@ export interface MachineHistoryData {
   readonly timeLo: Uint32Array;
   /** File offset of the record that each change came from. */
   readonly offsets: Float64Array;
-  /** Thread ids. */
+  /** By hash: the number of a thread id, or -1. */
+  readonly tidSlots: Int32Array;
+  /** Thread ids, by number. */
   readonly tids: Int32Array;
-  /** From which epoch on the tid means the thread beside it. */
-  readonly tidEpochs: Int32Array;
-  /** The thread. */
-  readonly tidThreads: Int32Array;
-  /** Threads. */
+  /** Where the rows of each thread id start, and after the last where all of them end. */
+  readonly rowStarts: Int32Array;
+  /** By row: from which epoch on the thread id is as it says. */
+  readonly rowEpochs: Int32Array;
+  /** By row: the thread, which is another one where the thread id is used again. */
   readonly threads: Int32Array;
-  /** From which epoch on the thread is as beside it. */
-  readonly threadEpochs: Int32Array;
-  /** Its process id. */
+  /** By row: its process id. */
   readonly pids: Int32Array;
-  /** Its address space. */
+  /** By row: its address space. */
   readonly threadSpaces: Int32Array;
-  /** Its comm: a name, or -1. */
+  /** By row: its comm: a name, or -1. */
   readonly comms: Int32Array;
-  /** Address spaces. */
-  readonly spaceIds: Int32Array;
-  /** From which epoch on the space has the tree beside it. */
+  /** Where the roots of each address space start, and after the last where all of them end. */
+  readonly spaceStarts: Int32Array;
+  /** From which epoch on the space has the root beside it. */
   readonly spaceEpochs: Int32Array;
-  /** The tree. */
+  /** What is mapped: a tree for the kernel, a layer (see {@link MapLayers}) for all others. */
   readonly roots: Int32Array;
   /** Left subtree of each node. */
   readonly left: Int32Array;
@@ -54,6 +62,10 @@ export interface MachineHistoryData {
   readonly pgoffLo: Uint32Array;
   /** What each map was made from. */
   readonly mapSources: Int32Array;
+  /** The layer below each map; see {@link MapLayers}. */
+  readonly below: Int32Array;
+  /** Layers below each map. */
+  readonly depths: Int32Array;
   /** What maps are made from: eight little-endian u32 each, see {@link MapSource}. */
   readonly sources: Uint8Array;
   /** Where each name starts in `nameBytes`. */
@@ -113,6 +125,9 @@ export class MachineHistory {
   /** The columns. */
   readonly data: MachineHistoryData;
   readonly #spaces = new AddressSpaces();
+  /** What is mapped in all spaces but that of the kernel. */
+  readonly layers: MapLayers = new MapLayers();
+  readonly #tids = new TidTable();
 
   /** Takes the columns as they are; those of another worker's history will do. */
   constructor(data: MachineHistoryData) {
@@ -131,13 +146,19 @@ export class MachineHistory {
       source: data.mapSources,
       mapCount: data.mapSources.length,
     });
+    this.layers.below = data.below;
+    this.layers.depths = data.depths;
+    this.#tids.tids = data.tids;
+    this.#tids.count = data.tids.length;
+    this.#tids.slots = data.tidSlots;
   }
 
-  /** The same history in memory that workers share instead of copying it. */
+  /** The same history in memory that workers share: what is in such memory is not copied. */
   shared(): MachineHistory {
     const data = Object.fromEntries(
       Object.entries(this.data).map(([key, column]) => {
         const from = column as Int32Array | Uint32Array | Float64Array | Uint8Array;
+        if (isShared(from.buffer)) return [key, from];
         const to = new (from.constructor as Int32ArrayConstructor)(
           new SharedArrayBuffer(from.byteLength),
         );
@@ -170,22 +191,54 @@ export class MachineHistory {
     return low;
   }
 
+  /** The number of a thread id, or -1 where no record is about it. */
+  tid(tid: number): number {
+    return this.#tids.find(tid);
+  }
+
   /**
    * The row of `pids`, `threadSpaces` and `comms` that describes a thread at an epoch, or -1 where
    * the thread was not known yet.
    */
   threadRow(epoch: number, tid: number): number {
-    const { tids, tidEpochs, tidThreads, threads, threadEpochs } = this.data;
-    const row = lastRow(tids, tidEpochs, tid, epoch);
-    if (row < 0) return -1;
-    return lastRow(threads, threadEpochs, tidThreads[row] as number, epoch);
+    const i = this.#tids.find(tid);
+    if (i < 0) return -1;
+    const row = this.tidRow(epoch, i);
+    return row < (this.data.rowStarts[i] as number) ? -1 : row;
+  }
+
+  /**
+   * The row of a thread id, by its number, at an epoch: one before that of its first row where the
+   * thread was not known yet.
+   */
+  tidRow(epoch: number, i: number): number {
+    const { rowStarts, rowEpochs } = this.data;
+    return lastUntil(rowEpochs, rowStarts[i] as number, rowStarts[i + 1] as number, epoch);
+  }
+
+  /**
+   * The row of `roots` that an address space has at an epoch: one before that of its first root where
+   * it has none yet.
+   */
+  spaceRow(epoch: number, space: number): number {
+    const { spaceStarts, spaceEpochs } = this.data;
+    const from = spaceStarts[space] as number;
+    return lastUntil(spaceEpochs, from, spaceStarts[space + 1] as number, epoch);
   }
 
   /** The map that holds an address in an address space at an epoch, or -1. */
   map(epoch: number, space: number, hi: number, lo: number): number {
-    const { spaceIds, spaceEpochs, roots } = this.data;
-    const row = lastRow(spaceIds, spaceEpochs, space, epoch);
-    return row < 0 ? -1 : this.#spaces.find(roots[row] as number, hi, lo);
+    const row = this.spaceRow(epoch, space);
+    if (row < (this.data.spaceStarts[space] as number)) return -1;
+    const root = this.data.roots[row] as number;
+    return space === KERNEL_SPACE
+      ? this.kernelMap(root, hi, lo)
+      : this.layers.find(root, hi, lo, this.data);
+  }
+
+  /** The map that holds an address of the kernel where its space has a root, or -1. */
+  kernelMap(root: number, hi: number, lo: number): number {
+    return this.#spaces.find(root, hi, lo);
   }
 
   /** What a map was made from. */
@@ -215,15 +268,12 @@ export function decodeMapSource(view: DataView, at: number): MapSource {
   };
 }
 
-/** The last row of `key` that is not later than `epoch`, or -1. */
-function lastRow(keys: Int32Array, epochs: Int32Array, key: number, epoch: number): number {
-  let low = 0;
-  let high = keys.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    const k = keys[middle] as number;
-    if (k < key || (k === key && (epochs[middle] as number) <= epoch)) low = middle + 1;
-    else high = middle;
+/** The last of some rising epochs that is not later than `epoch`; `from - 1` where there is none. */
+function lastUntil(epochs: Int32Array, from: number, to: number, epoch: number): number {
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if ((epochs[middle] as number) <= epoch) from = middle + 1;
+    else to = middle;
   }
-  return low > 0 && keys[low - 1] === key ? low - 1 : -1;
+  return from - 1;
 }

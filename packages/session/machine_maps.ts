@@ -1,4 +1,4 @@
-import { enlarge } from "./machine_names.ts";
+import { enlarge, ownRoom, type Room } from "./machine_names.ts";
 
 /**
  * What is mapped where, in any number of address spaces.
@@ -15,19 +15,19 @@ export class AddressSpaces {
   /** Number of maps. */
   mapCount: number = 0;
   /** First address of each map, high half. */
-  startHi: Uint32Array<ArrayBuffer> = new Uint32Array(256);
+  startHi: Uint32Array<ArrayBuffer>;
   /** First address of each map, low half. */
-  startLo: Uint32Array<ArrayBuffer> = new Uint32Array(256);
+  startLo: Uint32Array<ArrayBuffer>;
   /** First address after each map, high half. */
-  endHi: Uint32Array<ArrayBuffer> = new Uint32Array(256);
+  endHi: Uint32Array<ArrayBuffer>;
   /** First address after each map, low half. */
-  endLo: Uint32Array<ArrayBuffer> = new Uint32Array(256);
+  endLo: Uint32Array<ArrayBuffer>;
   /** File offset of the first byte of each map, high half. */
-  pgoffHi: Uint32Array<ArrayBuffer> = new Uint32Array(256);
+  pgoffHi: Uint32Array<ArrayBuffer>;
   /** File offset of the first byte of each map, low half. */
-  pgoffLo: Uint32Array<ArrayBuffer> = new Uint32Array(256);
+  pgoffLo: Uint32Array<ArrayBuffer>;
   /** What the map was made from: a number that the caller gives, kept when maps are split. */
-  source: Int32Array<ArrayBuffer> = new Int32Array(256);
+  source: Int32Array<ArrayBuffer>;
 
   /** Number of tree nodes; node 0 is the empty tree. */
   nodeCount: number = 1;
@@ -42,6 +42,22 @@ export class AddressSpaces {
   #me = 0;
   #splitLeft = 0;
   #splitRight = 0;
+
+  /**
+   * Makes spaces where nothing is mapped.
+   *
+   * @param maps Maps that there is room for at first.
+   * @param room Makes that room.
+   */
+  constructor(maps: number = 256, room: Room = ownRoom) {
+    this.startHi = new Uint32Array(room(4 * maps));
+    this.startLo = new Uint32Array(room(4 * maps));
+    this.endHi = new Uint32Array(room(4 * maps));
+    this.endLo = new Uint32Array(room(4 * maps));
+    this.pgoffHi = new Uint32Array(room(4 * maps));
+    this.pgoffLo = new Uint32Array(room(4 * maps));
+    this.source = new Int32Array(room(4 * maps));
+  }
 
   /**
    * Maps `[start, start + length)` over what the tree `root` has there, as `mmap(2)` does: what it
@@ -143,6 +159,13 @@ export class AddressSpaces {
     this.forEach(this.left[root] as number, f);
     f(this.map[root] as number);
     this.forEach(this.right[root] as number, f);
+  }
+
+  /** The maps of the tree `root`, by start address. */
+  maps(root: number): number[] {
+    const maps: number[] = [];
+    this.forEach(root, (map) => void maps.push(map));
+    return maps;
   }
 
   /** Adds a map that is in no tree yet; returns its number. */

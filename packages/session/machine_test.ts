@@ -1,7 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { type AnyRecord, KERNEL_RECORDS, RecordCodec } from "@perfdata/format";
-import { KERNEL_SPACE, Machine } from "./machine.ts";
+import { Machine } from "./machine.ts";
+import { KERNEL_SPACE } from "./machine_history.ts";
 
 const codec = new RecordCodec(KERNEL_RECORDS);
 
