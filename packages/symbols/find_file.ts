@@ -10,6 +10,7 @@ import {
   type WantedFile,
 } from "./file_search.ts";
 import { type FileSource, openFileSource } from "./file_source.ts";
+import { nodeDecompressors } from "./node_decompressors.ts";
 
 /** The files of a search; closing them makes their `ElfFile`s unusable. */
 export interface FoundFiles extends SearchResult, Disposable {
@@ -80,7 +81,7 @@ function open(
     throw error;
   }
   try {
-    return { source, elf: ElfFile.open(source, options) };
+    return { source, elf: ElfFile.open(source, { decompressors: nodeDecompressors, ...options }) };
   } catch (error) {
     source.close();
     if (error instanceof SymbolsError) return error;

@@ -7,6 +7,8 @@
  * @module
  */
 
+import "./elf/plain_decompressors.ts";
+
 export * from "./address.ts";
 export * from "./binary_source.ts";
 export * from "./compressed_file.ts";

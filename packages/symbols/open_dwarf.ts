@@ -77,9 +77,7 @@ export function openDwarf(path: string, options: OpenDwarfOptions = {}): OpenedD
     const elf = open(real);
     let debug = elf, debugPath = real;
     if (!hasDwarf(elf)) {
-      const found = findSymbolFiles({ path: real }, options.places ?? {}, {
-        decompressors: nodeDecompressors,
-      });
+      const found = findSymbolFiles({ path: real }, options.places ?? {});
       const { symbols } = found;
       found.close();
       const separate = symbols === undefined || symbols.path === real

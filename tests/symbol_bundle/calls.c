@@ -30,7 +30,7 @@ __attribute__((noinline)) static int fibonacci(int n) {
 int main(int argc, char **argv) {
   static unsigned words[4096];
   unsigned h = argc;
-  for (int i = 0; i < 10; i++) h += rounds(words, 4096) + fibonacci(25 + argc);
+  for (int i = 0; i < 10; i++) h += rounds(words, 4096) + fibonacci(28 + argc);
   printf("%u\n", h);
   return 0;
 }

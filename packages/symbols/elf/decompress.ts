@@ -1,6 +1,3 @@
-import { unzlibSync } from "fflate";
-import { decompress as unzstdSync } from "fzstd";
-
 /**
  * Synchronous decompression of one whole stream into `size` bytes.
  *
@@ -19,10 +16,12 @@ export interface Decompressors {
   zstd: Decompress;
 }
 
-/** The decompressors used when the caller brings none. */
-export const defaultDecompressors: Decompressors = {
-  // With `out` given, neither library grows its buffer: a stream that expands to more than it
-  // declared cannot take more memory than that.
-  zlib: (compressed, size) => unzlibSync(compressed, { out: new Uint8Array(size) }),
-  zstd: (compressed, size) => unzstdSync(compressed, new Uint8Array(size)),
-};
+/**
+ * The decompressors used when the caller brings none: those of `plain_decompressors.ts` once that is
+ * loaded, as by `mod.ts`. A tool that brings its own starts faster without them.
+ */
+export const defaultDecompressors: Decompressors = { zlib: notLoaded, zstd: notLoaded };
+
+function notLoaded(): never {
+  throw new Error("no decompressor: load elf/plain_decompressors.ts, or give some");
+}

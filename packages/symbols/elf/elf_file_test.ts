@@ -13,6 +13,7 @@ import {
 } from "../testing/toolchain.ts";
 import { ElfError } from "./elf_error.ts";
 import { ElfFile } from "./elf_file.ts";
+import "./plain_decompressors.ts";
 import { rawSymbolName, readRawSymbols } from "./raw_symbols.ts";
 import { SHT } from "./constants.ts";
 

@@ -1,6 +1,7 @@
 // Used by tests only: runs the compilers and binary tools that the readers are compared with.
 
 import { ElfFile } from "../elf/elf_file.ts";
+import "../elf/plain_decompressors.ts";
 import { bytesSource } from "../binary_source.ts";
 
 /** Whether a program is on the PATH. */
