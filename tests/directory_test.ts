@@ -104,6 +104,30 @@ Deno.test("a cut file of a directory is told of, and so is a directory that is n
   }
 });
 
+Deno.test("the kernel's symbols are those that perf record --kcore copied", async () => {
+  const folder = Deno.makeTempDirSync({ prefix: "perfdata-directory-" });
+  try {
+    const file = `${root}fixtures/recorded/two-events.perf.data`;
+    Deno.mkdirSync(`${folder}/rec/kcore_dir`, { recursive: true });
+    Deno.copyFileSync(file, `${folder}/rec/data`);
+    Deno.writeTextFileSync(
+      `${folder}/rec/kcore_dir/kallsyms`,
+      "ffffffff81000000 T _text\nffffffff81000000 T copied\nffffffffff000000 T end\n",
+    );
+    const named = (text = "") => [...text.matchAll(/\bcopied\b/g)].length;
+    const found = named(tool("funcs", ["--csv", "rec"], folder).out);
+    assert(found > 0);
+    assertEquals(named(tool("funcs", ["--csv", file], folder).out), 0);
+    const perf = await perfText(
+      ["report", "--stdio", "-g", "none", "--no-children", "--no-group"],
+      `${folder}/rec`,
+    );
+    if (perf !== undefined) assertEquals(found, named(perf.stdout));
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+});
+
 const canRecord = perfVersion() !== undefined;
 
 Deno.test({

@@ -37,16 +37,24 @@ export function symbolOptions({ on, value }: SymbolFlags): OpenResolverOptions {
 }
 
 /**
- * Opens what they name.
+ * Opens what they name. Of a directory that `perf record --kcore` made, the kernel's symbols are those
+ * that were copied there, unless others are named.
  *
+ * @param file The recording.
  * @param more What else is known: the release of the recorded kernel, how names are shown.
  * @throws {InputError} Where a file that was named is not there, or is not what it should be.
  */
 export async function resolverOf(
   flags: SymbolFlags,
+  file: string,
   more: OpenResolverOptions = {},
 ): Promise<SymbolResolver> {
-  const options = { ...more, ...symbolOptions(flags) };
+  const copied = `${file}/kcore_dir/kallsyms`;
+  const options = {
+    ...more,
+    ...(isFile(copied) ? { kallsyms: copied } : {}),
+    ...symbolOptions(flags),
+  };
   for (const path of [options.symfs, options.vmlinux, options.kallsyms]) {
     if (path !== undefined) about(path, () => Deno.statSync(path));
   }
@@ -58,6 +66,14 @@ export async function resolverOf(
   } catch (error) {
     if (error instanceof BundleError) throw new InputError(error.message, { cause: error });
     throw error;
+  }
+}
+
+function isFile(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
   }
 }
 

@@ -285,7 +285,7 @@ await main("funcs", async (argv) => {
     if (reader.fileSize === undefined) await objects.readFeatures(reader);
     const events = await names.all();
     const filtered = comms ?? dsos ?? functions;
-    const resolver = await resolverOf(flags, {
+    const resolver = await resolverOf(flags, name, {
       ...(objects.release === undefined ? {} : { release: objects.release }),
       parameters: false,
       debugInformation: on.inline || sort.includes("srcline") || sort.includes("srcfile"),

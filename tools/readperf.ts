@@ -185,7 +185,7 @@ await main("readperf", async (argv) => {
     }
     processes.close();
 
-    const resolver = await resolverOf(flags, {
+    const resolver = await resolverOf(flags, name, {
       ...(objects.release === undefined ? {} : { release: objects.release }),
       parameters: false,
     });

@@ -173,7 +173,7 @@ function trustJson(trust: SymbolTrust): string {
 async function bundle(file: string, flags: SymbolsFlags): Promise<number> {
   const output = flags.value.output ?? "perf.symbols";
   const { recorded, damaged } = await addressesOf(file);
-  const { bytes, trust } = await bundleSymbols(recorded, await resolverOf(flags, recorded));
+  const { bytes, trust } = await bundleSymbols(recorded, await resolverOf(flags, file, recorded));
   tellRefused("symbols", trust);
   if (output === "-") {
     writeOut(bytes);
@@ -189,7 +189,7 @@ async function bundle(file: string, flags: SymbolsFlags): Promise<number> {
 async function trust(file: string, flags: SymbolsFlags): Promise<number> {
   Deno.permissions.revokeSync({ name: "write" });
   const { recorded, damaged } = await addressesOf(file);
-  const found = await symbolTrust(recorded, await resolverOf(flags, recorded));
+  const found = await symbolTrust(recorded, await resolverOf(flags, file, recorded));
   tellRefused("symbols", found);
   writeOut(flags.on.json ? trustJson(found) : trustText(found));
   return damaged ? 1 : 0;
