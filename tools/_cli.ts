@@ -168,10 +168,9 @@ export async function main(
       complain(error.stack ?? "");
     }
   }
-  if (code !== 0) Deno.exit(code);
   // A process that comes to its end leaves its compiled code to the next one, which starts the sooner
-  // for it; one that exits does not. What is still open does not keep it alive.
-  Deno.unrefTimer(setTimeout(() => Deno.exit(code), 50));
+  // for it; one that exits does not.
+  if (code !== 0) Deno.exit(code);
 }
 
 function environment(variable: string): string | undefined {
