@@ -5,7 +5,7 @@
 import type { DumpOptions } from "@perfdata/dump";
 import { dumpFile } from "@perfdata/dump/parallel";
 import { recordTypeOfName } from "@perfdata/dump/record_names";
-import { type ByteSource, isRandomAccess, PerfDataReader } from "@perfdata/format";
+import { isRandomAccess, PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file_source";
 import { bundledSymbols, tellUnnamed } from "./_bundle_flag.ts";
 import {
@@ -38,8 +38,8 @@ usage: dump [flags] [FILE]            FILE is a perf.data file, or - for a pipe;
   --symbols FILE   with the symbols of addresses, from a bundle that "symbols bundle" made; with
                    one thread
   --no-demangle    names of C++ and Rust functions as the files have them
-  --jobs N         threads to use; by default one for each 256 MB of the file, and at most as
-                   many as there are processors
+  --jobs N         threads to use (default: 1); each goes through the whole file, and pays from
+                   some 500 MB on
   --debug          with errors, print where in the program they come from
   -h, --help       print this
 
@@ -53,13 +53,11 @@ Exit codes: 0 done; 1 the file is damaged (what is whole is printed); 2 wrong us
 `;
 
 const MOST_JOBS = 64;
-/** A second thread is worth its start, and going through the file twice, from twice this on. */
-const WORTH_A_JOB = 256e6;
 
 /** What the user asked for. */
 interface Wish extends Omit<DumpOptions, "path" | "write"> {
   readonly file: string;
-  readonly jobs: number | undefined;
+  readonly jobs: number;
   /** The symbol bundle. */
   readonly bundle: string | undefined;
   readonly demangle: boolean;
@@ -76,8 +74,8 @@ function wishOf(args: readonly string[]): Wish | undefined {
   if (order !== undefined && order !== "time" && order !== "file") {
     throw new UsageError(`--order is ${order}, expected time or file`);
   }
-  const jobs = value.jobs === undefined ? undefined : parseNumber("jobs", value.jobs);
-  if (jobs === 0 || (jobs ?? 0) > MOST_JOBS) {
+  const jobs = value.jobs === undefined ? 1 : parseNumber("jobs", value.jobs);
+  if (jobs === 0 || jobs > MOST_JOBS) {
     throw new UsageError(`--jobs is ${jobs}, expected 1 to ${MOST_JOBS}`);
   }
   return {
@@ -125,27 +123,21 @@ function parseTimes(text: string): [bigint, bigint] {
   return [ns(match[1], match[2], 0n), ns(match[3], match[4], 0xffff_ffff_ffff_ffffn)];
 }
 
-/** How many threads to use: each opens the file for itself, which a stream does not allow. */
-function jobsFor(source: ByteSource, wanted: number | undefined): number {
-  if (!isRandomAccess(source)) return 1;
-  return wanted ??
-    Math.max(1, Math.min(navigator.hardwareConcurrency, Math.floor(source.size / WORTH_A_JOB)));
-}
-
 await main("dump", async (args) => {
   const wish = wishOf(args);
   if (wish === undefined) {
     writeOut(HELP);
     return 0;
   }
-  const { file, jobs: wanted, bundle, demangle, ...options } = wish;
+  const { file, jobs, bundle, demangle, ...options } = wish;
   const complaints = new Complaints(`dump: ${file}`);
   const source = about(file, () => openSource(file));
   try {
     const stats = await aboutAsync(file, async () => {
       const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
       if (bundle === undefined) {
-        return await dumpFile(reader, file, jobsFor(source, wanted), options);
+        // Each thread opens the file for itself, which a stream does not allow.
+        return await dumpFile(reader, file, isRandomAccess(source) ? jobs : 1, options);
       }
       const symbols = await bundledSymbols(bundle, reader, demangle, complaints.take);
       const stats = await dumpFile(reader, file, 1, { ...options, symbols });
