@@ -11,6 +11,7 @@ import {
   KINDS,
   MAX_DEPTH,
   SECTIONS,
+  SYMBOL_IS_DATA,
 } from "./bundle_format.ts";
 import type { BundleObjectInfo } from "./bundle_writer.ts";
 import type { Frame } from "./dwarf/dwarf_context.ts";
@@ -302,6 +303,10 @@ class BundleTables {
           `${hex(at + 16)}: function of a symbol: ${name}, expected 1 to ${functions}`,
         );
       }
+      const kind = this.#u32(at + 20);
+      if (kind > SYMBOL_IS_DATA) {
+        throw new BundleError(at + 20, `${hex(at + 20)}: kind of a symbol: ${kind}`);
+      }
     }
   }
 
@@ -432,7 +437,9 @@ class BundleTables {
     const at = this.#at("symbols", index, 0);
     const start = this.#long(at, "start of a symbol");
     const name = this.#u32(this.#at("functions", this.#u32(at + 16) - 1, 0));
-    return { name: this.#string(name), start, end: start + this.#long(at + 8, "size of a symbol") };
+    const end = start + this.#long(at + 8, "size of a symbol");
+    const symbol = { name: this.#string(name), start, end };
+    return this.#u32(at + 20) === SYMBOL_IS_DATA ? { ...symbol, data: true } : symbol;
   }
 
   #frames(innermost: number): Frame[] {

@@ -41,6 +41,9 @@ export const SECTIONS = [
 /** Inlined calls within each other, at most. */
 export const MAX_DEPTH = 8192;
 
+/** Kind of a symbol that is data, not code; that of others is 0. */
+export const SYMBOL_IS_DATA = 1;
+
 /** Kinds of objects by their number in the file, which starts at 1. */
 export const KINDS: readonly ObjectKind[] = ["elf", "kernel", "module", "vdso", "jit", "bpf"];
 

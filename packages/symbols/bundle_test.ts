@@ -37,8 +37,12 @@ function mended(bytes: Uint8Array): Uint8Array {
   return copy;
 }
 
-/** One object with one address, laid out by hand after docs/symbol-bundle.md. */
-function byHand(): Uint8Array {
+/**
+ * One object with one address, laid out by hand after docs/symbol-bundle.md.
+ *
+ * @param kind Of its symbol: 1 for data.
+ */
+function byHand(kind = 0): Uint8Array {
   const words: number[] = [];
   const text = (letters: string) => {
     const bytes = new TextEncoder().encode(letters);
@@ -62,7 +66,7 @@ function byHand(): Uint8Array {
   // build id (3 bytes), its size and kind "elf", path, reference, origin, parts
   section(0, 1, () => words.push(0x00030201, 0, 0, 0, 0, 0x0103, 1, 0, 0, 0, 1, 0, 1, 0, 1, 0));
   section(1, 1, () => words.push(0x1000, 0, 0x500, 0, 0x401000, 0));
-  section(2, 1, () => words.push(0x1100, 0, 0x40, 0, 2, 0));
+  section(2, 1, () => words.push(0x1100, 0, 0x40, 0, 2, kind));
   section(3, 1, () => words.push(0x1110, 0, 2, 1, 2, 0));
   section(
     4,
@@ -112,6 +116,17 @@ Deno.test("a bundle laid out by hand is read", () => {
   assertEquals([object.find(0x110f), object.find(0x1112)], [undefined, undefined]);
 });
 
+Deno.test("whether a symbol is data is kept", () => {
+  const [object] = SymbolBundle.open(byHand(1)).objects;
+  assertEquals(object?.find(0x1110)?.symbol, {
+    name: "main",
+    start: 0x1100,
+    end: 0x1140,
+    data: true,
+  });
+  assertThrows(() => SymbolBundle.open(byHand(2)), BundleError, "kind of a symbol: 2");
+});
+
 Deno.test("objects are found by build id, and by path only without one", () => {
   const writer = new SymbolBundleWriter();
   const info = { path: "/bin/x", kind: "elf", buildId: "aa".repeat(20) } as const;
@@ -158,8 +173,17 @@ const frames = fc.array(
   { maxLength: 4 },
 ).map((list): Frame[] => list.map((f, i) => ({ ...f, inlined: i + 1 < list.length })));
 const symbol = fc.option(
-  fc.record({ name, start: address, size: fc.integer({ min: 0, max: 2 ** 40 }) })
-    .map(({ name, start, size }): SymbolInfo => ({ name, start, end: start + size })),
+  fc.record({
+    name,
+    start: address,
+    size: fc.integer({ min: 0, max: 2 ** 40 }),
+    data: fc.constantFrom({}, { data: true }),
+  }).map(({ name, start, size, data }): SymbolInfo => ({
+    name,
+    start,
+    end: start + size,
+    ...data,
+  })),
   { nil: undefined },
 );
 const answer = fc.oneof(

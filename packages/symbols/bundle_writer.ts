@@ -10,6 +10,7 @@ import {
   HEADER,
   KINDS,
   SECTIONS,
+  SYMBOL_IS_DATA,
 } from "./bundle_format.ts";
 import type { Resolution, ResolvedFrame, SymbolObject } from "./resolution.ts";
 import type { SymbolInfo } from "./symbol_table.ts";
@@ -105,7 +106,7 @@ export class SymbolBundleWriter {
 class Tables {
   readonly #objects: (readonly [BundleObjectInfo, ...number[]])[] = [];
   readonly #segments: LoadSegment[] = [];
-  readonly #symbols: (readonly [Address, number, number])[] = [];
+  readonly #symbols: (readonly [Address, number, number, number])[] = [];
   readonly #ranges: {
     start: Address;
     size: number;
@@ -163,11 +164,12 @@ class Tables {
     ]);
   }
 
-  #symbol({ name, start, end }: SymbolInfo, ofObject: Map<string, number>): number {
-    const key = `${start} ${end} ${name}`;
+  #symbol({ name, start, end, data }: SymbolInfo, ofObject: Map<string, number>): number {
+    const key = `${start} ${end} ${data} ${name}`;
     let id = ofObject.get(key);
     if (id === undefined) {
-      id = this.#symbols.push([start, end - start, this.#function(name, undefined)]);
+      const kind = data ? SYMBOL_IS_DATA : 0;
+      id = this.#symbols.push([start, end - start, this.#function(name, undefined), kind]);
       ofObject.set(key, id);
     }
     return id;
@@ -264,10 +266,10 @@ class Tables {
       long(segments + 24 * i + 8, size);
       long(segments + 24 * i + 16, address);
     });
-    this.#symbols.forEach(([start, size, name], i) => {
+    this.#symbols.forEach(([start, size, ...numbers], i) => {
       long(symbols + 24 * i, start);
       long(symbols + 24 * i + 8, size);
-      words(symbols + 24 * i + 16, [name]);
+      words(symbols + 24 * i + 16, numbers);
     });
     this.#ranges.forEach(({ start, size, symbol, frame, cause }, i) => {
       long(ranges + 24 * i, start);
