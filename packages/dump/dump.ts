@@ -533,7 +533,6 @@ export class Dumper implements RecordSink, KernelTextContext {
     const out = this.#out;
     const machine = this.#machine;
     const threads = this.#threads;
-    const { texts } = threads;
     const shares = this.#shares;
     const hasCpu = (this.#combinedType & PERF_SAMPLE_CPU) !== 0;
     const base = this.#base;
@@ -606,16 +605,14 @@ export class Dumper implements RecordSink, KernelTextContext {
       }
       const place = (offset[row] as number) - base;
       const cpu = hasCpu ? words[first + (layout.cpu >> 2)] as number : 0;
-      const threadText = texts[slot] as number;
-      const q = fronts.put(out, p, words, first, threadText, cpu, place);
+      const q = fronts.put(out, p, words, first, cpu, place);
       if (q >= 0) {
         p = q;
       } else {
         p = this.#putFront(p, record, start, end, offset[row] as number, layout);
-        p = threads.putIds(out, p, slot);
-        fronts.keep(out, words, first, threadText, cpu, place, this.#places, p);
+        fronts.keep(out, words, first, cpu, place, this.#places, p);
       }
-      p = text.put(out, p, view, start);
+      p = text.put(out, threads.putIds(out, p, slot), view, start);
       p = threads.putLine(out, p, slot);
       const ip = first + (layout.ip >> 2);
       const ipHi = words[ip + 1] as number;

@@ -5,7 +5,7 @@ import { HEX4, putDecimal, putEight, type TextBytes } from "./text.ts";
 /** How many beginnings are at hand; a power of two. */
 const KEPT = 1 << 8;
 /** Longer samples are alike too seldom. */
-const LONGEST = 80;
+const LONGEST = 256;
 /** A beginning has room for a multiple of so many bytes, all of which are copied. */
 const STEP = 256;
 /** Places before this have four digits or fewer: there are few such records. */
@@ -30,7 +30,6 @@ class Front {
   bytes = new Uint8Array(0);
   view = new DataView(this.bytes.buffer);
   length = 0;
-  thread = -1;
   sizeAndMisc = 0;
   cpu = 0;
   /** The places with as many digits, of which those before the last eight are the same. */
@@ -55,17 +54,15 @@ class Front {
 }
 
 /**
- * The beginnings of the samples of an event: from the place to the ids, bytes included. That of one
- * is copied from another of the same thread and size, and what differs is written over it.
+ * The beginnings of the samples of an event: from the place up to the ids, bytes included. That of
+ * one is copied from another of the same size and CPU, and what differs is written over it.
  */
 export class SampleFronts {
   readonly #fronts: (Front | undefined)[] = new Array(KEPT).fill(undefined);
-  readonly #pid: number;
   readonly #time: number;
 
-  /** @param layout That of the event, whose samples must have ids and time. */
+  /** @param layout That of the event, whose samples must have a time. */
   constructor(layout: SampleLayout) {
-    this.#pid = layout.pid;
     this.#time = layout.time;
   }
 
@@ -73,7 +70,6 @@ export class SampleFronts {
    * Writes the beginning of a sample like one that was kept.
    *
    * @param words The record's bytes as little-endian words; it starts at word `first`.
-   * @param thread What stands for the thread's text.
    * @param cpu The CPU that is printed, or 0 where none is.
    * @param place File offset that is printed.
    * @returns Where it stopped, or -1 where there is none like it.
@@ -83,18 +79,16 @@ export class SampleFronts {
     p: number,
     words: Int32Array,
     first: number,
-    thread: number,
     cpu: number,
     place: number,
   ): number {
     const sizeAndMisc = words[first + 1] as number;
-    const front = this.#fronts[slotOf(thread, sizeAndMisc, cpu)];
+    const front = this.#fronts[slotOf(sizeAndMisc, cpu)];
     const timeAt = first + (this.#time >> 2);
-    const time = ((words[timeAt + 1] as number) >>> 0) * 2 ** 32 +
-      ((words[timeAt] as number) >>> 0);
+    const time = uint64(words[timeAt + 1] as number, words[timeAt] as number);
     if (
-      front === undefined || front.thread !== thread || front.sizeAndMisc !== sizeAndMisc ||
-      front.cpu !== cpu || place < front.leastPlace || place > front.mostPlace ||
+      front === undefined || front.sizeAndMisc !== sizeAndMisc || front.cpu !== cpu ||
+      place < front.leastPlace || place > front.mostPlace ||
       time < front.leastTime || time > front.mostTime
     ) return -1;
     let low = time - front.timeBase;
@@ -114,22 +108,13 @@ export class SampleFronts {
     view.setInt32(secondPlace, highPlace | front.secondPrefix, true);
     view.setInt32(secondPlace + 4, lowPlace, true);
     putEight(view, p + front.time, low | 0);
-    // The bytes: all but the header and, where they are at the usual places, the ids.
+    // The bytes: all but the header.
     const hex = p + front.hex;
-    const pid = this.#pid;
-    if (pid !== 8) putRightHalf(view, hex, words[first + 2] as number, words[first + 3] as number);
-    let at = 4;
+    putRightHalf(view, hex, words[first + 2] as number, words[first + 3] as number);
     const end = sizeAndMisc >>> 18;
-    if (pid === 16) {
-      if (end > 6) {
-        putRightHalf(view, hex + LINE, words[first + 6] as number, words[first + 7] as number);
-      }
-      at = 8;
-    }
     const whole = end & ~3;
-    const lines = hex + LINE * (at >> 2);
-    if (at < whole) putLines(view, lines, words, first + at, first + whole, at >> 2);
-    if (whole < end && at <= whole) {
+    if (whole > 4) putLines(view, hex + LINE, words, first + 4, first + whole, 1);
+    if (whole < end && whole > 0) {
       const last = first + whole;
       const line = hex + LINE * (whole >> 2);
       putLeftHalf(view, line, words[last] as number, words[last + 1] as number);
@@ -148,7 +133,6 @@ export class SampleFronts {
     out: TextBytes,
     words: Int32Array,
     first: number,
-    thread: number,
     cpu: number,
     place: number,
     places: FrontPlaces,
@@ -159,16 +143,15 @@ export class SampleFronts {
     const size = sizeAndMisc >>> 16;
     if (size > LONGEST || size % 8 !== 0 || place < FIRST_PLACE) return;
     const word = first + (this.#time >> 2);
-    const time = ((words[word + 1] as number) >>> 0) * 2 ** 32 + ((words[word] as number) >>> 0);
+    const time = uint64(words[word + 1] as number, words[word] as number);
     if (time < EIGHT_DIGITS || time >= 1e15) return;
-    const front = this.#fronts[slotOf(thread, sizeAndMisc, cpu)] ??= new Front();
+    const front = this.#fronts[slotOf(sizeAndMisc, cpu)] ??= new Front();
     front.length = end - start;
     if (front.bytes.length < front.length) {
       front.bytes = new Uint8Array(Math.ceil(front.length / STEP) * STEP);
       front.view = new DataView(front.bytes.buffer);
     }
     front.bytes.set(out.bytes.subarray(start, end));
-    front.thread = thread;
     front.sizeAndMisc = sizeAndMisc;
     front.cpu = cpu;
     // At least five digits: the last eight bytes begin at the newline, or behind it.
@@ -191,8 +174,13 @@ export class SampleFronts {
   }
 }
 
-function slotOf(thread: number, sizeAndMisc: number, cpu: number): number {
-  return (thread * 5 ^ sizeAndMisc >>> 19 ^ sizeAndMisc << 5 ^ cpu << 3) & KEPT - 1;
+function slotOf(sizeAndMisc: number, cpu: number): number {
+  return (sizeAndMisc >>> 19 ^ sizeAndMisc << 5 ^ cpu << 3) & KEPT - 1;
+}
+
+/** An unsigned number of two signed words; V8 compiles it once, whatever the sign of the lower one. */
+function uint64(hi: number, lo: number): number {
+  return (hi >>> 0) * 2 ** 32 + lo + (lo < 0 ? 2 ** 32 : 0);
 }
 
 /** Powers of ten. */

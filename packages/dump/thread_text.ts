@@ -38,9 +38,6 @@ export class ThreadText {
   readonly #idsLengths = new Uint8Array(KEPT);
   /** Bytes of ` ... thread: make:1235` and of the beginning of the next line; 0 where it is not kept. */
   readonly #lineLengths = new Uint8Array(KEPT);
-  /** Stands for the text that each slot holds: never the same for another one. */
-  readonly texts: Float64Array = new Float64Array(KEPT);
-  #made = 0;
   /** How often the machine has changed; what was found at which count, and where that is mapped. */
   #since = 0;
   readonly #rangeSince = new Float64Array(RANGES).fill(-1);
@@ -77,7 +74,6 @@ export class ThreadText {
 
   #make(slot: number, thread: number, pid: number): void {
     const slots = this.#slots;
-    this.texts[slot] = ++this.#made;
     const tid = this.#machine.tids[thread] as number;
     const comm = this.#machine.comms[thread] as number;
     this.#threads[slot] = thread;

@@ -215,11 +215,19 @@ class Block implements RecordBytes {
   }
 }
 
+/**
+ * Added to both halves of a time, so that signed words are in the order of unsigned ones: V8 takes it
+ * that a number stays below 2^31 where it has always been, and compiles anew once it does not.
+ */
+const BIAS = 1 << 31;
+
 /** The records that wait: a row each. */
 class Waiting implements WaitingRecords {
   readonly blocks: Block[] = [];
-  timeHi = new Uint32Array(FIRST_ROWS);
-  timeLo = new Uint32Array(FIRST_ROWS);
+  /** The upper half of its time, biased. */
+  timeHi = new Int32Array(FIRST_ROWS);
+  /** The lower half, biased. */
+  timeLo = new Int32Array(FIRST_ROWS);
   /** Where the record is in its block. */
   at = new Uint32Array(FIRST_ROWS);
   /** The number of its block. */
@@ -281,10 +289,11 @@ class ReorderBuffer {
   readonly #next = new Int32Array(CHUNK);
   /** Where each run of rising times starts. */
   #runs: number[] = [];
-  #limitHi = 0;
-  #limitLo = 0;
-  #flushedHi = 0;
-  #flushedLo = 0;
+  // Biased times: that up to which the next round delivers, and that which was delivered last.
+  #limitHi = BIAS;
+  #limitLo = BIAS;
+  #flushedHi = BIAS;
+  #flushedLo = BIAS;
 
   /** @param future The times that are to come, where no FINISHED_ROUND tells of them. */
   constructor(
@@ -312,7 +321,8 @@ class ReorderBuffer {
       i = stop;
     }
     if (this.#future !== undefined && this.#count >= this.#enough) {
-      this.#flush(...this.#future.boundAfter(this.#stats.queued));
+      const [hi, lo] = this.#future.boundAfter(this.#stats.queued);
+      this.#flush(hi ^ BIAS, lo ^ BIAS);
       this.#freeBlocks();
       // Each look goes through all that waits: not before it has doubled.
       this.#enough = Math.max(FEW, 2 * this.#count);
@@ -335,7 +345,7 @@ class ReorderBuffer {
   }
 
   finish(): void {
-    this.#flush(0xffff_ffff, 0xffff_ffff);
+    this.#flush(~BIAS, ~BIAS);
   }
 
   #takeRun(batch: RecordBatch, from: number, to: number): void {
@@ -360,8 +370,8 @@ class ReorderBuffer {
       this.#waiting;
     const block = this.#current.at(-1) as number;
     let n = this.#count;
-    let beforeHi = n > 0 ? timeHi[n - 1] as number : 0;
-    let beforeLo = n > 0 ? timeLo[n - 1] as number : 0;
+    let beforeHi = n > 0 ? timeHi[n - 1] as number : BIAS;
+    let beforeLo = n > 0 ? timeLo[n - 1] as number : BIAS;
     const flushedHi = this.#flushedHi;
     const flushedLo = this.#flushedLo;
     let violations = 0;
@@ -384,8 +394,8 @@ class ReorderBuffer {
             ? (layout.time < 0 ? -1 : start + layout.time)
             : (layout.trailer.time === 0 ? -1 : end - (end - start & 7) + layout.trailer.time);
           if (at >= start + 8 && at + 8 <= end) {
-            lo = view.getUint32(at + lowAt, le);
-            hi = view.getUint32(at + highAt, le);
+            lo = view.getInt32(at + lowAt, le);
+            hi = view.getInt32(at + highAt, le);
           }
         }
       }
@@ -393,6 +403,8 @@ class ReorderBuffer {
         if (!untimedDone) this.#sink.record(batch, start, end, batch.offsetOf(i), event);
         continue;
       }
+      hi ^= BIAS;
+      lo ^= BIAS;
       if (hi < flushedHi || (hi === flushedHi && lo < flushedLo)) violations++;
       if (n === 0 || hi < beforeHi || (hi === beforeHi && lo < beforeLo)) this.#runs.push(n);
       timeHi[n] = beforeHi = hi;
@@ -440,10 +452,10 @@ class ReorderBuffer {
 
   /** The highest time that waits: each run ends with its own. */
   #youngest(): [number, number] {
-    let hi = 0;
-    let lo = 0;
+    let hi = BIAS;
+    let lo = BIAS;
     for (let run = 0; run < this.#runs.length; run++) {
-      const last = (this.#runs[run + 1] ?? this.#count) - 1;
+      const last = this.#endOf(run) - 1;
       const h = this.#waiting.timeHi[last] as number;
       const l = this.#waiting.timeLo[last] as number;
       if (h > hi || (h === hi && l > lo)) {
@@ -456,21 +468,26 @@ class ReorderBuffer {
 
   /** Delivers what is not younger than the limit: what came first comes first at equal times. */
   #flush(limitHi: number, limitLo: number): void {
-    if ((limitHi | limitLo) === 0 || this.#count === 0) return;
+    if ((limitHi === BIAS && limitLo === BIAS) || this.#count === 0) return;
+    const runs = new RunHeap(this.#runs, this.#waiting.timeHi, this.#waiting.timeLo);
+    for (let count = 1; count > 0;) {
+      count = runs.size === 2
+        ? this.#takeFromTwo(runs, limitHi, limitLo)
+        : this.#takeFromAll(runs, limitHi, limitLo);
+      if (count > 0) this.#deliver(count);
+    }
+    this.#keep(runs.heads);
+  }
+
+  /**
+   * Takes rows of all runs as the next ones, as many as fit, or until two runs are left.
+   *
+   * @returns How many: none where all runs are at the limit.
+   */
+  #takeFromAll(runs: RunHeap, limitHi: number, limitLo: number): number {
     const { timeHi, timeLo } = this.#waiting;
-    const runs = new RunHeap(this.#runs, timeHi, timeLo);
     let next = 0;
-    for (let run = runs.first; run >= 0; run = runs.first) {
-      if (runs.size === 2) {
-        if (next > 0) this.#deliver(next);
-        next = this.#takeFromTwo(runs, limitHi, limitLo);
-        if (next < CHUNK && runs.size === 2) break;
-        continue;
-      }
-      if (next === CHUNK) {
-        this.#deliver(next);
-        next = 0;
-      }
+    for (let run = runs.first; run >= 0 && runs.size !== 2 && next < CHUNK; run = runs.first) {
       const row = runs.heads[run] as number;
       if (isLater(timeHi[row], timeLo[row], limitHi, limitLo)) break;
       // Up to the head of the next run, which comes first at the same time if it came first.
@@ -480,14 +497,13 @@ class ReorderBuffer {
       const boundHi = isBounded ? timeHi[head] as number : limitHi;
       const boundLo = isBounded ? timeLo[head] as number : limitLo;
       const isFirst = !isBounded || run < other;
-      const end = this.#runs[run + 1] ?? this.#count;
+      const end = this.#endOf(run);
       const to = row + CHUNK - next < end ? row + CHUNK - next : end;
       const stop = this.#takeNext(row, to, boundHi, boundLo, isFirst, next);
       next += stop - row;
       runs.advance(stop, end);
     }
-    if (next > 0) this.#deliver(next);
-    this.#keep(runs.heads);
+    return next;
   }
 
   /**
@@ -522,7 +538,7 @@ class ReorderBuffer {
    * Takes rows of the last two runs as the next ones, up to where one of them ends: where two CPUs
    * were busy each row may be of the other run.
    *
-   * @returns How many: fewer than fit where a run has ended, or both are at the limit.
+   * @returns How many: fewer than fit where a run has ended, none where both are at the limit.
    */
   #takeFromTwo(runs: RunHeap, limitHi: number, limitLo: number): number {
     const { timeHi, timeLo } = this.#waiting;
@@ -533,8 +549,8 @@ class ReorderBuffer {
     const b = runs.first < second ? second : runs.first;
     let i = heads[a] as number;
     let j = heads[b] as number;
-    const endA = this.#runs[a + 1] ?? this.#count;
-    const endB = this.#runs[b + 1] ?? this.#count;
+    const endA = this.#endOf(a);
+    const endB = this.#endOf(b);
     let n = 0;
     while (n < CHUNK && i < endA && j < endB) {
       const hiA = timeHi[i] as number;
@@ -575,6 +591,12 @@ class ReorderBuffer {
     this.#flushedLo = waiting.timeLo[last] as number;
   }
 
+  /** The row behind the last one of a run. */
+  #endOf(run: number): number {
+    const runs = this.#runs;
+    return run + 1 < runs.length ? runs[run + 1] as number : this.#count;
+  }
+
   /** Keeps the runs from their heads on. */
   #keep(heads: Int32Array): void {
     const runs = this.#runs;
@@ -582,7 +604,7 @@ class ReorderBuffer {
     let count = 0;
     for (let run = 0; run < runs.length; run++) {
       const from = heads[run] as number;
-      const to = runs[run + 1] ?? this.#count;
+      const to = this.#endOf(run);
       if (from === to) continue;
       kept.push(count);
       this.#waiting.move(count, from, to);
@@ -606,13 +628,13 @@ function isLater(
 class RunHeap {
   /** The next row of each run. */
   readonly heads: Int32Array;
-  readonly #timeHi: Uint32Array;
-  readonly #timeLo: Uint32Array;
+  readonly #timeHi: Int32Array;
+  readonly #timeLo: Int32Array;
   readonly #heap: Int32Array;
   /** How many runs are not at their ends. */
   size: number;
 
-  constructor(starts: readonly number[], timeHi: Uint32Array, timeLo: Uint32Array) {
+  constructor(starts: readonly number[], timeHi: Int32Array, timeLo: Int32Array) {
     this.heads = Int32Array.from(starts);
     this.#timeHi = timeHi;
     this.#timeLo = timeLo;
@@ -630,8 +652,9 @@ class RunHeap {
   get second(): number {
     if (this.size < 2) return -1;
     const left = this.#heap[1] as number;
+    if (this.size === 2) return left;
     const right = this.#heap[2] as number;
-    return this.size > 2 && this.#isBefore(right, left) ? right : left;
+    return this.#isBefore(right, left) ? right : left;
   }
 
   /** Says that the next row of the first run is `row`; the run ends before `end`. */
