@@ -38,8 +38,8 @@ usage: dump [flags] [FILE]            FILE is a perf.data file, or - for a pipe;
   --symbols FILE   with the symbols of addresses, from a bundle that "symbols bundle" made; with
                    one thread
   --no-demangle    names of C++ and Rust functions as the files have them
-  --jobs N         threads to use (default: 1); each goes through the whole file, and pays from
-                   some 500 MB on
+  --jobs N         threads to use (default: 2 from 256 MB on): one goes through the file, the others
+                   make the text; with filters, symbols, AUX data or a stream there is one
   --debug          with errors, print where in the program they come from
   -h, --help       print this
 
@@ -53,11 +53,13 @@ Exit codes: 0 done; 1 the file is damaged (what is whole is printed); 2 wrong us
 `;
 
 const MOST_JOBS = 64;
+/** Bytes of a file from which on a second thread pays even where there are but two processors. */
+const LARGE = 1 << 28;
 
 /** What the user asked for. */
 interface Wish extends Omit<DumpOptions, "path" | "write"> {
   readonly file: string;
-  readonly jobs: number;
+  readonly jobs: number | undefined;
   /** The symbol bundle. */
   readonly bundle: string | undefined;
   readonly demangle: boolean;
@@ -74,8 +76,8 @@ function wishOf(args: readonly string[]): Wish | undefined {
   if (order !== undefined && order !== "time" && order !== "file") {
     throw new UsageError(`--order is ${order}, expected time or file`);
   }
-  const jobs = value.jobs === undefined ? 1 : parseNumber("jobs", value.jobs);
-  if (jobs === 0 || jobs > MOST_JOBS) {
+  const jobs = value.jobs === undefined ? undefined : parseNumber("jobs", value.jobs);
+  if (jobs !== undefined && (jobs === 0 || jobs > MOST_JOBS)) {
     throw new UsageError(`--jobs is ${jobs}, expected 1 to ${MOST_JOBS}`);
   }
   return {
@@ -113,6 +115,10 @@ function parseNumber(flag: string, text: string): number {
   return Number(text);
 }
 
+function usualJobs({ fileSize = 0 }: PerfDataReader): number {
+  return fileSize >= LARGE && navigator.hardwareConcurrency > 1 ? 2 : 1;
+}
+
 function parseTimes(text: string): [bigint, bigint] {
   const match = /^(?:(\d+)(?:\.(\d{1,9}))?)?,(?:(\d+)(?:\.(\d{1,9}))?)?$/.exec(text);
   if (match === null) throw new UsageError(`--time is ${text}, expected seconds such as 12.5,13`);
@@ -137,7 +143,8 @@ await main("dump", async (args) => {
       const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
       if (bundle === undefined) {
         // Each thread opens the file for itself, which a stream does not allow.
-        return await dumpFile(reader, file, isRandomAccess(source) ? jobs : 1, options);
+        const threads = isRandomAccess(source) ? jobs ?? usualJobs(reader) : 1;
+        return await dumpFile(reader, file, threads, options);
       }
       const symbols = await bundledSymbols(bundle, reader, demangle, complaints.take);
       const stats = await dumpFile(reader, file, 1, { ...options, symbols });

@@ -14,18 +14,9 @@ import {
   PERF_FORMAT_TOTAL_TIME_RUNNING,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_USER_TYPE_START,
-  PERF_SAMPLE_ADDR,
-  PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_CPU,
-  PERF_SAMPLE_ID,
-  PERF_SAMPLE_IDENTIFIER,
-  PERF_SAMPLE_IP,
-  PERF_SAMPLE_PERIOD,
-  PERF_SAMPLE_RAW,
   PERF_SAMPLE_READ,
   PERF_SAMPLE_STACK_USER,
-  PERF_SAMPLE_STREAM_ID,
-  PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
   PerfDataError,
   type PerfDataReader,
@@ -57,9 +48,12 @@ import {
 } from "@perfdata/user-records";
 import { ArmSpeText, type AuxText, HisiPttText, IntelBtsText } from "./aux_text.ts";
 import { type KernelTextContext, putKernelText } from "./kernel_text.ts";
+import { BlockPacker, type BlockTarget } from "./block_items.ts";
+import { arePlain, PlainSamples } from "./plain_samples.ts";
 import { putRawEvent } from "./raw_event.ts";
 import { dumpRecordName } from "./record_names.ts";
-import { type FrontPlaces, SampleFronts } from "./sample_front.ts";
+import { SampleContext } from "./sample_context.ts";
+import { SampleHead, sizeText } from "./sample_head.ts";
 import { SampleText } from "./sample_text.ts";
 import { SYMBOLS_ROOM, SymbolText } from "./symbol_text.ts";
 import { statsText } from "./stats_text.ts";
@@ -75,7 +69,6 @@ import {
   TimeText,
 } from "./text.ts";
 import { ThreadText } from "./thread_text.ts";
-import type { Turns } from "./turns.ts";
 import { userText } from "./user_text.ts";
 
 const ATTR = 64;
@@ -91,8 +84,6 @@ const ID_INDEX = 69;
 
 /** Text is handed on in blocks of at least so many bytes. */
 const BLOCK = 1 << 19;
-/** Where a dump has to wait before it may write, it should seldom come to that in its own share. */
-const SHARED_BLOCK = 1 << 21;
 /** Room for the text of the longest record: its 64 KB are printed as bytes, and as addresses. */
 const ROOM = 1 << 20;
 
@@ -168,30 +159,24 @@ export interface DumpStats extends OrderStats {
  */
 export async function dump(reader: PerfDataReader, options: DumpOptions): Promise<DumpStats> {
   const dumper = new Dumper(reader, options);
-  const part = await dumper.run();
-  dumper.finish([part]);
-  return part.stats;
+  const stats = await dumper.run();
+  dumper.finish();
+  return stats;
 }
 
 /**
- * How several dumps of one file share its text: each goes through all records, and so knows the
- * state of the machine at each of them, but writes the text of those shares only that it claims.
+ * Whether most of a dump can be text of plain samples, which threads can share: not where records are
+ * chosen, or symbols printed, or where a pipe tells late what its records mean.
  */
-export interface DumpShares {
-  /** Bytes of records in a share. */
-  readonly size: number;
-  /** Who writes when: a share is a turn. */
-  readonly turns: Pick<Turns, "claim" | "wait" | "end" | "limit" | "isOver">;
+export function isShareable(reader: PerfDataReader, options: Omit<DumpOptions, "write">): boolean {
+  return !reader.isPipe && isPlain(reader, options) &&
+    !reader.features.some(({ id }) => id === HEADER_AUXTRACE || id === HEADER_BRANCH_STACK);
 }
 
-/** What one of several dumps printed. */
-export interface DumpPart {
-  /** What it found. */
-  readonly stats: DumpStats;
-  /** Its records by type. */
-  readonly byType: ReadonlyMap<number, number>;
-  /** Its samples by event. */
-  readonly samples: readonly number[];
+function isPlain(reader: PerfDataReader, options: Omit<DumpOptions, "write">): boolean {
+  const { types, cpus, pids, tids, time, limit, symbols, hex } = options;
+  return reader.littleEndian && LITTLE_ENDIAN && hex !== false &&
+    [types, cpus, pids, tids, time, limit, symbols].every((wish) => wish === undefined);
 }
 
 /** What is known of an event, and how many of its samples were printed. */
@@ -199,22 +184,10 @@ interface EventState {
   readonly event: PerfEvent;
   /** Made with the first sample: in a pipe, what it depends on may come after the event. */
   text: SampleText | undefined;
-  /** The beginnings of its samples, where they are as most samples are. */
-  fronts: SampleFronts | undefined;
-  /** What those have behind the fields of constant place. */
-  readonly hasChain: boolean;
-  readonly hasRaw: boolean;
+  /** Whether its samples are as most samples are, and what writes those. */
+  arePlain: boolean;
+  plain: PlainSamples | undefined;
   samples: number;
-}
-
-/** What the samples of a size and `misc` have in common. */
-interface SampleWords {
-  readonly size: number;
-  readonly misc: number;
-  /** What follows the place: size, type, the line before the bytes. */
-  readonly head: Piece;
-  /** What follows the place for the second time: size and name. */
-  readonly name: Piece;
 }
 
 /** The value that a counter had at its last sample. */
@@ -223,14 +196,13 @@ interface CounterState {
   lo: number;
 }
 
-/** Writes the text of a file, or of shares of it. */
+/** Writes the text of a file, or fills blocks with what threads write. */
 export class Dumper implements RecordSink, KernelTextContext {
   readonly #stats = { printed: 0, unknownEvents: 0, badSamples: 0, undecodedAux: 0 };
   readonly #reader: PerfDataReader;
   readonly #options: DumpOptions;
   readonly #le: boolean;
   readonly #out: TextBytes;
-  readonly #block: number;
   #p = 0;
   readonly #machine: Machine;
   readonly #symbols: SymbolText | undefined;
@@ -241,14 +213,13 @@ export class Dumper implements RecordSink, KernelTextContext {
   readonly #counters = new Map<number, CounterState>();
   readonly #counts = new Map<number, number>();
   readonly #typeCounts = new Float64Array(128);
-  readonly #place: string;
+  readonly #head: SampleHead;
   // Pieces of text that come again and again: by type and size of a record.
   readonly #heads = new Map<number, Piece>();
   readonly #recordNames = new Map<number, Piece>();
-  readonly #sampleWords: (SampleWords | undefined)[] = new Array(KEPT_WORDS).fill(undefined);
-  readonly #threads: ThreadText;
-  /** Where the beginning of a sample that was written last is. */
-  readonly #places: FrontPlaces = { start: 0, hex: 0, time: 0, place: 0 };
+  readonly #threads = new ThreadText();
+  readonly #context: SampleContext;
+  #packer: BlockPacker | undefined;
   readonly #times = new TimeText();
   readonly #base: number;
   readonly #filtered: boolean;
@@ -260,17 +231,9 @@ export class Dumper implements RecordSink, KernelTextContext {
   #attrs = 0;
   #branchMode = false;
   #hasAuxtrace = false;
-  #combinedType = 0;
   #sampleIdAll = false;
   #auxtraceType = 0;
   #shown = false;
-  #shares: DumpShares | undefined;
-  /** Whether what comes is of a share of this dump's own; if not, nothing is written. */
-  #isOwn = true;
-  #share = 0;
-  /** Bytes of records so far, and up to the end of the share. */
-  #seen = 0;
-  #shareEnd = Infinity;
   #event: EventState | undefined;
   // The fields of the record's sample id.
   #pid = -1;
@@ -281,37 +244,38 @@ export class Dumper implements RecordSink, KernelTextContext {
   #idAt = -1;
   #view: DataView = new DataView(new ArrayBuffer(0));
 
-  /** @param shares Which part of the text to write; all of it by default. */
-  constructor(reader: PerfDataReader, options: DumpOptions, shares?: DumpShares) {
+  /**
+   * @param blocks Where the text goes, and samples of which others make it, instead of to `write`; only
+   *   where {@link isShareable} says so.
+   */
+  constructor(
+    reader: PerfDataReader,
+    options: DumpOptions,
+    blocks?: BlockTarget,
+  ) {
     this.#reader = reader;
-    this.#shares = shares;
-    if (shares !== undefined) {
-      this.#isOwn = shares.turns.claim(0);
-      this.#shareEnd = shares.size;
-    }
     this.#options = options;
     this.#le = reader.littleEndian;
-    this.#block = shares === undefined ? BLOCK : SHARED_BLOCK;
     const { symbols } = options;
     this.#symbols = symbols && new SymbolText(symbols, reader.littleEndian);
-    const bytes = new Uint8Array(this.#block + 2 * ROOM + (symbols ? SYMBOLS_ROOM : 0));
+    const bytes = new Uint8Array(BLOCK + 2 * ROOM + (symbols ? SYMBOLS_ROOM : 0));
     this.#out = { bytes, view: new DataView(bytes.buffer) };
     this.#machine = symbols?.machine ?? new Machine(reader.littleEndian);
-    this.#threads = new ThreadText(this.#machine);
-    this.#place = `@${reader.isPipe ? "pipe" : options.path} `;
+    this.#context = new SampleContext(this.#machine, this.#threads);
+    this.#packer = blocks && new BlockPacker(blocks, this.#context, this.#threads);
+    this.#hex = options.hex !== false;
+    this.#head = new SampleHead(reader.isPipe ? "pipe" : options.path, this.#hex, this.#le);
     // perf counts the bytes of a pipe from the first record on.
     this.#base = reader.isPipe ? reader.headerSize : 0;
     const { types, cpus, pids, tids, time, limit } = options;
     this.#filtered = [types, cpus, pids, tids, time].some((filter) => filter !== undefined);
-    this.#hex = options.hex !== false;
     this.#limit = limit ?? Infinity;
     this.#ordered = isTimeOrdered(reader);
-    this.#isPlain = this.#le && LITTLE_ENDIAN && this.#hex && !this.#filtered &&
-      limit === undefined && symbols === undefined;
+    this.#isPlain = isPlain(reader, options);
   }
 
   /** Goes through all records; what is left to write is the statistics. */
-  async run(): Promise<DumpPart> {
+  async run(): Promise<DumpStats> {
     await this.#readFeatures();
     this.#begin();
     const { order, from } = this.#options;
@@ -319,13 +283,13 @@ export class Dumper implements RecordSink, KernelTextContext {
       ...(order === undefined ? {} : { order }),
       ...(from === undefined ? {} : { from }),
     });
-    if (this.#shares !== undefined) this.#endShares(this.#shares);
+    if (this.#packer !== undefined) {
+      this.#flush();
+      this.#packer.close();
+      this.#packer = undefined;
+    }
     this.#typeCounts.forEach((n, type) => n > 0 && this.#counts.set(type, n));
-    return {
-      stats: { ...found, ...this.#stats },
-      byType: this.#counts,
-      samples: this.#events.map(({ samples }) => samples),
-    };
+    return { ...found, ...this.#stats };
   }
 
   /** Takes from the features of a file what the text depends on. */
@@ -352,7 +316,7 @@ export class Dumper implements RecordSink, KernelTextContext {
     this.#updateEvents();
     this.#hasAuxtrace = ids.has(HEADER_AUXTRACE);
     this.#branchMode = ids.has(HEADER_BRANCH_STACK) &&
-      !(this.#combinedType & PERF_SAMPLE_STACK_USER);
+      !(this.#head.combinedType & PERF_SAMPLE_STACK_USER);
   }
 
   #takeFeature(id: number, bytes: Uint8Array): void {
@@ -382,26 +346,22 @@ export class Dumper implements RecordSink, KernelTextContext {
     const known = this.#reader.isPipe ? Math.min(this.#attrs, all.length) : all.length;
     for (let i = this.#events.length; i < known; i++) {
       const event = all[i] as PerfEvent;
-      const { sampleType } = event.layout;
       this.#events.push({
         event,
         text: undefined,
-        fronts: undefined,
-        hasChain: (sampleType & PERF_SAMPLE_CALLCHAIN) !== 0,
-        hasRaw: (sampleType & PERF_SAMPLE_RAW) !== 0,
+        arePlain: false,
+        plain: undefined,
         samples: 0,
       });
-      this.#combinedType |= sampleType;
+      this.#head.combinedType |= event.layout.sampleType;
       for (const id of event.ids) this.#byId.set(Number(id), i);
     }
     this.#sampleIdAll = this.#events[0]?.event.attr.flags.sample_id_all === true;
     for (const state of this.#events) {
       const { layout } = state.event;
-      const isPlain = this.#isPlain && this.#isKnown(layout) &&
-        (layout.sampleType & ~PLAIN_FIELDS) === 0 &&
-        layout.ip >= 0 && layout.pid >= 0 && layout.time >= 0 &&
-        (layout.cpu >= 0 || !(this.#combinedType & PERF_SAMPLE_CPU));
-      state.fronts = isPlain ? new SampleFronts(layout) : undefined;
+      state.arePlain = this.#isPlain && this.#isKnown(layout) &&
+        arePlain(layout, this.#head.combinedType);
+      state.plain = undefined;
     }
   }
 
@@ -420,47 +380,18 @@ export class Dumper implements RecordSink, KernelTextContext {
     );
   }
 
-  /** Writes the statistics of all parts together. */
-  finish(parts: readonly DumpPart[]): void {
-    const byType = new Map<number, number>();
-    for (const part of parts) {
-      for (const [type, n] of part.byType) byType.set(type, (byType.get(type) ?? 0) + n);
-    }
-    const samples = this.#events.map((_, i) => ({
+  /** Writes the statistics: to `write`, wherever the text went. */
+  finish(): void {
+    const samples = this.#events.map(({ samples }, i) => ({
       name: this.#nameOf(i),
-      count: parts.reduce((sum, part) => sum + (part.samples[i] ?? 0), 0),
+      count: samples,
     }));
-    // All shares are written: there is nobody to wait for.
-    this.#isOwn = true;
-    this.#shares = undefined;
-    this.#text(statsText({ byType, samples, hasAuxtrace: this.#hasAuxtrace }));
+    this.#text(statsText({ byType: this.#counts, samples, hasAuxtrace: this.#hasAuxtrace }));
     this.#flush();
   }
 
-  #endShare(shares: DumpShares): void {
-    if (this.#isOwn) {
-      this.#flush();
-      shares.turns.end(this.#share);
-    }
-    this.#p = 0;
-    this.#share++;
-  }
-
-  #endShares(shares: DumpShares): void {
-    this.#endShare(shares);
-    // Where others have written all there is, this one has not come to the end.
-    if (!shares.turns.isOver()) shares.turns.limit(this.#share);
-  }
-
-  #nextShare(shares: DumpShares): void {
-    this.#endShare(shares);
-    this.#isOwn = shares.turns.claim(this.#share);
-    this.#shareEnd = this.#seen + shares.size;
-  }
-
   done(): boolean {
-    return this.#stats.printed >= this.#limit ||
-      (!this.#isOwn && this.#shares?.turns.isOver() === true);
+    return this.#stats.printed >= this.#limit;
   }
 
   // KernelTextContext: what the text of a record depends on.
@@ -491,19 +422,18 @@ export class Dumper implements RecordSink, KernelTextContext {
   }
 
   #flush(): void {
-    if (this.#p > 0 && this.#isOwn) this.#write(this.#out.bytes.subarray(0, this.#p));
+    if (this.#p > 0) this.#write(this.#out.bytes.subarray(0, this.#p));
     this.#p = 0;
   }
 
   #write(text: Uint8Array): void {
-    this.#shares?.turns.wait(this.#share);
-    this.#options.write(text);
+    if (this.#packer !== undefined) this.#packer.text(text);
+    else this.#options.write(text);
   }
 
   #text(text: string): void {
     const bytes = encoder.encode(text);
-    if (this.#p >= this.#block || bytes.length > ROOM) this.#flush();
-    if (!this.#isOwn) return;
+    if (this.#p >= BLOCK || bytes.length > ROOM) this.#flush();
     if (bytes.length > ROOM) this.#write(bytes);
     else this.#p = putBytes(this.#out, this.#p, bytes);
   }
@@ -532,13 +462,12 @@ export class Dumper implements RecordSink, KernelTextContext {
     const { blocks, block, at, offset, event: eventNumbers } = waiting;
     const out = this.#out;
     const machine = this.#machine;
-    const threads = this.#threads;
-    const shares = this.#shares;
-    const hasCpu = (this.#combinedType & PERF_SAMPLE_CPU) !== 0;
+    const context = this.#context;
+    const packer = this.#packer;
     const base = this.#base;
     const from = i;
+    if (packer !== undefined) this.#flush();
     let p = this.#p;
-    let seen = this.#seen;
     // What the last sample was found to be: nothing changes it here.
     let lastPid = -1;
     let lastTid = -1;
@@ -547,11 +476,10 @@ export class Dumper implements RecordSink, KernelTextContext {
     let lastEvent = -1;
     let state: EventState | undefined;
     let samples = 0;
-    let own = 0;
     for (; i < count; i++) {
       const row = rows[i] as number;
       const record = blocks[block[row] as number] as RecordBytes;
-      const { words, view } = record;
+      const { words } = record;
       const start = at[row] as number;
       const first = start >> 2;
       if (words[first] !== PERF_RECORD_SAMPLE || (start & 3) !== 0) break;
@@ -562,69 +490,41 @@ export class Dumper implements RecordSink, KernelTextContext {
         state = this.#events[event];
         lastEvent = event;
       }
-      if (state === undefined) break;
-      const { text, fronts } = state;
-      if (text === undefined || fronts === undefined) break;
-      if (seen >= this.#shareEnd && shares !== undefined) {
-        this.#p = p;
-        this.#seen = seen;
-        this.#nextShare(shares);
-        p = this.#p;
-      }
-      const { layout, fields } = text;
+      const plain = state?.plain;
+      if (plain === undefined) break;
       const sizeAndMisc = words[first + 1] as number;
       const end = start + (sizeAndMisc >>> 16);
-      if (state.hasRaw) {
-        if (!fields.locate(view, start, end, true)) break;
-      } else {
-        // The same where there is nothing but a call chain.
-        let at = start + layout.fixedSize;
-        if (state.hasChain) {
-          const n = at + 8 > end || words[(at >> 2) + 1] !== 0 ? -1 : words[at >> 2] as number;
-          at += 8;
-          if (n < 0 || n > (end - at) >> 3) break;
-          fields.callchainLength = n;
-          fields.callchain = at;
-        } else if (at > end) break;
-      }
-      seen += end - start;
+      if (!plain.locate(record, start, end)) break;
+      const { layout } = plain;
       const pid = words[first + (layout.pid >> 2)] as number;
       const tid = words[first + (layout.pid >> 2) + 1] as number;
       if (pid !== lastPid || tid !== lastTid || thread < 0) {
         thread = machine.thread(pid, tid);
         lastPid = pid;
         lastTid = tid;
-        if (this.#isOwn) slot = threads.slotOf(thread, pid);
-        else thread = -1;
+        slot = context.slotOf(thread, pid);
       }
-      if (!this.#isOwn) continue;
-      if (p >= this.#block) {
-        this.#p = p;
-        this.#flush();
-        p = this.#p;
-      }
-      const place = (offset[row] as number) - base;
-      const cpu = hasCpu ? words[first + (layout.cpu >> 2)] as number : 0;
-      const q = fronts.put(out, p, words, first, cpu, place);
-      if (q >= 0) {
-        p = q;
-      } else {
-        p = this.#putFront(p, record, start, end, offset[row] as number, layout);
-        fronts.keep(out, words, first, cpu, place, this.#places, p);
-      }
-      p = text.put(out, threads.putIds(out, p, slot), view, start);
-      p = threads.putLine(out, p, slot);
       const ip = first + (layout.ip >> 2);
       const ipHi = words[ip + 1] as number;
-      p = threads.putBinaryAgain(out, p, thread, sizeAndMisc & 7, ipHi, words[ip] as number);
+      const binary = context.binaryAgain(thread, sizeAndMisc & 7, ipHi, words[ip] as number);
+      const place = (offset[row] as number) - base;
+      if (packer !== undefined) {
+        packer.sample(words, first, end - start, event, place, slot, binary);
+      } else {
+        if (p >= BLOCK) {
+          this.#p = p;
+          this.#flush();
+          p = 0;
+        }
+        p = plain.put(out, p, record, start, end, place, slot, binary);
+      }
       samples++;
-      own++;
     }
     if (state !== undefined) state.samples += samples;
     this.#stats.printed += i - from;
-    this.#typeCounts[PERF_RECORD_SAMPLE] = (this.#typeCounts[PERF_RECORD_SAMPLE] as number) + own;
+    this.#typeCounts[PERF_RECORD_SAMPLE] = (this.#typeCounts[PERF_RECORD_SAMPLE] as number) + i -
+      from;
     this.#p = p;
-    this.#seen = seen;
     return i;
   }
 
@@ -633,10 +533,8 @@ export class Dumper implements RecordSink, KernelTextContext {
     const { bytes, view } = at;
     const le = this.#le;
     const type = view.getInt32(start, le);
-    if (this.#seen >= this.#shareEnd && this.#shares !== undefined) this.#nextShare(this.#shares);
-    this.#seen += end - start;
-    this.#threads.forget();
-    if (this.#p >= this.#block || !this.#isOwn) this.#flush();
+    this.#context.forget();
+    if (this.#p >= BLOCK) this.#flush();
     this.#options.symbols?.objects.record(bytes, view, start, end);
     if (type >= PERF_RECORD_USER_TYPE_START || type < 0) {
       this.#userRecord(at, start, end, offset, type);
@@ -660,10 +558,6 @@ export class Dumper implements RecordSink, KernelTextContext {
       return;
     }
     this.#count(type);
-    if (!this.#isOwn) {
-      if (state !== undefined) machine.apply(bytes, view, start, end);
-      return;
-    }
     const out = this.#out;
     let p = this.#putHead(at, start, end, offset, type);
     p = type !== PERF_RECORD_SAMPLE && !this.#sampleIdAll
@@ -687,11 +581,11 @@ export class Dumper implements RecordSink, KernelTextContext {
   /** CPU and time, as far as any event has them. */
   #putMoment(p: number, view: DataView): number {
     const out = this.#out;
-    if (this.#combinedType & PERF_SAMPLE_CPU) {
+    if (this.#head.combinedType & PERF_SAMPLE_CPU) {
       p = putDecimal(out, p, this.#cpu >>> 0);
       out.bytes[p++] = 0x20;
     }
-    if (this.#combinedType & PERF_SAMPLE_TIME) {
+    if (this.#head.combinedType & PERF_SAMPLE_TIME) {
       p = this.#timeAt < 0
         ? putAscii(out, p, "18446744073709551615")
         : this.#times.put(out, p, view, this.#timeAt, this.#le);
@@ -702,7 +596,6 @@ export class Dumper implements RecordSink, KernelTextContext {
 
   #count(type: number): void {
     this.#stats.printed++;
-    if (!this.#isOwn) return;
     if (type >= 0 && type < 128) {
       this.#typeCounts[type] = (this.#typeCounts[type] as number) + 1;
     } else {
@@ -713,29 +606,12 @@ export class Dumper implements RecordSink, KernelTextContext {
   /** `0x1a40@perf.data [0x38]: event: 9`, and the record's bytes. */
   #putHead(at: RecordBytes, start: number, end: number, offset: number, type: number): number {
     const out = this.#out;
-    const p = this.#putPlace(this.#p, offset);
+    const p = this.#head.putPlace(out, this.#p, offset - this.#base);
     const size = end - start;
     const key = type * 2 ** 16 + size;
-    const head = this.#heads.get(key) ?? keep(this.#heads, key, this.#headOf(type, size));
-    return this.#putBytes(at, start, end, head.put(out, p));
-  }
-
-  /** A newline and `0x1a40`. */
-  #putPlace(p: number, offset: number): number {
-    this.#out.view.setUint8(p, 0x0a);
-    const place = offset - this.#base;
-    return putPrefixedHex(this.#out, p + 1, place / 2 ** 32 | 0, place | 0);
-  }
-
-  #putBytes(at: RecordBytes, start: number, end: number, p: number): number {
-    return this.#hex ? putRawEvent(this.#out, p, at.bytes, at.words, start, end) : p;
-  }
-
-  /** What follows the place of a record: its size, its type, the line before its bytes. */
-  #headOf(type: number, size: number): string {
-    return `${this.#place}[0x${size.toString(16)}]: event: ${type}\n${
-      this.#hex ? `.\n. ... raw event: size ${size} bytes\n` : ""
-    }`;
+    const head = this.#heads.get(key) ?? keep(this.#heads, key, this.#head.textOf(type, size));
+    const q = head.put(out, p);
+    return this.#hex ? putRawEvent(out, q, at.bytes, at.words, start, end) : q;
   }
 
   /** `0x1a40 [0x38]: PERF_RECORD_MMAP2`. */
@@ -747,15 +623,6 @@ export class Dumper implements RecordSink, KernelTextContext {
     const known = this.#recordNames.get(key) ??
       keep(this.#recordNames, key, `${sizeText(size)}${dumpRecordName(type)}`);
     return known.put(out, p);
-  }
-
-  #wordsOf(size: number, misc: number): SampleWords {
-    return {
-      size,
-      misc,
-      head: piece(this.#headOf(PERF_RECORD_SAMPLE, size)),
-      name: piece(`${sizeText(size)}SAMPLE(IP, 0x${misc.toString(16)}): `),
-    };
   }
 
   /** Notes what a sample has at constant places. */
@@ -841,22 +708,19 @@ export class Dumper implements RecordSink, KernelTextContext {
     }
     this.#count(PERF_RECORD_SAMPLE);
     const text = state.text ??= new SampleText(state.event, le, this.#reader.arch);
+    if (state.arePlain) state.plain ??= new PlainSamples(text, this.#head, this.#threads);
     const isKnown = this.#isKnown(layout);
     if (!isKnown || !text.fields.locate(view, start, end, le)) {
-      if (this.#isOwn) this.#bareSample(isKnown, layout, at, start, end, offset);
+      this.#bareSample(isKnown, layout, at, start, end, offset);
       return;
     }
     const isRead = (layout.sampleType & PERF_SAMPLE_READ) !== 0;
     const pid = layout.pid < 0 ? -1 : view.getInt32(start + layout.pid, le);
     const tid = layout.pid < 0 ? -1 : view.getInt32(start + layout.pid + 4, le);
-    if (!this.#isOwn && !isRead) {
-      // All that a sample changes for those after it.
-      this.#machine.thread(pid, tid);
-      return;
-    }
     const out = this.#out;
     const misc = view.getUint16(start + 4, le);
-    let p = this.#putFront(this.#p, at, start, end, offset, layout);
+    const place = offset - this.#base;
+    let p = this.#head.put(out, this.#p, at, start, end, place, layout);
     const ip = layout.ip < 0 ? -1 : start + layout.ip;
     const symbols = this.#symbols;
     const putSymbols = symbols &&
@@ -868,57 +732,30 @@ export class Dumper implements RecordSink, KernelTextContext {
       this.#deliverRead(state, text, pid, tid, view, start);
     } else {
       const thread = this.#machine.thread(pid, tid);
-      const slot = this.#threads.slotOf(thread, pid);
+      const slot = this.#context.slotOf(thread, pid);
       p = text.put(out, this.#threads.putIds(out, p, slot), view, start, putSymbols);
-      p = this.#threads.putLine(out, p, slot);
-      p = this.#threads.putBinary(out, p, thread, misc, view, ip);
+      p = this.#putWhere(out, p, thread, slot, misc, view, ip);
       this.#p = symbols?.putLine(out, p, view, thread, misc & 7, ip) ?? p;
       state.samples += this.#samplesOf(text);
     }
     const { fields } = text;
-    if (fields.auxSize > 0 && this.#isOwn && this.#auxtraceType === PERF_AUXTRACE_INTEL_PT) {
+    if (fields.auxSize > 0 && this.#auxtraceType === PERF_AUXTRACE_INTEL_PT) {
       this.#auxSample(at.bytes, fields.aux, fields.auxSize);
     }
   }
 
-  /** Writes the beginning of a sample, up to its ids. */
-  #putFront(
+  /** The thread and the binary of a sample, a line each. */
+  #putWhere(
+    out: TextBytes,
     p: number,
-    at: RecordBytes,
-    start: number,
-    end: number,
-    offset: number,
-    layout: SampleLayout,
+    thread: number,
+    slot: number,
+    misc: number,
+    view: DataView,
+    ip: number,
   ): number {
-    const { view } = at;
-    const le = this.#le;
-    const out = this.#out;
-    const places = this.#places;
-    places.start = p;
-    const size = end - start;
-    const misc = view.getUint16(start + 4, le);
-    // Most samples are of a few sizes, which are multiples of 8.
-    const slot = (size ^ misc & 7) & KEPT_WORDS - 1;
-    let words = this.#sampleWords[slot];
-    if (words === undefined || words.size !== size || words.misc !== misc) {
-      words = this.#sampleWords[slot] = this.#wordsOf(size, misc);
-    }
-    p = places.hex = words.head.put(out, this.#putPlace(p, offset));
-    if (this.#hex) p = putRawEvent(out, p, at.bytes, at.words, start, end);
-    if (this.#combinedType & PERF_SAMPLE_CPU) {
-      p = putDecimal(out, p, layout.cpu < 0 ? 0xffff_ffff : view.getUint32(start + layout.cpu, le));
-      out.view.setUint8(p++, 0x20);
-    }
-    places.time = p;
-    if (this.#combinedType & PERF_SAMPLE_TIME) {
-      p = layout.time < 0
-        ? putAscii(out, p, "18446744073709551615")
-        : this.#times.put(out, p, view, start + layout.time, le);
-      out.view.setUint8(p++, 0x20);
-    }
-    places.place = p;
-    const place = offset - this.#base;
-    return words.name.put(out, putPrefixedHex(out, p, place / 2 ** 32 | 0, place | 0));
+    const binary = this.#context.binaryAt(thread, misc, view, ip);
+    return this.#threads.putBinary(out, this.#threads.putLine(out, p, slot), binary);
   }
 
   /** A sample of which nothing is known but its bytes. */
@@ -961,11 +798,10 @@ export class Dumper implements RecordSink, KernelTextContext {
     const ip = text.layout.ip < 0 ? -1 : start + text.layout.ip;
     const deliver = (event: EventState): void => {
       const thread = this.#machine.thread(pid, tid);
-      const slot = this.#threads.slotOf(thread, pid);
-      let p = this.#threads.putLine(this.#out, this.#p, slot);
-      p = this.#threads.putBinary(this.#out, p, thread, misc, view, ip);
+      const slot = this.#context.slotOf(thread, pid);
+      const p = this.#putWhere(this.#out, this.#p, thread, slot, misc, view, ip);
       this.#p = this.#symbols?.putLine(this.#out, p, view, thread, misc & 7, ip) ?? p;
-      if (this.#isOwn) event.samples += this.#samplesOf(text);
+      event.samples += this.#samplesOf(text);
     };
     const format = recorded.event.readFormat;
     if (!(format & PERF_FORMAT_ID)) {
@@ -998,7 +834,7 @@ export class Dumper implements RecordSink, KernelTextContext {
       counter.hi = valueHi;
       counter.lo = valueLo;
       // A sample can hold thousands of values, and paths can be long.
-      if (this.#p >= this.#block) this.#flush();
+      if (this.#p >= BLOCK) this.#flush();
       if (moved) deliver(event);
     }
   }
@@ -1027,8 +863,8 @@ export class Dumper implements RecordSink, KernelTextContext {
       if (!this.#sampleIdAll) {
         p = putAscii(out, p, "-1 -1 ");
       } else {
-        if (this.#combinedType & PERF_SAMPLE_CPU) p = putAscii(out, p, "0 ");
-        if (this.#combinedType & PERF_SAMPLE_TIME) p = putAscii(out, p, "0 ");
+        if (this.#head.combinedType & PERF_SAMPLE_CPU) p = putAscii(out, p, "0 ");
+        if (this.#head.combinedType & PERF_SAMPLE_TIME) p = putAscii(out, p, "0 ");
       }
       this.#p = this.#putName(p, end - start, offset, type);
       this.#text(google ? "\n" : userText(record, this.#ordered));
@@ -1062,11 +898,7 @@ export class Dumper implements RecordSink, KernelTextContext {
       this.#takeFeature(HEADER_TRACING_DATA, bytes.subarray(0, filled));
       return;
     }
-    // A share is over after so much.
-    this.#seen += payload.size;
-    if (payload.type !== AUXTRACE || !this.#isOwn || !this.#shown || this.#options.aux === false) {
-      return;
-    }
+    if (payload.type !== AUXTRACE || !this.#shown || this.#options.aux === false) return;
     const type = this.#auxtraceType;
     if (type === PERF_AUXTRACE_INTEL_PT) {
       this.#text(`.\n. ... Intel Processor Trace data: size ${payload.size} bytes\n`);
@@ -1107,7 +939,7 @@ export class Dumper implements RecordSink, KernelTextContext {
       if (position === 0) this.#text(text.heading(payload.size, input));
       let at = 0;
       while (last ? at < filled : filled - at >= text.reach) {
-        if (this.#p >= this.#block) this.#flush();
+        if (this.#p >= BLOCK) this.#flush();
         this.#p = text.put(this.#out, this.#p, input, at, filled, position);
         at += text.consumed;
         position += text.consumed;
@@ -1188,16 +1020,5 @@ function keep(pieces: Map<number, Piece>, key: number, text: string): Piece {
 }
 
 const encoder = new TextEncoder();
-/** What a sample may have whose text is of fields in the order of the record, and nothing else. */
-const PLAIN_FIELDS = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-  PERF_SAMPLE_ADDR | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |
-  PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW;
-/** How many kinds of samples have their words at hand; a power of two. */
-const KEPT_WORDS = 1 << 12;
-
-function sizeText(size: number): string {
-  return ` [0x${size.toString(16)}]: PERF_RECORD_`;
-}
-
 /** Record types that begin with the thread they are about. */
 const OWN_THREAD: ReadonlySet<number> = new Set([1, 3, 4, 7, 8, 10, 12, 16]);

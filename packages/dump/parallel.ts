@@ -5,29 +5,31 @@
  * @module
  */
 import type { PerfDataReader } from "@perfdata/format";
-import { Dumper, type DumpOptions, type DumpPart, type DumpStats } from "./dump.ts";
-import { type ShareAnswer, type ShareTask, writeAll } from "./share_task.ts";
-import { StoppedError, Turns } from "./turns.ts";
+import { BLOCK_SIZE, BlockText } from "./block_items.ts";
+import { type BlockAnswer, type BlockTask, writeAll, writeBlock } from "./block_task.ts";
+import { Blocks, StoppedError } from "./blocks.ts";
+import { Dumper, type DumpOptions, type DumpStats, isShareable } from "./dump.ts";
 
 /** How to dump a file with several threads: the text goes to standard output. */
 export interface ParallelDumpOptions extends Omit<DumpOptions, "path" | "write"> {
-  /** Bytes of records that a thread writes before it is another one's turn; 128 KB by default. */
-  readonly shareSize?: number;
+  /** Bytes that a thread hands to another one at a time; 128 KB by default. */
+  readonly blockSize?: number;
 }
 
-const SHARE_SIZE = 1 << 17;
+/** Blocks that wait to be written: threads are now faster, now slower. */
+const WAITING = 16;
 
 /**
- * Writes what `dump` writes to standard output, with `jobs` threads.
+ * Writes what `dump` writes to standard output, with up to `jobs` threads.
  *
- * Each thread goes through the whole file, since the text of a record depends on those before it,
- * and writes the text of those shares of it that no other thread has taken, when their turn has come.
- * The text is the same for any number of threads.
+ * One thread goes through the file, since the text of a record depends on those before it; the others
+ * make the text of most samples, and write. Where records are chosen, or symbols printed, and for
+ * AUX data, one thread does it all, and so it does for files in pipe format. The text is the same for
+ * any number of threads.
  *
  * @param reader The file; what is wrong with it is told once, by this reader.
  * @param path The same file: each thread opens it for itself.
  * @param jobs How many threads, this one included.
- * @throws {RangeError} Where `reader` reads a stream, and `jobs` is more than 1.
  * @throws {PerfDataError} In strict mode, where the file is damaged.
  */
 export async function dumpFile(
@@ -36,80 +38,76 @@ export async function dumpFile(
   jobs: number,
   options: ParallelDumpOptions = {},
 ): Promise<DumpStats> {
-  const { shareSize: size = SHARE_SIZE, ...what } = options;
+  const { blockSize, ...what } = options;
   const wish: DumpOptions = { ...what, path, write: writeAll };
-  // Threads cannot share the symbols.
-  if (jobs <= 1 || options.symbols !== undefined) {
-    const dumper = new Dumper(reader, wish);
-    const part = await dumper.run();
-    dumper.finish([part]);
-    return part.stats;
-  }
-  const turns = new Turns();
   const { fileSize } = reader;
-  if (fileSize === undefined) throw new RangeError("dump: a stream is read by one thread");
-  const others = Array.from(
-    { length: jobs - 1 },
-    () =>
-      new ShareWorker({
-        path,
-        fileSize,
-        options: what,
-        size,
-        turns: turns.shared,
-      }),
-  );
+  if (jobs <= 1 || fileSize === undefined || !isShareable(reader, wish)) {
+    const dumper = new Dumper(reader, wish);
+    const stats = await dumper.run();
+    dumper.finish();
+    return stats;
+  }
+  const blocks = Blocks.of(WAITING + 2 * jobs, BLOCK_SIZE);
+  let text: BlockText | undefined;
+  const help = (n: number): boolean => {
+    if (n < 0) return false;
+    text ??= new BlockText(reader, path, blocks);
+    writeBlock(blocks, n, text);
+    return true;
+  };
+  const task: BlockTask = { path, fileSize, shared: blocks.shared };
+  const writers = Array.from({ length: jobs - 1 }, () => new BlockWorker(task));
   try {
-    const dumper = new Dumper(reader, wish, { size, turns });
-    const own = await dumper.run().catch((error: unknown) => {
+    const dumper = new Dumper(reader, wish, {
+      memory: (n) => blocks.memory(n),
+      // Where the others cannot keep up, this thread lends a hand.
+      room: () => blocks.room(() => help(blocks.tryClaim())),
+      fill: () => blocks.fill(),
+      close: () => blocks.close(),
+      ...(blockSize === undefined ? {} : { full: blockSize }),
+    });
+    const stats = await dumper.run().catch((error: unknown) => {
       if (!(error instanceof StoppedError)) throw error;
     });
-    const found = [own, ...await Promise.all(others.map(({ part }) => part))];
-    const parts = found.filter((part) => part !== undefined);
-    if (own === undefined || parts.length < jobs) {
+    if (stats !== undefined) { while (help(blocks.claim())); }
+    const areDone = await Promise.all(writers.map(({ isDone }) => isDone));
+    if (stats === undefined || areDone.includes(false)) {
       throw new Error("the file changed while it was read");
     }
-    dumper.finish(parts);
-    const sum = (key: "unknownEvents" | "badSamples" | "undecodedAux"): number =>
-      parts.reduce((total, { stats }) => total + stats[key], 0);
-    return {
-      ...own.stats,
-      unknownEvents: sum("unknownEvents"),
-      badSamples: sum("badSamples"),
-      undecodedAux: sum("undecodedAux"),
-    };
+    dumper.finish();
+    return stats;
   } finally {
-    turns.stop();
-    for (const other of others) other.end();
+    blocks.stop();
+    for (const writer of writers) writer.end();
   }
 }
 
 /** Another thread. */
-class ShareWorker {
-  /** What it printed; `undefined` where it stopped because another one failed. */
-  readonly part: Promise<DumpPart | undefined>;
+class BlockWorker {
+  /** Whether all is written: not where it stopped because another one failed. */
+  readonly isDone: Promise<boolean>;
   readonly #worker: Worker;
 
-  constructor(task: ShareTask) {
-    this.#worker = new Worker(new URL("./share_worker.ts", import.meta.url), { type: "module" });
+  constructor(task: BlockTask) {
+    this.#worker = new Worker(new URL("./block_worker.ts", import.meta.url), { type: "module" });
     this.#worker.postMessage(task);
-    const part = Promise.withResolvers<DumpPart | undefined>();
-    this.#worker.onmessage = ({ data }: MessageEvent<ShareAnswer>) => {
-      if (data.kind === "part") part.resolve(data.part);
-      else if (data.kind === "stopped") part.resolve(undefined);
-      else {
-        part.reject(
+    const isDone = Promise.withResolvers<boolean>();
+    this.#worker.onmessage = ({ data }: MessageEvent<BlockAnswer>) => {
+      if (data.kind === "error") {
+        isDone.reject(
           data.isBrokenPipe ? new Deno.errors.BrokenPipe(data.message) : new Error(data.message),
         );
+      } else {
+        isDone.resolve(data.kind === "done");
       }
     };
     this.#worker.onerror = (event) => {
       event.preventDefault();
-      part.reject(new Error(event.message));
+      isDone.reject(new Error(event.message));
     };
-    this.part = part.promise;
+    this.isDone = isDone.promise;
     // It may fail before somebody asks.
-    this.part.catch(() => {});
+    this.isDone.catch(() => {});
   }
 
   end(): void {

@@ -1,9 +1,20 @@
-import { assertEquals } from "@std/assert";
-import { PerfDataReader } from "@perfdata/format";
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import {
+  bytesSource,
+  emptyAttr,
+  memorySink,
+  PERF_SAMPLE_IP,
+  PERF_SAMPLE_RAW,
+  PERF_SAMPLE_TID,
+  PERF_SAMPLE_TIME,
+  PerfDataReader,
+  PerfDataWriter,
+} from "@perfdata/format";
 import { fileSource } from "@perfdata/format/file_source";
-import { dump, Dumper, type DumpPart } from "./dump.ts";
-import { recordings } from "./testing.ts";
-import { Turns } from "./turns.ts";
+import { BLOCK_SIZE } from "./block_items.ts";
+import { Blocks, StoppedError } from "./blocks.ts";
+import { dump, isShareable } from "./dump.ts";
+import { dumpByBlocks, recordings } from "./testing.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 
@@ -31,7 +42,7 @@ async function text(path: string, { types, ...wish }: Wish): Promise<string> {
 }
 
 /**
- * What several threads print in turns of few records: to standard output, so that a process of its
+ * What several threads print, of blocks with few records: to standard output, so that a process of its
  * own does it.
  */
 async function shared(path: string, jobs: number, wish: Wish): Promise<string> {
@@ -43,7 +54,7 @@ async function shared(path: string, jobs: number, wish: Wish): Promise<string> {
     const path = ${JSON.stringify(path)};
     const reader = await PerfDataReader.open(fileSource(path), { diagnostics: () => {} });
     const options = types === undefined ? wish : { ...wish, types: new Set(types) };
-    await dumpFile(reader, path, ${jobs}, { shareSize: 2000, ...options });`;
+    await dumpFile(reader, path, ${jobs}, { blockSize: 2000, ...options });`;
   const { stdout, stderr, code } = await new Deno.Command("deno", {
     args: ["eval", "--quiet", program],
     cwd: root,
@@ -54,7 +65,7 @@ async function shared(path: string, jobs: number, wish: Wish): Promise<string> {
 }
 
 const cases: readonly (readonly [string, number, Wish])[] = [
-  // Counter values, which depend on samples of other shares.
+  // Counter values, which depend on samples before.
   ["recorded/group", 2, {}],
   ["recorded/read", 2, {}],
   ["recorded/callchain", 2, {}],
@@ -94,67 +105,108 @@ Deno.test("several threads print what one does: of the corpus", async () => {
   }
 });
 
-Deno.test("dumps that share the text, one share each in turn, write what one does", async () => {
-  const jobs = 3;
-  for (const [name, , { types, ...wish }] of cases) {
-    const path = `${root}fixtures/${name}.perf.data`;
-    const options = { path, ...wish, ...(types === undefined ? {} : { types: new Set(types) }) };
-    const decoder = new TextDecoder("latin1");
-    const texts: string[] = [];
-    const parts: DumpPart[] = [];
-    let first: Dumper | undefined;
-    for (let job = 0; job < jobs; job++) {
-      using source = fileSource(path);
-      const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
-      let share = 0;
-      const turns = {
-        claim: (turn: number): boolean => (share = turn) % jobs === job,
-        wait: (turn: number): void => assertEquals([turn % jobs, turn], [job, share]),
-        end: (turn: number): void => assertEquals([turn % jobs, turn], [job, share]),
-        limit: (all: number): void => void (share = all),
-        isOver: () => false,
-      };
-      const write = (text: Uint8Array): void => {
-        texts[share] = (texts[share] ?? "") + decoder.decode(text);
-      };
-      const dumper = new Dumper(reader, { ...options, write }, { size: 2000, turns });
-      parts.push(await dumper.run());
-      first ??= dumper;
+Deno.test("by way of blocks, all recordings are dumped as they are without", async () => {
+  let shared = 0;
+  let most = 0;
+  for (const path of await recordings()) {
+    using source = fileSource(path);
+    let reader: PerfDataReader;
+    try {
+      reader = await PerfDataReader.open(source, { diagnostics: () => {} });
+    } catch {
+      // Not even its headers can be read.
+      continue;
     }
-    // What comes last is behind all shares.
-    first?.finish(parts);
-    assertEquals(texts.join("") === await text(path, { types, ...wish } as Wish), true, name);
+    if (source.size === undefined || source.size > 3e6 || !isShareable(reader, { path })) continue;
+    const decoder = new TextDecoder("latin1");
+    let all = "";
+    const write = (part: Uint8Array): void => void (all += decoder.decode(part));
+    const { blocks } = await dumpByBlocks(reader, { path, write }, 5000);
+    assertEquals(all === await text(path, {}), true, path);
+    shared++;
+    most = Math.max(most, blocks);
   }
+  assert(shared >= 10, `${shared} files are shareable`);
+  assert(most >= 10, `${most} blocks`);
 });
 
-Deno.test("turns: who waits for one that will not come is told", () => {
-  const turns = new Turns();
-  turns.wait(0);
-  turns.end(0);
-  const other = new Turns(turns.shared);
-  other.wait(1);
+/** A record of a thread 7, with `sample_id` where it is no sample. */
+function record(
+  type: number,
+  time: number,
+  ...parts: readonly (Uint8Array | number)[]
+): Uint8Array {
+  const id = type === 9 ? [] : [7, 7, time, 0];
+  const bytes = [...parts, ...id].flatMap((part) =>
+    typeof part === "number" ? [...new Uint8Array(Uint32Array.of(part).buffer)] : [...part]
+  );
+  const size = 8 + bytes.length;
+  const head = [...new Uint8Array(Uint16Array.of(type, 0, 2, size).buffer)];
+  return Uint8Array.from([...head, ...bytes]);
+}
+
+Deno.test("a sample, a thread and a binary as long as can be fit into one block", async () => {
+  const long = (letter: string): Uint8Array =>
+    new TextEncoder().encode(letter.repeat(65_000) + "\0".repeat(8));
+  const raw = 65_000;
+  const sample = (time: number): Uint8Array =>
+    record(9, time, 0x1004, 0, 7, 7, time, 0, raw + 4, new Uint8Array(raw + 4).fill(0x78));
+  const sink = memorySink();
+  const attr = {
+    ...emptyAttr(),
+    sample_type: BigInt(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW),
+    flags: { ...emptyAttr().flags, sample_id_all: true },
+  };
+  const writer = await PerfDataWriter.file(sink, { events: [{ attr }] });
+  await writer.write(record(3, 1, 7, 7, long("c")));
+  await writer.write(record(1, 2, 7, 7, 0x1000, 0, 0x1000, 0, 0, 0, long("m")));
+  for (let time = 3; time < 9; time++) await writer.write(sample(time));
+  await writer.close();
+  const texts: string[] = [];
+  for (const full of [0, 1, BLOCK_SIZE]) {
+    let all = "";
+    const write = (part: Uint8Array): void => void (all += new TextDecoder().decode(part));
+    const reader = await PerfDataReader.open(bytesSource(sink.bytes()));
+    if (full === 0) await dump(reader, { path: "f", write });
+    else assert((await dumpByBlocks(reader, { path: "f", write }, full)).blocks > 5);
+    texts.push(all);
+  }
+  const [plain, ...byBlocks] = texts;
+  assertEquals(plain?.split(` ... thread: ${"c".repeat(65_000)}:7\n`).length, 7);
+  assertEquals(plain?.split(`\n ...... dso: ${"m".repeat(65_000)}\n`).length, 7);
+  assertEquals(byBlocks.map((text) => text === plain), [true, true]);
+});
+
+Deno.test("blocks are filled, claimed and emptied in turn", () => {
+  const filling = Blocks.of(2, 64);
+  const emptying = new Blocks(filling.shared);
+  assertEquals([emptying.tryClaim(), filling.room()], [-1, 0]);
+  filling.fill();
+  assertEquals(filling.room(), 1);
+  filling.fill();
+  assertEquals([emptying.claim(), filling.tryClaim(), emptying.tryClaim()], [0, 1, -1]);
+  assert(emptying.memory(0) !== emptying.memory(1));
+  assert(emptying.memory(0) === filling.memory(2));
+  emptying.empty(0);
+  // There is room for one; for another one only once this thread has helped.
+  assertEquals(filling.room(), 2);
+  filling.fill();
+  let helped = 0;
+  const help = (): boolean => {
+    filling.empty(++helped);
+    return true;
+  };
+  assertEquals([filling.room(help), helped], [3, 1]);
+  filling.close();
+  assertEquals([emptying.claim(), emptying.claim()], [2, -1]);
+});
+
+Deno.test("who waits for blocks where another thread has failed is told", () => {
+  const one = Blocks.of(1, 64);
+  one.fill();
+  const other = new Blocks(one.shared);
   other.stop();
-  let message = "";
-  try {
-    turns.wait(2);
-  } catch (error) {
-    message = (error as Error).message;
-  }
-  assertEquals(message, "another thread failed");
-});
-
-Deno.test("turns: who waits for one behind the last is told", () => {
-  const turns = new Turns();
-  turns.end(0);
-  turns.limit(2);
-  turns.wait(1);
-  assertEquals([turns.claim(0), turns.isOver(), turns.claim(1)], [true, false, true]);
-  assertEquals([turns.claim(1), turns.isOver()], [false, true]);
-  let message = "";
-  try {
-    turns.wait(2);
-  } catch (error) {
-    message = (error as Error).message;
-  }
-  assertEquals(message, "there are 2 turns only");
+  assertThrows(() => one.room(), StoppedError, "another thread failed");
+  assertThrows(() => one.claim(), StoppedError);
+  assertThrows(() => one.turn(1), StoppedError);
 });

@@ -1,6 +1,6 @@
 import type { SampleLayout } from "@perfdata/format";
 import { LINE, putLeftHalf, putLines, putRightHalf } from "./raw_event.ts";
-import { HEX4, putDecimal, putEight, type TextBytes } from "./text.ts";
+import { HEX4, putDecimal, putEight, type TextBytes, uint64 } from "./text.ts";
 
 /** How many beginnings are at hand; a power of two. */
 const KEPT = 1 << 8;
@@ -176,11 +176,6 @@ export class SampleFronts {
 
 function slotOf(sizeAndMisc: number, cpu: number): number {
   return (sizeAndMisc >>> 19 ^ sizeAndMisc << 5 ^ cpu << 3) & KEPT - 1;
-}
-
-/** An unsigned number of two signed words; V8 compiles it once, whatever the sign of the lower one. */
-function uint64(hi: number, lo: number): number {
-  return (hi >>> 0) * 2 ** 32 + lo + (lo < 0 ? 2 ** 32 : 0);
 }
 
 /** Powers of ten. */

@@ -13,6 +13,7 @@ import {
   PerfDataWriter,
 } from "@perfdata/format";
 import { dump } from "./dump.ts";
+import { dumpByBlocks } from "./testing.ts";
 
 /** What the samples of a file are, of which many are alike. */
 interface Kind {
@@ -90,9 +91,11 @@ Deno.test("samples that are alike differ where they should", async () => {
     ),
     first: fc.bigInt(1n, 2n ** 53n),
     step: fc.constantFrom(1n, 99_999n, 3_000_000n, 10n ** 9n),
+    // Made by this thread; or handed to another one, many at a time or few.
+    blockSize: fc.constantFrom(0, 0, 100, 10_000),
   });
   await fc.assert(
-    fc.asyncProperty(files, async ({ kinds, extra, first, step }) => {
+    fc.asyncProperty(files, async ({ kinds, extra, first, step, blockSize }) => {
       const type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | extra;
       const attr = {
         ...emptyAttr(),
@@ -116,7 +119,8 @@ Deno.test("samples that are alike differ where they should", async () => {
       let text = "";
       const decoder = new TextDecoder();
       const write = (part: Uint8Array): void => void (text += decoder.decode(part));
-      await dump(reader, { path: "f", write });
+      if (blockSize === 0) await dump(reader, { path: "f", write });
+      else await dumpByBlocks(reader, { path: "f", write }, blockSize);
       let place = reader.data.offset;
       let expected = "";
       for (const { kind, bytes, time } of samples) {
@@ -132,6 +136,6 @@ Deno.test("samples that are alike differ where they should", async () => {
       }
       assertEquals(text.includes(`SAMPLE events: ${String(samples.length).padStart(10)}`), true);
     }),
-    { numRuns: 12 },
+    { numRuns: 16 },
   );
 });

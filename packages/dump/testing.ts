@@ -1,4 +1,7 @@
 /** What the tests of this package have in common. */
+import type { PerfDataReader } from "@perfdata/format";
+import { BLOCK_SIZE, BlockText } from "./block_items.ts";
+import { Dumper, type DumpOptions, type DumpStats } from "./dump.ts";
 
 /** The files that there are: fixtures, and the corpus where it is. */
 export async function recordings(): Promise<string[]> {
@@ -18,4 +21,29 @@ export async function recordings(): Promise<string[]> {
     console.log(`no corpus at ${corpus}: fixtures only`);
   }
   return found;
+}
+
+/**
+ * What `dump` writes, made by way of blocks, without threads: each is written as soon as it is full.
+ *
+ * @param full Bytes with which a block is handed over: few make many blocks.
+ */
+export async function dumpByBlocks(
+  reader: PerfDataReader,
+  options: DumpOptions,
+  full: number,
+): Promise<{ stats: DumpStats; blocks: number }> {
+  const memory = new SharedArrayBuffer(BLOCK_SIZE);
+  const text = new BlockText(reader, options.path, { memory: () => memory });
+  let n = 0;
+  const dumper = new Dumper(reader, options, {
+    full,
+    memory: () => memory,
+    room: () => n,
+    fill: () => text.put(n++, options.write),
+    close: () => {},
+  });
+  const stats = await dumper.run();
+  dumper.finish();
+  return { stats, blocks: n };
 }

@@ -1,102 +1,61 @@
-import type { Machine } from "@perfdata/session";
-import { copyWide, Piece, piece, putAscii, putBytes, putDecimal, type TextBytes } from "./text.ts";
+import { copyWide, Piece, piece, putBytes, type TextBytes } from "./text.ts";
 
-const MISC_KERNEL = 1;
-const MISC_USER = 2;
+const NOT_FOUND_LINE = piece("<not found>\n");
+const HYPERVISOR_LINE = piece("[hypervisor]\n");
 
-const THREAD = piece(" ... thread: ");
-const DSO = piece("\n ...... dso: ");
-const NOT_FOUND = piece("<not found>\n");
-const HYPERVISOR = piece("[hypervisor]\n");
+/** Stands for the binary of an address that is not mapped. */
+export const NOT_FOUND = -1;
+/** Stands for the binary of an address that is neither the kernel's nor of a process. */
+export const HYPERVISOR = -2;
 
 /** How many threads have their text at hand; a power of two. */
-const KEPT = 1 << 10;
+export const THREAD_SLOTS: number = 1 << 10;
 /** Room for both texts of a thread. */
 const SLOT = 128;
-/** How many mapped ranges are at hand; a power of two. */
-const RANGES = 1 << 6;
-/** Where the second one begins, and the longest comm that it has room for. */
+/** Where the second one begins; ids are shorter. */
 const LINE_AT = 32;
-const LONGEST_COMM = 48;
 
 /**
  * The text of the threads and binaries of samples, which come again and again.
  *
- * Threads come and go by the thousand, so that their text is kept in slots of one buffer: a slot is
- * made again where another thread, or the thread with another comm, had it.
+ * Threads come and go by the thousand, so that their text is kept in slots of one buffer.
  */
 export class ThreadText {
-  readonly #machine: Machine;
-  readonly #slots: TextBytes;
-  readonly #wide: Float64Array;
-  // What each slot is made of.
-  readonly #threads = new Int32Array(KEPT).fill(-1);
-  readonly #pids = new Int32Array(KEPT);
-  readonly #tids = new Int32Array(KEPT);
-  readonly #comms = new Int32Array(KEPT);
+  readonly #bytes = new Uint8Array(THREAD_SLOTS * SLOT);
+  readonly #wide = new Float64Array(this.#bytes.buffer);
   /** Bytes of `1234/1235: `. */
-  readonly #idsLengths = new Uint8Array(KEPT);
-  /** Bytes of ` ... thread: make:1235` and of the beginning of the next line; 0 where it is not kept. */
-  readonly #lineLengths = new Uint8Array(KEPT);
-  /** How often the machine has changed; what was found at which count, and where that is mapped. */
-  #since = 0;
-  readonly #rangeSince = new Float64Array(RANGES).fill(-1);
-  readonly #rangeOf = new Int32Array(RANGES);
-  readonly #rangeStart = new Float64Array(RANGES);
-  readonly #rangeEnd = new Float64Array(RANGES);
-  readonly #rangeLine: (Piece | undefined)[] = new Array(RANGES).fill(undefined);
+  readonly #idsLengths = new Uint8Array(THREAD_SLOTS);
+  /** Bytes of ` ... thread: make:1235` and of the beginning of the next line; 0 where it is odd. */
+  readonly #lineLengths = new Uint8Array(THREAD_SLOTS);
+  /** Lines that do not fit into a slot, or could be the bits of a NaN. */
+  readonly #odd: (Uint8Array | undefined)[] = new Array(THREAD_SLOTS).fill(undefined);
   readonly #binaries: (Piece | undefined)[] = [];
 
-  /** Takes names from a machine, whose state is that at each sample. */
-  constructor(machine: Machine) {
-    this.#machine = machine;
-    const bytes = new Uint8Array(KEPT * SLOT);
-    this.#slots = { bytes, view: new DataView(bytes.buffer) };
-    this.#wide = new Float64Array(bytes.buffer);
-  }
-
   /**
-   * Makes the text of a thread ready.
+   * Keeps the text of a thread in a slot.
    *
-   * @param thread Number of the thread in the machine.
-   * @param pid The process that the sample tells.
-   * @returns What {@link ThreadText.putIds} and {@link ThreadText.putLine} take.
+   * @param from Bytes that hold, from `ids` on, `1234/1235: `, and from `line` on the line
+   *   ` ... thread: make:1235` and the next one up to the binary.
    */
-  slotOf(thread: number, pid: number): number {
-    const slot = thread & KEPT - 1;
-    const { comms, tids } = this.#machine;
-    if (
-      this.#threads[slot] !== thread || this.#pids[slot] !== pid ||
-      this.#tids[slot] !== tids[thread] || this.#comms[slot] !== comms[thread]
-    ) this.#make(slot, thread, pid);
-    return slot;
-  }
-
-  #make(slot: number, thread: number, pid: number): void {
-    const slots = this.#slots;
-    const tid = this.#machine.tids[thread] as number;
-    const comm = this.#machine.comms[thread] as number;
-    this.#threads[slot] = thread;
-    this.#pids[slot] = pid;
-    this.#tids[slot] = tid;
-    this.#comms[slot] = comm;
+  set(
+    slot: number,
+    from: Uint8Array,
+    ids: number,
+    idsLength: number,
+    line: number,
+    lineLength: number,
+  ): void {
     const start = slot * SLOT;
-    let p = putDecimal(slots, start, pid);
-    slots.bytes[p] = 0x2f;
-    p = putAscii(slots, putDecimal(slots, p + 1, tid), ": ");
-    this.#idsLengths[slot] = p - start;
-    const isKept = comm < 0 || isPlain(this.#machine.names.get(comm));
-    this.#lineLengths[slot] = isKept
-      ? this.#putParts(slots, start + LINE_AT, tid, comm) - start - LINE_AT
-      : 0;
-  }
-
-  #putParts(out: TextBytes, p: number, tid: number, comm: number): number {
-    p = THREAD.put(out, p);
-    if (comm < 0) p = putDecimal(out, putAscii(out, p, ":"), tid);
-    else p = putBytes(out, p, this.#machine.names.get(comm));
-    out.bytes[p] = 0x3a;
-    return DSO.put(out, putDecimal(out, p + 1, tid));
+    const bytes = this.#bytes;
+    this.#idsLengths[slot] = idsLength;
+    for (let i = 0; i < idsLength; i++) bytes[start + i] = from[ids + i] as number;
+    if (lineLength <= SLOT - LINE_AT && isAscii(from, line, lineLength)) {
+      this.#lineLengths[slot] = lineLength;
+      for (let i = 0; i < lineLength; i++) bytes[start + LINE_AT + i] = from[line + i] as number;
+    } else {
+      this.#lineLengths[slot] = 0;
+      this.#odd[slot] = from.slice(line, line + lineLength);
+    }
   }
 
   /** Writes `1234/1235: `, process and thread. */
@@ -109,92 +68,45 @@ export class ThreadText {
   /** Writes ` ... thread: make:1235`, and the next line up to the binary. */
   putLine(out: TextBytes, p: number, slot: number): number {
     const length = this.#lineLengths[slot] as number;
-    if (length === 0) {
-      return this.#putParts(out, p, this.#tids[slot] as number, this.#comms[slot] as number);
-    }
+    if (length === 0) return putBytes(out, p, this.#odd[slot] as Uint8Array);
     copyWide(out, p, this.#wide, slot * (SLOT / 8) + LINE_AT / 8, length);
     return p + length;
   }
 
-  /**
-   * Writes the binary that holds an address, and a newline.
-   *
-   * @param misc `misc` of the sample.
-   * @param at Where the address is in `view`; before its start where the sample has none.
-   */
-  putBinary(
-    out: TextBytes,
-    p: number,
-    thread: number,
-    misc: number,
-    view: DataView,
-    at: number,
-  ): number {
-    const machine = this.#machine;
-    const mode = misc & 7;
-    if (mode !== MISC_KERNEL && mode !== MISC_USER) return HYPERVISOR.put(out, p);
-    const map = at < 0 ? machine.map(thread, mode, 0, 0) : machine.mapAt(thread, mode, view, at);
-    if (map < 0) return NOT_FOUND.put(out, p);
-    const name = machine.mapName(map);
-    return (this.#binaries[name] ?? this.#binary(name)).put(out, p);
+  /** Bytes of both texts of a thread. */
+  sizeOf(slot: number): number {
+    const line = this.#lineLengths[slot] as number;
+    return (this.#idsLengths[slot] as number) + (line || (this.#odd[slot] as Uint8Array).length);
   }
 
-  /**
-   * {@link ThreadText.putBinary} for the address of which the halves are given, where nothing was
-   * applied to the machine since {@link ThreadText.forget}.
-   */
-  putBinaryAgain(
-    out: TextBytes,
-    p: number,
-    thread: number,
-    mode: number,
-    hi: number,
-    lo: number,
-  ): number {
-    const i = (lo >>> 20 ^ lo >>> 23 ^ thread) & RANGES - 1;
-    if (
-      mode === MISC_USER && this.#rangeOf[i] === thread && this.#rangeSince[i] === this.#since
-    ) {
-      const address = (hi >>> 0) * 2 ** 32 + (lo >>> 0);
-      if (
-        address >= (this.#rangeStart[i] as number) && address < (this.#rangeEnd[i] as number)
-      ) return (this.#rangeLine[i] as Piece).put(out, p);
-    }
-    if (mode !== MISC_KERNEL && mode !== MISC_USER) return HYPERVISOR.put(out, p);
-    const machine = this.#machine;
-    const map = machine.map(thread, mode, hi, lo);
-    if (map < 0) return NOT_FOUND.put(out, p);
-    const name = machine.mapName(map);
-    const line = this.#binaries[name] ?? this.#binary(name);
-    // Where the process is not known yet it may still turn out to be another one.
-    if (mode === MISC_USER && hi >>> 21 === 0 && machine.pids[thread] !== -1) {
-      const { startHi, startLo, endHi, endLo } = machine.spaces;
-      this.#rangeOf[i] = thread;
-      this.#rangeSince[i] = this.#since;
-      this.#rangeStart[i] = (startHi[map] as number) * 2 ** 32 + (startLo[map] as number);
-      this.#rangeEnd[i] = (endHi[map] as number) * 2 ** 32 + (endLo[map] as number);
-      this.#rangeLine[i] = line;
-    }
+  /** Bytes of the line of a binary. */
+  sizeOfBinary(binary: number): number {
+    return (this.#binaries[binary] as Piece).length;
+  }
+
+  /** Whether the line of a binary is there. */
+  hasBinary(binary: number): boolean {
+    return binary < 0 || this.#binaries[binary] !== undefined;
+  }
+
+  /** Keeps the line of a binary: its path and a newline. */
+  setBinary(binary: number, line: Uint8Array): void {
+    this.#binaries[binary] = new Piece(line);
+  }
+
+  /** Writes the line of a binary. */
+  putBinary(out: TextBytes, p: number, binary: number): number {
+    const line = binary >= 0
+      ? this.#binaries[binary] as Piece
+      : binary === NOT_FOUND
+      ? NOT_FOUND_LINE
+      : HYPERVISOR_LINE;
     return line.put(out, p);
-  }
-
-  /** Says that the machine has changed. */
-  forget(): void {
-    this.#since++;
-  }
-
-  #binary(name: number): Piece {
-    const path = this.#machine.names.get(name);
-    const line = new Uint8Array(path.length + 1);
-    line.set(path);
-    line[path.length] = 0x0a;
-    return this.#binaries[name] = new Piece(line);
   }
 }
 
-/** Whether a comm fits into a slot, and is never the bits of a NaN. */
-function isPlain(comm: Uint8Array): boolean {
-  if (comm.length > LONGEST_COMM) return false;
-  for (let i = 0; i < comm.length; i++) if ((comm[i] as number) >= 0x7f) return false;
+/** Whether text is never the bits of a NaN. */
+function isAscii(bytes: Uint8Array, from: number, length: number): boolean {
+  for (let i = from; i < from + length; i++) if ((bytes[i] as number) >= 0x7f) return false;
   return true;
 }

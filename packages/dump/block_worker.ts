@@ -1,28 +1,29 @@
-// Uses Deno's file API and standard output: dumps shares of a file (see parallel.ts).
+// Uses Deno's file API and standard output: writes blocks of a dump (see parallel.ts).
 import { PerfDataReader } from "@perfdata/format";
 import { fileSource } from "@perfdata/format/file_source";
-import { Dumper } from "./dump.ts";
-import { type ShareAnswer, type ShareTask, writeAll } from "./share_task.ts";
-import { StoppedError, Turns } from "./turns.ts";
+import { BlockText } from "./block_items.ts";
+import { type BlockAnswer, type BlockTask, writeBlock } from "./block_task.ts";
+import { Blocks, StoppedError } from "./blocks.ts";
 
 const scope = globalThis as unknown as {
-  onmessage: (event: { data: ShareTask }) => void;
-  postMessage(message: ShareAnswer): void;
+  onmessage: (event: { data: BlockTask }) => void;
+  postMessage(message: BlockAnswer): void;
 };
 
 scope.onmessage = async ({ data }) => {
-  const { path, fileSize, options, size, turns: shared } = data;
-  const turns = new Turns(shared);
+  const { path, fileSize, shared } = data;
+  const blocks = new Blocks(shared);
   try {
     using source = fileSource(path);
     // What is damaged is told by the thread that has the reader of the caller.
     const reader = await PerfDataReader.open({ ...source, size: fileSize }, {
       diagnostics: () => {},
     });
-    const dumper = new Dumper(reader, { ...options, path, write: writeAll }, { size, turns });
-    scope.postMessage({ kind: "part", part: await dumper.run() });
+    const text = new BlockText(reader, path, blocks);
+    for (let n = blocks.claim(); n >= 0; n = blocks.claim()) writeBlock(blocks, n, text);
+    scope.postMessage({ kind: "done" });
   } catch (error) {
-    turns.stop();
+    blocks.stop();
     if (error instanceof StoppedError) {
       scope.postMessage({ kind: "stopped" });
     } else {
