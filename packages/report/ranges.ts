@@ -209,8 +209,9 @@ class RangeCounter implements FrameLookup {
       const cpumode = head & CPUMODE_MASK;
       if (cpumode === GUEST_KERNEL || cpumode === GUEST_USER) continue;
       const timeHi = (words[at + time + 1] as number) >>> 0;
-      const timeLo = (words[at + time] as number) >>> 0;
-      const when = (timeHi - baseHi) * 2 ** 32 + timeLo;
+      const timeLo = words[at + time] as number;
+      // Its lower half may pass 2^31: V8 takes it that a `>>> 0` never does, until it does.
+      const when = (timeHi - baseHi) * 2 ** 32 + timeLo + (timeLo < 0 ? 2 ** 32 : 0);
       if (!(when > after && when < before) || !ordered) {
         this.#setEpoch(when, timeHi, timeLo, batch.offsetOf(i));
         epoch = this.#epoch;
@@ -615,7 +616,7 @@ class RangeCounter implements FrameLookup {
   #setEpoch(when: number, timeHi: number, timeLo: number, offset: number): void {
     if (!this.#ordered || !Number.isSafeInteger(when)) {
       this.#epoch = this.#ordered
-        ? this.#history.epochAt(timeHi, timeLo, offset)
+        ? this.#history.epochAt(timeHi, timeLo >>> 0, offset)
         : this.#history.epochAt(0, 0, offset);
       // Nothing lies between these bounds.
       this.#after = 1;
@@ -628,7 +629,7 @@ class RangeCounter implements FrameLookup {
     let after = this.#timeOf(epoch - 1);
     let before = this.#timeOf(epoch);
     if (!(after < when && when < before)) {
-      epoch = this.#history.epochAt(timeHi, timeLo, offset);
+      epoch = this.#history.epochAt(timeHi, timeLo >>> 0, offset);
       after = this.#timeOf(epoch - 1);
       before = this.#timeOf(epoch);
     }

@@ -9,10 +9,11 @@ export const FINISHED_ROUND = 68;
  * record (`perf_event.h`), in nanoseconds, as two 32-bit halves.
  */
 export class RecordTime {
+  // Not 0, which V8 would take for a promise to stay below 2^31.
   /** The upper half of the time that was read last; 0 where the record has none. */
-  hi: number = 0;
+  hi: number = -0;
   /** The lower half. */
-  lo: number = 0;
+  lo: number = -0;
   /** Number of the event that the record belongs to, or -1 where its id is not known. */
   event: number = -1;
   readonly #events: readonly PerfEvent[];
