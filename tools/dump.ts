@@ -38,7 +38,7 @@ usage: dump [flags] [FILE]            FILE is a perf.data file, or - for a pipe;
   --symbols FILE   with the symbols of addresses, from a bundle that "symbols bundle" made; with
                    one thread
   --no-demangle    names of C++ and Rust functions as the files have them
-  --jobs N         threads to use (default: 2 from 256 MB on): one goes through the file, the others
+  --jobs N         threads to use (default: 2 from 128 MB on): one goes through the file, the others
                    make the text; with filters, symbols, AUX data or a stream there is one
   --debug          with errors, print where in the program they come from
   -h, --help       print this
@@ -54,7 +54,7 @@ Exit codes: 0 done; 1 the file is damaged (what is whole is printed); 2 wrong us
 
 const MOST_JOBS = 64;
 /** Bytes of a file from which on a second thread pays even where there are but two processors. */
-const LARGE = 1 << 28;
+const LARGE = 1 << 27;
 
 /** What the user asked for. */
 interface Wish extends Omit<DumpOptions, "path" | "write"> {
