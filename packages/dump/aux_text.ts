@@ -5,6 +5,11 @@
  * @module
  */
 import {
+  PERF_AUXTRACE_ARM_SPE,
+  PERF_AUXTRACE_HISI_PTT,
+  PERF_AUXTRACE_INTEL_BTS,
+} from "@perfdata/user-records";
+import {
   putAscii,
   putDecimal,
   putHex,
@@ -43,6 +48,24 @@ export interface AuxText {
     end: number,
     position: number,
   ): number;
+}
+
+/**
+ * What writes AUX data of a type, as an AUXTRACE_INFO record has it, if it is known here.
+ *
+ * @param offset Place of the data, on which the place of lines depends for Arm SPE.
+ */
+export function auxTextOf(type: number, offset: number): AuxText | undefined {
+  switch (type) {
+    case PERF_AUXTRACE_ARM_SPE:
+      return new ArmSpeText(offset);
+    case PERF_AUXTRACE_INTEL_BTS:
+      return new IntelBtsText();
+    case PERF_AUXTRACE_HISI_PTT:
+      return new HisiPttText();
+    default:
+      return undefined;
+  }
 }
 
 /** `.  00000010:  71 00 …`: the place and the bytes, padded to `width` bytes. */

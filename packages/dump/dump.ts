@@ -14,6 +14,7 @@ import {
   PERF_FORMAT_TOTAL_TIME_RUNNING,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_USER_TYPE_START,
+  PERF_SAMPLE_AUX,
   PERF_SAMPLE_CPU,
   PERF_SAMPLE_READ,
   PERF_SAMPLE_STACK_USER,
@@ -26,27 +27,24 @@ import {
   type SampleLayout,
   type TrailerLayout,
 } from "@perfdata/format";
-import { PERF_TEXT_ROOM, PerfText } from "@perfdata/intel-pt";
+import type { PerfText } from "@perfdata/intel-pt/perf_text";
+import { Machine } from "@perfdata/session/machine";
 import {
   deliverInOrder,
   isTimeOrdered,
-  Machine,
   type OrderStats,
   type RecordBytes,
   type RecordSink,
   type WaitingRecords,
-} from "@perfdata/session";
+} from "@perfdata/session/order";
 import type { BundledSymbols } from "@perfdata/session/symbols";
 import {
-  PERF_AUXTRACE_ARM_SPE,
   PERF_AUXTRACE_CS_ETM,
-  PERF_AUXTRACE_HISI_PTT,
-  PERF_AUXTRACE_INTEL_BTS,
   PERF_AUXTRACE_INTEL_PT,
   PERF_AUXTRACE_NAMES,
   USER_RECORDS,
 } from "@perfdata/user-records";
-import { ArmSpeText, type AuxText, HisiPttText, IntelBtsText } from "./aux_text.ts";
+import type { AuxText } from "./aux_text.ts";
 import { type KernelTextContext, putKernelText } from "./kernel_text.ts";
 import { BlockPacker, type BlockTarget } from "./block_items.ts";
 import { arePlain, PlainSamples } from "./plain_samples.ts";
@@ -233,6 +231,8 @@ export class Dumper implements RecordSink, KernelTextContext {
   #hasAuxtrace = false;
   #sampleIdAll = false;
   #auxtraceType = 0;
+  /** What writes Intel PT: loaded where there may be some. */
+  #pt: typeof import("@perfdata/intel-pt/perf_text") | undefined;
   #shown = false;
   #event: EventState | undefined;
   // The fields of the record's sample id.
@@ -277,6 +277,9 @@ export class Dumper implements RecordSink, KernelTextContext {
   /** Goes through all records; what is left to write is the statistics. */
   async run(): Promise<DumpStats> {
     await this.#readFeatures();
+    if (this.#reader.isPipe || (this.#head.combinedType & PERF_SAMPLE_AUX) !== 0) {
+      await this.#loadPt();
+    }
     this.#begin();
     const { order, from } = this.#options;
     const found = await deliverInOrder(this.#reader, this, {
@@ -905,14 +908,9 @@ export class Dumper implements RecordSink, KernelTextContext {
       await this.#intelPt(payload);
       return;
     }
-    const text = type === PERF_AUXTRACE_ARM_SPE
-      // perf has a file's data in memory as it is aligned in the file, and a pipe's at a boundary.
-      ? new ArmSpeText(this.#reader.isPipe ? 0 : payload.offset)
-      : type === PERF_AUXTRACE_INTEL_BTS
-      ? new IntelBtsText()
-      : type === PERF_AUXTRACE_HISI_PTT
-      ? new HisiPttText()
-      : undefined;
+    const { auxTextOf } = await import("./aux_text.ts");
+    // perf has a file's data in memory as it is aligned in the file, and a pipe's at a boundary.
+    const text = auxTextOf(type, this.#reader.isPipe ? 0 : payload.offset);
     if (text !== undefined) {
       await this.#auxLines(payload, text);
       return;
@@ -949,7 +947,12 @@ export class Dumper implements RecordSink, KernelTextContext {
     }
   }
 
+  async #loadPt(): Promise<typeof import("@perfdata/intel-pt/perf_text")> {
+    return this.#pt ??= await import("@perfdata/intel-pt/perf_text");
+  }
+
   async #intelPt(payload: Payload): Promise<void> {
+    const { PerfText, PERF_TEXT_ROOM } = await this.#loadPt();
     const text = new PerfText();
     const input = new Uint8Array(1 << 17);
     let filled = 0;
@@ -958,20 +961,27 @@ export class Dumper implements RecordSink, KernelTextContext {
       const got = await payload.read(input.subarray(filled));
       filled += got;
       last = got === 0;
-      const used = this.#packets(text, input, 0, filled, last);
+      const used = this.#packets(text, PERF_TEXT_ROOM, input, 0, filled, last);
       input.copyWithin(0, used, filled);
       filled -= used;
     }
   }
 
-  /** Writes packets; returns how many bytes of input were used. */
-  #packets(text: PerfText, input: Uint8Array, from: number, to: number, last: boolean): number {
+  /** Writes packets, with so much room for each; returns how many bytes of input were used. */
+  #packets(
+    text: PerfText,
+    room: number,
+    input: Uint8Array,
+    from: number,
+    to: number,
+    last: boolean,
+  ): number {
     const { bytes } = this.#out;
     let at = from;
     for (;;) {
       this.#p = text.write(input, at, to, last, bytes, this.#p);
       at += text.consumed;
-      if (bytes.length - this.#p >= PERF_TEXT_ROOM) break;
+      if (bytes.length - this.#p >= room) break;
       this.#flush();
     }
     return at;
@@ -979,9 +989,11 @@ export class Dumper implements RecordSink, KernelTextContext {
 
   /** The AUX data of a sample. */
   #auxSample(bytes: Uint8Array, from: number, size: number): void {
-    if (this.#options.aux === false) return;
+    // Loaded: samples of an event have it.
+    if (this.#options.aux === false || this.#pt === undefined) return;
+    const { PerfText, PERF_TEXT_ROOM } = this.#pt;
     this.#text(`\n. ... Intel Processor Trace data: size ${size} bytes\n`);
-    this.#packets(new PerfText(), bytes, from, from + size, true);
+    this.#packets(new PerfText(), PERF_TEXT_ROOM, bytes, from, from + size, true);
   }
 }
 
