@@ -2,6 +2,14 @@
  * The command `dump`: its filters, its exit codes, and what it does with a closed pipe.
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import {
+  emptyAttr,
+  PERF_SAMPLE_IP,
+  PERF_SAMPLE_TID,
+  PERF_SAMPLE_TIME,
+  PerfDataWriter,
+} from "@perfdata/format";
+import { fileSink } from "@perfdata/format/file_sink";
 
 const root = new URL("../", import.meta.url).pathname;
 const fixture = `${root}fixtures/recorded/callchain.perf.data`;
@@ -90,6 +98,41 @@ Deno.test("a closed pipe ends the dump quietly", async () => {
   }).output();
   const lines = decoder.decode(stdout).trimEnd().split("\n");
   assertEquals([code, decoder.decode(stderr), lines.length, lines[3]], [0, "", 4, "0"]);
+});
+
+Deno.test("a closed pipe ends several threads quietly, one of which may be done before", async () => {
+  const file = Deno.makeTempFileSync();
+  try {
+    const attr = {
+      ...emptyAttr(),
+      sample_type: BigInt(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME),
+      flags: { ...emptyAttr().flags, sample_id_all: true },
+    };
+    {
+      using sink = fileSink(file);
+      const writer = await PerfDataWriter.file(sink, { events: [{ attr }] });
+      for (let time = 1; time <= 40_000; time++) {
+        const words = Uint32Array.of(9, 32 << 16, 0x1000, 0, 7, 7, time, 0);
+        await writer.write(new Uint8Array(words.buffer));
+      }
+      await writer.close();
+    }
+    for (const jobs of ["2", "2", "2", "2", "3"]) {
+      const { stdout, stderr } = await new Deno.Command("bash", {
+        args: [
+          "-c",
+          'deno run --quiet --no-prompt --allow-read tools/dump.ts --jobs "$2" "$1" | head -n 1; echo "${PIPESTATUS[0]}"',
+          "bash",
+          file,
+          jobs,
+        ],
+        cwd: root,
+      }).output();
+      assertEquals([decoder.decode(stderr), decoder.decode(stdout).trimEnd().at(-1)], ["", "0"]);
+    }
+  } finally {
+    Deno.removeSync(file);
+  }
 });
 
 Deno.test("any number of threads prints the same, of damaged files too", async () => {

@@ -8,7 +8,7 @@ import type { PerfDataReader } from "@perfdata/format";
 import { BLOCK_SIZE, BlockText } from "./block_items.ts";
 import { type BlockAnswer, type BlockTask, writeAll, writeBlock } from "./block_task.ts";
 import { Blocks, StoppedError } from "./blocks.ts";
-import { Dumper, type DumpOptions, type DumpStats, isShareable } from "./dump.ts";
+import { dump, Dumper, type DumpOptions, type DumpStats, isShareable } from "./dump.ts";
 
 /** How to dump a file with several threads: the text goes to standard output. */
 export interface ParallelDumpOptions extends Omit<DumpOptions, "path" | "write"> {
@@ -42,10 +42,7 @@ export async function dumpFile(
   const wish: DumpOptions = { ...what, path, write: writeAll };
   const { fileSize } = reader;
   if (jobs <= 1 || fileSize === undefined || !isShareable(reader, wish)) {
-    const dumper = new Dumper(reader, wish);
-    const stats = await dumper.run();
-    dumper.finish();
-    return stats;
+    return await dump(reader, wish);
   }
   const blocks = Blocks.of(WAITING + 2 * jobs, BLOCK_SIZE);
   let text: BlockText | undefined;
@@ -66,10 +63,9 @@ export async function dumpFile(
       close: () => blocks.close(),
       ...(blockSize === undefined ? {} : { full: blockSize }),
     });
-    const stats = await dumper.run().catch((error: unknown) => {
+    const stats = await run(dumper, () => help(blocks.claim())).catch((error: unknown) => {
       if (!(error instanceof StoppedError)) throw error;
     });
-    if (stats !== undefined) { while (help(blocks.claim())); }
     const areDone = await Promise.all(writers.map(({ isDone }) => isDone));
     if (stats === undefined || areDone.includes(false)) {
       throw new Error("the file changed while it was read");
@@ -80,6 +76,13 @@ export async function dumpFile(
     blocks.stop();
     for (const writer of writers) writer.end();
   }
+}
+
+/** Fills all blocks, and helps with those that are left. */
+async function run(dumper: Dumper, help: () => boolean): Promise<DumpStats> {
+  const stats = await dumper.run();
+  while (help());
+  return stats;
 }
 
 /** Another thread. */
