@@ -5,7 +5,7 @@
 import type { DumpOptions } from "@perfdata/dump";
 import { dumpFile } from "@perfdata/dump/parallel";
 import { recordTypeOfName } from "@perfdata/dump/record_names";
-import { isRandomAccess, PerfDataReader } from "@perfdata/format";
+import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file_source";
 import { bundledSymbols, tellUnnamed } from "./_bundle_flag.ts";
 import {
@@ -141,13 +141,10 @@ await main("dump", async (args) => {
   try {
     const stats = await aboutAsync(file, async () => {
       const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
-      if (bundle === undefined) {
-        // Each thread opens the file for itself, which a stream does not allow.
-        const threads = isRandomAccess(source) ? jobs ?? usualJobs(reader) : 1;
-        return await dumpFile(reader, file, threads, options);
-      }
+      const threads = jobs ?? usualJobs(reader);
+      if (bundle === undefined) return await dumpFile(reader, file, threads, options);
       const symbols = await bundledSymbols(bundle, reader, demangle, complaints.take);
-      const stats = await dumpFile(reader, file, 1, { ...options, symbols });
+      const stats = await dumpFile(reader, file, threads, { ...options, symbols });
       tellUnnamed("dump", bundle, symbols);
       return stats;
     });

@@ -139,7 +139,7 @@ const REGISTERS: Readonly<Record<number, string>> = {
  * Packets of Arm's Statistical Profiling Extension (Arm Architecture Reference Manual, chapter
  * "Statistical Profiling Extension Sample Record Specification").
  */
-export class ArmSpeText implements AuxText {
+class ArmSpeText implements AuxText {
   readonly reach = 16;
   consumed = 0;
   readonly #base: number;
@@ -323,7 +323,7 @@ const BRANCH = 24;
 const PREDICTED = 0x10;
 
 /** Records of Intel's Branch Trace Store (SDM volume 3, "Branch Trace Store"), of 64-bit machines. */
-export class IntelBtsText implements AuxText {
+class IntelBtsText implements AuxText {
   readonly reach = BRANCH;
   consumed = 0;
 
@@ -389,7 +389,7 @@ const SHORT_FIELDS: readonly (readonly [number, string])[] = [
  * Packets of HiSilicon's PCIe Tune and Trace device (`Documentation/trace/hisi-ptt.rst` of the
  * kernel), which are all of one kind: 8 words or 4. Each word is a line.
  */
-export class HisiPttText implements AuxText {
+class HisiPttText implements AuxText {
   readonly reach = 32;
   consumed = 0;
   #words: readonly string[] = SHORT_WORDS;

@@ -21,7 +21,7 @@ import { PlainSamples } from "./plain_samples.ts";
 import type { SampleContext } from "./sample_context.ts";
 import { type SampleBytes, SampleHead } from "./sample_head.ts";
 import { SampleText } from "./sample_text.ts";
-import type { TextBytes } from "./text.ts";
+import { RECORD_ROOM, type TextBytes, textBytes } from "./text.ts";
 import { THREAD_SLOTS, ThreadText } from "./thread_text.ts";
 
 const TEXT = 0;
@@ -220,8 +220,6 @@ export class BlockPacker {
 
 /** Text is handed on in pieces of at least so many bytes: who writes has to wait for his turn. */
 const PIECE = 1 << 20;
-/** Room for the text of the longest record: its 64 KB are printed as bytes, and as addresses. */
-const ROOM = 1 << 20;
 
 /** Writes the text of blocks. */
 export class BlockText {
@@ -241,8 +239,7 @@ export class BlockText {
     this.#seen = new SeenBlocks(blocks);
     this.#head = new SampleHead(path, true, reader.littleEndian);
     for (const { layout } of reader.events.all) this.#head.combinedType |= layout.sampleType;
-    const bytes = new Uint8Array(PIECE + ROOM);
-    this.#out = { bytes, view: new DataView(bytes.buffer) };
+    this.#out = textBytes(PIECE + RECORD_ROOM);
   }
 
   /** Writes the text of block `n`, in pieces that are valid during the call only. */

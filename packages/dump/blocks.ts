@@ -1,9 +1,9 @@
+/** How many were filled; once there will be no more, the bits of that inverted, which is negative. */
 const FILLED = 0;
 const CLAIMED = 1;
 const DONE = 2;
-const CLOSED = 3;
-const STOPPED = 4;
-const WORDS = 5;
+const STOPPED = 3;
+const WORDS = 4;
 
 /** Milliseconds: a stop that comes just before somebody waits does not wake him. */
 const LONGEST_WAIT = 100;
@@ -66,14 +66,14 @@ export class Blocks {
 
   /** Says that there will be no more. */
   close(): void {
-    Atomics.store(this.#state, CLOSED, 1);
+    Atomics.store(this.#state, FILLED, ~Atomics.load(this.#state, FILLED));
     Atomics.notify(this.#state, FILLED);
   }
 
   /** One to empty, which is this thread's then; -1 where there is none now. */
   tryClaim(): number {
     const n = Atomics.load(this.#state, CLAIMED);
-    const isFilled = n < Atomics.load(this.#state, FILLED);
+    const isFilled = n < countOf(Atomics.load(this.#state, FILLED));
     return isFilled && Atomics.compareExchange(this.#state, CLAIMED, n, n + 1) === n ? n : -1;
   }
 
@@ -86,16 +86,12 @@ export class Blocks {
   claim(): number {
     const state = this.#state;
     for (;;) {
-      const n = Atomics.load(state, CLAIMED);
-      let isClosed = false;
-      this.#wait(FILLED, (filled) => {
-        isClosed = n >= filled && Atomics.load(state, CLOSED) !== 0;
-        // The last one may have been filled just before.
-        if (isClosed && Atomics.load(state, FILLED) > n) isClosed = false;
-        return n < filled || isClosed;
-      });
-      if (isClosed) return -1;
-      if (Atomics.compareExchange(state, CLAIMED, n, n + 1) === n) return n;
+      this.#checkStop();
+      const n = this.tryClaim();
+      if (n >= 0) return n;
+      const claimed = Atomics.load(state, CLAIMED);
+      this.#wait(FILLED, (filled) => filled < 0 || claimed < filled);
+      if (claimed >= countOf(Atomics.load(state, FILLED))) return -1;
     }
   }
 
@@ -122,13 +118,22 @@ export class Blocks {
     Atomics.notify(this.#state, DONE);
   }
 
+  #checkStop(): void {
+    if (Atomics.load(this.#state, STOPPED) !== 0) throw new StoppedError("another thread failed");
+  }
+
   #wait(word: number, isReady: (value: number) => boolean): void {
     const state = this.#state;
     for (;;) {
-      if (Atomics.load(state, STOPPED) !== 0) throw new StoppedError("another thread failed");
+      this.#checkStop();
       const now = Atomics.load(state, word);
       if (isReady(now)) return;
       Atomics.wait(state, word, now, LONGEST_WAIT);
     }
   }
+}
+
+/** How many are filled, whether there will be more or not. */
+function countOf(filled: number): number {
+  return filled < 0 ? ~filled : filled;
 }

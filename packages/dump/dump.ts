@@ -14,7 +14,6 @@ import {
   PERF_FORMAT_TOTAL_TIME_RUNNING,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_USER_TYPE_START,
-  PERF_SAMPLE_AUX,
   PERF_SAMPLE_CPU,
   PERF_SAMPLE_READ,
   PERF_SAMPLE_STACK_USER,
@@ -27,7 +26,7 @@ import {
   type SampleLayout,
   type TrailerLayout,
 } from "@perfdata/format";
-import type { PerfText } from "@perfdata/intel-pt/perf_text";
+import { PERF_TEXT_ROOM, PerfText } from "@perfdata/intel-pt/perf_text";
 import { Machine } from "@perfdata/session/machine";
 import {
   deliverInOrder,
@@ -45,8 +44,8 @@ import {
   USER_RECORDS,
 } from "@perfdata/user-records";
 import type { AuxText } from "./aux_text.ts";
-import { type KernelTextContext, putKernelText } from "./kernel_text.ts";
 import { BlockPacker, type BlockTarget } from "./block_items.ts";
+import { type KernelTextContext, putKernelText } from "./kernel_text.ts";
 import { arePlain, PlainSamples } from "./plain_samples.ts";
 import { putRawEvent } from "./raw_event.ts";
 import { dumpRecordName } from "./record_names.ts";
@@ -61,10 +60,10 @@ import {
   piece,
   putAscii,
   putBytes,
-  putDecimal,
   putPrefixedHex,
+  RECORD_ROOM,
   type TextBytes,
-  TimeText,
+  textBytes,
 } from "./text.ts";
 import { ThreadText } from "./thread_text.ts";
 import { userText } from "./user_text.ts";
@@ -82,8 +81,6 @@ const ID_INDEX = 69;
 
 /** Text is handed on in blocks of at least so many bytes. */
 const BLOCK = 1 << 19;
-/** Room for the text of the longest record: its 64 KB are printed as bytes, and as addresses. */
-const ROOM = 1 << 20;
 
 /** Which records to dump, and how. */
 export interface DumpOptions {
@@ -172,9 +169,14 @@ export function isShareable(reader: PerfDataReader, options: Omit<DumpOptions, "
 }
 
 function isPlain(reader: PerfDataReader, options: Omit<DumpOptions, "write">): boolean {
-  const { types, cpus, pids, tids, time, limit, symbols, hex } = options;
-  return reader.littleEndian && LITTLE_ENDIAN && hex !== false &&
-    [types, cpus, pids, tids, time, limit, symbols].every((wish) => wish === undefined);
+  const { limit, symbols, hex } = options;
+  return reader.littleEndian && LITTLE_ENDIAN && hex !== false && !isFiltered(options) &&
+    limit === undefined && symbols === undefined;
+}
+
+function isFiltered(options: Omit<DumpOptions, "write">): boolean {
+  const { types, cpus, pids, tids, time } = options;
+  return [types, cpus, pids, tids, time].some((filter) => filter !== undefined);
 }
 
 /** What is known of an event, and how many of its samples were printed. */
@@ -218,7 +220,6 @@ export class Dumper implements RecordSink, KernelTextContext {
   readonly #threads = new ThreadText();
   readonly #context: SampleContext;
   #packer: BlockPacker | undefined;
-  readonly #times = new TimeText();
   readonly #base: number;
   readonly #filtered: boolean;
   readonly #hex: boolean;
@@ -231,8 +232,6 @@ export class Dumper implements RecordSink, KernelTextContext {
   #hasAuxtrace = false;
   #sampleIdAll = false;
   #auxtraceType = 0;
-  /** What writes Intel PT: loaded where there may be some. */
-  #pt: typeof import("@perfdata/intel-pt/perf_text") | undefined;
   #shown = false;
   #event: EventState | undefined;
   // The fields of the record's sample id.
@@ -258,8 +257,7 @@ export class Dumper implements RecordSink, KernelTextContext {
     this.#le = reader.littleEndian;
     const { symbols } = options;
     this.#symbols = symbols && new SymbolText(symbols, reader.littleEndian);
-    const bytes = new Uint8Array(BLOCK + 2 * ROOM + (symbols ? SYMBOLS_ROOM : 0));
-    this.#out = { bytes, view: new DataView(bytes.buffer) };
+    this.#out = textBytes(BLOCK + 2 * RECORD_ROOM + (symbols ? SYMBOLS_ROOM : 0));
     this.#machine = symbols?.machine ?? new Machine(reader.littleEndian);
     this.#context = new SampleContext(this.#machine, this.#threads);
     this.#packer = blocks && new BlockPacker(blocks, this.#context, this.#threads);
@@ -267,9 +265,8 @@ export class Dumper implements RecordSink, KernelTextContext {
     this.#head = new SampleHead(reader.isPipe ? "pipe" : options.path, this.#hex, this.#le);
     // perf counts the bytes of a pipe from the first record on.
     this.#base = reader.isPipe ? reader.headerSize : 0;
-    const { types, cpus, pids, tids, time, limit } = options;
-    this.#filtered = [types, cpus, pids, tids, time].some((filter) => filter !== undefined);
-    this.#limit = limit ?? Infinity;
+    this.#filtered = isFiltered(options);
+    this.#limit = options.limit ?? Infinity;
     this.#ordered = isTimeOrdered(reader);
     this.#isPlain = isPlain(reader, options);
   }
@@ -277,9 +274,6 @@ export class Dumper implements RecordSink, KernelTextContext {
   /** Goes through all records; what is left to write is the statistics. */
   async run(): Promise<DumpStats> {
     await this.#readFeatures();
-    if (this.#reader.isPipe || (this.#head.combinedType & PERF_SAMPLE_AUX) !== 0) {
-      await this.#loadPt();
-    }
     this.#begin();
     const { order, from } = this.#options;
     const found = await deliverInOrder(this.#reader, this, {
@@ -436,8 +430,8 @@ export class Dumper implements RecordSink, KernelTextContext {
 
   #text(text: string): void {
     const bytes = encoder.encode(text);
-    if (this.#p >= BLOCK || bytes.length > ROOM) this.#flush();
-    if (bytes.length > ROOM) this.#write(bytes);
+    if (this.#p >= BLOCK || bytes.length > RECORD_ROOM) this.#flush();
+    if (bytes.length > RECORD_ROOM) this.#write(bytes);
     else this.#p = putBytes(this.#out, this.#p, bytes);
   }
 
@@ -581,20 +575,8 @@ export class Dumper implements RecordSink, KernelTextContext {
     }
   }
 
-  /** CPU and time, as far as any event has them. */
   #putMoment(p: number, view: DataView): number {
-    const out = this.#out;
-    if (this.#head.combinedType & PERF_SAMPLE_CPU) {
-      p = putDecimal(out, p, this.#cpu >>> 0);
-      out.bytes[p++] = 0x20;
-    }
-    if (this.#head.combinedType & PERF_SAMPLE_TIME) {
-      p = this.#timeAt < 0
-        ? putAscii(out, p, "18446744073709551615")
-        : this.#times.put(out, p, view, this.#timeAt, this.#le);
-      out.bytes[p++] = 0x20;
-    }
-    return p;
+    return this.#head.putMoment(this.#out, p, this.#cpu, view, this.#timeAt);
   }
 
   #count(type: number): void {
@@ -947,12 +929,7 @@ export class Dumper implements RecordSink, KernelTextContext {
     }
   }
 
-  async #loadPt(): Promise<typeof import("@perfdata/intel-pt/perf_text")> {
-    return this.#pt ??= await import("@perfdata/intel-pt/perf_text");
-  }
-
   async #intelPt(payload: Payload): Promise<void> {
-    const { PerfText, PERF_TEXT_ROOM } = await this.#loadPt();
     const text = new PerfText();
     const input = new Uint8Array(1 << 17);
     let filled = 0;
@@ -961,27 +938,20 @@ export class Dumper implements RecordSink, KernelTextContext {
       const got = await payload.read(input.subarray(filled));
       filled += got;
       last = got === 0;
-      const used = this.#packets(text, PERF_TEXT_ROOM, input, 0, filled, last);
+      const used = this.#packets(text, input, 0, filled, last);
       input.copyWithin(0, used, filled);
       filled -= used;
     }
   }
 
-  /** Writes packets, with so much room for each; returns how many bytes of input were used. */
-  #packets(
-    text: PerfText,
-    room: number,
-    input: Uint8Array,
-    from: number,
-    to: number,
-    last: boolean,
-  ): number {
+  /** Writes packets; returns how many bytes of input were used. */
+  #packets(text: PerfText, input: Uint8Array, from: number, to: number, last: boolean): number {
     const { bytes } = this.#out;
     let at = from;
     for (;;) {
       this.#p = text.write(input, at, to, last, bytes, this.#p);
       at += text.consumed;
-      if (bytes.length - this.#p >= room) break;
+      if (bytes.length - this.#p >= PERF_TEXT_ROOM) break;
       this.#flush();
     }
     return at;
@@ -989,11 +959,9 @@ export class Dumper implements RecordSink, KernelTextContext {
 
   /** The AUX data of a sample. */
   #auxSample(bytes: Uint8Array, from: number, size: number): void {
-    // Loaded: samples of an event have it.
-    if (this.#options.aux === false || this.#pt === undefined) return;
-    const { PerfText, PERF_TEXT_ROOM } = this.#pt;
+    if (this.#options.aux === false) return;
     this.#text(`\n. ... Intel Processor Trace data: size ${size} bytes\n`);
-    this.#packets(new PerfText(), PERF_TEXT_ROOM, bytes, from, from + size, true);
+    this.#packets(new PerfText(), bytes, from, from + size, true);
   }
 }
 

@@ -1,5 +1,13 @@
 import type { Machine } from "@perfdata/session";
-import { piece, putAscii, putBytes, putDecimal, type TextBytes, uint64 } from "./text.ts";
+import {
+  piece,
+  putAscii,
+  putBytes,
+  putDecimal,
+  type TextBytes,
+  textBytes,
+  uint64,
+} from "./text.ts";
 import { HYPERVISOR, NOT_FOUND, THREAD_SLOTS, type ThreadText } from "./thread_text.ts";
 
 const MISC_KERNEL = 1;
@@ -24,7 +32,7 @@ export class SampleContext {
   readonly made: Float64Array = new Float64Array(THREAD_SLOTS);
   readonly #machine: Machine;
   readonly #texts: ThreadText;
-  #scratch: TextBytes = room(ROOM);
+  #scratch: TextBytes = textBytes(ROOM);
   // What each slot is made of.
   readonly #threads = new Int32Array(THREAD_SLOTS).fill(-1);
   readonly #pids = new Int32Array(THREAD_SLOTS);
@@ -75,7 +83,7 @@ export class SampleContext {
     this.#comms[slot] = comm;
     const name = comm < 0 ? undefined : names.get(comm);
     if (name !== undefined && name.length + ROOM > this.#scratch.bytes.length) {
-      this.#scratch = room(2 * (name.length + ROOM));
+      this.#scratch = textBytes(2 * (name.length + ROOM));
     }
     const out = this.#scratch;
     const slash = putDecimal(out, 0, pid);
@@ -151,9 +159,4 @@ export class SampleContext {
     }
     return binary;
   }
-}
-
-function room(size: number): TextBytes {
-  const bytes = new Uint8Array(size);
-  return { bytes, view: new DataView(bytes.buffer) };
 }

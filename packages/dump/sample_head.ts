@@ -1,9 +1,20 @@
-import { PERF_RECORD_SAMPLE, PERF_SAMPLE_CPU, PERF_SAMPLE_TIME } from "@perfdata/format";
-import type { SampleLayout } from "@perfdata/format";
+import {
+  PERF_RECORD_SAMPLE,
+  PERF_SAMPLE_CPU,
+  PERF_SAMPLE_TIME,
+  type SampleLayout,
+} from "@perfdata/format";
 import { putRawEvent } from "./raw_event.ts";
 import type { FrontPlaces } from "./sample_front.ts";
-import { type Piece, piece, putAscii, putDecimal, putPrefixedHex, TimeText } from "./text.ts";
-import type { TextBytes } from "./text.ts";
+import {
+  type Piece,
+  piece,
+  putAscii,
+  putDecimal,
+  putPrefixedHex,
+  type TextBytes,
+  TimeText,
+} from "./text.ts";
 
 /** How many kinds of samples have their words at hand; a power of two. */
 const KEPT_WORDS = 1 << 12;
@@ -88,19 +99,31 @@ export class SampleHead {
     }
     p = places.hex = words.head.put(out, this.putPlace(out, p, place));
     if (this.#hex) p = putRawEvent(out, p, at.bytes, at.words, start, end);
-    if (this.combinedType & PERF_SAMPLE_CPU) {
-      p = putDecimal(out, p, layout.cpu < 0 ? 0xffff_ffff : view.getUint32(start + layout.cpu, le));
-      out.view.setUint8(p++, 0x20);
-    }
-    places.time = p;
-    if (this.combinedType & PERF_SAMPLE_TIME) {
-      p = layout.time < 0
-        ? putAscii(out, p, "18446744073709551615")
-        : this.#times.put(out, p, view, start + layout.time, le);
-      out.view.setUint8(p++, 0x20);
-    }
+    const cpu = layout.cpu < 0 ? -1 : view.getInt32(start + layout.cpu, le);
+    p = this.putMoment(out, p, cpu, view, layout.time < 0 ? -1 : start + layout.time);
     places.place = p;
     return words.name.put(out, putPrefixedHex(out, p, place / 2 ** 32 | 0, place | 0));
+  }
+
+  /**
+   * Writes CPU and time, as far as any event has them.
+   *
+   * @param cpu Its number, or -1.
+   * @param timeAt Where the time is in `view`, or -1.
+   */
+  putMoment(out: TextBytes, p: number, cpu: number, view: DataView, timeAt: number): number {
+    if (this.combinedType & PERF_SAMPLE_CPU) {
+      p = putDecimal(out, p, cpu >>> 0);
+      out.view.setUint8(p++, 0x20);
+    }
+    this.places.time = p;
+    if (this.combinedType & PERF_SAMPLE_TIME) {
+      p = timeAt < 0
+        ? putAscii(out, p, "18446744073709551615")
+        : this.#times.put(out, p, view, timeAt, this.#le);
+      out.view.setUint8(p++, 0x20);
+    }
+    return p;
   }
 
   #wordsOf(size: number, misc: number): SampleWords {

@@ -57,6 +57,21 @@ export function uint64(hi: number, lo: number): number {
   return (hi >>> 0) * 2 ** 32 + lo + (lo < 0 ? 2 ** 32 : 0);
 }
 
+/** Room for the text of the longest record: its 64 KB are printed as bytes, and as addresses. */
+export const RECORD_ROOM: number = 1 << 20;
+
+/** Makes a buffer for text. */
+export function textBytes(size: number): TextBytes {
+  const bytes = new Uint8Array(size);
+  return { bytes, view: new DataView(bytes.buffer) };
+}
+
+/** Whether there are no bytes beyond ASCII, and none that could be the bits of a NaN. */
+export function isAscii(bytes: Uint8Array, from: number, length: number): boolean {
+  for (let i = from; i < from + length; i++) if ((bytes[i] as number) >= 0x7f) return false;
+  return true;
+}
+
 /** Writes bytes as they are. */
 export function putBytes(out: TextBytes, p: number, from: Uint8Array): number {
   const { bytes } = out;
@@ -195,11 +210,11 @@ export class Piece {
 
   /** Takes the bytes of a text. */
   constructor(bytes: Uint8Array) {
-    const isAscii = bytes.every((byte) => byte < 0x7f);
+    const isPlain = isAscii(bytes, 0, bytes.length);
     const padded = new Uint8Array(bytes.length + 7 & ~7);
     padded.set(bytes);
-    this.#wide = new Float64Array(padded.buffer, 0, isAscii ? padded.length >> 3 : 0);
-    this.#words = new Int32Array(padded.buffer, 0, isAscii ? 0 : padded.length >> 2);
+    this.#wide = new Float64Array(padded.buffer, 0, isPlain ? padded.length >> 3 : 0);
+    this.#words = new Int32Array(padded.buffer, 0, isPlain ? 0 : padded.length >> 2);
     this.length = bytes.length;
   }
 

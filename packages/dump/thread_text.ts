@@ -1,4 +1,4 @@
-import { copyWide, Piece, piece, putBytes, type TextBytes } from "./text.ts";
+import { copyWide, isAscii, Piece, piece, putBytes, type TextBytes } from "./text.ts";
 
 const NOT_FOUND_LINE = piece("<not found>\n");
 const HYPERVISOR_LINE = piece("[hypervisor]\n");
@@ -103,10 +103,4 @@ export class ThreadText {
       : HYPERVISOR_LINE;
     return line.put(out, p);
   }
-}
-
-/** Whether text is never the bits of a NaN. */
-function isAscii(bytes: Uint8Array, from: number, length: number): boolean {
-  for (let i = from; i < from + length; i++) if ((bytes[i] as number) >= 0x7f) return false;
-  return true;
 }
