@@ -7,7 +7,7 @@
  * (`/usr/bin/time`, where that is installed).
  */
 import { emptyAttr, KERNEL_RECORDS, PerfDataWriter, RecordCodec } from "@perfdata/format";
-import { fileSink } from "@perfdata/format/file_sink";
+import { fileSink } from "@perfdata/format/file-sink";
 import { USER_RECORDS } from "@perfdata/user-records";
 import { ptBytes, ptStream } from "../fixtures/synthesize/pt_stream.ts";
 

@@ -15,7 +15,7 @@ import {
   RecordCodec,
   SampleFields,
 } from "@perfdata/format";
-import { fileSource } from "@perfdata/format/file_source";
+import { fileSource } from "@perfdata/format/file-source";
 
 /** 64 MB of samples with callchains of 10 frames, as `perf record -g` writes them. */
 async function sampleFile(): Promise<Uint8Array> {

@@ -10,7 +10,7 @@ import {
   readElfSymbols,
   SymbolTableBuilder,
 } from "@perfdata/symbols";
-import { openFileSource } from "@perfdata/symbols/file_source";
+import { openFileSource } from "@perfdata/symbols/file-source";
 
 const SYMBOLS = 100_000;
 const LOOKUPS = 1_000_000;

@@ -12,7 +12,7 @@ import {
   readElfSymbols,
   type SymbolTable,
 } from "@perfdata/symbols";
-import { openDwarf } from "@perfdata/symbols/open_dwarf";
+import { openDwarf } from "@perfdata/symbols/open-dwarf";
 import { filter } from "../packages/symbols/testing/toolchain.ts";
 
 const HERE = new URL("./addr2line/", import.meta.url).pathname;

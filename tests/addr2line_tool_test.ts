@@ -1,7 +1,7 @@
 /** `tools/addr2line.ts`: the same text as binutils' for each flag, standard input, exit codes. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { addressToHex } from "@perfdata/symbols";
-import { openDwarf } from "@perfdata/symbols/open_dwarf";
+import { openDwarf } from "@perfdata/symbols/open-dwarf";
 
 const ROOT = new URL("../", import.meta.url).pathname;
 const TOOL = [

@@ -5,7 +5,7 @@
 import { assert } from "@std/assert";
 import { dump } from "@perfdata/dump";
 import { PerfDataError, PerfDataReader } from "@perfdata/format";
-import { fileSource } from "@perfdata/format/file_source";
+import { fileSource } from "@perfdata/format/file-source";
 import { corpusFiles } from "./corpus.ts";
 import { perfVersion } from "./perf.ts";
 

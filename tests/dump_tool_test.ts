@@ -9,7 +9,7 @@ import {
   PERF_SAMPLE_TIME,
   PerfDataWriter,
 } from "@perfdata/format";
-import { fileSink } from "@perfdata/format/file_sink";
+import { fileSink } from "@perfdata/format/file-sink";
 
 const root = new URL("../", import.meta.url).pathname;
 const fixture = `${root}fixtures/recorded/callchain.perf.data`;

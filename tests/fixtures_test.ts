@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { KERNEL_RECORDS, PERF_SAMPLE_NAMES, PerfDataReader, RecordCodec } from "@perfdata/format";
-import { fileSource } from "@perfdata/format/file_source";
+import { fileSource } from "@perfdata/format/file-source";
 import { USER_RECORDS } from "@perfdata/user-records";
 import { synthesize } from "../fixtures/synthesize.ts";
 import { perfText, perfVersion } from "./perf.ts";

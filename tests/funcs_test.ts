@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { PerfDataReader } from "@perfdata/format";
-import { fileSource } from "@perfdata/format/file_source";
+import { fileSource } from "@perfdata/format/file-source";
 import {
   type Aggregate,
   aggregate,
@@ -12,7 +12,7 @@ import {
 } from "@perfdata/report";
 import { aggregateFile } from "@perfdata/report/parallel";
 import { readRecordedObjects } from "@perfdata/session/symbols";
-import { openResolver } from "@perfdata/symbols/open_resolver";
+import { openResolver } from "@perfdata/symbols/open-resolver";
 import { corpusFiles } from "./corpus.ts";
 import { perfText, perfVersion } from "./perf.ts";
 

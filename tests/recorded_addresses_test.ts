@@ -4,9 +4,9 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { PerfDataReader } from "@perfdata/format";
-import { openSource } from "@perfdata/format/file_source";
+import { openSource } from "@perfdata/format/file-source";
 import { ADDRESS_USE, recordedAddresses, symbolize } from "@perfdata/session/symbols";
-import { openResolver } from "@perfdata/symbols/open_resolver";
+import { openResolver } from "@perfdata/symbols/open-resolver";
 import { perfVersion } from "./perf.ts";
 
 /** Several processes, with code of the kernel, the loader, libc and others. */

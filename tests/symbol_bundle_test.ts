@@ -5,7 +5,7 @@
  */
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { PerfDataReader } from "@perfdata/format";
-import { openSource } from "@perfdata/format/file_source";
+import { openSource } from "@perfdata/format/file-source";
 import {
   ADDRESS_USE,
   AddressTable,
@@ -17,7 +17,7 @@ import {
   symbolTrust,
 } from "@perfdata/session/symbols";
 import { BundleError, type Resolution, SymbolBundle } from "@perfdata/symbols";
-import { openResolver } from "@perfdata/symbols/open_resolver";
+import { openResolver } from "@perfdata/symbols/open-resolver";
 import { perfVersion } from "./perf.ts";
 
 const HERE = new URL("./symbol_bundle/", import.meta.url).pathname;

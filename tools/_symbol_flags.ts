@@ -2,8 +2,8 @@
  * The flags that all commands that show symbols have in common.
  */
 import type { SymbolResolver } from "@perfdata/symbols";
-import { localResolver } from "@perfdata/symbols/local_resolver";
-import type { OpenResolverOptions } from "@perfdata/symbols/open_resolver";
+import { localResolver } from "@perfdata/symbols/local-resolver";
+import type { OpenResolverOptions } from "@perfdata/symbols/open-resolver";
 import type { SymbolTrust } from "@perfdata/session/symbols";
 import { about, complain, type Flags, InputError } from "./_cli.ts";
 
@@ -60,7 +60,7 @@ export async function resolverOf(
   }
   const { symbols } = options;
   if (symbols === undefined) return localResolver(options);
-  const { BundleError, openResolver } = await import("@perfdata/symbols/open_resolver");
+  const { BundleError, openResolver } = await import("@perfdata/symbols/open-resolver");
   try {
     return about(symbols, () => openResolver(options));
   } catch (error) {

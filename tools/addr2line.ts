@@ -4,7 +4,7 @@
 import { parseArgs } from "@std/cli";
 import type { BundleObject } from "@perfdata/symbols";
 import { type Addr2LineOptions, Addr2LineText, type DwarfError } from "@perfdata/symbols/dwarf";
-import { openDwarf, type OpenedDwarf } from "@perfdata/symbols/open_dwarf";
+import { openDwarf, type OpenedDwarf } from "@perfdata/symbols/open-dwarf";
 
 // What few calls need is imported where they do: to start takes as long as 1,000 addresses.
 
@@ -152,7 +152,7 @@ async function run(args: string[]): Promise<void> {
 
 /** The object of a bundle that a path means: that path, or the only one of that name. */
 async function bundled(file: string, path: string): Promise<BundleObject> {
-  const { openBundle } = await import("@perfdata/symbols/open_resolver");
+  const { openBundle } = await import("@perfdata/symbols/open-resolver");
   const bundle = explained(file, () => openBundle(file));
   const objects = bundle.objects.filter(({ info }) => info.kind === "elf");
   const name = (path: string): string => path.slice(path.lastIndexOf("/") + 1);

@@ -4,9 +4,9 @@
 // Not the whole of the package, which would take its time to load.
 import type { DumpOptions } from "@perfdata/dump";
 import { dumpFile } from "@perfdata/dump/parallel";
-import { recordTypeOfName } from "@perfdata/dump/record_names";
+import { recordTypeOfName } from "@perfdata/dump/record-names";
 import { PerfDataReader } from "@perfdata/format";
-import { openSource } from "@perfdata/format/file_source";
+import { openSource } from "@perfdata/format/file-source";
 import { bundledSymbols, tellUnnamed } from "./_bundle_flag.ts";
 import {
   about,

@@ -7,8 +7,8 @@ import {
   PerfDataReader,
   type RandomAccessSource,
 } from "@perfdata/format";
-import { fileSink } from "@perfdata/format/file_sink";
-import { openSource } from "@perfdata/format/file_source";
+import { fileSink } from "@perfdata/format/file-sink";
+import { openSource } from "@perfdata/format/file-source";
 import {
   auxFlagNames,
   auxManifest,
@@ -21,7 +21,7 @@ import {
   readAuxTrace,
   stitchAuxTrace,
 } from "@perfdata/session";
-import { copyAuxToFiles } from "@perfdata/session/aux_file_copy";
+import { copyAuxToFiles } from "@perfdata/session/aux-file-copy";
 import { PERF_AUXTRACE_INTEL_PT, PERF_AUXTRACE_NAMES } from "@perfdata/user-records";
 import {
   about,

@@ -1,7 +1,7 @@
 /** `header`: prints what a recording says about itself. */
 import { headerLines } from "@perfdata/dump";
 import { encodeText, PerfDataReader } from "@perfdata/format";
-import { headerFile, openSource } from "@perfdata/format/file_source";
+import { headerFile, openSource } from "@perfdata/format/file-source";
 import { about, aboutAsync, Complaints, main, oneFile, parseFlags, writeOut } from "./_cli.ts";
 
 const HELP =

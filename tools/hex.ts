@@ -1,6 +1,6 @@
 /** `hex`: prints every byte of a recording and what it means. */
 import { HEX_SECTIONS, hexText } from "@perfdata/dump";
-import { headerFile, openSource } from "@perfdata/format/file_source";
+import { headerFile, openSource } from "@perfdata/format/file-source";
 import { about, main, oneFile, parseFlags, writeOut } from "./_cli.ts";
 import { given, parseOffset, parseTypes, parseWord } from "./_record_flags.ts";
 

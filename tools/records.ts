@@ -1,7 +1,7 @@
 /** `records`: prints the records of a recording, one JSON object a line. */
 import { writeRecords } from "@perfdata/dump/records";
 import { PerfDataReader } from "@perfdata/format";
-import { openSource } from "@perfdata/format/file_source";
+import { openSource } from "@perfdata/format/file-source";
 import { bundledSymbols, tellUnnamed } from "./_bundle_flag.ts";
 import {
   about,

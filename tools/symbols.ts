@@ -2,7 +2,7 @@
  * `symbols`: makes, shows and judges the symbols of a recording.
  */
 import { PerfDataReader } from "@perfdata/format";
-import { openSource } from "@perfdata/format/file_source";
+import { openSource } from "@perfdata/format/file-source";
 import {
   bundleSymbols,
   type ObjectTrust,
@@ -13,7 +13,7 @@ import {
   type TrustCount,
 } from "@perfdata/session/symbols";
 import { addressToHex, type BundleEntry, BundleError, Demangler } from "@perfdata/symbols";
-import { openBundle } from "@perfdata/symbols/open_resolver";
+import { openBundle } from "@perfdata/symbols/open-resolver";
 import {
   about,
   aboutAsync,

@@ -1,6 +1,6 @@
 // Uses Deno's file API and standard output: writes blocks of a dump (see parallel.ts).
 import { PerfDataReader } from "@perfdata/format";
-import { fileSource } from "@perfdata/format/file_source";
+import { fileSource } from "@perfdata/format/file-source";
 import { BlockText } from "./block_items.ts";
 import { type BlockAnswer, type BlockTask, writeBlock } from "./block_task.ts";
 import { Blocks, StoppedError } from "./blocks.ts";

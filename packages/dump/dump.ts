@@ -26,7 +26,7 @@ import {
   type SampleLayout,
   type TrailerLayout,
 } from "@perfdata/format";
-import { PERF_TEXT_ROOM, PerfText } from "@perfdata/intel-pt/perf_text";
+import { PERF_TEXT_ROOM, PerfText } from "@perfdata/intel-pt/perf-text";
 import { Machine } from "@perfdata/session/machine";
 import {
   deliverInOrder,

@@ -10,7 +10,7 @@ import {
   PerfDataReader,
   PerfDataWriter,
 } from "@perfdata/format";
-import { fileSource } from "@perfdata/format/file_source";
+import { fileSource } from "@perfdata/format/file-source";
 import { BLOCK_SIZE } from "./block_items.ts";
 import { Blocks, StoppedError } from "./blocks.ts";
 import { dump, isShareable } from "./dump.ts";
@@ -48,7 +48,7 @@ async function text(path: string, { types, ...wish }: Wish): Promise<string> {
 async function shared(path: string, jobs: number, wish: Wish): Promise<string> {
   const program = `
     import { PerfDataReader } from "@perfdata/format";
-    import { fileSource } from "@perfdata/format/file_source";
+    import { fileSource } from "@perfdata/format/file-source";
     import { dumpFile } from "@perfdata/dump/parallel";
     const { types, ...wish } = ${JSON.stringify(wish)};
     const path = ${JSON.stringify(path)};

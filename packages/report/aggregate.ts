@@ -1,9 +1,9 @@
 import type { PerfDataReader, PerfEvent } from "@perfdata/format";
 import { PerfDataError } from "@perfdata/format/error";
-import { HEADER_BUILD_ID } from "@perfdata/format/feature_names";
-import { buildIdText, decodeObjectFeature } from "@perfdata/format/object_feature";
-import { PERF_SAMPLE_CALLCHAIN, PERF_SAMPLE_READ } from "@perfdata/format/perf_event";
-import { SampleFields } from "@perfdata/format/sample_layout";
+import { HEADER_BUILD_ID } from "@perfdata/format/feature-names";
+import { buildIdText, decodeObjectFeature } from "@perfdata/format/object-feature";
+import { PERF_SAMPLE_CALLCHAIN, PERF_SAMPLE_READ } from "@perfdata/format/perf-event";
+import { SampleFields } from "@perfdata/format/sample-layout";
 // Not all of session and symbols: a thread of its own loads what it counts with and no more.
 import { type KnownBinary, Machine } from "@perfdata/session/machine";
 import { deliverInOrder, type RecordBytes, type RecordSink } from "@perfdata/session/order";

@@ -1,9 +1,9 @@
 import type { Feature, Payload, PerfDataReader } from "@perfdata/format";
 import { PerfDataError } from "@perfdata/format/error";
-import { eventName } from "@perfdata/format/event_name";
-import { HEADER_EVENT_DESC, HEADER_TRACING_DATA } from "@perfdata/format/feature_names";
-import { decodeObjectFeature } from "@perfdata/format/object_feature";
-import { streamFeature } from "@perfdata/session/stream_feature";
+import { eventName } from "@perfdata/format/event-name";
+import { HEADER_EVENT_DESC, HEADER_TRACING_DATA } from "@perfdata/format/feature-names";
+import { decodeObjectFeature } from "@perfdata/format/object-feature";
+import { streamFeature } from "@perfdata/session/stream-feature";
 // Not all user records, nor all of session: that takes longer than to count a short recording.
 import {
   PERF_RECORD_EVENT_UPDATE,

@@ -3,11 +3,11 @@ import {
   PERF_RECORD_SAMPLE,
   PERF_RECORD_USER_TYPE_START,
   PERF_SAMPLE_READ,
-} from "@perfdata/format/perf_event";
+} from "@perfdata/format/perf-event";
 import { Machine } from "@perfdata/session/machine";
-import type { MachineHistoryData } from "@perfdata/session/machine_history";
+import type { MachineHistoryData } from "@perfdata/session/machine-history";
 import { isTimeOrdered } from "@perfdata/session/order";
-import { FINISHED_ROUND, RecordTime } from "@perfdata/session/record_time";
+import { FINISHED_ROUND, RecordTime } from "@perfdata/session/record-time";
 import { knownBinaries } from "./aggregate.ts";
 import type { SampleTally, TallyColumns } from "./sample_tally.ts";
 

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { PerfDataReader } from "@perfdata/format";
-import { fileSource } from "@perfdata/format/file_source";
+import { fileSource } from "@perfdata/format/file-source";
 import { guessRecord, makeIndex, type PartScan, scanPart } from "./file_index.ts";
 
 const folder = new URL("../../fixtures/recorded/", import.meta.url).pathname;

@@ -3,8 +3,8 @@ import {
   AddressTable,
   KERNEL_HIDDEN,
   UNMAPPED,
-} from "@perfdata/session/address_table";
-import type { RecordedObjects } from "@perfdata/session/recorded_objects";
+} from "@perfdata/session/address-table";
+import type { RecordedObjects } from "@perfdata/session/recorded-objects";
 import { type SymbolTrust, symbolTrust } from "@perfdata/session/symbolize";
 import type {
   Resolution,

@@ -5,7 +5,7 @@
  * @module
  */
 import type { PerfDataReader } from "@perfdata/format";
-import { MachineHistory } from "@perfdata/session/machine_history";
+import { MachineHistory } from "@perfdata/session/machine-history";
 import {
   type Aggregate,
   aggregate,

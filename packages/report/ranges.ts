@@ -1,10 +1,10 @@
 import type { PerfDataReader, PerfEvent, RecordBatch } from "@perfdata/format";
-import { PERF_RECORD_SAMPLE } from "@perfdata/format/perf_event";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/perf-event";
 import {
   KERNEL_SPACE,
   MachineHistory,
   type MachineHistoryData,
-} from "@perfdata/session/machine_history";
+} from "@perfdata/session/machine-history";
 import {
   type Aggregate,
   type AggregateOptions,

@@ -4,7 +4,7 @@ import {
   PERF_FORMAT_LOST,
   PERF_FORMAT_TOTAL_TIME_ENABLED,
   PERF_FORMAT_TOTAL_TIME_RUNNING,
-} from "@perfdata/format/perf_event";
+} from "@perfdata/format/perf-event";
 
 /** Where the values of a `read_format` lie, in bytes. */
 export interface ReadShape {

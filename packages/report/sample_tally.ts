@@ -1,5 +1,5 @@
 import type { PerfDataReader, RecordBatch } from "@perfdata/format";
-import { PERF_RECORD_SAMPLE } from "@perfdata/format/perf_event";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/perf-event";
 import { type EventShape, eventShape } from "./aggregate.ts";
 
 const MMAP = 1;

@@ -41,9 +41,9 @@ export interface CopyToFilesOptions {
  * @example
  * ```ts
  * import { PerfDataReader } from "@perfdata/format";
- * import { fileSource } from "@perfdata/format/file_source";
+ * import { fileSource } from "@perfdata/format/file-source";
  * import { auxStreamBytes, readAuxTrace } from "@perfdata/session";
- * import { copyAuxToFiles } from "@perfdata/session/aux_file_copy";
+ * import { copyAuxToFiles } from "@perfdata/session/aux-file-copy";
  * import { assertEquals } from "@std/assert";
  *
  * const from = "fixtures/synthesized/pt-cpus.perf.data";

@@ -1,5 +1,5 @@
 import type { BatchOptions, PerfDataReader } from "@perfdata/format";
-import { PERF_RECORD_USER_TYPE_START } from "@perfdata/format/perf_event";
+import { PERF_RECORD_USER_TYPE_START } from "@perfdata/format/perf-event";
 import { enlarge } from "./machine_names.ts";
 import { FINISHED_ROUND, RecordTime } from "./record_time.ts";
 

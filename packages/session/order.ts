@@ -1,5 +1,5 @@
 import type { BatchOptions, Payload, PerfDataReader, RecordBatch } from "@perfdata/format";
-import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/perf_event";
+import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/perf-event";
 import { FutureTimes } from "./future_times.ts";
 import { enlarge } from "./machine_names.ts";
 import { FINISHED_ROUND, RecordTime } from "./record_time.ts";

@@ -1,5 +1,5 @@
 import type { PerfEvent, RecordBatch } from "@perfdata/format";
-import { PERF_RECORD_SAMPLE } from "@perfdata/format/perf_event";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/perf-event";
 
 /** The type of perf's own record that says: each of the kernel's buffers was read once more. */
 export const FINISHED_ROUND = 68;

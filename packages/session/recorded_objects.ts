@@ -1,11 +1,11 @@
 import type { BuildIdEvent, Diagnostics, PerfDataReader } from "@perfdata/format";
 import { PerfDataError } from "@perfdata/format/error";
-import { HEADER_BUILD_ID, HEADER_OSRELEASE } from "@perfdata/format/feature_names";
-import { buildIdText, decodeObjectFeature } from "@perfdata/format/object_feature";
+import { HEADER_BUILD_ID, HEADER_OSRELEASE } from "@perfdata/format/feature-names";
+import { buildIdText, decodeObjectFeature } from "@perfdata/format/object-feature";
 import type { SymbolObject } from "@perfdata/symbols";
 import { type Address, addressFromHalves } from "@perfdata/symbols/address";
-import { type KernelReference, kernelReference } from "@perfdata/symbols/address_map";
-import { mapKind } from "@perfdata/symbols/map_name";
+import { type KernelReference, kernelReference } from "@perfdata/symbols/address-map";
+import { mapKind } from "@perfdata/symbols/map-name";
 import { streamFeature } from "./stream_feature.ts";
 
 const MMAP = 1;

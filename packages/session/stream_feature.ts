@@ -1,4 +1,4 @@
-import { HEADER_HOSTNAME, HEADER_PMU_MAPPINGS } from "@perfdata/format/feature_names";
+import { HEADER_HOSTNAME, HEADER_PMU_MAPPINGS } from "@perfdata/format/feature-names";
 
 const HEADER_FEATURE = 80;
 /** The first and last types of the old dialect that are a feature each, and that of PMU_MAPPINGS. */

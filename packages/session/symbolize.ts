@@ -5,7 +5,7 @@ import type {
   SymbolObject,
   SymbolResolver,
 } from "@perfdata/symbols";
-import { UNRESOLVED_CAUSES, type UnresolvedCause } from "@perfdata/symbols/trust_report";
+import { UNRESOLVED_CAUSES, type UnresolvedCause } from "@perfdata/symbols/trust-report";
 import { ADDRESS_USE, KERNEL_HIDDEN, UNMAPPED } from "./address_table.ts";
 import type { RecordedAddresses } from "./addresses.ts";
 

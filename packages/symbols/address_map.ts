@@ -36,7 +36,7 @@ const PAGE = 4096;
  * @example
  * ```ts
  * import { ElfFile, FileAddresses } from "@perfdata/symbols";
- * import { openFileSource } from "@perfdata/symbols/file_source";
+ * import { openFileSource } from "@perfdata/symbols/file-source";
  * import { assertEquals } from "@std/assert";
  *
  * using source = openFileSource(Deno.execPath());

@@ -25,7 +25,7 @@ const WINDOW = 64 * 1024;
  *
  * @example
  * ```ts
- * import { openFileSource } from "@perfdata/symbols/file_source";
+ * import { openFileSource } from "@perfdata/symbols/file-source";
  * import { assertEquals } from "@std/assert";
  *
  * using source = openFileSource(Deno.execPath());

@@ -25,7 +25,7 @@ export interface FoundFiles extends SearchResult, Disposable {
  *
  * @example
  * ```ts
- * import { findSymbolFiles } from "@perfdata/symbols/find_file";
+ * import { findSymbolFiles } from "@perfdata/symbols/find-file";
  * import { assertEquals } from "@std/assert";
  *
  * using found = findSymbolFiles({ path: Deno.execPath() }, {});

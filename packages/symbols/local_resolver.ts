@@ -29,7 +29,7 @@ export interface LocalResolverOptions extends SymbolOptions {
  *
  * @example
  * ```ts
- * import { localResolver } from "@perfdata/symbols/local_resolver";
+ * import { localResolver } from "@perfdata/symbols/local-resolver";
  * import { assertEquals } from "@std/assert";
  *
  * const resolver = localResolver({ places: {} });

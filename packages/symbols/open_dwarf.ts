@@ -47,7 +47,7 @@ export interface OpenDwarfOptions {
  *
  * @example
  * ```ts
- * import { openDwarf } from "@perfdata/symbols/open_dwarf";
+ * import { openDwarf } from "@perfdata/symbols/open-dwarf";
  * import { assertEquals } from "@std/assert";
  *
  * using binary = openDwarf(Deno.execPath());

@@ -10,7 +10,7 @@ import type { DwarfSections } from "./sections.ts";
  * @example
  * ```ts
  * import { DwarfContext, ElfFile, elfDwarfSections } from "@perfdata/symbols";
- * import { openFileSource } from "@perfdata/symbols/file_source";
+ * import { openFileSource } from "@perfdata/symbols/file-source";
  * import { assertEquals } from "@std/assert";
  *
  * using source = openFileSource(Deno.execPath());

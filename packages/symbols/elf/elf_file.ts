@@ -102,7 +102,7 @@ function view(bytes: Uint8Array): DataView {
  * @example
  * ```ts
  * import { ElfFile } from "@perfdata/symbols";
- * import { openFileSource } from "@perfdata/symbols/file_source";
+ * import { openFileSource } from "@perfdata/symbols/file-source";
  * import { assertEquals } from "@std/assert";
  *
  * using source = openFileSource(Deno.execPath());

@@ -49,7 +49,7 @@ export interface ElfSymbols {
  * @example
  * ```ts
  * import { ElfFile, readElfSymbols } from "@perfdata/symbols";
- * import { openFileSource } from "@perfdata/symbols/file_source";
+ * import { openFileSource } from "@perfdata/symbols/file-source";
  * import { assert } from "@std/assert";
  *
  * using source = openFileSource(Deno.execPath());

@@ -18,7 +18,7 @@ import { ElfFile } from "./elf_file.ts";
  * @example
  * ```ts
  * import { ElfFile, readElfSymbols, readMiniDebugInfo } from "@perfdata/symbols";
- * import { openFileSource } from "@perfdata/symbols/file_source";
+ * import { openFileSource } from "@perfdata/symbols/file-source";
  * import { assert } from "@std/assert";
  *
  * using source = openFileSource(Deno.execPath());

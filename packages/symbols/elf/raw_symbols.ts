@@ -35,7 +35,7 @@ export interface RawSymbols {
  * @example
  * ```ts
  * import { ElfFile, rawSymbolName, readRawSymbols } from "@perfdata/symbols";
- * import { openFileSource } from "@perfdata/symbols/file_source";
+ * import { openFileSource } from "@perfdata/symbols/file-source";
  * import { assert } from "@std/assert";
  *
  * using source = openFileSource(Deno.execPath());
