@@ -286,7 +286,7 @@ await main("funcs", async (argv) => {
     const events = await names.all();
     const filtered = comms ?? dsos ?? functions;
     const resolver = await resolverOf(flags, name, {
-      ...(objects.release === undefined ? {} : { release: objects.release }),
+      ...objects.machine,
       parameters: false,
       debugInformation: on.inline || sort.includes("srcline") || sort.includes("srcfile"),
     });

@@ -186,7 +186,7 @@ await main("readperf", async (argv) => {
     processes.close();
 
     const resolver = await resolverOf(flags, name, {
-      ...(objects.release === undefined ? {} : { release: objects.release }),
+      ...objects.machine,
       parameters: false,
     });
     const { rows, trust } = await functionRows(overview.samples, { objects, resolver }, {
