@@ -265,7 +265,7 @@ export class InsnDecoder {
   /** Whether the operand size is 16 bits: a branch clears the bits above in its target. */
   operand16 = false;
   /** Offset of an absolute target of 64 bits (JMPABS) in the bytes, or -1. */
-  absoluteAt = -1;
+  absoluteAt: number = -1;
 
   private bytes: Uint8Array = new Uint8Array(0);
   private limit = 0;
@@ -340,6 +340,7 @@ export class InsnDecoder {
     return this.opcode0(start, at, byte, mode, prefixes, rex);
   }
 
+  /** After the prefixes, in the first map. */
   private opcode0(
     start: number,
     at: number,
@@ -388,6 +389,7 @@ export class InsnDecoder {
     return this.opcode1(start, at + 1, opcode, mode, prefixes, rex);
   }
 
+  /** In the map after 0F. */
   private opcode1(
     start: number,
     at: number,
