@@ -120,7 +120,19 @@ export function tellTrust(tool: string, trust: SymbolTrust | undefined, verbose:
       );
     }
   }
-  const { all, resolved } = trust;
+  const { all, resolved, unverified } = trust;
+  if (unverified.addresses > 0) {
+    const names = trust.objects.filter((object) => object.unverified.addresses > 0)
+      .map(({ object }) => object?.path ?? "?");
+    const more = names.length > 3 ? ` and ${names.length - 3} more` : "";
+    const percent = (100 * unverified.samples / all.samples).toFixed(2);
+    complain(
+      `${tool}: the functions of ${unverified.addresses} addresses (${percent}% of samples) are ` +
+        `not verified, since the recording has no build id of ${
+          names.slice(0, 3).join(", ")
+        }${more}`,
+    );
+  }
   if (resolved.addresses === all.addresses) return;
   const percent = (100 * resolved.samples / all.samples).toFixed(2);
   complain(

@@ -285,7 +285,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const events = await names.all();
     const filtered = comms ?? dsos ?? functions;
     const resolver = await resolverOf(flags, name, {
-      ...(objects.release === undefined ? {} : { release: objects.release }),
+      ...objects.machine,
       parameters: false,
       debugInformation: on.inline || sort.includes("srcline") || sort.includes("srcfile"),
     });

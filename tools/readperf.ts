@@ -192,7 +192,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     processes.close();
 
     const resolver = await resolverOf(flags, name, {
-      ...(objects.release === undefined ? {} : { release: objects.release }),
+      ...objects.machine,
       parameters: false,
     });
     const { rows, trust } = await functionRows(overview.samples, { objects, resolver }, {

@@ -123,6 +123,7 @@ function trustText(trust: SymbolTrust): string {
     share("all", all),
     share("with a function", trust.resolved),
     share("with a source line", trust.lines),
+    ...(trust.unverified.addresses > 0 ? [share("not verified", trust.unverified)] : []),
     ...[...trust.unresolved].filter(([, { addresses }]) => addresses > 0).map(([cause, counted]) =>
       share(`without: ${cause}`, counted)
     ),
@@ -136,7 +137,11 @@ function trustText(trust: SymbolTrust): string {
       percent(object.resolved.addresses, object.all.addresses),
       percent(object.lines.addresses, object.all.addresses),
       object.object?.path ?? "-",
-      object.origin === undefined ? "-" : object.bundled ? "bundle" : object.origin,
+      object.origin === undefined
+        ? "-"
+        : `${object.bundled ? "bundle" : object.origin}${
+          object.unverified.addresses > 0 ? " (not verified)" : ""
+        }`,
       causesText(object),
     ]),
   ], new Set([5, 6, 7]));
@@ -151,6 +156,7 @@ function trustJson(trust: SymbolTrust): string {
     all: trust.all,
     resolved: trust.resolved,
     lines: trust.lines,
+    unverified: trust.unverified,
     unresolved: Object.fromEntries(trust.unresolved),
     objects: trust.objects.map((object) => ({
       path: object.object?.path ?? null,
@@ -161,6 +167,7 @@ function trustJson(trust: SymbolTrust): string {
       all: object.all,
       resolved: object.resolved,
       lines: object.lines,
+      unverified: object.unverified,
       unresolved: byCause(object.unresolved),
       refused: object.refused.map(({ path, origin, reason, buildId }) => ({
         path,
