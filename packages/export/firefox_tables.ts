@@ -1,5 +1,4 @@
 import { type FrameStacks, frameStacks } from "./frame_stacks.ts";
-import { NodeTable } from "./node_table.ts";
 import { FUNCTION_KIND, functionLabel, type Profile } from "./profile.ts";
 
 /** A table of the shared part of a profile, or the list of its strings. */
