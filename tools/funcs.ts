@@ -3,7 +3,7 @@
 import { openSource } from "../packages/format/file_source.ts";
 import { PerfDataReader } from "../packages/format/reader.ts";
 import { isRandomAccess } from "../packages/format/source.ts";
-import { EventNames } from "../packages/report/event_names.ts";
+import { EventNames } from "../packages/session/event_names.ts";
 import {
   type FunctionRow,
   functionRows,

@@ -16,7 +16,6 @@ export {
 export * from "./call_tree.ts";
 export * from "./processes.ts";
 export { countRanges, cutRanges, mergeRanges, type RangeCounts } from "./ranges.ts";
-export * from "./event_names.ts";
 export { type FileIndex, indexFile } from "./file_index.ts";
 export * from "./functions.ts";
 export * from "./histogram.ts";
@@ -25,3 +24,5 @@ export * from "./rate_plot.ts";
 export * from "./rate_rows.ts";
 export * from "./rate_stream.ts";
 export * from "./read_shape.ts";
+export { type CountOptions, SampleCounts } from "./sample_counts.ts";
+export * from "./sample_histogram.ts";
