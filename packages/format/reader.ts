@@ -11,20 +11,20 @@ import {
   perfFileSection,
 } from "./header.ts";
 import { type FileLayout, fileLayout, type FileSections, sectionRange } from "./layout.ts";
+import { HEADER_ARCH } from "./features/names.ts";
+import {
+  PERF_RECORD_AUXTRACE,
+  PERF_RECORD_COMPRESSED,
+  PERF_RECORD_COMPRESSED2,
+  PERF_RECORD_HEADER_ATTR,
+  PERF_RECORD_HEADER_FEATURE,
+  PERF_RECORD_HEADER_TRACING_DATA,
+  PERF_RECORD_ID_INDEX,
+} from "./record_types.ts";
 import { PERF_EVENT_HEADER_SIZE } from "./record_codec.ts";
 import { type ByteSource, ForwardReader, isRandomAccess } from "./source.ts";
 import { array, decode, headerString, u64 } from "./struct.ts";
 import { type ZstdStream, zstdStream } from "./zstd.ts";
-
-// What the reader itself has to know of perf's own records: how they frame the stream.
-const HEADER_ATTR = 64;
-const HEADER_TRACING_DATA = 66;
-const ID_INDEX = 69;
-const AUXTRACE = 71;
-const HEADER_FEATURE = 80;
-const COMPRESSED = 81;
-const COMPRESSED2 = 83;
-const HEADER_ARCH = 6;
 
 /** Bytes read at once; also bounds the memory that a batch takes. */
 const BLOCK = 1 << 19;
@@ -35,6 +35,11 @@ const BLOCK = 1 << 19;
 const FIRST_BLOCK = 1 << 13;
 /** Room for a record that began in the block before: no record is longer than 64 KB. */
 const CAPACITY = BLOCK + (1 << 16);
+/**
+ * Most bytes that a COMPRESSED record, which has at most 64 KB, inflates to: a thousand times as many.
+ * perf gives it the size of the ring buffer that it was filled from.
+ */
+const MAX_INFLATED = 2 ** 26;
 /** Most bytes of header, attrs and ids that are read into memory from a stream. */
 const MAX_PROLOGUE = 1 << 28;
 
@@ -478,7 +483,10 @@ export class PerfDataReader {
               { offset: payload.offset, record: { type, index: stats.records - 1 } },
             );
           }
-        } else if (options.inflate !== false && (type === COMPRESSED || type === COMPRESSED2)) {
+        } else if (
+          options.inflate !== false &&
+          (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2)
+        ) {
           const compressed = batch.recordBytes(last).slice();
           const offset = batch.offsetOf(last);
           yield batch;
@@ -537,7 +545,7 @@ export class PerfDataReader {
     const { littleEndian } = this;
     for (let i = 0; i < batch.count; i++) {
       const type = batch.type(i);
-      if (type === HEADER_ATTR) {
+      if (type === PERF_RECORD_HEADER_ATTR) {
         const base = batch.offsetOf(i);
         try {
           const body = batch.recordBytes(i).subarray(PERF_EVENT_HEADER_SIZE);
@@ -551,12 +559,14 @@ export class PerfDataReader {
           if (!(error instanceof PerfDataError)) throw error;
           this.#problem(`HEADER_ATTR: ${error.message}`, error);
         }
-      } else if (type === HEADER_FEATURE && !this.#googleDialect && batch.size(i) > 16) {
+      } else if (
+        type === PERF_RECORD_HEADER_FEATURE && !this.#googleDialect && batch.size(i) > 16
+      ) {
         const at = batch.start(i) + PERF_EVENT_HEADER_SIZE;
         if (batch.view.getBigUint64(at, littleEndian) === BigInt(HEADER_ARCH)) {
           this.#setArch(batch.recordBytes(i).subarray(16));
         }
-      } else if (type === ID_INDEX && !this.#googleDialect) {
+      } else if (type === PERF_RECORD_ID_INDEX && !this.#googleDialect) {
         this.#googleDialect = !isIdIndex(batch, i);
       }
     }
@@ -619,9 +629,9 @@ function payloadSize(batch: RecordBatch, i: number): number {
   const size = batch.size(i);
   const at = batch.start(i) + PERF_EVENT_HEADER_SIZE;
   switch (batch.type(i)) {
-    case AUXTRACE:
+    case PERF_RECORD_AUXTRACE:
       return size < 16 ? 0 : Number(batch.view.getBigUint64(at, batch.littleEndian));
-    case HEADER_TRACING_DATA:
+    case PERF_RECORD_HEADER_TRACING_DATA:
       return size < 12 || size > 16 ? 0 : batch.view.getUint32(at, batch.littleEndian);
     default:
       return 0;
@@ -665,9 +675,10 @@ function frame(batch: RecordBatch, from: number, len: number, framing: boolean):
     seen |= pos;
     pos += size;
     if (
-      framing && type >= HEADER_TRACING_DATA && type <= COMPRESSED2 &&
-      (type === AUXTRACE || type === HEADER_TRACING_DATA || type === COMPRESSED ||
-        type === COMPRESSED2 || type === ID_INDEX)
+      framing && type >= PERF_RECORD_HEADER_TRACING_DATA && type <= PERF_RECORD_COMPRESSED2 &&
+      (type === PERF_RECORD_AUXTRACE || type === PERF_RECORD_HEADER_TRACING_DATA ||
+        type === PERF_RECORD_COMPRESSED ||
+        type === PERF_RECORD_COMPRESSED2 || type === PERF_RECORD_ID_INDEX)
     ) {
       stop = "again";
       break;
@@ -745,6 +756,8 @@ class Inflater {
   #left = 0;
   #broken = false;
   #lastOffset = 0;
+  /** Bytes that the record has inflated to so far. */
+  #inflated = 0;
 
   constructor(reader: PerfDataReader, littleEndian: boolean, makeStream: () => ZstdStream) {
     this.#reader = reader;
@@ -754,24 +767,45 @@ class Inflater {
 
   *inflate(record: Uint8Array, offset: number): Generator<RecordBatch, void, void> {
     this.#lastOffset = offset;
+    if (!this.#broken) {
+      const stream = this.#stream ??= this.#makeStream();
+      this.#inflated = 0;
+      const pieces = stream.push(compressedBytes(record, this.#littleEndian))[Symbol.iterator]();
+      for (let piece = this.#next(pieces); piece !== undefined; piece = this.#next(pieces)) {
+        yield* this.#frame(piece, offset);
+      }
+    }
     if (this.#broken) {
       this.#reader.stats.skippedBytes += record.length - PERF_EVENT_HEADER_SIZE;
-      return;
     }
-    const stream = this.#stream ??= this.#makeStream();
-    const stats = this.#reader.stats;
-    let inflated: Uint8Array;
+  }
+
+  /** The next inflated piece; `undefined` at the end, and where there can be no more. */
+  #next(pieces: Iterator<Uint8Array>): Uint8Array | undefined {
+    if (this.#broken) return undefined;
     try {
-      inflated = stream.push(compressedBytes(record, this.#littleEndian));
+      const { value, done } = pieces.next();
+      if (done === true) return undefined;
+      this.#inflated += value.length;
+      if (this.#inflated <= MAX_INFLATED) return value;
+      this.#breakOff(`zstd: more than ${MAX_INFLATED} bytes in one record`);
     } catch (error) {
-      this.#broken = true;
-      const reason = error instanceof Error ? error.message : String(error);
-      this.#reader.reportDamage(
-        `COMPRESSED: zstd: ${reason}; this and later compressed records are skipped`,
-        { offset, record: { type: COMPRESSED } },
-      );
-      return;
+      this.#breakOff(`zstd: ${error instanceof Error ? error.message : String(error)}`);
     }
+    return undefined;
+  }
+
+  #breakOff(reason: string): void {
+    this.#broken = true;
+    this.#reader.reportDamage(
+      `COMPRESSED: ${reason}; this and later compressed records are skipped`,
+      { offset: this.#lastOffset, record: { type: PERF_RECORD_COMPRESSED } },
+    );
+  }
+
+  /** Hands on the whole records; what is left begins the next piece. */
+  *#frame(inflated: Uint8Array, offset: number): Generator<RecordBatch, void, void> {
+    const stats = this.#reader.stats;
     stats.inflatedBytes += inflated.length;
     const batch = this.#batch ??= new RecordBatch(
       CAPACITY,
@@ -797,12 +831,7 @@ class Inflater {
       batch.bytes.copyWithin(0, pos, len);
       this.#left = len - pos;
       if (stop === "bad") {
-        this.#broken = true;
-        this.#reader.reportDamage(
-          "COMPRESSED: a record in the inflated bytes is shorter than its header; " +
-            "this and later compressed records are skipped",
-          { offset, record: { type: COMPRESSED } },
-        );
+        this.#breakOff("a record in the inflated bytes is shorter than its header");
         return;
       }
     }
@@ -813,7 +842,7 @@ class Inflater {
     if (this.#left > 0 && !this.#broken) {
       this.#reader.reportDamage(
         `COMPRESSED: ${this.#left} inflated bytes left, expected a whole record`,
-        { offset: this.#lastOffset, record: { type: COMPRESSED } },
+        { offset: this.#lastOffset, record: { type: PERF_RECORD_COMPRESSED } },
       );
     }
   }
@@ -822,7 +851,7 @@ class Inflater {
 /** The zstd bytes in a COMPRESSED or COMPRESSED2 record. */
 function compressedBytes(record: Uint8Array, littleEndian: boolean): Uint8Array {
   const view = new DataView(record.buffer, record.byteOffset, record.byteLength);
-  if (view.getUint32(0, littleEndian) === COMPRESSED || record.length < 16) {
+  if (view.getUint32(0, littleEndian) === PERF_RECORD_COMPRESSED || record.length < 16) {
     return record.subarray(PERF_EVENT_HEADER_SIZE);
   }
   const size = Number(view.getBigUint64(PERF_EVENT_HEADER_SIZE, littleEndian));
