@@ -276,7 +276,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
             objects.record(bytes, view, start, end);
             names.record(bytes, view, start, end);
           },
-          payload: (payload) => names.payload(payload),
+          payload: async (payload) => void await names.payload(payload),
         }
         : {}),
     });

@@ -147,7 +147,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
               objects.record(bytes, view, start, end);
               eventNames.record(bytes, view, start, end);
             },
-            payload: (payload) => eventNames.payload(payload),
+            payload: async (payload) => void await eventNames.payload(payload),
           }
           : {}),
       },
