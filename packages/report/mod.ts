@@ -7,11 +7,9 @@ export {
   type Aggregate,
   aggregate,
   type AggregateOptions,
-  type EventTotal,
   knownBinaries,
   type MappedBinary,
   type SampleFilter,
-  type SampleKeys,
 } from "./aggregate.ts";
 export * from "./call_tree.ts";
 export * from "./processes.ts";
@@ -24,5 +22,5 @@ export * from "./rate_plot.ts";
 export * from "./rate_rows.ts";
 export * from "./rate_stream.ts";
 export * from "./read_shape.ts";
-export { type CountOptions, SampleCounts } from "./sample_counts.ts";
+export * from "./sample_counts.ts";
 export * from "./sample_histogram.ts";
