@@ -196,5 +196,5 @@ Deno.test("addr2line: exit codes and messages", async () => {
 
   const help = await tool(["--help"]);
   assertEquals([help.code, help.err], [0, ""]);
-  assertStringIncludes(help.out, "usage: addr2line");
+  assertStringIncludes(help.out, "usage: perfdata addr2line");
 });

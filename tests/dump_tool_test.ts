@@ -155,10 +155,10 @@ Deno.test("any number of threads prints the same, of damaged files too", async (
 Deno.test("errors are one line, and wrong usage is 2", async () => {
   for (
     const [args, code, message] of [
-      [["/does/not/exist"], 1, /^dump: .*no such file or folder\n$/],
+      [["/does/not/exist"], 1, /^dump: .*no such file or directory\n$/],
       [[`${root}README.md`], 1, /^dump: .*README\.md: .*\n$/],
       [["a", "b"], 2, /^dump: 2 files are given, expected one; see dump --help\n$/],
-      [["--type", "NOPE", fixture], 2, /^dump: --type: NOPE is no record type;.*\n$/],
+      [["--type", "NOPE", fixture], 2, /^dump: --type: unknown record type NOPE;.*\n$/],
       [["--time", "soon", fixture], 2, /^dump: --time is soon, expected seconds.*\n$/],
       [["--order", "size", fixture], 2, /^dump: --order is size.*\n$/],
       [["--from", "x", fixture], 2, /^dump: --from is x.*\n$/],

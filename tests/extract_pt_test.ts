@@ -382,7 +382,7 @@ Deno.test("extract-pt: input that has no Intel PT is one line and exit code 1", 
     for (
       const [args, part] of [
         [[recorded], `no AUX data; record with "perf record -e intel_pt//u -- PROGRAM"`],
-        [["none"], "none: no such file or folder"],
+        [["none"], "none: no such file or directory"],
         [[folder], "is a directory"],
         [["text"], "text: 0x0: file header: magic is"],
         [["empty"], "empty: 0x0: file header: 0 bytes"],

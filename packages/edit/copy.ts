@@ -1,9 +1,13 @@
 import {
+  type BatchOptions,
+  type Diagnostics,
+  FEATURE_NAMES,
   HEADER_BUILD_ID,
   HEADER_MEM_TOPOLOGY,
   HEADER_TRACING_DATA,
   type Payload,
   PERF_EVENT_HEADER_SIZE,
+  PerfDataError,
   type PerfDataReader,
   type RecordBatch,
   type WriterFeature,
@@ -68,6 +72,10 @@ export interface CopyOptions {
   readonly edit?: Edit;
   /** Keep compressed records as they are; then `edit.record` sees them and not what is in them. */
   readonly keepCompressed?: boolean;
+  /** Gives the records, where that is not for the reader to do. */
+  readonly batches?: (options: BatchOptions) => AsyncIterable<RecordBatch>;
+  /** Is told of a feature that cannot be read, and is left out; otherwise that throws. */
+  readonly lostFeature?: Diagnostics;
   /** Called with the bytes of the recording that were read since the call before. */
   readonly progress?: (bytes: number) => void;
 }
@@ -145,7 +153,8 @@ class Copy {
       await this.#begin();
       if (reader.fileSize !== undefined) await this.#fileFeatures();
     }
-    for await (const batch of reader.batches({ inflate: !keepCompressed })) {
+    const read = this.#options.batches ?? ((how: BatchOptions) => reader.batches(how));
+    for await (const batch of read({ inflate: !keepCompressed })) {
       await this.#batch(batch);
       const { recordBytes, payloadBytes } = reader.stats;
       progress?.(recordBytes + payloadBytes - this.#taken);
@@ -187,11 +196,16 @@ class Copy {
   /** The features of a file, through the edit. */
   async #fileFeatures(): Promise<void> {
     for (const { id, section } of this.#reader.features) {
-      const bytes = await this.#reader.readSection(
-        Number(section.offset),
-        Number(section.size),
-        `feature ${id}`,
-      );
+      const name = FEATURE_NAMES[id] ?? `feature ${id}`;
+      let bytes: Uint8Array;
+      try {
+        bytes = await this.#reader.readSection(Number(section.offset), Number(section.size), name);
+      } catch (error) {
+        const { lostFeature } = this.#options;
+        if (!(error instanceof PerfDataError) || lostFeature === undefined) throw error;
+        lostFeature(error);
+        continue;
+      }
       await this.#oneFeature(id, bytes);
     }
   }

@@ -9,3 +9,4 @@ export * from "./slice.ts";
 export * from "./pseudonym.ts";
 export * from "./redact.ts";
 export * from "./search_text.ts";
+export * from "./repair.ts";

@@ -25,7 +25,6 @@ export {
   BUILD_ID_SIZE,
   type BuildIdEvent,
   buildIdText,
-  PERF_RECORD_MISC_BUILD_ID_SIZE,
 } from "./features/build_id.ts";
 export { CMDLINE_ARGV_FIELDS, CMDLINE_LINE_FIELDS, type CommandLine } from "./features/cmdline.ts";
 export { EVENT_DESC_FIELDS, type EventDesc, type EventDescs } from "./features/event_desc.ts";

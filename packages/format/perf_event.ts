@@ -4,77 +4,7 @@
  * @module
  */
 
-/** `type` of a MMAP record. */
-export const PERF_RECORD_MMAP = 1;
-/** `type` of a LOST record. */
-export const PERF_RECORD_LOST = 2;
-/** `type` of a COMM record. */
-export const PERF_RECORD_COMM = 3;
-/** `type` of a EXIT record. */
-export const PERF_RECORD_EXIT = 4;
-/** `type` of a THROTTLE record. */
-export const PERF_RECORD_THROTTLE = 5;
-/** `type` of a UNTHROTTLE record. */
-export const PERF_RECORD_UNTHROTTLE = 6;
-/** `type` of a FORK record. */
-export const PERF_RECORD_FORK = 7;
-/** `type` of a READ record. */
-export const PERF_RECORD_READ = 8;
-/** `type` of a SAMPLE record. */
-export const PERF_RECORD_SAMPLE = 9;
-/** `type` of a MMAP2 record. */
-export const PERF_RECORD_MMAP2 = 10;
-/** `type` of a AUX record. */
-export const PERF_RECORD_AUX = 11;
-/** `type` of a ITRACE_START record. */
-export const PERF_RECORD_ITRACE_START = 12;
-/** `type` of a LOST_SAMPLES record. */
-export const PERF_RECORD_LOST_SAMPLES = 13;
-/** `type` of a SWITCH record. */
-export const PERF_RECORD_SWITCH = 14;
-/** `type` of a SWITCH_CPU_WIDE record. */
-export const PERF_RECORD_SWITCH_CPU_WIDE = 15;
-/** `type` of a NAMESPACES record. */
-export const PERF_RECORD_NAMESPACES = 16;
-/** `type` of a KSYMBOL record. */
-export const PERF_RECORD_KSYMBOL = 17;
-/** `type` of a BPF_EVENT record. */
-export const PERF_RECORD_BPF_EVENT = 18;
-/** `type` of a CGROUP record. */
-export const PERF_RECORD_CGROUP = 19;
-/** `type` of a TEXT_POKE record. */
-export const PERF_RECORD_TEXT_POKE = 20;
-/** `type` of a AUX_OUTPUT_HW_ID record. */
-export const PERF_RECORD_AUX_OUTPUT_HW_ID = 21;
-/** `type` of a CALLCHAIN_DEFERRED record. */
-export const PERF_RECORD_CALLCHAIN_DEFERRED = 22;
-/** First record type that the kernel does not write: perf's own begin here. */
-export const PERF_RECORD_USER_TYPE_START = 64;
-/** Names of the kernel's record types, without their prefix. */
-export const KERNEL_RECORD_NAMES: Readonly<Record<number, string>> = {
-  1: "MMAP",
-  2: "LOST",
-  3: "COMM",
-  4: "EXIT",
-  5: "THROTTLE",
-  6: "UNTHROTTLE",
-  7: "FORK",
-  8: "READ",
-  9: "SAMPLE",
-  10: "MMAP2",
-  11: "AUX",
-  12: "ITRACE_START",
-  13: "LOST_SAMPLES",
-  14: "SWITCH",
-  15: "SWITCH_CPU_WIDE",
-  16: "NAMESPACES",
-  17: "KSYMBOL",
-  18: "BPF_EVENT",
-  19: "CGROUP",
-  20: "TEXT_POKE",
-  21: "AUX_OUTPUT_HW_ID",
-  22: "CALLCHAIN_DEFERRED",
-};
+export * from "./record_types.ts";
 
 /** `sample_type` bit: instruction pointer. */
 export const PERF_SAMPLE_IP = 0x1;
@@ -204,19 +134,45 @@ export const PERF_SAMPLE_BRANCH_COUNTERS = 0x80000;
 
 /** Lowest value of a call chain entry that is a context marker and not an address. */
 export const PERF_CONTEXT_MAX = 0xffff_ffff_ffff_f001n;
+/** Call chain: the hypervisor's frames follow. */
+export const PERF_CONTEXT_HV = 0xffff_ffff_ffff_ffe0n;
+/** Call chain: the kernel's frames follow. */
+export const PERF_CONTEXT_KERNEL = 0xffff_ffff_ffff_ff80n;
+/** Call chain: the user's frames follow. */
+export const PERF_CONTEXT_USER = 0xffff_ffff_ffff_fe00n;
+/** Call chain: the user's frames come in a CALLCHAIN_DEFERRED; its cookie follows the marker. */
+export const PERF_CONTEXT_USER_DEFERRED = 0xffff_ffff_ffff_fd80n;
+/** Call chain: a guest's frames follow. */
+export const PERF_CONTEXT_GUEST = 0xffff_ffff_ffff_f800n;
+/** Call chain: frames of a guest's kernel follow. */
+export const PERF_CONTEXT_GUEST_KERNEL = 0xffff_ffff_ffff_f780n;
+/** Call chain: frames of a guest's user follow. */
+export const PERF_CONTEXT_GUEST_USER = 0xffff_ffff_ffff_f600n;
 /** Context markers in call chains, without their `PERF_CONTEXT_` prefix. */
 export const PERF_CONTEXT_NAMES: ReadonlyMap<bigint, string> = new Map([
-  [0xffffffffffffffe0n, "HV"],
-  [0xffffffffffffff80n, "KERNEL"],
-  [0xfffffffffffffe00n, "USER"],
-  [0xfffffffffffffd80n, "USER_DEFERRED"],
-  [0xfffffffffffff800n, "GUEST"],
-  [0xfffffffffffff780n, "GUEST_KERNEL"],
-  [0xfffffffffffff600n, "GUEST_USER"],
+  [PERF_CONTEXT_HV, "HV"],
+  [PERF_CONTEXT_KERNEL, "KERNEL"],
+  [PERF_CONTEXT_USER, "USER"],
+  [PERF_CONTEXT_USER_DEFERRED, "USER_DEFERRED"],
+  [PERF_CONTEXT_GUEST, "GUEST"],
+  [PERF_CONTEXT_GUEST_KERNEL, "GUEST_KERNEL"],
+  [PERF_CONTEXT_GUEST_USER, "GUEST_USER"],
 ]);
 
 /** `misc`: the part of `misc` that holds the CPU mode. */
 export const PERF_RECORD_MISC_CPUMODE_MASK = 0x7;
+/** CPU mode: not known. */
+export const PERF_RECORD_MISC_CPUMODE_UNKNOWN = 0;
+/** CPU mode: the kernel. */
+export const PERF_RECORD_MISC_KERNEL = 1;
+/** CPU mode: a user's program. */
+export const PERF_RECORD_MISC_USER = 2;
+/** CPU mode: the hypervisor. */
+export const PERF_RECORD_MISC_HYPERVISOR = 3;
+/** CPU mode: the kernel of a guest. */
+export const PERF_RECORD_MISC_GUEST_KERNEL = 4;
+/** CPU mode: a program in a guest. */
+export const PERF_RECORD_MISC_GUEST_USER = 5;
 /** `misc`: reading /proc/PID/maps ran into a time limit. */
 export const PERF_RECORD_MISC_PROC_MAP_PARSE_TIMEOUT = 0x1000;
 /** `misc`: MMAP: a data mapping. */
@@ -233,6 +189,8 @@ export const PERF_RECORD_MISC_EXACT_IP = 0x4000;
 export const PERF_RECORD_MISC_SWITCH_OUT_PREEMPT = 0x4000;
 /** `misc`: MMAP2: holds a build id. */
 export const PERF_RECORD_MISC_MMAP_BUILD_ID = 0x4000;
+/** `misc`: HEADER_BUILD_ID, and an event of the BUILD_ID feature: the length of the build id is given. */
+export const PERF_RECORD_MISC_BUILD_ID_SIZE = 0x8000;
 /** `misc`: reserved. */
 export const PERF_RECORD_MISC_EXT_RESERVED = 0x8000;
 /** CPU modes of `misc & PERF_RECORD_MISC_CPUMODE_MASK`. */

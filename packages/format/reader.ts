@@ -11,20 +11,20 @@ import {
   perfFileSection,
 } from "./header.ts";
 import { type FileLayout, fileLayout, type FileSections, sectionRange } from "./layout.ts";
+import { HEADER_ARCH } from "./features/names.ts";
+import {
+  PERF_RECORD_AUXTRACE,
+  PERF_RECORD_COMPRESSED,
+  PERF_RECORD_COMPRESSED2,
+  PERF_RECORD_HEADER_ATTR,
+  PERF_RECORD_HEADER_FEATURE,
+  PERF_RECORD_HEADER_TRACING_DATA,
+  PERF_RECORD_ID_INDEX,
+} from "./record_types.ts";
 import { PERF_EVENT_HEADER_SIZE } from "./record_codec.ts";
 import { type ByteSource, ForwardReader, isRandomAccess } from "./source.ts";
 import { array, decode, headerString, u64 } from "./struct.ts";
 import { type ZstdStream, zstdStream } from "./zstd.ts";
-
-// What the reader itself has to know of perf's own records: how they frame the stream.
-const HEADER_ATTR = 64;
-const HEADER_TRACING_DATA = 66;
-const ID_INDEX = 69;
-const AUXTRACE = 71;
-const HEADER_FEATURE = 80;
-const COMPRESSED = 81;
-const COMPRESSED2 = 83;
-const HEADER_ARCH = 6;
 
 /** Bytes read at once; also bounds the memory that a batch takes. */
 const BLOCK = 1 << 19;
@@ -478,7 +478,10 @@ export class PerfDataReader {
               { offset: payload.offset, record: { type, index: stats.records - 1 } },
             );
           }
-        } else if (options.inflate !== false && (type === COMPRESSED || type === COMPRESSED2)) {
+        } else if (
+          options.inflate !== false &&
+          (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2)
+        ) {
           const compressed = batch.recordBytes(last).slice();
           const offset = batch.offsetOf(last);
           yield batch;
@@ -537,7 +540,7 @@ export class PerfDataReader {
     const { littleEndian } = this;
     for (let i = 0; i < batch.count; i++) {
       const type = batch.type(i);
-      if (type === HEADER_ATTR) {
+      if (type === PERF_RECORD_HEADER_ATTR) {
         const base = batch.offsetOf(i);
         try {
           const body = batch.recordBytes(i).subarray(PERF_EVENT_HEADER_SIZE);
@@ -551,12 +554,14 @@ export class PerfDataReader {
           if (!(error instanceof PerfDataError)) throw error;
           this.#problem(`HEADER_ATTR: ${error.message}`, error);
         }
-      } else if (type === HEADER_FEATURE && !this.#googleDialect && batch.size(i) > 16) {
+      } else if (
+        type === PERF_RECORD_HEADER_FEATURE && !this.#googleDialect && batch.size(i) > 16
+      ) {
         const at = batch.start(i) + PERF_EVENT_HEADER_SIZE;
         if (batch.view.getBigUint64(at, littleEndian) === BigInt(HEADER_ARCH)) {
           this.#setArch(batch.recordBytes(i).subarray(16));
         }
-      } else if (type === ID_INDEX && !this.#googleDialect) {
+      } else if (type === PERF_RECORD_ID_INDEX && !this.#googleDialect) {
         this.#googleDialect = !isIdIndex(batch, i);
       }
     }
@@ -619,9 +624,9 @@ function payloadSize(batch: RecordBatch, i: number): number {
   const size = batch.size(i);
   const at = batch.start(i) + PERF_EVENT_HEADER_SIZE;
   switch (batch.type(i)) {
-    case AUXTRACE:
+    case PERF_RECORD_AUXTRACE:
       return size < 16 ? 0 : Number(batch.view.getBigUint64(at, batch.littleEndian));
-    case HEADER_TRACING_DATA:
+    case PERF_RECORD_HEADER_TRACING_DATA:
       return size < 12 || size > 16 ? 0 : batch.view.getUint32(at, batch.littleEndian);
     default:
       return 0;
@@ -665,9 +670,10 @@ function frame(batch: RecordBatch, from: number, len: number, framing: boolean):
     seen |= pos;
     pos += size;
     if (
-      framing && type >= HEADER_TRACING_DATA && type <= COMPRESSED2 &&
-      (type === AUXTRACE || type === HEADER_TRACING_DATA || type === COMPRESSED ||
-        type === COMPRESSED2 || type === ID_INDEX)
+      framing && type >= PERF_RECORD_HEADER_TRACING_DATA && type <= PERF_RECORD_COMPRESSED2 &&
+      (type === PERF_RECORD_AUXTRACE || type === PERF_RECORD_HEADER_TRACING_DATA ||
+        type === PERF_RECORD_COMPRESSED ||
+        type === PERF_RECORD_COMPRESSED2 || type === PERF_RECORD_ID_INDEX)
     ) {
       stop = "again";
       break;
@@ -768,7 +774,7 @@ class Inflater {
       const reason = error instanceof Error ? error.message : String(error);
       this.#reader.reportDamage(
         `COMPRESSED: zstd: ${reason}; this and later compressed records are skipped`,
-        { offset, record: { type: COMPRESSED } },
+        { offset, record: { type: PERF_RECORD_COMPRESSED } },
       );
       return;
     }
@@ -801,7 +807,7 @@ class Inflater {
         this.#reader.reportDamage(
           "COMPRESSED: a record in the inflated bytes is shorter than its header; " +
             "this and later compressed records are skipped",
-          { offset, record: { type: COMPRESSED } },
+          { offset, record: { type: PERF_RECORD_COMPRESSED } },
         );
         return;
       }
@@ -813,7 +819,7 @@ class Inflater {
     if (this.#left > 0 && !this.#broken) {
       this.#reader.reportDamage(
         `COMPRESSED: ${this.#left} inflated bytes left, expected a whole record`,
-        { offset: this.#lastOffset, record: { type: COMPRESSED } },
+        { offset: this.#lastOffset, record: { type: PERF_RECORD_COMPRESSED } },
       );
     }
   }
@@ -822,7 +828,7 @@ class Inflater {
 /** The zstd bytes in a COMPRESSED or COMPRESSED2 record. */
 function compressedBytes(record: Uint8Array, littleEndian: boolean): Uint8Array {
   const view = new DataView(record.buffer, record.byteOffset, record.byteLength);
-  if (view.getUint32(0, littleEndian) === COMPRESSED || record.length < 16) {
+  if (view.getUint32(0, littleEndian) === PERF_RECORD_COMPRESSED || record.length < 16) {
     return record.subarray(PERF_EVENT_HEADER_SIZE);
   }
   const size = Number(view.getBigUint64(PERF_EVENT_HEADER_SIZE, littleEndian));

@@ -15,3 +15,5 @@ export * from "./packet_kind.ts";
 export * from "./perf_text.ts";
 export * from "./psb.ts";
 export * from "./ptdump_text.ts";
+export * from "./x86/insn_decoder.ts";
+export * from "./x86/insn_kind.ts";

@@ -17,9 +17,7 @@ import {
   u8,
   when,
 } from "../struct.ts";
-
-/** Bit of `misc` of a build id event: the byte after the 20 says how long the build id is. */
-export const PERF_RECORD_MISC_BUILD_ID_SIZE = 0x8000;
+import { PERF_RECORD_MISC_BUILD_ID_SIZE } from "../perf_event.ts";
 
 /** Bytes of a SHA-1 build id, and the most that a build id event holds. */
 export const BUILD_ID_SIZE = 20;

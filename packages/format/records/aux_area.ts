@@ -1,6 +1,11 @@
 import { doc, flags, struct, type StructValue, u32, u64, x64 } from "../struct.ts";
 import { record, type RecordDeclaration } from "../record.ts";
 import { PERF_AUX_FLAG_NAMES } from "../perf_event.ts";
+import {
+  PERF_RECORD_AUX,
+  PERF_RECORD_AUX_OUTPUT_HW_ID,
+  PERF_RECORD_ITRACE_START,
+} from "../record_types.ts";
 
 const AUX_FIELDS = {
   aux_offset: doc("Where in the AUX area's endless stream the data begins.", x64),
@@ -13,7 +18,7 @@ export type Aux = StructValue<typeof AUX_FIELDS>;
 
 /** AUX: new data is in the AUX area. */
 export const AUX: RecordDeclaration<"AUX", Aux> = record(
-  11,
+  PERF_RECORD_AUX,
   "AUX",
   struct("perf_record_aux", AUX_FIELDS),
 );
@@ -28,7 +33,7 @@ export type ItraceStart = StructValue<typeof ITRACE_START_FIELDS>;
 
 /** ITRACE_START: an instruction trace begins while this thread runs. */
 export const ITRACE_START: RecordDeclaration<"ITRACE_START", ItraceStart> = record(
-  12,
+  PERF_RECORD_ITRACE_START,
   "ITRACE_START",
   struct("perf_record_itrace_start", ITRACE_START_FIELDS),
 );
@@ -42,7 +47,7 @@ export type AuxOutputHwId = StructValue<typeof AUX_OUTPUT_HW_ID_FIELDS>;
 
 /** AUX_OUTPUT_HW_ID: which event the hardware's id in AUX data means. */
 export const AUX_OUTPUT_HW_ID: RecordDeclaration<"AUX_OUTPUT_HW_ID", AuxOutputHwId> = record(
-  21,
+  PERF_RECORD_AUX_OUTPUT_HW_ID,
   "AUX_OUTPUT_HW_ID",
   struct("perf_record_aux_output_hw_id", AUX_OUTPUT_HW_ID_FIELDS),
 );

@@ -1,5 +1,6 @@
 import { array, countedBy, counter, doc, struct, type StructValue, u64, x64 } from "../struct.ts";
 import { record, type RecordDeclaration } from "../record.ts";
+import { PERF_RECORD_CALLCHAIN_DEFERRED } from "../record_types.ts";
 
 const CALLCHAIN_DEFERRED_FIELDS = {
   cookie: doc("Which samples this belongs to: the value after their USER_DEFERRED marker.", x64),
@@ -13,7 +14,7 @@ export type CallchainDeferred = StructValue<typeof CALLCHAIN_DEFERRED_FIELDS>;
 /** CALLCHAIN_DEFERRED: the user call chain of samples taken in the kernel before it. */
 export const CALLCHAIN_DEFERRED: RecordDeclaration<"CALLCHAIN_DEFERRED", CallchainDeferred> =
   record(
-    22,
+    PERF_RECORD_CALLCHAIN_DEFERRED,
     "CALLCHAIN_DEFERRED",
     struct("perf_record_callchain_deferred", CALLCHAIN_DEFERRED_FIELDS),
   );

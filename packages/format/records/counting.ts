@@ -2,6 +2,14 @@ import { choice, doc, struct, type StructValue, u32, u64 } from "../struct.ts";
 import { record, type RecordDeclaration } from "../record.ts";
 import { PerfDataError } from "../error.ts";
 import { readFormat, type Sample, sampleRecord } from "../sample.ts";
+import {
+  PERF_RECORD_LOST,
+  PERF_RECORD_LOST_SAMPLES,
+  PERF_RECORD_READ,
+  PERF_RECORD_SAMPLE,
+  PERF_RECORD_THROTTLE,
+  PERF_RECORD_UNTHROTTLE,
+} from "../record_types.ts";
 
 const LOST_FIELDS = {
   id: doc("Id of the event whose buffer was full.", u64),
@@ -13,7 +21,7 @@ export type Lost = StructValue<typeof LOST_FIELDS>;
 
 /** LOST: the ring buffer was full. */
 export const LOST: RecordDeclaration<"LOST", Lost> = record(
-  2,
+  PERF_RECORD_LOST,
   "LOST",
   struct("perf_record_lost", LOST_FIELDS),
 );
@@ -27,7 +35,7 @@ export type LostSamples = StructValue<typeof LOST_SAMPLES_FIELDS>;
 
 /** LOST_SAMPLES: the hardware's own buffer was full. */
 export const LOST_SAMPLES: RecordDeclaration<"LOST_SAMPLES", LostSamples> = record(
-  13,
+  PERF_RECORD_LOST_SAMPLES,
   "LOST_SAMPLES",
   struct("perf_record_lost_samples", LOST_SAMPLES_FIELDS),
 );
@@ -43,14 +51,14 @@ export type Throttle = StructValue<typeof THROTTLE_FIELDS>;
 
 /** THROTTLE: the event interrupted too often and pauses. */
 export const THROTTLE: RecordDeclaration<"THROTTLE", Throttle> = record(
-  5,
+  PERF_RECORD_THROTTLE,
   "THROTTLE",
   struct("perf_record_throttle", THROTTLE_FIELDS),
 );
 
 /** UNTHROTTLE: the event goes on. */
 export const UNTHROTTLE: RecordDeclaration<"UNTHROTTLE", Throttle> = record(
-  6,
+  PERF_RECORD_UNTHROTTLE,
   "UNTHROTTLE",
   struct("perf_record_throttle", THROTTLE_FIELDS),
 );
@@ -72,10 +80,14 @@ export type Read = StructValue<typeof READ_FIELDS>;
 
 /** READ: what a thread's counters had at its end (`inherit_stat`). */
 export const READ: RecordDeclaration<"READ", Read> = record(
-  8,
+  PERF_RECORD_READ,
   "READ",
   struct("perf_record_read", READ_FIELDS),
 );
 
 /** SAMPLE: one sample of an event. */
-export const SAMPLE: RecordDeclaration<"SAMPLE", Sample> = record(9, "SAMPLE", sampleRecord);
+export const SAMPLE: RecordDeclaration<"SAMPLE", Sample> = record(
+  PERF_RECORD_SAMPLE,
+  "SAMPLE",
+  sampleRecord,
+);

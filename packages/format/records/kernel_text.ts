@@ -11,6 +11,11 @@ import {
   x64,
 } from "../struct.ts";
 import { record, type RecordDeclaration } from "../record.ts";
+import {
+  PERF_RECORD_BPF_EVENT,
+  PERF_RECORD_KSYMBOL,
+  PERF_RECORD_TEXT_POKE,
+} from "../record_types.ts";
 
 const KSYMBOL_FIELDS = {
   addr: doc("First address of the code.", x64),
@@ -28,7 +33,7 @@ export type Ksymbol = StructValue<typeof KSYMBOL_FIELDS>;
 
 /** KSYMBOL: code appeared in the kernel, or went away: a BPF program, a trampoline. */
 export const KSYMBOL: RecordDeclaration<"KSYMBOL", Ksymbol> = record(
-  17,
+  PERF_RECORD_KSYMBOL,
   "KSYMBOL",
   struct("perf_record_ksymbol", KSYMBOL_FIELDS),
 );
@@ -48,7 +53,7 @@ export type BpfEvent = StructValue<typeof BPF_EVENT_FIELDS>;
 
 /** BPF_EVENT: a BPF program was loaded or unloaded. */
 export const BPF_EVENT: RecordDeclaration<"BPF_EVENT", BpfEvent> = record(
-  18,
+  PERF_RECORD_BPF_EVENT,
   "BPF_EVENT",
   struct("perf_record_bpf_event", BPF_EVENT_FIELDS),
 );
@@ -67,7 +72,7 @@ export type TextPoke = StructValue<typeof TEXT_POKE_FIELDS>;
 
 /** TEXT_POKE: the kernel changed its own code. */
 export const TEXT_POKE: RecordDeclaration<"TEXT_POKE", TextPoke> = record(
-  20,
+  PERF_RECORD_TEXT_POKE,
   "TEXT_POKE",
   struct("perf_record_text_poke_event", TEXT_POKE_FIELDS),
 );

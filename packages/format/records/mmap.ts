@@ -16,6 +16,7 @@ import {
 import type { StructContext } from "../cursor.ts";
 import { record, type RecordDeclaration } from "../record.ts";
 import { PERF_RECORD_MISC_MMAP_BUILD_ID } from "../perf_event.ts";
+import { PERF_RECORD_MMAP, PERF_RECORD_MMAP2 } from "../record_types.ts";
 
 const MMAP_FIELDS = {
   pid: doc("Process id; -1 (0xffffffff) for the kernel's own maps.", u32),
@@ -31,7 +32,7 @@ export type Mmap = StructValue<typeof MMAP_FIELDS>;
 
 /** MMAP: a mapping became visible in an address space. */
 export const MMAP: RecordDeclaration<"MMAP", Mmap> = record(
-  1,
+  PERF_RECORD_MMAP,
   "MMAP",
   struct("perf_record_mmap", MMAP_FIELDS),
 );
@@ -64,7 +65,7 @@ export type Mmap2 = StructValue<typeof MMAP2_FIELDS>;
 
 /** MMAP2: like MMAP, with the file's identity: its inode, or its build id where `misc` says so. */
 export const MMAP2: RecordDeclaration<"MMAP2", Mmap2> = record(
-  10,
+  PERF_RECORD_MMAP2,
   "MMAP2",
   struct("perf_record_mmap2", MMAP2_FIELDS),
 );

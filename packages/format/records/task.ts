@@ -10,6 +10,15 @@ import {
   u64,
 } from "../struct.ts";
 import { record, type RecordDeclaration } from "../record.ts";
+import {
+  PERF_RECORD_CGROUP,
+  PERF_RECORD_COMM,
+  PERF_RECORD_EXIT,
+  PERF_RECORD_FORK,
+  PERF_RECORD_NAMESPACES,
+  PERF_RECORD_SWITCH,
+  PERF_RECORD_SWITCH_CPU_WIDE,
+} from "../record_types.ts";
 
 const PID = doc("Process id.", u32);
 const TID = doc("Thread id.", u32);
@@ -25,7 +34,7 @@ export type Comm = StructValue<typeof COMM_FIELDS>;
 
 /** COMM: a thread got a name; `misc & PERF_RECORD_MISC_COMM_EXEC` where by exec(2). */
 export const COMM: RecordDeclaration<"COMM", Comm> = record(
-  3,
+  PERF_RECORD_COMM,
   "COMM",
   struct("perf_record_comm", COMM_FIELDS),
 );
@@ -43,14 +52,14 @@ export type Task = StructValue<typeof TASK_FIELDS>;
 
 /** EXIT: a thread ended. */
 export const EXIT: RecordDeclaration<"EXIT", Task> = record(
-  4,
+  PERF_RECORD_EXIT,
   "EXIT",
   struct("perf_record_fork", TASK_FIELDS),
 );
 
 /** FORK: a thread or a process began. */
 export const FORK: RecordDeclaration<"FORK", Task> = record(
-  7,
+  PERF_RECORD_FORK,
   "FORK",
   struct("perf_record_fork", TASK_FIELDS),
 );
@@ -60,7 +69,7 @@ export type Switch = Record<never, never>;
 
 /** SWITCH: the thread got or lost a CPU; `misc & PERF_RECORD_MISC_SWITCH_OUT`. */
 export const SWITCH: RecordDeclaration<"SWITCH", Switch> = record(
-  14,
+  PERF_RECORD_SWITCH,
   "SWITCH",
   struct("perf_record_switch", {}),
 );
@@ -75,7 +84,7 @@ export type SwitchCpuWide = StructValue<typeof SWITCH_CPU_WIDE_FIELDS>;
 
 /** SWITCH_CPU_WIDE: like SWITCH, and says who the other thread is. */
 export const SWITCH_CPU_WIDE: RecordDeclaration<"SWITCH_CPU_WIDE", SwitchCpuWide> = record(
-  15,
+  PERF_RECORD_SWITCH_CPU_WIDE,
   "SWITCH_CPU_WIDE",
   struct("perf_record_switch", SWITCH_CPU_WIDE_FIELDS),
 );
@@ -101,7 +110,7 @@ export type Namespaces = StructValue<typeof NAMESPACES_FIELDS>;
 
 /** NAMESPACES: which namespaces a thread is in. */
 export const NAMESPACES: RecordDeclaration<"NAMESPACES", Namespaces> = record(
-  16,
+  PERF_RECORD_NAMESPACES,
   "NAMESPACES",
   struct("perf_record_namespaces", NAMESPACES_FIELDS),
 );
@@ -116,7 +125,7 @@ export type Cgroup = StructValue<typeof CGROUP_FIELDS>;
 
 /** CGROUP: the path of a cgroup id. */
 export const CGROUP: RecordDeclaration<"CGROUP", Cgroup> = record(
-  19,
+  PERF_RECORD_CGROUP,
   "CGROUP",
   struct("perf_record_cgroup", CGROUP_FIELDS),
 );
