@@ -3,6 +3,7 @@ import {
   encode,
   fileMagic,
   KERNEL_RECORDS,
+  type Payload,
   PERF_EVENT_HEADER_SIZE,
   PERF_FILE_HEADER_SIZE,
   PERF_RECORD_SAMPLE,
@@ -16,6 +17,7 @@ import {
   SampleFields,
 } from "@perfdata/format";
 import {
+  PERF_RECORD_AUXTRACE,
   PERF_RECORD_COMPRESSED,
   PERF_RECORD_COMPRESSED2,
   USER_RECORDS,
@@ -49,6 +51,8 @@ export interface RepairReport {
 const ENOUGH = 3;
 /** Bytes that are looked at, at once, for the next record. */
 const WINDOW = 1 << 20;
+/** Most bytes of one AUXTRACE payload. */
+const MOST_AUX = 1n << 34n;
 /** Types that are known to be written: the kernel's, and perf's own. Others only where framing is sure. */
 const KNOWN = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
 
@@ -187,6 +191,7 @@ class Salvage {
           if (sound > 0) yield batch;
           break;
         }
+        if (batch.payload !== undefined) this.#cutPayload(batch, batch.payload, end);
         yield batch;
       }
       if (bad < 0) {
@@ -194,13 +199,30 @@ class Salvage {
         const stop = this.#errors.slice(known).findLast(({ offset }) => offset !== undefined);
         if (this.#reader.stats.skippedBytes === 0 || stop?.offset === undefined) return;
         this.#errors.splice(this.#errors.indexOf(stop), 1);
-        bad = stop.offset;
+        bad = Number(stop.offset);
         reason = stop.message.replace(/; the rest of the data.*/, "");
       }
-      const next = await this.#nextSound(bad + PERF_EVENT_HEADER_SIZE, end) ?? end;
+      // The kernel's records are multiples of 8 bytes long; some of perf's own are not.
+      const next = await this.#nextSound(bad, 8, end) ?? await this.#nextSound(bad, 1, end) ?? end;
       this.lost.push({ offset: bad, size: next - bad, reason });
       from = next;
     }
+  }
+
+  /** Makes an AUXTRACE record announce no more data than there is. */
+  #cutPayload(batch: RecordBatch, payload: Payload, end: number): void {
+    const size = Math.max(0, end - payload.offset);
+    if (payload.size <= size) return;
+    const { littleEndian } = this.#reader;
+    this.lost.push({ offset: end, size: payload.size - size, reason: "payload: cut off" });
+    // Both AUXTRACE and HEADER_TRACING_DATA begin with the size, as u64 and as u32.
+    const at = batch.start(batch.count - 1) + PERF_EVENT_HEADER_SIZE;
+    if (payload.type === PERF_RECORD_AUXTRACE) {
+      batch.view.setBigUint64(at, BigInt(size), littleEndian);
+    } else {
+      batch.view.setUint32(at, size, littleEndian);
+    }
+    batch.payload = { ...payload, size, read: (into) => payload.read(into) };
   }
 
   /** How many records of a batch are sound, up to the first that is not. */
@@ -230,16 +252,21 @@ class Salvage {
     const event = type < PERF_RECORD_USER_TYPE_START
       ? events.eventOf(view, start, end, type, le)
       : undefined;
+    if (type === PERF_RECORD_AUXTRACE && !this.#isAuxtraceSound(view, start, end)) return false;
     const record = KNOWN.decode(bytes.subarray(start, end), { littleEndian: le, event });
     return !("raw" in record);
   }
 
-  /** The offset of the next record that two more sound ones follow. */
-  async #nextSound(from: number, end: number): Promise<number | undefined> {
+  /** A buffer is a ring of at most some gigabytes; a size beyond that is none. */
+  #isAuxtraceSound(view: DataView, start: number, end: number): boolean {
+    return end - start >= 16 &&
+      view.getBigUint64(start + PERF_EVENT_HEADER_SIZE, this.#reader.littleEndian) <= MOST_AUX;
+  }
+
+  /** The offset of the next record that two more sound ones follow: `step` bytes on, or twice that… */
+  async #nextSound(bad: number, step: number, end: number): Promise<number | undefined> {
     const { littleEndian: le } = this.#reader;
-    // Records are at multiples of 8 after the first one.
-    const base = this.#reader.data.offset;
-    from = base + Math.ceil((from - base) / 8) * 8;
+    const from = bad + step;
     const bytes = new Uint8Array(WINDOW + ENOUGH * 0x10000);
     const view = new DataView(bytes.buffer);
     for (let window = from; window < end; window += WINDOW) {
@@ -247,7 +274,7 @@ class Salvage {
         bytes.subarray(0, Math.min(bytes.length, end - window)),
         window,
       );
-      for (let at = 0; at < Math.min(WINDOW, got); at += 8) {
+      for (let at = 0; at < Math.min(WINDOW, got); at += step) {
         let pos = at;
         let sound = 0;
         while (sound < ENOUGH && pos + PERF_EVENT_HEADER_SIZE <= got) {
