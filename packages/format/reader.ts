@@ -35,6 +35,11 @@ const BLOCK = 1 << 19;
 const FIRST_BLOCK = 1 << 13;
 /** Room for a record that began in the block before: no record is longer than 64 KB. */
 const CAPACITY = BLOCK + (1 << 16);
+/**
+ * Most bytes that a COMPRESSED record, which has at most 64 KB, inflates to: a thousand times as many.
+ * perf gives it the size of the ring buffer that it was filled from.
+ */
+const MAX_INFLATED = 2 ** 26;
 /** Most bytes of header, attrs and ids that are read into memory from a stream. */
 const MAX_PROLOGUE = 1 << 28;
 
@@ -751,6 +756,8 @@ class Inflater {
   #left = 0;
   #broken = false;
   #lastOffset = 0;
+  /** Bytes that the record has inflated to so far. */
+  #inflated = 0;
 
   constructor(reader: PerfDataReader, littleEndian: boolean, makeStream: () => ZstdStream) {
     this.#reader = reader;
@@ -760,24 +767,45 @@ class Inflater {
 
   *inflate(record: Uint8Array, offset: number): Generator<RecordBatch, void, void> {
     this.#lastOffset = offset;
+    if (!this.#broken) {
+      const stream = this.#stream ??= this.#makeStream();
+      this.#inflated = 0;
+      const pieces = stream.push(compressedBytes(record, this.#littleEndian))[Symbol.iterator]();
+      for (let piece = this.#next(pieces); piece !== undefined; piece = this.#next(pieces)) {
+        yield* this.#frame(piece, offset);
+      }
+    }
     if (this.#broken) {
       this.#reader.stats.skippedBytes += record.length - PERF_EVENT_HEADER_SIZE;
-      return;
     }
-    const stream = this.#stream ??= this.#makeStream();
-    const stats = this.#reader.stats;
-    let inflated: Uint8Array;
+  }
+
+  /** The next inflated piece; `undefined` at the end, and where there can be no more. */
+  #next(pieces: Iterator<Uint8Array>): Uint8Array | undefined {
+    if (this.#broken) return undefined;
     try {
-      inflated = stream.push(compressedBytes(record, this.#littleEndian));
+      const { value, done } = pieces.next();
+      if (done === true) return undefined;
+      this.#inflated += value.length;
+      if (this.#inflated <= MAX_INFLATED) return value;
+      this.#breakOff(`zstd: more than ${MAX_INFLATED} bytes in one record`);
     } catch (error) {
-      this.#broken = true;
-      const reason = error instanceof Error ? error.message : String(error);
-      this.#reader.reportDamage(
-        `COMPRESSED: zstd: ${reason}; this and later compressed records are skipped`,
-        { offset, record: { type: PERF_RECORD_COMPRESSED } },
-      );
-      return;
+      this.#breakOff(`zstd: ${error instanceof Error ? error.message : String(error)}`);
     }
+    return undefined;
+  }
+
+  #breakOff(reason: string): void {
+    this.#broken = true;
+    this.#reader.reportDamage(
+      `COMPRESSED: ${reason}; this and later compressed records are skipped`,
+      { offset: this.#lastOffset, record: { type: PERF_RECORD_COMPRESSED } },
+    );
+  }
+
+  /** Hands on the whole records; what is left begins the next piece. */
+  *#frame(inflated: Uint8Array, offset: number): Generator<RecordBatch, void, void> {
+    const stats = this.#reader.stats;
     stats.inflatedBytes += inflated.length;
     const batch = this.#batch ??= new RecordBatch(
       CAPACITY,
@@ -803,12 +831,7 @@ class Inflater {
       batch.bytes.copyWithin(0, pos, len);
       this.#left = len - pos;
       if (stop === "bad") {
-        this.#broken = true;
-        this.#reader.reportDamage(
-          "COMPRESSED: a record in the inflated bytes is shorter than its header; " +
-            "this and later compressed records are skipped",
-          { offset, record: { type: PERF_RECORD_COMPRESSED } },
-        );
+        this.#breakOff("a record in the inflated bytes is shorter than its header");
         return;
       }
     }
