@@ -10,3 +10,4 @@ export * from "./pseudonym.ts";
 export * from "./redact.ts";
 export * from "./search_text.ts";
 export * from "./repair.ts";
+export * from "./merge.ts";
