@@ -70,7 +70,11 @@ export class FileOutput implements RecordingOutput {
   readonly #features = new Map<number, Uint8Array>();
   readonly #auxtraces: bigint[] = [];
 
-  /** @param sink Where the file goes. */
+  /**
+   * Writes nothing yet.
+   *
+   * @param sink Where the file goes.
+   */
   constructor(sink: RandomAccessSink) {
     this.#sink = sink;
   }
@@ -138,6 +142,8 @@ export class PipeOutput implements RecordingOutput {
   #writer: PerfDataWriter | undefined;
 
   /**
+   * Writes nothing yet.
+   *
    * @param sink Where the stream goes.
    * @param loss Is told what does not fit into a pipe.
    */

@@ -27,7 +27,11 @@ export class Pseudonyms {
   readonly #key: Uint8Array;
   readonly #tokens = new Map<string, string>();
 
-  /** @param key The secret. */
+  /**
+   * Knows no text yet.
+   *
+   * @param key The secret.
+   */
   constructor(key: string | Uint8Array) {
     this.#key = typeof key === "string" ? encoder.encode(key) : key;
   }

@@ -100,7 +100,12 @@ export class Redact implements Edit {
   readonly #codec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
   readonly #samples: SampleFields[] = [];
 
-  /** @param reader The recording that is redacted. */
+  /**
+   * Has redacted nothing yet.
+   *
+   * @param reader The recording that is redacted.
+   * @param options What is redacted, and how.
+   */
   constructor(reader: Pick<PerfDataReader, "littleEndian">, options: RedactOptions = {}) {
     this.#littleEndian = reader.littleEndian;
     this.#what = options.what ?? new Set(REDACTIONS);

@@ -32,7 +32,11 @@ export class TextSearch {
   #longest = 0;
   #rest = new Uint8Array(0);
 
-  /** @param texts What to search for. */
+  /**
+   * Has searched nothing yet.
+   *
+   * @param texts What to search for.
+   */
   constructor(texts: Iterable<string>) {
     const tooShort: string[] = [];
     for (const text of texts) {

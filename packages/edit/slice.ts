@@ -67,6 +67,8 @@ export class Slice implements Edit {
   #hadSampleTime = false;
 
   /**
+   * Has decided nothing yet.
+   *
    * @param reader The recording that is sliced.
    * @param filter Which samples stay.
    */
