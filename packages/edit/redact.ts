@@ -79,7 +79,7 @@ const WHOLE_FEATURES: Readonly<Record<string, Redaction>> = {
 };
 
 /** Names of memory without a file, which mean something to every reader. */
-const ANONYMOUS = /^(\[.*\]|\/\/anon|\/anon_hugepage.*|\/dev\/zero.*|\/SYSV.*|)$/;
+const ANONYMOUS = /^(\[[^\]/]+\][^/]*$|\/\/anon|\/anon_hugepage|\/dev\/zero|\/SYSV|$)/;
 
 /**
  * Takes out of a recording what should not leave a company: each kind of text or data by a switch.
