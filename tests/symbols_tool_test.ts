@@ -1,6 +1,6 @@
 /** `tools/symbols.ts` with the permissions of its task: output, exit codes, files. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { perfVersion } from "./perf.ts";
+import { needs } from "../packages/symbols/testing/toolchain.ts";
 
 const ROOT = new URL("../", import.meta.url).pathname;
 
@@ -68,9 +68,7 @@ async function inFolder(use: (folder: string) => Promise<void>): Promise<void> {
   }
 }
 
-const have = perfVersion() !== undefined &&
-  (await run("which", ["gcc"])).code === 0;
-if (!have) console.log("skipped: symbols with a recording: perf or gcc is not installed");
+const have = needs("symbols with a recording", "perf", "gcc");
 
 Deno.test("wrong usage is 2, a file that is not there or no bundle is 1, each one line", async () => {
   await inFolder(async (folder) => {

@@ -25,3 +25,4 @@ export * from "./pprof.ts";
 export * from "./profile.ts";
 export * from "./profile_builder.ts";
 export * from "./speedscope.ts";
+export * from "./recorded_profile.ts";
