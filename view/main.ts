@@ -76,8 +76,10 @@ class FlamePage {
       : `${data.omittedNodes.toLocaleString("en-US")} boxes of at most ` +
         `${percentage(data.omittedShare)} are part of their callers`;
     element("trust").textContent = [data.trust, omitted].filter((text) => text !== "").join(" · ");
-    option("event", data.events.map(({ name }, number) => [String(number), name]));
-    element("event-label").hidden = data.events.length < 2;
+    const sampled = data.events.map(({ name }, number) => [String(number), name] as const)
+      .filter((_, number) => data.rows.event.includes(number));
+    option("event", sampled);
+    element("event-label").hidden = sampled.length < 2;
     const sums = new Float64Array(data.threads.length);
     for (let i = 0; i < data.rows.node.length; i++) {
       (sums[data.rows.thread[i] as number] as number) += data.rows.count[i] as number;

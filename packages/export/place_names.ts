@@ -4,6 +4,7 @@ import { type SymbolTrust, symbolTrust } from "@perfdata/session/symbolize";
 import type { Resolution, SymbolResolver } from "@perfdata/symbols";
 import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
 import { IntColumn } from "./columns.ts";
+import { NodeTable } from "./node_table.ts";
 import { FUNCTION_KIND, type Profile, type SampleColumns, type StackColumns } from "./profile.ts";
 
 /** What of a profile {@linkcode namePlaces} makes. */
@@ -75,13 +76,20 @@ class FrameNames {
   readonly #files: string[] = [];
   readonly #fileNumbers = new Map<string, number>();
   readonly #names: string[] = [];
-  readonly #functionNumbers = new Map<string, number>();
   readonly #functionObject = new IntColumn();
   readonly #functionKind = new IntColumn();
-  readonly #frameNumbers = new Map<string, number>();
+  /** Functions by name, of each object and kind. */
+  readonly #functions = new Map<number, Map<string, number>>();
   readonly #frameFunction = new IntColumn();
   readonly #frameFile = new IntColumn();
   readonly #frameLine = new IntColumn();
+  /** Frames with a line, by function and file, and line. */
+  readonly #inFile = new NodeTable();
+  readonly #atLine = new NodeTable();
+  /** Frame of each line that {@linkcode FrameNames.#atLine} has. */
+  readonly #lineFrames = new IntColumn();
+  /** By function: its frame without a line, -1 for none yet. */
+  readonly #bareFrames = new IntColumn();
   readonly #frames = new IntColumn();
   /** First frame of each place, in the order in which they were set; -1 for none yet. */
   readonly #start: Int32Array;
@@ -98,45 +106,57 @@ class FrameNames {
 
   set(place: number, object: number, kind: number, found: Resolution | undefined): void {
     this.#start[place] = this.#frames.length;
-    const frames = found?.frames ?? [];
-    this.#length[place] = Math.max(1, frames.length);
-    if (frames.length === 0) this.#push(object, kind, "", undefined, 0);
+    const frames = found?.frames;
+    if (frames === undefined || frames.length === 0) {
+      this.#length[place] = 1;
+      this.#frames.push(this.#frame(this.#function(object, kind, ""), undefined, 0));
+      return;
+    }
+    this.#length[place] = frames.length;
     for (const { name, inlined, file, line } of frames) {
-      const shown = name === "??" ? "" : name;
-      this.#push(object, inlined ? kind | FUNCTION_KIND.INLINED : kind, shown, file, line);
+      const of = inlined ? kind | FUNCTION_KIND.INLINED : kind;
+      const number = this.#function(object, of, name === "??" ? "" : name);
+      this.#frames.push(this.#frame(number, file, line));
     }
   }
 
-  #push(
-    object: number,
-    kind: number,
-    name: string,
-    file: string | undefined,
-    line: number,
-  ): void {
-    const functionKey = `${object} ${kind} ${name}`;
-    let number = this.#functionNumbers.get(functionKey);
+  #function(object: number, kind: number, name: string): number {
+    const of = object * 8 + kind;
+    let names = this.#functions.get(of);
+    if (names === undefined) this.#functions.set(of, names = new Map());
+    let number = names.get(name);
     if (number === undefined) {
-      number = this.#names.push(name) - 1;
+      names.set(name, number = this.#names.push(name) - 1);
       this.#functionObject.push(object);
       this.#functionKind.push(kind);
-      this.#functionNumbers.set(functionKey, number);
+      this.#bareFrames.push(-1);
+    }
+    return number;
+  }
+
+  #frame(number: number, file: string | undefined, line: number): number {
+    if (file === undefined && line === 0) {
+      const bare = this.#bareFrames.array();
+      if (bare[number] === -1) bare[number] = this.#addFrame(number, -1, 0);
+      return bare[number] as number;
     }
     let inFile = -1;
     if (file !== undefined) {
       inFile = this.#fileNumbers.get(file) ?? -1;
       if (inFile < 0) this.#fileNumbers.set(file, inFile = this.#files.push(file) - 1);
     }
-    const key = `${number} ${inFile} ${line}`;
-    let frame = this.#frameNumbers.get(key);
-    if (frame === undefined) {
-      frame = this.#frameFunction.length;
-      this.#frameFunction.push(number);
-      this.#frameFile.push(inFile);
-      this.#frameLine.push(line);
-      this.#frameNumbers.set(key, frame);
+    const at = this.#atLine.node(this.#inFile.node(number, inFile), line);
+    if (at === this.#lineFrames.length) {
+      this.#lineFrames.push(this.#addFrame(number, inFile, line));
     }
-    this.#frames.push(frame);
+    return this.#lineFrames.array()[at] as number;
+  }
+
+  #addFrame(number: number, file: number, line: number): number {
+    this.#frameFunction.push(number);
+    this.#frameFile.push(file);
+    this.#frameLine.push(line);
+    return this.#frameFunction.length - 1;
   }
 
   columns({ count, object, address }: PlaceReader): Omit<NamedPlaces, "trust"> {

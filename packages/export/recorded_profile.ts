@@ -9,6 +9,7 @@ import {
 } from "@perfdata/format/record-types";
 import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
 import { CHOSEN, type Run } from "@perfdata/session/run";
+import { SampleReads } from "@perfdata/session/sample-reads";
 import { shortName } from "@perfdata/session/short-name";
 import type { SymbolTrust } from "@perfdata/session/symbolize";
 import type { SymbolResolver } from "@perfdata/symbols";
@@ -40,6 +41,7 @@ export class ProfileConsumer implements Consumer {
   readonly #timed: boolean;
   readonly #switches: boolean;
   #engine: Engine | undefined;
+  #reads: SampleReads | undefined;
   readonly #processThreads = new NodeTable();
   readonly #threads = new NodeTable();
   readonly #kinds = new NodeTable();
@@ -68,50 +70,61 @@ export class ProfileConsumer implements Consumer {
   /** Remembers the engine. */
   start(engine: Engine): void {
     this.#engine = engine;
+    this.#reads = new SampleReads(engine.reader);
   }
 
   /** Takes a run. */
   rows(run: Run): void {
-    const { count, chosen, type, stack, event, period } = run;
+    const { count, chosen, type } = run;
     const { parent } = (this.#engine as Engine).stacks;
-    const columns = this.#columns;
+    const reads = this.#reads as SampleReads;
     for (let i = 0; i < count; i++) {
       if (type[i] !== PERF_RECORD_SAMPLE) {
         if (this.#switches) this.#switch(run, i);
         continue;
       }
+      if (chosen[i] === CHOSEN.NO) continue;
+      const values = reads.take(run, i);
       if (chosen[i] !== CHOSEN.YES) continue;
-      const of = stack[i] as number;
-      this.samples++;
-      if (of >= 0 && (parent[of] as number) >= 0) this.withCallers++;
+      const stack = run.stack[i] as number;
       const thread = this.#thread(
         run.process[i] as number,
         run.tid[i] as number,
         run.comm[i] as number,
       );
-      if (this.#timed) {
-        columns.stack.push(of);
-        columns.event.push(event[i] as number);
-        columns.thread.push(thread);
-        columns.count.push(1);
-        columns.period.push(period[i] as number);
-        columns.time.push(
-          (run.timeHi[i] as number) * 4294967296 + ((run.timeLo[i] as number) >>> 0),
-        );
-        columns.cpu.push(run.cpu[i] as number);
-        continue;
+      for (let k = 0; k < values; k++) {
+        this.samples++;
+        if (stack >= 0 && (parent[stack] as number) >= 0) this.withCallers++;
+        this.#add(run, i, thread, reads.event[k] as number, reads.period[k] as number);
       }
-      const row = this.#rows.node(this.#kinds.node(thread, event[i] as number), of);
-      if (row === columns.count.length) {
-        columns.stack.push(of);
-        columns.event.push(event[i] as number);
-        columns.thread.push(thread);
-        columns.count.push(0);
-        columns.period.push(0);
-      }
-      columns.count.add(row, 1);
-      columns.period.add(row, period[i] as number);
     }
+  }
+
+  #add(run: Run, i: number, thread: number, event: number, period: number): void {
+    const columns = this.#columns;
+    const stack = run.stack[i] as number;
+    if (this.#timed) {
+      columns.stack.push(stack);
+      columns.event.push(event);
+      columns.thread.push(thread);
+      columns.count.push(1);
+      columns.period.push(period);
+      columns.time.push(
+        (run.timeHi[i] as number) * 4294967296 + ((run.timeLo[i] as number) >>> 0),
+      );
+      columns.cpu.push(run.cpu[i] as number);
+      return;
+    }
+    const row = this.#rows.node(this.#kinds.node(thread, event), stack);
+    if (row === columns.count.length) {
+      columns.stack.push(stack);
+      columns.event.push(event);
+      columns.thread.push(thread);
+      columns.count.push(0);
+      columns.period.push(0);
+    }
+    columns.count.add(row, 1);
+    columns.period.add(row, period);
   }
 
   #thread(pid: number, tid: number, comm: number): number {
@@ -190,7 +203,7 @@ export class ProfileConsumer implements Consumer {
   }
 
   /** One line: how many samples have a function and a stack, and why the others have none. */
-  #trustLine({ all, resolved, unresolved }: SymbolTrust): string {
+  #trustLine({ all, resolved, unresolved, unverified }: SymbolTrust): string {
     const share = (part: number, whole: number) =>
       `${whole === 0 ? "0" : (100 * part / whole).toFixed(2).replace(/\.?0+$/, "")} %`;
     const causes = [...unresolved].filter(([, { samples }]) => samples > 0)
@@ -203,7 +216,10 @@ export class ProfileConsumer implements Consumer {
         ? "no call chains were recorded"
         : `${share(this.withCallers, this.samples)} have callers`,
     ];
-    const { leftOut } = this.#engine as Engine;
+    if (unverified.samples > 0) {
+      parts.push(`${share(unverified.samples, all.samples)} by files of no known build id`);
+    }
+    const leftOut = (this.#engine as Engine).leftOut + (this.#reads as SampleReads).leftOut;
     if (leftOut > 0) parts.push(`${leftOut} samples are damaged or of no known event`);
     return parts.join("; ");
   }
