@@ -187,7 +187,7 @@ export class RecordCodec<D extends AnyDeclaration> {
       const trailer = trailerOf(event, record.type);
       if (trailer !== undefined) {
         trailer.encode(w, record.sample_id ?? emptySampleId(event), NO_SCOPE);
-      if (record.after !== undefined) w.put(record.after);
+        if (record.after !== undefined) w.put(record.after);
       }
     }
     if (w.length > 0xffff) {
