@@ -80,6 +80,38 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
         load: () => import("./extract_pt.ts"),
       },
     ]],
+    ["Change it", [
+      {
+        name: "slice",
+        about: "A part of a recording: by time, process, thread, CPU",
+        needs: ["write"],
+        load: () => import("./slice.ts"),
+      },
+      {
+        name: "merge",
+        about: "Several recordings as one",
+        needs: ["write"],
+        load: () => import("./merge.ts"),
+      },
+      {
+        name: "convert",
+        about: "The same recording as a file or a pipe, inflated, of a directory",
+        needs: ["write"],
+        load: () => import("./convert.ts"),
+      },
+      {
+        name: "repair",
+        about: "A sound recording of what is left of a damaged one",
+        needs: ["write"],
+        load: () => import("./repair.ts"),
+      },
+      {
+        name: "redact",
+        about: "A recording without the texts and data of its machine",
+        needs: ["write"],
+        load: () => import("./redact.ts"),
+      },
+    ]],
     ["Symbols", [
       {
         name: "symbols",
