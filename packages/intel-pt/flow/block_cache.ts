@@ -195,6 +195,7 @@ export class BlockCache {
     return low + (this.size[block] as number) > 0xffffffff ? high + 1 | 0 : high;
   }
 
+  /** The block at an address of the same range; -2 where there is none. */
   private link(space: CodeSpace, block: number, low: number, high: number): number {
     const range = this.rangeOf(block);
     if (offsetIn(range, low, high) < 0) return -2;
@@ -299,6 +300,7 @@ export class BlockCache {
     return this.#insn.decode(bytes, 0, have, mode);
   }
 
+  /** Decodes a block and adds it. */
   private decode(
     space: CodeSpace,
     range: CodeRange,
@@ -373,12 +375,14 @@ export class BlockCache {
     this.targetHigh[block] = high;
   }
 
+  /** Makes room for a block. */
   private add(): number {
     const block = this.count++;
     if (block === this.low.length) this.grow();
     return block;
   }
 
+  /** Doubles the columns. */
   private grow(): void {
     const wide = (old: Int32Array) => {
       const larger = new Int32Array(2 * old.length);
@@ -406,6 +410,7 @@ export class BlockCache {
     this.whole = wide(this.whole);
   }
 
+  /** Doubles the table. */
   private rehash(): void {
     const table = this.#table = new Int32Array(2 * this.#table.length);
     const mask = table.length - 1;

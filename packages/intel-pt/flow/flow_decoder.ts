@@ -321,6 +321,7 @@ export class FlowDecoder {
     }
   }
 
+  /** Does what a packet says. */
   private packet(kind: PacketKind): void {
     const { packets, clock } = this;
     const { low, high } = packets;
@@ -490,6 +491,7 @@ export class FlowDecoder {
     }
   }
 
+  /** A TIP: the target of an indirect branch, or the handler of an event. */
   private tip(): void {
     const { packets, walker } = this;
     if (this.inPsb) this.brokenPsb();
@@ -528,6 +530,7 @@ export class FlowDecoder {
     if (this.cache.full) this.refresh();
   }
 
+  /** Applies the mode that MODE.Exec told, at the address that it was told for. */
   private setMode(): void {
     if (this.walker.mode === this.nextMode) return;
     this.walker.mode = this.nextMode;
@@ -535,6 +538,7 @@ export class FlowDecoder {
     this.event(FlowEvent.MODE, this.nextMode, 0, 0, 0, 0);
   }
 
+  /** A TIP.PGE. */
   private enable(): void {
     const { packets } = this;
     if (this.inPsb) this.brokenPsb();
@@ -553,6 +557,7 @@ export class FlowDecoder {
     if (this.cache.full) this.refresh();
   }
 
+  /** A TIP.PGD: by an event, by a branch to an address that is not traced, or by a system call. */
   private disable(): void {
     const { packets, walker } = this;
     if (this.inPsb) this.brokenPsb();
@@ -584,6 +589,7 @@ export class FlowDecoder {
     this.overflown = false;
   }
 
+  /** A FUP: the address of an event, or of packets that wait for it. */
   private fup(): void {
     const { packets, walker, bound } = this;
     if (packets.count === 0) {
@@ -638,6 +644,7 @@ export class FlowDecoder {
     }
   }
 
+  /** A MODE.Exec: applies from the next address on. */
   private modeExec(low: number): void {
     this.nextMode = (low & 1) !== 0 ? 64 : (low & 2) !== 0 ? 32 : 16;
     const interrupts = low >> 2 & 1;
@@ -655,6 +662,7 @@ export class FlowDecoder {
     }
   }
 
+  /** The beginning of a PSB+. */
   private psb(): void {
     this.inPsb = true;
     this.psbHasIp = false;
@@ -663,6 +671,7 @@ export class FlowDecoder {
     this.walker.stack.clear();
   }
 
+  /** The end of a PSB+: all that it says of the state is known. */
   private psbEnd(): void {
     const { walker } = this;
     this.inPsb = false;
@@ -690,6 +699,7 @@ export class FlowDecoder {
     this.psbEnd();
   }
 
+  /** An OVF: packets were lost. */
   private overflow(): void {
     if (this.inPsb) {
       this.inPsb = false;
@@ -714,6 +724,7 @@ export class FlowDecoder {
     this.problem(error, on ? this.walker.low : 0, on ? this.walker.high : 0);
   }
 
+  /** Notes an error; where execution is, is not known from here on. */
   private problem(error: FlowError, low: number, high: number): void {
     this.counts.errors[error] = (this.counts.errors[error] as number) + 1;
     this.event(FlowEvent.ERROR, error, low, high, 0, 0);
@@ -723,6 +734,7 @@ export class FlowDecoder {
     this.walker.stack.clear();
   }
 
+  /** Notes the time. */
   private timed(): void {
     const { clock } = this;
     // Of several packets without a path between them, the last counts.
@@ -742,6 +754,7 @@ export class FlowDecoder {
     this.event(kind, detail, 0, 0, this.packets.low, this.packets.high);
   }
 
+  /** Puts out an event. */
   private event(
     kind: FlowEvent,
     detail: number,

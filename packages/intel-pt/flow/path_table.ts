@@ -112,6 +112,7 @@ export class PathTable {
     return path;
   }
 
+  /** Goes the way, and adds it as a path. */
   private build(space: CodeSpace, first: number, lead: number): number {
     const cache = this.#blocks;
     const calls = this.#calls;
@@ -219,6 +220,7 @@ export class PathTable {
     return path;
   }
 
+  /** Doubles the columns. */
   private grow(): void {
     this.start = twice(this.start);
     this.next = twice(this.next);
@@ -232,6 +234,7 @@ export class PathTable {
     this.used = used;
   }
 
+  /** Doubles the table. */
   private rehash(): void {
     const oldKeys = this.#keys;
     const oldPaths = this.#paths;
