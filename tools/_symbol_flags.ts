@@ -15,11 +15,11 @@ export const SYMBOL_FLAGS = {
 
 /** What they mean: for the help text of a command. */
 export const SYMBOL_HELP = `\
-      --symbols FILE     a symbol bundle, asked first: see "symbols bundle"
-      --symfs DIR        the files of the recorded machine lie in this folder
+      --symbols FILE     read symbols from this bundle first: see "perfdata symbols bundle"
+      --symfs DIR        search the files of the recorded machine in this directory
       --vmlinux FILE     the kernel's ELF file
       --kallsyms FILE    a copy of /proc/kallsyms
-      --no-demangle      names of C++ and Rust functions as the files have them
+      --no-demangle      leave C++ and Rust names mangled
 `;
 
 type SymbolFlags = Flags<typeof SYMBOL_FLAGS.boolean[number], typeof SYMBOL_FLAGS.string[number]>;

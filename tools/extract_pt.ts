@@ -26,11 +26,13 @@ import { PERF_AUXTRACE_INTEL_PT, PERF_AUXTRACE_NAMES } from "@perfdata/user-reco
 import {
   about,
   aboutAsync,
+  type Command,
+  command,
   Complaints,
+  type FlagsOf,
   InputError,
   main,
   oneFile,
-  parseFlags,
   parseNumbers,
   Progress,
   UsageError,
@@ -39,34 +41,36 @@ import {
 
 const HELP = `extract-pt: writes the raw Intel PT data of a perf.data file, a file for each CPU
 
-usage: extract-pt [flags] [FILE]      FILE is a perf.data file, or - for a pipe; default: perf.data
+usage: perfdata extract-pt [flags] [FILE]
+
+FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 
 It writes, for a FILE named perf.data,
   perf.data.cpu0.pt, …   the data of CPU 0, … as the processor wrote it, for libipt and others
   perf.data.tid42.pt, …  the data of thread 42, … where threads were traced instead of CPUs
-  perf.data.pt.json      where each piece came from, what was lost, what a decoder has to know
+  perf.data.pt.json      where each piece came from, what was lost, what a decoder needs to know
 
-  -o, --output DIR   write there; DIR is made where it is missing (default: the current folder)
+  -o, --output DIR   write to DIR, which is created if missing (default: the current directory)
   -o -               write the data of one CPU or thread to standard output, and no file
-      --cpu LIST     these CPUs only: 0,3 or 0-3
-      --tid LIST     these threads only
-      --list         print what there is, write nothing
-      --json         print what is in the .json file instead of a table
+      --cpu LIST     only these CPUs: 0,3 or 0-3
+      --tid LIST     only these threads
+      --list         print what there is; write nothing
+      --json         print the content of the .json file instead of a table
   -f, --force        overwrite files that exist
-      --raw          keep what snapshots have in common; by default it is written once
-      --all-aux      other AUX data than Intel PT as well: .bts Intel BTS, .etm CoreSight, .spe Arm
-                     SPE, .cpumsf s390, .ptt HiSilicon, .dtl PowerPC, .aux unknown
-      --debug        with errors, print where in the program they come from
-  -h, --help         print this
+      --raw          keep the bytes that snapshots have in common (default: written once)
+      --all-aux      also extract AUX data other than Intel PT: .bts Intel BTS, .etm CoreSight,
+                     .spe Arm SPE, .cpumsf s390, .ptt HiSilicon, .dtl PowerPC, .aux unknown
+      --debug        print the stack trace of an error
+  -h, --help         print this help
 
 examples:
-  extract-pt perf.data
-  extract-pt --list --json perf.data | jq '.outputs[].bytes'
-  extract-pt --cpu 0 -o - perf.data | ptdump -
-  perf record -e intel_pt//u -o - -- ./program | extract-pt -o traces -
+  perfdata extract-pt perf.data
+  perfdata extract-pt --list --json perf.data | jq '.outputs[].bytes'
+  perfdata extract-pt --cpu 0 -o - perf.data | ptdump -
+  perf record -e intel_pt//u -o - -- ./program | perfdata extract-pt -o traces -
 
-Exit codes: 0 done; 1 there is no such data, or part of it is missing (the rest is written); 2 wrong
-usage.
+Exit codes: 0 done; 1 there is no such data, or part of it is missing (the rest is written);
+2 wrong usage.
 `;
 
 /** What the files of each kind of data are called. */
@@ -94,13 +98,13 @@ interface Wish {
   readonly allAux: boolean;
 }
 
-function wishOf(args: readonly string[]): Wish | undefined {
-  const { on, value, operands } = parseFlags(args, {
-    boolean: ["list", "json", "force", "raw", "all-aux"],
-    string: ["output", "cpu", "tid"],
-    alias: { o: "output", f: "force" },
-  });
-  if (on.help) return undefined;
+const FLAGS = {
+  boolean: ["list", "json", "force", "raw", "all-aux"],
+  string: ["output", "cpu", "tid"],
+  alias: { o: "output", f: "force" },
+} as const;
+
+function wishOf({ on, value, operands }: FlagsOf<typeof FLAGS>): Wish {
   const file = oneFile(operands);
   if (value.output === "-" && (on.list || on.json)) {
     throw new UsageError("-o - writes data to standard output, so --list and --json have no place");
@@ -186,11 +190,16 @@ function checkType(wish: Wish, type: number): void {
 function chosen(wish: Wish, trace: AuxTrace): AuxStream[] {
   const { streams } = trace;
   if (streams.length === 0) {
-    const announced = trace.info === undefined
-      ? "no AUX data"
-      : `AUXTRACE_INFO announces ${trace.typeName}, but no data follows`;
+    if (trace.info !== undefined) {
+      const otherKind = trace.type === PERF_AUXTRACE_INTEL_PT || wish.allAux
+        ? ""
+        : "; with data it would need --all-aux";
+      throw new InputError(
+        `${wish.file}: AUXTRACE_INFO announces ${trace.typeName}, but no data follows${otherKind}`,
+      );
+    }
     throw new InputError(
-      `${wish.file}: ${announced}; record with "perf record -e intel_pt//u -- PROGRAM" ` +
+      `${wish.file}: no AUX data; record with "perf record -e intel_pt//u -- PROGRAM" ` +
         "on an Intel CPU that has Processor Trace",
     );
   }
@@ -359,12 +368,8 @@ function table(
   return `${trace.typeName}${command}\n${lines.join("\n")}\n`;
 }
 
-async function run(args: readonly string[]): Promise<number> {
-  const wish = wishOf(args);
-  if (wish === undefined) {
-    writeOut(HELP);
-    return 0;
-  }
+async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
+  const wish = wishOf(flags);
   const { file, list, json } = wish;
   const toStdout = wish.output === "-";
   if (list || toStdout) Deno.permissions.revokeSync({ name: "write" });
@@ -394,4 +399,7 @@ async function run(args: readonly string[]): Promise<number> {
   return lost || reader.stats.skippedBytes > 0 ? 1 : 0;
 }
 
-if (import.meta.main) await main("extract-pt", run);
+/** The command. */
+export const tool: Command = command({ name: "extract-pt", help: HELP, flags: FLAGS, run });
+
+if (import.meta.main) await main(tool);

@@ -11,12 +11,16 @@ import {
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
   type SampleLayout,
+  SampleWalk,
 } from "@perfdata/format";
 import { SampleFronts } from "./sample_front.ts";
 import type { SampleBytes, SampleHead } from "./sample_head.ts";
 import type { SampleText } from "./sample_text.ts";
 import type { TextBytes } from "./text.ts";
 import type { ThreadText } from "./thread_text.ts";
+
+/** Where a walk over a sample notes the call chain. */
+const CALLCHAIN = SampleWalk.slot("callchain");
 
 /** What a sample may have whose text is of fields in the order of the record, and nothing else. */
 const PLAIN_FIELDS = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
@@ -71,8 +75,8 @@ export class PlainSamples {
     const n = at + 8 > end || words[(at >> 2) + 1] !== 0 ? -1 : words[at >> 2] as number;
     at += 8;
     if (n < 0 || n > (end - at) >> 3) return false;
-    fields.callchainLength = n;
-    fields.callchain = at;
+    fields.counts[CALLCHAIN] = n;
+    fields.positions[CALLCHAIN] = at;
     return true;
   }
 

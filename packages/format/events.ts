@@ -1,11 +1,13 @@
 import type { PerfEventAttr } from "./attr.ts";
-import { type FixedSampleId, type Sample, sampleBody, sampleIdTrailer } from "./sample.ts";
+import type { EventContext } from "./cursor.ts";
+import { type FixedSampleId, type Sample, sampleDeclaration, sampleIdTrailer } from "./sample.ts";
 import { type SampleLayout, sampleLayout } from "./sample_layout.ts";
-import type { Codec } from "./struct.ts";
+import type { Codec } from "./struct/codec.ts";
+import { specialized } from "./struct/of_event.ts";
 import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "./perf_event.ts";
 
 /** One event of a file: its attr, its ids, and what follows from them. */
-export class PerfEvent {
+export class PerfEvent implements EventContext {
   /** What is counted and sampled. */
   readonly attr: PerfEventAttr;
   /** The ids that the kernel gave the event, one a CPU or thread. */
@@ -14,7 +16,7 @@ export class PerfEvent {
   readonly layout: SampleLayout;
   /** `read_format` of the attr. */
   readonly readFormat: number;
-  #sample: Codec<Sample> | undefined;
+  readonly #specialized = new Map<Codec<unknown>, Codec<unknown>>();
   #trailer: FixedSampleId | undefined;
   readonly #arch: () => string | undefined;
 
@@ -37,9 +39,24 @@ export class PerfEvent {
     this.#arch = arch;
   }
 
+  /** The machine that recorded, as `uname -m` prints it, where it is known. */
+  get arch(): string | undefined {
+    return this.#arch();
+  }
+
+  /** A declaration as it is for this event: without what the event's records do not hold. */
+  specialize<T>(codec: Codec<T>): Codec<T> {
+    let special = this.#specialized.get(codec as Codec<unknown>) as Codec<T> | undefined;
+    if (special === undefined) {
+      special = specialized(codec, this) ?? codec;
+      this.#specialized.set(codec as Codec<unknown>, special as Codec<unknown>);
+    }
+    return special;
+  }
+
   /** The declaration of the event's samples. */
   get sample(): Codec<Sample> {
-    return this.#sample ??= sampleBody(this.attr, this.#arch());
+    return this.specialize(sampleDeclaration);
   }
 
   /** The declaration of the `sample_id` trailer of the event's other records. */

@@ -22,6 +22,7 @@ export * from "./records.ts";
 export * from "./registers.ts";
 export * from "./sample.ts";
 export * from "./sample_layout.ts";
+export * from "./sample_walk.ts";
 export * from "./sink.ts";
 export * from "./source.ts";
 export * from "./struct.ts";

@@ -35,8 +35,15 @@ const BLOCK = 1 << 19;
 const FIRST_BLOCK = 1 << 13;
 /** Room for a record that began in the block before: no record is longer than 64 KB. */
 const CAPACITY = BLOCK + (1 << 16);
+/**
+ * Most bytes that a COMPRESSED record, which has at most 64 KB, inflates to: a thousand times as many.
+ * perf gives it the size of the ring buffer that it was filled from.
+ */
+const MAX_INFLATED = 2 ** 26;
 /** Most bytes of header, attrs and ids that are read into memory from a stream. */
 const MAX_PROLOGUE = 1 << 28;
+/** Most bytes of features that are kept of a stream. */
+const MAX_EPILOGUE = 1 << 28;
 
 /** How to read. */
 export interface ReaderOptions {
@@ -127,6 +134,8 @@ export class PerfDataReader {
   #ids: PerfFileSection[] = [];
   #epilogue: { offset: number; bytes: Uint8Array } | undefined;
   #streamUsed = false;
+  /** Offsets of the HEADER_ATTR records of a pipe stream that were read. */
+  readonly #attrsTaken = new Set<number>();
   #googleDialect = false;
   #quiet = false;
 
@@ -324,6 +333,8 @@ export class PerfDataReader {
     }
     const bytes = await this.readSection(table.offset, table.size, "attr table");
     const { littleEndian } = this;
+    // The attrs of a damaged file may all have the same ids, which must not be read for each.
+    let idsLeft = this.fileSize ?? this.#prologue.length;
     for (let at = 0; at + attrSize <= bytes.length; at += attrSize) {
       const base = table.offset + at;
       const end = at + attrSize - 16;
@@ -339,6 +350,15 @@ export class PerfDataReader {
       let ids: bigint[] = [];
       try {
         const { offset, size } = sectionRange(section);
+        if (size > idsLeft) {
+          throw new PerfDataError(
+            `event ids: ${size} bytes, more than the file has left for them`,
+            {
+              offset: base + attrSize - 16,
+            },
+          );
+        }
+        idsLeft -= size;
         ids = decode(array(u64, "rest"), await this.readSection(offset, size, "event ids"), {
           littleEndian,
           base: offset,
@@ -507,6 +527,7 @@ export class PerfDataReader {
       len -= pos;
       if (got === 0) {
         if (len > 0) this.#reportLeft(batch, forward.position - len, len);
+        if (Number.isFinite(to)) this.#reportMissing(forward.position, to);
         break;
       }
     }
@@ -535,6 +556,19 @@ export class PerfDataReader {
     );
   }
 
+  /** Reports that the data ends before its end: a stream that was cut, or a file that is being cut. */
+  #reportMissing(position: number, to: number): void {
+    const missing = to - position;
+    if (missing <= 0) return;
+    this.stats.skippedBytes += missing;
+    this.#problem(
+      `data: ends at ${hexOffset(position)}, expected ${
+        hexOffset(to)
+      }; ${missing} bytes are missing`,
+      { offset: position },
+    );
+  }
+
   /** Takes from a pipe's records what a file has in its header. */
   #takeMeta(batch: RecordBatch): void {
     const { littleEndian } = this;
@@ -542,6 +576,9 @@ export class PerfDataReader {
       const type = batch.type(i);
       if (type === PERF_RECORD_HEADER_ATTR) {
         const base = batch.offsetOf(i);
+        // A stream that is in a file may be read more than once; its events are the same each time.
+        if (this.#attrsTaken.has(base)) continue;
+        this.#attrsTaken.add(base);
         try {
           const body = batch.recordBytes(i).subarray(PERF_EVENT_HEADER_SIZE);
           const { value: attr, tail } = decode(perfEventAttr(), body, {
@@ -574,9 +611,18 @@ export class PerfDataReader {
 
   async #readEpilogue(forward: ForwardReader, header: PerfFileHeader): Promise<void> {
     const offset = forward.position;
-    const chunks: Uint8Array[] = [];
-    for (;;) {
-      const chunk = new Uint8Array(1 << 16);
+    if (this.#data.offset + this.#data.size !== offset) return;
+    const ids = featureIds(header, this.littleEndian);
+    const table = new Uint8Array(16 * ids.length);
+    const chunks = [table.subarray(0, await forward.readFull(table))];
+    const sections = decode(array(perfFileSection, "rest"), table, {
+      littleEndian: this.littleEndian,
+    }).value.map(sectionRange);
+    // What lies after the last feature is not read: there may be no end of it.
+    const end = Math.max(offset, ...sections.map((section) => section.offset + section.size));
+    const stop = Math.min(end, offset + MAX_EPILOGUE);
+    while (forward.position < stop) {
+      const chunk = new Uint8Array(Math.min(1 << 16, stop - forward.position));
       const n = await forward.readFull(chunk);
       chunks.push(chunk.subarray(0, n));
       if (n < chunk.length) break;
@@ -585,7 +631,7 @@ export class PerfDataReader {
       offset,
       bytes: new Uint8Array(await new Blob(chunks as BlobPart[]).arrayBuffer()),
     };
-    if (this.#data.offset + this.#data.size === offset) await this.#readFeatureTable(header);
+    await this.#readFeatureTable(header);
   }
 
   /** @ignore Used by the inflater. */
@@ -751,6 +797,8 @@ class Inflater {
   #left = 0;
   #broken = false;
   #lastOffset = 0;
+  /** Bytes that the record has inflated to so far. */
+  #inflated = 0;
 
   constructor(reader: PerfDataReader, littleEndian: boolean, makeStream: () => ZstdStream) {
     this.#reader = reader;
@@ -760,24 +808,45 @@ class Inflater {
 
   *inflate(record: Uint8Array, offset: number): Generator<RecordBatch, void, void> {
     this.#lastOffset = offset;
+    if (!this.#broken) {
+      const stream = this.#stream ??= this.#makeStream();
+      this.#inflated = 0;
+      const pieces = stream.push(compressedBytes(record, this.#littleEndian))[Symbol.iterator]();
+      for (let piece = this.#next(pieces); piece !== undefined; piece = this.#next(pieces)) {
+        yield* this.#frame(piece, offset);
+      }
+    }
     if (this.#broken) {
       this.#reader.stats.skippedBytes += record.length - PERF_EVENT_HEADER_SIZE;
-      return;
     }
-    const stream = this.#stream ??= this.#makeStream();
-    const stats = this.#reader.stats;
-    let inflated: Uint8Array;
+  }
+
+  /** The next inflated piece; `undefined` at the end, and where there can be no more. */
+  #next(pieces: Iterator<Uint8Array>): Uint8Array | undefined {
+    if (this.#broken) return undefined;
     try {
-      inflated = stream.push(compressedBytes(record, this.#littleEndian));
+      const { value, done } = pieces.next();
+      if (done === true) return undefined;
+      this.#inflated += value.length;
+      if (this.#inflated <= MAX_INFLATED) return value;
+      this.#breakOff(`zstd: more than ${MAX_INFLATED} bytes in one record`);
     } catch (error) {
-      this.#broken = true;
-      const reason = error instanceof Error ? error.message : String(error);
-      this.#reader.reportDamage(
-        `COMPRESSED: zstd: ${reason}; this and later compressed records are skipped`,
-        { offset, record: { type: PERF_RECORD_COMPRESSED } },
-      );
-      return;
+      this.#breakOff(`zstd: ${error instanceof Error ? error.message : String(error)}`);
     }
+    return undefined;
+  }
+
+  #breakOff(reason: string): void {
+    this.#broken = true;
+    this.#reader.reportDamage(
+      `COMPRESSED: ${reason}; this and later compressed records are skipped`,
+      { offset: this.#lastOffset, record: { type: PERF_RECORD_COMPRESSED } },
+    );
+  }
+
+  /** Hands on the whole records; what is left begins the next piece. */
+  *#frame(inflated: Uint8Array, offset: number): Generator<RecordBatch, void, void> {
+    const stats = this.#reader.stats;
     stats.inflatedBytes += inflated.length;
     const batch = this.#batch ??= new RecordBatch(
       CAPACITY,
@@ -803,12 +872,7 @@ class Inflater {
       batch.bytes.copyWithin(0, pos, len);
       this.#left = len - pos;
       if (stop === "bad") {
-        this.#broken = true;
-        this.#reader.reportDamage(
-          "COMPRESSED: a record in the inflated bytes is shorter than its header; " +
-            "this and later compressed records are skipped",
-          { offset, record: { type: PERF_RECORD_COMPRESSED } },
-        );
+        this.#breakOff("a record in the inflated bytes is shorter than its header");
         return;
       }
     }

@@ -3,7 +3,7 @@ import { PerfDataError } from "./error.ts";
 import type { PerfEvent } from "./events.ts";
 import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "./perf_event.ts";
 import type { DecodedRecord, RawRecord, RecordDeclaration, SampleId } from "./record.ts";
-import { type Codec, struct, u16, u32, x16 } from "./struct.ts";
+import { type Codec, NO_SCOPE, struct, u16, u32, x16 } from "./struct.ts";
 
 /** `perf_event_header`: the first 8 bytes of each record. */
 export const perfEventHeader: Codec<{ type: number; misc: number; size: number }> = struct(
@@ -110,14 +110,14 @@ export class RecordCodec<D extends AnyDeclaration> {
         trace,
         context: {
           misc,
-          ...(event === undefined ? {} : eventContext(event, type)),
+          ...(event === undefined ? {} : { event }),
         },
       });
       r.pos = PERF_EVENT_HEADER_SIZE;
       const trailer = trailerOf(event, type);
       if (trailer !== undefined) r.end -= trailer.size;
       if (r.end < r.pos) throw r.error(`sample_id: ${size - 8} bytes left in the record`);
-      const body: unknown = declaration.body.decode(r, {});
+      const body: unknown = declaration.body.decode(r, NO_SCOPE);
       const pad = r.takeResidue();
       const tail = r.left > 0 ? bytes.slice(r.pos, r.end) : undefined;
       if (tail !== undefined && trace !== undefined) {
@@ -131,7 +131,7 @@ export class RecordCodec<D extends AnyDeclaration> {
         r.pos = r.end;
         r.end = bytes.length;
         trace?.begin("sample_id", trailer as Codec<unknown>, r.pos);
-        sampleId = trailer.decode(r, {});
+        sampleId = trailer.decode(r, NO_SCOPE);
         trace?.end(r.pos, sampleId);
       }
       return {
@@ -165,7 +165,7 @@ export class RecordCodec<D extends AnyDeclaration> {
       littleEndian,
       context: {
         misc: record.misc,
-        ...(event === undefined ? {} : eventContext(event, record.type)),
+        ...(event === undefined ? {} : { event }),
       },
     });
     w.grow(PERF_EVENT_HEADER_SIZE);
@@ -175,11 +175,13 @@ export class RecordCodec<D extends AnyDeclaration> {
       const declaration = this.#byType.get(record.type);
       if (declaration === undefined) throw new RangeError(`record type ${record.type}: unknown`);
       w.residue = record.pad;
-      declaration.body.encode(w, record.body, {});
+      declaration.body.encode(w, record.body, NO_SCOPE);
       w.residue = undefined;
       if (record.tail !== undefined) w.put(record.tail);
       const trailer = trailerOf(event, record.type);
-      if (trailer !== undefined) trailer.encode(w, record.sample_id ?? emptySampleId(event), {});
+      if (trailer !== undefined) {
+        trailer.encode(w, record.sample_id ?? emptySampleId(event), NO_SCOPE);
+      }
     }
     if (w.length > 0xffff) {
       throw new RangeError(`record type ${record.type}: ${w.length} bytes, at most 65535 fit`);
@@ -189,13 +191,6 @@ export class RecordCodec<D extends AnyDeclaration> {
     w.view.setUint16(6, w.length, littleEndian);
     return w.finish();
   }
-}
-
-function eventContext(event: PerfEvent, type: number) {
-  // The declaration of samples is only made where it is needed: it costs more than a record.
-  return type === PERF_RECORD_SAMPLE
-    ? { sample: event.sample, readFormat: event.readFormat }
-    : { readFormat: event.readFormat };
 }
 
 function trailerOf(event: PerfEvent | undefined, type: number) {
@@ -208,5 +203,7 @@ function trailerOf(event: PerfEvent | undefined, type: number) {
 /** All fields that the event's trailer has, as zeros: what perf writes for its own records. */
 function emptySampleId(event: PerfEvent | undefined): SampleId {
   const size = event?.trailer.size ?? 0;
-  return event === undefined ? {} : event.trailer.decode(new ByteReader(new Uint8Array(size)), {});
+  return event === undefined
+    ? {}
+    : event.trailer.decode(new ByteReader(new Uint8Array(size)), NO_SCOPE);
 }
