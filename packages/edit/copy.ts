@@ -255,10 +255,10 @@ class Copy {
     if (payloadKept && batch.type(last) === PERF_RECORD_AUXTRACE && from >= 0) {
       const start = batch.start(last);
       if (from < start) await this.#output.write(batch.bytes.subarray(from, start));
-      from = start;
-      this.#output.auxtrace(to - from);
+      await this.#output.auxtrace(batch.bytes.subarray(start, to));
+    } else if (from >= 0) {
+      await this.#output.write(batch.bytes.subarray(from, to));
     }
-    if (from >= 0) await this.#output.write(batch.bytes.subarray(from, to));
     if (batch.payload !== undefined) await this.#payload(batch.payload, payloadKept);
   }
 
@@ -320,7 +320,7 @@ class Copy {
       const n = await payload.read(chunk);
       if (n === 0) return;
       this.#stats.payloadBytes += n;
-      await this.#output.write(chunk.subarray(0, n));
+      await this.#output.payload(chunk.subarray(0, n));
     }
   }
 }
