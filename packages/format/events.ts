@@ -2,6 +2,7 @@ import type { PerfEventAttr } from "./attr.ts";
 import type { EventContext } from "./cursor.ts";
 import { type FixedSampleId, type Sample, sampleDeclaration, sampleIdTrailer } from "./sample.ts";
 import { type SampleLayout, sampleLayout } from "./sample_layout.ts";
+import { trailerEnd } from "./record.ts";
 import type { Codec } from "./struct/codec.ts";
 import { specialized } from "./struct/of_event.ts";
 import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "./perf_event.ts";
@@ -113,7 +114,7 @@ export class EventTable {
       pos = start + this.#samplePos;
     } else {
       if (this.#trailerPos === 0 || type >= PERF_RECORD_USER_TYPE_START) return 0;
-      pos = end + this.#trailerPos;
+      pos = trailerEnd(start, end) + this.#trailerPos;
     }
     if (pos < start + 8 || pos + 8 > end) return -1;
     const low = view.getUint32(le ? pos : pos + 4, le);

@@ -13,6 +13,7 @@ import {
 import { type FileLayout, fileLayout, type FileSections, sectionRange } from "./layout.ts";
 import { HEADER_ARCH } from "./features/names.ts";
 import {
+  PERF_EVENT_HEADER_SIZE,
   PERF_RECORD_AUXTRACE,
   PERF_RECORD_COMPRESSED,
   PERF_RECORD_COMPRESSED2,
@@ -21,7 +22,6 @@ import {
   PERF_RECORD_HEADER_TRACING_DATA,
   PERF_RECORD_ID_INDEX,
 } from "./record_types.ts";
-import { PERF_EVENT_HEADER_SIZE } from "./record_codec.ts";
 import { type ByteSource, ForwardReader, isRandomAccess } from "./source.ts";
 import { array, decode, headerString, u64 } from "./struct.ts";
 import { type ZstdStream, zstdStream } from "./zstd.ts";
