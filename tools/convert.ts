@@ -1,5 +1,6 @@
 /** `convert`: another form of the same recording. */
 import {
+  ByteOrder,
   CompressedOutput,
   copyRecording,
   DROP,
@@ -21,6 +22,7 @@ import {
   type FlagsOf,
   main,
   oneFile,
+  parseWord,
   Progress,
   UsageError,
 } from "./_cli.ts";
@@ -39,6 +41,7 @@ A file becomes a pipe stream and a pipe stream a file; a directory that perf rec
       --compress         put the kernel's records into compressed ones, as perf record -z does
       --for-perf VERSION what the perf of Linux VERSION (such as 4.14) reads: attrs of its size, no
                          records and features that it does not know, none of simpleperf and hiperf
+      --byte-order ORDER little or big
 ${OUTPUT_HELP}\
       --debug            print the stack trace of an error
   -h, --help             print this help
@@ -52,7 +55,7 @@ Exit codes: 0 done; 1 the recording is damaged (what can be read is written); 2 
 
 const FLAGS = {
   boolean: [...OUTPUT_FLAGS.boolean, "keep-compressed", "compress"],
-  string: [...OUTPUT_FLAGS.string, "for-perf"],
+  string: [...OUTPUT_FLAGS.string, "for-perf", "byte-order"],
   alias: OUTPUT_FLAGS.alias,
 } as const;
 
@@ -88,13 +91,22 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   if (on.compress && known !== undefined && known.userType < PERF_RECORD_COMPRESSED) {
     throw new UsageError(`--compress: the perf of Linux ${version} reads no compressed records`);
   }
+  const order = parseWord("byte-order", value["byte-order"], ["little", "big"] as const);
+  if (order !== undefined && (version !== undefined || on["keep-compressed"])) {
+    const other = version === undefined ? "keep-compressed" : "for-perf";
+    throw new UsageError(`--byte-order and --${other}: one after the other, in two conversions`);
+  }
   const { zstdCompressSync, constants } = on.compress ? await import("node:zlib") : {};
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`convert: ${name}`);
     const source = openSource(name);
     const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
     const joined = isRandomAccess(source) && (source.seams?.length ?? 0) > 0;
+    const swapped = order !== undefined && (order === "little") !== reader.littleEndian
+      ? new ByteOrder(reader)
+      : undefined;
     const fitting = known && new ForPerf(reader, known);
+    const edit: Edit = swapped ?? fitting ?? {};
     await writeRecording("convert", flags, async ({ output: plain, path }) => {
       const level = { params: { [constants?.ZSTD_c_compressionLevel ?? 0]: LEVEL } };
       const output = zstdCompressSync === undefined
@@ -103,7 +115,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       const progress = new Progress("convert", reader.fileSize);
       const copied = await copyRecording(reader, output, {
         keepCompressed: on["keep-compressed"],
-        edit: joined ? withoutRounds(fitting ?? {}) : fitting ?? {},
+        edit: joined ? withoutRounds(edit) : edit,
         lostFeature: complaints.take,
         progress: progress.add,
       });
@@ -114,6 +126,12 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       complain(
         `convert: ${name}: ${count} × ${what} left out, which perf ${version} does not know`,
       );
+    }
+    for (const [what, count] of swapped?.left ?? []) {
+      complain(`convert: ${name}: ${count} × ${what} left out, whose layout is not known`);
+    }
+    if (swapped !== undefined && swapped.rawSamples > 0) {
+      complain(`convert: ${name}: raw data of ${swapped.rawSamples} samples keeps its byte order`);
     }
     complaints.finish();
     return complaints.count > 0 ? 1 : 0;

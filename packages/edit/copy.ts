@@ -248,7 +248,8 @@ class Copy {
         stats.dropped++;
       } else {
         stats.replaced++;
-        await this.#output.write(verdict);
+        if (batch.type(i) === PERF_RECORD_AUXTRACE) await this.#output.auxtrace(verdict);
+        else await this.#output.write(verdict);
       }
     }
     // The index of a file names the place of each AUXTRACE record.

@@ -13,3 +13,4 @@ export * from "./repair.ts";
 export * from "./merge.ts";
 export * from "./compress.ts";
 export * from "./for_perf.ts";
+export * from "./byte_order.ts";
