@@ -73,7 +73,7 @@ export class PerfEvent implements EventContext {
  * other records where `PERF_SAMPLE_IDENTIFIER` is set, and otherwise at the place where all events
  * agree to have `PERF_SAMPLE_ID`. Without either all records are those of the first event.
  */
-export class EventTable {
+export class EventTable implements Iterable<PerfEvent> {
   readonly #events: PerfEvent[] = [];
   readonly #byId = new Map<number, number>();
   // Where the id is: in samples from the start of the record, in others from its end.
@@ -83,6 +83,16 @@ export class EventTable {
   /** The events, in the order of the attr table. */
   get all(): readonly PerfEvent[] {
     return this.#events;
+  }
+
+  /** Number of events. */
+  get length(): number {
+    return this.#events.length;
+  }
+
+  /** The events, in the order of the attr table. */
+  [Symbol.iterator](): IterableIterator<PerfEvent> {
+    return this.#events.values();
   }
 
   /** Adds an event; its number is its position in {@link EventTable.all}. */

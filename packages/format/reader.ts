@@ -1,5 +1,5 @@
 import { perfEventAttr } from "./attr.ts";
-import { type Payload, RecordBatch } from "./batch.ts";
+import { type Payload, payloadBlocks, RecordBatch } from "./batch.ts";
 import { type Diagnostics, type ErrorPlace, PerfDataError } from "./error.ts";
 import { EventTable, PerfEvent } from "./events.ts";
 import {
@@ -775,6 +775,10 @@ class BufferedPayload implements Payload {
     const n = await this.#forward.read(into.subarray(0, want));
     this.taken += n;
     return n;
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
+    return payloadBlocks(this);
   }
 
   /** Skips what was not read; returns where in the buffer the next record starts. */
