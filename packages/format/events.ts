@@ -85,30 +85,35 @@ export class EventTable implements Iterable<PerfEvent> {
     return this.#events;
   }
 
-  /** Number of events. */
+  /** How many events there are. */
   get length(): number {
     return this.#events.length;
   }
 
+  /** The event of a number, where there is one. */
+  at(index: number): PerfEvent | undefined {
+    return this.#events[index];
+  }
+
   /** The events, in the order of the attr table. */
-  [Symbol.iterator](): IterableIterator<PerfEvent> {
-    return this.#events.values();
+  [Symbol.iterator](): Iterator<PerfEvent> {
+    return this.#events[Symbol.iterator]();
   }
 
   /** Adds an event; its number is its position in {@link EventTable.all}. */
   add(event: PerfEvent): void {
     const index = this.#events.push(event) - 1;
     for (const id of event.ids) this.#byId.set(Number(id), index);
-    const [first] = this.#events as [PerfEvent];
-    const { identifier, id, trailer } = first.layout;
-    this.#samplePos = identifier >= 0 ? identifier : id;
-    this.#trailerPos = trailer.identifier !== 0 ? trailer.identifier : trailer.id;
-    for (const { layout } of this.#events) {
-      const pos = layout.identifier >= 0 ? layout.identifier : layout.id;
-      const end = layout.trailer.identifier !== 0 ? layout.trailer.identifier : layout.trailer.id;
-      if (pos !== this.#samplePos) this.#samplePos = -1;
-      if (end !== this.#trailerPos) this.#trailerPos = 0;
+    const { identifier, id, trailer } = event.layout;
+    const samplePos = identifier >= 0 ? identifier : id;
+    const trailerPos = trailer.identifier !== 0 ? trailer.identifier : trailer.id;
+    if (index === 0) {
+      this.#samplePos = samplePos;
+      this.#trailerPos = trailerPos;
     }
+    // Where events do not agree, there is no such place.
+    if (samplePos !== this.#samplePos) this.#samplePos = -1;
+    if (trailerPos !== this.#trailerPos) this.#trailerPos = 0;
   }
 
   /**
