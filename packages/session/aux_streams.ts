@@ -1,9 +1,11 @@
 import {
+  AUX,
   decodeFeature,
   type Diagnostics,
   HEADER_CMDLINE,
   HEADER_CPUID,
   KERNEL_RECORDS,
+  layoutOf,
   PERF_AUX_FLAG_NAMES,
   PERF_AUX_FLAG_OVERWRITE,
   PERF_RECORD_AUX,
@@ -13,9 +15,11 @@ import {
   PerfDataError,
   type PerfDataReader,
   type PerfEvent,
+  prefixSize,
   type RecordBatch,
   RecordCodec,
   SampleFields,
+  trailerEnd,
 } from "@perfdata/format";
 import {
   AUXTRACE,
@@ -405,12 +409,14 @@ export class AuxCollector {
     const start = batch.start(i);
     const end = start + batch.size(i);
     const { trailer } = event.layout;
-    if (end - start < 32 + trailer.size) return;
-    const from = view.getBigUint64(start + 8, littleEndian);
-    const size = view.getBigUint64(start + 16, littleEndian);
-    const flags = view.getUint32(start + (littleEndian ? 24 : 28), littleEndian);
-    const cpu = trailer.cpu === 0 ? -1 : view.getInt32(end + trailer.cpu, littleEndian);
-    const tid = trailer.pid === 0 ? -1 : view.getInt32(end + trailer.pid + 4, littleEndian);
+    const last = trailerEnd(start, end);
+    if (last - start < prefixSize(AUX) + trailer.size) return;
+    const at = layoutOf(AUX);
+    const from = view.getBigUint64(start + at.aux_offset, littleEndian);
+    const size = view.getBigUint64(start + at.aux_size, littleEndian);
+    const flags = view.getUint32(start + at.flags + (littleEndian ? 0 : 4), littleEndian);
+    const cpu = trailer.cpu === 0 ? -1 : view.getInt32(last + trailer.cpu, littleEndian);
+    const tid = trailer.pid === 0 ? -1 : view.getInt32(last + trailer.pid + 4, littleEndian);
     note(this.#byCpu, cpu, from, size, flags);
     note(this.#byThread, tid, from, size, flags);
   }

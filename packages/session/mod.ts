@@ -16,6 +16,7 @@ export * from "./resolve.ts";
 export * from "./run.ts";
 export * from "./stacks.ts";
 export * from "./chains.ts";
+export * from "./libipt.ts";
 export * from "./machine.ts";
 export * from "./machine_history.ts";
 export * from "./machine_maps.ts";
