@@ -4,6 +4,7 @@
  *
  * @module
  */
+export * from "./aux_blocks.ts";
 export * from "./aux_copy.ts";
 export * from "./aux_manifest.ts";
 export * from "./aux_overlap.ts";

@@ -7,7 +7,7 @@ import type { CodeSpace } from "./code.ts";
 import { FlowError, FlowEvent } from "./flow_event.ts";
 import { PathTable } from "./path_table.ts";
 import { type ClockRatios, TimeKeeper } from "./time_keeper.ts";
-import { Scan, Walker } from "./walker.ts";
+import { DEFERRED, Scan, Walker } from "./walker.ts";
 
 /** Takes what a {@linkcode FlowDecoder} finds. */
 export interface FlowSink {
@@ -203,6 +203,8 @@ export class FlowDecoder {
   /** The mode that the next address is in. */
   private nextMode: InsnMode = 64;
   private interrupts = -1;
+  /** Branches after an indirect one whose TIP is still to come, as `lead` of {@linkcode Walker.tnt}. */
+  private deferred: number[] = [];
   private boundEvent: Int32Array = new Int32Array(8);
   private boundCount = 0;
 
@@ -287,8 +289,10 @@ export class FlowDecoder {
       const kind = packets.next();
       if (kind === PacketKind.TNT_8 && this.state === ON && !this.inPsb) {
         this.async = false;
-        const error = walker.tnt(1 << packets.count | packets.low);
-        if (error !== 0) this.fail(error - 1);
+        if (this.deferred.length === 0 || this.noneDeferred()) {
+          const error = walker.tnt(1 << packets.count | packets.low);
+          if (error !== 0) this.stop(error);
+        }
         continue;
       }
       if (kind <= PacketKind.END) {
@@ -470,6 +474,7 @@ export class FlowDecoder {
     const { count } = packets;
     if (this.inPsb) this.brokenPsb();
     this.async = false;
+    this.noneDeferred();
     if (this.state !== ON) {
       this.counts.lostBranches += count;
       if (this.state === OFF && this.synced) this.lose(FlowError.UNEXPECTED);
@@ -483,12 +488,41 @@ export class FlowDecoder {
         : left === 0
         ? packets.low
         : packets.high << 32 - left | packets.low >>> left) & (1 << n) - 1;
-      const error = walker.tnt(1 << n | bits);
+      const lead = 1 << n | bits;
+      if (this.deferred.length > 0) {
+        this.deferred.push(lead);
+        continue;
+      }
+      const error = walker.tnt(lead);
       if (error !== 0) {
+        this.stop(error);
+      }
+      if (this.state !== ON) {
         this.counts.lostBranches += left;
-        return this.fail(error - 1);
+        return;
       }
     }
+  }
+
+  /** What the walk along a TNT ended with. */
+  private stop(error: number): void {
+    if (error === DEFERRED) this.deferred.unshift(this.walker.rest);
+    else this.fail(error - 1);
+  }
+
+  /**
+   * Sees to it that no branches wait for a TIP (SDM, "Deferred TIPs"): the packet at hand is another.
+   *
+   * @returns Whether it is still known where execution is.
+   */
+  private noneDeferred(): boolean {
+    if (this.deferred.length > 0) {
+      this.walker.atBranch();
+      for (const lead of this.deferred) this.counts.lostBranches += 31 - Math.clz32(lead);
+      this.counts.lostBranches += this.packets.kind === PacketKind.TNT_8 ? this.packets.count : 0;
+      this.fail(FlowError.MISMATCH);
+    }
+    return this.state === ON;
   }
 
   /** A TIP: the target of an indirect branch, or the handler of an event. */
@@ -516,6 +550,12 @@ export class FlowDecoder {
       return;
     }
     this.arrive(packets.ipLow, packets.ipHigh);
+    while (this.deferred.length > 0 && this.state === ON) {
+      const error = walker.tnt(this.deferred.shift() as number);
+      if (error === 0) continue;
+      this.stop(error);
+      break;
+    }
   }
 
   /** Execution is at an address that a packet told, in the mode that MODE.Exec told. */
@@ -544,6 +584,7 @@ export class FlowDecoder {
     if (this.inPsb) this.brokenPsb();
     const { ipLow, ipHigh } = packets;
     this.async = false;
+    this.noneDeferred();
     // A PSB+ written while tracing begins has the address already.
     if (packets.count === 0 || (this.state === ON && !this.walker.isAt(ipLow, ipHigh))) {
       this.lose(FlowError.UNEXPECTED);
@@ -563,6 +604,7 @@ export class FlowDecoder {
     if (this.inPsb) this.brokenPsb();
     const { ipLow, ipHigh } = packets;
     const known = packets.count !== 0;
+    this.noneDeferred();
     const byEvent = this.async;
     if (!byEvent && this.state === ON) {
       let error: number;
@@ -604,6 +646,7 @@ export class FlowDecoder {
       return;
     }
     this.bound = 0;
+    this.noneDeferred();
     if (this.overflown) {
       this.arrive(ipLow, ipHigh);
       return;
@@ -678,6 +721,7 @@ export class FlowDecoder {
     const { psbLow, psbHigh } = this;
     const first = !this.synced;
     this.synced = true;
+    this.noneDeferred();
     if (!this.psbHasIp) {
       if (this.state === ON) this.lose(FlowError.UNEXPECTED);
       this.state = OFF;
@@ -731,6 +775,7 @@ export class FlowDecoder {
     this.state = LOST;
     this.async = false;
     this.bound = 0;
+    this.deferred.length = 0;
     this.walker.stack.clear();
   }
 

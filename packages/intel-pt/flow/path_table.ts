@@ -14,6 +14,8 @@ export const PathEnd = {
   RETURN: 3,
   /** A TIP packet says where it goes on. */
   INDIRECT: 4,
+  /** The same, by a return whose call is not in the path. */
+  INDIRECT_RETURN: 11,
   /** An error: a TIP was there, and the code has a conditional branch. */
   NEEDS_TNT: 5,
   /** An error: a TNT was there, and the code has an indirect branch. */
@@ -146,7 +148,12 @@ export class PathTable {
       let taken = true;
       if (kind === InsnKind.JCC || kind === InsnKind.RET) {
         if (left === 0) {
-          end = kind === InsnKind.RET ? PathEnd.INDIRECT : PathEnd.NEEDS_TNT;
+          end = kind === InsnKind.JCC
+            ? PathEnd.NEEDS_TNT
+            : --depth < 0
+            ? PathEnd.INDIRECT_RETURN
+            : PathEnd.INDIRECT;
+          depth = Math.max(0, depth);
           break;
         }
         taken = (lead >> --left & 1) !== 0;

@@ -9,6 +9,9 @@ import { ReturnStack } from "./return_stack.ts";
 /** Steps without a packet at most: a circle that leads through several ranges. */
 const MAX_STEPS = 1 << 16;
 
+/** What {@linkcode Walker.tnt} returns at an indirect branch, whose TIP the processor deferred. */
+export const DEFERRED = 100;
+
 /** What a scan looks for. */
 export const Scan = {
   /** The address `low`, `high`, which is not executed. */
@@ -46,6 +49,8 @@ export class Walker {
   space: CodeSpace;
   /** The calls that compressed returns go back to. */
   readonly stack: ReturnStack = new ReturnStack();
+  /** The branches that {@linkcode Walker.tnt} left where it returned DEFERRED, as its `lead`. */
+  rest = 1;
   /** Branches of TNT packets that were followed. */
   branches = 0;
 
@@ -171,7 +176,16 @@ export class Walker {
     );
   }
 
-  /** Follows up to six branches: `lead` has them below a bit that marks their number. */
+  /** Execution is at the branch that ends the block to be executed next. */
+  atBranch(): void {
+    if (this.cur >= 0) this.stuck(this.cur, FlowError.MISMATCH);
+  }
+
+  /**
+   * Follows up to six branches: `lead` has them below a bit that marks their number.
+   *
+   * @returns 0, DEFERRED, or the reason for an error + 1.
+   */
   tnt(lead: number): number {
     const { paths } = this;
     let steps = 0;
@@ -187,7 +201,11 @@ export class Walker {
       this.branches += used;
       const count = 31 - Math.clz32(lead) - used;
       if (paths.end[path] === PathEnd.NEXT) this.cur = paths.next[path] as number;
-      else {
+      else if (paths.end[path] === PathEnd.NEEDS_TIP) {
+        this.cur = paths.next[path] as number;
+        this.rest = 1 << count | lead & (1 << count) - 1;
+        return DEFERRED;
+      } else {
         const error = this.after(path);
         if (error !== 0) return error;
       }
@@ -208,7 +226,13 @@ export class Walker {
       const path = paths.of(this.space, this.cur, PathTable.TO_INDIRECT);
       if (paths.start[path] !== paths.start[path + 1]) this.put(path);
       if (paths.pushStart[path] !== paths.pushStart[path + 1]) this.pushCalls(path);
-      if (paths.end[path] === PathEnd.INDIRECT) return 0;
+      const end = paths.end[path];
+      if (end === PathEnd.INDIRECT) return 0;
+      if (end === PathEnd.INDIRECT_RETURN) {
+        // Each return takes a call off the stack, compressed or not.
+        this.stack.pop();
+        return 0;
+      }
       const error = this.after(path);
       if (error !== 0) return error;
     }
@@ -332,7 +356,8 @@ export class Walker {
       const block = this.scanned[i] as number;
       this.alone(block);
       const kind = this.blocks.kind[block];
-      if (kind === InsnKind.CALL_INDIRECT) this.pushCall(block);
+      if (kind === InsnKind.RET) this.stack.pop();
+      else if (kind === InsnKind.CALL_INDIRECT) this.pushCall(block);
       else if (kind === InsnKind.CALL && isRealCall(this.blocks, block)) this.pushCall(block);
     }
   }
