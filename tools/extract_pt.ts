@@ -190,11 +190,16 @@ function checkType(wish: Wish, type: number): void {
 function chosen(wish: Wish, trace: AuxTrace): AuxStream[] {
   const { streams } = trace;
   if (streams.length === 0) {
-    const announced = trace.info === undefined
-      ? "no AUX data"
-      : `AUXTRACE_INFO announces ${trace.typeName}, but no data follows`;
+    if (trace.info !== undefined) {
+      const otherKind = trace.type === PERF_AUXTRACE_INTEL_PT || wish.allAux
+        ? ""
+        : "; with data it would need --all-aux";
+      throw new InputError(
+        `${wish.file}: AUXTRACE_INFO announces ${trace.typeName}, but no data follows${otherKind}`,
+      );
+    }
     throw new InputError(
-      `${wish.file}: ${announced}; record with "perf record -e intel_pt//u -- PROGRAM" ` +
+      `${wish.file}: no AUX data; record with "perf record -e intel_pt//u -- PROGRAM" ` +
         "on an Intel CPU that has Processor Trace",
     );
   }

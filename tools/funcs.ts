@@ -3,7 +3,7 @@
 import { openSource } from "../packages/format/file_source.ts";
 import { PerfDataReader } from "../packages/format/reader.ts";
 import { isRandomAccess } from "../packages/format/source.ts";
-import { EventNames } from "../packages/report/event_names.ts";
+import { EventNames } from "../packages/session/event_names.ts";
 import {
   type FunctionRow,
   functionRows,
@@ -276,7 +276,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
             objects.record(bytes, view, start, end);
             names.record(bytes, view, start, end);
           },
-          payload: (payload) => names.payload(payload),
+          payload: async (payload) => void await names.payload(payload),
         }
         : {}),
     });

@@ -3,13 +3,8 @@ import { stringify } from "@std/csv";
 import { PerfDataReader } from "../packages/format/mod.ts";
 import { openSource } from "../packages/format/file_source.ts";
 import { writeAllSync } from "../packages/format/file_sink.ts";
-import {
-  EventNames,
-  functionRows,
-  type Overview,
-  percentText,
-  readOverview,
-} from "../packages/report/mod.ts";
+import { functionRows, type Overview, percentText, readOverview } from "../packages/report/mod.ts";
+import { EventNames } from "@perfdata/session/event-names";
 import { readRecordedObjects } from "../packages/session/symbols.ts";
 import {
   about,
@@ -152,7 +147,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
               objects.record(bytes, view, start, end);
               eventNames.record(bytes, view, start, end);
             },
-            payload: (payload) => eventNames.payload(payload),
+            payload: async (payload) => void await eventNames.payload(payload),
           }
           : {}),
       },

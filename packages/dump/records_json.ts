@@ -199,6 +199,10 @@ function bodyJson(record: AnyDecoded, root: FieldNode, context: LineContext): st
   // What a feature holds is worth more than its bytes.
   const tree = new FieldTree();
   const id = Number(body["feat_id"]);
+  if ((body["data"] as Uint8Array).length === 0) {
+    // The mark that ends the features of a pipe stream.
+    return valueJson({ feat_id: id, name: "LAST_FEATURE" }, undefined, context.u64);
+  }
   const { littleEndian } = context;
   const feature = decodeFeature(id, body["data"] as Uint8Array, { littleEndian, trace: tree });
   if (feature.name === "RAW") return valueJson(body, root, context.u64);

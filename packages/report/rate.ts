@@ -6,8 +6,8 @@ import {
   type RecordBatch,
   SampleFields,
 } from "@perfdata/format";
+import { EventNames } from "@perfdata/session/event-names";
 import { PERF_RECORD_ID_INDEX } from "@perfdata/user-records";
-import { EventNames } from "./event_names.ts";
 import { type ReadShape, readShape } from "./read_shape.ts";
 import { type RatePoint, RateStream, type RateStreamSummary } from "./rate_stream.ts";
 

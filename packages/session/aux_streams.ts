@@ -8,6 +8,7 @@ import {
   PERF_AUX_FLAG_OVERWRITE,
   PERF_RECORD_AUX,
   PERF_RECORD_SAMPLE,
+  PERF_RECORD_USER_TYPE_START,
   PERF_SAMPLE_AUX,
   PerfDataError,
   type PerfDataReader,
@@ -245,7 +246,10 @@ export class AuxCollector {
   take(batch: RecordBatch): AuxPiece | undefined {
     const samples = this.hasSamples;
     let piece: AuxPiece | undefined;
+    // In the old dialect the types from 69 on are features.
+    const google = this.#reader.isGoogleDialect;
     for (let i = 0; i < batch.count; i++) {
+      if (google && batch.type(i) >= PERF_RECORD_USER_TYPE_START) continue;
       switch (batch.type(i)) {
         case PERF_RECORD_SAMPLE:
           if (samples) this.#takeSample(batch, i);
@@ -260,7 +264,7 @@ export class AuxCollector {
           piece = this.#takeAuxtrace(batch, i);
           break;
         case PERF_RECORD_HEADER_FEATURE:
-          if (!this.#reader.isGoogleDialect) this.#takeFeature(batch, i);
+          this.#takeFeature(batch, i);
           break;
       }
     }
