@@ -6,10 +6,12 @@ import type { FrameRules } from "./cfi/frame_rules.ts";
 import type { ExpressionTable } from "./cfi/frame_rules.ts";
 import { NO_CFI, NO_OBJECT } from "./cfi/frame_walker.ts";
 import { NO_FDE, type RowTable } from "./cfi/row_table.ts";
-import { PF, PT } from "./elf/constants.ts";
+import { PF, PT, SHT } from "./elf/constants.ts";
 import { ElfFile, type ElfOpenOptions } from "./elf/elf_file.ts";
 import { SymbolsError } from "./errors.ts";
+import { runsOn } from "./architecture.ts";
 import {
+  buildIdsEqual,
   type OpenedCandidate,
   type SearchPlaces,
   type SearchResult,
@@ -91,7 +93,8 @@ export function openObjectCode(
 
 /** Opens ELF files, and closes them together. */
 class Opener {
-  readonly sources: ClosableSource[] = [];
+  readonly #sources: ClosableSource[] = [];
+  readonly #opened: { path: string; elf: ElfFile }[] = [];
   readonly #search: CodeSearch;
 
   constructor(search: CodeSearch) {
@@ -102,16 +105,33 @@ class Opener {
     try {
       const source = this.#search.files.open(path);
       if (source === undefined) return undefined;
-      this.sources.push(source);
-      return { source, elf: ElfFile.open(source, this.#search.elf ?? {}) };
+      this.#sources.push(source);
+      const elf = ElfFile.open(source, this.#search.elf ?? {});
+      this.#opened.push({ path, elf });
+      return { source, elf };
     } catch (error) {
       if (error instanceof SymbolsError) return error;
       throw error;
     }
   }
 
+  /** The file that was mapped, of those that are no good for symbols: static, and stripped. */
+  mapped({ buildId }: SymbolObject): { path: string; elf: ElfFile } | undefined {
+    return this.#opened.find(({ elf }) => {
+      if (elf.section(".text")?.type === SHT.NOBITS || !runsOn(this.#search.arch, elf)) {
+        return false;
+      }
+      try {
+        return buildId === undefined || buildIdsEqual(elf.buildId() ?? "", buildId);
+      } catch (error) {
+        if (error instanceof SymbolsError) return false;
+        throw error;
+      }
+    });
+  }
+
   close(): void {
-    for (const source of this.sources.splice(0)) source.close?.();
+    for (const source of this.#sources.splice(0)) source.close?.();
   }
 }
 
@@ -119,12 +139,11 @@ function elfCode(object: SymbolObject, rows: RowTable, search: CodeSearch): Obje
   const opener = new Opener(search);
   try {
     const { symbols, runtime } = find(object, search, opener);
-    if (runtime === undefined) return unknownCode(NO_OBJECT);
-    const debug = symbols === undefined || symbols.elf === runtime.elf
-      ? {}
-      : { debug: symbols.elf };
-    const cfi = ObjectCfi.open({ runtime: runtime.elf, ...debug }, rows);
-    return new ElfCode(runtime.path, cfi, runtime.elf, search);
+    const mapped = runtime ?? opener.mapped(object);
+    if (mapped === undefined) return unknownCode(NO_OBJECT);
+    const debug = symbols === undefined || symbols.elf === mapped.elf ? {} : { debug: symbols.elf };
+    const cfi = ObjectCfi.open({ runtime: mapped.elf, ...debug }, rows);
+    return new ElfCode(mapped.path, cfi, mapped.elf, search);
   } finally {
     opener.close();
   }

@@ -392,7 +392,7 @@ export class FrameWalker {
     const next = this.#word(fp), pc = this.#returnAddress(this.#word(fp + size));
     if (Number.isNaN(next) || Number.isNaN(pc)) return this.#lostGuess(fp + size, reason);
     if (pc !== 0) {
-      if (next !== 0 && next <= fp) return reason;
+      // What it was before may be anything: the caller need not use a frame pointer.
       this.#code.find(pc - 1);
       if (this.#code.row === NOT_MAPPED) return reason;
     }

@@ -5,6 +5,7 @@
  * @module
  */
 
+export * from "./bare_code.ts";
 export * from "./constants.ts";
 export * from "./exidx.ts";
 export * from "./expression.ts";
