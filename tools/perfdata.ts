@@ -32,6 +32,11 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
   [
     ["Look at a recording", [
       {
+        name: "info",
+        about: "A recording in short: who, what, when, how much, how complete",
+        load: () => import("./info.ts"),
+      },
+      {
         name: "header",
         about: "What a recording says about itself and the machine that made it",
         load: () => import("./header.ts"),
@@ -78,6 +83,38 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
         about: "The Intel PT data of each CPU, in files for libipt",
         needs: ["write"],
         load: () => import("./extract_pt.ts"),
+      },
+    ]],
+    ["Change it", [
+      {
+        name: "slice",
+        about: "A part of a recording: by time, process, thread, CPU",
+        needs: ["write"],
+        load: () => import("./slice.ts"),
+      },
+      {
+        name: "merge",
+        about: "Several recordings as one",
+        needs: ["write"],
+        load: () => import("./merge.ts"),
+      },
+      {
+        name: "convert",
+        about: "The same recording as a file or a pipe, inflated, of a directory",
+        needs: ["write"],
+        load: () => import("./convert.ts"),
+      },
+      {
+        name: "repair",
+        about: "A sound recording of what is left of a damaged one",
+        needs: ["write"],
+        load: () => import("./repair.ts"),
+      },
+      {
+        name: "redact",
+        about: "A recording without the texts and data of its machine",
+        needs: ["write"],
+        load: () => import("./redact.ts"),
       },
     ]],
     ["Symbols", [
