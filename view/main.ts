@@ -328,18 +328,24 @@ class FlamePage {
   #move(way: "in" | "out" | "before" | "after"): void {
     const { parent, x, value, length } = this.#tree;
     const from = this.#focus;
+    const larger = (a: number, b: number) =>
+      b < 0 || (value[a] as number) > (value[b] as number) ? a : b;
+    const left = (box: number) => x[box] as number;
     let best = -1;
+    if (way === "out" && from >= 0) best = parent[from] as number;
     for (let box = 0; box < length; box++) {
       if (from < 0) {
-        if ((parent[box] as number) < 0 && (best < 0 || value[box]! > value[best]!)) best = box;
-      } else if (way === "out") best = parent[from] as number;
-      else if (way === "in") {
-        if (parent[box] === from && (best < 0 || value[box]! > value[best]!)) best = box;
-      } else if (box !== from && parent[box] === parent[from] && value[box]! > 0) {
-        const isBetter = way === "after"
-          ? x[box]! > x[from]! && (best < 0 || x[box]! < x[best]!)
-          : x[box]! < x[from]! && (best < 0 || x[box]! > x[best]!);
-        if (isBetter) best = box;
+        if ((parent[box] as number) < 0) best = larger(box, best);
+      } else if (way === "in") {
+        if (parent[box] === from) best = larger(box, best);
+      } else if (way !== "out") {
+        if (parent[box] !== parent[from] || !((value[box] as number) > 0)) continue;
+        if (way === "after" && left(box) > left(from) && (best < 0 || left(box) < left(best))) {
+          best = box;
+        }
+        if (way === "before" && left(box) < left(from) && (best < 0 || left(box) > left(best))) {
+          best = box;
+        }
       }
     }
     if (best >= 0) this.#focusOn(best);
