@@ -35,6 +35,7 @@ import {
   writeOut,
   writeOutput,
 } from "./_cli.ts";
+import { writePtxedFiles } from "./_ptxed.ts";
 
 const HELP = `extract-pt: writes the raw Intel PT data of a perf.data file, a file for each CPU
 
@@ -55,6 +56,9 @@ It writes, for a FILE named perf.data,
       --json         print the content of the .json file instead of a table
   -f, --force        overwrite files that exist
       --raw          keep the bytes that snapshots have in common (default: written once)
+      --ptxed        also write what libipt's ptxed and ptdump need: .opts, the options for each
+                     CPU or thread, and .pevent, the sideband of each CPU
+      --symfs DIR    with --ptxed: directory that the files of the recorded machine are in
       --all-aux      also extract AUX data other than Intel PT: .bts Intel BTS, .etm CoreSight,
                      .spe Arm SPE, .cpumsf s390, .ptt HiSilicon, .dtl PowerPC, .aux unknown
       --debug        print the stack trace of an error
@@ -64,7 +68,10 @@ examples:
   perfdata extract-pt perf.data
   perfdata extract-pt --list --json perf.data | jq '.outputs[].bytes'
   perfdata extract-pt --cpu 0 -o - perf.data | ptdump -
+  perfdata extract-pt --ptxed perf.data && ptxed $(cat perf.data.cpu0.opts) --pt perf.data.cpu0.pt
   perf record -e intel_pt//u -o - -- ./program | perfdata extract-pt -o traces -
+
+docs/extract-pt.md describes the .json file and how to go on with libipt.
 
 Exit codes: 0 done; 1 there is no such data, or part of it is missing (the rest is written);
 2 wrong usage.
@@ -93,11 +100,13 @@ interface Wish {
   readonly force: boolean;
   readonly raw: boolean;
   readonly allAux: boolean;
+  readonly ptxed: boolean;
+  readonly symfs: string | undefined;
 }
 
 const FLAGS = {
-  boolean: ["list", "json", "force", "raw", "all-aux"],
-  string: ["output", "cpu", "tid"],
+  boolean: ["list", "json", "force", "raw", "ptxed", "all-aux"],
+  string: ["output", "cpu", "tid", "symfs"],
   alias: { o: "output", f: "force" },
 } as const;
 
@@ -105,6 +114,16 @@ function wishOf({ on, value, operands }: FlagsOf<typeof FLAGS>): Wish {
   const file = oneFile(operands);
   if (value.output === "-" && (on.list || on.json)) {
     throw new UsageError("-o - writes data to standard output, so --list and --json have no place");
+  }
+  if (value.output === "-" && Deno.stdout.isTerminal()) {
+    throw new UsageError("-o - writes binary data, and standard output is a terminal");
+  }
+  if (value.symfs !== undefined && !on.ptxed) throw new UsageError("--symfs needs --ptxed");
+  if (on.ptxed && (on.list || value.output === "-")) {
+    throw new UsageError("--ptxed writes files, so --list and -o - have no place");
+  }
+  if (on.ptxed && file === "-") {
+    throw new UsageError("--ptxed reads the recording twice, so that it cannot be a pipe");
   }
   return {
     file,
@@ -116,6 +135,8 @@ function wishOf({ on, value, operands }: FlagsOf<typeof FLAGS>): Wish {
     force: on.force,
     raw: on.raw,
     allAux: on["all-aux"],
+    ptxed: on.ptxed,
+    symfs: value.symfs,
   };
 }
 
@@ -156,6 +177,16 @@ class Names {
     return name;
   }
 
+  /** The part of a stream's name that names it: `cpu0`. */
+  stem(stream: AuxStream, type: number): string {
+    return this.of(stream, type).slice(this.#base.length + 1, -extensionOf(type).length - 1);
+  }
+
+  /** The path of another file: `cpu0` and `opts` give `perf.data.cpu0.opts`. */
+  other(stem: string, extension: string): string {
+    return this.path([this.#base, stem, extension].filter((part) => part !== "").join("."));
+  }
+
   /** The name of the manifest. */
   manifest(type: number): string {
     return `${this.#base}.${extensionOf(type)}.json`;
@@ -178,6 +209,9 @@ function extensionOf(type: number): string {
 
 /** Throws where the data is of a kind that was not asked for. */
 function checkType(wish: Wish, type: number): void {
+  if (wish.ptxed && type !== PERF_AUXTRACE_INTEL_PT) {
+    throw new InputError(`${wish.file}: AUX data is not Intel PT, so --ptxed has no place`);
+  }
   if (type === PERF_AUXTRACE_INTEL_PT || wish.allAux) return;
   const name = type === 0 ? "of an unknown kind" : PERF_AUXTRACE_NAMES[type]?.toLowerCase() ?? type;
   throw new InputError(`${wish.file}: AUX data is ${name}, not Intel PT; --all-aux extracts it`);
@@ -227,7 +261,7 @@ class Outputs implements Disposable {
 
   /** Makes the folder, and sees to it that nothing is overwritten by mistake. */
   prepare(type: number, streams: readonly AuxStream[]): void {
-    const { output, force, list, file } = this.#wish;
+    const { output, force, list, file, ptxed } = this.#wish;
     this.#streams += streams.length;
     if (output === "-") {
       if (this.#streams <= 1) return;
@@ -239,9 +273,12 @@ class Outputs implements Disposable {
     if (list) return;
     about(output, () => Deno.mkdirSync(output, { recursive: true }));
     if (force) return;
-    const files = streams.map((stream) => this.names.of(stream, type));
-    for (const name of [...files, this.names.manifest(type)]) {
-      const path = this.names.path(name);
+    const { names } = this;
+    const files = [...streams.map((stream) => names.of(stream, type)), names.manifest(type)];
+    const options = ptxed
+      ? streams.map((stream) => names.other(names.stem(stream, type), "opts"))
+      : [];
+    for (const path of [...files.map((name) => names.path(name)), ...options]) {
       about(path, () => {
         if (exists(path)) throw new Deno.errors.AlreadyExists();
       });
@@ -400,6 +437,16 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     // Last: where it is, all that it names is.
     outputs.commit();
     writeOutput(path, manifest, wish.force);
+  }
+  if (wish.ptxed) {
+    const { names } = outputs;
+    complaints.muted = true;
+    await writePtxedFiles(
+      reader,
+      trace,
+      streams.map((stream) => ({ stream, stem: names.stem(stream, trace.type) })),
+      { ...wish, path: (stem, extension) => names.other(stem, extension) },
+    );
   }
   if (!toStdout) writeOut(json ? manifest : table(trace, described));
   const lost = streams.some(({ pieces }) => pieces.some(({ missing }) => missing > 0));

@@ -32,6 +32,11 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
   [
     ["Look at a recording", [
       {
+        name: "info",
+        about: "A recording in short: who, what, when, how much, how complete",
+        load: () => import("./info.ts"),
+      },
+      {
         name: "header",
         about: "What a recording says about itself and the machine that made it",
         load: () => import("./header.ts"),

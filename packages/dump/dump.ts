@@ -24,6 +24,7 @@ import {
   RecordCodec,
   type SampleFields,
   type SampleLayout,
+  trailerEnd,
   type TrailerLayout,
 } from "@perfdata/format";
 import { PERF_TEXT_ROOM, PerfText } from "@perfdata/intel-pt/perf-text";
@@ -638,8 +639,7 @@ export class Dumper implements RecordSink, KernelTextContext {
       this.#timeAt =
       this.#idAt =
         -1;
-    // It ends with the last whole word of the record.
-    const base = end - (end - start & 7);
+    const base = trailerEnd(start, end);
     if (trailer === undefined || base - trailer.size < start + 8) return;
     const { pid, time, cpu } = trailer;
     const id = trailer.id !== 0 ? trailer.id : trailer.identifier;

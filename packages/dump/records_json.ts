@@ -94,6 +94,7 @@ export interface AnyDecoded {
   readonly body?: unknown;
   readonly sample_id?: SampleId;
   readonly tail?: Uint8Array;
+  readonly after?: Uint8Array;
   readonly pad?: Residue;
   readonly raw?: Uint8Array;
   readonly error?: PerfDataError;
@@ -189,6 +190,7 @@ export function lineMembers(
     members.push(["body", bodyJson(record, root, context)]);
   }
   put("tail", record.tail);
+  put("after", record.after);
   put("pad", record.pad);
   return members;
 }

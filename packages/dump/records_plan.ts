@@ -6,6 +6,7 @@ import {
   type RecordContext,
   type RecordDeclaration,
   type Trace,
+  trailerEnd,
   type TrailerLayout,
 } from "@perfdata/format";
 import {
@@ -217,6 +218,8 @@ export class RecordPlan {
     const { view } = at;
     const bodyEnd = end - this.#trailerSize;
     const fixedEnd = start + this.#fixedEnd;
+    // What has bytes after its trailer is written in full.
+    if (this.#trailerSize > 0 && trailerEnd(start, end) !== end) return -1;
     if (this.#hasText ? bodyEnd <= fixedEnd : bodyEnd !== fixedEnd) return -1;
     if (this.#cpuReserved !== 0 && view.getInt32(end + this.#cpuReserved, true) !== 0) return -1;
     let pos = putSegment(out, from, this.#start);

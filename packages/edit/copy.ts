@@ -248,17 +248,18 @@ class Copy {
         stats.dropped++;
       } else {
         stats.replaced++;
-        await this.#output.write(verdict);
+        if (batch.type(i) === PERF_RECORD_AUXTRACE) await this.#output.auxtrace(verdict);
+        else await this.#output.write(verdict);
       }
     }
     // The index of a file names the place of each AUXTRACE record.
     if (payloadKept && batch.type(last) === PERF_RECORD_AUXTRACE && from >= 0) {
       const start = batch.start(last);
       if (from < start) await this.#output.write(batch.bytes.subarray(from, start));
-      from = start;
-      this.#output.auxtrace(to - from);
+      await this.#output.auxtrace(batch.bytes.subarray(start, to));
+    } else if (from >= 0) {
+      await this.#output.write(batch.bytes.subarray(from, to));
     }
-    if (from >= 0) await this.#output.write(batch.bytes.subarray(from, to));
     if (batch.payload !== undefined) await this.#payload(batch.payload, payloadKept);
   }
 
@@ -320,7 +321,7 @@ class Copy {
       const n = await payload.read(chunk);
       if (n === 0) return;
       this.#stats.payloadBytes += n;
-      await this.#output.write(chunk.subarray(0, n));
+      await this.#output.payload(chunk.subarray(0, n));
     }
   }
 }

@@ -179,7 +179,8 @@ class Part {
         return Promise.resolve();
       },
       write: () => Promise.resolve(),
-      auxtrace() {},
+      auxtrace: () => Promise.resolve(),
+      payload: () => Promise.resolve(),
       end: () => Promise.resolve(),
     };
     const { reader } = input;
@@ -287,12 +288,16 @@ class Body implements RecordingOutput {
     return Promise.resolve();
   }
 
-  write(bytes: Uint8Array): Promise<void> {
-    return this.#output.write(bytes);
+  write(records: Uint8Array): Promise<void> {
+    return this.#output.write(records);
   }
 
-  auxtrace(size: number): void {
-    this.#output.auxtrace(size);
+  auxtrace(record: Uint8Array): Promise<void> {
+    return this.#output.auxtrace(record);
+  }
+
+  payload(bytes: Uint8Array): Promise<void> {
+    return this.#output.payload(bytes);
   }
 
   end(): Promise<void> {

@@ -11,3 +11,6 @@ export * from "./redact.ts";
 export * from "./search_text.ts";
 export * from "./repair.ts";
 export * from "./merge.ts";
+export * from "./compress.ts";
+export * from "./for_perf.ts";
+export * from "./byte_order.ts";

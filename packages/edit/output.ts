@@ -40,7 +40,7 @@ export type Loss = (message: string) => void;
 
 /**
  * Where an edited recording goes: a file or a pipe stream. Both take the same calls, in this order:
- * `begin`, `features` where they are known before the records, `write` for records and payloads,
+ * `begin`, `features` where they are known before the records, `write`, `auxtrace` and `payload`,
  * `end`.
  */
 export interface RecordingOutput {
@@ -50,10 +50,12 @@ export interface RecordingOutput {
   begin(head: RecordingHead): Promise<void>;
   /** Takes features; a pipe writes them at once, a file at the end. */
   features(features: readonly WriterFeature[]): Promise<void>;
-  /** Appends whole records, or (part of) the payload that follows one. */
-  write(bytes: Uint8Array): Promise<void>;
-  /** Notes that an AUXTRACE record comes next, of `size` bytes without its payload. */
-  auxtrace(size: number): void;
+  /** Appends whole records. */
+  write(records: Uint8Array): Promise<void>;
+  /** Appends an AUXTRACE record; its payload comes next. */
+  auxtrace(record: Uint8Array): Promise<void>;
+  /** Appends the payload that follows the last record, or a part of it. */
+  payload(bytes: Uint8Array): Promise<void>;
   /** Completes the recording. */
   end(): Promise<void>;
 }
@@ -99,12 +101,20 @@ export class FileOutput implements RecordingOutput {
     return Promise.resolve();
   }
 
-  async write(bytes: Uint8Array): Promise<void> {
-    await this.#begun.write(bytes);
+  /** Appends whole records. */
+  async write(records: Uint8Array): Promise<void> {
+    await this.#begun.write(records);
   }
 
-  auxtrace(size: number): void {
-    this.#auxtraces.push(BigInt(this.position), BigInt(size));
+  /** Appends an AUXTRACE record and notes its place. */
+  async auxtrace(record: Uint8Array): Promise<void> {
+    this.#auxtraces.push(BigInt(this.position), BigInt(record.length));
+    await this.write(record);
+  }
+
+  /** Appends (part of) a payload. */
+  async payload(bytes: Uint8Array): Promise<void> {
+    await this.#begun.write(bytes);
   }
 
   async end(): Promise<void> {
@@ -176,11 +186,20 @@ export class PipeOutput implements RecordingOutput {
     }
   }
 
-  async write(bytes: Uint8Array): Promise<void> {
-    await this.#begun.write(bytes);
+  /** Appends whole records. */
+  async write(records: Uint8Array): Promise<void> {
+    await this.#begun.write(records);
   }
 
-  auxtrace(): void {}
+  /** Appends an AUXTRACE record. */
+  async auxtrace(record: Uint8Array): Promise<void> {
+    await this.write(record);
+  }
+
+  /** Appends (part of) a payload. */
+  async payload(bytes: Uint8Array): Promise<void> {
+    await this.#begun.write(bytes);
+  }
 
   end(): Promise<void> {
     return Promise.resolve();

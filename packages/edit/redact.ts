@@ -167,6 +167,12 @@ export class Redact implements Edit {
       changed = true;
     };
     zero("stacks", fields.stackUser, fields.stackUserSize);
+    if (what.has("stacks") && fields.callchain >= 0) {
+      for (let n = 0; n < fields.callchainLength; n++) {
+        const at = fields.callchain + 8 * n;
+        if (!isAddress(view.getUint16(at + (le ? 6 : 0), le))) zero("stacks", at, 8);
+      }
+    }
     const registers = (at: number, mask: bigint) => {
       // The values come after u64 abi; with an abi of 0 there are none.
       if (at < 0 || view.getBigUint64(at, le) === 0n) return;
@@ -239,6 +245,15 @@ export class Redact implements Edit {
   #count(kind: Redaction): void {
     this.stats.changed.set(kind, (this.stats.changed.get(kind) ?? 0) + 1);
   }
+}
+
+/**
+ * Whether the upper 16 bits are those of an address that a 64-bit machine can have. Where code was
+ * built without frame pointers, the kernel takes for return addresses what happens to be on the stack,
+ * text included.
+ */
+function isAddress(upper: number): boolean {
+  return upper === 0 || upper === 0xffff;
 }
 
 function bitCount(word: bigint): number {

@@ -222,7 +222,12 @@ class Salvage {
     } else {
       batch.view.setUint32(at, size, littleEndian);
     }
-    batch.payload = { ...payload, size, read: (into) => payload.read(into) };
+    batch.payload = {
+      ...payload,
+      size,
+      read: (into) => payload.read(into),
+      [Symbol.asyncIterator]: () => payload[Symbol.asyncIterator](),
+    };
   }
 
   /** How many records of a batch are sound, up to the first that is not. */

@@ -11,6 +11,7 @@ export * from "./error.ts";
 export * from "./event_name.ts";
 export * from "./events.ts";
 export * from "./features.ts";
+export type { FeatureSection } from "./file_tables.ts";
 export * from "./header.ts";
 export * from "./layout.ts";
 export * from "./perf_event.ts";

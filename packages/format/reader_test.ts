@@ -394,3 +394,14 @@ Deno.test("reader: a second pass over a pipe stream in a file finds the same eve
     assertEquals(reader.events.all.map(({ attr, ids }) => [attr.config, ids]), [[7n, [5n]]]);
   }
 });
+
+Deno.test("reader: events iterate, and are found by number", async () => {
+  const sink = memorySink();
+  const events = [1n, 2n, 3n].map((config) => ({ attr: { ...emptyAttr(), config } }));
+  const writer = await PerfDataWriter.file(sink, { events });
+  await writer.close();
+  const reader = await PerfDataReader.open(bytesSource(sink.bytes()));
+  assertEquals([...reader.events].map(({ attr }) => attr.config), [1n, 2n, 3n]);
+  assertEquals([reader.events.length, reader.events.at(2)?.attr.config], [3, 3n]);
+  assertEquals(reader.events.at(3), undefined);
+});

@@ -5,6 +5,7 @@ import {
   type PerfDataReader,
   type PerfEvent,
   RecordCodec,
+  trailerEnd,
 } from "@perfdata/format";
 import type { RecordBytes } from "@perfdata/session";
 import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
@@ -159,7 +160,7 @@ class OverviewReader {
     if (event !== undefined) {
       const { layout } = event;
       const sample = type === PERF_RECORD_SAMPLE;
-      const trailer = end - (end - start & 7);
+      const trailer = trailerEnd(start, end);
       const timeAt = sample
         ? (layout.time < 0 ? -1 : start + layout.time)
         : (layout.trailer.time === 0 ? -1 : trailer + layout.trailer.time);
