@@ -13,6 +13,8 @@ export class OutputError extends Error {
   override name = "OutputError";
 
   /**
+   * Says what cannot be written, and why.
+   *
    * @param path What is written: a path, or `standard output`.
    * @param cause What the operating system says.
    */
