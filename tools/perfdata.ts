@@ -233,7 +233,7 @@ function giveUp(needs: readonly Need[] = []): void {
 async function run([name, ...args]: readonly string[]): Promise<number> {
   switch (name) {
     case undefined:
-      complain(overview().trimEnd());
+      for (const line of overview().trimEnd().split("\n")) complain(line);
       return 2;
     case "help":
     case "--help":
