@@ -109,7 +109,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const { zstdCompressSync, constants } = on.compress ? await import("node:zlib") : {};
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`convert: ${name}`);
-    const source = openSource(name);
+    const source = openSource(name, { interruptible: true });
     const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
     const joined = isRandomAccess(source) && (source.seams?.length ?? 0) > 0;
     const swapped = order !== undefined && (order === "little") !== reader.littleEndian
