@@ -108,16 +108,24 @@ export function putHex16(out: DataView, p: number, hi: number, lo: number): numb
   return p + 16;
 }
 
-/** Writes a 64-bit word in hexadecimal without leading zeros: `%lx`. */
+/**
+ * Writes a 64-bit word in hexadecimal without leading zeros: `%lx`. Nothing is written beyond four
+ * digits or more.
+ */
 export function putHex(out: DataView, p: number, hi: number, lo: number): number {
-  // Shifted to the left as far as it goes, the digits come first.
-  if (hi === 0) {
-    const zeros = Math.clz32(lo | 1) & ~3;
-    return putHex8(out, p, lo << zeros) - (zeros >> 2);
+  return hi === 0 ? putHexUpTo8(out, p, lo) : putHex8(out, putHexUpTo8(out, p, hi), lo);
+}
+
+function putHexUpTo8(out: DataView, p: number, n: number): number {
+  const digits = hexDigits(n);
+  if (digits <= 4) {
+    out.setInt32(p, (HEX4[n] as number) >>> (32 - 8 * digits), true);
+    return p + digits;
   }
-  const zeros = Math.clz32(hi) & ~3;
-  if (zeros === 0) return putHex16(out, p, hi, lo);
-  return putHex16(out, p, hi << zeros | lo >>> (32 - zeros), lo << zeros) - (zeros >> 2);
+  const first = digits - 4;
+  out.setInt32(p, (HEX4[n >>> 16] as number) >>> (32 - 8 * first), true);
+  out.setInt32(p + first, HEX4[n & 0xffff] as number, true);
+  return p + digits;
 }
 
 /** Writes a 64-bit word with `0x` before it, and zero as `0`: `%#lx`. */
