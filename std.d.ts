@@ -110,3 +110,7 @@ declare module "@std/streams" {
   }
   export function concatReadableStreams<T>(...streams: ReadableStream<T>[]): ReadableStream<T>;
 }
+
+declare module "@std/text" {
+  export function levenshteinDistance(str1: string, str2: string): number;
+}

@@ -13,7 +13,7 @@ import {
   type SymbolTable,
 } from "@perfdata/symbols";
 import { openDwarf } from "@perfdata/symbols/open-dwarf";
-import { filter } from "../packages/symbols/testing/toolchain.ts";
+import { filter, have } from "../packages/symbols/testing/toolchain.ts";
 
 const HERE = new URL("./addr2line/", import.meta.url).pathname;
 const SWEEP = Deno.env.get("PERFDATA_SWEEP") === "1";
@@ -222,10 +222,6 @@ interface Place {
   readonly column: number;
 }
 
-async function have(program: string): Promise<boolean> {
-  return (await new Deno.Command("which", { args: [program], stdout: "null" }).output()).success;
-}
-
 /** Addresses over all executable sections, as `readelf` tells them. */
 function codeAddresses(path: string, wanted: number): number[] {
   const { stdout } = new Deno.Command("readelf", { args: ["-SW", path] }).outputSync();
@@ -426,7 +422,7 @@ Deno.test("inline chains equal those of llvm-symbolizer and addr2line", async (t
   for (const build of chosen) {
     const missing: string[] = [];
     for (const program of new Set(needed(build))) {
-      if (!await have(program)) missing.push(program);
+      if (!have(program)) missing.push(program);
     }
     if (missing.length > 0) console.log(`skipped: ${build.name}: no ${missing.join(", ")} here`);
     await t.step({

@@ -5,6 +5,7 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { parse } from "@std/csv";
+import { needs } from "../packages/symbols/testing/toolchain.ts";
 import { perfVersion } from "./perf.ts";
 
 const SOURCES = new URL("./symbol_bundle/", import.meta.url).pathname;
@@ -28,15 +29,6 @@ const tool = (name: string, ...args: string[]) => [
   ...[Deno.execPath(), "run", "--no-prompt", "--allow-read", "--allow-write", "--allow-env"],
   ...[`${TOOLS}${name}.ts`, ...args],
 ];
-
-function have(...programs: string[]): boolean {
-  const missing = programs.filter((program) => {
-    const which = new Deno.Command("which", { args: [program], stdout: "null" });
-    return !which.outputSync().success;
-  });
-  if (missing.length > 0) console.log(`skipped: ${missing.join(", ")} not installed`);
-  return missing.length === 0;
-}
 
 /** What a line of `records` tells of an address. */
 interface Told {
@@ -63,7 +55,7 @@ function perfForm({ sym, symoff, dso }: Told): string {
 
 Deno.test({
   name: "records and dump --symbols name what perf script names, after the binaries are gone",
-  ignore: perfVersion() === undefined || !have("gcc", "g++", "addr2line"),
+  ignore: perfVersion() === undefined || !needs("names of a bundle", "gcc", "g++", "addr2line"),
   async fn() {
     const folder = await Deno.makeTempDir({ prefix: "perfdata-bundled-" });
     try {

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { bytesSource, PerfDataReader, RecordCodec } from "@perfdata/format";
-import { EventNames } from "@perfdata/report";
+import { EventNames } from "@perfdata/session/event-names";
 import { PERF_EVENT_UPDATE__NAME, USER_RECORDS } from "@perfdata/user-records";
 import { corpusFiles } from "./corpus.ts";
 import { perfText, perfVersion } from "./perf.ts";

@@ -13,6 +13,7 @@ import {
 import { aggregateFile } from "@perfdata/report/parallel";
 import { readRecordedObjects } from "@perfdata/session/symbols";
 import { openResolver } from "@perfdata/symbols/open-resolver";
+import { needs } from "../packages/symbols/testing/toolchain.ts";
 import { corpusFiles } from "./corpus.ts";
 import { perfText, perfVersion } from "./perf.ts";
 
@@ -463,17 +464,6 @@ fn main() {
 }`;
 
 /** Whether a program is installed; that it is not is told. */
-function have(program: string): boolean {
-  try {
-    new Deno.Command(program, { args: ["--version"], stdout: "null", stderr: "null" }).outputSync();
-    return true;
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-    console.log(`skipped: ${program} is not installed`);
-    return false;
-  }
-}
-
 for (
   const [language, file, source, compiler] of [
     ["C", "spin.c", C, ["gcc", "-O2", "-g"]],
@@ -484,7 +474,7 @@ for (
   const [program = "", ...flags] = compiler;
   Deno.test({
     name: `funcs: rows equal those of perf report on a recording of ${language} and the kernel`,
-    ignore: noPerf || !have(program),
+    ignore: noPerf || !needs("funcs on a recording made here", program),
     async fn() {
       const folder = Deno.makeTempDirSync({ prefix: "perfdata-funcs-" });
       try {
@@ -560,7 +550,7 @@ int main(void) {
 
 Deno.test({
   name: "funcs: with --inline, rows are the functions and lines that addr2line finds inlined",
-  ignore: noPerf || !have("gcc") || !have("addr2line"),
+  ignore: noPerf || !needs("funcs --inline", "gcc", "addr2line"),
   async fn() {
     const folder = Deno.makeTempDirSync({ prefix: "perfdata-funcs-" });
     try {

@@ -1,10 +1,12 @@
-import { assert, assertEquals } from "@std/assert";
+/** The commands of the README, as they stand there, on a clean clone. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
 
 const root = new URL("../", import.meta.url).pathname;
 
-/** Set in the run of the README's commands: there this test would run itself. */
-const NESTED = "PERFDATA_README_TEST";
-const nested = Deno.env.get(NESTED) !== undefined;
+/** The command blocks of the README. */
+const commands = [...Deno.readTextFileSync(`${root}README.md`).matchAll(/^```sh\n(.*)\n```$/gm)]
+  .map(([, command]) => command ?? "");
+const [extract = "", ok = "", install = ""] = commands;
 
 function available(command: string): boolean {
   try {
@@ -16,59 +18,79 @@ function available(command: string): boolean {
   }
 }
 
-const reason = nested
-  ? "this is the run that the README's test started"
-  : ["git", "npx"].some((command) => !available(command))
-  ? "git or npx is not installed"
-  : undefined;
-if (reason !== undefined) console.log(`skipped: the README's commands: ${reason}`);
+const missing = ["git", "npx"].filter((command) => !available(command)).join(", ");
+if (missing !== "") console.log(`skipped: the README's commands: no ${missing} here`);
 
-Deno.test({
-  name: "README: its two commands do what it says, on a clean clone",
-  ignore: reason !== undefined,
-  async fn() {
-    const readme = Deno.readTextFileSync(`${root}README.md`);
-    const commands = [...readme.matchAll(/^```sh\n(.*)\n```$/gm)].map(([, command]) => command);
-    assertEquals(commands.length, 2, "the README has two commands");
-
-    const folder = Deno.makeTempDirSync({ prefix: "perfdata-clone-" });
-    try {
-      // What is committed, and nothing else: neither the corpus nor files that git ignores.
-      await run(`git clone -q "${root}" clone`, folder);
-      for (const command of commands) {
-        const { code, output } = await run(command ?? "", `${folder}/clone`);
-        console.log(`${command}\n${output.split("\n").slice(-4).join("\n")}`);
-        assertEquals(code, 0, whatFailed(output));
-      }
-      const made = [...Deno.readDirSync(`${folder}/clone`)].map(({ name }) => name)
-        .filter((name) => name.endsWith(".pt"));
-      assert(made.length > 1, `extract-pt wrote ${made}`);
-    } finally {
-      Deno.removeSync(folder, { recursive: true });
-    }
-  },
-});
-
-/** The lines on failed tests and their errors, which stand far above the end of a long run. */
-function whatFailed(output: string): string {
-  const lines = output.split("\n");
-  const errors = lines.findIndex((line) => line.trim() === "ERRORS");
-  return [
-    ...lines.filter((line) => line.includes("FAILED")),
-    ...(errors < 0 ? lines.slice(-40) : lines.slice(errors, errors + 200)),
-  ].join("\n");
-}
-
-async function run(command: string, cwd: string): Promise<{ code: number; output: string }> {
+/** Runs a command in a directory, as somebody who has Deno on the PATH. */
+async function run(
+  command: string,
+  cwd: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<{ code: number; out: string; err: string }> {
+  const deno = Deno.execPath().replace(/\/[^/]*$/, "");
   const { code, stdout, stderr } = await new Deno.Command("sh", {
     args: ["-c", command],
     cwd,
-    // INIT_CWD is npm's and Deno's word for the folder that the user is in.
-    env: { [NESTED]: "1", NO_COLOR: "1", INIT_CWD: cwd, PERFDATA_CORPUS: `${cwd}/no-corpus` },
+    // INIT_CWD is npm's and Deno's word for the directory that the user is in.
+    env: { NO_COLOR: "1", INIT_CWD: cwd, PATH: `${Deno.env.get("PATH")}:${deno}`, ...env },
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
   }).output();
   const decoder = new TextDecoder();
-  return { code, output: `${decoder.decode(stdout)}${decoder.decode(stderr)}`.trimEnd() };
+  return { code, out: decoder.decode(stdout), err: decoder.decode(stderr) };
 }
+
+Deno.test("README: three commands, the second of which is what .ci/run runs", () => {
+  assertEquals(commands.length, 3);
+  assertMatch(ok, /^npx -y deno@[\d.]+ task ok$/);
+  // A test that ran it would run itself.
+  assert(Deno.readTextFileSync(`${root}.ci/run`).includes(ok), `.ci/run does not run ${ok}`);
+});
+
+Deno.test({
+  name: "README: extract-pt and the installation do what it says, on a clean clone",
+  ignore: missing !== "",
+  async fn() {
+    const folder = Deno.makeTempDirSync({ prefix: "perfdata-clone-" });
+    try {
+      // What is committed, and nothing else.
+      const cloned = await run(`git clone -q "${root}" clone`, folder);
+      assertEquals(cloned.code, 0, cloned.err);
+      const clone = `${folder}/clone`;
+
+      const extracted = await run(extract, clone);
+      assertEquals(extracted.code, 0, extracted.err);
+      const made = [...Deno.readDirSync(clone)].map(({ name }) => name)
+        .filter((name) => name.endsWith(".pt"));
+      assert(made.length > 1, `extract-pt wrote ${made}`);
+      const status = await run("git status --porcelain", clone);
+      assertEquals(status.out, "", "git ignores what extract-pt writes");
+
+      const installed = await run(install, clone, { DENO_INSTALL_ROOT: `${folder}/root` });
+      assertEquals(installed.code, 0, installed.err);
+      // From a directory with a configuration of its own, which is not the command's business.
+      Deno.mkdirSync(`${folder}/elsewhere`);
+      Deno.writeTextFileSync(
+        `${folder}/elsewhere/deno.json`,
+        '{ "imports": { "@std/cli": "./x.ts" } }',
+      );
+      const perfdata = (args: string) => run(`../root/bin/perfdata ${args}`, `${folder}/elsewhere`);
+      const fixture = `${clone}/fixtures/synthesized/pt-cpus.perf.data`;
+      assertEquals((await perfdata(`extract-pt -o pt ${fixture}`)).err, "");
+      assertEquals(
+        Deno.readFileSync(`${folder}/elsewhere/pt/${made[0]}`),
+        Deno.readFileSync(`${clone}/${made[0]}`),
+      );
+      const piped = await perfdata(`records --type COMM - < ${fixture} | head -n 1`);
+      assertMatch(piped.out, /^\{"type":"COMM",.*\}\n$/);
+      assertEquals(await perfdata("recrods"), {
+        code: 2,
+        out: "",
+        err: "perfdata: unknown command recrods; did you mean records? see perfdata --help\n",
+      });
+    } finally {
+      Deno.removeSync(folder, { recursive: true });
+    }
+  },
+});

@@ -18,6 +18,7 @@ import {
 } from "@perfdata/session/symbols";
 import { BundleError, type Resolution, SymbolBundle } from "@perfdata/symbols";
 import { openResolver } from "@perfdata/symbols/open-resolver";
+import { needs } from "../packages/symbols/testing/toolchain.ts";
 import { perfVersion } from "./perf.ts";
 
 const HERE = new URL("./symbol_bundle/", import.meta.url).pathname;
@@ -48,19 +49,6 @@ const PROGRAMS: readonly Program[] = [
 
 /** Build ids of what the compilers make: Rust's linker is told to make one as well. */
 const BUILD_ID = { rustc: ["-C", "link-arg=-Wl,--build-id=sha1"] };
-
-function have(...programs: string[]): boolean {
-  const missing = programs.filter((program) => {
-    const { success } = new Deno.Command("which", {
-      args: [program],
-      stdout: "null",
-      stderr: "null",
-    }).outputSync();
-    return !success;
-  });
-  if (missing.length > 0) console.log(`skipped: ${missing.join(", ")} not installed`);
-  return missing.length === 0;
-}
 
 async function run(command: readonly string[], options: { input?: string; cwd?: string } = {}) {
   const [program = "", ...args] = command;
@@ -262,7 +250,10 @@ const ready = perfVersion() !== undefined;
 for (const program of PROGRAMS) {
   Deno.test({
     name: `a bundle of a recorded ${program.name} program replaces its binaries`,
-    ignore: !ready || !have(program.compiler[0], "readelf", "addr2line", "llvm-symbolizer"),
+    ignore: !ready || !needs(
+      `a bundle of a ${program.name} program`,
+      ...[program.compiler[0], "readelf", "addr2line", "llvm-symbolizer"],
+    ),
     async fn(t) {
       const folder = await Deno.makeTempDir({ prefix: "perfdata-bundle-" });
       try {

@@ -1,6 +1,6 @@
 /** `tools/symbols.ts` with the permissions of its task: output, exit codes, files. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { perfVersion } from "./perf.ts";
+import { needs } from "../packages/symbols/testing/toolchain.ts";
 
 const ROOT = new URL("../", import.meta.url).pathname;
 
@@ -68,9 +68,7 @@ async function inFolder(use: (folder: string) => Promise<void>): Promise<void> {
   }
 }
 
-const have = perfVersion() !== undefined &&
-  (await run("which", ["gcc"])).code === 0;
-if (!have) console.log("skipped: symbols with a recording: perf or gcc is not installed");
+const have = needs("symbols with a recording", "perf", "gcc");
 
 Deno.test("wrong usage is 2, a file that is not there or no bundle is 1, each one line", async () => {
   await inFolder(async (folder) => {
@@ -79,10 +77,10 @@ Deno.test("wrong usage is 2, a file that is not there or no bundle is 1, each on
       [[], 2, "symbols: bundle, trust or show is missing; see symbols --help\n"],
       [["bundle"], 2, "symbols: bundle: no file is given; see symbols --help\n"],
       [["trust", "a", "b"], 2, "symbols: trust: more than one file is given; see symbols --help\n"],
-      [["mend", "a"], 2, "symbols: mend is not known, expected bundle, trust or show; see"],
+      [["mend", "a"], 2, "symbols: unknown command mend, expected bundle, trust or show; see"],
       [["trust", "--nope", "a"], 2, "symbols: unknown flag --nope"],
-      [["trust", "gone"], 1, "symbols: gone: no such file or folder\n"],
-      [["show", "gone"], 1, "symbols: gone: no such file or folder\n"],
+      [["trust", "gone"], 1, "symbols: gone: no such file or directory\n"],
+      [["show", "gone"], 1, "symbols: gone: no such file or directory\n"],
       [["show", "text"], 1, "symbols: text: 0: no symbol bundle: expected PERFSYMS and 80 bytes\n"],
     ];
     for (const [args, code, message] of cases) {

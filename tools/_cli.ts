@@ -8,7 +8,27 @@ import { parseArgs } from "@std/cli";
 import { PerfDataError } from "@perfdata/format/error";
 
 /** Wrong usage: one line, exit code 2. */
-export class UsageError extends Error {}
+export class UsageError extends Error {
+  /** The word that is not known, and those that are: the nearest of them is suggested. */
+  readonly near: Near | undefined;
+
+  /**
+   * @param message What is wrong.
+   * @param near The word that is not known, and those that are.
+   */
+  constructor(message: string, near?: Near) {
+    super(message);
+    this.near = near;
+  }
+}
+
+/** A word that is not known, and those that are. */
+export interface Near {
+  /** What the user wrote. */
+  readonly word: string;
+  /** What is known. */
+  readonly known: readonly string[];
+}
 
 /** The input, or the machine, does not allow what was asked for: one line, exit code 1. */
 export class InputError extends Error {}
@@ -22,6 +42,9 @@ export interface FlagSpec<B extends string, S extends string> {
   /** Short names. */
   readonly alias?: Readonly<Record<string, B | S | "help">>;
 }
+
+/** What {@link parseFlags} makes of a {@link FlagSpec}. */
+export type FlagsOf<F> = F extends FlagSpec<infer B, infer S> ? Flags<B, S> : never;
 
 /** What the user gave. */
 export interface Flags<B extends string, S extends string> {
@@ -49,7 +72,10 @@ export function parseFlags<const B extends string, const S extends string>(
     string: [...spec.string, "_"],
     alias: { ...spec.alias, h: "help" },
     unknown(arg, key) {
-      if (key !== undefined) throw new UsageError(`unknown flag ${arg.replace(/=.*/s, "")}`);
+      if (key === undefined) return;
+      const word = arg.replace(/=.*/s, "");
+      const known = [...boolean, ...spec.string].map((name) => `--${name}`);
+      throw new UsageError(`unknown flag ${word}`, { word, known });
     },
   });
   const on: Record<string, boolean> = {};
@@ -62,6 +88,38 @@ export function parseFlags<const B extends string, const S extends string>(
   }
   const operands = parsed._.map(String);
   return { on, value, operands } as unknown as Flags<B, S>;
+}
+
+/** Words as a message lists them: `bash, zsh or fish`. */
+export function listed(words: readonly string[]): string {
+  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
+}
+
+/**
+ * Reads one of several words.
+ *
+ * @throws {UsageError} If it is none of them.
+ */
+export function parseWord<W extends string>(flag: string, text: string, words: readonly W[]): W;
+export function parseWord<W extends string>(
+  flag: string,
+  text: string | undefined,
+  words: readonly W[],
+): W | undefined;
+export function parseWord<W extends string>(
+  flag: string,
+  text: string | undefined,
+  words: readonly W[],
+): W | undefined {
+  if (text === undefined) return undefined;
+  const found = words.find((word) => word === text);
+  if (found === undefined) {
+    throw new UsageError(
+      `--${flag} is ${text}, expected ${listed(words)}`,
+      { word: text, known: words },
+    );
+  }
+  return found;
 }
 
 /**
@@ -144,27 +202,63 @@ export class Complaints {
   }
 }
 
+/** A command, as `perfdata NAME` and `deno run NAME` run it. */
+export interface Command {
+  /** Its name, which messages begin with. */
+  readonly name: string;
+  /** What `--help` prints. */
+  readonly help: string;
+  /** Its flags. */
+  readonly flags: FlagSpec<string, string>;
+  /** Reads the command line, does the job and returns the exit code. */
+  run(args: readonly string[]): number | Promise<number>;
+}
+
 /**
- * Runs a command and ends the process with its exit code: whoever calls it has nothing else to do.
+ * Makes a command of its parts; `--help` is answered here.
+ *
+ * @param parts Name, help text, flags, and what does the job and returns the exit code.
+ */
+export function command<const B extends string, const S extends string>(parts: {
+  readonly name: string;
+  readonly help: string;
+  readonly flags: FlagSpec<B, S>;
+  readonly run: (flags: Flags<B, S>) => number | Promise<number>;
+}): Command {
+  return {
+    ...parts,
+    run(args) {
+      const flags = parseFlags(args, parts.flags);
+      if (!flags.on.help) return parts.run(flags);
+      writeOut(parts.help);
+      return 0;
+    },
+  };
+}
+
+/**
+ * Runs a command and ends the process with its exit code: the caller has nothing else to do.
  *
  * `deno task` changes to the repository's folder; the folder that the user is in comes as
  * `PERFDATA_CWD`, and file names are those of that folder.
  *
- * @param name The command's name, for messages.
- * @param run Does the job and returns the exit code.
+ * @param tool The command.
+ * @param args What follows its name.
+ * @param program What it was called by: `perfdata`, or nothing for a command of its own.
  */
 export async function main(
-  name: string,
-  run: (args: readonly string[]) => number | Promise<number>,
+  tool: Pick<Command, "name" | "run">,
+  args: readonly string[] = Deno.args,
+  program = "",
 ): Promise<void> {
   let code: number;
   try {
     const cwd = environment("PERFDATA_CWD");
     if (cwd !== undefined && cwd !== "") Deno.chdir(cwd);
-    code = await run(Deno.args);
+    code = await tool.run(args);
   } catch (error) {
-    code = exitCode(name, error);
-    if (code !== 0 && Deno.args.includes("--debug") && error instanceof Error) {
+    code = await exitCode(tool.name, program, error);
+    if (code !== 0 && args.includes("--debug") && error instanceof Error) {
       complain(error.stack ?? "");
     }
   }
@@ -179,10 +273,11 @@ function environment(variable: string): string | undefined {
   return state === "granted" ? Deno.env.get(variable) : undefined;
 }
 
-function exitCode(name: string, error: unknown): number {
+async function exitCode(name: string, program: string, error: unknown): Promise<number> {
   if (error instanceof Deno.errors.BrokenPipe) return 0;
   if (error instanceof UsageError) {
-    complain(`${name}: ${error.message}; see ${name} --help`);
+    const call = program === "" || program === name ? name : `${program} ${name}`;
+    complain(`${name}: ${error.message}; ${await didYouMean(error.near)}see ${call} --help`);
     return 2;
   }
   const message = error instanceof PerfDataError
@@ -192,6 +287,26 @@ function exitCode(name: string, error: unknown): number {
     : String(error);
   complain(`${name}: ${message.replaceAll("\n", " ")}`);
   return 1;
+}
+
+/** The known word that is nearest to an unknown one, as a part of a message; nothing if none is. */
+async function didYouMean(near: Near | undefined): Promise<string> {
+  if (near === undefined) return "";
+  // Imported here, since only a wrong word needs it.
+  const { levenshteinDistance } = await import("@std/text");
+  const word = near.word.toLowerCase();
+  const letters = word.replace(/^-+/, "").length;
+  let best: string | undefined;
+  // Two letters that changed places are two mistakes; a word with many mistakes is another word.
+  let least = 1 + (letters < 4 ? 1 : Math.max(2, Math.floor(letters / 3)));
+  for (const known of near.known) {
+    const distance = levenshteinDistance(word, known.toLowerCase());
+    if (distance < least) [best, least] = [known, distance];
+  }
+  // A beginning that only one word has is as good.
+  const longer = near.known.filter((known) => known.toLowerCase().startsWith(word));
+  if (best === undefined && longer.length === 1) [best] = longer;
+  return best === undefined ? "" : `did you mean ${best}? `;
 }
 
 /**
@@ -223,10 +338,10 @@ function explained(what: string, error: unknown): unknown {
 
 /** What the operating system has against a file, in a few words. */
 function systemReason(error: unknown): string | undefined {
-  if (error instanceof Deno.errors.NotFound) return "no such file or folder";
+  if (error instanceof Deno.errors.NotFound) return "no such file or directory";
   if (error instanceof Deno.errors.PermissionDenied) return "permission denied";
-  if (error instanceof Deno.errors.IsADirectory) return "is a folder";
-  if (error instanceof Deno.errors.NotADirectory) return "is not a folder";
+  if (error instanceof Deno.errors.IsADirectory) return "is a directory";
+  if (error instanceof Deno.errors.NotADirectory) return "is not a directory";
   if (error instanceof Deno.errors.AlreadyExists) return "exists; --force overwrites it";
   if (error instanceof Deno.errors.NotCapable) return `not allowed: ${error.message}`;
   if (error instanceof Deno.errors.BrokenPipe || !(error instanceof Error)) return undefined;

@@ -1,4 +1,5 @@
 /** Values of flags that several commands have. */
+import { recordNames } from "@perfdata/dump/record-names";
 import { isRecordName } from "@perfdata/dump/records";
 import { UsageError } from "./_cli.ts";
 
@@ -15,24 +16,6 @@ export function parseOffset(flag: string, text: string | undefined): number | un
 }
 
 /**
- * One of several words.
- *
- * @throws {UsageError} Where it is none of them.
- */
-export function parseWord<const W extends string>(
-  flag: string,
-  text: string | undefined,
-  words: readonly W[],
-): W | undefined {
-  if (text === undefined) return undefined;
-  const found = words.find((word) => word === text);
-  if (found === undefined) {
-    throw new UsageError(`--${flag} is ${text}, expected ${words.join(", ")}`);
-  }
-  return found;
-}
-
-/**
  * Names of record types: `SAMPLE,MMAP2`.
  *
  * @throws {UsageError} Where one is not known.
@@ -41,7 +24,11 @@ export function parseTypes(text: string | undefined): ReadonlySet<string> | unde
   if (text === undefined) return undefined;
   const names = text.toUpperCase().split(",").map((name) => name.replace(/^PERF_RECORD_/, ""));
   for (const name of names) {
-    if (!isRecordName(name)) throw new UsageError(`--type: ${name} is no type of record`);
+    if (isRecordName(name)) continue;
+    throw new UsageError(`--type: unknown record type ${name}`, {
+      word: name,
+      known: recordNames(),
+    });
   }
   return new Set(names);
 }

@@ -15,11 +15,11 @@ export const SYMBOL_FLAGS = {
 
 /** What they mean: for the help text of a command. */
 export const SYMBOL_HELP = `\
-      --symbols FILE     a symbol bundle, asked first: see "symbols bundle"
-      --symfs DIR        the files of the recorded machine lie in this folder
+      --symbols FILE     read symbols from this bundle first: see "perfdata symbols bundle"
+      --symfs DIR        search the files of the recorded machine in this directory
       --vmlinux FILE     the kernel's ELF file
       --kallsyms FILE    a copy of /proc/kallsyms
-      --no-demangle      names of C++ and Rust functions as the files have them
+      --no-demangle      leave C++ and Rust names mangled
 `;
 
 type SymbolFlags = Flags<typeof SYMBOL_FLAGS.boolean[number], typeof SYMBOL_FLAGS.string[number]>;
@@ -120,7 +120,19 @@ export function tellTrust(tool: string, trust: SymbolTrust | undefined, verbose:
       );
     }
   }
-  const { all, resolved } = trust;
+  const { all, resolved, unverified } = trust;
+  if (unverified.addresses > 0) {
+    const names = trust.objects.filter((object) => object.unverified.addresses > 0)
+      .map(({ object }) => object?.path ?? "?");
+    const more = names.length > 3 ? ` and ${names.length - 3} more` : "";
+    const percent = (100 * unverified.samples / all.samples).toFixed(2);
+    complain(
+      `${tool}: the functions of ${unverified.addresses} addresses (${percent}% of samples) are ` +
+        `not verified, since the recording has no build id of ${
+          names.slice(0, 3).join(", ")
+        }${more}`,
+    );
+  }
   if (resolved.addresses === all.addresses) return;
   const percent = (100 * resolved.samples / all.samples).toFixed(2);
   complain(

@@ -1,48 +1,49 @@
 /**
  * `addr2line`: function, file and line of addresses in a binary; flags and text of binutils'.
  */
-import { parseArgs } from "@std/cli";
 import type { BundleObject } from "@perfdata/symbols";
 import { type Addr2LineOptions, Addr2LineText, type DwarfError } from "@perfdata/symbols/dwarf";
 import { openDwarf, type OpenedDwarf } from "@perfdata/symbols/open-dwarf";
+import {
+  type Command,
+  command,
+  complain,
+  type FlagsOf,
+  main,
+  UsageError,
+  writeOut,
+} from "./_cli.ts";
 
 // What few calls need is imported where they do: to start takes as long as 1,000 addresses.
 
-const HELP = `addr2line: tells function, file and line of addresses in a binary
+const HELP = `addr2line: prints the function, file and line of addresses in a binary
 
-usage: addr2line [flags] [ADDRESS…]     addresses are hexadecimal; without any, one a line is
-                                        read from standard input
+usage: perfdata addr2line [flags] [ADDRESS…]
+
+An ADDRESS is hexadecimal; without any, they are read from standard input, one per line.
 
   -e, --exe FILE          the binary (default: a.out)
-  -f, --functions         print the function as well
-  -i, --inlines           print the functions that the code was inlined into as well
-  -a, --addresses         print the address as well
-  -p, --pretty-print      print all of a frame on one line
-  -s, --basenames         print file names without folders
-  -C, --demangle          print readable names of C++ and Rust functions
-      --symbols FILE      a symbol bundle, in place of the binary, which only names what is meant;
-                          see "symbols bundle"
-  -j, --section NAME      addresses count from the start of that section
-      --debug             with errors, print where in the program they come from
-  -h, --help              print this
+  -f, --functions         also print the function
+  -i, --inlines           also print the functions that the code was inlined into
+  -a, --addresses         also print the address
+  -p, --pretty-print      print each frame on one line
+  -s, --basenames         print file names without directories
+  -C, --demangle          demangle C++ and Rust names
+      --symbols FILE      read FILE, made by "perfdata symbols bundle", instead of the binary; -e
+                          then only selects the object in it
+  -j, --section NAME      addresses are offsets in that section
+      --debug             print the stack trace of an error
+  -h, --help              print this help
 
-Debug information is also found in separate files: .gnu_debuglink and build id under
-/usr/lib/debug, dwz, FILE.dwp, .dwo.
+Separate debug information is found by .gnu_debuglink, by build id under /usr/lib/debug, and in
+the files that dwz and split DWARF (FILE.dwp, .dwo) make.
 
 examples:
-  deno run addr2line -e program -f -i -C 0x401136
-  deno run addr2line -e program -ifpC < addresses.txt
+  perfdata addr2line -e program -f -i -C 0x401136
+  perfdata addr2line -e program -ifpC < addresses.txt
 
-exit code: 0 done, 1 the file cannot be read, 2 wrong usage
+Exit codes: 0 done; 1 the file cannot be read; 2 wrong usage.
 `;
-
-class UsageError extends Error {}
-
-const encoder = new TextEncoder();
-
-function writeOut(bytes: Uint8Array): void {
-  for (let n = 0; n < bytes.length;) n += Deno.stdout.writeSync(bytes.subarray(n));
-}
 
 /** As binutils reads it: hexadecimal, with or without `0x`; what follows is not looked at. */
 function parseAddress(text: string): number {
@@ -74,66 +75,52 @@ function isSpace(byte: number): boolean {
   return byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
 }
 
-async function run(args: string[]): Promise<void> {
-  const flags = parseArgs(args, {
-    boolean: [
-      "functions",
-      "inlines",
-      "addresses",
-      "pretty-print",
-      "basenames",
-      "demangle",
-      "debug",
-      "help",
-    ],
-    string: ["exe", "section", "symbols", "_"],
-    alias: {
-      e: "exe",
-      f: "functions",
-      i: "inlines",
-      a: "addresses",
-      p: "pretty-print",
-      s: "basenames",
-      C: "demangle",
-      j: "section",
-      h: "help",
-    },
-    unknown(arg, key) {
-      if (key !== undefined) throw new UsageError(`unknown flag ${arg.replace(/=.*/s, "")}`);
-    },
-  });
-  if (flags.help) return writeOut(encoder.encode(HELP));
-  const path = String(flags.exe ?? "a.out");
-  const demangler = flags.demangle
-    ? new (await import("@perfdata/symbols")).Demangler()
-    : undefined;
+const FLAGS = {
+  boolean: ["functions", "inlines", "addresses", "pretty-print", "basenames", "demangle"],
+  string: ["exe", "section", "symbols"],
+  alias: {
+    e: "exe",
+    f: "functions",
+    i: "inlines",
+    a: "addresses",
+    p: "pretty-print",
+    s: "basenames",
+    C: "demangle",
+    j: "section",
+  },
+} as const;
+
+async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<number> {
+  const path = value.exe ?? "a.out";
+  const demangler = on.demangle ? new (await import("@perfdata/symbols")).Demangler() : undefined;
   const options: Addr2LineOptions = {
-    functions: flags.functions === true,
-    inlines: flags.inlines === true,
-    addresses: flags.addresses === true,
-    pretty: flags["pretty-print"] === true,
-    basenames: flags.basenames === true,
+    functions: on.functions,
+    inlines: on.inlines,
+    addresses: on.addresses,
+    pretty: on["pretty-print"],
+    basenames: on.basenames,
     ...(demangler ? { demangle: (name: string) => demangler.demangle(name) } : {}),
   };
   const answerAll = (text: Addr2LineText, base: number): void => {
     const answer = (shown: Float64Array): void => {
       text.write(base === 0 ? shown : shown.map((address) => address + base), writeOut, shown);
     };
-    if (flags._.length > 0) {
-      answer(Float64Array.from(flags._, (text) => parseAddress(String(text))));
+    if (operands.length > 0) {
+      answer(Float64Array.from(operands, (text) => parseAddress(text)));
     } else answerStdin(answer);
   };
-  if (flags.symbols !== undefined) {
-    if (flags.section !== undefined) {
+  if (value.symbols !== undefined) {
+    if (value.section !== undefined) {
       throw new UsageError("--symbols knows no sections, so --section has no place");
     }
     const { BundleFrames } = await import("@perfdata/symbols");
-    const frames = new BundleFrames(await bundled(String(flags.symbols), path));
-    return answerAll(new Addr2LineText(frames, () => frames, options), 0);
+    const frames = new BundleFrames(await bundled(value.symbols, path));
+    answerAll(new Addr2LineText(frames, () => frames, options), 0);
+    return 0;
   }
   let faults = 0;
   const diagnostics = (error: DwarfError): void => {
-    if (faults++ < 20) console.error(`addr2line: ${path}: ${error.message}`);
+    if (faults++ < 20) complain(`addr2line: ${path}: ${error.message}`);
   };
   using binary = open(path, diagnostics);
   const text = new Addr2LineText(binary.dwarf, () => binary.readSymbols(), {
@@ -141,13 +128,14 @@ async function run(args: string[]): Promise<void> {
     addressDigits: binary.elf.is64 ? 16 : 8,
   });
   let base = 0;
-  if (flags.section !== undefined) {
-    const section = binary.elf.section(String(flags.section));
-    if (section === undefined) throw new Error(`${path}: no section ${flags.section}`);
+  if (value.section !== undefined) {
+    const section = binary.elf.section(value.section);
+    if (section === undefined) throw new Error(`${path}: no section ${value.section}`);
     base = section.addr;
   }
   answerAll(text, base);
-  if (faults > 20) console.error(`addr2line: ${path}: and ${faults - 20} more of this kind`);
+  if (faults > 20) complain(`addr2line: ${path}: and ${faults - 20} more of this kind`);
+  return 0;
 }
 
 /** The object of a bundle that a path means: that path, or the only one of that name. */
@@ -229,16 +217,7 @@ function answerStdin(answer: (addresses: Float64Array) => void): void {
 /** Bytes that a pipe holds, and lines that are kept at most before they are answered. */
 const FULL_PIPE = 1 << 16, MANY = 1 << 20;
 
-const granted = Deno.permissions.querySync({ name: "env", variable: "PERFDATA_CWD" }).state;
-const cwd = granted === "granted" ? Deno.env.get("PERFDATA_CWD") : undefined;
-try {
-  if (cwd) Deno.chdir(cwd);
-  await run(Deno.args);
-} catch (error) {
-  if (error instanceof Deno.errors.BrokenPipe) Deno.exit(0);
-  const message = error instanceof Error ? error.message : String(error);
-  const hint = error instanceof UsageError ? "; see addr2line --help" : "";
-  console.error(`addr2line: ${message}${hint}`);
-  if (Deno.args.includes("--debug") && error instanceof Error) console.error(error.stack);
-  Deno.exit(error instanceof UsageError ? 2 : 1);
-}
+/** The command. */
+export const tool: Command = command({ name: "addr2line", help: HELP, flags: FLAGS, run });
+
+if (import.meta.main) await main(tool);

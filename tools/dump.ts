@@ -4,50 +4,54 @@
 // Not the whole of the package, which would take its time to load.
 import type { DumpOptions } from "@perfdata/dump";
 import { dumpFile } from "@perfdata/dump/parallel";
-import { recordTypeOfName } from "@perfdata/dump/record-names";
+import { recordNames, recordTypeOfName } from "@perfdata/dump/record-names";
 import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
 import { bundledSymbols, tellUnnamed } from "./_bundle_flag.ts";
 import {
   about,
   aboutAsync,
+  type Command,
+  command,
   complain,
   Complaints,
+  type FlagsOf,
   main,
   oneFile,
-  parseFlags,
   parseNumbers,
+  parseWord,
   UsageError,
-  writeOut,
 } from "./_cli.ts";
 
 const HELP = `dump: prints each record of a perf.data file as \`perf report -D\` does
 
-usage: dump [flags] [FILE]            FILE is a perf.data file, or - for a pipe; default: perf.data
+usage: perfdata dump [flags] [FILE]
 
-  --type LIST      these record types only: SAMPLE,MMAP2 or 9,10
-  --cpu LIST       records of these CPUs only: 0,3 or 0-3
-  --pid LIST       records of these processes only
-  --tid LIST       records of these threads only
-  --time A,B       records between these times only, in seconds: 12.5,13 or 12.5, or ,13
-  --from OFFSET    begin at the record at this file offset: 4096 or 0x1000
-  --limit N        stop after N records
-  --no-hex         without the bytes of the records
-  --no-aux         without AUX data, such as the packets of Intel PT
-  --order ORDER    time (default): as perf delivers them; file: as they stand in the file
-  --symbols FILE   with the symbols of addresses, from a bundle that "symbols bundle" made; with
-                   one thread
-  --no-demangle    names of C++ and Rust functions as the files have them
-  --jobs N         threads to use (default: 2 from 128 MB on): one goes through the file, the others
-                   make the text; with filters, symbols, AUX data or a stream there is one
-  --debug          with errors, print where in the program they come from
-  -h, --help       print this
+FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
+
+      --type LIST    only records of these types: SAMPLE,MMAP2 or 9,10
+      --cpu LIST     only records of these CPUs: 0,3 or 0-3
+      --pid LIST     only records of these processes
+      --tid LIST     only records of these threads
+      --time A,B     only records between these times, in seconds: 12.5,13 or 12.5, or ,13
+      --from OFFSET  begin with the record at this file offset: 4096 or 0x1000
+      --limit N      stop after N records
+      --no-hex       omit the bytes of the records
+      --no-aux       omit AUX data, such as the packets of Intel PT
+      --order ORDER  time (default): as perf delivers them; file: as they stand in the file
+      --symbols FILE print the symbols of addresses from a bundle that "perfdata symbols bundle"
+                     made; uses one thread
+      --no-demangle  leave C++ and Rust names mangled
+      --jobs N       number of threads (default: 2 for files of 128 MB or more): one reads the file,
+                     the others make the text; filters, symbols, AUX data and pipes use one
+      --debug        print the stack trace of an error
+  -h, --help         print this help
 
 examples:
-  dump perf.data | less
-  dump --type MMAP2,COMM --no-hex perf.data
-  dump --time 12.5,12.6 --cpu 3 perf.data
-  perf record -o - -- ./program | dump -
+  perfdata dump perf.data | less
+  perfdata dump --type MMAP2,COMM --no-hex perf.data
+  perfdata dump --time 12.5,12.6 --cpu 3 perf.data
+  perf record -o - -- ./program | perfdata dump -
 
 Exit codes: 0 done; 1 the file is damaged (what is whole is printed); 2 wrong usage.
 `;
@@ -65,17 +69,14 @@ interface Wish extends Omit<DumpOptions, "path" | "write"> {
   readonly demangle: boolean;
 }
 
-function wishOf(args: readonly string[]): Wish | undefined {
-  const { on, value, operands } = parseFlags(args, {
-    boolean: ["no-hex", "no-aux", "no-demangle"],
-    string: ["type", "cpu", "pid", "tid", "time", "from", "limit", "order", "jobs", "symbols"],
-  });
-  if (on.help) return undefined;
+const FLAGS = {
+  boolean: ["no-hex", "no-aux", "no-demangle"],
+  string: ["type", "cpu", "pid", "tid", "time", "from", "limit", "order", "jobs", "symbols"],
+} as const;
+
+function wishOf({ on, value, operands }: FlagsOf<typeof FLAGS>): Wish {
   const file = oneFile(operands);
-  const { order } = value;
-  if (order !== undefined && order !== "time" && order !== "file") {
-    throw new UsageError(`--order is ${order}, expected time or file`);
-  }
+  const order = parseWord("order", value.order, ["time", "file"]);
   const jobs = value.jobs === undefined ? undefined : parseNumber("jobs", value.jobs);
   if (jobs !== undefined && (jobs === 0 || jobs > MOST_JOBS)) {
     throw new UsageError(`--jobs is ${jobs}, expected 1 to ${MOST_JOBS}`);
@@ -102,7 +103,12 @@ function parseTypes(text: string): Set<number> {
   return new Set(
     text.split(",").map((name) => {
       const type = /^\d+$/.test(name) ? Number(name) : recordTypeOfName(name);
-      if (type === undefined) throw new UsageError(`--type: ${name} is no record type`);
+      if (type === undefined) {
+        throw new UsageError(`--type: unknown record type ${name}`, {
+          word: name,
+          known: recordNames(),
+        });
+      }
       return type;
     }),
   );
@@ -129,13 +135,8 @@ function parseTimes(text: string): [bigint, bigint] {
   return [ns(match[1], match[2], 0n), ns(match[3], match[4], 0xffff_ffff_ffff_ffffn)];
 }
 
-await main("dump", async (args) => {
-  const wish = wishOf(args);
-  if (wish === undefined) {
-    writeOut(HELP);
-    return 0;
-  }
-  const { file, jobs, bundle, demangle, ...options } = wish;
+async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
+  const { file, jobs, bundle, demangle, ...options } = wishOf(flags);
   const complaints = new Complaints(`dump: ${file}`);
   const source = about(file, () => openSource(file));
   try {
@@ -160,4 +161,9 @@ await main("dump", async (args) => {
   } finally {
     source.close?.();
   }
-});
+}
+
+/** The command. */
+export const tool: Command = command({ name: "dump", help: HELP, flags: FLAGS, run });
+
+if (import.meta.main) await main(tool);

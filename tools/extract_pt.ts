@@ -26,47 +26,58 @@ import { PERF_AUXTRACE_INTEL_PT, PERF_AUXTRACE_NAMES } from "@perfdata/user-reco
 import {
   about,
   aboutAsync,
+  type Command,
+  command,
   Complaints,
+  type FlagsOf,
   InputError,
   main,
   oneFile,
-  parseFlags,
   parseNumbers,
   Progress,
   UsageError,
   writeOut,
 } from "./_cli.ts";
+import { writePtxedFiles } from "./_ptxed.ts";
 
 const HELP = `extract-pt: writes the raw Intel PT data of a perf.data file, a file for each CPU
 
-usage: extract-pt [flags] [FILE]      FILE is a perf.data file, or - for a pipe; default: perf.data
+usage: perfdata extract-pt [flags] [FILE]
+
+FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 
 It writes, for a FILE named perf.data,
   perf.data.cpu0.pt, …   the data of CPU 0, … as the processor wrote it, for libipt and others
   perf.data.tid42.pt, …  the data of thread 42, … where threads were traced instead of CPUs
-  perf.data.pt.json      where each piece came from, what was lost, what a decoder has to know
+  perf.data.pt.json      where each piece came from, what was lost, what a decoder needs to know
 
-  -o, --output DIR   write there; DIR is made where it is missing (default: the current folder)
+  -o, --output DIR   write to DIR, which is created if missing (default: the current directory)
   -o -               write the data of one CPU or thread to standard output, and no file
-      --cpu LIST     these CPUs only: 0,3 or 0-3
-      --tid LIST     these threads only
-      --list         print what there is, write nothing
-      --json         print what is in the .json file instead of a table
+      --cpu LIST     only these CPUs: 0,3 or 0-3
+      --tid LIST     only these threads
+      --list         print what there is; write nothing
+      --json         print the content of the .json file instead of a table
   -f, --force        overwrite files that exist
-      --raw          keep what snapshots have in common; by default it is written once
-      --all-aux      other AUX data than Intel PT as well: .bts Intel BTS, .etm CoreSight, .spe Arm
-                     SPE, .cpumsf s390, .ptt HiSilicon, .dtl PowerPC, .aux unknown
-      --debug        with errors, print where in the program they come from
-  -h, --help         print this
+      --raw          keep the bytes that snapshots have in common (default: written once)
+      --ptxed        also write what libipt's ptxed and ptdump need: .opts, the options for each
+                     CPU or thread, and .pevent, the sideband of each CPU
+      --symfs DIR    with --ptxed: directory that the files of the recorded machine are in
+      --all-aux      also extract AUX data other than Intel PT: .bts Intel BTS, .etm CoreSight,
+                     .spe Arm SPE, .cpumsf s390, .ptt HiSilicon, .dtl PowerPC, .aux unknown
+      --debug        print the stack trace of an error
+  -h, --help         print this help
 
 examples:
-  extract-pt perf.data
-  extract-pt --list --json perf.data | jq '.outputs[].bytes'
-  extract-pt --cpu 0 -o - perf.data | ptdump -
-  perf record -e intel_pt//u -o - -- ./program | extract-pt -o traces -
+  perfdata extract-pt perf.data
+  perfdata extract-pt --list --json perf.data | jq '.outputs[].bytes'
+  perfdata extract-pt --cpu 0 -o - perf.data | ptdump -
+  perfdata extract-pt --ptxed perf.data && ptxed $(cat perf.data.cpu0.opts) --pt perf.data.cpu0.pt
+  perf record -e intel_pt//u -o - -- ./program | perfdata extract-pt -o traces -
 
-Exit codes: 0 done; 1 there is no such data, or part of it is missing (the rest is written); 2 wrong
-usage.
+docs/extract-pt.md describes the .json file and how to go on with libipt.
+
+Exit codes: 0 done; 1 there is no such data, or part of it is missing (the rest is written);
+2 wrong usage.
 `;
 
 /** What the files of each kind of data are called. */
@@ -92,18 +103,30 @@ interface Wish {
   readonly force: boolean;
   readonly raw: boolean;
   readonly allAux: boolean;
+  readonly ptxed: boolean;
+  readonly symfs: string | undefined;
 }
 
-function wishOf(args: readonly string[]): Wish | undefined {
-  const { on, value, operands } = parseFlags(args, {
-    boolean: ["list", "json", "force", "raw", "all-aux"],
-    string: ["output", "cpu", "tid"],
-    alias: { o: "output", f: "force" },
-  });
-  if (on.help) return undefined;
+const FLAGS = {
+  boolean: ["list", "json", "force", "raw", "ptxed", "all-aux"],
+  string: ["output", "cpu", "tid", "symfs"],
+  alias: { o: "output", f: "force" },
+} as const;
+
+function wishOf({ on, value, operands }: FlagsOf<typeof FLAGS>): Wish {
   const file = oneFile(operands);
   if (value.output === "-" && (on.list || on.json)) {
     throw new UsageError("-o - writes data to standard output, so --list and --json have no place");
+  }
+  if (value.output === "-" && Deno.stdout.isTerminal()) {
+    throw new UsageError("-o - writes binary data, and standard output is a terminal");
+  }
+  if (value.symfs !== undefined && !on.ptxed) throw new UsageError("--symfs needs --ptxed");
+  if (on.ptxed && (on.list || value.output === "-")) {
+    throw new UsageError("--ptxed writes files, so --list and -o - have no place");
+  }
+  if (on.ptxed && file === "-") {
+    throw new UsageError("--ptxed reads the recording twice, so that it cannot be a pipe");
   }
   return {
     file,
@@ -115,6 +138,8 @@ function wishOf(args: readonly string[]): Wish | undefined {
     force: on.force,
     raw: on.raw,
     allAux: on["all-aux"],
+    ptxed: on.ptxed,
+    symfs: value.symfs,
   };
 }
 
@@ -155,6 +180,16 @@ class Names {
     return name;
   }
 
+  /** The part of a stream's name that names it: `cpu0`. */
+  stem(stream: AuxStream, type: number): string {
+    return this.of(stream, type).slice(this.#base.length + 1, -extensionOf(type).length - 1);
+  }
+
+  /** The path of another file: `cpu0` and `opts` give `perf.data.cpu0.opts`. */
+  other(stem: string, extension: string): string {
+    return this.path([this.#base, stem, extension].filter((part) => part !== "").join("."));
+  }
+
   /** The name of the manifest. */
   manifest(type: number): string {
     return `${this.#base}.${extensionOf(type)}.json`;
@@ -177,6 +212,9 @@ function extensionOf(type: number): string {
 
 /** Throws where the data is of a kind that was not asked for. */
 function checkType(wish: Wish, type: number): void {
+  if (wish.ptxed && type !== PERF_AUXTRACE_INTEL_PT) {
+    throw new InputError(`${wish.file}: AUX data is not Intel PT, so --ptxed has no place`);
+  }
   if (type === PERF_AUXTRACE_INTEL_PT || wish.allAux) return;
   const name = type === 0 ? "of an unknown kind" : PERF_AUXTRACE_NAMES[type]?.toLowerCase() ?? type;
   throw new InputError(`${wish.file}: AUX data is ${name}, not Intel PT; --all-aux extracts it`);
@@ -186,11 +224,16 @@ function checkType(wish: Wish, type: number): void {
 function chosen(wish: Wish, trace: AuxTrace): AuxStream[] {
   const { streams } = trace;
   if (streams.length === 0) {
-    const announced = trace.info === undefined
-      ? "no AUX data"
-      : `AUXTRACE_INFO announces ${trace.typeName}, but no data follows`;
+    if (trace.info !== undefined) {
+      const otherKind = trace.type === PERF_AUXTRACE_INTEL_PT || wish.allAux
+        ? ""
+        : "; with data it would need --all-aux";
+      throw new InputError(
+        `${wish.file}: AUXTRACE_INFO announces ${trace.typeName}, but no data follows${otherKind}`,
+      );
+    }
     throw new InputError(
-      `${wish.file}: ${announced}; record with "perf record -e intel_pt//u -- PROGRAM" ` +
+      `${wish.file}: no AUX data; record with "perf record -e intel_pt//u -- PROGRAM" ` +
         "on an Intel CPU that has Processor Trace",
     );
   }
@@ -220,7 +263,7 @@ class Outputs {
 
   /** Makes the folder, and sees to it that nothing is overwritten by mistake. */
   prepare(type: number, streams: readonly AuxStream[]): void {
-    const { output, force, list, file } = this.#wish;
+    const { output, force, list, file, ptxed } = this.#wish;
     this.#streams += streams.length;
     if (output === "-") {
       if (this.#streams <= 1) return;
@@ -232,9 +275,12 @@ class Outputs {
     if (list) return;
     about(output, () => Deno.mkdirSync(output, { recursive: true }));
     if (force) return;
-    const files = streams.map((stream) => this.names.of(stream, type));
-    for (const name of [...files, this.names.manifest(type)]) {
-      const path = this.names.path(name);
+    const { names } = this;
+    const files = [...streams.map((stream) => names.of(stream, type)), names.manifest(type)];
+    const options = ptxed
+      ? streams.map((stream) => names.other(names.stem(stream, type), "opts"))
+      : [];
+    for (const path of [...files.map((name) => names.path(name)), ...options]) {
       about(path, () => {
         if (exists(path)) throw new Deno.errors.AlreadyExists();
       });
@@ -359,12 +405,8 @@ function table(
   return `${trace.typeName}${command}\n${lines.join("\n")}\n`;
 }
 
-async function run(args: readonly string[]): Promise<number> {
-  const wish = wishOf(args);
-  if (wish === undefined) {
-    writeOut(HELP);
-    return 0;
-  }
+async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
+  const wish = wishOf(flags);
   const { file, list, json } = wish;
   const toStdout = wish.output === "-";
   if (list || toStdout) Deno.permissions.revokeSync({ name: "write" });
@@ -389,9 +431,22 @@ async function run(args: readonly string[]): Promise<number> {
     const path = outputs.names.path(outputs.names.manifest(trace.type));
     about(path, () => Deno.writeTextFileSync(path, manifest, { createNew: !wish.force }));
   }
+  if (wish.ptxed) {
+    const { names } = outputs;
+    complaints.muted = true;
+    await writePtxedFiles(
+      reader,
+      trace,
+      streams.map((stream) => ({ stream, stem: names.stem(stream, trace.type) })),
+      { ...wish, path: (stem, extension) => names.other(stem, extension) },
+    );
+  }
   if (!toStdout) writeOut(json ? manifest : table(trace, described));
   const lost = streams.some(({ pieces }) => pieces.some(({ missing }) => missing > 0));
   return lost || reader.stats.skippedBytes > 0 ? 1 : 0;
 }
 
-if (import.meta.main) await main("extract-pt", run);
+/** The command. */
+export const tool: Command = command({ name: "extract-pt", help: HELP, flags: FLAGS, run });
+
+if (import.meta.main) await main(tool);

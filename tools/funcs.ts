@@ -3,7 +3,7 @@
 import { openSource } from "../packages/format/file_source.ts";
 import { PerfDataReader } from "../packages/format/reader.ts";
 import { isRandomAccess } from "../packages/format/source.ts";
-import { EventNames } from "../packages/report/event_names.ts";
+import { EventNames } from "../packages/session/event_names.ts";
 import {
   type FunctionRow,
   functionRows,
@@ -16,11 +16,13 @@ import { jsonLine } from "../packages/report/rate_rows.ts";
 import { readRecordedObjects } from "../packages/session/recorded_objects.ts";
 import {
   aboutAsync,
+  type Command,
+  command,
   complain,
   Complaints,
+  type FlagsOf,
   main,
   oneFile,
-  parseFlags,
   parseNumbers,
   Progress,
   UsageError,
@@ -30,39 +32,41 @@ import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP, tellTrust } from "./_symbol_flag
 
 const HELP = `funcs: prints the functions of a perf.data file by their share of each event's period
 
-usage: funcs [flags] [FILE]           FILE is a perf.data file, or - for a pipe; default: perf.data
+usage: perfdata funcs [flags] [FILE]
+
+FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 
 A row has the share, samples, period, command, object and function; the numbers are those of
-perf report --no-children -g none. docs/funcs.md says what is told apart and how.
+perf report --no-children -g none. docs/funcs.md explains the columns.
 
-      --sort KEYS        what rows are told apart by (default: comm,dso,sym), out of
+      --sort KEYS        group rows by these (default: comm,dso,sym); any of
                          ${SORT_KEYS.join(",")}
-      --srcline          also by source file and line: --sort …,srcline
-      --children         also what each function called, from call chains
-      --inline           a sample counts for the function that is inlined at its address
-      --csv              all rows as CSV
-      --json             all rows as lines of JSON
-      --limit N          at most N rows of each event
+      --srcline          also group by source file and line: --sort …,srcline
+      --children         also count callees, from call chains
+      --inline           count a sample for the function that is inlined at its address
+      --csv              print all rows as CSV
+      --json             print all rows as lines of JSON
+      --limit N          print at most N rows of each event
       --percent-limit P  only rows of at least P percent
-      --comm NAMES       only what is of these commands: a,b
-      --dso NAMES        of these objects
-      --symbol NAMES     of these functions
-      --pid LIST         only these processes: 12 or 12,14-16
-      --tid LIST         these threads
-      --cpu LIST         these CPUs
-      --event NAME       this event
-      --time A,B         between these times in seconds; either may be left out
-      --jobs N           threads to use (default: as many as there are processors)
+      --comm NAMES       only samples of these commands: a,b
+      --dso NAMES        only samples in these objects
+      --symbol NAMES     only samples in these functions
+      --pid LIST         only samples of these processes: 12 or 12,14-16
+      --tid LIST         only samples of these threads
+      --cpu LIST         only samples of these CPUs
+      --event NAME       only samples of this event
+      --time A,B         only samples between these times, in seconds; either may be omitted
+      --jobs N           number of threads (default: the number of processors)
 ${SYMBOL_HELP}\
-      --verbose          tell which addresses have no function, and which files were not used
-      --debug            with errors, print where in the program they come from
-  -h, --help             print this
+      --verbose          report which addresses have no function, and which files were not used
+      --debug            print the stack trace of an error
+  -h, --help             print this help
 
 examples:
-  funcs --limit 20 perf.data
-  funcs --children --percent-limit 1 perf.data
-  funcs --json perf.data | jq -r 'select(.dso == "libc.so.6") | [.period, .sym] | @tsv'
-  perf record -o - -- ./program | funcs -
+  perfdata funcs --limit 20 perf.data
+  perfdata funcs --children --percent-limit 1 perf.data
+  perfdata funcs --json perf.data | jq -r 'select(.dso == "libc.so.6") | [.period, .sym] | @tsv'
+  perf record -o - -- ./program | perfdata funcs -
 
 Exit codes: 0 done; 1 the file is damaged (what can be read is counted); 2 wrong usage.
 `;
@@ -92,7 +96,7 @@ function sortKeys(text: string | undefined): SortKey[] {
   return (text ?? "comm,dso,sym").split(",").map((key) => {
     const found = SORT_KEYS.find((known) => known === key);
     if (found === undefined) {
-      throw new UsageError(`--sort is ${key}, expected some of ${SORT_KEYS.join(",")}`);
+      throw new UsageError(`--sort: unknown key ${key}`, { word: key, known: SORT_KEYS });
     }
     return found;
   });
@@ -235,13 +239,8 @@ const FLAGS = {
   ],
 } as const;
 
-await main("funcs", async (argv) => {
-  const flags = parseFlags(argv, FLAGS);
+async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const { on, value, operands } = flags;
-  if (on.help) {
-    writeOut(HELP);
-    return 0;
-  }
   if (on.json && on.csv) throw new UsageError("--json and --csv exclude each other");
   const sort = sortKeys(value.sort);
   if (on.srcline && !sort.includes("srcline")) sort.push("srcline");
@@ -277,7 +276,7 @@ await main("funcs", async (argv) => {
             objects.record(bytes, view, start, end);
             names.record(bytes, view, start, end);
           },
-          payload: (payload) => names.payload(payload),
+          payload: async (payload) => void await names.payload(payload),
         }
         : {}),
     });
@@ -286,7 +285,7 @@ await main("funcs", async (argv) => {
     const events = await names.all();
     const filtered = comms ?? dsos ?? functions;
     const resolver = await resolverOf(flags, name, {
-      ...(objects.release === undefined ? {} : { release: objects.release }),
+      ...objects.machine,
       parameters: false,
       debugInformation: on.inline || sort.includes("srcline") || sort.includes("srcfile"),
     });
@@ -376,4 +375,9 @@ await main("funcs", async (argv) => {
     }
     return complaints.count > 0 ? 1 : 0;
   });
-});
+}
+
+/** The command. */
+export const tool: Command = command({ name: "funcs", help: HELP, flags: FLAGS, run });
+
+if (import.meta.main) await main(tool);

@@ -2,28 +2,41 @@
 import { headerLines } from "@perfdata/dump";
 import { encodeText, PerfDataReader } from "@perfdata/format";
 import { headerFile, openSource } from "@perfdata/format/file-source";
-import { about, aboutAsync, Complaints, main, oneFile, parseFlags, writeOut } from "./_cli.ts";
+import {
+  about,
+  aboutAsync,
+  type Command,
+  command,
+  Complaints,
+  type FlagsOf,
+  main,
+  oneFile,
+  writeOut,
+} from "./_cli.ts";
 
 const HELP =
   `header: prints what a perf.data file says about itself and the machine that recorded it
 
-usage: header [flags] [FILE]          FILE is a perf.data file, or - for a pipe; default: perf.data
+usage: perfdata header [flags] [FILE]
 
-It prints the text of perf report --header-only -I, then what perf 6.1 leaves out of it.
+FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 
-      --perf         only what perf 6.1 prints
-      --debug        with errors, print where in the program they come from
-  -h, --help         print this
+The output is that of perf report --header-only -I, followed by what perf 6.1 omits.
+
+      --perf         print only what perf 6.1 prints
+      --debug        print the stack trace of an error
+  -h, --help         print this help
+
+examples:
+  perfdata header perf.data
+  perfdata header --perf perf.data | grep cmdline
 
 Exit codes: 0 done; 1 the file is damaged (what can be read is printed); 2 wrong usage.
 `;
 
-await main("header", async (argv) => {
-  const { on, operands } = parseFlags(argv, { boolean: ["perf"], string: [] });
-  if (on.help) {
-    writeOut(HELP);
-    return 0;
-  }
+const FLAGS = { boolean: ["perf"], string: [] } as const;
+
+async function run({ on, operands }: FlagsOf<typeof FLAGS>): Promise<number> {
   const file = oneFile(operands);
   const complaints = new Complaints(`header: ${file}`);
   const path = about(file, () => headerFile(file));
@@ -39,4 +52,9 @@ await main("header", async (argv) => {
   }
   complaints.finish();
   return complaints.count > 0 ? 1 : 0;
-});
+}
+
+/** The command. */
+export const tool: Command = command({ name: "header", help: HELP, flags: FLAGS, run });
+
+if (import.meta.main) await main(tool);

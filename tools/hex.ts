@@ -1,29 +1,40 @@
 /** `hex`: prints every byte of a recording and what it means. */
 import { HEX_SECTIONS, hexText } from "@perfdata/dump";
 import { headerFile, openSource } from "@perfdata/format/file-source";
-import { about, main, oneFile, parseFlags, writeOut } from "./_cli.ts";
-import { given, parseOffset, parseTypes, parseWord } from "./_record_flags.ts";
+import {
+  about,
+  type Command,
+  command,
+  type FlagsOf,
+  main,
+  oneFile,
+  parseWord,
+  writeOut,
+} from "./_cli.ts";
+import { given, parseOffset, parseTypes } from "./_record_flags.ts";
 
 const HELP = `hex: prints every byte of a perf.data file with the field that it belongs to
 
-usage: hex [flags] [FILE]             FILE is a perf.data file, or - for a pipe; default: perf.data
+usage: perfdata hex [flags] [FILE]
+
+FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 
 Lines that begin with !! say what is wrong with the bytes below them.
 
       --at OFFSET    only the line with this byte, marked, and those around it
-      --context N    so many lines before and after it (default: 8)
+      --context N    number of lines before and after it (default: 8)
       --section NAME only header, attrs, ids, data, features or aux
       --record N     only the record with this number, counted from 0
       --type LIST    only records of these types: SAMPLE,MMAP2
-      --inflate      list the records inside of COMPRESSED ones below them
-      --json         one JSON object a run of bytes
-      --debug        with errors, print where in the program they come from
-  -h, --help         print this
+      --inflate      list the records in COMPRESSED ones below them
+      --json         print one JSON object per run of bytes
+      --debug        print the stack trace of an error
+  -h, --help         print this help
 
 examples:
-  hex perf.data | less
-  hex --at 0x1a40 perf.data
-  hex --section header --json perf.data | jq -r '.field + " " + .value'
+  perfdata hex perf.data | less
+  perfdata hex --at 0x1a40 perf.data
+  perfdata hex --section header --json perf.data | jq -r '.field + " " + .value'
 
 Exit codes: 0 done; 1 the file cannot be read, or has no such byte; 2 wrong usage.
 `;
@@ -31,15 +42,12 @@ Exit codes: 0 done; 1 the file cannot be read, or has no such byte; 2 wrong usag
 /** Text that is written at once. */
 const BLOCK = 1 << 16;
 
-await main("hex", async (argv) => {
-  const { on, value, operands } = parseFlags(argv, {
-    boolean: ["inflate", "json"],
-    string: ["at", "context", "section", "record", "type"],
-  });
-  if (on.help) {
-    writeOut(HELP);
-    return 0;
-  }
+const FLAGS = {
+  boolean: ["inflate", "json"],
+  string: ["at", "context", "section", "record", "type"],
+} as const;
+
+async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<number> {
   const file = oneFile(operands);
   const options = given({
     at: parseOffset("at", value.at),
@@ -63,4 +71,9 @@ await main("hex", async (argv) => {
   }
   writeOut(text);
   return 0;
-});
+}
+
+/** The command. */
+export const tool: Command = command({ name: "hex", help: HELP, flags: FLAGS, run });
+
+if (import.meta.main) await main(tool);

@@ -14,11 +14,14 @@ import {
 } from "../packages/report/mod.ts";
 import {
   aboutAsync,
+  type Command,
+  command,
   complain,
   Complaints,
+  type FlagsOf,
   main,
   oneFile,
-  parseFlags,
+  parseWord,
   Progress,
   UsageError,
   writeOut,
@@ -26,19 +29,26 @@ import {
 
 const HELP = `rate: prints how fast the events of a perf.data file occurred and were sampled
 
-usage: rate [flags] [FILE]            FILE is a perf.data file, or - for a pipe; default: perf.data
+usage: perfdata rate [flags] [FILE]
 
-For each event and CPU: how fast it occurred (λ = Δcount/Δt of each two successive samples), how
-often it was sampled (λ/P) against what was requested, and when the period had settled. Counts are
+FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
+
+For each event and CPU: how fast it occurred (λ = Δcount/Δt of successive samples), how often it
+was sampled (λ/P) compared with what was requested, and when the period had settled. Counts are
 READ values where the samples have them (perf record -e '{…}:S', or --sample-read), and otherwise
 sums of periods.
 
       --by cpu|thread  what a counter counts (default: what the file says)
-      --json           a line of JSON for each two samples, each throttling and loss, then totals
-      --csv            a row for each two samples
-      --svg FILE       also draw period and sampling frequency over time
-      --debug          with errors, print where in the program they come from
-  -h, --help           print this
+      --json           print a line of JSON per pair of samples, throttling and loss, then totals
+      --csv            print a row of CSV per pair of samples
+      --svg FILE       also draw the period and the sampling frequency over time
+      --debug          print the stack trace of an error
+  -h, --help           print this help
+
+examples:
+  perfdata rate perf.data
+  perfdata rate --svg rate.svg perf.data
+  perfdata rate --json perf.data | jq 'select(.type == "counter")'
 
 Exit codes: 0 done; 1 the file is damaged (what can be read is counted); 2 wrong usage.
 `;
@@ -73,20 +83,11 @@ class Output {
   }
 }
 
-await main("rate", async (argv) => {
-  const { on, value, operands } = parseFlags(argv, {
-    boolean: ["json", "csv"],
-    string: ["by", "svg"],
-  });
-  if (on.help) {
-    writeOut(HELP);
-    return 0;
-  }
+const FLAGS = { boolean: ["json", "csv"], string: ["by", "svg"] } as const;
+
+async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<number> {
   if (on.json && on.csv) throw new UsageError("--json and --csv exclude each other");
-  const { by } = value;
-  if (by !== undefined && by !== "cpu" && by !== "thread") {
-    throw new UsageError(`--by is ${by}, expected cpu or thread`);
-  }
+  const by = parseWord("by", value.by, ["cpu", "thread"]);
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
     const source = openSource(name);
@@ -126,4 +127,9 @@ await main("rate", async (argv) => {
     }
     return complaints.count > 0 ? 1 : 0;
   });
-});
+}
+
+/** The command. */
+export const tool: Command = command({ name: "rate", help: HELP, flags: FLAGS, run });
+
+if (import.meta.main) await main(tool);

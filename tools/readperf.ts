@@ -3,44 +3,48 @@ import { stringify } from "@std/csv";
 import { PerfDataReader } from "../packages/format/mod.ts";
 import { openSource } from "../packages/format/file_source.ts";
 import { writeAllSync } from "../packages/format/file_sink.ts";
-import {
-  EventNames,
-  functionRows,
-  type Overview,
-  percentText,
-  readOverview,
-} from "../packages/report/mod.ts";
+import { functionRows, type Overview, percentText, readOverview } from "../packages/report/mod.ts";
+import { EventNames } from "@perfdata/session/event-names";
 import { readRecordedObjects } from "../packages/session/symbols.ts";
 import {
   about,
   aboutAsync,
+  type Command,
+  command,
   complain,
   Complaints,
+  type FlagsOf,
   main,
   oneFile,
-  parseFlags,
   Progress,
   writeOut,
 } from "./_cli.ts";
 import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP, tellTrust } from "./_symbol_flags.ts";
 
-const HELP = `readperf: prints what a perf.data file holds, and writes it as CSV
+const HELP =
+  `readperf: summarizes a perf.data file, and writes its records, processes and functions as CSV
 
-usage: readperf [flags] [FILE]        FILE is a perf.data file, or - for a pipe; default: perf.data
+usage: perfdata readperf [flags] [FILE]
+
+FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 
   stat.csv       records by type: type, count, bytes
-  overview.csv   all records in the order of time: nr, type, pid, tid, time, info
+  overview.csv   all records ordered by time: nr, type, pid, tid, time, info
   processes.csv  pid, name, mmaps, fork, exit, samples, period
   results.csv    function, source file, object, samples, period
 
-Times are in ns. Where there are several events, processes.csv and results.csv have a row
-for each of them, and a column that names it.
+Times are in ns. If there are several events, processes.csv and results.csv have a row for each of
+them, and a column that names it.
 
-  -o, --output DIR       write there (default: the current folder)
+  -o, --output DIR       write to DIR, which is created if missing (default: the current directory)
 ${SYMBOL_HELP}\
-      --verbose          tell which addresses have no function, and which files were not used
-      --debug            with errors, print where in the program they come from
-  -h, --help             print this
+      --verbose          report which addresses have no function, and which files were not used
+      --debug            print the stack trace of an error
+  -h, --help             print this help
+
+examples:
+  perfdata readperf -o csv perf.data
+  perf record -o - -- ./program | perfdata readperf -
 
 Exit codes: 0 done; 1 the file is damaged (what can be read is written); 2 wrong usage.
 `;
@@ -105,17 +109,14 @@ function* overviewLines(
   }
 }
 
-await main("readperf", async (argv) => {
-  const flags = parseFlags(argv, {
-    boolean: ["verbose", ...SYMBOL_FLAGS.boolean],
-    string: ["output", ...SYMBOL_FLAGS.string],
-    alias: { o: "output" },
-  });
+const FLAGS = {
+  boolean: ["verbose", ...SYMBOL_FLAGS.boolean],
+  string: ["output", ...SYMBOL_FLAGS.string],
+  alias: { o: "output" },
+} as const;
+
+async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const { on, value, operands } = flags;
-  if (on.help) {
-    writeOut(HELP);
-    return 0;
-  }
   const name = oneFile(operands);
   const folder = value.output ?? ".";
   return await aboutAsync(name, async () => {
@@ -146,7 +147,7 @@ await main("readperf", async (argv) => {
               objects.record(bytes, view, start, end);
               eventNames.record(bytes, view, start, end);
             },
-            payload: (payload) => eventNames.payload(payload),
+            payload: async (payload) => void await eventNames.payload(payload),
           }
           : {}),
       },
@@ -186,7 +187,7 @@ await main("readperf", async (argv) => {
     processes.close();
 
     const resolver = await resolverOf(flags, name, {
-      ...(objects.release === undefined ? {} : { release: objects.release }),
+      ...objects.machine,
       parameters: false,
     });
     const { rows, trust } = await functionRows(overview.samples, { objects, resolver }, {
@@ -221,4 +222,9 @@ await main("readperf", async (argv) => {
     }
     return complaints.count > 0 ? 1 : 0;
   });
-});
+}
+
+/** The command. */
+export const tool: Command = command({ name: "readperf", help: HELP, flags: FLAGS, run });
+
+if (import.meta.main) await main(tool);

@@ -6,51 +6,54 @@ import { bundledSymbols, tellUnnamed } from "./_bundle_flag.ts";
 import {
   about,
   aboutAsync,
+  type Command,
+  command,
   Complaints,
+  type FlagsOf,
   main,
   oneFile,
-  parseFlags,
+  parseWord,
   UsageError,
   writeOut,
 } from "./_cli.ts";
-import { given, parseOffset, parseTypes, parseWord } from "./_record_flags.ts";
+import { given, parseOffset, parseTypes } from "./_record_flags.ts";
 
-const HELP = `records: prints the records of a perf.data file in file order, one JSON object a line
+const HELP =
+  `records: prints the records of a perf.data file in file order, one JSON object per line
 
-usage: records [flags] [FILE]         FILE is a perf.data file, or - for a pipe; default: perf.data
+usage: perfdata records [flags] [FILE]
 
-docs/records.md says what the objects hold.
+FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
+
+docs/records.md describes the objects.
 
       --type LIST    only records of these types: SAMPLE,MMAP2
       --from OFFSET  only records from this file offset on
-      --limit N      at most N records
-      --order time   by time as perf delivers them, not as they stand in the file
-      --csv          rows of CSV instead
-      --u64 string   64-bit integers that are no addresses in quotes, for consumers that lose
-                     digits of large numbers (default: number)
-      --symbols FILE names of functions from a symbol bundle ("symbols bundle" makes it) with each
-                     sample; by time, as --order time
-      --no-demangle  names of C++ and Rust functions as the files have them
-      --no-inflate   COMPRESSED records as they are, not what is inside of them
-      --debug        with errors, print where in the program they come from
-  -h, --help         print this
+      --limit N      print at most N records
+      --order ORDER  file (default), as they stand in the file, or time, as perf delivers them
+      --csv          print CSV instead
+      --u64 FORM     string: print 64-bit integers other than addresses in quotes, for consumers
+                     that lose digits of large numbers (default: number)
+      --symbols FILE add function names from a bundle that "perfdata symbols bundle" made; sets
+                     the order to time
+      --no-demangle  leave C++ and Rust names mangled
+      --no-inflate   print COMPRESSED records as they are, not the records in them
+      --debug        print the stack trace of an error
+  -h, --help         print this help
 
 examples:
-  records --type SAMPLE perf.data | jq -r .ip | sort | uniq -c | sort -rn | head
-  perf record -o - -- ./program | records --csv - > records.csv
+  perfdata records --type SAMPLE perf.data | jq -r .ip | sort | uniq -c | sort -rn | head
+  perf record -o - -- ./program | perfdata records --csv - > records.csv
 
 Exit codes: 0 done; 1 the file is damaged (what can be read is printed); 2 wrong usage.
 `;
 
-await main("records", async (argv) => {
-  const { on, value, operands } = parseFlags(argv, {
-    boolean: ["csv", "no-inflate", "no-demangle"],
-    string: ["type", "from", "limit", "order", "u64", "symbols"],
-  });
-  if (on.help) {
-    writeOut(HELP);
-    return 0;
-  }
+const FLAGS = {
+  boolean: ["csv", "no-inflate", "no-demangle"],
+  string: ["type", "from", "limit", "order", "u64", "symbols"],
+} as const;
+
+async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<number> {
   const file = oneFile(operands);
   if (value.symbols !== undefined && value.order === "file") {
     throw new UsageError("--symbols needs --order time: what is mapped where changes with time");
@@ -78,4 +81,9 @@ await main("records", async (argv) => {
   complaints.finish();
   if (symbols !== undefined) tellUnnamed("records", value.symbols ?? "", symbols);
   return complaints.count > 0 ? 1 : 0;
-});
+}
+
+/** The command. */
+export const tool: Command = command({ name: "records", help: HELP, flags: FLAGS, run });
+
+if (import.meta.main) await main(tool);

@@ -17,45 +17,49 @@ import { openBundle } from "@perfdata/symbols/open-resolver";
 import {
   about,
   aboutAsync,
+  type Command,
+  command,
   complain,
   Complaints,
-  type Flags,
+  type FlagsOf,
   InputError,
+  listed,
   main,
-  parseFlags,
   UsageError,
   writeOut,
 } from "./_cli.ts";
 import { causesText, resolverOf, SYMBOL_FLAGS, SYMBOL_HELP, tellRefused } from "./_symbol_flags.ts";
 
-const HELP = `symbols: makes, shows and judges the symbols of a recording
+const HELP = `symbols: bundles the symbols of a recording, and reports which are missing
 
-usage: symbols bundle [flags] FILE     FILE is a perf.data file, or - for a pipe
-       symbols trust [flags] FILE
-       symbols show [--json] BUNDLE
+usage: perfdata symbols bundle [flags] FILE
+       perfdata symbols trust [flags] FILE
+       perfdata symbols show [--json] BUNDLE
+
+FILE is a perf.data file or directory, or - for a pipe.
 
 bundle  looks up every address that occurs in FILE, on the machine that has the binaries, and
         writes functions, source lines and inlined calls to a file that other commands take as
-        --symbols, on machines that do not have them
-trust   tells the share of addresses, samples and periods that have a function, and why the others
+        --symbols, on machines that do not have the binaries
+trust   prints the share of addresses, samples and periods that have a function, and why the others
         have none, for each object
 show    lists what is in a bundle
 
   -o, --output FILE      the bundle to write (default: perf.symbols)
   -f, --force            overwrite it if it exists
-      --json             machine-readable output
+      --json             print JSON
 ${SYMBOL_HELP}\
-      --debug            with errors, print where in the program they come from
-  -h, --help             print this
+      --debug            print the stack trace of an error
+  -h, --help             print this help
 
 examples:
-  deno run symbols bundle perf.data -o perf.symbols
-  deno run symbols trust perf.data --symbols perf.symbols
-  deno run symbols trust --json perf.data | jq .samples.resolved
-  deno run symbols show perf.symbols | less
+  perfdata symbols bundle perf.data -o perf.symbols
+  perfdata symbols trust perf.data --symbols perf.symbols
+  perfdata symbols trust --json perf.data | jq .samples.resolved
+  perfdata symbols show perf.symbols | less
 
-Files are looked for as perf does: the path itself, the build-id cache (~/.debug), /usr/lib/debug,
-debuginfod's cache. One whose build id differs is told and not used.
+Files are searched for as perf does: the path itself, the build-id cache (~/.debug), /usr/lib/debug,
+debuginfod's cache. A file whose build id differs is reported and not used.
 
 Exit codes: 0 done; 1 a file cannot be read, or part of it is damaged; 2 wrong usage.
 `;
@@ -66,7 +70,7 @@ const FLAGS = {
   alias: { o: "output", f: "force" },
 } as const;
 
-type SymbolsFlags = Flags<typeof FLAGS.boolean[number], typeof FLAGS.string[number]>;
+type SymbolsFlags = FlagsOf<typeof FLAGS>;
 
 /** Reads the addresses of a recording. */
 async function addressesOf(
@@ -119,6 +123,7 @@ function trustText(trust: SymbolTrust): string {
     share("all", all),
     share("with a function", trust.resolved),
     share("with a source line", trust.lines),
+    ...(trust.unverified.addresses > 0 ? [share("not verified", trust.unverified)] : []),
     ...[...trust.unresolved].filter(([, { addresses }]) => addresses > 0).map(([cause, counted]) =>
       share(`without: ${cause}`, counted)
     ),
@@ -132,7 +137,11 @@ function trustText(trust: SymbolTrust): string {
       percent(object.resolved.addresses, object.all.addresses),
       percent(object.lines.addresses, object.all.addresses),
       object.object?.path ?? "-",
-      object.origin === undefined ? "-" : object.bundled ? "bundle" : object.origin,
+      object.origin === undefined
+        ? "-"
+        : `${object.bundled ? "bundle" : object.origin}${
+          object.unverified.addresses > 0 ? " (not verified)" : ""
+        }`,
       causesText(object),
     ]),
   ], new Set([5, 6, 7]));
@@ -147,6 +156,7 @@ function trustJson(trust: SymbolTrust): string {
     all: trust.all,
     resolved: trust.resolved,
     lines: trust.lines,
+    unverified: trust.unverified,
     unresolved: Object.fromEntries(trust.unresolved),
     objects: trust.objects.map((object) => ({
       path: object.object?.path ?? null,
@@ -157,6 +167,7 @@ function trustJson(trust: SymbolTrust): string {
       all: object.all,
       resolved: object.resolved,
       lines: object.lines,
+      unverified: object.unverified,
       unresolved: byCause(object.unresolved),
       refused: object.refused.map(({ path, origin, reason, buildId }) => ({
         path,
@@ -292,21 +303,22 @@ const JOBS = new Map<string, (file: string, flags: SymbolsFlags) => number | Pro
   ["show", show],
 ]);
 
-async function run(args: readonly string[]): Promise<number> {
-  const flags = parseFlags(args, FLAGS);
-  if (flags.on.help) {
-    writeOut(HELP);
-    return 0;
-  }
-  const [command, file, more] = flags.operands;
-  if (command === undefined) throw new UsageError("bundle, trust or show is missing");
-  const job = JOBS.get(command);
+async function run(flags: SymbolsFlags): Promise<number> {
+  const [verb, file, more] = flags.operands;
+  if (verb === undefined) throw new UsageError("bundle, trust or show is missing");
+  const job = JOBS.get(verb);
   if (job === undefined) {
-    throw new UsageError(`${command} is not known, expected bundle, trust or show`);
+    throw new UsageError(`unknown command ${verb}, expected ${listed([...JOBS.keys()])}`, {
+      word: verb,
+      known: [...JOBS.keys()],
+    });
   }
-  if (file === undefined) throw new UsageError(`${command}: no file is given`);
-  if (more !== undefined) throw new UsageError(`${command}: more than one file is given`);
+  if (file === undefined) throw new UsageError(`${verb}: no file is given`);
+  if (more !== undefined) throw new UsageError(`${verb}: more than one file is given`);
   return await job(file, flags);
 }
 
-if (import.meta.main) await main("symbols", run);
+/** The command. */
+export const tool: Command = command({ name: "symbols", help: HELP, flags: FLAGS, run });
+
+if (import.meta.main) await main(tool);

@@ -8,19 +8,17 @@ import {
   featureName,
   type FeatureOf,
   HEADER_PMU_CAPS,
+  PERF_RECORD_USER_TYPE_START,
   PerfDataError,
   type PerfDataReader,
   type PerfEvent,
   sectionRange,
 } from "@perfdata/format";
+import { streamFeature } from "@perfdata/session";
 import { bpfBtfLines, bpfProgInfoLines } from "./header_bpf.ts";
 import { eventDescLines } from "./header_events.ts";
 import { moreFeatureLines } from "./header_more.ts";
 
-/** `type` of a HEADER_FEATURE record, which carries a feature in a pipe stream. */
-const HEADER_FEATURE = 80;
-/** Bytes of its header and `feat_id`. */
-const FEATURE_DATA = 16;
 /** Largest section that is read into memory; none that perf writes comes near. */
 const MAX_SECTION = 1 << 30;
 
@@ -72,29 +70,34 @@ function clockDataLines(data: FeatureOf<"CLOCK_DATA">["value"]): string[] {
   ];
 }
 
-/** Numbers in order as ranges: `0-3,8`. */
-function ranges(numbers: readonly number[]): string {
-  const parts: string[] = [];
-  for (let i = 0; i < numbers.length;) {
-    const from = i;
-    while (i + 1 < numbers.length && numbers[i + 1] === (numbers[i] as number) + 1) i++;
-    parts.push(from === i ? `${numbers[i]}` : `${numbers[from]}-${numbers[i]}`);
-    i++;
-  }
-  return parts.join(",");
+/** First and last of some numbers that follow each other. */
+type Range = readonly [number, number];
+
+/** Ranges as text: `0-3,8`. They are never expanded: a few bytes stand for as many as they like. */
+function rangesText(ranges: readonly Range[]): string {
+  return ranges.map(([from, to]) => from === to ? `${from}` : `${from}-${to}`).join(",");
+}
+
+/** Adds a range to those before it, none of which begins after it. */
+function addRange(ranges: Range[], from: number, to: number): void {
+  const last = ranges.at(-1);
+  if (last === undefined || from > last[1] + 1) ranges.push([from, to]);
+  else ranges[ranges.length - 1] = [last[0], Math.max(last[1], to)];
 }
 
 /** A list of CPUs as perf prints it again: in order, and -1 where there is none. */
 function cpuList(text: string): string {
   if (text === "") return "-1";
-  const cpus = new Set<number>();
+  const given: Range[] = [];
   for (const part of text.split(",")) {
     const [from, to] = part.split("-").map(Number) as [number, number?];
     // A list that perf would refuse is shown as it is.
     if (!Number.isInteger(from) || (to !== undefined && !(to - from <= 1 << 16))) return text;
-    for (let cpu = from; cpu <= (to ?? from); cpu++) cpus.add(cpu);
+    if (from <= (to ?? from)) given.push([from, to ?? from]);
   }
-  return ranges([...cpus].sort((a, b) => a - b));
+  const ranges: Range[] = [];
+  for (const [from, to] of given.sort(([a], [b]) => a - b)) addRange(ranges, from, to);
+  return rangesText(ranges);
 }
 
 function memTopologyLines(topology: FeatureOf<"MEM_TOPOLOGY">["value"]): string[] {
@@ -103,15 +106,20 @@ function memTopologyLines(topology: FeatureOf<"MEM_TOPOLOGY">["value"]): string[
     `# memory nodes (nr ${topology.nodes.length}, block size 0x${block.toString(16)}):`,
   ];
   for (const { node, size, set } of topology.nodes) {
-    const blocks: number[] = [];
-    for (let i = 0; i < Number(size); i++) {
-      if (((set[i >> 6] ?? 0n) >> BigInt(i & 63)) & 1n) blocks.push(i);
+    const blocks: Range[] = [];
+    let count = 0n;
+    // Blocks beyond the bitmap are none, whatever size says.
+    const end = Math.min(Number(size), 64 * set.length);
+    for (let i = 0; i < end; i++) {
+      if ((((set[i >> 6] as bigint) >> BigInt(i & 63)) & 1n) === 0n) continue;
+      addRange(blocks, i, i);
+      count++;
     }
-    let bytes = block * BigInt(blocks.length);
+    let bytes = block * count;
     let unit = 0;
     for (; bytes / 1024n > 1n && unit < 3; unit++) bytes /= 1024n;
     // perf formats the list into 100 bytes.
-    const list = ranges(blocks).slice(0, 99);
+    const list = rangesText(blocks.slice(0, 50)).slice(0, 99);
     lines.push(`#  ${String(node).padStart(3)} [${bytes}${"BKMG"[unit]}]: ${list}`);
   }
   return lines;
@@ -281,13 +289,17 @@ function featureLines(feature: Feature, session: Session): string[] {
 /** Features that come with a pipe stream, as its records are read. */
 async function* pipeFeatures(reader: PerfDataReader): AsyncGenerator<Feature, void, void> {
   for await (const batch of reader.batches({ inflate: false })) {
-    if (reader.isGoogleDialect) continue;
+    const { bytes, view, littleEndian } = batch;
     for (let i = 0; i < batch.count; i++) {
-      if (batch.type(i) !== HEADER_FEATURE || batch.size(i) < FEATURE_DATA) continue;
-      const id = batch.view.getBigUint64(batch.start(i) + 8, batch.littleEndian);
-      yield decodeFeature(Number(id), batch.recordBytes(i).subarray(FEATURE_DATA), {
-        littleEndian: reader.littleEndian,
-        base: batch.offsetOf(i) + FEATURE_DATA,
+      // Features are among perf's own records.
+      if (batch.type(i) < PERF_RECORD_USER_TYPE_START) continue;
+      const start = batch.start(i);
+      const size = batch.size(i);
+      const found = streamFeature(reader, bytes, view, start, start + size);
+      if (found === undefined) continue;
+      yield decodeFeature(found.id, found.payload, {
+        littleEndian,
+        base: batch.offsetOf(i) + size - found.payload.length,
       });
     }
   }

@@ -250,11 +250,11 @@ Deno.test({
     const file = await fileOf(FEATURES);
     await Deno.writeFile(path, file);
     await Deno.utime(path, MTIME, MTIME);
-    const { stdout, stderr } = await new Deno.Command("bash", {
+    const { stdout, stderr } = await new Deno.Command("sh", {
       args: [
         "-c",
         'ulimit -v 8000000; exec timeout 60 perf report --header-only -I -i "$1"',
-        "bash",
+        "sh",
         path,
       ],
       env: { LC_ALL: "C", PERF_BUILDID_DIR: dir },

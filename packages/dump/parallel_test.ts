@@ -55,7 +55,7 @@ async function shared(path: string, jobs: number, wish: Wish): Promise<string> {
     const reader = await PerfDataReader.open(fileSource(path), { diagnostics: () => {} });
     const options = types === undefined ? wish : { ...wish, types: new Set(types) };
     await dumpFile(reader, path, ${jobs}, { blockSize: 2000, ...options });`;
-  const { stdout, stderr, code } = await new Deno.Command("deno", {
+  const { stdout, stderr, code } = await new Deno.Command(Deno.execPath(), {
     args: ["eval", "--quiet", program],
     cwd: root,
     stdin: "null",

@@ -1,4 +1,4 @@
-import { PERF_RECORD_SAMPLE, type PerfEvent } from "@perfdata/format";
+import { PERF_RECORD_SAMPLE, type PerfEvent, trailerEnd } from "@perfdata/format";
 import {
   PERF_RECORD_COMM,
   PERF_RECORD_EXIT,
@@ -82,8 +82,7 @@ export class RecordId {
       return;
     }
     const { size, pid, time, cpu, id, identifier } = layout.trailer;
-    // It ends with the last whole word of the record.
-    const base = end - (end - start & 7);
+    const base = trailerEnd(start, end);
     if (base - size < start + 8) return;
     this.#set(
       view,

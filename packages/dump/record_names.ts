@@ -33,3 +33,8 @@ export function recordTypeOfName(name: string): number | undefined {
   for (const [type, own] of NAMES) if (own === plain) return type;
   return USER_RECORDS.find((record) => record.name === plain)?.type;
 }
+
+/** All names of record types, in the dump's own words and in those of the records. */
+export function recordNames(): string[] {
+  return [...new Set([...NAMES.values(), ...USER_RECORDS.map(({ name }) => name)])];
+}

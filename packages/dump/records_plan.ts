@@ -5,6 +5,7 @@ import {
   type RecordCodec,
   type RecordContext,
   type RecordDeclaration,
+  trailerEnd,
   type TrailerLayout,
 } from "@perfdata/format";
 import {
@@ -199,6 +200,8 @@ export class RecordPlan {
     const bodyEnd = end - this.#trailerSize;
     const fixedEnd = start + this.#fixedEnd;
     const text = this.#text;
+    // What has bytes after its trailer is written in full.
+    if (this.#trailerSize > 0 && trailerEnd(start, end) !== end) return -1;
     if (text === undefined ? bodyEnd !== fixedEnd : bodyEnd <= fixedEnd) return -1;
     if (this.#cpuReserved !== 0 && at.view.getInt32(end + this.#cpuReserved, le) !== 0) return -1;
     let pos = putDecimal(out, this.#start.put(out, from), offset);

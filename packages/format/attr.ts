@@ -1,14 +1,14 @@
-import { ByteReader, ByteWriter } from "./cursor.ts";
 import {
   bitfield,
   type Codec,
+  decode,
   doc,
   enumeration,
+  extensible,
+  type ExtensibleValue,
   flags,
   hex,
   i32,
-  type Scope,
-  type StructValue,
   u16,
   u32,
   u64,
@@ -102,10 +102,7 @@ export const ATTR_FIELDS = {
  *
  * Fields that the writer's shorter structure did not have are zero.
  */
-export type PerfEventAttr = StructValue<typeof ATTR_FIELDS> & {
-  /** Bytes of a longer structure than is known here. */
-  tail?: Uint8Array;
-};
+export type PerfEventAttr = ExtensibleValue<typeof ATTR_FIELDS>;
 
 /** Size of the first published `perf_event_attr`; stands for a `size` of 0. */
 export const PERF_ATTR_SIZE_VER0 = 64;
@@ -113,15 +110,10 @@ export const PERF_ATTR_SIZE_VER0 = 64;
 /** Size of `perf_event_attr` with all fields that are known here. */
 export const PERF_ATTR_SIZE = 144;
 
-const NAMES = Object.keys(ATTR_FIELDS) as (keyof typeof ATTR_FIELDS)[];
-const NONE: Scope = {};
-
 /** An attr in which nothing is set; a starting point for writers. */
 export function emptyAttr(): PerfEventAttr {
-  const r = new ByteReader(new Uint8Array(PERF_ATTR_SIZE));
-  const attr: Record<string, unknown> = {};
-  for (const name of NAMES) attr[name] = (ATTR_FIELDS[name] as Codec<unknown>).decode(r, NONE);
-  return { ...attr as PerfEventAttr, size: PERF_ATTR_SIZE };
+  const attr = decode(perfEventAttr(0), new Uint8Array(0)).value;
+  return { ...attr, size: PERF_ATTR_SIZE };
 }
 
 /**
@@ -147,50 +139,6 @@ export function emptyAttr(): PerfEventAttr {
  * ```
  */
 export function perfEventAttr(size?: number): Codec<PerfEventAttr> {
-  return {
-    type: "perf_event_attr",
-    ...(size === undefined ? {} : { size }),
-    display: { as: "struct" },
-    parts: ATTR_FIELDS,
-    decode(r) {
-      let extent = size;
-      if (extent === undefined) {
-        const at = r.take(8, "perf_event_attr");
-        r.pos = at;
-        extent = r.view.getUint32(at + 4, r.littleEndian) || PERF_ATTR_SIZE_VER0;
-        // Shorter than up to its own size field, it could not be written back.
-        if (extent < 8) throw r.error(`perf_event_attr: size is ${extent}, expected at least 8`);
-      }
-      const end = r.pos + extent;
-      if (end > r.end) {
-        throw r.error(`perf_event_attr: ${r.left} bytes left, expected ${extent}`);
-      }
-      const value: Record<string, unknown> = emptyAttr();
-      for (const name of NAMES) {
-        const codec = ATTR_FIELDS[name] as Codec<unknown>;
-        if (r.pos + (codec.size as number) > end) {
-          if (name === "size") value["size"] = 0;
-          break;
-        }
-        r.trace?.begin(name, codec, r.pos);
-        value[name] = codec.decode(r, NONE);
-        r.trace?.end(r.pos, value[name]);
-      }
-      if (r.pos < end) value["tail"] = r.bytes.slice(r.pos, end);
-      r.pos = end;
-      return value as PerfEventAttr;
-    },
-    encode(w, value) {
-      const extent = size ?? (value.size || PERF_ATTR_SIZE_VER0);
-      const whole = new ByteWriter({ littleEndian: w.littleEndian });
-      for (const name of NAMES) {
-        const codec = ATTR_FIELDS[name] as Codec<unknown>;
-        if (whole.length + (codec.size as number) > extent) break;
-        codec.encode(whole, value[name], NONE);
-      }
-      if (value.tail !== undefined) whole.put(value.tail);
-      else whole.grow(Math.max(0, extent - whole.length));
-      w.put(whole.finish());
-    },
-  };
+  const extent = size ?? { own: "size", zero: PERF_ATTR_SIZE_VER0 };
+  return extensible("perf_event_attr", ATTR_FIELDS, extent);
 }

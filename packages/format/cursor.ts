@@ -1,15 +1,23 @@
 import { PerfDataError } from "./error.ts";
-import type { Sample } from "./sample.ts";
-import type { Codec } from "./struct.ts";
+import type { Codec } from "./struct/codec.ts";
+import type { AttrMask } from "./struct/condition.ts";
+
+/** What a declaration may need to know of an event. */
+export interface EventContext {
+  /** The parts of the event's attr that decide what its records hold. */
+  readonly attr: Readonly<Record<AttrMask, bigint>>;
+  /** The machine that recorded, as `uname -m` prints it, where it is known. */
+  readonly arch: string | undefined;
+  /** The declaration as it is for this event: without what its records do not hold. */
+  specialize<T>(codec: Codec<T>): Codec<T>;
+}
 
 /** What a declaration may need to know beyond the bytes themselves. */
 export interface StructContext {
   /** `misc` of the record header; some fields depend on its bits. */
   readonly misc?: number;
-  /** The declaration of the event's samples, where the event is known. */
-  readonly sample?: Codec<Sample>;
-  /** `read_format` of the event, where the event is known. */
-  readonly readFormat?: number;
+  /** The event that the bytes belong to, where it is known. */
+  readonly event?: EventContext;
 }
 
 /**

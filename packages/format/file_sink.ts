@@ -45,3 +45,100 @@ export function fileSink(path: string, options: { createNew?: boolean } = {}): F
     [Symbol.dispose]: () => file.close(),
   };
 }
+
+/** A file that takes its name when it is whole. */
+export interface NewFile extends FileSink {
+  /**
+   * Gives the file its name; what had that name before is gone.
+   *
+   * @throws {Deno.errors.AlreadyExists} Where the name was taken meanwhile, without `force`.
+   */
+  commit(): void;
+}
+
+/** Files that have no name yet. */
+const unfinished = new Set<string>();
+
+/** Removes what a process leaves behind that is interrupted. */
+function removeUnfinished(): void {
+  for (const path of unfinished) removeQuietly(path);
+  // 128 + SIGINT, as a shell reports it.
+  Deno.exit(130);
+}
+
+function removeQuietly(path: string): void {
+  unfinished.delete(path);
+  try {
+    Deno.removeSync(path);
+  } catch {
+    // It is gone, or the folder is.
+  }
+}
+
+/**
+ * Creates a file under a temporary name in the folder of `path`. It gets its name with
+ * {@link NewFile.commit}; closed without that, or interrupted by Ctrl-C, it is removed, so that there
+ * is a whole file of that name, the one from before, or none.
+ *
+ * @param options `force`: a file of that name may be there and is replaced. Another thing (a symbolic
+ *   link, a folder, a device) never is.
+ * @throws {Deno.errors.AlreadyExists} Where the name is taken.
+ *
+ * @example
+ * ```ts
+ * import { newFile } from "@perfdata/format/file-sink";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const folder = Deno.makeTempDirSync();
+ * {
+ *   using file = newFile(`${folder}/whole`);
+ *   file.write(Uint8Array.of(1));
+ *   file.commit();
+ * }
+ * {
+ *   using file = newFile(`${folder}/half`);
+ *   file.write(Uint8Array.of(1));
+ * }
+ * assertEquals(Array.from(Deno.readDirSync(folder), ({ name }) => name), ["whole"]);
+ * ```
+ */
+export function newFile(path: string, options: { force?: boolean } = {}): NewFile {
+  const refuseTaken = () => {
+    let found: Deno.FileInfo;
+    try {
+      found = Deno.lstatSync(path);
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) return;
+      throw error;
+    }
+    if (found.isFile && options.force) return;
+    throw new Deno.errors.AlreadyExists(path);
+  };
+  refuseTaken();
+  const slash = path.lastIndexOf("/") + 1;
+  const temporary = `${path.slice(0, slash)}.${path.slice(slash).slice(0, 200)}.${Deno.pid}.tmp`;
+  const sink = fileSink(temporary, { createNew: true });
+  if (unfinished.size === 0) Deno.addSignalListener("SIGINT", removeUnfinished);
+  unfinished.add(temporary);
+  let open = true;
+  const close = () => {
+    if (!open) return;
+    open = false;
+    sink.close();
+    removeQuietly(temporary);
+    if (unfinished.size === 0) Deno.removeSignalListener("SIGINT", removeUnfinished);
+  };
+  return {
+    ...sink,
+    commit() {
+      refuseTaken();
+      Deno.renameSync(temporary, path);
+      unfinished.delete(temporary);
+      open = false;
+      sink.close();
+      if (unfinished.size === 0) Deno.removeSignalListener("SIGINT", removeUnfinished);
+    },
+    close,
+    [Symbol.dispose]: close,
+  };
+}

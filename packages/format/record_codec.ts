@@ -1,18 +1,25 @@
 import { ByteReader, ByteWriter, type Trace } from "./cursor.ts";
 import { PerfDataError } from "./error.ts";
 import type { PerfEvent } from "./events.ts";
-import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "./perf_event.ts";
-import type { DecodedRecord, RawRecord, RecordDeclaration, SampleId } from "./record.ts";
-import { type Codec, struct, u16, u32, x16 } from "./struct.ts";
+import {
+  PERF_EVENT_HEADER_SIZE,
+  PERF_RECORD_SAMPLE,
+  PERF_RECORD_USER_TYPE_START,
+} from "./record_types.ts";
+import {
+  type DecodedRecord,
+  type RawRecord,
+  type RecordDeclaration,
+  type SampleId,
+  trailerEnd,
+} from "./record.ts";
+import { bytes, type Codec, NO_SCOPE, struct, u16, u32, x16 } from "./struct.ts";
 
 /** `perf_event_header`: the first 8 bytes of each record. */
 export const perfEventHeader: Codec<{ type: number; misc: number; size: number }> = struct(
   "perf_event_header",
   { type: u32, misc: x16, size: u16 },
 );
-
-/** Bytes of a record header. */
-export const PERF_EVENT_HEADER_SIZE = 8;
 
 /** What {@link RecordCodec} needs to know about a record beyond its bytes. */
 export interface RecordContext {
@@ -110,30 +117,28 @@ export class RecordCodec<D extends AnyDeclaration> {
         trace,
         context: {
           misc,
-          ...(event === undefined ? {} : eventContext(event, type)),
+          ...(event === undefined ? {} : { event }),
         },
       });
       r.pos = PERF_EVENT_HEADER_SIZE;
       const trailer = trailerOf(event, type);
-      if (trailer !== undefined) r.end -= trailer.size;
+      const end = trailer === undefined ? bytes.length : trailerEnd(0, bytes.length);
+      r.end = end - (trailer?.size ?? 0);
       if (r.end < r.pos) throw r.error(`sample_id: ${size - 8} bytes left in the record`);
-      const body: unknown = declaration.body.decode(r, {});
+      const body: unknown = declaration.body.decode(r, NO_SCOPE);
       const pad = r.takeResidue();
       const tail = r.left > 0 ? bytes.slice(r.pos, r.end) : undefined;
-      if (tail !== undefined && trace !== undefined) {
-        trace.begin("tail", { type: `u8[${tail.length}]`, display: { as: "bytes" } } as Codec<
-          unknown
-        >, r.pos);
-        trace.end(r.end, tail);
-      }
+      if (tail !== undefined) traceBytes(trace, "tail", r.pos, tail);
       let sampleId: SampleId | undefined;
       if (trailer !== undefined) {
         r.pos = r.end;
-        r.end = bytes.length;
+        r.end = end;
         trace?.begin("sample_id", trailer as Codec<unknown>, r.pos);
-        sampleId = trailer.decode(r, {});
+        sampleId = trailer.decode(r, NO_SCOPE);
         trace?.end(r.pos, sampleId);
       }
+      const after = end < bytes.length ? bytes.slice(end) : undefined;
+      if (after !== undefined) traceBytes(trace, "after", end, after);
       return {
         type,
         name: declaration.name,
@@ -141,6 +146,7 @@ export class RecordCodec<D extends AnyDeclaration> {
         body,
         ...(sampleId === undefined ? {} : { sample_id: sampleId }),
         ...(tail === undefined ? {} : { tail }),
+        ...(after === undefined ? {} : { after }),
         ...(pad === undefined ? {} : { pad }),
       } as unknown as AnyRecord<D>;
     } catch (cause) {
@@ -165,7 +171,7 @@ export class RecordCodec<D extends AnyDeclaration> {
       littleEndian,
       context: {
         misc: record.misc,
-        ...(event === undefined ? {} : eventContext(event, record.type)),
+        ...(event === undefined ? {} : { event }),
       },
     });
     w.grow(PERF_EVENT_HEADER_SIZE);
@@ -175,11 +181,14 @@ export class RecordCodec<D extends AnyDeclaration> {
       const declaration = this.#byType.get(record.type);
       if (declaration === undefined) throw new RangeError(`record type ${record.type}: unknown`);
       w.residue = record.pad;
-      declaration.body.encode(w, record.body, {});
+      declaration.body.encode(w, record.body, NO_SCOPE);
       w.residue = undefined;
       if (record.tail !== undefined) w.put(record.tail);
       const trailer = trailerOf(event, record.type);
-      if (trailer !== undefined) trailer.encode(w, record.sample_id ?? emptySampleId(event), {});
+      if (trailer !== undefined) {
+        trailer.encode(w, record.sample_id ?? emptySampleId(event), NO_SCOPE);
+        if (record.after !== undefined) w.put(record.after);
+      }
     }
     if (w.length > 0xffff) {
       throw new RangeError(`record type ${record.type}: ${w.length} bytes, at most 65535 fit`);
@@ -191,11 +200,10 @@ export class RecordCodec<D extends AnyDeclaration> {
   }
 }
 
-function eventContext(event: PerfEvent, type: number) {
-  // The declaration of samples is only made where it is needed: it costs more than a record.
-  return type === PERF_RECORD_SAMPLE
-    ? { sample: event.sample, readFormat: event.readFormat }
-    : { readFormat: event.readFormat };
+/** Reports bytes that no field has. */
+function traceBytes(trace: Trace | undefined, name: string, at: number, found: Uint8Array): void {
+  trace?.begin(name, bytes(found.length) as Codec<unknown>, at);
+  trace?.end(at + found.length, found);
 }
 
 function trailerOf(event: PerfEvent | undefined, type: number) {
@@ -208,5 +216,7 @@ function trailerOf(event: PerfEvent | undefined, type: number) {
 /** All fields that the event's trailer has, as zeros: what perf writes for its own records. */
 function emptySampleId(event: PerfEvent | undefined): SampleId {
   const size = event?.trailer.size ?? 0;
-  return event === undefined ? {} : event.trailer.decode(new ByteReader(new Uint8Array(size)), {});
+  return event === undefined
+    ? {}
+    : event.trailer.decode(new ByteReader(new Uint8Array(size)), NO_SCOPE);
 }

@@ -1,20 +1,24 @@
 import type { PerfEventAttr } from "./attr.ts";
-import { PerfDataError } from "./error.ts";
 import type { SampleId } from "./record.ts";
-import { registerName } from "./registers.ts";
 import {
   array,
+  type AttrMask,
   bitfield,
   bytes,
-  choice,
   type Codec,
   countedBy,
   counter,
   doc,
+  either,
   enumeration,
-  type Fields,
+  gathered,
+  type HiddenCodec,
+  ofEvent,
+  type OptionalCodec,
+  parts64,
+  registers,
   reserved,
-  type Scope,
+  specialized,
   struct,
   type StructCodec,
   type StructValue,
@@ -205,146 +209,215 @@ export interface Sample {
   aux?: Uint8Array;
 }
 
-/** The structure of one counter value under `read_format`. */
-function readValue(format: number): Codec<ReadValue> {
-  return struct("read_value", {
-    value: doc("Events counted.", u64),
-    ...(format & PERF_FORMAT_ID ? { id: doc("Id of the event.", u64) } : {}),
-    ...(format & PERF_FORMAT_LOST ? { lost: doc("Samples lost by the event.", u64) } : {}),
-  }) as Codec<unknown> as Codec<ReadValue>;
-}
+const READ_VALUE_FIELDS = {
+  value: doc("Events counted.", u64),
+  id: when({ attr: "read_format", bits: PERF_FORMAT_ID }, doc("Id of the event.", u64)),
+  lost: when(
+    { attr: "read_format", bits: PERF_FORMAT_LOST },
+    doc("Samples lost by the event.", u64),
+  ),
+} as const;
 
-const readCodecs = new Map<number, Codec<ReadFormat>>();
+const READ_TIME_FIELDS = {
+  time_enabled: when(
+    { attr: "read_format", bits: PERF_FORMAT_TOTAL_TIME_ENABLED },
+    doc("Time the event was enabled, ns.", u64),
+  ),
+  time_running: when(
+    { attr: "read_format", bits: PERF_FORMAT_TOTAL_TIME_RUNNING },
+    doc("Time the event was counting, ns.", u64),
+  ),
+} as const;
+
+/** The values of a group of events. */
+const readGroup = struct("read_format", {
+  nr: counter(u64, "values"),
+  ...READ_TIME_FIELDS,
+  values: array(struct("read_value", READ_VALUE_FIELDS), countedBy("nr")),
+});
+
+/** One value; the kernel puts the times between it and its id. */
+const readOne: Codec<ReadFormat> = gathered(
+  struct("read_format", {
+    value: READ_VALUE_FIELDS.value,
+    ...READ_TIME_FIELDS,
+    id: READ_VALUE_FIELDS.id,
+    lost: READ_VALUE_FIELDS.lost,
+  }) as Codec<unknown>,
+  "values",
+  Object.keys(READ_VALUE_FIELDS),
+);
+
+/** `struct read_format` of `include/uapi/linux/perf_event.h`, in all its shapes. */
+export const readFormatDeclaration: Codec<ReadFormat> = either(
+  "read_format",
+  { attr: "read_format", bits: PERF_FORMAT_GROUP },
+  readGroup,
+  readOne,
+);
+
+const NO_MASKS: Readonly<Record<AttrMask, bigint>> = {
+  sample_type: 0n,
+  read_format: 0n,
+  branch_sample_type: 0n,
+  sample_regs_user: 0n,
+  sample_regs_intr: 0n,
+};
 
 /**
- * Declares `struct read_format` for the bits in `format`, in all its shapes.
+ * `struct read_format` for the bits in `format`.
  *
  * @param format `read_format` of the event's attr.
  */
 export function readFormat(format: number): Codec<ReadFormat> {
-  let codec = readCodecs.get(format);
-  if (codec !== undefined) return codec;
-  const times: Fields = {
-    ...(format & PERF_FORMAT_TOTAL_TIME_ENABLED
-      ? { time_enabled: doc("Time the event was enabled, ns.", u64) }
-      : {}),
-    ...(format & PERF_FORMAT_TOTAL_TIME_RUNNING
-      ? { time_running: doc("Time the event was counting, ns.", u64) }
-      : {}),
-  };
-  const value = readValue(format);
-  if (format & PERF_FORMAT_GROUP) {
-    codec = struct("read_format", {
-      nr: counter(u64, "values"),
-      ...times,
-      values: array(value, countedBy("nr")),
-    }) as Codec<unknown> as Codec<ReadFormat>;
-  } else {
-    // The kernel puts the times between `value` and `id`.
-    const fields: Fields = {
-      value: doc("Events counted.", u64),
-      ...times,
-      ...(format & PERF_FORMAT_ID ? { id: doc("Id of the event.", u64) } : {}),
-      ...(format & PERF_FORMAT_LOST ? { lost: doc("Samples lost by the event.", u64) } : {}),
-    };
-    const flat = struct("read_format", fields) as Codec<unknown> as Codec<
-      ReadValue & Omit<ReadFormat, "values">
-    >;
-    codec = {
-      ...flat as Codec<unknown>,
-      decode(r, scope) {
-        const { value, id, lost, ...rest } = flat.decode(r, scope);
-        return {
-          ...rest,
-          values: [{
-            value,
-            ...(id === undefined ? {} : { id }),
-            ...(lost === undefined ? {} : { lost }),
-          }],
-        };
-      },
-      encode(w, read, scope) {
-        const { values, ...rest } = read;
-        flat.encode(w, { ...rest, ...values[0] ?? { value: 0n } }, scope);
-      },
-    };
-  }
-  readCodecs.set(format, codec);
-  return codec;
+  const attr = { ...NO_MASKS, read_format: BigInt(format) };
+  return specialized(readFormatDeclaration, { attr, arch: undefined }) as Codec<ReadFormat>;
 }
 
 /** `perf_sample_weight` seen as three parts; they are parts of one u64 in either byte order. */
-const sampleWeight: Codec<SampleWeight> = {
-  type: "perf_sample_weight",
-  size: 8,
-  display: { as: "struct" },
-  decode(r, scope) {
-    const word = u64.decode(r, scope);
-    return {
-      var1_dw: Number(word & 0xffff_ffffn),
-      var2_w: Number((word >> 32n) & 0xffffn),
-      var3_w: Number(word >> 48n),
-    };
-  },
-  encode(w, value, scope) {
-    const word = (BigInt(value.var3_w) << 48n) | (BigInt(value.var2_w) << 32n) |
-      BigInt(value.var1_dw);
-    u64.encode(w, word, scope);
-  },
-};
+const sampleWeight: Codec<SampleWeight> = parts64("perf_sample_weight", {
+  var1_dw: 32,
+  var2_w: 16,
+  var3_w: 16,
+});
 
-function registers(mask: bigint, arch: string | undefined): Codec<SampleRegs> {
-  const regs: Record<string, Codec<bigint>> = {};
-  for (let bit = 0; bit < 64; bit++) {
-    if ((mask >> BigInt(bit)) & 1n) regs[registerName(arch, bit)] = x64;
-  }
+/** The registers of one of the two kinds. */
+function sampleRegs(mask: "sample_regs_user" | "sample_regs_intr"): Codec<SampleRegs> {
   return struct("perf_regs", {
     abi: doc("Width of the registers.", enumeration(u64, { 0: "NONE", 1: "32", 2: "64" })),
-    regs: when(({ abi }: Scope) => abi !== 0n, struct("regs", regs)),
-  }) as Codec<unknown> as Codec<SampleRegs>;
+    regs: when({ field: "abi", not: 0n }, registers("regs", mask)),
+  });
 }
 
-const stackUser = struct("perf_stack_user", {
+const stackUser: Codec<StackUser> = struct("perf_stack_user", {
   size: counter(u64, "data"),
   data: doc("The bytes from the stack pointer up.", bytes(countedBy("size"))),
   dyn_size: when(
-    (scope) => (scope["data"] as Uint8Array).length > 0,
+    { field: "data.length", least: 1 },
     doc("How many of the bytes the kernel could read.", u64),
   ),
 });
 
-function branchStack(branchSampleType: bigint): Codec<BranchStack> {
-  const type = Number(branchSampleType & 0xffff_ffffn);
-  return struct("perf_branch_stack", {
-    nr: counter(u64, "entries"),
-    ...(type & PERF_SAMPLE_BRANCH_HW_INDEX
-      ? { hw_idx: doc("Index of the newest entry in the hardware.", u64) }
-      : {}),
-    entries: array(perfBranchEntry, countedBy("nr")),
-    ...(type & PERF_SAMPLE_BRANCH_COUNTERS
-      ? { counters: array(x64, (scope) => (scope["entries"] as unknown[]).length) }
-      : {}),
-  }) as Codec<unknown> as Codec<BranchStack>;
+const branchStack: Codec<BranchStack> = struct("perf_branch_stack", {
+  nr: counter(u64, "entries"),
+  hw_idx: when(
+    { attr: "branch_sample_type", bits: PERF_SAMPLE_BRANCH_HW_INDEX },
+    doc("Index of the newest entry in the hardware.", u64),
+  ),
+  entries: array(perfBranchEntry, countedBy("nr")),
+  counters: when(
+    { attr: "branch_sample_type", bits: PERF_SAMPLE_BRANCH_COUNTERS },
+    array(x64, { field: "entries.length" }),
+  ),
+});
+
+/** A field that a sample has where the bit is set in `sample_type`. */
+function sampled<T>(bit: number, codec: Codec<T>): OptionalCodec<Exclude<T, undefined>> {
+  return when({ attr: "sample_type", bits: bit }, codec);
 }
 
 // The fields that both a sample and a `sample_id` trailer may have.
-const IDENTIFIER: Fields = { identifier: doc("Id of the event.", u64) };
-const TID: Fields = { pid: doc("Process id.", u32), tid: doc("Thread id.", u32) };
-const TIME: Fields = { time: doc("Time in ns of the event's clock.", u64) };
-const ID: Fields = { id: doc("Id of the event.", u64) };
-const STREAM_ID: Fields = { stream_id: doc("Id of the event in this context.", u64) };
-const CPU: Fields = { cpu: doc("CPU number.", u32), cpu_reserved: reserved(4) };
+const IDENTIFIER = sampled(PERF_SAMPLE_IDENTIFIER, doc("Id of the event.", u64));
+const PID = sampled(PERF_SAMPLE_TID, doc("Process id.", u32));
+const TID = sampled(PERF_SAMPLE_TID, doc("Thread id.", u32));
+const TIME = sampled(PERF_SAMPLE_TIME, doc("Time in ns of the event's clock.", u64));
+const ID = sampled(PERF_SAMPLE_ID, doc("Id of the event.", u64));
+const STREAM_ID = sampled(PERF_SAMPLE_STREAM_ID, doc("Id of the event in this context.", u64));
+const CPU = sampled(PERF_SAMPLE_CPU, doc("CPU number.", u32));
+const CPU_RESERVED = sampled(PERF_SAMPLE_CPU, reserved(4));
+
+/**
+ * The fields of a SAMPLE record; which of them there are depends on the event's attr. Their order
+ * is that of `perf_output_sample` in `kernel/events/core.c`.
+ */
+const SAMPLE_FIELDS = {
+  identifier: IDENTIFIER,
+  ip: sampled(PERF_SAMPLE_IP, doc("Instruction pointer.", x64)),
+  pid: PID,
+  tid: TID,
+  time: TIME,
+  addr: sampled(PERF_SAMPLE_ADDR, doc("Data address.", x64)),
+  id: ID,
+  stream_id: STREAM_ID,
+  cpu: CPU,
+  cpu_reserved: CPU_RESERVED,
+  period: sampled(PERF_SAMPLE_PERIOD, doc("Events since the previous sample.", u64)),
+  read: sampled(PERF_SAMPLE_READ, doc("Counter values.", readFormatDeclaration)),
+  callchain_nr: sampledCount(PERF_SAMPLE_CALLCHAIN, u64, "callchain"),
+  callchain: sampled(
+    PERF_SAMPLE_CALLCHAIN,
+    doc("Call chain, innermost first.", array(x64, countedBy("callchain_nr"))),
+  ),
+  raw_size: sampledCount(PERF_SAMPLE_RAW, u32, "raw"),
+  raw: sampled(
+    PERF_SAMPLE_RAW,
+    doc("Raw data of a tracepoint or PMU.", bytes(countedBy("raw_size"))),
+  ),
+  branch_stack: sampled(PERF_SAMPLE_BRANCH_STACK, doc("The last branches.", branchStack)),
+  regs_user: sampled(
+    PERF_SAMPLE_REGS_USER,
+    doc("User registers.", sampleRegs("sample_regs_user")),
+  ),
+  stack_user: sampled(PERF_SAMPLE_STACK_USER, doc("A copy of the user stack.", stackUser)),
+  weight_struct: sampled(
+    PERF_SAMPLE_WEIGHT_STRUCT,
+    doc("Cost of the access in three parts.", sampleWeight),
+  ),
+  // The other view of the same word; the kernel refuses both bits at once (PERF_SAMPLE_WEIGHT_TYPE).
+  weight: when(
+    { attr: "sample_type", noBits: PERF_SAMPLE_WEIGHT_STRUCT },
+    sampled(PERF_SAMPLE_WEIGHT, doc("Cost of the access.", u64)),
+  ),
+  data_src: sampled(PERF_SAMPLE_DATA_SRC, doc("Where the data came from.", x64)),
+  transaction: sampled(PERF_SAMPLE_TRANSACTION, doc("Transaction flags.", x64)),
+  regs_intr: sampled(
+    PERF_SAMPLE_REGS_INTR,
+    doc("Registers at the interrupt.", sampleRegs("sample_regs_intr")),
+  ),
+  phys_addr: sampled(PERF_SAMPLE_PHYS_ADDR, doc("Physical address of the data.", x64)),
+  cgroup: sampled(PERF_SAMPLE_CGROUP, doc("Cgroup id.", u64)),
+  data_page_size: sampled(
+    PERF_SAMPLE_DATA_PAGE_SIZE,
+    doc("Page size at the data address.", u64),
+  ),
+  code_page_size: sampled(
+    PERF_SAMPLE_CODE_PAGE_SIZE,
+    doc("Page size at the instruction pointer.", u64),
+  ),
+  aux_size: sampledCount(PERF_SAMPLE_AUX, u64, "aux"),
+  aux: sampled(PERF_SAMPLE_AUX, doc("Snapshot of the AUX area.", bytes(countedBy("aux_size")))),
+} as const;
+
+/** The number of elements of a field that a sample has where the bit is set in `sample_type`. */
+function sampledCount(
+  bit: number,
+  codec: Codec<number> | Codec<bigint>,
+  of: string,
+): HiddenCodec {
+  const counted = counter(codec, of);
+  return { ...sampled(bit, counted), presence: "hidden", encode: counted.encode };
+}
+
+/** All that a SAMPLE record may hold; {@link sampleBody} is what those of one event do. */
+export const sampleDeclaration: Codec<Sample> = struct("perf_record_sample", SAMPLE_FIELDS);
+
+/** The `sample_id` trailer; {@link sampleIdTrailer} is that of one event. */
+const sampleIdDeclaration: Codec<SampleId> = struct("sample_id", {
+  pid: PID,
+  tid: TID,
+  time: TIME,
+  id: ID,
+  stream_id: STREAM_ID,
+  cpu: CPU,
+  cpu_reserved: CPU_RESERVED,
+  identifier: IDENTIFIER,
+});
 
 /** What a sample's layout depends on. */
-export type SampleShape = Pick<
-  PerfEventAttr,
-  "sample_type" | "read_format" | "branch_sample_type" | "sample_regs_user" | "sample_regs_intr"
->;
+export type SampleShape = Pick<PerfEventAttr, AttrMask>;
 
 /**
  * Declares the body of a SAMPLE record of an event.
- *
- * The order of the fields is that of `perf_output_sample` in `kernel/events/core.c`.
  *
  * @param attr The event's attr; what counts is `sample_type`, `read_format`,
  * `branch_sample_type` and the register masks.
@@ -361,51 +434,7 @@ export type SampleShape = Pick<
  * ```
  */
 export function sampleBody(attr: SampleShape, arch?: string): Codec<Sample> {
-  const type = Number(attr.sample_type & 0xffff_ffffn);
-  const fields: Record<string, Codec<unknown>> = {};
-  const add = (bit: number, declared: Fields) => {
-    if (type & bit) Object.assign(fields, declared);
-  };
-  add(PERF_SAMPLE_IDENTIFIER, IDENTIFIER);
-  add(PERF_SAMPLE_IP, { ip: doc("Instruction pointer.", x64) });
-  add(PERF_SAMPLE_TID, TID);
-  add(PERF_SAMPLE_TIME, TIME);
-  add(PERF_SAMPLE_ADDR, { addr: doc("Data address.", x64) });
-  add(PERF_SAMPLE_ID, ID);
-  add(PERF_SAMPLE_STREAM_ID, STREAM_ID);
-  add(PERF_SAMPLE_CPU, CPU);
-  add(PERF_SAMPLE_PERIOD, { period: doc("Events since the previous sample.", u64) });
-  add(PERF_SAMPLE_READ, { read: readFormat(Number(attr.read_format & 0xffff_ffffn)) });
-  add(PERF_SAMPLE_CALLCHAIN, {
-    callchain_nr: counter(u64, "callchain"),
-    callchain: doc("Call chain, innermost first.", array(x64, countedBy("callchain_nr"))),
-  });
-  add(PERF_SAMPLE_RAW, {
-    raw_size: counter(u32, "raw"),
-    raw: doc("Raw data of a tracepoint or PMU.", bytes(countedBy("raw_size"))),
-  });
-  add(PERF_SAMPLE_BRANCH_STACK, { branch_stack: branchStack(attr.branch_sample_type) });
-  add(PERF_SAMPLE_REGS_USER, { regs_user: registers(attr.sample_regs_user, arch) });
-  add(PERF_SAMPLE_STACK_USER, { stack_user: stackUser });
-  // Two views of one word; the kernel refuses both bits at once (PERF_SAMPLE_WEIGHT_TYPE).
-  if (type & PERF_SAMPLE_WEIGHT_STRUCT) fields["weight_struct"] = sampleWeight;
-  else add(PERF_SAMPLE_WEIGHT, { weight: doc("Cost of the access.", u64) });
-  add(PERF_SAMPLE_DATA_SRC, { data_src: doc("Where the data came from.", x64) });
-  add(PERF_SAMPLE_TRANSACTION, { transaction: doc("Transaction flags.", x64) });
-  add(PERF_SAMPLE_REGS_INTR, { regs_intr: registers(attr.sample_regs_intr, arch) });
-  add(PERF_SAMPLE_PHYS_ADDR, { phys_addr: doc("Physical address of the data.", x64) });
-  add(PERF_SAMPLE_CGROUP, { cgroup: doc("Cgroup id.", u64) });
-  add(PERF_SAMPLE_DATA_PAGE_SIZE, {
-    data_page_size: doc("Page size at the data address.", u64),
-  });
-  add(PERF_SAMPLE_CODE_PAGE_SIZE, {
-    code_page_size: doc("Page size at the instruction pointer.", u64),
-  });
-  add(PERF_SAMPLE_AUX, {
-    aux_size: counter(u64, "aux"),
-    aux: doc("Snapshot of the AUX area.", bytes(countedBy("aux_size"))),
-  });
-  return struct("perf_record_sample", fields) as Codec<unknown> as Codec<Sample>;
+  return specialized(sampleDeclaration, { attr, arch }) as Codec<Sample>;
 }
 
 /**
@@ -414,34 +443,12 @@ export function sampleBody(attr: SampleShape, arch?: string): Codec<Sample> {
  * @param sampleType `sample_type` of the event's attr.
  */
 export function sampleIdTrailer(sampleType: bigint): FixedSampleId {
-  const type = Number(sampleType & 0xffff_ffffn);
-  const fields: Record<string, Codec<unknown>> = {};
-  const add = (bit: number, declared: Fields) => {
-    if (type & bit) Object.assign(fields, declared);
-  };
-  add(PERF_SAMPLE_TID, TID);
-  add(PERF_SAMPLE_TIME, TIME);
-  add(PERF_SAMPLE_ID, ID);
-  add(PERF_SAMPLE_STREAM_ID, STREAM_ID);
-  add(PERF_SAMPLE_CPU, CPU);
-  add(PERF_SAMPLE_IDENTIFIER, IDENTIFIER);
-  const size = 8 * [
-    PERF_SAMPLE_TID,
-    PERF_SAMPLE_TIME,
-    PERF_SAMPLE_ID,
-    PERF_SAMPLE_STREAM_ID,
-    PERF_SAMPLE_CPU,
-    PERF_SAMPLE_IDENTIFIER,
-  ].filter((bit) => type & bit).length;
-  const codec = struct("sample_id", fields) as Codec<unknown> as Codec<SampleId>;
-  return { ...codec, size };
+  const attr = { ...NO_MASKS, sample_type: sampleType };
+  return specialized(sampleIdDeclaration, { attr, arch: undefined }) as FixedSampleId;
 }
 
 /** A trailer has the same size in all records of an event. */
 export type FixedSampleId = Codec<SampleId> & { readonly size: number };
 
 /** The body of a SAMPLE record, as the event in the context declares it. */
-export const sampleRecord: Codec<Sample> = choice("perf_record_sample", (_scope, { sample }) => {
-  if (sample === undefined) throw new PerfDataError("SAMPLE: its event is not known");
-  return sample;
-});
+export const sampleRecord: Codec<Sample> = ofEvent("SAMPLE", sampleDeclaration);

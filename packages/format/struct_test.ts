@@ -111,7 +111,7 @@ Deno.test("array: padding inside of elements is kept", () => {
 Deno.test("fields that may be missing", () => {
   const record = struct("r", {
     kind: u8,
-    extra: when((scope) => scope["kind"] === 1, u8),
+    extra: when({ field: "kind", is: 1 }, u8),
     zeros: reserved(2),
     late: optional(u16),
   });

@@ -12,6 +12,8 @@ import { ChainCounter, type FrameLookup } from "./call_chains.ts";
 import { CallTree } from "./call_tree.ts";
 import { Histogram } from "./histogram.ts";
 import { type ReadShape, readShape } from "./read_shape.ts";
+import type { EventTotal, SampleKeys } from "./sample_counts.ts";
+export type { EventTotal, SampleKeys } from "./sample_counts.ts";
 
 const COMM = 3;
 const FORK = 7;
@@ -34,16 +36,6 @@ export interface SampleFilter {
   readonly tids?: ReadonlySet<number> | undefined;
   /** First and last time in ns. */
   readonly time?: readonly [bigint, bigint] | undefined;
-}
-
-/** What is told apart beyond event, comm, binary and address. */
-export interface SampleKeys {
-  /** Processes. */
-  readonly pid?: boolean | undefined;
-  /** Threads. */
-  readonly tid?: boolean | undefined;
-  /** CPUs. */
-  readonly cpu?: boolean | undefined;
 }
 
 /** How to aggregate. */
@@ -112,14 +104,6 @@ type MapColumns = Readonly<
 /** By which binaries are told apart. */
 export function binaryKey({ name, buildId, kernel, start }: MappedBinary): string {
   return `${name}\0${buildId}\0${kernel}\0${start}`;
-}
-
-/** Totals of an event. */
-export interface EventTotal {
-  /** Samples. */
-  samples: number;
-  /** Sum of their periods. */
-  period: number;
 }
 
 /** Samples of a file by event, comm, binary and address. */

@@ -7,7 +7,8 @@ import {
 import { Machine } from "@perfdata/session/machine";
 import type { MachineHistoryData } from "@perfdata/session/machine-history";
 import { isTimeOrdered } from "@perfdata/session/order";
-import { FINISHED_ROUND, RecordTime } from "@perfdata/session/record-time";
+import { PERF_RECORD_FINISHED_ROUND as FINISHED_ROUND } from "@perfdata/format/record-types";
+import { RecordTime } from "@perfdata/session/record-time";
 import { knownBinaries } from "./aggregate.ts";
 import type { SampleTally, TallyColumns } from "./sample_tally.ts";
 
@@ -147,12 +148,11 @@ export async function scanPart(
   until: number = Infinity,
   { tally, progress }: ScanOptions = {},
 ): Promise<PartScan | undefined> {
-  const events = reader.events.all;
   const ordered = isTimeOrdered(reader);
   const le = reader.littleEndian;
   const { offset, size } = reader.data;
   const log = new PartLog(Math.min(until, offset + size) - from);
-  const time = new RecordTime(events);
+  const time = new RecordTime(reader.events);
   const cuts: number[] = [];
   let nextCut = 0;
   let stopped = false;
@@ -389,8 +389,8 @@ class PartLog {
     }
     this.#starts[i] = from;
     const { known } = time;
-    this.#hi[i] = known ? time.hi : 0;
-    this.#lo[i] = known ? time.lo : 0;
+    this.#hi[i] = known ? time.hi >>> 0 : 0;
+    this.#lo[i] = known ? time.lo >>> 0 : 0;
     this.#offsets[i] = batch.offset + start;
     const rest = type === MMAP || type === MMAP2 ? this.#restOf(i, type, from + end - start) : i;
     this.#rests[i] = rest;

@@ -7,16 +7,13 @@ export {
   type Aggregate,
   aggregate,
   type AggregateOptions,
-  type EventTotal,
   knownBinaries,
   type MappedBinary,
   type SampleFilter,
-  type SampleKeys,
 } from "./aggregate.ts";
 export * from "./call_tree.ts";
 export * from "./processes.ts";
 export { countRanges, cutRanges, mergeRanges, type RangeCounts } from "./ranges.ts";
-export * from "./event_names.ts";
 export { type FileIndex, indexFile } from "./file_index.ts";
 export * from "./functions.ts";
 export * from "./histogram.ts";
@@ -25,3 +22,5 @@ export * from "./rate_plot.ts";
 export * from "./rate_rows.ts";
 export * from "./rate_stream.ts";
 export * from "./read_shape.ts";
+export * from "./sample_counts.ts";
+export * from "./sample_histogram.ts";

@@ -5,9 +5,10 @@ import {
   type PerfDataReader,
   type PerfEvent,
   RecordCodec,
+  trailerEnd,
 } from "@perfdata/format";
 import type { RecordBytes } from "@perfdata/session";
-import { USER_RECORDS } from "@perfdata/user-records";
+import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
 import { type Aggregate, aggregate, type AggregateOptions } from "./aggregate.ts";
 
 const MMAP = 1;
@@ -16,7 +17,9 @@ const EXIT = 4;
 const FORK = 7;
 const MMAP2 = 10;
 
-const codec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
+const CODEC = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
+/** That of the dialect in which types 69 to 81 are features. */
+const GOOGLE_CODEC = new RecordCodec([...KERNEL_RECORDS, ...GOOGLE_RECORDS]);
 
 /** A record as a line of the overview. */
 export interface OverviewRow {
@@ -120,6 +123,7 @@ export async function readOverview(
 
 class OverviewReader {
   readonly #row: ((row: OverviewRow) => void) | undefined;
+  readonly #reader: PerfDataReader;
   readonly #le: boolean;
   readonly #events: readonly PerfEvent[];
   readonly #types = new Map<number, TypeCount>();
@@ -131,6 +135,7 @@ class OverviewReader {
 
   constructor(reader: PerfDataReader, row: ((row: OverviewRow) => void) | undefined) {
     this.#row = row;
+    this.#reader = reader;
     this.#le = reader.littleEndian;
     this.#events = reader.events.all;
   }
@@ -139,6 +144,8 @@ class OverviewReader {
     const { view } = at;
     const le = this.#le;
     const type = view.getUint32(start, le);
+    // Known before the first record that it makes a difference for.
+    const codec = this.#reader.isGoogleDialect ? GOOGLE_CODEC : CODEC;
     let count = this.#types.get(type);
     if (count === undefined) {
       count = { type: codec.name(type), count: 0, bytes: 0 };
@@ -153,7 +160,7 @@ class OverviewReader {
     if (event !== undefined) {
       const { layout } = event;
       const sample = type === PERF_RECORD_SAMPLE;
-      const trailer = end - (end - start & 7);
+      const trailer = trailerEnd(start, end);
       const timeAt = sample
         ? (layout.time < 0 ? -1 : start + layout.time)
         : (layout.trailer.time === 0 ? -1 : trailer + layout.trailer.time);

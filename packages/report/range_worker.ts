@@ -1,7 +1,8 @@
 // Uses Deno's file API: looks at parts of a file in a thread of its own (see parallel.ts).
 import { PerfDataReader } from "@perfdata/format/reader";
 import { fileSource } from "@perfdata/format/file-source";
-import type { SampleFilter, SampleKeys } from "./aggregate.ts";
+import type { SampleFilter } from "./aggregate.ts";
+import type { SampleKeys } from "./sample_counts.ts";
 import { type FileIndex, scanPart } from "./file_index.ts";
 import { countRanges } from "./ranges.ts";
 import { SampleTally } from "./sample_tally.ts";

@@ -5,9 +5,10 @@ import {
   type PerfEvent,
   type RecordBatch,
   SampleFields,
+  trailerEnd,
 } from "@perfdata/format";
+import { EventNames } from "@perfdata/session/event-names";
 import { PERF_RECORD_ID_INDEX } from "@perfdata/user-records";
-import { EventNames } from "./event_names.ts";
 import { type ReadShape, readShape } from "./read_shape.ts";
 import { type RatePoint, RateStream, type RateStreamSummary } from "./rate_stream.ts";
 
@@ -283,15 +284,16 @@ class RateAnalysis {
     const { view, events } = batch;
     const index = events.indexOf(view, start, end, type, this.#le);
     const trailer = this.#events[index]?.layout.trailer;
+    const last = trailerEnd(start, end);
     const inTrailer = (at: number | undefined) =>
-      at !== undefined && at !== 0 && end + at >= start + 8 ? end + at : -1;
+      at !== undefined && at !== 0 && last + at >= start + 8 ? last + at : -1;
     const cpuAt = inTrailer(trailer?.cpu);
     const timeAt = inTrailer(trailer?.time);
     const pidAt = inTrailer(trailer?.pid);
     const cpu = cpuAt < 0 ? -1 : this.#u32(view, cpuAt);
     const tid = pidAt < 0 ? -1 : this.#u32(view, pidAt + 4);
     let time = timeAt < 0 || type === READ ? undefined : this.#time(view, timeAt);
-    const left = end - start - 8 - (trailer?.size ?? 0);
+    const left = (trailer === undefined ? end : last - trailer.size) - start - 8;
     if (type === READ) {
       const event = this.#events[index];
       if (event === undefined || left < 16) return;

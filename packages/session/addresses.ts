@@ -42,7 +42,9 @@ export interface RecordedAddresses {
   /** Samples whose call chain or branch stack is damaged: these were not looked at. */
   readonly damaged: number;
   /** Release of the recorded kernel, where the file tells it. */
-  readonly release: string | undefined;
+  readonly release?: string;
+  /** Architecture of the recorded machine, where the file tells it. */
+  readonly arch?: string;
 }
 
 /**
@@ -258,7 +260,7 @@ class Collector implements RecordSink {
       samples: this.#samples,
       period: this.#period,
       damaged: this.#damaged,
-      release: this.#recorded.release,
+      ...this.#recorded.machine,
     };
   }
 }

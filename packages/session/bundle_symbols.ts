@@ -13,8 +13,7 @@ import { type SymbolTrust, symbolTrust } from "./symbolize.ts";
  * import { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
- * const recorded = { objects: [], table: new AddressTable(), samples: 0, period: 0, damaged: 0,
- *   release: undefined };
+ * const recorded = { objects: [], table: new AddressTable(), samples: 0, period: 0, damaged: 0 };
  * const resolver = new SymbolResolver({ open: () => undefined, read: () => undefined });
  * const { bytes } = await bundleSymbols(recorded, resolver);
  * assertEquals(SymbolBundle.open(bytes).objects.length, 0);
@@ -30,7 +29,9 @@ export async function bundleSymbols(
     const info = { ...object, segments, ...(origin === undefined ? {} : { origin }) };
     writer.addObject(info);
     resolutions.forEach((resolution, i) => {
-      writer.add(info, recorded.table.address[rows[i] as number] as number, resolution);
+      const address = recorded.table.address[rows[i] as number] as number;
+      // No program has code beyond 2^53: damage has, and a `number` does not tell where.
+      if (Number.isSafeInteger(address)) writer.add(info, address, resolution);
     });
   });
   return { bytes: writer.finish(), trust };

@@ -1,7 +1,10 @@
 import type { BatchOptions, PerfDataReader } from "@perfdata/format";
-import { PERF_RECORD_USER_TYPE_START } from "@perfdata/format/perf-event";
+import {
+  PERF_RECORD_FINISHED_ROUND,
+  PERF_RECORD_USER_TYPE_START,
+} from "@perfdata/format/record-types";
 import { enlarge } from "./machine_names.ts";
-import { FINISHED_ROUND, RecordTime } from "./record_time.ts";
+import { RecordTime } from "./record_time.ts";
 
 /** As many records with a time share one bound. */
 const STRETCH = 1 << 12;
@@ -31,14 +34,14 @@ export class FutureTimes {
     options: BatchOptions = {},
   ): Promise<FutureTimes | undefined> {
     const found = new FutureTimes();
-    const time = new RecordTime(reader.events.all);
+    const time = new RecordTime(reader.events);
     let timed = 0;
     for await (const batch of reader.batches({ ...options, quiet: true })) {
       for (let i = 0; i < batch.count; i++) {
         const type = batch.type(i);
-        if (type === FINISHED_ROUND) return undefined;
+        if (type === PERF_RECORD_FINISHED_ROUND) return undefined;
         if (type < PERF_RECORD_USER_TYPE_START && time.read(batch, i).known) {
-          found.#see(timed++, time.hi, time.lo);
+          found.#see(timed++, time.hi >>> 0, time.lo >>> 0);
         } else {
           found.untimedLater ||= timed > 0;
         }

@@ -807,7 +807,7 @@ function isBpfImage(name: string): boolean {
  * The name that a module goes by: `[ext4]` for `/lib/modules/…/ext4.ko.xz`. A name in brackets is a
  * module unless it is one of the kernel's own; any other file goes by its last part.
  */
-function kernelModuleName(path: string): { name: string; module: boolean } {
+export function kernelModuleName(path: string): { name: string; module: boolean } {
   const name = path.slice(path.lastIndexOf("/") + 1);
   if (name.startsWith("[")) {
     const own = /^\[(kernel\.kallsyms\]|guest\.kernel\.kallsyms|vdso(x?32)?\]|vsyscall\])/;

@@ -1,29 +1,26 @@
-import type { PerfEvent, RecordBatch } from "@perfdata/format";
-import { PERF_RECORD_SAMPLE } from "@perfdata/format/perf-event";
-
-/** The type of perf's own record that says: each of the kernel's buffers was read once more. */
-export const FINISHED_ROUND = 68;
+import { trailerEnd } from "@perfdata/format/record";
+import type { EventTable, RecordBatch } from "@perfdata/format";
+import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
 
 /**
  * Reads the times of kernel records: that of a sample, or that of the `sample_id` at the end of another
- * record (`perf_event.h`), in nanoseconds, as two 32-bit halves.
+ * record (`perf_event.h`), in nanoseconds, as two signed 32-bit halves.
  */
 export class RecordTime {
-  // Not 0, which V8 would take for a promise to stay below 2^31.
-  /** The upper half of the time that was read last; 0 where the record has none. */
-  hi: number = -0;
+  /** The upper half of the time that was read last; both halves are 0 where the record has none. */
+  hi: number = 0;
   /** The lower half. */
-  lo: number = -0;
+  lo: number = 0;
   /** Number of the event that the record belongs to, or -1 where its id is not known. */
   event: number = -1;
-  readonly #events: readonly PerfEvent[];
+  readonly #events: EventTable;
 
   /**
    * Reads times of one file.
    *
    * @param events The events of the file.
    */
-  constructor(events: readonly PerfEvent[]) {
+  constructor(events: EventTable) {
     this.#events = events;
   }
 
@@ -36,22 +33,26 @@ export class RecordTime {
   read(batch: RecordBatch, i: number): this {
     const { view, littleEndian: le } = batch;
     const start = batch.starts[i] as number;
-    const end = start + view.getUint16(start + 6, le);
     const type = view.getUint32(start, le);
-    this.event = this.#events.length === 1 ? 0 : batch.events.indexOf(view, start, end, type, le);
-    const layout = this.#events[this.event]?.layout;
-    let at = -1;
-    if (layout !== undefined) {
-      at = type === PERF_RECORD_SAMPLE
-        ? (layout.time < 0 ? -1 : start + layout.time)
-        : (layout.trailer.time === 0 ? -1 : end - (end - start & 7) + layout.trailer.time);
-    }
-    if (at < start + 8 || at + 8 > end) {
-      this.hi = this.lo = 0;
+    const { all } = this.#events;
+    this.hi = this.lo = 0;
+    if (type >= PERF_RECORD_USER_TYPE_START) {
+      this.event = all.length > 0 ? 0 : -1;
       return this;
     }
-    this.hi = view.getUint32(at + (le ? 4 : 0), le);
-    this.lo = view.getUint32(at + (le ? 0 : 4), le);
+    const end = start + view.getUint16(start + 6, le);
+    this.event = all.length === 1 ? 0 : this.#events.indexOf(view, start, end, type, le);
+    const layout = all[this.event]?.layout;
+    if (layout === undefined) return this;
+    // The trailer ends with the last whole word of the record.
+    const at = type === PERF_RECORD_SAMPLE
+      ? start + layout.time
+      : layout.trailer.time === 0
+      ? -1
+      : trailerEnd(start, end) + layout.trailer.time;
+    if (at < start + 8 || at + 8 > end) return this;
+    this.hi = view.getInt32(le ? at + 4 : at, le);
+    this.lo = view.getInt32(le ? at : at + 4, le);
     return this;
   }
 }

@@ -1,6 +1,6 @@
 import type { BuildIdEvent, Diagnostics, PerfDataReader } from "@perfdata/format";
 import { PerfDataError } from "@perfdata/format/error";
-import { HEADER_BUILD_ID, HEADER_OSRELEASE } from "@perfdata/format/feature-names";
+import { HEADER_ARCH, HEADER_BUILD_ID, HEADER_OSRELEASE } from "@perfdata/format/feature-names";
 import { buildIdText, decodeObjectFeature } from "@perfdata/format/object-feature";
 import type { SymbolObject } from "@perfdata/symbols";
 import { type Address, addressFromHalves } from "@perfdata/symbols/address";
@@ -22,6 +22,9 @@ const MISC_BUILD_ID_SIZE = 0x8000;
 
 const M = 0x6d;
 const P = 0x70;
+
+/** The features that tell something of objects. */
+const OF_OBJECTS: readonly number[] = [HEADER_ARCH, HEADER_BUILD_ID, HEADER_OSRELEASE];
 
 type Stream = Parameters<typeof streamFeature>[0];
 
@@ -59,6 +62,8 @@ export interface MappedObject {
 export class RecordedObjects {
   /** Release of the recorded kernel, where the recording tells it. */
   release: string | undefined;
+  /** Architecture of the recorded machine, where the recording tells it. */
+  arch: string | undefined;
   /** Whether the recording tells where the kernel was. */
   kernelMapped: boolean = false;
   /** The reference symbol of the kernel's mapping. */
@@ -89,7 +94,7 @@ export class RecordedObjects {
    */
   async readFeatures(reader: PerfDataReader): Promise<void> {
     for (const { id, section } of reader.features) {
-      if (id !== HEADER_BUILD_ID && id !== HEADER_OSRELEASE) continue;
+      if (!OF_OBJECTS.includes(id)) continue;
       try {
         const size = Number(section.size);
         this.feature(id, await reader.readSection(Number(section.offset), size, `feature ${id}`));
@@ -100,12 +105,13 @@ export class RecordedObjects {
     }
   }
 
-  /** Takes the payload of a feature; all but BUILD_ID and OSRELEASE are passed over. */
+  /** Takes the payload of a feature; all but ARCH, BUILD_ID and OSRELEASE are passed over. */
   feature(id: number, bytes: Uint8Array): void {
-    if (id !== HEADER_BUILD_ID && id !== HEADER_OSRELEASE) return;
+    if (!OF_OBJECTS.includes(id)) return;
     const feature = decodeObjectFeature(id, bytes, { littleEndian: this.#stream.littleEndian });
     if (feature.name === "RAW" && feature.error !== undefined) this.#diagnostics?.(feature.error);
     if (feature.name === "OSRELEASE") this.release = feature.value;
+    if (feature.name === "ARCH") this.arch = feature.value;
     if (feature.name !== "BUILD_ID") return;
     for (const event of feature.value) {
       this.known.push(event);
@@ -165,6 +171,14 @@ export class RecordedObjects {
       const name = text(bytes, filename, end);
       if (/\/jit-\d+\.dump$/.test(name)) this.#jitdumps.set(view.getInt32(start + 8, le), name);
     }
+  }
+
+  /** What is known of the recorded machine: for options of a `SymbolResolver`. */
+  get machine(): { readonly release?: string; readonly arch?: string } {
+    return {
+      ...(this.release === undefined ? {} : { release: this.release }),
+      ...(this.arch === undefined ? {} : { arch: this.arch }),
+    };
   }
 
   /** How to find the symbols of an object. */

@@ -103,6 +103,11 @@ export interface ObjectTrust {
   readonly resolved: TrustCount;
   /** Those of them that have a source line. */
   readonly lines: TrustCount;
+  /**
+   * Those of `resolved` whose file is not known to be of the recorded build: there is no build id
+   * to compare.
+   */
+  readonly unverified: TrustCount;
   /** The others, by cause. */
   readonly unresolved: ReadonlyMap<UnresolvedCause, TrustCount>;
   /** Files that were there but are of another build, or cannot be read. */
@@ -121,13 +126,13 @@ export interface SymbolTrust {
   readonly resolved: TrustCount;
   /** Those of them that have a source line. */
   readonly lines: TrustCount;
+  /** Those of `resolved` whose file is not known to be of the recorded build. */
+  readonly unverified: TrustCount;
   /** The others, by cause; all causes are there, in the order in which they are shown. */
   readonly unresolved: ReadonlyMap<UnresolvedCause, TrustCount>;
   /** The same by object, those with most samples first. */
   readonly objects: readonly ObjectTrust[];
 }
-
-const FAULTS_TOLD = 5;
 
 /**
  * Counts which addresses of a recording have symbols, and why the others have none.
@@ -158,8 +163,9 @@ export async function symbolTrust(
   for await (const symbolized of symbolize(recorded, resolver)) {
     const { symbols, rows, resolutions } = symbolized;
     const counts = emptyCounts();
+    const { verified } = symbols;
     for (let i = 0; i < rows.length; i++) {
-      count(counts, table, rows[i] as number, resolutions[i] as Resolution);
+      count(counts, table, rows[i] as number, resolutions[i] as Resolution, verified);
     }
     each?.(symbolized);
     objects.push({
@@ -168,8 +174,8 @@ export async function symbolTrust(
       bundled: symbols.bundled,
       ...counts,
       refused: symbols.refused,
-      faults: symbols.faults.slice(0, FAULTS_TOLD).map(({ message }) => message),
-      faultCount: symbols.faults.length,
+      faults: symbols.faults.map(({ message }) => message),
+      faultCount: symbols.faultCount,
     });
   }
   const nowhere: [number, UnresolvedCause][] = [
@@ -180,7 +186,7 @@ export async function symbolTrust(
     const counts = emptyCounts();
     const answer: Resolution = { symbol: undefined, frames: [], cause };
     for (let row = 0; row < table.count; row++) {
-      if (table.object[row] === number) count(counts, table, row, answer);
+      if (table.object[row] === number) count(counts, table, row, answer, false);
     }
     if (counts.all.addresses > 0) {
       objects.push({
@@ -201,10 +207,11 @@ export async function symbolTrust(
     (name(a) < name(b) ? -1 : 1)
   );
   const total = emptyCounts();
-  for (const { all, resolved, lines, unresolved } of objects) {
+  for (const { all, resolved, lines, unverified, unresolved } of objects) {
     add(total.all, all);
     add(total.resolved, resolved);
     add(total.lines, lines);
+    add(total.unverified, unverified);
     for (const [cause, counted] of unresolved) add(total.unresolved.get(cause), counted);
   }
   return { ...total, objects };
@@ -214,6 +221,7 @@ interface Counts {
   readonly all: TrustCount;
   readonly resolved: TrustCount;
   readonly lines: TrustCount;
+  readonly unverified: TrustCount;
   readonly unresolved: Map<UnresolvedCause, TrustCount>;
 }
 
@@ -221,7 +229,7 @@ const zero = (): TrustCount => ({ addresses: 0, samples: 0, period: 0 });
 
 function emptyCounts(): Counts {
   const unresolved = new Map(UNRESOLVED_CAUSES.map((cause) => [cause, zero()]));
-  return { all: zero(), resolved: zero(), lines: zero(), unresolved };
+  return { all: zero(), resolved: zero(), lines: zero(), unverified: zero(), unresolved };
 }
 
 function count(
@@ -229,6 +237,7 @@ function count(
   table: RecordedAddresses["table"],
   row: number,
   { cause, frames }: Resolution,
+  verified: boolean,
 ): void {
   // What is only there for tools that look up the byte before a return address does not count.
   if (table.uses[row] === ADDRESS_USE.BEFORE_RETURN) return;
@@ -237,6 +246,7 @@ function count(
   else {
     addRow(counts.resolved, table, row);
     if (frames.some(({ line }) => line > 0)) addRow(counts.lines, table, row);
+    if (!verified) addRow(counts.unverified, table, row);
   }
 }
 

@@ -9,7 +9,8 @@ const MAGIC: readonly (readonly [FileCompression, readonly number[]])[] = [
   ["zstd", [0x28, 0xb5, 0x2f, 0xfd]],
 ];
 
-const PIECE = 1 << 16;
+/** Input is given to the libraries in pieces, each of which may expand a thousandfold. */
+const PIECE = 1 << 13;
 
 /**
  * Tells how a file is compressed: gzip (RFC 1952), xz or Zstandard (RFC 8878).
@@ -87,8 +88,16 @@ async function expanded(
   compressed: Uint8Array,
   compression: "gzip" | "xz",
 ): Promise<ReadableStream<Uint8Array>> {
-  // A copy, because a stream may take the buffer of its chunks away.
-  const input = new Blob([compressed.slice()]).stream();
+  let at = 0;
+  // A stream that is asked for a piece when the one before is used up: of one that gives all at
+  // once, all is expanded before the first output can be counted.
+  const input = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    pull(controller) {
+      if (at >= compressed.length) return controller.close();
+      // A copy, because a stream may take the buffer of its chunks away.
+      controller.enqueue(compressed.slice(at, at += PIECE));
+    },
+  }, { highWaterMark: 0 });
   if (compression === "gzip") return input.pipeThrough(new DecompressionStream("gzip"));
   const { default: xz } = await import("xz-decompress");
   return new xz.XzReadableStream(input);

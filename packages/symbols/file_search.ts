@@ -1,4 +1,5 @@
 import type { BinarySource } from "./binary_source.ts";
+import { runsOn } from "./architecture.ts";
 import { SHT } from "./elf/constants.ts";
 import { crc32 } from "./elf/crc32.ts";
 import type { DebugLink, ElfFile } from "./elf/elf_file.ts";
@@ -11,6 +12,8 @@ export interface WantedFile {
   readonly path: string;
   /** Build id from the recording, hex; may be padded with zeros to 20 bytes. */
   readonly buildId?: string;
+  /** Architecture of the recorded machine, as `uname -m` names it. */
+  readonly arch?: string;
 }
 
 /** Where to look. Folders that are left out are not searched. */
@@ -66,6 +69,7 @@ export interface RefusedFile extends FileCandidate {
     | "build id differs"
     | "no build id"
     | "debug link checksum differs"
+    | "another architecture"
     | "another kernel"
     | "not readable";
   /** The build id it has. */
@@ -91,7 +95,8 @@ export interface SearchResult {
  *
  * The order is that of `perf` (`binary_type_symtab` of tools/perf/util/symbol.c), then the cache of
  * debuginfod; the search ends when a `.symtab` and a `.dynsym` are found. A file whose build id is
- * not the wanted one is refused and told, never used.
+ * not the wanted one, or that is of an architecture that the recorded machine does not run, is
+ * refused and reported, never used.
  *
  * @example
  * ```ts
@@ -132,6 +137,10 @@ export function* searchSymbolFiles(
   }
 
   function fits(candidate: FileCandidate, elf: ElfFile): boolean {
+    if (!runsOn(wanted.arch, elf)) {
+      refused.push({ ...candidate, reason: "another architecture" });
+      return false;
+    }
     if (buildId === undefined) return true;
     let found: string | undefined;
     try {
@@ -162,7 +171,8 @@ export function* searchSymbolFiles(
   if (!vdso && wanted.path.startsWith("/")) {
     const opened = yield itself;
     if (opened instanceof SymbolsError) refused.push({ ...itself, reason: "not readable" });
-    else mapped = opened?.elf;
+    else if (opened !== undefined && runsOn(wanted.arch, opened.elf)) mapped = opened.elf;
+    else if (opened !== undefined) refused.push({ ...itself, reason: "another architecture" });
   }
   let link: DebugLink | undefined;
   if (mapped !== undefined) {

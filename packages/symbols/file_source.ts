@@ -54,7 +54,7 @@ export function openFileSource(path: string): FileSource {
     file.seekSync(offset, Deno.SeekMode.Start);
     let filled = 0;
     while (filled < length) {
-      const n = file.readSync(bytes.subarray(filled));
+      const n = readSome(bytes.subarray(filled));
       if (n === null) {
         throw new SymbolsError(
           offset + filled,
@@ -62,6 +62,15 @@ export function openFileSource(path: string): FileSource {
         );
       }
       filled += n;
+    }
+  }
+
+  function readSome(bytes: Uint8Array): number | null {
+    try {
+      return file.readSync(bytes);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new SymbolsError(0, `Cannot read ${path}: ${why}`, { cause: error });
     }
   }
 

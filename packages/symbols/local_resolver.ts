@@ -54,14 +54,28 @@ const HERE: SymbolFiles = {
       // A pipe or a device would block or never end.
       return Deno.statSync(path).isFile ? openFileSource(path) : undefined;
     }),
-  read: (path) =>
+  read: (path, limit = Infinity) =>
     tolerant(
       path,
-      () => Deno.statSync(path).isFile ? Deno.readFileSync(path) : undefined,
+      () => {
+        const { isFile, size } = Deno.statSync(path);
+        if (!isFile) return undefined;
+        checkLimit(path, size, limit);
+        const bytes = Deno.readFileSync(path);
+        // Files of the kernel have no size before they are read.
+        checkLimit(path, bytes.length, limit);
+        return bytes;
+      },
       () => readWithCat(path),
     ),
 };
 
+function checkLimit(path: string, size: number, limit: number): void {
+  if (size <= limit) return;
+  throw new SymbolsError(0, `${path} has ${size} bytes, more than the ${limit} that are read`);
+}
+
+/** Reads a file of the kernel, whose size is the kernel's choice, not that of a recording. */
 function readWithCat(path: string): Uint8Array | undefined {
   if (Deno.permissions.querySync({ name: "run", command: "cat" }).state !== "granted") {
     return undefined;
@@ -76,6 +90,8 @@ function tolerant<T>(
   read: () => T,
   otherwise: () => T | undefined = () => undefined,
 ): T | undefined {
+  // Neither names a file, and Deno has errors of their own for them.
+  if (path === "" || path.includes("\0")) return undefined;
   try {
     return read();
   } catch (error) {
@@ -83,14 +99,11 @@ function tolerant<T>(
       return undefined;
     }
     // Deno keeps what lies there from whoever may not do everything; `cat` may be allowed.
-    const special = /^\/(?:proc|sys|dev)\//.test(path);
+    const special = /^\/(?:proc|sys)\//.test(path);
     if (error instanceof Deno.errors.NotCapable && special) return otherwise();
-    if (
-      error instanceof Deno.errors.NotCapable || error instanceof Deno.errors.PermissionDenied ||
-      error instanceof Deno.errors.FilesystemLoop
-    ) {
-      throw new SymbolsError(0, `${path}: ${error.message}`, { cause: error });
-    }
-    throw error;
+    if (!(error instanceof Error) || error instanceof SymbolsError) throw error;
+    // Whatever the operating system has against a name that a recording made up, such as one that
+    // is too long: that object has no symbols, and the others are not affected.
+    throw new SymbolsError(0, `${path}: ${error.message}`, { cause: error });
   }
 }

@@ -1,5 +1,6 @@
 import type { Address } from "./address.ts";
 import { FileAddresses, type LoadSegment } from "./address_map.ts";
+import { runsOn } from "./architecture.ts";
 import { type BinarySource, bytesSource } from "./binary_source.ts";
 import type { BundleObject, SymbolBundle } from "./bundle.ts";
 import { Demangler } from "./demangle/demangler.ts";
@@ -48,8 +49,13 @@ export interface SymbolFiles {
    * @throws {SymbolsError} if it is there and cannot be read
    */
   open(path: string): ClosableSource | undefined;
-  /** The whole of a file whose size may not be known beforehand; otherwise as `open`. */
-  read(path: string): Uint8Array | undefined;
+  /**
+   * The whole of a file whose size may not be known beforehand; otherwise as `open`.
+   *
+   * @param limit the most bytes it may have
+   * @throws {SymbolsError} if it cannot be read or has more
+   */
+  read(path: string, limit?: number): Uint8Array | undefined;
 }
 
 /** Where symbols are taken from and how they are shown: what all tools have in common. */
@@ -76,6 +82,8 @@ export interface ResolverOptions extends SymbolOptions {
   readonly places?: SearchPlaces;
   /** Release of the recorded kernel, for the paths at which its `vmlinux` may be. */
   readonly release?: string;
+  /** Architecture of the recorded machine (`uname -m`): files of others are refused. */
+  readonly arch?: string;
   /** How ELF files are opened. */
   readonly elf?: ElfOpenOptions;
 }
@@ -88,12 +96,19 @@ export interface ObjectSymbols {
   readonly origin: string | undefined;
   /** Whether they come from a bundle only. */
   readonly bundled: boolean;
+  /**
+   * Whether they are known to be those of what was recorded: by its build id, or of a kernel, by
+   * where it was. `false` as well if there are none.
+   */
+  readonly verified: boolean;
   /** What of an ELF file is loaded from where; empty for others. */
   readonly segments: readonly LoadSegment[];
   /** Files that were there but are of another build, or cannot be read. */
   readonly refused: readonly RefusedFile[];
-  /** Parts of the debug information that cannot be read. */
+  /** Parts of the symbols and debug information that cannot be read: the first few of them. */
   readonly faults: readonly SymbolsError[];
+  /** How many such parts there are. */
+  readonly faultCount: number;
   /**
    * Looks addresses up.
    *
@@ -110,11 +125,14 @@ export interface ObjectSymbols {
 interface Lookup {
   readonly origin?: string;
   readonly segments?: readonly LoadSegment[];
+  /** As in {@linkcode ObjectSymbols}. */
+  readonly verified: boolean;
   find(addresses: Float64Array, times: Float64Array | undefined): Resolution[];
 }
 
 /** Why there is nothing to look up in. */
 class Nothing implements Lookup {
+  readonly verified = false;
   readonly #cause: UnresolvedCause;
   constructor(cause: UnresolvedCause) {
     this.#cause = cause;
@@ -127,6 +145,11 @@ class Nothing implements Lookup {
 
 // What only some recordings need is imported when one of them comes: to load a module takes longer
 // than to name the functions of a short recording.
+
+/** Damage can make one fault every four bytes of a file: so many are kept, the others counted. */
+const FAULTS_KEPT = 5;
+/** The most bytes of a perf map or a copy of kallsyms. A symbol takes about six times its line. */
+const TEXT_LIMIT = 2 ** 27;
 
 const RUNNING_KALLSYMS = "/proc/kallsyms";
 /** The group of the kernel's own symbols in a copy of kallsyms. */
@@ -214,11 +237,19 @@ export class SymbolResolver {
       get bundled() {
         return bundled !== undefined && lookup?.origin === undefined;
       },
+      get verified() {
+        // What a bundle was made for is found by its build id where there is one.
+        return (lookup?.verified ?? true) &&
+          (bundled === undefined || object.buildId !== undefined);
+      },
       get segments() {
         return lookup?.segments ?? bundled?.info.segments ?? [];
       },
       refused: opened.refused,
       faults: opened.faults,
+      get faultCount() {
+        return opened.faultCount;
+      },
       find: async (addresses, times) =>
         bundled === undefined ? (await inFiles()).find(addresses, times) : await findBundled(
           bundled,
@@ -256,7 +287,9 @@ export class SymbolResolver {
   }
 
   async #search(object: SymbolObject, opened: OpenedFiles): Promise<Found> {
-    const search = searchSymbolFiles(object, this.#places);
+    const { arch } = this.#options;
+    const wanted = arch === undefined ? object : { ...object, arch };
+    const search = searchSymbolFiles(wanted, this.#places);
     let present = false;
     let step = search.next();
     while (!step.done) {
@@ -265,13 +298,14 @@ export class SymbolResolver {
         : opened.candidate(step.value.path);
       if (file !== undefined && !(file instanceof SymbolsError)) {
         const { buildId } = object;
-        present ||= buildId === undefined || buildIdsEqual(opened.buildId(file.elf) ?? "", buildId);
+        present ||= runsOn(arch, file.elf) &&
+          (buildId === undefined || buildIdsEqual(opened.buildId(file.elf) ?? "", buildId));
       }
       step = search.next(file);
     }
     opened.refused.push(...step.value.refused);
     opened.keepOnly([step.value.symbols?.elf, step.value.runtime?.elf]);
-    return { ...step.value, present };
+    return { ...step.value, present, verified: object.buildId !== undefined };
   }
 
   async #elf(
@@ -299,6 +333,7 @@ export class SymbolResolver {
     const addresses = new FileAddresses((runtime ?? file).elf);
     return {
       origin: debug.path,
+      verified: found.verified,
       segments: addresses.segments,
       find: (offsets) =>
         findInElf(
@@ -344,6 +379,7 @@ export class SymbolResolver {
       }
       return {
         origin: path,
+        verified: given.length === 0 || moved === object.referenceAddress,
         find: (addresses) =>
           findInTable(
             addresses,
@@ -374,6 +410,10 @@ export class SymbolResolver {
       return undefined;
     }
     const { elf } = file;
+    if (!runsOn(this.#options.arch, elf)) {
+      opened.refused.push({ ...candidate, reason: "another architecture" });
+      return undefined;
+    }
     if (object.buildId !== undefined) {
       const buildId = opened.buildId(elf);
       if (buildId === undefined || !buildIdsEqual(buildId, object.buildId)) {
@@ -395,6 +435,7 @@ export class SymbolResolver {
     const dwarf = await this.#dwarf(found, path, opened);
     return {
       origin: path,
+      verified: object.buildId !== undefined,
       find: (addresses) =>
         findInElf(addresses, (address) => address + linked, () => table, dwarf, this.show),
     };
@@ -410,6 +451,7 @@ export class SymbolResolver {
         const addresses = elf.type === ET.REL ? undefined : new FileAddresses(elf);
         return {
           origin: found.symbols.path,
+          verified: found.verified,
           find: (distances) =>
             findInElf(
               distances,
@@ -436,6 +478,7 @@ export class SymbolResolver {
       if (group > 0) {
         return {
           origin: path,
+          verified: true,
           find: (distances) =>
             findInTable(distances, loadAddress, text.read.table, this.show, "no symbols", group),
         };
@@ -467,6 +510,8 @@ export class SymbolResolver {
     const origin = dump !== undefined ? jitdump : path;
     return {
       ...(origin === undefined ? {} : { origin }),
+      // A number of a process is used again, and another machine has the same.
+      verified: false,
       find: (addresses, times) =>
         Array.from(addresses, (address, i) => {
           const code = dump?.lookup(address, times?.[i] ?? Infinity);
@@ -493,7 +538,8 @@ export class SymbolResolver {
   #bpf(object: SymbolObject): Lookup {
     const symbol: SymbolInfo = { name: object.path, start: 0, end: object.size ?? 0 };
     const answer = resolution(symbol, [], this.show);
-    return { find: (addresses) => Array.from(addresses, () => answer) };
+    // The recording itself has the name.
+    return { verified: true, find: (addresses) => Array.from(addresses, () => answer) };
   }
 
   async #dwarf(
@@ -547,12 +593,15 @@ interface Found {
   readonly symbols?: FoundFile;
   readonly runtime?: FoundFile;
   readonly present: boolean;
+  /** Whether the files are known to be of the recorded build. */
+  readonly verified: boolean;
 }
 
 /** The files of one object. */
 class OpenedFiles {
   readonly refused: RefusedFile[] = [];
   readonly faults: SymbolsError[] = [];
+  faultCount = 0;
   readonly #files: SymbolFiles;
   readonly #options: ElfOpenOptions;
   readonly #elves = new Map<ElfFile, ClosableSource>();
@@ -612,7 +661,11 @@ class OpenedFiles {
 
   /** Reads a whole file; one that cannot be read is refused. */
   read(path: string): Uint8Array | undefined {
-    return this.attempt({ path, origin: "path" }, () => this.#files.read(path));
+    return this.attempt({ path, origin: "path" }, () => {
+      const bytes = this.#files.read(path, TEXT_LIMIT);
+      if (bytes === undefined || bytes.length <= TEXT_LIMIT) return bytes;
+      throw new SymbolsError(TEXT_LIMIT, `${path} has more than ${TEXT_LIMIT} bytes`);
+    });
   }
 
   buildId(elf: ElfFile): string | undefined {
@@ -659,7 +712,11 @@ class OpenedFiles {
   #failed({ path, origin }: Pick<RefusedFile, "path" | "origin">, error: unknown): void {
     if (!(error instanceof SymbolsError)) throw error;
     this.refused.push({ path, origin, reason: "not readable" });
-    this.faults.push(error);
+    this.#fault(error);
+  }
+
+  #fault(error: SymbolsError): void {
+    if (this.faultCount++ < FAULTS_KEPT) this.faults.push(error);
   }
 
   /** The debug information of a file, with what belongs to it: `.dwp`, `.dwo`, `dwz`. */
@@ -674,7 +731,7 @@ class OpenedFiles {
         : elfDwarfSections(opened.elf);
     };
     return DwarfContext.open(elfDwarfSections(file.elf), {
-      diagnostics: (error) => void this.faults.push(error),
+      diagnostics: (error) => this.#fault(error),
       dwp: () => sections(`${runtimePath}.dwp`) ?? sections(`${file.path}.dwp`),
       dwo: ({ name, compDir }) =>
         sections(name.startsWith("/") ? name : `${compDir ?? folder}/${name}`) ??

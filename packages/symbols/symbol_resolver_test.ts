@@ -10,6 +10,7 @@ import {
   SymbolResolver,
   SymbolsError,
 } from "./mod.ts";
+import { needs } from "./testing/toolchain.ts";
 
 /** Files that are in memory, or on disk under another name. */
 function filesOf(files: Readonly<Record<string, Uint8Array | string | SymbolsError>>): SymbolFiles {
@@ -230,12 +231,6 @@ Deno.test("a file that cannot be read is told", async () => {
   }
 });
 
-function have(program: string): boolean {
-  const { success } = new Deno.Command("which", { args: [program], stdout: "null" }).outputSync();
-  if (!success) console.log(`skipped: no ${program} here`);
-  return success;
-}
-
 async function run(program: string, ...args: string[]): Promise<string> {
   const { success, stdout, stderr } = await new Deno.Command(program, { args }).output();
   if (!success) throw new Error(new TextDecoder().decode(stderr));
@@ -254,7 +249,7 @@ int more(int n) { return n * work(n); }
 
 Deno.test({
   name: "a vmlinux and a module give the lines that addr2line gives",
-  ignore: !have("gcc") || !have("addr2line"),
+  ignore: !needs("a program against addr2line", "gcc", "addr2line"),
   async fn() {
     const folder = await Deno.makeTempDir({ prefix: "perfdata-resolver-" });
     try {
@@ -321,7 +316,7 @@ Deno.test({
 
 Deno.test({
   name: "a compressed module has the symbols and lines of what it expands to",
-  ignore: !have("gcc") || !have("xz") || !have("zstd") || !have("gzip"),
+  ignore: !needs("compressed modules", "gcc", "xz", "zstd", "gzip"),
   async fn() {
     const folder = await Deno.makeTempDir({ prefix: "perfdata-resolver-" });
     try {

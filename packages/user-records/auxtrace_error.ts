@@ -1,16 +1,16 @@
 import {
   chars,
-  choice,
   type Codec,
   doc,
+  either,
   enumeration,
   i32,
   paddedText,
   record,
   type RecordDeclaration,
-  type Scope,
   struct,
   type StructValue,
+  type Test,
   u32,
   u64,
   when,
@@ -22,7 +22,7 @@ import { PERF_RECORD_AUXTRACE_ERROR } from "./names.ts";
 const FMT_GUEST = 2;
 
 const message: Codec<string> = chars(64);
-const isGuestFormat = ({ fmt }: Scope): boolean => Number(fmt) >= FMT_GUEST;
+const isGuestFormat: Test = { field: "fmt", least: FMT_GUEST };
 
 const AUXTRACE_ERROR_FIELDS = {
   type: doc("Which decoder complains.", enumeration(u32, { 1: "ITRACE" })),
@@ -34,11 +34,11 @@ const AUXTRACE_ERROR_FIELDS = {
   ip: doc("Address that the decoder had come to.", x64),
   time: doc(
     "Time in ns of perf's clock, 0 where it is not known; before Linux 5.1 there was none.",
-    when(({ fmt }) => Number(fmt) >= 1, u64),
+    when({ field: "fmt", least: 1 }, u64),
   ),
   msg: doc(
     "What is wrong, in words of at most 63 bytes.",
-    choice("char[]", (scope) => isGuestFormat(scope) ? message : paddedText, [message, paddedText]),
+    either("char[]", isGuestFormat, message, paddedText),
   ),
   machine_pid: doc(
     "Process of the virtual machine that was traced, 0 for the host.",

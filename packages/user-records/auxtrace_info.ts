@@ -14,6 +14,7 @@ import {
   type StructValue,
   u32,
   u64,
+  within,
   x64,
 } from "@perfdata/format";
 import {
@@ -26,7 +27,7 @@ import { type CsEtmInfo, csEtmPriv } from "./auxtrace_info/cs_etm.ts";
 import { type IntelBtsInfo, intelBtsPriv } from "./auxtrace_info/intel_bts.ts";
 import { type IntelPtInfo, intelPtPriv } from "./auxtrace_info/intel_pt.ts";
 import { pmuTypePriv } from "./auxtrace_info/pmu_type.ts";
-import { type PrivCodec, within } from "./auxtrace_info/words.ts";
+import type { PrivCodec } from "./auxtrace_info/words.ts";
 import { PERF_RECORD_AUXTRACE_INFO } from "./names.ts";
 
 /** `type` of a trace that has no decoder. */
@@ -58,28 +59,31 @@ export const PERF_AUXTRACE_NAMES: Readonly<Record<number, string>> = {
   [PERF_AUXTRACE_VPA_DTL]: "VPA_DTL",
 };
 
+/** The declarations of the words, by the type of the trace. */
+const PRIV_KINDS: readonly {
+  readonly type: number;
+  readonly codec: PrivCodec<unknown>;
+  /** Bytes of all words, where only these are of the kind. */
+  readonly size?: number;
+  /** The least first word. */
+  readonly first?: bigint;
+}[] = [
+  { type: PERF_AUXTRACE_INTEL_PT, codec: intelPtPriv },
+  { type: PERF_AUXTRACE_INTEL_BTS, codec: intelBtsPriv },
+  { type: PERF_AUXTRACE_CS_ETM, codec: csEtmPriv },
+  // Version 1 is known by its length only; simpleperf has a version 1 of its own.
+  { type: PERF_AUXTRACE_ARM_SPE, codec: armSpePrivV1, size: armSpePrivV1.least },
+  { type: PERF_AUXTRACE_ARM_SPE, codec: armSpePrivV2, first: 2n },
+  { type: PERF_AUXTRACE_HISI_PTT, codec: pmuTypePriv },
+  { type: PERF_AUXTRACE_VPA_DTL, codec: pmuTypePriv },
+];
+
 /** The declaration of the words of a trace, where they are long enough for what it needs. */
 function kindOf(type: unknown, size: number, first: () => bigint): PrivCodec<unknown> | undefined {
-  const kind = ((): PrivCodec<unknown> | undefined => {
-    switch (type) {
-      case PERF_AUXTRACE_INTEL_PT:
-        return intelPtPriv;
-      case PERF_AUXTRACE_INTEL_BTS:
-        return intelBtsPriv;
-      case PERF_AUXTRACE_CS_ETM:
-        return csEtmPriv;
-      case PERF_AUXTRACE_ARM_SPE:
-        // Version 1 is known by its length only; simpleperf has a version 1 of its own.
-        if (size === armSpePrivV1.least) return armSpePrivV1;
-        return size >= armSpePrivV2.least && first() >= 2n ? armSpePrivV2 : undefined;
-      case PERF_AUXTRACE_HISI_PTT:
-      case PERF_AUXTRACE_VPA_DTL:
-        return pmuTypePriv;
-      default:
-        return undefined;
-    }
-  })();
-  return kind !== undefined && size >= kind.least ? kind : undefined;
+  return PRIV_KINDS.find((kind) =>
+    kind.type === type && size >= kind.codec.least && (kind.size ?? size) === size &&
+    (kind.first === undefined || first() >= kind.first)
+  )?.codec;
 }
 
 const words = array(x64, "rest");
@@ -100,7 +104,7 @@ const priv: Codec<bigint[]> = {
     if (r.trace === undefined) return words.decode(r, scope);
     const at = r.pos;
     const size = r.left & ~7;
-    const kind = kindOf(scope["type"], size, () => r.view.getBigUint64(at, r.littleEndian));
+    const kind = kindOf(scope.fields["type"], size, () => r.view.getBigUint64(at, r.littleEndian));
     within(r, size, kind ?? words, scope);
     r.takeResidue();
     const value: bigint[] = [];

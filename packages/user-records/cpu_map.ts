@@ -10,9 +10,9 @@ import {
   record,
   type RecordDeclaration,
   reserved,
-  type Scope,
   struct,
   type StructValue,
+  type Test,
   u16,
   u8,
   when,
@@ -36,38 +36,19 @@ const CPUS_FIELDS = {
   cpu: doc("CPU numbers; 65535 is -1 and stands for any CPU.", array(u16, countedBy("nr"))),
 } as const;
 
-const words32: Codec<number[] | bigint[]> = array(x32, countedBy("nr")) as Codec<
-  number[] | bigint[]
->;
-const words64: Codec<number[] | bigint[]> = array(x64, countedBy("nr")) as Codec<
-  number[] | bigint[]
->;
-const noWords: Codec<number[] | bigint[]> = {
-  ...words64,
-  decode(r, scope) {
-    throw r.error(`perf_record_mask_cpu_map: long_size is ${scope["long_size"]}, expected 4 or 8`);
-  },
-  encode(_w, _value, scope) {
-    throw new RangeError(
-      `perf_record_mask_cpu_map: long_size is ${scope["long_size"]}, expected 4 or 8`,
-    );
-  },
-};
-
 const MASK_FIELDS = {
   nr: doc("Number of words.", counter(u16, "mask")),
   long_size: doc("Bytes of a word: those of `long` where it was recorded, 4 or 8.", u16),
   __pad: doc(
     "The gap that a compiler left before 64-bit words.",
-    when(({ long_size }) => long_size === 8, reserved(4)),
+    when({ field: "long_size", is: 8 }, reserved(4)),
   ),
   mask: doc(
     "The words, lowest CPUs first: bit `b` of word `w` is CPU `w * 8 * long_size + b`.",
-    choice(
-      "unsigned long[]",
-      ({ long_size }) => long_size === 8 ? words64 : long_size === 4 ? words32 : noWords,
-      [words32, words64],
-    ),
+    choice("unsigned long[]", "long_size", {
+      4: array(x32, countedBy("nr")),
+      8: array(x64, countedBy("nr")),
+    }),
   ),
 } as const;
 
@@ -78,7 +59,10 @@ const RANGE_FIELDS = {
   end_cpu: doc("Last CPU, itself included.", u16),
 } as const;
 
-const is = (type: number) => (scope: Scope): boolean => scope["type"] === type;
+/** The condition that the map is of a type. */
+function is(type: number): Test {
+  return { field: "type", is: type };
+}
 
 /**
  * The fields of `perf_record_cpu_map_data`, which is packed: what depends on `type` begins 2 bytes
@@ -141,7 +125,7 @@ export function cpusOf(map: CpuMapData): number[] {
   const cpus: number[] = [];
   if (mask_data !== undefined) {
     const bits = 8 * mask_data.long_size;
-    mask_data.mask.forEach((word: number | bigint, i: number) => {
+    [...mask_data.mask].forEach((word: number | bigint, i: number) => {
       for (let left = BigInt(word), bit = 0; left !== 0n; left >>= 1n, bit++) {
         if ((left & 1n) !== 0n) cpus.push(i * bits + bit);
       }

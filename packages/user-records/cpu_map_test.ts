@@ -59,7 +59,7 @@ Deno.test("CPU_MAP: a word size that no machine has, and a length beyond the rec
   assert(odd.name === "RAW");
   assertEquals(
     odd.error?.located(),
-    "0xe: CPU_MAP: perf_record_mask_cpu_map: long_size is 5, expected 4 or 8",
+    "0xe: CPU_MAP: unsigned long[]: long_size is 5, expected 4 or 8",
   );
   const long = codec.decode(recordBytes(74, 0, layout().u16(0, 4, 1, 2, 3), true));
   assert(long.name === "RAW");

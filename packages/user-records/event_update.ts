@@ -1,6 +1,5 @@
 import {
   bytes,
-  type Codec,
   doc,
   enumeration,
   f64,
@@ -8,9 +7,9 @@ import {
   padding,
   record,
   type RecordDeclaration,
-  type Scope,
   struct,
   type StructValue,
+  type Test,
   u64,
   when,
 } from "@perfdata/format";
@@ -26,18 +25,10 @@ export const PERF_EVENT_UPDATE__NAME = 2;
 /** `type` of an update that tells the event's CPUs. */
 export const PERF_EVENT_UPDATE__CPUS = 3;
 
-const is = (type: number) => (scope: Scope): boolean => scope["type"] === BigInt(type);
-const isUnknown = ({ type }: Scope): boolean => Number(type) > PERF_EVENT_UPDATE__CPUS;
-
-/** A double; of a NaN's bits JavaScript keeps only some, and a scale is a number anyway. */
-const scale: Codec<number> = {
-  ...f64,
-  decode(r, scope) {
-    const value = f64.decode(r, scope);
-    if (Number.isNaN(value)) throw r.error("scale: not a number");
-    return value;
-  },
-};
+/** The condition that the update is of a type. */
+function is(type: number): Test {
+  return { field: "type", is: BigInt(type) };
+}
 
 const EVENT_UPDATE_FIELDS = {
   type: doc(
@@ -56,7 +47,7 @@ const EVENT_UPDATE_FIELDS = {
   ),
   scale: doc(
     "What a count is multiplied by to give the unit.",
-    when(is(PERF_EVENT_UPDATE__SCALE), scale),
+    when(is(PERF_EVENT_UPDATE__SCALE), f64),
   ),
   name: doc(
     "Name of the event, as the command line has it.",
@@ -67,7 +58,10 @@ const EVENT_UPDATE_FIELDS = {
     "Zeros up to a multiple of 8 after `cpus`.",
     when(is(PERF_EVENT_UPDATE__CPUS), padding),
   ),
-  data: doc("What a `type` that is not known tells.", when(isUnknown, bytes("rest"))),
+  data: doc(
+    "What a `type` that is not known tells.",
+    when({ field: "type", least: PERF_EVENT_UPDATE__CPUS + 1 }, bytes("rest")),
+  ),
 } as const;
 
 /** The body of EVENT_UPDATE. */

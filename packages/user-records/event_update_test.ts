@@ -41,5 +41,5 @@ Deno.test("EVENT_UPDATE: a scale that is not a number stays raw", () => {
   const bytes = recordBytes(78, 0, layout().u64(1, 1).u64(0x7ff4_0000_0000_0001n), true);
   const decoded = new RecordCodec([EVENT_UPDATE]).decode(bytes);
   assert(decoded.name === "RAW");
-  assertEquals(decoded.error?.message, "EVENT_UPDATE: scale: not a number");
+  assertEquals(decoded.error?.message, "EVENT_UPDATE: double: not a number");
 });

@@ -8,18 +8,16 @@ import {
   record,
   type RecordDeclaration,
   reserved,
-  type Scope,
   struct,
-  type StructContext,
   type StructValue,
+  type Test,
   u8,
   when,
 } from "@perfdata/format";
 import { PERF_RECORD_HEADER_BUILD_ID } from "./names.ts";
 
-const hasSize = (_scope: Scope, { misc = 0 }: StructContext): boolean =>
-  (misc & PERF_RECORD_MISC_BUILD_ID_SIZE) !== 0;
-const hasNoSize = (scope: Scope, context: StructContext): boolean => !hasSize(scope, context);
+const hasSize: Test = { misc: PERF_RECORD_MISC_BUILD_ID_SIZE };
+const hasNoSize: Test = { noMisc: PERF_RECORD_MISC_BUILD_ID_SIZE };
 
 const HEADER_BUILD_ID_FIELDS = {
   pid: doc("Machine that the binary belongs to: -1 is the host, 0 the default guest.", i32),

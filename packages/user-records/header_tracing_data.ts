@@ -2,24 +2,18 @@ import {
   bytes,
   doc,
   optional,
-  type OptionalCodec,
   padding,
   record,
   type RecordDeclaration,
   struct,
   type StructValue,
   u32,
+  when,
 } from "@perfdata/format";
 import { PERF_RECORD_HEADER_TRACING_DATA } from "./names.ts";
 
 /** Four bytes for alignment; not there where the data is inside of the record. */
-const pad: OptionalCodec<Uint8Array> = {
-  ...padding,
-  decode: (r, scope) => r.left > 4 ? undefined : padding.decode(r, scope),
-  encode(w, value, scope) {
-    if (scope["data"] === undefined) padding.encode(w, value, scope);
-  },
-};
+const pad = when({ left: 4, without: "data" }, padding);
 
 const HEADER_TRACING_DATA_FIELDS = {
   size: doc("Bytes of tracing data, a multiple of 8 where they follow the record.", u32),

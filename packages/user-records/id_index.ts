@@ -4,7 +4,7 @@ import {
   counter,
   doc,
   i64,
-  type OptionalCodec,
+  optional,
   record,
   type RecordDeclaration,
   struct,
@@ -31,21 +31,6 @@ const ENTRY_2_FIELDS = {
 /** Which virtual machine a counter counted in. */
 export type IdIndexEntry2 = StructValue<typeof ENTRY_2_FIELDS>;
 
-const entries2 = array(struct("id_index_entry_2", ENTRY_2_FIELDS), countedBy("nr"));
-
-/** There where the record is long enough for it; nothing else says so. */
-const entriesOfGuests: OptionalCodec<IdIndexEntry2[]> = {
-  ...entries2,
-  presence: "optional",
-  decode(r, scope) {
-    const nr = Number(scope["nr"]);
-    return nr > 0 && nr * 16 <= r.left ? entries2.decode(r, scope) : undefined;
-  },
-  encode(w, value, scope) {
-    if (value !== undefined) entries2.encode(w, value, scope);
-  },
-};
-
 const ID_INDEX_FIELDS = {
   nr: doc("Number of entries.", counter(u64, "entries")),
   entries: doc(
@@ -55,7 +40,8 @@ const ID_INDEX_FIELDS = {
   entries_2: doc(
     "Where guests were recorded with the host (Linux 6.0): one for each of `entries`, in the same " +
       "order.",
-    entriesOfGuests,
+    // There where the record is long enough for it; nothing else says so.
+    optional(array(struct("id_index_entry_2", ENTRY_2_FIELDS), countedBy("nr"))),
   ),
 } as const;
 

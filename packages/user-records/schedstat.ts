@@ -160,13 +160,11 @@ const SCHEDSTAT_CPU_FIELDS = {
   __pad: doc("Zero.", reserved(2)),
   data: doc(
     "The counters since boot.",
-    choice<SchedstatCpuData | Uint8Array>(
+    choice(
       "perf_record_schedstat_cpu_v*",
-      ({ version }) =>
-        (Number(version) >= 15 && Number(version) <= 17 ? cpuData : unknown) as Codec<
-          SchedstatCpuData | Uint8Array
-        >,
-      [cpuData, unknown],
+      "version",
+      { 15: cpuData, 16: cpuData, 17: cpuData },
+      unknown,
     ),
   ),
 } as const;
@@ -181,19 +179,6 @@ export const SCHEDSTAT_CPU: RecordDeclaration<"SCHEDSTAT_CPU", SchedstatCpu> = r
   struct("perf_record_schedstat_cpu", SCHEDSTAT_CPU_FIELDS),
 );
 
-function domainData(version: unknown): Codec<unknown> {
-  switch (version) {
-    case 15:
-      return domainV15;
-    case 16:
-      return domainV16;
-    case 17:
-      return domainV17;
-    default:
-      return unknown;
-  }
-}
-
 const SCHEDSTAT_DOMAIN_FIELDS = {
   timestamp: doc("Jiffies when the counters were read.", u64),
   cpu: doc("CPU number.", u32),
@@ -201,10 +186,11 @@ const SCHEDSTAT_DOMAIN_FIELDS = {
   domain: doc("Number of the scheduling domain, from the smallest of the CPU upwards.", u16),
   data: doc(
     "The counters since boot.",
-    choice<SchedstatDomainData>(
+    choice(
       "perf_record_schedstat_domain_v*",
-      ({ version }) => domainData(version) as Codec<SchedstatDomainData>,
-      [domainV15, domainV16, domainV17, unknown],
+      "version",
+      { 15: domainV15, 16: domainV16, 17: domainV17 },
+      unknown,
     ),
   ),
   padding: doc("Zeros up to a multiple of 8.", padding),

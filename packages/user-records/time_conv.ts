@@ -4,9 +4,9 @@ import {
   record,
   type RecordDeclaration,
   reserved,
-  type Scope,
   struct,
   type StructValue,
+  type Test,
   u64,
   u8,
   when,
@@ -14,7 +14,7 @@ import {
 } from "@perfdata/format";
 import { PERF_RECORD_TIME_CONV } from "./names.ts";
 
-const isLong = ({ time_cycles }: Scope): boolean => time_cycles !== undefined;
+const isLong: Test = { field: "time_cycles", present: true };
 
 const TIME_CONV_FIELDS = {
   time_shift: doc("Bits that the product is shifted right by.", u64),

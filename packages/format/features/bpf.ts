@@ -1,19 +1,18 @@
-import { ByteReader, ByteWriter, type Residue } from "../cursor.ts";
 import { PerfDataError } from "../error.ts";
 import {
   array,
   bytes,
   chars,
-  choice,
   type Codec,
   countedBy,
   counter,
   doc,
   enumeration,
+  extensible,
+  type ExtensibleValue,
   flags,
   hex,
   reserved,
-  type Scope,
   struct,
   type StructValue,
   u32,
@@ -107,65 +106,8 @@ export const BPF_INFO_FIELDS = {
   reserved: doc("Padding up to a multiple of 8.", reserved(4)),
 } as const;
 
-const INFO_NAMES = Object.keys(BPF_INFO_FIELDS) as (keyof typeof BPF_INFO_FIELDS)[];
-const NONE: Scope = {};
-
 /** `struct bpf_prog_info`; fields that the recording kernel's headers did not have are zero. */
-export type BpfProgInfo = StructValue<typeof BPF_INFO_FIELDS> & {
-  /** Bytes of a longer structure than is known here. */
-  tail?: Uint8Array;
-};
-
-/** A `bpf_prog_info` that takes up `size` bytes. */
-function bpfProgInfo(size: number): Codec<BpfProgInfo> {
-  return {
-    type: "bpf_prog_info",
-    size,
-    display: { as: "struct" },
-    parts: BPF_INFO_FIELDS,
-    decode(r) {
-      const end = r.take(size, "bpf_prog_info") + size;
-      r.pos = end - size;
-      const zeros = new ByteReader(new Uint8Array(16));
-      const value: Record<string, unknown> = {};
-      let cut = false;
-      for (const name of INFO_NAMES) {
-        const codec = BPF_INFO_FIELDS[name] as Codec<unknown>;
-        cut ||= r.pos + (codec.size as number) > end;
-        if (cut) {
-          // What is missing is zero; a field that is cut short goes to the tail.
-          zeros.pos = 0;
-          const zero = codec.decode(zeros, NONE);
-          if (zero !== undefined) value[name] = zero;
-          zeros.residue = undefined;
-          continue;
-        }
-        r.trace?.begin(name, codec, r.pos);
-        const part = codec.decode(r, NONE);
-        if (part !== undefined) value[name] = part;
-        r.trace?.end(r.pos, part);
-        const residue = r.takeResidue();
-        if (residue !== undefined) value[`${name}_pad`] = residue;
-      }
-      if (r.pos < end) value["tail"] = r.bytes.slice(r.pos, end);
-      r.pos = end;
-      return value as BpfProgInfo;
-    },
-    encode(w, value) {
-      const whole = new ByteWriter({ littleEndian: w.littleEndian });
-      for (const name of INFO_NAMES) {
-        const codec = BPF_INFO_FIELDS[name] as Codec<unknown>;
-        if (whole.length + (codec.size as number) > size) break;
-        whole.residue = (value as Record<string, unknown>)[`${name}_pad`] as Residue | undefined;
-        codec.encode(whole, value[name], NONE);
-        whole.residue = undefined;
-      }
-      if (value.tail !== undefined) whole.put(value.tail);
-      else whole.grow(Math.max(0, size - whole.length));
-      w.put(whole.finish());
-    },
-  };
-}
+export type BpfProgInfo = ExtensibleValue<typeof BPF_INFO_FIELDS>;
 
 /** The fields of a BPF program of BPF_PROG_INFO. */
 export const BPF_PROG_FIELDS = {
@@ -187,7 +129,7 @@ export const BPF_PROG_FIELDS = {
   ),
   info: doc(
     "What `BPF_OBJ_GET_INFO_BY_FD` said, with offsets in `data` in place of addresses.",
-    choice("bpf_prog_info", (scope) => bpfProgInfo(Number(scope["info_len"]))),
+    extensible("bpf_prog_info", BPF_INFO_FIELDS, { field: "info_len" }),
   ),
   data: doc(
     "The arrays, each padded to 8 bytes; see `bpfProgArrays`.",

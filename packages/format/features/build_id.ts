@@ -1,20 +1,23 @@
-import { type ByteReader, ByteWriter } from "../cursor.ts";
+import type { ByteReader } from "../cursor.ts";
 import {
   bytes,
   type Codec,
   doc,
   flags,
-  type HiddenCodec,
   i32,
+  ownSize,
   paddedTo,
+  probe,
   repeated,
   reserved,
-  type Scope,
+  selfSized,
   struct,
   type StructValue,
+  type Test,
   u16,
   u32,
   u8,
+  unwrapped,
   when,
 } from "../struct.ts";
 import { PERF_RECORD_MISC_BUILD_ID_SIZE } from "../perf_event.ts";
@@ -28,15 +31,7 @@ const SIZE_AT = 6;
 const LEAST = 8 + 24;
 const LEAST_WITH_PID = LEAST + 4;
 
-const hasSize = (scope: Scope): boolean =>
-  (Number(scope["misc"]) & PERF_RECORD_MISC_BUILD_ID_SIZE) !== 0;
-
-/** `size` of the record header: follows from the other fields, and is set when they are written. */
-const recordSize: HiddenCodec = {
-  ...u16 as Codec<unknown>,
-  presence: "hidden",
-  encode: (w) => void w.grow(2),
-};
+const hasSize: Test = { field: "misc", bits: PERF_RECORD_MISC_BUILD_ID_SIZE };
 
 /** The fields of a build id event that every record begins with. */
 export const BUILD_ID_HEADER_FIELDS = {
@@ -45,11 +40,17 @@ export const BUILD_ID_HEADER_FIELDS = {
     "CPU mode of the binary (kernel, user, guest), and whether `build_id_size` is given.",
     flags(u16, { [PERF_RECORD_MISC_BUILD_ID_SIZE]: "BUILD_ID_SIZE" }),
   ),
-  header_size: doc("Bytes of the event, its header and the padded file name included.", recordSize),
+  header_size: doc(
+    "Bytes of the event, its header and the padded file name included.",
+    ownSize(u16),
+  ),
 } as const;
 /** The field of a build id event that old files do not have. */
 export const BUILD_ID_PID_FIELD = {
-  pid: doc("Machine that the binary belongs to: -1 is the host, 0 the default guest.", i32),
+  pid: doc(
+    "Machine that the binary belongs to: -1 is the host, 0 the default guest.",
+    when({ field: "../has_pid", is: true }, i32),
+  ),
 } as const;
 /** The fields of a build id event that tell of the binary. */
 export const BUILD_ID_FIELDS = {
@@ -58,7 +59,7 @@ export const BUILD_ID_FIELDS = {
     bytes(BUILD_ID_SIZE),
   ),
   build_id_size: doc("Bytes of `build_id` that count; all 20 where missing.", when(hasSize, u8)),
-  reserved: doc("Padding up to 24 bytes.", reserved((scope) => hasSize(scope) ? 3 : 4)),
+  reserved: doc("Padding up to 24 bytes.", reserved({ test: hasSize, yes: 3, no: 4 })),
   filename: doc(
     "Path of the binary, or a name in brackets: `[kernel.kallsyms]`, `[vdso]`, a module.",
     paddedTo(64),
@@ -70,79 +71,51 @@ export const BUILD_ID_FIELDS = {
  *
  * `pid` is missing in files of perf before Linux 2.6.35.
  */
-export type BuildIdEvent =
-  & StructValue<typeof BUILD_ID_HEADER_FIELDS & typeof BUILD_ID_FIELDS>
-  & Partial<StructValue<typeof BUILD_ID_PID_FIELD>>;
+export type BuildIdEvent = StructValue<
+  & typeof BUILD_ID_HEADER_FIELDS
+  & typeof BUILD_ID_PID_FIELD
+  & typeof BUILD_ID_FIELDS
+>;
 
-const withPid: Codec<BuildIdEvent> = struct("build_id_event", {
-  ...BUILD_ID_HEADER_FIELDS,
-  ...BUILD_ID_PID_FIELD,
-  ...BUILD_ID_FIELDS,
-});
-const withoutPid: Codec<BuildIdEvent> = struct("build_id_event", {
-  ...BUILD_ID_HEADER_FIELDS,
-  ...BUILD_ID_FIELDS,
-});
-
-/** An event as long as its header says. */
-function event(layout: Codec<BuildIdEvent>, least: number): Codec<BuildIdEvent> {
-  return {
-    ...layout,
-    decode(r, scope) {
-      const at = r.take(least, "build_id_event");
-      const size = r.view.getUint16(at + SIZE_AT, r.littleEndian);
-      const end = r.end;
-      r.pos = at;
-      if (size < least || at + size > end) {
-        throw r.error(`build_id_event: size is ${size}, expected ${least} to ${end - at}`);
-      }
-      r.end = at + size;
-      const value = layout.decode(r, scope);
-      r.end = end;
-      return value;
-    },
-    encode(w, value, scope) {
-      const whole = new ByteWriter({ littleEndian: w.littleEndian });
-      (value.pid === undefined ? withoutPid : withPid).encode(whole, value, scope);
-      if (whole.length > 0xffff) {
-        throw new RangeError(`build_id_event: ${whole.length} bytes, at most 65535 fit`);
-      }
-      whole.view.setUint16(SIZE_AT, whole.length, w.littleEndian);
-      w.put(whole.finish());
-    },
-  };
-}
-
-const events = repeated(event(withPid, LEAST_WITH_PID), LEAST);
-const oldEvents = repeated(event(withoutPid, LEAST), LEAST);
+const event: Codec<BuildIdEvent> = selfSized(
+  struct("build_id_event", {
+    ...BUILD_ID_HEADER_FIELDS,
+    ...BUILD_ID_PID_FIELD,
+    ...BUILD_ID_FIELDS,
+  }),
+  SIZE_AT,
+  LEAST,
+);
 
 /** What is left of `[kernel.kallsyms]` where a pid is read that is not there. */
 const CHOPPED = "nel.kallsyms]";
 
 /**
- * Whether the events have no pid: Linux 2.6.35 added it without a sign in the file, but an event of
+ * Whether the events have a pid: Linux 2.6.35 added it without a sign in the file, but an event of
  * the kernel gives it away (`perf_header__read_build_ids` in `tools/perf/util/header.c`).
  */
-function lacksPid(r: ByteReader): boolean {
+function hasPid(r: ByteReader): boolean {
   let at = r.pos;
   while (at + LEAST_WITH_PID + CHOPPED.length <= r.end) {
     let same = 0;
     while (
       same < CHOPPED.length && r.bytes[at + LEAST_WITH_PID + same] === CHOPPED.charCodeAt(same)
     ) same++;
-    if (same === CHOPPED.length) return true;
+    if (same === CHOPPED.length) return false;
     const size = r.view.getUint16(at + SIZE_AT, r.littleEndian);
-    if (size < LEAST) return false;
+    if (size < LEAST) return true;
     at += size;
   }
-  return false;
+  return true;
 }
 
 /** BUILD_ID: an event for each binary that has a build id, up to the end of the section. */
-export const buildIds: Codec<BuildIdEvent[]> = {
-  ...events,
-  decode: (r, scope) => (lacksPid(r) ? oldEvents : events).decode(r, scope),
-};
+export const buildIds: Codec<BuildIdEvent[]> = unwrapped(
+  struct("build_id_event[]", { has_pid: probe(hasPid), events: repeated(event, LEAST) }) as Codec<
+    unknown
+  >,
+  "events",
+);
 
 /**
  * The build id of an event in hexadecimal, without the zeros that pad it.

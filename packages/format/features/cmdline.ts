@@ -1,11 +1,11 @@
 import {
   array,
-  choice,
   type Codec,
   countedBy,
   counter,
   doc,
   headerString,
+  probed,
   struct,
   type StructValue,
   u32,
@@ -33,9 +33,6 @@ export type CommandLine =
   | StructValue<typeof CMDLINE_ARGV_FIELDS>
   | StructValue<typeof CMDLINE_LINE_FIELDS>;
 
-const argv = struct("cmdline", CMDLINE_ARGV_FIELDS) as Codec<CommandLine>;
-const line = struct("cmdline", CMDLINE_LINE_FIELDS) as Codec<CommandLine>;
-
 /**
  * A section that is one string: its length is what the section has after the length. As a count of
  * arguments that number is too large, since each takes up more than one byte.
@@ -45,8 +42,8 @@ function isLine(r: ByteReader): boolean {
 }
 
 /** CMDLINE. */
-export const cmdline: Codec<CommandLine> = {
-  ...choice("cmdline", () => argv),
-  decode: (r, scope) => (isLine(r) ? line : argv).decode(r, scope),
-  encode: (w, value, scope) => ("line" in value ? line : argv).encode(w, value, scope),
-};
+export const cmdline: Codec<CommandLine> = probed(isLine, {
+  yes: struct("cmdline", CMDLINE_LINE_FIELDS),
+  no: struct("cmdline", CMDLINE_ARGV_FIELDS),
+  mark: "line",
+});

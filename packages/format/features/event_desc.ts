@@ -1,12 +1,12 @@
-import { type PerfEventAttr, perfEventAttr } from "../attr.ts";
+import { ATTR_FIELDS, type PerfEventAttr } from "../attr.ts";
 import type { Residue } from "../cursor.ts";
 import {
   array,
-  choice,
   type Codec,
   countedBy,
   counter,
   doc,
+  extensible,
   headerString,
   struct,
   type StructValue,
@@ -26,20 +26,21 @@ export interface EventDesc {
   ids: bigint[];
 }
 
-function eventDesc(attrSize: number): Codec<EventDesc> {
-  return struct("event_desc", {
-    attr: doc("What the event counts and what its samples hold.", perfEventAttr(attrSize)),
-    nr_ids: doc("Number of ids.", counter(u32, "ids")),
-    name: doc(
-      "The event as it was given with `-e`, or the name that perf made up for it.",
-      headerString,
-    ),
-    ids: doc(
-      "What PERF_SAMPLE_ID says in the samples of this event: an id for each CPU or thread.",
-      array(u64, countedBy("nr_ids")),
-    ),
-  });
-}
+const eventDesc: Codec<EventDesc> = struct("event_desc", {
+  attr: doc(
+    "What the event counts and what its samples hold.",
+    extensible("perf_event_attr", ATTR_FIELDS, { field: "../attr_size" }),
+  ),
+  nr_ids: doc("Number of ids.", counter(u32, "ids")),
+  name: doc(
+    "The event as it was given with `-e`, or the name that perf made up for it.",
+    headerString,
+  ),
+  ids: doc(
+    "What PERF_SAMPLE_ID says in the samples of this event: an id for each CPU or thread.",
+    array(u64, countedBy("nr_ids")),
+  ),
+});
 
 /** The fields of EVENT_DESC. */
 export const EVENT_DESC_FIELDS = {
@@ -47,11 +48,7 @@ export const EVENT_DESC_FIELDS = {
   attr_size: doc("Bytes that each attr takes up, whatever its own `size` says.", u32),
   events: doc(
     "The events in the order of their attrs in the file.",
-    choice(
-      "event_desc[]",
-      (scope): Codec<EventDesc[]> =>
-        array(eventDesc(Number(scope["attr_size"])), countedBy("nr_events")),
-    ),
+    array(eventDesc, countedBy("nr_events")),
   ),
 } as const;
 

@@ -4,6 +4,7 @@ import {
   countedBy,
   counter,
   doc,
+  exactly,
   headerString,
   hex,
   struct,
@@ -12,7 +13,6 @@ import {
   u64,
   x64,
 } from "../struct.ts";
-import { exactly } from "./exactly.ts";
 
 /** TOTAL_MEM. */
 export const totalMem: Codec<bigint> = doc("`MemTotal` of `/proc/meminfo`, in kB.", u64);
@@ -57,7 +57,7 @@ const MEMORY_NODE_FIELDS = {
   nbits: doc("Bits of the bitmap; the same as `size`.", u64),
   set: doc(
     "Blocks that belong to the node: bit `n % 64` of word `n / 64` stands for block `n`.",
-    array(x64, (scope) => Number((scope["nbits"] as bigint + 63n) / 64n)),
+    array(x64, { field: "nbits", per: 64 }),
   ),
 };
 /** The fields of MEM_TOPOLOGY. */

@@ -14,14 +14,15 @@ import {
   type RawFeature,
 } from "./declaration.ts";
 import { eventDescs } from "./event_desc.ts";
-import { HEADER_BUILD_ID, HEADER_EVENT_DESC, HEADER_OSRELEASE } from "./names.ts";
-import { osrelease } from "./strings.ts";
+import { HEADER_ARCH, HEADER_BUILD_ID, HEADER_EVENT_DESC, HEADER_OSRELEASE } from "./names.ts";
+import { arch, osrelease } from "./strings.ts";
 
 export { type BuildIdEvent, buildIdText } from "./build_id.ts";
 
 const FEATURES = [
   feature(HEADER_BUILD_ID, "BUILD_ID", buildIds),
   feature(HEADER_OSRELEASE, "OSRELEASE", osrelease),
+  feature(HEADER_ARCH, "ARCH", arch),
   feature(HEADER_EVENT_DESC, "EVENT_DESC", eventDescs),
 ] as const;
 const DECLARATIONS = declarations(FEATURES);
@@ -30,7 +31,7 @@ const DECLARATIONS = declarations(FEATURES);
 export type ObjectFeature = DecodedFeature<typeof FEATURES[number]> | RawFeature;
 
 /**
- * `decodeFeature` for BUILD_ID, OSRELEASE and EVENT_DESC; sections of other ids are kept as bytes.
+ * `decodeFeature` for ARCH, BUILD_ID, OSRELEASE and EVENT_DESC; sections of other ids are kept as bytes.
  *
  * @example
  * ```ts

@@ -1,3 +1,4 @@
+import type { ByteReader } from "../cursor.ts";
 import {
   array,
   type Codec,
@@ -6,6 +7,8 @@ import {
   doc,
   enumeration,
   hex,
+  mark,
+  probed,
   repeated,
   struct,
   type StructValue,
@@ -84,18 +87,19 @@ const counted: Codec<AuxtraceIndex> = struct("auxtrace_index", {
     array(entry, countedBy("nr")),
   ),
 });
-const uncounted = struct("auxtrace_index", {
+const uncounted: Codec<AuxtraceIndex> = struct("auxtrace_index", {
   entries: doc("The AUXTRACE records in file order, up to the end.", repeated(entry)),
+  uncounted: mark,
 });
 
+/** A count and entries of 16 bytes are never a multiple of 16. */
+function isUncounted(r: ByteReader): boolean {
+  return r.left > 0 && r.left % ENTRY_SIZE === 0;
+}
+
 /** AUXTRACE. */
-export const auxtraceIndex: Codec<AuxtraceIndex> = {
-  ...counted,
-  decode: (r, scope) =>
-    // A count and entries of 16 bytes are never a multiple of 16.
-    r.left > 0 && r.left % ENTRY_SIZE === 0
-      ? { ...uncounted.decode(r, scope), uncounted: true }
-      : counted.decode(r, scope),
-  encode: (w, value, scope) =>
-    value.uncounted ? uncounted.encode(w, value, scope) : counted.encode(w, value, scope),
-};
+export const auxtraceIndex: Codec<AuxtraceIndex> = probed(isUncounted, {
+  yes: uncounted,
+  no: counted,
+  mark: "uncounted",
+});

@@ -9,12 +9,12 @@ import {
   enumeration,
   optional,
   repeated,
-  type Scope,
   sized,
   struct,
   type StructValue,
   u32,
   u64,
+  unwrapped,
   when,
   x64,
 } from "../struct.ts";
@@ -41,6 +41,15 @@ const SYMBOL_FIELDS = {
   len: doc("Bytes of code.", u32),
   name: doc("Name of the symbol, mangled.", cString),
 };
+/** A u32 count, then so many u64. */
+const countedU64s: Codec<bigint[]> = unwrapped(
+  struct("dex_file_offsets", {
+    nr: counter(u32, "offsets"),
+    offsets: array(u64, countedBy("nr")),
+  }) as Codec<unknown>,
+  "offsets",
+);
+
 /** The fields of a file of SP_FILE. */
 export const SIMPLEPERF_FILE_FIELDS = {
   path: doc("Path of the file on the device.", cString),
@@ -63,7 +72,7 @@ export const SIMPLEPERF_FILE_FIELDS = {
   ),
   dex_file_offsets: doc(
     "Where the dex files begin in a file that holds several.",
-    when((scope: Scope) => scope["type"] === DSO_DEX_FILE, sizedArray()),
+    when({ field: "type", is: DSO_DEX_FILE }, countedU64s),
   ),
   file_offset_of_min_vaddr: doc(
     "File offset that is mapped at `min_vaddr`; missing in older files.",
@@ -71,20 +80,6 @@ export const SIMPLEPERF_FILE_FIELDS = {
   ),
   rest: doc("Bytes of a longer structure than is known here.", optional(bytes("rest"))),
 } as const;
-
-/** A u32 count, then so many u64. */
-function sizedArray(): Codec<bigint[]> {
-  const fields = struct("dex_file_offsets", {
-    nr: counter(u32, "offsets"),
-    offsets: array(u64, countedBy("nr")),
-  });
-  return {
-    ...fields,
-    display: { as: "array" },
-    decode: (r, scope) => fields.decode(r, scope).offsets,
-    encode: (w, offsets, scope) => fields.encode(w, { offsets }, scope),
-  };
-}
 
 /** A file of the FILE section of simpleperf, with the symbols that were hit. */
 export type SimpleperfFile = StructValue<typeof SIMPLEPERF_FILE_FIELDS>;

@@ -1,5 +1,13 @@
-import { type Codec, doc, enumeration, struct, type StructValue, u32, u64 } from "../struct.ts";
-import { exactly } from "./exactly.ts";
+import {
+  type Codec,
+  doc,
+  enumeration,
+  exactly,
+  struct,
+  type StructValue,
+  u32,
+  u64,
+} from "../struct.ts";
 
 /** The fields of SAMPLE_TIME. */
 export const SAMPLE_TIME_FIELDS = {

@@ -1,16 +1,14 @@
 import type { ByteReader, Residue } from "../cursor.ts";
 import {
   array,
-  choice,
   type Codec,
   countedBy,
   counter,
   doc,
   headerString,
-  type HiddenCodec,
   i32,
+  probe,
   repeated,
-  type Scope,
   struct,
   type StructValue,
   u32,
@@ -45,16 +43,15 @@ export interface DieTopology {
   die_ids: number[];
 }
 
-function dieTopology(cpus: number): Codec<DieTopology> {
-  return struct("die_topology", {
-    nr_dies: doc("Number of CPU lists.", counter(u32, "die_cpus_list")),
-    die_cpus_list: doc(
-      "The CPUs of each die, as `0-3,8`.",
-      array(headerString, countedBy("nr_dies")),
-    ),
-    die_ids: doc("Die of each CPU, in CPU order.", array(i32, cpus)),
-  });
-}
+const dieTopology: Codec<DieTopology> = struct("die_topology", {
+  nr_dies: doc("Number of CPU lists.", counter(u32, "die_cpus_list")),
+  die_cpus_list: doc(
+    "The CPUs of each die, as `0-3,8`.",
+    array(headerString, countedBy("nr_dies")),
+  ),
+  // What is encoded says by its own length how many ids there are.
+  die_ids: doc("Die of each CPU, in CPU order.", array(i32, { field: "../layout.cpus" })),
+});
 
 /** Whether `length` bytes at `at` are what sysfs writes as a list of CPUs, padded with zeros. */
 function isCpuList(bytes: Uint8Array, at: number, length: number): boolean {
@@ -86,30 +83,16 @@ function diesFollow(r: ByteReader, cpus: number): boolean {
 }
 
 /**
- * How many CPUs have a pair of ids. The section does not say: perf takes it from NRCPUS. It also
- * follows from the bytes: the pairs go on to the end, or up to the lists of the dies' CPUs, which
- * no pair looks like.
+ * How many CPUs have a pair of ids, and whether dies follow. The section does not say: perf takes it
+ * from NRCPUS. It also follows from the bytes: the pairs go on to the end, or up to the lists of the
+ * dies' CPUs, which no pair looks like.
  */
-const cpuCount: HiddenCodec = {
-  type: "",
-  size: 0,
-  display: { as: "dec" },
-  presence: "hidden",
-  decode(r): CpuLayout {
-    for (let cpus = 1; 12 * cpus < r.left; cpus++) {
-      if (diesFollow(r, cpus)) return { cpus, dies: true };
-    }
-    return { cpus: Math.floor(r.left / 8), dies: false };
-  },
-  encode() {},
-};
-
-interface CpuLayout {
-  readonly cpus: number;
-  readonly dies: boolean;
+function cpuLayout(r: ByteReader): { cpus: number; dies: boolean } {
+  for (let cpus = 1; 12 * cpus < r.left; cpus++) {
+    if (diesFollow(r, cpus)) return { cpus, dies: true };
+  }
+  return { cpus: Math.floor(r.left / 8), dies: false };
 }
-
-const layoutOf = (scope: Scope) => scope["layout"] as CpuLayout | undefined;
 
 /** The fields of CPU_TOPOLOGY. */
 export const CPU_TOPOLOGY_FIELDS = {
@@ -123,18 +106,14 @@ export const CPU_TOPOLOGY_FIELDS = {
     'The hardware threads of each core: perf\'s "sibling threads".',
     array(headerString, countedBy("nr_cores")),
   ),
-  layout: doc("Not on disk: how many CPUs follow, and whether dies do.", cpuCount),
+  layout: doc("Not on disk: how many CPUs follow, and whether dies do.", probe(cpuLayout)),
   cpus: doc(
     "Core and package of each CPU, in CPU order; none in files before Linux 4.4.",
-    array(struct("cpu_topology_map", CPU_FIELDS), (scope) => layoutOf(scope)?.cpus ?? 0),
+    array(struct("cpu_topology_map", CPU_FIELDS), { field: "layout.cpus" }),
   ),
   dies: doc(
     "Dies, where the machine has more than one in a package; since Linux 5.3.",
-    when(
-      (scope) => layoutOf(scope)?.dies ?? false,
-      // What is encoded says by its own length how many ids there are.
-      choice("die_topology", (scope) => dieTopology(layoutOf(scope)?.cpus ?? 0)),
-    ),
+    when({ field: "layout.dies", is: true }, dieTopology),
   ),
 } as const;
 
@@ -216,36 +195,30 @@ export interface CpuDomainMap {
   domains: SchedDomain[];
 }
 
-function cpuDomainMap(schedstatVersion: number): Codec<CpuDomainMap> {
-  const domain: Codec<SchedDomain> = struct("domain_info", {
-    domain: doc("Level of the domain: 0 is the innermost.", u32),
-    dname: doc(
-      "Name of the level (`SMT`, `MC`, `PKG`); since version 17.",
-      when(() => schedstatVersion >= SCHEDSTAT_NAMES, headerString),
-    ),
-    cpumask: doc("The domain's CPUs in hexadecimal, as `/proc/schedstat` has them.", headerString),
-    cpulist: doc("The same CPUs as a list: `0-3,8`.", headerString),
-  });
-  return struct("cpu_domain_map", {
-    cpu: doc("Number of the CPU.", u32),
-    nr_domains: doc("Number of domains.", counter(u32, "domains")),
-    domains: doc(
-      "The domains that the scheduler balances this CPU in, from the innermost outwards.",
-      array(domain, countedBy("nr_domains")),
-    ),
-  });
-}
+const schedDomain: Codec<SchedDomain> = struct("domain_info", {
+  domain: doc("Level of the domain: 0 is the innermost.", u32),
+  dname: doc(
+    "Name of the level (`SMT`, `MC`, `PKG`); since version 17.",
+    when({ field: "../../schedstat_version", least: SCHEDSTAT_NAMES }, headerString),
+  ),
+  cpumask: doc("The domain's CPUs in hexadecimal, as `/proc/schedstat` has them.", headerString),
+  cpulist: doc("The same CPUs as a list: `0-3,8`.", headerString),
+});
 
-const cpuDomains = choice(
-  "cpu_domain_map[]",
-  (scope): Codec<CpuDomainMap[]> => repeated(cpuDomainMap(Number(scope["schedstat_version"])), 8),
-);
+const cpuDomainMap: Codec<CpuDomainMap> = struct("cpu_domain_map", {
+  cpu: doc("Number of the CPU.", u32),
+  nr_domains: doc("Number of domains.", counter(u32, "domains")),
+  domains: doc(
+    "The domains that the scheduler balances this CPU in, from the innermost outwards.",
+    array(schedDomain, countedBy("nr_domains")),
+  ),
+});
 
 /** The fields of CPU_DOMAIN_INFO. */
 export const CPU_DOMAIN_INFO_FIELDS = {
   schedstat_version: doc("Version in the first line of `/proc/schedstat`.", u32),
   max_sched_domains: doc("One more than the highest level of a domain.", u32),
-  cpus: doc("The CPUs that were online, up to the end of the section.", cpuDomains),
+  cpus: doc("The CPUs that were online, up to the end of the section.", repeated(cpuDomainMap, 8)),
 } as const;
 
 /** CPU_DOMAIN_INFO: the scheduling domains of each CPU. */

@@ -1,4 +1,4 @@
-import { ByteReader, ByteWriter } from "../cursor.ts";
+import type { ByteReader } from "../cursor.ts";
 import {
   array,
   type Codec,
@@ -6,9 +6,9 @@ import {
   counter,
   cString,
   doc,
-  type HiddenCodec,
+  literal,
+  ownByteOrder,
   restText,
-  type Scope,
   sized,
   struct,
   type StructValue,
@@ -17,35 +17,10 @@ import {
   u8,
   when,
 } from "../struct.ts";
-import { decodeText, encodeText } from "../text.ts";
-
-/** Bytes that are always the same. */
-function literal(text: string): HiddenCodec {
-  const expected = encodeText(text);
-  return {
-    type: `char[${expected.length}]`,
-    size: expected.length,
-    display: { as: "text" },
-    presence: "hidden",
-    decode(r) {
-      const at = r.take(expected.length, JSON.stringify(text));
-      const found = r.bytes.subarray(at, r.pos);
-      if (found.some((byte, i) => byte !== expected[i])) {
-        r.pos = at;
-        throw r.error(
-          `tracing data: found ${JSON.stringify(decodeText(found))}, expected ${
-            JSON.stringify(text)
-          }`,
-        );
-      }
-      return text;
-    },
-    encode: (w) => w.put(expected),
-  };
-}
 
 /** First version with the names of the processes at the end. */
 const SAVED_CMDLINES = 0.6;
+const WHAT = "tracing data";
 const MAGIC = "\x17\x08\x44tracing";
 
 const text32 = sized(u32, restText);
@@ -61,17 +36,17 @@ const SYSTEM_FIELDS = {
 };
 /** The fields of TRACING_DATA. */
 export const TRACING_DATA_FIELDS = {
-  magic: doc("`17 08 44` and `tracing`.", literal(MAGIC)),
+  magic: doc("`17 08 44` and `tracing`.", literal(MAGIC, WHAT)),
   version: doc("Version of the layout, in digits: `0.5`, or `0.6` with `saved_cmdlines`.", cString),
   bigendian: doc("1 where the numbers that follow, and the raw samples, are big-endian.", u8),
   long_size: doc("Bytes of a `long` of the kernel.", u8),
   page_size: doc("Bytes of a page of the kernel.", u32),
-  header_page_tag: doc("`header_page`.", literal("header_page\0")),
+  header_page_tag: doc("`header_page`.", literal("header_page\0", WHAT)),
   header_page: doc(
     "Contents of `events/header_page`: how a page of the ring buffer begins.",
     text64,
   ),
-  header_event_tag: doc("`header_event`.", literal("header_event\0")),
+  header_event_tag: doc("`header_event`.", literal("header_event\0", WHAT)),
   header_event: doc(
     "Contents of `events/header_event`: how an entry of the ring buffer begins.",
     text64,
@@ -93,7 +68,7 @@ export const TRACING_DATA_FIELDS = {
   ),
   saved_cmdlines: doc(
     "Contents of `saved_cmdlines`, a pid and its name a line; since version 0.6.",
-    when((scope: Scope) => parseFloat(String(scope["version"])) >= SAVED_CMDLINES, text64),
+    when({ field: "version", least: SAVED_CMDLINES }, text64),
   ),
 } as const;
 
@@ -112,24 +87,4 @@ function isBigEndian(r: ByteReader): boolean {
  * TRACING_DATA: the head of a `trace.dat` file, as `tools/perf/util/trace-event-info.c` writes it
  * and `trace-cmd.dat(5)` describes it. It has a byte order of its own.
  */
-export const tracingData: Codec<TracingData> = {
-  ...fields,
-  decode(r, scope) {
-    const own = new ByteReader(r.bytes, {
-      littleEndian: !isBigEndian(r),
-      context: r.context,
-      base: r.base,
-      trace: r.trace,
-    });
-    own.pos = r.pos;
-    own.end = r.end;
-    const value = fields.decode(own, scope);
-    r.pos = own.pos;
-    return value;
-  },
-  encode(w, value, scope) {
-    const own = new ByteWriter({ littleEndian: value.bigendian === 0, context: w.context });
-    fields.encode(own, value, scope);
-    w.put(own.finish());
-  },
-};
+export const tracingData: Codec<TracingData> = ownByteOrder(fields, isBigEndian, "bigendian");

@@ -1,7 +1,6 @@
-import { choice, doc, struct, type StructValue, u32, u64 } from "../struct.ts";
+import { doc, ofEvent, struct, type StructValue, u32, u64 } from "../struct.ts";
 import { record, type RecordDeclaration } from "../record.ts";
-import { PerfDataError } from "../error.ts";
-import { readFormat, type Sample, sampleRecord } from "../sample.ts";
+import { readFormatDeclaration, type Sample, sampleRecord } from "../sample.ts";
 import {
   PERF_RECORD_LOST,
   PERF_RECORD_LOST_SAMPLES,
@@ -68,10 +67,7 @@ const READ_FIELDS = {
   tid: doc("Thread id.", u32),
   values: doc(
     "Counter values in the shape of the event's `read_format`.",
-    choice("read_format", (_scope, { readFormat: format }) => {
-      if (format === undefined) throw new PerfDataError("READ: its event is not known");
-      return readFormat(format);
-    }),
+    ofEvent("READ", readFormatDeclaration),
   ),
 } as const;
 

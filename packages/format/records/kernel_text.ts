@@ -1,5 +1,6 @@
 import {
   bytes,
+  countedBy,
   doc,
   enumeration,
   paddedText,
@@ -62,8 +63,8 @@ const TEXT_POKE_FIELDS = {
   addr: doc("Where the kernel changed its code.", x64),
   old_len: doc("Bytes of old code.", u16),
   new_len: doc("Bytes of new code.", u16),
-  old_bytes: doc("The old code.", bytes((scope) => Number(scope["old_len"]))),
-  new_bytes: doc("The new code.", bytes((scope) => Number(scope["new_len"]))),
+  old_bytes: doc("The old code.", bytes(countedBy("old_len"))),
+  new_bytes: doc("The new code.", bytes(countedBy("new_len"))),
   padding: doc("Zeros up to a multiple of 8.", bytes("rest")),
 } as const;
 

@@ -2,9 +2,9 @@ import {
   bytes,
   doc,
   paddedText,
-  type Scope,
   struct,
   type StructValue,
+  type Test,
   u16,
   u32,
   u64,
@@ -13,7 +13,6 @@ import {
   x32,
   x64,
 } from "../struct.ts";
-import type { StructContext } from "../cursor.ts";
 import { record, type RecordDeclaration } from "../record.ts";
 import { PERF_RECORD_MISC_MMAP_BUILD_ID } from "../perf_event.ts";
 import { PERF_RECORD_MMAP, PERF_RECORD_MMAP2 } from "../record_types.ts";
@@ -37,9 +36,8 @@ export const MMAP: RecordDeclaration<"MMAP", Mmap> = record(
   struct("perf_record_mmap", MMAP_FIELDS),
 );
 
-const hasBuildId = (_: Scope, { misc = 0 }: StructContext) =>
-  (misc & PERF_RECORD_MISC_MMAP_BUILD_ID) !== 0;
-const hasInode = (scope: Scope, context: StructContext) => !hasBuildId(scope, context);
+const hasBuildId: Test = { misc: PERF_RECORD_MISC_MMAP_BUILD_ID };
+const hasInode: Test = { noMisc: PERF_RECORD_MISC_MMAP_BUILD_ID };
 
 const MMAP2_FIELDS = {
   pid: MMAP_FIELDS.pid,

@@ -10,6 +10,7 @@ export const EM = {
   PPC64: 21,
   S390: 22,
   ARM: 40,
+  SPARC32PLUS: 18,
   SPARCV9: 43,
   X86_64: 62,
   AARCH64: 183,

@@ -44,11 +44,8 @@ const V2_FIELDS = {
   cpus: doc(
     "The CPUs, each with as many words as it says.",
     cpuBlocks<ArmSpeCpu>(
-      () => cpuBlock,
-      ({ header_size, cpus_num }) => header_size === 4n ? Number(cpus_num) : 0,
-      (r) =>
-        r.left < 24 ? undefined : 24 + 8 * Number(r.view.getBigUint64(r.pos + 16, r.littleEndian)),
-      [cpuBlock],
+      { field: "cpus_num", where: { field: "header_size", is: 4n } },
+      [{ test: { field: "header_version", least: 0 }, blocks: [], otherwise: cpuBlock }],
     ),
   ),
   rest: restWords,

@@ -1,16 +1,15 @@
 import {
-  type ByteReader,
   type Codec,
   doc,
   enumeration,
   optional,
-  type Scope,
+  parts64,
   struct,
   type StructValue,
   u64,
   x64,
 } from "@perfdata/format";
-import { cpuBlocks, type PrivCodec, restWords } from "./words.ts";
+import { type BlockKind, cpuBlocks, type PrivCodec, restWords } from "./words.ts";
 
 /** First word of the block of a CPU with an ETMv3 or PTM. */
 export const CS_ETMV3_MAGIC = 0x3030_3030_3030_3030n;
@@ -107,41 +106,25 @@ const unknown: Codec<CsEtmCpu> = struct("cs_etm", {
   ...REST_FIELDS,
 });
 
-function blockOf(magic: bigint, { header_version }: Scope): Codec<CsEtmCpu> {
-  if (header_version === 0n) return magic === CS_ETMV3_MAGIC ? etmv3V0 : etmv4V0;
-  switch (magic) {
-    case CS_ETMV3_MAGIC:
-      return etmv3;
-    case CS_ETMV4_MAGIC:
-      return etmv4;
-    case CS_ETE_MAGIC:
-      return ete;
-    default:
-      return unknown;
-  }
-}
-
-/** Bytes of the block at the reader's position: version 0 knows two kinds of fixed size. */
-function sizeOfBlock(r: ByteReader, { header_version }: Scope): number | undefined {
-  if (header_version === 0n) {
-    const magic = r.view.getBigUint64(r.pos, r.littleEndian);
-    return magic === CS_ETMV3_MAGIC ? 6 * 8 : magic === CS_ETMV4_MAGIC ? 9 * 8 : undefined;
-  }
-  return r.left < 24 ? undefined : 24 + 8 * Number(r.view.getBigUint64(r.pos + 16, r.littleEndian));
-}
-
-/** A word of two numbers. */
-const pmuTypeCpus: Codec<{ num_cpu: number; pmu_type: number }> = {
-  ...u64 as Codec<unknown>,
-  display: { as: "struct" },
-  decode(r, scope) {
-    const word = u64.decode(r, scope);
-    return { num_cpu: Number(word & 0xffff_ffffn), pmu_type: Number(word >> 32n) };
+/** Version 0 knows two kinds of fixed size, later ones blocks that say how long they are. */
+const CPU_BLOCKS: readonly BlockKind<CsEtmCpu>[] = [
+  {
+    test: { field: "header_version", is: 0n },
+    blocks: [
+      { magic: CS_ETMV3_MAGIC, codec: etmv3V0, size: 6 * 8 },
+      { magic: CS_ETMV4_MAGIC, codec: etmv4V0, size: 9 * 8 },
+    ],
   },
-  encode(w, { num_cpu, pmu_type }, scope) {
-    u64.encode(w, BigInt(pmu_type) << 32n | BigInt(num_cpu), scope);
+  {
+    test: { field: "header_version", not: 0n },
+    blocks: [
+      { magic: CS_ETMV3_MAGIC, codec: etmv3 },
+      { magic: CS_ETMV4_MAGIC, codec: etmv4 },
+      { magic: CS_ETE_MAGIC, codec: ete },
+    ],
+    otherwise: unknown,
   },
-};
+];
 
 const CS_ETM_FIELDS = {
   header_version: doc(
@@ -151,17 +134,12 @@ const CS_ETM_FIELDS = {
   ),
   pmu_type_cpus: doc(
     "Number of CPUs (low half) and `type` of the attrs of the `cs_etm` PMU (high half).",
-    pmuTypeCpus,
+    parts64("u64", { num_cpu: 32, pmu_type: 32 }),
   ),
   snapshot: doc("1 where the buffer was overwritten until a snapshot was asked for.", u64),
   cpus: doc(
     "The trace macrocells of the CPUs.",
-    cpuBlocks<CsEtmCpu>(
-      blockOf,
-      ({ pmu_type_cpus }) => (pmu_type_cpus as { num_cpu: number }).num_cpu,
-      sizeOfBlock,
-      [etmv3V0, etmv4V0, etmv3, etmv4, ete, unknown],
-    ),
+    cpuBlocks<CsEtmCpu>({ field: "pmu_type_cpus.num_cpu" }, CPU_BLOCKS),
   ),
   rest: restWords,
 } as const;

@@ -3,29 +3,12 @@ import {
   enumeration,
   hex,
   optional,
-  type OptionalCodec,
-  paddedText,
-  type Scope,
   struct,
   type StructValue,
   u64,
   x64,
 } from "@perfdata/format";
-import { type PrivCodec, restWords, within } from "./words.ts";
-
-/** The filter and the zeros up to a multiple of 8, or `undefined` where they do not fit. */
-const filter: OptionalCodec<string> = {
-  ...paddedText,
-  presence: "optional",
-  decode(r, scope: Scope) {
-    const length = Number(scope["filter_str_len"] ?? 0);
-    const size = Math.floor(length / 8 + 1) * 8;
-    return length === 0 || size > r.left ? undefined : within(r, size, paddedText, scope);
-  },
-  encode(w, value, scope) {
-    if (value !== undefined) paddedText.encode(w, value, scope);
-  },
-};
+import { countedText, type PrivCodec, restWords } from "./words.ts";
 
 const INTEL_PT_FIELDS = {
   pmu_type: doc("`type` of the attrs of the `intel_pt` PMU.", u64),
@@ -56,7 +39,10 @@ const INTEL_PT_FIELDS = {
     optional(u64),
   ),
   filter_str_len: doc("Bytes of `filter`, zeros not counted.", optional(u64)),
-  filter: doc("Address filters, as `perf record --filter` had them, resolved.", filter),
+  filter: doc(
+    "Address filters, as `perf record --filter` had them, resolved.",
+    countedText("filter_str_len"),
+  ),
   cap_event_trace: doc("1 where the CPU can trace events (CFE and EVD packets).", optional(u64)),
   rest: restWords,
 } as const;

@@ -1,11 +1,18 @@
 import {
   array,
-  type ByteReader,
   type Codec,
+  type Count,
+  counterOf,
+  decider,
   doc,
   optional,
+  type OptionalCodec,
+  paddedText,
   type Scope,
+  type StructContext,
+  type Test,
   u64,
+  within,
 } from "@perfdata/format";
 
 /** What comes after the words that have a name: a later perf's, or not what their count says. */
@@ -20,48 +27,91 @@ export interface PrivCodec<T> extends Codec<T> {
   readonly least: number;
 }
 
-/** Decodes by `codec` what is in the next `size` bytes; what it leaves is left. */
-export function within<T>(r: ByteReader, size: number, codec: Codec<T>, scope: Scope): T {
-  const end = r.end;
-  r.end = r.pos + size;
-  const value = codec.decode(r, scope);
-  r.end = end;
-  return value;
+/** A kind of the blocks that {@link cpuBlocks} declares. */
+export interface BlockKind<T> {
+  /** Whether the blocks are of this kind, as the fields before them say. */
+  readonly test: Test;
+  /** The declarations of the blocks by their first word. */
+  readonly blocks: readonly {
+    readonly magic: bigint;
+    readonly codec: Codec<T>;
+    /** Bytes of the block; where not given, its third word says how many words follow. */
+    readonly size?: number;
+  }[];
+  /** The declaration of blocks that begin with another word; without it they are no blocks. */
+  readonly otherwise?: Codec<T>;
 }
+
+/** Bytes up to the word that says how many words follow it. */
+const COUNTED_FROM = 24;
 
 /**
  * Declares the blocks of words that some traces have for each CPU, as many as there are whole ones.
  *
- * @param block The declaration of a block, by its first word and whether it says how long it is.
  * @param count How many blocks the fields before announce.
- * @param sizeOf Bytes of the block that begins where the reader is, or `undefined` for none.
+ * @param kinds The kinds of blocks; the first whose condition holds counts.
  */
 export function cpuBlocks<T extends { readonly magic: bigint }>(
-  block: (magic: bigint, scope: Scope) => Codec<T>,
-  count: (scope: Scope) => number,
-  sizeOf: (r: ByteReader, scope: Scope) => number | undefined,
-  alternatives: readonly Codec<unknown>[],
+  count: Count,
+  kinds: readonly BlockKind<T>[],
 ): Codec<T[]> {
+  const tell = counterOf(count, 8);
+  const deciders = kinds.map(({ test }) => decider(test));
+  const blockOf = (scope: Scope, context: StructContext, magic: bigint) => {
+    const kind = kinds[deciders.findIndex((holds) => holds(scope, context, undefined))];
+    return kind?.blocks.find((block) => block.magic === magic) ??
+      (kind?.otherwise && { codec: kind.otherwise, size: undefined });
+  };
   return {
     type: "u64[]",
     display: { as: "array" },
-    alternatives,
+    alternatives: kinds.flatMap(({ blocks, otherwise }) =>
+      [...blocks.map(({ codec }) => codec), ...(otherwise ? [otherwise] : [])] as Codec<unknown>[]
+    ),
     decode(r, scope) {
       const value: T[] = [];
-      const announced = count(scope);
+      const announced = tell(scope, r.context, r);
       while (value.length < announced && r.left >= 8) {
-        const size = sizeOf(r, scope);
-        if (size === undefined || size > r.left) break;
-        const codec = block(r.view.getBigUint64(r.pos, r.littleEndian), scope);
-        r.trace?.begin(`[${value.length}]`, codec as Codec<unknown>, r.pos);
-        const cpu = within(r, size, codec, scope);
+        const magic = r.view.getBigUint64(r.pos, r.littleEndian);
+        const block = blockOf(scope, r.context, magic);
+        if (block === undefined || block.size === undefined && r.left < COUNTED_FROM) break;
+        const size = block.size ??
+          COUNTED_FROM +
+            8 * Number(r.view.getBigUint64(r.pos + COUNTED_FROM - 8, r.littleEndian));
+        if (size > r.left) break;
+        r.trace?.begin(`[${value.length}]`, block.codec as Codec<unknown>, r.pos);
+        const cpu = within(r, size, block.codec, scope);
         r.trace?.end(r.pos, cpu);
         value.push(cpu);
       }
       return value;
     },
     encode(w, value, scope) {
-      for (const cpu of value) block(cpu.magic, scope).encode(w, cpu, scope);
+      for (const cpu of value) {
+        const block = blockOf(scope, w.context, cpu.magic);
+        if (block === undefined) throw new RangeError(`block of a CPU: magic is ${cpu.magic}`);
+        block.codec.encode(w, cpu, scope);
+      }
+    },
+  };
+}
+
+/**
+ * Text whose length is in a field before it, NUL-terminated and padded to words; missing where its
+ * length is 0 or does not fit.
+ */
+export function countedText(field: string): OptionalCodec<string> {
+  const tell = counterOf({ field }, 1);
+  return {
+    ...paddedText,
+    presence: "optional",
+    decode(r, scope) {
+      const length = tell(scope, r.context, r);
+      const size = Math.floor(length / 8 + 1) * 8;
+      return length === 0 || size > r.left ? undefined : within(r, size, paddedText, scope);
+    },
+    encode(w, value, scope) {
+      if (value !== undefined) paddedText.encode(w, value, scope);
     },
   };
 }

@@ -1,9 +1,10 @@
 import type { Feature, Payload, PerfDataReader } from "@perfdata/format";
+import { payloadBlocks } from "@perfdata/format/batch";
 import { PerfDataError } from "@perfdata/format/error";
 import { eventName } from "@perfdata/format/event-name";
 import { HEADER_EVENT_DESC, HEADER_TRACING_DATA } from "@perfdata/format/feature-names";
 import { decodeObjectFeature } from "@perfdata/format/object-feature";
-import { streamFeature } from "@perfdata/session/stream-feature";
+import { streamFeature } from "./stream_feature.ts";
 // Not all user records, nor all of session: that takes longer than to count a short recording.
 import {
   PERF_RECORD_EVENT_UPDATE,
@@ -24,7 +25,7 @@ const MAX_TRACING_DATA = 1 << 26;
  * @example
  * ```ts
  * import { bytesSource, emptyAttr, memorySink, PerfDataReader, PerfDataWriter } from "@perfdata/format";
- * import { EventNames } from "@perfdata/report";
+ * import { EventNames } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * const sink = memorySink();
@@ -63,16 +64,29 @@ export class EventNames {
     this.#updates.set(view.getBigUint64(start + 16, le), name);
   }
 
-  /** Takes what follows a record of a pipe; all but TRACING_DATA is passed over. */
-  async payload(payload: Payload): Promise<void> {
+  /**
+   * Takes what follows a record of a pipe; all but TRACING_DATA is passed over.
+   *
+   * @returns The same payload, which can still be read.
+   */
+  async payload(payload: Payload): Promise<Payload> {
     const { type, size } = payload;
-    if (type !== PERF_RECORD_HEADER_TRACING_DATA || size > MAX_TRACING_DATA) return;
+    if (type !== PERF_RECORD_HEADER_TRACING_DATA || size > MAX_TRACING_DATA) return payload;
     const bytes = new Uint8Array(size);
     let filled = 0;
     for (let n = 1; n > 0 && filled < size; filled += n) {
       n = await payload.read(bytes.subarray(filled));
     }
-    this.#tracingData = bytes.subarray(0, filled);
+    const data = this.#tracingData = bytes.subarray(0, filled);
+    let at = 0;
+    const read = (into: Uint8Array): Promise<number> => {
+      const part = data.subarray(at, at + into.length);
+      into.set(part);
+      at += part.length;
+      return Promise.resolve(part.length);
+    };
+    const { offset } = payload;
+    return { type, size, offset, read, [Symbol.asyncIterator]: () => payloadBlocks({ read }) };
   }
 
   /** The names in the order of the attrs: of a stream, those that are known by now. */

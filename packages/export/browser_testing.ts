@@ -1,0 +1,73 @@
+/** A browser for tests: Debian's Chromium, driven by playwright-core, without a network. */
+import type { Page } from "playwright-core";
+
+const PATHS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+
+/** What a page reported while it was open. */
+export interface PageReport {
+  /** Errors that nothing caught, and dialogs. */
+  readonly errors: string[];
+  /** Addresses other than files that the page asked for. */
+  readonly requests: string[];
+}
+
+/**
+ * Opens a file in a browser, and closes both after `action`.
+ *
+ * @returns `undefined` where there is no browser, which one line then says
+ */
+export async function withPage<T>(
+  path: string,
+  action: (page: Page, report: PageReport) => Promise<T>,
+  options: { readonly colorScheme?: "dark" | "light"; readonly args?: readonly string[] } = {},
+): Promise<T | undefined> {
+  const executablePath = [Deno.env.get("PERFDATA_BROWSER") ?? "", ...PATHS].find((name) => {
+    try {
+      return name !== "" && Deno.statSync(name).isFile;
+    } catch {
+      return false;
+    }
+  });
+  if (executablePath === undefined) {
+    console.log("skipped: Chromium is not installed (Debian: apt-get install chromium)");
+    return undefined;
+  }
+  const { chromium } = await import("playwright-core");
+  const browser = await chromium.launch({
+    executablePath,
+    args: [
+      "--headless",
+      "--no-sandbox",
+      "--disable-gpu",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+      ...(options.args ?? []),
+    ],
+  });
+  try {
+    const context = await browser.newContext({
+      viewport: { width: 1200, height: 800 },
+      colorScheme: options.colorScheme ?? "light",
+      offline: true,
+    });
+    const page = await context.newPage();
+    const report: PageReport = { errors: [], requests: [] };
+    page.on("pageerror", (error) => report.errors.push(String(error)));
+    page.on("console", (message) => {
+      if (message.type() === "error") report.errors.push(message.text());
+    });
+    page.on("dialog", (dialog) => {
+      report.errors.push(`dialog: ${dialog.message()}`);
+      dialog.dismiss();
+    });
+    page.on("request", (request) => {
+      if (!/^(file|data|blob):/.test(request.url())) report.requests.push(request.url());
+    });
+    await page.goto(`file://${path}`);
+    return await action(page, report);
+  } finally {
+    await browser.close();
+  }
+}

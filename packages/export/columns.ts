@@ -1,0 +1,43 @@
+/** A column of 32-bit integers that grows. */
+export class IntColumn {
+  /** Number of values. */
+  length: number = 0;
+  #values = new Int32Array(64);
+
+  /** Adds a value. */
+  push(value: number): void {
+    if (this.length === this.#values.length) {
+      const larger = new Int32Array(this.length * 2);
+      larger.set(this.#values);
+      this.#values = larger;
+    }
+    this.#values[this.length++] = value;
+  }
+
+  /** The values so far, seen in place. */
+  array(): Int32Array<ArrayBuffer> {
+    return this.#values.subarray(0, this.length);
+  }
+}
+
+/** A column of doubles that grows. */
+export class FloatColumn {
+  /** Number of values. */
+  length: number = 0;
+  #values = new Float64Array(64);
+
+  /** Adds a value. */
+  push(value: number): void {
+    if (this.length === this.#values.length) {
+      const larger = new Float64Array(this.length * 2);
+      larger.set(this.#values);
+      this.#values = larger;
+    }
+    this.#values[this.length++] = value;
+  }
+
+  /** The values so far, seen in place. */
+  array(): Float64Array<ArrayBuffer> {
+    return this.#values.subarray(0, this.length);
+  }
+}

@@ -1,0 +1,211 @@
+import { ByteText } from "./byte_text.ts";
+import { groupSamples, type SampleGroup } from "./group_samples.ts";
+import type { Profile } from "./profile.ts";
+import { firefoxTables } from "./firefox_tables.ts";
+
+/** Version of the processed profile format that is written; the viewer upgrades it to its own. */
+const PROCESSED_VERSION = 60;
+
+/** What {@linkcode firefox} writes. */
+export interface FirefoxOptions {
+  /** Whether inlined functions are frames; they are where this is missing. */
+  readonly inline?: boolean;
+}
+
+/**
+ * A profile for the Firefox Profiler (its processed format, version 60), not yet packed with gzip:
+ * see `gzipped`.
+ *
+ * A thread has the samples of the first event that it has any of; those of others are in a thread of
+ * its own beside it. `threadCPUDelta` is the period where the event is a clock or counts cycles.
+ * Context switches are markers. Times are milliseconds since the first sample.
+ */
+export function* firefox(
+  profile: Profile,
+  { inline = true }: FirefoxOptions = {},
+): Generator<Uint8Array<ArrayBuffer>, void, void> {
+  const { events, samples, switches } = profile;
+  const text = new ByteText();
+  const { stacks, shared, libs } = firefoxTables(profile, inline);
+  const { time } = samples;
+  let start = time?.[0] ?? switches[0]?.time ?? 0;
+  if (switches[0] !== undefined && switches[0].time < start) start = switches[0].time;
+  const cycles = events.map(({ name, unit }) => unit === "nanoseconds" || /cycles/.test(name));
+  text.string(`{"meta":${JSON.stringify(meta(profile))},"libs":${JSON.stringify(libs)},`);
+  text.string(`"pages":[],"shared":{`);
+  for (const [number, table] of shared.entries()) {
+    text.string(`${number > 0 ? "," : ""}${JSON.stringify(table.name)}:`);
+    if (Array.isArray(table.columns)) text.string(JSON.stringify(table.columns));
+    else {
+      text.string(`{"length":${table.length}`);
+      for (const [name, column] of Object.entries(table.columns)) {
+        text.string(`,${JSON.stringify(name)}:[`);
+        yield* values(text, table.length, (row) => column(row));
+        text.byte(0x5d);
+      }
+      text.byte(0x7d);
+    }
+    if (text.isFull) yield text.take();
+  }
+  text.string(`},"threads":[`);
+  const groups = groupSamples(profile);
+  const taken = new Map<string, number>();
+  for (const [number, group] of groups.entries()) {
+    const { rows, event } = group;
+    text.string(number > 0 ? ",\n{" : "\n{");
+    text.string(threadHead(profile, group, taken, time, start));
+    text.string(`,"samples":{"length":${rows.length},"weightType":"samples","stack":[`);
+    yield* values(text, rows.length, (i) => {
+      const stack = samples.stack[rows[i] as number] as number;
+      return stack < 0 ? null : stacks.of[stack] as number;
+    });
+    text.string(`],"time":[`);
+    yield* values(
+      text,
+      rows.length,
+      (i) => time === undefined ? i : milliseconds((time[rows[i] as number] as number) - start),
+    );
+    text.byte(0x5d);
+    if (rows.some((row) => samples.count[row] !== 1)) {
+      text.string(`,"weight":[`);
+      yield* values(text, rows.length, (i) => samples.count[rows[i] as number] as number);
+      text.byte(0x5d);
+    } else text.string(`,"weight":null`);
+    if (cycles[event]) {
+      text.string(`,"threadCPUDelta":[`);
+      yield* values(text, rows.length, (i) => samples.period[rows[i] as number] as number);
+      text.byte(0x5d);
+    }
+    text.string(`},"markers":${JSON.stringify(markers(profile, group, start))}}`);
+    if (text.isFull) yield text.take();
+  }
+  text.string("\n]}\n");
+  yield text.take();
+}
+
+function milliseconds(nanoseconds: number): number {
+  return Math.round(nanoseconds) / 1e6;
+}
+
+function* values(
+  text: ByteText,
+  length: number,
+  value: (row: number) => number | boolean | null,
+): Generator<Uint8Array<ArrayBuffer>, void, void> {
+  for (let row = 0; row < length; row++) {
+    if (row > 0) text.byte(0x2c);
+    const found = value(row);
+    if (typeof found === "number") text.number(found);
+    else text.string(String(found));
+    if (text.isFull) yield text.take();
+  }
+}
+
+function meta({ events, samples, title }: Profile) {
+  const { time } = samples;
+  const span = time === undefined || samples.length < 2
+    ? 0
+    : (time[samples.length - 1] as number) - (time[0] as number);
+  return {
+    version: 24,
+    preprocessedProfileVersion: PROCESSED_VERSION,
+    interval: span > 0 ? span / 1e6 / samples.length : 1,
+    startTime: 0,
+    processType: 0,
+    stackwalk: 1,
+    debug: 0,
+    gcpoison: 0,
+    asyncstack: 0,
+    symbolicated: true,
+    product: title === "" ? "perf record" : title,
+    importedFrom: "Linux perf",
+    platform: "Linux",
+    extensions: { length: 0, baseURL: [], id: [], name: [] },
+    categories: [
+      { name: "User", color: "yellow", subcategories: ["Other"] },
+      { name: "Kernel", color: "orange", subcategories: ["Other"] },
+      { name: "JIT", color: "green", subcategories: ["Other"] },
+      { name: "Other", color: "grey", subcategories: ["Other"] },
+    ],
+    sampleUnits: {
+      time: "ms",
+      eventDelay: "ms",
+      threadCPUDelta: events[0]?.unit === "nanoseconds" ? "ns" : "variable CPU cycles",
+    },
+    markerSchema: [{
+      name: "off-cpu",
+      tooltipLabel: "{marker.name}",
+      tableLabel: "{marker.data.cause}",
+      display: ["marker-chart", "marker-table", "timeline-overview"],
+      fields: [
+        { key: "cause", label: "Cause", format: "string" },
+        { key: "cpu", label: "CPU", format: "integer" },
+      ],
+    }],
+  };
+}
+
+function threadHead(
+  { events, threads, samples }: Profile,
+  { event, thread, rows }: SampleGroup,
+  taken: Map<string, number>,
+  time: Float64Array | undefined,
+  start: number,
+): string {
+  const { comm, pid, tid } = threads[thread] ?? { comm: "", pid: -1, tid: -1 };
+  const used = taken.get(String(tid)) ?? 0;
+  taken.set(String(tid), used + 1);
+  const first = rows[0] ?? 0;
+  const last = rows.at(-1) ?? 0;
+  const from = time === undefined ? 0 : milliseconds((time[first] as number) - start);
+  const to = time === undefined ? samples.length : milliseconds((time[last] as number) - start);
+  return JSON.stringify({
+    processType: "default",
+    processStartupTime: from,
+    processShutdownTime: to,
+    registerTime: from,
+    unregisterTime: to,
+    pausedRanges: [],
+    name: events.length > 1 ? `${comm} (${events[event]?.name ?? ""})` : comm,
+    processName: threads.find((main) => main.pid === pid && main.tid === pid)?.comm ?? comm,
+    isMainThread: pid === tid,
+    pid: String(pid),
+    tid: used === 0 ? tid : `${tid}.${used}`,
+  }).slice(1, -1);
+}
+
+/** Times off the CPU as markers of the first event's thread; the name is string 0. */
+function markers({ events, switches }: Profile, group: SampleGroup, start: number) {
+  const table = {
+    length: 0,
+    data: [] as { type: string; cause: string; cpu: number }[],
+    name: [] as number[],
+    startTime: [] as (number | null)[],
+    endTime: [] as (number | null)[],
+    phase: [] as number[],
+    category: [] as number[],
+  };
+  if (group.event !== 0 && events.length > 0) return table;
+  let left: typeof switches[number] | undefined;
+  for (const change of switches) {
+    if (change.thread !== group.thread) continue;
+    if (change.out) {
+      left = change;
+      continue;
+    }
+    if (left === undefined) continue;
+    table.length++;
+    table.name.push(0);
+    table.data.push({
+      type: "off-cpu",
+      cause: left.preempted ? "preempted" : "waiting",
+      cpu: left.cpu,
+    });
+    table.startTime.push(milliseconds(left.time - start));
+    table.endTime.push(milliseconds(change.time - start));
+    table.phase.push(1);
+    table.category.push(1);
+    left = undefined;
+  }
+  return table;
+}

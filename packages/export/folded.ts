@@ -1,0 +1,136 @@
+import { ByteText, encodeAll } from "./byte_text.ts";
+import { depthFirst, frameStacks, ranks } from "./frame_stacks.ts";
+import { FloatColumn } from "./columns.ts";
+import { NodeTable } from "./node_table.ts";
+import { FUNCTION_KIND, functionLabel, type Profile } from "./profile.ts";
+
+/** What {@linkcode folded} writes; marks and roots are those of `stackcollapse-perf.pl`. */
+export interface FoldedOptions {
+  /** Number of the event; the first where missing. */
+  readonly event?: number;
+  /** What the number of a line is: the sum of the periods, or how many samples. */
+  readonly weight?: "period" | "samples";
+  /** Whether inlined functions are frames, marked `_[i]`. */
+  readonly inline?: boolean;
+  /** Whether functions of the kernel are marked `_[k]`. */
+  readonly kernel?: boolean;
+  /** Whether functions that a JIT compiler made are marked `_[j]`. */
+  readonly jit?: boolean;
+  /** Whether the root is `comm-pid`. */
+  readonly pid?: boolean;
+  /** Whether the root is `comm-pid/tid`. */
+  readonly tid?: boolean;
+}
+
+/**
+ * Folded stacks, as flame-graph scripts read them: `comm;outer;inner 12`, a line a stack.
+ *
+ * Lines are sorted by their frames. A semicolon in a name becomes a colon, a line break a space,
+ * and a space in a command an underscore, because the format has no way to write them.
+ *
+ * @example
+ * ```ts
+ * import { folded, ProfileBuilder } from "@perfdata/export";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });
+ * const main = builder.stack(-1, builder.place(-1, 1, [{ name: "main" }]));
+ * const thread = builder.thread(7, 7, "my demo");
+ * builder.sample({ stack: main, event: 0, thread, period: 500 });
+ * const text = [...folded(builder.profile())].map((bytes) => new TextDecoder().decode(bytes));
+ * assertEquals(text.join(""), "my_demo;main 500\n");
+ * ```
+ */
+export function* folded(
+  profile: Profile,
+  options: FoldedOptions = {},
+): Generator<Uint8Array<ArrayBuffer>, void, void> {
+  const { event = 0, weight = "period", inline = false } = options;
+  const marked = labels(profile, options);
+  const distinct = [...new Set(marked)];
+  const numbers = new Map(distinct.map((label, number) => [label, number]));
+  const stacks = frameStacks(profile, {
+    by: Int32Array.from(marked, (label) => numbers.get(label) as number),
+    inline,
+  });
+  const order = depthFirst(stacks, ranks(distinct));
+  const roots = profile.threads.map((thread) => rootName(thread, options));
+  const rootRanks = ranks(roots);
+  const rootNames: string[] = [];
+  for (const [thread, root] of roots.entries()) rootNames[rootRanks[thread] as number] = root;
+
+  // A line is a root, by rank, and a row of the stacks, in their order.
+  const lines = new NodeTable();
+  const sums = new FloatColumn();
+  const { samples } = profile;
+  const values = weight === "period" ? samples.period : samples.count;
+  for (let i = 0; i < samples.length; i++) {
+    if (samples.event[i] !== event) continue;
+    const stack = samples.stack[i] as number;
+    const line = lines.node(
+      rootRanks[samples.thread[i] as number] as number,
+      stack < 0 ? -1 : stacks.of[stack] as number,
+    );
+    if (line === sums.length) sums.push(0);
+    (sums.array()[line] as number) += values[i] as number;
+  }
+  const lineRoots = lines.parents();
+  const lineRows = lines.items();
+  const place = (line: number) => {
+    const row = lineRows[line] as number;
+    return row < 0 ? -1 : order[row] as number;
+  };
+  const sorted = Int32Array.from(lineRoots, (_, line) => line).sort((a, b) =>
+    (lineRoots[a] as number) - (lineRoots[b] as number) || place(a) - place(b)
+  );
+  const frames = encodeAll(distinct.map((label) => `;${label}`));
+  const rootBytes = encodeAll(rootNames);
+  const path: number[] = [];
+  const text = new ByteText();
+  for (const line of sorted) {
+    path.length = 0;
+    for (let row = lineRows[line] as number; row >= 0; row = stacks.parent[row] as number) {
+      path.push(stacks.item[row] as number);
+    }
+    text.bytes(rootBytes[lineRoots[line] as number] as Uint8Array);
+    for (let i = path.length - 1; i >= 0; i--) text.bytes(frames[path[i] as number] as Uint8Array);
+    text.byte(0x20);
+    text.number(sums.array()[line] as number);
+    text.byte(0x0a);
+    if (text.isFull) yield text.take();
+  }
+  yield text.take();
+}
+
+function rootName(
+  { pid, tid, comm }: Profile["threads"][number],
+  options: FoldedOptions,
+): string {
+  const known = (number: number) => number < 0 ? "?" : String(number);
+  const name = clean(comm).replaceAll(" ", "_");
+  return options.tid
+    ? `${name}-${known(pid)}/${known(tid)}`
+    : options.pid
+    ? `${name}-${known(pid)}`
+    : name;
+}
+
+function labels(profile: Profile, { kernel, jit, inline }: FoldedOptions): string[] {
+  return profile.functions.name.map((_, number) => {
+    const kind = profile.functions.kind[number] as number;
+    const level = kind & FUNCTION_KIND.LEVEL;
+    const mark = inline && (kind & FUNCTION_KIND.INLINED) !== 0
+      ? "_[i]"
+      : kernel && level === FUNCTION_KIND.KERNEL
+      ? "_[k]"
+      : jit && level === FUNCTION_KIND.JIT
+      ? "_[j]"
+      : "";
+    return clean(functionLabel(profile, number)) + mark;
+  });
+}
+
+function clean(name: string): string {
+  // deno-lint-ignore no-control-regex -- a name may have any byte
+  return name.replaceAll(";", ":").replace(/[\x00-\x1f\x7f]/g, " ");
+}

@@ -1,0 +1,120 @@
+import { NodeTable } from "./node_table.ts";
+import type { Profile } from "./profile.ts";
+
+/** Stacks of frames, or of functions. */
+export interface FrameStacks {
+  /** The caller, a row before; -1 for the outermost one. */
+  readonly parent: Int32Array;
+  /** The frame, or the function. */
+  readonly item: Int32Array;
+  /** By stack of the profile: the innermost of its rows here. */
+  readonly of: Int32Array;
+}
+
+/** How {@linkcode frameStacks} makes its rows. */
+export interface FrameStackOptions {
+  /**
+   * What tells rows apart: the function alone, or also its line; or by number of a function what
+   * stands for it.
+   */
+  readonly by: "function" | "frame" | Int32Array;
+  /** `false` leaves out what was inlined: its callers stand for it. */
+  readonly inline?: boolean;
+}
+
+/**
+ * Expands the places of stacks to frames, and merges what is then alike.
+ *
+ * @example
+ * ```ts
+ * import { frameStacks, ProfileBuilder } from "@perfdata/export";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const builder = new ProfileBuilder({ events: [] });
+ * const one = builder.place(-1, 0x10, [{ name: "inner", line: 2 }, { name: "main", line: 7 }]);
+ * const other = builder.place(-1, 0x14, [{ name: "inner", line: 3 }, { name: "main", line: 7 }]);
+ * builder.stack(-1, one);
+ * builder.stack(-1, other);
+ * const { parent, of } = frameStacks(builder.profile(), { by: "function" });
+ * assertEquals([[...parent], [...of]], [[-1, 0], [1, 1]]);
+ * ```
+ */
+export function frameStacks(
+  { frames, places, stacks }: Profile,
+  { by, inline = true }: FrameStackOptions,
+): FrameStacks {
+  const nodes = new NodeTable();
+  const { parent, place } = stacks;
+  const of = new Int32Array(parent.length);
+  const items = by === "frame"
+    ? frames.function.map((_, frame) => frame)
+    : by === "function"
+    ? frames.function
+    : frames.function.map((number) => by[number] as number);
+  for (let stack = 0; stack < parent.length; stack++) {
+    const caller = parent[stack] as number;
+    let node = caller < 0 ? -1 : of[caller] as number;
+    const at = place[stack] as number;
+    const last = (places.start[at + 1] as number) - 1;
+    const first = inline ? places.start[at] as number : last;
+    for (let i = last; i >= first; i--) {
+      node = nodes.node(node, items[places.frames[i] as number] as number);
+    }
+    of[stack] = node;
+  }
+  return { parent: nodes.parents(), item: nodes.items(), of };
+}
+
+/**
+ * The rows of stacks depth first, siblings by the rank of what they stand for: an order that does not
+ * depend on that of the samples.
+ *
+ * @param rank by item
+ * @returns by row: its number in that order
+ *
+ * @example
+ * ```ts
+ * import { depthFirst } from "@perfdata/export";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const stacks = { parent: Int32Array.of(-1, 0, 0, 1), item: Int32Array.of(0, 2, 1, 1) };
+ * assertEquals([...depthFirst(stacks, [0, 1, 2])], [0, 2, 1, 3]);
+ * ```
+ */
+export function depthFirst(
+  { parent, item }: Pick<FrameStacks, "parent" | "item">,
+  rank: ArrayLike<number>,
+): Int32Array<ArrayBuffer> {
+  const count = parent.length;
+  // Sorted by rank, then linked: the last one that is linked comes first.
+  const byRank = Int32Array.from(item, (_, row) => row).sort((a, b) =>
+    (rank[item[b] as number] as number) - (rank[item[a] as number] as number)
+  );
+  const first = new Int32Array(count + 1).fill(-1);
+  const next = new Int32Array(count);
+  for (const row of byRank) {
+    const slot = (parent[row] as number) + 1;
+    next[row] = first[slot] as number;
+    first[slot] = row;
+  }
+  const order = new Int32Array(count);
+  let number = 0;
+  let row = first[0] as number;
+  while (row >= 0) {
+    order[row] = number++;
+    let following = first[row + 1] as number;
+    while (following < 0 && row >= 0) {
+      following = next[row] as number;
+      row = parent[row] as number;
+    }
+    row = following;
+  }
+  return order;
+}
+
+/** Ranks of labels in alphabetical order; equal ones have equal ranks. */
+export function ranks(labels: readonly string[]): Int32Array<ArrayBuffer> {
+  const distinct = [...new Set(labels)].sort((a, b) => a < b ? -1 : a > b ? 1 : 0);
+  const rank = new Map(distinct.map((label, number) => [label, number]));
+  return Int32Array.from(labels, (label) => rank.get(label) as number);
+}

@@ -1,0 +1,20 @@
+/**
+ * Profiles in the formats that other tools open: folded stacks, speedscope, pprof, Firefox Profiler,
+ * trace events, Callgrind.
+ *
+ * @module
+ */
+export * from "./byte_text.ts";
+export * from "./callgrind.ts";
+export * from "./chrome.ts";
+export * from "./columns.ts";
+export * from "./firefox.ts";
+export { breakpadId } from "./firefox_tables.ts";
+export * from "./folded.ts";
+export * from "./frame_stacks.ts";
+export * from "./group_samples.ts";
+export * from "./node_table.ts";
+export * from "./pprof.ts";
+export * from "./profile.ts";
+export * from "./profile_builder.ts";
+export * from "./speedscope.ts";

@@ -1,0 +1,78 @@
+/**
+ * Nodes of a tree, each found by its parent and what it stands for: rows of columns behind an
+ * open-addressed hash table. A parent comes before its children.
+ *
+ * @example
+ * ```ts
+ * import { NodeTable } from "@perfdata/export";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const nodes = new NodeTable();
+ * const main = nodes.node(-1, 7);
+ * assertEquals(nodes.node(main, 8), 1);
+ * assertEquals(nodes.node(-1, 7), main);
+ * assertEquals([...nodes.parents()], [-1, 0]);
+ * ```
+ */
+export class NodeTable {
+  /** Number of nodes. */
+  length: number = 0;
+  #parent = new Int32Array(1 << 10);
+  #item = new Int32Array(1 << 10);
+  #slots = new Int32Array(1 << 11).fill(-1);
+
+  /** The node for `item` under `parent`, -1 for a root; it is added where it is new. */
+  node(parent: number, item: number): number {
+    const mask = this.#slots.length - 1;
+    let slot = hash(parent, item) & mask;
+    for (;;) {
+      const found = this.#slots[slot] as number;
+      if (found < 0) break;
+      if (this.#item[found] === item && this.#parent[found] === parent) return found;
+      slot = slot + 1 & mask;
+    }
+    const added = this.length++;
+    if (added === this.#parent.length) {
+      this.#parent = doubled(this.#parent);
+      this.#item = doubled(this.#item);
+    }
+    this.#parent[added] = parent;
+    this.#item[added] = item;
+    this.#slots[slot] = added;
+    if (this.length * 2 > mask) this.#rehash();
+    return added;
+  }
+
+  /** Parent of each node, -1 for a root; seen in place. */
+  parents(): Int32Array<ArrayBuffer> {
+    return this.#parent.subarray(0, this.length);
+  }
+
+  /** What each node stands for; seen in place. */
+  items(): Int32Array<ArrayBuffer> {
+    return this.#item.subarray(0, this.length);
+  }
+
+  #rehash(): void {
+    const slots = new Int32Array(this.#slots.length * 2).fill(-1);
+    const mask = slots.length - 1;
+    for (let node = 0; node < this.length; node++) {
+      let slot = hash(this.#parent[node] as number, this.#item[node] as number) & mask;
+      while ((slots[slot] as number) >= 0) slot = slot + 1 & mask;
+      slots[slot] = node;
+    }
+    this.#slots = slots;
+  }
+}
+
+function doubled(array: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
+  const larger = new Int32Array(array.length * 2);
+  larger.set(array);
+  return larger;
+}
+
+function hash(parent: number, item: number): number {
+  let h = Math.imul(parent, 0x9e3779b1) + Math.imul(item, 0x85ebca6b) | 0;
+  h = Math.imul(h ^ h >>> 15, 0x2c1b3c6d);
+  return h ^ h >>> 13;
+}

@@ -1,0 +1,177 @@
+import {
+  emptyTableToken,
+  Function as PprofFunction,
+  Line,
+  Location,
+  Mapping,
+  Profile as PprofProfile,
+  type ProfileInput,
+  Sample,
+  StringTable,
+  ValueType,
+} from "pprof-format";
+import { functionLabel, type Profile } from "./profile.ts";
+
+/** Samples in one message: repeated fields of messages that follow each other are joined. */
+const AT_ONCE = 4096;
+
+/** What {@linkcode pprof} writes. */
+export interface PprofOptions {
+  /** Whether inlined functions are lines of a location; they are where this is missing. */
+  readonly inline?: boolean;
+}
+
+/**
+ * A profile for pprof (`profile.proto` of github.com/google/pprof), not yet packed with gzip: see
+ * `gzipped`.
+ *
+ * Each event has two values: samples, and the sum of their periods. A place is a location, its
+ * object a mapping with the build id, an inlined function a line of it; comm, pid, tid and, where the
+ * profile has it, cpu are labels.
+ */
+export function* pprof(
+  profile: Profile,
+  { inline = true }: PprofOptions = {},
+): Generator<Uint8Array<ArrayBuffer>, void, void> {
+  const { events, threads, functions, frames, files, places, samples, stacks } = profile;
+  const strings = new StringTable();
+  const text = (value: string) => strings.dedup(value);
+  const part = (input: ProfileInput) =>
+    new PprofProfile({ stringTable: new StringTable(emptyTableToken), ...input })
+      .encode() as Uint8Array<ArrayBuffer>;
+  yield part({
+    sampleType: events.flatMap(({ name, unit }) => [
+      new ValueType({
+        type: text(events.length > 1 ? `${name}_samples` : "samples"),
+        unit: text("count"),
+      }),
+      new ValueType({ type: text(name), unit: text(unit) }),
+    ]),
+    mapping: mappings(profile, text),
+  });
+  const firstLines = files.length > 0 ? functionFiles(profile) : new Int32Array();
+  for (let from = 0; from < functions.name.length; from += AT_ONCE) {
+    const to = Math.min(from + AT_ONCE, functions.name.length);
+    yield part({
+      function: range(from, to, (number) => {
+        const name = text(functionLabel(profile, number));
+        return new PprofFunction({
+          id: number + 1,
+          name,
+          systemName: name,
+          filename: text(files[firstLines[number] ?? -1] ?? ""),
+        });
+      }),
+    });
+  }
+  for (let from = 0; from < places.object.length; from += AT_ONCE) {
+    const to = Math.min(from + AT_ONCE, places.object.length);
+    yield part({
+      location: range(from, to, (place) => {
+        const end = places.start[place + 1] as number;
+        const start = inline ? places.start[place] as number : end - 1;
+        return new Location({
+          id: place + 1,
+          mappingId: (places.object[place] as number) + 1,
+          address: Math.max(0, places.address[place] as number),
+          line: Array.from(places.frames.subarray(start, end), (frame) =>
+            new Line({
+              functionId: (frames.function[frame] as number) + 1,
+              line: frames.line[frame] as number,
+            })),
+        });
+      }),
+    });
+  }
+  const keys = { comm: text("comm"), pid: text("pid"), tid: text("tid"), cpu: text("cpu") };
+  const threadLabels = threads.map(({ comm, pid, tid }) => [
+    { key: keys.comm, str: text(comm) },
+    // A number below zero stands for one that was not recorded.
+    ...(pid < 0 ? [] : [{ key: keys.pid, num: pid }]),
+    ...(tid < 0 ? [] : [{ key: keys.tid, num: tid }]),
+  ]);
+  for (let from = 0; from < samples.length; from += AT_ONCE) {
+    const to = Math.min(from + AT_ONCE, samples.length);
+    yield part({
+      sample: range(from, to, (row) => {
+        const value = new Array<number>(events.length * 2).fill(0);
+        value[(samples.event[row] as number) * 2] = samples.count[row] as number;
+        value[(samples.event[row] as number) * 2 + 1] = samples.period[row] as number;
+        const locationId: number[] = [];
+        for (
+          let stack = samples.stack[row] as number;
+          stack >= 0;
+          stack = stacks.parent[stack] as number
+        ) {
+          locationId.push((stacks.place[stack] as number) + 1);
+        }
+        const cpu = samples.cpu?.[row] ?? -1;
+        const label = threadLabels[samples.thread[row] as number] ?? [];
+        return new Sample({
+          locationId,
+          value,
+          // As text: pprof takes the number 0 for a label that is not there.
+          label: cpu < 0 ? label : [...label, { key: keys.cpu, str: text(String(cpu)) }],
+        });
+      }),
+    });
+  }
+  const { time } = samples;
+  const last = samples.length - 1;
+  yield new PprofProfile({
+    stringTable: strings,
+    comment: [text(profile.title), text(profile.trust)].filter((number) => number > 0),
+    ...(time === undefined || last < 0
+      ? {}
+      : { durationNanos: Math.max(0, (time[last] as number) - (time[0] as number)) }),
+    defaultSampleType: text(events[0]?.name ?? ""),
+  }).encode() as Uint8Array<ArrayBuffer>;
+}
+
+function range<T>(from: number, to: number, make: (number: number) => T): T[] {
+  return Array.from({ length: to - from }, (_, i) => make(from + i));
+}
+
+/** Mappings, whose ranges are those of the addresses that occur: what pprof checks them against. */
+function mappings(
+  { objects, places, frames, files }: Profile,
+  text: (value: string) => number,
+): Mapping[] {
+  const limits = new Float64Array(objects.length);
+  const starts = new Float64Array(objects.length).fill(Infinity);
+  const hasFiles = new Uint8Array(objects.length);
+  for (let place = 0; place < places.object.length; place++) {
+    const object = places.object[place] as number;
+    if (object < 0) continue;
+    const address = Math.max(0, places.address[place] as number);
+    if (address >= (limits[object] as number)) limits[object] = address + 1;
+    if (address < (starts[object] as number)) starts[object] = address;
+    const frame = places.frames[places.start[place] as number] as number;
+    if (files[frames.file[frame] as number] !== undefined) hasFiles[object] = 1;
+  }
+  return objects.map(({ path, buildId }, object) =>
+    new Mapping({
+      id: object + 1,
+      memoryStart: Math.min(starts[object] as number, limits[object] as number),
+      memoryLimit: limits[object] as number,
+      filename: text(path),
+      buildId: text(buildId ?? ""),
+      // Names are what the profile has; nobody is to look them up again.
+      hasFunctions: true,
+      hasFilenames: hasFiles[object] === 1,
+      hasLineNumbers: hasFiles[object] === 1,
+      hasInlineFrames: hasFiles[object] === 1,
+    })
+  );
+}
+
+/** By function: the file of the first of its frames that has one, or -1. */
+function functionFiles({ functions, frames }: Profile): Int32Array {
+  const found = new Int32Array(functions.name.length).fill(-1);
+  for (let frame = 0; frame < frames.function.length; frame++) {
+    const number = frames.function[frame] as number;
+    const file = frames.file[frame] as number;
+    if (found[number] === -1 && file >= 0) found[number] = file;
+  }
+  return found;
+}

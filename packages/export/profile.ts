@@ -1,0 +1,198 @@
+/** What a function is, as bits: a level, and whether the function was inlined where it was sampled. */
+export const FUNCTION_KIND = {
+  /** Code of a process. */
+  USER: 0,
+  /** The kernel, its modules and BPF programs. */
+  KERNEL: 1,
+  /** Made by a JIT compiler. */
+  JIT: 2,
+  /** A guest or the hypervisor. */
+  OTHER: 3,
+  /** Mask of the level. */
+  LEVEL: 3,
+  /** Bit of a function that was inlined into its caller. */
+  INLINED: 4,
+} as const;
+
+/** An event whose samples a profile has. */
+export interface ProfileEvent {
+  /** Its name, such as `cycles:u`. */
+  readonly name: string;
+  /** Unit of the periods: nanoseconds for clocks, `count` for others. */
+  readonly unit: "nanoseconds" | "count";
+}
+
+/** A thread that was sampled, under one of its names. */
+export interface ProfileThread {
+  /** Process; -1 where it is not known. */
+  readonly pid: number;
+  /** Thread; -1 where it is not known. */
+  readonly tid: number;
+  /** Its name while it was sampled. */
+  readonly comm: string;
+}
+
+/** A program, library or other piece of code. */
+export interface ProfileObject {
+  /** Short name: the last part of the path, or the name in brackets. */
+  readonly name: string;
+  /** Path, or the name in brackets. */
+  readonly path: string;
+  /** Build id in lower-case hex, where it is known. */
+  readonly buildId?: string;
+}
+
+/** Functions of a {@linkcode Profile}: a row each. */
+export interface FunctionColumns {
+  /** Names; `""` where nothing names the code. */
+  readonly name: readonly string[];
+  /** Object, -1 where nothing was mapped. */
+  readonly object: Int32Array;
+  /** {@linkcode FUNCTION_KIND} bits. */
+  readonly kind: Uint8Array;
+}
+
+/** Frames of a {@linkcode Profile}: a function at a line. */
+export interface FrameColumns {
+  /** The function. */
+  readonly function: Int32Array;
+  /** Source file, -1 where it is not known. */
+  readonly file: Int32Array;
+  /** Line, 0 where it is not known. */
+  readonly line: Int32Array;
+}
+
+/** Places of a {@linkcode Profile}: an address in an object, with the frames that are there. */
+export interface PlaceColumns {
+  /** Object, -1 where nothing was mapped. */
+  readonly object: Int32Array;
+  /** Address as the object's symbol table counts it. */
+  readonly address: Float64Array;
+  /** First frame of each place in {@linkcode PlaceColumns.frames}; one more than there are places. */
+  readonly start: Int32Array;
+  /** Frames, innermost first: what was inlined, then what it was inlined into. */
+  readonly frames: Int32Array;
+}
+
+/** Stacks of a {@linkcode Profile}: a row is a place and the stack that it was called from. */
+export interface StackColumns {
+  /** The stack of the caller, a row before; -1 for the outermost one. */
+  readonly parent: Int32Array;
+  /** Where. */
+  readonly place: Int32Array;
+}
+
+/**
+ * Samples of a {@linkcode Profile}. Either one row a sample, in order of time, with `time` and
+ * `cpu`; or one row for samples that are alike, without these columns.
+ */
+export interface SampleColumns {
+  /** Number of rows; the columns may be longer. */
+  readonly length: number;
+  /** Innermost stack, -1 for a sample without one. */
+  readonly stack: Int32Array;
+  /** Event. */
+  readonly event: Uint16Array | Int32Array;
+  /** Thread. */
+  readonly thread: Int32Array;
+  /** How many samples the row stands for. */
+  readonly count: Float64Array;
+  /** Sum of their periods. */
+  readonly period: Float64Array;
+  /** Time in nanoseconds. */
+  readonly time?: Float64Array;
+  /** CPU, -1 where it is not known. */
+  readonly cpu?: Int32Array;
+}
+
+/** A change of what a thread does, which some formats show as a marker. */
+export interface ProfileSwitch {
+  /** Thread. */
+  readonly thread: number;
+  /** Time in nanoseconds. */
+  readonly time: number;
+  /** CPU, -1 where it is not known. */
+  readonly cpu: number;
+  /** Whether the thread left the CPU. */
+  readonly out: boolean;
+  /** Whether it was preempted. */
+  readonly preempted: boolean;
+}
+
+/**
+ * A profile with names: what every format of this package is made from.
+ *
+ * @example
+ * ```ts
+ * import { ProfileBuilder, totals } from "@perfdata/export";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });
+ * const thread = builder.thread(7, 7, "demo");
+ * const main = builder.place(-1, 0x10, [{ name: "main" }]);
+ * builder.sample({ stack: builder.stack(-1, main), event: 0, thread, count: 2, period: 500 });
+ * assertEquals(totals(builder.profile()), [{ samples: 2, period: 500 }]);
+ * ```
+ */
+export interface Profile {
+  /** The events. */
+  readonly events: readonly ProfileEvent[];
+  /** The threads. */
+  readonly threads: readonly ProfileThread[];
+  /** The objects. */
+  readonly objects: readonly ProfileObject[];
+  /** Paths of source files. */
+  readonly files: readonly string[];
+  /** The functions. */
+  readonly functions: FunctionColumns;
+  /** The frames. */
+  readonly frames: FrameColumns;
+  /** The places. */
+  readonly places: PlaceColumns;
+  /** The stacks. */
+  readonly stacks: StackColumns;
+  /** The samples. */
+  readonly samples: SampleColumns;
+  /** Context switches, in order of time; empty where none were recorded. */
+  readonly switches: readonly ProfileSwitch[];
+  /** What was recorded: a command, a file. */
+  readonly title: string;
+  /** How far names and stacks can be trusted, in one line. */
+  readonly trust: string;
+}
+
+/** Samples and periods. */
+export interface ProfileTotal {
+  /** How many samples. */
+  samples: number;
+  /** Sum of their periods. */
+  period: number;
+}
+
+/** Sums of a profile by event. */
+export function totals({ events, samples }: Profile): ProfileTotal[] {
+  const sums = events.map(() => ({ samples: 0, period: 0 }));
+  for (let i = 0; i < samples.length; i++) {
+    const sum = sums[samples.event[i] as number];
+    if (sum === undefined) continue;
+    sum.samples += samples.count[i] as number;
+    sum.period += samples.period[i] as number;
+  }
+  return sums;
+}
+
+/**
+ * The name by which a function is shown: `[libc.so.6]` for code of that object that nothing names,
+ * `[unknown]` where nothing was mapped.
+ */
+export function functionLabel({ functions, objects }: Profile, number: number): string {
+  const name = functions.name[number] ?? "";
+  if (name !== "") return name;
+  const object = objects[functions.object[number] ?? -1]?.name ?? "unknown";
+  return object.startsWith("[") ? object : `[${object}]`;
+}
+
+/** All {@linkcode functionLabel}s, by number of the function. */
+export function functionLabels(profile: Profile): string[] {
+  return profile.functions.name.map((_, number) => functionLabel(profile, number));
+}

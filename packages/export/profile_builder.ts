@@ -1,0 +1,209 @@
+import type {
+  Profile,
+  ProfileEvent,
+  ProfileObject,
+  ProfileSwitch,
+  ProfileThread,
+} from "./profile.ts";
+import { FloatColumn, IntColumn } from "./columns.ts";
+import { NodeTable } from "./node_table.ts";
+
+/** A function at a line, as {@linkcode ProfileBuilder.place} takes it. */
+export interface BuilderFrame {
+  /** The function; `""` where nothing names the code. */
+  readonly name: string;
+  /** Source file. */
+  readonly file?: string | undefined;
+  /** Line in it. */
+  readonly line?: number | undefined;
+  /** `FUNCTION_KIND` bits; 0 where missing. */
+  readonly kind?: number | undefined;
+}
+
+/** A sample, or several that are alike. */
+export interface BuilderSample {
+  /** Innermost stack, -1 where there is none. */
+  readonly stack: number;
+  /** Event. */
+  readonly event: number;
+  /** Thread. */
+  readonly thread: number;
+  /** How many; 1 where missing. */
+  readonly count?: number;
+  /** Sum of their periods. */
+  readonly period: number;
+  /** Time in nanoseconds; given for all samples or for none. */
+  readonly time?: number;
+  /** CPU. */
+  readonly cpu?: number;
+}
+
+/** What a profile says about itself. */
+export interface ProfileAbout {
+  /** The events. */
+  readonly events: readonly ProfileEvent[];
+  /** What was recorded. */
+  readonly title?: string;
+  /** How far names and stacks can be trusted. */
+  readonly trust?: string;
+}
+
+/** Collects a {@linkcode Profile}; equal things get equal numbers. */
+export class ProfileBuilder {
+  readonly #about: ProfileAbout;
+  readonly #threads: ProfileThread[] = [];
+  readonly #threadNumbers = new Map<string, number>();
+  readonly #objects: ProfileObject[] = [];
+  readonly #objectNumbers = new Map<string, number>();
+  readonly #files: string[] = [];
+  readonly #fileNumbers = new Map<string, number>();
+  readonly #functionNumbers = new Map<string, number>();
+  readonly #functionNames: string[] = [];
+  readonly #functionObject = new IntColumn();
+  readonly #functionKind = new IntColumn();
+  readonly #frameNumbers = new Map<string, number>();
+  readonly #frameFunction = new IntColumn();
+  readonly #frameFile = new IntColumn();
+  readonly #frameLine = new IntColumn();
+  readonly #placeObject = new IntColumn();
+  readonly #placeAddress = new FloatColumn();
+  readonly #placeStart = new IntColumn();
+  readonly #placeFrames = new IntColumn();
+  readonly #stacks = new NodeTable();
+  readonly #sample = {
+    stack: new IntColumn(),
+    event: new IntColumn(),
+    thread: new IntColumn(),
+    count: new FloatColumn(),
+    period: new FloatColumn(),
+    time: new FloatColumn(),
+    cpu: new IntColumn(),
+  };
+  #timed = false;
+  readonly #switches: ProfileSwitch[] = [];
+
+  /** Starts an empty profile. */
+  constructor(about: ProfileAbout) {
+    this.#about = about;
+    this.#placeStart.push(0);
+  }
+
+  /** Number of a thread. */
+  thread(pid: number, tid: number, comm: string): number {
+    return intern(this.#threadNumbers, `${pid} ${tid} ${comm}`, this.#threads, { pid, tid, comm });
+  }
+
+  /** Number of an object. */
+  object(object: ProfileObject): number {
+    const key = JSON.stringify([object.path, object.buildId, object.name]);
+    return intern(this.#objectNumbers, key, this.#objects, object);
+  }
+
+  /**
+   * Adds a place.
+   *
+   * @param frames innermost first; without any, there is one without a name
+   */
+  place(object: number, address: number, frames: readonly BuilderFrame[]): number {
+    const place = this.#placeObject.length;
+    this.#placeObject.push(object);
+    this.#placeAddress.push(address);
+    for (const frame of frames.length > 0 ? frames : [{ name: "" }]) {
+      this.#placeFrames.push(this.#frame(object, frame));
+    }
+    this.#placeStart.push(this.#placeFrames.length);
+    return place;
+  }
+
+  #frame(object: number, { name, file, line = 0, kind = 0 }: BuilderFrame): number {
+    const functionKey = `${object} ${kind} ${name}`;
+    let number = this.#functionNumbers.get(functionKey);
+    if (number === undefined) {
+      number = this.#functionNames.push(name) - 1;
+      this.#functionObject.push(object);
+      this.#functionKind.push(kind);
+      this.#functionNumbers.set(functionKey, number);
+    }
+    const inFile = file === undefined ? -1 : intern(this.#fileNumbers, file, this.#files, file);
+    const key = `${number} ${inFile} ${line}`;
+    let frame = this.#frameNumbers.get(key);
+    if (frame === undefined) {
+      frame = this.#frameFunction.length;
+      this.#frameFunction.push(number);
+      this.#frameFile.push(inFile);
+      this.#frameLine.push(line);
+      this.#frameNumbers.set(key, frame);
+    }
+    return frame;
+  }
+
+  /** Number of the stack of a place that was called from `parent`, or from nothing: -1. */
+  stack(parent: number, place: number): number {
+    return this.#stacks.node(parent, place);
+  }
+
+  /** Adds a sample. */
+  sample({ stack, event, thread, count = 1, period, time, cpu = -1 }: BuilderSample): void {
+    const columns = this.#sample;
+    columns.stack.push(stack);
+    columns.event.push(event);
+    columns.thread.push(thread);
+    columns.count.push(count);
+    columns.period.push(period);
+    if (time === undefined) return;
+    this.#timed = true;
+    columns.time.push(time);
+    columns.cpu.push(cpu);
+  }
+
+  /** Adds a context switch. */
+  switched(change: ProfileSwitch): void {
+    this.#switches.push(change);
+  }
+
+  /** The profile. */
+  profile(): Profile {
+    const { stack, event, thread, count, period, time, cpu } = this.#sample;
+    return {
+      title: this.#about.title ?? "",
+      trust: this.#about.trust ?? "",
+      events: this.#about.events,
+      threads: this.#threads,
+      objects: this.#objects,
+      files: this.#files,
+      functions: {
+        name: this.#functionNames,
+        object: this.#functionObject.array(),
+        kind: Uint8Array.from(this.#functionKind.array()),
+      },
+      frames: {
+        function: this.#frameFunction.array(),
+        file: this.#frameFile.array(),
+        line: this.#frameLine.array(),
+      },
+      places: {
+        object: this.#placeObject.array(),
+        address: this.#placeAddress.array(),
+        start: this.#placeStart.array(),
+        frames: this.#placeFrames.array(),
+      },
+      stacks: { parent: this.#stacks.parents(), place: this.#stacks.items() },
+      samples: {
+        length: stack.length,
+        stack: stack.array(),
+        event: event.array(),
+        thread: thread.array(),
+        count: count.array(),
+        period: period.array(),
+        ...(this.#timed ? { time: time.array(), cpu: cpu.array() } : {}),
+      },
+      switches: this.#switches,
+    };
+  }
+}
+
+function intern<T>(numbers: Map<string, number>, key: string, list: T[], value: T): number {
+  let number = numbers.get(key);
+  if (number === undefined) numbers.set(key, number = list.push(value) - 1);
+  return number;
+}

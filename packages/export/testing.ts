@@ -1,0 +1,173 @@
+/** What the tests of this package have in common: a profile to write, and programs that read it. */
+import type { Profile } from "./profile.ts";
+import { FUNCTION_KIND } from "./profile.ts";
+import { ProfileBuilder } from "./profile_builder.ts";
+
+/** A sample as the test sees it: names from the outermost caller inwards. */
+export interface PlainSample {
+  /** Event. */
+  readonly event: number;
+  /** `comm`, pid and tid. */
+  readonly thread: readonly [string, number, number];
+  /** Functions, outermost first; what was inlined is marked by a leading `~`. */
+  readonly stack: readonly string[];
+  /** Period. */
+  readonly period: number;
+  /** Time in nanoseconds. */
+  readonly time: number;
+}
+
+/** Names that a careless writer trips over. */
+export const HOSTILE_NAMES: readonly string[] = [
+  "</script><script>document.title='broken'</script>",
+  '"><img src=x onerror=document.title=1>',
+  "a;b c 12",
+  "back\\slash\\u003c 'q' \"dq\" `tick` ${x}",
+  "line\nbreak\ttab\u2028sep",
+  "]]>&amp;<!--",
+  "日本語::σ<τ>",
+];
+
+/** A random number generator whose numbers are the same each time. */
+export function numbers(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor(state / 2 ** 32 * below);
+  };
+}
+
+/** Samples made up at random, of the functions `f0` … and some with hostile names. */
+export function plainSamples(count: number, seed: number, functions = 40): PlainSample[] {
+  const next = numbers(seed);
+  const name = (number: number) => HOSTILE_NAMES[number] ?? `f${number}`;
+  const threads: [string, number, number][] = [["main one", 7, 7], ["worker", 7, 8], ["x", 9, 9]];
+  const samples: PlainSample[] = [];
+  let time = 5e9;
+  for (let i = 0; i < count; i++) {
+    const stack = ["main"];
+    for (let depth = next(9); depth > 0; depth--) {
+      const below = name(next(functions));
+      stack.push(next(5) === 0 ? `~${below}` : below);
+    }
+    time += 1000 + next(2e6);
+    samples.push({
+      event: next(4) === 0 ? 1 : 0,
+      thread: threads[next(3)] as [string, number, number],
+      stack: next(50) === 0 ? [] : stack,
+      period: 1 + next(1000),
+      time,
+    });
+  }
+  return samples;
+}
+
+/** The profile of plain samples; functions with an even name are in one object, others in another. */
+export function profileOf(samples: readonly PlainSample[], timed = true): Profile {
+  const builder = new ProfileBuilder({
+    events: [{ name: "cpu-clock", unit: "nanoseconds" }, { name: "page-faults", unit: "count" }],
+    title: "perf record demo",
+    trust: "100 % of addresses have a function",
+  });
+  const program = builder.object({
+    name: "demo",
+    path: "/usr/bin/demo",
+    buildId: "00112233445566778899aabbccddeeff00112233",
+  });
+  const kernel = builder.object({ name: "[kernel.kallsyms]", path: "[kernel.kallsyms]" });
+  const places = new Map<string, number>();
+  for (const { event, thread: [comm, pid, tid], stack, period, time } of samples) {
+    let node = -1;
+    for (let i = 0; i < stack.length;) {
+      const name = stack[i++] as string;
+      const inlined: string[] = [];
+      while (stack[i]?.startsWith("~")) inlined.unshift((stack[i++] as string).slice(1));
+      const key = JSON.stringify([name, inlined]);
+      let place = places.get(key);
+      if (place === undefined) {
+        const isKernel = name.length % 3 === 0;
+        const kind = isKernel ? FUNCTION_KIND.KERNEL : FUNCTION_KIND.USER;
+        const at = 0x1000 + places.size * 16;
+        place = builder.place(isKernel ? kernel : program, at, [
+          ...inlined.map((inner) => ({
+            name: inner,
+            kind: kind | FUNCTION_KIND.INLINED,
+            file: "/src/in.h",
+            line: 3,
+          })),
+          { name, kind, file: "/src/demo.c", line: at & 0xff },
+        ]);
+        places.set(key, place);
+      }
+      node = builder.stack(node, place);
+    }
+    builder.sample({
+      stack: node,
+      event,
+      thread: builder.thread(pid, tid, comm),
+      period,
+      ...(timed ? { time, cpu: tid % 2 } : {}),
+    });
+  }
+  return builder.profile();
+}
+
+/** What a sample's stack is without the mark of inlined functions. */
+export function namesOf({ stack }: PlainSample): string[] {
+  return stack.map((name) => name.replace(/^~/, ""));
+}
+
+/** The bytes that a format writes. */
+export async function bytesOf(
+  chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  for await (const chunk of chunks) parts.push(chunk.slice());
+  return new Uint8Array(await new Blob(parts).arrayBuffer());
+}
+
+/** The text that a format writes. */
+export async function textOf(
+  chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+): Promise<string> {
+  return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await bytesOf(chunks));
+}
+
+/**
+ * Runs a program that reads a profile.
+ *
+ * @returns what it printed; `undefined` where it is not installed, which one line then says
+ * @throws where it ends with another code than 0
+ */
+export function consumer(name: string, args: readonly string[], hint: string): string | undefined {
+  try {
+    const { code, stdout, stderr } = new Deno.Command(name, {
+      args: [...args],
+      env: { LC_ALL: "C" },
+      stdin: "null",
+    }).outputSync();
+    const text = new TextDecoder();
+    if (code !== 0) throw new Error(`${name} ended with ${code}: ${text.decode(stderr)}`);
+    return text.decode(stdout);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    console.log(`skipped: ${name} is not installed (${hint})`);
+    return undefined;
+  }
+}
+
+/** Runs `action` with the path of a file that has these bytes. */
+export async function withFile<T>(
+  name: string,
+  bytes: Uint8Array,
+  action: (path: string) => T | Promise<T>,
+): Promise<T> {
+  const folder = await Deno.makeTempDir({ prefix: "perfdata-export-" });
+  try {
+    const path = `${folder}/${name}`;
+    await Deno.writeFile(path, bytes);
+    return await action(path);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}

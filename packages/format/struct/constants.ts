@@ -1,0 +1,52 @@
+import { decodeText, encodeText } from "../text.ts";
+import type { Codec, HiddenCodec } from "./codec.ts";
+
+/**
+ * A number that has to be `expected`: with another one, what follows has another layout.
+ *
+ * @param codec Reads and writes the number.
+ * @param expected The only value that is read.
+ * @param what Names the field in the error message.
+ */
+export function exactly<T extends number | bigint>(
+  codec: Codec<T>,
+  expected: T,
+  what: string,
+): Codec<T> {
+  return {
+    ...codec,
+    decode(r, scope) {
+      const value = codec.decode(r, scope);
+      if (value !== expected) throw r.error(`${what}: found ${value}, expected ${expected}`);
+      return value;
+    },
+  };
+}
+
+/**
+ * Bytes that are always the same.
+ *
+ * @param text The bytes as text.
+ * @param what Names the structure in the error message.
+ */
+export function literal(text: string, what: string): HiddenCodec {
+  const expected = encodeText(text);
+  return {
+    type: `char[${expected.length}]`,
+    size: expected.length,
+    display: { as: "text" },
+    presence: "hidden",
+    decode(r) {
+      const at = r.take(expected.length, JSON.stringify(text));
+      const found = r.bytes.subarray(at, r.pos);
+      if (found.some((byte, i) => byte !== expected[i])) {
+        r.pos = at;
+        throw r.error(
+          `${what}: found ${JSON.stringify(decodeText(found))}, expected ${JSON.stringify(text)}`,
+        );
+      }
+      return text;
+    },
+    encode: (w) => w.put(expected),
+  };
+}

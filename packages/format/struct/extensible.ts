@@ -1,0 +1,121 @@
+import { ByteReader, ByteWriter, type Residue, type StructContext } from "../cursor.ts";
+import { lookUp, NO_SCOPE, type Scope } from "./condition.ts";
+import type { Codec, Fields, StructValue } from "./codec.ts";
+import { decodeField } from "./structure.ts";
+
+/**
+ * How many bytes an {@link extensible} structure takes up: a constant, a field outside of it, or a
+ * u32 among its own fields, in which 0 stands for `zero`.
+ */
+export type Extent =
+  | number
+  | { readonly field: string }
+  | { readonly own: string; readonly zero: number };
+
+/** The value of an {@link extensible} structure. */
+export type ExtensibleValue<F extends Fields> = StructValue<F> & {
+  /** Bytes of a longer structure than is known here. */
+  tail?: Uint8Array;
+};
+
+/**
+ * Declares a structure that grows from version to version: a shorter one is extended with zeros, of
+ * a longer one the rest is kept in `tail`. Encoding gives the same length again.
+ *
+ * @param type The structure's name in the kernel's headers.
+ * @param fields The fields that are known, all of fixed size.
+ * @param extent Bytes that the structure takes up.
+ *
+ * @example
+ * ```ts
+ * import { decode, extensible, u32 } from "@perfdata/format";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const info = extensible("info", { id: u32, flags: u32 }, 4);
+ * assertEquals(decode(info, Uint8Array.of(7, 0, 0, 0)).value, { id: 7, flags: 0 });
+ * ```
+ */
+export function extensible<const F extends Fields>(
+  type: string,
+  fields: F,
+  extent: Extent,
+): Codec<ExtensibleValue<F>> {
+  const known = Object.entries(fields) as [string, Codec<unknown> & { readonly size: number }][];
+  const own = typeof extent === "object" && "own" in extent ? extent : undefined;
+  const ownAt = own === undefined ? 0 : offsetOf(known, own.own);
+  const find = typeof extent === "object" && "field" in extent ? lookUp(extent.field) : undefined;
+
+  function extentOf(r: ByteReader, scope: Scope): number {
+    if (typeof extent === "number") return extent;
+    if (own === undefined) return Number(find?.(scope) ?? 0);
+    const at = r.take(ownAt + 4, type);
+    r.pos = at;
+    const found = r.view.getUint32(at + ownAt, r.littleEndian) || own.zero;
+    // Shorter than up to its own size field, it could not be written back.
+    if (found < ownAt + 4) {
+      throw r.error(`${type}: ${own.own} is ${found}, expected at least ${ownAt + 4}`);
+    }
+    return found;
+  }
+
+  return {
+    type,
+    ...(typeof extent === "number" ? { size: extent } : {}),
+    display: { as: "struct" },
+    parts: fields,
+    shape: { kind: "extensible" },
+    decode(r, outer) {
+      const size = extentOf(r, outer);
+      if (size > r.left) throw r.error(`${type}: ${r.left} bytes left, expected ${size}`);
+      const end = r.pos + size;
+      const value: Record<string, unknown> = {};
+      const scope: Scope = { fields: value, outer };
+      let cut = false;
+      for (const [name, codec] of known) {
+        // What is missing is zero; a field that is cut short goes to the tail.
+        cut ||= r.pos + codec.size > end;
+        const part = cut ? zeroOf(codec, r.context) : decodeField(r, name, codec, scope);
+        if (part !== undefined) value[name] = part;
+        const residue = cut ? undefined : r.takeResidue();
+        if (residue !== undefined) value[`${name}_pad`] = residue;
+      }
+      if (r.pos < end) value["tail"] = r.bytes.slice(r.pos, end);
+      r.pos = end;
+      return value as ExtensibleValue<F>;
+    },
+    encode(w, value, outer) {
+      const given = value as Record<string, unknown>;
+      const scope: Scope = { fields: given, outer };
+      const size = typeof extent === "number"
+        ? extent
+        : own === undefined
+        ? Number(find?.(outer) ?? 0)
+        : Number(given[own.own]) || own.zero;
+      const whole = new ByteWriter({ littleEndian: w.littleEndian, context: w.context });
+      for (const [name, codec] of known) {
+        if (whole.length + codec.size > size) break;
+        whole.residue = given[`${name}_pad`] as Residue | undefined;
+        codec.encode(whole, given[name], scope);
+        whole.residue = undefined;
+      }
+      const tail = given["tail"] as Uint8Array | undefined;
+      if (tail !== undefined) whole.put(tail);
+      else whole.grow(Math.max(0, size - whole.length));
+      w.put(whole.finish());
+    },
+  };
+}
+
+/** A value all of whose bytes are zero. */
+export function zeroOf<T>(codec: Codec<T> & { readonly size: number }, context: StructContext): T {
+  return codec.decode(new ByteReader(new Uint8Array(codec.size), { context }), NO_SCOPE);
+}
+
+function offsetOf(fields: readonly [string, { readonly size: number }][], name: string): number {
+  let at = 0;
+  for (const [field, { size }] of fields) {
+    if (field === name) return at;
+    at += size;
+  }
+  throw new RangeError(`no field ${name}`);
+}

@@ -1,0 +1,152 @@
+import { PERF_EVENT_HEADER_SIZE } from "../record_types.ts";
+import { opposite, sameTest, type Test } from "./condition.ts";
+import type { Codec } from "./codec.ts";
+
+/**
+ * Where the fields of a structure lie: byte offsets by name, -1 where a field has no fixed place.
+ * What the value does not show (a count) is in it as well, and fields of fields as `attr.size`.
+ */
+export type Layout<T> =
+  & { readonly [K in keyof T]-?: number }
+  & Readonly<Record<string, number>>;
+
+interface Placed {
+  readonly offsets: Readonly<Record<string, number>>;
+  /** First byte after the fields of fixed place. */
+  readonly end: number;
+  /** Whether these are all fields. */
+  readonly whole: boolean;
+}
+
+const placed = new WeakMap<object, Placed>();
+
+/**
+ * Where the fields of fixed place lie, for loops over many records: the fields up to the first whose
+ * length depends on the data, that one included.
+ *
+ * Conditions that leave the place of what follows as it is do not end it: an MMAP2 has an inode or a
+ * build id at the same place.
+ *
+ * @param declared The declaration of a record, whose offsets count from the start of the record with
+ * its header, or a codec, whose offsets count from the start of its value.
+ *
+ * @example
+ * ```ts
+ * import { COMM, layoutOf, MMAP2 } from "@perfdata/format";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const { pid, ino, build_id, prot, filename } = layoutOf(MMAP2);
+ * assertEquals([pid, ino, build_id, prot, filename], [8, 48, 44, 64, 72]);
+ * assertEquals(layoutOf(COMM).comm, 16);
+ * assertEquals(layoutOf(COMM.body).comm, 8);
+ * ```
+ */
+export function layoutOf<T>(declared: { readonly body: Codec<T> } | Codec<T>): Layout<T> {
+  return placesOf(declared).offsets as Layout<T>;
+}
+
+/**
+ * Bytes of the fields of fixed place: those that a record needs so that {@link layoutOf} may be used.
+ *
+ * @param declared The declaration of a record, whose header counts, or a codec.
+ *
+ * @example
+ * ```ts
+ * import { COMM, FORK, prefixSize } from "@perfdata/format";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals([prefixSize(FORK), prefixSize(COMM)], [32, 16]);
+ * ```
+ */
+export function prefixSize(declared: { readonly body: Codec<unknown> } | Codec<unknown>): number {
+  return placesOf(declared).end;
+}
+
+function placesOf(declared: { readonly body: Codec<unknown> } | Codec<unknown>): Placed {
+  let known = placed.get(declared);
+  if (known === undefined) {
+    const offsets: Record<string, number> = {};
+    const prefix = "body" in declared
+      ? place(declared.body, PERF_EVENT_HEADER_SIZE, offsets, "")
+      : place(declared, 0, offsets, "");
+    known = { offsets: Object.freeze(offsets), ...prefix };
+    placed.set(declared, known);
+  }
+  return known;
+}
+
+/** The shapes whose fields are noted under the name of the field that has the shape. */
+const NESTED: ReadonlySet<string> = new Set(["struct", "extensible", "gathered"]);
+
+/** Two places where the next field may be, as a condition that came before decides. */
+interface Fork {
+  readonly test: Test;
+  yes: number;
+  no: number;
+}
+
+/** Notes the places of the fields of a structure that begins at `base`. */
+function place(
+  codec: Codec<unknown>,
+  base: number,
+  offsets: Record<string, number>,
+  prefix: string,
+): { end: number; whole: boolean } {
+  if (codec.shape?.kind === "gathered" || codec.shape?.kind === "ofEvent") {
+    return place(codec.shape.of, base, offsets, prefix);
+  }
+  let at = base;
+  let fork: Fork | undefined;
+  const growing = codec.shape?.kind === "extensible";
+  let ended = codec.shape?.kind !== "struct" && !growing;
+  const join = () => {
+    if (fork === undefined) return;
+    if (fork.yes !== fork.no) ended = true;
+    else at = fork.yes;
+    fork = undefined;
+  };
+  for (const [name, part] of Object.entries(codec.parts ?? {})) {
+    const path = prefix + name;
+    const shape = part.shape;
+    if (shape?.kind === "when" && !ended) {
+      if (fork !== undefined && sideOf(fork, shape.test) === undefined) join();
+      fork ??= { test: shape.test, yes: at, no: at };
+      const side = sideOf(fork, shape.test) as "yes" | "no";
+      const size = sizeOf(shape.of);
+      offsets[path] = ended ? -1 : fork[side];
+      if (size === undefined) ended = true;
+      else fork[side] += size;
+      continue;
+    }
+    join();
+    offsets[path] = ended ? -1 : at;
+    const inner = shape?.kind === "optional" ? shape.of : part;
+    if (!ended && NESTED.has(inner.shape?.kind ?? "")) {
+      const { end, whole } = place(inner, at, offsets, `${path}.`);
+      ended = !whole && inner.size === undefined;
+      at = inner.size === undefined ? end : at + inner.size;
+      continue;
+    }
+    const size = sizeOf(inner);
+    if (size === undefined) ended = true;
+    else if (!ended) at += size;
+  }
+  join();
+  return { end: at, whole: !ended && !growing };
+}
+
+/** On which side of a fork a field with this condition is. */
+function sideOf(fork: Fork, test: Test): "yes" | "no" | undefined {
+  if (sameTest(fork.test, test)) return "yes";
+  const other = opposite(fork.test);
+  return other !== undefined && sameTest(other, test) ? "no" : undefined;
+}
+
+/** Bytes of a value where they are the same for all. */
+function sizeOf(codec: Codec<unknown>): number | undefined {
+  if (codec.size !== undefined) return codec.size;
+  const { shape } = codec;
+  if (shape?.kind !== "either") return undefined;
+  const size = sizeOf(shape.yes);
+  return size === sizeOf(shape.no) ? size : undefined;
+}

@@ -1,0 +1,133 @@
+import type { EventContext } from "../cursor.ts";
+import { registerName } from "../registers.ts";
+import { type AttrMask, decider, NO_SCOPE } from "./condition.ts";
+import type { Codec } from "./codec.ts";
+import { either, gathered, when } from "./conditionals.ts";
+import { x64 } from "./numbers.ts";
+import { array } from "./sequences.ts";
+import { struct } from "./structure.ts";
+
+/** What a declaration is specialized by. */
+export type EventShape = Pick<EventContext, "attr" | "arch">;
+
+/**
+ * What depends on the attr of the record's event: conditions on `attr` in it are decided once an
+ * event, not once a record.
+ *
+ * @param what Names the record in the error where its event is not known.
+ */
+export function ofEvent<T>(what: string, codec: Codec<T>): Codec<T> {
+  return {
+    ...codec,
+    shape: { kind: "ofEvent", of: codec as Codec<unknown> },
+    decode(r, scope) {
+      const { event } = r.context;
+      if (event === undefined) throw r.error(`${what}: its event is not known`);
+      return event.specialize(codec).decode(r, scope);
+    },
+    encode(w, value, scope) {
+      const { event } = w.context;
+      if (event === undefined) throw new RangeError(`${what}: its event is not known`);
+      event.specialize(codec).encode(w, value, scope);
+    },
+  };
+}
+
+/**
+ * Registers: one u64 for each bit of a mask of the event's attr, in the order of the bits. In the
+ * value they have the names that the machine gives them.
+ */
+export function registers(type: string, mask: AttrMask): Codec<Record<string, bigint>> {
+  const of = (event: EventContext | undefined) => registersOf(type, event, mask);
+  return {
+    type,
+    display: { as: "struct" },
+    shape: { kind: "registers", mask },
+    decode: (r, scope) => of(r.context.event).decode(r, scope),
+    encode: (w, value, scope) => of(w.context.event).encode(w, value, scope),
+  };
+}
+
+function registersOf(
+  type: string,
+  event: EventShape | undefined,
+  mask: AttrMask,
+): Codec<Record<string, bigint>> {
+  const regs: Record<string, Codec<bigint>> = {};
+  for (let bit = 0; bit < 64; bit++) {
+    if (((event?.attr[mask] ?? 0n) >> BigInt(bit)) & 1n) regs[registerName(event?.arch, bit)] = x64;
+  }
+  return struct(type, regs) as Codec<unknown> as Codec<Record<string, bigint>>;
+}
+
+/**
+ * A declaration as it is for one event: conditions on its attr are decided, and what its records do
+ * not hold is gone.
+ *
+ * @param codec The declaration.
+ * @param event The parts of the attr that matter, and the machine for the names of registers.
+ * @returns The declaration, or `undefined` where nothing is left of it.
+ */
+export function specialized<T>(codec: Codec<T>, event: EventShape): Codec<T> | undefined {
+  const found = specialize(codec as Codec<unknown>, event);
+  if (found === undefined || found === codec) return found as Codec<T> | undefined;
+  // What was said of the declaration as a whole stays true of what is left of it.
+  const { doc } = codec;
+  return { ...found, ...(doc === undefined ? {} : { doc }) } as Codec<T>;
+}
+
+function specialize(codec: Codec<unknown>, event: EventShape): Codec<unknown> | undefined {
+  const { shape } = codec;
+  switch (shape?.kind) {
+    case "struct": {
+      const fields: Record<string, Codec<unknown>> = {};
+      let same = true;
+      for (const [name, part] of Object.entries(codec.parts ?? {})) {
+        const special = specialized(part, event);
+        if (special !== part) same = false;
+        if (special !== undefined) fields[name] = special;
+      }
+      return same ? codec : struct(codec.type, fields) as Codec<unknown>;
+    }
+    case "array": {
+      const element = specialized(shape.element, event);
+      if (element === undefined || element === shape.element) return element && codec;
+      return array(element, shape.count) as Codec<unknown>;
+    }
+    case "when": {
+      const { test, of } = shape;
+      if ("attr" in test) {
+        return decider(test)(NO_SCOPE, { event: asContext(event) }, undefined)
+          ? specialized(of, event)
+          : undefined;
+      }
+      const special = specialized(of, event);
+      return special === of ? codec : special && when(test, special);
+    }
+    case "either": {
+      const { test, yes, no } = shape;
+      if ("attr" in test) {
+        const holds = decider(test)(NO_SCOPE, { event: asContext(event) }, undefined);
+        return specialized(holds ? yes : no, event);
+      }
+      const [one, other] = [specialized(yes, event), specialized(no, event)];
+      if (one === undefined || other === undefined) return one ?? other;
+      return one === yes && other === no ? codec : either(codec.type, test, one, other);
+    }
+    case "gathered": {
+      const of = specialized(shape.of, event);
+      if (of === undefined || of === shape.of) return of && codec;
+      return gathered(of, shape.into, shape.names);
+    }
+    case "registers":
+      return registersOf(codec.type, event, shape.mask) as Codec<unknown>;
+    case "ofEvent":
+      return specialized(shape.of, event);
+    default:
+      return codec;
+  }
+}
+
+function asContext(event: EventShape): EventContext {
+  return { ...event, specialize: (codec) => codec };
+}

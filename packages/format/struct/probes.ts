@@ -1,0 +1,156 @@
+import { ByteReader, ByteWriter } from "../cursor.ts";
+import { NO_SCOPE, type Scope } from "./condition.ts";
+import type { Codec, HiddenCodec } from "./codec.ts";
+
+/**
+ * Looks at the bytes from the reader's position on and tells what a format does not say: which of two
+ * layouts they have, how many elements follow. It leaves the reader as it is.
+ */
+export type Probe<T> = (r: ByteReader) => T;
+
+/**
+ * A field without bytes whose value is what a probe finds. Other fields depend on it; the value does
+ * not show it.
+ */
+export function probe<T>(look: Probe<T>): HiddenCodec {
+  return {
+    type: "",
+    size: 0,
+    display: { as: "dec" },
+    presence: "hidden",
+    decode: (r) => look(r),
+    encode() {},
+  };
+}
+
+/** A layout of {@link probed}. */
+export interface Layouts<A, B> {
+  /** What the bytes hold where the probe says so. */
+  readonly yes: Codec<A>;
+  /** What they hold otherwise. */
+  readonly no: Codec<B>;
+  /** The field that only a value of the layout `yes` has. */
+  readonly mark: string;
+}
+
+/**
+ * One of two layouts of the same thing, as a probe finds in the bytes. A value is of the first where
+ * it has the field `mark`.
+ */
+export function probed<A extends object, B extends object>(
+  look: Probe<boolean>,
+  { yes, no, mark }: Layouts<A, B>,
+): Codec<A | B> {
+  return {
+    ...no as Codec<unknown>,
+    decode: (r, scope) => look(r) ? yes.decode(r, scope) : no.decode(r, scope),
+    encode(w, value: A | B, scope) {
+      if (mark in value) yes.encode(w, value as A, scope);
+      else no.encode(w, value as B, scope);
+    },
+  };
+}
+
+/** A field without bytes that marks a layout: it is there, and `true`. */
+export const mark: Codec<true> = {
+  type: "",
+  size: 0,
+  display: { as: "dec" },
+  decode: () => true,
+  encode() {},
+};
+
+/** A structure of which the value shows one field only, the rest being what that needs. */
+export function unwrapped<T>(codec: Codec<unknown>, name: string): Codec<T> {
+  const field = codec.parts?.[name] ?? codec;
+  const { size: _, shape: __, ...shown } = field;
+  return {
+    ...shown,
+    decode: (r, scope) => (codec.decode(r, scope) as Record<string, T>)[name] as T,
+    encode: (w, value, scope) => codec.encode(w, { [name]: value }, scope),
+  };
+}
+
+/** A structure in a byte order of its own, which a probe finds, and a field of the value says. */
+export function ownByteOrder<T>(
+  codec: Codec<T>,
+  isBigEndian: Probe<boolean>,
+  field: keyof T,
+): Codec<T> {
+  return {
+    ...codec,
+    decode(r, scope) {
+      const own = new ByteReader(r.bytes, {
+        littleEndian: !isBigEndian(r),
+        context: r.context,
+        base: r.base,
+        trace: r.trace,
+      });
+      own.pos = r.pos;
+      own.end = r.end;
+      const value = codec.decode(own, scope);
+      r.pos = own.pos;
+      return value;
+    },
+    encode(w, value, scope) {
+      const own = new ByteWriter({ littleEndian: Number(value[field]) === 0, context: w.context });
+      codec.encode(own, value, scope);
+      w.put(own.finish());
+    },
+  };
+}
+
+/** A number that is the size of the structure that it is in; {@link selfSized} sets it. */
+export function ownSize(codec: Codec<number> & { readonly size: number }): HiddenCodec {
+  return {
+    ...codec as Codec<unknown>,
+    presence: "hidden",
+    encode: (w) => void w.grow(codec.size),
+  };
+}
+
+/**
+ * A structure that says how many bytes it takes up, itself included: in the u16 at the offset `at`.
+ *
+ * @param least The fewest bytes that it takes up.
+ */
+export function selfSized<T>(codec: Codec<T>, at: number, least: number): Codec<T> {
+  const { size: _, ...unsized } = codec;
+  return {
+    ...unsized,
+    decode(r, scope) {
+      const start = r.take(least, codec.type);
+      r.pos = start;
+      const size = r.view.getUint16(start + at, r.littleEndian);
+      const { end } = r;
+      if (size < least || start + size > end) {
+        throw r.error(`${codec.type}: size is ${size}, expected ${least} to ${end - start}`);
+      }
+      return within(r, size, codec, scope);
+    },
+    encode(w, value, scope) {
+      const whole = new ByteWriter({ littleEndian: w.littleEndian, context: w.context });
+      whole.residue = w.takeResidue();
+      codec.encode(whole, value, scope);
+      if (whole.length > 0xffff) {
+        throw new RangeError(`${codec.type}: ${whole.length} bytes, at most 65535 fit`);
+      }
+      whole.view.setUint16(at, whole.length, w.littleEndian);
+      w.put(whole.finish());
+    },
+  };
+}
+
+/** Decodes by `codec` what is in the next `size` bytes; what it leaves is left. */
+export function within<T>(
+  r: ByteReader,
+  size: number,
+  codec: Codec<T>,
+  scope: Scope = NO_SCOPE,
+): T {
+  const { end } = r;
+  r.end = r.pos + size;
+  const value = codec.decode(r, scope);
+  r.end = end;
+  return value;
+}

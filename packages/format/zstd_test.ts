@@ -1,0 +1,116 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { constants, zstdCompressSync } from "node:zlib";
+import fc from "fast-check";
+import { bytesSource, memorySink, PerfDataReader, PerfDataWriter } from "./mod.ts";
+import { zstdStream } from "./zstd.ts";
+
+/** Something to compress: neither all alike nor all different. */
+const PLAIN = Uint8Array.from({ length: 300_000 }, (_, i) => (i * i >> 7) & (i >> 9));
+
+function joined(parts: Iterable<Uint8Array>): Uint8Array<ArrayBuffer> {
+  const all = [...parts].map((part) => part.slice());
+  const bytes = new Uint8Array(all.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of all) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
+}
+
+function level(compressionLevel: number, checksumFlag: number): Uint8Array {
+  return new Uint8Array(zstdCompressSync(PLAIN, {
+    params: {
+      [constants.ZSTD_c_compressionLevel]: compressionLevel,
+      [constants.ZSTD_c_checksumFlag]: checksumFlag,
+    },
+  }));
+}
+
+Deno.test("zstd: frames of any level, in pieces of any size, inflate to what they were", () => {
+  const skippable = Uint8Array.of(0x53, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3);
+  const streams: [Uint8Array, Uint8Array][] = [1, 3, 19].map((n, i) => [level(n, i & 1), PLAIN]);
+  const [[one = PLAIN] = []] = streams;
+  streams.push([joined([one, level(19, 1)]), joined([PLAIN, PLAIN])]);
+  streams.push([joined([skippable, one]), PLAIN]);
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...streams),
+      fc.array(fc.integer({ min: 1, max: 1 << 16 }), { minLength: 1, maxLength: 5 }),
+      ([compressed, plain], sizes) => {
+        const stream = zstdStream();
+        const parts: Uint8Array[] = [];
+        for (let at = 0, i = 0; at < compressed.length; i++) {
+          const size = sizes[i % sizes.length] ?? 1;
+          for (const part of stream.push(compressed.subarray(at, at + size))) {
+            assert(part.length <= 1 << 17);
+            parts.push(part.slice());
+          }
+          at += size;
+        }
+        assertEquals(joined(parts), plain);
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+/** The header of a frame with a window of 128 KB, then blocks that repeat one byte. */
+function repeats(blocks: number, size: number): Uint8Array {
+  const bytes = new Uint8Array(6 + 4 * blocks);
+  bytes.set([0x28, 0xb5, 0x2f, 0xfd, 0, 7 << 3]);
+  const word = size << 3 | 1 << 1;
+  for (let i = 0; i < blocks; i++) {
+    bytes.set([word & 255, word >> 8 & 255, word >> 16, 8], 6 + 4 * i);
+  }
+  return bytes;
+}
+
+Deno.test("zstd: of 64 KB that inflate to 2 GB, one block at a time is there", () => {
+  let blocks = 0;
+  for (const part of zstdStream().push(repeats(16_000, 1 << 17))) {
+    assertEquals([part.length, part[0]], [1 << 17, 8]);
+    // Who does not ask for more does not wait for it, nor hold it.
+    if (++blocks === 100) break;
+  }
+  assertEquals(blocks, 100);
+});
+
+Deno.test("zstd: what breaks the rules of the format is an error before it takes memory", () => {
+  const wrong: [Uint8Array, string][] = [
+    [repeats(1, (1 << 17) + 1), "a block of 131073 bytes"],
+    [Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0, 20 << 3), "a window of 1073741824 bytes"],
+    [Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0xe0, 0, 0, 0, 0, 0, 1, 0, 0, 0), "a window of"],
+    [new TextEncoder().encode("PERFILE2"), "invalid zstd data"],
+  ];
+  for (const [bytes, message] of wrong) {
+    assertThrows(() => [...zstdStream().push(bytes)], Error, message);
+  }
+});
+
+Deno.test("reader: a COMPRESSED record that inflates to gigabytes of records ends at 64 MB", async () => {
+  // 0x0808 bytes of type 0x08080808 are records that a reader passes over.
+  const data = repeats(12_000, 1 << 17);
+  const record = new Uint8Array(8 + data.length);
+  new DataView(record.buffer).setUint32(0, 81, true);
+  new DataView(record.buffer).setUint16(6, record.length, true);
+  record.set(data, 8);
+  const sink = memorySink();
+  const writer = await PerfDataWriter.pipe(sink);
+  await writer.write(record);
+  const problems: string[] = [];
+  const reader = await PerfDataReader.open(bytesSource(sink.bytes()), {
+    diagnostics: (error) => problems.push(error.message),
+  });
+  const before = Deno.memoryUsage().rss;
+  let records = 0;
+  for await (const batch of reader.batches()) records += batch.count;
+  const grown = Deno.memoryUsage().rss - before;
+  assert(grown < 200 << 20, `${grown >> 20} MB more`);
+  assert(records > 30_000 && records * 0x808 <= 2 ** 26 + 0x808, `${records} records`);
+  assertEquals(problems, [
+    "COMPRESSED: zstd: more than 67108864 bytes in one record; " +
+    "this and later compressed records are skipped",
+  ]);
+  assert(reader.stats.skippedBytes > 0);
+});

@@ -1,0 +1,78 @@
+// Used by tests only: iced-x86, the disassembler that ours is compared with.
+
+import type * as Iced from "iced-x86";
+import { InsnKind } from "./insn_kind.ts";
+
+/** iced-x86, or `undefined` (and a line that says so) where the package cannot be loaded. */
+export async function loadIced(test: string): Promise<typeof Iced | undefined> {
+  try {
+    return await import("iced-x86");
+  } catch (error) {
+    console.log(`skipped: ${test}: iced-x86 cannot be loaded: ${(error as Error).message}`);
+    return undefined;
+  }
+}
+
+/** The kind of an instruction by what iced says of it. */
+export function icedKind(iced: typeof Iced, insn: Iced.Instruction): InsnKind {
+  const { FlowControl, Mnemonic } = iced;
+  switch (insn.mnemonic) {
+    case Mnemonic.Syscall:
+    case Mnemonic.Sysenter:
+      return InsnKind.SYSCALL;
+    case Mnemonic.Sysret:
+    case Mnemonic.Sysretq:
+    case Mnemonic.Sysexit:
+    case Mnemonic.Sysexitq:
+    case Mnemonic.Erets:
+    case Mnemonic.Eretu:
+      return InsnKind.SYSRET;
+    case Mnemonic.Int:
+    case Mnemonic.Int3:
+    case Mnemonic.Int1:
+    case Mnemonic.Into:
+      return InsnKind.INT;
+    case Mnemonic.Iret:
+    case Mnemonic.Iretd:
+    case Mnemonic.Iretq:
+    case Mnemonic.Uiret:
+    case Mnemonic.Rsm:
+      return InsnKind.IRET;
+    case Mnemonic.Retf:
+      return InsnKind.FAR_RET;
+    case Mnemonic.Vmlaunch:
+    case Mnemonic.Vmresume:
+      return InsnKind.VM_ENTRY;
+    case Mnemonic.Vmcall:
+      return InsnKind.VM_CALL;
+    case Mnemonic.Skinit:
+      // AMD; iced takes it for a return.
+      return InsnKind.OTHER;
+    case Mnemonic.Ptwrite:
+      return InsnKind.PTWRITE;
+    case Mnemonic.Mov:
+      if (insn.op0Kind === iced.OpKind.Register && insn.op0Register === iced.Register.CR3) {
+        return InsnKind.MOV_CR3;
+      }
+      return InsnKind.OTHER;
+  }
+  const far = insn.op0Kind === iced.OpKind.FarBranch16 ||
+    insn.op0Kind === iced.OpKind.FarBranch32 ||
+    insn.isJmpFar || insn.isJmpFarIndirect || insn.isCallFar || insn.isCallFarIndirect;
+  switch (insn.flowControl) {
+    case FlowControl.ConditionalBranch:
+      return InsnKind.JCC;
+    case FlowControl.UnconditionalBranch:
+      return far ? InsnKind.FAR_JMP : InsnKind.JMP;
+    case FlowControl.IndirectBranch:
+      return far ? InsnKind.FAR_JMP : InsnKind.JMP_INDIRECT;
+    case FlowControl.Call:
+      return far ? InsnKind.FAR_CALL : insn.isCallNear ? InsnKind.CALL : InsnKind.OTHER;
+    case FlowControl.IndirectCall:
+      return far ? InsnKind.FAR_CALL : InsnKind.CALL_INDIRECT;
+    case FlowControl.Return:
+      return InsnKind.RET;
+    default:
+      return InsnKind.OTHER;
+  }
+}

@@ -1,0 +1,210 @@
+import type { PerfDataReader, PerfEvent } from "@perfdata/format";
+import { PERF_SAMPLE_READ } from "@perfdata/format/perf-event";
+import {
+  PERF_RECORD_COMM,
+  PERF_RECORD_FORK,
+  PERF_RECORD_SAMPLE,
+} from "@perfdata/format/record-types";
+import { SampleFields } from "@perfdata/format/sample-layout";
+import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
+import { CHOSEN, type Run } from "@perfdata/session/run";
+import { SampleHistogram } from "./sample_histogram.ts";
+import { type ReadShape, readShape } from "./read_shape.ts";
+
+/** What is told apart beyond event, comm and place. */
+export interface SampleKeys {
+  /** Processes. */
+  readonly pid?: boolean | undefined;
+  /** Threads. */
+  readonly tid?: boolean | undefined;
+  /** CPUs. */
+  readonly cpu?: boolean | undefined;
+}
+
+/** How to count. */
+export interface CountOptions {
+  /** What is told apart. */
+  readonly keys?: SampleKeys | undefined;
+  /** Whether nodes are stacks; places otherwise. */
+  readonly stacks?: boolean | undefined;
+  /** Numbers of the events that count: all by default. */
+  readonly events?: ReadonlySet<number> | undefined;
+}
+
+/** Totals of an event. */
+export interface EventTotal {
+  /** Samples. */
+  samples: number;
+  /** Sum of their periods. */
+  period: number;
+}
+
+/** The READ values of an event's samples. */
+interface Reads {
+  readonly shape: ReadShape;
+  readonly fields: SampleFields;
+}
+
+/**
+ * Counts samples by event, comm, place or stack, and more where that is asked for: a consumer of the
+ * engine.
+ *
+ * Samples of a group that was read (`PERF_SAMPLE_READ`) count for each of its events with what it
+ * counted since the sample before. What a thread did before it got its first name counts under that
+ * name (`thread__set_comm` of tools/perf/util/thread.c).
+ */
+export class SampleCounts implements Consumer {
+  readonly needs: Needs;
+  /** Samples and periods; a node is a place, or a stack. */
+  readonly histogram: SampleHistogram = new SampleHistogram(1 << 14);
+  /** Totals by number of event. */
+  readonly totals: EventTotal[] = [];
+  /** Comms by number. */
+  readonly comms: string[] = [];
+  /** Samples whose READ values are damaged or of no known event. */
+  leftOut: number = 0;
+  /** Whether nodes are stacks. */
+  readonly stacks: boolean;
+  readonly #options: CountOptions;
+  #engine: Engine | undefined;
+  #events: readonly PerfEvent[] = [];
+  readonly #reads: (Reads | undefined)[] = [];
+  readonly #byId = new Map<number, number>();
+  readonly #lastCount = new Map<number, number>();
+  /** By number of a name: the comm. */
+  readonly #commByName: (number | undefined)[] = [];
+  readonly #unnamedByTid = new Map<number, number>();
+
+  /** Counts nothing yet. */
+  constructor(options: CountOptions = {}) {
+    this.#options = options;
+    this.stacks = options.stacks === true;
+    this.needs = this.stacks ? { stacks: true } : { places: true };
+  }
+
+  /** Takes what the pass shares. */
+  start(engine: Engine): void {
+    this.#engine = engine;
+    this.#events = engine.reader.events.all;
+  }
+
+  /** Counts the samples of a run. */
+  rows(run: Run): void {
+    if (this.#engine === undefined) return;
+    if (this.totals.length < this.#events.length) this.#learnEvents();
+    const { count, type, chosen } = run;
+    for (let i = 0; i < count; i++) {
+      const kind = type[i] as number;
+      if (kind === PERF_RECORD_SAMPLE) {
+        if (chosen[i] !== CHOSEN.NO) this.#sample(run, i);
+      } else if (this.#unnamedByTid.size > 0) {
+        if (kind === PERF_RECORD_COMM || kind === PERF_RECORD_FORK) this.#named(run, i, kind);
+      }
+    }
+  }
+
+  #learnEvents(): void {
+    for (let i = this.totals.length; i < this.#events.length; i++) {
+      const { attr, ids, layout, readFormat } = this.#events[i] as PerfEvent;
+      this.totals.push({ samples: 0, period: 0 });
+      this.#reads.push(
+        layout.sampleType & PERF_SAMPLE_READ
+          ? { shape: readShape(readFormat), fields: new SampleFields(attr) }
+          : undefined,
+      );
+      for (const id of ids) this.#byId.set(Number(id), i);
+    }
+  }
+
+  #sample(run: Run, i: number): void {
+    const event = run.event[i] as number;
+    const name = run.comm[i] as number;
+    const comm = name >= 0
+      ? this.#commByName[name] ?? this.#addComm(name)
+      : this.#unnamed(run.tid[i] as number);
+    const reads = this.#reads[event];
+    if (reads === undefined) this.#count(run, i, event, comm, run.period[i] as number);
+    else this.#readValues(run, i, event, comm, reads);
+  }
+
+  #readValues(run: Run, i: number, event: number, comm: number, { shape, fields }: Reads): void {
+    const { view } = run.at(i);
+    const { littleEndian: le } = this.#engine?.reader as PerfDataReader;
+    const start = run.start[i] as number;
+    if (!fields.locate(view, start, run.end[i] as number, le)) {
+      this.leftOut++;
+      return;
+    }
+    const n = shape.group ? u64(view, fields.read, le) : 1;
+    for (let k = 0; k < n; k++) {
+      const entry = fields.read + shape.head + k * shape.entry;
+      const id = shape.id < 0 ? undefined : u64(view, entry + shape.id, le);
+      const which = id === undefined ? event : this.#byId.get(id);
+      if (which === undefined) {
+        this.leftOut++;
+        continue;
+      }
+      const value = u64(view, entry, le);
+      const counter = id ?? -1 - event;
+      const period = value - (this.#lastCount.get(counter) ?? 0);
+      this.#lastCount.set(counter, value);
+      if (period !== 0) this.#count(run, i, which, comm, period);
+    }
+  }
+
+  #count(run: Run, i: number, event: number, comm: number, period: number): void {
+    const { events, keys } = this.#options;
+    if (events !== undefined && !events.has(event)) return;
+    const total = this.totals[event] as EventTotal;
+    total.samples++;
+    total.period += period;
+    if (run.chosen[i] === CHOSEN.TOTAL) return;
+    const context = this.histogram.context(
+      event,
+      comm,
+      keys?.pid ? run.process[i] as number : 0,
+      keys?.tid ? run.tid[i] as number : 0,
+      keys?.cpu ? run.cpu[i] as number : 0,
+    );
+    const node = this.stacks ? run.stack[i] as number : run.place[i] as number;
+    this.histogram.add(context, node, period);
+  }
+
+  #addComm(name: number): number {
+    const text = this.#engine?.names.text(name) ?? "";
+    return this.#commByName[name] = this.comms.push(text) - 1;
+  }
+
+  /** The comm of a thread that has none yet. */
+  #unnamed(tid: number): number {
+    let comm = this.#unnamedByTid.get(tid);
+    if (comm === undefined) {
+      comm = this.comms.push(`:${tid}`) - 1;
+      this.#unnamedByTid.set(tid, comm);
+    }
+    return comm;
+  }
+
+  /** A thread gets a name, or its id is used again. */
+  #named(run: Run, i: number, type: number): void {
+    const { view, bytes } = run.at(i);
+    const le = this.#engine?.reader.littleEndian === true;
+    const start = run.start[i] as number;
+    const end = run.end[i] as number;
+    // perf_record_comm: pid, tid, comm. perf_record_fork: pid, ppid, tid.
+    const at = start + (type === PERF_RECORD_COMM ? 12 : 16);
+    const tid = at + 4 <= end ? view.getInt32(at, le) : -1;
+    const comm = this.#unnamedByTid.get(tid);
+    if (comm === undefined) return;
+    this.#unnamedByTid.delete(tid);
+    if (type === PERF_RECORD_COMM) {
+      const text = bytes.subarray(start + 16, end);
+      const nul = text.indexOf(0);
+      this.comms[comm] = new TextDecoder().decode(nul < 0 ? text : text.subarray(0, nul));
+    }
+  }
+}
+
+function u64(view: DataView, at: number, le: boolean): number {
+  return view.getUint32(le ? at + 4 : at, le) * 2 ** 32 + view.getUint32(le ? at : at + 4, le);
+}

@@ -1,0 +1,218 @@
+/** Words of a context: event, comm, pid, tid, cpu. */
+const CONTEXT = 5;
+/** Words of an entry: context, node, samples, one that is not used; then the period, a double. */
+const ENTRY = 6;
+
+/**
+ * Samples and periods by context and node: open-addressing tables in typed arrays. A context is an
+ * event and a comm, and a process, thread and CPU where these are told apart; a node is a place or a
+ * stack. Adding allocates nothing except when a table doubles.
+ *
+ * @example
+ * ```ts
+ * import { SampleHistogram } from "@perfdata/report";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const histogram = new SampleHistogram();
+ * const context = histogram.context(0, 3, 0, 0, 0);
+ * histogram.add(context, 17, 250000);
+ * histogram.add(context, 17, 1000);
+ * assertEquals([histogram.size, histogram.samples(0), histogram.period(0)], [1, 2, 251000]);
+ * assertEquals([histogram.comm(histogram.contextOf(0)), histogram.node(0)], [3, 17]);
+ * ```
+ */
+export class SampleHistogram {
+  /** Number of entries; they are numbered in the order in which they were added. */
+  size = 0;
+  /** Number of contexts. */
+  contextCount = 0;
+  #contexts = new Int32Array(64 * CONTEXT);
+  #contextSlots = new Int32Array(128).fill(-1);
+  #lastContext = -1;
+  #entries: Int32Array<ArrayBuffer>;
+  /** The same memory: a period lies beside what is compared. */
+  #doubles: Float64Array<ArrayBuffer>;
+  #slots: Int32Array<ArrayBuffer>;
+
+  /**
+   * Makes an empty table.
+   *
+   * @param capacity Entries that there is room for at first: a power of two.
+   */
+  constructor(capacity: number = 1 << 12) {
+    this.#entries = new Int32Array(capacity * ENTRY);
+    this.#doubles = new Float64Array(this.#entries.buffer);
+    this.#slots = new Int32Array(2 * capacity).fill(-1);
+  }
+
+  /** Number of the event of a context. */
+  event(context: number): number {
+    return this.#contexts[context * CONTEXT] as number;
+  }
+
+  /** Number of the comm of a context. */
+  comm(context: number): number {
+    return this.#contexts[context * CONTEXT + 1] as number;
+  }
+
+  /** The process of a context; 0 where processes are not told apart. */
+  pid(context: number): number {
+    return this.#contexts[context * CONTEXT + 2] as number;
+  }
+
+  /** The thread of a context; 0 where threads are not told apart. */
+  tid(context: number): number {
+    return this.#contexts[context * CONTEXT + 3] as number;
+  }
+
+  /** The CPU of a context; 0 where CPUs are not told apart. */
+  cpu(context: number): number {
+    return this.#contexts[context * CONTEXT + 4] as number;
+  }
+
+  /** The context of an entry. */
+  contextOf(entry: number): number {
+    return this.#entries[entry * ENTRY] as number;
+  }
+
+  /** The place or stack of an entry. */
+  node(entry: number): number {
+    return this.#entries[entry * ENTRY + 1] as number;
+  }
+
+  /** Samples of an entry. */
+  samples(entry: number): number {
+    return this.#entries[entry * ENTRY + 2] as number;
+  }
+
+  /** The sum of their periods. */
+  period(entry: number): number {
+    return this.#doubles[entry * (ENTRY / 2) + 2] as number;
+  }
+
+  /**
+   * The number of a context; it is added where it is new.
+   *
+   * @param event Number of the event.
+   * @param comm Number of the comm.
+   * @param pid Process, or 0 where processes are not told apart.
+   * @param tid Thread, or 0 where threads are not told apart.
+   * @param cpu CPU, or 0 where CPUs are not told apart.
+   */
+  context(event: number, comm: number, pid: number, tid: number, cpu: number): number {
+    const contexts = this.#contexts;
+    const is = (context: number): boolean => {
+      const at = context * CONTEXT;
+      return contexts[at + 1] === comm && contexts[at] === event && contexts[at + 3] === tid &&
+        contexts[at + 2] === pid && contexts[at + 4] === cpu;
+    };
+    if (this.#lastContext >= 0 && is(this.#lastContext)) return this.#lastContext;
+    const mask = this.#contextSlots.length - 1;
+    let slot = hashContext(event, comm, pid, tid, cpu) & mask;
+    for (;;) {
+      const found = this.#contextSlots[slot] as number;
+      if (found < 0) break;
+      if (is(found)) return this.#lastContext = found;
+      slot = slot + 1 & mask;
+    }
+    const added = this.contextCount++;
+    const at = added * CONTEXT;
+    if (at === contexts.length) this.#contexts = doubled(contexts);
+    this.#contexts.set([event, comm, pid, tid, cpu], at);
+    this.#contextSlots[slot] = added;
+    if (this.contextCount * 2 > mask) this.#rehashContexts();
+    return this.#lastContext = added;
+  }
+
+  /**
+   * Adds samples.
+   *
+   * @param context What {@link SampleHistogram.context} returned.
+   * @param node A place or a stack.
+   * @param period Events that the samples stand for.
+   * @param samples Number of samples.
+   */
+  add(context: number, node: number, period: number, samples: number = 1): void {
+    const entries = this.#entries;
+    const slots = this.#slots;
+    const mask = slots.length - 1;
+    let slot = hashEntry(context, node) & mask;
+    for (;;) {
+      const entry = slots[slot] as number;
+      if (entry < 0) break;
+      const at = entry * ENTRY;
+      if (entries[at + 1] === node && entries[at] === context) {
+        entries[at + 2] = (entries[at + 2] as number) + samples;
+        this.#doubles[(at >> 1) + 2] = (this.#doubles[(at >> 1) + 2] as number) + period;
+        return;
+      }
+      slot = slot + 1 & mask;
+    }
+    const entry = this.size++;
+    slots[slot] = entry;
+    const at = entry * ENTRY;
+    if (at === entries.length) {
+      this.#entries = doubled(entries);
+      this.#doubles = new Float64Array(this.#entries.buffer);
+    }
+    const into = this.#entries;
+    into[at] = context;
+    into[at + 1] = node;
+    into[at + 2] = samples;
+    this.#doubles[(at >> 1) + 2] = period;
+    if (this.size * 2 > mask) this.#rehash();
+  }
+
+  #rehash(): void {
+    const slots = new Int32Array(this.#slots.length * 2).fill(-1);
+    for (let entry = 0; entry < this.size; entry++) {
+      put(slots, hashEntry(this.contextOf(entry), this.node(entry)), entry);
+    }
+    this.#slots = slots;
+  }
+
+  #rehashContexts(): void {
+    const slots = new Int32Array(this.#contextSlots.length * 2).fill(-1);
+    for (let context = 0; context < this.contextCount; context++) {
+      const hash = hashContext(
+        this.event(context),
+        this.comm(context),
+        this.pid(context),
+        this.tid(context),
+        this.cpu(context),
+      );
+      put(slots, hash, context);
+    }
+    this.#contextSlots = slots;
+  }
+}
+
+function put(slots: Int32Array, hash: number, value: number): void {
+  const mask = slots.length - 1;
+  let slot = hash & mask;
+  while ((slots[slot] as number) >= 0) slot = slot + 1 & mask;
+  slots[slot] = value;
+}
+
+function doubled(array: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
+  const larger = new Int32Array(array.length * 2);
+  larger.set(array);
+  return larger;
+}
+
+function hashContext(event: number, comm: number, pid: number, tid: number, cpu: number): number {
+  return mixed(
+    Math.imul(comm, 0x9e3779b1) ^ Math.imul(tid, 0x27d4eb2f) ^ Math.imul(pid, 0x165667b1) ^
+      event << 24 ^ cpu << 12,
+  );
+}
+
+function hashEntry(context: number, node: number): number {
+  return mixed(Math.imul(node, 0x9e3779b1) + context | 0);
+}
+
+function mixed(hash: number): number {
+  hash = Math.imul(hash ^ hash >>> 15, 0x85ebca6b);
+  hash = Math.imul(hash ^ hash >>> 13, 0xc2b2ae35);
+  return hash ^ hash >>> 16;
+}

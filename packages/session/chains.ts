@@ -1,0 +1,155 @@
+import {
+  PERF_CONTEXT_GUEST_KERNEL,
+  PERF_CONTEXT_GUEST_USER,
+  PERF_CONTEXT_HV,
+  PERF_CONTEXT_KERNEL,
+  PERF_CONTEXT_USER,
+  PERF_CONTEXT_USER_DEFERRED,
+  PERF_RECORD_MISC_GUEST_KERNEL,
+  PERF_RECORD_MISC_GUEST_USER,
+  PERF_RECORD_MISC_HYPERVISOR,
+  PERF_RECORD_MISC_KERNEL,
+  PERF_RECORD_MISC_USER,
+} from "@perfdata/format/perf-event";
+import type { Places } from "./places.ts";
+import type { StackTable } from "./stacks.ts";
+
+/** `PERF_CONTEXT_MAX`: from here on, low halves of entries say what comes after them. */
+const CONTEXT_MAX = -4095;
+
+/** The mode of a marker that says nothing; of such a chain perf uses nothing. */
+const INVALID = -1;
+/** What follows PERF_CONTEXT_USER_DEFERRED is a cookie, and no address. */
+const COOKIE = -2;
+
+/** CPU modes of the entries after a marker, by its low half: the only table of them. */
+const MARKER_MODES: ReadonlyMap<number, number> = new Map(
+  ([
+    [PERF_CONTEXT_HV, PERF_RECORD_MISC_HYPERVISOR],
+    [PERF_CONTEXT_KERNEL, PERF_RECORD_MISC_KERNEL],
+    [PERF_CONTEXT_USER, PERF_RECORD_MISC_USER],
+    [PERF_CONTEXT_USER_DEFERRED, COOKIE],
+    [PERF_CONTEXT_GUEST_KERNEL, PERF_RECORD_MISC_GUEST_KERNEL],
+    [PERF_CONTEXT_GUEST_USER, PERF_RECORD_MISC_GUEST_USER],
+  ] as const).map(([marker, mode]) => [Number(BigInt.asIntN(32, marker)), mode]),
+);
+
+/** Entries of a chain that are looked at: `PERF_MAX_STACK_DEPTH`. */
+const MOST_FRAMES = 127;
+
+/** Chains that are remembered, each for threads of some numbers. */
+const MEMORIES = 16;
+
+/** The last chain of a thread, outermost caller first, as it was recorded and as nodes. */
+class ChainMemory {
+  thread = -1;
+  moment = -1;
+  length = 0;
+  readonly hi = new Int32Array(MOST_FRAMES);
+  readonly lo = new Int32Array(MOST_FRAMES);
+  readonly mode = new Int32Array(MOST_FRAMES);
+  readonly node = new Int32Array(MOST_FRAMES);
+}
+
+/**
+ * Turns recorded call chains into interned stacks.
+ *
+ * It goes by perf's rules (`thread__resolve_callchain_sample` of tools/perf/util/machine.c, with callers
+ * first): the CPU mode of an entry is that of the `PERF_CONTEXT_*` before it, a chain with a marker
+ * that means nothing is none, of a chain that is too long the outermost entries are kept. The address
+ * that was sampled itself comes last, where it is not the innermost entry.
+ *
+ * Successive samples of a thread mostly share their outermost callers: these are looked up once.
+ */
+export class ChainStep {
+  readonly #places: Places;
+  readonly #stacks: StackTable;
+  readonly #le: boolean;
+  readonly #memories = Array.from({ length: MEMORIES }, () => new ChainMemory());
+
+  /** Interns into `stacks`; what is mapped is what `places` says at the time of each call. */
+  constructor(places: Places, stacks: StackTable, littleEndian: boolean) {
+    this.#places = places;
+    this.#stacks = stacks;
+    this.#le = littleEndian;
+  }
+
+  /**
+   * The stack of a sample.
+   *
+   * @param thread A number of the machine.
+   * @param moment A number that changes whenever anything is mapped.
+   * @param view Bytes that hold the chain.
+   * @param at Where its entries start.
+   * @param length How many there are.
+   * @param cpumode Of the sample.
+   * @param hi Upper half of its address.
+   * @param lo Lower half.
+   * @param place Of that address.
+   */
+  stack(
+    thread: number,
+    moment: number,
+    view: DataView,
+    at: number,
+    length: number,
+    cpumode: number,
+    hi: number,
+    lo: number,
+    place: number,
+  ): number {
+    const memory = this.#memories[thread & MEMORIES - 1] as ChainMemory;
+    const { hi: his, lo: los, mode: modes, node: nodes } = memory;
+    let same = memory.thread === thread && memory.moment === moment ? memory.length : 0;
+    memory.thread = thread;
+    memory.moment = moment;
+    const le = this.#le;
+    const lowAt = le ? at : at + 4;
+    const highAt = le ? at + 4 : at;
+    let frames = 0;
+    let parent = -1;
+    let mode = this.#modeBefore(view, at, length, PERF_RECORD_MISC_USER);
+    for (let i = length - 1; i >= 0 && mode !== INVALID && frames < MOST_FRAMES; i--) {
+      const frameLo = view.getInt32(lowAt + 8 * i, le);
+      const frameHi = view.getInt32(highAt + 8 * i, le);
+      if (frameHi === -1 && frameLo >= CONTEXT_MAX && frameLo < 0) {
+        mode = this.#modeBefore(view, at, i, mode);
+        continue;
+      }
+      if (mode === COOKIE) continue;
+      if (
+        frames >= same || los[frames] !== frameLo || his[frames] !== frameHi ||
+        modes[frames] !== mode
+      ) {
+        same = 0;
+        his[frames] = frameHi;
+        los[frames] = frameLo;
+        modes[frames] = mode;
+        nodes[frames] = this.#stacks.child(
+          parent,
+          this.#places.find(thread, mode, frameHi, frameLo),
+        );
+      }
+      parent = nodes[frames] as number;
+      frames++;
+    }
+    memory.length = frames;
+    if (mode === INVALID) parent = -1;
+    else if (
+      frames > 0 && los[frames - 1] === lo && his[frames - 1] === hi &&
+      modes[frames - 1] === cpumode
+    ) return parent;
+    return this.#stacks.child(parent, place);
+  }
+
+  /** The mode of the entries before entry `end`, as the last marker there says. */
+  #modeBefore(view: DataView, at: number, end: number, otherwise: number): number {
+    const le = this.#le;
+    for (let i = end - 1; i >= 0; i--) {
+      if (view.getInt32(at + 8 * i + (le ? 4 : 0), le) !== -1) continue;
+      const lo = view.getInt32(at + 8 * i + (le ? 0 : 4), le);
+      if (lo >= CONTEXT_MAX && lo < 0) return MARKER_MODES.get(lo) ?? INVALID;
+    }
+    return otherwise;
+  }
+}

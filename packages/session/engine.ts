@@ -1,0 +1,185 @@
+import type { Diagnostics, Payload, PerfDataReader, RecordBatch } from "@perfdata/format";
+import { PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
+import { EventNames } from "./event_names.ts";
+import { Machine } from "./machine.ts";
+import type { NameTable } from "./machine_names.ts";
+import { deliverRuns, type OrderOptions, type OrderStats } from "./order.ts";
+import { Places } from "./places.ts";
+import { RecordedObjects } from "./recorded_objects.ts";
+import { Resolver, type SampleFilter } from "./resolve.ts";
+import { type Run, RunColumns } from "./run.ts";
+import { StackTable } from "./stacks.ts";
+
+/** What a consumer wants filled in. */
+export interface Needs {
+  /** `file`: the order of the file will do, which needs no buffer; `time` by default. */
+  readonly order?: "time" | "file";
+  /** `Run.thread`, `process`, `comm`, `period`, `chosen`; true by default. */
+  readonly machine?: boolean;
+  /** `Run.place`. */
+  readonly places?: boolean;
+  /** `Run.stack`; places as well. */
+  readonly stacks?: boolean;
+  /** `Run.branches`; places as well. */
+  readonly branches?: boolean;
+}
+
+/** Makes something of the records of a recording: text, statistics, another file. */
+export interface Consumer {
+  /** What it wants filled in. */
+  readonly needs: Needs;
+  /** Called before the first record; the names of events are known by now in a file. */
+  start?(engine: Engine): void | Promise<void>;
+  /** Called for each run, which is valid during the call only. */
+  rows(run: Run): void;
+  /** Called after a record that a payload follows. At most one consumer of a pass may have it. */
+  payload?(payload: Payload): Promise<void>;
+  /** Says whether it has seen enough; asked after each batch. */
+  done?(): boolean;
+  /** Called after the last record, when all is known. */
+  finish?(): void | Promise<void>;
+}
+
+/** How to run. */
+export interface EngineOptions extends OrderOptions {
+  /** Which samples count: see `Run.chosen`. */
+  readonly filter?: SampleFilter;
+  /** Called with the bytes that were read since the call before. */
+  readonly progress?: (bytes: number) => void;
+  /** Gets parts of the features that cannot be read; without it they are thrown. */
+  readonly diagnostics?: Diagnostics;
+}
+
+/** What all consumers of a pass share. */
+export class Engine {
+  /** The recording. */
+  readonly reader: PerfDataReader;
+  /** The machine as it was recorded, at the present moment. */
+  readonly machine: Machine;
+  /** Names of the machine: comms and paths by number. */
+  readonly names: NameTable;
+  /** What the recording says of its objects. */
+  readonly recorded: RecordedObjects;
+  /** All places that were met; complete after the run. */
+  readonly places: Places;
+  /** All stacks that were met. */
+  readonly stacks: StackTable = new StackTable();
+  /** Names of the events by their numbers; in a stream, those that are known by now. */
+  eventNames: readonly string[] = [];
+  /** What was found about the order of the file. */
+  order: OrderStats = { queued: 0, violations: 0, peakBytes: 0 };
+  /** Samples of no known event, or damaged. */
+  leftOut: number = 0;
+
+  /** Prepares for one recording. */
+  constructor(reader: PerfDataReader, diagnostics?: Diagnostics) {
+    this.reader = reader;
+    this.machine = new Machine(reader.littleEndian);
+    this.names = this.machine.names;
+    this.recorded = new RecordedObjects(reader, diagnostics);
+    this.places = new Places(this.machine, this.recorded);
+  }
+}
+
+/**
+ * Reads a recording once, and hands its records, resolved, to consumers.
+ *
+ * ```text
+ * bytes → RecordBatch → order of time → columns → machine → places, stacks → consumers
+ * ```
+ *
+ * A file, a pipe, a directory, compressed records and either byte order are the same to consumers.
+ *
+ * @returns What consumers made their results of.
+ * @throws {PerfDataError} In strict mode, where the recording is damaged.
+ * @throws {TypeError} Where several consumers want payloads.
+ *
+ * @example
+ * ```ts
+ * import { bytesSource, PerfDataReader } from "@perfdata/format";
+ * import { runEngine } from "@perfdata/session/engine";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const pipe = new Uint8Array(24);
+ * pipe.set(new TextEncoder().encode("PERFILE2"));
+ * pipe.set([16], 8);
+ * pipe.set([68, 0, 0, 0, 0, 0, 8, 0], 16);
+ * const types: number[] = [];
+ * await runEngine(await PerfDataReader.open(bytesSource(pipe)), [{
+ *   needs: {},
+ *   rows: ({ count, type }) => types.push(...type.subarray(0, count)),
+ * }]);
+ * assertEquals(types, [68]);
+ * ```
+ */
+export async function runEngine(
+  reader: PerfDataReader,
+  consumers: readonly Consumer[],
+  options: EngineOptions = {},
+): Promise<Engine> {
+  const { filter = {}, progress, diagnostics, ...orderOptions } = options;
+  const engine = new Engine(reader, diagnostics);
+  const { machine, recorded } = engine;
+  const wants = (need: keyof Needs) => consumers.some(({ needs }) => needs[need] === true);
+  const resolves = consumers.some(({ needs }) => needs.machine !== false);
+  const stacks = wants("stacks");
+  const branches = wants("branches");
+  const resolver = new Resolver(reader, machine, recorded, engine.places, engine.stacks, {
+    places: wants("places") || stacks || branches,
+    stacks,
+    branches,
+  }, filter);
+  const takers = consumers.filter(({ payload }) => payload !== undefined);
+  if (takers.length > 1) throw new TypeError("runEngine: several consumers want payloads");
+  const names = new EventNames(reader);
+  machine.arch = reader.arch;
+  await recorded.readFeatures(reader);
+  machine.setKnownBinaries(recorded.known);
+  engine.eventNames = await names.all();
+  for (const consumer of consumers) await consumer.start?.(engine);
+  const columns = new RunColumns(reader);
+  const inFileOrder = consumers.every(({ needs }) => needs.order === "file");
+  let taken = 0;
+  engine.order = await deliverRuns(reader, {
+    batch: reader.isPipe
+      ? async (batch) => {
+        if (takeNames(batch, names)) engine.eventNames = await names.all();
+      }
+      : undefined,
+    run(run) {
+      columns.fill(run);
+      if (resolves) resolver.take(run);
+      for (const consumer of consumers) consumer.rows(run);
+    },
+    async payload(payload) {
+      const again = await names.payload(payload);
+      if (again !== payload) engine.eventNames = await names.all();
+      for (const taker of takers) await taker.payload?.(again);
+    },
+    done() {
+      const { recordBytes, payloadBytes } = reader.stats;
+      progress?.(recordBytes + payloadBytes - taken);
+      taken = recordBytes + payloadBytes;
+      return consumers.every((consumer) => consumer.done?.() === true);
+    },
+  }, { ...(inFileOrder ? { order: "file" } : {}), ...orderOptions });
+  engine.leftOut = resolver.leftOut;
+  // The features of a file that arrives as a stream come last.
+  if (reader.fileSize === undefined) await recorded.readFeatures(reader);
+  engine.eventNames = await names.all();
+  engine.places.finish();
+  for (const consumer of consumers) await consumer.finish?.();
+  return engine;
+}
+
+/** Takes what names events; says whether there may be some. */
+function takeNames(batch: RecordBatch, names: EventNames): boolean {
+  const { bytes, view } = batch;
+  let some = false;
+  for (let i = 0; i < batch.count; i++) {
+    if (batch.type(i) < PERF_RECORD_USER_TYPE_START) continue;
+    names.record(bytes, view, batch.start(i), batch.start(i) + batch.size(i));
+    some = true;
+  }
+  return some;
+}

@@ -1,0 +1,276 @@
+import { buildIdText } from "@perfdata/format/object-feature";
+import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
+import type { SymbolObject } from "@perfdata/symbols";
+import { type Address, addressFromHalves } from "@perfdata/symbols/address";
+import { KERNEL_HIDDEN, UNMAPPED } from "./address_table.ts";
+import { kernelModuleName, type Machine } from "./machine.ts";
+import { enlarge } from "./machine_names.ts";
+import type { MappedObject, RecordedObjects } from "./recorded_objects.ts";
+
+/** The object of kernel addresses where nothing was mapped. */
+export const KERNEL_UNMAPPED: number = -3;
+/** The objects of all other addresses: this minus the CPU mode. */
+const OTHER_UNMAPPED = -8;
+
+const MAP_HUGETLB = 0x40000;
+
+/** Words of a place. */
+const WORDS = 4;
+
+/** How an address in a process becomes one as its object counts; see {@link Places.find}. */
+const RULE = { KEEP: 0, KERNEL: 1, START: 2, FILE: 3 } as const;
+
+/** Memory without a file, for which perf keeps addresses as they are (tools/perf/util/map.c). */
+const MEMORY =
+  /^(\/\/anon|\/dev\/zero|\/anon_hugepage|\[stack|\/SYSV|\[heap\]|\/tmp\/perf-\d+\.map$)/;
+
+/**
+ * Interned places: pairs of an object and an address in it. A place is a number; what was executed,
+ * called or branched to is a place, and its name is looked up once, after all records.
+ *
+ * This is the only place that turns an address in a process into one of an object:
+ *
+ * | mapped there | address of the place |
+ * | --- | --- |
+ * | a file, the vdso | offset in the file: address − start of the map + its `pgoff` |
+ * | a module, a BPF program | address − start of the map |
+ * | the kernel | address − its reference symbol, as recorded |
+ * | memory without a file, huge pages | the address itself |
+ * | nothing | the address itself; the object is {@link UNMAPPED}, … |
+ *
+ * @example
+ * ```ts
+ * import { Machine } from "@perfdata/session";
+ * import { Places, RecordedObjects, UNMAPPED } from "@perfdata/session/symbols";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const machine = new Machine();
+ * const places = new Places(machine, new RecordedObjects({ littleEndian: true, isGoogleDialect: false }));
+ * const place = places.find(machine.thread(7, 7), 2, 0, 0x401136);
+ * assertEquals(places.find(machine.thread(7, 7), 2, 0, 0x401136), place);
+ * assertEquals([places.object(place), places.address(place)], [UNMAPPED, 0x401136]);
+ * ```
+ */
+export class Places {
+  /** Number of places. */
+  count: number = 0;
+  /** Time in ns of the first record that has it; 0 where records have no time. */
+  times: Float64Array<ArrayBuffer> = new Float64Array(1 << 10);
+  /** The objects; what is known late, such as build ids in a pipe, is there after {@link Places.finish}. */
+  readonly objects: SymbolObject[] = [];
+  /** What was mapped, by number of the object. */
+  readonly mapped: MappedObject[] = [];
+  /** Upper half of the time of the record that is being looked at. */
+  nowHi: number = 0;
+  /** Lower half. */
+  nowLo: number = 0;
+
+  readonly #machine: Machine;
+  readonly #recorded: RecordedObjects;
+  readonly #rules: number[] = [];
+  readonly #numbers = new Map<string, number>();
+  /** Number of the object of each source of a map; -1 before it is asked for. */
+  #ofSource = new Int32Array(1 << 8).fill(-1);
+  /** Object, upper and lower half of the address of each place: together, since they are compared. */
+  #rows = new Int32Array(WORDS << 10);
+  #slots = new Int32Array(1 << 12).fill(-1);
+
+  /**
+   * Begins without places.
+   *
+   * @param machine What is mapped where, at the moment of each call.
+   * @param recorded Describes what is mapped.
+   */
+  constructor(machine: Machine, recorded: RecordedObjects) {
+    this.#machine = machine;
+    this.#recorded = recorded;
+  }
+
+  /**
+   * The place of an address as a thread sees it now.
+   *
+   * @param thread A number of the machine.
+   * @param cpumode The CPU mode that it was executed in.
+   * @param hi Upper half of the address.
+   * @param lo Lower half.
+   */
+  find(thread: number, cpumode: number, hi: number, lo: number): number {
+    const machine = this.#machine;
+    const map = machine.map(thread, cpumode, hi, lo);
+    if (map < 0) return this.row(unmapped(cpumode), hi, lo);
+    const { spaces } = machine;
+    const source = spaces.source[map] as number;
+    let object = source < this.#ofSource.length ? this.#ofSource[source] as number : -1;
+    if (object < 0) object = this.#addObject(map, source, cpumode === PERF_RECORD_MISC_KERNEL);
+    const rule = this.#rules[object] as number;
+    if (rule === RULE.KEEP) return this.row(object, hi, lo);
+    let fromHi: number;
+    let fromLo: number;
+    if (rule === RULE.KERNEL) {
+      const base = this.objects[object]?.referenceAddress ?? 0;
+      fromHi = Math.floor(base / 2 ** 32);
+      fromLo = base - fromHi * 2 ** 32;
+    } else {
+      fromHi = spaces.startHi[map] as number;
+      fromLo = spaces.startLo[map] as number;
+    }
+    let low = (lo >>> 0) - fromLo;
+    let high = hi - fromHi;
+    if (rule === RULE.FILE) {
+      low += spaces.pgoffLo[map] as number;
+      high += spaces.pgoffHi[map] as number;
+    }
+    return this.row(object, high + (low < 0 ? -1 : low >= 2 ** 32 ? 1 : 0), low);
+  }
+
+  /** The place of an address of an object; it is added where it is new. */
+  row(object: number, hi: number, lo: number): number {
+    hi |= 0;
+    lo |= 0;
+    const rows = this.#rows;
+    const mask = this.#slots.length - 1;
+    let slot = hash(object, hi, lo) & mask;
+    for (;;) {
+      const place = this.#slots[slot] as number;
+      if (place < 0) break;
+      const at = place * WORDS;
+      if (rows[at + 2] === lo && rows[at] === object && rows[at + 1] === hi) return place;
+      slot = (slot + 1) & mask;
+    }
+    const place = this.count++;
+    if (place >= this.times.length) {
+      this.#rows = enlarge(rows, WORDS * (place + 1));
+      this.times = enlarge(this.times, place + 1);
+    }
+    this.#rows[place * WORDS] = object;
+    this.#rows[place * WORDS + 1] = hi;
+    this.#rows[place * WORDS + 2] = lo;
+    this.times[place] = (this.nowHi >>> 0) * 2 ** 32 + (this.nowLo >>> 0);
+    this.#slots[slot] = place;
+    if (this.count * 2 > this.#slots.length) this.#rehash();
+    return place;
+  }
+
+  /** Number of the object of a place; negative where nothing is mapped. */
+  object(place: number): number {
+    return this.#rows[place * WORDS] as number;
+  }
+
+  /** Upper half of the address of a place, as its object counts. */
+  hi(place: number): number {
+    return this.#rows[place * WORDS + 1] as number;
+  }
+
+  /** Lower half. */
+  lo(place: number): number {
+    return this.#rows[place * WORDS + 2] as number;
+  }
+
+  /** The address of a place, as its object counts; what is no canonical address is rounded. */
+  address(place: number): Address {
+    return addressFromHalves(this.hi(place), this.lo(place));
+  }
+
+  /** The CPU mode that a place was executed in. */
+  cpumode(place: number): number {
+    const object = this.object(place);
+    if (object >= 0) {
+      return this.mapped[object]?.kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
+    }
+    if (object === UNMAPPED) return PERF_RECORD_MISC_USER;
+    return object > OTHER_UNMAPPED ? PERF_RECORD_MISC_KERNEL : OTHER_UNMAPPED - object;
+  }
+
+  /**
+   * Completes the objects with what became known after they were met, as build ids at the end of a
+   * pipe. No places are added after this.
+   */
+  finish(): void {
+    const recorded = this.#recorded;
+    for (const [number, mapped] of this.mapped.entries()) {
+      const name = mapped.kernel ? lateName(mapped.name, recorded) : mapped.name;
+      const now = { ...mapped, name };
+      const { kind } = this.objects[number] as SymbolObject;
+      this.mapped[number] = now;
+      this.objects[number] = { ...recorded.describe(now), kind };
+    }
+    if (!recorded.kernelMapped) return;
+    for (let place = 0; place < this.count; place++) {
+      if (this.object(place) === KERNEL_HIDDEN) this.#rows[place * WORDS] = KERNEL_UNMAPPED;
+    }
+  }
+
+  #addObject(map: number, source: number, kernel: boolean): number {
+    const { names, spaces } = this.#machine;
+    const { name, buildId, flags } = this.#machine.mapSource(map);
+    const bytes = buildId < 0 ? undefined : names.get(buildId);
+    const mapped: MappedObject = {
+      name: names.text(name),
+      kernel,
+      buildId: bytes && buildIdText({ build_id: bytes, build_id_size: bytes.length }),
+      start: addressFromHalves(spaces.startHi[map] as number, spaces.startLo[map] as number),
+      end: addressFromHalves(spaces.endHi[map] as number, spaces.endLo[map] as number),
+    };
+    const huge = !kernel && (flags & MAP_HUGETLB) !== 0;
+    const described = this.#recorded.describe(mapped);
+    const object = huge ? { ...described, kind: "jit" as const } : described;
+    const { path, kind, loadAddress, referenceAddress } = object;
+    const key = [mapped.name, path, kind, object.buildId, loadAddress, referenceAddress].join("\0");
+    let number = this.#numbers.get(key);
+    if (number === undefined) {
+      number = this.objects.push(object) - 1;
+      this.mapped.push(mapped);
+      this.#rules.push(huge ? RULE.KEEP : ruleOf(object, mapped));
+      this.#numbers.set(key, number);
+    }
+    if (source >= this.#ofSource.length) {
+      const used = this.#ofSource.length;
+      this.#ofSource = enlarge(this.#ofSource, source + 1).fill(-1, used);
+    }
+    this.#ofSource[source] = number;
+    return number;
+  }
+
+  #rehash(): void {
+    const slots = new Int32Array(this.#slots.length * 2).fill(-1);
+    const mask = slots.length - 1;
+    for (let place = 0; place < this.count; place++) {
+      let slot = hash(this.object(place), this.hi(place), this.lo(place)) & mask;
+      while ((slots[slot] as number) >= 0) slot = (slot + 1) & mask;
+      slots[slot] = place;
+    }
+    this.#slots = slots;
+  }
+}
+
+function unmapped(cpumode: number): number {
+  return cpumode === PERF_RECORD_MISC_USER
+    ? UNMAPPED
+    : cpumode === PERF_RECORD_MISC_KERNEL
+    ? KERNEL_HIDDEN
+    : OTHER_UNMAPPED - cpumode;
+}
+
+function ruleOf({ kind }: SymbolObject, { name, kernel }: MappedObject): number {
+  if (kind === "kernel") return RULE.KERNEL;
+  if (kernel) return RULE.START;
+  return MEMORY.test(name) ? RULE.KEEP : RULE.FILE;
+}
+
+/** What the table of build ids calls a binary of the kernel. */
+function lateName(name: string, { known }: RecordedObjects): string {
+  const isKernel = name.startsWith("[kernel.kallsyms");
+  const shortName = kernelModuleName(name).name;
+  const found = known.find(({ filename, misc }) => {
+    if ((misc & 7) !== PERF_RECORD_MISC_KERNEL) return false;
+    const other = kernelModuleName(filename);
+    return isKernel ? !other.module : other.module && other.name === shortName;
+  });
+  return found?.filename ?? name;
+}
+
+function hash(object: number, hi: number, lo: number): number {
+  let h = Math.imul(lo, 0x9e3779b1) ^ Math.imul(hi, 0x85ebca6b) ^ Math.imul(object, 0xc2b2ae35);
+  h = Math.imul(h ^ h >>> 15, 0x2c1b3c6d);
+  return h ^ h >>> 13;
+}

@@ -1,0 +1,227 @@
+import type { PerfDataReader, PerfEvent } from "@perfdata/format";
+import {
+  PERF_RECORD_MISC_CPUMODE_MASK,
+  PERF_RECORD_MISC_GUEST_KERNEL,
+  PERF_RECORD_MISC_GUEST_USER,
+  PERF_RECORD_MISC_KERNEL,
+  PERF_RECORD_MISC_USER,
+  PERF_SAMPLE_BRANCH_STACK,
+  PERF_SAMPLE_CALLCHAIN,
+} from "@perfdata/format/perf-event";
+import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
+import { SampleFields } from "@perfdata/format/sample-layout";
+import { ChainStep } from "./chains.ts";
+import type { Machine } from "./machine.ts";
+import { enlarge } from "./machine_names.ts";
+import type { Places } from "./places.ts";
+import type { RecordedObjects } from "./recorded_objects.ts";
+import { CHOSEN, type RecordBytes, type Run } from "./run.ts";
+import type { StackTable } from "./stacks.ts";
+
+/** Which samples count. */
+export interface SampleFilter {
+  /** Numbers of events. */
+  readonly events?: ReadonlySet<number> | undefined;
+  /** CPUs. */
+  readonly cpus?: ReadonlySet<number> | undefined;
+  /** Processes. Others are in the totals, as with perf. */
+  readonly pids?: ReadonlySet<number> | undefined;
+  /** Threads. Others are in the totals, as with perf. */
+  readonly tids?: ReadonlySet<number> | undefined;
+  /** First and last time in ns. */
+  readonly time?: readonly [bigint, bigint] | undefined;
+}
+
+/** What is filled in of samples, beyond thread, process, comm and period. */
+export interface ResolveNeeds {
+  /** `Run.place`. */
+  readonly places: boolean;
+  /** `Run.stack`. */
+  readonly stacks: boolean;
+  /** `Run.branches`. */
+  readonly branches: boolean;
+}
+
+/** Where an event's samples have what is read of each; -1 for what they do not have. */
+interface SampleShape {
+  readonly ip: number;
+  readonly period: number;
+  readonly fixedPeriod: number;
+  readonly size: number;
+  readonly chain: boolean;
+  readonly branches: boolean;
+  /** Finds what has no fixed place, where that is needed. */
+  readonly fields: SampleFields | undefined;
+}
+
+/**
+ * Goes through the rows of runs in turn: applies records to the machine, and fills in what samples say
+ * at that moment. It is the step of the engine after the order of time.
+ */
+export class Resolver {
+  /** Samples of no known event, or shorter than their event says. */
+  leftOut: number = 0;
+  readonly #machine: Machine;
+  readonly #recorded: RecordedObjects;
+  readonly #places: Places;
+  readonly #chains: ChainStep;
+  readonly #needs: ResolveNeeds;
+  readonly #filter: SampleFilter;
+  readonly #events: readonly PerfEvent[];
+  readonly #shapes: SampleShape[] = [];
+  readonly #le: boolean;
+  /** Goes up whenever something may have been mapped. */
+  #moment = 0;
+  #branchCount = 0;
+
+  /** Fills in what `needs` says. */
+  constructor(
+    reader: PerfDataReader,
+    machine: Machine,
+    recorded: RecordedObjects,
+    places: Places,
+    stacks: StackTable,
+    needs: ResolveNeeds,
+    filter: SampleFilter,
+  ) {
+    this.#machine = machine;
+    this.#recorded = recorded;
+    this.#places = places;
+    this.#chains = new ChainStep(places, stacks, reader.littleEndian);
+    this.#needs = needs;
+    this.#filter = filter;
+    this.#events = reader.events.all;
+    this.#le = reader.littleEndian;
+  }
+
+  /** Takes a run, of which all up to the CPU is filled. */
+  take(run: Run): void {
+    for (let i = this.#shapes.length; i < this.#events.length; i++) {
+      this.#shapes.push(this.#shapeOf(this.#events[i] as PerfEvent));
+    }
+    const { count, type, chosen, place, stack, thread, branchStart } = run;
+    const { branches } = this.#needs;
+    this.#branchCount = 0;
+    for (let i = 0; i < count; i++) {
+      if (branches) branchStart[i] = this.#branchCount;
+      chosen[i] = CHOSEN.NO;
+      if (type[i] === PERF_RECORD_SAMPLE) {
+        place[i] = stack[i] = thread[i] = -1;
+        this.#sample(run, i);
+      } else this.#apply(run, i);
+    }
+    branchStart[count] = this.#branchCount;
+  }
+
+  #apply(run: Run, i: number): void {
+    const { bytes, view } = run.at(i);
+    const start = run.start[i] as number;
+    const end = run.end[i] as number;
+    this.#recorded.record(bytes, view, start, end);
+    if ((run.type[i] as number) >>> 0 >= PERF_RECORD_USER_TYPE_START) return;
+    this.#moment++;
+    this.#machine.apply(bytes, view, start, end);
+  }
+
+  #shapeOf({ attr, layout }: PerfEvent): SampleShape {
+    const { sampleType } = layout;
+    const chain = this.#needs.stacks && (sampleType & PERF_SAMPLE_CALLCHAIN) !== 0;
+    const branches = this.#needs.branches && (sampleType & PERF_SAMPLE_BRANCH_STACK) !== 0;
+    return {
+      ip: layout.ip,
+      period: layout.period,
+      fixedPeriod: Number(attr.sample_period),
+      size: layout.fixedSize,
+      chain,
+      branches,
+      fields: chain || branches ? new SampleFields(attr) : undefined,
+    };
+  }
+
+  #sample(run: Run, i: number): void {
+    const { view } = run.blocks[run.block[i] as number] as RecordBytes;
+    const start = run.start[i] as number;
+    const end = run.end[i] as number;
+    const le = this.#le;
+    const shape = this.#shapes[run.event[i] as number];
+    if (shape === undefined || start + shape.size > end) {
+      this.leftOut++;
+      return;
+    }
+    const { fields } = shape;
+    if (!this.#passes(run, i)) return;
+    const machine = this.#machine;
+    const thread = machine.thread(run.pid[i] as number, run.tid[i] as number);
+    const process = machine.pids[thread] as number;
+    run.thread[i] = thread;
+    run.process[i] = process;
+    run.comm[i] = machine.comms[thread] as number;
+    run.period[i] = shape.period < 0 ? shape.fixedPeriod : u64(view, start + shape.period, le);
+    const mode = (run.misc[i] as number) & PERF_RECORD_MISC_CPUMODE_MASK;
+    if (fields?.locate(view, start, end, le) === false) {
+      this.leftOut++;
+      return;
+    }
+    const { pids, tids } = this.#filter;
+    const only = mode === PERF_RECORD_MISC_GUEST_KERNEL || mode === PERF_RECORD_MISC_GUEST_USER ||
+      (pids !== undefined && !pids.has(process)) ||
+      (tids !== undefined && !tids.has(run.tid[i] as number));
+    run.chosen[i] = only ? CHOSEN.TOTAL : CHOSEN.YES;
+    if (!this.#needs.places || shape.ip < 0) return;
+    const places = this.#places;
+    places.nowHi = run.timeHi[i] as number;
+    places.nowLo = run.timeLo[i] as number;
+    const at = start + shape.ip;
+    const hi = view.getInt32(le ? at + 4 : at, le);
+    const lo = view.getInt32(le ? at : at + 4, le);
+    const place = run.place[i] = places.find(thread, mode, hi, lo);
+    if (!this.#needs.stacks) return;
+    if (!shape.chain || fields === undefined) {
+      run.stack[i] = this.#chains.stack(thread, this.#moment, view, 0, 0, mode, hi, lo, place);
+    } else {
+      const { callchain, callchainLength } = fields;
+      run.stack[i] = this.#chains.stack(
+        thread,
+        this.#moment,
+        view,
+        callchain,
+        callchainLength,
+        mode,
+        hi,
+        lo,
+        place,
+      );
+    }
+    if (shape.branches && fields !== undefined) this.#branches(run, thread, view, fields);
+  }
+
+  #passes(run: Run, i: number): boolean {
+    const { cpus, time } = this.#filter;
+    if (cpus !== undefined && !cpus.has(run.cpu[i] as number)) return false;
+    if (time === undefined) return true;
+    const when = run.time(i);
+    return when >= time[0] && when <= time[1];
+  }
+
+  #branches(run: Run, thread: number, view: DataView, fields: SampleFields): void {
+    const le = this.#le;
+    const n = 2 * fields.branchStackLength;
+    if (this.#branchCount + n > run.branches.length) {
+      run.branches = enlarge(run.branches, this.#branchCount + n);
+    }
+    for (let k = 0; k < n; k++) {
+      // perf_branch_entry: from, to, flags.
+      const at = fields.branchStack + 24 * (k >> 1) + 8 * (k & 1);
+      const hi = view.getInt32(le ? at + 4 : at, le);
+      const lo = view.getInt32(le ? at : at + 4, le);
+      const mode = hi < 0 ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
+      run.branches[this.#branchCount++] = (hi | lo) === 0
+        ? -1
+        : this.#places.find(thread, mode, hi, lo);
+    }
+  }
+}
+
+function u64(view: DataView, at: number, le: boolean): number {
+  return view.getUint32(le ? at + 4 : at, le) * 2 ** 32 + view.getUint32(le ? at : at + 4, le);
+}

@@ -1,0 +1,74 @@
+import { enlarge } from "./machine_names.ts";
+
+/**
+ * Interned stacks: a node is a place that was called from another node, so that stacks that begin
+ * alike at their outermost caller share nodes, and memory grows with the code that ran and not with
+ * the samples. The number of a stack is that of its innermost node. A parent comes before its
+ * children.
+ *
+ * @example
+ * ```ts
+ * import { StackTable } from "@perfdata/session";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const stacks = new StackTable();
+ * const [main, work] = [5, 9]; // places
+ * const outer = stacks.child(-1, main);
+ * const inner = stacks.child(outer, work);
+ * assertEquals(stacks.child(outer, work), inner);
+ * assertEquals([stacks.parent[inner], stacks.place[inner], stacks.count], [outer, work, 2]);
+ * ```
+ */
+export class StackTable {
+  /** Number of nodes. */
+  count: number = 0;
+  /** Caller of each node: a node before it, or -1. */
+  parent: Int32Array<ArrayBuffer> = new Int32Array(1 << 10);
+  /** Place of each node. */
+  place: Int32Array<ArrayBuffer> = new Int32Array(1 << 10);
+  #slots = new Int32Array(1 << 12).fill(-1);
+
+  /**
+   * The node of a place that was called from `parent`; it is added where it is new.
+   *
+   * @param parent A node, or -1.
+   */
+  child(parent: number, place: number): number {
+    const mask = this.#slots.length - 1;
+    let slot = hash(parent, place) & mask;
+    for (;;) {
+      const found = this.#slots[slot] as number;
+      if (found < 0) break;
+      if (this.parent[found] === parent && this.place[found] === place) return found;
+      slot = (slot + 1) & mask;
+    }
+    const added = this.count++;
+    if (added >= this.parent.length) {
+      this.parent = enlarge(this.parent, added + 1);
+      this.place = enlarge(this.place, added + 1);
+    }
+    this.parent[added] = parent;
+    this.place[added] = place;
+    this.#slots[slot] = added;
+    if (this.count * 2 > this.#slots.length) this.#rehash();
+    return added;
+  }
+
+  #rehash(): void {
+    const slots = new Int32Array(this.#slots.length * 2).fill(-1);
+    const mask = slots.length - 1;
+    for (let node = 0; node < this.count; node++) {
+      let slot = hash(this.parent[node] as number, this.place[node] as number) & mask;
+      while ((slots[slot] as number) >= 0) slot = (slot + 1) & mask;
+      slots[slot] = node;
+    }
+    this.#slots = slots;
+  }
+}
+
+function hash(parent: number, place: number): number {
+  let h = Math.imul(parent, 0x9e3779b1) + place | 0;
+  h = Math.imul(h ^ h >>> 15, 0x85ebca6b);
+  h = Math.imul(h ^ h >>> 13, 0xc2b2ae35);
+  return h ^ h >>> 16;
+}

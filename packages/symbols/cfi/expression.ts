@@ -1,0 +1,320 @@
+import { Cursor } from "../dwarf/bytes.ts";
+import { DwarfError } from "../dwarf/dwarf_error.ts";
+import type { ExpressionTable } from "./frame_rules.ts";
+
+/** What expressions read: the state of one frame. */
+export interface FrameState {
+  /** The value of a register, `NaN` if it is not known. */
+  register(number: number): number;
+  /** The `size` bytes of memory at an address as an unsigned number, `NaN` if they are not known. */
+  memory(address: number, size: number): number;
+}
+
+/** An expression that loops is given up after so many operations. */
+const MAX_STEPS = 2000;
+/** Deeper stacks than this no compiler makes. */
+const MAX_DEPTH = 256;
+
+/** Operations of DWARF expressions that call frame information can have (DWARF 5, 7.7.1). */
+const DW_OP = {
+  addr: 0x03,
+  deref: 0x06,
+  const1u: 0x08,
+  const1s: 0x09,
+  const2u: 0x0a,
+  const2s: 0x0b,
+  const4u: 0x0c,
+  const4s: 0x0d,
+  const8u: 0x0e,
+  const8s: 0x0f,
+  constu: 0x10,
+  consts: 0x11,
+  dup: 0x12,
+  drop: 0x13,
+  over: 0x14,
+  pick: 0x15,
+  swap: 0x16,
+  rot: 0x17,
+  abs: 0x19,
+  and: 0x1a,
+  div: 0x1b,
+  minus: 0x1c,
+  mod: 0x1d,
+  mul: 0x1e,
+  neg: 0x1f,
+  not: 0x20,
+  or: 0x21,
+  plus: 0x22,
+  plus_uconst: 0x23,
+  shl: 0x24,
+  shr: 0x25,
+  shra: 0x26,
+  xor: 0x27,
+  bra: 0x28,
+  eq: 0x29,
+  ge: 0x2a,
+  gt: 0x2b,
+  le: 0x2c,
+  lt: 0x2d,
+  ne: 0x2e,
+  skip: 0x2f,
+  lit0: 0x30,
+  lit31: 0x4f,
+  breg0: 0x70,
+  breg31: 0x8f,
+  bregx: 0x92,
+  deref_size: 0x94,
+  nop: 0x96,
+} as const;
+
+/**
+ * Evaluates a DWARF expression of call frame information.
+ *
+ * Values are 64-bit integers as signed numbers (of 32-bit machines unsigned), rounded above 2⁵³,
+ * where no address is.
+ *
+ * @param expressions where the expression is
+ * @param number its number there
+ * @param initial the value that is on the stack at the beginning, the CFA; `undefined` for none
+ * @param addressSize 4 or 8
+ * @param state the registers and the memory of the frame
+ * @returns the value on top of the stack; `NaN` if a register or memory that it needs is not known
+ * @throws {DwarfError} if it is malformed, or does not end
+ */
+export function evaluateExpression(
+  expressions: ExpressionTable,
+  number: number,
+  initial: number | undefined,
+  addressSize: 4 | 8,
+  state: FrameState,
+): number {
+  const start = expressions.start[number] as number;
+  const { bytes, littleEndian } = expressions;
+  const c = new Cursor(bytes, "expression", 0, littleEndian, start);
+  c.end = expressions.end[number] as number;
+  return new Evaluation(c, start, addressSize, state).run(initial);
+}
+
+class Evaluation {
+  readonly #c: Cursor;
+  readonly #start: number;
+  readonly #size: 4 | 8;
+  readonly #state: FrameState;
+  readonly #stack: number[] = [];
+
+  constructor(c: Cursor, start: number, size: 4 | 8, state: FrameState) {
+    this.#c = c;
+    this.#start = start;
+    this.#size = size;
+    this.#state = state;
+  }
+
+  run(initial: number | undefined): number {
+    if (initial !== undefined) this.#push(initial);
+    const c = this.#c;
+    for (let steps = 0; c.pos < c.end; steps++) {
+      if (steps === MAX_STEPS) throw c.error(`more than ${MAX_STEPS} operations`);
+      this.#step(c.u8());
+    }
+    return this.#pop();
+  }
+
+  #push(value: number): void {
+    if (this.#stack.length === MAX_DEPTH) throw this.#c.error("expression stack too deep");
+    this.#stack.push(this.#wrap(value));
+  }
+
+  #pop(): number {
+    const value = this.#stack.pop();
+    if (value === undefined) throw this.#c.error("expression stack empty");
+    return value;
+  }
+
+  #peek(depth: number): number {
+    const value = this.#stack[this.#stack.length - 1 - depth];
+    if (value === undefined) throw this.#c.error(`no entry ${depth} on the expression stack`);
+    return value;
+  }
+
+  #wrap(value: number): number {
+    if (this.#size === 4) return Number.isNaN(value) ? value : value >>> 0;
+    return value;
+  }
+
+  /** An unsigned number of 64-bit memory as the signed one that addresses are. */
+  #signed(value: number, bytes: number): number {
+    return this.#size === 8 && bytes === 8 && value >= 2 ** 63 ? value - 2 ** 64 : value;
+  }
+
+  #step(opcode: number): void {
+    const c = this.#c;
+    if (opcode >= DW_OP.lit0 && opcode <= DW_OP.lit31) return this.#push(opcode - DW_OP.lit0);
+    if (opcode >= DW_OP.breg0 && opcode <= DW_OP.breg31) {
+      return this.#push(this.#state.register(opcode - DW_OP.breg0) + c.sleb());
+    }
+    if (opcode >= DW_OP.abs && opcode <= DW_OP.ne) return this.#arithmetic(opcode);
+    switch (opcode) {
+      case DW_OP.addr:
+        return this.#push(c.address(this.#size));
+      case DW_OP.deref:
+        return this.#deref(this.#size);
+      case DW_OP.deref_size:
+        return this.#deref(c.u8());
+      case DW_OP.const1u:
+        return this.#push(c.u8());
+      case DW_OP.const1s:
+        return this.#push(c.u8() << 24 >> 24);
+      case DW_OP.const2u:
+        return this.#push(c.u16());
+      case DW_OP.const2s:
+        return this.#push(c.u16() << 16 >> 16);
+      case DW_OP.const4u:
+        return this.#push(c.u32());
+      case DW_OP.const4s:
+        return this.#push(c.u32() | 0);
+      case DW_OP.const8u:
+      case DW_OP.const8s:
+        return this.#push(c.address(8));
+      case DW_OP.constu:
+        return this.#push(c.uleb());
+      case DW_OP.consts:
+        return this.#push(c.sleb());
+      case DW_OP.dup:
+        return this.#push(this.#peek(0));
+      case DW_OP.drop:
+        this.#pop();
+        return;
+      case DW_OP.over:
+        return this.#push(this.#peek(1));
+      case DW_OP.pick:
+        return this.#push(this.#peek(c.u8()));
+      case DW_OP.swap: {
+        const a = this.#pop(), b = this.#pop();
+        this.#push(a);
+        return this.#push(b);
+      }
+      case DW_OP.rot: {
+        const a = this.#pop(), b = this.#pop(), third = this.#pop();
+        this.#push(a);
+        this.#push(third);
+        return this.#push(b);
+      }
+      case DW_OP.skip: {
+        const by = c.u16() << 16 >> 16;
+        return this.#jump(by);
+      }
+      case DW_OP.bregx:
+        return this.#push(this.#state.register(c.uleb()) + c.sleb());
+      case DW_OP.nop:
+        return;
+    }
+    throw c.error(`operation 0x${opcode.toString(16)} in call frame information`, c.pos - 1);
+  }
+
+  #deref(size: number): void {
+    if (size !== 1 && size !== 2 && size !== 4 && size !== 8 || size > this.#size) {
+      throw this.#c.error(`a value of ${size} bytes`);
+    }
+    const address = this.#pop();
+    const value = Number.isNaN(address) ? NaN : this.#state.memory(address, size);
+    this.#push(this.#signed(value, size));
+  }
+
+  #jump(by: number): void {
+    const to = this.#c.pos + by;
+    if (to < this.#start || to > this.#c.end) throw this.#c.error("a jump out of the expression");
+    this.#c.pos = to;
+  }
+
+  #arithmetic(opcode: number): void {
+    switch (opcode) {
+      case DW_OP.abs:
+        return this.#push(Math.abs(this.#asSigned(this.#pop())));
+      case DW_OP.neg:
+        return this.#push(-this.#pop());
+      case DW_OP.not:
+        return this.#push(-1 - this.#pop());
+      case DW_OP.plus_uconst:
+        return this.#push(this.#pop() + this.#c.uleb());
+      case DW_OP.bra: {
+        const by = this.#c.u16() << 16 >> 16;
+        const condition = this.#pop();
+        // Where it is not known which way to go, nothing is known after it.
+        if (Number.isNaN(condition)) this.#giveUp();
+        else if (condition !== 0) this.#jump(by);
+        return;
+      }
+    }
+    const b = this.#pop(), a = this.#pop();
+    if (Number.isNaN(a) || Number.isNaN(b)) return this.#push(NaN);
+    this.#push(this.#binary(opcode, a, b));
+  }
+
+  #giveUp(): void {
+    this.#stack.length = 0;
+    this.#push(NaN);
+    this.#c.pos = this.#c.end;
+  }
+
+  #asSigned(value: number): number {
+    return this.#size === 4 ? value | 0 : value;
+  }
+
+  #binary(opcode: number, a: number, b: number): number {
+    switch (opcode) {
+      case DW_OP.plus:
+        return a + b;
+      case DW_OP.minus:
+        return a - b;
+      case DW_OP.eq:
+        return Number(a === b);
+      case DW_OP.ne:
+        return Number(a !== b);
+      case DW_OP.ge:
+        return Number(this.#asSigned(a) >= this.#asSigned(b));
+      case DW_OP.gt:
+        return Number(this.#asSigned(a) > this.#asSigned(b));
+      case DW_OP.le:
+        return Number(this.#asSigned(a) <= this.#asSigned(b));
+      case DW_OP.lt:
+        return Number(this.#asSigned(a) < this.#asSigned(b));
+      case DW_OP.and:
+        return bitwise(a, b, (x, y) => x & y);
+      case DW_OP.or:
+        return bitwise(a, b, (x, y) => x | y);
+      case DW_OP.xor:
+        return bitwise(a, b, (x, y) => x ^ y);
+    }
+    return this.#wide(opcode, BigInt(a), BigInt(b));
+  }
+
+  /** What can leave 53 bits, or divides. Rare: the PLT shifts, nothing else has been seen to. */
+  #wide(opcode: number, a: bigint, b: bigint): number {
+    const bits = this.#size * 8;
+    const result = (value: bigint): number => Number(BigInt.asIntN(bits, value));
+    const shift = BigInt.asUintN(bits, b);
+    const tooFar = shift >= BigInt(bits);
+    const signed = BigInt.asIntN(bits, a);
+    switch (opcode) {
+      case DW_OP.mul:
+        return result(a * b);
+      case DW_OP.shl:
+        return tooFar ? 0 : result(a << shift);
+      case DW_OP.shr:
+        return tooFar ? 0 : result(BigInt.asUintN(bits, a) >> shift);
+      case DW_OP.shra:
+        return result(signed >> (tooFar ? BigInt(bits - 1) : shift));
+    }
+    if (b === 0n) throw new DwarfError("expression", this.#c.pos, "division by zero");
+    if (opcode === DW_OP.div) return result(signed / BigInt.asIntN(bits, b));
+    // Division is signed, the remainder is not.
+    return result(BigInt.asUintN(bits, a) % BigInt.asUintN(bits, b));
+  }
+}
+
+/** A bitwise operation on 64 bits in two halves. */
+function bitwise(a: number, b: number, operation: (x: number, y: number) => number): number {
+  const aHigh = Math.floor(a / 4294967296), bHigh = Math.floor(b / 4294967296);
+  const low = operation(a - aHigh * 4294967296, b - bHigh * 4294967296) >>> 0;
+  return operation(aHigh, bHigh) * 4294967296 + low;
+}

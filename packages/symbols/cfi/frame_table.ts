@@ -1,0 +1,185 @@
+import { DwarfError } from "../dwarf/dwarf_error.ts";
+import type { FdeIndex } from "./fde_index.ts";
+import { ExpressionTable, type FrameRules } from "./frame_rules.ts";
+import type { Fde, FrameSection } from "./frame_section.ts";
+import { DAMAGED, NO_FDE, type RowTable } from "./row_table.ts";
+import { RuleProgram } from "./rule_program.ts";
+
+/** Full rules of an FDE with more rows than this are not kept. */
+const MAX_KEPT_ROWS = 4096;
+/** Full rules that are kept at once. */
+const MAX_KEPT = 32768;
+
+/** Finds rows by address, in one source of call frame information. */
+export interface CfiSource {
+  /** What the values of rules that are expressions stand for. */
+  readonly expressions: ExpressionTable;
+  /**
+   * The row of the code at `address`.
+   *
+   * @returns a row of the table that the source was made with, `NO_FDE` or `DAMAGED`
+   */
+  find(address: number): number;
+  /** The rules of all registers at an address for which `find` gives a row. */
+  rules(address: number): FrameRules | undefined;
+}
+
+/**
+ * The call frame information of one section, compiled into rows FDE by FDE as it is asked for.
+ *
+ * Damage is not thrown: it costs the addresses that it is about. All work together is bounded by a
+ * multiple of the section's size, however its entries overlap.
+ */
+export class FrameTable implements CfiSource {
+  readonly expressions: ExpressionTable;
+  readonly #section: FrameSection;
+  readonly #index: FdeIndex;
+  readonly #rows: RowTable;
+  readonly #program: RuleProgram;
+  readonly #onDamage: (error: DwarfError) => void;
+  /** For each entry of the index 1 + its number among the compiled FDEs; 0 if it is not. */
+  #entries: Int32Array | undefined;
+  readonly #fdes: (Fde | undefined)[] = [];
+  readonly #firstRow: number[] = [];
+  readonly #rowCount: number[] = [];
+  /** Where the rows of an FDE end that is damaged from there on. */
+  readonly #goodEnd: number[] = [];
+  readonly #kept = new Map<number, KeptRules[]>();
+  #keptRows = 0;
+  /** Bytes of instructions that may still be executed. */
+  #budget: number;
+
+  /** Reads `section` as it is asked for; what is damaged is reported to `onDamage`. */
+  constructor(
+    section: FrameSection,
+    index: FdeIndex,
+    rows: RowTable,
+    onDamage: (error: DwarfError) => void,
+  ) {
+    this.#section = section;
+    this.#index = index;
+    this.#rows = rows;
+    this.#onDamage = onDamage;
+    const { bytes, littleEndian } = section.source;
+    this.expressions = new ExpressionTable(bytes, littleEndian);
+    this.#program = new RuleProgram(section, this.expressions);
+    this.#budget = bytes.length * 4 + 65536;
+  }
+
+  /** Number of FDEs in the index. */
+  get size(): number {
+    return this.#index.count;
+  }
+
+  find(address: number): number {
+    const n = this.#compiled(address);
+    if (n < 0) return n;
+    const low = (this.#fdes[n] as Fde).low;
+    if (address >= (this.#goodEnd[n] as number)) return DAMAGED;
+    return this.#rows.search(
+      this.#firstRow[n] as number,
+      this.#rowCount[n] as number,
+      address - low,
+    );
+  }
+
+  /** The FDE of an address, if there is one and it can be read. */
+  fde(address: number): Fde | undefined {
+    const n = this.#compiled(address);
+    return n < 0 ? undefined : this.#fdes[n];
+  }
+
+  rules(address: number): FrameRules | undefined {
+    const n = this.#compiled(address);
+    if (n < 0) return undefined;
+    let kept = this.#kept.get(n);
+    if (kept === undefined) {
+      kept = this.#allRules(this.#fdes[n] as Fde);
+      if (kept.length <= MAX_KEPT_ROWS) {
+        if (this.#keptRows + kept.length > MAX_KEPT) {
+          this.#kept.clear();
+          this.#keptRows = 0;
+        }
+        this.#kept.set(n, kept);
+        this.#keptRows += kept.length;
+      }
+    }
+    let low = 0, high = kept.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((kept[middle] as KeptRules).low <= address) low = middle + 1;
+      else high = middle;
+    }
+    const found = kept[low - 1];
+    return found !== undefined && address < found.high ? found.rules : undefined;
+  }
+
+  /** All rows of the FDE, with the rules of all registers. */
+  #allRules(fde: Fde): KeptRules[] {
+    const all: KeptRules[] = [];
+    if (!this.#pay(fde)) return all;
+    try {
+      this.#program.run(fde, (low, high, rules) => all.push({ low, high, rules: rules.clone() }));
+    } catch (error) {
+      if (!(error instanceof DwarfError)) throw error;
+    }
+    return all;
+  }
+
+  /** Takes what executing an FDE costs; `false` if too much has been executed already. */
+  #pay(fde: Fde): boolean {
+    const { cie } = fde;
+    this.#budget -= fde.end - fde.start + (cie.end - cie.start);
+    return this.#budget >= 0;
+  }
+
+  /** The number of the compiled FDE of an address, `NO_FDE` or `DAMAGED`. */
+  #compiled(address: number): number {
+    const entry = this.#index.find(address);
+    if (entry < 0) return NO_FDE;
+    const entries = this.#entries ??= new Int32Array(this.#index.count);
+    let n = (entries[entry] as number) - 1;
+    if (n < 0) {
+      n = this.#compile(entry);
+      entries[entry] = n + 1;
+    }
+    const fde = this.#fdes[n];
+    if (fde === undefined) return DAMAGED;
+    return address >= fde.low && address < fde.high ? n : NO_FDE;
+  }
+
+  #compile(entry: number): number {
+    const rows = this.#rows;
+    const first = rows.count;
+    let fde: Fde | undefined, goodEnd = 0;
+    try {
+      fde = this.#section.fde(this.#index.offset(entry));
+      if (fde.high - fde.low > 0xffffffff) {
+        throw new DwarfError(this.#section.source.name, fde.offset, "an FDE of over 4 GB");
+      }
+      if (!this.#pay(fde)) {
+        throw new DwarfError(this.#section.source.name, fde.offset, "entries overlap");
+      }
+      const { low } = fde;
+      goodEnd = low;
+      this.#program.run(fde, (from, to, rules) => {
+        rows.add(from - low, rules, this.expressions, first);
+        goodEnd = to;
+      });
+    } catch (error) {
+      if (!(error instanceof DwarfError)) throw error;
+      this.#onDamage(error);
+    }
+    this.#firstRow.push(first);
+    this.#rowCount.push(rows.count - first);
+    this.#goodEnd.push(goodEnd);
+    return this.#fdes.push(fde) - 1;
+  }
+}
+
+/** The rules of the addresses `[low, high)`. */
+interface KeptRules {
+  readonly low: number;
+  readonly high: number;
+  readonly rules: FrameRules;
+}

@@ -1,0 +1,98 @@
+import { EM } from "../elf/constants.ts";
+
+/** What call frame information needs to know of a processor: numbers of its registers in DWARF. */
+export interface CfiMachine {
+  /** `e_machine`. */
+  readonly machine: number;
+  /** Size of an address in bytes. */
+  readonly addressSize: 4 | 8;
+  /** Registers `0 … registers` are followed; others, those of floating point, are not. */
+  readonly registers: number;
+  /** The stack pointer. */
+  readonly sp: number;
+  /** The frame pointer, by custom. */
+  readonly fp: number;
+  /** The program counter, or the column that stands for the return address. */
+  readonly pc: number;
+  /** The register that a call puts the return address into; −1 where it goes onto the stack. */
+  readonly link: number;
+  /** Names of the registers that are followed, as binutils prints them. */
+  readonly names: readonly string[];
+}
+
+/** Number of the column that says whether the return address is signed (aarch64). */
+export const RA_SIGN_STATE = 34;
+
+const numbered = (prefix: string, count: number): string[] =>
+  Array.from({ length: count }, (_, i) => prefix + i);
+
+/** System V psABI for AMD64, figure 3.36. */
+const X86_64: CfiMachine = {
+  machine: EM.X86_64,
+  addressSize: 8,
+  registers: 17,
+  sp: 7,
+  fp: 6,
+  pc: 16,
+  link: -1,
+  names: [
+    ...["rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp"],
+    ...["r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "rip"],
+  ],
+};
+
+/** System V psABI for i386, table 2.14. */
+const I386: CfiMachine = {
+  machine: EM.I386,
+  addressSize: 4,
+  registers: 9,
+  sp: 4,
+  fp: 5,
+  pc: 8,
+  link: -1,
+  names: ["eax", "ecx", "edx", "ebx", "esp", "ebp", "esi", "edi", "eip"],
+};
+
+/** DWARF for the Arm 64-bit architecture (aadwarf64), 4.1. */
+const AARCH64: CfiMachine = {
+  machine: EM.AARCH64,
+  addressSize: 8,
+  registers: RA_SIGN_STATE + 1,
+  sp: 31,
+  fp: 29,
+  pc: 30,
+  link: 30,
+  names: [...numbered("x", 31), "sp", "pc", "ELR_mode", "RA_SIGN_STATE"],
+};
+
+/** DWARF for the Arm architecture (aadwarf32), 4.1. */
+const ARM: CfiMachine = {
+  machine: EM.ARM,
+  addressSize: 4,
+  registers: 16,
+  sp: 13,
+  fp: 11,
+  pc: 14,
+  link: 14,
+  names: numbered("r", 16),
+};
+
+const MACHINES = new Map([X86_64, I386, AARCH64, ARM].map((machine) => [machine.machine, machine]));
+
+/**
+ * The registers of a machine, or `undefined` for one whose stacks this package does not unwind.
+ *
+ * @param machine `e_machine` of the ELF header
+ *
+ * @example
+ * ```ts
+ * import { cfiMachine } from "@perfdata/symbols/cfi";
+ * import { EM } from "@perfdata/symbols";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(cfiMachine(EM.X86_64)?.names[7], "rsp");
+ * ```
+ */
+export function cfiMachine(machine: number): CfiMachine | undefined {
+  return MACHINES.get(machine);
+}

@@ -1,0 +1,17 @@
+/**
+ * Call frame information: how to get from a frame of the stack to the frame of the caller. From
+ * `.eh_frame`, `.debug_frame` and `.ARM.exidx`; x86-64, i386, aarch64, arm.
+ *
+ * @module
+ */
+
+export * from "./constants.ts";
+export * from "./exidx.ts";
+export * from "./expression.ts";
+export { type EhFrameHdr } from "./fde_index.ts";
+export * from "./frame_rules.ts";
+export { type Cie, type Fde, type FrameSectionBytes } from "./frame_section.ts";
+export * from "./frame_table.ts";
+export * from "./machine.ts";
+export * from "./object_cfi.ts";
+export * from "./row_table.ts";

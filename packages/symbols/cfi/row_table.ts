@@ -1,0 +1,175 @@
+import { EM } from "../elf/constants.ts";
+import { RULE } from "./constants.ts";
+import type { ExpressionTable, FrameRules } from "./frame_rules.ts";
+import { type CfiMachine, RA_SIGN_STATE } from "./machine.ts";
+
+/** What a row of a {@linkcode RowTable} says: bits of `kind`. */
+export const ROW = {
+  /** The CFA is counted from the frame pointer, not from the stack pointer. */
+  CFA_FP: 1,
+  /** The CFA is what the memory at register + offset holds. */
+  CFA_DEREF: 2,
+  /** The frame pointer of the caller is at CFA + `fp`; without it, it is unchanged. */
+  FP_SAVED: 4,
+  /** The return address is at CFA + `ra`; without it, it is in the link register. */
+  RA_SAVED: 8,
+  /** There is no caller. */
+  END: 16,
+  /** The row cannot say it: `rules` of the table has to be asked. */
+  GENERIC: 32,
+  /** The frame was made by a signal. */
+  SIGNAL: 64,
+  /** The return address is signed (aarch64). */
+  SIGNED: 128,
+} as const;
+
+/** Instead of a row: no FDE is about the address. */
+export const NO_FDE: number = -1;
+/** Instead of a row: the FDE of the address is malformed. */
+export const DAMAGED: number = -2;
+
+/**
+ * Rows of unwinding rules, of all objects of a machine: what nearly all code has (99 %) in four
+ * numbers, the rest by reference. A column is replaced as it grows: take it anew after a look-up.
+ *
+ * `kind` has the bits of {@linkcode ROW}; `cfa`, `fp` and `ra` are offsets in bytes.
+ */
+export class RowTable {
+  /** The machine whose registers the rows are about. */
+  readonly machine: CfiMachine;
+  /** Bits of {@linkcode ROW}. */
+  kind: Uint8Array = new Uint8Array(1024);
+  /** Offset of the CFA from the stack or frame pointer. */
+  cfa: Int32Array = new Int32Array(1024);
+  /** Where the caller's frame pointer is, relative to the CFA. */
+  fp: Int32Array = new Int32Array(1024);
+  /** Where the return address is, relative to the CFA. */
+  ra: Int32Array = new Int32Array(1024);
+  /** First address that the row is about, relative to that of its FDE. */
+  start: Uint32Array = new Uint32Array(1024);
+  /** Number of rows. */
+  count = 0;
+
+  /** A table for one kind of machine. */
+  constructor(machine: CfiMachine) {
+    this.machine = machine;
+  }
+
+  /**
+   * Adds a row for the code from `start` on, unless the row before, which is of the same FDE where
+   * `first` is smaller than `count`, says the same.
+   */
+  add(start: number, rules: FrameRules, expressions: ExpressionTable, first: number): void {
+    const { machine } = this;
+    const at = this.count;
+    if (at === this.kind.length) this.#grow();
+    let kind = rules.signal ? ROW.SIGNAL : 0;
+    let cfa = 0, fp = 0, ra = 0;
+    const raRule = rules.rule[rules.returnAddress] as number;
+    const fpRule = rules.rule[machine.fp] as number;
+    if (raRule === RULE.UNDEFINED) {
+      kind |= ROW.END;
+    } else if (!isPlain(rules, machine, raRule, fpRule)) {
+      kind |= ROW.GENERIC;
+    } else {
+      const { cfaRegister } = rules;
+      if (cfaRegister === -1) {
+        const deref = dereference(expressions, rules.cfaOffset, machine);
+        if (deref === undefined) kind |= ROW.GENERIC;
+        else {
+          kind |= ROW.CFA_DEREF;
+          if (deref.register === machine.fp) kind |= ROW.CFA_FP;
+          cfa = deref.offset;
+        }
+      } else {
+        if (cfaRegister === machine.fp) kind |= ROW.CFA_FP;
+        cfa = rules.cfaOffset;
+      }
+      if (raRule === RULE.OFFSET) {
+        kind |= ROW.RA_SAVED;
+        ra = rules.value[rules.returnAddress] as number;
+      }
+      if (fpRule === RULE.OFFSET) {
+        kind |= ROW.FP_SAVED;
+        fp = rules.value[machine.fp] as number;
+      }
+    }
+    if (machine.machine === EM.AARCH64 && rules.value[RA_SIGN_STATE] === 1) kind |= ROW.SIGNED;
+    const last = at - 1;
+    if (
+      last >= first && this.kind[last] === kind && this.cfa[last] === cfa &&
+      this.fp[last] === fp && this.ra[last] === ra
+    ) return;
+    this.kind[at] = kind;
+    this.cfa[at] = cfa;
+    this.fp[at] = fp;
+    this.ra[at] = ra;
+    this.start[at] = start;
+    this.count = at + 1;
+  }
+
+  /** The last of the rows `[first, first + count)` that begins at or before `start`. */
+  search(first: number, count: number, start: number): number {
+    const starts = this.start;
+    let low = first + 1, high = first + count;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((starts[middle] as number) <= start) low = middle + 1;
+      else high = middle;
+    }
+    return low - 1;
+  }
+
+  #grow(): void {
+    const size = this.kind.length * 2;
+    const { kind, cfa, fp, ra, start } = this;
+    (this.kind = new Uint8Array(size)).set(kind);
+    (this.cfa = new Int32Array(size)).set(cfa);
+    (this.fp = new Int32Array(size)).set(fp);
+    (this.ra = new Int32Array(size)).set(ra);
+    (this.start = new Uint32Array(size)).set(start);
+  }
+}
+
+/** Whether the rules, but for a CFA that an expression gives, fit into a row. */
+function isPlain(
+  rules: FrameRules,
+  machine: CfiMachine,
+  raRule: number,
+  fpRule: number,
+): boolean {
+  const { cfaRegister } = rules;
+  if (cfaRegister !== machine.sp && cfaRegister !== machine.fp && cfaRegister !== -1) return false;
+  if (rules.returnAddress !== machine.pc || rules.rule[machine.sp] !== RULE.NONE) return false;
+  const inLink = machine.link >= 0 && (raRule === RULE.NONE || raRule === RULE.SAME);
+  if (raRule !== RULE.OFFSET && !inLink) return false;
+  return fpRule === RULE.NONE || fpRule === RULE.SAME || fpRule === RULE.OFFSET;
+}
+
+/** DW_OP_breg0 and DW_OP_deref (DWARF 5, 7.7.1). */
+const BREG0 = 0x70, DEREF = 0x06;
+
+/** The register and offset of an expression `*(register + offset)`: CFAs of hand-written code. */
+function dereference(
+  expressions: ExpressionTable,
+  number: number,
+  machine: CfiMachine,
+): { register: number; offset: number } | undefined {
+  const { bytes } = expressions;
+  const start = expressions.start[number] as number, end = expressions.end[number] as number;
+  const register = (bytes[start] as number) - BREG0;
+  if (register !== machine.sp && register !== machine.fp) return undefined;
+  if (bytes[end - 1] !== DEREF || end - start < 3 || end - start > 6) return undefined;
+  // SLEB128 of one to four bytes that ends just before the last operation.
+  let offset = 0, shift = 0;
+  for (let at = start + 1; at < end - 1; at++) {
+    const byte = bytes[at] as number;
+    offset |= (byte & 0x7f) << shift;
+    shift += 7;
+    if ((byte & 0x80) !== 0) continue;
+    if (at !== end - 2) return undefined;
+    if (byte & 0x40) offset |= -1 << shift;
+    return { register, offset };
+  }
+  return undefined;
+}

@@ -1,0 +1,220 @@
+/** The command `perfdata`: its table, help, suggestions, permissions and completion. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { helpFlags, SHELLS } from "../tools/_completion.ts";
+import { entries } from "../tools/perfdata.ts";
+
+const root = new URL("../", import.meta.url).pathname;
+const fixture = `${root}fixtures/recorded/callchain.perf.data`;
+const { tasks } = JSON.parse(Deno.readTextFileSync(`${root}deno.json`)) as {
+  tasks: Record<string, { description: string; command: string }>;
+};
+
+interface Result {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs a program; `undefined` where it is not installed. */
+async function run(program: string, args: readonly string[]): Promise<Result | undefined> {
+  try {
+    const { code, stdout, stderr } = await new Deno.Command(program, {
+      args: [...args],
+      env: { NO_COLOR: "1" },
+      stdin: "null",
+      stdout: "piped",
+      stderr: "piped",
+    }).output();
+    const decoder = new TextDecoder();
+    return { code, out: decoder.decode(stdout), err: decoder.decode(stderr) };
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+/** The permissions of a task. */
+function permissions(task: string): string[] {
+  const command = tasks[task]?.command ?? "";
+  return [...command.matchAll(/ (--(?:allow|no)-\S+)/g)].map(([, flag]) => flag ?? "").sort();
+}
+
+async function perfdata(...args: string[]): Promise<Result> {
+  const flags = permissions("perfdata");
+  const found = await run(Deno.execPath(), ["run", ...flags, `${root}tools/perfdata.ts`, ...args]);
+  assert(found !== undefined);
+  return found;
+}
+
+Deno.test("each command is a task with the same description, and no more permissions than it needs", () => {
+  const cwd = (more: string) => `--allow-env=PERFDATA_CWD${more}`;
+  for (const { name, about, needs = [] } of entries) {
+    assertEquals(tasks[name]?.description, about, name);
+    assertEquals(
+      permissions(name),
+      [
+        "--no-prompt",
+        "--allow-read",
+        ...(needs.includes("write") ? ["--allow-write"] : []),
+        ...(needs.includes("symbols") ? ["--allow-run=cat"] : []),
+        cwd(needs.includes("symbols") ? ",HOME,XDG_CACHE_HOME,DEBUGINFOD_CACHE_PATH" : ""),
+      ].sort(),
+      name,
+    );
+  }
+  const all = new Set(entries.flatMap(({ name }) => permissions(name)));
+  all.delete("--allow-env=PERFDATA_CWD");
+  assertEquals(permissions("perfdata"), [...all].sort());
+});
+
+Deno.test("each help has usage, examples and exit codes, and its flags are those of the command", async () => {
+  assert(entries.length >= 10);
+  for (const { name, load } of entries) {
+    const { tool } = await load();
+    assertEquals(tool.name, name);
+    assertStringIncludes(tool.help, `\nusage: perfdata ${name} `);
+    assertMatch(tool.help, /\nexamples:\n {2}\S/);
+    assertStringIncludes(tool.help, `perfdata ${name}`);
+    assertMatch(tool.help, /\nExit codes: 0 [^;]+;\s1 [^;]+;\s2 wrong usage\.\n$/);
+    for (const line of tool.help.split("\n")) assert(line.length <= 100, `${name}: ${line}`);
+
+    const described = helpFlags(tool.help);
+    const { boolean, string, alias = {} } = tool.flags;
+    assertEquals(
+      described.map(({ long, value }) => value === undefined ? long : `${long}=`).sort(),
+      [...boolean, "debug", "help", ...string.map((flag) => `${flag}=`)].sort(),
+      name,
+    );
+    const letters = described.flatMap(({ short, long }) =>
+      short === undefined ? [] : [[short, long]]
+    );
+    assertEquals(Object.fromEntries(letters), { h: "help", ...alias }, name);
+  }
+});
+
+Deno.test("perfdata: overview, help of a command, version", async () => {
+  const overview = await perfdata("--help");
+  assertEquals([overview.code, overview.err], [0, ""]);
+  for (const { name, about } of entries) {
+    assertStringIncludes(overview.out, `  ${name.padEnd(12)}${about}\n`);
+  }
+  assertEquals(await perfdata("help"), overview);
+  const help = await perfdata("help", "dump");
+  assertEquals(help, await perfdata("dump", "--help"));
+  assertStringIncludes(help.out, "usage: perfdata dump ");
+
+  const none = await perfdata();
+  assertEquals([none.code, none.out, none.err], [2, "", overview.out]);
+
+  const { version } = JSON.parse(Deno.readTextFileSync(`${root}packages/format/deno.json`));
+  assertEquals(await perfdata("--version"), { code: 0, out: `perfdata ${version}\n`, err: "" });
+});
+
+Deno.test("perfdata: a wrong word is answered with the nearest right one", async () => {
+  for (
+    const [args, err] of [
+      [["dmup"], "perfdata: unknown command dmup; did you mean dump? see perfdata --help\n"],
+      [
+        ["extract"],
+        "perfdata: unknown command extract; did you mean extract-pt? see perfdata --help\n",
+      ],
+      [["quux"], "perfdata: unknown command quux; see perfdata --help\n"],
+      [
+        ["--verison"],
+        "perfdata: unknown flag --verison; did you mean --version? see perfdata --help\n",
+      ],
+      [
+        ["help", "funk"],
+        "perfdata: unknown command funk; did you mean funcs? see perfdata --help\n",
+      ],
+      [
+        ["dump", "--tyep", "MMAP"],
+        "dump: unknown flag --tyep; did you mean --type? see perfdata dump --help\n",
+      ],
+      [
+        ["funcs", "--sort", "com,sym"],
+        "funcs: --sort: unknown key com; did you mean comm? see perfdata funcs --help\n",
+      ],
+      [
+        ["records", "--type", "MAP2"],
+        "records: --type: unknown record type MAP2; did you mean MMAP2? see perfdata records --help\n",
+      ],
+      [
+        ["records", "--order", "tiem"],
+        "records: --order is tiem, expected file or time; did you mean time? see perfdata records --help\n",
+      ],
+      [
+        ["symbols", "bundel"],
+        "symbols: unknown command bundel, expected bundle, trust or show; did you mean bundle? see perfdata symbols --help\n",
+      ],
+      [
+        ["completion", "fihs"],
+        "perfdata: completion: expected bash, zsh or fish; did you mean fish? see perfdata --help\n",
+      ],
+    ] as const
+  ) {
+    assertEquals(await perfdata(...args), { code: 2, out: "", err });
+  }
+});
+
+Deno.test("perfdata NAME prints what deno run NAME prints, without the permissions that it does not need", async () => {
+  for (const name of ["header", "funcs", "records"]) {
+    const alone = await run(Deno.execPath(), [
+      "run",
+      ...permissions(name),
+      `${root}tools/${name}.ts`,
+      fixture,
+    ]);
+    const { code, out, err } = await perfdata(name, fixture);
+    assert(out.length > 100);
+    assertEquals({ code, out, err }, alone);
+  }
+  const missing = await perfdata("dump", "/nowhere/perf.data");
+  assertEquals(missing, {
+    code: 1,
+    out: "",
+    err: "dump: /nowhere/perf.data: no such file or directory\n",
+  });
+});
+
+for (const shell of SHELLS) {
+  Deno.test(`completion of ${shell} knows commands, flags and words`, async (t) => {
+    const { code, out: script, err } = await perfdata("completion", shell);
+    assertEquals([code, err], [0, ""]);
+    if (await run(shell, ["-c", "exit 0"]) === undefined) {
+      console.log(`skipped: completion in ${shell}: ${shell} is not installed`);
+      return;
+    }
+    const path = Deno.makeTempFileSync();
+    try {
+      Deno.writeTextFileSync(path, script);
+      /** What the shell suggests after some words. */
+      const complete = async (...words: string[]): Promise<string[]> => {
+        const line = words.join(" ");
+        const code = shell === "bash"
+          ? `. "$0"; COMP_WORDS=(${words.map((word) => `'${word}'`).join(" ")}); ` +
+            `COMP_CWORD=${words.length - 1}; _perfdata; printf '%s\\n' "\${COMPREPLY[@]}"`
+          : shell === "fish"
+          ? `source $argv[1]; complete -C'${line}' | string split -f1 \\t`
+          // Completion in zsh needs a terminal: that the script is read is what can be seen here.
+          : `autoload -U compinit; compinit -u; . "$0" && whence -w _perfdata`;
+        const found = await run(shell, ["-c", code, path]);
+        assertEquals(found?.err, "", line);
+        return found?.out.split("\n").filter((word) => word !== "") ?? [];
+      };
+      if (shell === "zsh") {
+        assertEquals(await complete(), ["_perfdata: function"]);
+        return;
+      }
+      await t.step("words", async () => {
+        assertEquals(await complete("perfdata", "ext"), ["extract-pt"]);
+        assertEquals(await complete("perfdata", "dump", "--no-h"), ["--no-hex"]);
+        assertEquals(await complete("perfdata", "symbols", "tr"), ["trust"]);
+        assertEquals(await complete("perfdata", "completion", "z"), ["zsh"]);
+        assertEquals((await complete("perfdata", "funcs", "--")).length > 15, true);
+      });
+    } finally {
+      Deno.removeSync(path);
+    }
+  });
+}

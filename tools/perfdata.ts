@@ -1,0 +1,243 @@
+/**
+ * `perfdata`: all commands as one, `perfdata NAME …`.
+ *
+ * A new command is a file `tools/NAME.ts` that exports `tool`, an entry in {@link COMMANDS}, a task of
+ * the same name in `deno.json`, and `docs/NAME.md`.
+ */
+import { type Command, complain, listed, main, UsageError, writeOut } from "./_cli.ts";
+
+/** What a command may do besides reading files. The others of `perfdata`'s permissions are given up. */
+export type Need =
+  /** Write files. */
+  | "write"
+  /** Look for symbols: caches that the environment names, and /proc by way of `cat`. */
+  | "symbols";
+
+/** A row of the table of commands. */
+export interface Entry {
+  /** What the user writes. */
+  readonly name: string;
+  /** What it does, in a line; also the description of its task. */
+  readonly about: string;
+  /** What it needs besides reading files. */
+  readonly needs?: readonly Need[];
+  /** Words that follow the name, where it has commands of its own. */
+  readonly verbs?: readonly string[];
+  /** Loads it: only the one that runs. */
+  load(): Promise<{ readonly tool: Command }>;
+}
+
+/** The commands, by what they are for. */
+export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
+  [
+    ["Look at a recording", [
+      {
+        name: "info",
+        about: "A recording in short: who, what, when, how much, how complete",
+        load: () => import("./info.ts"),
+      },
+      {
+        name: "header",
+        about: "What a recording says about itself and the machine that made it",
+        load: () => import("./header.ts"),
+      },
+      {
+        name: "dump",
+        about: "Every record as text, as perf report -D prints it",
+        load: () => import("./dump.ts"),
+      },
+      {
+        name: "records",
+        about: "Every record as a line of JSON, or as CSV",
+        load: () => import("./records.ts"),
+      },
+      {
+        name: "hex",
+        about: "Every byte, with the field that it belongs to",
+        load: () => import("./hex.ts"),
+      },
+    ]],
+    ["Analyze it", [
+      {
+        name: "funcs",
+        about: "Functions by their share of the samples",
+        needs: ["symbols"],
+        load: () => import("./funcs.ts"),
+      },
+      {
+        name: "rate",
+        about: "How fast events occurred and how often they were sampled",
+        needs: ["write"],
+        load: () => import("./rate.ts"),
+      },
+      {
+        name: "readperf",
+        about: "Records, processes and functions as four CSV files",
+        needs: ["write", "symbols"],
+        load: () => import("./readperf.ts"),
+      },
+    ]],
+    ["Take something out of it", [
+      {
+        name: "extract-pt",
+        about: "The Intel PT data of each CPU, in files for libipt",
+        needs: ["write"],
+        load: () => import("./extract_pt.ts"),
+      },
+    ]],
+    ["Change it", [
+      {
+        name: "slice",
+        about: "A part of a recording: by time, process, thread, CPU",
+        needs: ["write"],
+        load: () => import("./slice.ts"),
+      },
+      {
+        name: "merge",
+        about: "Several recordings as one",
+        needs: ["write"],
+        load: () => import("./merge.ts"),
+      },
+      {
+        name: "convert",
+        about: "The same recording as a file or a pipe, inflated, of a directory",
+        needs: ["write"],
+        load: () => import("./convert.ts"),
+      },
+      {
+        name: "repair",
+        about: "A sound recording of what is left of a damaged one",
+        needs: ["write"],
+        load: () => import("./repair.ts"),
+      },
+      {
+        name: "redact",
+        about: "A recording without the texts and data of its machine",
+        needs: ["write"],
+        load: () => import("./redact.ts"),
+      },
+    ]],
+    ["Symbols", [
+      {
+        name: "symbols",
+        about: "Bundle the symbols of a recording, or report which are missing",
+        needs: ["write", "symbols"],
+        verbs: ["bundle", "trust", "show"],
+        load: () => import("./symbols.ts"),
+      },
+      {
+        name: "addr2line",
+        about: "Function, file and line of addresses in a binary",
+        load: () => import("./addr2line.ts"),
+      },
+    ]],
+  ] satisfies [string, Entry[]][],
+);
+
+/** What `perfdata` itself does. */
+const OWN = [
+  { name: "help", about: "This text, or the help of a command: perfdata help dump" },
+  { name: "completion", about: "Completion for a shell: perfdata completion bash|zsh|fish" },
+];
+
+/** All entries, without their groups. */
+export const entries: readonly Entry[] = [...COMMANDS.values()].flat();
+
+function overview(): string {
+  const lines = (group: readonly { readonly name: string; readonly about: string }[]): string =>
+    group.map(({ name, about }) => `  ${name.padEnd(12)}${about}\n`).join("");
+  const groups = [...COMMANDS].map(([title, group]) => `${title}:\n${lines(group)}`);
+  return `perfdata: reads, writes and explains Linux perf.data files
+
+usage: perfdata COMMAND [flags] [FILE]
+
+FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
+
+${groups.join("\n")}
+Others:
+${lines(OWN)}
+  -h, --help        print this help
+      --version     print the version
+
+examples:
+  perfdata header perf.data
+  perfdata funcs --limit 20 perf.data
+  perf record -o - -- ./program | perfdata records - | jq .name
+
+Exit codes: 0 done; 1 the input is damaged or missing; 2 wrong usage.
+`;
+}
+
+/** Finds a command by its name. */
+function entryOf(name: string): Entry {
+  const found = entries.find((entry) => entry.name === name);
+  if (found !== undefined) return found;
+  const known = [...entries, ...OWN].map((entry) => entry.name);
+  throw new UsageError(
+    name.startsWith("-") ? `unknown flag ${name}` : `unknown command ${name}`,
+    { word: name, known: name.startsWith("-") ? ["--help", "--version"] : known },
+  );
+}
+
+async function help(args: readonly string[]): Promise<number> {
+  const [name, more] = args.filter((arg) => !arg.startsWith("-"));
+  if (more !== undefined) throw new UsageError("help takes the name of one command");
+  const isOwn = name === undefined || OWN.some((entry) => entry.name === name);
+  writeOut(isOwn ? overview() : (await entryOf(name).load()).tool.help);
+  return 0;
+}
+
+async function version(): Promise<number> {
+  const { default: { version } } = await import("../packages/format/deno.json", {
+    with: { type: "json" },
+  });
+  writeOut(`perfdata ${version}\n`);
+  return 0;
+}
+
+async function completion([shell, more]: readonly string[]): Promise<number> {
+  const { completionScript, SHELLS } = await import("./_completion.ts");
+  const found = SHELLS.find((known) => known === shell);
+  if (found === undefined || more !== undefined) {
+    throw new UsageError(
+      `completion: expected ${listed(SHELLS)}`,
+      { word: shell ?? "", known: SHELLS },
+    );
+  }
+  writeOut(await completionScript(found, [...entries, ...OWN]));
+  return 0;
+}
+
+/** Gives up the permissions that a command has no use for. */
+function giveUp(needs: readonly Need[] = []): void {
+  if (!needs.includes("write")) Deno.permissions.revokeSync({ name: "write" });
+  if (!needs.includes("symbols")) Deno.permissions.revokeSync({ name: "run" });
+  Deno.permissions.revokeSync({ name: "net" });
+}
+
+async function run([name, ...args]: readonly string[]): Promise<number> {
+  switch (name) {
+    case undefined:
+      complain(overview().trimEnd());
+      return 2;
+    case "help":
+    case "--help":
+    case "-h":
+      return await help(args);
+    case "--version":
+      return await version();
+    case "completion":
+      if (args.includes("--help") || args.includes("-h")) return await help([]);
+      return await completion(args);
+    default: {
+      const { needs, load } = entryOf(name);
+      giveUp(needs);
+      const { tool } = await load();
+      // It ends the process by itself where the exit code is not 0, with messages under its own name.
+      await main(tool, args, "perfdata");
+      return 0;
+    }
+  }
+}
+
+if (import.meta.main) await main({ name: "perfdata", run });
