@@ -1,5 +1,4 @@
 import {
-  type Codec,
   PERF_EVENT_HEADER_SIZE,
   PERF_RECORD_USER_TYPE_START,
   type RecordCodec,
