@@ -5,8 +5,9 @@
  * @module
  */
 import type { PerfDataReader } from "@perfdata/format";
+import { writeStdout } from "@perfdata/format/file-sink";
 import { BLOCK_SIZE, BlockText } from "./block_items.ts";
-import { type BlockAnswer, type BlockTask, writeAll, writeBlock } from "./block_task.ts";
+import { type BlockAnswer, type BlockTask, writeBlock } from "./block_task.ts";
 import { Blocks, StoppedError } from "./blocks.ts";
 import { dump, Dumper, type DumpOptions, type DumpStats, isShareable } from "./dump.ts";
 
@@ -39,7 +40,7 @@ export async function dumpFile(
   options: ParallelDumpOptions = {},
 ): Promise<DumpStats> {
   const { blockSize, ...what } = options;
-  const wish: DumpOptions = { ...what, path, write: writeAll };
+  const wish: DumpOptions = { ...what, path, write: writeStdout };
   const { fileSize } = reader;
   if (jobs <= 1 || fileSize === undefined || !isShareable(reader, wish)) {
     return await dump(reader, wish);

@@ -9,6 +9,8 @@ import { RecordedObjects } from "./recorded_objects.ts";
 import { Resolver, type SampleFilter } from "./resolve.ts";
 import { type Run, RunColumns } from "./run.ts";
 import { StackTable } from "./stacks.ts";
+import type { UnwindCounts } from "./unwind_counts.ts";
+import type { UnwindOptions, UnwindStep } from "./unwind.ts";
 
 /** What a consumer wants filled in. */
 export interface Needs {
@@ -42,6 +44,11 @@ export interface Consumer {
 
 /** How to run. */
 export interface EngineOptions extends OrderOptions {
+  /**
+   * How stacks are unwound that were recorded as copies (`perf record --call-graph dwarf`); without
+   * it they have their innermost frame only.
+   */
+  readonly unwind?: UnwindOptions | undefined;
   /** Which samples count: see `Run.chosen`. */
   readonly filter?: SampleFilter;
   /** Called with the bytes that were read since the call before. */
@@ -68,6 +75,8 @@ export class Engine {
   eventNames: readonly string[] = [];
   /** What was found about the order of the file. */
   order: OrderStats = { queued: 0, violations: 0, peakBytes: 0 };
+  /** How unwinding went, where stacks were unwound. */
+  unwound: UnwindCounts | undefined;
   /** Samples of no known event, or damaged. */
   leftOut: number = 0;
 
@@ -117,18 +126,36 @@ export async function runEngine(
   consumers: readonly Consumer[],
   options: EngineOptions = {},
 ): Promise<Engine> {
-  const { filter = {}, progress, diagnostics, ...orderOptions } = options;
+  const { filter = {}, unwind, progress, diagnostics, ...orderOptions } = options;
   const engine = new Engine(reader, diagnostics);
   const { machine, recorded } = engine;
   const wants = (need: keyof Needs) => consumers.some(({ needs }) => needs[need] === true);
   const resolves = consumers.some(({ needs }) => needs.machine !== false);
   const stacks = wants("stacks");
   const branches = wants("branches");
-  const resolver = new Resolver(reader, machine, recorded, engine.places, engine.stacks, {
-    places: wants("places") || stacks || branches,
-    stacks,
-    branches,
-  }, filter);
+  let unwinding: UnwindStep | undefined;
+  if (stacks && unwind !== undefined) {
+    // What only some recordings need takes time to load.
+    const { UnwindStep } = await import("./unwind.ts");
+    const { places, stacks } = engine;
+    const arch = () => recorded.arch ?? reader.arch;
+    unwinding = new UnwindStep(machine, places, stacks, reader.littleEndian, arch, unwind);
+    engine.unwound = unwinding.counts;
+  }
+  const resolver = new Resolver(
+    reader,
+    machine,
+    recorded,
+    engine.places,
+    engine.stacks,
+    {
+      places: wants("places") || stacks || branches,
+      stacks,
+      branches,
+    },
+    filter,
+    unwinding,
+  );
   const takers = consumers.filter(({ payload }) => payload !== undefined);
   if (takers.length > 1) throw new TypeError("runEngine: several consumers want payloads");
   const names = new EventNames(reader);
