@@ -1,5 +1,13 @@
 import { assert, assertEquals } from "@std/assert";
-import { KERNEL_RECORDS, PERF_SAMPLE_NAMES, PerfDataReader, RecordCodec } from "@perfdata/format";
+import {
+  KERNEL_RECORDS,
+  PERF_CONTEXT_MAX,
+  PERF_CONTEXT_NAMES,
+  PERF_RECORD_MISC_CPUMODE_MASK,
+  PERF_SAMPLE_NAMES,
+  PerfDataReader,
+  RecordCodec,
+} from "@perfdata/format";
 import { fileSource } from "@perfdata/format/file-source";
 import { USER_RECORDS } from "@perfdata/user-records";
 import { synthesize } from "../fixtures/synthesize.ts";
@@ -24,14 +32,16 @@ async function contents(name: string) {
   using source = fileSource(`${folder}synthesized/${name}`);
   const reader = await PerfDataReader.open(source);
   const records = [];
+  const offsets: number[] = [];
   for await (const batch of reader.batches()) {
     for (let i = 0; i < batch.count; i++) {
       const record = codec.decode(batch.recordBytes(i), batch.context(i));
       assertEquals(record.name === "RAW" ? record.error?.located() : undefined, undefined);
       records.push(record);
+      offsets.push(batch.offsetOf(i));
     }
   }
-  return { reader, records };
+  return { reader, records, offsets };
 }
 
 Deno.test("records: every record type, sample field and shape of counter values is there", async () => {
@@ -61,6 +71,7 @@ for (
     ["records.perf.data", "records-be.perf.data"],
     ["records-pipe.perf.data", "records-pipe-be.perf.data"],
     ["records-newer.perf.data", "records-newer-be.perf.data"],
+    ["edges.perf.data", "edges-be.perf.data"],
   ] as const
 ) {
   Deno.test(`records: ${big} says the same as ${little}`, async () => {
@@ -96,6 +107,42 @@ for (
     },
   });
 }
+
+for (const name of ["edges", "unpadded"]) {
+  Deno.test({
+    name: `${name}: the time and CPU of each record are those that perf prints`,
+    ignore: perfVersion() === undefined,
+    async fn() {
+      const { stdout } =
+        await perfText(["report", "-D"], `${folder}synthesized/${name}.perf.data`) ??
+          { stdout: "" };
+      const theirs = new Map(
+        [...stdout.matchAll(/^(\d+) (\d+) (0x[0-9a-f]+) \[0x[0-9a-f]+\]: PERF_RECORD_/gm)]
+          .map(([, cpu, time, offset]) => [Number(offset), `${cpu} ${time}`]),
+      );
+      const { records, offsets } = await contents(`${name}.perf.data`);
+      const ours = records.map((record) => {
+        if (record.name === "RAW") return "";
+        const { cpu, time } = record.name === "SAMPLE" ? record.body : record.sample_id ?? {};
+        return `${cpu} ${time}`;
+      });
+      assertEquals(ours, offsets.map((offset) => theirs.get(offset)));
+      assert(ours.length > 7, `${ours.length} records`);
+    },
+  });
+}
+
+Deno.test("edges: every context marker, every CPU mode and times beyond 2^53 are there", async () => {
+  const { records } = await contents("edges.perf.data");
+  const samples = records.flatMap((record) => record.name === "SAMPLE" ? [record] : []);
+  const marks = new Set(
+    samples.flatMap(({ body }) => body.callchain ?? []).filter((word) => word >= PERF_CONTEXT_MAX),
+  );
+  assertEquals([...marks].sort(), [...PERF_CONTEXT_NAMES.keys()].sort());
+  const modes = new Set(samples.map(({ misc }) => misc & PERF_RECORD_MISC_CPUMODE_MASK));
+  assertEquals([...modes].sort(), [0, 1, 2, 3, 4, 5, 6, 7]);
+  assert(samples.some(({ body }) => (body.time ?? 0n) > 2n ** 53n));
+});
 
 /** perf skips trace data only in a stream that is one. */
 async function perfFromPipe(path: string): Promise<{ stdout: string; stderr: string }> {

@@ -1,13 +1,8 @@
 /**
  * `extract-pt`: writes the AUX data of a recording, such as Intel PT, a file for each CPU or thread.
  */
-import {
-  type ByteSink,
-  isRandomAccess,
-  PerfDataReader,
-  type RandomAccessSource,
-} from "@perfdata/format";
-import { fileSink } from "@perfdata/format/file-sink";
+import { isRandomAccess, PerfDataReader, type RandomAccessSource } from "@perfdata/format";
+import type { NewFile } from "@perfdata/format/file-sink";
 import { openSource } from "@perfdata/format/file-source";
 import {
   auxFlagNames,
@@ -33,11 +28,14 @@ import {
   InputError,
   main,
   oneFile,
+  openOutput,
   parseNumbers,
   Progress,
   UsageError,
   writeOut,
+  writeOutput,
 } from "./_cli.ts";
+import { writePtxedFiles } from "./_ptxed.ts";
 
 const HELP = `extract-pt: writes the raw Intel PT data of a perf.data file, a file for each CPU
 
@@ -58,6 +56,9 @@ It writes, for a FILE named perf.data,
       --json         print the content of the .json file instead of a table
   -f, --force        overwrite files that exist
       --raw          keep the bytes that snapshots have in common (default: written once)
+      --ptxed        also write what libipt's ptxed and ptdump need: .opts, the options for each
+                     CPU or thread, and .pevent, the sideband of each CPU
+      --symfs DIR    with --ptxed: directory that the files of the recorded machine are in
       --all-aux      also extract AUX data other than Intel PT: .bts Intel BTS, .etm CoreSight,
                      .spe Arm SPE, .cpumsf s390, .ptt HiSilicon, .dtl PowerPC, .aux unknown
       --debug        print the stack trace of an error
@@ -67,7 +68,10 @@ examples:
   perfdata extract-pt perf.data
   perfdata extract-pt --list --json perf.data | jq '.outputs[].bytes'
   perfdata extract-pt --cpu 0 -o - perf.data | ptdump -
+  perfdata extract-pt --ptxed perf.data && ptxed $(cat perf.data.cpu0.opts) --pt perf.data.cpu0.pt
   perf record -e intel_pt//u -o - -- ./program | perfdata extract-pt -o traces -
+
+docs/extract-pt.md describes the .json file and how to go on with libipt.
 
 Exit codes: 0 done; 1 there is no such data, or part of it is missing (the rest is written);
 2 wrong usage.
@@ -96,11 +100,13 @@ interface Wish {
   readonly force: boolean;
   readonly raw: boolean;
   readonly allAux: boolean;
+  readonly ptxed: boolean;
+  readonly symfs: string | undefined;
 }
 
 const FLAGS = {
-  boolean: ["list", "json", "force", "raw", "all-aux"],
-  string: ["output", "cpu", "tid"],
+  boolean: ["list", "json", "force", "raw", "ptxed", "all-aux"],
+  string: ["output", "cpu", "tid", "symfs"],
   alias: { o: "output", f: "force" },
 } as const;
 
@@ -108,6 +114,16 @@ function wishOf({ on, value, operands }: FlagsOf<typeof FLAGS>): Wish {
   const file = oneFile(operands);
   if (value.output === "-" && (on.list || on.json)) {
     throw new UsageError("-o - writes data to standard output, so --list and --json have no place");
+  }
+  if (value.output === "-" && Deno.stdout.isTerminal()) {
+    throw new UsageError("-o - writes binary data, and standard output is a terminal");
+  }
+  if (value.symfs !== undefined && !on.ptxed) throw new UsageError("--symfs needs --ptxed");
+  if (on.ptxed && (on.list || value.output === "-")) {
+    throw new UsageError("--ptxed writes files, so --list and -o - have no place");
+  }
+  if (on.ptxed && file === "-") {
+    throw new UsageError("--ptxed reads the recording twice, so that it cannot be a pipe");
   }
   return {
     file,
@@ -119,6 +135,8 @@ function wishOf({ on, value, operands }: FlagsOf<typeof FLAGS>): Wish {
     force: on.force,
     raw: on.raw,
     allAux: on["all-aux"],
+    ptxed: on.ptxed,
+    symfs: value.symfs,
   };
 }
 
@@ -159,6 +177,16 @@ class Names {
     return name;
   }
 
+  /** The part of a stream's name that names it: `cpu0`. */
+  stem(stream: AuxStream, type: number): string {
+    return this.of(stream, type).slice(this.#base.length + 1, -extensionOf(type).length - 1);
+  }
+
+  /** The path of another file: `cpu0` and `opts` give `perf.data.cpu0.opts`. */
+  other(stem: string, extension: string): string {
+    return this.path([this.#base, stem, extension].filter((part) => part !== "").join("."));
+  }
+
   /** The name of the manifest. */
   manifest(type: number): string {
     return `${this.#base}.${extensionOf(type)}.json`;
@@ -181,6 +209,9 @@ function extensionOf(type: number): string {
 
 /** Throws where the data is of a kind that was not asked for. */
 function checkType(wish: Wish, type: number): void {
+  if (wish.ptxed && type !== PERF_AUXTRACE_INTEL_PT) {
+    throw new InputError(`${wish.file}: AUX data is not Intel PT, so --ptxed has no place`);
+  }
   if (type === PERF_AUXTRACE_INTEL_PT || wish.allAux) return;
   const name = type === 0 ? "of an unknown kind" : PERF_AUXTRACE_NAMES[type]?.toLowerCase() ?? type;
   throw new InputError(`${wish.file}: AUX data is ${name}, not Intel PT; --all-aux extracts it`);
@@ -190,11 +221,16 @@ function checkType(wish: Wish, type: number): void {
 function chosen(wish: Wish, trace: AuxTrace): AuxStream[] {
   const { streams } = trace;
   if (streams.length === 0) {
-    const announced = trace.info === undefined
-      ? "no AUX data"
-      : `AUXTRACE_INFO announces ${trace.typeName}, but no data follows`;
+    if (trace.info !== undefined) {
+      const otherKind = trace.type === PERF_AUXTRACE_INTEL_PT || wish.allAux
+        ? ""
+        : "; with data it would need --all-aux";
+      throw new InputError(
+        `${wish.file}: AUXTRACE_INFO announces ${trace.typeName}, but no data follows${otherKind}`,
+      );
+    }
     throw new InputError(
-      `${wish.file}: ${announced}; record with "perf record -e intel_pt//u -- PROGRAM" ` +
+      `${wish.file}: no AUX data; record with "perf record -e intel_pt//u -- PROGRAM" ` +
         "on an Intel CPU that has Processor Trace",
     );
   }
@@ -212,9 +248,10 @@ function streamNames(streams: readonly AuxStream[]): string {
 }
 
 /** Opens what is written to. */
-class Outputs {
+class Outputs implements Disposable {
   readonly names: Names;
   readonly #wish: Wish;
+  readonly #open = new Map<string, NewFile>();
   #streams = 0;
 
   constructor(wish: Wish) {
@@ -224,7 +261,7 @@ class Outputs {
 
   /** Makes the folder, and sees to it that nothing is overwritten by mistake. */
   prepare(type: number, streams: readonly AuxStream[]): void {
-    const { output, force, list, file } = this.#wish;
+    const { output, force, list, file, ptxed } = this.#wish;
     this.#streams += streams.length;
     if (output === "-") {
       if (this.#streams <= 1) return;
@@ -236,21 +273,34 @@ class Outputs {
     if (list) return;
     about(output, () => Deno.mkdirSync(output, { recursive: true }));
     if (force) return;
-    const files = streams.map((stream) => this.names.of(stream, type));
-    for (const name of [...files, this.names.manifest(type)]) {
-      const path = this.names.path(name);
+    const { names } = this;
+    const files = [...streams.map((stream) => names.of(stream, type)), names.manifest(type)];
+    const options = ptxed
+      ? streams.map((stream) => names.other(names.stem(stream, type), "opts"))
+      : [];
+    for (const path of [...files.map((name) => names.path(name)), ...options]) {
       about(path, () => {
         if (exists(path)) throw new Deno.errors.AlreadyExists();
       });
     }
   }
 
-  /** Opens the output of a stream. */
-  open(stream: AuxStream, type: number): ByteSink & { close(): void } {
-    const { output, force } = this.#wish;
-    if (output === "-") return { write: writeOut, close: () => {} };
+  /** Opens the output of a stream, which gets its name with {@link Outputs.commit}. */
+  open(stream: AuxStream, type: number): NewFile {
     const path = this.names.path(this.names.of(stream, type));
-    return about(path, () => fileSink(path, { createNew: !force }));
+    const file = openOutput(path, this.#wish.force);
+    this.#open.set(path, file);
+    return file;
+  }
+
+  /** The data is whole: its files get their names. */
+  commit(): void {
+    for (const [path, file] of this.#open) about(path, () => file.commit());
+  }
+
+  /** Removes what was not committed. */
+  [Symbol.dispose](): void {
+    for (const file of this.#open.values()) file.close();
   }
 }
 
@@ -291,8 +341,9 @@ async function extractFromFile(
       }
     } else {
       const copies = streams.map((stream) => {
-        outputs.open(stream, trace.type).close();
-        return { stream, path: outputs.names.path(outputs.names.of(stream, trace.type)) };
+        const { temporary } = outputs.open(stream, trace.type);
+        const name = outputs.names.path(outputs.names.of(stream, trace.type));
+        return { stream, path: temporary, name };
       });
       await copyAuxToFiles(wish.file, copies, { progress: progress.add });
     }
@@ -310,7 +361,6 @@ async function extractWhileReading(
   complaints: Complaints,
 ): Promise<AuxTrace> {
   const progress = new Progress("extract-pt", reader.fileSize);
-  const sinks: { close(): void }[] = [];
   try {
     return await copyAuxWhileReading(reader, {
       diagnostics: complaints.take,
@@ -320,16 +370,13 @@ async function extractWhileReading(
         checkType(wish, type);
         outputs.prepare(type, [stream]);
         if (wish.list) return undefined;
-        const sink = outputs.open(stream, type);
-        sinks.push(sink);
-        return sink;
+        return wish.output === "-" ? { write: writeOut } : outputs.open(stream, type);
       },
       raw: wish.raw,
       progress: progress.add,
     });
   } finally {
     progress.finish();
-    for (const sink of sinks) sink.close();
   }
 }
 
@@ -369,8 +416,8 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const toStdout = wish.output === "-";
   if (list || toStdout) Deno.permissions.revokeSync({ name: "write" });
   const complaints = new Complaints(`extract-pt: ${file}`);
-  const source = about(file, () => openSource(file));
-  const outputs = new Outputs(wish);
+  const source = about(file, () => openSource(file, { interruptible: true }));
+  using outputs = new Outputs(wish);
   const { reader, trace } = await aboutAsync(file, async () => {
     const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
     const trace = isRandomAccess(source)
@@ -387,7 +434,19 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   }\n`;
   if (!list && !toStdout) {
     const path = outputs.names.path(outputs.names.manifest(trace.type));
-    about(path, () => Deno.writeTextFileSync(path, manifest, { createNew: !wish.force }));
+    // Last: where it is, all that it names is.
+    outputs.commit();
+    writeOutput(path, manifest, wish.force);
+  }
+  if (wish.ptxed) {
+    const { names } = outputs;
+    complaints.muted = true;
+    await writePtxedFiles(
+      reader,
+      trace,
+      streams.map((stream) => ({ stream, stem: names.stem(stream, trace.type) })),
+      { ...wish, path: (stem, extension) => names.other(stem, extension) },
+    );
   }
   if (!toStdout) writeOut(json ? manifest : table(trace, described));
   const lost = streams.some(({ pieces }) => pieces.some(({ missing }) => missing > 0));

@@ -130,7 +130,9 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`funcs: ${name}`);
-    const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
+    const reader = await PerfDataReader.open(openSource(name, { interruptible: true }), {
+      diagnostics: complaints.take,
+    });
     const progress = new Progress("funcs", reader.fileSize);
     const counts = new SampleCounts({
       keys: { pid: sort.includes("pid"), tid: sort.includes("tid"), cpu: sort.includes("cpu") },
@@ -143,9 +145,8 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     });
     progress.finish();
     const { eventNames } = engine;
-    const { release } = engine.recorded;
     const resolver = await resolverOf(flags, name, {
-      ...(release === undefined ? {} : { release }),
+      ...engine.recorded.machine,
       parameters: false,
       debugInformation: on.inline || sort.includes("srcline") || sort.includes("srcfile"),
     });

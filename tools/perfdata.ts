@@ -32,6 +32,11 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
   [
     ["Look at a recording", [
       {
+        name: "info",
+        about: "A recording in short: who, what, when, how much, how complete",
+        load: () => import("./info.ts"),
+      },
+      {
         name: "header",
         about: "What a recording says about itself and the machine that made it",
         load: () => import("./header.ts"),
@@ -72,12 +77,59 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
         load: () => import("./readperf.ts"),
       },
     ]],
+    ["Show it, and hand it on", [
+      {
+        name: "flame",
+        about: "A flame graph, as a page or a picture",
+        needs: ["write", "symbols"],
+        load: () => import("./flame.ts"),
+      },
+      {
+        name: "export",
+        about: "The samples in a format that other tools read",
+        needs: ["write", "symbols"],
+        verbs: ["folded", "speedscope", "pprof", "firefox", "chrome", "callgrind"],
+        load: () => import("./export.ts"),
+      },
+    ]],
     ["Take something out of it", [
       {
         name: "extract-pt",
         about: "The Intel PT data of each CPU, in files for libipt",
         needs: ["write"],
         load: () => import("./extract_pt.ts"),
+      },
+    ]],
+    ["Change it", [
+      {
+        name: "slice",
+        about: "A part of a recording: by time, process, thread, CPU",
+        needs: ["write"],
+        load: () => import("./slice.ts"),
+      },
+      {
+        name: "merge",
+        about: "Several recordings as one",
+        needs: ["write"],
+        load: () => import("./merge.ts"),
+      },
+      {
+        name: "convert",
+        about: "The same recording as a file or a pipe, inflated, of a directory",
+        needs: ["write"],
+        load: () => import("./convert.ts"),
+      },
+      {
+        name: "repair",
+        about: "A sound recording of what is left of a damaged one",
+        needs: ["write"],
+        load: () => import("./repair.ts"),
+      },
+      {
+        name: "redact",
+        about: "A recording without the texts and data of its machine",
+        needs: ["write"],
+        load: () => import("./redact.ts"),
       },
     ]],
     ["Symbols", [
@@ -181,7 +233,7 @@ function giveUp(needs: readonly Need[] = []): void {
 async function run([name, ...args]: readonly string[]): Promise<number> {
   switch (name) {
     case undefined:
-      complain(overview().trimEnd());
+      for (const line of overview().trimEnd().split("\n")) complain(line);
       return 2;
     case "help":
     case "--help":

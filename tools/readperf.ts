@@ -1,6 +1,6 @@
 /** Writes what a recording holds as four CSV files: `deno run readperf FILE`. */
 import { stringify } from "@std/csv";
-import { writeAllSync } from "@perfdata/format/file-sink";
+import type { NewFile } from "@perfdata/format/file-sink";
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
 import {
@@ -21,6 +21,7 @@ import {
   type FlagsOf,
   main,
   oneFile,
+  openOutput,
   Progress,
   writeOut,
 } from "./_cli.ts";
@@ -42,6 +43,7 @@ Times are in ns. If there are several events, processes.csv and results.csv have
 them, and a column that names it.
 
   -o, --output DIR       write to DIR, which is created if missing (default: the current directory)
+  -f, --force            overwrite files that exist
 ${SYMBOL_HELP}\
       --verbose          report which addresses have no function, and which files were not used
       --debug            print the stack trace of an error
@@ -57,16 +59,45 @@ Exit codes: 0 done; 1 the file is damaged (what can be read is written); 2 wrong
 /** Rows that are written at once. */
 const BLOCK = 1024;
 
+/** The names of the files, in the order in which they get them. */
+const FILES = ["stat.csv", "overview.csv", "processes.csv", "results.csv"] as const;
+
+/** Files that all get their names when the last one is whole. */
+class CsvFiles implements Disposable {
+  readonly #folder: string;
+  readonly #files = new Map<string, NewFile>();
+
+  constructor(folder: string, force: boolean) {
+    this.#folder = folder;
+    about(folder, () => Deno.mkdirSync(folder, { recursive: true }));
+    try {
+      for (const name of FILES) this.#files.set(name, openOutput(`${folder}/${name}`, force));
+    } catch (error) {
+      this[Symbol.dispose]();
+      throw error;
+    }
+  }
+
+  open(name: typeof FILES[number], columns: string[]): CsvFile {
+    return new CsvFile(this.#files.get(name) as NewFile, columns);
+  }
+
+  commit(): void {
+    for (const [name, file] of this.#files) about(`${this.#folder}/${name}`, () => file.commit());
+  }
+
+  [Symbol.dispose](): void {
+    for (const file of this.#files.values()) file.close();
+  }
+}
+
 /** A CSV file that is written in blocks. */
 class CsvFile {
-  readonly #file: Deno.FsFile;
+  readonly #file: NewFile;
   #rows: unknown[][];
 
-  constructor(path: string, columns: string[]) {
-    this.#file = about(
-      path,
-      () => Deno.openSync(path, { write: true, create: true, truncate: true }),
-    );
+  constructor(file: NewFile, columns: string[]) {
+    this.#file = file;
     this.#rows = [columns];
   }
 
@@ -74,14 +105,14 @@ class CsvFile {
     if (this.#rows.push(cells) >= BLOCK) this.#flush();
   }
 
-  close(): void {
+  /** Writes what is left. */
+  end(): void {
     this.#flush();
-    this.#file.close();
   }
 
   #flush(): void {
     if (this.#rows.length === 0) return;
-    writeAllSync(this.#file, new TextEncoder().encode(stringify(this.#rows, { headers: false })));
+    this.#file.write(new TextEncoder().encode(stringify(this.#rows, { headers: false })));
     this.#rows = [];
   }
 }
@@ -115,9 +146,9 @@ function* overviewLines(
 }
 
 const FLAGS = {
-  boolean: ["verbose", ...SYMBOL_FLAGS.boolean],
+  boolean: ["force", "verbose", ...SYMBOL_FLAGS.boolean],
   string: ["output", ...SYMBOL_FLAGS.string],
-  alias: { o: "output" },
+  alias: { o: "output", f: "force" },
 } as const;
 
 async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
@@ -126,10 +157,12 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const folder = value.output ?? ".";
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`readperf: ${name}`);
-    const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
-    about(folder, () => Deno.mkdirSync(folder, { recursive: true }));
+    const reader = await PerfDataReader.open(openSource(name, { interruptible: true }), {
+      diagnostics: complaints.take,
+    });
+    using files = new CsvFiles(folder, on.force);
     const progress = new Progress("readperf", reader.fileSize);
-    const records = new CsvFile(`${folder}/overview.csv`, [
+    const records = files.open("overview.csv", [
       "nr",
       "type",
       "pid",
@@ -146,19 +179,19 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       progress: progress.add,
       diagnostics: complaints.take,
     });
-    records.close();
+    records.end();
     progress.finish();
     const names = engine.eventNames;
 
-    const stat = new CsvFile(`${folder}/stat.csv`, ["type", "count", "bytes"]);
+    const stat = files.open("stat.csv", ["type", "count", "bytes"]);
     for (const { type, count, bytes } of overview.types) stat.row([type, count, bytes]);
-    stat.close();
+    stat.end();
 
     const { totals } = counts;
     const several = totals.filter(({ samples }) => samples > 0).length > 1;
     const event = several ? ["event"] : [];
     const eventCell = (index: number) => several ? [names[index] ?? index] : [];
-    const processes = new CsvFile(`${folder}/processes.csv`, [
+    const processes = files.open("processes.csv", [
       "pid",
       "name",
       "mmaps",
@@ -177,18 +210,17 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         processes.row([...row, samples[index], periods[index], ...eventCell(index)]);
       }
     }
-    processes.close();
+    processes.end();
 
-    const { release } = engine.recorded;
     const resolver = await resolverOf(flags, name, {
-      ...(release === undefined ? {} : { release }),
+      ...engine.recorded.machine,
       parameters: false,
     });
     const table = await functionTable(engine, counts, resolver, {
       sort: ["dso", "sym", "srcfile"],
       srcfile: "function",
     });
-    const results = new CsvFile(`${folder}/results.csv`, [
+    const results = files.open("results.csv", [
       "function",
       "source",
       "object",
@@ -207,7 +239,8 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         ...eventCell(row.event),
       ]);
     }
-    results.close();
+    results.end();
+    files.commit();
 
     for (const line of overviewLines(overview, totals, names)) writeOut(`${line}\n`);
     tellTrust("readperf", table.trust, on.verbose);

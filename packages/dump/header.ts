@@ -8,19 +8,17 @@ import {
   featureName,
   type FeatureOf,
   HEADER_PMU_CAPS,
+  PERF_RECORD_USER_TYPE_START,
   PerfDataError,
   type PerfDataReader,
   type PerfEvent,
   sectionRange,
 } from "@perfdata/format";
+import { streamFeature } from "@perfdata/session";
 import { bpfBtfLines, bpfProgInfoLines } from "./header_bpf.ts";
 import { eventDescLines } from "./header_events.ts";
 import { moreFeatureLines } from "./header_more.ts";
 
-/** `type` of a HEADER_FEATURE record, which carries a feature in a pipe stream. */
-const HEADER_FEATURE = 80;
-/** Bytes of its header and `feat_id`. */
-const FEATURE_DATA = 16;
 /** Largest section that is read into memory; none that perf writes comes near. */
 const MAX_SECTION = 1 << 30;
 
@@ -291,13 +289,17 @@ function featureLines(feature: Feature, session: Session): string[] {
 /** Features that come with a pipe stream, as its records are read. */
 async function* pipeFeatures(reader: PerfDataReader): AsyncGenerator<Feature, void, void> {
   for await (const batch of reader.batches({ inflate: false })) {
-    if (reader.isGoogleDialect) continue;
+    const { bytes, view, littleEndian } = batch;
     for (let i = 0; i < batch.count; i++) {
-      if (batch.type(i) !== HEADER_FEATURE || batch.size(i) < FEATURE_DATA) continue;
-      const id = batch.view.getBigUint64(batch.start(i) + 8, batch.littleEndian);
-      yield decodeFeature(Number(id), batch.recordBytes(i).subarray(FEATURE_DATA), {
-        littleEndian: reader.littleEndian,
-        base: batch.offsetOf(i) + FEATURE_DATA,
+      // Features are among perf's own records.
+      if (batch.type(i) < PERF_RECORD_USER_TYPE_START) continue;
+      const start = batch.start(i);
+      const size = batch.size(i);
+      const found = streamFeature(reader, bytes, view, start, start + size);
+      if (found === undefined) continue;
+      yield decodeFeature(found.id, found.payload, {
+        littleEndian,
+        base: batch.offsetOf(i) + size - found.payload.length,
       });
     }
   }

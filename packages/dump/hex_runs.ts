@@ -95,6 +95,8 @@ const MAX_PIPED_FILE = 1 << 30;
 
 const CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
 const GOOGLE_CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...GOOGLE_RECORDS]);
+/** Without data: ends the features of a stream, with the number after that of the last one. */
+const LAST_FEATURE = struct("feature", { last_feature: u64 });
 const FEATURE_ID = struct("feature", { feat_id: enumeration(u64, FEATURE_NAMES) });
 
 /** Where the header says where a section is. */
@@ -552,12 +554,16 @@ class HexWalk {
       traceHeader(bytes, littleEndian, shown);
       const id = Number((record.body as { feat_id: bigint }).feat_id);
       try {
-        decode(FEATURE_ID, bytes.subarray(8, 16), { littleEndian, trace: shown.shifted(8) });
-        decodeSection(id, bytes.subarray(16), {
-          littleEndian,
-          base: start + 16,
-          trace: shown.shifted(16),
-        });
+        const empty = bytes.length === 16;
+        const field: Codec<unknown> = empty ? LAST_FEATURE : FEATURE_ID;
+        decode(field, bytes.subarray(8, 16), { littleEndian, trace: shown.shifted(8) });
+        if (!empty) {
+          decodeSection(id, bytes.subarray(16), {
+            littleEndian,
+            base: start + 16,
+            trace: shown.shifted(16),
+          });
+        }
       } catch (cause) {
         if (!(cause instanceof PerfDataError)) throw cause;
         error = cause;

@@ -12,7 +12,7 @@ import {
   type Trace,
 } from "@perfdata/format";
 
-import { putHexBytes } from "./records_bytes.ts";
+import { putHexBytes } from "@perfdata/format/text-bytes";
 
 /** How 64-bit values that are no addresses are written: as exact integers, or in quotes. */
 export type U64Style = "number" | "string";
@@ -94,6 +94,7 @@ export interface AnyDecoded {
   readonly body?: unknown;
   readonly sample_id?: SampleId;
   readonly tail?: Uint8Array;
+  readonly after?: Uint8Array;
   readonly pad?: Residue;
   readonly raw?: Uint8Array;
   readonly error?: PerfDataError;
@@ -189,6 +190,7 @@ export function lineMembers(
     members.push(["body", bodyJson(record, root, context)]);
   }
   put("tail", record.tail);
+  put("after", record.after);
   put("pad", record.pad);
   return members;
 }
@@ -199,6 +201,10 @@ function bodyJson(record: AnyDecoded, root: FieldNode, context: LineContext): st
   // What a feature holds is worth more than its bytes.
   const tree = new FieldTree();
   const id = Number(body["feat_id"]);
+  if ((body["data"] as Uint8Array).length === 0) {
+    // The mark that ends the features of a pipe stream.
+    return valueJson({ feat_id: id, name: "LAST_FEATURE" }, undefined, context.u64);
+  }
   const { littleEndian } = context;
   const feature = decodeFeature(id, body["data"] as Uint8Array, { littleEndian, trace: tree });
   if (feature.name === "RAW") return valueJson(body, root, context.u64);

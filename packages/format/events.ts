@@ -2,6 +2,7 @@ import type { PerfEventAttr } from "./attr.ts";
 import type { EventContext } from "./cursor.ts";
 import { type FixedSampleId, type Sample, sampleDeclaration, sampleIdTrailer } from "./sample.ts";
 import { type SampleLayout, sampleLayout } from "./sample_layout.ts";
+import { trailerEnd } from "./record.ts";
 import type { Codec } from "./struct/codec.ts";
 import { specialized } from "./struct/of_event.ts";
 import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "./perf_event.ts";
@@ -72,7 +73,7 @@ export class PerfEvent implements EventContext {
  * other records where `PERF_SAMPLE_IDENTIFIER` is set, and otherwise at the place where all events
  * agree to have `PERF_SAMPLE_ID`. Without either all records are those of the first event.
  */
-export class EventTable {
+export class EventTable implements Iterable<PerfEvent> {
   readonly #events: PerfEvent[] = [];
   readonly #byId = new Map<number, number>();
   // Where the id is: in samples from the start of the record, in others from its end.
@@ -84,20 +85,35 @@ export class EventTable {
     return this.#events;
   }
 
+  /** How many events there are. */
+  get length(): number {
+    return this.#events.length;
+  }
+
+  /** The event of a number, where there is one. */
+  at(index: number): PerfEvent | undefined {
+    return this.#events[index];
+  }
+
+  /** The events, in the order of the attr table. */
+  [Symbol.iterator](): Iterator<PerfEvent> {
+    return this.#events[Symbol.iterator]();
+  }
+
   /** Adds an event; its number is its position in {@link EventTable.all}. */
   add(event: PerfEvent): void {
     const index = this.#events.push(event) - 1;
     for (const id of event.ids) this.#byId.set(Number(id), index);
-    const [first] = this.#events as [PerfEvent];
-    const { identifier, id, trailer } = first.layout;
-    this.#samplePos = identifier >= 0 ? identifier : id;
-    this.#trailerPos = trailer.identifier !== 0 ? trailer.identifier : trailer.id;
-    for (const { layout } of this.#events) {
-      const pos = layout.identifier >= 0 ? layout.identifier : layout.id;
-      const end = layout.trailer.identifier !== 0 ? layout.trailer.identifier : layout.trailer.id;
-      if (pos !== this.#samplePos) this.#samplePos = -1;
-      if (end !== this.#trailerPos) this.#trailerPos = 0;
+    const { identifier, id, trailer } = event.layout;
+    const samplePos = identifier >= 0 ? identifier : id;
+    const trailerPos = trailer.identifier !== 0 ? trailer.identifier : trailer.id;
+    if (index === 0) {
+      this.#samplePos = samplePos;
+      this.#trailerPos = trailerPos;
     }
+    // Where events do not agree, there is no such place.
+    if (samplePos !== this.#samplePos) this.#samplePos = -1;
+    if (trailerPos !== this.#trailerPos) this.#trailerPos = 0;
   }
 
   /**
@@ -113,7 +129,7 @@ export class EventTable {
       pos = start + this.#samplePos;
     } else {
       if (this.#trailerPos === 0 || type >= PERF_RECORD_USER_TYPE_START) return 0;
-      pos = end + this.#trailerPos;
+      pos = trailerEnd(start, end) + this.#trailerPos;
     }
     if (pos < start + 8 || pos + 8 > end) return -1;
     const low = view.getUint32(le ? pos : pos + 4, le);

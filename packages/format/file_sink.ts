@@ -5,6 +5,49 @@
  * @module
  */
 import type { RandomAccessSink } from "./sink.ts";
+import { visibleBytes } from "./visible.ts";
+
+/** What is written cannot be: the disk is full, for one. The input has nothing to do with it. */
+export class OutputError extends Error {
+  /** The name of the class. */
+  override name = "OutputError";
+
+  /**
+   * Says what cannot be written, and why.
+   *
+   * @param path What is written: a path, or `standard output`.
+   * @param cause What the operating system says.
+   */
+  constructor(path: string, cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    super(
+      `${path}: cannot be written: ${/^(.*?) \(os error/.exec(why)?.[1]?.toLowerCase() ?? why}`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+let terminal: boolean | undefined;
+
+/**
+ * Writes to standard output. On a terminal, what would act there is shown instead (see `visible`); a
+ * pipe or a file gets the bytes as they are.
+ *
+ * @throws {Deno.errors.BrokenPipe} Where nobody reads any more.
+ * @throws {OutputError} Where they cannot be written for another reason.
+ */
+export function writeStdout(bytes: Uint8Array): void {
+  terminal ??= Deno.stdout.isTerminal();
+  try {
+    writeAllSync(Deno.stdout, terminal ? visibleBytes(bytes) : bytes);
+  } catch (error) {
+    throw error instanceof Deno.errors.BrokenPipe
+      ? error
+      : new OutputError("standard output", error);
+  }
+}
 
 /** A file on disk; close it with `using` or {@link FileSink.close}. */
 export interface FileSink extends RandomAccessSink {
@@ -43,5 +86,114 @@ export function fileSink(path: string, options: { createNew?: boolean } = {}): F
     },
     close: () => file.close(),
     [Symbol.dispose]: () => file.close(),
+  };
+}
+
+/** A file that takes its name when it is whole. */
+export interface NewFile extends FileSink {
+  /** The path that it has until then. */
+  readonly temporary: string;
+  /**
+   * Gives the file its name; what had that name before is gone.
+   *
+   * @throws {Deno.errors.AlreadyExists} Where the name was taken meanwhile, without `force`.
+   */
+  commit(): void;
+}
+
+/** Files that have no name yet. */
+const unfinished = new Set<string>();
+
+/** Removes what a process leaves behind that is interrupted. */
+function removeUnfinished(): void {
+  for (const path of unfinished) removeQuietly(path);
+  // 128 + SIGINT, as a shell reports it.
+  Deno.exit(130);
+}
+
+function removeQuietly(path: string): void {
+  unfinished.delete(path);
+  try {
+    Deno.removeSync(path);
+  } catch {
+    // It is gone, or the folder is.
+  }
+}
+
+/**
+ * Creates a file under a temporary name in the folder of `path`. It gets its name with
+ * {@link NewFile.commit}; closed without that, or interrupted by Ctrl-C, it is removed, so that there
+ * is a whole file of that name, the one from before, or none.
+ *
+ * @param options `force`: a file of that name may be there and is replaced. Another thing (a symbolic
+ *   link, a folder, a device) never is.
+ * @throws {Deno.errors.AlreadyExists} Where the name is taken.
+ * @throws {OutputError} By its methods, where it cannot be written.
+ *
+ * @example
+ * ```ts
+ * import { newFile } from "@perfdata/format/file-sink";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const folder = Deno.makeTempDirSync();
+ * {
+ *   using file = newFile(`${folder}/whole`);
+ *   file.write(Uint8Array.of(1));
+ *   file.commit();
+ * }
+ * {
+ *   using file = newFile(`${folder}/half`);
+ *   file.write(Uint8Array.of(1));
+ * }
+ * assertEquals(Array.from(Deno.readDirSync(folder), ({ name }) => name), ["whole"]);
+ * ```
+ */
+export function newFile(path: string, options: { force?: boolean } = {}): NewFile {
+  const refuseTaken = () => {
+    let found: Deno.FileInfo;
+    try {
+      found = Deno.lstatSync(path);
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) return;
+      throw error;
+    }
+    if (found.isFile && options.force) return;
+    throw new Deno.errors.AlreadyExists(path);
+  };
+  refuseTaken();
+  const slash = path.lastIndexOf("/") + 1;
+  const temporary = `${path.slice(0, slash)}.${path.slice(slash).slice(0, 200)}.${Deno.pid}.tmp`;
+  const sink = fileSink(temporary, { createNew: true });
+  if (unfinished.size === 0) Deno.addSignalListener("SIGINT", removeUnfinished);
+  unfinished.add(temporary);
+  let open = true;
+  const close = () => {
+    if (!open) return;
+    open = false;
+    sink.close();
+    removeQuietly(temporary);
+    if (unfinished.size === 0) Deno.removeSignalListener("SIGINT", removeUnfinished);
+  };
+  const orOutputError = (action: () => void): void => {
+    try {
+      action();
+    } catch (error) {
+      throw new OutputError(path, error);
+    }
+  };
+  return {
+    temporary,
+    write: (bytes) => orOutputError(() => sink.write(bytes)),
+    writeAt: (bytes, position) => orOutputError(() => sink.writeAt(bytes, position)),
+    commit() {
+      refuseTaken();
+      orOutputError(() => Deno.renameSync(temporary, path));
+      unfinished.delete(temporary);
+      open = false;
+      sink.close();
+      if (unfinished.size === 0) Deno.removeSignalListener("SIGINT", removeUnfinished);
+    },
+    close,
+    [Symbol.dispose]: close,
   };
 }

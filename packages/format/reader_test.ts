@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import { zstdCompressSync } from "node:zlib";
-import { emptyAttr } from "./attr.ts";
+import { emptyAttr, perfEventAttr } from "./attr.ts";
 import type { PerfDataError } from "./error.ts";
 import { PerfDataReader } from "./reader.ts";
 import { RecordCodec } from "./record_codec.ts";
@@ -303,4 +303,105 @@ Deno.test("reader: flipped bits end in an error or in records, never in another 
     ),
     { numRuns: 1500 },
   );
+});
+
+Deno.test("reader: a stream that ends before its header says is reported, also between records", async () => {
+  const bytes = await fileOf(PARTS);
+  const { data } = await PerfDataReader.open(bytesSource(bytes));
+  const end = data.offset + data.size;
+  let boundaries = 0;
+  for (let cut = data.offset; cut < end; cut++) {
+    const { names, problems, reader } = await pass(pieces(bytes.slice(0, cut), [1 << 20]));
+    const whole = cut === data.offset || reader.stats.recordBytes + reader.stats.payloadBytes ===
+        cut - data.offset;
+    if (whole) boundaries++;
+    assert(
+      problems.some((problem) => problem.endsWith(`${end - cut} bytes are missing`)),
+      `cut to ${cut}: ${problems}`,
+    );
+    assert(reader.stats.skippedBytes >= end - cut);
+    assert(names.length < NAMES.length || problems.length > 1);
+  }
+  assert(boundaries >= NAMES.length, `${boundaries} cuts between records`);
+});
+
+Deno.test("reader: a file that becomes shorter while it is read is reported", async () => {
+  const many = Array.from({ length: 40_000 }, (_, i) => comm(`task ${i}`));
+  const bytes = await fileOf(many);
+  const source = bytesSource(bytes);
+  let reads = 0;
+  const { names, problems } = await pass({
+    size: source.size,
+    readAt: (into, position) => {
+      const left = (reads++ < 8 ? bytes.length : bytes.length >> 1) - position;
+      return left <= 0 ? 0 : source.readAt(into.subarray(0, left), position);
+    },
+  });
+  assert(names.length < many.length);
+  assert(problems.some((problem) => problem.endsWith("bytes are missing")), `${problems}`);
+});
+
+Deno.test("reader: what follows the last feature of a stream is not read", async () => {
+  const bytes = await fileOf(PARTS);
+  let at = 0;
+  const source: ByteSource = {
+    read(into) {
+      const part = bytes.subarray(at, at + into.length);
+      into.set(part);
+      at += part.length > 0 ? part.length : into.length;
+      return part.length > 0 ? part.length : into.length;
+    },
+  };
+  const { names, problems, reader } = await pass(source);
+  assertEquals([names, problems, reader.arch], [NAMES, [], "riscv64"]);
+  assert(at < bytes.length + (1 << 17), `${at - bytes.length} bytes beyond the end were read`);
+});
+
+Deno.test("reader: ids that all events claim are not read for each of them", async () => {
+  const attrs = 2000;
+  const ids = Array.from({ length: 20_000 }, (_, i) => BigInt(i));
+  const sink = memorySink();
+  const events = Array.from({ length: attrs }, (_, i) => ({
+    attr: { ...emptyAttr(), config: BigInt(i) },
+    ids: i === 0 ? ids : [],
+  }));
+  const writer = await PerfDataWriter.file(sink, { events });
+  await writer.close();
+  const bytes = sink.bytes();
+  const view = new DataView(bytes.buffer, bytes.byteOffset);
+  const table = Number(view.getBigUint64(24, true));
+  const size = Number(view.getBigUint64(16, true));
+  for (let i = 0; i < attrs; i++) {
+    view.setBigUint64(table + i * size + size - 16, 104n, true);
+    view.setBigUint64(table + i * size + size - 8, BigInt(8 * ids.length), true);
+  }
+  const { problems, reader } = await pass(bytesSource(bytes));
+  assertEquals(reader.events.all.length, attrs);
+  const kept = reader.events.all.reduce((sum, event) => sum + event.ids.length, 0);
+  assert(kept * 8 <= bytes.length, `${kept} ids of a file of ${bytes.length} bytes`);
+  assert(problems.length > 1900);
+});
+
+Deno.test("reader: a second pass over a pipe stream in a file finds the same events", async () => {
+  const attr = encode(perfEventAttr(), { ...emptyAttr(), config: 7n });
+  const record = new Uint8Array(8 + attr.length + 8);
+  record.set(header(64, record.length));
+  record.set(attr, 8);
+  record[8 + attr.length] = 5;
+  const reader = await PerfDataReader.open(bytesSource(await pipeOf([record, ...PARTS])));
+  for (let turn = 0; turn < 3; turn++) {
+    for await (const _ of reader.batches());
+    assertEquals(reader.events.all.map(({ attr, ids }) => [attr.config, ids]), [[7n, [5n]]]);
+  }
+});
+
+Deno.test("reader: events iterate, and are found by number", async () => {
+  const sink = memorySink();
+  const events = [1n, 2n, 3n].map((config) => ({ attr: { ...emptyAttr(), config } }));
+  const writer = await PerfDataWriter.file(sink, { events });
+  await writer.close();
+  const reader = await PerfDataReader.open(bytesSource(sink.bytes()));
+  assertEquals([...reader.events].map(({ attr }) => attr.config), [1n, 2n, 3n]);
+  assertEquals([reader.events.length, reader.events.at(2)?.attr.config], [3, 3n]);
+  assertEquals(reader.events.at(3), undefined);
 });

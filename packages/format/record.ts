@@ -47,6 +47,26 @@ export interface SampleId {
   identifier?: bigint;
 }
 
+/**
+ * Where the `sample_id` trailer of a record ends: with the record's last whole word, as perf reads
+ * it (`evsel__parse_id_sample` in `tools/perf/util/evsel.c`). The kernel pads all records to words;
+ * other writers do not.
+ *
+ * @param start Where the record starts, as an index into the bytes it is in.
+ * @param end Where it ends.
+ *
+ * @example
+ * ```ts
+ * import { trailerEnd } from "@perfdata/format";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals([trailerEnd(100, 148), trailerEnd(100, 152)], [148, 148]);
+ * ```
+ */
+export function trailerEnd(start: number, end: number): number {
+  return end - (end - start & 7);
+}
+
 /** A record that was decoded by a declaration of the table `D`. */
 export type DecodedRecord<D> = D extends RecordDeclaration<infer N, infer T> ? {
     /** `type` of the record header. */
@@ -61,6 +81,8 @@ export type DecodedRecord<D> = D extends RecordDeclaration<infer N, infer T> ? {
     readonly sample_id?: SampleId;
     /** Bytes between the declared fields and the trailer. */
     readonly tail?: Uint8Array;
+    /** Bytes after the trailer, where the record is no whole number of words. */
+    readonly after?: Uint8Array;
     /** Padding that is not the usual zeros. */
     readonly pad?: Residue;
   }

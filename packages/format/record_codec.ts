@@ -1,18 +1,25 @@
 import { ByteReader, ByteWriter, type Trace } from "./cursor.ts";
 import { PerfDataError } from "./error.ts";
 import type { PerfEvent } from "./events.ts";
-import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "./perf_event.ts";
-import type { DecodedRecord, RawRecord, RecordDeclaration, SampleId } from "./record.ts";
-import { type Codec, NO_SCOPE, struct, u16, u32, x16 } from "./struct.ts";
+import {
+  PERF_EVENT_HEADER_SIZE,
+  PERF_RECORD_SAMPLE,
+  PERF_RECORD_USER_TYPE_START,
+} from "./record_types.ts";
+import {
+  type DecodedRecord,
+  type RawRecord,
+  type RecordDeclaration,
+  type SampleId,
+  trailerEnd,
+} from "./record.ts";
+import { bytes, type Codec, NO_SCOPE, struct, u16, u32, x16 } from "./struct.ts";
 
 /** `perf_event_header`: the first 8 bytes of each record. */
 export const perfEventHeader: Codec<{ type: number; misc: number; size: number }> = struct(
   "perf_event_header",
   { type: u32, misc: x16, size: u16 },
 );
-
-/** Bytes of a record header. */
-export const PERF_EVENT_HEADER_SIZE = 8;
 
 /** What {@link RecordCodec} needs to know about a record beyond its bytes. */
 export interface RecordContext {
@@ -115,25 +122,23 @@ export class RecordCodec<D extends AnyDeclaration> {
       });
       r.pos = PERF_EVENT_HEADER_SIZE;
       const trailer = trailerOf(event, type);
-      if (trailer !== undefined) r.end -= trailer.size;
+      const end = trailer === undefined ? bytes.length : trailerEnd(0, bytes.length);
+      r.end = end - (trailer?.size ?? 0);
       if (r.end < r.pos) throw r.error(`sample_id: ${size - 8} bytes left in the record`);
       const body: unknown = declaration.body.decode(r, NO_SCOPE);
       const pad = r.takeResidue();
       const tail = r.left > 0 ? bytes.slice(r.pos, r.end) : undefined;
-      if (tail !== undefined && trace !== undefined) {
-        trace.begin("tail", { type: `u8[${tail.length}]`, display: { as: "bytes" } } as Codec<
-          unknown
-        >, r.pos);
-        trace.end(r.end, tail);
-      }
+      if (tail !== undefined) traceBytes(trace, "tail", r.pos, tail);
       let sampleId: SampleId | undefined;
       if (trailer !== undefined) {
         r.pos = r.end;
-        r.end = bytes.length;
+        r.end = end;
         trace?.begin("sample_id", trailer as Codec<unknown>, r.pos);
         sampleId = trailer.decode(r, NO_SCOPE);
         trace?.end(r.pos, sampleId);
       }
+      const after = end < bytes.length ? bytes.slice(end) : undefined;
+      if (after !== undefined) traceBytes(trace, "after", end, after);
       return {
         type,
         name: declaration.name,
@@ -141,6 +146,7 @@ export class RecordCodec<D extends AnyDeclaration> {
         body,
         ...(sampleId === undefined ? {} : { sample_id: sampleId }),
         ...(tail === undefined ? {} : { tail }),
+        ...(after === undefined ? {} : { after }),
         ...(pad === undefined ? {} : { pad }),
       } as unknown as AnyRecord<D>;
     } catch (cause) {
@@ -181,6 +187,7 @@ export class RecordCodec<D extends AnyDeclaration> {
       const trailer = trailerOf(event, record.type);
       if (trailer !== undefined) {
         trailer.encode(w, record.sample_id ?? emptySampleId(event), NO_SCOPE);
+        if (record.after !== undefined) w.put(record.after);
       }
     }
     if (w.length > 0xffff) {
@@ -191,6 +198,12 @@ export class RecordCodec<D extends AnyDeclaration> {
     w.view.setUint16(6, w.length, littleEndian);
     return w.finish();
   }
+}
+
+/** Reports bytes that no field has. */
+function traceBytes(trace: Trace | undefined, name: string, at: number, found: Uint8Array): void {
+  trace?.begin(name, bytes(found.length) as Codec<unknown>, at);
+  trace?.end(at + found.length, found);
 }
 
 function trailerOf(event: PerfEvent | undefined, type: number) {

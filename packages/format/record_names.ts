@@ -5,7 +5,8 @@ function namesOf(holds: (type: number) => boolean): Readonly<Record<number, stri
   const prefix = "PERF_RECORD_";
   return Object.fromEntries(
     Object.entries(types)
-      .filter(([name, type]) => name !== `${prefix}USER_TYPE_START` && holds(type))
+      .filter(([name]) => name.startsWith(prefix) && name !== `${prefix}USER_TYPE_START`)
+      .filter(([, type]) => holds(type))
       .map(([name, type]) => [type, name.slice(prefix.length)]),
   );
 }

@@ -6,6 +6,9 @@
  * @module
  */
 
+/** Bytes of a record's header, `perf_event_header`: u32 `type`, u16 `misc`, u16 `size`. */
+export const PERF_EVENT_HEADER_SIZE = 8;
+
 /** A mapping. */
 export const PERF_RECORD_MMAP = 1;
 /** The ring buffer was full. */

@@ -1,6 +1,7 @@
 import type { PerfEventAttr } from "./attr.ts";
+import { PERF_EVENT_HEADER_SIZE } from "./record_types.ts";
 import { readFormat, sampleBody, sampleIdTrailer, type SampleShape } from "./sample.ts";
-import { SampleWalk } from "./sample_walk.ts";
+import { samplePrefixSize, SampleWalk } from "./sample_walk.ts";
 import { type Layout, layoutOf, prefixSize } from "./struct/layout.ts";
 
 /**
@@ -79,7 +80,8 @@ export function sampleLayout(attr: SampleShape & Pick<PerfEventAttr, "flags">): 
   const body = sampleBody(attr);
   const offsets: Layout<unknown> = layoutOf({ body });
   const at = (name: string): number => offsets[name] ?? -1;
-  const layout = {
+  return {
+    sampleType: Number(attr.sample_type & 0xffff_ffffn),
     identifier: at("identifier"),
     ip: at("ip"),
     pid: at("pid"),
@@ -89,12 +91,7 @@ export function sampleLayout(attr: SampleShape & Pick<PerfEventAttr, "flags">): 
     stream_id: at("stream_id"),
     cpu: at("cpu"),
     period: at("period"),
-  };
-  return {
-    sampleType: Number(attr.sample_type & 0xffff_ffffn),
-    ...layout,
-    // Each of the fields takes up a word.
-    fixedSize: Math.max(0, ...Object.values(layout)) + 8,
+    fixedSize: PERF_EVENT_HEADER_SIZE + samplePrefixSize(body),
     trailer: trailerLayout(attr.flags.sample_id_all ? attr.sample_type : 0n),
   };
 }
@@ -113,26 +110,6 @@ function trailerLayout(sampleType: bigint): TrailerLayout {
     cpu: at("cpu"),
     identifier: at("identifier"),
   };
-}
-
-/**
- * Where the `sample_id` trailer of a record ends: with the record's last whole word, as perf reads
- * it (`evsel__parse_id_sample` in `tools/perf/util/evsel.c`). The kernel pads all records to words;
- * other writers do not.
- *
- * @param start Where the record starts, as an index into the bytes it is in.
- * @param end Where it ends.
- *
- * @example
- * ```ts
- * import { trailerEnd } from "@perfdata/format";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals([trailerEnd(100, 148), trailerEnd(100, 152)], [148, 148]);
- * ```
- */
-export function trailerEnd(start: number, end: number): number {
-  return end - (end - start & 7);
 }
 
 /** Where the values of a `read_format` lie: byte offsets from its start, -1 where there is none. */

@@ -1,9 +1,7 @@
+import { PERF_EVENT_HEADER_SIZE } from "./record_types.ts";
 import { sampleBody, sampleDeclaration, type SampleShape } from "./sample.ts";
 import type { Codec } from "./struct/codec.ts";
 import type { Count, Test } from "./struct/condition.ts";
-
-/** Bytes of the header of a record, which a sample's first field follows. */
-const RECORD_HEADER = 8;
 
 // The steps of a walk, each STEP words: what to do, the slot that it concerns, and a number.
 const STEP = 3;
@@ -46,6 +44,25 @@ function number(codec: Codec<unknown>, path: string): void {
 }
 number(sampleDeclaration as Codec<unknown>, "");
 
+/** The fields before the first whose length depends on the data, whatever the event. */
+const PREFIX = new Set<string>();
+for (const [name, { shape }] of Object.entries(sampleDeclaration.parts ?? {})) {
+  if (shape?.kind !== "when" || shape.of.size === undefined) break;
+  PREFIX.add(name);
+}
+
+/**
+ * Bytes of the fields that are at the same place in all samples of an event, and whose places
+ * `layoutOf` gives: those up to `period`.
+ *
+ * @param body The declaration of the event's samples.
+ */
+export function samplePrefixSize(body: Pick<Codec<unknown>, "parts">): number {
+  let size = 0;
+  for (const name of PREFIX) size += body.parts?.[name]?.size ?? 0;
+  return size;
+}
+
 /** The steps through the declaration of the samples of one event. */
 class Steps {
   readonly words: number[] = [];
@@ -59,12 +76,12 @@ class Steps {
     switch (shape?.kind) {
       case "struct": {
         const fields = Object.entries(codec.parts ?? {});
-        const paths = fields.map(([name]) => path === "" ? name : `${path}.${name}`);
+        const paths = fields.map(([name]) => `${path}.${name}`);
         // Registers have names that depend on the event: they are found by their number.
         if (codec.size !== undefined && !paths.every((each) => slots.has(each))) {
           return this.#put(FIELD, path, codec.size);
         }
-        if (path !== "") this.#put(FIELD, path, 0);
+        this.#put(FIELD, path, 0);
         fields.forEach(([, part], i) => this.add(part, paths[i] as string));
         return;
       }
@@ -119,7 +136,7 @@ class Steps {
 }
 
 /**
- * Finds all fields of samples of one event: a table of steps, made from the declaration of the
+ * Finds the fields of samples of one event that have no fixed place: a table of steps, made from the declaration of the
  * samples, is followed through each.
  *
  * One object serves any number of samples, and nothing is allocated for a sample. `SampleFields` has
@@ -133,12 +150,17 @@ export class SampleWalk {
   /** First byte after the last field. */
   end: number = 0;
 
+  readonly #first: number;
   readonly #steps: Int32Array<ArrayBuffer>;
 
   /** Prepares for the samples of one event. */
   constructor(attr: SampleShape) {
+    const body = sampleBody(attr) as Codec<unknown>;
     const steps = new Steps();
-    steps.add(sampleBody(attr) as Codec<unknown>, "");
+    for (const [name, part] of Object.entries(body.parts ?? {})) {
+      if (!PREFIX.has(name)) steps.add(part, name);
+    }
+    this.#first = PERF_EVENT_HEADER_SIZE + samplePrefixSize(body);
     this.#steps = Int32Array.from(steps.words);
   }
 
@@ -164,7 +186,7 @@ export class SampleWalk {
     const steps = this.#steps;
     const high = littleEndian ? 4 : 0;
     const low = 4 - high;
-    let at = start + RECORD_HEADER;
+    let at = start + this.#first;
     for (let i = 0; i < steps.length; i += STEP) {
       const slot = steps[i + 1] as number;
       const n = steps[i + 2] as number;

@@ -9,6 +9,12 @@
 
 export * from "./decode_packets.ts";
 export * from "./encode_packet.ts";
+export * from "./flow/block_cache.ts";
+export * from "./flow/code.ts";
+export * from "./flow/flow_decoder.ts";
+export * from "./flow/flow_event.ts";
+export * from "./flow/path_table.ts";
+export * from "./flow/time_keeper.ts";
 export * from "./packet.ts";
 export * from "./packet_decoder.ts";
 export * from "./packet_kind.ts";

@@ -14,7 +14,6 @@ export * from "./rate.ts";
 export * from "./rate_plot.ts";
 export * from "./rate_rows.ts";
 export * from "./rate_stream.ts";
-export * from "./read_shape.ts";
 export * from "./sample_counts.ts";
 export * from "./sample_histogram.ts";
 export * from "./texts.ts";

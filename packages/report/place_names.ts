@@ -2,6 +2,7 @@ import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format
 import { ADDRESS_USE, type AddressTable, PlaceUses } from "@perfdata/session/address-table";
 import type { Engine } from "@perfdata/session/engine";
 import { KERNEL_UNMAPPED, type Places } from "@perfdata/session/places";
+import { shortName } from "@perfdata/session/short-name";
 import { type SymbolTrust, symbolTrust } from "@perfdata/session/symbolize";
 import type { Resolution, ResolvedFrame, SymbolObject, SymbolResolver } from "@perfdata/symbols";
 import { FunctionNumbers } from "./function_numbers.ts";
@@ -210,33 +211,6 @@ function hexOf(places: Places, place: number, base: number): string | undefined 
   if (place < 0 || base !== 0 || Number.isSafeInteger(places.address(place))) return undefined;
   const half = (word: number) => (word >>> 0).toString(16).padStart(8, "0");
   return `0x${half(places.hi(place))}${half(places.lo(place))}`;
-}
-
-/**
- * The name by which perf shows a binary: the last part of its path, a module in brackets, code of a
- * JIT compiler by its process (`dso__set_basename` and `__kmod_path__parse` of tools/perf/util/dso.c).
- *
- * @example
- * ```ts
- * import { shortName } from "@perfdata/report";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(shortName({ name: "/usr/lib/libc.so.6", kernel: false }), "libc.so.6");
- * assertEquals(shortName({ name: "/lib/modules/6.1/snd-seq.ko.xz", kernel: true }), "[snd_seq]");
- * assertEquals(shortName({ name: "ext4.ko.zst", kernel: true }), "[ext4]");
- * assertEquals(shortName({ name: "/tmp/perf-7.map", kernel: false }), "[JIT] tid 7");
- * ```
- */
-export function shortName(
-  { name, kernel }: { readonly name: string; readonly kernel: boolean },
-): string {
-  const last = name.slice(name.lastIndexOf("/") + 1);
-  // machine__process_kernel_mmap_event of tools/perf/util/machine.c
-  if (kernel && name.includes("vmlinux")) return "[kernel.vmlinux]";
-  const jit = /^perf-(\d+)\.map$/.exec(last)?.[1];
-  if (jit !== undefined) return `[JIT] tid ${jit}`;
-  const module = kernel ? /^(.+)\.ko(\.(gz|xz|zst))?$/.exec(last)?.[1] : undefined;
-  return module === undefined ? last : `[${module.replaceAll("-", "_")}]`;
 }
 
 function baseName(path: string): string {

@@ -10,9 +10,11 @@ import {
 } from "@perfdata/format/record-types";
 import type { Consumer, Engine } from "@perfdata/session/engine";
 import type { Run } from "@perfdata/session/run";
-import { USER_RECORDS } from "@perfdata/user-records";
+import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
 
-const codec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
+const CODEC = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
+/** That of the dialect in which types 69 to 81 are features. */
+const GOOGLE_CODEC = new RecordCodec([...KERNEL_RECORDS, ...GOOGLE_RECORDS]);
 
 /** Records whose fields are looked at in any case. */
 const TASKS: ReadonlySet<number> = new Set([
@@ -99,7 +101,7 @@ export class Overview implements Consumer {
   readonly #row: ((row: OverviewRow) => void) | undefined;
   readonly #types = new Map<number, TypeCount>();
   readonly #live = new Map<number, ProcessRow>();
-  #le = true;
+  #reader: PerfDataReader | undefined;
   #events: readonly PerfEvent[] = [];
   #nr = 0;
   #first: bigint | undefined;
@@ -128,9 +130,8 @@ export class Overview implements Consumer {
 
   /** Takes what the pass shares. */
   start({ reader }: Engine): void {
-    const { littleEndian, events }: PerfDataReader = reader;
-    this.#le = littleEndian;
-    this.#events = events.all;
+    this.#reader = reader;
+    this.#events = reader.events.all;
   }
 
   /** Takes the records of a run. */
@@ -142,6 +143,8 @@ export class Overview implements Consumer {
     const type = (run.type[i] as number) >>> 0;
     const start = run.start[i] as number;
     const end = run.end[i] as number;
+    // Known before the first record that it makes a difference for.
+    const codec = this.#reader?.isGoogleDialect ? GOOGLE_CODEC : CODEC;
     let count = this.#types.get(type);
     if (count === undefined) {
       count = { type: codec.name(type), count: 0, bytes: 0 };
@@ -167,7 +170,7 @@ export class Overview implements Consumer {
       }
     } else if (TASKS.has(type) || this.#row !== undefined) {
       const body = codec.decode(bytes.subarray(start, end), {
-        littleEndian: this.#le,
+        littleEndian: this.#reader?.littleEndian === true,
         event,
         offset: run.offset[i] as number,
       });
@@ -186,7 +189,7 @@ export class Overview implements Consumer {
 
   #sample(view: DataView, start: number, event: PerfEvent, index: number, pid: number): string {
     const { layout, attr } = event;
-    const le = this.#le;
+    const le = this.#reader?.littleEndian === true;
     const period = layout.period < 0
       ? Number(attr.sample_period)
       : Number(view.getBigUint64(start + layout.period, le));

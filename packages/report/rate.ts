@@ -9,10 +9,11 @@ import {
   PERF_RECORD_THROTTLE,
   PERF_RECORD_UNTHROTTLE,
 } from "@perfdata/format/record-types";
+import { trailerEnd } from "@perfdata/format/record";
 import { SampleFields } from "@perfdata/format/sample-layout";
 import { type Consumer, type Engine, runEngine } from "@perfdata/session/engine";
 import type { Run } from "@perfdata/session/run";
-import { type ReadShape, readShape } from "./read_shape.ts";
+import { type ReadShape, readShape } from "@perfdata/session/read-shape";
 import { type RatePoint, RateStream, type RateStreamSummary } from "./rate_stream.ts";
 
 /** What a counter of the analysis counts: a CPU with all its threads, or one thread on a CPU. */
@@ -317,7 +318,8 @@ class RateAnalysis implements Consumer {
     let time = (hi | lo) === 0 || type === PERF_RECORD_READ
       ? undefined
       : this.#since(hi >>> 0, lo >>> 0);
-    const left = end - start - 8 - (this.#events[index]?.layout.trailer.size ?? 0);
+    const trailer = this.#events[index]?.layout.trailer;
+    const left = (trailer === undefined ? end : trailerEnd(start, end) - trailer.size) - start - 8;
     if (type === PERF_RECORD_READ) {
       const event = this.#events[index];
       if (event === undefined || left < 16) return;

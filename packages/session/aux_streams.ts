@@ -1,20 +1,25 @@
 import {
+  AUX,
   decodeFeature,
   type Diagnostics,
   HEADER_CMDLINE,
   HEADER_CPUID,
   KERNEL_RECORDS,
+  layoutOf,
   PERF_AUX_FLAG_NAMES,
   PERF_AUX_FLAG_OVERWRITE,
   PERF_RECORD_AUX,
   PERF_RECORD_SAMPLE,
+  PERF_RECORD_USER_TYPE_START,
   PERF_SAMPLE_AUX,
   PerfDataError,
   type PerfDataReader,
   type PerfEvent,
+  prefixSize,
   type RecordBatch,
   RecordCodec,
   SampleFields,
+  trailerEnd,
 } from "@perfdata/format";
 import {
   AUXTRACE,
@@ -35,7 +40,7 @@ const MAX_PADDING = 7n;
 
 /** A run of AUX data as it lies in the file: what follows an AUXTRACE record, or part of a sample. */
 export interface AuxPiece {
-  /** The stream that it belongs to. */
+  /** The stream that it belongs to; not enumerable, so that a piece can be printed. */
   readonly stream: AuxStream;
   /**
    * File offset of the first byte. A piece that was in a COMPRESSED record has the offset of that
@@ -245,7 +250,10 @@ export class AuxCollector {
   take(batch: RecordBatch): AuxPiece | undefined {
     const samples = this.hasSamples;
     let piece: AuxPiece | undefined;
+    // In the old dialect the types from 69 on are features.
+    const google = this.#reader.isGoogleDialect;
     for (let i = 0; i < batch.count; i++) {
+      if (google && batch.type(i) >= PERF_RECORD_USER_TYPE_START) continue;
       switch (batch.type(i)) {
         case PERF_RECORD_SAMPLE:
           if (samples) this.#takeSample(batch, i);
@@ -260,7 +268,7 @@ export class AuxCollector {
           piece = this.#takeAuxtrace(batch, i);
           break;
         case PERF_RECORD_HEADER_FEATURE:
-          if (!this.#reader.isGoogleDialect) this.#takeFeature(batch, i);
+          this.#takeFeature(batch, i);
           break;
       }
     }
@@ -342,8 +350,7 @@ export class AuxCollector {
     const before = stream.pieces.at(-1);
     const { data } = this.#reader;
     const present = Math.max(0, Math.min(payload.size, data.offset + data.size - payload.offset));
-    const piece: AuxPiece = {
-      stream,
+    const piece = pieceOf(stream, {
       fileOffset: payload.offset,
       size: present,
       missing: Number(size) - present,
@@ -352,7 +359,7 @@ export class AuxCollector {
       overlap: 0,
       gap: gapBetween(before, offset),
       flags: 0,
-    };
+    });
     stream.pieces.push(piece);
     return piece;
   }
@@ -379,8 +386,7 @@ export class AuxCollector {
       pid < 0 ? -1 : view.getInt32(start + pid + 4, littleEndian),
       -1,
     );
-    const piece: AuxPiece = {
-      stream,
+    const piece = pieceOf(stream, {
       fileOffset: batch.inflatedFrom >= 0 ? batch.inflatedFrom : batch.offset + fields.aux,
       size: fields.auxSize,
       missing: 0,
@@ -389,7 +395,7 @@ export class AuxCollector {
       overlap: 0,
       gap: stream.pieces.length === 0 ? 0n : undefined,
       flags: 0,
-    };
+    });
     stream.pieces.push(piece);
     this.#options.onSample?.(piece, batch.bytes.subarray(fields.aux, fields.aux + fields.auxSize));
   }
@@ -401,12 +407,14 @@ export class AuxCollector {
     const start = batch.start(i);
     const end = start + batch.size(i);
     const { trailer } = event.layout;
-    if (end - start < 32 + trailer.size) return;
-    const from = view.getBigUint64(start + 8, littleEndian);
-    const size = view.getBigUint64(start + 16, littleEndian);
-    const flags = view.getUint32(start + (littleEndian ? 24 : 28), littleEndian);
-    const cpu = trailer.cpu === 0 ? -1 : view.getInt32(end + trailer.cpu, littleEndian);
-    const tid = trailer.pid === 0 ? -1 : view.getInt32(end + trailer.pid + 4, littleEndian);
+    const last = trailerEnd(start, end);
+    if (last - start < prefixSize(AUX) + trailer.size) return;
+    const at = layoutOf(AUX);
+    const from = view.getBigUint64(start + at.aux_offset, littleEndian);
+    const size = view.getBigUint64(start + at.aux_size, littleEndian);
+    const flags = view.getUint32(start + at.flags + (littleEndian ? 0 : 4), littleEndian);
+    const cpu = trailer.cpu === 0 ? -1 : view.getInt32(last + trailer.cpu, littleEndian);
+    const tid = trailer.pid === 0 ? -1 : view.getInt32(last + trailer.pid + 4, littleEndian);
     note(this.#byCpu, cpu, from, size, flags);
     note(this.#byThread, tid, from, size, flags);
   }
@@ -485,6 +493,11 @@ export class AuxCollector {
       cyc: has(pt.cyc_bit),
     };
   }
+}
+
+/** A piece, whose stream is hidden from what walks over its members: it has the piece in turn. */
+function pieceOf(stream: AuxStream, members: Omit<AuxPiece, "stream">): AuxPiece {
+  return Object.defineProperty(members, "stream", { value: stream }) as AuxPiece;
 }
 
 /** Notes what an AUX record says; consecutive ones with the same flags are one range. */

@@ -82,6 +82,11 @@ export class Machine {
   #roots = new Int32Array(256);
   #owners = new Int32Array(256);
   #users = new Int32Array(256);
+  /** A number for what each space maps where: see {@link Machine.spaceVersion}. */
+  #versions = new Int32Array(256);
+  /** Whether another space has the same version. */
+  #sharedVersion = new Uint8Array(256);
+  #nextVersion = 1;
   #spaceCount = 0;
   #freeSpaces: number[] = [];
   #nextOwner = 1;
@@ -168,6 +173,15 @@ export class Machine {
     const map = spaces.find(this.#roots[space] as number, hi, lo);
     this.#lastMaps[space] = map;
     return map;
+  }
+
+  /**
+   * A number that says what is mapped for a thread: as long as it stays, or where two threads have
+   * the same, an address at which something is mapped leads to the same map. What is mapped where
+   * there was nothing does not change it.
+   */
+  spaceVersion(thread: number): number {
+    return this.#versions[this.#threadSpaces[thread] as number] as number;
   }
 
   /** {@link Machine.map} for the address at `at` of a record. */
@@ -276,12 +290,20 @@ export class Machine {
       this.#roots = enlarge(this.#roots, space + 1);
       this.#owners = enlarge(this.#owners, space + 1);
       this.#users = enlarge(this.#users, space + 1);
+      this.#versions = enlarge(this.#versions, space + 1);
+      this.#sharedVersion = enlarge(this.#sharedVersion, space + 1);
       this.#lastMaps = enlarge(this.#lastMaps, space + 1);
     }
     this.#users[space] = 0;
     this.#setRoot(space, 0);
+    this.#newVersion(space);
     this.#owners[space] = this.#nextOwner++;
     return space;
+  }
+
+  #newVersion(space: number): void {
+    this.#versions[space] = this.#nextVersion++;
+    this.#sharedVersion[space] = 0;
   }
 
   #setRoot(space: number, root: number): void {
@@ -352,6 +374,8 @@ export class Machine {
     }
     if (this.#roots[space] === 0) {
       this.#setRoot(space, this.#roots[parentSpace] as number);
+      this.#versions[space] = this.#versions[parentSpace] as number;
+      this.#sharedVersion[space] = this.#sharedVersion[parentSpace] = 1;
       this.#owners[space] = this.#nextOwner++;
       this.#owners[parentSpace] = this.#nextOwner++;
     } else {
@@ -375,6 +399,7 @@ export class Machine {
       source,
     );
     this.#setRoot(space, root);
+    if (this.spaces.replaced || this.#sharedVersion[space] === 1) this.#newVersion(space);
     if (this.spaces.nodeCount > this.#compactAt) this.#compact();
   }
 

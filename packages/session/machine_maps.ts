@@ -36,6 +36,11 @@ export class AddressSpaces {
   right: Int32Array<ArrayBuffer> = new Int32Array(1024);
   /** Map of each node. */
   map: Int32Array<ArrayBuffer> = new Int32Array(1024);
+  /**
+   * Whether the last {@link AddressSpaces.insert} put something else in the place of what was
+   * there, and not the same again, as where memory without a file grows.
+   */
+  replaced: boolean = false;
   /** Which change made the node: only the same change may alter it. */
   #owner = new Int32Array(1024);
   #me = 0;
@@ -62,6 +67,7 @@ export class AddressSpaces {
     source: number,
   ): number {
     this.#me = owner;
+    let same = true;
     this.#split(root, startHi, startLo);
     let before = this.#splitLeft;
     const rest = this.#splitRight;
@@ -73,9 +79,14 @@ export class AddressSpaces {
         after = this.#cutStart(last, endHi, endLo);
       }
       before = this.#replaceLast(before, this.#cutEnd(last, startHi, startLo));
+      same &&= this.#continues(last, startHi, startLo, pgoffHi, pgoffLo, source);
     }
     this.#split(rest, endHi, endLo);
     const covered = this.#last(this.#splitLeft);
+    this.forEach(this.#splitLeft, (map) => {
+      same &&= this.#continues(map, startHi, startLo, pgoffHi, pgoffLo, source);
+    });
+    this.replaced = !same;
     let behind = this.#splitRight;
     if (covered >= 0 && this.#above(this.endHi, this.endLo, covered, endHi, endLo)) {
       after = this.#cutStart(covered, endHi, endLo);
@@ -238,6 +249,22 @@ export class AddressSpaces {
   #above(his: Uint32Array, los: Uint32Array, map: number, hi: number, lo: number): boolean {
     const h = his[map] as number;
     return h > hi || (h === hi && (los[map] as number) > lo);
+  }
+
+  /** Whether a map and a new one of that start are parts of one: addresses mean the same in both. */
+  #continues(
+    map: number,
+    startHi: number,
+    startLo: number,
+    pgoffHi: number,
+    pgoffLo: number,
+    source: number,
+  ): boolean {
+    const low = startLo - (this.startLo[map] as number) -
+      (pgoffLo - (this.pgoffLo[map] as number));
+    const high = startHi - (this.startHi[map] as number) -
+      (pgoffHi - (this.pgoffHi[map] as number));
+    return this.source[map] === source && high * 2 ** 32 + low === 0;
   }
 
   /** The part of a map before an address. */

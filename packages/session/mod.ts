@@ -4,6 +4,7 @@
  *
  * @module
  */
+export * from "./aux_blocks.ts";
 export * from "./aux_copy.ts";
 export * from "./aux_manifest.ts";
 export * from "./aux_overlap.ts";
@@ -16,6 +17,7 @@ export * from "./resolve.ts";
 export * from "./run.ts";
 export * from "./stacks.ts";
 export * from "./chains.ts";
+export * from "./libipt.ts";
 export * from "./machine.ts";
 export * from "./machine_maps.ts";
 export { NameTable } from "./machine_names.ts";

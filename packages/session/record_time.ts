@@ -1,3 +1,4 @@
+import { trailerEnd } from "@perfdata/format/record";
 import type { EventTable, RecordBatch } from "@perfdata/format";
 import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
 
@@ -48,7 +49,7 @@ export class RecordTime {
       ? start + layout.time
       : layout.trailer.time === 0
       ? -1
-      : end - (end - start & 7) + layout.trailer.time;
+      : trailerEnd(start, end) + layout.trailer.time;
     if (at < start + 8 || at + 8 > end) return this;
     this.hi = view.getInt32(le ? at + 4 : at, le);
     this.lo = view.getInt32(le ? at : at + 4, le);

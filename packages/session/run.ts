@@ -1,3 +1,4 @@
+import { trailerEnd } from "@perfdata/format/record";
 import type { PerfDataReader, PerfEvent } from "@perfdata/format";
 import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
 
@@ -149,8 +150,7 @@ export class RunColumns {
           if (cpuAt > 0) cpuAt += at;
         }
       } else if (kind < PERF_RECORD_USER_TYPE_START && of >= 0) {
-        // The trailer ends with the last whole word of the record.
-        const last = stop - (stop - at & 7);
+        const last = trailerEnd(at, stop);
         pidAt = columns.trailerPid[of] as number;
         cpuAt = columns.trailerCpu[of] as number;
         if (pidAt < 0) pidAt += last;

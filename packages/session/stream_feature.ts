@@ -20,7 +20,7 @@ export interface StreamFeature {
  *
  * @param stream how records are read; `PerfDataReader` says it
  * @param end offset after the record
- * @returns `undefined` if the record is none
+ * @returns `undefined` if the record is none, or the mark that ends them
  *
  * @example
  * ```ts
@@ -43,7 +43,9 @@ export function streamFeature(
   const { littleEndian: le } = stream;
   const type = view.getUint32(start, le);
   if (!stream.isGoogleDialect) {
-    return type === HEADER_FEATURE && end - start >= 16
+    // One without data is the mark that ends them; its number is the next one that perf has no
+    // feature for yet, and later ones have.
+    return type === HEADER_FEATURE && end - start > 16
       ? {
         id: view.getUint32(start + (le ? 8 : 12), le),
         payload: bytes.subarray(start + 16, end),

@@ -1,3 +1,4 @@
+import { PERF_EVENT_HEADER_SIZE } from "../record_types.ts";
 import { opposite, sameTest, type Test } from "./condition.ts";
 import type { Codec } from "./codec.ts";
 
@@ -8,9 +9,6 @@ import type { Codec } from "./codec.ts";
 export type Layout<T> =
   & { readonly [K in keyof T]-?: number }
   & Readonly<Record<string, number>>;
-
-/** Bytes of the header of a record, from which its offsets count. */
-const RECORD_HEADER = 8;
 
 interface Placed {
   readonly offsets: Readonly<Record<string, number>>;
@@ -69,7 +67,7 @@ function placesOf(declared: { readonly body: Codec<unknown> } | Codec<unknown>):
   if (known === undefined) {
     const offsets: Record<string, number> = {};
     const prefix = "body" in declared
-      ? place(declared.body, RECORD_HEADER, offsets, "")
+      ? place(declared.body, PERF_EVENT_HEADER_SIZE, offsets, "")
       : place(declared, 0, offsets, "");
     known = { offsets: Object.freeze(offsets), ...prefix };
     placed.set(declared, known);

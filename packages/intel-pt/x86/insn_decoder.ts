@@ -264,8 +264,12 @@ export class InsnDecoder {
   relative = 0;
   /** Whether the operand size is 16 bits: a branch clears the bits above in its target. */
   operand16 = false;
-  /** Offset of an absolute target of 64 bits (JMPABS) in the bytes, or -1. */
-  absoluteAt: number = -1;
+  /** Whether the target is absolute (JMPABS): then `absoluteLow` and `absoluteHigh` are its halves. */
+  absolute = false;
+  /** Bits 31:0 of an absolute target, as a signed integer. */
+  absoluteLow = 0;
+  /** Bits 63:32 of an absolute target, as a signed integer. */
+  absoluteHigh = 0;
 
   private bytes: Uint8Array = new Uint8Array(0);
   private limit = 0;
@@ -283,7 +287,7 @@ export class InsnDecoder {
     this.kind = OTHER;
     this.relative = 0;
     this.operand16 = mode === 16;
-    this.absoluteAt = -1;
+    this.absolute = false;
     this.bytes = bytes;
     this.limit = Math.min(end, at + MAX_LENGTH);
     const to = this.walk(at, mode);
@@ -331,8 +335,11 @@ export class InsnDecoder {
       const opcode = bytes[at + 1] as number;
       if ((next & 0x80) !== 0) return this.opcode1(start, at + 2, opcode, mode, prefixes, rex2);
       if (next === 0 && opcode === 0xa1) {
+        if (at + 10 > limit) return this.short(start);
         this.kind = JMP;
-        this.absoluteAt = at + 2;
+        this.absolute = true;
+        this.absoluteLow = word(bytes, at + 2);
+        this.absoluteHigh = word(bytes, at + 6);
         return at + 10;
       }
       return this.opcode0(start, at + 2, opcode, mode, prefixes, rex2);
@@ -552,6 +559,12 @@ export class InsnDecoder {
     this.operand16 = operand16 && mode !== 64;
     return at;
   }
+}
+
+/** Four bytes, little-endian. */
+function word(bytes: Uint8Array, at: number): number {
+  return (bytes[at] as number) | (bytes[at + 1] as number) << 8 |
+    (bytes[at + 2] as number) << 16 | (bytes[at + 3] as number) << 24;
 }
 
 /** What 0F 01 does with a ModRM byte that names no memory. */

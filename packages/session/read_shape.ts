@@ -27,7 +27,7 @@ export interface ReadShape {
  * @example
  * ```ts
  * import { PERF_FORMAT_GROUP, PERF_FORMAT_ID } from "@perfdata/format";
- * import { readShape } from "@perfdata/report";
+ * import { readShape } from "@perfdata/session/read-shape";
  * import { assertEquals } from "@std/assert";
  *
  * const shape = readShape(PERF_FORMAT_GROUP | PERF_FORMAT_ID);

@@ -1,0 +1,130 @@
+import {
+  encode,
+  encodeFeature,
+  HEADER_COMPRESSED,
+  PERF_EVENT_HEADER_SIZE,
+  PERF_RECORD_USER_TYPE_START,
+  perfEventHeader,
+  type WriterFeature,
+} from "@perfdata/format";
+import { PERF_RECORD_COMPRESSED } from "@perfdata/user-records";
+import type { RecordingHead, RecordingOutput } from "./output.ts";
+
+/** Bytes of records that go into one COMPRESSED record, whose size is 16 bits. */
+const PIECE = 60_000;
+
+/**
+ * Puts the kernel's records into COMPRESSED ones, as `perf record -z` does.
+ *
+ * perf's own records stay as they are, and so does what comes with a payload. Each COMPRESSED record
+ * holds a zstd frame of its own, so that damage to one is not damage to those after it. The COMPRESSED
+ * feature says so: u32 version 1, type 1 (zstd), level, ratio, mmap_len (`write_compressed` of
+ * tools/perf/util/header.c); no record unfolds into more than `mmap_len`.
+ */
+export class CompressedOutput implements RecordingOutput {
+  readonly #output: RecordingOutput;
+  readonly #compress: (bytes: Uint8Array) => Uint8Array;
+  readonly #level: number;
+  #littleEndian = true;
+  readonly #piece = new Uint8Array(PIECE);
+  #used = 0;
+  #in = 0;
+  #out = 0;
+
+  /**
+   * Writes nothing yet.
+   *
+   * @param output Where the recording goes.
+   * @param compress Makes a zstd frame of some bytes.
+   * @param level The level of compression, which the feature tells.
+   */
+  constructor(
+    output: RecordingOutput,
+    compress: (bytes: Uint8Array) => Uint8Array,
+    level: number = 1,
+  ) {
+    this.#output = output;
+    this.#compress = compress;
+    this.#level = level;
+  }
+
+  /** Bytes written so far. */
+  get position(): number {
+    return this.#output.position;
+  }
+
+  /** Writes what comes before the records. */
+  begin(head: RecordingHead): Promise<void> {
+    this.#littleEndian = head.littleEndian;
+    return this.#output.begin(head);
+  }
+
+  /** Takes features. */
+  async features(features: readonly WriterFeature[]): Promise<void> {
+    await this.#flush();
+    await this.#output.features(features);
+  }
+
+  /** Takes whole records. */
+  async write(records: Uint8Array): Promise<void> {
+    const view = new DataView(records.buffer, records.byteOffset, records.byteLength);
+    for (let at = 0; at < records.length;) {
+      const type = view.getUint32(at, this.#littleEndian);
+      const size = view.getUint16(at + 6, this.#littleEndian);
+      const record = records.subarray(at, at + size);
+      at += size;
+      if (type >= PERF_RECORD_USER_TYPE_START || size > PIECE) {
+        await this.#flush();
+        await this.#output.write(record);
+        continue;
+      }
+      if (this.#used + size > PIECE) await this.#flush();
+      this.#piece.set(record, this.#used);
+      this.#used += size;
+    }
+  }
+
+  /** Appends an AUXTRACE record. */
+  async auxtrace(record: Uint8Array): Promise<void> {
+    await this.#flush();
+    await this.#output.auxtrace(record);
+  }
+
+  /** Appends (part of) a payload. */
+  payload(bytes: Uint8Array): Promise<void> {
+    return this.#output.payload(bytes);
+  }
+
+  /** Completes the recording. */
+  async end(): Promise<void> {
+    await this.#flush();
+    const bytes = encodeFeature({
+      id: HEADER_COMPRESSED,
+      name: "COMPRESSED",
+      value: {
+        version: 1,
+        type: 1,
+        level: this.#level,
+        ratio: this.#out === 0 ? 0 : Math.round(this.#in / this.#out),
+        mmap_len: 1 << 16,
+      },
+    }, { littleEndian: this.#littleEndian });
+    await this.#output.features([{ id: HEADER_COMPRESSED, bytes }]);
+    await this.#output.end();
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#used === 0) return;
+    const frame = this.#compress(this.#piece.subarray(0, this.#used));
+    const size = PERF_EVENT_HEADER_SIZE + frame.length;
+    this.#in += this.#used;
+    this.#out += frame.length;
+    this.#used = 0;
+    await this.#output.write(
+      encode(perfEventHeader, { type: PERF_RECORD_COMPRESSED, misc: 0, size }, {
+        littleEndian: this.#littleEndian,
+      }),
+    );
+    await this.#output.write(frame);
+  }
+}

@@ -1,0 +1,337 @@
+import {
+  type BatchOptions,
+  type Diagnostics,
+  FEATURE_NAMES,
+  HEADER_BUILD_ID,
+  HEADER_MEM_TOPOLOGY,
+  HEADER_TRACING_DATA,
+  type Payload,
+  PERF_EVENT_HEADER_SIZE,
+  PerfDataError,
+  type PerfDataReader,
+  type RecordBatch,
+  type WriterFeature,
+} from "@perfdata/format";
+import {
+  PERF_RECORD_AUXTRACE,
+  PERF_RECORD_COMPRESSED,
+  PERF_RECORD_COMPRESSED2,
+  PERF_RECORD_HEADER_ATTR,
+  PERF_RECORD_HEADER_BUILD_ID,
+  PERF_RECORD_HEADER_FEATURE,
+  PERF_RECORD_HEADER_TRACING_DATA,
+} from "@perfdata/user-records";
+import { OF_COMPRESSION, type RecordingHead, type RecordingOutput } from "./output.ts";
+
+/** The record stays as it is. */
+export const KEEP = 0;
+/** The record, and the payload after it, goes. */
+export const DROP = 1;
+
+/** What becomes of a record: it stays, it goes, or these bytes take its place. */
+export type Verdict = typeof KEEP | typeof DROP | Uint8Array;
+
+/**
+ * One change to a recording. Each member is optional; what is not there changes nothing.
+ *
+ * `record` sees each record of the file order; a record that it returns as bytes may be longer or
+ * shorter than the one before, or several records.
+ */
+export interface Edit {
+  /** Changes events. */
+  head?(head: RecordingHead): RecordingHead;
+  /** Decides about record `i` of a batch. The batch is valid during the call only. */
+  record?(batch: RecordBatch, i: number): Verdict;
+  /** Records to be written before the first one of the recording. */
+  before?(): Uint8Array;
+  /** Records to be written after the last one. */
+  after?(): Uint8Array;
+  /** Changes a feature; `undefined` leaves it out. */
+  feature?(id: number, bytes: Uint8Array): Uint8Array | undefined;
+  /** Features that the recording did not have; asked for at the end. */
+  newFeatures?(): readonly WriterFeature[];
+}
+
+/** What was copied. */
+export interface CopyStats {
+  /** Records read, those that came out of compressed ones included. */
+  read: number;
+  /** Records written, as far as the edit did not make its own. */
+  kept: number;
+  /** Records left out by the edit. */
+  dropped: number;
+  /** Records that the edit replaced. */
+  replaced: number;
+  /** Bytes of payloads after AUXTRACE records that were written. */
+  payloadBytes: number;
+}
+
+/** How to copy. */
+export interface CopyOptions {
+  /** The change to make. */
+  readonly edit?: Edit;
+  /** Keep compressed records as they are; then `edit.record` sees them and not what is in them. */
+  readonly keepCompressed?: boolean;
+  /** Gives the records, where that is not for the reader to do. */
+  readonly batches?: (options: BatchOptions) => AsyncIterable<RecordBatch>;
+  /** Is told of a feature that cannot be read, and is left out; otherwise that throws. */
+  readonly lostFeature?: Diagnostics;
+  /** Called with the bytes of the recording that were read since the call before. */
+  readonly progress?: (bytes: number) => void;
+}
+
+/** Bytes before those of the feature in a HEADER_FEATURE record: header and u64 feat_id. */
+const FEATURE_BYTES = PERF_EVENT_HEADER_SIZE + 8;
+
+/** `HEADER_LAST_FEATURE` of the first perf that wrote features into pipes was 22, after MEM_TOPOLOGY. */
+const LEAST_END_MARK = HEADER_MEM_TOPOLOGY;
+
+/** Bytes of a payload that are copied at once. */
+const CHUNK = 1 << 18;
+
+/**
+ * Copies a recording into a file or a pipe stream and changes it on the way.
+ *
+ * Records keep the order that they have in the file. What only one of the two forms has is
+ * converted: attrs, features, tracing data and build ids are records at the start of a pipe, and
+ * tables of a file. Memory is bounded whatever the size.
+ *
+ * @param reader The recording; what is damaged goes to its diagnostics, or throws.
+ * @param output Where it goes.
+ * @throws {PerfDataError} In strict mode, where the recording is damaged.
+ *
+ * @example
+ * ```ts
+ * import { bytesSource, memorySink, PerfDataReader } from "@perfdata/format";
+ * import { copyRecording, PipeOutput } from "@perfdata/edit";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const pipe = new Uint8Array(24);
+ * pipe.set(new TextEncoder().encode("PERFILE2"));
+ * pipe.set([16], 8);
+ * pipe.set([68, 0, 0, 0, 0, 0, 8, 0], 16);
+ * const sink = memorySink();
+ * const reader = await PerfDataReader.open(bytesSource(pipe));
+ * const { kept } = await copyRecording(reader, new PipeOutput(sink));
+ * assertEquals([kept, sink.bytes()], [1, pipe]);
+ * ```
+ */
+export async function copyRecording(
+  reader: PerfDataReader,
+  output: RecordingOutput,
+  options: CopyOptions = {},
+): Promise<CopyStats> {
+  return await new Copy(reader, output, options).run();
+}
+
+class Copy {
+  readonly #stats: CopyStats = { read: 0, kept: 0, dropped: 0, replaced: 0, payloadBytes: 0 };
+  readonly #reader: PerfDataReader;
+  readonly #output: RecordingOutput;
+  readonly #options: CopyOptions;
+  readonly #edit: Edit;
+  /** Features that came as records, for a file. */
+  readonly #features: WriterFeature[] = [];
+  readonly #buildIds: Uint8Array[] = [];
+  #begun = false;
+  /** Whether records are seen beyond those that describe a pipe. */
+  #pastHead = false;
+  #taken = 0;
+
+  constructor(reader: PerfDataReader, output: RecordingOutput, options: CopyOptions) {
+    this.#reader = reader;
+    this.#output = output;
+    this.#options = options;
+    this.#edit = options.edit ?? {};
+  }
+
+  async run(): Promise<CopyStats> {
+    const reader = this.#reader;
+    const output = this.#output;
+    const { keepCompressed = false, progress } = this.#options;
+    if (!reader.isPipe) {
+      await this.#begin();
+      if (reader.fileSize !== undefined) await this.#fileFeatures();
+    }
+    const read = this.#options.batches ?? ((how: BatchOptions) => reader.batches(how));
+    for await (const batch of read({ inflate: !keepCompressed })) {
+      await this.#batch(batch);
+      const { recordBytes, payloadBytes } = reader.stats;
+      progress?.(recordBytes + payloadBytes - this.#taken);
+      this.#taken = recordBytes + payloadBytes;
+    }
+    if (!this.#begun) await this.#begin();
+    if (this.#edit.after !== undefined) await output.write(this.#edit.after());
+    if (!reader.isPipe && reader.fileSize === undefined) await this.#fileFeatures();
+    await this.#pipeFeatures();
+    if (this.#buildIds.length > 0) {
+      await this.#oneFeature(HEADER_BUILD_ID, concat(this.#buildIds));
+    }
+    await output.features(this.#edit.newFeatures?.() ?? []);
+    await output.end();
+    return this.#stats;
+  }
+
+  async #begin(): Promise<void> {
+    this.#begun = true;
+    const { events, littleEndian, header, data } = this.#reader;
+    const head: RecordingHead = {
+      littleEndian,
+      events: events.all.map(({ attr, ids }) => ({ attr, ids })),
+      ...(header === undefined ? {} : {
+        attrSize: Math.max(64, Number(header.attr_size) - 16),
+        dataOffset: data.offset,
+      }),
+    };
+    await this.#output.begin(this.#edit.head?.(head) ?? head);
+    await this.#pipeFeatures();
+    if (this.#edit.before !== undefined) await this.#output.write(this.#edit.before());
+  }
+
+  /** Those features of a pipe that came since the last call. */
+  async #pipeFeatures(): Promise<void> {
+    await this.#output.features(this.#features.splice(0));
+  }
+
+  /** The features of a file, through the edit. */
+  async #fileFeatures(): Promise<void> {
+    for (const { id, section } of this.#reader.features) {
+      const name = FEATURE_NAMES[id] ?? `feature ${id}`;
+      let bytes: Uint8Array;
+      try {
+        bytes = await this.#reader.readSection(Number(section.offset), Number(section.size), name);
+      } catch (error) {
+        const { lostFeature } = this.#options;
+        if (!(error instanceof PerfDataError) || lostFeature === undefined) throw error;
+        lostFeature(error);
+        continue;
+      }
+      await this.#oneFeature(id, bytes);
+    }
+  }
+
+  async #oneFeature(id: number, bytes: Uint8Array): Promise<void> {
+    const edited = this.#editFeature(id, bytes);
+    if (edited !== undefined) await this.#output.features([{ id, bytes: edited }]);
+  }
+
+  #editFeature(id: number, bytes: Uint8Array): Uint8Array | undefined {
+    if (OF_COMPRESSION.has(id) && this.#options.keepCompressed !== true) return undefined;
+    return this.#edit.feature === undefined ? bytes : this.#edit.feature(id, bytes);
+  }
+
+  /** Writes what stays of a batch: neighbours in one call. */
+  async #batch(batch: RecordBatch): Promise<void> {
+    const stats = this.#stats;
+    const { edit } = this.#options;
+    let from = -1;
+    let to = -1;
+    const last = batch.count - 1;
+    let payloadKept = batch.payload !== undefined;
+    for (let i = 0; i <= last; i++) {
+      stats.read++;
+      const start = batch.start(i);
+      const isHead = this.#takeHead(batch, i);
+      if (!this.#begun && this.#pastHead) await this.#begin();
+      const verdict = isHead ? DROP : edit?.record?.(batch, i) ?? KEEP;
+      if (i === last) payloadKept &&= verdict !== DROP;
+      if (verdict === KEEP) {
+        stats.kept++;
+        if (from < 0) from = start;
+        to = start + batch.size(i);
+        continue;
+      }
+      if (from >= 0) await this.#output.write(batch.bytes.subarray(from, to));
+      from = -1;
+      if (isHead) continue;
+      if (verdict === DROP) {
+        stats.dropped++;
+      } else {
+        stats.replaced++;
+        if (batch.type(i) === PERF_RECORD_AUXTRACE) await this.#output.auxtrace(verdict);
+        else await this.#output.write(verdict);
+      }
+    }
+    // The index of a file names the place of each AUXTRACE record.
+    if (payloadKept && batch.type(last) === PERF_RECORD_AUXTRACE && from >= 0) {
+      const start = batch.start(last);
+      if (from < start) await this.#output.write(batch.bytes.subarray(from, start));
+      await this.#output.auxtrace(batch.bytes.subarray(start, to));
+    } else if (from >= 0) {
+      await this.#output.write(batch.bytes.subarray(from, to));
+    }
+    if (batch.payload !== undefined) await this.#payload(batch.payload, payloadKept);
+  }
+
+  /**
+   * Takes what stands elsewhere in the other form: the head of a pipe, and the records that hold
+   * compressed ones. Returns whether this is such a record.
+   */
+  #takeHead(batch: RecordBatch, i: number): boolean {
+    const type = batch.type(i);
+    if (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2) {
+      this.#pastHead = true;
+      return this.#options.keepCompressed !== true;
+    }
+    if (this.#reader.isPipe) {
+      switch (type) {
+        case PERF_RECORD_HEADER_ATTR:
+        case PERF_RECORD_HEADER_TRACING_DATA:
+          return true;
+        case PERF_RECORD_HEADER_FEATURE:
+          this.#takeFeature(batch, i);
+          return true;
+        case PERF_RECORD_HEADER_BUILD_ID: {
+          const record = batch.recordBytes(i).slice();
+          new DataView(record.buffer).setUint32(0, 0, batch.littleEndian);
+          this.#buildIds.push(record);
+          return true;
+        }
+      }
+    }
+    this.#pastHead = true;
+    return false;
+  }
+
+  /** Takes a HEADER_FEATURE record. */
+  #takeFeature(batch: RecordBatch, i: number): void {
+    const record = batch.recordBytes(i);
+    if (record.length < FEATURE_BYTES) return;
+    const id = Number(batch.view.getBigUint64(batch.start(i) + 8, batch.littleEndian));
+    // perf ends its features with an empty one, whose id is one more than the last that it knows.
+    if (record.length === FEATURE_BYTES && id >= LEAST_END_MARK) return;
+    const bytes = this.#editFeature(id, record.slice(FEATURE_BYTES));
+    if (bytes !== undefined) this.#features.push({ id, bytes });
+  }
+
+  async #payload(payload: Payload, kept: boolean): Promise<void> {
+    if (payload.type === PERF_RECORD_HEADER_TRACING_DATA && this.#reader.isPipe) {
+      const bytes = new Uint8Array(payload.size);
+      let got = 0;
+      for (let n = 1; n > 0 && got < bytes.length; got += n) {
+        n = await payload.read(bytes.subarray(got));
+      }
+      const edited = this.#editFeature(HEADER_TRACING_DATA, bytes.subarray(0, got));
+      if (edited !== undefined) this.#features.push({ id: HEADER_TRACING_DATA, bytes: edited });
+      return;
+    }
+    if (!kept) return;
+    const chunk = new Uint8Array(Math.min(CHUNK, payload.size));
+    for (;;) {
+      const n = await payload.read(chunk);
+      if (n === 0) return;
+      this.#stats.payloadBytes += n;
+      await this.#output.payload(chunk.subarray(0, n));
+    }
+  }
+}
+
+function concat(parts: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}

@@ -1,0 +1,178 @@
+import {
+  decodeFeature,
+  encodeFeature,
+  type Feature,
+  HEADER_EVENT_DESC,
+  KERNEL_RECORD_NAMES,
+  type PerfDataReader,
+  type PerfEventAttr,
+  type RecordBatch,
+} from "@perfdata/format";
+import { USER_RECORD_NAMES } from "@perfdata/user-records";
+import { DROP, type Edit, KEEP, type Verdict } from "./copy.ts";
+import type { RecordingHead } from "./output.ts";
+
+/** What a version of perf knew first. */
+interface Since {
+  /** Linux version, as two numbers. */
+  readonly version: readonly [number, number];
+  /** `sizeof(struct perf_event_attr)`: PERF_ATTR_SIZE_VER0 and on. */
+  readonly attrSize?: number;
+  /** The highest of the kernel's record types. */
+  readonly kernelType?: number;
+  /** The highest of perf's own record types. */
+  readonly userType?: number;
+  /** The highest feature. */
+  readonly feature?: number;
+}
+
+/**
+ * When perf learned what: from the history of include/uapi/linux/perf_event.h (attr sizes, kernel
+ * record types), tools/lib/perf/include/perf/event.h (perf's own) and tools/perf/util/header.h
+ * (features).
+ */
+const HISTORY: readonly Since[] = [
+  { version: [2, 6], attrSize: 72, kernelType: 9, userType: 68, feature: 2 },
+  { version: [3, 4], attrSize: 80, feature: 15 },
+  { version: [3, 7], attrSize: 96, feature: 17 },
+  { version: [3, 16], kernelType: 10 },
+  { version: [3, 19], attrSize: 104 },
+  { version: [4, 1], attrSize: 112, kernelType: 12, userType: 72, feature: 18 },
+  { version: [4, 2], kernelType: 13 },
+  { version: [4, 3], kernelType: 15 },
+  { version: [4, 5], userType: 79, feature: 20 },
+  { version: [4, 12], kernelType: 16 },
+  { version: [4, 13], userType: 80 },
+  { version: [4, 16], feature: 22 },
+  { version: [5, 1], kernelType: 18, feature: 26 },
+  { version: [5, 2], userType: 81, feature: 28 },
+  { version: [5, 5], attrSize: 120 },
+  { version: [5, 7], kernelType: 19 },
+  { version: [5, 9], kernelType: 20, feature: 29 },
+  { version: [5, 13], attrSize: 128 },
+  { version: [5, 14], feature: 31 },
+  { version: [5, 16], kernelType: 21 },
+  { version: [6, 1], userType: 82 },
+  { version: [6, 3], attrSize: 136 },
+  { version: [6, 16], userType: 83, feature: 32 },
+  { version: [6, 17], userType: 84 },
+];
+
+/** What some perf knows. */
+export interface PerfKnowledge {
+  /** Bytes of an attr. */
+  readonly attrSize: number;
+  /** The highest of the kernel's record types. */
+  readonly kernelType: number;
+  /** The highest of perf's own record types. */
+  readonly userType: number;
+  /** The highest feature. */
+  readonly feature: number;
+}
+
+/**
+ * What the perf of a Linux version knows.
+ *
+ * @param version Such as `4.14`.
+ * @throws {RangeError} Where that is no version, or older than Linux 3.4.
+ *
+ * @example
+ * ```ts
+ * import { perfKnowledge } from "@perfdata/edit";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(perfKnowledge("4.14").attrSize, 112);
+ * assertEquals(perfKnowledge("6.1").kernelType, 21);
+ * ```
+ */
+export function perfKnowledge(version: string): PerfKnowledge {
+  const match = /^(\d+)\.(\d+)/.exec(version);
+  if (match === null) throw new RangeError(`version is ${version}, expected one such as 4.14`);
+  const wanted = [Number(match[1]), Number(match[2])] as const;
+  if (isBefore(wanted, [3, 4])) {
+    throw new RangeError(`version is ${version}, expected 3.4 or later`);
+  }
+  const known = HISTORY.filter((since) => !isBefore(wanted, since.version));
+  return Object.assign({ attrSize: 0, kernelType: 0, userType: 0, feature: 0 }, ...known);
+}
+
+function isBefore(a: readonly [number, number], b: readonly [number, number]): boolean {
+  return a[0] < b[0] || (a[0] === b[0] && a[1] < b[1]);
+}
+
+/** The first feature of other tools. */
+const OTHER_FEATURES = 128;
+
+/**
+ * Leaves out what the perf of some version does not know, and what only other tools know: records of
+ * later types, features, the ends of attrs.
+ *
+ * Samples stay as they are: fields that a perf does not know come after those that it knows.
+ */
+export class ForPerf implements Edit {
+  /** What was left out: its name, and how often. */
+  readonly left: Map<string, number> = new Map();
+  readonly #known: PerfKnowledge;
+  readonly #littleEndian: boolean;
+
+  /**
+   * Has left out nothing yet.
+   *
+   * @param reader The recording.
+   * @param known What may stay.
+   */
+  constructor(reader: Pick<PerfDataReader, "littleEndian">, known: PerfKnowledge) {
+    this.#known = known;
+    this.#littleEndian = reader.littleEndian;
+  }
+
+  /** Cuts attrs. */
+  head(head: RecordingHead): RecordingHead {
+    const attrSize = Math.min(head.attrSize ?? Infinity, this.#known.attrSize);
+    return {
+      ...head,
+      attrSize,
+      events: head.events.map((event) => ({ ...event, attr: this.#cut(event.attr) })),
+    };
+  }
+
+  /** Leaves out records of unknown types. */
+  record(batch: RecordBatch, i: number): Verdict {
+    const type = batch.type(i);
+    const { kernelType, userType } = this.#known;
+    if (type <= kernelType || (type >= 64 && type <= userType)) return KEEP;
+    this.#leave(KERNEL_RECORD_NAMES[type] ?? USER_RECORD_NAMES[type] ?? `records of type ${type}`);
+    return DROP;
+  }
+
+  /** Leaves out unknown features. */
+  feature(id: number, bytes: Uint8Array): Uint8Array | undefined {
+    if (id > this.#known.feature || id >= OTHER_FEATURES) {
+      this.#leave(`feature ${id}`);
+      return undefined;
+    }
+    if (id !== HEADER_EVENT_DESC) return bytes;
+    const options = { littleEndian: this.#littleEndian };
+    const feature = decodeFeature(id, bytes, options);
+    if (feature.name !== "EVENT_DESC") return bytes;
+    const { value } = feature;
+    if (value.attr_size <= this.#known.attrSize) return bytes;
+    const events = value.events.map((event) => ({ ...event, attr: this.#cut(event.attr) }));
+    return encodeFeature(
+      { ...feature, value: { ...value, attr_size: this.#known.attrSize, events } } as Feature,
+      options,
+    );
+  }
+
+  /** An attr of a size that is known. */
+  #cut(attr: PerfEventAttr): PerfEventAttr {
+    const { attrSize } = this.#known;
+    if (attr.size <= attrSize) return attr;
+    const { tail: _, ...rest } = attr;
+    return { ...rest, size: attrSize };
+  }
+
+  #leave(what: string): void {
+    this.left.set(what, (this.left.get(what) ?? 0) + 1);
+  }
+}

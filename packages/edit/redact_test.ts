@@ -1,0 +1,83 @@
+import { bytesSource, memorySink, PERF_RECORD_SAMPLE, PerfDataReader } from "@perfdata/format";
+import { assert, assertEquals } from "@std/assert";
+import { copyRecording } from "./copy.ts";
+import { FileOutput } from "./output.ts";
+import { Pseudonyms } from "./pseudonym.ts";
+import { Redact, type RedactOptions } from "./redact.ts";
+import { TextSearch } from "./search_text.ts";
+
+const fixtures = new URL("../../fixtures/recorded/", import.meta.url);
+
+async function redacted(name: string, options: RedactOptions) {
+  const bytes = Deno.readFileSync(new URL(`${name}.perf.data`, fixtures));
+  const reader = await PerfDataReader.open(bytesSource(bytes));
+  const sink = memorySink();
+  const edit = new Redact(reader, options);
+  await copyRecording(reader, new FileOutput(sink), { edit });
+  return { before: bytes, after: sink.bytes(), stats: edit.stats };
+}
+
+function text(bytes: Uint8Array): string {
+  return new TextDecoder("latin1").decode(bytes);
+}
+
+Deno.test("redact: no text of the machine is left, whatever place it stood in", async () => {
+  let searched = 0;
+  for (const name of ["all-cpus", "dwarf", "regs", "namespaces", "switch", "stat"]) {
+    const { before, after, stats } = await redacted(name, { names: new Pseudonyms("key") });
+    assertEquals(stats.undecoded, 0);
+    // The texts as they stand in the bytes, not as they were decoded.
+    for (const word of ["fixture-host", "/usr/", "libc.so", "worker", "perf record", "demo"]) {
+      if (!text(before).includes(word)) continue;
+      assert(!text(after).includes(word), `${name}: ${word}`);
+      searched++;
+    }
+    const kernel = "[kernel.kallsyms]";
+    assertEquals(text(after).includes(kernel), text(before).includes(kernel), name);
+  }
+  console.log(`${searched} texts searched`);
+  assert(searched >= 15);
+});
+
+Deno.test("redact: stacks and registers are zeros, and sizes stay", async () => {
+  const { before, after } = await redacted("dwarf", { what: new Set(["stacks", "regs"] as const) });
+  const sizes = async (bytes: Uint8Array) => {
+    const found: number[] = [];
+    let nonzero = 0;
+    for await (const batch of (await PerfDataReader.open(bytesSource(bytes))).batches()) {
+      for (let i = 0; i < batch.count; i++) {
+        found.push(batch.size(i));
+        if (batch.type(i) !== PERF_RECORD_SAMPLE) continue;
+        nonzero += batch.recordBytes(i).filter((byte) => byte !== 0).length;
+      }
+    }
+    return { found, nonzero };
+  };
+  const [one, two] = [await sizes(before), await sizes(after)];
+  assertEquals(two.found, one.found);
+  assert(two.nonzero < one.nonzero / 3, `${two.nonzero} of ${one.nonzero} bytes are not zero`);
+});
+
+Deno.test("redact: one key gives one token, patterns keep texts, removal leaves nothing", async () => {
+  const a = text((await redacted("all-cpus", { names: new Pseudonyms("one key") })).after);
+  const b = text((await redacted("two-events", { names: new Pseudonyms("one key") })).after);
+  const token = new Pseudonyms("one key").token("demo");
+  assert(a.includes(token) && b.includes(token));
+  const kept = await redacted("all-cpus", { names: new Pseudonyms("k"), keep: [/libc\.so/] });
+  assert(text(kept.after).includes("libc.so"));
+  assert(!text(kept.after).includes("worker"));
+  const removed = await redacted("all-cpus", {});
+  assert(!text(removed.after).includes("worker") && !text(removed.after).includes("libc.so"));
+});
+
+Deno.test("TextSearch finds what a plain search finds, however the bytes are cut", () => {
+  const words = ["alpha", "alphabet", "beta", "äöü", "gamma delta"];
+  const whole = new TextEncoder().encode("xalphabetagamma deltaäöü alphaalphabet beta");
+  const plain = new TextDecoder().decode(whole);
+  const expected = words.map((word) => plain.split(word).length - 1);
+  for (let cut = 1; cut < whole.length; cut++) {
+    const search = new TextSearch(words);
+    for (let at = 0; at < whole.length; at += cut) search.take(whole.subarray(at, at + cut));
+    assertEquals(words.map((word) => search.found.get(word) ?? 0), expected, `pieces of ${cut}`);
+  }
+});

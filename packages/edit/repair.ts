@@ -1,0 +1,299 @@
+import {
+  type Diagnostics,
+  encode,
+  fileMagic,
+  KERNEL_RECORDS,
+  type Payload,
+  PERF_EVENT_HEADER_SIZE,
+  PERF_FILE_HEADER_SIZE,
+  PERF_RECORD_SAMPLE,
+  PERF_RECORD_USER_TYPE_START,
+  PerfDataError,
+  PerfDataReader,
+  perfFileHeader,
+  type RandomAccessSource,
+  type RecordBatch,
+  RecordCodec,
+  SampleFields,
+} from "@perfdata/format";
+import {
+  PERF_RECORD_AUXTRACE,
+  PERF_RECORD_COMPRESSED,
+  PERF_RECORD_COMPRESSED2,
+  USER_RECORDS,
+} from "@perfdata/user-records";
+import { copyRecording, type CopyStats } from "./copy.ts";
+import type { RecordingOutput } from "./output.ts";
+
+/** Bytes of a recording that could not be used. */
+export interface LostRange {
+  /** File offset of the first byte. */
+  readonly offset: number;
+  /** How many. */
+  readonly size: number;
+  /** What is wrong with them. */
+  readonly reason: string;
+}
+
+/** What a repair found and did. */
+export interface RepairReport {
+  /** Bytes among the records that are lost, in file order. */
+  readonly lost: readonly LostRange[];
+  /** What else was wrong, a line each. */
+  readonly findings: readonly string[];
+  /** Whether the file header, or the attr table, was made anew. */
+  readonly headerRebuilt: boolean;
+  /** What was copied. */
+  readonly copied: CopyStats;
+}
+
+/** Records that must follow one another before damaged bytes count as over. */
+const ENOUGH = 3;
+/** Bytes that are looked at, at once, for the next record. */
+const WINDOW = 1 << 20;
+/** Most bytes of one AUXTRACE payload. */
+const MOST_AUX = 1n << 34n;
+/** Types that are known to be written: the kernel's, and perf's own. Others only where framing is sure. */
+const KNOWN = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
+
+/**
+ * Copies what is sound of a damaged recording into a new one: whole records before and after damage,
+ * features that can be read.
+ *
+ * A record counts as sound if it is of a known type, and its parts fill it: a sample by the layout of
+ * its event, others by their declarations. After a record that is not, the next one is searched at
+ * every eighth byte; three sound ones in a row end the damage.
+ *
+ * @param source The damaged file.
+ * @param output Where the new one goes.
+ * @throws {PerfDataError} Where neither a header nor an attr table can be found.
+ */
+export async function repairRecording(
+  source: RandomAccessSource,
+  output: RecordingOutput,
+  progress?: (bytes: number) => void,
+): Promise<RepairReport> {
+  const errors: PerfDataError[] = [];
+  const take: Diagnostics = (error) => void errors.push(error);
+  const { reader, headerRebuilt } = await openDamaged(source, take);
+  const salvage = new Salvage(reader, source, errors);
+  const copied = await copyRecording(reader, output, {
+    batches: (options) => salvage.batches(options),
+    // A feature that is cut, or lies outside of the file, is left out.
+    lostFeature: take,
+    ...(progress === undefined ? {} : { progress }),
+  });
+  return {
+    lost: salvage.lost,
+    findings: errors.map((error) => error.located()),
+    headerRebuilt,
+    copied,
+  };
+}
+
+async function openDamaged(
+  source: RandomAccessSource,
+  diagnostics: Diagnostics,
+): Promise<{ reader: PerfDataReader; headerRebuilt: boolean }> {
+  try {
+    const reader = await PerfDataReader.open(source, { diagnostics });
+    if (reader.isPipe || reader.events.all.length > 0) return { reader, headerRebuilt: false };
+  } catch (error) {
+    if (!(error instanceof PerfDataError)) throw error;
+  }
+  const rebuilt = await rebuildHeader(source);
+  // Without a header of either kind this throws what is wrong with the one that is there.
+  const reader = await PerfDataReader.open(rebuilt ?? source, { diagnostics });
+  return { reader, headerRebuilt: rebuilt !== undefined };
+}
+
+/** Sizes that `struct perf_event_attr` had: PERF_ATTR_SIZE_VER0 to VER9. */
+const ATTR_SIZES: ReadonlySet<number> = new Set([64, 72, 80, 96, 104, 112, 120, 128, 136, 144]);
+
+/**
+ * Finds the attr table of a file whose header is gone, and puts a header before it.
+ *
+ * perf writes the ids of all events right after the header, and then the attrs, each with the place of
+ * its ids: a table where these places begin after the header and fill the space before the table is
+ * certain to be it.
+ *
+ * @returns The file with a header; `undefined` where no such table is found.
+ */
+async function rebuildHeader(source: RandomAccessSource): Promise<RandomAccessSource | undefined> {
+  const head = new Uint8Array(Math.min(source.size, 1 << 20));
+  await source.readAt(head, 0);
+  const view = new DataView(head.buffer);
+  for (const littleEndian of [true, false]) {
+    for (let at = PERF_FILE_HEADER_SIZE; at + 80 <= head.length; at += 8) {
+      const size = view.getUint32(at + 4, littleEndian);
+      if (!ATTR_SIZES.has(size)) continue;
+      let idsEnd = PERF_FILE_HEADER_SIZE;
+      let end = at;
+      while (
+        end + size + 16 <= head.length && view.getUint32(end + 4, littleEndian) === size &&
+        view.getBigUint64(end + size, littleEndian) === BigInt(idsEnd) &&
+        view.getBigUint64(end + size + 8, littleEndian) <= BigInt(at - idsEnd)
+      ) {
+        idsEnd += Number(view.getBigUint64(end + size + 8, littleEndian));
+        end += size + 16;
+      }
+      if (end === at || idsEnd !== at) continue;
+      const header = encode(perfFileHeader, {
+        magic: fileMagic(littleEndian),
+        size: BigInt(PERF_FILE_HEADER_SIZE),
+        attr_size: BigInt(size + 16),
+        attrs: { offset: BigInt(at), size: BigInt(end - at) },
+        data: { offset: BigInt(end), size: 0n },
+        event_types: { offset: 0n, size: 0n },
+        adds_features: [0n, 0n, 0n, 0n],
+      }, { littleEndian });
+      return {
+        size: source.size,
+        async readAt(into, position) {
+          const got = await source.readAt(into, position);
+          if (position < header.length) into.set(header.subarray(position, position + got));
+          return got;
+        },
+      };
+    }
+  }
+  return undefined;
+}
+
+/** Gives the sound records of a damaged recording. */
+class Salvage {
+  readonly lost: LostRange[] = [];
+  readonly #reader: PerfDataReader;
+  readonly #source: RandomAccessSource;
+  readonly #errors: PerfDataError[];
+  readonly #samples: SampleFields[] = [];
+
+  constructor(reader: PerfDataReader, source: RandomAccessSource, errors: PerfDataError[]) {
+    this.#reader = reader;
+    this.#source = source;
+    this.#errors = errors;
+  }
+
+  async *batches(options: { readonly inflate?: boolean }): AsyncGenerator<RecordBatch, void, void> {
+    const { offset, size } = this.#reader.data;
+    const end = Math.min(offset + size, this.#source.size);
+    for (let from = offset; from < end;) {
+      const known = this.#errors.length;
+      let bad = -1;
+      let reason = "";
+      for await (const batch of this.#reader.batches({ ...options, from, to: end })) {
+        const sound = this.#soundRecords(batch);
+        if (sound < batch.count) {
+          bad = batch.offset + batch.start(sound);
+          reason = `${KNOWN.name(batch.type(sound))}: not what its type says`;
+          batch.count = sound;
+          batch.payload = undefined;
+          if (sound > 0) yield batch;
+          break;
+        }
+        if (batch.payload !== undefined) this.#cutPayload(batch, batch.payload, end);
+        yield batch;
+      }
+      if (bad < 0) {
+        // The reader reports where it stopped.
+        const stop = this.#errors.slice(known).findLast(({ offset }) => offset !== undefined);
+        if (this.#reader.stats.skippedBytes === 0 || stop?.offset === undefined) return;
+        this.#errors.splice(this.#errors.indexOf(stop), 1);
+        bad = Number(stop.offset);
+        reason = stop.message.replace(/; the rest of the data.*/, "");
+      }
+      // The kernel's records are multiples of 8 bytes long; some of perf's own are not.
+      const next = await this.#nextSound(bad, 8, end) ?? await this.#nextSound(bad, 1, end) ?? end;
+      this.lost.push({ offset: bad, size: next - bad, reason });
+      from = next;
+    }
+  }
+
+  /** Makes an AUXTRACE record announce no more data than there is. */
+  #cutPayload(batch: RecordBatch, payload: Payload, end: number): void {
+    const size = Math.max(0, end - payload.offset);
+    if (payload.size <= size) return;
+    const { littleEndian } = this.#reader;
+    this.lost.push({ offset: end, size: payload.size - size, reason: "payload: cut off" });
+    // Both AUXTRACE and HEADER_TRACING_DATA begin with the size, as u64 and as u32.
+    const at = batch.start(batch.count - 1) + PERF_EVENT_HEADER_SIZE;
+    if (payload.type === PERF_RECORD_AUXTRACE) {
+      batch.view.setBigUint64(at, BigInt(size), littleEndian);
+    } else {
+      batch.view.setUint32(at, size, littleEndian);
+    }
+    batch.payload = {
+      ...payload,
+      size,
+      read: (into) => payload.read(into),
+      [Symbol.asyncIterator]: () => payload[Symbol.asyncIterator](),
+    };
+  }
+
+  /** How many records of a batch are sound, up to the first that is not. */
+  #soundRecords(batch: RecordBatch): number {
+    // What was inflated is checked by its own checksums.
+    if (batch.inflatedFrom >= 0) return batch.count;
+    for (let i = 0; i < batch.count; i++) {
+      const start = batch.start(i);
+      if (!this.#isSound(batch.view, batch.bytes, start, start + batch.size(i))) return i;
+    }
+    return batch.count;
+  }
+
+  #isSound(view: DataView, bytes: Uint8Array, start: number, end: number): boolean {
+    const { littleEndian: le, events } = this.#reader;
+    const type = view.getUint32(start, le);
+    if (type === PERF_RECORD_SAMPLE) {
+      const number = events.indexOf(view, start, end, type, le);
+      const event = events.all[number];
+      if (event === undefined) return false;
+      const fields = this.#samples[number] ??= new SampleFields(event.attr);
+      // The kernel pads raw data, and nothing else, so that a sample ends at a multiple of 8.
+      return fields.locate(view, start, end, le) && end - fields.end < 8;
+    }
+    if (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2) return true;
+    if (KNOWN.declaration(type) === undefined) return false;
+    const event = type < PERF_RECORD_USER_TYPE_START
+      ? events.eventOf(view, start, end, type, le)
+      : undefined;
+    if (type === PERF_RECORD_AUXTRACE && !this.#isAuxtraceSound(view, start, end)) return false;
+    const record = KNOWN.decode(bytes.subarray(start, end), { littleEndian: le, event });
+    return !("raw" in record);
+  }
+
+  /** A buffer is a ring of at most some gigabytes; a size beyond that is none. */
+  #isAuxtraceSound(view: DataView, start: number, end: number): boolean {
+    return end - start >= 16 &&
+      view.getBigUint64(start + PERF_EVENT_HEADER_SIZE, this.#reader.littleEndian) <= MOST_AUX;
+  }
+
+  /** The offset of the next record that two more sound ones follow: `step` bytes on, or twice that… */
+  async #nextSound(bad: number, step: number, end: number): Promise<number | undefined> {
+    const { littleEndian: le } = this.#reader;
+    const from = bad + step;
+    const bytes = new Uint8Array(WINDOW + ENOUGH * 0x10000);
+    const view = new DataView(bytes.buffer);
+    for (let window = from; window < end; window += WINDOW) {
+      const got = await this.#source.readAt(
+        bytes.subarray(0, Math.min(bytes.length, end - window)),
+        window,
+      );
+      for (let at = 0; at < Math.min(WINDOW, got); at += step) {
+        let pos = at;
+        let sound = 0;
+        while (sound < ENOUGH && pos + PERF_EVENT_HEADER_SIZE <= got) {
+          const size = view.getUint16(pos + 6, le);
+          const type = view.getUint32(pos, le);
+          if (size < PERF_EVENT_HEADER_SIZE || pos + size > got || type === 0) break;
+          if (!this.#isSound(view, bytes, pos, pos + size)) break;
+          sound++;
+          pos += size;
+        }
+        // At the end of the data there may be fewer.
+        if (sound === ENOUGH || (sound > 0 && window + pos === end)) return window + at;
+      }
+    }
+    return undefined;
+  }
+}

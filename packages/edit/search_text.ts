@@ -1,0 +1,99 @@
+import type { ByteSink } from "@perfdata/format";
+
+const encoder = new TextEncoder();
+
+/** Bytes by which texts are found first. */
+const HEAD = 4;
+
+/**
+ * Searches all bytes that go through for texts, also those on the seam of two pieces.
+ *
+ * Texts of fewer than four bytes are not searched for: they occur by chance.
+ *
+ * @example
+ * ```ts
+ * import { TextSearch } from "@perfdata/edit";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const search = new TextSearch(["nginx", "sh"]);
+ * const bytes = new TextEncoder().encode("a worker of nginx");
+ * search.take(bytes.subarray(0, 14));
+ * search.take(bytes.subarray(14));
+ * assertEquals([...search.found], [["nginx", 1]]);
+ * ```
+ */
+export class TextSearch {
+  /** The texts that were found, and how often. */
+  readonly found: Map<string, number> = new Map();
+  /** Texts that are too short to be searched for. */
+  readonly tooShort: readonly string[];
+  readonly #byHead = new Map<number, { readonly text: string; readonly bytes: Uint8Array }[]>();
+  readonly #first = new Uint8Array(256);
+  #longest = 0;
+  #rest = new Uint8Array(0);
+
+  /**
+   * Has searched nothing yet.
+   *
+   * @param texts What to search for.
+   */
+  constructor(texts: Iterable<string>) {
+    const tooShort: string[] = [];
+    for (const text of texts) {
+      const bytes = encoder.encode(text);
+      if (bytes.length < HEAD) {
+        tooShort.push(text);
+        continue;
+      }
+      const head = headOf(bytes, 0);
+      const same = this.#byHead.get(head);
+      if (same === undefined) this.#byHead.set(head, [{ text, bytes }]);
+      else same.push({ text, bytes });
+      this.#first[bytes[0] as number] = 1;
+      this.#longest = Math.max(this.#longest, bytes.length);
+    }
+    this.tooShort = tooShort;
+  }
+
+  /** Searches the next bytes. */
+  take(bytes: Uint8Array): void {
+    if (this.#longest === 0) return;
+    const kept = this.#rest.length;
+    const all = new Uint8Array(kept + bytes.length);
+    all.set(this.#rest);
+    all.set(bytes, kept);
+    const first = this.#first;
+    for (let at = 0; at + HEAD <= all.length; at++) {
+      if (first[all[at] as number] === 0) continue;
+      const candidates = this.#byHead.get(headOf(all, at));
+      if (candidates === undefined) continue;
+      for (const { text, bytes: wanted } of candidates) {
+        const end = at + wanted.length;
+        // What ends within the kept bytes was found before.
+        if (end <= kept || end > all.length || !startsWith(all, at, wanted)) continue;
+        this.found.set(text, (this.found.get(text) ?? 0) + 1);
+      }
+    }
+    this.#rest = all.slice(Math.max(0, all.length - this.#longest + 1));
+  }
+
+  /** A sink that hands on what it is given, and searches it. */
+  through(sink: ByteSink): ByteSink {
+    return {
+      write: (bytes) => {
+        this.take(bytes);
+        return sink.write(bytes);
+      },
+    };
+  }
+}
+
+function headOf(bytes: Uint8Array, at: number): number {
+  return (bytes[at] as number) | (bytes[at + 1] as number) << 8 |
+    (bytes[at + 2] as number) << 16 | (bytes[at + 3] as number) << 24;
+}
+
+function startsWith(bytes: Uint8Array, at: number, wanted: Uint8Array): boolean {
+  for (let i = HEAD; i < wanted.length; i++) if (bytes[at + i] !== wanted[i]) return false;
+  return true;
+}

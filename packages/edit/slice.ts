@@ -1,0 +1,155 @@
+import {
+  encode,
+  HEADER_SAMPLE_TIME,
+  PERF_RECORD_SAMPLE,
+  PERF_RECORD_USER_TYPE_START,
+  type PerfDataReader,
+  type RecordBatch,
+  type SampleLayout,
+  u64,
+  type WriterFeature,
+} from "@perfdata/format";
+import { PERF_RECORD_AUXTRACE } from "@perfdata/user-records";
+import { DROP, type Edit, KEEP, type Verdict } from "./copy.ts";
+
+/** Which samples a slice has. A condition that is not there lets all pass. */
+export interface SliceFilter {
+  /** First and last time in ns, both included. */
+  readonly time?: readonly [bigint, bigint];
+  /** Process ids. */
+  readonly pids?: ReadonlySet<number>;
+  /** Thread ids. */
+  readonly tids?: ReadonlySet<number>;
+  /** CPUs. AUX data of other CPUs is left out as well. */
+  readonly cpus?: ReadonlySet<number>;
+  /** Numbers of events in the attr table. */
+  readonly events?: ReadonlySet<number>;
+  /** Only each n-th of the samples that pass the other conditions: the first, the n+1st, … */
+  readonly sampleEvery?: number;
+  /**
+   * Numbers of the records that may stay, counted over all records as the reader gives them: for
+   * conditions that need more than the record itself.
+   */
+  readonly records?: { has(index: number): boolean };
+}
+
+/** What a slice left out. */
+export interface SliceStats {
+  /** Samples of the recording. */
+  samples: number;
+  /** Samples that stay. */
+  kept: number;
+  /** Other kernel records left out since they are later than the slice. */
+  laterRecords: number;
+  /** AUXTRACE records whose data stays whole although only a part of the time was asked for. */
+  wholeAux: number;
+}
+
+/**
+ * Keeps some samples of a recording, and all that is needed to understand them.
+ *
+ * Records that describe the machine (MMAP2, COMM, FORK, KSYMBOL, …) stay up to the end of the slice,
+ * so that each sample finds the same thread and the same object as in the whole recording. So do
+ * perf's own records. Records later than the slice go. AUX data is not cut in time: the buffers of
+ * the CPUs that were asked for stay whole.
+ *
+ * The SAMPLE_TIME feature is made anew: u64 time of the first and of the last sample
+ * (`write_sample_time` of tools/perf/util/header.c).
+ */
+export class Slice implements Edit {
+  /** What was left out so far. */
+  readonly stats: SliceStats = { samples: 0, kept: 0, laterRecords: 0, wholeAux: 0 };
+  readonly #filter: SliceFilter;
+  readonly #littleEndian: boolean;
+  #passed = 0;
+  #first: bigint | undefined;
+  #last: bigint = 0n;
+  #hadSampleTime = false;
+
+  /**
+   * Has decided nothing yet.
+   *
+   * @param reader The recording that is sliced.
+   * @param filter Which samples stay.
+   */
+  constructor(reader: Pick<PerfDataReader, "littleEndian">, filter: SliceFilter) {
+    this.#filter = filter;
+    this.#littleEndian = reader.littleEndian;
+  }
+
+  /** Decides about record `i` of a batch. */
+  record(batch: RecordBatch, i: number): Verdict {
+    const type = batch.type(i);
+    if (type === PERF_RECORD_SAMPLE) return this.#sample(batch, i);
+    const { cpus, time } = this.#filter;
+    if (type === PERF_RECORD_AUXTRACE) {
+      // perf_record_auxtrace: u64 size, offset, reference, u32 idx, tid, cpu.
+      const cpu = batch.size(i) < 48
+        ? -1
+        : batch.view.getInt32(batch.start(i) + 40, this.#littleEndian);
+      if (cpus !== undefined && cpu >= 0 && !cpus.has(cpu)) return DROP;
+      if (time !== undefined) this.stats.wholeAux++;
+      return KEEP;
+    }
+    if (type >= PERF_RECORD_USER_TYPE_START || time === undefined) return KEEP;
+    const event = batch.eventOf(i) ?? batch.events.all[0];
+    const at = event?.layout.trailer.time ?? 0;
+    if (at === 0) return KEEP;
+    const end = batch.start(i) + batch.size(i);
+    if (batch.view.getBigUint64(end + at, this.#littleEndian) <= time[1]) return KEEP;
+    this.stats.laterRecords++;
+    return DROP;
+  }
+
+  #sample(batch: RecordBatch, i: number): Verdict {
+    this.stats.samples++;
+    const { view } = batch;
+    const le = this.#littleEndian;
+    const start = batch.start(i);
+    const { time, pids, tids, cpus, events, records, sampleEvery } = this.#filter;
+    const number = batch.events.indexOf(view, start, start + batch.size(i), PERF_RECORD_SAMPLE, le);
+    const layout: SampleLayout | undefined = batch.events.all[number]?.layout;
+    // A sample that cannot be read fits no condition.
+    if (layout === undefined || layout.fixedSize > batch.size(i)) {
+      return Object.values(this.#filter).some((part) => part !== undefined) ? DROP : this.#keep();
+    }
+    const when = layout.time < 0 ? undefined : view.getBigUint64(start + layout.time, le);
+    const word = (at: number) => at < 0 ? -1 : view.getInt32(start + at, le);
+    if (
+      (events !== undefined && !events.has(number)) ||
+      (time !== undefined && (when === undefined || when < time[0] || when > time[1])) ||
+      (pids !== undefined && !pids.has(word(layout.pid))) ||
+      (tids !== undefined && !tids.has(word(layout.pid < 0 ? -1 : layout.pid + 4))) ||
+      (cpus !== undefined && !cpus.has(word(layout.cpu))) ||
+      (records !== undefined && !records.has(batch.firstIndex + i))
+    ) return DROP;
+    if (sampleEvery !== undefined && this.#passed++ % sampleEvery !== 0) return DROP;
+    if (when !== undefined) {
+      if (this.#first === undefined || when < this.#first) this.#first = when;
+      if (when > this.#last) this.#last = when;
+    }
+    return this.#keep();
+  }
+
+  #keep(): Verdict {
+    this.stats.kept++;
+    return KEEP;
+  }
+
+  /** Leaves out what is made anew. */
+  feature(id: number, bytes: Uint8Array): Uint8Array | undefined {
+    if (id !== HEADER_SAMPLE_TIME) return bytes;
+    this.#hadSampleTime = true;
+    return undefined;
+  }
+
+  /** The times of the samples that stay. */
+  newFeatures(): readonly WriterFeature[] {
+    if (!this.#hadSampleTime || this.#first === undefined) return [];
+    const options = { littleEndian: this.#littleEndian };
+    const bytes = new Uint8Array(16);
+    bytes.set(encode(u64, this.#first, options));
+    bytes.set(encode(u64, this.#last, options), 8);
+    return [{ id: HEADER_SAMPLE_TIME, bytes }];
+  }
+}

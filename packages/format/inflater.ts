@@ -1,0 +1,133 @@
+import { RecordBatch } from "./batch.ts";
+import type { ErrorPlace } from "./error.ts";
+import type { EventTable } from "./events.ts";
+import { CAPACITY, frame, type Stop } from "./framing.ts";
+import { PERF_EVENT_HEADER_SIZE, PERF_RECORD_COMPRESSED } from "./record_types.ts";
+import type { ZstdStream } from "./zstd.ts";
+
+/**
+ * Most bytes that a COMPRESSED record, which has at most 64 KB, inflates to: a thousand times as many.
+ * perf gives it the size of the ring buffer that it was filled from.
+ */
+const MAX_INFLATED = 2 ** 26;
+/** What an {@link Inflater} needs of the reader that it belongs to. */
+export interface InflaterHost {
+  /** The events of the file. */
+  readonly events: EventTable;
+  /** What the pass found so far. */
+  readonly stats: { records: number; skippedBytes: number; inflatedBytes: number };
+  /** Throws, or reports, as the reader is strict or tolerant. */
+  reportDamage(message: string, place: ErrorPlace): void;
+}
+
+/** Turns COMPRESSED records into batches. */
+export class Inflater {
+  readonly #reader: InflaterHost;
+  readonly #littleEndian: boolean;
+  readonly #makeStream: () => ZstdStream;
+  #stream: ZstdStream | undefined;
+  #batch: RecordBatch | undefined;
+  #left = 0;
+  #broken = false;
+  #lastOffset = 0;
+  /** Bytes that the record has inflated to so far. */
+  #inflated = 0;
+
+  constructor(reader: InflaterHost, littleEndian: boolean, makeStream: () => ZstdStream) {
+    this.#reader = reader;
+    this.#littleEndian = littleEndian;
+    this.#makeStream = makeStream;
+  }
+
+  *inflate(record: Uint8Array, offset: number): Generator<RecordBatch, void, void> {
+    this.#lastOffset = offset;
+    if (!this.#broken) {
+      const stream = this.#stream ??= this.#makeStream();
+      this.#inflated = 0;
+      const pieces = stream.push(compressedBytes(record, this.#littleEndian))[Symbol.iterator]();
+      for (let piece = this.#next(pieces); piece !== undefined; piece = this.#next(pieces)) {
+        yield* this.#frame(piece, offset);
+      }
+    }
+    if (this.#broken) {
+      this.#reader.stats.skippedBytes += record.length - PERF_EVENT_HEADER_SIZE;
+    }
+  }
+
+  /** The next inflated piece; `undefined` at the end, and where there can be no more. */
+  #next(pieces: Iterator<Uint8Array>): Uint8Array | undefined {
+    if (this.#broken) return undefined;
+    try {
+      const { value, done } = pieces.next();
+      if (done === true) return undefined;
+      this.#inflated += value.length;
+      if (this.#inflated <= MAX_INFLATED) return value;
+      this.#breakOff(`zstd: more than ${MAX_INFLATED} bytes in one record`);
+    } catch (error) {
+      this.#breakOff(`zstd: ${error instanceof Error ? error.message : String(error)}`);
+    }
+    return undefined;
+  }
+
+  #breakOff(reason: string): void {
+    this.#broken = true;
+    this.#reader.reportDamage(
+      `COMPRESSED: ${reason}; this and later compressed records are skipped`,
+      { offset: this.#lastOffset, record: { type: PERF_RECORD_COMPRESSED } },
+    );
+  }
+
+  /** Hands on the whole records; what is left begins the next piece. */
+  *#frame(inflated: Uint8Array, offset: number): Generator<RecordBatch, void, void> {
+    const stats = this.#reader.stats;
+    stats.inflatedBytes += inflated.length;
+    const batch = this.#batch ??= new RecordBatch(
+      CAPACITY,
+      this.#littleEndian,
+      this.#reader.events,
+    );
+    batch.inflatedFrom = offset;
+    for (let taken = 0; taken < inflated.length;) {
+      const part = inflated.subarray(taken, taken + CAPACITY - this.#left);
+      batch.bytes.set(part, this.#left);
+      taken += part.length;
+      const len = this.#left + part.length;
+      let pos = 0;
+      let stop: Stop = "again";
+      while (stop === "again") {
+        batch.firstIndex = stats.records;
+        stop = frame(batch, pos, len, false);
+        if (batch.count === 0) break;
+        pos = batch.start(batch.count - 1) + batch.size(batch.count - 1);
+        stats.records += batch.count;
+        yield batch;
+      }
+      batch.bytes.copyWithin(0, pos, len);
+      this.#left = len - pos;
+      if (stop === "bad") {
+        this.#breakOff("a record in the inflated bytes is shorter than its header");
+        return;
+      }
+    }
+  }
+
+  /** Reports a record that was begun and never finished. */
+  finish(): void {
+    if (this.#left > 0 && !this.#broken) {
+      this.#reader.reportDamage(
+        `COMPRESSED: ${this.#left} inflated bytes left, expected a whole record`,
+        { offset: this.#lastOffset, record: { type: PERF_RECORD_COMPRESSED } },
+      );
+    }
+  }
+}
+
+/** The zstd bytes in a COMPRESSED or COMPRESSED2 record. */
+function compressedBytes(record: Uint8Array, littleEndian: boolean): Uint8Array {
+  const view = new DataView(record.buffer, record.byteOffset, record.byteLength);
+  if (view.getUint32(0, littleEndian) === PERF_RECORD_COMPRESSED || record.length < 16) {
+    return record.subarray(PERF_EVENT_HEADER_SIZE);
+  }
+  const size = Number(view.getBigUint64(PERF_EVENT_HEADER_SIZE, littleEndian));
+  return record.subarray(16, 16 + Math.min(size, record.length - 16));
+}

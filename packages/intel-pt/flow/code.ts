@@ -1,0 +1,116 @@
+/**
+ * A piece of code at its address: for example a segment of an ELF file where it was mapped.
+ *
+ * What was decoded of a range is kept by its `id`. Code that changes (a new mapping, a patch of the
+ * kernel, code of a JIT compiler) has to come as a range with another `id`; the same file at the same
+ * address in two processes should be one range.
+ */
+export interface CodeRange {
+  /** Number of the range, 0 to 2^28 - 1. */
+  readonly id: number;
+  /** Bits 31:0 of its first address, as a signed integer. */
+  readonly low: number;
+  /** Bits 63:32 of its first address, as a signed integer. */
+  readonly high: number;
+  /** Bytes in it, less than 2^31. */
+  readonly size: number;
+  /**
+   * Memory of the range from `offset` on.
+   *
+   * @returns At least the 15 bytes from `offset` on (fewer at the end of the range), or `undefined`
+   *   where there are none at hand.
+   */
+  window(offset: number): CodeWindow | undefined;
+}
+
+/** A part of a {@linkcode CodeRange}. */
+export interface CodeWindow {
+  /** Memory that holds it. */
+  readonly bytes: Uint8Array;
+  /** Offset in the range of `bytes[0]`. */
+  readonly from: number;
+}
+
+/** What a thread sees of code: finds the range at an address. */
+export interface CodeSpace {
+  /**
+   * The range that holds an address.
+   *
+   * @param low Bits 31:0 of the address, as a signed integer.
+   * @param high Bits 63:32, as a signed integer.
+   */
+  find(low: number, high: number): CodeRange | undefined;
+}
+
+/**
+ * A space of ranges that never change, found by binary search.
+ *
+ * @param ranges Ranges that do not overlap, in any order.
+ *
+ * @example
+ * ```ts
+ * import { bytesRange, fixedSpace } from "@perfdata/intel-pt";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const space = fixedSpace([bytesRange(1, 0x401000n, Uint8Array.of(0x90, 0xc3))]);
+ * assertEquals(space.find(0x401001, 0)?.id, 1);
+ * assertEquals(space.find(0x401002, 0), undefined);
+ * ```
+ */
+export function fixedSpace(ranges: readonly CodeRange[]): CodeSpace {
+  const sorted = [...ranges].sort((a, b) => compareAddress(a.low, a.high, b.low, b.high));
+  return {
+    find(low, high) {
+      let from = 0;
+      let to = sorted.length;
+      while (from < to) {
+        const middle = (from + to) >> 1;
+        const range = sorted[middle] as CodeRange;
+        if (compareAddress(range.low, range.high, low, high) <= 0) from = middle + 1;
+        else to = middle;
+      }
+      const range = sorted[from - 1];
+      return range !== undefined && offsetIn(range, low, high) >= 0 ? range : undefined;
+    },
+  };
+}
+
+/** Order of two unsigned addresses in halves. */
+export function compareAddress(aLow: number, aHigh: number, bLow: number, bHigh: number): number {
+  return (aHigh >>> 0) - (bHigh >>> 0) || (aLow >>> 0) - (bLow >>> 0);
+}
+
+/** Offset of an address in a range, or -1 where it is outside. */
+export function offsetIn(range: CodeRange, low: number, high: number): number {
+  // The range is shorter than 2^31, so that the difference of the lower halves decides.
+  const offset = (low - range.low) >>> 0;
+  if (offset >= range.size) return -1;
+  const carry = (range.low >>> 0) + offset > 0xffffffff ? 1 : 0;
+  return ((range.high + carry) | 0) === high ? offset : -1;
+}
+
+/**
+ * A range over bytes in memory.
+ *
+ * @param id Number of the range; see {@linkcode CodeRange.id}.
+ * @param address Its first address.
+ *
+ * @example
+ * ```ts
+ * import { bytesRange } from "@perfdata/intel-pt";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const { low, high, size } = bytesRange(1, 0xffffffff81000000n, new Uint8Array(4096));
+ * assertEquals([low, high, size], [-0x7f000000, -1, 4096]);
+ * ```
+ */
+export function bytesRange(id: number, address: bigint, bytes: Uint8Array): CodeRange {
+  const window: CodeWindow = { bytes, from: 0 };
+  return {
+    id,
+    low: Number(BigInt.asIntN(32, address)),
+    high: Number(BigInt.asIntN(32, address >> 32n)),
+    size: bytes.length,
+    window: () => window,
+  };
+}

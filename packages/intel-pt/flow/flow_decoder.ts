@@ -1,0 +1,825 @@
+import { PacketDecoder } from "../packet_decoder.ts";
+import { PacketKind } from "../packet_kind.ts";
+import type { InsnMode } from "../x86/insn_decoder.ts";
+import { InsnKind } from "../x86/insn_kind.ts";
+import { BlockCache } from "./block_cache.ts";
+import type { CodeSpace } from "./code.ts";
+import { FlowError, FlowEvent } from "./flow_event.ts";
+import { PathTable } from "./path_table.ts";
+import { type ClockRatios, TimeKeeper } from "./time_keeper.ts";
+import { DEFERRED, Scan, Walker } from "./walker.ts";
+
+/** Takes what a {@linkcode FlowDecoder} finds. */
+export interface FlowSink {
+  /**
+   * Takes entries `0 … run.count` of `run.entries`: each the number of a path, or the complement
+   * (`~n`) of the number of an event. They are valid during the call only.
+   */
+  flow(run: FlowDecoder): void;
+  /** The numbers of blocks and paths are about to be used anew: what is kept by them has to go. */
+  forget?(): void;
+}
+
+/** Blocks and paths, which the decoders of several streams can share. */
+export class FlowCache {
+  /** The blocks. */
+  readonly blocks: BlockCache = new BlockCache();
+  /** The paths over them. */
+  readonly paths: PathTable = new PathTable(this.blocks);
+  /** How often all was forgotten. */
+  generation = 0;
+
+  /** Whether it is time to forget all. */
+  get full(): boolean {
+    return this.blocks.full || this.paths.full;
+  }
+
+  /** Forgets all. */
+  clear(): void {
+    this.blocks.clear();
+    this.paths.clear();
+    this.generation++;
+  }
+}
+
+/** Options of {@linkcode FlowDecoder}. */
+export interface FlowOptions {
+  /** What the code is at the beginning; see {@linkcode FlowDecoder.setSpace}. */
+  readonly space: CodeSpace;
+  /** Where blocks are kept; one of its own by default. */
+  readonly cache?: FlowCache;
+  /** The ratios of the clocks; without them only TSC packets give the time. */
+  readonly clocks?: ClockRatios;
+  /** TSC value that times count from; the first of the stream by default. */
+  readonly timeBase?: bigint;
+}
+
+/** What {@linkcode FlowDecoder.run} returns. */
+export const FlowStatus = {
+  /** All bytes that were fed are used up. */
+  NEED_MORE: 0,
+  /** The stream has ended. */
+  END: 1,
+  /** The time asked for is reached. */
+  TIME: 2,
+} as const;
+
+/** One of the numbers of {@linkcode FlowStatus}. */
+export type FlowStatus = typeof FlowStatus[keyof typeof FlowStatus];
+
+/** Whether it is known where execution is. */
+const OFF = 0;
+const ON = 1;
+const LOST = 2;
+
+// Packets that a FUP gives its address to.
+const BIND_TSX = 1;
+const BIND_ABORT = 2;
+const BIND_PTW = 4;
+const BIND_EXSTOP = 8;
+const BIND_BEP = 16;
+const BIND_CFE = 32;
+const BIND_TRIG = 64;
+const BIND_MODE = 128;
+/** Those that an event may follow which the same FUP belongs to. */
+const BIND_EVENT = BIND_ABORT | BIND_CFE;
+
+/** Events at most between two calls of the sink; {@linkcode Walker.out} is as long. */
+const EVENTS = 4096;
+/** Entries kept free for a packet with its FUP. */
+const ROOM = 32;
+
+/** Figures of a {@linkcode FlowDecoder}. */
+export interface FlowCounts {
+  /** Bytes of the stream that were looked at. */
+  bytes: number;
+  /** Bytes of packets that came while it was not known where execution is. */
+  lostBytes: number;
+  /** Branches of TNT packets that were not followed. */
+  lostBranches: number;
+  /** Errors by {@linkcode FlowError}. */
+  readonly errors: Float64Array;
+}
+
+/**
+ * Reconstructs what a processor executed, from Intel PT packets and the code.
+ *
+ * Feed it bytes, and call {@linkcode FlowDecoder.run}: it hands *paths* (sequences of basic blocks, kept in
+ * {@linkcode PathTable}) and events to its sink, in order of execution. Behaviour follows the Intel SDM,
+ * Volume 3, chapter "Intel Processor Trace".
+ *
+ * An error is an event. Decoding goes on at the next packet that says where execution is (TIP, TIP.PGE,
+ * FUP, PSB+); what came between is counted.
+ *
+ * @example
+ * ```ts
+ * import { bytesRange, encodePackets, fixedSpace, FlowDecoder } from "@perfdata/intel-pt";
+ * import { assertEquals } from "@std/assert";
+ *
+ * // 1000: dec eax; jne 1000; ret
+ * const space = fixedSpace([bytesRange(1, 0x1000n, Uint8Array.of(0xff, 0xc8, 0x75, 0xfc, 0xc3))]);
+ * const bytes = encodePackets([
+ *   { type: "PSB" },
+ *   { type: "MODE.Exec", csL: true, csD: false, interruptFlag: false },
+ *   { type: "FUP", compression: 3, payload: 0x1000n },
+ *   { type: "PSBEND" },
+ *   { type: "TNT", long: false, count: 3, bits: 0b110n },
+ *   { type: "TIP", compression: 3, payload: 0x1000n },
+ * ]);
+ * let insns = 0;
+ * const decoder = new FlowDecoder({ space }, {
+ *   flow({ entries, count, paths }) {
+ *     for (let i = 0; i < count; i++) {
+ *       const path = entries[i] as number;
+ *       if (path >= 0) insns += paths.insns[path] as number;
+ *     }
+ *   },
+ * });
+ * decoder.feed(bytes);
+ * decoder.end();
+ * decoder.run();
+ * assertEquals(insns, 3 * 2 + 1);
+ * ```
+ */
+export class FlowDecoder {
+  /** Paths (0 or more) and complements of events (less than 0). */
+  entries: Int32Array;
+  /** How many entries there are. */
+  count = 0;
+  /** {@linkcode FlowEvent} of each event. */
+  readonly kind: Uint8Array = new Uint8Array(EVENTS);
+  /** The small number of each event. */
+  readonly detail: Int32Array = new Int32Array(EVENTS);
+  /** Address of each event, bits 31:0. */
+  readonly ipLow: Int32Array = new Int32Array(EVENTS);
+  /** Address of each event, bits 63:32. */
+  readonly ipHigh: Int32Array = new Int32Array(EVENTS);
+  /** Payload of each event, bits 31:0. */
+  readonly low: Int32Array = new Int32Array(EVENTS);
+  /** Payload of each event, bits 63:32. */
+  readonly high: Int32Array = new Int32Array(EVENTS);
+  /** Offset in the stream of the packet of each event. */
+  readonly offset: Float64Array = new Float64Array(EVENTS);
+  /** Time of each event, as {@linkcode TimeKeeper.time}; it is that of what follows, up to the next. */
+  readonly time: Float64Array = new Float64Array(EVENTS);
+  /** Uncertainty of the time of each event. */
+  readonly uncertainty: Float64Array = new Float64Array(EVENTS);
+  /** The blocks that paths lead through. */
+  readonly blocks: BlockCache;
+  /** The paths. */
+  readonly paths: PathTable;
+  /** The clock. */
+  readonly clock: TimeKeeper;
+  /** Figures so far. */
+  readonly counts: FlowCounts = {
+    bytes: 0,
+    lostBytes: 0,
+    lostBranches: 0,
+    errors: new Float64Array(10),
+  };
+
+  private readonly cache: FlowCache;
+  private readonly sink: FlowSink;
+  private readonly packets: PacketDecoder = new PacketDecoder({ start: "psb" });
+  private readonly walker: Walker;
+  private events = 0;
+  private generation: number;
+  private state = OFF;
+  /** Whether a PSB was seen. */
+  private synced = false;
+  /** Between a PSB and its PSBEND. */
+  private inPsb = false;
+  private psbHasIp = false;
+  private psbLow = 0;
+  private psbHigh = 0;
+  /** BIND_ bits of packets that wait for their FUP, and the numbers of their events. */
+  private bound = 0;
+  /** Whether a FUP was the last packet that says something of flow, and may be of an event. */
+  private async = false;
+  private asyncLow = 0;
+  private asyncHigh = 0;
+  /** An OVF was seen, and no address after it yet. */
+  private overflown = false;
+  /** The mode that the next address is in. */
+  private nextMode: InsnMode = 64;
+  private interrupts = -1;
+  /** Branches after an indirect one whose TIP is still to come, as `lead` of {@linkcode Walker.tnt}. */
+  private deferred: number[] = [];
+  private boundEvent: Int32Array = new Int32Array(8);
+  private boundCount = 0;
+
+  /** Makes a decoder of one stream, for example of one CPU. */
+  constructor(options: FlowOptions, sink: FlowSink) {
+    this.cache = options.cache ?? new FlowCache();
+    this.generation = this.cache.generation;
+    this.blocks = this.cache.blocks;
+    this.paths = this.cache.paths;
+    this.sink = sink;
+    this.clock = new TimeKeeper(options.clocks, options.timeBase);
+    this.walker = new Walker(this.blocks, this.paths, options.space, () => this.flush());
+    this.entries = this.walker.out;
+  }
+
+  /** Whether it is known where execution is. */
+  get tracing(): boolean {
+    return this.state === ON;
+  }
+
+  /** Offset in the stream of the packet that was decoded last. */
+  get position(): number {
+    return this.packets.offset;
+  }
+
+  /** Gives more bytes; as {@linkcode PacketDecoder.feed}. */
+  feed(bytes: Uint8Array): void {
+    this.packets.feed(bytes);
+  }
+
+  /** Says that no more bytes will come. */
+  end(): void {
+    this.packets.end();
+  }
+
+  /** Data is missing from the stream here: decoding goes on at the next PSB. */
+  gap(): void {
+    this.packets.resync();
+    if (!this.synced) return;
+    this.lose(FlowError.GAP);
+    this.synced = false;
+    this.inPsb = false;
+    this.clock.lost();
+  }
+
+  /** Changes what the code is: another thread runs, or a mapping was made. */
+  setSpace(space: CodeSpace): void {
+    this.walker.detach();
+    this.walker.stack.forgetBlocks();
+    this.blocks.forgetSpace();
+    this.walker.space = space;
+  }
+
+  /** The space that code is read from. */
+  get space(): CodeSpace {
+    return this.walker.space;
+  }
+
+  /** Hands to the sink what it does not have yet. */
+  flush(): void {
+    this.count = this.walker.outCount;
+    if (this.count > 0) this.sink.flow(this);
+    this.walker.outCount = 0;
+    this.count = 0;
+    this.events = 0;
+    // What waits for an address has been handed out without.
+    this.boundCount = 0;
+  }
+
+  /**
+   * Decodes until the bytes are used up, or the time is `limit` or later.
+   *
+   * @param limit Ticks as {@linkcode TimeKeeper.time} counts them.
+   */
+  run(limit: number = Infinity): FlowStatus {
+    const { packets, walker, counts } = this;
+    if (this.clock.time >= limit) return FlowStatus.TIME;
+    this.refresh();
+    // Other decoders may have used the cache with other spaces.
+    this.blocks.forgetSpace();
+    for (;;) {
+      const kind = packets.next();
+      if (kind === PacketKind.TNT_8 && this.state === ON && !this.inPsb) {
+        this.async = false;
+        if (this.deferred.length === 0 || this.noneDeferred()) {
+          const error = walker.tnt(1 << packets.count | packets.low);
+          if (error !== 0) this.stop(error);
+        }
+        continue;
+      }
+      if (kind <= PacketKind.END) {
+        counts.bytes = packets.offset + (kind === PacketKind.END ? packets.size : 0);
+        if (kind === PacketKind.END) this.flush();
+        return kind === PacketKind.END ? FlowStatus.END : FlowStatus.NEED_MORE;
+      }
+      if (this.state === LOST) counts.lostBytes += packets.size;
+      this.packet(kind);
+      if (this.clock.time >= limit && kind >= PacketKind.TSC && kind <= PacketKind.CYC) {
+        counts.bytes = packets.offset + packets.size;
+        return FlowStatus.TIME;
+      }
+    }
+  }
+
+  /** Sees to it that the cache does not grow without end. */
+  private refresh(): void {
+    const { cache, walker } = this;
+    if (cache.full) {
+      this.flush();
+      walker.detach();
+      this.sink.forget?.();
+      cache.clear();
+    }
+    if (this.generation !== cache.generation) {
+      // Where a block was, its address is what remains; another decoder may have cleared the cache.
+      this.generation = cache.generation;
+      walker.stack.forgetBlocks();
+    }
+  }
+
+  /** Does what a packet says. */
+  private packet(kind: PacketKind): void {
+    const { packets, clock } = this;
+    const { low, high } = packets;
+    switch (kind) {
+      case PacketKind.PAD:
+        break;
+      case PacketKind.TNT_8:
+      case PacketKind.TNT_64:
+        this.tnt();
+        break;
+      case PacketKind.TIP:
+        this.tip();
+        break;
+      case PacketKind.TIP_PGE:
+        this.enable();
+        break;
+      case PacketKind.TIP_PGD:
+        this.disable();
+        break;
+      case PacketKind.FUP:
+        this.fup();
+        break;
+      case PacketKind.TSC:
+        clock.tsc(low, high);
+        this.timed();
+        break;
+      case PacketKind.TMA:
+        clock.tma(low & 0xffff, (low >>> 24) | (high & 1) << 8);
+        break;
+      case PacketKind.MTC:
+        clock.mtc(low & 0xff);
+        this.timed();
+        break;
+      case PacketKind.CYC:
+        clock.cyc((high >>> 0) * 2 ** 32 + (low >>> 0));
+        this.timed();
+        break;
+      case PacketKind.CBR:
+        clock.cbr(low & 0xff);
+        this.note(FlowEvent.CBR, low & 0xff);
+        break;
+      case PacketKind.PSB:
+        this.psb();
+        break;
+      case PacketKind.PSBEND:
+        if (this.inPsb) this.psbEnd();
+        break;
+      case PacketKind.OVF:
+        this.overflow();
+        break;
+      case PacketKind.MODE_EXEC:
+        this.modeExec(low);
+        break;
+      case PacketKind.BAD_OPCODE:
+      case PacketKind.BAD_PACKET:
+        this.lose(FlowError.BAD_PACKET);
+        this.clock.lost();
+        break;
+      case PacketKind.TRUNCATED:
+        this.lose(FlowError.TRUNCATED);
+        break;
+      case PacketKind.SKIPPED:
+        if (this.state !== LOST) this.counts.lostBytes += packets.size;
+        break;
+      default:
+        this.other(kind);
+    }
+  }
+
+  /** Packets that do not change where execution is. */
+  private other(kind: PacketKind): void {
+    const { packets } = this;
+    const { low, high, count } = packets;
+    switch (kind) {
+      case PacketKind.PIP:
+        // Where the CR3 is written is known if no packet is needed to get there.
+        if (this.state === ON && !this.inPsb && !this.async) {
+          this.walker.scan(Scan.KIND, InsnKind.MOV_CR3, 0);
+        }
+        this.event(
+          FlowEvent.PIP,
+          low & 1,
+          0,
+          0,
+          (low & ~1) << 4,
+          (high & 0xffff) << 4 | low >>> 28,
+        );
+        break;
+      case PacketKind.VMCS:
+        this.event(FlowEvent.VMCS, 0, 0, 0, low << 12, (high & 0xff) << 12 | low >>> 20);
+        break;
+      case PacketKind.MODE_TSX:
+        this.note(FlowEvent.TSX, low & 3);
+        if (!this.inPsb) this.bind((low & 2) !== 0 ? BIND_ABORT : BIND_TSX);
+        break;
+      case PacketKind.PTW:
+        if (this.state === ON && (count & 4) === 0) {
+          this.walker.scan(Scan.KIND, InsnKind.PTWRITE, 0);
+        }
+        this.note(FlowEvent.PTWRITE, (count & 3) === 1 ? 8 : 4);
+        if ((count & 4) !== 0) this.bind(BIND_PTW);
+        break;
+      case PacketKind.EXSTOP:
+        this.note(FlowEvent.EXSTOP, 0);
+        if (count !== 0) this.bind(BIND_EXSTOP);
+        break;
+      case PacketKind.MWAIT:
+        this.note(FlowEvent.MWAIT, 0);
+        break;
+      case PacketKind.PWRE:
+        this.note(FlowEvent.PWRE, 0);
+        break;
+      case PacketKind.PWRX:
+        this.note(FlowEvent.PWRX, 0);
+        break;
+      case PacketKind.CFE:
+        this.event(FlowEvent.CFE, low & 0x1f, 0, 0, low >>> 8 & 0xff, 0);
+        if ((low & 0x80) !== 0) this.bind(BIND_CFE);
+        break;
+      case PacketKind.EVD:
+        this.note(FlowEvent.EVD, count & 0x3f);
+        break;
+      case PacketKind.TRACESTOP:
+        this.note(FlowEvent.TRACESTOP, 0);
+        break;
+      case PacketKind.TRIG:
+        this.note(FlowEvent.TRIG, 0);
+        if ((low & 0x80) !== 0) this.bind(BIND_TRIG);
+        break;
+      case PacketKind.BBP:
+        this.note(FlowEvent.BLOCK_BEGIN, low & 0x1f);
+        break;
+      case PacketKind.BIP:
+        this.note(FlowEvent.BLOCK_ITEM, count);
+        break;
+      case PacketKind.BEP:
+        this.note(FlowEvent.BLOCK_END, 0);
+        if (count !== 0) this.bind(BIND_BEP);
+        break;
+    }
+  }
+
+  /** TNT where the short way in `run` is not taken. */
+  private tnt(): void {
+    const { packets, walker } = this;
+    const { count } = packets;
+    if (this.inPsb) this.brokenPsb();
+    this.async = false;
+    this.noneDeferred();
+    if (this.state !== ON) {
+      this.counts.lostBranches += count;
+      if (this.state === OFF && this.synced) this.lose(FlowError.UNEXPECTED);
+      return;
+    }
+    for (let left = count; left > 0;) {
+      const n = Math.min(6, left);
+      left -= n;
+      const bits = (left >= 32
+        ? packets.high >>> left - 32
+        : left === 0
+        ? packets.low
+        : packets.high << 32 - left | packets.low >>> left) & (1 << n) - 1;
+      const lead = 1 << n | bits;
+      if (this.deferred.length > 0) {
+        this.deferred.push(lead);
+        continue;
+      }
+      const error = walker.tnt(lead);
+      if (error !== 0) {
+        this.stop(error);
+      }
+      if (this.state !== ON) {
+        this.counts.lostBranches += left;
+        return;
+      }
+    }
+  }
+
+  /** What the walk along a TNT ended with. */
+  private stop(error: number): void {
+    if (error === DEFERRED) this.deferred.unshift(this.walker.rest);
+    else this.fail(error - 1);
+  }
+
+  /**
+   * Sees to it that no branches wait for a TIP (SDM, "Deferred TIPs"): the packet at hand is another.
+   *
+   * @returns Whether it is still known where execution is.
+   */
+  private noneDeferred(): boolean {
+    if (this.deferred.length > 0) {
+      this.walker.atBranch();
+      for (const lead of this.deferred) this.counts.lostBranches += 31 - Math.clz32(lead);
+      this.counts.lostBranches += this.packets.kind === PacketKind.TNT_8 ? this.packets.count : 0;
+      this.fail(FlowError.MISMATCH);
+    }
+    return this.state === ON;
+  }
+
+  /** A TIP: the target of an indirect branch, or the handler of an event. */
+  private tip(): void {
+    const { packets, walker } = this;
+    if (this.inPsb) this.brokenPsb();
+    const known = packets.count !== 0;
+    if (this.async) {
+      this.event(
+        FlowEvent.ASYNC,
+        0,
+        this.asyncLow,
+        this.asyncHigh,
+        packets.ipLow,
+        packets.ipHigh,
+      );
+    } else if (this.state === ON) {
+      const error = walker.indirect();
+      if (error !== 0) this.fail(error - 1);
+    } else if (this.state === OFF && this.synced) this.lose(FlowError.UNEXPECTED);
+    this.async = false;
+    if (!known) {
+      // The target is not in the traced context, and no packet said that tracing ends.
+      if (this.state === ON) this.lose(FlowError.UNEXPECTED);
+      return;
+    }
+    this.arrive(packets.ipLow, packets.ipHigh);
+    while (this.deferred.length > 0 && this.state === ON) {
+      const error = walker.tnt(this.deferred.shift() as number);
+      if (error === 0) continue;
+      this.stop(error);
+      break;
+    }
+  }
+
+  /** Execution is at an address that a packet told, in the mode that MODE.Exec told. */
+  private arrive(low: number, high: number): void {
+    const { walker } = this;
+    const lost = this.state === LOST;
+    walker.jump(low, high);
+    this.state = ON;
+    this.overflown = false;
+    this.setMode();
+    if (lost) this.event(FlowEvent.SYNC, 0, low, high, 0, 0);
+    if (this.cache.full) this.refresh();
+  }
+
+  /** Applies the mode that MODE.Exec told, at the address that it was told for. */
+  private setMode(): void {
+    if (this.walker.mode === this.nextMode) return;
+    this.walker.mode = this.nextMode;
+    this.walker.detach();
+    this.event(FlowEvent.MODE, this.nextMode, 0, 0, 0, 0);
+  }
+
+  /** A TIP.PGE. */
+  private enable(): void {
+    const { packets } = this;
+    if (this.inPsb) this.brokenPsb();
+    const { ipLow, ipHigh } = packets;
+    this.async = false;
+    this.noneDeferred();
+    // A PSB+ written while tracing begins has the address already.
+    if (packets.count === 0 || (this.state === ON && !this.walker.isAt(ipLow, ipHigh))) {
+      this.lose(FlowError.UNEXPECTED);
+      if (packets.count === 0) return;
+    }
+    this.state = ON;
+    this.overflown = false;
+    this.walker.jump(ipLow, ipHigh);
+    this.setMode();
+    this.event(FlowEvent.ENABLED, 0, ipLow, ipHigh, 0, 0);
+    if (this.cache.full) this.refresh();
+  }
+
+  /** A TIP.PGD: by an event, by a branch to an address that is not traced, or by a system call. */
+  private disable(): void {
+    const { packets, walker } = this;
+    if (this.inPsb) this.brokenPsb();
+    const { ipLow, ipHigh } = packets;
+    const known = packets.count !== 0;
+    this.noneDeferred();
+    const byEvent = this.async;
+    if (!byEvent && this.state === ON) {
+      let error: number;
+      if (known) error = walker.scan(Scan.BRANCH_TO, ipLow, ipHigh);
+      else {
+        error = walker.scan(Scan.LEAVE, 0, 0);
+        // With a filter by CR3, writing it ends the trace.
+        if (error !== 0 && walker.scan(Scan.KIND, InsnKind.MOV_CR3, 0) === 0) error = 0;
+      }
+      if (error !== 0) this.fail(error - 1);
+    } else if (!byEvent && this.state === OFF && this.synced) {
+      this.lose(FlowError.UNEXPECTED);
+    }
+    this.event(
+      FlowEvent.DISABLED,
+      (known ? 1 : 0) | (byEvent ? 2 : 0),
+      byEvent ? this.asyncLow : 0,
+      byEvent ? this.asyncHigh : 0,
+      known ? ipLow : 0,
+      known ? ipHigh : 0,
+    );
+    this.async = false;
+    this.state = OFF;
+    this.overflown = false;
+  }
+
+  /** A FUP: the address of an event, or of packets that wait for it. */
+  private fup(): void {
+    const { packets, walker, bound } = this;
+    if (packets.count === 0) {
+      if (!this.inPsb) this.lose(FlowError.UNEXPECTED);
+      return;
+    }
+    const { ipLow, ipHigh } = packets;
+    if (this.inPsb) {
+      this.psbHasIp = true;
+      this.psbLow = ipLow;
+      this.psbHigh = ipHigh;
+      return;
+    }
+    this.bound = 0;
+    this.noneDeferred();
+    if (this.overflown) {
+      this.arrive(ipLow, ipHigh);
+      return;
+    }
+    if (bound !== 0) this.locate(ipLow, ipHigh);
+    if (this.state === ON) {
+      const error = walker.scan(Scan.ADDRESS, ipLow, ipHigh);
+      if (error !== 0) {
+        this.fail(error - 1);
+        this.arrive(ipLow, ipHigh);
+      }
+    } else if (this.state === LOST) this.arrive(ipLow, ipHigh);
+    if ((bound & BIND_MODE) !== 0 && this.state === ON) this.setMode();
+    if (bound === 0 || (bound & BIND_EVENT) !== 0) {
+      // Also without tracing: an event may begin it.
+      this.async = this.state === ON;
+      this.asyncLow = ipLow;
+      this.asyncHigh = ipHigh;
+    }
+  }
+
+  /** Gives the events that wait for it an address. */
+  private locate(low: number, high: number): void {
+    for (let i = 0; i < this.boundCount; i++) {
+      const event = this.boundEvent[i] as number;
+      this.ipLow[event] = low;
+      this.ipHigh[event] = high;
+    }
+    this.boundCount = 0;
+  }
+
+  /** The event put out last waits for a FUP. */
+  private bind(bit: number): void {
+    if (this.bound === 0) this.boundCount = 0;
+    this.bound |= bit;
+    if (this.boundCount < this.boundEvent.length) {
+      this.boundEvent[this.boundCount++] = this.events - 1;
+    }
+  }
+
+  /** A MODE.Exec: applies from the next address on. */
+  private modeExec(low: number): void {
+    this.nextMode = (low & 1) !== 0 ? 64 : (low & 2) !== 0 ? 32 : 16;
+    const interrupts = low >> 2 & 1;
+    if (this.inPsb) {
+      this.interrupts = interrupts;
+      return;
+    }
+    if (interrupts !== this.interrupts) {
+      // Only traces of events have the bit; elsewhere it is always 0.
+      if (this.interrupts >= 0) {
+        this.event(FlowEvent.INTERRUPTS, interrupts, 0, 0, 0, 0);
+        if (!this.async) this.bind(BIND_MODE);
+      }
+      this.interrupts = interrupts;
+    }
+  }
+
+  /** The beginning of a PSB+. */
+  private psb(): void {
+    this.inPsb = true;
+    this.psbHasIp = false;
+    this.async = false;
+    this.bound = 0;
+    this.walker.stack.clear();
+  }
+
+  /** The end of a PSB+: all that it says of the state is known. */
+  private psbEnd(): void {
+    const { walker } = this;
+    this.inPsb = false;
+    const { psbLow, psbHigh } = this;
+    const first = !this.synced;
+    this.synced = true;
+    this.noneDeferred();
+    if (!this.psbHasIp) {
+      if (this.state === ON) this.lose(FlowError.UNEXPECTED);
+      this.state = OFF;
+      this.overflown = false;
+      this.walker.mode = this.nextMode;
+      return;
+    }
+    if (this.state === ON) {
+      const error = walker.scan(Scan.ADDRESS, psbLow, psbHigh);
+      if (error === 0) return this.setMode();
+      this.fail(error - 1);
+    }
+    if (first) this.state = LOST;
+    this.arrive(psbLow, psbHigh);
+  }
+
+  /** A packet came that cannot be between PSB and PSBEND: what was known is all. */
+  private brokenPsb(): void {
+    this.psbEnd();
+  }
+
+  /** An OVF: packets were lost. */
+  private overflow(): void {
+    if (this.inPsb) {
+      this.inPsb = false;
+      this.synced = true;
+    }
+    this.lose(FlowError.OVERFLOW);
+    this.clock.lost();
+    this.overflown = true;
+  }
+
+  /** An error while walking. */
+  private fail(error: number): void {
+    const { walker } = this;
+    walker.detach();
+    this.problem(error as FlowError, walker.low, walker.high);
+  }
+
+  /** An error that is not at an address. */
+  private lose(error: FlowError): void {
+    this.walker.detach();
+    const on = this.state === ON;
+    this.problem(error, on ? this.walker.low : 0, on ? this.walker.high : 0);
+  }
+
+  /** Notes an error; where execution is, is not known from here on. */
+  private problem(error: FlowError, low: number, high: number): void {
+    this.counts.errors[error] = (this.counts.errors[error] as number) + 1;
+    this.event(FlowEvent.ERROR, error, low, high, 0, 0);
+    this.state = LOST;
+    this.async = false;
+    this.bound = 0;
+    this.deferred.length = 0;
+    this.walker.stack.clear();
+  }
+
+  /** Notes the time. */
+  private timed(): void {
+    const { clock } = this;
+    // Of several packets without a path between them, the last counts.
+    const last = this.events - 1;
+    const { out, outCount } = this.walker;
+    if (last >= 0 && out[outCount - 1] === ~last && this.kind[last] === FlowEvent.TIME) {
+      this.time[last] = clock.time;
+      this.uncertainty[last] = clock.uncertainty;
+      this.offset[last] = this.packets.offset;
+      return;
+    }
+    this.event(FlowEvent.TIME, 0, 0, 0, 0, 0);
+  }
+
+  /** An event whose payload is that of the packet. */
+  private note(kind: FlowEvent, detail: number): void {
+    this.event(kind, detail, 0, 0, this.packets.low, this.packets.high);
+  }
+
+  /** Puts out an event. */
+  private event(
+    kind: FlowEvent,
+    detail: number,
+    ipLow: number,
+    ipHigh: number,
+    low: number,
+    high: number,
+  ): void {
+    // Room for what may come before the address of an event that waits for it.
+    if (this.bound === 0 && this.walker.outCount > this.entries.length - ROOM) this.flush();
+    this.walker.put(~this.events);
+    const n = this.events++;
+    this.kind[n] = kind;
+    this.detail[n] = detail;
+    this.ipLow[n] = ipLow;
+    this.ipHigh[n] = ipHigh;
+    this.low[n] = low;
+    this.high[n] = high;
+    this.offset[n] = this.packets.offset;
+    this.time[n] = this.clock.time;
+    this.uncertainty[n] = this.clock.uncertainty;
+  }
+}

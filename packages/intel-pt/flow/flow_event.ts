@@ -1,0 +1,100 @@
+/**
+ * What happens between blocks: the kinds of event of a {@linkcode FlowDecoder}.
+ *
+ * Each event has an address (`ip`), a payload of 64 bits and a small number (`detail`); the table in
+ * each comment says what they are.
+ */
+export const FlowEvent = {
+  /** The time has changed; no other meaning. */
+  TIME: 0,
+  /** Decoding begins, or goes on after a loss; ip: where. */
+  SYNC: 1,
+  /** Tracing is on; ip: where. */
+  ENABLED: 2,
+  /** Tracing is off; payload: the target, where detail bit 0 is set; bit 1: an event did it, at ip. */
+  DISABLED: 3,
+  /** An interrupt, exception or other event; ip: the instruction not executed, payload: the handler. */
+  ASYNC: 4,
+  /** Something was not decoded; ip: where, as far as known; detail: {@linkcode FlowError}. */
+  ERROR: 5,
+  /** CR3 was written; payload: its value, detail bit 0: VMX non-root. */
+  PIP: 6,
+  /** A VMCS was loaded; payload: its address. */
+  VMCS: 7,
+  /** Transactional state; detail bit 0: in a transaction, bit 1: aborted; ip: where. */
+  TSX: 8,
+  /** PTWRITE; payload: the operand, detail: its size in bytes; ip: the instruction, or 0. */
+  PTWRITE: 9,
+  /** Execution stopped; ip: where, or 0. */
+  EXSTOP: 10,
+  /** MWAIT; payload as in the packet. */
+  MWAIT: 11,
+  /** A C-state was entered; payload as in the packet. */
+  PWRE: 12,
+  /** C0 was entered; payload as in the packet. */
+  PWRX: 13,
+  /** Clock ratio; detail: core to bus. */
+  CBR: 14,
+  /** Control flow event; detail: its type, payload: its vector; ip: where, or 0. */
+  CFE: 15,
+  /** Data of the next control flow event; detail: its type. */
+  EVD: 16,
+  /** A TraceStop region. */
+  TRACESTOP: 17,
+  /** A trigger; payload as in the packet; ip: where, or 0. */
+  TRIG: 18,
+  /** A block of items begins; detail: its type. */
+  BLOCK_BEGIN: 19,
+  /** An item of a block; detail: its number, payload: its value. */
+  BLOCK_ITEM: 20,
+  /** A block of items ends; ip: where, or 0. */
+  BLOCK_END: 21,
+  /** The mode of the code; detail: 64, 32 or 16. */
+  MODE: 22,
+  /** Interrupts were turned on or off (RFLAGS.IF); detail: 0 or 1; ip: where, or 0. */
+  INTERRUPTS: 23,
+} as const;
+
+/** One of the numbers of {@linkcode FlowEvent}. */
+export type FlowEvent = typeof FlowEvent[keyof typeof FlowEvent];
+
+/** Why something could not be decoded. */
+export const FlowError = {
+  /** The bytes of the code are not at hand. */
+  NO_CODE: 0,
+  /** The bytes of the code are not an instruction. */
+  BAD_CODE: 1,
+  /** The packets do not fit the code. */
+  MISMATCH: 2,
+  /** A compressed return, and no call before it. */
+  NO_CALL: 3,
+  /** Code that goes in circles without a packet. */
+  LOOP: 4,
+  /** The processor lost packets (OVF). */
+  OVERFLOW: 5,
+  /** Bytes that are no packet. */
+  BAD_PACKET: 6,
+  /** Data was lost between two pieces of the trace. */
+  GAP: 7,
+  /** The trace ends inside of a packet. */
+  TRUNCATED: 8,
+  /** A packet that cannot come here. */
+  UNEXPECTED: 9,
+} as const;
+
+/** One of the numbers of {@linkcode FlowError}. */
+export type FlowError = typeof FlowError[keyof typeof FlowError];
+
+/** A text for each {@linkcode FlowError}. */
+export const FLOW_ERROR_TEXT: readonly string[] = [
+  "no code at hand",
+  "not an instruction",
+  "packets do not fit the code",
+  "return without its call",
+  "code that loops without a packet",
+  "overflow: the processor lost packets",
+  "not a packet",
+  "data lost between pieces",
+  "trace ends inside a packet",
+  "unexpected packet",
+];

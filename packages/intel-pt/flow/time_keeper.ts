@@ -1,0 +1,143 @@
+/** What is known of the clocks of a trace; see AUXTRACE_INFO of perf, and CPUID leaf 15h. */
+export interface ClockRatios {
+  /** A MTC packet comes each 2^n ticks of the crystal clock (IA32_RTIT_CTL.MTCFreq). */
+  readonly mtcShift?: number;
+  /** TSC ticks for `tscCtcD` ticks of the crystal clock: CPUID leaf 15h, EBX. */
+  readonly tscCtcN?: number;
+  /** Crystal clock ticks for `tscCtcN` ticks of the TSC: CPUID leaf 15h, EAX. */
+  readonly tscCtcD?: number;
+  /** Ratio of the TSC to the bus clock, in the unit of CBR packets. */
+  readonly maxNonTurboRatio?: number;
+}
+
+/** 2^56, where TSC packets wrap. */
+const WRAP = 2 ** 56;
+
+/**
+ * The time of a trace in TSC ticks, from TSC, TMA, MTC, CYC and CBR packets.
+ *
+ * SDM, Volume 3, section "Time-stamp ...": MTC packets count the crystal clock from where TMA aligns
+ * it with the TSC; CYC packets count core clocks, which the last two exact times, or else CBR, convert.
+ * Times never go back.
+ */
+export class TimeKeeper {
+  /**
+   * TSC ticks since {@linkcode TimeKeeper.base}, estimated where CYC packets say more than exact times
+   * do; -1 where none is known.
+   */
+  time: number = -1;
+  /** Ticks that may have passed since `time` without a packet, or by which it may be wrong. */
+  uncertainty = 0;
+  /** The first TSC value of the trace, from which `time` counts. */
+  base: bigint;
+
+  readonly #mtcShift: number;
+  readonly #tscPerCtc: number;
+  readonly #maxNonTurboRatio: number;
+  #based: boolean;
+  /** Exact time by a TSC or MTC packet. */
+  #exact = -1;
+  /** What CYC packets count from: the last exact time, and the cycles since then. */
+  #cycles = 0;
+  #allCycles = 0;
+  #cyclesAtMtc = -1;
+  #timeAtMtc = 0;
+  #ticksPerCycle = 0;
+  #measured = false;
+  #haveTma = false;
+  #lastMtc = 0;
+  #ctcTime = 0;
+  #ctcDelta = 0;
+
+  /**
+   * Makes a keeper.
+   *
+   * @param base What times count from; the first TSC value by default.
+   */
+  constructor(ratios: ClockRatios = {}, base?: bigint) {
+    const { mtcShift = 0, tscCtcN = 0, tscCtcD = 0, maxNonTurboRatio = 0 } = ratios;
+    this.#mtcShift = mtcShift;
+    this.#tscPerCtc = tscCtcD === 0 ? 0 : tscCtcN / tscCtcD;
+    this.#maxNonTurboRatio = maxNonTurboRatio;
+    this.base = base ?? 0n;
+    this.#based = base !== undefined;
+  }
+
+  /** A TSC packet: its low 32 bits, and the 24 above. */
+  tsc(low: number, high: number): void {
+    if (!this.#based) {
+      this.base = BigInt(high & 0xffffff) << 32n | BigInt(low >>> 0);
+      this.#based = true;
+    }
+    const baseLow = Number(this.base & 0xffffffffn);
+    const baseHigh = Number(this.base >> 32n & 0xffffffn);
+    let time = ((high & 0xffffff) - baseHigh) * 2 ** 32 + (low >>> 0) - baseLow;
+    // Of the values that 56 bits may stand for, the one next to the last time.
+    while (time < this.#exact - WRAP / 2) time += WRAP;
+    this.#haveTma = false;
+    this.#cyclesAtMtc = -1;
+    this.#set(time);
+  }
+
+  /** A TMA packet: where the crystal clock was at the TSC packet before it. */
+  tma(ctc: number, fastCounter: number): void {
+    if (this.#tscPerCtc === 0 || this.#exact < 0) return;
+    const rest = ctc & (1 << this.#mtcShift) - 1;
+    this.#lastMtc = ctc >> this.#mtcShift & 0xff;
+    this.#ctcTime = this.#exact - fastCounter - rest * this.#tscPerCtc;
+    this.#ctcDelta = 0;
+    this.#haveTma = true;
+  }
+
+  /** A MTC packet: eight bits of the crystal clock. */
+  mtc(ctc: number): void {
+    if (!this.#haveTma) return;
+    const passed = ctc - this.#lastMtc & 0xff;
+    this.#lastMtc = ctc;
+    this.#ctcDelta += passed * 2 ** this.#mtcShift;
+    const time = Math.floor(this.#ctcTime + this.#ctcDelta * this.#tscPerCtc);
+    if (this.#cyclesAtMtc >= 0 && this.#allCycles > this.#cyclesAtMtc) {
+      const cycles = this.#allCycles - this.#cyclesAtMtc;
+      this.#ticksPerCycle = (time - this.#timeAtMtc) / cycles;
+      this.#measured = true;
+    }
+    this.#cyclesAtMtc = this.#allCycles;
+    this.#timeAtMtc = time;
+    this.#set(time);
+    this.uncertainty = Math.max(this.uncertainty, Math.ceil(this.#tscPerCtc * 2 ** this.#mtcShift));
+  }
+
+  /** A CYC packet: core clocks since the one before. */
+  cyc(cycles: number): void {
+    this.#cycles += cycles;
+    this.#allCycles += cycles;
+    if (this.#ticksPerCycle === 0 || this.#exact < 0) return;
+    const estimate = this.#exact + Math.floor(this.#cycles * this.#ticksPerCycle);
+    if (estimate > this.time) this.time = estimate;
+  }
+
+  /** A CBR packet: core to bus ratio. */
+  cbr(ratio: number): void {
+    this.#measured = false;
+    if (ratio !== 0 && this.#maxNonTurboRatio !== 0) {
+      this.#ticksPerCycle = this.#maxNonTurboRatio / ratio;
+    }
+    this.#cyclesAtMtc = -1;
+  }
+
+  /** Packets were lost: what counts from the packets before is no longer known. */
+  lost(): void {
+    this.#haveTma = false;
+    this.#cyclesAtMtc = -1;
+    this.#cycles = 0;
+    this.#ticksPerCycle = this.#measured ? 0 : this.#ticksPerCycle;
+  }
+
+  #set(exact: number): void {
+    // What the estimate was wrong by tells how far to trust the next.
+    this.uncertainty = this.time >= 0 ? Math.abs(exact - this.time) : 0;
+    this.#exact = exact;
+    this.#cycles = 0;
+    if (exact > this.time) this.time = exact;
+  }
+}

@@ -1,0 +1,369 @@
+import type { InsnMode } from "../x86/insn_decoder.ts";
+import { InsnKind } from "../x86/insn_kind.ts";
+import { type BlockCache, BlockStop, NoBlock } from "./block_cache.ts";
+import type { CodeSpace } from "./code.ts";
+import { FlowError } from "./flow_event.ts";
+import { isRealCall, PathEnd, PathTable } from "./path_table.ts";
+import { ReturnStack } from "./return_stack.ts";
+
+/** Steps without a packet at most: a circle that leads through several ranges. */
+const MAX_STEPS = 1 << 16;
+
+/** What {@linkcode Walker.tnt} returns at an indirect branch, whose TIP the processor deferred. */
+export const DEFERRED = 100;
+
+/** What a scan looks for. */
+export const Scan = {
+  /** The address `low`, `high`, which is not executed. */
+  ADDRESS: 0,
+  /** The end of the first block whose last instruction is of the kind `low`. */
+  KIND: 1,
+  /** The end of the first block that leads to the address `low`, `high` by a branch. */
+  BRANCH_TO: 2,
+  /** The end of the first block that can leave the traced context. */
+  LEAVE: 3,
+} as const;
+
+/** One of the numbers of {@linkcode Scan}. */
+export type Scan = typeof Scan[keyof typeof Scan];
+
+/**
+ * Goes through code: from where execution is to where packets lead, path after path.
+ *
+ * {@linkcode Walker.cur} is the block to be executed next, or -1 where only its address is known.
+ */
+export class Walker {
+  /** Where paths go to: entries of {@linkcode PathTable}. */
+  out: Int32Array = new Int32Array(4096);
+  /** How many entries there are. */
+  outCount = 0;
+  /** The block to be executed next, or -1: then see `low` and `high`. */
+  cur: number = -1;
+  /** Bits 31:0 of the address of execution, where `cur` is -1. */
+  low = 0;
+  /** Bits 63:32 of it. */
+  high = 0;
+  /** Width of the code. */
+  mode: InsnMode = 64;
+  /** Code as the thread sees it. */
+  space: CodeSpace;
+  /** The calls that compressed returns go back to. */
+  readonly stack: ReturnStack = new ReturnStack();
+  /** The branches that {@linkcode Walker.tnt} left where it returned DEFERRED, as its `lead`. */
+  rest = 1;
+  /** Branches of TNT packets that were followed. */
+  branches = 0;
+
+  private readonly blocks: BlockCache;
+  private readonly paths: PathTable;
+  private readonly flush: () => void;
+  private scanned = new Int32Array(256);
+
+  /** Makes a walker; `flush` empties `out`. */
+  constructor(blocks: BlockCache, paths: PathTable, space: CodeSpace, flush: () => void) {
+    this.blocks = blocks;
+    this.paths = paths;
+    this.space = space;
+    this.flush = flush;
+  }
+
+  /** Sets where execution is. */
+  jump(low: number, high: number): void {
+    this.cur = -1;
+    this.low = low;
+    this.high = high;
+  }
+
+  /** Keeps only the address of execution: numbers of blocks or ranges are about to change. */
+  detach(): void {
+    if (this.cur < 0) return;
+    this.low = this.blocks.low[this.cur] as number;
+    this.high = this.blocks.high[this.cur] as number;
+    this.cur = -1;
+  }
+
+  /** Whether execution is at an address. */
+  isAt(low: number, high: number): boolean {
+    const { cur, blocks } = this;
+    return cur < 0
+      ? this.low === low && this.high === high
+      : blocks.low[cur] === low && blocks.high[cur] === high;
+  }
+
+  /** Puts a path, or the complement of an event's number, at the end of the output. */
+  put(entry: number): void {
+    if (this.outCount === this.out.length) this.flush();
+    this.out[this.outCount++] = entry;
+  }
+
+  /** Finds the block at the address of execution; 0, or the error + 1. */
+  private settle(): number {
+    const block = this.blocks.at(this.space, this.low, this.high, this.mode);
+    if (block < 0) {
+      return 1 + (block === NoBlock.NO_CODE ? FlowError.NO_CODE : FlowError.BAD_CODE);
+    }
+    this.cur = block;
+    return 0;
+  }
+
+  /** Remembers the calls of a path. */
+  private pushCalls(path: number): void {
+    const { pushStart, pushes } = this.paths;
+    const to = pushStart[path + 1] as number;
+    for (let i = pushStart[path] as number; i < to; i++) this.pushCall(pushes[i] as number);
+  }
+
+  private pushCall(block: number): void {
+    const { blocks } = this;
+    const low = (blocks.low[block] as number) + (blocks.size[block] as number) | 0;
+    this.stack.push(low, blocks.endHigh(block), block);
+  }
+
+  /** Goes back to the last call; false where there is none. */
+  private return(): boolean {
+    const { stack } = this;
+    if (!stack.pop()) return false;
+    const next = stack.block < 0 ? -2 : this.blocks.nextOf(this.space, stack.block);
+    if (next >= 0) this.cur = next;
+    else this.jump(stack.low, stack.high);
+    return true;
+  }
+
+  /** Goes on after a path; 0, or the error + 1. */
+  private after(path: number): number {
+    const next = this.paths.next[path] as number;
+    const { blocks } = this;
+    switch (this.paths.end[path]) {
+      case PathEnd.NEXT:
+        this.cur = next;
+        return 0;
+      case PathEnd.RETURN:
+        return this.return() ? 0 : this.stuck(next, FlowError.NO_CALL);
+      case PathEnd.OUT_TAKEN:
+        this.jump(blocks.targetLow[next] as number, blocks.targetHigh[next] as number);
+        return 0;
+      case PathEnd.OUT_NEXT:
+        this.jumpAfter(next);
+        return 0;
+      case PathEnd.NO_CODE:
+        this.jumpAfter(next);
+        return 1 + FlowError.NO_CODE;
+      case PathEnd.BAD_CODE:
+        this.jumpAfter(next);
+        return 1 + FlowError.BAD_CODE;
+      case PathEnd.LOOP:
+        return this.stuck(next, FlowError.LOOP);
+      default:
+        return this.stuck(next, FlowError.MISMATCH);
+    }
+  }
+
+  /** An error at the branch that ends a block. */
+  private stuck(block: number, error: FlowError): number {
+    const { blocks } = this;
+    const low = blocks.low[block] as number;
+    const last = low + (blocks.size[block] as number) - (blocks.lastSize[block] as number) | 0;
+    const carry = (last >>> 0) < (low >>> 0) ? 1 : 0;
+    this.jump(last, (blocks.high[block] as number) + carry | 0);
+    return 1 + error;
+  }
+
+  private jumpAfter(block: number): void {
+    const { blocks } = this;
+    this.jump(
+      (blocks.low[block] as number) + (blocks.size[block] as number) | 0,
+      blocks.endHigh(block),
+    );
+  }
+
+  /** Execution is at the branch that ends the block to be executed next. */
+  atBranch(): void {
+    if (this.cur >= 0) this.stuck(this.cur, FlowError.MISMATCH);
+  }
+
+  /**
+   * Follows up to six branches: `lead` has them below a bit that marks their number.
+   *
+   * @returns 0, DEFERRED, or the reason for an error + 1.
+   */
+  tnt(lead: number): number {
+    const { paths } = this;
+    let steps = 0;
+    for (;;) {
+      if (this.cur < 0) {
+        const error = this.settle();
+        if (error !== 0) return error;
+      }
+      const path = paths.of(this.space, this.cur, lead);
+      if (paths.start[path] !== paths.start[path + 1]) this.put(path);
+      if (paths.pushStart[path] !== paths.pushStart[path + 1]) this.pushCalls(path);
+      const used = paths.used[path] as number;
+      this.branches += used;
+      const count = 31 - Math.clz32(lead) - used;
+      if (paths.end[path] === PathEnd.NEXT) this.cur = paths.next[path] as number;
+      else if (paths.end[path] === PathEnd.NEEDS_TIP) {
+        this.cur = paths.next[path] as number;
+        this.rest = 1 << count | lead & (1 << count) - 1;
+        return DEFERRED;
+      } else {
+        const error = this.after(path);
+        if (error !== 0) return error;
+      }
+      if (count === 0) return 0;
+      lead = 1 << count | lead & (1 << count) - 1;
+      if (used === 0 && ++steps > MAX_STEPS) return 1 + FlowError.LOOP;
+    }
+  }
+
+  /** Goes up to and through the first indirect branch. */
+  indirect(): number {
+    const { paths } = this;
+    for (let steps = 0; steps < MAX_STEPS; steps++) {
+      if (this.cur < 0) {
+        const error = this.settle();
+        if (error !== 0) return error;
+      }
+      const path = paths.of(this.space, this.cur, PathTable.TO_INDIRECT);
+      if (paths.start[path] !== paths.start[path + 1]) this.put(path);
+      if (paths.pushStart[path] !== paths.pushStart[path + 1]) this.pushCalls(path);
+      const end = paths.end[path];
+      if (end === PathEnd.INDIRECT) return 0;
+      if (end === PathEnd.INDIRECT_RETURN) {
+        // Each return takes a call off the stack, compressed or not.
+        this.stack.pop();
+        return 0;
+      }
+      const error = this.after(path);
+      if (error !== 0) return error;
+    }
+    return 1 + FlowError.LOOP;
+  }
+
+  /**
+   * Looks ahead as far as no packet is needed, and goes there only where it finds what it looks for.
+   *
+   * @returns 0, or the reason + 1.
+   */
+  scan(what: Scan, low: number, high: number): number {
+    const { blocks, space } = this;
+    let n = 0;
+    let block = this.cur;
+    if (block < 0) {
+      block = blocks.at(space, this.low, this.high, this.mode);
+      // Nothing is executed where the address is this one.
+      if (block < 0) {
+        if (what === Scan.ADDRESS && this.low === low && this.high === high) return 0;
+        return 1 + (block === NoBlock.NO_CODE ? FlowError.NO_CODE : FlowError.BAD_CODE);
+      }
+    }
+    let mark = -1;
+    let power = 1;
+    for (let steps = 0;; steps++) {
+      if (what === Scan.ADDRESS) {
+        const offset = (low - (blocks.low[block] as number)) >>> 0;
+        if (
+          offset < (blocks.size[block] as number) &&
+          (low >>> 0 >= (blocks.low[block] as number) >>> 0
+              ? blocks.high[block]
+              : (blocks.high[block] as number) + 1 | 0) === high
+        ) {
+          const insns = offset === 0 ? 0 : blocks.insnsBefore(space, block, offset);
+          if (insns >= 0) {
+            this.walkScanned(n);
+            if (insns > 0) this.alone(blocks.cut(block, insns, offset));
+            if (offset === 0) this.cur = block;
+            else this.jump(low, high);
+            return 0;
+          }
+        }
+      }
+      if (n === this.scanned.length) {
+        const larger = new Int32Array(2 * n);
+        larger.set(this.scanned);
+        this.scanned = larger;
+      }
+      this.scanned[n++] = block;
+      const kind = blocks.kind[block] as InsnKind;
+      if (this.found(what, block, kind, low, high)) {
+        this.walkScanned(n);
+        if (what === Scan.KIND) this.jumpAfter(block);
+        return 0;
+      }
+      let next = -2;
+      let toLow: number;
+      let toHigh: number;
+      if (kind === InsnKind.JMP || kind === InsnKind.CALL) {
+        next = blocks.takenOf(space, block);
+        toLow = blocks.targetLow[block] as number;
+        toHigh = blocks.targetHigh[block] as number;
+      } else if (kind === InsnKind.OTHER || kind >= InsnKind.PTWRITE) {
+        const stop = blocks.stop[block] as number;
+        toLow = (blocks.low[block] as number) + (blocks.size[block] as number) | 0;
+        toHigh = blocks.endHigh(block);
+        if (stop !== BlockStop.NONE) {
+          // Execution may stop right where the code ends that can be decoded.
+          if (what === Scan.ADDRESS && toLow === low && toHigh === high) {
+            this.walkScanned(n);
+            this.jump(low, high);
+            return 0;
+          }
+          return 1 + (stop === BlockStop.NO_CODE ? FlowError.NO_CODE : FlowError.BAD_CODE);
+        }
+        next = blocks.nextOf(space, block);
+      } else return 1 + FlowError.MISMATCH;
+      if (next === -2) {
+        next = blocks.at(space, toLow, toHigh, this.mode);
+        if (next < 0) {
+          if (what === Scan.ADDRESS && toLow === low && toHigh === high) {
+            this.walkScanned(n);
+            this.jump(low, high);
+            return 0;
+          }
+          return 1 + (next === NoBlock.NO_CODE ? FlowError.NO_CODE : FlowError.BAD_CODE);
+        }
+      }
+      block = next;
+      if (block === mark || steps > MAX_STEPS) return 1 + FlowError.LOOP;
+      if (steps + 1 === power) {
+        power *= 2;
+        mark = block;
+      }
+    }
+  }
+
+  /** Whether a scan ends after a block. */
+  private found(what: Scan, block: number, kind: InsnKind, low: number, high: number): boolean {
+    const { blocks } = this;
+    switch (what) {
+      case Scan.KIND:
+        return kind === low;
+      case Scan.LEAVE:
+        return kind !== InsnKind.OTHER && kind !== InsnKind.JCC && kind !== InsnKind.JMP &&
+          kind !== InsnKind.CALL && kind < InsnKind.PTWRITE;
+      case Scan.BRANCH_TO:
+        if (kind === InsnKind.JCC || kind === InsnKind.JMP || kind === InsnKind.CALL) {
+          return blocks.targetLow[block] === low && blocks.targetHigh[block] === high;
+        }
+        return kind !== InsnKind.OTHER && kind < InsnKind.PTWRITE;
+      default:
+        return false;
+    }
+  }
+
+  /** Goes through the first `n` blocks that were scanned. */
+  private walkScanned(n: number): void {
+    for (let i = 0; i < n; i++) {
+      const block = this.scanned[i] as number;
+      this.alone(block);
+      const kind = this.blocks.kind[block];
+      if (kind === InsnKind.RET) this.stack.pop();
+      else if (kind === InsnKind.CALL_INDIRECT) this.pushCall(block);
+      else if (kind === InsnKind.CALL && isRealCall(this.blocks, block)) this.pushCall(block);
+    }
+  }
+
+  /** Puts out one block. */
+  private alone(block: number): void {
+    this.put(this.paths.of(this.space, block, PathTable.ALONE));
+  }
+}

@@ -1,0 +1,219 @@
+/**
+ * Intel PT to instructions: programs that ptrace stepped through, and real traces with their code.
+ */
+import { assert, assertEquals } from "@std/assert";
+import {
+  bytesRange,
+  type CodeRange,
+  type CodeSpace,
+  fixedSpace,
+  FlowError,
+  PacketDecoder,
+  PacketKind,
+} from "@perfdata/intel-pt";
+import { CLOCKS, type EncodeOptions, type StepEvent } from "../fixtures/stepped/encode.ts";
+import { firstDifference, listFlow } from "../fixtures/stepped/flow.ts";
+import {
+  cannotStep,
+  encodeProgram,
+  mappedBytes,
+  type StepOptions,
+  type SteppedProgram,
+  stepProgram,
+} from "../fixtures/stepped/program.ts";
+import { steppedFile } from "../fixtures/stepped/recording.ts";
+import { corpusFolder } from "./corpus.ts";
+import { perfText, perfVersion } from "./perf.ts";
+
+const STATIC = ["-O1", "-static"];
+const PROGRAMS: readonly StepOptions[] = [
+  { program: "calls", flags: ["-O2"] },
+  { program: "signals", flags: ["-O1"] },
+  { program: "processes", flags: STATIC, quantum: 300 },
+  { program: "modes", flags: ["-O1", "-static", "-no-pie"] },
+];
+const VARIANTS: readonly EncodeOptions[] = [
+  { psbEvery: 200, compressReturns: true },
+  { psbEvery: 3000, compressReturns: true, longTnt: true, tsc: true, mtc: true },
+  { psbEvery: 20_000, longTnt: true, tsc: true, mtc: true, cyc: true },
+];
+
+/** The mappings of the first process as code. */
+function codeOf(program: SteppedProgram): CodeSpace {
+  const files = new Map<string, Uint8Array>();
+  const maps = program.events.filter(({ kind }) => kind === "M") as StepEvent[];
+  const seen = new Set<bigint>();
+  const ranges: CodeRange[] = [];
+  for (const map of maps) {
+    if (seen.has(map.start)) continue;
+    seen.add(map.start);
+    ranges.push(bytesRange(ranges.length, map.start, mappedBytes(map, files)));
+  }
+  return fixedSpace(ranges);
+}
+
+async function inFolder(use: (folder: string) => void | Promise<void>): Promise<void> {
+  const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-" });
+  try {
+    await use(folder);
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+}
+
+Deno.test("Flow: the instructions of stepped programs, exactly", async () => {
+  const reason = cannotStep();
+  if (reason !== undefined) {
+    console.log(`skipped: ${reason}`);
+    return;
+  }
+  let traces = 0;
+  let insns = 0;
+  const seen = new Set<string>();
+  for (const options of PROGRAMS) {
+    await inFolder((folder) => {
+      const program = stepProgram(folder, options);
+      const space = codeOf(program);
+      for (const variant of VARIANTS) {
+        const { bytes, truth, seen: kinds } = encodeProgram(program, variant);
+        for (const kind of Object.keys(kinds)) seen.add(kind);
+        for (const piece of [1 << 20, 61]) {
+          const { ips, errors } = listFlow(bytes, { space, clocks: CLOCKS }, piece);
+          const context = `${options.program} ${JSON.stringify(variant)}`;
+          assertEquals(errors.slice(0, 3), [], context);
+          assertEquals(firstDifference(ips, truth), -1, context);
+        }
+        traces++;
+        insns += truth.length;
+      }
+    });
+  }
+  console.log(`${insns} instructions of ${traces} traces: ${[...seen].join(", ")}`);
+  assert(traces === 12 && insns > 800_000);
+});
+
+Deno.test("Flow: perf finds the same instructions in the traces of stepped programs", async () => {
+  const reason = cannotStep() ?? (perfVersion() === undefined ? "no perf" : undefined);
+  if (reason !== undefined) {
+    console.log(`skipped: ${reason}`);
+    return;
+  }
+  let insns = 0;
+  // Not `modes`: perf 6.1 takes the width of code from the file that it is in. And it needs times to
+  // tell two processes from each other.
+  const cases: readonly [StepOptions, EncodeOptions][] = [
+    [{ program: "calls", flags: ["-O1"] }, { psbEvery: 700, compressReturns: true, longTnt: true }],
+    [{ program: "processes", flags: STATIC, quantum: 300 }, {
+      psbEvery: 2000,
+      tsc: true,
+      compressReturns: true,
+    }],
+  ];
+  for (const [options, variant] of cases) {
+    await inFolder(async (folder) => {
+      const program = stepProgram(folder, options);
+      const encoded = encodeProgram(program, variant);
+      const path = `${folder}/perf.data`;
+      Deno.writeFileSync(path, await steppedFile(program, encoded, variant));
+      const printed = await perfText(["script", "--itrace=i0nse", "-F", "tid,ip"], path);
+      const lines = (printed?.stdout ?? "").trimEnd().split("\n").map((line) => line.trim());
+      const { truth, truthTid } = encoded;
+      assertEquals(lines.length, truth.length, printed?.stderr);
+      for (const [i, line] of lines.entries()) {
+        const [tid, ip] = line.split(/\s+/);
+        if (Number(tid) !== truthTid[i] || BigInt(`0x${ip}`) !== truth[i]) {
+          assertEquals(line, `${truthTid[i]} ${truth[i]?.toString(16)}`, `instruction ${i}`);
+        }
+      }
+      insns += lines.length;
+    });
+  }
+  console.log(`${insns} instructions compared`);
+  assert(insns > 100_000);
+});
+
+/** A trace of the corpus and its pages; see its README. */
+function corpusTrace(name: string): { bytes: Uint8Array; space: CodeSpace } | undefined {
+  const folder = `${corpusFolder}/pt-code/${name}`;
+  try {
+    const bytes = Deno.readFileSync(`${folder}.pt`);
+    const dump = Deno.readFileSync(`${folder}.dump`);
+    const addresses = new BigUint64Array(Deno.readFileSync(`${folder}.addr`).buffer);
+    const ranges: CodeRange[] = [];
+    for (const [i, address] of addresses.entries()) {
+      if ((address & 0xfffn) === 0xfffn) continue;
+      ranges.push(bytesRange(i, address, dump.subarray(4096 * i, 4096 * i + 4096)));
+    }
+    return { bytes, space: fixedSpace(ranges) };
+  } catch (error) {
+    console.log(`skipped: ${name}: ${(error as Error).message}`);
+    return undefined;
+  }
+}
+
+Deno.test("Flow: real traces have the instructions that perf counted in them", () => {
+  // The numbers are those that perf 6.1 prints for these traces; see the corpus.
+  const known = { foo: 117_967, Unzip: 149_576, qemu: 9_635_736, icelake_tip: 15 };
+  for (const [name, insns] of Object.entries(known)) {
+    const trace = corpusTrace(name);
+    if (trace === undefined) continue;
+    const { ips, errors, decoder } = listFlow(trace.bytes, { space: trace.space });
+    assertEquals(ips.length, insns, name);
+    // The one overflow of the processor is in the trace itself.
+    assertEquals(errors.length, name === "qemu" ? 1 : 0, `${name}: ${errors[0]}`);
+    assertEquals(decoder.counts.errors[FlowError.OVERFLOW], name === "qemu" ? 1 : 0);
+  }
+});
+
+Deno.test("Flow: mutated packets and code end in counted errors, in bounded time", () => {
+  const trace = corpusTrace("foo") ?? corpusTrace("Unzip");
+  if (trace === undefined) return;
+  let seed = 7;
+  const random = (below: number) => {
+    seed = Math.imul(seed, 1664525) + 1013904223 | 0;
+    return Math.floor((seed >>> 0) / 2 ** 32 * below);
+  };
+  let errors = 0;
+  for (let round = 0; round < 30; round++) {
+    const bytes = trace.bytes.slice();
+    for (let i = 0; i < 1 + round * 4; i++) bytes[random(bytes.length)] = random(256);
+    const cut = bytes.subarray(0, bytes.length - random(round * 100));
+    const { decoder } = listFlow(cut, { space: trace.space });
+    assertEquals(decoder.counts.bytes, cut.length);
+    const found = decoder.counts.errors.reduce((sum, n) => sum + n, 0);
+    errors += found;
+    // No more errors than packets.
+    const packets = new PacketDecoder();
+    packets.feed(cut);
+    packets.end();
+    let n = 0;
+    while (packets.next() > PacketKind.END) n++;
+    assert(found <= n);
+  }
+  // Pages that are missing, and pages of other bytes.
+  for (let round = 0; round < 20; round++) {
+    const wild = new Uint8Array(4096).map(() => random(256));
+    const { find } = trace.space;
+    const broken = new Map<number, CodeRange | undefined>();
+    const space: CodeSpace = {
+      find(low, high) {
+        const range = find(low, high);
+        if (range === undefined) return undefined;
+        if (!broken.has(range.id)) {
+          const fate = random(6);
+          const address = BigInt(range.high >>> 0) << 32n | BigInt(range.low >>> 0);
+          broken.set(
+            range.id,
+            fate === 0 ? undefined : fate === 1 ? bytesRange(range.id, address, wild) : range,
+          );
+        }
+        return broken.get(range.id);
+      },
+    };
+    const { decoder } = listFlow(trace.bytes, { space });
+    assertEquals(decoder.counts.bytes, trace.bytes.length);
+    errors += decoder.counts.errors.reduce((sum, n) => sum + n, 0);
+    assert(decoder.blocks.count < 200_000);
+  }
+  assert(errors > 100, `${errors} errors`);
+});

@@ -1,0 +1,79 @@
+/** What the commands that write recordings have in common. */
+import { type CopyStats, FileOutput, PipeOutput, type RecordingOutput } from "@perfdata/edit";
+import type { ByteSink } from "@perfdata/format";
+import { newFile } from "@perfdata/format/file-sink";
+import { about, complain, UsageError, writeOut } from "./_cli.ts";
+
+/** Flags of all of them. */
+export const OUTPUT_FLAGS = {
+  boolean: ["force", "pipe"],
+  string: ["output"],
+  alias: { o: "output", f: "force" },
+} as const;
+
+/** Their help. */
+export const OUTPUT_HELP = `\
+  -o, --output FILE  where the recording goes; - is standard output, in pipe format
+      --pipe         write pipe format into the file as well
+  -f, --force        replace the file if it exists
+`;
+
+/** What the user gave of {@link OUTPUT_FLAGS}. */
+export interface OutputWish {
+  readonly on: Readonly<Record<"force" | "pipe", boolean>>;
+  readonly value: Readonly<Record<"output", string | undefined>>;
+}
+
+/** Standard output. */
+const stdoutSink: ByteSink = { write: writeOut };
+
+/** Where the new recording goes. */
+export interface Target {
+  readonly output: RecordingOutput;
+  /** Its path; `undefined` for standard output. */
+  readonly path: string | undefined;
+}
+
+/**
+ * Runs an action that writes a recording. A file gets its name when the action has succeeded; until
+ * then, and where it fails, what was there before stays.
+ *
+ * @param name The command, for messages.
+ * @throws {UsageError} Where no output is named, or it is a terminal.
+ */
+export async function writeRecording<T>(
+  name: string,
+  { on, value }: OutputWish,
+  action: (target: Target) => Promise<T>,
+): Promise<T> {
+  const path = value.output;
+  if (path === undefined) throw new UsageError("no output: -o FILE, or -o - for a pipe");
+  const lost = (message: string) => complain(`${name}: ${message}`);
+  if (path === "-") {
+    if (Deno.stdout.isTerminal()) {
+      throw new UsageError("-o - is a terminal; name a file, or a pipe to another command");
+    }
+    return await action({ output: new PipeOutput(stdoutSink, lost), path: undefined });
+  }
+  using file = about(path, () => newFile(path, { force: on.force }));
+  const output = on.pipe ? new PipeOutput(file, lost) : new FileOutput(file);
+  const result = await action({ output, path });
+  about(path, () => file.commit());
+  return result;
+}
+
+/** `1 record`, `2 records`, with the share of a whole. */
+export function share(part: number, all: number, what: string): string {
+  const percent = all === 0 ? 0 : 100 * part / all;
+  return `${part} of ${all} ${what} (${percent.toFixed(1)} %)`;
+}
+
+/** Says what was written, on standard error where that is a terminal. */
+export function summary(
+  name: string,
+  { kept, replaced }: CopyStats,
+  path: string | undefined,
+): void {
+  if (!Deno.stderr.isTerminal() || path === undefined) return;
+  complain(`${name}: ${kept + replaced} records written to ${path}`);
+}

@@ -1,0 +1,124 @@
+/** Times on the command line: absolute, from the start of a recording, or as a share of it. */
+import type { PerfDataReader } from "@perfdata/format";
+import { decodeFeature, HEADER_SAMPLE_TIME, PERF_RECORD_SAMPLE } from "@perfdata/format";
+import { InputError, UsageError } from "./_cli.ts";
+
+/** A range of time as the user gave it. */
+export interface TimeRange {
+  /** What the ends count from. */
+  readonly from: "clock" | "start" | "percent";
+  /** First time: ns, or millionths of a per cent. */
+  readonly first: bigint | undefined;
+  /** Last time. */
+  readonly last: bigint | undefined;
+}
+
+const UNITS: Readonly<Record<string, bigint>> = {
+  s: 1_000_000_000n,
+  ms: 1_000_000n,
+  us: 1_000n,
+  ns: 1n,
+};
+
+const EXPECTED = "expected 12.5,13 (seconds of the recording's clock), 1.5s-2s (after its start) " +
+  "or 10%-20%";
+
+/** `text` × `unit`, exactly. */
+function scaled(text: string, unit: bigint): bigint {
+  const [whole = "", part = ""] = text.split(".");
+  const digits = part.slice(0, 9);
+  return BigInt(whole || "0") * unit + BigInt(digits || "0") * unit / 10n ** BigInt(digits.length);
+}
+
+/**
+ * Reads a range: `12.5,13` in seconds of the clock of the recording; `1.5s-2s`, `300ms-` after the
+ * first sample; `10%-20%`. Either end may be left out.
+ *
+ * @throws {UsageError} Where it is none.
+ */
+export function parseTime(text: string): TimeRange {
+  const clock = /^(\d+(?:\.\d+)?)?,(\d+(?:\.\d+)?)?$/.exec(text);
+  if (clock !== null) {
+    const end = (t: string | undefined) => t === undefined ? undefined : scaled(t, UNITS.s ?? 1n);
+    return inOrder({ from: "clock", first: end(clock[1]), last: end(clock[2]) }, text);
+  }
+  const end = String.raw`(?:(\d+(?:\.\d+)?)(s|ms|us|ns|%))?`;
+  const match = new RegExp(`^${end}-${end}$`).exec(text);
+  const units = [match?.[2], match?.[4]].filter((unit) => unit !== undefined);
+  const shares = units.filter((unit) => unit === "%").length;
+  if (match === null || units.length === 0 || (shares > 0 && shares < units.length)) {
+    throw new UsageError(`--time is ${text}, ${EXPECTED}`);
+  }
+  const value = (number: string | undefined, unit: string | undefined) =>
+    number === undefined || unit === undefined
+      ? undefined
+      : scaled(number, unit === "%" ? 1_000_000n : UNITS[unit] ?? 1n);
+  return inOrder({
+    from: shares > 0 ? "percent" : "start",
+    first: value(match[1], match[2]),
+    last: value(match[3], match[4]),
+  }, text);
+}
+
+function inOrder(range: TimeRange, text: string): TimeRange {
+  if (range.first !== undefined && range.last !== undefined && range.last < range.first) {
+    throw new UsageError(`--time is ${text}, which ends before it begins`);
+  }
+  return range;
+}
+
+const LATEST = (1n << 64n) - 1n;
+
+/**
+ * The range in ns of the recording's clock.
+ *
+ * @param span First and last time of a sample; asked for where the range depends on it.
+ */
+export async function resolveTime(
+  { from, first, last }: TimeRange,
+  span: () => Promise<readonly [bigint, bigint]>,
+): Promise<readonly [bigint, bigint]> {
+  if (from === "clock") return [first ?? 0n, last ?? LATEST];
+  const [start, end] = await span();
+  if (from === "start") return [start + (first ?? 0n), last === undefined ? LATEST : start + last];
+  const at = (share: bigint) => start + (end - start) * share / 100_000_000n;
+  return [at(first ?? 0n), last === undefined || last >= 100_000_000n ? LATEST : at(last)];
+}
+
+/**
+ * When the samples of a file begin and end: as the SAMPLE_TIME feature says, or by looking at all.
+ *
+ * @throws {InputError} Where the recording is a stream, which can be read only once, or has no times.
+ */
+export async function sampleSpan(reader: PerfDataReader): Promise<readonly [bigint, bigint]> {
+  if (reader.fileSize === undefined) {
+    throw new InputError("--time: a stream does not say when it begins; use 12.5,13 or a file");
+  }
+  const section = reader.features.find(({ id }) => id === HEADER_SAMPLE_TIME)?.section;
+  if (section !== undefined) {
+    const bytes = await reader.readSection(
+      Number(section.offset),
+      Number(section.size),
+      "SAMPLE_TIME",
+    );
+    const { littleEndian } = reader;
+    const feature = decodeFeature(HEADER_SAMPLE_TIME, bytes, { littleEndian });
+    if (feature.name === "SAMPLE_TIME" && feature.value.last_sample_time > 0n) {
+      return [feature.value.first_sample_time, feature.value.last_sample_time];
+    }
+  }
+  let first: bigint | undefined;
+  let last = 0n;
+  for await (const batch of reader.batches({ quiet: true })) {
+    for (let i = 0; i < batch.count; i++) {
+      if (batch.type(i) !== PERF_RECORD_SAMPLE) continue;
+      const at = batch.eventOf(i)?.layout.time ?? -1;
+      if (at < 0 || at + 8 > batch.size(i)) continue;
+      const time = batch.view.getBigUint64(batch.start(i) + at, batch.littleEndian);
+      if (first === undefined || time < first) first = time;
+      if (time > last) last = time;
+    }
+  }
+  if (first === undefined) throw new InputError("--time: no sample has a time");
+  return [first, last];
+}

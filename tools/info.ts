@@ -1,0 +1,66 @@
+/** `info`: a recording in short. */
+import { PerfDataReader } from "@perfdata/format";
+import { openSource } from "@perfdata/format/file-source";
+import { recordingInfo } from "@perfdata/report/info";
+import { infoLines } from "@perfdata/report/info-text";
+import {
+  aboutAsync,
+  type Command,
+  command,
+  Complaints,
+  type FlagsOf,
+  main,
+  oneFile,
+  Progress,
+  writeOut,
+} from "./_cli.ts";
+
+const HELP = `info: a recording in short
+
+usage: perfdata info [flags] [FILE]
+
+FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
+
+Prints who recorded what, when and how; how many samples there are and how many were lost; what
+stacks and symbols will be like; what is damaged; and which command to run next.
+
+      --json             print one JSON object; docs/info.md says what its members are
+      --debug            print the stack trace of an error
+  -h, --help             print this help
+
+examples:
+  perfdata info perf.data
+  perfdata info --json perf.data | jq .events
+
+Exit codes: 0 done; 1 the recording is damaged (what can be read is counted); 2 wrong usage.
+`;
+
+const FLAGS = { boolean: ["json"], string: [] } as const;
+
+async function run({ on, operands }: FlagsOf<typeof FLAGS>): Promise<number> {
+  const name = oneFile(operands);
+  return await aboutAsync(name, async () => {
+    const complaints = new Complaints(`info: ${name}`);
+    const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
+    const progress = new Progress("info", reader.fileSize);
+    const info = await recordingInfo(reader, progress.add);
+    progress.finish();
+    if (on.json) {
+      const text = JSON.stringify(
+        { ...info, damage: complaints.count },
+        // Times in ns are beyond 2^53 only after 104 days of uptime; as text they are always exact.
+        (_, value) => typeof value === "bigint" ? `${value}` : value,
+      );
+      writeOut(`${text}\n`);
+    } else {
+      writeOut(`${infoLines(info, complaints.count, name).join("\n")}\n`);
+    }
+    complaints.finish();
+    return complaints.count > 0 ? 1 : 0;
+  });
+}
+
+/** The command. */
+export const tool: Command = command({ name: "info", help: HELP, flags: FLAGS, run });
+
+if (import.meta.main) await main(tool);

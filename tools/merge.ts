@@ -1,0 +1,114 @@
+/** `merge`: several recordings become one. */
+import { type MergeInput, type MergeOptions, mergeRecordings } from "@perfdata/edit";
+import { isRandomAccess, PerfDataReader } from "@perfdata/format";
+import { openSource } from "@perfdata/format/file-source";
+import {
+  aboutAsync,
+  type Command,
+  command,
+  complain,
+  Complaints,
+  type FlagsOf,
+  InputError,
+  main,
+  parseWord,
+  Progress,
+  UsageError,
+  writeOut,
+} from "./_cli.ts";
+import { OUTPUT_FLAGS, OUTPUT_HELP, writeRecording } from "./_edit.ts";
+
+const HELP = `merge: several recordings become one
+
+usage: perfdata merge [flags] -o OUTPUT FILE FILE...
+
+FILE is a perf.data file or directory.
+
+Events with the same attr become one. Process ids of the n-th host are n * 4194304 higher, so that
+those of different hosts stay apart; the upper 32 bits of each event id are the number of the file
+that a sample came from. docs/merge.md says what is united and what is lost.
+
+      --time HOW         wall: align by time of day (CLOCK_DATA), the default for several hosts;
+                         start: all begin at the same time; keep: as recorded
+      --json             print the report as one JSON object
+${OUTPUT_HELP}\
+      --debug            print the stack trace of an error
+  -h, --help             print this help
+
+examples:
+  perfdata merge host1.data host2.data -o all.data
+  perfdata merge host*.data -o - | perfdata funcs -
+
+Exit codes: 0 done; 1 a recording is damaged (what can be read is merged); 2 wrong usage.
+`;
+
+const FLAGS = {
+  boolean: [...OUTPUT_FLAGS.boolean, "json"],
+  string: [...OUTPUT_FLAGS.string, "time"],
+  alias: OUTPUT_FLAGS.alias,
+} as const;
+
+async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
+  const { on, value, operands } = flags;
+  if (operands.length < 2) throw new UsageError("expected two recordings or more");
+  const time: MergeOptions["time"] = value.time === undefined
+    ? undefined
+    : parseWord("time", value.time, ["wall", "start", "keep"] as const);
+  const inputs: MergeInput[] = [];
+  const complaints: Complaints[] = [];
+  let bytes = 0;
+  for (const name of operands) {
+    const told = new Complaints(`merge: ${name}`);
+    complaints.push(told);
+    inputs.push({
+      name,
+      reader: await aboutAsync(name, async () => {
+        const source = openSource(name, { interruptible: true });
+        if (!isRandomAccess(source)) {
+          throw new InputError("a stream cannot be merged; write it to a file first");
+        }
+        bytes += source.size;
+        return await PerfDataReader.open(source, { diagnostics: told.take });
+      }),
+    });
+  }
+  const report = await writeRecording("merge", flags, async ({ output }) => {
+    const progress = new Progress("merge", bytes);
+    const done = await mergeRecordings(inputs, output, {
+      ...(time === undefined ? {} : { time }),
+      progress: progress.add,
+    });
+    progress.finish();
+    return done;
+  });
+  for (const told of complaints) told.finish();
+  for (const loss of report.losses) complain(`merge: ${loss}`);
+  const say = value.output === "-" ? complain : (line: string) => writeOut(`${line}\n`);
+  if (on.json) {
+    say(JSON.stringify({
+      events: report.events,
+      inputs: report.inputs.map(({ name, host, pidOffset, idOffset, timeOffset, samples }) => ({
+        name,
+        host: host ?? null,
+        samples,
+        pid_offset: pidOffset,
+        id_offset: Number(idOffset),
+        time_offset: Number(timeOffset),
+      })),
+      losses: report.losses,
+    }));
+  } else {
+    for (const { name, host, pidOffset, timeOffset, samples } of report.inputs) {
+      say(
+        `${name}: ${samples} samples of ${host ?? "an unnamed host"}, process ids ` +
+          `+${pidOffset}, times ${timeOffset < 0n ? "" : "+"}${timeOffset} ns`,
+      );
+    }
+  }
+  return complaints.some(({ count }) => count > 0) ? 1 : 0;
+}
+
+/** The command. */
+export const tool: Command = command({ name: "merge", help: HELP, flags: FLAGS, run });
+
+if (import.meta.main) await main(tool);

@@ -1,0 +1,157 @@
+/** `redact`: takes out of a recording what should not leave the house. */
+import {
+  copyRecording,
+  Pseudonyms,
+  Redact,
+  type Redaction,
+  REDACTIONS,
+  TextSearch,
+} from "@perfdata/edit";
+import { PerfDataReader } from "@perfdata/format";
+import { openSource } from "@perfdata/format/file-source";
+import {
+  about,
+  aboutAsync,
+  type Command,
+  command,
+  complain,
+  Complaints,
+  type FlagsOf,
+  main,
+  oneFile,
+  parseWord,
+  Progress,
+  UsageError,
+  writeOut,
+} from "./_cli.ts";
+import { OUTPUT_FLAGS, OUTPUT_HELP, writeRecording } from "./_edit.ts";
+
+const HELP = `redact: takes texts and data out of a recording, so that it can be handed on
+
+usage: perfdata redact [flags] -o OUTPUT [FILE]
+
+FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
+
+Paths, comms, host name, command line and build ids become tokens: the same text becomes the same
+token in all recordings that are redacted with the same key. User stacks, registers and raw data
+become zeros. docs/redact.md says what stays, and what cannot be proved clean.
+
+      --only LIST        redact only these: ${REDACTIONS.join(",")}
+      --key-file FILE    the key; without one a random key is used, and tokens differ each time
+      --remove           leave nothing in place of a text, not even a token
+      --keep REGEX       texts that match stay as they are
+      --json             print the report as one JSON object
+${OUTPUT_HELP}\
+      --debug            print the stack trace of an error
+  -h, --help             print this help
+
+examples:
+  perfdata redact --key-file team.key perf.data -o for-vendor.data
+  perfdata redact --only stacks,regs,cmdline --keep '^/usr/lib' perf.data -o -
+
+Exit codes: 0 done; 1 the recording is damaged (what can be read is written), or an original text
+still occurs in the output; 2 wrong usage.
+`;
+
+const FLAGS = {
+  boolean: [...OUTPUT_FLAGS.boolean, "remove", "json"],
+  string: [...OUTPUT_FLAGS.string, "only", "key-file", "keep"],
+  alias: OUTPUT_FLAGS.alias,
+} as const;
+
+/** Texts that are printed one by one. */
+const SHOWN = 10;
+
+async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
+  const { on, value, operands } = flags;
+  const name = oneFile(operands);
+  const what = value.only?.split(",").map((word): Redaction => parseWord("only", word, REDACTIONS));
+  if (on.remove && value["key-file"] !== undefined) {
+    throw new UsageError("--remove and --key-file exclude each other");
+  }
+  const keep = value.keep === undefined ? [] : [pattern(value.keep)];
+  return await aboutAsync(name, async () => {
+    const complaints = new Complaints(`redact: ${name}`);
+    const source = openSource(name, { interruptible: true });
+    const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
+    const edit = new Redact(reader, {
+      ...(what === undefined ? {} : { what: new Set(what) }),
+      ...(on.remove ? {} : { names: new Pseudonyms(keyOf(value["key-file"])) }),
+      keep,
+    });
+    const path = await writeRecording("redact", flags, async ({ output, path }) => {
+      const progress = new Progress("redact", reader.fileSize);
+      await copyRecording(reader, output, {
+        edit,
+        lostFeature: complaints.take,
+        progress: progress.add,
+      });
+      progress.finish();
+      return path;
+    });
+    complaints.finish();
+    const { changed, originals, undecoded } = edit.stats;
+    const search = path === undefined ? undefined : searchIn(path, originals);
+    const found = [...search?.found ?? []];
+    if (on.json) {
+      const report = JSON.stringify({
+        changed: Object.fromEntries(changed),
+        texts: originals.size,
+        left_out_undecoded: undecoded,
+        searched: search !== undefined,
+        not_searched_too_short: search?.tooShort.length ?? originals.size,
+        found: Object.fromEntries(found),
+      });
+      if (path === undefined) complain(report);
+      else writeOut(`${report}\n`);
+    } else {
+      const counts = [...changed].map(([kind, count]) => `${count} ${kind}`).join(", ");
+      complain(`redact: ${name}: changed: ${counts || "nothing"}`);
+      if (undecoded > 0) {
+        complain(`redact: ${name}: ${undecoded} records that cannot be decoded are left out`);
+      }
+      for (const [text, count] of found.slice(0, SHOWN)) {
+        complain(`redact: ${JSON.stringify(text)} still occurs ${count} times in the output`);
+      }
+      complain(
+        search === undefined
+          ? "redact: the output is a pipe and was not searched for the original texts"
+          : `redact: ${found.length} of ${originals.size} original texts still occur in the output` +
+            (search.tooShort.length > 0 ? `, ${search.tooShort.length} too short to search` : "") +
+            "; AUX data and addresses are not proved clean",
+      );
+    }
+    return complaints.count > 0 || found.length > 0 ? 1 : 0;
+  });
+}
+
+function pattern(text: string): RegExp {
+  try {
+    return new RegExp(text);
+  } catch {
+    throw new UsageError(`--keep is ${text}, expected a regular expression`);
+  }
+}
+
+function keyOf(file: string | undefined): Uint8Array {
+  if (file === undefined) return crypto.getRandomValues(new Uint8Array(32));
+  const key = about(file, () => Deno.readFileSync(file));
+  if (key.length < 16) throw new UsageError(`${file}: ${key.length} bytes, a key has 16 or more`);
+  return key;
+}
+
+/** Searches a file for texts that should not be in it. */
+function searchIn(path: string, texts: Iterable<string>): TextSearch {
+  const search = new TextSearch(texts);
+  using file = Deno.openSync(path);
+  const bytes = new Uint8Array(1 << 18);
+  for (let n = file.readSync(bytes); n !== null; n = file.readSync(bytes)) {
+    search.take(bytes.subarray(0, n));
+  }
+  return search;
+}
+
+/** The command. */
+export const tool: Command = command({ name: "redact", help: HELP, flags: FLAGS, run });
+
+if (import.meta.main) await main(tool);

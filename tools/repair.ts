@@ -1,0 +1,92 @@
+/** `repair`: makes a sound recording of what is left of a damaged one. */
+import { repairRecording } from "@perfdata/edit";
+import { isRandomAccess } from "@perfdata/format";
+import { openSource } from "@perfdata/format/file-source";
+import {
+  aboutAsync,
+  type Command,
+  command,
+  complain,
+  type FlagsOf,
+  InputError,
+  main,
+  oneFile,
+  Progress,
+  writeOut,
+} from "./_cli.ts";
+import { OUTPUT_FLAGS, OUTPUT_HELP, writeRecording } from "./_edit.ts";
+
+const HELP = `repair: makes a sound recording of what is left of a damaged one
+
+usage: perfdata repair [flags] -o OUTPUT [FILE]
+
+FILE is a perf.data file, also one that was cut off, overwritten in parts, or whose recording was
+killed (default: perf.data). It is not changed.
+
+Whole records before and after damage stay; the header, the feature table and the index of AUX data
+are made anew. Each range of bytes that is lost is printed, with the reason. docs/repair.md says how
+sound records are recognized.
+
+      --json             print the report as one JSON object
+${OUTPUT_HELP}\
+      --debug            print the stack trace of an error
+  -h, --help             print this help
+
+examples:
+  perfdata repair killed.data -o perf.data && perf report
+  perfdata repair --json cut.data -o whole.data | jq .lost
+
+Exit codes: 0 all records are back; 1 bytes are lost, or nothing can be repaired; 2 wrong usage.
+`;
+
+const FLAGS = {
+  boolean: [...OUTPUT_FLAGS.boolean, "json"],
+  string: [...OUTPUT_FLAGS.string],
+  alias: OUTPUT_FLAGS.alias,
+} as const;
+
+async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
+  const { on, value, operands } = flags;
+  const name = oneFile(operands);
+  return await aboutAsync(name, async () => {
+    const source = openSource(name, { interruptible: true });
+    if (!isRandomAccess(source)) throw new InputError("a stream cannot be repaired; use a file");
+    const report = await writeRecording("repair", flags, async ({ output }) => {
+      const progress = new Progress("repair", source.size);
+      const done = await repairRecording(source, output, progress.add);
+      progress.finish();
+      return done;
+    });
+    const { lost, findings, headerRebuilt, copied } = report;
+    const bytes = lost.reduce((sum, { size }) => sum + size, 0);
+    const records = copied.kept + copied.replaced;
+    if (on.json) {
+      writeOut(
+        `${
+          JSON.stringify({
+            records,
+            header_rebuilt: headerRebuilt,
+            lost_bytes: bytes,
+            lost,
+            findings,
+          })
+        }\n`,
+      );
+    } else {
+      const say = value.output === "-" ? complain : (line: string) => writeOut(`${line}\n`);
+      if (headerRebuilt) say("file header: made anew from the attr table");
+      for (const finding of findings) say(finding);
+      for (const { offset, size, reason } of lost) {
+        say(`0x${offset.toString(16)}: ${size} bytes lost: ${reason}`);
+      }
+      const percent = (100 * bytes / source.size).toFixed(1);
+      say(`${records} records repaired; ${bytes} of ${source.size} bytes lost (${percent} %)`);
+    }
+    return bytes > 0 ? 1 : 0;
+  });
+}
+
+/** The command. */
+export const tool: Command = command({ name: "repair", help: HELP, flags: FLAGS, run });
+
+if (import.meta.main) await main(tool);
