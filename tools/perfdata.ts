@@ -85,6 +85,12 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
         load: () => import("./script.ts"),
       },
       {
+        name: "tree",
+        about: "Who called whom, with shares of the samples",
+        needs: ["symbols"],
+        load: () => import("./tree.ts"),
+      },
+      {
         name: "flame",
         about: "A flame graph, as a page or a picture",
         needs: ["write", "symbols"],
