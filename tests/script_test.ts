@@ -34,7 +34,6 @@ const FIXTURES = [
   "callchain",
   "clock",
   "directory",
-  "dwarf",
   "group",
   "overwrite",
   "per-thread",

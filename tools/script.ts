@@ -11,7 +11,9 @@ import {
 import { script } from "@perfdata/export/script";
 import { ScriptPlaces } from "@perfdata/export/script-places";
 import { ScriptRows } from "@perfdata/export/script-rows";
-import { runEngine } from "@perfdata/session/engine";
+import { type Engine, runEngine } from "@perfdata/session/engine";
+import { unwoundText } from "@perfdata/session/unwind-text";
+import type { SymbolResolver } from "@perfdata/symbols";
 import {
   aboutAsync,
   type Command,
@@ -21,14 +23,15 @@ import {
   type FlagsOf,
   main,
   oneFile,
-  parseNumbers,
   Progress,
   UsageError,
   writeOut,
 } from "./_cli.ts";
 import { PROFILE_FLAGS, PROFILE_HELP } from "./_profile.ts";
+import { choosesSamples, nameFilters, sampleFilter } from "./_sample_flags.ts";
 import { causesText, resolverOf, tellTrust } from "./_symbol_flags.ts";
-import { parseTime, resolveTime, sampleSpan } from "./_time.ts";
+
+const UNWINDS = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 
 const HELP = `script: prints samples as perf script does, for all that reads its text
 
@@ -39,7 +42,8 @@ perf 6.1, byte for byte where perf is right; docs/script.md says what differs.
 
   -F, --fields LIST      the fields to print, or +field,-field for more and fewer than the default
                          ones, out of
-                         ${SCRIPT_FIELDS.join(",")}
+                         ${SCRIPT_FIELDS.slice(0, 12).join(",")},
+                         ${SCRIPT_FIELDS.slice(12).join(",")}
   -G, --hide-call-graph  print no call chains
       --ns               print times with nanoseconds
       --no-inline        print no inlined functions in unwound stacks
@@ -62,14 +66,15 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const { on, value, operands } = flags;
   const wish = fieldError(() => value.fields === undefined ? undefined : parseFields(value.fields));
   const name = oneFile(operands);
-  const numbers = (flag: "pid" | "tid" | "cpu") =>
-    value[flag] === undefined ? undefined : parseNumbers(flag, value[flag]);
-  const [pids, tids, cpus] = [numbers("pid"), numbers("tid"), numbers("cpu")];
-  const range = value.time === undefined ? undefined : parseTime(value.time);
+  const names = nameFilters(flags);
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`script: ${name}`);
     const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
-    const time = range && await resolveTime(range, () => sampleSpan(reader));
+    const filter = await sampleFilter(flags, reader);
+    // perf expands inlined functions in stacks that it unwinds.
+    const unwinds = reader.events.all.some(({ layout }) =>
+      (layout.sampleType & UNWINDS) === UNWINDS
+    );
     const asked = (field: typeof SCRIPT_FIELDS[number]) => wish?.add.has(field) === true;
     const rows = new ScriptRows({
       stacks: !on["hide-call-graph"],
@@ -77,32 +82,48 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       branches: asked("brstack"),
     });
     const progress = new Progress("script", reader.fileSize);
+    const debugInformation = !on["no-inline"] || asked("srcline");
+    let known: Promise<SymbolResolver> | undefined;
+    const resolverFor = ({ recorded }: Engine) =>
+      known ??= resolverOf(flags, name, {
+        ...recorded.machine,
+        parameters: false,
+        debugInformation: debugInformation && (asked("srcline") || unwinds),
+      });
     const engine = await runEngine(reader, [rows], {
-      filter: { pids, tids, cpus, time },
+      filter,
+      unwind: resolverFor,
       progress: progress.add,
       diagnostics: complaints.take,
     });
     progress.finish();
     const events = reader.events.all;
     const fields = fieldError(() => eventFields(events, engine.eventNames, wish));
-    // perf expands inlined functions in stacks that it unwinds.
-    const unwinds = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-    const inline = !on["no-inline"] && !on["hide-call-graph"] &&
-      events.some(({ layout }) => (layout.sampleType & unwinds) === unwinds);
     const lines = fields.some((own) => own.has("srcline"));
-    const resolver = await resolverOf(flags, name, {
-      ...engine.recorded.machine,
-      parameters: false,
-      debugInformation: inline || lines,
-    });
+    const inline = unwinds && !on["no-inline"] && !on["hide-call-graph"];
+    const resolver = await resolverFor(engine);
     const places = await ScriptPlaces.of(engine, resolver, rows.samples(), { inline, lines });
-    for (
-      const chunk of script(engine, rows, places, {
-        fields,
-        chains: !on["hide-call-graph"],
-        nanoseconds: on.ns,
-      })
-    ) writeOut(chunk);
+    const isFiltered = names.comm !== undefined || names.dso !== undefined ||
+      names.symbol !== undefined;
+    const text = script(engine, rows, places, {
+      fields,
+      chains: !on["hide-call-graph"],
+      nanoseconds: on.ns,
+      ...(isFiltered
+        ? {
+          keep: (comm: string, place: number) =>
+            (names.comm?.(comm) ?? true) && (names.dso?.(places.shortDso(place)) ?? true) &&
+            (names.symbol?.(places.symbol(place, false)) ?? true),
+        }
+        : {}),
+    });
+    let next = text.next();
+    for (; !next.done; next = text.next()) writeOut(next.value);
+    if (next.value === 0) {
+      complain(
+        `script: ${name}: ${choosesSamples(flags) ? "no samples pass the filters" : "no samples"}`,
+      );
+    }
     const { trust } = places;
     if (on.verbose) tellTrust("script", trust, true);
     const { all, resolved } = trust;
@@ -117,7 +138,9 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     if (traced > 0) {
       complain(`script: ${name}: the fields of ${traced} samples of tracepoints are not printed`);
     }
-    return complaints.count > 0 ? 1 : 0;
+    const stacks = on["hide-call-graph"] ? undefined : unwoundText(engine, on.verbose);
+    if (stacks !== undefined) complain(`script: ${name}: ${stacks}`);
+    return complaints.count > 0 || next.value === 0 ? 1 : 0;
   });
 }
 

@@ -9,6 +9,8 @@ import { ROW, ROW_WORDS, type RowBlock, type ScriptRows } from "./script_rows.ts
 export interface ScriptOptions {
   /** Fields by number of the event. */
   readonly fields: readonly ReadonlySet<ScriptField>[];
+  /** Whether a sample is printed, by its command and its place (-1 where it has none). */
+  readonly keep?: (comm: string, place: number) => boolean;
   /** `false` prints no call chains (`-G`). */
   readonly chains?: boolean;
   /** Whether times have nanoseconds (`--ns`). */
@@ -16,6 +18,7 @@ export interface ScriptOptions {
 }
 
 const encoder = new TextEncoder();
+const decoder = new TextDecoder();
 /** What perf prints where a sample has no time: all ones. */
 const NO_TIME = "18446744073.709551: ";
 const NO_TIME_NS = "18446744073.709551615: ";
@@ -26,6 +29,8 @@ const MOST_LINES = 1 << 18;
 /**
  * The samples of a recording as `perf script` prints them: a generator of bytes.
  *
+ * @returns How many samples were printed.
+ *
  * The text is that of perf 6.1 (tools/perf/builtin-script.c, util/evsel_fprintf.c).
  */
 export function* script(
@@ -33,7 +38,7 @@ export function* script(
   rows: ScriptRows,
   places: ScriptPlaces,
   options: ScriptOptions,
-): Generator<Uint8Array<ArrayBuffer>, void, void> {
+): Generator<Uint8Array<ArrayBuffer>, number, void> {
   const writer = new ScriptWriter(engine, places, options);
   for (const block of rows.blocks) {
     for (let row = 0; row < block.count; row++) {
@@ -42,6 +47,7 @@ export function* script(
     }
   }
   yield writer.text.take();
+  return writer.printed;
 }
 
 /** How an event's samples are printed. */
@@ -57,6 +63,9 @@ interface EventShape {
 
 class ScriptWriter {
   readonly text = new ByteText();
+  /** Samples that were printed. */
+  printed = 0;
+  readonly #keep: ScriptOptions["keep"];
   readonly #engine: Engine;
   readonly #places: ScriptPlaces;
   readonly #shapes: EventShape[];
@@ -70,6 +79,7 @@ class ScriptWriter {
     this.#engine = engine;
     this.#places = places;
     this.#nanoseconds = options.nanoseconds === true;
+    this.#keep = options.keep;
     const { eventNames } = engine;
     const width = Math.max(0, ...eventNames.map((name) => name.length));
     this.#shapes = engine.reader.events.all.map(({ attr, layout }, number) => {
@@ -93,6 +103,11 @@ class ScriptWriter {
     const at = row * ROW_WORDS;
     const shape = this.#shapes[words[at + ROW.EVENT] as number];
     if (shape === undefined || shape.fields.size === 0) return;
+    if (this.#keep !== undefined) {
+      const comm = this.#comm(words[at + ROW.COMM] as number, words[at + ROW.TID] as number);
+      if (!this.#keep(decoder.decode(comm), words[at + ROW.PLACE] as number)) return;
+    }
+    this.printed++;
     const { text } = this;
     const { has } = shape;
     this.#start(block, at, shape);

@@ -1,5 +1,5 @@
 import type { Engine } from "@perfdata/session/engine";
-import { ADDRESS_USE, AddressTable } from "@perfdata/session/address-table";
+import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
 import { shortName } from "@perfdata/session/short-name";
 import { type SymbolTrust, symbolTrust } from "@perfdata/session/symbolize";
 import type { ResolvedFrame, SymbolResolver } from "@perfdata/symbols";
@@ -60,15 +60,13 @@ export class ScriptPlaces {
   ): Promise<ScriptPlaces> {
     const { places } = engine;
     const { count } = places;
-    const table = new AddressTable();
-    const placeOf = new Int32Array(count);
+    const uses = new PlaceUses();
     for (let place = 0; place < count; place++) {
-      const row = table.row(places.object(place), places.address(place));
-      placeOf[row] = place;
-      table.use(row, ADDRESS_USE.CALLCHAIN, 0, 0, places.times[place] as number);
+      uses.use(place, ADDRESS_USE.CALLCHAIN, 0, 0);
       const own = samples[place] as number;
-      if (own > 0) table.use(row, ADDRESS_USE.IP, own, own, 0);
+      if (own > 0) uses.use(place, ADDRESS_USE.IP, own, own);
     }
+    const table = uses.table(places);
     const names: (string | undefined)[] = new Array(count);
     const starts = new Float64Array(count);
     const inlined = new Map<number, readonly ResolvedFrame[]>();
@@ -78,7 +76,7 @@ export class ScriptPlaces {
       const { rows, resolutions } = symbolized;
       for (let i = 0; i < rows.length; i++) {
         const { symbol, frames } = resolutions[i] ?? { symbol: undefined, frames: [] };
-        const place = placeOf[rows[i] as number] as number;
+        const place = rows[i] as number;
         if (symbol !== undefined) {
           let name = shown.get(symbol.name);
           if (name === undefined) shown.set(symbol.name, name = resolver.show(symbol.name));
@@ -99,6 +97,11 @@ export class ScriptPlaces {
   dso(place: number): string {
     const object = this.#engine.places.object(place);
     return object < 0 ? "[unknown]" : this.#dsos[object] as string;
+  }
+
+  /** The short name of the object of a place, by which samples are chosen. */
+  shortDso(place: number): string {
+    return this.#shortNames[this.#engine.places.object(place)] ?? "[unknown]";
   }
 
   /** The symbol of a place, with the distance from its start where that is asked for. */
