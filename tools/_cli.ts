@@ -6,6 +6,8 @@
  */
 import { parseArgs } from "@std/cli";
 import { PerfDataError } from "@perfdata/format/error";
+import { type NewFile, newFile, OutputError, writeStdout } from "@perfdata/format/file-sink";
+import { visible } from "@perfdata/format/visible";
 
 /** Wrong usage: one line, exit code 2. */
 export class UsageError extends Error {
@@ -160,13 +162,12 @@ const encoder = new TextEncoder();
 
 /** Writes all of `bytes` to standard output. */
 export function writeOut(bytes: Uint8Array | string): void {
-  const all = typeof bytes === "string" ? encoder.encode(bytes) : bytes;
-  for (let n = 0; n < all.length;) n += Deno.stdout.writeSync(all.subarray(n));
+  writeStdout(typeof bytes === "string" ? encoder.encode(bytes) : bytes);
 }
 
-/** Writes one line to standard error. */
+/** Writes one line to standard error; it is one whatever names are in it. */
 export function complain(line: string): void {
-  const all = encoder.encode(`${line}\n`);
+  const all = encoder.encode(`${visible(line)}\n`);
   try {
     for (let n = 0; n < all.length;) n += Deno.stderr.writeSync(all.subarray(n));
   } catch {
@@ -259,7 +260,7 @@ export async function main(
   } catch (error) {
     code = await exitCode(tool.name, program, error);
     if (code !== 0 && args.includes("--debug") && error instanceof Error) {
-      complain(error.stack ?? "");
+      for (const line of (error.stack ?? "").split("\n")) complain(line);
     }
   }
   // A process that comes to its end leaves its compiled code to the next one, which starts the sooner
@@ -332,8 +333,26 @@ export async function aboutAsync<T>(what: string, action: () => Promise<T>): Pro
 }
 
 function explained(what: string, error: unknown): unknown {
+  if (error instanceof OutputError) return new InputError(error.message, { cause: error });
   const reason = error instanceof PerfDataError ? error.located() : systemReason(error);
   return reason === undefined ? error : new InputError(`${what}: ${reason}`, { cause: error });
+}
+
+/**
+ * Creates an output that takes its name when it is whole: see `newFile`. Where it is not committed, what
+ * was there before stays.
+ *
+ * @throws {InputError} Where the name is taken and `force` is not set.
+ */
+export function openOutput(path: string, force: boolean): NewFile {
+  return about(path, () => newFile(path, { force }));
+}
+
+/** Writes a whole file under a name: all of it, or nothing. */
+export function writeOutput(path: string, bytes: Uint8Array | string, force: boolean): void {
+  using file = openOutput(path, force);
+  file.write(typeof bytes === "string" ? encoder.encode(bytes) : bytes);
+  about(path, () => file.commit());
 }
 
 /** What the operating system has against a file, in a few words. */

@@ -1,9 +1,12 @@
 /** `convert`: another form of the same recording. */
 import {
+  AddBuildIds,
+  ByteOrder,
   CompressedOutput,
   copyRecording,
   DROP,
   type Edit,
+  filesWithoutBuildId,
   ForPerf,
   KEEP,
   type PerfKnowledge,
@@ -11,6 +14,8 @@ import {
 } from "@perfdata/edit";
 import { isRandomAccess, PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
+import { ElfFile, SymbolsError } from "@perfdata/symbols";
+import { openFileSource } from "@perfdata/symbols/file-source";
 import { PERF_RECORD_COMPRESSED, PERF_RECORD_FINISHED_ROUND } from "@perfdata/user-records";
 import {
   aboutAsync,
@@ -19,8 +24,10 @@ import {
   complain,
   Complaints,
   type FlagsOf,
+  InputError,
   main,
   oneFile,
+  parseWord,
   Progress,
   UsageError,
 } from "./_cli.ts";
@@ -39,6 +46,8 @@ A file becomes a pipe stream and a pipe stream a file; a directory that perf rec
       --compress         put the kernel's records into compressed ones, as perf record -z does
       --for-perf VERSION what the perf of Linux VERSION (such as 4.14) reads: attrs of its size, no
                          records and features that it does not know, none of simpleperf and hiperf
+      --byte-order ORDER little or big
+      --build-ids        add the build ids of mapped files, as these files are on this machine now
 ${OUTPUT_HELP}\
       --debug            print the stack trace of an error
   -h, --help             print this help
@@ -51,8 +60,8 @@ Exit codes: 0 done; 1 the recording is damaged (what can be read is written); 2 
 `;
 
 const FLAGS = {
-  boolean: [...OUTPUT_FLAGS.boolean, "keep-compressed", "compress"],
-  string: [...OUTPUT_FLAGS.string, "for-perf"],
+  boolean: [...OUTPUT_FLAGS.boolean, "keep-compressed", "compress", "build-ids"],
+  string: [...OUTPUT_FLAGS.string, "for-perf", "byte-order"],
   alias: OUTPUT_FLAGS.alias,
 } as const;
 
@@ -88,13 +97,27 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   if (on.compress && known !== undefined && known.userType < PERF_RECORD_COMPRESSED) {
     throw new UsageError(`--compress: the perf of Linux ${version} reads no compressed records`);
   }
+  const order = parseWord("byte-order", value["byte-order"], ["little", "big"] as const);
+  if (order !== undefined && (version !== undefined || on["keep-compressed"])) {
+    const other = version === undefined ? "keep-compressed" : "for-perf";
+    throw new UsageError(`--byte-order and --${other}: one after the other, in two conversions`);
+  }
+  if (on["build-ids"] && (order ?? version) !== undefined) {
+    const other = order === undefined ? "for-perf" : "byte-order";
+    throw new UsageError(`--build-ids and --${other}: one after the other, in two conversions`);
+  }
   const { zstdCompressSync, constants } = on.compress ? await import("node:zlib") : {};
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`convert: ${name}`);
-    const source = openSource(name);
+    const source = openSource(name, { interruptible: true });
     const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
     const joined = isRandomAccess(source) && (source.seams?.length ?? 0) > 0;
+    const swapped = order !== undefined && (order === "little") !== reader.littleEndian
+      ? new ByteOrder(reader)
+      : undefined;
     const fitting = known && new ForPerf(reader, known);
+    const identified = on["build-ids"] ? await identify(name, reader) : undefined;
+    const edit: Edit = swapped ?? fitting ?? identified ?? {};
     await writeRecording("convert", flags, async ({ output: plain, path }) => {
       const level = { params: { [constants?.ZSTD_c_compressionLevel ?? 0]: LEVEL } };
       const output = zstdCompressSync === undefined
@@ -103,7 +126,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       const progress = new Progress("convert", reader.fileSize);
       const copied = await copyRecording(reader, output, {
         keepCompressed: on["keep-compressed"],
-        edit: joined ? withoutRounds(fitting ?? {}) : fitting ?? {},
+        edit: joined ? withoutRounds(edit) : edit,
         lostFeature: complaints.take,
         progress: progress.add,
       });
@@ -115,9 +138,39 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         `convert: ${name}: ${count} × ${what} left out, which perf ${version} does not know`,
       );
     }
+    for (const [what, count] of swapped?.left ?? []) {
+      complain(`convert: ${name}: ${count} × ${what} left out, whose layout is not known`);
+    }
+    if (swapped !== undefined && swapped.rawSamples > 0) {
+      complain(`convert: ${name}: raw data of ${swapped.rawSamples} samples keeps its byte order`);
+    }
     complaints.finish();
     return complaints.count > 0 ? 1 : 0;
   });
+}
+
+/** Finds the build ids of files of this machine. */
+async function identify(name: string, reader: PerfDataReader): Promise<AddBuildIds> {
+  if (reader.fileSize === undefined) {
+    throw new InputError("--build-ids: a stream can be read only once; write it to a file first");
+  }
+  const files = await filesWithoutBuildId(reader);
+  const ids = new Map<string, string>();
+  for (const file of files) {
+    try {
+      using source = openFileSource(file);
+      const id = ElfFile.open(source).buildId();
+      if (id !== undefined) ids.set(file, id);
+    } catch (error) {
+      const isGone = error instanceof Deno.errors.NotFound ||
+        error instanceof Deno.errors.NotCapable;
+      if (!isGone && !(error instanceof SymbolsError)) throw error;
+    }
+  }
+  complain(
+    `convert: ${name}: ${ids.size} of ${files.length} files without a build id have one on this machine`,
+  );
+  return new AddBuildIds(reader, ids);
 }
 
 /** The command. */

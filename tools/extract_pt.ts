@@ -1,13 +1,8 @@
 /**
  * `extract-pt`: writes the AUX data of a recording, such as Intel PT, a file for each CPU or thread.
  */
-import {
-  type ByteSink,
-  isRandomAccess,
-  PerfDataReader,
-  type RandomAccessSource,
-} from "@perfdata/format";
-import { fileSink } from "@perfdata/format/file-sink";
+import { isRandomAccess, PerfDataReader, type RandomAccessSource } from "@perfdata/format";
+import type { NewFile } from "@perfdata/format/file-sink";
 import { openSource } from "@perfdata/format/file-source";
 import {
   auxFlagNames,
@@ -33,10 +28,12 @@ import {
   InputError,
   main,
   oneFile,
+  openOutput,
   parseNumbers,
   Progress,
   UsageError,
   writeOut,
+  writeOutput,
 } from "./_cli.ts";
 import { writePtxedFiles } from "./_ptxed.ts";
 
@@ -251,9 +248,10 @@ function streamNames(streams: readonly AuxStream[]): string {
 }
 
 /** Opens what is written to. */
-class Outputs {
+class Outputs implements Disposable {
   readonly names: Names;
   readonly #wish: Wish;
+  readonly #open = new Map<string, NewFile>();
   #streams = 0;
 
   constructor(wish: Wish) {
@@ -287,12 +285,22 @@ class Outputs {
     }
   }
 
-  /** Opens the output of a stream. */
-  open(stream: AuxStream, type: number): ByteSink & { close(): void } {
-    const { output, force } = this.#wish;
-    if (output === "-") return { write: writeOut, close: () => {} };
+  /** Opens the output of a stream, which gets its name with {@link Outputs.commit}. */
+  open(stream: AuxStream, type: number): NewFile {
     const path = this.names.path(this.names.of(stream, type));
-    return about(path, () => fileSink(path, { createNew: !force }));
+    const file = openOutput(path, this.#wish.force);
+    this.#open.set(path, file);
+    return file;
+  }
+
+  /** The data is whole: its files get their names. */
+  commit(): void {
+    for (const [path, file] of this.#open) about(path, () => file.commit());
+  }
+
+  /** Removes what was not committed. */
+  [Symbol.dispose](): void {
+    for (const file of this.#open.values()) file.close();
   }
 }
 
@@ -333,8 +341,9 @@ async function extractFromFile(
       }
     } else {
       const copies = streams.map((stream) => {
-        outputs.open(stream, trace.type).close();
-        return { stream, path: outputs.names.path(outputs.names.of(stream, trace.type)) };
+        const { temporary } = outputs.open(stream, trace.type);
+        const name = outputs.names.path(outputs.names.of(stream, trace.type));
+        return { stream, path: temporary, name };
       });
       await copyAuxToFiles(wish.file, copies, { progress: progress.add });
     }
@@ -352,7 +361,6 @@ async function extractWhileReading(
   complaints: Complaints,
 ): Promise<AuxTrace> {
   const progress = new Progress("extract-pt", reader.fileSize);
-  const sinks: { close(): void }[] = [];
   try {
     return await copyAuxWhileReading(reader, {
       diagnostics: complaints.take,
@@ -362,16 +370,13 @@ async function extractWhileReading(
         checkType(wish, type);
         outputs.prepare(type, [stream]);
         if (wish.list) return undefined;
-        const sink = outputs.open(stream, type);
-        sinks.push(sink);
-        return sink;
+        return wish.output === "-" ? { write: writeOut } : outputs.open(stream, type);
       },
       raw: wish.raw,
       progress: progress.add,
     });
   } finally {
     progress.finish();
-    for (const sink of sinks) sink.close();
   }
 }
 
@@ -411,8 +416,8 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const toStdout = wish.output === "-";
   if (list || toStdout) Deno.permissions.revokeSync({ name: "write" });
   const complaints = new Complaints(`extract-pt: ${file}`);
-  const source = about(file, () => openSource(file));
-  const outputs = new Outputs(wish);
+  const source = about(file, () => openSource(file, { interruptible: true }));
+  using outputs = new Outputs(wish);
   const { reader, trace } = await aboutAsync(file, async () => {
     const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
     const trace = isRandomAccess(source)
@@ -429,7 +434,9 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   }\n`;
   if (!list && !toStdout) {
     const path = outputs.names.path(outputs.names.manifest(trace.type));
-    about(path, () => Deno.writeTextFileSync(path, manifest, { createNew: !wish.force }));
+    // Last: where it is, all that it names is.
+    outputs.commit();
+    writeOutput(path, manifest, wish.force);
   }
   if (wish.ptxed) {
     const { names } = outputs;

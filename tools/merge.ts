@@ -63,7 +63,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     inputs.push({
       name,
       reader: await aboutAsync(name, async () => {
-        const source = openSource(name);
+        const source = openSource(name, { interruptible: true });
         if (!isRandomAccess(source)) {
           throw new InputError("a stream cannot be merged; write it to a file first");
         }

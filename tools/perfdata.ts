@@ -83,6 +83,27 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
         load: () => import("./readperf.ts"),
       },
     ]],
+    ["Show it, and hand it on", [
+      {
+        name: "tree",
+        about: "Who called whom, with shares of the samples",
+        needs: ["symbols"],
+        load: () => import("./tree.ts"),
+      },
+      {
+        name: "flame",
+        about: "A flame graph, as a page or a picture",
+        needs: ["write", "symbols"],
+        load: () => import("./flame.ts"),
+      },
+      {
+        name: "export",
+        about: "The samples in a format that other tools read",
+        needs: ["write", "symbols"],
+        verbs: ["folded", "speedscope", "pprof", "firefox", "chrome", "callgrind"],
+        load: () => import("./export.ts"),
+      },
+    ]],
     ["Take something out of it", [
       {
         name: "extract-pt",
@@ -224,7 +245,7 @@ function giveUp(needs: readonly Need[] = []): void {
 async function run([name, ...args]: readonly string[]): Promise<number> {
   switch (name) {
     case undefined:
-      complain(overview().trimEnd());
+      for (const line of overview().trimEnd().split("\n")) complain(line);
       return 2;
     case "help":
     case "--help":

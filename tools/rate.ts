@@ -13,6 +13,7 @@ import {
   summaryRows,
 } from "../packages/report/mod.ts";
 import {
+  about,
   aboutAsync,
   type Command,
   command,
@@ -21,6 +22,7 @@ import {
   type FlagsOf,
   main,
   oneFile,
+  openOutput,
   parseWord,
   Progress,
   UsageError,
@@ -42,6 +44,7 @@ sums of periods.
       --json           print a line of JSON per pair of samples, throttling and loss, then totals
       --csv            print a row of CSV per pair of samples
       --svg FILE       also draw the period and the sampling frequency over time
+  -f, --force          overwrite that file if it exists
       --debug          print the stack trace of an error
   -h, --help           print this help
 
@@ -83,19 +86,24 @@ class Output {
   }
 }
 
-const FLAGS = { boolean: ["json", "csv"], string: ["by", "svg"] } as const;
+const FLAGS = {
+  boolean: ["json", "csv", "force"],
+  string: ["by", "svg"],
+  alias: { f: "force" },
+} as const;
 
 async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<number> {
   if (on.json && on.csv) throw new UsageError("--json and --csv exclude each other");
   const by = parseWord("by", value.by, ["cpu", "thread"]);
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
-    const source = openSource(name);
+    using svg = value.svg === undefined ? undefined : openOutput(value.svg, on.force);
+    const source = openSource(name, { interruptible: svg !== undefined });
     const complaints = new Complaints(`rate: ${name}`);
     const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
     const progress = new Progress("rate", reader.fileSize);
     const out = new Output(on.csv);
-    const plot = value.svg === undefined ? undefined : new RatePlot();
+    const plot = svg === undefined ? undefined : new RatePlot();
     let start = 0n;
     let names: string[] = [];
     const report = await analyzeRate(reader, {
@@ -117,8 +125,9 @@ async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<numb
     if (on.json) { for (const row of summaryRows(report)) out.line(jsonLine(row)); }
     else if (!on.csv) { for (const line of rateLines(report)) out.line(line); }
     out.flush();
-    if (value.svg !== undefined && plot !== undefined) {
-      Deno.writeTextFileSync(value.svg, plot.svg(report.events));
+    if (svg !== undefined && plot !== undefined) {
+      svg.write(new TextEncoder().encode(plot.svg(report.events)));
+      about(value.svg ?? "", () => svg.commit());
     }
     complaints.finish();
     if (report.streams.length === 0) {

@@ -1,11 +1,16 @@
 /** Writes what a recording holds as four CSV files: `deno run readperf FILE`. */
 import { stringify } from "@std/csv";
-import { PerfDataReader } from "../packages/format/mod.ts";
-import { openSource } from "../packages/format/file_source.ts";
-import { writeAllSync } from "../packages/format/file_sink.ts";
-import { functionRows, type Overview, percentText, readOverview } from "../packages/report/mod.ts";
-import { EventNames } from "@perfdata/session/event-names";
-import { readRecordedObjects } from "../packages/session/symbols.ts";
+import type { NewFile } from "@perfdata/format/file-sink";
+import { openSource } from "@perfdata/format/file-source";
+import { PerfDataReader } from "@perfdata/format/reader";
+import {
+  type EventTotal,
+  functionTable,
+  Overview,
+  percentText,
+  SampleCounts,
+} from "@perfdata/report";
+import { runEngine } from "@perfdata/session/engine";
 import {
   about,
   aboutAsync,
@@ -16,6 +21,7 @@ import {
   type FlagsOf,
   main,
   oneFile,
+  openOutput,
   Progress,
   writeOut,
 } from "./_cli.ts";
@@ -37,6 +43,7 @@ Times are in ns. If there are several events, processes.csv and results.csv have
 them, and a column that names it.
 
   -o, --output DIR       write to DIR, which is created if missing (default: the current directory)
+  -f, --force            overwrite files that exist
 ${SYMBOL_HELP}\
       --verbose          report which addresses have no function, and which files were not used
       --debug            print the stack trace of an error
@@ -52,16 +59,45 @@ Exit codes: 0 done; 1 the file is damaged (what can be read is written); 2 wrong
 /** Rows that are written at once. */
 const BLOCK = 1024;
 
+/** The names of the files, in the order in which they get them. */
+const FILES = ["stat.csv", "overview.csv", "processes.csv", "results.csv"] as const;
+
+/** Files that all get their names when the last one is whole. */
+class CsvFiles implements Disposable {
+  readonly #folder: string;
+  readonly #files = new Map<string, NewFile>();
+
+  constructor(folder: string, force: boolean) {
+    this.#folder = folder;
+    about(folder, () => Deno.mkdirSync(folder, { recursive: true }));
+    try {
+      for (const name of FILES) this.#files.set(name, openOutput(`${folder}/${name}`, force));
+    } catch (error) {
+      this[Symbol.dispose]();
+      throw error;
+    }
+  }
+
+  open(name: typeof FILES[number], columns: string[]): CsvFile {
+    return new CsvFile(this.#files.get(name) as NewFile, columns);
+  }
+
+  commit(): void {
+    for (const [name, file] of this.#files) about(`${this.#folder}/${name}`, () => file.commit());
+  }
+
+  [Symbol.dispose](): void {
+    for (const file of this.#files.values()) file.close();
+  }
+}
+
 /** A CSV file that is written in blocks. */
 class CsvFile {
-  readonly #file: Deno.FsFile;
+  readonly #file: NewFile;
   #rows: unknown[][];
 
-  constructor(path: string, columns: string[]) {
-    this.#file = about(
-      path,
-      () => Deno.openSync(path, { write: true, create: true, truncate: true }),
-    );
+  constructor(file: NewFile, columns: string[]) {
+    this.#file = file;
     this.#rows = [columns];
   }
 
@@ -69,23 +105,23 @@ class CsvFile {
     if (this.#rows.push(cells) >= BLOCK) this.#flush();
   }
 
-  close(): void {
+  /** Writes what is left. */
+  end(): void {
     this.#flush();
-    this.#file.close();
   }
 
   #flush(): void {
     if (this.#rows.length === 0) return;
-    writeAllSync(this.#file, new TextEncoder().encode(stringify(this.#rows, { headers: false })));
+    this.#file.write(new TextEncoder().encode(stringify(this.#rows, { headers: false })));
     this.#rows = [];
   }
 }
 
 function* overviewLines(
-  overview: Overview,
+  { types, processes, time }: Overview,
+  totals: readonly EventTotal[],
   names: readonly string[],
 ): Generator<string, void, void> {
-  const { types, processes, time, samples } = overview;
   const records = types.reduce((sum, { count }) => sum + count, 0);
   const seconds = time === undefined ? undefined : Number(time[1] - time[0]) / 1e9;
   yield `${records} records${seconds === undefined ? "" : ` in ${seconds.toFixed(3)} s`}, ` +
@@ -93,7 +129,7 @@ function* overviewLines(
   for (const { type, count, bytes } of types) {
     yield `  ${String(count).padStart(10)}  ${type} (${bytes} bytes)`;
   }
-  for (const [event, total] of samples.totals.entries()) {
+  for (const [event, total] of totals.entries()) {
     if (total.samples === 0) continue;
     yield `${names[event] ?? event}: ${total.samples} samples, period ${total.period}`;
     const most = processes
@@ -110,9 +146,9 @@ function* overviewLines(
 }
 
 const FLAGS = {
-  boolean: ["verbose", ...SYMBOL_FLAGS.boolean],
+  boolean: ["force", "verbose", ...SYMBOL_FLAGS.boolean],
   string: ["output", ...SYMBOL_FLAGS.string],
-  alias: { o: "output" },
+  alias: { o: "output", f: "force" },
 } as const;
 
 async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
@@ -121,12 +157,12 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const folder = value.output ?? ".";
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`readperf: ${name}`);
-    const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
-    const objects = await readRecordedObjects(reader, complaints.take);
-    const eventNames = new EventNames(reader);
-    about(folder, () => Deno.mkdirSync(folder, { recursive: true }));
+    const reader = await PerfDataReader.open(openSource(name, { interruptible: true }), {
+      diagnostics: complaints.take,
+    });
+    using files = new CsvFiles(folder, on.force);
     const progress = new Progress("readperf", reader.fileSize);
-    const records = new CsvFile(`${folder}/overview.csv`, [
+    const records = files.open("overview.csv", [
       "nr",
       "type",
       "pid",
@@ -135,37 +171,27 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       "info",
     ]);
     const known = (id: number) => id < 0 ? "" : id;
-    const overview = await readOverview(
-      reader,
-      ({ nr, type, pid, tid, time, info }) =>
-        records.row([nr, type, known(pid), known(tid), time ?? "", info]),
-      {
-        progress: progress.add,
-        ...(reader.isPipe || reader.fileSize === undefined
-          ? {
-            record: ({ bytes, view }, start, end) => {
-              objects.record(bytes, view, start, end);
-              eventNames.record(bytes, view, start, end);
-            },
-            payload: async (payload) => void await eventNames.payload(payload),
-          }
-          : {}),
-      },
+    const overview = new Overview(({ nr, type, pid, tid, time, info }) =>
+      records.row([nr, type, known(pid), known(tid), time ?? "", info])
     );
-    records.close();
+    const counts = new SampleCounts();
+    const engine = await runEngine(reader, [overview, counts], {
+      progress: progress.add,
+      diagnostics: complaints.take,
+    });
+    records.end();
     progress.finish();
-    if (reader.fileSize === undefined) await objects.readFeatures(reader);
-    const names = await eventNames.all();
+    const names = engine.eventNames;
 
-    const stat = new CsvFile(`${folder}/stat.csv`, ["type", "count", "bytes"]);
+    const stat = files.open("stat.csv", ["type", "count", "bytes"]);
     for (const { type, count, bytes } of overview.types) stat.row([type, count, bytes]);
-    stat.close();
+    stat.end();
 
-    const { totals } = overview.samples;
+    const { totals } = counts;
     const several = totals.filter(({ samples }) => samples > 0).length > 1;
     const event = several ? ["event"] : [];
     const eventCell = (index: number) => several ? [names[index] ?? index] : [];
-    const processes = new CsvFile(`${folder}/processes.csv`, [
+    const processes = files.open("processes.csv", [
       "pid",
       "name",
       "mmaps",
@@ -184,17 +210,17 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         processes.row([...row, samples[index], periods[index], ...eventCell(index)]);
       }
     }
-    processes.close();
+    processes.end();
 
     const resolver = await resolverOf(flags, name, {
-      ...objects.machine,
+      ...engine.recorded.machine,
       parameters: false,
     });
-    const { rows, trust } = await functionRows(overview.samples, { objects, resolver }, {
+    const table = await functionTable(engine, counts, resolver, {
       sort: ["dso", "sym", "srcfile"],
       srcfile: "function",
     });
-    const results = new CsvFile(`${folder}/results.csv`, [
+    const results = files.open("results.csv", [
       "function",
       "source",
       "object",
@@ -202,7 +228,8 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       "period",
       ...event,
     ]);
-    for (const row of rows) {
+    for (const number of table.rows) {
+      const row = table.row(number);
       results.row([
         row.sym,
         row.srcfile,
@@ -212,13 +239,15 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         ...eventCell(row.event),
       ]);
     }
-    results.close();
+    results.end();
+    files.commit();
 
-    for (const line of overviewLines(overview, names)) writeOut(`${line}\n`);
-    tellTrust("readperf", trust, on.verbose);
+    for (const line of overviewLines(overview, totals, names)) writeOut(`${line}\n`);
+    tellTrust("readperf", table.trust, on.verbose);
     complaints.finish();
-    if (overview.samples.leftOut > 0) {
-      complain(`readperf: ${name}: ${overview.samples.leftOut} samples of no known event`);
+    const leftOut = engine.leftOut + counts.leftOut;
+    if (leftOut > 0) {
+      complain(`readperf: ${name}: ${leftOut} samples of no known event`);
     }
     return complaints.count > 0 ? 1 : 0;
   });

@@ -72,7 +72,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const keep = value.keep === undefined ? [] : [pattern(value.keep)];
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`redact: ${name}`);
-    const source = openSource(name);
+    const source = openSource(name, { interruptible: true });
     const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
     const edit = new Redact(reader, {
       ...(what === undefined ? {} : { what: new Set(what) }),

@@ -49,7 +49,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const { on, value, operands } = flags;
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
-    const source = openSource(name);
+    const source = openSource(name, { interruptible: true });
     if (!isRandomAccess(source)) throw new InputError("a stream cannot be repaired; use a file");
     const report = await writeRecording("repair", flags, async ({ output }) => {
       const progress = new Progress("repair", source.size);

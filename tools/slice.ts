@@ -64,7 +64,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   }
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`slice: ${name}`);
-    const source = openSource(name);
+    const source = openSource(name, { interruptible: true });
     const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
     const time = range && await resolveTime(range, () => sampleSpan(reader));
     const edit = new Slice(reader, {

@@ -25,6 +25,7 @@ import {
   InputError,
   listed,
   main,
+  openOutput,
   UsageError,
   writeOut,
 } from "./_cli.ts";
@@ -77,7 +78,7 @@ async function addressesOf(
   file: string,
 ): Promise<{ recorded: RecordedAddresses; damaged: boolean }> {
   const complaints = new Complaints(`symbols: ${file}`);
-  const source = about(file, () => openSource(file));
+  const source = about(file, () => openSource(file, { interruptible: true }));
   const { reader, recorded } = await aboutAsync(file, async () => {
     const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
     return { reader, recorded: await recordedAddresses(reader) };
@@ -183,13 +184,15 @@ function trustJson(trust: SymbolTrust): string {
 
 async function bundle(file: string, flags: SymbolsFlags): Promise<number> {
   const output = flags.value.output ?? "perf.symbols";
+  using target = output === "-" ? undefined : openOutput(output, flags.on.force);
   const { recorded, damaged } = await addressesOf(file);
   const { bytes, trust } = await bundleSymbols(recorded, await resolverOf(flags, file, recorded));
   tellRefused("symbols", trust);
-  if (output === "-") {
+  if (target === undefined) {
     writeOut(bytes);
   } else {
-    about(output, () => Deno.writeFileSync(output, bytes, { createNew: !flags.on.force }));
+    target.write(bytes);
+    about(output, () => target.commit());
     writeOut(
       flags.on.json ? trustJson(trust) : `${output}: ${bytes.length} bytes\n\n${trustText(trust)}`,
     );

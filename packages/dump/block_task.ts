@@ -1,4 +1,5 @@
 // Uses Deno's standard output: what the threads of a dump have in common (see parallel.ts).
+import { writeStdout } from "@perfdata/format/file-sink";
 import type { BlockText } from "./block_items.ts";
 import type { Blocks, SharedBlocks } from "./blocks.ts";
 
@@ -8,6 +9,8 @@ export interface BlockTask {
   readonly path: string;
   /** Its size when the dump began: it may be one that is still written. */
   readonly fileSize: number;
+  /** Whether bytes are printed. */
+  readonly hex: boolean;
   /** What is to be written. */
   readonly shared: SharedBlocks;
 }
@@ -18,16 +21,11 @@ export type BlockAnswer =
   | { readonly kind: "stopped" }
   | { readonly kind: "error"; readonly message: string; readonly isBrokenPipe: boolean };
 
-/** Writes all of `bytes` to standard output. */
-export function writeAll(bytes: Uint8Array): void {
-  for (let n = 0; n < bytes.length;) n += Deno.stdout.writeSync(bytes.subarray(n));
-}
-
 /** Writes block `n`, when it is its turn. */
 export function writeBlock(blocks: Blocks, n: number, text: BlockText): void {
   text.put(n, (bytes) => {
     blocks.turn(n);
-    writeAll(bytes);
+    writeStdout(bytes);
   });
   blocks.empty(n);
 }

@@ -5,11 +5,20 @@
  * @module
  */
 export * from "./byte_text.ts";
+export * from "./call_tree.ts";
 export * from "./callgrind.ts";
 export * from "./chrome.ts";
 export * from "./columns.ts";
+export * from "./filter_profile.ts";
 export * from "./firefox.ts";
 export { breakpadId } from "./firefox_tables.ts";
+export * from "./flame_codec.ts";
+export * from "./flame_colors.ts";
+export * from "./flame_data.ts";
+export * from "./flame_page.ts";
+export * from "./flame_svg.ts";
+export * from "./flame_text.ts";
+export * from "./flame_tree.ts";
 export * from "./folded.ts";
 export * from "./frame_stacks.ts";
 export * from "./group_samples.ts";
@@ -18,3 +27,5 @@ export * from "./pprof.ts";
 export * from "./profile.ts";
 export * from "./profile_builder.ts";
 export * from "./speedscope.ts";
+export * from "./recorded_profile.ts";
+export * from "./tree_text.ts";

@@ -2,7 +2,7 @@ import type { EventTable, PerfEvent } from "./events.ts";
 import type { RecordContext } from "./record_codec.ts";
 
 /** The bytes that follow an AUXTRACE or TRACING_DATA record and are not part of its size. */
-export interface Payload {
+export interface Payload extends AsyncIterable<Uint8Array> {
   /** Type of the record before it. */
   readonly type: number;
   /** File offset of the first byte. */
@@ -14,6 +14,19 @@ export interface Payload {
    * read before the next batch is asked for is skipped.
    */
   read(into: Uint8Array): Promise<number>;
+  /** What is left of it, in blocks; each is valid until the next one is asked for. */
+  [Symbol.asyncIterator](): AsyncIterator<Uint8Array>;
+}
+
+/** Bytes of a block of a payload. */
+const BLOCK = 1 << 16;
+
+/** The iterator of a payload, by its `read`. */
+export async function* payloadBlocks(
+  payload: Pick<Payload, "read">,
+): AsyncGenerator<Uint8Array, void, void> {
+  const block = new Uint8Array(BLOCK);
+  for (let n; (n = await payload.read(block)) > 0;) yield block.subarray(0, n);
 }
 
 /**

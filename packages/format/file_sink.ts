@@ -5,6 +5,49 @@
  * @module
  */
 import type { RandomAccessSink } from "./sink.ts";
+import { visibleBytes } from "./visible.ts";
+
+/** What is written cannot be: the disk is full, for one. The input has nothing to do with it. */
+export class OutputError extends Error {
+  /** The name of the class. */
+  override name = "OutputError";
+
+  /**
+   * Says what cannot be written, and why.
+   *
+   * @param path What is written: a path, or `standard output`.
+   * @param cause What the operating system says.
+   */
+  constructor(path: string, cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    super(
+      `${path}: cannot be written: ${/^(.*?) \(os error/.exec(why)?.[1]?.toLowerCase() ?? why}`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+let terminal: boolean | undefined;
+
+/**
+ * Writes to standard output. On a terminal, what would act there is shown instead (see `visible`); a
+ * pipe or a file gets the bytes as they are.
+ *
+ * @throws {Deno.errors.BrokenPipe} Where nobody reads any more.
+ * @throws {OutputError} Where they cannot be written for another reason.
+ */
+export function writeStdout(bytes: Uint8Array): void {
+  terminal ??= Deno.stdout.isTerminal();
+  try {
+    writeAllSync(Deno.stdout, terminal ? visibleBytes(bytes) : bytes);
+  } catch (error) {
+    throw error instanceof Deno.errors.BrokenPipe
+      ? error
+      : new OutputError("standard output", error);
+  }
+}
 
 /** A file on disk; close it with `using` or {@link FileSink.close}. */
 export interface FileSink extends RandomAccessSink {
@@ -48,6 +91,8 @@ export function fileSink(path: string, options: { createNew?: boolean } = {}): F
 
 /** A file that takes its name when it is whole. */
 export interface NewFile extends FileSink {
+  /** The path that it has until then. */
+  readonly temporary: string;
   /**
    * Gives the file its name; what had that name before is gone.
    *
@@ -83,6 +128,7 @@ function removeQuietly(path: string): void {
  * @param options `force`: a file of that name may be there and is replaced. Another thing (a symbolic
  *   link, a folder, a device) never is.
  * @throws {Deno.errors.AlreadyExists} Where the name is taken.
+ * @throws {OutputError} By its methods, where it cannot be written.
  *
  * @example
  * ```ts
@@ -128,11 +174,20 @@ export function newFile(path: string, options: { force?: boolean } = {}): NewFil
     removeQuietly(temporary);
     if (unfinished.size === 0) Deno.removeSignalListener("SIGINT", removeUnfinished);
   };
+  const orOutputError = (action: () => void): void => {
+    try {
+      action();
+    } catch (error) {
+      throw new OutputError(path, error);
+    }
+  };
   return {
-    ...sink,
+    temporary,
+    write: (bytes) => orOutputError(() => sink.write(bytes)),
+    writeAt: (bytes, position) => orOutputError(() => sink.writeAt(bytes, position)),
     commit() {
       refuseTaken();
-      Deno.renameSync(temporary, path);
+      orOutputError(() => Deno.renameSync(temporary, path));
       unfinished.delete(temporary);
       open = false;
       sink.close();

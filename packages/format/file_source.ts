@@ -6,7 +6,7 @@
  */
 import { directorySource } from "./directory_source.ts";
 import { PerfDataError } from "./error.ts";
-import type { ByteSource, StreamSource, SyncSource } from "./source.ts";
+import type { ByteSource, RandomAccessSource, StreamSource, SyncSource } from "./source.ts";
 
 /** A file on disk; close it with `using` or {@link FileSource.close}. */
 export interface FileSource extends SyncSource {
@@ -83,6 +83,15 @@ export function stdinSource(): StreamSource {
   return { read: (into) => Deno.stdin.readSync(into) ?? 0 };
 }
 
+/** How to open a source. */
+export interface OpenOptions {
+  /**
+   * Whether signals are handled while it is read: for a program that has something to clean up when
+   * it is interrupted. Reads are a little slower.
+   */
+  readonly interruptible?: boolean;
+}
+
 /**
  * What a tool's file argument means: `-` is standard input, all else a path.
  *
@@ -91,10 +100,43 @@ export function stdinSource(): StreamSource {
  * @throws {PerfDataError} Where a directory is no recording.
  * @throws {Deno.errors.NotFound} Where there is no such file; see `Deno.statSync` for others.
  */
-export function openSource(path: string): ByteSource & { close?(): void } {
-  if (path === "-") return stdinSource();
+export function openSource(
+  path: string,
+  { interruptible = false }: OpenOptions = {},
+): ByteSource & { close?(): void } {
+  if (path === "-") return interruptible ? stream(Deno.stdin) : stdinSource();
   const { isFile, isDirectory } = Deno.statSync(path);
-  if (isFile || isDirectory) return fileSource(path);
+  if (isFile || isDirectory) {
+    const source = fileSource(path);
+    return interruptible ? { ...source, readAt: withPauses(source) } : source;
+  }
   const file = Deno.openSync(path);
-  return { read: (into) => file.readSync(into) ?? 0, close: () => file.close() };
+  const read = interruptible ? stream(file).read : (into: Uint8Array) => file.readSync(into) ?? 0;
+  return { read, close: () => file.close() };
+}
+
+/** Reads that do not keep the program from all else while nothing comes. */
+function stream(from: { read(into: Uint8Array): Promise<number | null> }): StreamSource {
+  return { read: async (into) => await from.read(into) ?? 0 };
+}
+
+/** Milliseconds after which a program that reads a file looks for signals. */
+const PAUSE_AFTER = 100;
+
+/** Reads that are synchronous but for a pause now and then, in which signals are handled. */
+function withPauses(source: SyncSource): RandomAccessSource["readAt"] {
+  let last = performance.now();
+  return (into, position) => {
+    if (performance.now() - last < PAUSE_AFTER) return source.readAt(into, position);
+    return new Promise((resolve, reject) =>
+      setTimeout(() => {
+        last = performance.now();
+        try {
+          resolve(source.readAt(into, position));
+        } catch (error) {
+          reject(error);
+        }
+      }, 0)
+    );
+  };
 }

@@ -1,4 +1,4 @@
-import type { Payload, RecordBatch } from "./batch.ts";
+import { type Payload, payloadBlocks, type RecordBatch } from "./batch.ts";
 import {
   PERF_EVENT_HEADER_SIZE,
   PERF_RECORD_AUXTRACE,
@@ -145,6 +145,10 @@ export class BufferedPayload implements Payload {
     const n = await this.#forward.read(into.subarray(0, want));
     this.taken += n;
     return n;
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
+    return payloadBlocks(this);
   }
 
   /** Skips what was not read; returns where in the buffer the next record starts. */

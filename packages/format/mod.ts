@@ -28,5 +28,6 @@ export * from "./sink.ts";
 export * from "./source.ts";
 export * from "./struct.ts";
 export * from "./text.ts";
+export * from "./visible.ts";
 export * from "./writer.ts";
 export * from "./zstd.ts";

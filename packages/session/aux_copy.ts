@@ -1,13 +1,6 @@
-import type { ByteSink, Payload, PerfDataReader, RandomAccessSource } from "@perfdata/format";
-import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
-import { AuxStitcher } from "./aux_stitch.ts";
-import {
-  AuxCollector,
-  type AuxCollectorOptions,
-  type AuxPiece,
-  type AuxStream,
-  type AuxTrace,
-} from "./aux_streams.ts";
+import type { ByteSink, PerfDataReader, RandomAccessSource } from "@perfdata/format";
+import { type AuxBlockOptions, auxBlocks } from "./aux_blocks.ts";
+import type { AuxCollector, AuxStream, AuxTrace } from "./aux_streams.ts";
 
 /** Bytes that are copied at once; `aux_shares.ts` says why no more. */
 const BLOCK = 1 << 16;
@@ -43,14 +36,12 @@ export async function copyAuxStream(
 }
 
 /** Options of {@link copyAuxWhileReading}. */
-export interface CopyWhileReadingOptions extends Pick<AuxCollectorOptions, "diagnostics"> {
+export interface CopyWhileReadingOptions extends AuxBlockOptions {
   /**
    * Gives the sink for a stream, once for each; `undefined` for a stream that is not wanted. `found`
    * knows what was read so far.
    */
   readonly open: (stream: AuxStream, found: AuxCollector) => ByteSink | undefined;
-  /** Whether to keep what pieces have in common. */
-  readonly raw?: boolean;
   /** Called now and then with the bytes that were copied since the last call. */
   readonly progress?: CopyProgress;
 }
@@ -58,75 +49,21 @@ export interface CopyWhileReadingOptions extends Pick<AuxCollectorOptions, "diag
 /**
  * Copies the data of all streams in one pass over the records: from a pipe, and from samples.
  *
- * Where pieces may have data in common, the last piece of each stream is kept in memory.
+ * @returns What {@link auxBlocks} found.
  */
 export async function copyAuxWhileReading(
   reader: PerfDataReader,
   options: CopyWhileReadingOptions,
 ): Promise<AuxTrace> {
-  const { raw = false, progress = () => {} } = options;
-  const outputs = new Map<AuxStream, { sink: ByteSink | undefined; stitcher: AuxStitcher }>();
-  const outputOf = (stream: AuxStream) => {
-    let output = outputs.get(stream);
-    if (output === undefined) {
-      output = {
-        sink: options.open(stream, collector),
-        stitcher: new AuxStitcher(collector.info?.type === PERF_AUXTRACE_INTEL_PT),
-      };
-      outputs.set(stream, output);
-    }
-    return output;
-  };
-  // A sink may need time, the callback may not: the data of a batch's samples waits for its end.
-  const samples: { piece: AuxPiece; bytes: Uint8Array }[] = [];
-  const collector: AuxCollector = new AuxCollector(reader, {
-    diagnostics: options.diagnostics,
-    onSample: (piece, bytes) => samples.push({ piece, bytes }),
-  });
-  const put = async (piece: AuxPiece, bytes: Uint8Array) => {
-    const { sink, stitcher } = outputOf(piece.stream);
-    if (!raw) stitcher.add(piece, bytes);
-    await sink?.write(bytes.subarray(piece.overlap));
-    progress(bytes.length);
-  };
-  const block = new Uint8Array(BLOCK);
-  for await (const batch of reader.batches()) {
-    const piece = collector.take(batch);
-    for (const { piece, bytes } of samples) await put(piece, bytes);
-    samples.length = 0;
-    const { payload } = batch;
-    if (piece === undefined || payload === undefined) continue;
-    const announced = piece.size + piece.missing;
-    if (collector.mayOverlap && !raw) {
-      const bytes = await readWhole(payload, piece.size);
-      piece.size = bytes.length;
-      await put(piece, bytes);
-    } else {
-      const { sink } = outputOf(piece.stream);
-      piece.size = 0;
-      for (let n = await payload.read(block); n > 0; n = await payload.read(block)) {
-        piece.size += n;
-        await sink?.write(block.subarray(0, n));
-        progress(n);
-      }
-    }
-    piece.missing = announced - piece.size;
-  }
-  return await collector.finish();
-}
-
-/** Reads a payload; a size that the stream does not have costs no memory. */
-async function readWhole(payload: Payload, size: number): Promise<Uint8Array> {
-  let bytes = new Uint8Array(Math.min(size, BLOCK));
-  let length = 0;
+  const { open, progress = () => {} } = options;
+  const sinks = new Map<AuxStream, ByteSink | undefined>();
+  const blocks = auxBlocks(reader, options);
   for (;;) {
-    if (length === bytes.length && length < size) {
-      const larger = new Uint8Array(Math.min(size, bytes.length * 2));
-      larger.set(bytes);
-      bytes = larger;
-    }
-    const n = await payload.read(bytes.subarray(length));
-    if (n === 0) return bytes.subarray(0, length);
-    length += n;
+    const { done, value } = await blocks.next();
+    if (done) return value;
+    const { stream, bytes, found } = value;
+    if (!sinks.has(stream)) sinks.set(stream, open(stream, found));
+    await sinks.get(stream)?.write(bytes);
+    progress(bytes.length);
   }
 }

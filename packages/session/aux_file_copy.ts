@@ -17,6 +17,8 @@ export interface AuxFileCopy {
   readonly stream: AuxStream;
   /** Path of the file that its data is written to; it is there, and empty. */
   readonly path: string;
+  /** What messages call it; its path by default. */
+  readonly name?: string;
 }
 
 /** Options of {@link copyAuxToFiles}. */
@@ -63,7 +65,7 @@ export async function copyAuxToFiles(
   options: CopyToFilesOptions = {},
 ): Promise<void> {
   const { progress = () => {}, leastToShare = LEAST_TO_SHARE } = options;
-  const outputs = copies.map(({ stream: { pieces }, path }) => {
+  const outputs = copies.map(({ stream: { pieces }, path, name = path }) => {
     const sources = new Float64Array(pieces.length);
     const ends = new Float64Array(pieces.length);
     let size = 0;
@@ -72,7 +74,7 @@ export async function copyAuxToFiles(
       size += bytes - overlap;
       ends[i] = size;
     });
-    return { path, size, sources, ends };
+    return { path, name, size, sources, ends };
   });
   const shared = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT * (outputs.length + 1));
   const task: CopyTask = { from, outputs, taken: new Int32Array(shared) };

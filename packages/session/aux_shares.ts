@@ -1,4 +1,5 @@
 // Uses Deno's file API: what each thread of a copy does (see aux_file_copy.ts).
+import { OutputError, writeAllSync } from "@perfdata/format/file-sink";
 import { type FileSource, fileSource } from "@perfdata/format/file-source";
 
 /**
@@ -23,6 +24,8 @@ export interface CopyTask {
 /** A file to write: pieces of the recording, one after the other. */
 export interface CopyOutput {
   readonly path: string;
+  /** What messages call it. */
+  readonly name: string;
   readonly size: number;
   /** Where the pieces begin in the recording. */
   readonly sources: Float64Array;
@@ -66,7 +69,7 @@ const buffer = new Uint8Array(BLOCK);
 function copyShare(
   input: FileSource,
   file: Deno.FsFile,
-  { path, sources, ends }: CopyOutput,
+  { name, sources, ends }: CopyOutput,
   start: number,
   end: number,
 ): void {
@@ -78,9 +81,11 @@ function copyShare(
     const moved = sources[piece] as number - begin;
     while (at < stop) {
       const n = input.readAt(buffer.subarray(0, Math.min(BLOCK, stop - at)), at + moved);
-      if (n === 0) throw new Error(`${path}: the recording became shorter meanwhile`);
-      for (let written = 0; written < n;) {
-        written += file.writeSync(buffer.subarray(written, n));
+      if (n === 0) throw new Error(`${name}: the recording became shorter meanwhile`);
+      try {
+        writeAllSync(file, buffer.subarray(0, n));
+      } catch (error) {
+        throw new OutputError(name, error);
       }
       at += n;
     }

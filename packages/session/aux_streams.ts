@@ -40,7 +40,7 @@ const MAX_PADDING = 7n;
 
 /** A run of AUX data as it lies in the file: what follows an AUXTRACE record, or part of a sample. */
 export interface AuxPiece {
-  /** The stream that it belongs to. */
+  /** The stream that it belongs to; not enumerable, so that a piece can be printed. */
   readonly stream: AuxStream;
   /**
    * File offset of the first byte. A piece that was in a COMPRESSED record has the offset of that
@@ -350,8 +350,7 @@ export class AuxCollector {
     const before = stream.pieces.at(-1);
     const { data } = this.#reader;
     const present = Math.max(0, Math.min(payload.size, data.offset + data.size - payload.offset));
-    const piece: AuxPiece = {
-      stream,
+    const piece = pieceOf(stream, {
       fileOffset: payload.offset,
       size: present,
       missing: Number(size) - present,
@@ -360,7 +359,7 @@ export class AuxCollector {
       overlap: 0,
       gap: gapBetween(before, offset),
       flags: 0,
-    };
+    });
     stream.pieces.push(piece);
     return piece;
   }
@@ -387,8 +386,7 @@ export class AuxCollector {
       pid < 0 ? -1 : view.getInt32(start + pid + 4, littleEndian),
       -1,
     );
-    const piece: AuxPiece = {
-      stream,
+    const piece = pieceOf(stream, {
       fileOffset: batch.inflatedFrom >= 0 ? batch.inflatedFrom : batch.offset + fields.aux,
       size: fields.auxSize,
       missing: 0,
@@ -397,7 +395,7 @@ export class AuxCollector {
       overlap: 0,
       gap: stream.pieces.length === 0 ? 0n : undefined,
       flags: 0,
-    };
+    });
     stream.pieces.push(piece);
     this.#options.onSample?.(piece, batch.bytes.subarray(fields.aux, fields.aux + fields.auxSize));
   }
@@ -495,6 +493,11 @@ export class AuxCollector {
       cyc: has(pt.cyc_bit),
     };
   }
+}
+
+/** A piece, whose stream is hidden from what walks over its members: it has the piece in turn. */
+function pieceOf(stream: AuxStream, members: Omit<AuxPiece, "stream">): AuxPiece {
+  return Object.defineProperty(members, "stream", { value: stream }) as AuxPiece;
 }
 
 /** Notes what an AUX record says; consecutive ones with the same flags are one range. */

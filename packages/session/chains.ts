@@ -44,6 +44,7 @@ const MEMORIES = 16;
 class ChainMemory {
   thread = -1;
   moment = -1;
+  outer = -1;
   length = 0;
   readonly hi = new Int32Array(MOST_FRAMES);
   readonly lo = new Int32Array(MOST_FRAMES);
@@ -86,6 +87,7 @@ export class ChainStep {
    * @param hi Upper half of its address.
    * @param lo Lower half.
    * @param place Of that address.
+   * @param outer The node that all of it was called from: the user stack, where it was unwound.
    */
   stack(
     thread: number,
@@ -97,17 +99,21 @@ export class ChainStep {
     hi: number,
     lo: number,
     place: number,
+    outer: number = -1,
   ): number {
     const memory = this.#memories[thread & MEMORIES - 1] as ChainMemory;
     const { hi: his, lo: los, mode: modes, node: nodes } = memory;
-    let same = memory.thread === thread && memory.moment === moment ? memory.length : 0;
+    let same = memory.thread === thread && memory.moment === moment && memory.outer === outer
+      ? memory.length
+      : 0;
     memory.thread = thread;
+    memory.outer = outer;
     memory.moment = moment;
     const le = this.#le;
     const lowAt = le ? at : at + 4;
     const highAt = le ? at + 4 : at;
     let frames = 0;
-    let parent = -1;
+    let parent = outer;
     let mode = this.#modeBefore(view, at, length, PERF_RECORD_MISC_USER);
     for (let i = length - 1; i >= 0 && mode !== INVALID && frames < MOST_FRAMES; i--) {
       const frameLo = view.getInt32(lowAt + 8 * i, le);
@@ -134,12 +140,23 @@ export class ChainStep {
       frames++;
     }
     memory.length = frames;
-    if (mode === INVALID) parent = -1;
+    if (mode === INVALID) parent = outer;
     else if (
       frames > 0 && los[frames - 1] === lo && his[frames - 1] === hi &&
       modes[frames - 1] === cpumode
     ) return parent;
     return this.#stacks.child(parent, place);
+  }
+
+  /** Whether a chain has user callers already. */
+  hasUser(view: DataView, at: number, length: number): boolean {
+    const le = this.#le;
+    for (let i = 0; i < length - 1; i++) {
+      if (view.getInt32(at + 8 * i + (le ? 4 : 0), le) !== -1) continue;
+      const lo = view.getInt32(at + 8 * i + (le ? 0 : 4), le);
+      if (MARKER_MODES.get(lo) === PERF_RECORD_MISC_USER) return true;
+    }
+    return false;
   }
 
   /** The mode of the entries before entry `end`, as the last marker there says. */

@@ -1,4 +1,5 @@
 import type { Diagnostics, Payload, PerfDataReader, RecordBatch } from "@perfdata/format";
+import { PERF_SAMPLE_STACK_USER } from "@perfdata/format/perf-event";
 import { PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
 import { EventNames } from "./event_names.ts";
 import { Machine } from "./machine.ts";
@@ -9,6 +10,8 @@ import { RecordedObjects } from "./recorded_objects.ts";
 import { Resolver, type SampleFilter } from "./resolve.ts";
 import { type Run, RunColumns } from "./run.ts";
 import { StackTable } from "./stacks.ts";
+import type { UnwindCounts } from "./unwind_counts.ts";
+import type { CodeFinder } from "./unwind.ts";
 
 /** What a consumer wants filled in. */
 export interface Needs {
@@ -42,6 +45,12 @@ export interface Consumer {
 
 /** How to run. */
 export interface EngineOptions extends OrderOptions {
+  /**
+   * Finds the code of objects, so that stacks are unwound that were recorded as copies (`perf record
+   * --call-graph dwarf`): asked once, where a recording has such. Without it they have their
+   * innermost frame only.
+   */
+  readonly unwind?: ((engine: Engine) => CodeFinder | Promise<CodeFinder>) | undefined;
   /** Which samples count: see `Run.chosen`. */
   readonly filter?: SampleFilter;
   /** Called with the bytes that were read since the call before. */
@@ -68,6 +77,8 @@ export class Engine {
   eventNames: readonly string[] = [];
   /** What was found about the order of the file. */
   order: OrderStats = { queued: 0, violations: 0, peakBytes: 0 };
+  /** How unwinding went, where stacks were unwound. */
+  unwound: UnwindCounts | undefined;
   /** Samples of no known event, or damaged. */
   leftOut: number = 0;
 
@@ -117,18 +128,26 @@ export async function runEngine(
   consumers: readonly Consumer[],
   options: EngineOptions = {},
 ): Promise<Engine> {
-  const { filter = {}, progress, diagnostics, ...orderOptions } = options;
+  const { filter = {}, unwind, progress, diagnostics, ...orderOptions } = options;
   const engine = new Engine(reader, diagnostics);
   const { machine, recorded } = engine;
   const wants = (need: keyof Needs) => consumers.some(({ needs }) => needs[need] === true);
   const resolves = consumers.some(({ needs }) => needs.machine !== false);
   const stacks = wants("stacks");
   const branches = wants("branches");
-  const resolver = new Resolver(reader, machine, recorded, engine.places, engine.stacks, {
-    places: wants("places") || stacks || branches,
-    stacks,
-    branches,
-  }, filter);
+  const resolver = new Resolver(
+    reader,
+    machine,
+    recorded,
+    engine.places,
+    engine.stacks,
+    {
+      places: wants("places") || stacks || branches,
+      stacks,
+      branches,
+    },
+    filter,
+  );
   const takers = consumers.filter(({ payload }) => payload !== undefined);
   if (takers.length > 1) throw new TypeError("runEngine: several consumers want payloads");
   const names = new EventNames(reader);
@@ -136,6 +155,12 @@ export async function runEngine(
   await recorded.readFeatures(reader);
   machine.setKnownBinaries(recorded.known);
   engine.eventNames = await names.all();
+  if (stacks && unwind !== undefined && mayHaveCopies(reader)) {
+    // What only some recordings need takes time to load.
+    const { UnwindStep } = await import("./unwind.ts");
+    resolver.unwind = new UnwindStep(engine, await unwind(engine));
+    engine.unwound = resolver.unwind.counts;
+  }
   for (const consumer of consumers) await consumer.start?.(engine);
   const columns = new RunColumns(reader);
   const inFileOrder = consumers.every(({ needs }) => needs.order === "file");
@@ -170,6 +195,13 @@ export async function runEngine(
   engine.places.finish();
   for (const consumer of consumers) await consumer.finish?.();
   return engine;
+}
+
+/** Whether samples may hold copies of the stack; of a pipe that is not known before they come. */
+function mayHaveCopies(reader: PerfDataReader): boolean {
+  const { all } = reader.events;
+  return reader.isPipe || all.length === 0 ||
+    all.some(({ layout }) => (layout.sampleType & PERF_SAMPLE_STACK_USER) !== 0);
 }
 
 /** Takes what names events; says whether there may be some. */

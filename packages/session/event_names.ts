@@ -1,4 +1,5 @@
 import type { Feature, Payload, PerfDataReader } from "@perfdata/format";
+import { payloadBlocks } from "@perfdata/format/batch";
 import { PerfDataError } from "@perfdata/format/error";
 import { eventName } from "@perfdata/format/event-name";
 import { HEADER_EVENT_DESC, HEADER_TRACING_DATA } from "@perfdata/format/feature-names";
@@ -84,7 +85,8 @@ export class EventNames {
       at += part.length;
       return Promise.resolve(part.length);
     };
-    return { ...payload, type, size, offset: payload.offset, read };
+    const { offset } = payload;
+    return { type, size, offset, read, [Symbol.asyncIterator]: () => payloadBlocks({ read }) };
   }
 
   /** The names in the order of the attrs: of a stream, those that are known by now. */

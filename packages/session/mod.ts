@@ -4,6 +4,7 @@
  *
  * @module
  */
+export * from "./aux_blocks.ts";
 export * from "./aux_copy.ts";
 export * from "./aux_manifest.ts";
 export * from "./aux_overlap.ts";
@@ -11,14 +12,13 @@ export * from "./aux_stitch.ts";
 export * from "./aux_streams.ts";
 export * from "./engine.ts";
 export * from "./event_names.ts";
-export { KERNEL_UNMAPPED, Places } from "./places.ts";
+export * from "./places.ts";
 export * from "./resolve.ts";
 export * from "./run.ts";
 export * from "./stacks.ts";
 export * from "./chains.ts";
 export * from "./libipt.ts";
 export * from "./machine.ts";
-export * from "./machine_history.ts";
 export * from "./machine_maps.ts";
 export { NameTable } from "./machine_names.ts";
 export * from "./order.ts";

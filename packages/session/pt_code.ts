@@ -8,8 +8,9 @@ import {
 } from "@perfdata/symbols";
 import { addressFromHalves } from "@perfdata/symbols/address";
 import { buildIdText } from "@perfdata/format/object-feature";
-import { AddressTable, KERNEL_HIDDEN, UNMAPPED } from "./address_table.ts";
-import { KERNEL_SPACE, type MachineHistory } from "./machine_history.ts";
+import { KERNEL_HIDDEN, UNMAPPED } from "./places.ts";
+import type { PtHistory } from "./pt_history.ts";
+import { PtPlaces } from "./pt_places.ts";
 import { ChunkCache, FileRange, MAX_RANGE, type MemoryImage } from "./pt_images.ts";
 import type { PtSideband } from "./pt_sideband.ts";
 import type { RecordedObjects } from "./recorded_objects.ts";
@@ -35,11 +36,11 @@ export class PtCode {
   /** The objects that code was found in, as symbols know them. */
   readonly objects: SymbolObject[] = [];
   /** Addresses of objects: places of functions. */
-  readonly table: AddressTable = new AddressTable();
+  readonly table: PtPlaces = new PtPlaces();
   /** Why the code of an object could not be had, by its path. */
   readonly missing: Map<string, string> = new Map();
 
-  readonly #history: MachineHistory;
+  readonly #history: PtHistory;
   readonly #recorded: RecordedObjects;
   readonly #files: CodeFiles;
   readonly #sideband: PtSideband;
@@ -127,7 +128,7 @@ export class PtCode {
 
   /** The code of a mapping at an address, or `undefined` where it cannot be had. */
   mapped(map: number, low: number, high: number, time: number): CodeRange | undefined {
-    const { data } = this.#history;
+    const { spaces: data } = this.#history;
     const object = this.objects[this.objectOf(map)] as SymbolObject;
     if (object.kind === "jit") return this.#jitCode(object, low, high, time);
     if (object.kind !== "elf" && object.kind !== "vdso" && object.kind !== "module") {
@@ -177,14 +178,12 @@ export class PtCode {
   objectOf(map: number): number {
     let number = this.#objectOfMap.get(map);
     if (number !== undefined) return number;
-    const { data } = this.#history;
+    const { spaces: data } = this.#history;
     const { name, buildId } = this.#history.source(map);
     const kernel = (data.startHi[map] as number) >= 0x8000_0000;
-    const bytes = buildId < 0
-      ? undefined
-      : data.nameBytes.slice(data.nameStarts[buildId], data.nameStarts[buildId + 1]);
+    const bytes = buildId < 0 ? undefined : this.#history.names.get(buildId);
     const object = this.#recorded.describe({
-      name: this.#history.name(name),
+      name: this.#history.names.text(name),
       kernel,
       buildId: bytes && buildIdText({ build_id: bytes, build_id_size: bytes.length }),
       start: addressFromHalves(data.startHi[map] as number, data.startLo[map] as number),
@@ -206,25 +205,30 @@ export class PtCode {
   place(code: ThreadCode, low: number, high: number): number {
     const map = code.map(low, high);
     if (map < 0) {
-      return this.table.row(high < 0 ? KERNEL_HIDDEN : UNMAPPED, addressFromHalves(high, low));
+      return this.table.of(
+        high < 0 ? KERNEL_HIDDEN : UNMAPPED,
+        addressFromHalves(high, low),
+        code.time,
+      );
     }
     const object = this.objectOf(map);
     const { kind, referenceAddress } = this.objects[object] as SymbolObject;
-    const { data } = this.#history;
+    const { spaces: data } = this.#history;
     const address = addressFromHalves(high, low);
     const start = addressFromHalves(data.startHi[map] as number, data.startLo[map] as number);
     switch (kind) {
       case "kernel":
-        return this.table.row(object, address - (referenceAddress ?? 0));
+        return this.table.of(object, address - (referenceAddress ?? 0), code.time);
       case "jit":
-        return this.table.row(object, address);
+        return this.table.of(object, address, code.time);
       case "module":
       case "bpf":
-        return this.table.row(object, address - start);
+        return this.table.of(object, address - start, code.time);
       default:
-        return this.table.row(
+        return this.table.of(
           object,
           address - start + (data.pgoffHi[map] as number) * 2 ** 32 + (data.pgoffLo[map] as number),
+          code.time,
         );
     }
   }
@@ -295,45 +299,34 @@ export class PtCode {
 export class ThreadCode implements CodeSpace {
   /** The thread. */
   readonly tid: number;
+  /** Its process. */
+  readonly pid: number;
+  /** When, ns. */
+  readonly time: number;
   readonly #code: PtCode;
-  readonly #history: MachineHistory;
-  readonly #epoch: number;
-  readonly #time: number;
-  readonly #space: number;
+  readonly #history: PtHistory;
 
   /** Use {@linkcode PtCode.space}. */
-  constructor(code: PtCode, history: MachineHistory, tid: number, time: number) {
+  constructor(code: PtCode, history: PtHistory, tid: number, time: number) {
     this.tid = tid;
+    this.time = time;
+    this.pid = history.pid(tid, time);
     this.#code = code;
     this.#history = history;
-    this.#time = time;
-    const hi = Math.floor(time / 2 ** 32);
-    this.#epoch = time === Infinity
-      ? history.data.timeHi.length
-      : history.epochAt(hi, time - hi * 2 ** 32);
-    let row = history.threadRow(this.#epoch, tid);
-    // A thread of which nothing was recorded before its first packet.
-    if (row < 0) row = history.threadRow(history.data.timeHi.length, tid);
-    this.#space = row < 0 ? -1 : history.data.threadSpaces[row] as number;
   }
 
   /** The mapping at an address, or -1. */
   map(low: number, high: number): number {
-    const space = high < 0 ? KERNEL_SPACE : this.#space;
-    if (space < 0) return -1;
-    const found = this.#history.map(this.#epoch, space, high >>> 0, low >>> 0);
-    if (found >= 0) return found;
-    // Times of packets may be coarse: what is mapped only a little later is better than nothing.
-    return this.#history.map(this.#history.data.timeHi.length, space, high >>> 0, low >>> 0);
+    return this.#history.map(this.pid, this.time, high, low);
   }
 
   /** The code at an address. */
   find(low: number, high: number): CodeRange | undefined {
-    const image = this.#code.image(low, high, this.#time);
+    const image = this.#code.image(low, high, this.time);
     if (image !== undefined) return image;
     const map = this.map(low, high);
     if (map < 0) return undefined;
-    const range = this.#code.mapped(map, low, high, this.#time);
+    const range = this.#code.mapped(map, low, high, this.time);
     return range !== undefined && offsetIn(range, low, high) >= 0 ? range : undefined;
   }
 }

@@ -51,7 +51,7 @@ export class PtNames {
         this.#symbols.set(number, symbols = await this.#resolver.open(object));
       }
       const addresses = Float64Array.from(places, (place) => table.address[place] as number);
-      const times = Float64Array.from(places, (place) => table.times[place] as number);
+      const times = Float64Array.from(places, (place) => table.time[place] as number);
       const found = await symbols.find(addresses, times);
       for (const [i, place] of places.entries()) {
         this.#set(place, found[i], object.path, found[i]?.cause);

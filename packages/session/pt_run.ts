@@ -194,7 +194,7 @@ class Buffer implements PtBuffer {
   readonly #sink: PtSink;
   readonly #clock: PtClock;
   readonly #switches: Pick<Switches, "count" | "time" | "tid">;
-  readonly #changes: { readonly timeHi: Uint32Array; readonly timeLo: Uint32Array };
+  readonly #changes: readonly number[];
   readonly #pokes: PtSideband["pokes"];
   readonly #bytes = new Uint8Array(FEED);
   #switch = 0;
@@ -226,7 +226,7 @@ class Buffer implements PtBuffer {
     this.#switches = stream.cpu === undefined
       ? NO_SWITCHES
       : sideband.switches.get(stream.cpu) ?? NO_SWITCHES;
-    this.#changes = sideband.history.data;
+    this.#changes = sideband.history.changes;
     this.#pokes = sideband.pokes;
     this.tid = stream.tid ?? sideband.started.get(stream.cpu ?? -1) ?? sideband.started.get(-1) ??
       this.#switches.tid[0] ?? -1;
@@ -267,10 +267,9 @@ class Buffer implements PtBuffer {
     while (this.#switch < switches.count && (switches.time[this.#switch] as number) <= ns) {
       tid = switches.tid[this.#switch++] as number;
     }
-    const { timeHi, timeLo } = this.#changes;
-    const changeAt = (i: number) => (timeHi[i] as number) * 2 ** 32 + (timeLo[i] as number);
+    const changes = this.#changes;
     const before = this.#change + this.#poke;
-    while (this.#change < timeHi.length && changeAt(this.#change) <= ns) this.#change++;
+    while ((changes[this.#change] ?? Infinity) <= ns) this.#change++;
     while (this.#poke < this.#pokes.length && (this.#pokes[this.#poke]?.time ?? 0) <= ns) {
       this.#poke++;
     }
@@ -287,7 +286,7 @@ class Buffer implements PtBuffer {
     if (!this.#clock.known) return;
     this.#stop = Math.min(
       this.#switch < switches.count ? switches.time[this.#switch] as number : Infinity,
-      this.#change < timeHi.length ? changeAt(this.#change) : Infinity,
+      changes[this.#change] ?? Infinity,
       this.#pokes[this.#poke]?.time ?? Infinity,
     );
     this.#limit = this.#clock.ticks(this.#stop);

@@ -7,8 +7,7 @@ import {
   PERF_RECORD_USER_TYPE_START,
 } from "@perfdata/format/record-types";
 import type { Consumer, Engine } from "./engine.ts";
-import { Machine } from "./machine.ts";
-import type { MachineHistory } from "./machine_history.ts";
+import { PtHistory } from "./pt_history.ts";
 import { RecordedObjects } from "./recorded_objects.ts";
 import type { Run } from "./run.ts";
 
@@ -71,8 +70,7 @@ export class PtSideband implements Consumer {
   /** What the recording says of its objects. */
   recorded: RecordedObjects | undefined;
 
-  #machine: Machine | undefined;
-  #history: MachineHistory | undefined;
+  #history: PtHistory | undefined;
   #littleEndian = true;
 
   /** Prepares for a recording. */
@@ -80,21 +78,19 @@ export class PtSideband implements Consumer {
     const { reader, recorded } = engine;
     this.recorded = recorded;
     this.#littleEndian = reader.littleEndian;
-    this.#machine = new Machine(reader.littleEndian, { history: true });
-    this.#machine.arch = reader.arch;
-    this.#machine.setKnownBinaries(recorded.known);
+    this.#history = new PtHistory(reader.littleEndian, reader.arch, recorded.known);
   }
 
   /** Threads and mappings at any time. */
-  get history(): MachineHistory {
-    if (this.#machine === undefined) throw new TypeError("PtSideband: not started");
-    return this.#history ??= this.#machine.history();
+  get history(): PtHistory {
+    if (this.#history === undefined) throw new TypeError("PtSideband: not started");
+    return this.#history;
   }
 
   /** Takes the records of a run. */
   rows(run: Run): void {
-    const machine = this.#machine as Machine;
-    const { count, type, start, end, offset, timeHi, timeLo } = run;
+    const { history } = this;
+    const { count, type, start, end, timeHi, timeLo } = run;
     for (let i = 0; i < count; i++) {
       const kind = type[i] as number;
       if (kind === PERF_RECORD_SAMPLE) continue;
@@ -103,11 +99,8 @@ export class PtSideband implements Consumer {
       const to = end[i] as number;
       this.recorded?.record(bytes, view, from, to);
       if (kind >= PERF_RECORD_USER_TYPE_START) continue;
-      const hi = (timeHi[i] as number) >>> 0;
-      const lo = (timeLo[i] as number) >>> 0;
-      machine.at(hi, lo, offset[i] as number);
-      machine.apply(bytes, view, from, to);
-      const time = hi * 2 ** 32 + lo;
+      const time = ((timeHi[i] as number) >>> 0) * 2 ** 32 + ((timeLo[i] as number) >>> 0);
+      history.apply(bytes, view, from, to, time);
       if (kind === PERF_RECORD_SWITCH || kind === PERF_RECORD_SWITCH_CPU_WIDE) {
         this.#switch(run, i, view, time);
       } else if (kind === PERF_RECORD_ITRACE_START && to - from >= 16) {
@@ -130,8 +123,11 @@ export class PtSideband implements Consumer {
     if (cpu < 0) return;
     const out = ((run.misc[i] as number) & MISC_SWITCH_OUT) !== 0;
     const from = run.start[i] as number;
-    if (!out) this.#of(cpu).add(time, run.tid[i] as number);
-    else if (run.type[i] === PERF_RECORD_SWITCH_CPU_WIDE && (run.end[i] as number) - from >= 16) {
+    if (!out) {
+      const tid = run.tid[i] as number;
+      if (tid > 0) this.history.thread(run.pid[i] as number, tid, time);
+      this.#of(cpu).add(time, tid);
+    } else if (run.type[i] === PERF_RECORD_SWITCH_CPU_WIDE && (run.end[i] as number) - from >= 16) {
       this.#of(cpu).add(time, view.getInt32(from + 12, this.#littleEndian));
     } else this.#of(cpu).add(time, -1);
   }

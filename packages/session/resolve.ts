@@ -7,6 +7,8 @@ import {
   PERF_RECORD_MISC_USER,
   PERF_SAMPLE_BRANCH_STACK,
   PERF_SAMPLE_CALLCHAIN,
+  PERF_SAMPLE_REGS_USER,
+  PERF_SAMPLE_STACK_USER,
 } from "@perfdata/format/perf-event";
 import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
 import { SampleFields } from "@perfdata/format/sample-layout";
@@ -17,6 +19,7 @@ import type { Places } from "./places.ts";
 import type { RecordedObjects } from "./recorded_objects.ts";
 import { CHOSEN, type RecordBytes, type Run } from "./run.ts";
 import type { StackTable } from "./stacks.ts";
+import type { UnwindStep } from "./unwind.ts";
 
 /** Which samples count. */
 export interface SampleFilter {
@@ -50,6 +53,8 @@ interface SampleShape {
   readonly size: number;
   readonly chain: boolean;
   readonly branches: boolean;
+  /** Whether there are registers and a copy of the stack, to be unwound. */
+  readonly unwind: boolean;
   /** Finds what has no fixed place, where that is needed. */
   readonly fields: SampleFields | undefined;
 }
@@ -61,6 +66,8 @@ interface SampleShape {
 export class Resolver {
   /** Samples of no known event, or shorter than their event says. */
   leftOut: number = 0;
+  /** Unwinds copied stacks; to be set before the first run. */
+  unwind: UnwindStep | undefined;
   readonly #machine: Machine;
   readonly #recorded: RecordedObjects;
   readonly #places: Places;
@@ -127,6 +134,9 @@ export class Resolver {
     const { sampleType } = layout;
     const chain = this.#needs.stacks && (sampleType & PERF_SAMPLE_CALLCHAIN) !== 0;
     const branches = this.#needs.branches && (sampleType & PERF_SAMPLE_BRANCH_STACK) !== 0;
+    const copied = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+    const unwind = this.unwind !== undefined && this.#needs.stacks &&
+      (sampleType & copied) === copied;
     return {
       ip: layout.ip,
       period: layout.period,
@@ -134,7 +144,8 @@ export class Resolver {
       size: layout.fixedSize,
       chain,
       branches,
-      fields: chain || branches ? new SampleFields(attr) : undefined,
+      unwind,
+      fields: chain || branches || unwind ? new SampleFields(attr) : undefined,
     };
   }
 
@@ -176,22 +187,19 @@ export class Resolver {
     const lo = view.getInt32(le ? at : at + 4, le);
     const place = run.place[i] = places.find(thread, mode, hi, lo);
     if (!this.#needs.stacks) return;
-    if (!shape.chain || fields === undefined) {
-      run.stack[i] = this.#chains.stack(thread, this.#moment, view, 0, 0, mode, hi, lo, place);
-    } else {
-      const { callchain, callchainLength } = fields;
-      run.stack[i] = this.#chains.stack(
-        thread,
-        this.#moment,
-        view,
-        callchain,
-        callchainLength,
-        mode,
-        hi,
-        lo,
-        place,
-      );
+    const chains = this.#chains;
+    const chain = shape.chain && fields !== undefined;
+    const at0 = chain ? fields.callchain : 0;
+    const length = chain ? fields.callchainLength : 0;
+    let outer = -1;
+    if (shape.unwind && fields !== undefined && !chains.hasUser(view, at0, length)) {
+      const event = run.event[i] as number;
+      const { attr } = this.#events[event] as PerfEvent;
+      outer = this.unwind?.stack(thread, event, attr, view, fields) ?? -1;
     }
+    run.stack[i] = outer >= 0 && mode === PERF_RECORD_MISC_USER
+      ? outer
+      : chains.stack(thread, this.#moment, view, at0, length, mode, hi, lo, place, outer);
     if (shape.branches && fields !== undefined) this.#branches(run, thread, view, fields);
   }
 

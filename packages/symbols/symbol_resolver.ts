@@ -31,6 +31,7 @@ import {
   readKallsymsAt,
 } from "./kallsyms.ts";
 import { type Resolution, resolution, type SymbolObject, unresolved } from "./resolution.ts";
+import type { CodeSearch } from "./object_code.ts";
 import type { SymbolInfo, SymbolTable } from "./symbol_table.ts";
 import type { UnresolvedCause } from "./trust_report.ts";
 
@@ -261,6 +262,16 @@ export class SymbolResolver {
         ),
       close: () => opened.close(),
     };
+  }
+
+  /**
+   * Where the code of objects is looked for when stacks are unwound: as their symbols are.
+   *
+   * @ignore for `openObjectCode`
+   */
+  get codeSearch(): CodeSearch {
+    const { arch, elf } = this.#options;
+    return { files: this.#files, places: this.#places, arch, elf };
   }
 
   async #lookup(object: SymbolObject, opened: OpenedFiles): Promise<Lookup> {

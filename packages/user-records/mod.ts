@@ -3,6 +3,7 @@
  *
  * @module
  */
+export * from "./all_records.ts";
 export * from "./auxtrace.ts";
 export * from "./auxtrace_error.ts";
 export * from "./auxtrace_info.ts";

@@ -12,7 +12,9 @@ export interface CfiMachine {
   readonly sp: number;
   /** The frame pointer, by custom. */
   readonly fp: number;
-  /** The program counter, or the column that stands for the return address. */
+  /** The column of the return address. */
+  readonly returnAddress: number;
+  /** The program counter. */
   readonly pc: number;
   /** The register that a call puts the return address into; −1 where it goes onto the stack. */
   readonly link: number;
@@ -33,6 +35,7 @@ const X86_64: CfiMachine = {
   registers: 17,
   sp: 7,
   fp: 6,
+  returnAddress: 16,
   pc: 16,
   link: -1,
   names: [
@@ -48,6 +51,7 @@ const I386: CfiMachine = {
   registers: 9,
   sp: 4,
   fp: 5,
+  returnAddress: 8,
   pc: 8,
   link: -1,
   names: ["eax", "ecx", "edx", "ebx", "esp", "ebp", "esi", "edi", "eip"],
@@ -60,7 +64,8 @@ const AARCH64: CfiMachine = {
   registers: RA_SIGN_STATE + 1,
   sp: 31,
   fp: 29,
-  pc: 30,
+  returnAddress: 30,
+  pc: 32,
   link: 30,
   names: [...numbered("x", 31), "sp", "pc", "ELR_mode", "RA_SIGN_STATE"],
 };
@@ -72,7 +77,8 @@ const ARM: CfiMachine = {
   registers: 16,
   sp: 13,
   fp: 11,
-  pc: 14,
+  returnAddress: 14,
+  pc: 15,
   link: 14,
   names: numbered("r", 16),
 };

@@ -5,6 +5,7 @@
  * @module
  */
 
+export * from "./bare_code.ts";
 export * from "./constants.ts";
 export * from "./exidx.ts";
 export * from "./expression.ts";
@@ -12,6 +13,8 @@ export { type EhFrameHdr } from "./fde_index.ts";
 export * from "./frame_rules.ts";
 export { type Cie, type Fde, type FrameSectionBytes } from "./frame_section.ts";
 export * from "./frame_table.ts";
+export * from "./frame_walker.ts";
+export * from "./jit_cfi.ts";
 export * from "./machine.ts";
 export * from "./object_cfi.ts";
 export * from "./row_table.ts";

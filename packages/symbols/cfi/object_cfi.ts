@@ -1,3 +1,4 @@
+import { BareCode } from "./bare_code.ts";
 import { ElfError } from "../elf/elf_error.ts";
 import { ET, PT, SHT } from "../elf/constants.ts";
 import type { ElfFile, ElfSection } from "../elf/elf_file.ts";
@@ -27,7 +28,7 @@ export interface CfiFiles {
 
 /**
  * The call frame information of one object: `.eh_frame`, then `.debug_frame` wherever it is, then
- * `.ARM.exidx`. The first that knows an address answers.
+ * `.ARM.exidx`, then what is known of PLT stubs and the entry point. The first that knows an address answers.
  *
  * @example
  * ```ts
@@ -84,6 +85,17 @@ export class ObjectCfi {
         if (elf !== undefined) add(() => debugFrame(elf, rows, note));
       }
       add(() => exidx(runtime, rows, note));
+      const stubs = runtime.sections.filter(({ name, type }) =>
+        /^\.i?plt(?:\.|$)/.test(name) && type === SHT.PROGBITS
+      );
+      if (sources.length > 0) {
+        const sections = stubs.map(({ name, addr, size }) => ({
+          name,
+          low: addr,
+          high: addr + size,
+        }));
+        sources.push(new BareCode(sections, runtime.entry, rows));
+      }
     }
     return new ObjectCfi(sources, damage);
   }

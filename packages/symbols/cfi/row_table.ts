@@ -1,7 +1,6 @@
-import { EM } from "../elf/constants.ts";
 import { RULE } from "./constants.ts";
 import type { ExpressionTable, FrameRules } from "./frame_rules.ts";
-import { type CfiMachine, RA_SIGN_STATE } from "./machine.ts";
+import type { CfiMachine } from "./machine.ts";
 
 /** What a row of a {@linkcode RowTable} says: bits of `kind`. */
 export const ROW = {
@@ -19,8 +18,6 @@ export const ROW = {
   GENERIC: 32,
   /** The frame was made by a signal. */
   SIGNAL: 64,
-  /** The return address is signed (aarch64). */
-  SIGNED: 128,
 } as const;
 
 /** Instead of a row: no FDE is about the address. */
@@ -94,7 +91,6 @@ export class RowTable {
         fp = rules.value[machine.fp] as number;
       }
     }
-    if (machine.machine === EM.AARCH64 && rules.value[RA_SIGN_STATE] === 1) kind |= ROW.SIGNED;
     const last = at - 1;
     if (
       last >= first && this.kind[last] === kind && this.cfa[last] === cfa &&
@@ -140,7 +136,9 @@ function isPlain(
 ): boolean {
   const { cfaRegister } = rules;
   if (cfaRegister !== machine.sp && cfaRegister !== machine.fp && cfaRegister !== -1) return false;
-  if (rules.returnAddress !== machine.pc || rules.rule[machine.sp] !== RULE.NONE) return false;
+  if (rules.returnAddress !== machine.returnAddress || rules.rule[machine.sp] !== RULE.NONE) {
+    return false;
+  }
   const inLink = machine.link >= 0 && (raRule === RULE.NONE || raRule === RULE.SAME);
   if (raRule !== RULE.OFFSET && !inLink) return false;
   return fpRule === RULE.NONE || fpRule === RULE.SAME || fpRule === RULE.OFFSET;

@@ -1,0 +1,127 @@
+import type { Payload, PerfDataReader } from "@perfdata/format";
+import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
+import { AuxStitcher } from "./aux_stitch.ts";
+import {
+  AuxCollector,
+  type AuxCollectorOptions,
+  type AuxPiece,
+  type AuxStream,
+  type AuxTrace,
+} from "./aux_streams.ts";
+
+/** Bytes of AUX data of a CPU or thread. */
+export interface AuxBlock {
+  /** The CPU or thread. */
+  readonly stream: AuxStream;
+  /** What comes next of its data; valid until the next block is asked for. */
+  readonly bytes: Uint8Array;
+  /** What was read so far. */
+  readonly found: AuxCollector;
+}
+
+/** Options of {@link auxBlocks}. */
+export interface AuxBlockOptions extends Pick<AuxCollectorOptions, "diagnostics"> {
+  /** Whether to keep the bytes that successive pieces have in common. */
+  readonly raw?: boolean;
+}
+
+/** Largest block. */
+const BLOCK = 1 << 16;
+
+/**
+ * The AUX data of a recording, such as Intel PT, block by block in file order, of all CPUs and
+ * threads. Files and pipes are read once, in bounded memory; where pieces may have bytes in common
+ * (snapshot mode, samples), the last piece of each stream is held.
+ *
+ * @returns What was found, when all is read.
+ * @throws {PerfDataError} In strict mode, where the recording is damaged.
+ *
+ * @example
+ * ```ts
+ * import { bytesSource, memorySink, PerfDataReader, PerfDataWriter, RecordCodec } from "@perfdata/format";
+ * import { AUXTRACE } from "@perfdata/user-records";
+ * import { auxBlocks } from "@perfdata/session";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const sink = memorySink();
+ * const writer = await PerfDataWriter.pipe(sink);
+ * await writer.write(new RecordCodec([AUXTRACE]).encode({
+ *   type: 71,
+ *   name: "AUXTRACE",
+ *   misc: 0,
+ *   body: { size: 8n, offset: 0n, reference: 1n, idx: 0, tid: -1, cpu: 2 },
+ * }));
+ * await writer.write(Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8));
+ *
+ * const reader = await PerfDataReader.open(bytesSource(sink.bytes()));
+ * const bytesOf = new Map<number | undefined, number>();
+ * for await (const { stream, bytes } of auxBlocks(reader)) {
+ *   bytesOf.set(stream.cpu, (bytesOf.get(stream.cpu) ?? 0) + bytes.length);
+ * }
+ * assertEquals([...bytesOf], [[2, 8]]);
+ * ```
+ */
+export async function* auxBlocks(
+  reader: PerfDataReader,
+  options: AuxBlockOptions = {},
+): AsyncGenerator<AuxBlock, AuxTrace, void> {
+  const { raw = false } = options;
+  // Data in samples waits for the end of its batch.
+  const samples: { piece: AuxPiece; bytes: Uint8Array }[] = [];
+  const found: AuxCollector = new AuxCollector(reader, {
+    diagnostics: options.diagnostics,
+    onSample: (piece, bytes) => samples.push({ piece, bytes }),
+  });
+  const stitchers = new Map<AuxStream, AuxStitcher>();
+  const whole = (piece: AuxPiece, bytes: Uint8Array): AuxBlock => {
+    const { stream } = piece;
+    if (!raw) {
+      let stitcher = stitchers.get(stream);
+      if (stitcher === undefined) {
+        stitcher = new AuxStitcher(found.info?.type === PERF_AUXTRACE_INTEL_PT);
+        stitchers.set(stream, stitcher);
+      }
+      stitcher.add(piece, bytes);
+    }
+    return { stream, bytes: bytes.subarray(piece.overlap), found };
+  };
+  for await (const batch of reader.batches()) {
+    const piece = found.take(batch);
+    for (const { piece, bytes } of samples) yield whole(piece, bytes);
+    samples.length = 0;
+    const { payload } = batch;
+    if (piece === undefined || payload === undefined) continue;
+    const announced = piece.size + piece.missing;
+    if (found.mayOverlap && !raw) {
+      const bytes = await readWhole(payload, piece.size);
+      piece.size = bytes.length;
+      yield whole(piece, bytes);
+    } else {
+      piece.size = 0;
+      for await (const bytes of payload) {
+        piece.size += bytes.length;
+        yield { stream: piece.stream, bytes, found };
+      }
+      // A piece of which nothing is left makes its stream known as well.
+      if (piece.size === 0) yield { stream: piece.stream, bytes: new Uint8Array(), found };
+    }
+    piece.missing = announced - piece.size;
+  }
+  return await found.finish();
+}
+
+/** Reads a payload; a size that the stream does not have costs no memory. */
+async function readWhole(payload: Payload, size: number): Promise<Uint8Array> {
+  let bytes = new Uint8Array(Math.min(size, BLOCK));
+  let length = 0;
+  for (;;) {
+    if (length === bytes.length && length < size) {
+      const larger = new Uint8Array(Math.min(size, bytes.length * 2));
+      larger.set(bytes);
+      bytes = larger;
+    }
+    const n = await payload.read(bytes.subarray(length));
+    if (n === 0) return bytes.subarray(0, length);
+    length += n;
+  }
+}

@@ -1,0 +1,98 @@
+import { EM } from "../elf/constants.ts";
+import { RULE } from "./constants.ts";
+import { ExpressionTable, FrameRules } from "./frame_rules.ts";
+import type { CfiSource } from "./frame_table.ts";
+import type { CfiMachine } from "./machine.ts";
+import { NO_FDE, type RowTable } from "./row_table.ts";
+
+/** A section of stubs through which functions of other objects are called. */
+export interface PltSection {
+  /** `.plt`, `.plt.got`, `.plt.sec`, `.iplt`. */
+  readonly name: string;
+  /** First address. */
+  readonly low: number;
+  /** Address after the last. */
+  readonly high: number;
+}
+
+/** Instead of the words pushed: nothing has called this code. */
+const NO_CALLER = 1000;
+/** Bytes of a stub. */
+const STUB = 16;
+
+/** So many bytes from the entry point on are taken for the first function, which has no caller. */
+const ENTRY = 32;
+
+/**
+ * Code that is known although no call frame information is about it: asked where nothing else knows
+ * an address. The entry point, and the stubs of the PLT, which lld and linkers of static programs
+ * leave without.
+ *
+ * Of the lazy stubs of x86, each of 16 bytes, `jmp *slot; push number; jmp first`, the last five
+ * bytes run with one word more on the stack; the first one, `push; jmp`, with one word more than
+ * that. Those of Arm change no register that matters.
+ */
+export class BareCode implements CfiSource {
+  readonly expressions: ExpressionTable = new ExpressionTable(new Uint8Array(0), true);
+  readonly #sections: readonly PltSection[];
+  readonly #rows: RowTable;
+  readonly #entry: number;
+  /** By words that were pushed since the call: the row. */
+  readonly #row = new Map<number, number>();
+
+  /** Knows the stubs of some sections, and the entry point; 0 where there is none. */
+  constructor(sections: readonly PltSection[], entry: number, rows: RowTable) {
+    this.#sections = sections;
+    this.#entry = entry;
+    this.#rows = rows;
+  }
+
+  find(address: number): number {
+    const pushed = this.#pushed(address);
+    if (pushed < 0) return NO_FDE;
+    let row = this.#row.get(pushed);
+    if (row === undefined) {
+      const rows = this.#rows;
+      row = rows.count;
+      rows.add(0, rulesOf(rows.machine, pushed), this.expressions, row);
+      this.#row.set(pushed, row);
+    }
+    return row;
+  }
+
+  rules(address: number): FrameRules | undefined {
+    const pushed = this.#pushed(address);
+    return pushed < 0 ? undefined : rulesOf(this.#rows.machine, pushed);
+  }
+
+  /**
+   * Words that the stub has pushed before the instruction at `address`; `NO_CALLER` at the entry
+   * point, −1 elsewhere.
+   */
+  #pushed(address: number): number {
+    const fromEntry = address - this.#entry;
+    if (this.#entry !== 0 && fromEntry >= 0 && fromEntry < ENTRY) return NO_CALLER;
+    const section = this.#sections.find(({ low, high }) => address >= low && address < high);
+    if (section === undefined) return -1;
+    const { machine } = this.#rows.machine;
+    if (section.name !== ".plt" || machine !== EM.X86_64 && machine !== EM.I386) return 0;
+    const offset = address - section.low;
+    if (offset < STUB) return offset < 6 ? 1 : 2;
+    return offset % STUB >= 11 ? 1 : 0;
+  }
+}
+
+function rulesOf(machine: CfiMachine, pushed: number): FrameRules {
+  const rules = new FrameRules(machine.registers);
+  rules.cfaRegister = machine.sp;
+  rules.returnAddress = machine.returnAddress;
+  if (pushed === NO_CALLER) {
+    rules.rule[machine.returnAddress] = RULE.UNDEFINED;
+    return rules;
+  }
+  if (machine.link >= 0) return rules;
+  rules.cfaOffset = machine.addressSize * (pushed + 1);
+  rules.rule[machine.returnAddress] = RULE.OFFSET;
+  rules.value[machine.returnAddress] = -machine.addressSize;
+  return rules;
+}

@@ -1,0 +1,259 @@
+import type { Address } from "./address.ts";
+import { FileAddresses } from "./address_map.ts";
+import { JitCfi } from "./cfi/jit_cfi.ts";
+import { ObjectCfi } from "./cfi/object_cfi.ts";
+import type { FrameRules } from "./cfi/frame_rules.ts";
+import type { ExpressionTable } from "./cfi/frame_rules.ts";
+import { NO_CFI, NO_OBJECT } from "./cfi/frame_walker.ts";
+import { NO_FDE, type RowTable } from "./cfi/row_table.ts";
+import { PF, PT, SHT } from "./elf/constants.ts";
+import { ElfFile, type ElfOpenOptions } from "./elf/elf_file.ts";
+import { SymbolsError } from "./errors.ts";
+import { runsOn } from "./architecture.ts";
+import {
+  buildIdsEqual,
+  type OpenedCandidate,
+  type SearchPlaces,
+  type SearchResult,
+  searchSymbolFiles,
+} from "./file_search.ts";
+import { openJitdump } from "./jitdump.ts";
+import type { SymbolObject } from "./resolution.ts";
+import type { ClosableSource, SymbolFiles } from "./symbol_resolver.ts";
+
+/** What is asked about the code of one object when stacks are unwound. */
+export interface ObjectCode {
+  /** The file that answers; `undefined` if there is none. */
+  readonly origin: string | undefined;
+  /** What could not be read of it. */
+  readonly damage: readonly SymbolsError[];
+  /**
+   * The row of an address.
+   *
+   * @param address as the object's kind counts
+   * @returns a row of the table, or one of `NO_FDE`, `DAMAGED`, `NO_CFI`, `NO_OBJECT`
+   */
+  row(address: Address): number;
+  /** The rules of all registers at an address for which there is a row. */
+  rules(address: Address): CodeRules | undefined;
+  /** Bytes of its memory that do not change, as an unsigned number; `NaN` where there are none. */
+  memory(address: Address, size: number): number;
+}
+
+/** Rules, and the expressions that they refer to. */
+export interface CodeRules {
+  /** The rules of one address. */
+  readonly rules: FrameRules;
+  /** Their expressions. */
+  readonly expressions: ExpressionTable;
+}
+
+/** The code of an object whose files are not here, or that has no tables. */
+export function unknownCode(why: typeof NO_CFI | typeof NO_OBJECT): ObjectCode {
+  return {
+    origin: undefined,
+    damage: [],
+    row: () => why,
+    rules: () => undefined,
+    memory: () => NaN,
+  };
+}
+
+/** Where code is looked for. */
+export interface CodeSearch {
+  /** The files that can be seen. */
+  readonly files: SymbolFiles;
+  /** Where they are looked for. */
+  readonly places: SearchPlaces;
+  /** Architecture of the recorded machine. */
+  readonly arch?: string | undefined;
+  /** How ELF files are opened. */
+  readonly elf?: ElfOpenOptions | undefined;
+}
+
+/**
+ * Opens the code of an object: call frame information and read-only memory, from the files in which
+ * its symbols are looked for. A file of another build is not used. The files are closed again.
+ */
+export function openObjectCode(
+  object: SymbolObject,
+  rows: RowTable,
+  search: CodeSearch,
+): ObjectCode {
+  switch (object.kind) {
+    case "elf":
+    case "vdso":
+      return elfCode(object, rows, search);
+    case "jit":
+      return jitCode(object, rows, search);
+    default:
+      return unknownCode(NO_CFI);
+  }
+}
+
+/** Opens ELF files, and closes them together. */
+class Opener {
+  readonly #sources: ClosableSource[] = [];
+  readonly #opened: { path: string; elf: ElfFile }[] = [];
+  readonly #search: CodeSearch;
+
+  constructor(search: CodeSearch) {
+    this.#search = search;
+  }
+
+  open(path: string): OpenedCandidate | SymbolsError | undefined {
+    try {
+      const source = this.#search.files.open(path);
+      if (source === undefined) return undefined;
+      this.#sources.push(source);
+      const elf = ElfFile.open(source, this.#search.elf ?? {});
+      this.#opened.push({ path, elf });
+      return { source, elf };
+    } catch (error) {
+      if (error instanceof SymbolsError) return error;
+      throw error;
+    }
+  }
+
+  /** The file that was mapped, of those that are no good for symbols: static, and stripped. */
+  mapped({ buildId }: SymbolObject): { path: string; elf: ElfFile } | undefined {
+    return this.#opened.find(({ elf }) => {
+      if (elf.section(".text")?.type === SHT.NOBITS || !runsOn(this.#search.arch, elf)) {
+        return false;
+      }
+      try {
+        return buildId === undefined || buildIdsEqual(elf.buildId() ?? "", buildId);
+      } catch (error) {
+        if (error instanceof SymbolsError) return false;
+        throw error;
+      }
+    });
+  }
+
+  close(): void {
+    for (const source of this.#sources.splice(0)) source.close?.();
+  }
+}
+
+function elfCode(object: SymbolObject, rows: RowTable, search: CodeSearch): ObjectCode {
+  const opener = new Opener(search);
+  try {
+    const { symbols, runtime } = find(object, search, opener);
+    const mapped = runtime ?? opener.mapped(object);
+    if (mapped === undefined) return unknownCode(NO_OBJECT);
+    const debug = symbols === undefined || symbols.elf === mapped.elf ? {} : { debug: symbols.elf };
+    const cfi = ObjectCfi.open({ runtime: mapped.elf, ...debug }, rows);
+    return new ElfCode(mapped.path, cfi, mapped.elf, search);
+  } finally {
+    opener.close();
+  }
+}
+
+function find(object: SymbolObject, { arch, places }: CodeSearch, opener: Opener): SearchResult {
+  const steps = searchSymbolFiles(arch === undefined ? object : { ...object, arch }, places);
+  let step = steps.next();
+  while (!step.done) step = steps.next(opener.open(step.value.path));
+  return step.value;
+}
+
+class ElfCode implements ObjectCode {
+  readonly origin: string;
+  readonly #cfi: ObjectCfi;
+  readonly #addresses: FileAddresses;
+  readonly #search: CodeSearch;
+  readonly #segments: ElfFile["segments"];
+  readonly #littleEndian: boolean;
+  #bytes: ClosableSource | undefined;
+
+  constructor(path: string, cfi: ObjectCfi, elf: ElfFile, search: CodeSearch) {
+    this.origin = path;
+    this.#cfi = cfi;
+    this.#addresses = new FileAddresses(elf);
+    this.#search = search;
+    this.#segments = elf.segments;
+    this.#littleEndian = elf.littleEndian;
+  }
+
+  get damage(): readonly SymbolsError[] {
+    return this.#cfi.damage;
+  }
+
+  row(offset: Address): number {
+    if (this.#cfi.empty) return NO_CFI;
+    const address = this.#addresses.fromOffset(offset);
+    return address === undefined ? NO_FDE : this.#cfi.find(address);
+  }
+
+  rules(offset: Address): CodeRules | undefined {
+    const address = this.#addresses.fromOffset(offset);
+    return address === undefined ? undefined : rulesOf(this.#cfi, address);
+  }
+
+  memory(offset: Address, size: number): number {
+    const constant = this.#segments.some((s) =>
+      s.type === PT.LOAD && (s.flags & PF.W) === 0 && offset >= s.offset &&
+      offset + size <= s.offset + s.filesz
+    );
+    if (!constant) return NaN;
+    try {
+      this.#bytes ??= this.#search.files.open(this.origin);
+      return this.#bytes === undefined
+        ? NaN
+        : number(this.#bytes.read(offset, size), this.#littleEndian);
+    } catch (error) {
+      if (error instanceof SymbolsError) return NaN;
+      throw error;
+    }
+  }
+}
+
+/** The code of a JIT compiler, from a jitdump file with unwinding tables. */
+function jitCode(
+  { jitdump }: SymbolObject,
+  rows: RowTable,
+  { files, places }: CodeSearch,
+): ObjectCode {
+  if (jitdump === undefined) return unknownCode(NO_CFI);
+  const path = `${(places.symfs ?? "").replace(/\/$/, "")}${jitdump}`;
+  let source: ClosableSource | undefined;
+  try {
+    source = files.open(path);
+    if (source === undefined) return unknownCode(NO_CFI);
+    const dump = openJitdump(source);
+    const { littleEndian, machine } = dump.header;
+    if (machine !== rows.machine.machine) return unknownCode(NO_CFI);
+    const cfi = new JitCfi(dump.records(), littleEndian, rows);
+    if (cfi.size === 0) return unknownCode(NO_CFI);
+    return {
+      origin: path,
+      damage: [],
+      row: (address) => cfi.find(address),
+      rules(address) {
+        const found = cfi.locate(address);
+        return found && rulesOf(found.cfi, found.address);
+      },
+      memory: () => NaN,
+    };
+  } catch (error) {
+    if (!(error instanceof SymbolsError)) throw error;
+    return { ...unknownCode(NO_CFI), damage: [error] };
+  } finally {
+    source?.close?.();
+  }
+}
+
+function rulesOf(cfi: ObjectCfi, address: Address): CodeRules | undefined {
+  const source = cfi.source(address);
+  const rules = source?.rules(address);
+  return source === undefined || rules === undefined
+    ? undefined
+    : { rules, expressions: source.expressions };
+}
+
+function number(bytes: Uint8Array, littleEndian: boolean): number {
+  let value = 0;
+  for (let i = 0; i < bytes.length; i++) {
+    value = value * 256 + (bytes[littleEndian ? bytes.length - 1 - i : i] as number);
+  }
+  return value >= 2 ** 63 ? value - 2 ** 64 : value;
+}

@@ -1,0 +1,178 @@
+/** Files that tools write: whole, the one from before, or none; and standard output that is full. */
+import { assert, assertEquals } from "@std/assert";
+import { inFolder, tool, toolArguments } from "./tool.ts";
+
+const ROOT = new URL("../", import.meta.url).pathname;
+const RECORDING = `${ROOT}fixtures/recorded/clock.perf.data`;
+const PT = `${ROOT}fixtures/synthesized/pt-cpus.perf.data`;
+
+interface Writer {
+  readonly name: string;
+  /** Arguments that make it write into a folder. */
+  readonly args: (folder: string) => string[];
+  /** What it writes. */
+  readonly files: readonly string[];
+}
+
+const WRITERS: readonly Writer[] = [
+  {
+    name: "readperf",
+    args: (folder) => ["-o", folder, RECORDING],
+    files: ["overview.csv", "processes.csv", "results.csv", "stat.csv"],
+  },
+  {
+    name: "rate",
+    args: (folder) => ["--svg", `${folder}/rate.svg`, RECORDING],
+    files: ["rate.svg"],
+  },
+  {
+    name: "symbols",
+    args: (folder) => ["bundle", "-o", `${folder}/perf.symbols`, RECORDING],
+    files: ["perf.symbols"],
+  },
+  {
+    name: "extract-pt",
+    args: (folder) => ["-o", folder, PT],
+    files: ["cpu0.pt", "cpu1.pt", "cpu3.pt", "pt.json"].map((name) => `pt-cpus.perf.data.${name}`),
+  },
+  {
+    name: "slice",
+    args: (folder) => ["-o", `${folder}/slice.data`, RECORDING],
+    files: ["slice.data"],
+  },
+];
+
+const names = (folder: string): string[] =>
+  [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+
+for (const { name, args, files } of WRITERS) {
+  Deno.test(`${name}: what exists is not overwritten unasked, and nothing goes through a link`, () =>
+    inFolder(async (folder) => {
+      const first = await tool(name, args(folder));
+      assertEquals([first.code, names(folder)], [0, [...files]], first.err);
+      for (const file of files) {
+        for (const other of names(folder)) await Deno.remove(`${folder}/${other}`);
+        await Deno.writeTextFile(`${folder}/${file}`, "old");
+        const { code, err } = await tool(name, args(folder));
+        assertEquals([code, err.trimEnd().split("\n").length], [1, 1], err);
+        assert(err.includes(`${file}: exists; --force overwrites it`), err);
+        assertEquals(await Deno.readTextFile(`${folder}/${file}`), "old");
+        assertEquals(names(folder), [file]);
+        const forced = await tool(name, [...args(folder), "-f"]);
+        assertEquals(forced.code, 0, forced.err);
+        assert(await Deno.readTextFile(`${folder}/${file}`) !== "old");
+
+        // A link, even one that leads nowhere, is not followed.
+        await Deno.remove(`${folder}/${file}`);
+        await Deno.symlink(`${folder}/aim`, `${folder}/${file}`);
+        assertEquals((await tool(name, [...args(folder), "-f"])).code, 1);
+        assertEquals(names(folder), [...files]);
+        await Deno.remove(`${folder}/${file}`);
+        assertEquals((await tool(name, [...args(folder), "-f"])).code, 0);
+      }
+    }));
+}
+
+/** Calls back with a folder on a file system of 64 KB of which nothing is free; not where none can be. */
+async function onFullDisk(use: (folder: string, fill: () => void) => Promise<void>): Promise<void> {
+  await inFolder(async (folder) => {
+    const mount = await new Deno.Command("mount", {
+      args: ["-t", "tmpfs", "-o", "size=64k", "tmpfs", folder],
+      stderr: "null",
+    }).output().catch(() => undefined);
+    if (mount?.success !== true) {
+      console.log("skipped: a full disk: nothing can be mounted here");
+      return;
+    }
+    try {
+      await use(folder, () => {
+        using file = Deno.openSync(`${folder}/filler`, { write: true, create: true });
+        try {
+          for (;;) file.writeSync(new Uint8Array(4096));
+        } catch {
+          // It is full.
+        }
+      });
+    } finally {
+      await new Deno.Command("umount", { args: [folder] }).output();
+    }
+  });
+}
+
+Deno.test("a full disk leaves the old files, or none, and is not blamed on the recording", () =>
+  onFullDisk(async (folder, fill) => {
+    for (const { name, args, files } of WRITERS) {
+      for (const file of files) await Deno.writeTextFile(`${folder}/${file}`, "old");
+      fill();
+      const { code, err } = await tool(name, [...args(folder), "-f"]);
+      assertEquals(code, 1, err);
+      assert(err.includes("no space left on device"), err);
+      assert(!err.includes("perf.data: no space"), err);
+      for (const file of files) {
+        assertEquals(await Deno.readTextFile(`${folder}/${file}`), "old", `${name}: ${file}`);
+        await Deno.remove(`${folder}/${file}`);
+      }
+      assertEquals(names(folder), ["filler"], name);
+      await Deno.remove(`${folder}/filler`);
+    }
+  }));
+
+Deno.test("standard output that cannot be written is named in one line, exit code 1", async () => {
+  const jobs: [string, ...string[]][] = [
+    ["dump"],
+    ["records"],
+    ["hex"],
+    ["header"],
+    ["funcs"],
+    ["rate"],
+    ["symbols", "trust"],
+    ["extract-pt", "--list"],
+  ];
+  for (const [name, ...args] of jobs) {
+    const file = name === "extract-pt" ? PT : RECORDING;
+    const { code, stderr } = await new Deno.Command("sh", {
+      args: [
+        "-c",
+        '"$@" > /dev/full',
+        "sh",
+        Deno.execPath(),
+        ...toolArguments(name),
+        ...args,
+        file,
+      ],
+      env: { NO_COLOR: "1", PERFDATA_CWD: "" },
+    }).output();
+    const err = new TextDecoder().decode(stderr);
+    assertEquals(code, 1, name);
+    const expected = `${name}: standard output: cannot be written: no space left on device\n`;
+    assert(err.endsWith(expected), err);
+  }
+});
+
+for (const { name, args, files } of WRITERS) {
+  Deno.test(`${name}: interrupted, it leaves the old files and nothing else`, () =>
+    inFolder(async (folder) => {
+      for (const file of files) await Deno.writeTextFile(`${folder}/${file}`, "old");
+      const own = args(folder).slice(0, -1);
+      const input = await Deno.readFile(name === "extract-pt" ? PT : RECORDING);
+      const child = new Deno.Command(Deno.execPath(), {
+        args: [...toolArguments(name), ...own, "-f", "-"],
+        env: { NO_COLOR: "1", PERFDATA_CWD: "" },
+        stdin: "piped",
+        stdout: "null",
+        stderr: "null",
+      }).spawn();
+      const writer = child.stdin.getWriter();
+      // Not all of it: it waits for the rest.
+      await writer.write(input.subarray(0, input.length - 2000));
+      // It has begun to write when there are other files; extract-pt knows its names late.
+      for (let turn = 0; turn < 100 && names(folder).length === files.length; turn++) {
+        await new Promise((done) => setTimeout(done, 50));
+      }
+      child.kill("SIGINT");
+      await child.status;
+      await writer.close().catch(() => {});
+      assertEquals(names(folder), [...files]);
+      for (const file of files) assertEquals(await Deno.readTextFile(`${folder}/${file}`), "old");
+    }));
+}
