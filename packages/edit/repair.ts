@@ -51,6 +51,21 @@ export interface RepairReport {
 const ENOUGH = 3;
 /** Bytes that are looked at, at once, for the next record. */
 const WINDOW = 1 << 20;
+/** The last types that are known here, and how many later ones there may be. */
+const LAST_KERNEL_TYPE = Math.max(...KERNEL_RECORDS.map(({ type }) => type));
+const LAST_USER_TYPE = Math.max(...USER_RECORDS.map(({ type }) => type));
+const LATER = 8;
+
+/**
+ * Whether a type that is not known may be one of a later Linux, or of simpleperf and hiperf, which count
+ * from 32768 on. Few numbers of 32 bits are: what is not a record hardly ever looks like one of them.
+ */
+function isPlausible(type: number, size: number): boolean {
+  const isLater = (type < PERF_RECORD_USER_TYPE_START && type <= LAST_KERNEL_TYPE + LATER) ||
+    (type >= PERF_RECORD_USER_TYPE_START && type <= LAST_USER_TYPE + LATER);
+  return (size & 7) === 0 && type > 0 && (isLater || (type >= 32768 && type <= 32768 + LATER));
+}
+
 /** Most bytes of one AUXTRACE payload. */
 const MOST_AUX = 1n << 34n;
 /** Types that are known to be written: the kernel's, and perf's own. Others only where framing is sure. */
@@ -167,6 +182,11 @@ class Salvage {
   readonly #source: RandomAccessSource;
   readonly #errors: PerfDataError[];
   readonly #samples: SampleFields[] = [];
+  /**
+   * Whether a record was seen whose size is no multiple of 8. The kernel writes none, but some of
+   * perf's own are, and other tools write what they like.
+   */
+  #isOdd = false;
 
   constructor(reader: PerfDataReader, source: RandomAccessSource, errors: PerfDataError[]) {
     this.#reader = reader;
@@ -202,8 +222,8 @@ class Salvage {
         bad = Number(stop.offset);
         reason = stop.message.replace(/; the rest of the data.*/, "");
       }
-      // The kernel's records are multiples of 8 bytes long; some of perf's own are not.
-      const next = await this.#nextSound(bad, 8, end) ?? await this.#nextSound(bad, 1, end) ?? end;
+      const next = (this.#isOdd ? undefined : await this.#nextSound(bad, 8, end)) ??
+        await this.#nextSound(bad, 1, end) ?? end;
       this.lost.push({ offset: bad, size: next - bad, reason });
       from = next;
     }
@@ -236,6 +256,7 @@ class Salvage {
     if (batch.inflatedFrom >= 0) return batch.count;
     for (let i = 0; i < batch.count; i++) {
       const start = batch.start(i);
+      if (batch.size(i) & 7) this.#isOdd = true;
       if (!this.#isSound(batch.view, batch.bytes, start, start + batch.size(i))) return i;
     }
     return batch.count;
@@ -250,16 +271,27 @@ class Salvage {
       if (event === undefined) return false;
       const fields = this.#samples[number] ??= new SampleFields(event.attr);
       // The kernel pads raw data, and nothing else, so that a sample ends at a multiple of 8.
-      return fields.locate(view, start, end, le) && end - fields.end < 8;
+      return fields.locate(view, start, end, le) && end - fields.end < 8 &&
+        // No more of a stack was copied than there was room for.
+        (fields.stackUserDynSize < 0 ||
+          view.getBigUint64(fields.stackUserDynSize, le) <= BigInt(fields.stackUserSize));
     }
     if (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2) return true;
-    if (KNOWN.declaration(type) === undefined) return false;
-    const event = type < PERF_RECORD_USER_TYPE_START
-      ? events.eventOf(view, start, end, type, le)
-      : undefined;
+    if (KNOWN.declaration(type) === undefined) return isPlausible(type, end - start);
+    const isKernels = type < PERF_RECORD_USER_TYPE_START;
+    const event = isKernels ? events.eventOf(view, start, end, type, le) : undefined;
+    // Of no event: its id is damaged, if not more.
+    if (isKernels && event === undefined && events.all.length > 0) return false;
     if (type === PERF_RECORD_AUXTRACE && !this.#isAuxtraceSound(view, start, end)) return false;
     const record = KNOWN.decode(bytes.subarray(start, end), { littleEndian: le, event });
+    // perf reads no further where this record names an id that no event has.
+    if (record.name === "ID_INDEX") return record.body.entries.every(({ id }) => this.#hasId(id));
     return !("raw" in record);
+  }
+
+  #hasId(id: bigint): boolean {
+    const { all } = this.#reader.events;
+    return all.length === 0 || all.some(({ ids }) => ids.includes(id));
   }
 
   /** A buffer is a ring of at most some gigabytes; a size beyond that is none. */
@@ -290,8 +322,9 @@ class Salvage {
           sound++;
           pos += size;
         }
-        // At the end of the data there may be fewer.
-        if (sound === ENOUGH || (sound > 0 && window + pos === end)) return window + at;
+        // At the end of the data there may be fewer; at any byte, a single one can be chance.
+        const isEnd = step > 1 && sound > 0 && window + pos === end;
+        if (sound === ENOUGH || isEnd) return window + at;
       }
     }
     return undefined;

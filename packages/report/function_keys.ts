@@ -4,7 +4,7 @@ import { textRanks } from "./texts.ts";
 /** What rows can be told apart by: an entry here is all that a new one takes. */
 export interface FunctionKey {
   /** Its name in `--sort`, and in CSV and JSON. */
-  readonly name: string;
+  readonly name: SortKey;
   /** Whether it is a number, and stands on the right. */
   readonly numeric: boolean;
   /** What of the names of places it needs. */
@@ -54,7 +54,7 @@ function rankColumn(
 }
 
 /** All of them, in the order in which they decide. */
-export const FUNCTION_KEYS = [
+export const FUNCTION_KEYS: readonly FunctionKey[] = [
   {
     name: "comm",
     numeric: false,
@@ -140,10 +140,10 @@ export const FUNCTION_KEYS = [
     value: (table, row) => table.context(row, name),
     order: (table, rows) => [column(table, rows, (row) => table.context(row, name))],
   })),
-] as const satisfies readonly FunctionKey[];
+];
 
-/** What rows can be told apart by. */
-export const SORT_KEYS = ["comm", "dso", "sym", "srcline", "srcfile", "pid", "tid", "cpu"] as const;
+/** Names of {@link FUNCTION_KEYS}. */
+export const SORT_KEYS: readonly SortKey[] = FUNCTION_KEYS.map(({ name }) => name);
 
 /** One of {@link SORT_KEYS}. */
-export type SortKey = typeof SORT_KEYS[number];
+export type SortKey = "comm" | "dso" | "sym" | "srcline" | "srcfile" | "pid" | "tid" | "cpu";
