@@ -98,8 +98,6 @@ export function isRecordName(name: string): boolean {
     [...KERNEL_RECORDS, ...USER_RECORDS, ...GOOGLE_RECORDS].some((known) => known.name === name);
 }
 
-/** Records that are handled in one call: such loops are compiled between two calls, not in one. */
-const CHUNK = 256;
 const WANTED = 1;
 const UNWANTED = 2;
 
