@@ -381,6 +381,9 @@ Deno.test("repair: whole records before and after damage are back, and the resul
       );
       assert(report.lost.length <= hit + 2);
       repaired++;
+      if (round > 1) continue;
+      const printed = await perfOf(["report", "--stdio"], sink.bytes());
+      assert(printed === undefined || printed.includes("# Samples: "), `${name}: ${printed}`);
     }
     // Cut off anywhere.
     for (let round = 0; round < 10; round++) {
