@@ -79,6 +79,12 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
     ]],
     ["Show it, and hand it on", [
       {
+        name: "tree",
+        about: "Who called whom, with shares of the samples",
+        needs: ["symbols"],
+        load: () => import("./tree.ts"),
+      },
+      {
         name: "flame",
         about: "A flame graph, as a page or a picture",
         needs: ["write", "symbols"],

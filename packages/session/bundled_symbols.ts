@@ -1,7 +1,5 @@
-import { buildIdText, type Diagnostics, type PerfDataReader } from "@perfdata/format";
+import type { Diagnostics, PerfDataReader } from "@perfdata/format";
 import {
-  type Address,
-  addressFromHalves,
   type BundleObject,
   Demangler,
   type Resolution,
@@ -9,13 +7,10 @@ import {
   type SymbolBundle,
   type SymbolObject,
 } from "@perfdata/symbols";
-import { AddressTable } from "./address_table.ts";
 import { Machine } from "./machine.ts";
+import { Places } from "./places.ts";
 import { RecordedObjects } from "./recorded_objects.ts";
 
-const MISC_KERNEL = 1;
-/** The number of an object for addresses where nothing is mapped. */
-const UNMAPPED = -1;
 const LITTLE_ENDIAN = { littleEndian: true, isGoogleDialect: false };
 
 /** What a bundle says of an address of a recording. */
@@ -70,15 +65,10 @@ export class BundledSymbols {
   readonly otherBuilds: Set<string> = new Set();
   readonly #bundle: SymbolBundle;
   readonly #show: (name: string) => string;
-  readonly #table = new AddressTable();
+  readonly #places: Places;
   readonly #symbols: (BundledSymbol | undefined)[] = [];
-  readonly #objects: {
-    readonly object: SymbolObject;
-    readonly bundled: BundleObject | undefined;
-  }[] = [];
-  readonly #numbers = new Map<string, number>();
-  /** Number of the object of each source of a map; -1 before it is asked for. */
-  readonly #ofSource: number[] = [];
+  /** By number of an object: what the bundle has of it. */
+  readonly #bundled: (BundleObject | undefined)[] = [];
 
   /**
    * Knows the names of a bundle, and of the recording nothing yet.
@@ -94,6 +84,7 @@ export class BundledSymbols {
     this.#bundle = bundle;
     this.machine = new Machine(recording.littleEndian);
     this.objects = new RecordedObjects(recording, options.diagnostics);
+    this.#places = new Places(this.machine, this.objects);
     const demangler = new Demangler({ params: false });
     this.#show = demangle ? (name) => demangler.demangle(name) : (name) => name;
   }
@@ -123,14 +114,7 @@ export class BundledSymbols {
    * @param cpumode The CPU mode that it was executed in.
    */
   row(thread: number, cpumode: number, hi: number, lo: number): number {
-    const { machine } = this;
-    const map = machine.map(thread, cpumode, hi, lo);
-    const address = addressFromHalves(hi, lo);
-    if (map < 0) return this.#table.row(UNMAPPED, address);
-    const { spaces } = machine;
-    const source = spaces.source[map] as number;
-    const number = this.#ofSource[source] ??= this.#object(map, cpumode === MISC_KERNEL);
-    return this.#table.row(number, address - this.#base(map, number));
+    return this.#places.find(thread, cpumode, hi, lo);
   }
 
   /** What the bundle says of the address of a row. */
@@ -152,48 +136,21 @@ export class BundledSymbols {
     return this.#find(row, -1);
   }
 
-  /** What has to be subtracted from an address to count it as its object does. */
-  #base(map: number, number: number): Address {
-    const { spaces } = this.machine;
-    const { kind } = (this.#objects[number] as { object: SymbolObject }).object;
-    if (kind === "jit") return 0;
-    if (kind === "kernel") return this.objects.kernel?.address ?? 0;
-    const start = addressFromHalves(
-      spaces.startHi[map] as number,
-      spaces.startLo[map] as number,
-    );
-    if (kind !== "elf" && kind !== "vdso") return start;
-    return start -
-      addressFromHalves(spaces.pgoffHi[map] as number, spaces.pgoffLo[map] as number);
-  }
-
-  #object(map: number, kernel: boolean): number {
-    const { spaces, names } = this.machine;
-    const buildId = this.machine.mapBuildId(map);
-    const bytes = buildId < 0 ? undefined : names.get(buildId);
-    const object = this.objects.describe({
-      name: names.text(this.machine.mapName(map)),
-      kernel,
-      buildId: bytes && buildIdText({ build_id: bytes, build_id_size: bytes.length }),
-      start: addressFromHalves(spaces.startHi[map] as number, spaces.startLo[map] as number),
-      end: addressFromHalves(spaces.endHi[map] as number, spaces.endLo[map] as number),
-    });
-    const { path, kind, loadAddress } = object;
-    const key = [path, kind, object.buildId ?? "", loadAddress ?? ""].join("\0");
-    let number = this.#numbers.get(key);
-    if (number === undefined) {
-      const bundled = this.#bundle.object(object);
-      if (this.#bundle.otherBuilds(object).length > 0) this.otherBuilds.add(path);
-      number = this.#objects.push({ object, bundled }) - 1;
-      this.#numbers.set(key, number);
+  #object(number: number): SymbolObject | undefined {
+    const { objects } = this.#places;
+    for (let i = this.#bundled.length; i <= number; i++) {
+      const object = objects[i] as SymbolObject;
+      this.#bundled.push(this.#bundle.object(object));
+      if (this.#bundle.otherBuilds(object).length > 0) this.otherBuilds.add(object.path);
     }
-    return number;
+    return objects[number];
   }
 
   #find(row: number, distance: number): BundledSymbol {
-    const known = this.#objects[this.#table.object[row] as number];
-    const address = (this.#table.address[row] as number) + distance;
-    const entry = known?.bundled?.find(address);
+    const number = this.#places.object(row);
+    const object = number < 0 ? undefined : this.#object(number);
+    const address = this.#places.address(row) + distance;
+    const entry = this.#bundled[number]?.find(address);
     const found: Resolution | undefined = entry === undefined || entry.cause !== undefined
       ? undefined
       : resolution(entry.symbol, entry.frames, this.#show);
@@ -204,7 +161,7 @@ export class BundledSymbols {
     const function_ = frames.at(-1);
     const symbol = found?.symbol;
     return {
-      dso: known?.object.path,
+      dso: object?.path,
       // Not always that of the debug information: `f.cold` is part of `f` there.
       name: symbol === undefined ? function_?.name : this.#show(symbol.name),
       offset: symbol === undefined ? undefined : address - symbol.start,
