@@ -262,7 +262,6 @@ export async function buildNpm(folder: string): Promise<NpmBuild> {
       description,
       license: "MIT",
       type: "module",
-      sideEffects: false,
       engines: { node: ">=20" },
       exports: Object.fromEntries(
         [...exports].map(([path, module]) => {
