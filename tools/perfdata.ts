@@ -79,6 +79,12 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
     ]],
     ["Show it, and hand it on", [
       {
+        name: "script",
+        about: "Every sample as text, as perf script prints it",
+        needs: ["symbols"],
+        load: () => import("./script.ts"),
+      },
+      {
         name: "tree",
         about: "Who called whom, with shares of the samples",
         needs: ["symbols"],

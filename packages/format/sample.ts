@@ -45,6 +45,7 @@ import {
   countedBy,
   counter,
   type HiddenCodec,
+  i32,
   ofEvent,
   type OptionalCodec,
   reserved,
@@ -96,12 +97,12 @@ const IDENTIFIER = [
   "Id of the event.",
 ] as const;
 const PID = [
-  sampled(PERF_SAMPLE_TID, u32) as OptionalCodec<number>,
-  "Process id.",
+  sampled(PERF_SAMPLE_TID, i32) as OptionalCodec<number>,
+  "Process id; -1 of a thread that has exited.",
 ] as const;
 const TID = [
-  sampled(PERF_SAMPLE_TID, u32) as OptionalCodec<number>,
-  "Thread id.",
+  sampled(PERF_SAMPLE_TID, i32) as OptionalCodec<number>,
+  "Thread id; -1 of a thread that has exited.",
 ] as const;
 const TIME = [
   sampled(PERF_SAMPLE_TIME, u64) as OptionalCodec<bigint>,
