@@ -55,6 +55,7 @@ import {
   u32,
   u64,
   when,
+  type Writable,
   x64,
 } from "./struct.ts";
 
@@ -87,9 +88,6 @@ function sampledCount(
   const counted = counter(codec, of);
   return { ...sampled(bit, counted), presence: "hidden", encode: counted.encode };
 }
-
-/** The same fields, which may be set. */
-type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 // The fields that both a sample and a `sample_id` trailer may have.
 const IDENTIFIER = [
