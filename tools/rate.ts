@@ -1,7 +1,7 @@
 /** Prints how fast events occurred and how often they were sampled: `deno run rate FILE`. */
 import { stringify } from "@std/csv";
-import { PerfDataReader } from "../packages/format/mod.ts";
-import { openSource } from "../packages/format/file_source.ts";
+import { PerfDataReader } from "@perfdata/format/reader";
+import { openSource } from "@perfdata/format/file-source";
 import {
   analyzeRate,
   incidentRow,
@@ -11,7 +11,7 @@ import {
   RatePlot,
   rateRow,
   summaryRows,
-} from "../packages/report/mod.ts";
+} from "@perfdata/report";
 import {
   about,
   aboutAsync,

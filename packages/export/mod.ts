@@ -28,4 +28,8 @@ export * from "./profile.ts";
 export * from "./profile_builder.ts";
 export * from "./speedscope.ts";
 export * from "./recorded_profile.ts";
+export * from "./script.ts";
+export * from "./script_fields.ts";
+export * from "./script_places.ts";
+export * from "./script_rows.ts";
 export * from "./tree_text.ts";
