@@ -2,11 +2,11 @@
  * Makes `docs/reference.md` from the declarations: `deno run --allow-write=docs docs/make_reference.ts`.
  */
 import {
-  ATTR_FIELDS,
   type Codec,
   emptyAttr,
   FEATURES,
   KERNEL_RECORDS,
+  perfEventAttr,
   perfFileHeader,
   sampleBody,
 } from "../packages/format/mod.ts";
@@ -78,7 +78,7 @@ export function reference(): string {
     "## File header\n",
     table(perfFileHeader.parts),
     "## perf_event_attr\n",
-    table(ATTR_FIELDS),
+    table(perfEventAttr().parts),
     "# Records\n",
     ...[...KERNEL_RECORDS, ...USER_RECORDS].flatMap(({ type, name, body }) => [
       `## ${name} (${type})\n`,

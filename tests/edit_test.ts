@@ -1,9 +1,11 @@
 /** Edited recordings, read back by perf and by our own reader. */
 import {
+  AddBuildIds,
   ByteOrder,
   CompressedOutput,
   copyRecording,
   FileOutput,
+  filesWithoutBuildId,
   ForPerf,
   mergeRecordings,
   perfKnowledge,
@@ -12,6 +14,8 @@ import {
   Slice,
 } from "@perfdata/edit";
 import { bytesSource, memorySink, PERF_RECORD_SAMPLE, PerfDataReader } from "@perfdata/format";
+import { ElfFile } from "@perfdata/symbols";
+import { openFileSource } from "@perfdata/symbols/file-source";
 import { assert, assertEquals } from "@std/assert";
 import { zstdCompressSync } from "node:zlib";
 import { corpusFiles } from "./corpus.ts";
@@ -143,6 +147,66 @@ Deno.test("convert: the other byte order has the same records, for perf as well"
   }
   console.log(`${compared} files compared, ${printed} of them as perf prints them`);
   assert(compared >= 35 && (perfVersion() === undefined || printed >= 15));
+});
+
+Deno.test("convert: build ids are those that perf inject finds", async () => {
+  if (perfVersion() === undefined) return;
+  const folder = Deno.makeTempDirSync({ prefix: "perfdata-edit-" });
+  try {
+    const env = { PERF_BUILDID_DIR: `${folder}/cache`, LC_ALL: "C" };
+    const run = async (...args: string[]) =>
+      await new Deno.Command("timeout", { args: ["60", "perf", ...args], cwd: folder, env })
+        .output();
+    const recorded = await run(
+      "record",
+      "-q",
+      "-B",
+      "-o",
+      "perf.data",
+      "-e",
+      "cpu-clock",
+      "-F",
+      "5000",
+      "--",
+      "ls",
+      "-lR",
+      "/usr/lib",
+    );
+    if (!recorded.success) {
+      console.log("skipped: perf cannot record here");
+      return;
+    }
+    await run("inject", "-b", "--buildid-all", "-i", "perf.data", "-o", "injected.data");
+    const list = async (name: string): Promise<Map<string, string>> => {
+      const text = new TextDecoder().decode((await run("buildid-list", "-i", name)).stdout);
+      return new Map(
+        [...text.matchAll(/^([0-9a-f]{10,}) (\/.+)$/gm)].map((
+          [, id = "", path = ""],
+        ) => [path, id]),
+      );
+    };
+    const reader = await open(Deno.readFileSync(`${folder}/perf.data`));
+    const files = await filesWithoutBuildId(reader);
+    const ids = new Map<string, string>();
+    for (const file of files) {
+      using source = openFileSource(file);
+      const id = ElfFile.open(source).buildId();
+      if (id !== undefined) ids.set(file, id);
+    }
+    const sink = memorySink();
+    await copyRecording(reader, new FileOutput(sink), { edit: new AddBuildIds(reader, ids) });
+    Deno.writeFileSync(`${folder}/ours.data`, sink.bytes());
+    const [ours, theirs] = [await list("ours.data"), await list("injected.data")];
+    let compared = 0;
+    for (const [path, id] of theirs) {
+      assertEquals([path, ours.get(path)], [path, id]);
+      compared++;
+    }
+    console.log(`${compared} build ids compared`);
+    assert(compared >= 2);
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
 });
 
 Deno.test("convert: perf 6.1 reads what it refused", async () => {
@@ -317,6 +381,9 @@ Deno.test("repair: whole records before and after damage are back, and the resul
       );
       assert(report.lost.length <= hit + 2);
       repaired++;
+      if (round > 1) continue;
+      const printed = await perfOf(["report", "--stdio"], sink.bytes());
+      assert(printed === undefined || printed.includes("# Samples: "), `${name}: ${printed}`);
     }
     // Cut off anywhere.
     for (let round = 0; round < 10; round++) {

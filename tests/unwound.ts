@@ -4,7 +4,6 @@ import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
 import { type Engine, runEngine } from "@perfdata/session/engine";
 import { localResolver } from "@perfdata/symbols/local-resolver";
-import { openObjectCode } from "@perfdata/symbols/object-code";
 
 /** Exceptions, signals, `alloca`, recursion through `std::function`, the vdso, threads, callbacks. */
 export const PROGRAM = `
@@ -112,7 +111,7 @@ export async function ourStacks(path: string, buildIdCache: string): Promise<Rec
         leaves.push({ key: `${run.tid[i]} ${run.time(i)}`, node: run.stack[i] as number });
       }
     },
-  }], { unwind: { code: (object, rows) => openObjectCode(object, rows, resolver.codeSearch) } });
+  }], { unwind: () => resolver });
   const { places, stacks: { parent, place } } = engine;
   const stacks = leaves.map(({ key, node }) => {
     const frames: string[] = [];

@@ -1,10 +1,12 @@
 /** `convert`: another form of the same recording. */
 import {
+  AddBuildIds,
   ByteOrder,
   CompressedOutput,
   copyRecording,
   DROP,
   type Edit,
+  filesWithoutBuildId,
   ForPerf,
   KEEP,
   type PerfKnowledge,
@@ -12,6 +14,8 @@ import {
 } from "@perfdata/edit";
 import { isRandomAccess, PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
+import { ElfFile, SymbolsError } from "@perfdata/symbols";
+import { openFileSource } from "@perfdata/symbols/file-source";
 import { PERF_RECORD_COMPRESSED, PERF_RECORD_FINISHED_ROUND } from "@perfdata/user-records";
 import {
   aboutAsync,
@@ -20,6 +24,7 @@ import {
   complain,
   Complaints,
   type FlagsOf,
+  InputError,
   main,
   oneFile,
   parseWord,
@@ -42,6 +47,7 @@ A file becomes a pipe stream and a pipe stream a file; a directory that perf rec
       --for-perf VERSION what the perf of Linux VERSION (such as 4.14) reads: attrs of its size, no
                          records and features that it does not know, none of simpleperf and hiperf
       --byte-order ORDER little or big
+      --build-ids        add the build ids of mapped files, as these files are on this machine now
 ${OUTPUT_HELP}\
       --debug            print the stack trace of an error
   -h, --help             print this help
@@ -54,7 +60,7 @@ Exit codes: 0 done; 1 the recording is damaged (what can be read is written); 2 
 `;
 
 const FLAGS = {
-  boolean: [...OUTPUT_FLAGS.boolean, "keep-compressed", "compress"],
+  boolean: [...OUTPUT_FLAGS.boolean, "keep-compressed", "compress", "build-ids"],
   string: [...OUTPUT_FLAGS.string, "for-perf", "byte-order"],
   alias: OUTPUT_FLAGS.alias,
 } as const;
@@ -96,6 +102,10 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const other = version === undefined ? "keep-compressed" : "for-perf";
     throw new UsageError(`--byte-order and --${other}: one after the other, in two conversions`);
   }
+  if (on["build-ids"] && (order ?? version) !== undefined) {
+    const other = order === undefined ? "for-perf" : "byte-order";
+    throw new UsageError(`--build-ids and --${other}: one after the other, in two conversions`);
+  }
   const { zstdCompressSync, constants } = on.compress ? await import("node:zlib") : {};
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`convert: ${name}`);
@@ -106,7 +116,8 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       ? new ByteOrder(reader)
       : undefined;
     const fitting = known && new ForPerf(reader, known);
-    const edit: Edit = swapped ?? fitting ?? {};
+    const identified = on["build-ids"] ? await identify(name, reader) : undefined;
+    const edit: Edit = swapped ?? fitting ?? identified ?? {};
     await writeRecording("convert", flags, async ({ output: plain, path }) => {
       const level = { params: { [constants?.ZSTD_c_compressionLevel ?? 0]: LEVEL } };
       const output = zstdCompressSync === undefined
@@ -136,6 +147,30 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     complaints.finish();
     return complaints.count > 0 ? 1 : 0;
   });
+}
+
+/** Finds the build ids of files of this machine. */
+async function identify(name: string, reader: PerfDataReader): Promise<AddBuildIds> {
+  if (reader.fileSize === undefined) {
+    throw new InputError("--build-ids: a stream can be read only once; write it to a file first");
+  }
+  const files = await filesWithoutBuildId(reader);
+  const ids = new Map<string, string>();
+  for (const file of files) {
+    try {
+      using source = openFileSource(file);
+      const id = ElfFile.open(source).buildId();
+      if (id !== undefined) ids.set(file, id);
+    } catch (error) {
+      const isGone = error instanceof Deno.errors.NotFound ||
+        error instanceof Deno.errors.NotCapable;
+      if (!isGone && !(error instanceof SymbolsError)) throw error;
+    }
+  }
+  complain(
+    `convert: ${name}: ${ids.size} of ${files.length} files without a build id have one on this machine`,
+  );
+  return new AddBuildIds(reader, ids);
 }
 
 /** The command. */

@@ -77,6 +77,21 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
         load: () => import("./readperf.ts"),
       },
     ]],
+    ["Show it, and hand it on", [
+      {
+        name: "flame",
+        about: "A flame graph, as a page or a picture",
+        needs: ["write", "symbols"],
+        load: () => import("./flame.ts"),
+      },
+      {
+        name: "export",
+        about: "The samples in a format that other tools read",
+        needs: ["write", "symbols"],
+        verbs: ["folded", "speedscope", "pprof", "firefox", "chrome", "callgrind"],
+        load: () => import("./export.ts"),
+      },
+    ]],
     ["Take something out of it", [
       {
         name: "extract-pt",

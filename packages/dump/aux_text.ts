@@ -16,8 +16,7 @@ import {
   putHex2,
   putHex4,
   putSigned64,
-  type TextBytes,
-} from "./text.ts";
+} from "@perfdata/format/text-bytes";
 
 /** Room for the longest line. */
 export const AUX_LINE_ROOM = 1024;
@@ -41,7 +40,7 @@ export interface AuxText {
    * @param position Place of the packet in the data.
    */
   put(
-    out: TextBytes,
+    out: DataView,
     p: number,
     input: Uint8Array,
     at: number,
@@ -70,7 +69,7 @@ export function auxTextOf(type: number, offset: number): AuxText | undefined {
 
 /** `.  00000010:  71 00 …`: the place and the bytes, padded to `width` bytes. */
 function putLineStart(
-  out: TextBytes,
+  out: DataView,
   p: number,
   input: Uint8Array,
   at: number,
@@ -80,7 +79,7 @@ function putLineStart(
 ): number {
   p = putPlace(out, p, position);
   for (let i = 0; i < n; i++) {
-    out.bytes[p++] = 0x20;
+    out.setUint8(p++, 0x20);
     p = putHex2(out, p, input[at + i] as number);
   }
   for (let i = n; i < width; i++) p = putAscii(out, p, "   ");
@@ -88,7 +87,7 @@ function putLineStart(
 }
 
 /** `.  00000010: `. */
-function putPlace(out: TextBytes, p: number, position: number): number {
+function putPlace(out: DataView, p: number, position: number): number {
   p = putAscii(out, p, ".  ");
   p = putHex4(out, putHex4(out, p, position >>> 16), position & 0xffff);
   return putAscii(out, p, ": ");
@@ -158,7 +157,7 @@ class ArmSpeText implements AuxText {
 
   /** See {@link AuxText.put}. */
   put(
-    out: TextBytes,
+    out: DataView,
     p: number,
     input: Uint8Array,
     at: number,
@@ -171,7 +170,7 @@ class ArmSpeText implements AuxText {
     p = size === 0
       ? putAscii(out, p, " Bad packet!")
       : this.#describe(out, putAscii(out, p, " "), input, at);
-    out.bytes[p] = 0x0a;
+    out.setUint8(p, 0x0a);
     return p + 1;
   }
 
@@ -198,7 +197,7 @@ class ArmSpeText implements AuxText {
     return size;
   }
 
-  #describe(out: TextBytes, p: number, input: Uint8Array, at: number): number {
+  #describe(out: DataView, p: number, input: Uint8Array, at: number): number {
     const first = input[at] as number;
     const extended = isExtended(first);
     if (first === PAD || (extended && input[at + 1] === 0)) return putAscii(out, p, "PAD");
@@ -236,7 +235,7 @@ class ArmSpeText implements AuxText {
     this.#hi = (byte(4) | byte(5) << 8 | byte(6) << 16 | byte(7) << 24) >>> 0;
   }
 
-  #address(out: TextBytes, p: number, index: number): number {
+  #address(out: DataView, p: number, index: number): number {
     const hi = this.#hi;
     const lo = this.#lo;
     const address = hi & 0xff_ffff;
@@ -256,7 +255,7 @@ class ArmSpeText implements AuxText {
     }
   }
 
-  #operation(out: TextBytes, p: number, kind: number): number {
+  #operation(out: DataView, p: number, kind: number): number {
     const lo = this.#lo;
     const put = (text: string): void => void (p = putAscii(out, p, text));
     const vector = (): void => put(` EVLEN ${32 << (lo >>> 4 & 7)}`);
@@ -296,7 +295,7 @@ class ArmSpeText implements AuxText {
   }
 
   /** A packet of a known kind that says nothing known. */
-  #raw(out: TextBytes, p: number, name: string, index: number): number {
+  #raw(out: DataView, p: number, name: string, index: number): number {
     p = putHex(out, putAscii(out, p, `${name} 0x`), this.#hi, this.#lo);
     return putAscii(out, p, ` (${index})`);
   }
@@ -334,7 +333,7 @@ class IntelBtsText implements AuxText {
 
   /** See {@link AuxText.put}. */
   put(
-    out: TextBytes,
+    out: DataView,
     p: number,
     input: Uint8Array,
     at: number,
@@ -351,7 +350,7 @@ class IntelBtsText implements AuxText {
 }
 
 /** `%lx` of the little-endian 64-bit word at `at`. */
-function putWord(out: TextBytes, p: number, input: Uint8Array, at: number): number {
+function putWord(out: DataView, p: number, input: Uint8Array, at: number): number {
   return putHex(out, p, u32(input, at + 4), u32(input, at));
 }
 
@@ -404,7 +403,7 @@ class HisiPttText implements AuxText {
 
   /** See {@link AuxText.put}. */
   put(
-    out: TextBytes,
+    out: DataView,
     p: number,
     input: Uint8Array,
     at: number,
@@ -421,7 +420,7 @@ class HisiPttText implements AuxText {
       p = putPlace(out, p, position + 4 * i);
       for (let k = 0; k < 4; k++) {
         p = putHex2(out, p, input[at + 4 * i + k] as number);
-        out.bytes[p++] = 0x20;
+        out.setUint8(p++, 0x20);
       }
       p = putAscii(out, p, `${" ".repeat(32)}${text}\n`);
     });

@@ -6,7 +6,7 @@
  *  block:   bytes used (u32), unused (u32), items
  *  item:    kind (u32), bytes of the item (u32, a multiple of 8), …
  *  TEXT     length, unused; the text
- *  THREAD   slot, bytes of its ids, bytes of its line, unused; both
+ *  THREAD   slot, bytes of its text, bytes of them that are its ids, unused; its text
  *  BINARY   number, bytes of its line; the line
  *  SAMPLE   event, slot, place (f64), binary, unused; the record
  * ```
@@ -17,11 +17,11 @@
  */
 import type { PerfDataReader } from "@perfdata/format";
 import type { Blocks } from "./blocks.ts";
-import { PlainSamples } from "./plain_samples.ts";
+import type { SourceBytes } from "./field_text.ts";
+import { RecordHead } from "./record_head.ts";
 import type { SampleContext } from "./sample_context.ts";
-import { type SampleBytes, SampleHead } from "./sample_head.ts";
 import { SampleText } from "./sample_text.ts";
-import { RECORD_ROOM, type TextBytes, textBytes } from "./text.ts";
+import { TextOut } from "./text_out.ts";
 import { THREAD_SLOTS, ThreadText } from "./thread_text.ts";
 
 const TEXT = 0;
@@ -32,7 +32,6 @@ const SAMPLE = 3;
 const HEADER = 8;
 /** Bytes before what an item holds. */
 const HEAD = 16;
-const THREAD_HEAD = 24;
 const SAMPLE_HEAD = 32;
 
 /** Bytes of a block: room for the longest sample with the longest thread and binary. */
@@ -41,7 +40,7 @@ export const BLOCK_SIZE: number = 1 << 18;
 const FULL = 1 << 17;
 
 /** The bytes of a block. */
-class Block implements SampleBytes, TextBytes {
+class Block implements SourceBytes {
   readonly bytes: Uint8Array;
   readonly view: DataView;
   readonly words: Int32Array;
@@ -165,23 +164,21 @@ export class BlockPacker {
   }
 
   #thread(slot: number): void {
-    const texts = this.#texts;
-    this.#reserve(THREAD_HEAD + texts.sizeOf(slot) + 2 * 8);
-    const out = this.#block;
-    const ids = this.#at + THREAD_HEAD;
-    const line = texts.putIds(out, ids, slot);
-    const end = texts.putLine(out, line, slot);
-    const at = this.#put(THREAD, end - this.#at, slot, line - ids);
-    out.words[(at >> 2) + 4] = end - line;
+    const text = this.#texts.bytesOf(slot);
+    this.#reserve(HEAD + 8 + text.length);
+    const at = this.#put(THREAD, HEAD + 8 + text.length, slot, text.length);
+    const { bytes, words } = this.#block;
+    words[(at >> 2) + 4] = this.#texts.idsLength(slot);
+    bytes.set(text, at + HEAD + 8);
     this.#threads[slot] = this.#context.made[slot] as number;
   }
 
   #binary(binary: number): void {
     const texts = this.#texts;
-    this.#reserve(HEAD + texts.sizeOfBinary(binary) + 8);
-    const from = this.#at + HEAD;
-    const length = texts.putBinary(this.#block, from, binary) - from;
-    this.#put(BINARY, HEAD + length, binary, length);
+    const length = texts.sizeOfBinary(binary);
+    this.#reserve(HEAD + length + 8);
+    const at = this.#put(BINARY, HEAD + length, binary, length);
+    texts.putBinary(this.#block.view, at + HEAD, binary);
     this.#binaries[binary] = this.#number;
   }
 
@@ -225,57 +222,61 @@ const PIECE = 1 << 20;
 export class BlockText {
   readonly #reader: PerfDataReader;
   readonly #seen: SeenBlocks;
-  readonly #head: SampleHead;
+  readonly #head: RecordHead;
   readonly #threads = new ThreadText();
-  readonly #plain: (PlainSamples | undefined)[] = [];
-  readonly #out: TextBytes;
+  readonly #samples: (SampleText | undefined)[] = [];
+  readonly #out: TextOut;
+  #write: (text: Uint8Array) => void = () => {};
 
   /**
    * @param reader The file that the samples are of.
    * @param path What the text calls it.
+   * @param hex Whether bytes are printed.
    */
-  constructor(reader: PerfDataReader, path: string, blocks: Pick<Blocks, "memory">) {
+  constructor(
+    reader: PerfDataReader,
+    path: string,
+    hex: boolean,
+    blocks: Pick<Blocks, "memory">,
+  ) {
     this.#reader = reader;
     this.#seen = new SeenBlocks(blocks);
-    this.#head = new SampleHead(path, true, reader.littleEndian);
+    this.#head = new RecordHead(path, hex, reader.littleEndian);
     for (const { layout } of reader.events.all) this.#head.combinedType |= layout.sampleType;
-    this.#out = textBytes(PIECE + RECORD_ROOM);
+    this.#out = new TextOut(PIECE, (text) => this.#write(text));
   }
 
   /** Writes the text of block `n`, in pieces that are valid during the call only. */
   put(n: number, write: (text: Uint8Array) => void): void {
+    this.#write = write;
     const block = this.#seen.get(n);
     const { bytes, words, wide } = block;
     const used = words[0] as number;
     const out = this.#out;
     const threads = this.#threads;
-    let p = 0;
     for (let at = HEADER; at < used;) {
       const word = at >> 2;
+      const size = words[word + 1] as number;
       const first = words[word + 2] as number;
       const second = words[word + 3] as number;
-      const size = words[word + 1] as number;
-      if (p >= PIECE) {
-        write(out.bytes.subarray(0, p));
-        p = 0;
-      }
       switch (words[word]) {
         case SAMPLE: {
+          out.reserve();
           const start = at + SAMPLE_HEAD;
-          const end = start + ((words[(start >> 2) + 1] as number) >>> 16);
-          const plain = this.#plain[first] ?? this.#make(first);
-          plain.locate(block, start, end);
+          const text = this.#samples[first] ?? this.#make(first);
+          const end = start + block.view.getUint16(start + 6, text.littleEndian);
+          text.locate(block.view, start, end);
           const place = wide[(at >> 3) + 2] as number;
-          p = plain.put(out, p, block, start, end, place, second, words[word + 6] as number);
+          const binary = words[word + 6] as number;
+          out.p = text.put(out.view, out.p, block, start, end, place, second, binary);
           break;
         }
         case TEXT:
-          out.bytes.set(bytes.subarray(at + HEAD, at + HEAD + first), p);
-          p += first;
+          out.add(bytes.subarray(at + HEAD, at + HEAD + first));
           break;
         case THREAD: {
-          const ids = at + THREAD_HEAD;
-          threads.set(first, bytes, ids, second, ids + second, words[word + 4] as number);
+          const ids = words[word + 4] as number;
+          threads.set(first, bytes.slice(at + HEAD + 8, at + HEAD + 8 + second), ids);
           break;
         }
         case BINARY:
@@ -285,14 +286,14 @@ export class BlockText {
       }
       at += size;
     }
-    if (p > 0) write(out.bytes.subarray(0, p));
+    out.flush();
   }
 
-  #make(event: number): PlainSamples {
+  #make(event: number): SampleText {
     const { events, littleEndian, arch } = this.#reader;
     const found = events.all[event];
     if (found === undefined) throw new Error("the file changed while it was read");
-    const text = new SampleText(found, littleEndian, arch);
-    return this.#plain[event] = new PlainSamples(text, this.#head, this.#threads);
+    const text = new SampleText(found, littleEndian, arch, this.#head, this.#threads);
+    return this.#samples[event] = text;
   }
 }

@@ -9,6 +9,8 @@ export interface BlockTask {
   readonly path: string;
   /** Its size when the dump began: it may be one that is still written. */
   readonly fileSize: number;
+  /** Whether bytes are printed. */
+  readonly hex: boolean;
   /** What is to be written. */
   readonly shared: SharedBlocks;
 }

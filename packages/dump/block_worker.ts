@@ -11,7 +11,7 @@ const scope = globalThis as unknown as {
 };
 
 scope.onmessage = async ({ data }) => {
-  const { path, fileSize, shared } = data;
+  const { path, fileSize, hex, shared } = data;
   const blocks = new Blocks(shared);
   try {
     using source = fileSource(path);
@@ -19,7 +19,7 @@ scope.onmessage = async ({ data }) => {
     const reader = await PerfDataReader.open({ ...source, size: fileSize }, {
       diagnostics: () => {},
     });
-    const text = new BlockText(reader, path, blocks);
+    const text = new BlockText(reader, path, hex, blocks);
     for (let n = blocks.claim(); n >= 0; n = blocks.claim()) writeBlock(blocks, n, text);
     scope.postMessage({ kind: "done" });
   } catch (error) {

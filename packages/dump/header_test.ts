@@ -3,6 +3,7 @@ import {
   BPF_INFO_FIELDS,
   bytesSource,
   type Codec,
+  codecsOf,
   emptyAttr,
   encodeFeature,
   eventName,
@@ -59,7 +60,7 @@ function bpfFeatures(): Feature[] {
   view.setUint32(48, 5, true);
   view.setUint32(52, 2, true);
   const info = Object.fromEntries(
-    Object.entries(BPF_INFO_FIELDS).map(([name, codec]) => {
+    Object.entries(codecsOf(BPF_INFO_FIELDS)).map(([name, codec]) => {
       const any = codec as Codec<unknown>;
       if (any.type === "u64") return [name, 0n];
       if (any.type === "u32") return [name, 0];

@@ -1,15 +1,55 @@
 import {
+  KERNEL_RECORDS,
+  PERF_FORMAT_ID,
+  PERF_FORMAT_LOST,
+  PERF_FORMAT_TOTAL_TIME_ENABLED,
+  PERF_FORMAT_TOTAL_TIME_RUNNING,
+  PERF_RECORD_MISC_COMM_EXEC,
+  PERF_RECORD_MISC_MMAP_BUILD_ID,
+  PERF_RECORD_MISC_MMAP_DATA,
+  PERF_RECORD_MISC_SWITCH_OUT,
+  PERF_RECORD_MISC_SWITCH_OUT_PREEMPT,
+  RecordCodec,
+} from "@perfdata/format";
+import {
+  PERF_RECORD_AUX,
+  PERF_RECORD_AUX_OUTPUT_HW_ID,
+  PERF_RECORD_BPF_EVENT,
+  PERF_RECORD_CGROUP,
+  PERF_RECORD_COMM,
+  PERF_RECORD_EXIT,
+  PERF_RECORD_FORK,
+  PERF_RECORD_ITRACE_START,
+  PERF_RECORD_KSYMBOL,
+  PERF_RECORD_LOST,
+  PERF_RECORD_LOST_SAMPLES,
+  PERF_RECORD_MMAP,
+  PERF_RECORD_MMAP2,
+  PERF_RECORD_NAMESPACES,
+  PERF_RECORD_READ,
+  PERF_RECORD_SWITCH,
+  PERF_RECORD_SWITCH_CPU_WIDE,
+  PERF_RECORD_TEXT_POKE,
+  PERF_RECORD_THROTTLE,
+  PERF_RECORD_UNTHROTTLE,
+} from "@perfdata/format/record-types";
+import {
   putAscii,
   putDecimal,
-  putDecimal64At,
-  putHex,
+  putDecimal64,
   putHex2,
-  putPrefixedHexAt,
-  putUntilNul,
-  type TextBytes,
-} from "./text.ts";
-
-const NAMESPACES = ["net", "uts", "ipc", "pid", "user", "mnt", "cgroup"];
+  putHexBytes,
+  putPrefixedHex,
+} from "@perfdata/format/text-bytes";
+import {
+  BodyFields,
+  type FieldFormat,
+  type FieldPlace,
+  type FieldStep,
+  fieldStep,
+  putStep,
+  type SourceBytes,
+} from "./field_text.ts";
 
 /** What a record's text depends on beyond its bytes. */
 export interface KernelTextContext {
@@ -23,6 +63,333 @@ export interface KernelTextContext {
   symbol(hi: number, lo: number): string | undefined;
 }
 
+/** A record whose text is written. */
+interface RecordAt extends SourceBytes {
+  readonly start: number;
+  readonly end: number;
+  readonly le: boolean;
+  readonly context: KernelTextContext;
+}
+
+/** Writes what is no number or text; the fields are given by where they begin in the bytes. */
+type Write = (out: DataView, p: number, record: RecordAt, ...fields: number[]) => number;
+
+/** A literal; a field and its format; what a bit of `misc` chooses; what a function writes. */
+type Part =
+  | string
+  | { readonly field: string; readonly format: FieldFormat }
+  | { readonly misc: number; readonly set: readonly Part[]; readonly clear: readonly Part[] }
+  | { readonly fields: readonly string[]; readonly write: Write };
+
+const field = (format: FieldFormat) => (name: string): Part => ({ field: name, format });
+const u = field("u");
+const d = field("d");
+const x = field("x");
+const prefixed = field("#x");
+const atLeastTwo = field("02x");
+const text = field("text");
+const misc = (bit: number, set: string | Part[], clear: string | Part[]): Part => ({
+  misc: bit,
+  set: [set].flat(),
+  clear: [clear].flat(),
+});
+/** A letter for each bit of a word that is set, and another one where it is not. */
+const letters = (
+  name: string,
+  bits: readonly (readonly [number, string, string])[],
+  size = 4,
+): Part => ({
+  fields: [name],
+  write(out, p, record, at) {
+    const word = lowWord(record, at, size);
+    for (const [bit, set, clear] of bits) p = putAscii(out, p, word & bit ? set : clear);
+    return p;
+  },
+});
+/** A number in a column of five. */
+const column = (name: string, pad: (digits: string) => string): Part => ({
+  fields: [name],
+  write: (out, p, record, at) => putAscii(out, p, pad(String(lowWord(record, at)))),
+});
+
+const THREAD: readonly Part[] = [" ", d("pid"), "/", d("tid")];
+const MAP: readonly Part[] = [
+  ...THREAD,
+  ": [",
+  prefixed("addr"),
+  "(",
+  prefixed("len"),
+  ") @ ",
+  prefixed("pgoff"),
+];
+const TASK: readonly Part[] = ["(", d("pid"), ":", d("tid"), "):(", d("ppid"), ":", d("ptid"), ")"];
+const SWITCHED: Part = misc(
+  PERF_RECORD_MISC_SWITCH_OUT,
+  [misc(PERF_RECORD_MISC_SWITCH_OUT_PREEMPT, " OUT preempt", " OUT        ")],
+  " IN         ",
+);
+
+/** What `perf report -D` (6.1) prints of each type after its name. */
+const TEXTS: Readonly<Record<number, readonly Part[]>> = {
+  [PERF_RECORD_MMAP]: [
+    ...MAP,
+    misc(PERF_RECORD_MISC_MMAP_DATA, "]: r ", "]: x "),
+    text("filename"),
+  ],
+  [PERF_RECORD_LOST]: [": id:", u("id"), ": lost:", u("lost")],
+  [PERF_RECORD_COMM]: [
+    misc(PERF_RECORD_MISC_COMM_EXEC, " exec: ", ": "),
+    text("comm"),
+    ":",
+    d("pid"),
+    "/",
+    d("tid"),
+  ],
+  [PERF_RECORD_EXIT]: TASK,
+  [PERF_RECORD_FORK]: TASK,
+  [PERF_RECORD_THROTTLE]: [": unhandled!"],
+  [PERF_RECORD_UNTHROTTLE]: [": unhandled!"],
+  [PERF_RECORD_READ]: [
+    ": ",
+    d("pid"),
+    " ",
+    d("tid"),
+    " ",
+    { fields: [], write: (out, p, { context }) => putAscii(out, p, context.eventName) },
+    " ",
+    { fields: ["values"], write: putReadValues },
+  ],
+  [PERF_RECORD_MMAP2]: [
+    ...MAP,
+    misc(PERF_RECORD_MISC_MMAP_BUILD_ID, [
+      " <",
+      { fields: ["build_id_size", "build_id"], write: putBuildId },
+      ">]: ",
+    ], [
+      " ",
+      atLeastTwo("maj"),
+      ":",
+      atLeastTwo("min"),
+      " ",
+      u("ino"),
+      " ",
+      u("ino_generation"),
+      "]: ",
+    ]),
+    letters("prot", [[1, "r", "-"], [2, "w", "-"], [4, "x", "-"]]),
+    letters("flags", [[1, "s", "p"]]),
+    " ",
+    text("filename"),
+  ],
+  [PERF_RECORD_AUX]: [
+    " offset: ",
+    prefixed("aux_offset"),
+    " size: ",
+    prefixed("aux_size"),
+    " flags: ",
+    prefixed("flags"),
+    " [",
+    letters("flags", [[1, "T", ""], [2, "O", ""], [4, "P", ""]], 8),
+    "]",
+  ],
+  [PERF_RECORD_ITRACE_START]: [" pid: ", u("pid"), " tid: ", u("tid")],
+  [PERF_RECORD_LOST_SAMPLES]: [
+    ": id:",
+    { fields: [], write: (out, p, { context }) => putAscii(out, p, String(context.id)) },
+    ": lost samples :",
+    u("lost"),
+  ],
+  [PERF_RECORD_SWITCH]: [SWITCHED],
+  [PERF_RECORD_SWITCH_CPU_WIDE]: [
+    SWITCHED,
+    misc(PERF_RECORD_MISC_SWITCH_OUT, "  next pid/tid: ", "  prev pid/tid: "),
+    column("next_prev_pid", (digits) => digits.padStart(5)),
+    "/",
+    column("next_prev_tid", (digits) => digits.padEnd(5)),
+  ],
+  [PERF_RECORD_NAMESPACES]: [
+    ...THREAD,
+    " - nr_namespaces: ",
+    { fields: ["nr_namespaces", "link_info"], write: putNamespaces },
+  ],
+  [PERF_RECORD_KSYMBOL]: [
+    " addr ",
+    x("addr"),
+    " len ",
+    u("len"),
+    " type ",
+    u("ksym_type"),
+    " flags 0x",
+    x("flags"),
+    " name ",
+    text("name"),
+  ],
+  [PERF_RECORD_BPF_EVENT]: [" type ", u("type"), ", flags ", u("flags"), ", id ", u("id")],
+  [PERF_RECORD_CGROUP]: [" cgroup: ", u("id"), " ", text("path")],
+  [PERF_RECORD_TEXT_POKE]: [
+    " ",
+    x("addr"),
+    " ",
+    { fields: ["addr"], write: putSymbol },
+    " old len ",
+    u("old_len"),
+    " new len ",
+    u("new_len"),
+    { fields: ["old_len", "new_len", "old_bytes"], write: putPoke },
+  ],
+  [PERF_RECORD_AUX_OUTPUT_HW_ID]: [" hw_id: ", prefixed("hw_id")],
+};
+
+/** Writes the values of a READ record: where the longest of formats has them, whatever the format. */
+function putReadValues(out: DataView, p: number, record: RecordAt, at: number): number {
+  p = putWord(out, p, record, at);
+  const { readFormat } = record.context;
+  READ_VALUES.forEach(([bit, label], i) => {
+    if (readFormat & bit) p = putWord(out, putAscii(out, p, label), record, at + 8 + 8 * i);
+  });
+  return p;
+}
+
+/** The values of a READ record after the first and the bits of `read_format` that ask for them. */
+const READ_VALUES: readonly (readonly [number, string])[] = [
+  [PERF_FORMAT_TOTAL_TIME_ENABLED, "\n... time enabled : "],
+  [PERF_FORMAT_TOTAL_TIME_RUNNING, "\n... time running : "],
+  [PERF_FORMAT_ID, "\n... id           : "],
+  [PERF_FORMAT_LOST, "\n... lost         : "],
+];
+
+function putBuildId(out: DataView, p: number, record: RecordAt, size: number, at: number): number {
+  if (at + 20 > record.end) return p;
+  const n = Math.min(record.view.getUint8(size), 20);
+  return putHexBytes(out, p, record.bytes, at, at + n);
+}
+
+const NAMESPACES = ["net", "uts", "ipc", "pid", "user", "mnt", "cgroup"];
+
+function putNamespaces(out: DataView, p: number, record: RecordAt, nr: number, at: number): number {
+  const n = lowWord(record, nr, 8) >>> 0;
+  p = putAscii(out, putDecimal(out, p, n), "\n\t\t[");
+  const held = Math.min(n, Math.floor((record.end - at) / 16));
+  for (let i = 0; i < held; i++) {
+    if (i > 0) p = putAscii(out, p, i % 4 === 0 ? ", \n\t\t " : ", ");
+    p = putDecimal(out, p, i);
+    p = putAscii(out, p, `/${NAMESPACES[i] ?? "UNKNOWN"}: `);
+    p = putWord(out, p, record, at + 16 * i);
+    out.setUint8(p, 0x2f);
+    const ino = at + 16 * i + 8;
+    p = putPrefixedHex(out, p + 1, highWord(record, ino), lowWord(record, ino, 8));
+  }
+  out.setUint8(p, 0x5d);
+  return p + 1;
+}
+
+function putSymbol(out: DataView, p: number, record: RecordAt, at: number): number {
+  const symbol = record.context.symbol(highWord(record, at) >>> 0, lowWord(record, at, 8) >>> 0);
+  return symbol === undefined ? p : putAscii(out, p, symbol);
+}
+
+/** Writes the bytes of a TEXT_POKE, 16 a line. */
+function putPoke(
+  out: DataView,
+  p: number,
+  record: RecordAt,
+  oldLength: number,
+  newLength: number,
+  at: number,
+): number {
+  const { bytes, end } = record;
+  const lines = (p: number, label: string, from: number, to: number): number => {
+    for (let at = from; at < to; at += 16) {
+      p = putAscii(out, p, label);
+      for (let i = at; i < Math.min(at + 16, to); i++) {
+        out.setUint8(p, 0x20);
+        p = putHex2(out, p + 1, bytes[i] as number);
+      }
+      out.setUint8(p++, 0x0a);
+    }
+    return p;
+  };
+  out.setUint8(p++, 0x0a);
+  const fresh = Math.min(at + halfWord(record, oldLength), end);
+  p = lines(p, "            Old bytes:", at, fresh);
+  p = lines(p, "            New bytes:", fresh, Math.min(fresh + halfWord(record, newLength), end));
+  // The line ends with the bytes.
+  return p - 1;
+}
+
+// What a record is too short for is 0.
+
+function halfWord({ view, end, le }: RecordAt, at: number): number {
+  return at + 2 <= end ? view.getUint16(at, le) : 0;
+}
+
+/** A 32-bit word, or the low half of one of `size` 8. */
+function lowWord({ view, end, le }: RecordAt, at: number, size = 4): number {
+  return at + size <= end ? view.getInt32(le ? at : at + size - 4, le) : 0;
+}
+
+function highWord({ view, end, le }: RecordAt, at: number): number {
+  return at + 8 <= end ? view.getInt32(le ? at + 4 : at, le) : 0;
+}
+
+function putWord(out: DataView, p: number, record: RecordAt, at: number): number {
+  return putDecimal64(out, p, highWord(record, at), lowWord(record, at, 8));
+}
+
+/** A {@link FieldStep}, or a function with the places of its fields. */
+type Step = FieldStep & { readonly write?: Write; readonly fields?: readonly number[] };
+
+/** A record long enough for the fixed fields of any type. */
+const LONG = 256;
+const codec = new RecordCodec(KERNEL_RECORDS);
+
+/** Where the fields of the records of a type and `misc` lie, by the declaration. */
+function placesOf(type: number, misc: number): Map<string, FieldPlace> {
+  const bytes = new Uint8Array(LONG);
+  const view = new DataView(bytes.buffer);
+  view.setUint32(0, type, true);
+  view.setUint16(4, misc, true);
+  view.setUint16(6, LONG, true);
+  const trace = new BodyFields();
+  codec.decode(bytes, { littleEndian: true, event: undefined, trace });
+  return new Map(trace.fields.map((field) => [field.name, field]));
+}
+
+/** Literals and fields as steps; a literal is put before what follows it. */
+function stepsOf(type: number, misc: number): Step[] {
+  const places = placesOf(type, misc);
+  const placeOf = (name: string): FieldPlace => {
+    const place = places.get(name);
+    if (place === undefined) throw new RangeError(`record type ${type} has no field ${name}`);
+    return place;
+  };
+  const steps: Step[] = [];
+  let literal = "";
+  const add = (parts: readonly Part[]): void => {
+    for (const part of parts) {
+      if (typeof part === "string") {
+        literal += part;
+      } else if ("misc" in part) {
+        add(misc & part.misc ? part.set : part.clear);
+      } else {
+        if ("field" in part) steps.push(fieldStep(literal, part.format, placeOf(part.field)));
+        else {
+          const fields = part.fields.map((name) => placeOf(name).offset);
+          steps.push({ ...fieldStep(literal), write: part.write, fields });
+        }
+        literal = "";
+      }
+    }
+  };
+  add(TEXTS[type] ?? []);
+  steps.push(fieldStep(`${literal}\n`));
+  return steps;
+}
+
+/** The bits of `misc` that any text or declaration depends on. */
+const MISC_BITS = 0xf000;
+const STEPS = new Map<number, readonly Step[]>();
+
 /**
  * Writes what `perf report -D` prints of a kernel record after its name: its fields, and a newline.
  * SAMPLE is not among them.
@@ -30,317 +397,29 @@ export interface KernelTextContext {
  * @param le Byte order of the record.
  */
 export function putKernelText(
-  out: TextBytes,
+  out: DataView,
   p: number,
-  bytes: Uint8Array,
-  view: DataView,
+  source: SourceBytes,
   start: number,
   end: number,
   le: boolean,
   context: KernelTextContext,
 ): number {
+  const { view } = source;
   const type = view.getInt32(start, le);
   const misc = view.getUint16(start + 4, le);
-  const body = start + 8;
-  const { bytes: to } = out;
-
-  switch (type) {
-    case 1: // MMAP
-    case 10: { // MMAP2
-      to[p++] = 0x20;
-      p = putDecimal(out, p, i32(view, body, end, le));
-      to[p++] = 0x2f;
-      p = putDecimal(out, p, i32(view, body + 4, end, le));
-      p = putAscii(out, p, ": [");
-      p = putHexAt(out, p, view, body + 8, end, le);
-      to[p++] = 0x28;
-      p = putHexAt(out, p, view, body + 16, end, le);
-      p = putAscii(out, p, ") @ ");
-      p = putHexAt(out, p, view, body + 24, end, le);
-      if (type === 1) {
-        p = putAscii(out, p, misc & 0x2000 ? "]: r " : "]: x ");
-        p = putUntilNul(out, p, bytes, body + 32, end);
-        break;
-      }
-      if (misc & 0x4000) {
-        p = putAscii(out, p, " <");
-        const size = end - body < 56 ? 0 : Math.min(view.getUint8(body + 32), 20);
-        for (let i = 0; i < size; i++) p = putHex2(out, p, bytes[body + 36 + i] as number);
-        p = putAscii(out, p, ">]: ");
-      } else {
-        to[p++] = 0x20;
-        p = putMinHex2(out, p, u32(view, body + 32, end, le));
-        to[p++] = 0x3a;
-        p = putMinHex2(out, p, u32(view, body + 36, end, le));
-        to[p++] = 0x20;
-        p = putDecAt(out, p, view, body + 40, end, le);
-        to[p++] = 0x20;
-        p = putDecAt(out, p, view, body + 48, end, le);
-        p = putAscii(out, p, "]: ");
-      }
-      const prot = u32(view, body + 56, end, le);
-      to[p++] = prot & 1 ? 0x72 : 0x2d;
-      to[p++] = prot & 2 ? 0x77 : 0x2d;
-      to[p++] = prot & 4 ? 0x78 : 0x2d;
-      to[p++] = u32(view, body + 60, end, le) & 1 ? 0x73 : 0x70;
-      to[p++] = 0x20;
-      p = putUntilNul(out, p, bytes, body + 64, end);
-      break;
+  const key = type << 16 | misc & MISC_BITS;
+  let steps = STEPS.get(key);
+  if (steps === undefined) STEPS.set(key, steps = stepsOf(type, misc & MISC_BITS));
+  for (let i = 0; i < steps.length; i++) {
+    const step = steps[i] as Step;
+    p = putStep(out, p, step, source, start, end, le);
+    const { write } = step;
+    if (write !== undefined) {
+      const { bytes, view, words } = source;
+      const record = { bytes, view, words, start, end, le, context };
+      p = write(out, p, record, ...(step.fields ?? []).map((offset) => start + offset));
     }
-    case 2: // LOST
-      p = putAscii(out, p, ": id:");
-      p = putDecAt(out, p, view, body, end, le);
-      p = putAscii(out, p, ": lost:");
-      p = putDecAt(out, p, view, body + 8, end, le);
-      break;
-    case 3: // COMM
-      p = putAscii(out, p, misc & 0x2000 ? " exec: " : ": ");
-      p = putUntilNul(out, p, bytes, body + 8, end);
-      to[p++] = 0x3a;
-      p = putDecimal(out, p, i32(view, body, end, le));
-      to[p++] = 0x2f;
-      p = putDecimal(out, p, i32(view, body + 4, end, le));
-      break;
-    case 4: // EXIT
-    case 7: // FORK
-      to[p++] = 0x28;
-      p = putDecimal(out, p, i32(view, body, end, le));
-      to[p++] = 0x3a;
-      p = putDecimal(out, p, i32(view, body + 8, end, le));
-      p = putAscii(out, p, "):(");
-      p = putDecimal(out, p, i32(view, body + 4, end, le));
-      to[p++] = 0x3a;
-      p = putDecimal(out, p, i32(view, body + 12, end, le));
-      to[p++] = 0x29;
-      break;
-    case 8: { // READ
-      p = putAscii(out, p, ": ");
-      p = putDecimal(out, p, i32(view, body, end, le));
-      to[p++] = 0x20;
-      p = putDecimal(out, p, i32(view, body + 4, end, le));
-      to[p++] = 0x20;
-      p = putAscii(out, p, context.eventName);
-      to[p++] = 0x20;
-      p = putDecAt(out, p, view, body + 8, end, le);
-      // The values are where the longest of formats has them, whatever the format.
-      const { readFormat } = context;
-      READ_VALUES.forEach(([bit, label], i) => {
-        if (!(readFormat & bit)) return;
-        p = putAscii(out, p, label);
-        p = putDecAt(out, p, view, body + 16 + 8 * i, end, le);
-      });
-      break;
-    }
-    case 11: { // AUX
-      p = putAscii(out, p, " offset: ");
-      p = putHexAt(out, p, view, body, end, le);
-      p = putAscii(out, p, " size: ");
-      p = putHexAt(out, p, view, body + 8, end, le);
-      p = putAscii(out, p, " flags: ");
-      p = putHexAt(out, p, view, body + 16, end, le);
-      p = putAscii(out, p, " [");
-      const flags = low(view, body + 16, end, le);
-      if (flags & 1) to[p++] = 0x54;
-      if (flags & 2) to[p++] = 0x4f;
-      if (flags & 4) to[p++] = 0x50;
-      to[p++] = 0x5d;
-      break;
-    }
-    case 12: // ITRACE_START
-      p = putAscii(out, p, " pid: ");
-      p = putDecimal(out, p, u32(view, body, end, le));
-      p = putAscii(out, p, " tid: ");
-      p = putDecimal(out, p, u32(view, body + 4, end, le));
-      break;
-    case 13: // LOST_SAMPLES
-      p = putAscii(out, p, ": id:");
-      p = putAscii(out, p, String(context.id));
-      p = putAscii(out, p, ": lost samples :");
-      p = putDecAt(out, p, view, body, end, le);
-      break;
-    case 14: // SWITCH
-    case 15: { // SWITCH_CPU_WIDE
-      const leaves = (misc & 0x2000) !== 0;
-      p = putAscii(
-        out,
-        p,
-        !leaves ? " IN         " : misc & 0x4000 ? " OUT preempt" : " OUT        ",
-      );
-      if (type === 14) break;
-      p = putAscii(out, p, leaves ? "  next pid/tid: " : "  prev pid/tid: ");
-      p = putAscii(out, p, String(i32(view, body, end, le)).padStart(5));
-      to[p++] = 0x2f;
-      p = putAscii(out, p, String(i32(view, body + 4, end, le)).padEnd(5));
-      break;
-    }
-    case 16: { // NAMESPACES
-      const n = low(view, body + 8, end, le);
-      to[p++] = 0x20;
-      p = putDecimal(out, p, i32(view, body, end, le));
-      to[p++] = 0x2f;
-      p = putDecimal(out, p, i32(view, body + 4, end, le));
-      p = putAscii(out, p, " - nr_namespaces: ");
-      p = putDecimal(out, p, n);
-      p = putAscii(out, p, "\n\t\t[");
-      const held = Math.min(n, Math.floor((end - body - 16) / 16));
-      for (let i = 0; i < held; i++) {
-        if (i > 0) p = putAscii(out, p, i % 4 === 0 ? ", \n\t\t " : ", ");
-        p = putDecimal(out, p, i);
-        to[p++] = 0x2f;
-        p = putAscii(out, p, NAMESPACES[i] ?? "UNKNOWN");
-        p = putAscii(out, p, ": ");
-        p = putDecAt(out, p, view, body + 16 + 16 * i, end, le);
-        to[p++] = 0x2f;
-        p = putHexAt(out, p, view, body + 24 + 16 * i, end, le);
-      }
-      to[p++] = 0x5d;
-      break;
-    }
-    case 17: // KSYMBOL
-      p = putAscii(out, p, " addr ");
-      p = putHex(out, p, high(view, body, end, le), low(view, body, end, le));
-      p = putAscii(out, p, " len ");
-      p = putDecimal(out, p, u32(view, body + 8, end, le));
-      p = putAscii(out, p, " type ");
-      p = putDecimal(out, p, u16(view, body + 12, end, le));
-      p = putAscii(out, p, " flags 0x");
-      p = putHex(out, p, 0, u16(view, body + 14, end, le));
-      p = putAscii(out, p, " name ");
-      p = putUntilNul(out, p, bytes, body + 16, end);
-      break;
-    case 18: // BPF_EVENT
-      p = putAscii(out, p, " type ");
-      p = putDecimal(out, p, u16(view, body, end, le));
-      p = putAscii(out, p, ", flags ");
-      p = putDecimal(out, p, u16(view, body + 2, end, le));
-      p = putAscii(out, p, ", id ");
-      p = putDecimal(out, p, u32(view, body + 4, end, le));
-      break;
-    case 19: // CGROUP
-      p = putAscii(out, p, " cgroup: ");
-      p = putDecAt(out, p, view, body, end, le);
-      to[p++] = 0x20;
-      p = putUntilNul(out, p, bytes, body + 8, end);
-      break;
-    case 20: { // TEXT_POKE
-      to[p++] = 0x20;
-      p = putHex(out, p, high(view, body, end, le), low(view, body, end, le));
-      to[p++] = 0x20;
-      const symbol = context.symbol(high(view, body, end, le), low(view, body, end, le));
-      if (symbol !== undefined) p = putAscii(out, p, symbol);
-      const oldLength = u16(view, body + 8, end, le);
-      const newLength = u16(view, body + 10, end, le);
-      p = putAscii(out, p, " old len ");
-      p = putDecimal(out, p, oldLength);
-      p = putAscii(out, p, " new len ");
-      p = putDecimal(out, p, newLength);
-      to[p++] = 0x0a;
-      const old = body + 12;
-      p = putPoke(out, p, "            Old bytes:", bytes, old, Math.min(old + oldLength, end));
-      const fresh = Math.min(old + oldLength, end);
-      return putPoke(
-        out,
-        p,
-        "            New bytes:",
-        bytes,
-        fresh,
-        Math.min(fresh + newLength, end),
-      );
-    }
-    case 21: // AUX_OUTPUT_HW_ID
-      p = putAscii(out, p, " hw_id: ");
-      p = putHexAt(out, p, view, body, end, le);
-      break;
-    case 5: // THROTTLE
-    case 6: // UNTHROTTLE
-      p = putAscii(out, p, ": unhandled!");
-      break;
-  }
-  to[p] = 0x0a;
-  return p + 1;
-}
-
-/** The values of a READ record and the bits of `read_format` that ask for them. */
-const READ_VALUES: readonly (readonly [number, string])[] = [
-  [1, "\n... time enabled : "],
-  [2, "\n... time running : "],
-  [4, "\n... id           : "],
-  [16, "\n... lost         : "],
-];
-
-// What a record is too short for is 0.
-
-function u32(view: DataView, at: number, end: number, le: boolean): number {
-  return at + 4 <= end ? view.getUint32(at, le) : 0;
-}
-
-function i32(view: DataView, at: number, end: number, le: boolean): number {
-  return at + 4 <= end ? view.getInt32(at, le) : 0;
-}
-
-/** The high half of a 64-bit word. */
-function high(view: DataView, at: number, end: number, le: boolean): number {
-  return at + 8 <= end ? view.getUint32(le ? at + 4 : at, le) : 0;
-}
-
-/** The low half of a 64-bit word. */
-function low(view: DataView, at: number, end: number, le: boolean): number {
-  return at + 8 <= end ? view.getUint32(le ? at : at + 4, le) : 0;
-}
-
-/** `%#lx` of the 64-bit word at `at`. */
-function putHexAt(
-  out: TextBytes,
-  p: number,
-  view: DataView,
-  at: number,
-  end: number,
-  le: boolean,
-): number {
-  if (at + 8 <= end) return putPrefixedHexAt(out, p, view, at, le);
-  out.bytes[p] = 0x30;
-  return p + 1;
-}
-
-/** `%lu` of the 64-bit word at `at`. */
-function putDecAt(
-  out: TextBytes,
-  p: number,
-  view: DataView,
-  at: number,
-  end: number,
-  le: boolean,
-): number {
-  if (at + 8 <= end) return putDecimal64At(out, p, view, at, le);
-  out.bytes[p] = 0x30;
-  return p + 1;
-}
-
-function u16(view: DataView, at: number, end: number, le: boolean): number {
-  return at + 2 <= end ? view.getUint16(at, le) : 0;
-}
-
-/** `%02x`: at least two digits. */
-function putMinHex2(out: TextBytes, p: number, n: number): number {
-  return n < 256 ? putHex2(out, p, n) : putHex(out, p, 0, n);
-}
-
-/** The bytes of a TEXT_POKE, 16 a line. */
-function putPoke(
-  out: TextBytes,
-  p: number,
-  label: string,
-  bytes: Uint8Array,
-  from: number,
-  to: number,
-): number {
-  for (let at = from; at < to; at += 16) {
-    p = putAscii(out, p, label);
-    for (let i = at; i < Math.min(at + 16, to); i++) {
-      out.bytes[p++] = 0x20;
-      p = putHex2(out, p, bytes[i] as number);
-    }
-    out.bytes[p++] = 0x0a;
   }
   return p;
 }

@@ -24,8 +24,8 @@ const WAITING = 16;
  * Writes what `dump` writes to standard output, with up to `jobs` threads.
  *
  * One thread goes through the file, since the text of a record depends on those before it; the others
- * make the text of most samples, and write. Where records are chosen, or symbols printed, and for
- * AUX data, one thread does it all, and so it does for files in pipe format. The text is the same for
+ * make the text of most samples, and write. Where symbols are printed, and for AUX data, one thread
+ * does it all, and so it does for files in pipe format. The text is the same for
  * any number of threads.
  *
  * @param reader The file; what is wrong with it is told once, by this reader.
@@ -42,6 +42,7 @@ export async function dumpFile(
   const { blockSize, ...what } = options;
   const wish: DumpOptions = { ...what, path, write: writeStdout };
   const { fileSize } = reader;
+  const hex = wish.hex !== false;
   if (jobs <= 1 || fileSize === undefined || !isShareable(reader, wish)) {
     return await dump(reader, wish);
   }
@@ -49,11 +50,11 @@ export async function dumpFile(
   let text: BlockText | undefined;
   const help = (n: number): boolean => {
     if (n < 0) return false;
-    text ??= new BlockText(reader, path, blocks);
+    text ??= new BlockText(reader, path, hex, blocks);
     writeBlock(blocks, n, text);
     return true;
   };
-  const task: BlockTask = { path, fileSize, shared: blocks.shared };
+  const task: BlockTask = { path, fileSize, hex, shared: blocks.shared };
   const writers = Array.from({ length: jobs - 1 }, () => new BlockWorker(task));
   try {
     const dumper = new Dumper(reader, wish, {

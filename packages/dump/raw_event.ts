@@ -1,15 +1,14 @@
-import type { TextBytes } from "./text.ts";
+import { HEX2, LITTLE_ENDIAN } from "@perfdata/format/text-bytes";
 
 /** Bytes of a line: `.  0000:  xx … xx  ascii…` and a newline, always the same. */
-export const LINE = 76;
+const LINE = 76;
 
-const LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 const SPACES = new Float64Array(new Uint8Array(8).fill(0x20).buffer)[0] as number;
 
 /** Space and two digits of each byte: the first 24 bits. */
 const SPACED = new Int32Array(256);
 for (let b = 0; b < 256; b++) {
-  SPACED[b] = 0x20 | (hexDigits(b) & 0xff) << 8 | (hexDigits(b) & 0xff00) << 8;
+  SPACED[b] = 0x20 | ((HEX2[b] as number) & 0xff) << 8 | ((HEX2[b] as number) & 0xff00) << 8;
 }
 /**
  * ` xx xx` for each two bytes as the low half of a word has them, and two spaces that are
@@ -18,12 +17,6 @@ for (let b = 0; b < 256; b++) {
 const PAIRS = pairs();
 /** `.  0010:` for each line of a record of at most 64 KB, as eight bytes for a single store. */
 const OFFSETS = offsets();
-
-/** The two hexadecimal digits of a byte, the first one in the low byte. */
-function hexDigits(b: number): number {
-  const digit = (n: number): number => n < 10 ? 0x30 + n : 0x57 + n;
-  return digit(b >> 4) | digit(b & 15) << 8;
-}
 
 // Plain loops: the tables are made each time that a tool starts.
 
@@ -46,8 +39,8 @@ function offsets(): Float64Array {
   const table = new Float64Array(1 << 12);
   const halves = new Int32Array(table.buffer);
   for (let n = 0; n < 1 << 12; n++) {
-    const high = hexDigits(n >> 4);
-    const low = hexDigits((n & 15) << 4);
+    const high = HEX2[n >> 4] as number;
+    const low = HEX2[(n & 15) << 4] as number;
     halves[2 * n] = 0x20202e | (high & 0xff) << 24;
     halves[2 * n + 1] = high >> 8 | low << 8 | 0x3a000000;
   }
@@ -61,7 +54,7 @@ function offsets(): Float64Array {
  * @param words The bytes as 32-bit words of the machine's byte order.
  */
 export function putRawEvent(
-  out: TextBytes,
+  out: DataView,
   p: number,
   bytes: Uint8Array,
   words: Int32Array,
@@ -69,21 +62,20 @@ export function putRawEvent(
   end: number,
 ): number {
   const whole = end - (end - start & 15);
-  const { view } = out;
   if ((start & 3) !== 0 || !LITTLE_ENDIAN) {
     p = putLinesByByte(out, p, bytes, start, start, end);
   } else if (end - whole === 8 && end + 8 <= bytes.length) {
     // Most records end with half a line: it is written whole, and half of it is wiped.
-    p = putLines(view, p, words, start >> 2, (end + 8) >> 2, 0);
-    view.setFloat64(p - 43, SPACES, true);
-    view.setFloat64(p - 35, SPACES, true);
-    view.setFloat64(p - 27, SPACES, true);
-    view.setFloat64(p - 9, SPACES, true);
+    p = putLines(out, p, words, start >> 2, (end + 8) >> 2, 0);
+    out.setFloat64(p - 43, SPACES, true);
+    out.setFloat64(p - 35, SPACES, true);
+    out.setFloat64(p - 27, SPACES, true);
+    out.setFloat64(p - 9, SPACES, true);
   } else {
-    p = putLines(view, p, words, start >> 2, whole >> 2, 0);
+    p = putLines(out, p, words, start >> 2, whole >> 2, 0);
     if (whole < end) p = putLinesByByte(out, p, bytes, start, whole, end);
   }
-  view.setUint8(p, 0x0a);
+  out.setUint8(p, 0x0a);
   return p + 1;
 }
 
@@ -94,8 +86,8 @@ export function putRawEvent(
  * @param to That of the word behind the last one, a multiple of four words later.
  * @param line Number of the first line.
  */
-export function putLines(
-  view: DataView,
+function putLines(
+  out: DataView,
   p: number,
   words: Int32Array,
   from: number,
@@ -103,50 +95,28 @@ export function putLines(
   line: number,
 ): number {
   for (let at = from; at < to; at += 4, line++, p += LINE) {
-    view.setFloat64(p, OFFSETS[line] as number, true);
-    view.setUint8(p + 8, 0x20);
+    out.setFloat64(p, OFFSETS[line] as number, true);
+    out.setUint8(p + 8, 0x20);
     const a = words[at] as number;
     const b = words[at + 1] as number;
     const c = words[at + 2] as number;
     const d = words[at + 3] as number;
-    view.setFloat64(p + 9, PAIRS[a & 0xffff] as number, true);
-    view.setFloat64(p + 15, PAIRS[a >>> 16] as number, true);
-    view.setFloat64(p + 21, PAIRS[b & 0xffff] as number, true);
-    view.setFloat64(p + 27, PAIRS[b >>> 16] as number, true);
-    view.setFloat64(p + 33, PAIRS[c & 0xffff] as number, true);
-    view.setFloat64(p + 39, PAIRS[c >>> 16] as number, true);
-    view.setFloat64(p + 45, PAIRS[d & 0xffff] as number, true);
+    out.setFloat64(p + 9, PAIRS[a & 0xffff] as number, true);
+    out.setFloat64(p + 15, PAIRS[a >>> 16] as number, true);
+    out.setFloat64(p + 21, PAIRS[b & 0xffff] as number, true);
+    out.setFloat64(p + 27, PAIRS[b >>> 16] as number, true);
+    out.setFloat64(p + 33, PAIRS[c & 0xffff] as number, true);
+    out.setFloat64(p + 39, PAIRS[c >>> 16] as number, true);
+    out.setFloat64(p + 45, PAIRS[d & 0xffff] as number, true);
     // Its two spaces stay.
-    view.setFloat64(p + 51, PAIRS[d >>> 16] as number, true);
-    view.setInt32(p + 59, shown(a), true);
-    view.setInt32(p + 63, shown(b), true);
-    view.setInt32(p + 67, shown(c), true);
-    view.setInt32(p + 71, shown(d), true);
-    view.setUint8(p + 75, 0x0a);
+    out.setFloat64(p + 51, PAIRS[d >>> 16] as number, true);
+    out.setInt32(p + 59, shown(a), true);
+    out.setInt32(p + 63, shown(b), true);
+    out.setInt32(p + 67, shown(c), true);
+    out.setInt32(p + 71, shown(d), true);
+    out.setUint8(p + 75, 0x0a);
   }
   return p;
-}
-
-/** The first eight bytes of a line that has no others; the line begins at `p`. */
-export function putLeftHalf(view: DataView, p: number, a: number, b: number): void {
-  putHalf(view, p + 9, a, b);
-  view.setInt32(p + 59, shown(a), true);
-  view.setInt32(p + 63, shown(b), true);
-}
-
-/** The last eight bytes of the line that begins at `p`, of which the rest is there. */
-export function putRightHalf(view: DataView, p: number, a: number, b: number): void {
-  putHalf(view, p + 33, a, b);
-  view.setInt32(p + 67, shown(a), true);
-  view.setInt32(p + 71, shown(b), true);
-}
-
-/** ` xx` of eight bytes, and the two spaces behind them. */
-function putHalf(view: DataView, p: number, a: number, b: number): void {
-  view.setFloat64(p, PAIRS[a & 0xffff] as number, true);
-  view.setFloat64(p + 6, PAIRS[a >>> 16] as number, true);
-  view.setFloat64(p + 12, PAIRS[b & 0xffff] as number, true);
-  view.setFloat64(p + 18, PAIRS[b >>> 16] as number, true);
 }
 
 /** Four bytes at once: those in 0x20…0x7e stay, the others become dots. */
@@ -159,25 +129,24 @@ function shown(w: number): number {
 
 /** The same for bytes that are not aligned, and for the last line, which may be short. */
 function putLinesByByte(
-  out: TextBytes,
+  out: DataView,
   p: number,
   bytes: Uint8Array,
   start: number,
   from: number,
   end: number,
 ): number {
-  const { bytes: to, view } = out;
   for (let at = from; at < end; at += 16, p += LINE) {
-    view.setFloat64(p, OFFSETS[(at - start) >> 4] as number, true);
-    view.setUint8(p + 8, 0x20);
-    to.fill(0x20, p + 9, p + 75);
+    out.setFloat64(p, OFFSETS[(at - start) >> 4] as number, true);
+    out.setUint8(p + 8, 0x20);
+    for (let i = 9; i < 75; i++) out.setUint8(p + i, 0x20);
     for (let i = 0; i < 16 && at + i < end; i++) {
       const b = bytes[at + i] as number;
       // The fourth byte that is written is a space, or overwritten.
-      view.setInt32(p + 9 + 3 * i, (SPACED[b] as number) | 0x20000000, true);
-      to[p + 59 + i] = b >= 0x20 && b < 0x7f ? b : 0x2e;
+      out.setInt32(p + 9 + 3 * i, (SPACED[b] as number) | 0x20000000, true);
+      out.setUint8(p + 59 + i, b >= 0x20 && b < 0x7f ? b : 0x2e);
     }
-    to[p + 75] = 0x0a;
+    out.setUint8(p + 75, 0x0a);
   }
   return p;
 }

@@ -18,7 +18,7 @@ function lines(record: Uint8Array): string {
 
 function written(buffer: Uint8Array<ArrayBuffer>, start: number, end: number): string {
   const bytes = new Uint8Array(1 << 20);
-  const out = { bytes, view: new DataView(bytes.buffer) };
+  const out = new DataView(bytes.buffer);
   const words = new Int32Array(buffer.buffer, 0, buffer.length >> 2);
   const p = putRawEvent(out, 5, buffer, words, start, end);
   return new TextDecoder("latin1").decode(bytes.subarray(5, p));

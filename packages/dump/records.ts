@@ -317,7 +317,7 @@ class RecordsText {
       const plan = this.#plan(at, start, end, type, misc, event);
       if (plan !== null) {
         out.reserve(plan.bound(end - start));
-        written = plan.write(at, start, end, offset, out.bytes, out.view, out.length);
+        written = plan.write(out.view, out.length, at, start, end, offset, this.littleEndian);
       }
     }
     if (written >= 0) out.length = written;

@@ -1,6 +1,6 @@
-import { hex4, putHex32, putSegment, segment } from "./records_bytes.ts";
+import { HEX4, piece, putHex } from "@perfdata/format/text-bytes";
 
-const SEPARATOR = segment('","0x');
+const SEPARATOR = piece('","0x');
 /** Doubles that hold what stands before the low half: a separator and up to 8 digits. */
 const PREFIX_WORDS = 2;
 /** How many high halves are remembered; a power of 2. */
@@ -35,7 +35,7 @@ export class ChainText {
       const low = words[i] as number;
       const high = words[i + 1] as number;
       if (high === 0) {
-        at = putHex32(out, putSegment(out, at, SEPARATOR), low);
+        at = putHex(out, SEPARATOR.put(out, at), 0, low);
         continue;
       }
       const slot = (high ^ (high >>> 8)) & (SLOTS - 1);
@@ -43,8 +43,8 @@ export class ChainText {
       out.setFloat64(at, prefixes[PREFIX_WORDS * slot] as number, true);
       out.setFloat64(at + 8, prefixes[PREFIX_WORDS * slot + 1] as number, true);
       at += lengths[slot] as number;
-      out.setInt32(at, hex4(low >>> 16), true);
-      out.setInt32(at + 4, hex4(low & 0xffff), true);
+      out.setInt32(at, HEX4[low >>> 16] as number, true);
+      out.setInt32(at + 4, HEX4[low & 0xffff] as number, true);
       at += 8;
     }
     out.setInt16(pos - 2, covered, true);
@@ -54,7 +54,7 @@ export class ChainText {
 
   #remember(slot: number, high: number): void {
     const text = this.#scratch;
-    const length = putHex32(text, putSegment(text, 0, SEPARATOR), high);
+    const length = putHex(text, SEPARATOR.put(text, 0), 0, high);
     for (let i = 0; i < PREFIX_WORDS; i++) {
       this.#prefixes[PREFIX_WORDS * slot + i] = text.getFloat64(8 * i, true);
     }

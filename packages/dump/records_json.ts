@@ -12,7 +12,7 @@ import {
   type Trace,
 } from "@perfdata/format";
 
-import { putHexBytes } from "./records_bytes.ts";
+import { putHexBytes } from "@perfdata/format/text-bytes";
 
 /** How 64-bit values that are no addresses are written: as exact integers, or in quotes. */
 export type U64Style = "number" | "string";

@@ -1,25 +1,44 @@
 import {
-  type Codec,
   PERF_EVENT_HEADER_SIZE,
   PERF_RECORD_USER_TYPE_START,
   type RecordCodec,
   type RecordContext,
   type RecordDeclaration,
-  type Trace,
   trailerEnd,
   type TrailerLayout,
 } from "@perfdata/format";
 import {
-  putDecimal,
-  putHex,
-  putHexBytes,
-  putPlainText,
-  putSegment,
-  putU64,
-  type Segment,
-  segment,
-} from "./records_bytes.ts";
+  PERF_RECORD_AUX,
+  PERF_RECORD_AUX_OUTPUT_HW_ID,
+  PERF_RECORD_BPF_EVENT,
+  PERF_RECORD_CGROUP,
+  PERF_RECORD_COMM,
+  PERF_RECORD_EXIT,
+  PERF_RECORD_FINISHED_ROUND,
+  PERF_RECORD_FORK,
+  PERF_RECORD_ITRACE_START,
+  PERF_RECORD_KSYMBOL,
+  PERF_RECORD_LOST,
+  PERF_RECORD_LOST_SAMPLES,
+  PERF_RECORD_MMAP,
+  PERF_RECORD_MMAP2,
+  PERF_RECORD_SWITCH,
+  PERF_RECORD_SWITCH_CPU_WIDE,
+  PERF_RECORD_THROTTLE,
+  PERF_RECORD_UNTHROTTLE,
+} from "@perfdata/format/record-types";
+import { type Piece, piece, putDecimal } from "@perfdata/format/text-bytes";
 import type { RecordBytes } from "@perfdata/session/order";
+import {
+  type BodyField,
+  BodyFields,
+  type FieldFormat,
+  type FieldPlace,
+  type FieldStep,
+  fieldStep,
+  putStep,
+} from "./field_text.ts";
+import { putPlainText } from "./records_bytes.ts";
 import type { U64Style } from "./records_json.ts";
 
 /** A codec of any records. */
@@ -31,48 +50,34 @@ export type AnyRecordCodec = RecordCodec<RecordDeclaration<string, any>>;
  * numbers, at most one text, and that at the end.
  */
 const PLAIN: ReadonlySet<number> = new Set([
-  1, // MMAP
-  2, // LOST
-  3, // COMM
-  4, // EXIT
-  5, // THROTTLE
-  6, // UNTHROTTLE
-  7, // FORK
-  10, // MMAP2
-  11, // AUX
-  12, // ITRACE_START
-  13, // LOST_SAMPLES
-  14, // SWITCH
-  15, // SWITCH_CPU_WIDE
-  17, // KSYMBOL
-  18, // BPF_EVENT
-  19, // CGROUP
-  21, // AUX_OUTPUT_HW_ID
-  68, // FINISHED_ROUND
+  PERF_RECORD_MMAP,
+  PERF_RECORD_LOST,
+  PERF_RECORD_COMM,
+  PERF_RECORD_EXIT,
+  PERF_RECORD_THROTTLE,
+  PERF_RECORD_UNTHROTTLE,
+  PERF_RECORD_FORK,
+  PERF_RECORD_MMAP2,
+  PERF_RECORD_AUX,
+  PERF_RECORD_ITRACE_START,
+  PERF_RECORD_LOST_SAMPLES,
+  PERF_RECORD_SWITCH,
+  PERF_RECORD_SWITCH_CPU_WIDE,
+  PERF_RECORD_KSYMBOL,
+  PERF_RECORD_BPF_EVENT,
+  PERF_RECORD_CGROUP,
+  PERF_RECORD_AUX_OUTPUT_HW_ID,
+  PERF_RECORD_FINISHED_ROUND,
 ]);
 
-type Kind = "u8" | "u16" | "u32" | "x16" | "x32" | "u64" | "x64" | "bytes" | "text";
-
-/** A field of a plan: what leads to it, where it is, how it is written. */
-interface Step {
-  readonly before: Segment;
-  readonly kind: Kind;
-  /** Bytes from the start of the record, or from its end where negative. */
-  readonly offset: number;
-  readonly size: number;
-}
-
-function kindOf(codec: Codec<unknown>): Kind | undefined {
-  const hex = codec.display.as === "hex";
+/** How a field is written in JSON; `undefined` where it needs more than a step. */
+function formatOf({ codec }: BodyField): FieldFormat | undefined {
   switch (codec.type) {
     case "u8":
-      return hex ? undefined : "u8";
     case "u16":
-      return hex ? "x16" : "u16";
     case "u32":
-      return hex ? "x32" : "u32";
     case "u64":
-      return hex ? "x64" : "u64";
+      return codec.display.as === "hex" ? "x" : "u";
     case "char[]":
       return "text";
     default:
@@ -83,29 +88,10 @@ function kindOf(codec: Codec<unknown>): Kind | undefined {
   }
 }
 
-/** Collects the fields of a record's body, or finds that they are not plain. */
-class PlainFields implements Trace {
-  readonly fields: { name: string; codec: Codec<unknown>; from: number; to: number }[] = [];
-  plain = true;
-  #depth = 0;
-  #inTrailer = false;
-
-  begin(name: string, codec: Codec<unknown>, offset: number): void {
-    if (this.#depth === 0) {
-      this.#inTrailer = name === "sample_id";
-      if (name === "tail") this.plain = false;
-      if (!this.#inTrailer) this.fields.push({ name, codec, from: offset, to: offset });
-    } else if (!this.#inTrailer) {
-      this.plain = false;
-    }
-    this.#depth++;
-  }
-
-  end(offset: number): void {
-    this.#depth--;
-    const last = this.fields.at(-1);
-    if (this.#depth === 0 && !this.#inTrailer && last !== undefined) last.to = offset;
-  }
+/** What stands before the digits of a field. */
+function openOf(format: FieldFormat, size: number, quote: string): string {
+  if (format === "u") return size === 8 ? quote : "";
+  return format === "x" ? '"0x' : '"';
 }
 
 /**
@@ -113,58 +99,54 @@ class PlainFields implements Trace {
  * fields are is learned from the declaration by decoding the first.
  */
 export class RecordPlan {
-  readonly #steps: readonly Step[];
-  readonly #start: Segment;
-  readonly #end: Segment;
+  readonly #steps: readonly FieldStep[];
+  /** Writes what leads to the text at the end of the record, where there is one. */
+  readonly #text: FieldStep | undefined;
+  readonly #start: Piece;
+  readonly #end: Piece;
   readonly #fixedEnd: number;
   readonly #trailerSize: number;
   readonly #cpuReserved: number;
-  readonly #hasText: boolean;
 
   private constructor(
     name: string,
     misc: number,
     trailer: TrailerLayout | undefined,
-    fields: PlainFields["fields"],
+    fields: readonly BodyField[],
     u64: U64Style,
   ) {
     const quote = u64 === "string" ? '"' : "";
-    const steps: Step[] = [];
+    const steps: FieldStep[] = [];
     let text = `,"misc":"0x${misc.toString(16)}"`;
-    const add = (key: string, kind: Kind, offset: number, size: number) => {
-      const open = kind === "u64"
-        ? quote
-        : kind.startsWith("x")
-        ? '"0x'
-        : kind === "bytes" || kind === "text"
-        ? '"'
-        : "";
-      steps.push({ before: segment(`${text}${key}${open}`), kind, offset, size });
-      text = kind === "u64" ? quote : open === "" ? "" : '"';
+    const add = (key: string, format: FieldFormat, place: FieldPlace) => {
+      const open = openOf(format, place.size, quote);
+      steps.push(fieldStep(`${text}${key}${open}`, format, place));
+      text = open.slice(0, 1);
     };
-    const trailing = (key: string, kind: Kind, offset: number | undefined) => {
-      if (offset !== undefined && offset !== 0) add(`,"${key}":`, kind, offset, 0);
+    const trailing = (key: string, size: number, offset: number | undefined) => {
+      if (offset !== undefined && offset !== 0) add(`,"${key}":`, "u", { offset, size });
     };
-    trailing("pid", "u32", trailer?.pid);
-    trailing("tid", "u32", trailer?.pid && trailer.pid + 4);
-    trailing("cpu", "u32", trailer?.cpu);
-    trailing("time", "u64", trailer?.time);
-    trailing("id", "u64", trailer?.id);
-    trailing("stream_id", "u64", trailer?.stream_id);
-    trailing("identifier", "u64", trailer?.identifier);
+    trailing("pid", 4, trailer?.pid);
+    trailing("tid", 4, trailer?.pid && trailer.pid + 4);
+    trailing("cpu", 4, trailer?.cpu);
+    trailing("time", 8, trailer?.time);
+    trailing("id", 8, trailer?.id);
+    trailing("stream_id", 8, trailer?.stream_id);
+    trailing("identifier", 8, trailer?.identifier);
     text += ',"body":{';
     let separator = "";
-    this.#fixedEnd = PERF_EVENT_HEADER_SIZE;
-    this.#hasText = false;
-    for (const { name, codec, from, to } of fields) {
-      const kind = kindOf(codec) as Kind;
-      add(`${separator}"${name}":`, kind, from, to - from);
+    for (const field of fields) {
+      add(`${separator}"${field.name}":`, formatOf(field) as FieldFormat, field);
       separator = ",";
-      if (kind === "text") this.#hasText = true;
-      else this.#fixedEnd = to;
     }
-    this.#start = segment(`{"type":"${name}","offset":`);
-    this.#end = segment(`${text}}}\n`);
+    const last = fields.at(-1);
+    const hasText = last !== undefined && formatOf(last) === "text";
+    this.#text = hasText ? steps.pop() : undefined;
+    this.#fixedEnd = last === undefined
+      ? PERF_EVENT_HEADER_SIZE
+      : last.offset + (hasText ? 0 : last.size);
+    this.#start = piece(`{"type":"${name}","offset":`);
+    this.#end = piece(`${text}}}\n`);
     this.#steps = steps;
     this.#trailerSize = trailer?.size ?? 0;
     this.#cpuReserved = trailer === undefined || trailer.cpu === 0 ? 0 : trailer.cpu + 4;
@@ -177,13 +159,13 @@ export class RecordPlan {
     context: RecordContext,
     u64: U64Style,
   ): RecordPlan | undefined {
-    const trace = new PlainFields();
+    const trace = new BodyFields();
     const record = codec.decode(bytes, { ...context, trace });
-    if ("raw" in record || !PLAIN.has(record.type) || !trace.plain) return undefined;
-    const fields = trace.fields.filter(({ from, to }) => to > from);
-    const plain = fields.every(({ codec }, i) => {
-      const kind = kindOf(codec);
-      return kind !== undefined && (kind !== "text" || i === fields.length - 1);
+    if ("raw" in record || !PLAIN.has(record.type) || trace.isNested) return undefined;
+    const fields = trace.fields.filter(({ size }) => size > 0);
+    const plain = fields.every((field, i) => {
+      const format = formatOf(field);
+      return format !== undefined && (format !== "text" || i === fields.length - 1);
     });
     if (!plain) return undefined;
     const trailer = record.type < PERF_RECORD_USER_TYPE_START
@@ -198,68 +180,38 @@ export class RecordPlan {
   }
 
   /**
-   * Writes the line of a little-endian record.
+   * Writes the line of a record.
    *
    * @param at The bytes that hold it, in `[start, end)`.
    * @param offset Its file offset.
-   * @param bytes Where to write.
-   * @param out The same.
+   * @param le Its byte order.
    * @returns -1 where the record holds more than plain fields.
    */
   write(
+    out: DataView,
+    from: number,
     at: RecordBytes,
     start: number,
     end: number,
     offset: number,
-    bytes: Uint8Array,
-    out: DataView,
-    from: number,
+    le: boolean,
   ): number {
-    const { view } = at;
     const bodyEnd = end - this.#trailerSize;
     const fixedEnd = start + this.#fixedEnd;
+    const text = this.#text;
     // What has bytes after its trailer is written in full.
     if (this.#trailerSize > 0 && trailerEnd(start, end) !== end) return -1;
-    if (this.#hasText ? bodyEnd <= fixedEnd : bodyEnd !== fixedEnd) return -1;
-    if (this.#cpuReserved !== 0 && view.getInt32(end + this.#cpuReserved, true) !== 0) return -1;
-    let pos = putSegment(out, from, this.#start);
-    pos = putDecimal(out, pos, offset);
+    if (text === undefined ? bodyEnd !== fixedEnd : bodyEnd <= fixedEnd) return -1;
+    if (this.#cpuReserved !== 0 && at.view.getInt32(end + this.#cpuReserved, le) !== 0) return -1;
+    let pos = putDecimal(out, this.#start.put(out, from), offset);
     const steps = this.#steps;
     for (let s = 0; s < steps.length; s++) {
-      const { before, kind, offset: field, size } = steps[s] as Step;
-      const place = (field < 0 ? end : start) + field;
-      pos = putSegment(out, pos, before);
-      switch (kind) {
-        case "u8":
-          pos = putDecimal(out, pos, view.getUint8(place));
-          break;
-        case "u16":
-          pos = putDecimal(out, pos, view.getUint16(place, true));
-          break;
-        case "u32":
-          pos = putDecimal(out, pos, view.getUint32(place, true));
-          break;
-        case "u64":
-          pos = putU64(out, pos, view.getInt32(place + 4, true), view.getInt32(place, true));
-          break;
-        case "x16":
-          pos = putHex(out, pos, 0, view.getUint16(place, true));
-          break;
-        case "x32":
-          pos = putHex(out, pos, 0, view.getInt32(place, true));
-          break;
-        case "x64":
-          pos = putHex(out, pos, view.getInt32(place + 4, true), view.getInt32(place, true));
-          break;
-        case "bytes":
-          pos = putHexBytes(out, pos, at.bytes, place, place + size);
-          break;
-        case "text":
-          pos = putPlainText(bytes, pos, at.bytes, place, bodyEnd);
-          if (pos < 0) return -1;
-          break;
-      }
+      pos = putStep(out, pos, steps[s] as FieldStep, at, start, end, le);
     }
-    return putSegment(out, pos, this.#end);
+    if (text !== undefined) {
+      pos = putPlainText(out, text.before.put(out, pos), at.bytes, start + text.offset, bodyEnd);
+      if (pos < 0) return -1;
+    }
+    return this.#end.put(out, pos);
   }
 }

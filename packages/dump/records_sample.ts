@@ -15,16 +15,15 @@ import {
 import {
   decimalDigits,
   hexDigits,
+  type Piece,
+  piece,
   putDecimal,
   putDecimal4,
+  putDecimal64,
   putDecimal8,
-  putDigits,
   putHex,
-  putSegment,
-  putU64,
-  type Segment,
-  segment,
-} from "./records_bytes.ts";
+} from "@perfdata/format/text-bytes";
+import { putDigits } from "./records_bytes.ts";
 import type { RecordBytes } from "@perfdata/session/order";
 import { ChainText } from "./records_chain.ts";
 import { cpumodeName, type U64Style } from "./records_json.ts";
@@ -37,9 +36,9 @@ const FIXED_FIELDS = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_
 
 /** How many beginnings of lines are kept; a power of 2. */
 const BEGINNINGS = 64;
-const EMPTY = segment("");
-const START_OF_LINE = segment('{"type":"SAMPLE","offset":');
-const END_OF_LINE = segment("}\n");
+const EMPTY = piece("");
+const START_OF_LINE = piece('{"type":"SAMPLE","offset":');
+const END_OF_LINE = piece("}\n");
 
 /** An offset that no record has, nor any within 10,000 bytes behind it. */
 const NONE = -1e4;
@@ -52,7 +51,7 @@ class Beginning {
   /** The `misc` and number of digits that it is for. */
   readonly key: number;
   /** The text between offset and ip. */
-  readonly text: Segment;
+  readonly text: Piece;
   /** The beginning, as doubles. */
   readonly words: Float64Array;
   readonly view: DataView;
@@ -74,7 +73,7 @@ class Beginning {
   timeBaseHigh = 0;
   timeBaseLow = 0;
 
-  constructor(key: number, text: Segment, nameLength: number) {
+  constructor(key: number, text: Piece, nameLength: number) {
     this.key = key;
     this.text = text;
     // All that is not the event's name takes up less than this.
@@ -114,22 +113,22 @@ export class SampleWriter {
   readonly #streamId: number;
   readonly #fixedWords: number;
   // The text that leads to each.
-  readonly #ipText: Segment;
-  readonly #pidText: Segment;
-  readonly #tidText: Segment;
-  readonly #cpuText: Segment;
-  readonly #timeText: Segment;
-  readonly #countText: Segment;
-  readonly #periodText: Segment;
-  readonly #identifierText: Segment;
-  readonly #addrText: Segment;
-  readonly #idText: Segment;
-  readonly #streamIdText: Segment;
-  readonly #chainText: Segment;
-  readonly #endText: Segment;
+  readonly #ipText: Piece;
+  readonly #pidText: Piece;
+  readonly #tidText: Piece;
+  readonly #cpuText: Piece;
+  readonly #timeText: Piece;
+  readonly #countText: Piece;
+  readonly #periodText: Piece;
+  readonly #identifierText: Piece;
+  readonly #addrText: Piece;
+  readonly #idText: Piece;
+  readonly #streamIdText: Piece;
+  readonly #chainText: Piece;
+  readonly #endText: Piece;
   /** What stands between the time and the next value. */
-  readonly #afterTime: Segment;
-  readonly #closing: Segment;
+  readonly #afterTime: Piece;
+  readonly #closing: Piece;
   readonly #event: string;
   readonly #hasCount: boolean;
   readonly #chain: ChainText | undefined;
@@ -167,12 +166,12 @@ export class SampleWriter {
     let text = ',"ip":';
     // Ends the text in front of a value and begins that behind it; where the value is absent, the
     // text goes on.
-    const value = (word: number, open: string, close: string, then: string): Segment => {
+    const value = (word: number, open: string, close: string, then: string): Piece => {
       if (word < 0) {
         text += `null${then}`;
         return EMPTY;
       }
-      const before = segment(text + open);
+      const before = piece(text + open);
       text = close + then;
       return before;
     };
@@ -182,8 +181,8 @@ export class SampleWriter {
     this.#cpuText = value(this.#cpu, "", "", ',"time":');
     this.#timeText = value(this.#time, quote, quote, ',"count":');
     // The text that leads to the first value behind the time belongs to the beginning.
-    let first: Segment | undefined;
-    const later = (before: Segment): Segment => {
+    let first: Piece | undefined;
+    const later = (before: Piece): Piece => {
       if (first !== undefined || before === EMPTY) return before;
       first = before;
       return EMPTY;
@@ -191,9 +190,9 @@ export class SampleWriter {
     this.#countText = later(value(this.#hasCount ? 0 : -1, quote, quote, ',"period":'));
     this.#periodText = later(value(this.#period, quote, quote, ""));
     // The other fields are missing where they are absent.
-    const member = (word: number, name: string, before: string, after: string): Segment => {
+    const member = (word: number, name: string, before: string, after: string): Piece => {
       if (word < 0) return EMPTY;
-      const found = segment(`${text},"${name}":${before}`);
+      const found = piece(`${text},"${name}":${before}`);
       text = after;
       return later(found);
     };
@@ -203,7 +202,7 @@ export class SampleWriter {
     this.#streamIdText = member(this.#streamId, "stream_id", quote, quote);
     this.#chainText = member(this.#chain === undefined ? -1 : 0, "callchain", "[", "");
     this.#closing = more ? EMPTY : END_OF_LINE;
-    this.#endText = later(segment(hasRest || more ? text : `${text}}\n`));
+    this.#endText = later(piece(hasRest || more ? text : `${text}}\n`));
     this.#afterTime = first ?? EMPTY;
     for (let i = 0; i < BEGINNINGS; i++) this.#beginnings.push(NO_BEGINNING);
   }
@@ -258,43 +257,53 @@ export class SampleWriter {
     if (rest === undefined ? at !== end : !rest.locate(source.view, start, end << 2)) return -1;
     let pos = this.#putBeginning(words, w, misc, offset, out, from);
     if (this.#hasCount) {
-      pos = putSegment(out, pos, this.#countText);
+      pos = this.#countText.put(out, pos);
       const id = this.#ownId < 0 ? -1 : start + this.#ownId;
       pos = (rest as SampleRest).putCount(source.view, id, out, pos);
       if (pos < 0) return -1;
     }
     const period = this.#period;
     if (period >= 0) {
-      pos = putSegment(out, pos, this.#periodText);
-      pos = putU64(out, pos, words[w + period + 1] as number, words[w + period] as number);
+      pos = this.#periodText.put(out, pos);
+      pos = putDecimal64(out, pos, words[w + period + 1] as number, words[w + period] as number);
     }
     const identifier = this.#identifier;
     if (identifier >= 0) {
-      pos = putSegment(out, pos, this.#identifierText);
-      pos = putU64(out, pos, words[w + identifier + 1] as number, words[w + identifier] as number);
+      pos = this.#identifierText.put(out, pos);
+      pos = putDecimal64(
+        out,
+        pos,
+        words[w + identifier + 1] as number,
+        words[w + identifier] as number,
+      );
     }
     const addr = this.#addr;
     if (addr >= 0) {
-      pos = putSegment(out, pos, this.#addrText);
+      pos = this.#addrText.put(out, pos);
       pos = putHex(out, pos, words[w + addr + 1] as number, words[w + addr] as number);
     }
     const id = this.#id;
     if (id >= 0) {
-      pos = putSegment(out, pos, this.#idText);
-      pos = putU64(out, pos, words[w + id + 1] as number, words[w + id] as number);
+      pos = this.#idText.put(out, pos);
+      pos = putDecimal64(out, pos, words[w + id + 1] as number, words[w + id] as number);
     }
     const streamId = this.#streamId;
     if (streamId >= 0) {
-      pos = putSegment(out, pos, this.#streamIdText);
-      pos = putU64(out, pos, words[w + streamId + 1] as number, words[w + streamId] as number);
+      pos = this.#streamIdText.put(out, pos);
+      pos = putDecimal64(
+        out,
+        pos,
+        words[w + streamId + 1] as number,
+        words[w + streamId] as number,
+      );
     }
     if (chain !== undefined) {
-      pos = putSegment(out, pos, this.#chainText);
+      pos = this.#chainText.put(out, pos);
       pos = chain.put(words, w + this.#fixedWords + 2, end, out, pos);
     }
-    pos = putSegment(out, pos, this.#endText);
+    pos = this.#endText.put(out, pos);
     if (rest === undefined) return pos;
-    return putSegment(out, rest.put(source, out, pos), this.#closing);
+    return this.#closing.put(out, rest.put(source, out, pos));
   }
 
   /** Writes the line up to the first value behind the time. */
@@ -396,16 +405,16 @@ export class SampleWriter {
     out: DataView,
     from: number,
   ): number {
-    let pos = putSegment(out, from, START_OF_LINE);
+    let pos = START_OF_LINE.put(out, from);
     last.offsetAt = pos - from;
     pos = putDecimal(out, pos, offset);
     last.offsetDigits = pos - from - last.offsetAt;
     // Where a number has too few digits to replace, none is replaced.
     last.offsetBase = offset < 1e4 ? NONE : Math.floor(offset / 1e4) * 1e4;
-    pos = putSegment(out, pos, last.text);
+    pos = last.text.put(out, pos);
     const ip = this.#ip;
     if (ip >= 0) {
-      pos = putSegment(out, pos, this.#ipText);
+      pos = this.#ipText.put(out, pos);
       last.ipAt = pos - from;
       pos = putHex(out, pos, words[w + ip + 1] as number, words[w + ip] as number);
       if (pos - from - last.ipAt < 4) last.offsetBase = NONE;
@@ -414,17 +423,17 @@ export class SampleWriter {
     if (pid >= 0) {
       last.pid = words[w + pid] as number;
       last.tid = words[w + pid + 1] as number;
-      pos = putSegment(out, pos, this.#pidText);
+      pos = this.#pidText.put(out, pos);
       last.pidAt = pos - from;
       pos = putDecimal(out, pos, last.pid >>> 0);
-      pos = putSegment(out, pos, this.#tidText);
+      pos = this.#tidText.put(out, pos);
       last.tidAt = pos - from;
       pos = putDecimal(out, pos, last.tid >>> 0);
     }
     const cpu = this.#cpu;
     if (cpu >= 0) {
       last.cpu = words[w + cpu] as number;
-      pos = putSegment(out, pos, this.#cpuText);
+      pos = this.#cpuText.put(out, pos);
       last.cpuAt = pos - from;
       pos = putDecimal(out, pos, last.cpu >>> 0);
     }
@@ -432,8 +441,8 @@ export class SampleWriter {
     if (time >= 0) {
       const high = (words[w + time + 1] as number) >>> 0;
       const low = words[w + time] as number;
-      pos = putSegment(out, pos, this.#timeText);
-      pos = putU64(out, pos, high, low);
+      pos = this.#timeText.put(out, pos);
+      pos = putDecimal64(out, pos, high, low);
       last.timeAt = pos - from - 8;
       const base = Math.floor((high * 0x1_0000_0000 + (low >>> 0)) / 1e8) * 1e8;
       // Without digits above the eight that are replaced their number may change.
@@ -441,7 +450,7 @@ export class SampleWriter {
       last.timeBaseHigh = Math.floor(base / 0x1_0000_0000) | 0;
       last.timeBaseLow = base | 0;
     }
-    pos = putSegment(out, pos, this.#afterTime);
+    pos = this.#afterTime.put(out, pos);
     last.length = pos - from;
     for (let i = 0; i < last.length; i += 8) {
       last.words[i >> 3] = out.getFloat64(from + i, true);
@@ -455,6 +464,6 @@ export class SampleWriter {
     const text = `,"event":${this.#event},"misc":"0x${misc.toString(16)}","cpumode":"${
       cpumodeName(misc)
     }"`;
-    return this.#beginnings[slot] = new Beginning(key, segment(text), this.#event.length);
+    return this.#beginnings[slot] = new Beginning(key, piece(text), this.#event.length);
   }
 }

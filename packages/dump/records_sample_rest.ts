@@ -22,7 +22,7 @@ import {
   type PerfEvent,
   SampleFields,
 } from "@perfdata/format";
-import { putHex, putHexBytes, putSegment, putU64, type Segment, segment } from "./records_bytes.ts";
+import { type Piece, piece, putDecimal64, putHex, putHexBytes } from "@perfdata/format/text-bytes";
 import { ChainText } from "./records_chain.ts";
 import type { RecordBytes } from "@perfdata/session/order";
 import type { U64Style } from "./records_json.ts";
@@ -33,12 +33,12 @@ export const REST_FIELDS = PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN | PERF_SAMPL
   PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP |
   PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE | PERF_SAMPLE_AUX;
 
-const QUOTE = segment('"');
+const QUOTE = piece('"');
 
 /** Text before a number and behind it. */
 interface Slot {
-  readonly before: Segment;
-  readonly after: Segment;
+  readonly before: Piece;
+  readonly after: Piece;
 }
 
 /** Writes the fields of little-endian samples that have no fixed place. */
@@ -49,12 +49,12 @@ export class SampleRest {
   /** Bytes of the times in a `read_format`, and of a value with its id and count of losses. */
   readonly #timesSize: number;
   readonly #entrySize: number;
-  readonly #regsUser: readonly Segment[];
-  readonly #regsIntr: readonly Segment[];
+  readonly #regsUser: readonly Piece[];
+  readonly #regsIntr: readonly Piece[];
   readonly #u64: (name: string) => Slot;
   readonly #chain = new ChainText();
   readonly #slots = new Map<string, Slot>();
-  readonly #texts = new Map<string, Segment>();
+  readonly #texts = new Map<string, Piece>();
 
   /** Prepares for the samples of one event. */
   constructor(event: PerfEvent, u64: U64Style) {
@@ -68,13 +68,13 @@ export class SampleRest {
     const names = (field: string) => {
       const parts = (event.sample.parts?.[field] as Codec<unknown> | undefined)?.parts;
       return Object.keys(parts?.["regs"]?.parts ?? {}).map((name, i) =>
-        segment(`${i === 0 ? "" : '",'}${JSON.stringify(name)}:"0x`)
+        piece(`${i === 0 ? "" : '",'}${JSON.stringify(name)}:"0x`)
       );
     };
     this.#regsUser = names("regs_user");
     this.#regsIntr = names("regs_intr");
     const quote = u64 === "string" ? '"' : "";
-    this.#u64 = (name) => ({ before: segment(`${name}${quote}`), after: segment(quote) });
+    this.#u64 = (name) => ({ before: piece(`${name}${quote}`), after: piece(quote) });
   }
 
   /** Finds the fields of the sample in `[start, end)`; false where they are not as they should. */
@@ -82,27 +82,23 @@ export class SampleRest {
     return this.#fields.locate(view, start, end, true) && this.#fields.end === end;
   }
 
-  #text(text: string): Segment {
+  #text(text: string): Piece {
     let found = this.#texts.get(text);
-    if (found === undefined) this.#texts.set(text, found = segment(text));
+    if (found === undefined) this.#texts.set(text, found = piece(text));
     return found;
   }
 
-  #putU64(view: DataView, at: number, name: string, out: DataView, from: number): number {
+  #putDecimal64(view: DataView, at: number, name: string, out: DataView, from: number): number {
     let slot = this.#slots.get(name);
     if (slot === undefined) this.#slots.set(name, slot = this.#u64(name));
-    let pos = putSegment(out, from, slot.before);
-    pos = putU64(out, pos, view.getInt32(at + 4, true), view.getInt32(at, true));
-    return putSegment(out, pos, slot.after);
+    let pos = slot.before.put(out, from);
+    pos = putDecimal64(out, pos, view.getInt32(at + 4, true), view.getInt32(at, true));
+    return slot.after.put(out, pos);
   }
 
   #putX64(view: DataView, at: number, name: string, out: DataView, from: number): number {
-    const pos = putSegment(out, from, this.#text(name));
-    return putSegment(
-      out,
-      putHex(out, pos, view.getInt32(at + 4, true), view.getInt32(at, true)),
-      QUOTE,
-    );
+    const pos = this.#text(name).put(out, from);
+    return QUOTE.put(out, putHex(out, pos, view.getInt32(at + 4, true), view.getInt32(at, true)));
   }
 
   /**
@@ -127,7 +123,7 @@ export class SampleRest {
         }
       }
     }
-    return putU64(out, pos, view.getInt32(at + 4, true), view.getInt32(at, true));
+    return putDecimal64(out, pos, view.getInt32(at + 4, true), view.getInt32(at, true));
   }
 
   #putRead(view: DataView, out: DataView, from: number): number {
@@ -136,52 +132,52 @@ export class SampleRest {
     const read = this.#fields.read;
     // A single value comes before the times, those of a group after them.
     let times = read + 8;
-    let pos = putSegment(out, from, this.#text(',"read":{'));
+    let pos = this.#text(',"read":{').put(out, from);
     if (format & PERF_FORMAT_TOTAL_TIME_ENABLED) {
-      pos = this.#putU64(view, times, '"time_enabled":', out, pos);
-      pos = putSegment(out, pos, this.#text(","));
+      pos = this.#putDecimal64(view, times, '"time_enabled":', out, pos);
+      pos = this.#text(",").put(out, pos);
       times += 8;
     }
     if (format & PERF_FORMAT_TOTAL_TIME_RUNNING) {
-      pos = this.#putU64(view, times, '"time_running":', out, pos);
-      pos = putSegment(out, pos, this.#text(","));
+      pos = this.#putDecimal64(view, times, '"time_running":', out, pos);
+      pos = this.#text(",").put(out, pos);
       times += 8;
     }
-    pos = putSegment(out, pos, this.#text('"values":['));
+    pos = this.#text('"values":[').put(out, pos);
     const count = group ? view.getUint32(read, true) : 1;
     for (let i = 0; i < count; i++) {
       const value = group ? times + i * this.#entrySize : read;
       let next = group ? value + 8 : times;
-      pos = this.#putU64(view, value, i === 0 ? '{"value":' : ',{"value":', out, pos);
+      pos = this.#putDecimal64(view, value, i === 0 ? '{"value":' : ',{"value":', out, pos);
       if (format & PERF_FORMAT_ID) {
-        pos = this.#putU64(view, next, ',"id":', out, pos);
+        pos = this.#putDecimal64(view, next, ',"id":', out, pos);
         next += 8;
       }
-      if (format & PERF_FORMAT_LOST) pos = this.#putU64(view, next, ',"lost":', out, pos);
-      pos = putSegment(out, pos, this.#text("}"));
+      if (format & PERF_FORMAT_LOST) pos = this.#putDecimal64(view, next, ',"lost":', out, pos);
+      pos = this.#text("}").put(out, pos);
     }
-    return putSegment(out, pos, this.#text("]}"));
+    return this.#text("]}").put(out, pos);
   }
 
   #putRegs(
     view: DataView,
     at: number,
     name: string,
-    names: readonly Segment[],
+    names: readonly Piece[],
     out: DataView,
     from: number,
   ): number {
-    let pos = this.#putU64(view, at, name, out, from);
+    let pos = this.#putDecimal64(view, at, name, out, from);
     if (view.getInt32(at, true) !== 0 || view.getInt32(at + 4, true) !== 0) {
-      pos = putSegment(out, pos, this.#text(',"regs":{'));
+      pos = this.#text(',"regs":{').put(out, pos);
       for (let i = 0; i < names.length; i++) {
         const value = at + 8 + 8 * i;
-        pos = putSegment(out, pos, names[i] as Segment);
+        pos = (names[i] as Piece).put(out, pos);
         pos = putHex(out, pos, view.getInt32(value + 4, true), view.getInt32(value, true));
       }
-      pos = putSegment(out, pos, this.#text(names.length > 0 ? '"}' : "}"));
+      pos = (this.#text(names.length > 0 ? '"}' : "}")).put(out, pos);
     }
-    return putSegment(out, pos, this.#text("}"));
+    return this.#text("}").put(out, pos);
   }
 
   #putBytes(
@@ -192,8 +188,8 @@ export class SampleRest {
     out: DataView,
     from: number,
   ): number {
-    const pos = putSegment(out, from, this.#text(name));
-    return putSegment(out, putHexBytes(out, pos, bytes, at, at + size), QUOTE);
+    const pos = this.#text(name).put(out, from);
+    return QUOTE.put(out, putHexBytes(out, pos, bytes, at, at + size));
   }
 
   /** Writes the fields of the sample that was located last, in order. */
@@ -204,7 +200,7 @@ export class SampleRest {
     let pos = from;
     if (type & PERF_SAMPLE_READ) pos = this.#putRead(view, out, pos);
     if (type & PERF_SAMPLE_CALLCHAIN) {
-      pos = putSegment(out, pos, this.#text(',"callchain":['));
+      pos = this.#text(',"callchain":[').put(out, pos);
       const from = fields.callchain >> 2;
       pos = this.#chain.put(source.words, from, from + 2 * fields.callchainLength, out, pos);
     }
@@ -219,11 +215,13 @@ export class SampleRest {
       const name = ',"stack_user":{"data":"';
       pos = this.#putBytes(bytes, fields.stackUser, fields.stackUserSize, name, out, pos);
       if (fields.stackUserDynSize >= 0) {
-        pos = this.#putU64(view, fields.stackUserDynSize, ',"dyn_size":', out, pos);
+        pos = this.#putDecimal64(view, fields.stackUserDynSize, ',"dyn_size":', out, pos);
       }
-      pos = putSegment(out, pos, this.#text("}"));
+      pos = this.#text("}").put(out, pos);
     }
-    if (type & PERF_SAMPLE_WEIGHT) pos = this.#putU64(view, fields.weight, ',"weight":', out, pos);
+    if (type & PERF_SAMPLE_WEIGHT) {
+      pos = this.#putDecimal64(view, fields.weight, ',"weight":', out, pos);
+    }
     if (type & PERF_SAMPLE_DATA_SRC) {
       pos = this.#putX64(view, fields.dataSrc, ',"data_src":"0x', out, pos);
     }
@@ -237,12 +235,14 @@ export class SampleRest {
     if (type & PERF_SAMPLE_PHYS_ADDR) {
       pos = this.#putX64(view, fields.physAddr, ',"phys_addr":"0x', out, pos);
     }
-    if (type & PERF_SAMPLE_CGROUP) pos = this.#putU64(view, fields.cgroup, ',"cgroup":', out, pos);
+    if (type & PERF_SAMPLE_CGROUP) {
+      pos = this.#putDecimal64(view, fields.cgroup, ',"cgroup":', out, pos);
+    }
     if (type & PERF_SAMPLE_DATA_PAGE_SIZE) {
-      pos = this.#putU64(view, fields.dataPageSize, ',"data_page_size":', out, pos);
+      pos = this.#putDecimal64(view, fields.dataPageSize, ',"data_page_size":', out, pos);
     }
     if (type & PERF_SAMPLE_CODE_PAGE_SIZE) {
-      pos = this.#putU64(view, fields.codePageSize, ',"code_page_size":', out, pos);
+      pos = this.#putDecimal64(view, fields.codePageSize, ',"code_page_size":', out, pos);
     }
     if (type & PERF_SAMPLE_AUX) {
       pos = this.#putBytes(bytes, fields.aux, fields.auxSize, ',"aux":"', out, pos);

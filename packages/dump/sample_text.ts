@@ -25,17 +25,19 @@ import {
 import {
   Piece,
   piece,
-  putAddressLines,
   putAscii,
   putDecimal,
   putDecimal64,
   putDecimal64At,
   putHex,
   putHex16At,
-  putIndex,
   putPrefixedHexAt,
-  type TextBytes,
-} from "./text.ts";
+} from "@perfdata/format/text-bytes";
+import { putAddressLines, putIndex } from "./address_lines.ts";
+
+import type { SourceBytes } from "./field_text.ts";
+import type { RecordHead } from "./record_head.ts";
+import type { ThreadText } from "./thread_text.ts";
 
 const BRANCH_CALL_STACK = 0x800;
 const CONTEXT_USER_LO = 0xfffffe00;
@@ -93,16 +95,16 @@ function registers(mask: bigint, arch: string | undefined): Registers {
   };
 }
 
-/**
- * Writes the samples of one event as `perf report -D` does: from the address, behind the ids of
- * process and thread, up to, not including, the line of the thread.
- */
+/** Writes the samples of one event as `perf report -D` does. */
 export class SampleText {
+  /** Byte order of the samples. */
+  readonly littleEndian: boolean;
   /** Where the fields of the samples lie; holds those of the last sample. */
   readonly fields: SampleFields;
   /** The fields of constant place. */
   readonly layout: SampleLayout;
-  readonly #littleEndian: boolean;
+  readonly #head: RecordHead;
+  readonly #threads: ThreadText;
   readonly #type: number;
   readonly #readFormat: number;
   readonly #callStack: boolean;
@@ -113,12 +115,24 @@ export class SampleText {
   readonly #beforeAddr: Piece;
   readonly #afterAddr: Piece;
 
-  /** @param arch The machine, as `uname -m` prints it, for the names of registers. */
-  constructor(event: PerfEvent, littleEndian: boolean, arch: string | undefined) {
+  /**
+   * @param arch The machine, as `uname -m` prints it, for the names of registers.
+   * @param head Its `combinedType` is that of all events.
+   * @param threads Holds the text of threads and binaries.
+   */
+  constructor(
+    event: PerfEvent,
+    littleEndian: boolean,
+    arch: string | undefined,
+    head: RecordHead,
+    threads: ThreadText,
+  ) {
     const { attr } = event;
+    this.#head = head;
+    this.#threads = threads;
     this.fields = new SampleFields(attr);
     this.layout = event.layout;
-    this.#littleEndian = littleEndian;
+    this.littleEndian = littleEndian;
     this.#type = event.layout.sampleType;
     this.#readFormat = event.readFormat;
     this.#callStack = (Number(attr.branch_sample_type & 0xffffn) & BRANCH_CALL_STACK) !== 0;
@@ -140,24 +154,51 @@ export class SampleText {
     return this.#callStack && (this.#type & PERF_SAMPLE_BRANCH_STACK) !== 0;
   }
 
+  /** Finds the fields of the sample in `[start, end)`; whether they fit into it. */
+  locate(view: DataView, start: number, end: number): boolean {
+    return this.fields.locate(view, start, end, this.littleEndian);
+  }
+
   /**
-   * Writes the text of the sample at `start` of `view`, of which {@link SampleText.fields} have to
-   * be located.
+   * Writes the sample that was located last, all of it.
+   *
+   * @param place File offset that is printed.
+   * @param slot That of its thread's text.
+   * @param binary The number of the binary of its address.
+   */
+  put(
+    out: DataView,
+    p: number,
+    source: SourceBytes,
+    start: number,
+    end: number,
+    place: number,
+    slot: number,
+    binary: number,
+  ): number {
+    const threads = this.#threads;
+    p = this.#head.putSample(out, p, source, start, end, place, this.layout);
+    p = this.putFields(out, threads.putIds(out, p, slot), source.view, start);
+    return threads.putBinary(out, threads.putLine(out, p, slot), binary);
+  }
+
+  /**
+   * Writes the fields of the sample that was located last: from the address on.
    *
    * @param putSymbols Writes the lines of a call chain, with symbols.
    */
-  put(
-    out: TextBytes,
+  putFields(
+    out: DataView,
     p: number,
     view: DataView,
     start: number,
-    putSymbols?: (out: TextBytes, p: number, fields: SampleFields) => number,
+    putSymbols?: (out: DataView, p: number, fields: SampleFields) => number,
   ): number {
-    const le = this.#littleEndian;
+    const le = this.littleEndian;
     const { layout, fields } = this;
     const { ip, period, addr } = layout;
     const type = this.#type;
-    if (ip < 0) out.bytes[p++] = 0x30;
+    if (ip < 0) out.setUint8(p++, 0x30);
     else p = putPrefixedHexAt(out, p, view, start + ip, le);
     p = this.#beforePeriod.put(out, p);
     if (period >= 0) {
@@ -171,7 +212,7 @@ export class SampleText {
     if (type & PERF_SAMPLE_CALLCHAIN) {
       if (this.#hasBranchChain) p = putAscii(out, this.#putBranchCallChain(out, p, view), CHAIN);
       p = putDecimal(out, p, fields.callchainLength);
-      out.view.setUint8(p, 0x0a);
+      out.setUint8(p, 0x0a);
       p = putSymbols?.(out, p + 1, fields) ??
         putAddressLines(out, p + 1, view, fields.callchain, fields.callchainLength, le);
     }
@@ -180,8 +221,8 @@ export class SampleText {
   }
 
   /** Everything that most samples do not have. */
-  #putRest(out: TextBytes, p: number, view: DataView, start: number): number {
-    const le = this.#littleEndian;
+  #putRest(out: DataView, p: number, view: DataView, start: number): number {
+    const le = this.littleEndian;
     const low = le ? 0 : 4;
     const high = 4 - low;
     const type = this.#type;
@@ -190,7 +231,7 @@ export class SampleText {
     const lo = (at: number): number => view.getUint32(at + low, le);
     const line = (p: number, label: string, at: number): number => {
       p = putHex(out, putAscii(out, p, label), hi(at), lo(at));
-      out.bytes[p] = 0x0a;
+      out.setUint8(p, 0x0a);
       return p + 1;
     };
     if (type & PERF_SAMPLE_BRANCH_STACK) p = this.#putBranchStack(out, p, view);
@@ -206,7 +247,7 @@ export class SampleText {
       p = at < 0 ? putDecimal(out, p, 0) : putDecimal64(out, p, hi(at), lo(at));
       p = putAscii(out, p, ", offset 0x");
       p = putHex(out, p, 0, fields.stackUser - 8 - start);
-      out.bytes[p++] = 0x0a;
+      out.setUint8(p++, 0x0a);
     }
     if (type & (PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT)) {
       p = putAscii(out, p, "... weight: ");
@@ -226,7 +267,7 @@ export class SampleText {
         );
         p = putAscii(out, p, ",0x0");
       }
-      out.bytes[p++] = 0x0a;
+      out.setUint8(p++, 0x0a);
     }
     if (type & PERF_SAMPLE_DATA_SRC) p = line(p, " . data_src: 0x", fields.dataSrc);
     if (type & PERF_SAMPLE_PHYS_ADDR) p = line(p, " .. phys_addr: 0x", fields.physAddr);
@@ -243,32 +284,31 @@ export class SampleText {
     return p;
   }
 
-  #putBranchStack(out: TextBytes, p: number, view: DataView): number {
-    const le = this.#littleEndian;
+  #putBranchStack(out: DataView, p: number, view: DataView): number {
+    const le = this.littleEndian;
     const { branchStack, branchStackLength: n } = this.fields;
     const address = (p: number, at: number): number => putHex16At(out, p, view, at, le);
-    const to = out.bytes;
     if (this.#callStack) {
       p = putDecimal(out, putAscii(out, p, "... branch callstack: nr:"), n + 1);
-      to[p++] = 0x0a;
+      out.setUint8(p++, 0x0a);
       for (let i = 0; i < n; i++) {
         const at = branchStack + 24 * i;
         if (i === 0) {
           p = address(putIndex(out, p, 0), at + 8);
-          to[p++] = 0x0a;
+          out.setUint8(p++, 0x0a);
         }
         p = address(putIndex(out, p, i + 1), at);
-        to[p++] = 0x0a;
+        out.setUint8(p++, 0x0a);
       }
       return p;
     }
     p = putDecimal(out, putAscii(out, p, "... branch stack: nr:"), n);
-    to[p++] = 0x0a;
+    out.setUint8(p++, 0x0a);
     for (let i = 0; i < n; i++) {
       const at = branchStack + 24 * i;
       p = address(putIndex(out, p, i), at);
       p = address(putAscii(out, p, " -> "), at + 8);
-      to[p++] = 0x20;
+      out.setUint8(p++, 0x20);
       // The flags of perf_branch_entry are a bit-field, which big-endian machines fill from the
       // other end: mispred, predicted, in_tx, abort, cycles:16, type:4, spec:2, new_type:4, priv:3.
       const first = view.getUint32(at + 16, le);
@@ -277,26 +317,26 @@ export class SampleText {
         (le ? first >>> from : first >>> (32 - from - size)) & (1 << size) - 1;
       p = putDecimal(out, p, bits(4, 16));
       p = putAscii(out, p, " cycles ");
-      to[p++] = bits(0, 1) ? 0x4d : 0x20;
-      to[p++] = bits(1, 1) ? 0x50 : 0x20;
-      to[p++] = bits(3, 1) ? 0x41 : 0x20;
-      to[p++] = bits(2, 1) ? 0x54 : 0x20;
-      to[p++] = 0x20;
+      out.setUint8(p++, bits(0, 1) ? 0x4d : 0x20);
+      out.setUint8(p++, bits(1, 1) ? 0x50 : 0x20);
+      out.setUint8(p++, bits(3, 1) ? 0x41 : 0x20);
+      out.setUint8(p++, bits(2, 1) ? 0x54 : 0x20);
+      out.setUint8(p++, 0x20);
       p = putHex(out, p, 0, le ? second >>> 1 : second & 0x7fff_ffff);
-      to[p++] = 0x20;
+      out.setUint8(p++, 0x20);
       const type = bits(20, 4);
       const name = type < 15
         ? BRANCH_TYPES[type] as string
         : NEW_BRANCH_TYPES[bits(26, 4)] ?? "(null)";
       p = putAscii(out, p, name);
-      to[p++] = 0x0a;
+      out.setUint8(p++, 0x0a);
     }
     return p;
   }
 
   /** The call chain that the branch stack of a call stack recording makes. */
-  #putBranchCallChain(out: TextBytes, p: number, view: DataView): number {
-    const le = this.#littleEndian;
+  #putBranchCallChain(out: DataView, p: number, view: DataView): number {
+    const le = this.littleEndian;
     const low = le ? 0 : 4;
     const high = 4 - low;
     const { callchain, callchainLength, branchStack, branchStackLength } = this.fields;
@@ -307,49 +347,47 @@ export class SampleText {
         view.getUint32(callchain + 8 * kernel + high, le) !== 0xffff_ffff)
     ) kernel++;
     if (kernel === callchainLength || branchStackLength === 0) return p;
-    const to = out.bytes;
     p = putAscii(out, p, "... LBR call chain: nr:");
     p = putDecimal(out, p, kernel + 1 + branchStackLength + 1);
-    to[p++] = 0x0a;
+    out.setUint8(p++, 0x0a);
     p = putAddressLines(out, p, view, callchain, kernel + 1, le);
     for (let i = 0; i <= branchStackLength; i++) {
       const at = i === 0 ? branchStack + 8 : branchStack + 24 * (i - 1);
       p = putHex16At(out, putIndex(out, p, kernel + 1 + i), view, at, le);
-      to[p++] = 0x0a;
+      out.setUint8(p++, 0x0a);
     }
     return p;
   }
 
   #putRegisters(
-    out: TextBytes,
+    out: DataView,
     p: number,
     view: DataView,
     kind: string,
     at: number,
     { maskHi, maskLo, lines }: Registers,
   ): number {
-    const le = this.#littleEndian;
+    const le = this.littleEndian;
     const low = le ? 0 : 4;
     const high = 4 - low;
     const abi = view.getUint32(at + low, le);
     const abiHi = view.getUint32(at + high, le);
     if ((abi | abiHi) === 0) return p;
-    const to = out.bytes;
     p = putAscii(out, putAscii(out, putAscii(out, p, "... "), kind), " regs: mask 0x");
     p = putHex(out, p, maskHi, maskLo);
     p = putAscii(out, putAscii(out, p, " ABI "), ABIS[abiHi === 0 ? abi : 3] ?? "unknown");
-    to[p++] = 0x0a;
+    out.setUint8(p++, 0x0a);
     for (let i = 0; i < lines.length; i++) {
       p = (lines[i] as Piece).put(out, p);
       const value = at + 8 + 8 * i;
       p = putHex16At(out, p, view, value, le);
-      to[p++] = 0x0a;
+      out.setUint8(p++, 0x0a);
     }
     return p;
   }
 
-  #putRead(out: TextBytes, p: number, view: DataView): number {
-    const le = this.#littleEndian;
+  #putRead(out: DataView, p: number, view: DataView): number {
+    const le = this.littleEndian;
     const low = le ? 0 : 4;
     const format = this.#readFormat;
     const group = (format & PERF_FORMAT_GROUP) !== 0;
@@ -362,17 +400,17 @@ export class SampleText {
     at += 8;
     if (format & PERF_FORMAT_TOTAL_TIME_ENABLED) {
       p = word(p, "...... time enabled ", at);
-      out.bytes[p++] = 0x0a;
+      out.setUint8(p++, 0x0a);
       at += 8;
     }
     if (format & PERF_FORMAT_TOTAL_TIME_RUNNING) {
       p = word(p, "...... time running ", at);
-      out.bytes[p++] = 0x0a;
+      out.setUint8(p++, 0x0a);
       at += 8;
     }
     if (group) {
       p = putDecimal(out, putAscii(out, p, ".... group nr "), n);
-      out.bytes[p++] = 0x0a;
+      out.setUint8(p++, 0x0a);
     }
     for (let i = 0; i < n; i++) {
       let value = first;
@@ -392,7 +430,7 @@ export class SampleText {
         p = putDecimal64At(out, p, view, at, le);
         at += 8;
       }
-      out.bytes[p++] = 0x0a;
+      out.setUint8(p++, 0x0a);
     }
     return p;
   }
@@ -405,7 +443,7 @@ const REST = PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS
   PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_READ;
 
 /** A page size with its unit: `4K`. */
-function putPageSize(out: TextBytes, p: number, hi: number, lo: number): number {
+function putPageSize(out: DataView, p: number, hi: number, lo: number): number {
   let n = BigInt(hi) << 32n | BigInt(lo);
   let unit = 0;
   while (n / 1024n > 1n && unit < 3) {

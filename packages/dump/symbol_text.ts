@@ -1,7 +1,8 @@
 import type { SampleFields } from "@perfdata/format";
 import type { BundledSymbol, BundledSymbols } from "@perfdata/session/symbols";
 import { contextMode, isContextMarker } from "./context_marker.ts";
-import { putAscii, putHex16At, putIndex, type TextBytes } from "./text.ts";
+import { putAscii, putBytes, putHex16At } from "@perfdata/format/text-bytes";
+import { putIndex } from "./address_lines.ts";
 
 /** Most bytes of what is written of an address; what is longer ends with `…`. */
 const LONGEST = 4096;
@@ -32,7 +33,7 @@ export class SymbolText {
    * @param ip Where its ip is, or -1.
    */
   putChain(
-    out: TextBytes,
+    out: DataView,
     p: number,
     view: DataView,
     { callchain, callchainLength }: SampleFields,
@@ -56,16 +57,16 @@ export class SymbolText {
           view.getInt32(ip + low, le) === lo;
         const row = this.#symbols.row(thread, mode, hi, lo);
         const kept = isIp ? this.#frames : this.#returns;
-        p = this.#put(out, p, kept[row] ??= this.#frame(row, isIp));
+        p = putBytes(out, p, kept[row] ??= this.#frame(row, isIp));
       }
-      out.bytes[p++] = 0x0a;
+      out.setUint8(p++, 0x0a);
     }
     return p;
   }
 
   /** Writes the line of the symbol at the ip. */
   putLine(
-    out: TextBytes,
+    out: DataView,
     p: number,
     view: DataView,
     thread: number,
@@ -78,14 +79,9 @@ export class SymbolText {
     const lo = view.getInt32(le ? ip : ip + 4, le);
     const row = this.#symbols.row(thread, cpumode, hi, lo);
     p = putAscii(out, p, " ...... sym: ");
-    p = this.#put(out, p, this.#ips[row] ??= this.#line(row));
-    out.bytes[p++] = 0x0a;
+    p = putBytes(out, p, this.#ips[row] ??= this.#line(row));
+    out.setUint8(p++, 0x0a);
     return p;
-  }
-
-  #put({ bytes }: TextBytes, p: number, text: Uint8Array): number {
-    bytes.set(text, p);
-    return p + text.length;
   }
 
   #encode(text: string): Uint8Array {

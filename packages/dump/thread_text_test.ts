@@ -2,12 +2,11 @@ import { assertEquals } from "@std/assert";
 import { KERNEL_RECORDS, RecordCodec } from "@perfdata/format";
 import { Machine } from "@perfdata/session";
 import { SampleContext } from "./sample_context.ts";
-import type { TextBytes } from "./text.ts";
 import { ThreadText } from "./thread_text.ts";
 
 const codec = new RecordCodec(KERNEL_RECORDS);
 const bytes = new Uint8Array(512);
-const out: TextBytes = { bytes, view: new DataView(bytes.buffer) };
+const out = new DataView(bytes.buffer);
 
 function named(machine: Machine, tid: number, comm: string): void {
   const record = codec.encode({
@@ -30,7 +29,7 @@ function written(
   const text = (end: number): string => new TextDecoder("latin1").decode(bytes.subarray(3, end));
   const ids = text(threads.putIds(out, 3, slot));
   const line = text(threads.putLine(out, 3, slot));
-  assertEquals(threads.sizeOf(slot), ids.length + line.length);
+  assertEquals(new TextDecoder("latin1").decode(threads.bytesOf(slot)), ids + line);
   return [ids, line];
 }
 

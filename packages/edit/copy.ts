@@ -3,6 +3,7 @@ import {
   type Diagnostics,
   FEATURE_NAMES,
   HEADER_BUILD_ID,
+  HEADER_FEAT_BITS,
   HEADER_MEM_TOPOLOGY,
   HEADER_TRACING_DATA,
   type Payload,
@@ -300,6 +301,15 @@ class Copy {
     const id = Number(batch.view.getBigUint64(batch.start(i) + 8, batch.littleEndian));
     // perf ends its features with an empty one, whose id is one more than the last that it knows.
     if (record.length === FEATURE_BYTES && id >= LEAST_END_MARK) return;
+    if (id >= HEADER_FEAT_BITS) {
+      const { lostFeature } = this.#options;
+      const error = new PerfDataError(`feature ${id}: expected 0 to ${HEADER_FEAT_BITS - 1}`, {
+        offset: batch.offsetOf(i) + PERF_EVENT_HEADER_SIZE,
+      });
+      if (lostFeature === undefined) throw error;
+      lostFeature(error);
+      return;
+    }
     const bytes = this.#editFeature(id, record.slice(FEATURE_BYTES));
     if (bytes !== undefined) this.#features.push({ id, bytes });
   }

@@ -14,3 +14,4 @@ export * from "./merge.ts";
 export * from "./compress.ts";
 export * from "./for_perf.ts";
 export * from "./byte_order.ts";
+export * from "./build_ids.ts";

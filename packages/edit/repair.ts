@@ -51,6 +51,14 @@ export interface RepairReport {
 const ENOUGH = 3;
 /** Bytes that are looked at, at once, for the next record. */
 const WINDOW = 1 << 20;
+/**
+ * Whether a type that is not known may be one of a later Linux, or of simpleperf and hiperf, which count
+ * from 32768 on. Few numbers of 32 bits are: what is not a record hardly ever looks like one of them.
+ */
+function isPlausible(type: number, size: number): boolean {
+  return (size & 7) === 0 && ((type > 0 && type < 256) || (type >= 32768 && type < 32768 + 256));
+}
+
 /** Most bytes of one AUXTRACE payload. */
 const MOST_AUX = 1n << 34n;
 /** Types that are known to be written: the kernel's, and perf's own. Others only where framing is sure. */
@@ -167,6 +175,11 @@ class Salvage {
   readonly #source: RandomAccessSource;
   readonly #errors: PerfDataError[];
   readonly #samples: SampleFields[] = [];
+  /**
+   * Whether a record was seen whose size is no multiple of 8. The kernel writes none, but some of
+   * perf's own are, and other tools write what they like.
+   */
+  #isOdd = false;
 
   constructor(reader: PerfDataReader, source: RandomAccessSource, errors: PerfDataError[]) {
     this.#reader = reader;
@@ -202,8 +215,8 @@ class Salvage {
         bad = Number(stop.offset);
         reason = stop.message.replace(/; the rest of the data.*/, "");
       }
-      // The kernel's records are multiples of 8 bytes long; some of perf's own are not.
-      const next = await this.#nextSound(bad, 8, end) ?? await this.#nextSound(bad, 1, end) ?? end;
+      const next = (this.#isOdd ? undefined : await this.#nextSound(bad, 8, end)) ??
+        await this.#nextSound(bad, 1, end) ?? end;
       this.lost.push({ offset: bad, size: next - bad, reason });
       from = next;
     }
@@ -236,6 +249,7 @@ class Salvage {
     if (batch.inflatedFrom >= 0) return batch.count;
     for (let i = 0; i < batch.count; i++) {
       const start = batch.start(i);
+      if (batch.size(i) & 7) this.#isOdd = true;
       if (!this.#isSound(batch.view, batch.bytes, start, start + batch.size(i))) return i;
     }
     return batch.count;
@@ -253,7 +267,7 @@ class Salvage {
       return fields.locate(view, start, end, le) && end - fields.end < 8;
     }
     if (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2) return true;
-    if (KNOWN.declaration(type) === undefined) return false;
+    if (KNOWN.declaration(type) === undefined) return isPlausible(type, end - start);
     const event = type < PERF_RECORD_USER_TYPE_START
       ? events.eventOf(view, start, end, type, le)
       : undefined;

@@ -36,6 +36,11 @@ export class FloatColumn {
     this.#values[this.length++] = value;
   }
 
+  /** Adds to a value that is there. */
+  add(at: number, value: number): void {
+    this.#values[at] = (this.#values[at] as number) + value;
+  }
+
   /** The values so far, seen in place. */
   array(): Float64Array<ArrayBuffer> {
     return this.#values.subarray(0, this.length);

@@ -7,6 +7,7 @@ import {
   decode,
   doc,
   optional,
+  type OptionalCodec,
   struct,
   type StructCodec,
   type StructValue,
@@ -80,21 +81,21 @@ export const perfPipeFileHeader: StructCodec<{
 });
 
 const FILE_HEADER_FIELDS = {
-  magic: doc("`PERFILE2` in the writer's byte order, or `PERFFILE`.", bytes(8)),
-  size: doc("Size of this header.", u64),
-  attr_size: doc("Size of an entry of the attr table.", u64),
-  attrs: doc("The attr table.", perfFileSection as Codec<PerfFileSection>),
-  data: doc("The records.", perfFileSection as Codec<PerfFileSection>),
-  event_types: doc(
-    "Names of event types; old files only.",
+  magic: [bytes(8) as Codec<Uint8Array>, "`PERFILE2` in the writer's byte order, or `PERFFILE`."],
+  size: [u64, "Size of this header."],
+  attr_size: [u64, "Size of an entry of the attr table."],
+  attrs: [perfFileSection as Codec<PerfFileSection>, "The attr table."],
+  data: [perfFileSection as Codec<PerfFileSection>, "The records."],
+  event_types: [
     perfFileSection as Codec<
       PerfFileSection
     >,
-  ),
-  adds_features: doc(
+    "Names of event types; old files only.",
+  ],
+  adds_features: [
+    optional(array(x64, 4)) as OptionalCodec<bigint[]>,
     "Which feature sections follow the data: 256 bits.",
-    optional(array(x64, 4)),
-  ),
+  ],
 } as const;
 
 /**

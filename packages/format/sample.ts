@@ -4,6 +4,7 @@ import {
   array,
   type AttrMask,
   bitfield,
+  type BitfieldValue,
   bytes,
   type Codec,
   countedBy,
@@ -11,6 +12,7 @@ import {
   doc,
   either,
   enumeration,
+  type FixedCodec,
   gathered,
   type HiddenCodec,
   ofEvent,
@@ -90,23 +92,27 @@ export interface ReadFormat {
 /** An entry of the branch stack. */
 export type PerfBranchEntry = StructValue<typeof BRANCH_ENTRY_FIELDS>;
 
+const BRANCH_FLAGS = {
+  mispred: 1,
+  predicted: 1,
+  in_tx: 1,
+  abort: 1,
+  cycles: 16,
+  type: 4,
+  spec: 2,
+  new_type: 4,
+  priv: 3,
+} as const;
+
 const BRANCH_ENTRY_FIELDS = {
-  from: doc("Address of the branch.", x64),
-  to: doc("Where it went.", x64),
-  flags: doc(
+  from: [x64, "Address of the branch."],
+  to: [x64, "Where it went."],
+  flags: [
+    bitfield("perf_branch_entry flags", BRANCH_FLAGS) as FixedCodec<
+      BitfieldValue<typeof BRANCH_FLAGS>
+    >,
     "What kind of branch it was and how it was predicted.",
-    bitfield("perf_branch_entry flags", {
-      mispred: 1,
-      predicted: 1,
-      in_tx: 1,
-      abort: 1,
-      cycles: 16,
-      type: 4,
-      spec: 2,
-      new_type: 4,
-      priv: 3,
-    }),
-  ),
+  ],
 } as const;
 
 /** `perf_branch_entry` of `include/uapi/linux/perf_event.h`. */
@@ -210,23 +216,26 @@ export interface Sample {
 }
 
 const READ_VALUE_FIELDS = {
-  value: doc("Events counted.", u64),
-  id: when({ attr: "read_format", bits: PERF_FORMAT_ID }, doc("Id of the event.", u64)),
+  value: [u64, "Events counted."],
+  id: when(
+    { attr: "read_format", bits: PERF_FORMAT_ID },
+    doc("Id of the event.", u64),
+  ) as OptionalCodec<bigint>,
   lost: when(
     { attr: "read_format", bits: PERF_FORMAT_LOST },
     doc("Samples lost by the event.", u64),
-  ),
+  ) as OptionalCodec<bigint>,
 } as const;
 
 const READ_TIME_FIELDS = {
   time_enabled: when(
     { attr: "read_format", bits: PERF_FORMAT_TOTAL_TIME_ENABLED },
     doc("Time the event was enabled, ns.", u64),
-  ),
+  ) as OptionalCodec<bigint>,
   time_running: when(
     { attr: "read_format", bits: PERF_FORMAT_TOTAL_TIME_RUNNING },
     doc("Time the event was counting, ns.", u64),
-  ),
+  ) as OptionalCodec<bigint>,
 } as const;
 
 /** The values of a group of events. */
@@ -332,60 +341,81 @@ const CPU_RESERVED = sampled(PERF_SAMPLE_CPU, reserved(4));
  */
 const SAMPLE_FIELDS = {
   identifier: IDENTIFIER,
-  ip: sampled(PERF_SAMPLE_IP, doc("Instruction pointer.", x64)),
+  ip: sampled(PERF_SAMPLE_IP, doc("Instruction pointer.", x64)) as OptionalCodec<bigint>,
   pid: PID,
   tid: TID,
   time: TIME,
-  addr: sampled(PERF_SAMPLE_ADDR, doc("Data address.", x64)),
+  addr: sampled(PERF_SAMPLE_ADDR, doc("Data address.", x64)) as OptionalCodec<bigint>,
   id: ID,
   stream_id: STREAM_ID,
   cpu: CPU,
   cpu_reserved: CPU_RESERVED,
-  period: sampled(PERF_SAMPLE_PERIOD, doc("Events since the previous sample.", u64)),
-  read: sampled(PERF_SAMPLE_READ, doc("Counter values.", readFormatDeclaration)),
-  callchain_nr: sampledCount(PERF_SAMPLE_CALLCHAIN, u64, "callchain"),
+  period: sampled(
+    PERF_SAMPLE_PERIOD,
+    doc("Events since the previous sample.", u64),
+  ) as OptionalCodec<bigint>,
+  read: sampled(PERF_SAMPLE_READ, doc("Counter values.", readFormatDeclaration)) as OptionalCodec<
+    ReadFormat
+  >,
+  callchain_nr: sampledCount(PERF_SAMPLE_CALLCHAIN, u64, "callchain") as HiddenCodec,
   callchain: sampled(
     PERF_SAMPLE_CALLCHAIN,
     doc("Call chain, innermost first.", array(x64, countedBy("callchain_nr"))),
-  ),
-  raw_size: sampledCount(PERF_SAMPLE_RAW, u32, "raw"),
+  ) as OptionalCodec<bigint[]>,
+  raw_size: sampledCount(PERF_SAMPLE_RAW, u32, "raw") as HiddenCodec,
   raw: sampled(
     PERF_SAMPLE_RAW,
     doc("Raw data of a tracepoint or PMU.", bytes(countedBy("raw_size"))),
-  ),
-  branch_stack: sampled(PERF_SAMPLE_BRANCH_STACK, doc("The last branches.", branchStack)),
+  ) as OptionalCodec<Uint8Array>,
+  branch_stack: sampled(
+    PERF_SAMPLE_BRANCH_STACK,
+    doc("The last branches.", branchStack),
+  ) as OptionalCodec<BranchStack>,
   regs_user: sampled(
     PERF_SAMPLE_REGS_USER,
     doc("User registers.", sampleRegs("sample_regs_user")),
-  ),
-  stack_user: sampled(PERF_SAMPLE_STACK_USER, doc("A copy of the user stack.", stackUser)),
+  ) as OptionalCodec<SampleRegs>,
+  stack_user: sampled(
+    PERF_SAMPLE_STACK_USER,
+    doc("A copy of the user stack.", stackUser),
+  ) as OptionalCodec<StackUser>,
   weight_struct: sampled(
     PERF_SAMPLE_WEIGHT_STRUCT,
     doc("Cost of the access in three parts.", sampleWeight),
-  ),
+  ) as OptionalCodec<SampleWeight>,
   // The other view of the same word; the kernel refuses both bits at once (PERF_SAMPLE_WEIGHT_TYPE).
   weight: when(
     { attr: "sample_type", noBits: PERF_SAMPLE_WEIGHT_STRUCT },
     sampled(PERF_SAMPLE_WEIGHT, doc("Cost of the access.", u64)),
-  ),
-  data_src: sampled(PERF_SAMPLE_DATA_SRC, doc("Where the data came from.", x64)),
-  transaction: sampled(PERF_SAMPLE_TRANSACTION, doc("Transaction flags.", x64)),
+  ) as OptionalCodec<bigint>,
+  data_src: sampled(PERF_SAMPLE_DATA_SRC, doc("Where the data came from.", x64)) as OptionalCodec<
+    bigint
+  >,
+  transaction: sampled(PERF_SAMPLE_TRANSACTION, doc("Transaction flags.", x64)) as OptionalCodec<
+    bigint
+  >,
   regs_intr: sampled(
     PERF_SAMPLE_REGS_INTR,
     doc("Registers at the interrupt.", sampleRegs("sample_regs_intr")),
-  ),
-  phys_addr: sampled(PERF_SAMPLE_PHYS_ADDR, doc("Physical address of the data.", x64)),
-  cgroup: sampled(PERF_SAMPLE_CGROUP, doc("Cgroup id.", u64)),
+  ) as OptionalCodec<SampleRegs>,
+  phys_addr: sampled(
+    PERF_SAMPLE_PHYS_ADDR,
+    doc("Physical address of the data.", x64),
+  ) as OptionalCodec<bigint>,
+  cgroup: sampled(PERF_SAMPLE_CGROUP, doc("Cgroup id.", u64)) as OptionalCodec<bigint>,
   data_page_size: sampled(
     PERF_SAMPLE_DATA_PAGE_SIZE,
     doc("Page size at the data address.", u64),
-  ),
+  ) as OptionalCodec<bigint>,
   code_page_size: sampled(
     PERF_SAMPLE_CODE_PAGE_SIZE,
     doc("Page size at the instruction pointer.", u64),
-  ),
-  aux_size: sampledCount(PERF_SAMPLE_AUX, u64, "aux"),
-  aux: sampled(PERF_SAMPLE_AUX, doc("Snapshot of the AUX area.", bytes(countedBy("aux_size")))),
+  ) as OptionalCodec<bigint>,
+  aux_size: sampledCount(PERF_SAMPLE_AUX, u64, "aux") as HiddenCodec,
+  aux: sampled(
+    PERF_SAMPLE_AUX,
+    doc("Snapshot of the AUX area.", bytes(countedBy("aux_size"))),
+  ) as OptionalCodec<Uint8Array>,
 } as const;
 
 /** The number of elements of a field that a sample has where the bit is set in `sample_type`. */

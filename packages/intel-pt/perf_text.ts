@@ -1,16 +1,7 @@
+import { putAscii, putDecimal, putHex, putHex2, putHex8 } from "@perfdata/format/text-bytes";
 import { PacketDecoder } from "./packet_decoder.ts";
 import { PacketKind } from "./packet_kind.ts";
-import {
-  float64sOf,
-  HEX3,
-  OVERSHOOT,
-  putAscii,
-  putDecimal,
-  putHex,
-  putHex32,
-  putHexByte,
-  ShortTexts,
-} from "./text_bytes.ts";
+import { float64sOf, HEX3, OVERSHOOT, ShortTexts } from "./text_bytes.ts";
 
 /** The room that {@linkcode PerfText.write} needs behind the position it writes at, in bytes. */
 export const PERF_TEXT_ROOM: number = 160 + OVERSHOOT;
@@ -188,7 +179,7 @@ export class PerfText {
       // perf prints the low 32 bits of an offset.
       if (offset >>> 12 !== page) {
         page = offset >>> 12;
-        putHex32(view, at, page << 12);
+        putHex8(view, at, page << 12);
         view.setUint32(at + 7, view.getUint32(at + 4, true), true);
         view.setUint32(at + 3, view.getUint32(at, true), true);
         view.setUint16(at, 0x202e, true);
@@ -305,7 +296,7 @@ function describe(view: DataView, at: number, kind: PacketKind, packet: PacketDe
     case PacketKind.TIP_PGD:
       if (count === 0) return putAscii(view, at, " no ip");
       view.setUint32(at, SPACE_0X, true);
-      return putHex(view, at + 3, low, high);
+      return putHex(view, at + 3, high, low);
     case PacketKind.TNT_8:
     case PacketKind.TNT_64:
       for (let bit = count - 1; bit >= 0; bit--) {
@@ -322,11 +313,11 @@ function describe(view: DataView, at: number, kind: PacketKind, packet: PacketDe
     case PacketKind.MNT:
     case PacketKind.CBR:
     case PacketKind.TSC:
-      return putHex(view, at, low, high);
+      return putHex(view, at, high, low);
     case PacketKind.TMA:
-      at = putHex(view, at, low & 0xffff, 0);
+      at = putHex(view, at, 0, low & 0xffff);
       at = putAscii(view, at, " FC 0x");
-      return putHex(view, at, low >>> 24 | (high & 1) << 8, 0);
+      return putHex(view, at, 0, low >>> 24 | (high & 1) << 8);
     case PacketKind.MODE_EXEC:
       at = putDecimal(view, at, low >> 2 & 1);
       return putAscii(view, at, (low & 1) !== 0 ? " 64" : (low & 2) !== 0 ? " 32" : " 16");
@@ -334,42 +325,42 @@ function describe(view: DataView, at: number, kind: PacketKind, packet: PacketDe
       at = putDecimal(view, putAscii(view, at, " TXAbort:"), low >> 1 & 1);
       return putDecimal(view, putAscii(view, at, " InTX:"), low & 1);
     case PacketKind.PIP:
-      at = putHex(view, at, low >>> 1 | high << 31, high >>> 1);
+      at = putHex(view, at, high >>> 1, low >>> 1 | high << 31);
       at = putAscii(view, at, " (NR=");
       return putAscii(view, putDecimal(view, at, low & 1), ")");
     case PacketKind.PTW:
-      at = putAscii(view, putHex(view, at, low, high), " IP:");
+      at = putAscii(view, putHex(view, at, high, low), " IP:");
       return putDecimal(view, at, count >> 2);
     case PacketKind.EXSTOP:
     case PacketKind.BEP:
       return putDecimal(view, at, count);
     case PacketKind.MWAIT:
-      at = putAscii(view, putHex(view, at, low, high), " Hints 0x");
-      at = putAscii(view, putHex(view, at, low & 0xff, 0), " Extensions 0x");
-      return putHex(view, at, high & 3, 0);
+      at = putAscii(view, putHex(view, at, high, low), " Hints 0x");
+      at = putAscii(view, putHex(view, at, 0, low & 0xff), " Extensions 0x");
+      return putHex(view, at, 0, high & 3);
     case PacketKind.PWRE:
-      at = putAscii(view, putHex(view, at, low, 0), " HW:");
+      at = putAscii(view, putHex(view, at, 0, low), " HW:");
       at = putAscii(view, putDecimal(view, at, low >> 7 & 1), " CState:");
       at = putAscii(view, putDecimal(view, at, low >> 12 & 0xf), " Sub-CState:");
       return putDecimal(view, at, low >> 8 & 0xf);
     case PacketKind.PWRX:
-      at = putAscii(view, putHex(view, at, low, high), " Last CState:");
+      at = putAscii(view, putHex(view, at, high, low), " Last CState:");
       at = putAscii(view, putDecimal(view, at, low >> 4 & 0xf), " Deepest CState:");
       at = putAscii(view, putDecimal(view, at, low & 0xf), " Wake Reason 0x");
-      return putHex(view, at, low >> 8 & 0xf, 0);
+      return putHex(view, at, 0, low >> 8 & 0xf);
     case PacketKind.BBP:
       at = putAscii(view, at, (low & 0x80) !== 0 ? "4-byte Type 0x" : "8-byte Type 0x");
-      return putHex(view, at, low & 0x1f, 0);
+      return putHex(view, at, 0, low & 0x1f);
     case PacketKind.BIP:
-      at = putAscii(view, putHexByte(view, at, count), " Value 0x");
-      return putHex(view, at, low, high);
+      at = putAscii(view, putHex2(view, at, count), " Value 0x");
+      return putHex(view, at, high, low);
     case PacketKind.CFE:
       at = putAscii(view, putDecimal(view, at, low >> 7 & 1), " Type 0x");
-      at = putAscii(view, putHexByte(view, at, low & 0x1f), " Vector 0x");
-      return putHex(view, at, low >> 8, 0);
+      at = putAscii(view, putHex2(view, at, low & 0x1f), " Vector 0x");
+      return putHex(view, at, 0, low >> 8);
     case PacketKind.EVD:
-      at = putAscii(view, putHexByte(view, at, count & 0x3f), " Payload 0x");
-      return putHex(view, at, low, high);
+      at = putAscii(view, putHex2(view, at, count & 0x3f), " Payload 0x");
+      return putHex(view, at, high, low);
     default:
       return at;
   }

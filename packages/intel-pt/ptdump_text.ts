@@ -1,18 +1,15 @@
-import { PacketDecoder } from "./packet_decoder.ts";
-import { PacketKind } from "./packet_kind.ts";
-import { findPsb, PSB_SIZE } from "./psb.ts";
 import {
-  float64sOf,
-  HEX3,
-  OVERSHOOT,
   putAscii,
   putDecimal,
   putHex,
-  putHex32,
-  putHex64,
-  putHexByte,
-  ShortTexts,
-} from "./text_bytes.ts";
+  putHex16,
+  putHex2,
+  putHex8,
+} from "@perfdata/format/text-bytes";
+import { PacketDecoder } from "./packet_decoder.ts";
+import { PacketKind } from "./packet_kind.ts";
+import { findPsb, PSB_SIZE } from "./psb.ts";
+import { float64sOf, HEX3, OVERSHOOT, ShortTexts } from "./text_bytes.ts";
 
 /** The room that {@linkcode PtdumpText.write} needs behind the position it writes at, in bytes. */
 export const PTDUMP_TEXT_ROOM: number = 256 + OVERSHOOT;
@@ -236,7 +233,7 @@ export class PtdumpText {
           const low = offset >>> 0;
           if (low >>> 12 !== page) {
             page = low >>> 12;
-            putHex64(view, at, low, Math.floor(offset / 2 ** 32));
+            putHex16(view, at, Math.floor(offset / 2 ** 32), low);
             highText = view.getFloat64(at, true);
             pageText = view.getFloat64(at + 5, true);
           }
@@ -353,11 +350,11 @@ export class PtdumpText {
       at = putAscii(view, at, ": error tracking last-ip: no ip]\n");
     }
     if (!options.noOffset) {
-      at = putHex64(view, at, offset >>> 0, Math.floor(offset / 2 ** 32));
+      at = putHex16(view, at, Math.floor(offset / 2 ** 32), offset >>> 0);
       at = putSpaces(view, at, OFFSET_WIDTH - 16 + 1);
     }
     if (options.raw) {
-      for (let i = 0; i < size; i++) at = putHexByte(view, at, bytes[pos + i] as number);
+      for (let i = 0; i < size; i++) at = putHex2(view, at, bytes[pos + i] as number);
       at = putSpaces(view, at, RAW_WIDTH - 2 * size + 1);
     }
     const opcode = at;
@@ -403,9 +400,9 @@ export class PtdumpText {
     const { low, high, count } = this.decoder;
     switch (kind) {
       case PacketKind.PIP:
-        return putHex64(view, at, cr3Low(low), cr3High(low, high));
+        return putHex16(view, at, cr3High(low, high), cr3Low(low));
       case PacketKind.VMCS:
-        return putHex64(view, at, low << 12, high << 12 | low >>> 20);
+        return putHex16(view, at, high << 12 | low >>> 20, low << 12);
       case PacketKind.CFE:
         return putAscii(view, at, CFE_TYPES[low & 0x1f] ?? "unknown");
       case PacketKind.EVD:
@@ -435,7 +432,7 @@ export class PtdumpText {
         this.ipLow = low;
     }
     this.haveIp = true;
-    return putHex64(view, at, this.ipLow, this.ipHigh);
+    return putHex16(view, at, this.ipHigh, this.ipLow);
   }
 }
 
@@ -485,15 +482,15 @@ function payload(view: DataView, at: number, kind: PacketKind, packet: PacketDec
         case 0:
           return at;
         case 1:
-          return putHex32(view, at, low << 16) - 4;
+          return putHex8(view, at, low << 16) - 4;
         case 2:
-          return putHex32(view, at, low);
+          return putHex8(view, at, low);
         case 3:
-          return putHex64(view, at, low, high << 16 >> 16);
+          return putHex16(view, at, high << 16 >> 16, low);
         case 4:
-          return putHex32(view, putHex32(view, at, high << 16) - 4, low);
+          return putHex8(view, putHex8(view, at, high << 16) - 4, low);
         default:
-          return putHex64(view, at, low, high);
+          return putHex16(view, at, high, low);
       }
     case PacketKind.TNT_8:
     case PacketKind.TNT_64:
@@ -503,10 +500,10 @@ function payload(view: DataView, at: number, kind: PacketKind, packet: PacketDec
       }
       return at;
     case PacketKind.PIP:
-      at = putHex(view, at, cr3Low(low), cr3High(low, high));
+      at = putHex(view, at, cr3High(low, high), cr3Low(low));
       return (low & 1) !== 0 ? putAscii(view, at, ", nr") : at;
     case PacketKind.VMCS:
-      return putHex(view, at, low << 12, high << 12 | low >>> 20);
+      return putHex(view, at, high << 12 | low >>> 20, low << 12);
     case PacketKind.MODE_EXEC: {
       const mode = ["", "cs.l", "cs.d", "cs.d, cs.l"][low & 3] as string;
       at = putAscii(view, at, mode);
@@ -519,16 +516,16 @@ function payload(view: DataView, at: number, kind: PacketKind, packet: PacketDec
     case PacketKind.MTC:
     case PacketKind.CYC:
     case PacketKind.MNT:
-      return putHex(view, at, low, high);
+      return putHex(view, at, high, low);
     case PacketKind.CBR:
-      return putHex(view, at, low & 0xff, 0);
+      return putHex(view, at, 0, low & 0xff);
     case PacketKind.TMA:
-      at = putAscii(view, putHex(view, at, low & 0xffff, 0), ", ");
-      return putHex(view, at, low >>> 24 | (high & 1) << 8, 0);
+      at = putAscii(view, putHex(view, at, 0, low & 0xffff), ", ");
+      return putHex(view, at, 0, low >>> 24 | (high & 1) << 8);
     case PacketKind.EXSTOP:
       return putAscii(view, at, count !== 0 ? "ip" : "");
     case PacketKind.MWAIT:
-      return putHex32(view, putAscii(view, putHex32(view, at, low), ", "), high);
+      return putHex8(view, putAscii(view, putHex8(view, at, low), ", "), high);
     case PacketKind.PWRE:
       at = putDecimal(view, putAscii(view, at, "c"), (low >> 12) + 1 & 0xf);
       at = putDecimal(view, putAscii(view, at, "."), (low >> 8) + 1 & 0xf);
@@ -545,23 +542,23 @@ function payload(view: DataView, at: number, kind: PacketKind, packet: PacketDec
       return putDecimal(view, putAscii(view, at, ", c"), low + 1 & 0xf);
     }
     case PacketKind.PTW:
-      at = putAscii(view, putHex(view, at, count & 3, 0), ": ");
-      return putAscii(view, putHex(view, at, low, high), count >> 2 !== 0 ? ", ip" : "");
+      at = putAscii(view, putHex(view, at, 0, count & 3), ": ");
+      return putAscii(view, putHex(view, at, high, low), count >> 2 !== 0 ? ", ip" : "");
     case PacketKind.CFE: {
       const type = low & 0x1f;
       at = putDecimal(view, at, type);
       const vector = CFE_VECTOR[type];
       if (vector !== undefined) {
         at = putAscii(view, at, ": ");
-        at = vector === 1 ? putDecimal(view, at, low >> 8) : putHex(view, at, low >> 8, 0);
+        at = vector === 1 ? putDecimal(view, at, low >> 8) : putHex(view, at, 0, low >> 8);
       }
       return putAscii(view, at, (low & 0x80) !== 0 ? ", ip" : "");
     }
     case PacketKind.EVD:
       at = putAscii(view, putDecimal(view, at, count & 0x1f), ": ");
-      return putHex(view, at, low, high);
+      return putHex(view, at, high, low);
     case PacketKind.TRIG:
-      at = putHexByte(view, at, low >> 8 & 0xff);
+      at = putHex2(view, at, low >> 8 & 0xff);
       if ((low & 0x80) !== 0) at = putAscii(view, at, ", ip");
       if ((low & 0x20) !== 0) at = putAscii(view, at, ", mult");
       return packet.size === 5 ? putDecimal(view, putAscii(view, at, ", icnt: "), low >>> 16) : at;
@@ -590,7 +587,7 @@ function cr3High(low: number, high: number): number {
 }
 
 function putHexOffset(view: DataView, at: number, offset: number): number {
-  return putHex(view, at, offset | 0, Math.floor(offset / 2 ** 32));
+  return putHex(view, at, Math.floor(offset / 2 ** 32), offset | 0);
 }
 
 function putSpaces(view: DataView, at: number, count: number): number {

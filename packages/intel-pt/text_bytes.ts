@@ -5,12 +5,6 @@
 /** Bytes that a store may write behind the text it is for. */
 export const OVERSHOOT = 24;
 
-const HEX2 = new Uint16Array(256);
-for (let byte = 0; byte < 256; byte++) {
-  const text = byte.toString(16).padStart(2, "0");
-  HEX2[byte] = text.charCodeAt(0) | text.charCodeAt(1) << 8;
-}
-
 /** Three hexadecimal digits as the low 24 bits of a number, for each number below 4096. */
 export const HEX3: Uint32Array = new Uint32Array(4096);
 for (let value = 0; value < 4096; value++) {
@@ -45,60 +39,4 @@ export class ShortTexts {
     view.setFloat64(at + 8, this.words[2 * key + 1] as number, true);
     return at + (this.lengths[key] as number);
   }
-}
-
-/** Writes an ASCII text, a byte at a time; returns the position after it. */
-export function putAscii(view: DataView, at: number, text: string): number {
-  for (let i = 0; i < text.length; i++) view.setUint8(at + i, text.charCodeAt(i));
-  return at + text.length;
-}
-
-/** Writes a whole number in decimal; returns the position after it. */
-export function putDecimal(view: DataView, at: number, value: number): number {
-  if (value >= 10) {
-    at = putDecimal(view, at, Math.floor(value / 10));
-    value %= 10;
-  }
-  view.setUint8(at, 0x30 + value);
-  return at + 1;
-}
-
-/** Writes two hexadecimal digits; returns the position after them. */
-export function putHexByte(view: DataView, at: number, byte: number): number {
-  view.setUint16(at, HEX2[byte] as number, true);
-  return at + 2;
-}
-
-/** Writes eight hexadecimal digits; returns the position after them. */
-export function putHex32(view: DataView, at: number, value: number): number {
-  view.setUint32(
-    at,
-    (HEX2[value >>> 24] as number) | (HEX2[value >>> 16 & 0xff] as number) << 16,
-    true,
-  );
-  view.setUint32(
-    at + 4,
-    (HEX2[value >>> 8 & 0xff] as number) | (HEX2[value & 0xff] as number) << 16,
-    true,
-  );
-  return at + 8;
-}
-
-/** Writes sixteen hexadecimal digits; returns the position after them. */
-export function putHex64(view: DataView, at: number, low: number, high: number): number {
-  return putHex32(view, putHex32(view, at, high), low);
-}
-
-/** Writes a number in hexadecimal without leading zeros; returns the position after it. */
-export function putHex(view: DataView, at: number, low: number, high: number): number {
-  // Shifted left as far as it goes, the digits come first and the excess is overwritten later.
-  if (high === 0) {
-    const zeros = Math.clz32(low | 1) & ~3;
-    putHex32(view, at, low << zeros);
-    return at + 8 - (zeros >> 2);
-  }
-  const zeros = Math.clz32(high) & ~3;
-  if (zeros === 0) return putHex64(view, at, low, high);
-  putHex64(view, at, low << zeros, high << zeros | low >>> (32 - zeros));
-  return at + 16 - (zeros >> 2);
 }

@@ -5,6 +5,7 @@ import {
   UNMAPPED,
 } from "@perfdata/session/address-table";
 import type { RecordedObjects } from "@perfdata/session/recorded-objects";
+import { shortName } from "@perfdata/session/short-name";
 import { type SymbolTrust, symbolTrust } from "@perfdata/session/symbolize";
 import type {
   Resolution,
@@ -14,7 +15,7 @@ import type {
   SymbolResolver,
 } from "@perfdata/symbols";
 import { addressFromHalves, addressToHex } from "@perfdata/symbols/address";
-import type { Aggregate, MappedBinary } from "./aggregate.ts";
+import type { Aggregate } from "./aggregate.ts";
 import { ADDRESS_WORDS, CONTEXT_WORDS } from "./call_tree.ts";
 import { Histogram } from "./histogram.ts";
 
@@ -116,31 +117,6 @@ export interface FunctionOptions {
 
 const KERNEL = 1;
 const USER = 2;
-
-/**
- * The name by which perf shows a binary: the last part of its path, a module in brackets, code of a
- * JIT compiler by its process (`dso__set_basename` and `__kmod_path__parse` of tools/perf/util/dso.c).
- *
- * @example
- * ```ts
- * import { shortName } from "@perfdata/report";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(shortName({ name: "/usr/lib/libc.so.6", kernel: false }), "libc.so.6");
- * assertEquals(shortName({ name: "/lib/modules/6.1/snd-seq.ko.xz", kernel: true }), "[snd_seq]");
- * assertEquals(shortName({ name: "ext4.ko.zst", kernel: true }), "[ext4]");
- * assertEquals(shortName({ name: "/tmp/perf-7.map", kernel: false }), "[JIT] tid 7");
- * ```
- */
-export function shortName({ name, kernel }: Pick<MappedBinary, "name" | "kernel">): string {
-  const last = name.slice(name.lastIndexOf("/") + 1);
-  // machine__process_kernel_mmap_event of tools/perf/util/machine.c
-  if (kernel && name.includes("vmlinux")) return "[kernel.vmlinux]";
-  const jit = /^perf-(\d+)\.map$/.exec(last)?.[1];
-  if (jit !== undefined) return `[JIT] tid ${jit}`;
-  const module = kernel ? /^(.+)\.ko(\.(gz|xz|zst))?$/.exec(last)?.[1] : undefined;
-  return module === undefined ? last : `[${module.replaceAll("-", "_")}]`;
-}
 
 /**
  * Names the addresses of an aggregate and sums them up by function.

@@ -1,4 +1,5 @@
 import type { Diagnostics, Payload, PerfDataReader, RecordBatch } from "@perfdata/format";
+import { PERF_SAMPLE_STACK_USER } from "@perfdata/format/perf-event";
 import { PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
 import { EventNames } from "./event_names.ts";
 import { Machine } from "./machine.ts";
@@ -10,7 +11,7 @@ import { Resolver, type SampleFilter } from "./resolve.ts";
 import { type Run, RunColumns } from "./run.ts";
 import { StackTable } from "./stacks.ts";
 import type { UnwindCounts } from "./unwind_counts.ts";
-import type { UnwindOptions, UnwindStep } from "./unwind.ts";
+import type { CodeFinder } from "./unwind.ts";
 
 /** What a consumer wants filled in. */
 export interface Needs {
@@ -45,10 +46,11 @@ export interface Consumer {
 /** How to run. */
 export interface EngineOptions extends OrderOptions {
   /**
-   * How stacks are unwound that were recorded as copies (`perf record --call-graph dwarf`); without
-   * it they have their innermost frame only.
+   * Finds the code of objects, so that stacks are unwound that were recorded as copies (`perf record
+   * --call-graph dwarf`): asked once, where a recording has such. Without it they have their
+   * innermost frame only.
    */
-  readonly unwind?: UnwindOptions | undefined;
+  readonly unwind?: ((engine: Engine) => CodeFinder | Promise<CodeFinder>) | undefined;
   /** Which samples count: see `Run.chosen`. */
   readonly filter?: SampleFilter;
   /** Called with the bytes that were read since the call before. */
@@ -133,15 +135,6 @@ export async function runEngine(
   const resolves = consumers.some(({ needs }) => needs.machine !== false);
   const stacks = wants("stacks");
   const branches = wants("branches");
-  let unwinding: UnwindStep | undefined;
-  if (stacks && unwind !== undefined) {
-    // What only some recordings need takes time to load.
-    const { UnwindStep } = await import("./unwind.ts");
-    const { places, stacks } = engine;
-    const arch = () => recorded.arch ?? reader.arch;
-    unwinding = new UnwindStep(machine, places, stacks, reader.littleEndian, arch, unwind);
-    engine.unwound = unwinding.counts;
-  }
   const resolver = new Resolver(
     reader,
     machine,
@@ -154,7 +147,6 @@ export async function runEngine(
       branches,
     },
     filter,
-    unwinding,
   );
   const takers = consumers.filter(({ payload }) => payload !== undefined);
   if (takers.length > 1) throw new TypeError("runEngine: several consumers want payloads");
@@ -163,6 +155,12 @@ export async function runEngine(
   await recorded.readFeatures(reader);
   machine.setKnownBinaries(recorded.known);
   engine.eventNames = await names.all();
+  if (stacks && unwind !== undefined && mayHaveCopies(reader)) {
+    // What only some recordings need takes time to load.
+    const { UnwindStep } = await import("./unwind.ts");
+    resolver.unwind = new UnwindStep(engine, await unwind(engine));
+    engine.unwound = resolver.unwind.counts;
+  }
   for (const consumer of consumers) await consumer.start?.(engine);
   const columns = new RunColumns(reader);
   const inFileOrder = consumers.every(({ needs }) => needs.order === "file");
@@ -197,6 +195,13 @@ export async function runEngine(
   engine.places.finish();
   for (const consumer of consumers) await consumer.finish?.();
   return engine;
+}
+
+/** Whether samples may hold copies of the stack; of a pipe that is not known before they come. */
+function mayHaveCopies(reader: PerfDataReader): boolean {
+  const { all } = reader.events;
+  return reader.isPipe || all.length === 0 ||
+    all.some(({ layout }) => (layout.sampleType & PERF_SAMPLE_STACK_USER) !== 0);
 }
 
 /** Takes what names events; says whether there may be some. */

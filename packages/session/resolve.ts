@@ -66,11 +66,12 @@ interface SampleShape {
 export class Resolver {
   /** Samples of no known event, or shorter than their event says. */
   leftOut: number = 0;
+  /** Unwinds copied stacks; to be set before the first run. */
+  unwind: UnwindStep | undefined;
   readonly #machine: Machine;
   readonly #recorded: RecordedObjects;
   readonly #places: Places;
   readonly #chains: ChainStep;
-  readonly #unwind: UnwindStep | undefined;
   readonly #needs: ResolveNeeds;
   readonly #filter: SampleFilter;
   readonly #events: readonly PerfEvent[];
@@ -89,9 +90,7 @@ export class Resolver {
     stacks: StackTable,
     needs: ResolveNeeds,
     filter: SampleFilter,
-    unwind?: UnwindStep,
   ) {
-    this.#unwind = unwind;
     this.#machine = machine;
     this.#recorded = recorded;
     this.#places = places;
@@ -136,7 +135,7 @@ export class Resolver {
     const chain = this.#needs.stacks && (sampleType & PERF_SAMPLE_CALLCHAIN) !== 0;
     const branches = this.#needs.branches && (sampleType & PERF_SAMPLE_BRANCH_STACK) !== 0;
     const copied = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-    const unwind = this.#unwind !== undefined && this.#needs.stacks &&
+    const unwind = this.unwind !== undefined && this.#needs.stacks &&
       (sampleType & copied) === copied;
     return {
       ip: layout.ip,
@@ -196,7 +195,7 @@ export class Resolver {
     if (shape.unwind && fields !== undefined && !chains.hasUser(view, at0, length)) {
       const event = run.event[i] as number;
       const { attr } = this.#events[event] as PerfEvent;
-      outer = this.#unwind?.stack(thread, event, attr, view, fields) ?? -1;
+      outer = this.unwind?.stack(thread, event, attr, view, fields) ?? -1;
     }
     run.stack[i] = outer >= 0 && mode === PERF_RECORD_MISC_USER
       ? outer

@@ -4,7 +4,12 @@ import type { SampleFields } from "@perfdata/format/sample-layout";
 import type { SymbolObject } from "@perfdata/symbols";
 import type { CfiMachine, CodeLookup } from "@perfdata/symbols/cfi";
 import { FrameWalker, NOT_MAPPED, RowTable, type StackCopy } from "@perfdata/symbols/cfi";
-import type { CodeRules, ObjectCode } from "@perfdata/symbols/object-code";
+import {
+  type CodeRules,
+  type CodeSearch,
+  type ObjectCode,
+  openObjectCode,
+} from "@perfdata/symbols/object-code";
 import type { Machine } from "./machine.ts";
 import type { Places } from "./places.ts";
 import type { StackTable } from "./stacks.ts";
@@ -17,13 +22,10 @@ const CACHED = 1 << 16;
 /** Frames of a user stack that are looked for: `PERF_MAX_STACK_DEPTH`. */
 const MOST_FRAMES = 127;
 
-/** How stacks are unwound. */
-export interface UnwindOptions {
-  /**
-   * Opens the code of an object: `openObjectCode` of `@perfdata/symbols/object-code`, with the files
-   * that can be seen.
-   */
-  readonly code: (object: SymbolObject, rows: RowTable) => ObjectCode;
+/** Where the code of objects is found: a `SymbolResolver`. */
+export interface CodeFinder {
+  /** Where it is looked for. */
+  readonly codeSearch: CodeSearch;
 }
 
 /**
@@ -38,7 +40,7 @@ class ProcessCode implements CodeLookup {
   readonly rows: RowTable;
   readonly #machine: Machine;
   readonly #places: Places;
-  readonly #open: UnwindOptions["code"];
+  readonly #finder: CodeFinder;
   readonly #objects: (ObjectCode | undefined)[] = [];
   readonly #addresses = new Float64Array(CACHED);
   readonly #versions = new Int32Array(CACHED).fill(-1);
@@ -46,11 +48,11 @@ class ProcessCode implements CodeLookup {
   readonly #placeOf = new Int32Array(CACHED);
   #version = 0;
 
-  constructor(rows: RowTable, machine: Machine, places: Places, open: UnwindOptions["code"]) {
+  constructor(rows: RowTable, machine: Machine, places: Places, finder: CodeFinder) {
     this.rows = rows;
     this.#machine = machine;
     this.#places = places;
-    this.#open = open;
+    this.#finder = finder;
   }
 
   /** Begins with the stack of a thread. */
@@ -114,16 +116,26 @@ class ProcessCode implements CodeLookup {
   #codeAt(place: number): ObjectCode | undefined {
     const object = this.#places.object(place);
     if (object < 0) return undefined;
-    return this.#objects[object] ??= this.#open(
+    return this.#objects[object] ??= openObjectCode(
       this.#places.objects[object] as SymbolObject,
       this.rows,
+      this.#finder.codeSearch,
     );
   }
+}
 
-  /** What was opened, by number of the object. */
-  get objects(): readonly (ObjectCode | undefined)[] {
-    return this.#objects;
-  }
+/** What of an engine is needed. */
+export interface UnwindEngine {
+  /** What is mapped where. */
+  readonly machine: Machine;
+  /** Places are added here. */
+  readonly places: Places;
+  /** Stacks are added here. */
+  readonly stacks: StackTable;
+  /** Knows the architecture, in a pipe perhaps late. */
+  readonly recorded: { readonly arch?: string | undefined };
+  /** Knows it as well, and the byte order. */
+  readonly reader: { readonly arch?: string | undefined; readonly littleEndian: boolean };
 }
 
 /** What is needed for one kind of machine. */
@@ -154,30 +166,19 @@ export class UnwindStep {
   readonly #stacks: StackTable;
   readonly #littleEndian: boolean;
   readonly #arch: () => string | undefined;
-  readonly #options: UnwindOptions;
+  readonly #finder: CodeFinder;
   readonly #walkers = new Map<CfiMachine, MachineWalker>();
   readonly #events: (EventUnwinding | undefined)[] = [];
   readonly #copy: StackCopy = { view: new DataView(new ArrayBuffer(0)), start: 0, size: 0 };
 
-  /**
-   * Interns into `stacks`.
-   *
-   * @param arch The recorded machine, as far as it is known by now.
-   */
-  constructor(
-    machine: Machine,
-    places: Places,
-    stacks: StackTable,
-    littleEndian: boolean,
-    arch: () => string | undefined,
-    options: UnwindOptions,
-  ) {
+  /** Interns into the places and stacks of an engine. */
+  constructor({ machine, places, stacks, recorded, reader }: UnwindEngine, finder: CodeFinder) {
     this.#machine = machine;
     this.#places = places;
     this.#stacks = stacks;
-    this.#littleEndian = littleEndian;
-    this.#arch = arch;
-    this.#options = options;
+    this.#littleEndian = reader.littleEndian;
+    this.#arch = () => recorded.arch ?? reader.arch;
+    this.#finder = finder;
   }
 
   /**
@@ -251,7 +252,7 @@ export class UnwindStep {
     let found = this.#walkers.get(machine);
     if (found === undefined) {
       const rows = new RowTable(machine);
-      const code = new ProcessCode(rows, this.#machine, this.#places, this.#options.code);
+      const code = new ProcessCode(rows, this.#machine, this.#places, this.#finder);
       found = { code, walker: new FrameWalker(rows, code, MOST_FRAMES, this.#littleEndian) };
       this.#walkers.set(machine, found);
     }

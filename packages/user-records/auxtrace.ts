@@ -1,6 +1,6 @@
 import {
-  doc,
   i32,
+  type OptionalCodec,
   record,
   type RecordDeclaration,
   reserved,
@@ -12,21 +12,21 @@ import {
 import { PERF_RECORD_AUXTRACE } from "./names.ts";
 
 const AUXTRACE_FIELDS = {
-  size: doc(
+  size: [
+    x64,
     "Bytes of trace data, zeros up to a multiple of 8 included; they follow this record and are " +
-      "not part of its size.",
+    "not part of its size.",
+  ],
+  offset: [x64, "Where in the AUX area's endless stream the data begins."],
+  reference: [
     x64,
-  ),
-  offset: doc("Where in the AUX area's endless stream the data begins.", x64),
-  reference: doc(
     "Mark of the moment when the data was written: the TSC for Intel PT and BTS, a number without " +
-      "order for other traces.",
-    x64,
-  ),
-  idx: doc("Index of the ring buffer that the data comes from.", u32),
-  tid: doc("Thread that is traced, or -1 where a CPU is.", i32),
-  cpu: doc("CPU that is traced, or -1 where a thread is.", i32),
-  reserved__: doc("Zero, for alignment.", reserved(4)),
+    "order for other traces.",
+  ],
+  idx: [u32, "Index of the ring buffer that the data comes from."],
+  tid: [i32, "Thread that is traced, or -1 where a CPU is."],
+  cpu: [i32, "CPU that is traced, or -1 where a thread is."],
+  reserved__: [reserved(4) as OptionalCodec<Uint8Array>, "Zero, for alignment."],
 } as const;
 
 /** The body of AUXTRACE. */

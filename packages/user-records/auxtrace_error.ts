@@ -1,10 +1,11 @@
 import {
   chars,
   type Codec,
-  doc,
   either,
   enumeration,
+  type FixedCodec,
   i32,
+  type OptionalCodec,
   paddedText,
   record,
   type RecordDeclaration,
@@ -25,26 +26,26 @@ const message: Codec<string> = chars(64);
 const isGuestFormat: Test = { field: "fmt", least: FMT_GUEST };
 
 const AUXTRACE_ERROR_FIELDS = {
-  type: doc("Which decoder complains.", enumeration(u32, { 1: "ITRACE" })),
-  code: doc("The decoder's number of the error.", u32),
-  cpu: doc("CPU whose trace it is, or -1.", i32),
-  pid: doc("Process that ran, or -1.", i32),
-  tid: doc("Thread that ran, or -1.", i32),
-  fmt: doc("Layout: 0 has no time, 1 has one, 2 has `machine_pid` and `vcpu` as well.", u32),
-  ip: doc("Address that the decoder had come to.", x64),
-  time: doc(
+  type: [enumeration(u32, { 1: "ITRACE" }) as FixedCodec<number>, "Which decoder complains."],
+  code: [u32, "The decoder's number of the error."],
+  cpu: [i32, "CPU whose trace it is, or -1."],
+  pid: [i32, "Process that ran, or -1."],
+  tid: [i32, "Thread that ran, or -1."],
+  fmt: [u32, "Layout: 0 has no time, 1 has one, 2 has `machine_pid` and `vcpu` as well."],
+  ip: [x64, "Address that the decoder had come to."],
+  time: [
+    when({ field: "fmt", least: 1 }, u64) as OptionalCodec<bigint>,
     "Time in ns of perf's clock, 0 where it is not known; before Linux 5.1 there was none.",
-    when({ field: "fmt", least: 1 }, u64),
-  ),
-  msg: doc(
+  ],
+  msg: [
+    either("char[]", isGuestFormat, message, paddedText) as Codec<string>,
     "What is wrong, in words of at most 63 bytes.",
-    either("char[]", isGuestFormat, message, paddedText),
-  ),
-  machine_pid: doc(
+  ],
+  machine_pid: [
+    when(isGuestFormat, i32) as OptionalCodec<number>,
     "Process of the virtual machine that was traced, 0 for the host.",
-    when(isGuestFormat, i32),
-  ),
-  vcpu: doc("CPU of the virtual machine, or -1.", when(isGuestFormat, i32)),
+  ],
+  vcpu: [when(isGuestFormat, i32) as OptionalCodec<number>, "CPU of the virtual machine, or -1."],
 } as const;
 
 /** The body of AUXTRACE_ERROR. */

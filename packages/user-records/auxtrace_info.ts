@@ -3,9 +3,10 @@ import {
   type ByteReader,
   type Codec,
   decode,
-  doc,
   encode,
   enumeration,
+  type FixedCodec,
+  type OptionalCodec,
   PerfDataError,
   record,
   type RecordDeclaration,
@@ -115,9 +116,12 @@ const priv: Codec<bigint[]> = {
 };
 
 const AUXTRACE_INFO_FIELDS = {
-  type: doc("What made the trace (`PERF_AUXTRACE_*`).", enumeration(u32, PERF_AUXTRACE_NAMES)),
-  reserved__: doc("Zero, for alignment.", reserved(4)),
-  priv: doc("Words whose meaning depends on `type`.", priv),
+  type: [
+    enumeration(u32, PERF_AUXTRACE_NAMES) as FixedCodec<number>,
+    "What made the trace (`PERF_AUXTRACE_*`).",
+  ],
+  reserved__: [reserved(4) as OptionalCodec<Uint8Array>, "Zero, for alignment."],
+  priv: [priv, "Words whose meaning depends on `type`."],
 } as const;
 
 /** The body of AUXTRACE_INFO. */

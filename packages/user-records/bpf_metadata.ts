@@ -1,9 +1,11 @@
 import {
   array,
   chars,
+  type Codec,
   countedBy,
   counter,
-  doc,
+  type FixedCodec,
+  type HiddenCodec,
   record,
   type RecordDeclaration,
   struct,
@@ -18,26 +20,28 @@ const BPF_METADATA_KEY_LEN = 64;
 const BPF_METADATA_VALUE_LEN = 256;
 
 const ENTRY_FIELDS = {
-  key: doc(
+  key: [
+    chars(BPF_METADATA_KEY_LEN) as FixedCodec<string>,
     "Name of the variable without its `bpf_metadata_` prefix.",
-    chars(BPF_METADATA_KEY_LEN),
-  ),
-  value: doc("Its value in words.", chars(BPF_METADATA_VALUE_LEN)),
+  ],
+  value: [chars(BPF_METADATA_VALUE_LEN) as FixedCodec<string>, "Its value in words."],
 } as const;
 
 /** A metadata variable of a BPF program. */
 export type BpfMetadataEntry = StructValue<typeof ENTRY_FIELDS>;
 
 const BPF_METADATA_FIELDS = {
-  prog_name: doc(
+  prog_name: [
+    chars(BPF_PROG_NAME_LEN) as FixedCodec<string>,
     "Symbol of the program, as KSYMBOL has it: `bpf_prog_<tag>_<name>`.",
-    chars(BPF_PROG_NAME_LEN),
-  ),
-  nr_entries: doc("Number of variables.", counter(u64, "entries")),
-  entries: doc(
+  ],
+  nr_entries: [counter(u64, "entries") as HiddenCodec, "Number of variables."],
+  entries: [
+    array(struct("perf_record_bpf_metadata_entry", ENTRY_FIELDS), countedBy("nr_entries")) as Codec<
+      StructValue<typeof ENTRY_FIELDS>[]
+    >,
     "The variables.",
-    array(struct("perf_record_bpf_metadata_entry", ENTRY_FIELDS), countedBy("nr_entries")),
-  ),
+  ],
 } as const;
 
 /** The body of BPF_METADATA. */

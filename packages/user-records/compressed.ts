@@ -1,8 +1,9 @@
 import {
   bytes,
+  type Codec,
   countedBy,
   counter,
-  doc,
+  type HiddenCodec,
   padding,
   record,
   type RecordDeclaration,
@@ -13,10 +14,10 @@ import {
 import { PERF_RECORD_COMPRESSED, PERF_RECORD_COMPRESSED2 } from "./names.ts";
 
 const COMPRESSED_FIELDS = {
-  data: doc(
+  data: [
+    bytes("rest") as Codec<Uint8Array>,
     "The next bytes of the zstd stream; records may go on in the next piece.",
-    bytes("rest"),
-  ),
+  ],
 } as const;
 
 /** The body of COMPRESSED. */
@@ -30,12 +31,12 @@ export const COMPRESSED: RecordDeclaration<"COMPRESSED", Compressed> = record(
 );
 
 const COMPRESSED2_FIELDS = {
-  data_size: doc("Bytes of `data`.", counter(u64, "data")),
-  data: doc(
+  data_size: [counter(u64, "data") as HiddenCodec, "Bytes of `data`."],
+  data: [
+    bytes(countedBy("data_size")) as Codec<Uint8Array>,
     "The next bytes of the zstd stream; records may go on in the next piece.",
-    bytes(countedBy("data_size")),
-  ),
-  padding: doc("Zeros up to a multiple of 8, which COMPRESSED lacks.", padding),
+  ],
+  padding: [padding, "Zeros up to a multiple of 8, which COMPRESSED lacks."],
 } as const;
 
 /** The body of COMPRESSED2. */

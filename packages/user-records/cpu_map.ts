@@ -4,8 +4,10 @@ import {
   type Codec,
   countedBy,
   counter,
-  doc,
   enumeration,
+  type FixedCodec,
+  type HiddenCodec,
+  type OptionalCodec,
   padding,
   record,
   type RecordDeclaration,
@@ -32,31 +34,34 @@ export const PERF_CPU_MAP__RANGE_CPUS = 2;
 const ANY_CPU = 0xffff;
 
 const CPUS_FIELDS = {
-  nr: doc("Number of CPUs.", counter(u16, "cpu")),
-  cpu: doc("CPU numbers; 65535 is -1 and stands for any CPU.", array(u16, countedBy("nr"))),
+  nr: [counter(u16, "cpu") as HiddenCodec, "Number of CPUs."],
+  cpu: [
+    array(u16, countedBy("nr")) as Codec<number[]>,
+    "CPU numbers; 65535 is -1 and stands for any CPU.",
+  ],
 } as const;
 
 const MASK_FIELDS = {
-  nr: doc("Number of words.", counter(u16, "mask")),
-  long_size: doc("Bytes of a word: those of `long` where it was recorded, 4 or 8.", u16),
-  __pad: doc(
+  nr: [counter(u16, "mask") as HiddenCodec, "Number of words."],
+  long_size: [u16, "Bytes of a word: those of `long` where it was recorded, 4 or 8."],
+  __pad: [
+    when({ field: "long_size", is: 8 }, reserved(4)) as OptionalCodec<Uint8Array>,
     "The gap that a compiler left before 64-bit words.",
-    when({ field: "long_size", is: 8 }, reserved(4)),
-  ),
-  mask: doc(
-    "The words, lowest CPUs first: bit `b` of word `w` is CPU `w * 8 * long_size + b`.",
+  ],
+  mask: [
     choice("unsigned long[]", "long_size", {
       4: array(x32, countedBy("nr")),
       8: array(x64, countedBy("nr")),
-    }),
-  ),
+    }) as Codec<bigint[] | number[]>,
+    "The words, lowest CPUs first: bit `b` of word `w` is CPU `w * 8 * long_size + b`.",
+  ],
 } as const;
 
 const RANGE_FIELDS = {
-  any_cpu: doc("1 where -1, any CPU, is in the map as well.", u8),
-  __pad: doc("Zero.", reserved(1)),
-  start_cpu: doc("First CPU.", u16),
-  end_cpu: doc("Last CPU, itself included.", u16),
+  any_cpu: [u8, "1 where -1, any CPU, is in the map as well."],
+  __pad: [reserved(1) as OptionalCodec<Uint8Array>, "Zero."],
+  start_cpu: [u16, "First CPU."],
+  end_cpu: [u16, "Last CPU, itself included."],
 } as const;
 
 /** The condition that the map is of a type. */
@@ -69,26 +74,33 @@ function is(type: number): Test {
  * after it.
  */
 export const CPU_MAP_DATA_FIELDS = {
-  type: doc(
-    "Which of the fields follows.",
+  type: [
     enumeration(u16, {
       [PERF_CPU_MAP__CPUS]: "CPUS",
       [PERF_CPU_MAP__MASK]: "MASK",
       [PERF_CPU_MAP__RANGE_CPUS]: "RANGE_CPUS",
-    }),
-  ),
-  cpus_data: doc(
+    }) as FixedCodec<number>,
+    "Which of the fields follows.",
+  ],
+  cpus_data: [
+    when(is(PERF_CPU_MAP__CPUS), struct("cpu_map_entries", CPUS_FIELDS)) as OptionalCodec<
+      StructValue<typeof CPUS_FIELDS>
+    >,
     "The CPUs one by one.",
-    when(is(PERF_CPU_MAP__CPUS), struct("cpu_map_entries", CPUS_FIELDS)),
-  ),
-  mask_data: doc(
+  ],
+  mask_data: [
+    when(is(PERF_CPU_MAP__MASK), struct("perf_record_mask_cpu_map", MASK_FIELDS)) as OptionalCodec<
+      StructValue<typeof MASK_FIELDS>
+    >,
     "The CPUs as a bit mask.",
-    when(is(PERF_CPU_MAP__MASK), struct("perf_record_mask_cpu_map", MASK_FIELDS)),
-  ),
-  range_cpu_data: doc(
+  ],
+  range_cpu_data: [
+    when(
+      is(PERF_CPU_MAP__RANGE_CPUS),
+      struct("perf_record_range_cpu_map", RANGE_FIELDS),
+    ) as OptionalCodec<StructValue<typeof RANGE_FIELDS>>,
     "The CPUs as a range.",
-    when(is(PERF_CPU_MAP__RANGE_CPUS), struct("perf_record_range_cpu_map", RANGE_FIELDS)),
-  ),
+  ],
 } as const;
 
 /** A set of CPUs in one of three encodings. */
@@ -139,7 +151,7 @@ export function cpusOf(map: CpuMapData): number[] {
 
 const CPU_MAP_FIELDS = {
   ...CPU_MAP_DATA_FIELDS,
-  padding: doc("Zeros up to a multiple of 8.", padding),
+  padding: [padding, "Zeros up to a multiple of 8."],
 } as const;
 
 /** The body of CPU_MAP. */

@@ -1,8 +1,9 @@
 import {
   bytes,
-  doc,
   enumeration,
   f64,
+  type FixedCodec,
+  type OptionalCodec,
   paddedText,
   padding,
   record,
@@ -13,7 +14,7 @@ import {
   u64,
   when,
 } from "@perfdata/format";
-import { cpuMapData } from "./cpu_map.ts";
+import { type CpuMapData, cpuMapData } from "./cpu_map.ts";
 import { PERF_RECORD_EVENT_UPDATE } from "./names.ts";
 
 /** `type` of an update that tells the event's unit. */
@@ -31,37 +32,42 @@ function is(type: number): Test {
 }
 
 const EVENT_UPDATE_FIELDS = {
-  type: doc(
-    "What is told of the event.",
+  type: [
     enumeration(u64, {
       [PERF_EVENT_UPDATE__UNIT]: "UNIT",
       [PERF_EVENT_UPDATE__SCALE]: "SCALE",
       [PERF_EVENT_UPDATE__NAME]: "NAME",
       [PERF_EVENT_UPDATE__CPUS]: "CPUS",
-    }),
-  ),
-  id: doc("First id of the event, by which it is found.", u64),
-  unit: doc(
+    }) as FixedCodec<bigint>,
+    "What is told of the event.",
+  ],
+  id: [u64, "First id of the event, by which it is found."],
+  unit: [
+    when(is(PERF_EVENT_UPDATE__UNIT), paddedText) as OptionalCodec<string>,
     "Unit of the scaled values, such as `Joules`.",
-    when(is(PERF_EVENT_UPDATE__UNIT), paddedText),
-  ),
-  scale: doc(
+  ],
+  scale: [
+    when(is(PERF_EVENT_UPDATE__SCALE), f64) as OptionalCodec<number>,
     "What a count is multiplied by to give the unit.",
-    when(is(PERF_EVENT_UPDATE__SCALE), f64),
-  ),
-  name: doc(
+  ],
+  name: [
+    when(is(PERF_EVENT_UPDATE__NAME), paddedText) as OptionalCodec<string>,
     "Name of the event, as the command line has it.",
-    when(is(PERF_EVENT_UPDATE__NAME), paddedText),
-  ),
-  cpus: doc("CPUs that the event counts on.", when(is(PERF_EVENT_UPDATE__CPUS), cpuMapData)),
-  padding: doc(
+  ],
+  cpus: [
+    when(is(PERF_EVENT_UPDATE__CPUS), cpuMapData) as OptionalCodec<CpuMapData>,
+    "CPUs that the event counts on.",
+  ],
+  padding: [
+    when(is(PERF_EVENT_UPDATE__CPUS), padding) as OptionalCodec<Uint8Array>,
     "Zeros up to a multiple of 8 after `cpus`.",
-    when(is(PERF_EVENT_UPDATE__CPUS), padding),
-  ),
-  data: doc(
+  ],
+  data: [
+    when({ field: "type", least: PERF_EVENT_UPDATE__CPUS + 1 }, bytes("rest")) as OptionalCodec<
+      Uint8Array
+    >,
     "What a `type` that is not known tells.",
-    when({ field: "type", least: PERF_EVENT_UPDATE__CPUS + 1 }, bytes("rest")),
-  ),
+  ],
 } as const;
 
 /** The body of EVENT_UPDATE. */

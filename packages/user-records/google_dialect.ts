@@ -35,11 +35,17 @@ const PERF_RECORD_HEADER_HOSTNAME = 69;
 /** Type of the record of the feature PMU_MAPPINGS: BRANCH_STACK before it has none. */
 const PERF_RECORD_HEADER_PMU_MAPPINGS = 81;
 
+/** A feature as a record of its own. */
+type FeatureRecord<N extends GoogleFeatureName> = RecordDeclaration<
+  `HEADER_${N}`,
+  FeatureOf<N>["value"]
+>;
+
 /** The declaration of a feature, as that of a record of its own. */
 function feature<const N extends GoogleFeatureName>(
   type: number,
   name: N,
-): RecordDeclaration<`HEADER_${N}`, FeatureOf<N>["value"]> {
+): FeatureRecord<N> {
   const id = type === PERF_RECORD_HEADER_PMU_MAPPINGS
     ? HEADER_PMU_MAPPINGS
     : type - PERF_RECORD_HEADER_HOSTNAME + HEADER_HOSTNAME;
@@ -62,19 +68,19 @@ export const GOOGLE_RECORDS = [
   HEADER_TRACING_DATA,
   HEADER_BUILD_ID,
   FINISHED_ROUND,
-  feature(69, "HOSTNAME"),
-  feature(70, "OSRELEASE"),
-  feature(71, "VERSION"),
-  feature(72, "ARCH"),
-  feature(73, "NRCPUS"),
-  feature(74, "CPUDESC"),
-  feature(75, "CPUID"),
-  feature(76, "TOTAL_MEM"),
-  feature(77, "CMDLINE"),
-  feature(78, "EVENT_DESC"),
-  feature(79, "CPU_TOPOLOGY"),
-  feature(80, "NUMA_TOPOLOGY"),
-  feature(81, "PMU_MAPPINGS"),
+  feature(69, "HOSTNAME") as FeatureRecord<"HOSTNAME">,
+  feature(70, "OSRELEASE") as FeatureRecord<"OSRELEASE">,
+  feature(71, "VERSION") as FeatureRecord<"VERSION">,
+  feature(72, "ARCH") as FeatureRecord<"ARCH">,
+  feature(73, "NRCPUS") as FeatureRecord<"NRCPUS">,
+  feature(74, "CPUDESC") as FeatureRecord<"CPUDESC">,
+  feature(75, "CPUID") as FeatureRecord<"CPUID">,
+  feature(76, "TOTAL_MEM") as FeatureRecord<"TOTAL_MEM">,
+  feature(77, "CMDLINE") as FeatureRecord<"CMDLINE">,
+  feature(78, "EVENT_DESC") as FeatureRecord<"EVENT_DESC">,
+  feature(79, "CPU_TOPOLOGY") as FeatureRecord<"CPU_TOPOLOGY">,
+  feature(80, "NUMA_TOPOLOGY") as FeatureRecord<"NUMA_TOPOLOGY">,
+  feature(81, "PMU_MAPPINGS") as FeatureRecord<"PMU_MAPPINGS">,
 ] as const;
 
 /** A decoded record of the dialect. */

@@ -1,6 +1,7 @@
 import {
   array,
-  doc,
+  type Codec,
+  type PerfEventAttr,
   perfEventAttr,
   record,
   type RecordDeclaration,
@@ -11,11 +12,14 @@ import {
 import { PERF_RECORD_HEADER_ATTR } from "./names.ts";
 
 const HEADER_ATTR_FIELDS = {
-  attr: doc("What the event counts and what its samples hold.", perfEventAttr()),
-  id: doc(
+  attr: [
+    perfEventAttr() as Codec<PerfEventAttr>,
+    "What the event counts and what its samples hold.",
+  ],
+  id: [
+    array(u64, "rest") as Codec<bigint[]>,
     "Ids of the event's counters, one for each CPU and thread; they end with the record.",
-    array(u64, "rest"),
-  ),
+  ],
 } as const;
 
 /** The body of HEADER_ATTR. */

@@ -1,8 +1,9 @@
 import {
   BUILD_ID_SIZE,
   bytes,
-  doc,
+  type Codec,
   i32,
+  type OptionalCodec,
   paddedTo,
   PERF_RECORD_MISC_BUILD_ID_SIZE,
   record,
@@ -20,25 +21,28 @@ const hasSize: Test = { misc: PERF_RECORD_MISC_BUILD_ID_SIZE };
 const hasNoSize: Test = { noMisc: PERF_RECORD_MISC_BUILD_ID_SIZE };
 
 const HEADER_BUILD_ID_FIELDS = {
-  pid: doc("Machine that the binary belongs to: -1 is the host, 0 the default guest.", i32),
-  build_id: doc(
+  pid: [i32, "Machine that the binary belongs to: -1 is the host, 0 the default guest."],
+  build_id: [
+    bytes(BUILD_ID_SIZE) as Codec<Uint8Array>,
     "Descriptor of the binary's `NT_GNU_BUILD_ID` note, zeros after a shorter one.",
-    bytes(BUILD_ID_SIZE),
-  ),
-  build_id_size: doc(
+  ],
+  build_id_size: [
+    when(hasSize, u8) as OptionalCodec<number>,
     "Bytes of `build_id` that count, where `misc` has `PERF_RECORD_MISC_BUILD_ID_SIZE` (0x8000); " +
-      "all 20 where missing.",
-    when(hasSize, u8),
-  ),
-  reserved1__: doc("Zero, up to 24 bytes of build id.", when(hasSize, reserved(3))),
-  reserved2__: doc(
+    "all 20 where missing.",
+  ],
+  reserved1__: [
+    when(hasSize, reserved(3)) as OptionalCodec<Uint8Array>,
+    "Zero, up to 24 bytes of build id.",
+  ],
+  reserved2__: [
+    when(hasNoSize, reserved(4)) as OptionalCodec<Uint8Array>,
     "Zero, up to 24 bytes of build id, where its length is not given.",
-    when(hasNoSize, reserved(4)),
-  ),
-  filename: doc(
+  ],
+  filename: [
+    paddedTo(64) as Codec<string>,
     "Path of the binary, or a name in brackets: `[kernel.kallsyms]`, `[vdso]`, a module.",
-    paddedTo(64),
-  ),
+  ],
 } as const;
 
 /** The body of HEADER_BUILD_ID. */

@@ -1,5 +1,4 @@
 import {
-  doc,
   paddedText,
   record,
   type RecordDeclaration,
@@ -10,12 +9,12 @@ import {
 import { PERF_RECORD_HEADER_EVENT_TYPE } from "./names.ts";
 
 const HEADER_EVENT_TYPE_FIELDS = {
-  event_id: doc("`config` of the attr that has the name.", x64),
-  name: doc(
-    "The event as the command line has it: at most 64 bytes, without a NUL where the length is a " +
-      "multiple of 8.",
+  event_id: [x64, "`config` of the attr that has the name."],
+  name: [
     paddedText,
-  ),
+    "The event as the command line has it: at most 64 bytes, without a NUL where the length is a " +
+    "multiple of 8.",
+  ],
 } as const;
 
 /** The body of HEADER_EVENT_TYPE. */

@@ -1,8 +1,9 @@
 import {
   bytes,
-  doc,
+  type Codec,
   enumeration,
   FEATURE_NAMES,
+  type FixedCodec,
   record,
   type RecordDeclaration,
   struct,
@@ -12,8 +13,14 @@ import {
 import { PERF_RECORD_HEADER_FEATURE } from "./names.ts";
 
 const HEADER_FEATURE_FIELDS = {
-  feat_id: doc("Which feature (`HEADER_*` of `header.h`).", enumeration(u64, FEATURE_NAMES)),
-  data: doc("The section as a file has it; `decodeFeature` knows its layout.", bytes("rest")),
+  feat_id: [
+    enumeration(u64, FEATURE_NAMES) as FixedCodec<bigint>,
+    "Which feature (`HEADER_*` of `header.h`).",
+  ],
+  data: [
+    bytes("rest") as Codec<Uint8Array>,
+    "The section as a file has it; `decodeFeature` knows its layout.",
+  ],
 } as const;
 
 /** The body of HEADER_FEATURE. */

@@ -1,7 +1,7 @@
 import {
   bytes,
-  doc,
   optional,
+  type OptionalCodec,
   padding,
   record,
   type RecordDeclaration,
@@ -13,15 +13,15 @@ import {
 import { PERF_RECORD_HEADER_TRACING_DATA } from "./names.ts";
 
 /** Four bytes for alignment; not there where the data is inside of the record. */
-const pad = when({ left: 4, without: "data" }, padding);
+const pad: OptionalCodec<Uint8Array> = when({ left: 4, without: "data" }, padding);
 
 const HEADER_TRACING_DATA_FIELDS = {
-  size: doc("Bytes of tracing data, a multiple of 8 where they follow the record.", u32),
-  pad: doc("Zero, for alignment; old files do not have it.", pad),
-  data: doc(
+  size: [u32, "Bytes of tracing data, a multiple of 8 where they follow the record."],
+  pad: [pad, "Zero, for alignment; old files do not have it."],
+  data: [
+    optional(bytes("rest")) as OptionalCodec<Uint8Array>,
     "The tracing data where it is inside of the record, as simpleperf writes it.",
-    optional(bytes("rest")),
-  ),
+  ],
 } as const;
 
 /** The body of HEADER_TRACING_DATA. */

@@ -1,10 +1,12 @@
 import {
   array,
+  type Codec,
   countedBy,
   counter,
-  doc,
+  type HiddenCodec,
   i64,
   optional,
+  type OptionalCodec,
   record,
   type RecordDeclaration,
   struct,
@@ -14,35 +16,38 @@ import {
 import { PERF_RECORD_ID_INDEX } from "./names.ts";
 
 const ENTRY_FIELDS = {
-  id: doc("Id of a counter, as samples carry it.", u64),
-  idx: doc("Index of the ring buffer, as AUXTRACE records carry it.", u64),
-  cpu: doc("CPU that is counted on, or -1 for any.", i64),
-  tid: doc("Thread that is counted, or -1 for all.", i64),
+  id: [u64, "Id of a counter, as samples carry it."],
+  idx: [u64, "Index of the ring buffer, as AUXTRACE records carry it."],
+  cpu: [i64, "CPU that is counted on, or -1 for any."],
+  tid: [i64, "Thread that is counted, or -1 for all."],
 } as const;
 
 /** Which CPU and thread a counter counts on. */
 export type IdIndexEntry = StructValue<typeof ENTRY_FIELDS>;
 
 const ENTRY_2_FIELDS = {
-  machine_pid: doc("Process of the virtual machine that the counter ran in, 0 for the host.", i64),
-  vcpu: doc("CPU of the virtual machine, or -1.", i64),
+  machine_pid: [i64, "Process of the virtual machine that the counter ran in, 0 for the host."],
+  vcpu: [i64, "CPU of the virtual machine, or -1."],
 } as const;
 
 /** Which virtual machine a counter counted in. */
 export type IdIndexEntry2 = StructValue<typeof ENTRY_2_FIELDS>;
 
 const ID_INDEX_FIELDS = {
-  nr: doc("Number of entries.", counter(u64, "entries")),
-  entries: doc(
+  nr: [counter(u64, "entries") as HiddenCodec, "Number of entries."],
+  entries: [
+    array(struct("id_index_entry", ENTRY_FIELDS), countedBy("nr")) as Codec<
+      StructValue<typeof ENTRY_FIELDS>[]
+    >,
     "A counter each.",
-    array(struct("id_index_entry", ENTRY_FIELDS), countedBy("nr")),
-  ),
-  entries_2: doc(
+  ],
+  entries_2: [ // There where the record is long enough for it; nothing else says so.
+    optional(array(struct("id_index_entry_2", ENTRY_2_FIELDS), countedBy("nr"))) as OptionalCodec<
+      StructValue<typeof ENTRY_2_FIELDS>[]
+    >,
     "Where guests were recorded with the host (Linux 6.0): one for each of `entries`, in the same " +
-      "order.",
-    // There where the record is long enough for it; nothing else says so.
-    optional(array(struct("id_index_entry_2", ENTRY_2_FIELDS), countedBy("nr"))),
-  ),
+    "order.",
+  ],
 } as const;
 
 /** The body of ID_INDEX. */

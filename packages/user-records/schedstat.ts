@@ -4,6 +4,7 @@ import {
   type Codec,
   doc,
   type FixedCodec,
+  type OptionalCodec,
   padding,
   record,
   type RecordDeclaration,
@@ -17,15 +18,15 @@ import {
 import { PERF_RECORD_SCHEDSTAT_CPU, PERF_RECORD_SCHEDSTAT_DOMAIN } from "./names.ts";
 
 const SCHEDSTAT_CPU_DATA_FIELDS = {
-  yld_count: doc("Calls of `sched_yield()`.", u32),
-  array_exp: doc("0: what it counted is gone from the scheduler.", u32),
-  sched_count: doc("Calls of `schedule()`.", u32),
-  sched_goidle: doc("Of these, how many left the CPU idle.", u32),
-  ttwu_count: doc("Wake-ups of a task by `try_to_wake_up()` on this CPU.", u32),
-  ttwu_local: doc("Of these, how many woke a task of this CPU.", u32),
-  rq_cpu_time: doc("Time that tasks ran on the CPU, in ns.", u64),
-  run_delay: doc("Time that tasks waited for the CPU, in ns.", u64),
-  pcount: doc("Time slices that were run on the CPU.", u64),
+  yld_count: [u32, "Calls of `sched_yield()`."],
+  array_exp: [u32, "0: what it counted is gone from the scheduler."],
+  sched_count: [u32, "Calls of `schedule()`."],
+  sched_goidle: [u32, "Of these, how many left the CPU idle."],
+  ttwu_count: [u32, "Wake-ups of a task by `try_to_wake_up()` on this CPU."],
+  ttwu_local: [u32, "Of these, how many woke a task of this CPU."],
+  rq_cpu_time: [u64, "Time that tasks ran on the CPU, in ns."],
+  run_delay: [u64, "Time that tasks waited for the CPU, in ns."],
+  pcount: [u64, "Time slices that were run on the CPU."],
 } as const;
 
 /** The scheduler's counters of a CPU; versions 15 to 17 have the same. */
@@ -60,15 +61,27 @@ const WHEN = {
   newidle: "when the CPU was about to become idle",
 } as const;
 
+/** The counters of load balancing in a situation. */
+type Balance<S extends keyof typeof WHEN, N extends readonly Suffix[]> = {
+  readonly [K in N[number] as `${S}_lb_${K}`]: FixedCodec<number>;
+};
+
+/** The counters of load balancing in all situations, and those of other wake-ups. */
+type DomainFields<N extends readonly Suffix[]> =
+  & Balance<"idle", N>
+  & Balance<"busy", N>
+  & Balance<"newidle", N>
+  & typeof ACTIVE_AND_WAKEUP_FIELDS;
+
 /** The counters of load balancing in one situation, in disk order. */
-function balance<const S extends keyof typeof WHEN, const N extends Suffix>(
+function balance<const S extends keyof typeof WHEN, const N extends readonly Suffix[]>(
   situation: S,
-  suffixes: readonly N[],
-): { readonly [K in N as `${S}_lb_${K}`]: FixedCodec<number> } {
+  suffixes: N,
+): Balance<S, N> {
   return Object.fromEntries(suffixes.map((suffix) => [
     `${situation}_lb_${suffix}`,
     doc(`${BALANCE_DOCS[suffix]} ${WHEN[situation]}.`, u32),
-  ])) as { readonly [K in N as `${S}_lb_${K}`]: FixedCodec<number> };
+  ])) as Balance<S, N>;
 }
 
 const BEFORE_V17 = [
@@ -96,41 +109,41 @@ const SINCE_V17 = [
 ] as const;
 
 const ACTIVE_AND_WAKEUP_FIELDS = {
-  alb_count: doc("Calls of `active_load_balance()`.", u32),
-  alb_failed: doc("Of these, how many could not move a task.", u32),
-  alb_pushed: doc("Of these, how many moved a task.", u32),
-  sbe_count: doc("0: not counted.", u32),
-  sbe_balanced: doc("0: not counted.", u32),
-  sbe_pushed: doc("0: not counted.", u32),
-  sbf_count: doc("0: not counted.", u32),
-  sbf_balanced: doc("0: not counted.", u32),
-  sbf_pushed: doc("0: not counted.", u32),
-  ttwu_wake_remote: doc("Wake-ups of a task that had run on another CPU of the domain.", u32),
-  ttwu_move_affine: doc(
-    "Of these, how many moved the task to the waker's CPU, as its cache was cold.",
+  alb_count: [u32, "Calls of `active_load_balance()`."],
+  alb_failed: [u32, "Of these, how many could not move a task."],
+  alb_pushed: [u32, "Of these, how many moved a task."],
+  sbe_count: [u32, "0: not counted."],
+  sbe_balanced: [u32, "0: not counted."],
+  sbe_pushed: [u32, "0: not counted."],
+  sbf_count: [u32, "0: not counted."],
+  sbf_balanced: [u32, "0: not counted."],
+  sbf_pushed: [u32, "0: not counted."],
+  ttwu_wake_remote: [u32, "Wake-ups of a task that had run on another CPU of the domain."],
+  ttwu_move_affine: [
     u32,
-  ),
-  ttwu_move_balance: doc("Of these, how many began passive balancing.", u32),
+    "Of these, how many moved the task to the waker's CPU, as its cache was cold.",
+  ],
+  ttwu_move_balance: [u32, "Of these, how many began passive balancing."],
 } as const;
 
-const DOMAIN_V15_FIELDS = {
+const DOMAIN_V15_FIELDS: DomainFields<typeof BEFORE_V17> = {
   ...balance("idle", BEFORE_V17),
   ...balance("busy", BEFORE_V17),
   ...balance("newidle", BEFORE_V17),
   ...ACTIVE_AND_WAKEUP_FIELDS,
-} as const;
-const DOMAIN_V16_FIELDS = {
+};
+const DOMAIN_V16_FIELDS: DomainFields<typeof BEFORE_V17> = {
   ...balance("busy", BEFORE_V17),
   ...balance("idle", BEFORE_V17),
   ...balance("newidle", BEFORE_V17),
   ...ACTIVE_AND_WAKEUP_FIELDS,
-} as const;
-const DOMAIN_V17_FIELDS = {
+};
+const DOMAIN_V17_FIELDS: DomainFields<typeof SINCE_V17> = {
   ...balance("busy", SINCE_V17),
   ...balance("idle", SINCE_V17),
   ...balance("newidle", SINCE_V17),
   ...ACTIVE_AND_WAKEUP_FIELDS,
-} as const;
+};
 
 /** The scheduler's counters of a domain as of version 15 (Linux 2.6.37) or 16 (Linux 6.11). */
 export type SchedstatDomainV15 = StructValue<typeof DOMAIN_V15_FIELDS>;
@@ -154,19 +167,19 @@ const domainV17: Codec<SchedstatDomainV17> = struct(
 const unknown: Codec<Uint8Array> = bytes("rest");
 
 const SCHEDSTAT_CPU_FIELDS = {
-  timestamp: doc("Jiffies when the counters were read.", u64),
-  cpu: doc("CPU number.", u32),
-  version: doc("Version of `/proc/schedstat`: 15, 16 or 17.", u16),
-  __pad: doc("Zero.", reserved(2)),
-  data: doc(
-    "The counters since boot.",
+  timestamp: [u64, "Jiffies when the counters were read."],
+  cpu: [u32, "CPU number."],
+  version: [u16, "Version of `/proc/schedstat`: 15, 16 or 17."],
+  __pad: [reserved(2) as OptionalCodec<Uint8Array>, "Zero."],
+  data: [
     choice(
       "perf_record_schedstat_cpu_v*",
       "version",
       { 15: cpuData, 16: cpuData, 17: cpuData },
       unknown,
-    ),
-  ),
+    ) as Codec<SchedstatCpuData | Uint8Array>,
+    "The counters since boot.",
+  ],
 } as const;
 
 /** The body of SCHEDSTAT_CPU. */
@@ -180,20 +193,20 @@ export const SCHEDSTAT_CPU: RecordDeclaration<"SCHEDSTAT_CPU", SchedstatCpu> = r
 );
 
 const SCHEDSTAT_DOMAIN_FIELDS = {
-  timestamp: doc("Jiffies when the counters were read.", u64),
-  cpu: doc("CPU number.", u32),
-  version: doc("Version of `/proc/schedstat`: 15, 16 or 17.", u16),
-  domain: doc("Number of the scheduling domain, from the smallest of the CPU upwards.", u16),
-  data: doc(
-    "The counters since boot.",
+  timestamp: [u64, "Jiffies when the counters were read."],
+  cpu: [u32, "CPU number."],
+  version: [u16, "Version of `/proc/schedstat`: 15, 16 or 17."],
+  domain: [u16, "Number of the scheduling domain, from the smallest of the CPU upwards."],
+  data: [
     choice(
       "perf_record_schedstat_domain_v*",
       "version",
       { 15: domainV15, 16: domainV16, 17: domainV17 },
       unknown,
-    ),
-  ),
-  padding: doc("Zeros up to a multiple of 8.", padding),
+    ) as Codec<SchedstatDomainData>,
+    "The counters since boot.",
+  ],
+  padding: [padding, "Zeros up to a multiple of 8."],
 } as const;
 
 /** The body of SCHEDSTAT_DOMAIN. */

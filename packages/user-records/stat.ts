@@ -1,9 +1,11 @@
 import {
   array,
+  type Codec,
   countedBy,
   counter,
-  doc,
   enumeration,
+  type FixedCodec,
+  type HiddenCodec,
   i32,
   record,
   type RecordDeclaration,
@@ -14,25 +16,29 @@ import {
 import { PERF_RECORD_STAT, PERF_RECORD_STAT_CONFIG, PERF_RECORD_STAT_ROUND } from "./names.ts";
 
 const CONFIG_ENTRY_FIELDS = {
-  tag: doc(
+  tag: [
+    enumeration(u64, { 0: "AGGR_MODE", 1: "INTERVAL", 2: "SCALE", 3: "AGGR_LEVEL" }) as FixedCodec<
+      bigint
+    >,
     "Which setting (`PERF_STAT_CONFIG_TERM__*`).",
-    enumeration(u64, { 0: "AGGR_MODE", 1: "INTERVAL", 2: "SCALE", 3: "AGGR_LEVEL" }),
-  ),
-  val: doc(
-    "Its value: `enum aggr_mode`, an interval in ms, whether values are scaled, a cache level.",
+  ],
+  val: [
     u64,
-  ),
+    "Its value: `enum aggr_mode`, an interval in ms, whether values are scaled, a cache level.",
+  ],
 } as const;
 
 /** A setting of `perf stat record`. */
 export type StatConfigEntry = StructValue<typeof CONFIG_ENTRY_FIELDS>;
 
 const STAT_CONFIG_FIELDS = {
-  nr: doc("Number of settings.", counter(u64, "data")),
-  data: doc(
+  nr: [counter(u64, "data") as HiddenCodec, "Number of settings."],
+  data: [
+    array(struct("perf_record_stat_config_entry", CONFIG_ENTRY_FIELDS), countedBy("nr")) as Codec<
+      StructValue<typeof CONFIG_ENTRY_FIELDS>[]
+    >,
     "The settings.",
-    array(struct("perf_record_stat_config_entry", CONFIG_ENTRY_FIELDS), countedBy("nr")),
-  ),
+  ],
 } as const;
 
 /** The body of STAT_CONFIG. */
@@ -46,12 +52,12 @@ export const STAT_CONFIG: RecordDeclaration<"STAT_CONFIG", StatConfig> = record(
 );
 
 const STAT_FIELDS = {
-  id: doc("Id of the counter, as the attr's ids have it.", u64),
-  cpu: doc("CPU, or -1 where a thread is counted; older perf has an index into the CPU map.", i32),
-  thread: doc("Index into the thread map.", i32),
-  val: doc("What was counted since the event was opened.", u64),
-  ena: doc("Time in ns that the event was enabled.", u64),
-  run: doc("Time in ns that the event had a hardware counter.", u64),
+  id: [u64, "Id of the counter, as the attr's ids have it."],
+  cpu: [i32, "CPU, or -1 where a thread is counted; older perf has an index into the CPU map."],
+  thread: [i32, "Index into the thread map."],
+  val: [u64, "What was counted since the event was opened."],
+  ena: [u64, "Time in ns that the event was enabled."],
+  run: [u64, "Time in ns that the event had a hardware counter."],
 } as const;
 
 /** The body of STAT. */
@@ -65,11 +71,11 @@ export const STAT: RecordDeclaration<"STAT", Stat> = record(
 );
 
 const STAT_ROUND_FIELDS = {
-  type: doc(
+  type: [
+    enumeration(u64, { 0: "INTERVAL", 1: "FINAL" }) as FixedCodec<bigint>,
     "Whether an interval ends or all ends (`PERF_STAT_ROUND_TYPE__*`).",
-    enumeration(u64, { 0: "INTERVAL", 1: "FINAL" }),
-  ),
-  time: doc("Time in ns since counting began.", u64),
+  ],
+  time: [u64, "Time in ns since counting began."],
 } as const;
 
 /** The body of STAT_ROUND. */

@@ -1,9 +1,11 @@
 import {
   array,
   chars,
+  type Codec,
   countedBy,
   counter,
-  doc,
+  type FixedCodec,
+  type HiddenCodec,
   i64,
   record,
   type RecordDeclaration,
@@ -14,22 +16,24 @@ import {
 import { PERF_RECORD_THREAD_MAP } from "./names.ts";
 
 const ENTRY_FIELDS = {
-  pid: doc("Thread id, or -1 where whole CPUs are recorded.", i64),
-  comm: doc(
+  pid: [i64, "Thread id, or -1 where whole CPUs are recorded."],
+  comm: [
+    chars(16) as FixedCodec<string>,
     "Name of the thread when the recording began; empty where there is no thread.",
-    chars(16),
-  ),
+  ],
 } as const;
 
 /** A thread that is recorded. */
 export type ThreadMapEntry = StructValue<typeof ENTRY_FIELDS>;
 
 const THREAD_MAP_FIELDS = {
-  nr: doc("Number of threads.", counter(u64, "entries")),
-  entries: doc(
+  nr: [counter(u64, "entries") as HiddenCodec, "Number of threads."],
+  entries: [
+    array(struct("perf_record_thread_map_entry", ENTRY_FIELDS), countedBy("nr")) as Codec<
+      StructValue<typeof ENTRY_FIELDS>[]
+    >,
     "The threads, in the order in which STAT records number them.",
-    array(struct("perf_record_thread_map_entry", ENTRY_FIELDS), countedBy("nr")),
-  ),
+  ],
 } as const;
 
 /** The body of THREAD_MAP. */

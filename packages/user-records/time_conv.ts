@@ -1,6 +1,6 @@
 import {
-  doc,
   optional,
+  type OptionalCodec,
   record,
   type RecordDeclaration,
   reserved,
@@ -17,20 +17,23 @@ import { PERF_RECORD_TIME_CONV } from "./names.ts";
 const isLong: Test = { field: "time_cycles", present: true };
 
 const TIME_CONV_FIELDS = {
-  time_shift: doc("Bits that the product is shifted right by.", u64),
-  time_mult: doc("What ticks are multiplied by.", u64),
-  time_zero: doc("Time in ns at tick 0: `time_zero + (ticks * time_mult >> time_shift)`.", x64),
-  time_cycles: doc(
+  time_shift: [u64, "Bits that the product is shifted right by."],
+  time_mult: [u64, "What ticks are multiplied by."],
+  time_zero: [x64, "Time in ns at tick 0: `time_zero + (ticks * time_mult >> time_shift)`."],
+  time_cycles: [
+    optional(x64) as OptionalCodec<bigint>,
     "Ticks at the last update of a counter that is shorter than 64 bits (Linux 5.10).",
-    optional(x64),
-  ),
-  time_mask: doc("The bits that such a counter has.", when(isLong, x64)),
-  cap_user_time_zero: doc("1 where `time_zero` may be used.", when(isLong, u8)),
-  cap_user_time_short: doc(
+  ],
+  time_mask: [when(isLong, x64) as OptionalCodec<bigint>, "The bits that such a counter has."],
+  cap_user_time_zero: [
+    when(isLong, u8) as OptionalCodec<number>,
+    "1 where `time_zero` may be used.",
+  ],
+  cap_user_time_short: [
+    when(isLong, u8) as OptionalCodec<number>,
     "1 where the counter is short and wraps: `time_cycles` and `time_mask` extend it.",
-    when(isLong, u8),
-  ),
-  reserved: doc("Zero, for alignment.", when(isLong, reserved(6))),
+  ],
+  reserved: [when(isLong, reserved(6)) as OptionalCodec<Uint8Array>, "Zero, for alignment."],
 } as const;
 
 /** The body of TIME_CONV. */

@@ -6,12 +6,14 @@ import {
   type Codec,
   countedBy,
   counter,
-  doc,
   enumeration,
   extensible,
   type ExtensibleValue,
+  type FixedCodec,
   flags,
   hex,
+  type HiddenCodec,
+  type OptionalCodec,
   reserved,
   struct,
   type StructValue,
@@ -22,8 +24,7 @@ import {
 
 /** The fields of `struct bpf_prog_info` (`include/uapi/linux/bpf.h`), as of Linux 6.1. */
 export const BPF_INFO_FIELDS = {
-  type: doc(
-    "What the program is attached to: `enum bpf_prog_type`.",
+  type: [
     enumeration(u32, {
       0: "UNSPEC",
       1: "SOCKET_FILTER",
@@ -58,52 +59,53 @@ export const BPF_INFO_FIELDS = {
       30: "SK_LOOKUP",
       31: "SYSCALL",
       32: "NETFILTER",
-    }),
-  ),
-  id: doc("Id of the program; a BPF_EVENT record names it.", u32),
-  tag: doc("First 8 bytes of the SHA-1 of its instructions; part of its symbol.", bytes(8)),
-  jited_prog_len: doc("Bytes of machine code.", u32),
-  xlated_prog_len: doc("Bytes of BPF code after the kernel rewrote it.", u32),
-  jited_prog_insns: doc("Machine code: offset in `data`.", x64),
-  xlated_prog_insns: doc("BPF code: offset in `data`.", x64),
-  load_time: doc("When it was loaded, in ns since boot.", u64),
-  created_by_uid: doc("User who loaded it.", u32),
-  nr_map_ids: doc("Number of maps that it uses.", u32),
-  map_ids: doc("Ids of the maps: offset in `data`.", x64),
-  name: doc("Name that it was loaded with, cut to 15 bytes.", chars(16)),
-  ifindex: doc("Network device that it is offloaded to, or 0.", u32),
-  gpl_compatible: doc(
+    }) as FixedCodec<number>,
+    "What the program is attached to: `enum bpf_prog_type`.",
+  ],
+  id: [u32, "Id of the program; a BPF_EVENT record names it."],
+  tag: [
+    bytes(8) as Codec<Uint8Array>,
+    "First 8 bytes of the SHA-1 of its instructions; part of its symbol.",
+  ],
+  jited_prog_len: [u32, "Bytes of machine code."],
+  xlated_prog_len: [u32, "Bytes of BPF code after the kernel rewrote it."],
+  jited_prog_insns: [x64, "Machine code: offset in `data`."],
+  xlated_prog_insns: [x64, "BPF code: offset in `data`."],
+  load_time: [u64, "When it was loaded, in ns since boot."],
+  created_by_uid: [u32, "User who loaded it."],
+  nr_map_ids: [u32, "Number of maps that it uses."],
+  map_ids: [x64, "Ids of the maps: offset in `data`."],
+  name: [chars(16) as FixedCodec<string>, "Name that it was loaded with, cut to 15 bytes."],
+  ifindex: [u32, "Network device that it is offloaded to, or 0."],
+  gpl_compatible: [
+    hex(u32) as FixedCodec<number>,
     "The first bit says whether its licence is compatible with the GPL.",
-    hex(u32),
-  ),
-  netns_dev: doc("Device of the network namespace of `ifindex`.", u64),
-  netns_ino: doc("Inode of the network namespace of `ifindex`.", u64),
-  nr_jited_ksyms: doc("Number of functions that the machine code is made of.", u32),
-  nr_jited_func_lens: doc("Number of function lengths.", u32),
-  jited_ksyms: doc("Addresses of the functions: offset in `data`.", x64),
-  jited_func_lens: doc("Bytes of the functions: offset in `data`.", x64),
-  btf_id: doc("Type information of the program: `id` of an entry of BPF_BTF.", u32),
-  func_info_rec_size: doc("Bytes of an entry of `func_info`.", u32),
-  func_info: doc("Type of each function: offset in `data`.", x64),
-  nr_func_info: doc("Number of entries of `func_info`.", u32),
-  nr_line_info: doc("Number of entries of `line_info`.", u32),
-  line_info: doc("Source line of BPF instructions: offset in `data`.", x64),
-  jited_line_info: doc("Address of the machine code of each source line: offset in `data`.", x64),
-  nr_jited_line_info: doc("Number of entries of `jited_line_info`.", u32),
-  line_info_rec_size: doc("Bytes of an entry of `line_info`.", u32),
-  jited_line_info_rec_size: doc("Bytes of an entry of `jited_line_info`.", u32),
-  nr_prog_tags: doc("Number of tags.", u32),
-  prog_tags: doc("Tags of the functions: offset in `data`.", x64),
-  run_time_ns: doc(
-    "Time spent in the program, in ns, where the kernel was told to measure it.",
-    u64,
-  ),
-  run_cnt: doc("Times that it ran, where the kernel was told to count.", u64),
-  recursion_misses: doc("Times that it did not run since it was running already.", u64),
-  verified_insns: doc("Instructions that the verifier looked at.", u32),
-  attach_btf_obj_id: doc("BTF object with the function that it is attached to.", u32),
-  attach_btf_id: doc("Type id of the function that it is attached to.", u32),
-  reserved: doc("Padding up to a multiple of 8.", reserved(4)),
+  ],
+  netns_dev: [u64, "Device of the network namespace of `ifindex`."],
+  netns_ino: [u64, "Inode of the network namespace of `ifindex`."],
+  nr_jited_ksyms: [u32, "Number of functions that the machine code is made of."],
+  nr_jited_func_lens: [u32, "Number of function lengths."],
+  jited_ksyms: [x64, "Addresses of the functions: offset in `data`."],
+  jited_func_lens: [x64, "Bytes of the functions: offset in `data`."],
+  btf_id: [u32, "Type information of the program: `id` of an entry of BPF_BTF."],
+  func_info_rec_size: [u32, "Bytes of an entry of `func_info`."],
+  func_info: [x64, "Type of each function: offset in `data`."],
+  nr_func_info: [u32, "Number of entries of `func_info`."],
+  nr_line_info: [u32, "Number of entries of `line_info`."],
+  line_info: [x64, "Source line of BPF instructions: offset in `data`."],
+  jited_line_info: [x64, "Address of the machine code of each source line: offset in `data`."],
+  nr_jited_line_info: [u32, "Number of entries of `jited_line_info`."],
+  line_info_rec_size: [u32, "Bytes of an entry of `line_info`."],
+  jited_line_info_rec_size: [u32, "Bytes of an entry of `jited_line_info`."],
+  nr_prog_tags: [u32, "Number of tags."],
+  prog_tags: [x64, "Tags of the functions: offset in `data`."],
+  run_time_ns: [u64, "Time spent in the program, in ns, where the kernel was told to measure it."],
+  run_cnt: [u64, "Times that it ran, where the kernel was told to count."],
+  recursion_misses: [u64, "Times that it did not run since it was running already."],
+  verified_insns: [u32, "Instructions that the verifier looked at."],
+  attach_btf_obj_id: [u32, "BTF object with the function that it is attached to."],
+  attach_btf_id: [u32, "Type id of the function that it is attached to."],
+  reserved: [reserved(4) as OptionalCodec<Uint8Array>, "Padding up to a multiple of 8."],
 } as const;
 
 /** `struct bpf_prog_info`; fields that the recording kernel's headers did not have are zero. */
@@ -111,10 +113,9 @@ export type BpfProgInfo = ExtensibleValue<typeof BPF_INFO_FIELDS>;
 
 /** The fields of a BPF program of BPF_PROG_INFO. */
 export const BPF_PROG_FIELDS = {
-  info_len: doc("Bytes of `bpf_prog_info` in the headers that perf was built with.", u32),
-  data_len: doc("Bytes of `data`.", counter(u32, "data")),
-  arrays: doc(
-    "Which arrays `data` has.",
+  info_len: [u32, "Bytes of `bpf_prog_info` in the headers that perf was built with."],
+  data_len: [counter(u32, "data") as HiddenCodec, "Bytes of `data`."],
+  arrays: [
     flags(u64, {
       0x1: "JITED_INSNS",
       0x2: "XLATED_INSNS",
@@ -125,16 +126,17 @@ export const BPF_PROG_FIELDS = {
       0x40: "LINE_INFO",
       0x80: "JITED_LINE_INFO",
       0x100: "PROG_TAGS",
-    }),
-  ),
-  info: doc(
+    }) as FixedCodec<bigint>,
+    "Which arrays `data` has.",
+  ],
+  info: [
+    extensible("bpf_prog_info", BPF_INFO_FIELDS, { field: "info_len" }) as Codec<BpfProgInfo>,
     "What `BPF_OBJ_GET_INFO_BY_FD` said, with offsets in `data` in place of addresses.",
-    extensible("bpf_prog_info", BPF_INFO_FIELDS, { field: "info_len" }),
-  ),
-  data: doc(
+  ],
+  data: [
+    bytes(countedBy("data_len")) as Codec<Uint8Array>,
     "The arrays, each padded to 8 bytes; see `bpfProgArrays`.",
-    bytes(countedBy("data_len")),
-  ),
+  ],
 } as const;
 
 /** A BPF program: `struct perf_bpil` of `tools/perf/util/bpf-utils.h`. */
@@ -142,11 +144,13 @@ export type BpfProg = StructValue<typeof BPF_PROG_FIELDS>;
 
 /** The fields of BPF_PROG_INFO. */
 export const BPF_PROG_INFO_FIELDS = {
-  count: doc("Number of programs.", counter(u32, "progs")),
-  progs: doc(
+  count: [counter(u32, "progs") as HiddenCodec, "Number of programs."],
+  progs: [
+    array(struct("perf_bpil", BPF_PROG_FIELDS), countedBy("count")) as Codec<
+      StructValue<typeof BPF_PROG_FIELDS>[]
+    >,
     "The programs that were loaded, by id.",
-    array(struct("perf_bpil", BPF_PROG_FIELDS), countedBy("count")),
-  ),
+  ],
 } as const;
 
 /** BPF_PROG_INFO: BPF programs that were loaded. */
@@ -156,17 +160,22 @@ export type BpfProgInfos = StructValue<typeof BPF_PROG_INFO_FIELDS>;
 export const bpfProgInfos: Codec<BpfProgInfos> = struct("bpf_prog_infos", BPF_PROG_INFO_FIELDS);
 
 const BTF_NODE_FIELDS = {
-  id: doc("Id of the BTF object; a program's `btf_id` refers to it.", u32),
-  data_size: doc("Bytes of `data`.", counter(u32, "data")),
-  data: doc(
+  id: [u32, "Id of the BTF object; a program's `btf_id` refers to it."],
+  data_size: [counter(u32, "data") as HiddenCodec, "Bytes of `data`."],
+  data: [
+    bytes(countedBy("data_size")) as Codec<Uint8Array>,
     "Type information in the BTF format, from its magic `eb9f` on.",
-    bytes(countedBy("data_size")),
-  ),
-};
+  ],
+} as const;
 /** The fields of BPF_BTF. */
 export const BPF_BTF_FIELDS = {
-  count: doc("Number of objects.", counter(u32, "btfs")),
-  btfs: doc("The objects, by id.", array(struct("btf_node", BTF_NODE_FIELDS), countedBy("count"))),
+  count: [counter(u32, "btfs") as HiddenCodec, "Number of objects."],
+  btfs: [
+    array(struct("btf_node", BTF_NODE_FIELDS), countedBy("count")) as Codec<
+      StructValue<typeof BTF_NODE_FIELDS>[]
+    >,
+    "The objects, by id.",
+  ],
 } as const;
 
 /** BPF_BTF: type information of BPF programs. */

@@ -2,9 +2,11 @@ import type { ByteReader } from "../cursor.ts";
 import {
   bytes,
   type Codec,
-  doc,
+  type FixedCodec,
   flags,
+  type HiddenCodec,
   i32,
+  type OptionalCodec,
   ownSize,
   paddedTo,
   probe,
@@ -35,35 +37,41 @@ const hasSize: Test = { field: "misc", bits: PERF_RECORD_MISC_BUILD_ID_SIZE };
 
 /** The fields of a build id event that every record begins with. */
 export const BUILD_ID_HEADER_FIELDS = {
-  type: doc("0 as perf writes it: a section has no other records to tell it from.", u32),
-  misc: doc(
+  type: [u32, "0 as perf writes it: a section has no other records to tell it from."],
+  misc: [
+    flags(u16, { [PERF_RECORD_MISC_BUILD_ID_SIZE]: "BUILD_ID_SIZE" }) as FixedCodec<number>,
     "CPU mode of the binary (kernel, user, guest), and whether `build_id_size` is given.",
-    flags(u16, { [PERF_RECORD_MISC_BUILD_ID_SIZE]: "BUILD_ID_SIZE" }),
-  ),
-  header_size: doc(
+  ],
+  header_size: [
+    ownSize(u16) as HiddenCodec,
     "Bytes of the event, its header and the padded file name included.",
-    ownSize(u16),
-  ),
+  ],
 } as const;
 /** The field of a build id event that old files do not have. */
 export const BUILD_ID_PID_FIELD = {
-  pid: doc(
+  pid: [
+    when({ field: "../has_pid", is: true }, i32) as OptionalCodec<number>,
     "Machine that the binary belongs to: -1 is the host, 0 the default guest.",
-    when({ field: "../has_pid", is: true }, i32),
-  ),
+  ],
 } as const;
 /** The fields of a build id event that tell of the binary. */
 export const BUILD_ID_FIELDS = {
-  build_id: doc(
+  build_id: [
+    bytes(BUILD_ID_SIZE) as Codec<Uint8Array>,
     "Descriptor of the binary's `NT_GNU_BUILD_ID` note, zeros after a shorter one.",
-    bytes(BUILD_ID_SIZE),
-  ),
-  build_id_size: doc("Bytes of `build_id` that count; all 20 where missing.", when(hasSize, u8)),
-  reserved: doc("Padding up to 24 bytes.", reserved({ test: hasSize, yes: 3, no: 4 })),
-  filename: doc(
+  ],
+  build_id_size: [
+    when(hasSize, u8) as OptionalCodec<number>,
+    "Bytes of `build_id` that count; all 20 where missing.",
+  ],
+  reserved: [
+    reserved({ test: hasSize, yes: 3, no: 4 }) as OptionalCodec<Uint8Array>,
+    "Padding up to 24 bytes.",
+  ],
+  filename: [
+    paddedTo(64) as Codec<string>,
     "Path of the binary, or a name in brackets: `[kernel.kallsyms]`, `[vdso]`, a module.",
-    paddedTo(64),
-  ),
+  ],
 } as const;
 
 /**

@@ -3,8 +3,8 @@ import {
   type Codec,
   countedBy,
   counter,
-  doc,
   headerString,
+  type HiddenCodec,
   probed,
   struct,
   type StructValue,
@@ -14,18 +14,15 @@ import type { ByteReader } from "../cursor.ts";
 
 /** The fields of CMDLINE as perf writes it. */
 export const CMDLINE_ARGV_FIELDS = {
-  nr: doc("Number of arguments, the program's path among them.", counter(u32, "argv")),
-  argv: doc(
+  nr: [counter(u32, "argv") as HiddenCodec, "Number of arguments, the program's path among them."],
+  argv: [
+    array(headerString, countedBy("nr")) as Codec<string[]>,
     "Path of the perf binary, then the arguments as the user gave them.",
-    array(headerString, countedBy("nr")),
-  ),
+  ],
 } as const;
 /** The field of CMDLINE as hiperf writes it. */
 export const CMDLINE_LINE_FIELDS = {
-  line: doc(
-    "The whole command line as hiperf writes it: joined, arguments unquoted.",
-    headerString,
-  ),
+  line: [headerString, "The whole command line as hiperf writes it: joined, arguments unquoted."],
 } as const;
 
 /** The command that made the recording: perf writes its arguments, hiperf one line. */

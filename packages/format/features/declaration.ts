@@ -12,15 +12,6 @@ export interface FeatureDeclaration<N extends string, T> {
   readonly codec: Codec<T>;
 }
 
-/** Declares a feature section. */
-export function feature<const N extends string, T>(
-  id: number,
-  name: N,
-  codec: Codec<T>,
-): FeatureDeclaration<N, T> {
-  return { id, name, codec };
-}
-
 /** A feature that was decoded by the declaration `D`. */
 export type DecodedFeature<D> = D extends FeatureDeclaration<infer N, infer T> ? {
     /** Bit of the feature bitmap. */

@@ -8,6 +8,7 @@ import {
   doc,
   extensible,
   headerString,
+  type HiddenCodec,
   struct,
   type StructValue,
   u32,
@@ -44,12 +45,12 @@ const eventDesc: Codec<EventDesc> = struct("event_desc", {
 
 /** The fields of EVENT_DESC. */
 export const EVENT_DESC_FIELDS = {
-  nr_events: doc("Number of events.", counter(u32, "events")),
-  attr_size: doc("Bytes that each attr takes up, whatever its own `size` says.", u32),
-  events: doc(
+  nr_events: [counter(u32, "events") as HiddenCodec, "Number of events."],
+  attr_size: [u32, "Bytes that each attr takes up, whatever its own `size` says."],
+  events: [
+    array(eventDesc, countedBy("nr_events")) as Codec<EventDesc[]>,
     "The events in the order of their attrs in the file.",
-    array(eventDesc, countedBy("nr_events")),
-  ),
+  ],
 } as const;
 
 /** EVENT_DESC: attrs, ids and names of the events. */

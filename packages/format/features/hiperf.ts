@@ -5,6 +5,7 @@ import {
   counter,
   doc,
   headerString,
+  type HiddenCodec,
   struct,
   type StructValue,
   u32,
@@ -12,29 +13,33 @@ import {
 } from "../struct.ts";
 
 const SYMBOL_FIELDS = {
-  vaddr: doc("Virtual address of the symbol in the file, before it is loaded.", x64),
-  len: doc("Bytes of code.", u32),
-  name: doc("Name of the symbol, demangled.", headerString),
-};
+  vaddr: [x64, "Virtual address of the symbol in the file, before it is loaded."],
+  len: [u32, "Bytes of code."],
+  name: [headerString, "Name of the symbol, demangled."],
+} as const;
 const FILE_FIELDS = {
-  path: doc("Path of the file on the device.", headerString),
-  type: doc("Kind of file: `SymbolsFileType` of hiperf.", u32),
-  text_exec_vaddr: doc("Virtual address of the executable segment.", x64),
-  text_exec_vaddr_file_offset: doc("File offset that is mapped there.", x64),
-  build_id: doc("Build id in hexadecimal digits.", headerString),
-  nr_symbols: doc("Number of symbols.", counter(u32, "symbols")),
-  symbols: doc(
+  path: [headerString, "Path of the file on the device."],
+  type: [u32, "Kind of file: `SymbolsFileType` of hiperf."],
+  text_exec_vaddr: [x64, "Virtual address of the executable segment."],
+  text_exec_vaddr_file_offset: [x64, "File offset that is mapped there."],
+  build_id: [headerString, "Build id in hexadecimal digits."],
+  nr_symbols: [counter(u32, "symbols") as HiddenCodec, "Number of symbols."],
+  symbols: [
+    array(struct("SymbolStruct", SYMBOL_FIELDS), countedBy("nr_symbols")) as Codec<
+      StructValue<typeof SYMBOL_FIELDS>[]
+    >,
     "The symbols that were hit.",
-    array(struct("SymbolStruct", SYMBOL_FIELDS), countedBy("nr_symbols")),
-  ),
-};
+  ],
+} as const;
 /** The fields of HI_FILES_SYMBOL. */
 export const HIPERF_FILES_FIELDS = {
-  nr_files: doc("Number of files.", counter(u32, "files")),
-  files: doc(
+  nr_files: [counter(u32, "files") as HiddenCodec, "Number of files."],
+  files: [
+    array(struct("SymbolFileStruct", FILE_FIELDS), countedBy("nr_files")) as Codec<
+      StructValue<typeof FILE_FIELDS>[]
+    >,
     "The files that were hit.",
-    array(struct("SymbolFileStruct", FILE_FIELDS), countedBy("nr_files")),
-  ),
+  ],
 } as const;
 
 /** HI_FILES_SYMBOL: files and their symbols. */

@@ -5,8 +5,10 @@ import {
   counter,
   doc,
   exactly,
+  type FixedCodec,
   headerString,
   hex,
+  type HiddenCodec,
   struct,
   type StructValue,
   u32,
@@ -24,25 +26,27 @@ export const clnSize: Codec<number> = doc(
 );
 
 const CACHE_LEVEL_FIELDS = {
-  level: doc("1 for the cache next to the CPU, and so on outwards.", u32),
-  line_size: doc("Bytes of a cache line.", u32),
-  sets: doc("Number of sets.", u32),
-  ways: doc("Lines in a set.", u32),
-  type: doc("`Data`, `Instruction` or `Unified`.", headerString),
-  size: doc("Size with its unit, as sysfs prints it: `32K`.", headerString),
-  map: doc("The CPUs that share the cache, as `0-1`.", headerString),
-};
+  level: [u32, "1 for the cache next to the CPU, and so on outwards."],
+  line_size: [u32, "Bytes of a cache line."],
+  sets: [u32, "Number of sets."],
+  ways: [u32, "Lines in a set."],
+  type: [headerString, "`Data`, `Instruction` or `Unified`."],
+  size: [headerString, "Size with its unit, as sysfs prints it: `32K`."],
+  map: [headerString, "The CPUs that share the cache, as `0-1`."],
+} as const;
 /** The fields of CACHE. */
 export const CACHE_FIELDS = {
-  version: doc(
+  version: [
+    exactly(u32, 1, "cache version") as Codec<number>,
     "Version of the layout; perf reads no other than 1.",
-    exactly(u32, 1, "cache version"),
-  ),
-  nr: doc("Number of caches.", counter(u32, "caches")),
-  caches: doc(
+  ],
+  nr: [counter(u32, "caches") as HiddenCodec, "Number of caches."],
+  caches: [
+    array(struct("cpu_cache_level", CACHE_LEVEL_FIELDS), countedBy("nr")) as Codec<
+      StructValue<typeof CACHE_LEVEL_FIELDS>[]
+    >,
     "All distinct caches, by level.",
-    array(struct("cpu_cache_level", CACHE_LEVEL_FIELDS), countedBy("nr")),
-  ),
+  ],
 } as const;
 
 /** CACHE: the CPU caches. */
@@ -52,23 +56,31 @@ export type Cache = StructValue<typeof CACHE_FIELDS>;
 export const cache: Codec<Cache> = struct("cache", CACHE_FIELDS);
 
 const MEMORY_NODE_FIELDS = {
-  node: doc("Number of the NUMA node.", u64),
-  size: doc("One more than the highest block number.", u64),
-  nbits: doc("Bits of the bitmap; the same as `size`.", u64),
-  set: doc(
+  node: [u64, "Number of the NUMA node."],
+  size: [u64, "One more than the highest block number."],
+  nbits: [u64, "Bits of the bitmap; the same as `size`."],
+  set: [
+    array(x64, { field: "nbits", per: 64 }) as Codec<bigint[]>,
     "Blocks that belong to the node: bit `n % 64` of word `n / 64` stands for block `n`.",
-    array(x64, { field: "nbits", per: 64 }),
-  ),
-};
+  ],
+} as const;
 /** The fields of MEM_TOPOLOGY. */
 export const MEM_TOPOLOGY_FIELDS = {
-  version: doc("Version of the layout; perf reads no other than 1.", exactly(u64, 1n, "version")),
-  block_size_bytes: doc("Bytes of a memory block, the unit of memory hotplug.", hex(u64)),
-  nr: doc("Number of nodes.", counter(u64, "nodes")),
-  nodes: doc(
+  version: [
+    exactly(u64, 1n, "version") as Codec<bigint>,
+    "Version of the layout; perf reads no other than 1.",
+  ],
+  block_size_bytes: [
+    hex(u64) as FixedCodec<bigint>,
+    "Bytes of a memory block, the unit of memory hotplug.",
+  ],
+  nr: [counter(u64, "nodes") as HiddenCodec, "Number of nodes."],
+  nodes: [
+    array(struct("memory_node", MEMORY_NODE_FIELDS), countedBy("nr")) as Codec<
+      StructValue<typeof MEMORY_NODE_FIELDS>[]
+    >,
     "The nodes, by number.",
-    array(struct("memory_node", MEMORY_NODE_FIELDS), countedBy("nr")),
-  ),
+  ],
 } as const;
 
 /** MEM_TOPOLOGY: which blocks of physical memory each NUMA node has. */

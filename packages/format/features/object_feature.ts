@@ -9,7 +9,6 @@ import {
   declarations,
   decodeDeclared,
   type DecodedFeature,
-  feature,
   type FeatureOptions,
   type RawFeature,
 } from "./declaration.ts";
@@ -20,10 +19,10 @@ import { arch, osrelease } from "./strings.ts";
 export { type BuildIdEvent, buildIdText } from "./build_id.ts";
 
 const FEATURES = [
-  feature(HEADER_BUILD_ID, "BUILD_ID", buildIds),
-  feature(HEADER_OSRELEASE, "OSRELEASE", osrelease),
-  feature(HEADER_ARCH, "ARCH", arch),
-  feature(HEADER_EVENT_DESC, "EVENT_DESC", eventDescs),
+  { id: HEADER_BUILD_ID, name: "BUILD_ID", codec: buildIds },
+  { id: HEADER_OSRELEASE, name: "OSRELEASE", codec: osrelease },
+  { id: HEADER_ARCH, name: "ARCH", codec: arch },
+  { id: HEADER_EVENT_DESC, name: "EVENT_DESC", codec: eventDescs },
 ] as const;
 const DECLARATIONS = declarations(FEATURES);
 

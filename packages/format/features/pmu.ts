@@ -3,24 +3,26 @@ import {
   type Codec,
   countedBy,
   counter,
-  doc,
   headerString,
+  type HiddenCodec,
   struct,
   type StructValue,
   u32,
 } from "../struct.ts";
 
 const PMU_MAP_FIELDS = {
-  type: doc("`type` of an attr that is of this PMU.", u32),
-  name: doc("Name of the PMU in `/sys/bus/event_source/devices`.", headerString),
-};
+  type: [u32, "`type` of an attr that is of this PMU."],
+  name: [headerString, "Name of the PMU in `/sys/bus/event_source/devices`."],
+} as const;
 /** The fields of PMU_MAPPINGS. */
 export const PMU_MAPPINGS_FIELDS = {
-  pmu_num: doc("Number of PMUs.", counter(u32, "pmus")),
-  pmus: doc(
+  pmu_num: [counter(u32, "pmus") as HiddenCodec, "Number of PMUs."],
+  pmus: [
+    array(struct("pmu_map", PMU_MAP_FIELDS), countedBy("pmu_num")) as Codec<
+      StructValue<typeof PMU_MAP_FIELDS>[]
+    >,
     "The PMUs of the recorded machine.",
-    array(struct("pmu_map", PMU_MAP_FIELDS), countedBy("pmu_num")),
-  ),
+  ],
 } as const;
 
 /** PMU_MAPPINGS: numbers and names of the PMUs. */
@@ -30,17 +32,19 @@ export type PmuMappings = StructValue<typeof PMU_MAPPINGS_FIELDS>;
 export const pmuMappings: Codec<PmuMappings> = struct("pmu_mappings", PMU_MAPPINGS_FIELDS);
 
 const GROUP_FIELDS = {
-  name: doc("Name that the user gave the group; `{anon_group}` stands for none.", headerString),
-  leader_idx: doc("Index of the event that leads the group.", u32),
-  nr_members: doc("Events in the group, the leader among them; they follow it.", u32),
-};
+  name: [headerString, "Name that the user gave the group; `{anon_group}` stands for none."],
+  leader_idx: [u32, "Index of the event that leads the group."],
+  nr_members: [u32, "Events in the group, the leader among them; they follow it."],
+} as const;
 /** The fields of GROUP_DESC. */
 export const GROUP_DESC_FIELDS = {
-  nr_groups: doc("Number of groups.", counter(u32, "groups")),
-  groups: doc(
+  nr_groups: [counter(u32, "groups") as HiddenCodec, "Number of groups."],
+  groups: [
+    array(struct("group_desc", GROUP_FIELDS), countedBy("nr_groups")) as Codec<
+      StructValue<typeof GROUP_FIELDS>[]
+    >,
     "The groups of more than one event.",
-    array(struct("group_desc", GROUP_FIELDS), countedBy("nr_groups")),
-  ),
+  ],
 } as const;
 
 /** GROUP_DESC: which events were counted together. */
@@ -50,13 +54,18 @@ export type GroupDescs = StructValue<typeof GROUP_DESC_FIELDS>;
 export const groupDescs: Codec<GroupDescs> = struct("group_descs", GROUP_DESC_FIELDS);
 
 const CAP_FIELDS = {
-  name: doc("File name in the PMU's folder `caps`: `branches`, `pmu_name`.", headerString),
-  value: doc("What that file holds, without its newline.", headerString),
-};
+  name: [headerString, "File name in the PMU's folder `caps`: `branches`, `pmu_name`."],
+  value: [headerString, "What that file holds, without its newline."],
+} as const;
 /** The fields of CPU_PMU_CAPS. */
 export const CPU_PMU_CAPS_FIELDS = {
-  nr_caps: doc("Number of capabilities.", counter(u32, "caps")),
-  caps: doc("The capabilities.", array(struct("perf_pmu_caps", CAP_FIELDS), countedBy("nr_caps"))),
+  nr_caps: [counter(u32, "caps") as HiddenCodec, "Number of capabilities."],
+  caps: [
+    array(struct("perf_pmu_caps", CAP_FIELDS), countedBy("nr_caps")) as Codec<
+      StructValue<typeof CAP_FIELDS>[]
+    >,
+    "The capabilities.",
+  ],
 } as const;
 
 /** CPU_PMU_CAPS: capabilities of the PMU `cpu`. */
@@ -65,19 +74,21 @@ export type CpuPmuCaps = StructValue<typeof CPU_PMU_CAPS_FIELDS>;
 /** CPU_PMU_CAPS. */
 export const cpuPmuCaps: Codec<CpuPmuCaps> = struct("cpu_pmu_caps", CPU_PMU_CAPS_FIELDS);
 
+const PMU_CAPS_ENTRY_FIELDS = {
+  ...CPU_PMU_CAPS_FIELDS,
+  pmu_name: [headerString, "PMU that has these capabilities; it comes after them."],
+} as const;
+
 /** The fields of PMU_CAPS. */
 export const PMU_CAPS_FIELDS = {
-  nr_pmu: doc("Number of PMUs.", counter(u32, "pmus")),
-  pmus: doc(
-    "The PMUs that have capabilities, those of a hybrid CPU first.",
+  nr_pmu: [counter(u32, "pmus") as HiddenCodec, "Number of PMUs."],
+  pmus: [
     array(
-      struct("pmu_caps", {
-        ...CPU_PMU_CAPS_FIELDS,
-        pmu_name: doc("PMU that has these capabilities; it comes after them.", headerString),
-      }),
+      struct("pmu_caps", PMU_CAPS_ENTRY_FIELDS),
       countedBy("nr_pmu"),
-    ),
-  ),
+    ) as Codec<StructValue<typeof PMU_CAPS_ENTRY_FIELDS>[]>,
+    "The PMUs that have capabilities, those of a hybrid CPU first.",
+  ],
 } as const;
 
 /** PMU_CAPS: capabilities of the PMUs other than `cpu`. */

@@ -6,6 +6,7 @@ import {
   counter,
   doc,
   enumeration,
+  type FixedCodec,
   hex,
   mark,
   probed,
@@ -34,11 +35,14 @@ export const dirFormat: Codec<bigint> = doc(
 
 /** The fields of COMPRESSED. */
 export const COMPRESSED_FIELDS = {
-  version: doc("Version of the compressed records; 1 so far.", u32),
-  type: doc("How they are compressed.", enumeration(u32, { 0: "NONE", 1: "ZSTD" })),
-  level: doc("Level that was chosen with `-z`.", u32),
-  ratio: doc("Bytes of records for each byte in the file, rounded; 0 where not known.", u32),
-  mmap_len: doc("Bytes of the ring buffer: no COMPRESSED record unfolds into more.", u32),
+  version: [u32, "Version of the compressed records; 1 so far."],
+  type: [
+    enumeration(u32, { 0: "NONE", 1: "ZSTD" }) as FixedCodec<number>,
+    "How they are compressed.",
+  ],
+  level: [u32, "Level that was chosen with `-z`."],
+  ratio: [u32, "Bytes of records for each byte in the file, rounded; 0 where not known."],
+  mmap_len: [u32, "Bytes of the ring buffer: no COMPRESSED record unfolds into more."],
 } as const;
 
 /** COMPRESSED: how COMPRESSED records are to be unfolded. */
@@ -49,8 +53,11 @@ export const compressed: Codec<Compressed> = struct("compressed", COMPRESSED_FIE
 
 /** The fields of E_MACHINE. */
 export const E_MACHINE_FIELDS = {
-  e_machine: doc("`e_machine` of the ELF header: 62 is x86-64, 183 AArch64.", u32),
-  e_flags: doc("`e_flags` of the ELF header, whose bits depend on the machine.", hex(u32)),
+  e_machine: [u32, "`e_machine` of the ELF header: 62 is x86-64, 183 AArch64."],
+  e_flags: [
+    hex(u32) as FixedCodec<number>,
+    "`e_flags` of the ELF header, whose bits depend on the machine.",
+  ],
 } as const;
 
 /** E_MACHINE: machine of the recorded programs, which may differ from the kernel's. */
@@ -61,8 +68,8 @@ export const eMachine: Codec<EMachine> = struct("e_machine", E_MACHINE_FIELDS);
 
 /** The fields of an entry of AUXTRACE. */
 export const AUXTRACE_INDEX_ENTRY_FIELDS = {
-  file_offset: doc("Where the AUXTRACE record begins in the file.", x64),
-  sz: doc("Bytes of the record; the trace data that follow it are not counted.", u64),
+  file_offset: [x64, "Where the AUXTRACE record begins in the file."],
+  sz: [u64, "Bytes of the record; the trace data that follow it are not counted."],
 } as const;
 
 /** Where an AUXTRACE record is. */

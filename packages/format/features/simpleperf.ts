@@ -7,7 +7,10 @@ import {
   cString,
   doc,
   enumeration,
+  type FixedCodec,
+  type HiddenCodec,
   optional,
+  type OptionalCodec,
   repeated,
   sized,
   struct,
@@ -21,8 +24,8 @@ import {
 
 /** The fields of a line of SP_META_INFO. */
 export const SIMPLEPERF_META_FIELDS = {
-  key: doc("What is told: `simpleperf_version`, `clockid`, `app_package_name`.", cString),
-  value: doc("What there is to tell of it; lists are separated by newlines.", cString),
+  key: [cString, "What is told: `simpleperf_version`, `clockid`, `app_package_name`."],
+  value: [cString, "What there is to tell of it; lists are separated by newlines."],
 } as const;
 
 /** A line of the META_INFO section of simpleperf. */
@@ -37,10 +40,10 @@ export const simpleperfMeta: Codec<SimpleperfMeta[]> = repeated(
 const DSO_DEX_FILE = 3;
 
 const SYMBOL_FIELDS = {
-  start_vaddr: doc("Virtual address of the symbol in the file, before it is loaded.", x64),
-  len: doc("Bytes of code.", u32),
-  name: doc("Name of the symbol, mangled.", cString),
-};
+  start_vaddr: [x64, "Virtual address of the symbol in the file, before it is loaded."],
+  len: [u32, "Bytes of code."],
+  name: [cString, "Name of the symbol, mangled."],
+} as const;
 /** A u32 count, then so many u64. */
 const countedU64s: Codec<bigint[]> = unwrapped(
   struct("dex_file_offsets", {
@@ -52,9 +55,8 @@ const countedU64s: Codec<bigint[]> = unwrapped(
 
 /** The fields of a file of SP_FILE. */
 export const SIMPLEPERF_FILE_FIELDS = {
-  path: doc("Path of the file on the device.", cString),
-  type: doc(
-    "Kind of file.",
+  path: [cString, "Path of the file on the device."],
+  type: [
     enumeration(u32, {
       0: "KERNEL",
       1: "KERNEL_MODULE",
@@ -62,23 +64,29 @@ export const SIMPLEPERF_FILE_FIELDS = {
       3: "DEX_FILE",
       4: "SYMBOL_MAP_FILE",
       5: "UNKNOWN_FILE",
-    }),
-  ),
-  min_vaddr: doc("Virtual address of the first executable segment.", x64),
-  nr_symbols: doc("Number of symbols.", counter(u32, "symbols")),
-  symbols: doc(
+    }) as FixedCodec<number>,
+    "Kind of file.",
+  ],
+  min_vaddr: [x64, "Virtual address of the first executable segment."],
+  nr_symbols: [counter(u32, "symbols") as HiddenCodec, "Number of symbols."],
+  symbols: [
+    array(struct("symbol", SYMBOL_FIELDS), countedBy("nr_symbols")) as Codec<
+      StructValue<typeof SYMBOL_FIELDS>[]
+    >,
     "The symbols that were hit.",
-    array(struct("symbol", SYMBOL_FIELDS), countedBy("nr_symbols")),
-  ),
-  dex_file_offsets: doc(
+  ],
+  dex_file_offsets: [
+    when({ field: "type", is: DSO_DEX_FILE }, countedU64s) as OptionalCodec<bigint[]>,
     "Where the dex files begin in a file that holds several.",
-    when({ field: "type", is: DSO_DEX_FILE }, countedU64s),
-  ),
-  file_offset_of_min_vaddr: doc(
+  ],
+  file_offset_of_min_vaddr: [
+    optional(x64) as OptionalCodec<bigint>,
     "File offset that is mapped at `min_vaddr`; missing in older files.",
-    optional(x64),
-  ),
-  rest: doc("Bytes of a longer structure than is known here.", optional(bytes("rest"))),
+  ],
+  rest: [
+    optional(bytes("rest")) as OptionalCodec<Uint8Array>,
+    "Bytes of a longer structure than is known here.",
+  ],
 } as const;
 
 /** A file of the FILE section of simpleperf, with the symbols that were hit. */

@@ -3,6 +3,7 @@ import {
   doc,
   enumeration,
   exactly,
+  type FixedCodec,
   struct,
   type StructValue,
   u32,
@@ -11,8 +12,8 @@ import {
 
 /** The fields of SAMPLE_TIME. */
 export const SAMPLE_TIME_FIELDS = {
-  first_sample_time: doc("Time of the first sample, in ns of the event's clock.", u64),
-  last_sample_time: doc("Time of the last sample; 0 for both where perf did not look.", u64),
+  first_sample_time: [u64, "Time of the first sample, in ns of the event's clock."],
+  last_sample_time: [u64, "Time of the last sample; 0 for both where perf did not look."],
 } as const;
 
 /** SAMPLE_TIME: when the samples begin and end. */
@@ -29,9 +30,11 @@ export const clockidResolution: Codec<bigint> = doc(
 
 /** The fields of CLOCK_DATA. */
 export const CLOCK_DATA_FIELDS = {
-  version: doc("Version of the layout; perf reads no other than 1.", exactly(u32, 1, "version")),
-  clockid: doc(
-    "The clock that was chosen with `-k`.",
+  version: [
+    exactly(u32, 1, "version") as Codec<number>,
+    "Version of the layout; perf reads no other than 1.",
+  ],
+  clockid: [
     enumeration(u32, {
       0: "CLOCK_REALTIME",
       1: "CLOCK_MONOTONIC",
@@ -42,10 +45,11 @@ export const CLOCK_DATA_FIELDS = {
       6: "CLOCK_MONOTONIC_COARSE",
       7: "CLOCK_BOOTTIME",
       11: "CLOCK_TAI",
-    }),
-  ),
-  wall_clock_ns: doc("Time of day at one moment of the recording: ns since 1970, UTC.", u64),
-  clockid_time_ns: doc("Time of the chosen clock at that moment, in ns.", u64),
+    }) as FixedCodec<number>,
+    "The clock that was chosen with `-k`.",
+  ],
+  wall_clock_ns: [u64, "Time of day at one moment of the recording: ns since 1970, UTC."],
+  clockid_time_ns: [u64, "Time of the chosen clock at that moment, in ns."],
 } as const;
 
 /** CLOCK_DATA: turns time stamps into times of day. */

@@ -6,7 +6,9 @@ import {
   counter,
   doc,
   headerString,
+  type HiddenCodec,
   i32,
+  type OptionalCodec,
   probe,
   repeated,
   struct,
@@ -18,8 +20,8 @@ import {
 
 /** The fields of NRCPUS. */
 export const NRCPUS_FIELDS = {
-  nr_cpus_avail: doc("CPUs that the machine can have: one more than the highest number.", u32),
-  nr_cpus_online: doc("CPUs that were online when the file was written.", u32),
+  nr_cpus_avail: [u32, "CPUs that the machine can have: one more than the highest number."],
+  nr_cpus_online: [u32, "CPUs that were online when the file was written."],
 } as const;
 
 /** NRCPUS: how many CPUs; the available ones come first on disk. */
@@ -29,9 +31,9 @@ export type NrCpus = StructValue<typeof NRCPUS_FIELDS>;
 export const nrCpus: Codec<NrCpus> = struct("nr_cpus", NRCPUS_FIELDS);
 
 const CPU_FIELDS = {
-  core_id: doc("Core that the CPU is a thread of, numbered within its package; -1: unknown.", i32),
-  socket_id: doc("Package that the CPU is in, in the platform's own numbering; -1: unknown.", i32),
-};
+  core_id: [i32, "Core that the CPU is a thread of, numbered within its package; -1: unknown."],
+  socket_id: [i32, "Package that the CPU is in, in the platform's own numbering; -1: unknown."],
+} as const;
 
 /** Dies of a machine that has several in a package. */
 export interface DieTopology {
@@ -96,25 +98,30 @@ function cpuLayout(r: ByteReader): { cpus: number; dies: boolean } {
 
 /** The fields of CPU_TOPOLOGY. */
 export const CPU_TOPOLOGY_FIELDS = {
-  nr_packages: doc("Number of CPU lists.", counter(u32, "package_cpus_list")),
-  package_cpus_list: doc(
+  nr_packages: [counter(u32, "package_cpus_list") as HiddenCodec, "Number of CPU lists."],
+  package_cpus_list: [
+    array(headerString, countedBy("nr_packages")) as Codec<string[]>,
     'The CPUs of each package: perf\'s "sibling sockets". A list such as `0-3,8-11`.',
-    array(headerString, countedBy("nr_packages")),
-  ),
-  nr_cores: doc("Number of CPU lists.", counter(u32, "core_cpus_list")),
-  core_cpus_list: doc(
+  ],
+  nr_cores: [counter(u32, "core_cpus_list") as HiddenCodec, "Number of CPU lists."],
+  core_cpus_list: [
+    array(headerString, countedBy("nr_cores")) as Codec<string[]>,
     'The hardware threads of each core: perf\'s "sibling threads".',
-    array(headerString, countedBy("nr_cores")),
-  ),
-  layout: doc("Not on disk: how many CPUs follow, and whether dies do.", probe(cpuLayout)),
-  cpus: doc(
+  ],
+  layout: [
+    probe(cpuLayout) as HiddenCodec,
+    "Not on disk: how many CPUs follow, and whether dies do.",
+  ],
+  cpus: [
+    array(struct("cpu_topology_map", CPU_FIELDS), { field: "layout.cpus" }) as Codec<
+      StructValue<typeof CPU_FIELDS>[]
+    >,
     "Core and package of each CPU, in CPU order; none in files before Linux 4.4.",
-    array(struct("cpu_topology_map", CPU_FIELDS), { field: "layout.cpus" }),
-  ),
-  dies: doc(
+  ],
+  dies: [
+    when({ field: "layout.dies", is: true }, dieTopology) as OptionalCodec<DieTopology>,
     "Dies, where the machine has more than one in a package; since Linux 5.3.",
-    when({ field: "layout.dies", is: true }, dieTopology),
-  ),
+  ],
 } as const;
 
 /** CPU_TOPOLOGY: which CPUs share a core, a die, a package. */
@@ -124,18 +131,20 @@ export type CpuTopology = StructValue<typeof CPU_TOPOLOGY_FIELDS>;
 export const cpuTopology: Codec<CpuTopology> = struct("cpu_topology", CPU_TOPOLOGY_FIELDS);
 
 const NUMA_NODE_FIELDS = {
-  node: doc("Number of the node in sysfs; there may be gaps.", u32),
-  mem_total: doc("Memory of the node, in kB.", u64),
-  mem_free: doc("Memory of the node that was free when the file was written, in kB.", u64),
-  cpus: doc("The node's CPUs, as `0-3,8-11`; may be empty.", headerString),
-};
+  node: [u32, "Number of the node in sysfs; there may be gaps."],
+  mem_total: [u64, "Memory of the node, in kB."],
+  mem_free: [u64, "Memory of the node that was free when the file was written, in kB."],
+  cpus: [headerString, "The node's CPUs, as `0-3,8-11`; may be empty."],
+} as const;
 /** The fields of NUMA_TOPOLOGY. */
 export const NUMA_TOPOLOGY_FIELDS = {
-  nr: doc("Number of nodes.", counter(u32, "nodes")),
-  nodes: doc(
+  nr: [counter(u32, "nodes") as HiddenCodec, "Number of nodes."],
+  nodes: [
+    array(struct("numa_topology_node", NUMA_NODE_FIELDS), countedBy("nr")) as Codec<
+      StructValue<typeof NUMA_NODE_FIELDS>[]
+    >,
     "The nodes that were online.",
-    array(struct("numa_topology_node", NUMA_NODE_FIELDS), countedBy("nr")),
-  ),
+  ],
 } as const;
 
 /** NUMA_TOPOLOGY: memory and CPUs of each node. */
@@ -145,16 +154,18 @@ export type NumaTopology = StructValue<typeof NUMA_TOPOLOGY_FIELDS>;
 export const numaTopology: Codec<NumaTopology> = struct("numa_topology", NUMA_TOPOLOGY_FIELDS);
 
 const HYBRID_NODE_FIELDS = {
-  pmu_name: doc("PMU of these CPUs: `cpu_core`, `cpu_atom`.", headerString),
-  cpus: doc("The CPUs of this kind, as `0-15`.", headerString),
-};
+  pmu_name: [headerString, "PMU of these CPUs: `cpu_core`, `cpu_atom`."],
+  cpus: [headerString, "The CPUs of this kind, as `0-15`."],
+} as const;
 /** The fields of HYBRID_TOPOLOGY. */
 export const HYBRID_TOPOLOGY_FIELDS = {
-  nr: doc("Number of kinds.", counter(u32, "nodes")),
-  nodes: doc(
+  nr: [counter(u32, "nodes") as HiddenCodec, "Number of kinds."],
+  nodes: [
+    array(struct("hybrid_topology_node", HYBRID_NODE_FIELDS), countedBy("nr")) as Codec<
+      StructValue<typeof HYBRID_NODE_FIELDS>[]
+    >,
     "The kinds of CPU.",
-    array(struct("hybrid_topology_node", HYBRID_NODE_FIELDS), countedBy("nr")),
-  ),
+  ],
 } as const;
 
 /** HYBRID_TOPOLOGY: which CPUs are of which kind. */
@@ -216,9 +227,12 @@ const cpuDomainMap: Codec<CpuDomainMap> = struct("cpu_domain_map", {
 
 /** The fields of CPU_DOMAIN_INFO. */
 export const CPU_DOMAIN_INFO_FIELDS = {
-  schedstat_version: doc("Version in the first line of `/proc/schedstat`.", u32),
-  max_sched_domains: doc("One more than the highest level of a domain.", u32),
-  cpus: doc("The CPUs that were online, up to the end of the section.", repeated(cpuDomainMap, 8)),
+  schedstat_version: [u32, "Version in the first line of `/proc/schedstat`."],
+  max_sched_domains: [u32, "One more than the highest level of a domain."],
+  cpus: [
+    repeated(cpuDomainMap, 8) as Codec<CpuDomainMap[]>,
+    "The CPUs that were online, up to the end of the section.",
+  ],
 } as const;
 
 /** CPU_DOMAIN_INFO: the scheduling domains of each CPU. */

@@ -5,8 +5,9 @@ import {
   countedBy,
   counter,
   cString,
-  doc,
+  type HiddenCodec,
   literal,
+  type OptionalCodec,
   ownByteOrder,
   restText,
   sized,
@@ -23,53 +24,52 @@ const SAVED_CMDLINES = 0.6;
 const WHAT = "tracing data";
 const MAGIC = "\x17\x08\x44tracing";
 
-const text32 = sized(u32, restText);
-const text64 = sized(u64, restText);
+const text32: Codec<string> = sized(u32, restText);
+const text64: Codec<string> = sized(u64, restText);
 
 const SYSTEM_FIELDS = {
-  name: doc("Name of the subsystem: `sched`, `syscalls`.", cString),
-  nr_formats: doc("Number of events.", counter(u32, "formats")),
-  formats: doc(
+  name: [cString, "Name of the subsystem: `sched`, `syscalls`."],
+  nr_formats: [counter(u32, "formats") as HiddenCodec, "Number of events."],
+  formats: [
+    array(text64, countedBy("nr_formats")) as Codec<string[]>,
     "Contents of the file `format` of each event: its name, id and fields.",
-    array(text64, countedBy("nr_formats")),
-  ),
-};
+  ],
+} as const;
 /** The fields of TRACING_DATA. */
 export const TRACING_DATA_FIELDS = {
-  magic: doc("`17 08 44` and `tracing`.", literal(MAGIC, WHAT)),
-  version: doc("Version of the layout, in digits: `0.5`, or `0.6` with `saved_cmdlines`.", cString),
-  bigendian: doc("1 where the numbers that follow, and the raw samples, are big-endian.", u8),
-  long_size: doc("Bytes of a `long` of the kernel.", u8),
-  page_size: doc("Bytes of a page of the kernel.", u32),
-  header_page_tag: doc("`header_page`.", literal("header_page\0", WHAT)),
-  header_page: doc(
-    "Contents of `events/header_page`: how a page of the ring buffer begins.",
+  magic: [literal(MAGIC, WHAT) as HiddenCodec, "`17 08 44` and `tracing`."],
+  version: [cString, "Version of the layout, in digits: `0.5`, or `0.6` with `saved_cmdlines`."],
+  bigendian: [u8, "1 where the numbers that follow, and the raw samples, are big-endian."],
+  long_size: [u8, "Bytes of a `long` of the kernel."],
+  page_size: [u32, "Bytes of a page of the kernel."],
+  header_page_tag: [literal("header_page\0", WHAT) as HiddenCodec, "`header_page`."],
+  header_page: [text64, "Contents of `events/header_page`: how a page of the ring buffer begins."],
+  header_event_tag: [literal("header_event\0", WHAT) as HiddenCodec, "`header_event`."],
+  header_event: [
     text64,
-  ),
-  header_event_tag: doc("`header_event`.", literal("header_event\0", WHAT)),
-  header_event: doc(
     "Contents of `events/header_event`: how an entry of the ring buffer begins.",
-    text64,
-  ),
-  nr_ftrace_formats: doc("Number of formats.", counter(u32, "ftrace_formats")),
-  ftrace_formats: doc(
+  ],
+  nr_ftrace_formats: [counter(u32, "ftrace_formats") as HiddenCodec, "Number of formats."],
+  ftrace_formats: [
+    array(text64, countedBy("nr_ftrace_formats")) as Codec<string[]>,
     "Contents of the files `events/ftrace/*/format` of ftrace's own events.",
-    array(text64, countedBy("nr_ftrace_formats")),
-  ),
-  nr_systems: doc("Number of subsystems.", counter(u32, "systems")),
-  systems: doc(
+  ],
+  nr_systems: [counter(u32, "systems") as HiddenCodec, "Number of subsystems."],
+  systems: [
+    array(struct("event_system", SYSTEM_FIELDS), countedBy("nr_systems")) as Codec<
+      StructValue<typeof SYSTEM_FIELDS>[]
+    >,
     "The recorded events, by subsystem.",
-    array(struct("event_system", SYSTEM_FIELDS), countedBy("nr_systems")),
-  ),
-  kallsyms: doc("Contents of `/proc/kallsyms`; empty since Linux 4.4.", text32),
-  printk_formats: doc(
-    "Contents of `printk_formats`: the strings of `trace_printk` by address.",
+  ],
+  kallsyms: [text32, "Contents of `/proc/kallsyms`; empty since Linux 4.4."],
+  printk_formats: [
     text32,
-  ),
-  saved_cmdlines: doc(
+    "Contents of `printk_formats`: the strings of `trace_printk` by address.",
+  ],
+  saved_cmdlines: [
+    when({ field: "version", least: SAVED_CMDLINES }, text64) as OptionalCodec<string>,
     "Contents of `saved_cmdlines`, a pid and its name a line; since version 0.6.",
-    when({ field: "version", least: SAVED_CMDLINES }, text64),
-  ),
+  ],
 } as const;
 
 /** TRACING_DATA: what raw samples of tracepoints look like. */

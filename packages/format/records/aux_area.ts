@@ -1,4 +1,4 @@
-import { doc, flags, struct, type StructValue, u32, u64, x64 } from "../struct.ts";
+import { type FixedCodec, flags, struct, type StructValue, u32, u64, x64 } from "../struct.ts";
 import { record, type RecordDeclaration } from "../record.ts";
 import { PERF_AUX_FLAG_NAMES } from "../perf_event.ts";
 import {
@@ -8,9 +8,12 @@ import {
 } from "../record_types.ts";
 
 const AUX_FIELDS = {
-  aux_offset: doc("Where in the AUX area's endless stream the data begins.", x64),
-  aux_size: doc("Bytes of data.", x64),
-  flags: doc("What happened to the data (`PERF_AUX_FLAG_*`).", flags(u64, PERF_AUX_FLAG_NAMES)),
+  aux_offset: [x64, "Where in the AUX area's endless stream the data begins."],
+  aux_size: [x64, "Bytes of data."],
+  flags: [
+    flags(u64, PERF_AUX_FLAG_NAMES) as FixedCodec<bigint>,
+    "What happened to the data (`PERF_AUX_FLAG_*`).",
+  ],
 } as const;
 
 /** The body of AUX. */
@@ -24,8 +27,8 @@ export const AUX: RecordDeclaration<"AUX", Aux> = record(
 );
 
 const ITRACE_START_FIELDS = {
-  pid: doc("Process id.", u32),
-  tid: doc("Thread id.", u32),
+  pid: [u32, "Process id."],
+  tid: [u32, "Thread id."],
 } as const;
 
 /** The body of ITRACE_START. */
@@ -39,7 +42,7 @@ export const ITRACE_START: RecordDeclaration<"ITRACE_START", ItraceStart> = reco
 );
 
 const AUX_OUTPUT_HW_ID_FIELDS = {
-  hw_id: doc("The hardware's id of the event in the AUX data.", x64),
+  hw_id: [x64, "The hardware's id of the event in the AUX data."],
 } as const;
 
 /** The body of AUX_OUTPUT_HW_ID. */

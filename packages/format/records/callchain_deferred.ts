@@ -1,11 +1,24 @@
-import { array, countedBy, counter, doc, struct, type StructValue, u64, x64 } from "../struct.ts";
+import {
+  array,
+  type Codec,
+  countedBy,
+  counter,
+  type HiddenCodec,
+  struct,
+  type StructValue,
+  u64,
+  x64,
+} from "../struct.ts";
 import { record, type RecordDeclaration } from "../record.ts";
 import { PERF_RECORD_CALLCHAIN_DEFERRED } from "../record_types.ts";
 
 const CALLCHAIN_DEFERRED_FIELDS = {
-  cookie: doc("Which samples this belongs to: the value after their USER_DEFERRED marker.", x64),
-  nr: counter(u64, "ips"),
-  ips: doc("The user part of the call chain, innermost first.", array(x64, countedBy("nr"))),
+  cookie: [x64, "Which samples this belongs to: the value after their USER_DEFERRED marker."],
+  nr: counter(u64, "ips") as HiddenCodec,
+  ips: [
+    array(x64, countedBy("nr")) as Codec<bigint[]>,
+    "The user part of the call chain, innermost first.",
+  ],
 } as const;
 
 /** The body of CALLCHAIN_DEFERRED. */

@@ -1,6 +1,6 @@
-import { doc, ofEvent, struct, type StructValue, u32, u64 } from "../struct.ts";
+import { type Codec, ofEvent, struct, type StructValue, u32, u64 } from "../struct.ts";
 import { record, type RecordDeclaration } from "../record.ts";
-import { readFormatDeclaration, type Sample, sampleRecord } from "../sample.ts";
+import { type ReadFormat, readFormatDeclaration, type Sample, sampleRecord } from "../sample.ts";
 import {
   PERF_RECORD_LOST,
   PERF_RECORD_LOST_SAMPLES,
@@ -11,8 +11,8 @@ import {
 } from "../record_types.ts";
 
 const LOST_FIELDS = {
-  id: doc("Id of the event whose buffer was full.", u64),
-  lost: doc("Records that were lost.", u64),
+  id: [u64, "Id of the event whose buffer was full."],
+  lost: [u64, "Records that were lost."],
 } as const;
 
 /** The body of LOST. */
@@ -26,7 +26,7 @@ export const LOST: RecordDeclaration<"LOST", Lost> = record(
 );
 
 const LOST_SAMPLES_FIELDS = {
-  lost: doc("Samples that were lost.", u64),
+  lost: [u64, "Samples that were lost."],
 } as const;
 
 /** The body of LOST_SAMPLES. */
@@ -40,9 +40,9 @@ export const LOST_SAMPLES: RecordDeclaration<"LOST_SAMPLES", LostSamples> = reco
 );
 
 const THROTTLE_FIELDS = {
-  time: doc("Time in ns.", u64),
-  id: doc("Id of the event.", u64),
-  stream_id: doc("Id of the event in this context.", u64),
+  time: [u64, "Time in ns."],
+  id: [u64, "Id of the event."],
+  stream_id: [u64, "Id of the event in this context."],
 } as const;
 
 /** The body of THROTTLE and UNTHROTTLE. */
@@ -63,12 +63,12 @@ export const UNTHROTTLE: RecordDeclaration<"UNTHROTTLE", Throttle> = record(
 );
 
 const READ_FIELDS = {
-  pid: doc("Process id.", u32),
-  tid: doc("Thread id.", u32),
-  values: doc(
+  pid: [u32, "Process id."],
+  tid: [u32, "Thread id."],
+  values: [
+    ofEvent("READ", readFormatDeclaration) as Codec<ReadFormat>,
     "Counter values in the shape of the event's `read_format`.",
-    ofEvent("READ", readFormatDeclaration),
-  ),
+  ],
 } as const;
 
 /** The body of READ. */

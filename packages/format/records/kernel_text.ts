@@ -1,8 +1,9 @@
 import {
   bytes,
+  type Codec,
   countedBy,
-  doc,
   enumeration,
+  type FixedCodec,
   paddedText,
   struct,
   type StructValue,
@@ -19,14 +20,14 @@ import {
 } from "../record_types.ts";
 
 const KSYMBOL_FIELDS = {
-  addr: doc("First address of the code.", x64),
-  len: doc("Bytes of code.", u32),
-  ksym_type: doc(
+  addr: [x64, "First address of the code."],
+  len: [u32, "Bytes of code."],
+  ksym_type: [
+    enumeration(u16, { 0: "UNKNOWN", 1: "BPF", 2: "OOL" }) as FixedCodec<number>,
     "Where the code comes from (`PERF_RECORD_KSYMBOL_TYPE_*`).",
-    enumeration(u16, { 0: "UNKNOWN", 1: "BPF", 2: "OOL" }),
-  ),
-  flags: doc("Bit 0: the code went away.", x16),
-  name: doc("Name of the symbol.", paddedText),
+  ],
+  flags: [x16, "Bit 0: the code went away."],
+  name: [paddedText, "Name of the symbol."],
 } as const;
 
 /** The body of KSYMBOL. */
@@ -40,13 +41,13 @@ export const KSYMBOL: RecordDeclaration<"KSYMBOL", Ksymbol> = record(
 );
 
 const BPF_EVENT_FIELDS = {
-  type: doc(
+  type: [
+    enumeration(u16, { 0: "UNKNOWN", 1: "PROG_LOAD", 2: "PROG_UNLOAD" }) as FixedCodec<number>,
     "What happened (`PERF_BPF_EVENT_*`).",
-    enumeration(u16, { 0: "UNKNOWN", 1: "PROG_LOAD", 2: "PROG_UNLOAD" }),
-  ),
-  flags: doc("Zero so far.", x16),
-  id: doc("Id of the BPF program.", u32),
-  tag: doc("Hash of the program's instructions.", bytes(8)),
+  ],
+  flags: [x16, "Zero so far."],
+  id: [u32, "Id of the BPF program."],
+  tag: [bytes(8) as Codec<Uint8Array>, "Hash of the program's instructions."],
 } as const;
 
 /** The body of BPF_EVENT. */
@@ -60,12 +61,12 @@ export const BPF_EVENT: RecordDeclaration<"BPF_EVENT", BpfEvent> = record(
 );
 
 const TEXT_POKE_FIELDS = {
-  addr: doc("Where the kernel changed its code.", x64),
-  old_len: doc("Bytes of old code.", u16),
-  new_len: doc("Bytes of new code.", u16),
-  old_bytes: doc("The old code.", bytes(countedBy("old_len"))),
-  new_bytes: doc("The new code.", bytes(countedBy("new_len"))),
-  padding: doc("Zeros up to a multiple of 8.", bytes("rest")),
+  addr: [x64, "Where the kernel changed its code."],
+  old_len: [u16, "Bytes of old code."],
+  new_len: [u16, "Bytes of new code."],
+  old_bytes: [bytes(countedBy("old_len")) as Codec<Uint8Array>, "The old code."],
+  new_bytes: [bytes(countedBy("new_len")) as Codec<Uint8Array>, "The new code."],
+  padding: [bytes("rest") as Codec<Uint8Array>, "Zeros up to a multiple of 8."],
 } as const;
 
 /** The body of TEXT_POKE. */

@@ -1,6 +1,7 @@
 import {
   bytes,
   doc,
+  type OptionalCodec,
   paddedText,
   struct,
   type StructValue,
@@ -18,12 +19,12 @@ import { PERF_RECORD_MISC_MMAP_BUILD_ID } from "../perf_event.ts";
 import { PERF_RECORD_MMAP, PERF_RECORD_MMAP2 } from "../record_types.ts";
 
 const MMAP_FIELDS = {
-  pid: doc("Process id; -1 (0xffffffff) for the kernel's own maps.", u32),
-  tid: doc("Thread id.", u32),
-  addr: doc("First address of the mapping.", x64),
-  len: doc("Length of the mapping in bytes.", x64),
-  pgoff: doc("Offset in the mapped file, in bytes.", x64),
-  filename: doc("What is mapped: a path, or a name such as `[vdso]` or `//anon`.", paddedText),
+  pid: [u32, "Process id; -1 (0xffffffff) for the kernel's own maps."],
+  tid: [u32, "Thread id."],
+  addr: [x64, "First address of the mapping."],
+  len: [x64, "Length of the mapping in bytes."],
+  pgoff: [x64, "Offset in the mapped file, in bytes."],
+  filename: [paddedText, "What is mapped: a path, or a name such as `[vdso]` or `//anon`."],
 } as const;
 
 /** The body of MMAP. */
@@ -45,16 +46,21 @@ const MMAP2_FIELDS = {
   addr: MMAP_FIELDS.addr,
   len: MMAP_FIELDS.len,
   pgoff: MMAP_FIELDS.pgoff,
-  maj: when(hasInode, doc("Major number of the file's device.", u32)),
-  min: when(hasInode, doc("Minor number of the file's device.", u32)),
-  ino: when(hasInode, doc("Inode number of the file.", u64)),
-  ino_generation: when(hasInode, doc("Generation of the inode.", u64)),
-  build_id_size: when(hasBuildId, doc("Bytes of the build id that count.", u8)),
-  __reserved_1: when(hasBuildId, doc("Zero.", u8)),
-  __reserved_2: when(hasBuildId, doc("Zero.", u16)),
-  build_id: when(hasBuildId, doc("Build id of the file, padded with zeros.", bytes(20))),
-  prot: doc("Protection (`PROT_*` of mmap(2)).", x32),
-  flags: doc("Flags (`MAP_*` of mmap(2)).", x32),
+  maj: when(hasInode, doc("Major number of the file's device.", u32)) as OptionalCodec<number>,
+  min: when(hasInode, doc("Minor number of the file's device.", u32)) as OptionalCodec<number>,
+  ino: when(hasInode, doc("Inode number of the file.", u64)) as OptionalCodec<bigint>,
+  ino_generation: when(hasInode, doc("Generation of the inode.", u64)) as OptionalCodec<bigint>,
+  build_id_size: when(hasBuildId, doc("Bytes of the build id that count.", u8)) as OptionalCodec<
+    number
+  >,
+  __reserved_1: when(hasBuildId, doc("Zero.", u8)) as OptionalCodec<number>,
+  __reserved_2: when(hasBuildId, doc("Zero.", u16)) as OptionalCodec<number>,
+  build_id: when(
+    hasBuildId,
+    doc("Build id of the file, padded with zeros.", bytes(20)),
+  ) as OptionalCodec<Uint8Array>,
+  prot: [x32, "Protection (`PROT_*` of mmap(2))."],
+  flags: [x32, "Flags (`MAP_*` of mmap(2))."],
   filename: MMAP_FIELDS.filename,
 } as const;
 

@@ -1,8 +1,9 @@
 import {
   array,
+  type Codec,
   countedBy,
   counter,
-  doc,
+  type HiddenCodec,
   paddedText,
   struct,
   type StructValue,
@@ -20,13 +21,13 @@ import {
   PERF_RECORD_SWITCH_CPU_WIDE,
 } from "../record_types.ts";
 
-const PID = doc("Process id.", u32);
-const TID = doc("Thread id.", u32);
+const PID = [u32, "Process id."] as const;
+const TID = [u32, "Thread id."] as const;
 
 const COMM_FIELDS = {
   pid: PID,
   tid: TID,
-  comm: doc("The thread's new name.", paddedText),
+  comm: [paddedText, "The thread's new name."],
 } as const;
 
 /** The body of COMM. */
@@ -41,10 +42,10 @@ export const COMM: RecordDeclaration<"COMM", Comm> = record(
 
 const TASK_FIELDS = {
   pid: PID,
-  ppid: doc("Process id of the parent.", u32),
+  ppid: [u32, "Process id of the parent."],
   tid: TID,
-  ptid: doc("Thread id of the parent.", u32),
-  time: doc("Time in ns.", u64),
+  ptid: [u32, "Thread id of the parent."],
+  time: [u64, "Time in ns."],
 } as const;
 
 /** The body of FORK and EXIT. */
@@ -75,8 +76,8 @@ export const SWITCH: RecordDeclaration<"SWITCH", Switch> = record(
 );
 
 const SWITCH_CPU_WIDE_FIELDS = {
-  next_prev_pid: doc("Process id of the thread that comes next, or came before.", u32),
-  next_prev_tid: doc("Its thread id.", u32),
+  next_prev_pid: [u32, "Process id of the thread that comes next, or came before."],
+  next_prev_tid: [u32, "Its thread id."],
 } as const;
 
 /** The body of SWITCH_CPU_WIDE. */
@@ -89,20 +90,22 @@ export const SWITCH_CPU_WIDE: RecordDeclaration<"SWITCH_CPU_WIDE", SwitchCpuWide
   struct("perf_record_switch", SWITCH_CPU_WIDE_FIELDS),
 );
 
+const LINK_INFO_FIELDS = {
+  dev: [u64, "Device of the namespace file."],
+  ino: [u64, "Inode of the namespace file."],
+} as const;
+
 const NAMESPACES_FIELDS = {
   pid: PID,
   tid: TID,
-  nr_namespaces: counter(u64, "link_info"),
-  link_info: doc(
-    "The namespaces in the order net, uts, ipc, pid, user, mnt, cgroup.",
+  nr_namespaces: counter(u64, "link_info") as HiddenCodec,
+  link_info: [
     array(
-      struct("perf_ns_link_info", {
-        dev: doc("Device of the namespace file.", u64),
-        ino: doc("Inode of the namespace file.", u64),
-      }),
+      struct("perf_ns_link_info", LINK_INFO_FIELDS),
       countedBy("nr_namespaces"),
-    ),
-  ),
+    ) as Codec<StructValue<typeof LINK_INFO_FIELDS>[]>,
+    "The namespaces in the order net, uts, ipc, pid, user, mnt, cgroup.",
+  ],
 } as const;
 
 /** The body of NAMESPACES. */
@@ -116,8 +119,8 @@ export const NAMESPACES: RecordDeclaration<"NAMESPACES", Namespaces> = record(
 );
 
 const CGROUP_FIELDS = {
-  id: doc("Cgroup id, as in samples.", u64),
-  path: doc("Path from the root of the hierarchy.", paddedText),
+  id: [u64, "Cgroup id, as in samples."],
+  path: [paddedText, "Path from the root of the hierarchy."],
 } as const;
 
 /** The body of CGROUP. */

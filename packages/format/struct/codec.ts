@@ -53,29 +53,38 @@ export interface HiddenCodec extends Codec<unknown> {
 /** The TypeScript type that a codec decodes to. */
 export type Value<C> = C extends Codec<infer T> ? T : never;
 
-/** Named fields in the order in which they lie on disk. */
+/** A field: its codec, or that and a sentence for the reference documentation. */
 // deno-lint-ignore no-explicit-any
-export type Fields = Readonly<Record<string, Codec<any>>>;
+export type Field = Codec<any> | readonly [codec: Codec<any>, doc: string];
+
+/** Named fields in the order in which they lie on disk. */
+export type Fields = Readonly<Record<string, Field>>;
+
+/** The codec of a field. */
+export type CodecOf<F> = F extends readonly [infer C, string] ? C : F;
+
+/** The codecs of named fields. */
+export type CodecsOf<F extends Fields> = { readonly [K in keyof F]: CodecOf<F[K]> };
 
 /** Flattens an intersection of object types for display. */
 export type Simplify<T> = { [K in keyof T]: T[K] };
 /** The names of the fields of a structure that hold text. */
 export type TextKeys<F extends Fields> = {
-  [K in keyof F]: Value<F[K]> extends string | readonly string[] ? K : never;
+  [K in keyof F]: Value<CodecOf<F[K]>> extends string | readonly string[] ? K : never;
 }[keyof F];
 
 /** The TypeScript type that a structure of these fields decodes to. */
 export type StructValue<F extends Fields> = Simplify<
   & {
     [
-      K in keyof F as F[K] extends HiddenCodec ? never
-        : F[K] extends OptionalCodec<unknown> ? never
+      K in keyof F as CodecOf<F[K]> extends HiddenCodec ? never
+        : CodecOf<F[K]> extends OptionalCodec<unknown> ? never
         : K
-    ]: Value<F[K]>;
+    ]: Value<CodecOf<F[K]>>;
   }
   & {
-    [K in keyof F as F[K] extends OptionalCodec<unknown> ? K : never]?: Exclude<
-      Value<F[K]>,
+    [K in keyof F as CodecOf<F[K]> extends OptionalCodec<unknown> ? K : never]?: Exclude<
+      Value<CodecOf<F[K]>>,
       undefined
     >;
   }
@@ -88,11 +97,21 @@ export type StructValue<F extends Fields> = Simplify<
 /** A structure: a codec that knows its fields. */
 export interface StructCodec<F extends Fields> extends Codec<StructValue<F>> {
   /** The fields in disk order. */
-  readonly parts: F;
+  readonly parts: CodecsOf<F>;
 }
 
 /** A codec whose size is the same for all values. */
 export type FixedCodec<T> = Codec<T> & { readonly size: number };
+
+/** The codecs of fields, each with its sentence. */
+export function codecsOf<F extends Fields>(fields: F): CodecsOf<F> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => [
+      name,
+      Array.isArray(field) ? doc(field[1], field[0]) : field,
+    ]),
+  ) as CodecsOf<F>;
+}
 
 /** The same codec with a sentence for the reference documentation. */
 export function doc<C extends Codec<unknown>>(text: string, codec: C): C {

@@ -1,6 +1,6 @@
 import { ByteReader, ByteWriter, type Residue, type StructContext } from "../cursor.ts";
 import { lookUp, NO_SCOPE, type Scope } from "./condition.ts";
-import type { Codec, Fields, StructValue } from "./codec.ts";
+import { type Codec, codecsOf, type Fields, type StructValue } from "./codec.ts";
 import { decodeField } from "./structure.ts";
 
 /**
@@ -40,7 +40,8 @@ export function extensible<const F extends Fields>(
   fields: F,
   extent: Extent,
 ): Codec<ExtensibleValue<F>> {
-  const known = Object.entries(fields) as [string, Codec<unknown> & { readonly size: number }][];
+  const parts = codecsOf(fields);
+  const known = Object.entries(parts) as [string, Codec<unknown> & { readonly size: number }][];
   const own = typeof extent === "object" && "own" in extent ? extent : undefined;
   const ownAt = own === undefined ? 0 : offsetOf(known, own.own);
   const find = typeof extent === "object" && "field" in extent ? lookUp(extent.field) : undefined;
@@ -62,7 +63,7 @@ export function extensible<const F extends Fields>(
     type,
     ...(typeof extent === "number" ? { size: extent } : {}),
     display: { as: "struct" },
-    parts: fields,
+    parts,
     shape: { kind: "extensible" },
     decode(r, outer) {
       const size = extentOf(r, outer);

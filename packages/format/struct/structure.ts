@@ -1,6 +1,6 @@
 import type { ByteReader, Residue } from "../cursor.ts";
 import type { Scope } from "./condition.ts";
-import type { Codec, Fields, StructCodec, StructValue } from "./codec.ts";
+import { type Codec, codecsOf, type Fields, type StructCodec, type StructValue } from "./codec.ts";
 
 /** Decodes a field of a structure, and reports it to who watches. */
 export function decodeField<T>(r: ByteReader, name: string, codec: Codec<T>, scope: Scope): T {
@@ -16,7 +16,7 @@ export function decodeField<T>(r: ByteReader, name: string, codec: Codec<T>, sco
  * Declares a structure from its fields, in disk order and without implicit padding.
  *
  * @param type The structure's name in the kernel's or perf's headers.
- * @param fields The fields, each a codec.
+ * @param fields The fields, each a codec, or a codec and a sentence for the documentation.
  *
  * @example
  * ```ts
@@ -30,8 +30,9 @@ export function decodeField<T>(r: ByteReader, name: string, codec: Codec<T>, sco
  * ```
  */
 export function struct<const F extends Fields>(type: string, fields: F): StructCodec<F> {
-  const names = Object.keys(fields);
-  const codecs = names.map((name) => fields[name] as Codec<unknown>);
+  const parts = codecsOf(fields);
+  const names = Object.keys(parts);
+  const codecs: Codec<unknown>[] = Object.values(parts);
   let size: number | undefined = 0;
   for (const codec of codecs) {
     size = size === undefined || codec.size === undefined ? undefined : size + codec.size;
@@ -40,7 +41,7 @@ export function struct<const F extends Fields>(type: string, fields: F): StructC
     type,
     ...(size === undefined ? {} : { size }),
     display: { as: "struct" },
-    parts: fields,
+    parts,
     shape: { kind: "struct" },
     decode(r, outer) {
       const found: Record<string, unknown> = {};

@@ -1,6 +1,7 @@
 import {
-  doc,
+  type Codec,
   optional,
+  type OptionalCodec,
   struct,
   type StructCodec,
   type StructValue,
@@ -13,21 +14,30 @@ import { cpuBlocks, type PrivCodec, restWords } from "./words.ts";
 export const ARM_SPE_CPU_MAGIC = 0x1010_1010_1010_1010n;
 
 const V1_FIELDS = {
-  pmu_type: doc("`type` of the attrs of the `arm_spe_0` PMU.", u64),
-  per_cpu_mmaps: doc("1 where each CPU has a buffer, 0 where each thread has.", u64),
+  pmu_type: [u64, "`type` of the attrs of the `arm_spe_0` PMU."],
+  per_cpu_mmaps: [u64, "1 where each CPU has a buffer, 0 where each thread has."],
 } as const;
 
 const CPU_FIELDS = {
-  magic: doc("`ARM_SPE_CPU_MAGIC`.", x64),
-  cpu: doc("CPU number.", u64),
-  nr_params: doc("Number of words that follow in the block.", u64),
-  midr: doc("`MIDR_EL1` of the CPU: who made it, and which model it is.", optional(x64)),
-  pmu_type: doc(
+  magic: [x64, "`ARM_SPE_CPU_MAGIC`."],
+  cpu: [u64, "CPU number."],
+  nr_params: [u64, "Number of words that follow in the block."],
+  midr: [
+    optional(x64) as OptionalCodec<bigint>,
+    "`MIDR_EL1` of the CPU: who made it, and which model it is.",
+  ],
+  pmu_type: [
+    optional(u64) as OptionalCodec<bigint>,
     "`type` of the attrs of the PMU that traces the CPU; all bits set where none does.",
-    optional(u64),
-  ),
-  cap_min_ival: doc("Least interval between samples that the PMU recommends.", optional(u64)),
-  cap_event_filter: doc("Events that samples can be filtered by.", optional(x64)),
+  ],
+  cap_min_ival: [
+    optional(u64) as OptionalCodec<bigint>,
+    "Least interval between samples that the PMU recommends.",
+  ],
+  cap_event_filter: [
+    optional(x64) as OptionalCodec<bigint>,
+    "Events that samples can be filtered by.",
+  ],
   rest: restWords,
 } as const;
 
@@ -37,17 +47,17 @@ export type ArmSpeCpu = StructValue<typeof CPU_FIELDS>;
 const cpuBlock: StructCodec<typeof CPU_FIELDS> = struct("arm_spe_cpu", CPU_FIELDS);
 
 const V2_FIELDS = {
-  header_version: doc("2: version 1 has no such word.", u64),
-  header_size: doc("Words before the first CPU's.", u64),
-  pmu_type_v2: doc("`type` of the attrs of the PMU that the CPUs share.", u64),
-  cpus_num: doc("Number of CPUs.", u64),
-  cpus: doc(
-    "The CPUs, each with as many words as it says.",
+  header_version: [u64, "2: version 1 has no such word."],
+  header_size: [u64, "Words before the first CPU's."],
+  pmu_type_v2: [u64, "`type` of the attrs of the PMU that the CPUs share."],
+  cpus_num: [u64, "Number of CPUs."],
+  cpus: [
     cpuBlocks<ArmSpeCpu>(
       { field: "cpus_num", where: { field: "header_size", is: 4n } },
       [{ test: { field: "header_version", least: 0 }, blocks: [], otherwise: cpuBlock }],
-    ),
-  ),
+    ) as Codec<ArmSpeCpu[]>,
+    "The CPUs, each with as many words as it says.",
+  ],
   rest: restWords,
 } as const;
 

@@ -1,8 +1,9 @@
 import {
   type Codec,
-  doc,
   enumeration,
+  type FixedCodec,
   optional,
+  type OptionalCodec,
   parts64,
   struct,
   type StructValue,
@@ -19,49 +20,64 @@ export const CS_ETMV4_MAGIC = 0x4040_4040_4040_4040n;
 export const CS_ETE_MAGIC = 0x5050_5050_5050_5050n;
 
 const COMMON_FIELDS = {
-  magic: doc("Which trace macrocell the CPU has.", x64),
-  cpu: doc("CPU number.", u64),
+  magic: [x64, "Which trace macrocell the CPU has."],
+  cpu: [u64, "CPU number."],
 } as const;
 
 const COUNT_FIELDS = {
-  nr_trc_params: doc("Number of words that follow in the block.", u64),
+  nr_trc_params: [u64, "Number of words that follow in the block."],
 } as const;
 
 const ETMV3_FIELDS = {
-  etmcr: doc("`ETMCR`: main control.", optional(x64)),
-  etmtraceidr: doc("`ETMTRACEIDR`: the trace id that marks the CPU's data.", optional(x64)),
-  etmccer: doc("`ETMCCER`: configuration code extension.", optional(x64)),
-  etmidr: doc("`ETMIDR`: which version of the architecture.", optional(x64)),
+  etmcr: [optional(x64) as OptionalCodec<bigint>, "`ETMCR`: main control."],
+  etmtraceidr: [
+    optional(x64) as OptionalCodec<bigint>,
+    "`ETMTRACEIDR`: the trace id that marks the CPU's data.",
+  ],
+  etmccer: [optional(x64) as OptionalCodec<bigint>, "`ETMCCER`: configuration code extension."],
+  etmidr: [optional(x64) as OptionalCodec<bigint>, "`ETMIDR`: which version of the architecture."],
 } as const;
 
 const ETMV4_FIELDS = {
-  trcconfigr: doc(
+  trcconfigr: [
+    optional(x64) as OptionalCodec<bigint>,
     "`TRCCONFIGR`: what is traced, such as cycle counts and timestamps.",
-    optional(x64),
-  ),
-  trctraceidr: doc("`TRCTRACEIDR`: the trace id that marks the CPU's data.", optional(x64)),
-  trcidr0: doc("`TRCIDR0`: what the macrocell can trace.", optional(x64)),
-  trcidr1: doc("`TRCIDR1`: which version of the architecture.", optional(x64)),
-  trcidr2: doc("`TRCIDR2`: sizes of addresses, context ids and counters.", optional(x64)),
-  trcidr8: doc("`TRCIDR8`: how deep it speculates.", optional(x64)),
-  trcauthstatus: doc("`TRCAUTHSTATUS`: which exception levels may be traced.", optional(x64)),
+  ],
+  trctraceidr: [
+    optional(x64) as OptionalCodec<bigint>,
+    "`TRCTRACEIDR`: the trace id that marks the CPU's data.",
+  ],
+  trcidr0: [optional(x64) as OptionalCodec<bigint>, "`TRCIDR0`: what the macrocell can trace."],
+  trcidr1: [
+    optional(x64) as OptionalCodec<bigint>,
+    "`TRCIDR1`: which version of the architecture.",
+  ],
+  trcidr2: [
+    optional(x64) as OptionalCodec<bigint>,
+    "`TRCIDR2`: sizes of addresses, context ids and counters.",
+  ],
+  trcidr8: [optional(x64) as OptionalCodec<bigint>, "`TRCIDR8`: how deep it speculates."],
+  trcauthstatus: [
+    optional(x64) as OptionalCodec<bigint>,
+    "`TRCAUTHSTATUS`: which exception levels may be traced.",
+  ],
 } as const;
 
 const TS_SOURCE_FIELDS = {
-  ts_source: doc(
-    "Clock of the timestamps; all bits set where it is not known.",
+  ts_source: [
     optional(
       enumeration(u64, {
         1: "virtual",
         2: "guest physical",
         3: "physical",
       }),
-    ),
-  ),
+    ) as OptionalCodec<bigint>,
+    "Clock of the timestamps; all bits set where it is not known.",
+  ],
 } as const;
 
 const ETE_FIELDS = {
-  trcdevarch: doc("`TRCDEVARCH`: which version of the ETE.", optional(x64)),
+  trcdevarch: [optional(x64) as OptionalCodec<bigint>, "`TRCDEVARCH`: which version of the ETE."],
 } as const;
 
 const REST_FIELDS = { rest: restWords } as const;
@@ -127,20 +143,22 @@ const CPU_BLOCKS: readonly BlockKind<CsEtmCpu>[] = [
 ];
 
 const CS_ETM_FIELDS = {
-  header_version: doc(
-    "0: blocks of fixed size. 1: each block says its size. 2: as 1, and trace ids may come in " +
-      "AUX_OUTPUT_HW_ID records.",
+  header_version: [
     u64,
-  ),
-  pmu_type_cpus: doc(
+    "0: blocks of fixed size. 1: each block says its size. 2: as 1, and trace ids may come in " +
+    "AUX_OUTPUT_HW_ID records.",
+  ],
+  pmu_type_cpus: [
+    parts64("u64", { num_cpu: 32, pmu_type: 32 }) as FixedCodec<
+      { num_cpu: number; pmu_type: number }
+    >,
     "Number of CPUs (low half) and `type` of the attrs of the `cs_etm` PMU (high half).",
-    parts64("u64", { num_cpu: 32, pmu_type: 32 }),
-  ),
-  snapshot: doc("1 where the buffer was overwritten until a snapshot was asked for.", u64),
-  cpus: doc(
+  ],
+  snapshot: [u64, "1 where the buffer was overwritten until a snapshot was asked for."],
+  cpus: [
+    cpuBlocks<CsEtmCpu>({ field: "pmu_type_cpus.num_cpu" }, CPU_BLOCKS) as Codec<CsEtmCpu[]>,
     "The trace macrocells of the CPUs.",
-    cpuBlocks<CsEtmCpu>({ field: "pmu_type_cpus.num_cpu" }, CPU_BLOCKS),
-  ),
+  ],
   rest: restWords,
 } as const;
 

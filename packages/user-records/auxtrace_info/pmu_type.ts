@@ -1,8 +1,8 @@
-import { doc, struct, type StructValue, u64 } from "@perfdata/format";
+import { struct, type StructValue, u64 } from "@perfdata/format";
 import { type PrivCodec, restWords } from "./words.ts";
 
 const PMU_TYPE_FIELDS = {
-  pmu_type: doc("`type` of the attrs of the PMU; 0 where the recording perf left it out.", u64),
+  pmu_type: [u64, "`type` of the attrs of the PMU; 0 where the recording perf left it out."],
   rest: restWords,
 } as const;
 

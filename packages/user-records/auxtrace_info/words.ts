@@ -16,7 +16,7 @@ import {
 } from "@perfdata/format";
 
 /** What comes after the words that have a name: a later perf's, or not what their count says. */
-export const restWords = doc(
+export const restWords: OptionalCodec<bigint[]> = doc(
   "Words that have no name here.",
   optional(array(u64, "rest")),
 );

@@ -1,0 +1,95 @@
+import type { FlameData } from "./flame_data.ts";
+import type { FlameTree } from "./flame_tree.ts";
+import { FUNCTION_KIND } from "./profile.ts";
+
+/** What the colour of a box says. */
+export type FlameColoring = "object" | "kind" | "change";
+
+/**
+ * Hues that people with any of the common kinds of colour blindness tell apart (Okabe and Ito),
+ * lightened until black text on them is readable.
+ */
+const HUES = [
+  "#e8b04f",
+  "#7cc4ec",
+  "#4fb896",
+  "#ece573",
+  "#6ba6d6",
+  "#e39161",
+  "#dda1c4",
+  "#b9c97a",
+];
+
+/** Colours by kind, with what each stands for. */
+export const KIND_COLORS: readonly { readonly label: string; readonly color: string }[] = [
+  { label: "user", color: "#7cc4ec" },
+  { label: "kernel", color: "#e8b04f" },
+  { label: "JIT", color: "#4fb896" },
+  { label: "other", color: "#b8b8b8" },
+  { label: "inlined", color: "#dda1c4" },
+];
+
+/** The colour of boxes that stand for a process or a thread, or for nothing known. */
+export const PLAIN_COLOR = "#c9ccd1";
+
+/** Lightens or darkens a colour a little, so that neighbours differ. */
+function shade(color: string, by: number): string {
+  const part = (at: number) => {
+    const value = parseInt(color.slice(at, at + 2), 16);
+    const moved = by < 0 ? value * (1 + by) : value + (255 - value) * by;
+    return Math.round(moved).toString(16).padStart(2, "0");
+  };
+  return `#${part(1)}${part(3)}${part(5)}`;
+}
+
+function hash(text: string): number {
+  let h = 2166136261;
+  for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 16777619);
+  return (h ^ h >>> 15) >>> 0;
+}
+
+/**
+ * The colour of a change of share: blue where there is less of it, orange where there is more, grey
+ * where it is the same.
+ *
+ * @param change difference of the shares, -1 to 1
+ */
+export function changeColor(change: number): string {
+  // A change of a fifth has the full colour; the root takes small ones out of the grey.
+  const strength = Math.min(1, Math.sqrt(Math.abs(change) / 0.2));
+  const from = [226, 226, 226];
+  const to = change < 0 ? [72, 148, 214] : [232, 120, 40];
+  return `#${
+    from.map((value, i) =>
+      Math.round(value + ((to[i] as number) - value) * strength).toString(16).padStart(2, "0")
+    ).join("")
+  }`;
+}
+
+/** Colours by function, for colouring by object or by kind. */
+export function functionColors(data: FlameData, coloring: "object" | "kind"): string[] {
+  const objectHues = new Map<number, string>();
+  return data.names.map((name, number) => {
+    const kind = data.functionKind[number] as number;
+    const object = data.functionObject[number] as number;
+    const by = (hash(name) % 9 - 4) / 30;
+    if (coloring === "kind") {
+      const at = kind & FUNCTION_KIND.INLINED ? 4 : kind & FUNCTION_KIND.LEVEL;
+      return shade(KIND_COLORS[at]?.color ?? PLAIN_COLOR, by);
+    }
+    if (object < 0) return shade(PLAIN_COLOR, by);
+    let hue = objectHues.get(object);
+    if (hue === undefined) {
+      hue = HUES[hash(data.objects[object] ?? "") % HUES.length] ?? PLAIN_COLOR;
+      objectHues.set(object, hue);
+    }
+    return shade(hue, by);
+  });
+}
+
+/** The change of a box's share against the base. */
+export function shareChange(tree: FlameTree, box: number): number {
+  const now = tree.total === 0 ? 0 : (tree.value[box] as number) / tree.total;
+  const before = tree.baseTotal === 0 ? 0 : (tree.base[box] as number) / tree.baseTotal;
+  return now - before;
+}

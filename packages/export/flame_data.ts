@@ -1,0 +1,384 @@
+import { FloatColumn, IntColumn } from "./columns.ts";
+import { frameStacks } from "./frame_stacks.ts";
+import { NodeTable } from "./node_table.ts";
+import type { Profile, ProfileEvent, ProfileThread } from "./profile.ts";
+
+/** What a flame graph is drawn from: stacks of functions, and samples by thread and slice of time. */
+export interface FlameData {
+  /** What was recorded. */
+  readonly title: string;
+  /** How far names and stacks can be trusted. */
+  readonly trust: string;
+  /** Names of what is compared, base first; one where nothing is. */
+  readonly sides: readonly string[];
+  /** The events. */
+  readonly events: readonly ProfileEvent[];
+  /** The threads. */
+  readonly threads: readonly ProfileThread[];
+  /** Names of the objects. */
+  readonly objects: readonly string[];
+  /** Paths of source files. */
+  readonly files: readonly string[];
+  /** Names of the functions; `""` where nothing names the code. */
+  readonly names: readonly string[];
+  /** Object of each function, -1 for none. */
+  readonly functionObject: Int32Array;
+  /** `FUNCTION_KIND` bits of each function. */
+  readonly functionKind: Int32Array;
+  /** Caller of each node, a node before it; -1 for the outermost. */
+  readonly parent: Int32Array;
+  /** Function of each node. */
+  readonly item: Int32Array;
+  /** Source file of the line of a node that has the largest share of it; -1 for none. */
+  readonly file: Int32Array;
+  /** That line; 0 where it is not known. */
+  readonly line: Int32Array;
+  /** Number of slices of time, at least 1. */
+  readonly slices: number;
+  /** Time of the first sample in nanoseconds. */
+  readonly start: number;
+  /** Time of the last one. */
+  readonly end: number;
+  /** Samples: a row for those of one side, event, thread, slice and node. */
+  readonly rows: FlameRows;
+  /** Nodes that are left out because of their number; their samples are in their callers. */
+  readonly omittedNodes: number;
+  /** The largest share of an event that is in one of them, 0 to 1. */
+  readonly omittedShare: number;
+}
+
+/** Samples of a {@linkcode FlameData}. */
+export interface FlameRows {
+  /** Node; -1 for samples without a stack. */
+  readonly node: Int32Array;
+  /** Side, 0 for the base of a comparison. */
+  readonly side: Int32Array;
+  /** Event. */
+  readonly event: Int32Array;
+  /** Thread. */
+  readonly thread: Int32Array;
+  /** Slice of time. */
+  readonly slice: Int32Array;
+  /** How many samples. */
+  readonly count: Float64Array;
+  /** Sum of their periods. */
+  readonly period: Float64Array;
+}
+
+/** How much {@linkcode flameData} keeps. */
+export interface FlameLimits {
+  /** Nodes; 150,000 where missing. */
+  readonly nodes?: number;
+  /** Rows of samples; 400,000 where missing. With more, there are fewer slices of time. */
+  readonly rows?: number;
+  /** Slices of time; 120 where missing. */
+  readonly slices?: number;
+  /** Whether inlined functions are frames; they are where this is missing. */
+  readonly inline?: boolean;
+}
+
+/** One side: the profile with its functions and threads as both sides number them. */
+interface Side {
+  readonly profile: Profile;
+  readonly of: Int32Array;
+  readonly threads: Int32Array;
+}
+
+/**
+ * Makes the data of a flame graph of one profile, or of a comparison of two: base first.
+ *
+ * Functions of both sides are the same where name, object and kind are; events go by their names.
+ *
+ * @throws {RangeError} without a profile, and with more than two
+ */
+export function flameData(profiles: readonly Profile[], limits: FlameLimits = {}): FlameData {
+  const [first] = profiles;
+  if (first === undefined || profiles.length > 2) throw new RangeError("one or two profiles");
+  const functions = new Functions();
+  const threads: ProfileThread[] = [];
+  const threadNumbers = new Map<string, number>();
+  const nodes = new NodeTable();
+  const lines = new HeaviestLines();
+  const sides: Side[] = profiles.map((profile) => {
+    const numbers = functions.add(profile);
+    const stacks = frameStacks(profile, { by: "frame", inline: limits.inline ?? true });
+    const own = new Int32Array(stacks.item.length);
+    for (let row = 0; row < own.length; row++) {
+      const caller = stacks.parent[row] as number;
+      const of = numbers[profile.frames.function[stacks.item[row] as number] as number] as number;
+      own[row] = nodes.node(caller < 0 ? -1 : own[caller] as number, of);
+    }
+    lines.add(profile, stacks, own);
+    return {
+      profile,
+      of: stacks.of.map((row) => row < 0 ? -1 : own[row] as number),
+      threads: Int32Array.from(profile.threads, (thread) => {
+        const key = JSON.stringify(thread);
+        let number = threadNumbers.get(key);
+        if (number === undefined) threadNumbers.set(key, number = threads.push(thread) - 1);
+        return number;
+      }),
+    };
+  });
+  const events = first.events;
+  const eventOf = sides.map(({ profile }) =>
+    Int32Array.from(profile.events, ({ name }) => events.findIndex((known) => known.name === name))
+  );
+  const shares = inclusiveShares(sides, eventOf, events.length, nodes);
+  let maxNodes = limits.nodes ?? 150_000;
+  const maxRows = limits.rows ?? 400_000;
+  let slices = sides.some(({ profile }) => profile.samples.time === undefined)
+    ? 1
+    : limits.slices ?? 120;
+  for (;;) {
+    const kept = keep(nodes, shares, maxNodes);
+    const rows = countRows(sides, eventOf, kept.number, slices, maxRows);
+    if (rows === undefined) {
+      if (slices > 1) slices = Math.floor(slices / 3) || 1;
+      else maxNodes = Math.ceil(Math.min(maxNodes, nodes.length) / 2);
+      if (maxNodes > 1) continue;
+    }
+    const [start, end] = span(sides);
+    const parents = nodes.parents();
+    const items = nodes.items();
+    return {
+      title: first.title,
+      trust: profiles.map(({ trust }) => trust).filter((line) => line !== "").join(" · "),
+      sides: profiles.map(({ title }) => title),
+      events,
+      threads,
+      objects: functions.objects,
+      files: lines.files,
+      names: functions.names,
+      functionObject: functions.object.array(),
+      functionKind: functions.kind.array(),
+      parent: Int32Array.from(kept.nodes, (node) => {
+        const parent = parents[node] as number;
+        return parent < 0 ? -1 : kept.number[parent] as number;
+      }),
+      item: Int32Array.from(kept.nodes, (node) => items[node] as number),
+      file: Int32Array.from(kept.nodes, (node) => lines.file.array()[node] as number),
+      line: Int32Array.from(kept.nodes, (node) => lines.line.array()[node] as number),
+      slices,
+      start,
+      end,
+      rows: rows ?? EMPTY,
+      omittedNodes: nodes.length - kept.nodes.length,
+      omittedShare: kept.omitted,
+    };
+  }
+}
+
+const EMPTY: FlameRows = {
+  node: new Int32Array(),
+  side: new Int32Array(),
+  event: new Int32Array(),
+  thread: new Int32Array(),
+  slice: new Int32Array(),
+  count: new Float64Array(),
+  period: new Float64Array(),
+};
+
+/** Functions of all sides, by name, object and kind. */
+class Functions {
+  readonly names: string[] = [];
+  readonly object = new IntColumn();
+  readonly kind = new IntColumn();
+  readonly objects: string[] = [];
+  readonly #numbers = new Map<string, number>();
+  readonly #objectNumbers = new Map<string, number>();
+
+  add({ functions, objects }: Profile): Int32Array {
+    const objectOf = objects.map(({ name }) => {
+      let number = this.#objectNumbers.get(name);
+      if (number === undefined) {
+        this.#objectNumbers.set(name, number = this.objects.push(name) - 1);
+      }
+      return number;
+    });
+    return Int32Array.from(functions.name, (name, row) => {
+      const object = objectOf[functions.object[row] as number] ?? -1;
+      const kind = functions.kind[row] as number;
+      const key = `${object} ${kind} ${name}`;
+      let number = this.#numbers.get(key);
+      if (number === undefined) {
+        this.#numbers.set(key, number = this.names.push(name) - 1);
+        this.object.push(object);
+        this.kind.push(kind);
+      }
+      return number;
+    });
+  }
+}
+
+/** By node: the line that has the largest part of its period. */
+class HeaviestLines {
+  readonly file = new IntColumn();
+  readonly line = new IntColumn();
+  readonly files: string[] = [];
+  readonly #numbers = new Map<string, number>();
+  readonly #most = new FloatColumn();
+
+  add(
+    { files, frames, samples }: Profile,
+    stacks: { parent: Int32Array; item: Int32Array; of: Int32Array },
+    nodeOf: Int32Array,
+  ): void {
+    const weights = new Float64Array(stacks.item.length);
+    for (let i = 0; i < samples.length; i++) {
+      const stack = samples.stack[i] as number;
+      if (stack >= 0) {
+        (weights[stacks.of[stack] as number] as number) += samples.period[i] as number;
+      }
+    }
+    for (let row = weights.length - 1; row >= 0; row--) {
+      const parent = stacks.parent[row] as number;
+      if (parent >= 0) (weights[parent] as number) += weights[row] as number;
+    }
+    for (let row = 0; row < weights.length; row++) {
+      const node = nodeOf[row] as number;
+      while (this.#most.length <= node) {
+        this.#most.push(-1);
+        this.file.push(-1);
+        this.line.push(0);
+      }
+      if ((weights[row] as number) <= (this.#most.array()[node] as number)) continue;
+      const frame = stacks.item[row] as number;
+      this.#most.array()[node] = weights[row] as number;
+      this.line.array()[node] = frames.line[frame] as number;
+      const path = files[frames.file[frame] as number];
+      let number = path === undefined ? -1 : this.#numbers.get(path);
+      if (number === undefined && path !== undefined) {
+        this.#numbers.set(path, number = this.files.push(path) - 1);
+      }
+      this.file.array()[node] = number ?? -1;
+    }
+  }
+}
+
+/** By node: the largest share that it has of any event of any side, with all that it called. */
+function inclusiveShares(
+  sides: readonly Side[],
+  eventOf: readonly Int32Array[],
+  eventCount: number,
+  nodes: NodeTable,
+): Float64Array {
+  const most = new Float64Array(nodes.length);
+  const parents = nodes.parents();
+  for (const [number, { profile: { samples }, of }] of sides.entries()) {
+    for (let event = 0; event < eventCount; event++) {
+      const sums = new Float64Array(nodes.length);
+      let total = 0;
+      for (let i = 0; i < samples.length; i++) {
+        if (eventOf[number]?.[samples.event[i] as number] !== event) continue;
+        const stack = samples.stack[i] as number;
+        total += samples.period[i] as number;
+        if (stack >= 0) (sums[of[stack] as number] as number) += samples.period[i] as number;
+      }
+      for (let node = sums.length - 1; node >= 0; node--) {
+        const sum = sums[node] as number;
+        const parent = parents[node] as number;
+        if (parent >= 0) (sums[parent] as number) += sum;
+        if (total > 0) most[node] = Math.max(most[node] as number, sum / total);
+      }
+    }
+  }
+  return most;
+}
+
+/** The nodes with the largest shares; a caller's is not smaller than that of what it calls. */
+function keep(nodes: NodeTable, shares: Float64Array, limit: number) {
+  const count = nodes.length;
+  const number = new Int32Array(count);
+  const parents = nodes.parents();
+  const sorted = shares.slice().sort();
+  const least = count > limit ? sorted[count - limit] as number : -1;
+  const kept: number[] = [];
+  let omitted = 0;
+  for (let node = 0; node < count; node++) {
+    const parent = parents[node] as number;
+    const share = shares[node] as number;
+    // Equal shares at the limit go together: a limit is never exceeded.
+    if (count <= limit || share > least) number[node] = kept.push(node) - 1;
+    else {
+      number[node] = parent < 0 ? -1 : number[parent] as number;
+      omitted = Math.max(omitted, share);
+    }
+  }
+  return { number, nodes: kept, omitted };
+}
+
+function span(sides: readonly Side[]): [number, number] {
+  const times = sides.map(({ profile: { samples } }) => {
+    const { time, length } = samples;
+    return time === undefined || length === 0
+      ? [0, 0] as const
+      : [time[0] as number, time[length - 1] as number] as const;
+  });
+  // Recordings that are compared have clocks of their own: slices count from the start of each.
+  const [first] = times;
+  if (first === undefined) return [0, 0];
+  return [first[0], first[0] + Math.max(...times.map(([from, to]) => to - from))];
+}
+
+/** Sums up samples; `undefined` with more rows than `limit`. */
+function countRows(
+  sides: readonly Side[],
+  eventOf: readonly Int32Array[],
+  number: Int32Array,
+  slices: number,
+  limit: number,
+): FlameRows | undefined {
+  const [start, end] = span(sides);
+  const width = (end - start) / slices || 1;
+  const keys = new NodeTable();
+  const rows = new NodeTable();
+  const count = new FloatColumn();
+  const period = new FloatColumn();
+  for (const [side, { profile: { samples }, of, threads }] of sides.entries()) {
+    const from = samples.time?.[0] ?? 0;
+    for (let i = 0; i < samples.length; i++) {
+      const event = eventOf[side]?.[samples.event[i] as number] ?? -1;
+      if (event < 0) continue;
+      const slice = samples.time === undefined ? 0 : Math.min(
+        slices - 1,
+        Math.max(0, Math.floor(((samples.time[i] as number) - from) / width)),
+      );
+      const stack = samples.stack[i] as number;
+      const node = stack < 0 ? -1 : number[of[stack] as number] as number;
+      const key = keys.node(
+        (event * slices + slice) * 2 + side,
+        threads[samples.thread[i] as number] as number,
+      );
+      const row = rows.node(key, node);
+      if (row === count.length) {
+        if (row === limit) return undefined;
+        count.push(0);
+        period.push(0);
+      }
+      (count.array()[row] as number) += samples.count[i] as number;
+      (period.array()[row] as number) += samples.period[i] as number;
+    }
+  }
+  const keyOf = rows.parents();
+  const first = keys.parents();
+  const thread = keys.items();
+  // In an order in which columns change little from row to row, which packs them well.
+  const order = Int32Array.from(keyOf, (_, row) => row).sort((a, b) => {
+    const [p, q] = [keyOf[a] as number, keyOf[b] as number];
+    return (first[p] as number) - (first[q] as number) ||
+      (thread[p] as number) - (thread[q] as number) ||
+      (rows.items()[a] as number) - (rows.items()[b] as number);
+  });
+  const pick = (value: (row: number) => number) => Int32Array.from(order, value);
+  const where = (row: number) => first[keyOf[row] as number] as number;
+  return {
+    node: pick((row) => rows.items()[row] as number),
+    side: pick((row) => where(row) & 1),
+    event: pick((row) => Math.floor((where(row) >> 1) / slices)),
+    slice: pick((row) => (where(row) >> 1) % slices),
+    thread: pick((row) => thread[keyOf[row] as number] as number),
+    count: Float64Array.from(order, (row) => count.array()[row] as number),
+    period: Float64Array.from(order, (row) => period.array()[row] as number),
+  };
+}

@@ -1,0 +1,102 @@
+import { changeColor, functionColors, PLAIN_COLOR, shareChange } from "./flame_colors.ts";
+import type { FlameColoring } from "./flame_colors.ts";
+import type { FlameData } from "./flame_data.ts";
+import { boxFacts, boxName, percentage } from "./flame_text.ts";
+import { type FlameSelection, flameTree } from "./flame_tree.ts";
+
+/** How {@linkcode flameSvg} draws. */
+export interface FlameSvgOptions {
+  /** What is drawn; the first event by period, with a row of processes, where missing. */
+  readonly selection?: Partial<FlameSelection>;
+  /** Width in pixels; 1200 where missing. */
+  readonly width?: number;
+  /** Whether callers are above what they call. */
+  readonly icicle?: boolean;
+  /** What colours say. */
+  readonly coloring?: FlameColoring;
+}
+
+const ROW = 17;
+const HEAD = 26;
+const FOOT = 22;
+const CHARACTER = 6.6;
+
+/**
+ * A flame graph as a picture that needs no script; a box of less than half a pixel is not drawn.
+ *
+ * The title of a box has what the page shows beside the pointer.
+ */
+export function flameSvg(data: FlameData, options: FlameSvgOptions = {}): string {
+  const { width = 1200, icicle = false } = options;
+  const coloring = options.coloring ?? (data.sides.length > 1 ? "change" : "object");
+  const selection: FlameSelection = {
+    event: 0,
+    weight: "period",
+    order: "merged",
+    root: "process",
+    ...options.selection,
+  };
+  const tree = flameTree(data, selection);
+  const colors = functionColors(data, coloring === "kind" ? "kind" : "object");
+  const height = HEAD + tree.rows * ROW + FOOT;
+  const { name = "" } = data.events[selection.event] ?? {};
+  const parts = [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" ` +
+    `viewBox="0 0 ${width} ${height}" font-family="ui-monospace,Menlo,Consolas,monospace" ` +
+    `font-size="11" role="img">`,
+    `<title>${escaped(`Flame graph: ${data.title}`)}</title>`,
+    `<rect width="100%" height="100%" fill="#fff"/>`,
+    `<text x="6" y="17" font-size="13">${
+      escaped(
+        `${data.title === "" ? name : `${data.title} · ${name}`} · ` +
+          `${tree.totalSamples.toLocaleString("en-US")} samples`,
+      )
+    }</text>`,
+  ];
+  let left = 0;
+  for (let box = 0; box < tree.length; box++) {
+    const w = (tree.width[box] as number) * width;
+    if (w < 0.5) {
+      left++;
+      continue;
+    }
+    const x = (tree.x[box] as number) * width;
+    const row = tree.depth[box] as number;
+    const y = HEAD + (icicle ? row : tree.rows - 1 - row) * ROW;
+    const item = tree.item[box] as number;
+    const fill = item < 0
+      ? PLAIN_COLOR
+      : coloring === "change"
+      ? changeColor(shareChange(tree, box))
+      : colors[item] ?? PLAIN_COLOR;
+    const label = boxName(data, tree, box);
+    const room = Math.floor((w - 6) / CHARACTER);
+    const shown = room < 3 ? "" : label.length > room ? `${label.slice(0, room - 1)}…` : label;
+    const facts = [label, ...boxFacts(data, tree, box, selection.event)].join("\n");
+    parts.push(
+      `<g><title>${escaped(facts)}</title><rect x="${x.toFixed(2)}" y="${y}" width="${
+        Math.max(0.5, w - 0.5).toFixed(2)
+      }" height="${ROW - 1}" rx="1" fill="${fill}"/>` +
+        (shown === ""
+          ? ""
+          : `<text x="${(x + 3).toFixed(2)}" y="${y + 12}">${escaped(shown)}</text>`) +
+        `</g>`,
+    );
+  }
+  const foot = [
+    data.trust,
+    left > 0 ? `${left} boxes of less than ${percentage(0.5 / width)} are not drawn` : "",
+  ].filter((text) => text !== "").join(" · ");
+  parts.push(`<text x="6" y="${height - 7}" fill="#444">${escaped(foot)}</text>`, "</svg>\n");
+  return parts.join("\n");
+}
+
+function escaped(text: string): string {
+  const marks: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+  // What XML cannot have at all, lone halves of characters included, becomes a replacement.
+  return text.replace(
+    // deno-lint-ignore no-control-regex -- a name may have any byte
+    /[&<>"]|[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g,
+    (character) => marks[character] ?? "\ufffd",
+  );
+}

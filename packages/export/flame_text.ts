@@ -1,0 +1,80 @@
+import type { FlameData } from "./flame_data.ts";
+import { type FlameTree, NO_STACK } from "./flame_tree.ts";
+
+/** The name of a function of a flame graph. */
+export function flameFunctionName(data: FlameData, number: number): string {
+  const name = data.names[number] ?? "";
+  if (name !== "") return name;
+  const object = data.objects[data.functionObject[number] ?? -1] ?? "unknown";
+  return object.startsWith("[") ? object : `[${object}]`;
+}
+
+/** The name of a box: of its function, its process, or its thread. */
+export function boxName(data: FlameData, tree: FlameTree, box: number): string {
+  const item = tree.item[box] as number;
+  if (item >= 0) return flameFunctionName(data, item);
+  if (item === NO_STACK) return "[no stack]";
+  const { comm, tid } = data.threads[-1 - item] ?? { comm: "?", tid: -1 };
+  return tree.root === "thread" && tid >= 0 ? `${comm} ${tid}` : comm;
+}
+
+/**
+ * A share as percent, with as many digits as make sense.
+ *
+ * @example
+ * ```ts
+ * import { percentage } from "@perfdata/export";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals([percentage(1), percentage(0.123456), percentage(0.00001)], [
+ *   "100 %",
+ *   "12.35 %",
+ *   "0.0010 %",
+ * ]);
+ * ```
+ */
+export function percentage(share: number): string {
+  const percent = share * 100;
+  const digits = percent === 0 || percent >= 99.995 ? 0 : Math.abs(percent) < 0.1 ? 4 : 2;
+  return `${percent.toFixed(digits)} %`;
+}
+
+/** A weight with its unit: milliseconds of a clock, otherwise the number in groups of three. */
+export function amount(value: number, unit: "nanoseconds" | "count"): string {
+  if (unit === "count") return value.toLocaleString("en-US");
+  const steps = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]] as const;
+  for (const [size, name] of steps) {
+    if (value >= size) return `${(value / size).toPrecision(4)} ${name}`;
+  }
+  return `${value} ns`;
+}
+
+/** What there is to say about a box, a line each. */
+export function boxFacts(data: FlameData, tree: FlameTree, box: number, event: number): string[] {
+  const { unit = "count", name = "" } = data.events[event] ?? {};
+  const up = tree.parent[box] as number;
+  const item = tree.item[box] as number;
+  const node = tree.node[box] as number;
+  const value = tree.value[box] as number;
+  const above = up < 0 ? tree.total : tree.value[up] as number;
+  const lines = [
+    `${percentage(tree.total === 0 ? 0 : value / tree.total)} of all` +
+    (up < 0 ? "" : `, ${percentage(above === 0 ? 0 : value / above)} of its parent`) +
+    `, ${percentage(tree.total === 0 ? 0 : (tree.self[box] as number) / tree.total)} itself`,
+    `${(tree.samples[box] as number).toLocaleString("en-US")} samples, ${name} ` +
+    amount(tree.periods[box] as number, unit),
+  ];
+  if (data.sides.length > 1) {
+    const before = tree.baseTotal === 0 ? 0 : (tree.base[box] as number) / tree.baseTotal;
+    const now = tree.total === 0 ? 0 : value / tree.total;
+    const change = now - before;
+    lines.push(
+      `${percentage(before)} before: ${change < 0 ? "−" : "+"}${percentage(Math.abs(change))}`,
+    );
+  }
+  const object = item >= 0 ? data.objects[data.functionObject[item] as number] : undefined;
+  if (object !== undefined) lines.push(object);
+  const file = node >= 0 ? data.files[data.file[node] as number] : undefined;
+  if (file !== undefined) lines.push(`${file}:${data.line[node]}`);
+  return lines;
+}

@@ -1,0 +1,421 @@
+import { FloatColumn, IntColumn } from "./columns.ts";
+import type { FlameData } from "./flame_data.ts";
+import { NodeTable } from "./node_table.ts";
+
+/** What of a {@linkcode FlameData} is drawn, and how. */
+export interface FlameSelection {
+  /** Number of the event. */
+  readonly event: number;
+  /** What widths are. */
+  readonly weight: "period" | "samples";
+  /**
+   * `merged`: frames with the same callers are one, whenever they ran. `time`: what ran in one slice
+   * of time stays beside what ran before and after. `callers`: the sampled function first, then what
+   * called it.
+   */
+  readonly order: "merged" | "time" | "callers";
+  /** What the first row is: nothing, each process or each thread. */
+  readonly root: "none" | "process" | "thread";
+  /** Only this process. */
+  readonly pid?: number | undefined;
+  /** Only this thread: its number in {@linkcode FlameData.threads}. */
+  readonly thread?: number | undefined;
+  /** Only from this slice on. */
+  readonly from?: number | undefined;
+  /** Only slices before this one. */
+  readonly to?: number | undefined;
+}
+
+/** Boxes of a flame graph: a row each, a caller before what it called. */
+export interface FlameTree {
+  /** Number of boxes. */
+  readonly length: number;
+  /** Box of the caller, -1 in the first row. */
+  readonly parent: Int32Array;
+  /** Function; -1 - thread where the box is a process or thread. */
+  readonly item: Int32Array;
+  /** A node of the data that the box stands for, -1 for none. */
+  readonly node: Int32Array;
+  /** Row, from 0. */
+  readonly depth: Int32Array;
+  /** Left edge, as a share of the whole: 0 to 1. */
+  readonly x: Float64Array;
+  /** Width, as a share of the whole. */
+  readonly width: Float64Array;
+  /** Weight of samples in the box. */
+  readonly value: Float64Array;
+  /** Weight of samples in the box itself: those that it called nothing in. */
+  readonly self: Float64Array;
+  /** Samples in the box. */
+  readonly samples: Float64Array;
+  /** Sum of their periods. */
+  readonly periods: Float64Array;
+  /** Weight of the base of a comparison; zeros where nothing is compared. */
+  readonly base: Float64Array;
+  /** Weight of all that was selected. */
+  readonly total: number;
+  /** The same of the base of a comparison. */
+  readonly baseTotal: number;
+  /** Samples of all that was selected. */
+  readonly totalSamples: number;
+  /** Sum of their periods. */
+  readonly totalPeriod: number;
+  /** Number of rows. */
+  readonly rows: number;
+  /** What the first row is. */
+  readonly root: FlameSelection["root"];
+}
+
+/** Sums that each box has. */
+const SUMS = 4;
+
+/** Collects boxes. */
+class Boxes {
+  readonly table = new NodeTable();
+  readonly item = new IntColumn();
+  readonly node = new IntColumn();
+  readonly sums = new FloatColumn();
+
+  /** The box of an item in another; `key` tells apart what is in the same. */
+  box(parent: number, key: number, item: number, node: number): number {
+    const box = this.table.node(parent, key);
+    if (box === this.item.length) {
+      this.item.push(item);
+      this.node.push(node);
+      for (let i = 0; i < SUMS; i++) this.sums.push(0);
+    }
+    return box;
+  }
+
+  add(box: number, value: number, base: number, samples: number, period: number): void {
+    const sums = this.sums.array();
+    const at = box * SUMS;
+    (sums[at] as number) += value;
+    (sums[at + 1] as number) += base;
+    (sums[at + 2] as number) += samples;
+    (sums[at + 3] as number) += period;
+  }
+}
+
+/**
+ * Lays out a flame graph.
+ *
+ * @example
+ * ```ts
+ * import { flameData, flameTree, ProfileBuilder } from "@perfdata/export";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });
+ * const main = builder.stack(-1, builder.place(-1, 1, [{ name: "main" }]));
+ * const work = builder.stack(main, builder.place(-1, 2, [{ name: "work" }]));
+ * const thread = builder.thread(7, 7, "demo");
+ * builder.sample({ stack: main, event: 0, thread, period: 100 });
+ * builder.sample({ stack: work, event: 0, thread, period: 300 });
+ * const data = flameData([builder.profile()]);
+ * const tree = flameTree(data, { event: 0, weight: "period", order: "merged", root: "none" });
+ * assertEquals([...tree.value], [400, 300]);
+ * assertEquals([...tree.width], [1, 0.75]);
+ * ```
+ */
+export function flameTree(data: FlameData, selection: FlameSelection): FlameTree {
+  const { rows, threads } = data;
+  const { event, weight, order, root, pid, thread, from = 0, to = data.slices } = selection;
+  const boxes = new Boxes();
+  const rootOf = rootKeys(data, root);
+  const makers = new Map<number, PathMaker>();
+  const last = data.sides.length - 1;
+  const bySlice = order === "time";
+  for (let i = 0; i < rows.node.length; i++) {
+    const of = rows.thread[i] as number;
+    const slice = rows.slice[i] as number;
+    if (
+      rows.event[i] !== event || slice < from || slice >= to ||
+      (thread !== undefined && of !== thread) || (pid !== undefined && threads[of]?.pid !== pid)
+    ) continue;
+    const key = rootOf[of] as number;
+    const group = bySlice ? slice * (threads.length + 1) + key : key;
+    let maker = makers.get(group);
+    if (maker === undefined) {
+      const top = key < 0 && !bySlice
+        ? -1
+        : key < 0
+        ? boxes.box(-1, group, SLICE, -1)
+        : boxes.box(-1, group, -1 - key, -1);
+      maker = order === "callers"
+        ? new CallerPaths(data, boxes, top)
+        : new Paths(data, boxes, top, key < 0);
+      makers.set(group, maker);
+    }
+    const count = rows.count[i] as number;
+    const period = rows.period[i] as number;
+    const value = weight === "period" ? period : count;
+    const isLast = rows.side[i] === last;
+    maker.add(
+      rows.node[i] as number,
+      isLast ? value : 0,
+      isLast ? 0 : value,
+      isLast ? count : 0,
+      isLast ? period : 0,
+    );
+  }
+  return layOut(data, boxes, root, bySlice);
+}
+
+/** The item of a box that only holds a slice of time, and is not drawn. */
+const SLICE = -0x7fffffff;
+
+/** By thread: the number of the root that it belongs to, -1 for none. */
+function rootKeys({ threads }: FlameData, root: FlameSelection["root"]): Int32Array {
+  if (root === "none") return new Int32Array(threads.length).fill(-1);
+  const first = new Map<string, number>();
+  return Int32Array.from(threads, ({ pid, tid, comm }, number) => {
+    const key = root === "process" ? comm : `${comm} ${pid} ${tid}`;
+    if (!first.has(key)) first.set(key, number);
+    return first.get(key) as number;
+  });
+}
+
+interface PathMaker {
+  add(node: number, value: number, base: number, samples: number, period: number): void;
+}
+
+/** Boxes from the outermost caller inwards. */
+class Paths implements PathMaker {
+  readonly #data: FlameData;
+  readonly #boxes: Boxes;
+  readonly #top: number;
+  readonly #isBare: boolean;
+  readonly #boxOf = new Map<number, number>();
+
+  /** @param isBare whether `top` is not drawn */
+  constructor(data: FlameData, boxes: Boxes, top: number, isBare: boolean) {
+    this.#data = data;
+    this.#boxes = boxes;
+    this.#top = top;
+    this.#isBare = isBare;
+  }
+
+  #box(node: number): number {
+    if (node < 0) return this.#top;
+    let box = this.#boxOf.get(node);
+    if (box === undefined) {
+      const item = this.#data.item[node] as number;
+      box = this.#boxes.box(this.#box(this.#data.parent[node] as number), item, item, node);
+      this.#boxOf.set(node, box);
+    }
+    return box;
+  }
+
+  add(node: number, value: number, base: number, samples: number, period: number): void {
+    // A sample without a stack, and without a root to be in, is a box of its own.
+    const box = node < 0 && this.#isBare
+      ? this.#boxes.box(this.#top, NO_STACK, NO_STACK, -1)
+      : this.#box(node);
+    this.#boxes.add(box, value, base, samples, period);
+  }
+}
+
+/** The item of the box of samples without a stack. */
+export const NO_STACK: number = -0x7ffffffe;
+
+/** Boxes from the sampled function outwards. */
+class CallerPaths implements PathMaker {
+  readonly #data: FlameData;
+  readonly #boxes: Boxes;
+  readonly #top: number;
+
+  constructor(data: FlameData, boxes: Boxes, top: number) {
+    this.#data = data;
+    this.#boxes = boxes;
+    this.#top = top;
+  }
+
+  add(node: number, value: number, base: number, samples: number, period: number): void {
+    const { item, parent } = this.#data;
+    let box = this.#top;
+    if (node < 0 && box < 0) box = this.#boxes.box(-1, NO_STACK, NO_STACK, -1);
+    for (let at = node; at >= 0; at = parent[at] as number) {
+      const of = item[at] as number;
+      box = this.#boxes.box(box, of, of, at);
+    }
+    this.#boxes.add(box, value, base, samples, period);
+  }
+}
+
+/** Sums up boxes, and gives each its place; siblings by name, slices by time. */
+function layOut(
+  data: FlameData,
+  { table, item, node, sums }: Boxes,
+  root: FlameSelection["root"],
+  bySlice: boolean,
+): FlameTree {
+  const length = table.length;
+  const parent = table.parents().slice();
+  const column = (at: number) =>
+    Float64Array.from({ length }, (_, box) => sums.array()[box * SUMS + at] as number);
+  const [value, base, samples, periods] = [column(0), column(1), column(2), column(3)];
+  const self = value.slice();
+  const depth = new Int32Array(length);
+  for (let box = length - 1; box >= 0; box--) {
+    const up = parent[box] as number;
+    if (up < 0) continue;
+    (value[up] as number) += value[box] as number;
+    (base[up] as number) += base[box] as number;
+    (samples[up] as number) += samples[box] as number;
+    (periods[up] as number) += periods[box] as number;
+  }
+  const totals = [0, 0, 0, 0];
+  for (let box = 0; box < length; box++) {
+    if ((parent[box] as number) >= 0) continue;
+    for (const [at, of] of [value, base, samples, periods].entries()) {
+      (totals[at] as number) += of[box] as number;
+    }
+  }
+  const [total = 0, baseTotal = 0, totalSamples = 0, totalPeriod = 0] = totals;
+  const items = item.array();
+  const x = new Float64Array(length);
+  const width = value.map((of) => total === 0 ? 0 : of / total);
+  const next = new Float64Array(length + 1);
+  let rows = 0;
+  // A box goes after the siblings before it: they are taken in order, callers first.
+  for (const box of siblingOrder(data, parent, items, table.items(), bySlice)) {
+    const up = parent[box] as number;
+    if (up >= 0) depth[box] = (depth[up] as number) + (items[up] === SLICE ? 0 : 1);
+    if (items[box] !== SLICE) rows = Math.max(rows, (depth[box] as number) + 1);
+    x[box] = next[up + 1] as number;
+    next[up + 1] = (x[box] as number) + (width[box] as number);
+    next[box + 1] = x[box] as number;
+  }
+  const tree = {
+    length,
+    parent,
+    item: items.slice(),
+    node: node.array().slice(),
+    depth,
+    x,
+    width,
+    value,
+    self,
+    samples,
+    periods,
+    base,
+    total,
+    baseTotal,
+    totalSamples,
+    totalPeriod,
+    rows,
+    root,
+  };
+  return bySlice ? joined(tree) : tree;
+}
+
+/** Boxes, each after its caller, siblings by slice of time and name. */
+function siblingOrder(
+  { names }: FlameData,
+  parent: Int32Array,
+  item: Int32Array,
+  key: Int32Array,
+  bySlice: boolean,
+): Int32Array {
+  const sorted = names.map((_, number) => number).sort((a, b) =>
+    (names[a] as string) < (names[b] as string) ? -1 : names[a] === names[b] ? a - b : 1
+  );
+  const rank = new Int32Array(names.length);
+  for (const [at, number] of sorted.entries()) rank[number] = at;
+  const place = (box: number) =>
+    (parent[box] as number) < 0 && bySlice
+      ? key[box] as number
+      : (item[box] as number) < 0
+      ? item[box] as number
+      : rank[item[box] as number] as number;
+  const depths = new Int32Array(parent.length);
+  for (let box = 0; box < parent.length; box++) {
+    const up = parent[box] as number;
+    if (up >= 0) depths[box] = (depths[up] as number) + 1;
+  }
+  const places = Float64Array.from(parent, (_, box) => place(box));
+  return Int32Array.from(parent, (_, box) => box).sort((a, b) =>
+    (depths[a] as number) - (depths[b] as number) || (places[a] as number) - (places[b] as number)
+  );
+}
+
+/** Joins boxes of the same function in the same box that lie beside each other, and drops slices. */
+function joined(tree: FlameTree): FlameTree {
+  const order = Int32Array.from(tree.parent, (_, box) => box).filter((box) =>
+    tree.item[box] !== SLICE
+  ).sort((a, b) =>
+    (tree.depth[a] as number) - (tree.depth[b] as number) ||
+    (tree.x[a] as number) - (tree.x[b] as number)
+  );
+  const to = new Int32Array(tree.length).fill(-1);
+  const kept: number[] = [];
+  const parents: number[] = [];
+  const sums = [tree.width, tree.value, tree.self, tree.samples, tree.periods, tree.base].map(
+    (column) => ({ column, out: [] as number[] }),
+  );
+  for (const box of order) {
+    const up = tree.parent[box] as number;
+    const parent = up < 0 ? -1 : to[up] as number;
+    const before = kept.length - 1;
+    const last = kept[before];
+    const same = last !== undefined && parents[before] === parent &&
+      tree.item[last] === tree.item[box] && tree.depth[last] === tree.depth[box] &&
+      Math.abs(
+          (tree.x[last] as number) + (sums[0]?.out[before] ?? 0) - (tree.x[box] as number),
+        ) < 1e-9;
+    if (same) to[box] = before;
+    else {
+      to[box] = kept.push(box) - 1;
+      parents.push(parent);
+    }
+    for (const { column, out } of sums) {
+      if (same) (out[before] as number) += column[box] as number;
+      else out.push(column[box] as number);
+    }
+  }
+  const [width, value, self, samples, periods, base] = sums.map(({ out }) =>
+    Float64Array.from(out)
+  );
+  const pick = (column: Int32Array) => Int32Array.from(kept, (box) => column[box] as number);
+  return {
+    ...tree,
+    length: kept.length,
+    parent: Int32Array.from(parents),
+    item: pick(tree.item),
+    node: pick(tree.node),
+    depth: pick(tree.depth),
+    x: Float64Array.from(kept, (box) => tree.x[box] as number),
+    ...{ width, value, self, samples, periods, base } as Pick<
+      FlameTree,
+      "width" | "value" | "self" | "samples" | "periods" | "base"
+    >,
+  };
+}
+
+/**
+ * Boxes whose functions match, and their weight: what is in a matching box counts once.
+ *
+ * @param matches by function
+ */
+export function matchedWeight(
+  tree: FlameTree,
+  matches: ArrayLike<number | boolean>,
+): { readonly boxes: Uint8Array; readonly value: number; readonly count: number } {
+  const boxes = new Uint8Array(tree.length);
+  const inside = new Uint8Array(tree.length);
+  let value = 0;
+  let count = 0;
+  for (let box = 0; box < tree.length; box++) {
+    const up = tree.parent[box] as number;
+    const isIn = up >= 0 && inside[up] === 1;
+    const item = tree.item[box] as number;
+    const found = item >= 0 && Boolean(matches[item]);
+    if (found) {
+      boxes[box] = 1;
+      count++;
+      if (!isIn) value += tree.value[box] as number;
+    }
+    inside[box] = isIn || found ? 1 : 0;
+  }
+  return { boxes, value, count };
+}

@@ -1,0 +1,194 @@
+import type { Engine } from "@perfdata/session/engine";
+import { ADDRESS_USE, AddressTable } from "@perfdata/session/address-table";
+import { type SymbolTrust, symbolTrust } from "@perfdata/session/symbolize";
+import type { Resolution, SymbolResolver } from "@perfdata/symbols";
+import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
+import { IntColumn } from "./columns.ts";
+import { NodeTable } from "./node_table.ts";
+import { FUNCTION_KIND, type Profile, type SampleColumns, type StackColumns } from "./profile.ts";
+
+/** What of a profile {@linkcode namePlaces} makes. */
+export type NamedPlaces =
+  & Pick<Profile, "functions" | "frames" | "places" | "files">
+  & { readonly trust: SymbolTrust };
+
+/**
+ * Looks up the places of an engine, each once, and makes functions and frames of them.
+ *
+ * @param samples Decide how much each place counts in the report of trust.
+ */
+export async function namePlaces(
+  { places }: Engine,
+  stacks: StackColumns,
+  samples: SampleColumns,
+  resolver: SymbolResolver,
+): Promise<NamedPlaces> {
+  const { count } = places;
+  const table = new AddressTable();
+  const placeOf = new Int32Array(count);
+  const rowOf = new Int32Array(count);
+  for (let place = 0; place < count; place++) {
+    const row = table.row(places.object(place), places.address(place));
+    placeOf[row] = place;
+    rowOf[place] = row;
+    table.use(row, ADDRESS_USE.CALLCHAIN, 0, 0, places.times[place] as number);
+  }
+  for (let i = 0; i < samples.length; i++) {
+    const stack = samples.stack[i] as number;
+    if (stack < 0) continue;
+    const row = rowOf[stacks.place[stack] as number] as number;
+    table.use(row, ADDRESS_USE.IP, samples.count[i] as number, samples.period[i] as number, 0);
+  }
+  const frames = new FrameNames(count);
+  const trust = await symbolTrust({ objects: places.objects, table }, resolver, (symbolized) => {
+    const { number, rows, resolutions } = symbolized;
+    const isKernel = places.mapped[number]?.kernel === true;
+    const kind = isKernel
+      ? FUNCTION_KIND.KERNEL
+      : places.objects[number]?.kind === "jit"
+      ? FUNCTION_KIND.JIT
+      : FUNCTION_KIND.USER;
+    for (let i = 0; i < rows.length; i++) {
+      frames.set(placeOf[rows[i] as number] as number, number, kind, resolutions[i]);
+    }
+  });
+  for (let place = 0; place < count; place++) {
+    if (frames.has(place)) continue;
+    const mode = places.cpumode(place);
+    const kind = mode === PERF_RECORD_MISC_KERNEL
+      ? FUNCTION_KIND.KERNEL
+      : mode === PERF_RECORD_MISC_USER
+      ? FUNCTION_KIND.USER
+      : FUNCTION_KIND.OTHER;
+    frames.set(place, -1, kind, undefined);
+  }
+  const object = new Int32Array(count);
+  const address = new Float64Array(count);
+  for (let place = 0; place < count; place++) {
+    object[place] = Math.max(-1, places.object(place));
+    address[place] = places.address(place);
+  }
+  return { ...frames.columns({ count, object, address }), trust };
+}
+
+/** Functions and frames by what they are; frames of places, in the order in which they are set. */
+class FrameNames {
+  readonly #files: string[] = [];
+  readonly #fileNumbers = new Map<string, number>();
+  readonly #names: string[] = [];
+  readonly #functionObject = new IntColumn();
+  readonly #functionKind = new IntColumn();
+  /** Functions by name, of each object and kind. */
+  readonly #functions = new Map<number, Map<string, number>>();
+  readonly #frameFunction = new IntColumn();
+  readonly #frameFile = new IntColumn();
+  readonly #frameLine = new IntColumn();
+  /** Frames with a line, by function and file, and line. */
+  readonly #inFile = new NodeTable();
+  readonly #atLine = new NodeTable();
+  /** Frame of each line that {@linkcode FrameNames.#atLine} has. */
+  readonly #lineFrames = new IntColumn();
+  /** By function: its frame without a line, -1 for none yet. */
+  readonly #bareFrames = new IntColumn();
+  readonly #frames = new IntColumn();
+  /** First frame of each place, in the order in which they were set; -1 for none yet. */
+  readonly #start: Int32Array;
+  readonly #length: Int32Array;
+
+  constructor(places: number) {
+    this.#start = new Int32Array(places).fill(-1);
+    this.#length = new Int32Array(places);
+  }
+
+  has(place: number): boolean {
+    return this.#start[place] !== -1;
+  }
+
+  set(place: number, object: number, kind: number, found: Resolution | undefined): void {
+    this.#start[place] = this.#frames.length;
+    const frames = found?.frames;
+    if (frames === undefined || frames.length === 0) {
+      this.#length[place] = 1;
+      this.#frames.push(this.#frame(this.#function(object, kind, ""), undefined, 0));
+      return;
+    }
+    this.#length[place] = frames.length;
+    for (const { name, inlined, file, line } of frames) {
+      const of = inlined ? kind | FUNCTION_KIND.INLINED : kind;
+      const number = this.#function(object, of, name === "??" ? "" : name);
+      this.#frames.push(this.#frame(number, file, line));
+    }
+  }
+
+  #function(object: number, kind: number, name: string): number {
+    const of = object * 8 + kind;
+    let names = this.#functions.get(of);
+    if (names === undefined) this.#functions.set(of, names = new Map());
+    let number = names.get(name);
+    if (number === undefined) {
+      names.set(name, number = this.#names.push(name) - 1);
+      this.#functionObject.push(object);
+      this.#functionKind.push(kind);
+      this.#bareFrames.push(-1);
+    }
+    return number;
+  }
+
+  #frame(number: number, file: string | undefined, line: number): number {
+    if (file === undefined && line === 0) {
+      const bare = this.#bareFrames.array();
+      if (bare[number] === -1) bare[number] = this.#addFrame(number, -1, 0);
+      return bare[number] as number;
+    }
+    let inFile = -1;
+    if (file !== undefined) {
+      inFile = this.#fileNumbers.get(file) ?? -1;
+      if (inFile < 0) this.#fileNumbers.set(file, inFile = this.#files.push(file) - 1);
+    }
+    const at = this.#atLine.node(this.#inFile.node(number, inFile), line);
+    if (at === this.#lineFrames.length) {
+      this.#lineFrames.push(this.#addFrame(number, inFile, line));
+    }
+    return this.#lineFrames.array()[at] as number;
+  }
+
+  #addFrame(number: number, file: number, line: number): number {
+    this.#frameFunction.push(number);
+    this.#frameFile.push(file);
+    this.#frameLine.push(line);
+    return this.#frameFunction.length - 1;
+  }
+
+  columns({ count, object, address }: PlaceReader): Omit<NamedPlaces, "trust"> {
+    const start = new Int32Array(count + 1);
+    const all = this.#frames.array();
+    const frames = new Int32Array(all.length);
+    for (let place = 0, at = 0; place < count; place++) {
+      const from = this.#start[place] as number;
+      for (let i = 0; i < (this.#length[place] as number); i++) {
+        frames[at++] = all[from + i] as number;
+      }
+      start[place + 1] = at;
+    }
+    return {
+      files: this.#files,
+      functions: {
+        name: this.#names,
+        object: this.#functionObject.array(),
+        kind: Uint8Array.from(this.#functionKind.array()),
+      },
+      frames: {
+        function: this.#frameFunction.array(),
+        file: this.#frameFile.array(),
+        line: this.#frameLine.array(),
+      },
+      places: { object, address, start, frames },
+    };
+  }
+}
+
+interface PlaceReader {
+  readonly count: number;
+  readonly object: Int32Array;
+  readonly address: Float64Array;
+}

@@ -1,0 +1,312 @@
+/**
+ * Numbers and fixed text written as bytes, through tables: no strings and no `bigint` in a loop over
+ * records, and nothing allocated.
+ *
+ * Each function writes at `p` and returns the position after the text. There has to be room: a
+ * function may write up to {@link OVERSHOOT} bytes beyond the text, which are to be overwritten.
+ * 64-bit words come as two 32-bit halves, signed or not.
+ *
+ * @module
+ */
+
+/** Most bytes that a function of this module writes beyond its text. */
+export const OVERSHOOT = 8;
+
+/** Byte order of the machine that this runs on. */
+export const LITTLE_ENDIAN: boolean = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
+
+// The tables are made each time that a tool starts: plain loops, no strings.
+
+/** `00` … `ff` as two ASCII bytes each; the first digit is in the low byte. */
+export const HEX2: Uint16Array<ArrayBuffer> = new Uint16Array(256);
+for (let b = 0; b < 256; b++) HEX2[b] = hexDigit(b >> 4) | hexDigit(b & 15) << 8;
+
+/** `0000` … `ffff` as four ASCII bytes each. */
+export const HEX4: Int32Array<ArrayBuffer> = new Int32Array(1 << 16);
+for (let high = 0, n = 0; high < 256; high++) {
+  const two = HEX2[high] as number;
+  for (let low = 0; low < 256; low++) HEX4[n++] = two | (HEX2[low] as number) << 16;
+}
+
+/** `0000` … `9999` as four ASCII bytes each. */
+export const DECIMAL4: Int32Array<ArrayBuffer> = new Int32Array(10_000);
+for (let high = 0, n = 0; high < 100; high++) {
+  const two = 0x3030 + (high / 10 | 0) + (high % 10 << 8);
+  for (let ten = 0; ten < 10; ten++) {
+    for (let one = 0; one < 10; one++) DECIMAL4[n++] = two | (0x3030 + ten + (one << 8)) << 16;
+  }
+}
+
+function hexDigit(n: number): number {
+  return n < 10 ? 0x30 + n : 0x57 + n;
+}
+
+/** How many hexadecimal digits an unsigned 32-bit integer has. */
+export function hexDigits(n: number): number {
+  return (35 - Math.clz32(n | 1)) >> 2;
+}
+
+/** How many decimal digits an unsigned 32-bit integer has. */
+export function decimalDigits(n: number): number {
+  if (n < 1e5) return n < 100 ? (n < 10 ? 1 : 2) : n < 1e3 ? 3 : n < 1e4 ? 4 : 5;
+  return n < 1e7 ? (n < 1e6 ? 6 : 7) : n < 1e8 ? 8 : n < 1e9 ? 9 : 10;
+}
+
+/** Writes a text that has no characters beyond ASCII, and nothing beyond it. */
+export function putAscii(out: DataView, p: number, text: string): number {
+  for (let i = 0; i < text.length; i++) out.setUint8(p + i, text.charCodeAt(i));
+  return p + text.length;
+}
+
+/** Writes bytes as they are, and nothing beyond them. */
+export function putBytes(out: DataView, p: number, from: Uint8Array): number {
+  for (let i = 0; i < from.length; i++) out.setUint8(p + i, from[i] as number);
+  return p + from.length;
+}
+
+/** Writes the bytes of `from[start, …)` up to a NUL, or to `end`. */
+export function putUntilNul(
+  out: DataView,
+  p: number,
+  from: Uint8Array,
+  start: number,
+  end: number,
+): number {
+  for (let i = start; i < end; i++) {
+    const byte = from[i] as number;
+    if (byte === 0) break;
+    out.setUint8(p++, byte);
+  }
+  return p;
+}
+
+/** Writes a byte as two hexadecimal digits: `%02x`. */
+export function putHex2(out: DataView, p: number, byte: number): number {
+  out.setUint16(p, HEX2[byte & 0xff] as number, true);
+  return p + 2;
+}
+
+/** Writes 16 bits as four hexadecimal digits: `%04x`. */
+export function putHex4(out: DataView, p: number, n: number): number {
+  out.setInt32(p, HEX4[n & 0xffff] as number, true);
+  return p + 4;
+}
+
+/** Writes a 32-bit word as eight hexadecimal digits: `%08x`. */
+export function putHex8(out: DataView, p: number, n: number): number {
+  out.setInt32(p, HEX4[n >>> 16] as number, true);
+  out.setInt32(p + 4, HEX4[n & 0xffff] as number, true);
+  return p + 8;
+}
+
+/** Writes a 64-bit word as 16 hexadecimal digits: `%016lx`. */
+export function putHex16(out: DataView, p: number, hi: number, lo: number): number {
+  out.setInt32(p, HEX4[hi >>> 16] as number, true);
+  out.setInt32(p + 4, HEX4[hi & 0xffff] as number, true);
+  out.setInt32(p + 8, HEX4[lo >>> 16] as number, true);
+  out.setInt32(p + 12, HEX4[lo & 0xffff] as number, true);
+  return p + 16;
+}
+
+/**
+ * Writes a 64-bit word in hexadecimal without leading zeros: `%lx`. Nothing is written beyond four
+ * digits or more.
+ */
+export function putHex(out: DataView, p: number, hi: number, lo: number): number {
+  return hi === 0 ? putHexUpTo8(out, p, lo) : putHex8(out, putHexUpTo8(out, p, hi), lo);
+}
+
+function putHexUpTo8(out: DataView, p: number, n: number): number {
+  const digits = hexDigits(n);
+  if (digits <= 4) {
+    out.setInt32(p, (HEX4[n] as number) >>> (32 - 8 * digits), true);
+    return p + digits;
+  }
+  const first = digits - 4;
+  out.setInt32(p, (HEX4[n >>> 16] as number) >>> (32 - 8 * first), true);
+  out.setInt32(p + first, HEX4[n & 0xffff] as number, true);
+  return p + digits;
+}
+
+/** Writes a 64-bit word with `0x` before it, and zero as `0`: `%#lx`. */
+export function putPrefixedHex(out: DataView, p: number, hi: number, lo: number): number {
+  if ((hi | lo) === 0) {
+    out.setUint8(p, 0x30);
+    return p + 1;
+  }
+  out.setUint16(p, 0x7830, true);
+  return putHex(out, p + 2, hi, lo);
+}
+
+/** Writes the bytes `[from, to)` as two hexadecimal digits each. */
+export function putHexBytes(
+  out: DataView,
+  p: number,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+): number {
+  let i = from;
+  for (; i + 1 < to; i += 2, p += 4) {
+    const second = HEX2[bytes[i + 1] as number] as number;
+    out.setInt32(p, (HEX2[bytes[i] as number] as number) | second << 16, true);
+  }
+  return i < to ? putHex2(out, p, bytes[i] as number) : p;
+}
+
+/** Writes all four digits of a number below 10^4. */
+export function putDecimal4(out: DataView, p: number, n: number): number {
+  out.setInt32(p, DECIMAL4[n] as number, true);
+  return p + 4;
+}
+
+/** Writes all eight digits of a number below 10^8. */
+export function putDecimal8(out: DataView, p: number, n: number): number {
+  const high = n / 10000 | 0;
+  out.setInt32(p, DECIMAL4[high] as number, true);
+  out.setInt32(p + 4, DECIMAL4[n - high * 10000] as number, true);
+  return p + 8;
+}
+
+/** The digits of a number below 10^4 without the leading zeros. */
+function putUpTo4(out: DataView, p: number, n: number): number {
+  const skip = n < 10 ? 3 : n < 100 ? 2 : n < 1000 ? 1 : 0;
+  out.setInt32(p, (DECIMAL4[n] as number) >>> 8 * skip, true);
+  return p + 4 - skip;
+}
+
+function putUpTo8(out: DataView, p: number, n: number): number {
+  if (n < 10000) return putUpTo4(out, p, n);
+  const high = n / 10000 | 0;
+  return putDecimal4(out, putUpTo4(out, p, high), n - high * 10000);
+}
+
+/** Writes an integer of at most 53 bits in decimal; a negative one with its sign. */
+export function putDecimal(out: DataView, p: number, n: number): number {
+  if (n < 0) {
+    out.setUint8(p++, 0x2d);
+    n = -n;
+  }
+  if (n < 1e8) return putUpTo8(out, p, n | 0);
+  const high = Math.floor(n / 1e8);
+  if (high < 1e8) {
+    p = putUpTo8(out, p, high | 0);
+  } else {
+    const top = Math.floor(high / 1e8);
+    p = putDecimal8(out, putUpTo8(out, p, top | 0), high - top * 1e8 | 0);
+  }
+  return putDecimal8(out, p, n - high * 1e8 | 0);
+}
+
+/** Writes an unsigned 64-bit word in decimal: `%lu`. */
+export function putDecimal64(out: DataView, p: number, hi: number, lo: number): number {
+  const high = hi >>> 0;
+  const low = lo >>> 0;
+  if (high < 0x20_0000) return putDecimal(out, p, high * 2 ** 32 + low);
+  // Long division by a million: each step stays exact in a double.
+  const top = Math.floor(high / 1e6);
+  const rest = (high - top * 1e6) * 2 ** 32 + low;
+  const bottom = Math.floor(rest / 1e6);
+  const six = rest - bottom * 1e6;
+  p = putDecimal(out, p, top * 2 ** 32 + bottom);
+  const two = six / 10000 | 0;
+  out.setUint16(p, (DECIMAL4[two] as number) >>> 16, true);
+  return putDecimal4(out, p + 2, six - two * 10000);
+}
+
+/** Writes a signed 64-bit word in decimal: `%ld`. */
+export function putSigned64(out: DataView, p: number, hi: number, lo: number): number {
+  if ((hi | 0) >= 0) return putDecimal64(out, p, hi, lo);
+  out.setUint8(p, 0x2d);
+  const low = (~lo + 1) >>> 0;
+  return putDecimal64(out, p + 1, ~hi + (low === 0 ? 1 : 0), low);
+}
+
+/** {@link putHex16} of the 64-bit word at `at` of `from`. */
+export function putHex16At(
+  out: DataView,
+  p: number,
+  from: DataView,
+  at: number,
+  le: boolean,
+): number {
+  return putHex16(out, p, from.getInt32(le ? at + 4 : at, le), from.getInt32(le ? at : at + 4, le));
+}
+
+/** {@link putPrefixedHex} of the 64-bit word at `at` of `from`. */
+export function putPrefixedHexAt(
+  out: DataView,
+  p: number,
+  from: DataView,
+  at: number,
+  le: boolean,
+): number {
+  const hi = from.getInt32(le ? at + 4 : at, le);
+  return putPrefixedHex(out, p, hi, from.getInt32(le ? at : at + 4, le));
+}
+
+/** {@link putDecimal64} of the 64-bit word at `at` of `from`. */
+export function putDecimal64At(
+  out: DataView,
+  p: number,
+  from: DataView,
+  at: number,
+  le: boolean,
+): number {
+  const hi = from.getInt32(le ? at + 4 : at, le);
+  return putDecimal64(out, p, hi, from.getInt32(le ? at : at + 4, le));
+}
+
+/**
+ * A text that is written many times: eight bytes a store where it is ASCII. They go as float64;
+ * ASCII is never the bits of a NaN, of which not all survive. Other text goes byte by byte.
+ *
+ * @example
+ * ```ts
+ * import { piece, putDecimal } from "@perfdata/format/text-bytes";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const bytes = new Uint8Array(64);
+ * const out = new DataView(bytes.buffer);
+ * const end = putDecimal(out, piece("pid: ").put(out, 0), 4711);
+ * assertEquals(new TextDecoder().decode(bytes.subarray(0, end)), "pid: 4711");
+ * ```
+ */
+export class Piece {
+  /** Its bytes. */
+  readonly length: number;
+  readonly #wide: Float64Array;
+  readonly #bytes: Uint8Array | undefined;
+
+  /** Takes the bytes of a text. */
+  constructor(bytes: Uint8Array) {
+    this.length = bytes.length;
+    const padded = new Uint8Array(Math.max(8, bytes.length + 7 & ~7));
+    padded.set(bytes);
+    this.#wide = new Float64Array(padded.buffer);
+    this.#bytes = bytes.every((byte) => byte < 0x7f) ? undefined : padded.subarray(0, this.length);
+  }
+
+  /** Writes it; returns the position after it. */
+  put(out: DataView, p: number): number {
+    const { length } = this;
+    if (this.#bytes !== undefined) return putBytes(out, p, this.#bytes);
+    // In the machine's byte order, in which the words were made. Most texts are short.
+    const wide = this.#wide;
+    out.setFloat64(p, wide[0] as number, LITTLE_ENDIAN);
+    if (length > 8) {
+      out.setFloat64(p + 8, wide[1] as number, LITTLE_ENDIAN);
+      for (let i = 16; i < length; i += 8) {
+        out.setFloat64(p + i, wide[i >> 3] as number, LITTLE_ENDIAN);
+      }
+    }
+    return p + length;
+  }
+}
+
+const encoder = new TextEncoder();
+
+/** A text that is written many times. */
+export function piece(text: string): Piece {
+  return new Piece(encoder.encode(text));
+}

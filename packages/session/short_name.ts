@@ -1,0 +1,27 @@
+/**
+ * The name by which perf shows a binary: the last part of its path, a module in brackets, code of a
+ * JIT compiler by its process (`dso__set_basename` and `__kmod_path__parse` of tools/perf/util/dso.c).
+ *
+ * @param name The path, or the name in brackets.
+ * @param kernel Whether it is of the kernel.
+ *
+ * @example
+ * ```ts
+ * import { shortName } from "@perfdata/session/short-name";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(shortName({ name: "/usr/lib/libc.so.6", kernel: false }), "libc.so.6");
+ * assertEquals(shortName({ name: "/lib/modules/6.1/snd-seq.ko.xz", kernel: true }), "[snd_seq]");
+ * assertEquals(shortName({ name: "ext4.ko.zst", kernel: true }), "[ext4]");
+ * assertEquals(shortName({ name: "/tmp/perf-7.map", kernel: false }), "[JIT] tid 7");
+ * ```
+ */
+export function shortName({ name, kernel }: { name: string; kernel: boolean }): string {
+  const last = name.slice(name.lastIndexOf("/") + 1);
+  // machine__process_kernel_mmap_event of tools/perf/util/machine.c
+  if (kernel && name.includes("vmlinux")) return "[kernel.vmlinux]";
+  const jit = /^perf-(\d+)\.map$/.exec(last)?.[1];
+  if (jit !== undefined) return `[JIT] tid ${jit}`;
+  const module = kernel ? /^(.+)\.ko(\.(gz|xz|zst))?$/.exec(last)?.[1] : undefined;
+  return module === undefined ? last : `[${module.replaceAll("-", "_")}]`;
+}

@@ -1,0 +1,171 @@
+/** `export` and `flame` as a user runs them; sums are compared with those of `funcs`. */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { withPage } from "../packages/export/browser_testing.ts";
+import { consumer } from "../packages/export/testing.ts";
+import { inFolder, tool } from "./tool.ts";
+
+const FIXTURES = "fixtures/recorded";
+const FILES = [
+  "callchain.perf.data",
+  "two-events.perf.data",
+  "pipe-zstd.perf.data",
+  "group.perf.data",
+  "dwarf.perf.data",
+  "directory.perf.data",
+];
+
+interface Sums {
+  readonly samples: number;
+  readonly period: number;
+}
+
+/** By event: samples and periods, as `funcs` has them. */
+async function funcs(file: string): Promise<Map<string, Sums>> {
+  const { out, code } = await tool("funcs", ["--json", `${FIXTURES}/${file}`]);
+  assertEquals(code, 0);
+  const sums = new Map<string, Sums>();
+  for (const line of out.trimEnd().split("\n")) {
+    const { event, samples, period } = JSON.parse(line) as Sums & { event: string };
+    const { samples: s, period: p } = sums.get(event) ?? { samples: 0, period: 0 };
+    sums.set(event, { samples: s + samples, period: p + period });
+  }
+  return sums;
+}
+
+async function written(format: string, file: string, folder: string): Promise<string> {
+  const path = `${folder}/${file}.${format}`;
+  const { code, err } = await tool("export", [format, "-o", path, `${FIXTURES}/${file}`]);
+  assertEquals(code, 0, err);
+  assertStringIncludes(err, "of samples have a function");
+  return path;
+}
+
+const sum = (values: Iterable<number>) => [...values].reduce((all, value) => all + value, 0);
+
+Deno.test("each format has the samples and periods of funcs", async () => {
+  let compared = 0;
+  await inFolder(async (folder) => {
+    for (const file of FILES) {
+      const expected = await funcs(file);
+      const all = {
+        samples: sum([...expected.values()].map(({ samples }) => samples)),
+        period: sum([...expected.values()].map(({ period }) => period)),
+      };
+      for (const [event, { samples, period }] of expected) {
+        for (const [flags, value] of [[[], period], [["--samples"], samples]] as const) {
+          const { out } = await tool("export", [
+            "folded",
+            "--event",
+            event,
+            ...flags,
+            `${FIXTURES}/${file}`,
+          ]);
+          assertEquals(
+            sum(out.trimEnd().split("\n").map((line) => Number(line.split(" ").at(-1)))),
+            value,
+          );
+          compared++;
+        }
+      }
+      const speedscope = JSON.parse(
+        Deno.readTextFileSync(await written("speedscope", file, folder)),
+      );
+      const weights = speedscope.profiles.flatMap((profile: { weights: number[] }) =>
+        profile.weights
+      );
+      assertEquals([weights.length, sum(weights)], [all.samples, all.period]);
+
+      const packed = Deno.readFileSync(await written("firefox", file, folder));
+      const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+      const firefox = await new Response(stream).json();
+      const lengths = firefox.threads.map((thread: { samples: { length: number } }) =>
+        thread.samples.length
+      );
+      assertEquals(sum(lengths), all.samples);
+
+      const chrome = JSON.parse(Deno.readTextFileSync(await written("chrome", file, folder)));
+      assert(chrome.traceEvents.some(({ ph }: { ph: string }) => ph === "X"));
+
+      const callgrind = Deno.readTextFileSync(await written("callgrind", file, folder));
+      const names = /^events: (.*)$/m.exec(callgrind)?.[1]?.split(" ") ?? [];
+      const totals = /^totals: (.*)$/m.exec(callgrind)?.[1]?.split(" ").map(Number) ?? [];
+      assertEquals(sum(totals), all.samples + all.period, names.join());
+
+      const raw = consumer(
+        "go",
+        ["tool", "pprof", "-raw", await written("pprof", file, folder)],
+        "https://go.dev/dl",
+      );
+      if (raw !== undefined) {
+        const values = [...raw.matchAll(/^((?: +\d+)+):(?: \d+)* *$/gm)].flatMap(([, row]) =>
+          row?.trim().split(/ +/).map(Number) ?? []
+        );
+        assertEquals(sum(values), all.samples + all.period, file);
+      }
+      compared += 5;
+    }
+  });
+  console.log(`export: ${compared} sums compared with funcs`);
+  assert(compared >= 35);
+});
+
+Deno.test("a stream is exported as its file is, and filters leave the rest out", async () => {
+  const file = `${FIXTURES}/callchain.perf.data`;
+  const [whole, stream] = await Promise.all([
+    tool("export", ["folded", file]),
+    tool("export", ["folded", "-"], { input: Deno.readFileSync(file) }),
+  ]);
+  assertEquals(stream.out, whole.out);
+  const none = await tool("export", ["folded", "--pid", "1", file]);
+  assertEquals([none.code, none.out], [1, ""]);
+  assertStringIncludes(none.err, "no samples pass the filters");
+});
+
+Deno.test("wrong usage is 2 and a line, and no file is replaced unasked", async () => {
+  const unknown = await tool("export", ["foldet", "x"]);
+  assertEquals(unknown.code, 2);
+  assertStringIncludes(unknown.err, "folded");
+  assertEquals((await tool("export", [])).code, 2);
+  assertEquals((await tool("flame", ["x"])).code, 2);
+  await inFolder(async (folder) => {
+    const path = `${folder}/there.html`;
+    Deno.writeTextFileSync(path, "mine");
+    const { code } = await tool("flame", ["-o", path, `${FIXTURES}/callchain.perf.data`]);
+    assertEquals([code, Deno.readTextFileSync(path)], [1, "mine"]);
+  });
+});
+
+Deno.test("a recording that is cut in half is drawn as far as it goes, with 1", async () => {
+  await inFolder(async (folder) => {
+    const bytes = Deno.readFileSync(`${FIXTURES}/callchain.perf.data`);
+    Deno.writeFileSync(`${folder}/half.data`, bytes.subarray(0, bytes.length * 0.4));
+    const { code } = await tool("flame", ["-o", `${folder}/half.svg`, `${folder}/half.data`]);
+    assertEquals(code, 1);
+    assert(Deno.readTextFileSync(`${folder}/half.svg`).endsWith("</svg>\n"));
+  });
+});
+
+Deno.test("the page of a recording shows the samples that funcs counts", async () => {
+  const expected = await funcs("two-events.perf.data");
+  await inFolder(async (folder) => {
+    const path = `${folder}/flame.html`;
+    const { code } = await tool("flame", ["-o", path, `${FIXTURES}/two-events.perf.data`]);
+    assertEquals(code, 0);
+    await withPage(path, async (page, { errors, requests }) => {
+      await page.waitForFunction("globalThis.perfdataFlame !== undefined");
+      const options = await page.evaluate(
+        "[...document.querySelectorAll('#event option')].map(({ value, text }) => [value, text])",
+      ) as [string, string][];
+      assertEquals(options.map(([, name]) => name).sort(), [...expected.keys()].sort());
+      for (const [value, name] of options) {
+        if (options.length > 1) await page.selectOption("#event", value);
+        const { total, totalSamples } = await page.evaluate("perfdataFlame.state") as {
+          total: number;
+          totalSamples: number;
+        };
+        assertEquals({ samples: totalSamples, period: total }, expected.get(name));
+      }
+      assertEquals([errors, requests], [[], []]);
+    });
+  });
+});

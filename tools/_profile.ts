@@ -1,0 +1,144 @@
+/** What the commands that show stacks have in common: which samples, names, and the line of trust. */
+import type { Profile } from "@perfdata/export/profile";
+import { ProfileConsumer, type ProfileOptions } from "@perfdata/export/recorded-profile";
+import { newFile } from "@perfdata/format/file-sink";
+import { openSource } from "@perfdata/format/file-source";
+import { PerfDataReader } from "@perfdata/format/reader";
+import { runEngine } from "@perfdata/session/engine";
+import {
+  about,
+  complain,
+  Complaints,
+  type Flags,
+  InputError,
+  parseNumbers,
+  Progress,
+  writeOut,
+} from "./_cli.ts";
+import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP, tellTrust } from "./_symbol_flags.ts";
+import { parseTime, resolveTime, sampleSpan } from "./_time.ts";
+
+/** To be spread into the flags of a command. */
+export const PROFILE_FLAGS = {
+  boolean: ["verbose", ...SYMBOL_FLAGS.boolean],
+  string: ["pid", "tid", "cpu", "time", ...SYMBOL_FLAGS.string],
+} as const;
+
+/** What they mean. */
+export const PROFILE_HELP = `\
+      --pid LIST         only these processes: 12 or 12,14-16
+      --tid LIST         these threads
+      --cpu LIST         these CPUs
+      --time RANGE       1.5s-2s or 500ms- after the first sample, 10%-20% of the recording, or
+                         12.5,13 in seconds of its clock
+${SYMBOL_HELP}\
+      --verbose          say which addresses have no function, and which files were not used
+      --debug            print the stack trace of an error
+  -h, --help             print this help
+`;
+
+type ProfileFlags = Flags<
+  typeof PROFILE_FLAGS.boolean[number],
+  typeof PROFILE_FLAGS.string[number]
+>;
+
+/** A profile that was read, and what is left to say. */
+export interface ReadProfile {
+  /** The profile. */
+  readonly profile: Profile;
+  /** Whether all of the recording could be read. */
+  readonly isWhole: boolean;
+}
+
+/**
+ * Reads the samples of a recording with their stacks, and names them. What could not be resolved or
+ * read is reported.
+ *
+ * @param tool Name of the command, for messages.
+ * @param options What is kept, and `debugInformation`: whether lines and inlined calls are wanted.
+ * @throws {InputError} Where no sample is left.
+ */
+export async function readProfile(
+  tool: string,
+  name: string,
+  flags: ProfileFlags,
+  options: ProfileOptions & { readonly debugInformation: boolean },
+): Promise<ReadProfile> {
+  const { on, value } = flags;
+  const numbers = (flag: "pid" | "tid" | "cpu") =>
+    value[flag] === undefined ? undefined : parseNumbers(flag, value[flag]);
+  const [pids, tids, cpus] = [numbers("pid"), numbers("tid"), numbers("cpu")];
+  const range = value.time === undefined ? undefined : parseTime(value.time);
+  const complaints = new Complaints(`${tool}: ${name}`);
+  const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
+  const time = range && await resolveTime(range, () => sampleSpan(reader));
+  const progress = new Progress(tool, reader.fileSize);
+  const consumer = new ProfileConsumer(options);
+  const engine = await runEngine(reader, [consumer], {
+    filter: { pids, tids, cpus, time },
+    progress: progress.add,
+    diagnostics: complaints.take,
+  });
+  progress.finish();
+  if (consumer.samples === 0) {
+    complaints.finish();
+    const filtered = [pids, tids, cpus, time].some((filter) => filter !== undefined);
+    throw new InputError(filtered ? "no samples pass the filters" : "no samples");
+  }
+  const resolver = await resolverOf(flags, name, {
+    ...engine.recorded.machine,
+    parameters: false,
+    debugInformation: options.debugInformation,
+  });
+  const { profile, trust } = await consumer.profile({ resolver, title: titleOf(name) });
+  if (on.verbose) tellTrust(tool, trust, true);
+  complain(`${tool}: ${name}: ${profile.trust}`);
+  complaints.finish();
+  return { profile, isWhole: complaints.count === 0 };
+}
+
+/** The recording as its profile calls it: the name of the file without its folders. */
+function titleOf(name: string): string {
+  return name === "-" ? "standard input" : name.slice(name.lastIndexOf("/") + 1);
+}
+
+/**
+ * The number of an event of a profile by name; without one, the first that has samples.
+ *
+ * @throws {InputError} Where there is none of that name.
+ */
+export function eventNumber({ events, samples }: Profile, name: string | undefined): number {
+  if (name !== undefined) {
+    const number = events.findIndex((event) => event.name === name);
+    if (number >= 0) return number;
+    throw new InputError(
+      `no event ${name}; there are ${events.map((event) => event.name).join(", ")}`,
+    );
+  }
+  let first = events.length;
+  for (let i = 0; i < samples.length; i++) first = Math.min(first, samples.event[i] as number);
+  return first < events.length ? first : 0;
+}
+
+/** Writes to a file, which gets its name when all is written, or to standard output for `-`. */
+export async function writeChunks(
+  path: string,
+  force: boolean,
+  chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+): Promise<number> {
+  let bytes = 0;
+  if (path === "-") {
+    for await (const chunk of chunks) {
+      writeOut(chunk);
+      bytes += chunk.length;
+    }
+    return bytes;
+  }
+  using file = about(path, () => newFile(path, { force }));
+  for await (const chunk of chunks) {
+    file.write(chunk);
+    bytes += chunk.length;
+  }
+  about(path, () => file.commit());
+  return bytes;
+}

@@ -1,0 +1,206 @@
+/** `export`: writes the samples of a recording in a format that other tools read. */
+import type { Profile } from "@perfdata/export/profile";
+import {
+  aboutAsync,
+  type Command,
+  command,
+  complain,
+  type FlagsOf,
+  listed,
+  main,
+  oneFile,
+  UsageError,
+} from "./_cli.ts";
+import { eventNumber, PROFILE_FLAGS, PROFILE_HELP, readProfile, writeChunks } from "./_profile.ts";
+
+type Chunks = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+
+/** What a format needs, and how it is written. */
+interface Format {
+  /** Who reads it. */
+  readonly about: string;
+  /** Ends the name of the file where none is given. */
+  readonly extension: string;
+  /** Whether each sample is kept with its time. */
+  readonly timed?: boolean;
+  /** Whether it has lines and inlined calls without being asked. */
+  readonly lines?: boolean;
+  /** Loads and runs it. */
+  write(profile: Profile, flags: FlagsOf<typeof FLAGS>): Promise<Chunks>;
+}
+
+const FLAGS = {
+  boolean: [
+    "inline",
+    "no-inline",
+    "kernel",
+    "all",
+    "with-pid",
+    "with-tid",
+    "samples",
+    "force",
+    ...PROFILE_FLAGS.boolean,
+  ],
+  string: ["output", "event", ...PROFILE_FLAGS.string],
+  alias: { o: "output", f: "force" },
+} as const;
+
+const FORMATS: Readonly<Record<string, Format>> = {
+  folded: {
+    about: "a line a stack, for flame-graph scripts",
+    extension: "folded",
+    async write(profile, { on, value }) {
+      const { folded } = await import("@perfdata/export/folded");
+      const event = eventNumber(profile, value.event);
+      if (value.event === undefined) tellOthers(profile, event);
+      return folded(profile, {
+        event,
+        weight: on.samples ? "samples" : "period",
+        inline: on.inline,
+        kernel: on.kernel || on.all,
+        jit: on.all,
+        pid: on["with-pid"],
+        tid: on["with-tid"],
+      });
+    },
+  },
+  speedscope: {
+    about: "for https://www.speedscope.app",
+    extension: "speedscope.json",
+    timed: true,
+    lines: true,
+    async write(profile, { on }) {
+      const { speedscope } = await import("@perfdata/export/speedscope");
+      return speedscope(profile, { inline: !on["no-inline"] });
+    },
+  },
+  pprof: {
+    about: "for go tool pprof, and who reads its files",
+    extension: "pb.gz",
+    lines: true,
+    async write(profile, { on }) {
+      const { pprof } = await import("@perfdata/export/pprof");
+      const { gzipped } = await import("@perfdata/export/byte-text");
+      return gzipped(pprof(profile, { inline: !on["no-inline"] }));
+    },
+  },
+  firefox: {
+    about: "for https://profiler.firefox.com",
+    extension: "firefox.json.gz",
+    timed: true,
+    lines: true,
+    async write(profile, { on }) {
+      const { firefox } = await import("@perfdata/export/firefox");
+      const { gzipped } = await import("@perfdata/export/byte-text");
+      return gzipped(firefox(profile, { inline: !on["no-inline"] }));
+    },
+  },
+  chrome: {
+    about: "trace events, for https://ui.perfetto.dev",
+    extension: "trace.json",
+    timed: true,
+    lines: true,
+    async write(profile, { on }) {
+      const { chrome } = await import("@perfdata/export/chrome");
+      return chrome(profile, { inline: !on["no-inline"] });
+    },
+  },
+  callgrind: {
+    about: "for KCachegrind and callgrind_annotate",
+    extension: "callgrind.out",
+    lines: true,
+    async write(profile, { on }) {
+      const { callgrind } = await import("@perfdata/export/callgrind");
+      return callgrind(profile, { inline: !on["no-inline"] });
+    },
+  },
+};
+
+const HELP = `export: writes the samples of a recording in a format that other tools read
+
+usage: perfdata export [flags] FORMAT [FILE]
+
+FILE is a perf.data file or directory, or - for a pipe (default: perf.data). FORMAT is one of
+
+${
+  Object.entries(FORMATS).map(([name, { about }]) => `      ${name.padEnd(12)} ${about}`).join("\n")
+}
+
+docs/exports.md says what each keeps and loses, and how to open it.
+
+  -o, --output FILE      where it goes; - is standard output (default: the name of the recording
+                         with the format's extension; folded: standard output)
+  -f, --force            replace the file if it exists
+      --event NAME       folded: the samples of this event (default: the first)
+      --samples          folded: count samples instead of adding up periods
+      --inline           folded: inlined functions are frames of their own, marked _[i]
+      --kernel           folded: mark functions of the kernel _[k]
+      --all              folded: the same, and JIT-compiled ones _[j]
+      --with-pid         folded: the first frame is command-pid
+      --with-tid         folded: the first frame is command-pid/tid
+      --no-inline        the others: leave inlined functions out
+${PROFILE_HELP}
+examples:
+  perfdata export folded perf.data | inferno-flamegraph > flame.svg
+  perfdata export pprof perf.data && go tool pprof -http=: perf.pb.gz
+  perf record -g -o - -- ./program | perfdata export speedscope -o program.speedscope.json -
+
+Exit codes: 0 done; 1 the recording is damaged (what can be read is written), or has no samples;
+2 wrong usage.
+`;
+
+/** Says which events are left out of what has room for one. */
+function tellOthers({ events, samples }: Profile, event: number): void {
+  const counts = new Float64Array(events.length);
+  let all = 0;
+  for (let i = 0; i < samples.length; i++) {
+    (counts[samples.event[i] as number] as number) += samples.count[i] as number;
+    all += samples.count[i] as number;
+  }
+  const others = events.filter((_, number) => number !== event && (counts[number] as number) > 0);
+  if (others.length === 0) return;
+  const left = (100 * (all - (counts[event] as number)) / all).toFixed(2);
+  complain(
+    `export: only samples of ${events[event]?.name}; ${left} % are of ` +
+      `${others.map(({ name }) => name).join(", ")}: --event NAME`,
+  );
+}
+
+async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
+  const { on, value, operands } = flags;
+  const [format = "", ...rest] = operands;
+  const chosen = Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined;
+  if (chosen === undefined) {
+    const known = Object.keys(FORMATS);
+    throw new UsageError(
+      format === ""
+        ? `no format: ${listed(known)}`
+        : `${format} is no format, expected ${listed(known)}`,
+      { word: format, known },
+    );
+  }
+  const name = oneFile(rest);
+  const output = value.output ??
+    (format === "folded" || name === "-"
+      ? "-"
+      : `${name.slice(name.lastIndexOf("/") + 1).replace(/\.data$/, "")}.${chosen.extension}`);
+  if (output === "-" && format !== "folded" && Deno.stdout.isTerminal()) {
+    throw new UsageError("standard output is a terminal: -o FILE");
+  }
+  const isFolded = format === "folded";
+  return await aboutAsync(name, async () => {
+    const { profile, isWhole } = await readProfile("export", name, flags, {
+      timed: chosen.timed ?? false,
+      switches: format === "firefox" || format === "chrome",
+      debugInformation: isFolded ? on.inline : true,
+    });
+    const bytes = await writeChunks(output, on.force, await chosen.write(profile, flags));
+    if (output !== "-") complain(`export: ${output}: ${bytes} bytes, ${chosen.about}`);
+    return isWhole ? 0 : 1;
+  });
+}
+
+/** The command. */
+export const tool: Command = command({ name: "export", help: HELP, flags: FLAGS, run });
+
+if (import.meta.main) await main(tool);

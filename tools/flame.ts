@@ -1,0 +1,98 @@
+/** `flame`: writes a flame graph, as a page or as a picture. */
+import { flameData } from "@perfdata/export/flame-data";
+import { flamePage } from "@perfdata/export/flame-page";
+import { flameSvg } from "@perfdata/export/flame-svg";
+import {
+  aboutAsync,
+  type Command,
+  command,
+  complain,
+  type FlagsOf,
+  main,
+  oneFile,
+  parseWord,
+  UsageError,
+} from "./_cli.ts";
+import { eventNumber, PROFILE_FLAGS, PROFILE_HELP, readProfile, writeChunks } from "./_profile.ts";
+
+const HELP = `flame: writes a flame graph of a recording: one HTML file that needs no network
+
+usage: perfdata flame [flags] -o OUTPUT [FILE]
+
+FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
+
+In the page: search for text or /expression/, click to zoom, choose event, process, thread and a
+range of time, see callers first or the order of time; ? lists the keys. docs/flame.md says more.
+
+  -o, --output FILE      where it goes; - is standard output; NAME.svg is a picture
+  -f, --force            replace the file if it exists
+      --svg              a picture (SVG) that needs no script
+      --event NAME       picture: the samples of this event (default: the first)
+      --root WORD        picture: the first row is the process (default), thread or none
+      --color WORD       picture: colors say the object (default) or the kind
+      --icicle           picture: callers above
+      --callers          picture: the sampled functions first, then their callers
+      --width N          picture: its width in pixels (default: 1200)
+      --no-inline        leave inlined functions out
+${PROFILE_HELP}
+examples:
+  perfdata flame -o flame.html perf.data
+  perfdata flame --svg --time 1s-2s -o second.svg perf.data
+  perf record -g -o - -- ./program | perfdata flame -o flame.html -
+
+Exit codes: 0 done; 1 the recording is damaged (what can be read is drawn), or has no samples;
+2 wrong usage.
+`;
+
+const FLAGS = {
+  boolean: ["svg", "icicle", "callers", "no-inline", "force", ...PROFILE_FLAGS.boolean],
+  string: ["output", "event", "root", "color", "width", ...PROFILE_FLAGS.string],
+  alias: { o: "output", f: "force" },
+} as const;
+
+async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
+  const { on, value, operands } = flags;
+  const output = value.output;
+  if (output === undefined) throw new UsageError("no output: -o flame.html, or -o -");
+  const root = parseWord("root", value.root, ["process", "thread", "none"]);
+  const color = parseWord("color", value.color, ["object", "kind"]);
+  const width = Number(value.width ?? 1200);
+  if (!(width >= 100 && width <= 100_000)) {
+    throw new UsageError(`--width is ${value.width}, expected pixels from 100 on`);
+  }
+  const isPicture = on.svg || output.endsWith(".svg");
+  const name = oneFile(operands);
+  return await aboutAsync(name, async () => {
+    const { profile, isWhole } = await readProfile("flame", name, flags, {
+      timed: !isPicture,
+      debugInformation: true,
+    });
+    const data = flameData([profile], { inline: !on["no-inline"] });
+    if (data.omittedNodes > 0) {
+      const most = (data.omittedShare * 100).toPrecision(2);
+      complain(
+        `flame: ${data.omittedNodes} boxes of at most ${most} % of an event are part of their callers`,
+      );
+    }
+    const text = isPicture
+      ? flameSvg(data, {
+        width,
+        icicle: on.icicle,
+        coloring: color ?? "object",
+        selection: {
+          event: eventNumber(profile, value.event),
+          root: root ?? "process",
+          order: on.callers ? "callers" : "merged",
+        },
+      })
+      : await flamePage(data);
+    const bytes = await writeChunks(output, on.force, [new TextEncoder().encode(text)]);
+    if (output !== "-") complain(`flame: ${output}: ${bytes} bytes`);
+    return isWhole ? 0 : 1;
+  });
+}
+
+/** The command. */
+export const tool: Command = command({ name: "flame", help: HELP, flags: FLAGS, run });
+
+if (import.meta.main) await main(tool);
