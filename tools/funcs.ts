@@ -14,6 +14,7 @@ import {
 import { aggregateFile } from "../packages/report/parallel.ts";
 import { jsonLine } from "../packages/report/rate_rows.ts";
 import { readRecordedObjects } from "../packages/session/recorded_objects.ts";
+import { visible } from "@perfdata/format/visible";
 import {
   aboutAsync,
   type Command,
@@ -194,6 +195,7 @@ function* tableLines(
         key.toUpperCase(),
         typeof rows[0]?.[key] === "number",
         key === "sym" ? (row) => `[${row.level}] ${symText(row)}` : (row) => row[key] ?? "",
+        (value) => visible(String(value)),
       )
     ),
   ];
@@ -307,12 +309,10 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     ];
     let lines: string[] = [];
     let table: unknown[][] = on.csv ? [columns] : [];
-    const { stringify } = on.csv ? await import("@std/csv") : {};
+    const { csvText } = on.csv ? await import("./_csv.ts") : {};
     const flush = () => {
-      if (lines.length > 0) writeOut(lines.join("\n") + "\n");
-      if (table.length > 0 && stringify !== undefined) {
-        writeOut(stringify(table, { headers: false }));
-      }
+      if (lines.length > 0) writeOut((on.json ? lines : lines.map(visible)).join("\n") + "\n");
+      if (table.length > 0 && csvText !== undefined) writeOut(csvText(table));
       lines = [];
       table = [];
     };

@@ -1,11 +1,11 @@
 /** Writes what a recording holds as four CSV files: `deno run readperf FILE`. */
-import { stringify } from "@std/csv";
 import { PerfDataReader } from "../packages/format/mod.ts";
 import { openSource } from "../packages/format/file_source.ts";
 import type { NewFile } from "@perfdata/format/file-sink";
 import { functionRows, type Overview, percentText, readOverview } from "../packages/report/mod.ts";
 import { EventNames } from "@perfdata/session/event-names";
 import { readRecordedObjects } from "../packages/session/symbols.ts";
+import { visible } from "@perfdata/format/visible";
 import {
   about,
   aboutAsync,
@@ -20,6 +20,7 @@ import {
   Progress,
   writeOut,
 } from "./_cli.ts";
+import { csvText } from "./_csv.ts";
 import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP, tellTrust } from "./_symbol_flags.ts";
 
 const HELP =
@@ -107,7 +108,7 @@ class CsvFile {
 
   #flush(): void {
     if (this.#rows.length === 0) return;
-    this.#file.write(new TextEncoder().encode(stringify(this.#rows, { headers: false })));
+    this.#file.write(new TextEncoder().encode(csvText(this.#rows)));
     this.#rows = [];
   }
 }
@@ -248,7 +249,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     results.end();
     files.commit();
 
-    for (const line of overviewLines(overview, names)) writeOut(`${line}\n`);
+    for (const line of overviewLines(overview, names)) writeOut(`${visible(line)}\n`);
     tellTrust("readperf", trust, on.verbose);
     complaints.finish();
     if (overview.samples.leftOut > 0) {

@@ -12,6 +12,7 @@ import {
   type PerfEvent,
   type RecordBatch,
   RecordCodec,
+  safeCell,
   sectionRange,
 } from "@perfdata/format";
 import {
@@ -196,7 +197,7 @@ class RecordsText {
   async startCsv(): Promise<void> {
     // Loaded where it is needed: it takes a tenth of the start of the command.
     const { stringify } = await import("@std/csv");
-    this.#csvText = (row) => stringify([row], { headers: false });
+    this.#csvText = (row) => stringify([row.map(safeCell)], { headers: false });
     this.out.append(this.#csvText(CSV_COLUMNS));
   }
 

@@ -15,6 +15,8 @@ export interface Seed {
   readonly name: string;
   readonly kind: Kind;
   readonly bytes: Uint8Array;
+  /** Whether it is part of this repository. */
+  readonly ours: boolean;
 }
 
 /** A field of a recording: where sizes, counts and types are. */
@@ -30,17 +32,18 @@ export async function seeds(): Promise<Seed[]> {
   const all: Seed[] = [];
   for (const folder of ["recorded", "synthesized", "hostile"]) {
     for (const { name, isFile } of [...Deno.readDirSync(`${FIXTURES}${folder}`)].sort(byName)) {
-      if (isFile && name.endsWith(".data")) add(all, name, `${FIXTURES}${folder}/${name}`);
+      if (isFile && name.endsWith(".data")) add(all, name, `${FIXTURES}${folder}/${name}`, true);
     }
   }
-  for (const { name, path } of corpusFiles()) add(all, name, path);
-  all.push({ name: "demo", kind: "elf", bytes: Deno.readFileSync(`${FIXTURES}demo/demo`) });
+  for (const { name, path } of corpusFiles()) add(all, name, path, false);
+  const demo = Deno.readFileSync(`${FIXTURES}demo/demo`);
+  all.push({ name: "demo", kind: "elf", bytes: demo, ours: true });
   const text = (value: string): Uint8Array => new TextEncoder().encode(value);
   all.push(
-    { name: "kallsyms", kind: "kallsyms", bytes: text(KALLSYMS) },
-    { name: "perf map", kind: "perf map", bytes: text(PERF_MAP) },
-    { name: "jitdump", kind: "jitdump", bytes: jitdump() },
-    { name: "bundle", kind: "bundle", bytes: await bundle() },
+    { name: "kallsyms", kind: "kallsyms", bytes: text(KALLSYMS), ours: true },
+    { name: "perf map", kind: "perf map", bytes: text(PERF_MAP), ours: true },
+    { name: "jitdump", kind: "jitdump", bytes: jitdump(), ours: true },
+    { name: "bundle", kind: "bundle", bytes: await bundle(), ours: true },
   );
   return all;
 }
@@ -49,9 +52,9 @@ function byName(a: Deno.DirEntry, b: Deno.DirEntry): number {
   return a.name < b.name ? -1 : 1;
 }
 
-function add(to: Seed[], name: string, path: string): void {
+function add(to: Seed[], name: string, path: string, ours: boolean): void {
   const { size } = Deno.statSync(path);
-  if (size <= LARGEST) to.push({ name, kind: "recording", bytes: Deno.readFileSync(path) });
+  if (size <= LARGEST) to.push({ name, kind: "recording", bytes: Deno.readFileSync(path), ours });
 }
 
 const KALLSYMS = `ffffffff81000000 T _text
@@ -67,7 +70,7 @@ const PERF_MAP = `7f0000001000 40 LazyCompile:*f a.js:1
 
 /** A jitdump with a function and its lines (tools/perf/Documentation/jitdump-specification.txt). */
 function jitdump(): Uint8Array {
-  const name = new TextEncoder().encode("work\\0".replace("\\\\0", "\\0"));
+  const name = new TextEncoder().encode("work");
   const head = new DataView(new ArrayBuffer(40));
   [0x4a695444, 1, 40, 62, 0, 7].forEach((value, i) => head.setUint32(4 * i, value, true));
   const load = new DataView(new ArrayBuffer(56 + name.length + 1 + 16));

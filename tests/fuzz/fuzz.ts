@@ -4,8 +4,9 @@
  *
  * An input is a fixture or a file of the corpus with a few changes, most of them to the fields that the
  * declarations say where to find. The same seed makes the same inputs. A target has 20 seconds and 1.5 GB;
- * what it writes is cut at 32 MB. What is found is made smaller and kept in `--output`, which is
- * `fixtures/hostile` by default, so that a test tries it from then on.
+ * what it writes is cut at 32 MB. What is found is made smaller and kept in `--output`, by default
+ * `fixtures/hostile`, so that a test tries it from then on; what comes from a file of the corpus, which is
+ * not part of the repository, in its folder `corpus`, which Git ignores.
  */
 import { parseArgs } from "@std/cli";
 import type { Current, RunnerLine } from "./runner.ts";
@@ -48,12 +49,12 @@ export async function fuzz({ minutes, seed, output, log }: FuzzOptions): Promise
         if (line.kind === "done") {
           inputs += line.inputs;
           runs += line.runs;
-        } else keep(line.signature, line.file);
+        } else keep(line.signature, line.file, line.ours);
       }
       if (runner.ended) break;
       // It was stopped, or did not survive: what it was at is a finding, and the next one goes on.
-      const { input, run, target } = runner.current();
-      keep(`${target}: ${runner.why}`, `${folder}/input.data`);
+      const { input, run, target, ours } = runner.current();
+      keep(`${target}: ${runner.why}`, `${folder}/input.data`, ours);
       inputs += input - first + 1;
       runs += run;
       first = input + 1;
@@ -67,14 +68,15 @@ export async function fuzz({ minutes, seed, output, log }: FuzzOptions): Promise
     findings: [...findings].map(([signature, file]) => ({ signature, file })),
   };
 
-  function keep(signature: string, file: string): void {
+  function keep(signature: string, file: string, ours: boolean): void {
     if (findings.has(signature)) return;
     const bytes = Deno.readFileSync(file);
     let hash = 0;
     for (const byte of bytes) hash = (Math.imul(hash, 31) + byte) >>> 0;
     const name = signature.replace(/:.*/s, "").replaceAll(" ", "-");
-    const kept = `${output}/${name}-${hash.toString(16).padStart(8, "0")}.data`;
-    Deno.mkdirSync(output, { recursive: true });
+    const to = ours ? output : `${output}/corpus`;
+    const kept = `${to}/${name}-${hash.toString(16).padStart(8, "0")}.data`;
+    Deno.mkdirSync(to, { recursive: true });
     Deno.writeFileSync(kept, bytes);
     findings.set(signature, kept);
     log?.(`${signature}\n  ${kept}`);
@@ -123,7 +125,7 @@ class Runner {
     try {
       return JSON.parse(Deno.readTextFileSync(`${this.#folder}/current.json`));
     } catch {
-      return { input: 0, run: 0, target: "start" };
+      return { input: 0, run: 0, target: "start", ours: true };
     }
   }
 

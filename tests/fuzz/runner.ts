@@ -11,7 +11,13 @@ import { isExpected, type Place, type Target, targets } from "./targets.ts";
 
 /** A line that the runner prints. */
 export type RunnerLine =
-  | { readonly kind: "finding"; readonly signature: string; readonly file: string }
+  | {
+    readonly kind: "finding";
+    readonly signature: string;
+    readonly file: string;
+    /** Whether it was made from a file of this repository. */
+    readonly ours: boolean;
+  }
   | { readonly kind: "done"; readonly inputs: number; readonly runs: number };
 
 /** What it is at, in the file `current.json` of the folder. */
@@ -19,6 +25,7 @@ export interface Current {
   readonly input: number;
   readonly run: number;
   readonly target: string;
+  readonly ours: boolean;
 }
 
 /** Tools that are tried with one input; all entries of the library are. */
@@ -68,7 +75,7 @@ async function main(seed: number, first: number, milliseconds: number, folder: s
     Deno.writeFileSync(place.path, bytes);
     for (const target of chosen(found, base, random)) {
       runs++;
-      const current: Current = { input, run: runs, target: target.name };
+      const current: Current = { input, run: runs, target: target.name, ours: base.ours };
       Deno.writeTextFileSync(`${folder}/current.json`, JSON.stringify(current));
       const turn = random.next();
       const signature = await attempt(target, bytes, place, new Random(turn));
@@ -82,7 +89,7 @@ async function main(seed: number, first: number, milliseconds: number, folder: s
       const least = await smaller(changes, wrong);
       const file = `${folder}/finding-${input}-${target.name.replaceAll(" ", "-")}.data`;
       Deno.writeFileSync(file, applied(base.bytes, least));
-      say({ kind: "finding", signature, file });
+      say({ kind: "finding", signature, file, ours: base.ours });
       Deno.writeFileSync(place.path, bytes);
     }
   }

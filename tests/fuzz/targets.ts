@@ -183,7 +183,7 @@ const ARGUMENTS: Readonly<Record<string, (place: Place) => string[][]>> = {
 };
 
 /** Tools whose output on a pipe is that of perf, or data: names are in it as they are. */
-const AS_THEY_ARE = new Set(["dump", "header", "script", "export", "flame"]);
+const AS_THEY_ARE = new Set(["dump", "records", "script", "export", "flame"]);
 
 /** Most that a tool writes before the fuzzer closes the pipe. */
 const MOST_OUTPUT = 1 << 25;
@@ -201,7 +201,8 @@ async function toolTargets(): Promise<Omit<Target, "kind">[]> {
         const args = random.pick(found);
         const { code, out } = await captured(() => tool.run(args));
         if (![0, 1, 2].includes(code)) throw new Error(`exit code ${code}`);
-        const data = AS_THEY_ARE.has(entry.name) || args.includes("--csv");
+        const data = AS_THEY_ARE.has(entry.name) ||
+          args.some((arg) => /^--(?:csv|json)$/.test(arg));
         if (!data && CONTROLS.test(out)) throw new Error("a control character in the output");
       },
     });
