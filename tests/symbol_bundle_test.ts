@@ -8,7 +8,6 @@ import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
 import {
   ADDRESS_USE,
-  AddressTable,
   bundleSymbols,
   type RecordedAddresses,
   recordedAddresses,
@@ -434,12 +433,23 @@ async function sweep(recorded: RecordedAddresses, binary: string): Promise<Recor
     if (start >= from && start < to) inFunction.fill(1, start - from, start - from + size);
   }
   const toOffset = await fileOffsets(binary);
-  const table = new AddressTable();
+  const addresses: number[] = [];
   const step = Math.max(1, Math.floor((to - from) / 3000));
   for (let address = from; address < to; address += step) {
     if (inFunction[address - from] === 0) continue;
-    table.use(table.row(0, toOffset(address)), ADDRESS_USE.IP, 1, 1, 0);
+    addresses.push(toOffset(address));
   }
+  const count = addresses.length;
+  const ones = new Float64Array(count).fill(1);
+  const table = {
+    count,
+    object: new Int32Array(count),
+    address: Float64Array.from(addresses),
+    uses: new Uint8Array(count).fill(ADDRESS_USE.IP),
+    samples: ones,
+    periods: ones,
+    times: new Float64Array(count),
+  };
   const objects = recorded.objects.filter(({ path }) => path === binary);
   return { ...recorded, objects, table };
 }

@@ -1,37 +1,32 @@
 /** What the commands that show stacks have in common: which samples, names, and the line of trust. */
+import { filterProfile } from "@perfdata/export/filter-profile";
 import type { Profile } from "@perfdata/export/profile";
 import { ProfileConsumer, type ProfileOptions } from "@perfdata/export/recorded-profile";
 import { newFile } from "@perfdata/format/file-sink";
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
-import { runEngine } from "@perfdata/session/engine";
+import { type Engine, runEngine } from "@perfdata/session/engine";
+import { noStacksText, unwoundText } from "@perfdata/session/unwind-text";
+import type { SymbolResolver } from "@perfdata/symbols";
+import { about, complain, Complaints, type Flags, InputError, Progress, writeOut } from "./_cli.ts";
 import {
-  about,
-  complain,
-  Complaints,
-  type Flags,
-  InputError,
-  parseNumbers,
-  Progress,
-  writeOut,
-} from "./_cli.ts";
+  choosesSamples,
+  nameFilters,
+  SAMPLE_FLAGS,
+  SAMPLE_HELP,
+  sampleFilter,
+} from "./_sample_flags.ts";
 import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP, tellTrust } from "./_symbol_flags.ts";
-import { parseTime, resolveTime, sampleSpan } from "./_time.ts";
 
 /** To be spread into the flags of a command. */
 export const PROFILE_FLAGS = {
-  boolean: ["verbose", ...SYMBOL_FLAGS.boolean],
-  string: ["pid", "tid", "cpu", "time", ...SYMBOL_FLAGS.string],
+  boolean: ["verbose", ...SAMPLE_FLAGS.boolean, ...SYMBOL_FLAGS.boolean],
+  string: [...SAMPLE_FLAGS.string, ...SYMBOL_FLAGS.string],
 } as const;
 
 /** What they mean. */
 export const PROFILE_HELP = `\
-      --pid LIST         only these processes: 12 or 12,14-16
-      --tid LIST         these threads
-      --cpu LIST         these CPUs
-      --time RANGE       1.5s-2s or 500ms- after the first sample, 10%-20% of the recording, or
-                         12.5,13 in seconds of its clock
-${SYMBOL_HELP}\
+${SAMPLE_HELP}${SYMBOL_HELP}\
       --verbose          say which addresses have no function, and which files were not used
       --debug            print the stack trace of an error
   -h, --help             print this help
@@ -64,33 +59,41 @@ export async function readProfile(
   flags: ProfileFlags,
   options: ProfileOptions & { readonly debugInformation: boolean },
 ): Promise<ReadProfile> {
-  const { on, value } = flags;
-  const numbers = (flag: "pid" | "tid" | "cpu") =>
-    value[flag] === undefined ? undefined : parseNumbers(flag, value[flag]);
-  const [pids, tids, cpus] = [numbers("pid"), numbers("tid"), numbers("cpu")];
-  const range = value.time === undefined ? undefined : parseTime(value.time);
+  const { on } = flags;
+  const names = nameFilters(flags);
   const complaints = new Complaints(`${tool}: ${name}`);
   const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
-  const time = range && await resolveTime(range, () => sampleSpan(reader));
+  const filter = await sampleFilter(flags, reader);
   const progress = new Progress(tool, reader.fileSize);
   const consumer = new ProfileConsumer(options);
+  let known: Promise<SymbolResolver> | undefined;
+  const resolverFor = ({ recorded }: Engine) =>
+    known ??= resolverOf(flags, name, {
+      ...recorded.machine,
+      parameters: false,
+      debugInformation: options.debugInformation,
+    });
   const engine = await runEngine(reader, [consumer], {
-    filter: { pids, tids, cpus, time },
+    filter,
+    unwind: resolverFor,
     progress: progress.add,
     diagnostics: complaints.take,
   });
   progress.finish();
   if (consumer.samples === 0) {
     complaints.finish();
-    const filtered = [pids, tids, cpus, time].some((filter) => filter !== undefined);
-    throw new InputError(filtered ? "no samples pass the filters" : "no samples");
+    throw new InputError(choosesSamples(flags) ? "no samples pass the filters" : "no samples");
   }
-  const resolver = await resolverOf(flags, name, {
-    ...engine.recorded.machine,
-    parameters: false,
-    debugInformation: options.debugInformation,
-  });
-  const { profile, trust } = await consumer.profile({ resolver, title: titleOf(name) });
+  const resolver = await resolverFor(engine);
+  const named = await consumer.profile({ resolver, title: titleOf(name) });
+  const { trust } = named;
+  const profile = filterProfile(named.profile, names);
+  if (profile.samples.length === 0) {
+    complaints.finish();
+    throw new InputError("no samples pass the filters");
+  }
+  const stacks = unwoundText(engine, on.verbose) ?? noStacksText(engine);
+  if (stacks !== undefined) complain(`${tool}: ${name}: ${stacks}`);
   if (on.verbose) tellTrust(tool, trust, true);
   complain(`${tool}: ${name}: ${profile.trust}`);
   complaints.finish();

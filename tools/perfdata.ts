@@ -65,6 +65,12 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
         load: () => import("./funcs.ts"),
       },
       {
+        name: "pt",
+        about: "What ran, by Intel PT: functions over time, calls, branches, instructions",
+        needs: ["symbols"],
+        load: () => import("./pt.ts"),
+      },
+      {
         name: "rate",
         about: "How fast events occurred and how often they were sampled",
         needs: ["write"],
@@ -78,6 +84,18 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
       },
     ]],
     ["Show it, and hand it on", [
+      {
+        name: "script",
+        about: "Every sample as text, as perf script prints it",
+        needs: ["symbols"],
+        load: () => import("./script.ts"),
+      },
+      {
+        name: "tree",
+        about: "Who called whom, with shares of the samples",
+        needs: ["symbols"],
+        load: () => import("./tree.ts"),
+      },
       {
         name: "flame",
         about: "A flame graph, as a page or a picture",

@@ -1,6 +1,7 @@
 /** Prints how fast events occurred and how often they were sampled: `deno run rate FILE`. */
-import { PerfDataReader } from "../packages/format/mod.ts";
-import { openSource } from "../packages/format/file_source.ts";
+import { visible } from "@perfdata/format/visible";
+import { PerfDataReader } from "@perfdata/format/reader";
+import { openSource } from "@perfdata/format/file-source";
 import {
   analyzeRate,
   incidentRow,
@@ -10,9 +11,7 @@ import {
   RatePlot,
   rateRow,
   summaryRows,
-} from "../packages/report/mod.ts";
-import { csvText } from "./_csv.ts";
-import { visible } from "@perfdata/format/visible";
+} from "@perfdata/report";
 import {
   about,
   aboutAsync,
@@ -29,6 +28,7 @@ import {
   UsageError,
   writeOut,
 } from "./_cli.ts";
+import { csvText } from "./_csv.ts";
 
 const HELP = `rate: prints how fast the events of a perf.data file occurred and were sampled
 

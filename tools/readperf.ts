@@ -1,11 +1,16 @@
 /** Writes what a recording holds as four CSV files: `deno run readperf FILE`. */
-import { PerfDataReader } from "../packages/format/mod.ts";
-import { openSource } from "../packages/format/file_source.ts";
 import type { NewFile } from "@perfdata/format/file-sink";
-import { functionRows, type Overview, percentText, readOverview } from "../packages/report/mod.ts";
-import { EventNames } from "@perfdata/session/event-names";
-import { readRecordedObjects } from "../packages/session/symbols.ts";
+import { openSource } from "@perfdata/format/file-source";
+import { PerfDataReader } from "@perfdata/format/reader";
 import { visible } from "@perfdata/format/visible";
+import {
+  type EventTotal,
+  functionTable,
+  Overview,
+  percentText,
+  SampleCounts,
+} from "@perfdata/report";
+import { runEngine } from "@perfdata/session/engine";
 import {
   about,
   aboutAsync,
@@ -114,10 +119,10 @@ class CsvFile {
 }
 
 function* overviewLines(
-  overview: Overview,
+  { types, processes, time }: Overview,
+  totals: readonly EventTotal[],
   names: readonly string[],
 ): Generator<string, void, void> {
-  const { types, processes, time, samples } = overview;
   const records = types.reduce((sum, { count }) => sum + count, 0);
   const seconds = time === undefined ? undefined : Number(time[1] - time[0]) / 1e9;
   yield `${records} records${seconds === undefined ? "" : ` in ${seconds.toFixed(3)} s`}, ` +
@@ -125,7 +130,7 @@ function* overviewLines(
   for (const { type, count, bytes } of types) {
     yield `  ${String(count).padStart(10)}  ${type} (${bytes} bytes)`;
   }
-  for (const [event, total] of samples.totals.entries()) {
+  for (const [event, total] of totals.entries()) {
     if (total.samples === 0) continue;
     yield `${names[event] ?? event}: ${total.samples} samples, period ${total.period}`;
     const most = processes
@@ -156,8 +161,6 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const reader = await PerfDataReader.open(openSource(name, { interruptible: true }), {
       diagnostics: complaints.take,
     });
-    const objects = await readRecordedObjects(reader, complaints.take);
-    const eventNames = new EventNames(reader);
     using files = new CsvFiles(folder, on.force);
     const progress = new Progress("readperf", reader.fileSize);
     const records = files.open("overview.csv", [
@@ -169,33 +172,23 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       "info",
     ]);
     const known = (id: number) => id < 0 ? "" : id;
-    const overview = await readOverview(
-      reader,
-      ({ nr, type, pid, tid, time, info }) =>
-        records.row([nr, type, known(pid), known(tid), time ?? "", info]),
-      {
-        progress: progress.add,
-        ...(reader.isPipe || reader.fileSize === undefined
-          ? {
-            record: ({ bytes, view }, start, end) => {
-              objects.record(bytes, view, start, end);
-              eventNames.record(bytes, view, start, end);
-            },
-            payload: async (payload) => void await eventNames.payload(payload),
-          }
-          : {}),
-      },
+    const overview = new Overview(({ nr, type, pid, tid, time, info }) =>
+      records.row([nr, type, known(pid), known(tid), time ?? "", info])
     );
+    const counts = new SampleCounts();
+    const engine = await runEngine(reader, [overview, counts], {
+      progress: progress.add,
+      diagnostics: complaints.take,
+    });
     records.end();
     progress.finish();
-    if (reader.fileSize === undefined) await objects.readFeatures(reader);
-    const names = await eventNames.all();
+    const names = engine.eventNames;
 
     const stat = files.open("stat.csv", ["type", "count", "bytes"]);
     for (const { type, count, bytes } of overview.types) stat.row([type, count, bytes]);
     stat.end();
 
-    const { totals } = overview.samples;
+    const { totals } = counts;
     const several = totals.filter(({ samples }) => samples > 0).length > 1;
     const event = several ? ["event"] : [];
     const eventCell = (index: number) => several ? [names[index] ?? index] : [];
@@ -221,10 +214,10 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     processes.end();
 
     const resolver = await resolverOf(flags, name, {
-      ...objects.machine,
+      ...engine.recorded.machine,
       parameters: false,
     });
-    const { rows, trust } = await functionRows(overview.samples, { objects, resolver }, {
+    const table = await functionTable(engine, counts, resolver, {
       sort: ["dso", "sym", "srcfile"],
       srcfile: "function",
     });
@@ -236,7 +229,8 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       "period",
       ...event,
     ]);
-    for (const row of rows) {
+    for (const number of table.rows) {
+      const row = table.row(number);
       results.row([
         row.sym,
         row.srcfile,
@@ -249,11 +243,12 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     results.end();
     files.commit();
 
-    for (const line of overviewLines(overview, names)) writeOut(`${visible(line)}\n`);
-    tellTrust("readperf", trust, on.verbose);
+    for (const line of overviewLines(overview, totals, names)) writeOut(`${visible(line)}\n`);
+    tellTrust("readperf", table.trust, on.verbose);
     complaints.finish();
-    if (overview.samples.leftOut > 0) {
-      complain(`readperf: ${name}: ${overview.samples.leftOut} samples of no known event`);
+    const leftOut = engine.leftOut + counts.leftOut;
+    if (leftOut > 0) {
+      complain(`readperf: ${name}: ${leftOut} samples of no known event`);
     }
     return complaints.count > 0 ? 1 : 0;
   });

@@ -150,8 +150,8 @@ Deno.test("fields are named, typed and valued in both byte orders", async () => 
       ".header.misc u16 = 0x2",
       ".header.size u16 = 32",
       ".ip u64 = 0x401000",
-      ".pid u32 = 7",
-      ".tid u32 = 8",
+      ".pid s32 = 7",
+      ".tid s32 = 8",
       ".time u64 = 9",
     ]);
     const arch = runs.filter(({ owner }) => owner === "feature ARCH")
@@ -228,9 +228,9 @@ Deno.test("--at shows the line with the byte, and those around it", async () => 
   const source = bytesSource(await smallFile());
   assertEquals(await linesOf(source, { at: 0x10f, context: 1 }), [
     "  00000108  07 00 00 00                                      |....|                " +
-    "data[0] SAMPLE .pid u32 = 7",
+    "data[0] SAMPLE .pid s32 = 7",
     "> 0000010c  08 00 00 00                                      |....|                " +
-    "data[0] SAMPLE .tid u32 = 8",
+    "data[0] SAMPLE .tid s32 = 8",
     "  00000110  09 00 00 00 00 00 00 00                          |........|            " +
     "data[0] SAMPLE .time u64 = 9",
   ]);

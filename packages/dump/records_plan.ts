@@ -28,7 +28,7 @@ import {
   PERF_RECORD_UNTHROTTLE,
 } from "@perfdata/format/record-types";
 import { type Piece, piece, putDecimal } from "@perfdata/format/text-bytes";
-import type { RecordBytes } from "@perfdata/session/order";
+import type { RecordBytes } from "@perfdata/session/run";
 import {
   type BodyField,
   BodyFields,
@@ -78,6 +78,8 @@ function formatOf({ codec }: BodyField): FieldFormat | undefined {
     case "u32":
     case "u64":
       return codec.display.as === "hex" ? "x" : "u";
+    case "s32":
+      return "d";
     case "char[]":
       return "text";
     default:
@@ -91,6 +93,7 @@ function formatOf({ codec }: BodyField): FieldFormat | undefined {
 /** What stands before the digits of a field. */
 function openOf(format: FieldFormat, size: number, quote: string): string {
   if (format === "u") return size === 8 ? quote : "";
+  if (format === "d") return "";
   return format === "x" ? '"0x' : '"';
 }
 
@@ -123,11 +126,16 @@ export class RecordPlan {
       steps.push(fieldStep(`${text}${key}${open}`, format, place));
       text = open.slice(0, 1);
     };
-    const trailing = (key: string, size: number, offset: number | undefined) => {
-      if (offset !== undefined && offset !== 0) add(`,"${key}":`, "u", { offset, size });
+    const trailing = (
+      key: string,
+      size: number,
+      offset: number | undefined,
+      format: FieldFormat = "u",
+    ) => {
+      if (offset !== undefined && offset !== 0) add(`,"${key}":`, format, { offset, size });
     };
-    trailing("pid", 4, trailer?.pid);
-    trailing("tid", 4, trailer?.pid && trailer.pid + 4);
+    trailing("pid", 4, trailer?.pid, "d");
+    trailing("tid", 4, trailer?.pid && trailer.pid + 4, "d");
     trailing("cpu", 4, trailer?.cpu);
     trailing("time", 8, trailer?.time);
     trailing("id", 8, trailer?.id);

@@ -24,7 +24,7 @@ import {
   putHex,
 } from "@perfdata/format/text-bytes";
 import { putDigits } from "./records_bytes.ts";
-import type { RecordBytes } from "@perfdata/session/order";
+import type { RecordBytes } from "@perfdata/session/run";
 import { ChainText } from "./records_chain.ts";
 import { cpumodeName, type U64Style } from "./records_json.ts";
 import { REST_FIELDS, SampleRest } from "./records_sample_rest.ts";
@@ -88,6 +88,7 @@ const NO_BEGINNING = new Beginning(-1, EMPTY, 0);
 /** Replaces a number by one of as many digits; false where it has more or fewer. */
 function replaced(view: DataView, at: number, before: number, after: number): boolean {
   if (before === after) return true;
+  if ((before | after) < 0) return false;
   const digits = decimalDigits(after >>> 0);
   if (digits !== decimalDigits(before >>> 0)) return false;
   putDigits(view, at, after >>> 0, digits);
@@ -425,10 +426,10 @@ export class SampleWriter {
       last.tid = words[w + pid + 1] as number;
       pos = this.#pidText.put(out, pos);
       last.pidAt = pos - from;
-      pos = putDecimal(out, pos, last.pid >>> 0);
+      pos = putDecimal(out, pos, last.pid);
       pos = this.#tidText.put(out, pos);
       last.tidAt = pos - from;
-      pos = putDecimal(out, pos, last.tid >>> 0);
+      pos = putDecimal(out, pos, last.tid);
     }
     const cpu = this.#cpu;
     if (cpu >= 0) {

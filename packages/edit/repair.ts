@@ -51,12 +51,19 @@ export interface RepairReport {
 const ENOUGH = 3;
 /** Bytes that are looked at, at once, for the next record. */
 const WINDOW = 1 << 20;
+/** The last types that are known here, and how many later ones there may be. */
+const LAST_KERNEL_TYPE = Math.max(...KERNEL_RECORDS.map(({ type }) => type));
+const LAST_USER_TYPE = Math.max(...USER_RECORDS.map(({ type }) => type));
+const LATER = 8;
+
 /**
  * Whether a type that is not known may be one of a later Linux, or of simpleperf and hiperf, which count
  * from 32768 on. Few numbers of 32 bits are: what is not a record hardly ever looks like one of them.
  */
 function isPlausible(type: number, size: number): boolean {
-  return (size & 7) === 0 && ((type > 0 && type < 256) || (type >= 32768 && type < 32768 + 256));
+  const isLater = (type < PERF_RECORD_USER_TYPE_START && type <= LAST_KERNEL_TYPE + LATER) ||
+    (type >= PERF_RECORD_USER_TYPE_START && type <= LAST_USER_TYPE + LATER);
+  return (size & 7) === 0 && type > 0 && (isLater || (type >= 32768 && type <= 32768 + LATER));
 }
 
 /** Most bytes of one AUXTRACE payload. */
@@ -264,16 +271,27 @@ class Salvage {
       if (event === undefined) return false;
       const fields = this.#samples[number] ??= new SampleFields(event.attr);
       // The kernel pads raw data, and nothing else, so that a sample ends at a multiple of 8.
-      return fields.locate(view, start, end, le) && end - fields.end < 8;
+      return fields.locate(view, start, end, le) && end - fields.end < 8 &&
+        // No more of a stack was copied than there was room for.
+        (fields.stackUserDynSize < 0 ||
+          view.getBigUint64(fields.stackUserDynSize, le) <= BigInt(fields.stackUserSize));
     }
     if (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2) return true;
     if (KNOWN.declaration(type) === undefined) return isPlausible(type, end - start);
-    const event = type < PERF_RECORD_USER_TYPE_START
-      ? events.eventOf(view, start, end, type, le)
-      : undefined;
+    const isKernels = type < PERF_RECORD_USER_TYPE_START;
+    const event = isKernels ? events.eventOf(view, start, end, type, le) : undefined;
+    // Of no event: its id is damaged, if not more.
+    if (isKernels && event === undefined && events.all.length > 0) return false;
     if (type === PERF_RECORD_AUXTRACE && !this.#isAuxtraceSound(view, start, end)) return false;
     const record = KNOWN.decode(bytes.subarray(start, end), { littleEndian: le, event });
+    // perf reads no further where this record names an id that no event has.
+    if (record.name === "ID_INDEX") return record.body.entries.every(({ id }) => this.#hasId(id));
     return !("raw" in record);
+  }
+
+  #hasId(id: bigint): boolean {
+    const { all } = this.#reader.events;
+    return all.length === 0 || all.some(({ ids }) => ids.includes(id));
   }
 
   /** A buffer is a ring of at most some gigabytes; a size beyond that is none. */
@@ -304,8 +322,9 @@ class Salvage {
           sound++;
           pos += size;
         }
-        // At the end of the data there may be fewer.
-        if (sound === ENOUGH || (sound > 0 && window + pos === end)) return window + at;
+        // At the end of the data there may be fewer; at any byte, a single one can be chance.
+        const isEnd = step > 1 && sound > 0 && window + pos === end;
+        if (sound === ENOUGH || isEnd) return window + at;
       }
     }
     return undefined;

@@ -5,9 +5,11 @@
  * @module
  */
 export * from "./byte_text.ts";
+export * from "./call_tree.ts";
 export * from "./callgrind.ts";
 export * from "./chrome.ts";
 export * from "./columns.ts";
+export * from "./filter_profile.ts";
 export * from "./firefox.ts";
 export { breakpadId } from "./firefox_tables.ts";
 export * from "./flame_codec.ts";
@@ -26,3 +28,8 @@ export * from "./profile.ts";
 export * from "./profile_builder.ts";
 export * from "./speedscope.ts";
 export * from "./recorded_profile.ts";
+export * from "./script.ts";
+export * from "./script_fields.ts";
+export * from "./script_places.ts";
+export * from "./script_rows.ts";
+export * from "./tree_text.ts";

@@ -1,5 +1,5 @@
 import type { Engine } from "@perfdata/session/engine";
-import { ADDRESS_USE, AddressTable } from "@perfdata/session/address-table";
+import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
 import { type SymbolTrust, symbolTrust } from "@perfdata/session/symbolize";
 import type { Resolution, SymbolResolver } from "@perfdata/symbols";
 import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
@@ -24,21 +24,15 @@ export async function namePlaces(
   resolver: SymbolResolver,
 ): Promise<NamedPlaces> {
   const { count } = places;
-  const table = new AddressTable();
-  const placeOf = new Int32Array(count);
-  const rowOf = new Int32Array(count);
-  for (let place = 0; place < count; place++) {
-    const row = table.row(places.object(place), places.address(place));
-    placeOf[row] = place;
-    rowOf[place] = row;
-    table.use(row, ADDRESS_USE.CALLCHAIN, 0, 0, places.times[place] as number);
-  }
+  const uses = new PlaceUses();
+  for (let place = 0; place < count; place++) uses.use(place, ADDRESS_USE.CALLCHAIN, 0, 0);
   for (let i = 0; i < samples.length; i++) {
     const stack = samples.stack[i] as number;
     if (stack < 0) continue;
-    const row = rowOf[stacks.place[stack] as number] as number;
-    table.use(row, ADDRESS_USE.IP, samples.count[i] as number, samples.period[i] as number, 0);
+    const place = stacks.place[stack] as number;
+    uses.use(place, ADDRESS_USE.IP, samples.count[i] as number, samples.period[i] as number);
   }
+  const table = uses.table(places);
   const frames = new FrameNames(count);
   const trust = await symbolTrust({ objects: places.objects, table }, resolver, (symbolized) => {
     const { number, rows, resolutions } = symbolized;
@@ -49,7 +43,7 @@ export async function namePlaces(
       ? FUNCTION_KIND.JIT
       : FUNCTION_KIND.USER;
     for (let i = 0; i < rows.length; i++) {
-      frames.set(placeOf[rows[i] as number] as number, number, kind, resolutions[i]);
+      frames.set(rows[i] as number, number, kind, resolutions[i]);
     }
   });
   for (let place = 0; place < count; place++) {

@@ -15,6 +15,7 @@ import {
   type FixedCodec,
   gathered,
   type HiddenCodec,
+  i32,
   ofEvent,
   type OptionalCodec,
   parts64,
@@ -327,8 +328,8 @@ function sampled<T>(bit: number, codec: Codec<T>): OptionalCodec<Exclude<T, unde
 
 // The fields that both a sample and a `sample_id` trailer may have.
 const IDENTIFIER = sampled(PERF_SAMPLE_IDENTIFIER, doc("Id of the event.", u64));
-const PID = sampled(PERF_SAMPLE_TID, doc("Process id.", u32));
-const TID = sampled(PERF_SAMPLE_TID, doc("Thread id.", u32));
+const PID = sampled(PERF_SAMPLE_TID, doc("Process id; -1 of a thread that has exited.", i32));
+const TID = sampled(PERF_SAMPLE_TID, doc("Thread id; -1 of a thread that has exited.", i32));
 const TIME = sampled(PERF_SAMPLE_TIME, doc("Time in ns of the event's clock.", u64));
 const ID = sampled(PERF_SAMPLE_ID, doc("Id of the event.", u64));
 const STREAM_ID = sampled(PERF_SAMPLE_STREAM_ID, doc("Id of the event in this context.", u64));

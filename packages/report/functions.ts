@@ -1,45 +1,14 @@
-import {
-  ADDRESS_USE,
-  AddressTable,
-  KERNEL_HIDDEN,
-  UNMAPPED,
-} from "@perfdata/session/address-table";
-import type { RecordedObjects } from "@perfdata/session/recorded-objects";
-import { shortName } from "@perfdata/session/short-name";
-import { type SymbolTrust, symbolTrust } from "@perfdata/session/symbolize";
-import type {
-  Resolution,
-  ResolvedFrame,
-  SymbolInfo,
-  SymbolObject,
-  SymbolResolver,
-} from "@perfdata/symbols";
-import { addressFromHalves, addressToHex } from "@perfdata/symbols/address";
-import type { Aggregate } from "./aggregate.ts";
-import { ADDRESS_WORDS, CONTEXT_WORDS } from "./call_tree.ts";
-import { Histogram } from "./histogram.ts";
+import type { Engine } from "@perfdata/session/engine";
+import type { SymbolTrust } from "@perfdata/session/symbolize";
+import type { SymbolResolver } from "@perfdata/symbols";
+import { FUNCTION_KEYS, type FunctionKey, type SortKey } from "./function_keys.ts";
+import { lookUpPlaces, PlaceNames } from "./place_names.ts";
+import { stableOrder } from "./row_order.ts";
+import type { EventTotal, SampleCounts } from "./sample_counts.ts";
+import { SampleHistogram } from "./sample_histogram.ts";
+import { Texts } from "./texts.ts";
 
-/** Where the names of functions come from. */
-export interface FunctionSymbols {
-  /** What the recording tells of the binaries. */
-  readonly objects: RecordedObjects;
-  /**
-   * Finds their symbols: with `parameters: false`, as perf shows names; with
-   * `debugInformation: false`, which saves time, where neither source lines nor inlined functions
-   * are asked for.
-   */
-  readonly resolver: SymbolResolver;
-}
-
-/** What {@link functionRows} found. */
-export interface FunctionReport {
-  /** The rows, by event, then by period, samples and names. */
-  readonly rows: FunctionRow[];
-  /** Which addresses have names and why others have none; `undefined` where names are not needed. */
-  readonly trust: SymbolTrust | undefined;
-}
-
-/** What a row of the statistics is about. */
+/** What a row of the statistics is about, as one value: see {@link FunctionTable.row}. */
 export interface FunctionRow {
   /** Number of the event. */
   readonly event: number;
@@ -80,24 +49,9 @@ export interface FunctionRow {
   readonly cpu?: number;
 }
 
-/** What rows can be told apart by. */
-export const SORT_KEYS = [
-  "comm",
-  "dso",
-  "sym",
-  "srcline",
-  "srcfile",
-  "pid",
-  "tid",
-  "cpu",
-] as const;
-
-/** One of {@link SORT_KEYS}. */
-export type SortKey = typeof SORT_KEYS[number];
-
 /** Which rows to make. */
 export interface FunctionOptions {
-  /** What rows are told apart by. */
+  /** What rows are told apart by; comm, dso and sym by default. */
   readonly sort?: readonly SortKey[];
   /**
    * Whether a sample counts for the function that was inlined at its address, the innermost one,
@@ -109,594 +63,357 @@ export interface FunctionOptions {
    * or that of the function.
    */
   readonly srcfile?: "line" | "function";
-  /** Whether to keep what is of this command, object, function. */
-  readonly keep?: (
-    row: { readonly comm: string; readonly dso: string; readonly sym: string },
-  ) => boolean;
+  /** Commands, objects and functions that are kept. */
+  readonly only?: Readonly<Partial<Record<"comm" | "dso" | "sym", readonly string[]>>>;
+  /** Numbers of the events that have rows; all by default. */
+  readonly events?: ReadonlySet<number> | undefined;
+  /** At most so many rows of each event; only these are named and put in order. */
+  readonly limit?: number;
+  /** Only rows of at least this share of their event, 0 to 1. */
+  readonly least?: number;
 }
 
-const KERNEL = 1;
-const USER = 2;
-
 /**
- * Names the addresses of an aggregate and sums them up by function.
+ * Rows by function: columns of numbers, whose texts are made when they are asked for.
  *
  * Rows are those that `perf report --sort comm,dso,sym` makes: an object goes by its short name, a
  * function by its range in the object, an address without a function by itself; an inlined function
- * goes by its name. Where the aggregate has call chains, rows are those of
- * `perf report --children`: there is one for each function that was sampled or that called one.
- * Each distinct address is looked up once, those of one object after the other.
- *
- * @param symbols without them, addresses stay what they are
+ * goes by its name. Where stacks were counted, rows are those of `perf report --children`: there is
+ * one for each function that was sampled or that called one.
  */
-export async function functionRows(
-  aggregate: Aggregate,
-  symbols?: FunctionSymbols,
-  options: FunctionOptions = {},
-): Promise<FunctionReport> {
-  const sort = new Set<SortKey>(options.sort ?? ["comm", "dso", "sym"]);
-  const { keep } = options;
-  const needed = keep !== undefined || sort.has("sym") || sort.has("srcline") ||
-    sort.has("srcfile");
-  const lookUps = needed ? await lookUp(aggregate, symbols) : NOTHING_FOUND;
-  const { rowOf, chainRowOf, resolutions } = lookUps;
-  const comms = new Numbers();
-  const places = new AddressPlaces(aggregate, symbols, lookUps, sort, options);
-  const kept = (comm: number) =>
-    keep === undefined ||
-    keep({
-      comm: comms.text(comm),
-      dso: places.dsos.text(places.dso),
-      sym: places.functions.text(places.symbol),
-    });
-  const by = Object.fromEntries(SORT_KEYS.map((key) => [key, sort.has(key)])) as Record<
-    SortKey,
-    boolean
-  >;
-  const commOf = Int32Array.from(aggregate.comms, (comm) => comms.of(comm));
-  const sums = new Histogram();
-  let entry = 0;
-  aggregate.histogram.forEach((key, samples, period) => {
-    const comm = commOf[key[1] as number] as number;
-    places.find(
-      key[2] as number,
-      key[3] as number,
-      key[4] as number,
-      key[5] as number,
-      resolutions[rowOf[entry++] as number],
-      0,
-    );
-    if (!kept(comm)) return;
-    sums.add(
-      key[0] as number,
-      by.comm ? comm : 0,
-      by.dso ? places.dso : 0,
-      places.line,
-      places.file,
-      by.sym ? places.symbol : 0,
-      by.pid ? key[6] as number : 0,
-      by.tid ? key[7] as number : 0,
-      by.cpu ? key[8] as number : 0,
-      period,
-      samples,
-    );
-  });
-  const { calls } = aggregate;
-  const withCallees = new Map<string, { samples: number; period: number }>();
-  if (calls !== undefined) {
-    const { addresses, contexts } = calls;
-    /** By entry: object, line, file and function. */
-    const entries: (readonly [number, number, number, number])[] = [];
-    const entryNumbers = new Map<string, number>();
-    const entriesOf = (address: number): number[] => {
-      const at = address * ADDRESS_WORDS;
-      const found = resolutions[chainRowOf[address] as number];
-      const frames = options.inline ? Math.max(found?.frames.length ?? 0, 1) : 1;
-      return Array.from({ length: frames }, (_, frame) => {
-        places.find(
-          addresses[at] as number,
-          addresses[at + 1] as number,
-          addresses[at + 2] as number,
-          addresses[at + 3] as number,
-          found,
-          frame,
-        );
-        const { dso, line, file, symbol } = places;
-        const what = [
-          by.dso || keep !== undefined ? dso : 0,
-          line,
-          file,
-          by.sym || keep !== undefined ? symbol : 0,
-        ] as const;
-        const key = what.join(" ");
-        let number = entryNumbers.get(key);
-        if (number === undefined) {
-          number = entries.push(what) - 1;
-          entryNumbers.set(key, number);
-        }
-        return number;
-      });
-    };
-    calls.forEachTotal(entriesOf, (context, entry, samples, period) => {
-      const [event = 0, commKey = 0, pid = 0, tid = 0, cpu = 0] = contexts.subarray(
-        context * CONTEXT_WORDS,
-        (context + 1) * CONTEXT_WORDS,
-      );
-      const [dso, line, file, symbol] = entries[entry] as typeof entries[number];
-      const comm = commOf[commKey] as number;
-      places.dso = dso;
-      places.symbol = symbol;
-      if (!kept(comm)) return;
-      const key = [
-        event,
-        by.comm ? comm : 0,
-        by.dso ? dso : 0,
-        line,
-        file,
-        by.sym ? symbol : 0,
-        by.pid ? pid : 0,
-        by.tid ? tid : 0,
-        by.cpu ? cpu : 0,
-      ] as const;
-      const text = key.join(" ");
-      const sum = withCallees.get(text);
-      if (sum === undefined) {
-        withCallees.set(text, { samples, period });
-        // So that there is a row.
-        sums.add(...key, 0, 0);
-      } else {
-        sum.samples += samples;
-        sum.period += period;
-      }
-    });
-  }
-  const rows: FunctionRow[] = [];
-  const ranks = {
-    comm: comms.ranks(),
-    dso: places.dsos.ranks(),
-    text: places.texts.ranks(),
-    sym: places.functions.ranks(),
-  };
-  const order = Array.from({ length: 14 }, () => new Float64Array(sums.size));
-  sums.forEach((key, samples, period) => {
-    const event = key[0] as number;
-    const comm = key[1] as number;
-    const dso = key[2] as number;
-    const line = key[3] as number;
-    const file = key[4] as number;
-    const symbol = key[5] as number;
-    const pid = key[6] as number;
-    const tid = key[7] as number;
-    const cpu = key[8] as number;
-    const total = aggregate.totals[event]?.period ?? 0;
-    const children = calls === undefined ? undefined : withCallees.get(key.join(" "));
-    // Properties are set in the same order in all rows, so that they are of one shape.
-    const row: Writable<FunctionRow> = {
-      event,
-      overhead: total > 0 ? period / total : 0,
-      samples,
-      period,
-    };
-    if (children !== undefined) {
-      row.children = { overhead: total > 0 ? children.period / total : 0, ...children };
-    }
-    if (by.comm) row.comm = comms.text(comm);
-    if (by.dso) row.dso = places.dsos.text(dso);
-    if (by.sym) places.functions.describe(row, symbol, options.inline === true);
-    if (by.srcline) row.srcline = places.texts.text(line);
-    if (by.srcfile) row.srcfile = places.texts.text(file);
-    if (by.pid) row.pid = pid;
-    if (by.tid) row.tid = tid;
-    if (by.cpu) row.cpu = cpu;
-    const at = rows.push(row) - 1;
-    const put = (column: number, value: number) => (order[column] as Float64Array)[at] = value;
-    put(0, event);
-    put(1, -(children?.period ?? 0));
-    put(2, -period);
-    put(3, -samples);
-    if (by.comm) put(4, ranks.comm[comm] as number);
-    if (by.dso) put(5, ranks.dso[dso] as number);
-    if (by.sym) {
-      put(6, ranks.sym.kinds[symbol] as number);
-      put(7, ranks.sym.values[symbol] as number);
-      put(8, row.level?.charCodeAt(0) ?? 0);
-    }
-    if (by.srcline) put(9, ranks.text[line] as number);
-    if (by.srcfile) put(10, ranks.text[file] as number);
-    put(11, pid);
-    put(12, tid);
-    put(13, cpu);
-  });
-  const sorted = Array.from(stableOrder(order), (row) => rows[row] as FunctionRow);
-  return { rows: sorted, trust: lookUps.trust };
-}
-
-type Writable<T> = { -readonly [K in keyof T]: T[K] };
-
-/**
- * The order of rows by columns of numbers, of which the first decides first; rows that are equal in
- * all stay as they are. Columns of few values are sorted by counting, the last one first.
- */
-function stableOrder(columns: readonly Float64Array[]): Uint32Array {
-  const count = columns[0]?.length ?? 0;
-  let order = new Uint32Array(count);
-  for (let i = 0; i < count; i++) order[i] = i;
-  let next = new Uint32Array(count);
-  for (const column of columns.toReversed()) {
-    const [one] = column;
-    if (column.every((value) => value === one)) continue;
-    const distinct = column.slice().sort();
-    let values = 1;
-    for (let i = 1; i < count; i++) {
-      const value = distinct[i] as number;
-      if (value !== distinct[values - 1]) distinct[values++] = value;
-    }
-    if (values === 1) continue;
-    const rankOf = new Uint32Array(count);
-    const places = new Uint32Array(values + 1);
-    for (let row = 0; row < count; row++) {
-      const rank = placeIn(distinct, values, column[row] as number);
-      rankOf[row] = rank;
-      places[rank + 1] = (places[rank + 1] as number) + 1;
-    }
-    for (let i = 1; i < values; i++) {
-      places[i] = (places[i] as number) + (places[i - 1] as number);
-    }
-    for (let i = 0; i < count; i++) {
-      const row = order[i] as number;
-      const rank = rankOf[row] as number;
-      const place = places[rank] as number;
-      places[rank] = place + 1;
-      next[place] = row;
-    }
-    [order, next] = [next, order];
-  }
-  return order;
-}
-
-/** Where a number that is among the first `count` sorted ones stands. */
-function placeIn(sorted: Float64Array, count: number, value: number): number {
-  let low = 0;
-  let high = count - 1;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((sorted[middle] as number) < value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-/** By number of a text: its place among all of them in the order of their code units. */
-function textRanks(texts: readonly string[]): Float64Array {
-  const ranks = new Map<string, number>();
-  for (const text of texts.toSorted()) if (!ranks.has(text)) ranks.set(text, ranks.size);
-  return Float64Array.from(texts, (text) => ranks.get(text) as number);
-}
-
-/** What became of the addresses of an aggregate. */
-interface LookUps {
-  /** By entry, in the order of the histogram: the row of its address. */
-  readonly rowOf: Int32Array;
-  /** By address of the call tree: its row. */
-  readonly chainRowOf: Int32Array;
-  /** By row. */
-  readonly resolutions: readonly (Resolution | undefined)[];
-  /** By binary: what addresses in the symbols of its object are relative to. */
-  readonly bases: readonly number[];
-  /** The binary that is the kernel, or -1. */
-  readonly kernel: number;
+export class FunctionTable {
+  /** The rows, by event, then by period, samples and names. */
+  rows: Uint32Array<ArrayBuffer> = new Uint32Array(0);
+  /** The keys that rows are told apart by, as they were asked for. */
+  readonly keys: readonly FunctionKey[];
+  /** Totals by number of event. */
+  readonly totals: readonly EventTotal[];
+  /** Which addresses have names and why others have none; `undefined` where names are not needed. */
   readonly trust: SymbolTrust | undefined;
-}
+  /** Commands. */
+  readonly comms: Texts = new Texts();
+  /** Objects, functions, lines and files of entries. */
+  readonly names: PlaceNames;
+  /** Whether inlined functions are rows. */
+  readonly inline: boolean;
+  /** Whether rows count what they called as well. */
+  readonly withCallees: boolean;
+  /** Numbers of the events that have rows; all where it is `undefined`. */
+  readonly events: ReadonlySet<number> | undefined;
+  readonly #sums = new SampleHistogram();
+  #childSamples = new Float64Array(0);
+  #childPeriods = new Float64Array(0);
 
-const NOTHING_FOUND: LookUps = {
-  rowOf: new Int32Array(0),
-  chainRowOf: new Int32Array(0),
-  resolutions: [],
-  bases: [],
-  kernel: -1,
-  trust: undefined,
-};
-
-async function lookUp(
-  aggregate: Aggregate,
-  symbols: FunctionSymbols | undefined,
-): Promise<LookUps> {
-  if (symbols === undefined) return NOTHING_FOUND;
-  const { objects: recorded, resolver } = symbols;
-  const objects = aggregate.binaries.map((binary) => recorded.complete(recorded.describe(binary)));
-  const kernel = objects.findIndex(({ kind }) => kind === "kernel");
-  // In a histogram, addresses of the kernel are not relative to it.
-  const bases = objects.map(({ kind, referenceAddress = 0 }: SymbolObject) =>
-    kind === "kernel" ? referenceAddress : 0
-  );
-  const table = new AddressTable();
-  const rowAt = (binary: number, cpumode: number, hi: number, lo: number): number => {
-    const object = binary >= 0
-      ? binary
-      : cpumode === KERNEL && !recorded.kernelMapped
-      ? KERNEL_HIDDEN
-      : UNMAPPED;
-    return table.row(object, addressFromHalves(hi, lo) - (bases[binary] ?? 0));
-  };
-  const { histogram, calls } = aggregate;
-  const rowOf = new Int32Array(histogram.size);
-  let entry = 0;
-  histogram.forEach((key, samples, period) => {
-    const row = rowAt(key[2] as number, key[3] as number, key[4] as number, key[5] as number);
-    // Of code that a compiler made, what was there last.
-    table.use(row, ADDRESS_USE.IP, samples, period, Infinity);
-    rowOf[entry++] = row;
-  });
-  const chainRowOf = new Int32Array(calls?.addressCount ?? 0);
-  for (let i = 0; calls !== undefined && i < chainRowOf.length; i++) {
-    const { addresses } = calls;
-    const at = i * ADDRESS_WORDS;
-    const binary = addresses[at] as number;
-    const cpumode = addresses[at + 1] as number;
-    // Code that only runs at boot lies beside what is mapped of the kernel.
-    const of = binary < 0 && cpumode === KERNEL ? kernel : binary;
-    const row = rowAt(of, cpumode, addresses[at + 2] as number, addresses[at + 3] as number);
-    table.use(row, ADDRESS_USE.CALLCHAIN, 0, 0, Infinity);
-    chainRowOf[i] = row;
-  }
-  const resolutions = new Array<Resolution | undefined>(table.count);
-  const trust = await symbolTrust({ objects, table }, resolver, (object) => {
-    const { rows, resolutions: found } = object;
-    for (let i = 0; i < rows.length; i++) resolutions[rows[i] as number] = found[i];
-  });
-  return { rowOf, chainRowOf, resolutions, bases, kernel, trust };
-}
-
-/** What rows can tell of an address, by number. */
-class AddressPlaces {
-  readonly dsos = new Numbers();
-  readonly texts = new Numbers();
-  readonly functions: FunctionNumbers;
-  /** Of the address that was found last: the object. */
-  dso = 0;
-  /** The function. */
-  symbol = 0;
-  /** The source line; 0 where it is not needed. */
-  line = 0;
-  /** The source file; 0 where it is not needed. */
-  file = 0;
-  readonly #unknown: number;
-  readonly #dsoOf: readonly number[];
-  readonly #lookUps: LookUps;
-  readonly #options: FunctionOptions;
-  readonly #needLine: boolean;
-  readonly #needFile: boolean;
-  readonly #needSymbol: boolean;
-
+  /** Sums up the samples of an engine's places; see {@link functionTable}. */
   constructor(
-    { binaries }: Aggregate,
-    symbols: FunctionSymbols | undefined,
-    lookUps: LookUps,
-    sort: ReadonlySet<SortKey>,
+    engine: Engine,
+    counts: SampleCounts,
+    names: PlaceNames,
+    trust: SymbolTrust | undefined,
     options: FunctionOptions,
   ) {
-    this.#unknown = this.dsos.of("[unknown]");
-    this.#dsoOf = binaries.map((binary) => this.dsos.of(shortName(binary)));
-    this.functions = new FunctionNumbers(symbols?.resolver.show ?? ((name) => name));
-    this.#lookUps = lookUps;
-    this.#options = options;
-    this.#needLine = sort.has("srcline");
-    this.#needFile = sort.has("srcfile");
-    this.#needSymbol = sort.has("sym") || options.keep !== undefined;
+    const sort = options.sort ?? ["comm", "dso", "sym"];
+    this.keys = sort.map((key) => FUNCTION_KEYS.find(({ name }) => name === key) as FunctionKey);
+    this.totals = counts.totals;
+    this.names = names;
+    this.trust = trust;
+    this.inline = options.inline === true;
+    this.withCallees = counts.stacks;
+    this.events = options.events;
+    const contexts = this.#contexts(counts);
+    const isKept = this.#filter(options.only);
+    const project = this.#projection(options.only);
+    const { histogram } = counts;
+    const { stacks } = engine;
+    for (let i = 0; i < histogram.size; i++) {
+      const node = histogram.node(i);
+      const place = counts.stacks && node >= 0 ? stacks.place[node] as number : node;
+      const context = histogram.contextOf(i);
+      const entry = names.entry(place);
+      if (!isKept(contexts.comm[context] as number, entry)) continue;
+      this.#sums.add(
+        contexts.row[context] as number,
+        project(entry),
+        histogram.period(i),
+        histogram.samples(i),
+      );
+    }
+    if (counts.stacks) this.#addCallees(engine, counts, contexts, isKept, project);
+    this.rows = this.#ordered(options.limit ?? Infinity, options.least ?? 0);
+  }
+
+  /** Number of rows, those that are not in {@link FunctionTable.rows} included. */
+  get size(): number {
+    return this.#sums.size;
+  }
+
+  /** Number of the event of a row. */
+  event(row: number): number {
+    return this.#sums.event(this.#sums.contextOf(row));
+  }
+
+  /** Samples of a row. */
+  samples(row: number): number {
+    return this.#sums.samples(row);
+  }
+
+  /** The sum of their periods. */
+  period(row: number): number {
+    return this.#sums.period(row);
+  }
+
+  /** Samples in what the row is about and in all that it called. */
+  childSamples(row: number): number {
+    return this.withCallees ? this.#childSamples[row] as number : this.samples(row);
+  }
+
+  /** The sum of their periods. */
+  childPeriod(row: number): number {
+    return this.withCallees ? this.#childPeriods[row] as number : this.period(row);
+  }
+
+  /** A period as a share of its event's, 0 to 1. */
+  share(row: number, period: number): number {
+    const total = this.totals[this.event(row)]?.period ?? 0;
+    return total > 0 ? period / total : 0;
+  }
+
+  /** A value of the context of a row. */
+  context(row: number, key: "comm" | "pid" | "tid" | "cpu"): number {
+    return this.#sums[key](this.#sums.contextOf(row));
+  }
+
+  /** The entry of {@link FunctionTable.names} that a row is about. */
+  entry(row: number): number {
+    return this.#sums.node(row);
+  }
+
+  /** The function that a row is about. */
+  symbol(row: number): number {
+    return this.names.symbol[this.entry(row)] as number;
+  }
+
+  /** A row as one value. */
+  row(row: number): FunctionRow {
+    const values: Record<string, unknown> = {
+      event: this.event(row),
+      overhead: this.share(row, this.period(row)),
+      samples: this.samples(row),
+      period: this.period(row),
+    };
+    if (this.withCallees) {
+      values["children"] = {
+        overhead: this.share(row, this.childPeriod(row)),
+        samples: this.childSamples(row),
+        period: this.childPeriod(row),
+      };
+    }
+    for (const key of this.keys) {
+      values[key.name] = key.value(this, row);
+      Object.assign(values, key.more?.(this, row));
+    }
+    return values as unknown as FunctionRow;
+  }
+
+  /** The numbers of the contexts of samples in the rows, by number of the context. */
+  #contexts({ histogram, comms }: SampleCounts): { row: Int32Array; comm: Int32Array } {
+    const by = (name: string) => this.keys.some((key) => key.context === name);
+    const [comm, pid, tid, cpu] = [by("comm"), by("pid"), by("tid"), by("cpu")];
+    const found = {
+      row: new Int32Array(histogram.contextCount),
+      comm: new Int32Array(histogram.contextCount),
+    };
+    for (let i = 0; i < histogram.contextCount; i++) {
+      const name = this.comms.of(comms[histogram.comm(i)] ?? "");
+      found.comm[i] = name;
+      found.row[i] = this.#sums.context(
+        histogram.event(i),
+        comm ? name : 0,
+        pid ? histogram.pid(i) : 0,
+        tid ? histogram.tid(i) : 0,
+        cpu ? histogram.cpu(i) : 0,
+      );
+    }
+    return found;
+  }
+
+  /** Says what of a filter's words an entry and a command are. */
+  #filter(only: FunctionOptions["only"]): (comm: number, entry: number) => boolean {
+    if (only === undefined) return () => true;
+    const { names, comms } = this;
+    const { comm, dso, sym } = only;
+    return (number, entry) =>
+      (comm?.includes(comms.text(number)) ?? true) &&
+      (dso?.includes(names.dsos.text(names.dso[entry] as number)) ?? true) &&
+      (sym?.includes(names.functions.text(names.symbol[entry] as number)) ?? true);
+  }
+
+  /** Entries by what rows are told apart by: a filter may need more of them. */
+  #projection(only: FunctionOptions["only"]): (entry: number) => number {
+    if (only === undefined) return (entry) => entry;
+    const { names } = this;
+    const by = (need: string) => this.keys.some(({ needs }) => needs === need);
+    const [dso, symbol] = [by("dso"), by("symbol")];
+    const first = new Map<string, number>();
+    return (entry) => {
+      const parts = [
+        dso ? names.dso[entry] : 0,
+        symbol ? names.symbol[entry] : 0,
+        names.line[entry],
+        names.file[entry],
+      ];
+      const key = parts.join(" ");
+      const known = first.get(key);
+      if (known === undefined) first.set(key, entry);
+      return known ?? entry;
+    };
   }
 
   /**
-   * Finds an address.
-   *
-   * @param found what became of it
-   * @param number of the frame: 0 is the innermost one
+   * Adds each sample to all functions on its stack. It counts once for a function, however often
+   * that is there (as with `iter_add_next_cumulative_entry` of tools/perf/util/hist.c).
    */
-  find(
-    binary: number,
-    cpumode: number,
-    hi: number,
-    lo: number,
-    found: Resolution | undefined,
-    number: number,
+  #addCallees(
+    { stacks }: Engine,
+    { histogram }: SampleCounts,
+    contexts: { row: Int32Array; comm: Int32Array },
+    isKept: (comm: number, entry: number) => boolean,
+    project: (entry: number) => number,
   ): void {
-    const { inline, srcfile } = this.#options;
-    const { bases, kernel } = this.#lookUps;
-    if (binary < 0 && found?.symbol !== undefined) binary = kernel;
-    const dso = this.dso = this.#dsoOf[binary] ?? this.#unknown;
-    const address = addressFromHalves(hi, lo);
-    const inObject = address - (bases[binary] ?? 0);
-    const frame = found?.frames[number];
-    if (this.#needLine) {
-      this.line = this.texts.of(placeText(frame) ?? this.functions.offsetText(found, inObject));
+    const samples: number[] = [];
+    const periods: number[] = [];
+    const seen: number[] = [];
+    const met: number[] = [];
+    // Sums of one context at a time lie close together: a row is looked for once for each of them.
+    for (const group of byContext(histogram)) {
+      const context = histogram.contextOf(group[0] as number);
+      for (const i of group) {
+        for (let node = histogram.node(i); node >= 0; node = stacks.parent[node] as number) {
+          for (const inner of this.names.entries(stacks.place[node] as number)) {
+            if (!isKept(contexts.comm[context] as number, inner)) continue;
+            const entry = project(inner);
+            if (seen[entry] === i + 1) continue;
+            if (samples[entry] === undefined || samples[entry] === 0) met.push(entry);
+            seen[entry] = i + 1;
+            samples[entry] = (samples[entry] ?? 0) + histogram.samples(i);
+            periods[entry] = (periods[entry] ?? 0) + histogram.period(i);
+          }
+        }
+      }
+      for (const entry of met) {
+        // So that there is a row.
+        const row = this.#sums.add(contexts.row[context] as number, entry, 0, 0);
+        if (row >= this.#childSamples.length) {
+          this.#childSamples = enlarged(this.#childSamples, row);
+          this.#childPeriods = enlarged(this.#childPeriods, row);
+        }
+        this.#childSamples[row] = (this.#childSamples[row] as number) + (samples[entry] as number);
+        this.#childPeriods[row] = (this.#childPeriods[row] as number) + (periods[entry] as number);
+        samples[entry] = periods[entry] = 0;
+      }
+      met.length = 0;
     }
-    if (this.#needFile) {
-      this.file = this.texts.of(
-        srcfile === "function"
-          ? frame?.file === undefined ? "" : found?.frames.at(-1)?.file ?? frame.file
-          : baseName(frame?.file ?? ""),
-      );
+  }
+
+  /** The rows in order; those that are too many or too small are left out before they are named. */
+  #ordered(limit: number, least: number): Uint32Array<ArrayBuffer> {
+    const { size } = this;
+    const column = (value: (row: number) => number) =>
+      Float64Array.from({ length: size }, (_, row) => value(row));
+    const event = column((row) => this.event(row));
+    const columns = [
+      ...(this.withCallees ? [column((row) => -this.childPeriod(row))] : []),
+      column((row) => -this.period(row)),
+      column((row) => -this.samples(row)),
+    ];
+    const all = Uint32Array.from({ length: size }, (_, row) => row).filter((row) =>
+      (this.events?.has(this.event(row)) ?? true) &&
+      (least === 0 || this.share(row, this.childPeriod(row)) >= least)
+    );
+    if (limit === Infinity) return this.#named(all, [event, ...columns]);
+    const rows = stableOrder(all, [event, ...columns]);
+    const chosen: number[] = [];
+    for (let from = 0, to = 0; from < rows.length; from = to) {
+      const first = rows[from] as number;
+      while (to < rows.length && event[rows[to] as number] === event[first]) to++;
+      // Those that are equal to the last one may come before it by their names.
+      let end = Math.min(from + limit, to);
+      const isAsLast = (row: number) =>
+        columns.every((values) => values[row] === values[rows[from + limit - 1] as number]);
+      while (limit > 0 && end < to && isAsLast(rows[end] as number)) end++;
+      const named = this.#named(rows.slice(from, end), columns);
+      for (const row of named.subarray(0, limit)) chosen.push(row);
     }
-    if (this.#needSymbol) {
-      const level = cpumode === KERNEL ? "k" : cpumode === USER ? "." : "H";
-      this.symbol = inline && frame?.inlined
-        ? this.functions.inlined(dso, frame, address, level)
-        : found?.symbol === undefined
-        ? this.functions.address(dso, address, hi, lo, level)
-        : this.functions.symbol(dso, found, inObject, level);
-    }
+    return Uint32Array.from(chosen);
+  }
+
+  #named(rows: Uint32Array<ArrayBuffer>, first: Float64Array[]): Uint32Array<ArrayBuffer> {
+    const keys = FUNCTION_KEYS.filter(({ name }) => this.keys.some((key) => key.name === name));
+    return stableOrder(rows, [
+      ...first,
+      ...keys.flatMap((key: FunctionKey) => key.order(this, rows)),
+    ]);
   }
 }
 
-function baseName(path: string): string {
-  return path.slice(path.lastIndexOf("/") + 1);
+/** The entries of each context. */
+function byContext(histogram: SampleHistogram): number[][] {
+  const groups: number[][] = Array.from({ length: histogram.contextCount }, () => []);
+  for (let i = 0; i < histogram.size; i++) groups[histogram.contextOf(i)]?.push(i);
+  return groups.filter(({ length }) => length > 0);
 }
 
-function placeText(frame: ResolvedFrame | undefined): string | undefined {
-  return frame?.file === undefined || frame.line === 0
-    ? undefined
-    : `${baseName(frame.file)}:${frame.line}`;
+function enlarged(array: Float64Array<ArrayBuffer>, index: number): Float64Array<ArrayBuffer> {
+  const larger = new Float64Array(Math.max(256, 2 * index));
+  larger.set(array);
+  return larger;
 }
 
 /**
- * A share as percent with two digits, rounded as C rounds it: what lies in the middle, to even.
+ * Names the places of the samples that were counted, and sums them up by function.
+ *
+ * @param engine What the pass over the recording left.
+ * @param counts A consumer of that pass.
+ * @param resolver Finds symbols: with `parameters: false`, as perf shows names; with
+ * `debugInformation: false`, which saves time, where neither source lines nor inlined functions are
+ * asked for. Without one, functions are addresses.
  *
  * @example
  * ```ts
- * import { percentText } from "@perfdata/report";
+ * import { bytesSource, PerfDataReader } from "@perfdata/format";
+ * import { functionTable, SampleCounts } from "@perfdata/report";
+ * import { runEngine } from "@perfdata/session/engine";
  * import { assertEquals } from "@std/assert";
  *
- * assertEquals([1 / 32, 3 / 32, 2 / 3].map(percentText), ["3.12", "9.38", "66.67"]);
+ * const pipe = new Uint8Array(16);
+ * pipe.set(new TextEncoder().encode("PERFILE2"));
+ * pipe.set([16], 8);
+ * const counts = new SampleCounts();
+ * const engine = await runEngine(await PerfDataReader.open(bytesSource(pipe)), [counts]);
+ * const table = await functionTable(engine, counts, undefined);
+ * assertEquals([...table.rows].map((row) => table.row(row)), []);
  * ```
  */
-export function percentText(share: number): string {
-  const percent = share * 100;
-  // Only these have a binary fraction that ends in the middle.
-  const down = percent * 8 % 8;
-  return (down === 1 || down === 5 ? percent - 0.001 : percent).toFixed(2);
-}
-
-/** Texts by number. */
-class Numbers {
-  readonly #texts: string[] = [];
-  readonly #numbers = new Map<string, number>();
-
-  of(text: string): number {
-    let number = this.#numbers.get(text);
-    if (number === undefined) {
-      number = this.#texts.push(text) - 1;
-      this.#numbers.set(text, number);
-    }
-    return number;
-  }
-
-  text(number: number): string {
-    return this.#texts[number] ?? "";
-  }
-
-  ranks(): Float64Array {
-    return textRanks(this.#texts);
-  }
-}
-
-/** Functions, and addresses without one, by number. */
-class FunctionNumbers {
-  readonly #show: (name: string) => string;
-  readonly #texts: (string | undefined)[] = [];
-  readonly #addresses: number[] = [];
-  readonly #levels: string[] = [];
-  readonly #inlined: boolean[] = [];
-  /** By object: addresses that have no function. */
-  readonly #byAddress: Map<number, number>[] = [];
-  readonly #byKey = new Map<string, number>();
-  /** Addresses of a symbol mostly share what was found. */
-  readonly #byFound = new Map<Resolution, number>();
-
-  constructor(show: (name: string) => string) {
-    this.#show = show;
-  }
-
-  /** The function of a symbol. */
-  symbol(dso: number, found: Resolution, address: number, level: string): number {
-    let number = this.#byFound.get(found);
-    if (number === undefined) {
-      const { start, end, name, data } = found.symbol as SymbolInfo;
-      const key = `${dso} ${start} ${end}`;
-      number = this.#byKey.get(key);
-      if (number === undefined) {
-        const shown = this.#show(name);
-        number = this.#add(
-          data ? `${shown}+0x${(address - start).toString(16)}` : shown,
-          address,
-          level,
-        );
-        this.#byKey.set(key, number);
-      }
-      this.#byFound.set(found, number);
-    }
-    this.#lower(number, level);
-    return number;
-  }
-
-  /** A function that is inlined at an address: known by its name, wherever it is inlined. */
-  inlined(dso: number, { name }: ResolvedFrame, address: number, level: string): number {
-    const key = `${dso} ${name} inlined`;
-    let number = this.#byKey.get(key);
-    if (number === undefined) {
-      number = this.#add(name, address, level);
-      this.#inlined[number] = true;
-      this.#byKey.set(key, number);
-    }
-    this.#lower(number, level);
-    return number;
-  }
-
-  address(dso: number, address: number, hi: number, lo: number, level: string): number {
-    const known = this.#byAddress[dso] ??= new Map();
-    // The halves tell apart what a double of a wild address does not.
-    const wild = !Number.isSafeInteger(address);
-    const key = wild ? NaN : address;
-    let number = wild ? this.#byKey.get(`${dso} ${hi} ${lo} wild`) : known.get(key);
-    if (number === undefined) {
-      number = this.#add(wild ? hexOf(hi, lo) : undefined, address, level);
-      if (wild) this.#byKey.set(`${dso} ${hi} ${lo} wild`, number);
-      else known.set(key, number);
-    }
-    return number;
-  }
-
-  /** An address by the function that it is in. */
-  offsetText({ symbol }: Partial<Resolution> = {}, address: number): string {
-    return symbol === undefined
-      ? addressToHex(address)
-      : `${this.#show(symbol.name)}+${address - symbol.start}`;
-  }
-
-  #lower(number: number, level: string): void {
-    if (level < (this.#levels[number] as string)) this.#levels[number] = level;
-  }
-
-  #add(text: string | undefined, address: number, level: string): number {
-    this.#addresses.push(address);
-    this.#levels.push(level);
-    return this.#texts.push(text) - 1;
-  }
-
-  /** Puts the cells of a function into a row. */
-  describe(row: Writable<FunctionRow>, number: number, inline: boolean): void {
-    row.sym = this.text(number);
-    row.level = this.#levels[number] ?? ".";
-    if (inline) row.inlined = this.#inlined[number] === true;
-  }
-
-  /**
-   * By number, what its text's place among all of them depends on, `kinds` first: those of addresses
-   * are in the order of the addresses.
-   */
-  ranks(): { kinds: Uint8Array; values: Float64Array } {
-    const texts = this.#texts;
-    const kinds = new Uint8Array(texts.length);
-    const named = texts.filter((text) => text !== undefined);
-    // A name that looks like an address may stand between two of them.
-    if (named.some((text) => text.startsWith("0x"))) {
-      return { kinds, values: textRanks(texts.map((_, number) => this.text(number))) };
-    }
-    const byName = new Map([...new Set(named)].sort().map((text, i) => [text, i]));
-    const values = Float64Array.from(texts, (text, number) => {
-      const address = this.#addresses[number] as number;
-      // Addresses of the kernel are negative numbers.
-      kinds[number] = text === undefined ? (address < 0 ? 2 : 1) : text < "0x" ? 0 : 3;
-      return text === undefined ? address : byName.get(text) as number;
-    });
-    return { kinds, values };
-  }
-
-  text(number: number): string {
-    return this.#texts[number] ??= `0x${
-      addressToHex(this.#addresses[number] ?? 0).replace(/^0x/, "").padStart(16, "0")
-    }`;
-  }
-}
-
-function hexOf(hi: number, lo: number): string {
-  return `0x${(hi >>> 0).toString(16).padStart(8, "0")}${(lo >>> 0).toString(16).padStart(8, "0")}`;
+export async function functionTable(
+  engine: Engine,
+  counts: SampleCounts,
+  resolver: SymbolResolver | undefined,
+  options: FunctionOptions = {},
+): Promise<FunctionTable> {
+  const sort = options.sort ?? ["comm", "dso", "sym"];
+  const keys = FUNCTION_KEYS.filter(({ name }) => (sort as readonly string[]).includes(name));
+  const by = (need: string) => keys.some((key: FunctionKey) => key.needs === need);
+  const filtered = options.only !== undefined;
+  const isNamed = filtered || by("symbol") || by("line") || by("file");
+  const lookUps = resolver !== undefined && isNamed
+    ? await lookUpPlaces(engine, counts, resolver)
+    : undefined;
+  const names = new PlaceNames(engine, lookUps, {
+    dso: filtered || by("dso"),
+    symbol: filtered || by("symbol"),
+    line: by("line"),
+    file: by("file") && (options.srcfile ?? "line"),
+    inline: options.inline === true,
+  }, resolver?.show ?? ((name) => name));
+  return new FunctionTable(engine, counts, names, lookUps?.trust, options);
 }

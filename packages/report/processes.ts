@@ -1,25 +1,29 @@
+import { KERNEL_RECORDS, type PerfDataReader, type PerfEvent, RecordCodec } from "@perfdata/format";
 import {
-  KERNEL_RECORDS,
+  PERF_RECORD_COMM,
+  PERF_RECORD_EXIT,
+  PERF_RECORD_FORK,
+  PERF_RECORD_MMAP,
+  PERF_RECORD_MMAP2,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_USER_TYPE_START,
-  type PerfDataReader,
-  type PerfEvent,
-  RecordCodec,
-  trailerEnd,
-} from "@perfdata/format";
-import type { RecordBytes } from "@perfdata/session";
+} from "@perfdata/format/record-types";
+import type { Consumer, Engine } from "@perfdata/session/engine";
+import type { Run } from "@perfdata/session/run";
 import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
-import { type Aggregate, aggregate, type AggregateOptions } from "./aggregate.ts";
-
-const MMAP = 1;
-const COMM = 3;
-const EXIT = 4;
-const FORK = 7;
-const MMAP2 = 10;
 
 const CODEC = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
 /** That of the dialect in which types 69 to 81 are features. */
 const GOOGLE_CODEC = new RecordCodec([...KERNEL_RECORDS, ...GOOGLE_RECORDS]);
+
+/** Records whose fields are looked at in any case. */
+const TASKS: ReadonlySet<number> = new Set([
+  PERF_RECORD_MMAP,
+  PERF_RECORD_MMAP2,
+  PERF_RECORD_COMM,
+  PERF_RECORD_FORK,
+  PERF_RECORD_EXIT,
+]);
 
 /** A record as a line of the overview. */
 export interface OverviewRow {
@@ -65,33 +69,16 @@ export interface TypeCount {
   bytes: number;
 }
 
-/** What {@link readOverview} found. */
-export interface Overview {
-  /** Records by type, the most frequent first. */
-  readonly types: readonly TypeCount[];
-  /** Processes, in the order in which they appear. */
-  readonly processes: readonly ProcessRow[];
-  /** First and last time in ns, where records have times. */
-  readonly time: readonly [bigint, bigint] | undefined;
-  /** Samples by event, command, object and address. */
-  readonly samples: Aggregate;
-}
-
 /**
- * Reads a whole recording in the order of time: counts records, follows processes, and hands on
- * each record as a row.
- *
- * Memory depends on the number of processes and of distinct addresses, and on how far the file is
- * out of order; not on its size.
- *
- * @param row Called for each record in the order of time.
- * @throws {PerfDataError} In strict mode, where the file is damaged.
+ * Counts records by type, follows processes, and hands on each record as a row in the order of time:
+ * a consumer of the engine. Memory depends on the number of processes, not on that of records.
  *
  * @example
  * ```ts
  * import { bytesSource, emptyAttr, KERNEL_RECORDS, memorySink, PerfDataReader, PerfDataWriter,
  *   RecordCodec } from "@perfdata/format";
- * import { readOverview } from "@perfdata/report";
+ * import { Overview } from "@perfdata/report";
+ * import { runEngine } from "@perfdata/session/engine";
  * import { assertEquals } from "@std/assert";
  *
  * const sink = memorySink();
@@ -101,51 +88,63 @@ export interface Overview {
  * await writer.close();
  * const reader = await PerfDataReader.open(bytesSource(sink.bytes()));
  * const rows: string[] = [];
- * const { processes } = await readOverview(reader, (row) => rows.push(`${row.type} ${row.info}`));
- * assertEquals([rows, processes[0]?.name], [["COMM true"], "true"]);
+ * const overview = new Overview((row) => rows.push(`${row.type} ${row.info}`));
+ * await runEngine(reader, [overview]);
+ * assertEquals([rows, overview.processes[0]?.name], [["COMM true"], "true"]);
  * ```
  */
-export async function readOverview(
-  reader: PerfDataReader,
-  row: ((row: OverviewRow) => void) | undefined,
-  options: AggregateOptions = {},
-): Promise<Overview> {
-  const overview = new OverviewReader(reader, row);
-  const samples = await aggregate(reader, {
-    ...options,
-    record: (at, start, end, offset, event) => {
-      options.record?.(at, start, end, offset, event);
-      overview.record(at, start, end, offset, event);
-    },
-  });
-  return { ...overview.finish(), samples };
-}
-
-class OverviewReader {
+export class Overview implements Consumer {
+  /** Nothing of the machine. */
+  readonly needs = { machine: false };
+  /** Processes, in the order in which they appear. */
+  readonly processes: ProcessRow[] = [];
   readonly #row: ((row: OverviewRow) => void) | undefined;
-  readonly #reader: PerfDataReader;
-  readonly #le: boolean;
-  readonly #events: readonly PerfEvent[];
   readonly #types = new Map<number, TypeCount>();
   readonly #live = new Map<number, ProcessRow>();
-  readonly #processes: ProcessRow[] = [];
+  #reader: PerfDataReader | undefined;
+  #events: readonly PerfEvent[] = [];
   #nr = 0;
   #first: bigint | undefined;
   #last = 0n;
 
-  constructor(reader: PerfDataReader, row: ((row: OverviewRow) => void) | undefined) {
+  /**
+   * Begins without records.
+   *
+   * @param row Called for each record in the order of time.
+   */
+  constructor(row?: (row: OverviewRow) => void) {
     this.#row = row;
+  }
+
+  /** Records by type, the most frequent first. */
+  get types(): readonly TypeCount[] {
+    return [...this.#types.values()].sort((a, b) =>
+      b.count - a.count || (a.type < b.type ? -1 : 1)
+    );
+  }
+
+  /** First and last time in ns, where records have times. */
+  get time(): readonly [bigint, bigint] | undefined {
+    return this.#first === undefined ? undefined : [this.#first, this.#last];
+  }
+
+  /** Takes what the pass shares. */
+  start({ reader }: Engine): void {
     this.#reader = reader;
-    this.#le = reader.littleEndian;
     this.#events = reader.events.all;
   }
 
-  record(at: RecordBytes, start: number, end: number, offset: number, index: number): void {
-    const { view } = at;
-    const le = this.#le;
-    const type = view.getUint32(start, le);
+  /** Takes the records of a run. */
+  rows(run: Run): void {
+    for (let i = 0; i < run.count; i++) this.#record(run, i);
+  }
+
+  #record(run: Run, i: number): void {
+    const type = (run.type[i] as number) >>> 0;
+    const start = run.start[i] as number;
+    const end = run.end[i] as number;
     // Known before the first record that it makes a difference for.
-    const codec = this.#reader.isGoogleDialect ? GOOGLE_CODEC : CODEC;
+    const codec = this.#reader?.isGoogleDialect ? GOOGLE_CODEC : CODEC;
     let count = this.#types.get(type);
     if (count === undefined) {
       count = { type: codec.name(type), count: 0, bytes: 0 };
@@ -153,45 +152,35 @@ class OverviewReader {
     }
     count.count++;
     count.bytes += end - start;
+    const index = run.event[i] as number;
     const event = type < PERF_RECORD_USER_TYPE_START ? this.#events[index] : undefined;
-    let pid = -1;
-    let tid = -1;
-    let time: bigint | undefined;
-    if (event !== undefined) {
-      const { layout } = event;
-      const sample = type === PERF_RECORD_SAMPLE;
-      const trailer = trailerEnd(start, end);
-      const timeAt = sample
-        ? (layout.time < 0 ? -1 : start + layout.time)
-        : (layout.trailer.time === 0 ? -1 : trailer + layout.trailer.time);
-      const pidAt = sample
-        ? (layout.pid < 0 ? -1 : start + layout.pid)
-        : (layout.trailer.pid === 0 ? -1 : trailer + layout.trailer.pid);
-      if (timeAt >= start + 8 && timeAt + 8 <= end) time = view.getBigUint64(timeAt, le);
-      if (pidAt >= start + 8 && pidAt + 8 <= end) {
-        pid = view.getInt32(pidAt, le);
-        tid = view.getInt32(pidAt + 4, le);
-      }
-      if (time !== undefined && time > 0n && time !== 0xffff_ffff_ffff_ffffn) {
-        if (this.#first === undefined || time < this.#first) this.#first = time;
-        if (time > this.#last) this.#last = time;
-      } else time = undefined;
+    let pid = run.pid[i] as number;
+    let tid = run.tid[i] as number;
+    let time: bigint | undefined = run.time(i);
+    if (time === 0n) time = undefined;
+    else {
+      if (this.#first === undefined || time < this.#first) this.#first = time;
+      if (time > this.#last) this.#last = time;
     }
     let info = "";
+    const { bytes, view } = run.at(i);
     if (type === PERF_RECORD_SAMPLE) {
       if (event !== undefined && start + event.layout.fixedSize <= end) {
         info = this.#sample(view, start, event, index, pid);
       }
-    } else {
-      const body = type === MMAP || type === MMAP2 || type === COMM || type === FORK ||
-          type === EXIT || this.#row !== undefined
-        ? codec.decode(at.bytes.subarray(start, end), { littleEndian: le, event, offset })
-        : undefined;
-      if (body !== undefined && body.name !== "RAW") {
+    } else if (TASKS.has(type) || this.#row !== undefined) {
+      const body = codec.decode(bytes.subarray(start, end), {
+        littleEndian: this.#reader?.littleEndian === true,
+        event,
+        offset: run.offset[i] as number,
+      });
+      if (body.name !== "RAW") {
         const fields = body.body as unknown as Record<string, unknown>;
         if (typeof fields["pid"] === "number") pid = fields["pid"] | 0;
         if (typeof fields["tid"] === "number") tid = fields["tid"] | 0;
-        if (type === FORK || type === EXIT) time ??= fields["time"] as bigint;
+        if (type === PERF_RECORD_FORK || type === PERF_RECORD_EXIT) {
+          time ??= fields["time"] as bigint;
+        }
         info = this.#apply(type, pid, tid, time, fields);
       }
     }
@@ -200,7 +189,7 @@ class OverviewReader {
 
   #sample(view: DataView, start: number, event: PerfEvent, index: number, pid: number): string {
     const { layout, attr } = event;
-    const le = this.#le;
+    const le = this.#reader?.littleEndian === true;
     const period = layout.period < 0
       ? Number(attr.sample_period)
       : Number(view.getBigUint64(start + layout.period, le));
@@ -222,28 +211,28 @@ class OverviewReader {
     fields: Readonly<Record<string, unknown>>,
   ): string {
     switch (type) {
-      case MMAP:
-      case MMAP2: {
+      case PERF_RECORD_MMAP:
+      case PERF_RECORD_MMAP2: {
         if (pid !== -1) this.#process(pid).mmaps++;
         const { addr, len, pgoff, filename } = fields as Record<string, bigint>;
         return `${filename} at 0x${addr?.toString(16)} size 0x${len?.toString(16)} ` +
           `offset 0x${pgoff?.toString(16)}`;
       }
-      case COMM: {
+      case PERF_RECORD_COMM: {
         const process = this.#process(pid);
         // A thread may go by another name than its process.
         if (pid === tid || process.name === `:${pid}`) process.name = String(fields["comm"]);
         return String(fields["comm"]);
       }
-      case FORK:
+      case PERF_RECORD_FORK:
         if (fields["ppid"] !== fields["pid"]) {
           const parent = this.#live.get(Number(fields["ppid"]));
           const process = newProcess(pid, parent?.name ?? `:${pid}`, time);
           this.#live.set(pid, process);
-          this.#processes.push(process);
+          this.processes.push(process);
         }
         return `parent ${fields["ppid"]}:${fields["ptid"]}`;
-      case EXIT:
+      case PERF_RECORD_EXIT:
         // The last thread's exit is the process's.
         this.#process(pid).exitTime = time;
         return `parent ${fields["ppid"]}:${fields["ptid"]}`;
@@ -262,19 +251,9 @@ class OverviewReader {
     if (process === undefined) {
       process = newProcess(pid, pid === 0 ? "swapper" : `:${pid}`, undefined);
       this.#live.set(pid, process);
-      this.#processes.push(process);
+      this.processes.push(process);
     }
     return process;
-  }
-
-  finish(): Omit<Overview, "samples"> {
-    return {
-      types: [...this.#types.values()].sort((a, b) =>
-        b.count - a.count || (a.type < b.type ? -1 : 1)
-      ),
-      processes: this.#processes,
-      time: this.#first === undefined ? undefined : [this.#first, this.#last],
-    };
   }
 }
 

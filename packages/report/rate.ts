@@ -1,23 +1,20 @@
+import type { PerfDataReader, PerfEvent } from "@perfdata/format";
+import { PERF_SAMPLE_READ } from "@perfdata/format/perf-event";
 import {
-  PERF_RECORD_USER_TYPE_START,
-  PERF_SAMPLE_READ,
-  type PerfDataReader,
-  type PerfEvent,
-  type RecordBatch,
-  SampleFields,
-  trailerEnd,
-} from "@perfdata/format";
-import { EventNames } from "@perfdata/session/event-names";
-import { PERF_RECORD_ID_INDEX } from "@perfdata/user-records";
-import { type ReadShape, readShape } from "./read_shape.ts";
+  PERF_RECORD_ID_INDEX,
+  PERF_RECORD_LOST,
+  PERF_RECORD_LOST_SAMPLES,
+  PERF_RECORD_READ,
+  PERF_RECORD_SAMPLE,
+  PERF_RECORD_THROTTLE,
+  PERF_RECORD_UNTHROTTLE,
+} from "@perfdata/format/record-types";
+import { trailerEnd } from "@perfdata/format/record";
+import { SampleFields } from "@perfdata/format/sample-layout";
+import { type Consumer, type Engine, runEngine } from "@perfdata/session/engine";
+import type { Run } from "@perfdata/session/run";
+import { type ReadShape, readShape } from "@perfdata/session/read-shape";
 import { type RatePoint, RateStream, type RateStreamSummary } from "./rate_stream.ts";
-
-const LOST = 2;
-const THROTTLE = 5;
-const UNTHROTTLE = 6;
-const READ = 8;
-const SAMPLE = 9;
-const LOST_SAMPLES = 13;
 
 /** What a counter of the analysis counts: a CPU with all its threads, or one thread on a CPU. */
 export type RateBy = "cpu" | "thread";
@@ -97,8 +94,10 @@ export interface RateReport {
   readonly leftOut: number;
 }
 
-/** Follows all counters of a file. */
-class RateAnalysis {
+/** Follows all counters of a file: a consumer of the engine. */
+class RateAnalysis implements Consumer {
+  /** Nothing of the machine; within a counter, the order of the file is that of time. */
+  readonly needs = { order: "file", machine: false } as const;
   readonly streams = new Map<number, RateStream>();
   readonly incidents: NonNullable<RateOptions["incident"]>;
   readonly point: NonNullable<RateOptions["point"]>;
@@ -108,29 +107,43 @@ class RateAnalysis {
   lostSamples: number[] = [];
   samples: number[] = [];
   readAtExit: (number | undefined)[] = [];
+  /** Whether {@link RateOptions.begin} was called. */
+  begun = false;
   /** The first time that was seen: what others are relative to, so that they stay exact. */
-  start: bigint | undefined;
-  #startHi = 0;
-  #startLo = 0;
-  readonly #onStart: (time: bigint) => void;
+  first: bigint | undefined;
+  #firstHi = 0;
+  #firstLo = 0;
+  readonly #options: RateOptions;
   #known = 0;
   readonly #byId = new Map<number, number>();
   readonly #fields: SampleFields[] = [];
   readonly #shapes: ReadShape[] = [];
+  #engine: Engine | undefined;
   readonly #events: readonly PerfEvent[];
   readonly #le: boolean;
 
   constructor(reader: PerfDataReader, options: RateOptions) {
+    this.#options = options;
     this.#events = reader.events.all;
     this.#le = reader.littleEndian;
     this.by = options.by;
     this.point = options.point ?? (() => {});
     this.incidents = options.incident ?? (() => {});
-    this.#onStart = options.start ?? (() => {});
+  }
+
+  /** Takes what the pass shares. */
+  start(engine: Engine): void {
+    this.#engine = engine;
+  }
+
+  /** Says of which events there were samples, at the latest now. */
+  finish(): void {
+    this.#learnEvents();
+    if (!this.begun) this.#begin();
   }
 
   /** Prepares for events that came since; in a pipe they come with the records. */
-  learnEvents(): void {
+  #learnEvents(): void {
     for (; this.#known < this.#events.length; this.#known++) {
       const event = this.#events[this.#known] as PerfEvent;
       this.#fields.push(new SampleFields(event.attr));
@@ -143,10 +156,6 @@ class RateAnalysis {
     }
   }
 
-  #u32(view: DataView, at: number): number {
-    return view.getUint32(at, this.#le);
-  }
-
   #u64(view: DataView, at: number): number {
     const low = view.getUint32(this.#le ? at : at + 4, this.#le);
     const high = view.getUint32(this.#le ? at + 4 : at, this.#le);
@@ -155,15 +164,20 @@ class RateAnalysis {
 
   /** A time, relative to the first one. */
   #time(view: DataView, at: number): number {
-    const low = view.getUint32(this.#le ? at : at + 4, this.#le);
-    const high = view.getUint32(this.#le ? at + 4 : at, this.#le);
-    if (this.start === undefined) {
-      this.#startHi = high;
-      this.#startLo = low;
-      this.start = BigInt(high) << 32n | BigInt(low);
-      this.#onStart(this.start);
+    return this.#since(
+      view.getUint32(this.#le ? at + 4 : at, this.#le),
+      view.getUint32(this.#le ? at : at + 4, this.#le),
+    );
+  }
+
+  #since(high: number, low: number): number {
+    if (this.first === undefined) {
+      this.#firstHi = high;
+      this.#firstLo = low;
+      this.first = BigInt(high) << 32n | BigInt(low);
+      this.#options.start?.(this.first);
     }
-    return (high - this.#startHi) * 2 ** 32 + low - this.#startLo;
+    return (high - this.#firstHi) * 2 ** 32 + low - this.#firstLo;
   }
 
   #stream(event: number, cpu: number, tid: number, source: "read" | "period"): RateStream {
@@ -178,34 +192,46 @@ class RateAnalysis {
   }
 
   /** ID_INDEX: whether counters were opened for CPUs or for threads. */
-  idIndex(view: DataView, start: number, end: number): void {
+  #idIndex(view: DataView, start: number, end: number): void {
     if (this.by !== undefined || end - start < 16 + 32) return;
     this.by = view.getInt32(start + 16 + 24, this.#le) < 0 ? "cpu" : "thread";
   }
 
-  take(batch: RecordBatch): void {
-    const { view } = batch;
-    const le = this.#le;
-    for (let i = 0; i < batch.count; i++) {
-      const start = batch.start(i);
-      const type = view.getUint32(start, le);
-      const end = start + view.getUint16(start + 6, le);
-      if (type === SAMPLE) {
-        this.#sample(batch, start, end);
+  /** Takes the records of a run. */
+  rows(run: Run): void {
+    this.#learnEvents();
+    for (let i = 0; i < run.count; i++) {
+      const type = run.type[i] as number;
+      if (type === PERF_RECORD_SAMPLE) {
+        if (!this.begun) this.#begin();
+        this.#sample(run, i);
       } else if (type === PERF_RECORD_ID_INDEX) {
-        this.idIndex(view, start, end);
+        this.#idIndex(run.at(i).view, run.start[i] as number, run.end[i] as number);
       } else if (
-        type === THROTTLE || type === UNTHROTTLE || type === LOST || type === LOST_SAMPLES ||
-        type === READ
+        type === PERF_RECORD_THROTTLE || type === PERF_RECORD_UNTHROTTLE ||
+        type === PERF_RECORD_LOST || type === PERF_RECORD_LOST_SAMPLES || type === PERF_RECORD_READ
       ) {
-        this.#other(batch, start, end, type);
+        this.#other(run, i, type);
       }
     }
   }
 
-  #sample(batch: RecordBatch, start: number, end: number): void {
-    const { view } = batch;
-    const index = batch.events.indexOf(view, start, end, SAMPLE, this.#le);
+  #begin(): void {
+    this.begun = true;
+    this.#options.begin?.(this.events());
+  }
+
+  /** The events, with the names that are known by now. */
+  events(): RateEvent[] {
+    const names = this.#engine?.eventNames ?? [];
+    return this.#events.map((event, i) => rateEvent(event, names[i] ?? ""));
+  }
+
+  #sample(run: Run, i: number): void {
+    const { view } = run.at(i);
+    const start = run.start[i] as number;
+    const end = run.end[i] as number;
+    const index = run.event[i] as number;
     const event = this.#events[index];
     if (event === undefined) {
       this.leftOut++;
@@ -218,8 +244,8 @@ class RateAnalysis {
       return;
     }
     const time = this.#time(view, start + layout.time);
-    const cpu = layout.cpu < 0 ? -1 : this.#u32(view, start + layout.cpu);
-    const tid = layout.pid < 0 ? -1 : this.#u32(view, start + layout.pid + 4);
+    const cpu = run.cpu[i] as number;
+    const tid = run.tid[i] as number;
     this.by ??= layout.cpu < 0 && tid >= 0 ? "thread" : "cpu";
     // Without a recorded period it is the one that was asked for; a frequency says nothing here.
     const period = layout.period >= 0
@@ -280,21 +306,21 @@ class RateAnalysis {
     return stream;
   }
 
-  #other(batch: RecordBatch, start: number, end: number, type: number): void {
-    const { view, events } = batch;
-    const index = events.indexOf(view, start, end, type, this.#le);
+  #other(run: Run, i: number, type: number): void {
+    const { view } = run.at(i);
+    const start = run.start[i] as number;
+    const end = run.end[i] as number;
+    const index = run.event[i] as number;
+    const cpu = run.cpu[i] as number;
+    const tid = run.tid[i] as number;
+    const hi = run.timeHi[i] as number;
+    const lo = run.timeLo[i] as number;
+    let time = (hi | lo) === 0 || type === PERF_RECORD_READ
+      ? undefined
+      : this.#since(hi >>> 0, lo >>> 0);
     const trailer = this.#events[index]?.layout.trailer;
-    const last = trailerEnd(start, end);
-    const inTrailer = (at: number | undefined) =>
-      at !== undefined && at !== 0 && last + at >= start + 8 ? last + at : -1;
-    const cpuAt = inTrailer(trailer?.cpu);
-    const timeAt = inTrailer(trailer?.time);
-    const pidAt = inTrailer(trailer?.pid);
-    const cpu = cpuAt < 0 ? -1 : this.#u32(view, cpuAt);
-    const tid = pidAt < 0 ? -1 : this.#u32(view, pidAt + 4);
-    let time = timeAt < 0 || type === READ ? undefined : this.#time(view, timeAt);
-    const left = (trailer === undefined ? end : last - trailer.size) - start - 8;
-    if (type === READ) {
+    const left = (trailer === undefined ? end : trailerEnd(start, end) - trailer.size) - start - 8;
+    if (type === PERF_RECORD_READ) {
       const event = this.#events[index];
       if (event === undefined || left < 16) return;
       const shape = this.#shapes[index] as ReadShape;
@@ -303,7 +329,7 @@ class RateAnalysis {
       this.readAtExit[index] = (this.readAtExit[index] ?? 0) + this.#u64(view, at);
       return;
     }
-    if (type === LOST_SAMPLES) {
+    if (type === PERF_RECORD_LOST_SAMPLES) {
       if (left < 8) return;
       const lost = this.#u64(view, start + 8);
       if (index >= 0) this.lostSamples[index] = (this.lostSamples[index] as number) + lost;
@@ -311,7 +337,7 @@ class RateAnalysis {
       return;
     }
     if (left < 16) return;
-    if (type === LOST) {
+    if (type === PERF_RECORD_LOST) {
       const which = this.#byId.get(this.#u64(view, start + 8)) ?? index;
       const lost = this.#u64(view, start + 16);
       if (which >= 0) this.lostRecords[which] = (this.lostRecords[which] as number) + lost;
@@ -329,10 +355,10 @@ class RateAnalysis {
         tid,
         sampleType & PERF_SAMPLE_READ ? "read" : "period",
       );
-      if (type === THROTTLE) stream.throttled++;
+      if (type === PERF_RECORD_THROTTLE) stream.throttled++;
       else stream.unthrottled++;
     }
-    const what = type === THROTTLE ? "throttle" : "unthrottle";
+    const what = type === PERF_RECORD_THROTTLE ? "throttle" : "unthrottle";
     this.incidents({ what, event: which, cpu, time, lost: 0 });
   }
 }
@@ -379,38 +405,17 @@ export async function analyzeRate(
   options: RateOptions = {},
 ): Promise<RateReport> {
   const analysis = new RateAnalysis(reader, options);
-  const eventNames = new EventNames(reader);
-  let names: string[] = [];
-  let begun = false;
-  let at = 0;
-  for await (const batch of reader.batches()) {
-    analysis.learnEvents();
-    if (reader.isPipe) {
-      takeNames(batch, eventNames);
-      if (batch.payload !== undefined) await eventNames.payload(batch.payload);
-    }
-    if (!begun && (!reader.isPipe || hasSample(batch))) {
-      begun = true;
-      names = await eventNames.all();
-      options.begin?.(reader.events.all.map((event, i) => rateEvent(event, names[i] ?? "")));
-    }
-    analysis.take(batch);
-    const { recordBytes, payloadBytes } = reader.stats;
-    options.progress?.(recordBytes + payloadBytes - at);
-    at = recordBytes + payloadBytes;
-  }
-  analysis.learnEvents();
+  const { progress } = options;
+  await runEngine(reader, [analysis], progress === undefined ? {} : { progress });
   // Only now a file that came as a stream has its names.
-  names = await eventNames.all();
-  const events = reader.events.all.map((event, i) => rateEvent(event, names[i] ?? ""));
-  if (!begun) options.begin?.(events);
+  const events = analysis.events();
   const streams = [...analysis.streams.values()].map((stream) => stream.summary())
     .sort((a, b) => a.event - b.event || a.cpu - b.cpu || a.tid - b.tid);
   const sum = (event: number, pick: (stream: RateStreamSummary) => number) =>
     streams.reduce((total, stream) => total + (stream.event === event ? pick(stream) : 0), 0);
   return {
     by: analysis.by ?? "cpu",
-    start: analysis.start,
+    start: analysis.first,
     events: events.map((event, i) => ({
       ...event,
       samples: analysis.samples[i] ?? 0,
@@ -424,17 +429,4 @@ export async function analyzeRate(
     streams,
     leftOut: analysis.leftOut,
   };
-}
-
-function takeNames(batch: RecordBatch, names: EventNames): void {
-  const { bytes, view } = batch;
-  for (let i = 0; i < batch.count; i++) {
-    if (batch.type(i) < PERF_RECORD_USER_TYPE_START) continue;
-    names.record(bytes, view, batch.start(i), batch.start(i) + batch.size(i));
-  }
-}
-
-function hasSample(batch: RecordBatch): boolean {
-  for (let i = 0; i < batch.count; i++) if (batch.type(i) === SAMPLE) return true;
-  return false;
 }

@@ -20,7 +20,8 @@ import {
 } from "@perfdata/format";
 import { analyzeRate, type RateIncident } from "./rate.ts";
 import { RatePlot } from "./rate_plot.ts";
-import { incidentRow, jsonLine, rateLines, rateRow } from "./rate_rows.ts";
+import { jsonLine } from "./json_line.ts";
+import { incidentRow, rateLines, rateRow } from "./rate_rows.ts";
 import type { RatePoint } from "./rate_stream.ts";
 
 const codec = new RecordCodec(KERNEL_RECORDS);

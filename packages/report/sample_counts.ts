@@ -1,15 +1,13 @@
-import type { PerfDataReader, PerfEvent } from "@perfdata/format";
-import { PERF_SAMPLE_READ } from "@perfdata/format/perf-event";
+import type { PerfEvent } from "@perfdata/format";
 import {
   PERF_RECORD_COMM,
   PERF_RECORD_FORK,
   PERF_RECORD_SAMPLE,
 } from "@perfdata/format/record-types";
-import { SampleFields } from "@perfdata/format/sample-layout";
 import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
 import { CHOSEN, type Run } from "@perfdata/session/run";
+import { SampleReads } from "@perfdata/session/sample-reads";
 import { SampleHistogram } from "./sample_histogram.ts";
-import { type ReadShape, readShape } from "./read_shape.ts";
 
 /** What is told apart beyond event, comm and place. */
 export interface SampleKeys {
@@ -39,12 +37,6 @@ export interface EventTotal {
   period: number;
 }
 
-/** The READ values of an event's samples. */
-interface Reads {
-  readonly shape: ReadShape;
-  readonly fields: SampleFields;
-}
-
 /**
  * Counts samples by event, comm, place or stack, and more where that is asked for: a consumer of the
  * engine.
@@ -61,16 +53,12 @@ export class SampleCounts implements Consumer {
   readonly totals: EventTotal[] = [];
   /** Comms by number. */
   readonly comms: string[] = [];
-  /** Samples whose READ values are damaged or of no known event. */
-  leftOut: number = 0;
   /** Whether nodes are stacks. */
   readonly stacks: boolean;
   readonly #options: CountOptions;
   #engine: Engine | undefined;
   #events: readonly PerfEvent[] = [];
-  readonly #reads: (Reads | undefined)[] = [];
-  readonly #byId = new Map<number, number>();
-  readonly #lastCount = new Map<number, number>();
+  #reads: SampleReads | undefined;
   /** By number of a name: the comm. */
   readonly #commByName: (number | undefined)[] = [];
   readonly #unnamedByTid = new Map<number, number>();
@@ -82,73 +70,42 @@ export class SampleCounts implements Consumer {
     this.needs = this.stacks ? { stacks: true } : { places: true };
   }
 
+  /** Samples whose READ values are damaged or of no known event. */
+  get leftOut(): number {
+    return this.#reads?.leftOut ?? 0;
+  }
+
   /** Takes what the pass shares. */
   start(engine: Engine): void {
     this.#engine = engine;
+    this.#reads = new SampleReads(engine.reader);
     this.#events = engine.reader.events.all;
   }
 
   /** Counts the samples of a run. */
   rows(run: Run): void {
-    if (this.#engine === undefined) return;
-    if (this.totals.length < this.#events.length) this.#learnEvents();
+    const reads = this.#reads;
+    if (reads === undefined) return;
+    while (this.totals.length < this.#events.length) this.totals.push({ samples: 0, period: 0 });
     const { count, type, chosen } = run;
     for (let i = 0; i < count; i++) {
       const kind = type[i] as number;
       if (kind === PERF_RECORD_SAMPLE) {
-        if (chosen[i] !== CHOSEN.NO) this.#sample(run, i);
+        if (chosen[i] !== CHOSEN.NO) this.#sample(run, i, reads);
       } else if (this.#unnamedByTid.size > 0) {
         if (kind === PERF_RECORD_COMM || kind === PERF_RECORD_FORK) this.#named(run, i, kind);
       }
     }
   }
 
-  #learnEvents(): void {
-    for (let i = this.totals.length; i < this.#events.length; i++) {
-      const { attr, ids, layout, readFormat } = this.#events[i] as PerfEvent;
-      this.totals.push({ samples: 0, period: 0 });
-      this.#reads.push(
-        layout.sampleType & PERF_SAMPLE_READ
-          ? { shape: readShape(readFormat), fields: new SampleFields(attr) }
-          : undefined,
-      );
-      for (const id of ids) this.#byId.set(Number(id), i);
-    }
-  }
-
-  #sample(run: Run, i: number): void {
-    const event = run.event[i] as number;
+  #sample(run: Run, i: number, reads: SampleReads): void {
     const name = run.comm[i] as number;
     const comm = name >= 0
       ? this.#commByName[name] ?? this.#addComm(name)
       : this.#unnamed(run.tid[i] as number);
-    const reads = this.#reads[event];
-    if (reads === undefined) this.#count(run, i, event, comm, run.period[i] as number);
-    else this.#readValues(run, i, event, comm, reads);
-  }
-
-  #readValues(run: Run, i: number, event: number, comm: number, { shape, fields }: Reads): void {
-    const { view } = run.at(i);
-    const { littleEndian: le } = this.#engine?.reader as PerfDataReader;
-    const start = run.start[i] as number;
-    if (!fields.locate(view, start, run.end[i] as number, le)) {
-      this.leftOut++;
-      return;
-    }
-    const n = shape.group ? u64(view, fields.read, le) : 1;
-    for (let k = 0; k < n; k++) {
-      const entry = fields.read + shape.head + k * shape.entry;
-      const id = shape.id < 0 ? undefined : u64(view, entry + shape.id, le);
-      const which = id === undefined ? event : this.#byId.get(id);
-      if (which === undefined) {
-        this.leftOut++;
-        continue;
-      }
-      const value = u64(view, entry, le);
-      const counter = id ?? -1 - event;
-      const period = value - (this.#lastCount.get(counter) ?? 0);
-      this.#lastCount.set(counter, value);
-      if (period !== 0) this.#count(run, i, which, comm, period);
+    const count = reads.take(run, i);
+    for (let k = 0; k < count; k++) {
+      this.#count(run, i, reads.event[k] as number, comm, reads.period[k] as number);
     }
   }
 
@@ -203,8 +160,4 @@ export class SampleCounts implements Consumer {
       this.comms[comm] = new TextDecoder().decode(nul < 0 ? text : text.subarray(0, nul));
     }
   }
-}
-
-function u64(view: DataView, at: number, le: boolean): number {
-  return view.getUint32(le ? at + 4 : at, le) * 2 ** 32 + view.getUint32(le ? at : at + 4, le);
 }

@@ -125,14 +125,14 @@ export class SampleHistogram {
   }
 
   /**
-   * Adds samples.
+   * Adds samples; returns the number of the entry.
    *
    * @param context What {@link SampleHistogram.context} returned.
    * @param node A place or a stack.
    * @param period Events that the samples stand for.
    * @param samples Number of samples.
    */
-  add(context: number, node: number, period: number, samples: number = 1): void {
+  add(context: number, node: number, period: number, samples: number = 1): number {
     const entries = this.#entries;
     const slots = this.#slots;
     const mask = slots.length - 1;
@@ -144,7 +144,7 @@ export class SampleHistogram {
       if (entries[at + 1] === node && entries[at] === context) {
         entries[at + 2] = (entries[at + 2] as number) + samples;
         this.#doubles[(at >> 1) + 2] = (this.#doubles[(at >> 1) + 2] as number) + period;
-        return;
+        return entry;
       }
       slot = slot + 1 & mask;
     }
@@ -161,6 +161,7 @@ export class SampleHistogram {
     into[at + 2] = samples;
     this.#doubles[(at >> 1) + 2] = period;
     if (this.size * 2 > mask) this.#rehash();
+    return entry;
   }
 
   #rehash(): void {

@@ -1,30 +1,8 @@
-import { buildIdText, type PerfDataReader, SampleFields } from "@perfdata/format";
-import { addressFromHalves, type SymbolObject } from "@perfdata/symbols";
-import { ADDRESS_USE, AddressTable, KERNEL_HIDDEN, UNMAPPED } from "./address_table.ts";
-import { Machine } from "./machine.ts";
-import { deliverInOrder, type RecordBytes, type RecordSink } from "./order.ts";
-import { RecordedObjects } from "./recorded_objects.ts";
-
-const SAMPLE = 9;
-
-const MISC_CPUMODE_MASK = 7;
-const MISC_KERNEL = 1;
-const MISC_USER = 2;
-const MISC_GUEST_KERNEL = 4;
-const MISC_GUEST_USER = 5;
-const PERF_SAMPLE_CALLCHAIN = 1 << 5;
-const PERF_SAMPLE_BRANCH_STACK = 1 << 11;
-
-/** CPU modes that the context markers of call chains switch to, by their low 32 bits. */
-const CONTEXT_MODES: ReadonlyMap<number, number> = new Map([
-  [-128, MISC_KERNEL],
-  [-512, MISC_USER],
-  [-640, MISC_USER],
-  [-2176, MISC_GUEST_KERNEL],
-  [-2560, MISC_GUEST_USER],
-]);
-/** The lowest marker, `PERF_CONTEXT_MAX`. */
-const CONTEXT_MAX = -4095;
+import type { PerfDataReader } from "@perfdata/format";
+import type { SymbolObject } from "@perfdata/symbols";
+import { ADDRESS_USE, type AddressTable, PlaceUses } from "./address_table.ts";
+import { type Consumer, type Engine, runEngine } from "./engine.ts";
+import { CHOSEN, type Run } from "./run.ts";
 
 /** Which addresses occur in a recording. */
 export interface RecordedAddresses {
@@ -70,197 +48,72 @@ export interface RecordedAddresses {
  * ```
  */
 export async function recordedAddresses(reader: PerfDataReader): Promise<RecordedAddresses> {
-  const collector = new Collector(reader);
-  await collector.begin();
-  await deliverInOrder(reader, collector);
-  return await collector.finish();
+  const addresses = new AddressConsumer();
+  await runEngine(reader, [addresses]);
+  return addresses.recorded();
 }
 
-class Collector implements RecordSink {
-  readonly #reader: PerfDataReader;
-  readonly #machine: Machine;
-  readonly #table = new AddressTable();
-  readonly #recorded: RecordedObjects;
-  readonly #objects: SymbolObject[] = [];
-  readonly #objectKeys = new Map<string, number>();
-  /** Number of the object of each `source` of a map; -1 before it is asked for. */
-  #objectOfSource = new Int32Array(1 << 8).fill(-1);
-  readonly #fields: (SampleFields | undefined)[] = [];
+/**
+ * Notes which addresses occur in a recording: a consumer of the engine. All samples count, whatever
+ * filter is set.
+ */
+export class AddressConsumer implements Consumer {
+  /** Stacks and branches. */
+  readonly needs = { stacks: true, branches: true };
+  readonly #uses = new PlaceUses();
+  #engine: Engine | undefined;
   #samples = 0;
   #period = 0;
-  #damaged = 0;
 
-  constructor(reader: PerfDataReader) {
-    this.#reader = reader;
-    this.#recorded = new RecordedObjects(reader);
-    this.#machine = new Machine(reader.littleEndian);
-    this.#machine.arch = reader.arch;
+  /** Takes what the pass shares. */
+  start(engine: Engine): void {
+    this.#engine = engine;
   }
 
-  async begin(): Promise<void> {
-    await this.#recorded.readFeatures(this.#reader);
-    this.#machine.setKnownBinaries(this.#recorded.known);
-  }
-
-  record(at: RecordBytes, start: number, end: number, _offset: number, event: number): void {
-    const { view } = at;
-    const le = this.#reader.littleEndian;
-    const type = view.getUint32(start, le);
-    if (type === SAMPLE) {
-      if (event >= 0) this.#sample(view, start, end, event);
-      return;
-    }
-    this.#recorded.record(at.bytes, view, start, end);
-    this.#machine.apply(at.bytes, view, start, end);
-  }
-
-  #sample(view: DataView, start: number, end: number, event: number): void {
-    const attr = this.#reader.events.all[event];
-    if (attr === undefined) return;
-    const { layout } = attr;
-    const le = this.#reader.littleEndian;
-    if (start + layout.fixedSize > end) {
-      this.#damaged++;
-      return;
-    }
-    const high = le ? 4 : 0;
-    const low = 4 - high;
-    const thread = layout.pid < 0 ? this.#machine.thread(0, 0) : this.#machine.thread(
-      view.getInt32(start + layout.pid, le),
-      view.getInt32(start + layout.pid + 4, le),
-    );
-    const mode = view.getUint16(start + 4, le) & MISC_CPUMODE_MASK;
-    const number = (at: number): number =>
-      view.getUint32(start + at + high, le) * 2 ** 32 + view.getUint32(start + at + low, le);
-    const time = layout.time < 0 ? 0 : number(layout.time);
-    let ipHigh = 0, ipLow = 0;
-    if (layout.ip >= 0) {
-      const period = layout.period < 0 ? Number(attr.attr.sample_period) : number(layout.period);
-      ipHigh = view.getUint32(start + layout.ip + high, le);
-      ipLow = view.getUint32(start + layout.ip + low, le);
+  /** Notes the places of the samples of a run. */
+  rows(run: Run): void {
+    const { count, chosen, place, period, branchStart } = run;
+    for (let i = 0; i < count; i++) {
+      if (chosen[i] === CHOSEN.NO || (place[i] as number) < 0) continue;
       this.#samples++;
-      this.#period += period;
-      this.#use(thread, mode, ipHigh, ipLow, ADDRESS_USE.IP, 1, period, time);
-    }
-    if (!(layout.sampleType & (PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK))) return;
-    const fields = this.#fields[event] ??= new SampleFields(attr.attr);
-    if (!fields.locate(view, start, end, le)) {
-      this.#damaged++;
-      return;
-    }
-    if (layout.sampleType & PERF_SAMPLE_CALLCHAIN) {
-      let chainMode = mode;
-      for (let i = 0; i < fields.callchainLength; i++) {
-        const at = fields.callchain + 8 * i;
-        const hi = view.getUint32(at + high, le);
-        const lo = view.getUint32(at + low, le);
-        if (hi === 0xffff_ffff && (lo | 0) >= CONTEXT_MAX && (lo | 0) < 0) {
-          chainMode = CONTEXT_MODES.get(lo | 0) ?? -1;
-          continue;
-        }
-        this.#use(thread, chainMode, hi, lo, ADDRESS_USE.CALLCHAIN, 0, 0, time);
-        if (hi === ipHigh && lo === ipLow) continue;
-        const before = lo === 0 ? 0xffff_ffff : lo - 1;
-        const beforeHigh = lo === 0 ? (hi - 1) >>> 0 : hi;
-        this.#use(thread, chainMode, beforeHigh, before, ADDRESS_USE.BEFORE_RETURN, 0, 0, time);
-      }
-    }
-    if (layout.sampleType & PERF_SAMPLE_BRANCH_STACK) {
-      for (let i = 0; i < fields.branchStackLength; i++) {
-        for (let at = fields.branchStack + 24 * i, k = 0; k < 2; at += 8, k++) {
-          const hi = view.getUint32(at + high, le);
-          const lo = view.getUint32(at + low, le);
-          if (hi === 0 && lo === 0) continue;
-          const branchMode = hi >= 0x8000_0000 ? MISC_KERNEL : MISC_USER;
-          this.#use(thread, branchMode, hi, lo, ADDRESS_USE.BRANCH, 0, 0, time);
-        }
+      this.#period += period[i] as number;
+      this.#uses.use(place[i] as number, ADDRESS_USE.IP, 1, period[i] as number);
+      for (let k = branchStart[i] as number; k < (branchStart[i + 1] as number); k++) {
+        const branch = run.branches[k] as number;
+        if (branch >= 0) this.#uses.use(branch, ADDRESS_USE.BRANCH, 0, 0);
       }
     }
   }
 
-  #use(
-    thread: number,
-    mode: number,
-    hi: number,
-    lo: number,
-    use: number,
-    samples: number,
-    period: number,
-    time: number,
-  ): void {
-    const machine = this.#machine;
-    const map = machine.map(thread, mode, hi, lo);
-    let object = UNMAPPED;
-    let address = addressFromHalves(hi, lo);
-    if (map < 0) {
-      if (mode === MISC_KERNEL && !this.#recorded.kernelMapped) object = KERNEL_HIDDEN;
-    } else {
-      const { spaces } = machine;
-      const source = spaces.source[map] as number;
-      object = this.#objectOfSource[source] ?? -1;
-      if (object < 0) object = this.#addObject(map, source, mode === MISC_KERNEL);
-      const found = this.#objects[object] as SymbolObject;
-      switch (found.kind) {
-        case "kernel":
-          address -= this.#recorded.kernel?.address ?? 0;
-          break;
-        case "jit":
-          break;
-        case "elf":
-        case "vdso":
-          address += addressFromHalves(
-            spaces.pgoffHi[map] as number,
-            spaces.pgoffLo[map] as number,
-          );
-          /* falls through */
-        case "module":
-        case "bpf":
-          address -= addressFromHalves(
-            spaces.startHi[map] as number,
-            spaces.startLo[map] as number,
-          );
+  /** Notes those of stacks, which are known now. */
+  finish(): void {
+    const { places, stacks } = this.#engine as Engine;
+    const uses = this.#uses;
+    const isCaller = new Uint8Array(stacks.count);
+    for (let node = 0; node < stacks.count; node++) {
+      const parent = stacks.parent[node] as number;
+      if (parent >= 0) isCaller[parent] = 1;
+    }
+    for (let node = 0; node < stacks.count; node++) {
+      const place = stacks.place[node] as number;
+      // What has neither was sampled without a chain.
+      if (isCaller[node] === 1 || (stacks.parent[node] as number) >= 0) {
+        uses.use(place, ADDRESS_USE.CALLCHAIN, 0, 0);
       }
+      if (isCaller[node] === 1) uses.use(places.before(place), ADDRESS_USE.BEFORE_RETURN, 0, 0);
     }
-    this.#table.use(this.#table.row(object, address), use, samples, period, time);
   }
 
-  #addObject(map: number, source: number, kernelSpace: boolean): number {
-    const { names, spaces } = this.#machine;
-    const buildId = this.#machine.mapBuildId(map);
-    const bytes = buildId < 0 ? undefined : names.get(buildId);
-    const found = this.#recorded.describe({
-      name: names.text(this.#machine.mapName(map)),
-      kernel: kernelSpace,
-      buildId: bytes && buildIdText({ build_id: bytes, build_id_size: bytes.length }),
-      start: addressFromHalves(spaces.startHi[map] as number, spaces.startLo[map] as number),
-      end: addressFromHalves(spaces.endHi[map] as number, spaces.endLo[map] as number),
-    });
-    const { path, kind, loadAddress } = found;
-    const key = [path, kind, found.buildId ?? "", loadAddress ?? ""].join("\0");
-    let object = this.#objectKeys.get(key);
-    if (object === undefined) {
-      object = this.#objects.push(found) - 1;
-      this.#objectKeys.set(key, object);
-    }
-    if (source >= this.#objectOfSource.length) {
-      const larger = new Int32Array(Math.max(source + 1, this.#objectOfSource.length * 2)).fill(-1);
-      larger.set(this.#objectOfSource);
-      this.#objectOfSource = larger;
-    }
-    this.#objectOfSource[source] = object;
-    return object;
-  }
-
-  async finish(): Promise<RecordedAddresses> {
-    // Those of a file that arrives as a stream come last.
-    if (this.#reader.fileSize === undefined) await this.#recorded.readFeatures(this.#reader);
+  /** What was found, after the run. */
+  recorded(): RecordedAddresses {
+    const { places, recorded, leftOut } = this.#engine as Engine;
     return {
-      objects: this.#objects.map((object) => this.#recorded.complete(object)),
-      table: this.#table,
+      objects: places.objects,
+      table: this.#uses.table(places),
       samples: this.#samples,
       period: this.#period,
-      damaged: this.#damaged,
-      ...this.#recorded.machine,
+      damaged: leftOut,
+      release: recorded.release,
     };
   }
 }

@@ -9,11 +9,15 @@ import { type SymbolTrust, symbolTrust } from "./symbolize.ts";
  *
  * @example
  * ```ts
- * import { AddressTable, bundleSymbols } from "@perfdata/session/symbols";
+ * import { bytesSource, PerfDataReader } from "@perfdata/format";
+ * import { bundleSymbols, recordedAddresses } from "@perfdata/session/symbols";
  * import { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
- * const recorded = { objects: [], table: new AddressTable(), samples: 0, period: 0, damaged: 0 };
+ * const pipe = new Uint8Array(16);
+ * pipe.set(new TextEncoder().encode("PERFILE2"));
+ * pipe.set([16], 8);
+ * const recorded = await recordedAddresses(await PerfDataReader.open(bytesSource(pipe)));
  * const resolver = new SymbolResolver({ open: () => undefined, read: () => undefined });
  * const { bytes } = await bundleSymbols(recorded, resolver);
  * assertEquals(SymbolBundle.open(bytes).objects.length, 0);

@@ -25,6 +25,10 @@ export interface Needs {
   readonly stacks?: boolean;
   /** `Run.branches`; places as well. */
   readonly branches?: boolean;
+  /** `Run.chains`; places as well. */
+  readonly chains?: boolean;
+  /** `Run.map`. */
+  readonly maps?: boolean;
 }
 
 /** Makes something of the records of a recording: text, statistics, another file. */
@@ -35,6 +39,11 @@ export interface Consumer {
   start?(engine: Engine): void | Promise<void>;
   /** Called for each run, which is valid during the call only. */
   rows(run: Run): void;
+  /**
+   * Called, before `rows`, for each record of a run that is no sample, once it is applied to the
+   * machine: for what needs the state of the machine at that moment.
+   */
+  applied?(run: Run, row: number): void;
   /** Called after a record that a payload follows. At most one consumer of a pass may have it. */
   payload?(payload: Payload): Promise<void>;
   /** Says whether it has seen enough; asked after each batch. */
@@ -135,6 +144,7 @@ export async function runEngine(
   const resolves = consumers.some(({ needs }) => needs.machine !== false);
   const stacks = wants("stacks");
   const branches = wants("branches");
+  const chains = wants("chains");
   const resolver = new Resolver(
     reader,
     machine,
@@ -142,12 +152,20 @@ export async function runEngine(
     engine.places,
     engine.stacks,
     {
-      places: wants("places") || stacks || branches,
+      places: wants("places") || stacks || branches || chains,
       stacks,
       branches,
+      chains,
+      maps: wants("maps"),
     },
     filter,
   );
+  const watchers = consumers.filter(({ applied }) => applied !== undefined);
+  if (watchers.length > 0) {
+    resolver.applied = (run, row) => {
+      for (const watcher of watchers) watcher.applied?.(run, row);
+    };
+  }
   const takers = consumers.filter(({ payload }) => payload !== undefined);
   if (takers.length > 1) throw new TypeError("runEngine: several consumers want payloads");
   const names = new EventNames(reader);

@@ -1,4 +1,4 @@
-import { enlarge, ownRoom, type Room } from "./machine_names.ts";
+import { enlarge } from "./machine_names.ts";
 
 /**
  * What is mapped where, in any number of address spaces.
@@ -6,8 +6,7 @@ import { enlarge, ownRoom, type Room } from "./machine_names.ts";
  * An address space is a number: the root of a binary search tree over start addresses (a treap, so
  * that it stays balanced in whatever order maps come). A tree is never changed where another one
  * shares it: what lies on the way to a change is copied. A fork is therefore one number that is
- * copied, and the roots of earlier times stay valid: that is how the state at any time is kept
- * (see `MachineHistory`).
+ * copied.
  *
  * Addresses are pairs of 32-bit halves, since kernel addresses do not fit into a double.
  */
@@ -15,19 +14,19 @@ export class AddressSpaces {
   /** Number of maps. */
   mapCount: number = 0;
   /** First address of each map, high half. */
-  startHi: Uint32Array<ArrayBuffer>;
+  startHi: Uint32Array<ArrayBuffer> = new Uint32Array(256);
   /** First address of each map, low half. */
-  startLo: Uint32Array<ArrayBuffer>;
+  startLo: Uint32Array<ArrayBuffer> = new Uint32Array(256);
   /** First address after each map, high half. */
-  endHi: Uint32Array<ArrayBuffer>;
+  endHi: Uint32Array<ArrayBuffer> = new Uint32Array(256);
   /** First address after each map, low half. */
-  endLo: Uint32Array<ArrayBuffer>;
+  endLo: Uint32Array<ArrayBuffer> = new Uint32Array(256);
   /** File offset of the first byte of each map, high half. */
-  pgoffHi: Uint32Array<ArrayBuffer>;
+  pgoffHi: Uint32Array<ArrayBuffer> = new Uint32Array(256);
   /** File offset of the first byte of each map, low half. */
-  pgoffLo: Uint32Array<ArrayBuffer>;
+  pgoffLo: Uint32Array<ArrayBuffer> = new Uint32Array(256);
   /** What the map was made from: a number that the caller gives, kept when maps are split. */
-  source: Int32Array<ArrayBuffer>;
+  source: Int32Array<ArrayBuffer> = new Int32Array(256);
 
   /** Number of tree nodes; node 0 is the empty tree. */
   nodeCount: number = 1;
@@ -47,22 +46,6 @@ export class AddressSpaces {
   #me = 0;
   #splitLeft = 0;
   #splitRight = 0;
-
-  /**
-   * Makes spaces where nothing is mapped.
-   *
-   * @param maps Maps that there is room for at first.
-   * @param room Makes that room.
-   */
-  constructor(maps: number = 256, room: Room = ownRoom) {
-    this.startHi = new Uint32Array(room(4 * maps));
-    this.startLo = new Uint32Array(room(4 * maps));
-    this.endHi = new Uint32Array(room(4 * maps));
-    this.endLo = new Uint32Array(room(4 * maps));
-    this.pgoffHi = new Uint32Array(room(4 * maps));
-    this.pgoffLo = new Uint32Array(room(4 * maps));
-    this.source = new Int32Array(room(4 * maps));
-  }
 
   /**
    * Maps `[start, start + length)` over what the tree `root` has there, as `mmap(2)` does: what it

@@ -100,25 +100,7 @@ export class NameTable {
   }
 }
 
-/** Makes room for numbers: in memory of its own, or in memory that workers share. */
-export type Room = (bytes: number) => ArrayBuffer;
-
-/** Room in memory of its own. */
-export function ownRoom(bytes: number): ArrayBuffer {
-  return new ArrayBuffer(bytes);
-}
-
-/** Room in memory that workers share. */
-export function sharedRoom(bytes: number): ArrayBuffer {
-  return new SharedArrayBuffer(bytes) as unknown as ArrayBuffer;
-}
-
-/** Whether memory is shared. */
-export function isShared(buffer: ArrayBufferLike): boolean {
-  return typeof SharedArrayBuffer !== "undefined" && buffer instanceof SharedArrayBuffer;
-}
-
-/** A copy of a typed array with room for at least `length` elements, and at least twice as many; shared if it is. */
+/** A copy of a typed array with room for at least `length` elements, and at least twice as many. */
 export function enlarge<
   T extends
     | Uint8Array<ArrayBuffer>
@@ -126,9 +108,8 @@ export function enlarge<
     | Uint32Array<ArrayBuffer>
     | Float64Array<ArrayBuffer>,
 >(array: T, length: number): T {
-  const room = isShared(array.buffer) ? sharedRoom : ownRoom;
-  const larger = new (array.constructor as { new (buffer: ArrayBuffer): T })(
-    room(Math.max(length, array.length * 2) * array.BYTES_PER_ELEMENT),
+  const larger = new (array.constructor as { new (length: number): T })(
+    Math.max(length, array.length * 2),
   );
   larger.set(array);
   return larger;

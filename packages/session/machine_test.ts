@@ -2,7 +2,6 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { type AnyRecord, KERNEL_RECORDS, RecordCodec } from "@perfdata/format";
 import { Machine } from "./machine.ts";
-import { KERNEL_SPACE } from "./machine_history.ts";
 
 const codec = new RecordCodec(KERNEL_RECORDS);
 
@@ -216,49 +215,6 @@ Deno.test("any life of processes: the state is that of a table of pages", () => 
   }));
 });
 
-Deno.test("any life of processes: the history gives the state of each moment", () => {
-  fc.assert(fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-    const machine = new Machine(true, { history: true });
-    const pages = new Pages();
-    const states: string[] = [];
-    steps.forEach((step, i) => {
-      machine.at(0, 10 * (i + 1), i);
-      take(machine, step);
-      pages.take(step);
-      states.push(pages.state());
-    });
-    const history = machine.history().shared();
-    states.forEach((state, i) => {
-      const epoch = history.epochAt(0, 10 * (i + 1) + 5);
-      const seen = [1, 2, 3].map((pid) => {
-        const row = history.threadRow(epoch, pid);
-        const space = row < 0 ? -1 : history.data.threadSpaces[row] as number;
-        const name = row < 0 ? -1 : history.data.comms[row] as number;
-        const files = Array.from({ length: 20 }, (_, page) => {
-          const map = space < 0 ? -1 : history.map(epoch, space, 0, page * Number(PAGE));
-          return map < 0 ? "-" : history.name(history.source(map).name);
-        });
-        return `${name < 0 ? "-" : history.name(name)} ${files.join(" ")}`;
-      }).join("\n");
-      assertEquals(seen, state);
-    });
-  }));
-});
-
-Deno.test("of changes at one time, a record sees those that stand before it in the file", () => {
-  const machine = new Machine(true, { history: true });
-  machine.at(1, 0, 100);
-  comm(machine, 7, 7, "a");
-  machine.at(1, 0, 200);
-  comm(machine, 7, 7, "b");
-  const history = machine.history();
-  const commAt = (offset: number): string | undefined => {
-    const row = history.threadRow(history.epochAt(1, 0, offset), 7);
-    return row < 0 ? undefined : history.name(history.data.comms[row] as number);
-  };
-  assertEquals([commAt(50), commAt(150), commAt(250)], [undefined, "a", "b"]);
-});
-
 Deno.test("memory stays that of the processes there are", () => {
   const machine = new Machine();
   for (let i = 0; i < 12_000; i++) {
@@ -271,5 +227,4 @@ Deno.test("memory stays that of the processes there are", () => {
   assert(machine.spaces.nodeCount < 1 << 17, `${machine.spaces.nodeCount} nodes`);
   assertEquals(at(machine, 2, 2, 5n * PAGE), "/f5");
   assertEquals(machine.map(machine.thread(0, 0), KERNEL, 0, 0), -1);
-  assertEquals(KERNEL_SPACE, 0);
 });

@@ -2,11 +2,15 @@ import { buildIdText } from "@perfdata/format/object-feature";
 import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
 import type { SymbolObject } from "@perfdata/symbols";
 import { type Address, addressFromHalves } from "@perfdata/symbols/address";
-import { KERNEL_HIDDEN, UNMAPPED } from "./address_table.ts";
-import { kernelModuleName, type Machine } from "./machine.ts";
+import { kernelModuleName } from "./kernel_maps.ts";
+import type { Machine } from "./machine.ts";
 import { enlarge } from "./machine_names.ts";
 import type { MappedObject, RecordedObjects } from "./recorded_objects.ts";
 
+/** The object of a user's addresses where nothing was mapped. */
+export const UNMAPPED: number = -1;
+/** The object of kernel addresses in a recording that does not say where the kernel was. */
+export const KERNEL_HIDDEN: number = -2;
 /** The object of kernel addresses where nothing was mapped. */
 export const KERNEL_UNMAPPED: number = -3;
 /** The objects of all other addresses: this minus the CPU mode. */
@@ -121,6 +125,15 @@ export class Places {
       high += spaces.pgoffHi[map] as number;
     }
     return this.row(object, high + (low < 0 ? -1 : low >= 2 ** 32 ? 1 : 0), low);
+  }
+
+  /** The place of the byte before another place: where a return address belongs to. */
+  before(place: number): number {
+    const lo = this.lo(place);
+    const { count } = this;
+    const found = this.row(this.object(place), this.hi(place) - (lo === 0 ? 1 : 0), lo - 1);
+    if (found === count) this.times[found] = this.times[place] as number;
+    return found;
   }
 
   /** The place of an address of an object; it is added where it is new. */

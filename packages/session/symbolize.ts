@@ -6,8 +6,9 @@ import type {
   SymbolResolver,
 } from "@perfdata/symbols";
 import { UNRESOLVED_CAUSES, type UnresolvedCause } from "@perfdata/symbols/trust-report";
-import { ADDRESS_USE, KERNEL_HIDDEN, UNMAPPED } from "./address_table.ts";
+import { ADDRESS_USE } from "./address_table.ts";
 import type { RecordedAddresses } from "./addresses.ts";
+import { KERNEL_HIDDEN } from "./places.ts";
 
 /** The addresses of one object, looked up. */
 export interface SymbolizedObject {
@@ -27,12 +28,20 @@ export interface SymbolizedObject {
  *
  * @example
  * ```ts
- * import { AddressTable, symbolize } from "@perfdata/session/symbols";
+ * import { symbolize } from "@perfdata/session/symbols";
  * import { SymbolResolver } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
- * const table = new AddressTable();
- * table.row(0, 0x1136);
+ * const column = Float64Array.of(1);
+ * const table = {
+ *   count: 1,
+ *   object: Int32Array.of(0),
+ *   address: Float64Array.of(0x1136),
+ *   uses: Uint8Array.of(1),
+ *   samples: column,
+ *   periods: column,
+ *   times: column,
+ * };
  * const objects = [{ path: "/usr/bin/gone", kind: "elf" as const }];
  * const resolver = new SymbolResolver({ open: () => undefined, read: () => undefined });
  * for await (const { resolutions } of symbolize({ objects, table }, resolver)) {
@@ -45,24 +54,24 @@ export async function* symbolize(
   resolver: SymbolResolver,
 ): AsyncGenerator<SymbolizedObject, void, void> {
   const counts = new Uint32Array(objects.length);
+  const isLooked = (row: number) => (table.object[row] as number) >= 0 && table.uses[row] !== 0;
   for (let row = 0; row < table.count; row++) {
+    if (!isLooked(row)) continue;
     const object = table.object[row] as number;
-    if (object >= 0) counts[object] = (counts[object] as number) + 1;
+    counts[object] = (counts[object] as number) + 1;
   }
   const rowsOf = Array.from(counts, (count) => new Uint32Array(count));
   counts.fill(0);
   for (let row = 0; row < table.count; row++) {
+    if (!isLooked(row)) continue;
     const object = table.object[row] as number;
-    const rows = rowsOf[object];
-    if (rows === undefined) continue;
-    rows[counts[object] as number] = row;
+    (rowsOf[object] as Uint32Array)[counts[object] as number] = row;
     counts[object] = (counts[object] as number) + 1;
   }
   for (const [number, object] of objects.entries()) {
-    const rows = rowsOf[number] as Uint32Array;
-    // To sort numbers alone is much quicker than to compare rows; each address has one.
-    const addresses = pick(table.address, rows).sort();
-    for (let i = 0; i < rows.length; i++) rows[i] = table.row(number, addresses[i] as number);
+    const rows = byAddress(rowsOf[number] as Uint32Array, table.address);
+    if (rows.length === 0) continue;
+    const addresses = pick(table.address, rows);
     const symbols = await resolver.open(object);
     try {
       const resolutions = await symbols.find(addresses, pick(table.times, rows));
@@ -71,6 +80,19 @@ export async function* symbolize(
       symbols.close();
     }
   }
+}
+
+/** Rows by their address. */
+function byAddress(rows: Uint32Array, address: Float64Array): Uint32Array {
+  // To sort numbers alone is much quicker than to compare rows: an address and the place of its row
+  // go into one, where that is exact.
+  const size = 2 ** Math.ceil(Math.log2(rows.length + 1));
+  const packed = pick(address, rows);
+  const isExact = packed.every((address) => Math.abs(address) < 2 ** 52 / size);
+  if (!isExact) return rows.sort((a, b) => (address[a] as number) - (address[b] as number));
+  for (let i = 0; i < packed.length; i++) packed[i] = (packed[i] as number) * size + i;
+  packed.sort();
+  return Uint32Array.from(packed, (both) => rows[both - Math.floor(both / size) * size] as number);
 }
 
 function pick(column: Float64Array, rows: Uint32Array): Float64Array {
@@ -141,12 +163,19 @@ export interface SymbolTrust {
  *
  * @example
  * ```ts
- * import { AddressTable, symbolTrust } from "@perfdata/session/symbols";
+ * import { symbolTrust } from "@perfdata/session/symbols";
  * import { SymbolResolver } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
- * const table = new AddressTable();
- * table.use(table.row(0, 0x1136), 1, 5, 5000, 0);
+ * const table = {
+ *   count: 1,
+ *   object: Int32Array.of(0),
+ *   address: Float64Array.of(0x1136),
+ *   uses: Uint8Array.of(1),
+ *   samples: Float64Array.of(5),
+ *   periods: Float64Array.of(5000),
+ *   times: Float64Array.of(0),
+ * };
  * const objects = [{ path: "/usr/bin/gone", kind: "elf" as const }];
  * const resolver = new SymbolResolver({ open: () => undefined, read: () => undefined });
  * const trust = await symbolTrust({ objects, table }, resolver);
@@ -178,15 +207,15 @@ export async function symbolTrust(
       faultCount: symbols.faultCount,
     });
   }
-  const nowhere: [number, UnresolvedCause][] = [
-    [UNMAPPED, "unmapped"],
-    [KERNEL_HIDDEN, "kallsyms restricted"],
+  const nowhere: [(object: number) => boolean, UnresolvedCause][] = [
+    [(object) => object < 0 && object !== KERNEL_HIDDEN, "unmapped"],
+    [(object) => object === KERNEL_HIDDEN, "kallsyms restricted"],
   ];
-  for (const [number, cause] of nowhere) {
+  for (const [isThere, cause] of nowhere) {
     const counts = emptyCounts();
     const answer: Resolution = { symbol: undefined, frames: [], cause };
     for (let row = 0; row < table.count; row++) {
-      if (table.object[row] === number) count(counts, table, row, answer, false);
+      if (isThere(table.object[row] as number)) count(counts, table, row, answer, true);
     }
     if (counts.all.addresses > 0) {
       objects.push({
@@ -240,7 +269,7 @@ function count(
   verified: boolean,
 ): void {
   // What is only there for tools that look up the byte before a return address does not count.
-  if (table.uses[row] === ADDRESS_USE.BEFORE_RETURN) return;
+  if (table.uses[row] === ADDRESS_USE.BEFORE_RETURN || table.uses[row] === 0) return;
   addRow(counts.all, table, row);
   if (cause !== undefined) addRow(counts.unresolved.get(cause), table, row);
   else {

@@ -1,4 +1,4 @@
-import { type FixedCodec, flags, struct, type StructValue, u32, u64, x64 } from "../struct.ts";
+import { type FixedCodec, flags, i32, struct, type StructValue, u64, x64 } from "../struct.ts";
 import { record, type RecordDeclaration } from "../record.ts";
 import { PERF_AUX_FLAG_NAMES } from "../perf_event.ts";
 import {
@@ -27,8 +27,8 @@ export const AUX: RecordDeclaration<"AUX", Aux> = record(
 );
 
 const ITRACE_START_FIELDS = {
-  pid: [u32, "Process id."],
-  tid: [u32, "Thread id."],
+  pid: [i32, "Process id."],
+  tid: [i32, "Thread id."],
 } as const;
 
 /** The body of ITRACE_START. */

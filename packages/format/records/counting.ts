@@ -1,4 +1,4 @@
-import { type Codec, ofEvent, struct, type StructValue, u32, u64 } from "../struct.ts";
+import { type Codec, i32, ofEvent, struct, type StructValue, u64 } from "../struct.ts";
 import { record, type RecordDeclaration } from "../record.ts";
 import { type ReadFormat, readFormatDeclaration, type Sample, sampleRecord } from "../sample.ts";
 import {
@@ -63,8 +63,8 @@ export const UNTHROTTLE: RecordDeclaration<"UNTHROTTLE", Throttle> = record(
 );
 
 const READ_FIELDS = {
-  pid: [u32, "Process id."],
-  tid: [u32, "Thread id."],
+  pid: [i32, "Process id."],
+  tid: [i32, "Thread id."],
   values: [
     ofEvent("READ", readFormatDeclaration) as Codec<ReadFormat>,
     "Counter values in the shape of the event's `read_format`.",

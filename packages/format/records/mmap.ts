@@ -1,6 +1,7 @@
 import {
   bytes,
   doc,
+  i32,
   type OptionalCodec,
   paddedText,
   struct,
@@ -19,8 +20,8 @@ import { PERF_RECORD_MISC_MMAP_BUILD_ID } from "../perf_event.ts";
 import { PERF_RECORD_MMAP, PERF_RECORD_MMAP2 } from "../record_types.ts";
 
 const MMAP_FIELDS = {
-  pid: [u32, "Process id; -1 (0xffffffff) for the kernel's own maps."],
-  tid: [u32, "Thread id."],
+  pid: [i32, "Process id; -1 for the kernel's own maps."],
+  tid: [i32, "Thread id."],
   addr: [x64, "First address of the mapping."],
   len: [x64, "Length of the mapping in bytes."],
   pgoff: [x64, "Offset in the mapped file, in bytes."],

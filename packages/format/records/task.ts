@@ -4,10 +4,10 @@ import {
   countedBy,
   counter,
   type HiddenCodec,
+  i32,
   paddedText,
   struct,
   type StructValue,
-  u32,
   u64,
 } from "../struct.ts";
 import { record, type RecordDeclaration } from "../record.ts";
@@ -21,8 +21,8 @@ import {
   PERF_RECORD_SWITCH_CPU_WIDE,
 } from "../record_types.ts";
 
-const PID = [u32, "Process id."] as const;
-const TID = [u32, "Thread id."] as const;
+const PID = [i32, "Process id."] as const;
+const TID = [i32, "Thread id."] as const;
 
 const COMM_FIELDS = {
   pid: PID,
@@ -42,9 +42,9 @@ export const COMM: RecordDeclaration<"COMM", Comm> = record(
 
 const TASK_FIELDS = {
   pid: PID,
-  ppid: [u32, "Process id of the parent."],
+  ppid: [i32, "Process id of the parent."],
   tid: TID,
-  ptid: [u32, "Thread id of the parent."],
+  ptid: [i32, "Thread id of the parent."],
   time: [u64, "Time in ns."],
 } as const;
 
@@ -76,8 +76,8 @@ export const SWITCH: RecordDeclaration<"SWITCH", Switch> = record(
 );
 
 const SWITCH_CPU_WIDE_FIELDS = {
-  next_prev_pid: [u32, "Process id of the thread that comes next, or came before."],
-  next_prev_tid: [u32, "Its thread id."],
+  next_prev_pid: [i32, "Process id of the thread that comes next, or came before."],
+  next_prev_tid: [i32, "Its thread id."],
 } as const;
 
 /** The body of SWITCH_CPU_WIDE. */

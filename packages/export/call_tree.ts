@@ -1,0 +1,281 @@
+import { FloatColumn } from "./columns.ts";
+import { type FrameStacks, frameStacks } from "./frame_stacks.ts";
+import { NodeTable } from "./node_table.ts";
+import { functionLabels, type Profile } from "./profile.ts";
+
+/** What a {@linkcode CallTree} is made of. */
+export interface CallTreeOptions {
+  /** Number of the event. */
+  readonly event: number;
+  /** `true`: the sampled functions first, then what called them. */
+  readonly callers?: boolean;
+  /** Only stacks with such a function, from its outermost call on: callees, or with `callers` callers. */
+  readonly focus?: ((name: string) => boolean) | undefined;
+  /** What the first level is: nothing, each command or each thread. */
+  readonly root?: "none" | "command" | "thread";
+  /** `false` leaves out what was inlined: its callers stand for it. */
+  readonly inline?: boolean;
+  /** Whether lines of source tell nodes apart, not functions alone. */
+  readonly lines?: boolean;
+  /** Functions with a smaller share of the period need no callers (with `callers`). */
+  readonly leastShare?: number;
+}
+
+/** Who called whom, with what was sampled there: a row a node, a parent before its children. */
+export interface CallTree {
+  /** Number of nodes. */
+  readonly length: number;
+  /** The node above: the caller, or with `callers` what was called; −1 for none. */
+  readonly parent: Int32Array;
+  /** What the node is: an index of `labels`. */
+  readonly item: Int32Array;
+  /** Names, by item. */
+  readonly labels: readonly string[];
+  /** Short names of objects, by item; empty for what has none. */
+  readonly dsos: readonly string[];
+  /** Samples in the node and below it. */
+  readonly samples: Float64Array;
+  /** The sum of their periods. */
+  readonly period: Float64Array;
+  /** Samples in the node itself. */
+  readonly selfSamples: Float64Array;
+  /** The sum of their periods. */
+  readonly selfPeriod: Float64Array;
+  /** Samples of the event: what shares are of. */
+  readonly totalSamples: number;
+  /** The sum of their periods. */
+  readonly totalPeriod: number;
+  /** Samples that are in no node, since they have no function in focus. */
+  readonly otherSamples: number;
+}
+
+/** Samples and periods by stack and root. */
+interface StackSum {
+  readonly root: number;
+  readonly node: number;
+  samples: number;
+  period: number;
+}
+
+/**
+ * Makes a call tree.
+ *
+ * @example
+ * ```ts
+ * import { callTree, ProfileBuilder } from "@perfdata/export";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });
+ * const main = builder.stack(-1, builder.place(-1, 1, [{ name: "main" }]));
+ * const work = builder.stack(main, builder.place(-1, 2, [{ name: "work" }]));
+ * const thread = builder.thread(7, 7, "demo");
+ * builder.sample({ stack: main, event: 0, thread, period: 100 });
+ * builder.sample({ stack: work, event: 0, thread, period: 300 });
+ * const down = callTree(builder.profile(), { event: 0 });
+ * assertEquals([...down.item].map((item) => down.labels[item]), ["main", "work"]);
+ * assertEquals([[...down.period], [...down.selfPeriod]], [[400, 300], [100, 300]]);
+ * const up = callTree(builder.profile(), { event: 0, callers: true });
+ * assertEquals([...up.item].map((item) => up.labels[item]), ["main", "work", "main"]);
+ * assertEquals([...up.period], [100, 300, 300]);
+ * ```
+ */
+export function callTree(profile: Profile, options: CallTreeOptions): CallTree {
+  const { callers = false, inline = true, lines = false, root = "none" } = options;
+  const stacks = frameStacks(profile, { by: lines ? "frame" : "function", inline });
+  const names = new ItemNames(profile, lines, root);
+  const sums = sumStacks(profile, stacks, options.event, names);
+  const total = { samples: 0, period: 0 };
+  for (const { samples, period } of sums) {
+    total.samples += samples;
+    total.period += period;
+  }
+  const tree = new TreeSums();
+  const focus = options.focus && names.matching(options.focus);
+  const wanted = callers
+    ? wantedLeaves(stacks, sums, total.period * (options.leastShare ?? 0))
+    : null;
+  const path = new Int32Array(longest(stacks) + 1);
+  let other = 0;
+  for (const sum of sums) {
+    let length = 0;
+    for (let node = sum.node; node >= 0; node = stacks.parent[node] as number) {
+      path[length++] = stacks.item[node] as number;
+    }
+    let from = length;
+    if (focus !== undefined) {
+      while (from > 0 && focus[path[from - 1] as number] === 0) from--;
+      if (from === 0) {
+        other += sum.samples;
+        continue;
+      }
+    }
+    let at = sum.root < 0 ? -1 : tree.node(-1, names.rootItem(sum.root));
+    if (length === 0) at = tree.node(at, names.noStack);
+    else if (!callers) {
+      for (let i = from - 1; i >= 0; i--) at = tree.node(at, path[i] as number);
+    } else {
+      const first = focus === undefined ? 0 : from - 1;
+      // A function that nobody will look at needs no callers: they are most of such a tree.
+      const last = wanted === null || wanted[path[0] as number] === 1 ? length : 1;
+      for (let i = first; i < last || i === first; i++) at = tree.node(at, path[i] as number);
+    }
+    tree.add(at, sum.samples, sum.period);
+  }
+  return { ...tree.finish(), ...names.columns(), ...totals(total), otherSamples: other };
+}
+
+function totals({ samples, period }: { samples: number; period: number }) {
+  return { totalSamples: samples, totalPeriod: period };
+}
+
+/** Sums of the samples of an event by root and stack of functions. */
+function sumStacks(
+  { samples, stacks: { parent } }: Profile,
+  stacks: FrameStacks,
+  event: number,
+  names: ItemNames,
+): StackSum[] {
+  const sums: StackSum[] = [];
+  const nodes = new NodeTable();
+  for (let i = 0; i < samples.length; i++) {
+    if (samples.event[i] !== event) continue;
+    const stack = samples.stack[i] as number;
+    const node = stack < 0 || stack >= parent.length ? -1 : stacks.of[stack] as number;
+    const root = names.rootOf(samples.thread[i] as number);
+    const number = nodes.node(root, node);
+    const sum = sums[number] ??= { root, node, samples: 0, period: 0 };
+    sum.samples += samples.count[i] as number;
+    sum.period += samples.period[i] as number;
+  }
+  return sums;
+}
+
+/** By item: whether its own share reaches the least that is shown. */
+function wantedLeaves(
+  { item }: FrameStacks,
+  sums: readonly StackSum[],
+  least: number,
+): Uint8Array | null {
+  if (least <= 0) return null;
+  let most = 0;
+  for (const value of item) most = Math.max(most, value);
+  const self = new Float64Array(most + 1);
+  for (const { node, period } of sums) {
+    const leaf = node < 0 ? -1 : item[node] as number;
+    if (leaf >= 0) self[leaf] = (self[leaf] as number) + period;
+  }
+  return Uint8Array.from(self, (period) => period >= least ? 1 : 0);
+}
+
+function longest({ parent }: FrameStacks): number {
+  const depth = new Int32Array(parent.length);
+  let most = 0;
+  for (let i = 0; i < parent.length; i++) {
+    const above = parent[i] as number;
+    depth[i] = above < 0 ? 1 : (depth[above] as number) + 1;
+    most = Math.max(most, depth[i] as number);
+  }
+  return most;
+}
+
+/** Names of items: functions or lines, then roots, then one for samples without a stack. */
+class ItemNames {
+  readonly #labels: string[] = [];
+  readonly #dsos: string[] = [];
+  readonly #rootOf: Int32Array;
+  readonly #firstRoot: number;
+  /** The item of samples without a stack. */
+  readonly noStack: number;
+
+  constructor(profile: Profile, lines: boolean, root: "none" | "command" | "thread") {
+    const { functions, frames, files, objects, threads } = profile;
+    const labels = functionLabels(profile);
+    const dso = (number: number) => objects[functions.object[number] ?? -1]?.name ?? "[unknown]";
+    if (lines) {
+      for (let frame = 0; frame < frames.function.length; frame++) {
+        const number = frames.function[frame] as number;
+        const file = files[frames.file[frame] ?? -1];
+        const line = frames.line[frame] as number;
+        const base = file?.slice(file.lastIndexOf("/") + 1);
+        const at = base === undefined || line === 0 ? "" : ` ${base}:${line}`;
+        this.#labels.push(`${labels[number]}${at}`);
+        this.#dsos.push(dso(number));
+      }
+    } else {
+      this.#labels.push(...labels);
+      this.#dsos.push(...labels.map((_, number) => dso(number)));
+    }
+    this.#firstRoot = this.#labels.length;
+    const roots = new Map<string, number>();
+    this.#rootOf = Int32Array.from(threads, ({ comm, tid }) => {
+      if (root === "none") return -1;
+      const name = root === "command" ? comm : `${comm} ${tid}`;
+      let number = roots.get(name);
+      if (number === undefined) roots.set(name, number = roots.size);
+      return number;
+    });
+    for (const name of roots.keys()) this.#add(name);
+    this.noStack = this.#add("[no stack]");
+  }
+
+  #add(name: string): number {
+    this.#dsos.push("");
+    return this.#labels.push(name) - 1;
+  }
+
+  rootOf(thread: number): number {
+    return this.#rootOf[thread] ?? -1;
+  }
+
+  rootItem(root: number): number {
+    return this.#firstRoot + root;
+  }
+
+  /** By item: 1 where its name passes. */
+  matching(test: (name: string) => boolean): Uint8Array {
+    return Uint8Array.from(
+      this.#labels,
+      (name, item) => item < this.#firstRoot && test(name) ? 1 : 0,
+    );
+  }
+
+  columns(): Pick<CallTree, "labels" | "dsos"> {
+    return { labels: this.#labels, dsos: this.#dsos };
+  }
+}
+
+/** Nodes with what was sampled in each of them. */
+class TreeSums {
+  readonly #nodes = new NodeTable();
+  readonly #samples = new FloatColumn();
+  readonly #period = new FloatColumn();
+
+  node(parent: number, item: number): number {
+    const node = this.#nodes.node(parent, item);
+    if (node === this.#samples.length) {
+      this.#samples.push(0);
+      this.#period.push(0);
+    }
+    return node;
+  }
+
+  add(node: number, samples: number, period: number): void {
+    this.#samples.add(node, samples);
+    this.#period.add(node, period);
+  }
+
+  finish() {
+    const parent = this.#nodes.parents();
+    const selfSamples = this.#samples.array();
+    const selfPeriod = this.#period.array();
+    const samples = selfSamples.slice(), period = selfPeriod.slice();
+    for (let node = parent.length - 1; node >= 0; node--) {
+      const above = parent[node] as number;
+      if (above < 0) continue;
+      samples[above] = (samples[above] as number) + (samples[node] as number);
+      period[above] = (period[above] as number) + (period[node] as number);
+    }
+    const item = this.#nodes.items();
+    return { length: parent.length, parent, item, samples, period, selfSamples, selfPeriod };
+  }
+}

@@ -1,0 +1,80 @@
+import type { Profile, SampleColumns } from "./profile.ts";
+
+/** Which samples of a profile are kept; what is not given keeps all. */
+export interface ProfileFilter {
+  /** By the name of the thread. */
+  readonly comm?: ((name: string) => boolean) | undefined;
+  /** By the short name of the object that was sampled. */
+  readonly dso?: ((name: string) => boolean) | undefined;
+  /** By the function that was sampled, or one that is inlined there. */
+  readonly symbol?: ((name: string) => boolean) | undefined;
+}
+
+/**
+ * The profile with some of its samples.
+ *
+ * @example
+ * ```ts
+ * import { filterProfile, ProfileBuilder, totals } from "@perfdata/export";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });
+ * for (const [comm, name] of [["a", "f"], ["b", "f"], ["a", "g"]] as const) {
+ *   const stack = builder.stack(-1, builder.place(-1, 0, [{ name }]));
+ *   builder.sample({ stack, event: 0, thread: builder.thread(1, 1, comm), period: 10 });
+ * }
+ * const some = filterProfile(builder.profile(), { comm: (name) => name === "a", symbol: (name) => name === "f" });
+ * assertEquals(totals(some), [{ samples: 1, period: 10 }]);
+ * ```
+ */
+export function filterProfile(profile: Profile, filter: ProfileFilter): Profile {
+  const { comm, dso, symbol } = filter;
+  if (comm === undefined && dso === undefined && symbol === undefined) return profile;
+  const { threads, objects, functions, frames, places, stacks, samples } = profile;
+  const threadPasses = threads.map((thread) => comm?.(thread.comm) ?? true);
+  const objectPasses = objects.map(({ name }) => dso?.(name) ?? true);
+  const unmapped = dso?.("[unknown]") ?? true;
+  const functionPasses = functions.name.map((name) => symbol?.(name) ?? true);
+  const placePasses = (place: number): boolean => {
+    const object = places.object[place] as number;
+    if (!(object < 0 ? unmapped : objectPasses[object])) return false;
+    for (let i = places.start[place] as number; i < (places.start[place + 1] as number); i++) {
+      if (functionPasses[frames.function[places.frames[i] as number] as number]) return true;
+    }
+    return false;
+  };
+  // By place: 1 + whether it passes; 0 where it was not asked for.
+  const known = new Uint8Array(places.object.length);
+  const kept = new Int32Array(samples.length);
+  let count = 0;
+  for (let i = 0; i < samples.length; i++) {
+    if (!threadPasses[samples.thread[i] as number]) continue;
+    const stack = samples.stack[i] as number;
+    if (stack < 0) {
+      if (dso !== undefined || symbol !== undefined) continue;
+    } else {
+      const place = stacks.place[stack] as number;
+      if (known[place] === 0) known[place] = placePasses(place) ? 2 : 1;
+      if (known[place] === 1) continue;
+    }
+    kept[count++] = i;
+  }
+  return { ...profile, samples: pickSamples(samples, kept.subarray(0, count)) };
+}
+
+function pickSamples(samples: SampleColumns, rows: Int32Array): SampleColumns {
+  const { stack, event, thread, count, period, time, cpu } = samples;
+  const integers = (column: ArrayLike<number>) =>
+    Int32Array.from(rows, (row) => column[row] as number);
+  const floats = (column: Float64Array) => Float64Array.from(rows, (row) => column[row] as number);
+  return {
+    length: rows.length,
+    stack: integers(stack),
+    event: integers(event),
+    thread: integers(thread),
+    count: floats(count),
+    period: floats(period),
+    ...(time === undefined ? {} : { time: floats(time) }),
+    ...(cpu === undefined ? {} : { cpu: integers(cpu) }),
+  };
+}

@@ -1,0 +1,233 @@
+import type { PerfEvent } from "@perfdata/format";
+import {
+  PERF_SAMPLE_BRANCH_STACK,
+  PERF_SAMPLE_CALLCHAIN,
+  PERF_SAMPLE_REGS_USER,
+  PERF_SAMPLE_STACK_USER,
+} from "@perfdata/format/perf-event";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
+import { SampleFields } from "@perfdata/format/sample-layout";
+import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
+import type { Run } from "@perfdata/session/run";
+import { SampleReads } from "@perfdata/session/sample-reads";
+import { CHOSEN } from "@perfdata/session/run";
+
+const UNWINDS = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+
+/** Rows that are kept together. */
+const ROWS = 1 << 15;
+
+/** Numbers of a row: see {@linkcode RowBlock}. */
+export const ROW_WORDS = 16;
+
+/** Columns of a row, by number. */
+export const ROW = {
+  EVENT: 0,
+  PID: 1,
+  TID: 2,
+  CPU: 3,
+  TIME_HI: 4,
+  TIME_LO: 5,
+  COMM: 6,
+  MISC: 7,
+  PLACE: 8,
+  STACK: 9,
+  IP_HI: 10,
+  IP_LO: 11,
+  ADDR_HI: 12,
+  ADDR_LO: 13,
+  ADDR_PLACE: 14,
+  BRANCHES: 15,
+} as const;
+
+/** Samples that are kept until names are known. */
+export interface RowBlock {
+  /** Number of rows. */
+  count: number;
+  /** {@linkcode ROW_WORDS} numbers a row. */
+  readonly words: Int32Array;
+  /** Periods. */
+  readonly periods: Float64Array;
+  /** Branch entries: words of all rows, from `BRANCHES` on, which begins with their number. */
+  branches: Int32Array;
+  /** Words of {@linkcode RowBlock.branches} that are used. */
+  branchWords: number;
+}
+
+/** What of samples is wanted beyond what all have. */
+export interface RowNeeds {
+  /** Stacks, where samples have them. */
+  readonly stacks: boolean;
+  /** The address. */
+  readonly addresses: boolean;
+  /** The branch stack. */
+  readonly branches: boolean;
+}
+
+/** Keeps what `perf script` prints of samples, since names are known only after the last of them. */
+export class ScriptRows implements Consumer {
+  readonly needs: Needs;
+  /** The samples, in order. */
+  readonly blocks: RowBlock[] = [];
+  /** Number of samples. */
+  count: number = 0;
+  readonly #needs: RowNeeds;
+  #engine: Engine | undefined;
+  #reads: SampleReads | undefined;
+  #events: readonly PerfEvent[] = [];
+  readonly #fields: (SampleFields | undefined)[] = [];
+
+  /** Keeps what `needs` says. */
+  constructor(needs: RowNeeds) {
+    this.#needs = needs;
+    this.needs = needs.stacks ? { stacks: true } : { places: true };
+  }
+
+  /** Takes what the pass shares. */
+  start(engine: Engine): void {
+    this.#engine = engine;
+    this.#reads = new SampleReads(engine.reader);
+    this.#events = engine.reader.events.all;
+  }
+
+  /** Keeps the samples of a run. */
+  rows(run: Run): void {
+    const { count, type, chosen } = run;
+    const reads = this.#reads as SampleReads;
+    for (let i = 0; i < count; i++) {
+      if (type[i] !== PERF_RECORD_SAMPLE || chosen[i] === CHOSEN.NO) continue;
+      const values = reads.take(run, i);
+      if (chosen[i] !== CHOSEN.YES) continue;
+      for (let k = 0; k < values; k++) {
+        this.#add(run, i, reads.event[k] as number, reads.period[k] as number);
+      }
+    }
+  }
+
+  /** By place: samples that were taken there. */
+  samples(): Float64Array<ArrayBuffer> {
+    const counts = new Float64Array((this.#engine as Engine).places.count);
+    for (const { count, words } of this.blocks) {
+      for (let row = 0; row < count; row++) {
+        const place = words[row * ROW_WORDS + ROW.PLACE] as number;
+        if (place >= 0) counts[place] = (counts[place] as number) + 1;
+      }
+    }
+    return counts;
+  }
+
+  /** How many samples are of events that `which` accepts. */
+  countOf(which: (event: number) => boolean): number {
+    const accepted = this.#events.map((_, event) => which(event));
+    let sum = 0;
+    for (const { count, words } of this.blocks) {
+      for (let row = 0; row < count; row++) {
+        if (accepted[words[row * ROW_WORDS + ROW.EVENT] as number]) sum++;
+      }
+    }
+    return sum;
+  }
+
+  #add(run: Run, i: number, event: number, period: number): void {
+    let block = this.blocks.at(-1);
+    if (block === undefined || block.count === ROWS) {
+      block = {
+        count: 0,
+        words: new Int32Array(ROWS * ROW_WORDS),
+        periods: new Float64Array(ROWS),
+        branches: new Int32Array(this.#needs.branches ? 1 << 16 : 0),
+        branchWords: 0,
+      };
+      this.blocks.push(block);
+    }
+    this.count++;
+    const row = block.count++;
+    const at = row * ROW_WORDS;
+    const { words } = block;
+    block.periods[row] = period;
+    words[at + ROW.EVENT] = event;
+    words[at + ROW.PID] = run.pid[i] as number;
+    words[at + ROW.TID] = run.tid[i] as number;
+    words[at + ROW.CPU] = run.cpu[i] as number;
+    words[at + ROW.TIME_HI] = run.timeHi[i] as number;
+    words[at + ROW.TIME_LO] = run.timeLo[i] as number;
+    words[at + ROW.COMM] = run.comm[i] as number;
+    words[at + ROW.MISC] = run.misc[i] as number;
+    words[at + ROW.PLACE] = run.place[i] as number;
+    words[at + ROW.STACK] = this.#needs.stacks ? run.stack[i] as number : -1;
+    words[at + ROW.BRANCHES] = -1;
+    // Fields are where the event of the record has them, also for the others of its group.
+    const of = this.#events[run.event[i] as number];
+    if (of === undefined) return;
+    const { view } = run.at(i);
+    const le = (this.#engine as Engine).reader.littleEndian;
+    const start = run.start[i] as number;
+    if (of.layout.ip >= 0) {
+      const ip = start + of.layout.ip;
+      words[at + ROW.IP_HI] = view.getInt32(le ? ip + 4 : ip, le);
+      words[at + ROW.IP_LO] = view.getInt32(le ? ip : ip + 4, le);
+    }
+    if (this.#needs.stacks && (of.layout.sampleType & PERF_SAMPLE_CALLCHAIN) !== 0) {
+      words[at + ROW.STACK] = this.#chainOnly(run, i, of, words[at + ROW.IP_LO] as number);
+    }
+    if (this.#needs.addresses && of.layout.addr >= 0) {
+      const addr = start + of.layout.addr;
+      const hi = view.getInt32(le ? addr + 4 : addr, le);
+      const lo = view.getInt32(le ? addr : addr + 4, le);
+      words[at + ROW.ADDR_HI] = hi;
+      words[at + ROW.ADDR_LO] = lo;
+      words[at + ROW.ADDR_PLACE] = (this.#engine as Engine).places.find(
+        run.thread[i] as number,
+        (run.misc[i] as number) & 7,
+        hi,
+        lo,
+      );
+    }
+    if (this.#needs.branches) this.#addBranches(block, at, run, i, of);
+  }
+
+  /**
+   * The stack of a sample without the sampled address, where that is not the innermost entry of the
+   * call chain: perf prints the chain alone.
+   */
+  #chainOnly(run: Run, i: number, event: PerfEvent, ipLo: number): number {
+    const stack = run.stack[i] as number;
+    if (stack < 0) return stack;
+    const fields = this.#fields[run.event[i] as number] ??= new SampleFields(event.attr);
+    const { view } = run.at(i);
+    const le = (this.#engine as Engine).reader.littleEndian;
+    if (!fields.locate(view, run.start[i] as number, run.end[i] as number, le)) return stack;
+    for (let k = 0; k < fields.callchainLength; k++) {
+      const entry = fields.callchain + 8 * k;
+      const lo = view.getInt32(le ? entry : entry + 4, le);
+      // PERF_CONTEXT_MAX: markers are no addresses.
+      if (view.getInt32(le ? entry + 4 : entry, le) === -1 && lo >= -4095) continue;
+      return lo === ipLo ? stack : (this.#engine as Engine).stacks.parent[stack] as number;
+    }
+    // What is unwound begins with the sampled address.
+    if ((event.layout.sampleType & UNWINDS) === UNWINDS) return stack;
+    return (this.#engine as Engine).stacks.parent[stack] as number;
+  }
+
+  #addBranches(block: RowBlock, at: number, run: Run, i: number, event: PerfEvent): void {
+    const number = run.event[i] as number;
+    if ((event.layout.sampleType & PERF_SAMPLE_BRANCH_STACK) === 0) return;
+    const fields = this.#fields[number] ??= new SampleFields(event.attr);
+    const { view } = run.at(i);
+    const le = (this.#engine as Engine).reader.littleEndian;
+    if (!fields.locate(view, run.start[i] as number, run.end[i] as number, le)) return;
+    const words = fields.branchStackLength * 6;
+    while (block.branchWords + words + 1 > block.branches.length) {
+      const larger = new Int32Array(block.branches.length * 2);
+      larger.set(block.branches);
+      block.branches = larger;
+    }
+    block.words[at + ROW.BRANCHES] = block.branchWords;
+    block.branches[block.branchWords++] = fields.branchStackLength;
+    for (let k = 0; k < words; k += 2) {
+      const entry = fields.branchStack + k * 4;
+      block.branches[block.branchWords++] = view.getInt32(le ? entry + 4 : entry, le);
+      block.branches[block.branchWords++] = view.getInt32(le ? entry : entry + 4, le);
+    }
+  }
+}

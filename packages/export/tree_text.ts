@@ -1,0 +1,272 @@
+import type { CallTree } from "./call_tree.ts";
+
+/** How a call tree is shown. */
+export interface TreeTextOptions {
+  /** Nodes with a smaller share of the period are left out: 0.005 is half a per cent. */
+  readonly leastShare: number;
+  /** Lines at most, those with the largest shares; a line for what is left out comes on top. */
+  readonly lines?: number | undefined;
+  /** Longer lines are cut. */
+  readonly columns?: number | undefined;
+}
+
+/** A node as it is shown. */
+export interface ShownNode {
+  /** Its number in the tree. */
+  readonly node: number;
+  /** The nodes that stand in one line: a path in which each has one child and no samples of its own. */
+  readonly path: readonly number[];
+  /** Children that are shown, largest first. */
+  readonly children: readonly ShownNode[];
+}
+
+/** The nodes of a tree that are shown. */
+export interface ShownTree {
+  /** Those of the first level, largest first. */
+  readonly roots: readonly ShownNode[];
+  /** Lines. */
+  readonly lines: number;
+  /** Nodes that are left out. */
+  readonly left: number;
+  /** The largest share among them. */
+  readonly leftShare: number;
+}
+
+/**
+ * Chooses the nodes of a tree that are shown, and folds paths of one child into a line.
+ *
+ * @param tree A call tree.
+ */
+export function shownTree(
+  tree: CallTree,
+  { leastShare, lines = Infinity }: TreeTextOptions,
+): ShownTree {
+  const least = leastShare * tree.totalPeriod;
+  const all = choose(tree, least);
+  if (all.lines <= lines) return all;
+  // A child is never larger than its parent, so that the largest nodes are a tree.
+  const limits = [...new Set(Float64Array.from(tree.period).sort().reverse())]
+    .slice(0, lines * MOST_FOLDED);
+  let low = 0, high = limits.length;
+  let best = choose(tree, Infinity);
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const shown = choose(tree, Math.max(least, limits[middle] as number));
+    if (shown.lines <= lines) {
+      best = shown;
+      low = middle + 1;
+    } else high = middle;
+  }
+  return best;
+}
+
+/** Nodes that stand in one line, about. */
+const MOST_FOLDED = 64;
+
+/** All nodes of at least that period. */
+function choose(tree: CallTree, least: number): ShownTree {
+  const { parent, period, length, totalPeriod, labels, item, selfPeriod } = tree;
+  const children: number[][] = Array.from({ length: 1 }, () => []);
+  const of = new Map<number, number[]>();
+  let left = 0, leftMost = 0;
+  for (let node = 0; node < length; node++) {
+    const value = period[node] as number;
+    if (value < least || value <= 0) {
+      left++;
+      leftMost = Math.max(leftMost, value);
+      continue;
+    }
+    const above = parent[node] as number;
+    const siblings = above < 0 ? children[0] as number[] : of.get(above);
+    if (siblings === undefined) of.set(above, [node]);
+    else siblings.push(node);
+  }
+  const order = (a: number, b: number): number =>
+    (period[b] as number) - (period[a] as number) ||
+    ((labels[item[a] as number] ?? "") < (labels[item[b] as number] ?? "") ? -1 : 1);
+  let lines = 0;
+  const show = (first: number): ShownNode => {
+    const path = [first];
+    let node = first;
+    for (;;) {
+      const below = of.get(node) ?? [];
+      const only = below[0];
+      // What is left out below a node is not folded away.
+      if (
+        below.length !== 1 || only === undefined || selfPeriod[node] !== 0 ||
+        period[only] !== period[node]
+      ) break;
+      path.push(node = only);
+    }
+    lines++;
+    const below = (of.get(node) ?? []).sort(order);
+    return { node, path, children: below.map(show) };
+  };
+  const roots = (children[0] as number[]).sort(order).map(show);
+  return { roots, lines, left, leftShare: totalPeriod === 0 ? 0 : leftMost / totalPeriod };
+}
+
+const percent = (part: number, whole: number): string =>
+  `${(whole === 0 ? 0 : 100 * part / whole).toFixed(2)}%`;
+
+/**
+ * A call tree as lines of text: share, self, samples, and functions; paths of one child in a line.
+ *
+ * @example
+ * ```ts
+ * import { callTree, ProfileBuilder, treeLines } from "@perfdata/export";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });
+ * const main = builder.stack(-1, builder.place(-1, 1, [{ name: "main" }]));
+ * const run = builder.stack(main, builder.place(-1, 2, [{ name: "run" }]));
+ * const thread = builder.thread(7, 7, "demo");
+ * builder.sample({ stack: run, event: 0, thread, period: 100 });
+ * builder.sample({ stack: builder.stack(run, builder.place(-1, 3, [{ name: "f" }])), event: 0, thread, period: 300 });
+ * const tree = callTree(builder.profile(), { event: 0 });
+ * assertEquals(treeLines(tree, { leastShare: 0 }), [
+ *   "  SHARE     SELF  SAMPLES  FUNCTION",
+ *   "100.00%   25.00%        2  main → run  [unknown]",
+ *   " 75.00%   75.00%        1  → f",
+ * ]);
+ * ```
+ */
+export function treeLines(tree: CallTree, options: TreeTextOptions): string[] {
+  const { columns = Infinity } = options;
+  const { roots } = shownTree(tree, options);
+  const { period, selfPeriod, samples, totalPeriod, labels, dsos, item } = tree;
+  const width = Math.max(7, String(tree.totalSamples).length);
+  const lines = [`  SHARE     SELF  ${"SAMPLES".padStart(width)}  FUNCTION`];
+  // Depth first without recursion: stacks are deep.
+  const waiting: { shown: ShownNode; indent: string; mark: string; dso: string }[] = [];
+  const push = (nodes: readonly ShownNode[], indent: string, top: boolean, dso: string): void => {
+    for (let i = nodes.length - 1; i >= 0; i--) {
+      const shown = nodes[i] as ShownNode;
+      // One that stands alone needs no column of its own: stacks are deep.
+      const mark = top ? "" : nodes.length === 1 ? ONLY : i === nodes.length - 1 ? "└ " : "├ ";
+      waiting.push({ shown, indent, mark, dso });
+    }
+  };
+  push(roots, "", true, "");
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { shown, indent, mark, dso } = next;
+    const { node, path } = shown;
+    const names = pathText(path.map((at) => labels[item[at] as number] ?? ""));
+    const own = dsos[item[node] as number] ?? "";
+    const where = own === "" || own === dso || names.endsWith(own) ? "" : `  ${bracketed(own)}`;
+    const line = [
+      percent(period[node] as number, totalPeriod).padStart(7),
+      percent(selfPeriod[node] as number, totalPeriod).padStart(8),
+      String(samples[node]).padStart(width + 1),
+      ` ${indent}${mark}${names}${where}`,
+    ].join(" ");
+    lines.push(line.length > columns ? `${line.slice(0, columns - 1)}…` : line);
+    const deeper = mark === "" || mark === ONLY ? indent : indent + (mark === "└ " ? "  " : "│ ");
+    push(shown.children, deeper, false, own);
+  }
+  return lines;
+}
+
+/** The mark of a child without siblings. */
+const ONLY = "→ ";
+
+/** Functions that call one another; one that calls itself is counted. */
+function pathText(names: readonly string[]): string {
+  const parts: string[] = [];
+  for (let i = 0; i < names.length;) {
+    let end = i + 1;
+    while (names[end] === names[i]) end++;
+    parts.push(end - i > 1 ? `${names[i]} ×${end - i}` : names[i] as string);
+    i = end;
+  }
+  return parts.join(" → ");
+}
+
+function bracketed(name: string): string {
+  return name.startsWith("[") ? name : `[${name}]`;
+}
+
+/** A node of {@linkcode nestedTree}. */
+export interface NestedNode {
+  /** Name of the function. */
+  readonly name: string;
+  /** Short name of its object; empty for a command or thread. */
+  readonly dso: string;
+  /** Samples in it and below. */
+  readonly samples: number;
+  /** The sum of their periods. */
+  readonly period: number;
+  /** Samples in it alone. */
+  readonly self_samples: number;
+  /** The sum of their periods. */
+  readonly self_period: number;
+  /** What is below it, largest first. */
+  readonly children: NestedNode[];
+}
+
+/** A row of {@linkcode treeRows}. */
+export interface TreeRow extends Omit<NestedNode, "children"> {
+  /** Number of the node, from 0. */
+  readonly id: number;
+  /** Number of the node above; `null` for none. */
+  readonly parent: number | null;
+  /** Nodes above it. */
+  readonly depth: number;
+  /** Its share of the period, 0 to 1. */
+  readonly share: number;
+  /** The share of it alone. */
+  readonly self_share: number;
+}
+
+/** The nodes of a tree whose share is large enough, a row each, depth first and largest first. */
+export function treeRows(tree: CallTree, leastShare: number): TreeRow[] {
+  const { period, samples, selfPeriod, selfSamples, totalPeriod, labels, dsos, item } = tree;
+  const rows: TreeRow[] = [];
+  const { roots } = shownTree(tree, { leastShare });
+  const waiting: { shown: ShownNode; parent: number | null; depth: number }[] = [];
+  const push = (nodes: readonly ShownNode[], parent: number | null, depth: number): void => {
+    for (const shown of nodes.toReversed()) waiting.push({ shown, parent, depth });
+  };
+  push(roots, null, 0);
+  const share = (part: number): number => totalPeriod === 0 ? 0 : part / totalPeriod;
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    let { parent, depth } = next;
+    for (const node of next.shown.path) {
+      const id = rows.length;
+      rows.push({
+        id,
+        parent,
+        depth,
+        name: labels[item[node] as number] ?? "",
+        dso: dsos[item[node] as number] ?? "",
+        samples: samples[node] as number,
+        period: period[node] as number,
+        self_samples: selfSamples[node] as number,
+        self_period: selfPeriod[node] as number,
+        share: share(period[node] as number),
+        self_share: share(selfPeriod[node] as number),
+      });
+      parent = id;
+      depth++;
+    }
+    push(next.shown.children, parent, depth);
+  }
+  return rows;
+}
+
+/** The same rows within each other. */
+export function nestedTree(rows: readonly TreeRow[]): NestedNode[] {
+  const nodes = rows.map(
+    ({ id: _, parent: __, depth: ___, share: ____, self_share: _____, ...node }) => ({
+      ...node,
+      children: [] as NestedNode[],
+    }),
+  );
+  const roots: NestedNode[] = [];
+  rows.forEach(({ parent }, i) => {
+    const node = nodes[i] as NestedNode;
+    if (parent === null) roots.push(node);
+    else nodes[parent]?.children.push(node);
+  });
+  return roots;
+}

@@ -1,0 +1,272 @@
+import { visible } from "@perfdata/format/visible";
+import type { FunctionKey } from "./function_keys.ts";
+import type { FunctionTable } from "./functions.ts";
+import { jsonLine } from "./json_line.ts";
+
+/**
+ * A share as percent with two digits, rounded as C rounds it: what lies in the middle, to even.
+ *
+ * @example
+ * ```ts
+ * import { percentText } from "@perfdata/report";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals([1 / 32, 3 / 32, 2 / 3].map(percentText), ["3.12", "9.38", "66.67"]);
+ * ```
+ */
+export function percentText(share: number): string {
+  const percent = share * 100;
+  // Only these have a binary fraction that ends in the middle.
+  const down = percent * 8 % 8;
+  return (down === 1 || down === 5 ? percent - 0.001 : percent).toFixed(2);
+}
+
+/** A column of numbers before the keys. */
+interface NumberColumn {
+  /** Its name in CSV. */
+  readonly name: string;
+  /** Its title in a table; columns without one are not shown there. */
+  readonly title?: string;
+  readonly value: (row: number) => number;
+  readonly text: (value: number) => string;
+}
+
+/** The columns before the keys, in their order. */
+function numberColumns(table: FunctionTable): NumberColumn[] {
+  const share = (row: number) => table.share(row, table.period(row));
+  const samples = (row: number) => table.samples(row);
+  const period = (row: number) => table.period(row);
+  const rest = [
+    { name: "samples", title: "SAMPLES", value: samples, text: String },
+    { name: "period", title: "PERIOD", value: period, text: String },
+  ];
+  if (!table.withCallees) {
+    return [{ name: "overhead", title: "OVERHEAD", value: share, text: percentText }, ...rest];
+  }
+  const withCallees = (row: number) => table.share(row, table.childPeriod(row));
+  return [
+    { name: "children", title: "CHILDREN", value: withCallees, text: percentText },
+    { name: "overhead", title: "SELF", value: share, text: percentText },
+    ...rest,
+    { name: "children_samples", value: (row) => table.childSamples(row), text: String },
+    { name: "children_period", value: (row) => table.childPeriod(row), text: String },
+  ];
+}
+
+/** Makes the padded cells of a column. What is in it repeats: the last cell is kept. */
+class Column {
+  width = 0;
+  readonly title: string;
+  readonly #value: (row: number) => string | number;
+  readonly #text: (value: string | number) => string;
+  readonly #right: boolean;
+  #last: string | number | undefined;
+  #cell = "";
+
+  constructor(
+    title: string,
+    right: boolean,
+    value: (row: number) => string | number,
+    text: (value: string | number) => string = String,
+  ) {
+    this.title = title;
+    this.#right = right;
+    this.#value = value;
+    this.#text = text;
+  }
+
+  /** Takes the width that some rows need. */
+  fit(rows: Iterable<number>): void {
+    let most = this.title.length;
+    for (const row of rows) most = Math.max(most, this.#text(this.#value(row)).length);
+    this.width = Math.min(40, most);
+  }
+
+  /** Leaves the cells of the last column as long as they are. */
+  endLine(): void {
+    if (!this.#right) this.width = 0;
+  }
+
+  pad(text: string): string {
+    return this.#right ? text.padStart(this.width) : text.padEnd(this.width);
+  }
+
+  cell(row: number): string {
+    const value = this.#value(row);
+    if (value !== this.#last) {
+      this.#last = value;
+      this.#cell = this.pad(this.#text(value));
+    }
+    return this.#cell;
+  }
+}
+
+function tableColumns(table: FunctionTable): Column[] {
+  return [
+    ...numberColumns(table).flatMap(({ title, value, text }) => {
+      if (title === undefined) return [];
+      const shown = text === percentText ? (share: number) => `${percentText(share)}%` : text;
+      return [new Column(title, true, value, (number) => shown(number as number))];
+    }),
+    ...table.keys.map((key) =>
+      new Column(
+        key.name.toUpperCase(),
+        key.numeric,
+        (row) => key.shown?.(table, row) ?? key.value(table, row),
+        // What a program called itself must not act on a terminal.
+        (value) => visible(String(value)),
+      )
+    ),
+  ];
+}
+
+/** Rows whose cells decide how wide a column is. */
+const FITTED = 1000;
+/** Characters of a bar. */
+const BAR = 10;
+
+/**
+ * The rows of one event as a table.
+ *
+ * @param rows Numbers of rows, as `FunctionTable.rows` has them.
+ * @param width Of the terminal, where there is one: there are bars then, and lines are cut.
+ */
+export function* functionLines(
+  table: FunctionTable,
+  rows: Uint32Array,
+  width?: number,
+): Generator<string, void, void> {
+  const columns = tableColumns(table);
+  for (const column of columns) column.fit(rows.subarray(0, FITTED));
+  columns.at(-1)?.endLine();
+  const shown = (row: number) => table.share(row, table.childPeriod(row));
+  const most = rows[0] === undefined ? 0 : shown(rows[0]);
+  for (let i = -1; i < rows.length; i++) {
+    const row = rows[i];
+    let line = "";
+    for (const column of columns) {
+      if (line !== "") line += "  ";
+      line += row === undefined ? column.pad(column.title) : column.cell(row);
+    }
+    if (line.endsWith(" ")) line = line.trimEnd();
+    if (width === undefined) {
+      yield line;
+      continue;
+    }
+    const share = row === undefined || most === 0 ? 0 : shown(row) / most;
+    const eighths = Math.round(share * BAR * 8);
+    const bar = "█".repeat(eighths >> 3) + (eighths & 7 ? " ▏▎▍▌▋▊▉"[eighths & 7] : "");
+    yield `${bar.padEnd(BAR)} ${line}`.slice(0, width);
+  }
+}
+
+/** Names of the columns of CSV. */
+export function functionCsvColumns(table: FunctionTable): string[] {
+  return [
+    "event",
+    ...numberColumns(table).map(({ name }) => name),
+    ...table.keys.map(({ name }) => name),
+  ];
+}
+
+/** Cells of a row of CSV. */
+export function functionCells(
+  table: FunctionTable,
+  row: number,
+  eventNames: readonly string[],
+): (string | number)[] {
+  return [
+    eventNames[table.event(row)] ?? "",
+    ...numberColumns(table).map(({ value, text }) =>
+      text === percentText ? text(value(row)) : value(row)
+    ),
+    ...table.keys.map((key) => key.value(table, row)),
+  ];
+}
+
+/** A row as a line of JSON. */
+export function functionJson(
+  table: FunctionTable,
+  row: number,
+  eventNames: readonly string[],
+): string {
+  const event = table.event(row);
+  const values: Record<string, unknown> = {
+    event: eventNames[event] ?? "",
+    event_index: event,
+    overhead: table.share(row, table.period(row)),
+    samples: table.samples(row),
+    period: table.period(row),
+  };
+  if (table.withCallees) {
+    values["children"] = table.share(row, table.childPeriod(row));
+    values["children_samples"] = table.childSamples(row);
+    values["children_period"] = table.childPeriod(row);
+  }
+  for (const key of table.keys as readonly FunctionKey[]) {
+    values[key.name] = key.value(table, row);
+    Object.assign(values, key.more?.(table, row));
+  }
+  return jsonLine(values);
+}
+
+/** How to print {@link functionText}. */
+export interface FunctionTextOptions {
+  /** As a table for people, CSV or lines of JSON. */
+  readonly format: "table" | "csv" | "json";
+  /** Names of the events. */
+  readonly eventNames: readonly string[];
+  /** Of the terminal, where there is one. */
+  readonly width?: number | undefined;
+  /** Makes lines of CSV of rows of cells; only CSV needs it. */
+  readonly csv?: (rows: readonly unknown[][]) => string;
+}
+
+/** Rows that are made in one piece. */
+const BLOCK = 4096;
+
+/** All rows of a table as text, in pieces. */
+export function* functionText(
+  table: FunctionTable,
+  { format, eventNames, width, csv }: FunctionTextOptions,
+): Generator<string, void, void> {
+  if (format === "table") {
+    yield* tableText(table, eventNames, width);
+    return;
+  }
+  if (format === "csv") yield csv?.([functionCsvColumns(table)]) ?? "";
+  for (let from = 0; from < table.rows.length; from += BLOCK) {
+    const rows = Array.from(table.rows.subarray(from, from + BLOCK));
+    if (format === "csv") {
+      yield csv?.(rows.map((row) => functionCells(table, row, eventNames))) ?? "";
+    } else {
+      yield rows.map((row) => `${functionJson(table, row, eventNames)}\n`).join("");
+    }
+  }
+}
+
+function* tableText(
+  table: FunctionTable,
+  eventNames: readonly string[],
+  width: number | undefined,
+): Generator<string, void, void> {
+  let lines: string[] = [];
+  let first = true;
+  let from = 0;
+  for (const [event, { samples, period }] of table.totals.entries()) {
+    let to = from;
+    while (to < table.rows.length && table.event(table.rows[to] as number) === event) to++;
+    const rows = table.rows.subarray(from, to);
+    from = to;
+    if (samples === 0 || table.events?.has(event) === false) continue;
+    if (!first) lines.push("");
+    first = false;
+    lines.push(`${visible(eventNames[event] ?? "")}: ${samples} samples, period ${period}`);
+    for (const line of functionLines(table, rows, width)) {
+      if (lines.push(line) < BLOCK) continue;
+      yield lines.join("\n") + "\n";
+      lines = [];
+    }
+  }
+  if (lines.length > 0) yield lines.join("\n") + "\n";
+}

@@ -1,0 +1,224 @@
+import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
+import { ADDRESS_USE, type AddressTable, PlaceUses } from "@perfdata/session/address-table";
+import type { Engine } from "@perfdata/session/engine";
+import { KERNEL_UNMAPPED, type Places } from "@perfdata/session/places";
+import { shortName } from "@perfdata/session/short-name";
+import { type SymbolTrust, symbolTrust } from "@perfdata/session/symbolize";
+import type { Resolution, ResolvedFrame, SymbolObject, SymbolResolver } from "@perfdata/symbols";
+import { FunctionNumbers } from "./function_numbers.ts";
+import type { SampleCounts } from "./sample_counts.ts";
+import { Texts } from "./texts.ts";
+
+/** What is needed of the names of places. */
+export interface NameNeeds {
+  /** The object. */
+  readonly dso: boolean;
+  /** The function. */
+  readonly symbol: boolean;
+  /** The source line. */
+  readonly line: boolean;
+  /** The source file: that of the line, or that of the function. */
+  readonly file: "line" | "function" | false;
+  /** Whether a place is the function that is inlined there, and not the one that it is inlined into. */
+  readonly inline: boolean;
+}
+
+/** What became of the addresses of places. */
+export interface PlaceLookUps {
+  /** By place; `undefined` where it was not looked up. */
+  readonly resolutions: readonly (Resolution | undefined)[];
+  /** By place: the object that it was looked up in. */
+  readonly object: Int32Array;
+  /** Which addresses have names and why others have none. */
+  readonly trust: SymbolTrust;
+}
+
+/**
+ * Looks up all places that samples were taken at, and those of their stacks: each once, those of one
+ * object after the other.
+ */
+export async function lookUpPlaces(
+  engine: Engine,
+  counts: SampleCounts,
+  resolver: SymbolResolver,
+): Promise<PlaceLookUps> {
+  const { places, stacks } = engine;
+  const { histogram } = counts;
+  const uses = new PlaceUses();
+  const seen = new Uint8Array(counts.stacks ? stacks.count : 0);
+  for (let i = 0; i < histogram.size; i++) {
+    let node = histogram.node(i);
+    if (node < 0) continue;
+    const place = counts.stacks ? stacks.place[node] as number : node;
+    uses.use(place, ADDRESS_USE.IP, histogram.samples(i), histogram.period(i));
+    while (counts.stacks && node >= 0 && seen[node] === 0) {
+      seen[node] = 1;
+      node = stacks.parent[node] as number;
+      if (node >= 0) uses.use(stacks.place[node] as number, ADDRESS_USE.CALLCHAIN, 0, 0);
+    }
+  }
+  const table = uses.table(places);
+  if (counts.stacks) beyondTheKernelsMap(table, places.objects);
+  // Of code that a compiler made, what was there last: as with perf.
+  table.times.fill(Infinity);
+  const resolutions = new Array<Resolution | undefined>(places.count);
+  const recorded = { objects: places.objects, table };
+  const trust = await symbolTrust(recorded, resolver, ({ rows, resolutions: found }) => {
+    for (let i = 0; i < rows.length; i++) resolutions[rows[i] as number] = found[i];
+  });
+  return { resolutions, object: table.object, trust };
+}
+
+/** Callers in code that only runs at boot lie beside what is mapped of the kernel. */
+function beyondTheKernelsMap(table: AddressTable, objects: readonly SymbolObject[]): void {
+  const kernel = objects.findIndex(({ kind }) => kind === "kernel");
+  if (kernel < 0) return;
+  const base = objects[kernel]?.referenceAddress ?? 0;
+  for (let row = 0; row < table.count; row++) {
+    const isCaller = ((table.uses[row] as number) & ADDRESS_USE.CALLCHAIN) !== 0;
+    if (table.object[row] !== KERNEL_UNMAPPED || !isCaller) continue;
+    table.object[row] = kernel;
+    table.address[row] = (table.address[row] as number) - base;
+  }
+}
+
+/**
+ * What rows say of places, as numbers: object, function, line and file. An entry is a distinct
+ * combination of those that are needed.
+ */
+export class PlaceNames {
+  /** Names of objects. */
+  readonly dsos: Texts = new Texts();
+  /** Source lines and files. */
+  readonly texts: Texts = new Texts();
+  /** Functions. */
+  readonly functions: FunctionNumbers;
+  /** By entry: the object. */
+  readonly dso: number[] = [];
+  /** By entry: the function. */
+  readonly symbol: number[] = [];
+  /** By entry: the source line. */
+  readonly line: number[] = [];
+  /** By entry: the source file. */
+  readonly file: number[] = [];
+  readonly #places: Places;
+  readonly #lookUps: PlaceLookUps | undefined;
+  readonly #needs: NameNeeds;
+  readonly #unknown: number;
+  readonly #dsoOf: readonly number[];
+  readonly #entries = new Map<number | string, number>();
+  /** By place: its innermost entry, or -1 where it was not asked for. */
+  readonly #inner: Int32Array;
+  readonly #all: (Int32Array | undefined)[] = [];
+
+  /** Names the places of an engine; without look-ups, functions are addresses. */
+  constructor(engine: Engine, lookUps: PlaceLookUps | undefined, needs: NameNeeds, show: Show) {
+    this.#places = engine.places;
+    this.#lookUps = lookUps;
+    this.#needs = needs;
+    this.functions = new FunctionNumbers(show);
+    this.#unknown = this.dsos.of("[unknown]");
+    this.#dsoOf = engine.places.mapped.map((mapped) => this.dsos.of(shortName(mapped)));
+    this.#inner = new Int32Array(engine.places.count).fill(-1);
+  }
+
+  /** The entry of a place: that of the innermost function there. */
+  entry(place: number): number {
+    if (place < 0) return this.#find(place, 0);
+    const known = this.#inner[place] as number;
+    return known >= 0 ? known : this.#inner[place] = this.#find(place, 0);
+  }
+
+  /** All entries of a place, the innermost first: several where functions are inlined there. */
+  entries(place: number): Int32Array {
+    const known = this.#all[place];
+    if (known !== undefined) return known;
+    const frames = this.#needs.inline
+      ? Math.max(this.#lookUps?.resolutions[place]?.frames.length ?? 0, 1)
+      : 1;
+    return this.#all[place] = Int32Array.from(
+      { length: frames },
+      (_, frame) => frame === 0 ? this.entry(place) : this.#find(place, frame),
+    );
+  }
+
+  #find(place: number, number: number): number {
+    const needs = this.#needs;
+    const places = this.#places;
+    const found = this.#lookUps?.resolutions[place];
+    const unmapped = place < 0 || places.object(place) < 0;
+    const object = place < 0
+      ? -1
+      : unmapped && found?.symbol === undefined
+      ? -1
+      : this.#lookUps?.object[place] ?? places.object(place);
+    const dso = this.#dsoOf[object] ?? this.#unknown;
+    const base = places.objects[object]?.kind === "kernel"
+      ? places.objects[object]?.referenceAddress ?? 0
+      : 0;
+    const inObject = place < 0 ? 0 : places.address(place) - (unmapped ? base : 0);
+    const address = inObject + base;
+    const frame = found?.frames[number];
+    const line = needs.line
+      ? this.texts.of(lineText(frame) ?? this.functions.offsetText(found, inObject))
+      : 0;
+    let symbol = 0;
+    if (needs.symbol) {
+      const mode = place < 0 ? PERF_RECORD_MISC_USER : places.cpumode(place);
+      const level = mode === PERF_RECORD_MISC_KERNEL
+        ? "k"
+        : mode === PERF_RECORD_MISC_USER
+        ? "."
+        : "H";
+      symbol = needs.inline && frame?.inlined
+        ? this.functions.inlined(dso, frame, address, level)
+        : found?.symbol === undefined
+        ? this.functions.address(dso, address, hexOf(places, place, base), level)
+        : this.functions.symbol(dso, found, inObject, level);
+    }
+    const file = needs.file === false ? 0 : this.texts.of(
+      needs.file === "line"
+        ? baseName(frame?.file ?? "")
+        : frame?.file === undefined
+        ? ""
+        : found?.frames.at(-1)?.file ?? frame.file,
+    );
+    return this.#entry(needs.dso ? dso : 0, symbol, line, file);
+  }
+
+  #entry(dso: number, symbol: number, line: number, file: number): number {
+    // One number, where it is exact.
+    const key = line === 0 && file === 0
+      ? dso * 2 ** 32 + symbol
+      : `${dso} ${symbol} ${line} ${file}`;
+    let entry = this.#entries.get(key);
+    if (entry === undefined) {
+      entry = this.dso.push(dso) - 1;
+      this.symbol.push(symbol);
+      this.line.push(line);
+      this.file.push(file);
+      this.#entries.set(key, entry);
+    }
+    return entry;
+  }
+}
+
+/** Makes names of functions readable. */
+export type Show = (name: string) => string;
+
+/** An address that a double does not hold exactly, with all its digits. */
+function hexOf(places: Places, place: number, base: number): string | undefined {
+  if (place < 0 || base !== 0 || Number.isSafeInteger(places.address(place))) return undefined;
+  const half = (word: number) => (word >>> 0).toString(16).padStart(8, "0");
+  return `0x${half(places.hi(place))}${half(places.lo(place))}`;
+}
+
+function baseName(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+function lineText(frame: ResolvedFrame | undefined): string | undefined {
+  return frame?.file === undefined || frame.line === 0
+    ? undefined
+    : `${baseName(frame.file)}:${frame.line}`;
+}

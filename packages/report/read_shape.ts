@@ -1,1 +1,0 @@
-export * from "@perfdata/session/read-shape";

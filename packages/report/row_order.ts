@@ -1,0 +1,56 @@
+/**
+ * The order of rows by columns of numbers, of which the first decides first; rows that are equal in
+ * all stay as they are. Columns of few values are sorted by counting, the last one first.
+ *
+ * @param rows The rows to order, numbers of places in the columns.
+ */
+export function stableOrder(
+  rows: Uint32Array<ArrayBuffer>,
+  columns: readonly Float64Array[],
+): Uint32Array<ArrayBuffer> {
+  const count = rows.length;
+  let order = rows.slice();
+  let next = new Uint32Array(count);
+  const values = new Float64Array(count);
+  const rankOf = new Uint32Array(columns[0]?.length ?? 0);
+  for (const column of columns.toReversed()) {
+    for (let i = 0; i < count; i++) values[i] = column[rows[i] as number] as number;
+    const distinct = values.slice().sort();
+    let kinds = Math.min(count, 1);
+    for (let i = 1; i < count; i++) {
+      const value = distinct[i] as number;
+      if (value !== distinct[kinds - 1]) distinct[kinds++] = value;
+    }
+    if (kinds <= 1) continue;
+    const starts = new Uint32Array(kinds + 1);
+    for (let i = 0; i < count; i++) {
+      const rank = placeIn(distinct, kinds, values[i] as number);
+      rankOf[rows[i] as number] = rank;
+      starts[rank + 1] = (starts[rank + 1] as number) + 1;
+    }
+    for (let i = 1; i < kinds; i++) {
+      starts[i] = (starts[i] as number) + (starts[i - 1] as number);
+    }
+    for (let i = 0; i < count; i++) {
+      const row = order[i] as number;
+      const rank = rankOf[row] as number;
+      const at = starts[rank] as number;
+      starts[rank] = at + 1;
+      next[at] = row;
+    }
+    [order, next] = [next, order];
+  }
+  return order;
+}
+
+/** Where a number that is among the first `count` sorted ones stands. */
+function placeIn(sorted: Float64Array, count: number, value: number): number {
+  let low = 0;
+  let high = count - 1;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((sorted[middle] as number) < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,179 @@
+import {
+  PERF_RECORD_MISC_MMAP_BUILD_ID,
+  PERF_RECORD_MISC_MMAP_DATA,
+} from "@perfdata/format/perf-event";
+import { PERF_RECORD_MMAP, PERF_RECORD_MMAP2 } from "@perfdata/format/record-types";
+import { NameTable } from "./machine_names.ts";
+
+const PROT_EXEC = 4;
+const MAP_HUGETLB = 0x40000;
+
+/** What a map was made from: the fields of its MMAP or MMAP2 record. */
+export interface MapSource {
+  /** Path or bracketed name: a name. */
+  readonly name: number;
+  /** Bytes of the build id, as a name; -1 where the record has none. */
+  readonly buildId: number;
+  /** `PROT_*` bits. */
+  readonly prot: number;
+  /** `MAP_*` bits. */
+  readonly flags: number;
+  /** Major number of the device. */
+  readonly maj: number;
+  /** Minor number of the device. */
+  readonly min: number;
+  /** Inode number. */
+  readonly ino: bigint;
+}
+
+/** Bytes before the file name of an MMAP or MMAP2 record. */
+export function mmapSize(type: number): number {
+  // perf_record_mmap: pid, tid, start, len, pgoff. perf_record_mmap2: as MMAP, then 24 bytes of device
+  // and inode or build id, prot, flags.
+  return type === PERF_RECORD_MMAP ? 40 : 72;
+}
+
+/** Bytes of a source: name, build id, prot, flags, device, inode (u32 each). */
+const SOURCE_SIZE = 32;
+
+/** What the file name of a mapping means. */
+export const MAPPED = {
+  /** A file. */
+  FILE: 0,
+  /** Memory without a file. */
+  NO_FILE: 1,
+  /** The virtual dynamic shared object. */
+  VDSO: 2,
+} as const;
+
+/** What maps are made from, by number: the same number where records map the same. */
+export class MapSources {
+  /** Path or bracketed name of the vdso, where the recording has it. */
+  vdso: string | undefined;
+  readonly #names: NameTable;
+  readonly #littleEndian: boolean;
+  readonly #sources = new NameTable();
+  readonly #key = new Uint8Array(SOURCE_SIZE);
+  readonly #view = new DataView(this.#key.buffer);
+  /** By source, as records have it: what is mapped. */
+  readonly #kinds: (number | undefined)[] = [];
+  /** The same as it is called here; -1 where that depends on the process. */
+  readonly #calledHere: number[] = [];
+
+  /**
+   * Begins with none.
+   *
+   * @param names Numbers names.
+   * @param littleEndian Byte order of the records.
+   */
+  constructor(names: NameTable, littleEndian: boolean) {
+    this.#names = names;
+    this.#littleEndian = littleEndian;
+  }
+
+  /** Name of a source: a number of the names. */
+  name(source: number): number {
+    const at = source * SOURCE_SIZE;
+    const b = this.#sources.bytes;
+    return (b[at] as number) | (b[at + 1] as number) << 8 | (b[at + 2] as number) << 16 |
+      (b[at + 3] as number) << 24;
+  }
+
+  /** All of a source. */
+  get(source: number): MapSource {
+    const view = new DataView(this.#sources.bytes.buffer);
+    const at = source * SOURCE_SIZE;
+    return {
+      name: view.getUint32(at, true),
+      buildId: view.getUint32(at + 4, true) - 1,
+      prot: view.getUint32(at + 8, true),
+      flags: view.getUint32(at + 12, true),
+      maj: view.getUint32(at + 16, true),
+      min: view.getUint32(at + 20, true),
+      ino: view.getBigUint64(at + 24, true),
+    };
+  }
+
+  /** What a source of {@link MapSources.ofRecord} means: {@link MAPPED}. */
+  kind(source: number): number {
+    return this.#kinds[source] ?? MAPPED.FILE;
+  }
+
+  /**
+   * A source as it is called in a process: code that a runtime made has its symbols in a file that
+   * goes by the process.
+   */
+  called(source: number, pid: number): number {
+    const called = this.#calledHere[source] as number;
+    if (called >= 0) return called;
+    return pid === 0 ? source : this.#renamed(source, `/tmp/perf-${pid}.map`);
+  }
+
+  /** The source of a map of the kernel: its name alone. */
+  ofName(name: number): number {
+    this.#key.fill(0);
+    this.#view.setUint32(0, name, true);
+    return this.#sources.intern(this.#key, 0, SOURCE_SIZE);
+  }
+
+  /** What an MMAP or MMAP2 record in `[start, end)` maps, all of it except where. */
+  ofRecord(bytes: Uint8Array, view: DataView, start: number, end: number): number {
+    const le = this.#littleEndian;
+    const type = view.getUint32(start, le);
+    const misc = view.getUint16(start + 4, le);
+    const key = this.#view;
+    this.#key.fill(0);
+    let prot = misc & PERF_RECORD_MISC_MMAP_DATA ? 0 : PROT_EXEC;
+    let flags = 0;
+    if (type === PERF_RECORD_MMAP2) {
+      prot = view.getUint32(start + 64, le);
+      flags = view.getUint32(start + 68, le);
+      if (misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
+        const size = Math.min(view.getUint8(start + 40), 20);
+        const id = this.#names.intern(bytes, start + 44, start + 44 + size);
+        key.setUint32(4, id + 1, true);
+      } else {
+        key.setUint32(16, view.getUint32(start + 40, le), true);
+        key.setUint32(20, view.getUint32(start + 44, le), true);
+        key.setUint32(24, view.getUint32(start + (le ? 48 : 52), le), true);
+        key.setUint32(28, view.getUint32(start + (le ? 52 : 48), le), true);
+      }
+    }
+    const name = this.#names.internUntilNul(bytes, start + mmapSize(type), end);
+    key.setUint32(0, name, true);
+    key.setUint32(8, prot, true);
+    key.setUint32(12, flags, true);
+    const source = this.#sources.intern(this.#key, 0, SOURCE_SIZE);
+    if (this.#kinds[source] === undefined) {
+      const kind = mappingKind(this.#names.get(name));
+      this.#kinds[source] = kind;
+      if (kind === MAPPED.VDSO) {
+        this.#calledHere[source] = this.#renamed(source, this.vdso ?? "[vdso]");
+      } else {
+        const made = (kind === MAPPED.NO_FILE || flags & MAP_HUGETLB) && prot & PROT_EXEC;
+        this.#calledHere[source] = made ? -1 : source;
+      }
+    }
+    return source;
+  }
+
+  /** The same source under another name. */
+  #renamed(source: number, name: string): number {
+    const key = this.#key;
+    key.set(this.#sources.get(source));
+    this.#view.setUint32(0, this.#names.internText(name), true);
+    return this.#sources.intern(key, 0, SOURCE_SIZE);
+  }
+}
+
+/** What a mapping's file name means: a file, memory without one, or the vdso. */
+function mappingKind(name: Uint8Array): number {
+  const first = name[0];
+  if (first !== 0x2f && first !== 0x5b) return MAPPED.FILE;
+  const text = String.fromCharCode(...name.subarray(0, 16));
+  if (text === "[vdso]") return MAPPED.VDSO;
+  return text === "//anon" || text.startsWith("/dev/zero") || text.startsWith("/anon_hugepage") ||
+      text.startsWith("[stack") || text.startsWith("/SYSV") || text === "[heap]"
+    ? MAPPED.NO_FILE
+    : MAPPED.FILE;
+}

@@ -1,0 +1,110 @@
+/** The flags that choose samples, the same in all commands that count or show samples. */
+import type { PerfDataReader } from "@perfdata/format/reader";
+import type { EngineOptions } from "@perfdata/session/engine";
+import { type Flags, parseNumbers, UsageError } from "./_cli.ts";
+import { parseTime, resolveTime, sampleSpan } from "./_time.ts";
+
+/** To be spread into the flags of a command. */
+export const SAMPLE_FLAGS = {
+  boolean: [],
+  string: ["comm", "pid", "tid", "cpu", "time", "dso", "symbol"],
+} as const;
+
+/** What they mean: for the help text of a command. */
+export const SAMPLE_HELP = `\
+      --comm NAMES       only samples of these commands: a,b or /expression/
+      --pid LIST         of these processes: 12 or 12,14-16
+      --tid LIST         of these threads
+      --cpu LIST         of these CPUs
+      --time RANGE       1.5s-2s or 500ms- after the first sample, 10%-20% of the recording, or
+                         12.5,13 in seconds of its clock
+      --dso NAMES        in these objects: libc.so.6,/lib.*pthread/
+      --symbol NAMES     in these functions: main,std::map<int, int>::find,/^mem/
+`;
+
+type SampleFlags = Flags<string, typeof SAMPLE_FLAGS.string[number]>;
+
+/** Whether a name is one of those that were asked for. */
+export type NameTest = (name: string) => boolean;
+
+/** Names that were asked for; `undefined` for all. */
+export interface NameFilters {
+  /** Of commands. */
+  readonly comm: NameTest | undefined;
+  /** Of objects. */
+  readonly dso: NameTest | undefined;
+  /** Of functions. */
+  readonly symbol: NameTest | undefined;
+}
+
+/**
+ * Reads a list of names: parted by commas, except those in brackets as of `map<int, int>`; one
+ * between slashes is a regular expression.
+ *
+ * @throws {UsageError} Where an expression is none.
+ */
+export function parseNames(flag: string, text: string): NameTest {
+  const names = new Set<string>();
+  const expressions: RegExp[] = [];
+  for (const part of splitNames(text)) {
+    const expression = /^\/(.+)\/(i?)$/.exec(part);
+    if (expression === null) {
+      names.add(part);
+      continue;
+    }
+    try {
+      expressions.push(new RegExp(expression[1] as string, expression[2]));
+    } catch (error) {
+      throw new UsageError(`--${flag}: ${part}: ${error instanceof Error ? error.message : error}`);
+    }
+  }
+  return (name) => names.has(name) || expressions.some((expression) => expression.test(name));
+}
+
+function splitNames(text: string): string[] {
+  const parts: string[] = [];
+  let from = 0, depth = 0;
+  for (let i = 0; i <= text.length; i++) {
+    const c = text[i];
+    if (i === from && c === "/") {
+      // To the slash that ends it: the last one that a comma or the end follows.
+      const rest = /^\/.+?\/i?(?=,|$)/.exec(text.slice(i));
+      if (rest !== null) {
+        i += rest[0].length - 1;
+        continue;
+      }
+    }
+    if (c === "<" || c === "(" || c === "[" || c === "{") depth++;
+    // `operator>` and `->` close nothing.
+    else if ((c === ">" || c === ")" || c === "]" || c === "}") && depth > 0) depth--;
+    if (c !== undefined && (c !== "," || depth > 0)) continue;
+    if (i > from) parts.push(text.slice(from, i).trim());
+    from = i + 1;
+  }
+  return parts;
+}
+
+/** The filters by name. */
+export function nameFilters({ value }: SampleFlags): NameFilters {
+  const test = (flag: "comm" | "dso" | "symbol"): NameTest | undefined =>
+    value[flag] === undefined ? undefined : parseNames(flag, value[flag]);
+  return { comm: test("comm"), dso: test("dso"), symbol: test("symbol") };
+}
+
+/** The filters by number and time, for `runEngine`. */
+export async function sampleFilter(
+  { value }: SampleFlags,
+  reader: PerfDataReader,
+): Promise<NonNullable<EngineOptions["filter"]>> {
+  const numbers = (flag: "pid" | "tid" | "cpu") =>
+    value[flag] === undefined ? undefined : parseNumbers(flag, value[flag]);
+  const [pids, tids, cpus] = [numbers("pid"), numbers("tid"), numbers("cpu")];
+  const range = value.time === undefined ? undefined : parseTime(value.time);
+  const time = range && await resolveTime(range, () => sampleSpan(reader));
+  return { pids, tids, cpus, time };
+}
+
+/** Whether any of the flags was given. */
+export function choosesSamples({ value }: SampleFlags): boolean {
+  return SAMPLE_FLAGS.string.some((flag) => value[flag] !== undefined);
+}

@@ -1,0 +1,163 @@
+/** `script`: prints samples as `perf script` does. */
+import { PERF_SAMPLE_REGS_USER, PERF_SAMPLE_STACK_USER } from "@perfdata/format/perf-event";
+import { openSource } from "@perfdata/format/file-source";
+import { PerfDataReader } from "@perfdata/format/reader";
+import {
+  eventFields,
+  FieldError,
+  parseFields,
+  SCRIPT_FIELDS,
+} from "@perfdata/export/script-fields";
+import { script } from "@perfdata/export/script";
+import { ScriptPlaces } from "@perfdata/export/script-places";
+import { ScriptRows } from "@perfdata/export/script-rows";
+import { type Engine, runEngine } from "@perfdata/session/engine";
+import { unwoundText } from "@perfdata/session/unwind-text";
+import type { SymbolResolver } from "@perfdata/symbols";
+import {
+  aboutAsync,
+  type Command,
+  command,
+  complain,
+  Complaints,
+  type FlagsOf,
+  main,
+  oneFile,
+  Progress,
+  UsageError,
+  writeOut,
+} from "./_cli.ts";
+import { PROFILE_FLAGS, PROFILE_HELP } from "./_profile.ts";
+import { choosesSamples, nameFilters, sampleFilter } from "./_sample_flags.ts";
+import { causesText, resolverOf, tellTrust } from "./_symbol_flags.ts";
+
+const UNWINDS = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+
+const HELP = `script: prints samples as perf script does, for all that reads its text
+
+usage: perfdata script [flags] [FILE]
+
+FILE is a perf.data file or directory, or - for a pipe (default: perf.data). The text is that of
+perf 6.1, byte for byte where perf is right; docs/script.md says what differs.
+
+  -F, --fields LIST      the fields to print, or +field,-field for more and fewer than the default
+                         ones, out of
+                         ${SCRIPT_FIELDS.slice(0, 12).join(",")},
+                         ${SCRIPT_FIELDS.slice(12).join(",")}
+  -G, --hide-call-graph  print no call chains
+      --ns               print times with nanoseconds
+      --no-inline        print no inlined functions in unwound stacks
+${PROFILE_HELP}
+examples:
+  perfdata script perf.data | stackcollapse-perf.pl | flamegraph.pl > flame.svg
+  perfdata script -F comm,tid,time,ip,sym perf.data
+  perf record -g -o - -- ./program | perfdata script -
+
+Exit codes: 0 done; 1 the recording is damaged (what can be read is printed); 2 wrong usage.
+`;
+
+const FLAGS = {
+  boolean: ["hide-call-graph", "ns", "no-inline", ...PROFILE_FLAGS.boolean],
+  string: ["fields", ...PROFILE_FLAGS.string],
+  alias: { F: "fields", G: "hide-call-graph" },
+} as const;
+
+async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
+  const { on, value, operands } = flags;
+  const wish = fieldError(() => value.fields === undefined ? undefined : parseFields(value.fields));
+  const name = oneFile(operands);
+  const names = nameFilters(flags);
+  return await aboutAsync(name, async () => {
+    const complaints = new Complaints(`script: ${name}`);
+    const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
+    const filter = await sampleFilter(flags, reader);
+    // perf expands inlined functions in stacks that it unwinds.
+    const unwinds = reader.events.all.some(({ layout }) =>
+      (layout.sampleType & UNWINDS) === UNWINDS
+    );
+    const asked = (field: typeof SCRIPT_FIELDS[number]) => wish?.add.has(field) === true;
+    const rows = new ScriptRows({
+      stacks: !on["hide-call-graph"],
+      addresses: true,
+      branches: asked("brstack"),
+    });
+    const progress = new Progress("script", reader.fileSize);
+    const debugInformation = !on["no-inline"] || asked("srcline");
+    let known: Promise<SymbolResolver> | undefined;
+    const resolverFor = ({ recorded }: Engine) =>
+      known ??= resolverOf(flags, name, {
+        ...recorded.machine,
+        parameters: false,
+        debugInformation: debugInformation && (asked("srcline") || unwinds),
+      });
+    const engine = await runEngine(reader, [rows], {
+      filter,
+      unwind: resolverFor,
+      progress: progress.add,
+      diagnostics: complaints.take,
+    });
+    progress.finish();
+    const events = reader.events.all;
+    const fields = fieldError(() => eventFields(events, engine.eventNames, wish));
+    const lines = fields.some((own) => own.has("srcline"));
+    const inline = unwinds && !on["no-inline"] && !on["hide-call-graph"];
+    const resolver = await resolverFor(engine);
+    const places = await ScriptPlaces.of(engine, resolver, rows.samples(), { inline, lines });
+    const isFiltered = names.comm !== undefined || names.dso !== undefined ||
+      names.symbol !== undefined;
+    const text = script(engine, rows, places, {
+      fields,
+      chains: !on["hide-call-graph"],
+      nanoseconds: on.ns,
+      ...(isFiltered
+        ? {
+          keep: (comm: string, place: number) =>
+            (names.comm?.(comm) ?? true) && (names.dso?.(places.shortDso(place)) ?? true) &&
+            (names.symbol?.(places.symbol(place, false)) ?? true),
+        }
+        : {}),
+    });
+    let next = text.next();
+    for (; !next.done; next = text.next()) writeOut(next.value);
+    if (next.value === 0) {
+      complain(
+        `script: ${name}: ${choosesSamples(flags) ? "no samples pass the filters" : "no samples"}`,
+      );
+    }
+    const { trust } = places;
+    if (on.verbose) tellTrust("script", trust, true);
+    const { all, resolved } = trust;
+    if (all.samples > resolved.samples) {
+      const percent = (100 * resolved.samples / all.samples).toFixed(2);
+      complain(
+        `script: ${name}: ${percent}% of samples have a function; without: ${causesText(trust)}`,
+      );
+    }
+    complaints.finish();
+    const traced = rows.countOf((event) => fields[event]?.has("trace") === true);
+    if (traced > 0) {
+      complain(`script: ${name}: the fields of ${traced} samples of tracepoints are not printed`);
+    }
+    const stacks = on["hide-call-graph"] ? undefined : unwoundText(engine, on.verbose);
+    if (stacks !== undefined) complain(`script: ${name}: ${stacks}`);
+    return complaints.count > 0 || next.value === 0 ? 1 : 0;
+  });
+}
+
+/** Makes wrong fields wrong usage. */
+function fieldError<T>(action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    if (!(error instanceof FieldError)) throw error;
+    throw new UsageError(`--fields: ${error.message}`, {
+      word: error.word,
+      known: SCRIPT_FIELDS,
+    });
+  }
+}
+
+/** The command. */
+export const tool: Command = command({ name: "script", help: HELP, flags: FLAGS, run });
+
+if (import.meta.main) await main(tool);

@@ -1,0 +1,140 @@
+/** `tree`: prints who called whom. */
+import { callTree } from "@perfdata/export/tree";
+import { nestedTree, shownTree, treeLines, treeRows } from "@perfdata/export/tree-text";
+import {
+  aboutAsync,
+  type Command,
+  command,
+  complain,
+  type FlagsOf,
+  main,
+  oneFile,
+  parseWord,
+  UsageError,
+  writeOut,
+} from "./_cli.ts";
+import { eventNumber, PROFILE_FLAGS, PROFILE_HELP, readProfile } from "./_profile.ts";
+import { parseNames } from "./_sample_flags.ts";
+
+const HELP = `tree: prints who called whom, with the share of the samples
+
+usage: perfdata tree [flags] [FILE]
+
+FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
+
+A line has the share of the period in a function and in what it called, the share in itself,
+samples, and the function with its object; functions that only call one other stand in one line.
+Stacks that were recorded as copies (--call-graph dwarf) are unwound. docs/tree.md explains it.
+
+      --callers          the sampled functions first, then what called them
+      --focus NAMES      what these functions called; with --callers, what called them
+      --event NAME       samples of this event (default: the first)
+      --root WORD        the first level is the command (default), thread, or none
+      --percent-limit P  leave out less than P percent (default: 0.5; 0 with --json)
+      --lines N          print N lines at most (default: those of the terminal)
+      --inline           show inlined functions
+      --srcline          a node for each source line
+      --json             print a line of JSON for each node
+      --json-tree        print one JSON value, nodes within nodes
+${PROFILE_HELP}
+examples:
+  perfdata tree perf.data
+  perfdata tree --callers --percent-limit 2 perf.data
+  perfdata tree --focus malloc --callers --comm cc1plus perf.data
+  perf record -g -o - -- ./program | perfdata tree -
+
+Exit codes: 0 done; 1 the recording is damaged (what can be read is shown), or has no samples;
+2 wrong usage.
+`;
+
+const FLAGS = {
+  boolean: ["callers", "inline", "srcline", "json", "json-tree", ...PROFILE_FLAGS.boolean],
+  string: ["focus", "event", "root", "percent-limit", "lines", ...PROFILE_FLAGS.string],
+} as const;
+
+const ROOTS = ["command", "thread", "none"] as const;
+
+function numberOf(flag: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (text.trim() === "" || !(value >= 0)) {
+    throw new UsageError(`--${flag} is ${text}, expected a number`);
+  }
+  return value;
+}
+
+/** Lines and columns of the terminal that standard output is, if it is one. */
+function terminal(): { readonly lines?: number; readonly columns?: number } {
+  if (!Deno.stdout.isTerminal()) return {};
+  const { rows, columns } = Deno.consoleSize();
+  // The line before the table, its heading, what was left out, and the prompt.
+  return { lines: Math.max(5, rows - 4), columns };
+}
+
+async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
+  const { on, value, operands } = flags;
+  const json = on.json || on["json-tree"];
+  if (on.json && on["json-tree"]) {
+    throw new UsageError("--json and --json-tree exclude each other");
+  }
+  const percent = numberOf("percent-limit", value["percent-limit"]) ?? (json ? 0 : 0.5);
+  const most = numberOf("lines", value.lines);
+  const focus = value.focus === undefined ? undefined : parseNames("focus", value.focus);
+  const upDown = on.callers || focus !== undefined;
+  const root = value.root === undefined
+    ? upDown ? "none" : "command"
+    : parseWord("root", value.root, ROOTS);
+  const name = oneFile(operands);
+  return await aboutAsync(name, async () => {
+    const { profile, isWhole } = await readProfile("tree", name, flags, {
+      debugInformation: on.inline || on.srcline,
+    });
+    const event = eventNumber(profile, value.event);
+    const leastShare = percent / 100;
+    const tree = callTree(profile, {
+      event,
+      root,
+      focus,
+      callers: on.callers,
+      inline: on.inline,
+      lines: on.srcline,
+      leastShare,
+    });
+    const { totalSamples, otherSamples, totalPeriod } = tree;
+    if (focus !== undefined && otherSamples === totalSamples) {
+      complain(`tree: ${name}: no sample has a function ${value.focus} in its stack`);
+      return 1;
+    }
+    if (json) {
+      const rows = treeRows(tree, leastShare);
+      const about = { event: profile.events[event]?.name ?? "" };
+      if (on.json) {
+        for (const row of rows) writeOut(`${JSON.stringify({ ...about, ...row })}\n`);
+      } else {
+        const total = { samples: totalSamples, period: totalPeriod };
+        writeOut(`${JSON.stringify({ ...about, ...total, children: nestedTree(rows) })}\n`);
+      }
+      return isWhole ? 0 : 1;
+    }
+    const screen = terminal();
+    const options = { leastShare, ...screen, ...(most === undefined ? {} : { lines: most }) };
+    const inFocus = focus === undefined
+      ? ""
+      : `, ${totalSamples - otherSamples} with ${value.focus}`;
+    writeOut(
+      `${profile.events[event]?.name}: ${totalSamples} samples, period ${totalPeriod}${inFocus}\n`,
+    );
+    writeOut(`${treeLines(tree, options).join("\n")}\n`);
+    const { left, leftShare } = shownTree(tree, options);
+    if (left > 0) {
+      const share = (100 * leftShare).toFixed(2);
+      writeOut(`${left} more functions of ${share}% or less: --percent-limit, --lines\n`);
+    }
+    return isWhole ? 0 : 1;
+  });
+}
+
+/** The command. */
+export const tool: Command = command({ name: "tree", help: HELP, flags: FLAGS, run });
+
+if (import.meta.main) await main(tool);
