@@ -25,13 +25,13 @@ import {
   complain,
   Complaints,
   type FlagsOf,
-  InputError,
   listed,
   main,
   openOutput,
   UsageError,
   writeOut,
 } from "./_cli.ts";
+import { notBundle } from "./_not_bundle.ts";
 import { causesText, resolverOf, SYMBOL_FLAGS, SYMBOL_HELP, tellRefused } from "./_symbol_flags.ts";
 
 const HELP = `symbols: bundles the symbols of a recording, and reports which are missing
@@ -280,8 +280,7 @@ function show(file: string, flags: SymbolsFlags): number {
     try {
       return openBundle(file);
     } catch (error) {
-      if (error instanceof BundleError) throw new InputError(error.message, { cause: error });
-      throw error;
+      throw error instanceof BundleError ? notBundle(file, error) : error;
     }
   });
   const demangler = new Demangler();
