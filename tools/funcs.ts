@@ -143,13 +143,13 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       ...(value.event === undefined ? {} : { events: eventsCalled(value.event, eventNames, name) }),
       ...((comm ?? dso ?? sym) === undefined ? {} : { only: { comm, dso, sym } }),
     });
-    const { stringify } = on.csv ? await import("@std/csv") : {};
+    const { csvText } = on.csv ? await import("./_csv.ts") : {};
     for (
       const text of functionText(table, {
         format: on.json ? "json" : on.csv ? "csv" : "table",
         eventNames,
         width: Deno.stdout.isTerminal() ? Deno.consoleSize().columns : undefined,
-        csv: (rows) => stringify?.(rows, { headers: false }) ?? "",
+        csv: (rows) => csvText?.(rows) ?? "",
       })
     ) writeOut(text);
     tellTrust("funcs", table.trust, on.verbose);

@@ -1,3 +1,4 @@
+import { visible } from "@perfdata/format/visible";
 import type { FunctionKey } from "./function_keys.ts";
 import type { FunctionTable } from "./functions.ts";
 import { jsonLine } from "./json_line.ts";
@@ -114,6 +115,8 @@ function tableColumns(table: FunctionTable): Column[] {
         key.name.toUpperCase(),
         key.numeric,
         (row) => key.shown?.(table, row) ?? key.value(table, row),
+        // What a program called itself must not act on a terminal.
+        (value) => visible(String(value)),
       )
     ),
   ];
@@ -264,7 +267,7 @@ function* tableText(
     if (samples === 0 || table.events?.has(event) === false) continue;
     if (!first) lines.push("");
     first = false;
-    lines.push(`${eventNames[event]}: ${samples} samples, period ${period}`);
+    lines.push(`${visible(eventNames[event] ?? "")}: ${samples} samples, period ${period}`);
     for (const line of functionLines(table, rows, width)) {
       if (lines.push(line) < BLOCK) continue;
       yield lines.join("\n") + "\n";
