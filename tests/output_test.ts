@@ -8,7 +8,7 @@ const PT = `${ROOT}fixtures/synthesized/pt-cpus.perf.data`;
 
 interface Writer {
   readonly name: string;
-  /** Arguments that make it write into a folder. */
+  /** Arguments that make it write into a directory. */
   readonly args: (folder: string) => string[];
   /** What it writes. */
   readonly files: readonly string[];
@@ -73,7 +73,7 @@ for (const { name, args, files } of WRITERS) {
     }));
 }
 
-/** Calls back with a folder on a file system of 64 KB of which nothing is free; not where none can be. */
+/** Calls back with a directory on a file system of 64 KB of which nothing is free; not where none can be. */
 async function onFullDisk(use: (folder: string, fill: () => void) => Promise<void>): Promise<void> {
   await inFolder(async (folder) => {
     const mount = await new Deno.Command("mount", {
