@@ -2,12 +2,14 @@
 import {
   AddBuildIds,
   ByteOrder,
+  chooseSamples,
   CompressedOutput,
   copyRecording,
   FileOutput,
   filesWithoutBuildId,
   ForPerf,
   mergeRecordings,
+  type NameConditions,
   perfKnowledge,
   PipeOutput,
   repairRecording,
@@ -261,6 +263,38 @@ Deno.test("slice: perf prints the lines that it prints with the same filter of t
   }
   console.log(`${lines} lines compared`);
   assert(lines >= 150);
+});
+
+Deno.test("slice: samples of a command, an object, or with one in the stack are those of perf script", async () => {
+  if (perfVersion() === undefined) return;
+  const bytes = Deno.readFileSync(`${fixtures}recorded/all-cpus.perf.data`);
+  const script = ["script", "--ns", "-F", "comm,tid,time,ip,dso"];
+  const blocks = (await perfOf(script, bytes) ?? "").split("\n\n").filter((block) => block.trim());
+  assert(blocks.length >= 50);
+  const dsosOf = (block: string) => [...block.matchAll(/\((.+)\)$/gm)].map(([, path = ""]) => path);
+  const cases: [string, NameConditions, (block: string) => boolean][] = [
+    ["comm", { comm: (name) => name === "worker b" }, (block) => block.startsWith("worker b ")],
+    [
+      "dso",
+      { dso: (name) => name === "demo" },
+      (block) => dsosOf(block)[0]?.endsWith("/demo") === true,
+    ],
+    [
+      "dso in the stack",
+      { dso: (name) => name === "libc.so.6", anywhere: true },
+      (block) => dsosOf(block).some((path) => path.endsWith("/libc.so.6")),
+    ],
+  ];
+  for (const [what, conditions, holds] of cases) {
+    const { records } = await chooseSamples(await open(bytes), conditions, undefined);
+    const reader = await open(bytes);
+    const sink = memorySink();
+    await copyRecording(reader, new FileOutput(sink), { edit: new Slice(reader, { records }) });
+    const found = (await perfOf(script, sink.bytes()) ?? "").split("\n\n").filter((b) => b.trim());
+    const wanted = blocks.filter(holds);
+    assertEquals([what, found], [what, wanted]);
+    assert(wanted.length > 3 && wanted.length < blocks.length, `${what}: ${wanted.length} samples`);
+  }
 });
 
 async function sampleCount(bytes: Uint8Array): Promise<number> {

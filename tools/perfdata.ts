@@ -65,6 +65,12 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
         load: () => import("./funcs.ts"),
       },
       {
+        name: "pt",
+        about: "What ran, by Intel PT: functions over time, calls, branches, instructions",
+        needs: ["symbols"],
+        load: () => import("./pt.ts"),
+      },
+      {
         name: "rate",
         about: "How fast events occurred and how often they were sampled",
         needs: ["write"],

@@ -1,7 +1,10 @@
 /** `slice`: keeps a part of a recording. */
-import { copyRecording, Slice } from "@perfdata/edit";
-import { PerfDataReader } from "@perfdata/format";
-import { openSource } from "@perfdata/format/file-source";
+import { chooseSamples, copyRecording, FileOutput, Slice, type SliceFilter } from "@perfdata/edit";
+import { isRandomAccess, PERF_RECORD_COMPRESSED, PERF_RECORD_COMPRESSED2 } from "@perfdata/format";
+import { fileSink } from "@perfdata/format/file-sink";
+import { fileSource, openSource } from "@perfdata/format/file-source";
+import { PerfDataReader } from "@perfdata/format/reader";
+import { EventNames } from "@perfdata/session/event-names";
 import {
   aboutAsync,
   type Command,
@@ -11,12 +14,12 @@ import {
   type FlagsOf,
   main,
   oneFile,
-  parseNumbers,
   Progress,
   UsageError,
 } from "./_cli.ts";
 import { OUTPUT_FLAGS, OUTPUT_HELP, share, summary, writeRecording } from "./_edit.ts";
-import { parseTime, resolveTime, sampleSpan } from "./_time.ts";
+import { nameFilters, SAMPLE_FLAGS, SAMPLE_HELP, sampleFilter } from "./_sample_flags.ts";
+import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
 
 const HELP = `slice: keeps a part of a recording
 
@@ -27,51 +30,54 @@ FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 Samples stay that pass all conditions, and with them all that explains them: mappings, names and
 forks up to the end of the slice. docs/slice.md says what goes and what is made anew.
 
-      --time RANGE       1.5s-2s or 500ms- after the first sample, 10%-20% of the recording, or
-                         12.5,13 in seconds of its clock
-      --pid LIST         only these processes: 12 or 12,14-16
-      --tid LIST         only these threads
-      --cpu LIST         only these CPUs, also of AUX data
+${SAMPLE_HELP}\
+      --event NAMES      of these events
+      --in-stack         --dso and --symbol may be anywhere in the stack of a sample
       --sample-every N   of the samples that pass, each N-th
-${OUTPUT_HELP}\
+${SYMBOL_HELP}${OUTPUT_HELP}\
       --debug            print the stack trace of an error
   -h, --help             print this help
 
 examples:
   perfdata slice --time 12s-15s big.data -o part.data
-  perfdata slice --pid 4711 --sample-every 10 -o - big.data | perfdata funcs -
+  perfdata slice --comm nginx --sample-every 10 -o - big.data | perfdata funcs -
+  perfdata slice --symbol parse_request --in-stack -o part.data big.data
 
 Exit codes: 0 done; 1 the recording is damaged (what can be read is written), or no sample passes;
 2 wrong usage.
 `;
 
 const FLAGS = {
-  boolean: [...OUTPUT_FLAGS.boolean],
-  string: [...OUTPUT_FLAGS.string, "time", "pid", "tid", "cpu", "sample-every"],
+  boolean: [...OUTPUT_FLAGS.boolean, ...SYMBOL_FLAGS.boolean, "in-stack"],
+  string: [
+    ...OUTPUT_FLAGS.string,
+    ...SAMPLE_FLAGS.string,
+    ...SYMBOL_FLAGS.string,
+    "event",
+    "sample-every",
+  ],
   alias: OUTPUT_FLAGS.alias,
 } as const;
 
-async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
-  const { value, operands } = flags;
+type SliceFlags = FlagsOf<typeof FLAGS>;
+
+async function run(flags: SliceFlags): Promise<number> {
+  const { on, value, operands } = flags;
   const name = oneFile(operands);
-  const range = value.time === undefined ? undefined : parseTime(value.time);
-  const numbers = (flag: "pid" | "tid" | "cpu") =>
-    value[flag] === undefined ? undefined : parseNumbers(flag, value[flag]);
-  const [pids, tids, cpus] = [numbers("pid"), numbers("tid"), numbers("cpu")];
   const every = value["sample-every"];
   if (every !== undefined && !/^[1-9]\d*$/.test(every)) {
     throw new UsageError(`--sample-every is ${every}, expected a number from 1 on`);
   }
+  if (on["in-stack"] && value.dso === undefined && value.symbol === undefined) {
+    throw new UsageError("--in-stack needs --dso or --symbol");
+  }
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`slice: ${name}`);
-    const source = openSource(name, { interruptible: true });
-    const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
-    const time = range && await resolveTime(range, () => sampleSpan(reader));
+    using opened = await openTwice(name, needsTwoPasses(flags), complaints);
+    const { reader } = opened;
+    const filter = await sliceFilter(flags, name, reader);
     const edit = new Slice(reader, {
-      ...(time === undefined ? {} : { time }),
-      ...(pids === undefined ? {} : { pids }),
-      ...(tids === undefined ? {} : { tids }),
-      ...(cpus === undefined ? {} : { cpus }),
+      ...filter,
       ...(every === undefined ? {} : { sampleEvery: Number(every) }),
     });
     await writeRecording("slice", flags, async ({ output, path }) => {
@@ -91,6 +97,103 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     }
     return complaints.count > 0 ? 1 : 0;
   });
+}
+
+/** Whether the recording is looked at before it is copied. */
+function needsTwoPasses({ value }: SliceFlags): boolean {
+  const isRelative = value.time !== undefined && !value.time.includes(",");
+  return isRelative || [value.comm, value.dso, value.symbol].some((names) => names !== undefined);
+}
+
+/** A recording, and what is to be removed when it is read. */
+interface Opened extends Disposable {
+  readonly reader: PerfDataReader;
+}
+
+/**
+ * Opens a recording. Where it has to be read twice and cannot be, since it is a stream or its records
+ * are compressed, so that no sample has a place of its own, it goes through a temporary file.
+ */
+async function openTwice(name: string, twice: boolean, complaints: Complaints): Promise<Opened> {
+  const source = openSource(name, { interruptible: true });
+  const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
+  const close = () => source.close?.();
+  if (!twice || (isRandomAccess(source) && !await isCompressed(reader))) {
+    return { reader, [Symbol.dispose]: close };
+  }
+  const path = Deno.makeTempFileSync({ prefix: "perfdata-slice-" });
+  try {
+    {
+      using sink = fileSink(path);
+      await copyRecording(reader, new FileOutput(sink), { lostFeature: complaints.take });
+    }
+    const plain = fileSource(path);
+    close();
+    return {
+      reader: await PerfDataReader.open(plain, { diagnostics: complaints.take }),
+      [Symbol.dispose]() {
+        plain.close();
+        Deno.removeSync(path);
+      },
+    };
+  } catch (error) {
+    Deno.removeSync(path);
+    throw error;
+  }
+}
+
+async function isCompressed(reader: PerfDataReader): Promise<boolean> {
+  for await (const batch of reader.batches({ inflate: false, quiet: true })) {
+    const type = batch.count > 0 ? batch.type(batch.count - 1) : 0;
+    if (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2) return true;
+  }
+  return false;
+}
+
+async function sliceFilter(
+  flags: SliceFlags,
+  name: string,
+  reader: PerfDataReader,
+): Promise<SliceFilter> {
+  const { on, value } = flags;
+  const { pids, tids, cpus, time } = await sampleFilter(flags, reader);
+  const filter = {
+    ...(time === undefined ? {} : { time }),
+    ...(pids === undefined ? {} : { pids }),
+    ...(tids === undefined ? {} : { tids }),
+    ...(cpus === undefined ? {} : { cpus }),
+    ...(value.event === undefined ? {} : { events: await chosenEvents(value.event, reader) }),
+  };
+  const names = nameFilters(flags);
+  if (names.comm === undefined && names.dso === undefined && names.symbol === undefined) {
+    return filter;
+  }
+  const resolver = names.symbol === undefined
+    ? undefined
+    : await resolverOf(flags, name, { parameters: false, debugInformation: false });
+  const { records } = await chooseSamples(
+    reader,
+    { ...names, anywhere: on["in-stack"] },
+    resolver,
+  );
+  return { ...filter, records };
+}
+
+/** Numbers of the events with these names. */
+async function chosenEvents(text: string, reader: PerfDataReader): Promise<ReadonlySet<number>> {
+  const known = await new EventNames(reader).all();
+  return new Set(
+    text.split(",").map((wanted) => {
+      const number = known.indexOf(wanted);
+      if (number < 0) {
+        throw new UsageError(`--event is ${wanted}, the recording has ${known.join(", ")}`, {
+          word: wanted,
+          known,
+        });
+      }
+      return number;
+    }),
+  );
 }
 
 /** The command. */

@@ -15,3 +15,4 @@ export * from "./compress.ts";
 export * from "./for_perf.ts";
 export * from "./byte_order.ts";
 export * from "./build_ids.ts";
+export * from "./choose.ts";

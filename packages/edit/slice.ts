@@ -27,10 +27,10 @@ export interface SliceFilter {
   /** Only each n-th of the samples that pass the other conditions: the first, the n+1st, … */
   readonly sampleEvery?: number;
   /**
-   * Numbers of the records that may stay, counted over all records as the reader gives them: for
-   * conditions that need more than the record itself.
+   * File offsets of the samples that may stay: for conditions that need more than the record itself.
+   * See `chooseSamples`.
    */
-  readonly records?: { has(index: number): boolean };
+  readonly records?: { has(offset: number): boolean };
 }
 
 /** What a slice left out. */
@@ -121,7 +121,7 @@ export class Slice implements Edit {
       (pids !== undefined && !pids.has(word(layout.pid))) ||
       (tids !== undefined && !tids.has(word(layout.pid < 0 ? -1 : layout.pid + 4))) ||
       (cpus !== undefined && !cpus.has(word(layout.cpu))) ||
-      (records !== undefined && !records.has(batch.firstIndex + i))
+      (records !== undefined && !records.has(batch.offsetOf(i)))
     ) return DROP;
     if (sampleEvery !== undefined && this.#passed++ % sampleEvery !== 0) return DROP;
     if (when !== undefined) {

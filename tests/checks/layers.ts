@@ -1,0 +1,80 @@
+/**
+ * Checks who imports whom: a package only from the layers below it, `tools/` from packages by their names,
+ * and no package from `tools/`, `tests/`, `bench/` or, except in modules whose first line says that they
+ * use Deno, from `node:`, not even while it runs.
+ *
+ * Tests are free to import anything.
+ */
+const root = new URL("../../", import.meta.url);
+
+/** The layers, the lowest first: docs/architecture.md. */
+const LAYERS: readonly (readonly string[])[] = [
+  ["format"],
+  ["user-records", "intel-pt", "symbols"],
+  ["session"],
+  ["dump", "report", "export", "edit", "tables"],
+];
+
+const layerOf = new Map(LAYERS.flatMap((names, layer) => names.map((name) => [name, layer])));
+
+function* modules(folder: URL): Generator<URL, void, void> {
+  for (const entry of Deno.readDirSync(folder)) {
+    const url = new URL(entry.name + (entry.isDirectory ? "/" : ""), folder);
+    if (entry.isDirectory) yield* modules(url);
+    else if (/\.ts$/.test(entry.name) && !/(_test|_bench|testing)\.ts$/.test(entry.name)) yield url;
+  }
+}
+
+/** What a module imports, now or while it runs. */
+function imports(text: string): string[] {
+  const code = text.replace(/^ *\*.*$/gm, "").replace(/^ *\/\/.*$/gm, "");
+  const found = [
+    ...code.matchAll(/^(?:import|export)\b[^;]*?\bfrom "([^"]+)"/gms),
+    ...code.matchAll(/^import "([^"]+)"/gm),
+    ...code.matchAll(/\bimport\("([^"]+)"\)/g),
+  ];
+  return found.map(([, specifier]) => specifier ?? "");
+}
+
+const faults: string[] = [];
+let checked = 0;
+
+function check(url: URL, own: string): void {
+  const path = url.pathname.slice(root.pathname.length);
+  const text = Deno.readTextFileSync(url);
+  const usesDeno = /^\/\/ Uses Deno\b/.test(text);
+  const layer = layerOf.get(own);
+  checked++;
+  for (const specifier of imports(text)) {
+    const fault = (why: string) => faults.push(`${path}: imports ${specifier}: ${why}`);
+    if (specifier.startsWith(".")) {
+      const target = new URL(specifier, url).pathname.slice(root.pathname.length);
+      const inside = /^packages\/([^/]+)\//.exec(target)?.[1];
+      if (layer === undefined) {
+        if (inside !== undefined) fault("packages go by their names");
+      } else if (inside !== own) {
+        fault("a package's modules import their own relatively, no others");
+      }
+      continue;
+    }
+    if (specifier.startsWith("node:") && layer !== undefined && !usesDeno) {
+      fault("this package runs in any JavaScript runtime");
+    }
+    const name = /^@perfdata\/([^/]+)/.exec(specifier)?.[1];
+    if (name === undefined || layer === undefined) continue;
+    const below = layerOf.get(name);
+    if (below === undefined) fault("its package has no layer in tests/checks/layers.ts");
+    else if (name === own) fault("a package's modules import their own relatively");
+    else if (below >= layer) fault(`${name} is not below ${own}`);
+  }
+}
+
+for (const { name } of Deno.readDirSync(new URL("packages/", root))) {
+  if (!layerOf.has(name)) faults.push(`packages/${name}: has no layer in tests/checks/layers.ts`);
+  for (const url of modules(new URL(`packages/${name}/`, root))) check(url, name);
+}
+for (const url of modules(new URL("tools/", root))) check(url, "tools");
+
+for (const fault of faults) console.error(fault);
+console.log(`layers: ${checked} modules checked, ${faults.length} imports that may not be`);
+if (faults.length > 0) Deno.exit(1);
