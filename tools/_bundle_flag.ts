@@ -1,18 +1,16 @@
 /** `--symbols FILE` of the commands that print records: names from a symbol bundle. */
-import type { Diagnostics, PerfDataReader } from "@perfdata/format";
 import type { BundledSymbols } from "@perfdata/session/symbols";
-import { about, complain, InputError } from "./_cli.ts";
+import { about, complain } from "./_cli.ts";
+import { notBundle } from "./_not_bundle.ts";
 
 /**
- * Opens a bundle for a recording.
+ * Opens a bundle.
  *
  * @throws {InputError} Where the file is not there, or is no bundle.
  */
 export async function bundledSymbols(
   path: string,
-  reader: PerfDataReader,
   demangle: boolean,
-  diagnostics: Diagnostics,
 ): Promise<BundledSymbols> {
   const bytes = about(path, () => Deno.readFileSync(path));
   // Who needs no names should not load what reads them.
@@ -20,10 +18,9 @@ export async function bundledSymbols(
   const { BundleError, SymbolBundle } = await import("@perfdata/symbols");
   try {
     const bundle = SymbolBundle.open(bytes);
-    return new BundledSymbols(bundle, reader, { demangle, diagnostics });
+    return new BundledSymbols(bundle, { demangle });
   } catch (error) {
-    if (!(error instanceof BundleError)) throw error;
-    throw new InputError(`${path}: ${error.message}`, { cause: error });
+    throw error instanceof BundleError ? notBundle(path, error) : error;
   }
 }
 

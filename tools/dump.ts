@@ -144,7 +144,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
       const threads = jobs ?? usualJobs(reader);
       if (bundle === undefined) return await dumpFile(reader, file, threads, options);
-      const symbols = await bundledSymbols(bundle, reader, demangle, complaints.take);
+      const symbols = await bundledSymbols(bundle, demangle);
       const stats = await dumpFile(reader, file, threads, { ...options, symbols });
       tellUnnamed("dump", bundle, symbols);
       return stats;

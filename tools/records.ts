@@ -76,7 +76,7 @@ async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<numb
   );
   const symbols = value.symbols === undefined
     ? undefined
-    : await bundledSymbols(value.symbols, reader, !on["no-demangle"], complaints.take);
+    : await bundledSymbols(value.symbols, !on["no-demangle"]);
   await writeRecords(reader, writeOut, { ...options, ...given({ symbols }) });
   complaints.finish();
   if (symbols !== undefined) tellUnnamed("records", value.symbols ?? "", symbols);

@@ -19,7 +19,7 @@ import type { PerfDataReader } from "@perfdata/format";
 import type { Blocks } from "./blocks.ts";
 import type { SourceBytes } from "./field_text.ts";
 import { RecordHead } from "./record_head.ts";
-import type { SampleContext } from "./sample_context.ts";
+import type { SampleNames } from "./sample_names.ts";
 import { SampleText } from "./sample_text.ts";
 import { TextOut } from "./text_out.ts";
 import { THREAD_SLOTS, ThreadText } from "./thread_text.ts";
@@ -82,7 +82,7 @@ export class BlockPacker {
   readonly #blocks: BlockTarget;
   readonly #full: number;
   readonly #seen: SeenBlocks;
-  readonly #context: SampleContext;
+  readonly #names: SampleNames;
   readonly #texts: ThreadText;
   #block: Block;
   #at = HEADER;
@@ -93,18 +93,18 @@ export class BlockPacker {
   readonly #binaries: number[] = [];
 
   /**
-   * @param context Knows which text of a thread is which.
+   * @param names Knows which text of a thread is which.
    * @param texts The text of threads and binaries.
    */
   constructor(
     blocks: BlockTarget,
-    context: SampleContext,
+    names: SampleNames,
     texts: ThreadText,
   ) {
     this.#blocks = blocks;
     this.#full = blocks.full ?? FULL;
     this.#seen = new SeenBlocks(blocks);
-    this.#context = context;
+    this.#names = names;
     this.#texts = texts;
     this.#block = this.#seen.get(blocks.room());
   }
@@ -143,7 +143,7 @@ export class BlockPacker {
     // What a sample needs is in the same block.
     for (let block = 0; block !== this.#number;) {
       block = this.#number;
-      if (this.#threads[slot] !== this.#context.made[slot]) this.#thread(slot);
+      if (this.#threads[slot] !== this.#names.made[slot]) this.#thread(slot);
       if (binary >= 0 && this.#binaries[binary] !== this.#number) this.#binary(binary);
       this.#reserve(SAMPLE_HEAD + size);
     }
@@ -170,7 +170,7 @@ export class BlockPacker {
     const { bytes, words } = this.#block;
     words[(at >> 2) + 4] = this.#texts.idsLength(slot);
     bytes.set(text, at + HEAD + 8);
-    this.#threads[slot] = this.#context.made[slot] as number;
+    this.#threads[slot] = this.#names.made[slot] as number;
   }
 
   #binary(binary: number): void {

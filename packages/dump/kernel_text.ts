@@ -59,8 +59,8 @@ export interface KernelTextContext {
   readonly eventName: string;
   /** `read_format` of the record's event. */
   readonly readFormat: number;
-  /** The symbol that an address of the kernel belongs to, where the file tells. */
-  symbol(hi: number, lo: number): string | undefined;
+  /** The symbol that the address of a TEXT_POKE belongs to, where the file says. */
+  readonly symbol: string | undefined;
 }
 
 /** A record whose text is written. */
@@ -230,7 +230,7 @@ const TEXTS: Readonly<Record<number, readonly Part[]>> = {
     " ",
     x("addr"),
     " ",
-    { fields: ["addr"], write: putSymbol },
+    { fields: [], write: (out, p, { context }) => putAscii(out, p, context.symbol ?? "") },
     " old len ",
     u("old_len"),
     " new len ",
@@ -281,11 +281,6 @@ function putNamespaces(out: DataView, p: number, record: RecordAt, nr: number, a
   }
   out.setUint8(p, 0x5d);
   return p + 1;
-}
-
-function putSymbol(out: DataView, p: number, record: RecordAt, at: number): number {
-  const symbol = record.context.symbol(highWord(record, at) >>> 0, lowWord(record, at, 8) >>> 0);
-  return symbol === undefined ? p : putAscii(out, p, symbol);
 }
 
 /** Writes the bytes of a TEXT_POKE, 16 a line. */
@@ -353,6 +348,21 @@ function placesOf(type: number, misc: number): Map<string, FieldPlace> {
   const trace = new BodyFields();
   codec.decode(bytes, { littleEndian: true, event: undefined, trace });
   return new Map(trace.fields.map((field) => [field.name, field]));
+}
+
+const PLACES = new Map<number, Map<string, FieldPlace>>();
+
+/**
+ * Where a field of a kernel record lies that is at the same place whatever its `misc`.
+ *
+ * @throws {RangeError} Where the type has no such field.
+ */
+export function kernelField(type: number, name: string): FieldPlace {
+  let places = PLACES.get(type);
+  if (places === undefined) PLACES.set(type, places = placesOf(type, 0));
+  const place = places.get(name);
+  if (place === undefined) throw new RangeError(`record type ${type} has no field ${name}`);
+  return place;
 }
 
 /** Literals and fields as steps; a literal is put before what follows it. */

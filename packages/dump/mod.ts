@@ -8,7 +8,7 @@ export { dump, type DumpOptions, type DumpStats } from "./dump.ts";
 export { headerLines, type HeaderOptions } from "./header.ts";
 export { HEX_SECTIONS, type HexOptions, type HexRun, hexRuns } from "./hex_runs.ts";
 export { hexText, type HexTextOptions } from "./hex_text.ts";
-export type { RecordFilter } from "./record_id.ts";
+export type { RecordFilter } from "./record_filter.ts";
 export * from "./record_names.ts";
 export { CSV_COLUMNS, isRecordName, type RecordsOptions, writeRecords } from "./records.ts";
 export type { U64Style } from "./records_json.ts";

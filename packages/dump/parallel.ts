@@ -6,10 +6,10 @@
  */
 import type { PerfDataReader } from "@perfdata/format";
 import { writeStdout } from "@perfdata/format/file-sink";
-import { BLOCK_SIZE, BlockText } from "./block_items.ts";
+import { BLOCK_SIZE, type BlockTarget, BlockText } from "./block_items.ts";
 import { type BlockAnswer, type BlockTask, writeBlock } from "./block_task.ts";
 import { Blocks, StoppedError } from "./blocks.ts";
-import { dump, Dumper, type DumpOptions, type DumpStats, isShareable } from "./dump.ts";
+import { dump, type DumpOptions, dumpRecords, type DumpStats, isShareable } from "./dump.ts";
 
 /** How to dump a file with several threads: the text goes to standard output. */
 export interface ParallelDumpOptions extends Omit<DumpOptions, "path" | "write"> {
@@ -57,23 +57,25 @@ export async function dumpFile(
   const task: BlockTask = { path, fileSize, hex, shared: blocks.shared };
   const writers = Array.from({ length: jobs - 1 }, () => new BlockWorker(task));
   try {
-    const dumper = new Dumper(reader, wish, {
+    const target: BlockTarget = {
       memory: (n) => blocks.memory(n),
       // Where the others cannot keep up, this thread lends a hand.
       room: () => blocks.room(() => help(blocks.tryClaim())),
       fill: () => blocks.fill(),
       close: () => blocks.close(),
       ...(blockSize === undefined ? {} : { full: blockSize }),
-    });
-    const stats = await run(dumper, () => help(blocks.claim())).catch((error: unknown) => {
-      if (!(error instanceof StoppedError)) throw error;
-    });
+    };
+    const dumped = await run(reader, wish, target, () => help(blocks.claim())).catch(
+      (error: unknown) => {
+        if (!(error instanceof StoppedError)) throw error;
+      },
+    );
     const areDone = await Promise.all(writers.map(({ isDone }) => isDone));
-    if (stats === undefined || areDone.includes(false)) {
+    if (dumped === undefined || areDone.includes(false)) {
       throw new Error("the file changed while it was read");
     }
-    dumper.finish();
-    return stats;
+    dumped.finish();
+    return dumped.stats;
   } finally {
     blocks.stop();
     for (const writer of writers) writer.end();
@@ -81,10 +83,15 @@ export async function dumpFile(
 }
 
 /** Fills all blocks, and helps with those that are left. */
-async function run(dumper: Dumper, help: () => boolean): Promise<DumpStats> {
-  const stats = await dumper.run();
+async function run(
+  reader: PerfDataReader,
+  wish: DumpOptions,
+  target: BlockTarget,
+  help: () => boolean,
+): ReturnType<typeof dumpRecords> {
+  const dumped = await dumpRecords(reader, wish, target);
   while (help());
-  return stats;
+  return dumped;
 }
 
 /** Another thread. */

@@ -10,8 +10,8 @@ import {
   PerfDataError,
   type PerfDataReader,
   type PerfEvent,
-  type RecordBatch,
   RecordCodec,
+  safeCell,
   sectionRange,
 } from "@perfdata/format";
 import {
@@ -23,7 +23,9 @@ import {
   USER_RECORD_NAMES,
   USER_RECORDS,
 } from "@perfdata/user-records";
-import { deliverInOrder, type RecordBytes } from "@perfdata/session/order";
+import { LITTLE_ENDIAN } from "@perfdata/format/text-bytes";
+import { type Consumer, type Engine, type Needs, runEngine } from "@perfdata/session/engine";
+import type { RecordBytes, Run } from "@perfdata/session/run";
 import type { BundledSymbols } from "@perfdata/session/symbols";
 import { type AnyDecoded, FieldTree, lineMembers, type U64Style } from "./records_json.ts";
 import { type AnyRecordCodec, RecordPlan } from "./records_plan.ts";
@@ -62,6 +64,8 @@ export interface RecordsOptions {
    * called by their types. Without it that throws.
    */
   readonly diagnostics?: Diagnostics;
+  /** Called with the bytes that were read since the call before. */
+  readonly progress?: (bytes: number) => void;
 }
 
 /** The columns of CSV: those that all records share, and all else as one JSON object. */
@@ -83,7 +87,6 @@ export const CSV_COLUMNS: readonly string[] = [
 
 /** Bytes of text that are handed out at once. */
 const BLOCK = 1 << 18;
-const MACHINE_LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 
 const CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
 const GOOGLE_CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...GOOGLE_RECORDS]);
@@ -96,8 +99,6 @@ export function isRecordName(name: string): boolean {
     [...KERNEL_RECORDS, ...USER_RECORDS, ...GOOGLE_RECORDS].some((known) => known.name === name);
 }
 
-/** Records that are handled in one call: such loops are compiled between two calls, not in one. */
-const CHUNK = 256;
 const WANTED = 1;
 const UNWANTED = 2;
 
@@ -146,8 +147,8 @@ class EventNames {
   }
 }
 
-/** Turns batches into lines. */
-class RecordsText {
+/** Turns records into lines. */
+class RecordsText implements Consumer {
   readonly out = new TextBuffer();
   readonly #reader: PerfDataReader;
   readonly #options: RecordsOptions;
@@ -161,7 +162,11 @@ class RecordsText {
   /** Byte order of the file. */
   readonly littleEndian: boolean;
   readonly #write: (block: Uint8Array) => void;
+  /** Whether samples are, and other records, written without being decoded where they can be. */
   readonly #fast: boolean;
+  readonly #planned: boolean;
+  readonly #live: boolean;
+  readonly needs: Needs;
   readonly #first: number;
   #namesVersion = 0;
   #csvText: (row: readonly string[]) => string = () => "";
@@ -179,24 +184,23 @@ class RecordsText {
     this.#write = write;
     this.#options = options;
     this.littleEndian = reader.littleEndian;
-    this.#fast = reader.littleEndian && MACHINE_LITTLE_ENDIAN && options.format !== "csv";
+    this.#planned = options.format !== "csv";
+    this.#fast = reader.littleEndian && LITTLE_ENDIAN && this.#planned;
+    this.#live = reader.fileSize === undefined;
+    const resolves = options.symbols !== undefined;
+    this.needs = { machine: resolves, places: resolves, chains: resolves };
     this.#first = options.from ?? 0;
     this.#u64 = options.u64 ?? "number";
-    this.#symbols = options.symbols && new SampleSymbols(options.symbols, this.littleEndian);
+    this.#symbols = options.symbols && new SampleSymbols(options.symbols);
     this.#limited = options.limit !== undefined;
     this.#left = options.limit ?? 1;
-  }
-
-  /** Whether all lines that were asked for are written. */
-  get done(): boolean {
-    return this.#left <= 0;
   }
 
   /** Writes the row of the columns' names. */
   async startCsv(): Promise<void> {
     // Loaded where it is needed: it takes a tenth of the start of the command.
     const { stringify } = await import("@std/csv");
-    this.#csvText = (row) => stringify([row], { headers: false });
+    this.#csvText = (row) => stringify([row.map(safeCell)], { headers: false });
     this.out.append(this.#csvText(CSV_COLUMNS));
   }
 
@@ -266,37 +270,37 @@ class RecordsText {
     }
   }
 
-  /** Writes the lines of the records of a batch. */
-  batch(batch: RecordBatch): void {
-    for (let i = 0; i < batch.count; i += CHUNK) {
-      this.#some(batch, i, Math.min(i + CHUNK, batch.count));
-    }
+  start(engine: Engine): void {
+    this.#options.symbols?.start(engine);
   }
 
-  #some(batch: RecordBatch, from: number, to: number): void {
-    const { view, starts, littleEndian, events, inflatedFrom } = batch;
-    const single = events.all.length === 1;
-    for (let i = from; i < to && this.#left > 0; i++) {
-      const start = starts[i] as number;
-      const end = start + view.getUint16(start + 6, littleEndian);
-      const type = view.getUint32(start, littleEndian);
-      const event = single ? 0 : events.indexOf(view, start, end, type, littleEndian);
-      const offset = inflatedFrom >= 0 ? inflatedFrom : batch.offset + start;
-      this.record(batch, start, end, offset, event);
-    }
+  rows(run: Run): void {
+    const { count } = run;
+    for (let row = 0; row < count && this.#left > 0; row++) this.#record(run, row);
+  }
+
+  done(): boolean {
+    // Who follows a stream sees the lines of a batch before it waits for the next one.
+    if (this.#live) this.flush();
+    return this.#left <= 0;
+  }
+
+  finish(): void {
+    this.flush();
   }
 
   /** Writes the line of a record. */
-  record(at: RecordBytes, start: number, end: number, offset: number, event: number): void {
-    const { view } = at;
-    const type = view.getUint32(start, this.littleEndian);
+  #record(run: Run, row: number): void {
+    const at = run.at(row);
+    const start = run.start[row] as number;
+    const end = run.end[row] as number;
+    const offset = run.offset[row] as number;
+    const event = run.event[row] as number;
+    const type = (run.type[row] as number) >>> 0;
     if (type >= PERF_RECORD_EVENT_UPDATE) {
       this.#observe(at.bytes.subarray(start, end), type, offset);
     }
-    if (this.#symbols !== undefined && type !== PERF_RECORD_SAMPLE) {
-      this.#symbols.apply(at, start, end);
-    }
-    if (offset < this.#first || this.#left <= 0 || !this.#isWanted(type)) return;
+    if (offset < this.#first || !this.#isWanted(type)) return;
     if (this.#limited) this.#left--;
     const { out } = this;
     let written = -1;
@@ -307,27 +311,26 @@ class RecordsText {
         written = writer.write(at, start, offset, out.view, out.length);
         if (written >= 0 && this.#symbols !== undefined) {
           out.length = written;
-          this.#putSymbols(out, view, start, end, event);
+          this.#putSymbols(out, run, row);
           out.append("}\n");
           written = out.length;
         }
       }
-    } else if (this.#fast && type <= 0xff && event <= 0xfff) {
-      const misc = view.getUint16(start + 4, true);
-      const plan = this.#plan(at, start, end, type, misc, event);
+    } else if (this.#planned && type <= 0xff && event <= 0xfff) {
+      const plan = this.#plan(at, start, end, type, run.misc[row] as number, event);
       if (plan !== null) {
         out.reserve(plan.bound(end - start));
         written = plan.write(out.view, out.length, at, start, end, offset, this.littleEndian);
       }
     }
     if (written >= 0) out.length = written;
-    else this.#writeDecoded(at.bytes.subarray(start, end), type, offset, event);
+    else this.#writeDecoded(run, row, at.bytes.subarray(start, end));
     if (out.length >= BLOCK) this.flush();
   }
 
-  #putSymbols(out: TextBuffer, view: DataView, start: number, end: number, number: number): void {
-    const event = this.#reader.events.all[number];
-    if (event !== undefined) this.#symbols?.put(out, view, start, end, event, number);
+  #putSymbols(out: TextBuffer, run: Run, row: number): void {
+    const event = this.#reader.events.all[run.event[row] as number];
+    if (event !== undefined) this.#symbols?.put(out, run, row, event.layout);
   }
 
   /** Hands out what is written. */
@@ -364,7 +367,8 @@ class RecordsText {
     const key = (event + 1) * 0x100_0000 + type * 0x1_0000 + misc;
     let plan = this.#plans.get(key);
     if (plan === undefined) {
-      const context = { littleEndian: true, event: this.#reader.events.all[event] };
+      const { littleEndian } = this;
+      const context = { littleEndian, event: this.#reader.events.all[event] };
       plan = RecordPlan.for(this.#codec, at.bytes.subarray(start, end), context, this.#u64) ?? null;
       this.#plans.set(key, plan);
     }
@@ -372,8 +376,11 @@ class RecordsText {
   }
 
   /** Writes the line of any record. */
-  #writeDecoded(bytes: Uint8Array, type: number, offset: number, event: number): void {
+  #writeDecoded(run: Run, row: number, bytes: Uint8Array): void {
     const { littleEndian } = this;
+    const event = run.event[row] as number;
+    const type = (run.type[row] as number) >>> 0;
+    const offset = run.offset[row] as number;
     const tree = this.#tree;
     tree.clear();
     const found = this.#reader.events.all[event];
@@ -393,8 +400,7 @@ class RecordsText {
     });
     if (isSample && this.#symbols !== undefined) {
       const text = new TextBuffer();
-      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-      this.#putSymbols(text, view, 0, bytes.length, event);
+      this.#putSymbols(text, run, row);
       // Texts and lists of them only: they come out as they went in.
       const object = new TextDecoder().decode(text.bytes.subarray(1, text.length));
       const found = Object.entries(JSON.parse(`{${object}}`));
@@ -470,22 +476,11 @@ export async function writeRecords(
   const text = new RecordsText(reader, write, options);
   await text.readNames();
   if (options.format === "csv") await text.startCsv();
-  const live = reader.fileSize === undefined;
-  await options.symbols?.begin(reader);
-  if (options.order === "time" || options.symbols !== undefined) {
-    await deliverInOrder(reader, {
-      record: (at, start, end, offset, event) => text.record(at, start, end, offset, event),
-      done() {
-        if (live) text.flush();
-        return text.done;
-      },
-    });
-  } else {
-    for await (const batch of reader.batches({ inflate: options.inflate ?? true })) {
-      text.batch(batch);
-      if (live) text.flush();
-      if (text.done) break;
-    }
-  }
-  text.flush();
+  const { order = "file", symbols, inflate, progress, diagnostics } = options;
+  await runEngine(reader, [text], {
+    order: symbols === undefined ? order : "time",
+    ...(inflate === undefined ? {} : { inflate }),
+    ...(progress === undefined ? {} : { progress }),
+    ...(diagnostics === undefined ? {} : { diagnostics }),
+  });
 }

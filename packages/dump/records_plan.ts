@@ -28,7 +28,7 @@ import {
   PERF_RECORD_UNTHROTTLE,
 } from "@perfdata/format/record-types";
 import { type Piece, piece, putDecimal } from "@perfdata/format/text-bytes";
-import type { RecordBytes } from "@perfdata/session/order";
+import type { RecordBytes } from "@perfdata/session/run";
 import {
   type BodyField,
   BodyFields,

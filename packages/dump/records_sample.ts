@@ -24,7 +24,7 @@ import {
   putHex,
 } from "@perfdata/format/text-bytes";
 import { putDigits } from "./records_bytes.ts";
-import type { RecordBytes } from "@perfdata/session/order";
+import type { RecordBytes } from "@perfdata/session/run";
 import { ChainText } from "./records_chain.ts";
 import { cpumodeName, type U64Style } from "./records_json.ts";
 import { REST_FIELDS, SampleRest } from "./records_sample_rest.ts";

@@ -24,7 +24,7 @@ import {
 } from "@perfdata/format";
 import { type Piece, piece, putDecimal64, putHex, putHexBytes } from "@perfdata/format/text-bytes";
 import { ChainText } from "./records_chain.ts";
-import type { RecordBytes } from "@perfdata/session/order";
+import type { RecordBytes } from "@perfdata/session/run";
 import type { U64Style } from "./records_json.ts";
 
 /** The fields that {@link SampleRest} writes. */

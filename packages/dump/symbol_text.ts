@@ -1,7 +1,7 @@
 import type { SampleFields } from "@perfdata/format";
+import { piece, putBytes, putHex16At } from "@perfdata/format/text-bytes";
+import type { Run } from "@perfdata/session/run";
 import type { BundledSymbol, BundledSymbols } from "@perfdata/session/symbols";
-import { contextMode, isContextMarker } from "./context_marker.ts";
-import { putAscii, putBytes, putHex16At } from "@perfdata/format/text-bytes";
 import { putIndex } from "./address_lines.ts";
 
 /** Most bytes of what is written of an address; what is longer ends with `…`. */
@@ -9,15 +9,19 @@ const LONGEST = 4096;
 /** Room for the symbols of the longest call chain. */
 export const SYMBOLS_ROOM: number = (LONGEST + 32) << 13;
 
+const LINE = piece(" ...... sym: ");
+
 /** Writes the symbols of a sample's addresses: what `dump --symbols` prints beyond `perf`. */
 export class SymbolText {
   readonly #symbols: BundledSymbols;
   readonly #littleEndian: boolean;
   readonly #encoder = new TextEncoder();
-  // By row: of call chains, of them the ip, and of the line of the ip.
+  // By place: of call chains, of them the ip, and of the line of the ip.
   readonly #returns: (Uint8Array | undefined)[] = [];
   readonly #frames: (Uint8Array | undefined)[] = [];
   readonly #ips: (Uint8Array | undefined)[] = [];
+  #run: Run | undefined;
+  #row = 0;
 
   /** @param littleEndian Byte order of the records. */
   constructor(symbols: BundledSymbols, littleEndian: boolean) {
@@ -25,63 +29,40 @@ export class SymbolText {
     this.#littleEndian = littleEndian;
   }
 
-  /**
-   * Writes the lines of a call chain.
-   *
-   * @param thread Number of the sample's thread in the machine.
-   * @param cpumode The CPU mode that the sample was taken in.
-   * @param ip Where its ip is, or -1.
-   */
-  putChain(
-    out: DataView,
-    p: number,
-    view: DataView,
-    { callchain, callchainLength }: SampleFields,
-    thread: number,
-    cpumode: number,
-    ip: number,
-  ): number {
+  /** Says which sample comes next; the run has places and chains. */
+  select(run: Run, row: number): void {
+    this.#run = run;
+    this.#row = row;
+  }
+
+  /** Writes the lines of the call chain of the sample that was selected. */
+  readonly putChain = (out: DataView, p: number, fields: SampleFields): number => {
+    const run = this.#run as Run;
+    const row = this.#row;
+    const { view } = run.at(row);
+    const { callchain, callchainLength } = fields;
     const le = this.#littleEndian;
-    const low = le ? 0 : 4;
-    const high = 4 - low;
-    let mode = cpumode;
+    const first = run.chainStart[row] as number;
+    const ip = run.place[row] as number;
     for (let i = 0; i < callchainLength; i++) {
-      const at = callchain + 8 * i;
-      const hi = view.getInt32(at + high, le);
-      const lo = view.getInt32(at + low, le);
-      p = putHex16At(out, putIndex(out, p, i), view, at, le);
-      if (isContextMarker(hi, lo)) {
-        mode = contextMode(lo);
-      } else {
-        const isIp = ip >= 0 && view.getInt32(ip + high, le) === hi &&
-          view.getInt32(ip + low, le) === lo;
-        const row = this.#symbols.row(thread, mode, hi, lo);
-        const kept = isIp ? this.#frames : this.#returns;
-        p = putBytes(out, p, kept[row] ??= this.#frame(row, isIp));
+      p = putHex16At(out, putIndex(out, p, i), view, callchain + 8 * i, le);
+      const place = run.chains[first + i] as number;
+      if (place >= 0) {
+        const kept = place === ip ? this.#frames : this.#returns;
+        p = putBytes(out, p, kept[place] ??= this.#frame(place, place === ip));
       }
       out.setUint8(p++, 0x0a);
     }
     return p;
-  }
+  };
 
-  /** Writes the line of the symbol at the ip. */
-  putLine(
-    out: DataView,
-    p: number,
-    view: DataView,
-    thread: number,
-    cpumode: number,
-    ip: number,
-  ): number {
-    if (ip < 0) return p;
-    const le = this.#littleEndian;
-    const hi = view.getInt32(le ? ip + 4 : ip, le);
-    const lo = view.getInt32(le ? ip : ip + 4, le);
-    const row = this.#symbols.row(thread, cpumode, hi, lo);
-    p = putAscii(out, p, " ...... sym: ");
-    p = putBytes(out, p, this.#ips[row] ??= this.#line(row));
-    out.setUint8(p++, 0x0a);
-    return p;
+  /** Writes the line of the symbol at the ip of the sample that was selected. */
+  putLine(out: DataView, p: number): number {
+    const place = this.#run?.place[this.#row] as number;
+    if (place < 0) return p;
+    p = putBytes(out, LINE.put(out, p), this.#ips[place] ??= this.#line(place));
+    out.setUint8(p, 0x0a);
+    return p + 1;
   }
 
   #encode(text: string): Uint8Array {
@@ -94,17 +75,17 @@ export class SymbolText {
     return bytes.subarray(0, written + end.length);
   }
 
-  #line(row: number): Uint8Array {
-    const symbol = this.#symbols.symbol(row);
+  #line(place: number): Uint8Array {
+    const symbol = this.#symbols.symbol(place);
     const { name } = symbol;
     return this.#encode(name === undefined ? "<not found>" : nameText(symbol) + placeText(symbol));
   }
 
-  #frame(row: number, isIp: boolean): Uint8Array {
-    const symbol = this.#symbols.symbol(row);
+  #frame(place: number, isIp: boolean): Uint8Array {
+    const symbol = this.#symbols.symbol(place);
     if (symbol.name === undefined) return this.#encode("");
-    const place = placeText(isIp ? symbol : this.#symbols.caller(row));
-    return this.#encode(` ${nameText(symbol)} (${symbol.dso})${place}`);
+    const where = placeText(isIp ? symbol : this.#symbols.caller(place));
+    return this.#encode(` ${nameText(symbol)} (${symbol.dso})${where}`);
   }
 }
 
@@ -115,7 +96,7 @@ function nameText({ name, offset }: BundledSymbol): string {
 
 /** ` main.c:12, inlined: mix mix.h:7`: the source line, and what is inlined, innermost first. */
 function placeText({ srcline, inlined }: BundledSymbol): string {
-  const place = (line: string | undefined) => line === undefined ? "" : ` ${line}`;
-  const functions = inlined.map((frame) => `${frame.name}${place(frame.srcline)}`);
-  return place(srcline) + (functions.length === 0 ? "" : `, inlined: ${functions.join(", ")}`);
+  const where = (line: string | undefined) => line === undefined ? "" : ` ${line}`;
+  const functions = inlined.map((frame) => `${frame.name}${where(frame.srcline)}`);
+  return where(srcline) + (functions.length === 0 ? "" : `, inlined: ${functions.join(", ")}`);
 }

@@ -1,7 +1,7 @@
 /** What the tests of this package have in common. */
 import type { PerfDataReader } from "@perfdata/format";
 import { BLOCK_SIZE, BlockText } from "./block_items.ts";
-import { Dumper, type DumpOptions, type DumpStats } from "./dump.ts";
+import { type DumpOptions, dumpRecords, type DumpStats } from "./dump.ts";
 
 /** The files that there are: fixtures, and the corpus where it is. */
 export async function recordings(): Promise<string[]> {
@@ -36,14 +36,13 @@ export async function dumpByBlocks(
   const memory = new SharedArrayBuffer(BLOCK_SIZE);
   const text = new BlockText(reader, options.path, true, { memory: () => memory });
   let n = 0;
-  const dumper = new Dumper(reader, options, {
+  const { stats, finish } = await dumpRecords(reader, options, {
     full,
     memory: () => memory,
     room: () => n,
     fill: () => text.put(n++, options.write),
     close: () => {},
   });
-  const stats = await dumper.run();
-  dumper.finish();
+  finish();
   return { stats, blocks: n };
 }

@@ -1,4 +1,3 @@
-import type { Diagnostics, PerfDataReader } from "@perfdata/format";
 import {
   type BundleObject,
   Demangler,
@@ -7,11 +6,7 @@ import {
   type SymbolBundle,
   type SymbolObject,
 } from "@perfdata/symbols";
-import { Machine } from "./machine.ts";
-import { Places } from "./places.ts";
-import { RecordedObjects } from "./recorded_objects.ts";
-
-const LITTLE_ENDIAN = { littleEndian: true, isGoogleDialect: false };
+import type { Places } from "./places.ts";
 
 /** What a bundle says of an address of a recording. */
 export interface BundledSymbol {
@@ -31,33 +26,29 @@ export interface BundledSymbol {
 export interface BundledSymbolsOptions {
   /** `false`: names of C++ and Rust functions as the files have them. */
   readonly demangle?: boolean;
-  /** Is told of parts of the recording that cannot be read; without it they are thrown. */
-  readonly diagnostics?: Diagnostics;
 }
 
 /**
- * The symbols of addresses while a recording goes by in the order of time: each address is looked up
- * in what is mapped at that moment, and then in a bundle.
+ * What a bundle says of the places of a recording, while it goes by.
  *
  * @example
  * ```ts
- * import { BundledSymbols } from "@perfdata/session/symbols";
+ * import { Machine } from "@perfdata/session";
+ * import { BundledSymbols, Places, RecordedObjects } from "@perfdata/session/symbols";
  * import { demangle, SymbolBundle, SymbolBundleWriter } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
+ * const machine = new Machine();
+ * const places = new Places(machine, new RecordedObjects({ littleEndian: true, isGoogleDialect: false }));
  * const bundle = SymbolBundle.open(new SymbolBundleWriter({ demangle }).finish());
  * const symbols = new BundledSymbols(bundle);
- * const thread = symbols.machine.thread(7, 7);
- * const row = symbols.row(thread, 2, 0, 0x401136);
- * assertEquals(symbols.symbol(row).dso, undefined);
+ * symbols.start({ places });
+ * const place = places.find(machine.thread(7, 7), 2, 0, 0x401136);
+ * assertEquals(symbols.symbol(place).dso, undefined);
  * ```
  */
 export class BundledSymbols {
-  /** The machine, to which the records are to be applied. */
-  readonly machine: Machine;
-  /** What the recording tells of its objects. */
-  readonly objects: RecordedObjects;
-  /** How many addresses were asked for. */
+  /** How many places were asked for. */
   addresses: number = 0;
   /** How many of them the bundle has no function for. */
   unnamed: number = 0;
@@ -65,63 +56,28 @@ export class BundledSymbols {
   readonly otherBuilds: Set<string> = new Set();
   readonly #bundle: SymbolBundle;
   readonly #show: (name: string) => string;
-  readonly #places: Places;
+  #places: Places | undefined;
   readonly #symbols: (BundledSymbol | undefined)[] = [];
   /** By number of an object: what the bundle has of it. */
   readonly #bundled: (BundleObject | undefined)[] = [];
 
-  /**
-   * Knows the names of a bundle, and of the recording nothing yet.
-   *
-   * @param recording How its records are to be read; as those of a little-endian file by default.
-   */
-  constructor(
-    bundle: SymbolBundle,
-    recording: Pick<PerfDataReader, "littleEndian" | "isGoogleDialect"> = LITTLE_ENDIAN,
-    options: BundledSymbolsOptions = {},
-  ) {
-    const { demangle = true } = options;
+  /** Knows the names of a bundle, and of the recording nothing yet. */
+  constructor(bundle: SymbolBundle, { demangle = true }: BundledSymbolsOptions = {}) {
     this.#bundle = bundle;
-    this.machine = new Machine(recording.littleEndian);
-    this.objects = new RecordedObjects(recording, options.diagnostics);
-    this.#places = new Places(this.machine, this.objects);
     const demangler = new Demangler({ params: false });
     this.#show = demangle ? (name) => demangler.demangle(name) : (name) => name;
   }
 
-  /**
-   * Takes the features of a file: the build ids of its objects.
-   *
-   * @throws {PerfDataError} Where they cannot be read and there are no diagnostics.
-   */
-  async begin(reader: PerfDataReader): Promise<void> {
-    this.machine.arch = reader.arch;
-    await this.objects.readFeatures(reader);
-    this.machine.setKnownBinaries(this.objects.known);
+  /** Takes the places that it is asked for, such as those of an engine. */
+  start({ places }: { readonly places: Places }): void {
+    this.#places = places;
   }
 
-  /** Applies the record in `[start, end)` of `bytes` to the machine; samples change nothing. */
-  apply(bytes: Uint8Array, view: DataView, start: number, end: number): void {
-    this.objects.record(bytes, view, start, end);
-    this.machine.apply(bytes, view, start, end);
-  }
-
-  /**
-   * The number of an address as a thread sees it now: the same one whenever it is the same place of
-   * the same object.
-   *
-   * @param thread A number of the machine.
-   * @param cpumode The CPU mode that it was executed in.
-   */
-  row(thread: number, cpumode: number, hi: number, lo: number): number {
-    return this.#places.find(thread, cpumode, hi, lo);
-  }
-
-  /** What the bundle says of the address of a row. */
-  symbol(row: number): BundledSymbol {
-    let symbol = this.#symbols[row];
+  /** What the bundle says of a place. */
+  symbol(place: number): BundledSymbol {
+    let symbol = this.#symbols[place];
     if (symbol === undefined) {
-      this.#symbols[row] = symbol = this.#find(row, 0);
+      this.#symbols[place] = symbol = this.#find(place, 0);
       this.addresses++;
       if (symbol.name === undefined) this.unnamed++;
     }
@@ -132,12 +88,12 @@ export class BundledSymbols {
    * What the bundle says of the byte before: a return address is behind the call whose line it is to
    * be shown with.
    */
-  caller(row: number): BundledSymbol {
-    return this.#find(row, -1);
+  caller(place: number): BundledSymbol {
+    return this.#find(place, -1);
   }
 
-  #object(number: number): SymbolObject | undefined {
-    const { objects } = this.#places;
+  #object(places: Places, number: number): SymbolObject | undefined {
+    const { objects } = places;
     for (let i = this.#bundled.length; i <= number; i++) {
       const object = objects[i] as SymbolObject;
       this.#bundled.push(this.#bundle.object(object));
@@ -146,10 +102,12 @@ export class BundledSymbols {
     return objects[number];
   }
 
-  #find(row: number, distance: number): BundledSymbol {
-    const number = this.#places.object(row);
-    const object = number < 0 ? undefined : this.#object(number);
-    const address = this.#places.address(row) + distance;
+  #find(place: number, distance: number): BundledSymbol {
+    const places = this.#places;
+    if (places === undefined) throw new Error("BundledSymbols: start was not called");
+    const number = places.object(place);
+    const object = number < 0 ? undefined : this.#object(places, number);
+    const address = places.address(place) + distance;
     const entry = this.#bundled[number]?.find(address);
     const found: Resolution | undefined = entry === undefined || entry.cause !== undefined
       ? undefined

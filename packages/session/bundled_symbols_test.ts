@@ -1,7 +1,8 @@
 import { assertEquals } from "@std/assert";
 import { KERNEL_RECORDS, RecordCodec } from "@perfdata/format";
 import { type Frame, resolution, SymbolBundle, SymbolBundleWriter } from "@perfdata/symbols";
-import { BundledSymbols } from "./symbols.ts";
+import { Machine } from "./machine.ts";
+import { BundledSymbols, type BundledSymbolsOptions, Places, RecordedObjects } from "./symbols.ts";
 
 const codec = new RecordCodec(KERNEL_RECORDS);
 const PROGRAM = { path: "/usr/bin/program", kind: "elf", buildId: "ab".repeat(20) } as const;
@@ -31,8 +32,27 @@ function bundle(): SymbolBundle {
   return SymbolBundle.open(writer.finish());
 }
 
+/** A machine, its places and their symbols. */
+class Recording {
+  readonly machine = new Machine();
+  readonly places = new Places(
+    this.machine,
+    new RecordedObjects({ littleEndian: true, isGoogleDialect: false }),
+  );
+  readonly symbols: BundledSymbols;
+
+  constructor(options: BundledSymbolsOptions = {}) {
+    this.symbols = new BundledSymbols(bundle(), options);
+    this.symbols.start(this);
+  }
+
+  row(lo: number): number {
+    return this.places.find(this.machine.thread(THREAD, THREAD), 2, 0, lo);
+  }
+}
+
 /** Maps the pages from `pgoff` on of a file at 0x400000. */
-function map(symbols: BundledSymbols, filename: string, pgoff: bigint, build?: string): void {
+function map({ machine }: Recording, filename: string, pgoff: bigint, build?: string): void {
   const bytes = codec.encode(
     {
       type: 10,
@@ -56,14 +76,15 @@ function map(symbols: BundledSymbols, filename: string, pgoff: bigint, build?: s
       },
     } as Parameters<typeof codec.encode>[0],
   );
-  symbols.apply(bytes, new DataView(bytes.buffer, bytes.byteOffset), 0, bytes.length);
+  machine.apply(bytes, new DataView(bytes.buffer, bytes.byteOffset), 0, bytes.length);
 }
 
 Deno.test("an address is that of what is mapped at the moment", () => {
-  const symbols = new BundledSymbols(bundle());
-  const row = (lo: number) => symbols.row(symbols.machine.thread(THREAD, THREAD), 2, 0, lo);
+  const recording = new Recording();
+  const { symbols } = recording;
+  const row = (lo: number) => recording.row(lo);
   assertEquals(symbols.symbol(row(0x400010)).dso, undefined);
-  map(symbols, PROGRAM.path, 0x1000n, "ab");
+  map(recording, PROGRAM.path, 0x1000n, "ab");
   const first = row(0x400010);
   assertEquals(symbols.symbol(first), {
     dso: PROGRAM.path,
@@ -75,7 +96,7 @@ Deno.test("an address is that of what is mapped at the moment", () => {
   // The line of a return address is that of the call.
   assertEquals(symbols.caller(first).srcline, "a.c:8");
   assertEquals(symbols.symbol(row(0x400020)).name, undefined);
-  map(symbols, PLUGIN.path, 0x2000n);
+  map(recording, PLUGIN.path, 0x2000n);
   assertEquals(symbols.symbol(row(0x400010)), {
     dso: PLUGIN.path,
     name: "load",
@@ -88,16 +109,18 @@ Deno.test("an address is that of what is mapped at the moment", () => {
 });
 
 Deno.test("another build is told and not used", () => {
-  const symbols = new BundledSymbols(bundle());
-  map(symbols, PROGRAM.path, 0x1000n, "cd");
-  const row = symbols.row(symbols.machine.thread(THREAD, THREAD), 2, 0, 0x400010);
+  const recording = new Recording();
+  const { symbols } = recording;
+  map(recording, PROGRAM.path, 0x1000n, "cd");
+  const row = recording.row(0x400010);
   assertEquals(symbols.symbol(row).name, undefined);
   assertEquals([...symbols.otherBuilds], [PROGRAM.path]);
 });
 
 Deno.test("without demangling, names are as the files have them", () => {
-  const symbols = new BundledSymbols(bundle(), undefined, { demangle: false });
-  map(symbols, PROGRAM.path, 0x1000n, "ab");
-  const row = symbols.row(symbols.machine.thread(THREAD, THREAD), 2, 0, 0x400010);
+  const recording = new Recording({ demangle: false });
+  const { symbols } = recording;
+  map(recording, PROGRAM.path, 0x1000n, "ab");
+  const row = recording.row(0x400010);
   assertEquals(symbols.symbol(row).name, "_ZN3foo3barEi");
 });

@@ -34,6 +34,19 @@ const MARKER_MODES: ReadonlyMap<number, number> = new Map(
   ] as const).map(([marker, mode]) => [Number(BigInt.asIntN(32, marker)), mode]),
 );
 
+/** Whether an entry of a call chain is no address, but says what those after it are. */
+export function isContextMarker(hi: number, lo: number): boolean {
+  return (hi | 0) === -1 && (lo | 0) >= CONTEXT_MAX && (lo | 0) < 0;
+}
+
+/**
+ * The CPU mode of the entries after a marker, by its low half; negative where they are no addresses,
+ * or nothing is known of them.
+ */
+export function contextMode(lo: number): number {
+  return MARKER_MODES.get(lo | 0) ?? INVALID;
+}
+
 /** Entries of a chain that are looked at: `PERF_MAX_STACK_DEPTH`. */
 const MOST_FRAMES = 127;
 

@@ -11,7 +11,7 @@ import { Resolver, type SampleFilter } from "./resolve.ts";
 import { type Run, RunColumns } from "./run.ts";
 import { StackTable } from "./stacks.ts";
 import type { UnwindCounts } from "./unwind_counts.ts";
-import type { CodeFinder } from "./unwind.ts";
+import type { CodeFinder, UnwindStep } from "./unwind.ts";
 
 /** What a consumer wants filled in. */
 export interface Needs {
@@ -25,6 +25,10 @@ export interface Needs {
   readonly stacks?: boolean;
   /** `Run.branches`; places as well. */
   readonly branches?: boolean;
+  /** `Run.chains`; places as well. */
+  readonly chains?: boolean;
+  /** `Run.map`. */
+  readonly maps?: boolean;
 }
 
 /** Makes something of the records of a recording: text, statistics, another file. */
@@ -35,6 +39,11 @@ export interface Consumer {
   start?(engine: Engine): void | Promise<void>;
   /** Called for each run, which is valid during the call only. */
   rows(run: Run): void;
+  /**
+   * Called, before `rows`, for each record of a run that is no sample, once it is applied to the
+   * machine: for what needs the state of the machine at that moment.
+   */
+  applied?(run: Run, row: number): void;
   /** Called after a record that a payload follows. At most one consumer of a pass may have it. */
   payload?(payload: Payload): Promise<void>;
   /** Says whether it has seen enough; asked after each batch. */
@@ -77,8 +86,12 @@ export class Engine {
   eventNames: readonly string[] = [];
   /** What was found about the order of the file. */
   order: OrderStats = { queued: 0, violations: 0, peakBytes: 0 };
+  /** What unwound the stacks, where there were copies of them. */
+  unwinding: UnwindStep | undefined;
   /** How unwinding went, where stacks were unwound. */
-  unwound: UnwindCounts | undefined;
+  get unwound(): UnwindCounts | undefined {
+    return this.unwinding?.counts;
+  }
   /** Samples of no known event, or damaged. */
   leftOut: number = 0;
 
@@ -135,6 +148,7 @@ export async function runEngine(
   const resolves = consumers.some(({ needs }) => needs.machine !== false);
   const stacks = wants("stacks");
   const branches = wants("branches");
+  const chains = wants("chains");
   const resolver = new Resolver(
     reader,
     machine,
@@ -142,12 +156,20 @@ export async function runEngine(
     engine.places,
     engine.stacks,
     {
-      places: wants("places") || stacks || branches,
+      places: wants("places") || stacks || branches || chains,
       stacks,
       branches,
+      chains,
+      maps: wants("maps"),
     },
     filter,
   );
+  const watchers = consumers.filter(({ applied }) => applied !== undefined);
+  if (watchers.length > 0) {
+    resolver.applied = (run, row) => {
+      for (const watcher of watchers) watcher.applied?.(run, row);
+    };
+  }
   const takers = consumers.filter(({ payload }) => payload !== undefined);
   if (takers.length > 1) throw new TypeError("runEngine: several consumers want payloads");
   const names = new EventNames(reader);
@@ -158,8 +180,7 @@ export async function runEngine(
   if (stacks && unwind !== undefined && mayHaveCopies(reader)) {
     // What only some recordings need takes time to load.
     const { UnwindStep } = await import("./unwind.ts");
-    resolver.unwind = new UnwindStep(engine, await unwind(engine));
-    engine.unwound = resolver.unwind.counts;
+    resolver.unwind = engine.unwinding = new UnwindStep(engine, await unwind(engine));
   }
   for (const consumer of consumers) await consumer.start?.(engine);
   const columns = new RunColumns(reader);

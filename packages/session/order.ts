@@ -53,7 +53,7 @@ export interface WaitingRecords {
 }
 
 /** How to deliver records. */
-export interface OrderOptions extends Pick<BatchOptions, "from" | "to"> {
+export interface OrderOptions extends Pick<BatchOptions, "from" | "to" | "inflate"> {
   /**
    * `time`, the default: by time, as perf does. `file`: as they stand in the file, which needs no
    * buffer.
@@ -152,7 +152,11 @@ export async function deliverRuns(
   const ordered = options.order !== "file" && isTimeOrdered(reader);
   const stats: OrderStats = { queued: 0, violations: 0, peakBytes: 0 };
   const { from, to, lookAhead = LOOK_AHEAD } = options;
-  const span = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+  const span = {
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+    ...(options.inflate === undefined || ordered ? {} : { inflate: options.inflate }),
+  };
   const future = ordered && !reader.isPipe && reader.fileSize !== undefined &&
       reader.data.size >= lookAhead
     ? await FutureTimes.read(reader, span)

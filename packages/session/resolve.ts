@@ -12,7 +12,7 @@ import {
 } from "@perfdata/format/perf-event";
 import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
 import { SampleFields } from "@perfdata/format/sample-layout";
-import { ChainStep } from "./chains.ts";
+import { ChainStep, contextMode, isContextMarker } from "./chains.ts";
 import type { Machine } from "./machine.ts";
 import { enlarge } from "./machine_names.ts";
 import type { Places } from "./places.ts";
@@ -43,6 +43,10 @@ export interface ResolveNeeds {
   readonly stacks: boolean;
   /** `Run.branches`. */
   readonly branches: boolean;
+  /** `Run.chains`. */
+  readonly chains: boolean;
+  /** `Run.map`. */
+  readonly maps: boolean;
 }
 
 /** Where an event's samples have what is read of each; -1 for what they do not have. */
@@ -68,6 +72,8 @@ export class Resolver {
   leftOut: number = 0;
   /** Unwinds copied stacks; to be set before the first run. */
   unwind: UnwindStep | undefined;
+  /** Called after each record that is no sample, with the machine as it is then. */
+  applied: ((run: Run, row: number) => void) | undefined;
   readonly #machine: Machine;
   readonly #recorded: RecordedObjects;
   readonly #places: Places;
@@ -80,6 +86,7 @@ export class Resolver {
   /** Goes up whenever something may have been mapped. */
   #moment = 0;
   #branchCount = 0;
+  #chainCount = 0;
 
   /** Fills in what `needs` says. */
   constructor(
@@ -106,11 +113,13 @@ export class Resolver {
     for (let i = this.#shapes.length; i < this.#events.length; i++) {
       this.#shapes.push(this.#shapeOf(this.#events[i] as PerfEvent));
     }
-    const { count, type, chosen, place, stack, thread, branchStart } = run;
-    const { branches } = this.#needs;
+    const { count, type, chosen, place, stack, thread, branchStart, chainStart } = run;
+    const { branches, chains } = this.#needs;
     this.#branchCount = 0;
+    this.#chainCount = 0;
     for (let i = 0; i < count; i++) {
       if (branches) branchStart[i] = this.#branchCount;
+      if (chains) chainStart[i] = this.#chainCount;
       chosen[i] = CHOSEN.NO;
       if (type[i] === PERF_RECORD_SAMPLE) {
         place[i] = stack[i] = thread[i] = -1;
@@ -118,6 +127,7 @@ export class Resolver {
       } else this.#apply(run, i);
     }
     branchStart[count] = this.#branchCount;
+    chainStart[count] = this.#chainCount;
   }
 
   #apply(run: Run, i: number): void {
@@ -125,14 +135,17 @@ export class Resolver {
     const start = run.start[i] as number;
     const end = run.end[i] as number;
     this.#recorded.record(bytes, view, start, end);
-    if ((run.type[i] as number) >>> 0 >= PERF_RECORD_USER_TYPE_START) return;
-    this.#moment++;
-    this.#machine.apply(bytes, view, start, end);
+    if ((run.type[i] as number) >>> 0 < PERF_RECORD_USER_TYPE_START) {
+      this.#moment++;
+      this.#machine.apply(bytes, view, start, end);
+    }
+    this.applied?.(run, i);
   }
 
   #shapeOf({ attr, layout }: PerfEvent): SampleShape {
     const { sampleType } = layout;
-    const chain = this.#needs.stacks && (sampleType & PERF_SAMPLE_CALLCHAIN) !== 0;
+    const chain = (this.#needs.stacks || this.#needs.chains) &&
+      (sampleType & PERF_SAMPLE_CALLCHAIN) !== 0;
     const branches = this.#needs.branches && (sampleType & PERF_SAMPLE_BRANCH_STACK) !== 0;
     const copied = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
     const unwind = this.unwind !== undefined && this.#needs.stacks &&
@@ -178,6 +191,15 @@ export class Resolver {
       (pids !== undefined && !pids.has(process)) ||
       (tids !== undefined && !tids.has(run.tid[i] as number));
     run.chosen[i] = only ? CHOSEN.TOTAL : CHOSEN.YES;
+    if (this.#needs.maps) {
+      const map = shape.ip < 0
+        ? machine.map(thread, mode, 0, 0)
+        : machine.mapAt(thread, mode, view, start + shape.ip);
+      run.map[i] = map < 0 ? -1 : machine.mapName(map);
+    }
+    if (this.#needs.chains && shape.chain && fields !== undefined) {
+      this.#chain(run, i, thread, mode, view, fields);
+    }
     if (!this.#needs.places || shape.ip < 0) return;
     const places = this.#places;
     places.nowHi = run.timeHi[i] as number;
@@ -201,6 +223,35 @@ export class Resolver {
       ? outer
       : chains.stack(thread, this.#moment, view, at0, length, mode, hi, lo, place, outer);
     if (shape.branches && fields !== undefined) this.#branches(run, thread, view, fields);
+  }
+
+  /** Finds the place of each entry of a call chain, as it was recorded. */
+  #chain(
+    run: Run,
+    i: number,
+    thread: number,
+    cpumode: number,
+    view: DataView,
+    { callchain, callchainLength: n }: SampleFields,
+  ): void {
+    const le = this.#le;
+    if (this.#chainCount + n > run.chains.length) {
+      run.chains = enlarge(run.chains, this.#chainCount + n);
+    }
+    const places = this.#places;
+    places.nowHi = run.timeHi[i] as number;
+    places.nowLo = run.timeLo[i] as number;
+    let mode = cpumode;
+    for (let k = 0; k < n; k++) {
+      const at = callchain + 8 * k;
+      const hi = view.getInt32(le ? at + 4 : at, le);
+      const lo = view.getInt32(le ? at : at + 4, le);
+      const isMarker = isContextMarker(hi, lo);
+      if (isMarker) mode = contextMode(lo);
+      run.chains[this.#chainCount++] = isMarker || mode < 0
+        ? -1
+        : places.find(thread, mode, hi, lo);
+    }
   }
 
   #passes(run: Run, i: number): boolean {

@@ -73,6 +73,11 @@ export class Run {
   readonly comm: Int32Array = new Int32Array(RUN_ROWS);
   /** Of a sample, where places are needed: what was executed; -1 where it does not say. */
   readonly place: Int32Array = new Int32Array(RUN_ROWS);
+  /**
+   * Of a sample, where maps are needed: path or name of what is mapped at its address, a number of the
+   * machine's names; -1 where nothing is, and for addresses of guests and hypervisors.
+   */
+  readonly map: Int32Array = new Int32Array(RUN_ROWS);
   /** Of a sample, where stacks are needed: the innermost node of its stack; -1 for none. */
   readonly stack: Int32Array = new Int32Array(RUN_ROWS);
   /** Of a sample: the events it stands for, exact up to 2^53. */
@@ -81,6 +86,11 @@ export class Run {
   readonly branchStart: Int32Array = new Int32Array(RUN_ROWS + 1);
   /** Places that branches lead from and to, in turn; -1 for address 0. */
   branches: Int32Array<ArrayBuffer> = new Int32Array(256);
+
+  /** Where chains are needed: where that of each row begins in {@link Run.chains}. */
+  readonly chainStart: Int32Array = new Int32Array(RUN_ROWS + 1);
+  /** Places of the entries of call chains as they were recorded; -1 for context markers. */
+  chains: Int32Array<ArrayBuffer> = new Int32Array(256);
 
   /** The bytes of a row: its record is in `[start, end)` of them. */
   at(row: number): RecordBytes {

@@ -1,0 +1,402 @@
+import {
+  HEADER_BUILD_ID,
+  type Payload,
+  PERF_SAMPLE_AUX,
+  PERF_SAMPLE_CPU,
+  PERF_SAMPLE_READ,
+  PERF_SAMPLE_TIME,
+  type PerfDataReader,
+  type PerfEvent,
+  RecordCodec,
+  trailerEnd,
+} from "@perfdata/format";
+import { decodeFeature } from "@perfdata/format/features";
+import {
+  PERF_RECORD_AUXTRACE,
+  PERF_RECORD_COMPRESSED,
+  PERF_RECORD_COMPRESSED2,
+  PERF_RECORD_FORK,
+  PERF_RECORD_HEADER_ATTR,
+  PERF_RECORD_HEADER_BUILD_ID,
+  PERF_RECORD_HEADER_FEATURE,
+  PERF_RECORD_ID_INDEX,
+  PERF_RECORD_SAMPLE,
+  PERF_RECORD_TEXT_POKE,
+  PERF_RECORD_USER_TYPE_START,
+} from "@perfdata/format/record-types";
+import { putAscii } from "@perfdata/format/text-bytes";
+import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
+import { isTimeOrdered } from "@perfdata/session/order";
+import type { Run } from "@perfdata/session/run";
+import { PERF_AUXTRACE_INTEL_PT, USER_RECORDS } from "@perfdata/user-records";
+import { putAuxPayload, putAuxSample } from "./aux_payload.ts";
+import { BlockPacker, type BlockTarget } from "./block_items.ts";
+import { CounterMoves } from "./counter_moves.ts";
+import type { DumpOptions } from "./dump.ts";
+import { DumpEvents, type EventState } from "./dump_events.ts";
+import { kernelField, type KernelTextContext, putKernelText } from "./kernel_text.ts";
+import { isFiltered, isWanted } from "./record_filter.ts";
+import { RecordHead } from "./record_head.ts";
+import { SampleNames } from "./sample_names.ts";
+import { SampleText } from "./sample_text.ts";
+import { statsText } from "./stats_text.ts";
+import { SYMBOLS_ROOM, SymbolText } from "./symbol_text.ts";
+import { RECORD_ROOM, TextOut } from "./text_out.ts";
+import { ThreadText } from "./thread_text.ts";
+import { userText } from "./user_text.ts";
+
+/** Text is handed on in blocks of at least so many bytes. */
+const BLOCK = 1 << 19;
+/** Samples with these fields are written by the thread that goes through the file. */
+const NOT_SHARED = PERF_SAMPLE_READ | PERF_SAMPLE_AUX;
+
+/** Writes the text of records, or fills blocks with what threads write. */
+export class DumpConsumer implements Consumer, KernelTextContext {
+  readonly needs: Needs;
+  /** What was found besides what was printed. */
+  readonly stats = { printed: 0, unknownEvents: 0, badSamples: 0, undecodedAux: 0 };
+  readonly #reader: PerfDataReader;
+  readonly #options: DumpOptions;
+  readonly #le: boolean;
+  readonly #out: TextOut;
+  readonly #symbols: SymbolText | undefined;
+  readonly #codec = new RecordCodec(USER_RECORDS);
+  readonly #events: DumpEvents;
+  readonly #moves = new CounterMoves();
+  readonly #counts = new Map<number, number>();
+  readonly #head: RecordHead;
+  readonly #threads = new ThreadText();
+  /** What is known of records of a run only at the moment of each, by their rows. */
+  readonly #notes = new Map<number, string>();
+  readonly #blocks: BlockTarget | undefined;
+  #packer: BlockPacker | undefined;
+  #engine: Engine | undefined;
+  #names: SampleNames | undefined;
+  readonly #base: number;
+  readonly #filtered: boolean;
+  readonly #limit: number;
+  readonly #ordered: boolean;
+  #samples = 0;
+  #auxtraceType = 0;
+  #shown = false;
+  // The record that is being written.
+  #event: EventState | undefined;
+  #note: string | undefined;
+  #idAt = -1;
+  #view: DataView = new DataView(new ArrayBuffer(0));
+
+  /** @param blocks Takes the text in place of `write`, where threads share the work. */
+  constructor(reader: PerfDataReader, options: DumpOptions, blocks?: BlockTarget) {
+    this.#reader = reader;
+    this.#options = options;
+    this.#le = reader.littleEndian;
+    this.#blocks = blocks;
+    const { symbols } = options;
+    this.needs = { maps: true, places: symbols !== undefined, chains: symbols !== undefined };
+    this.#symbols = symbols && new SymbolText(symbols, reader.littleEndian);
+    const write = (text: Uint8Array): void => {
+      if (this.#packer !== undefined) this.#packer.text(text);
+      else options.write(text);
+    };
+    this.#out = new TextOut(BLOCK, write, 2 * RECORD_ROOM + (symbols ? SYMBOLS_ROOM : 0));
+    this.#events = new DumpEvents(reader);
+    const path = reader.isPipe ? "pipe" : options.path;
+    this.#head = new RecordHead(path, options.hex !== false, this.#le);
+    // perf counts the bytes of a pipe from the first record on.
+    this.#base = reader.isPipe ? reader.headerSize : 0;
+    this.#filtered = isFiltered(options);
+    this.#limit = options.limit ?? Infinity;
+    this.#ordered = isTimeOrdered(reader);
+  }
+
+  start(engine: Engine): void {
+    this.#engine = engine;
+    const { machine, recorded } = engine;
+    // Binaries of guests are none of this machine.
+    machine.setKnownBinaries(
+      recorded.known.filter(({ pid }) => pid === undefined || pid === -1),
+    );
+    this.#options.symbols?.start(engine);
+    const names = this.#names = new SampleNames(machine, this.#threads);
+    this.#packer = this.#blocks && new BlockPacker(this.#blocks, names, this.#threads);
+    this.#events.begin();
+    this.#head.combinedType = this.#events.combinedType;
+    if (!this.#ordered && this.#options.order !== "file") {
+      this.#out.text("WARNING: No sample_id_all support, falling back to unordered processing\n");
+    }
+    this.#out.text(
+      "# To display the perf.data header info, please use --header/--header-only options.\n#\n",
+    );
+  }
+
+  finish(): void {
+    if (this.#packer === undefined) return;
+    this.#out.flush();
+    this.#packer.close();
+    this.#packer = undefined;
+  }
+
+  /** Writes the statistics: to `write`, wherever the text went. */
+  statistics(eventNames: readonly string[]): void {
+    const { all, hasAuxtrace } = this.#events;
+    if (this.#samples > 0) this.#counts.set(PERF_RECORD_SAMPLE, this.#samples);
+    const samples = all.map(({ samples }, i) => ({
+      name: this.#events.nameOf(i, eventNames) ?? "unknown",
+      count: samples,
+    }));
+    this.#out.text(statsText({ byType: this.#counts, samples, hasAuxtrace }));
+    this.#out.flush();
+  }
+
+  done(): boolean {
+    return this.stats.printed >= this.#limit;
+  }
+
+  // KernelTextContext: what the text of a record depends on.
+
+  get eventName(): string {
+    const names = this.#engine?.eventNames ?? [];
+    return this.#events.nameOf(this.#event?.index ?? -1, names) ?? "unknown";
+  }
+
+  get id(): bigint {
+    return this.#idAt < 0 ? 0xffff_ffff_ffff_ffffn : this.#view.getBigUint64(this.#idAt, this.#le);
+  }
+
+  get readFormat(): number {
+    return this.#event?.event.readFormat ?? 0;
+  }
+
+  get symbol(): string | undefined {
+    return this.#note;
+  }
+
+  applied(run: Run, row: number): void {
+    const machine = this.#engine?.machine;
+    if (machine === undefined) return;
+    const type = run.type[row] as number;
+    const start = run.start[row] as number;
+    const end = run.end[row] as number;
+    const { bytes, view } = run.at(row);
+    const le = this.#le;
+    if (type === PERF_RECORD_FORK) {
+      if (machine.wrongParent === undefined) return;
+      const { pid, tid } = machine.wrongParent;
+      this.#notes.set(row, `removing erroneous parent thread ${pid}/${tid}\n`);
+    } else if (type === PERF_RECORD_TEXT_POKE) {
+      const at = start + kernelField(type, "addr").offset;
+      if (at + 8 > end) return;
+      const hi = view.getUint32(le ? at + 4 : at, le);
+      const found = machine.ksymbol(hi, view.getUint32(le ? at : at + 4, le));
+      if (found === undefined) return;
+      this.#notes.set(row, `${machine.names.text(found.name)}+0x${found.offset.toString(16)}`);
+    } else if (type === PERF_RECORD_HEADER_BUILD_ID && !this.#reader.isGoogleDialect) {
+      // The record is an entry of the BUILD_ID feature.
+      const feature = decodeFeature(HEADER_BUILD_ID, bytes.slice(start, end), {
+        littleEndian: le,
+      });
+      if (feature.name !== "BUILD_ID") return;
+      machine.setKnownBinaries(feature.value.filter(({ pid }) => pid === undefined || pid === -1));
+    }
+  }
+
+  rows(run: Run): void {
+    const { count, type, event } = run;
+    const events = this.#events;
+    for (let row = 0; row < count && this.stats.printed < this.#limit; row++) {
+      this.#out.reserve();
+      const kind = type[row] as number;
+      if (kind >= PERF_RECORD_USER_TYPE_START || kind < 0) {
+        this.#userRecord(run, row);
+        continue;
+      }
+      const state = events.all[event[row] as number];
+      if (kind === PERF_RECORD_SAMPLE && state !== undefined) this.#sample(state, run, row);
+      else this.#kernelRecord(state, run, row);
+    }
+    this.#notes.clear();
+  }
+
+  #count(type: number): void {
+    this.stats.printed++;
+    if (type === PERF_RECORD_SAMPLE) this.#samples++;
+    else this.#counts.set(type, (this.#counts.get(type) ?? 0) + 1);
+  }
+
+  /** Writes the bytes of a kernel record, its moment and its name. */
+  #putHead(event: PerfEvent | undefined, run: Run, row: number): void {
+    const source = run.at(row);
+    const start = run.start[row] as number;
+    const end = run.end[row] as number;
+    const place = (run.offset[row] as number) - this.#base;
+    const isSample = run.type[row] === PERF_RECORD_SAMPLE;
+    let timeAt = -1;
+    this.#idAt = -1;
+    this.#view = source.view;
+    if (event !== undefined && isSample) {
+      const { time, fixedSize } = event.layout;
+      if (time >= 0 && start + fixedSize <= end) timeAt = start + time;
+    } else if (event !== undefined) {
+      const { size, time, id, identifier } = event.layout.trailer;
+      const last = trailerEnd(start, end);
+      const isThere = last - size >= start + 8;
+      if (isThere && time !== 0) timeAt = last + time;
+      if (isThere && (id || identifier) !== 0) this.#idAt = last + (id || identifier);
+    }
+    const out = this.#out;
+    const head = this.#head;
+    let p = head.putBytes(out.view, out.p, source, start, end, place);
+    p = this.#events.sampleIdAll || isSample
+      ? head.putMoment(out.view, p, run.cpu[row] as number, source.view, timeAt)
+      : putAscii(out.view, p, "-1 -1 ");
+    out.p = head.putName(out.view, p, source, start, end, place);
+  }
+
+  /** A kernel record that is no sample, or one of an event that is not known. */
+  #kernelRecord(state: EventState | undefined, run: Run, row: number): void {
+    this.#shown = !this.#filtered || isWanted(this.#options, run, row, this.#le);
+    if (!this.#shown) return;
+    this.#count(run.type[row] as number);
+    this.#putHead(state?.event, run, row);
+    const out = this.#out;
+    if (state === undefined) {
+      this.stats.unknownEvents++;
+      out.view.setUint8(out.p++, 0x0a);
+      return;
+    }
+    this.#event = state;
+    this.#note = this.#notes.get(row);
+    const start = run.start[row] as number;
+    const end = run.end[row] as number;
+    out.p = putKernelText(out.view, out.p, run.at(row), start, end, this.#le, this);
+    if (run.type[row] === PERF_RECORD_FORK && this.#note !== undefined) out.text(this.#note);
+  }
+
+  #sample(state: EventState, run: Run, row: number): void {
+    this.#shown = !this.#filtered || isWanted(this.#options, run, row, this.#le);
+    const names = this.#names;
+    if (!this.#shown || names === undefined) return;
+    this.#count(PERF_RECORD_SAMPLE);
+    const le = this.#le;
+    const source = run.at(row);
+    const { view } = source;
+    const start = run.start[row] as number;
+    const end = run.end[row] as number;
+    const { layout } = state.event;
+    const text = state.text ??= this.#textOf(state.event);
+    const isKnown = this.#events.isKnown(layout);
+    if (!isKnown || !text.locate(view, start, end)) {
+      this.#bareSample(isKnown, state, run, row);
+      return;
+    }
+    const out = this.#out;
+    const place = (run.offset[row] as number) - this.#base;
+    const isRead = (layout.sampleType & PERF_SAMPLE_READ) !== 0;
+    const slot = names.slotOf(run, row);
+    const binary = names.binaryOf(run, row);
+    if (!isRead) state.samples += this.#samplesOf(text);
+    if (!isRead && this.#symbols === undefined) {
+      if (this.#packer !== undefined && (layout.sampleType & NOT_SHARED) === 0 && start % 4 === 0) {
+        out.flush();
+        const { words } = source;
+        this.#packer.sample(words, start >> 2, end - start, state.index, place, slot, binary);
+        return;
+      }
+      out.p = text.put(out.view, out.p, source, start, end, place, slot, binary);
+    } else {
+      const p = this.#head.putSample(out.view, out.p, source, start, end, place, layout);
+      out.p = isRead
+        ? putAscii(out.view, p, `${run.pid[row]}/${run.tid[row]}: `)
+        : this.#threads.putIds(out.view, p, slot);
+      this.#symbols?.select(run, row);
+      out.p = text.putFields(out.view, out.p, view, start, this.#symbols?.putChain);
+      const putWhere = (event: EventState): void => {
+        // A sample can hold thousands of values, and paths can be long.
+        out.reserve();
+        let p = this.#threads.putLine(out.view, out.p, slot);
+        p = this.#threads.putBinary(out.view, p, binary);
+        out.p = this.#symbols?.putLine(out.view, p) ?? p;
+        if (isRead) event.samples += this.#samplesOf(text);
+      };
+      if (isRead) this.#moves.each(state, this.#events, view, text.fields.read, le, putWhere);
+      else putWhere(state);
+    }
+    const { fields } = text;
+    if (
+      fields.auxSize > 0 && this.#auxtraceType === PERF_AUXTRACE_INTEL_PT &&
+      this.#options.aux !== false
+    ) putAuxSample(out, source.bytes, fields.aux, fields.auxSize);
+  }
+
+  #textOf(event: PerfEvent): SampleText {
+    return new SampleText(event, this.#le, this.#reader.arch, this.#head, this.#threads);
+  }
+
+  /** A sample of which nothing is known but its bytes. */
+  #bareSample(isKnown: boolean, { event }: EventState, run: Run, row: number): void {
+    this.#putHead(event, run, row);
+    if (!isKnown) return;
+    this.stats.badSamples++;
+    this.#out.view.setUint8(this.#out.p++, 0x0a);
+  }
+
+  /** As how many a sample counts: one without branches not at all where those are what counts. */
+  #samplesOf({ fields }: SampleText): number {
+    if (!this.#events.branchMode) return 1;
+    return fields.branchStack < 0 ? 0 : fields.branchStackLength;
+  }
+
+  /** A record that perf wrote itself. */
+  #userRecord(run: Run, row: number): void {
+    const type = run.type[row] as number;
+    if (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2) {
+      if (!this.#filtered) this.#count(type);
+      return;
+    }
+    const source = run.at(row);
+    const start = run.start[row] as number;
+    const end = run.end[row] as number;
+    const offset = run.offset[row] as number;
+    // Old Chrome OS tools gave the types from ID_INDEX up to FEATURE another meaning.
+    const google = this.#reader.isGoogleDialect && type >= PERF_RECORD_ID_INDEX &&
+      type <= PERF_RECORD_HEADER_FEATURE;
+    const bytes = source.bytes.subarray(start, end);
+    const record = this.#codec.decode(bytes, { littleEndian: this.#le, offset });
+    const { types, ...others } = this.#options;
+    const events = this.#events;
+    this.#shown = (types === undefined || types.has(type)) && !isFiltered(others);
+    if (this.#shown) {
+      this.#count(type);
+      const out = this.#out;
+      const place = offset - this.#base;
+      let p = this.#head.putBytes(out.view, out.p, source, start, end, place);
+      if (!events.sampleIdAll) {
+        p = putAscii(out.view, p, "-1 -1 ");
+      } else {
+        if (events.combinedType & PERF_SAMPLE_CPU) p = putAscii(out.view, p, "0 ");
+        if (events.combinedType & PERF_SAMPLE_TIME) p = putAscii(out.view, p, "0 ");
+      }
+      out.p = this.#head.putName(out.view, p, source, start, end, place);
+      out.text(google ? "\n" : userText(record, this.#ordered));
+    }
+    if (google) return;
+    if (type === PERF_RECORD_HEADER_ATTR) {
+      events.takeAttr();
+      this.#head.combinedType = events.combinedType;
+    } else if (record.name === "AUXTRACE_INFO") {
+      this.#auxtraceType = record.body.type;
+    } else if (record.name === "EVENT_UPDATE" && record.body.name !== undefined) {
+      events.rename(Number(record.body.id), record.body.name);
+    }
+  }
+
+  async payload(payload: Payload): Promise<void> {
+    if (payload.type !== PERF_RECORD_AUXTRACE || !this.#shown || this.#options.aux === false) {
+      return;
+    }
+    // perf has a file's data in memory as it is aligned in the file, and a pipe's at a boundary.
+    const at = this.#reader.isPipe ? 0 : payload.offset;
+    const isKnown = await putAuxPayload(this.#out, payload, this.#auxtraceType, at);
+    if (!isKnown) this.stats.undecodedAux++;
+  }
+}
