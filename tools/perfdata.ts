@@ -65,6 +65,12 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
         load: () => import("./funcs.ts"),
       },
       {
+        name: "pt",
+        about: "What ran, by Intel PT: functions over time, calls, branches, instructions",
+        needs: ["symbols"],
+        load: () => import("./pt.ts"),
+      },
+      {
         name: "rate",
         about: "How fast events occurred and how often they were sampled",
         needs: ["write"],
@@ -95,6 +101,18 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
         about: "A flame graph, as a page or a picture",
         needs: ["write", "symbols"],
         load: () => import("./flame.ts"),
+      },
+      {
+        name: "diff",
+        about: "Changes between recordings, and whether they are more than chance",
+        needs: ["write", "symbols"],
+        load: () => import("./diff.ts"),
+      },
+      {
+        name: "annotate",
+        about: "Source lines of a function with their shares",
+        needs: ["symbols"],
+        load: () => import("./annotate.ts"),
       },
       {
         name: "export",

@@ -41,14 +41,15 @@ export interface LocalResolverOptions extends SymbolOptions {
  */
 export function localResolver(options: LocalResolverOptions = {}): SymbolResolver {
   const { places = defaultPlaces(), ...others } = options;
-  return new SymbolResolver(HERE, {
+  return new SymbolResolver(localFiles, {
     ...others,
     places,
     elf: { decompressors: nodeDecompressors },
   });
 }
 
-const HERE: SymbolFiles = {
+/** The files of this machine. */
+export const localFiles: SymbolFiles = {
   open: (path) =>
     tolerant(path, (): ClosableSource | undefined => {
       // A pipe or a device would block or never end.

@@ -225,6 +225,11 @@ export class FlowDecoder {
     return this.state === ON;
   }
 
+  /** Branches of TNT packets that were followed. */
+  get branches(): number {
+    return this.walker.branches;
+  }
+
   /** Offset in the stream of the packet that was decoded last. */
   get position(): number {
     return this.packets.offset;

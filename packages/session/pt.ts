@@ -1,0 +1,16 @@
+/**
+ * Intel PT of a recording to what was executed: threads, code, times, calls.
+ *
+ * @module
+ */
+export * from "./pt_calls.ts";
+export * from "./pt_code.ts";
+export * from "./pt_history.ts";
+export * from "./pt_images.ts";
+export * from "./pt_latency.ts";
+export * from "./pt_list.ts";
+export * from "./pt_names.ts";
+export * from "./pt_places.ts";
+export * from "./pt_run.ts";
+export * from "./pt_sideband.ts";
+export * from "./pt_text.ts";

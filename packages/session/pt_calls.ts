@@ -1,0 +1,622 @@
+import {
+  type BlockCache,
+  type FlowDecoder,
+  FlowEvent,
+  InsnKind,
+  isRealCall,
+  type PathTable,
+} from "@perfdata/intel-pt";
+import { LatencyTable } from "./pt_latency.ts";
+import type { PtCode } from "./pt_code.ts";
+import type { PtBuffer, PtClock, PtSink } from "./pt_run.ts";
+
+/** Calls that are open at once at most; what is deeper is not followed. */
+const MAX_DEPTH = 1 << 16;
+/** How far down a return is searched for its call: across frames that longjmp left. */
+const MAX_SEARCH = 4096;
+
+/** How the last block of a thread ended. */
+const PENDING = { NONE: 0, CALL: 1, RETURN: 2, LEAVE: 3, COME_BACK: 4, JUMP: 5 } as const;
+
+/** What happened: rows in order of each thread's execution. */
+export class CallEvents {
+  /** Number of rows. */
+  count = 0;
+  /** 0 a call, 1 a return, 2 a return that was not seen: the trace ends, or longjmp passed it by. */
+  kind: Uint8Array = new Uint8Array(256);
+  /** The thread. */
+  tid: Int32Array = new Int32Array(256);
+  /** Process of the thread, or -1. */
+  cpu: Int32Array = new Int32Array(256);
+  /** Calls around it. */
+  depth: Int32Array = new Int32Array(256);
+  /** What is called: a place of {@linkcode PtCode.table}. */
+  place: Int32Array = new Int32Array(256);
+  /** When, ns; -1 where there is no time. */
+  time: Float64Array = new Float64Array(256);
+  /** Of a return: ns since the call; -1 where it is not known. */
+  duration: Float64Array = new Float64Array(256);
+  /** Of a return: instructions since the call, of this and what it called. */
+  insns: Float64Array = new Float64Array(256);
+
+  /** Adds a row. */
+  add(
+    kind: number,
+    tid: number,
+    cpu: number,
+    depth: number,
+    place: number,
+    time: number,
+    duration: number,
+    insns: number,
+  ): void {
+    if (this.count === this.kind.length) this.#grow();
+    const n = this.count++;
+    this.kind[n] = kind;
+    this.tid[n] = tid;
+    this.cpu[n] = cpu;
+    this.depth[n] = depth;
+    this.place[n] = place;
+    this.time[n] = time;
+    this.duration[n] = duration;
+    this.insns[n] = insns;
+  }
+
+  /** Forgets all rows. */
+  clear(): void {
+    this.count = 0;
+  }
+
+  #grow(): void {
+    const n = 2 * this.count;
+    const kind = new Uint8Array(n);
+    kind.set(this.kind);
+    this.kind = kind;
+    const ints = (old: Int32Array) => {
+      const larger = new Int32Array(n);
+      larger.set(old);
+      return larger;
+    };
+    const floats = (old: Float64Array) => {
+      const larger = new Float64Array(n);
+      larger.set(old);
+      return larger;
+    };
+    this.tid = ints(this.tid);
+    this.cpu = ints(this.cpu);
+    this.depth = ints(this.depth);
+    this.place = ints(this.place);
+    this.time = floats(this.time);
+    this.duration = floats(this.duration);
+    this.insns = floats(this.insns);
+  }
+}
+
+/** The calls of a thread. */
+class Stack {
+  depth = 0;
+  place = new Int32Array(64);
+  returnLow = new Int32Array(64);
+  returnHigh = new Int32Array(64);
+  since = new Float64Array(64);
+  sinceInsns = new Float64Array(64);
+  insns = 0;
+  /** How the last block ended, and where a call would return to. */
+  pending: number = PENDING.NONE;
+  pendingBlock = 0;
+  pendingLow = 0;
+  pendingHigh = 0;
+  /** Where execution goes on after user space was left; only `resumes` says whether it is known. */
+  resumes = false;
+  resumeLow = 0;
+  resumeHigh = 0;
+  /** How often each place is on the stack. */
+  readonly active = new Map<number, number>();
+
+  push(place: number, low: number, high: number, time: number): void {
+    const n = this.depth++;
+    if (n === this.place.length) {
+      const ints = (old: Int32Array<ArrayBuffer>) => {
+        const larger = new Int32Array(2 * n);
+        larger.set(old);
+        return larger;
+      };
+      const floats = (old: Float64Array<ArrayBuffer>) => {
+        const larger = new Float64Array(2 * n);
+        larger.set(old);
+        return larger;
+      };
+      this.place = ints(this.place);
+      this.returnLow = ints(this.returnLow);
+      this.returnHigh = ints(this.returnHigh);
+      this.since = floats(this.since);
+      this.sinceInsns = floats(this.sinceInsns);
+    }
+    this.place[n] = place;
+    this.returnLow[n] = low;
+    this.returnHigh[n] = high;
+    this.since[n] = time;
+    this.sinceInsns[n] = this.insns;
+    this.active.set(place, (this.active.get(place) ?? 0) + 1);
+  }
+
+  /** How many frames a return to an address ends; 0 where none returns there. */
+  returnsTo(low: number, high: number): number {
+    const bottom = Math.max(0, this.depth - MAX_SEARCH);
+    for (let i = this.depth - 1; i >= bottom; i--) {
+      if (this.returnLow[i] === low && this.returnHigh[i] === high) return this.depth - i;
+    }
+    return 0;
+  }
+}
+
+/** Paths of a buffer since its last time. */
+class OpenPaths {
+  time = -1;
+  count = new Float64Array(256);
+  readonly touched: number[] = [];
+}
+
+/** Which part of a trace counts. */
+export interface CallFilter {
+  /** Only these threads. */
+  readonly tids?: ReadonlySet<number> | undefined;
+  /** Only from this time on, ns. */
+  readonly from?: number;
+  /** Only up to this time, ns. */
+  readonly to?: number;
+}
+
+/**
+ * Calls and returns of each thread with their times, and instructions and time of each place.
+ *
+ * A call is a near CALL; where the kernel is traced, also a system call and an interrupt. A signal handler
+ * is one where it begins after the kernel was left somewhere else than it was entered. A jump to
+ * another function (tail call) counts for the function that was called.
+ */
+export class PtCalls implements PtSink {
+  /** Calls and returns since they were cleared last, where they are asked for. */
+  readonly events: CallEvents | undefined;
+  /** Durations of all calls, by place. */
+  readonly latency: LatencyTable = new LatencyTable();
+  /** Instructions executed, by place. */
+  insnsOf: Float64Array = new Float64Array(1024);
+  /** Time spent in the place itself, ns. */
+  timeOf: Float64Array = new Float64Array(1024);
+  /** Instructions in all. */
+  insns = 0;
+  /** Time in all that was given to instructions, ns. */
+  time = 0;
+
+  readonly #code: PtCode;
+  readonly #clock: PtClock;
+  readonly #filter: CallFilter;
+  readonly #stacks = new Map<number, Stack>();
+  readonly #open = new Map<number, OpenPaths>();
+  /** Place of each block, or -1. */
+  #blockPlace = new Int32Array(0);
+  /** Of each path: 0 not known yet, 1 no calls, 2 calls. */
+  #pathKind = new Uint8Array(0);
+  /** By return address: the number of a call, for jumps that end frames (longjmp). */
+  readonly #sites = new Map<number, number>();
+  /** By block that ends with a call: the number of the call, + 1. */
+  #blockSite = new Int32Array(0);
+  /** Who made each call last, and how many calls were around it. */
+  #siteTid = new Int32Array(256);
+  #siteDepth = new Int32Array(256);
+  #blocks: BlockCache | undefined;
+  #paths: PathTable | undefined;
+  #idle: (() => Promise<void> | void) | undefined;
+
+  /**
+   * Makes a sink for `decodePt`.
+   *
+   * @param idle Called between packets, when `events` may be used and cleared.
+   */
+  constructor(
+    code: PtCode,
+    clock: PtClock,
+    options: { readonly filter?: CallFilter; readonly idle?: () => Promise<void> | void } = {},
+  ) {
+    this.#code = code;
+    this.#clock = clock;
+    this.#filter = options.filter ?? {};
+    this.#idle = options.idle;
+    this.events = options.idle === undefined ? undefined : new CallEvents();
+  }
+
+  /** Lets the caller use the events. */
+  async idle(): Promise<void> {
+    await this.#idle?.();
+  }
+
+  /** Gives up what is kept by block and path. */
+  forget(): void {
+    for (const open of this.#open.values()) this.#fold(open, 0);
+    this.#blockPlace.fill(-1);
+    this.#blockSite.fill(0);
+    this.#pathKind.fill(0);
+  }
+
+  /** Another thread: its time begins now. */
+  thread(buffer: PtBuffer): void {
+    const open = this.#openPaths(buffer.index);
+    this.#fold(open, 0);
+    open.time = buffer.position < 0 ? -1 : buffer.position;
+  }
+
+  /** Takes paths and events. */
+  flow(buffer: PtBuffer, run: FlowDecoder): void {
+    const { tids, from = -Infinity, to = Infinity } = this.#filter;
+    if (tids !== undefined && !tids.has(buffer.tid)) return;
+    const { entries, count, paths, blocks } = run;
+    this.#blocks = blocks;
+    this.#paths = paths;
+    const stack = this.#stack(buffer.tid);
+    const open = this.#openPaths(buffer.index);
+    this.#room(blocks, paths, open);
+    let now = open.time;
+    let counts = now < 0 || (now >= from && now <= to);
+    for (let i = 0; i < count; i++) {
+      const path = entries[i] as number;
+      if (path < 0) {
+        const event = ~path;
+        const time = this.#clock.ns(run.time[event] as number);
+        if (time !== now && time >= 0) {
+          this.#fold(open, now < 0 ? 0 : time - now);
+          open.time = now = time;
+          counts = now >= from && now <= to;
+        }
+        this.#event(buffer, stack, run, event, now, counts);
+        continue;
+      }
+      if (this.#pathKind[path] === 0) this.#newPath(buffer, path);
+      if (counts) {
+        if (open.count[path] === 0) open.touched.push(path);
+        open.count[path] = (open.count[path] as number) + 1;
+      }
+      const first = paths.start[path] as number;
+      if (stack.pending !== PENDING.NONE) {
+        this.#resolveBlock(buffer, stack, paths.blocks[first] as number, now, counts);
+      }
+      if (this.#pathKind[path] === 1) {
+        stack.insns += paths.insns[path] as number;
+        continue;
+      }
+      const end = paths.start[path + 1] as number;
+      for (let k = first; k < end; k++) {
+        const block = paths.blocks[k] as number;
+        if (k > first && stack.pending !== PENDING.NONE) {
+          this.#resolveBlock(buffer, stack, block, now, counts);
+        }
+        stack.insns += blocks.insns[block] as number;
+        this.#pend(stack, block);
+      }
+    }
+  }
+
+  /** Ends what is open when the trace ends. */
+  finish(): void {
+    for (const [tid, stack] of this.#stacks) {
+      let now = -1;
+      for (const open of this.#open.values()) now = Math.max(now, open.time);
+      while (stack.depth > 0) this.#pop(tid, -1, stack, 2, now, true);
+    }
+    for (const open of this.#open.values()) this.#fold(open, 0);
+  }
+
+  #stack(tid: number): Stack {
+    let stack = this.#stacks.get(tid);
+    if (stack === undefined) this.#stacks.set(tid, stack = new Stack());
+    return stack;
+  }
+
+  #openPaths(index: number): OpenPaths {
+    let open = this.#open.get(index);
+    if (open === undefined) this.#open.set(index, open = new OpenPaths());
+    return open;
+  }
+
+  /** Sees to it that there is room for all blocks and paths. */
+  #room(blocks: BlockCache, paths: PathTable, open: OpenPaths): void {
+    if (this.#blockPlace.length < blocks.count) {
+      const places = new Int32Array(2 * blocks.count).fill(-1);
+      places.set(this.#blockPlace);
+      this.#blockPlace = places;
+      const sites = new Int32Array(2 * blocks.count);
+      sites.set(this.#blockSite);
+      this.#blockSite = sites;
+    }
+    if (this.#pathKind.length < paths.count) {
+      const kinds = new Uint8Array(2 * paths.count);
+      kinds.set(this.#pathKind);
+      this.#pathKind = kinds;
+    }
+    if (open.count.length < paths.count) {
+      const counts = new Float64Array(2 * paths.count);
+      counts.set(open.count);
+      open.count = counts;
+    }
+  }
+
+  /** Looks at a path that was not met before. */
+  #newPath(buffer: PtBuffer, path: number): void {
+    const blocks = this.#blocks as BlockCache;
+    const { start, blocks: of } = this.#paths as PathTable;
+    let kind = 1;
+    for (let k = start[path] as number; k < (start[path + 1] as number); k++) {
+      const block = of[k] as number;
+      this.#placeOf(buffer, block);
+      if (pendingOf(blocks, block) !== PENDING.NONE) kind = 2;
+    }
+    this.#pathKind[path] = kind;
+  }
+
+  #placeOf(buffer: PtBuffer, block: number): number {
+    const known = this.#blockPlace[block] as number;
+    if (known >= 0) return known;
+    const blocks = this.#blocks as BlockCache;
+    const low = blocks.low[block] as number;
+    return this.#blockPlace[block] = this.#code.place(
+      buffer.code,
+      low,
+      blocks.high[block] as number,
+    );
+  }
+
+  /** Counts the paths since the last time, and divides the time among them by their instructions. */
+  #fold(open: OpenPaths, time: number): void {
+    const { touched, count } = open;
+    if (touched.length === 0) return;
+    const paths = this.#paths as PathTable;
+    const blocks = this.#blocks as BlockCache;
+    let total = 0;
+    for (const path of touched) total += (count[path] as number) * (paths.insns[path] as number);
+    const share = total === 0 ? 0 : time / total;
+    if (this.insnsOf.length < this.#code.table.count) {
+      const larger = (old: Float64Array) => {
+        const more = new Float64Array(2 * this.#code.table.count);
+        more.set(old);
+        return more;
+      };
+      this.insnsOf = larger(this.insnsOf);
+      this.timeOf = larger(this.timeOf);
+    }
+    for (const path of touched) {
+      const times = count[path] as number;
+      count[path] = 0;
+      for (let k = paths.start[path] as number; k < (paths.start[path + 1] as number); k++) {
+        const block = paths.blocks[k] as number;
+        const place = this.#blockPlace[block] as number;
+        const insns = times * (blocks.insns[block] as number);
+        this.insnsOf[place] = (this.insnsOf[place] as number) + insns;
+        this.timeOf[place] = (this.timeOf[place] as number) + insns * share;
+      }
+    }
+    touched.length = 0;
+    this.insns += total;
+    this.time += total === 0 ? 0 : time;
+  }
+
+  /** Notes how a block ends. */
+  #pend(stack: Stack, block: number): void {
+    const blocks = this.#blocks as BlockCache;
+    const pending = pendingOf(blocks, block);
+    stack.pending = pending;
+    if (pending !== PENDING.CALL && pending !== PENDING.LEAVE) return;
+    stack.pendingBlock = block;
+    stack.pendingLow = (blocks.low[block] as number) + (blocks.size[block] as number) | 0;
+    stack.pendingHigh = blocks.endHigh(block);
+  }
+
+  /** Execution goes on at a block after a call, return or jump. */
+  #resolveBlock(
+    buffer: PtBuffer,
+    stack: Stack,
+    block: number,
+    now: number,
+    counts: boolean,
+  ): void {
+    const { low, high } = this.#blocks as BlockCache;
+    this.#resolve(buffer, stack, low[block] as number, high[block] as number, block, now, counts);
+  }
+
+  /** Execution goes on at an address after a call, return or jump; `block` is -1 where none begins. */
+  #resolve(
+    buffer: PtBuffer,
+    stack: Stack,
+    low: number,
+    high: number,
+    block: number,
+    now: number,
+    counts: boolean,
+  ): void {
+    const { pending } = stack;
+    stack.pending = PENDING.NONE;
+    switch (pending) {
+      case PENDING.NONE:
+        return;
+      case PENDING.JUMP:
+        return this.#jump(buffer, stack, low, high, now, counts);
+      case PENDING.CALL:
+      case PENDING.LEAVE: {
+        if (pending === PENDING.CALL) this.#noteSite(buffer.tid, stack);
+        const place = block < 0
+          ? this.#code.place(buffer.code, low, high)
+          : this.#placeOf(buffer, block);
+        this.#push(buffer, stack, place, stack.pendingLow, stack.pendingHigh, now, counts);
+        return;
+      }
+      default:
+        this.#popFrames(buffer, stack, stack.returnsTo(low, high), now, counts);
+    }
+  }
+
+  /** Remembers who made a call, and how deep. */
+  #noteSite(tid: number, stack: Stack): void {
+    const { pendingBlock } = stack;
+    let site = (this.#blockSite[pendingBlock] as number) - 1;
+    if (site < 0) {
+      const address = (stack.pendingHigh >>> 0) * 2 ** 32 + (stack.pendingLow >>> 0);
+      site = this.#sites.get(address) ?? this.#sites.size;
+      this.#sites.set(address, site);
+      this.#blockSite[pendingBlock] = site + 1;
+      if (site === this.#siteTid.length) {
+        const tids = new Int32Array(2 * site);
+        tids.set(this.#siteTid);
+        this.#siteTid = tids;
+        const depths = new Int32Array(2 * site);
+        depths.set(this.#siteDepth);
+        this.#siteDepth = depths;
+      }
+    }
+    this.#siteTid[site] = tid;
+    this.#siteDepth[site] = stack.depth;
+  }
+
+  /**
+   * An indirect jump: where it goes to the return address of a call that this thread made before, it is
+   * longjmp to its setjmp, and ends all calls since.
+   */
+  #jump(
+    buffer: PtBuffer,
+    stack: Stack,
+    low: number,
+    high: number,
+    now: number,
+    counts: boolean,
+  ): void {
+    const site = this.#sites.get((high >>> 0) * 2 ** 32 + (low >>> 0));
+    if (site === undefined || this.#siteTid[site] !== buffer.tid) return;
+    const cpu = buffer.stream.cpu ?? -1;
+    while (stack.depth > (this.#siteDepth[site] as number)) {
+      this.#pop(buffer.tid, cpu, stack, 2, now, counts);
+    }
+  }
+
+  #push(
+    buffer: PtBuffer,
+    stack: Stack,
+    place: number,
+    low: number,
+    high: number,
+    now: number,
+    counts: boolean,
+  ): void {
+    if (stack.depth === MAX_DEPTH) return;
+    if (counts) {
+      this.events?.add(
+        0,
+        buffer.tid,
+        buffer.stream.cpu ?? -1,
+        stack.depth,
+        place,
+        now,
+        -1,
+        0,
+      );
+    }
+    stack.push(place, low, high, now);
+  }
+
+  #popFrames(buffer: PtBuffer, stack: Stack, frames: number, now: number, counts: boolean): void {
+    for (let n = frames; n > 0; n--) {
+      // All but the last were passed by.
+      this.#pop(buffer.tid, buffer.stream.cpu ?? -1, stack, n === 1 ? 1 : 2, now, counts);
+    }
+  }
+
+  #pop(tid: number, cpu: number, stack: Stack, kind: number, now: number, counts: boolean): void {
+    const n = --stack.depth;
+    const place = stack.place[n] as number;
+    const since = stack.since[n] as number;
+    const duration = since < 0 || now < 0 ? -1 : now - since;
+    const insns = stack.insns - (stack.sinceInsns[n] as number);
+    const others = (stack.active.get(place) ?? 1) - 1;
+    if (others === 0) stack.active.delete(place);
+    else stack.active.set(place, others);
+    if (!counts) return;
+    this.events?.add(kind, tid, cpu, n, place, now, duration, insns);
+    // Time and instructions of a recursion count once.
+    this.latency.add(place, tid, since, duration, insns, others === 0, kind === 1);
+  }
+
+  #event(
+    buffer: PtBuffer,
+    stack: Stack,
+    run: FlowDecoder,
+    event: number,
+    now: number,
+    counts: boolean,
+  ): void {
+    const low = run.ipLow[event] as number;
+    const high = run.ipHigh[event] as number;
+    switch (run.kind[event]) {
+      case FlowEvent.DISABLED:
+        // Time that is spent elsewhere belongs to nothing here.
+        this.#fold(this.#openPaths(buffer.index), 0);
+        stack.resumes = true;
+        if (((run.detail[event] as number) & 2) !== 0) {
+          // The way there was gone, though nothing was executed.
+          this.#resolve(buffer, stack, low, high, -1, now, counts);
+          stack.resumeLow = low;
+          stack.resumeHigh = high;
+        } else if (stack.pending === PENDING.LEAVE) {
+          stack.resumeLow = stack.pendingLow;
+          stack.resumeHigh = stack.pendingHigh;
+        } else stack.resumes = false;
+        stack.pending = PENDING.NONE;
+        break;
+      case FlowEvent.ENABLED: {
+        if (!stack.resumes || (low === stack.resumeLow && high === stack.resumeHigh)) break;
+        const frames = stack.returnsTo(low, high);
+        if (frames > 0) this.#popFrames(buffer, stack, frames, now, counts);
+        else {
+          const place = this.#code.place(buffer.code, low, high);
+          this.#push(buffer, stack, place, stack.resumeLow, stack.resumeHigh, now, counts);
+        }
+        break;
+      }
+      case FlowEvent.ASYNC: {
+        this.#resolve(buffer, stack, low, high, -1, now, counts);
+        const place = this.#code.place(
+          buffer.code,
+          run.low[event] as number,
+          run.high[event] as number,
+        );
+        this.#push(buffer, stack, place, low, high, now, counts);
+        stack.pending = PENDING.NONE;
+        break;
+      }
+      case FlowEvent.ERROR:
+        stack.pending = PENDING.NONE;
+        stack.resumes = false;
+    }
+  }
+}
+
+/** How a block ends, as far as calls go. */
+function pendingOf(blocks: BlockCache, block: number): number {
+  switch (blocks.kind[block]) {
+    case InsnKind.CALL:
+      return isRealCall(blocks, block) ? PENDING.CALL : PENDING.NONE;
+    case InsnKind.CALL_INDIRECT:
+      return PENDING.CALL;
+    case InsnKind.JMP_INDIRECT:
+      return PENDING.JUMP;
+    case InsnKind.RET:
+      return PENDING.RETURN;
+    case InsnKind.SYSCALL:
+    case InsnKind.INT:
+    case InsnKind.FAR_CALL:
+    case InsnKind.VM_ENTRY:
+    case InsnKind.VM_CALL:
+      return PENDING.LEAVE;
+    case InsnKind.SYSRET:
+    case InsnKind.IRET:
+    case InsnKind.FAR_RET:
+      return PENDING.COME_BACK;
+    default:
+      return PENDING.NONE;
+  }
+}

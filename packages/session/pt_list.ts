@@ -1,0 +1,299 @@
+import {
+  type BlockCache,
+  type FlowDecoder,
+  FlowEvent,
+  InsnKind,
+  type InsnMode,
+  type PathTable,
+} from "@perfdata/intel-pt";
+import type { CallFilter } from "./pt_calls.ts";
+import type { PtCode } from "./pt_code.ts";
+import type { PtBuffer, PtClock, PtSink } from "./pt_run.ts";
+
+/** What a row of {@linkcode FlowRows} is. */
+export const ROW = {
+  /** A branch from place `a` to place `b`; `kind` is an `InsnKind`. */
+  BRANCH: 0,
+  /** An instruction at place `a`; `b` is the number of its text in `PtList.texts`. */
+  INSN: 1,
+  /** An event; `kind` is a `FlowEvent`, `a` its place or -1, `b` its detail. */
+  EVENT: 2,
+} as const;
+
+/** Branches, instructions, events: columns in order of execution. */
+export class FlowRows {
+  /** Number of rows. */
+  count = 0;
+  /** {@linkcode ROW}. */
+  row: Uint8Array = new Uint8Array(1024);
+  /** See {@linkcode ROW}. */
+  kind: Uint8Array = new Uint8Array(1024);
+  /** The thread. */
+  tid: Int32Array = new Int32Array(1024);
+  /** The CPU, or -1. */
+  cpu: Int32Array = new Int32Array(1024);
+  /** When, ns; -1 where there is no time. */
+  time: Float64Array = new Float64Array(1024);
+  /** By how much the time may be wrong, ns. */
+  uncertainty: Float64Array = new Float64Array(1024);
+  /** See {@linkcode ROW}. */
+  a: Int32Array = new Int32Array(1024);
+  /** See {@linkcode ROW}. */
+  b: Int32Array = new Int32Array(1024);
+  /** Of an event: its payload. */
+  payload: BigUint64Array = new BigUint64Array(1024);
+
+  /** Makes room for a row; returns its number. */
+  next(): number {
+    if (this.count === this.row.length) this.#grow();
+    return this.count++;
+  }
+
+  /** Forgets all rows. */
+  clear(): void {
+    this.count = 0;
+  }
+
+  #grow(): void {
+    const columns = this as unknown as Record<string, Uint8Array>;
+    for (
+      const name of ["row", "kind", "tid", "cpu", "time", "uncertainty", "a", "b", "payload"]
+    ) {
+      const old = columns[name] as Uint8Array;
+      const larger = new (old.constructor as Uint8ArrayConstructor)(2 * old.length);
+      larger.set(old);
+      columns[name] = larger;
+    }
+  }
+}
+
+/** Makes the text of an instruction, for example with iced-x86. */
+export type InsnText = (bytes: Uint8Array, ip: bigint, mode: InsnMode) => string;
+
+/** What {@linkcode PtList} lists. */
+export interface ListOptions {
+  /** Branches that were taken. */
+  readonly branches?: boolean;
+  /** Instructions. */
+  readonly insns?: boolean;
+  /** Events: of packets, errors. */
+  readonly events?: boolean;
+  /** Only errors of them. */
+  readonly errors?: boolean;
+  /** Makes the texts of instructions. */
+  readonly text?: InsnText | undefined;
+  /** Which part of the trace. */
+  readonly filter?: CallFilter;
+  /** Called between packets, when `rows` may be used and cleared. */
+  readonly idle: () => Promise<void> | void;
+}
+
+/** Instructions of a block: their places, and the numbers of their texts. */
+interface BlockInsns {
+  readonly places: Int32Array;
+  readonly texts: Int32Array;
+}
+
+/** Lists what was executed: branches, instructions, events. */
+export class PtList implements PtSink {
+  /** What came since it was cleared last. */
+  readonly rows: FlowRows = new FlowRows();
+  /** Texts of instructions. */
+  readonly texts: string[] = [""];
+
+  readonly #code: PtCode;
+  readonly #clock: PtClock;
+  readonly #options: ListOptions;
+  readonly #textNumbers = new Map<string, number>();
+  #blockPlace: number[] = [];
+  #lastPlace: number[] = [];
+  #insns: (BlockInsns | undefined)[] = [];
+  /** The last block of each thread, or -1. */
+  readonly #before = new Map<number, number>();
+  /** The last time of each buffer. */
+  readonly #now = new Map<number, number>();
+
+  /** Makes a sink for `decodePt`. */
+  constructor(code: PtCode, clock: PtClock, options: ListOptions) {
+    this.#code = code;
+    this.#clock = clock;
+    this.#options = options;
+  }
+
+  /** Lets the caller use the rows. */
+  async idle(): Promise<void> {
+    await this.#options.idle();
+  }
+
+  /** Gives up what is kept by block. */
+  forget(): void {
+    this.#blockPlace = [];
+    this.#lastPlace = [];
+    this.#insns = [];
+    this.#before.clear();
+  }
+
+  /** Takes paths and events. */
+  flow(buffer: PtBuffer, run: FlowDecoder): void {
+    const { tids, from = -Infinity, to = Infinity } = this.#options.filter ?? {};
+    const { tid } = buffer;
+    if (tids !== undefined && !tids.has(tid)) return;
+    const { entries, count, paths, blocks } = run;
+    let now = this.#now.get(buffer.index) ?? -1;
+    let uncertainty = 0;
+    for (let i = 0; i < count; i++) {
+      const entry = entries[i] as number;
+      if (entry >= 0) {
+        if (now < 0 || (now >= from && now <= to)) {
+          this.#path(buffer, paths, blocks, entry, now, uncertainty);
+        }
+        continue;
+      }
+      const event = ~entry;
+      const time = this.#clock.ns(run.time[event] as number);
+      if (time >= 0) now = time;
+      uncertainty = this.#clock.duration(run.uncertainty[event] as number);
+      if (now < 0 || (now >= from && now <= to)) this.#event(buffer, run, event, now, uncertainty);
+    }
+    this.#now.set(buffer.index, now);
+  }
+
+  #path(
+    buffer: PtBuffer,
+    paths: PathTable,
+    blocks: BlockCache,
+    path: number,
+    now: number,
+    uncertainty: number,
+  ): void {
+    const { branches = false, insns = false } = this.#options;
+    const { tid } = buffer;
+    let before = this.#before.get(tid) ?? -1;
+    const end = paths.start[path + 1] as number;
+    for (let k = paths.start[path] as number; k < end; k++) {
+      const block = paths.blocks[k] as number;
+      if (branches && before >= 0 && isTaken(blocks, before, block)) {
+        const n = this.#row(ROW.BRANCH, blocks.kind[before] as number, buffer, now, uncertainty);
+        this.rows.a[n] = this.#lastOf(buffer, blocks, before);
+        this.rows.b[n] = this.#placeOf(buffer, blocks, block);
+      }
+      before = block;
+      if (!insns) continue;
+      const { places, texts } = this.#insns[block] ?? this.#listInsns(buffer, blocks, block);
+      for (let i = 0; i < places.length; i++) {
+        const n = this.#row(ROW.INSN, 0, buffer, now, uncertainty);
+        this.rows.a[n] = places[i] as number;
+        this.rows.b[n] = texts[i] as number;
+      }
+    }
+    this.#before.set(tid, before);
+  }
+
+  #row(
+    row: number,
+    kind: number,
+    buffer: PtBuffer,
+    now: number,
+    uncertainty: number,
+  ): number {
+    const { rows } = this;
+    const n = rows.next();
+    rows.row[n] = row;
+    rows.kind[n] = kind;
+    rows.tid[n] = buffer.tid;
+    rows.cpu[n] = buffer.stream.cpu ?? -1;
+    rows.time[n] = now;
+    rows.uncertainty[n] = uncertainty;
+    return n;
+  }
+
+  #placeOf(buffer: PtBuffer, blocks: BlockCache, block: number): number {
+    return this.#blockPlace[block] ??= this.#code.place(
+      buffer.code,
+      blocks.low[block] as number,
+      blocks.high[block] as number,
+    );
+  }
+
+  /** The place of a block's last instruction. */
+  #lastOf(buffer: PtBuffer, blocks: BlockCache, block: number): number {
+    const known = this.#lastPlace[block];
+    if (known !== undefined) return known;
+    const low = blocks.low[block] as number;
+    const distance = (blocks.size[block] as number) - (blocks.lastSize[block] as number);
+    const high = (low >>> 0) + distance > 0xffffffff
+      ? (blocks.high[block] as number) + 1 | 0
+      : blocks.high[block] as number;
+    return this.#lastPlace[block] = this.#code.place(buffer.code, low + distance | 0, high);
+  }
+
+  #listInsns(buffer: PtBuffer, blocks: BlockCache, block: number): BlockInsns {
+    const { text } = this.#options;
+    const places: number[] = [];
+    const texts: number[] = [];
+    const low = (blocks.low[block] as number) >>> 0;
+    const high = (blocks.high[block] as number) >>> 0;
+    const range = blocks.rangeOf(block);
+    const base = (high - (range.high >>> 0)) * 2 ** 32 + low - (range.low >>> 0);
+    blocks.eachInsn(buffer.code, block, (offset, length) => {
+      const ip = (BigInt(high) << 32n | BigInt(low)) + BigInt(offset);
+      places.push(
+        this.#code.place(
+          buffer.code,
+          Number(BigInt.asIntN(32, ip)),
+          Number(BigInt.asIntN(32, ip >> 32n)),
+        ),
+      );
+      const window = text === undefined ? undefined : range.window(base + offset);
+      if (window === undefined || text === undefined) return texts.push(0);
+      const at = base + offset - window.from;
+      const words = text(window.bytes.subarray(at, at + length), ip, blocks.modeOf(block));
+      let number = this.#textNumbers.get(words);
+      if (number === undefined) {
+        number = this.texts.push(words) - 1;
+        this.#textNumbers.set(words, number);
+      }
+      texts.push(number);
+    });
+    return this.#insns[block] = {
+      places: Int32Array.from(places),
+      texts: Int32Array.from(texts),
+    };
+  }
+
+  #event(
+    buffer: PtBuffer,
+    run: FlowDecoder,
+    event: number,
+    now: number,
+    uncertainty: number,
+  ): void {
+    const kind = run.kind[event] as number;
+    const { branches = false, insns = false, events = false, errors = false } = this.#options;
+    const flow = kind === FlowEvent.ENABLED || kind === FlowEvent.DISABLED ||
+      kind === FlowEvent.ASYNC || kind === FlowEvent.SYNC;
+    // The way from the last block is not a branch of it.
+    if (flow || kind === FlowEvent.ERROR) this.#before.set(buffer.tid, -1);
+    if (kind === FlowEvent.TIME) return;
+    const wanted = kind === FlowEvent.ERROR
+      ? errors || branches || insns || events
+      : events || (branches && flow);
+    if (!wanted) return;
+    const n = this.#row(ROW.EVENT, kind, buffer, now, uncertainty);
+    const low = run.ipLow[event] as number;
+    const high = run.ipHigh[event] as number;
+    this.rows.a[n] = low === 0 && high === 0 ? -1 : this.#code.place(buffer.code, low, high);
+    this.rows.b[n] = run.detail[event] as number;
+    this.rows.payload[n] = BigInt((run.high[event] as number) >>> 0) << 32n |
+      BigInt((run.low[event] as number) >>> 0);
+  }
+}
+
+/** Whether a block is reached from another by a branch that was taken. */
+function isTaken(blocks: BlockCache, before: number, block: number): boolean {
+  const kind = blocks.kind[before] as number;
+  if (kind === InsnKind.OTHER || kind >= InsnKind.PTWRITE) return false;
+  if (kind !== InsnKind.JCC) return true;
+  const end = (blocks.low[before] as number) + (blocks.size[before] as number) | 0;
+  return blocks.low[block] !== end || blocks.high[block] !== blocks.endHigh(before);
+}

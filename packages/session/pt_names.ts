@@ -1,0 +1,135 @@
+import type { ObjectSymbols, Resolution, SymbolObject, SymbolResolver } from "@perfdata/symbols";
+import { UNRESOLVED_CAUSES, type UnresolvedCause } from "@perfdata/symbols/trust-report";
+import type { PtCode } from "./pt_code.ts";
+
+/** Names of the places of a trace, looked up in blocks. */
+export class PtNames {
+  /** Function of each place. */
+  readonly names: string[] = [];
+  /** Distance of each place from the start of its function; -1 where it has none. */
+  readonly offsets: number[] = [];
+  /** Number of the function of each place: those of the same name and object are one. */
+  readonly functions: number[] = [];
+  /** Name and object of each function. */
+  readonly functionNames: { readonly name: string; readonly object: string }[] = [];
+  /** Places without a function, by cause. */
+  readonly unresolved: Map<UnresolvedCause, number> = new Map();
+
+  readonly #code: PtCode;
+  readonly #resolver: SymbolResolver;
+  readonly #symbols = new Map<number, ObjectSymbols>();
+  readonly #lines = new Map<number, string>();
+  readonly #numbers = new Map<string, number>();
+
+  /** Names the places of `code.table`. */
+  constructor(code: PtCode, resolver: SymbolResolver) {
+    this.#code = code;
+    this.#resolver = resolver;
+  }
+
+  /** Looks up the places that came since. */
+  async resolve(): Promise<void> {
+    const { table, objects } = this.#code;
+    const from = this.names.length;
+    if (from === table.count) return;
+    const byObject = new Map<number, number[]>();
+    for (let place = from; place < table.count; place++) {
+      const object = table.object[place] as number;
+      const places = byObject.get(object);
+      if (places === undefined) byObject.set(object, [place]);
+      else places.push(place);
+    }
+    for (const [number, places] of byObject) {
+      const object = objects[number];
+      if (object === undefined) {
+        const cause = number === -1 ? "unmapped" : "kallsyms restricted";
+        for (const place of places) this.#set(place, undefined, "[unknown]", cause);
+        continue;
+      }
+      let symbols = this.#symbols.get(number);
+      if (symbols === undefined) {
+        this.#symbols.set(number, symbols = await this.#resolver.open(object));
+      }
+      const addresses = Float64Array.from(places, (place) => table.address[place] as number);
+      const times = Float64Array.from(places, (place) => table.time[place] as number);
+      const found = await symbols.find(addresses, times);
+      for (const [i, place] of places.entries()) {
+        this.#set(place, found[i], object.path, found[i]?.cause);
+      }
+    }
+  }
+
+  #set(
+    place: number,
+    resolution: Resolution | undefined,
+    object: string,
+    cause: UnresolvedCause | undefined,
+  ): void {
+    const frame = resolution?.frames.at(-1);
+    const address = this.#code.table.address[place] as number;
+    const known = frame !== undefined;
+    const name = frame?.name ?? `0x${hex(address)}`;
+    this.names[place] = name;
+    const start = resolution?.symbol?.start;
+    this.offsets[place] = start === undefined ? -1 : address - start;
+    const inner = resolution?.frames[0];
+    if (inner?.file !== undefined && inner.line > 0) {
+      this.#lines.set(place, `${inner.file}:${inner.line}`);
+    }
+    if (!known && cause !== undefined) {
+      this.unresolved.set(cause, (this.unresolved.get(cause) ?? 0) + 1);
+    }
+    const function_ = known ? name : "[unknown]";
+    const key = `${object}\0${function_}`;
+    let number = this.#numbers.get(key);
+    if (number === undefined) {
+      number = this.functionNames.push({ name: function_, object }) - 1;
+      this.#numbers.set(key, number);
+    }
+    this.functions[place] = number;
+  }
+
+  /** `name+0x12`, as perf prints addresses. */
+  text(place: number): string {
+    const offset = this.offsets[place] as number;
+    const name = this.names[place] as string;
+    return offset > 0 ? `${name}+0x${offset.toString(16)}` : name;
+  }
+
+  /** Source file and line of a place, or `undefined`. */
+  line(place: number): string | undefined {
+    return this.#lines.get(place);
+  }
+
+  /** The object of a place. */
+  object(place: number): string {
+    return this.functionNames[this.functions[place] as number]?.object ?? "[unknown]";
+  }
+
+  /** Causes of missing functions, most first: `file missing (12)`. */
+  causes(): string {
+    return UNRESOLVED_CAUSES.filter((cause) => this.unresolved.has(cause))
+      .map((cause) => `${cause} (${this.unresolved.get(cause)})`).join(", ");
+  }
+
+  /** Closes the files. */
+  close(): void {
+    for (const symbols of this.#symbols.values()) symbols.close();
+    this.#symbols.clear();
+  }
+}
+
+/** The objects that no code was found for; for a message. */
+export function missingCode({ missing }: PtCode): string {
+  return [...missing].map(([path, why]) => `${path}: ${why}`).join(", ");
+}
+
+/** An address as its object counts it, as hexadecimal digits. */
+function hex(address: number): string {
+  return BigInt.asUintN(64, BigInt(address)).toString(16);
+}
+
+/** What an object is called in a table: the file's name. */
+export function shortObject({ path }: Pick<SymbolObject, "path">): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}

@@ -1,0 +1,38 @@
+/** Addresses of objects, each of which is a number: the places where functions and branches are. */
+export class PtPlaces {
+  /** Number of places. */
+  count = 0;
+  /** The object of each place; -1 where nothing is mapped, -2 in a kernel that is not known. */
+  object: Int32Array = new Int32Array(1024);
+  /** Address of each place, as its object counts. */
+  address: Float64Array = new Float64Array(1024);
+  /** When it was met first, ns. */
+  time: Float64Array = new Float64Array(1024);
+
+  readonly #byObject = new Map<number, Map<number, number>>();
+
+  /** The place of an address of an object; it is added where it is new. */
+  of(object: number, address: number, time: number): number {
+    let places = this.#byObject.get(object);
+    if (places === undefined) this.#byObject.set(object, places = new Map());
+    const known = places.get(address);
+    if (known !== undefined) return known;
+    const place = this.count++;
+    if (place === this.object.length) {
+      const objects = new Int32Array(2 * place);
+      objects.set(this.object);
+      this.object = objects;
+      const addresses = new Float64Array(2 * place);
+      addresses.set(this.address);
+      this.address = addresses;
+      const times = new Float64Array(2 * place);
+      times.set(this.time);
+      this.time = times;
+    }
+    this.object[place] = object;
+    this.address[place] = address;
+    this.time[place] = time;
+    places.set(address, place);
+    return place;
+  }
+}

@@ -1,0 +1,150 @@
+import {
+  PERF_RECORD_ITRACE_START,
+  PERF_RECORD_SAMPLE,
+  PERF_RECORD_SWITCH,
+  PERF_RECORD_SWITCH_CPU_WIDE,
+  PERF_RECORD_TEXT_POKE,
+  PERF_RECORD_USER_TYPE_START,
+} from "@perfdata/format/record-types";
+import type { Consumer, Engine } from "./engine.ts";
+import { PtHistory } from "./pt_history.ts";
+import { RecordedObjects } from "./recorded_objects.ts";
+import type { Run } from "./run.ts";
+
+/** PERF_RECORD_MISC_SWITCH_OUT. */
+const MISC_SWITCH_OUT = 0x2000;
+
+/** Who ran on a CPU from when on: columns in order of time. */
+export class Switches {
+  /** Number of rows. */
+  count = 0;
+  /** When, ns. */
+  time: Float64Array = new Float64Array(64);
+  /** The thread that runs from then on; 0 is the idle task, -1 not known. */
+  tid: Int32Array = new Int32Array(64);
+
+  /** Adds a row; of rows at the same time, the last counts. */
+  add(time: number, tid: number): void {
+    const last = this.count - 1;
+    if (last >= 0 && this.tid[last] === tid) return;
+    if (this.count === this.time.length) {
+      const times = new Float64Array(2 * this.count);
+      times.set(this.time);
+      this.time = times;
+      const tids = new Int32Array(2 * this.count);
+      tids.set(this.tid);
+      this.tid = tids;
+    }
+    this.time[this.count] = time;
+    this.tid[this.count++] = tid;
+  }
+}
+
+/** A change of the kernel's code (TEXT_POKE). */
+export interface TextPoke {
+  /** When, ns. */
+  readonly time: number;
+  /** Upper half of the address. */
+  readonly high: number;
+  /** Lower half of the address. */
+  readonly low: number;
+  /** The bytes there from then on. */
+  readonly bytes: Uint8Array;
+}
+
+/**
+ * What the records of a recording say that the packets of Intel PT do not: which thread ran on which
+ * CPU, what was mapped where, how the kernel's code changed. All with its time.
+ *
+ * Memory grows with the number of those records.
+ */
+export class PtSideband implements Consumer {
+  /** Records in order of time; it follows the machine on its own, with its history. */
+  readonly needs = { machine: false } as const;
+  /** Who ran, by CPU. */
+  readonly switches: Map<number, Switches> = new Map();
+  /** Changes of the kernel's code, in order of time. */
+  readonly pokes: TextPoke[] = [];
+  /** The first thread that an ITRACE_START names, by CPU; -1 is a record without CPU. */
+  readonly started: Map<number, number> = new Map();
+  /** What the recording says of its objects. */
+  recorded: RecordedObjects | undefined;
+
+  #history: PtHistory | undefined;
+  #littleEndian = true;
+
+  /** Prepares for a recording. */
+  start(engine: Engine): void {
+    const { reader, recorded } = engine;
+    this.recorded = recorded;
+    this.#littleEndian = reader.littleEndian;
+    this.#history = new PtHistory(reader.littleEndian, reader.arch, recorded.known);
+  }
+
+  /** Threads and mappings at any time. */
+  get history(): PtHistory {
+    if (this.#history === undefined) throw new TypeError("PtSideband: not started");
+    return this.#history;
+  }
+
+  /** Takes the records of a run. */
+  rows(run: Run): void {
+    const { history } = this;
+    const { count, type, start, end, timeHi, timeLo } = run;
+    for (let i = 0; i < count; i++) {
+      const kind = type[i] as number;
+      if (kind === PERF_RECORD_SAMPLE) continue;
+      const { bytes, view } = run.at(i);
+      const from = start[i] as number;
+      const to = end[i] as number;
+      this.recorded?.record(bytes, view, from, to);
+      if (kind >= PERF_RECORD_USER_TYPE_START) continue;
+      const time = ((timeHi[i] as number) >>> 0) * 2 ** 32 + ((timeLo[i] as number) >>> 0);
+      history.apply(bytes, view, from, to, time);
+      if (kind === PERF_RECORD_SWITCH || kind === PERF_RECORD_SWITCH_CPU_WIDE) {
+        this.#switch(run, i, view, time);
+      } else if (kind === PERF_RECORD_ITRACE_START && to - from >= 16) {
+        const cpu = run.cpu[i] as number;
+        const tid = view.getInt32(from + 12, this.#littleEndian);
+        if (!this.started.has(cpu)) this.started.set(cpu, tid);
+        if (cpu >= 0) this.#of(cpu).add(time, tid);
+      } else if (kind === PERF_RECORD_TEXT_POKE) this.#poke(bytes, view, from, to, time);
+    }
+  }
+
+  #of(cpu: number): Switches {
+    let switches = this.switches.get(cpu);
+    if (switches === undefined) this.switches.set(cpu, switches = new Switches());
+    return switches;
+  }
+
+  #switch(run: Run, i: number, view: DataView, time: number): void {
+    const cpu = run.cpu[i] as number;
+    if (cpu < 0) return;
+    const out = ((run.misc[i] as number) & MISC_SWITCH_OUT) !== 0;
+    const from = run.start[i] as number;
+    if (!out) {
+      const tid = run.tid[i] as number;
+      if (tid > 0) this.history.thread(run.pid[i] as number, tid, time);
+      this.#of(cpu).add(time, tid);
+    } else if (run.type[i] === PERF_RECORD_SWITCH_CPU_WIDE && (run.end[i] as number) - from >= 16) {
+      this.#of(cpu).add(time, view.getInt32(from + 12, this.#littleEndian));
+    } else this.#of(cpu).add(time, -1);
+  }
+
+  #poke(bytes: Uint8Array, view: DataView, from: number, to: number, time: number): void {
+    if (to - from < 20) return;
+    const le = this.#littleEndian;
+    const before = view.getUint16(from + 16, le);
+    const after = view.getUint16(from + 18, le);
+    const at = from + 20 + before;
+    // Without bytes before, memory came into being, and without bytes after, it went.
+    if (at + after > to || after === 0) return;
+    this.pokes.push({
+      time,
+      low: view.getInt32(le ? from + 8 : from + 12, le),
+      high: view.getInt32(le ? from + 12 : from + 8, le),
+      bytes: bytes.slice(at, at + after),
+    });
+  }
+}

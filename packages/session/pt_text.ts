@@ -1,0 +1,351 @@
+import { FLOW_ERROR_TEXT, FlowEvent } from "@perfdata/intel-pt";
+import type { CallEvents } from "./pt_calls.ts";
+import { latencyOf } from "./pt_latency.ts";
+import type { CallStats, LatencyTable } from "./pt_latency.ts";
+import type { FlowRows } from "./pt_list.ts";
+import { ROW } from "./pt_list.ts";
+import type { PtNames } from "./pt_names.ts";
+import type { PtCounts } from "./pt_run.ts";
+
+/** Words for the kinds of branches, as `perf script -F flags` has them where it has any. */
+const BRANCH_NAMES: readonly string[] = [
+  "",
+  "jcc",
+  "jmp",
+  "jmp",
+  "call",
+  "call",
+  "return",
+  "syscall",
+  "sysret",
+  "int",
+  "iret",
+  "call far",
+  "jmp far",
+  "return far",
+  "vm entry",
+  "vm call",
+];
+
+const EVENT_NAMES: readonly string[] = Object.entries(FlowEvent).reduce((names, [name, kind]) => {
+  names[kind] = name.toLowerCase().replaceAll("_", " ");
+  return names;
+}, [] as string[]);
+
+/** Seconds with nine digits, as `perf script --ns` prints times; nothing where there is no time. */
+export function secondsText(ns: number): string {
+  if (ns < 0) return "";
+  const whole = Math.floor(ns / 1e9);
+  return `${whole}.${String(Math.floor(ns - whole * 1e9)).padStart(9, "0")}`;
+}
+
+/** A duration with its unit: `850 ns`, `12.3 us`, `4.56 ms`, `7.89 s`. */
+export function durationText(ns: number): string {
+  if (ns < 0) return "?";
+  if (ns < 1000) return `${Math.round(ns)} ns`;
+  if (ns < 1e6) return `${(ns / 1e3).toPrecision(3)} us`;
+  if (ns < 1e9) return `${(ns / 1e6).toPrecision(3)} ms`;
+  return `${(ns / 1e9).toPrecision(3)} s`;
+}
+
+/** Who is called and what is executed: only functions of these names, all if there are none. */
+export type NameFilter = ReadonlySet<string> | undefined;
+
+/**
+ * A call trace as text, in the manner of the kernel's function_graph: a line at a call that calls others,
+ * one at its end, and one alone for a call that calls none.
+ */
+export class CallText {
+  readonly #names: PtNames;
+  readonly #filter: NameFilter;
+  /** Of each thread: a call that is not printed yet, since its return may be the next line. */
+  readonly #held = new Map<number, { readonly prefix: string; readonly text: string }>();
+  /** Of each thread: the depth of the innermost call that the filter names. */
+  readonly #inside = new Map<number, number>();
+
+  /** With a filter, only calls of those functions and what they call are printed. */
+  constructor(names: PtNames, filter?: NameFilter) {
+    this.#names = names;
+    this.#filter = filter;
+  }
+
+  /** The lines of some events. */
+  *lines(events: CallEvents): Generator<string> {
+    for (let i = 0; i < events.count; i++) {
+      const tid = events.tid[i] as number;
+      const depth = events.depth[i] as number;
+      const place = events.place[i] as number;
+      const name = this.#names.names[place] as string;
+      const call = events.kind[i] === 0;
+      const held = this.#held.get(tid);
+      let shown = this.#filter === undefined;
+      if (!shown) {
+        const inside = this.#inside.get(tid);
+        shown = inside !== undefined;
+        if (call && inside === undefined && this.#filter?.has(name)) {
+          this.#inside.set(tid, depth);
+          shown = true;
+        } else if (!call && inside === depth) this.#inside.delete(tid);
+      }
+      if (!shown) continue;
+      const indent = "  ".repeat(Math.min(depth - (this.#inside.get(tid) ?? 0), 60));
+      const prefix = `${String(tid).padStart(7)} ${
+        secondsText(events.time[i] as number).padStart(18)
+      }`;
+      if (call) {
+        if (held !== undefined) yield `${held.prefix} ${"".padStart(10)} | ${held.text}() {`;
+        this.#held.set(tid, { prefix, text: `${indent}${name}` });
+        continue;
+      }
+      const duration = durationText(events.duration[i] as number).padStart(10);
+      const open = events.kind[i] === 2 ? "  /* no return seen */" : "";
+      if (held !== undefined) {
+        yield `${held.prefix} ${duration} | ${held.text}();${open}`;
+        this.#held.delete(tid);
+      } else yield `${prefix} ${duration} | ${indent}}  /* ${name} */${open}`;
+    }
+  }
+}
+
+/** Calls as lines of JSON: one for each call, when it ends. */
+export function* callJson(
+  events: CallEvents,
+  names: PtNames,
+  filter?: NameFilter,
+): Generator<string> {
+  for (let i = 0; i < events.count; i++) {
+    const place = events.place[i] as number;
+    const name = names.names[place] as string;
+    if (events.kind[i] === 0 || (filter !== undefined && !filter.has(name))) continue;
+    const duration = events.duration[i] as number;
+    const time = events.time[i] as number;
+    yield JSON.stringify({
+      event: "call",
+      tid: events.tid[i],
+      cpu: (events.cpu[i] as number) < 0 ? undefined : events.cpu[i],
+      time: time < 0 || duration < 0 ? undefined : time - duration,
+      duration: duration < 0 ? undefined : Math.round(duration),
+      depth: events.depth[i],
+      function: name,
+      object: names.object(place),
+      insns: events.insns[i],
+      ...(events.kind[i] === 2 ? { returned: false } : {}),
+    });
+  }
+}
+
+/** Branches, instructions and events as text or as lines of JSON. */
+export function* rowLines(
+  rows: FlowRows,
+  names: PtNames,
+  texts: readonly string[],
+  options: { readonly json: boolean; readonly source: boolean; readonly filter?: NameFilter },
+): Generator<string> {
+  const { json, source, filter } = options;
+  for (let i = 0; i < rows.count; i++) {
+    const a = rows.a[i] as number;
+    const b = rows.b[i] as number;
+    const kind = rows.kind[i] as number;
+    const row = rows.row[i];
+    if (filter !== undefined && row !== ROW.EVENT) {
+      const from = filter.has(names.names[a] as string);
+      if (!from && !(row === ROW.BRANCH && filter.has(names.names[b] as string))) continue;
+    }
+    const time = rows.time[i] as number;
+    if (json) {
+      const common = {
+        tid: rows.tid[i],
+        cpu: (rows.cpu[i] as number) < 0 ? undefined : rows.cpu[i],
+        time: time < 0 ? undefined : time,
+        uncertainty: time < 0 ? undefined : Math.round(rows.uncertainty[i] as number),
+      };
+      yield JSON.stringify(jsonRow(rows, i, names, texts, common));
+      continue;
+    }
+    const cpu = rows.cpu[i] as number;
+    const prefix = `${String(rows.tid[i]).padStart(7)} ${
+      (cpu < 0 ? "" : `[${String(cpu).padStart(3, "0")}]`).padStart(5)
+    } ${secondsText(time).padStart(18)}`;
+    if (row === ROW.BRANCH) {
+      yield `${prefix} ${(BRANCH_NAMES[kind] ?? "").padEnd(10)} ${names.text(a)} (${
+        names.object(a)
+      }) => ${names.text(b)} (${names.object(b)})`;
+    } else if (row === ROW.INSN) {
+      const text = texts[b] as string;
+      const line = source ? names.line(a) : undefined;
+      yield `${prefix} ${names.text(a)} (${names.object(a)})${text === "" ? "" : `  ${text}`}${
+        line === undefined ? "" : `  ; ${line}`
+      }`;
+    } else yield `${prefix} ${eventText(rows, i, names)}`;
+  }
+}
+
+function jsonRow(
+  rows: FlowRows,
+  i: number,
+  names: PtNames,
+  texts: readonly string[],
+  common: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const a = rows.a[i] as number;
+  const b = rows.b[i] as number;
+  const kind = rows.kind[i] as number;
+  const at = (place: number) => ({ function: names.text(place), object: names.object(place) });
+  switch (rows.row[i]) {
+    case ROW.BRANCH:
+      return { event: "branch", kind: BRANCH_NAMES[kind], ...common, from: at(a), to: at(b) };
+    case ROW.INSN:
+      return {
+        event: "insn",
+        ...common,
+        ...at(a),
+        text: texts[b] === "" ? undefined : texts[b],
+        source: names.line(a),
+      };
+    default:
+      return {
+        event: EVENT_NAMES[kind],
+        ...common,
+        ...(a < 0 ? {} : at(a)),
+        ...(kind === FlowEvent.ERROR ? { reason: FLOW_ERROR_TEXT[b] } : {
+          detail: b,
+          payload: `0x${(rows.payload[i] as bigint).toString(16)}`,
+        }),
+      };
+  }
+}
+
+/** What an event says. */
+function eventText(rows: FlowRows, i: number, names: PtNames): string {
+  const kind = rows.kind[i] as number;
+  const a = rows.a[i] as number;
+  const place = a < 0 ? "" : ` ${names.text(a)} (${names.object(a)})`;
+  const payload = rows.payload[i] as bigint;
+  switch (kind) {
+    case FlowEvent.ERROR:
+      return `error: ${FLOW_ERROR_TEXT[rows.b[i] as number]}${place === "" ? "" : ` at${place}`}`;
+    case FlowEvent.SYNC:
+    case FlowEvent.ENABLED:
+      return `tr strt   ${place}`;
+    case FlowEvent.DISABLED:
+      return `tr end    ${place}`;
+    case FlowEvent.ASYNC:
+      return `interrupt ${place} => 0x${payload.toString(16)}`;
+    case FlowEvent.CBR:
+      return `cbr ${rows.b[i]}`;
+    default:
+      return `${EVENT_NAMES[kind]}${place} detail ${rows.b[i]} payload 0x${payload.toString(16)}`;
+  }
+}
+
+/** A function of a trace, with what was spent in it. */
+export interface FunctionTime {
+  /** Its name. */
+  readonly name: string;
+  /** The file that it is in. */
+  readonly object: string;
+  /** ns in it and what it called, recursion counted once. */
+  readonly total: number;
+  /** ns in the function itself. */
+  readonly self: number;
+  /** Instructions of the function itself. */
+  readonly insns: number;
+  /** How often it was called. */
+  readonly calls: number;
+}
+
+/** What places were spent on, by function; most self time (without times, instructions) first. */
+export function functionTimes(
+  places: { readonly insnsOf: Float64Array; readonly timeOf: Float64Array },
+  latency: LatencyTable,
+  names: PtNames,
+): FunctionTime[] {
+  const rows = names.functionNames.map(() => ({ total: 0, self: 0, insns: 0, calls: 0 }));
+  for (const [place, number] of names.functions.entries()) {
+    const row = rows[number];
+    if (row === undefined) continue;
+    row.self += places.timeOf[place] ?? 0;
+    row.insns += places.insnsOf[place] ?? 0;
+  }
+  for (const [number, called] of placesByFunction(latency, names)) {
+    const row = rows[number];
+    if (row === undefined) continue;
+    const { calls, time } = latency.of(called);
+    row.calls = calls;
+    row.total = time;
+  }
+  return rows.map((row, number) => ({
+    ...(names.functionNames[number] as { name: string; object: string }),
+    ...row,
+  })).filter(({ calls, insns }) => calls > 0 || insns > 0).sort((a, b) =>
+    b.self - a.self || b.insns - a.insns || b.total - a.total || (a.name < b.name ? -1 : 1)
+  );
+}
+
+/** The places that were called, by function. */
+function placesByFunction(latency: LatencyTable, names: PtNames): Map<number, number[]> {
+  const called = new Map<number, number[]>();
+  for (const place of latency.places) {
+    const number = names.functions[place] as number;
+    const places = called.get(number);
+    if (places === undefined) called.set(number, [place]);
+    else places.push(place);
+  }
+  return called;
+}
+
+/** How long the calls of a function of this name took; `undefined` where it was not called. */
+export function latencyOfFunction(
+  name: string,
+  latency: LatencyTable,
+  names: PtNames,
+): CallStats | undefined {
+  const places: number[] = [];
+  for (const [number, called] of placesByFunction(latency, names)) {
+    if (names.functionNames[number]?.name === name) places.push(...called);
+  }
+  return places.length === 0 ? undefined : latency.of(places);
+}
+
+/** A histogram of durations with the slowest calls, as text. */
+export function* latencyLines(name: string, stats: CallStats): Generator<string> {
+  const { calls, open, histogram, slowest } = stats;
+  yield `${name}: ${calls} calls${open === 0 ? "" : `, ${open} without a return`}`;
+  if (histogram === undefined) {
+    yield "no durations: the trace has no times";
+    return;
+  }
+  const most = histogram.reduce((a, b) => Math.max(a, b), 0);
+  const first = histogram.findIndex((n) => n > 0);
+  const last = histogram.findLastIndex((n) => n > 0);
+  for (let i = first; i <= last; i++) {
+    const n = histogram[i] as number;
+    const bar = "#".repeat(Math.ceil(40 * n / most));
+    yield `${durationText(latencyOf(i)).padStart(10)}  ${String(n).padStart(9)}  ${bar}`.trimEnd();
+  }
+  yield "slowest:";
+  for (const { duration, time, tid } of slowest) {
+    yield `${durationText(duration).padStart(10)}  at ${secondsText(time)}  thread ${tid}`;
+  }
+}
+
+/** The bucket of a duration and its least duration; for JSON. */
+export function latencyBuckets(
+  { histogram }: CallStats,
+): { readonly from: number; readonly calls: number }[] {
+  if (histogram === undefined) return [];
+  return [...histogram.entries()].filter(([, n]) => n > 0)
+    .map(([bucket, calls]) => ({ from: latencyOf(bucket), calls }));
+}
+
+/** What was not decoded, in one line; `undefined` where all was. */
+export function lossText(counts: PtCounts): string | undefined {
+  const { bytes, lostBytes, lostBranches, branches, errors } = counts;
+  const reasons = [...errors.entries()].filter(([, n]) => n > 0).sort((a, b) => b[1] - a[1])
+    .map(([error, n]) => `${FLOW_ERROR_TEXT[error]} (${n})`);
+  if (reasons.length === 0 && lostBytes === 0) return undefined;
+  const share = (100 * lostBytes / Math.max(1, bytes)).toFixed(2);
+  const ofBranches = (100 * lostBranches / Math.max(1, lostBranches + branches)).toFixed(2);
+  return `not decoded: ${share}% of the bytes, ${ofBranches}% of the conditional branches; ` +
+    (reasons.length === 0 ? "before the first PSB" : reasons.join(", "));
+}

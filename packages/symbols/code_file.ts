@@ -1,0 +1,92 @@
+import { runsOn } from "./architecture.ts";
+import { ElfFile } from "./elf/elf_file.ts";
+import { SymbolsError } from "./errors.ts";
+import { buildIdsEqual, type SearchPlaces } from "./file_search.ts";
+import type { SymbolObject } from "./resolution.ts";
+import type { ClosableSource, SymbolFiles } from "./symbol_resolver.ts";
+
+/** Where {@linkcode openCodeFile} looks. */
+export interface CodeFilePlaces extends SearchPlaces {
+  /** Architecture of the recorded machine (`uname -m`): files of others are refused. */
+  readonly arch?: string;
+  /** Release of the recorded kernel, by which some systems keep its vdso. */
+  readonly release?: string;
+}
+
+/** The file of an object, or why there is none. */
+export type CodeFile =
+  | { readonly path: string; readonly source: ClosableSource; readonly elf: ElfFile }
+  | { readonly missing: string };
+
+/**
+ * Opens the file whose code was mapped: the binary itself, not its debug information.
+ *
+ * It is looked for in `symfs`, in the build-id cache of `perf` and in that of debuginfod. A file of
+ * another build or architecture is not taken.
+ *
+ * @param object An executable, a library, the vdso or a module.
+ *
+ * @example
+ * ```ts
+ * import { openCodeFile } from "@perfdata/symbols";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const files = { open: () => undefined, read: () => undefined };
+ * assertEquals(openCodeFile(files, { path: "/usr/bin/gone", kind: "elf" }), {
+ *   missing: "file missing",
+ * });
+ * ```
+ */
+export function openCodeFile(
+  files: SymbolFiles,
+  object: Pick<SymbolObject, "path" | "buildId" | "kind">,
+  places: CodeFilePlaces = {},
+): CodeFile {
+  let missing = "file missing";
+  for (const path of candidates(object, places)) {
+    let source: ClosableSource | undefined;
+    try {
+      source = files.open(path);
+      if (source === undefined) continue;
+      const elf = ElfFile.open(source);
+      const why = refused(elf, object, places);
+      if (why === undefined) return { path, source, elf };
+      missing = why;
+    } catch (error) {
+      if (!(error instanceof SymbolsError)) throw error;
+      missing = error.message;
+    }
+    source?.close?.();
+  }
+  return { missing };
+}
+
+function refused(
+  elf: ElfFile,
+  { buildId }: Pick<SymbolObject, "buildId">,
+  { arch }: CodeFilePlaces,
+): string | undefined {
+  if (!runsOn(arch, elf)) return "another architecture";
+  if (buildId === undefined) return undefined;
+  const found = elf.buildId();
+  if (found === undefined) return "no build id";
+  return buildIdsEqual(found, buildId) ? undefined : "build id differs";
+}
+
+function* candidates(
+  { path, buildId, kind }: Pick<SymbolObject, "path" | "buildId" | "kind">,
+  { symfs = "", buildIdCache, debuginfodCache, release }: CodeFilePlaces,
+): Generator<string> {
+  if (kind !== "vdso" && path.startsWith("/")) yield symfs.replace(/\/$/, "") + path;
+  if (buildId !== undefined && buildIdCache !== undefined) {
+    const entry = `${buildIdCache}/.build-id/${buildId.slice(0, 2)}/${buildId.slice(2)}`;
+    yield `${entry}/${kind === "vdso" ? "vdso" : "elf"}`;
+    if (kind !== "vdso") yield entry;
+  }
+  if (buildId !== undefined && debuginfodCache !== undefined) {
+    yield `${debuginfodCache}/${buildId}/executable`;
+  }
+  if (kind === "vdso" && release !== undefined) {
+    yield `${symfs.replace(/\/$/, "")}/lib/modules/${release}/vdso/vdso64.so`;
+  }
+}

@@ -1,0 +1,226 @@
+/**
+ * `pt` as a user runs it, on programs that ptrace stepped through: what it says is compared with the
+ * steps.
+ */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import type { EncodedSteps, EncodeOptions } from "../fixtures/stepped/encode.ts";
+import {
+  cannotStep,
+  encodeProgram,
+  type StepOptions,
+  type SteppedProgram,
+  stepProgram,
+} from "../fixtures/stepped/program.ts";
+import { steppedFile } from "../fixtures/stepped/recording.ts";
+
+const root = new URL("../", import.meta.url).pathname;
+
+interface Output {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function pt(args: readonly string[], stdin?: Uint8Array): Promise<Output> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "--no-check", "--no-prompt", "-A", `${root}tools/pt.ts`, ...args],
+    cwd: root,
+    stdin: stdin === undefined ? "null" : "piped",
+    stdout: "piped",
+    stderr: "piped",
+    env: { NO_COLOR: "1" },
+  }).spawn();
+  if (stdin !== undefined) {
+    const writer = child.stdin.getWriter();
+    await writer.write(stdin as Uint8Array<ArrayBuffer>);
+    await writer.close();
+  }
+  const { code, stdout, stderr } = await child.output();
+  const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+  return { code, stdout: text(stdout), stderr: text(stderr) };
+}
+
+/** First addresses of the functions of a program that was linked statically. */
+function functionsOf(path: string): Map<string, bigint> {
+  const { stdout } = new Deno.Command("nm", { args: [path] }).outputSync();
+  const functions = new Map<string, bigint>();
+  for (const line of new TextDecoder().decode(stdout).split("\n")) {
+    const [, address, name] = line.match(/^([0-9a-f]+) [tT] (\w+)$/) ?? [];
+    if (address !== undefined && name !== undefined) functions.set(name, BigInt(`0x${address}`));
+  }
+  return functions;
+}
+
+interface Case {
+  readonly folder: string;
+  readonly path: string;
+  readonly program: SteppedProgram;
+  readonly encoded: EncodedSteps;
+}
+
+async function withProgram(
+  options: StepOptions,
+  variant: EncodeOptions,
+  use: (made: Case) => Promise<void>,
+): Promise<void> {
+  const reason = cannotStep();
+  if (reason !== undefined) {
+    console.log(`skipped: ${reason}`);
+    return;
+  }
+  const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-tool-" });
+  try {
+    const program = stepProgram(folder, options);
+    const encoded = encodeProgram(program, variant);
+    const path = `${folder}/perf.data`;
+    Deno.writeFileSync(path, await steppedFile(program, encoded, variant));
+    await use({ folder, path, program, encoded });
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+}
+
+const TIMED: EncodeOptions = {
+  psbEvery: 5000,
+  compressReturns: true,
+  tsc: true,
+  mtc: true,
+  cyc: true,
+};
+const STATIC = ["-O1", "-static"];
+
+/** How often each thread executed an address. */
+function executions({ truth, truthTid }: EncodedSteps, address: bigint): Map<number, number> {
+  const counts = new Map<number, number>();
+  for (const [i, ip] of truth.entries()) {
+    if (ip !== address) continue;
+    const tid = truthTid[i] as number;
+    counts.set(tid, (counts.get(tid) ?? 0) + 1);
+  }
+  return counts;
+}
+
+Deno.test("pt: calls, instructions and lists are those of the steps", async () => {
+  await withProgram(
+    { program: "calls", flags: STATIC },
+    TIMED,
+    async ({ path, folder, encoded }) => {
+      const table = await pt(["--json", path]);
+      assertEquals(table.code, 0, table.stderr);
+      const rows = table.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+      const functions = functionsOf(`${folder}/calls`);
+      let compared = 0;
+      for (
+        const name of ["fib", "deep", "choose", "by_value", "thunk", "here", "main", "strings"]
+      ) {
+        const address = functions.get(name);
+        const row = rows.find((row) => row.name === name);
+        if (address === undefined) continue;
+        const [times = 0] = executions(encoded, address).values();
+        assertEquals(row?.calls, times, name);
+        compared++;
+      }
+      assert(compared === 8);
+      assertEquals(rows.reduce((sum, row) => sum + row.insns, 0), encoded.truth.length);
+
+      const insns = await pt(["--insns", "--json", path]);
+      const lines = insns.stdout.trimEnd().split("\n");
+      assertEquals(lines.length, encoded.truth.length);
+      assert(JSON.parse(lines[0] as string).text !== undefined);
+
+      const calls = await pt(["--calls", "--json", "--function", "fib", path]);
+      const fib = calls.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+      assertEquals(fib.length, rows.find(({ name }) => name === "fib").calls);
+      assert(fib.every(({ duration, insns }) => duration >= 0 && insns > 0));
+
+      const latency = await pt(["--latency", "fib", "--json", path]);
+      const { histogram } = JSON.parse(latency.stdout);
+      const counted = histogram.reduce((n: number, { calls }: { calls: number }) => n + calls, 0);
+      assertEquals(counted, fib.length);
+
+      const piped = await pt(["--json", "-"], Deno.readFileSync(path));
+      assertEquals(piped.stdout, table.stdout);
+    },
+  );
+});
+
+Deno.test("pt: two processes and their threads on one CPU", async () => {
+  const options = { program: "processes", flags: STATIC, quantum: 300 };
+  await withProgram(options, TIMED, async ({ path, folder, encoded, program }) => {
+    const functions = functionsOf(`${folder}/processes`);
+    const calls = await pt(["--calls", "--json", path]);
+    assertEquals(calls.code, 0, calls.stderr);
+    const byThread = new Map<string, number>();
+    for (const line of calls.stdout.trimEnd().split("\n")) {
+      const { tid, function: name, returned } = JSON.parse(line);
+      const key = `${name} ${tid}`;
+      byThread.set(key, (byThread.get(key) ?? 0) + 1);
+      if (name === "work" || name === "other") assertEquals(returned, undefined, line);
+    }
+    let compared = 0;
+    for (const name of ["work", "other"]) {
+      for (const [tid, times] of executions(encoded, functions.get(name) ?? -1n)) {
+        assertEquals(byThread.get(`${name} ${tid}`), times, `${name} of ${tid}`);
+        compared++;
+      }
+    }
+    assertEquals(compared, 4);
+    // One thread alone has the instructions that it executed.
+    const [tid] = [...program.pidOf.keys()];
+    const own = encoded.truthTid.filter((other) => other === tid).length;
+    const table = await pt(["--json", "--tid", String(tid), path]);
+    const rows = table.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+    assertEquals(rows.reduce((sum, row) => sum + row.insns, 0), own);
+  });
+});
+
+Deno.test("pt: signals end, faults and siglongjmp leave no stale calls", async () => {
+  const options = { program: "signals", flags: ["-O1", "-static"] };
+  await withProgram(options, TIMED, async ({ path, folder, encoded }) => {
+    const functions = functionsOf(`${folder}/signals`);
+    const calls = await pt(["--calls", "--json", path]);
+    assertEquals(calls.code, 0, calls.stderr);
+    const depths = new Map<string, Set<number>>();
+    const counts = new Map<string, number>();
+    for (const line of calls.stdout.trimEnd().split("\n")) {
+      const { function: name, depth } = JSON.parse(line);
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+      depths.set(name, (depths.get(name) ?? new Set()).add(depth));
+    }
+    for (const name of ["tick", "jump", "skip", "divide"]) {
+      const [times] = executions(encoded, functions.get(name) ?? -1n).values();
+      assertEquals(counts.get(name), times, name);
+    }
+    // Division by zero is always the same number of calls deep: those before were ended.
+    assertEquals(depths.get("divide")?.size, 1);
+  });
+});
+
+Deno.test("pt: missing code is reported with its share, and the rest is decoded", async () => {
+  const options = { program: "calls", flags: ["-O1"] };
+  await withProgram(options, TIMED, async ({ path, folder }) => {
+    const empty = `${folder}/empty`;
+    Deno.mkdirSync(empty);
+    const gone = await pt(["--symfs", empty, path]);
+    assertEquals(gone.code, 1);
+    assertStringIncludes(gone.stderr, "not decoded: ");
+    assertStringIncludes(gone.stderr, "no code at hand");
+    assertStringIncludes(gone.stderr, "libc.so.6: file missing");
+    const errors = await pt(["--errors", "--json", "--symfs", empty, path]);
+    assert(errors.stdout.split("\n").length > 10);
+    const [first = ""] = errors.stdout.split("\n");
+    assertEquals(JSON.parse(first).reason, "no code at hand");
+  });
+});
+
+Deno.test("pt: what is wrong is said in a line", async () => {
+  const recording = `${root}fixtures/recorded/addr.perf.data`;
+  const none = await pt([recording]);
+  assertEquals(none.code, 1);
+  assertStringIncludes(none.stderr, "no AUX data, not Intel PT");
+  const wrong = await pt(["--cals", recording]);
+  assertEquals(wrong.code, 2);
+  assertStringIncludes(wrong.stderr, "--calls");
+  const both = await pt(["--calls", "--insns", recording]);
+  assertEquals(both.code, 2);
+});

@@ -1,0 +1,411 @@
+/**
+ * `pt`: what ran, from the Intel PT data of a recording: functions over time, calls, branches,
+ * instructions.
+ */
+import type { InsnMode } from "@perfdata/intel-pt";
+import {
+  bytesSource,
+  isRandomAccess,
+  PerfDataReader,
+  type RandomAccessSource,
+} from "@perfdata/format";
+import { openSource } from "@perfdata/format/file-source";
+import { readAuxTrace, stitchAuxTrace } from "@perfdata/session";
+import { runEngine } from "@perfdata/session/engine";
+import {
+  callJson,
+  CallText,
+  type CodeFiles,
+  decodePt,
+  type FunctionTime,
+  functionTimes,
+  type InsnText,
+  latencyBuckets,
+  latencyLines,
+  latencyOfFunction,
+  lossText,
+  type MemoryImage,
+  memoryImages,
+  missingCode,
+  PtCalls,
+  PtClock,
+  PtCode,
+  type PtCounts,
+  PtList,
+  PtNames,
+  PtSideband,
+  rowLines,
+  shortObject,
+} from "@perfdata/session/pt";
+import { openCodeFile, SymbolsError } from "@perfdata/symbols";
+import { defaultPlaces } from "@perfdata/symbols/find-file";
+import { openFileSource } from "@perfdata/symbols/file-source";
+import { localFiles } from "@perfdata/symbols/local-resolver";
+import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
+import {
+  about,
+  aboutAsync,
+  type Command,
+  command,
+  complain,
+  Complaints,
+  type FlagsOf,
+  InputError,
+  main,
+  oneFile,
+  parseNumbers,
+  Progress,
+  UsageError,
+  writeOut,
+} from "./_cli.ts";
+import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
+
+const HELP = `pt: prints what ran, from the Intel PT data of a perf.data file
+
+usage: perfdata pt [flags] [FILE]
+
+FILE is a perf.data file or directory, or - for a pipe, which is held in memory (default:
+perf.data).
+
+Without a flag: functions with the time spent in them, their calls and instructions. The code is
+read from the files that were mapped, if their build ids are those of the recording.
+
+      --calls            all calls, with depth, duration and thread
+      --branches         all branches that were taken
+      --insns            all instructions, with their text
+      --events           power, PTWRITE, interrupts and other events of the trace
+      --errors           what could not be decoded, and why
+      --latency NAME     how long calls of a function took: a histogram, and the slowest
+      --source           with --insns, source file and line
+      --function NAMES   only these functions: a,b; with --calls, and what they call
+      --tid LIST         only these threads: 12 or 12,14-16
+      --cpu LIST         only the buffers of these CPUs
+      --time A,B         only between these times, in seconds; either may be omitted
+      --limit N          of the table of functions, at most N rows
+      --image FILE[@ADDR]
+                         code at an address: memory in FILE from ADDR on, or an ELF file with its
+                         segments (a core file, kcore; ADDR is added). Several: comma between them
+      --json             lines of JSON
+${SYMBOL_HELP}\
+      --debug            print the stack trace of an error
+  -h, --help             print this help
+
+examples:
+  perfdata pt perf.data
+  perfdata pt --calls --function main perf.data | less
+  perfdata pt --latency malloc perf.data
+  perfdata pt --insns --tid 4711 --time 12.5,12.6 perf.data
+  perfdata pt --calls --json perf.data | jq 'select(.duration > 1e6)'
+
+Exit codes: 0 done; 1 there is no Intel PT, or a part was not decoded (the rest is printed); 2 wrong
+usage.
+`;
+
+const FLAGS = {
+  boolean: [
+    "calls",
+    "branches",
+    "insns",
+    "events",
+    "errors",
+    "source",
+    "json",
+    ...SYMBOL_FLAGS.boolean,
+  ],
+  string: ["latency", "function", "tid", "cpu", "time", "limit", "image", ...SYMBOL_FLAGS.string],
+} as const;
+
+/** Characters that are written at once. */
+const BLOCK = 1 << 16;
+
+/** Gathers lines. */
+class Lines {
+  #text = "";
+
+  put(line: string): void {
+    this.#text += line + "\n";
+    if (this.#text.length >= BLOCK) this.flush();
+  }
+
+  all(lines: Iterable<string>): void {
+    for (const line of lines) this.put(line);
+  }
+
+  flush(): void {
+    if (this.#text !== "") writeOut(this.#text);
+    this.#text = "";
+  }
+}
+
+function timeOf(text: string | undefined): { from?: number; to?: number } {
+  if (text === undefined) return {};
+  const match = /^(\d+(?:\.\d+)?)?,(\d+(?:\.\d+)?)?$/.exec(text);
+  if (match === null) throw new UsageError(`--time is ${text}, expected seconds such as 1.5,2`);
+  const [, from, to] = match;
+  return {
+    ...(from === undefined ? {} : { from: Number(from) * 1e9 }),
+    ...(to === undefined ? {} : { to: Number(to) * 1e9 }),
+  };
+}
+
+function imagesOf(text: string | undefined, recording: string): MemoryImage[] {
+  const images: MemoryImage[] = [];
+  const add = (path: string, address: bigint | undefined) => {
+    const source = about(path, () => openFileSource(path));
+    try {
+      images.push(...memoryImages(source, address));
+    } catch (error) {
+      if (error instanceof SymbolsError) throw new InputError(`--image ${path}: ${error.message}`);
+      throw error;
+    }
+  };
+  for (const part of text?.split(",") ?? []) {
+    const [, path = part, address] = /^(.*)@(0x[0-9a-f]+|[0-9a-f]+)$/i.exec(part) ?? [];
+    add(path, address === undefined ? undefined : BigInt(`0x${address.replace(/^0x/i, "")}`));
+  }
+  // What "perf record --kcore" copied.
+  const kcore = `${recording}/kcore_dir/kcore`;
+  try {
+    if (Deno.statSync(kcore).isFile) add(kcore, undefined);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory)) {
+      throw error;
+    }
+  }
+  return images;
+}
+
+/** Texts of instructions; without them where the disassembler cannot be loaded. */
+async function insnText(): Promise<InsnText | undefined> {
+  try {
+    const { Decoder, Formatter, FormatterSyntax, Instruction } = await import("iced-x86");
+    const formatter = new Formatter(FormatterSyntax.Gas);
+    const insn = new Instruction();
+    return (bytes: Uint8Array, ip: bigint, mode: InsnMode) => {
+      const decoder = new Decoder(mode, bytes, 0);
+      decoder.ip = ip;
+      decoder.decodeOut(insn);
+      const text = formatter.format(insn);
+      decoder.free();
+      return text;
+    };
+  } catch (error) {
+    const [why] = (error as Error).message.split("\n");
+    complain(`pt: instructions have no text: iced-x86 cannot be loaded: ${why}`);
+    return undefined;
+  }
+}
+
+function functionTable(rows: readonly FunctionTime[], timed: boolean): string[] {
+  const self = rows.reduce((sum, row) => sum + row.self, 0);
+  const insns = rows.reduce((sum, row) => sum + row.insns, 0);
+  const ms = (ns: number) => timed ? (ns / 1e6).toFixed(3) : "-";
+  const cells = [["SHARE", "SELF ms", "TOTAL ms", "CALLS", "INSNS", "FUNCTION", "OBJECT"]];
+  for (const row of rows) {
+    const share = self > 0 ? row.self / self : row.insns / Math.max(1, insns);
+    cells.push([
+      `${(100 * share).toFixed(2)}%`,
+      ms(row.self),
+      row.calls === 0 ? "-" : ms(row.total),
+      String(row.calls),
+      String(row.insns),
+      row.name,
+      shortObject({ path: row.object }),
+    ]);
+  }
+  const widths =
+    cells[0]?.map((_, i) => Math.min(60, Math.max(...cells.map((row) => row[i]?.length ?? 0)))) ??
+      [];
+  return cells.map((row) =>
+    row.map((cell, i) => i < 5 ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0))
+      .join("  ").trimEnd()
+  );
+}
+
+type PtFlags = FlagsOf<typeof FLAGS>;
+
+/** All that is needed to decode a recording. */
+interface Opened {
+  readonly trace: Awaited<ReturnType<typeof readAuxTrace>>;
+  readonly source: RandomAccessSource;
+  readonly sideband: PtSideband;
+  readonly complaints: Complaints;
+}
+
+async function readAll(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  for await (const part of stream) parts.push(part);
+  return new Uint8Array(await new Blob(parts as Uint8Array<ArrayBuffer>[]).arrayBuffer());
+}
+
+async function open(name: string): Promise<Opened> {
+  const complaints = new Complaints(`pt: ${name}`);
+  const opened = name === "-" ? bytesSource(await readAll(Deno.stdin.readable)) : openSource(name);
+  if (!isRandomAccess(opened)) {
+    throw new InputError(`${name}: cannot be read twice; give it as -, or copy it to a file`);
+  }
+  const source: RandomAccessSource = opened;
+  const first = await PerfDataReader.open(source, { diagnostics: complaints.take });
+  const trace = await readAuxTrace(first, { diagnostics: complaints.take });
+  if (trace.streams.length === 0 || trace.type !== PERF_AUXTRACE_INTEL_PT) {
+    const what = trace.streams.length === 0 ? "no AUX data" : `AUX data is ${trace.typeName}`;
+    throw new InputError(
+      `${name}: ${what}, not Intel PT; record with "perf record -e intel_pt//u -- PROGRAM"`,
+    );
+  }
+  await stitchAuxTrace(trace, source);
+  complaints.muted = true;
+  const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
+  const sideband = new PtSideband();
+  await runEngine(reader, [sideband], { diagnostics: complaints.take });
+  return { trace, source, sideband, complaints };
+}
+
+async function run(flags: PtFlags): Promise<number> {
+  const { on, value, operands } = flags;
+  const modes = (["calls", "branches", "insns", "events", "errors"] as const)
+    .filter((mode) => on[mode]);
+  const lists = modes.filter((mode) => mode !== "calls");
+  if (on.calls && (lists.length > 0 || value.latency !== undefined)) {
+    throw new UsageError("--calls goes with none of --branches, --insns, --events, --latency");
+  }
+  const time = timeOf(value.time);
+  const tids = value.tid === undefined ? undefined : parseNumbers("tid", value.tid);
+  const cpus = value.cpu === undefined ? undefined : parseNumbers("cpu", value.cpu);
+  const limit = value.limit === undefined ? Infinity : Number(value.limit);
+  if (!(limit >= 0)) throw new UsageError(`--limit is ${value.limit}, expected a number`);
+  const filter = value.function === undefined ? undefined : new Set(value.function.split(","));
+  const name = oneFile(operands);
+  return await aboutAsync(name, async () => {
+    const { trace, source, sideband, complaints } = await open(name);
+    const { recorded } = sideband;
+    const places = { ...defaultPlaces(), ...recorded?.machine, ...onlySymfs(value.symfs) };
+    const files: CodeFiles = {
+      open: (object) => openCodeFile(localFiles, object, places),
+      file: (path) => localFiles.open(path),
+    };
+    const code = new PtCode(sideband, files, imagesOf(value.image, name));
+    const resolver = await resolverOf(flags, name, {
+      ...recorded?.machine,
+      parameters: false,
+      debugInformation: on.source,
+    });
+    const names = new PtNames(code, resolver);
+    const clock = new PtClock(trace);
+    const lines = new Lines();
+    const part = { tids, ...time };
+    const progress = new Progress(
+      "pt",
+      trace.streams.reduce((sum, { pieces }) => sum + pieces.reduce((n, p) => n + p.size, 0), 0),
+    );
+    const options = {
+      progress: progress.add,
+      wants: ({ cpu }: { readonly cpu: number | undefined }) =>
+        cpus === undefined || (cpu !== undefined && cpus.has(cpu)),
+    };
+    let counts: PtCounts;
+    let printed = 0;
+    if (lists.length > 0) {
+      const list: PtList = new PtList(code, clock, {
+        branches: on.branches,
+        insns: on.insns,
+        events: on.events,
+        errors: on.errors,
+        text: on.insns ? await insnText() : undefined,
+        filter: part,
+        idle: async () => {
+          await names.resolve();
+          printed += list.rows.count;
+          lines.all(rowLines(list.rows, names, list.texts, {
+            json: on.json,
+            source: on.source,
+            ...(filter === undefined ? {} : { filter }),
+          }));
+          list.rows.clear();
+        },
+      });
+      counts = await decodePt(trace, source, sideband, code, list, options);
+    } else {
+      const text = new CallText(names, filter);
+      const print = async () => {
+        const { events } = calls;
+        if (events === undefined) return;
+        await names.resolve();
+        printed += events.count;
+        lines.all(on.json ? callJson(events, names, filter) : text.lines(events));
+        events.clear();
+      };
+      const calls: PtCalls = new PtCalls(code, clock, {
+        filter: part,
+        ...(on.calls ? { idle: print } : {}),
+      });
+      counts = await decodePt(trace, source, sideband, code, calls, options);
+      calls.finish();
+      await names.resolve();
+      if (on.calls) await print();
+      else if (value.latency !== undefined) {
+        const stats = latencyOfFunction(value.latency, calls.latency, names);
+        if (stats === undefined) {
+          progress.finish();
+          throw new InputError(`${name}: no call of ${value.latency} was traced`);
+        }
+        printed++;
+        if (on.json) {
+          const { calls, open, time, insns, slowest } = stats;
+          const histogram = latencyBuckets(stats);
+          lines.put(
+            JSON.stringify({
+              function: value.latency,
+              calls,
+              open,
+              time,
+              insns,
+              histogram,
+              slowest,
+            }),
+          );
+        } else lines.all(latencyLines(value.latency, stats));
+      } else {
+        const rows = functionTimes(calls, calls.latency, names)
+          .filter((row) => filter?.has(row.name) ?? true).slice(0, limit);
+        printed = rows.length;
+        if (on.json) lines.all(rows.map((row) => JSON.stringify(row)));
+        else lines.all(functionTable(rows, clock.known));
+      }
+    }
+    progress.finish();
+    lines.flush();
+    names.close();
+    if (printed === 0) complain(`pt: ${name}: nothing to print: nothing matches`);
+    return tell(name, counts, code, names, complaints, clock);
+  });
+}
+
+function onlySymfs(symfs: string | undefined): { symfs?: string } {
+  return symfs === undefined ? {} : { symfs };
+}
+
+/** Tells what is missing; returns the exit code. */
+function tell(
+  name: string,
+  counts: PtCounts,
+  code: PtCode,
+  names: PtNames,
+  complaints: Complaints,
+  clock: PtClock,
+): number {
+  if (!clock.known) complain(`pt: ${name}: no times: the recording does not convert the TSC`);
+  const causes = names.causes();
+  if (causes !== "") complain(`pt: ${name}: places without a function: ${causes}`);
+  const missing = missingCode(code);
+  if (missing !== "") complain(`pt: ${name}: no code of ${missing}`);
+  const loss = lossText(counts);
+  if (loss !== undefined) complain(`pt: ${name}: ${loss}`);
+  complaints.finish();
+  return loss !== undefined || complaints.count > 0 ? 1 : 0;
+}
+
+/** The command. */
+export const tool: Command = command({ name: "pt", help: HELP, flags: FLAGS, run });
+
+if (import.meta.main) await main(tool);
