@@ -383,7 +383,7 @@ Deno.test("extract-pt: input that has no Intel PT is one line and exit code 1", 
       const [args, part] of [
         [[recorded], `no AUX data; record with "perf record -e intel_pt//u -- PROGRAM"`],
         [["none"], "none: no such file or directory"],
-        [[folder], "is a directory"],
+        [[folder], "directory has no 'data' file"],
         [["text"], "text: 0x0: file header: magic is"],
         [["empty"], "empty: 0x0: file header: 0 bytes"],
         [["--cpu", "2", `${fixtures}/pt-cpus.perf.data`], "there is cpu0, cpu1, cpu3"],
