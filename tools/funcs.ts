@@ -15,6 +15,7 @@ import {
   complain,
   Complaints,
   type FlagsOf,
+  InputError,
   main,
   oneFile,
   parseWord,
@@ -22,7 +23,13 @@ import {
   UsageError,
   writeOut,
 } from "./_cli.ts";
-import { nameFilters, SAMPLE_FLAGS, SAMPLE_HELP, sampleFilter } from "./_sample_flags.ts";
+import {
+  choosesSamples,
+  nameFilters,
+  SAMPLE_FLAGS,
+  SAMPLE_HELP,
+  sampleFilter,
+} from "./_sample_flags.ts";
 import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP, tellTrust } from "./_symbol_flags.ts";
 
 const HELP = `funcs: prints the functions of a perf.data file by their share of each event's period
@@ -96,6 +103,13 @@ const FLAGS = {
   alias: { g: "call-graph" },
 } as const;
 
+/** The numbers of the events of a name. */
+function eventsCalled(name: string, names: readonly string[], file: string): Set<number> {
+  const found = names.flatMap((known, number) => known === name ? [number] : []);
+  if (found.length > 0) return new Set(found);
+  throw new InputError(`${file}: no event ${name}; there is ${[...new Set(names)].join(", ")}`);
+}
+
 async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const { on, value, operands } = flags;
   if (on.json && on.csv) throw new UsageError("--json and --csv exclude each other");
@@ -116,6 +130,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const reader = await PerfDataReader.open(openSource(name, { interruptible: true }), {
       diagnostics: complaints.take,
     });
+    const filter = await sampleFilter(flags, reader);
     const progress = new Progress("funcs", reader.fileSize);
     const counts = new SampleCounts({
       keys: { pid: sort.includes("pid"), tid: sort.includes("tid"), cpu: sort.includes("cpu") },
@@ -129,7 +144,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         debugInformation: on.inline || sort.includes("srcline") || sort.includes("srcfile"),
       });
     const engine = await runEngine(reader, [counts], {
-      filter: await sampleFilter(flags, reader),
+      filter,
       unwind: resolverFor,
       progress: progress.add,
       diagnostics: complaints.take,
@@ -137,25 +152,14 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     progress.finish();
     const { eventNames } = engine;
     const resolver = await resolverFor(engine);
-    const numbered = eventNames.map((name, number) => ({ name, number }));
     const table = await functionTable(engine, counts, resolver, {
       sort,
       inline: on.inline,
       limit,
       least: percent / 100,
-      ...(value.event === undefined ? {} : {
-        events: new Set(
-          numbered.filter(({ name }) => name === value.event).map(({ number }) => number),
-        ),
-      }),
+      ...(value.event === undefined ? {} : { events: eventsCalled(value.event, eventNames, name) }),
       callees: on.children,
-      ...((comm ?? dso ?? sym) === undefined ? {} : {
-        only: {
-          ...(comm === undefined ? {} : { comm }),
-          ...(dso === undefined ? {} : { dso }),
-          ...(sym === undefined ? {} : { sym }),
-        },
-      }),
+      ...((comm ?? dso ?? sym) === undefined ? {} : { only: { comm, dso, sym } }),
     });
     const chains = order === undefined
       ? undefined
@@ -165,7 +169,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         table,
         order,
       );
-    const { stringify } = on.csv ? await import("@std/csv") : {};
+    const { csvText } = on.csv ? await import("./_csv.ts") : {};
     for (
       const text of functionText(table, {
         format: on.json ? "json" : on.csv ? "csv" : "table",
@@ -175,7 +179,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
           json: (row) => ({ chains: chains.chains(row) }),
         },
         width: Deno.stdout.isTerminal() ? Deno.consoleSize().columns : undefined,
-        csv: (rows) => stringify?.(rows, { headers: false }) ?? "",
+        csv: (rows) => csvText?.(rows) ?? "",
       })
     ) writeOut(text);
     tellTrust("funcs", table.trust, on.verbose);
@@ -189,8 +193,13 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       complain(`funcs: ${name}: ${leftOut} samples left out: of no known event, or too short`);
     }
     if (counts.totals.every(({ samples }) => samples === 0)) {
-      complain(`funcs: ${name}: no samples`);
+      const chosen = choosesSamples(flags) ? " pass the filters" : "";
+      complain(`funcs: ${name}: no samples${chosen}`);
       return 1;
+    }
+    if (table.rows.length === 0) {
+      const samples = counts.totals.reduce((sum, total) => sum + total.samples, 0);
+      complain(`funcs: ${name}: no row is left of ${samples} samples: the filters match nothing`);
     }
     return complaints.count > 0 ? 1 : 0;
   });

@@ -16,6 +16,7 @@ import { addressToHex, type BundleEntry, BundleError, Demangler } from "@perfdat
 import type { SymbolResolver } from "@perfdata/symbols";
 import { type UnwoundRow, unwoundRows, unwoundText } from "@perfdata/session/unwind-text";
 import { openBundle } from "@perfdata/symbols/open-resolver";
+import { visible } from "@perfdata/format/visible";
 import {
   about,
   aboutAsync,
@@ -24,13 +25,13 @@ import {
   complain,
   Complaints,
   type FlagsOf,
-  InputError,
   listed,
   main,
   openOutput,
   UsageError,
   writeOut,
 } from "./_cli.ts";
+import { notBundle } from "./_not_bundle.ts";
 import { causesText, resolverOf, SYMBOL_FLAGS, SYMBOL_HELP, tellRefused } from "./_symbol_flags.ts";
 
 const HELP = `symbols: bundles the symbols of a recording, and reports which are missing
@@ -111,9 +112,9 @@ const percent = (part: number, whole: number): string =>
 function columns(rows: readonly (readonly string[])[], left: ReadonlySet<number>): string {
   const widths: number[] = [];
   for (const row of rows) {
-    row.forEach((cell, i) => widths[i] = Math.max(widths[i] ?? 0, cell.length));
+    row.forEach((cell, i) => widths[i] = Math.max(widths[i] ?? 0, visible(cell).length));
   }
-  return rows.map((row) =>
+  return rows.map((names) => names.map(visible)).map((row) =>
     `${
       row.map((cell, i) =>
         left.has(i) ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0)
@@ -279,8 +280,7 @@ function show(file: string, flags: SymbolsFlags): number {
     try {
       return openBundle(file);
     } catch (error) {
-      if (error instanceof BundleError) throw new InputError(error.message, { cause: error });
-      throw error;
+      throw error instanceof BundleError ? notBundle(file, error) : error;
     }
   });
   const demangler = new Demangler();
@@ -290,7 +290,8 @@ function show(file: string, flags: SymbolsFlags): number {
     if (!flags.on.json) {
       const from = origin === undefined ? "" : ` from ${origin}`;
       const base = reference === undefined ? "" : ` relative to ${reference}`;
-      writeOut(`${kind} ${path} ${buildId ?? "-"}${base}: ${object.size} ranges${from}\n`);
+      const line = `${kind} ${path} ${buildId ?? "-"}${base}: ${object.size} ranges${from}`;
+      writeOut(`${visible(line)}\n`);
     }
     let text = "";
     for (const entry of object.entries()) {
@@ -330,10 +331,10 @@ function entryText(entry: BundleEntry, shown: (name: string) => string): string 
   if (cause !== undefined) return `  ${range} ?? (${cause})\n`;
   const at = symbol === undefined
     ? "??"
-    : `${shown(symbol.name)}+0x${(start - symbol.start).toString(16)}`;
+    : `${visible(shown(symbol.name))}+0x${(start - symbol.start).toString(16)}`;
   const lines = frames.map((frame, i) =>
-    `    ${i > 0 ? "(inlined by) " : ""}${frameName(entry, frame, shown)} at ${
-      frame.file ?? "??"
+    `    ${i > 0 ? "(inlined by) " : ""}${visible(frameName(entry, frame, shown))} at ${
+      visible(frame.file ?? "??")
     }:${frame.line}\n`
   );
   return `  ${range} ${at}\n${lines.join("")}`;
