@@ -205,6 +205,38 @@ Deno.test("Flow: real traces have the instructions that perf finds, one by one",
   console.log(`${insns} instructions compared`);
 });
 
+Deno.test("Flow: real traces have the instructions that libipt finds, one by one", async () => {
+  await inFolder((folder) => {
+    const source = new URL("../fixtures/stepped/libipt.c", import.meta.url).pathname;
+    const program = `${folder}/libipt`;
+    try {
+      const args = ["-O1", "-o", program, source, "-lipt"];
+      const { success } = new Deno.Command("gcc", { args, stderr: "null" }).outputSync();
+      if (!success) throw new Error("no libipt (Debian: apt-get install libipt-dev)");
+    } catch (error) {
+      console.log(`skipped: ${(error as Error).message}`);
+      return;
+    }
+    let insns = 0;
+    for (const name of ["foo", "Unzip"]) {
+      const trace = corpusTrace(name);
+      if (trace === undefined) continue;
+      const args = [`${folder}/trace`];
+      Deno.writeFileSync(`${folder}/trace`, trace.bytes);
+      for (const [i, { address, bytes }] of joined(trace.runs).entries()) {
+        Deno.writeFileSync(`${folder}/image${i}`, bytes);
+        args.push(`${folder}/image${i}`, address.toString(16));
+      }
+      const { stdout } = new Deno.Command(program, { args }).outputSync();
+      const theirs = new BigUint64Array(stdout.buffer, stdout.byteOffset, stdout.length >> 3);
+      const { ips } = listFlow(trace.bytes, { space: trace.space });
+      assertEquals(firstDifference(ips, theirs), -1, name);
+      insns += ips.length;
+    }
+    console.log(`${insns} instructions compared`);
+  });
+});
+
 Deno.test("Flow: mutated packets and code end in counted errors, in bounded time", () => {
   const trace = corpusTrace("foo") ?? corpusTrace("Unzip");
   if (trace === undefined) return;
