@@ -6,10 +6,7 @@
  * time is that of the whole process, start-up included; memory is the peak that the kernel counted
  * (`/usr/bin/time`, where that is installed).
  */
-import { emptyAttr, KERNEL_RECORDS, PerfDataWriter, RecordCodec } from "@perfdata/format";
-import { fileSink } from "@perfdata/format/file-sink";
-import { USER_RECORDS } from "@perfdata/user-records";
-import { ptBytes, ptStream } from "../fixtures/synthesize/pt_stream.ts";
+import { makePt } from "./make_pt.ts";
 
 const [megabytes = "512", parent] = Deno.args;
 const folder = Deno.makeTempDirSync({
@@ -18,44 +15,6 @@ const folder = Deno.makeTempDirSync({
 });
 const root = new URL("../", import.meta.url).pathname;
 const RUNS = 7;
-const PIECE = 2 << 20;
-
-const codec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
-
-async function record(path: string, payload: string) {
-  const unit = ptBytes(ptStream({ seed: 1, tsc: 1n, packets: 100_000 })).bytes;
-  const piece = new Uint8Array(PIECE);
-  for (let at = 0; at < PIECE; at += unit.length) {
-    piece.set(unit.subarray(0, Math.min(unit.length, PIECE - at)), at);
-  }
-  using sink = fileSink(path);
-  using copy = fileSink(payload);
-  const writer = await PerfDataWriter.file(sink, {
-    events: [{ attr: { ...emptyAttr(), type: 8 } }],
-  });
-  const words = [8n, 31n, 7n, 0n, 1n, 0x400n, 0x800n, 3n, 0n, 1n];
-  await writer.write(codec.encode({
-    type: 70,
-    name: "AUXTRACE_INFO",
-    misc: 0,
-    body: { type: 1, priv: words },
-  }));
-  const count = Math.ceil(Number(megabytes) * 1e6 / PIECE);
-  for (let i = 0; i < count; i++) {
-    const cpu = i & 3;
-    const offset = BigInt((i >> 2) * PIECE);
-    await writer.write(codec.encode({
-      type: 71,
-      name: "AUXTRACE",
-      misc: 0,
-      body: { size: BigInt(PIECE), offset, reference: BigInt(i), idx: cpu, tid: -1, cpu },
-    }));
-    await writer.write(piece);
-    copy.write(piece);
-  }
-  await writer.close();
-  return count * PIECE;
-}
 
 interface Cost {
   readonly ms: number;
@@ -90,7 +49,7 @@ const timed = (() => {
 try {
   const file = `${folder}/perf.data`;
   const payload = `${folder}/payload`;
-  const size = await record(file, payload);
+  const size = await makePt(Number(megabytes), file, payload);
   const tool = `${Deno.execPath()} run -A ${root}tools/extract_pt.ts`;
   const jobs: Record<string, () => Cost> = {
     // Into a new file each, as extract-pt does it: to overwrite is another matter.

@@ -6,22 +6,20 @@ import {
   HEADER_EVENT_DESC,
   KERNEL_RECORDS,
   PERF_EVENT_HEADER_SIZE,
+  PERF_RECORD_COMPRESSED,
+  PERF_RECORD_COMPRESSED2,
+  PERF_RECORD_EVENT_UPDATE,
+  PERF_RECORD_HEADER_FEATURE,
   PERF_RECORD_SAMPLE,
   PerfDataError,
   type PerfDataReader,
   type PerfEvent,
   RecordCodec,
+  safeCell,
   sectionRange,
-} from "@perfdata/format";
-import {
-  GOOGLE_RECORDS,
-  PERF_RECORD_COMPRESSED,
-  PERF_RECORD_COMPRESSED2,
-  PERF_RECORD_EVENT_UPDATE,
-  PERF_RECORD_HEADER_FEATURE,
   USER_RECORD_NAMES,
-  USER_RECORDS,
-} from "@perfdata/user-records";
+} from "@perfdata/format";
+import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
 import { LITTLE_ENDIAN } from "@perfdata/format/text-bytes";
 import { type Consumer, type Engine, type Needs, runEngine } from "@perfdata/session/engine";
 import type { RecordBytes, Run } from "@perfdata/session/run";
@@ -199,7 +197,7 @@ class RecordsText implements Consumer {
   async startCsv(): Promise<void> {
     // Loaded where it is needed: it takes a tenth of the start of the command.
     const { stringify } = await import("@std/csv");
-    this.#csvText = (row) => stringify([row], { headers: false });
+    this.#csvText = (row) => stringify([row.map(safeCell)], { headers: false });
     this.out.append(this.#csvText(CSV_COLUMNS));
   }
 

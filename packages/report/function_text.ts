@@ -1,3 +1,4 @@
+import { visible } from "@perfdata/format/visible";
 import type { FunctionKey } from "./function_keys.ts";
 import type { FunctionTable } from "./functions.ts";
 import { jsonLine } from "./json_line.ts";
@@ -74,11 +75,11 @@ class Column {
     this.#text = text;
   }
 
-  /** Takes the width that some rows need. */
-  fit(rows: Iterable<number>): void {
+  /** Takes the width that some rows need, up to a limit. */
+  fit(rows: Iterable<number>, limit: number): void {
     let most = this.title.length;
     for (const row of rows) most = Math.max(most, this.#text(this.#value(row)).length);
-    this.width = Math.min(40, most);
+    this.width = Math.min(limit, most);
   }
 
   /** Leaves the cells of the last column as long as they are. */
@@ -86,7 +87,9 @@ class Column {
     if (!this.#right) this.width = 0;
   }
 
+  /** A cell of the column's width; what is longer is cut, except in the last column. */
   pad(text: string): string {
+    if (text.length > this.width && this.width > 0) return `${text.slice(0, this.width - 1)}…`;
     return this.#right ? text.padStart(this.width) : text.padEnd(this.width);
   }
 
@@ -112,13 +115,15 @@ function tableColumns(table: FunctionTable): Column[] {
         key.name.toUpperCase(),
         key.numeric,
         (row) => key.shown?.(table, row) ?? key.value(table, row),
+        // What a program called itself must not act on a terminal.
+        (value) => visible(String(value)),
       )
     ),
   ];
 }
 
-/** Rows whose cells decide how wide a column is. */
-const FITTED = 1000;
+/** On a terminal: rows whose cells decide how wide a column is, and its greatest width. */
+const FITTED = 1000, WIDEST = 40;
 /** Characters of a bar. */
 const BAR = 10;
 
@@ -134,7 +139,11 @@ export function* functionLines(
   width?: number,
 ): Generator<string, void, void> {
   const columns = tableColumns(table);
-  for (const column of columns) column.fit(rows.subarray(0, FITTED));
+  for (const column of columns) {
+    // A program that reads the table gets whole names.
+    if (width === undefined) column.fit(rows, Infinity);
+    else column.fit(rows.subarray(0, FITTED), WIDEST);
+  }
   columns.at(-1)?.endLine();
   const shown = (row: number) => table.share(row, table.childPeriod(row));
   const most = rows[0] === undefined ? 0 : shown(rows[0]);
@@ -181,30 +190,31 @@ export function functionCells(
   ];
 }
 
-/** A row as a line of JSON. */
+/** A row as a line of JSON. Shares are in percent, as in CSV, with all their digits. */
 export function functionJson(
   table: FunctionTable,
   row: number,
   eventNames: readonly string[],
+  more: Readonly<Record<string, unknown>> = {},
 ): string {
   const event = table.event(row);
   const values: Record<string, unknown> = {
     event: eventNames[event] ?? "",
     event_index: event,
-    overhead: table.share(row, table.period(row)),
+    overhead: 100 * table.share(row, table.period(row)),
     samples: table.samples(row),
     period: table.period(row),
   };
   if (table.withCallees) {
-    values["children"] = table.share(row, table.childPeriod(row));
+    values["children"] = 100 * table.share(row, table.childPeriod(row));
     values["children_samples"] = table.childSamples(row);
     values["children_period"] = table.childPeriod(row);
   }
   for (const key of table.keys as readonly FunctionKey[]) {
-    values[key.name] = key.value(table, row);
+    values[key.name] = key.full?.(table, row) ?? key.value(table, row);
     Object.assign(values, key.more?.(table, row));
   }
-  return jsonLine(values);
+  return jsonLine({ ...values, ...more });
 }
 
 /** How to print {@link functionText}. */
@@ -215,6 +225,11 @@ export interface FunctionTextOptions {
   readonly eventNames: readonly string[];
   /** Of the terminal, where there is one. */
   readonly width?: number | undefined;
+  /** Lines below a row of the table, members of its line of JSON: `FunctionChains`. */
+  readonly chains?: {
+    lines(row: number): readonly string[];
+    json(row: number): Readonly<Record<string, unknown>>;
+  } | undefined;
   /** Makes lines of CSV of rows of cells; only CSV needs it. */
   readonly csv?: (rows: readonly unknown[][]) => string;
 }
@@ -225,10 +240,10 @@ const BLOCK = 4096;
 /** All rows of a table as text, in pieces. */
 export function* functionText(
   table: FunctionTable,
-  { format, eventNames, width, csv }: FunctionTextOptions,
+  { format, eventNames, width, csv, chains }: FunctionTextOptions,
 ): Generator<string, void, void> {
   if (format === "table") {
-    yield* tableText(table, eventNames, width);
+    yield* tableText(table, eventNames, width, chains);
     return;
   }
   if (format === "csv") yield csv?.([functionCsvColumns(table)]) ?? "";
@@ -237,7 +252,8 @@ export function* functionText(
     if (format === "csv") {
       yield csv?.(rows.map((row) => functionCells(table, row, eventNames))) ?? "";
     } else {
-      yield rows.map((row) => `${functionJson(table, row, eventNames)}\n`).join("");
+      yield rows.map((row) => `${functionJson(table, row, eventNames, chains?.json(row))}\n`)
+        .join("");
     }
   }
 }
@@ -246,6 +262,7 @@ function* tableText(
   table: FunctionTable,
   eventNames: readonly string[],
   width: number | undefined,
+  chains: FunctionTextOptions["chains"],
 ): Generator<string, void, void> {
   let lines: string[] = [];
   let first = true;
@@ -258,9 +275,15 @@ function* tableText(
     if (samples === 0 || table.events?.has(event) === false) continue;
     if (!first) lines.push("");
     first = false;
-    lines.push(`${eventNames[event]}: ${samples} samples, period ${period}`);
+    lines.push(`${visible(eventNames[event] ?? "")}: ${samples} samples, period ${period}`);
+    let next = -1;
     for (const line of functionLines(table, rows, width)) {
-      if (lines.push(line) < BLOCK) continue;
+      lines.push(line);
+      const row = rows[next++];
+      if (chains !== undefined && row !== undefined) {
+        lines.push(...chains.lines(row).map((text) => visible(text).slice(0, width)));
+      }
+      if (lines.length < BLOCK) continue;
       yield lines.join("\n") + "\n";
       lines = [];
     }
