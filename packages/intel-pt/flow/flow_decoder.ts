@@ -297,7 +297,12 @@ export class FlowDecoder {
         if (this.deferred.length === 0 || this.noneDeferred()) {
           const error = walker.tnt(1 << packets.count | packets.low);
           if (error !== 0) this.stop(error);
+          else packets.shortTnt(walker);
         }
+        continue;
+      }
+      if (kind === PacketKind.PAD) {
+        if (this.state === LOST) counts.lostBytes++;
         continue;
       }
       if (kind <= PacketKind.END) {
