@@ -48,7 +48,7 @@ perf report --no-children -g none. docs/funcs.md explains the columns.
       --cpu LIST         only samples of these CPUs
       --event NAME       only samples of this event
       --time A,B         only samples between these times, in seconds; either may be omitted
-      --jobs N           number of threads (default: the number of processors)
+      --jobs N           accepted as by other commands; one thread does all the work
 ${SYMBOL_HELP}\
       --verbose          report which addresses have no function, and which files were not used
       --debug            print the stack trace of an error
@@ -117,7 +117,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   if (on.srcline && !sort.includes("srcline")) sort.push("srcline");
   const limit = numberOf("limit", value.limit) ?? Infinity;
   const percent = numberOf("percent-limit", value["percent-limit"]) ?? 0;
-  // Accepted, and checked, as in other commands; one thread does it all.
+  // docs/funcs.md says why it changes nothing.
   numberOf("jobs", value.jobs);
   const time = value.time === undefined ? undefined : timeOf(value.time);
   const numbers = (flag: "pid" | "tid" | "cpu") =>
