@@ -638,3 +638,43 @@ Deno.test("funcs: damage is told once, however often the file is read", async ()
     await Deno.remove(folder, { recursive: true });
   }
 });
+
+/** Runs the command; what it prints, as lines. */
+async function funcs(...args: string[]): Promise<{ code: number; lines: string[]; err: string }> {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", `${root}tools/funcs.ts`, ...args],
+    env: { NO_COLOR: "1" },
+  }).output();
+  const decoder = new TextDecoder();
+  const lines = decoder.decode(stdout).trimEnd().split("\n");
+  return { code, lines, err: decoder.decode(stderr) };
+}
+
+Deno.test("funcs: CSV and JSON have shares in one unit, and columns off a terminal stay columns", async () => {
+  const file = `${root}fixtures/recorded/two-events.perf.data`;
+  const csv = (await funcs("--csv", file)).lines.slice(1).map((line) => Number(line.split(",")[1]));
+  const json = (await funcs("--json", file)).lines.map((line) => JSON.parse(line).overhead);
+  assert(csv.length > 5);
+  assertEquals(json.map((share) => share.toFixed(1)), csv.map((share) => share.toFixed(1)));
+
+  const { lines } = await funcs("--sort", "sym,comm,dso", file);
+  const at = lines[1]?.indexOf("COMM") ?? -1;
+  const rows = lines.slice(2, lines.indexOf("") < 0 ? undefined : lines.indexOf(""));
+  assert(at > 0 && rows.length > 2);
+  for (const line of rows) assert(/\s{2}\S/.test(line.slice(at - 2, at + 1)), line);
+});
+
+Deno.test("funcs: filters that match nothing, and events that are not there, are reported", async () => {
+  const file = `${root}fixtures/recorded/callchain.perf.data`;
+  const none = await funcs("--dso", "/^nothing$/", file);
+  assertEquals(none.code, 0);
+  assert(none.err.includes("no row is left of 13 samples: the filters match nothing\n"), none.err);
+  const event = await funcs("--event", "cycles", file);
+  assertEquals(
+    [event.code, event.err],
+    [1, `funcs: ${file}: no event cycles; there is cpu-clock\n`],
+  );
+  const time = await funcs("--time", "1000s-", file);
+  assertEquals(time.code, 1);
+  assert(time.err.includes("no samples pass the filters"), time.err);
+});

@@ -75,7 +75,7 @@ Deno.test("each help has usage, examples and exit codes, and its flags are those
     assertStringIncludes(tool.help, `\nusage: perfdata ${name} `);
     assertMatch(tool.help, /\nexamples:\n {2}\S/);
     assertStringIncludes(tool.help, `perfdata ${name}`);
-    assertMatch(tool.help, /\nExit codes: 0 [^;]+;\s1 [^;]+;\s2 wrong usage\.\n$/);
+    assertMatch(tool.help, /\nExit codes: 0 [^;]+;\s1 [^;]+;\s2 wrong\susage\.\n$/);
     for (const line of tool.help.split("\n")) assert(line.length <= 100, `${name}: ${line}`);
 
     const described = helpFlags(tool.help);

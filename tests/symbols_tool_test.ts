@@ -80,8 +80,13 @@ Deno.test("wrong usage is 2, a file that is not there or no bundle is 1, each on
       [["mend", "a"], 2, "symbols: unknown command mend, expected bundle, trust or show; see"],
       [["trust", "--nope", "a"], 2, "symbols: unknown flag --nope"],
       [["trust", "gone"], 1, "symbols: gone: no such file or directory\n"],
+      [
+        ["show", `${ROOT}fixtures/recorded/callchain.perf.data`],
+        1,
+        "is a recording, not a symbol bundle; make one: perfdata symbols bundle",
+      ],
       [["show", "gone"], 1, "symbols: gone: no such file or directory\n"],
-      [["show", "text"], 1, "symbols: text: 0: no symbol bundle: expected PERFSYMS and 80 bytes\n"],
+      [["show", "text"], 1, "symbols: text: 0: no symbol bundle: expected PERFSYMS and 88 bytes\n"],
     ];
     for (const [args, code, message] of cases) {
       const result = await symbols(folder, args);

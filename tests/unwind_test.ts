@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { perfText, perfVersion } from "./perf.ts";
-import { inFolder } from "./tool.ts";
+import { inFolder, tool } from "./tool.ts";
 import { ourStacks, perfStacks, type PlainStack, PROGRAM, runs } from "./unwound.ts";
 
 const FLAVOURS: readonly (readonly [name: string, compiler: string, ...flags: string[]])[] = [
@@ -68,3 +68,44 @@ Deno.test({
       assert(flavours < 4 || equal > compared / 2);
     }),
 });
+
+Deno.test({
+  name: "a symbol bundle keeps what its stacks are unwound with",
+  ignore: perfVersion() === undefined,
+  fn: () =>
+    inFolder(async (folder) => {
+      Deno.writeTextFileSync(`${folder}/a.cc`, PROGRAM);
+      const program = `${folder}/a`, data = `${folder}/perf.data`;
+      const failed = runs("g++", "-O2", "-pthread", "-o", program, `${folder}/a.cc`) ??
+        runs(
+          ...["perf", "record", "-q", "-e", "cpu-clock:u", "-F", "1999"],
+          ...["--call-graph", "dwarf", "-o", data, program, "200"],
+        );
+      if (failed !== undefined) {
+        console.log(`skipped: ${failed}`);
+        return;
+      }
+      const bundle = `${folder}/perf.symbols`, gone = `${folder}/gone`;
+      const tree = async (...flags: string[]) =>
+        (await tool("tree", ["--json", ...flags, data])).out;
+      assertEquals((await tool("symbols", ["bundle", "-o", bundle, data])).code, 0);
+      Deno.mkdirSync(gone);
+      const here = await tree();
+      assert(here.split("\n").length > 50);
+      assertEquals(await tree("--symbols", bundle, "--symfs", gone), here);
+      // Without the bundle nothing is known there, and that is said.
+      const without = await tool("tree", ["--symfs", gone, data], {
+        env: { HOME: gone, DENO_DIR: denoFolder() },
+      });
+      assert(/stacks reach the start.* in files that are missing/.test(without.err), without.err);
+      const trust = await tool("symbols", ["trust", "--json", data]);
+      const { rows } = JSON.parse(trust.out).stacks;
+      assert(rows[0].of === "all" && rows[0].complete > rows[0].stacks * 0.5, trust.out);
+    }),
+});
+
+/** Where deno keeps its cache: a test that changes HOME keeps that. */
+function denoFolder(): string {
+  const { stdout } = new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).outputSync();
+  return JSON.parse(new TextDecoder().decode(stdout)).denoDir;
+}

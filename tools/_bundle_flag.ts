@@ -1,6 +1,7 @@
 /** `--symbols FILE` of the commands that print records: names from a symbol bundle. */
 import type { BundledSymbols } from "@perfdata/session/symbols";
-import { about, complain, InputError } from "./_cli.ts";
+import { about, complain } from "./_cli.ts";
+import { notBundle } from "./_not_bundle.ts";
 
 /**
  * Opens a bundle.
@@ -19,8 +20,7 @@ export async function bundledSymbols(
     const bundle = SymbolBundle.open(bytes);
     return new BundledSymbols(bundle, { demangle });
   } catch (error) {
-    if (!(error instanceof BundleError)) throw error;
-    throw new InputError(`${path}: ${error.message}`, { cause: error });
+    throw error instanceof BundleError ? notBundle(path, error) : error;
   }
 }
 

@@ -5,7 +5,8 @@ import type { SymbolResolver } from "@perfdata/symbols";
 import { localResolver } from "@perfdata/symbols/local-resolver";
 import type { OpenResolverOptions } from "@perfdata/symbols/open-resolver";
 import type { SymbolTrust } from "@perfdata/session/symbols";
-import { about, complain, type Flags, InputError } from "./_cli.ts";
+import { about, complain, type Flags } from "./_cli.ts";
+import { notBundle } from "./_not_bundle.ts";
 
 /** To be spread into the flags of a command. */
 export const SYMBOL_FLAGS = {
@@ -64,8 +65,7 @@ export async function resolverOf(
   try {
     return about(symbols, () => openResolver(options));
   } catch (error) {
-    if (error instanceof BundleError) throw new InputError(error.message, { cause: error });
-    throw error;
+    throw error instanceof BundleError ? notBundle(symbols, error) : error;
   }
 }
 

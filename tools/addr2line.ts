@@ -13,6 +13,7 @@ import {
   UsageError,
   writeOut,
 } from "./_cli.ts";
+import { notBundle } from "./_not_bundle.ts";
 
 // What few calls need is imported where they do: to start takes as long as 1,000 addresses.
 
@@ -140,8 +141,14 @@ async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<numb
 
 /** The object of a bundle that a path means: that path, or the only one of that name. */
 async function bundled(file: string, path: string): Promise<BundleObject> {
-  const { openBundle } = await import("@perfdata/symbols/open-resolver");
-  const bundle = explained(file, () => openBundle(file));
+  const { BundleError, openBundle } = await import("@perfdata/symbols/open-resolver");
+  const bundle = explained(file, () => {
+    try {
+      return openBundle(file);
+    } catch (error) {
+      throw error instanceof BundleError ? notBundle(file, error) : error;
+    }
+  });
   const objects = bundle.objects.filter(({ info }) => info.kind === "elf");
   const name = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
   const same = objects.filter(({ info }) => info.path === path);

@@ -18,6 +18,7 @@ import {
 } from "@perfdata/session";
 import { copyAuxToFiles } from "@perfdata/session/aux-file-copy";
 import { PERF_AUXTRACE_INTEL_PT, PERF_AUXTRACE_NAMES } from "@perfdata/user-records";
+import { visible } from "@perfdata/format/visible";
 import {
   about,
   aboutAsync,
@@ -400,13 +401,16 @@ function table(
       auxFlagNames(stream.flags).join(",") || "-",
     ]);
   }
+  for (const row of rows) row[0] = visible(row[0] ?? "");
   const widths = rows[0]?.map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0))) ?? [];
   const lines = rows.map((row) =>
     row.map((cell, i) =>
       i === 0 || i === row.length - 1 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0)
     ).join("  ").trimEnd()
   );
-  const command = trace.cmdline === undefined ? "" : `, recorded with: ${trace.cmdline.join(" ")}`;
+  const command = trace.cmdline === undefined
+    ? ""
+    : `, recorded with: ${visible(trace.cmdline.join(" "))}`;
   return `${trace.typeName}${command}\n${lines.join("\n")}\n`;
 }
 

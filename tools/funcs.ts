@@ -13,13 +13,20 @@ import {
   complain,
   Complaints,
   type FlagsOf,
+  InputError,
   main,
   oneFile,
-  parseNumbers,
   Progress,
   UsageError,
   writeOut,
 } from "./_cli.ts";
+import {
+  choosesSamples,
+  nameFilters,
+  SAMPLE_FLAGS,
+  SAMPLE_HELP,
+  sampleFilter,
+} from "./_sample_flags.ts";
 import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP, tellTrust } from "./_symbol_flags.ts";
 
 const HELP = `funcs: prints the functions of a perf.data file by their share of each event's period
@@ -40,14 +47,8 @@ perf report --no-children -g none. docs/funcs.md explains the columns.
       --json             print all rows as lines of JSON
       --limit N          print at most N rows of each event
       --percent-limit P  only rows of at least P percent
-      --comm NAMES       only samples of these commands: a,b
-      --dso NAMES        only samples in these objects
-      --symbol NAMES     only samples in these functions
-      --pid LIST         only samples of these processes: 12 or 12,14-16
-      --tid LIST         only samples of these threads
-      --cpu LIST         only samples of these CPUs
       --event NAME       only samples of this event
-      --time A,B         only samples between these times, in seconds; either may be omitted
+${SAMPLE_HELP}\
       --jobs N           accepted as by other commands; one thread does all the work
 ${SYMBOL_HELP}\
       --verbose          report which addresses have no function, and which files were not used
@@ -62,17 +63,6 @@ examples:
 
 Exit codes: 0 done; 1 the file is damaged (what can be read is counted); 2 wrong usage.
 `;
-
-function timeOf(text: string): readonly [bigint, bigint] {
-  const match = /^(\d+(?:\.\d{1,9})?)?,(\d+(?:\.\d{1,9})?)?$/.exec(text);
-  if (match === null) throw new UsageError(`--time is ${text}, expected seconds such as 1.5,2`);
-  const ns = (seconds: string | undefined, otherwise: bigint) => {
-    if (seconds === undefined) return otherwise;
-    const [whole = "0", part = ""] = seconds.split(".");
-    return BigInt(whole) * 1_000_000_000n + BigInt(part.padEnd(9, "0"));
-  };
-  return [ns(match[1], 0n), ns(match[2], (1n << 64n) - 1n)];
-}
 
 function numberOf(flag: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
@@ -97,18 +87,19 @@ const FLAGS = {
     "sort",
     "limit",
     "percent-limit",
-    "comm",
-    "dso",
-    "symbol",
-    "pid",
-    "tid",
-    "cpu",
     "event",
-    "time",
     "jobs",
+    ...SAMPLE_FLAGS.string,
     ...SYMBOL_FLAGS.string,
   ],
 } as const;
+
+/** The numbers of the events of a name. */
+function eventsCalled(name: string, names: readonly string[], file: string): Set<number> {
+  const found = names.flatMap((known, number) => known === name ? [number] : []);
+  if (found.length > 0) return new Set(found);
+  throw new InputError(`${file}: no event ${name}; there is ${[...new Set(names)].join(", ")}`);
+}
 
 async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const { on, value, operands } = flags;
@@ -119,27 +110,21 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const percent = numberOf("percent-limit", value["percent-limit"]) ?? 0;
   // docs/funcs.md says why it changes nothing.
   numberOf("jobs", value.jobs);
-  const time = value.time === undefined ? undefined : timeOf(value.time);
-  const numbers = (flag: "pid" | "tid" | "cpu") =>
-    value[flag] === undefined ? undefined : parseNumbers(flag, value[flag]);
-  const pids = numbers("pid");
-  const tids = numbers("tid");
-  const cpus = numbers("cpu");
-  const list = (flag: "comm" | "dso" | "symbol") => value[flag]?.split(",");
-  const [comms, dsos, functions] = [list("comm"), list("dso"), list("symbol")];
+  const { comm, dso, symbol: sym } = nameFilters(flags);
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`funcs: ${name}`);
     const reader = await PerfDataReader.open(openSource(name, { interruptible: true }), {
       diagnostics: complaints.take,
     });
+    const filter = await sampleFilter(flags, reader);
     const progress = new Progress("funcs", reader.fileSize);
     const counts = new SampleCounts({
       keys: { pid: sort.includes("pid"), tid: sort.includes("tid"), cpu: sort.includes("cpu") },
       stacks: on.children,
     });
     const engine = await runEngine(reader, [counts], {
-      filter: { cpus, time, pids, tids },
+      filter,
       progress: progress.add,
       diagnostics: complaints.take,
     });
@@ -150,32 +135,21 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       parameters: false,
       debugInformation: on.inline || sort.includes("srcline") || sort.includes("srcfile"),
     });
-    const numbered = eventNames.map((name, number) => ({ name, number }));
     const table = await functionTable(engine, counts, resolver, {
       sort,
       inline: on.inline,
       limit,
       least: percent / 100,
-      ...(value.event === undefined ? {} : {
-        events: new Set(
-          numbered.filter(({ name }) => name === value.event).map(({ number }) => number),
-        ),
-      }),
-      ...((comms ?? dsos ?? functions) === undefined ? {} : {
-        only: {
-          ...(comms === undefined ? {} : { comm: comms }),
-          ...(dsos === undefined ? {} : { dso: dsos }),
-          ...(functions === undefined ? {} : { sym: functions }),
-        },
-      }),
+      ...(value.event === undefined ? {} : { events: eventsCalled(value.event, eventNames, name) }),
+      ...((comm ?? dso ?? sym) === undefined ? {} : { only: { comm, dso, sym } }),
     });
-    const { stringify } = on.csv ? await import("@std/csv") : {};
+    const { csvText } = on.csv ? await import("./_csv.ts") : {};
     for (
       const text of functionText(table, {
         format: on.json ? "json" : on.csv ? "csv" : "table",
         eventNames,
         width: Deno.stdout.isTerminal() ? Deno.consoleSize().columns : undefined,
-        csv: (rows) => stringify?.(rows, { headers: false }) ?? "",
+        csv: (rows) => csvText?.(rows) ?? "",
       })
     ) writeOut(text);
     tellTrust("funcs", table.trust, on.verbose);
@@ -185,8 +159,13 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       complain(`funcs: ${name}: ${leftOut} samples left out: of no known event, or too short`);
     }
     if (counts.totals.every(({ samples }) => samples === 0)) {
-      complain(`funcs: ${name}: no samples`);
+      const chosen = choosesSamples(flags) ? " pass the filters" : "";
+      complain(`funcs: ${name}: no samples${chosen}`);
       return 1;
+    }
+    if (table.rows.length === 0) {
+      const samples = counts.totals.reduce((sum, total) => sum + total.samples, 0);
+      complain(`funcs: ${name}: no row is left of ${samples} samples: the filters match nothing`);
     }
     return complaints.count > 0 ? 1 : 0;
   });

@@ -1,6 +1,6 @@
 /** `header`: prints what a recording says about itself. */
 import { headerLines } from "@perfdata/dump";
-import { encodeText, PerfDataReader } from "@perfdata/format";
+import { encodeText, PerfDataReader, visible } from "@perfdata/format";
 import { headerFile, openSource } from "@perfdata/format/file-source";
 import {
   about,
@@ -48,7 +48,8 @@ async function run({ on, operands }: FlagsOf<typeof FLAGS>): Promise<number> {
   // The pipe of a running recording has no time of its own.
   const mtime = (file === "-" ? null : Deno.statSync(path).mtime) ?? new Date();
   for await (const line of headerLines(reader, { mtime, more: !on.perf })) {
-    writeOut(encodeText(`${line}\n`));
+    // A line is one whatever the host is called.
+    writeOut(encodeText(`${line.replace(/(?!\t)\p{Cc}/gu, visible)}\n`));
   }
   complaints.finish();
   return complaints.count > 0 ? 1 : 0;

@@ -1,6 +1,7 @@
 /** `info`: a recording in short. */
 import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
+import { visible } from "@perfdata/format/visible";
 import { recordingInfo } from "@perfdata/report/info";
 import { infoLines } from "@perfdata/report/info-text";
 import {
@@ -53,7 +54,7 @@ async function run({ on, operands }: FlagsOf<typeof FLAGS>): Promise<number> {
       );
       writeOut(`${text}\n`);
     } else {
-      writeOut(`${infoLines(info, complaints.count, name).join("\n")}\n`);
+      writeOut(`${infoLines(info, complaints.count, name).map(visible).join("\n")}\n`);
     }
     complaints.finish();
     return complaints.count > 0 ? 1 : 0;

@@ -2,6 +2,7 @@
 import { type MergeInput, type MergeOptions, mergeRecordings } from "@perfdata/edit";
 import { isRandomAccess, PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
+import { visible } from "@perfdata/format/visible";
 import {
   aboutAsync,
   type Command,
@@ -83,7 +84,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   });
   for (const told of complaints) told.finish();
   for (const loss of report.losses) complain(`merge: ${loss}`);
-  const say = value.output === "-" ? complain : (line: string) => writeOut(`${line}\n`);
+  const say = value.output === "-" ? complain : (line: string) => writeOut(`${visible(line)}\n`);
   if (on.json) {
     say(JSON.stringify({
       events: report.events,

@@ -64,10 +64,11 @@ const HELP = `pt: prints what ran, from the Intel PT data of a perf.data file
 
 usage: perfdata pt [flags] [FILE]
 
-FILE is a perf.data file or directory, or - for a pipe, which is held in memory (default: perf.data).
+FILE is a perf.data file or directory, or - for a pipe, which is held in memory (default:
+perf.data).
 
-Without a flag: functions with the time spent in them, their calls and instructions. The code is read
-from the files that were mapped, where their build ids are those of the recording.
+Without a flag: functions with the time spent in them, their calls and instructions. The code is
+read from the files that were mapped, if their build ids are those of the recording.
 
       --calls            all calls, with depth, duration and thread
       --branches         all branches that were taken

@@ -1,5 +1,5 @@
 /** Prints how fast events occurred and how often they were sampled: `deno run rate FILE`. */
-import { stringify } from "@std/csv";
+import { visible } from "@perfdata/format/visible";
 import { PerfDataReader } from "@perfdata/format/reader";
 import { openSource } from "@perfdata/format/file-source";
 import {
@@ -28,6 +28,7 @@ import {
   UsageError,
   writeOut,
 } from "./_cli.ts";
+import { csvText } from "./_csv.ts";
 
 const HELP = `rate: prints how fast the events of a perf.data file occurred and were sampled
 
@@ -62,11 +63,13 @@ const BLOCK = 4096;
 /** Writes lines, or rows of CSV, in blocks. */
 class Output {
   readonly #csv: boolean;
+  readonly #json: boolean;
   #lines: string[] = [];
   #rows: unknown[][] = [];
 
-  constructor(csv: boolean) {
+  constructor({ csv, json }: { readonly csv: boolean; readonly json: boolean }) {
     this.#csv = csv;
+    this.#json = json;
     if (csv) this.#rows.push([...RATE_COLUMNS]);
   }
 
@@ -79,8 +82,9 @@ class Output {
   }
 
   flush(): void {
-    if (this.#lines.length > 0) writeOut(this.#lines.join("\n") + "\n");
-    if (this.#csv && this.#rows.length > 0) writeOut(stringify(this.#rows, { headers: false }));
+    const lines = this.#json ? this.#lines : this.#lines.map(visible);
+    if (lines.length > 0) writeOut(lines.join("\n") + "\n");
+    if (this.#csv && this.#rows.length > 0) writeOut(csvText(this.#rows));
     this.#lines = [];
     this.#rows = [];
   }
@@ -102,7 +106,7 @@ async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<numb
     const complaints = new Complaints(`rate: ${name}`);
     const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
     const progress = new Progress("rate", reader.fileSize);
-    const out = new Output(on.csv);
+    const out = new Output(on);
     const plot = svg === undefined ? undefined : new RatePlot();
     let start = 0n;
     let names: string[] = [];

@@ -1,8 +1,8 @@
 /** Writes what a recording holds as four CSV files: `deno run readperf FILE`. */
-import { stringify } from "@std/csv";
 import type { NewFile } from "@perfdata/format/file-sink";
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
+import { visible } from "@perfdata/format/visible";
 import {
   type EventTotal,
   functionTable,
@@ -25,6 +25,7 @@ import {
   Progress,
   writeOut,
 } from "./_cli.ts";
+import { csvText } from "./_csv.ts";
 import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP, tellTrust } from "./_symbol_flags.ts";
 
 const HELP =
@@ -112,7 +113,7 @@ class CsvFile {
 
   #flush(): void {
     if (this.#rows.length === 0) return;
-    this.#file.write(new TextEncoder().encode(stringify(this.#rows, { headers: false })));
+    this.#file.write(new TextEncoder().encode(csvText(this.#rows)));
     this.#rows = [];
   }
 }
@@ -242,7 +243,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     results.end();
     files.commit();
 
-    for (const line of overviewLines(overview, totals, names)) writeOut(`${line}\n`);
+    for (const line of overviewLines(overview, totals, names)) writeOut(`${visible(line)}\n`);
     tellTrust("readperf", table.trust, on.verbose);
     complaints.finish();
     const leftOut = engine.leftOut + counts.leftOut;

@@ -2,6 +2,7 @@
 import { repairRecording } from "@perfdata/edit";
 import { isRandomAccess } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
+import { visible } from "@perfdata/format/visible";
 import {
   aboutAsync,
   type Command,
@@ -73,7 +74,9 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         }\n`,
       );
     } else {
-      const say = value.output === "-" ? complain : (line: string) => writeOut(`${line}\n`);
+      const say = value.output === "-"
+        ? complain
+        : (line: string) => writeOut(`${visible(line)}\n`);
       if (headerRebuilt) say("file header: made anew from the attr table");
       for (const finding of findings) say(finding);
       for (const { offset, size, reason } of lost) {

@@ -13,7 +13,10 @@ import {
   type TrustCount,
 } from "@perfdata/session/symbols";
 import { addressToHex, type BundleEntry, BundleError, Demangler } from "@perfdata/symbols";
+import type { SymbolResolver } from "@perfdata/symbols";
+import { type UnwoundRow, unwoundRows, unwoundText } from "@perfdata/session/unwind-text";
 import { openBundle } from "@perfdata/symbols/open-resolver";
+import { visible } from "@perfdata/format/visible";
 import {
   about,
   aboutAsync,
@@ -22,13 +25,13 @@ import {
   complain,
   Complaints,
   type FlagsOf,
-  InputError,
   listed,
   main,
   openOutput,
   UsageError,
   writeOut,
 } from "./_cli.ts";
+import { notBundle } from "./_not_bundle.ts";
 import { causesText, resolverOf, SYMBOL_FLAGS, SYMBOL_HELP, tellRefused } from "./_symbol_flags.ts";
 
 const HELP = `symbols: bundles the symbols of a recording, and reports which are missing
@@ -72,22 +75,34 @@ const FLAGS = {
 } as const;
 
 type SymbolsFlags = FlagsOf<typeof FLAGS>;
+type MachineOptions = Parameters<typeof resolverOf>[2];
+
+/** What of a recording is needed. */
+interface Addresses {
+  readonly recorded: RecordedAddresses;
+  readonly resolver: SymbolResolver;
+  readonly damaged: boolean;
+}
 
 /** Reads the addresses of a recording. */
-async function addressesOf(
-  file: string,
-): Promise<{ recorded: RecordedAddresses; damaged: boolean }> {
+async function addressesOf(file: string, flags: SymbolsFlags): Promise<Addresses> {
   const complaints = new Complaints(`symbols: ${file}`);
+  let resolver: Promise<SymbolResolver> | undefined;
+  const resolverFor = (machine: MachineOptions) => resolver ??= resolverOf(flags, file, machine);
   const source = about(file, () => openSource(file, { interruptible: true }));
   const { reader, recorded } = await aboutAsync(file, async () => {
     const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
-    return { reader, recorded: await recordedAddresses(reader) };
+    const recorded = await recordedAddresses(reader, {
+      unwind: ({ recorded }) => resolverFor(recorded.machine),
+    });
+    return { reader, recorded };
   });
   complaints.finish();
   if (recorded.damaged > 0) {
     complain(`symbols: ${file}: ${recorded.damaged} samples are damaged and were left out`);
   }
-  return { recorded, damaged: reader.stats.skippedBytes > 0 || recorded.damaged > 0 };
+  const damaged = reader.stats.skippedBytes > 0 || recorded.damaged > 0;
+  return { recorded, resolver: await resolverFor(recorded), damaged };
 }
 
 const percent = (part: number, whole: number): string =>
@@ -97,9 +112,9 @@ const percent = (part: number, whole: number): string =>
 function columns(rows: readonly (readonly string[])[], left: ReadonlySet<number>): string {
   const widths: number[] = [];
   for (const row of rows) {
-    row.forEach((cell, i) => widths[i] = Math.max(widths[i] ?? 0, cell.length));
+    row.forEach((cell, i) => widths[i] = Math.max(widths[i] ?? 0, visible(cell).length));
   }
-  return rows.map((row) =>
+  return rows.map((names) => names.map(visible)).map((row) =>
     `${
       row.map((cell, i) =>
         left.has(i) ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0)
@@ -152,7 +167,49 @@ function trustText(trust: SymbolTrust): string {
 const byCause = (unresolved: ObjectTrust["unresolved"]) =>
   Object.fromEntries([...unresolved].filter(([, { addresses }]) => addresses > 0));
 
-function trustJson(trust: SymbolTrust): string {
+/** How stacks were unwound. */
+interface Unwound {
+  readonly rows: readonly UnwoundRow[];
+  /** In one line; empty where there were no copies of stacks. */
+  readonly text: string;
+  readonly copied: number;
+  readonly needed: number;
+}
+
+function unwound({ engine }: RecordedAddresses): Unwound {
+  const { copied = 0, needed = 0 } = engine?.unwound ?? {};
+  return engine === undefined
+    ? { rows: [], text: "", copied, needed }
+    : { rows: unwoundRows(engine), text: unwoundText(engine, true) ?? "", copied, needed };
+}
+
+/** How stacks were unwound: in all, by process, and by object in which they ended too early. */
+function unwoundTable({ rows, text }: Unwound): string {
+  if (rows.length === 0) return "";
+  const titles = [
+    "STACKS",
+    "COMPLETE",
+    "CUT",
+    "NO CFI",
+    "NO FILE",
+    "DAMAGED",
+    "127 FRAMES",
+    "GUESSED",
+  ];
+  const table = columns([
+    [...titles, "OF"],
+    ...rows.map((row) => [
+      String(row.stacks),
+      ...[row.complete, row.cut, row.noInformation, row.missing, row.damaged, row.limited]
+        .map((count) => percent(count, row.stacks)),
+      percent(row.guessed, row.stacks),
+      row.of === "all" ? "all stacks" : row.of === "process" ? `process ${row.name}` : row.name,
+    ]),
+  ], new Set([8]));
+  return `\nstacks: ${text}\n\n${table}`;
+}
+
+function trustJson(trust: SymbolTrust, stacks: Unwound): string {
   const json = {
     all: trust.all,
     resolved: trust.resolved,
@@ -178,6 +235,9 @@ function trustJson(trust: SymbolTrust): string {
       })),
       faults: object.faultCount,
     })),
+    ...(stacks.rows.length === 0 ? {} : {
+      stacks: { copied_bytes: stacks.copied, needed_bytes: stacks.needed, rows: stacks.rows },
+    }),
   };
   return `${JSON.stringify(json, null, 2)}\n`;
 }
@@ -185,16 +245,19 @@ function trustJson(trust: SymbolTrust): string {
 async function bundle(file: string, flags: SymbolsFlags): Promise<number> {
   const output = flags.value.output ?? "perf.symbols";
   using target = output === "-" ? undefined : openOutput(output, flags.on.force);
-  const { recorded, damaged } = await addressesOf(file);
-  const { bytes, trust } = await bundleSymbols(recorded, await resolverOf(flags, file, recorded));
+  const { recorded, resolver, damaged } = await addressesOf(file, flags);
+  const { bytes, trust } = await bundleSymbols(recorded, resolver);
   tellRefused("symbols", trust);
+  const stacks = unwound(recorded);
   if (target === undefined) {
     writeOut(bytes);
   } else {
     target.write(bytes);
     about(output, () => target.commit());
     writeOut(
-      flags.on.json ? trustJson(trust) : `${output}: ${bytes.length} bytes\n\n${trustText(trust)}`,
+      flags.on.json
+        ? trustJson(trust, stacks)
+        : `${output}: ${bytes.length} bytes\n\n${trustText(trust)}${unwoundTable(stacks)}`,
     );
   }
   return damaged ? 1 : 0;
@@ -202,10 +265,11 @@ async function bundle(file: string, flags: SymbolsFlags): Promise<number> {
 
 async function trust(file: string, flags: SymbolsFlags): Promise<number> {
   Deno.permissions.revokeSync({ name: "write" });
-  const { recorded, damaged } = await addressesOf(file);
-  const found = await symbolTrust(recorded, await resolverOf(flags, file, recorded));
+  const { recorded, resolver, damaged } = await addressesOf(file, flags);
+  const found = await symbolTrust(recorded, resolver);
   tellRefused("symbols", found);
-  writeOut(flags.on.json ? trustJson(found) : trustText(found));
+  const stacks = unwound(recorded);
+  writeOut(flags.on.json ? trustJson(found, stacks) : trustText(found) + unwoundTable(stacks));
   return damaged ? 1 : 0;
 }
 
@@ -216,8 +280,7 @@ function show(file: string, flags: SymbolsFlags): number {
     try {
       return openBundle(file);
     } catch (error) {
-      if (error instanceof BundleError) throw new InputError(error.message, { cause: error });
-      throw error;
+      throw error instanceof BundleError ? notBundle(file, error) : error;
     }
   });
   const demangler = new Demangler();
@@ -227,7 +290,8 @@ function show(file: string, flags: SymbolsFlags): number {
     if (!flags.on.json) {
       const from = origin === undefined ? "" : ` from ${origin}`;
       const base = reference === undefined ? "" : ` relative to ${reference}`;
-      writeOut(`${kind} ${path} ${buildId ?? "-"}${base}: ${object.size} ranges${from}\n`);
+      const line = `${kind} ${path} ${buildId ?? "-"}${base}: ${object.size} ranges${from}`;
+      writeOut(`${visible(line)}\n`);
     }
     let text = "";
     for (const entry of object.entries()) {
@@ -267,10 +331,10 @@ function entryText(entry: BundleEntry, shown: (name: string) => string): string 
   if (cause !== undefined) return `  ${range} ?? (${cause})\n`;
   const at = symbol === undefined
     ? "??"
-    : `${shown(symbol.name)}+0x${(start - symbol.start).toString(16)}`;
+    : `${visible(shown(symbol.name))}+0x${(start - symbol.start).toString(16)}`;
   const lines = frames.map((frame, i) =>
-    `    ${i > 0 ? "(inlined by) " : ""}${frameName(entry, frame, shown)} at ${
-      frame.file ?? "??"
+    `    ${i > 0 ? "(inlined by) " : ""}${visible(frameName(entry, frame, shown))} at ${
+      visible(frame.file ?? "??")
     }:${frame.line}\n`
   );
   return `  ${range} ${at}\n${lines.join("")}`;

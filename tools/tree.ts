@@ -1,4 +1,5 @@
 /** `tree`: prints who called whom. */
+import { visible } from "@perfdata/format/visible";
 import { callTree } from "@perfdata/export/tree";
 import { nestedTree, shownTree, treeLines, treeRows } from "@perfdata/export/tree-text";
 import {
@@ -121,10 +122,9 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const inFocus = focus === undefined
       ? ""
       : `, ${totalSamples - otherSamples} with ${value.focus}`;
-    writeOut(
-      `${profile.events[event]?.name}: ${totalSamples} samples, period ${totalPeriod}${inFocus}\n`,
-    );
-    writeOut(`${treeLines(tree, options).join("\n")}\n`);
+    const about = `${profile.events[event]?.name}: ${totalSamples} samples, period ${totalPeriod}`;
+    writeOut(`${visible(`${about}${inFocus}`)}\n`);
+    writeOut(`${treeLines(tree, options).map(visible).join("\n")}\n`);
     const { left, leftShare } = shownTree(tree, options);
     if (left > 0) {
       const share = (100 * leftShare).toFixed(2);

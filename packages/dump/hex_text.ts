@@ -1,4 +1,4 @@
-import { type ByteSource, PerfDataError } from "@perfdata/format";
+import { type ByteSource, PerfDataError, visible } from "@perfdata/format";
 import { type HexOptions, type HexRun, hexRuns, hexStructures } from "./hex_runs.ts";
 
 /** How a hexdump is written, beyond which bytes it has. */
@@ -55,7 +55,8 @@ function labelText(run: HexRun, color: boolean): string {
   const text = color ? `${NAME}${name}${RESET} ${DIM}${type}${RESET}` : `${name} ${type}`;
   const indented = (INDENTS[depth] ?? "  ".repeat(depth)) + text;
   if (value === undefined) return indented;
-  return `${indented} = ${color ? VALUE + value + RESET : value}`;
+  const shown = visible(value);
+  return `${indented} = ${color ? VALUE + shown + RESET : shown}`;
 }
 
 /** A line: offset, bytes `[at, end)` of a run, their characters. */

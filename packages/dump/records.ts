@@ -11,6 +11,7 @@ import {
   type PerfDataReader,
   type PerfEvent,
   RecordCodec,
+  safeCell,
   sectionRange,
 } from "@perfdata/format";
 import {
@@ -199,7 +200,7 @@ class RecordsText implements Consumer {
   async startCsv(): Promise<void> {
     // Loaded where it is needed: it takes a tenth of the start of the command.
     const { stringify } = await import("@std/csv");
-    this.#csvText = (row) => stringify([row], { headers: false });
+    this.#csvText = (row) => stringify([row.map(safeCell)], { headers: false });
     this.out.append(this.#csvText(CSV_COLUMNS));
   }
 

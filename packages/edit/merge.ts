@@ -444,7 +444,7 @@ class PartEdit implements Edit {
     this.#newHost = hosts.indexOf(part.host) > 0;
     this.#losses = losses;
     this.#written = part.events.map((event, i) =>
-      new PerfEvent(withIdentifier(event.attr), idsOf(part, event, i))
+      new PerfEvent(withIdentifier(event.attr), idsOf(part, event, i), () => event.arch)
     );
   }
 
@@ -518,7 +518,8 @@ class PartEdit implements Edit {
     const type = batch.type(i);
     const context = batch.context(i);
     const record = this.#codec.decode(batch.recordBytes(i), context);
-    if ("raw" in record) {
+    const unknownEvent = type === PERF_RECORD_SAMPLE && event === undefined;
+    if ("raw" in record || unknownEvent) {
       if (type < PERF_RECORD_USER_TYPE_START) this.#undecoded++;
       return type < PERF_RECORD_USER_TYPE_START ? DROP : KEEP;
     }
@@ -545,14 +546,21 @@ class PartEdit implements Edit {
     if (sampleId !== undefined && (id?.identifier ?? id?.id) === 0n) {
       sampleId.identifier = this.#written[0]?.ids[0] ?? idOffset;
     }
-    return this.#codec.encode(
-      {
-        ...record,
-        body,
-        ...(sampleId === undefined ? {} : { sample_id: sampleId }),
-      } as typeof record,
-      { littleEndian: batch.littleEndian, event: isKernels ? written : event },
-    );
+    try {
+      return this.#codec.encode(
+        {
+          ...record,
+          body,
+          ...(sampleId === undefined ? {} : { sample_id: sampleId }),
+        } as typeof record,
+        { littleEndian: batch.littleEndian, event: isKernels ? written : event },
+      );
+    } catch (error) {
+      // With an id it is longer than a record may be.
+      if (!(error instanceof RangeError)) throw error;
+      this.#undecoded++;
+      return DROP;
+    }
   }
 
   /** A value with the ids and times in it changed. */

@@ -5,6 +5,7 @@ import {
   HEADER_BUILD_ID,
   HEADER_COMPRESSED,
   HEADER_TRACING_DATA,
+  longestAttr,
   PERF_EVENT_HEADER_SIZE,
   PERF_FILE_HEADER_SIZE,
   PerfDataWriter,
@@ -87,7 +88,7 @@ export class FileOutput implements RecordingOutput {
 
   async begin(head: RecordingHead): Promise<void> {
     const { dataOffset, ...rest } = head;
-    const size = rest.attrSize ?? Math.max(64, ...rest.events.map(({ attr }) => attr.size));
+    const size = rest.attrSize ?? longestAttr(rest.events);
     const ids = rest.events.reduce((sum, { ids = [] }) => sum + 8 * ids.length, 0);
     const least = PERF_FILE_HEADER_SIZE + ids + rest.events.length * (size + 16);
     this.#writer = await PerfDataWriter.file(this.#sink, {
@@ -137,6 +138,9 @@ export class FileOutput implements RecordingOutput {
   }
 }
 
+/** Bytes of the longest attr that is written to a pipe; that of Linux 6.16 has 144. */
+const MOST_ATTR = 4096;
+
 /** Features of a file that perf does not read from a HEADER_FEATURE record. */
 const NOT_IN_PIPES: ReadonlySet<number> = new Set([HEADER_AUXTRACE]);
 
@@ -166,12 +170,20 @@ export class PipeOutput implements RecordingOutput {
     return this.#writer?.position ?? 0;
   }
 
-  async begin({ littleEndian, events }: RecordingHead): Promise<void> {
+  async begin({ littleEndian, events, attrSize = MOST_ATTR }: RecordingHead): Promise<void> {
     this.#writer = await PerfDataWriter.pipe(this.#sink, { littleEndian });
     const codec = new RecordCodec([HEADER_ATTR]);
-    for (const { attr, ids = [] } of events) {
+    for (const [i, { attr, ids = [] }] of events.entries()) {
       const { type, name } = HEADER_ATTR;
-      const body = { attr, id: [...ids] };
+      // A damaged attr may claim any size.
+      const size = Math.min(attr.size, attrSize, MOST_ATTR);
+      const room = Math.floor((0xffff - PERF_EVENT_HEADER_SIZE - size) / 8);
+      if (ids.length > room) {
+        this.#loss(
+          `event ${i}: ${ids.length - room} of ${ids.length} ids do not fit into a record`,
+        );
+      }
+      const body = { attr: { ...attr, size }, id: ids.slice(0, room) };
       await this.write(codec.encode({ type, name, misc: 0, body }, { littleEndian }));
     }
   }

@@ -1,6 +1,7 @@
 import type { Codec } from "./struct.ts";
 import type { PerfDataError } from "./error.ts";
 import type { Residue } from "./cursor.ts";
+import type { SampleId } from "./sample.ts";
 
 /** The declaration of a record type: what follows the 8-byte `perf_event_header`. */
 export interface RecordDeclaration<N extends string, T> {
@@ -25,26 +26,6 @@ export function record<const N extends string, T>(
   body: Codec<T>,
 ): RecordDeclaration<N, T> {
   return { type, name, body };
-}
-
-/** Which thread, event and CPU a record belongs to, and when: the `sample_id` trailer. */
-export interface SampleId {
-  /** Process id; `PERF_SAMPLE_TID`. */
-  pid?: number;
-  /** Thread id; `PERF_SAMPLE_TID`. */
-  tid?: number;
-  /** Time in ns of the event's clock; `PERF_SAMPLE_TIME`. */
-  time?: bigint;
-  /** Event id; `PERF_SAMPLE_ID`. */
-  id?: bigint;
-  /** Id of the event in this context; `PERF_SAMPLE_STREAM_ID`. */
-  stream_id?: bigint;
-  /** CPU number; `PERF_SAMPLE_CPU`. */
-  cpu?: number;
-  /** The word beside the CPU number, where it is not zero. */
-  cpu_reserved?: Uint8Array;
-  /** Event id, at a place that does not depend on the event; `PERF_SAMPLE_IDENTIFIER`. */
-  identifier?: bigint;
 }
 
 /**

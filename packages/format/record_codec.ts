@@ -10,9 +10,9 @@ import {
   type DecodedRecord,
   type RawRecord,
   type RecordDeclaration,
-  type SampleId,
   trailerEnd,
 } from "./record.ts";
+import type { SampleId } from "./sample.ts";
 import { bytes, type Codec, NO_SCOPE, struct, u16, u32, x16 } from "./struct.ts";
 
 /** `perf_event_header`: the first 8 bytes of each record. */

@@ -78,6 +78,23 @@ export function visibleBytes(bytes: Uint8Array): Uint8Array {
   return all;
 }
 
+/**
+ * A cell of CSV that no spreadsheet takes for a formula: text that begins with `=`, `+`, `-` or `@` gets
+ * an apostrophe in front, as OWASP recommends. Numbers and a lone sign stay as they are.
+ *
+ * @example
+ * ```ts
+ * import { safeCell } from "@perfdata/format/visible";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(["=1+1", "-0.5", "-", "main"].map(safeCell), ["'=1+1", "-0.5", "-", "main"]);
+ * ```
+ */
+export function safeCell(cell: string): string {
+  if (!/^[=+\-@\t\r]/.test(cell)) return cell;
+  return /^[+-]?(?:\d+(?:\.\d+)?)?$/.test(cell) ? cell : `'${cell}`;
+}
+
 const encoder = new TextEncoder();
 
 function hex(code: number): string {

@@ -48,6 +48,17 @@ export function fileMagic(littleEndian: boolean): Uint8Array {
   return littleEndian ? text : text.reverse();
 }
 
+/** Bytes of the longest attr that is believed; that of Linux 6.16 has 144. */
+const MOST_ATTR = 4096;
+
+/** Bytes that the table needs for each attr. One that was read from a damaged file may claim any size. */
+export function longestAttr(events: readonly Pick<WriterEvent, "attr">[]): number {
+  return events.reduce(
+    (most, { attr: { size } }) => size > MOST_ATTR ? most : Math.max(most, size),
+    64,
+  );
+}
+
 /**
  * Writes a `perf.data` file or a pipe stream.
  *
@@ -115,7 +126,7 @@ export class PerfDataWriter {
    */
   static async file(sink: RandomAccessSink, options: FileWriterOptions): Promise<PerfDataWriter> {
     const { events, littleEndian = true } = options;
-    const attrSize = options.attrSize ?? Math.max(64, ...events.map(({ attr }) => attr.size));
+    const attrSize = options.attrSize ?? longestAttr(events);
     const ids = new ByteWriter({ littleEndian });
     const attrs = new ByteWriter({ littleEndian });
     for (const { attr, ids: own = [] } of events) {

@@ -1,7 +1,7 @@
 import type { FunctionTable } from "./functions.ts";
 import { textRanks } from "./texts.ts";
 
-/** What rows can be told apart by: an entry here is all that a new one takes. */
+/** What rows can be grouped by: an entry here is all that a new one takes. */
 export interface FunctionKey {
   /** Its name in `--sort`, and in CSV and JSON. */
   readonly name: SortKey;
@@ -9,12 +9,14 @@ export interface FunctionKey {
   readonly numeric: boolean;
   /** What of the names of places it needs. */
   readonly needs?: "dso" | "symbol" | "line" | "file";
-  /** What rows of another place are told apart by it; those of a sample's context otherwise. */
+  /** What rows of another place are grouped by it; those of a sample's context otherwise. */
   readonly context?: "comm" | "pid" | "tid" | "cpu";
   /** Its value in a row. */
   value(table: FunctionTable, row: number): string | number;
   /** What a table for people shows, where that is more. */
   shown?(table: FunctionTable, row: number): string;
+  /** Its value in a line of JSON, where that is more. */
+  full?(table: FunctionTable, row: number): string | undefined;
   /** More members of a line of JSON. */
   more?(table: FunctionTable, row: number): Readonly<Record<string, unknown>>;
   /** Columns by which rows that are equal otherwise are in order. */
@@ -110,6 +112,7 @@ export const FUNCTION_KEYS: readonly FunctionKey[] = [
     numeric: false,
     needs: "line",
     value: (table, row) => table.names.texts.text(table.names.line[table.entry(row)] as number),
+    full: (table, row) => table.names.linePaths[table.names.line[table.entry(row)] as number],
     order: (table, rows) =>
       rankColumn(
         table,

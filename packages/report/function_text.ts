@@ -1,3 +1,4 @@
+import { visible } from "@perfdata/format/visible";
 import type { FunctionKey } from "./function_keys.ts";
 import type { FunctionTable } from "./functions.ts";
 import { jsonLine } from "./json_line.ts";
@@ -74,11 +75,11 @@ class Column {
     this.#text = text;
   }
 
-  /** Takes the width that some rows need. */
-  fit(rows: Iterable<number>): void {
+  /** Takes the width that some rows need, up to a limit. */
+  fit(rows: Iterable<number>, limit: number): void {
     let most = this.title.length;
     for (const row of rows) most = Math.max(most, this.#text(this.#value(row)).length);
-    this.width = Math.min(40, most);
+    this.width = Math.min(limit, most);
   }
 
   /** Leaves the cells of the last column as long as they are. */
@@ -86,7 +87,9 @@ class Column {
     if (!this.#right) this.width = 0;
   }
 
+  /** A cell of the column's width; what is longer is cut, except in the last column. */
   pad(text: string): string {
+    if (text.length > this.width && this.width > 0) return `${text.slice(0, this.width - 1)}…`;
     return this.#right ? text.padStart(this.width) : text.padEnd(this.width);
   }
 
@@ -112,13 +115,15 @@ function tableColumns(table: FunctionTable): Column[] {
         key.name.toUpperCase(),
         key.numeric,
         (row) => key.shown?.(table, row) ?? key.value(table, row),
+        // What a program called itself must not act on a terminal.
+        (value) => visible(String(value)),
       )
     ),
   ];
 }
 
-/** Rows whose cells decide how wide a column is. */
-const FITTED = 1000;
+/** On a terminal: rows whose cells decide how wide a column is, and its greatest width. */
+const FITTED = 1000, WIDEST = 40;
 /** Characters of a bar. */
 const BAR = 10;
 
@@ -134,7 +139,11 @@ export function* functionLines(
   width?: number,
 ): Generator<string, void, void> {
   const columns = tableColumns(table);
-  for (const column of columns) column.fit(rows.subarray(0, FITTED));
+  for (const column of columns) {
+    // A program that reads the table gets whole names.
+    if (width === undefined) column.fit(rows, Infinity);
+    else column.fit(rows.subarray(0, FITTED), WIDEST);
+  }
   columns.at(-1)?.endLine();
   const shown = (row: number) => table.share(row, table.childPeriod(row));
   const most = rows[0] === undefined ? 0 : shown(rows[0]);
@@ -181,7 +190,7 @@ export function functionCells(
   ];
 }
 
-/** A row as a line of JSON. */
+/** A row as a line of JSON. Shares are in percent, as in CSV, with all their digits. */
 export function functionJson(
   table: FunctionTable,
   row: number,
@@ -191,17 +200,17 @@ export function functionJson(
   const values: Record<string, unknown> = {
     event: eventNames[event] ?? "",
     event_index: event,
-    overhead: table.share(row, table.period(row)),
+    overhead: 100 * table.share(row, table.period(row)),
     samples: table.samples(row),
     period: table.period(row),
   };
   if (table.withCallees) {
-    values["children"] = table.share(row, table.childPeriod(row));
+    values["children"] = 100 * table.share(row, table.childPeriod(row));
     values["children_samples"] = table.childSamples(row);
     values["children_period"] = table.childPeriod(row);
   }
   for (const key of table.keys as readonly FunctionKey[]) {
-    values[key.name] = key.value(table, row);
+    values[key.name] = key.full?.(table, row) ?? key.value(table, row);
     Object.assign(values, key.more?.(table, row));
   }
   return jsonLine(values);
@@ -258,7 +267,7 @@ function* tableText(
     if (samples === 0 || table.events?.has(event) === false) continue;
     if (!first) lines.push("");
     first = false;
-    lines.push(`${eventNames[event]}: ${samples} samples, period ${period}`);
+    lines.push(`${visible(eventNames[event] ?? "")}: ${samples} samples, period ${period}`);
     for (const line of functionLines(table, rows, width)) {
       if (lines.push(line) < BLOCK) continue;
       yield lines.join("\n") + "\n";

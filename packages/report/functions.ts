@@ -27,9 +27,9 @@ export interface FunctionRow {
     /** Sum of their periods. */
     readonly period: number;
   };
-  /** Command, where rows are told apart by it; `:tid` where it is not known. */
+  /** Command, where rows are grouped by it; `:tid` where it is not known. */
   readonly comm?: string;
-  /** Object, where rows are told apart by it: the last part of its path. */
+  /** Object, where rows are grouped by it: the last part of its path. */
   readonly dso?: string;
   /** Function, or address where there is none. */
   readonly sym?: string;
@@ -41,17 +41,22 @@ export interface FunctionRow {
   readonly srcline?: string;
   /** Source file's name; empty where it is not known. */
   readonly srcfile?: string;
-  /** Process, where rows are told apart by it. */
+  /** Process, where rows are grouped by it. */
   readonly pid?: number;
-  /** Thread, where rows are told apart by it. */
+  /** Thread, where rows are grouped by it. */
   readonly tid?: number;
-  /** CPU, where rows are told apart by it; -1 where samples do not say. */
+  /** CPU, where rows are grouped by it; -1 where samples do not say. */
   readonly cpu?: number;
 }
 
+/** Which names are kept; all of what is not there. */
+export type NameFilter = Readonly<
+  Partial<Record<"comm" | "dso" | "sym", ((name: string) => boolean) | undefined>>
+>;
+
 /** Which rows to make. */
 export interface FunctionOptions {
-  /** What rows are told apart by; comm, dso and sym by default. */
+  /** What rows are grouped by; comm, dso and sym by default. */
   readonly sort?: readonly SortKey[];
   /**
    * Whether a sample counts for the function that was inlined at its address, the innermost one,
@@ -63,8 +68,8 @@ export interface FunctionOptions {
    * or that of the function.
    */
   readonly srcfile?: "line" | "function";
-  /** Commands, objects and functions that are kept. */
-  readonly only?: Readonly<Partial<Record<"comm" | "dso" | "sym", readonly string[]>>>;
+  /** Which commands, objects and functions are kept, by name. */
+  readonly only?: NameFilter;
   /** Numbers of the events that have rows; all by default. */
   readonly events?: ReadonlySet<number> | undefined;
   /** At most so many rows of each event; only these are named and put in order. */
@@ -84,7 +89,7 @@ export interface FunctionOptions {
 export class FunctionTable {
   /** The rows, by event, then by period, samples and names. */
   rows: Uint32Array<ArrayBuffer> = new Uint32Array(0);
-  /** The keys that rows are told apart by, as they were asked for. */
+  /** The keys that rows are grouped by, as they were asked for. */
   readonly keys: readonly FunctionKey[];
   /** Totals by number of event. */
   readonly totals: readonly EventTotal[];
@@ -243,12 +248,12 @@ export class FunctionTable {
     const { names, comms } = this;
     const { comm, dso, sym } = only;
     return (number, entry) =>
-      (comm?.includes(comms.text(number)) ?? true) &&
-      (dso?.includes(names.dsos.text(names.dso[entry] as number)) ?? true) &&
-      (sym?.includes(names.functions.text(names.symbol[entry] as number)) ?? true);
+      (comm?.(comms.text(number)) ?? true) &&
+      (dso?.(names.dsos.text(names.dso[entry] as number)) ?? true) &&
+      (sym?.(names.functions.text(names.symbol[entry] as number)) ?? true);
   }
 
-  /** Entries by what rows are told apart by: a filter may need more of them. */
+  /** Entries by the keys of rows: a filter may need more of them. */
   #projection(only: FunctionOptions["only"]): (entry: number) => number {
     if (only === undefined) return (entry) => entry;
     const { names } = this;

@@ -7,6 +7,7 @@ export * from "./function_keys.ts";
 export * from "./function_numbers.ts";
 export * from "./function_text.ts";
 export * from "./functions.ts";
+export * from "./functions_of.ts";
 export * from "./json_line.ts";
 export * from "./place_names.ts";
 export * from "./processes.ts";

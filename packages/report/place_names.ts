@@ -89,6 +89,8 @@ function beyondTheKernelsMap(table: AddressTable, objects: readonly SymbolObject
 export class PlaceNames {
   /** Names of objects. */
   readonly dsos: Texts = new Texts();
+  /** By number of a source line's text: the same with the whole path, where that is known. */
+  readonly linePaths: string[] = [];
   /** Source lines and files. */
   readonly texts: Texts = new Texts();
   /** Functions. */
@@ -161,9 +163,7 @@ export class PlaceNames {
     const inObject = place < 0 ? 0 : places.address(place) - (unmapped ? base : 0);
     const address = inObject + base;
     const frame = found?.frames[number];
-    const line = needs.line
-      ? this.texts.of(lineText(frame) ?? this.functions.offsetText(found, inObject))
-      : 0;
+    const line = needs.line ? this.#line(frame, found, inObject) : 0;
     let symbol = 0;
     if (needs.symbol) {
       const mode = place < 0 ? PERF_RECORD_MISC_USER : places.cpumode(place);
@@ -186,6 +186,20 @@ export class PlaceNames {
         : found?.frames.at(-1)?.file ?? frame.file,
     );
     return this.#entry(needs.dso ? dso : 0, symbol, line, file);
+  }
+
+  /** The line of a frame by its file's name, as perf shows it; one path of those is kept. */
+  #line(
+    frame: ResolvedFrame | undefined,
+    found: Resolution | undefined,
+    inObject: number,
+  ): number {
+    if (frame?.file === undefined || frame.line === 0) {
+      return this.texts.of(this.functions.offsetText(found, inObject));
+    }
+    const number = this.texts.of(`${baseName(frame.file)}:${frame.line}`);
+    this.linePaths[number] ??= `${frame.file}:${frame.line}`;
+    return number;
   }
 
   #entry(dso: number, symbol: number, line: number, file: number): number {
@@ -223,10 +237,4 @@ function hexOf(places: Places, place: number, base: number): string | undefined 
 
 function baseName(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
-}
-
-function lineText(frame: ResolvedFrame | undefined): string | undefined {
-  return frame?.file === undefined || frame.line === 0
-    ? undefined
-    : `${baseName(frame.file)}:${frame.line}`;
 }

@@ -131,7 +131,7 @@ for (const littleEndian of [true, false]) {
   });
 }
 
-Deno.test("rate: by thread, counters of one CPU are told apart", async () => {
+Deno.test("rate: by thread, counters of one CPU stay separate", async () => {
   const reader = await PerfDataReader.open(bytesSource(await groupFile(true)));
   const { streams } = await analyzeRate(reader, { by: "thread" });
   assertEquals(streams.map(({ tid }) => tid), [7, 7, 7, 7]);

@@ -9,7 +9,7 @@ import { CHOSEN, type Run } from "@perfdata/session/run";
 import { SampleReads } from "@perfdata/session/sample-reads";
 import { SampleHistogram } from "./sample_histogram.ts";
 
-/** What is told apart beyond event, comm and place. */
+/** What samples are grouped by besides event, comm and place. */
 export interface SampleKeys {
   /** Processes. */
   readonly pid?: boolean | undefined;
@@ -21,7 +21,7 @@ export interface SampleKeys {
 
 /** How to count. */
 export interface CountOptions {
-  /** What is told apart. */
+  /** What samples are grouped by. */
   readonly keys?: SampleKeys | undefined;
   /** Whether nodes are stacks; places otherwise. */
   readonly stacks?: boolean | undefined;

@@ -5,7 +5,7 @@ const ENTRY = 6;
 
 /**
  * Samples and periods by context and node: open-addressing tables in typed arrays. A context is an
- * event and a comm, and a process, thread and CPU where these are told apart; a node is a place or a
+ * event and a comm, and a process, thread and CPU where rows are grouped by these; a node is a place or a
  * stack. Adding allocates nothing except when a table doubles.
  *
  * @example
@@ -60,17 +60,17 @@ export class SampleHistogram {
     return this.#contexts[context * CONTEXT + 1] as number;
   }
 
-  /** The process of a context; 0 where processes are not told apart. */
+  /** The process of a context; 0 if rows are not grouped by process. */
   pid(context: number): number {
     return this.#contexts[context * CONTEXT + 2] as number;
   }
 
-  /** The thread of a context; 0 where threads are not told apart. */
+  /** The thread of a context; 0 if rows are not grouped by thread. */
   tid(context: number): number {
     return this.#contexts[context * CONTEXT + 3] as number;
   }
 
-  /** The CPU of a context; 0 where CPUs are not told apart. */
+  /** The CPU of a context; 0 if rows are not grouped by CPU. */
   cpu(context: number): number {
     return this.#contexts[context * CONTEXT + 4] as number;
   }
@@ -100,9 +100,9 @@ export class SampleHistogram {
    *
    * @param event Number of the event.
    * @param comm Number of the comm.
-   * @param pid Process, or 0 where processes are not told apart.
-   * @param tid Thread, or 0 where threads are not told apart.
-   * @param cpu CPU, or 0 where CPUs are not told apart.
+   * @param pid Process, or 0 if rows are not grouped by process.
+   * @param tid Thread, or 0 if rows are not grouped by thread.
+   * @param cpu CPU, or 0 if rows are not grouped by CPU.
    */
   context(event: number, comm: number, pid: number, tid: number, cpu: number): number {
     if (this.#lastContext >= 0 && this.#isContext(this.#lastContext, event, comm, pid, tid, cpu)) {

@@ -1,7 +1,7 @@
 import type { PerfDataReader } from "@perfdata/format";
 import type { SymbolObject } from "@perfdata/symbols";
 import { ADDRESS_USE, type AddressTable, PlaceUses } from "./address_table.ts";
-import { type Consumer, type Engine, runEngine } from "./engine.ts";
+import { type Consumer, type Engine, type EngineOptions, runEngine } from "./engine.ts";
 import { CHOSEN, type Run } from "./run.ts";
 
 /** Which addresses occur in a recording. */
@@ -23,12 +23,15 @@ export interface RecordedAddresses {
   readonly release?: string;
   /** Architecture of the recorded machine, where the file tells it. */
   readonly arch?: string;
+  /** What found them. */
+  readonly engine?: Engine;
 }
 
 /**
  * Finds out which addresses occur in a recording: the `ip`s of samples, their call chains and
  * branch stacks, each looked up in what was mapped at its own time.
  *
+ * @param options `unwind` finds the code that copied stacks are unwound with, as for `runEngine`
  * Memory grows with the number of distinct addresses, not with that of samples.
  *
  * @throws {PerfDataError} as `PerfDataReader.batches`
@@ -47,9 +50,12 @@ export interface RecordedAddresses {
  * assertEquals(table.count, 0);
  * ```
  */
-export async function recordedAddresses(reader: PerfDataReader): Promise<RecordedAddresses> {
+export async function recordedAddresses(
+  reader: PerfDataReader,
+  options: Pick<EngineOptions, "unwind"> = {},
+): Promise<RecordedAddresses> {
   const addresses = new AddressConsumer();
-  await runEngine(reader, [addresses]);
+  await runEngine(reader, [addresses], options);
   return addresses.recorded();
 }
 
@@ -113,7 +119,8 @@ export class AddressConsumer implements Consumer {
       samples: this.#samples,
       period: this.#period,
       damaged: leftOut,
-      release: recorded.release,
+      ...recorded.machine,
+      engine: this.#engine as Engine,
     };
   }
 }

@@ -1,4 +1,6 @@
 import { demangle, SymbolBundleWriter, type SymbolResolver } from "@perfdata/symbols";
+import { FrameSectionWriter } from "@perfdata/symbols/cfi";
+import { ADDRESS_USE } from "./address_table.ts";
 import type { RecordedAddresses } from "./addresses.ts";
 import { type SymbolTrust, symbolTrust } from "./symbolize.ts";
 
@@ -38,5 +40,33 @@ export async function bundleSymbols(
       if (Number.isSafeInteger(address)) writer.add(info, address, resolution);
     });
   });
+  bundleUnwinding(recorded, writer);
   return { bytes: writer.finish(), trust };
+}
+
+/** Adds what the stacks of the recording were unwound with: rules of the addresses in them. */
+function bundleUnwinding(
+  { engine, objects, table }: RecordedAddresses,
+  writer: SymbolBundleWriter,
+): void {
+  if (engine?.unwinding === undefined) return;
+  const sections = new Map<number, FrameSectionWriter>();
+  for (let row = 0; row < table.count; row++) {
+    const object = table.object[row] as number;
+    const uses = table.uses[row] as number;
+    if (object < 0 || uses === 0 || uses === ADDRESS_USE.BEFORE_RETURN) continue;
+    const found = engine.unwinding.code(object);
+    if (found?.code.origin === undefined) continue;
+    let section = sections.get(object);
+    if (section === undefined) sections.set(object, section = new FrameSectionWriter());
+    const address = table.address[row] as number;
+    if (found.code.row(address) < 0) continue;
+    const known = found.code.rules(address);
+    if (known !== undefined) section.add(address, known.rules, known.expressions);
+  }
+  for (const [object, section] of sections) {
+    const { machine } = engine.unwinding.code(object)?.machine ?? { machine: 0 };
+    const info = objects[object];
+    if (info !== undefined) writer.addUnwinding(info, { machine, section: section.finish() });
+  }
 }

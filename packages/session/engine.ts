@@ -11,7 +11,7 @@ import { Resolver, type SampleFilter } from "./resolve.ts";
 import { type Run, RunColumns } from "./run.ts";
 import { StackTable } from "./stacks.ts";
 import type { UnwindCounts } from "./unwind_counts.ts";
-import type { CodeFinder } from "./unwind.ts";
+import type { CodeFinder, UnwindStep } from "./unwind.ts";
 
 /** What a consumer wants filled in. */
 export interface Needs {
@@ -86,8 +86,12 @@ export class Engine {
   eventNames: readonly string[] = [];
   /** What was found about the order of the file. */
   order: OrderStats = { queued: 0, violations: 0, peakBytes: 0 };
+  /** What unwound the stacks, where there were copies of them. */
+  unwinding: UnwindStep | undefined;
   /** How unwinding went, where stacks were unwound. */
-  unwound: UnwindCounts | undefined;
+  get unwound(): UnwindCounts | undefined {
+    return this.unwinding?.counts;
+  }
   /** Samples of no known event, or damaged. */
   leftOut: number = 0;
 
@@ -176,8 +180,7 @@ export async function runEngine(
   if (stacks && unwind !== undefined && mayHaveCopies(reader)) {
     // What only some recordings need takes time to load.
     const { UnwindStep } = await import("./unwind.ts");
-    resolver.unwind = new UnwindStep(engine, await unwind(engine));
-    engine.unwound = resolver.unwind.counts;
+    resolver.unwind = engine.unwinding = new UnwindStep(engine, await unwind(engine));
   }
   for (const consumer of consumers) await consumer.start?.(engine);
   const columns = new RunColumns(reader);

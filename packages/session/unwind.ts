@@ -113,6 +113,11 @@ class ProcessCode implements CodeLookup {
     );
   }
 
+  /** What was opened of an object. */
+  code(object: number): ObjectCode | undefined {
+    return this.#objects[object];
+  }
+
   #codeAt(place: number): ObjectCode | undefined {
     const object = this.#places.object(place);
     if (object < 0) return undefined;
@@ -232,6 +237,19 @@ export class UnwindStep {
       copy.size,
     );
     return node;
+  }
+
+  /**
+   * The code of an object through which stacks were unwound.
+   *
+   * @param object Its number in the places.
+   */
+  code(object: number): { readonly machine: CfiMachine; readonly code: ObjectCode } | undefined {
+    for (const [machine, { code }] of this.#walkers) {
+      const found = code.code(object);
+      if (found !== undefined) return { machine, code: found };
+    }
+    return undefined;
   }
 
   #registers(event: number, attr: PerfEventAttr, abi: number): UserRegisters | null {

@@ -11,7 +11,9 @@ export interface UnwindTally {
 }
 
 /** Stacks are not larger: what seems so are two stacks, before and after an `exec`. */
-const MOST_STACK = 2 ** 26;
+const MOST_STACK = 2 ** 23;
+/** Where two stacks of a thread begin is no further apart, unless it has another one now. */
+const SAME_TOP = 2 ** 16;
 
 const ENDS = Object.keys(WALK_END).length;
 
@@ -54,6 +56,8 @@ export class UnwindCounts {
   /** The most bytes that the next frame alone would have needed. */
   wanted: number = 0;
   readonly #threads = new Map<number, ThreadStack>();
+  /** The deepest stack of those that did not reach their start, as far as that is known. */
+  #deepest = 0;
 
   /** Counts one walk. */
   take(
@@ -67,19 +71,30 @@ export class UnwindCounts {
     count(this.all, walker);
     count(tallyOf(this.processes, process), walker);
     if (size > this.copied) this.copied = size;
-    const { end } = walker;
+    const { end, top } = walker;
+    let known = this.#threads.get(thread);
     if (end === WALK_END.START) {
-      const known = this.#threads.get(thread);
-      if (known === undefined) this.#threads.set(thread, { top: walker.top, lowest: Infinity });
-      else if (walker.top > known.top) known.top = walker.top;
+      if (known === undefined || Math.abs(top - known.top) > SAME_TOP && known.top !== 0) {
+        this.#threads.set(thread, known = { top: 0, lowest: Infinity });
+      }
+      if (top > known.top) known.top = top;
+      this.#need(known);
       return;
     }
     count(tallyOf(this.objects, object), walker);
     if (end !== WALK_END.STACK) return;
     if (walker.wanted > this.wanted) this.wanted = walker.wanted;
-    const known = this.#threads.get(thread);
-    if (known === undefined) this.#threads.set(thread, { top: 0, lowest: sp });
-    else if (sp < known.lowest) known.lowest = sp;
+    if (known === undefined || known.top !== 0 && !(known.top - sp < MOST_STACK)) {
+      this.#threads.set(thread, known = { top: 0, lowest: Infinity });
+    }
+    if (sp < known.lowest) known.lowest = sp;
+    this.#need(known);
+  }
+
+  #need({ top, lowest }: ThreadStack): void {
+    if (top > lowest && top - lowest < MOST_STACK) {
+      this.#deepest = Math.max(this.#deepest, top - lowest);
+    }
   }
 
   /**
@@ -87,10 +102,6 @@ export class UnwindCounts {
    * stacks of the same threads tell; where none of a thread's did, what its next frame needs.
    */
   get needed(): number {
-    let needed = this.wanted;
-    for (const { top, lowest } of this.#threads.values()) {
-      if (top > lowest && top - lowest < MOST_STACK) needed = Math.max(needed, top - lowest);
-    }
-    return needed;
+    return Math.max(this.wanted, this.#deepest);
   }
 }

@@ -21,7 +21,7 @@ const REASONS: readonly (readonly [end: number, text: (engine: Engine) => string
     const { copied = 0, needed = 0 } = unwound ?? {};
     return `at the end of the ${copied} bytes that were copied of the stack` +
       (needed > 65528
-        ? `, deeper than can be recorded (65528)`
+        ? ` (the deepest has ${needed}; --call-graph dwarf,65528 is the most that can be copied)`
         : ` (--call-graph dwarf,${Math.ceil(needed / 8) * 8} would have copied enough)`);
   }],
   [WALK_END.NO_CFI, () => "in code without call frame information"],

@@ -13,7 +13,7 @@ import {
   SECTIONS,
   SYMBOL_IS_DATA,
 } from "./bundle_format.ts";
-import type { BundleObjectInfo } from "./bundle_writer.ts";
+import type { BundleObjectInfo, BundleUnwinding } from "./bundle_writer.ts";
 import type { Frame } from "./dwarf/dwarf_context.ts";
 import { buildIdsEqual } from "./file_search.ts";
 import type { ObjectKind, SymbolObject } from "./resolution.ts";
@@ -106,11 +106,20 @@ export class BundleObject {
   readonly info: BundleObjectInfo;
   /** Number of ranges of addresses. */
   readonly size: number;
+  /** How stacks are unwound through it, where the bundle knows. */
+  readonly unwinding: BundleUnwinding | undefined;
   readonly #tables: BundleTables;
   readonly #first: number;
 
   /** @ignore made by {@linkcode SymbolBundle.open} */
-  constructor(tables: BundleTables, info: BundleObjectInfo, first: number, size: number) {
+  constructor(
+    tables: BundleTables,
+    info: BundleObjectInfo,
+    first: number,
+    size: number,
+    unwinding: BundleUnwinding | undefined,
+  ) {
+    this.unwinding = unwinding;
     this.#tables = tables;
     this.info = info;
     this.#first = first;
@@ -152,7 +161,7 @@ class BundleTables {
   readonly #offset: Record<Section, number>;
   readonly #count: Record<Section, number>;
   readonly #text: (string | undefined)[] = [];
-  readonly #taken = { segments: 0, ranges: 0, symbols: 0 };
+  readonly #taken = { segments: 0, ranges: 0, symbols: 0, unwinding: 0 };
 
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
@@ -385,7 +394,25 @@ class BundleTables {
       ...(origin === "" ? {} : { origin }),
       ...(segments.length === 0 ? {} : { segments }),
     };
-    return new BundleObject(this, info, firstRange, rangeCount);
+    return new BundleObject(this, info, firstRange, rangeCount, this.#unwinding(at));
+  }
+
+  /** An object's part of the section of unwinding tables. */
+  #unwinding(at: number): BundleUnwinding | undefined {
+    const machine = this.#view.getUint16(at + BUILD_ID_BYTES + 2, true);
+    const size = this.#u32(at + 60);
+    const first = this.#taken.unwinding;
+    if (first + size > this.#count.unwinding) {
+      throw new BundleError(
+        at + 60,
+        `${hex(at + 60)}: ${size} bytes to unwind with, expected at most ` +
+          `${this.#count.unwinding - first}`,
+      );
+    }
+    this.#taken.unwinding += size;
+    if (machine === 0) return undefined;
+    const start = this.#at("unwinding", first, 0);
+    return { machine, section: this.#bytes.subarray(start, start + size) };
   }
 
   /**

@@ -14,7 +14,7 @@ export class BundleError extends SymbolsError {
 export const BUNDLE_MAGIC: Uint8Array = new TextEncoder().encode("PERFSYMS");
 
 /** The version of the format that this package writes, and the only one that it reads. */
-export const BUNDLE_VERSION = 1;
+export const BUNDLE_VERSION = 2;
 
 /** Where the fields of the header are. */
 export const HEADER = {
@@ -23,7 +23,7 @@ export const HEADER = {
   SIZE: 16,
   RESERVED: 20,
   SECTIONS: 24,
-  END: 80,
+  END: 88,
 } as const;
 
 /** The sections in the order in which they stand in the header and in the file: bytes an entry. */
@@ -34,6 +34,8 @@ export const SECTIONS = [
   { name: "ranges", size: 24 },
   { name: "frames", size: 24 },
   { name: "functions", size: 12 },
+  // Bytes of .eh_frame sections.
+  { name: "unwinding", size: 1 },
   // The ends of the strings; their bytes follow.
   { name: "strings", size: 4 },
 ] as const;

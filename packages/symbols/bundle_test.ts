@@ -54,17 +54,18 @@ function byHand(kind = 0): Uint8Array {
     }
   };
   text("PERFSYMS");
-  words.push(1, 0, /* checksum */ 0, /* size */ 0);
+  words.push(2, 0, /* checksum */ 0, /* size */ 0);
   const sections = words.length;
-  words.push(...Array(14).fill(0));
+  words.push(...Array(16).fill(0));
   const section = (index: number, count: number, body: () => void) => {
     if (words.length % 2 === 1) words.push(0);
     words[sections + 2 * index] = words.length * 4;
     words[sections + 2 * index + 1] = count;
     body();
   };
-  // build id (3 bytes), its size and kind "elf", path, reference, origin, parts
-  section(0, 1, () => words.push(0x00030201, 0, 0, 0, 0, 0x0103, 1, 0, 0, 0, 1, 0, 1, 0, 1, 0));
+  // build id (3 bytes), its size, kind "elf" and machine x86-64, path, reference, origin, parts
+  const kinds = 0x003e_0103;
+  section(0, 1, () => words.push(0x00030201, 0, 0, 0, 0, kinds, 1, 0, 0, 0, 1, 0, 1, 0, 1, 5));
   section(1, 1, () => words.push(0x1000, 0, 0x500, 0, 0x401000, 0));
   section(2, 1, () => words.push(0x1100, 0, 0x40, 0, 2, kind));
   section(3, 1, () => words.push(0x1110, 0, 2, 1, 2, 0));
@@ -74,8 +75,9 @@ function byHand(kind = 0): Uint8Array {
     () => words.push(2, 4, 30, 7, 0, 0, /* inlined: */ 1, 4, 12, 0, 3, /* called in: */ 1),
   );
   section(5, 2, () => words.push(5, 6, 7, 2, 0, 2));
+  section(6, 5, () => words.push(0x04030201, 5));
   // strings: "" "/bin/x" "main" "" "x.c" "f" "_Z1fv" "f()"
-  section(6, 8, () => words.push(0, 6, 10, 10, 13, 14, 19, 22));
+  section(7, 8, () => words.push(0, 6, 10, 10, 13, 14, 19, 22));
   text("/bin/x" + "main" + "x.c" + "f" + "_Z1fv" + "f()");
   const bytes = new Uint8Array(Int32Array.from(words).buffer);
   const size = bytes.length - 2; // 22 bytes of text in 24
@@ -114,6 +116,7 @@ Deno.test("a bundle laid out by hand is read", () => {
   assertEquals([...object.entries()], [entry]);
   assertEquals(object.find(0x1111), entry);
   assertEquals([object.find(0x110f), object.find(0x1112)], [undefined, undefined]);
+  assertEquals(object.unwinding, { machine: 62, section: Uint8Array.of(1, 2, 3, 4, 5) });
 });
 
 Deno.test("whether a symbol is data is kept", () => {
@@ -365,8 +368,8 @@ Deno.test("errors say what is wrong, and where", () => {
   };
   const section = (index: number) => view.getUint32(24 + 8 * index, true);
   const cases: [number, number, string][] = [
-    [8, 2, "0x8: bundle version 2, expected 1"],
-    [24, 81, "0x18: section objects"],
+    [8, 3, "0x8: bundle version 3, expected 2"],
+    [24, 89, "0x18: section objects"],
     [28, 0xffff_ffff, "0x18: section objects"],
     [section(0) + 24, 8, "string of an object: 8, expected less than 8"],
     [section(0) + 20, 0x0703, "kind of object 7"],
@@ -378,7 +381,8 @@ Deno.test("errors say what is wrong, and where", () => {
     [section(3) + 20, 9, "cause of a range"],
     // A frame that is its own caller.
     [section(4) + 44, 2, "caller of a frame: 2, expected less than 2"],
-    [section(6), 9, "string 1 ends at 6, expected 9"],
+    [section(0) + 60, 6, "6 bytes to unwind with, expected at most 5"],
+    [section(7), 9, "string 1 ends at 6, expected 9"],
   ];
   for (const [at, value, message] of cases) {
     assertThrows(() => SymbolBundle.open(change(at, value)), BundleError, message);

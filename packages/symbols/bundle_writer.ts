@@ -15,6 +15,17 @@ import {
 import type { Resolution, ResolvedFrame, SymbolObject } from "./resolution.ts";
 import type { SymbolInfo } from "./symbol_table.ts";
 
+/** How stacks are unwound through an object, without its file. */
+export interface BundleUnwinding {
+  /** `e_machine` of the ELF header. */
+  readonly machine: number;
+  /**
+   * An `.eh_frame` section at address 0 whose addresses count as those of the object do: what a
+   * `FrameSectionWriter` made. Empty where the object has no call frame information.
+   */
+  readonly section: Uint8Array;
+}
+
 /** What a bundle holds of an object besides its addresses. */
 export interface BundleObjectInfo extends SymbolObject {
   /** The file that the symbols came from. */
@@ -26,6 +37,7 @@ export interface BundleObjectInfo extends SymbolObject {
 interface Entry {
   readonly info: BundleObjectInfo;
   readonly ranges: Map<Address, Resolution>;
+  unwinding?: BundleUnwinding;
 }
 
 /**
@@ -82,6 +94,11 @@ export class SymbolBundleWriter {
     this.#entry(object).ranges.set(address, resolution);
   }
 
+  /** Adds how stacks are unwound through an object. */
+  addUnwinding(object: BundleObjectInfo, unwinding: BundleUnwinding): void {
+    this.#entry(object).unwinding = unwinding;
+  }
+
   #entry(info: BundleObjectInfo): Entry {
     const buildId = info.buildId ?? "";
     if (!/^(?:[0-9a-f]{2}){0,20}$/.test(buildId)) {
@@ -104,7 +121,7 @@ export class SymbolBundleWriter {
 
 /** The sections while they grow: rows of numbers. */
 class Tables {
-  readonly #objects: (readonly [BundleObjectInfo, ...number[]])[] = [];
+  readonly #objects: (readonly [Entry, ...number[]])[] = [];
   readonly #segments: LoadSegment[] = [];
   readonly #symbols: (readonly [Address, number, number, number])[] = [];
   readonly #ranges: {
@@ -118,6 +135,8 @@ class Tables {
   readonly #frameIds = new Map<string, number>();
   readonly #functions: (readonly number[])[] = [];
   readonly #functionIds = new Map<string, number>();
+  readonly #unwinding: Uint8Array[] = [];
+  #unwindingBytes = 0;
   readonly #strings: Uint8Array[] = [];
   readonly #stringIds = new Map<string, number>();
   readonly #encoder = new TextEncoder();
@@ -128,7 +147,8 @@ class Tables {
     this.#string("");
   }
 
-  object({ info, ranges }: Entry): void {
+  object(entry: Entry): void {
+    const { info, ranges, unwinding } = entry;
     const strings = [info.path, info.reference ?? "", info.origin ?? ""].map((text) =>
       this.#string(text)
     );
@@ -152,8 +172,11 @@ class Tables {
       if (continues) last.size++;
       else this.#ranges.push(range);
     }
+    if (unwinding !== undefined) this.#unwinding.push(unwinding.section);
+    const unwindingBytes = unwinding?.section.length ?? 0;
+    this.#unwindingBytes += unwindingBytes;
     this.#objects.push([
-      info,
+      entry,
       ...strings,
       firstSegment,
       this.#segments.length - firstSegment,
@@ -161,6 +184,7 @@ class Tables {
       this.#ranges.length - firstRange,
       firstSymbol,
       this.#symbols.length - firstSymbol,
+      unwindingBytes,
     ]);
   }
 
@@ -214,6 +238,7 @@ class Tables {
       this.#ranges.length,
       this.#frames.length,
       this.#functions.length,
+      this.#unwindingBytes,
       this.#strings.length,
     ];
     const offsets: number[] = [];
@@ -236,7 +261,8 @@ class Tables {
       view.setUint32(HEADER.SECTIONS + 8 * i, offset, true);
       view.setUint32(HEADER.SECTIONS + 8 * i + 4, counts[i] ?? 0, true);
     });
-    const [objects, segments, symbols, ranges, frames, functions, strings] = offsets as [
+    const [objects, segments, symbols, ranges, frames, functions, unwinding, strings] = offsets as [
+      number,
       number,
       number,
       number,
@@ -251,7 +277,8 @@ class Tables {
       view.setUint32(at, value - Math.floor(value / 2 ** 32) * 2 ** 32, true);
       view.setInt32(at + 4, Math.floor(value / 2 ** 32), true);
     };
-    this.#objects.forEach(([info, ...numbers], i) => {
+    this.#objects.forEach(([entry, ...numbers], i) => {
+      const { info } = entry;
       const at = objects + 64 * i;
       const buildId = info.buildId ?? "";
       for (let b = 0; b < buildId.length / 2; b++) {
@@ -259,6 +286,7 @@ class Tables {
       }
       bytes[at + BUILD_ID_BYTES] = buildId.length / 2;
       bytes[at + BUILD_ID_BYTES + 1] = KINDS.indexOf(info.kind) + 1;
+      view.setUint16(at + BUILD_ID_BYTES + 2, entry.unwinding?.machine ?? 0, true);
       words(at + 24, numbers);
     });
     this.#segments.forEach(({ offset, size, address }, i) => {
@@ -277,6 +305,11 @@ class Tables {
     });
     this.#frames.forEach((row, i) => words(frames + 24 * i, row));
     this.#functions.forEach((row, i) => words(functions + 12 * i, row));
+    let section = unwinding;
+    for (const part of this.#unwinding) {
+      bytes.set(part, section);
+      section += part.length;
+    }
     let at = strings + 4 * this.#strings.length;
     let end = 0;
     this.#strings.forEach((text, i) => {

@@ -1,9 +1,9 @@
 import type { Address } from "./address.ts";
+import type { SymbolBundle } from "./bundle.ts";
 import { FileAddresses } from "./address_map.ts";
 import { JitCfi } from "./cfi/jit_cfi.ts";
 import { ObjectCfi } from "./cfi/object_cfi.ts";
-import type { FrameRules } from "./cfi/frame_rules.ts";
-import type { ExpressionTable } from "./cfi/frame_rules.ts";
+import type { ExpressionTable, FrameRules } from "./cfi/frame_rules.ts";
 import { NO_CFI, NO_OBJECT } from "./cfi/frame_walker.ts";
 import { NO_FDE, type RowTable } from "./cfi/row_table.ts";
 import { PF, PT, SHT } from "./elf/constants.ts";
@@ -63,6 +63,8 @@ export function unknownCode(why: typeof NO_CFI | typeof NO_OBJECT): ObjectCode {
 export interface CodeSearch {
   /** The files that can be seen. */
   readonly files: SymbolFiles;
+  /** A bundle, which is asked before any file is. */
+  readonly bundle?: SymbolBundle | undefined;
   /** Where they are looked for. */
   readonly places: SearchPlaces;
   /** Architecture of the recorded machine. */
@@ -80,6 +82,47 @@ export function openObjectCode(
   rows: RowTable,
   search: CodeSearch,
 ): ObjectCode {
+  const unwinding = search.bundle?.object(object)?.unwinding;
+  return unwinding?.machine === rows.machine.machine
+    ? new BundledCode(unwinding.section, rows, () => openFileCode(object, rows, search))
+    : openFileCode(object, rows, search);
+}
+
+/** What a bundle knows, then what is in files, which are opened if the bundle does not. */
+class BundledCode implements ObjectCode {
+  readonly origin = "bundle";
+  readonly #cfi: ObjectCfi;
+  readonly #open: () => ObjectCode;
+  #files: ObjectCode | undefined;
+
+  constructor(bytes: Uint8Array, rows: RowTable, open: () => ObjectCode) {
+    const section = { name: ".eh_frame", bytes, address: 0, littleEndian: true } as const;
+    this.#cfi = ObjectCfi.ofSections(section, undefined, rows);
+    this.#open = open;
+  }
+
+  get damage(): readonly SymbolsError[] {
+    return this.#cfi.damage;
+  }
+
+  row(address: Address): number {
+    const row = this.#cfi.find(address);
+    if (row !== NO_FDE) return row;
+    const inFiles = (this.#files ??= this.#open()).row(address);
+    // That the machine which had the file found nothing says more than that it is not here.
+    return inFiles === NO_OBJECT ? NO_CFI : inFiles;
+  }
+
+  rules(address: Address): CodeRules | undefined {
+    return rulesOf(this.#cfi, address) ?? this.#files?.rules(address);
+  }
+
+  memory(address: Address, size: number): number {
+    return this.#files?.memory(address, size) ?? NaN;
+  }
+}
+
+function openFileCode(object: SymbolObject, rows: RowTable, search: CodeSearch): ObjectCode {
   switch (object.kind) {
     case "elf":
     case "vdso":

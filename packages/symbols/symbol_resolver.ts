@@ -270,8 +270,8 @@ export class SymbolResolver {
    * @ignore for `openObjectCode`
    */
   get codeSearch(): CodeSearch {
-    const { arch, elf } = this.#options;
-    return { files: this.#files, places: this.#places, arch, elf };
+    const { arch, bundle, elf } = this.#options;
+    return { files: this.#files, places: this.#places, arch, bundle, elf };
   }
 
   async #lookup(object: SymbolObject, opened: OpenedFiles): Promise<Lookup> {

@@ -66,6 +66,9 @@ export type CodecOf<F> = F extends readonly [infer C, string] ? C : F;
 /** The codecs of named fields. */
 export type CodecsOf<F extends Fields> = { readonly [K in keyof F]: CodecOf<F[K]> };
 
+/** The same fields, which may be set. */
+export type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
 /** Flattens an intersection of object types for display. */
 export type Simplify<T> = { [K in keyof T]: T[K] };
 /** The names of the fields of a structure that hold text. */

@@ -1,0 +1,68 @@
+import type { Diagnostics, PerfDataReader } from "@perfdata/format";
+import { type EngineOptions, runEngine } from "@perfdata/session/engine";
+import type { SymbolResolver } from "@perfdata/symbols";
+import type { FunctionOptions, FunctionRow } from "./functions.ts";
+import { functionTable } from "./functions.ts";
+import { SampleCounts } from "./sample_counts.ts";
+
+/** A row with the name of its event. */
+export interface NamedFunctionRow extends FunctionRow {
+  /** The event, as given to `perf record -e`. */
+  readonly eventName: string;
+}
+
+/** Options of {@link functions}. */
+export interface FunctionsOptions extends FunctionOptions {
+  /**
+   * Finds symbols: `openResolver()` of `@perfdata/symbols/open-resolver` reads the files of this
+   * machine. Without it, functions are addresses.
+   */
+  readonly symbols?: SymbolResolver;
+  /** Also count callees, from call chains: {@link FunctionRow.children}. */
+  readonly children?: boolean;
+  /** Which samples count. */
+  readonly filter?: EngineOptions["filter"];
+  /** Makes the call tolerant: receives what could not be read. */
+  readonly diagnostics?: Diagnostics;
+}
+
+/**
+ * The functions of a recording, those with the largest share of each event's period first.
+ *
+ * This is {@link functionTable} in one call, with an object per row. Samples that are damaged or
+ * belong to no known event are left out.
+ *
+ * @throws {PerfDataError} In strict mode, where the recording is damaged.
+ *
+ * @example
+ * ```ts
+ * import { bytesSource, PerfDataReader } from "@perfdata/format";
+ * import { functions } from "@perfdata/report";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const pipe = new Uint8Array(16);
+ * pipe.set(new TextEncoder().encode("PERFILE2"));
+ * pipe.set([16], 8);
+ * assertEquals(await functions(await PerfDataReader.open(bytesSource(pipe))), []);
+ * ```
+ */
+export async function functions(
+  reader: PerfDataReader,
+  options: FunctionsOptions = {},
+): Promise<NamedFunctionRow[]> {
+  const { symbols, children = false, filter, diagnostics, ...rest } = options;
+  const by = (key: "pid" | "tid" | "cpu") => rest.sort?.includes(key) ?? false;
+  const counts = new SampleCounts({
+    keys: { pid: by("pid"), tid: by("tid"), cpu: by("cpu") },
+    stacks: children,
+  });
+  const engine = await runEngine(reader, [counts], {
+    ...(filter === undefined ? {} : { filter }),
+    ...(diagnostics === undefined ? {} : { diagnostics }),
+  });
+  const table = await functionTable(engine, counts, symbols, rest);
+  return Array.from(table.rows, (row) => ({
+    ...table.row(row),
+    eventName: engine.eventNames[table.event(row)] ?? "",
+  }));
+}

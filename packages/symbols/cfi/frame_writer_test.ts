@@ -1,0 +1,61 @@
+import { assert, assertEquals } from "@std/assert";
+import { openCfi } from "../testing/frame_rows.ts";
+import { framesInterp } from "../testing/frames_interp.ts";
+import { needs } from "../testing/toolchain.ts";
+import type { FrameRules } from "./frame_rules.ts";
+import { FrameSectionWriter } from "./frame_writer.ts";
+import { ObjectCfi } from "./object_cfi.ts";
+import { RowTable } from "./row_table.ts";
+
+/** Rules as text, expressions by their bytes. */
+function textOf(cfi: ObjectCfi, address: number): string {
+  const source = cfi.source(address);
+  const rules = source?.rules(address) as FrameRules;
+  const table = source?.expressions;
+  const value = (rule: number, value: number): string =>
+    rule < 6
+      ? `${rule}:${value}`
+      : `${rule}:${table?.bytes.subarray(table.start[value], table.end[value])}`;
+  const cfa = rules.cfaRegister === -1 ? value(6, rules.cfaOffset) : `${rules.cfaOffset}`;
+  const registers = Array.from(rules.rule, (rule, i) => value(rule, rules.value[i] ?? 0));
+  return [rules.cfaRegister, cfa, rules.returnAddress, rules.signal, ...registers].join(" ");
+}
+
+Deno.test({
+  name: "rules that were written are those that were read, for code of libc and of a program",
+  ignore: !needs("rules that were written", "readelf"),
+  fn: () => {
+    let compared = 0, smaller = 0;
+    for (const path of ["/bin/bash", "/lib/x86_64-linux-gnu/libc.so.6"]) {
+      try {
+        Deno.statSync(path);
+      } catch {
+        console.log(`skipped: ${path}: it is not here`);
+        continue;
+      }
+      const { cfi, rows } = openCfi(path);
+      const addresses = framesInterp(path).flatMap(({ section, rows }) =>
+        section === ".eh_frame" ? rows.map(({ low }) => low) : []
+      ).filter((low, i) => low > 0 && i % 3 === 0);
+      const writer = new FrameSectionWriter();
+      for (const address of addresses) {
+        const source = cfi.source(address);
+        const rules = source?.rules(address);
+        assert(source !== undefined && rules !== undefined);
+        writer.add(address, rules, source.expressions);
+      }
+      const bytes = writer.finish();
+      const again = new RowTable(rows.machine);
+      const section = { name: ".eh_frame", bytes, address: 0, littleEndian: true } as const;
+      const written = ObjectCfi.ofSections(section, undefined, again);
+      for (const address of addresses) {
+        assertEquals(textOf(written, address), textOf(cfi, address));
+        compared++;
+      }
+      assertEquals(written.damage, []);
+      if (again.count <= addresses.length) smaller++;
+    }
+    console.log(`${compared} addresses`);
+    assert(compared === 0 || compared > 5000 && smaller > 0);
+  },
+});

@@ -1,0 +1,297 @@
+/**
+ * Makes npm packages: `deno task npm` writes `build/npm/*.tgz`.
+ *
+ * TypeScript's own compiler turns each package into `.js` and `.d.ts`. Modules that use Deno's API
+ * ("Uses Deno" in their first line) are left out, and with them the export paths that need them: Node
+ * and browsers bring their own files and threads.
+ */
+import ts from "typescript";
+
+const root = new URL("../", import.meta.url);
+
+/** What `deno.json` of the workspace or of a package has. */
+interface Config {
+  readonly name: string;
+  readonly version: string;
+  readonly exports: Readonly<Record<string, string>>;
+  readonly workspace: readonly string[];
+  readonly imports: Readonly<Record<string, string>>;
+}
+
+/** A package of the workspace. */
+interface Member {
+  readonly config: Config;
+  /** Its folder, with a slash at the end. */
+  readonly folder: URL;
+  /** Its export paths whose modules use no Deno API: `./reader` and the module's path. */
+  readonly exports: ReadonlyMap<string, string>;
+  /** The export paths that are left out. */
+  readonly left: readonly string[];
+}
+
+function read(url: URL): string {
+  return Deno.readTextFileSync(url);
+}
+
+/** The text of a module without its documentation, whose examples import as users do. */
+function code(path: string): string {
+  return read(new URL(`file://${path}`)).replace(/\/\*\*[\s\S]*?\*\//g, "");
+}
+
+const SPECIFIER = /((?:\bfrom|\bimport)\s*\(?\s*)(["'])([^"'\n]+)\2/g;
+
+/** All modules that a module imports, itself included, by path. */
+function reachable(path: string, resolve: (specifier: string) => string | undefined): Set<string> {
+  const found = new Set<string>();
+  const visit = (at: string) => {
+    if (found.has(at)) return;
+    found.add(at);
+    for (const [, , , specifier = ""] of code(at).matchAll(SPECIFIER)) {
+      const target = specifier.startsWith(".")
+        ? new URL(specifier, `file://${at}`).pathname
+        : resolve(specifier);
+      if (target?.endsWith(".ts")) visit(target);
+    }
+  };
+  visit(path);
+  return found;
+}
+
+/** The packages, in an order in which each comes after those that it imports. */
+function members(workspace: Config): Member[] {
+  const all = workspace.workspace.flatMap((path) => {
+    const folder = new URL(`${path}/`, root);
+    const config: Config = JSON.parse(read(new URL("deno.json", folder)));
+    return Object.keys(config.exports ?? {}).length === 0 ? [] : [{ config, folder }];
+  });
+  const paths = new Map(
+    all.flatMap(({ config, folder }) =>
+      Object.entries(config.exports).map(([path, file]) =>
+        [config.name + path.slice(1), new URL(file, folder).pathname] as const
+      )
+    ),
+  );
+  return all.map(({ config, folder }) => {
+    const exports = new Map<string, string>();
+    const left: string[] = [];
+    for (const [path, file] of Object.entries(config.exports)) {
+      const at = new URL(file, folder).pathname;
+      const modules = reachable(at, (specifier) => paths.get(specifier));
+      const usesDeno = [...modules].some((module) =>
+        /^\/\/ Uses Deno\b/.test(read(new URL(`file://${module}`)))
+      );
+      if (usesDeno) left.push(path);
+      else exports.set(path, at);
+    }
+    return { config, folder, exports, left };
+  });
+}
+
+/** A dependency in the import map: `npm:fflate@0.8.3/browser` is fflate, 0.8.3, `fflate/browser`. */
+function dependency(target: string): { name: string; version: string; specifier: string } {
+  const found = /^npm:((?:@[^/]+\/)?[^@/]+)@([^/]+)(\/.*)?$/.exec(target);
+  if (found === null) throw new TypeError(`${target}: no npm package`);
+  const [, name = "", version = "", path = ""] = found;
+  return { name, version, specifier: name + path };
+}
+
+/** Whether a specifier is a name of the import map, or a path in it. */
+function isOf(specifier: string, name: string): boolean {
+  return specifier === name || specifier.startsWith(`${name}/`);
+}
+
+/** The text of a module with what it imports named as in packages of npm; `used` takes the packages. */
+function rewritten(text: string, imports: Config["imports"], used: Map<string, string>): string {
+  return text.split(/(\/\*\*[\s\S]*?\*\/)/).map((part, i) =>
+    // Examples in the documentation stay as they are.
+    i % 2 === 1 ? part : rewrittenCode(part, imports, used)
+  ).join("");
+}
+
+function rewrittenCode(code: string, imports: Config["imports"], used: Map<string, string>) {
+  return code
+    .replace(SPECIFIER, (_whole, before: string, quote: string, specifier: string) => {
+      if (specifier.startsWith(".")) {
+        return `${before}${quote}${specifier.replace(/\.ts$/, ".js")}${quote}`;
+      }
+      const own = /^@perfdata\/[^/]+/.exec(specifier);
+      if (own !== null) used.set(own[0], "");
+      const found = Object.entries(imports).find(([name]) => isOf(specifier, name));
+      if (found === undefined) return `${before}${quote}${specifier}${quote}`;
+      const { name, version, specifier: path } = dependency(found[1]);
+      used.set(name, version);
+      return `${before}${quote}${path}${specifier.slice(found[0].length)}${quote}`;
+    })
+    .replace(/(new URL\(\s*["']\.[^"']*)\.ts(["'])/g, "$1.js$2");
+}
+
+async function run(command: string, args: readonly string[], cwd: string): Promise<string> {
+  const { success, stdout, stderr } = await new Deno.Command(command, {
+    args: [...args],
+    cwd,
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).output();
+  const decoder = new TextDecoder();
+  if (!success) {
+    throw new Error(
+      `${command} ${args.join(" ")}: ${decoder.decode(stdout)}${decoder.decode(stderr)}`,
+    );
+  }
+  return decoder.decode(stdout);
+}
+
+/** What {@link buildNpm} made. */
+export interface NpmBuild {
+  /** Paths of the tarballs. */
+  readonly tarballs: readonly string[];
+  /** Export paths that need Deno, and are in no tarball. */
+  readonly left: readonly string[];
+}
+
+/**
+ * Builds and packs all packages.
+ *
+ * @param folder Where the tarballs are written; what was in it is removed.
+ * @throws {Error} Where TypeScript reports an error, or npm fails.
+ */
+export async function buildNpm(folder: string): Promise<NpmBuild> {
+  const workspace: Config = JSON.parse(read(new URL("deno.json", root)));
+  const packages = members(workspace);
+  Deno.removeSync(folder, { recursive: true });
+  const work = `${folder}/work`;
+  Deno.mkdirSync(`${work}/node_modules`, { recursive: true });
+
+  // The compiler finds the types of dependencies where npm installs them.
+  const wanted = Object.entries(workspace.imports).filter(([name]) =>
+    packages.some(({ exports, folder: at }) =>
+      [...exports.values()].some((path) =>
+        [...reachable(path, () => undefined)].some((module) =>
+          module.startsWith(at.pathname) &&
+          [...code(module).matchAll(SPECIFIER)].some(([, , , specifier]) =>
+            isOf(specifier ?? "", name)
+          )
+        )
+      )
+    )
+  ).map(([, target]) => dependency(target));
+  Deno.writeTextFileSync(`${work}/package.json`, '{ "private": true }\n');
+  await run("npm", [
+    ...["install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefer-offline"],
+    ...wanted.map(({ name, version }) => `${name}@${version}`),
+  ], work);
+
+  const paths: Record<string, string[]> = {};
+  for (const { config, exports } of packages) {
+    for (const [path, at] of exports) paths[config.name + path.slice(1)] = [at];
+  }
+  for (const [name, target] of Object.entries(workspace.imports)) {
+    if (!target.startsWith("npm:")) continue;
+    const { specifier } = dependency(target);
+    const { resolvedModule } = ts.resolveModuleName(
+      specifier,
+      `${work}/any.ts`,
+      { moduleResolution: ts.ModuleResolutionKind.Bundler, module: ts.ModuleKind.ESNext },
+      ts.sys,
+    );
+    if (resolvedModule?.resolvedFileName.endsWith(".ts")) {
+      paths[name] ??= [resolvedModule.resolvedFileName];
+    }
+    paths[`${name}/*`] ??= [`${work}/node_modules/${dependency(target).specifier}/*`];
+  }
+  const program = ts.createProgram({
+    rootNames: [
+      // Types of dependencies that have none.
+      new URL("std.d.ts", root).pathname,
+      ...packages.flatMap(({ exports }) => [...exports.values()]),
+    ],
+    options: {
+      target: ts.ScriptTarget.ES2022,
+      module: ts.ModuleKind.ESNext,
+      moduleResolution: ts.ModuleResolutionKind.Bundler,
+      lib: [
+        "lib.esnext.d.ts",
+        "lib.dom.d.ts",
+        "lib.dom.iterable.d.ts",
+        "lib.dom.asynciterable.d.ts",
+      ],
+      types: [],
+      strict: true,
+      noUncheckedIndexedAccess: true,
+      noImplicitOverride: true,
+      skipLibCheck: true,
+      declaration: true,
+      allowImportingTsExtensions: true,
+      rewriteRelativeImportExtensions: true,
+      rootDir: new URL("packages", root).pathname,
+      outDir: `${work}/packages`,
+      paths,
+    },
+  });
+  const used = new Map<string, Map<string, string>>();
+  const { diagnostics } = program.emit(undefined, (path, text) => {
+    const name = path.slice(`${work}/packages/`.length).split("/", 1)[0] as string;
+    if (!used.has(name)) used.set(name, new Map());
+    Deno.mkdirSync(path.slice(0, path.lastIndexOf("/")), { recursive: true });
+    Deno.writeTextFileSync(
+      path,
+      rewritten(text, workspace.imports, used.get(name) as Map<string, string>),
+    );
+  });
+  const problems = [...ts.getPreEmitDiagnostics(program), ...diagnostics];
+  if (problems.length > 0) {
+    throw new Error(ts.formatDiagnostics(problems, {
+      getCanonicalFileName: (name) => name,
+      getCurrentDirectory: () => root.pathname,
+      getNewLine: () => "\n",
+    }));
+  }
+
+  const tarballs: string[] = [];
+  for (const { config, folder: at, exports } of packages) {
+    const name = at.pathname.split("/").at(-2) as string;
+    const out = `${work}/packages/${name}`;
+    const { version } = config;
+    const dependencies = [...used.get(name) ?? []].filter(([other]) => other !== config.name).sort()
+      .map(([other, exact]) => [other, exact || version]);
+    const description = /^# .*\n+(.*)/.exec(read(new URL("README.md", at)))?.[1];
+    const manifest = {
+      name: config.name,
+      version,
+      description,
+      license: "MIT",
+      type: "module",
+      engines: { node: ">=20" },
+      exports: Object.fromEntries(
+        [...exports].map(([path, module]) => {
+          const file = `./${module.slice(at.pathname.length).replace(/\.ts$/, "")}`;
+          return [path, { types: `${file}.d.ts`, default: `${file}.js` }];
+        }),
+      ),
+      dependencies: Object.fromEntries(dependencies),
+    };
+    Deno.writeTextFileSync(`${out}/package.json`, `${JSON.stringify(manifest, undefined, 2)}\n`);
+    Deno.copyFileSync(new URL("README.md", at), `${out}/README.md`);
+    Deno.copyFileSync(new URL("LICENSE", root), `${out}/LICENSE`);
+    const packed = await run(
+      "npm",
+      ["pack", "--pack-destination", folder, "--loglevel=error"],
+      out,
+    );
+    tarballs.push(`${folder}/${packed.trim().split("\n").at(-1)}`);
+  }
+  return {
+    tarballs,
+    left: packages.flatMap(({ config, left }) => left.map((path) => config.name + path.slice(1))),
+  };
+}
+
+if (import.meta.main) {
+  const folder = new URL("build/npm", root).pathname;
+  Deno.mkdirSync(folder, { recursive: true });
+  const { tarballs, left } = await buildNpm(folder);
+  Deno.removeSync(`${folder}/work`, { recursive: true });
+  for (const path of tarballs) console.log(path.slice(root.pathname.length));
+  console.log(`left out, since they use Deno: ${left.join(", ")}`);
+}

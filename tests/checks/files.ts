@@ -1,0 +1,77 @@
+/**
+ * Checks the names of all files of the repository, and what each package needs to be published: names
+ * that Windows reserves or that differ by case only cannot be checked out everywhere, and JSR and npm
+ * refuse them.
+ */
+const root = new URL("../../", import.meta.url);
+const config = JSON.parse(Deno.readTextFileSync(new URL("deno.json", root)));
+
+/** Device names of Windows, whatever their extension (learn.microsoft.com, "Naming Files"). */
+const RESERVED = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)/i;
+/** What a name on Windows may not have, or end with. */
+// deno-lint-ignore no-control-regex
+const INVALID = /[<>:"|?*\\\u0000-\u001f]|[ .]$/;
+
+/** What is wrong with a list of paths, each with `/` between its parts. */
+export function badNames(paths: readonly string[]): string[] {
+  const problems: string[] = [];
+  const seen = new Map<string, string>();
+  for (const path of paths) {
+    const parts = path.split("/");
+    for (const part of parts) {
+      if (RESERVED.test(part)) problems.push(`${path}: Windows reserves the name ${part}`);
+      if (INVALID.test(part)) problems.push(`${path}: Windows does not allow the name ${part}`);
+    }
+    parts.forEach((_, i) => {
+      const prefix = parts.slice(0, i + 1).join("/");
+      const other = seen.get(prefix.toLowerCase());
+      if (other !== undefined && other !== prefix) {
+        problems.push(`${path}: differs from ${other} by case only`);
+      }
+      seen.set(prefix.toLowerCase(), prefix);
+    });
+  }
+  return [...new Set(problems)];
+}
+
+function files(folder: URL, prefix: string): string[] {
+  return [...Deno.readDirSync(folder)].flatMap((entry) => {
+    const path = `${prefix}${entry.name}`;
+    if (entry.name === ".git" || path === "build" || path === "coverage") return [];
+    if (!entry.isDirectory) return [path];
+    return files(new URL(`${entry.name}/`, folder), `${path}/`);
+  });
+}
+
+/** What a package lacks. */
+function packageProblems(member: string): string[] {
+  const folder = new URL(`${member}/`, root);
+  const { name, license, exports, publish } = JSON.parse(
+    Deno.readTextFileSync(new URL("deno.json", folder)),
+  );
+  const problems: string[] = [];
+  if (Object.keys(exports ?? {}).length === 0) return problems;
+  if (license !== "MIT") problems.push(`${name}: no licence in deno.json`);
+  if (!publish?.exclude?.includes("**/*_test.ts")) problems.push(`${name}: publishes its tests`);
+  for (const path of Object.keys(exports)) {
+    if (!/^\.(\/[a-z0-9]+(-[a-z0-9]+)*)?$/.test(path)) {
+      problems.push(`${name}: export path ${path} is not in kebab case`);
+    }
+  }
+  try {
+    const readme = Deno.readTextFileSync(new URL("README.md", folder));
+    if (!readme.startsWith(`# ${name}\n\n`)) problems.push(`${name}: README.md has another title`);
+  } catch {
+    problems.push(`${name}: no README.md`);
+  }
+  return problems;
+}
+
+if (import.meta.main) {
+  const all = files(root, "");
+  const members: string[] = config.workspace;
+  const problems = [...badNames(all), ...members.flatMap(packageProblems)];
+  for (const problem of problems) console.error(problem);
+  console.log(`files: ${all.length} names and ${members.length} packages checked`);
+  if (problems.length > 0) Deno.exit(1);
+}

@@ -1,0 +1,127 @@
+/** What the fuzzer starts from: recordings, and the files that symbols are read from. */
+import { bytesSource } from "@perfdata/format";
+import { hexRuns } from "@perfdata/dump";
+import { corpusFiles } from "../corpus.ts";
+
+const FIXTURES = new URL("../../fixtures/", import.meta.url).pathname;
+/** Larger files would make the turns long, and are made of the same things. */
+const LARGEST = 96 << 10;
+
+/** What an input is, which decides who reads it. */
+export type Kind = "recording" | "elf" | "kallsyms" | "perf map" | "jitdump" | "bundle";
+
+/** An input to start from. */
+export interface Seed {
+  readonly name: string;
+  readonly kind: Kind;
+  readonly bytes: Uint8Array;
+  /** Whether it is part of this repository. */
+  readonly ours: boolean;
+}
+
+/** A field of a recording: where sizes, counts and types are. */
+export interface Field {
+  readonly offset: number;
+  readonly size: number;
+  /** Whether its name says that others depend on it. */
+  readonly steers: boolean;
+}
+
+/** All seeds: from `fixtures/` and, where it is there, the corpus. */
+export async function seeds(): Promise<Seed[]> {
+  const all: Seed[] = [];
+  for (const folder of ["recorded", "synthesized", "hostile"]) {
+    for (const { name, isFile } of [...Deno.readDirSync(`${FIXTURES}${folder}`)].sort(byName)) {
+      if (isFile && name.endsWith(".data")) add(all, name, `${FIXTURES}${folder}/${name}`, true);
+    }
+  }
+  for (const { name, path } of corpusFiles()) add(all, name, path, false);
+  const demo = Deno.readFileSync(`${FIXTURES}demo/demo`);
+  all.push({ name: "demo", kind: "elf", bytes: demo, ours: true });
+  const text = (value: string): Uint8Array => new TextEncoder().encode(value);
+  all.push(
+    { name: "kallsyms", kind: "kallsyms", bytes: text(KALLSYMS), ours: true },
+    { name: "perf map", kind: "perf map", bytes: text(PERF_MAP), ours: true },
+    { name: "jitdump", kind: "jitdump", bytes: jitdump(), ours: true },
+    { name: "bundle", kind: "bundle", bytes: await bundle(), ours: true },
+  );
+  return all;
+}
+
+function byName(a: Deno.DirEntry, b: Deno.DirEntry): number {
+  return a.name < b.name ? -1 : 1;
+}
+
+function add(to: Seed[], name: string, path: string, ours: boolean): void {
+  const { size } = Deno.statSync(path);
+  if (size <= LARGEST) to.push({ name, kind: "recording", bytes: Deno.readFileSync(path), ours });
+}
+
+const KALLSYMS = `ffffffff81000000 T _text
+ffffffff81000100 T do_work
+ffffffff81000180 t do_more
+ffffffffc0000000 t mod_start\t[my_mod]
+ffffffffc0000040 b mod_data\t[my_mod]
+`;
+const PERF_MAP = `7f0000001000 40 LazyCompile:*f a.js:1
+7f0000001040 80 void Outer::inner(int)
+0x7f0000002000 0x10 Function:~g
+`;
+
+/** A jitdump with a function and its lines (tools/perf/Documentation/jitdump-specification.txt). */
+function jitdump(): Uint8Array {
+  const name = new TextEncoder().encode("work");
+  const head = new DataView(new ArrayBuffer(40));
+  [0x4a695444, 1, 40, 62, 0, 7].forEach((value, i) => head.setUint32(4 * i, value, true));
+  const load = new DataView(new ArrayBuffer(56 + name.length + 1 + 16));
+  load.setUint32(4, load.byteLength, true);
+  load.setUint32(16, 7, true);
+  load.setUint32(20, 7, true);
+  load.setBigUint64(24, 0x7f0000001000n, true);
+  load.setBigUint64(32, 0x7f0000001000n, true);
+  load.setBigUint64(40, 16n, true);
+  const bytes = new Uint8Array(head.byteLength + load.byteLength);
+  bytes.set(new Uint8Array(head.buffer));
+  bytes.set(new Uint8Array(load.buffer), 40);
+  bytes.set(name, 40 + 56);
+  return bytes;
+}
+
+async function bundle(): Promise<Uint8Array> {
+  const { resolution, SymbolBundleWriter } = await import("@perfdata/symbols");
+  const writer = new SymbolBundleWriter();
+  const object = { path: "/usr/bin/true", kind: "elf", buildId: "ab".repeat(20) } as const;
+  for (let i = 0; i < 20; i++) {
+    const symbol = { name: `f${i}`, start: 0x1000 + 64 * i, end: 0x1040 + 64 * i };
+    const frame = {
+      function: `f${i}`,
+      linkageName: undefined,
+      file: "a.c",
+      line: i + 1,
+      column: 0,
+      discriminator: 0,
+      inlined: false,
+    };
+    writer.add(object, 0x1010 + 64 * i, resolution(symbol, [frame], (name) => name));
+  }
+  return writer.finish();
+}
+
+/** The fields of a recording, as its own annotated hexdump has them. */
+export async function fieldsOf({ kind, bytes }: Seed): Promise<Field[]> {
+  const fields: Field[] = [];
+  if (kind !== "recording") return fields;
+  try {
+    for await (const run of hexRuns(bytesSource(bytes))) {
+      const { offset, size, field, owner, inflated } = run;
+      if (inflated || size > 8 || offset + size > bytes.length) continue;
+      fields.push({ offset, size, steers: STEERING.test(field) || owner === "header" });
+    }
+  } catch {
+    // What is damaged already has the fields up to there.
+  }
+  return fields;
+}
+
+const STEERING =
+  /size|len|nr|count|offset|type|misc|num|flags|format|id\b|addr|pgoff|version|ids|time|period|\[0\]/;

@@ -1,0 +1,36 @@
+/** What the fuzzer once found: each is tried on everything. */
+import { assert, assertEquals } from "@std/assert";
+import { Random } from "./random.ts";
+import { attempt } from "./runner.ts";
+import { targets } from "./targets.ts";
+
+const FOLDER = new URL("../../fixtures/hostile/", import.meta.url).pathname;
+
+Deno.test("what the fuzzer once found ends in an answer", async () => {
+  const found = (await targets()).filter(({ kind }) => kind === "recording");
+  assert(found.length >= 20, `${found.length} targets`);
+  const folder = await Deno.makeTempDir({ prefix: "perfdata-hostile-" });
+  const wrong: string[] = [];
+  let files = 0;
+  try {
+    for (const { name, isFile } of Deno.readDirSync(FOLDER)) {
+      if (!isFile || !name.endsWith(".data")) continue;
+      files++;
+      const bytes = Deno.readFileSync(FOLDER + name);
+      const place = { path: `${folder}/input.data`, folder };
+      Deno.writeFileSync(place.path, bytes);
+      for (const target of found) {
+        // Each way of calling a tool comes once.
+        for (let turn = 0; turn < 4; turn++) {
+          const signature = await attempt(target, bytes, place, new Random(turn));
+          if (signature !== undefined) wrong.push(`${name}: ${signature}`);
+        }
+      }
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+  assertEquals(wrong, []);
+  assert(files > 0);
+  console.log(`${files} files, ${found.length} targets`);
+});

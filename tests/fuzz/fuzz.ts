@@ -1,0 +1,191 @@
+/**
+ * `deno task fuzz --minutes N --seed S`: tries damaged inputs on every entry of the library and every
+ * tool, and fails where one of them ends in something else than an answer.
+ *
+ * An input is a fixture or a file of the corpus with a few changes, most of them to the fields that the
+ * declarations say where to find. The same seed makes the same inputs. A target has 20 seconds and 1.5 GB;
+ * what it writes is cut at 32 MB. What is found is made smaller and kept in `--output`, by default
+ * `fixtures/hostile`, so that a test tries it from then on; what comes from a file of the corpus, which is
+ * not part of the repository, in its folder `corpus`, which Git ignores.
+ */
+import { parseArgs } from "@std/cli";
+import type { Current, RunnerLine } from "./runner.ts";
+
+const ROOT = new URL("../../", import.meta.url).pathname;
+const MOST_MILLISECONDS = 20_000;
+const MOST_BYTES = 1.5 * 2 ** 30;
+/** How often the process is looked at. */
+const TICK = 200;
+
+/** What a run of the fuzzer found. */
+export interface FuzzResult {
+  readonly inputs: number;
+  readonly runs: number;
+  /** What went wrong, and the file that shows it. */
+  readonly findings: readonly { readonly signature: string; readonly file: string }[];
+}
+
+/** How to run it. */
+export interface FuzzOptions {
+  readonly minutes: number;
+  readonly seed: number;
+  /** Where findings are kept. */
+  readonly output: string;
+  /** Told of findings as they come. */
+  readonly log?: (line: string) => void;
+}
+
+/** Runs until the time is over. */
+export async function fuzz({ minutes, seed, output, log }: FuzzOptions): Promise<FuzzResult> {
+  const folder = await Deno.makeTempDir({ prefix: "perfdata-fuzz-" });
+  const findings = new Map<string, string>();
+  const end = performance.now() + minutes * 60_000;
+  let inputs = 0;
+  let runs = 0;
+  try {
+    for (let first = 0; performance.now() < end;) {
+      const runner = new Runner(seed, first, end - performance.now(), folder);
+      for await (const line of runner.lines()) {
+        if (line.kind === "done") {
+          inputs += line.inputs;
+          runs += line.runs;
+        } else keep(line.signature, line.file, line.ours);
+      }
+      if (runner.ended) break;
+      // It was stopped, or did not survive: what it was at is a finding, and the next one goes on.
+      const { input, run, target, ours } = runner.current();
+      keep(`${target}: ${runner.why}`, `${folder}/input.data`, ours);
+      inputs += input - first + 1;
+      runs += run;
+      first = input + 1;
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+  return {
+    inputs,
+    runs,
+    findings: [...findings].map(([signature, file]) => ({ signature, file })),
+  };
+
+  function keep(signature: string, file: string, ours: boolean): void {
+    if (findings.has(signature)) return;
+    const bytes = Deno.readFileSync(file);
+    let hash = 0;
+    for (const byte of bytes) hash = (Math.imul(hash, 31) + byte) >>> 0;
+    const name = signature.replace(/:.*/s, "").replaceAll(" ", "-");
+    const to = ours ? output : `${output}/corpus`;
+    const kept = `${to}/${name}-${hash.toString(16).padStart(8, "0")}.data`;
+    Deno.mkdirSync(to, { recursive: true });
+    Deno.writeFileSync(kept, bytes);
+    findings.set(signature, kept);
+    log?.(`${signature}\n  ${kept}`);
+  }
+}
+
+/** A process that tries inputs, and is stopped when it takes too long or too much. */
+class Runner {
+  /** Whether it came to its end. */
+  ended = false;
+  /** Why it did not. */
+  why = "ended without a word";
+  readonly #folder: string;
+  readonly #child: Deno.ChildProcess;
+  #last = "";
+  #since = performance.now();
+
+  constructor(seed: number, first: number, milliseconds: number, folder: string) {
+    this.#folder = folder;
+    this.#child = new Deno.Command(Deno.execPath(), {
+      args: [
+        "run",
+        "--no-prompt",
+        "--no-check",
+        // Neither /proc nor other programs: the answers are those of the inputs.
+        "--allow-read",
+        "--allow-write",
+        "--allow-env",
+        "--allow-sys",
+        "--v8-flags=--max-old-space-size=1024",
+        "--config",
+        `${ROOT}deno.json`,
+        `${ROOT}tests/fuzz/runner.ts`,
+        ...[seed, first, Math.ceil(milliseconds)].map(String),
+        folder,
+      ],
+      stdin: "null",
+      stdout: "piped",
+      stderr: "null",
+      env: { NO_COLOR: "1" },
+    }).spawn();
+  }
+
+  /** What it is at, or was at last. */
+  current(): Current {
+    try {
+      return JSON.parse(Deno.readTextFileSync(`${this.#folder}/current.json`));
+    } catch {
+      return { input: 0, run: 0, target: "start", ours: true };
+    }
+  }
+
+  /** What it prints. */
+  async *lines(): AsyncGenerator<RunnerLine, void, void> {
+    const timer = setInterval(() => this.#look(), TICK);
+    try {
+      let text = "";
+      for await (const part of this.#child.stdout.pipeThrough(new TextDecoderStream())) {
+        text += part;
+        const lines = text.split("\n");
+        text = lines.pop() ?? "";
+        for (const line of lines) {
+          const found: RunnerLine = JSON.parse(line);
+          if (found.kind === "done") this.ended = true;
+          yield found;
+        }
+      }
+      await this.#child.status;
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  #look(): void {
+    const { input, run, target } = this.current();
+    const now = `${input} ${run} ${target}`;
+    if (now !== this.#last) {
+      this.#last = now;
+      this.#since = performance.now();
+    } else if (performance.now() - this.#since > MOST_MILLISECONDS) {
+      this.#stop(`takes longer than ${MOST_MILLISECONDS / 1000} s`);
+    }
+    try {
+      const statm = Deno.readTextFileSync(`/proc/${this.#child.pid}/statm`);
+      const resident = Number(statm.split(" ")[1]) * 4096;
+      if (resident > MOST_BYTES) this.#stop(`takes more than ${MOST_BYTES / 2 ** 30} GB`);
+    } catch {
+      // It has ended, or this is another system.
+    }
+  }
+
+  #stop(why: string): void {
+    if (this.ended) return;
+    this.why = why;
+    try {
+      this.#child.kill("SIGKILL");
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+}
+
+if (import.meta.main) {
+  const flags = parseArgs(Deno.args, { string: ["minutes", "seed", "output"] });
+  const minutes = Number(flags.minutes ?? 1);
+  const seed = Number(flags.seed ?? crypto.getRandomValues(new Uint32Array(1))[0]);
+  const output: string = flags.output as string | undefined ?? `${ROOT}fixtures/hostile`;
+  console.log(`fuzz: seed ${seed}, ${minutes} minutes`);
+  const { inputs, runs, findings } = await fuzz({ minutes, seed, output, log: console.log });
+  console.log(`fuzz: ${inputs} inputs, ${runs} runs, ${findings.length} findings`);
+  if (findings.length > 0) Deno.exit(1);
+}

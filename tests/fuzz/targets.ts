@@ -1,0 +1,311 @@
+/** What is tried with an input: entries of the library, and every tool in this process. */
+import { assertEquals } from "@std/assert";
+import {
+  bytesSource,
+  decodeFeature,
+  encodeFeature,
+  PerfDataError,
+  PerfDataReader,
+  RecordCodec,
+  streamSource,
+} from "@perfdata/format";
+import { KERNEL_RECORDS } from "@perfdata/format";
+import { runEngine } from "@perfdata/session";
+import { USER_RECORDS } from "@perfdata/user-records";
+import {
+  Demangler,
+  ElfFile,
+  JitSymbols,
+  openJitdump,
+  readElfSymbols,
+  readKallsyms,
+  readPerfMap,
+  SymbolBundle,
+  SymbolsError,
+} from "@perfdata/symbols";
+import { bytesSource as binarySource, FileAddresses } from "@perfdata/symbols";
+import { DwarfContext, DwarfError, elfDwarfSections } from "@perfdata/symbols/dwarf";
+import { OutputError } from "@perfdata/format/file-sink";
+import { InputError, UsageError } from "../../tools/_cli.ts";
+import { COMMANDS } from "../../tools/perfdata.ts";
+import type { Kind } from "./corpus.ts";
+import type { Random } from "./random.ts";
+
+/** Where an input is, and where what is made of it may go. */
+export interface Place {
+  /** A file with the input. */
+  readonly path: string;
+  /** A folder for what is written. */
+  readonly folder: string;
+}
+
+/** Something to try; it throws what is a finding or what {@link isExpected} knows. */
+export interface Target {
+  readonly name: string;
+  readonly kind: Kind;
+  run(bytes: Uint8Array<ArrayBuffer>, place: Place, random: Random): Promise<void> | void;
+}
+
+/** Errors by which the program says that an input is not what it should be. */
+const EXPECTED = [
+  PerfDataError,
+  SymbolsError,
+  DwarfError,
+  InputError,
+  UsageError,
+  OutputError,
+  Deno.errors.BrokenPipe,
+];
+
+/** Whether an error is an answer, and not a fault of the program. */
+export function isExpected(error: unknown): boolean {
+  return EXPECTED.some((known) => error instanceof known);
+}
+
+const codec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
+
+async function everyRecord(reader: PerfDataReader): Promise<void> {
+  for await (const batch of reader.batches()) {
+    for (let i = 0; i < batch.count; i++) {
+      const bytes = batch.recordBytes(i);
+      const context = batch.context(i);
+      assertEquals(codec.encode(codec.decode(bytes, context), context), bytes);
+    }
+    if (batch.payload !== undefined) await batch.payload.read(new Uint8Array(64));
+  }
+}
+
+const tolerant = { diagnostics: () => {} };
+
+const RECORDING_TARGETS: readonly Omit<Target, "kind">[] = [
+  {
+    name: "strict reader",
+    run: async (bytes) => await everyRecord(await PerfDataReader.open(bytesSource(bytes))),
+  },
+  {
+    name: "records",
+    run: async (bytes) =>
+      await everyRecord(await PerfDataReader.open(bytesSource(bytes), tolerant)),
+  },
+  {
+    name: "records of a stream",
+    async run(bytes, _, random) {
+      let at = 0;
+      const source = streamSource(
+        new ReadableStream({
+          pull(controller) {
+            if (at >= bytes.length) return controller.close();
+            controller.enqueue(bytes.subarray(at, at += 1 + random.below(1 << 14)));
+          },
+        }),
+      );
+      await everyRecord(await PerfDataReader.open(source, tolerant));
+    },
+  },
+  {
+    name: "features",
+    async run(bytes) {
+      const reader = await PerfDataReader.open(bytesSource(bytes), tolerant);
+      const { littleEndian } = reader;
+      for (const { id, section } of reader.features) {
+        let data: Uint8Array;
+        try {
+          data = await reader.readSection(Number(section.offset), Number(section.size), "feature");
+        } catch (error) {
+          if (!isExpected(error)) throw error;
+          continue;
+        }
+        const feature = decodeFeature(id, data, { littleEndian });
+        assertEquals(encodeFeature(feature, { littleEndian }), data);
+      }
+    },
+  },
+  {
+    name: "layout",
+    async run(bytes) {
+      const reader = await PerfDataReader.open(bytesSource(bytes), tolerant);
+      let end = 0;
+      for (const { offset, size } of reader.layout.regions) {
+        assertEquals(offset, end);
+        end += size;
+      }
+      assertEquals(end, bytes.length);
+    },
+  },
+  {
+    name: "engine",
+    async run(bytes) {
+      const reader = await PerfDataReader.open(bytesSource(bytes), tolerant);
+      let rows = 0;
+      await runEngine(reader, [{
+        needs: { machine: true, places: true, stacks: true, branches: true },
+        rows: (run) => void (rows += run.count),
+      }], tolerant);
+    },
+  },
+];
+
+/** Arguments that a tool is tried with, by its name; those without an entry get the file alone. */
+const ARGUMENTS: Readonly<Record<string, (place: Place) => string[][]>> = {
+  dump: ({ path }) => [[path], ["--no-hex", "--limit", "10", path], ["--order", "time", path]],
+  records: ({ path }) => [[path], ["--csv", path], ["--order", "time", path]],
+  hex: ({ path }) => [[path], ["--json", path], ["--section", "features", path]],
+  funcs: ({ path }) => [
+    ["--symfs", "/nowhere", path],
+    ["--symfs", "/nowhere", "--children", path],
+    ["--symfs", "/nowhere", "--csv", "--sort", "pid,comm,dso,sym", path],
+  ],
+  rate: ({ path, folder }) => [
+    [path],
+    ["--json", "--by", "thread", path],
+    ["-f", "--svg", `${folder}/rate.svg`, path],
+  ],
+  readperf: ({ path, folder }) => [["-f", "-o", folder, "--symfs", "/nowhere", path]],
+  "extract-pt": ({ path, folder }) => [
+    ["--list", path],
+    ["-f", "--all-aux", "-o", folder, path],
+    ["-f", "--all-aux", "--raw", "-o", folder, path],
+  ],
+  symbols: ({ path, folder }) => [
+    ["trust", "--symfs", "/nowhere", path],
+    ["bundle", "-f", "-o", `${folder}/perf.symbols`, "--symfs", "/nowhere", path],
+  ],
+  slice: ({ path, folder }) => [["-f", "-o", `${folder}/out.data`, "--time", "10%-50%", path]],
+  merge: ({ path, folder }) => [["-f", "-o", `${folder}/out.data`, path, path]],
+  convert: ({ path, folder }) => [
+    ["-f", "-o", `${folder}/out.data`, path],
+    ["-f", "-o", `${folder}/out.data`, "--pipe", "--compress", path],
+    ["-f", "-o", `${folder}/out.data`, "--byte-order", "big", path],
+  ],
+  repair: ({ path, folder }) => [["-f", "-o", `${folder}/out.data`, path]],
+  redact: ({ path, folder }) => [["-f", "-o", `${folder}/out.data`, path]],
+  addr2line: () => [],
+};
+
+/** Tools whose output on a pipe is that of perf, or data: names are in it as they are. */
+const AS_THEY_ARE = new Set(["dump", "records", "script", "export", "flame"]);
+
+/** Most that a tool writes before the fuzzer closes the pipe. */
+const MOST_OUTPUT = 1 << 25;
+
+async function toolTargets(): Promise<Omit<Target, "kind">[]> {
+  const targets: Omit<Target, "kind">[] = [];
+  for (const entry of [...COMMANDS.values()].flat()) {
+    const { tool } = await entry.load();
+    const calls = ARGUMENTS[entry.name] ?? (({ path }: Place) => [[path]]);
+    targets.push({
+      name: entry.name,
+      async run(_, place, random) {
+        const found = calls(place);
+        if (found.length === 0) return;
+        const args = random.pick(found);
+        const { code, out } = await captured(() => tool.run(args));
+        if (![0, 1, 2].includes(code)) throw new Error(`exit code ${code}`);
+        const data = AS_THEY_ARE.has(entry.name) ||
+          args.some((arg) => /^--(?:csv|json)$/.test(arg));
+        if (!data && CONTROLS.test(out)) throw new Error("a control character in the output");
+      },
+    });
+  }
+  return targets;
+}
+
+// deno-lint-ignore no-control-regex
+const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]/;
+
+/** Runs a tool in this process, with nobody on the other side of its pipes but a counter. */
+async function captured(
+  run: () => number | Promise<number>,
+): Promise<{ code: number; out: string }> {
+  let written = 0;
+  let out = "";
+  const decoder = new TextDecoder();
+  const { stdout, stderr } = Deno;
+  const saved = [stdout.writeSync, stderr.writeSync, Deno.permissions.revokeSync] as const;
+  const take = (bytes: Uint8Array): number => {
+    written += bytes.length;
+    if (written > MOST_OUTPUT) throw new Deno.errors.BrokenPipe();
+    if (out.length < 1 << 16) out += decoder.decode(bytes, { stream: true });
+    return bytes.length;
+  };
+  Object.assign(stdout, { writeSync: take });
+  Object.assign(stderr, { writeSync: take });
+  // A tool gives up what it does not need; the next one may.
+  Deno.permissions.revokeSync = Deno.permissions.querySync;
+  try {
+    return { code: await run(), out };
+  } finally {
+    Object.assign(stdout, { writeSync: saved[0] });
+    Object.assign(stderr, { writeSync: saved[1] });
+    Deno.permissions.revokeSync = saved[2];
+  }
+}
+
+const ADDRESSES = Float64Array.from({ length: 64 }, (_, i) => 0x1000 + 8 * i);
+
+const SYMBOL_TARGETS: readonly Target[] = [
+  {
+    name: "elf",
+    kind: "elf",
+    run(bytes) {
+      const elf = ElfFile.open(binarySource(bytes), { maxDecompressedSize: 1 << 24 });
+      const steps = [
+        () => elf.buildId(),
+        () => elf.debugLink(),
+        () => elf.debugAltLink(),
+        () => new FileAddresses(elf).fromOffset(0x1000),
+        () => {
+          const { table } = readElfSymbols(elf);
+          const demangler = new Demangler();
+          for (let i = 0; i < table.size; i++) demangler.demangle(table.name(i));
+        },
+      ];
+      for (const step of steps) {
+        try {
+          step();
+        } catch (error) {
+          if (!isExpected(error)) throw error;
+        }
+      }
+      const dwarf = DwarfContext.open(elfDwarfSections(elf), { diagnostics: () => {} });
+      dwarf.findAll(ADDRESSES, { keep: false });
+    },
+  },
+  {
+    name: "kallsyms",
+    kind: "kallsyms",
+    run: (bytes) => void readKallsyms(bytes).table.lookup(0x1000),
+  },
+  {
+    name: "perf map",
+    kind: "perf map",
+    run: (bytes) => void readPerfMap(bytes).table.lookup(0x7f0000001000),
+  },
+  {
+    name: "jitdump",
+    kind: "jitdump",
+    run(bytes) {
+      const symbols = new JitSymbols(openJitdump(binarySource(bytes)).records());
+      const code = symbols.lookup(0x7f0000001008, Infinity);
+      if (code !== undefined) symbols.line(code, 0x7f0000001008);
+    },
+  },
+  {
+    name: "bundle",
+    kind: "bundle",
+    run(bytes) {
+      for (const object of SymbolBundle.open(bytes).objects) {
+        for (const entry of object.entries()) object.find(entry.start);
+      }
+    },
+  },
+];
+
+/** All targets. */
+export async function targets(): Promise<Target[]> {
+  const recording = [...RECORDING_TARGETS, ...await toolTargets()];
+  return [
+    ...recording.map((target): Target => ({ ...target, kind: "recording" })),
+    ...SYMBOL_TARGETS,
+  ];
+}

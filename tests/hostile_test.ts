@@ -1,0 +1,84 @@
+/** Recordings that are sound but for what they say, in every tool, with the permissions of its task. */
+import { assert, assertEquals } from "@std/assert";
+import { SymbolBundle } from "@perfdata/symbols";
+import { parse } from "@std/csv";
+import { synthesizeHostile } from "../fixtures/synthesize.ts";
+import { inFolder, tool } from "./tool.ts";
+
+const FOLDER = new URL("../fixtures/hostile/", import.meta.url).pathname;
+const FILES = [
+  "acting-names",
+  "names-of-no-file",
+  "far-addresses",
+  "many-of-all",
+  "huge-attr",
+] as const;
+
+// deno-lint-ignore no-control-regex
+const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/;
+
+Deno.test("synthesize.ts makes the bytes that are in the repository", async () => {
+  const made = await synthesizeHostile();
+  assertEquals([...made.keys()].sort(), FILES.map((name) => `${name}.perf.data`).sort());
+  for (const [name, bytes] of made) assertEquals(Deno.readFileSync(FOLDER + name), bytes, name);
+});
+
+for (const name of FILES) {
+  Deno.test(`${name}: every tool does its job, and nothing in its tables acts on a terminal`, () =>
+    inFolder(async (folder) => {
+      const file = `${FOLDER}${name}.perf.data`;
+      const jobs: [string, ...string[]][] = [
+        ["dump", "--limit", "100"],
+        ["header"],
+        ["info"],
+        ["records"],
+        ["records", "--csv"],
+        ["hex"],
+        ["funcs", "--verbose"],
+        ["funcs", "--csv"],
+        ["rate"],
+        ["symbols", "trust"],
+        ["symbols", "bundle", "-o", `${folder}/perf.symbols`],
+        ["readperf", "-o", folder],
+        ["convert", "-o", `${folder}/pipe.data`, "--pipe"],
+        ["slice", "-o", `${folder}/slice.data`, "--pid", "1"],
+      ];
+      const ends = await Promise.all(jobs.map(([job, ...args]) => tool(job, [...args, file])));
+      for (const [i, { code, out, err }] of ends.entries()) {
+        const job = jobs[i]?.join(" ");
+        assertEquals(code, 0, `${job}: ${err}`);
+        assert(!CONTROLS.test(err), `${job}: ${err}`);
+        // What perf prints, and what is data, has names as they are.
+        if (job?.startsWith("dump") || job?.endsWith("--csv")) continue;
+        assert(!CONTROLS.test(out), `${job}: ${JSON.stringify(out)}`);
+        assert(!out.split("\n").some((line) => line.startsWith("NAME")), out);
+      }
+      // All samples are in the answer, with a name or without.
+      const funcs = ends[jobs.findIndex(([job]) => job === "funcs")]?.out ?? "";
+      const [, samples = "0"] = /: (\d+) samples/.exec(funcs) ?? [];
+      const rows = funcs.split("\n").slice(2).filter((line) => line !== "");
+      const counted = rows.map((line) => Number(line.trim().split(/\s+/)[1]));
+      assertEquals(counted.reduce((sum, n) => sum + n, 0), Number(samples), funcs);
+      SymbolBundle.open(await Deno.readFile(`${folder}/perf.symbols`));
+    }));
+}
+
+Deno.test("no cell of CSV that a spreadsheet takes for a formula", () =>
+  inFolder(async (folder) => {
+    const file = `${FOLDER}acting-names.perf.data`;
+    const texts = [
+      (await tool("funcs", ["--csv", file])).out,
+      (await tool("records", ["--csv", file])).out,
+    ];
+    await tool("readperf", ["-o", folder, file]);
+    for (const { name } of Deno.readDirSync(folder)) {
+      texts.push(await Deno.readTextFile(`${folder}/${name}`));
+    }
+    let guarded = 0;
+    for (const cell of texts.flatMap((text) => parse(text)).flat()) {
+      assert(!/^[=+@]/.test(cell) && !/^-[^\d]/.test(cell), cell);
+      if (cell.startsWith("'=")) guarded++;
+    }
+    // A command in funcs and processes, an object in funcs and results, both in overview and records.
+    assert(guarded >= 6, `${guarded} cells`);
+  }));

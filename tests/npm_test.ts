@@ -1,0 +1,170 @@
+/**
+ * The packages as others get them: built for npm, installed into an empty folder, type-checked, run in
+ * Node, bundled, and run in a browser, on a page and in a worker.
+ */
+import { assert, assertEquals } from "@std/assert";
+import ts from "typescript";
+import { withPage } from "../packages/export/browser_testing.ts";
+import { buildNpm } from "../publish/npm.ts";
+import { type Summary, summary } from "./npm/summary.ts";
+
+const root = new URL("../", import.meta.url).pathname;
+const INPUTS = [
+  `${root}fixtures/recorded/callchain.perf.data`,
+  `${root}fixtures/synthesized/pt-cpus.perf.data`,
+  `${root}fixtures/demo/demo`,
+] as const;
+
+/** Runs a program; `undefined` where it is not installed. */
+async function run(command: string, args: readonly string[], cwd: string) {
+  try {
+    const { success, stdout, stderr } = await new Deno.Command(command, {
+      args: [...args],
+      cwd,
+      stdin: "null",
+    }).output();
+    const decoder = new TextDecoder();
+    return { success, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    return undefined;
+  }
+}
+
+/** Builds the tarballs and installs them; `undefined` where that cannot be done here. */
+async function install(folder: string): Promise<string | undefined> {
+  if (await run("npm", ["--version"], folder) === undefined) {
+    console.log("skipped: npm is not installed");
+    return undefined;
+  }
+  Deno.mkdirSync(`${folder}/npm`);
+  let tarballs;
+  try {
+    ({ tarballs } = await buildNpm(`${folder}/npm`));
+  } catch (error) {
+    if (!/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|network/.test(String(error))) throw error;
+    console.log("skipped: the dependencies cannot be had from the npm registry");
+    return undefined;
+  }
+  const user = `${folder}/user`;
+  Deno.mkdirSync(user);
+  Deno.writeTextFileSync(`${user}/package.json`, '{ "private": true, "type": "module" }\n');
+  const installed = await run("npm", [
+    ...["install", "--no-audit", "--no-fund", "--prefer-offline"],
+    ...["esbuild@0.25.12", ...tarballs],
+  ], user);
+  assert(installed?.success, installed?.stderr);
+  Deno.copyFileSync(`${root}tests/npm/summary.ts`, `${user}/summary.ts`);
+  return user;
+}
+
+/** What TypeScript says of a program that uses the installed packages. */
+function typeErrors(user: string): string[] {
+  const program = ts.createProgram([`${user}/summary.ts`], {
+    target: ts.ScriptTarget.ES2022,
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    lib: ["lib.esnext.d.ts", "lib.dom.d.ts", "lib.dom.iterable.d.ts", "lib.dom.asynciterable.d.ts"],
+    types: [],
+    strict: true,
+    noEmit: true,
+  });
+  return ts.getPreEmitDiagnostics(program).map(({ file, messageText }) =>
+    `${file?.fileName}: ${ts.flattenDiagnosticMessageText(messageText, " ")}`
+  );
+}
+
+const NODE = `import { openAsBlob, readFileSync } from "node:fs";
+import { summary } from "./summary.js";
+const [recording, traced, binary] = process.argv.slice(2);
+const found = await summary(
+  await openAsBlob(recording),
+  await openAsBlob(traced),
+  readFileSync(binary),
+);
+console.log(JSON.stringify(found));
+`;
+
+/** The script of the page, which is that of a worker as well. */
+const PAGE = `import { summary } from "./summary.ts";
+const blobOf = (text) => Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
+globalThis.summarize = async (inputs) => {
+  const [recording, traced, binary] = inputs.map(blobOf);
+  return JSON.stringify(await summary(new Blob([recording]), new Blob([traced]), binary));
+};
+if (typeof document === "undefined") {
+  globalThis.onmessage = async ({ data }) => postMessage(await summarize(data));
+}
+`;
+
+const HTML = `<!doctype html><meta charset="utf-8"><script src="page.js"></script>
+<script>
+globalThis.inWorker = (inputs) => new Promise((resolve, reject) => {
+  const script = new Blob([document.querySelector("#worker").textContent]);
+  const worker = new Worker(URL.createObjectURL(script));
+  worker.onmessage = ({ data }) => resolve(data);
+  worker.onerror = ({ message }) => reject(new Error(message));
+  worker.postMessage(inputs);
+});
+</script>
+`;
+
+Deno.test("npm: the packages install, type-check, and run in Node and in a browser", async (t) => {
+  const folder = Deno.makeTempDirSync({ prefix: "perfdata-npm-" });
+  try {
+    const user = await install(folder);
+    if (user === undefined) return;
+    const [recording, traced, binary] = INPUTS.map((path) => Deno.readFileSync(path)) as [
+      Uint8Array<ArrayBuffer>,
+      Uint8Array<ArrayBuffer>,
+      Uint8Array<ArrayBuffer>,
+    ];
+    const expected = await summary(new Blob([recording]), new Blob([traced]), binary);
+    // The demo burns its time in two functions; the trace has three CPUs (fixtures/README.md).
+    assertEquals(expected.functions.map(([name]) => name), ["spin", "fib"]);
+    assertEquals(expected.buffers.map(([cpu]) => cpu), [0, 1, 3]);
+    const found = (text: string): Summary => JSON.parse(text);
+
+    await t.step("types of a consumer", () => assertEquals(typeErrors(user), []));
+
+    await t.step("Node", async () => {
+      const { outputText } = ts.transpileModule(Deno.readTextFileSync(`${user}/summary.ts`), {
+        compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext },
+      });
+      Deno.writeTextFileSync(`${user}/summary.js`, outputText);
+      Deno.writeTextFileSync(`${user}/main.js`, NODE);
+      const out = await run("node", ["main.js", ...INPUTS], user);
+      assert(out?.success, out?.stderr);
+      assertEquals(found(out.stdout), expected);
+    });
+
+    await t.step("browser: a page and a worker", async () => {
+      Deno.writeTextFileSync(`${user}/page.ts`, PAGE);
+      const bundled = await run("npx", [
+        ...["esbuild", "page.ts", "--bundle", "--format=iife", "--platform=browser"],
+        ...["--target=es2022", "--outfile=page.js", "--log-level=error"],
+      ], user);
+      assert(bundled?.success, bundled?.stderr);
+      const script = Deno.readTextFileSync(`${user}/page.js`).replaceAll("</script", "<\\/script");
+      Deno.writeTextFileSync(
+        `${user}/page.html`,
+        `${HTML}<script id="worker" type="text/plain">${script}</script>`,
+      );
+      const inputs = [recording, traced, binary].map((bytes) => bytes.toBase64());
+      await withPage(`${user}/page.html`, async (page, report) => {
+        const call = (name: string) =>
+          page.evaluate<string, [string, string[]]>(
+            ([name, inputs]) =>
+              (globalThis as unknown as Record<string, (inputs: string[]) => Promise<string>>)
+                [name]?.(inputs) ?? Promise.reject(new Error(`no ${name}`)),
+            [name, inputs],
+          );
+        assertEquals(found(await call("summarize")), expected);
+        assertEquals(found(await call("inWorker")), expected);
+        assertEquals(report.errors, []);
+      });
+    });
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+});
