@@ -8,12 +8,6 @@ import {
   HEADER_TRACING_DATA,
   type Payload,
   PERF_EVENT_HEADER_SIZE,
-  PerfDataError,
-  type PerfDataReader,
-  type RecordBatch,
-  type WriterFeature,
-} from "@perfdata/format";
-import {
   PERF_RECORD_AUXTRACE,
   PERF_RECORD_COMPRESSED,
   PERF_RECORD_COMPRESSED2,
@@ -21,7 +15,11 @@ import {
   PERF_RECORD_HEADER_BUILD_ID,
   PERF_RECORD_HEADER_FEATURE,
   PERF_RECORD_HEADER_TRACING_DATA,
-} from "@perfdata/user-records";
+  PerfDataError,
+  type PerfDataReader,
+  type RecordBatch,
+  type WriterFeature,
+} from "@perfdata/format";
 import { OF_COMPRESSION, type RecordingHead, type RecordingOutput } from "./output.ts";
 
 /** The record stays as it is. */
