@@ -69,7 +69,7 @@ export async function lookUpPlaces(
   return { resolutions, object: table.object, trust };
 }
 
-/** Callers in code that only runs at boot lie beside what is mapped of the kernel. */
+/** Callers in code that only runs at boot lie next to what is mapped of the kernel. */
 function beyondTheKernelsMap(table: AddressTable, objects: readonly SymbolObject[]): void {
   const kernel = objects.findIndex(({ kind }) => kind === "kernel");
   if (kernel < 0) return;

@@ -30,7 +30,7 @@ export class SampleHistogram {
   #contextSlots = new Int32Array(128).fill(-1);
   #lastContext = -1;
   #entries: Int32Array<ArrayBuffer>;
-  /** The same memory: a period lies beside what is compared. */
+  /** The same memory: a period is next to what is compared. */
   #doubles: Float64Array<ArrayBuffer>;
   #slots: Int32Array<ArrayBuffer>;
   /**
