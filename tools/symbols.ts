@@ -101,7 +101,7 @@ async function addressesOf(file: string, flags: SymbolsFlags): Promise<Addresses
   if (recorded.damaged > 0) {
     complain(`symbols: ${file}: ${recorded.damaged} samples are damaged and were left out`);
   }
-  const damaged = reader.stats.skippedBytes > 0 || recorded.damaged > 0;
+  const damaged = complaints.count > 0 || recorded.damaged > 0;
   return { recorded, resolver: await resolverFor(recorded), damaged };
 }
 
