@@ -103,6 +103,18 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
         load: () => import("./flame.ts"),
       },
       {
+        name: "diff",
+        about: "Changes between recordings, and whether they are more than chance",
+        needs: ["write", "symbols"],
+        load: () => import("./diff.ts"),
+      },
+      {
+        name: "annotate",
+        about: "Source lines of a function with their shares",
+        needs: ["symbols"],
+        load: () => import("./annotate.ts"),
+      },
+      {
         name: "export",
         about: "The samples in a format that other tools read",
         needs: ["write", "symbols"],

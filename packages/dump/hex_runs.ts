@@ -13,6 +13,9 @@ import {
   KERNEL_RECORDS,
   type Payload,
   PERF_EVENT_HEADER_SIZE,
+  PERF_RECORD_AUXTRACE,
+  PERF_RECORD_HEADER_FEATURE,
+  PERF_RECORD_HEADER_TRACING_DATA,
   PerfDataError,
   PerfDataReader,
   perfEventAttr,
@@ -28,15 +31,9 @@ import {
   type StreamSource,
   struct,
   u64,
-} from "@perfdata/format";
-import {
-  GOOGLE_RECORDS,
-  PERF_RECORD_AUXTRACE,
-  PERF_RECORD_HEADER_FEATURE,
-  PERF_RECORD_HEADER_TRACING_DATA,
   USER_RECORD_NAMES,
-  USER_RECORDS,
-} from "@perfdata/user-records";
+} from "@perfdata/format";
+import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
 import type { AnyRecordCodec } from "./records_plan.ts";
 import { type Leaf, LeafTrace, leafValueText } from "./hex_tree.ts";
 

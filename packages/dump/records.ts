@@ -6,6 +6,10 @@ import {
   HEADER_EVENT_DESC,
   KERNEL_RECORDS,
   PERF_EVENT_HEADER_SIZE,
+  PERF_RECORD_COMPRESSED,
+  PERF_RECORD_COMPRESSED2,
+  PERF_RECORD_EVENT_UPDATE,
+  PERF_RECORD_HEADER_FEATURE,
   PERF_RECORD_SAMPLE,
   PerfDataError,
   type PerfDataReader,
@@ -13,16 +17,9 @@ import {
   RecordCodec,
   safeCell,
   sectionRange,
-} from "@perfdata/format";
-import {
-  GOOGLE_RECORDS,
-  PERF_RECORD_COMPRESSED,
-  PERF_RECORD_COMPRESSED2,
-  PERF_RECORD_EVENT_UPDATE,
-  PERF_RECORD_HEADER_FEATURE,
   USER_RECORD_NAMES,
-  USER_RECORDS,
-} from "@perfdata/user-records";
+} from "@perfdata/format";
+import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
 import { LITTLE_ENDIAN } from "@perfdata/format/text-bytes";
 import { type Consumer, type Engine, type Needs, runEngine } from "@perfdata/session/engine";
 import type { RecordBytes, Run } from "@perfdata/session/run";

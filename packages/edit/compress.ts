@@ -3,11 +3,11 @@ import {
   encodeFeature,
   HEADER_COMPRESSED,
   PERF_EVENT_HEADER_SIZE,
+  PERF_RECORD_COMPRESSED,
   PERF_RECORD_USER_TYPE_START,
   perfEventHeader,
   type WriterFeature,
 } from "@perfdata/format";
-import { PERF_RECORD_COMPRESSED } from "@perfdata/user-records";
 import type { RecordingHead, RecordingOutput } from "./output.ts";
 
 /** Bytes of records that go into one COMPRESSED record, whose size is 16 bits. */

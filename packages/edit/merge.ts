@@ -11,6 +11,9 @@ import {
   HEADER_SAMPLE_TIME,
   KERNEL_RECORDS,
   PERF_EVENT_HEADER_SIZE,
+  PERF_RECORD_AUXTRACE,
+  PERF_RECORD_AUXTRACE_INFO,
+  PERF_RECORD_FINISHED_ROUND,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_USER_TYPE_START,
   PERF_SAMPLE_IDENTIFIER,
@@ -23,12 +26,7 @@ import {
   type WriterEvent,
   type WriterFeature,
 } from "@perfdata/format";
-import {
-  PERF_RECORD_AUXTRACE,
-  PERF_RECORD_AUXTRACE_INFO,
-  PERF_RECORD_FINISHED_ROUND,
-  USER_RECORDS,
-} from "@perfdata/user-records";
+import { USER_RECORDS } from "@perfdata/user-records";
 import { copyRecording, DROP, type Edit, KEEP, type Verdict } from "./copy.ts";
 import type { RecordingHead, RecordingOutput } from "./output.ts";
 

@@ -6,6 +6,9 @@ import {
   type Payload,
   PERF_EVENT_HEADER_SIZE,
   PERF_FILE_HEADER_SIZE,
+  PERF_RECORD_AUXTRACE,
+  PERF_RECORD_COMPRESSED,
+  PERF_RECORD_COMPRESSED2,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_USER_TYPE_START,
   PerfDataError,
@@ -16,12 +19,7 @@ import {
   RecordCodec,
   SampleFields,
 } from "@perfdata/format";
-import {
-  PERF_RECORD_AUXTRACE,
-  PERF_RECORD_COMPRESSED,
-  PERF_RECORD_COMPRESSED2,
-  USER_RECORDS,
-} from "@perfdata/user-records";
+import { USER_RECORDS } from "@perfdata/user-records";
 import { copyRecording, type CopyStats } from "./copy.ts";
 import type { RecordingOutput } from "./output.ts";
 

@@ -75,31 +75,35 @@ export interface FlameLimits {
   readonly slices?: number;
   /** Whether inlined functions are frames; they are where this is missing. */
   readonly inline?: boolean;
+  /** How many of the profiles are the base of a comparison; 0 where nothing is compared. */
+  readonly base?: number;
 }
 
 /** One side: the profile with its functions and threads as both sides number them. */
 interface Side {
   readonly profile: Profile;
+  readonly side: number;
   readonly of: Int32Array;
   readonly threads: Int32Array;
 }
 
 /**
- * Makes the data of a flame graph of one profile, or of a comparison of two: base first.
+ * Makes the data of a flame graph of one profile or several together, or of a comparison: base first.
  *
- * Functions of both sides are the same where name, object and kind are; events go by their names.
+ * Functions of all are the same where name, object and kind are; events go by their names.
  *
- * @throws {RangeError} without a profile, and with more than two
+ * @throws {RangeError} without a profile
  */
 export function flameData(profiles: readonly Profile[], limits: FlameLimits = {}): FlameData {
   const [first] = profiles;
-  if (first === undefined || profiles.length > 2) throw new RangeError("one or two profiles");
+  if (first === undefined) throw new RangeError("no profile");
+  const { base = 0 } = limits;
   const functions = new Functions();
   const threads: ProfileThread[] = [];
   const threadNumbers = new Map<string, number>();
   const nodes = new NodeTable();
   const lines = new HeaviestLines();
-  const sides: Side[] = profiles.map((profile) => {
+  const sides: Side[] = profiles.map((profile, number) => {
     const numbers = functions.add(profile);
     const stacks = frameStacks(profile, { by: "frame", inline: limits.inline ?? true });
     const own = new Int32Array(stacks.item.length);
@@ -111,6 +115,7 @@ export function flameData(profiles: readonly Profile[], limits: FlameLimits = {}
     lines.add(profile, stacks, own);
     return {
       profile,
+      side: number < base ? 0 : base > 0 ? 1 : 0,
       of: stacks.of.map((row) => row < 0 ? -1 : own[row] as number),
       threads: Int32Array.from(profile.threads, (thread) => {
         const key = JSON.stringify(thread);
@@ -143,8 +148,14 @@ export function flameData(profiles: readonly Profile[], limits: FlameLimits = {}
     const items = nodes.items();
     return {
       title: first.title,
-      trust: profiles.map(({ trust }) => trust).filter((line) => line !== "").join(" · "),
-      sides: profiles.map(({ title }) => title),
+      trust: [...new Set(profiles.map(({ trust }) => trust))].filter((line) => line !== "").join(
+        " · ",
+      ),
+      sides: base === 0
+        ? [first.title]
+        : [profiles.slice(0, base), profiles.slice(base)].map((of) =>
+          of.map(({ title }) => title).join(", ")
+        ),
       events,
       threads,
       objects: functions.objects,
@@ -335,10 +346,10 @@ function countRows(
   const rows = new NodeTable();
   const count = new FloatColumn();
   const period = new FloatColumn();
-  for (const [side, { profile: { samples }, of, threads }] of sides.entries()) {
+  for (const [at, { profile: { samples }, of, threads, side }] of sides.entries()) {
     const from = samples.time?.[0] ?? 0;
     for (let i = 0; i < samples.length; i++) {
-      const event = eventOf[side]?.[samples.event[i] as number] ?? -1;
+      const event = eventOf[at]?.[samples.event[i] as number] ?? -1;
       if (event < 0) continue;
       const slice = samples.time === undefined ? 0 : Math.min(
         slices - 1,

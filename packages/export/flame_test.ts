@@ -285,7 +285,7 @@ Deno.test("a comparison has the change of each box", async () => {
       ? { ...sample, stack: [...sample.stack, "added"], period: sample.period * 3 }
       : sample
   );
-  const data = flameData([profileOf(before), profileOf(after)]);
+  const data = flameData([profileOf(before), profileOf(after)], { base: 1 });
   const sum = (samples: PlainSample[], keep: (sample: PlainSample) => boolean) =>
     samples.filter((sample) => sample.event === 0 && keep(sample))
       .reduce((all, { period }) => all + period, 0);

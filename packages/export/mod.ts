@@ -33,3 +33,6 @@ export * from "./script_fields.ts";
 export * from "./script_places.ts";
 export * from "./script_rows.ts";
 export * from "./tree_text.ts";
+export * from "./diff.ts";
+export * from "./statistics.ts";
+export * from "./annotate.ts";

@@ -153,6 +153,8 @@ export interface Profile {
   readonly stacks: StackColumns;
   /** The samples. */
   readonly samples: SampleColumns;
+  /** Times of the first and the last sample in nanoseconds, where samples have times. */
+  readonly span?: readonly [number, number];
   /** Context switches, in order of time; empty where none were recorded. */
   readonly switches: readonly ProfileSwitch[];
   /** What was recorded: a command, a file. */

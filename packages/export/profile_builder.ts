@@ -197,6 +197,9 @@ export class ProfileBuilder {
         period: period.array(),
         ...(this.#timed ? { time: time.array(), cpu: cpu.array() } : {}),
       },
+      ...(this.#timed && time.length > 0
+        ? { span: [Math.min(...time.array()), Math.max(...time.array())] as const }
+        : {}),
       switches: this.#switches,
     };
   }

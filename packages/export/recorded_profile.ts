@@ -40,6 +40,8 @@ export class ProfileConsumer implements Consumer {
   readonly needs: Needs = { stacks: true };
   readonly #timed: boolean;
   readonly #switches: boolean;
+  #first = -1;
+  #last = -1;
   #engine: Engine | undefined;
   #reads: SampleReads | undefined;
   readonly #processThreads = new NodeTable();
@@ -103,15 +105,18 @@ export class ProfileConsumer implements Consumer {
   #add(run: Run, i: number, thread: number, event: number, period: number): void {
     const columns = this.#columns;
     const stack = run.stack[i] as number;
+    const time = (run.timeHi[i] as number) * 4294967296 + ((run.timeLo[i] as number) >>> 0);
+    if (time > 0) {
+      if (this.#first < 0) this.#first = time;
+      this.#last = time;
+    }
     if (this.#timed) {
       columns.stack.push(stack);
       columns.event.push(event);
       columns.thread.push(thread);
       columns.count.push(1);
       columns.period.push(period);
-      columns.time.push(
-        (run.timeHi[i] as number) * 4294967296 + ((run.timeLo[i] as number) >>> 0),
-      );
+      columns.time.push(time);
       columns.cpu.push(run.cpu[i] as number);
       return;
     }
@@ -182,6 +187,7 @@ export class ProfileConsumer implements Consumer {
       })),
       stacks: columns,
       samples,
+      ...(this.#first < 0 ? {} : { span: [this.#first, this.#last] as const }),
       switches: this.#switched,
     };
     return { profile, trust };

@@ -32,8 +32,10 @@ export const HOSTILE_NAMES: readonly string[] = [
 export function numbers(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return Math.floor(state / 2 ** 32 * below);
+    state = (state + 0x6d2b79f5) | 0;
+    let word = Math.imul(state ^ state >>> 15, state | 1);
+    word ^= word + Math.imul(word ^ word >>> 7, word | 61);
+    return Math.floor(((word ^ word >>> 14) >>> 0) / 2 ** 32 * below);
   };
 }
 

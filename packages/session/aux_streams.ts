@@ -9,6 +9,9 @@ import {
   PERF_AUX_FLAG_NAMES,
   PERF_AUX_FLAG_OVERWRITE,
   PERF_RECORD_AUX,
+  PERF_RECORD_AUXTRACE,
+  PERF_RECORD_AUXTRACE_INFO,
+  PERF_RECORD_HEADER_FEATURE,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_USER_TYPE_START,
   PERF_SAMPLE_AUX,
@@ -30,9 +33,6 @@ import {
   type IntelPtInfo,
   intelPtInfo,
   PERF_AUXTRACE_NAMES,
-  PERF_RECORD_AUXTRACE,
-  PERF_RECORD_AUXTRACE_INFO,
-  PERF_RECORD_HEADER_FEATURE,
 } from "@perfdata/user-records";
 
 /** perf pads the data of an AUXTRACE record with zeros to a multiple of 8. */

@@ -17,7 +17,7 @@ import {
   when,
   x64,
 } from "@perfdata/format";
-import { PERF_RECORD_AUXTRACE_ERROR } from "./names.ts";
+import { PERF_RECORD_AUXTRACE_ERROR } from "@perfdata/format/record-types";
 
 /** `fmt` that brought `machine_pid` and `vcpu`, and with them a message of fixed size. */
 const FMT_GUEST = 2;

@@ -15,7 +15,7 @@ import {
   when,
 } from "@perfdata/format";
 import { type CpuMapData, cpuMapData } from "./cpu_map.ts";
-import { PERF_RECORD_EVENT_UPDATE } from "./names.ts";
+import { PERF_RECORD_EVENT_UPDATE } from "@perfdata/format/record-types";
 
 /** `type` of an update that tells the event's unit. */
 export const PERF_EVENT_UPDATE__UNIT = 0;

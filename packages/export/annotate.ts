@@ -1,0 +1,190 @@
+import { frameStacks } from "./frame_stacks.ts";
+import { FUNCTION_KIND, functionLabel, type Profile } from "./profile.ts";
+
+/** Samples and periods. */
+export interface AnnotatedCount {
+  /** Samples. */
+  samples: number;
+  /** Sum of their periods. */
+  period: number;
+}
+
+/** A line of source that was sampled in a function, or in what is inlined into it. */
+export interface AnnotatedLine {
+  /** Source file; `undefined` where it is not known. */
+  readonly file: string | undefined;
+  /** Line, 0 where it is not known. */
+  readonly line: number;
+  /** Samples of the line itself. */
+  readonly self: AnnotatedCount;
+  /** With what was called from there, inlined functions included. */
+  readonly total: AnnotatedCount;
+  /** Functions that are inlined at this line, or were called from it, with their samples. */
+  readonly calls: readonly AnnotatedCall[];
+}
+
+/** A function that was called from a line, or is inlined there. */
+export interface AnnotatedCall extends AnnotatedCount {
+  /** Its name. */
+  readonly name: string;
+  /** Whether it is inlined. */
+  readonly inlined: boolean;
+}
+
+/** A function with its source lines. */
+export interface Annotation {
+  /** Its name. */
+  readonly name: string;
+  /** Its object. */
+  readonly object: string;
+  /** Samples in it, without what it called. */
+  readonly self: AnnotatedCount;
+  /** With what it called. */
+  readonly total: AnnotatedCount;
+  /** Its lines, by file and number. */
+  readonly lines: readonly AnnotatedLine[];
+}
+
+/**
+ * What was sampled in functions of a name, line by line: in each object that has one.
+ *
+ * A sample counts once for a line, and once for a function that is inlined at or called from it,
+ * however often these are in its stack. What is inlined counts for the line that it is inlined at.
+ *
+ * @param event Number of the event.
+ *
+ * @example
+ * ```ts
+ * import { annotate, ProfileBuilder } from "@perfdata/export";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });
+ * const frames = [{ name: "inner", line: 2, kind: 4 }, { name: "main", file: "a.c", line: 7 }];
+ * const stack = builder.stack(-1, builder.place(-1, 0x10, frames));
+ * builder.sample({ stack, event: 0, thread: builder.thread(7, 7, "demo"), period: 100 });
+ * const [main] = annotate(builder.profile(), 0, (name) => name === "main");
+ * assertEquals(main?.lines[0]?.line, 7);
+ * assertEquals(main?.lines[0]?.calls[0]?.name, "inner");
+ * ```
+ */
+export function annotate(
+  profile: Profile,
+  event: number,
+  matches: (name: string) => boolean,
+): Annotation[] {
+  const { functions, frames, objects, samples } = profile;
+  const stacks = frameStacks(profile, { by: "frame" });
+  const found = new Map<string, Collected>();
+  const wanted = functions.name.map((name) => name !== "" && matches(name));
+  const groupOf = (frame: number): string => {
+    const number = frames.function[frame] as number;
+    return `${functions.object[number]} ${functions.name[number]}`;
+  };
+  for (let i = 0; i < samples.length; i++) {
+    if (samples.event[i] !== event) continue;
+    const stack = samples.stack[i] as number;
+    if (stack < 0) continue;
+    const count = { samples: samples.count[i] as number, period: samples.period[i] as number };
+    const leaf = stacks.of[stack] as number;
+    const met = new Set<string>();
+    for (let row = leaf, below = -1; row >= 0; below = row, row = stacks.parent[row] as number) {
+      const frame = stacks.item[row] as number;
+      const number = frames.function[frame] as number;
+      if (!wanted[number]) continue;
+      const key = groupOf(frame);
+      let own = found.get(key);
+      if (own === undefined) found.set(key, own = new Collected(profile, number));
+      const callee = below < 0 ? -1 : frames.function[stacks.item[below] as number] as number;
+      own.add(count, frame, callee, met, key);
+    }
+  }
+  const annotated = [...found.values()].map((own): Annotation => ({
+    name: functions.name[own.number] as string,
+    object: objects[functions.object[own.number] as number]?.name ?? "[unknown]",
+    self: own.self,
+    total: own.total,
+    lines: own.lines(),
+  }));
+  return annotated.sort((a, b) =>
+    b.total.period - a.total.period || (a.object < b.object ? -1 : 1)
+  );
+}
+
+interface CollectedLine {
+  readonly file: number;
+  readonly line: number;
+  readonly self: AnnotatedCount;
+  readonly total: AnnotatedCount;
+  /** By number of the function. */
+  readonly calls: Map<number, AnnotatedCount>;
+}
+
+const none = (): AnnotatedCount => ({ samples: 0, period: 0 });
+
+/** What was found of one function. */
+class Collected {
+  readonly number: number;
+  readonly self: AnnotatedCount = none();
+  readonly total: AnnotatedCount = none();
+  readonly #profile: Profile;
+  readonly #lines = new Map<string, CollectedLine>();
+
+  constructor(profile: Profile, number: number) {
+    this.#profile = profile;
+    this.number = number;
+  }
+
+  /**
+   * Counts a sample.
+   *
+   * @param callee What was called from the frame, -1 for nothing.
+   * @param met What the sample was counted for before.
+   */
+  add(count: AnnotatedCount, frame: number, callee: number, met: Set<string>, key: string): void {
+    const { frames } = this.#profile;
+    const [file, number] = [frames.file[frame] as number, frames.line[frame] as number];
+    const at = `${file} ${number}`;
+    let line = this.#lines.get(at);
+    if (line === undefined) {
+      line = { file, line: number, self: none(), total: none(), calls: new Map() };
+      this.#lines.set(at, line);
+    }
+    if (callee < 0) {
+      sum(this.self, count);
+      sum(line.self, count);
+    }
+    const once = (what: string, to: AnnotatedCount) => {
+      if (met.has(what)) return;
+      met.add(what);
+      sum(to, count);
+    };
+    once(key, this.total);
+    once(`${key} ${at}`, line.total);
+    if (callee < 0) return;
+    let call = line.calls.get(callee);
+    if (call === undefined) line.calls.set(callee, call = none());
+    once(`${key} ${at} ${callee}`, call);
+  }
+
+  lines(): AnnotatedLine[] {
+    const { files, functions } = this.#profile;
+    return [...this.#lines.values()]
+      .sort((a, b) => a.file - b.file || a.line - b.line)
+      .map(({ file, line, self, total, calls }) => ({
+        file: files[file],
+        line,
+        self,
+        total,
+        calls: [...calls].map(([callee, count]) => ({
+          name: functionLabel(this.#profile, callee),
+          inlined: ((functions.kind[callee] as number) & FUNCTION_KIND.INLINED) !== 0,
+          ...count,
+        })).sort((a, b) => b.period - a.period || (a.name < b.name ? -1 : 1)),
+      }));
+  }
+}
+
+function sum(to: AnnotatedCount, more: AnnotatedCount): void {
+  to.samples += more.samples;
+  to.period += more.period;
+}

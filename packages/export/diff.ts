@@ -1,0 +1,326 @@
+import { frameStacks } from "./frame_stacks.ts";
+import { FUNCTION_KIND, functionLabel, type Profile } from "./profile.ts";
+import { rateTest, shareTest, significant, welch } from "./statistics.ts";
+
+/** What makes recordings comparable. */
+export type DiffMeasure = "total" | "samples" | "time" | "period";
+
+/** What is compared, and how. */
+export interface DiffOptions {
+  /** Name of the event. */
+  readonly event: string;
+  /**
+   * `total`: shares of the period; `samples`: shares of the samples; `time`: period per second;
+   * `period`: period per recording, for recordings of the same work.
+   */
+  readonly by: DiffMeasure;
+  /** Whether inlined functions are functions of their own, and not part of what they are in. */
+  readonly inline?: boolean;
+  /** Whether a function has what it called as well. */
+  readonly children?: boolean;
+  /** Whether rows are call paths, with all that they called. */
+  readonly paths?: boolean;
+}
+
+/** A side of a row: means over the recordings of the side. */
+export interface DiffSide {
+  /** Samples, of all recordings. */
+  readonly samples: number;
+  /** Sum of their periods. */
+  readonly period: number;
+  /** The measure: a share, 0 to 1, or period per second or recording. */
+  readonly value: number;
+}
+
+/** A function or path that is on one of the sides at least. */
+export interface DiffRow {
+  /** The function; of a path, the innermost one. */
+  readonly name: string;
+  /** Its object. */
+  readonly object: string;
+  /** Of a path: its functions, outermost first. */
+  readonly path?: readonly string[];
+  /** The base. */
+  readonly before: DiffSide;
+  /** What is compared with it. */
+  readonly after: DiffSide;
+  /** Change of the measure, as a part of the whole base: 0.05 is five per cent of all. */
+  readonly change: number;
+  /** With several recordings a side: ends of the interval that has the change with 95 %. */
+  readonly interval?: readonly [number, number];
+  /** Probability that chance alone makes such a change. */
+  readonly chance: number;
+  /** Whether the change counts, among all that were tested. */
+  readonly isSignificant: boolean;
+  /** `now inlined`, `no longer inlined`, `moved from OBJECT`, `moved to OBJECT`, `new`, `gone`. */
+  readonly note: string;
+}
+
+/** A comparison. */
+export interface Diff {
+  /** The rows, those with the largest change first. */
+  readonly rows: readonly DiffRow[];
+  /** Sums of the base. */
+  readonly before: DiffSide;
+  /** Sums of what is compared with it. */
+  readonly after: DiffSide;
+  /** Change of all as a part of the base: other than 0 for `time` and `period` only. */
+  readonly change: number;
+  /** Whether each side has several recordings, whose spread decides; else the number of samples does. */
+  readonly isRepeated: boolean;
+}
+
+/** A recording, counted. */
+interface Counted {
+  readonly samples: number;
+  readonly period: number;
+  /** What rates are of: seconds, or 1 for a recording. */
+  readonly amount: number;
+  /** Samples and periods by key. */
+  readonly keys: Map<string, { samples: number; period: number }>;
+  /** Names of functions that are inlined somewhere. */
+  readonly inlined: ReadonlySet<string>;
+}
+
+/**
+ * Compares recordings, function by function or path by path.
+ *
+ * Functions of both sides are the same where name and object's short name are, so that rebuilt programs
+ * can be compared; what is inlined counts for the function that it is in, as with `perf diff`.
+ *
+ * With one recording a side, a change is tested against the chance of sampling: what another run of
+ * the same program would have differed in is not known. With several, against their spread (Welch).
+ *
+ * @throws {RangeError} Where a side has no samples of the event.
+ */
+export function diff(
+  before: readonly Profile[],
+  after: readonly Profile[],
+  options: DiffOptions,
+): Diff {
+  const { by } = options;
+  const isRate = by === "time" || by === "period";
+  const sides = [before, after].map((profiles) => profiles.map((one) => count(one, options)));
+  const [base = [], now = []] = sides;
+  const sums = sides.map((counted, number) => {
+    const samples = counted.reduce((sum, one) => sum + one.samples, 0);
+    if (samples === 0) {
+      throw new RangeError(
+        `${number === 0 ? "the base has" : "there are"} no samples of ${options.event}`,
+      );
+    }
+    const period = counted.reduce((sum, one) => sum + one.period, 0);
+    const amount = counted.reduce((sum, one) => sum + one.amount, 0);
+    return { samples, period, value: isRate ? period / amount : 1 };
+  });
+  const [wholeBefore, wholeAfter] = sums as [DiffSide, DiffSide];
+  const isRepeated = base.length > 1 && now.length > 1;
+  const [amountBefore = 1, amountAfter = 1] = sides.map((counted) =>
+    counted.reduce((sum, one) => sum + one.amount, 0)
+  );
+  const keys = new Set(sides.flat().flatMap((one) => [...one.keys.keys()]));
+  const sum = (
+    counted: readonly Counted[],
+    key: string,
+    whole: DiffSide,
+    amount: number,
+  ): DiffSide => {
+    let [samples, period] = [0, 0];
+    for (const one of counted) {
+      const found = one.keys.get(key);
+      samples += found?.samples ?? 0;
+      period += found?.period ?? 0;
+    }
+    const value = isRate
+      ? period / amount
+      : by === "total"
+      ? period / whole.period
+      : samples / whole.samples;
+    return { samples, period, value };
+  };
+  const measure = ({ keys: own, samples, period, amount }: Counted, key: string): number => {
+    const found = own.get(key) ?? { samples: 0, period: 0 };
+    return isRate
+      ? found.period / amount
+      : by === "total"
+      ? found.period / period
+      : found.samples / samples;
+  };
+  const rows = [...keys].map((key) => {
+    const a = sum(base, key, wholeBefore, amountBefore);
+    const b = sum(now, key, wholeAfter, amountAfter);
+    const spread = isRepeated
+      ? welch(base.map((one) => measure(one, key)), now.map((one) => measure(one, key)))
+      : undefined;
+    const chance = spread?.chance ??
+      (by === "time"
+        ? rateTest(a.samples, amountBefore, b.samples, amountAfter)
+        : shareTest(a.samples, wholeBefore.samples, b.samples, wholeAfter.samples));
+    const whole = wholeBefore.value;
+    return {
+      key,
+      before: a,
+      after: b,
+      change: (spread?.difference ?? b.value - a.value) / whole,
+      ...(spread === undefined
+        ? {}
+        : { interval: [spread.low / whole, spread.high / whole] as const }),
+      chance,
+    };
+  });
+  const counts = significant(rows.map(({ chance }) => chance));
+  const notes = new Notes(base, now, options.paths === true);
+  const named = rows.map(({ key, ...row }, i): DiffRow => {
+    const { name, object, path } = parts(key);
+    return {
+      name,
+      object,
+      ...(options.paths ? { path } : {}),
+      ...row,
+      isSignificant: counts[i] === true,
+      note: notes.of(key),
+    };
+  });
+  named.sort((a, b) =>
+    Math.abs(b.change) - Math.abs(a.change) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
+  );
+  return {
+    rows: options.paths ? withoutPassing(named) : named,
+    before: wholeBefore,
+    after: wholeAfter,
+    change: wholeAfter.value / wholeBefore.value - 1,
+    isRepeated,
+  };
+}
+
+/** Parts of a key: between functions of a path, and between function and object. */
+const STEP = "\u0000";
+const OF = "\u0001";
+
+function parts(key: string): { name: string; object: string; path: string[] } {
+  const steps = key.split(STEP).map((step) => step.split(OF));
+  const [name = "", object = ""] = steps.at(-1) ?? [];
+  return { name, object, path: steps.map(([step = ""]) => step) };
+}
+
+/** Sums up the samples of a recording. */
+function count(profile: Profile, { event, by, children, inline, paths }: DiffOptions): Counted {
+  const number = profile.events.findIndex(({ name }) => name === event);
+  const { samples, functions, objects } = profile;
+  const stacks = frameStacks(profile, { by: "function", inline: inline === true });
+  const rows = stacks.item.length;
+  const own = new Float64Array(rows * 2);
+  let [all, whole, bare, barePeriod] = [0, 0, 0, 0];
+  for (let i = 0; i < samples.length; i++) {
+    if (samples.event[i] !== number) continue;
+    const stack = samples.stack[i] as number;
+    const [n, period] = [samples.count[i] as number, samples.period[i] as number];
+    all += n;
+    whole += period;
+    if (stack < 0) {
+      bare += n;
+      barePeriod += period;
+      continue;
+    }
+    const row = stacks.of[stack] as number;
+    (own[row * 2] as number) += n;
+    (own[row * 2 + 1] as number) += period;
+  }
+  const labels = functions.name.map((_, f) =>
+    functionLabel(profile, f) + OF + (objects[functions.object[f] as number]?.name ?? "[unknown]")
+  );
+  const keys: Counted["keys"] = new Map();
+  const add = (key: string, n: number, period: number) => {
+    if (n === 0) return;
+    let sum = keys.get(key);
+    if (sum === undefined) keys.set(key, sum = { samples: 0, period: 0 });
+    sum.samples += n;
+    sum.period += period;
+  };
+  const label = (row: number) => labels[stacks.item[row] as number] as string;
+  if (children || paths) {
+    for (let row = rows - 1; row >= 0; row--) {
+      const up = stacks.parent[row] as number;
+      if (up < 0) continue;
+      (own[up * 2] as number) += own[row * 2] as number;
+      (own[up * 2 + 1] as number) += own[row * 2 + 1] as number;
+    }
+  }
+  const path: string[] = new Array(paths ? rows : 0);
+  for (let row = 0; row < rows; row++) {
+    const [n, period] = [own[row * 2] as number, own[row * 2 + 1] as number];
+    const up = stacks.parent[row] as number;
+    if (paths) {
+      path[row] = up < 0 ? label(row) : path[up] + STEP + label(row);
+      add(path[row] as string, n, period);
+      continue;
+    }
+    // What calls itself again counts once.
+    let outer = children ? up : -1;
+    while (outer >= 0 && label(outer) !== label(row)) outer = stacks.parent[outer] as number;
+    if (outer < 0) add(label(row), n, period);
+  }
+  if (bare > 0) add(`[no stack]${OF}[unknown]`, bare, barePeriod);
+  const [start, end] = profile.span ?? [0, 0];
+  const inlined = new Set(
+    functions.name.filter((_, f) => ((functions.kind[f] as number) & FUNCTION_KIND.INLINED) !== 0),
+  );
+  const amount = by === "time" ? (end - start) / 1e9 : 1;
+  return { samples: all, period: whole, amount, keys, inlined };
+}
+
+/** Says what became of functions that are on one side only. */
+class Notes {
+  readonly #before: readonly Counted[];
+  readonly #after: readonly Counted[];
+  readonly #isPath: boolean;
+  /** By side: objects of each function. */
+  readonly #objects: readonly Map<string, Set<string>>[];
+
+  constructor(before: readonly Counted[], after: readonly Counted[], isPath: boolean) {
+    this.#before = before;
+    this.#after = after;
+    this.#isPath = isPath;
+    this.#objects = [before, after].map((side) => {
+      const objects = new Map<string, Set<string>>();
+      for (const key of isPath ? [] : side.flatMap((one) => [...one.keys.keys()])) {
+        const { name, object } = parts(key);
+        if (name.startsWith("[")) continue;
+        let found = objects.get(name);
+        if (found === undefined) objects.set(name, found = new Set());
+        found.add(object);
+      }
+      return objects;
+    });
+  }
+
+  of(key: string): string {
+    const [before, after] = [this.#before, this.#after].map((side) =>
+      side.some(({ keys }) => keys.has(key))
+    );
+    if (before && after) return "";
+    const { name } = parts(key);
+    if (!this.#isPath) {
+      const other = before ? this.#after : this.#before;
+      if (other.some(({ inlined }) => inlined.has(name))) {
+        return before ? "now inlined" : "no longer inlined";
+      }
+    }
+    const [there] = this.#isPath ? [] : this.#objects[before ? 1 : 0]?.get(name) ?? [];
+    if (before) return there === undefined ? "gone" : `moved to ${there}`;
+    return there === undefined ? "new" : `moved from ${there}`;
+  }
+}
+
+/** Leaves out paths whose change is that of one path that they lead to. */
+function withoutPassing(rows: readonly DiffRow[]): DiffRow[] {
+  const most = new Map<string, number>();
+  for (const { path = [], change } of rows) {
+    const up = path.slice(0, -1).join(STEP);
+    if (Math.abs(change) > Math.abs(most.get(up) ?? 0)) most.set(up, change);
+  }
+  return rows.filter(({ path = [], change }) => {
+    const below = most.get(path.join(STEP)) ?? 0;
+    return !(change !== 0 && below / change > 0.9 && below / change < 1.1);
+  });
+}

@@ -1,0 +1,175 @@
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { diff } from "./diff.ts";
+import {
+  normalTwoSided,
+  rateTest,
+  shareTest,
+  significant,
+  studentTwoSided,
+  welch,
+} from "./statistics.ts";
+import { namesOf, numbers, type PlainSample, plainSamples, profileOf } from "./testing.ts";
+
+Deno.test("distributions are those of the tables", () => {
+  // Two-sided points of printed tables of the normal and of Student's distribution.
+  for (
+    const [z, chance] of [[1.959964, 0.05], [2.575829, 0.01], [3.290527, 0.001], [0, 1]] as const
+  ) {
+    assertAlmostEquals(normalTwoSided(z), chance, 1e-6);
+  }
+  for (
+    const [t, freedom, chance] of [
+      [12.7062, 1, 0.05],
+      [2.2281, 10, 0.05],
+      [3.1693, 10, 0.01],
+      [2.0423, 30, 0.05],
+    ] as const
+  ) assertAlmostEquals(studentTwoSided(t, freedom), chance, 5e-5);
+});
+
+/** Binomial coefficients, exactly. */
+function choose(n: number, k: number): bigint {
+  let result = 1n;
+  for (let i = 0; i < k; i++) result = result * BigInt(n - i) / BigInt(i + 1);
+  return result;
+}
+
+Deno.test("small numbers are tested exactly", () => {
+  const next = numbers(3);
+  let compared = 0;
+  for (let i = 0; i < 200; i++) {
+    const [n, o] = [1 + next(40), 1 + next(40)];
+    const [k, m] = [next(n + 1), next(o + 1)];
+    if (k + m === 0 || k + m === n + o) continue;
+    // The hypergeometric distribution, in whole numbers.
+    const own = choose(n, k) * choose(o, m);
+    let twice = 0n;
+    for (let x = 0; x <= Math.min(n, k + m); x++) {
+      if (k + m - x > o) continue;
+      const other = choose(n, x) * choose(o, k + m - x);
+      if (other === own) twice += other;
+      else if (other < own) twice += 2n * other;
+    }
+    const expected = Number(twice * 10n ** 15n / choose(n + o, k + m)) / 2e15;
+    assertAlmostEquals(shareTest(k, n, m, o), expected, 1e-9);
+    compared++;
+  }
+  assert(compared > 150);
+  // Five events against none in as long a time: 1/32 for each tail, the own outcome by half.
+  assertAlmostEquals(rateTest(5, 1, 0, 1), 1 / 32, 1e-12);
+});
+
+Deno.test("by chance alone, a test finds what its level says", () => {
+  const next = numbers(11);
+  const draw = (n: number, share: number) => {
+    let hits = 0;
+    for (let i = 0; i < n; i++) if (next(1 << 20) < share * (1 << 20)) hits++;
+    return hits;
+  };
+  let found = 0;
+  const runs = 2000;
+  for (let i = 0; i < runs; i++) {
+    if (shareTest(draw(400, 0.1), 400, draw(400, 0.1), 400) < 0.05) found++;
+  }
+  // Of 2000, 100 are expected; four standard deviations are 39.
+  assert(found > 61 && found < 139, `${found} of ${runs}`);
+});
+
+Deno.test("means of several recordings", () => {
+  // Welch's t of NIST's example of unequal variances would be 2.83 for these: computed by hand.
+  const found = welch([10, 12, 14], [20, 21, 22, 25]);
+  assertEquals(found?.difference, 10);
+  const error = Math.sqrt(4 / 3 + 14 / 3 / 4);
+  assertAlmostEquals(
+    found?.chance ?? 0,
+    studentTwoSided(10 / error, freedom(4, 3, 14 / 3, 4)),
+    1e-12,
+  );
+  assert((found?.low ?? 0) > 5 && (found?.high ?? 0) < 15);
+  assertEquals(welch([1], [2, 3]), undefined);
+  assertEquals(significant([0.02, 0.0001, 0.9]), [false, true, false]);
+});
+
+function freedom(s: number, n: number, t: number, m: number): number {
+  return (s / n + t / m) ** 2 / ((s / n) ** 2 / (n - 1) + (t / m) ** 2 / (m - 1));
+}
+
+const OPTIONS = { event: "cpu-clock", by: "total" } as const;
+
+Deno.test("two samplings of the same differ in nothing that counts", () => {
+  for (let seed = 0; seed < 10; seed++) {
+    const [a, b] = [plainSamples(3000, seed * 2 + 100), plainSamples(3000, seed * 2 + 101)];
+    const { rows } = diff([profileOf(a)], [profileOf(b)], OPTIONS);
+    assert(rows.length > 30);
+    assertEquals(rows.filter(({ isSignificant }) => isSignificant), []);
+  }
+});
+
+Deno.test("a change is found, with its size, for each measure", () => {
+  const plain = (seed: number) =>
+    plainSamples(8000, seed).map((sample) => ({ ...sample, stack: namesOf(sample) }));
+  const before = plain(21);
+  // There are three samples of f9 for each that there was; the recording takes as long.
+  const after = plain(22).flatMap((sample) =>
+    sample.stack.at(-1) === "f9" ? [sample, sample, sample] : [sample]
+  );
+  const of = (samples: PlainSample[]) => {
+    const event = samples.filter((sample) => sample.event === 0);
+    const own = event.filter((sample) => namesOf(sample).at(-1) === "f9");
+    const sum = (some: PlainSample[]) => some.reduce((all, { period }) => all + period, 0);
+    const times = samples.map(({ time }) => time);
+    const seconds = (Math.max(...times) - Math.min(...times)) / 1e9;
+    return {
+      total: sum(own) / sum(event),
+      samples: own.length / event.length,
+      time: sum(own) / seconds,
+      period: sum(own),
+      whole: { total: 1, samples: 1, time: sum(event) / seconds, period: sum(event) },
+    };
+  };
+  const [a, b] = [of(before), of(after)];
+  for (const by of ["total", "samples", "time", "period"] as const) {
+    const { rows, change } = diff([profileOf(before)], [profileOf(after)], { ...OPTIONS, by });
+    const [first] = rows;
+    assertEquals([first?.name, first?.isSignificant], ["f9", true]);
+    assertAlmostEquals(first?.before.value ?? 0, a[by], 1e-9);
+    assertAlmostEquals(first?.after.value ?? 0, b[by], 1e-9);
+    const whole = a.whole[by];
+    assertAlmostEquals(first?.change ?? 0, (b[by] - a[by]) / whole, 1e-9);
+    assertAlmostEquals(change, b.whole[by] / whole - 1, 1e-9);
+  }
+  const repeated = diff(
+    [31, 32, 33].map((seed) => profileOf(plainSamples(2000, seed))),
+    [41, 42, 43].map((seed) => profileOf(plainSamples(2000, seed))),
+    OPTIONS,
+  );
+  assert(repeated.isRepeated);
+  const holds = repeated.rows.filter(({ interval: [low, high] = [1, 0] }) => low <= 0 && high >= 0);
+  assert(holds.length > repeated.rows.length * 0.8, "the intervals hold the change of nothing");
+});
+
+Deno.test("functions that are inlined, move, come or go are said to", () => {
+  const stacks = (names: string[]) =>
+    plainSamples(500, 5).map((sample) => ({ ...sample, event: 0, stack: names }));
+  const note = (name: string, before: string[], after: string[]) => {
+    const sides = [before, after].map((names) => [profileOf(stacks(names))]);
+    const { rows } = diff(sides[0] ?? [], sides[1] ?? [], { ...OPTIONS, children: true });
+    return rows.find((row) => row.name === name)?.note;
+  };
+  assertEquals(note("fresh", ["main", "kernel"], ["main", "fresh"]), "new");
+  assertEquals(note("kernel", ["main", "kernel"], ["main", "fresh"]), "gone");
+  assertEquals(note("helper", ["main", "helper"], ["main", "~helper"]), "now inlined");
+  assertEquals(note("helper", ["main", "~helper"], ["main", "helper"]), "no longer inlined");
+  assertEquals(note("main", ["main", "f12"], ["main", "f12"]), "");
+});
+
+Deno.test("paths: a change is shown where it is made, not in all its callers", () => {
+  const before = plainSamples(4000, 61);
+  const after = before.map((sample, i) =>
+    i % 3 === 0 ? { ...sample, stack: ["main", "f12", "f13", "deep", "deeper"] } : sample
+  );
+  const { rows } = diff([profileOf(before)], [profileOf(after)], { ...OPTIONS, paths: true });
+  const [first] = rows;
+  assertEquals(first?.path, ["main", "f12", "f13", "deep", "deeper"]);
+  assert(!rows.some(({ path = [] }) => path.join() === "main,f12,f13,deep"));
+});

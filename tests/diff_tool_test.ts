@@ -1,0 +1,163 @@
+/**
+ * `diff` and `annotate` on recordings made here: of one program twice, and of one whose function is
+ * slowed by a known amount; shares are compared with `perf diff` and `funcs`.
+ */
+import { assert, assertAlmostEquals, assertEquals, assertStringIncludes } from "@std/assert";
+import { withPage } from "../packages/export/browser_testing.ts";
+import { perfVersion } from "./perf.ts";
+import { inFolder, tool } from "./tool.ts";
+
+const ROOT = new URL("../", import.meta.url).pathname;
+/** Rounds of the program: about 0.4 s. */
+const ROUNDS = 6000;
+
+/** Runs a program; `false` where it is not installed, or does not work here. */
+function works(program: string, args: readonly string[], cwd: string): boolean {
+  try {
+    const { success } = new Deno.Command(program, {
+      args: [...args],
+      cwd,
+      stdout: "null",
+      stderr: "null",
+    }).outputSync();
+    if (!success) console.log(`skipped: ${program} does not work here`);
+    return success;
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    console.log(`skipped: ${program} is not installed`);
+    return false;
+  }
+}
+
+/** Builds the program and records it with each per cent of `slow`; `undefined` where that is not possible. */
+function record(folder: string, percents: readonly number[]): string[] | undefined {
+  if (perfVersion() === undefined) return undefined;
+  const source = `${ROOT}tests/diff/work.c`;
+  const flags = ["-O1", "-g", "-fno-omit-frame-pointer", "-o", "work", source];
+  if (!works("gcc", flags, folder)) return undefined;
+  const paths: string[] = [];
+  for (const [i, percent] of percents.entries()) {
+    const path = `${folder}/${i}.data`;
+    const command = ["./work", String(ROUNDS), String(percent)];
+    const args = ["record", "-q", "-F", "5000", "-e", "cpu-clock:u", "-g", "-o", path, "--"];
+    if (!works("perf", [...args, ...command], folder)) return undefined;
+    paths.push(path);
+  }
+  return paths;
+}
+
+interface Row {
+  readonly name: string;
+  readonly before: { readonly value: number; readonly samples: number };
+  readonly after: { readonly value: number; readonly samples: number };
+  readonly change: number;
+  readonly interval?: readonly [number, number];
+  readonly significant: boolean;
+}
+
+async function rows(args: readonly string[]): Promise<Row[]> {
+  const { out, err, code } = await tool("diff", ["--json", ...args]);
+  assertEquals(code, 0, err);
+  return out.trimEnd().split("\n").slice(1).map((line) => JSON.parse(line));
+}
+
+Deno.test("a function that is slowed is found with the right size, nothing else", async () => {
+  await inFolder(async (folder) => {
+    const paths = record(folder, [100, 100, 150, 150]);
+    if (paths === undefined) return;
+    const [a = "", b = "", slower = ""] = paths;
+    const same = await rows([a, b]);
+    assertEquals(same.filter(({ significant }) => significant), []);
+
+    const changed = await rows([a, slower]);
+    const slow = changed.find(({ name }) => name === "slow");
+    assertEquals(slow?.significant, true);
+    // Half and half before, 60 % after: samples of 5000 a second in 0.4 s know it to a few per cent.
+    assertAlmostEquals(slow?.change ?? 0, 0.1, 0.05);
+
+    // The same shares as perf diff has.
+    const perf = new Deno.Command("sh", {
+      args: ["-c", 'ulimit -v 8000000; exec timeout 60 perf diff "$@"', "perf", a, slower],
+      env: { LC_ALL: "C", PAGER: "cat" },
+    }).outputSync();
+    const text = new TextDecoder().decode(perf.stdout);
+    const line = /^ +([\d.]+)% +([+-][\d.]+)% +work +\[\.\] slow/m.exec(text);
+    if (line !== null) {
+      assertAlmostEquals((slow?.before.value ?? 0) * 100, Number(line[1]), 0.0051);
+      assertAlmostEquals((slow?.change ?? 0) * 100, Number(line[2]), 0.0101);
+    } else console.log("skipped: this perf prints no comparison");
+
+    const repeated = await rows(["--by", "period", ...paths.slice(0, 2), "vs", ...paths.slice(2)]);
+    const [low = 0, high = 0] = repeated.find(({ name }) => name === "slow")?.interval ?? [];
+    // `slow` is half of all; half as much again is a quarter of the base.
+    assert(low < 0.35 && high > 0.15, `${low} … ${high}`);
+
+    const failing = await tool("diff", ["--fail-above", "5%", a, slower]);
+    assertEquals(failing.code, 1);
+    assertStringIncludes(failing.err, "slow grew by");
+    assertEquals(
+      (await tool("diff", ["--fail-above", "5%", slower, a])).err.includes("slow grew"),
+      false,
+    );
+
+    const page = `${folder}/diff.html`;
+    assertEquals((await tool("diff", ["-o", page, a, slower])).code, 0);
+    await withPage(page, async (page, { errors }) => {
+      await page.waitForFunction("globalThis.perfdataFlame !== undefined");
+      assertEquals(await page.inputValue("#coloring"), "change");
+      const facts = await page.evaluate("perfdataFlame.boxes('slow')[0].facts") as string[];
+      assert(facts.some((line) => line.includes("before: +")), facts.join());
+      assertEquals(errors, []);
+    });
+  });
+});
+
+Deno.test("annotate has the samples of funcs, line by line", async () => {
+  await inFolder(async (folder) => {
+    const [path] = record(folder, [100]) ?? [];
+    if (path === undefined) return;
+    const funcs = await tool("funcs", ["--json", path]);
+    const own = funcs.out.trimEnd().split("\n").map((line) => JSON.parse(line))
+      .find(({ sym }) => sym === "slow");
+    const { out, code } = await tool("annotate", ["--json", path, "slow"]);
+    assertEquals(code, 0);
+    const lines = out.trimEnd().split("\n").map((line) => JSON.parse(line)) as {
+      file: string;
+      line: number;
+      self: { samples: number };
+      total: { samples: number };
+      calls: { name: string; inlined: boolean; samples: number }[];
+    }[];
+    const inlined = lines.flatMap(({ calls }) => calls).filter(({ name }) => name === "mix");
+    const sum = (values: number[]) => values.reduce((all, value) => all + value, 0);
+    assertEquals(
+      sum(lines.map(({ self }) => self.samples)) + sum(inlined.map(({ samples }) => samples)),
+      own.samples,
+    );
+    assert(inlined.length > 0 && inlined.every((call) => call.inlined));
+    assert(lines.every(({ file }) => file.endsWith("/tests/diff/work.c")));
+
+    const text = await tool("annotate", [path, "slow"]);
+    assertStringIncludes(text.out, "slow in work: ");
+    assert(/work\.c:\d+:.* h = mix\(h \+ i\);/.test(text.out), text.out);
+    const wrong = await tool("annotate", [path, "slo"]);
+    assertEquals([wrong.code, wrong.out], [1, ""]);
+    assertStringIncludes(wrong.err, "there are slow");
+  });
+});
+
+Deno.test("wrong usage of diff is 2 and a line", async () => {
+  const file = `${ROOT}fixtures/recorded/callchain.perf.data`;
+  for (
+    const args of [[file], [file, "vs"], ["--by", "tim", file, file], [
+      "--fail-above",
+      "x",
+      file,
+      file,
+    ]]
+  ) {
+    const { code, out, err } = await tool("diff", args);
+    assertEquals([code, out], [2, ""], args.join(" "));
+    assertEquals(err.trimEnd().split("\n").length, 1);
+  }
+});

@@ -1,0 +1,190 @@
+/** `annotate`: prints source lines of a function with their shares. */
+import { annotate, type AnnotatedLine, type Annotation } from "@perfdata/export/annotate";
+import { type Profile, totals } from "@perfdata/export/profile";
+import {
+  aboutAsync,
+  type Command,
+  command,
+  complain,
+  type FlagsOf,
+  InputError,
+  main,
+  oneFile,
+  UsageError,
+  writeOut,
+} from "./_cli.ts";
+import { eventNumber, PROFILE_FLAGS, PROFILE_HELP, readProfile } from "./_profile.ts";
+
+const HELP = `annotate: prints source lines of a function with their shares of the samples
+
+usage: perfdata annotate [flags] [FILE] FUNCTION
+
+FILE is a perf.data file or directory, or - for a pipe (default: perf.data). FUNCTION is a name, or
+an expression between slashes.
+
+A line has the share of what was sampled at it, and of that with all that was called from it or is
+inlined there; below it are these functions. Each begins with path:line, so that editors can jump to
+it. Where the source is readable, its text is printed.
+
+      --event NAME       the event (default: the first that has samples)
+      --source DIR       look for source files there, by all or the last parts of their path
+      --context N        print N lines around those that were sampled (default: 2)
+      --json             lines of JSON
+${PROFILE_HELP}
+examples:
+  perfdata annotate perf.data parse_number
+  perfdata annotate --source ~/src/server perf.data '/^Server::/'
+  perfdata annotate --json perf.data main | jq 'select(.self.samples > 100)'
+
+Exit codes: 0 done; 1 the recording is damaged, or has no samples in such a function; 2 wrong usage.
+`;
+
+const FLAGS = {
+  boolean: ["json", ...PROFILE_FLAGS.boolean],
+  string: ["event", "source", "context", ...PROFILE_FLAGS.string],
+} as const;
+
+async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
+  const { on, value, operands } = flags;
+  const wanted = operands.at(-1);
+  if (wanted === undefined) throw new UsageError("no function");
+  const context = Number(value.context ?? 2);
+  if (!Number.isInteger(context) || context < 0) {
+    throw new UsageError(`--context is ${value.context}, expected a number of lines`);
+  }
+  const matches = nameTest(wanted);
+  const name = oneFile(operands.slice(0, -1));
+  return await aboutAsync(name, async () => {
+    const { profile, isWhole } = await readProfile("annotate", name, flags, {
+      debugInformation: true,
+    });
+    const event = eventNumber(profile, value.event);
+    const found = annotate(profile, event, matches);
+    if (found.length === 0) throw new InputError(missing(profile, wanted));
+    const whole = totals(profile)[event]?.period ?? 0;
+    const eventName = profile.events[event]?.name ?? "";
+    for (const [i, one] of found.entries()) {
+      if (on.json) {
+        for (const line of one.lines) {
+          const { name, object } = one;
+          writeOut(JSON.stringify({ event: eventName, function: name, object, ...line }) + "\n");
+        }
+      } else {
+        if (i > 0) writeOut("\n");
+        print(one, eventName, whole, new Sources(value.source), context);
+      }
+    }
+    const bare = found.filter(({ lines }) => lines.every(({ line }) => line === 0));
+    if (bare.length > 0) {
+      complain(
+        `annotate: ${name}: no debug information for ` +
+          bare.map(({ name, object }) => `${name} (${object})`).slice(0, 3).join(", "),
+      );
+    }
+    return isWhole ? 0 : 1;
+  });
+}
+
+function nameTest(wanted: string): (name: string) => boolean {
+  const match = /^\/(.+)\/(i?)$/.exec(wanted);
+  if (match === null) return (name) => name === wanted;
+  try {
+    const expression = new RegExp(match[1] ?? "", match[2]);
+    return (name) => expression.test(name);
+  } catch (error) {
+    throw new UsageError(`${wanted}: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+/** Says that there is no such function, and which one may be meant. */
+function missing({ functions }: Profile, wanted: string): string {
+  const part = wanted.replaceAll("/", "").toLowerCase();
+  const near = functions.name.filter((name) => name.toLowerCase().includes(part));
+  const some = [...new Set(near)].slice(0, 3).join(", ");
+  return `no samples in a function ${wanted}${some === "" ? "" : `; there are ${some}`}`;
+}
+
+/** Source files, where they can be read. */
+class Sources {
+  readonly #folder: string | undefined;
+  readonly #texts = new Map<string, readonly string[] | undefined>();
+
+  constructor(folder: string | undefined) {
+    this.#folder = folder;
+  }
+
+  lines(path: string): readonly string[] | undefined {
+    if (!this.#texts.has(path)) this.#texts.set(path, this.#read(path));
+    return this.#texts.get(path);
+  }
+
+  #read(path: string): readonly string[] | undefined {
+    const parts = path.split("/").filter((part) => part !== "" && part !== ".");
+    const places = this.#folder === undefined
+      ? [path]
+      : parts.map((_, i) => `${this.#folder}/${parts.slice(i).join("/")}`);
+    for (const place of places) {
+      try {
+        return Deno.readTextFileSync(place).split("\n");
+      } catch {
+        // The next place, or none: the lines stand without their text.
+      }
+    }
+    return undefined;
+  }
+}
+
+function print(
+  { name, object, self, total, lines }: Annotation,
+  event: string,
+  whole: number,
+  sources: Sources,
+  context: number,
+): void {
+  const share = (period: number) =>
+    period === 0 ? "" : `${(whole === 0 ? 0 : 100 * period / whole).toFixed(2)}%`;
+  const row = (own: string, all: string, text: string) =>
+    writeOut(`${own.padStart(7)} ${all.padStart(7)}  ${text}`.trimEnd() + "\n");
+  writeOut(
+    `${name} in ${object}: ${total.samples} samples, ${share(total.period)} of ${event}, ` +
+      `${share(self.period) || "0%"} in itself\n`,
+  );
+  row("SELF", "TOTAL", "LINE");
+  for (const [file, own] of byFile(lines)) {
+    const text = file === undefined ? undefined : sources.lines(file);
+    let last = 0;
+    for (const [i, { line, self, total, calls }] of own.entries()) {
+      if (text !== undefined && line > 0) {
+        const from = Math.max(last + 1, line - context, 1);
+        if (last > 0 && from > last + 1) writeOut("\n");
+        for (let n = from; n < line; n++) row("", "", `${file}:${n}: ${text[n - 1] ?? ""}`);
+      }
+      const place = file === undefined || line === 0 ? "no line" : `${file}:${line}:`;
+      row(share(self.period), share(total.period), `${place} ${text?.[line - 1] ?? ""}`);
+      for (const { name, inlined, period } of calls) {
+        row("", share(period), `    ${inlined ? "inlined" : "calls"} ${name}`);
+      }
+      last = line;
+      if (text === undefined || line === 0) continue;
+      const next = own[i + 1]?.line ?? Infinity;
+      const to = Math.min(line + context, next - 1, text.length - 1);
+      for (let n = line + 1; n <= to; n++) row("", "", `${file}:${n}: ${text[n - 1] ?? ""}`);
+      last = Math.max(line, to);
+    }
+  }
+}
+
+function byFile(lines: readonly AnnotatedLine[]): Map<string | undefined, AnnotatedLine[]> {
+  const files = new Map<string | undefined, AnnotatedLine[]>();
+  for (const line of lines) {
+    const own = files.get(line.file);
+    if (own === undefined) files.set(line.file, [line]);
+    else own.push(line);
+  }
+  return files;
+}
+
+/** The command. */
+export const tool: Command = command({ name: "annotate", help: HELP, flags: FLAGS, run });
+
+if (import.meta.main) await main(tool);

@@ -1,0 +1,234 @@
+/** `diff`: compares recordings, and says which changes are more than chance. */
+import { type Diff, diff, type DiffMeasure, type DiffRow } from "@perfdata/export/diff";
+import type { Profile } from "@perfdata/export/profile";
+import {
+  aboutAsync,
+  type Command,
+  command,
+  complain,
+  type FlagsOf,
+  InputError,
+  main,
+  parseWord,
+  UsageError,
+  writeOut,
+} from "./_cli.ts";
+import { eventNumber, PROFILE_FLAGS, PROFILE_HELP, readProfile, writeChunks } from "./_profile.ts";
+
+const HELP = `diff: compares recordings, and says which changes are more than chance
+
+usage: perfdata diff [flags] BASE FILE
+       perfdata diff [flags] BASE… vs FILE…
+
+Functions are compared by their share of all (or by period per second), those with the largest
+change first. Several recordings a side show how much runs of the same program differ; with one a
+side, only the chance of sampling is known. docs/diff.md says how functions are matched and tested.
+
+      --event NAME       the event (default: the first that the base has samples of)
+      --by WORD          total: shares of the period (default); samples: shares of the samples;
+                         time: period per second; period: period per recording, for recordings
+                         of the same work
+      --inline           inlined functions count for themselves, not for what they are in
+      --children         a function has what it called as well
+      --paths            compare call paths
+      --all              show also what may be chance
+      --limit N          at most N rows (default: 30)
+      --json             all rows as lines of JSON
+      --fail-above N%    end with 1 if a function (with --by time or period also all together) grew
+                         by more than N per cent of the base, and by more than chance
+  -o, --output FILE      write the differential flame graph (.html or .svg)
+  -f, --force            replace the file if it exists
+${PROFILE_HELP}
+examples:
+  perfdata diff yesterday.data today.data
+  perfdata diff old-*.data vs new-*.data --by time
+  perfdata diff --fail-above 5% base.data perf.data || echo slower
+
+Exit codes: 0 done; 1 a recording is damaged or has no samples, or --fail-above; 2 wrong usage.
+`;
+
+const FLAGS = {
+  boolean: ["children", "inline", "paths", "all", "json", "force", ...PROFILE_FLAGS.boolean],
+  string: ["event", "by", "limit", "fail-above", "output", ...PROFILE_FLAGS.string],
+  alias: { o: "output", f: "force" },
+} as const;
+
+type DiffFlags = FlagsOf<typeof FLAGS>;
+
+async function run(flags: DiffFlags): Promise<number> {
+  const { on, value, operands } = flags;
+  const by = parseWord("by", value.by, ["total", "samples", "time", "period"]) ?? "total";
+  if (on.children && on.paths) throw new UsageError("--children and --paths exclude each other");
+  const limit = Number(value.limit ?? 30);
+  if (!(limit >= 0)) throw new UsageError(`--limit is ${value.limit}, expected a number`);
+  const bound = /^(\d+(?:\.\d+)?)%?$/.exec(value["fail-above"] ?? "0");
+  if (bound === null) {
+    throw new UsageError(`--fail-above is ${value["fail-above"]}, expected a number such as 5%`);
+  }
+  const sides = sidesOf(operands);
+  let isWhole = true;
+  const read: Profile[][] = [];
+  for (const names of sides) {
+    const profiles: Profile[] = [];
+    for (const name of names) {
+      const found = await aboutAsync(name, () =>
+        readProfile("diff", name, flags, {
+          timed: value.output?.endsWith(".html") === true,
+          debugInformation: true,
+        }));
+      isWhole &&= found.isWhole;
+      profiles.push(found.profile);
+    }
+    read.push(profiles);
+  }
+  const [before = [], after = []] = read;
+  const [first] = before;
+  if (first === undefined) return 1;
+  const event = first.events[eventNumber(first, value.event)]?.name ?? "";
+  if (by === "time" && read.flat().some(({ span }) => span === undefined || span[0] === span[1])) {
+    throw new InputError("--by time: there are recordings without times");
+  }
+  const found = compare(before, after, {
+    event,
+    by,
+    inline: on.inline,
+    children: on.children,
+    paths: on.paths,
+  });
+  if (on.json) writeJson(found, event);
+  else writeTable(found, { event, by, limit, all: on.all, paths: on.paths, isLong: on.children });
+  if (value.output !== undefined) await writeFlame(value.output, on.force, before, after, event);
+  if (value["fail-above"] !== undefined) {
+    const most = Number(bound[1]) / 100;
+    const grown = found.rows.filter(({ change, isSignificant }) => isSignificant && change > most);
+    for (const { name, change } of grown.slice(0, 5)) {
+      complain(`diff: ${name} grew by ${percent(change)} of the base`);
+    }
+    const all = found.change > most;
+    if (all) complain(`diff: all together grew by ${percent(found.change)}`);
+    if (grown.length > 0 || all) return 1;
+  }
+  return isWhole ? 0 : 1;
+}
+
+/** The two sides: two files, or what is before and after the word `vs`. */
+function sidesOf(operands: readonly string[]): readonly (readonly string[])[] {
+  const at = operands.indexOf("vs");
+  if (at < 0) {
+    if (operands.length === 2) return operands.map((name) => [name]);
+    throw new UsageError(`expected two files, or BASE… vs FILE…, not ${operands.length} files`);
+  }
+  const sides = [operands.slice(0, at), operands.slice(at + 1)];
+  if (sides.some((side) => side.length === 0)) throw new UsageError("a side of vs has no file");
+  return sides;
+}
+
+function compare(...args: Parameters<typeof diff>): Diff {
+  try {
+    return diff(...args);
+  } catch (error) {
+    if (error instanceof RangeError) throw new InputError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+function writeJson({ rows, before, after, change, isRepeated }: Diff, event: string): void {
+  writeOut(JSON.stringify({ event, before, after, change, repeated: isRepeated }) + "\n");
+  for (const { isSignificant, ...row } of rows) {
+    writeOut(JSON.stringify({ event, ...row, significant: isSignificant }) + "\n");
+  }
+}
+
+interface TableOptions {
+  readonly event: string;
+  readonly by: DiffMeasure;
+  readonly limit: number;
+  readonly all: boolean;
+  readonly paths: boolean;
+  readonly isLong: boolean;
+}
+
+function percent(share: number): string {
+  return `${share < 0 ? "−" : "+"}${(Math.abs(share) * 100).toFixed(2)}%`;
+}
+
+function writeTable(found: Diff, { event, by, limit, all, paths }: TableOptions): void {
+  const { before, after, rows, change, isRepeated } = found;
+  const isRate = by === "time" || by === "period";
+  const rate = (value: number) => isRate ? value.toPrecision(4) : `${(value * 100).toFixed(2)}%`;
+  const total = isRate
+    ? `, ${rate(before.value)} → ${rate(after.value)} a ` +
+      `${by === "time" ? "second" : "recording"} (${percent(change)})`
+    : "";
+  writeOut(`${event}: ${before.samples} → ${after.samples} samples${total}\n`);
+  const shown = rows.filter((row) => all || row.isSignificant);
+  const lines = [[
+    "BEFORE",
+    "AFTER",
+    "CHANGE",
+    ...(isRepeated ? ["95% INTERVAL"] : []),
+    "CHANCE",
+    "",
+  ]];
+  for (const row of shown.slice(0, limit)) {
+    lines.push([
+      rate(row.before.value),
+      rate(row.after.value),
+      percent(row.change),
+      ...(isRepeated && row.interval !== undefined
+        ? [`${percent(row.interval[0])}…${percent(row.interval[1])}`]
+        : []),
+      chanceText(row),
+      "",
+    ]);
+  }
+  const widths = (lines[0] ?? []).map((_, column) =>
+    Math.max(...lines.map((line) => line[column]?.length ?? 0))
+  );
+  for (const [i, line] of lines.entries()) {
+    const row = shown[i - 1];
+    const what = row === undefined
+      ? `OBJECT  ${paths ? "PATH" : "FUNCTION"}`
+      : `${row.object}  ${paths ? (row.path ?? []).join(";") : row.name}` +
+        (row.note === "" ? "" : `  (${row.note})`);
+    const cells = line.slice(0, -1).map((cell, column) => cell.padStart(widths[column] ?? 0));
+    writeOut(`${cells.join("  ")}  ${what}\n`);
+  }
+  const significant = rows.filter(({ isSignificant }) => isSignificant).length;
+  if (shown.length > limit) writeOut(`and ${shown.length - limit} more: --limit\n`);
+  writeOut(
+    `${significant} of ${rows.length} ${
+      paths ? "paths" : "functions"
+    } changed by more than chance` +
+      (isRepeated
+        ? ""
+        : " of sampling; several recordings a side would show how much runs differ") +
+      "\n",
+  );
+}
+
+function chanceText({ chance, isSignificant }: DiffRow): string {
+  return (chance < 0.0001 ? "<0.0001" : chance.toFixed(4)) + (isSignificant ? " *" : "  ");
+}
+
+async function writeFlame(
+  output: string,
+  force: boolean,
+  before: readonly Profile[],
+  after: readonly Profile[],
+  event: string,
+): Promise<void> {
+  const { flameData } = await import("@perfdata/export/flame-data");
+  const data = flameData([...before, ...after], { base: before.length });
+  const number = data.events.findIndex(({ name }) => name === event);
+  const text = output.endsWith(".svg")
+    ? (await import("@perfdata/export/flame-svg")).flameSvg(data, { selection: { event: number } })
+    : await (await import("@perfdata/export/flame-page")).flamePage(data);
+  const bytes = await writeChunks(output, force, [new TextEncoder().encode(text)]);
+  if (output !== "-") complain(`diff: ${output}: ${bytes} bytes`);
+}
+
+/** The command. */
+export const tool: Command = command({ name: "diff", help: HELP, flags: FLAGS, run });
+
+if (import.meta.main) await main(tool);
