@@ -90,12 +90,11 @@ async function addressesOf(file: string, flags: SymbolsFlags): Promise<Addresses
   let resolver: Promise<SymbolResolver> | undefined;
   const resolverFor = (machine: MachineOptions) => resolver ??= resolverOf(flags, file, machine);
   const source = about(file, () => openSource(file, { interruptible: true }));
-  const { reader, recorded } = await aboutAsync(file, async () => {
+  const recorded = await aboutAsync(file, async () => {
     const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
-    const recorded = await recordedAddresses(reader, {
+    return await recordedAddresses(reader, {
       unwind: ({ recorded }) => resolverFor(recorded.machine),
     });
-    return { reader, recorded };
   });
   complaints.finish();
   if (recorded.damaged > 0) {
