@@ -372,7 +372,7 @@ const JOBS = new Map<string, (file: string, flags: SymbolsFlags) => number | Pro
 
 async function run(flags: SymbolsFlags): Promise<number> {
   const [verb, file, more] = flags.operands;
-  if (verb === undefined) throw new UsageError("bundle, trust or show is missing");
+  if (verb === undefined) throw new UsageError("expected bundle, trust or show");
   const job = JOBS.get(verb);
   if (job === undefined) {
     throw new UsageError(`unknown command ${verb}, expected ${listed([...JOBS.keys()])}`, {

@@ -48,16 +48,16 @@ export interface RecordsOptions {
   readonly order?: "file" | "time";
   /**
    * Whether the records inside of COMPRESSED ones are written in their place; true by default, and
-   * always so in the order of time.
+   * always so in order of time.
    */
   readonly inflate?: boolean;
   /**
-   * Symbols of the recording: lines of samples tell those of their addresses. The records come in
+   * Symbols of the recording: lines of samples have those of their addresses. The records come in
    * the order of time then, since what is mapped where has to be known.
    */
   readonly symbols?: BundledSymbols;
   /**
-   * Takes what is wrong beside the records: the names of the events cannot be read, and they are
+   * Receives what is wrong apart from the records: the names of the events cannot be read, and they are
    * called by their types. Without it that throws.
    */
   readonly diagnostics?: Diagnostics;
@@ -277,7 +277,7 @@ class RecordsText implements Consumer {
   }
 
   done(): boolean {
-    // Who follows a stream sees the lines of a batch before it waits for the next one.
+    // The lines of a batch are written before the next one is awaited, for readers of a live stream.
     if (this.#live) this.flush();
     return this.#left <= 0;
   }

@@ -104,7 +104,7 @@ export interface NewFile extends FileSink {
 /** Files that have no name yet. */
 const unfinished = new Set<string>();
 
-/** Removes what a process leaves behind that is interrupted. */
+/** Removes what an interrupted process would leave. */
 function removeUnfinished(): void {
   for (const path of unfinished) removeQuietly(path);
   // 128 + SIGINT, as a shell reports it.
@@ -116,17 +116,17 @@ function removeQuietly(path: string): void {
   try {
     Deno.removeSync(path);
   } catch {
-    // It is gone, or the folder is.
+    // It is gone, or the directory is.
   }
 }
 
 /**
- * Creates a file under a temporary name in the folder of `path`. It gets its name with
+ * Creates a file under a temporary name in the directory of `path`. It gets its name with
  * {@link NewFile.commit}; closed without that, or interrupted by Ctrl-C, it is removed, so that there
  * is a whole file of that name, the one from before, or none.
  *
  * @param options `force`: a file of that name may be there and is replaced. Another thing (a symbolic
- *   link, a folder, a device) never is.
+ *   link, a directory, a device) never is.
  * @throws {Deno.errors.AlreadyExists} Where the name is taken.
  * @throws {OutputError} By its methods, where it cannot be written.
  *

@@ -181,7 +181,7 @@ export class ReorderBuffer {
    * Makes an empty buffer.
    *
    * @param deliver Gets runs, of which block to time are filled.
-   * @param future The times that are to come, where no FINISHED_ROUND tells of them.
+   * @param future The times that are to come, if no FINISHED_ROUND bounds them.
    */
   constructor(
     deliver: (run: Run) => void,
