@@ -160,9 +160,13 @@ export function oneFile(operands: readonly string[]): string {
 
 const encoder = new TextEncoder();
 
-/** Writes all of `bytes` to standard output. */
-export function writeOut(bytes: Uint8Array | string): void {
-  writeStdout(typeof bytes === "string" ? encoder.encode(bytes) : bytes);
+/**
+ * Writes all of `bytes` to standard output.
+ *
+ * @param own Whether what acts on a terminal in it is ours: colors.
+ */
+export function writeOut(bytes: Uint8Array | string, own = false): void {
+  writeStdout(typeof bytes === "string" ? encoder.encode(bytes) : bytes, own);
 }
 
 /** Writes one line to standard error; it is one whatever names are in it. */

@@ -90,18 +90,17 @@ async function addressesOf(file: string, flags: SymbolsFlags): Promise<Addresses
   let resolver: Promise<SymbolResolver> | undefined;
   const resolverFor = (machine: MachineOptions) => resolver ??= resolverOf(flags, file, machine);
   const source = about(file, () => openSource(file, { interruptible: true }));
-  const { reader, recorded } = await aboutAsync(file, async () => {
+  const recorded = await aboutAsync(file, async () => {
     const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
-    const recorded = await recordedAddresses(reader, {
+    return await recordedAddresses(reader, {
       unwind: ({ recorded }) => resolverFor(recorded.machine),
     });
-    return { reader, recorded };
   });
   complaints.finish();
   if (recorded.damaged > 0) {
     complain(`symbols: ${file}: ${recorded.damaged} samples are damaged and were left out`);
   }
-  const damaged = reader.stats.skippedBytes > 0 || recorded.damaged > 0;
+  const damaged = complaints.count > 0 || recorded.damaged > 0;
   return { recorded, resolver: await resolverFor(recorded), damaged };
 }
 

@@ -3,6 +3,7 @@ import {
   type Diagnostics,
   type EventDescs,
   eventName,
+  fixedPeriod,
   HEADER_EVENT_DESC,
   KERNEL_RECORDS,
   PERF_EVENT_HEADER_SIZE,
@@ -389,6 +390,7 @@ class RecordsText implements Consumer {
     }) as AnyDecoded;
     const isSample = type === PERF_RECORD_SAMPLE && found !== undefined;
     const members = lineMembers(record, tree, {
+      period: isSample ? fixedPeriod(found.attr) : undefined,
       name: this.#typeName(type),
       offset,
       event: isSample ? this.#names.nameOf(event, found) : undefined,

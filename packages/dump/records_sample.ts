@@ -1,4 +1,5 @@
 import {
+  fixedPeriod,
   PERF_SAMPLE_ADDR,
   PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_CPU,
@@ -189,7 +190,9 @@ export class SampleWriter {
       return EMPTY;
     };
     this.#countText = later(value(this.#hasCount ? 0 : -1, quote, quote, ',"period":'));
-    this.#periodText = later(value(this.#period, quote, quote, ""));
+    const fixed = this.#period < 0 ? fixedPeriod(event.attr) : undefined;
+    if (fixed !== undefined) text += `${quote}${fixed}${quote}`;
+    this.#periodText = fixed !== undefined ? EMPTY : later(value(this.#period, quote, quote, ""));
     // The other fields are missing where they are absent.
     const member = (word: number, name: string, before: string, after: string): Piece => {
       if (word < 0) return EMPTY;

@@ -35,13 +35,14 @@ let terminal: boolean | undefined;
  * Writes to standard output. On a terminal, what would act there is shown instead (see `visible`); a
  * pipe or a file gets the bytes as they are.
  *
+ * @param own Whether what acts in it is the program's own, such as colors, and names are shown already.
  * @throws {Deno.errors.BrokenPipe} Where nobody reads any more.
  * @throws {OutputError} Where they cannot be written for another reason.
  */
-export function writeStdout(bytes: Uint8Array): void {
+export function writeStdout(bytes: Uint8Array, own = false): void {
   terminal ??= Deno.stdout.isTerminal();
   try {
-    writeAllSync(Deno.stdout, terminal ? visibleBytes(bytes) : bytes);
+    writeAllSync(Deno.stdout, terminal && !own ? visibleBytes(bytes) : bytes);
   } catch (error) {
     throw error instanceof Deno.errors.BrokenPipe
       ? error
