@@ -208,6 +208,7 @@ export class Resolver {
     const hi = view.getInt32(le ? at + 4 : at, le);
     const lo = view.getInt32(le ? at : at + 4, le);
     const place = run.place[i] = places.find(thread, mode, hi, lo);
+    if (shape.branches && fields !== undefined) this.#branches(run, thread, view, fields);
     if (!this.#needs.stacks) return;
     const chains = this.#chains;
     const chain = shape.chain && fields !== undefined;
@@ -222,7 +223,6 @@ export class Resolver {
     run.stack[i] = outer >= 0 && mode === PERF_RECORD_MISC_USER
       ? outer
       : chains.stack(thread, this.#moment, view, at0, length, mode, hi, lo, place, outer);
-    if (shape.branches && fields !== undefined) this.#branches(run, thread, view, fields);
   }
 
   /** Finds the place of each entry of a call chain, as it was recorded. */
