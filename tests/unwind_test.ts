@@ -46,7 +46,7 @@ Deno.test({
           compared++;
           if (frames.length === theirs.length && isPrefix(theirs, frames)) equal++;
           // perf takes the frame pointer from below the stack after `pop`, knows no static
-          // program, and loses what is mapped twice. Whoever reached the start went right.
+          // program, and loses what is mapped twice. Whichever reached the start is right.
           else if (frames.length < 3 || !isPrefix(theirs, frames)) {
             const start = /_start|\/lib/.test(frames.at(-1) ?? "") || name === "static";
             assert(

@@ -15,15 +15,17 @@ import {
   u64,
 } from "@perfdata/format";
 import {
-  AUXTRACE,
-  AUXTRACE_INFO,
-  GOOGLE_RECORDS,
-  PERF_AUXTRACE_INTEL_PT,
   PERF_RECORD_AUXTRACE,
   PERF_RECORD_AUXTRACE_INFO,
   PERF_RECORD_HEADER_FEATURE,
   PERF_RECORD_HEADER_TRACING_DATA,
-  USER_RECORD_NAMES,
+} from "@perfdata/format/record-types";
+import { USER_RECORD_NAMES } from "@perfdata/format/record-names";
+import {
+  AUXTRACE,
+  AUXTRACE_INFO,
+  GOOGLE_RECORDS,
+  PERF_AUXTRACE_INTEL_PT,
   USER_RECORDS,
 } from "@perfdata/user-records";
 import { byteRuns, packetRuns } from "./hex_payload.ts";

@@ -3,7 +3,7 @@ import { type HexOptions, type HexRun, PART } from "./hex_run.ts";
 import type { Origin } from "./hex_source.ts";
 import { type Leaf, type LeafTrace, leafValueText } from "./hex_tree.ts";
 
-/** Takes structures apart, and sees to it that each byte is reported once. */
+/** Takes structures apart, and reports each byte once. */
 export class HexParts {
   /** The file. */
   readonly reader: PerfDataReader;
@@ -74,7 +74,7 @@ export class HexParts {
    *
    * @param bytes All bytes of the structure.
    * @param base Where they are.
-   * @param rest Name of the bytes behind the last leaf.
+   * @param rest Name of the bytes after the last leaf.
    * @param error Why there are such bytes.
    */
   *structure(
@@ -179,7 +179,7 @@ export class HexParts {
     }
   }
 
-  /** What is wrong and belongs to no run that was told of: runs without bytes. */
+  /** What is wrong and belongs to no run that was reported: runs without bytes. */
   *left(): Generator<HexRun, void, void> {
     for (const { offset, message } of this.#problems.splice(0)) {
       if (!this.touches(offset, offset + 1)) continue;

@@ -1,7 +1,7 @@
 /** The sections that {@link HexOptions.section} may name. */
 export const HEX_SECTIONS = ["header", "attrs", "ids", "data", "features", "aux"] as const;
 
-/** Which bytes of a file are told of. */
+/** Which bytes of a file are reported. */
 export interface HexOptions {
   /** Only what touches the bytes from here on. */
   readonly from?: number;

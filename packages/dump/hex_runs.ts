@@ -84,7 +84,7 @@ export async function* hexStructures(
     for await (const run of unreadable(origin.source, error, options)) yield [run];
     return;
   }
-  // Where a section is said to be is a better place to tell than where it would be.
+  // Where a section is said to be is a better place to report it than where it would be.
   const outside = new Set(reader.layout.conflicts.map(({ wanted }) => wanted.offset));
   const elsewhere = problems.filter(({ offset }) => !outside.has(offset));
   problems.splice(0, Infinity, ...layoutProblems(reader), ...elsewhere);

@@ -8,12 +8,6 @@ import {
   HEADER_TRACING_DATA,
   type Payload,
   PERF_EVENT_HEADER_SIZE,
-  PerfDataError,
-  type PerfDataReader,
-  type RecordBatch,
-  type WriterFeature,
-} from "@perfdata/format";
-import {
   PERF_RECORD_AUXTRACE,
   PERF_RECORD_COMPRESSED,
   PERF_RECORD_COMPRESSED2,
@@ -21,7 +15,11 @@ import {
   PERF_RECORD_HEADER_BUILD_ID,
   PERF_RECORD_HEADER_FEATURE,
   PERF_RECORD_HEADER_TRACING_DATA,
-} from "@perfdata/user-records";
+  PerfDataError,
+  type PerfDataReader,
+  type RecordBatch,
+  type WriterFeature,
+} from "@perfdata/format";
 import { OF_COMPRESSION, type RecordingHead, type RecordingOutput } from "./output.ts";
 
 /** The record stays as it is. */
@@ -75,7 +73,7 @@ export interface CopyOptions {
   readonly keepCompressed?: boolean;
   /** Gives the records, where that is not for the reader to do. */
   readonly batches?: (options: BatchOptions) => AsyncIterable<RecordBatch>;
-  /** Is told of a feature that cannot be read, and is left out; otherwise that throws. */
+  /** Receives a feature that cannot be read, which is left out; without it, that throws. */
   readonly lostFeature?: Diagnostics;
   /** Called with the bytes of the recording that were read since the call before. */
   readonly progress?: (bytes: number) => void;

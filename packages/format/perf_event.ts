@@ -203,6 +203,10 @@ export const CPUMODE_NAMES: readonly string[] = [
   "GUEST_USER",
 ];
 
+/** `type` of an attr: a tracepoint, whose id `config` is. */
+export const PERF_TYPE_TRACEPOINT = 2;
+/** `type` of an attr: a raw code of the CPU's PMU. */
+export const PERF_TYPE_RAW = 4;
 /** Names of `perf_event_attr.type`, without their `PERF_TYPE_` prefix. */
 export const PERF_TYPE_NAMES: readonly string[] = [
   "HARDWARE",

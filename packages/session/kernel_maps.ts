@@ -98,7 +98,7 @@ export class KernelMaps {
   }
 
   /**
-   * A map of the kernel itself, of a module, or of code beside it.
+   * A map of the kernel itself, of a module, or of code next to it.
    *
    * @param name Of the record: a number of the names.
    * @param isX86 Whether the machine is an x86_64.

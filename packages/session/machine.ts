@@ -26,7 +26,7 @@ export type { MapSource } from "./map_sources.ts";
 /**
  * The machine that was recorded: its threads with their comms, and what was mapped where.
  *
- * Records are applied in the order in which `perf` delivers them (see `deliverInOrder`), and the
+ * Records are applied in the order in which `perf` delivers them (see `deliverRuns`), and the
  * state follows `machine.c` and `thread.c` of perf: threads are known by tid, a thread whose
  * process is another one shares its address space, a FORK copies the parent's comm and maps,
  * `exec` is a COMM followed by new maps over the old ones, an EXIT leaves the thread known until

@@ -6,13 +6,11 @@ import {
   PERF_RECORD_TEXT_POKE,
   PERF_RECORD_USER_TYPE_START,
 } from "@perfdata/format/record-types";
+import { PERF_RECORD_MISC_SWITCH_OUT } from "@perfdata/format/perf-event";
 import type { Consumer, Engine } from "./engine.ts";
 import { PtHistory } from "./pt_history.ts";
 import { RecordedObjects } from "./recorded_objects.ts";
 import type { Run } from "./run.ts";
-
-/** PERF_RECORD_MISC_SWITCH_OUT. */
-const MISC_SWITCH_OUT = 0x2000;
 
 /** Who ran on a CPU from when on: columns in order of time. */
 export class Switches {
@@ -121,7 +119,7 @@ export class PtSideband implements Consumer {
   #switch(run: Run, i: number, view: DataView, time: number): void {
     const cpu = run.cpu[i] as number;
     if (cpu < 0) return;
-    const out = ((run.misc[i] as number) & MISC_SWITCH_OUT) !== 0;
+    const out = ((run.misc[i] as number) & PERF_RECORD_MISC_SWITCH_OUT) !== 0;
     const from = run.start[i] as number;
     if (!out) {
       const tid = run.tid[i] as number;
