@@ -53,7 +53,7 @@ perf report --no-children -g none. docs/funcs.md explains the columns.
   -g, --call-graph ORDER show the stacks of each row, as perf report -g does: caller (from the start
                          of the thread, with --children from the function down) or callee (up)
       --event NAME       only samples of this event
-      --jobs N           number of threads (default: the number of processors)
+      --jobs N           accepted as by other commands; one thread does all the work
 ${SAMPLE_HELP}${SYMBOL_HELP}\
       --verbose          report which addresses have no function, and which files were not used
       --debug            print the stack trace of an error
@@ -117,7 +117,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   if (on.srcline && !sort.includes("srcline")) sort.push("srcline");
   const limit = numberOf("limit", value.limit) ?? Infinity;
   const percent = numberOf("percent-limit", value["percent-limit"]) ?? 0;
-  // Accepted, and checked, as in other commands; one thread does it all.
+  // docs/funcs.md says why it changes nothing.
   numberOf("jobs", value.jobs);
   const order = value["call-graph"] === undefined
     ? undefined

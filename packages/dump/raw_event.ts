@@ -29,7 +29,7 @@ function offsets(): Float64Array {
 
 /**
  * Writes the bytes of a record as `perf report -D` shows them, 16 bytes a line with their offset in
- * hexadecimal, and an empty line. The line before them, which tells their number, is the caller's.
+ * hexadecimal, and an empty line. The line before them, with their number, is the caller's.
  *
  * @param words The bytes as 32-bit words of the machine's byte order.
  */
@@ -63,7 +63,7 @@ export function putRawEvent(
  * The loop in which a dump spends its time: four words in, 76 bytes out.
  *
  * @param from Number of the first word.
- * @param to That of the word behind the last one, a multiple of four words later.
+ * @param to That of the word after the last one, a multiple of four words later.
  * @param line Number of the first line.
  */
 function putLines(

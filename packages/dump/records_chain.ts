@@ -19,7 +19,7 @@ export class ChainText {
   readonly #prefixes = new Float64Array(SLOTS * PREFIX_WORDS);
   readonly #scratch = new DataView(new ArrayBuffer(32));
 
-  /** Writes the addresses in `words[from, to)`, low halves first, and the bracket behind them. */
+  /** Writes the addresses in `words[from, to)`, low halves first, and the bracket after them. */
   put(words: Int32Array, from: number, to: number, out: DataView, pos: number): number {
     if (from >= to) {
       out.setInt8(pos, 0x5d);

@@ -36,7 +36,7 @@ export class CompressedOutput implements RecordingOutput {
    *
    * @param output Where the recording goes.
    * @param compress Makes a zstd frame of some bytes.
-   * @param level The level of compression, which the feature tells.
+   * @param level The level of compression, which the feature records.
    */
   constructor(
     output: RecordingOutput,

@@ -73,7 +73,7 @@ export interface CopyOptions {
   readonly keepCompressed?: boolean;
   /** Gives the records, where that is not for the reader to do. */
   readonly batches?: (options: BatchOptions) => AsyncIterable<RecordBatch>;
-  /** Is told of a feature that cannot be read, and is left out; otherwise that throws. */
+  /** Receives a feature that cannot be read, which is left out; without it, that throws. */
   readonly lostFeature?: Diagnostics;
   /** Called with the bytes of the recording that were read since the call before. */
   readonly progress?: (bytes: number) => void;

@@ -33,7 +33,7 @@ import type { RecordingHead, RecordingOutput } from "./output.ts";
 /** `PID_MAX_LIMIT` of include/linux/threads.h: no process id of a 64-bit Linux is larger. */
 export const PIDS_OF_A_HOST: number = 1 << 22;
 
-/** Most hosts whose process ids fit into 32 signed bits beside one another. */
+/** Most hosts whose process ids fit into 32 signed bits side by side. */
 const MOST_HOSTS = 511;
 
 /** Ids of input `k` begin at `k` times this. */

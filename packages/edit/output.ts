@@ -157,7 +157,7 @@ export class PipeOutput implements RecordingOutput {
    * Writes nothing yet.
    *
    * @param sink Where the stream goes.
-   * @param loss Is told what does not fit into a pipe.
+   * @param loss receives what does not fit into a pipe.
    */
   constructor(sink: ByteSink, loss: Loss = () => {}) {
     this.#sink = sink;

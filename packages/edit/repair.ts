@@ -87,7 +87,10 @@ export async function repairRecording(
   progress?: (bytes: number) => void,
 ): Promise<RepairReport> {
   const errors: PerfDataError[] = [];
-  const take: Diagnostics = (error) => void errors.push(error);
+  // Looking and copying find the same.
+  const take: Diagnostics = (error) => {
+    if (!errors.some((known) => known.located() === error.located())) errors.push(error);
+  };
   const { reader, headerRebuilt } = await openDamaged(source, take);
   const salvage = new Salvage(reader, source, errors);
   const copied = await copyRecording(reader, output, {

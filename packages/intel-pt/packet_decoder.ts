@@ -358,7 +358,7 @@ export class PacketDecoder {
   /** Decodes the next packet; see {@linkcode PacketKind} and the table above. */
   next(): PacketKind {
     // Most packets are one byte long. This much is inlined into the caller's loop, and tables rather
-    // than branches tell PAD from TNT, because which of them comes next cannot be predicted.
+    // than branches distinguish PAD from TNT, because which of them comes next cannot be predicted.
     const pos = this.pos;
     if (pos < this.limit) {
       const byte = this.bytes[pos] as number;

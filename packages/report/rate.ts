@@ -70,7 +70,7 @@ export interface RateEventSummary extends RateEvent {
   readonly samples: number;
   /** Events counted between first and last samples. */
   readonly count: number;
-  /** Events that READ records told at the end of threads. */
+  /** Events that READ records counted at the end of threads. */
   readonly readAtExit: number | undefined;
   /** Times that a counter was paused because it interrupted too often. */
   readonly throttled: number;

@@ -60,7 +60,7 @@ export class PtCode {
   readonly #jit = new Map<string, readonly JitPiece[]>();
   #nextRange = 1;
 
-  /** Prepares for what the sideband tells. */
+  /** Prepares for what the sideband says. */
   constructor(sideband: PtSideband, files: CodeFiles, images: readonly MemoryImage[] = []) {
     this.#sideband = sideband;
     this.#history = sideband.history;

@@ -64,8 +64,10 @@ export class PtClock {
   /** Takes the words of AUXTRACE_INFO. */
   constructor(trace: AuxTrace) {
     const { intelPt } = trace;
-    this.#shift = intelPt?.time_shift ?? 0n;
-    this.#mult = intelPt?.time_mult ?? 0n;
+    // The kernel's shift is below 64 (`struct perf_event_mmap_page`): no other is believed.
+    const sound = (intelPt?.time_shift ?? 0n) < 64n;
+    this.#shift = sound ? intelPt?.time_shift ?? 0n : 0n;
+    this.#mult = sound ? intelPt?.time_mult ?? 0n : 0n;
     this.#zero = intelPt?.time_zero ?? 0n;
     this.known = this.#mult !== 0n && trace.intelPtConfig?.tsc !== false;
     let first: bigint | undefined;
@@ -329,7 +331,7 @@ class Buffer implements PtBuffer {
   }
 }
 
-/** Where the data of a piece ends: perf pads it, and the next piece tells by how much. */
+/** Where the data of a piece ends: perf pads it, and the next piece shows by how much. */
 function pieceEnd(piece: AuxPiece, next: AuxPiece | undefined): number {
   if (next?.auxOffset === undefined || piece.auxOffset === undefined || next.overlap > 0) {
     return piece.size;

@@ -15,7 +15,7 @@ import {
   PERF_RECORD_SAMPLE,
 } from "@perfdata/format/record-types";
 import { MMAP, MMAP2 } from "@perfdata/format/records";
-import { layoutOf, prefixSize } from "@perfdata/format/struct";
+import { layoutOf } from "@perfdata/format/struct";
 import type { SymbolObject } from "@perfdata/symbols";
 import { type Address, addressFromHalves } from "@perfdata/symbols/address";
 import { type KernelReference, kernelReference } from "@perfdata/symbols/address-map";
@@ -31,12 +31,12 @@ const BUILD = layoutOf(BUILD_ID_RECORD);
 const M = 0x6d;
 const P = 0x70;
 
-/** The features that tell something of objects. */
+/** The features about objects. */
 const OF_OBJECTS: readonly number[] = [HEADER_ARCH, HEADER_BUILD_ID, HEADER_OSRELEASE];
 
 type Stream = Parameters<typeof streamFeature>[0];
 
-/** What is mapped somewhere, as a recording tells it. */
+/** What is mapped somewhere, as a recording describes it. */
 export interface MappedObject {
   /** Path or bracketed name; of code that has no file, `/tmp/perf-PID.map`. */
   readonly name: string;
@@ -51,7 +51,7 @@ export interface MappedObject {
 }
 
 /**
- * What a recording tells of the objects that are mapped in it, beyond their mappings: build ids,
+ * What a recording says about the objects that are mapped in it, beyond their mappings: build ids,
  * where its kernel was and of which release, jitdump files. Describes an object so that its symbols
  * can be found.
  *
@@ -68,11 +68,11 @@ export interface MappedObject {
  * ```
  */
 export class RecordedObjects {
-  /** Release of the recorded kernel, where the recording tells it. */
+  /** Release of the recorded kernel, if the recording has it. */
   release: string | undefined;
-  /** Architecture of the recorded machine, where the recording tells it. */
+  /** Architecture of the recorded machine, if the recording has it. */
   arch: string | undefined;
-  /** Whether the recording tells where the kernel was. */
+  /** Whether the recording says where the kernel was. */
   kernelMapped: boolean = false;
   /** The reference symbol of the kernel's mapping. */
   kernel: KernelReference | undefined;
@@ -88,7 +88,7 @@ export class RecordedObjects {
    * Knows nothing yet.
    *
    * @param stream how records are read; `PerfDataReader` says it
-   * @param diagnostics is told of features that cannot be read
+   * @param diagnostics receives features that cannot be read
    */
   constructor(stream: Stream, diagnostics?: Diagnostics) {
     this.#stream = stream;
@@ -127,12 +127,12 @@ export class RecordedObjects {
     }
   }
 
-  /** Takes a record; those that tell nothing of objects are passed over. */
+  /** Takes a record; those that say nothing about objects are skipped. */
   record(bytes: Uint8Array, view: DataView, start: number, end: number): void {
     const le = this.#stream.littleEndian;
     const type = view.getUint32(start, le);
     if (type === PERF_RECORD_MMAP || type === PERF_RECORD_MMAP2) {
-      if (end - start >= prefixSize(type === PERF_RECORD_MMAP ? MMAP : MMAP2)) {
+      if (end - start >= (type === PERF_RECORD_MMAP ? MAP : MAP2).filename) {
         this.#mmap(bytes, view, start, end, type);
       }
     } else if (type === PERF_RECORD_HEADER_BUILD_ID && end - start > BUILD.filename) {
@@ -243,9 +243,9 @@ export class RecordedObjects {
 }
 
 /**
- * Reads what a file tells of its objects without reading all of it: its features and the records
+ * Reads what a file says about its objects without reading all of it: its features and the records
  * before the first sample, where `perf` writes the mapping of the kernel. Of a stream, which can be
- * read only once, nothing is read. Damage among the records is not told: that is for the pass that
+ * read only once, nothing is read. Damage among the records is not reported: that is for the pass that
  * reads them all.
  *
  * @param diagnostics as that of `RecordedObjects`

@@ -53,7 +53,7 @@ export type AuxtraceError = StructValue<typeof AUXTRACE_ERROR_FIELDS>;
 
 /**
  * AUXTRACE_ERROR: where a decoder lost its way in an AUX area trace; `perf inject --itrace` leaves
- * them behind.
+ * them after.
  */
 export const AUXTRACE_ERROR: RecordDeclaration<"AUXTRACE_ERROR", AuxtraceError> = record(
   PERF_RECORD_AUXTRACE_ERROR,

@@ -89,7 +89,7 @@ function kindOf(type: unknown, size: number, first: () => bigint): PrivCodec<unk
 
 const words = array(x64, "rest");
 
-/** The words as they are. Who watches the decode is told their names. */
+/** The words as they are. A trace gets their names. */
 const priv: Codec<bigint[]> = {
   ...words,
   alternatives: [

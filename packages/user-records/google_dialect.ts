@@ -56,7 +56,7 @@ function feature<const N extends GoogleFeatureName>(
  * HEADER_FEATURE: types 69 to 81 are features one by one. The layouts are those of the feature
  * sections (`src/quipper/kernel/perf_internals.h` of google/perf_data_converter).
  *
- * Nothing in a stream says so. `PerfDataReader.isGoogleDialect` tells by the first record of type
+ * Nothing in a stream says so. `PerfDataReader.isGoogleDialect` decides by the first record of type
  * 69, which is no ID_INDEX; only then are these to be used, in place of `USER_RECORDS`.
  */
 export const GOOGLE_RECORDS = [

@@ -6,7 +6,7 @@
  * declarations say where to find. The same seed makes the same inputs. A target has 20 seconds and 1.5 GB;
  * what it writes is cut at 32 MB. What is found is made smaller and kept in `--output`, by default
  * `fixtures/hostile`, so that a test tries it from then on; what comes from a file of the corpus, which is
- * not part of the repository, in its folder `corpus`, which Git ignores.
+ * not part of the repository, in its directory `corpus`, which Git ignores.
  */
 import { parseArgs } from "@std/cli";
 import type { Current, RunnerLine } from "./runner.ts";
@@ -83,12 +83,15 @@ export async function fuzz({ minutes, seed, output, log }: FuzzOptions): Promise
   }
 }
 
+/** Where nothing says why a process ended. */
+const SILENT = "ended without a word";
+
 /** A process that tries inputs, and is stopped when it takes too long or too much. */
 class Runner {
   /** Whether it came to its end. */
   ended = false;
   /** Why it did not. */
-  why = "ended without a word";
+  why = SILENT;
   readonly #folder: string;
   readonly #child: Deno.ChildProcess;
   #last = "";
@@ -144,7 +147,8 @@ class Runner {
           yield found;
         }
       }
-      await this.#child.status;
+      const { code, signal } = await this.#child.status;
+      if (!this.ended && this.why === SILENT) this.why = `ended by ${signal ?? `code ${code}`}`;
     } finally {
       clearInterval(timer);
     }

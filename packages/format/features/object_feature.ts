@@ -26,7 +26,7 @@ const FEATURES = [
 ] as const;
 const DECLARATIONS = declarations(FEATURES);
 
-/** A section that tells of binaries or events; any other is `RAW` here. */
+/** A section about binaries or events; any other is `RAW` here. */
 export type ObjectFeature = DecodedFeature<typeof FEATURES[number]> | RawFeature;
 
 /**

@@ -568,7 +568,7 @@ export class FlowDecoder {
     }
   }
 
-  /** Execution is at an address that a packet told, in the mode that MODE.Exec told. */
+  /** Execution is at an address that a packet gave, in the mode that MODE.Exec gave. */
   private arrive(low: number, high: number): void {
     const { walker } = this;
     const lost = this.state === LOST;
@@ -580,7 +580,7 @@ export class FlowDecoder {
     if (this.cache.full) this.refresh();
   }
 
-  /** Applies the mode that MODE.Exec told, at the address that it was told for. */
+  /** Applies the mode that MODE.Exec gave, at the address that it gave it for. */
   private setMode(): void {
     if (this.walker.mode === this.nextMode) return;
     this.walker.mode = this.nextMode;
