@@ -408,8 +408,8 @@ export class AuxCollector {
     const end = start + batch.size(i);
     const { trailer } = event.layout;
     const last = trailerEnd(start, end);
-    if (last - start < prefixSize(AUX) + trailer.size) return;
-    const at = layoutOf(AUX);
+    if (last - start < AUX_SIZE + trailer.size) return;
+    const at = AUX_AT;
     const from = view.getBigUint64(start + at.aux_offset, littleEndian);
     const size = view.getBigUint64(start + at.aux_size, littleEndian);
     const flags = view.getUint32(start + at.flags + (littleEndian ? 0 : 4), littleEndian);
@@ -494,6 +494,10 @@ export class AuxCollector {
     };
   }
 }
+
+// Where the fields of an AUX record lie, and how many bytes they are.
+const AUX_AT = layoutOf(AUX);
+const AUX_SIZE = prefixSize(AUX);
 
 /** A piece, whose stream is hidden from what walks over its members: it has the piece in turn. */
 function pieceOf(stream: AuxStream, members: Omit<AuxPiece, "stream">): AuxPiece {

@@ -15,7 +15,7 @@ import {
   PERF_RECORD_SAMPLE,
 } from "@perfdata/format/record-types";
 import { MMAP, MMAP2 } from "@perfdata/format/records";
-import { layoutOf, prefixSize } from "@perfdata/format/struct";
+import { layoutOf } from "@perfdata/format/struct";
 import type { SymbolObject } from "@perfdata/symbols";
 import { type Address, addressFromHalves } from "@perfdata/symbols/address";
 import { type KernelReference, kernelReference } from "@perfdata/symbols/address-map";
@@ -132,7 +132,7 @@ export class RecordedObjects {
     const le = this.#stream.littleEndian;
     const type = view.getUint32(start, le);
     if (type === PERF_RECORD_MMAP || type === PERF_RECORD_MMAP2) {
-      if (end - start >= prefixSize(type === PERF_RECORD_MMAP ? MMAP : MMAP2)) {
+      if (end - start >= (type === PERF_RECORD_MMAP ? MAP : MAP2).filename) {
         this.#mmap(bytes, view, start, end, type);
       }
     } else if (type === PERF_RECORD_HEADER_BUILD_ID && end - start > BUILD.filename) {
