@@ -1,4 +1,4 @@
-// Lets programs do the same work in turns. What a comparison needs beside this is its list of programs.
+// Lets programs do the same work in turns. What a comparison needs next to this is its list of programs.
 
 /** A program that takes part. */
 export interface Contestant {

@@ -1,4 +1,4 @@
-// Builds the large C++ program that `addr2line.ts` beside this file looks addresses up in: as many
+// Builds the large C++ program that `addr2line.ts` next to this file looks addresses up in: as many
 // translation units as asked for, each with instantiations of its own of the standard library's
 // containers, algorithms and regular expressions, `-O2 -g`. 8 units make about 140 MB.
 //

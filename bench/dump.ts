@@ -1,5 +1,5 @@
 /**
- * `dump`, with one thread and with two, beside `perf report -D`:
+ * `dump`, with one thread and with two, next to `perf report -D`:
  * `deno run -A bench/dump.ts FILE… [--runs 3] [--plain]`.
  *
  * perf runs in its fast form, `--no-children -g none`, which prints the same text without building

@@ -1,5 +1,5 @@
 /**
- * `extract-pt` beside `cp` of the same payload: `deno run -A bench/extract_pt.ts [MB] [FOLDER]`.
+ * `extract-pt` next to `cp` of the same payload: `deno run -A bench/extract_pt.ts [MB] [FOLDER]`.
  *
  * Makes a recording with Intel PT of four CPUs (2 MB pieces, as perf saves a buffer of 4 MB that is
  * half full), and lets both copy it in turns, so that what else the machine does meets both. The

@@ -97,14 +97,14 @@ server = Server(("127.0.0.1", 0), Handler)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 def load():
     client = http.client.HTTPConnection(*server.server_address)
-    for i in range(800):
+    for i in range(150):
         client.request("GET", "/")
         json.loads(client.getresponse().read())
 clients = [threading.Thread(target=load) for i in range(8)]
 for client in clients: client.start()
 for client in clients: client.join()
 PY
-  record server -F 15000 -e cpu-clock -a -g --switch-events -- python3 server.py
+  record server -F 5000 -e cpu-clock -a -g --switch-events -- python3 server.py
 }
 
 node_names() {

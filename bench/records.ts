@@ -1,5 +1,5 @@
 /**
- * `records`, beside `perf script`, and `hex`: `deno run -A bench/records.ts FILE… [--runs 5]`.
+ * `records`, next to `perf script`, and `hex`: `deno run -A bench/records.ts FILE… [--runs 5]`.
  */
 import { parseArgs } from "@std/cli";
 import { line, PERF_WARM_UP, takeTurns } from "./_turns.ts";

@@ -142,7 +142,7 @@ for (const version of [4, 5]) {
   clang(`split ${version}`, split, { unread: "all", short: !short });
   const packaged = [
     ["llvm-dwp", "-e", "{}", "-o", "{}.dwp"],
-    // Whoever still finds the split units has not looked into the package.
+    // A tool that still finds the split units has not looked into the package.
     ["sh", "-c", 'rm "$(dirname "{}")"/*.dwo'],
   ];
   gcc(`package ${version}`, split, { unread: "all", short: !short, then: packaged });
@@ -364,7 +364,7 @@ async function compare(build: Build, path: string): Promise<void> {
     const [here = NOWHERE, there = NOWHERE] = build.unread === "chains"
       ? [chain[0], other[0]]
       : [chain.at(-1), other.at(-1)];
-    // It gives the padding behind a function to that function; llvm-symbolizer agrees with us.
+    // It gives the padding after a function to that function; llvm-symbolizer agrees with us.
     if (chain[0] === NOWHERE) return;
     // Only the line: of DWARF 5 it takes some files for the unit's own. llvm-symbolizer was asked
     // for the file.

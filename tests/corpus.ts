@@ -1,7 +1,7 @@
 /**
  * The corpus: real files from public repositories, which are not part of this one.
  *
- * `PERFDATA_CORPUS` names its folder; by default it is `../shared/corpus` beside the repository.
+ * `PERFDATA_CORPUS` names its directory; by default it is `../shared/corpus` next to the repository.
  */
 
 /** A row of the corpus' `INDEX.tsv`. */
@@ -18,7 +18,7 @@ export interface CorpusFile {
 
 const root = new URL("../", import.meta.url).pathname;
 
-/** The corpus' folder, whether it is there or not. */
+/** The corpus' directory, whether it is there or not. */
 export const corpusFolder: string = Deno.env.get("PERFDATA_CORPUS") ?? `${root}../shared/corpus`;
 
 /**

@@ -97,7 +97,7 @@ Deno.test("a cut file of a directory is told of, and so is a directory that is n
     assertEquals([refused.code, refused.out], [1, ""]);
     assertEquals(
       refused.err,
-      "dump: other: is a directory without a file data, and so no recording\n",
+      "dump: other: directory has no 'data' file; not a perf recording\n",
     );
   } finally {
     Deno.removeSync(folder, { recursive: true });

@@ -42,7 +42,7 @@ async function extract(
 
 const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 
-/** Runs `test` with a folder of its own. */
+/** Runs `test` with a directory of its own. */
 async function inFolder(test: (folder: string) => Promise<void>): Promise<void> {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-extract-" });
   try {
@@ -54,7 +54,7 @@ async function inFolder(test: (folder: string) => Promise<void>): Promise<void> 
 
 const names = (folder: string) => [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
 
-/** What is in a folder of outputs: CPU or thread, and extension, to bytes. */
+/** What is in a directory of outputs: CPU or thread, and extension, to bytes. */
 function outputs(folder: string): Map<string, Uint8Array> {
   return new Map(
     names(folder).filter((name) => !name.endsWith(".json"))
@@ -283,7 +283,7 @@ Deno.test("extract-pt: from a folder below, by the name of its task", () =>
         "../../fixtures/synthesized/pt-cpus.perf.data",
       ],
       cwd: below,
-      // As from a shell in that folder, whatever task this test runs in.
+      // As from a shell in that directory, whatever task this test runs in.
       env: { NO_COLOR: "1", INIT_CWD: below },
       stdin: "null",
     }).output();
@@ -383,7 +383,7 @@ Deno.test("extract-pt: input that has no Intel PT is one line and exit code 1", 
       const [args, part] of [
         [[recorded], `no AUX data; record with "perf record -e intel_pt//u -- PROGRAM"`],
         [["none"], "none: no such file or directory"],
-        [[folder], "is a directory"],
+        [[folder], "directory has no 'data' file"],
         [["text"], "text: 0x0: file header: magic is"],
         [["empty"], "empty: 0x0: file header: 0 bytes"],
         [["--cpu", "2", `${fixtures}/pt-cpus.perf.data`], "there is cpu0, cpu1, cpu3"],

@@ -5,7 +5,7 @@ import { corpusFiles, corpusFolder } from "./corpus.ts";
 
 /**
  * Another parser's text of the same files: the protocol buffers that google/perf_data_converter
- * keeps beside its test data. Each event there has its record header and its decoded fields.
+ * keeps next to its test data. Each event there has its record header and its decoded fields.
  */
 const FOLDER = `${corpusFolder}/google__perf_data_converter/golden/src/quipper/testdata`;
 
@@ -24,7 +24,7 @@ function goldenEvents(text: string): string[] {
       if (path.length === 1) lines = [];
     } else if (trimmed === "}") {
       if (path.length === 1 && path[0] === "events") {
-        // Without an index in the file it still gives one, and says so beside it.
+        // Without an index in the file it still gives one, and says so next to it.
         const none = lines.includes("sample_event.no_hw_idx: true");
         const kept = lines.filter((line) => !/\.no_hw_idx: /.test(line));
         events.push(

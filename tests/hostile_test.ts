@@ -46,7 +46,9 @@ for (const name of FILES) {
       const ends = await Promise.all(jobs.map(([job, ...args]) => tool(job, [...args, file])));
       for (const [i, { code, out, err }] of ends.entries()) {
         const job = jobs[i]?.join(" ");
-        assertEquals(code, 0, `${job}: ${err}`);
+        // An attr that is longer than the table has room for is damage that only `hex` looks at.
+        const expected = name === "huge-attr" && job === "hex" ? 1 : 0;
+        assertEquals(code, expected, `${job}: ${err}`);
         assert(!CONTROLS.test(err), `${job}: ${err}`);
         // What perf prints, and what is data, has names as they are.
         if (job?.startsWith("dump") || job?.endsWith("--csv")) continue;

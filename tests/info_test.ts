@@ -1,4 +1,4 @@
-/** What `info` counts, beside what perf prints. */
+/** What `info` counts, next to what perf prints. */
 import { bytesSource, PerfDataReader } from "@perfdata/format";
 import { recordingInfo } from "@perfdata/report/info";
 import { infoLines } from "@perfdata/report/info-text";

@@ -1,5 +1,5 @@
 /**
- * The packages as others get them: built for npm, installed into an empty folder, type-checked, run in
+ * The packages as others get them: built for npm, installed into an empty directory, type-checked, run in
  * Node, bundled, and run in a browser, on a page and in a worker.
  */
 import { assert, assertEquals } from "@std/assert";

@@ -73,14 +73,20 @@ for (const { name, args, files } of WRITERS) {
     }));
 }
 
+/** Mounts a file system of 64 KB; throws where there is no program for it. */
+async function mountFolder(folder: string): Promise<boolean> {
+  const { success } = await new Deno.Command("mount", {
+    args: ["-t", "tmpfs", "-o", "size=64k", "tmpfs", folder],
+    stderr: "null",
+  }).output();
+  return success;
+}
+
 /** Calls back with a folder on a file system of 64 KB of which nothing is free; not where none can be. */
 async function onFullDisk(use: (folder: string, fill: () => void) => Promise<void>): Promise<void> {
   await inFolder(async (folder) => {
-    const mount = await new Deno.Command("mount", {
-      args: ["-t", "tmpfs", "-o", "size=64k", "tmpfs", folder],
-      stderr: "null",
-    }).output().catch(() => undefined);
-    if (mount?.success !== true) {
+    const isMounted = await mountFolder(folder).catch(() => false);
+    if (!isMounted) {
       console.log("skipped: a full disk: nothing can be mounted here");
       return;
     }

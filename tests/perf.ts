@@ -30,7 +30,7 @@ export function perfVersion(): string | undefined {
 }
 
 /**
- * Runs perf on a file, in the file's folder and in a fixed environment.
+ * Runs perf on a file, in the file's directory and in a fixed environment.
  *
  * @returns `undefined` where perf is not installed.
  */

@@ -22,6 +22,7 @@ import {
   stepProgram,
 } from "../fixtures/stepped/program.ts";
 import { steppedFile } from "../fixtures/stepped/recording.ts";
+import { type CodePages, wrapTrace } from "../fixtures/stepped/wrap.ts";
 import { corpusFolder } from "./corpus.ts";
 import { perfText, perfVersion } from "./perf.ts";
 
@@ -133,18 +134,21 @@ Deno.test("Flow: perf finds the same instructions in the traces of stepped progr
 });
 
 /** A trace of the corpus and its pages; see its README. */
-function corpusTrace(name: string): { bytes: Uint8Array; space: CodeSpace } | undefined {
+function corpusTrace(
+  name: string,
+): { bytes: Uint8Array; space: CodeSpace; runs: CodePages[] } | undefined {
   const folder = `${corpusFolder}/pt-code/${name}`;
   try {
     const bytes = Deno.readFileSync(`${folder}.pt`);
     const dump = Deno.readFileSync(`${folder}.dump`);
     const addresses = new BigUint64Array(Deno.readFileSync(`${folder}.addr`).buffer);
-    const ranges: CodeRange[] = [];
+    const runs: CodePages[] = [];
     for (const [i, address] of addresses.entries()) {
       if ((address & 0xfffn) === 0xfffn) continue;
-      ranges.push(bytesRange(i, address, dump.subarray(4096 * i, 4096 * i + 4096)));
+      runs.push({ address, bytes: dump.subarray(4096 * i, 4096 * i + 4096) });
     }
-    return { bytes, space: fixedSpace(ranges) };
+    const ranges = runs.map(({ address, bytes }, i) => bytesRange(i, address, bytes));
+    return { bytes, space: fixedSpace(ranges), runs };
   } catch (error) {
     console.log(`skipped: ${name}: ${(error as Error).message}`);
     return undefined;
@@ -163,6 +167,74 @@ Deno.test("Flow: real traces have the instructions that perf counted in them", (
     assertEquals(errors.length, name === "qemu" ? 1 : 0, `${name}: ${errors[0]}`);
     assertEquals(decoder.counts.errors[FlowError.OVERFLOW], name === "qemu" ? 1 : 0);
   }
+});
+
+/** Pages that follow each other as one: perf does not decode an instruction across two mappings. */
+function joined(pages: readonly CodePages[]): CodePages[] {
+  const sorted = [...pages].sort((a, b) => a.address < b.address ? -1 : 1);
+  const runs: { address: bigint; pages: Uint8Array[] }[] = [];
+  for (const { address, bytes } of sorted) {
+    const last = runs.at(-1);
+    if (last !== undefined && last.address + BigInt(4096 * last.pages.length) === address) {
+      last.pages.push(bytes);
+    } else runs.push({ address, pages: [bytes] });
+  }
+  return runs.map(({ address, pages }) => {
+    const bytes = new Uint8Array(4096 * pages.length);
+    for (const [i, page] of pages.entries()) bytes.set(page, 4096 * i);
+    return { address, bytes };
+  });
+}
+
+Deno.test("Flow: real traces have the instructions that perf finds, one by one", async () => {
+  if (perfVersion() === undefined) return;
+  let insns = 0;
+  for (const name of ["foo", "Unzip"]) {
+    const trace = corpusTrace(name);
+    if (trace === undefined) continue;
+    await inFolder(async (folder) => {
+      const path = await wrapTrace(folder, trace.bytes, joined(trace.runs));
+      const printed = await perfText(["script", "--itrace=i0ns", "-F", "ip"], path);
+      const lines = (printed?.stdout ?? "").trimEnd().split("\n");
+      const { ips } = listFlow(trace.bytes, { space: trace.space });
+      const theirs = BigUint64Array.from(lines, (line) => BigInt(`0x${line.trim()}`));
+      assertEquals(firstDifference(ips, theirs), -1, name);
+      insns += ips.length;
+    });
+  }
+  console.log(`${insns} instructions compared`);
+});
+
+Deno.test("Flow: real traces have the instructions that libipt finds, one by one", async () => {
+  await inFolder((folder) => {
+    const source = new URL("../fixtures/stepped/libipt.c", import.meta.url).pathname;
+    const program = `${folder}/libipt`;
+    try {
+      const args = ["-O1", "-o", program, source, "-lipt"];
+      const { success } = new Deno.Command("gcc", { args, stderr: "null" }).outputSync();
+      if (!success) throw new Error("no libipt (Debian: apt-get install libipt-dev)");
+    } catch (error) {
+      console.log(`skipped: ${(error as Error).message}`);
+      return;
+    }
+    let insns = 0;
+    for (const name of ["foo", "Unzip"]) {
+      const trace = corpusTrace(name);
+      if (trace === undefined) continue;
+      const args = [`${folder}/trace`];
+      Deno.writeFileSync(`${folder}/trace`, trace.bytes);
+      for (const [i, { address, bytes }] of joined(trace.runs).entries()) {
+        Deno.writeFileSync(`${folder}/image${i}`, bytes);
+        args.push(`${folder}/image${i}`, address.toString(16));
+      }
+      const { stdout } = new Deno.Command(program, { args }).outputSync();
+      const theirs = new BigUint64Array(stdout.buffer, stdout.byteOffset, stdout.length >> 3);
+      const { ips } = listFlow(trace.bytes, { space: trace.space });
+      assertEquals(firstDifference(ips, theirs), -1, name);
+      insns += ips.length;
+    }
+    console.log(`${insns} instructions compared`);
+  });
 });
 
 Deno.test("Flow: mutated packets and code end in counted errors, in bounded time", () => {

@@ -187,8 +187,8 @@ Deno.test({
 Deno.test("--ptxed needs Intel PT in a file, and says what is missing", async () => {
   for (
     const [args, err] of [
-      [["--ptxed", "--list", "x"], "--ptxed writes files, so --list and -o - have no place"],
-      [["--ptxed", "-o", "-", "x"], "--ptxed writes files, so --list and -o - have no place"],
+      [["--ptxed", "--list", "x"], "--ptxed excludes --list and -o -"],
+      [["--ptxed", "-o", "-", "x"], "--ptxed excludes --list and -o -"],
       [["--ptxed", "-"], "--ptxed reads the recording twice, so that it cannot be a pipe"],
       [["--symfs", "x", "y"], "--symfs needs --ptxed"],
     ] as const

@@ -7,7 +7,7 @@ const root = new URL("../", import.meta.url).pathname;
 /** A list of the kernel's symbols in which everything is one function. */
 const KALLSYMS = "ffffffff81000000 T _text\nffffffff81000000 T low\nffffffffff000000 T high\n";
 
-/** Runs a tool as its task does, in another folder. */
+/** Runs a tool as its task does, in another directory. */
 function run(
   tool: string,
   args: string[],

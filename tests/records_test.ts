@@ -32,7 +32,7 @@ Deno.test("records reads a pipe as it reads the file", async () => {
     assertEquals([file.code, file.stderr], [0, ""], name);
     const pipe = await shell('cat "$1" | $RECORDS -', `${recorded}/${name}.perf.data`);
     assertEquals([pipe.code, pipe.stderr], [0, ""], name);
-    // The names of the events are behind the data of a file.
+    // The names of the events are after the data of a file.
     const names = (text: string) => text.replaceAll(/"event":"[^"]*"/g, "");
     assertEquals(names(pipe.stdout), names(file.stdout), name);
   }

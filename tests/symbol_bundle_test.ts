@@ -163,7 +163,7 @@ async function fileOffsets(binary: string): Promise<(address: number) => number>
 /** `function file:line` of each frame. */
 type Chain = readonly string[];
 
-/** Without `.` and `..`: the tools differ in how they join folders and names. */
+/** Without `.` and `..`: the tools differ in how they join directories and names. */
 function cleanPath(path: string): string {
   const parts: string[] = [];
   for (const part of path.split("/")) {

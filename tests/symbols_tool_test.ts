@@ -36,7 +36,7 @@ async function run(
 
 const DENO_DIR = Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`;
 
-/** Runs the command that the task is, in a folder that is also the user's home. */
+/** Runs the command that the task is, in a directory that is also the user's home. */
 async function symbols(
   folder: string,
   args: readonly string[],
@@ -74,7 +74,7 @@ Deno.test("wrong usage is 2, a file that is not there or no bundle is 1, each on
   await inFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/text`, "this is no bundle");
     const cases: [string[], number, string][] = [
-      [[], 2, "symbols: bundle, trust or show is missing; see symbols --help\n"],
+      [[], 2, "symbols: expected bundle, trust or show; see symbols --help\n"],
       [["bundle"], 2, "symbols: bundle: no file is given; see symbols --help\n"],
       [["trust", "a", "b"], 2, "symbols: trust: more than one file is given; see symbols --help\n"],
       [["mend", "a"], 2, "symbols: unknown command mend, expected bundle, trust or show; see"],

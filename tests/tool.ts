@@ -18,7 +18,7 @@ export interface ToolResult {
 export interface ToolOptions {
   /** What is on its standard input; nothing by default. */
   readonly input?: Uint8Array;
-  /** The folder that it runs in; the repository by default. */
+  /** The directory that it runs in; the repository by default. */
   readonly cwd?: string;
   /** Variables of its environment, in addition. */
   readonly env?: Readonly<Record<string, string>>;
@@ -69,7 +69,7 @@ export async function tool(
   return { code, stdout, out: decoder.decode(stdout), err: decoder.decode(stderr) };
 }
 
-/** Calls back with a temporary folder, which is removed afterwards. */
+/** Calls back with a temporary directory, which is removed afterwards. */
 export async function inFolder(use: (folder: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "perfdata-" });
   try {

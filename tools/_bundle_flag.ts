@@ -13,7 +13,7 @@ export async function bundledSymbols(
   demangle: boolean,
 ): Promise<BundledSymbols> {
   const bytes = about(path, () => Deno.readFileSync(path));
-  // Who needs no names should not load what reads them.
+  // A command that needs no names should not load their readers.
   const { BundledSymbols } = await import("@perfdata/session/symbols");
   const { BundleError, SymbolBundle } = await import("@perfdata/symbols");
   try {

@@ -160,9 +160,13 @@ export function oneFile(operands: readonly string[]): string {
 
 const encoder = new TextEncoder();
 
-/** Writes all of `bytes` to standard output. */
-export function writeOut(bytes: Uint8Array | string): void {
-  writeStdout(typeof bytes === "string" ? encoder.encode(bytes) : bytes);
+/**
+ * Writes all of `bytes` to standard output.
+ *
+ * @param own Whether what acts on a terminal in it is ours: colors.
+ */
+export function writeOut(bytes: Uint8Array | string, own = false): void {
+  writeStdout(typeof bytes === "string" ? encoder.encode(bytes) : bytes, own);
 }
 
 /** Writes one line to standard error; it is one whatever names are in it. */
@@ -175,7 +179,7 @@ export function complain(line: string): void {
   }
 }
 
-/** A damaged file has many faults of the same kind: so many are told one by one. */
+/** A damaged file has many faults of the same kind: so many are reported one by one. */
 const TOLD = 20;
 
 /** Tells what a tolerant reader found wrong, a line each, and how many there were beyond that. */
@@ -197,7 +201,7 @@ export class Complaints {
     if (this.count++ < TOLD) complain(`${this.#prefix}: ${error.located()}`);
   };
 
-  /** Tells how many were not told. */
+  /** Reports how many were not reported one by one. */
   finish(): void {
     if (this.count > TOLD) complain(`${this.#prefix}: and ${this.count - TOLD} more of this kind`);
   }
@@ -240,8 +244,8 @@ export function command<const B extends string, const S extends string>(parts: {
 /**
  * Runs a command and ends the process with its exit code: the caller has nothing else to do.
  *
- * `deno task` changes to the repository's folder; the folder that the user is in comes as
- * `PERFDATA_CWD`, and file names are those of that folder.
+ * `deno task` changes to the repository's directory; the directory that the user is in comes as
+ * `PERFDATA_CWD`, and file names are those of that directory.
  *
  * @param tool The command.
  * @param args What follows its name.

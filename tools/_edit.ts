@@ -13,9 +13,9 @@ export const OUTPUT_FLAGS = {
 
 /** Their help. */
 export const OUTPUT_HELP = `\
-  -o, --output FILE  where the recording goes; - is standard output, in pipe format
-      --pipe         write pipe format into the file as well
-  -f, --force        replace the file if it exists
+  -o, --output FILE      where the recording goes; - is standard output, in pipe format
+      --pipe             write pipe format into the file as well
+  -f, --force            replace the file if it exists
 `;
 
 /** What the user gave of {@link OUTPUT_FLAGS}. */

@@ -100,7 +100,7 @@ export async function readProfile(
   return { profile, isWhole: complaints.count === 0 };
 }
 
-/** The recording as its profile calls it: the name of the file without its folders. */
+/** The recording as its profile calls it: the name of the file without its directories. */
 function titleOf(name: string): string {
   return name === "-" ? "standard input" : name.slice(name.lastIndexOf("/") + 1);
 }

@@ -1,4 +1,4 @@
-/** `extract-pt --ptxed`: what libipt's ptxed and ptdump need beside the trace. */
+/** `extract-pt --ptxed`: what libipt's ptxed and ptdump need in addition to the trace. */
 import type { PerfDataReader } from "@perfdata/format";
 import { fileSink } from "@perfdata/format/file-sink";
 import {

@@ -112,7 +112,7 @@ async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<numb
   };
   if (value.symbols !== undefined) {
     if (value.section !== undefined) {
-      throw new UsageError("--symbols knows no sections, so --section has no place");
+      throw new UsageError("--section and --symbols exclude each other");
     }
     const { BundleFrames } = await import("@perfdata/symbols");
     const frames = new BundleFrames(await bundled(value.symbols, path));
@@ -181,7 +181,7 @@ function explained<T>(path: string, action: () => T): T {
 }
 
 /**
- * Answers what lines there are after each read: at once for whoever types or asks one by one. A pipe
+ * Answers what lines there are after each read: at once for a user who types or a program that asks one by one. A pipe
  * that is full ends within a line: more is on its way, and many at once are answered faster.
  */
 function answerStdin(answer: (addresses: Float64Array) => void): void {

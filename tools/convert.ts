@@ -12,11 +12,15 @@ import {
   type PerfKnowledge,
   perfKnowledge,
 } from "@perfdata/edit";
-import { isRandomAccess, PerfDataReader } from "@perfdata/format";
+import {
+  isRandomAccess,
+  PERF_RECORD_COMPRESSED,
+  PERF_RECORD_FINISHED_ROUND,
+  PerfDataReader,
+} from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
 import { ElfFile, SymbolsError } from "@perfdata/symbols";
 import { openFileSource } from "@perfdata/symbols/file-source";
-import { PERF_RECORD_COMPRESSED, PERF_RECORD_FINISHED_ROUND } from "@perfdata/user-records";
 import {
   aboutAsync,
   type Command,

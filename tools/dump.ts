@@ -153,9 +153,9 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const tell = (n: number, what: string): void => {
       if (n > 0) complain(`dump: ${file}: ${n} ${what}`);
     };
-    tell(stats.violations, "records were older than one that had been delivered before them");
+    tell(stats.violations, "records are older than one delivered before them");
     tell(stats.unknownEvents, "records belong to events that the file does not name");
-    tell(stats.badSamples, "samples have lengths that do not fit into them");
+    tell(stats.badSamples, "samples have lengths beyond their end");
     tell(stats.undecodedAux, "AUXTRACE records hold data of a format that is not decoded");
     return complaints.count > 0 || stats.badSamples > 0 || stats.unknownEvents > 0 ? 1 : 0;
   } finally {

@@ -17,7 +17,7 @@ type Chunks = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
 /** What a format needs, and how it is written. */
 interface Format {
-  /** Who reads it. */
+  /** The programs that read it. */
   readonly about: string;
   /** Ends the name of the file where none is given. */
   readonly extension: string;

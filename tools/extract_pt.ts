@@ -92,7 +92,7 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
 /** What the user asked for. */
 interface Wish {
   readonly file: string;
-  /** The folder, or `-`. */
+  /** The directory, or `-`. */
   readonly output: string;
   readonly cpus: ReadonlySet<number> | undefined;
   readonly tids: ReadonlySet<number> | undefined;
@@ -114,14 +114,14 @@ const FLAGS = {
 function wishOf({ on, value, operands }: FlagsOf<typeof FLAGS>): Wish {
   const file = oneFile(operands);
   if (value.output === "-" && (on.list || on.json)) {
-    throw new UsageError("-o - writes data to standard output, so --list and --json have no place");
+    throw new UsageError("-o - excludes --list and --json");
   }
   if (value.output === "-" && Deno.stdout.isTerminal()) {
     throw new UsageError("-o - writes binary data, and standard output is a terminal");
   }
   if (value.symfs !== undefined && !on.ptxed) throw new UsageError("--symfs needs --ptxed");
   if (on.ptxed && (on.list || value.output === "-")) {
-    throw new UsageError("--ptxed writes files, so --list and -o - have no place");
+    throw new UsageError("--ptxed excludes --list and -o -");
   }
   if (on.ptxed && file === "-") {
     throw new UsageError("--ptxed reads the recording twice, so that it cannot be a pipe");
@@ -211,7 +211,7 @@ function extensionOf(type: number): string {
 /** Throws where the data is of a kind that was not asked for. */
 function checkType(wish: Wish, type: number): void {
   if (wish.ptxed && type !== PERF_AUXTRACE_INTEL_PT) {
-    throw new InputError(`${wish.file}: AUX data is not Intel PT, so --ptxed has no place`);
+    throw new InputError(`${wish.file}: AUX data is not Intel PT, which --ptxed is for`);
   }
   if (type === PERF_AUXTRACE_INTEL_PT || wish.allAux) return;
   const name = type === 0 ? "of an unknown kind" : PERF_AUXTRACE_NAMES[type]?.toLowerCase() ?? type;
@@ -260,7 +260,7 @@ class Outputs implements Disposable {
     this.names = new Names(wish);
   }
 
-  /** Makes the folder, and sees to it that nothing is overwritten by mistake. */
+  /** Makes the directory, and sees to it that nothing is overwritten by mistake. */
   prepare(type: number, streams: readonly AuxStream[]): void {
     const { output, force, list, file, ptxed } = this.#wish;
     this.#streams += streams.length;

@@ -5,7 +5,9 @@ import { SORT_KEYS, type SortKey } from "@perfdata/report/function-keys";
 import { functionText } from "@perfdata/report/function-text";
 import { functionTable } from "@perfdata/report/functions";
 import { SampleCounts } from "@perfdata/report/sample-counts";
-import { runEngine } from "@perfdata/session/engine";
+import { type Engine, runEngine } from "@perfdata/session/engine";
+import { noStacksText, unwoundText } from "@perfdata/session/unwind-text";
+import type { SymbolResolver } from "@perfdata/symbols";
 import {
   aboutAsync,
   type Command,
@@ -16,6 +18,7 @@ import {
   InputError,
   main,
   oneFile,
+  parseWord,
   Progress,
   UsageError,
   writeOut,
@@ -47,10 +50,11 @@ perf report --no-children -g none. docs/funcs.md explains the columns.
       --json             print all rows as lines of JSON
       --limit N          print at most N rows of each event
       --percent-limit P  only rows of at least P percent
+  -g, --call-graph ORDER show the stacks of each row, as perf report -g does: caller (from the start
+                         of the thread, with --children from the function down) or callee (up)
       --event NAME       only samples of this event
-${SAMPLE_HELP}\
-      --jobs N           number of threads (default: the number of processors)
-${SYMBOL_HELP}\
+      --jobs N           accepted as by other commands; one thread does all the work
+${SAMPLE_HELP}${SYMBOL_HELP}\
       --verbose          report which addresses have no function, and which files were not used
       --debug            print the stack trace of an error
   -h, --help             print this help
@@ -81,6 +85,9 @@ function sortKeys(text: string | undefined): SortKey[] {
   });
 }
 
+/** Stacks of a smaller share are left out of a table, as with perf. */
+const LEAST_CHAIN = 0.005;
+
 const FLAGS = {
   boolean: ["csv", "json", "srcline", "inline", "children", "verbose", ...SYMBOL_FLAGS.boolean],
   string: [
@@ -89,9 +96,11 @@ const FLAGS = {
     "percent-limit",
     "event",
     "jobs",
+    "call-graph",
     ...SAMPLE_FLAGS.string,
     ...SYMBOL_FLAGS.string,
   ],
+  alias: { g: "call-graph" },
 } as const;
 
 /** The numbers of the events of a name. */
@@ -108,8 +117,12 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   if (on.srcline && !sort.includes("srcline")) sort.push("srcline");
   const limit = numberOf("limit", value.limit) ?? Infinity;
   const percent = numberOf("percent-limit", value["percent-limit"]) ?? 0;
-  // Accepted, and checked, as in other commands; one thread does it all.
+  // docs/funcs.md says why it changes nothing.
   numberOf("jobs", value.jobs);
+  const order = value["call-graph"] === undefined
+    ? undefined
+    : parseWord("call-graph", value["call-graph"], ["caller", "callee"] as const);
+  if (order !== undefined && on.csv) throw new UsageError("--csv has no column for --call-graph");
   const { comm, dso, symbol: sym } = nameFilters(flags);
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
@@ -121,38 +134,59 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const progress = new Progress("funcs", reader.fileSize);
     const counts = new SampleCounts({
       keys: { pid: sort.includes("pid"), tid: sort.includes("tid"), cpu: sort.includes("cpu") },
-      stacks: on.children,
+      stacks: on.children || order !== undefined,
     });
+    let known: Promise<SymbolResolver> | undefined;
+    const resolverFor = ({ recorded }: Engine) =>
+      known ??= resolverOf(flags, name, {
+        ...recorded.machine,
+        parameters: false,
+        debugInformation: on.inline || sort.includes("srcline") || sort.includes("srcfile"),
+      });
     const engine = await runEngine(reader, [counts], {
       filter,
+      unwind: resolverFor,
       progress: progress.add,
       diagnostics: complaints.take,
     });
     progress.finish();
     const { eventNames } = engine;
-    const resolver = await resolverOf(flags, name, {
-      ...engine.recorded.machine,
-      parameters: false,
-      debugInformation: on.inline || sort.includes("srcline") || sort.includes("srcfile"),
-    });
+    const resolver = await resolverFor(engine);
     const table = await functionTable(engine, counts, resolver, {
       sort,
       inline: on.inline,
       limit,
       least: percent / 100,
       ...(value.event === undefined ? {} : { events: eventsCalled(value.event, eventNames, name) }),
+      callees: on.children,
       ...((comm ?? dso ?? sym) === undefined ? {} : { only: { comm, dso, sym } }),
     });
+    const chains = order === undefined
+      ? undefined
+      : new (await import("@perfdata/report/function-chains")).FunctionChains(
+        engine,
+        counts,
+        table,
+        order,
+      );
     const { csvText } = on.csv ? await import("./_csv.ts") : {};
     for (
       const text of functionText(table, {
         format: on.json ? "json" : on.csv ? "csv" : "table",
         eventNames,
+        chains: chains && {
+          lines: (row) => chains.lines(row, LEAST_CHAIN),
+          json: (row) => ({ chains: chains.chains(row) }),
+        },
         width: Deno.stdout.isTerminal() ? Deno.consoleSize().columns : undefined,
         csv: (rows) => csvText?.(rows) ?? "",
       })
     ) writeOut(text);
     tellTrust("funcs", table.trust, on.verbose);
+    const stacks = counts.stacks
+      ? unwoundText(engine, on.verbose) ?? noStacksText(engine)
+      : undefined;
+    if (stacks !== undefined) complain(`funcs: ${name}: ${stacks}`);
     complaints.finish();
     const leftOut = engine.leftOut + counts.leftOut;
     if (leftOut > 0) {

@@ -36,7 +36,8 @@ examples:
   perfdata hex --at 0x1a40 perf.data
   perfdata hex --section header --json perf.data | jq -r '.field + " " + .value'
 
-Exit codes: 0 done; 1 the file cannot be read, or has no such byte; 2 wrong usage.
+Exit codes: 0 done; 1 the file is damaged (its lines begin with !!), cannot be read, or has no such
+byte; 2 wrong usage.
 `;
 
 /** Text that is written at once. */
@@ -49,6 +50,7 @@ const FLAGS = {
 
 async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<number> {
   const file = oneFile(operands);
+  let problems = 0;
   const options = given({
     at: parseOffset("at", value.at),
     context: parseOffset("context", value.context),
@@ -58,6 +60,7 @@ async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<numb
     inflate: on.inflate,
     json: on.json,
     color: Deno.stdout.isTerminal() && !Deno.noColor,
+    problem: () => void problems++,
   });
   // What is shown is bytes of files, and a directory has none of its own.
   const source = about(file, () => openSource(headerFile(file)));
@@ -65,12 +68,12 @@ async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<numb
   for await (const lines of hexText(source, options)) {
     text += lines;
     if (text.length >= BLOCK) {
-      writeOut(text);
+      writeOut(text, true);
       text = "";
     }
   }
-  writeOut(text);
-  return 0;
+  writeOut(text, true);
+  return problems > 0 ? 1 : 0;
 }
 
 /** The command. */

@@ -115,16 +115,15 @@ const FLAGS = {
   string: ["latency", "function", "tid", "cpu", "time", "limit", "image", ...SYMBOL_FLAGS.string],
 } as const;
 
-/** Characters that are written at once. */
-const BLOCK = 1 << 16;
+/** Lines that are written at once. */
+const BLOCK = 2048;
 
 /** Gathers lines. */
 class Lines {
-  #text = "";
+  #lines: string[] = [];
 
   put(line: string): void {
-    this.#text += line + "\n";
-    if (this.#text.length >= BLOCK) this.flush();
+    if (this.#lines.push(line) === BLOCK) this.flush();
   }
 
   all(lines: Iterable<string>): void {
@@ -132,8 +131,8 @@ class Lines {
   }
 
   flush(): void {
-    if (this.#text !== "") writeOut(this.#text);
-    this.#text = "";
+    if (this.#lines.length > 0) writeOut(this.#lines.join("\n") + "\n");
+    this.#lines = [];
   }
 }
 

@@ -90,18 +90,17 @@ async function addressesOf(file: string, flags: SymbolsFlags): Promise<Addresses
   let resolver: Promise<SymbolResolver> | undefined;
   const resolverFor = (machine: MachineOptions) => resolver ??= resolverOf(flags, file, machine);
   const source = about(file, () => openSource(file, { interruptible: true }));
-  const { reader, recorded } = await aboutAsync(file, async () => {
+  const recorded = await aboutAsync(file, async () => {
     const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
-    const recorded = await recordedAddresses(reader, {
+    return await recordedAddresses(reader, {
       unwind: ({ recorded }) => resolverFor(recorded.machine),
     });
-    return { reader, recorded };
   });
   complaints.finish();
   if (recorded.damaged > 0) {
     complain(`symbols: ${file}: ${recorded.damaged} samples are damaged and were left out`);
   }
-  const damaged = reader.stats.skippedBytes > 0 || recorded.damaged > 0;
+  const damaged = complaints.count > 0 || recorded.damaged > 0;
   return { recorded, resolver: await resolverFor(recorded), damaged };
 }
 
@@ -372,7 +371,7 @@ const JOBS = new Map<string, (file: string, flags: SymbolsFlags) => number | Pro
 
 async function run(flags: SymbolsFlags): Promise<number> {
   const [verb, file, more] = flags.operands;
-  if (verb === undefined) throw new UsageError("bundle, trust or show is missing");
+  if (verb === undefined) throw new UsageError("expected bundle, trust or show");
   const job = JOBS.get(verb);
   if (job === undefined) {
     throw new UsageError(`unknown command ${verb}, expected ${listed([...JOBS.keys()])}`, {

@@ -1,4 +1,4 @@
-/** `tree`: prints who called whom. */
+/** `tree`: prints callers and callees. */
 import { visible } from "@perfdata/format/visible";
 import { callTree } from "@perfdata/export/tree";
 import { nestedTree, shownTree, treeLines, treeRows } from "@perfdata/export/tree-text";

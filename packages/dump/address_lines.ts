@@ -1,4 +1,4 @@
-import { DECIMAL4, HEX4, putDecimal, putHex16At } from "@perfdata/format/text-bytes";
+import { DECIMAL4, hex4, putDecimal, putHex16At } from "@perfdata/format/text-bytes";
 
 /** Writes `..... %2d: `, the beginning of a line of a list. */
 export function putIndex(out: DataView, p: number, i: number): number {
@@ -44,10 +44,10 @@ export function putAddressLines(
     const lo = from.getInt32(at + lowAt, le);
     out.setFloat64(p, INDEX[i] as number, true);
     out.setUint16(p + 8, 0x203a, true);
-    out.setInt32(p + 10, HEX4[hi >>> 16] as number, true);
-    out.setInt32(p + 14, HEX4[hi & 0xffff] as number, true);
-    out.setInt32(p + 18, HEX4[lo >>> 16] as number, true);
-    out.setInt32(p + 22, HEX4[lo & 0xffff] as number, true);
+    out.setInt32(p + 10, hex4(hi >>> 16), true);
+    out.setInt32(p + 14, hex4(hi & 0xffff), true);
+    out.setInt32(p + 18, hex4(lo >>> 16), true);
+    out.setInt32(p + 22, hex4(lo & 0xffff), true);
     out.setUint8(p + 26, 0x0a);
   }
   for (let i = short; i < n; i++, at += 8) {

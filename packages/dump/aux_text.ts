@@ -412,7 +412,7 @@ class HisiPttText implements AuxText {
   ): number {
     const words = this.#words;
     this.consumed = Math.min(4 * words.length, end - at);
-    // What is left at the end is no packet, and not told of.
+    // What is left at the end is no packet, and not reported.
     if (this.consumed < 4 * words.length) return p;
     words.forEach((name, i) => {
       const text = name !== "" ? name : i === 0 && words === SHORT_WORDS ? fields(input, at) : "";

@@ -1,6 +1,6 @@
 /**
  * What one thread of a dump hands to those that write: text that is made, and plain samples, whose
- * text is not. A block can be written by whoever gets it:
+ * text is not. Any thread can write a block:
  *
  * ```text
  *  block:   bytes used (u32), unused (u32), items
@@ -215,7 +215,7 @@ export class BlockPacker {
   }
 }
 
-/** Text is handed on in pieces of at least so many bytes: who writes has to wait for his turn. */
+/** Text is handed on in pieces of at least so many bytes: a thread that writes has to wait for its turn. */
 const PIECE = 1 << 20;
 
 /** Writes the text of blocks. */

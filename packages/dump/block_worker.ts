@@ -15,7 +15,7 @@ scope.onmessage = async ({ data }) => {
   const blocks = new Blocks(shared);
   try {
     using source = fileSource(path);
-    // What is damaged is told by the thread that has the reader of the caller.
+    // Damage is reported by the thread that has the reader of the caller.
     const reader = await PerfDataReader.open({ ...source, size: fileSize }, {
       diagnostics: () => {},
     });

@@ -13,7 +13,7 @@ export class StoppedError extends Error {}
 
 /** What the threads share: to be handed to the others. */
 export interface SharedBlocks {
-  /** Who is how far. */
+  /** How far each thread has got, and which blocks are free. */
   readonly state: SharedArrayBuffer;
   /** The blocks. */
   readonly blocks: readonly SharedArrayBuffer[];

@@ -49,7 +49,7 @@ export interface DumpStats extends OrderStats {
 
 /**
  * Writes what `perf report -D` prints for a file, byte for byte: each record with its place, its
- * bytes and its fields, in the order of time, and statistics at the end.
+ * bytes and its fields, in order of time, and statistics at the end.
  *
  * Where the two differ on purpose is listed in `docs/dump.md`. Memory does not grow with the file.
  *

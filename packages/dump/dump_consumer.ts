@@ -46,7 +46,7 @@ import { ThreadText } from "./thread_text.ts";
 import { userText } from "./user_text.ts";
 
 /** Text is handed on in blocks of at least so many bytes. */
-const BLOCK = 1 << 19;
+const BLOCK = 1 << 17;
 /** Samples with these fields are written by the thread that goes through the file. */
 const NOT_SHARED = PERF_SAMPLE_READ | PERF_SAMPLE_AUX;
 

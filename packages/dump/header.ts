@@ -26,11 +26,11 @@ const NS = 1_000_000_000n;
 const DAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
-/** How the header is told. */
+/** How the header is printed. */
 export interface HeaderOptions {
   /** When the file was written last: the line `captured on`. Local time. */
   readonly mtime?: Date;
-  /** Whether to tell, after what perf 6.1 prints, of the features that it says nothing of. */
+  /** Whether to print the features that perf 6.1 omits as well. */
   readonly more?: boolean;
 }
 
@@ -335,7 +335,7 @@ async function* fileFeatures(reader: PerfDataReader): AsyncGenerator<Feature, vo
  * `encodeText`.
  *
  * @param reader The file; its records are read where it is a stream.
- * @param options When it was written, and how much to tell.
+ * @param options When it was written, and how much to print.
  * @returns Lines, without their ends.
  *
  * @example

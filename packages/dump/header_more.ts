@@ -15,7 +15,7 @@ function domainLines(feature: Extract<Feature, { name: "CPU_DOMAIN_INFO" }>): st
 }
 
 /**
- * What `perf report --header-only -I` of perf 6.1 does not tell of a feature: build ids, tracepoint
+ * What `perf report --header-only -I` of perf 6.1 does not print of a feature: build ids, tracepoint
  * formats, features of later perfs, of simpleperf and of hiperf, and what cannot be read.
  */
 export function moreFeatureLines(feature: Feature): string[] {

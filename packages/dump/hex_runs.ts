@@ -13,6 +13,9 @@ import {
   KERNEL_RECORDS,
   type Payload,
   PERF_EVENT_HEADER_SIZE,
+  PERF_RECORD_AUXTRACE,
+  PERF_RECORD_HEADER_FEATURE,
+  PERF_RECORD_HEADER_TRACING_DATA,
   PerfDataError,
   PerfDataReader,
   perfEventAttr,
@@ -28,22 +31,16 @@ import {
   type StreamSource,
   struct,
   u64,
-} from "@perfdata/format";
-import {
-  GOOGLE_RECORDS,
-  PERF_RECORD_AUXTRACE,
-  PERF_RECORD_HEADER_FEATURE,
-  PERF_RECORD_HEADER_TRACING_DATA,
   USER_RECORD_NAMES,
-  USER_RECORDS,
-} from "@perfdata/user-records";
+} from "@perfdata/format";
+import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
 import type { AnyRecordCodec } from "./records_plan.ts";
 import { type Leaf, LeafTrace, leafValueText } from "./hex_tree.ts";
 
 /** The sections that {@link HexOptions.section} may name. */
 export const HEX_SECTIONS = ["header", "attrs", "ids", "data", "features", "aux"] as const;
 
-/** Which bytes of a file are told of. */
+/** Which bytes of a file are reported. */
 export interface HexOptions {
   /** Only what touches the bytes from here on. */
   readonly from?: number;
@@ -170,12 +167,12 @@ async function seekable(source: ByteSource): Promise<ByteSource> {
   return bytesSource(bytes);
 }
 
-/** Takes structures apart, and sees to it that each byte is told of once. */
+/** Takes structures apart, and reports each byte once. */
 class HexWalk {
   readonly #reader: PerfDataReader;
   readonly #origin: Origin;
   readonly #options: HexOptions;
-  /** What is wrong, by offset, and not told yet. */
+  /** What is wrong, by offset, and not reported yet. */
   readonly #problems: { offset: number; message: string }[];
 
   constructor(
@@ -236,7 +233,7 @@ class HexWalk {
    *
    * @param bytes All bytes of the structure.
    * @param base Where they are.
-   * @param rest Name of the bytes behind the last leaf.
+   * @param rest Name of the bytes after the last leaf.
    * @param error Why there are such bytes.
    */
   *structure(
@@ -623,7 +620,7 @@ class HexWalk {
     }
   }
 
-  /** What is wrong and belongs to no run that was told of: runs without bytes. */
+  /** What is wrong and belongs to no run that was reported: runs without bytes. */
   *left(): Generator<HexRun, void, void> {
     for (const { offset, message } of this.#problems.splice(0)) {
       if (!this.#touches(offset, offset + 1)) continue;
@@ -767,7 +764,7 @@ export async function* hexStructures(
     for await (const run of unreadable(origin.source, error, options)) yield [run];
     return;
   }
-  // Where a section is said to be is a better place to tell than where it would be.
+  // Where a section is said to be is a better place to report it than where it would be.
   const outside = new Set(reader.layout.conflicts.map(({ wanted }) => wanted.offset));
   const elsewhere = problems.filter(({ offset }) => !outside.has(offset));
   problems.splice(0, Infinity, ...layoutProblems(reader), ...elsewhere);

@@ -200,7 +200,8 @@ Deno.test("damage is told where it is", async () => {
   ]);
   assertEquals(await problems((_, view) => view.setBigUint64(312, 0x10000n, true)), [
     "312 feature_table[0] ARCH .offset: feature ARCH: 68 bytes at 0x10000: " +
-    "ends beyond the file's 396 bytes",
+    "ends beyond the file's 396 bytes," +
+    "feature table: 1 of 1 features end beyond the file's 396 bytes: ARCH",
   ]);
   assertEquals(await problems((_, view) => view.setBigUint64(32, 145n, true)), [
     "32 header .attrs.size: attrs: 145 bytes, expected a multiple of attr_size, 144",

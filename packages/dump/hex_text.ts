@@ -9,6 +9,8 @@ export interface HexTextOptions extends HexOptions {
   readonly color?: boolean;
   /** Only the line with this byte, and those around it. */
   readonly at?: number;
+  /** Called with what is wrong, as often as it is. */
+  readonly problem?: (problem: string) => void;
   /** How many lines before and after `at`; 8 by default. */
   readonly context?: number;
 }
@@ -75,7 +77,7 @@ function bytesText(run: HexRun, bytes: Uint8Array, at: number, end: number, colo
 /** The lines of a run; `fold` writes `*` for lines that repeat the one before. */
 function runLines(run: HexRun, color: boolean, fold: boolean): Line[] {
   const { offset, size, bytes, inflated } = run;
-  const lines: Line[] = run.problems.map((problem) => {
+  const lines: Line[] = run.problems.map(visible).map((problem) => {
     const text = `!!        ${problem}`;
     return { from: offset, to: offset, text: color ? BAD + text + RESET : text };
   });
@@ -132,7 +134,7 @@ async function* around(
   at: number,
   options: HexTextOptions,
 ): AsyncGenerator<string, void, void> {
-  const { context = 8, color = false, json = false } = options;
+  const { context = 8, color = false, json = false, problem = () => {} } = options;
   // A line shows at most so many bytes, so what lies farther away is not needed.
   const runs = hexRuns(source, {
     ...options,
@@ -142,6 +144,7 @@ async function* around(
   const before: string[] = [];
   let left = -1;
   for await (const run of runs) {
+    run.problems.forEach(problem);
     const lines: readonly Line[] = json
       ? [{ from: run.offset, to: run.offset + run.size, text: runJson(run) }]
       : runLines(run, color, false);
@@ -192,7 +195,7 @@ export async function* hexText(
   source: ByteSource,
   options: HexTextOptions = {},
 ): AsyncGenerator<string, void, void> {
-  const { at, color = false, json = false } = options;
+  const { at, color = false, json = false, problem = () => {} } = options;
   if (at !== undefined) {
     for await (const line of around(source, at, options)) yield `${line}\n`;
     return;
@@ -200,6 +203,7 @@ export async function* hexText(
   for await (const runs of hexStructures(source, options)) {
     let lines = "";
     for (const run of runs) {
+      run.problems.forEach(problem);
       if (json) {
         lines += `${runJson(run)}\n`;
       } else {

@@ -62,7 +62,7 @@ export class LeafTrace implements Trace {
    * The leaves of what was decoded, in order and without overlap.
    *
    * A structure that owns bytes between its fields gets leaves for them: a length before the
-   * fields, a tail behind.
+   * fields, a tail after.
    */
   leaves(): Leaf[] {
     // What a decode that failed left open ends where its last part ends.

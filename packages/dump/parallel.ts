@@ -28,7 +28,7 @@ const WAITING = 16;
  * does it all, and so it does for files in pipe format. The text is the same for
  * any number of threads.
  *
- * @param reader The file; what is wrong with it is told once, by this reader.
+ * @param reader The file; what is wrong with it is reported once, by this reader.
  * @param path The same file: each thread opens it for itself.
  * @param jobs How many threads, this one included.
  * @throws {PerfDataError} In strict mode, where the file is damaged.

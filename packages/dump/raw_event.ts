@@ -5,35 +5,15 @@ const LINE = 76;
 
 const SPACES = new Float64Array(new Uint8Array(8).fill(0x20).buffer)[0] as number;
 
-/** Space and two digits of each byte: the first 24 bits. */
+/** Space and two digits of each byte, and a space that is overwritten. */
 const SPACED = new Int32Array(256);
 for (let b = 0; b < 256; b++) {
-  SPACED[b] = 0x20 | ((HEX2[b] as number) & 0xff) << 8 | ((HEX2[b] as number) & 0xff00) << 8;
+  SPACED[b] = 0x2000_0020 | ((HEX2[b] as number) & 0xff) << 8 | ((HEX2[b] as number) & 0xff00) << 8;
 }
-/**
- * ` xx xx` for each two bytes as the low half of a word has them, and two spaces that are
- * overwritten: eight bytes for a single store. They go as float64: ASCII is never the bits of a NaN.
- */
-const PAIRS = pairs();
 /** `.  0010:` for each line of a record of at most 64 KB, as eight bytes for a single store. */
 const OFFSETS = offsets();
 
 // Plain loops: the tables are made each time that a tool starts.
-
-function pairs(): Float64Array {
-  const table = new Float64Array(1 << 16);
-  const halves = new Int32Array(table.buffer);
-  for (let b = 0, n = 0; b < 256; b++) {
-    const second = SPACED[b] as number;
-    const low = second << 24;
-    const high = second >>> 8 | 0x20200000;
-    for (let a = 0; a < 256; a++) {
-      halves[n++] = (SPACED[a] as number) | low;
-      halves[n++] = high;
-    }
-  }
-  return table;
-}
 
 function offsets(): Float64Array {
   const table = new Float64Array(1 << 12);
@@ -49,7 +29,7 @@ function offsets(): Float64Array {
 
 /**
  * Writes the bytes of a record as `perf report -D` shows them, 16 bytes a line with their offset in
- * hexadecimal, and an empty line. The line before them, which tells their number, is the caller's.
+ * hexadecimal, and an empty line. The line before them, with their number, is the caller's.
  *
  * @param words The bytes as 32-bit words of the machine's byte order.
  */
@@ -83,7 +63,7 @@ export function putRawEvent(
  * The loop in which a dump spends its time: four words in, 76 bytes out.
  *
  * @param from Number of the first word.
- * @param to That of the word behind the last one, a multiple of four words later.
+ * @param to That of the word after the last one, a multiple of four words later.
  * @param line Number of the first line.
  */
 function putLines(
@@ -101,15 +81,23 @@ function putLines(
     const b = words[at + 1] as number;
     const c = words[at + 2] as number;
     const d = words[at + 3] as number;
-    out.setFloat64(p + 9, PAIRS[a & 0xffff] as number, true);
-    out.setFloat64(p + 15, PAIRS[a >>> 16] as number, true);
-    out.setFloat64(p + 21, PAIRS[b & 0xffff] as number, true);
-    out.setFloat64(p + 27, PAIRS[b >>> 16] as number, true);
-    out.setFloat64(p + 33, PAIRS[c & 0xffff] as number, true);
-    out.setFloat64(p + 39, PAIRS[c >>> 16] as number, true);
-    out.setFloat64(p + 45, PAIRS[d & 0xffff] as number, true);
-    // Its two spaces stay.
-    out.setFloat64(p + 51, PAIRS[d >>> 16] as number, true);
+    out.setInt32(p + 9, SPACED[a & 0xff] as number, true);
+    out.setInt32(p + 12, SPACED[a >>> 8 & 0xff] as number, true);
+    out.setInt32(p + 15, SPACED[a >>> 16 & 0xff] as number, true);
+    out.setInt32(p + 18, SPACED[a >>> 24] as number, true);
+    out.setInt32(p + 21, SPACED[b & 0xff] as number, true);
+    out.setInt32(p + 24, SPACED[b >>> 8 & 0xff] as number, true);
+    out.setInt32(p + 27, SPACED[b >>> 16 & 0xff] as number, true);
+    out.setInt32(p + 30, SPACED[b >>> 24] as number, true);
+    out.setInt32(p + 33, SPACED[c & 0xff] as number, true);
+    out.setInt32(p + 36, SPACED[c >>> 8 & 0xff] as number, true);
+    out.setInt32(p + 39, SPACED[c >>> 16 & 0xff] as number, true);
+    out.setInt32(p + 42, SPACED[c >>> 24] as number, true);
+    out.setInt32(p + 45, SPACED[d & 0xff] as number, true);
+    out.setInt32(p + 48, SPACED[d >>> 8 & 0xff] as number, true);
+    out.setInt32(p + 51, SPACED[d >>> 16 & 0xff] as number, true);
+    out.setInt32(p + 54, SPACED[d >>> 24] as number, true);
+    out.setUint8(p + 58, 0x20);
     out.setInt32(p + 59, shown(a), true);
     out.setInt32(p + 63, shown(b), true);
     out.setInt32(p + 67, shown(c), true);
@@ -143,7 +131,7 @@ function putLinesByByte(
     for (let i = 0; i < 16 && at + i < end; i++) {
       const b = bytes[at + i] as number;
       // The fourth byte that is written is a space, or overwritten.
-      out.setInt32(p + 9 + 3 * i, (SPACED[b] as number) | 0x20000000, true);
+      out.setInt32(p + 9 + 3 * i, SPACED[b] as number, true);
       out.setUint8(p + 59 + i, b >= 0x20 && b < 0x7f ? b : 0x2e);
     }
     out.setUint8(p + 75, 0x0a);

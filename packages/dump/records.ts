@@ -3,9 +3,14 @@ import {
   type Diagnostics,
   type EventDescs,
   eventName,
+  fixedPeriod,
   HEADER_EVENT_DESC,
   KERNEL_RECORDS,
   PERF_EVENT_HEADER_SIZE,
+  PERF_RECORD_COMPRESSED,
+  PERF_RECORD_COMPRESSED2,
+  PERF_RECORD_EVENT_UPDATE,
+  PERF_RECORD_HEADER_FEATURE,
   PERF_RECORD_SAMPLE,
   PerfDataError,
   type PerfDataReader,
@@ -13,16 +18,9 @@ import {
   RecordCodec,
   safeCell,
   sectionRange,
-} from "@perfdata/format";
-import {
-  GOOGLE_RECORDS,
-  PERF_RECORD_COMPRESSED,
-  PERF_RECORD_COMPRESSED2,
-  PERF_RECORD_EVENT_UPDATE,
-  PERF_RECORD_HEADER_FEATURE,
   USER_RECORD_NAMES,
-  USER_RECORDS,
-} from "@perfdata/user-records";
+} from "@perfdata/format";
+import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
 import { LITTLE_ENDIAN } from "@perfdata/format/text-bytes";
 import { type Consumer, type Engine, type Needs, runEngine } from "@perfdata/session/engine";
 import type { RecordBytes, Run } from "@perfdata/session/run";
@@ -51,16 +49,16 @@ export interface RecordsOptions {
   readonly order?: "file" | "time";
   /**
    * Whether the records inside of COMPRESSED ones are written in their place; true by default, and
-   * always so in the order of time.
+   * always so in order of time.
    */
   readonly inflate?: boolean;
   /**
-   * Symbols of the recording: lines of samples tell those of their addresses. The records come in
+   * Symbols of the recording: lines of samples have those of their addresses. The records come in
    * the order of time then, since what is mapped where has to be known.
    */
   readonly symbols?: BundledSymbols;
   /**
-   * Takes what is wrong beside the records: the names of the events cannot be read, and they are
+   * Receives what is wrong apart from the records: the names of the events cannot be read, and they are
    * called by their types. Without it that throws.
    */
   readonly diagnostics?: Diagnostics;
@@ -280,7 +278,7 @@ class RecordsText implements Consumer {
   }
 
   done(): boolean {
-    // Who follows a stream sees the lines of a batch before it waits for the next one.
+    // The lines of a batch are written before the next one is awaited, for readers of a live stream.
     if (this.#live) this.flush();
     return this.#left <= 0;
   }
@@ -392,6 +390,7 @@ class RecordsText implements Consumer {
     }) as AnyDecoded;
     const isSample = type === PERF_RECORD_SAMPLE && found !== undefined;
     const members = lineMembers(record, tree, {
+      period: isSample ? fixedPeriod(found.attr) : undefined,
       name: this.#typeName(type),
       offset,
       event: isSample ? this.#names.nameOf(event, found) : undefined,

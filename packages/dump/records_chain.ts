@@ -1,4 +1,4 @@
-import { HEX4, piece, putHex } from "@perfdata/format/text-bytes";
+import { hex4, piece, putHex } from "@perfdata/format/text-bytes";
 
 const SEPARATOR = piece('","0x');
 /** Doubles that hold what stands before the low half: a separator and up to 8 digits. */
@@ -19,7 +19,7 @@ export class ChainText {
   readonly #prefixes = new Float64Array(SLOTS * PREFIX_WORDS);
   readonly #scratch = new DataView(new ArrayBuffer(32));
 
-  /** Writes the addresses in `words[from, to)`, low halves first, and the bracket behind them. */
+  /** Writes the addresses in `words[from, to)`, low halves first, and the bracket after them. */
   put(words: Int32Array, from: number, to: number, out: DataView, pos: number): number {
     if (from >= to) {
       out.setInt8(pos, 0x5d);
@@ -43,8 +43,8 @@ export class ChainText {
       out.setFloat64(at, prefixes[PREFIX_WORDS * slot] as number, true);
       out.setFloat64(at + 8, prefixes[PREFIX_WORDS * slot + 1] as number, true);
       at += lengths[slot] as number;
-      out.setInt32(at, HEX4[low >>> 16] as number, true);
-      out.setInt32(at + 4, HEX4[low & 0xffff] as number, true);
+      out.setInt32(at, hex4(low >>> 16), true);
+      out.setInt32(at + 4, hex4(low & 0xffff), true);
       at += 8;
     }
     out.setInt16(pos - 2, covered, true);

@@ -108,6 +108,8 @@ export interface LineContext {
   readonly offset: number;
   /** Name of the event of a sample, where it is known. */
   readonly event: string | undefined;
+  /** Period of a sample that does not have its own. */
+  readonly period?: bigint | undefined;
   /** Byte order of the file. */
   readonly littleEndian: boolean;
   /** How 64-bit values are written. */
@@ -166,7 +168,7 @@ export function lineMembers(
     fixed("cpu");
     fixed("time");
     members.push(["count", valueJson(countOf(sample, sample.read), undefined, u64)]);
-    fixed("period");
+    members.push(["period", valueJson(sample.period ?? context.period, undefined, u64)]);
     for (const [name, value] of Object.entries(sample)) {
       if (!SAMPLE_FIRST.has(name)) put(name, value, root.fields.get(name));
     }

@@ -1,4 +1,5 @@
 import {
+  fixedPeriod,
   PERF_SAMPLE_ADDR,
   PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_CPU,
@@ -40,11 +41,11 @@ const EMPTY = piece("");
 const START_OF_LINE = piece('{"type":"SAMPLE","offset":');
 const END_OF_LINE = piece("}\n");
 
-/** An offset that no record has, nor any within 10,000 bytes behind it. */
+/** An offset that no record has, nor any within 10,000 bytes after it. */
 const NONE = -1e4;
 
 /**
- * The beginning of a line, up to the first value behind the time. Most lines begin with a copy of
+ * The beginning of a line, up to the first value after the time. Most lines begin with a copy of
  * the last one's, in which the digits of the offset, the ip and the time are replaced.
  */
 class Beginning {
@@ -133,7 +134,7 @@ export class SampleWriter {
   readonly #event: string;
   readonly #hasCount: boolean;
   readonly #chain: ChainText | undefined;
-  /** Writes the fields behind those above, where there are more than a call chain. */
+  /** Writes the fields after those above, where there are more than a call chain. */
   readonly #rest: SampleRest | undefined;
   /** Where the sample has its event's id, in bytes, or -1. */
   readonly #ownId: number;
@@ -165,7 +166,7 @@ export class SampleWriter {
     this.#rest = hasRest ? new SampleRest(event, u64) : undefined;
     this.#chain = hasRest || rest === 0 ? undefined : new ChainText();
     let text = ',"ip":';
-    // Ends the text in front of a value and begins that behind it; where the value is absent, the
+    // Ends the text in front of a value and begins that after it; where the value is absent, the
     // text goes on.
     const value = (word: number, open: string, close: string, then: string): Piece => {
       if (word < 0) {
@@ -181,7 +182,7 @@ export class SampleWriter {
     this.#tidText = value(this.#pid, "", "", ',"cpu":');
     this.#cpuText = value(this.#cpu, "", "", ',"time":');
     this.#timeText = value(this.#time, quote, quote, ',"count":');
-    // The text that leads to the first value behind the time belongs to the beginning.
+    // The text that leads to the first value after the time belongs to the beginning.
     let first: Piece | undefined;
     const later = (before: Piece): Piece => {
       if (first !== undefined || before === EMPTY) return before;
@@ -189,7 +190,9 @@ export class SampleWriter {
       return EMPTY;
     };
     this.#countText = later(value(this.#hasCount ? 0 : -1, quote, quote, ',"period":'));
-    this.#periodText = later(value(this.#period, quote, quote, ""));
+    const fixed = this.#period < 0 ? fixedPeriod(event.attr) : undefined;
+    if (fixed !== undefined) text += `${quote}${fixed}${quote}`;
+    this.#periodText = fixed !== undefined ? EMPTY : later(value(this.#period, quote, quote, ""));
     // The other fields are missing where they are absent.
     const member = (word: number, name: string, before: string, after: string): Piece => {
       if (word < 0) return EMPTY;
@@ -307,7 +310,7 @@ export class SampleWriter {
     return this.#closing.put(out, rest.put(source, out, pos));
   }
 
-  /** Writes the line up to the first value behind the time. */
+  /** Writes the line up to the first value after the time. */
   #putBeginning(
     words: Int32Array,
     w: number,

@@ -35,7 +35,7 @@ export const REST_FIELDS = PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN | PERF_SAMPL
 
 const QUOTE = piece('"');
 
-/** Text before a number and behind it. */
+/** Text before a number and after it. */
 interface Slot {
   readonly before: Piece;
   readonly after: Piece;

@@ -16,7 +16,7 @@ const MARKER = encoder.encode("null");
 const COMMA = 0x2c;
 const CLOSE = 0x5d;
 
-/** Writes the members of lines that tell the symbols of a sample's addresses. */
+/** Writes the members of lines with the symbols of a sample's addresses. */
 export class SampleSymbols {
   readonly #symbols: BundledSymbols;
   // What is written of a place: of an ip, and in call chains of that and of others.
@@ -30,7 +30,7 @@ export class SampleSymbols {
   }
 
   /**
-   * Writes the members for a sample, each behind a comma. A damaged one has none.
+   * Writes the members for a sample, each after a comma. A damaged one has none.
    *
    * @param run Has places and chains.
    */
@@ -56,7 +56,7 @@ export class SampleSymbols {
     out.bytes[out.length++] = CLOSE;
   }
 
-  /** The members that tell of an address; of a return address, with the line of the call. */
+  /** The members for an address; of a return address, with the line of the call. */
   #text(place: number, isIp: boolean): string {
     const symbol = this.#symbols.symbol(place);
     const { dso, name, offset } = symbol;

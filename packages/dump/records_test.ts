@@ -4,6 +4,7 @@ import { parse } from "@std/csv";
 import {
   bytesSource,
   emptyAttr,
+  fixedPeriod,
   KERNEL_RECORDS,
   memorySink,
   PERF_SAMPLE_CALLCHAIN,
@@ -303,6 +304,7 @@ Deno.test("what is written without decoding is what decoding gives, for every re
           offset: batch.offsetOf(i),
           // The name is not what is compared.
           event: record.type === 9 ? JSON.parse(line).event ?? undefined : undefined,
+          period: context.event && fixedPeriod(context.event.attr),
           littleEndian: batch.littleEndian,
           u64,
         });
@@ -353,4 +355,18 @@ Deno.test("damaged files give lines that are JSON, and as many in either order",
     { numRuns: 200 },
   );
   assert(lines > 1000);
+});
+
+Deno.test("samples without a period have the fixed one of their event, unless it is a frequency", async () => {
+  const attr = { ...emptyAttr(), sample_type: 0x3n, sample_period: 4000n };
+  const record = { type: 9, name: "SAMPLE", misc: 2, body: { ip: 1n, pid: 2, tid: 3 } } as const;
+  const fixed = await fileOf(attr, [record]);
+  const asked = await fileOf({ ...attr, flags: { ...attr.flags, freq: true } }, [record]);
+  for (const [bytes, period] of [[fixed, "4000"], [asked, "null"]] as const) {
+    const [line = ""] = await linesOf(bytes);
+    assertEquals(/"period":(\w+)/.exec(line)?.[1], period);
+    const reader = await PerfDataReader.open(bytesSource(bytes));
+    const [head = [], row = []] = parse(await textOf(reader, { format: "csv" }));
+    assertEquals(row[head.indexOf("period")], period === "null" ? "" : period);
+  }
 });

@@ -72,7 +72,7 @@ const ABIS = ["none", "32-bit", "64-bit"];
 
 const CHAIN = "... FP chain: nr:";
 
-/** Registers as a mask tells: the name of each, padded, and the line's beginning. */
+/** Registers of a mask: the name of each, padded, and the line's beginning. */
 interface Registers {
   readonly maskHi: number;
   readonly maskLo: number;
@@ -83,7 +83,7 @@ function registers(mask: bigint, arch: string | undefined): Registers {
   const lines: Piece[] = [];
   for (let bit = 0; bit < 64; bit++) {
     if (!(mask >> BigInt(bit) & 1n)) continue;
-    // perf takes the machine it runs on where the file does not tell.
+    // perf takes the machine it runs on if the file does not say.
     const name = registerName(arch ?? "x86_64", bit).replace("_hi", "");
     const shown = name.startsWith("reg") ? "unknown" : name;
     lines.push(piece(`.... ${shown.padEnd(5)} 0x`));

@@ -18,7 +18,7 @@ import type { Edit } from "./copy.ts";
 const ROOM = 20;
 
 /**
- * The files that a recording maps, and whose build id it does not tell: neither in the records of the
+ * The files that a recording maps, and whose build id it does not have: neither in the records of the
  * mappings nor in the table of build ids.
  *
  * @param reader The recording: a file, since it is read twice.

@@ -3,11 +3,11 @@ import {
   encodeFeature,
   HEADER_COMPRESSED,
   PERF_EVENT_HEADER_SIZE,
+  PERF_RECORD_COMPRESSED,
   PERF_RECORD_USER_TYPE_START,
   perfEventHeader,
   type WriterFeature,
 } from "@perfdata/format";
-import { PERF_RECORD_COMPRESSED } from "@perfdata/user-records";
 import type { RecordingHead, RecordingOutput } from "./output.ts";
 
 /** Bytes of records that go into one COMPRESSED record, whose size is 16 bits. */
@@ -36,7 +36,7 @@ export class CompressedOutput implements RecordingOutput {
    *
    * @param output Where the recording goes.
    * @param compress Makes a zstd frame of some bytes.
-   * @param level The level of compression, which the feature tells.
+   * @param level The level of compression, which the feature records.
    */
   constructor(
     output: RecordingOutput,

@@ -8,12 +8,6 @@ import {
   HEADER_TRACING_DATA,
   type Payload,
   PERF_EVENT_HEADER_SIZE,
-  PerfDataError,
-  type PerfDataReader,
-  type RecordBatch,
-  type WriterFeature,
-} from "@perfdata/format";
-import {
   PERF_RECORD_AUXTRACE,
   PERF_RECORD_COMPRESSED,
   PERF_RECORD_COMPRESSED2,
@@ -21,7 +15,11 @@ import {
   PERF_RECORD_HEADER_BUILD_ID,
   PERF_RECORD_HEADER_FEATURE,
   PERF_RECORD_HEADER_TRACING_DATA,
-} from "@perfdata/user-records";
+  PerfDataError,
+  type PerfDataReader,
+  type RecordBatch,
+  type WriterFeature,
+} from "@perfdata/format";
 import { OF_COMPRESSION, type RecordingHead, type RecordingOutput } from "./output.ts";
 
 /** The record stays as it is. */
@@ -75,7 +73,7 @@ export interface CopyOptions {
   readonly keepCompressed?: boolean;
   /** Gives the records, where that is not for the reader to do. */
   readonly batches?: (options: BatchOptions) => AsyncIterable<RecordBatch>;
-  /** Is told of a feature that cannot be read, and is left out; otherwise that throws. */
+  /** Receives a feature that cannot be read, which is left out; without it, that throws. */
   readonly lostFeature?: Diagnostics;
   /** Called with the bytes of the recording that were read since the call before. */
   readonly progress?: (bytes: number) => void;
@@ -125,6 +123,38 @@ export async function copyRecording(
   return await new Copy(reader, output, options).run();
 }
 
+/** Collects records: to write each by itself would take longer than to make it. */
+class Pieces {
+  readonly #bytes = new Uint8Array(CHUNK);
+  readonly #write: (records: Uint8Array) => Promise<void>;
+  #used = 0;
+
+  constructor(write: (records: Uint8Array) => Promise<void>) {
+    this.#write = write;
+  }
+
+  /** Takes whole records; a promise is returned only where something is written. */
+  put(records: Uint8Array): Promise<void> | undefined {
+    if (this.#used + records.length > CHUNK) return this.#flushAnd(records);
+    this.#bytes.set(records, this.#used);
+    this.#used += records.length;
+    return undefined;
+  }
+
+  async #flushAnd(records: Uint8Array): Promise<void> {
+    await this.flush();
+    if (records.length > CHUNK) await this.#write(records);
+    else this.put(records);
+  }
+
+  /** Writes what was collected. */
+  async flush(): Promise<void> {
+    const used = this.#used;
+    this.#used = 0;
+    if (used > 0) await this.#write(this.#bytes.subarray(0, used));
+  }
+}
+
 class Copy {
   readonly #stats: CopyStats = { read: 0, kept: 0, dropped: 0, replaced: 0, payloadBytes: 0 };
   readonly #reader: PerfDataReader;
@@ -134,6 +164,7 @@ class Copy {
   /** Features that came as records, for a file. */
   readonly #features: WriterFeature[] = [];
   readonly #buildIds: Uint8Array[] = [];
+  readonly #pieces: Pieces;
   #begun = false;
   /** Whether records are seen beyond those that describe a pipe. */
   #pastHead = false;
@@ -144,6 +175,7 @@ class Copy {
     this.#output = output;
     this.#options = options;
     this.#edit = options.edit ?? {};
+    this.#pieces = new Pieces((records) => output.write(records));
   }
 
   async run(): Promise<CopyStats> {
@@ -162,6 +194,7 @@ class Copy {
       this.#taken = recordBytes + payloadBytes;
     }
     if (!this.#begun) await this.#begin();
+    await this.#pieces.flush();
     if (this.#edit.after !== undefined) await output.write(this.#edit.after());
     if (!reader.isPipe && reader.fileSize === undefined) await this.#fileFeatures();
     await this.#pipeFeatures();
@@ -221,13 +254,14 @@ class Copy {
     return this.#edit.feature === undefined ? bytes : this.#edit.feature(id, bytes);
   }
 
-  /** Writes what stays of a batch: neighbours in one call. */
+  /** Writes what stays of a batch: neighbours together, and small pieces collected. */
   async #batch(batch: RecordBatch): Promise<void> {
     const stats = this.#stats;
     const { edit } = this.#options;
+    const pieces = this.#pieces;
+    const last = batch.count - 1;
     let from = -1;
     let to = -1;
-    const last = batch.count - 1;
     let payloadKept = batch.payload !== undefined;
     for (let i = 0; i <= last; i++) {
       stats.read++;
@@ -236,31 +270,36 @@ class Copy {
       if (!this.#begun && this.#pastHead) await this.#begin();
       const verdict = isHead ? DROP : edit?.record?.(batch, i) ?? KEEP;
       if (i === last) payloadKept &&= verdict !== DROP;
+      // The index of a file names the place of each AUXTRACE record.
+      const isPlaced = verdict !== DROP && batch.type(i) === PERF_RECORD_AUXTRACE;
       if (verdict === KEEP) {
         stats.kept++;
-        if (from < 0) from = start;
-        to = start + batch.size(i);
-        continue;
+        if (!isPlaced) {
+          if (from < 0) from = start;
+          to = start + batch.size(i);
+          continue;
+        }
       }
-      if (from >= 0) await this.#output.write(batch.bytes.subarray(from, to));
+      // Nothing is waited for, and so no promise made, unless there is something to write.
+      let full = from < 0 ? undefined : pieces.put(batch.bytes.subarray(from, to));
+      if (full !== undefined) await full;
       from = -1;
       if (isHead) continue;
       if (verdict === DROP) {
         stats.dropped++;
+        continue;
+      }
+      const bytes = verdict === KEEP ? batch.recordBytes(i) : verdict;
+      if (verdict !== KEEP) stats.replaced++;
+      if (isPlaced) {
+        await pieces.flush();
+        await this.#output.auxtrace(bytes);
       } else {
-        stats.replaced++;
-        if (batch.type(i) === PERF_RECORD_AUXTRACE) await this.#output.auxtrace(verdict);
-        else await this.#output.write(verdict);
+        full = pieces.put(bytes);
+        if (full !== undefined) await full;
       }
     }
-    // The index of a file names the place of each AUXTRACE record.
-    if (payloadKept && batch.type(last) === PERF_RECORD_AUXTRACE && from >= 0) {
-      const start = batch.start(last);
-      if (from < start) await this.#output.write(batch.bytes.subarray(from, start));
-      await this.#output.auxtrace(batch.bytes.subarray(start, to));
-    } else if (from >= 0) {
-      await this.#output.write(batch.bytes.subarray(from, to));
-    }
+    if (from >= 0) await pieces.put(batch.bytes.subarray(from, to));
     if (batch.payload !== undefined) await this.#payload(batch.payload, payloadKept);
   }
 
@@ -325,6 +364,7 @@ class Copy {
       if (edited !== undefined) this.#features.push({ id: HEADER_TRACING_DATA, bytes: edited });
       return;
     }
+    await this.#pieces.flush();
     if (!kept) return;
     const chunk = new Uint8Array(Math.min(CHUNK, payload.size));
     for (;;) {

@@ -7,8 +7,8 @@ import {
   type PerfDataReader,
   type PerfEventAttr,
   type RecordBatch,
+  USER_RECORD_NAMES,
 } from "@perfdata/format";
-import { USER_RECORD_NAMES } from "@perfdata/user-records";
 import { DROP, type Edit, KEEP, type Verdict } from "./copy.ts";
 import type { RecordingHead } from "./output.ts";
 

@@ -11,6 +11,9 @@ import {
   HEADER_SAMPLE_TIME,
   KERNEL_RECORDS,
   PERF_EVENT_HEADER_SIZE,
+  PERF_RECORD_AUXTRACE,
+  PERF_RECORD_AUXTRACE_INFO,
+  PERF_RECORD_FINISHED_ROUND,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_USER_TYPE_START,
   PERF_SAMPLE_IDENTIFIER,
@@ -23,19 +26,14 @@ import {
   type WriterEvent,
   type WriterFeature,
 } from "@perfdata/format";
-import {
-  PERF_RECORD_AUXTRACE,
-  PERF_RECORD_AUXTRACE_INFO,
-  PERF_RECORD_FINISHED_ROUND,
-  USER_RECORDS,
-} from "@perfdata/user-records";
+import { USER_RECORDS } from "@perfdata/user-records";
 import { copyRecording, DROP, type Edit, KEEP, type Verdict } from "./copy.ts";
 import type { RecordingHead, RecordingOutput } from "./output.ts";
 
 /** `PID_MAX_LIMIT` of include/linux/threads.h: no process id of a 64-bit Linux is larger. */
 export const PIDS_OF_A_HOST: number = 1 << 22;
 
-/** Most hosts whose process ids fit into 32 signed bits beside one another. */
+/** Most hosts whose process ids fit into 32 signed bits side by side. */
 const MOST_HOSTS = 511;
 
 /** Ids of input `k` begin at `k` times this. */

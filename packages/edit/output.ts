@@ -8,6 +8,9 @@ import {
   longestAttr,
   PERF_EVENT_HEADER_SIZE,
   PERF_FILE_HEADER_SIZE,
+  PERF_RECORD_HEADER_BUILD_ID,
+  PERF_RECORD_HEADER_FEATURE,
+  PERF_RECORD_HEADER_TRACING_DATA,
   PerfDataWriter,
   perfEventHeader,
   type RandomAccessSink,
@@ -17,12 +20,7 @@ import {
   type WriterEvent,
   type WriterFeature,
 } from "@perfdata/format";
-import {
-  HEADER_ATTR,
-  PERF_RECORD_HEADER_BUILD_ID,
-  PERF_RECORD_HEADER_FEATURE,
-  PERF_RECORD_HEADER_TRACING_DATA,
-} from "@perfdata/user-records";
+import { HEADER_ATTR } from "@perfdata/user-records";
 
 /** What a recording says outside of its records, or before the first of them. */
 export interface RecordingHead {
@@ -159,7 +157,7 @@ export class PipeOutput implements RecordingOutput {
    * Writes nothing yet.
    *
    * @param sink Where the stream goes.
-   * @param loss Is told what does not fit into a pipe.
+   * @param loss receives what does not fit into a pipe.
    */
   constructor(sink: ByteSink, loss: Loss = () => {}) {
     this.#sink = sink;

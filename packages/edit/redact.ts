@@ -158,13 +158,12 @@ export class Redact implements Edit {
       return DROP;
     }
     const { attr } = event as NonNullable<typeof event>;
-    const bytes = batch.recordBytes(i).slice();
-    let changed = false;
+    let bytes: Uint8Array | undefined;
     const zero = (kind: Redaction, at: number, size: number) => {
       if (!what.has(kind) || at < 0 || size <= 0) return;
+      bytes ??= batch.recordBytes(i).slice();
       bytes.fill(0, at - start, at - start + size);
       this.#count(kind);
-      changed = true;
     };
     zero("stacks", fields.stackUser, fields.stackUserSize);
     if (what.has("stacks") && fields.callchain >= 0) {
@@ -182,7 +181,7 @@ export class Redact implements Edit {
     registers(fields.regsIntr, attr.sample_regs_intr);
     // The common fields of a tracepoint stay: u16 type, u8 flags, u8 preempt_count, s32 pid.
     if (fields.raw >= 0) zero("raw", fields.raw + 8, fields.rawSize - 8);
-    return changed ? bytes : KEEP;
+    return bytes ?? KEEP;
   }
 
   /** Redacts a feature, or leaves it out. */

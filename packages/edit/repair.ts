@@ -6,6 +6,9 @@ import {
   type Payload,
   PERF_EVENT_HEADER_SIZE,
   PERF_FILE_HEADER_SIZE,
+  PERF_RECORD_AUXTRACE,
+  PERF_RECORD_COMPRESSED,
+  PERF_RECORD_COMPRESSED2,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_USER_TYPE_START,
   PerfDataError,
@@ -16,12 +19,7 @@ import {
   RecordCodec,
   SampleFields,
 } from "@perfdata/format";
-import {
-  PERF_RECORD_AUXTRACE,
-  PERF_RECORD_COMPRESSED,
-  PERF_RECORD_COMPRESSED2,
-  USER_RECORDS,
-} from "@perfdata/user-records";
+import { USER_RECORDS } from "@perfdata/user-records";
 import { copyRecording, type CopyStats } from "./copy.ts";
 import type { RecordingOutput } from "./output.ts";
 
@@ -89,7 +87,10 @@ export async function repairRecording(
   progress?: (bytes: number) => void,
 ): Promise<RepairReport> {
   const errors: PerfDataError[] = [];
-  const take: Diagnostics = (error) => void errors.push(error);
+  // Looking and copying find the same.
+  const take: Diagnostics = (error) => {
+    if (!errors.some((known) => known.located() === error.located())) errors.push(error);
+  };
   const { reader, headerRebuilt } = await openDamaged(source, take);
   const salvage = new Salvage(reader, source, errors);
   const copied = await copyRecording(reader, output, {

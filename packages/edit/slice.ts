@@ -1,6 +1,7 @@
 import {
   encode,
   HEADER_SAMPLE_TIME,
+  PERF_RECORD_AUXTRACE,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_USER_TYPE_START,
   type PerfDataReader,
@@ -9,7 +10,6 @@ import {
   u64,
   type WriterFeature,
 } from "@perfdata/format";
-import { PERF_RECORD_AUXTRACE } from "@perfdata/user-records";
 import { DROP, type Edit, KEEP, type Verdict } from "./copy.ts";
 
 /** Which samples a slice has. A condition that is not there lets all pass. */

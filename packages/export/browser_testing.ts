@@ -1,7 +1,14 @@
 /** A browser for tests: Debian's Chromium, driven by playwright-core, without a network. */
 import type { Page } from "playwright-core";
 
-const PATHS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const NAMES = ["chromium", "chromium-browser", "google-chrome"];
+
+/** Where a browser may be: on the PATH alone, since its start needs other programs from there. */
+function candidates(): string[] {
+  const folders = (Deno.env.get("PATH") ?? "").split(":");
+  const found = folders.flatMap((folder) => NAMES.map((name) => `${folder}/${name}`));
+  return [Deno.env.get("PERFDATA_BROWSER") ?? "", ...found];
+}
 
 /** What a page reported while it was open. */
 export interface PageReport {
@@ -21,7 +28,7 @@ export async function withPage<T>(
   action: (page: Page, report: PageReport) => Promise<T>,
   options: { readonly colorScheme?: "dark" | "light"; readonly args?: readonly string[] } = {},
 ): Promise<T | undefined> {
-  const executablePath = [Deno.env.get("PERFDATA_BROWSER") ?? "", ...PATHS].find((name) => {
+  const executablePath = candidates().find((name) => {
     try {
       return name !== "" && Deno.statSync(name).isFile;
     } catch {

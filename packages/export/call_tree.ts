@@ -15,7 +15,7 @@ export interface CallTreeOptions {
   readonly root?: "none" | "command" | "thread";
   /** `false` leaves out what was inlined: its callers stand for it. */
   readonly inline?: boolean;
-  /** Whether lines of source tell nodes apart, not functions alone. */
+  /** Whether nodes are grouped by source line, not by function alone. */
   readonly lines?: boolean;
   /** Functions with a smaller share of the period need no callers (with `callers`). */
   readonly leastShare?: number;

@@ -17,7 +17,7 @@ export interface FirefoxOptions {
  * see `gzipped`.
  *
  * A thread has the samples of the first event that it has any of; those of others are in a thread of
- * its own beside it. `threadCPUDelta` is the period where the event is a clock or counts cycles.
+ * its own next to it. `threadCPUDelta` is the period where the event is a clock or counts cycles.
  * Context switches are markers. Times are milliseconds since the first sample.
  */
 export function* firefox(

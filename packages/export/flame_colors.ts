@@ -6,7 +6,7 @@ import { FUNCTION_KIND } from "./profile.ts";
 export type FlameColoring = "object" | "kind" | "change";
 
 /**
- * Hues that people with any of the common kinds of colour blindness tell apart (Okabe and Ito),
+ * Hues that people with any of the common kinds of colour blindness can distinguish (Okabe and Ito),
  * lightened until black text on them is readable.
  */
 const HUES = [

@@ -24,7 +24,7 @@ const CHARACTER = 6.6;
 /**
  * A flame graph as a picture that needs no script; a box of less than half a pixel is not drawn.
  *
- * The title of a box has what the page shows beside the pointer.
+ * The title of a box has what the page shows next to the pointer.
  */
 export function flameSvg(data: FlameData, options: FlameSvgOptions = {}): string {
   const { width = 1200, icicle = false } = options;

@@ -41,7 +41,7 @@ function paths(event: number, make: (sample: PlainSample) => string[]): Map<stri
   return sums;
 }
 
-/** Of a laid-out graph: value by path. Inlined functions are boxes of their own beside others. */
+/** Of a laid-out graph: value by path. Inlined functions are boxes of their own next to others. */
 function treePaths(tree: ReturnType<typeof flameTree>): Map<string, number> {
   const sums = new Map<string, number>();
   const keys: string[] = [];

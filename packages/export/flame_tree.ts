@@ -10,7 +10,7 @@ export interface FlameSelection {
   readonly weight: "period" | "samples";
   /**
    * `merged`: frames with the same callers are one, whenever they ran. `time`: what ran in one slice
-   * of time stays beside what ran before and after. `callers`: the sampled function first, then what
+   * of time stays next to what ran before and after. `callers`: the sampled function first, then what
    * called it.
    */
   readonly order: "merged" | "time" | "callers";
@@ -76,7 +76,7 @@ class Boxes {
   readonly node = new IntColumn();
   readonly sums = new FloatColumn();
 
-  /** The box of an item in another; `key` tells apart what is in the same. */
+  /** The box of an item in another; `key` identifies what is in the same. */
   box(parent: number, key: number, item: number, node: number): number {
     const box = this.table.node(parent, key);
     if (box === this.item.length) {
@@ -339,7 +339,7 @@ function siblingOrder(
   );
 }
 
-/** Joins boxes of the same function in the same box that lie beside each other, and drops slices. */
+/** Joins boxes of the same function in the same box that are neighbours, and drops slices. */
 function joined(tree: FlameTree): FlameTree {
   const order = Int32Array.from(tree.parent, (_, box) => box).filter((box) =>
     tree.item[box] !== SLICE

@@ -14,7 +14,7 @@ export interface FrameStacks {
 /** How {@linkcode frameStacks} makes its rows. */
 export interface FrameStackOptions {
   /**
-   * What tells rows apart: the function alone, or also its line; or by number of a function what
+   * What rows are grouped by: the function alone, or also its line; or by number of a function what
    * stands for it.
    */
   readonly by: "function" | "frame" | Int32Array;

@@ -1,5 +1,5 @@
 /**
- * Nodes of a tree, each found by its parent and what it stands for: rows of columns behind an
+ * Nodes of a tree, each found by its parent and what it stands for: rows of columns after an
  * open-addressed hash table. A parent comes before its children.
  *
  * @example

@@ -6,6 +6,8 @@ import {
   PERF_SAMPLE_IP,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
+  PERF_TYPE_RAW,
+  PERF_TYPE_TRACEPOINT,
 } from "@perfdata/format/perf-event";
 import type { PerfEvent } from "@perfdata/format";
 
@@ -91,9 +93,6 @@ export function parseFields(text: string): FieldWish {
   }
   return { isChange: changes > 0, add, remove };
 }
-
-const PERF_TYPE_TRACEPOINT = 2;
-const PERF_TYPE_RAW = 4;
 
 /** Fields that need a bit of `sample_type`. */
 const NEEDED: readonly (readonly [ScriptField, number])[] = [

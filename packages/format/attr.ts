@@ -117,6 +117,14 @@ export const PERF_ATTR_SIZE_VER0 = 64;
 /** Size of `perf_event_attr` with all fields that are known here. */
 export const PERF_ATTR_SIZE = 144;
 
+/**
+ * The period of samples that do not have their own: that of the attr, unless it is a frequency. What
+ * `perf script` shows for them (`evsel__parse_sample` of tools/perf/util/evsel.c).
+ */
+export function fixedPeriod(attr: PerfEventAttr): bigint | undefined {
+  return attr.flags.freq || attr.sample_period === 0n ? undefined : attr.sample_period;
+}
+
 /** An attr in which nothing is set; a starting point for writers. */
 export function emptyAttr(): PerfEventAttr {
   const attr = decode(perfEventAttr(0), new Uint8Array(0)).value;

@@ -10,7 +10,7 @@ interface Piece {
 
 /**
  * A recording that is a directory (`perf record --threads`, `--kcore`) as one file: the file `data`,
- * which has the header, with the records of the files `data.0`, `data.1`, … behind its own. The header
+ * which has the header, with the records of the files `data.0`, `data.1`, … after its own. The header
  * and the table of features say so; offsets are those of the file so joined. (`util/data.c` and
  * `perf_session__process_dir_events` of perf.)
  *
@@ -53,7 +53,7 @@ export function directorySource(
   const front = new Uint8Array(size);
   data.readAt(front, 0);
   new DataView(front.buffer).setBigUint64(48, BigInt(end - offset + added), le);
-  // struct perf_file_section { u64 offset, size } for each feature, behind the records.
+  // struct perf_file_section { u64 offset, size } for each feature, after the records.
   const table = new Uint8Array(16 * features);
   const view = new DataView(table.buffer);
   const got = data.readAt(table, end);

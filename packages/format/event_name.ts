@@ -48,7 +48,7 @@ export function eventName(attr: PerfEventAttr): string {
   switch (attr.type) {
     case 0: {
       const name = HARDWARE[Number(config & 0xffff_ffffn)] ?? "unknown-hardware";
-      // On machines with several kinds of cores the high half tells which.
+      // On machines with several kinds of cores the high half says which.
       return (config >> 32n ? `cpu/${name}/` : name) + modifiers(attr);
     }
     case 1:

@@ -35,13 +35,14 @@ let terminal: boolean | undefined;
  * Writes to standard output. On a terminal, what would act there is shown instead (see `visible`); a
  * pipe or a file gets the bytes as they are.
  *
+ * @param own Whether what acts in it is the program's own, such as colors, and names are shown already.
  * @throws {Deno.errors.BrokenPipe} Where nobody reads any more.
  * @throws {OutputError} Where they cannot be written for another reason.
  */
-export function writeStdout(bytes: Uint8Array): void {
+export function writeStdout(bytes: Uint8Array, own = false): void {
   terminal ??= Deno.stdout.isTerminal();
   try {
-    writeAllSync(Deno.stdout, terminal ? visibleBytes(bytes) : bytes);
+    writeAllSync(Deno.stdout, terminal && !own ? visibleBytes(bytes) : bytes);
   } catch (error) {
     throw error instanceof Deno.errors.BrokenPipe
       ? error
@@ -104,7 +105,7 @@ export interface NewFile extends FileSink {
 /** Files that have no name yet. */
 const unfinished = new Set<string>();
 
-/** Removes what a process leaves behind that is interrupted. */
+/** Removes what an interrupted process would leave. */
 function removeUnfinished(): void {
   for (const path of unfinished) removeQuietly(path);
   // 128 + SIGINT, as a shell reports it.
@@ -116,17 +117,17 @@ function removeQuietly(path: string): void {
   try {
     Deno.removeSync(path);
   } catch {
-    // It is gone, or the folder is.
+    // It is gone, or the directory is.
   }
 }
 
 /**
- * Creates a file under a temporary name in the folder of `path`. It gets its name with
+ * Creates a file under a temporary name in the directory of `path`. It gets its name with
  * {@link NewFile.commit}; closed without that, or interrupted by Ctrl-C, it is removed, so that there
  * is a whole file of that name, the one from before, or none.
  *
  * @param options `force`: a file of that name may be there and is replaced. Another thing (a symbolic
- *   link, a folder, a device) never is.
+ *   link, a directory, a device) never is.
  * @throws {Deno.errors.AlreadyExists} Where the name is taken.
  * @throws {OutputError} By its methods, where it cannot be written.
  *

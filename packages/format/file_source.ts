@@ -63,7 +63,7 @@ export function headerFile(path: string): string {
 function openDirectory(path: string): FileSource {
   const names = [...Deno.readDirSync(path)].map(({ name }) => name);
   if (!names.includes("data")) {
-    throw new PerfDataError("is a directory without a file data, and so no recording");
+    throw new PerfDataError("directory has no 'data' file; not a perf recording");
   }
   const parts = names.filter((name) => /^data\.\d+$/.test(name))
     .sort((a, b) => Number(a.slice(5)) - Number(b.slice(5)));
@@ -123,7 +123,7 @@ function stream(from: { read(into: Uint8Array): Promise<number | null> }): Strea
 /** Milliseconds after which a program that reads a file looks for signals. */
 const PAUSE_AFTER = 100;
 
-/** Reads that are synchronous but for a pause now and then, in which signals are handled. */
+/** Reads that are synchronous except for a pause now and then, in which signals are handled. */
 function withPauses(source: SyncSource): RandomAccessSource["readAt"] {
   let last = performance.now();
   return (into, position) => {

@@ -1,7 +1,7 @@
 import { perfEventAttr } from "./attr.ts";
 import { type ErrorPlace, PerfDataError } from "./error.ts";
 import { PerfEvent } from "./events.ts";
-import { HEADER_ARCH } from "./features/names.ts";
+import { FEATURE_NAMES, HEADER_ARCH } from "./features/names.ts";
 import {
   featureIds,
   type PerfFileHeader,
@@ -189,8 +189,21 @@ export async function readFeatureTable(
       });
       features.push({ id, section });
     });
+    const isLost = ({ section }: FeatureSection): boolean => {
+      const range = sectionRange(section);
+      return range.offset + range.size > (host.fileSize ?? Infinity);
+    };
+    const lost = features.filter(isLost);
+    if (lost.length > 0) {
+      const names = lost.map(({ id }) => FEATURE_NAMES[id] ?? id).join(", ");
+      host.reportDamage(
+        `feature table: ${lost.length} of ${ids.length} features end beyond the file's ` +
+          `${host.fileSize} bytes: ${names}`,
+        { offset },
+      );
+    }
     const arch = features.find(({ id }) => id === HEADER_ARCH);
-    if (arch !== undefined) {
+    if (arch !== undefined && !isLost(arch)) {
       const section = sectionRange(arch.section);
       takeArch(
         await host.readSection(section.offset, Math.min(section.size, 4096), "feature ARCH"),

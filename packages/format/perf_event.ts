@@ -127,6 +127,8 @@ export const PERF_SAMPLE_BRANCH_NAMES: Readonly<Record<number, string>> = {
   0x40000: "PRIV_SAVE",
   0x80000: "COUNTERS",
 };
+/** `branch_sample_type` bit: the branches are the calls that have not returned. */
+export const PERF_SAMPLE_BRANCH_CALL_STACK = 0x800;
 /** `branch_sample_type` bit: the branch stack begins with `hw_idx`. */
 export const PERF_SAMPLE_BRANCH_HW_INDEX = 0x20000;
 /** `branch_sample_type` bit: a word of counters follows the branch stack for each entry. */
@@ -203,6 +205,10 @@ export const CPUMODE_NAMES: readonly string[] = [
   "GUEST_USER",
 ];
 
+/** `type` of an attr: a tracepoint, whose id `config` is. */
+export const PERF_TYPE_TRACEPOINT = 2;
+/** `type` of an attr: a raw code of the CPU's PMU. */
+export const PERF_TYPE_RAW = 4;
 /** Names of `perf_event_attr.type`, without their `PERF_TYPE_` prefix. */
 export const PERF_TYPE_NAMES: readonly string[] = [
   "HARDWARE",

@@ -82,7 +82,7 @@ export interface BatchOptions {
   readonly inflate?: boolean;
   /**
    * Whether a tolerant reader passes over damage without a word; false by default. For a pass that
-   * looks ahead of the one in which damage is told.
+   * looks ahead of the one in which damage is reported.
    */
   readonly quiet?: boolean;
 }

@@ -101,3 +101,13 @@ export const PERF_RECORD_BPF_METADATA = 84;
 export const PERF_RECORD_SCHEDSTAT_CPU = 85;
 /** Scheduler statistics of a scheduling domain. */
 export const PERF_RECORD_SCHEDSTAT_DOMAIN = 86;
+
+/**
+ * In pipe streams by an old perf of Google's: the feature HOSTNAME. Those of the next eleven features
+ * follow.
+ */
+export const GOOGLE_RECORD_HEADER_HOSTNAME = 69;
+/** In such a stream: the feature NUMA_TOPOLOGY. */
+export const GOOGLE_RECORD_HEADER_NUMA_TOPOLOGY = 80;
+/** In such a stream: the feature PMU_MAPPINGS; BRANCH_STACK before it has no record. */
+export const GOOGLE_RECORD_HEADER_PMU_MAPPINGS = 81;

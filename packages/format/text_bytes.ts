@@ -21,11 +21,10 @@ export const LITTLE_ENDIAN: boolean = new Uint8Array(Uint16Array.of(1).buffer)[0
 export const HEX2: Uint16Array<ArrayBuffer> = new Uint16Array(256);
 for (let b = 0; b < 256; b++) HEX2[b] = hexDigit(b >> 4) | hexDigit(b & 15) << 8;
 
-/** `0000` … `ffff` as four ASCII bytes each. */
-export const HEX4: Int32Array<ArrayBuffer> = new Int32Array(1 << 16);
-for (let high = 0, n = 0; high < 256; high++) {
-  const two = HEX2[high] as number;
-  for (let low = 0; low < 256; low++) HEX4[n++] = two | (HEX2[low] as number) << 16;
+/** Four hexadecimal digits of 16 bits as ASCII bytes, the first in the low byte. */
+export function hex4(n: number): number {
+  // Not a table of all: that would take up much of a CPU's cache.
+  return (HEX2[n >>> 8] as number) | (HEX2[n & 0xff] as number) << 16;
 }
 
 /** `0000` … `9999` as four ASCII bytes each. */
@@ -88,23 +87,23 @@ export function putHex2(out: DataView, p: number, byte: number): number {
 
 /** Writes 16 bits as four hexadecimal digits: `%04x`. */
 export function putHex4(out: DataView, p: number, n: number): number {
-  out.setInt32(p, HEX4[n & 0xffff] as number, true);
+  out.setInt32(p, hex4(n & 0xffff), true);
   return p + 4;
 }
 
 /** Writes a 32-bit word as eight hexadecimal digits: `%08x`. */
 export function putHex8(out: DataView, p: number, n: number): number {
-  out.setInt32(p, HEX4[n >>> 16] as number, true);
-  out.setInt32(p + 4, HEX4[n & 0xffff] as number, true);
+  out.setInt32(p, hex4(n >>> 16), true);
+  out.setInt32(p + 4, hex4(n & 0xffff), true);
   return p + 8;
 }
 
 /** Writes a 64-bit word as 16 hexadecimal digits: `%016lx`. */
 export function putHex16(out: DataView, p: number, hi: number, lo: number): number {
-  out.setInt32(p, HEX4[hi >>> 16] as number, true);
-  out.setInt32(p + 4, HEX4[hi & 0xffff] as number, true);
-  out.setInt32(p + 8, HEX4[lo >>> 16] as number, true);
-  out.setInt32(p + 12, HEX4[lo & 0xffff] as number, true);
+  out.setInt32(p, hex4(hi >>> 16), true);
+  out.setInt32(p + 4, hex4(hi & 0xffff), true);
+  out.setInt32(p + 8, hex4(lo >>> 16), true);
+  out.setInt32(p + 12, hex4(lo & 0xffff), true);
   return p + 16;
 }
 
@@ -119,12 +118,12 @@ export function putHex(out: DataView, p: number, hi: number, lo: number): number
 function putHexUpTo8(out: DataView, p: number, n: number): number {
   const digits = hexDigits(n);
   if (digits <= 4) {
-    out.setInt32(p, (HEX4[n] as number) >>> (32 - 8 * digits), true);
+    out.setInt32(p, hex4(n) >>> (32 - 8 * digits), true);
     return p + digits;
   }
   const first = digits - 4;
-  out.setInt32(p, (HEX4[n >>> 16] as number) >>> (32 - 8 * first), true);
-  out.setInt32(p + first, HEX4[n & 0xffff] as number, true);
+  out.setInt32(p, hex4(n >>> 16) >>> (32 - 8 * first), true);
+  out.setInt32(p + first, hex4(n & 0xffff), true);
   return p + digits;
 }
 

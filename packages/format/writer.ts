@@ -36,7 +36,7 @@ export interface FileWriterOptions {
   readonly events: readonly WriterEvent[];
   /** Bytes that each attr takes in the table; that of the longest attr where not given. */
   readonly attrSize?: number;
-  /** Where the data is to begin; right behind the attrs where not given. */
+  /** Where the data is to begin; right after the attrs where not given. */
   readonly dataOffset?: number;
 }
 

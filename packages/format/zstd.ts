@@ -48,7 +48,7 @@ const BLOCK_RLE = 1;
 /** Bytes of a frame's content size by its flag; of flag 0 it is the flag for a single segment. */
 const CONTENT_SIZE = [0, 2, 4, 8];
 
-/** Cuts a zstd stream behind its blocks (RFC 8878, 3.1.1), whatever the pieces in which it comes. */
+/** Cuts a zstd stream after its blocks (RFC 8878, 3.1.1), whatever the pieces in which it comes. */
 class BlockSplitter {
   /** The header that is being read, of a frame or a block. */
   readonly #head = new Uint8Array(18);

@@ -3,7 +3,7 @@ import { PacketDecoder } from "./packet_decoder.ts";
 import { PacketKind } from "./packet_kind.ts";
 import { float64sOf, HEX3, OVERSHOOT, ShortTexts } from "./text_bytes.ts";
 
-/** The room that {@linkcode PerfText.write} needs behind the position it writes at, in bytes. */
+/** The room that {@linkcode PerfText.write} needs after the position it writes at, in bytes. */
 export const PERF_TEXT_ROOM: number = 160 + OVERSHOOT;
 
 /** perf never looks further than this from the first byte of a packet. */
@@ -99,7 +99,7 @@ const NAMES = new ShortTexts({
  * that is shorter than eight bytes are part of its line, up to eight bytes; so are those after a
  * PAD. Where perf's decoder differs from the SDM, the text is perf's:
  *
- * - It goes on one byte behind what it does not understand, `Bad packet!`, rather than at a PSB.
+ * - It goes on one byte after what it does not understand, `Bad packet!`, rather than at a PSB.
  *   That includes a packet that the end of the data cuts off.
  * - TRIG, and MODE packets with both mode bits set, are `Bad packet!`.
  * - A long TNT without branches is `TNT  (0)`, a CYC of ten bytes is cut to 64 bits.
@@ -245,7 +245,7 @@ export class PerfText {
 
   /**
    * What perf takes for something else than the SDM says: returns the kind that it prints and sets
-   * `size`; the decoder goes on behind it.
+   * `size`; the decoder goes on after it.
    */
   private asPerf(
     kind: PacketKind,

@@ -11,7 +11,7 @@ import { PacketKind } from "./packet_kind.ts";
 import { findPsb, PSB_SIZE } from "./psb.ts";
 import { float64sOf, HEX3, OVERSHOOT, ShortTexts } from "./text_bytes.ts";
 
-/** The room that {@linkcode PtdumpText.write} needs behind the position it writes at, in bytes. */
+/** The room that {@linkcode PtdumpText.write} needs after the position it writes at, in bytes. */
 export const PTDUMP_TEXT_ROOM: number = 256 + OVERSHOOT;
 
 /** What `ptdump` can be asked for; the names are those of its options. */
@@ -317,7 +317,7 @@ export class PtdumpText {
     }
   }
 
-  /** How many bytes before `pos` a PSB begins that goes on behind `pos`; -1 if there is none. */
+  /** How many bytes before `pos` a PSB begins that goes on after `pos`; -1 if there is none. */
   private psbBegunBefore(input: Uint8Array, from: number, pos: number, to: number): number {
     const { recent } = this;
     const half = PSB_SIZE - 1;

@@ -2,13 +2,13 @@
 import fc from "fast-check";
 import type { IpCompression, Packet } from "./packet.ts";
 
-/** The folder of real files that the tests read if it is there. */
+/** The directory of real files that the tests read if it is there. */
 export const CORPUS: string = Deno.env.get("PERFDATA_CORPUS") ??
   new URL("../../../shared/corpus", import.meta.url).pathname;
 
 const WRAPPED = `${CORPUS}/derived__rawpt_wrapped`;
 
-/** Whether a file or folder is missing; says so, for `ignore`. */
+/** Whether a file or directory is missing; says so, for `ignore`. */
 export function missing(path: string): boolean {
   try {
     Deno.statSync(path);

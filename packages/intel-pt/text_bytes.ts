@@ -2,7 +2,7 @@
 // as the float64 of the same bits. ASCII bytes are never the bits of a NaN, so that none are lost.
 // Stores may run past the end of what they write; the next one overwrites the excess.
 
-/** Bytes that a store may write behind the text it is for. */
+/** Bytes that a store may write after the text it is for. */
 export const OVERSHOOT = 24;
 
 /** Three hexadecimal digits as the low 24 bits of a number, for each number below 4096. */

@@ -195,6 +195,7 @@ export function functionJson(
   table: FunctionTable,
   row: number,
   eventNames: readonly string[],
+  more: Readonly<Record<string, unknown>> = {},
 ): string {
   const event = table.event(row);
   const values: Record<string, unknown> = {
@@ -213,7 +214,7 @@ export function functionJson(
     values[key.name] = key.full?.(table, row) ?? key.value(table, row);
     Object.assign(values, key.more?.(table, row));
   }
-  return jsonLine(values);
+  return jsonLine({ ...values, ...more });
 }
 
 /** How to print {@link functionText}. */
@@ -224,6 +225,11 @@ export interface FunctionTextOptions {
   readonly eventNames: readonly string[];
   /** Of the terminal, where there is one. */
   readonly width?: number | undefined;
+  /** Lines below a row of the table, members of its line of JSON: `FunctionChains`. */
+  readonly chains?: {
+    lines(row: number): readonly string[];
+    json(row: number): Readonly<Record<string, unknown>>;
+  } | undefined;
   /** Makes lines of CSV of rows of cells; only CSV needs it. */
   readonly csv?: (rows: readonly unknown[][]) => string;
 }
@@ -234,10 +240,10 @@ const BLOCK = 4096;
 /** All rows of a table as text, in pieces. */
 export function* functionText(
   table: FunctionTable,
-  { format, eventNames, width, csv }: FunctionTextOptions,
+  { format, eventNames, width, csv, chains }: FunctionTextOptions,
 ): Generator<string, void, void> {
   if (format === "table") {
-    yield* tableText(table, eventNames, width);
+    yield* tableText(table, eventNames, width, chains);
     return;
   }
   if (format === "csv") yield csv?.([functionCsvColumns(table)]) ?? "";
@@ -246,7 +252,8 @@ export function* functionText(
     if (format === "csv") {
       yield csv?.(rows.map((row) => functionCells(table, row, eventNames))) ?? "";
     } else {
-      yield rows.map((row) => `${functionJson(table, row, eventNames)}\n`).join("");
+      yield rows.map((row) => `${functionJson(table, row, eventNames, chains?.json(row))}\n`)
+        .join("");
     }
   }
 }
@@ -255,6 +262,7 @@ function* tableText(
   table: FunctionTable,
   eventNames: readonly string[],
   width: number | undefined,
+  chains: FunctionTextOptions["chains"],
 ): Generator<string, void, void> {
   let lines: string[] = [];
   let first = true;
@@ -268,8 +276,14 @@ function* tableText(
     if (!first) lines.push("");
     first = false;
     lines.push(`${visible(eventNames[event] ?? "")}: ${samples} samples, period ${period}`);
+    let next = -1;
     for (const line of functionLines(table, rows, width)) {
-      if (lines.push(line) < BLOCK) continue;
+      lines.push(line);
+      const row = rows[next++];
+      if (chains !== undefined && row !== undefined) {
+        lines.push(...chains.lines(row).map((text) => visible(text).slice(0, width)));
+      }
+      if (lines.length < BLOCK) continue;
       yield lines.join("\n") + "\n";
       lines = [];
     }

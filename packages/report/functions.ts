@@ -68,6 +68,8 @@ export interface FunctionOptions {
    * or that of the function.
    */
   readonly srcfile?: "line" | "function";
+  /** Whether rows count what they called as well; by default where stacks were counted. */
+  readonly callees?: boolean;
   /** Which commands, objects and functions are kept, by name. */
   readonly only?: NameFilter;
   /** Numbers of the events that have rows; all by default. */
@@ -108,6 +110,9 @@ export class FunctionTable {
   readonly #sums = new SampleHistogram();
   #childSamples = new Float64Array(0);
   #childPeriods = new Float64Array(0);
+  readonly #contextsOf: { row: Int32Array; comm: Int32Array };
+  readonly #isKept: (comm: number, entry: number) => boolean;
+  readonly #project: (entry: number) => number;
 
   /** Sums up the samples of an engine's places; see {@link functionTable}. */
   constructor(
@@ -123,11 +128,11 @@ export class FunctionTable {
     this.names = names;
     this.trust = trust;
     this.inline = options.inline === true;
-    this.withCallees = counts.stacks;
+    this.withCallees = counts.stacks && options.callees !== false;
     this.events = options.events;
-    const contexts = this.#contexts(counts);
-    const isKept = this.#filter(options.only);
-    const project = this.#projection(options.only);
+    const contexts = this.#contextsOf = this.#contexts(counts);
+    const isKept = this.#isKept = this.#filter(options.only);
+    const project = this.#project = this.#projection(options.only);
     const { histogram } = counts;
     const { stacks } = engine;
     for (let i = 0; i < histogram.size; i++) {
@@ -143,7 +148,7 @@ export class FunctionTable {
         histogram.samples(i),
       );
     }
-    if (counts.stacks) this.#addCallees(engine, counts, contexts, isKept, project);
+    if (this.withCallees) this.#addCallees(engine, counts, contexts, isKept, project);
     this.rows = this.#ordered(options.limit ?? Infinity, options.least ?? 0);
   }
 
@@ -317,6 +322,56 @@ export class FunctionTable {
         samples[entry] = periods[entry] = 0;
       }
       met.length = 0;
+    }
+  }
+
+  /**
+   * Calls back with the rows that each stack counts for: the row of what was sampled, then where
+   * rows count callees one for each other function in the stack.
+   *
+   * @param outermost Which place of a function that is there several times.
+   * @param use Gets the row, the entries of the stack from the innermost on in the first `length` of
+   * `path`, where in it the row's function is, and the number in the histogram of `counts`.
+   */
+  forEachStack(
+    { stacks }: Engine,
+    { histogram }: SampleCounts,
+    outermost: boolean,
+    use: (row: number, path: readonly number[], length: number, at: number, i: number) => void,
+  ): void {
+    const path: number[] = [];
+    for (let i = 0; i < histogram.size; i++) {
+      const context = histogram.contextOf(i);
+      const comm = this.#contextsOf.comm[context] as number;
+      let length = 0;
+      for (let node = histogram.node(i); node >= 0; node = stacks.parent[node] as number) {
+        for (const entry of this.names.entries(stacks.place[node] as number)) {
+          path[length++] = entry;
+        }
+      }
+      if (length === 0) path[length++] = this.names.entry(-1);
+      const rowAt = (at: number) =>
+        this.#sums.add(
+          this.#contextsOf.row[context] as number,
+          this.#project(path[at] as number),
+          0,
+          0,
+        );
+      const seen = new Set<number>();
+      if (this.#isKept(comm, path[0] as number)) {
+        const row = rowAt(0);
+        seen.add(row);
+        use(row, path, length, 0, i);
+      }
+      if (!this.withCallees) continue;
+      for (let k = 0; k < length; k++) {
+        const at = outermost ? length - 1 - k : k;
+        if (!this.#isKept(comm, path[at] as number)) continue;
+        const row = rowAt(at);
+        if (seen.has(row)) continue;
+        seen.add(row);
+        use(row, path, length, at, i);
+      }
     }
   }
 

@@ -78,7 +78,7 @@ export interface RecordingInfo {
   readonly machine: Readonly<Record<string, string>>;
   /** The command that recorded. */
   readonly command: readonly string[] | undefined;
-  /** Time of day of the first sample, ns since 1970, where the clock that was chosen tells it. */
+  /** Time of day of the first sample, ns since 1970, if the chosen clock gives it. */
   readonly startedAt: bigint | undefined;
   /** First and last time of a sample, ns. */
   readonly span: readonly [bigint, bigint] | undefined;

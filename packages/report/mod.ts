@@ -3,6 +3,7 @@
  *
  * @module
  */
+export * from "./function_chains.ts";
 export * from "./function_keys.ts";
 export * from "./function_numbers.ts";
 export * from "./function_text.ts";

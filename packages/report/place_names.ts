@@ -69,7 +69,7 @@ export async function lookUpPlaces(
   return { resolutions, object: table.object, trust };
 }
 
-/** Callers in code that only runs at boot lie beside what is mapped of the kernel. */
+/** Callers in code that only runs at boot lie next to what is mapped of the kernel. */
 function beyondTheKernelsMap(table: AddressTable, objects: readonly SymbolObject[]): void {
   const kernel = objects.findIndex(({ kind }) => kind === "kernel");
   if (kernel < 0) return;
@@ -108,7 +108,9 @@ export class PlaceNames {
   readonly #needs: NameNeeds;
   readonly #unknown: number;
   readonly #dsoOf: readonly number[];
-  readonly #entries = new Map<number | string, number>();
+  readonly #entries = new Map<string, number>();
+  readonly #bySymbol: (number | undefined)[] = [];
+  readonly #byDso: (number | undefined)[] = [];
   /** By place: its innermost entry, or -1 where it was not asked for. */
   readonly #inner: Int32Array;
   readonly #all: (Int32Array | undefined)[] = [];
@@ -201,19 +203,25 @@ export class PlaceNames {
   }
 
   #entry(dso: number, symbol: number, line: number, file: number): number {
-    // One number, where it is exact.
-    const key = line === 0 && file === 0
-      ? dso * 2 ** 32 + symbol
-      : `${dso} ${symbol} ${line} ${file}`;
-    let entry = this.#entries.get(key);
-    if (entry === undefined) {
-      entry = this.dso.push(dso) - 1;
-      this.symbol.push(symbol);
-      this.line.push(line);
-      this.file.push(file);
+    if (line !== 0 || file !== 0) {
+      const key = `${dso} ${symbol} ${line} ${file}`;
+      const known = this.#entries.get(key);
+      if (known !== undefined) return known;
+      const entry = this.#add(dso, symbol, line, file);
       this.#entries.set(key, entry);
+      return entry;
     }
-    return entry;
+    // A function is of one object.
+    const known = this.#needs.symbol ? this.#bySymbol : this.#byDso;
+    const number = this.#needs.symbol ? symbol : dso;
+    return known[number] ??= this.#add(dso, symbol, line, file);
+  }
+
+  #add(dso: number, symbol: number, line: number, file: number): number {
+    this.symbol.push(symbol);
+    this.line.push(line);
+    this.file.push(file);
+    return this.dso.push(dso) - 1;
   }
 }
 

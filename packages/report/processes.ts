@@ -27,7 +27,7 @@ const TASKS: ReadonlySet<number> = new Set([
 
 /** A record as a line of the overview. */
 export interface OverviewRow {
-  /** Its number in the order of time, from 0. */
+  /** Its number in order of time, from 0. */
   readonly nr: number;
   /** Its type by name: `SAMPLE`, `MMAP2`. */
   readonly type: string;
@@ -70,7 +70,7 @@ export interface TypeCount {
 }
 
 /**
- * Counts records by type, follows processes, and hands on each record as a row in the order of time:
+ * Counts records by type, follows processes, and hands on each record as a row in order of time:
  * a consumer of the engine. Memory depends on the number of processes, not on that of records.
  *
  * @example
@@ -110,7 +110,7 @@ export class Overview implements Consumer {
   /**
    * Begins without records.
    *
-   * @param row Called for each record in the order of time.
+   * @param row Called for each record in order of time.
    */
   constructor(row?: (row: OverviewRow) => void) {
     this.#row = row;

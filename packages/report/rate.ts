@@ -1,6 +1,7 @@
 import type { PerfDataReader, PerfEvent } from "@perfdata/format";
 import { PERF_SAMPLE_READ } from "@perfdata/format/perf-event";
 import {
+  PERF_EVENT_HEADER_SIZE,
   PERF_RECORD_ID_INDEX,
   PERF_RECORD_LOST,
   PERF_RECORD_LOST_SAMPLES,
@@ -10,10 +11,11 @@ import {
   PERF_RECORD_UNTHROTTLE,
 } from "@perfdata/format/record-types";
 import { trailerEnd } from "@perfdata/format/record";
-import { SampleFields } from "@perfdata/format/sample-layout";
+import { READ } from "@perfdata/format/records";
+import { type ReadLayout, readLayout, SampleFields } from "@perfdata/format/sample-layout";
+import { layoutOf } from "@perfdata/format/struct";
 import { type Consumer, type Engine, runEngine } from "@perfdata/session/engine";
 import type { Run } from "@perfdata/session/run";
-import { type ReadShape, readShape } from "@perfdata/session/read-shape";
 import { type RatePoint, RateStream, type RateStreamSummary } from "./rate_stream.ts";
 
 /** What a counter of the analysis counts: a CPU with all its threads, or one thread on a CPU. */
@@ -68,7 +70,7 @@ export interface RateEventSummary extends RateEvent {
   readonly samples: number;
   /** Events counted between first and last samples. */
   readonly count: number;
-  /** Events that READ records told at the end of threads. */
+  /** Events that READ records counted at the end of threads. */
   readonly readAtExit: number | undefined;
   /** Times that a counter was paused because it interrupted too often. */
   readonly throttled: number;
@@ -117,7 +119,7 @@ class RateAnalysis implements Consumer {
   #known = 0;
   readonly #byId = new Map<number, number>();
   readonly #fields: SampleFields[] = [];
-  readonly #shapes: ReadShape[] = [];
+  readonly #shapes: ReadLayout[] = [];
   #engine: Engine | undefined;
   readonly #events: readonly PerfEvent[];
   readonly #le: boolean;
@@ -147,7 +149,7 @@ class RateAnalysis implements Consumer {
     for (; this.#known < this.#events.length; this.#known++) {
       const event = this.#events[this.#known] as PerfEvent;
       this.#fields.push(new SampleFields(event.attr));
-      this.#shapes.push(readShape(event.readFormat));
+      this.#shapes.push(readLayout(event.readFormat));
       for (const id of event.ids) this.#byId.set(Number(id), this.#known);
       this.lostRecords.push(0);
       this.lostSamples.push(0);
@@ -262,7 +264,7 @@ class RateAnalysis implements Consumer {
       this.leftOut++;
       return;
     }
-    const shape = this.#shapes[index] as ReadShape;
+    const shape = this.#shapes[index] as ReadLayout;
     const n = shape.group ? this.#u64(view, fields.read) : 1;
     for (let k = 0; k < n; k++) {
       const at = fields.read + shape.head + k * shape.entry;
@@ -322,10 +324,10 @@ class RateAnalysis implements Consumer {
     const left = (trailer === undefined ? end : trailerEnd(start, end) - trailer.size) - start - 8;
     if (type === PERF_RECORD_READ) {
       const event = this.#events[index];
-      if (event === undefined || left < 16) return;
-      const shape = this.#shapes[index] as ReadShape;
-      const at = start + 16 + shape.head;
-      if (at + 8 > end) return;
+      if (event === undefined) return;
+      const shape = this.#shapes[index] as ReadLayout;
+      const at = start + layoutOf(READ).values + shape.head;
+      if (at + 8 > start + PERF_EVENT_HEADER_SIZE + left) return;
       this.readAtExit[index] = (this.readAtExit[index] ?? 0) + this.#u64(view, at);
       return;
     }

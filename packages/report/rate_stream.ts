@@ -153,7 +153,7 @@ export class RateStream {
    * Takes the next sample.
    *
    * @param time Time in ns, from any origin.
-   * @param count READ value of the counter, or `undefined` where its period tells the events since
+   * @param count READ value of the counter, or `undefined` if its period is the number of events since
    * the sample before.
    * @param period Events per sample, or `undefined` where the counter does not sample.
    * @returns What this and the sample before say, or `undefined` for the first one and where time

@@ -29,7 +29,7 @@ const type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_C
   PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ;
 const format = PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_LOST;
 
-/** A group of a sampling leader and a counter beside it, on two CPUs, in either byte order. */
+/** A group of a sampling leader and a counter next to it, on two CPUs, in either byte order. */
 async function groupFile(littleEndian: boolean): Promise<Uint8Array<ArrayBuffer>> {
   const base = emptyAttr();
   const leader = {

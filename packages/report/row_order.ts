@@ -15,13 +15,14 @@ export function stableOrder(
   const rankOf = new Uint32Array(columns[0]?.length ?? 0);
   for (const column of columns.toReversed()) {
     for (let i = 0; i < count; i++) values[i] = column[rows[i] as number] as number;
+    const [first] = values;
+    if (values.every((value) => value === first)) continue;
     const distinct = values.slice().sort();
     let kinds = Math.min(count, 1);
     for (let i = 1; i < count; i++) {
       const value = distinct[i] as number;
       if (value !== distinct[kinds - 1]) distinct[kinds++] = value;
     }
-    if (kinds <= 1) continue;
     const starts = new Uint32Array(kinds + 1);
     for (let i = 0; i < count; i++) {
       const rank = placeIn(distinct, kinds, values[i] as number);

@@ -30,9 +30,14 @@ export class SampleHistogram {
   #contextSlots = new Int32Array(128).fill(-1);
   #lastContext = -1;
   #entries: Int32Array<ArrayBuffer>;
-  /** The same memory: a period lies beside what is compared. */
+  /** The same memory: a period is next to what is compared. */
   #doubles: Float64Array<ArrayBuffer>;
   #slots: Int32Array<ArrayBuffer>;
+  /**
+   * By node: the entry that was added to last, plus one. Nodes are numbered as they come, so that this
+   * stays in a cache where a hash table does not: 10 ns instead of 100.
+   */
+  #lastOf = new Int32Array(1 << 10);
 
   /**
    * Makes an empty table.
@@ -100,28 +105,38 @@ export class SampleHistogram {
    * @param cpu CPU, or 0 if rows are not grouped by CPU.
    */
   context(event: number, comm: number, pid: number, tid: number, cpu: number): number {
-    const contexts = this.#contexts;
-    const is = (context: number): boolean => {
-      const at = context * CONTEXT;
-      return contexts[at + 1] === comm && contexts[at] === event && contexts[at + 3] === tid &&
-        contexts[at + 2] === pid && contexts[at + 4] === cpu;
-    };
-    if (this.#lastContext >= 0 && is(this.#lastContext)) return this.#lastContext;
+    if (this.#lastContext >= 0 && this.#isContext(this.#lastContext, event, comm, pid, tid, cpu)) {
+      return this.#lastContext;
+    }
     const mask = this.#contextSlots.length - 1;
     let slot = hashContext(event, comm, pid, tid, cpu) & mask;
     for (;;) {
       const found = this.#contextSlots[slot] as number;
       if (found < 0) break;
-      if (is(found)) return this.#lastContext = found;
+      if (this.#isContext(found, event, comm, pid, tid, cpu)) return this.#lastContext = found;
       slot = slot + 1 & mask;
     }
     const added = this.contextCount++;
     const at = added * CONTEXT;
-    if (at === contexts.length) this.#contexts = doubled(contexts);
+    if (at === this.#contexts.length) this.#contexts = doubled(this.#contexts);
     this.#contexts.set([event, comm, pid, tid, cpu], at);
     this.#contextSlots[slot] = added;
     if (this.contextCount * 2 > mask) this.#rehashContexts();
     return this.#lastContext = added;
+  }
+
+  #isContext(
+    context: number,
+    event: number,
+    comm: number,
+    pid: number,
+    tid: number,
+    cpu: number,
+  ): boolean {
+    const contexts = this.#contexts;
+    const at = context * CONTEXT;
+    return contexts[at + 1] === comm && contexts[at] === event && contexts[at + 3] === tid &&
+      contexts[at + 2] === pid && contexts[at + 4] === cpu;
   }
 
   /**
@@ -133,6 +148,30 @@ export class SampleHistogram {
    * @param samples Number of samples.
    */
   add(context: number, node: number, period: number, samples: number = 1): number {
+    let entry = node >= 0 && node < this.#lastOf.length ? (this.#lastOf[node] as number) - 1 : -1;
+    if (entry < 0 || this.#entries[entry * ENTRY] !== context) {
+      entry = this.#find(context, node);
+      this.#noteLast(node, entry);
+    }
+    const at = entry * ENTRY;
+    const entries = this.#entries;
+    entries[at + 2] = (entries[at + 2] as number) + samples;
+    this.#doubles[(at >> 1) + 2] = (this.#doubles[(at >> 1) + 2] as number) + period;
+    return entry;
+  }
+
+  #noteLast(node: number, entry: number): void {
+    if (node < 0) return;
+    if (node >= this.#lastOf.length) {
+      const more = new Int32Array(2 * node);
+      more.set(this.#lastOf);
+      this.#lastOf = more;
+    }
+    this.#lastOf[node] = entry + 1;
+  }
+
+  /** The entry of a context and a node; it is added where it is new. */
+  #find(context: number, node: number): number {
     const entries = this.#entries;
     const slots = this.#slots;
     const mask = slots.length - 1;
@@ -141,11 +180,7 @@ export class SampleHistogram {
       const entry = slots[slot] as number;
       if (entry < 0) break;
       const at = entry * ENTRY;
-      if (entries[at + 1] === node && entries[at] === context) {
-        entries[at + 2] = (entries[at + 2] as number) + samples;
-        this.#doubles[(at >> 1) + 2] = (this.#doubles[(at >> 1) + 2] as number) + period;
-        return entry;
-      }
+      if (entries[at + 1] === node && entries[at] === context) return entry;
       slot = slot + 1 & mask;
     }
     const entry = this.size++;
@@ -158,8 +193,6 @@ export class SampleHistogram {
     const into = this.#entries;
     into[at] = context;
     into[at + 1] = node;
-    into[at + 2] = samples;
-    this.#doubles[(at >> 1) + 2] = period;
     if (this.size * 2 > mask) this.#rehash();
     return entry;
   }

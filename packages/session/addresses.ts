@@ -19,9 +19,9 @@ export interface RecordedAddresses {
   readonly period: number;
   /** Samples whose call chain or branch stack is damaged: these were not looked at. */
   readonly damaged: number;
-  /** Release of the recorded kernel, where the file tells it. */
+  /** Release of the recorded kernel, if the file has it. */
   readonly release?: string;
-  /** Architecture of the recorded machine, where the file tells it. */
+  /** Architecture of the recorded machine, if the file has it. */
   readonly arch?: string;
   /** What found them. */
   readonly engine?: Engine;

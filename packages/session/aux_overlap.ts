@@ -7,7 +7,7 @@ const MAX_PADDING = 7;
 const MIN_AGREEING = 16;
 
 /**
- * Bytes from the last PSB on that are searched for: the PSB, and enough behind it to tell it from
+ * Bytes from the last PSB on that are searched for: the PSB, and enough after it to distinguish it from
  * others (with the default settings a TSC packet of 8 bytes, TMA, CBR).
  */
 const MIN_TAIL = PSB_SIZE + 16;
@@ -32,12 +32,12 @@ export interface AuxOverlapOptions {
  * Each snapshot of a ring buffer holds all that is still in the ring, so that two snapshots which
  * are taken soon one after the other have bytes in common. Where the offsets in the stream say so
  * and the bytes agree, the offsets decide. But in snapshot mode they are places in the ring, which
- * tell nothing when it went around in between. Then, and in samples, which have no offsets, the
+ * say nothing if it wrapped in between. Then, and in samples, which have no offsets, the
  * last PSB of `before` and what follows it is searched in `after`; it counts as found when all that
  * comes before it in both agrees as well.
  *
  * The same data repeats in the stream only where a program runs in a circle and nothing in the
- * trace tells the time. Of several overlaps that would fit, the longest is taken then, as perf does.
+ * trace has the time. Of several overlaps that would fit, the longest is taken then, as perf does.
  *
  * Memory and time are linear in the sizes; nothing is allocated.
  *

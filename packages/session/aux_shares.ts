@@ -36,7 +36,7 @@ export interface CopyOutput {
 /**
  * Takes shares of the outputs until none is left.
  *
- * @param progress Is told of the bytes that all threads have copied since the last call.
+ * @param progress receives the number of bytes that all threads have copied since the last call.
  */
 export function copyShares(
   { from, outputs, taken }: CopyTask,
@@ -81,7 +81,7 @@ function copyShare(
     const moved = sources[piece] as number - begin;
     while (at < stop) {
       const n = input.readAt(buffer.subarray(0, Math.min(BLOCK, stop - at)), at + moved);
-      if (n === 0) throw new Error(`${name}: the recording became shorter meanwhile`);
+      if (n === 0) throw new Error(`${name}: the recording was truncated while it was read`);
       try {
         writeAllSync(file, buffer.subarray(0, n));
       } catch (error) {

@@ -9,6 +9,9 @@ import {
   PERF_AUX_FLAG_NAMES,
   PERF_AUX_FLAG_OVERWRITE,
   PERF_RECORD_AUX,
+  PERF_RECORD_AUXTRACE,
+  PERF_RECORD_AUXTRACE_INFO,
+  PERF_RECORD_HEADER_FEATURE,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_USER_TYPE_START,
   PERF_SAMPLE_AUX,
@@ -30,9 +33,6 @@ import {
   type IntelPtInfo,
   intelPtInfo,
   PERF_AUXTRACE_NAMES,
-  PERF_RECORD_AUXTRACE,
-  PERF_RECORD_AUXTRACE_INFO,
-  PERF_RECORD_HEADER_FEATURE,
 } from "@perfdata/user-records";
 
 /** perf pads the data of an AUXTRACE record with zeros to a multiple of 8. */
@@ -59,12 +59,12 @@ export interface AuxPiece {
   overlap: number;
   /**
    * Bytes lost between the piece before and this one; `undefined` where that is not known. Padding
-   * of the piece before cannot be told from data, so that up to 7 bytes more may be lost.
+   * of the piece before cannot be distinguished from data, so that up to 7 bytes more may be lost.
    */
   gap: bigint | undefined;
   /**
    * `PERF_AUX_FLAG_*` of the AUX records that cover it, all together. Those of a ring buffer
-   * (OVERWRITE) do not tell which piece they are about, and are taken for all.
+   * (OVERWRITE) do not say which piece they are about, and are taken for all.
    */
   flags: number;
 }
@@ -79,7 +79,7 @@ export interface AuxStream {
   readonly idx: number;
   /** The pieces, in file order, which is that of the stream. */
   readonly pieces: AuxPiece[];
-  /** AUX records that tell of this stream. */
+  /** AUX records about this stream. */
   auxRecords: number;
   /** `PERF_AUX_FLAG_*` of all these records together. */
   flags: number;
@@ -148,7 +148,7 @@ export interface AuxCollectorOptions {
   readonly diagnostics?: Diagnostics | undefined;
 }
 
-/** Ranges of the stream that AUX records with flags tell of, for one CPU or thread. */
+/** Ranges of the stream that AUX records with flags are about, for one CPU or thread. */
 interface FlaggedRanges {
   records: number;
   all: number;
@@ -408,8 +408,8 @@ export class AuxCollector {
     const end = start + batch.size(i);
     const { trailer } = event.layout;
     const last = trailerEnd(start, end);
-    if (last - start < prefixSize(AUX) + trailer.size) return;
-    const at = layoutOf(AUX);
+    if (last - start < AUX_SIZE + trailer.size) return;
+    const at = AUX_AT;
     const from = view.getBigUint64(start + at.aux_offset, littleEndian);
     const size = view.getBigUint64(start + at.aux_size, littleEndian);
     const flags = view.getUint32(start + at.flags + (littleEndian ? 0 : 4), littleEndian);
@@ -466,7 +466,7 @@ export class AuxCollector {
       for (let k = first; k < sorted.length; k++) {
         const range = sorted[k] as FlaggedRanges["ranges"][number];
         if (range.from > to) break;
-        // A record without data tells of a loss at the end of what came before it.
+        // A record without data reports a loss at the end of what came before it.
         const covers = range.from === range.to
           ? range.from > from || piece === stream.pieces[0]
           : range.from < to && range.to > from;
@@ -488,12 +488,16 @@ export class AuxCollector {
       mtc: has(pt.mtc_bit),
       mtcPeriod: mask === 0n
         ? undefined
-        // The lowest bit of the mask tells where the number begins.
+        // The lowest bit of the mask says where the number begins.
         : Number((config & mask) / (mask & -mask)),
       cyc: has(pt.cyc_bit),
     };
   }
 }
+
+// Where the fields of an AUX record lie, and how many bytes they are.
+const AUX_AT = layoutOf(AUX);
+const AUX_SIZE = prefixSize(AUX);
 
 /** A piece, whose stream is hidden from what walks over its members: it has the piece in turn. */
 function pieceOf(stream: AuxStream, members: Omit<AuxPiece, "stream">): AuxPiece {

@@ -36,7 +36,7 @@ export async function bundleSymbols(
     writer.addObject(info);
     resolutions.forEach((resolution, i) => {
       const address = recorded.table.address[rows[i] as number] as number;
-      // No program has code beyond 2^53: damage has, and a `number` does not tell where.
+      // No program has code beyond 2^53: damage has, and a `number` does not hold where.
       if (Number.isSafeInteger(address)) writer.add(info, address, resolution);
     });
   });

@@ -85,7 +85,7 @@ export class BundledSymbols {
   }
 
   /**
-   * What the bundle says of the byte before: a return address is behind the call whose line it is to
+   * What the bundle says of the byte before: a return address is after the call whose line it is to
    * be shown with.
    */
   caller(place: number): BundledSymbol {

@@ -9,11 +9,11 @@ import { streamFeature } from "./stream_feature.ts";
 import {
   PERF_RECORD_EVENT_UPDATE,
   PERF_RECORD_HEADER_TRACING_DATA,
-} from "@perfdata/user-records/names";
+} from "@perfdata/format/record-types";
+import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/perf-event";
 
 /** `PERF_EVENT_UPDATE__NAME` of tools/lib/perf/include/perf/event.h. */
 const EVENT_UPDATE_NAME = 2;
-const PERF_TYPE_TRACEPOINT = 2;
 /** Descriptions of tracepoints are text files of the kernel: more is an error. */
 const MAX_TRACING_DATA = 1 << 26;
 

@@ -12,18 +12,18 @@ const STRETCH = 1 << 12;
 /**
  * Lower bounds on the times that are still to come in a file.
  *
- * With them, records can be put in order in bounded memory where no FINISHED_ROUND tells that
+ * With them, records can be put in order in bounded memory if no FINISHED_ROUND says that
  * nothing older follows: what is not younger than the oldest of all that comes later is in place.
  */
 export class FutureTimes {
   #hi = new Uint32Array(1 << 10);
   #lo = new Uint32Array(1 << 10);
   #stretches = 0;
-  /** Whether a record without a time stands behind one with a time. */
+  /** Whether a record without a time stands after one with a time. */
   untimedLater = false;
 
   /**
-   * Looks through a file that can be read more than once. Damage is not told: that is for the pass
+   * Looks through a file that can be read more than once. Damage is not reported: that is for the pass
    * in which the records are used.
    *
    * @returns `undefined` where the file has a FINISHED_ROUND: reading stops there.

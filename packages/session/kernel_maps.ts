@@ -2,10 +2,14 @@ import {
   PERF_RECORD_MISC_CPUMODE_MASK,
   PERF_RECORD_MISC_KERNEL,
 } from "@perfdata/format/perf-event";
+import { KSYMBOL } from "@perfdata/format/records";
+import { layoutOf } from "@perfdata/format/struct";
 import type { AddressSpaces } from "./machine_maps.ts";
 import type { NameTable } from "./machine_names.ts";
 import type { MapSources } from "./map_sources.ts";
 
+/** Where the fields of a KSYMBOL lie. */
+const SYMBOL = layoutOf(KSYMBOL);
 const KSYMBOL_UNREGISTER = 1;
 const ENTRY_TRAMPOLINE = "__entry_SYSCALL_64_trampoline";
 /** No other state shares the kernel's tree: it may be altered in place. */
@@ -98,7 +102,7 @@ export class KernelMaps {
   }
 
   /**
-   * A map of the kernel itself, of a module, or of code beside it.
+   * A map of the kernel itself, of a module, or of code next to it.
    *
    * @param name Of the record: a number of the names.
    * @param isX86 Whether the machine is an x86_64.
@@ -140,15 +144,15 @@ export class KernelMaps {
 
   /** A KSYMBOL record in `[start, end)`. */
   ksymbol(bytes: Uint8Array, view: DataView, start: number, end: number, le: boolean): void {
-    // perf_record_ksymbol: u64 addr, u32 len, u16 ksym_type, u16 flags, name.
-    const lo = view.getUint32(start + (le ? 8 : 12), le);
-    const hi = view.getUint32(start + (le ? 12 : 8), le);
-    const size = view.getUint32(start + 16, le);
+    const addr = start + SYMBOL.addr;
+    const lo = view.getUint32(addr + (le ? 0 : 4), le);
+    const hi = view.getUint32(addr + (le ? 4 : 0), le);
+    const size = view.getUint32(start + SYMBOL.len, le);
     const map = this.#spaces.find(this.root, hi, lo);
-    if (view.getUint16(start + 22, le) & KSYMBOL_UNREGISTER) {
+    if (view.getUint16(start + SYMBOL.flags, le) & KSYMBOL_UNREGISTER) {
       if (map >= 0 && map !== this.#kernelMap) this.#remove(map);
     } else if (map < 0) {
-      const name = this.#names.internUntilNul(bytes, start + 24, end);
+      const name = this.#names.internUntilNul(bytes, start + SYMBOL.name, end);
       const shown = isBpfImage(this.#names.text(name)) ? this.#names.internText("") : name;
       const sum = lo + size;
       const own = this.#add(shown, {

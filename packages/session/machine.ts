@@ -14,19 +14,32 @@ import {
   PERF_RECORD_MMAP2,
   PERF_RECORD_NAMESPACES,
 } from "@perfdata/format/record-types";
+import { COMM, EXIT, FORK, KSYMBOL, NAMESPACES } from "@perfdata/format/records";
+import { layoutOf, prefixSize } from "@perfdata/format/struct";
 import { KernelMaps, type KnownBinary, type MapRange } from "./kernel_maps.ts";
 import { AddressSpaces } from "./machine_maps.ts";
 import { enlarge, NameTable } from "./machine_names.ts";
 import { TidTable } from "./machine_tids.ts";
-import { MAPPED, type MapSource, MapSources, mmapSize } from "./map_sources.ts";
+import { MAP, MAPPED, type MapSource, MapSources, mmapSize, rangeOfRecord } from "./map_sources.ts";
 
 export { kernelModuleName, type KnownBinary, type MapRange } from "./kernel_maps.ts";
 export type { MapSource } from "./map_sources.ts";
 
+// Where the fields of records lie; FORK and EXIT are the same.
+const NAME = layoutOf(COMM);
+const TASK = layoutOf(FORK);
+const SPACES = layoutOf(NAMESPACES);
+// Bytes that they have at least.
+const COMM_SIZE = prefixSize(COMM);
+const FORK_SIZE = prefixSize(FORK);
+const EXIT_SIZE = prefixSize(EXIT);
+const NAMESPACES_SIZE = prefixSize(NAMESPACES);
+const KSYMBOL_SIZE = prefixSize(KSYMBOL);
+
 /**
  * The machine that was recorded: its threads with their comms, and what was mapped where.
  *
- * Records are applied in the order in which `perf` delivers them (see `deliverInOrder`), and the
+ * Records are applied in the order in which `perf` delivers them (see `deliverRuns`), and the
  * state follows `machine.c` and `thread.c` of perf: threads are known by tid, a thread whose
  * process is another one shares its address space, a FORK copies the parent's comm and maps,
  * `exec` is a COMM followed by new maps over the old ones, an EXIT leaves the thread known until
@@ -230,31 +243,31 @@ export class Machine {
         if (end - start >= mmapSize(type)) this.#mmap(bytes, view, start, end);
         break;
       case PERF_RECORD_COMM:
-        // perf_record_comm: pid, tid, comm.
-        if (end - start >= 16) {
-          const thread = this.thread(view.getInt32(start + 8, le), view.getInt32(start + 12, le));
-          this.comms[thread] = this.names.internUntilNul(bytes, start + 16, end);
+        if (end - start >= COMM_SIZE) {
+          const pid = view.getInt32(start + NAME.pid, le);
+          const thread = this.thread(pid, view.getInt32(start + NAME.tid, le));
+          this.comms[thread] = this.names.internUntilNul(bytes, start + NAME.comm, end);
         }
         break;
       case PERF_RECORD_FORK:
-        // perf_record_fork: pid, ppid, tid, ptid, time.
         this.wrongParent = undefined;
-        if (end - start >= 32) this.#fork(view, start);
+        if (end - start >= FORK_SIZE) this.#fork(view, start);
         break;
       case PERF_RECORD_EXIT:
         // The thread stays known: its last samples may come after. But its pid may be news.
-        if (end - start >= 32) {
-          const tid = view.getInt32(start + 16, le);
-          if (this.#known(tid) >= 0) this.thread(view.getInt32(start + 8, le), tid);
+        if (end - start >= EXIT_SIZE) {
+          const tid = view.getInt32(start + TASK.tid, le);
+          if (this.#known(tid) >= 0) this.thread(view.getInt32(start + TASK.pid, le), tid);
         }
         break;
       case PERF_RECORD_NAMESPACES:
-        if (end - start >= 16) {
-          this.thread(view.getInt32(start + 8, le), view.getInt32(start + 12, le));
+        if (end - start >= NAMESPACES_SIZE) {
+          const pid = view.getInt32(start + SPACES.pid, le);
+          this.thread(pid, view.getInt32(start + SPACES.tid, le));
         }
         break;
       case PERF_RECORD_KSYMBOL:
-        if (end - start >= 24) this.#kernel.ksymbol(bytes, view, start, end, le);
+        if (end - start >= KSYMBOL_SIZE) this.#kernel.ksymbol(bytes, view, start, end, le);
         break;
     }
   }
@@ -345,10 +358,10 @@ export class Machine {
   #fork(view: DataView, start: number): void {
     const le = this.#littleEndian;
     const misc = view.getUint16(start + 4, le);
-    const pid = view.getInt32(start + 8, le);
-    const ppid = view.getInt32(start + 12, le);
-    const tid = view.getInt32(start + 16, le);
-    const ptid = view.getInt32(start + 20, le);
+    const pid = view.getInt32(start + TASK.pid, le);
+    const ppid = view.getInt32(start + TASK.ppid, le);
+    const tid = view.getInt32(start + TASK.tid, le);
+    const ptid = view.getInt32(start + TASK.ptid, le);
     const old = this.#known(tid) >= 0 ? this.thread(pid, tid) : -1;
     let parent = this.thread(ppid, ptid);
     let oldGone = false;
@@ -427,7 +440,8 @@ export class Machine {
       this.#kernel.map(this.#sources.name(source), range, this.arch === "x86_64");
       return;
     }
-    const thread = this.thread(view.getInt32(start + 8, le), view.getInt32(start + 12, le));
+    const pid = view.getInt32(start + MAP.pid, le);
+    const thread = this.thread(pid, view.getInt32(start + MAP.tid, le));
     this.#insert(
       this.#threadSpaces[thread] as number,
       this.#sources.kind(source) === MAPPED.VDSO ? { ...range, pgoffHi: 0, pgoffLo: 0 } : range,
@@ -445,22 +459,5 @@ function rangeOf(spaces: AddressSpaces, map: number): MapRange {
     endLo: spaces.endLo[map] as number,
     pgoffHi: spaces.pgoffHi[map] as number,
     pgoffLo: spaces.pgoffLo[map] as number,
-  };
-}
-
-/** The range in an MMAP or MMAP2 record, which begin alike: pid, tid, start, length, pgoff. */
-function rangeOfRecord(view: DataView, start: number, le: boolean): MapRange {
-  const lowAt = le ? 0 : 4;
-  const highAt = 4 - lowAt;
-  const startLo = view.getUint32(start + 16 + lowAt, le);
-  const startHi = view.getUint32(start + 16 + highAt, le);
-  const sum = startLo + view.getUint32(start + 24 + lowAt, le);
-  return {
-    startHi,
-    startLo,
-    endHi: (startHi + view.getUint32(start + 24 + highAt, le) + (sum >= 2 ** 32 ? 1 : 0)) >>> 0,
-    endLo: sum >>> 0,
-    pgoffHi: view.getUint32(start + 32 + highAt, le),
-    pgoffLo: view.getUint32(start + 32 + lowAt, le),
   };
 }

@@ -3,6 +3,9 @@ import {
   PERF_RECORD_MISC_MMAP_DATA,
 } from "@perfdata/format/perf-event";
 import { PERF_RECORD_MMAP, PERF_RECORD_MMAP2 } from "@perfdata/format/record-types";
+import { MMAP, type Mmap, MMAP2 } from "@perfdata/format/records";
+import { type Layout, layoutOf } from "@perfdata/format/struct";
+import type { MapRange } from "./kernel_maps.ts";
 import { NameTable } from "./machine_names.ts";
 
 const PROT_EXEC = 4;
@@ -26,11 +29,34 @@ export interface MapSource {
   readonly ino: bigint;
 }
 
+// Where the fields of the records lie.
+/** Those of MMAP, with which MMAP2 begins. */
+export const MAP: Layout<Mmap> = layoutOf(MMAP);
+const MAP2 = layoutOf(MMAP2);
+
 /** Bytes before the file name of an MMAP or MMAP2 record. */
 export function mmapSize(type: number): number {
-  // perf_record_mmap: pid, tid, start, len, pgoff. perf_record_mmap2: as MMAP, then 24 bytes of device
-  // and inode or build id, prot, flags.
-  return type === PERF_RECORD_MMAP ? 40 : 72;
+  return (type === PERF_RECORD_MMAP ? MAP : MAP2).filename;
+}
+
+/** The range in an MMAP or MMAP2 record, which begin alike. */
+export function rangeOfRecord(view: DataView, start: number, le: boolean): MapRange {
+  const lowAt = le ? 0 : 4;
+  const highAt = 4 - lowAt;
+  const addr = start + MAP.addr;
+  const len = start + MAP.len;
+  const pgoff = start + MAP.pgoff;
+  const startLo = view.getUint32(addr + lowAt, le);
+  const startHi = view.getUint32(addr + highAt, le);
+  const sum = startLo + view.getUint32(len + lowAt, le);
+  return {
+    startHi,
+    startLo,
+    endHi: (startHi + view.getUint32(len + highAt, le) + (sum >= 2 ** 32 ? 1 : 0)) >>> 0,
+    endLo: sum >>> 0,
+    pgoffHi: view.getUint32(pgoff + highAt, le),
+    pgoffLo: view.getUint32(pgoff + lowAt, le),
+  };
 }
 
 /** Bytes of a source: name, build id, prot, flags, device, inode (u32 each). */
@@ -126,17 +152,18 @@ export class MapSources {
     let prot = misc & PERF_RECORD_MISC_MMAP_DATA ? 0 : PROT_EXEC;
     let flags = 0;
     if (type === PERF_RECORD_MMAP2) {
-      prot = view.getUint32(start + 64, le);
-      flags = view.getUint32(start + 68, le);
+      prot = view.getUint32(start + MAP2.prot, le);
+      flags = view.getUint32(start + MAP2.flags, le);
       if (misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
-        const size = Math.min(view.getUint8(start + 40), 20);
-        const id = this.#names.intern(bytes, start + 44, start + 44 + size);
+        const size = Math.min(view.getUint8(start + MAP2.build_id_size), 20);
+        const id = this.#names.intern(bytes, start + MAP2.build_id, start + MAP2.build_id + size);
         key.setUint32(4, id + 1, true);
       } else {
-        key.setUint32(16, view.getUint32(start + 40, le), true);
-        key.setUint32(20, view.getUint32(start + 44, le), true);
-        key.setUint32(24, view.getUint32(start + (le ? 48 : 52), le), true);
-        key.setUint32(28, view.getUint32(start + (le ? 52 : 48), le), true);
+        const ino = start + MAP2.ino;
+        key.setUint32(16, view.getUint32(start + MAP2.maj, le), true);
+        key.setUint32(20, view.getUint32(start + MAP2.min, le), true);
+        key.setUint32(24, view.getUint32(ino + (le ? 0 : 4), le), true);
+        key.setUint32(28, view.getUint32(ino + (le ? 4 : 0), le), true);
       }
     }
     const name = this.#names.internUntilNul(bytes, start + mmapSize(type), end);

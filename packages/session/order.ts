@@ -1,10 +1,9 @@
 import type { BatchOptions, Payload, PerfDataReader, RecordBatch } from "@perfdata/format";
 import { FutureTimes } from "./future_times.ts";
 import { RecordTime } from "./record_time.ts";
-import { ReorderBuffer, RunWriter } from "./reorder_buffer.ts";
-import { type RecordBytes, type Run, RUN_ROWS } from "./run.ts";
-
-export type { RecordBytes } from "./run.ts";
+import { ReorderBuffer } from "./reorder_buffer.ts";
+import { RunWriter } from "./run_writer.ts";
+import type { Run } from "./run.ts";
 
 /**
  * Bytes of records from which on it is looked ahead for the times to come where nothing else bounds
@@ -22,34 +21,6 @@ export interface RunSink {
   payload?(payload: Payload): Promise<void>;
   /** Says whether to go on; asked after each batch. */
   done?(): boolean;
-}
-
-/** Receives records in the order of their delivery. */
-export interface RecordSink extends Omit<RunSink, "run" | "batch"> {
-  /**
-   * Called for each record. The bytes are valid during the call only.
-   *
-   * @param at Bytes that hold the record, in `[start, end)`.
-   * @param offset File offset of the record, as `RecordBatch.offsetOf` gives it.
-   * @param event Number of the event it belongs to, or -1 where its id is not known.
-   */
-  record(at: RecordBytes, start: number, end: number, offset: number, event: number): void;
-  /** Called in place of `record`, where it is there: several records in turn. */
-  records?(waiting: WaitingRecords, rows: Int32Array, count: number): void;
-}
-
-/** Records that waited for their turn: a row each, which is valid during the call only. */
-export interface WaitingRecords {
-  /** Bytes that hold records. */
-  readonly blocks: readonly RecordBytes[];
-  /** The number of the bytes that hold the record of each row. */
-  readonly block: Int32Array;
-  /** Where in them it starts; its size is that of its header. */
-  readonly at: Int32Array;
-  /** Its file offset, as `RecordBatch.offsetOf` gives it. */
-  readonly offset: Float64Array;
-  /** Number of the event it belongs to, or -1 where its id is not known. */
-  readonly event: Int32Array;
 }
 
 /** How to deliver records. */
@@ -85,7 +56,7 @@ export function isTimeOrdered(reader: PerfDataReader): boolean {
 }
 
 /**
- * Delivers the records of a file to `sink` as `perf` orders them.
+ * Delivers the records of a file to `sink`, in runs, as `perf` orders them.
  *
  * Kernel records with a time wait in a buffer. At a FINISHED_ROUND all those are delivered, by
  * time, that are not younger than the youngest was at the FINISHED_ROUND before: the kernel's
@@ -100,7 +71,7 @@ export function isTimeOrdered(reader: PerfDataReader): boolean {
  * @example
  * ```ts
  * import { bytesSource, PerfDataReader } from "@perfdata/format";
- * import { deliverInOrder } from "@perfdata/session";
+ * import { deliverRuns } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * const pipe = new Uint8Array(24);
@@ -108,41 +79,11 @@ export function isTimeOrdered(reader: PerfDataReader): boolean {
  * pipe.set([16], 8);
  * pipe.set([68, 0, 0, 0, 0, 0, 8, 0], 16);
  * const types: number[] = [];
- * const stats = await deliverInOrder(await PerfDataReader.open(bytesSource(pipe)), {
- *   record: (at, start) => void types.push(at.view.getUint32(start, true)),
+ * const stats = await deliverRuns(await PerfDataReader.open(bytesSource(pipe)), {
+ *   run: (run) => void types.push(run.at(0).view.getUint32(run.start[0] ?? 0, true)),
  * });
  * assertEquals([types, stats.queued], [[68], 0]);
  * ```
- */
-export async function deliverInOrder(
-  reader: PerfDataReader,
-  sink: RecordSink,
-  options: OrderOptions = {},
-): Promise<OrderStats> {
-  const le = reader.littleEndian;
-  const rows = Int32Array.from({ length: RUN_ROWS }, (_, row) => row);
-  const { payload, done } = sink;
-  return await deliverRuns(reader, {
-    ...(payload === undefined ? {} : { payload: (bytes) => payload.call(sink, bytes) }),
-    ...(done === undefined ? {} : { done: () => done.call(sink) }),
-    run(run) {
-      if (sink.records !== undefined) {
-        sink.records({ ...run, at: run.start }, rows, run.count);
-        return;
-      }
-      for (let i = 0; i < run.count; i++) {
-        const at = run.at(i);
-        const start = run.start[i] as number;
-        const end = start + at.view.getUint16(start + 6, le);
-        sink.record(at, start, end, run.offset[i] as number, run.event[i] as number);
-      }
-    },
-  }, options);
-}
-
-/**
- * Delivers the records of a file to `sink`, in runs, as `perf` orders them: see
- * {@link deliverInOrder}.
  */
 export async function deliverRuns(
   reader: PerfDataReader,

@@ -8,7 +8,7 @@ import {
   PerfDataReader,
   PerfDataWriter,
 } from "@perfdata/format";
-import { deliverInOrder, type OrderOptions } from "./order.ts";
+import { deliverRuns, type OrderOptions } from "./order.ts";
 
 /** A record of a test file: a sample with a time, or the end of a round. */
 type Item = bigint | "round";
@@ -39,11 +39,15 @@ async function file(items: readonly Item[]): Promise<PerfDataReader> {
 
 async function delivered(items: readonly Item[], options: OrderOptions = {}) {
   const seen: (number | "round")[] = [];
-  const stats = await deliverInOrder(await file(items), {
-    record({ view }, start, end, _offset, event) {
-      const isRound = view.getUint32(start, true) === 68;
-      assertEquals([end - start, event], isRound ? [8, 0] : [24, 0]);
-      seen.push(isRound ? "round" : Number(view.getBigUint64(start + 16, true)));
+  const stats = await deliverRuns(await file(items), {
+    run(run) {
+      for (let i = 0; i < run.count; i++) {
+        const { view } = run.at(i);
+        const start = run.start[i] as number;
+        const isRound = view.getUint32(start, true) === 68;
+        assertEquals([view.getUint16(start + 6, true), run.event[i]], isRound ? [8, 0] : [24, 0]);
+        seen.push(isRound ? "round" : Number(view.getBigUint64(start + 16, true)));
+      }
     },
   }, options);
   return { seen, stats };

@@ -282,8 +282,13 @@ function lateName(name: string, { known }: RecordedObjects): string {
   return found?.filename ?? name;
 }
 
+/**
+ * A hash that keeps addresses together that are: code is run in stretches, and what lies together
+ * comes out of memory together.
+ */
 function hash(object: number, hi: number, lo: number): number {
-  let h = Math.imul(lo, 0x9e3779b1) ^ Math.imul(hi, 0x85ebca6b) ^ Math.imul(object, 0xc2b2ae35);
+  let h = Math.imul(lo >> 6, 0x9e3779b1) ^ Math.imul(hi, 0x85ebca6b) ^
+    Math.imul(object, 0xc2b2ae35);
   h = Math.imul(h ^ h >>> 15, 0x2c1b3c6d);
-  return h ^ h >>> 13;
+  return (h ^ h >>> 13) << 6 | lo & 63;
 }

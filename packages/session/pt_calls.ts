@@ -111,7 +111,7 @@ class Stack {
   resumeLow = 0;
   resumeHigh = 0;
   /** How often each place is on the stack. */
-  readonly active = new Map<number, number>();
+  active = new Int32Array(256);
 
   push(place: number, low: number, high: number, time: number): void {
     const n = this.depth++;
@@ -137,7 +137,12 @@ class Stack {
     this.returnHigh[n] = high;
     this.since[n] = time;
     this.sinceInsns[n] = this.insns;
-    this.active.set(place, (this.active.get(place) ?? 0) + 1);
+    if (place >= this.active.length) {
+      const larger = new Int32Array(2 * place);
+      larger.set(this.active);
+      this.active = larger;
+    }
+    this.active[place] = (this.active[place] as number) + 1;
   }
 
   /** How many frames a return to an address ends; 0 where none returns there. */
@@ -532,9 +537,7 @@ export class PtCalls implements PtSink {
     const since = stack.since[n] as number;
     const duration = since < 0 || now < 0 ? -1 : now - since;
     const insns = stack.insns - (stack.sinceInsns[n] as number);
-    const others = (stack.active.get(place) ?? 1) - 1;
-    if (others === 0) stack.active.delete(place);
-    else stack.active.set(place, others);
+    const others = stack.active[place] = (stack.active[place] as number) - 1;
     if (!counts) return;
     this.events?.add(kind, tid, cpu, n, place, now, duration, insns);
     // Time and instructions of a recursion count once.

@@ -52,13 +52,15 @@ export class PtCode {
   readonly #imageRanges = new Map<string, CodeRange>();
   readonly #chunks = new ChunkCache();
   readonly #ranges = new Map<string, CodeRange>();
+  /** The range of each map that was asked for last. */
+  readonly #rangeOfMap: (CodeRange | undefined)[] = [];
   readonly #sources = new Map<string, BinarySource | undefined>();
   readonly #objectOfMap = new Map<number, number>();
   readonly #objectNumbers = new Map<string, number>();
   readonly #jit = new Map<string, readonly JitPiece[]>();
   #nextRange = 1;
 
-  /** Prepares for what the sideband tells. */
+  /** Prepares for what the sideband says. */
   constructor(sideband: PtSideband, files: CodeFiles, images: readonly MemoryImage[] = []) {
     this.#sideband = sideband;
     this.#history = sideband.history;
@@ -79,6 +81,7 @@ export class PtCode {
   /** The image that holds an address, as it was at a time. */
   image(low: number, high: number, time: number): CodeRange | undefined {
     const images = this.#images;
+    if (images.length === 0) return undefined;
     let from = 0;
     let to = images.length;
     while (from < to) {
@@ -128,6 +131,8 @@ export class PtCode {
 
   /** The code of a mapping at an address, or `undefined` where it cannot be had. */
   mapped(map: number, low: number, high: number, time: number): CodeRange | undefined {
+    const known = this.#rangeOfMap[map];
+    if (known !== undefined && offsetIn(known, low, high) >= 0) return known;
     const { spaces: data } = this.#history;
     const object = this.objects[this.objectOf(map)] as SymbolObject;
     if (object.kind === "jit") return this.#jitCode(object, low, high, time);
@@ -161,7 +166,7 @@ export class PtCode {
       );
       this.#ranges.set(key, range);
     }
-    return range;
+    return this.#rangeOfMap[map] = range;
   }
 
   #source(object: SymbolObject): BinarySource | undefined {

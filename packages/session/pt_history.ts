@@ -11,10 +11,20 @@ import {
   PERF_RECORD_MMAP,
   PERF_RECORD_MMAP2,
 } from "@perfdata/format/record-types";
+import { COMM, FORK, KSYMBOL } from "@perfdata/format/records";
+import { layoutOf, prefixSize } from "@perfdata/format/struct";
 import { KernelMaps, type KnownBinary } from "./kernel_maps.ts";
 import { AddressSpaces } from "./machine_maps.ts";
 import { NameTable } from "./machine_names.ts";
-import { MAPPED, type MapSource, MapSources, mmapSize } from "./map_sources.ts";
+import { MAP, MAPPED, type MapSource, MapSources, mmapSize, rangeOfRecord } from "./map_sources.ts";
+
+// Where the fields of records lie.
+const NAME = layoutOf(COMM);
+const TASK = layoutOf(FORK);
+// Bytes that they have at least.
+const COMM_SIZE = prefixSize(COMM);
+const FORK_SIZE = prefixSize(FORK);
+const KSYMBOL_SIZE = prefixSize(KSYMBOL);
 
 /** Values from a time on: rows in order of time. */
 class Versions {
@@ -92,15 +102,16 @@ export class PtHistory {
         if (end - start >= mmapSize(type)) this.#mmap(bytes, view, start, end, time);
         break;
       case PERF_RECORD_COMM:
-        if (end - start >= 16) {
-          this.thread(view.getInt32(start + 8, le), view.getInt32(start + 12, le), time);
+        if (end - start >= COMM_SIZE) {
+          const pid = view.getInt32(start + NAME.pid, le);
+          this.thread(pid, view.getInt32(start + NAME.tid, le), time);
         }
         break;
       case PERF_RECORD_FORK:
-        if (end - start >= 32) this.#fork(view, start, time);
+        if (end - start >= FORK_SIZE) this.#fork(view, start, time);
         break;
       case PERF_RECORD_KSYMBOL:
-        if (end - start >= 24) this.#kernel.ksymbol(bytes, view, start, end, le);
+        if (end - start >= KSYMBOL_SIZE) this.#kernel.ksymbol(bytes, view, start, end, le);
         break;
     }
   }
@@ -134,21 +145,11 @@ export class PtHistory {
 
   #mmap(bytes: Uint8Array, view: DataView, start: number, end: number, time: number): void {
     const le = this.#littleEndian;
-    const lowAt = le ? 0 : 4;
-    const highAt = 4 - lowAt;
     const source = this.#sources.ofRecord(bytes, view, start, end);
-    const startLo = view.getUint32(start + 16 + lowAt, le);
-    const startHi = view.getUint32(start + 16 + highAt, le);
-    const sum = startLo + view.getUint32(start + 24 + lowAt, le);
-    const length = view.getUint32(start + 24 + highAt, le);
     const vdso = this.#sources.kind(source) === MAPPED.VDSO;
     const range = {
-      startHi,
-      startLo,
-      endHi: (startHi + length + (sum >= 2 ** 32 ? 1 : 0)) >>> 0,
-      endLo: sum >>> 0,
-      pgoffHi: vdso ? 0 : view.getUint32(start + 32 + highAt, le),
-      pgoffLo: vdso ? 0 : view.getUint32(start + 32 + lowAt, le),
+      ...rangeOfRecord(view, start, le),
+      ...(vdso ? { pgoffHi: 0, pgoffLo: 0 } : {}),
     };
     const mode = view.getUint16(start + 4, le) & PERF_RECORD_MISC_CPUMODE_MASK;
     if (mode === PERF_RECORD_MISC_GUEST_KERNEL) return;
@@ -157,8 +158,8 @@ export class PtHistory {
       this.changes.push(time);
       return;
     }
-    const pid = view.getInt32(start + 8, le);
-    this.thread(pid, view.getInt32(start + 12, le), time);
+    const pid = view.getInt32(start + MAP.pid, le);
+    this.thread(pid, view.getInt32(start + MAP.tid, le), time);
     const roots = versionsOf(this.#roots, pid);
     roots.set(
       time,
@@ -180,9 +181,9 @@ export class PtHistory {
   #fork(view: DataView, start: number, time: number): void {
     const le = this.#littleEndian;
     const misc = view.getUint16(start + 4, le);
-    const pid = view.getInt32(start + 8, le);
-    const ppid = view.getInt32(start + 12, le);
-    this.thread(pid, view.getInt32(start + 16, le), time);
+    const pid = view.getInt32(start + TASK.pid, le);
+    const ppid = view.getInt32(start + TASK.ppid, le);
+    this.thread(pid, view.getInt32(start + TASK.tid, le), time);
     // A thread shares the maps of its process; perf writes the FORK of a process that was there already.
     if (pid === ppid || (misc & PERF_RECORD_MISC_FORK_EXEC) !== 0) return;
     versionsOf(this.#roots, pid).set(time, this.#roots.get(ppid)?.last(0) ?? 0);

@@ -55,7 +55,7 @@ class Place {
  * ```
  */
 export class LatencyTable {
-  readonly #places = new Map<number, Place>();
+  readonly #places: (Place | undefined)[] = [];
 
   /**
    * Adds a call that ended.
@@ -74,8 +74,7 @@ export class LatencyTable {
     outermost: boolean,
     ended: boolean,
   ): void {
-    let row = this.#places.get(place);
-    if (row === undefined) this.#places.set(place, row = new Place());
+    const row = this.#places[place] ??= new Place();
     row.calls++;
     if (outermost) row.insns += insns;
     if (outermost && duration > 0) row.time += duration;
@@ -96,7 +95,7 @@ export class LatencyTable {
 
   /** The places that were called. */
   get places(): number[] {
-    return [...this.#places.keys()];
+    return [...this.#places.keys()].filter((place) => this.#places[place] !== undefined);
   }
 
   /** What is known of some places together: those of one function. */
@@ -108,7 +107,7 @@ export class LatencyTable {
     let histogram: Float64Array | undefined;
     const slowest: SlowCall[] = [];
     for (const place of places) {
-      const row = this.#places.get(place);
+      const row = this.#places[place];
       if (row === undefined) continue;
       calls += row.calls;
       open += row.open;

@@ -6,13 +6,21 @@ import {
   PERF_RECORD_TEXT_POKE,
   PERF_RECORD_USER_TYPE_START,
 } from "@perfdata/format/record-types";
+import { PERF_RECORD_MISC_SWITCH_OUT } from "@perfdata/format/perf-event";
+import { ITRACE_START, SWITCH_CPU_WIDE, TEXT_POKE } from "@perfdata/format/records";
+import { layoutOf, prefixSize } from "@perfdata/format/struct";
 import type { Consumer, Engine } from "./engine.ts";
 import { PtHistory } from "./pt_history.ts";
 import { RecordedObjects } from "./recorded_objects.ts";
 import type { Run } from "./run.ts";
 
-/** PERF_RECORD_MISC_SWITCH_OUT. */
-const MISC_SWITCH_OUT = 0x2000;
+// Where the fields of records lie.
+const STARTED = layoutOf(ITRACE_START);
+const NEXT = layoutOf(SWITCH_CPU_WIDE);
+const POKE = layoutOf(TEXT_POKE);
+// Bytes that they have at least.
+const ITRACE_START_SIZE = prefixSize(ITRACE_START);
+const SWITCH_CPU_WIDE_SIZE = prefixSize(SWITCH_CPU_WIDE);
 
 /** Who ran on a CPU from when on: columns in order of time. */
 export class Switches {
@@ -103,9 +111,9 @@ export class PtSideband implements Consumer {
       history.apply(bytes, view, from, to, time);
       if (kind === PERF_RECORD_SWITCH || kind === PERF_RECORD_SWITCH_CPU_WIDE) {
         this.#switch(run, i, view, time);
-      } else if (kind === PERF_RECORD_ITRACE_START && to - from >= 16) {
+      } else if (kind === PERF_RECORD_ITRACE_START && to - from >= ITRACE_START_SIZE) {
         const cpu = run.cpu[i] as number;
-        const tid = view.getInt32(from + 12, this.#littleEndian);
+        const tid = view.getInt32(from + STARTED.tid, this.#littleEndian);
         if (!this.started.has(cpu)) this.started.set(cpu, tid);
         if (cpu >= 0) this.#of(cpu).add(time, tid);
       } else if (kind === PERF_RECORD_TEXT_POKE) this.#poke(bytes, view, from, to, time);
@@ -121,29 +129,32 @@ export class PtSideband implements Consumer {
   #switch(run: Run, i: number, view: DataView, time: number): void {
     const cpu = run.cpu[i] as number;
     if (cpu < 0) return;
-    const out = ((run.misc[i] as number) & MISC_SWITCH_OUT) !== 0;
+    const out = ((run.misc[i] as number) & PERF_RECORD_MISC_SWITCH_OUT) !== 0;
     const from = run.start[i] as number;
     if (!out) {
       const tid = run.tid[i] as number;
       if (tid > 0) this.history.thread(run.pid[i] as number, tid, time);
       this.#of(cpu).add(time, tid);
-    } else if (run.type[i] === PERF_RECORD_SWITCH_CPU_WIDE && (run.end[i] as number) - from >= 16) {
-      this.#of(cpu).add(time, view.getInt32(from + 12, this.#littleEndian));
+    } else if (
+      run.type[i] === PERF_RECORD_SWITCH_CPU_WIDE &&
+      (run.end[i] as number) - from >= SWITCH_CPU_WIDE_SIZE
+    ) {
+      this.#of(cpu).add(time, view.getInt32(from + NEXT.next_prev_tid, this.#littleEndian));
     } else this.#of(cpu).add(time, -1);
   }
 
   #poke(bytes: Uint8Array, view: DataView, from: number, to: number, time: number): void {
-    if (to - from < 20) return;
+    if (to - from < POKE.old_bytes) return;
     const le = this.#littleEndian;
-    const before = view.getUint16(from + 16, le);
-    const after = view.getUint16(from + 18, le);
-    const at = from + 20 + before;
+    const before = view.getUint16(from + POKE.old_len, le);
+    const after = view.getUint16(from + POKE.new_len, le);
+    const at = from + POKE.old_bytes + before;
     // Without bytes before, memory came into being, and without bytes after, it went.
     if (at + after > to || after === 0) return;
     this.pokes.push({
       time,
-      low: view.getInt32(le ? from + 8 : from + 12, le),
-      high: view.getInt32(le ? from + 12 : from + 8, le),
+      low: view.getInt32(from + POKE.addr + (le ? 0 : 4), le),
+      high: view.getInt32(from + POKE.addr + (le ? 4 : 0), le),
       bytes: bytes.slice(at, at + after),
     });
   }

@@ -32,11 +32,13 @@ const EVENT_NAMES: readonly string[] = Object.entries(FlowEvent).reduce((names, 
   return names;
 }, [] as string[]);
 
+const INDENTS: readonly string[] = Array.from({ length: 61 }, (_, depth) => "  ".repeat(depth));
+
 /** Seconds with nine digits, as `perf script --ns` prints times; nothing where there is no time. */
 export function secondsText(ns: number): string {
   if (ns < 0) return "";
   const whole = Math.floor(ns / 1e9);
-  return `${whole}.${String(Math.floor(ns - whole * 1e9)).padStart(9, "0")}`;
+  return `${whole}.${String(1e9 + Math.floor(ns - whole * 1e9)).slice(1)}`;
 }
 
 /** A duration with its unit: `850 ns`, `12.3 us`, `4.56 ms`, `7.89 s`. */
@@ -63,6 +65,11 @@ export class CallText {
   /** Of each thread: the depth of the innermost call that the filter names. */
   readonly #inside = new Map<number, number>();
 
+  /** What the last line begins with. */
+  #prefix = "";
+  #tid = -1;
+  #time = NaN;
+
   /** With a filter, only calls of those functions and what they call are printed. */
   constructor(names: PtNames, filter?: NameFilter) {
     this.#names = names;
@@ -88,12 +95,17 @@ export class CallText {
         } else if (!call && inside === depth) this.#inside.delete(tid);
       }
       if (!shown) continue;
-      const indent = "  ".repeat(Math.min(depth - (this.#inside.get(tid) ?? 0), 60));
-      const prefix = `${String(tid).padStart(7)} ${
-        secondsText(events.time[i] as number).padStart(18)
-      }`;
+      const level = this.#filter === undefined ? depth : depth - (this.#inside.get(tid) ?? 0);
+      const indent = INDENTS[Math.min(level, 60)] as string;
+      const time = events.time[i] as number;
+      if (time !== this.#time || tid !== this.#tid) {
+        this.#time = time;
+        this.#tid = tid;
+        this.#prefix = `${String(tid).padStart(7)} ${secondsText(time).padStart(18)}`;
+      }
+      const prefix = this.#prefix;
       if (call) {
-        if (held !== undefined) yield `${held.prefix} ${"".padStart(10)} | ${held.text}() {`;
+        if (held !== undefined) yield `${held.prefix}            | ${held.text}() {`;
         this.#held.set(tid, { prefix, text: `${indent}${name}` });
         continue;
       }

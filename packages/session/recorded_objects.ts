@@ -1,34 +1,42 @@
 import type { BuildIdEvent, Diagnostics, PerfDataReader } from "@perfdata/format";
 import { PerfDataError } from "@perfdata/format/error";
 import { HEADER_ARCH, HEADER_BUILD_ID, HEADER_OSRELEASE } from "@perfdata/format/feature-names";
-import { buildIdText, decodeObjectFeature } from "@perfdata/format/object-feature";
+import { BUILD_ID_SIZE, buildIdText, decodeObjectFeature } from "@perfdata/format/object-feature";
+import {
+  PERF_RECORD_MISC_BUILD_ID_SIZE,
+  PERF_RECORD_MISC_CPUMODE_MASK,
+  PERF_RECORD_MISC_KERNEL,
+  PERF_RECORD_MISC_MMAP_BUILD_ID,
+} from "@perfdata/format/perf-event";
+import {
+  PERF_RECORD_HEADER_BUILD_ID,
+  PERF_RECORD_MMAP,
+  PERF_RECORD_MMAP2,
+  PERF_RECORD_SAMPLE,
+} from "@perfdata/format/record-types";
+import { MMAP, MMAP2 } from "@perfdata/format/records";
+import { layoutOf } from "@perfdata/format/struct";
 import type { SymbolObject } from "@perfdata/symbols";
 import { type Address, addressFromHalves } from "@perfdata/symbols/address";
 import { type KernelReference, kernelReference } from "@perfdata/symbols/address-map";
 import { mapKind } from "@perfdata/symbols/map-name";
+import { HEADER_BUILD_ID as BUILD_ID_RECORD } from "@perfdata/user-records/header-build-id";
 import { streamFeature } from "./stream_feature.ts";
 
-const MMAP = 1;
-const SAMPLE = 9;
-const MMAP2 = 10;
-const RECORD_HEADER_BUILD_ID = 67;
-const MMAP_SIZE = 40;
-const MMAP2_SIZE = 72;
-
-const MISC_CPUMODE_MASK = 7;
-const MISC_KERNEL = 1;
-const MISC_MMAP_BUILD_ID = 0x4000;
-const MISC_BUILD_ID_SIZE = 0x8000;
+// Where the fields lie.
+const MAP = layoutOf(MMAP);
+const MAP2 = layoutOf(MMAP2);
+const BUILD = layoutOf(BUILD_ID_RECORD);
 
 const M = 0x6d;
 const P = 0x70;
 
-/** The features that tell something of objects. */
+/** The features about objects. */
 const OF_OBJECTS: readonly number[] = [HEADER_ARCH, HEADER_BUILD_ID, HEADER_OSRELEASE];
 
 type Stream = Parameters<typeof streamFeature>[0];
 
-/** What is mapped somewhere, as a recording tells it. */
+/** What is mapped somewhere, as a recording describes it. */
 export interface MappedObject {
   /** Path or bracketed name; of code that has no file, `/tmp/perf-PID.map`. */
   readonly name: string;
@@ -43,7 +51,7 @@ export interface MappedObject {
 }
 
 /**
- * What a recording tells of the objects that are mapped in it, beyond their mappings: build ids,
+ * What a recording says about the objects that are mapped in it, beyond their mappings: build ids,
  * where its kernel was and of which release, jitdump files. Describes an object so that its symbols
  * can be found.
  *
@@ -60,11 +68,11 @@ export interface MappedObject {
  * ```
  */
 export class RecordedObjects {
-  /** Release of the recorded kernel, where the recording tells it. */
+  /** Release of the recorded kernel, if the recording has it. */
   release: string | undefined;
-  /** Architecture of the recorded machine, where the recording tells it. */
+  /** Architecture of the recorded machine, if the recording has it. */
   arch: string | undefined;
-  /** Whether the recording tells where the kernel was. */
+  /** Whether the recording says where the kernel was. */
   kernelMapped: boolean = false;
   /** The reference symbol of the kernel's mapping. */
   kernel: KernelReference | undefined;
@@ -80,7 +88,7 @@ export class RecordedObjects {
    * Knows nothing yet.
    *
    * @param stream how records are read; `PerfDataReader` says it
-   * @param diagnostics is told of features that cannot be read
+   * @param diagnostics receives features that cannot be read
    */
   constructor(stream: Stream, diagnostics?: Diagnostics) {
     this.#stream = stream;
@@ -119,19 +127,25 @@ export class RecordedObjects {
     }
   }
 
-  /** Takes a record; those that tell nothing of objects are passed over. */
+  /** Takes a record; those that say nothing about objects are skipped. */
   record(bytes: Uint8Array, view: DataView, start: number, end: number): void {
     const le = this.#stream.littleEndian;
     const type = view.getUint32(start, le);
-    if (type === MMAP || type === MMAP2) {
-      if (end - start >= (type === MMAP ? MMAP_SIZE : MMAP2_SIZE)) {
+    if (type === PERF_RECORD_MMAP || type === PERF_RECORD_MMAP2) {
+      if (end - start >= (type === PERF_RECORD_MMAP ? MAP : MAP2).filename) {
         this.#mmap(bytes, view, start, end, type);
       }
-    } else if (type === RECORD_HEADER_BUILD_ID && end - start > 36) {
+    } else if (type === PERF_RECORD_HEADER_BUILD_ID && end - start > BUILD.filename) {
       const misc = view.getUint16(start + 4, le);
-      const size = misc & MISC_BUILD_ID_SIZE ? Math.min(view.getUint8(start + 32), 20) : 20;
-      this.#buildId(text(bytes, start + 36, end), misc, hex(bytes, start + 12, size));
-    } else if (type > RECORD_HEADER_BUILD_ID) {
+      const size = misc & PERF_RECORD_MISC_BUILD_ID_SIZE
+        ? Math.min(view.getUint8(start + BUILD.build_id_size), BUILD_ID_SIZE)
+        : BUILD_ID_SIZE;
+      this.#buildId(
+        text(bytes, start + BUILD.filename, end),
+        misc,
+        hex(bytes, start + BUILD.build_id, size),
+      );
+    } else if (type > PERF_RECORD_HEADER_BUILD_ID) {
       const feature = streamFeature(this.#stream, bytes, view, start, end);
       if (feature === undefined) return;
       this.feature(feature.id, feature.payload);
@@ -142,34 +156,38 @@ export class RecordedObjects {
     // What perf found no build id for, it lists with none, or with zeros.
     if (/^0*$/.test(buildId)) return;
     this.#buildIds.set(filename, buildId);
-    const kernel = (misc & MISC_CPUMODE_MASK) === MISC_KERNEL && mapKind(filename) !== "module";
+    const kernel = (misc & PERF_RECORD_MISC_CPUMODE_MASK) === PERF_RECORD_MISC_KERNEL &&
+      mapKind(filename) !== "module";
     if (kernel) this.#kernelBuildId ??= buildId;
   }
 
   #mmap(bytes: Uint8Array, view: DataView, start: number, end: number, type: number): void {
     const le = this.#stream.littleEndian;
     const misc = view.getUint16(start + 4, le);
-    const filename = start + (type === MMAP ? MMAP_SIZE : MMAP2_SIZE);
-    if ((misc & MISC_CPUMODE_MASK) === MISC_KERNEL) {
+    const filename = start + (type === PERF_RECORD_MMAP ? MAP : MAP2).filename;
+    if ((misc & PERF_RECORD_MISC_CPUMODE_MASK) === PERF_RECORD_MISC_KERNEL) {
       const name = text(bytes, filename, end);
       if (!name.startsWith("[kernel.kallsyms")) return;
       this.kernel = kernelReference(
         name,
         addressFromHalves(
-          view.getInt32(start + (le ? 36 : 32), le),
-          view.getInt32(start + (le ? 32 : 36), le),
+          view.getInt32(start + MAP.pgoff + (le ? 4 : 0), le),
+          view.getInt32(start + MAP.pgoff + (le ? 0 : 4), le),
         ),
       );
       this.kernelMapped = true;
-      if (type === MMAP2 && misc & MISC_MMAP_BUILD_ID) {
-        this.#kernelBuildId = hex(bytes, start + 44, Math.min(view.getUint8(start + 40), 20));
+      if (type === PERF_RECORD_MMAP2 && misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
+        const size = Math.min(view.getUint8(start + MAP2.build_id_size), BUILD_ID_SIZE);
+        this.#kernelBuildId = hex(bytes, start + MAP2.build_id, size);
       }
     } else {
       // Few names are worth a string.
       const last = bytes.indexOf(0, filename) - 1;
       if (bytes[last] !== P || bytes[last - 1] !== M) return;
       const name = text(bytes, filename, end);
-      if (/\/jit-\d+\.dump$/.test(name)) this.#jitdumps.set(view.getInt32(start + 8, le), name);
+      if (/\/jit-\d+\.dump$/.test(name)) {
+        this.#jitdumps.set(view.getInt32(start + MAP.pid, le), name);
+      }
     }
   }
 
@@ -225,9 +243,9 @@ export class RecordedObjects {
 }
 
 /**
- * Reads what a file tells of its objects without reading all of it: its features and the records
+ * Reads what a file says about its objects without reading all of it: its features and the records
  * before the first sample, where `perf` writes the mapping of the kernel. Of a stream, which can be
- * read only once, nothing is read. Damage among the records is not told: that is for the pass that
+ * read only once, nothing is read. Damage among the records is not reported: that is for the pass that
  * reads them all.
  *
  * @param diagnostics as that of `RecordedObjects`
@@ -257,7 +275,7 @@ export async function readRecordedObjects(
   for await (const batch of reader.batches({ quiet: true })) {
     const { bytes, view } = batch;
     for (let i = 0; i < batch.count; i++) {
-      if (batch.type(i) === SAMPLE) return objects;
+      if (batch.type(i) === PERF_RECORD_SAMPLE) return objects;
       const start = batch.start(i);
       objects.record(bytes, view, start, start + batch.size(i));
     }

@@ -1,20 +1,18 @@
 import type { EventTable, RecordBatch } from "@perfdata/format";
 import { PERF_RECORD_FINISHED_ROUND } from "@perfdata/format/record-types";
 import type { FutureTimes } from "./future_times.ts";
-import { enlarge } from "./machine_names.ts";
 import type { OrderStats } from "./order.ts";
 import { RecordTime } from "./record_time.ts";
-import { type RecordBytes, Run, RUN_ROWS } from "./run.ts";
+import { type Run, RUN_ROWS } from "./run.ts";
 import { RunHeap } from "./run_heap.ts";
+import { RunWriter } from "./run_writer.ts";
+import { BIAS, BLOCK, Block, WaitingRows } from "./waiting_rows.ts";
 
 /** Fewest rows that are worth a look at which of them may go. */
 const FEW = 1 << 15;
 
 /** Records of a batch that are taken in one call: see `RUN_ROWS`. */
 const CHUNK = 256;
-
-/** Room for those of most rounds: what is not used of it takes no memory. */
-const FIRST_ROWS = 1 << 16;
 
 /** The next FINISHED_ROUND from record `i` on, or the end of the batch. */
 function nextRound(batch: RecordBatch, i: number): number {
@@ -23,119 +21,6 @@ function nextRound(batch: RecordBatch, i: number): number {
     i < count && view.getInt32(starts[i] as number, littleEndian) !== PERF_RECORD_FINISHED_ROUND
   ) i++;
   return i;
-}
-
-/** Appends rows to a run, and hands it on when it is full. */
-export class RunWriter {
-  /** The run. */
-  readonly run: Run = new Run();
-  readonly #deliver: (run: Run) => void;
-
-  /** @param deliver Gets runs, of which block to time are filled. */
-  constructor(deliver: (run: Run) => void) {
-    this.#deliver = deliver;
-  }
-
-  /** Appends a record; without a time it does not wait. */
-  add(
-    block: number,
-    start: number,
-    offset: number,
-    event: number,
-    timeHi: number = 0,
-    timeLo: number = 0,
-  ): void {
-    const { run } = this;
-    const to = run.count === RUN_ROWS ? this.flush() : run.count;
-    run.block[to] = block;
-    run.start[to] = start;
-    run.offset[to] = offset;
-    run.event[to] = event;
-    run.timeHi[to] = timeHi;
-    run.timeLo[to] = timeLo;
-    run.count = to + 1;
-  }
-
-  /** Hands on what there is; returns the number of rows that are left: none. */
-  flush(): 0 {
-    const { run } = this;
-    if (run.count > 0) this.#deliver(run);
-    run.count = 0;
-    return 0;
-  }
-}
-
-/** Bytes of a block of the re-order buffer; batches are shorter. */
-const BLOCK = 1 << 20;
-
-/** Bytes that records are copied into. */
-class Block implements RecordBytes {
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly view: DataView;
-  readonly words: Int32Array;
-  used = 0;
-
-  constructor(size: number) {
-    this.bytes = new Uint8Array(size);
-    this.view = new DataView(this.bytes.buffer);
-    this.words = new Int32Array(this.bytes.buffer);
-  }
-
-  /** Whether so many bytes can be appended. */
-  hasRoom(size: number): boolean {
-    return this.used + 7 + size <= this.bytes.length;
-  }
-
-  /** Copies `bytes[from, to)`, so that its alignment stays; returns how far it moved. */
-  append(bytes: Uint8Array, from: number, to: number): number {
-    const at = this.used + ((from - this.used) & 7);
-    this.used = at + to - from;
-    this.bytes.set(bytes.subarray(from, to), at);
-    return at - from;
-  }
-}
-
-/**
- * Added to both halves of a time, so that signed words are in the order of unsigned ones: V8 takes it
- * that a number stays below 2^31 where it has always been, and compiles anew once it does not.
- */
-const BIAS = 1 << 31;
-
-/** The records that wait: a row each. */
-class Waiting {
-  /** The upper half of its time, biased. */
-  timeHi = new Int32Array(FIRST_ROWS);
-  /** The lower half, biased. */
-  timeLo = new Int32Array(FIRST_ROWS);
-  /** Where the record is in its block. */
-  at = new Int32Array(FIRST_ROWS);
-  /** The number of its block. */
-  block = new Int32Array(FIRST_ROWS);
-  /** Its file offset. */
-  offset = new Float64Array(FIRST_ROWS);
-  /** Number of its event. */
-  event = new Int32Array(FIRST_ROWS);
-
-  /** Makes room for so many rows; those that are there stay. */
-  reserve(rows: number): void {
-    if (rows <= this.at.length) return;
-    this.timeHi = enlarge(this.timeHi, rows);
-    this.timeLo = enlarge(this.timeLo, rows);
-    this.at = enlarge(this.at, rows);
-    this.block = enlarge(this.block, rows);
-    this.offset = enlarge(this.offset, rows);
-    this.event = enlarge(this.event, rows);
-  }
-
-  /** Moves the rows in `[from, to)` to `into` and the rows after it. */
-  move(into: number, from: number, to: number): void {
-    this.timeHi.copyWithin(into, from, to);
-    this.timeLo.copyWithin(into, from, to);
-    this.at.copyWithin(into, from, to);
-    this.block.copyWithin(into, from, to);
-    this.offset.copyWithin(into, from, to);
-    this.event.copyWithin(into, from, to);
-  }
 }
 
 /**
@@ -164,7 +49,7 @@ export class ReorderBuffer {
   #free: number[] = [];
   #bytes = 0;
   #count = 0;
-  readonly #waiting = new Waiting();
+  readonly #waiting = new WaitingRows();
   /** By number; the first stands for the batch, whose records without a time are delivered at once. */
   readonly #blocks: Block[] = [new Block(0)];
   /** Rows that are delivered next. */
@@ -181,7 +66,7 @@ export class ReorderBuffer {
    * Makes an empty buffer.
    *
    * @param deliver Gets runs, of which block to time are filled.
-   * @param future The times that are to come, where no FINISHED_ROUND tells of them.
+   * @param future The times that are to come, if no FINISHED_ROUND bounds them.
    */
   constructor(
     deliver: (run: Run) => void,

@@ -1,7 +1,6 @@
 import type { PerfDataReader } from "@perfdata/format";
 import { PERF_SAMPLE_READ } from "@perfdata/format/perf-event";
-import { SampleFields } from "@perfdata/format/sample-layout";
-import { type ReadShape, readShape } from "./read_shape.ts";
+import { type ReadLayout, readLayout, SampleFields } from "@perfdata/format/sample-layout";
 import type { Run } from "./run.ts";
 
 /**
@@ -19,7 +18,7 @@ export class SampleReads {
   /** Period of each. */
   readonly period: number[] = [];
   readonly #reader: PerfDataReader;
-  readonly #reads: ({ readonly shape: ReadShape; readonly fields: SampleFields } | undefined)[] =
+  readonly #reads: ({ readonly shape: ReadLayout; readonly fields: SampleFields } | undefined)[] =
     [];
   readonly #byId = new Map<number, number>();
   readonly #lastCount = new Map<number, number>();
@@ -75,7 +74,7 @@ export class SampleReads {
       const { attr, ids, layout, readFormat } = known;
       this.#reads.push(
         layout.sampleType & PERF_SAMPLE_READ
-          ? { shape: readShape(readFormat), fields: new SampleFields(attr) }
+          ? { shape: readLayout(readFormat), fields: new SampleFields(attr) }
           : undefined,
       );
       for (const id of ids) this.#byId.set(Number(id), i);

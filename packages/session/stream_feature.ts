@@ -1,10 +1,10 @@
 import { HEADER_HOSTNAME, HEADER_PMU_MAPPINGS } from "@perfdata/format/feature-names";
-
-const HEADER_FEATURE = 80;
-/** The first and last types of the old dialect that are a feature each, and that of PMU_MAPPINGS. */
-const OLD_HOSTNAME = 69;
-const OLD_NUMA_TOPOLOGY = 80;
-const OLD_PMU_MAPPINGS = 81;
+import {
+  GOOGLE_RECORD_HEADER_HOSTNAME,
+  GOOGLE_RECORD_HEADER_NUMA_TOPOLOGY,
+  GOOGLE_RECORD_HEADER_PMU_MAPPINGS,
+  PERF_RECORD_HEADER_FEATURE,
+} from "@perfdata/format/record-types";
 
 /** A feature that came as a record. */
 export interface StreamFeature {
@@ -45,17 +45,17 @@ export function streamFeature(
   if (!stream.isGoogleDialect) {
     // One without data is the mark that ends them; its number is the next one that perf has no
     // feature for yet, and later ones have.
-    return type === HEADER_FEATURE && end - start > 16
+    return type === PERF_RECORD_HEADER_FEATURE && end - start > 16
       ? {
         id: view.getUint32(start + (le ? 8 : 12), le),
         payload: bytes.subarray(start + 16, end),
       }
       : undefined;
   }
-  const id = type === OLD_PMU_MAPPINGS
+  const id = type === GOOGLE_RECORD_HEADER_PMU_MAPPINGS
     ? HEADER_PMU_MAPPINGS
-    : type >= OLD_HOSTNAME && type <= OLD_NUMA_TOPOLOGY
-    ? HEADER_HOSTNAME + type - OLD_HOSTNAME
+    : type >= GOOGLE_RECORD_HEADER_HOSTNAME && type <= GOOGLE_RECORD_HEADER_NUMA_TOPOLOGY
+    ? HEADER_HOSTNAME + type - GOOGLE_RECORD_HEADER_HOSTNAME
     : undefined;
   return id === undefined ? undefined : { id, payload: bytes.subarray(start + 8, end) };
 }

@@ -1,6 +1,6 @@
 /**
  * The addresses that occur in a recording, and their symbols. Apart from `@perfdata/session`, since
- * who needs no names should not load the readers of ELF and DWARF.
+ * a program that needs no names should not load the readers of ELF and DWARF.
  *
  * @module
  */

@@ -99,7 +99,7 @@ export class UnwindCounts {
 
   /**
    * The bytes of stack that a sample has to hold so that all stacks reach their start, as far as
-   * stacks of the same threads tell; where none of a thread's did, what its next frame needs.
+   * stacks of the same threads show; where none of a thread's did, what its next frame needs.
    */
   get needed(): number {
     return Math.max(this.wanted, this.#deepest);

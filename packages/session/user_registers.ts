@@ -39,7 +39,7 @@ const ARM_ON_AARCH64 = map(EM.ARM, ARM_ON_AARCH64_BITS);
  * Whose registers a sample has.
  *
  * @param arch Of the recorded machine, as `uname -m` names it; where it is not known, the registers
- * themselves tell.
+ * themselves have.
  * @param abi `abi` of the sample's registers.
  * @param mask `sample_regs_user`.
  */

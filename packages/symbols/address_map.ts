@@ -3,7 +3,7 @@ import { PF, PT } from "./elf/constants.ts";
 import type { ElfFile } from "./elf/elf_file.ts";
 import { findElfSymbol } from "./elf/raw_symbols.ts";
 
-/** A mapping of a file into memory, as an mmap record tells it. */
+/** A mapping of a file into memory, as an mmap record describes it. */
 export interface FileMapping {
   /** First address of the mapping. */
   readonly start: Address;

@@ -66,7 +66,7 @@ export class SymbolBundleWriter {
   /**
    * Starts an empty bundle.
    *
-   * @param options `demangle`: gives the readable names that are stored beside the mangled ones
+   * @param options `demangle`: gives the readable names that are stored next to the mangled ones
    */
   constructor(options: { readonly demangle?: (name: string) => string } = {}) {
     this.#demangle = options.demangle ?? ((name) => name);

@@ -164,7 +164,7 @@ export function* searchSymbolFiles(
     refused,
   });
 
-  // The mapped file itself comes late in the order, but it tells where its debug file is, and
+  // The mapped file itself comes late in the order, but it says where its debug file is, and
   // which build id that must have if the recording does not.
   const itself: FileCandidate = { path, origin: "path" };
   let mapped: ElfFile | undefined;

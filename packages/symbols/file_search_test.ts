@@ -142,7 +142,7 @@ Deno.test({
       assertEquals(origins(app.id).symbols, "debug root, build id");
       Deno.removeSync(`${root}/usr/lib`, { recursive: true });
 
-      // A debug link, by name beside the file.
+      // A debug link, by name next to the file.
       run("objcopy", `--add-gnu-debuglink=${app.debug}`, `${root}/opt/app`);
       put(app.debug, `${root}/opt/app.debug`);
       assertEquals(origins().symbols, "debuglink");

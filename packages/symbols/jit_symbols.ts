@@ -83,7 +83,7 @@ export class JitSymbols {
     return undefined;
   }
 
-  /** The source line of an address in `code`, or `undefined` if the compiler told none. */
+  /** The source line of an address in `code`, or `undefined` if the compiler gave none. */
   line(code: JitCode, address: Address): JitLine | undefined {
     const wanted = address - code.start + code.compiledAt;
     let low = 0;

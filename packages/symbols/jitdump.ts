@@ -144,7 +144,7 @@ export interface Jitdump {
    * Reads the records from the first on. The machine code itself is not read.
    *
    * @throws {JitdumpError} at a malformed record. A last record that is cut short ends the file,
-   * as it does while the process still writes; `onCut` is told its offset
+   * as it does while the process still writes; `onCut` receives its offset
    */
   records(onCut?: (offset: number) => void): Generator<JitRecord>;
 }

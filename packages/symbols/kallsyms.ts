@@ -12,7 +12,7 @@ export interface Kallsyms {
   readonly table: SymbolTable;
   /** Names of the modules, as in `[name]`, without brackets; entry 0 is `""`, the kernel itself. */
   readonly modules: readonly string[];
-  /** All addresses read as 0: `kptr_restrict` kept them from whoever made the copy. */
+  /** All addresses read as 0: `kptr_restrict` hid them from the user who made the copy. */
   readonly restricted: boolean;
   /** Lines that are not `address type name`. */
   readonly malformed: number;

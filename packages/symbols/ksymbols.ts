@@ -3,7 +3,7 @@ import type { SymbolInfo } from "./symbol_table.ts";
 
 /**
  * Kernel code that comes and goes while a recording runs: BPF programs, trampolines, ftrace and
- * kprobe pages, as `PERF_RECORD_KSYMBOL` announces them. Whoever replays the records in time order
+ * kprobe pages, as `PERF_RECORD_KSYMBOL` announces them. A program that replays the records in time order
  * keeps this table as it was at each time.
  *
  * @example

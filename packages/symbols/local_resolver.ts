@@ -99,7 +99,7 @@ function tolerant<T>(
     if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
       return undefined;
     }
-    // Deno keeps what lies there from whoever may not do everything; `cat` may be allowed.
+    // Deno opens what is there only with all permissions; `cat` may be allowed.
     const special = /^\/(?:proc|sys)\//.test(path);
     if (error instanceof Deno.errors.NotCapable && special) return otherwise();
     if (!(error instanceof Error) || error instanceof SymbolsError) throw error;

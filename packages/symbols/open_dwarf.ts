@@ -34,14 +34,14 @@ export interface OpenedDwarf extends Disposable {
 export interface OpenDwarfOptions {
   /** Where separate files of debug information are looked for; the default is `/usr/lib/debug`. */
   readonly places?: SearchPlaces;
-  /** Is told of what cannot be read; without it, look-ups throw. */
+  /** Receives what cannot be read; without it, look-ups throw. */
   readonly diagnostics?: (error: DwarfError) => void;
 }
 
 /**
  * Opens a binary and what belongs to it: the separate file of debug information
  * (`.gnu_debuglink`, build id), the supplementary file of `dwz`, `FILE.dwp`, and `.dwo` files where
- * the compiler has left them, or beside the binary.
+ * the compiler has left them, or next to the binary.
  *
  * @throws {SymbolsError} if the file is not ELF
  *

@@ -61,7 +61,7 @@ export interface SymbolFiles {
 
 /** Where symbols are taken from and how they are shown: what all tools have in common. */
 export interface SymbolOptions {
-  /** `--symfs`: a folder in which the files of the recorded machine lie. */
+  /** `--symfs`: a directory in which the files of the recorded machine lie. */
   readonly symfs?: string;
   /** `--vmlinux`: the kernel's ELF file. Where it or `kallsyms` is given, no other is looked for. */
   readonly vmlinux?: string;
@@ -161,7 +161,7 @@ const RUNNING_RELEASE = "/proc/sys/kernel/osrelease";
 /**
  * Finds the symbols of objects: in a bundle, in ELF files with their DWARF, in kallsyms, perf maps
  * and jitdump files, in the order in which `perf` looks for them. What is of another build is
- * refused and told.
+ * refused and reported.
  *
  * @example
  * ```ts
@@ -207,7 +207,7 @@ export class SymbolResolver {
   }
 
   /**
-   * Opens the symbols of an object. If there are none, look-ups tell why.
+   * Opens the symbols of an object. If there are none, look-ups say why.
    *
    * Nothing is thrown for a file that cannot be read: it is in `refused`.
    */
@@ -697,7 +697,7 @@ class OpenedFiles {
     }
   }
 
-  /** The result of `read`; `undefined` if the file cannot be read, which is then told. */
+  /** The result of `read`; `undefined` if the file cannot be read, which is then reported. */
   attempt<T>(file: Pick<RefusedFile, "path" | "origin">, read: () => T): T | undefined {
     try {
       return read();

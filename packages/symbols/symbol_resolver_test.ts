@@ -283,7 +283,7 @@ Deno.test({
         found.map(({ frames }) =>
           frames.map(({ name, file, line }) => `${name} ${file}:${line}`).join(" ")
         );
-      /** Those in a function: what lies behind is padding. */
+      /** Those in a function: what lies after is padding. */
       const inside = (lines: readonly string[], found: readonly Resolution[]) =>
         lines.filter((_, i) => found[i]?.symbol !== undefined);
 

@@ -9,7 +9,7 @@ export type OverlapRule =
   /** The symbol that was added last: for JIT maps, where later code replaces earlier code. */
   | "newest";
 
-/** What {@linkcode SymbolTable.get} tells of a symbol. */
+/** What {@linkcode SymbolTable.get} returns about a symbol. */
 export interface SymbolInfo {
   /** Name as stored, not demangled. */
   readonly name: string;
@@ -113,7 +113,7 @@ export class SymbolTableBuilder {
    * Starts an empty table.
    *
    * @param options `demangle`: how names are shown; `perf` compares the demangled names when it
-   * chooses among aliases, so whoever wants its choice gives its demangling; `capacity`: about how
+   * chooses among aliases, so pass its demangling to get its choice; `capacity`: about how
    * many symbols there will be
    */
   constructor(options: { demangle?: (name: string) => string; capacity?: number } = {}) {

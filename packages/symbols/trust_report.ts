@@ -6,7 +6,7 @@ export type UnresolvedCause =
   | "build id differs"
   /** The file is here, but has no symbol table, or none that covers the address. */
   | "no symbols"
-  /** The kernel's addresses were hidden from whoever recorded them. */
+  /** The kernel's addresses were hidden from the user who recorded them. */
   | "kallsyms restricted"
   /** Code of a JIT compiler that left no map or dump. */
   | "JIT"

@@ -24,7 +24,7 @@ export type LocatedRecord = AnyRecord<KnownDeclaration> & {
 /**
  * The records of a recording in file order, decoded one by one.
  *
- * This is the simplest way to look at records, not the fastest: who counts samples by the million
+ * This is the simplest way to look at records, not the fastest: a program that counts millions of samples
  * takes {@link PerfDataReader.batches}, or the engine of `@perfdata/session`.
  *
  * @throws {PerfDataError} In strict mode, where the recording is damaged.

@@ -9,7 +9,7 @@ import {
   u32,
   x64,
 } from "@perfdata/format";
-import { PERF_RECORD_AUXTRACE } from "./names.ts";
+import { PERF_RECORD_AUXTRACE } from "@perfdata/format/record-types";
 
 const AUXTRACE_FIELDS = {
   size: [

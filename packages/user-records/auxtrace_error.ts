@@ -17,7 +17,7 @@ import {
   when,
   x64,
 } from "@perfdata/format";
-import { PERF_RECORD_AUXTRACE_ERROR } from "./names.ts";
+import { PERF_RECORD_AUXTRACE_ERROR } from "@perfdata/format/record-types";
 
 /** `fmt` that brought `machine_pid` and `vcpu`, and with them a message of fixed size. */
 const FMT_GUEST = 2;
@@ -53,7 +53,7 @@ export type AuxtraceError = StructValue<typeof AUXTRACE_ERROR_FIELDS>;
 
 /**
  * AUXTRACE_ERROR: where a decoder lost its way in an AUX area trace; `perf inject --itrace` leaves
- * them behind.
+ * them after.
  */
 export const AUXTRACE_ERROR: RecordDeclaration<"AUXTRACE_ERROR", AuxtraceError> = record(
   PERF_RECORD_AUXTRACE_ERROR,

@@ -29,7 +29,7 @@ import { type IntelBtsInfo, intelBtsPriv } from "./auxtrace_info/intel_bts.ts";
 import { type IntelPtInfo, intelPtPriv } from "./auxtrace_info/intel_pt.ts";
 import { pmuTypePriv } from "./auxtrace_info/pmu_type.ts";
 import type { PrivCodec } from "./auxtrace_info/words.ts";
-import { PERF_RECORD_AUXTRACE_INFO } from "./names.ts";
+import { PERF_RECORD_AUXTRACE_INFO } from "@perfdata/format/record-types";
 
 /** `type` of a trace that has no decoder. */
 export const PERF_AUXTRACE_UNKNOWN = 0;
@@ -89,7 +89,7 @@ function kindOf(type: unknown, size: number, first: () => bigint): PrivCodec<unk
 
 const words = array(x64, "rest");
 
-/** The words as they are. Who watches the decode is told their names. */
+/** The words as they are. A trace gets their names. */
 const priv: Codec<bigint[]> = {
   ...words,
   alternatives: [

@@ -12,7 +12,7 @@ import {
   type StructValue,
   u64,
 } from "@perfdata/format";
-import { PERF_RECORD_BPF_METADATA } from "./names.ts";
+import { PERF_RECORD_BPF_METADATA } from "@perfdata/format/record-types";
 
 /** `BPF_PROG_NAME_LEN`: as long as a kernel symbol's name may be. */
 const BPF_PROG_NAME_LEN = 512;

@@ -11,7 +11,7 @@ import {
   type StructValue,
   u64,
 } from "@perfdata/format";
-import { PERF_RECORD_COMPRESSED, PERF_RECORD_COMPRESSED2 } from "./names.ts";
+import { PERF_RECORD_COMPRESSED, PERF_RECORD_COMPRESSED2 } from "@perfdata/format/record-types";
 
 const COMPRESSED_FIELDS = {
   data: [

@@ -21,7 +21,7 @@ import {
   x32,
   x64,
 } from "@perfdata/format";
-import { PERF_RECORD_CPU_MAP } from "./names.ts";
+import { PERF_RECORD_CPU_MAP } from "@perfdata/format/record-types";
 
 /** `type` of a CPU map that lists its CPUs. */
 export const PERF_CPU_MAP__CPUS = 0;

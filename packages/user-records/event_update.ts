@@ -15,15 +15,15 @@ import {
   when,
 } from "@perfdata/format";
 import { type CpuMapData, cpuMapData } from "./cpu_map.ts";
-import { PERF_RECORD_EVENT_UPDATE } from "./names.ts";
+import { PERF_RECORD_EVENT_UPDATE } from "@perfdata/format/record-types";
 
-/** `type` of an update that tells the event's unit. */
+/** `type` of an update of the event's unit. */
 export const PERF_EVENT_UPDATE__UNIT = 0;
-/** `type` of an update that tells the event's scale. */
+/** `type` of an update of the event's scale. */
 export const PERF_EVENT_UPDATE__SCALE = 1;
-/** `type` of an update that tells the event's name. */
+/** `type` of an update of the event's name. */
 export const PERF_EVENT_UPDATE__NAME = 2;
-/** `type` of an update that tells the event's CPUs. */
+/** `type` of an update of the event's CPUs. */
 export const PERF_EVENT_UPDATE__CPUS = 3;
 
 /** The condition that the update is of a type. */

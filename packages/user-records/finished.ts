@@ -1,5 +1,8 @@
 import { record, type RecordDeclaration, struct } from "@perfdata/format";
-import { PERF_RECORD_FINISHED_INIT, PERF_RECORD_FINISHED_ROUND } from "./names.ts";
+import {
+  PERF_RECORD_FINISHED_INIT,
+  PERF_RECORD_FINISHED_ROUND,
+} from "@perfdata/format/record-types";
 
 /** The body of a record that has no fields. */
 export type Empty = Record<never, never>;

@@ -3,6 +3,8 @@ import {
   type DecodedRecord,
   type FeatureOf,
   FEATURES,
+  GOOGLE_RECORD_HEADER_HOSTNAME,
+  GOOGLE_RECORD_HEADER_PMU_MAPPINGS,
   HEADER_HOSTNAME,
   HEADER_PMU_MAPPINGS,
   record,
@@ -30,11 +32,6 @@ export type GoogleFeatureName =
   | "NUMA_TOPOLOGY"
   | "PMU_MAPPINGS";
 
-/** Type of the record of the feature HOSTNAME; those of the next eleven features follow. */
-const PERF_RECORD_HEADER_HOSTNAME = 69;
-/** Type of the record of the feature PMU_MAPPINGS: BRANCH_STACK before it has none. */
-const PERF_RECORD_HEADER_PMU_MAPPINGS = 81;
-
 /** A feature as a record of its own. */
 type FeatureRecord<N extends GoogleFeatureName> = RecordDeclaration<
   `HEADER_${N}`,
@@ -46,9 +43,9 @@ function feature<const N extends GoogleFeatureName>(
   type: number,
   name: N,
 ): FeatureRecord<N> {
-  const id = type === PERF_RECORD_HEADER_PMU_MAPPINGS
+  const id = type === GOOGLE_RECORD_HEADER_PMU_MAPPINGS
     ? HEADER_PMU_MAPPINGS
-    : type - PERF_RECORD_HEADER_HOSTNAME + HEADER_HOSTNAME;
+    : type - GOOGLE_RECORD_HEADER_HOSTNAME + HEADER_HOSTNAME;
   const found = FEATURES.find((declared) => declared.id === id);
   if (found?.name !== name) throw new TypeError(`feature ${id}: expected ${name}`);
   return record(type, `HEADER_${name}`, found.codec as Codec<FeatureOf<N>["value"]>);
@@ -59,7 +56,7 @@ function feature<const N extends GoogleFeatureName>(
  * HEADER_FEATURE: types 69 to 81 are features one by one. The layouts are those of the feature
  * sections (`src/quipper/kernel/perf_internals.h` of google/perf_data_converter).
  *
- * Nothing in a stream says so. `PerfDataReader.isGoogleDialect` tells by the first record of type
+ * Nothing in a stream says so. `PerfDataReader.isGoogleDialect` decides by the first record of type
  * 69, which is no ID_INDEX; only then are these to be used, in place of `USER_RECORDS`.
  */
 export const GOOGLE_RECORDS = [

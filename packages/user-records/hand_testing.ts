@@ -1,5 +1,5 @@
 /**
- * Shared by the tests of this folder, and not exported: records whose bytes were laid out by hand.
+ * Shared by the tests of this directory, and not exported: records whose bytes were laid out by hand.
  *
  * @module
  */

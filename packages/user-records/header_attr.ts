@@ -9,7 +9,7 @@ import {
   type StructValue,
   u64,
 } from "@perfdata/format";
-import { PERF_RECORD_HEADER_ATTR } from "./names.ts";
+import { PERF_RECORD_HEADER_ATTR } from "@perfdata/format/record-types";
 
 const HEADER_ATTR_FIELDS = {
   attr: [

@@ -1,21 +1,20 @@
+import { BUILD_ID_SIZE } from "@perfdata/format/object-feature";
+import { PERF_RECORD_MISC_BUILD_ID_SIZE } from "@perfdata/format/perf-event";
+import { record, type RecordDeclaration } from "@perfdata/format/record";
+import { PERF_RECORD_HEADER_BUILD_ID } from "@perfdata/format/record-types";
 import {
-  BUILD_ID_SIZE,
   bytes,
   type Codec,
   i32,
   type OptionalCodec,
   paddedTo,
-  PERF_RECORD_MISC_BUILD_ID_SIZE,
-  record,
-  type RecordDeclaration,
   reserved,
   struct,
   type StructValue,
   type Test,
   u8,
   when,
-} from "@perfdata/format";
-import { PERF_RECORD_HEADER_BUILD_ID } from "./names.ts";
+} from "@perfdata/format/struct";
 
 const hasSize: Test = { misc: PERF_RECORD_MISC_BUILD_ID_SIZE };
 const hasNoSize: Test = { noMisc: PERF_RECORD_MISC_BUILD_ID_SIZE };

@@ -6,7 +6,7 @@ import {
   type StructValue,
   x64,
 } from "@perfdata/format";
-import { PERF_RECORD_HEADER_EVENT_TYPE } from "./names.ts";
+import { PERF_RECORD_HEADER_EVENT_TYPE } from "@perfdata/format/record-types";
 
 const HEADER_EVENT_TYPE_FIELDS = {
   event_id: [x64, "`config` of the attr that has the name."],

@@ -10,7 +10,7 @@ import {
   type StructValue,
   u64,
 } from "@perfdata/format";
-import { PERF_RECORD_HEADER_FEATURE } from "./names.ts";
+import { PERF_RECORD_HEADER_FEATURE } from "@perfdata/format/record-types";
 
 const HEADER_FEATURE_FIELDS = {
   feat_id: [

@@ -10,7 +10,7 @@ import {
   u32,
   when,
 } from "@perfdata/format";
-import { PERF_RECORD_HEADER_TRACING_DATA } from "./names.ts";
+import { PERF_RECORD_HEADER_TRACING_DATA } from "@perfdata/format/record-types";
 
 /** Four bytes for alignment; not there where the data is inside of the record. */
 const pad: OptionalCodec<Uint8Array> = when({ left: 4, without: "data" }, padding);

@@ -13,7 +13,7 @@ import {
   type StructValue,
   u64,
 } from "@perfdata/format";
-import { PERF_RECORD_ID_INDEX } from "./names.ts";
+import { PERF_RECORD_ID_INDEX } from "@perfdata/format/record-types";
 
 const ENTRY_FIELDS = {
   id: [u64, "Id of a counter, as samples carry it."],

@@ -24,7 +24,6 @@ export * from "./header_event_type.ts";
 export * from "./header_feature.ts";
 export * from "./header_tracing_data.ts";
 export * from "./id_index.ts";
-export * from "./names.ts";
 export * from "./schedstat.ts";
 export * from "./stat.ts";
 export * from "./thread_map.ts";

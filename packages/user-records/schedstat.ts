@@ -15,7 +15,10 @@ import {
   u32,
   u64,
 } from "@perfdata/format";
-import { PERF_RECORD_SCHEDSTAT_CPU, PERF_RECORD_SCHEDSTAT_DOMAIN } from "./names.ts";
+import {
+  PERF_RECORD_SCHEDSTAT_CPU,
+  PERF_RECORD_SCHEDSTAT_DOMAIN,
+} from "@perfdata/format/record-types";
 
 const SCHEDSTAT_CPU_DATA_FIELDS = {
   yld_count: [u32, "Calls of `sched_yield()`."],

@@ -13,7 +13,11 @@ import {
   type StructValue,
   u64,
 } from "@perfdata/format";
-import { PERF_RECORD_STAT, PERF_RECORD_STAT_CONFIG, PERF_RECORD_STAT_ROUND } from "./names.ts";
+import {
+  PERF_RECORD_STAT,
+  PERF_RECORD_STAT_CONFIG,
+  PERF_RECORD_STAT_ROUND,
+} from "@perfdata/format/record-types";
 
 const CONFIG_ENTRY_FIELDS = {
   tag: [

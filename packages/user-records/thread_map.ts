@@ -13,7 +13,7 @@ import {
   type StructValue,
   u64,
 } from "@perfdata/format";
-import { PERF_RECORD_THREAD_MAP } from "./names.ts";
+import { PERF_RECORD_THREAD_MAP } from "@perfdata/format/record-types";
 
 const ENTRY_FIELDS = {
   pid: [i64, "Thread id, or -1 where whole CPUs are recorded."],

@@ -12,7 +12,7 @@ import {
   when,
   x64,
 } from "@perfdata/format";
-import { PERF_RECORD_TIME_CONV } from "./names.ts";
+import { PERF_RECORD_TIME_CONV } from "@perfdata/format/record-types";
 
 const isLong: Test = { field: "time_cycles", present: true };
 

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { RecordCodec, type RecordDeclaration } from "@perfdata/format";
 import { GOOGLE_RECORDS } from "./google_dialect.ts";
-import { USER_RECORD_NAMES } from "./names.ts";
+import { USER_RECORD_NAMES } from "@perfdata/format/record-names";
 import { USER_RECORDS, type UserRecord } from "./user_records.ts";
 
 /** Bytes as records have them: mostly small numbers of all sizes, some text, some noise. */

@@ -2,7 +2,7 @@
  * Runs `deno doc --lint` on every package and fails on what it finds.
  *
  * Two of its findings are not errors here: the types of structures are derived from their
- * declarations (`no-slow-types`), which are private constants beside them (`private-type-ref` to
+ * declarations (`no-slow-types`), which are private constants next to them (`private-type-ref` to
  * a name in capitals).
  */
 const root = new URL("../../", import.meta.url);

@@ -6,7 +6,7 @@
  * declarations say where to find. The same seed makes the same inputs. A target has 20 seconds and 1.5 GB;
  * what it writes is cut at 32 MB. What is found is made smaller and kept in `--output`, by default
  * `fixtures/hostile`, so that a test tries it from then on; what comes from a file of the corpus, which is
- * not part of the repository, in its folder `corpus`, which Git ignores.
+ * not part of the repository, in its directory `corpus`, which Git ignores.
  */
 import { parseArgs } from "@std/cli";
 import type { Current, RunnerLine } from "./runner.ts";

@@ -2,7 +2,7 @@
  * A process that tries one input after the other, and says which: `fuzz.ts` watches it, since what does
  * not end cannot end itself.
  *
- * Arguments: seed, number of the first input, milliseconds, folder.
+ * Arguments: seed, number of the first input, milliseconds, directory.
  */
 import { type Field, fieldsOf, type Seed, seeds } from "./corpus.ts";
 import { applied, type Change, changesOf, smaller } from "./mutate.ts";
@@ -20,7 +20,7 @@ export type RunnerLine =
   }
   | { readonly kind: "done"; readonly inputs: number; readonly runs: number };
 
-/** What it is at, in the file `current.json` of the folder. */
+/** What it is at, in the file `current.json` of the directory. */
 export interface Current {
   readonly input: number;
   readonly run: number;

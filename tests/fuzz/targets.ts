@@ -35,7 +35,7 @@ import type { Random } from "./random.ts";
 export interface Place {
   /** A file with the input. */
   readonly path: string;
-  /** A folder for what is written. */
+  /** A directory for what is written. */
   readonly folder: string;
 }
 

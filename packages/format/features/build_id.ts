@@ -54,7 +54,7 @@ export const BUILD_ID_PID_FIELD = {
     "Machine that the binary belongs to: -1 is the host, 0 the default guest.",
   ],
 } as const;
-/** The fields of a build id event that tell of the binary. */
+/** The fields of a build id event about the binary. */
 export const BUILD_ID_FIELDS = {
   build_id: [
     bytes(BUILD_ID_SIZE) as Codec<Uint8Array>,

@@ -74,7 +74,7 @@ export const FEATURES = [
 
 const DECLARATIONS = declarations(FEATURES);
 
-/** A feature section, told apart by its `name`. */
+/** A feature section, identified by its `name`. */
 export type Feature = DecodedFeature<typeof FEATURES[number]> | RawFeature;
 
 /** The feature of a certain name: `FeatureOf<"EVENT_DESC">`. */
@@ -89,7 +89,7 @@ export type FeatureOf<N extends Feature["name"]> = Extract<Feature, { readonly n
  *
  * @param id Bit of the feature bitmap, or `feat_id` of the record.
  * @param bytes The section, or what follows `feat_id` in the record.
- * @param options Byte order, file offset, and who watches.
+ * @param options Byte order, file offset, and a trace.
  *
  * @example
  * ```ts

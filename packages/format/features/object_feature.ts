@@ -16,7 +16,7 @@ import { eventDescs } from "./event_desc.ts";
 import { HEADER_ARCH, HEADER_BUILD_ID, HEADER_EVENT_DESC, HEADER_OSRELEASE } from "./names.ts";
 import { arch, osrelease } from "./strings.ts";
 
-export { type BuildIdEvent, buildIdText } from "./build_id.ts";
+export { BUILD_ID_SIZE, type BuildIdEvent, buildIdText } from "./build_id.ts";
 
 const FEATURES = [
   { id: HEADER_BUILD_ID, name: "BUILD_ID", codec: buildIds },
@@ -26,7 +26,7 @@ const FEATURES = [
 ] as const;
 const DECLARATIONS = declarations(FEATURES);
 
-/** A section that tells of binaries or events; any other is `RAW` here. */
+/** A section about binaries or events; any other is `RAW` here. */
 export type ObjectFeature = DecodedFeature<typeof FEATURES[number]> | RawFeature;
 
 /**

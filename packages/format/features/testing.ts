@@ -1,5 +1,5 @@
 /**
- * Needs Deno: shared by the tests of this folder, and not exported. Takes the feature sections out of a file,
+ * Needs Deno: shared by the tests of this directory, and not exported. Takes the feature sections out of a file,
  * makes a file of feature sections, and words features as `perf report --header-only -I` does.
  *
  * @module

@@ -137,7 +137,7 @@ export function sameTest(a: Test, b: Test): boolean {
   return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
 }
 
-/** Turns a count into what tells it, given the bytes of an element that has `size`. */
+/** Turns a count into what it is computed from, given the bytes of an element that has `size`. */
 export function counterOf(
   count: Count,
   size: number,

@@ -3,7 +3,7 @@ import { NO_SCOPE, type Scope } from "./condition.ts";
 import type { Codec, HiddenCodec } from "./codec.ts";
 
 /**
- * Looks at the bytes from the reader's position on and tells what a format does not say: which of two
+ * Looks at the bytes from the reader's position on and finds what a format does not say: which of two
  * layouts they have, how many elements follow. It leaves the reader as it is.
  */
 export type Probe<T> = (r: ByteReader) => T;

@@ -297,7 +297,12 @@ export class FlowDecoder {
         if (this.deferred.length === 0 || this.noneDeferred()) {
           const error = walker.tnt(1 << packets.count | packets.low);
           if (error !== 0) this.stop(error);
+          else packets.shortTnt(walker);
         }
+        continue;
+      }
+      if (kind === PacketKind.PAD) {
+        if (this.state === LOST) counts.lostBytes++;
         continue;
       }
       if (kind <= PacketKind.END) {
@@ -563,7 +568,7 @@ export class FlowDecoder {
     }
   }
 
-  /** Execution is at an address that a packet told, in the mode that MODE.Exec told. */
+  /** Execution is at an address that a packet gave, in the mode that MODE.Exec gave. */
   private arrive(low: number, high: number): void {
     const { walker } = this;
     const lost = this.state === LOST;
@@ -575,7 +580,7 @@ export class FlowDecoder {
     if (this.cache.full) this.refresh();
   }
 
-  /** Applies the mode that MODE.Exec told, at the address that it was told for. */
+  /** Applies the mode that MODE.Exec gave, at the address that it gave it for. */
   private setMode(): void {
     if (this.walker.mode === this.nextMode) return;
     this.walker.mode = this.nextMode;

@@ -69,9 +69,18 @@ export class PathTable {
   /** Blocks that end with those calls, of all paths. */
   pushes: Int32Array = new Int32Array(1024);
 
+  /**
+   * Block after a path that uses all of its branches, calls nothing that it does not return from, and ends
+   * in its range; -1 for all others. Most paths of loops are of this kind.
+   */
+  plain: Int32Array = new Int32Array(1024);
+  /**
+   * By hash of the key: pairs of a key and the number of its path + 1; 0 where there is none. See
+   * {@linkcode pathSlot}.
+   */
+  table: Int32Array = new Int32Array(1 << 14);
+
   readonly #blocks: BlockCache;
-  #keys = new Int32Array(1 << 13);
-  #paths = new Int32Array(1 << 13);
   #entries = 0;
   readonly #calls = new Int32Array(MAX_PATH_BLOCKS);
 
@@ -89,8 +98,7 @@ export class PathTable {
   clear(): void {
     this.count = 0;
     this.#entries = 0;
-    this.#keys.fill(0);
-    this.#paths.fill(0);
+    this.table.fill(0);
     this.start[0] = 0;
     this.pushStart[0] = 0;
   }
@@ -98,19 +106,19 @@ export class PathTable {
   /** The path from a block on; see the class for `lead`. */
   of(space: CodeSpace, block: number, lead: number): number {
     const key = block << 7 | lead;
-    const keys = this.#keys;
-    const mask = keys.length - 1;
-    let slot = Math.imul(key, 0x9e3779b1) >>> 7 & mask;
+    const { table } = this;
+    const mask = table.length - 1;
+    let slot = pathSlot(key) & mask;
     for (;;) {
-      const path = this.#paths[slot] as number;
+      const path = table[slot + 1] as number;
       if (path === 0) break;
-      if (keys[slot] === key) return path - 1;
-      slot = slot + 1 & mask;
+      if (table[slot] === key) return path - 1;
+      slot = slot + 2 & mask;
     }
     const path = this.build(space, block, lead);
-    keys[slot] = key;
-    this.#paths[slot] = path + 1;
-    if (2 * ++this.#entries > keys.length) this.rehash();
+    table[slot] = key;
+    table[slot + 1] = path + 1;
+    if (4 * ++this.#entries > table.length) this.rehash();
     return path;
   }
 
@@ -224,6 +232,7 @@ export class PathTable {
     while (push + depth > this.pushes.length) this.pushes = twice(this.pushes);
     for (let i = 0; i < depth; i++) this.pushes[push + i] = calls[i] as number;
     this.pushStart[path + 1] = push + depth;
+    this.plain[path] = end === PathEnd.NEXT && left === 0 && bits > 0 && depth === 0 ? block : -1;
     return path;
   }
 
@@ -232,6 +241,7 @@ export class PathTable {
     this.start = twice(this.start);
     this.next = twice(this.next);
     this.insns = twice(this.insns);
+    this.plain = twice(this.plain);
     this.pushStart = twice(this.pushStart);
     const end = new Uint8Array(2 * this.end.length);
     end.set(this.end);
@@ -243,20 +253,23 @@ export class PathTable {
 
   /** Doubles the table. */
   private rehash(): void {
-    const oldKeys = this.#keys;
-    const oldPaths = this.#paths;
-    const keys = this.#keys = new Int32Array(2 * oldKeys.length);
-    const paths = this.#paths = new Int32Array(2 * oldKeys.length);
-    const mask = keys.length - 1;
-    for (let i = 0; i < oldKeys.length; i++) {
-      if (oldPaths[i] === 0) continue;
-      const key = oldKeys[i] as number;
-      let slot = Math.imul(key, 0x9e3779b1) >>> 7 & mask;
-      while (paths[slot] !== 0) slot = slot + 1 & mask;
-      keys[slot] = key;
-      paths[slot] = oldPaths[i] as number;
+    const old = this.table;
+    const table = this.table = new Int32Array(2 * old.length);
+    const mask = table.length - 1;
+    for (let i = 0; i < old.length; i += 2) {
+      if (old[i + 1] === 0) continue;
+      const key = old[i] as number;
+      let slot = pathSlot(key) & mask;
+      while (table[slot + 1] !== 0) slot = slot + 2 & mask;
+      table[slot] = key;
+      table[slot + 1] = old[i + 1] as number;
     }
   }
+}
+
+/** Where in {@linkcode PathTable.table} a key is, but for the size of the table: an even number. */
+export function pathSlot(key: number): number {
+  return Math.imul(key, 0x9e3779b1) >>> 6 & -2;
 }
 
 /**

@@ -134,7 +134,7 @@ export class TimeKeeper {
   }
 
   #set(exact: number): void {
-    // What the estimate was wrong by tells how far to trust the next.
+    // The error of the estimate shows how far to trust the next.
     this.uncertainty = this.time >= 0 ? Math.abs(exact - this.time) : 0;
     this.#exact = exact;
     this.#cycles = 0;

@@ -3,7 +3,7 @@ import { InsnKind } from "../x86/insn_kind.ts";
 import { type BlockCache, BlockStop, NoBlock } from "./block_cache.ts";
 import type { CodeSpace } from "./code.ts";
 import { FlowError } from "./flow_event.ts";
-import { isRealCall, PathEnd, PathTable } from "./path_table.ts";
+import { isRealCall, PathEnd, pathSlot, PathTable } from "./path_table.ts";
 import { ReturnStack } from "./return_stack.ts";
 
 /** Steps without a packet at most: a circle that leads through several ranges. */
@@ -213,6 +213,40 @@ export class Walker {
       lead = 1 << count | lead & (1 << count) - 1;
       if (used === 0 && ++steps > MAX_STEPS) return 1 + FlowError.LOOP;
     }
+  }
+
+  /**
+   * Follows the short TNT packets in `bytes[from, to)` as long as their paths are known and plain.
+   *
+   * @returns Where the first packet is that it leaves.
+   */
+  warm(bytes: Uint8Array, from: number, to: number): number {
+    const { out, paths } = this;
+    const { table, plain } = paths;
+    const mask = table.length - 1;
+    let { cur, outCount, branches } = this;
+    let at = from;
+    if (cur < 0) return at;
+    const end = Math.min(to, at + out.length - outCount);
+    for (; at < end; at++) {
+      const byte = bytes[at] as number;
+      // All even bytes from 4 on: the branches below the bit that marks their number, shifted.
+      if ((byte & 1) !== 0 || byte < 4) break;
+      const key = cur << 7 | byte >> 1;
+      const slot = pathSlot(key) & mask;
+      if (table[slot] !== key) break;
+      const path = (table[slot + 1] as number) - 1;
+      if (path < 0) break;
+      const next = plain[path] as number;
+      if (next < 0) break;
+      out[outCount++] = path;
+      branches += 30 - Math.clz32(byte);
+      cur = next;
+    }
+    this.cur = cur;
+    this.outCount = outCount;
+    this.branches = branches;
+    return at;
   }
 
   /** Goes up to and through the first indirect branch. */

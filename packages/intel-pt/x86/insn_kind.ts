@@ -1,6 +1,6 @@
 /**
  * What an x86 instruction means for the flow of control: the kinds that
- * {@linkcode InsnDecoder.decode} tells apart.
+ * {@linkcode InsnDecoder.decode} distinguishes.
  *
  * The classes are those that Intel PT treats differently (Intel SDM, Volume 3, section
  * "Change of Flow Instruction (COFI) Tracing"); all that goes on at the next instruction is OTHER.

@@ -33,11 +33,11 @@ export const WALK_END = {
   LIMIT: 7,
 } as const;
 
-/** What a {@linkcode FrameWalker} asks about code: implemented by who knows what is mapped where. */
+/** What a {@linkcode FrameWalker} asks about code: implemented by the caller, which knows what is mapped where. */
 export interface CodeLookup {
   /** The row of the address looked up last, or `NO_FDE` … `NOT_MAPPED`. */
   row: number;
-  /** What the frame is called by who asks: an opaque number. */
+  /** The caller's name for the frame: an opaque number. */
   place: number;
   /** Looks an address up: sets `row` and `place`. */
   find(address: number): void;
@@ -79,7 +79,7 @@ export class FrameWalker {
   guessed = 0;
   /** Bytes of stack that would have been needed for the next frame, where the end is `STACK`. */
   wanted = 0;
-  /** The stack pointer before the last frame, for who wants to know how deep the stack is. */
+  /** The stack pointer before the last frame, which gives the depth of the stack. */
   top = 0;
 
   readonly #machine: CfiMachine;

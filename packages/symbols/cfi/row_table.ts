@@ -127,7 +127,7 @@ export class RowTable {
   }
 }
 
-/** Whether the rules, but for a CFA that an expression gives, fit into a row. */
+/** Whether the rules, except for a CFA that an expression gives, fit into a row. */
 function isPlain(
   rules: FrameRules,
   machine: CfiMachine,

@@ -106,7 +106,7 @@ export class AbbrevTable {
   /** `skip[skipStart[a] .. skipStart[a + 1]]`: bytes to step over, or `~READ` of a variable value. */
   readonly skip: number[] = [];
   readonly skipStart: number[] = [0];
-  /** `READ` of `DW_AT_sibling`, which stands behind what `skip` covers, for `KIND.SKIPPED`. */
+  /** `READ` of `DW_AT_sibling`, which stands after what `skip` covers, for `KIND.SKIPPED`. */
   readonly sibling: number[] = [];
   /**
    * Bytes from the first attribute to a `DW_AT_sibling` of four bytes, for inlined calls and for
@@ -194,7 +194,7 @@ export class AbbrevTable {
       if (attribute === DW_AT.sibling && sibling < 0 && siblingForm(read)) {
         sibling = read;
         if (hasChildren && read === READ.U32) siblingFrom = size;
-        // What follows the sibling is not stepped over by who jumps to it.
+        // A reader that jumps to the sibling does not step over what follows it.
         if (hasChildren && CODELESS_TAGS.has(tag)) {
           this.#finish(tag, KIND.SKIPPED, hasChildren, -1, sibling, siblingFrom);
           skipRest(c);

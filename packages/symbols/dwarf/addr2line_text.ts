@@ -12,7 +12,7 @@ export interface Addr2LineOptions {
   readonly addresses?: boolean;
   /** `-p`: all of a frame on one line. */
   readonly pretty?: boolean;
-  /** `-s`: file names without folders. */
+  /** `-s`: file names without directories. */
   readonly basenames?: boolean;
   /** `-C`: how a mangled name is shown; as it is by default. */
   readonly demangle?: (name: string) => string;

@@ -155,7 +155,7 @@ export class Cursor {
     return c & 0x40 ? result - scale : result;
   }
 
-  /** Position of the first byte of a NUL-terminated string; moves behind the NUL. */
+  /** Position of the first byte of a NUL-terminated string; moves after the NUL. */
   skipString(): number {
     const start = this.pos;
     const nul = this.bytes.indexOf(0, start);

@@ -24,12 +24,12 @@ export class Die {
     return this.has(slot) ? this.value[slot] as number : 0;
   }
 
-  /** Reads the entry of abbreviation `a` whose attributes begin at `c.pos`, and moves behind it. */
+  /** Reads the entry of abbreviation `a` whose attributes begin at `c.pos`, and moves after it. */
   read(c: Cursor, table: AbbrevTable, a: number, format: UnitFormat): void {
     const { plan, planStart } = table;
     const { bytes: b, le } = c;
     const { form: forms, value: values } = this;
-    // Bytes behind the end read as undefined; what comes of them is thrown away with the error.
+    // Bytes after the end read as undefined; what comes of them is thrown away with the error.
     let p = c.pos;
     let mask = 0;
     for (let i = planStart[a] as number, end = planStart[a + 1] as number; i < end; i += 4) {
@@ -108,8 +108,8 @@ function readNumber(c: Cursor, read: number, constant: number, format: UnitForma
 }
 
 /**
- * Steps over the attributes of an entry, from `p` in `b` on, and gives the position behind them,
- * which can be behind the end of a cut unit. `skip[from, to)` is the abbreviation's skip list.
+ * Steps over the attributes of an entry, from `p` in `b` on, and gives the position after them,
+ * which can be after the end of a cut unit. `skip[from, to)` is the abbreviation's skip list.
  */
 export function stepOver(
   b: Uint8Array,

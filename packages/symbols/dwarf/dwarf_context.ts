@@ -28,12 +28,12 @@ export interface DwoRequest {
 export interface DwarfOptions {
   /** Opens the supplementary file (`.gnu_debugaltlink`), which `dwz` makes. Called once at most. */
   readonly supplementary?: () => DwarfSections | undefined;
-  /** Opens the package file (`.dwp`) beside the binary. Called once at most. */
+  /** Opens the package file (`.dwp`) next to the binary. Called once at most. */
   readonly dwp?: () => DwarfSections | undefined;
   /** Opens a split unit that the package does not have. Called once for each unit at most. */
   readonly dwo?: (request: DwoRequest) => DwarfSections | undefined;
   /**
-   * Is told, once, of each part that cannot be read; look-ups then give what the other parts hold.
+   * Called once for each part that cannot be read; look-ups then give what the other parts hold.
    * Without it, look-ups throw.
    */
   readonly diagnostics?: (error: DwarfError) => void;
@@ -263,7 +263,7 @@ export class DwarfContext {
   }
 
   /**
-   * The linkage name of function number `n` as it is in the file, in UTF-8: for whoever writes it
+   * The linkage name of function number `n` as it is in the file, in UTF-8: for callers that write it
    * somewhere and needs no string. The bytes are not to be changed.
    */
   linkageNameBytes(n: number): Uint8Array | undefined {
@@ -316,7 +316,7 @@ export class DwarfContext {
    *
    * With `names: "linkage"`, a function that has a linkage name is read without its other name,
    * which {@link functions} and {@link functionName} read when they are asked: then the file has to
-   * be open, and they throw or tell as this does.
+   * be open, and they throw or report as this does.
    *
    * @example
    * ```ts
@@ -517,7 +517,7 @@ export class DwarfContext {
       this.#separate({ name, id, compDir });
     if (split === undefined) {
       this.#missing++;
-      // Not an error of the file: it is told where somebody listens.
+      // Not an error of the file: it is reported if there is a callback.
       this.#options.diagnostics?.(unit.error(`split unit ${name} was not found`));
       return undefined;
     }

@@ -37,7 +37,7 @@ export class DwarfFile {
     readonly contributions?: Contributions | undefined;
     /** Whole sections by name, for all units of a package together. */
     readonly shared?: Map<string, Section>;
-    /** Is told what is wrong with part of the file; throws where that is to be the end. */
+    /** Receives what is wrong with part of the file; throws to stop there. */
     readonly report: (error: DwarfError) => void;
     readonly supplementary?: (() => DwarfSections | undefined) | undefined;
   }) {

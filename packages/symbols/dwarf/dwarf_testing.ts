@@ -55,7 +55,7 @@ export class Bytes {
     return this;
   }
 
-  /** `body` behind its length, in the 32-bit or the 64-bit form. */
+  /** `body` after its length, in the 32-bit or the 64-bit form. */
   sized(offsetSize: 4 | 8, body: Bytes): this {
     if (offsetSize === 8) this.uint(4, 0xffffffff);
     return this.uint(offsetSize, body.length).append(body);
@@ -88,7 +88,7 @@ export interface UnitShape {
   readonly addressSize?: 4 | 8;
 }
 
-/** A unit of `.debug_info` with `body` behind its header; its abbreviations are at 0. */
+/** A unit of `.debug_info` with `body` after its header; its abbreviations are at 0. */
 export function unit(shape: UnitShape, body: Bytes): Bytes {
   const { le = true, version, offsetSize = 4, addressSize = 8 } = shape;
   const content = new Bytes(le).uint(2, version);

@@ -22,7 +22,7 @@ export interface FunctionName {
 
 /**
  * Gives each name of a function a number. Linkers merge equal strings, so the offset of a name
- * tells whether it has been met; the strings are read afterwards, in the order of the file.
+ * says whether it has been met; the strings are read afterwards, in the order of the file.
  */
 export class FunctionNames {
   readonly #strings = new Strings();
@@ -185,7 +185,7 @@ class Strings {
   offset(section: Section, { unit, form, value }: StringPlace): number {
     const offset = unit === undefined ? NaN : unit.stringOffset(form, value);
     if (!(offset < section.size)) {
-      throw new DwarfError(section.name, offset, "a string behind the end of the section");
+      throw new DwarfError(section.name, offset, "a string after the end of the section");
     }
     return offset;
   }

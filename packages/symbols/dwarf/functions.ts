@@ -7,7 +7,7 @@ import type { Unit } from "./unit.ts";
 
 const die = new Die();
 
-/** What {@link walkCalls} is told of a call: nothing in it matters. */
+/** What {@link walkCalls} receives of a call: nothing in it matters. */
 export const UNWANTED = -2;
 
 /** Position that the `DW_AT_sibling` at `p`, of the entry at `at`, leads to. */
@@ -305,7 +305,7 @@ export class FunctionTable {
 
   /** Reads the inlined calls of function `f`, before the first `findCall` for it. */
   readCalls(f: number): void {
-    // Nothing, should the rest of this fail: the error is told once.
+    // Nothing, should the rest of this fail: the error is reported once.
     this.#cellStart[f] = this.#cellEnd[f] = this.#callCells.count;
     const unit = this.#unit;
     const ranges = callRanges;

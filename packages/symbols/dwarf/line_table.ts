@@ -305,7 +305,7 @@ export class LineTable {
     }
     // In short calls: an engine makes the best code for a function when it is called again.
     while (machine.p < end) this.#some(c, header, wanted, machine);
-    // Rows behind the last end_sequence have no end, and so no extent.
+    // Rows after the last end_sequence have no end, and so no extent.
     sequences.count = machine.sequenceFirst;
     return sequences;
   }

@@ -128,7 +128,7 @@ function emit(cells: Cells, firstCell: number, start: number, who: number): void
 let stack = new Int32Array(256);
 
 /**
- * The ranges `order[i, j)` where each lies inside of one before it or behind all of it, which is so
+ * The ranges `order[i, j)` where each lies inside of one before it or after all of it, which is so
  * for nearly all functions: one pass with a stack. Otherwise false, and nothing is painted.
  */
 function nested(
@@ -193,7 +193,7 @@ function overlapping(
     if (points[i] !== points[cellCount]) points[++cellCount] = points[i] as number;
   }
   const painted = new Int32Array(cellCount).fill(-1);
-  // next[i] is the first unpainted cell at or behind i, with path compression.
+  // next[i] is the first unpainted cell at or after i, with path compression.
   const next = new Uint32Array(cellCount + 1);
   for (let i = 0; i <= cellCount; i++) next[i] = i;
   const nextOf = (cell: number) => {

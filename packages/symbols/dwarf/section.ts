@@ -125,7 +125,7 @@ export class Section {
     return c;
   }
 
-  /** Index in `bytes` of the byte at `offset`, with `want` bytes behind it. */
+  /** Index in `bytes` of the byte at `offset`, with `want` bytes after it. */
   at(offset: number, want: number): number {
     const i = offset - this.base;
     return i >= 0 && i + want <= this.bytes.length ? i : this.#load(offset, want);

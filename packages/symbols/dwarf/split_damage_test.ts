@@ -182,7 +182,7 @@ for (const [compiler, ...flags] of COMMANDS) {
         fc.assert(
           fc.property(fc.constantFrom(...present(dwp)), damages, (name, damage) => {
             lookup(split, { dwp: () => damaged(dwp, name, damage) });
-            // What the package does not have is looked for beside it.
+            // What the package does not have is looked for next to it.
             lookup(split, { dwp: () => damaged(dwp, name, damage), dwo: find });
           }),
           { numRuns: 300 },

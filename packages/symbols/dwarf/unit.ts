@@ -294,7 +294,7 @@ export class Unit implements UnitFormat, LineUnit {
       case DW_FORM.strx4:
       case DW_FORM.GNU_str_index: {
         let base = this.root.strOffsetsBase;
-        // Without the attribute: behind the header of the only contribution (DWARF 5, 7.26).
+        // Without the attribute: after the header of the only contribution (DWARF 5, 7.26).
         if (base < 0) base = this.version < 5 ? 0 : this.offsetSize === 4 ? 8 : 16;
         return this.file.strOffsets.uint(base + value * this.offsetSize, this.offsetSize);
       }

@@ -22,7 +22,7 @@ export class WantedFunctions {
    * Walks over the entries of the unit.
    *
    * @param addresses in ascending order
-   * @param attempt calls the function that it is given; where that throws, it tells or throws
+   * @param attempt calls the function that it is given; where that throws, it reports or throws
    */
   constructor(unit: Unit, addresses: Float64Array, attempt: (read: () => void) => void) {
     this.#unit = unit;
@@ -115,7 +115,7 @@ class Hits {
   #to = new Int32Array(256);
   #owner = new Int32Array(256);
   #count = 0;
-  /** `#next[i]` is the first unpainted address at or behind number `i`, with path compression. */
+  /** `#next[i]` is the first unpainted address at or after number `i`, with path compression. */
   #next = new Int32Array(256);
   readonly #ranges = new RangeList();
   #unit: Unit | undefined;

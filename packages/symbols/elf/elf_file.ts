@@ -53,7 +53,7 @@ export interface ElfSegment {
 
 /** What the `.gnu_debuglink` section says: where the debug information was split off to. */
 export interface DebugLink {
-  /** File name without folder. */
+  /** File name without directory. */
   readonly name: string;
   /** CRC-32 of the whole debug file. */
   readonly crc32: number;

@@ -175,7 +175,7 @@ function addSymbols(
  * The starts of all symbols that have a say in what is found at some addresses, sorted.
  *
  * A symbol with a size has one if it covers an address, whatever else starts there is compared with
- * it. One without reaches to the next: it is the last before an address, and its neighbour tells
+ * it. One without reaches to the next: it is the last before an address, and its neighbour shows
  * where it ends. Which symbols come last, and next, is found out for each section by itself, since
  * ends are made up section by section.
  */

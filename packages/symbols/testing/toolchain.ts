@@ -54,7 +54,7 @@ export async function filter(program: string, args: string[], input: string): Pr
   return new TextDecoder().decode((await output).stdout);
 }
 
-/** Calls back with a temporary folder, which is removed afterwards. */
+/** Calls back with a temporary directory, which is removed afterwards. */
 export async function inFolder(use: (folder: string) => void | Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "perfdata-symbols-" });
   try {
@@ -137,7 +137,7 @@ export const FLAVOURS: readonly Flavour[] = [
   { name: "clang -O2 no PIE", command: ["clang++", "-O2", "-no-pie"] },
 ];
 
-/** The flavours that can be built here; the others are told. */
+/** The flavours that can be built here; the others are reported. */
 export function usableFlavours(): Flavour[] {
   return FLAVOURS.filter(({ name, command }) => {
     const linker = /-fuse-ld=(\w+)/.exec(command.join(" "))?.[1];

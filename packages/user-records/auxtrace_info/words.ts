@@ -21,7 +21,7 @@ export const restWords: OptionalCodec<bigint[]> = doc(
   optional(array(u64, "rest")),
 );
 
-/** Codec of one kind of `priv` words, which tells the bytes that it needs at least. */
+/** Codec of one kind of `priv` words, with the fewest bytes that it needs. */
 export interface PrivCodec<T> extends Codec<T> {
   /** Bytes without which the words are not of this kind. */
   readonly least: number;

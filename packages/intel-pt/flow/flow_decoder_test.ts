@@ -1,0 +1,318 @@
+import { assert, assertEquals } from "@std/assert";
+import { compressIp, encodePackets } from "../encode_packet.ts";
+import type { Packet } from "../packet.ts";
+import { bytesRange, fixedSpace } from "./code.ts";
+import { FlowDecoder, FlowStatus } from "./flow_decoder.ts";
+import { FLOW_ERROR_TEXT, FlowError, FlowEvent } from "./flow_event.ts";
+
+const KINDS = Object.fromEntries(
+  Object.entries(FlowEvent).map(([name, kind]) => [kind, name]),
+);
+
+const PSB: readonly Packet[] = [
+  { type: "PSB" },
+  { type: "MODE.Exec", csL: true, csD: false, interruptFlag: false },
+];
+const PSBEND: Packet = { type: "PSBEND" };
+
+function ip(type: "TIP" | "TIP.PGE" | "TIP.PGD" | "FUP", address?: bigint): Packet {
+  // In full, so that packets do not depend on those before.
+  if (address === undefined) return { type, compression: 0, payload: 0n };
+  const { payload } = compressIp(address, 1n << 63n);
+  return { type, compression: 3, payload: payload & 0xffffffffffffn };
+}
+
+function tnt(bits: string): Packet {
+  return { type: "TNT", long: bits.length > 6, count: bits.length, bits: BigInt(`0b${bits}`) };
+}
+
+function start(address: bigint): Packet[] {
+  return [...PSB, ip("FUP", address), PSBEND];
+}
+
+/**
+ * Decodes packets over code given as `address: hex bytes`; returns a line for each run of instructions
+ * (`+1000 1002`) and each event.
+ */
+function flow(code: Readonly<Record<string, string>>, packets: readonly Packet[]): string[] {
+  const space = fixedSpace(
+    Object.entries(code).map(([address, hex], i) =>
+      bytesRange(
+        i,
+        BigInt(`0x${address}`),
+        Uint8Array.from(hex.split(" "), (pair) => parseInt(pair, 16)),
+      )
+    ),
+  );
+  const lines: string[] = [];
+  const decoder = new FlowDecoder({ space }, {
+    flow(run) {
+      for (let i = 0; i < run.count; i++) {
+        const entry = run.entries[i] as number;
+        if (entry >= 0) {
+          const { paths, blocks } = run;
+          for (let k = paths.start[entry] as number; k < (paths.start[entry + 1] as number); k++) {
+            const block = paths.blocks[k] as number;
+            const base = (blocks.low[block] as number) >>> 0;
+            const ips: string[] = [];
+            blocks.eachInsn(space, block, (offset) => ips.push((base + offset).toString(16)));
+            lines.push(`+${ips.join(" ")}`);
+          }
+          continue;
+        }
+        const n = ~entry;
+        const kind = run.kind[n] as number;
+        if (kind === FlowEvent.TIME) continue;
+        const at = ((run.ipLow[n] as number) >>> 0).toString(16);
+        const to = ((run.low[n] as number) >>> 0).toString(16);
+        const detail = kind === FlowEvent.ERROR
+          ? FLOW_ERROR_TEXT[run.detail[n] as number]
+          : run.detail[n];
+        lines.push(`${KINDS[kind]} ${detail} ${at} ${to}`);
+      }
+    },
+  });
+  decoder.feed(encodePackets(packets));
+  decoder.end();
+  assertEquals(decoder.run(), FlowStatus.END);
+  return lines;
+}
+
+// 1000: nop; nop; jmp rax
+const JUMP = { "1000": "90 90 ff e0", "2000": "90 90 90 ff e0" };
+
+Deno.test("FlowDecoder: an interrupt is at the instruction that was not executed", () => {
+  assertEquals(
+    flow(JUMP, [...start(0x1000n), ip("FUP", 0x1001n), ip("TIP", 0x2000n), ip("TIP", 0x1000n)]),
+    ["SYNC 0 1000 0", "+1000", "ASYNC 0 1001 2000", "+2000 2001 2002 2003"],
+  );
+});
+
+Deno.test("FlowDecoder: a transaction and its abort", () => {
+  const lines = flow(JUMP, [
+    ...start(0x1000n),
+    { type: "MODE.TSX", inTx: true, txAbort: false },
+    ip("FUP", 0x1001n),
+    { type: "MODE.TSX", inTx: false, txAbort: true },
+    ip("FUP", 0x1002n),
+    ip("TIP", 0x2000n),
+    ip("TIP", 0x1000n),
+  ]);
+  assertEquals(lines, [
+    "SYNC 0 1000 0",
+    "TSX 1 1001 21",
+    "+1000",
+    "TSX 2 1002 22",
+    "+1001",
+    "ASYNC 0 1002 2000",
+    "+2000 2001 2002 2003",
+  ]);
+});
+
+Deno.test("FlowDecoder: PTWRITE with and without its address", () => {
+  // 1000: nop; ptwrite eax; nop; jmp rax
+  const code = { "1000": "90 f3 0f ae e0 90 ff e0" };
+  const ptw = (ip: boolean): Packet => ({ type: "PTW", operandSize: 4, payload: 7n, ip });
+  assertEquals(
+    flow(code, [...start(0x1000n), ptw(true), ip("FUP", 0x1001n), ip("TIP", 0x1000n)]),
+    ["SYNC 0 1000 0", "PTWRITE 4 1001 7", "+1000", "+1001", "+1005 1006"],
+  );
+  // Without an address it is that of the next PTWRITE.
+  assertEquals(
+    flow(code, [...start(0x1000n), ptw(false), ip("TIP", 0x1000n)]),
+    ["SYNC 0 1000 0", "+1000 1001", "PTWRITE 4 0 7", "+1005 1006"],
+  );
+});
+
+Deno.test("FlowDecoder: power, VMX and trace events", () => {
+  const lines = flow(JUMP, [
+    ...start(0x1000n),
+    { type: "MWAIT", hints: 0x20, extensions: 1 },
+    { type: "PWRE", hardware: false, cState: 2, subCState: 1 },
+    { type: "EXSTOP", ip: true },
+    ip("FUP", 0x1001n),
+    { type: "PWRX", lastCState: 2, deepestCState: 2, wakeReason: 1 },
+    { type: "VMCS", base: 0x123000n },
+    { type: "PIP", cr3: 0x5000n, nr: true },
+    { type: "CFE", eventType: 1, vector: 14, ip: true },
+    ip("FUP", 0x1001n),
+    { type: "EVD", eventType: 0, payload: 0x77n },
+    ip("TIP", 0x2000n),
+  ]);
+  assertEquals(lines, [
+    "SYNC 0 1000 0",
+    "MWAIT 0 0 20",
+    "PWRE 0 0 2100",
+    "EXSTOP 0 1001 0",
+    "+1000",
+    "PWRX 0 0 122",
+    "VMCS 0 0 123000",
+    "PIP 1 0 5000",
+    "CFE 1 1001 e",
+    "EVD 0 0 77",
+    "ASYNC 0 1001 2000",
+  ]);
+});
+
+Deno.test("FlowDecoder: after an overflow the FUP says where execution is, and nothing more", () => {
+  assertEquals(
+    flow(JUMP, [...start(0x1000n), { type: "OVF" }, ip("FUP", 0x2001n), ip("TIP", 0x1000n)]),
+    [
+      "SYNC 0 1000 0",
+      `ERROR ${FLOW_ERROR_TEXT[FlowError.OVERFLOW]} 1000 0`,
+      "SYNC 0 2001 0",
+      "+2001 2002 2003",
+    ],
+  );
+  // Not tracing any more: TIP.PGE begins anew.
+  assertEquals(
+    flow(JUMP, [...start(0x1000n), { type: "OVF" }, ip("TIP.PGE", 0x2003n), ip("TIP", 0x1000n)]),
+    [
+      "SYNC 0 1000 0",
+      `ERROR ${FLOW_ERROR_TEXT[FlowError.OVERFLOW]} 1000 0`,
+      "ENABLED 0 2003 0",
+      "+2003",
+    ],
+  );
+});
+
+Deno.test("FlowDecoder: tracing ends at a system call, and at a branch out of a filter", () => {
+  // 1000: nop; syscall; nop; jne 2000
+  const code = { "1000": "90 0f 05 90 0f 85 f6 0f 00 00", "2000": "90" };
+  assertEquals(
+    flow(code, [
+      ...start(0x1000n),
+      ip("TIP.PGD"),
+      ip("TIP.PGE", 0x1003n),
+      ip("TIP.PGD", 0x2000n),
+    ]),
+    [
+      "SYNC 0 1000 0",
+      "+1000 1001",
+      "DISABLED 0 0 0",
+      "ENABLED 0 1003 0",
+      "+1003 1004",
+      "DISABLED 1 0 2000",
+    ],
+  );
+});
+
+Deno.test("FlowDecoder: PSB+ while tracing checks the address; without one tracing is off", () => {
+  assertEquals(
+    flow(JUMP, [...start(0x1000n), ...start(0x1002n), ip("TIP", 0x2000n)]),
+    ["SYNC 0 1000 0", "+1000 1001", "+1002"],
+  );
+  const mismatch = FLOW_ERROR_TEXT[FlowError.MISMATCH];
+  assertEquals(
+    flow(JUMP, [...start(0x1000n), ...start(0x2001n), ip("TIP", 0x1000n)]),
+    ["SYNC 0 1000 0", `ERROR ${mismatch} 1000 0`, "SYNC 0 2001 0", "+2001 2002 2003"],
+  );
+  assertEquals(
+    flow(JUMP, [...PSB, PSBEND, ip("TIP.PGE", 0x1000n), ip("TIP", 0x2000n)]),
+    ["ENABLED 0 1000 0", "+1000 1001 1002"],
+  );
+});
+
+Deno.test("FlowDecoder: errors have a place and a reason, and decoding goes on at a TIP", () => {
+  const text = (error: FlowError) => FLOW_ERROR_TEXT[error];
+  // A TNT where the code has an indirect branch: the TIP may be deferred, but not two TNTs on.
+  assertEquals(
+    flow(JUMP, [...start(0x1000n), tnt("1"), tnt("1"), ip("TIP", 0x2003n), ip("TIP", 0x1000n)]),
+    [
+      "SYNC 0 1000 0",
+      `ERROR ${text(FlowError.MISMATCH)} 1002 0`,
+      "SYNC 0 2003 0",
+      "+2003",
+    ],
+  );
+  // No code at 5000, and a page that ends in the middle of an instruction.
+  assertEquals(
+    flow(JUMP, [...start(0x1000n), ip("TIP", 0x5000n), tnt("1"), ip("TIP", 0x2003n)]),
+    [
+      "SYNC 0 1000 0",
+      "+1000 1001 1002",
+      `ERROR ${text(FlowError.NO_CODE)} 5000 0`,
+      "SYNC 0 2003 0",
+    ],
+  );
+  assertEquals(
+    flow({ "1000": "90 e8 00" }, [...start(0x1000n), ip("TIP", 0x1000n)]),
+    ["SYNC 0 1000 0", "+1000", `ERROR ${text(FlowError.NO_CODE)} 1001 0`, "SYNC 0 1000 0"],
+  );
+  // Bytes that are no instruction, and code that goes in circles.
+  assertEquals(
+    flow({ "1000": "90 06" }, [...start(0x1000n), ip("TIP", 0x1000n)]),
+    ["SYNC 0 1000 0", "+1000", `ERROR ${text(FlowError.BAD_CODE)} 1001 0`, "SYNC 0 1000 0"],
+  );
+  const circle = flow({ "1000": "90 eb fd" }, [...start(0x1000n), ip("TIP", 0x1000n)]);
+  assert(circle[1]?.startsWith(`ERROR ${text(FlowError.LOOP)}`), circle.join("\n"));
+  // A compressed return without its call.
+  assertEquals(
+    flow({ "1000": "90 c3" }, [...start(0x1000n), tnt("1"), ip("TIP", 0x1000n)]),
+    ["SYNC 0 1000 0", "+1000 1001", `ERROR ${text(FlowError.NO_CALL)} 1001 0`, "SYNC 0 1000 0"],
+  );
+});
+
+Deno.test("FlowDecoder: deferred TIPs come after the TNT that goes on beyond their branches", () => {
+  // 1000: jne 1002; jmp rax; 2000: jne 2002; jmp rax
+  const code = { "1000": "75 00 ff e0", "2000": "75 00 ff e0" };
+  assertEquals(
+    flow(code, [...start(0x1000n), tnt("010"), ip("TIP", 0x2000n), ip("TIP", 0x1000n)]),
+    ["SYNC 0 1000 0", "+1000", "+1002", "+2000", "+2002", "+1000"],
+  );
+});
+
+Deno.test("FlowDecoder: an instruction that lies in two ranges", () => {
+  const lines = flow(
+    { "1000": "90 0f 85", "1003": "02 00 00 00 90 90 ff e0" },
+    [...start(0x1000n), tnt("1"), ip("TIP", 0x1000n)],
+  );
+  assertEquals(lines, ["SYNC 0 1000 0", "+1000 1001", "+1009"]);
+});
+
+Deno.test("FlowDecoder: 32-bit code after MODE.Exec", () => {
+  // 48 is dec eax in 32-bit code and a prefix in 64-bit code.
+  const code = { "1000": "90 ff e0", "2000": "48 90 ff e0" };
+  const mode: Packet = { type: "MODE.Exec", csL: false, csD: true, interruptFlag: false };
+  assertEquals(
+    flow(code, [...start(0x1000n), mode, ip("TIP", 0x2000n), ip("TIP", 0x1000n)]),
+    ["SYNC 0 1000 0", "+1000 1001", "MODE 32 0 0", "+2000 2001 2002"],
+  );
+});
+
+Deno.test("FlowDecoder: how the stream is cut does not matter", () => {
+  const packets = [
+    ...start(0x1000n),
+    ip("TIP", 0x2000n),
+    { type: "OVF" } as const,
+    ...start(0x1000n),
+  ];
+  const bytes = encodePackets(packets);
+  const space = fixedSpace(
+    Object.entries(JUMP).map(([address, hex], i) =>
+      bytesRange(
+        i,
+        BigInt(`0x${address}`),
+        Uint8Array.from(hex.split(" "), (pair) => parseInt(pair, 16)),
+      )
+    ),
+  );
+  const outputs = [1, 2, 7, 1000].map((size) => {
+    const out: number[] = [];
+    const decoder = new FlowDecoder({ space }, {
+      flow: ({ entries, count, kind }) => {
+        for (const entry of entries.subarray(0, count)) {
+          out.push(entry >= 0 ? entry : -1 - (kind[~entry] as number));
+        }
+      },
+    });
+    for (let at = 0; at < bytes.length; at += size) {
+      decoder.feed(bytes.subarray(at, at + size));
+      decoder.run();
+    }
+    decoder.end();
+    decoder.run();
+    return out;
+  });
+  for (const out of outputs) assertEquals(out, outputs[0]);
+});

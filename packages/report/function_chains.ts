@@ -1,0 +1,157 @@
+import type { Engine } from "@perfdata/session/engine";
+import { StackTable } from "@perfdata/session/stacks";
+import { percentText } from "./function_text.ts";
+import type { FunctionTable } from "./functions.ts";
+import type { SampleCounts } from "./sample_counts.ts";
+
+/**
+ * From where chains go, as `perf report -g` calls it. `caller`: from the outermost caller down to
+ * what was sampled; where callees are counted (`--children`), from the row's function down if it was
+ * not sampled itself. `callee`: from the row's function up to its callers.
+ */
+export type ChainOrder = "caller" | "callee";
+
+/** A path of functions that samples of a row have, from its first to its last one. */
+export interface FunctionChain {
+  /** Samples whose stack is this path. */
+  readonly samples: number;
+  /** The sum of their periods. */
+  readonly period: number;
+  /** Names of the functions. */
+  readonly frames: readonly string[];
+}
+
+/** A node as it is shown. */
+interface ChainNode {
+  readonly symbol: number;
+  samples: number;
+  period: number;
+  ownSamples: number;
+  ownPeriod: number;
+  readonly children: number[];
+}
+
+/**
+ * Which stacks the samples of the rows of a {@link FunctionTable} have, function by function: what
+ * `perf report -g ORDER` shows below its rows. Recursion is kept; of a function that is in a stack
+ * several times, a row that counts callees takes the outermost one with `caller`, the innermost one
+ * with `callee` (`callchain_append` and `he_cache` of tools/perf/util).
+ */
+export class FunctionChains {
+  readonly #table: FunctionTable;
+  readonly #nodes = new StackTable();
+  readonly #all: ChainNode[] = [];
+  /** Nodes without a parent, by row. */
+  readonly #roots = new Map<number, number[]>();
+
+  /** Goes through the stacks of all samples that were counted. */
+  constructor(engine: Engine, counts: SampleCounts, table: FunctionTable, order: ChainOrder) {
+    this.#table = table;
+    const { symbol } = table.names;
+    table.forEachStack(engine, counts, order === "caller", (row, path, length, at, i) => {
+      // Rows are numbers of their own: a node without a parent is a row.
+      let node = this.#node(-1, row);
+      if (order === "callee") {
+        for (let k = at; k < length; k++) node = this.#node(node, symbol[path[k] as number] ?? -1);
+      } else {
+        for (let k = at === 0 ? length - 1 : at; k >= 0; k--) {
+          node = this.#node(node, symbol[path[k] as number] ?? -1);
+        }
+      }
+      const { histogram } = counts;
+      const reached = this.#all[node] as ChainNode;
+      reached.ownSamples += histogram.samples(i);
+      reached.ownPeriod += histogram.period(i);
+    });
+    for (let node = this.#all.length - 1; node >= 0; node--) {
+      const own = this.#all[node] as ChainNode;
+      own.samples += own.ownSamples;
+      own.period += own.ownPeriod;
+      const above = this.#all[this.#nodes.parent[node] as number];
+      if (above === undefined) continue;
+      above.samples += own.samples;
+      above.period += own.period;
+    }
+  }
+
+  #node(parent: number, symbol: number): number {
+    const node = this.#nodes.child(parent, symbol);
+    if (node === this.#all.length) {
+      const zeros = { samples: 0, period: 0, ownSamples: 0, ownPeriod: 0 };
+      this.#all.push({ symbol, ...zeros, children: [] });
+      if (parent < 0) this.#roots.set(symbol, [node]);
+      else this.#all[parent]?.children.push(node);
+    }
+    return node;
+  }
+
+  #below(row: number): readonly number[] {
+    return this.#all[this.#roots.get(row)?.[0] ?? -1]?.children ?? [];
+  }
+
+  #name(symbol: number): string {
+    return symbol < 0 ? "[unknown]" : this.#table.names.functions.text(symbol);
+  }
+
+  #sorted(nodes: readonly number[]): number[] {
+    const period = (node: number) => this.#all[node]?.period ?? 0;
+    const name = (node: number) => this.#name(this.#all[node]?.symbol ?? -1);
+    return nodes.toSorted((a, b) => period(b) - period(a) || (name(a) < name(b) ? -1 : 1));
+  }
+
+  /** The paths of a row, those with the largest period first. */
+  chains(row: number): FunctionChain[] {
+    const found: FunctionChain[] = [];
+    const waiting = this.#sorted(this.#below(row)).reverse().map((node) => ({ node, depth: 0 }));
+    const frames: string[] = [];
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      const { symbol, ownSamples: samples, ownPeriod: period, children } = this
+        .#all[next.node] as ChainNode;
+      frames.length = next.depth;
+      frames.push(this.#name(symbol));
+      if (samples > 0) found.push({ samples, period, frames: [...frames] });
+      const depth = next.depth + 1;
+      for (const node of this.#sorted(children).reverse()) waiting.push({ node, depth });
+    }
+    return found.sort((a, b) => b.period - a.period || b.samples - a.samples);
+  }
+
+  /**
+   * The paths of a row as a tree for people: a share of the event's period, and functions; those that
+   * only lead to one other stand in one line.
+   *
+   * @param least Share of the event below which nothing is shown.
+   */
+  lines(row: number, least: number): string[] {
+    const table = this.#table;
+    const enough = (node: number) => table.share(row, this.#all[node]?.period ?? 0) >= least;
+    const lines: string[] = [];
+    const waiting: { node: number; indent: string; mark: string }[] = [];
+    const push = (nodes: readonly number[], indent: string): void => {
+      const shown = this.#sorted(nodes.filter(enough));
+      for (let i = shown.length - 1; i >= 0; i--) {
+        const mark = shown.length === 1 ? "→ " : i === shown.length - 1 ? "└ " : "├ ";
+        waiting.push({ node: shown[i] as number, indent, mark });
+      }
+    };
+    const top = this.#below(row);
+    // The function of the row itself is above already.
+    const begins = top.length === 1 &&
+      this.#all[top[0] as number]?.symbol === table.names.symbol[table.entry(row)];
+    push(begins ? this.#all[top[0] as number]?.children ?? [] : top, "");
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      let node = this.#all[next.node] as ChainNode;
+      const names = [this.#name(node.symbol)];
+      const { period } = node;
+      while (node.children.length === 1 && node.ownSamples === 0) {
+        node = this.#all[node.children[0] as number] as ChainNode;
+        names.push(this.#name(node.symbol));
+      }
+      const share = `${percentText(table.share(row, period))}%`.padStart(11);
+      lines.push(`${share}  ${next.indent}${next.mark}${names.join(" → ")}`);
+      const { mark, indent } = next;
+      push(node.children, indent + (mark === "├ " ? "│ " : mark === "└ " ? "  " : ""));
+    }
+    return lines;
+  }
+}
