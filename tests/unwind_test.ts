@@ -1,4 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
+import { PerfDataReader } from "@perfdata/format";
+import { openSource } from "@perfdata/format/file-source";
+import { runEngine } from "@perfdata/session/engine";
+import { corpusFiles } from "./corpus.ts";
 import { perfText, perfVersion } from "./perf.ts";
 import { inFolder, tool } from "./tool.ts";
 import { ourStacks, perfStacks, type PlainStack, PROGRAM, runs } from "./unwound.ts";
@@ -109,3 +113,41 @@ function denoFolder(): string {
   const { stdout } = new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).outputSync();
   return JSON.parse(new TextDecoder().decode(stdout)).denoDir;
 }
+
+Deno.test({
+  name: "call stacks from branch records (--call-graph lbr) are those of perf script",
+  ignore: perfVersion() === undefined,
+  async fn() {
+    const file = corpusFiles().find(({ name }) => name.endsWith("/perf.lbr.data"));
+    if (file === undefined) {
+      console.log("skipped: no recording with --call-graph lbr");
+      return;
+    }
+    const args = ["script", "--no-inline", "--ns", "-F", "tid,time,ip,dso"];
+    const perf = perfStacks((await perfText(args, file.path))?.stdout ?? "");
+    const { stacks } = await ourStacks(file.path, "/nowhere");
+    // Branches out of the kernel: perf prints their addresses as they are.
+    const plain = (frames: PlainStack) =>
+      frames.map((frame) => frame.startsWith("ffffffff") ? "kernel" : frame);
+    // Of a sample without branches perf 6.1 shows what follows them as an address; the chain has the
+    // user's frame.
+    const branches: number[] = [];
+    await runEngine(await PerfDataReader.open(openSource(file.path)), [{
+      needs: { branches: true },
+      rows({ count, type, branchStart }) {
+        for (let i = 0; i < count; i++) {
+          if (type[i] === 9) branches.push((branchStart[i + 1] ?? 0) - (branchStart[i] ?? 0));
+        }
+      },
+    }]);
+    const some = <T>(all: readonly T[]) => all.filter((_, i) => (branches[i] ?? 0) > 0);
+    // What was sampled itself stands before a chain that does not begin with it.
+    const theirs = some(perf).map(({ key, frames }) => [key, ...plain(frames)]);
+    const ours = some(stacks).map(({ key, frames }, i) => {
+      const extra = frames.length === (theirs[i]?.length ?? 0);
+      return [key, ...plain(extra ? frames.slice(1) : frames)];
+    });
+    assertEquals(ours, theirs);
+    assert(some(stacks).length > 20, String(some(stacks).length));
+  },
+});

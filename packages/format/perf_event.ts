@@ -127,6 +127,8 @@ export const PERF_SAMPLE_BRANCH_NAMES: Readonly<Record<number, string>> = {
   0x40000: "PRIV_SAVE",
   0x80000: "COUNTERS",
 };
+/** `branch_sample_type` bit: the branches are the calls that have not returned. */
+export const PERF_SAMPLE_BRANCH_CALL_STACK = 0x800;
 /** `branch_sample_type` bit: the branch stack begins with `hw_idx`. */
 export const PERF_SAMPLE_BRANCH_HW_INDEX = 0x20000;
 /** `branch_sample_type` bit: a word of counters follows the branch stack for each entry. */

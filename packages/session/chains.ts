@@ -161,6 +161,15 @@ export class ChainStep {
     return this.#stacks.child(parent, place);
   }
 
+  /** Whether the entry at `at` is a marker. */
+  isMarker(view: DataView, at: number): boolean {
+    const le = this.#le;
+    return isContextMarker(
+      view.getInt32(le ? at + 4 : at, le),
+      view.getInt32(le ? at : at + 4, le),
+    );
+  }
+
   /** Whether a chain has user callers already. */
   hasUser(view: DataView, at: number, length: number): boolean {
     const le = this.#le;

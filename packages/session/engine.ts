@@ -12,6 +12,7 @@ import { type Run, RunColumns } from "./run.ts";
 import { StackTable } from "./stacks.ts";
 import type { UnwindCounts } from "./unwind_counts.ts";
 import type { CodeFinder, UnwindStep } from "./unwind.ts";
+import { readDeferredChains } from "./user_chains.ts";
 
 /** What a consumer wants filled in. */
 export interface Needs {
@@ -92,6 +93,8 @@ export class Engine {
   get unwound(): UnwindCounts | undefined {
     return this.unwinding?.counts;
   }
+  /** Samples whose user callers were to come in a later record, which is not there. */
+  unjoined: number = 0;
   /** Samples of no known event, or damaged. */
   leftOut: number = 0;
 
@@ -177,6 +180,7 @@ export async function runEngine(
   await recorded.readFeatures(reader);
   machine.setKnownBinaries(recorded.known);
   engine.eventNames = await names.all();
+  if (stacks) resolver.userChains.deferred = await readDeferredChains(reader);
   if (stacks && unwind !== undefined && mayHaveCopies(reader)) {
     // What only some recordings need takes time to load.
     const { UnwindStep } = await import("./unwind.ts");
@@ -210,6 +214,7 @@ export async function runEngine(
     },
   }, { ...(inFileOrder ? { order: "file" } : {}), ...orderOptions });
   engine.leftOut = resolver.leftOut;
+  engine.unjoined = resolver.userChains.unjoined;
   // The features of a file that arrives as a stream come last.
   if (reader.fileSize === undefined) await recorded.readFeatures(reader);
   engine.eventNames = await names.all();

@@ -5,6 +5,7 @@ import {
   PERF_RECORD_MISC_GUEST_USER,
   PERF_RECORD_MISC_KERNEL,
   PERF_RECORD_MISC_USER,
+  PERF_SAMPLE_BRANCH_CALL_STACK,
   PERF_SAMPLE_BRANCH_STACK,
   PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_REGS_USER,
@@ -20,6 +21,7 @@ import type { RecordedObjects } from "./recorded_objects.ts";
 import { CHOSEN, type RecordBytes, type Run } from "./run.ts";
 import type { StackTable } from "./stacks.ts";
 import type { UnwindStep } from "./unwind.ts";
+import { UserChains } from "./user_chains.ts";
 
 /** Which samples count. */
 export interface SampleFilter {
@@ -57,6 +59,10 @@ interface SampleShape {
   readonly size: number;
   readonly chain: boolean;
   readonly branches: boolean;
+  /** Whether the user part of a stack may not be in the chain. */
+  readonly elsewhere: boolean;
+  /** Whether the branch stack is the stack of user calls. */
+  readonly calls: boolean;
   /** Whether there are registers and a copy of the stack, to be unwound. */
   readonly unwind: boolean;
   /** Finds what has no fixed place, where that is needed. */
@@ -74,6 +80,8 @@ export class Resolver {
   unwind: UnwindStep | undefined;
   /** Called after each record that is no sample, with the machine as it is then. */
   applied: ((run: Run, row: number) => void) | undefined;
+  /** Finds user parts of stacks that are not in the chain. */
+  readonly userChains: UserChains;
   readonly #machine: Machine;
   readonly #recorded: RecordedObjects;
   readonly #places: Places;
@@ -102,6 +110,7 @@ export class Resolver {
     this.#recorded = recorded;
     this.#places = places;
     this.#chains = new ChainStep(places, stacks, reader.littleEndian);
+    this.userChains = new UserChains(places, stacks, reader.littleEndian);
     this.#needs = needs;
     this.#filter = filter;
     this.#events = reader.events.all;
@@ -150,6 +159,9 @@ export class Resolver {
     const copied = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
     const unwind = this.unwind !== undefined && this.#needs.stacks &&
       (sampleType & copied) === copied;
+    const calls = chain && (sampleType & PERF_SAMPLE_BRANCH_STACK) !== 0 &&
+      (attr.branch_sample_type & BigInt(PERF_SAMPLE_BRANCH_CALL_STACK)) !== 0n;
+    const deferred = attr.flags.defer_callchain || attr.flags.defer_output;
     return {
       ip: layout.ip,
       period: layout.period,
@@ -158,6 +170,8 @@ export class Resolver {
       chain,
       branches,
       unwind,
+      calls,
+      elsewhere: chain && (calls || deferred),
       fields: chain || branches || unwind ? new SampleFields(attr) : undefined,
     };
   }
@@ -208,21 +222,48 @@ export class Resolver {
     const hi = view.getInt32(le ? at + 4 : at, le);
     const lo = view.getInt32(le ? at : at + 4, le);
     const place = run.place[i] = places.find(thread, mode, hi, lo);
-    if (!this.#needs.stacks) return;
+    if (this.#needs.stacks) {
+      run.stack[i] = this.#stack(run, i, shape, thread, mode, view, hi, lo, place);
+    }
+    if (shape.branches && fields !== undefined) this.#branches(run, thread, view, fields);
+  }
+
+  /** The stack of a sample: the user part wherever it is, and on it the chain. */
+  #stack(
+    run: Run,
+    i: number,
+    shape: SampleShape,
+    thread: number,
+    mode: number,
+    view: DataView,
+    hi: number,
+    lo: number,
+    place: number,
+  ): number {
+    const { fields } = shape;
     const chains = this.#chains;
     const chain = shape.chain && fields !== undefined;
     const at0 = chain ? fields.callchain : 0;
     const length = chain ? fields.callchainLength : 0;
     let outer = -1;
-    if (shape.unwind && fields !== undefined && !chains.hasUser(view, at0, length)) {
+    let kernelLength = length;
+    if (shape.elsewhere && fields !== undefined) {
+      const { userChains } = this;
+      const tid = run.tid[i] as number;
+      const calls = shape.calls ? fields.branchStackLength : 0;
+      outer = userChains.find(thread, tid, view, at0, length, fields.branchStack, calls);
+      kernelLength = userChains.kernelLength;
+    }
+    if (shape.unwind && outer < 0 && fields !== undefined && !chains.hasUser(view, at0, length)) {
       const event = run.event[i] as number;
       const { attr } = this.#events[event] as PerfEvent;
       outer = this.unwind?.stack(thread, event, attr, view, fields) ?? -1;
     }
-    run.stack[i] = outer >= 0 && mode === PERF_RECORD_MISC_USER
+    // Only the marker before what is not there.
+    const empty = kernelLength === 0 || (kernelLength === 1 && chains.isMarker(view, at0));
+    return outer >= 0 && empty && mode === PERF_RECORD_MISC_USER
       ? outer
-      : chains.stack(thread, this.#moment, view, at0, length, mode, hi, lo, place, outer);
-    if (shape.branches && fields !== undefined) this.#branches(run, thread, view, fields);
+      : chains.stack(thread, this.#moment, view, at0, kernelLength, mode, hi, lo, place, outer);
   }
 
   /** Finds the place of each entry of a call chain, as it was recorded. */

@@ -52,7 +52,11 @@ const REASONS: readonly (readonly [end: number, text: (engine: Engine) => string
  * ```
  */
 export function unwoundText(engine: Engine, all: boolean = false): string | undefined {
-  const { unwound } = engine;
+  const { unwound, unjoined } = engine;
+  if (unjoined > 0) {
+    return `${unjoined} samples have no user callers: the records that were to bring them ` +
+      `(CALLCHAIN_DEFERRED) are not there`;
+  }
   if (unwound === undefined) return undefined;
   const { stacks, guessed } = unwound.all;
   const { otherMachine } = unwound;
