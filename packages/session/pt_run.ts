@@ -64,8 +64,10 @@ export class PtClock {
   /** Takes the words of AUXTRACE_INFO. */
   constructor(trace: AuxTrace) {
     const { intelPt } = trace;
-    this.#shift = intelPt?.time_shift ?? 0n;
-    this.#mult = intelPt?.time_mult ?? 0n;
+    // The kernel's shift is below 64 (`struct perf_event_mmap_page`): no other is believed.
+    const sound = (intelPt?.time_shift ?? 0n) < 64n;
+    this.#shift = sound ? intelPt?.time_shift ?? 0n : 0n;
+    this.#mult = sound ? intelPt?.time_mult ?? 0n : 0n;
     this.#zero = intelPt?.time_zero ?? 0n;
     this.known = this.#mult !== 0n && trace.intelPtConfig?.tsc !== false;
     let first: bigint | undefined;
@@ -75,7 +77,10 @@ export class PtClock {
     }
     this.base = first === undefined || first < BEFORE ? 0n : first - BEFORE;
     this.#nsPerTick = Number(this.#mult) / 2 ** Number(this.#shift);
-    this.#baseNs = Number(this.#zero + (this.base * this.#mult >> this.#shift));
+    // Where the clock was set back, `time_zero` is negative, written as an unsigned number.
+    this.#baseNs = Number(
+      BigInt.asIntN(64, this.#zero + (this.base * this.#mult >> this.#shift)),
+    );
   }
 
   /** perf's time in ns of a decoder's time; -1 where there is none. */
@@ -91,7 +96,7 @@ export class PtClock {
   /** A decoder's time of perf's time in ns. */
   ticks(ns: number): number {
     if (ns === Infinity || !this.known) return Infinity;
-    const since = BigInt(ns) - this.#zero;
+    const since = BigInt.asIntN(64, BigInt(ns) - this.#zero);
     return Number((since << this.#shift) / this.#mult - this.base);
   }
 }
@@ -261,6 +266,8 @@ class Buffer implements PtBuffer {
   /** Another thread, or another state of the machine. */
   #advance(): void {
     const { flow } = this;
+    // What was decoded comes before what another buffer has from now on.
+    flow.flush();
     const ns = this.#clock.ns(flow.clock.time);
     const switches = this.#switches;
     let { tid } = this;
@@ -277,7 +284,6 @@ class Buffer implements PtBuffer {
     const stream = this.stream.tid;
     if (stream !== undefined) tid = stream;
     if (tid !== this.tid || this.#change + this.#poke !== before) {
-      flow.flush();
       this.tid = tid;
       this.code = this.#places.space(tid, ns < 0 ? 0 : ns);
       flow.setSpace(this.code);

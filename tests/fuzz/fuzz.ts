@@ -83,12 +83,15 @@ export async function fuzz({ minutes, seed, output, log }: FuzzOptions): Promise
   }
 }
 
+/** Where nothing says why a process ended. */
+const SILENT = "ended without a word";
+
 /** A process that tries inputs, and is stopped when it takes too long or too much. */
 class Runner {
   /** Whether it came to its end. */
   ended = false;
   /** Why it did not. */
-  why = "ended without a word";
+  why = SILENT;
   readonly #folder: string;
   readonly #child: Deno.ChildProcess;
   #last = "";
@@ -144,7 +147,8 @@ class Runner {
           yield found;
         }
       }
-      await this.#child.status;
+      const { code, signal } = await this.#child.status;
+      if (!this.ended && this.why === SILENT) this.why = `ended by ${signal ?? `code ${code}`}`;
     } finally {
       clearInterval(timer);
     }
