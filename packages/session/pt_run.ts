@@ -77,7 +77,10 @@ export class PtClock {
     }
     this.base = first === undefined || first < BEFORE ? 0n : first - BEFORE;
     this.#nsPerTick = Number(this.#mult) / 2 ** Number(this.#shift);
-    this.#baseNs = Number(this.#zero + (this.base * this.#mult >> this.#shift));
+    // Where the clock was set back, `time_zero` is negative, written as an unsigned number.
+    this.#baseNs = Number(
+      BigInt.asIntN(64, this.#zero + (this.base * this.#mult >> this.#shift)),
+    );
   }
 
   /** perf's time in ns of a decoder's time; -1 where there is none. */
@@ -93,7 +96,7 @@ export class PtClock {
   /** A decoder's time of perf's time in ns. */
   ticks(ns: number): number {
     if (ns === Infinity || !this.known) return Infinity;
-    const since = BigInt(ns) - this.#zero;
+    const since = BigInt.asIntN(64, BigInt(ns) - this.#zero);
     return Number((since << this.#shift) / this.#mult - this.base);
   }
 }
@@ -263,6 +266,8 @@ class Buffer implements PtBuffer {
   /** Another thread, or another state of the machine. */
   #advance(): void {
     const { flow } = this;
+    // What was decoded comes before what another buffer has from now on.
+    flow.flush();
     const ns = this.#clock.ns(flow.clock.time);
     const switches = this.#switches;
     let { tid } = this;
@@ -279,7 +284,6 @@ class Buffer implements PtBuffer {
     const stream = this.stream.tid;
     if (stream !== undefined) tid = stream;
     if (tid !== this.tid || this.#change + this.#poke !== before) {
-      flow.flush();
       this.tid = tid;
       this.code = this.#places.space(tid, ns < 0 ? 0 : ns);
       flow.setSpace(this.code);
