@@ -53,7 +53,8 @@ Deno.test("the fuzzer calls the tools in ways in which they do their jobs", asyn
         try {
           if ((await run()).code === 0 || PARTLY.has(name)) done.add(call);
         } catch (error) {
-          failed.push(`${call}: ${error}`);
+          if (PARTLY.has(name)) done.add(call);
+          else failed.push(`${call}: ${error}`);
         }
       }
     }
