@@ -11,6 +11,7 @@ import {
   PerfEvent,
   RecordCodec,
 } from "@perfdata/format";
+import { USER_RECORDS } from "@perfdata/user-records";
 import fc from "fast-check";
 import { type HexOptions, type HexRun, hexRuns, hexText, type HexTextOptions } from "./mod.ts";
 import { recordings } from "./testing.ts";
@@ -110,6 +111,49 @@ Deno.test("every byte of every file belongs to exactly one run", async () => {
   console.log(`${checked} files`);
   assert(checked > 0);
   assertEquals(unnamed, 0);
+});
+
+Deno.test("Intel PT data goes by packets, with CPU or thread and the offset in the payload", async () => {
+  const sink = memorySink();
+  const writer = await PerfDataWriter.file(sink, { events: [{ attr: emptyAttr() }] });
+  const codec = new RecordCodec(USER_RECORDS);
+  await writer.write(codec.encode({
+    type: 70,
+    name: "AUXTRACE_INFO",
+    misc: 0,
+    body: { type: 1, priv: [] },
+  }));
+  // MTC; OVF; three PADs; a short TNT of two branches taken; an opcode that there is not.
+  const payload = Uint8Array.of(0x59, 0x2a, 0x02, 0xf3, 0, 0, 0, 0x0e, 0x02, 0x01);
+  const auxtrace = { size: 10n, offset: 0x40n, reference: 0n, idx: 0, tid: 7, cpu: 3 };
+  for (const cpu of [3, -1]) {
+    await writer.write(codec.encode({
+      type: 71,
+      name: "AUXTRACE",
+      misc: 0,
+      body: { ...auxtrace, cpu },
+    }));
+    await writer.write(payload);
+  }
+  await writer.close();
+  const runs = await runsOf(bytesSource(sink.bytes()), { section: "aux" });
+  const expected = [
+    ["0x0", "MTC", "0x2a"],
+    ["0x2", "OVF", undefined],
+    ["0x4", "PAD", "× 3"],
+    ["0x7", "TNT.8", "TT (2)"],
+    ["0x8", "BAD.OPCODE", undefined],
+    ["0x9", "SKIPPED", undefined],
+  ];
+  assertEquals(
+    runs.map(({ owner, field, type, value }) => [owner, field, type, value]),
+    ["data[1] AUXTRACE cpu 3", "data[2] AUXTRACE tid 7"].flatMap((owner) =>
+      expected.map(([at, type, value]) => [owner, `.payload[${at}]`, type, value])
+    ),
+  );
+  const first = runs[0] as HexRun;
+  const [line] = await linesOf(bytesSource(sink.bytes()), { at: first.offset + 3, context: 0 });
+  assertEquals(line?.endsWith("data[1] AUXTRACE cpu 3 .payload[0x2] OVF"), true, line);
 });
 
 Deno.test("a pipe stream is covered as the file is", async () => {

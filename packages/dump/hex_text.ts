@@ -1,5 +1,6 @@
 import { type ByteSource, PerfDataError, visible } from "@perfdata/format";
-import { type HexOptions, type HexRun, hexRuns, hexStructures } from "./hex_runs.ts";
+import type { HexOptions, HexRun } from "./hex_run.ts";
+import { hexRuns, hexStructures } from "./hex_runs.ts";
 
 /** How a hexdump is written, beyond which bytes it has. */
 export interface HexTextOptions extends HexOptions {

@@ -6,7 +6,8 @@
  */
 export { dump, type DumpOptions, type DumpStats } from "./dump.ts";
 export { headerLines, type HeaderOptions } from "./header.ts";
-export { HEX_SECTIONS, type HexOptions, type HexRun, hexRuns } from "./hex_runs.ts";
+export { HEX_SECTIONS, type HexOptions, type HexRun } from "./hex_run.ts";
+export { hexRuns } from "./hex_runs.ts";
 export { hexText, type HexTextOptions } from "./hex_text.ts";
 export type { RecordFilter } from "./record_filter.ts";
 export * from "./record_names.ts";

@@ -1,0 +1,250 @@
+import {
+  type Codec,
+  decode,
+  enumeration,
+  FEATURE_NAMES,
+  HEADER_TRACING_DATA,
+  KERNEL_RECORDS,
+  type Payload,
+  PERF_EVENT_HEADER_SIZE,
+  PerfDataError,
+  perfEventHeader,
+  type RecordBatch,
+  RecordCodec,
+  struct,
+  u64,
+} from "@perfdata/format";
+import {
+  PERF_RECORD_AUXTRACE,
+  PERF_RECORD_AUXTRACE_INFO,
+  PERF_RECORD_HEADER_FEATURE,
+  PERF_RECORD_HEADER_TRACING_DATA,
+} from "@perfdata/format/record-types";
+import { USER_RECORD_NAMES } from "@perfdata/format/record-names";
+import {
+  AUXTRACE,
+  AUXTRACE_INFO,
+  GOOGLE_RECORDS,
+  PERF_AUXTRACE_INTEL_PT,
+  USER_RECORDS,
+} from "@perfdata/user-records";
+import { byteRuns, packetRuns } from "./hex_payload.ts";
+import type { HexParts } from "./hex_parts.ts";
+import { decodeSection } from "./hex_regions.ts";
+import { clip, type HexRun, MAX_STRUCTURE } from "./hex_run.ts";
+import { LeafTrace } from "./hex_tree.ts";
+import type { AnyRecordCodec } from "./records_plan.ts";
+
+const CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
+const GOOGLE_CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...GOOGLE_RECORDS]);
+/** Without data: ends the features of a stream, with the number after that of the last one. */
+const LAST_FEATURE = struct("feature", { last_feature: u64 });
+const FEATURE_ID = struct("feature", { feat_id: enumeration(u64, FEATURE_NAMES) });
+
+// The names of the header's fields are those of some bodies too: they get one of their own.
+const RECORD_HEADER = struct("record", { header: perfEventHeader });
+
+/** Takes a record's header apart. */
+function traceHeader(bytes: Uint8Array, littleEndian: boolean, trace: LeafTrace): void {
+  decode(RECORD_HEADER, bytes.subarray(0, PERF_EVENT_HEADER_SIZE), { littleEndian, trace });
+}
+
+/** The records that say what AUX data is and where it was recorded. */
+const AUXTRACE_CODEC = new RecordCodec([AUXTRACE_INFO, AUXTRACE]);
+
+/** Takes the data of a file apart: records, and the bytes that follow some of them. */
+export class HexData {
+  readonly #parts: HexParts;
+  #auxtraceType = 0;
+
+  /** @param parts Takes structures apart. */
+  constructor(parts: HexParts) {
+    this.#parts = parts;
+  }
+
+  /** The runs of the data: records, their payloads, and what is no record. */
+  async *runs(from: number, to: number): AsyncGenerator<Iterable<HexRun>, void, void> {
+    const { inflate = false, section, record: wanted, types } = this.#parts.options;
+    const reader = this.#parts.reader;
+    let at = from;
+    let index = -1;
+    let inner = 0;
+    let inflatedAt = 0;
+    const stop = this.#parts.options.to ?? Infinity;
+    const all = wanted === undefined && types === undefined && section !== "aux";
+    for await (const batch of reader.batches({ inflate })) {
+      const codec = reader.isGoogleDialect ? GOOGLE_CODEC : CODEC;
+      const inflated = batch.inflatedFrom >= 0;
+      for (let i = 0; i < batch.count; i++) {
+        const size = batch.size(i);
+        if (inflated) inner++;
+        else {
+          index++;
+          inner = 0;
+        }
+        const name = codec.declaration(batch.type(i))?.name ??
+          USER_RECORD_NAMES[batch.type(i)] ?? `TYPE_${batch.type(i)}`;
+        if (batch.type(i) === PERF_RECORD_AUXTRACE_INFO) this.#takeAuxtraceInfo(batch, i);
+        const start = inflated ? inflatedAt : batch.offset + batch.start(i);
+        // Nothing that is asked for comes later.
+        if (!inflated && (start >= stop || (wanted !== undefined && index > wanted))) return;
+        if (inflated) inflatedAt += size;
+        else {
+          // Bytes in front of the region belong to the section before.
+          if (start > at && all) yield* this.#parts.plain("data", ".not_a_record", at, start);
+          at = Math.max(at, start + size);
+        }
+        const asked = (wanted === undefined || index === wanted) &&
+          (types === undefined || types.has(name)) &&
+          (section !== "aux") &&
+          (inflated
+            ? this.#parts.touches(batch.inflatedFrom, batch.inflatedFrom + 1)
+            : this.#parts.touches(start, start + size));
+        if (!asked) continue;
+        const owner = `data[${index}${inflated ? `.${inner - 1}` : ""}] ${name}`;
+        const runs = this.#record(owner, codec, batch, i, start, inflated);
+        yield inflated ? runs : clip(runs, from, to);
+      }
+      const payload = batch.payload;
+      if (payload !== undefined && !inflated) {
+        const name = payload.type === PERF_RECORD_AUXTRACE ? "AUXTRACE" : "HEADER_TRACING_DATA";
+        const asked = (wanted === undefined || index === wanted) &&
+          (types === undefined || types.has(name)) &&
+          (section !== "aux" || payload.type === PERF_RECORD_AUXTRACE) &&
+          this.#parts.touches(payload.offset, payload.offset + payload.size);
+        const end = Math.min(payload.offset + payload.size, to);
+        if (asked) {
+          for await (
+            const runs of this.#payload(
+              `data[${index}] ${name}`,
+              batch.recordBytes(batch.count - 1).slice(),
+              payload,
+            )
+          ) {
+            yield clip(runs, from, to);
+          }
+        }
+        at = Math.max(at, end);
+      }
+    }
+    const end = to === Infinity
+      ? reader.data.offset + reader.stats.recordBytes + reader.stats.payloadBytes +
+        reader.stats.skippedBytes
+      : to;
+    if (at < end && all) {
+      if (this.#parts.origin.source === undefined) yield [this.#lost(at, end)];
+      else yield* this.#parts.plain("data", ".not_a_record", at, end);
+    }
+  }
+
+  #takeAuxtraceInfo(batch: RecordBatch, i: number): void {
+    if (this.#parts.reader.isGoogleDialect) return;
+    const { littleEndian } = batch;
+    const record = AUXTRACE_CODEC.decode(batch.recordBytes(i), { littleEndian });
+    if (record.name === "AUXTRACE_INFO") this.#auxtraceType = record.body.type;
+  }
+
+  /** Bytes of a stream that went by. */
+  #lost(from: number, to: number): HexRun {
+    return {
+      offset: from,
+      size: to - from,
+      bytes: undefined,
+      owner: "data",
+      field: ".not_a_record",
+      depth: 1,
+      type: `u8[${to - from}]`,
+      value: undefined,
+      problems: this.#parts.takeProblems(from, to),
+      inflated: false,
+    };
+  }
+
+  /** The runs of a record. */
+  *#record(
+    owner: string,
+    codec: AnyRecordCodec,
+    batch: RecordBatch,
+    i: number,
+    start: number,
+    inflated: boolean,
+  ): Generator<HexRun, void, void> {
+    const bytes = batch.recordBytes(i);
+    const { littleEndian } = batch;
+    const trace = new LeafTrace(start);
+    traceHeader(bytes, littleEndian, trace);
+    const record = codec.decode(bytes, { ...batch.context(i), offset: start, trace });
+    let error = "raw" in record ? record.error : undefined;
+    let shown = trace;
+    if (record.type === PERF_RECORD_HEADER_FEATURE && record.name === "HEADER_FEATURE") {
+      // What the feature holds, in place of its bytes.
+      shown = new LeafTrace(start);
+      traceHeader(bytes, littleEndian, shown);
+      const id = Number((record.body as { feat_id: bigint }).feat_id);
+      try {
+        const empty = bytes.length === 16;
+        const field: Codec<unknown> = empty ? LAST_FEATURE : FEATURE_ID;
+        decode(field, bytes.subarray(8, 16), { littleEndian, trace: shown.shifted(8) });
+        if (!empty) {
+          decodeSection(id, bytes.subarray(16), {
+            littleEndian,
+            base: start + 16,
+            trace: shown.shifted(16),
+          });
+        }
+      } catch (cause) {
+        if (!(cause instanceof PerfDataError)) throw cause;
+        error = cause;
+      }
+    }
+    yield* this.#parts.structure(owner, bytes, start, shown, {
+      rest: codec.declaration(record.type) === undefined ? ".raw" : ".tail",
+      error,
+      inflated,
+    });
+  }
+
+  /** The runs of the bytes that follow a record. */
+  async *#payload(
+    owner: string,
+    record: Uint8Array,
+    payload: Payload,
+  ): AsyncGenerator<Iterable<HexRun>, void, void> {
+    const { type, offset, size } = payload;
+    if (type === PERF_RECORD_HEADER_TRACING_DATA && size <= MAX_STRUCTURE) {
+      const bytes = new Uint8Array(size);
+      let n = 0;
+      for (let got = -1; got !== 0 && n < size; n += got) {
+        got = await payload.read(bytes.subarray(n));
+      }
+      const part = bytes.subarray(0, n);
+      const trace = new LeafTrace(offset);
+      let error: PerfDataError | undefined;
+      try {
+        decodeSection(HEADER_TRACING_DATA, part, {
+          littleEndian: this.#parts.reader.littleEndian,
+          base: offset,
+          trace,
+        });
+      } catch (cause) {
+        if (!(cause instanceof PerfDataError)) throw cause;
+        error = cause;
+      }
+      yield this.#parts.structure(`${owner} payload`, part, offset, trace, {
+        error,
+        rest: ".padding",
+      });
+      return;
+    }
+    const { littleEndian } = this.#parts.reader;
+    const decoded = AUXTRACE_CODEC.decode(record, { littleEndian });
+    const where = decoded.name === "AUXTRACE" ? decoded.body : undefined;
+    const place = where === undefined
+      ? ""
+      : where.cpu === -1
+      ? ` tid ${where.tid}`
+      : ` cpu ${where.cpu}`;
+    const isPt = this.#auxtraceType === PERF_AUXTRACE_INTEL_PT;
+    yield* (isPt ? packetRuns : byteRuns)(this.#parts, `${owner}${place}`, payload);
+  }
+}

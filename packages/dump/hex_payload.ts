@@ -1,0 +1,112 @@
+import type { Payload } from "@perfdata/format";
+import { PacketDecoder } from "@perfdata/intel-pt/packet-decoder";
+import { PacketKind } from "@perfdata/intel-pt/packet-kind";
+import { perfText } from "@perfdata/intel-pt/perf-text";
+import type { HexParts } from "./hex_parts.ts";
+import { type HexRun, PART } from "./hex_run.ts";
+import { readUpTo } from "./hex_source.ts";
+
+/** The runs of bytes that nothing is known of. */
+export async function* byteRuns(
+  parts: HexParts,
+  owner: string,
+  payload: Payload,
+): AsyncGenerator<Iterable<HexRun>, void, void> {
+  const buffer = new Uint8Array(PART);
+  for (let at = payload.offset;;) {
+    const got = await readUpTo({ read: (into) => payload.read(into) }, buffer);
+    if (got === 0) return;
+    if (parts.touches(at, at + got)) {
+      yield [{
+        offset: at,
+        size: got,
+        bytes: buffer.subarray(0, got),
+        owner,
+        field: ".payload",
+        depth: 1,
+        type: `u8[${payload.size}]`,
+        value: undefined,
+        problems: parts.takeProblems(at, at + got),
+        inflated: false,
+      }];
+    }
+    at += got;
+  }
+}
+
+/** The runs of Intel PT data: one a packet, named by its offset in the payload; PADs together. */
+export async function* packetRuns(
+  parts: HexParts,
+  owner: string,
+  payload: Payload,
+): AsyncGenerator<Iterable<HexRun>, void, void> {
+  const decoder = new PacketDecoder();
+  const buffer = new Uint8Array(PART);
+  /** Bytes of the payload before the buffer. */
+  let before = 0;
+  let filled = 0;
+  for (let last = false; !last;) {
+    const got = await readUpTo({ read: (into) => payload.read(into) }, buffer.subarray(filled));
+    filled += got;
+    last = got === 0;
+    decoder.window(buffer, 0, filled, last);
+    let used = 0;
+    const packets = function* (): Generator<HexRun, void, void> {
+      let kind = decoder.next();
+      while (kind > PacketKind.END) {
+        const from = used;
+        const first = kind;
+        do {
+          used += decoder.size;
+          kind = decoder.next();
+        } while (first === PacketKind.PAD && kind === PacketKind.PAD);
+        const at = payload.offset + before + from;
+        if (!parts.touches(at, at + used - from)) continue;
+        const bytes = buffer.subarray(from, used);
+        const field = `.payload[0x${(before + from).toString(16)}]`;
+        const size = bytes.length;
+        yield {
+          offset: at,
+          size,
+          bytes,
+          owner,
+          field,
+          depth: 1,
+          type: nameOf(first),
+          // Not everybody reads it, and it takes longer than all else.
+          get value() {
+            return textOf(first, bytes);
+          },
+          problems: parts.takeProblems(at, at + size),
+          inflated: false,
+        };
+      }
+    };
+    yield packets();
+    buffer.copyWithin(0, used, filled);
+    before += used;
+    filled -= used;
+  }
+}
+
+const NAMES: ReadonlyMap<number, string> = new Map(
+  Object.entries(PacketKind).map(([name, kind]) => [kind, name.replace("_", ".")]),
+);
+
+/** The name of a packet: `TIP.PGE`. */
+function nameOf(kind: number): string {
+  return NAMES.get(kind) ?? `packet ${kind}`;
+}
+
+/** Where the description begins in a line of perf. */
+const TEXT_COLUMN = 62;
+
+/** What a packet says, as perf prints it, without its name. */
+function textOf(kind: number, bytes: Uint8Array): string | undefined {
+  if (kind === PacketKind.PAD) return bytes.length === 1 ? undefined : `× ${bytes.length}`;
+  // What depends on the packets before, and what is none.
+  if (kind === PacketKind.BIP || kind >= PacketKind.TRIG) return undefined;
+  const line = new TextDecoder().decode(perfText(bytes)).trimEnd().slice(TEXT_COLUMN);
+  const at = line.search(/[ ]/);
+  return at < 0 ? undefined : line.slice(at + 1);
+}
