@@ -13,7 +13,7 @@ import { SampleReads } from "@perfdata/session/sample-reads";
 import { shortName } from "@perfdata/session/short-name";
 import type { SymbolTrust } from "@perfdata/session/symbolize";
 import type { SymbolResolver } from "@perfdata/symbols";
-import { FloatColumn, IntColumn, LongColumn } from "./columns.ts";
+import { FloatColumn, IntColumn } from "./columns.ts";
 import { NodeTable } from "./node_table.ts";
 import { namePlaces } from "./place_names.ts";
 import type {
@@ -40,9 +40,6 @@ export interface ProfileNames {
   readonly title: string;
 }
 
-const ints = (length: number) => new Int32Array(length);
-const floats = (length: number) => new Float64Array(length);
-
 /** Collects the samples of a recording, and makes a {@linkcode Profile} of them. */
 export class ProfileConsumer implements Consumer {
   /** Stacks. */
@@ -65,12 +62,12 @@ export class ProfileConsumer implements Consumer {
     period: new FloatColumn(),
   };
   readonly #timedColumns = {
-    stack: new LongColumn(ints),
-    event: new LongColumn(ints),
-    thread: new LongColumn(ints),
-    cpu: new LongColumn(ints),
-    period: new LongColumn(floats),
-    time: new LongColumn(floats),
+    stack: new IntColumn(),
+    event: new IntColumn(),
+    thread: new IntColumn(),
+    cpu: new IntColumn(),
+    period: new FloatColumn(),
+    time: new FloatColumn(),
   };
   readonly #switched: ProfileSwitch[] = [];
   /** Samples that count. */
@@ -204,13 +201,13 @@ export class ProfileConsumer implements Consumer {
     const { length } = stack;
     return {
       length,
-      stack: stack.take(),
-      event: event.take(),
-      thread: thread.take(),
+      stack: stack.array(),
+      event: event.array(),
+      thread: thread.array(),
       count: new Uint8Array(length).fill(1),
-      period: period.take(),
-      time: time.take(),
-      cpu: cpu.take(),
+      period: period.array(),
+      time: time.array(),
+      cpu: cpu.array(),
     };
   }
 
