@@ -163,7 +163,7 @@ Deno.test("funcs: --children, names from a list of the kernel's symbols, and how
       "\n",
     );
     assert(verbose.length > 1);
-    assertEquals(verbose.at(-1), brief[0]?.replace("; --verbose tells more", ""));
+    assertEquals(verbose.at(-1), brief[0]?.replace("; --verbose says more", ""));
     const same = run("readperf", [...flags, "-o", "out", file], folder).stderr.trimEnd();
     assertEquals(same, brief[0]?.replace("funcs:", "readperf:"));
   } finally {

@@ -137,6 +137,6 @@ export function tellTrust(tool: string, trust: SymbolTrust | undefined, verbose:
   const percent = (100 * resolved.samples / all.samples).toFixed(2);
   complain(
     `${tool}: ${resolved.addresses} of ${all.addresses} addresses (${percent}% of samples) have ` +
-      `a function; without: ${causesText(trust)}${verbose ? "" : "; --verbose tells more"}`,
+      `a function; without: ${causesText(trust)}${verbose ? "" : "; --verbose says more"}`,
   );
 }

@@ -75,7 +75,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
     },
   },
   pprof: {
-    about: "for go tool pprof, and who reads its files",
+    about: "for go tool pprof, and others that read its files",
     extension: "pb.gz",
     lines: true,
     async write(profile, { on }) {

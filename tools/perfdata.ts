@@ -66,8 +66,8 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
       },
       {
         name: "pt",
-        about: "What ran, by Intel PT: functions over time, calls, branches, instructions",
-        needs: ["symbols"],
+        about: "What ran, from Intel PT: functions over time, calls, branches, instructions",
+        needs: ["write", "symbols"],
         load: () => import("./pt.ts"),
       },
       {
@@ -92,7 +92,7 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
       },
       {
         name: "tree",
-        about: "Who called whom, with shares of the samples",
+        about: "Callers and callees, with their shares of the samples",
         needs: ["symbols"],
         load: () => import("./tree.ts"),
       },
@@ -116,7 +116,7 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
       },
       {
         name: "export",
-        about: "The samples in a format that other tools read",
+        about: "Samples in a format that other tools read",
         needs: ["write", "symbols"],
         verbs: ["folded", "speedscope", "pprof", "firefox", "chrome", "callgrind"],
         load: () => import("./export.ts"),
@@ -145,7 +145,7 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
       },
       {
         name: "convert",
-        about: "The same recording as a file or a pipe, inflated, of a directory",
+        about: "The same recording in another form: file, pipe, inflated, compressed",
         needs: ["write"],
         load: () => import("./convert.ts"),
       },
@@ -157,7 +157,7 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
       },
       {
         name: "redact",
-        about: "A recording without the texts and data of its machine",
+        about: "A recording without the names and data of its machine",
         needs: ["write"],
         load: () => import("./redact.ts"),
       },

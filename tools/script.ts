@@ -1,5 +1,6 @@
 /** `script`: prints samples as `perf script` does. */
 import { PERF_SAMPLE_REGS_USER, PERF_SAMPLE_STACK_USER } from "@perfdata/format/perf-event";
+import { isRandomAccess } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
 import {
@@ -8,7 +9,7 @@ import {
   parseFields,
   SCRIPT_FIELDS,
 } from "@perfdata/export/script-fields";
-import { script } from "@perfdata/export/script";
+import { ScriptWriter } from "@perfdata/export/script";
 import { ScriptPlaces } from "@perfdata/export/script-places";
 import { ScriptRows } from "@perfdata/export/script-rows";
 import { type Engine, runEngine } from "@perfdata/session/engine";
@@ -32,6 +33,11 @@ import { choosesSamples, nameFilters, sampleFilter } from "./_sample_flags.ts";
 import { causesText, resolverOf, tellTrust } from "./_symbol_flags.ts";
 
 const UNWINDS = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+
+const PERF_TYPE_RAW = 4;
+
+/** Files up to this size are read once. */
+const HELD = 192 << 20;
 
 const HELP = `script: prints samples as perf script does, for all that reads its text
 
@@ -69,19 +75,26 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const names = nameFilters(flags);
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`script: ${name}`);
-    const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
+    const source = openSource(name);
+    const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
     const filter = await sampleFilter(flags, reader);
     // perf expands inlined functions in stacks that it unwinds.
     const unwinds = reader.events.all.some(({ layout }) =>
       (layout.sampleType & UNWINDS) === UNWINDS
     );
     const asked = (field: typeof SCRIPT_FIELDS[number]) => wish?.add.has(field) === true;
-    const rows = new ScriptRows({
+    const needs = {
       stacks: !on["hide-call-graph"],
-      addresses: true,
+      addresses: asked("addr") || reader.events.all.some(({ attr }) => attr.type === PERF_TYPE_RAW),
       branches: asked("brstack"),
-    });
-    const progress = new Progress("script", reader.fileSize);
+    };
+    // Names are known after the last sample: a large file is read once more, what is short is held.
+    const isLarge = isRandomAccess(source) && (reader.fileSize ?? 0) > HELD;
+    const rows = new ScriptRows(needs, isLarge ? () => {} : undefined);
+    const progress = new Progress(
+      "script",
+      (reader.fileSize ?? 0) * (isLarge ? 2 : 1) || undefined,
+    );
     const debugInformation = !on["no-inline"] || asked("srcline");
     let known: Promise<SymbolResolver> | undefined;
     const resolverFor = ({ recorded }: Engine) =>
@@ -96,7 +109,6 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       progress: progress.add,
       diagnostics: complaints.take,
     });
-    progress.finish();
     const events = reader.events.all;
     const fields = fieldError(() => eventFields(events, engine.eventNames, wish));
     const lines = fields.some((own) => own.has("srcline"));
@@ -105,7 +117,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const places = await ScriptPlaces.of(engine, resolver, rows.samples(), { inline, lines });
     const isFiltered = names.comm !== undefined || names.dso !== undefined ||
       names.symbol !== undefined;
-    const text = script(engine, rows, places, {
+    const options = {
       fields,
       chains: !on["hide-call-graph"],
       nanoseconds: on.ns,
@@ -116,10 +128,28 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
             (names.symbol?.(places.symbol(place, false)) ?? true),
         }
         : {}),
-    });
-    let next = text.next();
-    for (; !next.done; next = text.next()) writeOut(next.value);
-    if (next.value === 0) {
+    };
+    let writer: ScriptWriter | undefined;
+    if (isLarge) {
+      const again = await PerfDataReader.open(source, { diagnostics: () => {} });
+      const printed: ScriptRows = new ScriptRows(needs, (block) => {
+        writer ??= new ScriptWriter(printed.engine, places, options);
+        writer.block(block, writeOut);
+      });
+      await runEngine(again, [printed], {
+        filter,
+        unwind: resolverFor,
+        progress: progress.add,
+        diagnostics: () => {},
+      });
+    } else {
+      writer = new ScriptWriter(engine, places, options);
+      for (const block of rows.blocks) writer.block(block, writeOut);
+    }
+    if (writer !== undefined) writeOut(writer.text.take());
+    progress.finish();
+    const printed = writer?.printed ?? 0;
+    if (printed === 0) {
       complain(
         `script: ${name}: ${choosesSamples(flags) ? "no samples pass the filters" : "no samples"}`,
       );
@@ -140,7 +170,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     }
     const stacks = on["hide-call-graph"] ? undefined : unwoundText(engine, on.verbose);
     if (stacks !== undefined) complain(`script: ${name}: ${stacks}`);
-    return complaints.count > 0 || next.value === 0 ? 1 : 0;
+    return complaints.count > 0 || printed === 0 ? 1 : 0;
   });
 }
 

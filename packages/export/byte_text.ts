@@ -1,7 +1,37 @@
 const encoder = new TextEncoder();
 
+const HEX = encoder.encode("0123456789abcdef");
+
 /** What one chunk holds, about. */
-const CHUNK = 1 << 16;
+const CHUNK = 1 << 17;
+
+/** Byte order of this machine, in which words are copied. */
+const LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
+
+/**
+ * Short texts that are written again and again: kept in words, so that they are copied quickly. They
+ * go by a number, the place of their length; a text is one place in memory.
+ */
+export class TextPool {
+  /** The length of each text in bytes, then the text, filled up to a whole word. */
+  words: Int32Array<ArrayBuffer> = new Int32Array(1 << 12);
+  #used = 0;
+
+  /** Adds a text; returns its number. */
+  add(bytes: Uint8Array): number {
+    const words = 1 + (bytes.length + 3 >> 2);
+    if (this.#used + words > this.words.length) {
+      const larger = new Int32Array(Math.max(this.words.length * 2, this.#used + words));
+      larger.set(this.words);
+      this.words = larger;
+    }
+    const number = this.#used;
+    this.words[number] = bytes.length;
+    new Uint8Array(this.words.buffer).set(bytes, (number + 1) * 4);
+    this.#used += words;
+    return number;
+  }
+}
 
 /**
  * Text that is written as bytes, in chunks: strings that repeat are encoded once by the caller.
@@ -19,6 +49,7 @@ const CHUNK = 1 << 16;
  */
 export class ByteText {
   #bytes = new Uint8Array(CHUNK + (CHUNK >> 1));
+  #view = new DataView(this.#bytes.buffer);
   #length = 0;
 
   /** Whether there is enough to hand on. */
@@ -33,6 +64,20 @@ export class ByteText {
     if (bytes.length > 48) this.#bytes.set(bytes, at);
     else for (let i = 0; i < bytes.length; i++) this.#bytes[at + i] = bytes[i] as number;
     this.#length = at + bytes.length;
+  }
+
+  /** Adds a text of a pool. */
+  pooled({ words }: TextPool, number: number): void {
+    const length = words[number] as number;
+    this.#reserve(length + 4);
+    const view = this.#view;
+    let at = this.#length;
+    const end = at + length;
+    // Up to three bytes beyond the end are written, and overwritten by what follows.
+    for (let word = number + 1; at < end; word++, at += 4) {
+      view.setInt32(at, words[word] as number, LITTLE_ENDIAN);
+    }
+    this.#length = end;
   }
 
   /** Adds one byte. */
@@ -65,9 +110,35 @@ export class ByteText {
     } while (rest > 0);
   }
 
-  /** Takes what is there; the text is empty then. */
+  /** Adds a whole number below 2³¹ with zeros before it: `width` digits. */
+  zeros(value: number, width: number): void {
+    this.#reserve(width);
+    let rest = value;
+    for (let at = this.#length + width - 1; at >= this.#length; at--) {
+      const next = rest / 10 | 0;
+      this.#bytes[at] = 0x30 + rest - next * 10;
+      rest = next;
+    }
+    this.#length += width;
+  }
+
+  /** Adds a 64-bit word in hexadecimal, with spaces before it up to 16 characters. */
+  hex16(hi: number, lo: number): void {
+    this.#reserve(16);
+    const bytes = this.#bytes;
+    const from = this.#length;
+    let at = this.#length = from + 16;
+    let word = lo;
+    do {
+      bytes[--at] = HEX[word & 15] as number;
+      word = at === from + 8 ? hi : word >>> 4;
+    } while (at > from && (word !== 0 || (at > from + 8 && hi !== 0)));
+    while (at > from) bytes[--at] = 0x20;
+  }
+
+  /** Takes what is there, valid until more is added; the text is empty then. */
   take(): Uint8Array<ArrayBuffer> {
-    const taken = this.#bytes.slice(0, this.#length);
+    const taken = this.#bytes.subarray(0, this.#length);
     this.#length = 0;
     return taken;
   }
@@ -77,6 +148,7 @@ export class ByteText {
     const larger = new Uint8Array(Math.max(this.#bytes.length * 2, this.#length + more));
     larger.set(this.#bytes.subarray(0, this.#length));
     this.#bytes = larger;
+    this.#view = new DataView(larger.buffer);
   }
 }
 
@@ -105,7 +177,8 @@ export async function* gzipped(
     pull(controller): void {
       const { done, value } = iterator.next();
       if (done) controller.close();
-      else controller.enqueue(value);
+      // What is written next may overwrite a chunk.
+      else controller.enqueue(value.slice());
     },
   });
   const reader = source.pipeThrough(new CompressionStream("gzip")).getReader();

@@ -1,9 +1,9 @@
 import { PERF_SAMPLE_CALLCHAIN } from "@perfdata/format/perf-event";
 import type { Engine } from "@perfdata/session/engine";
-import { ByteText } from "./byte_text.ts";
+import { ByteText, TextPool } from "./byte_text.ts";
 import type { ScriptField } from "./script_fields.ts";
 import type { ScriptPlaces } from "./script_places.ts";
-import { ROW, ROW_WORDS, type RowBlock, type ScriptRows } from "./script_rows.ts";
+import { ROW, ROW_WORDS, type RowBlock } from "./script_rows.ts";
 
 /** How {@linkcode script} writes. */
 export interface ScriptOptions {
@@ -23,32 +23,6 @@ const decoder = new TextDecoder();
 const NO_TIME = "18446744073.709551: ";
 const NO_TIME_NS = "18446744073.709551615: ";
 const NEWLINE = 0x0a;
-/** Cached lines of places at most. */
-const MOST_LINES = 1 << 18;
-
-/**
- * The samples of a recording as `perf script` prints them: a generator of bytes.
- *
- * @returns How many samples were printed.
- *
- * The text is that of perf 6.1 (tools/perf/builtin-script.c, util/evsel_fprintf.c).
- */
-export function* script(
-  engine: Engine,
-  rows: ScriptRows,
-  places: ScriptPlaces,
-  options: ScriptOptions,
-): Generator<Uint8Array<ArrayBuffer>, number, void> {
-  const writer = new ScriptWriter(engine, places, options);
-  for (const block of rows.blocks) {
-    for (let row = 0; row < block.count; row++) {
-      writer.row(block, row);
-      if (writer.text.isFull) yield writer.text.take();
-    }
-  }
-  yield writer.text.take();
-  return writer.printed;
-}
 
 /** How an event's samples are printed. */
 interface EventShape {
@@ -56,25 +30,51 @@ interface EventShape {
   readonly has: Readonly<Record<ScriptField, boolean>>;
   readonly chain: boolean;
   readonly isTimed: boolean;
-  readonly name: Uint8Array;
+  readonly name: string;
   /** Whether `addr` is an address that has a symbol (`sample_addr_correlates_sym`). */
   readonly isDataAddress: boolean;
+  /** The thread of the last sample, with the number of its text. */
+  tid: number;
+  comm: number;
+  pid: number;
+  thread: number;
+  /** The period of the last sample, and the text of it and of the event. */
+  period: number;
+  middle: Uint8Array;
 }
 
-class ScriptWriter {
-  readonly text = new ByteText();
+/**
+ * Writes samples as `perf script` prints them: the text is that of perf 6.1
+ * (tools/perf/builtin-script.c, util/evsel_fprintf.c).
+ */
+export class ScriptWriter {
+  /** What was written and not yet taken. */
+  readonly text: ByteText = new ByteText();
   /** Samples that were printed. */
-  printed = 0;
+  printed: number = 0;
   readonly #keep: ScriptOptions["keep"];
   readonly #engine: Engine;
   readonly #places: ScriptPlaces;
   readonly #shapes: EventShape[];
   readonly #nanoseconds: boolean;
   readonly #comms = new Map<number, Uint8Array>();
-  /** Lines of a call chain by place; one cache is enough, since events of one kind are the rule. */
-  readonly #lines = new Map<number, Uint8Array>();
+  readonly #cpus = new Map<number, Uint8Array>();
+  readonly #threads = new TextPool();
+  readonly #threadNumbers = new Map<string, number>();
+  /** Lines of call chains, and their numbers by place: for events of one kind, which is the rule. */
+  #pool = new TextPool();
+  #lines = new Int32Array(0);
+  readonly #scratch = new ByteText();
   #linesOf: EventShape | undefined;
+  #seconds = -1;
+  #secondsText: Uint8Array = new Uint8Array(0);
 
+  /**
+   * Begins with nothing.
+   *
+   * @param engine The pass that the rows are of.
+   * @param places Names of its places, or of the same places in a pass before.
+   */
   constructor(engine: Engine, places: ScriptPlaces, options: ScriptOptions) {
     this.#engine = engine;
     this.#places = places;
@@ -91,14 +91,28 @@ class ScriptWriter {
         has: has as EventShape["has"],
         chain: options.chains !== false && (layout.sampleType & PERF_SAMPLE_CALLCHAIN) !== 0,
         isTimed: layout.time >= 0,
-        name: encoder.encode(`${name.padStart(width)}: `),
+        name: `${name.padStart(width)}: `,
+        tid: NaN,
+        comm: NaN,
+        pid: NaN,
+        thread: 0,
+        period: NaN,
+        middle: new Uint8Array(0),
         // PERF_TYPE_SOFTWARE: page faults; PERF_TYPE_BREAKPOINT.
         isDataAddress: (attr.type === 1 && [2n, 5n, 6n].includes(attr.config)) || attr.type === 5,
       };
     });
   }
 
-  row(block: RowBlock, row: number): void {
+  /** Writes the samples of a block, and hands on what is enough for a chunk. */
+  block(block: RowBlock, out: (bytes: Uint8Array) => void): void {
+    for (let row = 0; row < block.count; row++) {
+      this.#row(block, row);
+      if (this.text.isFull) out(this.text.take());
+    }
+  }
+
+  #row(block: RowBlock, row: number): void {
     const { words } = block;
     const at = row * ROW_WORDS;
     const shape = this.#shapes[words[at + ROW.EVENT] as number];
@@ -111,11 +125,7 @@ class ScriptWriter {
     const { text } = this;
     const { has } = shape;
     this.#start(block, at, shape);
-    if (has.period) {
-      padded(text, block.periods[row] as number, 10);
-      text.byte(0x20);
-    }
-    if (has.event) text.bytes(shape.name);
+    this.#periodAndEvent(block.periods[row] as number, shape);
     if (has.flags) text.string("                        ");
     if (has.addr) this.#address(words, at, shape);
     if (has.ip) this.#ip(words, at, shape);
@@ -124,43 +134,64 @@ class ScriptWriter {
   }
 
   /** All up to the time. */
-  #start({ words }: RowBlock, at: number, { has, chain, isTimed }: EventShape): void {
+  #start({ words }: RowBlock, at: number, shape: EventShape): void {
     const { text } = this;
+    const { has, isTimed } = shape;
     const tid = words[at + ROW.TID] as number;
-    if (has.comm) {
-      const comm = words[at + ROW.COMM] as number;
-      if (has.ip && chain) {
-        text.bytes(this.#comm(comm, tid));
-      } else {
-        const bytes = this.#comm(comm, tid);
-        for (let i = bytes.length; i < 16; i++) text.byte(0x20);
-        text.bytes(bytes);
-      }
-      text.byte(0x20);
+    const comm = words[at + ROW.COMM] as number;
+    const pid = has.pid ? words[at + ROW.PID] as number : 0;
+    // Samples of a thread mostly follow each other.
+    if (tid !== shape.tid || comm !== shape.comm || pid !== shape.pid) {
+      shape.tid = tid;
+      shape.comm = comm;
+      shape.pid = pid;
+      shape.thread = this.#threadText(shape);
     }
-    if (has.pid) {
-      padded(text, words[at + ROW.PID] as number, 5);
-      if (has.tid) {
-        text.byte(0x2f);
-        text.string(String(tid).padEnd(5));
-      }
-      text.byte(0x20);
-    } else if (has.tid) {
-      padded(text, tid, 5);
-      text.byte(0x20);
-    }
-    if (has.cpu) {
-      text.byte(0x5b);
-      const cpu = words[at + ROW.CPU] as number;
-      text.string(cpu < 0 ? `-${String(-cpu).padStart(2, "0")}` : String(cpu).padStart(3, "0"));
-      text.byte(0x5d);
-      text.byte(0x20);
-    }
+    text.pooled(this.#threads, shape.thread);
+    if (has.cpu) text.bytes(this.#cpu(words[at + ROW.CPU] as number));
     if (has.misc) text.string(miscText(words[at + ROW.MISC] as number));
     if (has.time) {
       if (isTimed) this.#time(words[at + ROW.TIME_HI] as number, words[at + ROW.TIME_LO] as number);
       else text.string(this.#nanoseconds ? NO_TIME_NS : NO_TIME);
     }
+  }
+
+  /** Number of the text of comm, pid and tid. */
+  #threadText({ has, chain, comm, pid, tid }: EventShape): number {
+    const key = `${has.ip && chain} ${comm} ${pid} ${tid}`;
+    let number = this.#threadNumbers.get(key);
+    if (number !== undefined) return number;
+    const text = this.#scratch;
+    if (has.comm) {
+      const bytes = this.#comm(comm, tid);
+      if (!(has.ip && chain)) { for (let i = bytes.length; i < 16; i++) text.byte(0x20); }
+      text.bytes(bytes);
+      text.byte(0x20);
+    }
+    if (has.pid) text.string(String(pid).padStart(5) + (has.tid ? "/" : " "));
+    if (has.tid) text.string(has.pid ? `${String(tid).padEnd(5)} ` : `${String(tid).padStart(5)} `);
+    number = this.#threads.add(text.take());
+    this.#threadNumbers.set(key, number);
+    return number;
+  }
+
+  #periodAndEvent(period: number, shape: EventShape): void {
+    if (period !== shape.period) {
+      shape.period = period;
+      let line = shape.has.period ? `${String(period).padStart(10)} ` : "";
+      if (shape.has.event) line += shape.name;
+      shape.middle = encoder.encode(line);
+    }
+    this.text.bytes(shape.middle);
+  }
+
+  #cpu(cpu: number): Uint8Array {
+    let bytes = this.#cpus.get(cpu);
+    if (bytes === undefined) {
+      const digits = cpu < 0 ? `-${String(-cpu).padStart(2, "0")}` : String(cpu).padStart(3, "0");
+      this.#cpus.set(cpu, bytes = encoder.encode(`[${digits}] `));
+    }
+    return bytes;
   }
 
   #comm(comm: number, tid: number): Uint8Array {
@@ -177,18 +208,21 @@ class ScriptWriter {
     const { text } = this;
     const time = (hi >>> 0) * 2 ** 32 + (lo >>> 0);
     const seconds = Math.floor(time / 1e9);
+    if (seconds !== this.#seconds) {
+      this.#seconds = seconds;
+      this.#secondsText = encoder.encode(`${String(seconds).padStart(5)}.`);
+    }
+    text.bytes(this.#secondsText);
     const rest = time - seconds * 1e9;
-    padded(text, seconds, 5);
-    text.byte(0x2e);
-    if (this.#nanoseconds) zeros(text, rest, 9);
-    else zeros(text, Math.floor(rest / 1000), 6);
+    if (this.#nanoseconds) text.zeros(rest, 9);
+    else text.zeros(Math.floor(rest / 1000), 6);
     text.byte(0x3a);
     text.byte(0x20);
   }
 
   #address(words: Int32Array, at: number, { has, isDataAddress }: EventShape): void {
     const { text } = this;
-    hex16(text, words[at + ROW.ADDR_HI] as number, words[at + ROW.ADDR_LO] as number);
+    text.hex16(words[at + ROW.ADDR_HI] as number, words[at + ROW.ADDR_LO] as number);
     if (!isDataAddress) return;
     const place = words[at + ROW.ADDR_PLACE] as number;
     if (has.sym) text.string(` ${this.#places.symbol(place, has.symoff === true)}`);
@@ -197,22 +231,23 @@ class ScriptWriter {
 
   #ip(words: Int32Array, at: number, shape: EventShape): void {
     const { text } = this;
-    const { has } = shape;
+    if (this.#linesOf !== shape) {
+      this.#linesOf = shape;
+      this.#pool = new TextPool();
+      this.#lines.fill(-1);
+    }
     const stack = words[at + ROW.STACK] as number;
     if (shape.chain) {
       text.byte(NEWLINE);
       const { parent, place } = this.#engine.stacks;
       for (let node = stack; node >= 0; node = parent[node] as number) {
-        text.bytes(this.#line(place[node] as number, shape));
+        text.pooled(this.#pool, this.#line(place[node] as number, shape, true));
       }
       return;
     }
-    const place = words[at + ROW.PLACE] as number;
     text.byte(0x20);
-    hex16(text, words[at + ROW.IP_HI] as number, words[at + ROW.IP_LO] as number);
-    if (has.sym) text.string(` ${this.#places.symbol(place, has.symoff === true)}`);
-    if (has.dso) text.string(` (${this.#places.dso(place)})`);
-    if (has.srcline) text.string(this.#sourceLine(place));
+    text.hex16(words[at + ROW.IP_HI] as number, words[at + ROW.IP_LO] as number);
+    text.pooled(this.#pool, this.#line(words[at + ROW.PLACE] as number, shape, false));
   }
 
   #sourceLine(place: number): string {
@@ -220,27 +255,42 @@ class ScriptWriter {
     return line === "" ? "" : `\n  ${line}`;
   }
 
-  /** The lines of a place in a call chain: what is inlined there, and the function itself. */
-  #line(place: number, shape: EventShape): Uint8Array {
-    if (this.#linesOf !== shape) {
-      this.#lines.clear();
-      this.#linesOf = shape;
+  /** Number of the text of a place: its lines in a call chain, or what follows an address. */
+  #line(place: number, shape: EventShape, inChain: boolean): number {
+    if (place + 1 >= this.#lines.length) {
+      const lines = new Int32Array(Math.max(this.#lines.length * 2, place + 2)).fill(-1);
+      lines.set(this.#lines);
+      this.#lines = lines;
     }
-    let bytes = this.#lines.get(place);
-    if (bytes !== undefined) return bytes;
-    const { has } = shape;
-    const address = `\t${this.#places.chainAddress(place).padStart(16)}`;
-    const source = has.srcline ? this.#sourceLine(place) : "";
+    const known = this.#lines[place + 1] as number;
+    if (known >= 0) return known;
+    const bytes = inChain ? this.#lineBytes(place, shape) : this.#end(place, shape);
+    return this.#lines[place + 1] = this.#pool.add(inChain ? bytes : bytes.subarray(0, -1));
+  }
+
+  #end(place: number, { has }: EventShape): Uint8Array {
     let line = "";
-    for (const name of this.#places.inlined(place, has.symoff === true)) {
-      line += `${address}${has.sym ? ` ${name}` : ""}${source} (inlined)\n`;
-    }
-    line += address;
     if (has.sym) line += ` ${this.#places.symbol(place, has.symoff === true)}`;
     if (has.dso) line += ` (${this.#places.dso(place)})`;
-    bytes = encoder.encode(`${line}${source}\n`);
-    if (this.#lines.size < MOST_LINES) this.#lines.set(place, bytes);
-    return bytes;
+    if (has.srcline) line += this.#sourceLine(place);
+    return encoder.encode(`${line}\n`);
+  }
+
+  #lineBytes(place: number, shape: EventShape): Uint8Array {
+    const { has } = shape;
+    const start = this.#scratch;
+    const source = has.srcline ? this.#sourceLine(place) : "";
+    const put = () => {
+      start.byte(0x09);
+      this.#places.putChainAddress(start, place);
+    };
+    for (const name of this.#places.inlined(place, has.symoff === true)) {
+      put();
+      start.string(`${has.sym ? ` ${name}` : ""}${source} (inlined)\n`);
+    }
+    put();
+    start.bytes(this.#end(place, shape));
+    return start.take();
   }
 
   #branches({ words, branches }: RowBlock, at: number): void {
@@ -295,24 +345,4 @@ function hexOf(hi: number, lo: number): string {
   return hi === 0
     ? (lo >>> 0).toString(16)
     : (hi >>> 0).toString(16) + (lo >>> 0).toString(16).padStart(8, "0");
-}
-
-function hex16(text: ByteText, hi: number, lo: number): void {
-  const digits = hexOf(hi, lo);
-  for (let i = digits.length; i < 16; i++) text.byte(0x20);
-  text.string(digits);
-}
-
-function padded(text: ByteText, value: number, width: number): void {
-  let digits = value < 0 ? String(value).length : 1;
-  if (value >= 0) { for (let power = 10; power <= value; power *= 10) digits++; }
-  for (; digits < width; digits++) text.byte(0x20);
-  text.number(value);
-}
-
-function zeros(text: ByteText, value: number, width: number): void {
-  let digits = 1;
-  for (let power = 10; power <= value; power *= 10) digits++;
-  for (; digits < width; digits++) text.byte(0x30);
-  text.number(value);
 }

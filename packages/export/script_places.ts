@@ -1,5 +1,6 @@
 import type { Engine } from "@perfdata/session/engine";
 import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
+import { ByteText } from "./byte_text.ts";
 import { shortName } from "@perfdata/session/short-name";
 import { type SymbolTrust, symbolTrust } from "@perfdata/session/symbolize";
 import type { ResolvedFrame, SymbolResolver } from "@perfdata/symbols";
@@ -134,23 +135,27 @@ export class ScriptPlaces {
     const line = this.#lines.get(place);
     if (line !== undefined) return line;
     const object = this.#engine.places.object(place);
-    return object < 0 ? "" : `${this.#shortNames[object]}[${this.chainAddress(place)}]`;
+    return object < 0 ? "" : `${this.#shortNames[object]}[${this.#hex(place)}]`;
+  }
+
+  #hex(place: number): string {
+    const text = new ByteText();
+    this.putChainAddress(text, place);
+    return new TextDecoder().decode(text.take()).trim();
   }
 
   /**
-   * The address of a place in a call chain, in hexadecimal: as its object counts in a process, as it
-   * was recorded elsewhere.
+   * Writes the address of a place in a call chain, in hexadecimal: as its object counts in a process,
+   * as it was recorded elsewhere.
    */
-  chainAddress(place: number): string {
+  putChainAddress(text: ByteText, place: number): void {
     const { places } = this.#engine;
     const base = this.#bases[places.object(place)];
-    let lo = places.lo(place) >>> 0;
-    let hi = places.hi(place) >>> 0;
-    if (base !== undefined) {
-      lo += base.lo;
-      hi = hi + base.hi + (lo >= 2 ** 32 ? 1 : 0) >>> 0;
-      lo = lo >>> 0;
+    if (base === undefined) {
+      text.hex16(places.hi(place), places.lo(place));
+      return;
     }
-    return hi === 0 ? lo.toString(16) : hi.toString(16) + lo.toString(16).padStart(8, "0");
+    const lo = (places.lo(place) >>> 0) + base.lo;
+    text.hex16(places.hi(place) + base.hi + (lo >= 2 ** 32 ? 1 : 0) | 0, lo | 0);
   }
 }

@@ -71,15 +71,24 @@ export class ScriptRows implements Consumer {
   readonly blocks: RowBlock[] = [];
   /** Number of samples. */
   count: number = 0;
+  #placeCounts = new Float64Array(1 << 10);
+  readonly #eventCounts: number[] = [];
   readonly #needs: RowNeeds;
+  readonly #full: ((block: RowBlock) => void) | undefined;
   #engine: Engine | undefined;
   #reads: SampleReads | undefined;
   #events: readonly PerfEvent[] = [];
   readonly #fields: (SampleFields | undefined)[] = [];
 
-  /** Keeps what `needs` says. */
-  constructor(needs: RowNeeds) {
+  /**
+   * Keeps what `needs` says.
+   *
+   * @param full Takes each block when it is full, and what is left at the end, instead of their being
+   * kept; a block is used again after the call.
+   */
+  constructor(needs: RowNeeds, full?: (block: RowBlock) => void) {
     this.#needs = needs;
+    this.#full = full;
     this.needs = needs.stacks ? { stacks: true } : { places: true };
   }
 
@@ -104,32 +113,54 @@ export class ScriptRows implements Consumer {
     }
   }
 
+  /** Hands over what is left. */
+  finish(): void {
+    const [block] = this.blocks;
+    if (block !== undefined && this.#full !== undefined) this.#handOver(block);
+  }
+
+  #handOver(block: RowBlock): void {
+    this.#full?.(block);
+    block.count = 0;
+    block.branchWords = 0;
+  }
+
+  /** The engine of the pass; there is none before it. */
+  get engine(): Engine {
+    return this.#engine as Engine;
+  }
+
   /** By place: samples that were taken there. */
   samples(): Float64Array<ArrayBuffer> {
-    const counts = new Float64Array((this.#engine as Engine).places.count);
-    for (const { count, words } of this.blocks) {
-      for (let row = 0; row < count; row++) {
-        const place = words[row * ROW_WORDS + ROW.PLACE] as number;
-        if (place >= 0) counts[place] = (counts[place] as number) + 1;
-      }
-    }
+    const counts = new Float64Array(this.engine.places.count);
+    counts.set(this.#placeCounts.subarray(0, counts.length));
     return counts;
   }
 
   /** How many samples are of events that `which` accepts. */
   countOf(which: (event: number) => boolean): number {
-    const accepted = this.#events.map((_, event) => which(event));
     let sum = 0;
-    for (const { count, words } of this.blocks) {
-      for (let row = 0; row < count; row++) {
-        if (accepted[words[row * ROW_WORDS + ROW.EVENT] as number]) sum++;
-      }
-    }
+    for (const [event, count] of this.#eventCounts.entries()) if (which(event)) sum += count;
     return sum;
+  }
+
+  #count(event: number, place: number): void {
+    while (event >= this.#eventCounts.length) this.#eventCounts.push(0);
+    (this.#eventCounts[event] as number) += 1;
+    if (place < 0) return;
+    if (place >= this.#placeCounts.length) {
+      const larger = new Float64Array(Math.max(this.#placeCounts.length * 2, place + 1));
+      larger.set(this.#placeCounts);
+      this.#placeCounts = larger;
+    }
+    (this.#placeCounts[place] as number) += 1;
   }
 
   #add(run: Run, i: number, event: number, period: number): void {
     let block = this.blocks.at(-1);
+    if (block !== undefined && block.count === ROWS && this.#full !== undefined) {
+      this.#handOver(block);
+    }
     if (block === undefined || block.count === ROWS) {
       block = {
         count: 0,
@@ -141,6 +172,7 @@ export class ScriptRows implements Consumer {
       this.blocks.push(block);
     }
     this.count++;
+    this.#count(event, run.place[i] as number);
     const row = block.count++;
     const at = row * ROW_WORDS;
     const { words } = block;

@@ -11,12 +11,18 @@ import {
   PERF_RECORD_UNTHROTTLE,
 } from "@perfdata/format/record-types";
 import { trailerEnd } from "@perfdata/format/record";
-import { READ } from "@perfdata/format/records";
+import { LOST, LOST_SAMPLES, READ, THROTTLE } from "@perfdata/format/records";
 import { type ReadLayout, readLayout, SampleFields } from "@perfdata/format/sample-layout";
 import { layoutOf } from "@perfdata/format/struct";
 import { type Consumer, type Engine, runEngine } from "@perfdata/session/engine";
 import type { Run } from "@perfdata/session/run";
 import { type RatePoint, RateStream, type RateStreamSummary } from "./rate_stream.ts";
+
+// Where the fields of records lie; THROTTLE and UNTHROTTLE are the same.
+const COUNTS = layoutOf(READ);
+const LOST_RECORDS = layoutOf(LOST);
+const LOST_OF_EVENT = layoutOf(LOST_SAMPLES);
+const PAUSE = layoutOf(THROTTLE);
 
 /** What a counter of the analysis counts: a CPU with all its threads, or one thread on a CPU. */
 export type RateBy = "cpu" | "thread";
@@ -326,28 +332,28 @@ class RateAnalysis implements Consumer {
       const event = this.#events[index];
       if (event === undefined) return;
       const shape = this.#shapes[index] as ReadLayout;
-      const at = start + layoutOf(READ).values + shape.head;
+      const at = start + COUNTS.values + shape.head;
       if (at + 8 > start + PERF_EVENT_HEADER_SIZE + left) return;
       this.readAtExit[index] = (this.readAtExit[index] ?? 0) + this.#u64(view, at);
       return;
     }
     if (type === PERF_RECORD_LOST_SAMPLES) {
       if (left < 8) return;
-      const lost = this.#u64(view, start + 8);
+      const lost = this.#u64(view, start + LOST_OF_EVENT.lost);
       if (index >= 0) this.lostSamples[index] = (this.lostSamples[index] as number) + lost;
       this.incidents({ what: "lost_samples", event: index, cpu, time, lost });
       return;
     }
     if (left < 16) return;
     if (type === PERF_RECORD_LOST) {
-      const which = this.#byId.get(this.#u64(view, start + 8)) ?? index;
-      const lost = this.#u64(view, start + 16);
+      const which = this.#byId.get(this.#u64(view, start + LOST_RECORDS.id)) ?? index;
+      const lost = this.#u64(view, start + LOST_RECORDS.lost);
       if (which >= 0) this.lostRecords[which] = (this.lostRecords[which] as number) + lost;
       this.incidents({ what: "lost", event: which, cpu, time, lost });
       return;
     }
-    time = this.#time(view, start + 8);
-    const which = this.#byId.get(this.#u64(view, start + 16)) ?? index;
+    time = this.#time(view, start + PAUSE.time);
+    const which = this.#byId.get(this.#u64(view, start + PAUSE.id)) ?? index;
     if (which >= 0) {
       this.by ??= cpu < 0 && tid >= 0 ? "thread" : "cpu";
       const { sampleType } = (this.#events[which] as PerfEvent).layout;

@@ -1,3 +1,5 @@
+import { COMM, FORK } from "@perfdata/format/records";
+import { layoutOf } from "@perfdata/format/struct";
 import type { PerfEvent } from "@perfdata/format";
 import {
   PERF_RECORD_COMM,
@@ -8,6 +10,10 @@ import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
 import { CHOSEN, type Run } from "@perfdata/session/run";
 import { SampleReads } from "@perfdata/session/sample-reads";
 import { SampleHistogram } from "./sample_histogram.ts";
+
+// Where the fields of records lie.
+const NAME = layoutOf(COMM);
+const TASK = layoutOf(FORK);
 
 /** What samples are grouped by besides event, comm and place. */
 export interface SampleKeys {
@@ -148,14 +154,13 @@ export class SampleCounts implements Consumer {
     const le = this.#engine?.reader.littleEndian === true;
     const start = run.start[i] as number;
     const end = run.end[i] as number;
-    // perf_record_comm: pid, tid, comm. perf_record_fork: pid, ppid, tid.
-    const at = start + (type === PERF_RECORD_COMM ? 12 : 16);
+    const at = start + (type === PERF_RECORD_COMM ? NAME : TASK).tid;
     const tid = at + 4 <= end ? view.getInt32(at, le) : -1;
     const comm = this.#unnamedByTid.get(tid);
     if (comm === undefined) return;
     this.#unnamedByTid.delete(tid);
     if (type === PERF_RECORD_COMM) {
-      const text = bytes.subarray(start + 16, end);
+      const text = bytes.subarray(start + NAME.comm, end);
       const nul = text.indexOf(0);
       this.comms[comm] = new TextDecoder().decode(nul < 0 ? text : text.subarray(0, nul));
     }

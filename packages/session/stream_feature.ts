@@ -3,8 +3,14 @@ import {
   GOOGLE_RECORD_HEADER_HOSTNAME,
   GOOGLE_RECORD_HEADER_NUMA_TOPOLOGY,
   GOOGLE_RECORD_HEADER_PMU_MAPPINGS,
+  PERF_EVENT_HEADER_SIZE,
   PERF_RECORD_HEADER_FEATURE,
 } from "@perfdata/format/record-types";
+import { layoutOf } from "@perfdata/format/struct";
+import { HEADER_FEATURE } from "@perfdata/user-records/header-feature";
+
+/** Where the fields of a HEADER_FEATURE lie. */
+const FEATURE = layoutOf(HEADER_FEATURE);
 
 /** A feature that came as a record. */
 export interface StreamFeature {
@@ -45,10 +51,10 @@ export function streamFeature(
   if (!stream.isGoogleDialect) {
     // One without data is the mark that ends them; its number is the next one that perf has no
     // feature for yet, and later ones have.
-    return type === PERF_RECORD_HEADER_FEATURE && end - start > 16
+    return type === PERF_RECORD_HEADER_FEATURE && end - start > FEATURE.data
       ? {
-        id: view.getUint32(start + (le ? 8 : 12), le),
-        payload: bytes.subarray(start + 16, end),
+        id: view.getUint32(start + FEATURE.feat_id + (le ? 0 : 4), le),
+        payload: bytes.subarray(start + FEATURE.data, end),
       }
       : undefined;
   }
@@ -57,5 +63,7 @@ export function streamFeature(
     : type >= GOOGLE_RECORD_HEADER_HOSTNAME && type <= GOOGLE_RECORD_HEADER_NUMA_TOPOLOGY
     ? HEADER_HOSTNAME + type - GOOGLE_RECORD_HEADER_HOSTNAME
     : undefined;
-  return id === undefined ? undefined : { id, payload: bytes.subarray(start + 8, end) };
+  return id === undefined
+    ? undefined
+    : { id, payload: bytes.subarray(start + PERF_EVENT_HEADER_SIZE, end) };
 }

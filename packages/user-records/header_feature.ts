@@ -1,16 +1,15 @@
+import { FEATURE_NAMES } from "@perfdata/format/feature-names";
+import { record, type RecordDeclaration } from "@perfdata/format/record";
+import { PERF_RECORD_HEADER_FEATURE } from "@perfdata/format/record-types";
 import {
   bytes,
   type Codec,
   enumeration,
-  FEATURE_NAMES,
   type FixedCodec,
-  record,
-  type RecordDeclaration,
   struct,
   type StructValue,
   u64,
-} from "@perfdata/format";
-import { PERF_RECORD_HEADER_FEATURE } from "@perfdata/format/record-types";
+} from "@perfdata/format/struct";
 
 const HEADER_FEATURE_FIELDS = {
   feat_id: [
