@@ -184,7 +184,7 @@ export async function runEngine(
   if (stacks && unwind !== undefined && mayHaveCopies(reader)) {
     // What only some recordings need takes time to load.
     const { UnwindStep } = await import("./unwind.ts");
-    resolver.unwind = engine.unwinding = new UnwindStep(engine, await unwind(engine));
+    resolver.unwind = engine.unwinding = await UnwindStep.open(engine, await unwind(engine));
   }
   for (const consumer of consumers) await consumer.start?.(engine);
   const columns = new RunColumns(reader);

@@ -1,3 +1,4 @@
+import { buildIdText } from "@perfdata/format/object-feature";
 import type { PerfEventAttr } from "@perfdata/format";
 import { PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
 import type { SampleFields } from "@perfdata/format/sample-layout";
@@ -7,11 +8,13 @@ import { FrameWalker, NOT_MAPPED, RowTable, type StackCopy } from "@perfdata/sym
 import {
   type CodeRules,
   type CodeSearch,
+  miniDebugInfos,
   type ObjectCode,
   openObjectCode,
 } from "@perfdata/symbols/object-code";
 import type { Machine } from "./machine.ts";
 import type { Places } from "./places.ts";
+import type { RecordedObjects } from "./recorded_objects.ts";
 import type { StackTable } from "./stacks.ts";
 import { UnwindCounts } from "./unwind_counts.ts";
 import { UserRegisters } from "./user_registers.ts";
@@ -138,7 +141,7 @@ export interface UnwindEngine {
   /** Stacks are added here. */
   readonly stacks: StackTable;
   /** Knows the architecture, in a pipe perhaps late. */
-  readonly recorded: { readonly arch?: string | undefined };
+  readonly recorded: Pick<RecordedObjects, "arch" | "known" | "describe">;
   /** Knows it as well, and the byte order. */
   readonly reader: { readonly arch?: string | undefined; readonly littleEndian: boolean };
 }
@@ -184,6 +187,22 @@ export class UnwindStep {
     this.#littleEndian = reader.littleEndian;
     this.#arch = () => recorded.arch ?? reader.arch;
     this.#finder = finder;
+  }
+
+  /**
+   * Makes one for a recording, with what has to be read before: `.gnu_debugdata`, which can have
+   * tables on 32-bit ARM, where programs have no `.eh_frame`.
+   */
+  static async open(engine: UnwindEngine, finder: CodeFinder): Promise<UnwindStep> {
+    const { recorded, reader } = engine;
+    const { codeSearch } = finder;
+    const arch = recorded.arch ?? reader.arch ?? "";
+    if (!/^arm/.test(arch)) return new UnwindStep(engine, finder);
+    const objects = recorded.known.map(({ filename, ...event }) =>
+      recorded.describe({ name: filename, kernel: false, buildId: buildIdText(event) })
+    );
+    const miniDebugInfo = await miniDebugInfos(objects, codeSearch);
+    return new UnwindStep(engine, { codeSearch: { ...codeSearch, miniDebugInfo } });
   }
 
   /**

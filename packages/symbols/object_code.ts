@@ -71,6 +71,37 @@ export interface CodeSearch {
   readonly arch?: string | undefined;
   /** How ELF files are opened. */
   readonly elf?: ElfOpenOptions | undefined;
+  /** By path of the object: the file in its `.gnu_debugdata`, see {@linkcode miniDebugInfos}. */
+  readonly miniDebugInfo?: ReadonlyMap<string, ElfFile> | undefined;
+}
+
+/**
+ * Reads what is in `.gnu_debugdata` of objects without `.eh_frame`, whose `.debug_frame` may be
+ * there: to be done before, since it takes an asynchronous decompressor. What cannot be read is left
+ * out.
+ */
+export async function miniDebugInfos(
+  objects: Iterable<SymbolObject>,
+  search: CodeSearch,
+): Promise<Map<string, ElfFile>> {
+  const found = new Map<string, ElfFile>();
+  for (const object of objects) {
+    if (object.kind !== "elf") continue;
+    const opener = new Opener(search);
+    try {
+      const elf = find(object, search, opener).runtime?.elf ?? opener.mapped(object)?.elf;
+      if (elf === undefined || elf.section(".gnu_debugdata") === undefined) continue;
+      if (elf.section(".eh_frame") !== undefined) continue;
+      const { readMiniDebugInfo } = await import("./elf/mini_debug_info.ts");
+      const inside = await readMiniDebugInfo(elf);
+      if (inside !== undefined) found.set(object.path, inside);
+    } catch (error) {
+      if (!(error instanceof SymbolsError)) throw error;
+    } finally {
+      opener.close();
+    }
+  }
+  return found;
 }
 
 /**
@@ -185,7 +216,9 @@ function elfCode(object: SymbolObject, rows: RowTable, search: CodeSearch): Obje
     const mapped = runtime ?? opener.mapped(object);
     if (mapped === undefined) return unknownCode(NO_OBJECT);
     const debug = symbols === undefined || symbols.elf === mapped.elf ? {} : { debug: symbols.elf };
-    const cfi = ObjectCfi.open({ runtime: mapped.elf, ...debug }, rows);
+    const miniDebugInfo = search.miniDebugInfo?.get(object.path);
+    const mini = miniDebugInfo === undefined ? {} : { miniDebugInfo };
+    const cfi = ObjectCfi.open({ runtime: mapped.elf, ...debug, ...mini }, rows);
     return new ElfCode(mapped.path, cfi, mapped.elf, search);
   } finally {
     opener.close();
