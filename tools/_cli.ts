@@ -440,3 +440,16 @@ export class Progress {
     }
   }
 }
+
+/**
+ * {@link Progress} of a command that prints to standard output: none where that is a terminal as
+ * well, whose lines it would run into.
+ */
+export function progressOf(
+  what: string,
+  total: number | undefined,
+): Pick<Progress, "add" | "finish"> {
+  if (Deno.stdout.isTerminal()) return { add: () => {}, finish: () => {} };
+  const progress = new Progress(what, total);
+  return { add: progress.add, finish: () => progress.finish() };
+}
