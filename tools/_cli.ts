@@ -35,6 +35,9 @@ export interface Near {
 /** The input, or the machine, does not allow what was asked for: one line, exit code 1. */
 export class InputError extends Error {}
 
+/** A sound recording without what was asked for: one line, exit code 0. */
+export class NothingToShow extends InputError {}
+
 /** The flags of a command. */
 export interface FlagSpec<B extends string, S extends string> {
   /** Flags without a value. */
@@ -284,6 +287,10 @@ async function exitCode(name: string, program: string, error: unknown): Promise<
     const call = program === "" || program === name ? name : `${program} ${name}`;
     complain(`${name}: ${error.message}; ${await didYouMean(error.near)}see ${call} --help`);
     return 2;
+  }
+  if (error instanceof NothingToShow) {
+    complain(`${name}: ${error.message}`);
+    return 0;
   }
   const message = error instanceof PerfDataError
     ? error.located()

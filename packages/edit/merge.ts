@@ -2,7 +2,6 @@ import {
   FEATURE_NAMES,
   HEADER_CLOCK_DATA,
   HEADER_SAMPLE_TIME,
-  PerfDataReader,
   type PerfEventAttr,
   type WriterEvent,
 } from "@perfdata/format";

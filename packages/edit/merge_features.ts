@@ -6,6 +6,7 @@ import {
   HEADER_EVENT_DESC,
   HEADER_GROUP_DESC,
   HEADER_SAMPLE_TIME,
+  longestAttr,
   type WriterEvent,
   type WriterFeature,
 } from "@perfdata/format";
@@ -96,7 +97,7 @@ export class Features {
         if (number !== undefined) names[number] ??= name;
       });
     }
-    const size = Math.max(64, ...this.#events.map(({ attr }) => attr.size));
+    const size = longestAttr(this.#events);
     const value = {
       attr_size: size,
       events: this.#events.map(({ attr, ids = [] }, i) => ({ attr, name: names[i] ?? "", ids })),
