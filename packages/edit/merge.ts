@@ -10,6 +10,7 @@ import {
   HEADER_HOSTNAME,
   HEADER_SAMPLE_TIME,
   KERNEL_RECORDS,
+  longestAttr,
   PERF_EVENT_HEADER_SIZE,
   PERF_RECORD_AUXTRACE,
   PERF_RECORD_AUXTRACE_INFO,
@@ -388,7 +389,7 @@ class Features {
         if (number !== undefined) names[number] ??= name;
       });
     }
-    const size = Math.max(64, ...this.#events.map(({ attr }) => attr.size));
+    const size = longestAttr(this.#events);
     const value = {
       attr_size: size,
       events: this.#events.map(({ attr, ids = [] }, i) => ({ attr, name: names[i] ?? "", ids })),

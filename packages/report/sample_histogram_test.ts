@@ -1,0 +1,43 @@
+import { assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { SampleHistogram } from "./sample_histogram.ts";
+
+const small = fc.integer({ min: -1, max: 3 });
+const sample = fc.tuple(
+  fc.tuple(fc.nat(2), fc.nat(40), small, small, small),
+  fc.oneof(small, fc.integer({ min: -1, max: 5000 })),
+  fc.nat(1000),
+);
+
+Deno.test("the histogram counts as a Map does, whatever the keys", () => {
+  fc.assert(
+    fc.property(fc.array(sample, { maxLength: 4000, size: "max" }), (samples) => {
+      const histogram = new SampleHistogram(4);
+      const expected = new Map<string, [number, number]>();
+      for (const [[event, comm, pid, tid, cpu], node, period] of samples) {
+        const context = histogram.context(event, comm, pid, tid, cpu);
+        const entry = histogram.add(context, node, period);
+        assertEquals([histogram.contextOf(entry), histogram.node(entry)], [context, node]);
+        const key = [event, comm, pid, tid, cpu, node].join(" ");
+        const [count, sum] = expected.get(key) ?? [0, 0];
+        expected.set(key, [count + 1, sum + period]);
+      }
+      const found = new Map<string, [number, number]>();
+      for (let i = 0; i < histogram.size; i++) {
+        const context = histogram.contextOf(i);
+        const key = [
+          histogram.event(context),
+          histogram.comm(context),
+          histogram.pid(context),
+          histogram.tid(context),
+          histogram.cpu(context),
+          histogram.node(i),
+        ].join(" ");
+        found.set(key, [histogram.samples(i), histogram.period(i)]);
+      }
+      assertEquals(histogram.size, expected.size);
+      assertEquals(found, expected);
+    }),
+    { numRuns: 30 },
+  );
+});
