@@ -174,3 +174,52 @@ Deno.test("errors are one line, and wrong usage is 2", async () => {
   assertEquals([help.code, help.err], [0, ""]);
   assertMatch(help.out, /^dump: prints each record/);
 });
+
+Deno.test("AUX data is chosen by CPU and thread, found by an offset in it, and told apart by it", async () => {
+  const traced = `${root}fixtures/synthesized/pt-cpus.perf.data`;
+  const all = records((await dump("--type", "AUXTRACE", traced)).out);
+  assert(all.length > 4, "the fixture has AUX data of several CPUs");
+  const one = await dump("--type", "AUXTRACE", "--cpu", "1", traced);
+  const expected = all.filter((record) => /cpu: 1\n/.test(record));
+  assert(expected.length > 0 && expected.length < all.length);
+  assertEquals([one.code, one.err, records(one.out)], [0, "", expected]);
+  assertEquals(records((await dump("--type", "AUXTRACE", "--tid", "1000", traced)).out), all);
+  const untimed = await dump("--type", "AUXTRACE", "--time", "0,1", traced);
+  assertEquals(records(untimed.out), []);
+  assertMatch(untimed.err, new RegExp(`: ${all.length} AUXTRACE records are left out: .*\n$`));
+  // Any byte of a record or of its data stands for the record.
+  const place = parseInt(/^0x([0-9a-f]+)@/.exec(expected[0] ?? "")?.[1] ?? "", 16);
+  const whole = await dump("--type", "AUXTRACE", "--limit", "1", "--from", `${place}`, traced);
+  assertEquals([whole.err, records(whole.out)], ["", [expected[0]]]);
+  for (const inside of [place + 1, place + 47, place + 48, place + 100]) {
+    const { out, err } = await dump(
+      "--type",
+      "AUXTRACE",
+      "--limit",
+      "1",
+      "--from",
+      `${inside}`,
+      traced,
+    );
+    assertEquals(records(out), [expected[0]], `${inside}`);
+    assertMatch(
+      err,
+      new RegExp(`0x${inside.toString(16)} is inside of the record at 0x${place.toString(16)}`),
+    );
+  }
+  // The record has 48 bytes; its data follows.
+  const moved = await dump(
+    "--type",
+    "AUXTRACE",
+    "--limit",
+    "1",
+    "--from",
+    `${place}`,
+    "--file-offsets",
+    traced,
+  );
+  const offsets = (text: string) =>
+    [...text.matchAll(/^\. {2}([0-9a-f]{8}): /gm)].map(([, offset]) => parseInt(offset ?? "", 16));
+  assert(offsets(whole.out).length > 10);
+  assertEquals(offsets(moved.out), offsets(whole.out).map((offset) => offset + place + 48));
+});

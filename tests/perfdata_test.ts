@@ -57,7 +57,11 @@ Deno.test("each command is a task with the same description, and no more permiss
         "--allow-read",
         ...(needs.includes("write") ? ["--allow-write"] : []),
         ...(needs.includes("symbols") ? ["--allow-run=cat"] : []),
-        cwd(needs.includes("symbols") ? ",HOME,XDG_CACHE_HOME,DEBUGINFOD_CACHE_PATH" : ""),
+        cwd(
+          needs.includes("symbols")
+            ? ",HOME,PERF_BUILDID_DIR,XDG_CACHE_HOME,DEBUGINFOD_CACHE_PATH"
+            : "",
+        ),
       ].sort(),
       name,
     );

@@ -138,6 +138,22 @@ Deno.test("pt: calls, instructions and lists are those of the steps", async () =
       const counted = histogram.reduce((n: number, { calls }: { calls: number }) => n + calls, 0);
       assertEquals(counted, fib.length);
 
+      // Folded stacks have the same time as the table, and fib is called by what calls it.
+      const folded = await pt(["--export", "folded", path]);
+      const stacks = folded.stdout.trimEnd().split("\n").map((line) => {
+        const at = line.lastIndexOf(" ");
+        return { frames: line.slice(0, at).split(";"), time: Number(line.slice(at + 1)) };
+      });
+      const inStacks = stacks.reduce((sum, { time }) => sum + time, 0);
+      const inTable = rows.reduce((sum, { self }) => sum + self, 0);
+      assert(Math.abs(inStacks - inTable) <= stacks.length, `${inStacks} and ${inTable}`);
+      assert(stacks.every(({ frames }) => frames[0] === "stepped"));
+      assert(stacks.some(({ frames }) => frames.slice(-3).join(";") === "main;fib;fib"));
+      const deep = Math.max(
+        ...stacks.map(({ frames }) => frames.filter((name) => name === "deep").length),
+      );
+      assertEquals(deep, 201);
+
       const piped = await pt(["--json", "-"], Deno.readFileSync(path));
       assertEquals(piped.stdout, table.stdout);
     },

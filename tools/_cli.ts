@@ -35,6 +35,9 @@ export interface Near {
 /** The input, or the machine, does not allow what was asked for: one line, exit code 1. */
 export class InputError extends Error {}
 
+/** A sound recording without what was asked for: one line, exit code 0. */
+export class NothingToShow extends InputError {}
+
 /** The flags of a command. */
 export interface FlagSpec<B extends string, S extends string> {
   /** Flags without a value. */
@@ -285,6 +288,10 @@ async function exitCode(name: string, program: string, error: unknown): Promise<
     complain(`${name}: ${error.message}; ${await didYouMean(error.near)}see ${call} --help`);
     return 2;
   }
+  if (error instanceof NothingToShow) {
+    complain(`${name}: ${error.message}`);
+    return 0;
+  }
   const message = error instanceof PerfDataError
     ? error.located()
     : error instanceof Error
@@ -432,4 +439,17 @@ export class Progress {
       // The terminal is gone.
     }
   }
+}
+
+/**
+ * {@link Progress} of a command that prints to standard output: none where that is a terminal as
+ * well, whose lines it would run into.
+ */
+export function progressOf(
+  what: string,
+  total: number | undefined,
+): Pick<Progress, "add" | "finish"> {
+  if (Deno.stdout.isTerminal()) return { add: () => {}, finish: () => {} };
+  const progress = new Progress(what, total);
+  return { add: progress.add, finish: () => progress.finish() };
 }

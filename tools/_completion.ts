@@ -31,7 +31,8 @@ export interface HelpFlag {
 /** Reads the flags out of a help text: lines such as `  -o, --output DIR   write there`. */
 export function helpFlags(help: string): HelpFlag[] {
   const flags: HelpFlag[] = [];
-  const line = /^ {2,}(?:-(\w), )?--([\w-]+)(?:[ =](\S+))?(?:(?: {2,}| (?=[a-z]))(.*))?$/gm;
+  const line =
+    /^ {2,}(?:-(\w), )?--([\w-]+)(?:[ =]([A-Z]\S*|\w+\|\S+))?(?:(?: {2,}| (?=[a-z]))(.*))?$/gm;
   for (const [, short, long = "", value, about = ""] of help.matchAll(line)) {
     flags.push({ short, long, value, about });
   }

@@ -8,7 +8,16 @@ import { PerfDataReader } from "@perfdata/format/reader";
 import { type Engine, runEngine } from "@perfdata/session/engine";
 import { noStacksText, unwoundText } from "@perfdata/session/unwind-text";
 import type { SymbolResolver } from "@perfdata/symbols";
-import { about, complain, Complaints, type Flags, InputError, Progress, writeOut } from "./_cli.ts";
+import {
+  about,
+  complain,
+  Complaints,
+  type Flags,
+  InputError,
+  NothingToShow,
+  Progress,
+  writeOut,
+} from "./_cli.ts";
 import {
   choosesSamples,
   nameFilters,
@@ -82,6 +91,9 @@ export async function readProfile(
   progress.finish();
   if (consumer.samples === 0) {
     complaints.finish();
+    if (!choosesSamples(flags) && complaints.count === 0) {
+      throw new NothingToShow(`${name}: no samples`);
+    }
     throw new InputError(choosesSamples(flags) ? "no samples pass the filters" : "no samples");
   }
   const resolver = await resolverFor(engine);

@@ -20,6 +20,7 @@ import {
   oneFile,
   parseNumbers,
   parseWord,
+  progressOf,
   UsageError,
 } from "./_cli.ts";
 
@@ -34,16 +35,17 @@ FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
       --pid LIST     only records of these processes
       --tid LIST     only records of these threads
       --time A,B     only records between these times, in seconds: 12.5,13 or 12.5, or ,13
-      --from OFFSET  begin with the record at this file offset: 4096 or 0x1000
+      --from OFFSET  begin with the record that this byte of the file belongs to: 4096 or 0x1000
       --limit N      stop after N records
       --no-hex       omit the bytes of the records
       --no-aux       omit AUX data, such as the packets of Intel PT
+      --file-offsets print offsets of packets in the file, not in their AUXTRACE record
       --order ORDER  time (default): as perf delivers them; file: as they stand in the file
       --symbols FILE print the symbols of addresses from a bundle that "perfdata symbols bundle"
                      made; uses one thread
       --no-demangle  leave C++ and Rust names mangled
       --jobs N       number of threads (default: 2 for files of 128 MB or more): one reads the file,
-                     the others make the text; filters, symbols, AUX data and pipes use one
+                     the others make the text; --limit, symbols, AUX data and pipes use one
       --debug        print the stack trace of an error
   -h, --help         print this help
 
@@ -70,7 +72,7 @@ interface Wish extends Omit<DumpOptions, "path" | "write"> {
 }
 
 const FLAGS = {
-  boolean: ["no-hex", "no-aux", "no-demangle"],
+  boolean: ["no-hex", "no-aux", "no-demangle", "file-offsets"],
   string: ["type", "cpu", "pid", "tid", "time", "from", "limit", "order", "jobs", "symbols"],
 } as const;
 
@@ -88,6 +90,7 @@ function wishOf({ on, value, operands }: FlagsOf<typeof FLAGS>): Wish {
     demangle: !on["no-demangle"],
     hex: !on["no-hex"],
     aux: !on["no-aux"],
+    fileOffsets: on["file-offsets"],
     ...(order === undefined ? {} : { order }),
     ...(value.type === undefined ? {} : { types: parseTypes(value.type) }),
     ...(value.cpu === undefined ? {} : { cpus: parseNumbers("cpu", value.cpu) }),
@@ -142,20 +145,29 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   try {
     const stats = await aboutAsync(file, async () => {
       const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
+      const { add, finish } = progressOf("dump", reader.fileSize);
+      const wish = { ...options, progress: add };
       const threads = jobs ?? usualJobs(reader);
-      if (bundle === undefined) return await dumpFile(reader, file, threads, options);
+      if (bundle === undefined) {
+        return await dumpFile(reader, file, threads, wish).finally(finish);
+      }
       const symbols = await bundledSymbols(bundle, demangle);
-      const stats = await dumpFile(reader, file, threads, { ...options, symbols });
+      const stats = await dumpFile(reader, file, threads, { ...wish, symbols }).finally(finish);
       tellUnnamed("dump", bundle, symbols);
       return stats;
     });
     complaints.finish();
+    if (stats.from !== undefined) {
+      const [asked, begun] = [options.from ?? 0, stats.from].map((at) => `0x${at.toString(16)}`);
+      complain(`dump: ${file}: ${asked} is inside of the record at ${begun}: begins with that`);
+    }
     const tell = (n: number, what: string): void => {
       if (n > 0) complain(`dump: ${file}: ${n} ${what}`);
     };
     tell(stats.violations, "records are older than one delivered before them");
     tell(stats.unknownEvents, "records belong to events that the file does not name");
     tell(stats.badSamples, "samples have lengths beyond their end");
+    tell(stats.untimedAux, "AUXTRACE records are left out: their data has no time to choose by");
     tell(stats.undecodedAux, "AUXTRACE records hold data of a format that is not decoded");
     return complaints.count > 0 || stats.badSamples > 0 || stats.unknownEvents > 0 ? 1 : 0;
   } finally {

@@ -67,7 +67,7 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
       {
         name: "pt",
         about: "What ran, from Intel PT: functions over time, calls, branches, instructions",
-        needs: ["symbols"],
+        needs: ["write", "symbols"],
         load: () => import("./pt.ts"),
       },
       {

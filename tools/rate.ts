@@ -134,6 +134,10 @@ async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<numb
       about(value.svg ?? "", () => svg.commit());
     }
     complaints.finish();
+    if (report.leftOut === 0 && report.events.every(({ samples }) => samples === 0)) {
+      complain(`rate: ${name}: no samples`);
+      return complaints.count > 0 ? 1 : 0;
+    }
     if (report.streams.length === 0) {
       complain(`rate: ${name}: no samples with a time; record with perf record -T, --sample-cpu`);
       return 1;

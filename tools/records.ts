@@ -13,6 +13,7 @@ import {
   main,
   oneFile,
   parseWord,
+  progressOf,
   UsageError,
   writeOut,
 } from "./_cli.ts";
@@ -77,7 +78,9 @@ async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<numb
   const symbols = value.symbols === undefined
     ? undefined
     : await bundledSymbols(value.symbols, !on["no-demangle"]);
-  await writeRecords(reader, writeOut, { ...options, ...given({ symbols }) });
+  const { add, finish } = progressOf("records", reader.fileSize);
+  await writeRecords(reader, writeOut, { ...options, ...given({ symbols }), progress: add })
+    .finally(finish);
   complaints.finish();
   if (symbols !== undefined) tellUnnamed("records", value.symbols ?? "", symbols);
   return complaints.count > 0 ? 1 : 0;

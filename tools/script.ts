@@ -170,7 +170,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     }
     const stacks = on["hide-call-graph"] ? undefined : unwoundText(engine, on.verbose);
     if (stacks !== undefined) complain(`script: ${name}: ${stacks}`);
-    return complaints.count > 0 || printed === 0 ? 1 : 0;
+    return complaints.count > 0 || (printed === 0 && choosesSamples(flags)) ? 1 : 0;
   });
 }
 

@@ -13,6 +13,7 @@ import type { TextOut } from "./text_out.ts";
  *
  * @param type That of AUXTRACE_INFO.
  * @param offset Where perf has the data in memory: in a file as it is aligned there.
+ * @param first The offset that the first packet is printed with.
  * @returns Whether it is known.
  */
 export async function putAuxPayload(
@@ -20,16 +21,17 @@ export async function putAuxPayload(
   payload: Payload,
   type: number,
   offset: number,
+  first: number,
 ): Promise<boolean> {
   if (type === PERF_AUXTRACE_INTEL_PT) {
     out.text(`.\n. ... Intel Processor Trace data: size ${payload.size} bytes\n`);
-    await putIntelPt(out, payload);
+    await putIntelPt(out, payload, first);
     return true;
   }
   const { auxTextOf } = await import("./aux_text.ts");
   const text = auxTextOf(type, offset);
   if (text !== undefined) {
-    await putLines(out, payload, text);
+    await putLines(out, payload, text, first);
     return true;
   }
   const size = `size 0x${payload.size.toString(16)} bytes\n`;
@@ -47,16 +49,21 @@ export function putAuxSample(out: TextOut, bytes: Uint8Array, from: number, size
   putPackets(out, new PerfText(), bytes, from, from + size, true);
 }
 
-async function putLines(out: TextOut, payload: Payload, text: AuxText): Promise<void> {
+async function putLines(
+  out: TextOut,
+  payload: Payload,
+  text: AuxText,
+  first: number,
+): Promise<void> {
   const input = new Uint8Array(1 << 16);
   let filled = 0;
-  let position = 0;
+  let position = first;
   for (let last = false; !last;) {
     const got = await payload.read(input.subarray(filled));
     filled += got;
     last = got === 0;
     if (!last && filled < text.reach) continue;
-    if (position === 0) out.text(text.heading(payload.size, input));
+    if (position === first) out.text(text.heading(payload.size, input));
     let at = 0;
     while (last ? at < filled : filled - at >= text.reach) {
       out.reserve();
@@ -69,8 +76,8 @@ async function putLines(out: TextOut, payload: Payload, text: AuxText): Promise<
   }
 }
 
-async function putIntelPt(out: TextOut, payload: Payload): Promise<void> {
-  const text = new PerfText();
+async function putIntelPt(out: TextOut, payload: Payload, first: number): Promise<void> {
+  const text = new PerfText(first);
   const input = new Uint8Array(1 << 17);
   let filled = 0;
   for (let last = false; !last;) {

@@ -7,6 +7,7 @@ import {
 import { runEngine } from "@perfdata/session/engine";
 import type { OrderStats } from "@perfdata/session/order";
 import type { BundledSymbols } from "@perfdata/session/symbols";
+import { readBefore } from "./before.ts";
 import type { BlockTarget } from "./block_items.ts";
 import { DumpConsumer } from "./dump_consumer.ts";
 import type { RecordFilter } from "./record_filter.ts";
@@ -19,7 +20,9 @@ export interface DumpOptions extends RecordFilter {
   readonly write: (text: Uint8Array) => void;
   /** Order of the records; by time, as perf does, unless `file` is asked for. */
   readonly order?: "time" | "file";
-  /** File offset of the first record. What stands before it is not known then. */
+  /**
+   * File offset of a byte of the first record. What comes before that record is not known then.
+   */
   readonly from?: number;
   /** Stop after so many records. */
   readonly limit?: number;
@@ -27,6 +30,8 @@ export interface DumpOptions extends RecordFilter {
   readonly hex?: boolean;
   /** Whether to print AUX data; true by default. */
   readonly aux?: boolean;
+  /** Whether packets of AUX data have their offset in the file in place of that in their data. */
+  readonly fileOffsets?: boolean;
   /** Symbols of the recording, which are printed with the addresses of samples. */
   readonly symbols?: BundledSymbols;
   /** Called with the bytes that were read since the call before. */
@@ -45,6 +50,10 @@ export interface DumpStats extends OrderStats {
   badSamples: number;
   /** AUXTRACE records whose data was not printed since its format is not known here. */
   undecodedAux: number;
+  /** AUXTRACE records that were left out since times were chosen: their data has none of its own. */
+  untimedAux: number;
+  /** File offset of the first record that was looked at, where `from` is inside of it. */
+  from: number | undefined;
 }
 
 /**
@@ -94,15 +103,18 @@ export async function dumpRecords(
 ): Promise<{ readonly stats: DumpStats; readonly finish: () => void }> {
   const { order, from, progress, diagnostics } = options;
   const consumer = new DumpConsumer(reader, options, blocks);
+  const before = from === undefined ? undefined : await readBefore(reader, from);
+  const start = before?.start;
+  if (before !== undefined) consumer.auxtraceType = before.auxtraceType;
   const engine = await runEngine(reader, [consumer], {
     ...(order === undefined ? {} : { order }),
-    ...(from === undefined ? {} : { from }),
+    ...(start === undefined ? {} : { from: start }),
     ...(progress === undefined ? {} : { progress }),
     // What cannot be read of the features is missing from the text; the reader reports the rest.
     diagnostics: diagnostics ?? (() => {}),
   });
   return {
-    stats: { ...engine.order, ...consumer.stats },
+    stats: { ...engine.order, ...consumer.stats, from: start === from ? undefined : start },
     finish: () => consumer.statistics(engine.eventNames),
   };
 }

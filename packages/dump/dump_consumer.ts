@@ -43,7 +43,7 @@ import { statsText } from "./stats_text.ts";
 import { SYMBOLS_ROOM, SymbolText } from "./symbol_text.ts";
 import { RECORD_ROOM, TextOut } from "./text_out.ts";
 import { ThreadText } from "./thread_text.ts";
-import { userText } from "./user_text.ts";
+import { type UserRecord, userText } from "./user_text.ts";
 
 /** Text is handed on in blocks of at least so many bytes. */
 const BLOCK = 1 << 17;
@@ -54,7 +54,15 @@ const NOT_SHARED = PERF_SAMPLE_READ | PERF_SAMPLE_AUX;
 export class DumpConsumer implements Consumer, KernelTextContext {
   readonly needs: Needs;
   /** What was found besides what was printed. */
-  readonly stats = { printed: 0, unknownEvents: 0, badSamples: 0, undecodedAux: 0 };
+  readonly stats = {
+    printed: 0,
+    unknownEvents: 0,
+    badSamples: 0,
+    undecodedAux: 0,
+    untimedAux: 0,
+  };
+  /** The format of AUX data, as an AUXTRACE_INFO record said by now. */
+  auxtraceType = 0;
   readonly #reader: PerfDataReader;
   readonly #options: DumpOptions;
   readonly #le: boolean;
@@ -77,7 +85,6 @@ export class DumpConsumer implements Consumer, KernelTextContext {
   readonly #limit: number;
   readonly #ordered: boolean;
   #samples = 0;
-  #auxtraceType = 0;
   #shown = false;
   // The record that is being written.
   #event: EventState | undefined;
@@ -323,7 +330,7 @@ export class DumpConsumer implements Consumer, KernelTextContext {
     }
     const { fields } = text;
     if (
-      fields.auxSize > 0 && this.#auxtraceType === PERF_AUXTRACE_INTEL_PT &&
+      fields.auxSize > 0 && this.auxtraceType === PERF_AUXTRACE_INTEL_PT &&
       this.#options.aux !== false
     ) putAuxSample(out, source.bytes, fields.aux, fields.auxSize);
   }
@@ -362,9 +369,8 @@ export class DumpConsumer implements Consumer, KernelTextContext {
       type <= PERF_RECORD_HEADER_FEATURE;
     const bytes = source.bytes.subarray(start, end);
     const record = this.#codec.decode(bytes, { littleEndian: this.#le, offset });
-    const { types, ...others } = this.#options;
     const events = this.#events;
-    this.#shown = (types === undefined || types.has(type)) && !isFiltered(others);
+    this.#shown = this.#isUserWanted(record, type);
     if (this.#shown) {
       this.#count(type);
       const out = this.#out;
@@ -384,10 +390,22 @@ export class DumpConsumer implements Consumer, KernelTextContext {
       events.takeAttr();
       this.#head.combinedType = events.combinedType;
     } else if (record.name === "AUXTRACE_INFO") {
-      this.#auxtraceType = record.body.type;
+      this.auxtraceType = record.body.type;
     } else if (record.name === "EVENT_UPDATE" && record.body.name !== undefined) {
       events.rename(Number(record.body.id), record.body.name);
     }
+  }
+
+  /** Whether filters let a record through that perf wrote: few have what they choose by. */
+  #isUserWanted(record: UserRecord, type: number): boolean {
+    const { types, cpus, pids, tids, time } = this.#options;
+    if (types !== undefined && !types.has(type)) return false;
+    if (record.name !== "AUXTRACE") return !isFiltered({ ...this.#options, types: undefined });
+    const { cpu, tid } = record.body;
+    const isWanted = (cpus === undefined || cpus.has(cpu)) &&
+      (tids === undefined || tids.has(tid)) && (pids === undefined || pids.has(tid));
+    if (isWanted && time !== undefined) this.stats.untimedAux++;
+    return isWanted && time === undefined;
   }
 
   async payload(payload: Payload): Promise<void> {
@@ -396,7 +414,8 @@ export class DumpConsumer implements Consumer, KernelTextContext {
     }
     // perf has a file's data in memory as it is aligned in the file, and a pipe's at a boundary.
     const at = this.#reader.isPipe ? 0 : payload.offset;
-    const isKnown = await putAuxPayload(this.#out, payload, this.#auxtraceType, at);
+    const first = this.#options.fileOffsets === true ? payload.offset : 0;
+    const isKnown = await putAuxPayload(this.#out, payload, this.auxtraceType, at, first);
     if (!isKnown) this.stats.undecodedAux++;
   }
 }

@@ -14,7 +14,7 @@ import { kernelField } from "./kernel_text.ts";
 /** Which records are chosen; all are where nothing is said. */
 export interface RecordFilter {
   /** Record types; all by default. */
-  readonly types?: ReadonlySet<number>;
+  readonly types?: ReadonlySet<number> | undefined;
   /** CPUs; all by default. Records without a CPU are left out where some are chosen. */
   readonly cpus?: ReadonlySet<number>;
   /** Processes; all by default. */

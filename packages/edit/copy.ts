@@ -355,9 +355,15 @@ class Copy {
 
   async #payload(payload: Payload, kept: boolean): Promise<void> {
     if (payload.type === PERF_RECORD_HEADER_TRACING_DATA && this.#reader.isPipe) {
-      const bytes = new Uint8Array(payload.size);
+      // As it comes: a damaged record may announce any size.
+      let bytes = new Uint8Array(Math.min(payload.size, 1 << 16));
       let got = 0;
-      for (let n = 1; n > 0 && got < bytes.length; got += n) {
+      for (let n = 1; n > 0 && got < payload.size; got += n) {
+        if (got === bytes.length) {
+          const larger = new Uint8Array(Math.min(2 * got, payload.size));
+          larger.set(bytes);
+          bytes = larger;
+        }
         n = await payload.read(bytes.subarray(got));
       }
       const edited = this.#editFeature(HEADER_TRACING_DATA, bytes.subarray(0, got));

@@ -66,7 +66,8 @@ function pickSamples(samples: SampleColumns, rows: Int32Array): SampleColumns {
   const { stack, event, thread, count, period, time, cpu } = samples;
   const integers = (column: ArrayLike<number>) =>
     Int32Array.from(rows, (row) => column[row] as number);
-  const floats = (column: Float64Array) => Float64Array.from(rows, (row) => column[row] as number);
+  const floats = (column: Float64Array | Uint8Array) =>
+    Float64Array.from(rows, (row) => column[row] as number);
   return {
     length: rows.length,
     stack: integers(stack),

@@ -68,7 +68,6 @@ export function changeColor(change: number): string {
 
 /** Colours by function, for colouring by object or by kind. */
 export function functionColors(data: FlameData, coloring: "object" | "kind"): string[] {
-  const objectHues = new Map<number, string>();
   return data.names.map((name, number) => {
     const kind = data.functionKind[number] as number;
     const object = data.functionObject[number] as number;
@@ -78,11 +77,7 @@ export function functionColors(data: FlameData, coloring: "object" | "kind"): st
       return shade(KIND_COLORS[at]?.color ?? PLAIN_COLOR, by);
     }
     if (object < 0) return shade(PLAIN_COLOR, by);
-    let hue = objectHues.get(object);
-    if (hue === undefined) {
-      hue = HUES[hash(data.objects[object] ?? "") % HUES.length] ?? PLAIN_COLOR;
-      objectHues.set(object, hue);
-    }
+    const hue = HUES[object % HUES.length] ?? PLAIN_COLOR;
     return shade(hue, by);
   });
 }

@@ -27,6 +27,7 @@ export * from "./pprof.ts";
 export * from "./profile.ts";
 export * from "./profile_builder.ts";
 export * from "./speedscope.ts";
+export * from "./pt_profile.ts";
 export * from "./recorded_profile.ts";
 export * from "./script.ts";
 export * from "./script_fields.ts";

@@ -96,7 +96,7 @@ export interface SampleColumns {
   /** Thread. */
   readonly thread: Int32Array;
   /** How many samples the row stands for. */
-  readonly count: Float64Array;
+  readonly count: Float64Array | Uint8Array;
   /** Sum of their periods. */
   readonly period: Float64Array;
   /** Time in nanoseconds. */

@@ -16,7 +16,13 @@ import type { SymbolResolver } from "@perfdata/symbols";
 import { FloatColumn, IntColumn } from "./columns.ts";
 import { NodeTable } from "./node_table.ts";
 import { namePlaces } from "./place_names.ts";
-import type { Profile, ProfileEvent, ProfileSwitch, ProfileThread } from "./profile.ts";
+import type {
+  Profile,
+  ProfileEvent,
+  ProfileSwitch,
+  ProfileThread,
+  SampleColumns,
+} from "./profile.ts";
 
 /** What {@linkcode ProfileConsumer} keeps. */
 export interface ProfileOptions {
@@ -54,8 +60,14 @@ export class ProfileConsumer implements Consumer {
     thread: new IntColumn(),
     count: new FloatColumn(),
     period: new FloatColumn(),
-    time: new FloatColumn(),
+  };
+  readonly #timedColumns = {
+    stack: new IntColumn(),
+    event: new IntColumn(),
+    thread: new IntColumn(),
     cpu: new IntColumn(),
+    period: new FloatColumn(),
+    time: new FloatColumn(),
   };
   readonly #switched: ProfileSwitch[] = [];
   /** Samples that count. */
@@ -111,13 +123,13 @@ export class ProfileConsumer implements Consumer {
       this.#last = time;
     }
     if (this.#timed) {
-      columns.stack.push(stack);
-      columns.event.push(event);
-      columns.thread.push(thread);
-      columns.count.push(1);
-      columns.period.push(period);
-      columns.time.push(time);
-      columns.cpu.push(run.cpu[i] as number);
+      const timed = this.#timedColumns;
+      timed.stack.push(stack);
+      timed.event.push(event);
+      timed.thread.push(thread);
+      timed.period.push(period);
+      timed.time.push(time);
+      timed.cpu.push(run.cpu[i] as number);
       return;
     }
     const row = this.#rows.node(this.#kinds.node(thread, event), stack);
@@ -158,17 +170,8 @@ export class ProfileConsumer implements Consumer {
    */
   async profile(names: ProfileNames): Promise<{ profile: Profile; trust: SymbolTrust }> {
     const engine = this.#engine as Engine;
-    const { stack, event, thread, count, period, time, cpu } = this.#columns;
     const { stacks } = engine;
-    const samples = {
-      length: stack.length,
-      stack: stack.array(),
-      event: event.array(),
-      thread: thread.array(),
-      count: count.array(),
-      period: period.array(),
-      ...(this.#timed ? { time: time.array(), cpu: cpu.array() } : {}),
-    };
+    const samples = this.#timed ? this.#timedSamples() : this.#sums();
     const columns = {
       parent: stacks.parent.subarray(0, stacks.count),
       place: stacks.place.subarray(0, stacks.count),
@@ -191,6 +194,33 @@ export class ProfileConsumer implements Consumer {
       switches: this.#switched,
     };
     return { profile, trust };
+  }
+
+  #timedSamples(): SampleColumns {
+    const { stack, event, thread, cpu, period, time } = this.#timedColumns;
+    const { length } = stack;
+    return {
+      length,
+      stack: stack.array(),
+      event: event.array(),
+      thread: thread.array(),
+      count: new Uint8Array(length).fill(1),
+      period: period.array(),
+      time: time.array(),
+      cpu: cpu.array(),
+    };
+  }
+
+  #sums(): SampleColumns {
+    const { stack, event, thread, count, period } = this.#columns;
+    return {
+      length: stack.length,
+      stack: stack.array(),
+      event: event.array(),
+      thread: thread.array(),
+      count: count.array(),
+      period: period.array(),
+    };
   }
 
   #threadRows({ names }: Engine): ProfileThread[] {

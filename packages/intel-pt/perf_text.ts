@@ -138,6 +138,15 @@ export class PerfText {
   private offset = 0;
   private size = 0;
 
+  /**
+   * Starts outside of any block.
+   *
+   * @param first The offset that the first packet is printed with; 0 in perf.
+   */
+  constructor(first = 0) {
+    this.offset = first;
+  }
+
   /** Starts again at offset 0, outside of any block, as perf does for every AUXTRACE record. */
   reset(): void {
     this.decoder = new PacketDecoder({ recover: "byte" });

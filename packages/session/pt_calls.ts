@@ -92,8 +92,66 @@ export class CallEvents {
   }
 }
 
+/** What was executed by stack: nodes of a tree, each a place and the node that called it. */
+export class CallTree {
+  /** Number of nodes. */
+  count = 0;
+  /** The node that called, or -1. */
+  parent: Int32Array = new Int32Array(256);
+  /** What was called: a place. */
+  place: Int32Array = new Int32Array(256);
+  /** The thread. */
+  tid: Int32Array = new Int32Array(256);
+  /** Instructions of the node itself. */
+  insns: Float64Array = new Float64Array(256);
+  /** ns of the node itself. */
+  time: Float64Array = new Float64Array(256);
+
+  readonly #nodes = new Map<number, number>();
+
+  /** The node of a place that is called from another node, or by a thread from nothing (-1). */
+  node(parent: number, place: number, tid: number): number {
+    // Places are fewer than 2^24; threads take the negative numbers.
+    const key = (parent < 0 ? -1 - tid : parent + 1) * 2 ** 24 + place;
+    const known = this.#nodes.get(key);
+    if (known !== undefined) return known;
+    const n = this.count++;
+    if (n === this.parent.length) this.#grow();
+    this.parent[n] = parent;
+    this.place[n] = place;
+    this.tid[n] = tid;
+    this.#nodes.set(key, n);
+    return n;
+  }
+
+  #grow(): void {
+    const ints = (old: Int32Array) => {
+      const larger = new Int32Array(2 * old.length);
+      larger.set(old);
+      return larger;
+    };
+    const floats = (old: Float64Array) => {
+      const larger = new Float64Array(2 * old.length);
+      larger.set(old);
+      return larger;
+    };
+    this.parent = ints(this.parent);
+    this.place = ints(this.place);
+    this.tid = ints(this.tid);
+    this.insns = floats(this.insns);
+    this.time = floats(this.time);
+  }
+}
+
 /** The calls of a thread. */
 class Stack {
+  readonly tid: number;
+  /** What ran first, and is not known to have been called. */
+  base = -1;
+  /** The node of the innermost call, or -1. */
+  node = -1;
+  /** Instructions that were given to a node. */
+  noted = 0;
   depth = 0;
   place = new Int32Array(64);
   returnLow = new Int32Array(64);
@@ -112,6 +170,10 @@ class Stack {
   resumeHigh = 0;
   /** How often each place is on the stack. */
   active = new Int32Array(256);
+
+  constructor(tid: number) {
+    this.tid = tid;
+  }
 
   push(place: number, low: number, high: number, time: number): void {
     const n = this.depth++;
@@ -160,6 +222,10 @@ class OpenPaths {
   time = -1;
   count = new Float64Array(256);
   readonly touched: number[] = [];
+  /** The stack of the thread that runs, and instructions of nodes since the last time. */
+  stack: Stack | undefined;
+  nodeInsns = new Float64Array(256);
+  readonly nodes: number[] = [];
 }
 
 /** Which part of a trace counts. */
@@ -182,6 +248,8 @@ export interface CallFilter {
 export class PtCalls implements PtSink {
   /** Calls and returns since they were cleared last, where they are asked for. */
   readonly events: CallEvents | undefined;
+  /** What was executed by stack, where it is asked for. */
+  readonly tree: CallTree | undefined;
   /** Durations of all calls, by place. */
   readonly latency: LatencyTable = new LatencyTable();
   /** Instructions executed, by place. */
@@ -212,6 +280,8 @@ export class PtCalls implements PtSink {
   #blocks: BlockCache | undefined;
   #paths: PathTable | undefined;
   #idle: (() => Promise<void> | void) | undefined;
+  /** Whether the present moment is in the part that counts. */
+  #counts = true;
 
   /**
    * Makes a sink for `decodePt`.
@@ -221,8 +291,14 @@ export class PtCalls implements PtSink {
   constructor(
     code: PtCode,
     clock: PtClock,
-    options: { readonly filter?: CallFilter; readonly idle?: () => Promise<void> | void } = {},
+    options: {
+      readonly filter?: CallFilter;
+      readonly idle?: () => Promise<void> | void;
+      /** Whether to fill {@linkcode PtCalls.tree}. */
+      readonly tree?: boolean;
+    } = {},
   ) {
+    this.tree = options.tree === true ? new CallTree() : undefined;
     this.#code = code;
     this.#clock = clock;
     this.#filter = options.filter ?? {};
@@ -260,8 +336,10 @@ export class PtCalls implements PtSink {
     const stack = this.#stack(buffer.tid);
     const open = this.#openPaths(buffer.index);
     this.#room(blocks, paths, open);
+    open.stack = stack;
     let now = open.time;
     let counts = now < 0 || (now >= from && now <= to);
+    this.#counts = counts;
     for (let i = 0; i < count; i++) {
       const path = entries[i] as number;
       if (path < 0) {
@@ -271,6 +349,7 @@ export class PtCalls implements PtSink {
           this.#fold(open, now < 0 ? 0 : time - now);
           open.time = now = time;
           counts = now >= from && now <= to;
+          this.#counts = counts;
         }
         this.#event(buffer, stack, run, event, now, counts);
         continue;
@@ -284,6 +363,7 @@ export class PtCalls implements PtSink {
       if (stack.pending !== PENDING.NONE) {
         this.#resolveBlock(buffer, stack, paths.blocks[first] as number, now, counts);
       }
+      if (stack.base < 0) this.#setBase(buffer, stack, paths.blocks[first] as number);
       if (this.#pathKind[path] === 1) {
         stack.insns += paths.insns[path] as number;
         continue;
@@ -312,7 +392,7 @@ export class PtCalls implements PtSink {
 
   #stack(tid: number): Stack {
     let stack = this.#stacks.get(tid);
-    if (stack === undefined) this.#stacks.set(tid, stack = new Stack());
+    if (stack === undefined) this.#stacks.set(tid, stack = new Stack(tid));
     return stack;
   }
 
@@ -371,7 +451,9 @@ export class PtCalls implements PtSink {
 
   /** Counts the paths since the last time, and divides the time among them by their instructions. */
   #fold(open: OpenPaths, time: number): void {
+    const { tree } = this;
     const { touched, count } = open;
+    if (tree !== undefined && open.stack !== undefined) this.#noteNode(open.stack, open);
     if (touched.length === 0) return;
     const paths = this.#paths as PathTable;
     const blocks = this.#blocks as BlockCache;
@@ -399,8 +481,39 @@ export class PtCalls implements PtSink {
       }
     }
     touched.length = 0;
+    for (const node of open.nodes) {
+      const insns = open.nodeInsns[node] as number;
+      open.nodeInsns[node] = 0;
+      if (tree === undefined) continue;
+      tree.insns[node] = (tree.insns[node] as number) + insns;
+      tree.time[node] = (tree.time[node] as number) + insns * share;
+    }
+    open.nodes.length = 0;
     this.insns += total;
     this.time += total === 0 ? 0 : time;
+  }
+
+  /** Gives the instructions since the last change of the stack to the node that was innermost. */
+  #noteNode(stack: Stack, open: OpenPaths): void {
+    const insns = stack.insns - stack.noted;
+    stack.noted = stack.insns;
+    const { node } = stack;
+    if (insns <= 0 || node < 0 || !this.#counts) return;
+    if (node >= open.nodeInsns.length) {
+      const larger = new Float64Array(2 * node);
+      larger.set(open.nodeInsns);
+      open.nodeInsns = larger;
+    }
+    if (open.nodeInsns[node] === 0) open.nodes.push(node);
+    open.nodeInsns[node] = (open.nodeInsns[node] as number) + insns;
+  }
+
+  /** The stack begins with what runs now. */
+  #setBase(buffer: PtBuffer, stack: Stack, block: number): void {
+    stack.base = this.#placeOf(buffer, block);
+    if (this.tree === undefined) return;
+    this.#noteNode(stack, this.#openPaths(buffer.index));
+    if (stack.depth === 0) stack.node = this.tree.node(-1, stack.base, stack.tid);
   }
 
   /** Notes how a block ends. */
@@ -522,6 +635,10 @@ export class PtCalls implements PtSink {
       );
     }
     stack.push(place, low, high, now);
+    const { tree } = this;
+    if (tree === undefined) return;
+    this.#noteNode(stack, this.#openPaths(buffer.index));
+    stack.node = tree.node(stack.node, place, stack.tid);
   }
 
   #popFrames(buffer: PtBuffer, stack: Stack, frames: number, now: number, counts: boolean): void {
@@ -532,6 +649,11 @@ export class PtCalls implements PtSink {
   }
 
   #pop(tid: number, cpu: number, stack: Stack, kind: number, now: number, counts: boolean): void {
+    const { tree } = this;
+    if (tree !== undefined && stack.node >= 0) {
+      for (const open of this.#open.values()) if (open.stack === stack) this.#noteNode(stack, open);
+      stack.node = tree.parent[stack.node] as number;
+    }
     const n = --stack.depth;
     const place = stack.place[n] as number;
     const since = stack.since[n] as number;

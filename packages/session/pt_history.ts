@@ -76,6 +76,7 @@ export class PtHistory {
   readonly #isX86: boolean;
   readonly #sources: MapSources;
   readonly #kernel: KernelMaps;
+  readonly #comms = new Map<number, number>();
   readonly #pids = new Map<number, Versions>();
   /** Root of the tree of maps, by process. */
   readonly #roots = new Map<number, Versions>();
@@ -104,7 +105,12 @@ export class PtHistory {
       case PERF_RECORD_COMM:
         if (end - start >= COMM_SIZE) {
           const pid = view.getInt32(start + NAME.pid, le);
-          this.thread(pid, view.getInt32(start + NAME.tid, le), time);
+          const tid = view.getInt32(start + NAME.tid, le);
+          this.thread(pid, tid, time);
+          if (pid === tid) {
+            const name = this.names.internUntilNul(bytes, start + NAME.comm, end);
+            this.#comms.set(pid, name);
+          }
         }
         break;
       case PERF_RECORD_FORK:
@@ -119,6 +125,12 @@ export class PtHistory {
   /** Says that a thread belongs to a process from a time on. */
   thread(pid: number, tid: number, time: number): void {
     if (pid >= 0 && tid >= 0) versionsOf(this.#pids, tid).set(time, pid);
+  }
+
+  /** The last name of a process. */
+  comm(pid: number): string | undefined {
+    const name = this.#comms.get(pid);
+    return name === undefined ? undefined : this.names.text(name);
   }
 
   /** Process of a thread at a time; the thread itself where nothing is known. */
@@ -184,6 +196,8 @@ export class PtHistory {
     const pid = view.getInt32(start + TASK.pid, le);
     const ppid = view.getInt32(start + TASK.ppid, le);
     this.thread(pid, view.getInt32(start + TASK.tid, le), time);
+    const comm = this.#comms.get(ppid);
+    if (comm !== undefined && !this.#comms.has(pid)) this.#comms.set(pid, comm);
     // A thread shares the maps of its process; perf writes the FORK of a process that was there already.
     if (pid === ppid || (misc & PERF_RECORD_MISC_FORK_EXEC) !== 0) return;
     versionsOf(this.#roots, pid).set(time, this.#roots.get(ppid)?.last(0) ?? 0);

@@ -9,6 +9,7 @@ import {
 import { PERF_RECORD_MISC_SWITCH_OUT } from "@perfdata/format/perf-event";
 import { ITRACE_START, SWITCH_CPU_WIDE, TEXT_POKE } from "@perfdata/format/records";
 import { layoutOf, prefixSize } from "@perfdata/format/struct";
+import { SampleFields } from "@perfdata/format";
 import type { Consumer, Engine } from "./engine.ts";
 import { PtHistory } from "./pt_history.ts";
 import { RecordedObjects } from "./recorded_objects.ts";
@@ -21,6 +22,12 @@ const POKE = layoutOf(TEXT_POKE);
 // Bytes that they have at least.
 const ITRACE_START_SIZE = prefixSize(ITRACE_START);
 const SWITCH_CPU_WIDE_SIZE = prefixSize(SWITCH_CPU_WIDE);
+
+/**
+ * Where the raw data of sched_switch has `next_pid`: after 8 bytes that all tracepoints have, prev_comm[16],
+ * prev_pid, prev_prio, prev_state (8 bytes) and next_comm[16] (include/trace/events/sched.h).
+ */
+const NEXT_PID = 56;
 
 /** Who ran on a CPU from when on: columns in order of time. */
 export class Switches {
@@ -81,8 +88,14 @@ export class PtSideband implements Consumer {
   #history: PtHistory | undefined;
   #littleEndian = true;
 
+  /** Fields of the samples of sched_switch events, by number of the event. */
+  readonly #schedSwitch = new Map<number, SampleFields>();
+  #eventsSeen = 0;
+  #engine: Engine | undefined;
+
   /** Prepares for a recording. */
   start(engine: Engine): void {
+    this.#engine = engine;
     const { reader, recorded } = engine;
     this.recorded = recorded;
     this.#littleEndian = reader.littleEndian;
@@ -101,7 +114,10 @@ export class PtSideband implements Consumer {
     const { count, type, start, end, timeHi, timeLo } = run;
     for (let i = 0; i < count; i++) {
       const kind = type[i] as number;
-      if (kind === PERF_RECORD_SAMPLE) continue;
+      if (kind === PERF_RECORD_SAMPLE) {
+        this.#sample(run, i);
+        continue;
+      }
       const { bytes, view } = run.at(i);
       const from = start[i] as number;
       const to = end[i] as number;
@@ -141,6 +157,25 @@ export class PtSideband implements Consumer {
     ) {
       this.#of(cpu).add(time, view.getInt32(from + NEXT.next_prev_tid, this.#littleEndian));
     } else this.#of(cpu).add(time, -1);
+  }
+
+  /** A sample of sched_switch: how older versions of perf learned of context switches. */
+  #sample(run: Run, i: number): void {
+    const { eventNames = [], reader } = this.#engine ?? {};
+    for (; this.#eventsSeen < eventNames.length; this.#eventsSeen++) {
+      const event = reader?.events.all[this.#eventsSeen];
+      if (event === undefined || eventNames[this.#eventsSeen] !== "sched:sched_switch") continue;
+      this.#schedSwitch.set(this.#eventsSeen, new SampleFields(event.attr));
+    }
+    const fields = this.#schedSwitch.get(run.event[i] as number);
+    const cpu = run.cpu[i] as number;
+    if (fields === undefined || cpu < 0) return;
+    const { view } = run.at(i);
+    const le = this.#littleEndian;
+    if (!fields.locate(view, run.start[i] as number, run.end[i] as number, le)) return;
+    if (fields.rawSize < NEXT_PID + 4) return;
+    const time = ((run.timeHi[i] as number) >>> 0) * 2 ** 32 + ((run.timeLo[i] as number) >>> 0);
+    this.#of(cpu).add(time, view.getInt32(fields.raw + NEXT_PID, le));
   }
 
   #poke(bytes: Uint8Array, view: DataView, from: number, to: number, time: number): void {

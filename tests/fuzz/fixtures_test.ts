@@ -2,7 +2,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { Random } from "./random.ts";
 import { attempt } from "./runner.ts";
-import { targets } from "./targets.ts";
+import { targets, toolCalls } from "./targets.ts";
+
+/** Without code or with texts that remain, as in these recordings, they do what they can and end with 1. */
+const PARTLY = new Set(["pt", "redact", "annotate"]);
 
 const FOLDER = new URL("../../fixtures/hostile/", import.meta.url).pathname;
 
@@ -33,4 +36,31 @@ Deno.test("what the fuzzer once found ends in an answer", async () => {
   assertEquals(wrong, []);
   assert(files > 0);
   console.log(`${files} files, ${found.length} targets`);
+});
+
+Deno.test("the fuzzer calls the tools in ways in which they do their jobs", async () => {
+  const recordings = ["recorded/callchain", "synthesized/pt-cpus"]
+    .map((name) => new URL(`../../fixtures/${name}.perf.data`, import.meta.url).pathname);
+  const folder = await Deno.makeTempDir({ prefix: "perfdata-calls-" });
+  const failed: string[] = [];
+  try {
+    const done = new Set<string>();
+    const called = new Set<string>();
+    for (const path of recordings) {
+      for (const { name, args, run } of await toolCalls({ path, folder })) {
+        const call = `${name} ${args.filter((arg) => arg !== path).join(" ")}`;
+        called.add(call);
+        try {
+          if ((await run()).code === 0 || PARTLY.has(name)) done.add(call);
+        } catch (error) {
+          if (PARTLY.has(name)) done.add(call);
+          else failed.push(`${call}: ${error}`);
+        }
+      }
+    }
+    assert(called.size >= 25, `${called.size} calls`);
+    assertEquals([...called].filter((call) => !done.has(call)), [], failed.join("\n"));
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 });

@@ -150,25 +150,25 @@ const ARGUMENTS: Readonly<Record<string, (place: Place) => string[][]>> = {
   dump: ({ path }) => [[path], ["--no-hex", "--limit", "10", path], ["--order", "time", path]],
   records: ({ path }) => [[path], ["--csv", path], ["--order", "time", path]],
   hex: ({ path }) => [[path], ["--json", path], ["--section", "features", path]],
-  funcs: ({ path }) => [
-    ["--symfs", "/nowhere", path],
-    ["--symfs", "/nowhere", "--children", path],
-    ["--symfs", "/nowhere", "--csv", "--sort", "pid,comm,dso,sym", path],
+  funcs: ({ path, folder }) => [
+    ["--symfs", folder, path],
+    ["--symfs", folder, "--children", path],
+    ["--symfs", folder, "--csv", "--sort", "pid,comm,dso,sym", path],
   ],
   rate: ({ path, folder }) => [
     [path],
     ["--json", "--by", "thread", path],
     ["-f", "--svg", `${folder}/rate.svg`, path],
   ],
-  readperf: ({ path, folder }) => [["-f", "-o", folder, "--symfs", "/nowhere", path]],
+  readperf: ({ path, folder }) => [["-f", "-o", folder, "--symfs", folder, path]],
   "extract-pt": ({ path, folder }) => [
     ["--list", path],
     ["-f", "--all-aux", "-o", folder, path],
     ["-f", "--all-aux", "--raw", "-o", folder, path],
   ],
   symbols: ({ path, folder }) => [
-    ["trust", "--symfs", "/nowhere", path],
-    ["bundle", "-f", "-o", `${folder}/perf.symbols`, "--symfs", "/nowhere", path],
+    ["trust", "--symfs", folder, path],
+    ["bundle", "-f", "-o", `${folder}/perf.symbols`, "--symfs", folder, path],
   ],
   slice: ({ path, folder }) => [["-f", "-o", `${folder}/out.data`, "--time", "10%-50%", path]],
   merge: ({ path, folder }) => [["-f", "-o", `${folder}/out.data`, path, path]],
@@ -179,6 +179,18 @@ const ARGUMENTS: Readonly<Record<string, (place: Place) => string[][]>> = {
   ],
   repair: ({ path, folder }) => [["-f", "-o", `${folder}/out.data`, path]],
   redact: ({ path, folder }) => [["-f", "-o", `${folder}/out.data`, path]],
+  tree: ({ path, folder }) => [
+    ["--symfs", folder, path],
+    ["--symfs", folder, "--callers", "--json", path],
+  ],
+  script: ({ path, folder }) => [["--symfs", folder, path]],
+  flame: ({ path, folder }) => [["--symfs", folder, "-f", "-o", `${folder}/flame.html`, path]],
+  diff: ({ path, folder }) => [["--symfs", folder, path, path]],
+  annotate: ({ path, folder }) => [["--symfs", folder, path, "main"]],
+  export: ({ path, folder }) =>
+    ["folded", "speedscope", "pprof", "firefox", "chrome", "callgrind"].map((
+      format,
+    ) => [format, "--symfs", folder, "-f", "-o", `${folder}/exported`, path]),
   addr2line: () => [],
 };
 
@@ -187,6 +199,20 @@ const AS_THEY_ARE = new Set(["dump", "records", "script", "export", "flame"]);
 
 /** Most that a tool writes before the fuzzer closes the pipe. */
 const MOST_OUTPUT = 1 << 25;
+
+/** How each tool that reads recordings is called, for its target and to see that the calls are right. */
+export async function toolCalls(
+  place: Place,
+): Promise<{ name: string; args: string[]; run: () => Promise<{ code: number; out: string }> }[]> {
+  const all = [];
+  for (const entry of [...COMMANDS.values()].flat()) {
+    const { tool } = await entry.load();
+    for (const args of (ARGUMENTS[entry.name] ?? (({ path }: Place) => [[path]]))(place)) {
+      all.push({ name: entry.name, args, run: () => captured(() => tool.run(args)) });
+    }
+  }
+  return all;
+}
 
 async function toolTargets(): Promise<Omit<Target, "kind">[]> {
   const targets: Omit<Target, "kind">[] = [];

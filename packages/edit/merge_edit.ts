@@ -1,0 +1,221 @@
+import {
+  KERNEL_RECORDS,
+  PERF_EVENT_HEADER_SIZE,
+  PERF_RECORD_AUXTRACE,
+  PERF_RECORD_AUXTRACE_INFO,
+  PERF_RECORD_FINISHED_ROUND,
+  PERF_RECORD_SAMPLE,
+  PERF_RECORD_USER_TYPE_START,
+  PERF_SAMPLE_READ,
+  PerfEvent,
+  type RecordBatch,
+  RecordCodec,
+} from "@perfdata/format";
+import { USER_RECORDS } from "@perfdata/user-records";
+import { DROP, type Edit, KEEP, type Verdict } from "./copy.ts";
+import { idsOf, Part, withIdentifier } from "./merge_part.ts";
+/** Fields of records that are process or thread ids. */
+const PID_FIELDS: ReadonlySet<string> = new Set([
+  "pid",
+  "tid",
+  "ppid",
+  "ptid",
+  "next_prev_pid",
+  "next_prev_tid",
+]);
+/** Records with ids of events in a field `id`. */
+const WITH_IDS: ReadonlySet<string> = new Set([
+  "SAMPLE",
+  "LOST",
+  "READ",
+  "THROTTLE",
+  "UNTHROTTLE",
+  "ID_INDEX",
+  "EVENT_UPDATE",
+  "STAT",
+]);
+
+/** Changes the records of one input. */
+export class PartEdit implements Edit {
+  samples = 0;
+  readonly #part: Part;
+  readonly #index: number;
+  readonly #newHost: boolean;
+  readonly #losses: string[];
+  readonly #codec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
+  /** The events as the result has them: for the layout of what is written. */
+  readonly #written: readonly PerfEvent[];
+  #auxLost = 0;
+  #kernelMaps = 0;
+  #undecoded = 0;
+
+  constructor(part: Part, index: number, hosts: readonly (string | undefined)[], losses: string[]) {
+    this.#part = part;
+    this.#index = index;
+    this.#newHost = hosts.indexOf(part.host) > 0;
+    this.#losses = losses;
+    this.#written = part.events.map((event, i) =>
+      new PerfEvent(withIdentifier(event.attr), idsOf(part, event, i), () => event.arch)
+    );
+  }
+
+  record(batch: RecordBatch, i: number): Verdict {
+    const type = batch.type(i);
+    if (type === PERF_RECORD_FINISHED_ROUND) return DROP;
+    const isAux = type === PERF_RECORD_AUXTRACE || type === PERF_RECORD_AUXTRACE_INFO;
+    if (isAux && this.#index > 0) {
+      if (type === PERF_RECORD_AUXTRACE) this.#auxLost += batch.payload?.size ?? 0;
+      return DROP;
+    }
+    const { view, events, littleEndian: le } = batch;
+    const start = batch.start(i);
+    const end = start + batch.size(i);
+    const number = events.indexOf(view, start, end, type, le);
+    const event = this.#part.events[number];
+    if (type === PERF_RECORD_SAMPLE) this.samples++;
+    if (type === PERF_RECORD_SAMPLE && event !== undefined) {
+      const bytes = this.#sample(batch, i, event, number);
+      if (bytes !== undefined) return bytes;
+    }
+    return this.#decoded(batch, i, event, number);
+  }
+
+  /** A sample without READ values: fields at fixed places change, an id comes before them. */
+  #sample(
+    batch: RecordBatch,
+    i: number,
+    event: PerfEvent,
+    number: number,
+  ): Uint8Array | undefined {
+    const { layout } = event;
+    const size = batch.size(i);
+    if (layout.sampleType & PERF_SAMPLE_READ || layout.fixedSize > size) return undefined;
+    const added = layout.identifier < 0 ? 8 : 0;
+    if (size + added > 0xffff) return undefined;
+    const record = batch.recordBytes(i);
+    const bytes = new Uint8Array(size + added);
+    bytes.set(record.subarray(0, PERF_EVENT_HEADER_SIZE));
+    bytes.set(record.subarray(PERF_EVENT_HEADER_SIZE), PERF_EVENT_HEADER_SIZE + added);
+    const view = new DataView(bytes.buffer);
+    const { littleEndian: le } = batch;
+    view.setUint16(6, bytes.length, le);
+    const { idOffset, timeOffset, pidOffset } = this.#part;
+    const id = layout.identifier >= 0
+      ? view.getBigUint64(layout.identifier, le) + idOffset
+      : layout.id >= 0
+      ? view.getBigUint64(added + layout.id, le) + idOffset
+      : this.#written[number]?.ids[0] ?? idOffset;
+    view.setBigUint64(PERF_EVENT_HEADER_SIZE, id, le);
+    if (layout.id >= 0) view.setBigUint64(added + layout.id, id, le);
+    if (layout.time >= 0 && timeOffset !== 0n) {
+      const at = added + layout.time;
+      view.setBigUint64(at, view.getBigUint64(at, le) + timeOffset, le);
+    }
+    if (layout.pid >= 0 && pidOffset !== 0) {
+      for (const at of [added + layout.pid, added + layout.pid + 4]) {
+        view.setInt32(at, shifted(view.getInt32(at, le), pidOffset), le);
+      }
+    }
+    return bytes;
+  }
+
+  /** Any other record: by its declaration. */
+  #decoded(
+    batch: RecordBatch,
+    i: number,
+    event: PerfEvent | undefined,
+    number: number,
+  ): Verdict {
+    const type = batch.type(i);
+    const context = batch.context(i);
+    const record = this.#codec.decode(batch.recordBytes(i), context);
+    const unknownEvent = type === PERF_RECORD_SAMPLE && event === undefined;
+    if ("raw" in record || unknownEvent) {
+      if (type < PERF_RECORD_USER_TYPE_START) this.#undecoded++;
+      return type < PERF_RECORD_USER_TYPE_START ? DROP : KEEP;
+    }
+    const { pid, filename } = record.body as { pid?: number; filename?: string };
+    if (this.#newHost && pid === -1 && filename !== undefined) {
+      this.#kernelMaps++;
+      return DROP;
+    }
+    const { idOffset } = this.#part;
+    const body = this.#change(record.body, WITH_IDS.has(record.name));
+    const written = this.#written[Math.max(number, 0)];
+    const isKernels = type < PERF_RECORD_USER_TYPE_START;
+    const isSample = type === PERF_RECORD_SAMPLE;
+    if (isSample) {
+      const sample = body as { identifier?: bigint; id?: bigint };
+      sample.identifier ??= sample.id ?? written?.ids[0] ?? idOffset;
+    }
+    const id = record.sample_id;
+    const sampleId = id && {
+      ...this.#change(id, true) as typeof id,
+      identifier: (id.identifier ?? id.id ?? event?.ids[0] ?? 0n) + idOffset,
+    };
+    // perf marks with id 0 what it synthesised; such a record is of the first event.
+    if (sampleId !== undefined && (id?.identifier ?? id?.id) === 0n) {
+      sampleId.identifier = this.#written[0]?.ids[0] ?? idOffset;
+    }
+    try {
+      return this.#codec.encode(
+        {
+          ...record,
+          body,
+          ...(sampleId === undefined ? {} : { sample_id: sampleId }),
+        } as typeof record,
+        { littleEndian: batch.littleEndian, event: isKernels ? written : event },
+      );
+    } catch (error) {
+      // With an id it is longer than a record may be.
+      if (!(error instanceof RangeError)) throw error;
+      this.#undecoded++;
+      return DROP;
+    }
+  }
+
+  /** A value with the ids and times in it changed. */
+  #change(value: unknown, withIds: boolean): unknown {
+    if (Array.isArray(value)) return value.map((part) => this.#change(part, withIds));
+    if (value instanceof Uint8Array || typeof value !== "object" || value === null) return value;
+    const { pidOffset, timeOffset, idOffset } = this.#part;
+    return Object.fromEntries(
+      Object.entries(value).map(([name, part]) => {
+        if (PID_FIELDS.has(name)) {
+          return [
+            name,
+            typeof part === "bigint"
+              ? BigInt(shifted(Number(part), pidOffset))
+              : shifted(Number(part), pidOffset),
+          ];
+        }
+        if (name === "time" && typeof part === "bigint") return [name, part + timeOffset];
+        if (withIds && (name === "id" || name === "identifier") && typeof part === "bigint") {
+          return [name, part === 0n ? part : part + idOffset];
+        }
+        return [name, this.#change(part, withIds)];
+      }),
+    );
+  }
+
+  finish(): void {
+    const { input: { name }, host = "another host" } = this.#part;
+    if (this.#auxLost > 0) {
+      this.#losses.push(`${name}: ${this.#auxLost} bytes of AUX data are left out`);
+    }
+    if (this.#kernelMaps > 0) {
+      this.#losses.push(
+        `${name}: ${this.#kernelMaps} maps of the kernel of ${host} are left out; ` +
+          "kernel addresses are looked up in the first host's",
+      );
+    }
+    if (this.#undecoded > 0) {
+      this.#losses.push(`${name}: ${this.#undecoded} records that cannot be decoded are left out`);
+    }
+  }
+}
+
+/** An id of a process or thread of another host; 0 is the idle task, and -1 nobody, on each. */
+function shifted(pid: number, offset: number): number {
+  return pid > 0 ? pid + offset : pid;
+}

@@ -1,0 +1,68 @@
+import type { CallTree, PtCode, PtHistory, PtNames } from "@perfdata/session/pt";
+import type { Profile } from "./profile.ts";
+import { ProfileBuilder } from "./profile_builder.ts";
+
+/** What {@linkcode ptProfile} is made from. */
+export interface PtProfileSource {
+  /** What was executed by stack: `PtCalls.tree`. */
+  readonly tree: CallTree;
+  /** Names of its places, all looked up. */
+  readonly names: PtNames;
+  /** The places. */
+  readonly code: PtCode;
+  /** Which thread belongs to which process. */
+  readonly history: PtHistory;
+  /** Whether the trace has times. */
+  readonly timed: boolean;
+  /** What was recorded. */
+  readonly title?: string;
+  /** What could not be decoded. */
+  readonly trust?: string;
+}
+
+/**
+ * A profile of a trace: for each stack, the time and the instructions that were spent in its innermost
+ * function. Nothing is sampled: a count is 1 for each stack.
+ */
+export function ptProfile(source: PtProfileSource): Profile {
+  const { tree, names, code, history, timed } = source;
+  const builder = new ProfileBuilder({
+    events: timed
+      ? [{ name: "time", unit: "nanoseconds" }, { name: "instructions", unit: "count" }]
+      : [{ name: "instructions", unit: "count" }],
+    title: source.title ?? "",
+    trust: source.trust ?? "",
+  });
+  const places: number[] = [];
+  const stacks = new Int32Array(tree.count);
+  for (let node = 0; node < tree.count; node++) {
+    const place = tree.place[node] as number;
+    const parent = tree.parent[node] as number;
+    let number = places[place];
+    if (number === undefined) {
+      const found = code.objects[code.table.object[place] as number];
+      const path = found?.path ?? "[unknown]";
+      const object = builder.object({
+        name: path.slice(path.lastIndexOf("/") + 1),
+        path,
+        ...(found?.buildId === undefined ? {} : { buildId: found.buildId }),
+      });
+      number = places[place] = builder.place(
+        object,
+        code.table.address[place] as number,
+        [{ name: names.names[place] as string }],
+      );
+    }
+    const stack = builder.stack(parent < 0 ? -1 : stacks[parent] as number, number);
+    stacks[node] = stack;
+    const insns = tree.insns[node] as number;
+    if (insns === 0) continue;
+    const tid = tree.tid[node] as number;
+    const pid = history.pid(tid, Infinity);
+    const thread = builder.thread(pid, tid, history.comm(pid) ?? `:${pid}`);
+    const time = Math.round(tree.time[node] as number);
+    if (timed) builder.sample({ stack, event: 0, thread, period: time });
+    builder.sample({ stack, event: timed ? 1 : 0, thread, period: insns });
+  }
+  return builder.profile();
+}
