@@ -1,5 +1,5 @@
-// Compares `tools/funcs.ts`, with one thread and with two, with perf on the same recordings. Peak memory
-// is that of the largest process of a pipeline.
+// Compares `tools/funcs.ts` with perf on the same recordings. Peak memory is that of the largest process
+// of a pipeline.
 //
 //   deno run -A bench/funcs.ts FILE… [--runs 5] [--children] [--stackcollapse]
 //
@@ -7,11 +7,7 @@
 // recordings with call chains: `funcs --children` against perf with and without its call graphs.
 // `--stackcollapse` adds perf's own script that folds stacks, which takes minutes.
 //
-// Recordings of 50 MB, 200 MB and 1 GB, quickly made: page faults of a program that touches memory
-// afresh are 100 bytes each, and 8 more for each caller.
-//
-//   perf record -m 4096 -e page-faults -c 1 -g -o 1gb.data stress-ng --vm 1 --vm-ops 4000   # or any
-//   perf record -N -e page-faults -c 1 -o forks.data sh -c 'while true; do /bin/true; done' # fork-heavy
+// `bench/recordings.sh` makes the recordings.
 
 import { parseArgs } from "@std/cli";
 import { type Contestant, line, PERF_WARM_UP, takeTurns } from "./_turns.ts";
@@ -39,13 +35,12 @@ for (const file of files) {
       "perf report --no-children": perf("--no-children"),
       "perf report --no-children -g folded": perf("--no-children", "-g", "folded,0,caller,count"),
       "perf report --children -g none": perf("--children", "-g", "none"),
-      "funcs --children, 1 job": own("--children", "--jobs", "1"),
-      "funcs --children, 2 jobs": own("--children", "--jobs", "2"),
+      "funcs --children": own("--children"),
     }
     : {
       "perf report": perf("-g", "none", "--no-children"),
-      "funcs, 1 job": own("--jobs", "1"),
-      "funcs, 2 jobs": own("--jobs", "2"),
+      "funcs": own(),
+      "funcs --limit 20": own("--limit", "20"),
     };
   if (flags.stackcollapse) {
     const script = '"$(perf --exec-path)/scripts/python/stackcollapse.py"';

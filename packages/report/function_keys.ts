@@ -51,7 +51,7 @@ function rankColumn(
   count: number,
   text: (number: number) => string,
 ): Float64Array[] {
-  const ranks = textRanks(Array.from(rows, number), count, text);
+  const ranks = textRanks(Int32Array.from(rows, number), count, text);
   return [column(table, rows, (row) => ranks[number(row)] as number)];
 }
 
@@ -99,7 +99,7 @@ export const FUNCTION_KEYS: readonly FunctionKey[] = [
     }),
     order: (table, rows) => {
       const { functions } = table.names;
-      const { kinds, values } = functions.ranks(Array.from(rows, (row) => table.symbol(row)));
+      const { kinds, values } = functions.ranks(Int32Array.from(rows, (row) => table.symbol(row)));
       return [
         column(table, rows, (row) => kinds[table.symbol(row)] as number),
         column(table, rows, (row) => values[table.symbol(row)] as number),

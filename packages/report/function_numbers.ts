@@ -1,5 +1,6 @@
 import type { Resolution, ResolvedFrame, SymbolInfo } from "@perfdata/symbols";
 import { addressToHex } from "@perfdata/symbols/address";
+import { distinct } from "./texts.ts";
 
 /** A function or an address, by number. */
 interface Entry {
@@ -116,7 +117,7 @@ export class FunctionNumbers {
   ranks(numbers: Iterable<number>): { kinds: Float64Array; values: Float64Array } {
     const kinds = new Float64Array(this.count);
     const values = new Float64Array(this.count);
-    const used = [...new Set(numbers)];
+    const used = distinct(numbers, this.count);
     const isAddress = (number: number): boolean => {
       const { name, address } = this.#entries[number] as Entry;
       return name === undefined && Number.isSafeInteger(address);

@@ -290,23 +290,37 @@ export class FunctionTable {
     isKept: (comm: number, entry: number) => boolean,
     project: (entry: number) => number,
   ): void {
-    const samples: number[] = [];
-    const periods: number[] = [];
-    const seen: number[] = [];
+    const { names } = this;
+    let samples = new Float64Array(1 << 10);
+    let periods = new Float64Array(1 << 10);
+    /** By entry: the last stack that it was on, plus one. */
+    let seen = new Float64Array(1 << 10);
     const met: number[] = [];
     // Sums of one context at a time lie close together: a row is looked for once for each of them.
     for (const group of byContext(histogram)) {
       const context = histogram.contextOf(group[0] as number);
+      const comm = contexts.comm[context] as number;
       for (const i of group) {
+        const count = histogram.samples(i);
+        const period = histogram.period(i);
         for (let node = histogram.node(i); node >= 0; node = stacks.parent[node] as number) {
-          for (const inner of this.names.entries(stacks.place[node] as number)) {
-            if (!isKept(contexts.comm[context] as number, inner)) continue;
+          const place = stacks.place[node] as number;
+          const inlined = this.inline ? names.entries(place) : undefined;
+          const frames = inlined?.length ?? 1;
+          for (let frame = 0; frame < frames; frame++) {
+            const inner = inlined === undefined ? names.entry(place) : inlined[frame] as number;
+            if (!isKept(comm, inner)) continue;
             const entry = project(inner);
+            if (entry >= seen.length) {
+              samples = enlarged(samples, entry);
+              periods = enlarged(periods, entry);
+              seen = enlarged(seen, entry);
+            }
             if (seen[entry] === i + 1) continue;
-            if (samples[entry] === undefined || samples[entry] === 0) met.push(entry);
+            if (samples[entry] === 0) met.push(entry);
             seen[entry] = i + 1;
-            samples[entry] = (samples[entry] ?? 0) + histogram.samples(i);
-            periods[entry] = (periods[entry] ?? 0) + histogram.period(i);
+            samples[entry] = (samples[entry] as number) + count;
+            periods[entry] = (periods[entry] as number) + period;
           }
         }
       }

@@ -36,7 +36,7 @@ export function textRanks(
   text: (number: number) => string,
 ): Float64Array {
   const ranks = new Float64Array(count);
-  const known = [...new Set(numbers)].map((number) => [text(number), number] as const);
+  const known = distinct(numbers, count).map((number) => [text(number), number] as const);
   known.sort(([a], [b]) => a < b ? -1 : a > b ? 1 : 0);
   let rank = 0;
   for (const [i, [text, number]] of known.entries()) {
@@ -44,4 +44,20 @@ export function textRanks(
     ranks[number] = rank;
   }
   return ranks;
+}
+
+/**
+ * The numbers that occur, each once.
+ *
+ * @param count One more than the highest of them.
+ */
+export function distinct(numbers: Iterable<number>, count: number): number[] {
+  const seen = new Uint8Array(count);
+  const found: number[] = [];
+  for (const number of numbers) {
+    if (seen[number] !== 0) continue;
+    seen[number] = 1;
+    found.push(number);
+  }
+  return found;
 }
