@@ -142,6 +142,11 @@ class Runner {
         const lines = text.split("\n");
         text = lines.pop() ?? "";
         for (const line of lines) {
+          // That a corpus or a program is missing is printed there as well.
+          if (!line.startsWith("{")) {
+            console.log(line);
+            continue;
+          }
           const found: RunnerLine = JSON.parse(line);
           if (found.kind === "done") this.ended = true;
           yield found;
