@@ -15,6 +15,12 @@ export interface ZstdStream {
 const MAX_BLOCK = 1 << 17;
 /** Bytes of the largest window: that of zstd's highest level, and what its own tools accept. */
 const MAX_WINDOW = 2 ** 27;
+/**
+ * Bytes that the windows of all blocks in one piece may have together. After each block the library
+ * moves its whole window, so that thousands of empty blocks with a large window take minutes; perf's
+ * pieces have a block for each 128 KB that they inflate to, and few more.
+ */
+const MAX_MOVED = 2 ** 33;
 
 /**
  * Inflates with the pure JavaScript library `fzstd`, in any runtime.
@@ -59,8 +65,13 @@ class BlockSplitter {
   #checksum = false;
   /** Bytes left of the body of a block, or what else is passed over. */
   #body = 0;
+  /** Bytes of the frame's window. */
+  #window = 0;
+  /** The windows of the blocks in this piece. */
+  #moved = 0;
 
   *split(bytes: Uint8Array): Generator<Uint8Array, void, void> {
+    this.#moved = 0;
     let start = 0;
     let at = 0;
     while (at < bytes.length) {
@@ -107,6 +118,7 @@ class BlockSplitter {
     if (window > MAX_WINDOW) {
       throw new Error(`a window of ${window} bytes, expected at most ${MAX_WINDOW}`);
     }
+    this.#window = window;
     this.#checksum = (flags & 4) !== 0;
     this.#next(3, true);
   }
@@ -116,6 +128,10 @@ class BlockSplitter {
     const size = a >> 3 | b << 5 | c << 13;
     if (size > MAX_BLOCK) {
       throw new Error(`a block of ${size} bytes, expected at most ${MAX_BLOCK}`);
+    }
+    this.#moved += this.#window;
+    if (this.#moved > MAX_MOVED) {
+      throw new Error(`more than ${MAX_MOVED / this.#window} blocks in one piece`);
     }
     const last = (a & 1) === 1;
     this.#body = ((a >> 1) & 3) === BLOCK_RLE ? 1 : size;

@@ -114,3 +114,10 @@ Deno.test("reader: a COMPRESSED record that inflates to gigabytes of records end
   ]);
   assert(reader.stats.skippedBytes > 0);
 });
+
+Deno.test("zstd: thousands of empty blocks with the largest window are refused", () => {
+  const frame = new Uint8Array(6 + 3 * 20_000);
+  // Magic, no flags, a window of 2^(10 + 17) bytes; then blocks without a byte that are not the last.
+  frame.set([0x28, 0xb5, 0x2f, 0xfd, 0, 17 << 3]);
+  assertThrows(() => [...zstdStream().push(frame)], Error, "blocks in one piece");
+});
