@@ -54,6 +54,11 @@ Deno.test("filters choose among the records of the whole dump", async () => {
   const seconds = (time / 1e9).toFixed(9);
   await chosen((r) => timeOf(r) >= time, "--time", `${seconds},`);
   await chosen((r) => timeOf(r) > 0 && timeOf(r) <= time, "--time", `,${seconds}`);
+  const times = samples.map(timeOf);
+  const [first, last] = [Math.min(...times), Math.max(...times)];
+  const half = first + Math.floor((last - first) / 2);
+  await chosen((r) => timeOf(r) >= first && timeOf(r) <= half, "--time", "0%-50%");
+  await chosen((r) => timeOf(r) >= first + 1_000_000, "--time", "1ms-");
 });
 
 Deno.test("--limit, --from, --order, --no-hex", async () => {
@@ -159,7 +164,7 @@ Deno.test("errors are one line, and wrong usage is 2", async () => {
       [[`${root}README.md`], 1, /^dump: .*README\.md: .*\n$/],
       [["a", "b"], 2, /^dump: 2 files are given, expected one; see dump --help\n$/],
       [["--type", "NOPE", fixture], 2, /^dump: --type: unknown record type NOPE;.*\n$/],
-      [["--time", "soon", fixture], 2, /^dump: --time is soon, expected seconds.*\n$/],
+      [["--time", "soon", fixture], 2, /^dump: --time is soon, expected 12\.5,13 \(seconds.*\n$/],
       [["--order", "size", fixture], 2, /^dump: --order is size.*\n$/],
       [["--from", "x", fixture], 2, /^dump: --from is x.*\n$/],
       [["--jobs", "0", fixture], 2, /^dump: --jobs is 0, expected 1 to 64.*\n$/],

@@ -23,6 +23,7 @@ import {
   progressOf,
   UsageError,
 } from "./_cli.ts";
+import { parseTime, resolveTime, sampleSpan, type TimeRange } from "./_time.ts";
 
 const HELP = `dump: prints each record of a perf.data file as \`perf report -D\` does
 
@@ -34,7 +35,8 @@ FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
       --cpu LIST     only records of these CPUs: 0,3 or 0-3
       --pid LIST     only records of these processes
       --tid LIST     only records of these threads
-      --time A,B     only records between these times, in seconds: 12.5,13 or 12.5, or ,13
+      --time RANGE   only records of this time: 1.5s-2s or 500ms- after the first sample, 10%-20% of
+                     the recording, or 12.5,13 in seconds of its clock
       --from OFFSET  begin with the record that this byte of the file belongs to: 4096 or 0x1000
       --limit N      stop after N records
       --no-hex       omit the bytes of the records
@@ -63,12 +65,14 @@ const MOST_JOBS = 64;
 const LARGE = 1 << 27;
 
 /** What the user asked for. */
-interface Wish extends Omit<DumpOptions, "path" | "write"> {
+interface Wish extends Omit<DumpOptions, "path" | "write" | "time"> {
   readonly file: string;
   readonly jobs: number | undefined;
   /** The symbol bundle. */
   readonly bundle: string | undefined;
   readonly demangle: boolean;
+  /** The time, which may count from the first sample. */
+  readonly range?: TimeRange;
 }
 
 const FLAGS = {
@@ -96,7 +100,7 @@ function wishOf({ on, value, operands }: FlagsOf<typeof FLAGS>): Wish {
     ...(value.cpu === undefined ? {} : { cpus: parseNumbers("cpu", value.cpu) }),
     ...(value.pid === undefined ? {} : { pids: parseNumbers("pid", value.pid) }),
     ...(value.tid === undefined ? {} : { tids: parseNumbers("tid", value.tid) }),
-    ...(value.time === undefined ? {} : { time: parseTimes(value.time) }),
+    ...(value.time === undefined ? {} : { range: parseTime(value.time) }),
     ...(value.from === undefined ? {} : { from: parseNumber("from", value.from) }),
     ...(value.limit === undefined ? {} : { limit: parseNumber("limit", value.limit) }),
   };
@@ -128,25 +132,16 @@ function usualJobs({ fileSize = 0 }: PerfDataReader): number {
   return fileSize >= LARGE && navigator.hardwareConcurrency > 1 ? 2 : 1;
 }
 
-function parseTimes(text: string): [bigint, bigint] {
-  const match = /^(?:(\d+)(?:\.(\d{1,9}))?)?,(?:(\d+)(?:\.(\d{1,9}))?)?$/.exec(text);
-  if (match === null) throw new UsageError(`--time is ${text}, expected seconds such as 12.5,13`);
-  const ns = (seconds: string | undefined, fraction: string | undefined, other: bigint): bigint =>
-    seconds === undefined
-      ? other
-      : BigInt(seconds) * 1_000_000_000n + BigInt((fraction ?? "").padEnd(9, "0"));
-  return [ns(match[1], match[2], 0n), ns(match[3], match[4], 0xffff_ffff_ffff_ffffn)];
-}
-
 async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
-  const { file, jobs, bundle, demangle, ...options } = wishOf(flags);
+  const { file, jobs, bundle, demangle, range, ...options } = wishOf(flags);
   const complaints = new Complaints(`dump: ${file}`);
   const source = about(file, () => openSource(file));
   try {
     const stats = await aboutAsync(file, async () => {
       const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
       const { add, finish } = progressOf("dump", reader.fileSize);
-      const wish = { ...options, progress: add };
+      const time = range && await resolveTime(range, () => sampleSpan(reader));
+      const wish = { ...options, ...(time === undefined ? {} : { time }), progress: add };
       const threads = jobs ?? usualJobs(reader);
       if (bundle === undefined) {
         return await dumpFile(reader, file, threads, wish).finally(finish);
