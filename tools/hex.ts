@@ -1,5 +1,6 @@
 /** `hex`: prints every byte of a recording and what it means. */
 import { HEX_SECTIONS, hexText } from "@perfdata/dump";
+import { type ByteSource, isRandomAccess } from "@perfdata/format";
 import { headerFile, openSource } from "@perfdata/format/file-source";
 import {
   about,
@@ -9,6 +10,7 @@ import {
   main,
   oneFile,
   parseWord,
+  progressOf,
   writeOut,
 } from "./_cli.ts";
 import { given, parseOffset, parseTypes } from "./_record_flags.ts";
@@ -64,16 +66,34 @@ async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<numb
   });
   // What is shown is bytes of files, and a directory has none of its own.
   const source = about(file, () => openSource(headerFile(file)));
+  const size = isRandomAccess(source) ? source.size : undefined;
+  const { add, finish } = progressOf("hex", size);
   let text = "";
-  for await (const lines of hexText(source, options)) {
+  for await (const lines of hexText(watched(source, add), options)) {
     text += lines;
     if (text.length >= BLOCK) {
       writeOut(text, true);
       text = "";
     }
   }
+  finish();
   writeOut(text, true);
   return problems > 0 ? 1 : 0;
+}
+
+/** The same source, of which each read is noted. */
+function watched(source: ByteSource, add: (bytes: number) => void): ByteSource {
+  const note = (got: number): number => {
+    add(got);
+    return got;
+  };
+  if (isRandomAccess(source)) {
+    return {
+      ...source,
+      readAt: async (into, position) => note(await source.readAt(into, position)),
+    };
+  }
+  return { read: async (into) => note(await source.read(into)) };
 }
 
 /** The command. */

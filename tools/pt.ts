@@ -60,6 +60,7 @@ import {
   UsageError,
   writeOut,
 } from "./_cli.ts";
+import { parseTime, resolveTime, sampleSpan, type TimeRange } from "./_time.ts";
 import { writeChunks } from "./_profile.ts";
 import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
 
@@ -87,7 +88,8 @@ read from the files that were mapped, if their build ids are those of the record
       --function NAMES   only these functions: a,b; with --calls, and what they call
       --tid LIST         only these threads: 12 or 12,14-16
       --cpu LIST         only the buffers of these CPUs
-      --time A,B         only between these times, in seconds; either may be omitted
+      --time RANGE       only of this time: 12.5,13 in seconds of the recording's clock; where the
+                         recording has samples, also 1.5s-2s after the first one, or 10%-20%
       --limit N          of the table of functions, at most N rows
       --image FILE[@ADDR]
                          code at an address: memory in FILE from ADDR on, or an ELF file with its
@@ -184,15 +186,15 @@ class Lines {
   }
 }
 
-function timeOf(text: string | undefined): { from?: number; to?: number } {
-  if (text === undefined) return {};
-  const match = /^(\d+(?:\.\d+)?)?,(\d+(?:\.\d+)?)?$/.exec(text);
-  if (match === null) throw new UsageError(`--time is ${text}, expected seconds such as 1.5,2`);
-  const [, from, to] = match;
-  return {
-    ...(from === undefined ? {} : { from: Number(from) * 1e9 }),
-    ...(to === undefined ? {} : { to: Number(to) * 1e9 }),
-  };
+/** The time that was asked for, in ns of the recording's clock. */
+async function timeOf(
+  range: TimeRange | undefined,
+  source: RandomAccessSource,
+): Promise<{ from?: number; to?: number }> {
+  if (range === undefined) return {};
+  const span = async () => sampleSpan(await PerfDataReader.open(source, { diagnostics: () => {} }));
+  const [from, to] = await resolveTime(range, span);
+  return { from: Number(from), to: Number(to) };
 }
 
 function imagesOf(text: string | undefined, recording: string): MemoryImage[] {
@@ -323,7 +325,7 @@ async function run(flags: PtFlags): Promise<number> {
   if (format === undefined && value.output !== undefined) {
     throw new UsageError("-o goes with --export");
   }
-  const time = timeOf(value.time);
+  const range = value.time === undefined ? undefined : parseTime(value.time);
   const tids = value.tid === undefined ? undefined : parseNumbers("tid", value.tid);
   const cpus = value.cpu === undefined ? undefined : parseNumbers("cpu", value.cpu);
   const limit = value.limit === undefined ? Infinity : Number(value.limit);
@@ -347,7 +349,7 @@ async function run(flags: PtFlags): Promise<number> {
     const names = new PtNames(code, resolver);
     const clock = new PtClock(trace);
     const lines = new Lines();
-    const part = { tids, ...time };
+    const part = { tids, ...await timeOf(range, source) };
     const progress = new Progress(
       "pt",
       trace.streams.reduce((sum, { pieces }) => sum + pieces.reduce((n, p) => n + p.size, 0), 0),
