@@ -1,4 +1,5 @@
 import {
+  PERF_BRANCH_TYPE_NAMES,
   PERF_FORMAT_GROUP,
   PERF_FORMAT_ID,
   PERF_FORMAT_LOST,
@@ -41,23 +42,6 @@ import type { ThreadText } from "./thread_text.ts";
 
 const BRANCH_CALL_STACK = 0x800;
 const CONTEXT_USER_LO = 0xfffffe00;
-const BRANCH_TYPES = [
-  "",
-  "COND",
-  "UNCOND",
-  "IND",
-  "CALL",
-  "IND_CALL",
-  "RET",
-  "SYSCALL",
-  "SYSRET",
-  "COND_CALL",
-  "COND_RET",
-  "ERET",
-  "IRQ",
-  "SERROR",
-  "NO_TX",
-];
 const NEW_BRANCH_TYPES = [
   "FAULT_ALGN",
   "FAULT_DATA",
@@ -326,7 +310,7 @@ export class SampleText {
       out.setUint8(p++, 0x20);
       const type = bits(20, 4);
       const name = type < 15
-        ? BRANCH_TYPES[type] as string
+        ? PERF_BRANCH_TYPE_NAMES[type] as string
         : NEW_BRANCH_TYPES[bits(26, 4)] ?? "(null)";
       p = putAscii(out, p, name);
       out.setUint8(p++, 0x0a);

@@ -1,4 +1,4 @@
-import { PERF_SAMPLE_CALLCHAIN } from "@perfdata/format/perf-event";
+import { PERF_BRANCH_TYPE_NAMES, PERF_SAMPLE_CALLCHAIN } from "@perfdata/format/perf-event";
 import type { Engine } from "@perfdata/session/engine";
 import { ByteText, TextPool } from "./byte_text.ts";
 import type { ScriptField } from "./script_fields.ts";
@@ -308,29 +308,10 @@ export class ScriptWriter {
   }
 }
 
-/** `branch_type_name` of tools/perf/util/branch.c. */
-const BRANCH_TYPES = [
-  "",
-  "COND",
-  "UNCOND",
-  "IND",
-  "CALL",
-  "IND_CALL",
-  "RET",
-  "SYSCALL",
-  "SYSRET",
-  "COND_CALL",
-  "COND_RET",
-  "ERET",
-  "IRQ",
-  "SERROR",
-  "NO_TX",
-];
-
 /** `perf_branch_entry`: mispred:1, predicted:1, in_tx:1, abort:1, cycles:16, type:4. */
 function branchFlags(_hi: number, lo: number): string {
   const predicted = lo & 1 ? "M" : lo & 2 ? "P" : "-";
-  const type = BRANCH_TYPES[lo >>> 20 & 15] ?? "";
+  const type = PERF_BRANCH_TYPE_NAMES[lo >>> 20 & 15] ?? "";
   return `/${predicted}/${lo & 4 ? "X" : "-"}/${lo & 8 ? "A" : "-"}/${lo >>> 4 & 0xffff}/${type}`;
 }
 

@@ -235,3 +235,22 @@ export const PERF_AUX_FLAG_NAMES: Readonly<Record<number, string>> = {
   0x4: "PARTIAL",
   0x8: "COLLISION",
 };
+
+/** Names of `PERF_BR_*`, the `type` of a branch: `branch_type_name` of tools/perf/util/branch.c. */
+export const PERF_BRANCH_TYPE_NAMES: readonly string[] = [
+  "",
+  "COND",
+  "UNCOND",
+  "IND",
+  "CALL",
+  "IND_CALL",
+  "RET",
+  "SYSCALL",
+  "SYSRET",
+  "COND_CALL",
+  "COND_RET",
+  "ERET",
+  "IRQ",
+  "SERROR",
+  "NO_TX",
+];
