@@ -268,13 +268,21 @@ function addParts(
 
 const AUXTRACE_AT = layoutOf(AUXTRACE);
 
-/** An AUXTRACE record for a part of its payload: with its size, and its place in the stream. */
-export function auxtraceOf(batch: RecordBatch, i: number, part: PayloadPart): Uint8Array {
+/**
+ * An AUXTRACE record for a part of its payload: with its size, and its place in the stream, `shift` bytes
+ * further than it was.
+ */
+export function auxtraceOf(
+  batch: RecordBatch,
+  i: number,
+  part: PayloadPart,
+  shift: bigint = 0n,
+): Uint8Array {
   const { littleEndian } = batch;
   const record = batch.recordBytes(i).slice();
   const view = new DataView(record.buffer);
   const offset = view.getBigUint64(AUXTRACE_AT.offset, littleEndian) +
-    BigInt(part.from - part.before);
+    BigInt(part.from - part.before) + shift;
   const size = BigInt(part.before + part.to - part.from + part.after);
   record.set(encode(u64, size, { littleEndian }), AUXTRACE_AT.size);
   record.set(encode(u64, BigInt.asUintN(64, offset), { littleEndian }), AUXTRACE_AT.offset);
