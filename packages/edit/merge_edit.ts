@@ -112,7 +112,7 @@ export class PartEdit implements Edit {
       view.setBigUint64(at, view.getBigUint64(at, le) + timeOffset, le);
     }
     if (layout.pid >= 0 && pidOffset !== 0) {
-      for (const at of [added + layout.pid, added + layout.pid + 4]) {
+      for (const at of [added + layout.pid, added + layout.tid]) {
         view.setInt32(at, shifted(view.getInt32(at, le), pidOffset), le);
       }
     }

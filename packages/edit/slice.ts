@@ -1,16 +1,22 @@
 import {
   encode,
   HEADER_SAMPLE_TIME,
+  layoutOf,
   PERF_RECORD_AUXTRACE,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_USER_TYPE_START,
   type PerfDataReader,
+  prefixSize,
   type RecordBatch,
   type SampleLayout,
   u64,
   type WriterFeature,
 } from "@perfdata/format";
+import { AUXTRACE } from "@perfdata/user-records";
 import { DROP, type Edit, KEEP, type Verdict } from "./copy.ts";
+
+/** Where the fields of an AUXTRACE lie. */
+const AUX = layoutOf(AUXTRACE);
 
 /** Which samples a slice has. A condition that is not there lets all pass. */
 export interface SliceFilter {
@@ -83,10 +89,9 @@ export class Slice implements Edit {
     if (type === PERF_RECORD_SAMPLE) return this.#sample(batch, i);
     const { cpus, time } = this.#filter;
     if (type === PERF_RECORD_AUXTRACE) {
-      // perf_record_auxtrace: u64 size, offset, reference, u32 idx, tid, cpu.
-      const cpu = batch.size(i) < 48
+      const cpu = batch.size(i) < prefixSize(AUXTRACE)
         ? -1
-        : batch.view.getInt32(batch.start(i) + 40, this.#littleEndian);
+        : batch.view.getInt32(batch.start(i) + AUX.cpu, this.#littleEndian);
       if (cpus !== undefined && cpu >= 0 && !cpus.has(cpu)) return DROP;
       if (time !== undefined) this.stats.wholeAux++;
       return KEEP;
@@ -119,7 +124,7 @@ export class Slice implements Edit {
       (events !== undefined && !events.has(number)) ||
       (time !== undefined && (when === undefined || when < time[0] || when > time[1])) ||
       (pids !== undefined && !pids.has(word(layout.pid))) ||
-      (tids !== undefined && !tids.has(word(layout.pid < 0 ? -1 : layout.pid + 4))) ||
+      (tids !== undefined && !tids.has(word(layout.tid))) ||
       (cpus !== undefined && !cpus.has(word(layout.cpu))) ||
       (records !== undefined && !records.has(batch.offsetOf(i)))
     ) return DROP;

@@ -1,6 +1,7 @@
 import { trailerEnd } from "@perfdata/format/record";
 import type { EventTable, RecordBatch } from "@perfdata/format";
 import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
+import { recordSize } from "@perfdata/format/record-header";
 
 /**
  * Reads the times of kernel records: that of a sample, or that of the `sample_id` at the end of another
@@ -40,7 +41,7 @@ export class RecordTime {
       this.event = all.length > 0 ? 0 : -1;
       return this;
     }
-    const end = start + view.getUint16(start + 6, le);
+    const end = start + recordSize(view, start, le);
     this.event = all.length === 1 ? 0 : this.#events.indexOf(view, start, end, type, le);
     const layout = all[this.event]?.layout;
     if (layout === undefined) return this;
