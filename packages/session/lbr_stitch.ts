@@ -1,5 +1,5 @@
 import { enlarge } from "./machine_names.ts";
-import { UserFrames } from "./user_frames.ts";
+import { UserFrames } from "./stacks.ts";
 
 /** Words of a `perf_branch_entry`: from, to, flags. */
 const ENTRY = 6;

@@ -20,10 +20,9 @@ import { enlarge } from "./machine_names.ts";
 import type { Places } from "./places.ts";
 import type { RecordedObjects } from "./recorded_objects.ts";
 import { CHOSEN, type RecordBytes, type Run } from "./run.ts";
-import type { StackTable } from "./stacks.ts";
 import type { UnwindStep } from "./unwind.ts";
 import { UserChains } from "./user_chains.ts";
-import { UserFrames } from "./user_frames.ts";
+import { type StackTable, UserFrames } from "./stacks.ts";
 
 /** Which samples count. */
 export interface SampleFilter {

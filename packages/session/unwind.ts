@@ -16,7 +16,7 @@ import type { Machine } from "./machine.ts";
 import type { Places } from "./places.ts";
 import type { RecordedObjects } from "./recorded_objects.ts";
 import { UnwindCounts } from "./unwind_counts.ts";
-import type { UserFrames } from "./user_frames.ts";
+import type { UserFrames } from "./stacks.ts";
 import { UserRegisters } from "./user_registers.ts";
 
 /** Entries of the cache of code addresses, a power of two. */

@@ -10,7 +10,7 @@ import { isContextMarker } from "./chains.ts";
 import { LbrStitch } from "./lbr_stitch.ts";
 import type { Places } from "./places.ts";
 import type { RecordedObjects } from "./recorded_objects.ts";
-import type { UserFrames } from "./user_frames.ts";
+import type { UserFrames } from "./stacks.ts";
 
 const USER = Number(BigInt.asIntN(32, PERF_CONTEXT_USER));
 const USER_DEFERRED = Number(BigInt.asIntN(32, PERF_CONTEXT_USER_DEFERRED));
