@@ -20,6 +20,7 @@ import {
   type WriterFeature,
 } from "@perfdata/format";
 import { streamFeature } from "@perfdata/session/stream-feature";
+import type { PayloadPart } from "./aux_cut.ts";
 import { OF_COMPRESSION, type RecordingHead, type RecordingOutput } from "./output.ts";
 
 /** The record stays as it is. */
@@ -41,6 +42,8 @@ export interface Edit {
   head?(head: RecordingHead): RecordingHead;
   /** Decides about record `i` of a batch. The batch is valid during the call only. */
   record?(batch: RecordBatch, i: number): Verdict;
+  /** Which bytes of the payload after an AUXTRACE record stay, where `record` kept it; else all. */
+  part?(payload: Payload): PayloadPart | undefined;
   /** Records to be written before the first one of the recording. */
   before?(): Uint8Array;
   /** Records to be written after the last one. */
@@ -367,12 +370,20 @@ class Copy {
     await this.#pieces.flush();
     if (!kept) return;
     const chunk = new Uint8Array(Math.min(CHUNK, payload.size));
-    for (;;) {
+    const put = async (bytes: Uint8Array) => {
+      this.#stats.payloadBytes += bytes.length;
+      if (bytes.length > 0) await this.#output.payload(bytes);
+    };
+    const part = this.#edit.part?.(payload);
+    const { from, to } = part ?? { from: 0, to: Infinity };
+    await put(new Uint8Array(part?.before ?? 0));
+    for (let at = 0; at < to;) {
       const n = await payload.read(chunk);
-      if (n === 0) return;
-      this.#stats.payloadBytes += n;
-      await this.#output.payload(chunk.subarray(0, n));
+      if (n === 0) break;
+      await put(chunk.subarray(Math.max(0, Math.min(n, from - at)), Math.min(n, to - at)));
+      at += n;
     }
+    await put(new Uint8Array(part?.after ?? 0));
   }
 }
 

@@ -55,7 +55,7 @@ export interface ReaderOptions {
    * damage throws.
    */
   readonly diagnostics?: Diagnostics;
-  /** Inflates COMPRESSED records; by default with `fzstd`, in any runtime. */
+  /** Inflates COMPRESSED records; by default in plain JavaScript, in any runtime. */
   readonly zstd?: () => ZstdStream;
 }
 
