@@ -1,6 +1,11 @@
 import type { BuildIdEvent, Diagnostics, PerfDataReader } from "@perfdata/format";
 import { PerfDataError } from "@perfdata/format/error";
-import { HEADER_ARCH, HEADER_BUILD_ID, HEADER_OSRELEASE } from "@perfdata/format/feature-names";
+import {
+  HEADER_ARCH,
+  HEADER_BUILD_ID,
+  HEADER_CPU_PMU_CAPS,
+  HEADER_OSRELEASE,
+} from "@perfdata/format/feature-names";
 import { BUILD_ID_SIZE, buildIdText, decodeObjectFeature } from "@perfdata/format/object-feature";
 import {
   PERF_RECORD_MISC_BUILD_ID_SIZE,
@@ -32,7 +37,12 @@ const M = 0x6d;
 const P = 0x70;
 
 /** The features about objects. */
-const OF_OBJECTS: readonly number[] = [HEADER_ARCH, HEADER_BUILD_ID, HEADER_OSRELEASE];
+const OF_OBJECTS: readonly number[] = [
+  HEADER_ARCH,
+  HEADER_BUILD_ID,
+  HEADER_CPU_PMU_CAPS,
+  HEADER_OSRELEASE,
+];
 
 type Stream = Parameters<typeof streamFeature>[0];
 
@@ -72,6 +82,8 @@ export class RecordedObjects {
   release: string | undefined;
   /** Architecture of the recorded machine, if the recording has it. */
   arch: string | undefined;
+  /** How many branches a processor of the recorded machine keeps (LBR); 0 if that is not known. */
+  branchRegisters: number = 0;
   /** Whether the recording says where the kernel was. */
   kernelMapped: boolean = false;
   /** The reference symbol of the kernel's mapping. */
@@ -113,13 +125,17 @@ export class RecordedObjects {
     }
   }
 
-  /** Takes the payload of a feature; all but ARCH, BUILD_ID and OSRELEASE are passed over. */
+  /** Takes the payload of a feature; all but ARCH, BUILD_ID, CPU_PMU_CAPS and OSRELEASE are passed over. */
   feature(id: number, bytes: Uint8Array): void {
     if (!OF_OBJECTS.includes(id)) return;
     const feature = decodeObjectFeature(id, bytes, { littleEndian: this.#stream.littleEndian });
     if (feature.name === "RAW" && feature.error !== undefined) this.#diagnostics?.(feature.error);
     if (feature.name === "OSRELEASE") this.release = feature.value;
     if (feature.name === "ARCH") this.arch = feature.value;
+    if (feature.name === "CPU_PMU_CAPS") {
+      const { value } = feature.value.caps.find(({ name }) => name === "branches") ?? {};
+      this.branchRegisters = Number(value ?? 0) || 0;
+    }
     if (feature.name !== "BUILD_ID") return;
     for (const event of feature.value) {
       this.known.push(event);

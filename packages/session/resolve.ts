@@ -1,5 +1,6 @@
 import type { PerfDataReader, PerfEvent } from "@perfdata/format";
 import {
+  PERF_CONTEXT_USER,
   PERF_RECORD_MISC_CPUMODE_MASK,
   PERF_RECORD_MISC_GUEST_KERNEL,
   PERF_RECORD_MISC_GUEST_USER,
@@ -19,9 +20,9 @@ import { enlarge } from "./machine_names.ts";
 import type { Places } from "./places.ts";
 import type { RecordedObjects } from "./recorded_objects.ts";
 import { CHOSEN, type RecordBytes, type Run } from "./run.ts";
-import type { StackTable } from "./stacks.ts";
 import type { UnwindStep } from "./unwind.ts";
 import { UserChains } from "./user_chains.ts";
+import { type StackTable, UserFrames } from "./stacks.ts";
 
 /** Which samples count. */
 export interface SampleFilter {
@@ -47,6 +48,8 @@ export interface ResolveNeeds {
   readonly branches: boolean;
   /** `Run.chains`. */
   readonly chains: boolean;
+  /** `Run.chains` are whole stacks, with `Run.chainWords`. */
+  readonly joined: boolean;
   /** `Run.map`. */
   readonly maps: boolean;
 }
@@ -86,6 +89,9 @@ export class Resolver {
   readonly #recorded: RecordedObjects;
   readonly #places: Places;
   readonly #chains: ChainStep;
+  readonly #stacks: StackTable;
+  /** The user part of the present sample's stack, where it is not in the chain. */
+  readonly #user = new UserFrames();
   readonly #needs: ResolveNeeds;
   readonly #filter: SampleFilter;
   readonly #events: readonly PerfEvent[];
@@ -110,7 +116,8 @@ export class Resolver {
     this.#recorded = recorded;
     this.#places = places;
     this.#chains = new ChainStep(places, stacks, reader.littleEndian);
-    this.userChains = new UserChains(places, stacks, reader.littleEndian);
+    this.userChains = new UserChains(places, recorded, reader.littleEndian);
+    this.#stacks = stacks;
     this.#needs = needs;
     this.#filter = filter;
     this.#events = reader.events.all;
@@ -123,12 +130,13 @@ export class Resolver {
       this.#shapes.push(this.#shapeOf(this.#events[i] as PerfEvent));
     }
     const { count, type, chosen, place, stack, thread, branchStart, chainStart } = run;
+    const { chainExact } = run;
     const { branches, chains } = this.#needs;
     this.#branchCount = 0;
     this.#chainCount = 0;
     for (let i = 0; i < count; i++) {
       if (branches) branchStart[i] = this.#branchCount;
-      if (chains) chainStart[i] = this.#chainCount;
+      if (chains) chainStart[i] = chainExact[i] = this.#chainCount;
       chosen[i] = CHOSEN.NO;
       if (type[i] === PERF_RECORD_SAMPLE) {
         place[i] = stack[i] = thread[i] = -1;
@@ -211,8 +219,9 @@ export class Resolver {
         : machine.mapAt(thread, mode, view, start + shape.ip);
       run.map[i] = map < 0 ? -1 : machine.mapName(map);
     }
-    if (this.#needs.chains && shape.chain && fields !== undefined) {
-      this.#chain(run, i, thread, mode, view, fields);
+    const { chains, joined } = this.#needs;
+    if (chains && !joined && shape.chain && fields !== undefined) {
+      this.#chain(run, i, thread, mode, view, fields, fields.callchainLength);
     }
     if (!this.#needs.places || shape.ip < 0) return;
     const places = this.#places;
@@ -245,19 +254,28 @@ export class Resolver {
     const chain = shape.chain && fields !== undefined;
     const at0 = chain ? fields.callchain : 0;
     const length = chain ? fields.callchainLength : 0;
-    let outer = -1;
+    const user = this.#user;
+    user.count = 0;
     let kernelLength = length;
     if (shape.elsewhere && fields !== undefined) {
       const { userChains } = this;
-      const tid = run.tid[i] as number;
-      const calls = shape.calls ? fields.branchStackLength : 0;
-      outer = userChains.find(thread, tid, view, at0, length, fields.branchStack, calls);
+      userChains.find(thread, run.tid[i] as number, view, fields, shape.calls, user);
       kernelLength = userChains.kernelLength;
     }
-    if (shape.unwind && outer < 0 && fields !== undefined && !chains.hasUser(view, at0, length)) {
+    const unwinds = shape.unwind && user.count === 0 && !chains.hasUser(view, at0, length);
+    if (unwinds && fields !== undefined) {
       const event = run.event[i] as number;
       const { attr } = this.#events[event] as PerfEvent;
-      outer = this.unwind?.stack(thread, event, attr, view, fields) ?? -1;
+      this.unwind?.take(thread, event, attr, view, fields, user);
+    }
+    const outer = user.node(this.#stacks);
+    if (this.#needs.joined && fields !== undefined) {
+      // A marker at the end is followed by nothing.
+      const marked = chain && kernelLength > 0 &&
+        chains.isMarker(view, at0 + 8 * (kernelLength - 1));
+      const recorded = marked && outer >= 0 ? kernelLength - 1 : kernelLength;
+      if (chain) this.#chain(run, i, thread, mode, view, fields, recorded);
+      if (outer >= 0) this.#joinUser(run, i);
     }
     // Only the marker before what is not there.
     const empty = kernelLength === 0 || (kernelLength === 1 && chains.isMarker(view, at0));
@@ -266,19 +284,41 @@ export class Resolver {
       : chains.stack(thread, this.#moment, view, at0, kernelLength, mode, hi, lo, place, outer);
   }
 
-  /** Finds the place of each entry of a call chain, as it was recorded. */
+  /** Adds the user part of a stack to its chain. */
+  #joinUser(run: Run, i: number): void {
+    const { count, places, words } = this.#user;
+    const first = this.#chainCount;
+    this.#roomForChain(run, count + 1);
+    run.chains[first] = -1;
+    run.chainWords[2 * first] = Number(BigInt.asIntN(32, PERF_CONTEXT_USER));
+    run.chainWords[2 * first + 1] = -1;
+    run.chains.set(places.subarray(0, count), first + 1);
+    run.chainWords.set(words.subarray(0, 2 * count), 2 * first + 2);
+    run.chainExact[i] = first + 1;
+    this.#chainCount = first + 1 + count;
+  }
+
+  #roomForChain(run: Run, more: number): void {
+    const need = this.#chainCount + more;
+    if (need > run.chains.length) run.chains = enlarge(run.chains, need);
+    if (this.#needs.joined && 2 * need > run.chainWords.length) {
+      run.chainWords = enlarge(run.chainWords, 2 * need);
+    }
+  }
+
+  /** Finds the place of each of the first `n` entries of a call chain, as it was recorded. */
   #chain(
     run: Run,
     i: number,
     thread: number,
     cpumode: number,
     view: DataView,
-    { callchain, callchainLength: n }: SampleFields,
+    { callchain }: SampleFields,
+    n: number,
   ): void {
     const le = this.#le;
-    if (this.#chainCount + n > run.chains.length) {
-      run.chains = enlarge(run.chains, this.#chainCount + n);
-    }
+    const { joined } = this.#needs;
+    this.#roomForChain(run, n);
     const places = this.#places;
     places.nowHi = run.timeHi[i] as number;
     places.nowLo = run.timeLo[i] as number;
@@ -289,10 +329,15 @@ export class Resolver {
       const lo = view.getInt32(le ? at : at + 4, le);
       const isMarker = isContextMarker(hi, lo);
       if (isMarker) mode = contextMode(lo);
+      if (joined) {
+        run.chainWords[2 * this.#chainCount] = lo;
+        run.chainWords[2 * this.#chainCount + 1] = hi;
+      }
       run.chains[this.#chainCount++] = isMarker || mode < 0
         ? -1
         : places.find(thread, mode, hi, lo);
     }
+    run.chainExact[i] = this.#chainCount;
   }
 
   #passes(run: Run, i: number): boolean {

@@ -91,6 +91,15 @@ export class Run {
   readonly chainStart: Int32Array = new Int32Array(RUN_ROWS + 1);
   /** Places of the entries of call chains as they were recorded; -1 for context markers. */
   chains: Int32Array<ArrayBuffer> = new Int32Array(256);
+  /**
+   * Where whole stacks are needed: halves of the addresses of {@link Run.chains}, the lower one first.
+   */
+  chainWords: Int32Array<ArrayBuffer> = new Int32Array(512);
+  /**
+   * Where whole stacks are needed: from which index of {@link Run.chains} on those of each row are no
+   * return addresses, but in the call itself, since they were unwound or recorded as branches.
+   */
+  readonly chainExact: Int32Array = new Int32Array(RUN_ROWS);
 
   /** The bytes of a row: its record is in `[start, end)` of them. */
   at(row: number): RecordBytes {
