@@ -1,11 +1,16 @@
 import { buildIdText } from "@perfdata/format/object-feature";
-import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
+import {
+  PERF_RECORD_MISC_CPUMODE_MASK,
+  PERF_RECORD_MISC_KERNEL,
+  PERF_RECORD_MISC_USER,
+} from "@perfdata/format/perf-event";
 import type { SymbolObject } from "@perfdata/symbols";
 import { type Address, addressFromHalves } from "@perfdata/symbols/address";
 import { kernelModuleName } from "./kernel_maps.ts";
 import type { Machine } from "./machine.ts";
 import { enlarge } from "./machine_names.ts";
 import type { MappedObject, RecordedObjects } from "./recorded_objects.ts";
+import { type Run, RUN_ROWS } from "./run.ts";
 
 /** The object of a user's addresses where nothing was mapped. */
 export const UNMAPPED: number = -1;
@@ -78,6 +83,17 @@ export class Places {
   /** Object, upper and lower half of the address of each place: together, since they are compared. */
   #rows = new Int32Array(WORDS << 10);
   #slots = new Int32Array(1 << 12).fill(-1);
+  // What `#locate` has found last.
+  #object = -1;
+  #hi = 0;
+  #lo = 0;
+  /** Of the rows that are looked up at a time. */
+  readonly #columns = {
+    object: new Int32Array(RUN_ROWS),
+    hi: new Int32Array(RUN_ROWS),
+    lo: new Int32Array(RUN_ROWS),
+    place: new Int32Array(RUN_ROWS),
+  };
 
   /**
    * Begins without places.
@@ -99,15 +115,71 @@ export class Places {
    * @param lo Lower half.
    */
   find(thread: number, cpumode: number, hi: number, lo: number): number {
+    this.#locate(thread, cpumode, hi, lo);
+    return this.row(this.#object, this.#hi, this.#lo);
+  }
+
+  /**
+   * {@link Places.find} for addresses of rows of a run between which nothing is mapped: fills
+   * `Run.place`.
+   *
+   * Steps go through all rows, so that the memory that they wait for is fetched for several at a time.
+   *
+   * @param rows The rows; the first `count` count.
+   * @param his Upper half of the address of each.
+   * @param los Lower half.
+   */
+  findAll(run: Run, rows: Int32Array, count: number, his: Int32Array, los: Int32Array): void {
+    const { object, hi, lo, place } = this.#columns;
+    const { thread, misc } = run;
+    const slots = this.#slots;
+    const mask = slots.length - 1;
+    for (let k = 0; k < count; k++) {
+      const i = rows[k] as number;
+      const mode = (misc[i] as number) & PERF_RECORD_MISC_CPUMODE_MASK;
+      this.#locate(thread[i] as number, mode, his[k] as number, los[k] as number);
+      object[k] = this.#object;
+      hi[k] = this.#hi;
+      lo[k] = this.#lo;
+    }
+    for (let k = 0; k < count; k++) {
+      place[k] =
+        slots[hash(object[k] as number, hi[k] as number, lo[k] as number) & mask] as number;
+    }
+    const table = this.#rows;
+    for (let k = 0; k < count; k++) {
+      const i = rows[k] as number;
+      const found = place[k] as number;
+      const at = found * WORDS;
+      if (
+        found >= 0 && table[at + 2] === lo[k] && table[at] === object[k] && table[at + 1] === hi[k]
+      ) {
+        run.place[i] = found;
+        continue;
+      }
+      this.nowHi = run.timeHi[i] as number;
+      this.nowLo = run.timeLo[i] as number;
+      run.place[i] = this.row(object[k] as number, hi[k] as number, lo[k] as number);
+    }
+  }
+
+  /** Finds the object of an address and the address there: `#object`, `#hi`, `#lo`. */
+  #locate(thread: number, cpumode: number, hi: number, lo: number): void {
     const machine = this.#machine;
     const map = machine.map(thread, cpumode, hi, lo);
-    if (map < 0) return this.row(unmapped(cpumode), hi, lo);
+    this.#hi = hi;
+    this.#lo = lo;
+    if (map < 0) {
+      this.#object = unmapped(cpumode);
+      return;
+    }
     const { spaces } = machine;
     const source = spaces.source[map] as number;
     let object = source < this.#ofSource.length ? this.#ofSource[source] as number : -1;
     if (object < 0) object = this.#addObject(map, source, cpumode === PERF_RECORD_MISC_KERNEL);
+    this.#object = object;
     const rule = this.#rules[object] as number;
-    if (rule === RULE.KEEP) return this.row(object, hi, lo);
+    if (rule === RULE.KEEP) return;
     let fromHi: number;
     let fromLo: number;
     if (rule === RULE.KERNEL) {
@@ -124,7 +196,8 @@ export class Places {
       low += spaces.pgoffLo[map] as number;
       high += spaces.pgoffHi[map] as number;
     }
-    return this.row(object, high + (low < 0 ? -1 : low >= 2 ** 32 ? 1 : 0), low);
+    this.#hi = high + (low < 0 ? -1 : low >= 2 ** 32 ? 1 : 0) | 0;
+    this.#lo = low | 0;
   }
 
   /** The place of the byte before another place: where a return address belongs to. */
