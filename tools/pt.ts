@@ -38,9 +38,8 @@ import {
   shortObject,
 } from "@perfdata/session/pt";
 import { openCodeFile, SymbolsError } from "@perfdata/symbols";
-import { defaultPlaces } from "@perfdata/symbols/find-file";
 import { openFileSource } from "@perfdata/symbols/file-source";
-import { localFiles } from "@perfdata/symbols/local-resolver";
+import { defaultPlaces, localFiles } from "@perfdata/symbols/local-files";
 import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
 import type { Profile } from "@perfdata/export/profile";
 import {
