@@ -1,6 +1,7 @@
 import type { Resolution, ResolvedFrame, SymbolInfo } from "@perfdata/symbols";
+import { enlarge } from "@perfdata/session/enlarge";
 import { addressToHex } from "@perfdata/symbols/address";
-import { distinct } from "./texts.ts";
+import { distinct, textRanks } from "./texts.ts";
 
 /** Where a function runs: the code of the letter that perf shows. */
 export const LEVEL = {
@@ -132,36 +133,37 @@ export class FunctionNumbers {
   }
 
   /**
-   * By number, what the place of its text among others depends on, `kinds` first: those of addresses
-   * are in the order of the addresses, which saves their texts.
+   * Columns by number that say where its text stands among others, the first decides first: those of
+   * addresses are in the order of the addresses, which saves their texts.
    *
    * @param numbers Those that occur; others have no place.
    */
-  ranks(numbers: Iterable<number>): { kinds: Float64Array; values: Float64Array } {
-    const kinds = new Float64Array(this.count);
-    const values = new Float64Array(this.count);
-    const used = distinct(numbers, this.count);
+  ranks(numbers: Int32Array): [kinds: Float64Array, values: Float64Array, levels: Float64Array] {
+    const used = distinct(numbers);
+    const kinds = new Float64Array(this.#count);
+    const values = new Float64Array(this.#count);
     const isAddress = (number: number): boolean =>
       ((this.#flags[number] as number) & NAMED) === 0 &&
       Number.isSafeInteger(this.#addresses[number]);
-    const named = used.filter((number) => !isAddress(number)).map((number) => this.text(number));
+    const named = used.filter((number) => !isAddress(number));
     // A name that looks like an address may stand between two of them.
-    const mixed = named.some((text) => text.startsWith("0x"));
-    const texts = mixed ? used.map((number) => this.text(number)) : named;
-    const ranks = new Map([...new Set(texts)].sort().map((text, i) => [text, i]));
-    for (const number of used) {
-      if (mixed || !isAddress(number)) {
-        const text = this.text(number);
-        kinds[number] = mixed || text < "0x" ? 0 : 3;
-        values[number] = ranks.get(text) as number;
-      } else {
+    const isMixed = named.some((number) => this.text(number).startsWith("0x"));
+    const byText = Int32Array.from(isMixed ? used : named);
+    const ranks = textRanks(byText, (number) => this.text(number));
+    for (const number of byText) {
+      kinds[number] = isMixed || this.text(number) < "0x" ? 0 : 3;
+      values[number] = ranks[number] as number;
+    }
+    if (!isMixed) {
+      for (const number of used) {
+        if (!isAddress(number)) continue;
         const address = this.#addresses[number] as number;
         // Addresses of the kernel are negative numbers.
         kinds[number] = address < 0 ? 2 : 1;
         values[number] = address;
       }
     }
-    return { kinds, values };
+    return [kinds, values, new Float64Array(this.#levels)];
   }
 
   #lower(number: number, level: number): number {
