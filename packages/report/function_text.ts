@@ -53,15 +53,16 @@ function numberColumns(table: FunctionTable): NumberColumn[] {
   ];
 }
 
-/** Makes the padded cells of a column. What is in it repeats: the last cell is kept. */
+/** Makes the padded cells of a column. */
 class Column {
   width = 0;
   readonly title: string;
   readonly isRight: boolean;
   readonly #number: (row: number) => number;
   readonly #text: (number: number) => string;
+  /** The cell of the row that it has gone to. */
+  cell = "";
   #last = NaN;
-  #cell = "";
 
   /**
    * @param number What a row has in it; equal numbers have equal texts.
@@ -98,13 +99,13 @@ class Column {
     return this.isRight ? text.padStart(this.width) : text.padEnd(this.width);
   }
 
-  cell(row: number): string {
+  /** Goes to a row; says whether another cell than before is there. */
+  move(row: number): boolean {
     const number = this.#number(row);
-    if (number !== this.#last) {
-      this.#last = number;
-      this.#cell = this.pad(this.#text(number));
-    }
-    return this.#cell;
+    if (number === this.#last) return false;
+    this.#last = number;
+    this.cell = this.pad(this.#text(number));
+    return true;
   }
 }
 
@@ -154,12 +155,21 @@ export function* functionLines(
   }
   const shown = (row: number) => table.share(row, table.childPeriod(row));
   const most = rows[0] === undefined ? 0 : shown(rows[0]);
+  const leading = columns.slice(0, -1);
+  const last = columns.at(-1);
+  // Rows that follow each other differ in their last column, and seldom before it.
+  let start = "";
   for (let i = -1; i < rows.length; i++) {
     const row = rows[i];
     let line = "";
-    for (const column of columns) {
-      if (line !== "") line += "  ";
-      line += row === undefined ? column.pad(column.title) : column.cell(row);
+    if (row === undefined) {
+      line = columns.map((column) => column.pad(column.title)).join("  ");
+    } else {
+      let moved = i === 0;
+      for (const column of leading) moved = column.move(row) || moved;
+      if (moved) start = leading.map(({ cell }) => `${cell}  `).join("");
+      last?.move(row);
+      line = start + (last?.cell ?? "");
     }
     if (line.endsWith(" ")) line = line.trimEnd();
     if (width === undefined) {
