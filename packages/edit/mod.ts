@@ -5,6 +5,7 @@
  */
 export * from "./copy.ts";
 export * from "./output.ts";
+export * from "./aux_cut.ts";
 export * from "./slice.ts";
 export * from "./pseudonym.ts";
 export * from "./redact.ts";

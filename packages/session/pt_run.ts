@@ -332,7 +332,7 @@ class Buffer implements PtBuffer {
 }
 
 /** Where the data of a piece ends: perf pads it, and the next piece shows by how much. */
-function pieceEnd(piece: AuxPiece, next: AuxPiece | undefined): number {
+export function pieceEnd(piece: AuxPiece, next: AuxPiece | undefined): number {
   if (next?.auxOffset === undefined || piece.auxOffset === undefined || next.overlap > 0) {
     return piece.size;
   }

@@ -1,6 +1,7 @@
 import { trailerEnd } from "@perfdata/format/record";
 import type { EventTable, RecordBatch } from "@perfdata/format";
 import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
+import { recordSize } from "@perfdata/format/record-header";
 
 /** Times of records: a row each. */
 export class TimeColumns {
@@ -73,7 +74,7 @@ export class RecordTime {
         event[k] = all.length > 0 ? 0 : -1;
         continue;
       }
-      const end = start + view.getUint16(start + 6, le);
+      const end = start + recordSize(view, start, le);
       const of = single ? 0 : this.#events.indexOf(view, start, end, type, le);
       event[k] = of;
       if (of !== known) {

@@ -1,5 +1,6 @@
 import type { PerfDataReader, PerfEvent } from "@perfdata/format";
 import {
+  PERF_CONTEXT_USER,
   PERF_RECORD_MISC_CPUMODE_MASK,
   PERF_RECORD_MISC_GUEST_KERNEL,
   PERF_RECORD_MISC_GUEST_USER,
@@ -19,9 +20,9 @@ import { enlarge } from "./enlarge.ts";
 import type { Places } from "./places.ts";
 import type { RecordedObjects } from "./recorded_objects.ts";
 import { CHOSEN, type RecordBytes, type Run, RUN_ROWS } from "./run.ts";
-import type { StackTable } from "./stacks.ts";
 import type { UnwindStep } from "./unwind.ts";
 import { UserChains } from "./user_chains.ts";
+import { type StackTable, UserFrames } from "./stacks.ts";
 
 /** Which samples count. */
 export interface SampleFilter {
@@ -47,6 +48,8 @@ export interface ResolveNeeds {
   readonly branches: boolean;
   /** `Run.chains`. */
   readonly chains: boolean;
+  /** `Run.chains` are whole stacks, with `Run.chainWords`. */
+  readonly joined: boolean;
   /** `Run.map`. */
   readonly maps: boolean;
 }
@@ -88,6 +91,9 @@ export class Resolver {
   readonly #recorded: RecordedObjects;
   readonly #places: Places;
   readonly #chains: ChainStep;
+  readonly #stacks: StackTable;
+  /** The user part of the present sample's stack, where it is not in the chain. */
+  readonly #user = new UserFrames();
   readonly #needs: ResolveNeeds;
   readonly #filter: SampleFilter;
   readonly #filtered: boolean;
@@ -119,7 +125,8 @@ export class Resolver {
     this.#recorded = recorded;
     this.#places = places;
     this.#chains = new ChainStep(places, stacks, reader.littleEndian);
-    this.userChains = new UserChains(places, stacks, reader.littleEndian);
+    this.userChains = new UserChains(places, recorded, reader.littleEndian);
+    this.#stacks = stacks;
     this.#needs = needs;
     this.#filter = filter;
     this.#filtered = Object.values(filter).some((wanted) => wanted !== undefined);
@@ -132,7 +139,8 @@ export class Resolver {
     for (let i = this.#shapes.length; i < this.#events.length; i++) {
       this.#shapes.push(this.#shapeOf(this.#events[i] as PerfEvent));
     }
-    const { count, type, chosen, place, stack, thread, branchStart, chainStart } = run;
+    const { count, type, chosen, place, stack, thread } = run;
+    const { branchStart, chainStart, chainExact } = run;
     chosen.fill(CHOSEN.NO, 0, count);
     place.fill(-1, 0, count);
     stack.fill(-1, 0, count);
@@ -145,7 +153,7 @@ export class Resolver {
       if (i > from) this.#samples(run, from, i);
       if (i === count) break;
       branchStart[i] = this.#branchCount;
-      chainStart[i] = this.#chainCount;
+      chainStart[i] = chainExact[i] = this.#chainCount;
       this.#apply(run, i++);
     }
     branchStart[count] = this.#branchCount;
@@ -201,12 +209,12 @@ export class Resolver {
     const highAt = le ? 4 : 0;
     const lowAt = 4 - highAt;
     const { blocks, block, start, end, event, pid, tid, misc } = run;
-    const { thread, process, comm, period, chosen, branchStart, chainStart } = run;
+    const { thread, process, comm, period, chosen, branchStart, chainStart, chainExact } = run;
     const { rows, hi, lo } = this.#addresses;
     let count = 0;
     for (let i = from; i < to; i++) {
       branchStart[i] = this.#branchCount;
-      chainStart[i] = this.#chainCount;
+      chainStart[i] = chainExact[i] = this.#chainCount;
       const { view } = blocks[block[i] as number] as RecordBytes;
       const at = start[i] as number;
       const shape = shapes[event[i] as number];
@@ -263,8 +271,9 @@ export class Resolver {
     const places = this.#places;
     places.nowHi = run.timeHi[i] as number;
     places.nowLo = run.timeLo[i] as number;
-    if (this.#needs.chains && shape.chain && fields !== undefined) {
-      this.#chain(run, thread, mode, view, fields);
+    const { chains, joined } = this.#needs;
+    if (chains && !joined && shape.chain && fields !== undefined) {
+      this.#chain(run, i, thread, mode, view, fields, fields.callchainLength);
     }
     if (ip < 0) return;
     const at = (run.start[i] as number) + ip;
@@ -294,19 +303,28 @@ export class Resolver {
     const chain = shape.chain && fields !== undefined;
     const at0 = chain ? fields.callchain : 0;
     const length = chain ? fields.callchainLength : 0;
-    let outer = -1;
+    const user = this.#user;
+    user.count = 0;
     let kernelLength = length;
     if (shape.elsewhere && fields !== undefined) {
       const { userChains } = this;
-      const tid = run.tid[i] as number;
-      const calls = shape.calls ? fields.branchStackLength : 0;
-      outer = userChains.find(thread, tid, view, at0, length, fields.branchStack, calls);
+      userChains.find(thread, run.tid[i] as number, view, fields, shape.calls, user);
       kernelLength = userChains.kernelLength;
     }
-    if (shape.unwind && outer < 0 && fields !== undefined && !chains.hasUser(view, at0, length)) {
+    const unwinds = shape.unwind && user.count === 0 && !chains.hasUser(view, at0, length);
+    if (unwinds && fields !== undefined) {
       const event = run.event[i] as number;
       const { attr } = this.#events[event] as PerfEvent;
-      outer = this.unwind?.stack(thread, event, attr, view, fields) ?? -1;
+      this.unwind?.take(thread, event, attr, view, fields, user);
+    }
+    const outer = user.node(this.#stacks);
+    if (this.#needs.joined && fields !== undefined) {
+      // A marker at the end is followed by nothing.
+      const marked = chain && kernelLength > 0 &&
+        chains.isMarker(view, at0 + 8 * (kernelLength - 1));
+      const recorded = marked && outer >= 0 ? kernelLength - 1 : kernelLength;
+      if (chain) this.#chain(run, i, thread, mode, view, fields, recorded);
+      if (outer >= 0) this.#joinUser(run, i);
     }
     // Only the marker before what is not there.
     const empty = kernelLength === 0 || (kernelLength === 1 && chains.isMarker(view, at0));
@@ -315,18 +333,41 @@ export class Resolver {
       : chains.stack(thread, this.#moment, view, at0, kernelLength, mode, hi, lo, place, outer);
   }
 
-  /** Finds the place of each entry of a call chain, as it was recorded. */
+  /** Adds the user part of a stack to its chain. */
+  #joinUser(run: Run, i: number): void {
+    const { count, places, words } = this.#user;
+    const first = this.#chainCount;
+    this.#roomForChain(run, count + 1);
+    run.chains[first] = -1;
+    run.chainWords[2 * first] = Number(BigInt.asIntN(32, PERF_CONTEXT_USER));
+    run.chainWords[2 * first + 1] = -1;
+    run.chains.set(places.subarray(0, count), first + 1);
+    run.chainWords.set(words.subarray(0, 2 * count), 2 * first + 2);
+    run.chainExact[i] = first + 1;
+    this.#chainCount = first + 1 + count;
+  }
+
+  #roomForChain(run: Run, more: number): void {
+    const need = this.#chainCount + more;
+    if (need > run.chains.length) run.chains = enlarge(run.chains, need);
+    if (this.#needs.joined && 2 * need > run.chainWords.length) {
+      run.chainWords = enlarge(run.chainWords, 2 * need);
+    }
+  }
+
+  /** Finds the place of each of the first `n` entries of a call chain, as it was recorded. */
   #chain(
     run: Run,
+    i: number,
     thread: number,
     cpumode: number,
     view: DataView,
-    { callchain, callchainLength: n }: SampleFields,
+    { callchain }: SampleFields,
+    n: number,
   ): void {
     const le = this.#le;
-    if (this.#chainCount + n > run.chains.length) {
-      run.chains = enlarge(run.chains, this.#chainCount + n);
-    }
+    const { joined } = this.#needs;
+    this.#roomForChain(run, n);
     const places = this.#places;
     let mode = cpumode;
     for (let k = 0; k < n; k++) {
@@ -335,10 +376,15 @@ export class Resolver {
       const lo = view.getInt32(le ? at : at + 4, le);
       const isMarker = isContextMarker(hi, lo);
       if (isMarker) mode = contextMode(lo);
+      if (joined) {
+        run.chainWords[2 * this.#chainCount] = lo;
+        run.chainWords[2 * this.#chainCount + 1] = hi;
+      }
       run.chains[this.#chainCount++] = isMarker || mode < 0
         ? -1
         : places.find(thread, mode, hi, lo);
     }
+    run.chainExact[i] = this.#chainCount;
   }
 
   /** Whether a sample is of a process or thread that was not asked for: it is in totals only. */

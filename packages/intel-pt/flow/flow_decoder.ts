@@ -301,22 +301,26 @@ export class FlowDecoder {
         }
         continue;
       }
-      if (kind === PacketKind.PAD) {
-        if (this.state === LOST) counts.lostBytes++;
-        continue;
-      }
+      // There is nothing in it that could be lost.
+      if (kind === PacketKind.PAD) continue;
       if (kind <= PacketKind.END) {
         counts.bytes = packets.offset + (kind === PacketKind.END ? packets.size : 0);
         if (kind === PacketKind.END) this.flush();
         return kind === PacketKind.END ? FlowStatus.END : FlowStatus.NEED_MORE;
       }
-      if (this.state === LOST) counts.lostBytes += packets.size;
+      if (this.state === LOST && !this.isPadding(kind)) counts.lostBytes += packets.size;
       this.packet(kind);
       if (this.clock.time >= limit && kind >= PacketKind.TSC && kind <= PacketKind.CYC) {
         counts.bytes = packets.offset + packets.size;
         return FlowStatus.TIME;
       }
     }
+  }
+
+  /** Whether bytes before the first PSB are padding: what aligns the start of a part of a trace. */
+  private isPadding(kind: PacketKind): boolean {
+    return kind === PacketKind.SKIPPED && this.packets.size < 8 &&
+      this.packets.raw().every((byte) => byte === 0);
   }
 
   /** Sees to it that the cache does not grow without end. */
@@ -398,7 +402,9 @@ export class FlowDecoder {
         this.lose(FlowError.TRUNCATED);
         break;
       case PacketKind.SKIPPED:
-        if (this.state !== LOST) this.counts.lostBytes += packets.size;
+        if (this.state !== LOST && !this.isPadding(kind)) {
+          this.counts.lostBytes += packets.size;
+        }
         break;
       default:
         this.other(kind);
