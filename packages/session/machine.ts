@@ -18,7 +18,8 @@ import { COMM, EXIT, FORK, KSYMBOL, NAMESPACES } from "@perfdata/format/records"
 import { layoutOf, prefixSize } from "@perfdata/format/struct";
 import { KernelMaps, type KnownBinary, type MapRange } from "./kernel_maps.ts";
 import { AddressSpaces } from "./machine_maps.ts";
-import { enlarge, NameTable } from "./machine_names.ts";
+import { enlarge } from "./enlarge.ts";
+import { NameTable } from "./machine_names.ts";
 import { TidTable } from "./machine_tids.ts";
 import { MAP, MAPPED, type MapSource, MapSources, mmapSize, rangeOfRecord } from "./map_sources.ts";
 import { recordMisc } from "@perfdata/format/record-header";
