@@ -2,7 +2,7 @@
 
 import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
-import { type Engine, runEngine } from "@perfdata/session/engine";
+import { type Engine, type EngineOptions, runEngine } from "@perfdata/session/engine";
 import { localResolver } from "@perfdata/symbols/local-resolver";
 
 /** Exceptions, signals, `alloca`, recursion through `std::function`, the vdso, threads, callbacks. */
@@ -99,7 +99,11 @@ export interface RecordedStacks {
 }
 
 /** The stacks of a recording as the engine unwinds them. */
-export async function ourStacks(path: string, buildIdCache: string): Promise<RecordedStacks> {
+export async function ourStacks(
+  path: string,
+  buildIdCache: string,
+  options: Pick<EngineOptions, "stitchLbr"> = {},
+): Promise<RecordedStacks> {
   const resolver = localResolver({ places: { buildIdCache, debugRoot: "/usr/lib/debug" } });
   const reader = await PerfDataReader.open(openSource(path));
   const leaves: { key: string; node: number }[] = [];
@@ -111,7 +115,7 @@ export async function ourStacks(path: string, buildIdCache: string): Promise<Rec
         leaves.push({ key: `${run.tid[i]} ${run.time(i)}`, node: run.stack[i] as number });
       }
     },
-  }], { unwind: () => resolver });
+  }], { ...options, unwind: () => resolver });
   const { places, stacks: { parent, place } } = engine;
   const stacks = leaves.map(({ key, node }) => {
     const frames: string[] = [];

@@ -106,6 +106,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const engine = await runEngine(reader, [rows], {
       filter,
       unwind: resolverFor,
+      stitchLbr: on["stitch-lbr"],
       progress: progress.add,
       diagnostics: complaints.take,
     });
@@ -139,6 +140,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       await runEngine(again, [printed], {
         filter,
         unwind: resolverFor,
+        stitchLbr: on["stitch-lbr"],
         progress: progress.add,
         diagnostics: () => {},
       });

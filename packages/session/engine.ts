@@ -12,7 +12,7 @@ import { type Run, RunColumns } from "./run.ts";
 import { StackTable } from "./stacks.ts";
 import type { UnwindCounts } from "./unwind_counts.ts";
 import type { CodeFinder, UnwindStep } from "./unwind.ts";
-import { readDeferredChains } from "./user_chains.ts";
+import { DeferredChains } from "./user_chains.ts";
 
 /** What a consumer wants filled in. */
 export interface Needs {
@@ -28,6 +28,11 @@ export interface Needs {
   readonly branches?: boolean;
   /** `Run.chains`; places as well. */
   readonly chains?: boolean;
+  /**
+   * `Run.chains` are whole stacks, wherever their user part was recorded; stacks as well. For one of
+   * the consumers of a pass, where no other wants chains as they were recorded.
+   */
+  readonly joined?: boolean;
   /** `Run.map`. */
   readonly maps?: boolean;
 }
@@ -61,6 +66,11 @@ export interface EngineOptions extends OrderOptions {
    * innermost frame only.
    */
   readonly unwind?: ((engine: Engine) => CodeFinder | Promise<CodeFinder>) | undefined;
+  /**
+   * Whether call stacks from branch records (`perf record --call-graph lbr`) that are deeper than the
+   * processor has registers are joined with those of the samples before.
+   */
+  readonly stitchLbr?: boolean | undefined;
   /** Which samples count: see `Run.chosen`. */
   readonly filter?: SampleFilter;
   /** Called with the bytes that were read since the call before. */
@@ -95,6 +105,8 @@ export class Engine {
   }
   /** Samples whose user callers were to come in a later record, which is not there. */
   unjoined: number = 0;
+  /** Whether call stacks of branch records were to be stitched, and could not be. */
+  unstitched: boolean = false;
   /** Samples of no known event, or damaged. */
   leftOut: number = 0;
 
@@ -144,14 +156,15 @@ export async function runEngine(
   consumers: readonly Consumer[],
   options: EngineOptions = {},
 ): Promise<Engine> {
-  const { filter = {}, unwind, progress, diagnostics, ...orderOptions } = options;
+  const { filter = {}, unwind, stitchLbr, progress, diagnostics, ...orderOptions } = options;
   const engine = new Engine(reader, diagnostics);
   const { machine, recorded } = engine;
   const wants = (need: keyof Needs) => consumers.some(({ needs }) => needs[need] === true);
   const resolves = consumers.some(({ needs }) => needs.machine !== false);
-  const stacks = wants("stacks");
+  const joined = wants("joined");
+  const stacks = wants("stacks") || joined;
   const branches = wants("branches");
-  const chains = wants("chains");
+  const chains = wants("chains") || joined;
   const resolver = new Resolver(
     reader,
     machine,
@@ -163,6 +176,7 @@ export async function runEngine(
       stacks,
       branches,
       chains,
+      joined,
       maps: wants("maps"),
     },
     filter,
@@ -180,7 +194,9 @@ export async function runEngine(
   await recorded.readFeatures(reader);
   machine.setKnownBinaries(recorded.known);
   engine.eventNames = await names.all();
-  if (stacks) resolver.userChains.deferred = await readDeferredChains(reader);
+  const { userChains } = resolver;
+  if (stacks) await userChains.deferred.readAll(reader);
+  userChains.stitches = stitchLbr === true;
   if (stacks && unwind !== undefined && mayHaveCopies(reader)) {
     // What only some recordings need takes time to load.
     const { UnwindStep } = await import("./unwind.ts");
@@ -194,6 +210,7 @@ export async function runEngine(
     batch: reader.isPipe
       ? async (batch) => {
         if (takeNames(batch, names)) engine.eventNames = await names.all();
+        if (stacks && DeferredChains.areAsked(reader)) userChains.deferred.take(batch);
       }
       : undefined,
     run(run) {
@@ -214,7 +231,8 @@ export async function runEngine(
     },
   }, { ...(inFileOrder ? { order: "file" } : {}), ...orderOptions });
   engine.leftOut = resolver.leftOut;
-  engine.unjoined = resolver.userChains.unjoined;
+  engine.unjoined = userChains.unjoined;
+  engine.unstitched = stitchLbr === true && !userChains.isStitching;
   // The features of a file that arrives as a stream come last.
   if (reader.fileSize === undefined) await recorded.readFeatures(reader);
   engine.eventNames = await names.all();

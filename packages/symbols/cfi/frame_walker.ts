@@ -71,6 +71,8 @@ const MAX_GUESSED_FRAME = 0x4000;
 export class FrameWalker {
   /** Places of the frames, the innermost first: what `CodeLookup` called them. */
   readonly places: Int32Array;
+  /** Their addresses: that of the first one, of each other one the byte before a return address. */
+  readonly addresses: Float64Array;
   /** Number of frames. */
   count = 0;
   /** Why the walk ended: `WALK_END`. */
@@ -119,6 +121,7 @@ export class FrameWalker {
     this.#code = code;
     this.#littleEndian = littleEndian;
     this.places = new Int32Array(maxFrames);
+    this.addresses = new Float64Array(maxFrames);
     this.#registers = new Float64Array(rows.machine.registers);
     this.#next = new Float64Array(rows.machine.registers);
     this.#state = {
@@ -154,7 +157,7 @@ export class FrameWalker {
   }
 
   #run(registers: Float64Array): void {
-    const { places } = this;
+    const { places, addresses } = this;
     const { sp, fp, pc, machine } = this.#machine;
     const code = this.#code;
     const { kind: kinds } = this.#rows;
@@ -170,6 +173,7 @@ export class FrameWalker {
     for (;;) {
       const address = this.#exact ? this.#pc : this.#pc - 1;
       code.find(machine === EM.ARM && address % 2 !== 0 ? address - 1 : address);
+      addresses[count] = address;
       places[count++] = code.place;
       this.top = this.#sp;
       const { row } = code;
