@@ -24,6 +24,7 @@ import {
 import { openSource } from "@perfdata/format/file-source";
 import { buildIdOfNotes, ElfFile, SymbolsError } from "@perfdata/symbols";
 import { openFileSource } from "@perfdata/symbols/file-source";
+import { localFiles } from "@perfdata/symbols/local-files";
 import {
   aboutAsync,
   type Command,
@@ -203,17 +204,12 @@ async function osRelease(reader: PerfDataReader): Promise<string | undefined> {
 
 /** The build id of the kernel that runs, where the recording is of the same release. */
 async function kernelBuildId(reader: PerfDataReader): Promise<string | undefined> {
-  try {
-    const release = Deno.readTextFileSync("/proc/sys/kernel/osrelease").trim();
-    if (await osRelease(reader) !== release) return undefined;
-    const littleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
-    return buildIdOfNotes(Deno.readFileSync("/sys/kernel/notes"), littleEndian, 4);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotCapable) {
-      return undefined;
-    }
-    throw error;
-  }
+  const release = localFiles.read("/proc/sys/kernel/osrelease");
+  const notes = localFiles.read("/sys/kernel/notes");
+  if (release === undefined || notes === undefined) return undefined;
+  if (await osRelease(reader) !== new TextDecoder().decode(release).trim()) return undefined;
+  const littleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
+  return buildIdOfNotes(notes, littleEndian, 4);
 }
 
 /** The command. */

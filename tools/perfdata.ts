@@ -134,7 +134,7 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
       {
         name: "slice",
         about: "A part of a recording: by time, process, thread, CPU",
-        needs: ["write"],
+        needs: ["symbols", "write"],
         load: () => import("./slice.ts"),
       },
       {
@@ -146,7 +146,7 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
       {
         name: "convert",
         about: "The same recording in another form: file, pipe, inflated, compressed",
-        needs: ["write"],
+        needs: ["symbols", "write"],
         load: () => import("./convert.ts"),
       },
       {

@@ -121,9 +121,7 @@ export async function* jittedFiles(
   const { header, records } = openJitdump(source);
   const isArch = (header.flags & ARCH_TIMESTAMP) !== 0n;
   if (isArch && timeConv === undefined) {
-    throw new RangeError(
-      `${path} has times of the CPU's counter, which the recording converts not`,
-    );
+    throw new JitdumpError(32, "times of the CPU's counter, and the recording has no TIME_CONV");
   }
   const timeOf = (time: bigint): bigint =>
     isArch && timeConv !== undefined
