@@ -56,8 +56,8 @@ A file becomes a pipe stream and a pipe stream a file; a directory that perf rec
       --for-perf VERSION what the perf of Linux VERSION (such as 4.14) reads: attrs of its size, no
                          records and features that it does not know, none of simpleperf and hiperf
       --byte-order ORDER little or big
-      --jit              read the jitdump files that it names (node --perf-prof, Java, …; perf record
-                         -k mono): ELF files beside them, and their mappings, as perf inject --jit
+      --jit              of the jitdump files that it names (node --perf-prof, Java, …), ELF files
+                         beside them and their mappings, as perf inject --jit does
       --build-ids        add the build ids of mapped files, as these files are on this machine now
 ${OUTPUT_HELP}\
       --debug            print the stack trace of an error

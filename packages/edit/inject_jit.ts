@@ -94,11 +94,15 @@ export interface JittedFile {
 
 /** A mapping of compiled code. */
 export interface JittedMap {
+  /** Process that it is in. */
   readonly pid: number;
+  /** Thread that compiled it. */
   readonly tid: number;
   /** perf's time, ns. */
   readonly time: bigint;
+  /** First address. */
   readonly start: bigint;
+  /** Bytes. */
   readonly size: bigint;
   /** Offset of the code in the file. */
   readonly pgoff: bigint;
