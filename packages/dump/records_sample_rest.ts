@@ -56,11 +56,17 @@ export class SampleRest {
   readonly #slots = new Map<string, Slot>();
   readonly #texts = new Map<string, Piece>();
 
-  /** Prepares for the samples of one event. */
-  constructor(event: PerfEvent, u64: U64Style) {
+  /**
+   * Prepares for the samples of one event.
+   *
+   * @param joined Whether whole stacks stand for call chains and copies of stacks.
+   */
+  constructor(event: PerfEvent, u64: U64Style, joined: boolean = false) {
     const { attr, layout, readFormat } = event;
     this.#fields = new SampleFields(attr);
-    this.#type = layout.sampleType;
+    this.#type = joined
+      ? layout.sampleType & ~PERF_SAMPLE_STACK_USER | PERF_SAMPLE_CALLCHAIN
+      : layout.sampleType;
     this.#format = readFormat;
     const words = (...bits: number[]) => 8 * bits.filter((bit) => readFormat & bit).length;
     this.#timesSize = words(PERF_FORMAT_TOTAL_TIME_ENABLED, PERF_FORMAT_TOTAL_TIME_RUNNING);
@@ -192,8 +198,19 @@ export class SampleRest {
     return QUOTE.put(out, putHexBytes(out, pos, bytes, at, at + size));
   }
 
-  /** Writes the fields of the sample that was located last, in order. */
-  put(source: RecordBytes, out: DataView, from: number): number {
+  /**
+   * Writes the fields of the sample that was located last, in order.
+   *
+   * @param joined Halves of addresses, of which `[first, last)` stand for the call chain.
+   */
+  put(
+    source: RecordBytes,
+    out: DataView,
+    from: number,
+    joined?: Int32Array,
+    first: number = 0,
+    last: number = 0,
+  ): number {
     const { bytes, view } = source;
     const type = this.#type;
     const fields = this.#fields;
@@ -202,7 +219,9 @@ export class SampleRest {
     if (type & PERF_SAMPLE_CALLCHAIN) {
       pos = this.#text(',"callchain":[').put(out, pos);
       const from = fields.callchain >> 2;
-      pos = this.#chain.put(source.words, from, from + 2 * fields.callchainLength, out, pos);
+      pos = joined === undefined
+        ? this.#chain.put(source.words, from, from + 2 * fields.callchainLength, out, pos)
+        : this.#chain.put(joined, 2 * first, 2 * last, out, pos);
     }
     if (type & PERF_SAMPLE_RAW) {
       pos = this.#putBytes(bytes, fields.raw, fields.rawSize, ',"raw":"', out, pos);
