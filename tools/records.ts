@@ -44,9 +44,9 @@ docs/records.md describes the objects.
       --vmlinux FILE the kernel's ELF file
       --kallsyms FILE  a copy of /proc/kallsyms
       --no-demangle  leave C++ and Rust names mangled
-      --unwind       callchain is the whole stack: unwound from a copy of the stack (perf record with
-                     its --call-graph dwarf), joined from branch records (lbr) or later records;
-                     sets the order to time
+      --unwind       callchain is the whole stack: unwound from the copy that perf record with
+                     its --call-graph dwarf makes, joined from branch records (lbr) or later
+                     records; sets the order to time
       --stitch-lbr   with --unwind: as perf report --stitch-lbr
       --no-inflate   print COMPRESSED records as they are, not the records in them
       --debug        print the stack trace of an error
