@@ -82,7 +82,11 @@ export class PlaceSymbols<E extends { readonly places: Places } = { readonly pla
   /** By object: places to be looked up; those of callers as `-1 - place`. */
   readonly #wanted = new Map<number, Set<number>>();
 
-  /** @param resolverFor Asked once, when the first places are looked up. */
+  /**
+   * Knows nothing yet.
+   *
+   * @param resolverFor Asked once, when the first places are looked up.
+   */
   constructor(resolverFor: (engine: E) => SymbolResolver | Promise<SymbolResolver>) {
     this.#resolverFor = resolverFor;
   }
