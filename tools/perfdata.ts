@@ -49,6 +49,7 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
       {
         name: "records",
         about: "Every record as a line of JSON, or as CSV",
+        needs: ["symbols"],
         load: () => import("./records.ts"),
       },
       {
