@@ -6,7 +6,6 @@ import {
   fixedPeriod,
   HEADER_EVENT_DESC,
   KERNEL_RECORDS,
-  PERF_EVENT_HEADER_SIZE,
   PERF_RECORD_COMPRESSED,
   PERF_RECORD_COMPRESSED2,
   PERF_RECORD_EVENT_UPDATE,
@@ -24,6 +23,7 @@ import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
 import { LITTLE_ENDIAN } from "@perfdata/format/text-bytes";
 import { type Consumer, type Engine, type Needs, runEngine } from "@perfdata/session/engine";
 import type { RecordBytes, Run } from "@perfdata/session/run";
+import { streamFeature } from "@perfdata/session/stream-feature";
 import type { BundledSymbols } from "@perfdata/session/symbols";
 import { type AnyDecoded, FieldTree, lineMembers, type U64Style } from "./records_json.ts";
 import { type AnyRecordCodec, RecordPlan } from "./records_plan.ts";
@@ -253,11 +253,11 @@ class RecordsText implements Consumer {
     const { littleEndian } = this;
     if (this.#reader.isGoogleDialect) return;
     if (type === PERF_RECORD_HEADER_FEATURE) {
-      if (bytes.length <= PERF_EVENT_HEADER_SIZE + 8) return;
       const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-      const id = view.getBigUint64(PERF_EVENT_HEADER_SIZE, littleEndian);
-      if (Number(id) !== HEADER_EVENT_DESC) return;
-      this.#takeNames(bytes.subarray(16), { littleEndian, base: offset + 16 });
+      const feature = streamFeature(this.#reader, bytes, view, 0, bytes.length);
+      if (feature?.id !== HEADER_EVENT_DESC) return;
+      const { payload } = feature;
+      this.#takeNames(payload, { littleEndian, base: offset + bytes.length - payload.length });
     } else if (type === PERF_RECORD_EVENT_UPDATE) {
       const record = CODEC.decode(bytes, { littleEndian });
       if ("raw" in record) return;

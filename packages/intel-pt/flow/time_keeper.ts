@@ -65,7 +65,9 @@ export class TimeKeeper {
   constructor(ratios: ClockRatios = {}, base?: bigint) {
     const { mtcShift = 0, tscCtcN = 0, tscCtcD = 0, maxNonTurboRatio = 0 } = ratios;
     this.#mtcShift = mtcShift;
-    this.#tscPerCtc = tscCtcD === 0 ? 0 : tscCtcN / tscCtcD;
+    // The field has four bits. Of a recording that says more, MTC packets give no time.
+    const isKnown = tscCtcD !== 0 && mtcShift >= 0 && mtcShift < 16;
+    this.#tscPerCtc = isKnown ? tscCtcN / tscCtcD : 0;
     this.#maxNonTurboRatio = maxNonTurboRatio;
     this.base = base ?? 0n;
     this.#based = base !== undefined;
@@ -87,7 +89,8 @@ export class TimeKeeper {
     const baseHigh = Number(this.base >> 32n & 0xffffffn);
     let time = ((high & 0xffffff) - baseHigh) * 2 ** 32 + (low >>> 0) - baseLow;
     // Of the values that 56 bits may stand for, the one next to the last time.
-    while (time < this.#exact - WRAP / 2) time += WRAP;
+    const behind = this.#exact - WRAP / 2 - time;
+    if (behind > 0) time += WRAP * Math.ceil(behind / WRAP);
     this.#haveTma = false;
     this.#cyclesAtMtc = -1;
     this.#set(time);
