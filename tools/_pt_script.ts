@@ -1,5 +1,8 @@
 /** `script --itrace`: the samples that are made of Intel PT, among those that were recorded. */
-import type { FieldWish } from "@perfdata/export/script-fields";
+import { ScriptWriter } from "@perfdata/export/script";
+import { eventFields, type FieldWish } from "@perfdata/export/script-fields";
+import { ScriptPlaces } from "@perfdata/export/script-places";
+import { ScriptRows } from "@perfdata/export/script-rows";
 import { PtScriptWriter } from "@perfdata/export/script-pt";
 import {
   clockRatios,
@@ -9,6 +12,9 @@ import {
   PtNames,
   PtSamples,
 } from "@perfdata/session/pt";
+import { PerfDataReader, type RandomAccessSource } from "@perfdata/format";
+import { readAuxTrace } from "@perfdata/session";
+import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
 import { complain, Progress, writeOut } from "./_cli.ts";
 import { codeOf, imagesOf, openPt, tellLoss } from "./_pt.ts";
 import { sampleFilter } from "./_sample_flags.ts";
@@ -29,7 +35,17 @@ export interface PtScriptWish {
   readonly objectWidth: number;
 }
 
-type ScriptFlags = Parameters<typeof sampleFilter>[0] & Parameters<typeof resolverOf>[0];
+type ScriptFlags =
+  & Parameters<typeof sampleFilter>[0]
+  & Parameters<typeof resolverOf>[0]
+  & { readonly on: Readonly<Record<"hide-call-graph", boolean>> };
+
+/** Whether the AUX data of a recording is Intel PT; files alone say so without being read. */
+export async function isIntelPt(source: RandomAccessSource): Promise<boolean> {
+  const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
+  const { streams, type } = await readAuxTrace(reader, { diagnostics: () => {} });
+  return streams.length > 0 && type === PERF_AUXTRACE_INTEL_PT;
+}
 
 /** Prints the samples; returns the exit code. */
 export async function ptScript(
@@ -37,12 +53,13 @@ export async function ptScript(
   flags: ScriptFlags,
   { itrace, wish, nanoseconds, objectWidth }: PtScriptWish,
 ): Promise<number> {
-  const { value } = flags;
+  const { on, value } = flags;
+  const rows = new ScriptRows({ stacks: !on["hide-call-graph"], addresses: true, branches: false });
   let chosen: Awaited<ReturnType<typeof sampleFilter>> | undefined;
   const { trace, source, sideband, complaints, engine } = await openPt(
     "script",
     name,
-    [],
+    [rows],
     async (reader) => chosen = await sampleFilter(flags, reader),
   );
   const code = codeOf(sideband, value.symfs, imagesOf(undefined, name));
@@ -70,14 +87,33 @@ export async function ptScript(
     maxNonTurboRatio,
     ticksPerSecond: clock.period(1e9),
   });
-  let printed = 0;
+  // What was recorded beside the trace, in its order of time.
+  let recorded: ScriptWriter | undefined;
+  if (rows.count > 0) {
+    const lines = wish?.add.has("srcline") === true;
+    const places = await ScriptPlaces.of(engine, resolver, rows.samples(), {
+      inline: false,
+      lines,
+    });
+    recorded = new ScriptWriter(engine, places, {
+      fields: eventFields(engine.reader.events.all, engine.eventNames, wish),
+      chains: !on["hide-call-graph"],
+      nanoseconds,
+    });
+  }
+  const others = (ns: number) => {
+    const next = recorded?.until(rows.blocks, ns, writeOut) ?? Infinity;
+    if (recorded !== undefined) writeOut(recorded.text.take());
+    return next;
+  };
+  let printed = rows.count;
   const print = async () => {
-    const { rows } = samples;
-    if (rows.count === 0) return;
+    const made = samples.rows;
+    if (made.count === 0) return;
     await names.resolve();
-    printed += rows.count;
-    writer.rows(rows, samples.insnTexts, writeOut);
-    rows.drop(rows.count);
+    printed += made.count;
+    writer.rows(made, samples.insnTexts, writeOut, others);
+    made.drop(made.count);
   };
   const time = chosen?.time;
   const samples: PtSamples = new PtSamples(code, clock, sideband.history, {
@@ -104,6 +140,7 @@ export async function ptScript(
   samples.finish();
   await print();
   writeOut(writer.text.take());
+  others(Infinity);
   progress.finish();
   names.close();
   if (printed === 0) complain(`script: ${name}: no samples`);

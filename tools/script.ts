@@ -1,6 +1,10 @@
 /** `script`: prints samples as `perf script` does. */
-import { PERF_SAMPLE_REGS_USER, PERF_SAMPLE_STACK_USER } from "@perfdata/format/perf-event";
-import { isRandomAccess } from "@perfdata/format";
+import {
+  PERF_SAMPLE_AUX,
+  PERF_SAMPLE_REGS_USER,
+  PERF_SAMPLE_STACK_USER,
+} from "@perfdata/format/perf-event";
+import { HEADER_AUXTRACE, isRandomAccess } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
 import {
@@ -13,7 +17,7 @@ import { ScriptWriter } from "@perfdata/export/script";
 import { ScriptPlaces } from "@perfdata/export/script-places";
 import { ScriptRows } from "@perfdata/export/script-rows";
 import { type Engine, runEngine } from "@perfdata/session/engine";
-import { type ItraceOptions, parseItrace } from "@perfdata/session/itrace";
+import { DEFAULT_ITRACE, type ItraceOptions, parseItrace } from "@perfdata/session/itrace";
 import { unwoundText } from "@perfdata/session/unwind-text";
 import type { SymbolResolver } from "@perfdata/symbols";
 import {
@@ -101,6 +105,20 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const complaints = new Complaints(`script: ${name}`);
     const source = openSource(name);
     const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
+    // perf notes the feature where there is AUX data; samples can have pieces of it as well.
+    const hasTrace = reader.features.some(({ id }) => id === HEADER_AUXTRACE) ||
+      reader.events.all.some(({ layout }) => (layout.sampleType & PERF_SAMPLE_AUX) !== 0);
+    if (hasTrace && isRandomAccess(source)) {
+      const { isIntelPt, ptScript } = await import("./_pt_script.ts");
+      if (await isIntelPt(source)) {
+        return await ptScript(name, flags, {
+          itrace: DEFAULT_ITRACE,
+          wish,
+          nanoseconds: on.ns,
+          objectWidth: 0,
+        });
+      }
+    }
     const filter = await sampleFilter(flags, reader);
     // perf expands inlined functions in stacks that it unwinds.
     const unwinds = reader.events.all.some(({ layout }) =>

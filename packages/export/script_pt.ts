@@ -154,6 +154,8 @@ export class PtScriptWriter {
   #prefixOf: Has | undefined;
   #seconds = -1;
   #secondsText = "";
+  /** When {@linkcode PtScriptWriter.rows} has to ask for other samples, ns. */
+  #nextOther = -Infinity;
   /** Width that names in a call trace have at present. */
   #spacing = 0;
 
@@ -181,9 +183,23 @@ export class PtScriptWriter {
     }
   }
 
-  /** Writes rows; the names of their places are known. */
-  rows(rows: PtSampleRows, insnTexts: readonly string[], out: (bytes: Uint8Array) => void): void {
+  /**
+   * Writes rows; the names of their places are known.
+   *
+   * @param others Called before the first row at or after the time that it returned last, ns: writes
+   *   other samples up to the row's time.
+   */
+  rows(
+    rows: PtSampleRows,
+    insnTexts: readonly string[],
+    out: (bytes: Uint8Array) => void,
+    others: (ns: number) => number = () => Infinity,
+  ): void {
     for (let row = 0; row < rows.count; row++) {
+      if ((rows.time[row] as number) >= this.#nextOther) {
+        out(this.text.take());
+        this.#nextOther = others(rows.time[row] as number);
+      }
       this.#row(rows, row, insnTexts);
       if (this.text.isFull) out(this.text.take());
     }
@@ -371,7 +387,7 @@ export class PtScriptWriter {
       const object = this.#object(words[at + SAMPLE_WORD.FROM] as number);
       const { objectWidth } = this.#options;
       text.string(
-        `(${objectWidth > 0 ? object.slice(0, objectWidth).padEnd(objectWidth) : object})\t`,
+        `(${objectWidth > 0 ? object.slice(0, objectWidth - 1).padEnd(objectWidth) : object})\t`,
       );
     }
     const isTo = (flags & (IP_FLAG.CALL | IP_FLAG.TRACE_BEGIN)) !== 0;

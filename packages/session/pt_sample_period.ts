@@ -77,6 +77,11 @@ export class SamplePeriod {
     return passed;
   }
 
+  /** What was taken last counts for the next sample. */
+  back(passed: number): void {
+    this.#passed += passed;
+  }
+
   #nextPeriod(): number {
     const period = this.#period;
     let now = this.#ticks + this.#phase + this.#insns;

@@ -259,8 +259,8 @@ export class PtSamples implements PtSink {
     const insns = blocks.insns[block] as number;
     const plain = isBranch ? insns - 1 : insns;
     for (let i = period.next(plain); i < plain; i = period.next(plain, i + 1)) {
-      const count = period.take();
       if (this.#skipped()) continue;
+      const count = period.take();
       const { low, high, place, text } = this.#insns[block] ??= this.#list(
         buffer,
         blocks,
@@ -361,7 +361,8 @@ export class PtSamples implements PtSink {
   ): void {
     track.pending = false;
     const flags = (KIND_FLAGS[track.pendingKind] as number) | more | track.inTx;
-    if (track.pendingPeriod > 0 && !this.#skipped()) {
+    if (track.pendingPeriod > 0 && this.#skipped()) track.period.back(track.pendingPeriod);
+    else if (track.pendingPeriod > 0) {
       const at = this.#row(
         track,
         buffer,
@@ -370,7 +371,12 @@ export class PtSamples implements PtSink {
         track.pendingPeriod,
         flags,
       );
-      if (at >= 0) this.#from(track, at);
+      if (at >= 0) {
+        this.#from(track, at);
+        const { words } = track.rows;
+        words[at + SAMPLE_WORD.TO_LO] = taken ? low : 0;
+        words[at + SAMPLE_WORD.TO_HI] = taken ? high : 0;
+      }
     }
     if (!taken) return;
     this.#branch(buffer, track, flags, low, high, true, track.pendingSize, track.pendingTime);
