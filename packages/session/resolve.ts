@@ -13,7 +13,7 @@ import {
   PERF_SAMPLE_STACK_USER,
 } from "@perfdata/format/perf-event";
 import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
-import { SampleFields } from "@perfdata/format/sample-layout";
+import { BRANCH_ENTRY, SampleFields } from "@perfdata/format/sample-layout";
 import { ChainStep, contextMode, isContextMarker } from "./chains.ts";
 import type { Machine } from "./machine.ts";
 import { enlarge } from "./enlarge.ts";
@@ -409,8 +409,8 @@ export class Resolver {
       run.branches = enlarge(run.branches, this.#branchCount + n);
     }
     for (let k = 0; k < n; k++) {
-      // perf_branch_entry: from, to, flags.
-      const at = fields.branchStack + 24 * (k >> 1) + 8 * (k & 1);
+      const at = fields.branchStack + BRANCH_ENTRY.size * (k >> 1) +
+        (k & 1 ? BRANCH_ENTRY.to : BRANCH_ENTRY.from);
       const hi = view.getInt32(le ? at + 4 : at, le);
       const lo = view.getInt32(le ? at : at + 4, le);
       const mode = hi < 0 ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
