@@ -1,6 +1,9 @@
 import type { Diagnostics, Payload, PerfDataReader, RecordBatch } from "@perfdata/format";
 import { PERF_SAMPLE_STACK_USER } from "@perfdata/format/perf-event";
-import { PERF_RECORD_EVENT_UPDATE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
+import {
+  PERF_RECORD_EVENT_UPDATE,
+  PERF_RECORD_USER_TYPE_START,
+} from "@perfdata/format/record-types";
 import { EventNames } from "./event_names.ts";
 import { Machine } from "./machine.ts";
 import type { NameTable } from "./machine_names.ts";
