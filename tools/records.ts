@@ -39,6 +39,7 @@ docs/records.md describes the objects.
                      the order to time
       --no-demangle  leave C++ and Rust names mangled
       --no-inflate   print COMPRESSED records as they are, not the records in them
+      --temp DIR     sort there what is too much for memory, of a pipe
       --debug        print the stack trace of an error
   -h, --help         print this help
 
@@ -51,7 +52,7 @@ Exit codes: 0 done; 1 the file is damaged (what can be read is printed); 2 wrong
 
 const FLAGS = {
   boolean: ["csv", "no-inflate", "no-demangle"],
-  string: ["type", "from", "limit", "order", "u64", "symbols"],
+  string: ["type", "from", "limit", "order", "u64", "symbols", "temp"],
 } as const;
 
 async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<number> {

@@ -96,7 +96,7 @@ export class Engine {
   /** Names of the events by their numbers; in a stream, those that are known by now. */
   eventNames: readonly string[] = [];
   /** What was found about the order of the file. */
-  order: OrderStats = { queued: 0, violations: 0, peakBytes: 0 };
+  order: OrderStats = { queued: 0, violations: 0, peakBytes: 0, spilledBytes: 0 };
   /** What unwound the stacks, where there were copies of them. */
   unwinding: UnwindStep | undefined;
   /** How unwinding went, where stacks were unwound. */
