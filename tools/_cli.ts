@@ -45,6 +45,8 @@ export interface FlagSpec<B extends string, S extends string> {
   readonly boolean: readonly B[];
   /** Flags with a value. */
   readonly string: readonly S[];
+  /** Those of them that may stand without a value, which is an empty text then. */
+  readonly optional?: readonly S[];
   /** Short names. */
   readonly alias?: Readonly<Record<string, B | S | "help">>;
 }
@@ -91,7 +93,9 @@ export function parseFlags<const B extends string, const S extends string>(
   for (const name of boolean) on[name] = parsed[name] === true;
   for (const name of spec.string) {
     const found = parsed[name] as string | undefined;
-    if (found === "") throw new UsageError(`--${name} needs a value`);
+    if (found === "" && spec.optional?.includes(name) !== true) {
+      throw new UsageError(`--${name} needs a value`);
+    }
     value[name] = found;
   }
   if (value.temp !== undefined) useTempFolder(value.temp);

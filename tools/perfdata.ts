@@ -49,6 +49,7 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
       {
         name: "records",
         about: "Every record as a line of JSON, or as CSV",
+        needs: ["symbols"],
         load: () => import("./records.ts"),
       },
       {
@@ -134,7 +135,7 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
       {
         name: "slice",
         about: "A part of a recording: by time, process, thread, CPU",
-        needs: ["write"],
+        needs: ["symbols", "write"],
         load: () => import("./slice.ts"),
       },
       {
@@ -146,7 +147,7 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
       {
         name: "convert",
         about: "The same recording in another form: file, pipe, inflated, compressed",
-        needs: ["write"],
+        needs: ["symbols", "write"],
         load: () => import("./convert.ts"),
       },
       {

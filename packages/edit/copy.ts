@@ -4,7 +4,6 @@ import {
   FEATURE_NAMES,
   HEADER_BUILD_ID,
   HEADER_FEAT_BITS,
-  HEADER_MEM_TOPOLOGY,
   HEADER_TRACING_DATA,
   type Payload,
   PERF_EVENT_HEADER_SIZE,
@@ -20,6 +19,7 @@ import {
   type RecordBatch,
   type WriterFeature,
 } from "@perfdata/format";
+import { streamFeature } from "@perfdata/session/stream-feature";
 import type { PayloadPart } from "./aux_cut.ts";
 import { OF_COMPRESSION, type RecordingHead, type RecordingOutput } from "./output.ts";
 
@@ -81,12 +81,6 @@ export interface CopyOptions {
   /** Called with the bytes of the recording that were read since the call before. */
   readonly progress?: (bytes: number) => void;
 }
-
-/** Bytes before those of the feature in a HEADER_FEATURE record: header and u64 feat_id. */
-const FEATURE_BYTES = PERF_EVENT_HEADER_SIZE + 8;
-
-/** `HEADER_LAST_FEATURE` of the first perf that wrote features into pipes was 22, after MEM_TOPOLOGY. */
-const LEAST_END_MARK = HEADER_MEM_TOPOLOGY;
 
 /** Bytes of a payload that are copied at once. */
 const CHUNK = 1 << 18;
@@ -338,11 +332,11 @@ class Copy {
 
   /** Takes a HEADER_FEATURE record. */
   #takeFeature(batch: RecordBatch, i: number): void {
-    const record = batch.recordBytes(i);
-    if (record.length < FEATURE_BYTES) return;
-    const id = Number(batch.view.getBigUint64(batch.start(i) + 8, batch.littleEndian));
-    // perf ends its features with an empty one, whose id is one more than the last that it knows.
-    if (record.length === FEATURE_BYTES && id >= LEAST_END_MARK) return;
+    const { bytes: buffer, view } = batch;
+    const start = batch.start(i);
+    const feature = streamFeature(this.#reader, buffer, view, start, start + batch.size(i));
+    if (feature === undefined) return;
+    const { id, payload } = feature;
     if (id >= HEADER_FEAT_BITS) {
       const { lostFeature } = this.#options;
       const error = new PerfDataError(`feature ${id}: expected 0 to ${HEADER_FEAT_BITS - 1}`, {
@@ -352,7 +346,7 @@ class Copy {
       lostFeature(error);
       return;
     }
-    const bytes = this.#editFeature(id, record.slice(FEATURE_BYTES));
+    const bytes = this.#editFeature(id, payload.slice());
     if (bytes !== undefined) this.#features.push({ id, bytes });
   }
 

@@ -138,7 +138,7 @@ export class PartEdit implements Edit {
       view.setUint32(at, view.getUint32(at, le) + cpuOffset, le);
     }
     if (layout.pid >= 0 && pidOffset !== 0) {
-      for (const at of [added + layout.pid, added + layout.pid + 4]) {
+      for (const at of [added + layout.pid, added + layout.tid]) {
         view.setInt32(at, shifted(view.getInt32(at, le), pidOffset), le);
       }
     }

@@ -151,7 +151,7 @@ export class Slice implements Edit {
       (events !== undefined && !events.has(number)) ||
       (time !== undefined && (when === undefined || when < time[0] || when > time[1])) ||
       (pids !== undefined && !pids.has(word(layout.pid))) ||
-      (tids !== undefined && !tids.has(word(layout.pid < 0 ? -1 : layout.pid + 4))) ||
+      (tids !== undefined && !tids.has(word(layout.tid))) ||
       (cpus !== undefined && !cpus.has(word(layout.cpu))) ||
       (records !== undefined && !records.has(batch.offsetOf(i)))
     ) return DROP;

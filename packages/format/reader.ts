@@ -41,6 +41,7 @@ import {
 import { type ByteSource, ForwardReader, isRandomAccess, type TempFile } from "./source.ts";
 import { array, decode, headerString, u64 } from "./struct.ts";
 import { type ZstdStream, zstdStream } from "./zstd.ts";
+import { recordSize } from "./record_header.ts";
 
 /** Most bytes of header, attrs and ids that are read into memory from a stream. */
 const MAX_PROLOGUE = 1 << 28;
@@ -402,7 +403,7 @@ export class PerfDataReader {
         }
       }
       if (stop === "bad") {
-        const size = batch.view.getUint16(pos + 6, this.littleEndian);
+        const size = recordSize(batch.view, pos, this.littleEndian);
         const type = batch.view.getUint32(pos, this.littleEndian);
         const skipped = len - pos +
           await forward.skip(Math.min(to - forward.position, Number.MAX_SAFE_INTEGER));
@@ -434,7 +435,7 @@ export class PerfDataReader {
     const whole = left >= PERF_EVENT_HEADER_SIZE;
     this.reportDamage(
       `record: ${left} bytes left of the data, expected ${
-        whole ? batch.view.getUint16(6, this.littleEndian) : "a record header of 8"
+        whole ? recordSize(batch.view, 0, this.littleEndian) : "a record header of 8"
       }`,
       {
         offset,

@@ -9,7 +9,7 @@ import {
 import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
 import { CHOSEN, type Run } from "@perfdata/session/run";
 import { SampleReads } from "@perfdata/session/sample-reads";
-import { SampleHistogram } from "./sample_histogram.ts";
+import { MOST_ADDED, SampleHistogram } from "./sample_histogram.ts";
 
 // Where the fields of records lie.
 const NAME = layoutOf(COMM);
@@ -68,6 +68,11 @@ export class SampleCounts implements Consumer {
   /** By number of a name: the comm. */
   readonly #commByName: (number | undefined)[] = [];
   readonly #unnamedByTid = new Map<number, number>();
+  // What is added next.
+  #waiting = 0;
+  readonly #contexts = new Int32Array(MOST_ADDED);
+  readonly #nodes = new Int32Array(MOST_ADDED);
+  readonly #periods = new Float64Array(MOST_ADDED);
 
   /** Counts nothing yet. */
   constructor(options: CountOptions = {}) {
@@ -93,26 +98,29 @@ export class SampleCounts implements Consumer {
     const reads = this.#reads;
     if (reads === undefined) return;
     while (this.totals.length < this.#events.length) this.totals.push({ samples: 0, period: 0 });
-    const { count, type, chosen } = run;
+    const { count, type, chosen, comm, tid, event, period } = run;
     for (let i = 0; i < count; i++) {
       const kind = type[i] as number;
       if (kind === PERF_RECORD_SAMPLE) {
-        if (chosen[i] !== CHOSEN.NO) this.#sample(run, i, reads);
+        if (chosen[i] === CHOSEN.NO) continue;
+        const name = comm[i] as number;
+        const called = name >= 0
+          ? this.#commByName[name] ?? this.#addComm(name)
+          : this.#unnamed(tid[i] as number);
+        const of = event[i] as number;
+        if (reads.isPlain(of)) {
+          this.#count(run, i, of, called, period[i] as number);
+          continue;
+        }
+        const counters = reads.take(run, i);
+        for (let k = 0; k < counters; k++) {
+          this.#count(run, i, reads.event[k] as number, called, reads.period[k] as number);
+        }
       } else if (this.#unnamedByTid.size > 0) {
         if (kind === PERF_RECORD_COMM || kind === PERF_RECORD_FORK) this.#named(run, i, kind);
       }
     }
-  }
-
-  #sample(run: Run, i: number, reads: SampleReads): void {
-    const name = run.comm[i] as number;
-    const comm = name >= 0
-      ? this.#commByName[name] ?? this.#addComm(name)
-      : this.#unnamed(run.tid[i] as number);
-    const count = reads.take(run, i);
-    for (let k = 0; k < count; k++) {
-      this.#count(run, i, reads.event[k] as number, comm, reads.period[k] as number);
-    }
+    this.#flush();
   }
 
   #count(run: Run, i: number, event: number, comm: number, period: number): void {
@@ -122,15 +130,22 @@ export class SampleCounts implements Consumer {
     total.samples++;
     total.period += period;
     if (run.chosen[i] === CHOSEN.TOTAL) return;
-    const context = this.histogram.context(
+    if (this.#waiting === MOST_ADDED) this.#flush();
+    const k = this.#waiting++;
+    this.#contexts[k] = this.histogram.context(
       event,
       comm,
       keys?.pid ? run.process[i] as number : 0,
       keys?.tid ? run.tid[i] as number : 0,
       keys?.cpu ? run.cpu[i] as number : 0,
     );
-    const node = this.stacks ? run.stack[i] as number : run.place[i] as number;
-    this.histogram.add(context, node, period);
+    this.#nodes[k] = this.stacks ? run.stack[i] as number : run.place[i] as number;
+    this.#periods[k] = period;
+  }
+
+  #flush(): void {
+    this.histogram.addAll(this.#waiting, this.#contexts, this.#nodes, this.#periods);
+    this.#waiting = 0;
   }
 
   #addComm(name: number): number {

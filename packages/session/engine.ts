@@ -52,6 +52,8 @@ export interface Consumer {
   applied?(run: Run, row: number): void;
   /** Called after a record that a payload follows. At most one consumer of a pass may have it. */
   payload?(payload: Payload): Promise<void>;
+  /** Called after the rows of each batch: for what has to wait. */
+  settle?(): Promise<void>;
   /** Says whether it has seen enough; asked after each batch. */
   done?(): boolean;
   /** Called after the last record, when all is known. */
@@ -189,6 +191,7 @@ export async function runEngine(
   }
   const takers = consumers.filter(({ payload }) => payload !== undefined);
   if (takers.length > 1) throw new TypeError("runEngine: several consumers want payloads");
+  const waiting = consumers.filter(({ settle }) => settle !== undefined);
   const names = new EventNames(reader);
   machine.arch = reader.arch;
   await recorded.readFeatures(reader);
@@ -222,6 +225,9 @@ export async function runEngine(
       const again = await names.payload(payload);
       if (again !== payload) engine.eventNames = await names.all();
       for (const taker of takers) await taker.payload?.(again);
+    },
+    settle: waiting.length === 0 ? undefined : async () => {
+      for (const consumer of waiting) await consumer.settle?.();
     },
     done() {
       const { recordBytes, payloadBytes } = reader.stats;

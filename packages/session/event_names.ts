@@ -11,9 +11,12 @@ import {
   PERF_RECORD_HEADER_TRACING_DATA,
 } from "@perfdata/format/record-types";
 import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/perf-event";
+import { layoutOf, prefixSize } from "@perfdata/format/struct";
+import { EVENT_UPDATE, PERF_EVENT_UPDATE__NAME } from "@perfdata/user-records/event-update";
 
-/** `PERF_EVENT_UPDATE__NAME` of tools/lib/perf/include/perf/event.h. */
-const EVENT_UPDATE_NAME = 2;
+/** Where the fields of an EVENT_UPDATE lie, and what depends on its type begins. */
+const UPDATE = layoutOf(EVENT_UPDATE);
+const UPDATE_SIZE = prefixSize(EVENT_UPDATE);
 /** Descriptions of tracepoints are text files of the kernel: more is an error. */
 const MAX_TRACING_DATA = 1 << 26;
 
@@ -54,14 +57,14 @@ export class EventNames {
     const feature = streamFeature(this.#reader, bytes, view, start, end);
     if (feature?.id === HEADER_EVENT_DESC) this.#description ??= feature.payload.slice();
     if (
-      isGoogleDialect || end - start < 24 || view.getUint32(start, le) !== PERF_RECORD_EVENT_UPDATE
+      isGoogleDialect || end - start < UPDATE_SIZE ||
+      view.getUint32(start, le) !== PERF_RECORD_EVENT_UPDATE ||
+      view.getBigUint64(start + UPDATE.type, le) !== BigInt(PERF_EVENT_UPDATE__NAME)
     ) return;
-    // perf_record_event_update: type, id, name.
-    if (view.getBigUint64(start + 8, le) !== BigInt(EVENT_UPDATE_NAME)) return;
-    const text = bytes.subarray(start + 24, end);
+    const text = bytes.subarray(start + UPDATE_SIZE, end);
     const nul = text.indexOf(0);
     const name = new TextDecoder().decode(nul < 0 ? text : text.subarray(0, nul));
-    this.#updates.set(view.getBigUint64(start + 16, le), name);
+    this.#updates.set(view.getBigUint64(start + UPDATE.id, le), name);
   }
 
   /**

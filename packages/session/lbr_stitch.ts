@@ -1,4 +1,4 @@
-import { enlarge } from "./machine_names.ts";
+import { enlarge } from "./enlarge.ts";
 import { UserFrames } from "./stacks.ts";
 
 /** Words of a `perf_branch_entry`: from, to, flags. */

@@ -18,9 +18,11 @@ import { COMM, EXIT, FORK, KSYMBOL, NAMESPACES } from "@perfdata/format/records"
 import { layoutOf, prefixSize } from "@perfdata/format/struct";
 import { KernelMaps, type KnownBinary, type MapRange } from "./kernel_maps.ts";
 import { AddressSpaces } from "./machine_maps.ts";
-import { enlarge, NameTable } from "./machine_names.ts";
+import { enlarge } from "./enlarge.ts";
+import { NameTable } from "./machine_names.ts";
 import { TidTable } from "./machine_tids.ts";
 import { MAP, MAPPED, type MapSource, MapSources, mmapSize, rangeOfRecord } from "./map_sources.ts";
+import { recordMisc } from "@perfdata/format/record-header";
 
 export { kernelModuleName, type KnownBinary, type MapRange } from "./kernel_maps.ts";
 export type { MapSource } from "./map_sources.ts";
@@ -357,7 +359,7 @@ export class Machine {
 
   #fork(view: DataView, start: number): void {
     const le = this.#littleEndian;
-    const misc = view.getUint16(start + 4, le);
+    const misc = recordMisc(view, start, le);
     const pid = view.getInt32(start + TASK.pid, le);
     const ppid = view.getInt32(start + TASK.ppid, le);
     const tid = view.getInt32(start + TASK.tid, le);
@@ -435,7 +437,7 @@ export class Machine {
     const le = this.#littleEndian;
     const source = this.#sources.ofRecord(bytes, view, start, end);
     const range = rangeOfRecord(view, start, le);
-    const mode = view.getUint16(start + 4, le) & PERF_RECORD_MISC_CPUMODE_MASK;
+    const mode = recordMisc(view, start, le) & PERF_RECORD_MISC_CPUMODE_MASK;
     if (mode === PERF_RECORD_MISC_KERNEL || mode === PERF_RECORD_MISC_GUEST_KERNEL) {
       this.#kernel.map(this.#sources.name(source), range, this.arch === "x86_64");
       return;

@@ -19,6 +19,8 @@ export interface RunSink {
   readonly batch?: ((batch: RecordBatch) => void | Promise<void>) | undefined;
   /** Called after a record that a payload follows: AUXTRACE, TRACING_DATA. */
   payload?(payload: Payload): Promise<void>;
+  /** Called after each batch, when what may go of it is delivered. */
+  readonly settle?: (() => Promise<void>) | undefined;
   /** Says whether to go on; asked after each batch. */
   done?(): boolean;
 }
@@ -135,6 +137,7 @@ export async function deliverRuns(
     if (batch.payload !== undefined && future?.untimedLater !== true) {
       await sink.payload?.(batch.payload);
     }
+    if (sink.settle !== undefined) await sink.settle();
     if (sink.done?.()) return stats;
   }
   buffer?.finish();

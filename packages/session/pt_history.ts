@@ -17,6 +17,7 @@ import { KernelMaps, type KnownBinary } from "./kernel_maps.ts";
 import { AddressSpaces } from "./machine_maps.ts";
 import { NameTable } from "./machine_names.ts";
 import { MAP, MAPPED, type MapSource, MapSources, mmapSize, rangeOfRecord } from "./map_sources.ts";
+import { recordMisc } from "@perfdata/format/record-header";
 
 // Where the fields of records lie.
 const NAME = layoutOf(COMM);
@@ -163,7 +164,7 @@ export class PtHistory {
       ...rangeOfRecord(view, start, le),
       ...(vdso ? { pgoffHi: 0, pgoffLo: 0 } : {}),
     };
-    const mode = view.getUint16(start + 4, le) & PERF_RECORD_MISC_CPUMODE_MASK;
+    const mode = recordMisc(view, start, le) & PERF_RECORD_MISC_CPUMODE_MASK;
     if (mode === PERF_RECORD_MISC_GUEST_KERNEL) return;
     if (mode === PERF_RECORD_MISC_KERNEL) {
       this.#kernel.map(this.#sources.name(source), range, this.#isX86);
@@ -192,7 +193,7 @@ export class PtHistory {
 
   #fork(view: DataView, start: number, time: number): void {
     const le = this.#littleEndian;
-    const misc = view.getUint16(start + 4, le);
+    const misc = recordMisc(view, start, le);
     const pid = view.getInt32(start + TASK.pid, le);
     const ppid = view.getInt32(start + TASK.ppid, le);
     this.thread(pid, view.getInt32(start + TASK.tid, le), time);

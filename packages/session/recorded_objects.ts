@@ -27,6 +27,7 @@ import { type KernelReference, kernelReference } from "@perfdata/symbols/address
 import { mapKind } from "@perfdata/symbols/map-name";
 import { HEADER_BUILD_ID as BUILD_ID_RECORD } from "@perfdata/user-records/header-build-id";
 import { streamFeature } from "./stream_feature.ts";
+import { recordMisc } from "@perfdata/format/record-header";
 
 // Where the fields lie.
 const MAP = layoutOf(MMAP);
@@ -152,7 +153,7 @@ export class RecordedObjects {
         this.#mmap(bytes, view, start, end, type);
       }
     } else if (type === PERF_RECORD_HEADER_BUILD_ID && end - start > BUILD.filename) {
-      const misc = view.getUint16(start + 4, le);
+      const misc = recordMisc(view, start, le);
       const size = misc & PERF_RECORD_MISC_BUILD_ID_SIZE
         ? Math.min(view.getUint8(start + BUILD.build_id_size), BUILD_ID_SIZE)
         : BUILD_ID_SIZE;
@@ -179,7 +180,7 @@ export class RecordedObjects {
 
   #mmap(bytes: Uint8Array, view: DataView, start: number, end: number, type: number): void {
     const le = this.#stream.littleEndian;
-    const misc = view.getUint16(start + 4, le);
+    const misc = recordMisc(view, start, le);
     const filename = start + (type === PERF_RECORD_MMAP ? MAP : MAP2).filename;
     if ((misc & PERF_RECORD_MISC_CPUMODE_MASK) === PERF_RECORD_MISC_KERNEL) {
       const name = text(bytes, filename, end);

@@ -2,7 +2,7 @@ import { PerfDataError, type PerfDataReader, type RecordBatch } from "@perfdata/
 import { PERF_RECORD_FINISHED_ROUND } from "@perfdata/format/record-types";
 import type { FutureTimes } from "./future_times.ts";
 import type { OrderStats } from "./order.ts";
-import { RecordTime } from "./record_time.ts";
+import { isKnownTime, RecordTime, TimeColumns } from "./record_time.ts";
 import { type Run, RUN_ROWS } from "./run.ts";
 import { RunHeap } from "./run_heap.ts";
 import { RunWriter } from "./run_writer.ts";
@@ -50,6 +50,7 @@ export class ReorderBuffer {
   readonly #run: RunWriter;
   readonly #stats: OrderStats;
   readonly #time: RecordTime;
+  readonly #times = new TimeColumns(CHUNK);
   readonly #future: FutureTimes | undefined;
   readonly #hold: number;
   readonly #reader: PerfDataReader;
@@ -229,15 +230,17 @@ export class ReorderBuffer {
     const flushedLo = this.#flushedLo;
     let violations = 0;
     const untimedDone = this.#future?.untimedLater === true;
-    const time = this.#time;
-    for (let i = from; i < to; i++) {
+    const times = this.#times;
+    this.#time.readAll(batch, from, to, times);
+    for (let i = from, k = 0; i < to; i++, k++) {
       const start = starts[i] as number;
-      if (!time.read(batch, i).known) {
-        if (!untimedDone) this.#run.add(0, start, batch.offsetOf(i), time.event);
+      const event = times.event[k] as number;
+      if (!isKnownTime(times.hi[k] as number, times.lo[k] as number)) {
+        if (!untimedDone) this.#run.add(0, start, batch.offsetOf(i), event);
         continue;
       }
-      const hi = time.hi ^ BIAS;
-      const lo = time.lo ^ BIAS;
+      const hi = (times.hi[k] as number) ^ BIAS;
+      const lo = (times.lo[k] as number) ^ BIAS;
       if (hi < flushedHi || (hi === flushedHi && lo < flushedLo)) violations++;
       if (n === 0 || hi < beforeHi || (hi === beforeHi && lo < beforeLo)) this.#runs.push(n);
       timeHi[n] = beforeHi = hi;
@@ -245,7 +248,7 @@ export class ReorderBuffer {
       positions[n] = start + moved;
       blocks[n] = block;
       offsets[n] = inflatedFrom >= 0 ? inflatedFrom : batchOffset + start;
-      eventNumbers[n] = time.event;
+      eventNumbers[n] = event;
       n++;
     }
     this.#stats.violations += violations;

@@ -13,13 +13,13 @@ import {
   PERF_SAMPLE_STACK_USER,
 } from "@perfdata/format/perf-event";
 import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
-import { SampleFields } from "@perfdata/format/sample-layout";
+import { BRANCH_ENTRY, SampleFields } from "@perfdata/format/sample-layout";
 import { ChainStep, contextMode, isContextMarker } from "./chains.ts";
 import type { Machine } from "./machine.ts";
-import { enlarge } from "./machine_names.ts";
+import { enlarge } from "./enlarge.ts";
 import type { Places } from "./places.ts";
 import type { RecordedObjects } from "./recorded_objects.ts";
-import { CHOSEN, type RecordBytes, type Run } from "./run.ts";
+import { CHOSEN, type RecordBytes, type Run, RUN_ROWS } from "./run.ts";
 import type { UnwindStep } from "./unwind.ts";
 import { UserChains } from "./user_chains.ts";
 import { type StackTable, UserFrames } from "./stacks.ts";
@@ -70,6 +70,8 @@ interface SampleShape {
   readonly unwind: boolean;
   /** Finds what has no fixed place, where that is needed. */
   readonly fields: SampleFields | undefined;
+  /** Whether a sample may have places besides that of its address. */
+  readonly several: boolean;
 }
 
 /**
@@ -94,6 +96,13 @@ export class Resolver {
   readonly #user = new UserFrames();
   readonly #needs: ResolveNeeds;
   readonly #filter: SampleFilter;
+  readonly #filtered: boolean;
+  /** Samples whose places are looked up together: their rows and addresses. */
+  readonly #addresses = {
+    rows: new Int32Array(RUN_ROWS),
+    hi: new Int32Array(RUN_ROWS),
+    lo: new Int32Array(RUN_ROWS),
+  };
   readonly #events: readonly PerfEvent[];
   readonly #shapes: SampleShape[] = [];
   readonly #le: boolean;
@@ -120,6 +129,7 @@ export class Resolver {
     this.#stacks = stacks;
     this.#needs = needs;
     this.#filter = filter;
+    this.#filtered = Object.values(filter).some((wanted) => wanted !== undefined);
     this.#events = reader.events.all;
     this.#le = reader.littleEndian;
   }
@@ -129,19 +139,22 @@ export class Resolver {
     for (let i = this.#shapes.length; i < this.#events.length; i++) {
       this.#shapes.push(this.#shapeOf(this.#events[i] as PerfEvent));
     }
-    const { count, type, chosen, place, stack, thread, branchStart, chainStart } = run;
-    const { chainExact } = run;
-    const { branches, chains } = this.#needs;
+    const { count, type, chosen, place, stack, thread } = run;
+    const { branchStart, chainStart, chainExact } = run;
+    chosen.fill(CHOSEN.NO, 0, count);
+    place.fill(-1, 0, count);
+    stack.fill(-1, 0, count);
+    thread.fill(-1, 0, count);
     this.#branchCount = 0;
     this.#chainCount = 0;
-    for (let i = 0; i < count; i++) {
-      if (branches) branchStart[i] = this.#branchCount;
-      if (chains) chainStart[i] = chainExact[i] = this.#chainCount;
-      chosen[i] = CHOSEN.NO;
-      if (type[i] === PERF_RECORD_SAMPLE) {
-        place[i] = stack[i] = thread[i] = -1;
-        this.#sample(run, i);
-      } else this.#apply(run, i);
+    for (let i = 0; i < count;) {
+      const from = i;
+      while (i < count && type[i] === PERF_RECORD_SAMPLE) i++;
+      if (i > from) this.#samples(run, from, i);
+      if (i === count) break;
+      branchStart[i] = this.#branchCount;
+      chainStart[i] = chainExact[i] = this.#chainCount;
+      this.#apply(run, i++);
     }
     branchStart[count] = this.#branchCount;
     chainStart[count] = this.#chainCount;
@@ -170,6 +183,7 @@ export class Resolver {
     const calls = chain && (sampleType & PERF_SAMPLE_BRANCH_STACK) !== 0 &&
       (attr.branch_sample_type & BigInt(PERF_SAMPLE_BRANCH_CALL_STACK)) !== 0n;
     const deferred = attr.flags.defer_callchain || attr.flags.defer_output;
+    const fields = chain || branches || unwind ? new SampleFields(attr) : undefined;
     return {
       ip: layout.ip,
       period: layout.period,
@@ -180,54 +194,89 @@ export class Resolver {
       unwind,
       calls,
       elsewhere: chain && (calls || deferred),
-      fields: chain || branches || unwind ? new SampleFields(attr) : undefined,
+      fields,
+      several: this.#needs.stacks || fields !== undefined,
     };
   }
 
-  #sample(run: Run, i: number): void {
-    const { view } = run.blocks[run.block[i] as number] as RecordBytes;
-    const start = run.start[i] as number;
-    const end = run.end[i] as number;
-    const le = this.#le;
-    const shape = this.#shapes[run.event[i] as number];
-    if (shape === undefined || start + shape.size > end) {
-      this.leftOut++;
-      return;
-    }
-    const { fields } = shape;
-    if (!this.#passes(run, i)) return;
+  /** Takes the samples in `[from, to)`, between which nothing happens to the machine. */
+  #samples(run: Run, from: number, to: number): void {
     const machine = this.#machine;
-    const thread = machine.thread(run.pid[i] as number, run.tid[i] as number);
-    const process = machine.pids[thread] as number;
-    run.thread[i] = thread;
-    run.process[i] = process;
-    run.comm[i] = machine.comms[thread] as number;
-    run.period[i] = shape.period < 0 ? shape.fixedPeriod : u64(view, start + shape.period, le);
+    const shapes = this.#shapes;
+    const filtered = this.#filtered;
+    const { maps, places } = this.#needs;
+    const le = this.#le;
+    const highAt = le ? 4 : 0;
+    const lowAt = 4 - highAt;
+    const { blocks, block, start, end, event, pid, tid, misc } = run;
+    const { thread, process, comm, period, chosen, branchStart, chainStart, chainExact } = run;
+    const { rows, hi, lo } = this.#addresses;
+    let count = 0;
+    for (let i = from; i < to; i++) {
+      branchStart[i] = this.#branchCount;
+      chainStart[i] = chainExact[i] = this.#chainCount;
+      const { view } = blocks[block[i] as number] as RecordBytes;
+      const at = start[i] as number;
+      const shape = shapes[event[i] as number];
+      if (shape === undefined || at + shape.size > (end[i] as number)) {
+        this.leftOut++;
+        continue;
+      }
+      if (filtered && !this.#passes(run, i)) continue;
+      const of = machine.thread(pid[i] as number, tid[i] as number);
+      thread[i] = of;
+      process[i] = machine.pids[of] as number;
+      comm[i] = machine.comms[of] as number;
+      period[i] = shape.period < 0
+        ? shape.fixedPeriod
+        : view.getUint32(at + shape.period + highAt, le) * 2 ** 32 +
+          view.getUint32(at + shape.period + lowAt, le);
+      const { fields, ip } = shape;
+      if (fields?.locate(view, at, end[i] as number, le) === false) {
+        this.leftOut++;
+        continue;
+      }
+      const mode = (misc[i] as number) & PERF_RECORD_MISC_CPUMODE_MASK;
+      const isGuest = mode === PERF_RECORD_MISC_GUEST_KERNEL ||
+        mode === PERF_RECORD_MISC_GUEST_USER;
+      chosen[i] = isGuest || (filtered && this.#isOthers(run, i)) ? CHOSEN.TOTAL : CHOSEN.YES;
+      if (maps) run.map[i] = this.#map(of, mode, view, ip < 0 ? -1 : at + ip);
+      if (shape.several) {
+        // Places are numbered, and get their times, in the order of the samples.
+        if (count > 0) this.#places.findAll(run, rows, count, hi, lo);
+        count = 0;
+        this.#several(run, i, shape, view);
+      } else if (places && ip >= 0) {
+        rows[count] = i;
+        hi[count] = view.getInt32(at + ip + highAt, le);
+        lo[count++] = view.getInt32(at + ip + lowAt, le);
+      }
+    }
+    if (count > 0) this.#places.findAll(run, rows, count, hi, lo);
+  }
+
+  /** What is mapped at an address; -1 where there is none. */
+  #map(thread: number, mode: number, view: DataView, at: number): number {
+    const machine = this.#machine;
+    const map = at < 0 ? machine.map(thread, mode, 0, 0) : machine.mapAt(thread, mode, view, at);
+    return map < 0 ? -1 : machine.mapName(map);
+  }
+
+  /** Finds the places of a sample that may have several. */
+  #several(run: Run, i: number, shape: SampleShape, view: DataView): void {
+    const { fields, ip } = shape;
+    const le = this.#le;
+    const thread = run.thread[i] as number;
     const mode = (run.misc[i] as number) & PERF_RECORD_MISC_CPUMODE_MASK;
-    if (fields?.locate(view, start, end, le) === false) {
-      this.leftOut++;
-      return;
-    }
-    const { pids, tids } = this.#filter;
-    const only = mode === PERF_RECORD_MISC_GUEST_KERNEL || mode === PERF_RECORD_MISC_GUEST_USER ||
-      (pids !== undefined && !pids.has(process)) ||
-      (tids !== undefined && !tids.has(run.tid[i] as number));
-    run.chosen[i] = only ? CHOSEN.TOTAL : CHOSEN.YES;
-    if (this.#needs.maps) {
-      const map = shape.ip < 0
-        ? machine.map(thread, mode, 0, 0)
-        : machine.mapAt(thread, mode, view, start + shape.ip);
-      run.map[i] = map < 0 ? -1 : machine.mapName(map);
-    }
+    const places = this.#places;
+    places.nowHi = run.timeHi[i] as number;
+    places.nowLo = run.timeLo[i] as number;
     const { chains, joined } = this.#needs;
     if (chains && !joined && shape.chain && fields !== undefined) {
       this.#chain(run, i, thread, mode, view, fields, fields.callchainLength);
     }
-    if (!this.#needs.places || shape.ip < 0) return;
-    const places = this.#places;
-    places.nowHi = run.timeHi[i] as number;
-    places.nowLo = run.timeLo[i] as number;
-    const at = start + shape.ip;
+    if (ip < 0) return;
+    const at = (run.start[i] as number) + ip;
     const hi = view.getInt32(le ? at + 4 : at, le);
     const lo = view.getInt32(le ? at : at + 4, le);
     const place = run.place[i] = places.find(thread, mode, hi, lo);
@@ -320,8 +369,6 @@ export class Resolver {
     const { joined } = this.#needs;
     this.#roomForChain(run, n);
     const places = this.#places;
-    places.nowHi = run.timeHi[i] as number;
-    places.nowLo = run.timeLo[i] as number;
     let mode = cpumode;
     for (let k = 0; k < n; k++) {
       const at = callchain + 8 * k;
@@ -340,6 +387,13 @@ export class Resolver {
     run.chainExact[i] = this.#chainCount;
   }
 
+  /** Whether a sample is of a process or thread that was not asked for: it is in totals only. */
+  #isOthers(run: Run, i: number): boolean {
+    const { pids, tids } = this.#filter;
+    return (pids !== undefined && !pids.has(run.process[i] as number)) ||
+      (tids !== undefined && !tids.has(run.tid[i] as number));
+  }
+
   #passes(run: Run, i: number): boolean {
     const { cpus, time } = this.#filter;
     if (cpus !== undefined && !cpus.has(run.cpu[i] as number)) return false;
@@ -355,8 +409,8 @@ export class Resolver {
       run.branches = enlarge(run.branches, this.#branchCount + n);
     }
     for (let k = 0; k < n; k++) {
-      // perf_branch_entry: from, to, flags.
-      const at = fields.branchStack + 24 * (k >> 1) + 8 * (k & 1);
+      const at = fields.branchStack + BRANCH_ENTRY.size * (k >> 1) +
+        (k & 1 ? BRANCH_ENTRY.to : BRANCH_ENTRY.from);
       const hi = view.getInt32(le ? at + 4 : at, le);
       const lo = view.getInt32(le ? at : at + 4, le);
       const mode = hi < 0 ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
@@ -365,8 +419,4 @@ export class Resolver {
         : this.#places.find(thread, mode, hi, lo);
     }
   }
-}
-
-function u64(view: DataView, at: number, le: boolean): number {
-  return view.getUint32(le ? at + 4 : at, le) * 2 ** 32 + view.getUint32(le ? at : at + 4, le);
 }

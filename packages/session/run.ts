@@ -1,6 +1,7 @@
 import { trailerEnd } from "@perfdata/format/record";
 import type { PerfDataReader, PerfEvent } from "@perfdata/format";
 import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
+import { recordMisc, recordSize } from "@perfdata/format/record-header";
 
 /** Rows of a {@link Run} at most: as many as stay in a CPU's second-level cache. */
 export const RUN_ROWS = 1024;
@@ -154,9 +155,9 @@ export class RunColumns {
       const { view } = blocks[block[i] as number] as RecordBytes;
       const at = start[i] as number;
       const kind = view.getInt32(at, le);
-      const stop = at + view.getUint16(at + 6, le);
+      const stop = at + recordSize(view, at, le);
       type[i] = kind;
-      misc[i] = view.getUint16(at + 4, le);
+      misc[i] = recordMisc(view, at, le);
       end[i] = stop;
       let pidAt = 0;
       let cpuAt = 0;

@@ -1,4 +1,4 @@
-import { enlarge } from "./machine_names.ts";
+import { enlarge } from "./enlarge.ts";
 
 /**
  * Interned stacks: a node is a place that was called from another node, so that stacks that begin

@@ -5,13 +5,18 @@ import {
   PERF_RECORD_MISC_USER,
 } from "@perfdata/format/perf-event";
 import { PERF_RECORD_CALLCHAIN_DEFERRED } from "@perfdata/format/record-types";
-import type { SampleFields } from "@perfdata/format/sample-layout";
+import { trailerEnd } from "@perfdata/format/record";
+import { CALLCHAIN_DEFERRED } from "@perfdata/format/records";
+import { BRANCH_ENTRY, type SampleFields } from "@perfdata/format/sample-layout";
+import { layoutOf } from "@perfdata/format/struct";
 import { isContextMarker } from "./chains.ts";
 import { LbrStitch } from "./lbr_stitch.ts";
 import type { Places } from "./places.ts";
 import type { RecordedObjects } from "./recorded_objects.ts";
 import type { UserFrames } from "./stacks.ts";
 
+const DEFERRED = layoutOf(CALLCHAIN_DEFERRED);
+const NR_AT = DEFERRED["nr"] as number;
 const USER = Number(BigInt.asIntN(32, PERF_CONTEXT_USER));
 const USER_DEFERRED = Number(BigInt.asIntN(32, PERF_CONTEXT_USER_DEFERRED));
 /** User parts of a stream's call chains that are kept at most, until their samples come. */
@@ -43,22 +48,23 @@ export class DeferredChains {
     const { view, littleEndian: le } = batch;
     const chains = this.#chains;
     for (let i = 0; i < batch.count; i++) {
-      if (batch.type(i) !== PERF_RECORD_CALLCHAIN_DEFERRED || batch.size(i) < 24) continue;
+      if (batch.type(i) !== PERF_RECORD_CALLCHAIN_DEFERRED || batch.size(i) < DEFERRED.ips) {
+        continue;
+      }
       const start = batch.start(i), end = start + batch.size(i);
       const count = Math.min(
-        view.getUint32(start + (le ? 16 : 20), le),
-        (end - start - 24) >>> 3,
+        Number(view.getBigUint64(start + NR_AT, le)),
+        (batch.size(i) - DEFERRED.ips) >>> 3,
       );
       const chain = new Int32Array(2 * count);
       for (let k = 0; k < count; k++) {
-        const at = start + 24 + 8 * k;
+        const at = start + DEFERRED.ips + 8 * k;
         chain[2 * k] = view.getInt32(le ? at + 4 : at, le);
         chain[2 * k + 1] = view.getInt32(le ? at : at + 4, le);
       }
-      const pid = batch.eventOf(i)?.layout.trailer.pid ?? 0;
-      const last = end - (batch.size(i) & 7);
-      const tid = pid < 0 ? view.getInt32(last + pid + 4, le) : -1;
-      chains.set(`${tid} ${view.getBigUint64(start + 8, le)}`, chain);
+      const tidAt = batch.eventOf(i)?.layout.trailer.tid ?? 0;
+      const tid = tidAt < 0 ? view.getInt32(trailerEnd(start, end) + tidAt, le) : -1;
+      chains.set(`${tid} ${view.getBigUint64(start + DEFERRED.cookie, le)}`, chain);
       // The first that was added is the oldest one.
       if (chains.size > most) chains.delete(chains.keys().next().value ?? "");
     }
@@ -149,9 +155,9 @@ export class UserChains {
    */
   #calls(thread: number, view: DataView, fields: SampleFields, frames: UserFrames): void {
     const { branchStack: at, branchStackLength: count, branchHwIdx } = fields;
-    this.#add(thread, view, at + 8, frames);
-    // perf_branch_entry: from, to, flags.
-    for (let i = 0; i < count; i++) this.#add(thread, view, at + 24 * i, frames);
+    const { from, to, size } = BRANCH_ENTRY;
+    this.#add(thread, view, at + to, frames);
+    for (let i = 0; i < count; i++) this.#add(thread, view, at + size * i + from, frames);
     const { branchRegisters } = this.#recorded;
     if (!this.stitches || branchHwIdx < 0 || branchRegisters === 0) return;
     this.#stitch ??= new LbrStitch(branchRegisters);
