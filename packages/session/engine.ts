@@ -55,6 +55,8 @@ export interface Consumer {
   applied?(run: Run, row: number): void;
   /** Called after a record that a payload follows. At most one consumer of a pass may have it. */
   payload?(payload: Payload): Promise<void>;
+  /** Called after the rows of each batch: for what has to wait. */
+  settle?(): Promise<void>;
   /** Says whether it has seen enough; asked after each batch. */
   done?(): boolean;
   /** Called after the last record, when all is known. */
@@ -99,7 +101,7 @@ export class Engine {
   /** Names of the events by their numbers; in a stream, those that are known by now. */
   eventNames: readonly string[] = [];
   /** What was found about the order of the file. */
-  order: OrderStats = { queued: 0, violations: 0, peakBytes: 0 };
+  order: OrderStats = { queued: 0, violations: 0, peakBytes: 0, spilledBytes: 0 };
   /** What unwound the stacks, where there were copies of them. */
   unwinding: UnwindStep | undefined;
   /** How unwinding went, where stacks were unwound. */
@@ -192,6 +194,7 @@ export async function runEngine(
   }
   const takers = consumers.filter(({ payload }) => payload !== undefined);
   if (takers.length > 1) throw new TypeError("runEngine: several consumers want payloads");
+  const waiting = consumers.filter(({ settle }) => settle !== undefined);
   const names = new EventNames(reader);
   machine.arch = reader.arch;
   await recorded.readFeatures(reader);
@@ -226,6 +229,9 @@ export async function runEngine(
       const again = await names.payload(payload);
       if (again !== payload) engine.eventNames = await names.all();
       for (const taker of takers) await taker.payload?.(again);
+    },
+    settle: waiting.length === 0 ? undefined : async () => {
+      for (const consumer of waiting) await consumer.settle?.();
     },
     done() {
       const { recordBytes, payloadBytes } = reader.stats;
