@@ -76,6 +76,7 @@ read from the files that were mapped, if their build ids are those of the record
                          segments (a core file, kcore; ADDR is added). Several: comma between them
       --json             lines of JSON
 ${SYMBOL_HELP}\
+      --temp DIR         sort there what is too much for memory, of a pipe
       --debug            print the stack trace of an error
   -h, --help             print this help
 
@@ -107,6 +108,7 @@ const FLAGS = {
     "export",
     "output",
     "latency",
+    "temp",
     "function",
     "tid",
     "cpu",
