@@ -782,6 +782,7 @@ export class FlowDecoder {
     this.arrive(psbLow, psbHigh);
   }
 
+  /** Puts out the event of a PSB+, with the time that it brought. */
   private notePsb(low: number, high: number): void {
     this.event(FlowEvent.PSB, 0, low, high, 0, 0);
     this.offset[this.events - 1] = this.psbOffset;
