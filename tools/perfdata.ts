@@ -255,8 +255,9 @@ async function completion([shell, more]: readonly string[]): Promise<number> {
 }
 
 /** Gives up the permissions that a command has no use for. */
-function giveUp(needs: readonly Need[] = []): void {
-  if (!needs.includes("write")) Deno.permissions.revokeSync({ name: "write" });
+function giveUp(args: readonly string[], needs: readonly Need[] = []): void {
+  const sorts = args.some((arg) => arg === "--temp" || arg.startsWith("--temp="));
+  if (!needs.includes("write") && !sorts) Deno.permissions.revokeSync({ name: "write" });
   if (!needs.includes("symbols")) Deno.permissions.revokeSync({ name: "run" });
   Deno.permissions.revokeSync({ name: "net" });
 }
@@ -277,7 +278,7 @@ async function run([name, ...args]: readonly string[]): Promise<number> {
       return await completion(args);
     default: {
       const { needs, load } = entryOf(name);
-      giveUp(needs);
+      giveUp(args, needs);
       const { tool } = await load();
       // It ends the process by itself where the exit code is not 0, with messages under its own name.
       await main(tool, args, "perfdata");

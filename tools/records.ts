@@ -49,6 +49,7 @@ docs/records.md describes the objects.
                      records; sets the order to time
       --stitch-lbr   with --unwind: as perf report --stitch-lbr
       --no-inflate   print COMPRESSED records as they are, not the records in them
+      --temp DIR     sort there what is too much for memory, of a pipe
       --debug        print the stack trace of an error
   -h, --help         print this help
 
@@ -73,6 +74,7 @@ const FLAGS = {
       "symfs",
       "vmlinux",
       "kallsyms",
+      "temp",
     ] as const,
   ],
   optional: ["symbols"],
