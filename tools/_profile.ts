@@ -30,13 +30,14 @@ import { resolverOf, STITCH_HELP, SYMBOL_FLAGS, SYMBOL_HELP, tellTrust } from ".
 /** To be spread into the flags of a command. */
 export const PROFILE_FLAGS = {
   boolean: ["verbose", "stitch-lbr", ...SAMPLE_FLAGS.boolean, ...SYMBOL_FLAGS.boolean],
-  string: [...SAMPLE_FLAGS.string, ...SYMBOL_FLAGS.string],
+  string: ["temp", ...SAMPLE_FLAGS.string, ...SYMBOL_FLAGS.string],
 } as const;
 
 /** What they mean. */
 export const PROFILE_HELP = `\
 ${SAMPLE_HELP}${SYMBOL_HELP}${STITCH_HELP}\
       --verbose          say which addresses have no function, and which files were not used
+      --temp DIR         sort there what is too much for memory, of a pipe
       --debug            print the stack trace of an error
   -h, --help             print this help
 `;

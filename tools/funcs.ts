@@ -56,6 +56,7 @@ perf report --no-children -g none. docs/funcs.md explains the columns.
       --jobs N           accepted as by other commands; one thread does all the work
 ${SAMPLE_HELP}${SYMBOL_HELP}${STITCH_HELP}\
       --verbose          report which addresses have no function, and which files were not used
+      --temp DIR         sort there what is too much for memory, of a pipe
       --debug            print the stack trace of an error
   -h, --help             print this help
 
@@ -106,6 +107,7 @@ const FLAGS = {
     "event",
     "jobs",
     "call-graph",
+    "temp",
     ...SAMPLE_FLAGS.string,
     ...SYMBOL_FLAGS.string,
   ],

@@ -134,13 +134,16 @@ function countOf(sample: Sample, read: ReadFormat | undefined): bigint | undefin
 }
 
 /** The members of a line, in order: name and JSON text. */
+export type Members = [name: string, json: string][];
+
+/** The members of a line. */
 export function lineMembers(
   record: AnyDecoded,
   tree: FieldTree,
   context: LineContext,
-): [name: string, json: string][] {
+): Members {
   const { u64 } = context;
-  const members: [string, string][] = [
+  const members: Members = [
     ["type", JSON.stringify(context.name)],
     ["offset", String(context.offset)],
   ];

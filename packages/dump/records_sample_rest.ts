@@ -50,11 +50,17 @@ export class SampleRest {
   readonly #slots = new Map<string, Slot>();
   readonly #texts = new Map<string, Piece>();
 
-  /** Prepares for the samples of one event. */
-  constructor(event: PerfEvent, u64: U64Style) {
+  /**
+   * Prepares for the samples of one event.
+   *
+   * @param joined Whether whole stacks stand for call chains and copies of stacks.
+   */
+  constructor(event: PerfEvent, u64: U64Style, joined: boolean = false) {
     const { attr, layout, readFormat } = event;
     this.#fields = new SampleFields(attr);
-    this.#type = layout.sampleType;
+    this.#type = joined
+      ? layout.sampleType & ~PERF_SAMPLE_STACK_USER | PERF_SAMPLE_CALLCHAIN
+      : layout.sampleType;
     this.#read = readLayout(readFormat);
     const names = (field: string) => {
       const parts = (event.sample.parts?.[field] as Codec<unknown> | undefined)?.parts;
@@ -173,8 +179,19 @@ export class SampleRest {
     return QUOTE.put(out, putHexBytes(out, pos, bytes, at, at + size));
   }
 
-  /** Writes the fields of the sample that was located last, in order. */
-  put(source: RecordBytes, out: DataView, from: number): number {
+  /**
+   * Writes the fields of the sample that was located last, in order.
+   *
+   * @param joined Halves of addresses, of which `[first, last)` stand for the call chain.
+   */
+  put(
+    source: RecordBytes,
+    out: DataView,
+    from: number,
+    joined?: Int32Array,
+    first: number = 0,
+    last: number = 0,
+  ): number {
     const { bytes, view } = source;
     const type = this.#type;
     const fields = this.#fields;
@@ -183,7 +200,9 @@ export class SampleRest {
     if (type & PERF_SAMPLE_CALLCHAIN) {
       pos = this.#text(',"callchain":[').put(out, pos);
       const from = fields.callchain >> 2;
-      pos = this.#chain.put(source.words, from, from + 2 * fields.callchainLength, out, pos);
+      pos = joined === undefined
+        ? this.#chain.put(source.words, from, from + 2 * fields.callchainLength, out, pos)
+        : this.#chain.put(joined, 2 * first, 2 * last, out, pos);
     }
     if (type & PERF_SAMPLE_RAW) {
       pos = this.#putBytes(bytes, fields.raw, fields.rawSize, ',"raw":"', out, pos);

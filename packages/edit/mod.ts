@@ -17,3 +17,4 @@ export * from "./for_perf.ts";
 export * from "./byte_order.ts";
 export * from "./build_ids.ts";
 export * from "./choose.ts";
+export * from "./inject_jit.ts";

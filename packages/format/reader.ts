@@ -38,7 +38,7 @@ import {
   PERF_RECORD_HEADER_FEATURE,
   PERF_RECORD_ID_INDEX,
 } from "./record_types.ts";
-import { type ByteSource, ForwardReader, isRandomAccess } from "./source.ts";
+import { type ByteSource, ForwardReader, isRandomAccess, type TempFile } from "./source.ts";
 import { array, decode, headerString, u64 } from "./struct.ts";
 import { type ZstdStream, zstdStream } from "./zstd.ts";
 import { recordSize } from "./record_header.ts";
@@ -239,6 +239,11 @@ export class PerfDataReader {
       features: this.#features,
     };
     return fileLayout(sections, this.fileSize);
+  }
+
+  /** Makes a temporary file, where the source allows one. */
+  get temp(): (() => TempFile) | undefined {
+    return this.#source.temp;
   }
 
   /** @ignore Throws in strict mode; reports in tolerant mode. */

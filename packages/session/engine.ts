@@ -1,6 +1,9 @@
 import type { Diagnostics, Payload, PerfDataReader, RecordBatch } from "@perfdata/format";
 import { PERF_SAMPLE_STACK_USER } from "@perfdata/format/perf-event";
-import { PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
+import {
+  PERF_RECORD_EVENT_UPDATE,
+  PERF_RECORD_USER_TYPE_START,
+} from "@perfdata/format/record-types";
 import { EventNames } from "./event_names.ts";
 import { Machine } from "./machine.ts";
 import type { NameTable } from "./machine_names.ts";
@@ -52,6 +55,8 @@ export interface Consumer {
   applied?(run: Run, row: number): void;
   /** Called after a record that a payload follows. At most one consumer of a pass may have it. */
   payload?(payload: Payload): Promise<void>;
+  /** Called after the rows of each batch: for what has to wait. */
+  settle?(): Promise<void>;
   /** Says whether it has seen enough; asked after each batch. */
   done?(): boolean;
   /** Called after the last record, when all is known. */
@@ -96,7 +101,7 @@ export class Engine {
   /** Names of the events by their numbers; in a stream, those that are known by now. */
   eventNames: readonly string[] = [];
   /** What was found about the order of the file. */
-  order: OrderStats = { queued: 0, violations: 0, peakBytes: 0 };
+  order: OrderStats = { queued: 0, violations: 0, peakBytes: 0, spilledBytes: 0 };
   /** What unwound the stacks, where there were copies of them. */
   unwinding: UnwindStep | undefined;
   /** How unwinding went, where stacks were unwound. */
@@ -189,6 +194,7 @@ export async function runEngine(
   }
   const takers = consumers.filter(({ payload }) => payload !== undefined);
   if (takers.length > 1) throw new TypeError("runEngine: several consumers want payloads");
+  const waiting = consumers.filter(({ settle }) => settle !== undefined);
   const names = new EventNames(reader);
   machine.arch = reader.arch;
   await recorded.readFeatures(reader);
@@ -215,6 +221,7 @@ export async function runEngine(
       : undefined,
     run(run) {
       columns.fill(run);
+      if (!reader.isPipe && takeUpdates(run, names)) engine.eventNames = names.current();
       if (resolves) resolver.take(run);
       for (const consumer of consumers) consumer.rows(run);
     },
@@ -222,6 +229,9 @@ export async function runEngine(
       const again = await names.payload(payload);
       if (again !== payload) engine.eventNames = await names.all();
       for (const taker of takers) await taker.payload?.(again);
+    },
+    settle: waiting.length === 0 ? undefined : async () => {
+      for (const consumer of waiting) await consumer.settle?.();
     },
     done() {
       const { recordBytes, payloadBytes } = reader.stats;
@@ -246,6 +256,19 @@ function mayHaveCopies(reader: PerfDataReader): boolean {
   const { all } = reader.events;
   return reader.isPipe || all.length === 0 ||
     all.some(({ layout }) => (layout.sampleType & PERF_SAMPLE_STACK_USER) !== 0);
+}
+
+/** Takes what gives events of a file another name, as perf follows it; says whether there was some. */
+function takeUpdates(run: Run, names: EventNames): boolean {
+  const { count, type } = run;
+  let some = false;
+  for (let i = 0; i < count; i++) {
+    if (type[i] !== PERF_RECORD_EVENT_UPDATE) continue;
+    const { bytes, view } = run.at(i);
+    names.record(bytes, view, run.start[i] as number, run.end[i] as number);
+    some = true;
+  }
+  return some;
 }
 
 /** Takes what names events; says whether there may be some. */

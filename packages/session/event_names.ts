@@ -42,7 +42,9 @@ const MAX_TRACING_DATA = 1 << 26;
  */
 export class EventNames {
   readonly #reader: PerfDataReader;
-  readonly #updates = new Map<bigint, string>();
+  /** By number of the event: what the last EVENT_UPDATE called it. */
+  readonly #updates = new Map<number, string>();
+  #base: readonly string[] = [];
   #description: Uint8Array | undefined;
   #tracingData: Uint8Array | undefined;
 
@@ -51,7 +53,12 @@ export class EventNames {
     this.#reader = reader;
   }
 
-  /** Takes a record of a pipe; those that name no events are passed over. */
+  /**
+   * Takes a record, of a file or of a pipe; those that name no events are passed over.
+   *
+   * An EVENT_UPDATE is for the event of its id; for the first one where there is no other, or where the
+   * id is 0 (`evlist__id2evsel` of tools/perf/util/evlist.c).
+   */
   record(bytes: Uint8Array, view: DataView, start: number, end: number): void {
     const { littleEndian: le, isGoogleDialect } = this.#reader;
     const feature = streamFeature(this.#reader, bytes, view, start, end);
@@ -64,7 +71,10 @@ export class EventNames {
     const text = bytes.subarray(start + UPDATE_SIZE, end);
     const nul = text.indexOf(0);
     const name = new TextDecoder().decode(nul < 0 ? text : text.subarray(0, nul));
-    this.#updates.set(view.getBigUint64(start + UPDATE.id, le), name);
+    const id = view.getBigUint64(start + UPDATE.id, le);
+    const { all } = this.#reader.events;
+    const event = all.length === 1 || id === 0n ? 0 : all.findIndex(({ ids }) => ids.includes(id));
+    if (event >= 0) this.#updates.set(event, name);
   }
 
   /**
@@ -106,12 +116,16 @@ export class EventNames {
       attr.type === PERF_TYPE_TRACEPOINT && told[i] === undefined
     );
     const tracepoints = unnamed ? await this.#tracepoints() : new Map<bigint, string>();
-    return events.map(({ attr, ids }, i) => {
-      const update = ids.find((id) => this.#updates.has(id));
-      return (update === undefined ? undefined : this.#updates.get(update)) ?? told[i] ??
-        (attr.type === PERF_TYPE_TRACEPOINT ? tracepoints.get(attr.config) : undefined) ??
-        eventName(attr);
-    });
+    this.#base = events.map(({ attr }, i) =>
+      told[i] ?? (attr.type === PERF_TYPE_TRACEPOINT ? tracepoints.get(attr.config) : undefined) ??
+        eventName(attr)
+    );
+    return this.current();
+  }
+
+  /** What {@link EventNames.all} gave last, with the names of updates since. */
+  current(): string[] {
+    return this.#base.map((name, i) => this.#updates.get(i) ?? name);
   }
 
   /** Names of tracepoints by id. */

@@ -6,11 +6,6 @@ import {
   PERF_RECORD_MISC_GUEST_USER,
   PERF_RECORD_MISC_KERNEL,
   PERF_RECORD_MISC_USER,
-  PERF_SAMPLE_BRANCH_CALL_STACK,
-  PERF_SAMPLE_BRANCH_STACK,
-  PERF_SAMPLE_CALLCHAIN,
-  PERF_SAMPLE_REGS_USER,
-  PERF_SAMPLE_STACK_USER,
 } from "@perfdata/format/perf-event";
 import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
 import { BRANCH_ENTRY, SampleFields } from "@perfdata/format/sample-layout";
@@ -22,6 +17,7 @@ import type { RecordedObjects } from "./recorded_objects.ts";
 import { CHOSEN, type RecordBytes, type Run, RUN_ROWS } from "./run.ts";
 import type { UnwindStep } from "./unwind.ts";
 import { UserChains } from "./user_chains.ts";
+import { type ResolveNeeds, type SampleShape, sampleShape } from "./sample_shape.ts";
 import { type StackTable, UserFrames } from "./stacks.ts";
 
 /** Which samples count. */
@@ -36,42 +32,6 @@ export interface SampleFilter {
   readonly tids?: ReadonlySet<number> | undefined;
   /** First and last time in ns. */
   readonly time?: readonly [bigint, bigint] | undefined;
-}
-
-/** What is filled in of samples, beyond thread, process, comm and period. */
-export interface ResolveNeeds {
-  /** `Run.place`. */
-  readonly places: boolean;
-  /** `Run.stack`. */
-  readonly stacks: boolean;
-  /** `Run.branches`. */
-  readonly branches: boolean;
-  /** `Run.chains`. */
-  readonly chains: boolean;
-  /** `Run.chains` are whole stacks, with `Run.chainWords`. */
-  readonly joined: boolean;
-  /** `Run.map`. */
-  readonly maps: boolean;
-}
-
-/** Where an event's samples have what is read of each; -1 for what they do not have. */
-interface SampleShape {
-  readonly ip: number;
-  readonly period: number;
-  readonly fixedPeriod: number;
-  readonly size: number;
-  readonly chain: boolean;
-  readonly branches: boolean;
-  /** Whether the user part of a stack may not be in the chain. */
-  readonly elsewhere: boolean;
-  /** Whether the branch stack is the stack of user calls. */
-  readonly calls: boolean;
-  /** Whether there are registers and a copy of the stack, to be unwound. */
-  readonly unwind: boolean;
-  /** Finds what has no fixed place, where that is needed. */
-  readonly fields: SampleFields | undefined;
-  /** Whether a sample may have places besides that of its address. */
-  readonly several: boolean;
 }
 
 /**
@@ -137,7 +97,8 @@ export class Resolver {
   /** Takes a run, of which all up to the CPU is filled. */
   take(run: Run): void {
     for (let i = this.#shapes.length; i < this.#events.length; i++) {
-      this.#shapes.push(this.#shapeOf(this.#events[i] as PerfEvent));
+      const event = this.#events[i] as PerfEvent;
+      this.#shapes.push(sampleShape(event, this.#needs, this.unwind !== undefined));
     }
     const { count, type, chosen, place, stack, thread } = run;
     const { branchStart, chainStart, chainExact } = run;
@@ -170,33 +131,6 @@ export class Resolver {
       this.#machine.apply(bytes, view, start, end);
     }
     this.applied?.(run, i);
-  }
-
-  #shapeOf({ attr, layout }: PerfEvent): SampleShape {
-    const { sampleType } = layout;
-    const chain = (this.#needs.stacks || this.#needs.chains) &&
-      (sampleType & PERF_SAMPLE_CALLCHAIN) !== 0;
-    const branches = this.#needs.branches && (sampleType & PERF_SAMPLE_BRANCH_STACK) !== 0;
-    const copied = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-    const unwind = this.unwind !== undefined && this.#needs.stacks &&
-      (sampleType & copied) === copied;
-    const calls = chain && (sampleType & PERF_SAMPLE_BRANCH_STACK) !== 0 &&
-      (attr.branch_sample_type & BigInt(PERF_SAMPLE_BRANCH_CALL_STACK)) !== 0n;
-    const deferred = attr.flags.defer_callchain || attr.flags.defer_output;
-    const fields = chain || branches || unwind ? new SampleFields(attr) : undefined;
-    return {
-      ip: layout.ip,
-      period: layout.period,
-      fixedPeriod: Number(attr.sample_period),
-      size: layout.fixedSize,
-      chain,
-      branches,
-      unwind,
-      calls,
-      elsewhere: chain && (calls || deferred),
-      fields,
-      several: this.#needs.stacks || fields !== undefined,
-    };
   }
 
   /** Takes the samples in `[from, to)`, between which nothing happens to the machine. */

@@ -34,6 +34,7 @@ export * from "./demangle/rust_legacy.ts";
 export * from "./demangle/rust_v0.ts";
 export * from "./jit_symbols.ts";
 export * from "./jitdump.ts";
+export * from "./jit_elf.ts";
 export * from "./kallsyms.ts";
 export * from "./perf_map.ts";
 export * from "./address_map.ts";
