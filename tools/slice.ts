@@ -15,6 +15,7 @@ import {
   PERF_RECORD_COMPRESSED,
   PERF_RECORD_COMPRESSED2,
   PERF_SAMPLE_READ,
+  PerfDataWriter,
   type RandomAccessSource,
 } from "@perfdata/format";
 import { fileSink } from "@perfdata/format/file-sink";
@@ -33,7 +34,7 @@ import {
   Progress,
   UsageError,
 } from "./_cli.ts";
-import { copyBytes, OUTPUT_FLAGS, OUTPUT_HELP, share, summary, writeRecording } from "./_edit.ts";
+import { OUTPUT_FLAGS, OUTPUT_HELP, share, summary, writeRecording } from "./_edit.ts";
 import { nameFilters, SAMPLE_FLAGS, SAMPLE_HELP, sampleFilter } from "./_sample_flags.ts";
 import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
 
@@ -104,8 +105,7 @@ async function run(flags: SliceFlags): Promise<number> {
       const { source } = opened;
       const isOne = source !== undefined && (source.seams?.length ?? 0) === 0;
       if (isWhole && isOne && reader.isPipe === isPipe) {
-        await copyBytes(source, sink, progress.add);
-        return progress.finish();
+        return await PerfDataWriter.copy(sink, reader);
       }
       const copied = await copyRecording(reader, output, {
         edit,
