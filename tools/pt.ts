@@ -59,6 +59,7 @@ import {
   UsageError,
   writeOut,
 } from "./_cli.ts";
+import { whyNothing } from "./_nothing.ts";
 import { parseTime, resolveTime, sampleSpan, type TimeRange } from "./_time.ts";
 import { writeChunks } from "./_profile.ts";
 import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
@@ -450,7 +451,11 @@ async function run(flags: PtFlags): Promise<number> {
     progress.finish();
     lines.flush();
     names.close();
-    if (printed === 0) complain(`pt: ${name}: nothing to print: nothing matches`);
+    if (printed === 0) {
+      const { cpu, tid, time } = value;
+      const why = await whyNothing(name, { cpu, tid, time });
+      complain(`pt: ${name}: nothing to print: ${why}`);
+    }
     return tell(name, counts, code, names, complaints, clock);
   });
 }
