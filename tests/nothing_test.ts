@@ -59,13 +59,13 @@ Deno.test("a filter that matches nothing says so, with what there is, in each to
   await inFolder(async (folder) => {
     for (const [words, code, cases, file = RECORDED] of TOOLS) {
       const [name = ""] = words;
-      const call = words.map((word) => word === "{}" ? `${folder}/out.data` : word);
       const operands = name === "annotate"
         ? [file, "main"]
         : name === "diff"
         ? [file, file]
         : [file];
-      for (const [flag, word, expected] of cases) {
+      await Promise.all(cases.map(async ([flag, word, expected], i) => {
+        const call = words.map((word) => word === "{}" ? `${folder}/${i}.data` : word);
         const what = `${words.join(" ")} --${flag} ${word}`;
         const result = await tool("perfdata", [...call, `--${flag}`, word, ...operands]);
         assertEquals(result.code, code, `${what}: ${result.err}`);
@@ -73,7 +73,7 @@ Deno.test("a filter that matches nothing says so, with what there is, in each to
         assertEquals(lines.length, 1, `${what}: ${result.err}`);
         assert(lines[0]?.startsWith(`${name}: `), what);
         compared++;
-      }
+      }));
     }
   });
   console.log(`${compared} calls compared`);
