@@ -15,6 +15,7 @@ import {
   PERF_RECORD_COMPRESSED,
   PERF_RECORD_COMPRESSED2,
   PERF_SAMPLE_READ,
+  PerfDataWriter,
   type RandomAccessSource,
 } from "@perfdata/format";
 import { fileSink } from "@perfdata/format/file-sink";
@@ -33,7 +34,6 @@ import {
   Progress,
   UsageError,
 } from "./_cli.ts";
-<<<<<<< HEAD
 import { OUTPUT_FLAGS, OUTPUT_HELP, share, summary, writeRecording } from "./_edit.ts";
 import { whyNothing } from "./_nothing.ts";
 import {
@@ -44,10 +44,6 @@ import {
   SAMPLE_HELP,
   sampleFilter,
 } from "./_sample_flags.ts";
-=======
-import { copyBytes, OUTPUT_FLAGS, OUTPUT_HELP, share, summary, writeRecording } from "./_edit.ts";
-import { nameFilters, SAMPLE_FLAGS, SAMPLE_HELP, sampleFilter } from "./_sample_flags.ts";
->>>>>>> main
 import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
 
 const HELP = `slice: keeps a part of a recording
@@ -104,13 +100,9 @@ async function run(flags: SliceFlags): Promise<number> {
     const complaints = new Complaints(`slice: ${name}`);
     using opened = await openTwice(name, needsTwoPasses(flags), complaints);
     const { reader } = opened;
-<<<<<<< HEAD
     const names = nameFilters(flags);
     const filter = await sliceFilter(flags, name, reader, names);
-=======
-    const filter = await sliceFilter(flags, name, reader);
     const isWhole = Object.keys(filter).length === 0 && every === undefined;
->>>>>>> main
     const cut = await auxPlan(opened, filter);
     const edit = new Slice(reader, {
       ...filter,
@@ -122,7 +114,7 @@ async function run(flags: SliceFlags): Promise<number> {
       const { source } = opened;
       const isOne = source !== undefined && (source.seams?.length ?? 0) === 0;
       if (isWhole && isOne && reader.isPipe === isPipe) {
-        await copyBytes(source, sink, progress.add);
+        await PerfDataWriter.copy(sink, reader, progress.add);
         return progress.finish();
       }
       const copied = await copyRecording(reader, output, {
