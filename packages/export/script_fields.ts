@@ -2,11 +2,20 @@ import {
   PERF_SAMPLE_ADDR,
   PERF_SAMPLE_BRANCH_STACK,
   PERF_SAMPLE_CALLCHAIN,
+  PERF_SAMPLE_CODE_PAGE_SIZE,
   PERF_SAMPLE_CPU,
+  PERF_SAMPLE_DATA_PAGE_SIZE,
+  PERF_SAMPLE_DATA_SRC,
   PERF_SAMPLE_IP,
+  PERF_SAMPLE_PHYS_ADDR,
+  PERF_SAMPLE_REGS_INTR,
+  PERF_SAMPLE_REGS_USER,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
+  PERF_SAMPLE_WEIGHT,
+  PERF_SAMPLE_WEIGHT_STRUCT,
   PERF_TYPE_RAW,
+  PERF_TYPE_SOFTWARE,
   PERF_TYPE_TRACEPOINT,
 } from "@perfdata/format/perf-event";
 import type { PerfEvent } from "@perfdata/format";
@@ -28,12 +37,57 @@ export const SCRIPT_FIELDS = [
   "srcline",
   "period",
   "flags",
+  "iregs",
+  "uregs",
   "brstack",
+  "brstacksym",
+  "brstackoff",
+  "data_src",
+  "weight",
+  "ins_lat",
+  "phys_addr",
+  "data_page_size",
+  "code_page_size",
+  "bpf-output",
   "misc",
+  "tod",
 ] as const;
 
 /** One of {@linkcode SCRIPT_FIELDS}. */
 export type ScriptField = typeof SCRIPT_FIELDS[number];
+
+/** Fields of `perf script` that are not printed, and why. */
+const REFUSED: Readonly<Record<string, string>> = {
+  brstackinsn: "instructions of branch stacks need the code of all objects: see pt --insns",
+  brstackinsnlen: "instructions of branch stacks need the code of all objects: see pt --insns",
+  callindent: "it belongs to samples that are decoded from AUX data: see pt --calls",
+  insn: "instructions are not read from objects: see annotate and pt --insns",
+  insnlen: "instructions are not read from objects: see annotate and pt --insns",
+  ipc: "it belongs to samples that are decoded from AUX data: see pt",
+  metric: "metrics need the events of the CPU that perf knows",
+  srccode: "source is not read: srcline has file and line, annotate the lines of a function",
+  synth: "it belongs to samples that are decoded from AUX data: see pt",
+};
+
+/** Fields that need the whole record, by what they read. */
+const OF_RECORD: ReadonlySet<string> = new Set<ScriptField>([
+  "trace",
+  "iregs",
+  "uregs",
+  "brstack",
+  "brstacksym",
+  "brstackoff",
+  "data_src",
+  "weight",
+  "ins_lat",
+  "phys_addr",
+  "data_page_size",
+  "code_page_size",
+  "bpf-output",
+]);
+
+/** Fields that need the places of the branch stack. */
+export const BRANCH_PLACES: readonly ScriptField[] = ["brstack", "brstacksym", "brstackoff"];
 
 /** Fields that are asked for: instead of the default ones, or more and fewer than these. */
 export interface FieldWish {
@@ -78,6 +132,9 @@ export function parseFields(text: string): FieldWish {
   for (const word of text.split(",")) {
     const [, sign = "", name = ""] = /^([+-]?)(.*)$/.exec(word) ?? [];
     const field = SCRIPT_FIELDS.find((known) => known === name);
+    const why = Object.hasOwn(REFUSED, name) ? REFUSED[name] : undefined;
+    if (why !== undefined && sign === "-") continue;
+    if (why !== undefined) throw new FieldError(name, `${name} is not printed: ${why}`);
     if (field === undefined) {
       throw new FieldError(
         name,
@@ -94,6 +151,9 @@ export function parseFields(text: string): FieldWish {
   return { isChange: changes > 0, add, remove };
 }
 
+/** `perf_sw_ids` of include/uapi/linux/perf_event.h. */
+const PERF_COUNT_SW_BPF_OUTPUT = 10n;
+
 /** Fields that need a bit of `sample_type`. */
 const NEEDED: readonly (readonly [ScriptField, number])[] = [
   ["tid", PERF_SAMPLE_TID],
@@ -103,7 +163,43 @@ const NEEDED: readonly (readonly [ScriptField, number])[] = [
   ["ip", PERF_SAMPLE_IP],
   ["addr", PERF_SAMPLE_ADDR],
   ["brstack", PERF_SAMPLE_BRANCH_STACK],
+  ["brstacksym", PERF_SAMPLE_BRANCH_STACK],
+  ["brstackoff", PERF_SAMPLE_BRANCH_STACK],
+  ["iregs", PERF_SAMPLE_REGS_INTR],
+  ["uregs", PERF_SAMPLE_REGS_USER],
+  ["data_src", PERF_SAMPLE_DATA_SRC],
+  ["weight", PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT],
+  ["ins_lat", PERF_SAMPLE_WEIGHT_STRUCT],
+  ["phys_addr", PERF_SAMPLE_PHYS_ADDR],
+  ["data_page_size", PERF_SAMPLE_DATA_PAGE_SIZE],
+  ["code_page_size", PERF_SAMPLE_CODE_PAGE_SIZE],
 ];
+
+/** Fields that perf adds to samples of raw events, which often have them. */
+const OF_RAW_EVENTS = [
+  "addr",
+  "data_src",
+  "weight",
+  "phys_addr",
+  "data_page_size",
+  "code_page_size",
+  "ins_lat",
+] as const;
+
+/**
+ * Whether samples of an event are needed whole: where a field is printed, or may be, that is not in a
+ * row of {@linkcode ScriptRows}.
+ */
+export function needsRecord({ attr }: PerfEvent, wish: FieldWish | undefined): boolean {
+  if (wish !== undefined && [...wish.add].some((field) => OF_RECORD.has(field))) return true;
+  if (wish !== undefined && !wish.isChange) return false;
+  return attr.type === PERF_TYPE_TRACEPOINT || attr.type === PERF_TYPE_RAW || isBpfOutput(attr);
+}
+
+/** Whether samples hold what a BPF program wrote. */
+export function isBpfOutput({ type, config }: PerfEvent["attr"]): boolean {
+  return type === PERF_TYPE_SOFTWARE && config === PERF_COUNT_SW_BPF_OUTPUT;
+}
 
 /**
  * The fields of each event, by the rules of `perf script`: events of one type have the fields that
@@ -148,8 +244,8 @@ function typeFields(
     if (chains) { for (const field of ["ip", "sym", "symoff", "dso"] as const) fields.add(field); }
   } else {
     for (const field of ["ip", "sym", "symoff", "dso", "period"] as const) fields.add(field);
-    // perf adds what raw events often have: addr, and what is not printed here.
-    if (type === PERF_TYPE_RAW) fields.add("addr");
+    if (type === PERF_TYPE_RAW) { for (const field of OF_RAW_EVENTS) fields.add(field); }
+    if (type === PERF_TYPE_SOFTWARE) fields.add("bpf-output");
   }
   if (wish !== undefined) {
     if (!wish.isChange) fields.clear();
@@ -163,6 +259,9 @@ function typeFields(
     }
     fields.delete(field);
   }
+  // One of them is printed, as perf does it.
+  if (fields.has("brstack")) fields.delete("brstacksym");
+  if (fields.has("brstack") || fields.has("brstacksym")) fields.delete("brstackoff");
   if (!fields.has("ip")) fields.delete("sym");
   if (!fields.has("ip")) fields.delete("dso");
   if (!fields.has("sym")) fields.delete("symoff");

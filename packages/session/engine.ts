@@ -83,6 +83,8 @@ export class Engine {
   readonly places: Places;
   /** All stacks that were met. */
   readonly stacks: StackTable = new StackTable();
+  /** What the recording says of its events: their names, and the formats of tracepoints. */
+  readonly described: EventNames;
   /** Names of the events by their numbers; in a stream, those that are known by now. */
   eventNames: readonly string[] = [];
   /** What was found about the order of the file. */
@@ -105,6 +107,7 @@ export class Engine {
     this.names = this.machine.names;
     this.recorded = new RecordedObjects(reader, diagnostics);
     this.places = new Places(this.machine, this.recorded);
+    this.described = new EventNames(reader);
   }
 }
 
@@ -175,7 +178,7 @@ export async function runEngine(
   }
   const takers = consumers.filter(({ payload }) => payload !== undefined);
   if (takers.length > 1) throw new TypeError("runEngine: several consumers want payloads");
-  const names = new EventNames(reader);
+  const names = engine.described;
   machine.arch = reader.arch;
   await recorded.readFeatures(reader);
   machine.setKnownBinaries(recorded.known);
