@@ -1,5 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
-import { bytesSource, PerfDataReader, RecordCodec } from "@perfdata/format";
+import { copyRecording, FileOutput, KEEP, PipeOutput } from "@perfdata/edit";
+import { bytesSource, memorySink, PerfDataReader, RecordCodec } from "@perfdata/format";
+import { SampleCounts } from "@perfdata/report";
+import { runEngine } from "@perfdata/session/engine";
 import { EventNames } from "@perfdata/session/event-names";
 import { PERF_EVENT_UPDATE__NAME, USER_RECORDS } from "@perfdata/user-records";
 import { corpusFiles } from "./corpus.ts";
@@ -62,40 +65,69 @@ Deno.test({
   },
 });
 
+/** An EVENT_UPDATE that gives an event a name. */
+function nameUpdate(id: bigint, name: string): Uint8Array {
+  return new RecordCodec(USER_RECORDS).encode({
+    type: 78,
+    name: "EVENT_UPDATE",
+    misc: 0,
+    body: { type: BigInt(PERF_EVENT_UPDATE__NAME), id, name },
+  });
+}
+
+/** How all tools call the events of a recording that have samples. */
+async function engineNames(path: string): Promise<string[]> {
+  const counts = new SampleCounts();
+  const reader = await PerfDataReader.open(bytesSource(Deno.readFileSync(path)));
+  const { eventNames } = await runEngine(reader, [counts]);
+  return eventNames.filter((_, i) => (counts.totals[i]?.samples ?? 0) > 0);
+}
+
 Deno.test({
-  name: "an EVENT_UPDATE in a pipe names its event, for perf as well",
+  name: "an EVENT_UPDATE names its event in a file and in a pipe, for perf as well",
   ignore: perfVersion() === undefined,
   async fn() {
     const folder = Deno.makeTempDirSync({ prefix: "perfdata-names-" });
+    const path = `${folder}/data`;
+    let compared = 0;
     try {
-      const bytes = Deno.readFileSync(`${fixtures}pipe.perf.data`);
-      const reader = await PerfDataReader.open(bytesSource(bytes));
-      let at = 0;
-      for await (const batch of reader.batches()) {
-        for (let i = 0; i < batch.count && at === 0; i++) {
-          if (batch.type(i) === SAMPLE) at = batch.offsetOf(i);
-        }
+      // One event, for which any id will do; several, of which one is meant, or by 0 the first. An id
+      // that no event has is an error for perf.
+      for (
+        const [file, which, form] of [
+          ["callchain", 99n, "file"],
+          ["callchain", 99n, "pipe"],
+          ["two-events", 1, "file"],
+          ["two-events", 1, "pipe"],
+          ["two-events", 0n, "file"],
+        ] as const
+      ) {
+        const source = bytesSource(Deno.readFileSync(`${fixtures}${file}.perf.data`));
+        const reader = await PerfDataReader.open(source);
+        const id = typeof which === "bigint" ? which : reader.events.all[which]?.ids[0] ?? 0n;
+        const update = nameUpdate(id, "called-so");
+        let isBefore = true;
+        const sink = memorySink();
+        const output = form === "file" ? new FileOutput(sink) : new PipeOutput(sink);
+        await copyRecording(reader, output, {
+          edit: {
+            record(batch, i) {
+              if (!isBefore || batch.type(i) !== SAMPLE) return KEEP;
+              isBefore = false;
+              return Uint8Array.of(...update, ...batch.recordBytes(i));
+            },
+          },
+        });
+        Deno.writeFileSync(path, sink.bytes());
+        const expected = await perfNames(path);
+        const about = `${file} ${which} ${form}`;
+        assertEquals(expected?.includes("called-so"), true, about);
+        assertEquals(await engineNames(path), expected, about);
+        compared++;
       }
-      const update = new RecordCodec(USER_RECORDS).encode({
-        type: 78,
-        name: "EVENT_UPDATE",
-        misc: 0,
-        body: {
-          type: BigInt(PERF_EVENT_UPDATE__NAME),
-          id: reader.events.all[0]?.ids[0] ?? 0n,
-          name: "called-so",
-        },
-      });
-      const path = `${folder}/data`;
-      const changed = new Uint8Array(bytes.length + update.length);
-      changed.set(bytes.subarray(0, at));
-      changed.set(update, at);
-      changed.set(bytes.subarray(at), at + update.length);
-      Deno.writeFileSync(path, changed);
-      assertEquals(await perfNames(path), ["called-so"]);
-      assertEquals(await ownNames(changed), ["called-so"]);
     } finally {
       Deno.removeSync(folder, { recursive: true });
     }
+    assertEquals(compared, 5);
   },
 });

@@ -22,8 +22,8 @@ import {
   stepProgram,
 } from "../fixtures/stepped/program.ts";
 import { steppedFile } from "../fixtures/stepped/recording.ts";
-import { type CodePages, wrapTrace } from "../fixtures/stepped/wrap.ts";
-import { corpusFolder } from "./corpus.ts";
+import { wrapTrace } from "../fixtures/stepped/wrap.ts";
+import { corpusTrace, joined } from "./pt_corpus.ts";
 import { perfText, perfVersion } from "./perf.ts";
 
 const STATIC = ["-O1", "-static"];
@@ -133,28 +133,6 @@ Deno.test("Flow: perf finds the same instructions in the traces of stepped progr
   assert(insns > 100_000);
 });
 
-/** A trace of the corpus and its pages; see its README. */
-function corpusTrace(
-  name: string,
-): { bytes: Uint8Array; space: CodeSpace; runs: CodePages[] } | undefined {
-  const folder = `${corpusFolder}/pt-code/${name}`;
-  try {
-    const bytes = Deno.readFileSync(`${folder}.pt`);
-    const dump = Deno.readFileSync(`${folder}.dump`);
-    const addresses = new BigUint64Array(Deno.readFileSync(`${folder}.addr`).buffer);
-    const runs: CodePages[] = [];
-    for (const [i, address] of addresses.entries()) {
-      if ((address & 0xfffn) === 0xfffn) continue;
-      runs.push({ address, bytes: dump.subarray(4096 * i, 4096 * i + 4096) });
-    }
-    const ranges = runs.map(({ address, bytes }, i) => bytesRange(i, address, bytes));
-    return { bytes, space: fixedSpace(ranges), runs };
-  } catch (error) {
-    console.log(`skipped: ${name}: ${(error as Error).message}`);
-    return undefined;
-  }
-}
-
 Deno.test("Flow: real traces have the instructions that perf counted in them", () => {
   // The numbers are those that perf 6.1 prints for these traces; see the corpus.
   const known = { foo: 117_967, Unzip: 149_576, qemu: 9_635_736, icelake_tip: 15 };
@@ -168,23 +146,6 @@ Deno.test("Flow: real traces have the instructions that perf counted in them", (
     assertEquals(decoder.counts.errors[FlowError.OVERFLOW], name === "qemu" ? 1 : 0);
   }
 });
-
-/** Pages that follow each other as one: perf does not decode an instruction across two mappings. */
-function joined(pages: readonly CodePages[]): CodePages[] {
-  const sorted = [...pages].sort((a, b) => a.address < b.address ? -1 : 1);
-  const runs: { address: bigint; pages: Uint8Array[] }[] = [];
-  for (const { address, bytes } of sorted) {
-    const last = runs.at(-1);
-    if (last !== undefined && last.address + BigInt(4096 * last.pages.length) === address) {
-      last.pages.push(bytes);
-    } else runs.push({ address, pages: [bytes] });
-  }
-  return runs.map(({ address, pages }) => {
-    const bytes = new Uint8Array(4096 * pages.length);
-    for (const [i, page] of pages.entries()) bytes.set(page, 4096 * i);
-    return { address, bytes };
-  });
-}
 
 Deno.test("Flow: real traces have the instructions that perf finds, one by one", async () => {
   if (perfVersion() === undefined) return;

@@ -1,7 +1,9 @@
 /** `--symbols FILE` of the commands that print records: names from a symbol bundle. */
 import type { BundledSymbols } from "@perfdata/session/symbols";
 import { about, complain } from "./_cli.ts";
-import { notBundle } from "./_not_bundle.ts";
+import { isRecording, notBundle } from "./_not_bundle.ts";
+
+export { isRecording };
 
 /**
  * Opens a bundle.

@@ -6,6 +6,7 @@
  */
 import { parseArgs } from "@std/cli";
 import { PerfDataError } from "@perfdata/format/error";
+import { setTempFolder } from "@perfdata/format/file-source";
 import { type NewFile, newFile, OutputError, writeStdout } from "@perfdata/format/file-sink";
 import { visible } from "@perfdata/format/visible";
 
@@ -44,6 +45,8 @@ export interface FlagSpec<B extends string, S extends string> {
   readonly boolean: readonly B[];
   /** Flags with a value. */
   readonly string: readonly S[];
+  /** Those of them that may stand without a value, which is an empty text then. */
+  readonly optional?: readonly S[];
   /** Short names. */
   readonly alias?: Readonly<Record<string, B | S | "help">>;
 }
@@ -62,9 +65,11 @@ export interface Flags<B extends string, S extends string> {
 }
 
 /**
- * Reads the command line. `--help`, `-h` and `--debug` are known everywhere.
+ * Reads the command line. `--help`, `-h` and `--debug` are known everywhere; `--temp`
+ * acts here, so that who has it needs to do no more.
  *
  * @throws {UsageError} Where a flag is not known, or has no value but needs one.
+ * @throws {InputError} Where there may be no temporary files.
  */
 export function parseFlags<const B extends string, const S extends string>(
   args: readonly string[],
@@ -88,11 +93,27 @@ export function parseFlags<const B extends string, const S extends string>(
   for (const name of boolean) on[name] = parsed[name] === true;
   for (const name of spec.string) {
     const found = parsed[name] as string | undefined;
-    if (found === "") throw new UsageError(`--${name} needs a value`);
+    if (found === "" && spec.optional?.includes(name) !== true) {
+      throw new UsageError(`--${name} needs a value`);
+    }
     value[name] = found;
   }
+  if (value.temp !== undefined) useTempFolder(value.temp);
   const operands = parsed._.map(String);
   return { on, value, operands } as unknown as Flags<B, S>;
+}
+
+/** Lets temporary files be made in a directory, which has to be there. */
+function useTempFolder(folder: string): void {
+  if (Deno.permissions.querySync({ name: "write", path: folder }).state !== "granted") {
+    throw new InputError(
+      "--temp needs the permission to write: perfdata NAME has it, or deno run --allow-write",
+    );
+  }
+  about(folder, () => {
+    if (!Deno.statSync(folder).isDirectory) throw new Deno.errors.NotADirectory();
+  });
+  setTempFolder(folder);
 }
 
 /** Words as a message lists them: `bash, zsh or fish`. */

@@ -32,7 +32,7 @@ export interface HelpFlag {
 export function helpFlags(help: string): HelpFlag[] {
   const flags: HelpFlag[] = [];
   const line =
-    /^ {2,}(?:-(\w), )?--([\w-]+)(?:[ =]([A-Z]\S*|\w+\|\S+))?(?:(?: {2,}| (?=[a-z]))(.*))?$/gm;
+    /^ {2,}(?:-(\w), )?--([\w-]+)(?:[ =](\[?[A-Z]\S*|\w+\|\S+))?(?:(?: {2,}| (?=[a-z]))(.*))?$/gm;
   for (const [, short, long = "", value, about = ""] of help.matchAll(line)) {
     flags.push({ short, long, value, about });
   }

@@ -25,18 +25,19 @@ import {
   SAMPLE_HELP,
   sampleFilter,
 } from "./_sample_flags.ts";
-import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP, tellTrust } from "./_symbol_flags.ts";
+import { resolverOf, STITCH_HELP, SYMBOL_FLAGS, SYMBOL_HELP, tellTrust } from "./_symbol_flags.ts";
 
 /** To be spread into the flags of a command. */
 export const PROFILE_FLAGS = {
-  boolean: ["verbose", ...SAMPLE_FLAGS.boolean, ...SYMBOL_FLAGS.boolean],
-  string: [...SAMPLE_FLAGS.string, ...SYMBOL_FLAGS.string],
+  boolean: ["verbose", "stitch-lbr", ...SAMPLE_FLAGS.boolean, ...SYMBOL_FLAGS.boolean],
+  string: ["temp", ...SAMPLE_FLAGS.string, ...SYMBOL_FLAGS.string],
 } as const;
 
 /** What they mean. */
 export const PROFILE_HELP = `\
-${SAMPLE_HELP}${SYMBOL_HELP}\
+${SAMPLE_HELP}${SYMBOL_HELP}${STITCH_HELP}\
       --verbose          say which addresses have no function, and which files were not used
+      --temp DIR         sort there what is too much for memory, of a pipe
       --debug            print the stack trace of an error
   -h, --help             print this help
 `;
@@ -85,6 +86,7 @@ export async function readProfile(
   const engine = await runEngine(reader, [consumer], {
     filter,
     unwind: resolverFor,
+    stitchLbr: on["stitch-lbr"],
     progress: progress.add,
     diagnostics: complaints.take,
   });

@@ -23,6 +23,12 @@ export const SYMBOL_HELP = `\
       --no-demangle      leave C++ and Rust names mangled
 `;
 
+/** What `--stitch-lbr` means. */
+export const STITCH_HELP = `\
+      --stitch-lbr       call stacks from branch records (perf record --call-graph lbr) go on with
+                         those of the sample before, as with perf report --stitch-lbr
+`;
+
 type SymbolFlags = Flags<typeof SYMBOL_FLAGS.boolean[number], typeof SYMBOL_FLAGS.string[number]>;
 
 /** What the user gave of them. */

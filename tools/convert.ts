@@ -9,18 +9,22 @@ import {
   filesWithoutBuildId,
   ForPerf,
   KEEP,
+  KERNEL,
   type PerfKnowledge,
   perfKnowledge,
 } from "@perfdata/edit";
 import {
+  decodeFeature,
+  HEADER_OSRELEASE,
   isRandomAccess,
   PERF_RECORD_COMPRESSED,
   PERF_RECORD_FINISHED_ROUND,
   PerfDataReader,
 } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
-import { ElfFile, SymbolsError } from "@perfdata/symbols";
+import { buildIdOfNotes, ElfFile, SymbolsError } from "@perfdata/symbols";
 import { openFileSource } from "@perfdata/symbols/file-source";
+import { localFiles } from "@perfdata/symbols/local-files";
 import {
   aboutAsync,
   type Command,
@@ -35,6 +39,7 @@ import {
   Progress,
   UsageError,
 } from "./_cli.ts";
+import { injectJit } from "./_jit.ts";
 import { OUTPUT_FLAGS, OUTPUT_HELP, summary, writeRecording } from "./_edit.ts";
 
 const HELP = `convert: writes a recording in another form
@@ -51,6 +56,8 @@ A file becomes a pipe stream and a pipe stream a file; a directory that perf rec
       --for-perf VERSION what the perf of Linux VERSION (such as 4.14) reads: attrs of its size, no
                          records and features that it does not know, none of simpleperf and hiperf
       --byte-order ORDER little or big
+      --jit              of the jitdump files that it names (node --perf-prof, Java, …), ELF files
+                         beside them and their mappings, as perf inject --jit does
       --build-ids        add the build ids of mapped files, as these files are on this machine now
 ${OUTPUT_HELP}\
       --debug            print the stack trace of an error
@@ -64,7 +71,7 @@ Exit codes: 0 done; 1 the recording is damaged (what can be read is written); 2 
 `;
 
 const FLAGS = {
-  boolean: [...OUTPUT_FLAGS.boolean, "keep-compressed", "compress", "build-ids"],
+  boolean: [...OUTPUT_FLAGS.boolean, "keep-compressed", "compress", "build-ids", "jit"],
   string: [...OUTPUT_FLAGS.string, "for-perf", "byte-order"],
   alias: OUTPUT_FLAGS.alias,
 } as const;
@@ -110,6 +117,9 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const other = order === undefined ? "for-perf" : "byte-order";
     throw new UsageError(`--build-ids and --${other}: one after the other, in two conversions`);
   }
+  if (on.jit && (on["build-ids"] || (order ?? version) !== undefined)) {
+    throw new UsageError("--jit and other changes: one after the other, in two conversions");
+  }
   const { zstdCompressSync, constants } = on.compress ? await import("node:zlib") : {};
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`convert: ${name}`);
@@ -121,7 +131,8 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       : undefined;
     const fitting = known && new ForPerf(reader, known);
     const identified = on["build-ids"] ? await identify(name, reader) : undefined;
-    const edit: Edit = swapped ?? fitting ?? identified ?? {};
+    const jitted = on.jit ? await injectJit("convert", name, reader, on.force) : undefined;
+    const edit: Edit = swapped ?? fitting ?? identified ?? jitted ?? {};
     await writeRecording("convert", flags, async ({ output: plain, path }) => {
       const level = { params: { [constants?.ZSTD_c_compressionLevel ?? 0]: LEVEL } };
       const output = zstdCompressSync === undefined
@@ -161,20 +172,44 @@ async function identify(name: string, reader: PerfDataReader): Promise<AddBuildI
   const files = await filesWithoutBuildId(reader);
   const ids = new Map<string, string>();
   for (const file of files) {
-    try {
-      using source = openFileSource(file);
-      const id = ElfFile.open(source).buildId();
-      if (id !== undefined) ids.set(file, id);
-    } catch (error) {
-      const isGone = error instanceof Deno.errors.NotFound ||
-        error instanceof Deno.errors.NotCapable;
-      if (!isGone && !(error instanceof SymbolsError)) throw error;
-    }
+    const id = file === KERNEL ? await kernelBuildId(reader) : fileBuildId(file);
+    if (id !== undefined) ids.set(file, id);
   }
   complain(
     `convert: ${name}: ${ids.size} of ${files.length} files without a build id have one on this machine`,
   );
   return new AddBuildIds(reader, ids);
+}
+
+function fileBuildId(path: string): string | undefined {
+  try {
+    using source = openFileSource(path);
+    return ElfFile.open(source).buildId();
+  } catch (error) {
+    const isGone = error instanceof Deno.errors.NotFound ||
+      error instanceof Deno.errors.NotCapable;
+    if (!isGone && !(error instanceof SymbolsError)) throw error;
+    return undefined;
+  }
+}
+
+async function osRelease(reader: PerfDataReader): Promise<string | undefined> {
+  const section = reader.features.find(({ id }) => id === HEADER_OSRELEASE)?.section;
+  if (section === undefined) return undefined;
+  const [offset, size] = [Number(section.offset), Number(section.size)];
+  const bytes = await reader.readSection(offset, size, "OSRELEASE");
+  const feature = decodeFeature(HEADER_OSRELEASE, bytes, { littleEndian: reader.littleEndian });
+  return feature.name === "OSRELEASE" ? feature.value : undefined;
+}
+
+/** The build id of the kernel that runs, where the recording is of the same release. */
+async function kernelBuildId(reader: PerfDataReader): Promise<string | undefined> {
+  const release = localFiles.read("/proc/sys/kernel/osrelease");
+  const notes = localFiles.read("/sys/kernel/notes");
+  if (release === undefined || notes === undefined) return undefined;
+  if (await osRelease(reader) !== new TextDecoder().decode(release).trim()) return undefined;
+  const littleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
+  return buildIdOfNotes(notes, littleEndian, 4);
 }
 
 /** The command. */

@@ -48,6 +48,7 @@ FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
       --no-demangle  leave C++ and Rust names mangled
       --jobs N       number of threads (default: 2 for files of 128 MB or more): one reads the file,
                      the others make the text; --limit, symbols, AUX data and pipes use one
+      --temp DIR     sort there what is too much for memory, of a pipe
       --debug        print the stack trace of an error
   -h, --help         print this help
 
@@ -77,7 +78,19 @@ interface Wish extends Omit<DumpOptions, "path" | "write" | "time"> {
 
 const FLAGS = {
   boolean: ["no-hex", "no-aux", "no-demangle", "file-offsets"],
-  string: ["type", "cpu", "pid", "tid", "time", "from", "limit", "order", "jobs", "symbols"],
+  string: [
+    "type",
+    "cpu",
+    "pid",
+    "tid",
+    "time",
+    "from",
+    "limit",
+    "order",
+    "jobs",
+    "symbols",
+    "temp",
+  ],
 } as const;
 
 function wishOf({ on, value, operands }: FlagsOf<typeof FLAGS>): Wish {

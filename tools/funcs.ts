@@ -30,7 +30,7 @@ import {
   SAMPLE_HELP,
   sampleFilter,
 } from "./_sample_flags.ts";
-import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP, tellTrust } from "./_symbol_flags.ts";
+import { resolverOf, STITCH_HELP, SYMBOL_FLAGS, SYMBOL_HELP, tellTrust } from "./_symbol_flags.ts";
 
 const HELP = `funcs: prints the functions of a perf.data file by their share of each event's period
 
@@ -54,8 +54,9 @@ perf report --no-children -g none. docs/funcs.md explains the columns.
                          of the thread, with --children from the function down) or callee (up)
       --event NAME       only samples of this event
       --jobs N           accepted as by other commands; one thread does all the work
-${SAMPLE_HELP}${SYMBOL_HELP}\
+${SAMPLE_HELP}${SYMBOL_HELP}${STITCH_HELP}\
       --verbose          report which addresses have no function, and which files were not used
+      --temp DIR         sort there what is too much for memory, of a pipe
       --debug            print the stack trace of an error
   -h, --help             print this help
 
@@ -89,7 +90,16 @@ function sortKeys(text: string | undefined): SortKey[] {
 const LEAST_CHAIN = 0.005;
 
 const FLAGS = {
-  boolean: ["csv", "json", "srcline", "inline", "children", "verbose", ...SYMBOL_FLAGS.boolean],
+  boolean: [
+    "csv",
+    "json",
+    "srcline",
+    "inline",
+    "children",
+    "verbose",
+    "stitch-lbr",
+    ...SYMBOL_FLAGS.boolean,
+  ],
   string: [
     "sort",
     "limit",
@@ -97,6 +107,7 @@ const FLAGS = {
     "event",
     "jobs",
     "call-graph",
+    "temp",
     ...SAMPLE_FLAGS.string,
     ...SYMBOL_FLAGS.string,
   ],
@@ -146,6 +157,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const engine = await runEngine(reader, [counts], {
       filter,
       unwind: resolverFor,
+      stitchLbr: on["stitch-lbr"],
       progress: progress.add,
       diagnostics: complaints.take,
     });

@@ -26,6 +26,7 @@ Prints who recorded what, when and how; how many samples there are and how many 
 stacks and symbols will be like; what is damaged; and which command to run next.
 
       --json             print one JSON object; docs/info.md says what its members are
+      --temp DIR         sort there what is too much for memory, of a pipe
       --debug            print the stack trace of an error
   -h, --help             print this help
 
@@ -36,7 +37,7 @@ examples:
 Exit codes: 0 done; 1 the recording is damaged (what can be read is counted); 2 wrong usage.
 `;
 
-const FLAGS = { boolean: ["json"], string: [] } as const;
+const FLAGS = { boolean: ["json"], string: ["temp"] } as const;
 
 async function run({ on, operands }: FlagsOf<typeof FLAGS>): Promise<number> {
   const name = oneFile(operands);

@@ -88,21 +88,25 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   if (on.json) {
     say(JSON.stringify({
       events: report.events,
-      inputs: report.inputs.map(({ name, host, pidOffset, idOffset, timeOffset, samples }) => ({
+      inputs: report.inputs.map((
+        { name, host, pidOffset, idOffset, timeOffset, cpuOffset, samples },
+      ) => ({
         name,
         host: host ?? null,
         samples,
         pid_offset: pidOffset,
         id_offset: Number(idOffset),
         time_offset: Number(timeOffset),
+        cpu_offset: cpuOffset,
       })),
       losses: report.losses,
     }));
   } else {
-    for (const { name, host, pidOffset, timeOffset, samples } of report.inputs) {
+    for (const { name, host, pidOffset, timeOffset, cpuOffset, samples } of report.inputs) {
       say(
         `${name}: ${samples} samples of ${host ?? "an unnamed host"}, process ids ` +
-          `+${pidOffset}, times ${timeOffset < 0n ? "" : "+"}${timeOffset} ns`,
+          `+${pidOffset}, times ${timeOffset < 0n ? "" : "+"}${timeOffset} ns` +
+          (cpuOffset === 0 ? "" : `, CPUs +${cpuOffset}`),
       );
     }
   }

@@ -49,6 +49,7 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
       {
         name: "records",
         about: "Every record as a line of JSON, or as CSV",
+        needs: ["symbols"],
         load: () => import("./records.ts"),
       },
       {
@@ -134,7 +135,7 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
       {
         name: "slice",
         about: "A part of a recording: by time, process, thread, CPU",
-        needs: ["write"],
+        needs: ["symbols", "write"],
         load: () => import("./slice.ts"),
       },
       {
@@ -146,7 +147,7 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
       {
         name: "convert",
         about: "The same recording in another form: file, pipe, inflated, compressed",
-        needs: ["write"],
+        needs: ["symbols", "write"],
         load: () => import("./convert.ts"),
       },
       {
@@ -254,8 +255,9 @@ async function completion([shell, more]: readonly string[]): Promise<number> {
 }
 
 /** Gives up the permissions that a command has no use for. */
-function giveUp(needs: readonly Need[] = []): void {
-  if (!needs.includes("write")) Deno.permissions.revokeSync({ name: "write" });
+function giveUp(args: readonly string[], needs: readonly Need[] = []): void {
+  const sorts = args.some((arg) => arg === "--temp" || arg.startsWith("--temp="));
+  if (!needs.includes("write") && !sorts) Deno.permissions.revokeSync({ name: "write" });
   if (!needs.includes("symbols")) Deno.permissions.revokeSync({ name: "run" });
   Deno.permissions.revokeSync({ name: "net" });
 }
@@ -276,7 +278,7 @@ async function run([name, ...args]: readonly string[]): Promise<number> {
       return await completion(args);
     default: {
       const { needs, load } = entryOf(name);
-      giveUp(needs);
+      giveUp(args, needs);
       const { tool } = await load();
       // It ends the process by itself where the exit code is not 0, with messages under its own name.
       await main(tool, args, "perfdata");

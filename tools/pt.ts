@@ -3,19 +3,10 @@
  * instructions.
  */
 import type { InsnMode } from "@perfdata/intel-pt";
-import {
-  bytesSource,
-  isRandomAccess,
-  PerfDataReader,
-  type RandomAccessSource,
-} from "@perfdata/format";
-import { openSource } from "@perfdata/format/file-source";
-import { readAuxTrace, stitchAuxTrace } from "@perfdata/session";
-import { runEngine } from "@perfdata/session/engine";
+import { PerfDataReader, type RandomAccessSource } from "@perfdata/format";
 import {
   callJson,
   CallText,
-  type CodeFiles,
   decodePt,
   type FunctionTime,
   functionTimes,
@@ -24,32 +15,20 @@ import {
   latencyLines,
   latencyOfFunction,
   lossText,
-  type MemoryImage,
-  memoryImages,
-  missingCode,
   PtCalls,
   PtClock,
-  PtCode,
   type PtCounts,
   PtList,
   PtNames,
-  PtSideband,
   rowLines,
   shortObject,
 } from "@perfdata/session/pt";
-import { openCodeFile, SymbolsError } from "@perfdata/symbols";
-import { defaultPlaces } from "@perfdata/symbols/find-file";
-import { openFileSource } from "@perfdata/symbols/file-source";
-import { localFiles } from "@perfdata/symbols/local-resolver";
-import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
 import type { Profile } from "@perfdata/export/profile";
 import {
-  about,
   aboutAsync,
   type Command,
   command,
   complain,
-  Complaints,
   type FlagsOf,
   InputError,
   main,
@@ -60,6 +39,7 @@ import {
   UsageError,
   writeOut,
 } from "./_cli.ts";
+import { codeOf, imagesOf, openPt, tellLoss } from "./_pt.ts";
 import { parseTime, resolveTime, sampleSpan, type TimeRange } from "./_time.ts";
 import { writeChunks } from "./_profile.ts";
 import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
@@ -96,6 +76,7 @@ read from the files that were mapped, if their build ids are those of the record
                          segments (a core file, kcore; ADDR is added). Several: comma between them
       --json             lines of JSON
 ${SYMBOL_HELP}\
+      --temp DIR         sort there what is too much for memory, of a pipe
       --debug            print the stack trace of an error
   -h, --help             print this help
 
@@ -127,6 +108,7 @@ const FLAGS = {
     "export",
     "output",
     "latency",
+    "temp",
     "function",
     "tid",
     "cpu",
@@ -197,33 +179,6 @@ async function timeOf(
   return { from: Number(from), to: Number(to) };
 }
 
-function imagesOf(text: string | undefined, recording: string): MemoryImage[] {
-  const images: MemoryImage[] = [];
-  const add = (path: string, address: bigint | undefined) => {
-    const source = about(path, () => openFileSource(path));
-    try {
-      images.push(...memoryImages(source, address));
-    } catch (error) {
-      if (error instanceof SymbolsError) throw new InputError(`--image ${path}: ${error.message}`);
-      throw error;
-    }
-  };
-  for (const part of text?.split(",") ?? []) {
-    const [, path = part, address] = /^(.*)@(0x[0-9a-f]+|[0-9a-f]+)$/i.exec(part) ?? [];
-    add(path, address === undefined ? undefined : BigInt(`0x${address.replace(/^0x/i, "")}`));
-  }
-  // What "perf record --kcore" copied.
-  const kcore = `${recording}/kcore_dir/kcore`;
-  try {
-    if (Deno.statSync(kcore).isFile) add(kcore, undefined);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory)) {
-      throw error;
-    }
-  }
-  return images;
-}
-
 /** Texts of instructions; without them where the disassembler cannot be loaded. */
 async function insnText(): Promise<InsnText | undefined> {
   try {
@@ -273,43 +228,6 @@ function functionTable(rows: readonly FunctionTime[], timed: boolean): string[] 
 
 type PtFlags = FlagsOf<typeof FLAGS>;
 
-/** All that is needed to decode a recording. */
-interface Opened {
-  readonly trace: Awaited<ReturnType<typeof readAuxTrace>>;
-  readonly source: RandomAccessSource;
-  readonly sideband: PtSideband;
-  readonly complaints: Complaints;
-}
-
-async function readAll(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const parts: Uint8Array[] = [];
-  for await (const part of stream) parts.push(part);
-  return new Uint8Array(await new Blob(parts as Uint8Array<ArrayBuffer>[]).arrayBuffer());
-}
-
-async function open(name: string): Promise<Opened> {
-  const complaints = new Complaints(`pt: ${name}`);
-  const opened = name === "-" ? bytesSource(await readAll(Deno.stdin.readable)) : openSource(name);
-  if (!isRandomAccess(opened)) {
-    throw new InputError(`${name}: cannot be read twice; give it as -, or copy it to a file`);
-  }
-  const source: RandomAccessSource = opened;
-  const first = await PerfDataReader.open(source, { diagnostics: complaints.take });
-  const trace = await readAuxTrace(first, { diagnostics: complaints.take });
-  if (trace.streams.length === 0 || trace.type !== PERF_AUXTRACE_INTEL_PT) {
-    const what = trace.streams.length === 0 ? "no AUX data" : `AUX data is ${trace.typeName}`;
-    throw new InputError(
-      `${name}: ${what}, not Intel PT; record with "perf record -e intel_pt//u -- PROGRAM"`,
-    );
-  }
-  await stitchAuxTrace(trace, source);
-  complaints.muted = true;
-  const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
-  const sideband = new PtSideband();
-  await runEngine(reader, [sideband], { diagnostics: complaints.take });
-  return { trace, source, sideband, complaints };
-}
-
 async function run(flags: PtFlags): Promise<number> {
   const { on, value, operands } = flags;
   const modes = (["calls", "branches", "insns", "events", "errors"] as const)
@@ -333,14 +251,9 @@ async function run(flags: PtFlags): Promise<number> {
   const filter = value.function === undefined ? undefined : new Set(value.function.split(","));
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
-    const { trace, source, sideband, complaints } = await open(name);
+    const { trace, source, sideband, complaints } = await openPt("pt", name);
     const { recorded } = sideband;
-    const places = { ...defaultPlaces(), ...recorded?.machine, ...onlySymfs(value.symfs) };
-    const files: CodeFiles = {
-      open: (object) => openCodeFile(localFiles, object, places),
-      file: (path) => localFiles.open(path),
-    };
-    const code = new PtCode(sideband, files, imagesOf(value.image, name));
+    const code = codeOf(sideband, value.symfs, imagesOf(value.image, name));
     const resolver = await resolverOf(flags, name, {
       ...recorded?.machine,
       parameters: false,
@@ -450,32 +363,8 @@ async function run(flags: PtFlags): Promise<number> {
     lines.flush();
     names.close();
     if (printed === 0) complain(`pt: ${name}: nothing to print: nothing matches`);
-    return tell(name, counts, code, names, complaints, clock);
+    return tellLoss("pt", name, counts, code, names, complaints, clock);
   });
-}
-
-function onlySymfs(symfs: string | undefined): { symfs?: string } {
-  return symfs === undefined ? {} : { symfs };
-}
-
-/** Tells what is missing; returns the exit code. */
-function tell(
-  name: string,
-  counts: PtCounts,
-  code: PtCode,
-  names: PtNames,
-  complaints: Complaints,
-  clock: PtClock,
-): number {
-  if (!clock.known) complain(`pt: ${name}: no times: the recording does not convert the TSC`);
-  const causes = names.causes();
-  if (causes !== "") complain(`pt: ${name}: places without a function: ${causes}`);
-  const missing = missingCode(code);
-  if (missing !== "") complain(`pt: ${name}: no code of ${missing}`);
-  const loss = lossText(counts);
-  if (loss !== undefined) complain(`pt: ${name}: ${loss}`);
-  complaints.finish();
-  return loss !== undefined || complaints.count > 0 ? 1 : 0;
 }
 
 /** The command. */

@@ -46,6 +46,7 @@ sums of periods.
       --csv            print a row of CSV per pair of samples
       --svg FILE       also draw the period and the sampling frequency over time
   -f, --force          overwrite that file if it exists
+      --temp DIR       sort there what is too much for memory, of a pipe
       --debug          print the stack trace of an error
   -h, --help           print this help
 
@@ -92,7 +93,7 @@ class Output {
 
 const FLAGS = {
   boolean: ["json", "csv", "force"],
-  string: ["by", "svg"],
+  string: ["by", "svg", "temp"],
   alias: { f: "force" },
 } as const;
 

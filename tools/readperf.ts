@@ -47,6 +47,7 @@ them, and a column that names it.
   -f, --force            overwrite files that exist
 ${SYMBOL_HELP}\
       --verbose          report which addresses have no function, and which files were not used
+      --temp DIR         sort there what is too much for memory, of a pipe
       --debug            print the stack trace of an error
   -h, --help             print this help
 
@@ -148,7 +149,7 @@ function* overviewLines(
 
 const FLAGS = {
   boolean: ["force", "verbose", ...SYMBOL_FLAGS.boolean],
-  string: ["output", ...SYMBOL_FLAGS.string],
+  string: ["output", "temp", ...SYMBOL_FLAGS.string],
   alias: { o: "output", f: "force" },
 } as const;
 

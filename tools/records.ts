@@ -2,7 +2,7 @@
 import { writeRecords } from "@perfdata/dump/records";
 import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
-import { bundledSymbols, tellUnnamed } from "./_bundle_flag.ts";
+import { bundledSymbols, isRecording, tellUnnamed } from "./_bundle_flag.ts";
 import {
   about,
   aboutAsync,
@@ -31,33 +31,77 @@ docs/records.md describes the objects.
       --type LIST    only records of these types: SAMPLE,MMAP2
       --from OFFSET  only records from this file offset on
       --limit N      print at most N records
-      --order ORDER  file (default), as they stand in the file, or time, as perf delivers them
+      --order ORDER  file (default), as they stand in the file, or time, as perf delivers them;
+                     samples have the name of their thread then
       --csv          print CSV instead
       --u64 FORM     string: print 64-bit integers other than addresses in quotes, for consumers
                      that lose digits of large numbers (default: number)
-      --symbols FILE add function names from a bundle that "perfdata symbols bundle" made; sets
-                     the order to time
+      --symbols [FILE]  add function names: those that this machine has, or those of a bundle that
+                     "perfdata symbols bundle" made; sets the order to time
+      --inline       add the functions that are inlined, of this machine
+      --srcline      add source lines, of this machine
+      --symfs DIR    search the files of the recorded machine in this directory
+      --vmlinux FILE the kernel's ELF file
+      --kallsyms FILE  a copy of /proc/kallsyms
       --no-demangle  leave C++ and Rust names mangled
+      --unwind       callchain is the whole stack: unwound from the copy that perf record with
+                     its --call-graph dwarf makes, joined from branch records (lbr) or later
+                     records; sets the order to time
+      --stitch-lbr   with --unwind: as perf report --stitch-lbr
       --no-inflate   print COMPRESSED records as they are, not the records in them
+      --temp DIR     sort there what is too much for memory, of a pipe
       --debug        print the stack trace of an error
   -h, --help         print this help
 
 examples:
   perfdata records --type SAMPLE perf.data | jq -r .ip | sort | uniq -c | sort -rn | head
+  perfdata records --type SAMPLE --symbols --unwind perf.data | jq .callchain_symbols
   perf record -o - -- ./program | perfdata records --csv - > records.csv
 
 Exit codes: 0 done; 1 the file is damaged (what can be read is printed); 2 wrong usage.
 `;
 
 const FLAGS = {
-  boolean: ["csv", "no-inflate", "no-demangle"],
-  string: ["type", "from", "limit", "order", "u64", "symbols"],
+  boolean: ["csv", "no-inflate", "no-demangle", "inline", "srcline", "unwind", "stitch-lbr"],
+  string: [
+    ...[
+      "type",
+      "from",
+      "limit",
+      "order",
+      "u64",
+      "symbols",
+      "symfs",
+      "vmlinux",
+      "kallsyms",
+      "temp",
+    ] as const,
+  ],
+  optional: ["symbols"],
 } as const;
 
-async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<number> {
-  const file = oneFile(operands);
-  if (value.symbols !== undefined && value.order === "file") {
-    throw new UsageError("--symbols needs --order time: what is mapped where changes with time");
+type RecordsFlags = FlagsOf<typeof FLAGS>;
+
+/**
+ * `--symbols perf.data` has no bundle: the file is the recording.
+ *
+ * @returns The file, and `symbols`: a bundle, nothing for this machine, `undefined` for no symbols.
+ */
+function fileAndSymbols({ on, value, operands }: RecordsFlags): [file: string, symbols?: string] {
+  const { symbols, symfs, vmlinux, kallsyms } = value;
+  const here = on.inline || on.srcline || (symfs ?? vmlinux ?? kallsyms) !== undefined;
+  if (symbols === undefined) return here ? [oneFile(operands), ""] : [oneFile(operands)];
+  return symbols !== "" && operands.length === 0 && (symbols === "-" || isRecording(symbols))
+    ? [symbols, ""]
+    : [oneFile(operands), symbols];
+}
+
+async function run(flags: RecordsFlags): Promise<number> {
+  const { on, value } = flags;
+  const [file, symbols] = fileAndSymbols(flags);
+  if ((symbols !== undefined || on.unwind) && value.order === "file") {
+    const flag = on.unwind ? "--unwind" : "--symbols";
+    throw new UsageError(`${flag} needs --order time: what is mapped where changes with time`);
   }
   const complaints = new Complaints(`records: ${file}`);
   const options = given({
@@ -69,20 +113,32 @@ async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<numb
     limit: parseOffset("limit", value.limit),
     diagnostics: complaints.take,
     inflate: !on["no-inflate"],
+    stitchLbr: on["stitch-lbr"],
   });
   const source = about(file, () => openSource(file));
   const reader = await aboutAsync(
     file,
     () => PerfDataReader.open(source, { diagnostics: complaints.take }),
   );
-  const symbols = value.symbols === undefined
+  const bundled = symbols === undefined || symbols === ""
     ? undefined
-    : await bundledSymbols(value.symbols, !on["no-demangle"]);
+    : await bundledSymbols(symbols, !on["no-demangle"]);
+  const lookUps = symbols === "" || on.unwind
+    ? new (await import("./_record_symbols.ts")).RecordLookUps(
+      { ...flags, value: { ...value, symbols } },
+      file,
+    )
+    : undefined;
+  using names = symbols === "" ? lookUps?.names : undefined;
   const { add, finish } = progressOf("records", reader.fileSize);
-  await writeRecords(reader, writeOut, { ...options, ...given({ symbols }), progress: add })
-    .finally(finish);
+  const engine = await writeRecords(reader, writeOut, {
+    ...options,
+    ...given({ symbols: bundled ?? names, unwind: on.unwind ? lookUps?.resolverFor : undefined }),
+    progress: add,
+  }).finally(finish);
   complaints.finish();
-  if (symbols !== undefined) tellUnnamed("records", value.symbols ?? "", symbols);
+  if (bundled !== undefined) tellUnnamed("records", symbols ?? "", bundled);
+  lookUps?.report(engine, on.unwind);
   return complaints.count > 0 ? 1 : 0;
 }
 

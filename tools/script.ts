@@ -1,27 +1,28 @@
 /** `script`: prints samples as `perf script` does. */
 import {
+  PERF_SAMPLE_AUX,
   PERF_SAMPLE_REGS_USER,
   PERF_SAMPLE_STACK_USER,
-  PERF_TYPE_RAW,
 } from "@perfdata/format/perf-event";
-import { isRandomAccess, type PerfEvent } from "@perfdata/format";
+import { HEADER_AUXTRACE, isRandomAccess, type PerfEvent } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
 import { HEADER_CLOCK_DATA } from "@perfdata/format/feature-names";
 import { decodeFeature } from "@perfdata/format/features";
 import { PerfDataReader } from "@perfdata/format/reader";
 import type { ClockTimes } from "@perfdata/export/time-of-day";
 import {
-  BRANCH_PLACES,
   eventFields,
   FieldError,
-  needsRecord,
   parseFields,
+  refuseOfTraces,
+  rowNeeds,
   SCRIPT_FIELDS,
 } from "@perfdata/export/script-fields";
 import { ScriptWriter } from "@perfdata/export/script";
 import { ScriptPlaces } from "@perfdata/export/script-places";
 import { ScriptRows } from "@perfdata/export/script-rows";
 import { type Engine, runEngine } from "@perfdata/session/engine";
+import { DEFAULT_ITRACE, type ItraceOptions, parseItrace } from "@perfdata/session/itrace";
 import { unwoundText } from "@perfdata/session/unwind-text";
 import type { SymbolResolver } from "@perfdata/symbols";
 import {
@@ -46,6 +47,9 @@ const UNWINDS = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 /** Files up to this size are read once. */
 const HELD = 192 << 20;
 
+/** Columns of an object in a call trace, as perf has them. */
+const OBJECT_WIDTH = 50;
+
 const HELP = `script: prints samples as perf script does, for all that reads its text
 
 usage: perfdata script [flags] [FILE]
@@ -61,6 +65,12 @@ perf 6.1, byte for byte where perf is right; docs/script.md says what differs.
   -G, --hide-call-graph  print no call chains
       --ns               print times with nanoseconds
       --no-inline        print no inlined functions in unwound stacks
+      --itrace LETTERS   make samples of Intel PT, as perf-script(1) has them: i (instructions, with
+                         a period: i1000i, i100us), b (branches), c (calls), r (returns),
+                         x (transactions), w (PTWRITE), p (power), e (errors), sN (skip)
+      --insn-trace       each instruction with its bytes: --itrace=i0ns -F +insn,-event,-period
+      --call-trace       calls, indented: --itrace=cewp -F -ip,-addr,-event,-period,+callindent
+      --call-ret-trace   the same with returns and flags
 ${PROFILE_HELP}
 examples:
   perfdata script perf.data | stackcollapse-perf.pl | flamegraph.pl > flame.svg
@@ -71,32 +81,56 @@ Exit codes: 0 done; 1 the recording is damaged (what can be read is printed); 2 
 `;
 
 const FLAGS = {
-  boolean: ["hide-call-graph", "ns", "no-inline", ...PROFILE_FLAGS.boolean],
-  string: ["fields", ...PROFILE_FLAGS.string],
+  boolean: [
+    "hide-call-graph",
+    "ns",
+    "no-inline",
+    "insn-trace",
+    "call-trace",
+    "call-ret-trace",
+    ...PROFILE_FLAGS.boolean,
+  ],
+  string: ["fields", "itrace", ...PROFILE_FLAGS.string],
   alias: { F: "fields", G: "hide-call-graph" },
 } as const;
 
 async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const { on, value, operands } = flags;
-  const wish = fieldError(() => value.fields === undefined ? undefined : parseFields(value.fields));
+  const traced = traceWish(flags);
+  const text = traced?.fields ?? value.fields;
+  const wish = fieldError(() => text === undefined ? undefined : parseFields(text));
   const name = oneFile(operands);
+  if (traced !== undefined) {
+    const { ptScript } = await import("./_pt_script.ts");
+    return await aboutAsync(name, () => ptScript(name, flags, { ...traced, wish }));
+  }
   const names = nameFilters(flags);
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`script: ${name}`);
     const source = openSource(name);
     const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
+    // perf notes the feature where there is AUX data; samples can have pieces of it as well.
+    const hasTrace = reader.features.some(({ id }) => id === HEADER_AUXTRACE) ||
+      reader.events.all.some(({ layout }) => (layout.sampleType & PERF_SAMPLE_AUX) !== 0);
+    if (hasTrace && isRandomAccess(source)) {
+      const { isIntelPt, ptScript } = await import("./_pt_script.ts");
+      if (await isIntelPt(source)) {
+        return await ptScript(name, flags, {
+          itrace: DEFAULT_ITRACE,
+          wish,
+          nanoseconds: on.ns,
+          objectWidth: 0,
+        });
+      }
+    }
     const filter = await sampleFilter(flags, reader);
     // perf expands inlined functions in stacks that it unwinds.
     const unwinds = reader.events.all.some(({ layout }) =>
       (layout.sampleType & UNWINDS) === UNWINDS
     );
     const asked = (field: typeof SCRIPT_FIELDS[number]) => wish?.add.has(field) === true;
-    const needs = {
-      stacks: !on["hide-call-graph"],
-      addresses: asked("addr") || reader.events.all.some(({ attr }) => attr.type === PERF_TYPE_RAW),
-      branches: BRANCH_PLACES.some(asked),
-      records: (event: PerfEvent) => needsRecord(event, wish),
-    };
+    fieldError(() => refuseOfTraces(wish));
+    const needs = rowNeeds(reader.events.all, wish, !on["hide-call-graph"]);
     // Names are known after the last sample: a large file is read once more, what is short is held.
     const isLarge = isRandomAccess(source) && (reader.fileSize ?? 0) > HELD;
     const rows = new ScriptRows(needs, isLarge ? () => {} : undefined);
@@ -115,6 +149,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const engine = await runEngine(reader, [rows], {
       filter,
       unwind: resolverFor,
+      stitchLbr: on["stitch-lbr"],
       progress: progress.add,
       diagnostics: complaints.take,
     });
@@ -139,11 +174,8 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         }
         : {}),
     };
-    const writerOf = (of: ScriptRows) => {
-      const { traces } = of;
-      if (traces !== undefined) traces.names = places;
-      return new ScriptWriter(of.engine, places, { ...options, traces });
-    };
+    const writerOf = ({ engine, traces }: ScriptRows) =>
+      new ScriptWriter(engine, places, { ...options, traces });
     let writer: ScriptWriter | undefined;
     if (isLarge) {
       const again = await PerfDataReader.open(source, { diagnostics: () => {} });
@@ -154,6 +186,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       await runEngine(again, [printed], {
         filter,
         unwind: resolverFor,
+        stitchLbr: on["stitch-lbr"],
         progress: progress.add,
         diagnostics: () => {},
       });
@@ -203,6 +236,37 @@ async function clockOf(reader: PerfDataReader): Promise<ClockTimes | undefined> 
   const { littleEndian } = reader;
   const feature = decodeFeature(HEADER_CLOCK_DATA, bytes, { littleEndian });
   return feature.name === "CLOCK_DATA" ? feature.value : undefined;
+}
+
+/** What is to be made of Intel PT; `undefined` where nothing is said of it. */
+function traceWish({ on, value }: FlagsOf<typeof FLAGS>) {
+  const { itrace, fields } = value;
+  const isCall = on["call-trace"] || on["call-ret-trace"];
+  const isInsn = on["insn-trace"];
+  if (itrace === undefined && !isCall && !isInsn) return undefined;
+  const letters = itrace ?? (isInsn ? "i0ns" : on["call-ret-trace"] ? "crewp" : "cewp");
+  const own = isInsn
+    ? "+insn,-event,-period"
+    : isCall
+    ? `-ip,-addr,-event,-period,+callindent${on["call-ret-trace"] ? ",+flags" : ""}`
+    : undefined;
+  const isChange = fields !== undefined && /^[+-]/.test(fields);
+  return {
+    itrace: itraceOf(letters),
+    fields: own === undefined ? fields : isChange ? `${own},${fields}` : fields ?? own,
+    nanoseconds: on.ns || isCall || isInsn,
+    objectWidth: isCall && !on["call-ret-trace"] ? OBJECT_WIDTH : 0,
+  };
+}
+
+/** Makes wrong letters wrong usage. */
+function itraceOf(letters: string): ItraceOptions {
+  try {
+    return parseItrace(letters);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new UsageError(`--${error.message}`);
+  }
 }
 
 /** Makes wrong fields wrong usage. */

@@ -1,6 +1,22 @@
 /** `slice`: keeps a part of a recording. */
-import { chooseSamples, copyRecording, FileOutput, Slice, type SliceFilter } from "@perfdata/edit";
-import { isRandomAccess, PERF_RECORD_COMPRESSED, PERF_RECORD_COMPRESSED2 } from "@perfdata/format";
+import {
+  type AuxPlan,
+  chooseSamples,
+  copyRecording,
+  FileOutput,
+  hasAuxtrace,
+  type NotCut,
+  planAuxCut,
+  Slice,
+  type SliceFilter,
+} from "@perfdata/edit";
+import {
+  isRandomAccess,
+  PERF_RECORD_COMPRESSED,
+  PERF_RECORD_COMPRESSED2,
+  PERF_SAMPLE_READ,
+  type RandomAccessSource,
+} from "@perfdata/format";
 import { fileSink } from "@perfdata/format/file-sink";
 import { fileSource, openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
@@ -17,7 +33,7 @@ import {
   Progress,
   UsageError,
 } from "./_cli.ts";
-import { OUTPUT_FLAGS, OUTPUT_HELP, share, summary, writeRecording } from "./_edit.ts";
+import { copyBytes, OUTPUT_FLAGS, OUTPUT_HELP, share, summary, writeRecording } from "./_edit.ts";
 import { nameFilters, SAMPLE_FLAGS, SAMPLE_HELP, sampleFilter } from "./_sample_flags.ts";
 import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
 
@@ -76,20 +92,46 @@ async function run(flags: SliceFlags): Promise<number> {
     using opened = await openTwice(name, needsTwoPasses(flags), complaints);
     const { reader } = opened;
     const filter = await sliceFilter(flags, name, reader);
+    const isWhole = Object.keys(filter).length === 0 && every === undefined;
+    const cut = await auxPlan(opened, filter);
     const edit = new Slice(reader, {
       ...filter,
+      ...(cut === undefined || "reason" in cut ? {} : { aux: cut }),
       ...(every === undefined ? {} : { sampleEvery: Number(every) }),
     });
-    await writeRecording("slice", flags, async ({ output, path }) => {
+    await writeRecording("slice", flags, async ({ output, sink, isPipe, path }) => {
       const progress = new Progress("slice", reader.fileSize);
-      const copied = await copyRecording(reader, output, { edit, progress: progress.add });
+      const { source } = opened;
+      const isOne = source !== undefined && (source.seams?.length ?? 0) === 0;
+      if (isWhole && isOne && reader.isPipe === isPipe) {
+        await copyBytes(source, sink, progress.add);
+        return progress.finish();
+      }
+      const copied = await copyRecording(reader, output, {
+        edit,
+        keepCompressed: isWhole,
+        progress: progress.add,
+      });
       progress.finish();
       summary("slice", copied, path);
     });
     complaints.finish();
     const { samples, kept, wholeAux } = edit.stats;
-    if (wholeAux > 0) {
-      complain(`slice: ${name}: AUX data is not cut in time: ${wholeAux} buffers stay whole`);
+    if (cut !== undefined && !("reason" in cut)) {
+      complain(`slice: ${name}: ${share(cut.kept, cut.bytes, "bytes of AUX data")} stay`);
+      if (cut.untimed > 0) {
+        complain(`slice: ${name}: no packet of ${cut.untimed} buffers has a time: they stay whole`);
+      }
+    } else if (wholeAux > 0) {
+      const why = cut?.reason ??
+        "AUX data of a stream is not cut in time; write it to a file first";
+      complain(`slice: ${name}: ${why} (${wholeAux} pieces)`);
+    }
+    const hasRead = reader.events.all.some(({ layout }) => layout.sampleType & PERF_SAMPLE_READ);
+    if (hasRead && kept < samples) {
+      complain(
+        `slice: ${name}: READ values count from the sample before, which the slice may not have`,
+      );
     }
     if (kept === 0 && samples > 0) {
       complain(`slice: ${name}: ${share(kept, samples, "samples")} pass all conditions`);
@@ -108,6 +150,17 @@ function needsTwoPasses({ value }: SliceFlags): boolean {
 /** A recording, and what is to be removed when it is read. */
 interface Opened extends Disposable {
   readonly reader: PerfDataReader;
+  /** Its bytes, where they can be read at any place. */
+  readonly source: RandomAccessSource | undefined;
+}
+
+/** What stays of AUX data, where a time was asked for and the recording can be read twice. */
+async function auxPlan(
+  { reader, source }: Opened,
+  { time }: SliceFilter,
+): Promise<AuxPlan | NotCut | undefined> {
+  if (time === undefined || source === undefined || !await hasAuxtrace(reader)) return undefined;
+  return await planAuxCut(reader, source, time);
 }
 
 /**
@@ -119,7 +172,11 @@ async function openTwice(name: string, twice: boolean, complaints: Complaints): 
   const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
   const close = () => source.close?.();
   if (!twice || (isRandomAccess(source) && !await isCompressed(reader))) {
-    return { reader, [Symbol.dispose]: close };
+    return {
+      reader,
+      source: isRandomAccess(source) ? source : undefined,
+      [Symbol.dispose]: close,
+    };
   }
   const path = Deno.makeTempFileSync({ prefix: "perfdata-slice-" });
   try {
@@ -131,6 +188,7 @@ async function openTwice(name: string, twice: boolean, complaints: Complaints): 
     close();
     return {
       reader: await PerfDataReader.open(plain, { diagnostics: complaints.take }),
+      source: plain,
       [Symbol.dispose]() {
         plain.close();
         Deno.removeSync(path);

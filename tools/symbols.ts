@@ -53,6 +53,7 @@ show    lists what is in a bundle
   -f, --force            overwrite it if it exists
       --json             print JSON
 ${SYMBOL_HELP}\
+      --temp DIR         sort there what is too much for memory, of a pipe
       --debug            print the stack trace of an error
   -h, --help             print this help
 
@@ -70,7 +71,7 @@ Exit codes: 0 done; 1 a file cannot be read, or part of it is damaged; 2 wrong u
 
 const FLAGS = {
   boolean: ["json", "force", ...SYMBOL_FLAGS.boolean],
-  string: ["output", ...SYMBOL_FLAGS.string],
+  string: ["output", "temp", ...SYMBOL_FLAGS.string],
   alias: { o: "output", f: "force" },
 } as const;
 

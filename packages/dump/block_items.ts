@@ -16,7 +16,7 @@
  * @module
  */
 import type { PerfDataReader } from "@perfdata/format";
-import type { Blocks } from "./blocks.ts";
+import type { Blocks } from "@perfdata/session/blocks";
 import type { SourceBytes } from "./field_text.ts";
 import { RecordHead } from "./record_head.ts";
 import type { SampleNames } from "./sample_names.ts";

@@ -5,6 +5,7 @@ import {
   FEATURE_NAMES,
   HEADER_TRACING_DATA,
   KERNEL_RECORDS,
+  layoutOf,
   type Payload,
   PERF_EVENT_HEADER_SIZE,
   PerfDataError,
@@ -25,9 +26,11 @@ import {
   AUXTRACE,
   AUXTRACE_INFO,
   GOOGLE_RECORDS,
+  HEADER_FEATURE,
   PERF_AUXTRACE_INTEL_PT,
   USER_RECORDS,
 } from "@perfdata/user-records";
+import { isLastFeature } from "@perfdata/session/stream-feature";
 import { byteRuns, packetRuns } from "./hex_payload.ts";
 import type { HexParts } from "./hex_parts.ts";
 import { decodeSection } from "./hex_regions.ts";
@@ -43,6 +46,9 @@ const FEATURE_ID = struct("feature", { feat_id: enumeration(u64, FEATURE_NAMES) 
 
 // The names of the header's fields are those of some bodies too: they get one of their own.
 const RECORD_HEADER = struct("record", { header: perfEventHeader });
+
+/** Where the fields of a HEADER_FEATURE lie. */
+const FEATURE_AT = layoutOf(HEADER_FEATURE);
 
 /** Takes a record's header apart. */
 function traceHeader(bytes: Uint8Array, littleEndian: boolean, trace: LeafTrace): void {
@@ -182,14 +188,15 @@ export class HexData {
       traceHeader(bytes, littleEndian, shown);
       const id = Number((record.body as { feat_id: bigint }).feat_id);
       try {
-        const empty = bytes.length === 16;
-        const field: Codec<unknown> = empty ? LAST_FEATURE : FEATURE_ID;
-        decode(field, bytes.subarray(8, 16), { littleEndian, trace: shown.shifted(8) });
-        if (!empty) {
-          decodeSection(id, bytes.subarray(16), {
+        const { feat_id: idAt, data: dataAt } = FEATURE_AT;
+        const isLast = isLastFeature(id, bytes.length - dataAt);
+        const field: Codec<unknown> = isLast ? LAST_FEATURE : FEATURE_ID;
+        decode(field, bytes.subarray(idAt, dataAt), { littleEndian, trace: shown.shifted(idAt) });
+        if (!isLast) {
+          decodeSection(id, bytes.subarray(dataAt), {
             littleEndian,
-            base: start + 16,
-            trace: shown.shifted(16),
+            base: start + dataAt,
+            trace: shown.shifted(dataAt),
           });
         }
       } catch (cause) {

@@ -50,6 +50,7 @@ import {
   putStep,
   type SourceBytes,
 } from "./field_text.ts";
+import { recordMisc } from "@perfdata/format/record-header";
 
 /** What a record's text depends on beyond its bytes. */
 export interface KernelTextContext {
@@ -417,7 +418,7 @@ export function putKernelText(
 ): number {
   const { view } = source;
   const type = view.getInt32(start, le);
-  const misc = view.getUint16(start + 4, le);
+  const misc = recordMisc(view, start, le);
   const key = type << 16 | misc & MISC_BITS;
   let steps = STEPS.get(key);
   if (steps === undefined) STEPS.set(key, steps = stepsOf(type, misc & MISC_BITS));

@@ -6,9 +6,10 @@
  */
 import type { PerfDataReader } from "@perfdata/format";
 import { writeStdout } from "@perfdata/format/file-sink";
-import { BLOCK_SIZE, type BlockTarget, BlockText } from "./block_items.ts";
-import { type BlockAnswer, type BlockTask, writeBlock } from "./block_task.ts";
-import { Blocks, StoppedError } from "./blocks.ts";
+import { shareBlocks } from "@perfdata/session/block-threads";
+import { Blocks } from "@perfdata/session/blocks";
+import { BLOCK_SIZE } from "./block_items.ts";
+import { type BlockAbout, blockWriter } from "./block_writer.ts";
 import { dump, type DumpOptions, dumpRecords, type DumpStats, isShareable } from "./dump.ts";
 
 /** How to dump a file with several threads: the text goes to standard output. */
@@ -47,82 +48,24 @@ export async function dumpFile(
     return await dump(reader, wish);
   }
   const blocks = Blocks.of(WAITING + 2 * jobs, BLOCK_SIZE);
-  let text: BlockText | undefined;
-  const help = (n: number): boolean => {
-    if (n < 0) return false;
-    text ??= new BlockText(reader, path, hex, blocks);
-    writeBlock(blocks, n, text);
-    return true;
-  };
-  const task: BlockTask = { path, fileSize, hex, shared: blocks.shared };
-  const writers = Array.from({ length: jobs - 1 }, () => new BlockWorker(task));
-  try {
-    const target: BlockTarget = {
-      memory: (n) => blocks.memory(n),
-      // Where the others cannot keep up, this thread lends a hand.
-      room: () => blocks.room(() => help(blocks.tryClaim())),
-      fill: () => blocks.fill(),
-      close: () => blocks.close(),
-      ...(blockSize === undefined ? {} : { full: blockSize }),
-    };
-    const dumped = await run(reader, wish, target, () => help(blocks.claim())).catch(
-      (error: unknown) => {
-        if (!(error instanceof StoppedError)) throw error;
-      },
-    );
-    const areDone = await Promise.all(writers.map(({ isDone }) => isDone));
-    if (dumped === undefined || areDone.includes(false)) {
-      throw new Error("the file changed while it was read");
-    }
-    dumped.finish();
-    return dumped.stats;
-  } finally {
-    blocks.stop();
-    for (const writer of writers) writer.end();
-  }
-}
-
-/** Fills all blocks, and helps with those that are left. */
-async function run(
-  reader: PerfDataReader,
-  wish: DumpOptions,
-  target: BlockTarget,
-  help: () => boolean,
-): ReturnType<typeof dumpRecords> {
-  const dumped = await dumpRecords(reader, wish, target);
-  while (help());
-  return dumped;
-}
-
-/** Another thread. */
-class BlockWorker {
-  /** Whether all is written: not where it stopped because another one failed. */
-  readonly isDone: Promise<boolean>;
-  readonly #worker: Worker;
-
-  constructor(task: BlockTask) {
-    this.#worker = new Worker(new URL("./block_worker.ts", import.meta.url), { type: "module" });
-    this.#worker.postMessage(task);
-    const isDone = Promise.withResolvers<boolean>();
-    this.#worker.onmessage = ({ data }: MessageEvent<BlockAnswer>) => {
-      if (data.kind === "error") {
-        isDone.reject(
-          data.isBrokenPipe ? new Deno.errors.BrokenPipe(data.message) : new Error(data.message),
-        );
-      } else {
-        isDone.resolve(data.kind === "done");
-      }
-    };
-    this.#worker.onerror = (event) => {
-      event.preventDefault();
-      isDone.reject(new Error(event.message));
-    };
-    this.isDone = isDone.promise;
-    // It may fail before somebody asks.
-    this.isDone.catch(() => {});
-  }
-
-  end(): void {
-    this.#worker.terminate();
-  }
+  let write: ((n: number) => void) | undefined;
+  const about: BlockAbout = { path, fileSize, hex };
+  const dumped = await shareBlocks({
+    blocks,
+    others: jobs - 1,
+    start: () => new Worker(new URL("./block_worker.ts", import.meta.url), { type: "module" }),
+    about,
+    fill: (room) =>
+      dumpRecords(reader, wish, {
+        memory: (n) => blocks.memory(n),
+        room,
+        fill: () => blocks.fill(),
+        close: () => blocks.close(),
+        ...(blockSize === undefined ? {} : { full: blockSize }),
+      }),
+    empty: (n) => (write ??= blockWriter(reader, path, hex, blocks))(n),
+  });
+  if (dumped === undefined) throw new Error("the file changed while it was read");
+  dumped.finish();
+  return dumped.stats;
 }

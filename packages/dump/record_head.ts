@@ -15,6 +15,7 @@ import {
 import type { SourceBytes } from "./field_text.ts";
 import { putRawEvent } from "./raw_event.ts";
 import { dumpRecordName } from "./record_names.ts";
+import { recordMisc } from "@perfdata/format/record-header";
 
 /** How many kinds of records have their text at hand; a power of two. */
 const KEPT = 1 << 12;
@@ -131,7 +132,7 @@ export class RecordHead {
   #textOf(view: DataView, start: number, end: number): HeadText {
     const type = view.getInt32(start, this.#le);
     const size = end - start;
-    const misc = type === PERF_RECORD_SAMPLE ? view.getUint16(start + 4, this.#le) : 0;
+    const misc = type === PERF_RECORD_SAMPLE ? recordMisc(view, start, this.#le) : 0;
     // Most records are of a few sizes, which are multiples of 8.
     const slot = (size ^ misc & 7 ^ type << 6) & KEPT - 1;
     const found = this.#texts[slot];

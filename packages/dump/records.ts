@@ -6,7 +6,6 @@ import {
   fixedPeriod,
   HEADER_EVENT_DESC,
   KERNEL_RECORDS,
-  PERF_EVENT_HEADER_SIZE,
   PERF_RECORD_COMPRESSED,
   PERF_RECORD_COMPRESSED2,
   PERF_RECORD_EVENT_UPDATE,
@@ -22,13 +21,28 @@ import {
 } from "@perfdata/format";
 import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
 import { LITTLE_ENDIAN } from "@perfdata/format/text-bytes";
-import { type Consumer, type Engine, type Needs, runEngine } from "@perfdata/session/engine";
+import {
+  type Consumer,
+  type Engine,
+  type EngineOptions,
+  type Needs,
+  runEngine,
+} from "@perfdata/session/engine";
 import type { RecordBytes, Run } from "@perfdata/session/run";
-import type { BundledSymbols } from "@perfdata/session/symbols";
-import { type AnyDecoded, FieldTree, lineMembers, type U64Style } from "./records_json.ts";
+import { BLOCK, TextBuffer } from "./records_bytes.ts";
+import {
+  type AnyDecoded,
+  FieldTree,
+  lineMembers,
+  type Members,
+  type U64Style,
+} from "./records_json.ts";
+import { streamFeature } from "@perfdata/session/stream-feature";
 import { type AnyRecordCodec, RecordPlan } from "./records_plan.ts";
 import { SampleWriter } from "./records_sample.ts";
-import { SampleSymbols } from "./records_symbols.ts";
+import { RecordMore, type RecordSymbols } from "./records_symbols.ts";
+
+export type { RecordSymbols };
 
 /** Which records are written, and how. */
 export interface RecordsOptions {
@@ -56,7 +70,14 @@ export interface RecordsOptions {
    * Symbols of the recording: lines of samples have those of their addresses. The records come in
    * the order of time then, since what is mapped where has to be known.
    */
-  readonly symbols?: BundledSymbols;
+  readonly symbols?: RecordSymbols;
+  /**
+   * Finds the code of objects: `callchain` of samples is their whole stack then, unwound where a copy
+   * of it was recorded, joined where its user part is elsewhere. The records come in the order of time.
+   */
+  readonly unwind?: EngineOptions["unwind"];
+  /** As for `runEngine`. */
+  readonly stitchLbr?: boolean;
   /**
    * Receives what is wrong apart from the records: the names of the events cannot be read, and they are
    * called by their types. Without it that throws.
@@ -83,9 +104,6 @@ export const CSV_COLUMNS: readonly string[] = [
   "more",
 ];
 
-/** Bytes of text that are handed out at once. */
-const BLOCK = 1 << 18;
-
 const CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
 const GOOGLE_CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...GOOGLE_RECORDS]);
 
@@ -99,30 +117,6 @@ export function isRecordName(name: string): boolean {
 
 const WANTED = 1;
 const UNWANTED = 2;
-
-/** Text that grows in one buffer. */
-class TextBuffer {
-  bytes = new Uint8Array(2 * BLOCK);
-  view = new DataView(this.bytes.buffer);
-  length = 0;
-  readonly #encoder = new TextEncoder();
-
-  /** Makes room for `size` more bytes, and the 8 that a store may go beyond. */
-  reserve(size: number): void {
-    const need = this.length + size + 8;
-    if (need <= this.bytes.length) return;
-    const larger = new Uint8Array(Math.max(need, 2 * this.bytes.length));
-    larger.set(this.bytes.subarray(0, this.length));
-    this.bytes = larger;
-    this.view = new DataView(larger.buffer);
-  }
-
-  append(text: string): void {
-    this.reserve(3 * text.length);
-    const { written } = this.#encoder.encodeInto(text, this.bytes.subarray(this.length));
-    this.length = (this.length + written) | 0;
-  }
-}
 
 /** The names of a file's events, as they become known. */
 class EventNames {
@@ -168,7 +162,9 @@ class RecordsText implements Consumer {
   readonly #first: number;
   #namesVersion = 0;
   #csvText: (row: readonly string[]) => string = () => "";
-  readonly #symbols: SampleSymbols | undefined;
+  /** Writes what the machine and symbols say of samples, in the order of time. */
+  readonly #more: RecordMore | undefined;
+  readonly #joined: boolean;
   readonly #limited: boolean;
   /** How many lines may still be written, where that is limited. */
   #left: number;
@@ -185,11 +181,14 @@ class RecordsText implements Consumer {
     this.#planned = options.format !== "csv";
     this.#fast = reader.littleEndian && LITTLE_ENDIAN && this.#planned;
     this.#live = reader.fileSize === undefined;
-    const resolves = options.symbols !== undefined;
-    this.needs = { machine: resolves, places: resolves, chains: resolves };
+    const { symbols, unwind } = options;
+    const resolves = symbols !== undefined;
+    const machine = isTimeOrdered(options);
+    this.#joined = unwind !== undefined;
+    this.needs = { machine, places: resolves, chains: resolves, joined: this.#joined };
+    this.#more = machine ? new RecordMore(symbols, this.#joined) : undefined;
     this.#first = options.from ?? 0;
     this.#u64 = options.u64 ?? "number";
-    this.#symbols = options.symbols && new SampleSymbols(options.symbols);
     this.#limited = options.limit !== undefined;
     this.#left = options.limit ?? 1;
   }
@@ -253,11 +252,11 @@ class RecordsText implements Consumer {
     const { littleEndian } = this;
     if (this.#reader.isGoogleDialect) return;
     if (type === PERF_RECORD_HEADER_FEATURE) {
-      if (bytes.length <= PERF_EVENT_HEADER_SIZE + 8) return;
       const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-      const id = view.getBigUint64(PERF_EVENT_HEADER_SIZE, littleEndian);
-      if (Number(id) !== HEADER_EVENT_DESC) return;
-      this.#takeNames(bytes.subarray(16), { littleEndian, base: offset + 16 });
+      const feature = streamFeature(this.#reader, bytes, view, 0, bytes.length);
+      if (feature?.id !== HEADER_EVENT_DESC) return;
+      const { payload } = feature;
+      this.#takeNames(payload, { littleEndian, base: offset + bytes.length - payload.length });
     } else if (type === PERF_RECORD_EVENT_UPDATE) {
       const record = CODEC.decode(bytes, { littleEndian });
       if ("raw" in record) return;
@@ -269,7 +268,7 @@ class RecordsText implements Consumer {
   }
 
   start(engine: Engine): void {
-    this.#options.symbols?.start(engine);
+    this.#more?.start(engine);
   }
 
   rows(run: Run): void {
@@ -283,7 +282,14 @@ class RecordsText implements Consumer {
     return this.#left <= 0;
   }
 
-  finish(): void {
+  /** Writes the lines that wait for names. */
+  async settle(): Promise<void> {
+    if (this.#more?.waits !== true) return;
+    await this.#more.settle(this.out, this.#line, this.#write);
+  }
+
+  async finish(): Promise<void> {
+    await this.settle();
     this.flush();
   }
 
@@ -306,10 +312,17 @@ class RecordsText implements Consumer {
       const writer = event < 0 || (start & 7) !== 0 ? null : this.#sampleWriter(event);
       if (writer !== null) {
         out.reserve(writer.bound(end - start));
-        written = writer.write(at, start, offset, out.view, out.length);
-        if (written >= 0 && this.#symbols !== undefined) {
+        const isJoined = this.#joined && (run.thread[row] as number) >= 0;
+        if (isJoined) {
+          const from = run.chainStart[row] as number, to = run.chainStart[row + 1] as number;
+          out.reserve(20 * (to - from));
+          written = writer.write(at, start, offset, out.view, out.length, run.chainWords, from, to);
+        } else if (!this.#joined) {
+          written = writer.write(at, start, offset, out.view, out.length);
+        }
+        if (written >= 0 && this.#more !== undefined) {
           out.length = written;
-          this.#putSymbols(out, run, row);
+          this.#more.put(out, run, row);
           out.append("}\n");
           written = out.length;
         }
@@ -323,12 +336,7 @@ class RecordsText implements Consumer {
     }
     if (written >= 0) out.length = written;
     else this.#writeDecoded(run, row, at.bytes.subarray(start, end));
-    if (out.length >= BLOCK) this.flush();
-  }
-
-  #putSymbols(out: TextBuffer, run: Run, row: number): void {
-    const event = this.#reader.events.all[run.event[row] as number];
-    if (event !== undefined) this.#symbols?.put(out, run, row, event.layout);
+    if (out.length >= BLOCK && this.#more?.waits !== true) this.flush();
   }
 
   /** Hands out what is written. */
@@ -348,7 +356,8 @@ class RecordsText implements Consumer {
     if (writer === undefined) {
       const event = this.#reader.events.all[index] as PerfEvent;
       const name = this.#names.nameOf(index, event);
-      writer = SampleWriter.for(event, name, this.#u64, this.#symbols !== undefined) ?? null;
+      writer = SampleWriter.for(event, name, this.#u64, this.#more !== undefined, this.#joined) ??
+        null;
       this.#samples[index] = writer;
     }
     return writer;
@@ -397,26 +406,43 @@ class RecordsText implements Consumer {
       littleEndian,
       u64: this.#u64,
     });
-    if (isSample && this.#symbols !== undefined) {
-      const text = new TextBuffer();
-      this.#putSymbols(text, run, row);
-      // Texts and lists of them only: they come out as they went in.
-      const object = new TextDecoder().decode(text.bytes.subarray(1, text.length));
-      const found = Object.entries(JSON.parse(`{${object}}`));
-      members.push(
-        ...found.map(([name, json]) => [name, JSON.stringify(json)] as [string, string]),
-      );
+    if (isSample && this.#more !== undefined) {
+      if (this.#joined && (run.thread[row] as number) >= 0) joinChain(members, run, row);
+      if (!this.#more.add(this.out, members, run, row)) return;
     }
-    this.out.append(
-      this.#options.format === "csv"
-        ? this.#csvText(csvRow(members))
-        : `{${members.map(([name, json]) => `"${name}":${json}`).join(",")}}\n`,
-    );
+    this.out.append(this.#line(members));
   }
+
+  readonly #line = (members: Members): string =>
+    this.#options.format === "csv"
+      ? this.#csvText(csvRow(members))
+      : `{${members.map(([name, json]) => `"${name}":${json}`).join(",")}}\n`;
+}
+
+/** Whether records are ordered by time, and what was mapped when is known. */
+function isTimeOrdered({ order, symbols, unwind }: RecordsOptions): boolean {
+  return order === "time" || symbols !== undefined || unwind !== undefined;
+}
+
+/** Puts the whole stack into the place of the call chain, and leaves out what it was made of. */
+function joinChain(members: Members, run: Run, row: number): void {
+  const words = new BigUint64Array(
+    run.chainWords.slice(
+      2 * (run.chainStart[row] as number),
+      2 * (run.chainStart[row + 1] as number),
+    )
+      .buffer,
+  );
+  const json = `[${Array.from(words, (word) => `"0x${word.toString(16)}"`).join(",")}]`;
+  const stack = members.findIndex(([name]) => name === "stack_user");
+  if (stack >= 0) members.splice(stack, 1);
+  const chain = members.find(([name]) => name === "callchain");
+  if (chain !== undefined) chain[1] = json;
+  else members.push(["callchain", json]);
 }
 
 /** A row: what has a column of its own, without the quotes of JSON; all else as an object. */
-function csvRow(members: [string, string][]): string[] {
+function csvRow(members: Members): string[] {
   const known = new Map(members);
   const row = CSV_COLUMNS.slice(0, -1).map((column) => {
     const json = known.get(column);
@@ -441,6 +467,7 @@ function csvRow(members: [string, string][]): string[] {
  * @param write Takes blocks of whole lines, some 256 KB each, and from a stream as soon as there are
  * any. A block is overwritten after the call.
  * @param options Which records, in which order, and how they are written.
+ * @returns What was found on the way: how unwinding went.
  * @throws {PerfDataError} In strict mode, where the data is damaged.
  *
  * @example
@@ -471,13 +498,15 @@ export async function writeRecords(
   reader: PerfDataReader,
   write: (block: Uint8Array) => void,
   options: RecordsOptions = {},
-): Promise<void> {
+): Promise<Engine> {
   const text = new RecordsText(reader, write, options);
   await text.readNames();
   if (options.format === "csv") await text.startCsv();
-  const { order = "file", symbols, inflate, progress, diagnostics } = options;
-  await runEngine(reader, [text], {
-    order: symbols === undefined ? order : "time",
+  const { unwind, stitchLbr, inflate, progress, diagnostics } = options;
+  return await runEngine(reader, [text], {
+    order: isTimeOrdered(options) ? "time" : "file",
+    unwind,
+    stitchLbr,
     ...(inflate === undefined ? {} : { inflate }),
     ...(progress === undefined ? {} : { progress }),
     ...(diagnostics === undefined ? {} : { diagnostics }),

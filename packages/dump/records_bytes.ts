@@ -1,3 +1,41 @@
+/** Bytes of text that are handed out at once. */
+export const BLOCK: number = 1 << 18;
+
+/** Text that grows in one buffer. */
+export class TextBuffer {
+  /** What holds it. */
+  bytes: Uint8Array<ArrayBuffer> = new Uint8Array(2 * BLOCK);
+  /** The same. */
+  view: DataView = new DataView(this.bytes.buffer);
+  /** Bytes that are written. */
+  length = 0;
+  readonly #encoder = new TextEncoder();
+
+  /** Makes room for `size` more bytes, and the 8 that a store may go beyond. */
+  reserve(size: number): void {
+    const need = this.length + size + 8;
+    if (need <= this.bytes.length) return;
+    const larger = new Uint8Array(Math.max(need, 2 * this.bytes.length));
+    larger.set(this.bytes.subarray(0, this.length));
+    this.bytes = larger;
+    this.view = new DataView(larger.buffer);
+  }
+
+  /** Writes a text. */
+  append(text: string): void {
+    this.reserve(3 * text.length);
+    const { written } = this.#encoder.encodeInto(text, this.bytes.subarray(this.length));
+    this.length = (this.length + written) | 0;
+  }
+
+  /** Writes a part of other bytes. */
+  copy(bytes: Uint8Array, from: number, to: number): void {
+    this.reserve(to - from);
+    this.bytes.set(bytes.subarray(from, to), this.length);
+    this.length += to - from;
+  }
+}
+
 /**
  * Stores text up to its NUL, where it needs no escape in JSON.
  *

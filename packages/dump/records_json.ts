@@ -12,6 +12,7 @@ import {
   type Trace,
 } from "@perfdata/format";
 
+import { isLastFeature } from "@perfdata/session/stream-feature";
 import { putHexBytes } from "@perfdata/format/text-bytes";
 
 /** How 64-bit values that are no addresses are written: as exact integers, or in quotes. */
@@ -133,13 +134,16 @@ function countOf(sample: Sample, read: ReadFormat | undefined): bigint | undefin
 }
 
 /** The members of a line, in order: name and JSON text. */
+export type Members = [name: string, json: string][];
+
+/** The members of a line. */
 export function lineMembers(
   record: AnyDecoded,
   tree: FieldTree,
   context: LineContext,
-): [name: string, json: string][] {
+): Members {
   const { u64 } = context;
-  const members: [string, string][] = [
+  const members: Members = [
     ["type", JSON.stringify(context.name)],
     ["offset", String(context.offset)],
   ];
@@ -203,8 +207,7 @@ function bodyJson(record: AnyDecoded, root: FieldNode, context: LineContext): st
   // What a feature holds is worth more than its bytes.
   const tree = new FieldTree();
   const id = Number(body["feat_id"]);
-  if ((body["data"] as Uint8Array).length === 0) {
-    // The mark that ends the features of a pipe stream.
+  if (isLastFeature(id, (body["data"] as Uint8Array).length)) {
     return valueJson({ feat_id: id, name: "LAST_FEATURE" }, undefined, context.u64);
   }
   const { littleEndian } = context;

@@ -135,7 +135,7 @@ export class RecordPlan {
       if (offset !== undefined && offset !== 0) add(`,"${key}":`, format, { offset, size });
     };
     trailing("pid", 4, trailer?.pid, "d");
-    trailing("tid", 4, trailer?.pid && trailer.pid + 4, "d");
+    trailing("tid", 4, trailer?.tid, "d");
     trailing("cpu", 4, trailer?.cpu);
     trailing("time", 8, trailer?.time);
     trailing("id", 8, trailer?.id);

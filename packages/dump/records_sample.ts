@@ -144,7 +144,13 @@ export class SampleWriter {
    */
   readonly #beginnings: Beginning[] = [];
 
-  private constructor(event: PerfEvent, name: string, u64: U64Style, more: boolean) {
+  private constructor(
+    event: PerfEvent,
+    name: string,
+    u64: U64Style,
+    more: boolean,
+    joined: boolean,
+  ) {
     const { layout } = event;
     const quote = u64 === "string" ? '"' : "";
     const word = (offset: number) => offset < 0 ? -1 : offset >> 2;
@@ -162,8 +168,8 @@ export class SampleWriter {
     this.#ownId = layout.identifier >= 0 ? layout.identifier : layout.id;
     const rest = layout.sampleType & REST_FIELDS;
     this.#hasCount = (rest & PERF_SAMPLE_READ) !== 0;
-    const hasRest = (rest & ~PERF_SAMPLE_CALLCHAIN) !== 0;
-    this.#rest = hasRest ? new SampleRest(event, u64) : undefined;
+    const hasRest = (rest & ~PERF_SAMPLE_CALLCHAIN) !== 0 || joined;
+    this.#rest = hasRest ? new SampleRest(event, u64, joined) : undefined;
     this.#chain = hasRest || rest === 0 ? undefined : new ChainText();
     let text = ',"ip":';
     // Ends the text in front of a value and begins that after it; where the value is absent, the
@@ -215,15 +221,17 @@ export class SampleWriter {
    * A writer for an event, or `undefined` where its samples have fields that need more.
    *
    * @param more Whether members follow: the ends of the lines are not written then.
+   * @param joined Whether whole stacks stand for call chains and copies of stacks.
    */
   static for(
     event: PerfEvent,
     name: string,
     u64: U64Style,
     more: boolean,
+    joined: boolean = false,
   ): SampleWriter | undefined {
     if ((event.layout.sampleType & ~(FIXED_FIELDS | REST_FIELDS)) !== 0) return undefined;
-    const writer = new SampleWriter(event, name, u64, more);
+    const writer = new SampleWriter(event, name, u64, more, joined);
     return writer.#event === "" ? undefined : writer;
   }
 
@@ -239,9 +247,21 @@ export class SampleWriter {
    * @param source The bytes that hold it.
    * @param start Where it starts, in bytes.
    * @param offset Its file offset.
+   * @param joined Halves of the addresses of its whole stack, where that stands for its call chain.
+   * @param first The first address of it.
+   * @param last The one after its last.
    * @returns -1 where the sample is not as its event says; the general way shows it then.
    */
-  write(source: RecordBytes, start: number, offset: number, out: DataView, from: number): number {
+  write(
+    source: RecordBytes,
+    start: number,
+    offset: number,
+    out: DataView,
+    from: number,
+    joined?: Int32Array,
+    first: number = 0,
+    last: number = 0,
+  ): number {
     const { words } = source;
     const w = start >> 2;
     const second = words[w + 1] as number;
@@ -307,7 +327,7 @@ export class SampleWriter {
     }
     pos = this.#endText.put(out, pos);
     if (rest === undefined) return pos;
-    return this.#closing.put(out, rest.put(source, out, pos));
+    return this.#closing.put(out, rest.put(source, out, pos, joined, first, last));
   }
 
   /** Writes the line up to the first value after the time. */

@@ -1,10 +1,5 @@
 import {
   type Codec,
-  PERF_FORMAT_GROUP,
-  PERF_FORMAT_ID,
-  PERF_FORMAT_LOST,
-  PERF_FORMAT_TOTAL_TIME_ENABLED,
-  PERF_FORMAT_TOTAL_TIME_RUNNING,
   PERF_SAMPLE_AUX,
   PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_CGROUP,
@@ -20,6 +15,8 @@ import {
   PERF_SAMPLE_TRANSACTION,
   PERF_SAMPLE_WEIGHT,
   type PerfEvent,
+  type ReadLayout,
+  readLayout,
   SampleFields,
 } from "@perfdata/format";
 import { type Piece, piece, putDecimal64, putHex, putHexBytes } from "@perfdata/format/text-bytes";
@@ -45,10 +42,7 @@ interface Slot {
 export class SampleRest {
   readonly #fields: SampleFields;
   readonly #type: number;
-  readonly #format: number;
-  /** Bytes of the times in a `read_format`, and of a value with its id and count of losses. */
-  readonly #timesSize: number;
-  readonly #entrySize: number;
+  readonly #read: ReadLayout;
   readonly #regsUser: readonly Piece[];
   readonly #regsIntr: readonly Piece[];
   readonly #u64: (name: string) => Slot;
@@ -56,15 +50,18 @@ export class SampleRest {
   readonly #slots = new Map<string, Slot>();
   readonly #texts = new Map<string, Piece>();
 
-  /** Prepares for the samples of one event. */
-  constructor(event: PerfEvent, u64: U64Style) {
+  /**
+   * Prepares for the samples of one event.
+   *
+   * @param joined Whether whole stacks stand for call chains and copies of stacks.
+   */
+  constructor(event: PerfEvent, u64: U64Style, joined: boolean = false) {
     const { attr, layout, readFormat } = event;
     this.#fields = new SampleFields(attr);
-    this.#type = layout.sampleType;
-    this.#format = readFormat;
-    const words = (...bits: number[]) => 8 * bits.filter((bit) => readFormat & bit).length;
-    this.#timesSize = words(PERF_FORMAT_TOTAL_TIME_ENABLED, PERF_FORMAT_TOTAL_TIME_RUNNING);
-    this.#entrySize = 8 + words(PERF_FORMAT_ID, PERF_FORMAT_LOST);
+    this.#type = joined
+      ? layout.sampleType & ~PERF_SAMPLE_STACK_USER | PERF_SAMPLE_CALLCHAIN
+      : layout.sampleType;
+    this.#read = readLayout(readFormat);
     const names = (field: string) => {
       const parts = (event.sample.parts?.[field] as Codec<unknown> | undefined)?.parts;
       return Object.keys(parts?.["regs"]?.parts ?? {}).map((name, i) =>
@@ -107,19 +104,17 @@ export class SampleRest {
    * @param id Where the sample has its event's id, or -1.
    */
   putCount(view: DataView, id: number, out: DataView, pos: number): number {
-    let at = this.#fields.read;
-    if (this.#format & PERF_FORMAT_GROUP) {
-      const count = view.getUint32(at, true);
+    const { group, head, entry, id: idAt } = this.#read;
+    let at = this.#fields.read + head;
+    if (group) {
+      const count = view.getUint32(this.#fields.read, true);
       if (count === 0) return -1;
-      at += 8 + this.#timesSize;
-      if (id >= 0 && (this.#format & PERF_FORMAT_ID)) {
-        const low = view.getInt32(id, true);
-        const high = view.getInt32(id + 4, true);
-        for (let i = 0, entry = at; i < count; i++, entry += this.#entrySize) {
-          if (view.getInt32(entry + 8, true) === low && view.getInt32(entry + 12, true) === high) {
-            at = entry;
-            break;
-          }
+      if (id >= 0 && idAt >= 0) {
+        const own = view.getBigUint64(id, true);
+        for (let i = 0; i < count; i++) {
+          if (view.getBigUint64(at + entry * i + idAt, true) !== own) continue;
+          at += entry * i;
+          break;
         }
       }
     }
@@ -127,33 +122,24 @@ export class SampleRest {
   }
 
   #putRead(view: DataView, out: DataView, from: number): number {
-    const format = this.#format;
-    const group = (format & PERF_FORMAT_GROUP) !== 0;
+    const { group, time_enabled, time_running, head, entry, id, lost } = this.#read;
     const read = this.#fields.read;
-    // A single value comes before the times, those of a group after them.
-    let times = read + 8;
     let pos = this.#text(',"read":{').put(out, from);
-    if (format & PERF_FORMAT_TOTAL_TIME_ENABLED) {
-      pos = this.#putDecimal64(view, times, '"time_enabled":', out, pos);
+    if (time_enabled >= 0) {
+      pos = this.#putDecimal64(view, read + time_enabled, '"time_enabled":', out, pos);
       pos = this.#text(",").put(out, pos);
-      times += 8;
     }
-    if (format & PERF_FORMAT_TOTAL_TIME_RUNNING) {
-      pos = this.#putDecimal64(view, times, '"time_running":', out, pos);
+    if (time_running >= 0) {
+      pos = this.#putDecimal64(view, read + time_running, '"time_running":', out, pos);
       pos = this.#text(",").put(out, pos);
-      times += 8;
     }
     pos = this.#text('"values":[').put(out, pos);
     const count = group ? view.getUint32(read, true) : 1;
     for (let i = 0; i < count; i++) {
-      const value = group ? times + i * this.#entrySize : read;
-      let next = group ? value + 8 : times;
-      pos = this.#putDecimal64(view, value, i === 0 ? '{"value":' : ',{"value":', out, pos);
-      if (format & PERF_FORMAT_ID) {
-        pos = this.#putDecimal64(view, next, ',"id":', out, pos);
-        next += 8;
-      }
-      if (format & PERF_FORMAT_LOST) pos = this.#putDecimal64(view, next, ',"lost":', out, pos);
+      const at = read + head + entry * i;
+      pos = this.#putDecimal64(view, at, i === 0 ? '{"value":' : ',{"value":', out, pos);
+      if (id >= 0) pos = this.#putDecimal64(view, at + id, ',"id":', out, pos);
+      if (lost >= 0) pos = this.#putDecimal64(view, at + lost, ',"lost":', out, pos);
       pos = this.#text("}").put(out, pos);
     }
     return this.#text("]}").put(out, pos);
@@ -161,17 +147,18 @@ export class SampleRest {
 
   #putRegs(
     view: DataView,
-    at: number,
+    abi: number,
+    values: number,
     name: string,
     names: readonly Piece[],
     out: DataView,
     from: number,
   ): number {
-    let pos = this.#putDecimal64(view, at, name, out, from);
-    if (view.getInt32(at, true) !== 0 || view.getInt32(at + 4, true) !== 0) {
+    let pos = this.#putDecimal64(view, abi, name, out, from);
+    if (values >= 0) {
       pos = this.#text(',"regs":{').put(out, pos);
       for (let i = 0; i < names.length; i++) {
-        const value = at + 8 + 8 * i;
+        const value = values + 8 * i;
         pos = (names[i] as Piece).put(out, pos);
         pos = putHex(out, pos, view.getInt32(value + 4, true), view.getInt32(value, true));
       }
@@ -192,8 +179,19 @@ export class SampleRest {
     return QUOTE.put(out, putHexBytes(out, pos, bytes, at, at + size));
   }
 
-  /** Writes the fields of the sample that was located last, in order. */
-  put(source: RecordBytes, out: DataView, from: number): number {
+  /**
+   * Writes the fields of the sample that was located last, in order.
+   *
+   * @param joined Halves of addresses, of which `[first, last)` stand for the call chain.
+   */
+  put(
+    source: RecordBytes,
+    out: DataView,
+    from: number,
+    joined?: Int32Array,
+    first: number = 0,
+    last: number = 0,
+  ): number {
     const { bytes, view } = source;
     const type = this.#type;
     const fields = this.#fields;
@@ -202,14 +200,24 @@ export class SampleRest {
     if (type & PERF_SAMPLE_CALLCHAIN) {
       pos = this.#text(',"callchain":[').put(out, pos);
       const from = fields.callchain >> 2;
-      pos = this.#chain.put(source.words, from, from + 2 * fields.callchainLength, out, pos);
+      pos = joined === undefined
+        ? this.#chain.put(source.words, from, from + 2 * fields.callchainLength, out, pos)
+        : this.#chain.put(joined, 2 * first, 2 * last, out, pos);
     }
     if (type & PERF_SAMPLE_RAW) {
       pos = this.#putBytes(bytes, fields.raw, fields.rawSize, ',"raw":"', out, pos);
     }
     if (type & PERF_SAMPLE_REGS_USER) {
       const name = ',"regs_user":{"abi":';
-      pos = this.#putRegs(view, fields.regsUser, name, this.#regsUser, out, pos);
+      pos = this.#putRegs(
+        view,
+        fields.regsUser,
+        fields.regsUserValues,
+        name,
+        this.#regsUser,
+        out,
+        pos,
+      );
     }
     if (type & PERF_SAMPLE_STACK_USER) {
       const name = ',"stack_user":{"data":"';
@@ -230,7 +238,15 @@ export class SampleRest {
     }
     if (type & PERF_SAMPLE_REGS_INTR) {
       const name = ',"regs_intr":{"abi":';
-      pos = this.#putRegs(view, fields.regsIntr, name, this.#regsIntr, out, pos);
+      pos = this.#putRegs(
+        view,
+        fields.regsIntr,
+        fields.regsIntrValues,
+        name,
+        this.#regsIntr,
+        out,
+        pos,
+      );
     }
     if (type & PERF_SAMPLE_PHYS_ADDR) {
       pos = this.#putX64(view, fields.physAddr, ',"phys_addr":"0x', out, pos);

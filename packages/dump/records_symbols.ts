@@ -1,53 +1,206 @@
-import { PERF_SAMPLE_CALLCHAIN, type SampleLayout } from "@perfdata/format";
+import { PERF_SAMPLE_CALLCHAIN } from "@perfdata/format";
+import type { Engine } from "@perfdata/session/engine";
 import type { Run } from "@perfdata/session/run";
-import type { BundledSymbols } from "@perfdata/session/symbols";
+import type { PlaceSymbol } from "@perfdata/session/symbols";
+import { BLOCK, TextBuffer } from "./records_bytes.ts";
+import type { Members } from "./records_json.ts";
 
-/** Text that grows, as bytes. */
-interface GrowingText {
-  bytes: Uint8Array;
-  length: number;
-  /** Makes room for so many more bytes. */
-  reserve(size: number): void;
+/** Names places of a recording: `BundledSymbols` at once, `PlaceSymbols` after a while. */
+export interface RecordSymbols {
+  /** Takes the engine whose places it is asked for. */
+  start(engine: Engine): void;
+  /** What is known of a place. */
+  symbol(place: number): PlaceSymbol;
+  /** What is known of the byte before a place. */
+  caller(place: number): PlaceSymbol;
+  /** Has a place looked up by the next `learn`. */
+  want?(place: number, isCaller: boolean): void;
+  /** Looks up what is wanted. */
+  learn?(): Promise<void>;
+}
+
+/** Places of a sample's addresses. */
+interface SamplePlaces {
+  /** That of its `ip`; -1 where it has none. */
+  readonly own: number;
+  /** Those of its call chain, which are `[first, end)`; -1 for markers. */
+  readonly chain: Int32Array | undefined;
+  readonly first: number;
+  readonly end: number;
+  /** From here on they are no return addresses. */
+  readonly exact: number;
+}
+
+/** A line that waits for the names of a sample. */
+interface Waiting {
+  /** Where its text is complete except for the names. */
+  readonly at: number;
+  readonly places: SamplePlaces;
+  /** The members of a line of which nothing is written yet. */
+  readonly members: Members | undefined;
 }
 
 const encoder = new TextEncoder();
+const decoder = new TextDecoder();
 const CHAIN = encoder.encode(',"callchain_symbols":[');
 const MARKER = encoder.encode("null");
+const NO_COMM = encoder.encode(',"comm":null');
 const COMMA = 0x2c;
 const CLOSE = 0x5d;
 
-/** Writes the members of lines with the symbols of a sample's addresses. */
-export class SampleSymbols {
-  readonly #symbols: BundledSymbols;
+/**
+ * Writes the members of lines that the sample itself does not hold: the thread's name, and the symbols
+ * of its addresses. Where symbols have to be looked up in files, lines wait until those of a batch are
+ * looked up together.
+ */
+export class RecordMore {
+  readonly #symbols: RecordSymbols | undefined;
+  readonly #joined: boolean;
+  #engine: Engine | undefined;
+  readonly #comms: (Uint8Array | undefined)[] = [];
   // What is written of a place: of an ip, and in call chains of that and of others.
   readonly #ips: (Uint8Array | undefined)[] = [];
   readonly #frames: (Uint8Array | undefined)[] = [];
   readonly #returns: (Uint8Array | undefined)[] = [];
+  #waiting: Waiting[] = [];
+  #spare: TextBuffer | undefined;
 
-  /** Writes what a bundle knows. */
-  constructor(symbols: BundledSymbols) {
+  /**
+   * Writes what `symbols` know.
+   *
+   * @param joined Whether whole stacks stand for call chains.
+   */
+  constructor(symbols: RecordSymbols | undefined, joined: boolean) {
     this.#symbols = symbols;
+    this.#joined = joined;
+  }
+
+  /** Whether lines wait for names, so that no text may be handed out before {@link RecordMore.settle}. */
+  get waits(): boolean {
+    return this.#symbols?.learn !== undefined;
+  }
+
+  /** Takes the engine of the rows. */
+  start(engine: Engine): void {
+    this.#engine = engine;
+    this.#symbols?.start(engine);
+  }
+
+  /** Writes the members for a sample, each after a comma, or has them wait. */
+  put(out: TextBuffer, run: Run, row: number): void {
+    append(out, this.#comm(run.comm[row] as number));
+    if (this.#symbols === undefined || (run.thread[row] as number) < 0) return;
+    const places = this.#placesOf(run, row);
+    if (this.waits) this.#wait(out, places, undefined);
+    else this.#putNames(out, places);
   }
 
   /**
-   * Writes the members for a sample, each after a comma. A damaged one has none.
+   * Adds the members for a sample.
    *
-   * @param run Has places and chains.
+   * @returns False where the line waits, and is not to be written now.
    */
-  put(out: GrowingText, run: Run, row: number, { sampleType, ip }: SampleLayout): void {
-    if ((run.thread[row] as number) < 0) return;
-    const own = run.place[row] as number;
-    if (ip >= 0) append(out, this.#ips[own] ??= encoder.encode(`,${this.#text(own, true)}`));
-    if (!(sampleType & PERF_SAMPLE_CALLCHAIN)) return;
-    const first = run.chainStart[row] as number;
-    const end = run.chainStart[row + 1] as number;
+  add(out: TextBuffer, members: Members, run: Run, row: number): boolean {
+    members.push(["comm", decoder.decode(this.#comm(run.comm[row] as number)).slice(8)]);
+    if (this.#symbols === undefined || (run.thread[row] as number) < 0) return true;
+    const places = this.#placesOf(run, row);
+    if (this.waits) this.#wait(out, places, members);
+    else members.push(...this.#named(places));
+    return !this.waits;
+  }
+
+  /**
+   * Looks up the names that lines wait for, and writes all of the text.
+   *
+   * @param lineOf Makes a line of members.
+   */
+  async settle(
+    out: TextBuffer,
+    lineOf: (members: Members) => string,
+    write: (block: Uint8Array) => void,
+  ): Promise<void> {
+    await this.#symbols?.learn?.();
+    const text = this.#spare ??= new TextBuffer();
+    let from = 0;
+    for (const { at, places, members } of this.#waiting) {
+      text.copy(out.bytes, from, at);
+      from = at;
+      if (members === undefined) this.#putNames(text, places);
+      else text.append(lineOf([...members, ...this.#named(places)]));
+      if (text.length < BLOCK) continue;
+      write(text.bytes.subarray(0, text.length));
+      text.length = 0;
+    }
+    text.copy(out.bytes, from, out.length);
+    if (text.length > 0) write(text.bytes.subarray(0, text.length));
+    text.length = 0;
+    out.length = 0;
+    this.#waiting = [];
+  }
+
+  #comm(comm: number): Uint8Array {
+    if (comm < 0) return NO_COMM;
+    return this.#comms[comm] ??= encoder.encode(
+      `,"comm":${JSON.stringify(this.#engine?.names.text(comm) ?? "")}`,
+    );
+  }
+
+  #placesOf(run: Run, row: number): SamplePlaces {
+    const { sampleType = 0, ip = -1 } =
+      this.#engine?.reader.events.all[run.event[row] as number]?.layout ?? {};
+    const hasChain = this.#joined || (sampleType & PERF_SAMPLE_CALLCHAIN) !== 0;
+    return {
+      own: ip < 0 ? -1 : run.place[row] as number,
+      chain: hasChain ? run.chains : undefined,
+      first: run.chainStart[row] as number,
+      end: run.chainStart[row + 1] as number,
+      exact: this.#joined ? run.chainExact[row] as number : Infinity,
+    };
+  }
+
+  /** Notes a line, with places of its own: those of the run are overwritten. */
+  #wait(out: TextBuffer, places: SamplePlaces, members: Members | undefined): void {
+    const { own, chain, first, end, exact } = places;
+    const symbols = this.#symbols;
+    symbols?.want?.(own, false);
+    for (let i = first; chain !== undefined && i < end; i++) {
+      const place = chain[i] as number;
+      symbols?.want?.(place, false);
+      if (place !== own && i < exact) symbols?.want?.(place, true);
+    }
+    this.#waiting.push({
+      at: out.length,
+      members,
+      places: {
+        own,
+        chain: chain?.slice(first, end),
+        first: 0,
+        end: end - first,
+        exact: exact - first,
+      },
+    });
+  }
+
+  #named(places: SamplePlaces): Members {
+    const text = { bytes: new Uint8Array(1024), length: 0, reserve };
+    this.#putNames(text, places);
+    // Texts and lists of them only: they come out as they went in.
+    const object = decoder.decode(text.bytes.subarray(1, text.length));
+    return Object.entries(JSON.parse(`{${object}}`))
+      .map(([name, json]) => [name, JSON.stringify(json)]);
+  }
+
+  #putNames(out: GrowingText, { own, chain, first, end, exact }: SamplePlaces): void {
+    if (own >= 0) append(out, this.#ips[own] ??= encoder.encode(`,${this.#text(own, true)}`));
+    if (chain === undefined) return;
     append(out, CHAIN);
     for (let i = first; i < end; i++) {
-      const place = run.chains[i] as number;
+      const place = chain[i] as number;
       let text: Uint8Array = MARKER;
       if (place >= 0) {
-        const kept = place === own ? this.#frames : this.#returns;
-        text = kept[place] ??= encoder.encode(`{${this.#text(place, place === own)}}`);
+        const isExact = place === own || i >= exact;
+        const kept = isExact ? this.#frames : this.#returns;
+        text = kept[place] ??= encoder.encode(`{${this.#text(place, isExact)}}`);
       }
       append(out, text);
       out.bytes[out.length++] = COMMA;
@@ -57,13 +210,14 @@ export class SampleSymbols {
   }
 
   /** The members for an address; of a return address, with the line of the call. */
-  #text(place: number, isIp: boolean): string {
-    const symbol = this.#symbols.symbol(place);
+  #text(place: number, isExact: boolean): string {
+    const symbols = this.#symbols as RecordSymbols;
+    const symbol = symbols.symbol(place);
     const { dso, name, offset } = symbol;
     const json = (text: string | undefined) => text === undefined ? "null" : JSON.stringify(text);
     const symoff = offset === undefined ? "null" : `"0x${offset.toString(16)}"`;
     let text = `"sym":${json(name)},"symoff":${symoff},"dso":${json(dso)}`;
-    const { srcline, inlined } = isIp ? symbol : this.#symbols.caller(place);
+    const { srcline, inlined } = isExact ? symbol : symbols.caller(place);
     const where = (line: string | undefined) =>
       line === undefined ? "" : `,"srcline":${json(line)}`;
     text += where(srcline);
@@ -75,6 +229,21 @@ export class SampleSymbols {
     }
     return text;
   }
+}
+
+/** Text that grows, as bytes. */
+interface GrowingText {
+  bytes: Uint8Array;
+  length: number;
+  /** Makes room for so many more bytes. */
+  reserve(size: number): void;
+}
+
+function reserve(this: GrowingText, size: number): void {
+  if (this.length + size <= this.bytes.length) return;
+  const larger = new Uint8Array(2 * (this.length + size));
+  larger.set(this.bytes.subarray(0, this.length));
+  this.bytes = larger;
 }
 
 /** Appends bytes, and leaves room for one more. */

@@ -1,10 +1,8 @@
 import {
+  BRANCH_ENTRY,
   PERF_BRANCH_TYPE_NAMES,
-  PERF_FORMAT_GROUP,
-  PERF_FORMAT_ID,
-  PERF_FORMAT_LOST,
-  PERF_FORMAT_TOTAL_TIME_ENABLED,
-  PERF_FORMAT_TOTAL_TIME_RUNNING,
+  PERF_CONTEXT_USER,
+  PERF_SAMPLE_BRANCH_CALL_STACK,
   PERF_SAMPLE_BRANCH_STACK,
   PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_CODE_PAGE_SIZE,
@@ -19,6 +17,8 @@ import {
   PERF_SAMPLE_WEIGHT,
   PERF_SAMPLE_WEIGHT_STRUCT,
   type PerfEvent,
+  type ReadLayout,
+  readLayout,
   registerName,
   SampleFields,
   type SampleLayout,
@@ -40,8 +40,7 @@ import type { SourceBytes } from "./field_text.ts";
 import type { RecordHead } from "./record_head.ts";
 import type { ThreadText } from "./thread_text.ts";
 
-const BRANCH_CALL_STACK = 0x800;
-const CONTEXT_USER_LO = 0xfffffe00;
+const CONTEXT_USER_LO = Number(PERF_CONTEXT_USER & 0xffff_ffffn);
 const NEW_BRANCH_TYPES = [
   "FAULT_ALGN",
   "FAULT_DATA",
@@ -90,7 +89,7 @@ export class SampleText {
   readonly #head: RecordHead;
   readonly #threads: ThreadText;
   readonly #type: number;
-  readonly #readFormat: number;
+  readonly #read: ReadLayout;
   readonly #callStack: boolean;
   readonly #userRegisters: Registers;
   readonly #interruptRegisters: Registers;
@@ -118,8 +117,8 @@ export class SampleText {
     this.layout = event.layout;
     this.littleEndian = littleEndian;
     this.#type = event.layout.sampleType;
-    this.#readFormat = event.readFormat;
-    this.#callStack = (Number(attr.branch_sample_type & 0xffffn) & BRANCH_CALL_STACK) !== 0;
+    this.#read = readLayout(event.readFormat);
+    this.#callStack = (attr.branch_sample_type & BigInt(PERF_SAMPLE_BRANCH_CALL_STACK)) !== 0n;
     this.#userRegisters = registers(attr.sample_regs_user, arch);
     this.#interruptRegisters = registers(attr.sample_regs_intr, arch);
     const { period, addr } = this.layout;
@@ -220,10 +219,26 @@ export class SampleText {
     };
     if (type & PERF_SAMPLE_BRANCH_STACK) p = this.#putBranchStack(out, p, view);
     if (type & PERF_SAMPLE_REGS_USER) {
-      p = this.#putRegisters(out, p, view, "user", fields.regsUser, this.#userRegisters);
+      p = this.#putRegisters(
+        out,
+        p,
+        view,
+        "user",
+        fields.regsUser,
+        fields.regsUserValues,
+        this.#userRegisters,
+      );
     }
     if (type & PERF_SAMPLE_REGS_INTR) {
-      p = this.#putRegisters(out, p, view, "intr", fields.regsIntr, this.#interruptRegisters);
+      p = this.#putRegisters(
+        out,
+        p,
+        view,
+        "intr",
+        fields.regsIntr,
+        fields.regsIntrValues,
+        this.#interruptRegisters,
+      );
     }
     if (type & PERF_SAMPLE_STACK_USER) {
       p = putAscii(out, p, "... ustack: size ");
@@ -276,12 +291,12 @@ export class SampleText {
       p = putDecimal(out, putAscii(out, p, "... branch callstack: nr:"), n + 1);
       out.setUint8(p++, 0x0a);
       for (let i = 0; i < n; i++) {
-        const at = branchStack + 24 * i;
+        const at = branchStack + BRANCH_ENTRY.size * i;
         if (i === 0) {
-          p = address(putIndex(out, p, 0), at + 8);
+          p = address(putIndex(out, p, 0), at + BRANCH_ENTRY.to);
           out.setUint8(p++, 0x0a);
         }
-        p = address(putIndex(out, p, i + 1), at);
+        p = address(putIndex(out, p, i + 1), at + BRANCH_ENTRY.from);
         out.setUint8(p++, 0x0a);
       }
       return p;
@@ -289,14 +304,14 @@ export class SampleText {
     p = putDecimal(out, putAscii(out, p, "... branch stack: nr:"), n);
     out.setUint8(p++, 0x0a);
     for (let i = 0; i < n; i++) {
-      const at = branchStack + 24 * i;
-      p = address(putIndex(out, p, i), at);
-      p = address(putAscii(out, p, " -> "), at + 8);
+      const at = branchStack + BRANCH_ENTRY.size * i;
+      p = address(putIndex(out, p, i), at + BRANCH_ENTRY.from);
+      p = address(putAscii(out, p, " -> "), at + BRANCH_ENTRY.to);
       out.setUint8(p++, 0x20);
       // The flags of perf_branch_entry are a bit-field, which big-endian machines fill from the
       // other end: mispred, predicted, in_tx, abort, cycles:16, type:4, spec:2, new_type:4, priv:3.
-      const first = view.getUint32(at + 16, le);
-      const second = view.getUint32(at + 20, le);
+      const first = view.getUint32(at + BRANCH_ENTRY.flags, le);
+      const second = view.getUint32(at + BRANCH_ENTRY.flags + 4, le);
       const bits = (from: number, size: number): number =>
         (le ? first >>> from : first >>> (32 - from - size)) & (1 << size) - 1;
       p = putDecimal(out, p, bits(4, 16));
@@ -336,7 +351,9 @@ export class SampleText {
     out.setUint8(p++, 0x0a);
     p = putAddressLines(out, p, view, callchain, kernel + 1, le);
     for (let i = 0; i <= branchStackLength; i++) {
-      const at = i === 0 ? branchStack + 8 : branchStack + 24 * (i - 1);
+      const at = i === 0
+        ? branchStack + BRANCH_ENTRY.to
+        : branchStack + BRANCH_ENTRY.size * (i - 1) + BRANCH_ENTRY.from;
       p = putHex16At(out, putIndex(out, p, kernel + 1 + i), view, at, le);
       out.setUint8(p++, 0x0a);
     }
@@ -348,14 +365,15 @@ export class SampleText {
     p: number,
     view: DataView,
     kind: string,
-    at: number,
+    abiAt: number,
+    values: number,
     { maskHi, maskLo, lines }: Registers,
   ): number {
     const le = this.littleEndian;
     const low = le ? 0 : 4;
     const high = 4 - low;
-    const abi = view.getUint32(at + low, le);
-    const abiHi = view.getUint32(at + high, le);
+    const abi = view.getUint32(abiAt + low, le);
+    const abiHi = view.getUint32(abiAt + high, le);
     if ((abi | abiHi) === 0) return p;
     p = putAscii(out, putAscii(out, putAscii(out, p, "... "), kind), " regs: mask 0x");
     p = putHex(out, p, maskHi, maskLo);
@@ -363,8 +381,7 @@ export class SampleText {
     out.setUint8(p++, 0x0a);
     for (let i = 0; i < lines.length; i++) {
       p = (lines[i] as Piece).put(out, p);
-      const value = at + 8 + 8 * i;
-      p = putHex16At(out, p, view, value, le);
+      p = putHex16At(out, p, view, values + 8 * i, le);
       out.setUint8(p++, 0x0a);
     }
     return p;
@@ -372,48 +389,28 @@ export class SampleText {
 
   #putRead(out: DataView, p: number, view: DataView): number {
     const le = this.littleEndian;
-    const low = le ? 0 : 4;
-    const format = this.#readFormat;
-    const group = (format & PERF_FORMAT_GROUP) !== 0;
-    let at = this.fields.read;
+    const { group, time_enabled, time_running, head, entry, id, lost } = this.#read;
+    const first = this.fields.read;
     const word = (p: number, label: string, at: number): number =>
       putHex16At(out, putAscii(out, p, label), view, at, le);
-    const n = group ? view.getUint32(at + low, le) : 1;
+    const line = (p: number, label: string, at: number): number => {
+      p = word(p, label, at);
+      out.setUint8(p, 0x0a);
+      return p + 1;
+    };
+    const n = group ? view.getUint32(le ? first : first + 4, le) : 1;
     p = putAscii(out, p, "... sample_read:\n");
-    const first = at;
-    at += 8;
-    if (format & PERF_FORMAT_TOTAL_TIME_ENABLED) {
-      p = word(p, "...... time enabled ", at);
-      out.setUint8(p++, 0x0a);
-      at += 8;
-    }
-    if (format & PERF_FORMAT_TOTAL_TIME_RUNNING) {
-      p = word(p, "...... time running ", at);
-      out.setUint8(p++, 0x0a);
-      at += 8;
-    }
+    if (time_enabled >= 0) p = line(p, "...... time enabled ", first + time_enabled);
+    if (time_running >= 0) p = line(p, "...... time running ", first + time_running);
     if (group) {
       p = putDecimal(out, putAscii(out, p, ".... group nr "), n);
       out.setUint8(p++, 0x0a);
     }
     for (let i = 0; i < n; i++) {
-      let value = first;
-      if (group) {
-        value = at;
-        at += 8;
-      }
-      if (format & PERF_FORMAT_ID) {
-        p = word(p, "..... id ", at);
-        at += 8;
-      } else {
-        p = putAscii(out, p, "..... id 0000000000000000");
-      }
-      p = word(p, ", value ", value);
-      if (format & PERF_FORMAT_LOST) {
-        p = putAscii(out, p, ", lost ");
-        p = putDecimal64At(out, p, view, at, le);
-        at += 8;
-      }
+      const at = first + head + entry * i;
+      p = id < 0 ? putAscii(out, p, "..... id 0000000000000000") : word(p, "..... id ", at + id);
+      p = word(p, ", value ", at);
+      if (lost >= 0) p = putDecimal64At(out, putAscii(out, p, ", lost "), view, at + lost, le);
       out.setUint8(p++, 0x0a);
     }
     return p;

@@ -1,7 +1,7 @@
 import type { SampleFields } from "@perfdata/format";
 import { piece, putBytes, putHex16At } from "@perfdata/format/text-bytes";
 import type { Run } from "@perfdata/session/run";
-import type { BundledSymbol, BundledSymbols } from "@perfdata/session/symbols";
+import type { BundledSymbols, PlaceSymbol } from "@perfdata/session/symbols";
 import { putIndex } from "./address_lines.ts";
 
 /** Most bytes of what is written of an address; what is longer ends with `…`. */
@@ -90,12 +90,12 @@ export class SymbolText {
 }
 
 /** `main+0x27`. */
-function nameText({ name, offset }: BundledSymbol): string {
+function nameText({ name, offset }: PlaceSymbol): string {
   return offset === undefined ? `${name}` : `${name}+0x${offset.toString(16)}`;
 }
 
 /** ` main.c:12, inlined: mix mix.h:7`: the source line, and what is inlined, innermost first. */
-function placeText({ srcline, inlined }: BundledSymbol): string {
+function placeText({ srcline, inlined }: PlaceSymbol): string {
   const where = (line: string | undefined) => line === undefined ? "" : ` ${line}`;
   const functions = inlined.map((frame) => `${frame.name}${where(frame.srcline)}`);
   return where(srcline) + (functions.length === 0 ? "" : `, inlined: ${functions.join(", ")}`);

@@ -10,16 +10,19 @@ import {
   RecordCodec,
   type WriterFeature,
 } from "@perfdata/format";
-import { PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
+import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
 import { PERF_RECORD_MMAP, PERF_RECORD_MMAP2 } from "@perfdata/format/record-types";
 import type { Edit } from "./copy.ts";
+
+/** What the kernel's build id is filed under; its map is called that and `_text` or `_stext`. */
+export const KERNEL = "[kernel.kallsyms]";
 
 /** Bytes of a build id in an event, whatever its own length. */
 const ROOM = 20;
 
 /**
- * The files that a recording maps, and whose build id it does not have: neither in the records of the
- * mappings nor in the table of build ids.
+ * The files that a recording maps, the kernel as {@link KERNEL}, whose build id it does not have: neither
+ * in the records of the mappings nor in the table of build ids.
  *
  * @param reader The recording: a file, since it is read twice.
  * @throws {PerfDataError} In strict mode, where the recording is damaged.
@@ -37,6 +40,7 @@ export async function filesWithoutBuildId(reader: PerfDataReader): Promise<strin
       const { filename } = record.body;
       if ("build_id" in record.body) known.add(filename);
       else if (filename.startsWith("/")) files.add(filename);
+      else if (filename.startsWith(KERNEL)) files.add(KERNEL);
     }
   }
   return [...files].filter((file) => !known.has(file));
@@ -70,7 +74,8 @@ export class AddBuildIds implements Edit {
       for (let i = 0; i < size; i++) bytes[i] = parseInt(id.slice(2 * i, 2 * i + 2), 16);
       return {
         type: 0,
-        misc: PERF_RECORD_MISC_USER | PERF_RECORD_MISC_BUILD_ID_SIZE,
+        misc: (filename === KERNEL ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER) |
+          PERF_RECORD_MISC_BUILD_ID_SIZE,
         // The host.
         pid: -1,
         build_id: bytes,

@@ -6,6 +6,7 @@ import {
   PERF_RECORD_COMPRESSED,
   PERF_RECORD_USER_TYPE_START,
   perfEventHeader,
+  recordSize,
   type WriterFeature,
 } from "@perfdata/format";
 import type { RecordingHead, RecordingOutput } from "./output.ts";
@@ -70,7 +71,7 @@ export class CompressedOutput implements RecordingOutput {
     const view = new DataView(records.buffer, records.byteOffset, records.byteLength);
     for (let at = 0; at < records.length;) {
       const type = view.getUint32(at, this.#littleEndian);
-      const size = view.getUint16(at + 6, this.#littleEndian);
+      const size = recordSize(view, at, this.#littleEndian);
       const record = records.subarray(at, at + size);
       at += size;
       if (type >= PERF_RECORD_USER_TYPE_START || size > PIECE) {

@@ -2,9 +2,9 @@ import {
   type BatchOptions,
   type Diagnostics,
   FEATURE_NAMES,
+  hasTablesFirst,
   HEADER_BUILD_ID,
   HEADER_FEAT_BITS,
-  HEADER_MEM_TOPOLOGY,
   HEADER_TRACING_DATA,
   type Payload,
   PERF_EVENT_HEADER_SIZE,
@@ -20,6 +20,8 @@ import {
   type RecordBatch,
   type WriterFeature,
 } from "@perfdata/format";
+import { streamFeature } from "@perfdata/session/stream-feature";
+import type { PayloadPart } from "./aux_cut.ts";
 import { OF_COMPRESSION, type RecordingHead, type RecordingOutput } from "./output.ts";
 
 /** The record stays as it is. */
@@ -41,6 +43,8 @@ export interface Edit {
   head?(head: RecordingHead): RecordingHead;
   /** Decides about record `i` of a batch. The batch is valid during the call only. */
   record?(batch: RecordBatch, i: number): Verdict;
+  /** Which bytes of the payload after an AUXTRACE record stay, where `record` kept it; else all. */
+  part?(payload: Payload): PayloadPart | undefined;
   /** Records to be written before the first one of the recording. */
   before?(): Uint8Array;
   /** Records to be written after the last one. */
@@ -78,12 +82,6 @@ export interface CopyOptions {
   /** Called with the bytes of the recording that were read since the call before. */
   readonly progress?: (bytes: number) => void;
 }
-
-/** Bytes before those of the feature in a HEADER_FEATURE record: header and u64 feat_id. */
-const FEATURE_BYTES = PERF_EVENT_HEADER_SIZE + 8;
-
-/** `HEADER_LAST_FEATURE` of the first perf that wrote features into pipes was 22, after MEM_TOPOLOGY. */
-const LEAST_END_MARK = HEADER_MEM_TOPOLOGY;
 
 /** Bytes of a payload that are copied at once. */
 const CHUNK = 1 << 18;
@@ -209,8 +207,11 @@ class Copy {
   async #begin(): Promise<void> {
     this.#begun = true;
     const { events, littleEndian, header, data } = this.#reader;
+    const isSame = changesNothing(this.#edit) && this.#options.batches === undefined &&
+      hasTablesFirst(this.#reader);
     const head: RecordingHead = {
       littleEndian,
+      ...(isSame && header !== undefined ? { like: this.#reader } : {}),
       events: events.all.map(({ attr, ids }) => ({ attr, ids })),
       ...(header === undefined ? {} : {
         attrSize: Math.max(64, Number(header.attr_size) - 16),
@@ -335,11 +336,11 @@ class Copy {
 
   /** Takes a HEADER_FEATURE record. */
   #takeFeature(batch: RecordBatch, i: number): void {
-    const record = batch.recordBytes(i);
-    if (record.length < FEATURE_BYTES) return;
-    const id = Number(batch.view.getBigUint64(batch.start(i) + 8, batch.littleEndian));
-    // perf ends its features with an empty one, whose id is one more than the last that it knows.
-    if (record.length === FEATURE_BYTES && id >= LEAST_END_MARK) return;
+    const { bytes: buffer, view } = batch;
+    const start = batch.start(i);
+    const feature = streamFeature(this.#reader, buffer, view, start, start + batch.size(i));
+    if (feature === undefined) return;
+    const { id, payload } = feature;
     if (id >= HEADER_FEAT_BITS) {
       const { lostFeature } = this.#options;
       const error = new PerfDataError(`feature ${id}: expected 0 to ${HEADER_FEAT_BITS - 1}`, {
@@ -349,7 +350,7 @@ class Copy {
       lostFeature(error);
       return;
     }
-    const bytes = this.#editFeature(id, record.slice(FEATURE_BYTES));
+    const bytes = this.#editFeature(id, payload.slice());
     if (bytes !== undefined) this.#features.push({ id, bytes });
   }
 
@@ -373,13 +374,27 @@ class Copy {
     await this.#pieces.flush();
     if (!kept) return;
     const chunk = new Uint8Array(Math.min(CHUNK, payload.size));
-    for (;;) {
+    const put = async (bytes: Uint8Array) => {
+      this.#stats.payloadBytes += bytes.length;
+      if (bytes.length > 0) await this.#output.payload(bytes);
+    };
+    const part = this.#edit.part?.(payload);
+    const { from, to } = part ?? { from: 0, to: Infinity };
+    await put(new Uint8Array(part?.before ?? 0));
+    for (let at = 0; at < to;) {
       const n = await payload.read(chunk);
-      if (n === 0) return;
-      this.#stats.payloadBytes += n;
-      await this.#output.payload(chunk.subarray(0, n));
+      if (n === 0) break;
+      await put(chunk.subarray(Math.max(0, Math.min(n, from - at)), Math.min(n, to - at)));
+      at += n;
     }
+    await put(new Uint8Array(part?.after ?? 0));
   }
+}
+
+/** Whether no member of an edit is there: in an object or in its class. */
+function changesNothing(edit: Edit): boolean {
+  const { head, record, part, before, after, feature, newFeatures } = edit;
+  return [head, record, part, before, after, feature, newFeatures].every((f) => f === undefined);
 }
 
 function concat(parts: readonly Uint8Array[]): Uint8Array {

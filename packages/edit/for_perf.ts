@@ -4,6 +4,7 @@ import {
   type Feature,
   HEADER_EVENT_DESC,
   KERNEL_RECORD_NAMES,
+  PERF_RECORD_USER_TYPE_START,
   type PerfDataReader,
   type PerfEventAttr,
   type RecordBatch,
@@ -140,7 +141,9 @@ export class ForPerf implements Edit {
   record(batch: RecordBatch, i: number): Verdict {
     const type = batch.type(i);
     const { kernelType, userType } = this.#known;
-    if (type <= kernelType || (type >= 64 && type <= userType)) return KEEP;
+    if (type <= kernelType || (type >= PERF_RECORD_USER_TYPE_START && type <= userType)) {
+      return KEEP;
+    }
     this.#leave(KERNEL_RECORD_NAMES[type] ?? USER_RECORD_NAMES[type] ?? `records of type ${type}`);
     return DROP;
   }

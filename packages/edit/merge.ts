@@ -8,6 +8,7 @@ import {
 import { copyRecording } from "./copy.ts";
 import type { RecordingHead, RecordingOutput } from "./output.ts";
 import { Features } from "./merge_features.ts";
+import { planMergeAux } from "./merge_aux.ts";
 import { PartEdit } from "./merge_edit.ts";
 import { idsOf, type MergeInput, Part, withIdentifier } from "./merge_part.ts";
 /** `PID_MAX_LIMIT` of include/linux/threads.h: no process id of a 64-bit Linux is larger. */
@@ -42,6 +43,8 @@ export interface MergedInput {
   readonly idOffset: bigint;
   /** Added to its times, ns. */
   readonly timeOffset: bigint;
+  /** Added to its CPUs. */
+  readonly cpuOffset: number;
   /** Samples. */
   samples: number;
 }
@@ -64,6 +67,8 @@ export interface MergeReport {
  *   sample can be traced to the file that it came from.
  * - Process and thread ids of the n-th host are n × 2²² higher; recordings of one host share theirs.
  * - Build ids are united; other features are those of the first input that has them.
+ * - AUX data is kept as far as one AUXTRACE_INFO can describe it; slices of one recording continue each
+ *   other, and otherwise CPUs that two inputs traced get numbers of their own.
  * - FINISHED_ROUND records go, since they promise an order that several files do not have; a reader
  *   sorts by time instead.
  *
@@ -97,22 +102,23 @@ export async function mergeRecordings(
   const features = new Features(parts, events, numbers, losses);
   await output.features(await features.early());
   const report: MergedInput[] = [];
-  for (const part of parts) {
-    const edit = new PartEdit(part, report.length, hosts, losses);
+  for (const part of await planMergeAux(parts, losses)) {
+    const edit = new PartEdit(part, hosts, losses);
     await copyRecording(part.input.reader, new Body(output), {
       edit,
       ...(options.progress === undefined ? {} : { progress: options.progress }),
     });
     edit.finish();
-    const { host, pidOffset, idOffset, timeOffset } = part;
-    report.push({
+    const { host, pidOffset, idOffset, timeOffset, cpuOffset } = part;
+    report[parts.indexOf(part)] = {
       name: part.input.name,
       host,
       pidOffset,
       idOffset,
       timeOffset,
+      cpuOffset,
       samples: edit.samples,
-    });
+    };
   }
   await output.end();
   return { inputs: report, events: events.length, losses };

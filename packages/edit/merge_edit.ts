@@ -1,5 +1,7 @@
 import {
   KERNEL_RECORDS,
+  layoutOf,
+  type Payload,
   PERF_EVENT_HEADER_SIZE,
   PERF_RECORD_AUXTRACE,
   PERF_RECORD_AUXTRACE_INFO,
@@ -11,9 +13,13 @@ import {
   type RecordBatch,
   RecordCodec,
 } from "@perfdata/format";
-import { USER_RECORDS } from "@perfdata/user-records";
+import { AUXTRACE, USER_RECORDS } from "@perfdata/user-records";
+import { auxtraceOf, type PayloadPart } from "./aux_cut.ts";
 import { DROP, type Edit, KEEP, type Verdict } from "./copy.ts";
 import { idsOf, Part, withIdentifier } from "./merge_part.ts";
+
+const AUXTRACE_AT = layoutOf(AUXTRACE);
+
 /** Fields of records that are process or thread ids. */
 const PID_FIELDS: ReadonlySet<string> = new Set([
   "pid",
@@ -39,19 +45,16 @@ const WITH_IDS: ReadonlySet<string> = new Set([
 export class PartEdit implements Edit {
   samples = 0;
   readonly #part: Part;
-  readonly #index: number;
   readonly #newHost: boolean;
   readonly #losses: string[];
   readonly #codec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
   /** The events as the result has them: for the layout of what is written. */
   readonly #written: readonly PerfEvent[];
-  #auxLost = 0;
   #kernelMaps = 0;
   #undecoded = 0;
 
-  constructor(part: Part, index: number, hosts: readonly (string | undefined)[], losses: string[]) {
+  constructor(part: Part, hosts: readonly (string | undefined)[], losses: string[]) {
     this.#part = part;
-    this.#index = index;
     this.#newHost = hosts.indexOf(part.host) > 0;
     this.#losses = losses;
     this.#written = part.events.map((event, i) =>
@@ -62,11 +65,9 @@ export class PartEdit implements Edit {
   record(batch: RecordBatch, i: number): Verdict {
     const type = batch.type(i);
     if (type === PERF_RECORD_FINISHED_ROUND) return DROP;
-    const isAux = type === PERF_RECORD_AUXTRACE || type === PERF_RECORD_AUXTRACE_INFO;
-    if (isAux && this.#index > 0) {
-      if (type === PERF_RECORD_AUXTRACE) this.#auxLost += batch.payload?.size ?? 0;
-      return DROP;
-    }
+    const { aux } = this.#part;
+    if (type === PERF_RECORD_AUXTRACE_INFO) return aux?.isFirst === true ? KEEP : DROP;
+    if (type === PERF_RECORD_AUXTRACE) return this.#auxtrace(batch, i);
     const { view, events, littleEndian: le } = batch;
     const start = batch.start(i);
     const end = start + batch.size(i);
@@ -78,6 +79,27 @@ export class PartEdit implements Edit {
       if (bytes !== undefined) return bytes;
     }
     return this.#decoded(batch, i, event, number);
+  }
+
+  /** An AUXTRACE record in the numbers of the result. */
+  #auxtrace(batch: RecordBatch, i: number): Verdict {
+    const { aux, cpuOffset, pidOffset } = this.#part;
+    const moved = aux?.parts.get(batch.payload?.offset ?? -1);
+    if (aux === undefined || moved === undefined) return DROP;
+    const { littleEndian: le } = batch;
+    const record = auxtraceOf(batch, i, moved.part, moved.shift);
+    const view = new DataView(record.buffer);
+    view.setUint32(AUXTRACE_AT.idx, view.getUint32(AUXTRACE_AT.idx, le) + aux.idxOffset, le);
+    const cpu = view.getInt32(AUXTRACE_AT.cpu, le);
+    if (cpu >= 0) view.setInt32(AUXTRACE_AT.cpu, cpu + cpuOffset, le);
+    const tid = view.getInt32(AUXTRACE_AT.tid, le);
+    view.setInt32(AUXTRACE_AT.tid, shifted(tid, pidOffset), le);
+    return record;
+  }
+
+  /** Which bytes of AUX data stay. */
+  part(payload: Payload): PayloadPart | undefined {
+    return this.#part.aux?.parts.get(payload.offset)?.part;
   }
 
   /** A sample without READ values: fields at fixed places change, an id comes before them. */
@@ -99,7 +121,7 @@ export class PartEdit implements Edit {
     const view = new DataView(bytes.buffer);
     const { littleEndian: le } = batch;
     view.setUint16(6, bytes.length, le);
-    const { idOffset, timeOffset, pidOffset } = this.#part;
+    const { idOffset, timeOffset, pidOffset, cpuOffset } = this.#part;
     const id = layout.identifier >= 0
       ? view.getBigUint64(layout.identifier, le) + idOffset
       : layout.id >= 0
@@ -111,8 +133,12 @@ export class PartEdit implements Edit {
       const at = added + layout.time;
       view.setBigUint64(at, view.getBigUint64(at, le) + timeOffset, le);
     }
+    if (layout.cpu >= 0 && cpuOffset !== 0) {
+      const at = added + layout.cpu;
+      view.setUint32(at, view.getUint32(at, le) + cpuOffset, le);
+    }
     if (layout.pid >= 0 && pidOffset !== 0) {
-      for (const at of [added + layout.pid, added + layout.pid + 4]) {
+      for (const at of [added + layout.pid, added + layout.tid]) {
         view.setInt32(at, shifted(view.getInt32(at, le), pidOffset), le);
       }
     }
@@ -178,7 +204,7 @@ export class PartEdit implements Edit {
   #change(value: unknown, withIds: boolean): unknown {
     if (Array.isArray(value)) return value.map((part) => this.#change(part, withIds));
     if (value instanceof Uint8Array || typeof value !== "object" || value === null) return value;
-    const { pidOffset, timeOffset, idOffset } = this.#part;
+    const { pidOffset, timeOffset, idOffset, cpuOffset } = this.#part;
     return Object.fromEntries(
       Object.entries(value).map(([name, part]) => {
         if (PID_FIELDS.has(name)) {
@@ -193,6 +219,7 @@ export class PartEdit implements Edit {
         if (withIds && (name === "id" || name === "identifier") && typeof part === "bigint") {
           return [name, part === 0n ? part : part + idOffset];
         }
+        if (withIds && name === "cpu") return [name, cpuOf(part, cpuOffset)];
         return [name, this.#change(part, withIds)];
       }),
     );
@@ -200,9 +227,6 @@ export class PartEdit implements Edit {
 
   finish(): void {
     const { input: { name }, host = "another host" } = this.#part;
-    if (this.#auxLost > 0) {
-      this.#losses.push(`${name}: ${this.#auxLost} bytes of AUX data are left out`);
-    }
     if (this.#kernelMaps > 0) {
       this.#losses.push(
         `${name}: ${this.#kernelMaps} maps of the kernel of ${host} are left out; ` +
@@ -218,4 +242,10 @@ export class PartEdit implements Edit {
 /** An id of a process or thread of another host; 0 is the idle task, and -1 nobody, on each. */
 function shifted(pid: number, offset: number): number {
   return pid > 0 ? pid + offset : pid;
+}
+
+/** A CPU of the result; -1, as 32 or 64 bits have it, is none. */
+function cpuOf(cpu: unknown, offset: number): unknown {
+  if (typeof cpu === "bigint") return cpu >= 0n && cpu < 1n << 31n ? cpu + BigInt(offset) : cpu;
+  return typeof cpu === "number" && cpu >= 0 && cpu < 2 ** 31 ? cpu + offset : cpu;
 }

@@ -2,6 +2,7 @@ import {
   encodeFeature,
   type Feature,
   FEATURE_NAMES,
+  HEADER_AUXTRACE,
   HEADER_BUILD_ID,
   HEADER_EVENT_DESC,
   HEADER_GROUP_DESC,
@@ -36,6 +37,8 @@ export class Features {
     const littleEndian = first.input.reader.littleEndian;
     const ids = new Set(this.#parts.flatMap(({ features }) => [...features.keys()]));
     const made: WriterFeature[] = [];
+    // The index of AUX data is made by what writes it.
+    ids.delete(HEADER_AUXTRACE);
     for (const id of [...ids].sort((a, b) => a - b)) {
       const own = this.#made(id);
       if (own !== undefined) {

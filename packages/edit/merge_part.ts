@@ -7,6 +7,7 @@ import {
   type PerfEventAttr,
   type RecordBatch,
 } from "@perfdata/format";
+import type { PartAux } from "./merge_aux.ts";
 import { copyRecording } from "./copy.ts";
 import type { RecordingOutput } from "./output.ts";
 
@@ -30,6 +31,10 @@ export class Part {
   readonly idOffset: bigint;
   pidOffset = 0;
   timeOffset = 0n;
+  /** Added to the number of each CPU. */
+  cpuOffset = 0;
+  /** What becomes of its AUX data. */
+  aux: PartAux | undefined;
 
   private constructor(input: MergeInput, index: number, features: Map<number, Uint8Array>) {
     this.input = input;

@@ -5,6 +5,7 @@
  */
 export * from "./copy.ts";
 export * from "./output.ts";
+export * from "./aux_cut.ts";
 export * from "./slice.ts";
 export * from "./pseudonym.ts";
 export * from "./redact.ts";
@@ -16,3 +17,4 @@ export * from "./for_perf.ts";
 export * from "./byte_order.ts";
 export * from "./build_ids.ts";
 export * from "./choose.ts";
+export * from "./inject_jit.ts";

@@ -11,16 +11,19 @@ import {
   PERF_RECORD_HEADER_BUILD_ID,
   PERF_RECORD_HEADER_FEATURE,
   PERF_RECORD_HEADER_TRACING_DATA,
+  type PerfDataReader,
   PerfDataWriter,
   perfEventHeader,
+  prefixSize,
   type RandomAccessSink,
   RecordCodec,
+  recordSize,
   u32,
   u64,
   type WriterEvent,
   type WriterFeature,
 } from "@perfdata/format";
-import { HEADER_ATTR } from "@perfdata/user-records";
+import { HEADER_ATTR, HEADER_FEATURE } from "@perfdata/user-records";
 
 /** What a recording says outside of its records, or before the first of them. */
 export interface RecordingHead {
@@ -32,6 +35,8 @@ export interface RecordingHead {
   readonly attrSize?: number;
   /** Where the data of a file began; right after the attrs where not given. */
   readonly dataOffset?: number;
+  /** The file, where all of this is as it is there: a file is laid out as that. */
+  readonly like?: PerfDataReader;
 }
 
 /** What could not be written in the form that was asked for. */
@@ -85,6 +90,10 @@ export class FileOutput implements RecordingOutput {
   }
 
   async begin(head: RecordingHead): Promise<void> {
+    if (head.like !== undefined) {
+      this.#writer = await PerfDataWriter.like(this.#sink, head.like);
+      return;
+    }
     const { dataOffset, ...rest } = head;
     const size = rest.attrSize ?? longestAttr(rest.events);
     const ids = rest.events.reduce((sum, { ids = [] }) => sum + 8 * ids.length, 0);
@@ -217,7 +226,7 @@ export class PipeOutput implements RecordingOutput {
 
   async #feature(id: number, bytes: Uint8Array): Promise<void> {
     const { littleEndian } = this.#begun;
-    const size = PERF_EVENT_HEADER_SIZE + 8 + bytes.length;
+    const size = prefixSize(HEADER_FEATURE) + bytes.length;
     if (size > 0xffff) {
       this.#loss(`feature ${id}: ${bytes.length} bytes do not fit into a record; left out`);
       return;
@@ -234,7 +243,7 @@ export class PipeOutput implements RecordingOutput {
     const view = new DataView(records.buffer);
     let at = 0;
     while (at + PERF_EVENT_HEADER_SIZE <= records.length) {
-      const size = view.getUint16(at + 6, littleEndian);
+      const size = recordSize(view, at, littleEndian);
       if (size < PERF_EVENT_HEADER_SIZE || at + size > records.length) break;
       view.setUint32(at, PERF_RECORD_HEADER_BUILD_ID, littleEndian);
       at += size;

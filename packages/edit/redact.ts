@@ -157,7 +157,6 @@ export class Redact implements Edit {
       this.stats.undecoded++;
       return DROP;
     }
-    const { attr } = event as NonNullable<typeof event>;
     let bytes: Uint8Array | undefined;
     const zero = (kind: Redaction, at: number, size: number) => {
       if (!what.has(kind) || at < 0 || size <= 0) return;
@@ -172,13 +171,8 @@ export class Redact implements Edit {
         if (!isAddress(view.getUint16(at + (le ? 6 : 0), le))) zero("stacks", at, 8);
       }
     }
-    const registers = (at: number, mask: bigint) => {
-      // The values come after u64 abi; with an abi of 0 there are none.
-      if (at < 0 || view.getBigUint64(at, le) === 0n) return;
-      zero("regs", at + 8, 8 * bitCount(mask));
-    };
-    registers(fields.regsUser, attr.sample_regs_user);
-    registers(fields.regsIntr, attr.sample_regs_intr);
+    zero("regs", fields.regsUserValues, 8 * fields.regsUserLength);
+    zero("regs", fields.regsIntrValues, 8 * fields.regsIntrLength);
     // The common fields of a tracepoint stay: u16 type, u8 flags, u8 preempt_count, s32 pid.
     if (fields.raw >= 0) zero("raw", fields.raw + 8, fields.rawSize - 8);
     return bytes ?? KEEP;
@@ -253,10 +247,4 @@ export class Redact implements Edit {
  */
 function isAddress(upper: number): boolean {
   return upper === 0 || upper === 0xffff;
-}
-
-function bitCount(word: bigint): number {
-  let n = 0;
-  for (let rest = BigInt.asUintN(64, word); rest !== 0n; rest &= rest - 1n) n++;
-  return n;
 }

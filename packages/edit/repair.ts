@@ -3,7 +3,9 @@ import {
   encode,
   fileMagic,
   KERNEL_RECORDS,
+  layoutOf,
   type Payload,
+  PERF_ATTR_SIZE_VER0,
   PERF_EVENT_HEADER_SIZE,
   PERF_FILE_HEADER_SIZE,
   PERF_RECORD_AUXTRACE,
@@ -13,10 +15,14 @@ import {
   PERF_RECORD_USER_TYPE_START,
   PerfDataError,
   PerfDataReader,
+  perfEventAttr,
   perfFileHeader,
+  perfFileSection,
+  prefixSize,
   type RandomAccessSource,
   type RecordBatch,
   RecordCodec,
+  recordSize,
   SampleFields,
 } from "@perfdata/format";
 import { USER_RECORDS } from "@perfdata/user-records";
@@ -123,6 +129,12 @@ async function openDamaged(
   return { reader, headerRebuilt: rebuilt !== undefined };
 }
 
+/** An entry of the attr table: the attr, and the place of its ids. */
+const ATTR = layoutOf(perfEventAttr());
+const IDS = layoutOf(perfFileSection);
+const IDS_SIZE = prefixSize(perfFileSection);
+const LEAST_ENTRY = PERF_ATTR_SIZE_VER0 + IDS_SIZE;
+
 /** Sizes that `struct perf_event_attr` had: PERF_ATTR_SIZE_VER0 to VER9. */
 const ATTR_SIZES: ReadonlySet<number> = new Set([64, 72, 80, 96, 104, 112, 120, 128, 136, 144]);
 
@@ -140,24 +152,25 @@ async function rebuildHeader(source: RandomAccessSource): Promise<RandomAccessSo
   await source.readAt(head, 0);
   const view = new DataView(head.buffer);
   for (const littleEndian of [true, false]) {
-    for (let at = PERF_FILE_HEADER_SIZE; at + 80 <= head.length; at += 8) {
-      const size = view.getUint32(at + 4, littleEndian);
+    for (let at = PERF_FILE_HEADER_SIZE; at + LEAST_ENTRY <= head.length; at += 8) {
+      const size = view.getUint32(at + ATTR.size, littleEndian);
       if (!ATTR_SIZES.has(size)) continue;
       let idsEnd = PERF_FILE_HEADER_SIZE;
       let end = at;
       while (
-        end + size + 16 <= head.length && view.getUint32(end + 4, littleEndian) === size &&
-        view.getBigUint64(end + size, littleEndian) === BigInt(idsEnd) &&
-        view.getBigUint64(end + size + 8, littleEndian) <= BigInt(at - idsEnd)
+        end + size + IDS_SIZE <= head.length &&
+        view.getUint32(end + ATTR.size, littleEndian) === size &&
+        view.getBigUint64(end + size + IDS.offset, littleEndian) === BigInt(idsEnd) &&
+        view.getBigUint64(end + size + IDS.size, littleEndian) <= BigInt(at - idsEnd)
       ) {
-        idsEnd += Number(view.getBigUint64(end + size + 8, littleEndian));
-        end += size + 16;
+        idsEnd += Number(view.getBigUint64(end + size + IDS.size, littleEndian));
+        end += size + IDS_SIZE;
       }
       if (end === at || idsEnd !== at) continue;
       const header = encode(perfFileHeader, {
         magic: fileMagic(littleEndian),
         size: BigInt(PERF_FILE_HEADER_SIZE),
-        attr_size: BigInt(size + 16),
+        attr_size: BigInt(size + IDS_SIZE),
         attrs: { offset: BigInt(at), size: BigInt(end - at) },
         data: { offset: BigInt(end), size: 0n },
         event_types: { offset: 0n, size: 0n },
@@ -283,8 +296,8 @@ class Salvage {
     const event = isKernels ? events.eventOf(view, start, end, type, le) : undefined;
     // Of no event: its id is damaged, if not more.
     if (isKernels && event === undefined && events.all.length > 0) return false;
-    if (type === PERF_RECORD_AUXTRACE && !this.#isAuxtraceSound(view, start, end)) return false;
     const record = KNOWN.decode(bytes.subarray(start, end), { littleEndian: le, event });
+    if (record.name === "AUXTRACE") return record.body.size <= MOST_AUX;
     // perf reads no further where this record names an id that no event has.
     if (record.name === "ID_INDEX") return record.body.entries.every(({ id }) => this.#hasId(id));
     return !("raw" in record);
@@ -293,12 +306,6 @@ class Salvage {
   #hasId(id: bigint): boolean {
     const { all } = this.#reader.events;
     return all.length === 0 || all.some(({ ids }) => ids.includes(id));
-  }
-
-  /** A buffer is a ring of at most some gigabytes; a size beyond that is none. */
-  #isAuxtraceSound(view: DataView, start: number, end: number): boolean {
-    return end - start >= 16 &&
-      view.getBigUint64(start + PERF_EVENT_HEADER_SIZE, this.#reader.littleEndian) <= MOST_AUX;
   }
 
   /** The offset of the next record that two more sound ones follow: `step` bytes on, or twice that… */
@@ -316,7 +323,7 @@ class Salvage {
         let pos = at;
         let sound = 0;
         while (sound < ENOUGH && pos + PERF_EVENT_HEADER_SIZE <= got) {
-          const size = view.getUint16(pos + 6, le);
+          const size = recordSize(view, pos, le);
           const type = view.getUint32(pos, le);
           if (size < PERF_EVENT_HEADER_SIZE || pos + size > got || type === 0) break;
           if (!this.#isSound(view, bytes, pos, pos + size)) break;

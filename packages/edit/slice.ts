@@ -1,16 +1,25 @@
 import {
   encode,
   HEADER_SAMPLE_TIME,
+  layoutOf,
+  type Payload,
   PERF_RECORD_AUXTRACE,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_USER_TYPE_START,
   type PerfDataReader,
+  prefixSize,
   type RecordBatch,
   type SampleLayout,
+  trailerEnd,
   u64,
   type WriterFeature,
 } from "@perfdata/format";
+import { AUXTRACE } from "@perfdata/user-records";
+import { type AuxPlan, auxtraceOf, type PayloadPart } from "./aux_cut.ts";
 import { DROP, type Edit, KEEP, type Verdict } from "./copy.ts";
+
+const AUXTRACE_AT = layoutOf(AUXTRACE);
+const AUXTRACE_SIZE = prefixSize(AUXTRACE);
 
 /** Which samples a slice has. A condition that is not there lets all pass. */
 export interface SliceFilter {
@@ -31,6 +40,8 @@ export interface SliceFilter {
    * See `chooseSamples`.
    */
   readonly records?: { has(offset: number): boolean };
+  /** What stays of AUX data; without it, it stays whole. See `planAuxCut`. */
+  readonly aux?: AuxPlan;
 }
 
 /** What a slice left out. */
@@ -41,7 +52,7 @@ export interface SliceStats {
   kept: number;
   /** Other kernel records left out since they are later than the slice. */
   laterRecords: number;
-  /** AUXTRACE records whose data stays whole although only a part of the time was asked for. */
+  /** AUXTRACE records whose data is not cut although only a part of the time was asked for. */
   wholeAux: number;
 }
 
@@ -50,8 +61,9 @@ export interface SliceStats {
  *
  * Records that describe the machine (MMAP2, COMM, FORK, KSYMBOL, …) stay up to the end of the slice,
  * so that each sample finds the same thread and the same object as in the whole recording. So do
- * perf's own records. Records later than the slice go. AUX data is not cut in time: the buffers of
- * the CPUs that were asked for stay whole.
+ * perf's own records. Records later than the slice go. AUX data of other CPUs goes, and that of other
+ * threads where it was recorded by thread; in time it is cut as `aux` says, and then kernel records stay
+ * as long as a decoder needs them.
  *
  * The SAMPLE_TIME feature is made anew: u64 time of the first and of the last sample
  * (`write_sample_time` of tools/perf/util/header.c).
@@ -81,24 +93,44 @@ export class Slice implements Edit {
   record(batch: RecordBatch, i: number): Verdict {
     const type = batch.type(i);
     if (type === PERF_RECORD_SAMPLE) return this.#sample(batch, i);
-    const { cpus, time } = this.#filter;
-    if (type === PERF_RECORD_AUXTRACE) {
-      // perf_record_auxtrace: u64 size, offset, reference, u32 idx, tid, cpu.
-      const cpu = batch.size(i) < 48
-        ? -1
-        : batch.view.getInt32(batch.start(i) + 40, this.#littleEndian);
-      if (cpus !== undefined && cpu >= 0 && !cpus.has(cpu)) return DROP;
-      if (time !== undefined) this.stats.wholeAux++;
-      return KEEP;
-    }
+    const { time, aux } = this.#filter;
+    if (type === PERF_RECORD_AUXTRACE) return this.#auxtrace(batch, i);
     if (type >= PERF_RECORD_USER_TYPE_START || time === undefined) return KEEP;
     const event = batch.eventOf(i) ?? batch.events.all[0];
     const at = event?.layout.trailer.time ?? 0;
     if (at === 0) return KEEP;
-    const end = batch.start(i) + batch.size(i);
-    if (batch.view.getBigUint64(end + at, this.#littleEndian) <= time[1]) return KEEP;
+    const last = aux === undefined ? time[1] : aux.until;
+    const end = trailerEnd(batch.start(i), batch.start(i) + batch.size(i));
+    if (last === undefined || batch.view.getBigUint64(end + at, this.#littleEndian) <= last) {
+      return KEEP;
+    }
     this.stats.laterRecords++;
     return DROP;
+  }
+
+  #auxtrace(batch: RecordBatch, i: number): Verdict {
+    const { cpus, tids, time, aux } = this.#filter;
+    if (batch.size(i) >= AUXTRACE_SIZE) {
+      const word = (at: number) => batch.view.getInt32(batch.start(i) + at, this.#littleEndian);
+      const cpu = word(AUXTRACE_AT.cpu);
+      const tid = word(AUXTRACE_AT.tid);
+      if (cpus !== undefined && cpu >= 0 && !cpus.has(cpu)) return DROP;
+      if (tids !== undefined && cpu < 0 && tid >= 0 && !tids.has(tid)) return DROP;
+    }
+    if (time === undefined || batch.payload === undefined) return KEEP;
+    if (aux === undefined) {
+      this.stats.wholeAux++;
+      return KEEP;
+    }
+    const part = aux.parts.get(batch.payload.offset);
+    return part === undefined ? DROP : auxtraceOf(batch, i, part);
+  }
+
+  /** Which bytes of AUX data stay. */
+  part(payload: Payload): PayloadPart | undefined {
+    return payload.type === PERF_RECORD_AUXTRACE
+      ? this.#filter.aux?.parts.get(payload.offset)
+      : undefined;
   }
 
   #sample(batch: RecordBatch, i: number): Verdict {
@@ -115,11 +147,13 @@ export class Slice implements Edit {
     }
     const when = layout.time < 0 ? undefined : view.getBigUint64(start + layout.time, le);
     const word = (at: number) => at < 0 ? -1 : view.getInt32(start + at, le);
+    const tid = word(layout.tid);
     if (
       (events !== undefined && !events.has(number)) ||
       (time !== undefined && (when === undefined || when < time[0] || when > time[1])) ||
-      (pids !== undefined && !pids.has(word(layout.pid))) ||
-      (tids !== undefined && !tids.has(word(layout.pid < 0 ? -1 : layout.pid + 4))) ||
+      // The idle thread is of process 0, whatever the sample says.
+      (pids !== undefined && !pids.has(tid === 0 ? 0 : word(layout.pid))) ||
+      (tids !== undefined && !tids.has(tid)) ||
       (cpus !== undefined && !cpus.has(word(layout.cpu))) ||
       (records !== undefined && !records.has(batch.offsetOf(i)))
     ) return DROP;

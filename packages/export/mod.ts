@@ -32,6 +32,7 @@ export * from "./recorded_profile.ts";
 export * from "./script.ts";
 export * from "./script_fields.ts";
 export * from "./script_places.ts";
+export * from "./script_pt.ts";
 export * from "./script_rows.ts";
 export * from "./script_extras.ts";
 export * from "./script_traces.ts";

@@ -66,6 +66,9 @@ export class ScriptWriter {
   readonly text: ByteText = new ByteText();
   /** Samples that were printed. */
   printed: number = 0;
+  /** Where {@linkcode ScriptWriter.until} goes on. */
+  #nextBlock = 0;
+  #nextRow = 0;
   readonly #keep: ScriptOptions["keep"];
   readonly #engine: Engine;
   readonly #places: ScriptPlaces;
@@ -98,6 +101,7 @@ export class ScriptWriter {
     const { eventNames } = engine;
     const width = Math.max(0, ...eventNames.map((name) => name.length));
     this.#clock = options.clock;
+    if (options.traces !== undefined) options.traces.names = places;
     const { arch, littleEndian } = engine.reader;
     const machine = { arch, littleEndian, widths: { dataSource: 0 } };
     this.#shapes = engine.reader.events.all.map((event, number) => {
@@ -125,10 +129,39 @@ export class ScriptWriter {
 
   /** Writes the samples of a block, and hands on what is enough for a chunk. */
   block(block: RowBlock, out: (bytes: Uint8Array) => void): void {
-    this.#records = block.records;
-    this.#recordView = new DataView(block.records.buffer);
+    this.#enter(block);
     for (let row = 0; row < block.count; row++) {
       this.#row(block, row);
+      if (this.text.isFull) out(this.text.take());
+    }
+  }
+
+  #enter({ records }: RowBlock): void {
+    if (records === this.#records) return;
+    this.#records = records;
+    this.#recordView = new DataView(records.buffer);
+  }
+
+  /**
+   * Writes samples of `blocks` up to a time, from where the call before stopped.
+   *
+   * @returns When the next one is, ns; Infinity after the last.
+   */
+  until(blocks: readonly RowBlock[], ns: number, out: (bytes: Uint8Array) => void): number {
+    for (;;) {
+      const block = blocks[this.#nextBlock];
+      if (block === undefined) return Infinity;
+      if (this.#nextRow >= block.count) {
+        this.#nextBlock++;
+        this.#nextRow = 0;
+        continue;
+      }
+      const at = this.#nextRow * ROW_WORDS;
+      const time = ((block.words[at + ROW.TIME_HI] as number) >>> 0) * 2 ** 32 +
+        ((block.words[at + ROW.TIME_LO] as number) >>> 0);
+      if (time > ns) return time;
+      this.#enter(block);
+      this.#row(block, this.#nextRow++);
       if (this.text.isFull) out(this.text.take());
     }
   }

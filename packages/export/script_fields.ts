@@ -51,6 +51,9 @@ export const SCRIPT_FIELDS = [
   "bpf-output",
   "misc",
   "tod",
+  "insn",
+  "callindent",
+  "synth",
 ] as const;
 
 /** One of {@linkcode SCRIPT_FIELDS}. */
@@ -60,13 +63,10 @@ export type ScriptField = typeof SCRIPT_FIELDS[number];
 const REFUSED: Readonly<Record<string, string>> = {
   brstackinsn: "instructions of branch stacks need the code of all objects: see pt --insns",
   brstackinsnlen: "instructions of branch stacks need the code of all objects: see pt --insns",
-  callindent: "it belongs to samples that are decoded from AUX data: see pt --calls",
-  insn: "instructions are not read from objects: see annotate and pt --insns",
   insnlen: "instructions are not read from objects: see annotate and pt --insns",
   ipc: "it belongs to samples that are decoded from AUX data: see pt",
   metric: "metrics need the events of the CPU that perf knows",
   srccode: "source is not read: srcline has file and line, annotate the lines of a function",
-  synth: "it belongs to samples that are decoded from AUX data: see pt",
 };
 
 /** Fields that need the whole record, by what they read. */
@@ -87,7 +87,10 @@ const OF_RECORD: ReadonlySet<string> = new Set<ScriptField>([
 ]);
 
 /** Fields that need the places of the branch stack. */
-export const BRANCH_PLACES: readonly ScriptField[] = ["brstack", "brstacksym", "brstackoff"];
+const BRANCH_PLACES: readonly ScriptField[] = ["brstack", "brstacksym", "brstackoff"];
+
+/** Fields of samples that are decoded from AUX data. */
+const OF_TRACES: readonly ScriptField[] = ["insn", "callindent", "synth"];
 
 /** Fields that are asked for: instead of the default ones, or more and fewer than these. */
 export interface FieldWish {
@@ -186,14 +189,48 @@ const OF_RAW_EVENTS = [
   "ins_lat",
 ] as const;
 
+/** What of samples is wanted beyond what all have. */
+export interface RowNeeds {
+  /** Stacks, where samples have them. */
+  readonly stacks: boolean;
+  /** The address. */
+  readonly addresses: boolean;
+  /** Places of the branch stack. */
+  readonly branches: boolean;
+  /** Events whose samples are kept whole. */
+  readonly records: (event: PerfEvent) => boolean;
+}
+
+/** What is needed of samples, so that the fields that are asked for can be printed. */
+export function rowNeeds(
+  events: readonly PerfEvent[],
+  wish: FieldWish | undefined,
+  stacks: boolean,
+): RowNeeds {
+  const asked = (field: ScriptField) => wish?.add.has(field) === true;
+  const isRaw = ({ attr }: PerfEvent) => attr.type === PERF_TYPE_RAW;
+  return {
+    stacks,
+    addresses: asked("addr") || events.some(isRaw),
+    branches: BRANCH_PLACES.some(asked),
+    records: (event) => {
+      if (SCRIPT_FIELDS.some((field) => OF_RECORD.has(field) && asked(field))) return true;
+      if (wish !== undefined && !wish.isChange) return false;
+      const { attr } = event;
+      return attr.type === PERF_TYPE_TRACEPOINT || isRaw(event) || isBpfOutput(attr);
+    },
+  };
+}
+
 /**
- * Whether samples of an event are needed whole: where a field is printed, or may be, that is not in a
- * row of {@linkcode ScriptRows}.
+ * Refuses fields of samples that are decoded from AUX data, for a recording that has none.
+ *
+ * @throws {FieldError} Where one is asked for.
  */
-export function needsRecord({ attr }: PerfEvent, wish: FieldWish | undefined): boolean {
-  if (wish !== undefined && [...wish.add].some((field) => OF_RECORD.has(field))) return true;
-  if (wish !== undefined && !wish.isChange) return false;
-  return attr.type === PERF_TYPE_TRACEPOINT || attr.type === PERF_TYPE_RAW || isBpfOutput(attr);
+export function refuseOfTraces(wish: FieldWish | undefined): void {
+  const field = OF_TRACES.find((field) => wish?.add.has(field));
+  if (field === undefined) return;
+  throw new FieldError(field, `${field} is not printed: the recording has no AUX data to decode`);
 }
 
 /** Whether samples hold what a BPF program wrote. */

@@ -1,17 +1,18 @@
-import type { Payload, PerfEvent } from "@perfdata/format";
+import type { PerfEvent } from "@perfdata/format";
 import {
   PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_REGS_USER,
   PERF_SAMPLE_STACK_USER,
   PERF_TYPE_TRACEPOINT,
 } from "@perfdata/format/perf-event";
-import { PERF_RECORD_HEADER_TRACING_DATA, PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import { SampleFields } from "@perfdata/format/sample-layout";
 import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
-import { enlarge } from "@perfdata/session/machine-names";
+import { enlarge } from "@perfdata/session/enlarge";
 import type { Run } from "@perfdata/session/run";
 import { SampleReads } from "@perfdata/session/sample-reads";
 import { CHOSEN } from "@perfdata/session/run";
+import type { RowNeeds } from "./script_fields.ts";
 import { ScriptTraces } from "./script_traces.ts";
 
 const UNWINDS = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
@@ -67,18 +68,6 @@ export interface RowBlock {
   recordBytes: number;
 }
 
-/** What of samples is wanted beyond what all have. */
-export interface RowNeeds {
-  /** Stacks, where samples have them. */
-  readonly stacks: boolean;
-  /** The address. */
-  readonly addresses: boolean;
-  /** Places of the branch stack. */
-  readonly branches: boolean;
-  /** Events whose samples are kept whole. */
-  readonly records: (event: PerfEvent) => boolean;
-}
-
 /** Keeps what `perf script` prints of samples, since names are known only after the last of them. */
 export class ScriptRows implements Consumer {
   readonly needs: Needs;
@@ -120,9 +109,9 @@ export class ScriptRows implements Consumer {
     await this.traces.learn();
   }
 
-  /** The formats of tracepoints come with a stream. */
-  async payload({ type }: Payload): Promise<void> {
-    if (type === PERF_RECORD_HEADER_TRACING_DATA) await this.traces?.learn();
+  /** The formats of tracepoints came with a stream. */
+  async described(): Promise<void> {
+    await this.traces?.learn();
   }
 
   /** Keeps the samples of a run. */

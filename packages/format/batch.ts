@@ -1,5 +1,6 @@
 import type { EventTable, PerfEvent } from "./events.ts";
 import type { RecordContext } from "./record_codec.ts";
+import { recordMisc, recordSize } from "./record_header.ts";
 
 /** The bytes that follow an AUXTRACE or TRACING_DATA record and are not part of its size. */
 export interface Payload extends AsyncIterable<Uint8Array> {
@@ -85,12 +86,12 @@ export class RecordBatch {
 
   /** `misc` of record `i`. */
   misc(i: number): number {
-    return this.view.getUint16(this.start(i) + 4, this.littleEndian);
+    return recordMisc(this.view, this.start(i), this.littleEndian);
   }
 
   /** `size` of record `i`, in bytes. */
   size(i: number): number {
-    return this.view.getUint16(this.start(i) + 6, this.littleEndian);
+    return recordSize(this.view, this.start(i), this.littleEndian);
   }
 
   /**

@@ -1,5 +1,17 @@
-import { decodeFileHeader, featureIds, headerSize } from "./header.ts";
+import {
+  decodeFileHeader,
+  featureIds,
+  headerSize,
+  perfFileHeader,
+  perfFileSection,
+} from "./header.ts";
 import { bytesSource, type SyncSource } from "./source.ts";
+import { layoutOf, prefixSize } from "./struct/layout.ts";
+
+/** Where the size of the records stands in the header. */
+const DATA_SIZE_AT = layoutOf(perfFileHeader)["data.size"] as number;
+const SECTION = layoutOf(perfFileSection);
+const SECTION_SIZE = prefixSize(perfFileSection);
 
 /** Bytes of a source that stand at a place of their own in a joined one. */
 interface Piece {
@@ -52,12 +64,12 @@ export function directorySource(
 
   const front = new Uint8Array(size);
   data.readAt(front, 0);
-  new DataView(front.buffer).setBigUint64(48, BigInt(end - offset + added), le);
-  // struct perf_file_section { u64 offset, size } for each feature, after the records.
-  const table = new Uint8Array(16 * features);
+  new DataView(front.buffer).setBigUint64(DATA_SIZE_AT, BigInt(end - offset + added), le);
+  // A perf_file_section for each feature, after the records.
+  const table = new Uint8Array(SECTION_SIZE * features);
   const view = new DataView(table.buffer);
   const got = data.readAt(table, end);
-  for (let at = 0; at + 16 <= got; at += 16) {
+  for (let at = SECTION.offset; at + SECTION_SIZE <= got; at += SECTION_SIZE) {
     view.setBigUint64(at, view.getBigUint64(at, le) + BigInt(added), le);
   }
 

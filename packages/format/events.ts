@@ -76,6 +76,8 @@ export class PerfEvent implements EventContext {
 export class EventTable implements Iterable<PerfEvent> {
   readonly #events: PerfEvent[] = [];
   readonly #byId = new Map<number, number>();
+  #lastId = NaN;
+  #lastIndex = -1;
   // Where the id is: in samples from the start of the record, in others from its end.
   #samplePos = -1;
   #trailerPos = 0;
@@ -103,6 +105,7 @@ export class EventTable implements Iterable<PerfEvent> {
   /** Adds an event; its number is its position in {@link EventTable.all}. */
   add(event: PerfEvent): void {
     const index = this.#events.push(event) - 1;
+    this.#lastId = NaN;
     for (const id of event.ids) this.#byId.set(Number(id), index);
     const { identifier, id, trailer } = event.layout;
     const samplePos = identifier >= 0 ? identifier : id;
@@ -136,7 +139,11 @@ export class EventTable implements Iterable<PerfEvent> {
     const high = view.getUint32(le ? pos + 4 : pos, le);
     // An id of 0 marks what perf itself synthesised, in the layout of the first event.
     if (low === 0 && high === 0) return 0;
-    return this.#byId.get(high * 2 ** 32 + low) ?? -1;
+    // Records of a buffer mostly follow others of the same event.
+    const id = high * 2 ** 32 + low;
+    if (id === this.#lastId) return this.#lastIndex;
+    this.#lastId = id;
+    return this.#lastIndex = this.#byId.get(id) ?? -1;
   }
 
   /** The event that a record belongs to; see {@link EventTable.indexOf}. */

@@ -6,6 +6,7 @@
  */
 import { directorySource } from "./directory_source.ts";
 import { PerfDataError } from "./error.ts";
+import { tempFile } from "./temp_file.ts";
 import type { ByteSource, RandomAccessSource, StreamSource, SyncSource } from "./source.ts";
 
 /** A file on disk; close it with `using` or {@link FileSource.close}. */
@@ -104,6 +105,24 @@ export function openSource(
   path: string,
   { interruptible = false }: OpenOptions = {},
 ): ByteSource & { close?(): void } {
+  const folder = tempFolder;
+  return {
+    ...(opened(path, interruptible)),
+    ...(folder === undefined ? {} : { temp: () => tempFile(folder) }),
+  };
+}
+
+let tempFolder: string | undefined;
+
+/**
+ * Says where the temporary files of what {@link openSource} opens from now on may be. Without it there are
+ * none.
+ */
+export function setTempFolder(folder: string): void {
+  tempFolder = folder;
+}
+
+function opened(path: string, interruptible: boolean): ByteSource & { close?(): void } {
   if (path === "-") return interruptible ? stream(Deno.stdin) : stdinSource();
   const { isFile, isDirectory } = Deno.statSync(path);
   if (isFile || isDirectory) {

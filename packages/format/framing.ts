@@ -8,6 +8,7 @@ import {
   PERF_RECORD_ID_INDEX,
 } from "./record_types.ts";
 import type { ForwardReader } from "./source.ts";
+import { recordSize } from "./record_header.ts";
 
 /** Bytes read at once; also bounds the memory that a batch takes. */
 export const BLOCK = 1 << 19;
@@ -75,7 +76,7 @@ export function frame(batch: RecordBatch, from: number, len: number, framing: bo
     const word = fast && (pos & 3) === 0;
     const size = word
       ? (words[(pos >> 2) + 1] as number) >>> 16
-      : view.getUint16(pos + 6, littleEndian);
+      : recordSize(view, pos, littleEndian);
     if (size < PERF_EVENT_HEADER_SIZE) {
       stop = n === 0 ? "bad" : "again";
       break;

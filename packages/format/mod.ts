@@ -18,6 +18,7 @@ export * from "./perf_event.ts";
 export * from "./reader.ts";
 export * from "./record.ts";
 export * from "./record_codec.ts";
+export * from "./record_header.ts";
 export * from "./record_names.ts";
 export * from "./records.ts";
 export * from "./registers.ts";

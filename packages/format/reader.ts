@@ -38,9 +38,10 @@ import {
   PERF_RECORD_HEADER_FEATURE,
   PERF_RECORD_ID_INDEX,
 } from "./record_types.ts";
-import { type ByteSource, ForwardReader, isRandomAccess } from "./source.ts";
+import { type ByteSource, ForwardReader, isRandomAccess, type TempFile } from "./source.ts";
 import { array, decode, headerString, u64 } from "./struct.ts";
 import { type ZstdStream, zstdStream } from "./zstd.ts";
+import { recordSize } from "./record_header.ts";
 
 /** Most bytes of header, attrs and ids that are read into memory from a stream. */
 const MAX_PROLOGUE = 1 << 28;
@@ -54,7 +55,7 @@ export interface ReaderOptions {
    * damage throws.
    */
   readonly diagnostics?: Diagnostics;
-  /** Inflates COMPRESSED records; by default with `fzstd`, in any runtime. */
+  /** Inflates COMPRESSED records; by default in plain JavaScript, in any runtime. */
   readonly zstd?: () => ZstdStream;
 }
 
@@ -240,6 +241,11 @@ export class PerfDataReader {
     return fileLayout(sections, this.fileSize);
   }
 
+  /** Makes a temporary file, where the source allows one. */
+  get temp(): (() => TempFile) | undefined {
+    return this.#source.temp;
+  }
+
   /** @ignore Throws in strict mode; reports in tolerant mode. */
   reportDamage(message: string, place: ErrorPlace): void {
     const error = new PerfDataError(message, place);
@@ -397,7 +403,7 @@ export class PerfDataReader {
         }
       }
       if (stop === "bad") {
-        const size = batch.view.getUint16(pos + 6, this.littleEndian);
+        const size = recordSize(batch.view, pos, this.littleEndian);
         const type = batch.view.getUint32(pos, this.littleEndian);
         const skipped = len - pos +
           await forward.skip(Math.min(to - forward.position, Number.MAX_SAFE_INTEGER));
@@ -429,7 +435,7 @@ export class PerfDataReader {
     const whole = left >= PERF_EVENT_HEADER_SIZE;
     this.reportDamage(
       `record: ${left} bytes left of the data, expected ${
-        whole ? batch.view.getUint16(6, this.littleEndian) : "a record header of 8"
+        whole ? recordSize(batch.view, 0, this.littleEndian) : "a record header of 8"
       }`,
       {
         offset,

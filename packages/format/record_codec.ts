@@ -13,13 +13,8 @@ import {
   trailerEnd,
 } from "./record.ts";
 import type { SampleId } from "./sample.ts";
-import { bytes, type Codec, NO_SCOPE, struct, u16, u32, x16 } from "./struct.ts";
-
-/** `perf_event_header`: the first 8 bytes of each record. */
-export const perfEventHeader: Codec<{ type: number; misc: number; size: number }> = struct(
-  "perf_event_header",
-  { type: u32, misc: x16, size: u16 },
-);
+import { bytes, type Codec, NO_SCOPE } from "./struct.ts";
+import { recordMisc, recordSize } from "./record_header.ts";
 
 /** What {@link RecordCodec} needs to know about a record beyond its bytes. */
 export interface RecordContext {
@@ -98,8 +93,8 @@ export class RecordCodec<D extends AnyDeclaration> {
     }
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const type = view.getUint32(0, littleEndian);
-    const misc = view.getUint16(4, littleEndian);
-    const size = view.getUint16(6, littleEndian);
+    const misc = recordMisc(view, 0, littleEndian);
+    const size = recordSize(view, 0, littleEndian);
     if (size !== bytes.length) {
       throw new PerfDataError(`record header: size is ${size}, expected ${bytes.length}`, {
         offset: offset + 6,

@@ -1,5 +1,6 @@
 import type { PerfEventAttr } from "./attr.ts";
 import { PERF_EVENT_HEADER_SIZE } from "./record_types.ts";
+import { perfBranchEntry } from "./sample_parts.ts";
 import { readFormat, sampleBody, sampleIdTrailer, type SampleShape } from "./sample.ts";
 import { samplePrefixSize, SampleWalk } from "./sample_walk.ts";
 import { type Layout, layoutOf, prefixSize } from "./struct/layout.ts";
@@ -18,8 +19,10 @@ export interface SampleLayout {
   readonly identifier: number;
   /** u64 `ip`. */
   readonly ip: number;
-  /** u32 `pid`; u32 `tid` follows it. */
+  /** u32 `pid`. */
   readonly pid: number;
+  /** u32 `tid`. */
+  readonly tid: number;
   /** u64 `time`. */
   readonly time: number;
   /** u64 `addr`. */
@@ -45,8 +48,10 @@ export interface SampleLayout {
 export interface TrailerLayout {
   /** Bytes of the trailer; 0 without `sample_id_all`. */
   readonly size: number;
-  /** u32 `pid`; u32 `tid` follows it. */
+  /** u32 `pid`. */
   readonly pid: number;
+  /** u32 `tid`. */
+  readonly tid: number;
   /** u64 `time`. */
   readonly time: number;
   /** u64 `id`. */
@@ -85,6 +90,7 @@ export function sampleLayout(attr: SampleShape & Pick<PerfEventAttr, "flags">): 
     identifier: at("identifier"),
     ip: at("ip"),
     pid: at("pid"),
+    tid: at("tid"),
     time: at("time"),
     addr: at("addr"),
     id: at("id"),
@@ -104,6 +110,7 @@ function trailerLayout(sampleType: bigint): TrailerLayout {
   return {
     size,
     pid: at("pid"),
+    tid: at("tid"),
     time: at("time"),
     id: at("id"),
     stream_id: at("stream_id"),
@@ -161,6 +168,12 @@ export function readLayout(format: number): ReadLayout {
   };
 }
 
+/** Where the fields of an entry of the branch stack lie, each from its start, and its bytes. */
+export const BRANCH_ENTRY: Readonly<Record<"from" | "to" | "flags" | "size", number>> = {
+  ...layoutOf(perfBranchEntry),
+  size: prefixSize(perfBranchEntry),
+};
+
 // Where a walk notes the fields.
 const AT_READ = SampleWalk.slot("read");
 const AT_CALLCHAIN = SampleWalk.slot("callchain");
@@ -169,12 +182,14 @@ const AT_BRANCH_STACK_ENTRIES = SampleWalk.slot("branch_stack.entries");
 const AT_BRANCH_STACK_HW_IDX = SampleWalk.slot("branch_stack.hw_idx");
 const AT_BRANCH_STACK_COUNTERS = SampleWalk.slot("branch_stack.counters");
 const AT_REGS_USER = SampleWalk.slot("regs_user");
+const AT_REGS_USER_VALUES = SampleWalk.slot("regs_user.regs");
 const AT_STACK_USER_DATA = SampleWalk.slot("stack_user.data");
 const AT_STACK_USER_DYN_SIZE = SampleWalk.slot("stack_user.dyn_size");
 const AT_WEIGHT = SampleWalk.slot("weight");
 const AT_DATA_SRC = SampleWalk.slot("data_src");
 const AT_TRANSACTION = SampleWalk.slot("transaction");
 const AT_REGS_INTR = SampleWalk.slot("regs_intr");
+const AT_REGS_INTR_VALUES = SampleWalk.slot("regs_intr.regs");
 const AT_PHYS_ADDR = SampleWalk.slot("phys_addr");
 const AT_CGROUP = SampleWalk.slot("cgroup");
 const AT_DATA_PAGE_SIZE = SampleWalk.slot("data_page_size");
@@ -242,6 +257,14 @@ export class SampleFields extends SampleWalk {
   get regsUser(): number {
     return this.positions[AT_REGS_USER] as number;
   }
+  /** The values of the user registers, u64 each. */
+  get regsUserValues(): number {
+    return this.positions[AT_REGS_USER_VALUES] as number;
+  }
+  /** How many values of user registers a sample has that has any. */
+  get regsUserLength(): number {
+    return this.counts[AT_REGS_USER_VALUES] as number;
+  }
   /** The bytes of the user stack. */
   get stackUser(): number {
     return this.positions[AT_STACK_USER_DATA] as number;
@@ -272,6 +295,14 @@ export class SampleFields extends SampleWalk {
   /** u64 `abi` of the interrupt registers. */
   get regsIntr(): number {
     return this.positions[AT_REGS_INTR] as number;
+  }
+  /** The values of the interrupt registers, u64 each. */
+  get regsIntrValues(): number {
+    return this.positions[AT_REGS_INTR_VALUES] as number;
+  }
+  /** How many values of interrupt registers a sample has that has any. */
+  get regsIntrLength(): number {
+    return this.counts[AT_REGS_INTR_VALUES] as number;
   }
   /** u64 `phys_addr`. */
   get physAddr(): number {

@@ -66,6 +66,8 @@ export function samplePrefixSize(body: Pick<Codec<unknown>, "parts">): number {
 /** The steps through the declaration of the samples of one event. */
 class Steps {
   readonly words: number[] = [];
+  /** How many elements fields have in all samples: registers. */
+  readonly fixedCounts: [slot: number, count: number][] = [];
   /** The field whose elements a count counts. */
   readonly #counted = new Map<string, number>();
 
@@ -79,6 +81,7 @@ class Steps {
         const paths = fields.map(([name]) => `${path}.${name}`);
         // Registers have names that depend on the event: they are found by their number.
         if (codec.size !== undefined && !paths.every((each) => slots.has(each))) {
+          this.fixedCounts.push([SampleWalk.slot(path), fields.length]);
           return this.#put(FIELD, path, codec.size);
         }
         this.#put(FIELD, path, 0);
@@ -162,6 +165,7 @@ export class SampleWalk {
     }
     this.#first = PERF_EVENT_HEADER_SIZE + samplePrefixSize(body);
     this.#steps = Int32Array.from(steps.words);
+    for (const [slot, count] of steps.fixedCounts) this.counts[slot] = count;
   }
 
   /**

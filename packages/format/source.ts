@@ -1,10 +1,32 @@
 /**
+ * A file for what is too much to be held in memory: `tempFile` of `@perfdata/format/temp-file` on Deno, a
+ * `FileSystemSyncAccessHandle` in a worker of a browser.
+ */
+export interface TempFile {
+  /** Writes all of `bytes` at `position`. */
+  writeAt(bytes: Uint8Array, position: number): void;
+  /** Reads from `position`; returns the number of bytes read. */
+  readAt(into: Uint8Array, position: number): number;
+  /** Removes it. */
+  close(): void;
+}
+
+/** What sources have in common. */
+export interface AnySource {
+  /**
+   * Makes a file for records that have to wait for their order, where they are more than memory should
+   * hold: those of a pipe without FINISHED_ROUND records. Without it such a pipe is refused.
+   */
+  readonly temp?: (() => TempFile) | undefined;
+}
+
+/**
  * A file that can be read at any place.
  *
  * `readAt` fills `into` from `position` and returns how many bytes it got: fewer than asked only at
  * the end. It may answer at once or with a promise.
  */
-export interface RandomAccessSource {
+export interface RandomAccessSource extends AnySource {
   /** Size of the file in bytes. */
   readonly size: number;
   /**
@@ -27,7 +49,7 @@ export interface SyncSource extends RandomAccessSource {
  *
  * `read` fills `into` as far as it can and returns how many bytes it got, 0 at the end.
  */
-export interface StreamSource {
+export interface StreamSource extends AnySource {
   /** Reads what comes next; returns the number of bytes read, 0 at the end. */
   read(into: Uint8Array): number | Promise<number>;
 }

@@ -9,7 +9,6 @@ export * from "./struct/conditionals.ts";
 export * from "./struct/constants.ts";
 export * from "./struct/extensible.ts";
 export * from "./struct/layout.ts";
-export * from "./struct/members.ts";
 export * from "./struct/numbers.ts";
 export * from "./struct/of_event.ts";
 export * from "./struct/probes.ts";

@@ -1,4 +1,5 @@
-import { Decompress } from "fzstd";
+import { BlockDecoder, MARGIN, MAX_BLOCK } from "./zstd/block.ts";
+import { corrupt } from "./zstd/tables.ts";
 
 /** Inflates one zstd stream that arrives in pieces. */
 export interface ZstdStream {
@@ -11,92 +12,159 @@ export interface ZstdStream {
   push(compressed: Uint8Array): Iterable<Uint8Array>;
 }
 
-/** Bytes that one block may inflate to (`Block_Maximum_Size` of RFC 8878, 3.1.1.2.4). */
-const MAX_BLOCK = 1 << 17;
 /** Bytes of the largest window: that of zstd's highest level, and what its own tools accept. */
 const MAX_WINDOW = 2 ** 27;
-/**
- * Bytes that the windows of all blocks in one piece may have together. After each block the library
- * moves its whole window, so that thousands of empty blocks with a large window take minutes; perf's
- * pieces have a block for each 128 KB that they inflate to, and few more.
- */
-const MAX_MOVED = 2 ** 33;
-
-/**
- * Inflates with the pure JavaScript library `fzstd`, in any runtime.
- *
- * perf's COMPRESSED records are the pieces of one stream over all records, each flushed, so a piece
- * inflates to whole bytes but not to whole records. It is given to the library block by block: 64 KB
- * may inflate to gigabytes, of which there is one block at a time.
- */
-export function zstdStream(): ZstdStream {
-  let chunks: Uint8Array[] = [];
-  const stream = new Decompress((chunk) => {
-    if (chunk.length > MAX_BLOCK) throw new Error(`a block of ${chunk.length} bytes`);
-    // The library reuses its window: what is not copied changes later.
-    chunks.push(chunk.slice());
-  });
-  const blocks = new BlockSplitter();
-  return {
-    *push(compressed) {
-      for (const piece of blocks.split(compressed)) {
-        chunks = [];
-        stream.push(piece);
-        yield* chunks;
-      }
-    },
-  };
-}
+/** Bytes after the window at least, so that it is moved once for many blocks. */
+const ROOM = 1 << 20;
 
 const FRAME_MAGIC = 0xfd2fb528;
 const SKIPPABLE_MAGIC = 0x184d2a5;
+const BLOCK_RAW = 0;
 const BLOCK_RLE = 1;
+const BLOCK_COMPRESSED = 2;
 /** Bytes of a frame's content size by its flag; of flag 0 it is the flag for a single segment. */
 const CONTENT_SIZE = [0, 2, 4, 8];
 
-/** Cuts a zstd stream after its blocks (RFC 8878, 3.1.1), whatever the pieces in which it comes. */
-class BlockSplitter {
+/**
+ * Inflates Zstandard (RFC 8878), in any runtime.
+ *
+ * perf's COMPRESSED records are the pieces of one stream over all records, each flushed, so a piece
+ * inflates to whole bytes but not to whole records. 64 KB may inflate to gigabytes, of which there is one
+ * block of 128 KB at a time. Time and memory follow from what comes in and goes out, not from what is
+ * claimed: a block ends where it would exceed 128 KB, and memory for a window is taken as it fills.
+ *
+ * Checksums are passed over; dictionaries are not supported.
+ *
+ * @example
+ * ```ts
+ * import { zstdStream } from "@perfdata/format/zstd";
+ * import { assertEquals } from "@std/assert";
+ *
+ * // A frame with one block, which repeats a byte five times.
+ * const frame = [0x28, 0xb5, 0x2f, 0xfd, 0x20, 5, 5 << 3 | 1 << 1 | 1, 0, 0, 42];
+ * const parts = [...zstdStream().push(Uint8Array.from(frame))];
+ * assertEquals(parts, [Uint8Array.of(42, 42, 42, 42, 42)]);
+ * ```
+ */
+export function zstdStream(): ZstdStream {
+  return new Frames();
+}
+
+/**
+ * Inflates all frames of `compressed` into `size` bytes.
+ *
+ * @throws {Error} Where it is no zstd, is cut, or does not inflate to `size` bytes.
+ *
+ * @example
+ * ```ts
+ * import { zstdDecompress } from "@perfdata/format/zstd";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const frame = [0x28, 0xb5, 0x2f, 0xfd, 0x20, 2, 2 << 3 | 1, 0, 0, 42, 43];
+ * assertEquals(zstdDecompress(Uint8Array.from(frame), 2), Uint8Array.of(42, 43));
+ * ```
+ */
+export function zstdDecompress(compressed: Uint8Array, size: number): Uint8Array<ArrayBuffer> {
+  let bytes = new Uint8Array(Math.min(size, 16 * MAX_BLOCK));
+  let length = 0;
+  for (const part of zstdParts([compressed])) {
+    if (length + part.length > size) throw new Error(`zstd data of more than ${size} bytes`);
+    if (length + part.length > bytes.length) {
+      const larger = new Uint8Array(Math.min(size, 2 * bytes.length));
+      larger.set(bytes);
+      bytes = larger;
+    }
+    bytes.set(part, length);
+    length += part.length;
+  }
+  if (length !== size) throw new Error(`zstd data of ${length} bytes, expected ${size}`);
+  return bytes;
+}
+
+/**
+ * Inflates whole frames that come in pieces, a block at a time; each part is valid until the next one is
+ * asked for.
+ *
+ * @throws {Error} Where it is no zstd, or ends within a frame.
+ *
+ * @example
+ * ```ts
+ * import { zstdParts } from "@perfdata/format/zstd";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const frame = [0x28, 0xb5, 0x2f, 0xfd, 0x20, 2, 2 << 3 | 1, 0, 0, 42, 43];
+ * const pieces = [Uint8Array.from(frame.slice(0, 7)), Uint8Array.from(frame.slice(7))];
+ * assertEquals([...zstdParts(pieces)], [Uint8Array.of(42, 43)]);
+ * ```
+ */
+export function* zstdParts(pieces: Iterable<Uint8Array>): Generator<Uint8Array, void, void> {
+  const frames = new Frames();
+  for (const piece of pieces) yield* frames.push(piece);
+  if (!frames.isBetweenFrames) throw new Error("zstd data is cut");
+}
+
+/** Takes a stream apart into frames and blocks (RFC 8878, 3.1.1), whatever the pieces it comes in. */
+class Frames implements ZstdStream {
   /** The header that is being read, of a frame or a block. */
-  readonly #head = new Uint8Array(18);
+  readonly #head = new DataView(new ArrayBuffer(18));
   #have = 0;
   /** Bytes of the header, as far as it is known. */
   #want = 5;
-  #inFrame = false;
+  /** What is read next. */
+  #state: "frame" | "block" | "body" | "skip" = "frame";
   #checksum = false;
-  /** Bytes left of the body of a block, or what else is passed over. */
-  #body = 0;
-  /** Bytes of the frame's window. */
+  #type = BLOCK_RAW;
+  /** Bytes a block of type RLE inflates to. */
+  #repeats = 0;
+  #isLast = false;
+  /** Bytes left of the body of a block, or of what is passed over. */
+  #left = 0;
   #window = 0;
-  /** The windows of the blocks in this piece. */
-  #moved = 0;
+  /** The body of a block that comes in several pieces, or has to be followed by a margin. */
+  readonly #body = new Uint8Array(MAX_BLOCK + 2 * MARGIN);
+  readonly #bodyView = new DataView(this.#body.buffer);
+  #bodySize = 0;
+  readonly #blocks = new BlockDecoder();
+  readonly #out = { bytes: new Uint8Array(0), length: 0 };
 
-  *split(bytes: Uint8Array): Generator<Uint8Array, void, void> {
-    this.#moved = 0;
-    let start = 0;
-    let at = 0;
-    while (at < bytes.length) {
-      if (this.#body > 0) {
-        const taken = Math.min(this.#body, bytes.length - at);
-        this.#body -= taken;
-        at += taken;
-        if (this.#body > 0) break;
-        yield bytes.subarray(start, at);
-        start = at;
-      } else {
-        this.#head[this.#have++] = bytes[at++] as number;
-        if (this.#have < this.#want) continue;
-        if (this.#inFrame) this.#block();
-        else this.#frame();
-      }
-    }
-    if (start < at) yield bytes.subarray(start, at);
+  /** Whether the last frame has ended. */
+  get isBetweenFrames(): boolean {
+    return this.#state === "frame" && this.#have === 0;
   }
 
-  #frame(): void {
-    const head = new DataView(this.#head.buffer);
+  *push(bytes: Uint8Array): Generator<Uint8Array, void, void> {
+    for (let at = 0; at < bytes.length;) {
+      if (this.#state === "frame" || this.#state === "block") {
+        this.#head.setUint8(this.#have++, bytes[at++] as number);
+        if (this.#have < this.#want) continue;
+        if (this.#state === "frame") this.#readFrame();
+        else this.#readBlock();
+      } else {
+        const taken = Math.min(this.#left, bytes.length - at);
+        if (this.#state === "body") {
+          this.#body.set(bytes.subarray(at, at + taken), MARGIN + this.#bodySize);
+          this.#bodySize += taken;
+        }
+        this.#left -= taken;
+        at += taken;
+      }
+      if (this.#left > 0 || (this.#state !== "body" && this.#state !== "skip")) continue;
+      if (this.#state === "skip") this.#next("frame", 5);
+      else {
+        const inflated = this.#inflate();
+        if (!this.#isLast) this.#next("block", 3);
+        else if (this.#checksum) this.#skip(4);
+        else this.#next("frame", 5);
+        if (inflated.length > 0) yield inflated;
+      }
+    }
+  }
+
+  #readFrame(): void {
+    const head = this.#head;
     const magic = head.getUint32(0, true);
     const skippable = magic >>> 4 === SKIPPABLE_MAGIC;
-    if (!skippable && magic !== FRAME_MAGIC) throw new Error("invalid zstd data");
+    if (!skippable && magic !== FRAME_MAGIC) corrupt("no frame begins here");
     const flags = head.getUint8(4);
     const single = (flags >> 5) & 1;
     const dictionary = [0, 1, 2, 4][flags & 3] as number;
@@ -106,46 +174,91 @@ class BlockSplitter {
       this.#want = size;
       return;
     }
-    if (skippable) {
-      this.#body = head.getUint32(4, true);
-      this.#next(5, false);
-      return;
+    if (skippable) return this.#skip(head.getUint32(4, true));
+    const idAt = 6 - single;
+    for (let i = 0; i < dictionary; i++) {
+      if (head.getUint8(idAt + i) !== 0) throw new Error("zstd data that needs a dictionary");
     }
     const descriptor = head.getUint8(5);
     const window = single === 1
-      ? littleEndian(this.#head.subarray(size - contentSize, size))
+      ? contentSizeOf(head, size - contentSize, contentSize)
       : 2 ** (10 + (descriptor >> 3)) * (1 + (descriptor & 7) / 8);
     if (window > MAX_WINDOW) {
       throw new Error(`a window of ${window} bytes, expected at most ${MAX_WINDOW}`);
     }
     this.#window = window;
     this.#checksum = (flags & 4) !== 0;
-    this.#next(3, true);
+    this.#blocks.reset();
+    this.#out.length = 0;
+    this.#next("block", 3);
   }
 
-  #block(): void {
-    const [a = 0, b = 0, c = 0] = this.#head;
-    const size = a >> 3 | b << 5 | c << 13;
+  #readBlock(): void {
+    const head = this.#head.getUint16(0, true) | this.#head.getUint8(2) << 16;
+    const size = head >> 3;
     if (size > MAX_BLOCK) {
       throw new Error(`a block of ${size} bytes, expected at most ${MAX_BLOCK}`);
     }
-    this.#moved += this.#window;
-    if (this.#moved > MAX_MOVED) {
-      throw new Error(`more than ${MAX_MOVED / this.#window} blocks in one piece`);
-    }
-    const last = (a & 1) === 1;
-    this.#body = ((a >> 1) & 3) === BLOCK_RLE ? 1 : size;
-    if (last && this.#checksum) this.#body += 4;
-    this.#next(last ? 5 : 3, !last);
+    this.#isLast = (head & 1) === 1;
+    this.#type = (head >> 1) & 3;
+    if (this.#type > BLOCK_COMPRESSED) corrupt("a block of type 3");
+    this.#repeats = size;
+    this.#left = this.#type === BLOCK_RLE ? 1 : size;
+    this.#bodySize = 0;
+    this.#state = "body";
   }
 
-  #next(want: number, inFrame: boolean): void {
+  /** Inflates the block that is in the body. */
+  #inflate(): Uint8Array {
+    const out = this.#out;
+    this.#makeRoom();
+    const from = out.length;
+    const end = MARGIN + this.#bodySize;
+    if (this.#type === BLOCK_COMPRESSED) {
+      this.#blocks.inflate(this.#body, this.#bodyView, MARGIN, end, out);
+    } else if (this.#type === BLOCK_RLE) {
+      out.bytes.fill(this.#body[MARGIN] as number, from, from + this.#repeats);
+      out.length += this.#repeats;
+    } else {
+      out.bytes.set(this.#body.subarray(MARGIN, end), from);
+      out.length += this.#bodySize;
+    }
+    return out.bytes.subarray(from, out.length);
+  }
+
+  /** Makes room for a block: moves the window, or takes more memory while the window fills. */
+  #makeRoom(): void {
+    const out = this.#out;
+    if (out.length + MAX_BLOCK <= out.bytes.length) return;
+    const most = this.#window + Math.max(ROOM, Math.min(this.#window, 8 * ROOM));
+    if (out.bytes.length < most) {
+      const size = Math.min(most, Math.max(2 * out.bytes.length, 2 * MAX_BLOCK));
+      const larger = new Uint8Array(size);
+      larger.set(out.bytes.subarray(0, out.length));
+      out.bytes = larger;
+      if (out.length + MAX_BLOCK <= size) return;
+    }
+    out.bytes.copyWithin(0, out.length - this.#window, out.length);
+    out.length = this.#window;
+  }
+
+  #skip(size: number): void {
+    this.#left = size;
+    this.#have = 0;
+    this.#state = "skip";
+    if (size === 0) this.#next("frame", 5);
+  }
+
+  #next(state: "frame" | "block", want: number): void {
     this.#have = 0;
     this.#want = want;
-    this.#inFrame = inFrame;
+    this.#state = state;
   }
 }
 
-function littleEndian(bytes: Uint8Array): number {
-  return bytes.reduceRight((value, byte) => value * 256 + byte, 0);
+/** The size of a frame's content: 256 is added to one of two bytes. */
+function contentSizeOf(head: DataView, at: number, size: number): number {
+  let value = size === 2 ? 256 : 0;
+  for (let i = 0; i < size; i++) value += head.getUint8(at + i) * 256 ** i;
+  return value;
 }

@@ -5,145 +5,108 @@ import { textRanks } from "./texts.ts";
 export interface FunctionKey {
   /** Its name in `--sort`, and in CSV and JSON. */
   readonly name: SortKey;
-  /** Whether it is a number, and stands on the right. */
-  readonly numeric: boolean;
   /** What of the names of places it needs. */
   readonly needs?: "dso" | "symbol" | "line" | "file";
   /** What rows of another place are grouped by it; those of a sample's context otherwise. */
   readonly context?: "comm" | "pid" | "tid" | "cpu";
-  /** Its value in a row. */
-  value(table: FunctionTable, row: number): string | number;
+  /** What a row has of it: a number that stands for a text, or the value itself. */
+  number(table: FunctionTable, row: number): number;
+  /** The text of a number; there is none where numbers are values, which stand on the right. */
+  text?(table: FunctionTable, number: number): string;
   /** What a table for people shows, where that is more. */
-  shown?(table: FunctionTable, row: number): string;
+  shown?(table: FunctionTable, number: number): string;
   /** Its value in a line of JSON, where that is more. */
-  full?(table: FunctionTable, row: number): string | undefined;
+  full?(table: FunctionTable, number: number): string | undefined;
   /** More members of a line of JSON. */
-  more?(table: FunctionTable, row: number): Readonly<Record<string, unknown>>;
-  /** Columns by which rows that are equal otherwise are in order. */
-  order(table: FunctionTable, rows: Uint32Array): Float64Array[];
+  more?(table: FunctionTable, number: number): Readonly<Record<string, unknown>>;
+  /** Columns by number whose values decide the order, where it is not that of texts or values. */
+  order?(table: FunctionTable, numbers: Int32Array): Float64Array[];
 }
 
 /** The name of a function, and whether it is inlined. */
-function symText(table: FunctionTable, row: number): string {
-  const { functions } = table.names;
-  const number = table.symbol(row);
-  return functions.isInlined(number)
-    ? `${functions.text(number)} (inlined)`
-    : functions.text(number);
-}
-
-/** Makes a column of a number in each row. */
-function column(
-  table: FunctionTable,
-  rows: Uint32Array,
-  number: (row: number) => number,
-): Float64Array {
-  const values = new Float64Array(table.size);
-  for (const row of rows) values[row] = number(row);
-  return values;
-}
-
-/** Makes a column of the places of texts among each other. */
-function rankColumn(
-  table: FunctionTable,
-  rows: Uint32Array,
-  number: (row: number) => number,
-  count: number,
-  text: (number: number) => string,
-): Float64Array[] {
-  const ranks = textRanks(Int32Array.from(rows, number), count, text);
-  return [column(table, rows, (row) => ranks[number(row)] as number)];
+function symText({ names: { functions } }: FunctionTable, number: number): string {
+  const text = functions.text(number);
+  return functions.isInlined(number) ? `${text} (inlined)` : text;
 }
 
 /** All of them, in the order in which they decide. */
 export const FUNCTION_KEYS: readonly FunctionKey[] = [
   {
     name: "comm",
-    numeric: false,
     context: "comm",
-    value: (table, row) => table.comms.text(table.context(row, "comm")),
-    order: (table, rows) =>
-      rankColumn(
-        table,
-        rows,
-        (row) => table.context(row, "comm"),
-        table.comms.count,
-        (number) => table.comms.text(number),
-      ),
+    number: (table, row) => table.context(row, "comm"),
+    text: (table, number) => table.comms.text(number),
   },
   {
     name: "dso",
-    numeric: false,
     needs: "dso",
-    value: (table, row) => table.names.dsos.text(table.names.dso[table.entry(row)] as number),
-    order: (table, rows) =>
-      rankColumn(
-        table,
-        rows,
-        (row) => table.names.dso[table.entry(row)] as number,
-        table.names.dsos.count,
-        (number) => table.names.dsos.text(number),
-      ),
+    number: (table, row) => table.names.dso[table.entry(row)] as number,
+    text: (table, number) => table.names.dsos.text(number),
   },
   {
     name: "sym",
-    numeric: false,
     needs: "symbol",
-    value: symText,
-    shown: (table, row) =>
-      `[${table.names.functions.level(table.symbol(row))}] ${symText(table, row)}`,
-    more: (table, row) => ({
-      sym: table.names.functions.text(table.symbol(row)),
-      level: table.names.functions.level(table.symbol(row)),
-      ...(table.inline ? { inlined: table.names.functions.isInlined(table.symbol(row)) } : {}),
+    number: (table, row) => table.symbol(row),
+    text: symText,
+    shown: (table, number) => `[${levelText(table, number)}] ${symText(table, number)}`,
+    more: (table, number) => ({
+      sym: table.names.functions.text(number),
+      level: levelText(table, number),
+      ...(table.inline ? { inlined: table.names.functions.isInlined(number) } : {}),
     }),
-    order: (table, rows) => {
-      const { functions } = table.names;
-      const { kinds, values } = functions.ranks(Int32Array.from(rows, (row) => table.symbol(row)));
-      return [
-        column(table, rows, (row) => kinds[table.symbol(row)] as number),
-        column(table, rows, (row) => values[table.symbol(row)] as number),
-        column(table, rows, (row) => functions.level(table.symbol(row)).charCodeAt(0)),
-      ];
-    },
+    order: ({ names: { functions } }, numbers) => functions.ranks(numbers),
   },
   {
     name: "srcline",
-    numeric: false,
     needs: "line",
-    value: (table, row) => table.names.texts.text(table.names.line[table.entry(row)] as number),
-    full: (table, row) => table.names.linePaths[table.names.line[table.entry(row)] as number],
-    order: (table, rows) =>
-      rankColumn(
-        table,
-        rows,
-        (row) => table.names.line[table.entry(row)] as number,
-        table.names.texts.count,
-        (number) => table.names.texts.text(number),
-      ),
+    number: (table, row) => table.names.line[table.entry(row)] as number,
+    text: (table, number) => table.names.texts.text(number),
+    full: (table, number) => table.names.linePaths[number],
   },
   {
     name: "srcfile",
-    numeric: false,
     needs: "file",
-    value: (table, row) => table.names.texts.text(table.names.file[table.entry(row)] as number),
-    order: (table, rows) =>
-      rankColumn(
-        table,
-        rows,
-        (row) => table.names.file[table.entry(row)] as number,
-        table.names.texts.count,
-        (number) => table.names.texts.text(number),
-      ),
+    number: (table, row) => table.names.file[table.entry(row)] as number,
+    text: (table, number) => table.names.texts.text(number),
   },
   ...(["pid", "tid", "cpu"] as const).map((name): FunctionKey => ({
     name,
-    numeric: true,
     context: name,
-    value: (table, row) => table.context(row, name),
-    order: (table, rows) => [column(table, rows, (row) => table.context(row, name))],
+    number: (table, row) => table.context(row, name),
   })),
 ];
+
+/** Where a function runs: `k` in the kernel, `.` in a process, `H` elsewhere. */
+function levelText({ names: { functions } }: FunctionTable, number: number): string {
+  return String.fromCharCode(functions.level(number));
+}
+
+/** The value of a key in a row. */
+export function keyValue(key: FunctionKey, table: FunctionTable, row: number): string | number {
+  const number = key.number(table, row);
+  return key.text === undefined ? number : key.text(table, number);
+}
+
+/** Columns by row, by which rows that are equal otherwise are in the order of a key. */
+export function keyOrder(
+  key: FunctionKey,
+  table: FunctionTable,
+  rows: Uint32Array,
+): Float64Array[] {
+  const numbers = new Int32Array(rows.length);
+  for (let i = 0; i < rows.length; i++) numbers[i] = key.number(table, rows[i] as number);
+  const { text } = key;
+  const columns = key.order?.(table, numbers) ??
+    (text === undefined ? [] : [textRanks(numbers, (number) => text(table, number))]);
+  const byRow = (value: (number: number) => number): Float64Array => {
+    const values = new Float64Array(table.size);
+    for (let i = 0; i < rows.length; i++) values[rows[i] as number] = value(numbers[i] as number);
+    return values;
+  };
+  return columns.length === 0
+    ? [byRow((number) => number)]
+    : columns.map((column) => byRow((number) => column[number] as number));
+}
 
 /** Names of {@link FUNCTION_KEYS}. */
 export const SORT_KEYS: readonly SortKey[] = FUNCTION_KEYS.map(({ name }) => name);

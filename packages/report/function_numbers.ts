@@ -1,16 +1,22 @@
 import type { Resolution, ResolvedFrame, SymbolInfo } from "@perfdata/symbols";
+import { enlarge } from "@perfdata/session/enlarge";
 import { addressToHex } from "@perfdata/symbols/address";
-import { distinct } from "./texts.ts";
+import { distinct, textRanks } from "./texts.ts";
 
-/** A function or an address, by number. */
-interface Entry {
-  /** What it is called, where that is known; of a symbol, as the file has it. */
-  readonly name: string | undefined;
-  readonly address: number;
-  /** Of data: the distance of the address. */
-  readonly offset: number | undefined;
-  readonly inlined: boolean;
-}
+/** Where a function runs: the code of the letter that perf shows. */
+export const LEVEL = {
+  /** In the kernel. */
+  KERNEL: 0x6b,
+  /** In a process. */
+  USER: 0x2e,
+  /** In a hypervisor, or elsewhere. */
+  OTHER: 0x48,
+} as const;
+
+/** A function that is inlined where it was met. */
+const INLINED = 1;
+/** What has a name. */
+const NAMED = 2;
 
 /**
  * Functions, and addresses without one, by number. A name is made readable when it is printed or
@@ -18,14 +24,24 @@ interface Entry {
  */
 export class FunctionNumbers {
   readonly #show: (name: string) => string;
-  readonly #entries: Entry[] = [];
+  #count = 0;
+  /** Address of each: of a function, the first that was met. */
+  #addresses = new Float64Array(1 << 10);
+  #levels = new Uint8Array(1 << 10);
+  #flags = new Uint8Array(1 << 10);
+  /** What a symbol is called in its file. */
+  readonly #names: string[] = [];
+  /** Of data: the distance of the address. */
+  readonly #offsets = new Map<number, number>();
+  /** What they are shown as; those of addresses are not kept. */
   readonly #texts: (string | undefined)[] = [];
-  readonly #levels: string[] = [];
   /** By object: addresses that have no function. */
   readonly #byAddress: Map<number, number>[] = [];
   readonly #byKey = new Map<string, number>();
   /** Addresses of a symbol mostly share what was found. */
   readonly #byFound = new Map<Resolution, number>();
+  #lastFound: Resolution | undefined;
+  #lastNumber = -1;
 
   /** Shows names of symbols by `show`. */
   constructor(show: (name: string) => string) {
@@ -34,33 +50,35 @@ export class FunctionNumbers {
 
   /** How many there are. */
   get count(): number {
-    return this.#entries.length;
+    return this.#count;
   }
 
   /** The function of a symbol. */
-  symbol(dso: number, found: Resolution, address: number, level: string): number {
-    let number = this.#byFound.get(found);
+  symbol(dso: number, found: Resolution, address: number, level: number): number {
+    let number = found === this.#lastFound ? this.#lastNumber : this.#byFound.get(found);
     if (number === undefined) {
       const { start, end, name, data } = found.symbol as SymbolInfo;
       const key = `${dso} ${start} ${end}`;
-      number = this.#byKey.get(key) ?? this.#add({
-        name,
-        address,
-        offset: data ? address - start : undefined,
-        inlined: false,
-      }, level);
-      this.#byKey.set(key, number);
+      number = this.#byKey.get(key);
+      if (number === undefined) {
+        number = this.#add(address, level, NAMED);
+        this.#names[number] = name;
+        if (data) this.#offsets.set(number, address - start);
+        this.#byKey.set(key, number);
+      }
       this.#byFound.set(found, number);
     }
+    this.#lastFound = found;
+    this.#lastNumber = number;
     return this.#lower(number, level);
   }
 
   /** A function that is inlined at an address: known by its name, wherever it is inlined. */
-  inlined(dso: number, { name }: ResolvedFrame, address: number, level: string): number {
+  inlined(dso: number, { name }: ResolvedFrame, address: number, level: number): number {
     const key = `${dso} ${name} inlined`;
     let number = this.#byKey.get(key);
     if (number === undefined) {
-      number = this.#add({ name, address, offset: undefined, inlined: true }, level);
+      number = this.#add(address, level, NAMED | INLINED);
       this.#texts[number] = name;
       this.#byKey.set(key, number);
     }
@@ -72,11 +90,11 @@ export class FunctionNumbers {
    *
    * @param exact Its digits, where a double does not hold them.
    */
-  address(dso: number, address: number, exact: string | undefined, level: string): number {
+  address(dso: number, address: number, exact: string | undefined, level: number): number {
     const known = this.#byAddress[dso] ??= new Map();
     let number = exact === undefined ? known.get(address) : this.#byKey.get(`${dso} ${exact}`);
     if (number === undefined) {
-      number = this.#add({ name: undefined, address, offset: undefined, inlined: false }, level);
+      number = this.#add(address, level, 0);
       if (exact === undefined) known.set(address, number);
       else {
         this.#byKey.set(`${dso} ${exact}`, number);
@@ -95,70 +113,79 @@ export class FunctionNumbers {
 
   /** What it is called. */
   text(number: number): string {
-    return this.#texts[number] ??= this.#textOf(this.#entries[number]);
+    const known = this.#texts[number];
+    if (known !== undefined) return known;
+    const isNamed = ((this.#flags[number] as number) & NAMED) !== 0;
+    if (!isNamed) return paddedHex(this.#addresses[number] ?? 0);
+    const shown = this.#show(this.#names[number] as string);
+    const offset = this.#offsets.get(number);
+    return this.#texts[number] = offset === undefined ? shown : `${shown}+0x${offset.toString(16)}`;
   }
 
-  /** Where it runs: `k` in the kernel, `.` in a process, `H` elsewhere. */
-  level(number: number): string {
-    return this.#levels[number] ?? ".";
+  /** Where it runs: {@link LEVEL}. */
+  level(number: number): number {
+    return this.#levels[number] ?? LEVEL.USER;
   }
 
   /** Whether it is inlined. */
   isInlined(number: number): boolean {
-    return this.#entries[number]?.inlined === true;
+    return ((this.#flags[number] as number) & INLINED) !== 0;
   }
 
   /**
-   * By number, what the place of its text among others depends on, `kinds` first: those of addresses
-   * are in the order of the addresses, which saves their texts.
+   * Columns by number that say where its text stands among others, the first decides first: those of
+   * addresses are in the order of the addresses, which saves their texts.
    *
    * @param numbers Those that occur; others have no place.
    */
-  ranks(numbers: Iterable<number>): { kinds: Float64Array; values: Float64Array } {
-    const kinds = new Float64Array(this.count);
-    const values = new Float64Array(this.count);
-    const used = distinct(numbers, this.count);
-    const isAddress = (number: number): boolean => {
-      const { name, address } = this.#entries[number] as Entry;
-      return name === undefined && Number.isSafeInteger(address);
-    };
-    const named = used.filter((number) => !isAddress(number)).map((number) => this.text(number));
+  ranks(numbers: Int32Array): [kinds: Float64Array, values: Float64Array, levels: Float64Array] {
+    const used = distinct(numbers);
+    const kinds = new Float64Array(this.#count);
+    const values = new Float64Array(this.#count);
+    const isAddress = (number: number): boolean =>
+      ((this.#flags[number] as number) & NAMED) === 0 &&
+      Number.isSafeInteger(this.#addresses[number]);
+    const named = used.filter((number) => !isAddress(number));
     // A name that looks like an address may stand between two of them.
-    const mixed = named.some((text) => text.startsWith("0x"));
-    const texts = mixed ? used.map((number) => this.text(number)) : named;
-    const ranks = new Map([...new Set(texts)].sort().map((text, i) => [text, i]));
-    for (const number of used) {
-      if (mixed || !isAddress(number)) {
-        const text = this.text(number);
-        kinds[number] = mixed || text < "0x" ? 0 : 3;
-        values[number] = ranks.get(text) as number;
-      } else {
-        const { address } = this.#entries[number] as Entry;
+    const isMixed = named.some((number) => this.text(number).startsWith("0x"));
+    const byText = Int32Array.from(isMixed ? used : named);
+    const ranks = textRanks(byText, (number) => this.text(number));
+    for (const number of byText) {
+      kinds[number] = isMixed || this.text(number) < "0x" ? 0 : 3;
+      values[number] = ranks[number] as number;
+    }
+    if (!isMixed) {
+      for (const number of used) {
+        if (!isAddress(number)) continue;
+        const address = this.#addresses[number] as number;
         // Addresses of the kernel are negative numbers.
         kinds[number] = address < 0 ? 2 : 1;
         values[number] = address;
       }
     }
-    return { kinds, values };
+    return [kinds, values, new Float64Array(this.#levels)];
   }
 
-  #lower(number: number, level: string): number {
-    if (level < (this.#levels[number] as string)) this.#levels[number] = level;
+  #lower(number: number, level: number): number {
+    if (level < (this.#levels[number] as number)) this.#levels[number] = level;
     return number;
   }
 
-  #add(entry: Entry, level: string): number {
-    this.#levels.push(level);
-    this.#texts.push(undefined);
-    return this.#entries.push(entry) - 1;
-  }
-
-  #textOf(entry: Entry | undefined): string {
-    if (entry?.name === undefined) {
-      const digits = addressToHex(entry?.address ?? 0).replace(/^0x/, "");
-      return `0x${digits.padStart(16, "0")}`;
+  #add(address: number, level: number, flags: number): number {
+    const number = this.#count++;
+    if (number >= this.#addresses.length) {
+      this.#addresses = enlarge(this.#addresses, number + 1);
+      this.#levels = enlarge(this.#levels, number + 1);
+      this.#flags = enlarge(this.#flags, number + 1);
     }
-    const shown = this.#show(entry.name);
-    return entry.offset === undefined ? shown : `${shown}+0x${entry.offset.toString(16)}`;
+    this.#addresses[number] = address;
+    this.#levels[number] = level;
+    this.#flags[number] = flags;
+    return number;
   }
+}
+
+/** An address as 16 digits or more, as perf shows what has no function. */
+function paddedHex(address: number): string {
+  return `0x${addressToHex(address).slice(2).padStart(16, "0")}`;
 }

@@ -1,5 +1,5 @@
 import { visible } from "@perfdata/format/visible";
-import type { FunctionKey } from "./function_keys.ts";
+import { type FunctionKey, keyValue } from "./function_keys.ts";
 import type { FunctionTable } from "./functions.ts";
 import { jsonLine } from "./json_line.ts";
 
@@ -53,53 +53,59 @@ function numberColumns(table: FunctionTable): NumberColumn[] {
   ];
 }
 
-/** Makes the padded cells of a column. What is in it repeats: the last cell is kept. */
+/** Makes the padded cells of a column. */
 class Column {
   width = 0;
   readonly title: string;
-  readonly #value: (row: number) => string | number;
-  readonly #text: (value: string | number) => string;
-  readonly #right: boolean;
-  #last: string | number | undefined;
-  #cell = "";
+  readonly isRight: boolean;
+  readonly #number: (row: number) => number;
+  readonly #text: (number: number) => string;
+  /** The cell of the row that it has gone to. */
+  cell = "";
+  #last = NaN;
 
+  /**
+   * @param number What a row has in it; equal numbers have equal texts.
+   * @param text The text of a number.
+   */
   constructor(
     title: string,
-    right: boolean,
-    value: (row: number) => string | number,
-    text: (value: string | number) => string = String,
+    isRight: boolean,
+    number: (row: number) => number,
+    text: (number: number) => string,
   ) {
     this.title = title;
-    this.#right = right;
-    this.#value = value;
+    this.isRight = isRight;
+    this.#number = number;
     this.#text = text;
   }
 
   /** Takes the width that some rows need, up to a limit. */
-  fit(rows: Iterable<number>, limit: number): void {
+  fit(rows: Uint32Array, limit: number): void {
     let most = this.title.length;
-    for (const row of rows) most = Math.max(most, this.#text(this.#value(row)).length);
+    let last = NaN;
+    for (let i = 0; i < rows.length; i++) {
+      const number = this.#number(rows[i] as number);
+      if (number === last) continue;
+      last = number;
+      most = Math.max(most, this.#text(number).length);
+    }
     this.width = Math.min(limit, most);
   }
 
-  /** Leaves the cells of the last column as long as they are. */
-  endLine(): void {
-    if (!this.#right) this.width = 0;
-  }
-
-  /** A cell of the column's width; what is longer is cut, except in the last column. */
+  /** A cell of the column's width; what is longer is cut, except where it has none. */
   pad(text: string): string {
     if (text.length > this.width && this.width > 0) return `${text.slice(0, this.width - 1)}…`;
-    return this.#right ? text.padStart(this.width) : text.padEnd(this.width);
+    return this.isRight ? text.padStart(this.width) : text.padEnd(this.width);
   }
 
-  cell(row: number): string {
-    const value = this.#value(row);
-    if (value !== this.#last) {
-      this.#last = value;
-      this.#cell = this.pad(this.#text(value));
-    }
-    return this.#cell;
+  /** Goes to a row; says whether another cell than before is there. */
+  move(row: number): boolean {
+    const number = this.#number(row);
+    if (number === this.#last) return false;
+    this.#last = number;
+    this.cell = this.pad(this.#text(number));
+    return true;
   }
 }
 
@@ -108,17 +114,18 @@ function tableColumns(table: FunctionTable): Column[] {
     ...numberColumns(table).flatMap(({ title, value, text }) => {
       if (title === undefined) return [];
       const shown = text === percentText ? (share: number) => `${percentText(share)}%` : text;
-      return [new Column(title, true, value, (number) => shown(number as number))];
+      return [new Column(title, true, value, shown)];
     }),
-    ...table.keys.map((key) =>
-      new Column(
+    ...table.keys.map((key) => {
+      const text = key.shown ?? key.text;
+      return new Column(
         key.name.toUpperCase(),
-        key.numeric,
-        (row) => key.shown?.(table, row) ?? key.value(table, row),
+        text === undefined,
+        (row) => key.number(table, row),
         // What a program called itself must not act on a terminal.
-        (value) => visible(String(value)),
-      )
-    ),
+        text === undefined ? String : (number) => visible(text(table, number)),
+      );
+    }),
   ];
 }
 
@@ -140,19 +147,29 @@ export function* functionLines(
 ): Generator<string, void, void> {
   const columns = tableColumns(table);
   for (const column of columns) {
+    // The last one is as long as it is.
+    if (!column.isRight && column === columns.at(-1)) continue;
     // A program that reads the table gets whole names.
     if (width === undefined) column.fit(rows, Infinity);
     else column.fit(rows.subarray(0, FITTED), WIDEST);
   }
-  columns.at(-1)?.endLine();
   const shown = (row: number) => table.share(row, table.childPeriod(row));
   const most = rows[0] === undefined ? 0 : shown(rows[0]);
+  const leading = columns.slice(0, -1);
+  const last = columns.at(-1);
+  // Rows that follow each other differ in their last column, and seldom before it.
+  let start = "";
   for (let i = -1; i < rows.length; i++) {
     const row = rows[i];
     let line = "";
-    for (const column of columns) {
-      if (line !== "") line += "  ";
-      line += row === undefined ? column.pad(column.title) : column.cell(row);
+    if (row === undefined) {
+      line = columns.map((column) => column.pad(column.title)).join("  ");
+    } else {
+      let moved = i === 0;
+      for (const column of leading) moved = column.move(row) || moved;
+      if (moved) start = leading.map(({ cell }) => `${cell}  `).join("");
+      last?.move(row);
+      line = start + (last?.cell ?? "");
     }
     if (line.endsWith(" ")) line = line.trimEnd();
     if (width === undefined) {
@@ -186,7 +203,7 @@ export function functionCells(
     ...numberColumns(table).map(({ value, text }) =>
       text === percentText ? text(value(row)) : value(row)
     ),
-    ...table.keys.map((key) => key.value(table, row)),
+    ...table.keys.map((key) => keyValue(key, table, row)),
   ];
 }
 
@@ -211,8 +228,9 @@ export function functionJson(
     values["children_period"] = table.childPeriod(row);
   }
   for (const key of table.keys as readonly FunctionKey[]) {
-    values[key.name] = key.full?.(table, row) ?? key.value(table, row);
-    Object.assign(values, key.more?.(table, row));
+    const number = key.number(table, row);
+    values[key.name] = key.full?.(table, number) ?? keyValue(key, table, row);
+    Object.assign(values, key.more?.(table, number));
   }
   return jsonLine({ ...values, ...more });
 }

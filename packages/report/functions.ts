@@ -1,84 +1,16 @@
 import type { Engine } from "@perfdata/session/engine";
+import { enlarge } from "@perfdata/session/enlarge";
 import type { SymbolTrust } from "@perfdata/session/symbolize";
 import type { SymbolResolver } from "@perfdata/symbols";
-import { FUNCTION_KEYS, type FunctionKey, type SortKey } from "./function_keys.ts";
+import { FUNCTION_KEYS, type FunctionKey, keyValue } from "./function_keys.ts";
+import { orderedRows } from "./function_order.ts";
+import type { FunctionOptions, FunctionRow } from "./function_options.ts";
 import { lookUpPlaces, PlaceNames } from "./place_names.ts";
-import { stableOrder } from "./row_order.ts";
 import type { EventTotal, SampleCounts } from "./sample_counts.ts";
 import { SampleHistogram } from "./sample_histogram.ts";
 import { Texts } from "./texts.ts";
 
-/** What a row of the statistics is about, as one value: see {@link FunctionTable.row}. */
-export interface FunctionRow {
-  /** Number of the event. */
-  readonly event: number;
-  /** Share of the event's period, 0 to 1. */
-  readonly overhead: number;
-  /** Samples. */
-  readonly samples: number;
-  /** Sum of their periods. */
-  readonly period: number;
-  /** With call chains: the same of samples in what the row is about and in all that it called. */
-  readonly children?: {
-    /** Share of the event's period, 0 to 1. */
-    readonly overhead: number;
-    /** Samples. */
-    readonly samples: number;
-    /** Sum of their periods. */
-    readonly period: number;
-  };
-  /** Command, where rows are grouped by it; `:tid` where it is not known. */
-  readonly comm?: string;
-  /** Object, where rows are grouped by it: the last part of its path. */
-  readonly dso?: string;
-  /** Function, or address where there is none. */
-  readonly sym?: string;
-  /** Whether the function is inlined where it was sampled; only there if inlined ones are rows. */
-  readonly inlined?: boolean;
-  /** Where the function runs: `k` in the kernel, `.` in a process, `H` elsewhere. */
-  readonly level?: string;
-  /** File name and line; function and offset where they are not known. */
-  readonly srcline?: string;
-  /** Source file's name; empty where it is not known. */
-  readonly srcfile?: string;
-  /** Process, where rows are grouped by it. */
-  readonly pid?: number;
-  /** Thread, where rows are grouped by it. */
-  readonly tid?: number;
-  /** CPU, where rows are grouped by it; -1 where samples do not say. */
-  readonly cpu?: number;
-}
-
-/** Which names are kept; all of what is not there. */
-export type NameFilter = Readonly<
-  Partial<Record<"comm" | "dso" | "sym", ((name: string) => boolean) | undefined>>
->;
-
-/** Which rows to make. */
-export interface FunctionOptions {
-  /** What rows are grouped by; comm, dso and sym by default. */
-  readonly sort?: readonly SortKey[];
-  /**
-   * Whether a sample counts for the function that was inlined at its address, the innermost one,
-   * instead of that which it was inlined into.
-   */
-  readonly inline?: boolean;
-  /**
-   * Which file `srcfile` is: that of the line, as with perf, which may be a header that was inlined,
-   * or that of the function.
-   */
-  readonly srcfile?: "line" | "function";
-  /** Whether rows count what they called as well; by default where stacks were counted. */
-  readonly callees?: boolean;
-  /** Which commands, objects and functions are kept, by name. */
-  readonly only?: NameFilter;
-  /** Numbers of the events that have rows; all by default. */
-  readonly events?: ReadonlySet<number> | undefined;
-  /** At most so many rows of each event; only these are named and put in order. */
-  readonly limit?: number;
-  /** Only rows of at least this share of their event, 0 to 1. */
-  readonly least?: number;
-}
+export type { FunctionOptions, FunctionRow, NameFilter } from "./function_options.ts";
 
 /**
  * Rows by function: columns of numbers, whose texts are made when they are asked for.
@@ -149,7 +81,7 @@ export class FunctionTable {
       );
     }
     if (this.withCallees) this.#addCallees(engine, counts, contexts, isKept, project);
-    this.rows = this.#ordered(options.limit ?? Infinity, options.least ?? 0);
+    this.rows = orderedRows(this, options.limit ?? Infinity, options.least ?? 0);
   }
 
   /** Number of rows, those that are not in {@link FunctionTable.rows} included. */
@@ -219,8 +151,8 @@ export class FunctionTable {
       };
     }
     for (const key of this.keys) {
-      values[key.name] = key.value(this, row);
-      Object.assign(values, key.more?.(this, row));
+      values[key.name] = keyValue(key, this, row);
+      Object.assign(values, key.more?.(this, key.number(this, row)));
     }
     return values as unknown as FunctionRow;
   }
@@ -312,9 +244,9 @@ export class FunctionTable {
             if (!isKept(comm, inner)) continue;
             const entry = project(inner);
             if (entry >= seen.length) {
-              samples = enlarged(samples, entry);
-              periods = enlarged(periods, entry);
-              seen = enlarged(seen, entry);
+              samples = enlarge(samples, entry + 1);
+              periods = enlarge(periods, entry + 1);
+              seen = enlarge(seen, entry + 1);
             }
             if (seen[entry] === i + 1) continue;
             if (samples[entry] === 0) met.push(entry);
@@ -328,8 +260,8 @@ export class FunctionTable {
         // So that there is a row.
         const row = this.#sums.add(contexts.row[context] as number, entry, 0, 0);
         if (row >= this.#childSamples.length) {
-          this.#childSamples = enlarged(this.#childSamples, row);
-          this.#childPeriods = enlarged(this.#childPeriods, row);
+          this.#childSamples = enlarge(this.#childSamples, row + 1);
+          this.#childPeriods = enlarge(this.#childPeriods, row + 1);
         }
         this.#childSamples[row] = (this.#childSamples[row] as number) + (samples[entry] as number);
         this.#childPeriods[row] = (this.#childPeriods[row] as number) + (periods[entry] as number);
@@ -388,46 +320,6 @@ export class FunctionTable {
       }
     }
   }
-
-  /** The rows in order; those that are too many or too small are left out before they are named. */
-  #ordered(limit: number, least: number): Uint32Array<ArrayBuffer> {
-    const { size } = this;
-    const column = (value: (row: number) => number) =>
-      Float64Array.from({ length: size }, (_, row) => value(row));
-    const event = column((row) => this.event(row));
-    const columns = [
-      ...(this.withCallees ? [column((row) => -this.childPeriod(row))] : []),
-      column((row) => -this.period(row)),
-      column((row) => -this.samples(row)),
-    ];
-    const all = Uint32Array.from({ length: size }, (_, row) => row).filter((row) =>
-      (this.events?.has(this.event(row)) ?? true) &&
-      (least === 0 || this.share(row, this.childPeriod(row)) >= least)
-    );
-    if (limit === Infinity) return this.#named(all, [event, ...columns]);
-    const rows = stableOrder(all, [event, ...columns]);
-    const chosen: number[] = [];
-    for (let from = 0, to = 0; from < rows.length; from = to) {
-      const first = rows[from] as number;
-      while (to < rows.length && event[rows[to] as number] === event[first]) to++;
-      // Those that are equal to the last one may come before it by their names.
-      let end = Math.min(from + limit, to);
-      const isAsLast = (row: number) =>
-        columns.every((values) => values[row] === values[rows[from + limit - 1] as number]);
-      while (limit > 0 && end < to && isAsLast(rows[end] as number)) end++;
-      const named = this.#named(rows.slice(from, end), columns);
-      for (const row of named.subarray(0, limit)) chosen.push(row);
-    }
-    return Uint32Array.from(chosen);
-  }
-
-  #named(rows: Uint32Array<ArrayBuffer>, first: Float64Array[]): Uint32Array<ArrayBuffer> {
-    const keys = FUNCTION_KEYS.filter(({ name }) => this.keys.some((key) => key.name === name));
-    return stableOrder(rows, [
-      ...first,
-      ...keys.flatMap((key: FunctionKey) => key.order(this, rows)),
-    ]);
-  }
 }
 
 /** The entries of each context. */
@@ -435,12 +327,6 @@ function byContext(histogram: SampleHistogram): number[][] {
   const groups: number[][] = Array.from({ length: histogram.contextCount }, () => []);
   for (let i = 0; i < histogram.size; i++) groups[histogram.contextOf(i)]?.push(i);
   return groups.filter(({ length }) => length > 0);
-}
-
-function enlarged(array: Float64Array<ArrayBuffer>, index: number): Float64Array<ArrayBuffer> {
-  const larger = new Float64Array(Math.max(256, 2 * index));
-  larger.set(array);
-  return larger;
 }
 
 /**

@@ -5,7 +5,7 @@ import { KERNEL_UNMAPPED, type Places } from "@perfdata/session/places";
 import { shortName } from "@perfdata/session/short-name";
 import { type SymbolTrust, symbolTrust } from "@perfdata/session/symbolize";
 import type { Resolution, ResolvedFrame, SymbolObject, SymbolResolver } from "@perfdata/symbols";
-import { FunctionNumbers } from "./function_numbers.ts";
+import { FunctionNumbers, LEVEL } from "./function_numbers.ts";
 import type { SampleCounts } from "./sample_counts.ts";
 import { Texts } from "./texts.ts";
 
@@ -168,10 +168,10 @@ export class PlaceNames {
     if (needs.symbol) {
       const mode = place < 0 ? PERF_RECORD_MISC_USER : places.cpumode(place);
       const level = mode === PERF_RECORD_MISC_KERNEL
-        ? "k"
+        ? LEVEL.KERNEL
         : mode === PERF_RECORD_MISC_USER
-        ? "."
-        : "H";
+        ? LEVEL.USER
+        : LEVEL.OTHER;
       symbol = needs.inline && frame?.inlined
         ? this.functions.inlined(dso, frame, address, level)
         : found?.symbol === undefined

@@ -13,12 +13,15 @@ import {
 import { trailerEnd } from "@perfdata/format/record";
 import { LOST, LOST_SAMPLES, READ, THROTTLE } from "@perfdata/format/records";
 import { type ReadLayout, readLayout, SampleFields } from "@perfdata/format/sample-layout";
-import { layoutOf } from "@perfdata/format/struct";
+import { layoutOf, prefixSize } from "@perfdata/format/struct";
+import { ID_INDEX, idIndexEntry } from "@perfdata/user-records/id-index";
 import { type Consumer, type Engine, runEngine } from "@perfdata/session/engine";
 import type { Run } from "@perfdata/session/run";
 import { type RatePoint, RateStream, type RateStreamSummary } from "./rate_stream.ts";
 
 // Where the fields of records lie; THROTTLE and UNTHROTTLE are the same.
+const ID_INDEX_AT = layoutOf(ID_INDEX);
+const ID_INDEX_ENTRY = layoutOf(idIndexEntry);
 const COUNTS = layoutOf(READ);
 const LOST_RECORDS = layoutOf(LOST);
 const LOST_OF_EVENT = layoutOf(LOST_SAMPLES);
@@ -201,8 +204,9 @@ class RateAnalysis implements Consumer {
 
   /** ID_INDEX: whether counters were opened for CPUs or for threads. */
   #idIndex(view: DataView, start: number, end: number): void {
-    if (this.by !== undefined || end - start < 16 + 32) return;
-    this.by = view.getInt32(start + 16 + 24, this.#le) < 0 ? "cpu" : "thread";
+    const first = start + ID_INDEX_AT.entries;
+    if (this.by !== undefined || end - first < prefixSize(idIndexEntry)) return;
+    this.by = view.getBigInt64(first + ID_INDEX_ENTRY.tid, this.#le) < 0n ? "cpu" : "thread";
   }
 
   /** Takes the records of a run. */

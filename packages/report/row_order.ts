@@ -15,19 +15,12 @@ export function stableOrder(
   const rankOf = new Uint32Array(columns[0]?.length ?? 0);
   for (const column of columns.toReversed()) {
     for (let i = 0; i < count; i++) values[i] = column[rows[i] as number] as number;
-    const [first] = values;
-    if (values.every((value) => value === first)) continue;
-    const distinct = values.slice().sort();
-    let kinds = Math.min(count, 1);
-    for (let i = 1; i < count; i++) {
-      const value = distinct[i] as number;
-      if (value !== distinct[kinds - 1]) distinct[kinds++] = value;
-    }
+    const kinds = rank(values, rows, rankOf);
+    if (kinds <= 1) continue;
     const starts = new Uint32Array(kinds + 1);
     for (let i = 0; i < count; i++) {
-      const rank = placeIn(distinct, kinds, values[i] as number);
-      rankOf[rows[i] as number] = rank;
-      starts[rank + 1] = (starts[rank + 1] as number) + 1;
+      const after = (rankOf[rows[i] as number] as number) + 1;
+      starts[after] = (starts[after] as number) + 1;
     }
     for (let i = 1; i < kinds; i++) {
       starts[i] = (starts[i] as number) + (starts[i - 1] as number);
@@ -42,6 +35,38 @@ export function stableOrder(
     [order, next] = [next, order];
   }
   return order;
+}
+
+/**
+ * Gives each row a number that is in the order of its value; returns one more than the highest, 1 where
+ * all values are equal.
+ */
+function rank(values: Float64Array, rows: Uint32Array, rankOf: Uint32Array): number {
+  const count = values.length;
+  let least = Infinity;
+  let most = -Infinity;
+  let whole = true;
+  for (let i = 0; i < count; i++) {
+    const value = values[i] as number;
+    if (value < least) least = value;
+    if (value > most) most = value;
+    whole &&= Number.isSafeInteger(value);
+  }
+  if (!(least < most)) return 1;
+  if (whole && most - least < count) {
+    for (let i = 0; i < count; i++) rankOf[rows[i] as number] = (values[i] as number) - least;
+    return most - least + 1;
+  }
+  const distinct = values.slice().sort();
+  let kinds = 1;
+  for (let i = 1; i < count; i++) {
+    const value = distinct[i] as number;
+    if (value !== distinct[kinds - 1]) distinct[kinds++] = value;
+  }
+  for (let i = 0; i < count; i++) {
+    rankOf[rows[i] as number] = placeIn(distinct, kinds, values[i] as number);
+  }
+  return kinds;
 }
 
 /** Where a number that is among the first `count` sorted ones stands. */

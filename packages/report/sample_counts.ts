@@ -1,19 +1,10 @@
-import { COMM, FORK } from "@perfdata/format/records";
-import { layoutOf } from "@perfdata/format/struct";
 import type { PerfEvent } from "@perfdata/format";
-import {
-  PERF_RECORD_COMM,
-  PERF_RECORD_FORK,
-  PERF_RECORD_SAMPLE,
-} from "@perfdata/format/record-types";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
 import { CHOSEN, type Run } from "@perfdata/session/run";
+import { SampleComms } from "@perfdata/session/sample-comms";
 import { SampleReads } from "@perfdata/session/sample-reads";
-import { SampleHistogram } from "./sample_histogram.ts";
-
-// Where the fields of records lie.
-const NAME = layoutOf(COMM);
-const TASK = layoutOf(FORK);
+import { MOST_ADDED, SampleHistogram } from "./sample_histogram.ts";
 
 /** What samples are grouped by besides event, comm and place. */
 export interface SampleKeys {
@@ -48,8 +39,7 @@ export interface EventTotal {
  * engine.
  *
  * Samples of a group that was read (`PERF_SAMPLE_READ`) count for each of its events with what it
- * counted since the sample before. What a thread did before it got its first name counts under that
- * name (`thread__set_comm` of tools/perf/util/thread.c).
+ * counted since the sample before.
  */
 export class SampleCounts implements Consumer {
   readonly needs: Needs;
@@ -57,23 +47,28 @@ export class SampleCounts implements Consumer {
   readonly histogram: SampleHistogram = new SampleHistogram(1 << 14);
   /** Totals by number of event. */
   readonly totals: EventTotal[] = [];
-  /** Comms by number. */
-  readonly comms: string[] = [];
   /** Whether nodes are stacks. */
   readonly stacks: boolean;
   readonly #options: CountOptions;
-  #engine: Engine | undefined;
   #events: readonly PerfEvent[] = [];
   #reads: SampleReads | undefined;
-  /** By number of a name: the comm. */
-  readonly #commByName: (number | undefined)[] = [];
-  readonly #unnamedByTid = new Map<number, number>();
+  #comms: SampleComms | undefined;
+  // What is added next.
+  #waiting = 0;
+  readonly #contexts = new Int32Array(MOST_ADDED);
+  readonly #nodes = new Int32Array(MOST_ADDED);
+  readonly #periods = new Float64Array(MOST_ADDED);
 
   /** Counts nothing yet. */
   constructor(options: CountOptions = {}) {
     this.#options = options;
     this.stacks = options.stacks === true;
     this.needs = this.stacks ? { stacks: true } : { places: true };
+  }
+
+  /** Comms by number. */
+  get comms(): readonly string[] {
+    return this.#comms?.texts ?? [];
   }
 
   /** Samples whose READ values are damaged or of no known event. */
@@ -83,7 +78,7 @@ export class SampleCounts implements Consumer {
 
   /** Takes what the pass shares. */
   start(engine: Engine): void {
-    this.#engine = engine;
+    this.#comms = new SampleComms(engine);
     this.#reads = new SampleReads(engine.reader);
     this.#events = engine.reader.events.all;
   }
@@ -91,28 +86,27 @@ export class SampleCounts implements Consumer {
   /** Counts the samples of a run. */
   rows(run: Run): void {
     const reads = this.#reads;
-    if (reads === undefined) return;
+    const comms = this.#comms;
+    if (reads === undefined || comms === undefined) return;
     while (this.totals.length < this.#events.length) this.totals.push({ samples: 0, period: 0 });
-    const { count, type, chosen } = run;
+    const { count, type, chosen, comm, tid, event, period } = run;
     for (let i = 0; i < count; i++) {
       const kind = type[i] as number;
       if (kind === PERF_RECORD_SAMPLE) {
-        if (chosen[i] !== CHOSEN.NO) this.#sample(run, i, reads);
-      } else if (this.#unnamedByTid.size > 0) {
-        if (kind === PERF_RECORD_COMM || kind === PERF_RECORD_FORK) this.#named(run, i, kind);
-      }
+        if (chosen[i] === CHOSEN.NO) continue;
+        const called = comms.of(comm[i] as number, tid[i] as number);
+        const of = event[i] as number;
+        if (reads.isPlain(of)) {
+          this.#count(run, i, of, called, period[i] as number);
+          continue;
+        }
+        const counters = reads.take(run, i);
+        for (let k = 0; k < counters; k++) {
+          this.#count(run, i, reads.event[k] as number, called, reads.period[k] as number);
+        }
+      } else comms.record(run, i);
     }
-  }
-
-  #sample(run: Run, i: number, reads: SampleReads): void {
-    const name = run.comm[i] as number;
-    const comm = name >= 0
-      ? this.#commByName[name] ?? this.#addComm(name)
-      : this.#unnamed(run.tid[i] as number);
-    const count = reads.take(run, i);
-    for (let k = 0; k < count; k++) {
-      this.#count(run, i, reads.event[k] as number, comm, reads.period[k] as number);
-    }
+    this.#flush();
   }
 
   #count(run: Run, i: number, event: number, comm: number, period: number): void {
@@ -122,47 +116,21 @@ export class SampleCounts implements Consumer {
     total.samples++;
     total.period += period;
     if (run.chosen[i] === CHOSEN.TOTAL) return;
-    const context = this.histogram.context(
+    if (this.#waiting === MOST_ADDED) this.#flush();
+    const k = this.#waiting++;
+    this.#contexts[k] = this.histogram.context(
       event,
       comm,
       keys?.pid ? run.process[i] as number : 0,
       keys?.tid ? run.tid[i] as number : 0,
       keys?.cpu ? run.cpu[i] as number : 0,
     );
-    const node = this.stacks ? run.stack[i] as number : run.place[i] as number;
-    this.histogram.add(context, node, period);
+    this.#nodes[k] = this.stacks ? run.stack[i] as number : run.place[i] as number;
+    this.#periods[k] = period;
   }
 
-  #addComm(name: number): number {
-    const text = this.#engine?.names.text(name) ?? "";
-    return this.#commByName[name] = this.comms.push(text) - 1;
-  }
-
-  /** The comm of a thread that has none yet. */
-  #unnamed(tid: number): number {
-    let comm = this.#unnamedByTid.get(tid);
-    if (comm === undefined) {
-      comm = this.comms.push(`:${tid}`) - 1;
-      this.#unnamedByTid.set(tid, comm);
-    }
-    return comm;
-  }
-
-  /** A thread gets a name, or its id is used again. */
-  #named(run: Run, i: number, type: number): void {
-    const { view, bytes } = run.at(i);
-    const le = this.#engine?.reader.littleEndian === true;
-    const start = run.start[i] as number;
-    const end = run.end[i] as number;
-    const at = start + (type === PERF_RECORD_COMM ? NAME : TASK).tid;
-    const tid = at + 4 <= end ? view.getInt32(at, le) : -1;
-    const comm = this.#unnamedByTid.get(tid);
-    if (comm === undefined) return;
-    this.#unnamedByTid.delete(tid);
-    if (type === PERF_RECORD_COMM) {
-      const text = bytes.subarray(start + NAME.comm, end);
-      const nul = text.indexOf(0);
-      this.comms[comm] = new TextDecoder().decode(nul < 0 ? text : text.subarray(0, nul));
-    }
+  #flush(): void {
+    this.histogram.addAll(this.#waiting, this.#contexts, this.#nodes, this.#periods);
+    this.#waiting = 0;
   }
 }

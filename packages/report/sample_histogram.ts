@@ -1,7 +1,11 @@
+import { enlarge } from "@perfdata/session/enlarge";
+
 /** Words of a context: event, comm, pid, tid, cpu. */
 const CONTEXT = 5;
 /** Words of an entry: context, node, samples, one that is not used; then the period, a double. */
 const ENTRY = 6;
+/** Most samples of a call of {@link SampleHistogram.addAll}. */
+export const MOST_ADDED = 1024;
 
 /**
  * Samples and periods by context and node: open-addressing tables in typed arrays. A context is an
@@ -32,12 +36,17 @@ export class SampleHistogram {
   #entries: Int32Array<ArrayBuffer>;
   /** The same memory: a period is next to what is compared. */
   #doubles: Float64Array<ArrayBuffer>;
-  #slots: Int32Array<ArrayBuffer>;
+  /** Entries of nodes that have several, by context and node. */
+  #slots = new Int32Array(1 << 10).fill(-1);
+  #hashed = 0;
   /**
-   * By node: the entry that was added to last, plus one. Nodes are numbered as they come, so that this
-   * stays in a cache where a hash table does not: 10 ns instead of 100.
+   * By node, plus one: 0 for none yet; the number of its only entry, plus one; or, negative, that of the
+   * entry that was added to last. Most nodes are of one context: only entries of others are in the
+   * hash table. Nodes are numbered as they come, so that this stays in a cache where a hash table
+   * does not.
    */
   #lastOf = new Int32Array(1 << 10);
+  readonly #found = new Int32Array(MOST_ADDED);
 
   /**
    * Makes an empty table.
@@ -47,7 +56,6 @@ export class SampleHistogram {
   constructor(capacity: number = 1 << 12) {
     this.#entries = new Int32Array(capacity * ENTRY);
     this.#doubles = new Float64Array(this.#entries.buffer);
-    this.#slots = new Int32Array(2 * capacity).fill(-1);
   }
 
   /** Number of the event of a context. */
@@ -118,7 +126,7 @@ export class SampleHistogram {
     }
     const added = this.contextCount++;
     const at = added * CONTEXT;
-    if (at === this.#contexts.length) this.#contexts = doubled(this.#contexts);
+    if (at === this.#contexts.length) this.#contexts = enlarge(this.#contexts, at + 1);
     this.#contexts.set([event, comm, pid, tid, cpu], at);
     this.#contextSlots[slot] = added;
     if (this.contextCount * 2 > mask) this.#rehashContexts();
@@ -148,10 +156,11 @@ export class SampleHistogram {
    * @param samples Number of samples.
    */
   add(context: number, node: number, period: number, samples: number = 1): number {
-    let entry = node >= 0 && node < this.#lastOf.length ? (this.#lastOf[node] as number) - 1 : -1;
-    if (entry < 0 || this.#entries[entry * ENTRY] !== context) {
-      entry = this.#find(context, node);
-      this.#noteLast(node, entry);
+    if (node + 1 >= this.#lastOf.length) this.#lastOf = enlarge(this.#lastOf, node + 2);
+    const last = this.#lastOf[node + 1] as number;
+    let entry = (last < 0 ? -last : last) - 1;
+    if (last === 0 || this.#entries[entry * ENTRY] !== context) {
+      entry = this.#find(context, node, last);
     }
     const at = entry * ENTRY;
     const entries = this.#entries;
@@ -160,18 +169,46 @@ export class SampleHistogram {
     return entry;
   }
 
-  #noteLast(node: number, entry: number): void {
-    if (node < 0) return;
-    if (node >= this.#lastOf.length) {
-      const more = new Int32Array(2 * node);
-      more.set(this.#lastOf);
-      this.#lastOf = more;
+  /**
+   * Adds samples one by one, as {@link SampleHistogram.add} does.
+   *
+   * Steps go through all of them, so that the memory that they wait for is fetched for several at a
+   * time.
+   *
+   * @param count How many, {@link MOST_ADDED} at most.
+   * @param contexts Context of each.
+   * @param nodes Node of each.
+   * @param periods Period of each.
+   */
+  addAll(count: number, contexts: Int32Array, nodes: Int32Array, periods: Float64Array): void {
+    const found = this.#found;
+    const lastOf = this.#lastOf;
+    for (let k = 0; k < count; k++) {
+      const at = (nodes[k] as number) + 1;
+      const last = at < lastOf.length ? lastOf[at] as number : 0;
+      found[k] = (last < 0 ? -last : last) - 1;
     }
-    this.#lastOf[node] = entry + 1;
+    for (let k = 0; k < count; k++) {
+      const entry = found[k] as number;
+      const at = entry * ENTRY;
+      const period = periods[k] as number;
+      if (entry < 0 || this.#entries[at] !== contexts[k]) {
+        this.add(contexts[k] as number, nodes[k] as number, period);
+        continue;
+      }
+      this.#entries[at + 2] = (this.#entries[at + 2] as number) + 1;
+      this.#doubles[(at >> 1) + 2] = (this.#doubles[(at >> 1) + 2] as number) + period;
+    }
   }
 
-  /** The entry of a context and a node; it is added where it is new. */
-  #find(context: number, node: number): number {
+  /** The entry of a context and a node, where it is not the last of the node; it is added where it is new. */
+  #find(context: number, node: number, last: number): number {
+    if (last === 0) {
+      const entry = this.#push(context, node);
+      this.#lastOf[node + 1] = entry + 1;
+      return entry;
+    }
+    if (last > 0) this.#hash(last - 1);
     const entries = this.#entries;
     const slots = this.#slots;
     const mask = slots.length - 1;
@@ -180,29 +217,42 @@ export class SampleHistogram {
       const entry = slots[slot] as number;
       if (entry < 0) break;
       const at = entry * ENTRY;
-      if (entries[at + 1] === node && entries[at] === context) return entry;
+      if (entries[at + 1] === node && entries[at] === context) {
+        this.#lastOf[node + 1] = -entry - 1;
+        return entry;
+      }
       slot = slot + 1 & mask;
     }
-    const entry = this.size++;
-    slots[slot] = entry;
-    const at = entry * ENTRY;
-    if (at === entries.length) {
-      this.#entries = doubled(entries);
-      this.#doubles = new Float64Array(this.#entries.buffer);
-    }
-    const into = this.#entries;
-    into[at] = context;
-    into[at + 1] = node;
-    if (this.size * 2 > mask) this.#rehash();
+    const entry = this.#push(context, node);
+    this.#lastOf[node + 1] = -entry - 1;
+    this.#hash(entry);
     return entry;
   }
 
-  #rehash(): void {
-    const slots = new Int32Array(this.#slots.length * 2).fill(-1);
-    for (let entry = 0; entry < this.size; entry++) {
-      put(slots, hashEntry(this.contextOf(entry), this.node(entry)), entry);
+  #push(context: number, node: number): number {
+    const entry = this.size++;
+    const at = entry * ENTRY;
+    if (at === this.#entries.length) {
+      this.#entries = enlarge(this.#entries, at + 1);
+      this.#doubles = new Float64Array(this.#entries.buffer);
     }
-    this.#slots = slots;
+    this.#entries[at] = context;
+    this.#entries[at + 1] = node;
+    return entry;
+  }
+
+  /** Puts an entry into the hash table. */
+  #hash(entry: number): void {
+    if (++this.#hashed * 2 > this.#slots.length) {
+      const slots = new Int32Array(this.#slots.length * 2).fill(-1);
+      for (const known of this.#slots) if (known >= 0) this.#put(slots, known);
+      this.#slots = slots;
+    }
+    this.#put(this.#slots, entry);
+  }
+
+  #put(slots: Int32Array, entry: number): void {
+    put(slots, hashEntry(this.contextOf(entry), this.node(entry)), entry);
   }
 
   #rehashContexts(): void {
@@ -226,12 +276,6 @@ function put(slots: Int32Array, hash: number, value: number): void {
   let slot = hash & mask;
   while ((slots[slot] as number) >= 0) slot = slot + 1 & mask;
   slots[slot] = value;
-}
-
-function doubled(array: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
-  const larger = new Int32Array(array.length * 2);
-  larger.set(array);
-  return larger;
 }
 
 function hashContext(event: number, comm: number, pid: number, tid: number, cpu: number): number {

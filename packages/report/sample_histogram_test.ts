@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { SampleHistogram } from "./sample_histogram.ts";
+import { MOST_ADDED, SampleHistogram } from "./sample_histogram.ts";
 
 const small = fc.integer({ min: -1, max: 3 });
 const sample = fc.tuple(
@@ -36,8 +36,34 @@ Deno.test("the histogram counts as a Map does, whatever the keys", () => {
         found.set(key, [histogram.samples(i), histogram.period(i)]);
       }
       assertEquals(histogram.size, expected.size);
+      assertEquals(all(together(samples)), all(histogram));
       assertEquals(found, expected);
     }),
     { numRuns: 30 },
   );
 });
+
+/** The same, added in pieces. */
+function together(samples: readonly (typeof sample extends fc.Arbitrary<infer T> ? T : never)[]) {
+  const histogram = new SampleHistogram(4);
+  for (let from = 0; from < samples.length; from += MOST_ADDED) {
+    const part = samples.slice(from, from + MOST_ADDED);
+    histogram.addAll(
+      part.length,
+      Int32Array.from(part, ([keys]) => histogram.context(...keys)),
+      Int32Array.from(part, ([, node]) => node),
+      Float64Array.from(part, ([, , period]) => period),
+    );
+  }
+  return histogram;
+}
+
+/** All entries, in their order. */
+function all(histogram: SampleHistogram): number[][] {
+  return Array.from({ length: histogram.size }, (_, entry) => [
+    histogram.contextOf(entry),
+    histogram.node(entry),
+    histogram.samples(entry),
+    histogram.period(entry),
+  ]);
+}

@@ -25,39 +25,26 @@ export class Texts {
 }
 
 /**
- * The place of some numbers among all of them in the order of their texts' code units.
+ * By number: the place of its text among those of all, in the order of the texts' code units.
  *
  * @param numbers The numbers that occur; others have no place.
- * @param count One more than the highest of them.
  */
-export function textRanks(
-  numbers: Iterable<number>,
-  count: number,
-  text: (number: number) => string,
-): Float64Array {
-  const ranks = new Float64Array(count);
-  const known = distinct(numbers, count).map((number) => [text(number), number] as const);
-  known.sort(([a], [b]) => a < b ? -1 : a > b ? 1 : 0);
-  let rank = 0;
-  for (const [i, [text, number]] of known.entries()) {
-    if (i > 0 && text !== known[i - 1]?.[0]) rank++;
-    ranks[number] = rank;
-  }
+export function textRanks(numbers: Int32Array, text: (number: number) => string): Float64Array {
+  const known = distinct(numbers);
+  const ranks = new Float64Array((known.at(-1) ?? -1) + 1);
+  const texts = known.map(text);
+  const rankOf = new Map([...new Set(texts)].sort().map((text, rank) => [text, rank]));
+  known.forEach((number, i) => ranks[number] = rankOf.get(texts[i] as string) as number);
   return ranks;
 }
 
-/**
- * The numbers that occur, each once.
- *
- * @param count One more than the highest of them.
- */
-export function distinct(numbers: Iterable<number>, count: number): number[] {
+/** The numbers that occur, each once, the lowest first. */
+export function distinct(numbers: Int32Array): number[] {
+  let count = 0;
+  for (let i = 0; i < numbers.length; i++) count = Math.max(count, (numbers[i] as number) + 1);
   const seen = new Uint8Array(count);
+  for (let i = 0; i < numbers.length; i++) seen[numbers[i] as number] = 1;
   const found: number[] = [];
-  for (const number of numbers) {
-    if (seen[number] !== 0) continue;
-    seen[number] = 1;
-    found.push(number);
-  }
+  for (let number = 0; number < count; number++) if (seen[number] === 1) found.push(number);
   return found;
 }

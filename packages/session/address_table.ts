@@ -1,4 +1,4 @@
-import { enlarge } from "./machine_names.ts";
+import { enlarge } from "./enlarge.ts";
 import type { Places } from "./places.ts";
 
 /** Bits of {@link AddressTable.uses}: where an address occurs. */

@@ -414,7 +414,7 @@ export class AuxCollector {
     const size = view.getBigUint64(start + at.aux_size, littleEndian);
     const flags = view.getUint32(start + at.flags + (littleEndian ? 0 : 4), littleEndian);
     const cpu = trailer.cpu === 0 ? -1 : view.getInt32(last + trailer.cpu, littleEndian);
-    const tid = trailer.pid === 0 ? -1 : view.getInt32(last + trailer.pid + 4, littleEndian);
+    const tid = trailer.pid === 0 ? -1 : view.getInt32(last + trailer.tid, littleEndian);
     note(this.#byCpu, cpu, from, size, flags);
     note(this.#byThread, tid, from, size, flags);
   }

@@ -6,21 +6,8 @@ import {
   type SymbolBundle,
   type SymbolObject,
 } from "@perfdata/symbols";
+import { type PlaceSymbol, placeSymbol } from "./place_symbols.ts";
 import type { Places } from "./places.ts";
-
-/** What a bundle says of an address of a recording. */
-export interface BundledSymbol {
-  /** Path or name of the object that is mapped there; `undefined` where nothing is. */
-  readonly dso: string | undefined;
-  /** The function that is there, as `perf` names it; `undefined` where the bundle knows none. */
-  readonly name: string | undefined;
-  /** Distance from the start of the symbol, where the symbol table has one. */
-  readonly offset: number | undefined;
-  /** File and line of that function at the address: `main.c:12`. */
-  readonly srcline: string | undefined;
-  /** The functions that are inlined there, innermost first. */
-  readonly inlined: readonly { readonly name: string; readonly srcline: string | undefined }[];
-}
 
 /** How to show what a bundle knows. */
 export interface BundledSymbolsOptions {
@@ -57,7 +44,7 @@ export class BundledSymbols {
   readonly #bundle: SymbolBundle;
   readonly #show: (name: string) => string;
   #places: Places | undefined;
-  readonly #symbols: (BundledSymbol | undefined)[] = [];
+  readonly #symbols: (PlaceSymbol | undefined)[] = [];
   /** By number of an object: what the bundle has of it. */
   readonly #bundled: (BundleObject | undefined)[] = [];
 
@@ -74,7 +61,7 @@ export class BundledSymbols {
   }
 
   /** What the bundle says of a place. */
-  symbol(place: number): BundledSymbol {
+  symbol(place: number): PlaceSymbol {
     let symbol = this.#symbols[place];
     if (symbol === undefined) {
       this.#symbols[place] = symbol = this.#find(place, 0);
@@ -88,7 +75,7 @@ export class BundledSymbols {
    * What the bundle says of the byte before: a return address is after the call whose line it is to
    * be shown with.
    */
-  caller(place: number): BundledSymbol {
+  caller(place: number): PlaceSymbol {
     return this.#find(place, -1);
   }
 
@@ -102,7 +89,7 @@ export class BundledSymbols {
     return objects[number];
   }
 
-  #find(place: number, distance: number): BundledSymbol {
+  #find(place: number, distance: number): PlaceSymbol {
     const places = this.#places;
     if (places === undefined) throw new Error("BundledSymbols: start was not called");
     const number = places.object(place);
@@ -112,19 +99,6 @@ export class BundledSymbols {
     const found: Resolution | undefined = entry === undefined || entry.cause !== undefined
       ? undefined
       : resolution(entry.symbol, entry.frames, this.#show);
-    const frames = found?.frames.map(({ name, file, line }) => ({
-      name,
-      srcline: file === undefined || line <= 0 ? undefined : `${file}:${line}`,
-    })) ?? [];
-    const function_ = frames.at(-1);
-    const symbol = found?.symbol;
-    return {
-      dso: object?.path,
-      // Not always that of the debug information: `f.cold` is part of `f` there.
-      name: symbol === undefined ? function_?.name : this.#show(symbol.name),
-      offset: symbol === undefined ? undefined : address - symbol.start,
-      srcline: function_?.srcline,
-      inlined: frames.slice(0, -1),
-    };
+    return placeSymbol(object, address, found, this.#show);
   }
 }

@@ -1,6 +1,9 @@
 import type { Diagnostics, Payload, PerfDataReader, RecordBatch } from "@perfdata/format";
 import { PERF_SAMPLE_STACK_USER } from "@perfdata/format/perf-event";
-import { PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
+import {
+  PERF_RECORD_EVENT_UPDATE,
+  PERF_RECORD_USER_TYPE_START,
+} from "@perfdata/format/record-types";
 import { EventNames } from "./event_names.ts";
 import { Machine } from "./machine.ts";
 import type { NameTable } from "./machine_names.ts";
@@ -12,7 +15,7 @@ import { type Run, RunColumns } from "./run.ts";
 import { StackTable } from "./stacks.ts";
 import type { UnwindCounts } from "./unwind_counts.ts";
 import type { CodeFinder, UnwindStep } from "./unwind.ts";
-import { readDeferredChains } from "./user_chains.ts";
+import { DeferredChains } from "./user_chains.ts";
 
 /** What a consumer wants filled in. */
 export interface Needs {
@@ -28,6 +31,11 @@ export interface Needs {
   readonly branches?: boolean;
   /** `Run.chains`; places as well. */
   readonly chains?: boolean;
+  /**
+   * `Run.chains` are whole stacks, wherever their user part was recorded; stacks as well. For one of
+   * the consumers of a pass, where no other wants chains as they were recorded.
+   */
+  readonly joined?: boolean;
   /** `Run.map`. */
   readonly maps?: boolean;
 }
@@ -47,6 +55,10 @@ export interface Consumer {
   applied?(run: Run, row: number): void;
   /** Called after a record that a payload follows. At most one consumer of a pass may have it. */
   payload?(payload: Payload): Promise<void>;
+  /** Called when the formats of tracepoints have come with a stream. */
+  described?(): Promise<void>;
+  /** Called after the rows of each batch: for what has to wait. */
+  settle?(): Promise<void>;
   /** Says whether it has seen enough; asked after each batch. */
   done?(): boolean;
   /** Called after the last record, when all is known. */
@@ -61,6 +73,11 @@ export interface EngineOptions extends OrderOptions {
    * innermost frame only.
    */
   readonly unwind?: ((engine: Engine) => CodeFinder | Promise<CodeFinder>) | undefined;
+  /**
+   * Whether call stacks from branch records (`perf record --call-graph lbr`) that are deeper than the
+   * processor has registers are joined with those of the samples before.
+   */
+  readonly stitchLbr?: boolean | undefined;
   /** Which samples count: see `Run.chosen`. */
   readonly filter?: SampleFilter;
   /** Called with the bytes that were read since the call before. */
@@ -88,7 +105,7 @@ export class Engine {
   /** Names of the events by their numbers; in a stream, those that are known by now. */
   eventNames: readonly string[] = [];
   /** What was found about the order of the file. */
-  order: OrderStats = { queued: 0, violations: 0, peakBytes: 0 };
+  order: OrderStats = { queued: 0, violations: 0, peakBytes: 0, spilledBytes: 0 };
   /** What unwound the stacks, where there were copies of them. */
   unwinding: UnwindStep | undefined;
   /** How unwinding went, where stacks were unwound. */
@@ -97,6 +114,8 @@ export class Engine {
   }
   /** Samples whose user callers were to come in a later record, which is not there. */
   unjoined: number = 0;
+  /** Whether call stacks of branch records were to be stitched, and could not be. */
+  unstitched: boolean = false;
   /** Samples of no known event, or damaged. */
   leftOut: number = 0;
 
@@ -147,14 +166,15 @@ export async function runEngine(
   consumers: readonly Consumer[],
   options: EngineOptions = {},
 ): Promise<Engine> {
-  const { filter = {}, unwind, progress, diagnostics, ...orderOptions } = options;
+  const { filter = {}, unwind, stitchLbr, progress, diagnostics, ...orderOptions } = options;
   const engine = new Engine(reader, diagnostics);
   const { machine, recorded } = engine;
   const wants = (need: keyof Needs) => consumers.some(({ needs }) => needs[need] === true);
   const resolves = consumers.some(({ needs }) => needs.machine !== false);
-  const stacks = wants("stacks");
+  const joined = wants("joined");
+  const stacks = wants("stacks") || joined;
   const branches = wants("branches");
-  const chains = wants("chains");
+  const chains = wants("chains") || joined;
   const resolver = new Resolver(
     reader,
     machine,
@@ -166,6 +186,7 @@ export async function runEngine(
       stacks,
       branches,
       chains,
+      joined,
       maps: wants("maps"),
     },
     filter,
@@ -178,12 +199,15 @@ export async function runEngine(
   }
   const takers = consumers.filter(({ payload }) => payload !== undefined);
   if (takers.length > 1) throw new TypeError("runEngine: several consumers want payloads");
+  const waiting = consumers.filter(({ settle }) => settle !== undefined);
   const names = engine.described;
   machine.arch = reader.arch;
   await recorded.readFeatures(reader);
   machine.setKnownBinaries(recorded.known);
   engine.eventNames = await names.all();
-  if (stacks) resolver.userChains.deferred = await readDeferredChains(reader);
+  const { userChains } = resolver;
+  if (stacks) await userChains.deferred.readAll(reader);
+  userChains.stitches = stitchLbr === true;
   if (stacks && unwind !== undefined && mayHaveCopies(reader)) {
     // What only some recordings need takes time to load.
     const { UnwindStep } = await import("./unwind.ts");
@@ -197,17 +221,25 @@ export async function runEngine(
     batch: reader.isPipe
       ? async (batch) => {
         if (takeNames(batch, names)) engine.eventNames = await names.all();
+        if (stacks && DeferredChains.areAsked(reader)) userChains.deferred.take(batch);
       }
       : undefined,
     run(run) {
       columns.fill(run);
+      if (!reader.isPipe && takeUpdates(run, names)) engine.eventNames = names.current();
       if (resolves) resolver.take(run);
       for (const consumer of consumers) consumer.rows(run);
     },
     async payload(payload) {
       const again = await names.payload(payload);
-      if (again !== payload) engine.eventNames = await names.all();
+      if (again !== payload) {
+        engine.eventNames = await names.all();
+        for (const consumer of consumers) await consumer.described?.();
+      }
       for (const taker of takers) await taker.payload?.(again);
+    },
+    settle: waiting.length === 0 ? undefined : async () => {
+      for (const consumer of waiting) await consumer.settle?.();
     },
     done() {
       const { recordBytes, payloadBytes } = reader.stats;
@@ -217,7 +249,8 @@ export async function runEngine(
     },
   }, { ...(inFileOrder ? { order: "file" } : {}), ...orderOptions });
   engine.leftOut = resolver.leftOut;
-  engine.unjoined = resolver.userChains.unjoined;
+  engine.unjoined = userChains.unjoined;
+  engine.unstitched = stitchLbr === true && !userChains.isStitching;
   // The features of a file that arrives as a stream come last.
   if (reader.fileSize === undefined) await recorded.readFeatures(reader);
   engine.eventNames = await names.all();
@@ -231,6 +264,19 @@ function mayHaveCopies(reader: PerfDataReader): boolean {
   const { all } = reader.events;
   return reader.isPipe || all.length === 0 ||
     all.some(({ layout }) => (layout.sampleType & PERF_SAMPLE_STACK_USER) !== 0);
+}
+
+/** Takes what gives events of a file another name, as perf follows it; says whether there was some. */
+function takeUpdates(run: Run, names: EventNames): boolean {
+  const { count, type } = run;
+  let some = false;
+  for (let i = 0; i < count; i++) {
+    if (type[i] !== PERF_RECORD_EVENT_UPDATE) continue;
+    const { bytes, view } = run.at(i);
+    names.record(bytes, view, run.start[i] as number, run.end[i] as number);
+    some = true;
+  }
+  return some;
 }
 
 /** Takes what names events; says whether there may be some. */

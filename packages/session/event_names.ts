@@ -12,9 +12,12 @@ import {
   PERF_RECORD_HEADER_TRACING_DATA,
 } from "@perfdata/format/record-types";
 import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/perf-event";
+import { layoutOf, prefixSize } from "@perfdata/format/struct";
+import { EVENT_UPDATE, PERF_EVENT_UPDATE__NAME } from "@perfdata/user-records/event-update";
 
-/** `PERF_EVENT_UPDATE__NAME` of tools/lib/perf/include/perf/event.h. */
-const EVENT_UPDATE_NAME = 2;
+/** Where the fields of an EVENT_UPDATE lie, and what depends on its type begins. */
+const UPDATE = layoutOf(EVENT_UPDATE);
+const UPDATE_SIZE = prefixSize(EVENT_UPDATE);
 /** Descriptions of tracepoints are text files of the kernel: more is an error. */
 const MAX_TRACING_DATA = 1 << 26;
 
@@ -40,7 +43,9 @@ const MAX_TRACING_DATA = 1 << 26;
  */
 export class EventNames {
   readonly #reader: PerfDataReader;
-  readonly #updates = new Map<bigint, string>();
+  /** By number of the event: what the last EVENT_UPDATE called it. */
+  readonly #updates = new Map<number, string>();
+  #base: readonly string[] = [];
   #description: Uint8Array | undefined;
   #tracingData: Uint8Array | undefined;
 
@@ -49,20 +54,28 @@ export class EventNames {
     this.#reader = reader;
   }
 
-  /** Takes a record of a pipe; those that name no events are passed over. */
+  /**
+   * Takes a record, of a file or of a pipe; those that name no events are passed over.
+   *
+   * An EVENT_UPDATE is for the event of its id; for the first one where there is no other, or where the
+   * id is 0 (`evlist__id2evsel` of tools/perf/util/evlist.c).
+   */
   record(bytes: Uint8Array, view: DataView, start: number, end: number): void {
     const { littleEndian: le, isGoogleDialect } = this.#reader;
     const feature = streamFeature(this.#reader, bytes, view, start, end);
     if (feature?.id === HEADER_EVENT_DESC) this.#description ??= feature.payload.slice();
     if (
-      isGoogleDialect || end - start < 24 || view.getUint32(start, le) !== PERF_RECORD_EVENT_UPDATE
+      isGoogleDialect || end - start < UPDATE_SIZE ||
+      view.getUint32(start, le) !== PERF_RECORD_EVENT_UPDATE ||
+      view.getBigUint64(start + UPDATE.type, le) !== BigInt(PERF_EVENT_UPDATE__NAME)
     ) return;
-    // perf_record_event_update: type, id, name.
-    if (view.getBigUint64(start + 8, le) !== BigInt(EVENT_UPDATE_NAME)) return;
-    const text = bytes.subarray(start + 24, end);
+    const text = bytes.subarray(start + UPDATE_SIZE, end);
     const nul = text.indexOf(0);
     const name = new TextDecoder().decode(nul < 0 ? text : text.subarray(0, nul));
-    this.#updates.set(view.getBigUint64(start + 16, le), name);
+    const id = view.getBigUint64(start + UPDATE.id, le);
+    const { all } = this.#reader.events;
+    const event = all.length === 1 || id === 0n ? 0 : all.findIndex(({ ids }) => ids.includes(id));
+    if (event >= 0) this.#updates.set(event, name);
   }
 
   /**
@@ -104,12 +117,16 @@ export class EventNames {
       attr.type === PERF_TYPE_TRACEPOINT && told[i] === undefined
     );
     const tracepoints = unnamed ? await this.#tracepoints() : new Map<bigint, string>();
-    return events.map(({ attr, ids }, i) => {
-      const update = ids.find((id) => this.#updates.has(id));
-      return (update === undefined ? undefined : this.#updates.get(update)) ?? told[i] ??
-        (attr.type === PERF_TYPE_TRACEPOINT ? tracepoints.get(attr.config) : undefined) ??
-        eventName(attr);
-    });
+    this.#base = events.map(({ attr }, i) =>
+      told[i] ?? (attr.type === PERF_TYPE_TRACEPOINT ? tracepoints.get(attr.config) : undefined) ??
+        eventName(attr)
+    );
+    return this.current();
+  }
+
+  /** What {@link EventNames.all} gave last, with the names of updates since. */
+  current(): string[] {
+    return this.#base.map((name, i) => this.#updates.get(i) ?? name);
   }
 
   /** Names of tracepoints by id. */

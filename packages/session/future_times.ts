@@ -3,7 +3,7 @@ import {
   PERF_RECORD_FINISHED_ROUND,
   PERF_RECORD_USER_TYPE_START,
 } from "@perfdata/format/record-types";
-import { enlarge } from "./machine_names.ts";
+import { enlarge } from "./enlarge.ts";
 import { RecordTime } from "./record_time.ts";
 
 /** As many records with a time share one bound. */

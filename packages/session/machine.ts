@@ -16,11 +16,14 @@ import {
 } from "@perfdata/format/record-types";
 import { COMM, EXIT, FORK, KSYMBOL, NAMESPACES } from "@perfdata/format/records";
 import { layoutOf, prefixSize } from "@perfdata/format/struct";
-import { KernelMaps, type KnownBinary, type MapRange } from "./kernel_maps.ts";
+import { KernelMaps, type KnownBinary } from "./kernel_maps.ts";
 import { AddressSpaces } from "./machine_maps.ts";
-import { enlarge, NameTable } from "./machine_names.ts";
+import { ProcessSpaces } from "./process_spaces.ts";
+import { enlarge } from "./enlarge.ts";
+import { NameTable } from "./machine_names.ts";
 import { TidTable } from "./machine_tids.ts";
 import { MAP, MAPPED, type MapSource, MapSources, mmapSize, rangeOfRecord } from "./map_sources.ts";
+import { recordMisc } from "@perfdata/format/record-header";
 
 export { kernelModuleName, type KnownBinary, type MapRange } from "./kernel_maps.ts";
 export type { MapSource } from "./map_sources.ts";
@@ -90,19 +93,7 @@ export class Machine {
   #byTid = new Int32Array(256);
   #lastTid = -1;
   #lastThread = -1;
-  /** The map that was found last in each space, or -1. */
-  #lastMaps = new Int32Array(256).fill(-1);
-  #roots = new Int32Array(256);
-  #owners = new Int32Array(256);
-  #users = new Int32Array(256);
-  /** A number for what each space maps where: see {@link Machine.spaceVersion}. */
-  #versions = new Int32Array(256);
-  /** Whether another space has the same version. */
-  #sharedVersion = new Uint8Array(256);
-  #nextVersion = 1;
-  #spaceCount = 0;
-  #freeSpaces: number[] = [];
-  #nextOwner = 1;
+  readonly #processes: ProcessSpaces;
   #compactAt = 1 << 16;
 
   /**
@@ -114,6 +105,7 @@ export class Machine {
     this.#littleEndian = littleEndian;
     this.#sources = new MapSources(this.names, littleEndian);
     this.#kernel = new KernelMaps(this.names, this.#sources, this.spaces);
+    this.#processes = new ProcessSpaces(this.spaces);
     // The idle task is always there.
     const swapper = this.thread(0, 0);
     this.comms[swapper] = this.names.internText("swapper");
@@ -170,31 +162,12 @@ export class Machine {
     const { spaces } = this;
     if (cpumode === PERF_RECORD_MISC_KERNEL) return spaces.find(this.#kernel.root, hi, lo);
     if (cpumode !== PERF_RECORD_MISC_USER) return -1;
-    const space = this.#threadSpaces[thread] as number;
-    // Samples come in flocks: the map of a thread's last one is often that of its next.
-    const last = this.#lastMaps[space] as number;
-    const h = hi >>> 0;
-    const l = lo >>> 0;
-    if (last >= 0) {
-      const startHi = spaces.startHi[last] as number;
-      const endHi = spaces.endHi[last] as number;
-      if (
-        (h > startHi || (h === startHi && l >= (spaces.startLo[last] as number))) &&
-        (h < endHi || (h === endHi && l < (spaces.endLo[last] as number)))
-      ) return last;
-    }
-    const map = spaces.find(this.#roots[space] as number, hi, lo);
-    this.#lastMaps[space] = map;
-    return map;
+    return this.#processes.map(this.#threadSpaces[thread] as number, hi, lo);
   }
 
-  /**
-   * A number that says what is mapped for a thread: as long as it stays, or where two threads have
-   * the same, an address at which something is mapped leads to the same map. What is mapped where
-   * there was nothing does not change it.
-   */
+  /** A number that says what is mapped for a thread: see `ProcessSpaces.version`. */
   spaceVersion(thread: number): number {
-    return this.#versions[this.#threadSpaces[thread] as number] as number;
+    return this.#processes.version(this.#threadSpaces[thread] as number);
   }
 
   /** {@link Machine.map} for the address at `at` of a record. */
@@ -286,43 +259,12 @@ export class Machine {
     const i = this.#tidTable.add(tid);
     if (i >= this.#byTid.length) this.#byTid = enlarge(this.#byTid, i + 1);
     this.#byTid[i] = thread;
-    let space: number;
-    if (pid === tid || pid === -1) {
-      space = this.#addSpace();
-    } else {
-      space = this.#threadSpaces[this.thread(pid, pid)] as number;
-    }
+    const space = pid === tid || pid === -1
+      ? this.#processes.add()
+      : this.#threadSpaces[this.thread(pid, pid)] as number;
     this.#threadSpaces[thread] = space;
-    this.#users[space] = (this.#users[space] as number) + 1;
+    this.#processes.use(space);
     return thread;
-  }
-
-  #addSpace(): number {
-    const space = this.#freeSpaces.pop() ?? this.#spaceCount++;
-    if (space >= this.#roots.length) {
-      this.#roots = enlarge(this.#roots, space + 1);
-      this.#owners = enlarge(this.#owners, space + 1);
-      this.#users = enlarge(this.#users, space + 1);
-      this.#versions = enlarge(this.#versions, space + 1);
-      this.#sharedVersion = enlarge(this.#sharedVersion, space + 1);
-      this.#lastMaps = enlarge(this.#lastMaps, space + 1);
-    }
-    this.#users[space] = 0;
-    this.#setRoot(space, 0);
-    this.#newVersion(space);
-    this.#owners[space] = this.#nextOwner++;
-    return space;
-  }
-
-  #newVersion(space: number): void {
-    this.#versions[space] = this.#nextVersion++;
-    this.#sharedVersion[space] = 0;
-  }
-
-  #setRoot(space: number, root: number): void {
-    this.#roots[space] = root;
-    // A tree that is altered in place may keep its root.
-    this.#lastMaps[space] = -1;
   }
 
   /** A thread that was known by its tid only turns out to belong to a process. */
@@ -331,25 +273,16 @@ export class Machine {
     if (pid !== this.tids[thread]) {
       const space = this.#threadSpaces[this.thread(pid, pid)] as number;
       if (space !== this.#threadSpaces[thread]) {
-        this.#dropSpace(this.#threadSpaces[thread] as number);
+        this.#processes.drop(this.#threadSpaces[thread] as number);
         this.#threadSpaces[thread] = space;
-        this.#users[space] = (this.#users[space] as number) + 1;
+        this.#processes.use(space);
       }
-    }
-  }
-
-  #dropSpace(space: number): void {
-    const users = (this.#users[space] as number) - 1;
-    this.#users[space] = users;
-    if (users === 0) {
-      this.#roots[space] = 0;
-      this.#freeSpaces.push(space);
     }
   }
 
   #removeThread(thread: number): void {
     this.#byTid[this.#tidTable.find(this.tids[thread] as number)] = -1;
-    this.#dropSpace(this.#threadSpaces[thread] as number);
+    this.#processes.drop(this.#threadSpaces[thread] as number);
     this.#lastTid = -1;
     this.#lastThread = -1;
     this.#freeThreads.push(thread);
@@ -357,7 +290,7 @@ export class Machine {
 
   #fork(view: DataView, start: number): void {
     const le = this.#littleEndian;
-    const misc = view.getUint16(start + 4, le);
+    const misc = recordMisc(view, start, le);
     const pid = view.getInt32(start + TASK.pid, le);
     const ppid = view.getInt32(start + TASK.ppid, le);
     const tid = view.getInt32(start + TASK.tid, le);
@@ -385,48 +318,19 @@ export class Machine {
     if (this.pids[thread] === ppid || space === parentSpace || misc & PERF_RECORD_MISC_FORK_EXEC) {
       return;
     }
-    if (this.#roots[space] === 0) {
-      this.#setRoot(space, this.#roots[parentSpace] as number);
-      this.#versions[space] = this.#versions[parentSpace] as number;
-      this.#sharedVersion[space] = this.#sharedVersion[parentSpace] = 1;
-      this.#owners[space] = this.#nextOwner++;
-      this.#owners[parentSpace] = this.#nextOwner++;
-    } else {
-      for (const map of this.spaces.maps(this.#roots[parentSpace] as number)) {
-        this.#insert(space, rangeOf(this.spaces, map), this.spaces.source[map] as number);
-      }
-    }
+    this.#processes.copy(parentSpace, space);
+    this.#compactIfMany();
   }
 
-  #insert(space: number, range: MapRange, source: number): void {
-    const { startHi, startLo, endHi, endLo, pgoffHi, pgoffLo } = range;
-    const root = this.spaces.insert(
-      this.#roots[space] as number,
-      this.#owners[space] as number,
-      startHi,
-      startLo,
-      endHi,
-      endLo,
-      pgoffHi,
-      pgoffLo,
-      source,
-    );
-    this.#setRoot(space, root);
-    if (this.spaces.replaced || this.#sharedVersion[space] === 1) this.#newVersion(space);
-    if (this.spaces.nodeCount > this.#compactAt) this.#compact();
-  }
-
-  #compact(): void {
+  /** Drops what nothing maps any more. */
+  #compactIfMany(): void {
+    if (this.spaces.nodeCount <= this.#compactAt) return;
     const maps = this.#kernel.kept;
-    const roots = Int32Array.from([
-      this.#kernel.root,
-      ...this.#roots.subarray(0, this.#spaceCount),
-    ]);
+    const roots = Int32Array.from([this.#kernel.root, ...this.#processes.roots]);
     this.spaces.compact(roots, maps);
     this.#kernel.root = roots[0] as number;
     this.#kernel.moved(maps);
-    this.#roots.set(roots.subarray(1));
-    this.#lastMaps.fill(-1);
+    this.#processes.moved(roots.subarray(1));
     this.#compactAt = Math.max(1 << 16, 2 * this.spaces.nodeCount);
   }
 
@@ -435,29 +339,18 @@ export class Machine {
     const le = this.#littleEndian;
     const source = this.#sources.ofRecord(bytes, view, start, end);
     const range = rangeOfRecord(view, start, le);
-    const mode = view.getUint16(start + 4, le) & PERF_RECORD_MISC_CPUMODE_MASK;
+    const mode = recordMisc(view, start, le) & PERF_RECORD_MISC_CPUMODE_MASK;
     if (mode === PERF_RECORD_MISC_KERNEL || mode === PERF_RECORD_MISC_GUEST_KERNEL) {
       this.#kernel.map(this.#sources.name(source), range, this.arch === "x86_64");
       return;
     }
     const pid = view.getInt32(start + MAP.pid, le);
     const thread = this.thread(pid, view.getInt32(start + MAP.tid, le));
-    this.#insert(
+    this.#processes.insert(
       this.#threadSpaces[thread] as number,
       this.#sources.kind(source) === MAPPED.VDSO ? { ...range, pgoffHi: 0, pgoffLo: 0 } : range,
       this.#sources.called(source, this.pids[thread] as number),
     );
+    this.#compactIfMany();
   }
-}
-
-/** The range of a map. */
-function rangeOf(spaces: AddressSpaces, map: number): MapRange {
-  return {
-    startHi: spaces.startHi[map] as number,
-    startLo: spaces.startLo[map] as number,
-    endHi: spaces.endHi[map] as number,
-    endLo: spaces.endLo[map] as number,
-    pgoffHi: spaces.pgoffHi[map] as number,
-    pgoffLo: spaces.pgoffLo[map] as number,
-  };
 }

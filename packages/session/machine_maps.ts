@@ -1,4 +1,4 @@
-import { enlarge } from "./machine_names.ts";
+import { enlarge } from "./enlarge.ts";
 
 /**
  * What is mapped where, in any number of address spaces.

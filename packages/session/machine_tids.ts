@@ -1,4 +1,4 @@
-import { enlarge } from "./machine_names.ts";
+import { enlarge } from "./enlarge.ts";
 
 /** Thread ids by number, in the order in which they were added: an open-addressing table. */
 export class TidTable {

@@ -7,6 +7,7 @@ import { MMAP, type Mmap, MMAP2 } from "@perfdata/format/records";
 import { type Layout, layoutOf } from "@perfdata/format/struct";
 import type { MapRange } from "./kernel_maps.ts";
 import { NameTable } from "./machine_names.ts";
+import { recordMisc } from "@perfdata/format/record-header";
 
 const PROT_EXEC = 4;
 const MAP_HUGETLB = 0x40000;
@@ -146,7 +147,7 @@ export class MapSources {
   ofRecord(bytes: Uint8Array, view: DataView, start: number, end: number): number {
     const le = this.#littleEndian;
     const type = view.getUint32(start, le);
-    const misc = view.getUint16(start + 4, le);
+    const misc = recordMisc(view, start, le);
     const key = this.#view;
     this.#key.fill(0);
     let prot = misc & PERF_RECORD_MISC_MMAP_DATA ? 0 : PROT_EXEC;

@@ -19,6 +19,8 @@ export interface RunSink {
   readonly batch?: ((batch: RecordBatch) => void | Promise<void>) | undefined;
   /** Called after a record that a payload follows: AUXTRACE, TRACING_DATA. */
   payload?(payload: Payload): Promise<void>;
+  /** Called after each batch, when what may go of it is delivered. */
+  readonly settle?: (() => Promise<void>) | undefined;
   /** Says whether to go on; asked after each batch. */
   done?(): boolean;
 }
@@ -35,6 +37,11 @@ export interface OrderOptions extends Pick<BatchOptions, "from" | "to" | "inflat
    * by default.
    */
   readonly lookAhead?: number;
+  /**
+   * Bytes of records that wait in memory before they are sorted into a temporary file, if the source
+   * has one (`ByteSource.temp`); 128 MB by default.
+   */
+  readonly hold?: number;
 }
 
 /** What was found about the order of a file. */
@@ -45,6 +52,8 @@ export interface OrderStats {
   violations: number;
   /** Most bytes that the re-order buffer held. */
   peakBytes: number;
+  /** Bytes that were written to a temporary file. */
+  spilledBytes: number;
 }
 
 /**
@@ -65,8 +74,13 @@ export function isTimeOrdered(reader: PerfDataReader): boolean {
  *
  * The buffer holds the bytes of at most two rounds. A file without any FINISHED_ROUND is looked
  * through before, so that what is not younger than all that follows need not wait: the order is the
- * same, and the buffer holds no more than the disorder of the file asks for. (A pipe is read once: it
- * is held as a whole then.)
+ * same, and the buffer holds no more than the disorder of the file asks for.
+ *
+ * A pipe is read once. What waits there is sorted into runs in a temporary file when it is more than
+ * `options.hold`, and merged when it may go: where the source has no temporary file, more than 2 GB are
+ * refused.
+ *
+ * @throws {PerfDataError} In strict mode, where the file is damaged; where too much would have to be held.
  *
  * @example
  * ```ts
@@ -91,7 +105,7 @@ export async function deliverRuns(
   options: OrderOptions = {},
 ): Promise<OrderStats> {
   const ordered = options.order !== "file" && isTimeOrdered(reader);
-  const stats: OrderStats = { queued: 0, violations: 0, peakBytes: 0 };
+  const stats: OrderStats = { queued: 0, violations: 0, peakBytes: 0, spilledBytes: 0 };
   const { from, to, lookAhead = LOOK_AHEAD } = options;
   const span = {
     ...(from === undefined ? {} : { from }),
@@ -112,7 +126,9 @@ export async function deliverRuns(
       if (sink.done?.()) return stats;
     }
   }
-  const buffer = ordered ? new ReorderBuffer(deliver, stats, reader.events, future) : undefined;
+  using buffer = ordered
+    ? new ReorderBuffer(deliver, stats, reader, future, options.hold)
+    : undefined;
   const inFileOrder = new RunWriter(deliver);
   for await (const batch of reader.batches(span)) {
     if (sink.batch !== undefined) await sink.batch(batch);
@@ -121,6 +137,7 @@ export async function deliverRuns(
     if (batch.payload !== undefined && future?.untimedLater !== true) {
       await sink.payload?.(batch.payload);
     }
+    if (sink.settle !== undefined) await sink.settle();
     if (sink.done?.()) return stats;
   }
   buffer?.finish();

@@ -1,12 +1,14 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import {
+  type ByteSource,
   bytesSource,
   emptyAttr,
   memorySink,
   PERF_SAMPLE_TIME,
   PerfDataReader,
   PerfDataWriter,
+  type TempFile,
 } from "@perfdata/format";
 import { deliverRuns, type OrderOptions } from "./order.ts";
 
@@ -14,7 +16,10 @@ import { deliverRuns, type OrderOptions } from "./order.ts";
 type Item = bigint | "round";
 
 /** Samples hold their time and a number, so that each is known wherever it turns up. */
-async function file(items: readonly Item[]): Promise<PerfDataReader> {
+async function file(
+  items: readonly Item[],
+  source: (bytes: Uint8Array) => ByteSource = bytesSource,
+): Promise<PerfDataReader> {
   const attr = {
     ...emptyAttr(),
     sample_type: BigInt(PERF_SAMPLE_TIME) | 0x100n, // TIME, PERIOD
@@ -34,12 +39,16 @@ async function file(items: readonly Item[]): Promise<PerfDataReader> {
     await writer.write(record);
   }
   await writer.close();
-  return await PerfDataReader.open(bytesSource(sink.bytes()));
+  return await PerfDataReader.open(source(sink.bytes()));
 }
 
-async function delivered(items: readonly Item[], options: OrderOptions = {}) {
+async function delivered(
+  items: readonly Item[],
+  options: OrderOptions = {},
+  source?: (bytes: Uint8Array) => ByteSource,
+) {
   const seen: (number | "round")[] = [];
-  const stats = await deliverRuns(await file(items), {
+  const stats = await deliverRuns(await file(items, source), {
     run(run) {
       for (let i = 0; i < run.count; i++) {
         const { view } = run.at(i);
@@ -175,6 +184,120 @@ Deno.test("a file without rounds: the order is that of a stable sort, and what m
 Deno.test("looking ahead changes nothing where there are rounds", async () => {
   const items: Item[] = [30n, 0n, 10n, "round", 20n, 40n, "round", 50n];
   assertEquals((await delivered(items, { lookAhead: 0 })).seen, model(items));
+});
+
+/** A temporary file in memory. */
+class MemoryFile implements TempFile {
+  bytes = new Uint8Array(1 << 12);
+  size = 0;
+  closed = false;
+
+  writeAt(bytes: Uint8Array, position: number): void {
+    this.size = Math.max(this.size, position + bytes.length);
+    if (this.size > this.bytes.length) {
+      const larger = new Uint8Array(2 * this.size);
+      larger.set(this.bytes);
+      this.bytes = larger;
+    }
+    this.bytes.set(bytes, position);
+  }
+
+  readAt(into: Uint8Array, position: number): number {
+    const part = this.bytes.subarray(position, Math.min(this.size, position + into.length));
+    into.set(part);
+    return part.length;
+  }
+
+  close(): void {
+    this.closed = true;
+  }
+}
+
+/** A stream that gives few bytes at a time, with temporary files. */
+function streamed(pieces: number, made: MemoryFile[]): (bytes: Uint8Array) => ByteSource {
+  return (bytes) => {
+    let at = 0;
+    return {
+      read(into) {
+        const part = bytes.subarray(at, at + Math.min(pieces, into.length));
+        into.set(part);
+        at += part.length;
+        return part.length;
+      },
+      temp() {
+        const file = new MemoryFile();
+        made.push(file);
+        return file;
+      },
+    };
+  };
+}
+
+Deno.test("a stream that is sorted in a file: the order is the same, whatever waits where", async () => {
+  // Few different times, so that many are equal.
+  const item = fc.oneof(
+    { weight: 9, arbitrary: fc.bigInt(1n, 30n) },
+    fc.constant("round" as const),
+    fc.constant(0n),
+  );
+  let spilled = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(item, { minLength: 1, maxLength: 120 }),
+      fc.integer({ min: 1, max: 600 }),
+      fc.integer({ min: 24, max: 200 }),
+      async (items, hold, pieces) => {
+        const made: MemoryFile[] = [];
+        const { seen, stats } = await delivered(items, { hold }, streamed(pieces, made));
+        assertEquals(seen, model(items));
+        assert(made.every(({ closed }) => closed));
+        if (stats.spilledBytes > 0) spilled++;
+      },
+    ),
+    { numRuns: 300 },
+  );
+  assert(spilled > 150, `${spilled} of 300 were sorted in a file`);
+});
+
+Deno.test("a long stream without rounds: a file is sorted in windows, memory holds what it may", async () => {
+  const random = pseudoRandom(11);
+  const count = 300_000;
+  const items = Array.from({ length: count }, () => 1n + BigInt(Math.floor(random() * 1e6)));
+  const made: MemoryFile[] = [];
+  const { seen, stats } = await delivered(items, { hold: 1 << 20 }, streamed(1 << 16, made));
+  const sorted = items.map((_, i) => i)
+    .sort((a, b) => Number(items[a] as bigint) - Number(items[b] as bigint) || a - b);
+  assertEquals(seen, sorted);
+  assertEquals(made.length, 1);
+  // 48 bytes a record: 24 of the record, and as many of its row.
+  assertEquals([stats.spilledBytes, stats.queued], [48 * count, count]);
+  assert(stats.peakBytes < 2 << 20, `${stats.peakBytes} bytes held`);
+});
+
+Deno.test("after rounds begin, the file is used no longer, and what it held goes in order", async () => {
+  const items: Item[] = Array.from({ length: 1000 }, (_, i) => BigInt(2000 - i));
+  for (let round = 0; round < 5; round++) {
+    items.push("round");
+    for (let i = 0; i < 50; i++) items.push(BigInt(3000 + 100 * round + (i * 7) % 100));
+  }
+  const made: MemoryFile[] = [];
+  const { seen, stats } = await delivered(items, { hold: 8000 }, streamed(500, made));
+  assertEquals(seen, model(items));
+  assert(stats.spilledBytes > 0 && stats.spilledBytes < 48 * 1300, `${stats.spilledBytes} bytes`);
+});
+
+Deno.test("a temporary file that cannot be read back is an error", async () => {
+  const items: Item[] = Array.from({ length: 100 }, (_, i) => BigInt(200 - i));
+  const made: MemoryFile[] = [];
+  const broken = (bytes: Uint8Array): ByteSource => ({
+    ...streamed(500, made)(bytes),
+    temp: () => ({ writeAt: () => {}, readAt: () => 0, close: () => {} }),
+  });
+  await assertRejects(
+    () => delivered(items, { hold: 100 }, broken),
+    Error,
+    "temporary file: 0 bytes",
+  );
 });
 
 /** Numbers from 0 to 1, the same in each run (mulberry32). */

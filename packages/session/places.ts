@@ -1,11 +1,16 @@
 import { buildIdText } from "@perfdata/format/object-feature";
-import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
+import {
+  PERF_RECORD_MISC_CPUMODE_MASK,
+  PERF_RECORD_MISC_KERNEL,
+  PERF_RECORD_MISC_USER,
+} from "@perfdata/format/perf-event";
 import type { SymbolObject } from "@perfdata/symbols";
 import { type Address, addressFromHalves } from "@perfdata/symbols/address";
 import { kernelModuleName } from "./kernel_maps.ts";
 import type { Machine } from "./machine.ts";
-import { enlarge } from "./machine_names.ts";
+import { enlarge } from "./enlarge.ts";
 import type { MappedObject, RecordedObjects } from "./recorded_objects.ts";
+import { type Run, RUN_ROWS } from "./run.ts";
 
 /** The object of a user's addresses where nothing was mapped. */
 export const UNMAPPED: number = -1;
@@ -18,7 +23,7 @@ const OTHER_UNMAPPED = -8;
 
 const MAP_HUGETLB = 0x40000;
 
-/** Words of a place. */
+/** Words of a slot. */
 const WORDS = 4;
 
 /** How an address in a process becomes one as its object counts; see {@link Places.find}. */
@@ -75,9 +80,23 @@ export class Places {
   readonly #numbers = new Map<string, number>();
   /** Number of the object of each source of a map; -1 before it is asked for. */
   #ofSource = new Int32Array(1 << 8).fill(-1);
-  /** Object, upper and lower half of the address of each place: together, since they are compared. */
-  #rows = new Int32Array(WORDS << 10);
-  #slots = new Int32Array(1 << 12).fill(-1);
+  // By place: the object, upper and lower half of the address.
+  #objects = new Int32Array(1 << 10);
+  #his = new Int32Array(1 << 10);
+  #los = new Int32Array(1 << 10);
+  /** By hash: the same and the place plus one, together, since they are compared. */
+  #slots = new Int32Array(WORDS << 11);
+  // What `#locate` has found last.
+  #object = -1;
+  #hi = 0;
+  #lo = 0;
+  /** Of the rows that are looked up at a time. */
+  readonly #columns = {
+    object: new Int32Array(RUN_ROWS),
+    hi: new Int32Array(RUN_ROWS),
+    lo: new Int32Array(RUN_ROWS),
+    slot: new Int32Array(RUN_ROWS),
+  };
 
   /**
    * Begins without places.
@@ -99,15 +118,69 @@ export class Places {
    * @param lo Lower half.
    */
   find(thread: number, cpumode: number, hi: number, lo: number): number {
+    this.#locate(thread, cpumode, hi, lo);
+    return this.row(this.#object, this.#hi, this.#lo);
+  }
+
+  /**
+   * {@link Places.find} for addresses of rows of a run between which nothing is mapped: fills
+   * `Run.place`.
+   *
+   * Steps go through all rows, so that the memory that they wait for is fetched for several at a time.
+   *
+   * @param rows The rows; the first `count` count.
+   * @param his Upper half of the address of each.
+   * @param los Lower half.
+   */
+  findAll(run: Run, rows: Int32Array, count: number, his: Int32Array, los: Int32Array): void {
+    const { object, hi, lo, slot } = this.#columns;
+    const { thread, misc } = run;
+    const slots = this.#slots;
+    const mask = slots.length / WORDS - 1;
+    for (let k = 0; k < count; k++) {
+      const i = rows[k] as number;
+      const mode = (misc[i] as number) & PERF_RECORD_MISC_CPUMODE_MASK;
+      this.#locate(thread[i] as number, mode, his[k] as number, los[k] as number);
+      object[k] = this.#object;
+      hi[k] = this.#hi;
+      lo[k] = this.#lo;
+    }
+    for (let k = 0; k < count; k++) {
+      slot[k] = (hash(object[k] as number, hi[k] as number, lo[k] as number) & mask) * WORDS;
+    }
+    for (let k = 0; k < count; k++) {
+      const i = rows[k] as number;
+      const at = slot[k] as number;
+      if (slots[at + 2] === lo[k] && slots[at] === object[k] && slots[at + 1] === hi[k]) {
+        const found = slots[at + 3] as number;
+        if (found > 0) {
+          run.place[i] = found - 1;
+          continue;
+        }
+      }
+      this.nowHi = run.timeHi[i] as number;
+      this.nowLo = run.timeLo[i] as number;
+      run.place[i] = this.row(object[k] as number, hi[k] as number, lo[k] as number);
+    }
+  }
+
+  /** Finds the object of an address and the address there: `#object`, `#hi`, `#lo`. */
+  #locate(thread: number, cpumode: number, hi: number, lo: number): void {
     const machine = this.#machine;
     const map = machine.map(thread, cpumode, hi, lo);
-    if (map < 0) return this.row(unmapped(cpumode), hi, lo);
+    this.#hi = hi;
+    this.#lo = lo;
+    if (map < 0) {
+      this.#object = unmapped(cpumode);
+      return;
+    }
     const { spaces } = machine;
     const source = spaces.source[map] as number;
     let object = source < this.#ofSource.length ? this.#ofSource[source] as number : -1;
     if (object < 0) object = this.#addObject(map, source, cpumode === PERF_RECORD_MISC_KERNEL);
+    this.#object = object;
     const rule = this.#rules[object] as number;
-    if (rule === RULE.KEEP) return this.row(object, hi, lo);
+    if (rule === RULE.KEEP) return;
     let fromHi: number;
     let fromLo: number;
     if (rule === RULE.KERNEL) {
@@ -124,7 +197,8 @@ export class Places {
       low += spaces.pgoffLo[map] as number;
       high += spaces.pgoffHi[map] as number;
     }
-    return this.row(object, high + (low < 0 ? -1 : low >= 2 ** 32 ? 1 : 0), low);
+    this.#hi = high + (low < 0 ? -1 : low >= 2 ** 32 ? 1 : 0) | 0;
+    this.#lo = low | 0;
   }
 
   /** The place of the byte before another place: where a return address belongs to. */
@@ -140,43 +214,53 @@ export class Places {
   row(object: number, hi: number, lo: number): number {
     hi |= 0;
     lo |= 0;
-    const rows = this.#rows;
-    const mask = this.#slots.length - 1;
+    const slots = this.#slots;
+    const mask = slots.length / WORDS - 1;
     let slot = hash(object, hi, lo) & mask;
     for (;;) {
-      const place = this.#slots[slot] as number;
+      const at = slot * WORDS;
+      const place = (slots[at + 3] as number) - 1;
       if (place < 0) break;
-      const at = place * WORDS;
-      if (rows[at + 2] === lo && rows[at] === object && rows[at + 1] === hi) return place;
+      if (slots[at + 2] === lo && slots[at] === object && slots[at + 1] === hi) return place;
       slot = (slot + 1) & mask;
     }
     const place = this.count++;
     if (place >= this.times.length) {
-      this.#rows = enlarge(rows, WORDS * (place + 1));
+      this.#objects = enlarge(this.#objects, place + 1);
+      this.#his = enlarge(this.#his, place + 1);
+      this.#los = enlarge(this.#los, place + 1);
       this.times = enlarge(this.times, place + 1);
     }
-    this.#rows[place * WORDS] = object;
-    this.#rows[place * WORDS + 1] = hi;
-    this.#rows[place * WORDS + 2] = lo;
+    this.#objects[place] = object;
+    this.#his[place] = hi;
+    this.#los[place] = lo;
     this.times[place] = (this.nowHi >>> 0) * 2 ** 32 + (this.nowLo >>> 0);
-    this.#slots[slot] = place;
-    if (this.count * 2 > this.#slots.length) this.#rehash();
+    this.#put(slots, slot, place);
+    if (this.count * 2 > mask) this.#rehash();
     return place;
+  }
+
+  #put(slots: Int32Array, slot: number, place: number): void {
+    const at = slot * WORDS;
+    slots[at] = this.#objects[place] as number;
+    slots[at + 1] = this.#his[place] as number;
+    slots[at + 2] = this.#los[place] as number;
+    slots[at + 3] = place + 1;
   }
 
   /** Number of the object of a place; negative where nothing is mapped. */
   object(place: number): number {
-    return this.#rows[place * WORDS] as number;
+    return this.#objects[place] as number;
   }
 
   /** Upper half of the address of a place, as its object counts. */
   hi(place: number): number {
-    return this.#rows[place * WORDS + 1] as number;
+    return this.#his[place] as number;
   }
 
   /** Lower half. */
   lo(place: number): number {
-    return this.#rows[place * WORDS + 2] as number;
+    return this.#los[place] as number;
   }
 
   /** The address of a place, as its object counts; what is no canonical address is rounded. */
@@ -209,7 +293,7 @@ export class Places {
     }
     if (!recorded.kernelMapped) return;
     for (let place = 0; place < this.count; place++) {
-      if (this.object(place) === KERNEL_HIDDEN) this.#rows[place * WORDS] = KERNEL_UNMAPPED;
+      if (this.object(place) === KERNEL_HIDDEN) this.#objects[place] = KERNEL_UNMAPPED;
     }
   }
 
@@ -245,12 +329,12 @@ export class Places {
   }
 
   #rehash(): void {
-    const slots = new Int32Array(this.#slots.length * 2).fill(-1);
-    const mask = slots.length - 1;
+    const slots = new Int32Array(this.#slots.length * 2);
+    const mask = slots.length / WORDS - 1;
     for (let place = 0; place < this.count; place++) {
       let slot = hash(this.object(place), this.hi(place), this.lo(place)) & mask;
-      while ((slots[slot] as number) >= 0) slot = (slot + 1) & mask;
-      slots[slot] = place;
+      while (slots[slot * WORDS + 3] !== 0) slot = (slot + 1) & mask;
+      this.#put(slots, slot, place);
     }
     this.#slots = slots;
   }

@@ -17,6 +17,7 @@ import { KernelMaps, type KnownBinary } from "./kernel_maps.ts";
 import { AddressSpaces } from "./machine_maps.ts";
 import { NameTable } from "./machine_names.ts";
 import { MAP, MAPPED, type MapSource, MapSources, mmapSize, rangeOfRecord } from "./map_sources.ts";
+import { recordMisc } from "@perfdata/format/record-header";
 
 // Where the fields of records lie.
 const NAME = layoutOf(COMM);
@@ -77,6 +78,7 @@ export class PtHistory {
   readonly #sources: MapSources;
   readonly #kernel: KernelMaps;
   readonly #comms = new Map<number, number>();
+  readonly #threadComms = new Map<number, Versions>();
   readonly #pids = new Map<number, Versions>();
   /** Root of the tree of maps, by process. */
   readonly #roots = new Map<number, Versions>();
@@ -107,10 +109,9 @@ export class PtHistory {
           const pid = view.getInt32(start + NAME.pid, le);
           const tid = view.getInt32(start + NAME.tid, le);
           this.thread(pid, tid, time);
-          if (pid === tid) {
-            const name = this.names.internUntilNul(bytes, start + NAME.comm, end);
-            this.#comms.set(pid, name);
-          }
+          const name = this.names.internUntilNul(bytes, start + NAME.comm, end);
+          versionsOf(this.#threadComms, tid).set(time, name);
+          if (pid === tid) this.#comms.set(pid, name);
         }
         break;
       case PERF_RECORD_FORK:
@@ -131,6 +132,11 @@ export class PtHistory {
   comm(pid: number): string | undefined {
     const name = this.#comms.get(pid);
     return name === undefined ? undefined : this.names.text(name);
+  }
+
+  /** The name of a thread at a time: a number of {@linkcode PtHistory.names}, or -1. */
+  threadComm(tid: number, time: number): number {
+    return this.#threadComms.get(tid)?.at(time, -1) ?? -1;
   }
 
   /** Process of a thread at a time; the thread itself where nothing is known. */
@@ -163,7 +169,7 @@ export class PtHistory {
       ...rangeOfRecord(view, start, le),
       ...(vdso ? { pgoffHi: 0, pgoffLo: 0 } : {}),
     };
-    const mode = view.getUint16(start + 4, le) & PERF_RECORD_MISC_CPUMODE_MASK;
+    const mode = recordMisc(view, start, le) & PERF_RECORD_MISC_CPUMODE_MASK;
     if (mode === PERF_RECORD_MISC_GUEST_KERNEL) return;
     if (mode === PERF_RECORD_MISC_KERNEL) {
       this.#kernel.map(this.#sources.name(source), range, this.#isX86);
@@ -192,10 +198,13 @@ export class PtHistory {
 
   #fork(view: DataView, start: number, time: number): void {
     const le = this.#littleEndian;
-    const misc = view.getUint16(start + 4, le);
+    const misc = recordMisc(view, start, le);
     const pid = view.getInt32(start + TASK.pid, le);
     const ppid = view.getInt32(start + TASK.ppid, le);
-    this.thread(pid, view.getInt32(start + TASK.tid, le), time);
+    const tid = view.getInt32(start + TASK.tid, le);
+    const parent = this.#threadComms.get(view.getInt32(start + TASK.ptid, le))?.last(-1) ?? -1;
+    this.thread(pid, tid, time);
+    if (parent >= 0) versionsOf(this.#threadComms, tid).set(time, parent);
     const comm = this.#comms.get(ppid);
     if (comm !== undefined && !this.#comms.has(pid)) this.#comms.set(pid, comm);
     // A thread shares the maps of its process; perf writes the FORK of a process that was there already.

@@ -1,6 +1,11 @@
 import type { BuildIdEvent, Diagnostics, PerfDataReader } from "@perfdata/format";
 import { PerfDataError } from "@perfdata/format/error";
-import { HEADER_ARCH, HEADER_BUILD_ID, HEADER_OSRELEASE } from "@perfdata/format/feature-names";
+import {
+  HEADER_ARCH,
+  HEADER_BUILD_ID,
+  HEADER_CPU_PMU_CAPS,
+  HEADER_OSRELEASE,
+} from "@perfdata/format/feature-names";
 import { BUILD_ID_SIZE, buildIdText, decodeObjectFeature } from "@perfdata/format/object-feature";
 import {
   PERF_RECORD_MISC_BUILD_ID_SIZE,
@@ -22,6 +27,7 @@ import { type KernelReference, kernelReference } from "@perfdata/symbols/address
 import { mapKind } from "@perfdata/symbols/map-name";
 import { HEADER_BUILD_ID as BUILD_ID_RECORD } from "@perfdata/user-records/header-build-id";
 import { streamFeature } from "./stream_feature.ts";
+import { recordMisc } from "@perfdata/format/record-header";
 
 // Where the fields lie.
 const MAP = layoutOf(MMAP);
@@ -32,7 +38,12 @@ const M = 0x6d;
 const P = 0x70;
 
 /** The features about objects. */
-const OF_OBJECTS: readonly number[] = [HEADER_ARCH, HEADER_BUILD_ID, HEADER_OSRELEASE];
+const OF_OBJECTS: readonly number[] = [
+  HEADER_ARCH,
+  HEADER_BUILD_ID,
+  HEADER_CPU_PMU_CAPS,
+  HEADER_OSRELEASE,
+];
 
 type Stream = Parameters<typeof streamFeature>[0];
 
@@ -72,6 +83,8 @@ export class RecordedObjects {
   release: string | undefined;
   /** Architecture of the recorded machine, if the recording has it. */
   arch: string | undefined;
+  /** How many branches a processor of the recorded machine keeps (LBR); 0 if that is not known. */
+  branchRegisters: number = 0;
   /** Whether the recording says where the kernel was. */
   kernelMapped: boolean = false;
   /** The reference symbol of the kernel's mapping. */
@@ -113,13 +126,17 @@ export class RecordedObjects {
     }
   }
 
-  /** Takes the payload of a feature; all but ARCH, BUILD_ID and OSRELEASE are passed over. */
+  /** Takes the payload of a feature; all but ARCH, BUILD_ID, CPU_PMU_CAPS and OSRELEASE are passed over. */
   feature(id: number, bytes: Uint8Array): void {
     if (!OF_OBJECTS.includes(id)) return;
     const feature = decodeObjectFeature(id, bytes, { littleEndian: this.#stream.littleEndian });
     if (feature.name === "RAW" && feature.error !== undefined) this.#diagnostics?.(feature.error);
     if (feature.name === "OSRELEASE") this.release = feature.value;
     if (feature.name === "ARCH") this.arch = feature.value;
+    if (feature.name === "CPU_PMU_CAPS") {
+      const { value } = feature.value.caps.find(({ name }) => name === "branches") ?? {};
+      this.branchRegisters = Number(value ?? 0) || 0;
+    }
     if (feature.name !== "BUILD_ID") return;
     for (const event of feature.value) {
       this.known.push(event);
@@ -136,7 +153,7 @@ export class RecordedObjects {
         this.#mmap(bytes, view, start, end, type);
       }
     } else if (type === PERF_RECORD_HEADER_BUILD_ID && end - start > BUILD.filename) {
-      const misc = view.getUint16(start + 4, le);
+      const misc = recordMisc(view, start, le);
       const size = misc & PERF_RECORD_MISC_BUILD_ID_SIZE
         ? Math.min(view.getUint8(start + BUILD.build_id_size), BUILD_ID_SIZE)
         : BUILD_ID_SIZE;
@@ -163,7 +180,7 @@ export class RecordedObjects {
 
   #mmap(bytes: Uint8Array, view: DataView, start: number, end: number, type: number): void {
     const le = this.#stream.littleEndian;
-    const misc = view.getUint16(start + 4, le);
+    const misc = recordMisc(view, start, le);
     const filename = start + (type === PERF_RECORD_MMAP ? MAP : MAP2).filename;
     if ((misc & PERF_RECORD_MISC_CPUMODE_MASK) === PERF_RECORD_MISC_KERNEL) {
       const name = text(bytes, filename, end);

@@ -1,11 +1,12 @@
-import type { EventTable, RecordBatch } from "@perfdata/format";
+import { PerfDataError, type PerfDataReader, type RecordBatch } from "@perfdata/format";
 import { PERF_RECORD_FINISHED_ROUND } from "@perfdata/format/record-types";
 import type { FutureTimes } from "./future_times.ts";
 import type { OrderStats } from "./order.ts";
-import { RecordTime } from "./record_time.ts";
+import { isKnownTime, RecordTime, TimeColumns } from "./record_time.ts";
 import { type Run, RUN_ROWS } from "./run.ts";
 import { RunHeap } from "./run_heap.ts";
 import { RunWriter } from "./run_writer.ts";
+import { SortedFile } from "./sorted_file.ts";
 import { BIAS, BLOCK, Block, WaitingRows } from "./waiting_rows.ts";
 
 /** Fewest rows that are worth a look at which of them may go. */
@@ -13,6 +14,15 @@ const FEW = 1 << 15;
 
 /** Records of a batch that are taken in one call: see `RUN_ROWS`. */
 const CHUNK = 256;
+
+/** Bytes that wait in memory before they go to a temporary file. */
+const HOLD = 2 ** 27;
+
+/** Bytes that wait in memory at most where there is no temporary file. */
+const MOST_HELD = 2 ** 31;
+
+/** Bytes of a row of those that wait. */
+const ROW = 32;
 
 /** The next FINISHED_ROUND from record `i` on, or the end of the batch. */
 function nextRound(batch: RecordBatch, i: number): number {
@@ -40,7 +50,12 @@ export class ReorderBuffer {
   readonly #run: RunWriter;
   readonly #stats: OrderStats;
   readonly #time: RecordTime;
+  readonly #times = new TimeColumns(CHUNK);
   readonly #future: FutureTimes | undefined;
+  readonly #hold: number;
+  readonly #reader: PerfDataReader;
+  /** What waits elsewhere. */
+  #file: SortedFile | undefined;
   /** How many rows may wait until it is looked which may go. */
   #enough = FEW;
   // Numbers of blocks: those of the round before, those of this round, and those that are free.
@@ -67,18 +82,22 @@ export class ReorderBuffer {
    *
    * @param deliver Gets runs, of which block to time are filled.
    * @param future The times that are to come, if no FINISHED_ROUND bounds them.
+   * @param hold Bytes that wait in memory before they go to a temporary file.
    */
   constructor(
     deliver: (run: Run) => void,
     stats: OrderStats,
-    events: EventTable,
+    reader: PerfDataReader,
     future: FutureTimes | undefined,
+    hold: number = HOLD,
   ) {
     this.#run = new RunWriter(deliver);
     this.#run.run.blocks = this.#blocks;
     this.#stats = stats;
-    this.#time = new RecordTime(events);
+    this.#time = new RecordTime(reader.events);
+    this.#reader = reader;
     this.#future = future;
+    this.#hold = hold;
   }
 
   /** Takes the records of a batch, and delivers what may go by now. */
@@ -105,6 +124,63 @@ export class ReorderBuffer {
     }
     // The batch is overwritten after this.
     this.#run.flush();
+    const held = this.#bytes + ROW * this.#count;
+    if (held > this.#hold) this.#relieve(held);
+  }
+
+  /** Puts what waits into a temporary file. */
+  #relieve(held: number): void {
+    const { temp } = this.#reader;
+    if (temp !== undefined) {
+      this.#file ??= new SortedFile(temp(), this.#reader.littleEndian, this.#blocks);
+      this.#spill(this.#file);
+    } else if (held > MOST_HELD) {
+      throw new PerfDataError(
+        `records: ${
+          MOST_HELD / 2 ** 30
+        } GB wait for a FINISHED_ROUND that says that nothing older ` +
+          "comes; --temp DIR sorts them in a file",
+      );
+    }
+  }
+
+  /** Puts all that waits in memory into the file, as one run. */
+  #spill(file: SortedFile): void {
+    if (this.#count === 0) return;
+    this.#takeUpTo(~BIAS, ~BIAS, (count) => {
+      for (let i = 0; i < count; i++) file.append(this.#waiting, this.#next[i] as number);
+    });
+    this.#stats.spilledBytes += file.endRun();
+    this.#run.flush();
+    this.#release(this.#before);
+    this.#release(this.#current);
+    this.#before = [];
+    this.#current = [];
+  }
+
+  /** Delivers from the file what is not younger than the limit. */
+  #merge(file: SortedFile, limitHi: number, limitLo: number): void {
+    if (file.deliver(limitHi, limitLo, this.#run)) {
+      this.#flushedHi = file.lastHi;
+      this.#flushedLo = file.lastLo;
+    }
+    this.#run.flush();
+  }
+
+  /** Says that nothing in these blocks is needed any more. */
+  #release(numbers: readonly number[]): void {
+    for (const number of numbers) {
+      const block = this.#blocks[number] as Block;
+      this.#bytes -= block.used;
+      block.used = 0;
+      this.#free.push(number);
+    }
+  }
+
+  /** Removes the temporary file. */
+  [Symbol.dispose](): void {
+    this.#file?.close();
+    this.#file = undefined;
   }
 
   /** Takes back the blocks in which nothing waits. */
@@ -114,17 +190,17 @@ export class ReorderBuffer {
       this.#current.filter((number) => waiting.has(number) === used)
     ) as [number[], number[]];
     this.#current = kept;
-    this.#free.push(...free);
-    for (const number of free) {
-      const block = this.#blocks[number] as Block;
-      this.#bytes -= block.used;
-      block.used = 0;
-    }
+    this.#release(free);
   }
 
   /** Delivers all that waits. */
   finish(): void {
-    this.#flush(~BIAS, ~BIAS);
+    const file = this.#file;
+    if (file === undefined || file.isEmpty) this.#flush(~BIAS, ~BIAS);
+    else {
+      this.#spill(file);
+      this.#merge(file, ~BIAS, ~BIAS);
+    }
     this.#run.flush();
   }
 
@@ -154,15 +230,17 @@ export class ReorderBuffer {
     const flushedLo = this.#flushedLo;
     let violations = 0;
     const untimedDone = this.#future?.untimedLater === true;
-    const time = this.#time;
-    for (let i = from; i < to; i++) {
+    const times = this.#times;
+    this.#time.readAll(batch, from, to, times);
+    for (let i = from, k = 0; i < to; i++, k++) {
       const start = starts[i] as number;
-      if (!time.read(batch, i).known) {
-        if (!untimedDone) this.#run.add(0, start, batch.offsetOf(i), time.event);
+      const event = times.event[k] as number;
+      if (!isKnownTime(times.hi[k] as number, times.lo[k] as number)) {
+        if (!untimedDone) this.#run.add(0, start, batch.offsetOf(i), event);
         continue;
       }
-      const hi = time.hi ^ BIAS;
-      const lo = time.lo ^ BIAS;
+      const hi = (times.hi[k] as number) ^ BIAS;
+      const lo = (times.lo[k] as number) ^ BIAS;
       if (hi < flushedHi || (hi === flushedHi && lo < flushedLo)) violations++;
       if (n === 0 || hi < beforeHi || (hi === beforeHi && lo < beforeLo)) this.#runs.push(n);
       timeHi[n] = beforeHi = hi;
@@ -170,7 +248,7 @@ export class ReorderBuffer {
       positions[n] = start + moved;
       blocks[n] = block;
       offsets[n] = inflatedFrom >= 0 ? inflatedFrom : batchOffset + start;
-      eventNumbers[n] = time.event;
+      eventNumbers[n] = event;
       n++;
     }
     this.#stats.violations += violations;
@@ -192,27 +270,28 @@ export class ReorderBuffer {
   }
 
   #finishRound(): void {
-    if (this.#count === 0) return;
+    const file = this.#file;
+    const spilled = file !== undefined && !file.isEmpty;
+    if (this.#count === 0 && !spilled) return;
     const [hi, lo] = this.#youngest();
-    this.#flush(this.#limitHi, this.#limitLo);
+    if (spilled) {
+      this.#spill(file);
+      if (this.#limitHi !== BIAS || this.#limitLo !== BIAS) {
+        this.#merge(file, this.#limitHi, this.#limitLo);
+      }
+    } else this.#flush(this.#limitHi, this.#limitLo);
     this.#limitHi = hi;
     this.#limitLo = lo;
     this.#run.flush();
     // Nothing is left of the round before this one.
-    for (const number of this.#before) {
-      const block = this.#blocks[number] as Block;
-      this.#bytes -= block.used;
-      block.used = 0;
-      this.#free.push(number);
-    }
+    this.#release(this.#before);
     this.#before = this.#current;
     this.#current = [];
   }
 
   /** The highest time that waits: each run ends with its own. */
   #youngest(): [number, number] {
-    let hi = BIAS;
-    let lo = BIAS;
+    let [hi, lo] = this.#file?.youngest ?? [BIAS, BIAS];
     for (let run = 0; run < this.#runs.length; run++) {
       const last = this.#endOf(run) - 1;
       const h = this.#waiting.timeHi[last] as number;
@@ -228,12 +307,17 @@ export class ReorderBuffer {
   /** Delivers what is not younger than the limit: what came first comes first at equal times. */
   #flush(limitHi: number, limitLo: number): void {
     if ((limitHi === BIAS && limitLo === BIAS) || this.#count === 0) return;
+    this.#takeUpTo(limitHi, limitLo, (count) => this.#deliver(count));
+  }
+
+  /** Hands on the next rows, up to the limit, and keeps the others. */
+  #takeUpTo(limitHi: number, limitLo: number, to: (count: number) => void): void {
     const runs = new RunHeap(this.#runs, this.#waiting.timeHi, this.#waiting.timeLo);
     for (let count = 1; count > 0;) {
       count = runs.size === 2
         ? this.#takeFromTwo(runs, limitHi, limitLo)
         : this.#takeFromAll(runs, limitHi, limitLo);
-      if (count > 0) this.#deliver(count);
+      if (count > 0) to(count);
     }
     this.#keep(runs.heads);
   }

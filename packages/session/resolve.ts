@@ -1,27 +1,24 @@
 import type { PerfDataReader, PerfEvent } from "@perfdata/format";
 import {
+  PERF_CONTEXT_USER,
   PERF_RECORD_MISC_CPUMODE_MASK,
   PERF_RECORD_MISC_GUEST_KERNEL,
   PERF_RECORD_MISC_GUEST_USER,
   PERF_RECORD_MISC_KERNEL,
   PERF_RECORD_MISC_USER,
-  PERF_SAMPLE_BRANCH_CALL_STACK,
-  PERF_SAMPLE_BRANCH_STACK,
-  PERF_SAMPLE_CALLCHAIN,
-  PERF_SAMPLE_REGS_USER,
-  PERF_SAMPLE_STACK_USER,
 } from "@perfdata/format/perf-event";
 import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
-import { SampleFields } from "@perfdata/format/sample-layout";
+import { BRANCH_ENTRY, SampleFields } from "@perfdata/format/sample-layout";
 import { ChainStep, contextMode, isContextMarker } from "./chains.ts";
 import type { Machine } from "./machine.ts";
-import { enlarge } from "./machine_names.ts";
+import { enlarge } from "./enlarge.ts";
 import type { Places } from "./places.ts";
 import type { RecordedObjects } from "./recorded_objects.ts";
-import { CHOSEN, type RecordBytes, type Run } from "./run.ts";
-import type { StackTable } from "./stacks.ts";
+import { CHOSEN, type RecordBytes, type Run, RUN_ROWS } from "./run.ts";
 import type { UnwindStep } from "./unwind.ts";
 import { UserChains } from "./user_chains.ts";
+import { type ResolveNeeds, type SampleShape, sampleShape } from "./sample_shape.ts";
+import { type StackTable, UserFrames } from "./stacks.ts";
 
 /** Which samples count. */
 export interface SampleFilter {
@@ -35,38 +32,6 @@ export interface SampleFilter {
   readonly tids?: ReadonlySet<number> | undefined;
   /** First and last time in ns. */
   readonly time?: readonly [bigint, bigint] | undefined;
-}
-
-/** What is filled in of samples, beyond thread, process, comm and period. */
-export interface ResolveNeeds {
-  /** `Run.place`. */
-  readonly places: boolean;
-  /** `Run.stack`. */
-  readonly stacks: boolean;
-  /** `Run.branches`. */
-  readonly branches: boolean;
-  /** `Run.chains`. */
-  readonly chains: boolean;
-  /** `Run.map`. */
-  readonly maps: boolean;
-}
-
-/** Where an event's samples have what is read of each; -1 for what they do not have. */
-interface SampleShape {
-  readonly ip: number;
-  readonly period: number;
-  readonly fixedPeriod: number;
-  readonly size: number;
-  readonly chain: boolean;
-  readonly branches: boolean;
-  /** Whether the user part of a stack may not be in the chain. */
-  readonly elsewhere: boolean;
-  /** Whether the branch stack is the stack of user calls. */
-  readonly calls: boolean;
-  /** Whether there are registers and a copy of the stack, to be unwound. */
-  readonly unwind: boolean;
-  /** Finds what has no fixed place, where that is needed. */
-  readonly fields: SampleFields | undefined;
 }
 
 /**
@@ -86,8 +51,18 @@ export class Resolver {
   readonly #recorded: RecordedObjects;
   readonly #places: Places;
   readonly #chains: ChainStep;
+  readonly #stacks: StackTable;
+  /** The user part of the present sample's stack, where it is not in the chain. */
+  readonly #user = new UserFrames();
   readonly #needs: ResolveNeeds;
   readonly #filter: SampleFilter;
+  readonly #filtered: boolean;
+  /** Samples whose places are looked up together: their rows and addresses. */
+  readonly #addresses = {
+    rows: new Int32Array(RUN_ROWS),
+    hi: new Int32Array(RUN_ROWS),
+    lo: new Int32Array(RUN_ROWS),
+  };
   readonly #events: readonly PerfEvent[];
   readonly #shapes: SampleShape[] = [];
   readonly #le: boolean;
@@ -110,9 +85,11 @@ export class Resolver {
     this.#recorded = recorded;
     this.#places = places;
     this.#chains = new ChainStep(places, stacks, reader.littleEndian);
-    this.userChains = new UserChains(places, stacks, reader.littleEndian);
+    this.userChains = new UserChains(places, recorded, reader.littleEndian);
+    this.#stacks = stacks;
     this.#needs = needs;
     this.#filter = filter;
+    this.#filtered = Object.values(filter).some((wanted) => wanted !== undefined);
     this.#events = reader.events.all;
     this.#le = reader.littleEndian;
   }
@@ -120,20 +97,25 @@ export class Resolver {
   /** Takes a run, of which all up to the CPU is filled. */
   take(run: Run): void {
     for (let i = this.#shapes.length; i < this.#events.length; i++) {
-      this.#shapes.push(this.#shapeOf(this.#events[i] as PerfEvent));
+      const event = this.#events[i] as PerfEvent;
+      this.#shapes.push(sampleShape(event, this.#needs, this.unwind !== undefined));
     }
-    const { count, type, chosen, place, stack, thread, branchStart, chainStart } = run;
-    const { branches, chains } = this.#needs;
+    const { count, type, chosen, place, stack, thread } = run;
+    const { branchStart, chainStart, chainExact } = run;
+    chosen.fill(CHOSEN.NO, 0, count);
+    place.fill(-1, 0, count);
+    stack.fill(-1, 0, count);
+    thread.fill(-1, 0, count);
     this.#branchCount = 0;
     this.#chainCount = 0;
-    for (let i = 0; i < count; i++) {
-      if (branches) branchStart[i] = this.#branchCount;
-      if (chains) chainStart[i] = this.#chainCount;
-      chosen[i] = CHOSEN.NO;
-      if (type[i] === PERF_RECORD_SAMPLE) {
-        place[i] = stack[i] = thread[i] = -1;
-        this.#sample(run, i);
-      } else this.#apply(run, i);
+    for (let i = 0; i < count;) {
+      const from = i;
+      while (i < count && type[i] === PERF_RECORD_SAMPLE) i++;
+      if (i > from) this.#samples(run, from, i);
+      if (i === count) break;
+      branchStart[i] = this.#branchCount;
+      chainStart[i] = chainExact[i] = this.#chainCount;
+      this.#apply(run, i++);
     }
     branchStart[count] = this.#branchCount;
     chainStart[count] = this.#chainCount;
@@ -151,74 +133,84 @@ export class Resolver {
     this.applied?.(run, i);
   }
 
-  #shapeOf({ attr, layout }: PerfEvent): SampleShape {
-    const { sampleType } = layout;
-    const chain = (this.#needs.stacks || this.#needs.chains) &&
-      (sampleType & PERF_SAMPLE_CALLCHAIN) !== 0;
-    const branches = this.#needs.branches && (sampleType & PERF_SAMPLE_BRANCH_STACK) !== 0;
-    const copied = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-    const unwind = this.unwind !== undefined && this.#needs.stacks &&
-      (sampleType & copied) === copied;
-    const calls = chain && (sampleType & PERF_SAMPLE_BRANCH_STACK) !== 0 &&
-      (attr.branch_sample_type & BigInt(PERF_SAMPLE_BRANCH_CALL_STACK)) !== 0n;
-    const deferred = attr.flags.defer_callchain || attr.flags.defer_output;
-    return {
-      ip: layout.ip,
-      period: layout.period,
-      fixedPeriod: Number(attr.sample_period),
-      size: layout.fixedSize,
-      chain,
-      branches,
-      unwind,
-      calls,
-      elsewhere: chain && (calls || deferred),
-      fields: chain || branches || unwind ? new SampleFields(attr) : undefined,
-    };
+  /** Takes the samples in `[from, to)`, between which nothing happens to the machine. */
+  #samples(run: Run, from: number, to: number): void {
+    const machine = this.#machine;
+    const shapes = this.#shapes;
+    const filtered = this.#filtered;
+    const { maps, places } = this.#needs;
+    const le = this.#le;
+    const highAt = le ? 4 : 0;
+    const lowAt = 4 - highAt;
+    const { blocks, block, start, end, event, pid, tid, misc } = run;
+    const { thread, process, comm, period, chosen, branchStart, chainStart, chainExact } = run;
+    const { rows, hi, lo } = this.#addresses;
+    let count = 0;
+    for (let i = from; i < to; i++) {
+      branchStart[i] = this.#branchCount;
+      chainStart[i] = chainExact[i] = this.#chainCount;
+      const { view } = blocks[block[i] as number] as RecordBytes;
+      const at = start[i] as number;
+      const shape = shapes[event[i] as number];
+      if (shape === undefined || at + shape.size > (end[i] as number)) {
+        this.leftOut++;
+        continue;
+      }
+      if (filtered && !this.#passes(run, i)) continue;
+      const of = machine.thread(pid[i] as number, tid[i] as number);
+      thread[i] = of;
+      process[i] = machine.pids[of] as number;
+      comm[i] = machine.comms[of] as number;
+      period[i] = shape.period < 0
+        ? shape.fixedPeriod
+        : view.getUint32(at + shape.period + highAt, le) * 2 ** 32 +
+          view.getUint32(at + shape.period + lowAt, le);
+      const { fields, ip } = shape;
+      if (fields?.locate(view, at, end[i] as number, le) === false) {
+        this.leftOut++;
+        continue;
+      }
+      const mode = (misc[i] as number) & PERF_RECORD_MISC_CPUMODE_MASK;
+      const isGuest = mode === PERF_RECORD_MISC_GUEST_KERNEL ||
+        mode === PERF_RECORD_MISC_GUEST_USER;
+      chosen[i] = isGuest || (filtered && this.#isOthers(run, i)) ? CHOSEN.TOTAL : CHOSEN.YES;
+      if (maps) run.map[i] = this.#map(of, mode, view, ip < 0 ? -1 : at + ip);
+      if (shape.several) {
+        // Places are numbered, and get their times, in the order of the samples.
+        if (count > 0) this.#places.findAll(run, rows, count, hi, lo);
+        count = 0;
+        this.#several(run, i, shape, view);
+      } else if (places && ip >= 0) {
+        rows[count] = i;
+        hi[count] = view.getInt32(at + ip + highAt, le);
+        lo[count++] = view.getInt32(at + ip + lowAt, le);
+      }
+    }
+    if (count > 0) this.#places.findAll(run, rows, count, hi, lo);
   }
 
-  #sample(run: Run, i: number): void {
-    const { view } = run.blocks[run.block[i] as number] as RecordBytes;
-    const start = run.start[i] as number;
-    const end = run.end[i] as number;
-    const le = this.#le;
-    const shape = this.#shapes[run.event[i] as number];
-    if (shape === undefined || start + shape.size > end) {
-      this.leftOut++;
-      return;
-    }
-    const { fields } = shape;
-    if (!this.#passes(run, i)) return;
+  /** What is mapped at an address; -1 where there is none. */
+  #map(thread: number, mode: number, view: DataView, at: number): number {
     const machine = this.#machine;
-    const thread = machine.thread(run.pid[i] as number, run.tid[i] as number);
-    const process = machine.pids[thread] as number;
-    run.thread[i] = thread;
-    run.process[i] = process;
-    run.comm[i] = machine.comms[thread] as number;
-    run.period[i] = shape.period < 0 ? shape.fixedPeriod : u64(view, start + shape.period, le);
+    const map = at < 0 ? machine.map(thread, mode, 0, 0) : machine.mapAt(thread, mode, view, at);
+    return map < 0 ? -1 : machine.mapName(map);
+  }
+
+  /** Finds the places of a sample that may have several. */
+  #several(run: Run, i: number, shape: SampleShape, view: DataView): void {
+    const { fields, ip } = shape;
+    const le = this.#le;
+    const thread = run.thread[i] as number;
     const mode = (run.misc[i] as number) & PERF_RECORD_MISC_CPUMODE_MASK;
-    if (fields?.locate(view, start, end, le) === false) {
-      this.leftOut++;
-      return;
-    }
-    const { pids, tids } = this.#filter;
-    const only = mode === PERF_RECORD_MISC_GUEST_KERNEL || mode === PERF_RECORD_MISC_GUEST_USER ||
-      (pids !== undefined && !pids.has(process)) ||
-      (tids !== undefined && !tids.has(run.tid[i] as number));
-    run.chosen[i] = only ? CHOSEN.TOTAL : CHOSEN.YES;
-    if (this.#needs.maps) {
-      const map = shape.ip < 0
-        ? machine.map(thread, mode, 0, 0)
-        : machine.mapAt(thread, mode, view, start + shape.ip);
-      run.map[i] = map < 0 ? -1 : machine.mapName(map);
-    }
-    if (this.#needs.chains && shape.chain && fields !== undefined) {
-      this.#chain(run, i, thread, mode, view, fields);
-    }
-    if (!this.#needs.places || shape.ip < 0) return;
     const places = this.#places;
     places.nowHi = run.timeHi[i] as number;
     places.nowLo = run.timeLo[i] as number;
-    const at = start + shape.ip;
+    const { chains, joined } = this.#needs;
+    if (chains && !joined && shape.chain && fields !== undefined) {
+      this.#chain(run, i, thread, mode, view, fields, fields.callchainLength);
+    }
+    if (ip < 0) return;
+    const at = (run.start[i] as number) + ip;
     const hi = view.getInt32(le ? at + 4 : at, le);
     const lo = view.getInt32(le ? at : at + 4, le);
     const place = run.place[i] = places.find(thread, mode, hi, lo);
@@ -245,19 +237,28 @@ export class Resolver {
     const chain = shape.chain && fields !== undefined;
     const at0 = chain ? fields.callchain : 0;
     const length = chain ? fields.callchainLength : 0;
-    let outer = -1;
+    const user = this.#user;
+    user.count = 0;
     let kernelLength = length;
     if (shape.elsewhere && fields !== undefined) {
       const { userChains } = this;
-      const tid = run.tid[i] as number;
-      const calls = shape.calls ? fields.branchStackLength : 0;
-      outer = userChains.find(thread, tid, view, at0, length, fields.branchStack, calls);
+      userChains.find(thread, run.tid[i] as number, view, fields, shape.calls, user);
       kernelLength = userChains.kernelLength;
     }
-    if (shape.unwind && outer < 0 && fields !== undefined && !chains.hasUser(view, at0, length)) {
+    const unwinds = shape.unwind && user.count === 0 && !chains.hasUser(view, at0, length);
+    if (unwinds && fields !== undefined) {
       const event = run.event[i] as number;
       const { attr } = this.#events[event] as PerfEvent;
-      outer = this.unwind?.stack(thread, event, attr, view, fields) ?? -1;
+      this.unwind?.take(thread, event, attr, view, fields, user);
+    }
+    const outer = user.node(this.#stacks);
+    if (this.#needs.joined && fields !== undefined) {
+      // A marker at the end is followed by nothing.
+      const marked = chain && kernelLength > 0 &&
+        chains.isMarker(view, at0 + 8 * (kernelLength - 1));
+      const recorded = marked && outer >= 0 ? kernelLength - 1 : kernelLength;
+      if (chain) this.#chain(run, i, thread, mode, view, fields, recorded);
+      if (outer >= 0) this.#joinUser(run, i);
     }
     // Only the marker before what is not there.
     const empty = kernelLength === 0 || (kernelLength === 1 && chains.isMarker(view, at0));
@@ -266,22 +267,42 @@ export class Resolver {
       : chains.stack(thread, this.#moment, view, at0, kernelLength, mode, hi, lo, place, outer);
   }
 
-  /** Finds the place of each entry of a call chain, as it was recorded. */
+  /** Adds the user part of a stack to its chain. */
+  #joinUser(run: Run, i: number): void {
+    const { count, places, words } = this.#user;
+    const first = this.#chainCount;
+    this.#roomForChain(run, count + 1);
+    run.chains[first] = -1;
+    run.chainWords[2 * first] = Number(BigInt.asIntN(32, PERF_CONTEXT_USER));
+    run.chainWords[2 * first + 1] = -1;
+    run.chains.set(places.subarray(0, count), first + 1);
+    run.chainWords.set(words.subarray(0, 2 * count), 2 * first + 2);
+    run.chainExact[i] = first + 1;
+    this.#chainCount = first + 1 + count;
+  }
+
+  #roomForChain(run: Run, more: number): void {
+    const need = this.#chainCount + more;
+    if (need > run.chains.length) run.chains = enlarge(run.chains, need);
+    if (this.#needs.joined && 2 * need > run.chainWords.length) {
+      run.chainWords = enlarge(run.chainWords, 2 * need);
+    }
+  }
+
+  /** Finds the place of each of the first `n` entries of a call chain, as it was recorded. */
   #chain(
     run: Run,
     i: number,
     thread: number,
     cpumode: number,
     view: DataView,
-    { callchain, callchainLength: n }: SampleFields,
+    { callchain }: SampleFields,
+    n: number,
   ): void {
     const le = this.#le;
-    if (this.#chainCount + n > run.chains.length) {
-      run.chains = enlarge(run.chains, this.#chainCount + n);
-    }
+    const { joined } = this.#needs;
+    this.#roomForChain(run, n);
     const places = this.#places;
-    places.nowHi = run.timeHi[i] as number;
-    places.nowLo = run.timeLo[i] as number;
     let mode = cpumode;
     for (let k = 0; k < n; k++) {
       const at = callchain + 8 * k;
@@ -289,10 +310,22 @@ export class Resolver {
       const lo = view.getInt32(le ? at : at + 4, le);
       const isMarker = isContextMarker(hi, lo);
       if (isMarker) mode = contextMode(lo);
+      if (joined) {
+        run.chainWords[2 * this.#chainCount] = lo;
+        run.chainWords[2 * this.#chainCount + 1] = hi;
+      }
       run.chains[this.#chainCount++] = isMarker || mode < 0
         ? -1
         : places.find(thread, mode, hi, lo);
     }
+    run.chainExact[i] = this.#chainCount;
+  }
+
+  /** Whether a sample is of a process or thread that was not asked for: it is in totals only. */
+  #isOthers(run: Run, i: number): boolean {
+    const { pids, tids } = this.#filter;
+    return (pids !== undefined && !pids.has(run.process[i] as number)) ||
+      (tids !== undefined && !tids.has(run.tid[i] as number));
   }
 
   #passes(run: Run, i: number): boolean {
@@ -310,8 +343,8 @@ export class Resolver {
       run.branches = enlarge(run.branches, this.#branchCount + n);
     }
     for (let k = 0; k < n; k++) {
-      // perf_branch_entry: from, to, flags.
-      const at = fields.branchStack + 24 * (k >> 1) + 8 * (k & 1);
+      const at = fields.branchStack + BRANCH_ENTRY.size * (k >> 1) +
+        (k & 1 ? BRANCH_ENTRY.to : BRANCH_ENTRY.from);
       const hi = view.getInt32(le ? at + 4 : at, le);
       const lo = view.getInt32(le ? at : at + 4, le);
       const mode = hi < 0 ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
@@ -320,8 +353,4 @@ export class Resolver {
         : this.#places.find(thread, mode, hi, lo);
     }
   }
-}
-
-function u64(view: DataView, at: number, le: boolean): number {
-  return view.getUint32(le ? at + 4 : at, le) * 2 ** 32 + view.getUint32(le ? at : at + 4, le);
 }

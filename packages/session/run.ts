@@ -1,6 +1,7 @@
 import { trailerEnd } from "@perfdata/format/record";
 import type { PerfDataReader, PerfEvent } from "@perfdata/format";
 import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
+import { recordMisc, recordSize } from "@perfdata/format/record-header";
 
 /** Rows of a {@link Run} at most: as many as stay in a CPU's second-level cache. */
 export const RUN_ROWS = 1024;
@@ -91,6 +92,15 @@ export class Run {
   readonly chainStart: Int32Array = new Int32Array(RUN_ROWS + 1);
   /** Places of the entries of call chains as they were recorded; -1 for context markers. */
   chains: Int32Array<ArrayBuffer> = new Int32Array(256);
+  /**
+   * Where whole stacks are needed: halves of the addresses of {@link Run.chains}, the lower one first.
+   */
+  chainWords: Int32Array<ArrayBuffer> = new Int32Array(512);
+  /**
+   * Where whole stacks are needed: from which index of {@link Run.chains} on those of each row are no
+   * return addresses, but in the call itself, since they were unwound or recorded as branches.
+   */
+  readonly chainExact: Int32Array = new Int32Array(RUN_ROWS);
 
   /** The bytes of a row: its record is in `[start, end)` of them. */
   at(row: number): RecordBytes {
@@ -145,9 +155,9 @@ export class RunColumns {
       const { view } = blocks[block[i] as number] as RecordBytes;
       const at = start[i] as number;
       const kind = view.getInt32(at, le);
-      const stop = at + view.getUint16(at + 6, le);
+      const stop = at + recordSize(view, at, le);
       type[i] = kind;
-      misc[i] = view.getUint16(at + 4, le);
+      misc[i] = recordMisc(view, at, le);
       end[i] = stop;
       let pidAt = 0;
       let cpuAt = 0;

@@ -28,6 +28,12 @@ export class SampleReads {
     this.#reader = reader;
   }
 
+  /** Whether a sample of an event stands for that event and its period. */
+  isPlain(event: number): boolean {
+    if (event >= this.#reads.length) this.#learn();
+    return this.#reads[event] === undefined;
+  }
+
   /** Takes a sample; returns how many events it stands for. */
   take(run: Run, i: number): number {
     const event = run.event[i] as number;

@@ -1,4 +1,8 @@
-import { HEADER_HOSTNAME, HEADER_PMU_MAPPINGS } from "@perfdata/format/feature-names";
+import {
+  HEADER_HOSTNAME,
+  HEADER_PMU_MAPPINGS,
+  HEADER_SAMPLE_TIME,
+} from "@perfdata/format/feature-names";
 import {
   GOOGLE_RECORD_HEADER_HOSTNAME,
   GOOGLE_RECORD_HEADER_NUMA_TOPOLOGY,
@@ -11,6 +15,27 @@ import { HEADER_FEATURE } from "@perfdata/user-records/header-feature";
 
 /** Where the fields of a HEADER_FEATURE lie. */
 const FEATURE = layoutOf(HEADER_FEATURE);
+
+/**
+ * Whether a HEADER_FEATURE is the mark that ends the features of a pipe. It has no data, and the number
+ * after that of the last feature that its writer knows; the first perf that wrote features into pipes
+ * knew SAMPLE_TIME. Features before that may have no data as well: BRANCH_STACK never has.
+ *
+ * @param id its `feat_id`
+ * @param size bytes of its data
+ *
+ * @example
+ * ```ts
+ * import { HEADER_BRANCH_STACK } from "@perfdata/format";
+ * import { isLastFeature } from "@perfdata/session";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals([isLastFeature(32, 0), isLastFeature(HEADER_BRANCH_STACK, 0)], [true, false]);
+ * ```
+ */
+export function isLastFeature(id: number, size: number): boolean {
+  return size === 0 && id > HEADER_SAMPLE_TIME;
+}
 
 /** A feature that came as a record. */
 export interface StreamFeature {
@@ -49,14 +74,10 @@ export function streamFeature(
   const { littleEndian: le } = stream;
   const type = view.getUint32(start, le);
   if (!stream.isGoogleDialect) {
-    // One without data is the mark that ends them; its number is the next one that perf has no
-    // feature for yet, and later ones have.
-    return type === PERF_RECORD_HEADER_FEATURE && end - start > FEATURE.data
-      ? {
-        id: view.getUint32(start + FEATURE.feat_id + (le ? 0 : 4), le),
-        payload: bytes.subarray(start + FEATURE.data, end),
-      }
-      : undefined;
+    if (type !== PERF_RECORD_HEADER_FEATURE || end - start < FEATURE.data) return undefined;
+    const id = Number(view.getBigUint64(start + FEATURE.feat_id, le));
+    const payload = bytes.subarray(start + FEATURE.data, end);
+    return isLastFeature(id, payload.length) ? undefined : { id, payload };
   }
   const id = type === GOOGLE_RECORD_HEADER_PMU_MAPPINGS
     ? HEADER_PMU_MAPPINGS

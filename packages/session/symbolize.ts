@@ -88,11 +88,21 @@ function byAddress(rows: Uint32Array, address: Float64Array): Uint32Array {
   // go into one, where that is exact.
   const size = 2 ** Math.ceil(Math.log2(rows.length + 1));
   const packed = pick(address, rows);
-  const isExact = packed.every((address) => Math.abs(address) < 2 ** 52 / size);
+  const most = 2 ** 52 / size;
+  let isExact = true;
+  for (let i = 0; i < packed.length; i++) {
+    const number = packed[i] as number;
+    isExact &&= number < most && number > -most;
+    packed[i] = number * size + i;
+  }
   if (!isExact) return rows.sort((a, b) => (address[a] as number) - (address[b] as number));
-  for (let i = 0; i < packed.length; i++) packed[i] = (packed[i] as number) * size + i;
   packed.sort();
-  return Uint32Array.from(packed, (both) => rows[both - Math.floor(both / size) * size] as number);
+  const sorted = new Uint32Array(rows.length);
+  for (let i = 0; i < packed.length; i++) {
+    const both = packed[i] as number;
+    sorted[i] = rows[both - Math.floor(both / size) * size] as number;
+  }
+  return sorted;
 }
 
 function pick(column: Float64Array, rows: Uint32Array): Float64Array {

@@ -8,6 +8,7 @@ export * from "./address_table.ts";
 export * from "./addresses.ts";
 export * from "./bundle_symbols.ts";
 export * from "./bundled_symbols.ts";
+export * from "./place_symbols.ts";
 export * from "./places.ts";
 export * from "./recorded_objects.ts";
 export * from "./symbolize.ts";

@@ -15,8 +15,8 @@ import {
 import type { Machine } from "./machine.ts";
 import type { Places } from "./places.ts";
 import type { RecordedObjects } from "./recorded_objects.ts";
-import type { StackTable } from "./stacks.ts";
 import { UnwindCounts } from "./unwind_counts.ts";
+import type { UserFrames } from "./stacks.ts";
 import { UserRegisters } from "./user_registers.ts";
 
 /** Entries of the cache of code addresses, a power of two. */
@@ -138,8 +138,6 @@ export interface UnwindEngine {
   readonly machine: Machine;
   /** Places are added here. */
   readonly places: Places;
-  /** Stacks are added here. */
-  readonly stacks: StackTable;
   /** Knows the architecture, in a pipe perhaps late. */
   readonly recorded: Pick<RecordedObjects, "arch" | "known" | "describe">;
   /** Knows it as well, and the byte order. */
@@ -161,7 +159,7 @@ interface EventUnwinding {
 
 /**
  * Unwinds the user stacks of samples that hold registers and a copy of the stack
- * (`perf record --call-graph dwarf`) into interned stacks.
+ * (`perf record --call-graph dwarf`).
  *
  * As with perf: the first frame is where the registers say, each other one the byte before a return
  * address; 127 frames at most, apart from those of the kernel.
@@ -171,7 +169,6 @@ export class UnwindStep {
   readonly counts: UnwindCounts = new UnwindCounts();
   readonly #machine: Machine;
   readonly #places: Places;
-  readonly #stacks: StackTable;
   readonly #littleEndian: boolean;
   readonly #arch: () => string | undefined;
   readonly #finder: CodeFinder;
@@ -179,11 +176,10 @@ export class UnwindStep {
   readonly #events: (EventUnwinding | undefined)[] = [];
   readonly #copy: StackCopy = { view: new DataView(new ArrayBuffer(0)), start: 0, size: 0 };
 
-  /** Interns into the places and stacks of an engine. */
-  constructor({ machine, places, stacks, recorded, reader }: UnwindEngine, finder: CodeFinder) {
+  /** Takes places of an engine. */
+  constructor({ machine, places, recorded, reader }: UnwindEngine, finder: CodeFinder) {
     this.#machine = machine;
     this.#places = places;
-    this.#stacks = stacks;
     this.#littleEndian = reader.littleEndian;
     this.#arch = () => recorded.arch ?? reader.arch;
     this.#finder = finder;
@@ -212,24 +208,25 @@ export class UnwindStep {
    * @param event Number of the event, whose attr is `attr`.
    * @param view What holds the sample.
    * @param fields Where its fields are.
-   * @returns The innermost node of the user stack; -1 if the sample has none.
+   * @param frames The frames are added here; none if the sample has no copy of its stack.
    */
-  stack(
+  take(
     thread: number,
     event: number,
     attr: PerfEventAttr,
     view: DataView,
     fields: SampleFields,
-  ): number {
+    frames: UserFrames,
+  ): void {
     const { regsUser, stackUser, stackUserSize, stackUserDynSize } = fields;
-    if (regsUser < 0 || stackUser < 0 || stackUserSize === 0) return -1;
+    if (regsUser < 0 || stackUser < 0 || stackUserSize === 0) return;
     const le = this.#littleEndian;
     const abi = view.getUint32(le ? regsUser : regsUser + 4, le);
-    if (abi === 0) return -1;
+    if (abi === 0) return;
     const registers = this.#registers(event, attr, abi);
     if (registers === null) {
       this.counts.otherMachine++;
-      return -1;
+      return;
     }
     registers.read(view, regsUser + 8);
     const copy = this.#copy;
@@ -243,10 +240,12 @@ export class UnwindStep {
     const { code, walker } = this.#walker(registers.machine);
     code.begin(thread);
     walker.walk(registers.values, copy);
-    const { places, count } = walker;
-    const stacks = this.#stacks;
-    let node = -1;
-    for (let i = count - 1; i >= 0; i--) node = stacks.child(node, places[i] as number);
+    const { places, addresses, count } = walker;
+    for (let i = 0; i < count; i++) {
+      const address = addresses[i] as number;
+      const hi = Math.floor(address / 4294967296);
+      frames.add(places[i] as number, hi, address - hi * 4294967296 | 0);
+    }
     this.counts.take(
       walker,
       this.#machine.pids[thread] as number,
@@ -255,7 +254,6 @@ export class UnwindStep {
       registers.values[registers.machine.sp] as number,
       copy.size,
     );
-    return node;
   }
 
   /**

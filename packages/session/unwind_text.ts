@@ -52,7 +52,12 @@ const REASONS: readonly (readonly [end: number, text: (engine: Engine) => string
  * ```
  */
 export function unwoundText(engine: Engine, all: boolean = false): string | undefined {
-  const { unwound, unjoined } = engine;
+  const { unwound, unjoined, unstitched } = engine;
+  if (unstitched) {
+    return "--stitch-lbr changes nothing: it needs samples with call stacks in branch records " +
+      "(perf record --call-graph lbr), the index of their newest (hw_idx), and the number of a " +
+      "processor's branch registers (CPU_PMU_CAPS)";
+  }
   if (unjoined > 0) {
     return `${unjoined} samples have no user callers: the records that were to bring them ` +
       `(CALLCHAIN_DEFERRED) are not there`;

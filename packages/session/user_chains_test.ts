@@ -14,12 +14,14 @@ import {
   type PerfEventAttr,
   RecordCodec,
 } from "@perfdata/format";
+import { USER_RECORDS } from "@perfdata/user-records";
 import { type Engine, runEngine } from "./engine.ts";
 
 const KERNEL = BigInt.asUintN(64, -128n);
 const USER = BigInt.asUintN(64, -512n);
 const DEFERRED = BigInt.asUintN(64, -640n);
 const codec = new RecordCodec(KERNEL_RECORDS);
+const userCodec = new RecordCodec(USER_RECORDS);
 
 /** A record of 64-bit words after its header. */
 function words(type: number, misc: number, list: readonly bigint[]): Uint8Array {
@@ -35,9 +37,19 @@ function words(type: number, misc: number, list: readonly bigint[]): Uint8Array 
 const task = (tid: number): bigint => BigInt(tid) << 32n | 7n;
 
 /** The stacks of a recording, outermost first, `K` before addresses of the kernel. */
-async function stacksOf(attr: PerfEventAttr, records: Uint8Array[]): Promise<[string[], Engine]> {
+async function stacksOf(
+  attr: PerfEventAttr,
+  records: Uint8Array[],
+  form: "file" | "pipe" = "file",
+): Promise<[string[], Engine]> {
   const sink = memorySink();
-  const writer = await PerfDataWriter.file(sink, { events: [{ attr }] });
+  const writer = form === "file"
+    ? await PerfDataWriter.file(sink, { events: [{ attr }] })
+    : await PerfDataWriter.pipe(sink);
+  if (form === "pipe") {
+    const body = { attr, id: [1n] };
+    await writer.write(userCodec.encode({ type: 64, name: "HEADER_ATTR", misc: 0, body }));
+  }
   const body = { pid: 7, tid: 7, addr: 0x1000n, len: 0x9000n, pgoff: 0x1000n, filename: "/bin/a" };
   const mmap = codec.encode({ type: 1, name: "MMAP", misc: 2, body });
   const trailer = new Uint8Array(mmap.length + 16);
@@ -83,21 +95,29 @@ Deno.test("user callers that come in a later record are joined, by thread and co
   };
   const deferred = (tid: number, time: bigint, cookie: bigint, ips: bigint[]) =>
     words(22, 0, [cookie, BigInt(ips.length), ...ips, task(tid), time]);
-  const [lines, engine] = await stacksOf(attr, [
+  const round = words(68, 0, []);
+  const records = [
     sample(7, 100n, 5n),
     sample(7, 110n, 5n),
     sample(8, 120n, 5n),
+    round,
     deferred(7, 130n, 5n, [USER, 0x2000n, 0x3000n]),
     deferred(8, 140n, 5n, [USER, 0x4000n]),
+    round,
     sample(7, 150n, 6n),
-  ]);
-  assertEquals(lines, [
-    "3000 2000 K81000020 K81000010",
-    "3000 2000 K81000020 K81000010",
-    "4000 K81000020 K81000010",
-    "K81000020 K81000010",
-  ]);
-  assertEquals(engine.unjoined, 1);
+    round,
+    round,
+  ];
+  for (const form of ["file", "pipe"] as const) {
+    const [lines, engine] = await stacksOf(attr, records, form);
+    assertEquals(lines, [
+      "3000 2000 K81000020 K81000010",
+      "3000 2000 K81000020 K81000010",
+      "4000 K81000020 K81000010",
+      "K81000020 K81000010",
+    ], form);
+    assertEquals(engine.unjoined, 1, form);
+  }
 });
 
 Deno.test("the user part of a call stack in branch records: callers, then where the last went", async () => {

@@ -3,7 +3,7 @@ import { ElfFile } from "./elf/elf_file.ts";
 import { SymbolsError } from "./errors.ts";
 import { buildIdsEqual, type SearchPlaces } from "./file_search.ts";
 import type { SymbolObject } from "./resolution.ts";
-import type { ClosableSource, SymbolFiles } from "./symbol_resolver.ts";
+import type { ClosableSource, SymbolFiles } from "./symbol_files.ts";
 
 /** Where {@linkcode openCodeFile} looks. */
 export interface CodeFilePlaces extends SearchPlaces {

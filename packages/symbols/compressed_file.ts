@@ -1,3 +1,4 @@
+import { zstdParts } from "@perfdata/format/zstd";
 import { SymbolsError } from "./errors.ts";
 
 /** How a file is compressed as a whole, by its first bytes. */
@@ -57,7 +58,7 @@ export async function expandFile(
 ): Promise<Uint8Array> {
   const parts = new Parts(compression, maxSize);
   try {
-    if (compression === "zstd") await expandZstd(compressed, parts);
+    if (compression === "zstd") { for (const part of zstdParts([compressed])) parts.add(part); }
     else await drain(await expanded(compressed, compression), parts);
   } catch (error) {
     if (error instanceof SymbolsError) throw error;
@@ -65,23 +66,6 @@ export async function expandFile(
     throw new SymbolsError(0, `Cannot expand ${compression} data: ${why}`, { cause: error });
   }
   return parts.joined();
-}
-
-/** The library takes input in pieces, and so does not make much output beyond the limit. */
-async function expandZstd(compressed: Uint8Array, parts: Parts): Promise<void> {
-  // Few files are compressed: the libraries are loaded for those only.
-  const { Decompress } = await import("fzstd");
-  let ended = false;
-  const stream = new Decompress((chunk, final) => {
-    parts.add(chunk);
-    ended = final === true;
-  });
-  for (let at = 0; at < compressed.length; at += PIECE) {
-    const end = Math.min(at + PIECE, compressed.length);
-    // A copy, because the library may keep what it is given.
-    stream.push(compressed.slice(at, end), end === compressed.length);
-  }
-  if (!ended) throw new SymbolsError(compressed.length, "Cannot expand zstd data: cut short");
 }
 
 async function expanded(

@@ -1,10 +1,29 @@
 import { assert, assertEquals } from "@std/assert";
 import { bytesSource } from "./binary_source.ts";
 import { ElfFile } from "./elf/elf_file.ts";
-import { buildIdsEqual, kernelCandidates, searchSymbolFiles } from "./file_search.ts";
-import { findSymbolFiles } from "./find_file.ts";
 import { SymbolsError } from "./errors.ts";
+import {
+  buildIdsEqual,
+  kernelCandidates,
+  type SearchPlaces,
+  type SearchResult,
+  searchSymbolFiles,
+  type WantedFile,
+} from "./file_search.ts";
+import { localFiles } from "./local_files.ts";
+import { nodeDecompressors } from "./node_decompressors.ts";
+import { OpenedFiles } from "./opened_files.ts";
 import { inFolder, needs, readElf, run } from "./testing/toolchain.ts";
+
+/** A search among the files of this machine, which are closed afterwards. */
+function search(wanted: WantedFile, places: SearchPlaces): SearchResult {
+  const opened = new OpenedFiles(localFiles, { decompressors: nodeDecompressors });
+  try {
+    return opened.search(wanted, places);
+  } finally {
+    opened.close();
+  }
+}
 
 const ID = "0123456789abcdef0123456789abcdef01234567";
 
@@ -109,8 +128,8 @@ Deno.test({
         Deno.mkdirSync(to.slice(0, to.lastIndexOf("/")), { recursive: true });
         Deno.copyFileSync(from, to);
       };
-      const origins = (buildId?: string, places: Parameters<typeof findSymbolFiles>[1] = {}) => {
-        using found = findSymbolFiles(
+      const origins = (buildId?: string, places: SearchPlaces = {}) => {
+        const found = search(
           { path: "/opt/app", ...(buildId === undefined ? {} : { buildId }) },
           { symfs: root, debugRoot: "/usr/lib/debug", ...places },
         );
@@ -175,13 +194,13 @@ Deno.test({
       run("strip", `${folder}/a`);
       run("objcopy", `--add-gnu-debuglink=${folder}/a.debug`, `${folder}/a`);
       {
-        using found = findSymbolFiles({ path: `${folder}/a` }, {});
+        const found = search({ path: `${folder}/a` }, {});
         assertEquals(found.symbols?.origin, "debuglink");
       }
       const changed = Deno.readFileSync(`${folder}/a.debug`);
       changed[changed.length - 1] = (changed.at(-1) ?? 0) ^ 1;
       Deno.writeFileSync(`${folder}/a.debug`, changed);
-      using found = findSymbolFiles({ path: `${folder}/a` }, {});
+      const found = search({ path: `${folder}/a` }, {});
       assertEquals(found.symbols, undefined);
       assertEquals(found.refused.map((r) => r.reason), ["debug link checksum differs"]);
     }),

@@ -1,4 +1,4 @@
-// Uses Deno's file API; everything else in this package but find_file.ts runs in any JavaScript runtime.
+// Uses Deno's file API; everything else in this package except local_files.ts runs in any JavaScript runtime.
 
 import { type BinarySource, checkRange } from "./binary_source.ts";
 import { SymbolsError } from "./errors.ts";

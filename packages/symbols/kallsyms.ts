@@ -1,5 +1,6 @@
 import { type Address, addressFromHalves } from "./address.ts";
 import { STB, STT } from "./elf/constants.ts";
+import { lowerBound } from "./sorted_numbers.ts";
 import { type SymbolTable, SymbolTableBuilder } from "./symbol_table.ts";
 import { HEX_DIGITS, HexField } from "./text_lines.ts";
 
@@ -112,7 +113,7 @@ export function readKallsymsAt(bytes: Uint8Array, addresses: Float64Array): Symb
     const start = starts[i] as number;
     // Mostly that of the line before, or the next one.
     while (at < asked && (addresses[at] as number) < start) at++;
-    if (at > 0 && (addresses[at - 1] as number) >= start) at = notBelow(addresses, start);
+    if (at > 0 && (addresses[at - 1] as number) >= start) at = lowerBound(addresses, start);
     if (start > (last[at] as number)) last[at] = start;
     if (start < (first[at] as number)) first[at] = start;
   }
@@ -207,18 +208,6 @@ function eightDigits(bytes: Uint8Array, at: number): number {
   // What is no digit is negative.
   if ((a | b | c | d | e | f | g | h) < 0) return -1;
   return (a << 28 | b << 24 | c << 20 | d << 16 | e << 12 | f << 8 | g << 4 | h) >>> 0;
-}
-
-/** Where the first of some sorted numbers stands that is not below another. */
-function notBelow(sorted: Float64Array, number: number): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((sorted[middle] as number) < number) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 /** Makes a table of lines. */

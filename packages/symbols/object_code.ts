@@ -7,19 +7,14 @@ import type { ExpressionTable, FrameRules } from "./cfi/frame_rules.ts";
 import { NO_CFI, NO_OBJECT } from "./cfi/frame_walker.ts";
 import { NO_FDE, type RowTable } from "./cfi/row_table.ts";
 import { PF, PT, SHT } from "./elf/constants.ts";
-import { ElfFile, type ElfOpenOptions } from "./elf/elf_file.ts";
+import type { ElfFile, ElfOpenOptions } from "./elf/elf_file.ts";
 import { SymbolsError } from "./errors.ts";
 import { runsOn } from "./architecture.ts";
-import {
-  buildIdsEqual,
-  type OpenedCandidate,
-  type SearchPlaces,
-  type SearchResult,
-  searchSymbolFiles,
-} from "./file_search.ts";
+import { buildIdsEqual, type SearchPlaces } from "./file_search.ts";
 import { openJitdump } from "./jitdump.ts";
+import { OpenedFiles, readableBuildId } from "./opened_files.ts";
 import type { SymbolObject } from "./resolution.ts";
-import type { ClosableSource, SymbolFiles } from "./symbol_resolver.ts";
+import type { ClosableSource, SymbolFiles } from "./symbol_files.ts";
 
 /** What is asked about the code of one object when stacks are unwound. */
 export interface ObjectCode {
@@ -87,9 +82,9 @@ export async function miniDebugInfos(
   const found = new Map<string, ElfFile>();
   for (const object of objects) {
     if (object.kind !== "elf") continue;
-    const opener = new Opener(search);
+    const opened = new OpenedFiles(search.files, search.elf ?? {});
     try {
-      const elf = find(object, search, opener).runtime?.elf ?? opener.mapped(object)?.elf;
+      const elf = find(object, search, opened).mapped?.elf;
       if (elf === undefined || elf.section(".gnu_debugdata") === undefined) continue;
       if (elf.section(".eh_frame") !== undefined) continue;
       const { readMiniDebugInfo } = await import("./elf/mini_debug_info.ts");
@@ -98,7 +93,7 @@ export async function miniDebugInfos(
     } catch (error) {
       if (!(error instanceof SymbolsError)) throw error;
     } finally {
-      opener.close();
+      opened.close();
     }
   }
   return found;
@@ -165,55 +160,10 @@ function openFileCode(object: SymbolObject, rows: RowTable, search: CodeSearch):
   }
 }
 
-/** Opens ELF files, and closes them together. */
-class Opener {
-  readonly #sources: ClosableSource[] = [];
-  readonly #opened: { path: string; elf: ElfFile }[] = [];
-  readonly #search: CodeSearch;
-
-  constructor(search: CodeSearch) {
-    this.#search = search;
-  }
-
-  open(path: string): OpenedCandidate | SymbolsError | undefined {
-    try {
-      const source = this.#search.files.open(path);
-      if (source === undefined) return undefined;
-      this.#sources.push(source);
-      const elf = ElfFile.open(source, this.#search.elf ?? {});
-      this.#opened.push({ path, elf });
-      return { source, elf };
-    } catch (error) {
-      if (error instanceof SymbolsError) return error;
-      throw error;
-    }
-  }
-
-  /** The file that was mapped, of those that are no good for symbols: static, and stripped. */
-  mapped({ buildId }: SymbolObject): { path: string; elf: ElfFile } | undefined {
-    return this.#opened.find(({ elf }) => {
-      if (elf.section(".text")?.type === SHT.NOBITS || !runsOn(this.#search.arch, elf)) {
-        return false;
-      }
-      try {
-        return buildId === undefined || buildIdsEqual(elf.buildId() ?? "", buildId);
-      } catch (error) {
-        if (error instanceof SymbolsError) return false;
-        throw error;
-      }
-    });
-  }
-
-  close(): void {
-    for (const source of this.#sources.splice(0)) source.close?.();
-  }
-}
-
 function elfCode(object: SymbolObject, rows: RowTable, search: CodeSearch): ObjectCode {
-  const opener = new Opener(search);
+  const opened = new OpenedFiles(search.files, search.elf ?? {});
   try {
-    const { symbols, runtime } = find(object, search, opener);
-    const mapped = runtime ?? opener.mapped(object);
+    const { symbols, mapped } = find(object, search, opened);
     if (mapped === undefined) return unknownCode(NO_OBJECT);
     const debug = symbols === undefined || symbols.elf === mapped.elf ? {} : { debug: symbols.elf };
     const miniDebugInfo = search.miniDebugInfo?.get(object.path);
@@ -221,15 +171,25 @@ function elfCode(object: SymbolObject, rows: RowTable, search: CodeSearch): Obje
     const cfi = ObjectCfi.open({ runtime: mapped.elf, ...debug, ...mini }, rows);
     return new ElfCode(mapped.path, cfi, mapped.elf, search);
   } finally {
-    opener.close();
+    opened.close();
   }
 }
 
-function find(object: SymbolObject, { arch, places }: CodeSearch, opener: Opener): SearchResult {
-  const steps = searchSymbolFiles(arch === undefined ? object : { ...object, arch }, places);
-  let step = steps.next();
-  while (!step.done) step = steps.next(opener.open(step.value.path));
-  return step.value;
+/** The file with symbols, and the one that was mapped. */
+function find(object: SymbolObject, { arch, places }: CodeSearch, opened: OpenedFiles): {
+  symbols: { elf: ElfFile } | undefined;
+  mapped: { path: string; elf: ElfFile } | undefined;
+} {
+  const wanted = arch === undefined ? object : { ...object, arch };
+  const { symbols, runtime } = opened.search(wanted, places);
+  const { buildId } = object;
+  // It may be among those that are no good for symbols: static, and stripped.
+  const mapped = runtime ??
+    opened.find((elf) =>
+      elf.section(".text")?.type !== SHT.NOBITS && runsOn(arch, elf) &&
+      (buildId === undefined || buildIdsEqual(readableBuildId(elf) ?? "", buildId))
+    );
+  return { symbols, mapped };
 }
 
 class ElfCode implements ObjectCode {

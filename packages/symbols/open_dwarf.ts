@@ -1,17 +1,15 @@
 // Uses Deno's file system API and node:zlib: opens a binary together with its debug information.
 
-import { DwarfContext } from "./dwarf/dwarf_context.ts";
+import { openCompanionDwarf } from "./companion_dwarf.ts";
+import type { DwarfContext } from "./dwarf/dwarf_context.ts";
 import type { DwarfError } from "./dwarf/dwarf_error.ts";
-import { elfDwarfSections } from "./dwarf/elf_sections.ts";
-import type { DwarfSections } from "./dwarf/sections.ts";
-import { SHT } from "./elf/constants.ts";
-import { ElfFile } from "./elf/elf_file.ts";
+import { ElfFile, type ElfOpenOptions } from "./elf/elf_file.ts";
 import { readElfSymbols } from "./elf/elf_symbols.ts";
-import { SymbolsError } from "./errors.ts";
-import { buildIdsEqual, type SearchPlaces } from "./file_search.ts";
-import { type FileSource, openFileSource } from "./file_source.ts";
-import { findSymbolFiles } from "./find_file.ts";
+import type { SearchPlaces } from "./file_search.ts";
+import { openFileSource } from "./file_source.ts";
+import { localFiles } from "./local_files.ts";
 import { nodeDecompressors } from "./node_decompressors.ts";
+import { OpenedFiles } from "./opened_files.ts";
 import type { SymbolTable } from "./symbol_table.ts";
 
 /** A binary, and where its debug information is. */
@@ -54,80 +52,39 @@ export interface OpenDwarfOptions {
  * assertEquals(binary.dwarf.find(0), []);
  * ```
  */
-export function openDwarf(path: string, options: OpenDwarfOptions = {}): OpenedDwarf {
-  const sources: FileSource[] = [];
-  const open = (file: string): ElfFile => {
-    const source = openFileSource(file);
-    sources.push(source);
-    return ElfFile.open(source, { decompressors: nodeDecompressors });
-  };
+export function openDwarf(
+  path: string,
+  { places = {}, diagnostics }: OpenDwarfOptions = {},
+): OpenedDwarf {
+  const options: ElfOpenOptions = { decompressors: nodeDecompressors };
+  const real = Deno.realPathSync(path);
+  const source = openFileSource(real);
+  const opened = new OpenedFiles(localFiles, options);
   const close = (): void => {
-    for (const source of sources.splice(0)) source.close();
-  };
-  const tryOpen = (file: string): ElfFile | undefined => {
-    try {
-      return open(file);
-    } catch (error) {
-      if (error instanceof SymbolsError || error instanceof Deno.errors.NotFound) return undefined;
-      throw error;
-    }
+    opened.close();
+    source.close();
   };
   try {
-    const real = Deno.realPathSync(path);
-    const elf = open(real);
-    let debug = elf, debugPath = real;
-    if (!hasDwarf(elf)) {
-      const found = findSymbolFiles({ path: real }, options.places ?? {});
-      const { symbols } = found;
-      found.close();
-      const separate = symbols === undefined || symbols.path === real
-        ? undefined
-        : tryOpen(symbols.path);
-      if (symbols !== undefined && separate !== undefined) {
-        debug = separate;
-        debugPath = symbols.path;
-      }
+    const elf = ElfFile.open(source, options);
+    let debug = { path: real, elf };
+    if (elf.debugSection(".debug_info") === undefined) {
+      const { symbols } = opened.search({ path: real }, places);
+      if (symbols !== undefined && symbols.path !== real) debug = symbols;
+      opened.keepOnly([debug.elf]);
     }
-    const folder = folderOf(debugPath);
-    const sections = (file: ElfFile | undefined): DwarfSections | undefined =>
-      file === undefined ? undefined : elfDwarfSections(file);
-    const dwarf = DwarfContext.open(elfDwarfSections(debug), {
-      ...(options.diagnostics === undefined ? {} : { diagnostics: options.diagnostics }),
-      dwp: () => sections(tryOpen(`${real}.dwp`) ?? tryOpen(`${debugPath}.dwp`)),
-      dwo: ({ name, compDir }) => {
-        const full = name.startsWith("/") ? name : `${compDir ?? folder}/${name}`;
-        const beside = `${folder}/${name.slice(name.lastIndexOf("/") + 1)}`;
-        return sections(tryOpen(full) ?? tryOpen(beside));
-      },
-      supplementary: () => {
-        const link = debug.debugAltLink();
-        if (link === undefined) return undefined;
-        const id = link.buildId;
-        const candidates = [
-          link.name.startsWith("/") ? link.name : `${folder}/${link.name}`,
-          `/usr/lib/debug/.build-id/${id.slice(0, 2)}/${id.slice(2)}.debug`,
-        ];
-        for (const candidate of candidates) {
-          const file = tryOpen(candidate);
-          // Offsets into a file of another build would give names of anything.
-          if (file !== undefined && buildIdsEqual(file.buildId() ?? "", id)) return sections(file);
-        }
-        return undefined;
-      },
-    });
-    const readSymbols = () => readElfSymbols(debug, { runtime: elf }).table;
-    return { elf, debug, debugPath, dwarf, readSymbols, close, [Symbol.dispose]: close };
+    const dwarf = openCompanionDwarf(debug, real, opened, diagnostics);
+    const readSymbols = () => readElfSymbols(debug.elf, { runtime: elf }).table;
+    return {
+      elf,
+      debug: debug.elf,
+      debugPath: debug.path,
+      dwarf,
+      readSymbols,
+      close,
+      [Symbol.dispose]: close,
+    };
   } catch (error) {
     close();
     throw error;
   }
-}
-
-function hasDwarf(elf: ElfFile): boolean {
-  const section = elf.debugSection(".debug_info");
-  return section !== undefined && section.type !== SHT.NOBITS;
-}
-
-function folderOf(path: string): string {
-  return path.slice(0, path.lastIndexOf("/")) || "/";
 }

@@ -10,6 +10,7 @@ import {
   record,
   type RecordDeclaration,
   struct,
+  type StructCodec,
   type StructValue,
   u64,
 } from "@perfdata/format";
@@ -25,6 +26,12 @@ const ENTRY_FIELDS = {
 /** Which CPU and thread a counter counts on. */
 export type IdIndexEntry = StructValue<typeof ENTRY_FIELDS>;
 
+/** `id_index_entry` of `tools/lib/perf/include/perf/event.h`. */
+export const idIndexEntry: StructCodec<typeof ENTRY_FIELDS> = struct(
+  "id_index_entry",
+  ENTRY_FIELDS,
+);
+
 const ENTRY_2_FIELDS = {
   machine_pid: [i64, "Process of the virtual machine that the counter ran in, 0 for the host."],
   vcpu: [i64, "CPU of the virtual machine, or -1."],
@@ -36,9 +43,7 @@ export type IdIndexEntry2 = StructValue<typeof ENTRY_2_FIELDS>;
 const ID_INDEX_FIELDS = {
   nr: [counter(u64, "entries") as HiddenCodec, "Number of entries."],
   entries: [
-    array(struct("id_index_entry", ENTRY_FIELDS), countedBy("nr")) as Codec<
-      StructValue<typeof ENTRY_FIELDS>[]
-    >,
+    array(idIndexEntry, countedBy("nr")) as Codec<IdIndexEntry[]>,
     "A counter each.",
   ],
   entries_2: [ // There where the record is long enough for it; nothing else says so.

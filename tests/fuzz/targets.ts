@@ -256,6 +256,21 @@ async function captured(
   };
   Object.assign(stdout, { writeSync: take });
   Object.assign(stderr, { writeSync: take });
+  // A tool's files are closed when its process ends: here that is after each run.
+  const { open, openSync } = Deno;
+  const files: Deno.FsFile[] = [];
+  Object.assign(Deno, {
+    openSync: (...args: Parameters<typeof openSync>) => {
+      const file = openSync(...args);
+      files.push(file);
+      return file;
+    },
+    open: async (...args: Parameters<typeof open>) => {
+      const file = await open(...args);
+      files.push(file);
+      return file;
+    },
+  });
   // A tool gives up what it does not need; the next one may.
   Deno.permissions.revokeSync = Deno.permissions.querySync;
   try {
@@ -264,6 +279,14 @@ async function captured(
     Object.assign(stdout, { writeSync: saved[0] });
     Object.assign(stderr, { writeSync: saved[1] });
     Deno.permissions.revokeSync = saved[2];
+    Object.assign(Deno, { open, openSync });
+    for (const file of files) {
+      try {
+        file.close();
+      } catch {
+        // The tool has closed it.
+      }
+    }
   }
 }
 

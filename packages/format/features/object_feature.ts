@@ -13,7 +13,14 @@ import {
   type RawFeature,
 } from "./declaration.ts";
 import { eventDescs } from "./event_desc.ts";
-import { HEADER_ARCH, HEADER_BUILD_ID, HEADER_EVENT_DESC, HEADER_OSRELEASE } from "./names.ts";
+import {
+  HEADER_ARCH,
+  HEADER_BUILD_ID,
+  HEADER_CPU_PMU_CAPS,
+  HEADER_EVENT_DESC,
+  HEADER_OSRELEASE,
+} from "./names.ts";
+import { cpuPmuCaps } from "./pmu.ts";
 import { arch, osrelease } from "./strings.ts";
 
 export { BUILD_ID_SIZE, type BuildIdEvent, buildIdText } from "./build_id.ts";
@@ -23,6 +30,7 @@ const FEATURES = [
   { id: HEADER_OSRELEASE, name: "OSRELEASE", codec: osrelease },
   { id: HEADER_ARCH, name: "ARCH", codec: arch },
   { id: HEADER_EVENT_DESC, name: "EVENT_DESC", codec: eventDescs },
+  { id: HEADER_CPU_PMU_CAPS, name: "CPU_PMU_CAPS", codec: cpuPmuCaps },
 ] as const;
 const DECLARATIONS = declarations(FEATURES);
 
@@ -30,7 +38,8 @@ const DECLARATIONS = declarations(FEATURES);
 export type ObjectFeature = DecodedFeature<typeof FEATURES[number]> | RawFeature;
 
 /**
- * `decodeFeature` for ARCH, BUILD_ID, OSRELEASE and EVENT_DESC; sections of other ids are kept as bytes.
+ * `decodeFeature` for ARCH, BUILD_ID, OSRELEASE, EVENT_DESC and CPU_PMU_CAPS; sections of other ids are
+ * kept as bytes.
  *
  * @example
  * ```ts

@@ -4,7 +4,7 @@ import type { Codec } from "./codec.ts";
 /**
  * What a codec is made of, as data: the declarations that it was made from.
  *
- * `layoutOf`, `specialize`, `membersOf` and the walk over a sample read it. A codec without a shape
+ * `layoutOf`, `specialize` and the walk over a sample read it. A codec without a shape
  * is a leaf: a number, a text, or bytes whose extent only decoding finds.
  */
 export type Shape =

@@ -2,7 +2,8 @@ import { Cursor, text } from "./bytes.ts";
 import { DW_FORM, DW_LNCT } from "./constants.ts";
 import { DwarfError } from "./dwarf_error.ts";
 import { fixedSize, indirect, READ, readOf, skipValue, type UnitFormat } from "./forms.ts";
-import { lowerBound, orderOf } from "./paint.ts";
+import { lowerBound } from "../sorted_numbers.ts";
+import { orderOf } from "./paint.ts";
 import type { Section } from "./section.ts";
 
 /** What a line table needs of the unit that it belongs to. */

@@ -1,3 +1,5 @@
+import { lowerBound } from "../sorted_numbers.ts";
+
 /** Ranges `[low, high)`, each of an owner, in arrays that grow. */
 export class RangeList {
   low = new Float64Array(64);
@@ -222,22 +224,6 @@ function overlapping(
   for (let cell = 0; cell < cellCount; cell++) {
     emit(cells, firstCell, points[cell] as number, painted[cell] as number);
   }
-}
-
-/** Index of the first of the ascending `points[from, to)` that is not below `value`, or `to`. */
-export function lowerBound(
-  points: Float64Array,
-  value: number,
-  from = 0,
-  to: number = points.length,
-): number {
-  let low = from, high = to;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((points[middle] as number) < value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 let sortedNumbers = new Uint32Array(1024);

@@ -1,6 +1,7 @@
 import type { Die } from "./die.ts";
 import { Calls, FunctionWalk, UNWANTED, walkCalls } from "./functions.ts";
-import { lowerBound, RangeList } from "./paint.ts";
+import { lowerBound } from "../sorted_numbers.ts";
+import { RangeList } from "./paint.ts";
 import type { Unit } from "./unit.ts";
 
 /**

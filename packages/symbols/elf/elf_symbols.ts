@@ -1,4 +1,5 @@
 import { addressToHex } from "../address.ts";
+import { lowerBound } from "../sorted_numbers.ts";
 import { type SymbolTable, SymbolTableBuilder } from "../symbol_table.ts";
 import { EM, ET, SHF, SHN, SHT, STB, STT, STV } from "./constants.ts";
 import { ElfError } from "./elf_error.ts";
@@ -154,7 +155,7 @@ function addSymbols(
   for (let i = 1; i < symbols.count; i++) {
     const start = starts[i] as number;
     if (start !== start) continue;
-    if (wanted !== undefined && wanted[notBelow(wanted, start)] !== start) continue;
+    if (wanted !== undefined && wanted[lowerBound(wanted, start)] !== start) continue;
     const nameLength = rawSymbolNameLength(symbols, i);
     nameBytes += nameLength;
     if (nameBytes > nameBytesLimit) {
@@ -191,7 +192,7 @@ function decidingStarts(sections: readonly Candidates[], addresses: Float64Array
       const start = starts[i] as number;
       if (start !== start) continue;
       if (start < 0 && start > lastOfHalf) lastOfHalf = start;
-      const at = notBelow(addresses, start);
+      const at = lowerBound(addresses, start);
       if (at === addresses.length) continue;
       if (start > (last[at] as number)) last[at] = start;
       if (start + (size[i] as number) > (addresses[at] as number)) covering.push(start);
@@ -205,7 +206,7 @@ function decidingStarts(sections: readonly Candidates[], addresses: Float64Array
     for (let i = 1; i < symbols.count; i++) {
       const start = starts[i] as number;
       if (start !== start) continue;
-      const after = notBelow(deciding, start);
+      const after = lowerBound(deciding, start);
       if (after === 0 || deciding[after] === start) continue;
       if (start < (next[after - 1] as number)) next[after - 1] = start;
     }
@@ -224,23 +225,13 @@ function distinct(numbers: readonly number[]): Float64Array {
   return sorted.subarray(0, count);
 }
 
-/** Where the first of some sorted numbers stands that is not below another. */
-function notBelow(sorted: Float64Array, number: number): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((sorted[middle] as number) < number) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
 /** Whether an address lies where stubs of the procedure linkage table may be. */
 function reachesPlt(elf: ElfFile, addresses: Float64Array): boolean {
   return [".plt", ".plt.sec", ".plt.got"].some((name) => {
     const section = elf.section(name);
-    const first = section === undefined ? undefined : addresses[notBelow(addresses, section.addr)];
+    const first = section === undefined
+      ? undefined
+      : addresses[lowerBound(addresses, section.addr)];
     return section !== undefined && first !== undefined && first < section.addr + section.size;
   });
 }

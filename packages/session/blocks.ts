@@ -25,7 +25,7 @@ export class Blocks {
   readonly shared: SharedBlocks;
   readonly #state: Int32Array;
 
-  /** @param shared That of another thread. */
+  /** Sees the blocks that another thread has made. */
   constructor(shared: SharedBlocks) {
     this.shared = shared;
     this.#state = new Int32Array(shared.state);

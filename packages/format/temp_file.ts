@@ -1,0 +1,76 @@
+// Uses Deno's file API; everything else in this package runs in any JavaScript runtime.
+/**
+ * Temporary files, on Deno.
+ *
+ * @module
+ */
+import { OutputError, writeAllSync } from "./file_sink.ts";
+import type { TempFile } from "./source.ts";
+
+let made = 0;
+
+/**
+ * Makes a temporary file that only this process can open. It loses its name at once where the system
+ * allows that, so that nothing stays whatever ends the process.
+ *
+ * @param folder The directory that it is in.
+ * @throws {OutputError} Where it cannot be made; by `writeAt` where the disk is full.
+ *
+ * @example
+ * ```ts
+ * import { tempFile } from "@perfdata/format/temp-file";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const folder = Deno.makeTempDirSync();
+ * const file = tempFile(folder);
+ * file.writeAt(Uint8Array.of(1, 2), 4);
+ * const into = new Uint8Array(4);
+ * assertEquals([file.readAt(into, 5), into[0]], [1, 2]);
+ * file.close();
+ * assertEquals([...Deno.readDirSync(folder)], []);
+ * ```
+ */
+export function tempFile(folder: string): TempFile {
+  const path = `${folder}/.perfdata.${Deno.pid}.${made++}.tmp`;
+  const orOutputError = <T>(action: () => T): T => {
+    try {
+      return action();
+    } catch (error) {
+      throw new OutputError(folder, error);
+    }
+  };
+  const file = orOutputError(() =>
+    Deno.openSync(path, { read: true, write: true, createNew: true, mode: 0o600 })
+  );
+  let named = true;
+  const remove = (): void => {
+    try {
+      if (named) Deno.removeSync(path);
+      named = false;
+    } catch {
+      // An open file has to keep its name on this system.
+    }
+  };
+  remove();
+  return {
+    writeAt: (bytes, position) =>
+      orOutputError(() => {
+        file.seekSync(position, Deno.SeekMode.Start);
+        writeAllSync(file, bytes);
+      }),
+    readAt(into, position) {
+      file.seekSync(position, Deno.SeekMode.Start);
+      let n = 0;
+      while (n < into.length) {
+        const got = file.readSync(into.subarray(n));
+        if (got === null || got === 0) break;
+        n += got;
+      }
+      return n;
+    },
+    close() {
+      file.close();
+      remove();
+    },
+  };
+}

@@ -1,0 +1,73 @@
+import type { SortKey } from "./function_keys.ts";
+
+/** What a row of the statistics is about, as one value: see {@link FunctionTable.row}. */
+export interface FunctionRow {
+  /** Number of the event. */
+  readonly event: number;
+  /** Share of the event's period, 0 to 1. */
+  readonly overhead: number;
+  /** Samples. */
+  readonly samples: number;
+  /** Sum of their periods. */
+  readonly period: number;
+  /** With call chains: the same of samples in what the row is about and in all that it called. */
+  readonly children?: {
+    /** Share of the event's period, 0 to 1. */
+    readonly overhead: number;
+    /** Samples. */
+    readonly samples: number;
+    /** Sum of their periods. */
+    readonly period: number;
+  };
+  /** Command, where rows are grouped by it; `:tid` where it is not known. */
+  readonly comm?: string;
+  /** Object, where rows are grouped by it: the last part of its path. */
+  readonly dso?: string;
+  /** Function, or address where there is none. */
+  readonly sym?: string;
+  /** Whether the function is inlined where it was sampled; only there if inlined ones are rows. */
+  readonly inlined?: boolean;
+  /** Where the function runs: `k` in the kernel, `.` in a process, `H` elsewhere. */
+  readonly level?: string;
+  /** File name and line; function and offset where they are not known. */
+  readonly srcline?: string;
+  /** Source file's name; empty where it is not known. */
+  readonly srcfile?: string;
+  /** Process, where rows are grouped by it. */
+  readonly pid?: number;
+  /** Thread, where rows are grouped by it. */
+  readonly tid?: number;
+  /** CPU, where rows are grouped by it; -1 where samples do not say. */
+  readonly cpu?: number;
+}
+
+/** Which names are kept; all of what is not there. */
+export type NameFilter = Readonly<
+  Partial<Record<"comm" | "dso" | "sym", ((name: string) => boolean) | undefined>>
+>;
+
+/** Which rows to make. */
+export interface FunctionOptions {
+  /** What rows are grouped by; comm, dso and sym by default. */
+  readonly sort?: readonly SortKey[];
+  /**
+   * Whether a sample counts for the function that was inlined at its address, the innermost one,
+   * instead of that which it was inlined into.
+   */
+  readonly inline?: boolean;
+  /**
+   * Which file `srcfile` is: that of the line, as with perf, which may be a header that was inlined,
+   * or that of the function.
+   */
+  readonly srcfile?: "line" | "function";
+  /** Whether rows count what they called as well; by default where stacks were counted. */
+  readonly callees?: boolean;
+  /** Which commands, objects and functions are kept, by name. */
+  readonly only?: NameFilter;
+  /** Numbers of the events that have rows; all by default. */
+  readonly events?: ReadonlySet<number> | undefined;
+  /** At most so many rows of each event; only these are named and put in order. */
+  readonly limit?: number;
+  /** Only rows of at least this share of their event, 0 to 1. */
+  readonly least?: number;
+}

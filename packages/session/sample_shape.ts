@@ -1,0 +1,81 @@
+import type { PerfEvent } from "@perfdata/format";
+import {
+  PERF_SAMPLE_BRANCH_CALL_STACK,
+  PERF_SAMPLE_BRANCH_STACK,
+  PERF_SAMPLE_CALLCHAIN,
+  PERF_SAMPLE_REGS_USER,
+  PERF_SAMPLE_STACK_USER,
+} from "@perfdata/format/perf-event";
+import { SampleFields } from "@perfdata/format/sample-layout";
+
+/** What is filled in of samples, beyond thread, process, comm and period. */
+export interface ResolveNeeds {
+  /** `Run.place`. */
+  readonly places: boolean;
+  /** `Run.stack`. */
+  readonly stacks: boolean;
+  /** `Run.branches`. */
+  readonly branches: boolean;
+  /** `Run.chains`. */
+  readonly chains: boolean;
+  /** `Run.chains` are whole stacks, with `Run.chainWords`. */
+  readonly joined: boolean;
+  /** `Run.map`. */
+  readonly maps: boolean;
+}
+
+/** Where an event's samples have what is read of each; -1 for what they do not have. */
+export interface SampleShape {
+  readonly ip: number;
+  readonly period: number;
+  readonly fixedPeriod: number;
+  readonly size: number;
+  readonly chain: boolean;
+  readonly branches: boolean;
+  /** Whether the user part of a stack may not be in the chain. */
+  readonly elsewhere: boolean;
+  /** Whether the branch stack is the stack of user calls. */
+  readonly calls: boolean;
+  /** Whether there are registers and a copy of the stack, to be unwound. */
+  readonly unwind: boolean;
+  /** Finds what has no fixed place, where that is needed. */
+  readonly fields: SampleFields | undefined;
+  /** Whether a sample may have places besides that of its address. */
+  readonly several: boolean;
+}
+
+/**
+ * The shape of an event's samples.
+ *
+ * @param unwinds Whether copies of stacks are unwound.
+ */
+export function sampleShape(
+  { attr, layout }: PerfEvent,
+  needs: ResolveNeeds,
+  unwinds: boolean,
+): SampleShape {
+  const { sampleType } = layout;
+  const chain = (needs.stacks || needs.chains) &&
+    (sampleType & PERF_SAMPLE_CALLCHAIN) !== 0;
+  const branches = needs.branches && (sampleType & PERF_SAMPLE_BRANCH_STACK) !== 0;
+  const copied = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+  const unwind = unwinds && needs.stacks &&
+    (sampleType & copied) === copied;
+  const calls = chain && (sampleType & PERF_SAMPLE_BRANCH_STACK) !== 0 &&
+    (attr.branch_sample_type & BigInt(PERF_SAMPLE_BRANCH_CALL_STACK)) !== 0n;
+  const deferred = attr.flags.defer_callchain || attr.flags.defer_output;
+  const fields = chain || branches || unwind ? new SampleFields(attr) : undefined;
+  return {
+    ip: layout.ip,
+    period: layout.period,
+    fixedPeriod: Number(attr.sample_period),
+    size: layout.fixedSize,
+    chain,
+    branches,
+    unwind,
+    calls,
+    elsewhere: chain && (calls || deferred),
+    fields,
+    several: needs.stacks || fields !== undefined,
+  };
+}

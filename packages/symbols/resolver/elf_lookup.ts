@@ -1,0 +1,207 @@
+import type { Address } from "../address.ts";
+import { FileAddresses } from "../address_map.ts";
+import { runsOn } from "../architecture.ts";
+import type { DwarfContext, Frame } from "../dwarf/dwarf_context.ts";
+import { ET } from "../elf/constants.ts";
+import type { ElfFile } from "../elf/elf_file.ts";
+import { type ElfSymbolsOptions, readElfSymbols } from "../elf/elf_symbols.ts";
+import {
+  buildIdsEqual,
+  type FoundFile,
+  type SearchResult,
+  type WantedFile,
+} from "../file_search.ts";
+import { type OpenedFiles, readableBuildId } from "../opened_files.ts";
+import { type Resolution, resolution, type SymbolObject, unresolved } from "../resolution.ts";
+import type { SymbolTable } from "../symbol_table.ts";
+import { type Lookup, noSymbols, type ResolverContext } from "./lookup.ts";
+import { FEW_LOOK_UPS, SymbolResolutions } from "./table_lookup.ts";
+
+/** The symbols of an executable, a library or the vdso. */
+export async function elfLookup(
+  object: SymbolObject,
+  context: ResolverContext,
+  opened: OpenedFiles,
+): Promise<Lookup> {
+  const found = opened.search(wantedFile(object, context), context.places);
+  const { symbols, runtime } = found;
+  const present = isPresent(object, context, opened);
+  opened.keepOnly([symbols?.elf, runtime?.elf]);
+  const file = symbols ?? runtime;
+  if (file === undefined) {
+    const other = opened.refused.some(({ reason }) =>
+      reason === "build id differs" || reason === "no build id"
+    );
+    return noSymbols(present ? "no symbols" : other ? "build id differs" : "file missing");
+  }
+  const miniDebugInfo = await miniDebugInfoOf(found, opened);
+  const tables = new ElfTables(file, opened, {
+    ...(runtime === undefined ? {} : { runtime: runtime.elf }),
+    ...(miniDebugInfo === undefined ? {} : { miniDebugInfo }),
+    ...(context.shownByPerf === undefined ? {} : { demangle: context.shownByPerf }),
+  });
+  const hasDwarf = file.elf.debugSection(".debug_info") !== undefined;
+  const debug = hasDwarf || runtime === undefined ? file : runtime;
+  const dwarf = await debugInformation(debug, runtime?.path ?? file.path, context, opened);
+  const addresses = new FileAddresses((runtime ?? file).elf);
+  return {
+    origin: debug.path,
+    verified: object.buildId !== undefined,
+    segments: addresses.segments,
+    find: (offsets) =>
+      findInElf(
+        offsets,
+        (offset) => addresses.fromOffset(offset),
+        tables.for,
+        dwarf,
+        context.show,
+      ),
+  };
+}
+
+/** The symbols of a module's file, which may be compressed; `undefined` if there are none. */
+export async function moduleFileLookup(
+  object: SymbolObject,
+  context: ResolverContext,
+  opened: OpenedFiles,
+): Promise<Lookup | undefined> {
+  const { symbols, runtime } = await opened.searchExpanded(
+    wantedFile(object, context),
+    context.places,
+  );
+  opened.keepOnly([symbols?.elf, runtime?.elf]);
+  if (symbols === undefined) return undefined;
+  const { elf, path } = symbols;
+  const tables = new ElfTables(symbols, opened);
+  const dwarf = await debugInformation(symbols, path, context, opened);
+  const addresses = elf.type === ET.REL ? undefined : new FileAddresses(elf);
+  return {
+    origin: path,
+    verified: object.buildId !== undefined,
+    find: (distances) =>
+      findInElf(
+        distances,
+        (distance) => addresses === undefined ? distance : addresses.fromOffset(distance),
+        tables.for,
+        dwarf,
+        context.show,
+      ),
+  };
+}
+
+function wantedFile(object: SymbolObject, { options: { arch } }: ResolverContext): WantedFile {
+  return arch === undefined ? object : { ...object, arch };
+}
+
+/** Whether a file of the right build was there, whatever it is good for. */
+function isPresent(
+  { buildId }: SymbolObject,
+  { options: { arch } }: ResolverContext,
+  opened: OpenedFiles,
+): boolean {
+  return opened.find((elf) =>
+    runsOn(arch, elf) &&
+    (buildId === undefined || buildIdsEqual(readableBuildId(elf) ?? "", buildId))
+  ) !== undefined;
+}
+
+async function miniDebugInfoOf(
+  { symbols, runtime }: SearchResult,
+  opened: OpenedFiles,
+): Promise<ElfFile | undefined> {
+  if (runtime?.elf.section(".gnu_debugdata") === undefined || symbols !== undefined) {
+    return undefined;
+  }
+  return await opened.tolerant(runtime, async () => {
+    const { readMiniDebugInfo } = await import("../elf/mini_debug_info.ts");
+    return await readMiniDebugInfo(runtime.elf);
+  });
+}
+
+/** The debug information of a file; `undefined` if it is not asked for. */
+export async function debugInformation(
+  file: FoundFile,
+  runtimePath: string,
+  { options }: ResolverContext,
+  opened: OpenedFiles,
+): Promise<DwarfContext | undefined> {
+  if (options.debugInformation === false) return undefined;
+  const { openCompanionDwarf } = await import("../companion_dwarf.ts");
+  return openCompanionDwarf(file, runtimePath, opened, (error) => opened.fault(error));
+}
+
+/** The symbol tables of a file. */
+class ElfTables {
+  readonly #file: FoundFile;
+  readonly #opened: OpenedFiles;
+  readonly #options: ElfSymbolsOptions;
+  #lookUps = 0;
+  #failed = false;
+  #all: SymbolTable | undefined;
+
+  constructor(file: FoundFile, opened: OpenedFiles, options: ElfSymbolsOptions = {}) {
+    this.#file = file;
+    this.#opened = opened;
+    this.#options = options;
+  }
+
+  /** A table for the look-up of some addresses; `undefined` where it cannot be read. */
+  readonly for = (addresses: Float64Array): SymbolTable | undefined => {
+    if (this.#all !== undefined) return this.#all;
+    if (this.#failed) return undefined;
+    const few = this.#lookUps++ < FEW_LOOK_UPS;
+    const options = few ? { ...this.#options, addresses: addresses.toSorted() } : this.#options;
+    const table = this.#opened.attempt(
+      this.#file,
+      () => readElfSymbols(this.#file.elf, options).table,
+    );
+    this.#failed = table === undefined;
+    if (!few) this.#all = table;
+    return table;
+  };
+}
+
+/**
+ * Looks up in a symbol table and debug information.
+ *
+ * @param toFile from an object's address to the file's; `undefined` if it is not in the file
+ * @param tableFor the symbol table to use for some addresses of the file
+ */
+export function findInElf(
+  addresses: Float64Array,
+  toFile: (address: Address) => Address | undefined,
+  tableFor: (addresses: Float64Array) => SymbolTable | undefined,
+  dwarf: DwarfContext | undefined,
+  show: (name: string) => string,
+): Resolution[] {
+  const nothing = unresolved("no symbols");
+  // No unit covers the highest address: it stands for what is not in the file.
+  const inFile = addresses.map((address) => toFile(address) ?? -1);
+  const table = tableFor(inFile);
+  const known = table === undefined ? undefined : new SymbolResolutions(table, show);
+  const batch = dwarf?.findAll(inFile, { keep: false });
+  return Array.from(addresses, (address, i) => {
+    const fileAddress = inFile[i] as number;
+    const index = fileAddress === -1 ? -1 : table?.lookup(fileAddress) ?? -1;
+    const bySymbol = known === undefined || index < 0
+      ? nothing
+      : known.of(index, address - fileAddress);
+    const first = batch?.first[i] ?? 0;
+    const count = batch?.count[i] ?? 0;
+    if (batch === undefined || count === 0) return bySymbol;
+    const frames: Frame[] = [];
+    for (let k = first; k < first + count; k++) {
+      const name = batch.functions[batch.function[k] as number];
+      frames.push({
+        function: name?.function,
+        linkageName: name?.linkageName,
+        file: batch.files[batch.file[k] as number],
+        line: (batch.line[k] as number) >>> 0,
+        column: (batch.column[k] as number) >>> 0,
+        discriminator: (batch.discriminator[k] as number) >>> 0,
+        inlined: k + 1 < first + count,
+      });
+    }
+    return resolution(bySymbol.symbol, frames, show);
+  });
+}

@@ -1,0 +1,88 @@
+import type { Frame } from "../dwarf/dwarf_context.ts";
+import type { JitSymbols } from "../jit_symbols.ts";
+import type { OpenedFiles } from "../opened_files.ts";
+import { type Resolution, resolution, type SymbolObject, unresolved } from "../resolution.ts";
+import type { SymbolInfo, SymbolTable } from "../symbol_table.ts";
+import { type Lookup, noSymbols, type ResolverContext } from "./lookup.ts";
+
+// What only some recordings need is imported when one of them comes: to load a module takes longer
+// than to name the functions of a short recording.
+
+/** The symbols of compiled code: of its jitdump file, then of its perf map. */
+export async function jitLookup(
+  object: SymbolObject,
+  { options, show }: ResolverContext,
+  opened: OpenedFiles,
+): Promise<Lookup> {
+  const symfs = (options.symfs ?? "").replace(/\/$/, "");
+  const jitdump = object.jitdump === undefined ? undefined : `${symfs}${object.jitdump}`;
+  const dump = jitdump === undefined ? undefined : await openDump(jitdump, opened);
+  const path = `${symfs}${object.path}`;
+  const text = opened.read(path);
+  const map = text === undefined
+    ? undefined
+    : (await import("../perf_map.ts")).readPerfMap(text).table;
+  if (dump === undefined && map === undefined) return noSymbols("JIT");
+  const origin = dump !== undefined ? jitdump : path;
+  return {
+    ...(origin === undefined ? {} : { origin }),
+    // A number of a process is used again, and another machine has the same.
+    verified: false,
+    find: (addresses, times) =>
+      Array.from(
+        addresses,
+        (address, i) =>
+          findInDump(dump, address, times?.[i] ?? Infinity, show) ??
+            findInMap(map, address, show),
+      ),
+  };
+}
+
+async function openDump(path: string, opened: OpenedFiles): Promise<JitSymbols | undefined> {
+  const source = opened.source(path);
+  if (source === undefined) return undefined;
+  const { openJitdump } = await import("../jitdump.ts");
+  const { JitSymbols } = await import("../jit_symbols.ts");
+  return opened.attempt(
+    { path, origin: "path" },
+    () => new JitSymbols(openJitdump(source).records()),
+  );
+}
+
+function findInDump(
+  dump: JitSymbols | undefined,
+  address: number,
+  time: number,
+  show: (name: string) => string,
+): Resolution | undefined {
+  const code = dump?.lookup(address, time);
+  if (dump === undefined || code === undefined) return undefined;
+  const line = dump.line(code, address);
+  const { name, start, end } = code;
+  const frames: Frame[] = line === undefined ? [] : [{
+    function: name,
+    linkageName: undefined,
+    file: line.file,
+    line: line.line,
+    column: 0,
+    discriminator: line.discriminator,
+    inlined: false,
+  }];
+  return resolution({ name, start, end }, frames, show);
+}
+
+function findInMap(
+  map: SymbolTable | undefined,
+  address: number,
+  show: (name: string) => string,
+): Resolution {
+  const symbol = map?.get(map.lookup(address));
+  return symbol === undefined ? unresolved("JIT") : resolution(symbol, [], show);
+}
+
+/** The symbol of a BPF program: its name, which the recording has. */
+export function bpfLookup(object: SymbolObject, { show }: ResolverContext): Lookup {
+  const symbol: SymbolInfo = { name: object.path, start: 0, end: object.size ?? 0 };
+  const answer = resolution(symbol, [], show);
+  return { verified: true, find: (addresses) => Array.from(addresses, () => answer) };
+}

@@ -1,0 +1,184 @@
+import { runsOn } from "../architecture.ts";
+import { readElfSymbols } from "../elf/elf_symbols.ts";
+import { buildIdOfNotes } from "../elf/notes.ts";
+import { findElfSymbol } from "../elf/raw_symbols.ts";
+import { SymbolsError } from "../errors.ts";
+import {
+  buildIdsEqual,
+  type FoundFile,
+  type KernelCandidate,
+  kernelCandidates,
+} from "../file_search.ts";
+import { type OpenedFiles, readableBuildId } from "../opened_files.ts";
+import type { SymbolObject } from "../resolution.ts";
+import { debugInformation, findInElf, moduleFileLookup } from "./elf_lookup.ts";
+import { RUNNING_KALLSYMS } from "./kallsyms_text.ts";
+import { type Lookup, noSymbols, nothingFound, type ResolverContext } from "./lookup.ts";
+import { findInTable } from "./table_lookup.ts";
+
+/** The group of the kernel's own symbols in a copy of kallsyms. */
+const KERNEL_GROUP = 0;
+const RUNNING_NOTES = "/sys/kernel/notes";
+const RUNNING_RELEASE = "/proc/sys/kernel/osrelease";
+
+/** The symbols of a kernel: of a `vmlinux` or a copy of kallsyms, the first that is its own. */
+export async function kernelLookup(
+  object: SymbolObject,
+  context: ResolverContext,
+  opened: OpenedFiles,
+): Promise<Lookup> {
+  const { vmlinux, kallsyms } = context.options;
+  const given: KernelCandidate[] = [];
+  if (vmlinux !== undefined) given.push({ path: vmlinux, kind: "vmlinux" });
+  if (kallsyms !== undefined) given.push({ path: kallsyms, kind: "kallsyms" });
+  const candidates = given.length > 0 ? given : candidatesFor(object, context, opened);
+  let restricted = false;
+  for (const { path, kind } of candidates) {
+    if (kind === "vmlinux") {
+      const lookup = await vmlinuxLookup(path, object, context, opened);
+      if (lookup !== undefined) return lookup;
+      continue;
+    }
+    const text = context.kallsyms.read(path, opened);
+    if (text === undefined) continue;
+    if (text.restricted) {
+      restricted = true;
+      continue;
+    }
+    const base = text.base(object);
+    if (base === undefined) {
+      opened.refused.push({ path, origin: "path", reason: "another kernel" });
+      continue;
+    }
+    return {
+      origin: path,
+      verified: given.length === 0 || base === object.referenceAddress,
+      find: (addresses) =>
+        findInTable(addresses, base, text.tableFor(addresses, base), context.show, KERNEL_GROUP),
+    };
+  }
+  return restricted ? noSymbols("kallsyms restricted") : nothingFound(opened);
+}
+
+function candidatesFor(
+  object: SymbolObject,
+  context: ResolverContext,
+  opened: OpenedFiles,
+): KernelCandidate[] {
+  const { buildId } = object;
+  const { release } = context.options;
+  const candidates = kernelCandidates({
+    ...(buildId === undefined ? {} : { buildId }),
+    ...(release === undefined ? {} : { release }),
+  }, context.places);
+  if (isRunning(object, context, opened)) {
+    candidates.push({ path: RUNNING_KALLSYMS, kind: "kallsyms" });
+  }
+  return candidates;
+}
+
+async function vmlinuxLookup(
+  path: string,
+  object: SymbolObject,
+  context: ResolverContext,
+  opened: OpenedFiles,
+): Promise<Lookup | undefined> {
+  const file = opened.candidate(path);
+  if (file === undefined) return undefined;
+  const candidate = { path, origin: "vmlinux" } as const;
+  if (file instanceof SymbolsError) {
+    opened.refused.push({ ...candidate, reason: "not readable" });
+    return undefined;
+  }
+  const { elf } = file;
+  if (!runsOn(context.options.arch, elf)) {
+    opened.refused.push({ ...candidate, reason: "another architecture" });
+    return undefined;
+  }
+  if (object.buildId !== undefined) {
+    const buildId = readableBuildId(elf);
+    if (buildId === undefined || !buildIdsEqual(buildId, object.buildId)) {
+      opened.refused.push({
+        ...candidate,
+        ...(buildId === undefined
+          ? { reason: "no build id" }
+          : { reason: "build id differs", buildId }),
+      });
+      return undefined;
+    }
+  }
+  const found: FoundFile = { path, origin: "path", elf };
+  const { reference } = object;
+  const linked = reference === undefined
+    ? 0
+    : opened.attempt(found, () => findElfSymbol(elf, reference));
+  const table = opened.attempt(found, () => readElfSymbols(elf).table);
+  if (linked === undefined || table === undefined || table.size === 0) return undefined;
+  const dwarf = await debugInformation(found, path, context, opened);
+  return {
+    origin: path,
+    verified: object.buildId !== undefined,
+    find: (addresses) =>
+      findInElf(addresses, (address) => address + linked, () => table, dwarf, context.show),
+  };
+}
+
+/** The symbols of a module: of its file, or of the running kernel's list. */
+export async function moduleLookup(
+  object: SymbolObject,
+  context: ResolverContext,
+  opened: OpenedFiles,
+): Promise<Lookup> {
+  if (object.path.startsWith("/")) {
+    const lookup = await moduleFileLookup(object, context, opened);
+    if (lookup !== undefined) return lookup;
+  }
+  // Where a module lies is known from a copy of kallsyms of the very boot that was recorded.
+  const { loadAddress, reference, referenceAddress } = object;
+  const path = context.options.kallsyms ?? RUNNING_KALLSYMS;
+  const text = loadAddress === undefined || reference === undefined
+    ? undefined
+    : context.kallsyms.read(path, opened);
+  if (
+    text !== undefined && loadAddress !== undefined && !text.restricted &&
+    text.base(object) === referenceAddress
+  ) {
+    const { table, modules } = text.read;
+    const group = modules.indexOf(moduleName(object.path));
+    if (group > 0) {
+      return {
+        origin: path,
+        verified: true,
+        find: (distances) => findInTable(distances, loadAddress, table, context.show, group),
+      };
+    }
+  }
+  return nothingFound(opened);
+}
+
+/** The name of a module as `/proc/kallsyms` has it: `[my-mod]` and `…/my-mod.ko.xz` are `my_mod`. */
+function moduleName(path: string): string {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  return name.replace(/^\[(.*)\]$/, "$1").replace(/\.ko(\.\w+)?$/, "").replaceAll("-", "_");
+}
+
+/**
+ * Whether the recorded kernel is the one that runs here: by its build id, or where the recording
+ * has none, by its release and the address that it was moved to when it was booted.
+ */
+function isRunning(kernel: SymbolObject, context: ResolverContext, opened: OpenedFiles): boolean {
+  const { buildId, reference, referenceAddress } = kernel;
+  if (buildId === undefined) {
+    const { release } = context.options;
+    if (reference === undefined || release === undefined) return false;
+    const running = opened.read(RUNNING_RELEASE);
+    if (running === undefined || new TextDecoder().decode(running).trim() !== release) {
+      return false;
+    }
+    const text = context.kallsyms.read(RUNNING_KALLSYMS, opened);
+    return text !== undefined && text.base(kernel) === referenceAddress;
+  }
+  const notes = opened.read(RUNNING_NOTES);
+  const running = notes === undefined ? undefined : buildIdOfNotes(notes, true, 4);
+  return running !== undefined && buildIdsEqual(running, buildId);
+}

@@ -1,0 +1,176 @@
+import type { LoadSegment } from "../address_map.ts";
+import type { BundleObject } from "../bundle.ts";
+import type { SymbolsError } from "../errors.ts";
+import type { RefusedFile } from "../file_search.ts";
+import type { OpenedFiles } from "../opened_files.ts";
+import { type Resolution, resolution, type SymbolObject, unresolved } from "../resolution.ts";
+import type { Lookup, ResolverContext } from "./lookup.ts";
+
+/** The symbols of one object. */
+export interface ObjectSymbols {
+  /** The object. */
+  readonly object: SymbolObject;
+  /** The file that its symbols come from; `undefined` if there is none. */
+  readonly origin: string | undefined;
+  /** Whether they come from a bundle only. */
+  readonly bundled: boolean;
+  /**
+   * Whether they are known to be those of what was recorded: by its build id, or of a kernel, by
+   * where it was. `false` as well if there are none.
+   */
+  readonly verified: boolean;
+  /** What of an ELF file is loaded from where; empty for others. */
+  readonly segments: readonly LoadSegment[];
+  /** Files that were there but are of another build, or cannot be read. */
+  readonly refused: readonly RefusedFile[];
+  /** Parts of the symbols and debug information that cannot be read: the first few of them. */
+  readonly faults: readonly SymbolsError[];
+  /** How many such parts there are. */
+  readonly faultCount: number;
+  /**
+   * Looks addresses up.
+   *
+   * @param addresses as the object's kind counts them
+   * @param times of each, nanoseconds in the recording's clock; only code of a JIT compiler needs
+   * them, the newest is taken without
+   */
+  find(addresses: Float64Array, times?: Float64Array): Promise<Resolution[]>;
+  /** Closes the files. */
+  close(): void;
+}
+
+/** The symbols of an object in files. */
+export class FileSymbols implements ObjectSymbols {
+  readonly object: SymbolObject;
+  readonly bundled: boolean = false;
+  readonly #opened: OpenedFiles;
+  readonly #lookup: Lookup;
+
+  /** @param opened the files that `lookup` reads */
+  constructor(object: SymbolObject, lookup: Lookup, opened: OpenedFiles) {
+    this.object = object;
+    this.#lookup = lookup;
+    this.#opened = opened;
+  }
+
+  get origin(): string | undefined {
+    return this.#lookup.origin;
+  }
+
+  get verified(): boolean {
+    return this.#lookup.verified;
+  }
+
+  get segments(): readonly LoadSegment[] {
+    return this.#lookup.segments ?? [];
+  }
+
+  get refused(): readonly RefusedFile[] {
+    return this.#opened.refused;
+  }
+
+  get faults(): readonly SymbolsError[] {
+    return this.#opened.faults;
+  }
+
+  get faultCount(): number {
+    return this.#opened.faultCount;
+  }
+
+  find(addresses: Float64Array, times?: Float64Array): Promise<Resolution[]> {
+    return Promise.resolve(this.#lookup.find(addresses, times));
+  }
+
+  close(): void {
+    this.#opened.close();
+  }
+}
+
+/**
+ * The symbols of an object in a bundle, and in files what the bundle does not know. It usually knows
+ * everything that is asked; files are only opened if it does not.
+ */
+export class BundledSymbols implements ObjectSymbols {
+  readonly object: SymbolObject;
+  readonly #bundled: BundleObject;
+  readonly #context: ResolverContext;
+  readonly #opened: OpenedFiles;
+  readonly #inFiles: () => Promise<Lookup>;
+  #lookup: Lookup | undefined;
+
+  /** @param inFiles opens the files */
+  constructor(
+    object: SymbolObject,
+    bundled: BundleObject,
+    context: ResolverContext,
+    opened: OpenedFiles,
+    inFiles: () => Promise<Lookup>,
+  ) {
+    this.object = object;
+    this.#bundled = bundled;
+    this.#context = context;
+    this.#opened = opened;
+    this.#inFiles = inFiles;
+  }
+
+  get origin(): string | undefined {
+    return this.#lookup?.origin ?? this.#bundled.info.origin;
+  }
+
+  get bundled(): boolean {
+    return this.#lookup?.origin === undefined;
+  }
+
+  get verified(): boolean {
+    // What a bundle was made for is found by its build id where there is one.
+    return (this.#lookup?.verified ?? true) && this.object.buildId !== undefined;
+  }
+
+  get segments(): readonly LoadSegment[] {
+    return this.#lookup?.segments ?? this.#bundled.info.segments ?? [];
+  }
+
+  get refused(): readonly RefusedFile[] {
+    return this.#opened.refused;
+  }
+
+  get faults(): readonly SymbolsError[] {
+    return this.#opened.faults;
+  }
+
+  get faultCount(): number {
+    return this.#opened.faultCount;
+  }
+
+  async find(addresses: Float64Array, times?: Float64Array): Promise<Resolution[]> {
+    const missing: number[] = [];
+    const found = Array.from(addresses, (address, i) => {
+      const entry = this.#bundled.find(address);
+      if (entry === undefined || entry.cause !== undefined) missing.push(i);
+      if (entry === undefined) return unresolved("no symbols");
+      if (entry.cause !== undefined) return unresolved(entry.cause);
+      const withLines = this.#context.options.debugInformation !== false ||
+        entry.symbol === undefined;
+      return resolution(entry.symbol, withLines ? entry.frames : [], this.#context.show);
+    });
+    if (missing.length === 0) return found;
+    this.#lookup ??= await this.#inFiles();
+    const answers = this.#lookup.find(
+      Float64Array.from(missing, (i) => addresses[i] as number),
+      times === undefined ? undefined : Float64Array.from(missing, (i) => times[i] as number),
+    );
+    missing.forEach((i, k) => {
+      const answer = answers[k];
+      const known = this.#bundled.find(addresses[i] as number);
+      // The bundle's reason is about the machine that had the binaries: it says more.
+      if (answer !== undefined && (answer.cause === undefined || known === undefined)) {
+        found[i] = answer;
+      }
+    });
+    return found;
+  }
+
+  close(): void {
+    this.#opened.close();
+  }
+}

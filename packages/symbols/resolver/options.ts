@@ -1,0 +1,33 @@
+import type { SymbolBundle } from "../bundle.ts";
+import type { ElfOpenOptions } from "../elf/elf_file.ts";
+import type { SearchPlaces } from "../file_search.ts";
+
+/** Where symbols are taken from and how they are shown: what all tools have in common. */
+export interface SymbolOptions {
+  /** `--symfs`: a directory in which the files of the recorded machine lie. */
+  readonly symfs?: string;
+  /** `--vmlinux`: the kernel's ELF file. Where it or `kallsyms` is given, no other is looked for. */
+  readonly vmlinux?: string;
+  /** `--kallsyms`: a copy of `/proc/kallsyms`. */
+  readonly kallsyms?: string;
+  /** `--no-demangle` makes it `false`: names as the files have them. */
+  readonly demangle?: boolean;
+  /** `false` shows C++ functions without their parameters and return types, as `perf` does. */
+  readonly parameters?: boolean;
+  /** `false` leaves debug information alone: functions by symbol only, no lines, nothing inlined. */
+  readonly debugInformation?: boolean;
+}
+
+/** Options of `SymbolResolver`. */
+export interface ResolverOptions extends SymbolOptions {
+  /** `--symbols`: a bundle, which is asked before any file is. */
+  readonly bundle?: SymbolBundle;
+  /** Where files are looked for; `symfs` is added. */
+  readonly places?: SearchPlaces;
+  /** Release of the recorded kernel, for the paths at which its `vmlinux` may be. */
+  readonly release?: string;
+  /** Architecture of the recorded machine (`uname -m`): files of others are refused. */
+  readonly arch?: string;
+  /** How ELF files are opened. */
+  readonly elf?: ElfOpenOptions;
+}

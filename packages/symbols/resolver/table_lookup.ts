@@ -1,0 +1,62 @@
+import type { Address } from "../address.ts";
+import { STT } from "../elf/constants.ts";
+import { type Resolution, resolution, unresolved } from "../resolution.ts";
+import type { SymbolInfo, SymbolTable } from "../symbol_table.ts";
+
+/** Look-ups for which only the symbols that they need are read; for more, all are. */
+export const FEW_LOOK_UPS = 2;
+
+/**
+ * Looks up in a symbol table.
+ *
+ * @param base what is added to an object's addresses to get those of the table
+ * @param group symbols of other groups count as none
+ */
+export function findInTable(
+  addresses: Float64Array,
+  base: Address,
+  table: SymbolTable,
+  show: (name: string) => string,
+  group: number,
+): Resolution[] {
+  const nothing = unresolved("no symbols");
+  const known = new SymbolResolutions(table, show);
+  return Array.from(addresses, (address) => {
+    const index = table.lookup(address + base);
+    return index < 0 || table.group(index) !== group ? nothing : known.of(index, -base);
+  });
+}
+
+/** What is said of the symbols of a table alone: the same object for all addresses of one. */
+export class SymbolResolutions {
+  readonly #table: SymbolTable;
+  readonly #show: (name: string) => string;
+  readonly #known = new Map<number, Resolution>();
+
+  /** @param show a name as it is to be shown */
+  constructor(table: SymbolTable, show: (name: string) => string) {
+    this.#table = table;
+    this.#show = show;
+  }
+
+  /** @param by what is added to the addresses of the table */
+  of(index: number, by: number): Resolution {
+    let known = this.#known.get(index);
+    const { start } = known?.symbol ?? {};
+    // A symbol may lie in two segments, in theory.
+    if (known === undefined || start !== this.#table.start(index) + by) {
+      known = resolution(moved(this.#table, index, by), [], this.#show);
+      this.#known.set(index, known);
+    }
+    return known;
+  }
+}
+
+function moved(table: SymbolTable, index: number, by: number): SymbolInfo {
+  const symbol = {
+    name: table.name(index),
+    start: table.start(index) + by,
+    end: table.end(index) + by,
+  };
+  return table.type(index) === STT.OBJECT ? { ...symbol, data: true } : symbol;
+}

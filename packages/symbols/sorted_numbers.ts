@@ -1,0 +1,16 @@
+/** Index of the first of the ascending `sorted[from, to)` that is not below `value`, or `to`. */
+export function lowerBound(
+  sorted: Float64Array,
+  value: number,
+  from = 0,
+  to: number = sorted.length,
+): number {
+  let low = from;
+  let high = to;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((sorted[middle] as number) < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,25 @@
+import type { BinarySource } from "./binary_source.ts";
+
+/** A file that a {@linkcode SymbolFiles} has opened, and whoever asked for it may close. */
+export interface ClosableSource extends BinarySource {
+  /** Closes it; where there is nothing to close, it may be missing. */
+  close?(): void;
+}
+
+/** The files that a `SymbolResolver` can see. */
+export interface SymbolFiles {
+  /**
+   * Opens a file.
+   *
+   * @returns `undefined` if there is none of that name
+   * @throws {SymbolsError} if it is there and cannot be read
+   */
+  open(path: string): ClosableSource | undefined;
+  /**
+   * The whole of a file whose size may not be known beforehand; otherwise as `open`.
+   *
+   * @param limit the most bytes it may have
+   * @throws {SymbolsError} if it cannot be read or has more
+   */
+  read(path: string, limit?: number): Uint8Array | undefined;
+}
