@@ -236,7 +236,8 @@ export class ScriptRows implements Consumer {
     }
     if (this.#needs.branches) this.#addBranches(block, at, run, i);
     const number = run.event[i] as number;
-    if (this.#kept[number] ??= this.#needs.records(of)) this.#addRecord(block, at, run, i, of);
+    const isKept = this.#kept[number] ??= this.#needs.records(of);
+    if (isKept) this.#addRecord(block, at, run, i, of);
   }
 
   /**
