@@ -22,7 +22,8 @@ import {
   stepProgram,
 } from "../fixtures/stepped/program.ts";
 import { steppedFile } from "../fixtures/stepped/recording.ts";
-import { type CodePages, wrapTrace } from "../fixtures/stepped/wrap.ts";
+import { corpusTrace, joinedPages } from "../fixtures/stepped/corpus_trace.ts";
+import { wrapTrace } from "../fixtures/stepped/wrap.ts";
 import { corpusFolder } from "./corpus.ts";
 import { perfText, perfVersion } from "./perf.ts";
 
@@ -133,33 +134,11 @@ Deno.test("Flow: perf finds the same instructions in the traces of stepped progr
   assert(insns > 100_000);
 });
 
-/** A trace of the corpus and its pages; see its README. */
-function corpusTrace(
-  name: string,
-): { bytes: Uint8Array; space: CodeSpace; runs: CodePages[] } | undefined {
-  const folder = `${corpusFolder}/pt-code/${name}`;
-  try {
-    const bytes = Deno.readFileSync(`${folder}.pt`);
-    const dump = Deno.readFileSync(`${folder}.dump`);
-    const addresses = new BigUint64Array(Deno.readFileSync(`${folder}.addr`).buffer);
-    const runs: CodePages[] = [];
-    for (const [i, address] of addresses.entries()) {
-      if ((address & 0xfffn) === 0xfffn) continue;
-      runs.push({ address, bytes: dump.subarray(4096 * i, 4096 * i + 4096) });
-    }
-    const ranges = runs.map(({ address, bytes }, i) => bytesRange(i, address, bytes));
-    return { bytes, space: fixedSpace(ranges), runs };
-  } catch (error) {
-    console.log(`skipped: ${name}: ${(error as Error).message}`);
-    return undefined;
-  }
-}
-
 Deno.test("Flow: real traces have the instructions that perf counted in them", () => {
   // The numbers are those that perf 6.1 prints for these traces; see the corpus.
   const known = { foo: 117_967, Unzip: 149_576, qemu: 9_635_736, icelake_tip: 15 };
   for (const [name, insns] of Object.entries(known)) {
-    const trace = corpusTrace(name);
+    const trace = corpusTrace(corpusFolder, name);
     if (trace === undefined) continue;
     const { ips, errors, decoder } = listFlow(trace.bytes, { space: trace.space });
     assertEquals(ips.length, insns, name);
@@ -169,31 +148,14 @@ Deno.test("Flow: real traces have the instructions that perf counted in them", (
   }
 });
 
-/** Pages that follow each other as one: perf does not decode an instruction across two mappings. */
-function joined(pages: readonly CodePages[]): CodePages[] {
-  const sorted = [...pages].sort((a, b) => a.address < b.address ? -1 : 1);
-  const runs: { address: bigint; pages: Uint8Array[] }[] = [];
-  for (const { address, bytes } of sorted) {
-    const last = runs.at(-1);
-    if (last !== undefined && last.address + BigInt(4096 * last.pages.length) === address) {
-      last.pages.push(bytes);
-    } else runs.push({ address, pages: [bytes] });
-  }
-  return runs.map(({ address, pages }) => {
-    const bytes = new Uint8Array(4096 * pages.length);
-    for (const [i, page] of pages.entries()) bytes.set(page, 4096 * i);
-    return { address, bytes };
-  });
-}
-
 Deno.test("Flow: real traces have the instructions that perf finds, one by one", async () => {
   if (perfVersion() === undefined) return;
   let insns = 0;
   for (const name of ["foo", "Unzip"]) {
-    const trace = corpusTrace(name);
+    const trace = corpusTrace(corpusFolder, name);
     if (trace === undefined) continue;
     await inFolder(async (folder) => {
-      const path = await wrapTrace(folder, trace.bytes, joined(trace.runs));
+      const path = await wrapTrace(folder, trace.bytes, joinedPages(trace.runs));
       const printed = await perfText(["script", "--itrace=i0ns", "-F", "ip"], path);
       const lines = (printed?.stdout ?? "").trimEnd().split("\n");
       const { ips } = listFlow(trace.bytes, { space: trace.space });
@@ -219,11 +181,11 @@ Deno.test("Flow: real traces have the instructions that libipt finds, one by one
     }
     let insns = 0;
     for (const name of ["foo", "Unzip"]) {
-      const trace = corpusTrace(name);
+      const trace = corpusTrace(corpusFolder, name);
       if (trace === undefined) continue;
       const args = [`${folder}/trace`];
       Deno.writeFileSync(`${folder}/trace`, trace.bytes);
-      for (const [i, { address, bytes }] of joined(trace.runs).entries()) {
+      for (const [i, { address, bytes }] of joinedPages(trace.runs).entries()) {
         Deno.writeFileSync(`${folder}/image${i}`, bytes);
         args.push(`${folder}/image${i}`, address.toString(16));
       }
@@ -238,7 +200,7 @@ Deno.test("Flow: real traces have the instructions that libipt finds, one by one
 });
 
 Deno.test("Flow: mutated packets and code end in counted errors, in bounded time", () => {
-  const trace = corpusTrace("foo") ?? corpusTrace("Unzip");
+  const trace = corpusTrace(corpusFolder, "foo") ?? corpusTrace(corpusFolder, "Unzip");
   if (trace === undefined) return;
   let seed = 7;
   const random = (below: number) => {
