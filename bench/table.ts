@@ -174,12 +174,11 @@ const groups: Readonly<Record<string, () => Promise<Group | string> | Group>> = 
 
 /** A real trace of Intel PT, of the corpus. */
 async function realTrace(): Promise<Group | string> {
-  const { corpusFolder } = await import("../tests/corpus.ts");
-  const { corpusTrace, joinedPages } = await import("../fixtures/stepped/corpus_trace.ts");
+  const { corpusTrace, joined } = await import("../tests/pt_corpus.ts");
   const { wrapTrace } = await import("../fixtures/stepped/wrap.ts");
-  const trace = corpusTrace(corpusFolder, "qemu");
+  const trace = corpusTrace("qemu");
   if (trace === undefined) return "pt: no corpus";
-  const file = await wrapTrace(scratch, trace.bytes, joinedPages(trace.runs));
+  const file = await wrapTrace(scratch, trace.bytes, joined(trace.runs));
   return {
     peers: {
       "`perf script --itrace=i0ns -F ip`": [

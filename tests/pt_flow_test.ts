@@ -22,9 +22,8 @@ import {
   stepProgram,
 } from "../fixtures/stepped/program.ts";
 import { steppedFile } from "../fixtures/stepped/recording.ts";
-import { corpusTrace, joinedPages } from "../fixtures/stepped/corpus_trace.ts";
 import { wrapTrace } from "../fixtures/stepped/wrap.ts";
-import { corpusFolder } from "./corpus.ts";
+import { corpusTrace, joined } from "./pt_corpus.ts";
 import { perfText, perfVersion } from "./perf.ts";
 
 const STATIC = ["-O1", "-static"];
@@ -138,7 +137,7 @@ Deno.test("Flow: real traces have the instructions that perf counted in them", (
   // The numbers are those that perf 6.1 prints for these traces; see the corpus.
   const known = { foo: 117_967, Unzip: 149_576, qemu: 9_635_736, icelake_tip: 15 };
   for (const [name, insns] of Object.entries(known)) {
-    const trace = corpusTrace(corpusFolder, name);
+    const trace = corpusTrace(name);
     if (trace === undefined) continue;
     const { ips, errors, decoder } = listFlow(trace.bytes, { space: trace.space });
     assertEquals(ips.length, insns, name);
@@ -152,10 +151,10 @@ Deno.test("Flow: real traces have the instructions that perf finds, one by one",
   if (perfVersion() === undefined) return;
   let insns = 0;
   for (const name of ["foo", "Unzip"]) {
-    const trace = corpusTrace(corpusFolder, name);
+    const trace = corpusTrace(name);
     if (trace === undefined) continue;
     await inFolder(async (folder) => {
-      const path = await wrapTrace(folder, trace.bytes, joinedPages(trace.runs));
+      const path = await wrapTrace(folder, trace.bytes, joined(trace.runs));
       const printed = await perfText(["script", "--itrace=i0ns", "-F", "ip"], path);
       const lines = (printed?.stdout ?? "").trimEnd().split("\n");
       const { ips } = listFlow(trace.bytes, { space: trace.space });
@@ -181,11 +180,11 @@ Deno.test("Flow: real traces have the instructions that libipt finds, one by one
     }
     let insns = 0;
     for (const name of ["foo", "Unzip"]) {
-      const trace = corpusTrace(corpusFolder, name);
+      const trace = corpusTrace(name);
       if (trace === undefined) continue;
       const args = [`${folder}/trace`];
       Deno.writeFileSync(`${folder}/trace`, trace.bytes);
-      for (const [i, { address, bytes }] of joinedPages(trace.runs).entries()) {
+      for (const [i, { address, bytes }] of joined(trace.runs).entries()) {
         Deno.writeFileSync(`${folder}/image${i}`, bytes);
         args.push(`${folder}/image${i}`, address.toString(16));
       }
@@ -200,7 +199,7 @@ Deno.test("Flow: real traces have the instructions that libipt finds, one by one
 });
 
 Deno.test("Flow: mutated packets and code end in counted errors, in bounded time", () => {
-  const trace = corpusTrace(corpusFolder, "foo") ?? corpusTrace(corpusFolder, "Unzip");
+  const trace = corpusTrace("foo") ?? corpusTrace("Unzip");
   if (trace === undefined) return;
   let seed = 7;
   const random = (below: number) => {

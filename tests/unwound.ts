@@ -5,76 +5,83 @@ import { openSource } from "@perfdata/format/file-source";
 import { type Engine, type EngineOptions, runEngine } from "@perfdata/session/engine";
 import { localResolver } from "@perfdata/symbols/local-resolver";
 
+const SOURCES = new URL("./unwound/", import.meta.url).pathname;
+
 /** Exceptions, signals, `alloca`, recursion through `std::function`, the vdso, threads, callbacks. */
-export const PROGRAM = `
-#include <alloca.h>
-#include <csignal>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <ctime>
-#include <functional>
-#include <stdexcept>
-#include <string>
-#include <sys/time.h>
-#include <thread>
-#include <vector>
-volatile long sink;
-__attribute__((noinline)) long spin(long n) {
-  long s = 0;
-  for (long i = 0; i < n; i++) s += i * i ^ (s >> 3);
-  sink = s;
-  return s;
+export const PROGRAM: string = Deno.readTextFileSync(`${SOURCES}calls.cc`);
+
+/** A way to make a program whose stacks are worth unwinding. */
+export interface Flavour {
+  /** What is special about it. */
+  readonly name: string;
+  /** The source, a file in `unwound/`. */
+  readonly source: string;
+  /** Compiler and flags. */
+  readonly compiler: readonly string[];
+  /** How many rounds it runs. */
+  readonly rounds: number;
+  /** Whether parts of it have no call frame information, so that all unwinders guess. */
+  readonly guesses?: boolean;
 }
-__attribute__((noinline)) long with_alloca(int n) {
-  char *p = (char *)alloca(n);
-  memset(p, n, n);
-  return spin(4000) + p[n / 2];
+
+const CXX = { source: "calls.cc", rounds: 500 } as const;
+const C = { source: "calls.c", rounds: 200, guesses: true } as const;
+const RUST = { source: "calls.rs", rounds: 300 } as const;
+
+/** Compilers, levels of optimization, ways to link, C libraries and languages. */
+export const FLAVOURS: readonly Flavour[] = [
+  { name: "gcc -O2", ...CXX, compiler: ["g++", "-O2"] },
+  { name: "gcc -O0, frame pointers", ...CXX, compiler: ["g++", "-O0"] },
+  { name: "gcc -O1, static PIE", ...CXX, compiler: ["g++", "-O1", "-static-pie"] },
+  { name: "gcc -O3, not PIE", ...CXX, compiler: ["g++", "-O3", "-no-pie"] },
+  { name: "gcc -O2, static", ...CXX, compiler: ["g++", "-O2", "-static"] },
+  { name: "clang -O0, not PIE", ...CXX, compiler: ["clang++", "-O0", "-no-pie"] },
+  { name: "clang -O1", ...CXX, compiler: ["clang++", "-O1"] },
+  { name: "clang -O2, lld", ...CXX, compiler: ["clang++", "-O2", "-fuse-ld=lld"] },
+  {
+    name: "clang -O3, frame pointers",
+    ...CXX,
+    compiler: ["clang++", "-O3", "-fno-omit-frame-pointer"],
+  },
+  // perf 6.1 on x86-64 unwinds no 32-bit programs, and keeps no copy of their vdso.
+  { name: "i386", ...CXX, compiler: ["g++", "-O2", "-m32"] },
+  { name: "musl", ...C, compiler: ["musl-gcc", "-O2"] },
+  { name: "musl, static", ...C, compiler: ["musl-gcc", "-O2", "-static"] },
+  { name: "Rust", ...RUST, compiler: ["rustc", "-O"] },
+  { name: "Rust, not optimized", ...RUST, rounds: 60, compiler: ["rustc"] },
+  { name: "Go", source: "calls.go", rounds: 300, compiler: ["go", "build"] },
+];
+
+/**
+ * Compiles a program, and records it with copies of its stacks.
+ *
+ * @returns The recording; `failed` says why there is none.
+ */
+export async function record(
+  { source, compiler, rounds }: Flavour,
+  folder: string,
+  number: number,
+): Promise<{ readonly data: string; readonly program: string; readonly failed?: string }> {
+  const program = `${folder}/program${number}`, data = `${folder}/perf${number}.data`;
+  const threads = compiler[0] === "go" || compiler[0] === "rustc" ? [] : ["-pthread"];
+  const failed = await succeeds(...compiler, ...threads, "-o", program, SOURCES + source) ??
+    await succeeds(
+      ...["perf", "--buildid-dir", `${folder}/debug`, "record", "-q", "-e", "cpu-clock"],
+      ...["-F", "2999", "--call-graph", "dwarf,24576", "-o", data, program, String(rounds)],
+    );
+  return failed === undefined ? { data, program } : { data, program, failed };
 }
-__attribute__((noinline)) void thrower(int d) {
-  if (d == 0) { spin(2000); throw std::runtime_error("x"); }
-  thrower(d - 1);
-  sink++;
-}
-__attribute__((noinline)) long catcher() {
-  try { thrower(10); } catch (std::exception &e) { return strlen(e.what()); }
-  return 0;
-}
-std::function<long(int)> again = [](int d) -> long { return d == 0 ? spin(4000) : again(d - 1) + 1; };
-__attribute__((noinline)) long deep(int d) { return d == 0 ? spin(4000) : deep(d - 1) + sink; }
-struct Base { virtual long go(int) = 0; virtual ~Base() {} };
-struct Strings : Base {
-  long go(int n) override {
-    std::vector<std::string> v;
-    for (int i = 0; i < 60; i++) v.push_back(std::to_string(i * n));
-    return v[3].size();
+
+/** Runs a program beside this one, and returns what it printed to standard error if it failed. */
+async function succeeds(...[program = "", ...args]: string[]): Promise<string | undefined> {
+  try {
+    const { success, stderr } = await new Deno.Command(program, { args, stdout: "null" }).output();
+    return success ? undefined : new TextDecoder().decode(stderr).trim().split("\n")[0];
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return `no ${program} here`;
+    throw error;
   }
-};
-int compare(const void *, const void *) { spin(500); return 0; }
-void handler(int) { spin(8000); }
-void work(int rounds) {
-  Strings s;
-  Base *b = &s;
-  int pair[] = {2, 1};
-  for (int i = 0; i < rounds; i++) {
-    sink += b->go(i) + with_alloca(100 + i % 1000) + catcher() + again(20) + deep(i % 90);
-    timespec ts;
-    for (int k = 0; k < 100; k++) clock_gettime(CLOCK_MONOTONIC, &ts);
-    qsort(pair, 2, sizeof(int), compare);
-  }
 }
-int main(int argc, char **argv) {
-  int rounds = atoi(argv[1]);
-  signal(SIGALRM, handler);
-  itimerval it = {{0, 1000}, {0, 1000}};
-  setitimer(ITIMER_REAL, &it, nullptr);
-  std::thread one(work, rounds), two(work, rounds);
-  work(rounds);
-  one.join();
-  two.join();
-  std::printf("%ld\\n", (long)sink);
-}
-`;
 
 /** Runs a program, and returns what it printed to standard error if it failed. */
 export function runs(...[program = "", ...args]: string[]): string | undefined {
@@ -149,3 +156,103 @@ export function perfStacks(text: string): { key: string; frames: PlainStack }[] 
 }
 
 const END = "ffffffffffffffff";
+
+/** A thread of a profile of the Firefox Profiler, as far as stacks need it. */
+interface SamplyThread {
+  readonly tid: string;
+  readonly samples: { readonly stack: readonly (number | null)[] };
+  readonly stackTable: { readonly prefix: (number | null)[]; readonly frame: number[] };
+  readonly frameTable: { readonly address: number[]; readonly func: number[] };
+  readonly funcTable: { readonly resource: number[]; readonly name: number[] };
+  readonly resourceTable: { readonly lib: (number | null)[] };
+  readonly stringArray: readonly string[];
+}
+
+/**
+ * The stacks as `samply import --save-only` (framehop) unwinds them: by thread, in the order of time,
+ * frames as `1a2b name`, by address relative to the library.
+ *
+ * @returns `undefined` where there is no samply, or a profile of a kind that is not known.
+ */
+export async function samplyStacks(
+  data: string,
+  output: string,
+): Promise<Map<number, PlainStack[]> | undefined> {
+  const args = ["import", "--save-only", "--no-open", "-o", output, data];
+  try {
+    const { success } = await new Deno.Command("samply", { args, stdout: "null", stderr: "null" })
+      .output();
+    if (!success) return undefined;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+  const { libs, threads } = JSON.parse(Deno.readTextFileSync(output)) as {
+    libs: { name: string }[];
+    threads: SamplyThread[];
+  };
+  const byThread = new Map<number, PlainStack[]>();
+  for (const thread of threads) {
+    const { stackTable, frameTable, funcTable, resourceTable, stringArray } = thread;
+    const frameText = (frame: number): string => {
+      const func = frameTable.func[frame] as number;
+      const address = frameTable.address[frame] as number;
+      const lib = resourceTable.lib[funcTable.resource[func] as number];
+      const name = lib === undefined || lib === null
+        ? stringArray[funcTable.name[func] as number]
+        : libs[lib]?.name;
+      return `${address < 0 ? "?" : address.toString(16)} ${name}`;
+    };
+    const tid = Number.parseInt(thread.tid);
+    const stacks = byThread.get(tid) ?? [];
+    byThread.set(tid, stacks);
+    for (const leaf of thread.samples.stack) {
+      const frames: string[] = [];
+      for (let at = leaf; at !== null; at = stackTable.prefix[at] as number | null) {
+        frames.push(frameText(stackTable.frame[at] as number));
+      }
+      stacks.push(frames);
+    }
+  }
+  return byThread;
+}
+
+/** Where a 64-bit ELF file is loaded: offset in the file, size, and address less that of the first. */
+interface Loaded {
+  readonly offset: number;
+  readonly size: number;
+  readonly address: number;
+}
+
+const loadedOf = new Map<string, Loaded[]>();
+
+function readLoaded(path: string): Loaded[] {
+  const bytes = Deno.readFileSync(path);
+  const view = new DataView(bytes.buffer);
+  const number = (at: number) => Number(view.getBigUint64(at, true));
+  const found: Loaded[] = [];
+  // ELF64: e_phoff, e_phentsize, e_phnum; PT_LOAD is 1.
+  for (
+    let i = 0, at = number(32);
+    i < view.getUint16(56, true);
+    i++, at += view.getUint16(54, true)
+  ) {
+    if (view.getUint32(at, true) !== 1) continue;
+    found.push({ offset: number(at + 8), address: number(at + 16), size: number(at + 32) });
+  }
+  const [{ address: base = 0 } = {}] = found;
+  return found.map((loaded) => ({ ...loaded, address: loaded.address - base }));
+}
+
+/** A frame by its offset in the file as samply counts it: by address, with the file's name. */
+export function byAddress(frame: string): string {
+  const [, offset = "", path = ""] = /^([0-9a-f]+) (.*)$/.exec(frame) ?? [];
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  if (!/^\/[^/]/.test(path)) return `${offset} ${name}`;
+  let all = loadedOf.get(path);
+  if (all === undefined) loadedOf.set(path, all = readLoaded(path));
+  const at = Number.parseInt(offset, 16);
+  const loaded = all.find(({ offset, size }) => at >= offset && at < offset + size);
+  const address = loaded === undefined ? at : at - loaded.offset + loaded.address;
+  return `${address.toString(16)} ${name}`;
+}

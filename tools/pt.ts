@@ -3,19 +3,10 @@
  * instructions.
  */
 import type { InsnMode } from "@perfdata/intel-pt";
-import {
-  bytesSource,
-  isRandomAccess,
-  PerfDataReader,
-  type RandomAccessSource,
-} from "@perfdata/format";
-import { openSource } from "@perfdata/format/file-source";
-import { readAuxTrace, stitchAuxTrace } from "@perfdata/session";
-import { runEngine } from "@perfdata/session/engine";
+import { PerfDataReader, type RandomAccessSource } from "@perfdata/format";
 import {
   callJson,
   CallText,
-  type CodeFiles,
   decodePt,
   type FunctionTime,
   functionTimes,
@@ -23,44 +14,30 @@ import {
   latencyBuckets,
   latencyLines,
   latencyOfFunction,
-  lossText,
-  type MemoryImage,
-  memoryImages,
-  missingCode,
   PtCalls,
   PtClock,
-  PtCode,
   type PtCounts,
   PtList,
   PtNames,
-  PtSideband,
   rowLines,
   shortObject,
 } from "@perfdata/session/pt";
-import { openCodeFile, SymbolsError } from "@perfdata/symbols";
-import { openFileSource } from "@perfdata/symbols/file-source";
-import { defaultPlaces, localFiles } from "@perfdata/symbols/local-files";
-import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
-import type { Profile } from "@perfdata/export/profile";
 import {
-  about,
   aboutAsync,
   type Command,
   command,
   complain,
-  Complaints,
   type FlagsOf,
   InputError,
   main,
   oneFile,
   parseNumbers,
-  parseWord,
   Progress,
   UsageError,
   writeOut,
 } from "./_cli.ts";
+import { codeOf, imagesOf, openPt, tellLoss } from "./_pt.ts";
 import { parseTime, resolveTime, sampleSpan, type TimeRange } from "./_time.ts";
-import { writeChunks } from "./_profile.ts";
 import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
 
 const HELP = `pt: prints what ran, from the Intel PT data of a perf.data file
@@ -78,10 +55,6 @@ read from the files that were mapped, if their build ids are those of the record
       --insns            all instructions, with their text
       --events           power, PTWRITE, interrupts and other events of the trace
       --errors           what could not be decoded, and why
-      --export FORMAT    time and instructions by stack, for other tools: folded, speedscope, pprof,
-                         callgrind, or flame (a page with a flame graph)
-  -o, --output FILE      where --export goes (default: standard output)
-  -f, --force            replace the file if it exists
       --latency NAME     how long calls of a function took: a histogram, and the slowest
       --source           with --insns, source file and line
       --function NAMES   only these functions: a,b; with --calls, and what they call
@@ -104,7 +77,8 @@ examples:
   perfdata pt --calls --function main perf.data | less
   perfdata pt --latency malloc perf.data
   perfdata pt --insns --tid 4711 --time 12.5,12.6 perf.data
-  perfdata pt --export flame -o flame.html perf.data
+  perfdata flame --pt -o flame.html perf.data
+  perfdata export --pt firefox perf.data
   perfdata pt --calls --json perf.data | jq 'select(.duration > 1e6)'
 
 Exit codes: 0 done; 1 there is no Intel PT, or a part was not decoded (the rest is printed); 2 wrong
@@ -120,12 +94,9 @@ const FLAGS = {
     "errors",
     "source",
     "json",
-    "force",
     ...SYMBOL_FLAGS.boolean,
   ],
   string: [
-    "export",
-    "output",
     "latency",
     "temp",
     "function",
@@ -136,35 +107,7 @@ const FLAGS = {
     "image",
     ...SYMBOL_FLAGS.string,
   ],
-  alias: { o: "output", f: "force" },
 } as const;
-
-/** The formats of `--export`. */
-const FORMATS = ["folded", "speedscope", "pprof", "callgrind", "flame"] as const;
-
-type Chunks = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
-
-/** Writes a profile in a format. */
-async function exported(profile: Profile, format: typeof FORMATS[number]): Promise<Chunks> {
-  switch (format) {
-    case "folded":
-      return (await import("@perfdata/export/folded")).folded(profile);
-    case "speedscope":
-      return (await import("@perfdata/export/speedscope")).speedscope(profile);
-    case "pprof": {
-      const { pprof } = await import("@perfdata/export/pprof");
-      const { gzipped } = await import("@perfdata/export/byte-text");
-      return gzipped(pprof(profile));
-    }
-    case "callgrind":
-      return (await import("@perfdata/export/callgrind")).callgrind(profile);
-    case "flame": {
-      const { flameData } = await import("@perfdata/export/flame-data");
-      const { flamePage } = await import("@perfdata/export/flame-page");
-      return [new TextEncoder().encode(await flamePage(flameData([profile])))];
-    }
-  }
-}
 
 /** Lines that are written at once. */
 const BLOCK = 2048;
@@ -196,33 +139,6 @@ async function timeOf(
   const span = async () => sampleSpan(await PerfDataReader.open(source, { diagnostics: () => {} }));
   const [from, to] = await resolveTime(range, span);
   return { from: Number(from), to: Number(to) };
-}
-
-function imagesOf(text: string | undefined, recording: string): MemoryImage[] {
-  const images: MemoryImage[] = [];
-  const add = (path: string, address: bigint | undefined) => {
-    const source = about(path, () => openFileSource(path));
-    try {
-      images.push(...memoryImages(source, address));
-    } catch (error) {
-      if (error instanceof SymbolsError) throw new InputError(`--image ${path}: ${error.message}`);
-      throw error;
-    }
-  };
-  for (const part of text?.split(",") ?? []) {
-    const [, path = part, address] = /^(.*)@(0x[0-9a-f]+|[0-9a-f]+)$/i.exec(part) ?? [];
-    add(path, address === undefined ? undefined : BigInt(`0x${address.replace(/^0x/i, "")}`));
-  }
-  // What "perf record --kcore" copied.
-  const kcore = `${recording}/kcore_dir/kcore`;
-  try {
-    if (Deno.statSync(kcore).isFile) add(kcore, undefined);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory)) {
-      throw error;
-    }
-  }
-  return images;
 }
 
 /** Texts of instructions; without them where the disassembler cannot be loaded. */
@@ -274,43 +190,6 @@ function functionTable(rows: readonly FunctionTime[], timed: boolean): string[] 
 
 type PtFlags = FlagsOf<typeof FLAGS>;
 
-/** All that is needed to decode a recording. */
-interface Opened {
-  readonly trace: Awaited<ReturnType<typeof readAuxTrace>>;
-  readonly source: RandomAccessSource;
-  readonly sideband: PtSideband;
-  readonly complaints: Complaints;
-}
-
-async function readAll(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const parts: Uint8Array[] = [];
-  for await (const part of stream) parts.push(part);
-  return new Uint8Array(await new Blob(parts as Uint8Array<ArrayBuffer>[]).arrayBuffer());
-}
-
-async function open(name: string): Promise<Opened> {
-  const complaints = new Complaints(`pt: ${name}`);
-  const opened = name === "-" ? bytesSource(await readAll(Deno.stdin.readable)) : openSource(name);
-  if (!isRandomAccess(opened)) {
-    throw new InputError(`${name}: cannot be read twice; give it as -, or copy it to a file`);
-  }
-  const source: RandomAccessSource = opened;
-  const first = await PerfDataReader.open(source, { diagnostics: complaints.take });
-  const trace = await readAuxTrace(first, { diagnostics: complaints.take });
-  if (trace.streams.length === 0 || trace.type !== PERF_AUXTRACE_INTEL_PT) {
-    const what = trace.streams.length === 0 ? "no AUX data" : `AUX data is ${trace.typeName}`;
-    throw new InputError(
-      `${name}: ${what}, not Intel PT; record with "perf record -e intel_pt//u -- PROGRAM"`,
-    );
-  }
-  await stitchAuxTrace(trace, source);
-  complaints.muted = true;
-  const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
-  const sideband = new PtSideband();
-  await runEngine(reader, [sideband], { diagnostics: complaints.take });
-  return { trace, source, sideband, complaints };
-}
-
 async function run(flags: PtFlags): Promise<number> {
   const { on, value, operands } = flags;
   const modes = (["calls", "branches", "insns", "events", "errors"] as const)
@@ -318,13 +197,6 @@ async function run(flags: PtFlags): Promise<number> {
   const lists = modes.filter((mode) => mode !== "calls");
   if (on.calls && (lists.length > 0 || value.latency !== undefined)) {
     throw new UsageError("--calls goes with none of --branches, --insns, --events, --latency");
-  }
-  const format = parseWord("export", value.export, FORMATS);
-  if (format !== undefined && (modes.length > 0 || value.latency !== undefined)) {
-    throw new UsageError("--export goes with none of the lists, --calls and --latency");
-  }
-  if (format === undefined && value.output !== undefined) {
-    throw new UsageError("-o goes with --export");
   }
   const range = value.time === undefined ? undefined : parseTime(value.time);
   const tids = value.tid === undefined ? undefined : parseNumbers("tid", value.tid);
@@ -334,14 +206,9 @@ async function run(flags: PtFlags): Promise<number> {
   const filter = value.function === undefined ? undefined : new Set(value.function.split(","));
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
-    const { trace, source, sideband, complaints } = await open(name);
+    const { trace, source, sideband, complaints } = await openPt("pt", name);
     const { recorded } = sideband;
-    const places = { ...defaultPlaces(), ...recorded?.machine, ...onlySymfs(value.symfs) };
-    const files: CodeFiles = {
-      open: (object) => openCodeFile(localFiles, object, places),
-      file: (path) => localFiles.open(path),
-    };
-    const code = new PtCode(sideband, files, imagesOf(value.image, name));
+    const code = codeOf(sideband, value.symfs, imagesOf(value.image, name));
     const resolver = await resolverOf(flags, name, {
       ...recorded?.machine,
       parameters: false,
@@ -395,29 +262,12 @@ async function run(flags: PtFlags): Promise<number> {
       const calls: PtCalls = new PtCalls(code, clock, {
         filter: part,
         ...(on.calls ? { idle: print } : {}),
-        tree: format !== undefined,
       });
       counts = await decodePt(trace, source, sideband, code, calls, options);
       calls.finish();
       await names.resolve();
       if (on.calls) await print();
-      else if (format !== undefined && calls.tree !== undefined) {
-        progress.finish();
-        const { ptProfile } = await import("@perfdata/export/pt-profile");
-        const profile = ptProfile({
-          tree: calls.tree,
-          names,
-          code,
-          history: sideband.history,
-          timed: clock.known,
-          title: name === "-" ? "standard input" : name.slice(name.lastIndexOf("/") + 1),
-          trust: lossText(counts) ?? "all was decoded",
-        });
-        printed = profile.samples.length;
-        if (printed > 0) {
-          await writeChunks(value.output ?? "-", on.force, await exported(profile, format));
-        }
-      } else if (value.latency !== undefined) {
+      else if (value.latency !== undefined) {
         const stats = latencyOfFunction(value.latency, calls.latency, names);
         if (stats === undefined) {
           progress.finish();
@@ -451,32 +301,8 @@ async function run(flags: PtFlags): Promise<number> {
     lines.flush();
     names.close();
     if (printed === 0) complain(`pt: ${name}: nothing to print: nothing matches`);
-    return tell(name, counts, code, names, complaints, clock);
+    return tellLoss("pt", name, counts, code, names, complaints, clock);
   });
-}
-
-function onlySymfs(symfs: string | undefined): { symfs?: string } {
-  return symfs === undefined ? {} : { symfs };
-}
-
-/** Tells what is missing; returns the exit code. */
-function tell(
-  name: string,
-  counts: PtCounts,
-  code: PtCode,
-  names: PtNames,
-  complaints: Complaints,
-  clock: PtClock,
-): number {
-  if (!clock.known) complain(`pt: ${name}: no times: the recording does not convert the TSC`);
-  const causes = names.causes();
-  if (causes !== "") complain(`pt: ${name}: places without a function: ${causes}`);
-  const missing = missingCode(code);
-  if (missing !== "") complain(`pt: ${name}: no code of ${missing}`);
-  const loss = lossText(counts);
-  if (loss !== undefined) complain(`pt: ${name}: ${loss}`);
-  complaints.finish();
-  return loss !== undefined || complaints.count > 0 ? 1 : 0;
 }
 
 /** The command. */

@@ -13,6 +13,7 @@ import { ScriptWriter } from "@perfdata/export/script";
 import { ScriptPlaces } from "@perfdata/export/script-places";
 import { ScriptRows } from "@perfdata/export/script-rows";
 import { type Engine, runEngine } from "@perfdata/session/engine";
+import { DEFAULT_ITRACE, type ItraceOptions, parseItrace } from "@perfdata/session/itrace";
 import { unwoundText } from "@perfdata/session/unwind-text";
 import type { SymbolResolver } from "@perfdata/symbols";
 import {
@@ -39,6 +40,9 @@ const PERF_TYPE_RAW = 4;
 /** Files up to this size are read once. */
 const HELD = 192 << 20;
 
+/** Columns of an object in a call trace, as perf has them. */
+const OBJECT_WIDTH = 50;
+
 const HELP = `script: prints samples as perf script does, for all that reads its text
 
 usage: perfdata script [flags] [FILE]
@@ -53,6 +57,12 @@ perf 6.1, byte for byte where perf is right; docs/script.md says what differs.
   -G, --hide-call-graph  print no call chains
       --ns               print times with nanoseconds
       --no-inline        print no inlined functions in unwound stacks
+      --itrace LETTERS   make samples of Intel PT, as perf-script(1) has them: i (instructions, with
+                         a period: i1000i, i100us), b (branches), c (calls), r (returns),
+                         x (transactions), w (PTWRITE), p (power), e (errors), sN (skip)
+      --insn-trace       each instruction with its bytes: --itrace=i0ns -F +insn,-event,-period
+      --call-trace       calls, indented: --itrace=cewp -F -ip,-addr,-event,-period,+callindent
+      --call-ret-trace   the same with returns and flags
 ${PROFILE_HELP}
 examples:
   perfdata script perf.data | stackcollapse-perf.pl | flamegraph.pl > flame.svg
@@ -63,20 +73,46 @@ Exit codes: 0 done; 1 the recording is damaged (what can be read is printed); 2 
 `;
 
 const FLAGS = {
-  boolean: ["hide-call-graph", "ns", "no-inline", ...PROFILE_FLAGS.boolean],
-  string: ["fields", ...PROFILE_FLAGS.string],
+  boolean: [
+    "hide-call-graph",
+    "ns",
+    "no-inline",
+    "insn-trace",
+    "call-trace",
+    "call-ret-trace",
+    ...PROFILE_FLAGS.boolean,
+  ],
+  string: ["fields", "itrace", ...PROFILE_FLAGS.string],
   alias: { F: "fields", G: "hide-call-graph" },
 } as const;
 
 async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const { on, value, operands } = flags;
-  const wish = fieldError(() => value.fields === undefined ? undefined : parseFields(value.fields));
+  const traced = traceWish(flags);
+  const text = traced?.fields ?? value.fields;
+  const wish = fieldError(() => text === undefined ? undefined : parseFields(text));
   const name = oneFile(operands);
+  if (traced !== undefined) {
+    const { ptScript } = await import("./_pt_script.ts");
+    return await aboutAsync(name, () => ptScript(name, flags, { ...traced, wish }));
+  }
   const names = nameFilters(flags);
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`script: ${name}`);
     const source = openSource(name);
     const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
+    if (isRandomAccess(source)) {
+      const { isIntelPt } = await import("./_pt.ts");
+      if (await isIntelPt(source)) {
+        const { ptScript } = await import("./_pt_script.ts");
+        return await ptScript(name, flags, {
+          itrace: DEFAULT_ITRACE,
+          wish,
+          nanoseconds: on.ns,
+          objectWidth: 0,
+        });
+      }
+    }
     const filter = await sampleFilter(flags, reader);
     // perf expands inlined functions in stacks that it unwinds.
     const unwinds = reader.events.all.some(({ layout }) =>
@@ -174,6 +210,37 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     if (stacks !== undefined) complain(`script: ${name}: ${stacks}`);
     return complaints.count > 0 || (printed === 0 && choosesSamples(flags)) ? 1 : 0;
   });
+}
+
+/** What is to be made of Intel PT; `undefined` where nothing is said of it. */
+function traceWish({ on, value }: FlagsOf<typeof FLAGS>) {
+  const { itrace, fields } = value;
+  const isCall = on["call-trace"] || on["call-ret-trace"];
+  const isInsn = on["insn-trace"];
+  if (itrace === undefined && !isCall && !isInsn) return undefined;
+  const letters = itrace ?? (isInsn ? "i0ns" : on["call-ret-trace"] ? "crewp" : "cewp");
+  const own = isInsn
+    ? "+insn,-event,-period"
+    : isCall
+    ? `-ip,-addr,-event,-period,+callindent${on["call-ret-trace"] ? ",+flags" : ""}`
+    : undefined;
+  const isChange = fields !== undefined && /^[+-]/.test(fields);
+  return {
+    itrace: itraceOf(letters),
+    fields: own === undefined ? fields : isChange ? `${own},${fields}` : fields ?? own,
+    nanoseconds: on.ns || isCall || isInsn,
+    objectWidth: isCall && !on["call-ret-trace"] ? OBJECT_WIDTH : 0,
+  };
+}
+
+/** Makes wrong letters wrong usage. */
+function itraceOf(letters: string): ItraceOptions {
+  try {
+    return parseItrace(letters);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new UsageError(`--${error.message}`);
+  }
 }
 
 /** Makes wrong fields wrong usage. */

@@ -2,6 +2,7 @@ import {
   type BatchOptions,
   type Diagnostics,
   FEATURE_NAMES,
+  hasTablesFirst,
   HEADER_BUILD_ID,
   HEADER_FEAT_BITS,
   HEADER_TRACING_DATA,
@@ -206,8 +207,11 @@ class Copy {
   async #begin(): Promise<void> {
     this.#begun = true;
     const { events, littleEndian, header, data } = this.#reader;
+    const isSame = changesNothing(this.#edit) && this.#options.batches === undefined &&
+      hasTablesFirst(this.#reader);
     const head: RecordingHead = {
       littleEndian,
+      ...(isSame && header !== undefined ? { like: this.#reader } : {}),
       events: events.all.map(({ attr, ids }) => ({ attr, ids })),
       ...(header === undefined ? {} : {
         attrSize: Math.max(64, Number(header.attr_size) - 16),
@@ -385,6 +389,12 @@ class Copy {
     }
     await put(new Uint8Array(part?.after ?? 0));
   }
+}
+
+/** Whether no member of an edit is there: in an object or in its class. */
+function changesNothing(edit: Edit): boolean {
+  const { head, record, part, before, after, feature, newFeatures } = edit;
+  return [head, record, part, before, after, feature, newFeatures].every((f) => f === undefined);
 }
 
 function concat(parts: readonly Uint8Array[]): Uint8Array {

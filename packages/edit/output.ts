@@ -11,6 +11,7 @@ import {
   PERF_RECORD_HEADER_BUILD_ID,
   PERF_RECORD_HEADER_FEATURE,
   PERF_RECORD_HEADER_TRACING_DATA,
+  type PerfDataReader,
   PerfDataWriter,
   perfEventHeader,
   prefixSize,
@@ -34,6 +35,8 @@ export interface RecordingHead {
   readonly attrSize?: number;
   /** Where the data of a file began; right after the attrs where not given. */
   readonly dataOffset?: number;
+  /** The file, where all of this is as it is there: a file is laid out as that. */
+  readonly like?: PerfDataReader;
 }
 
 /** What could not be written in the form that was asked for. */
@@ -87,6 +90,10 @@ export class FileOutput implements RecordingOutput {
   }
 
   async begin(head: RecordingHead): Promise<void> {
+    if (head.like !== undefined) {
+      this.#writer = await PerfDataWriter.like(this.#sink, head.like);
+      return;
+    }
     const { dataOffset, ...rest } = head;
     const size = rest.attrSize ?? longestAttr(rest.events);
     const ids = rest.events.reduce((sum, { ids = [] }) => sum + 8 * ids.length, 0);

@@ -52,6 +52,9 @@ export class ScriptWriter {
   readonly text: ByteText = new ByteText();
   /** Samples that were printed. */
   printed: number = 0;
+  /** Where {@linkcode ScriptWriter.until} goes on. */
+  #nextBlock = 0;
+  #nextRow = 0;
   readonly #keep: ScriptOptions["keep"];
   readonly #engine: Engine;
   readonly #places: ScriptPlaces;
@@ -108,6 +111,29 @@ export class ScriptWriter {
   block(block: RowBlock, out: (bytes: Uint8Array) => void): void {
     for (let row = 0; row < block.count; row++) {
       this.#row(block, row);
+      if (this.text.isFull) out(this.text.take());
+    }
+  }
+
+  /**
+   * Writes samples of `blocks` up to a time, from where the call before stopped.
+   *
+   * @returns When the next one is, ns; Infinity after the last.
+   */
+  until(blocks: readonly RowBlock[], ns: number, out: (bytes: Uint8Array) => void): number {
+    for (;;) {
+      const block = blocks[this.#nextBlock];
+      if (block === undefined) return Infinity;
+      if (this.#nextRow >= block.count) {
+        this.#nextBlock++;
+        this.#nextRow = 0;
+        continue;
+      }
+      const at = this.#nextRow * ROW_WORDS;
+      const time = ((block.words[at + ROW.TIME_HI] as number) >>> 0) * 2 ** 32 +
+        ((block.words[at + ROW.TIME_LO] as number) >>> 0);
+      if (time > ns) return time;
+      this.#row(block, this.#nextRow++);
       if (this.text.isFull) out(this.text.take());
     }
   }

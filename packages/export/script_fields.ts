@@ -30,6 +30,9 @@ export const SCRIPT_FIELDS = [
   "flags",
   "brstack",
   "misc",
+  "insn",
+  "callindent",
+  "synth",
 ] as const;
 
 /** One of {@linkcode SCRIPT_FIELDS}. */

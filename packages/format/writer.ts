@@ -9,6 +9,7 @@ import {
   perfFileSection,
   perfPipeFileHeader,
 } from "./header.ts";
+import type { PerfDataReader } from "./reader.ts";
 import type { ByteSink, RandomAccessSink } from "./sink.ts";
 import { array, encode, u64 } from "./struct.ts";
 
@@ -92,6 +93,8 @@ export class PerfDataWriter {
   readonly littleEndian: boolean;
   readonly #sink: ByteSink;
   readonly #header: PerfFileHeader | undefined;
+  /** The file whose layout is kept. */
+  readonly #like: PerfDataReader | undefined;
   #position: number;
 
   private constructor(
@@ -99,7 +102,9 @@ export class PerfDataWriter {
     littleEndian: boolean,
     header: PerfFileHeader | undefined,
     position: number,
+    like?: PerfDataReader,
   ) {
+    this.#like = like;
     this.#sink = sink;
     this.littleEndian = littleEndian;
     this.#header = header;
@@ -160,6 +165,58 @@ export class PerfDataWriter {
     return new PerfDataWriter(sink, littleEndian, header, dataAt);
   }
 
+  /**
+   * Begins a file that is laid out as another one: its header, ids, attrs and event types, and what lies
+   * between them, are taken as they are. With the same records and features it is the same file.
+   *
+   * @param like A file, which {@link PerfDataWriter.close} reads once more; no pipe.
+   * @throws {RangeError} Where {@link hasTablesFirst} is false.
+   * @throws {PerfDataError} Where it cannot be read.
+   *
+   * @example
+   * ```ts
+   * import { bytesSource, emptyAttr, memorySink, PerfDataReader, PerfDataWriter } from "@perfdata/format";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const sink = memorySink();
+   * const writer = await PerfDataWriter.file(sink, { events: [{ attr: emptyAttr() }], dataOffset: 4096 });
+   * const record = Uint8Array.of(68, 0, 0, 0, 0, 0, 8, 0);
+   * await writer.write(record);
+   * await writer.close();
+   * const reader = await PerfDataReader.open(bytesSource(sink.bytes()));
+   * const again = memorySink();
+   * const copy = await PerfDataWriter.like(again, reader);
+   * await copy.write(record);
+   * await copy.close();
+   * assertEquals(again.bytes(), sink.bytes());
+   * ```
+   */
+  static async like(sink: RandomAccessSink, like: PerfDataReader): Promise<PerfDataWriter> {
+    const { header, littleEndian, data } = like;
+    if (header === undefined || !hasTablesFirst(like)) {
+      throw new RangeError("like: expected a file with all tables before its data");
+    }
+    await copySections(like, 0, data.offset, sink);
+    const unfinished = {
+      ...header,
+      data: { ...header.data, size: 0n },
+      adds_features: NO_FEATURES,
+    };
+    await sink.writeAt(encode(perfFileHeader, unfinished, { littleEndian }), 0);
+    return new PerfDataWriter(sink, littleEndian, header, data.offset, like);
+  }
+
+  /**
+   * Copies a recording as it is, byte for byte: gaps, event types, damage and all.
+   *
+   * @param reader A file, or a pipe stream that is in a file.
+   * @throws {RangeError} Where it arrives as a stream.
+   */
+  static async copy(sink: ByteSink, reader: PerfDataReader): Promise<void> {
+    if (reader.fileSize === undefined) throw new RangeError("copy: expected a file, not a stream");
+    await copySections(reader, 0, reader.fileSize, sink);
+  }
+
   /** File offset of what is written next. */
   get position(): number {
     return this.#position;
@@ -184,6 +241,7 @@ export class PerfDataWriter {
       return;
     }
     const { littleEndian } = this;
+    if (await this.#closeLike(header, features)) return;
     const sorted = [...features].sort((a, b) => a.id - b.id);
     const words = [0n, 0n, 0n, 0n];
     for (const { id } of sorted) {
@@ -207,4 +265,64 @@ export class PerfDataWriter {
     });
     await (this.#sink as RandomAccessSink).writeAt(whole, 0);
   }
+
+  /**
+   * Ends a file as the one whose layout it has ends, where it has the same features and each has as many
+   * bytes as there; says whether it does.
+   */
+  async #closeLike(header: PerfFileHeader, features: readonly WriterFeature[]): Promise<boolean> {
+    const like = this.#like;
+    if (like?.fileSize === undefined) return false;
+    const byId = new Map(features.map(({ id, bytes }) => [id, bytes]));
+    const isSame = like.features.length === features.length &&
+      like.features.every(({ id, section }) => BigInt(byId.get(id)?.length ?? -1) === section.size);
+    const { littleEndian } = this;
+    const before = like.data.offset + like.data.size;
+    const size = 16 * features.length;
+    if (!isSame || before + size > like.fileSize) return false;
+    const moved = this.#position - before;
+    for (const { section } of like.features) {
+      const offset = section.offset < before ? section.offset : section.offset + BigInt(moved);
+      await this.write(encode(perfFileSection, { ...section, offset }, { littleEndian }));
+    }
+    await copySections(like, before + size, like.fileSize, this.#sink);
+    const to = this.#sink as RandomAccessSink;
+    for (const { id, section } of like.features) {
+      const offset = Number(section.offset);
+      await to.writeAt(byId.get(id) as Uint8Array, offset < before ? offset : offset + moved);
+    }
+    const dataSize = BigInt(this.#position - size) - header.data.offset;
+    const data = { ...header.data, size: dataSize };
+    await to.writeAt(encode(perfFileHeader, { ...header, data }, { littleEndian }), 0);
+    this.#position += like.fileSize - before - size;
+    return true;
+  }
 }
+
+/**
+ * Whether a file, and no stream, has all but features before its records, as what perf writes has: then
+ * {@link PerfDataWriter.like} can write one that is laid out as this.
+ */
+export function hasTablesFirst({ header, fileSize, data, layout }: PerfDataReader): boolean {
+  if (header === undefined || fileSize === undefined || layout.conflicts.length > 0) return false;
+  const tables = new Set(["header", "attrs", "ids", "event_types"]);
+  return data.offset >= PERF_FILE_HEADER_SIZE &&
+    layout.regions.every(({ kind, offset }) => !tables.has(kind) || offset < data.offset);
+}
+
+const NO_FEATURES: [bigint, bigint, bigint, bigint] = [0n, 0n, 0n, 0n];
+
+/** Copies bytes of a file, whatever they hold. */
+async function copySections(
+  from: PerfDataReader,
+  start: number,
+  end: number,
+  to: ByteSink,
+): Promise<void> {
+  for (let at = start; at < end; at += PIECE) {
+    await to.write(await from.readSection(at, Math.min(PIECE, end - at), "copy"));
+  }
+}
+
+/** Bytes that are copied at once. */
+const PIECE = 1 << 20;

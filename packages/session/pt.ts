@@ -3,6 +3,9 @@
  *
  * @module
  */
+export * from "./itrace.ts";
+export * from "./pt_call_events.ts";
+export * from "./pt_call_tree.ts";
 export * from "./pt_calls.ts";
 export * from "./pt_code.ts";
 export * from "./pt_history.ts";
@@ -12,5 +15,7 @@ export * from "./pt_list.ts";
 export * from "./pt_names.ts";
 export * from "./pt_places.ts";
 export * from "./pt_run.ts";
+export * from "./pt_sample_rows.ts";
+export * from "./pt_samples.ts";
 export * from "./pt_sideband.ts";
 export * from "./pt_text.ts";

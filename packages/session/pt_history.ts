@@ -78,6 +78,7 @@ export class PtHistory {
   readonly #sources: MapSources;
   readonly #kernel: KernelMaps;
   readonly #comms = new Map<number, number>();
+  readonly #threadComms = new Map<number, Versions>();
   readonly #pids = new Map<number, Versions>();
   /** Root of the tree of maps, by process. */
   readonly #roots = new Map<number, Versions>();
@@ -108,10 +109,9 @@ export class PtHistory {
           const pid = view.getInt32(start + NAME.pid, le);
           const tid = view.getInt32(start + NAME.tid, le);
           this.thread(pid, tid, time);
-          if (pid === tid) {
-            const name = this.names.internUntilNul(bytes, start + NAME.comm, end);
-            this.#comms.set(pid, name);
-          }
+          const name = this.names.internUntilNul(bytes, start + NAME.comm, end);
+          versionsOf(this.#threadComms, tid).set(time, name);
+          if (pid === tid) this.#comms.set(pid, name);
         }
         break;
       case PERF_RECORD_FORK:
@@ -132,6 +132,11 @@ export class PtHistory {
   comm(pid: number): string | undefined {
     const name = this.#comms.get(pid);
     return name === undefined ? undefined : this.names.text(name);
+  }
+
+  /** The name of a thread at a time: a number of {@linkcode PtHistory.names}, or -1. */
+  threadComm(tid: number, time: number): number {
+    return this.#threadComms.get(tid)?.at(time, -1) ?? -1;
   }
 
   /** Process of a thread at a time; the thread itself where nothing is known. */
@@ -196,7 +201,10 @@ export class PtHistory {
     const misc = recordMisc(view, start, le);
     const pid = view.getInt32(start + TASK.pid, le);
     const ppid = view.getInt32(start + TASK.ppid, le);
-    this.thread(pid, view.getInt32(start + TASK.tid, le), time);
+    const tid = view.getInt32(start + TASK.tid, le);
+    const parent = this.#threadComms.get(view.getInt32(start + TASK.ptid, le))?.last(-1) ?? -1;
+    this.thread(pid, tid, time);
+    if (parent >= 0) versionsOf(this.#threadComms, tid).set(time, parent);
     const comm = this.#comms.get(ppid);
     if (comm !== undefined && !this.#comms.has(pid)) this.#comms.set(pid, comm);
     // A thread shares the maps of its process; perf writes the FORK of a process that was there already.

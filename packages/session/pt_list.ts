@@ -274,7 +274,7 @@ export class PtList implements PtSink {
       kind === FlowEvent.ASYNC || kind === FlowEvent.SYNC;
     // The way from the last block is not a branch of it.
     if (flow || kind === FlowEvent.ERROR) this.#before.set(buffer.tid, -1);
-    if (kind === FlowEvent.TIME) return;
+    if (kind === FlowEvent.TIME || kind === FlowEvent.PSB) return;
     const wanted = kind === FlowEvent.ERROR
       ? errors || branches || insns || events
       : events || (branches && flow);

@@ -6,6 +6,8 @@ import type { PtCode } from "./pt_code.ts";
 export class PtNames {
   /** Function of each place. */
   readonly names: string[] = [];
+  /** Symbol of each place, as perf shows it; `undefined` where it has none. */
+  readonly symbols: (string | undefined)[] = [];
   /** Distance of each place from the start of its function; -1 where it has none. */
   readonly offsets: number[] = [];
   /** Number of the function of each place: those of the same name and object are one. */
@@ -17,8 +19,9 @@ export class PtNames {
 
   readonly #code: PtCode;
   readonly #resolver: SymbolResolver;
-  readonly #symbols = new Map<number, ObjectSymbols>();
+  readonly #open = new Map<number, ObjectSymbols>();
   readonly #lines = new Map<number, string>();
+  readonly #shownNames = new Map<string, string>();
   readonly #numbers = new Map<string, number>();
 
   /** Names the places of `code.table`. */
@@ -46,9 +49,9 @@ export class PtNames {
         for (const place of places) this.#set(place, undefined, "[unknown]", cause);
         continue;
       }
-      let symbols = this.#symbols.get(number);
+      let symbols = this.#open.get(number);
       if (symbols === undefined) {
-        this.#symbols.set(number, symbols = await this.#resolver.open(object));
+        this.#open.set(number, symbols = await this.#resolver.open(object));
       }
       const addresses = Float64Array.from(places, (place) => table.address[place] as number);
       const times = Float64Array.from(places, (place) => table.time[place] as number);
@@ -70,7 +73,9 @@ export class PtNames {
     const known = frame !== undefined;
     const name = frame?.name ?? `0x${hex(address)}`;
     this.names[place] = name;
-    const start = resolution?.symbol?.start;
+    const symbol = resolution?.symbol;
+    this.symbols[place] = symbol === undefined ? undefined : this.#shown(symbol.name);
+    const start = symbol?.start;
     this.offsets[place] = start === undefined ? -1 : address - start;
     const inner = resolution?.frames[0];
     if (inner?.file !== undefined && inner.line > 0) {
@@ -87,6 +92,12 @@ export class PtNames {
       this.#numbers.set(key, number);
     }
     this.functions[place] = number;
+  }
+
+  #shown(symbol: string): string {
+    let shown = this.#shownNames.get(symbol);
+    if (shown === undefined) this.#shownNames.set(symbol, shown = this.#resolver.show(symbol));
+    return shown;
   }
 
   /** `name+0x12`, as perf prints addresses. */
@@ -114,8 +125,8 @@ export class PtNames {
 
   /** Closes the files. */
   close(): void {
-    for (const symbols of this.#symbols.values()) symbols.close();
-    this.#symbols.clear();
+    for (const symbols of this.#open.values()) symbols.close();
+    this.#open.clear();
   }
 }
 

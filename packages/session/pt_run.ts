@@ -15,6 +15,9 @@ const FEED = 1 << 18;
 /** Ticks between the first TSC that is expected and the first of the trace: three hours. */
 const BEFORE = 1n << 45n;
 
+/** By how much a product of ticks and ns may be wrong: a few bits of a number below 2^45. */
+const ROUNDING = 1 / 64;
+
 /** One buffer while it is decoded: the trace of a CPU, or of a thread. */
 export interface PtBuffer {
   /** The buffer. */
@@ -41,6 +44,8 @@ export interface PtSink {
   idle?(): Promise<void> | void;
   /** Says whether it has seen enough. */
   done?(): boolean;
+  /** All buffers are decoded up to this time, ns. */
+  reached?(ns: number): void;
 }
 
 /** Figures of a decoded trace. */
@@ -75,7 +80,9 @@ export class PtClock {
       const reference = pieces[0]?.reference;
       if (reference !== undefined && (first === undefined || reference < first)) first = reference;
     }
-    this.base = first === undefined || first < BEFORE ? 0n : first - BEFORE;
+    // A multiple of 2^shift, so that its time is a whole number of ns.
+    const base = first === undefined || first < BEFORE ? 0n : first - BEFORE;
+    this.base = base >> this.#shift << this.#shift;
     this.#nsPerTick = Number(this.#mult) / 2 ** Number(this.#shift);
     // Where the clock was set back, `time_zero` is negative, written as an unsigned number.
     this.#baseNs = Number(
@@ -85,12 +92,23 @@ export class PtClock {
 
   /** perf's time in ns of a decoder's time; -1 where there is none. */
   ns(ticks: number): number {
-    return ticks < 0 || !this.known ? -1 : this.#baseNs + Math.floor(ticks * this.#nsPerTick);
+    if (ticks < 0 || !this.known) return -1;
+    const passed = ticks * this.#nsPerTick;
+    const whole = Math.floor(passed);
+    const rest = passed - whole;
+    if (rest > ROUNDING && rest < 1 - ROUNDING) return this.#baseNs + whole;
+    // So near to a whole number that the quotient may be rounded over it.
+    return this.#baseNs + Number(BigInt(Math.floor(ticks)) * this.#mult >> this.#shift);
   }
 
   /** Length in ns of a number of ticks. */
   duration(ticks: number): number {
     return this.known ? ticks * this.#nsPerTick : 0;
+  }
+
+  /** Ticks of a period in ns, rounded down as perf does; 0 where the recording does not say. */
+  period(ns: number): number {
+    return this.#mult === 0n ? 0 : Number((BigInt(Math.round(ns)) << this.#shift) / this.#mult);
   }
 
   /** A decoder's time of perf's time in ns. */
@@ -117,6 +135,8 @@ export interface DecodePtOptions {
   readonly wants?: (stream: AuxStream) => boolean;
   /** Called with the bytes that were read since the call before. */
   readonly progress?: (bytes: number) => void;
+  /** By how many ns one buffer may be ahead of the others; they are stopped at changes only without it. */
+  readonly slice?: number;
 }
 
 /**
@@ -144,7 +164,18 @@ export async function decodePt(
   const ratios = clockRatios(trace);
   const buffers = trace.streams.filter((stream) => options.wants?.(stream) ?? true)
     .map((stream, index) =>
-      new Buffer(stream, index, source, sideband, code, sink, clock, cache, ratios)
+      new Buffer(
+        stream,
+        index,
+        source,
+        sideband,
+        code,
+        sink,
+        clock,
+        cache,
+        ratios,
+        options.slice ?? Infinity,
+      )
     );
   const waiting = new Set(buffers);
   while (waiting.size > 0 && sink.done?.() !== true) {
@@ -154,6 +185,7 @@ export async function decodePt(
       if (next === undefined || buffer.position < next.position) next = buffer;
     }
     if (next === undefined) break;
+    sink.reached?.(next.position);
     if (!next.step()) {
       const n = await next.feed();
       await sink.idle?.();
@@ -202,6 +234,7 @@ class Buffer implements PtBuffer {
   readonly #changes: readonly number[];
   readonly #pokes: PtSideband["pokes"];
   readonly #bytes = new Uint8Array(FEED);
+  readonly #slice: number;
   #switch = 0;
   #change = 0;
   #poke = 0;
@@ -221,7 +254,9 @@ class Buffer implements PtBuffer {
     clock: PtClock,
     cache: FlowCache,
     ratios: ClockRatios,
+    slice: number,
   ) {
+    this.#slice = slice;
     this.stream = stream;
     this.index = index;
     this.#source = source;
@@ -294,6 +329,7 @@ class Buffer implements PtBuffer {
       this.#switch < switches.count ? switches.time[this.#switch] as number : Infinity,
       changes[this.#change] ?? Infinity,
       this.#pokes[this.#poke]?.time ?? Infinity,
+      ns < 0 ? Infinity : ns + this.#slice,
     );
     this.#limit = this.#clock.ticks(this.#stop);
     // What rounds down to the same tick has come already.

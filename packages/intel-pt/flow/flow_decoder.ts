@@ -192,6 +192,11 @@ export class FlowDecoder {
   private psbHasIp = false;
   private psbLow = 0;
   private psbHigh = 0;
+  /** Where the PSB was in the stream. */
+  private psbOffset = 0;
+  /** The time before it. */
+  private timeBefore = -1;
+  private uncertaintyBefore = 0;
   /** BIND_ bits of packets that wait for their FUP, and the numbers of their events. */
   private bound = 0;
   /** Whether a FUP was the last packet that says something of flow, and may be of an event. */
@@ -223,6 +228,18 @@ export class FlowDecoder {
   /** Whether it is known where execution is. */
   get tracing(): boolean {
     return this.state === ON;
+  }
+
+  /** Where execution is, bits 31:0; see {@linkcode FlowDecoder.tracing}. */
+  get atLow(): number {
+    const { cur, low } = this.walker;
+    return cur < 0 ? low : this.blocks.low[cur] as number;
+  }
+
+  /** Where execution is, bits 63:32. */
+  get atHigh(): number {
+    const { cur, high } = this.walker;
+    return cur < 0 ? high : this.blocks.high[cur] as number;
   }
 
   /** Branches of TNT packets that were followed. */
@@ -294,6 +311,7 @@ export class FlowDecoder {
       const kind = packets.next();
       if (kind === PacketKind.TNT_8 && this.state === ON && !this.inPsb) {
         this.async = false;
+        this.clock.follows(false);
         if (this.deferred.length === 0 || this.noneDeferred()) {
           const error = walker.tnt(1 << packets.count | packets.low);
           if (error !== 0) this.stop(error);
@@ -343,6 +361,7 @@ export class FlowDecoder {
   private packet(kind: PacketKind): void {
     const { packets, clock } = this;
     const { low, high } = packets;
+    clock.follows(kind === PacketKind.CYC);
     switch (kind) {
       case PacketKind.PAD:
         break;
@@ -634,6 +653,7 @@ export class FlowDecoder {
     } else if (!byEvent && this.state === OFF && this.synced) {
       this.lose(FlowError.UNEXPECTED);
     }
+    this.state = OFF;
     this.event(
       FlowEvent.DISABLED,
       (known ? 1 : 0) | (byEvent ? 2 : 0),
@@ -643,7 +663,6 @@ export class FlowDecoder {
       known ? ipHigh : 0,
     );
     this.async = false;
-    this.state = OFF;
     this.overflown = false;
   }
 
@@ -728,6 +747,10 @@ export class FlowDecoder {
     this.async = false;
     this.bound = 0;
     this.walker.stack.clear();
+    // Its event comes at its end, when its time is known.
+    this.psbOffset = this.packets.offset;
+    this.timeBefore = this.clock.time;
+    this.uncertaintyBefore = this.clock.uncertainty;
   }
 
   /** The end of a PSB+: all that it says of the state is known. */
@@ -739,6 +762,7 @@ export class FlowDecoder {
     this.synced = true;
     this.noneDeferred();
     if (!this.psbHasIp) {
+      this.notePsb(0, 0);
       if (this.state === ON) this.lose(FlowError.UNEXPECTED);
       this.state = OFF;
       this.overflown = false;
@@ -747,11 +771,21 @@ export class FlowDecoder {
     }
     if (this.state === ON) {
       const error = walker.scan(Scan.ADDRESS, psbLow, psbHigh);
-      if (error === 0) return this.setMode();
+      if (error === 0) {
+        this.notePsb(psbLow, psbHigh);
+        return this.setMode();
+      }
+      this.notePsb(psbLow, psbHigh);
       this.fail(error - 1);
-    }
+    } else this.notePsb(psbLow, psbHigh);
     if (first) this.state = LOST;
     this.arrive(psbLow, psbHigh);
+  }
+
+  /** Puts out the event of a PSB+, with the time that it brought. */
+  private notePsb(low: number, high: number): void {
+    this.event(FlowEvent.PSB, 0, low, high, 0, 0);
+    this.offset[this.events - 1] = this.psbOffset;
   }
 
   /** A packet came that cannot be between PSB and PSBEND: what was known is all. */
@@ -797,6 +831,7 @@ export class FlowDecoder {
 
   /** Notes the time. */
   private timed(): void {
+    if (this.inPsb) return;
     const { clock } = this;
     // Of several packets without a path between them, the last counts.
     const last = this.events - 1;
@@ -835,7 +870,8 @@ export class FlowDecoder {
     this.low[n] = low;
     this.high[n] = high;
     this.offset[n] = this.packets.offset;
-    this.time[n] = this.clock.time;
-    this.uncertainty[n] = this.clock.uncertainty;
+    // Code up to the address of a PSB+ was executed before it: its own event brings the time.
+    this.time[n] = this.inPsb ? this.timeBefore : this.clock.time;
+    this.uncertainty[n] = this.inPsb ? this.uncertaintyBefore : this.clock.uncertainty;
   }
 }

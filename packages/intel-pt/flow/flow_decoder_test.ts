@@ -62,7 +62,7 @@ function flow(code: Readonly<Record<string, string>>, packets: readonly Packet[]
         }
         const n = ~entry;
         const kind = run.kind[n] as number;
-        if (kind === FlowEvent.TIME) continue;
+        if (kind === FlowEvent.TIME || kind === FlowEvent.PSB) continue;
         const at = ((run.ipLow[n] as number) >>> 0).toString(16);
         const to = ((run.low[n] as number) >>> 0).toString(16);
         const detail = kind === FlowEvent.ERROR

@@ -53,6 +53,8 @@ export const FlowEvent = {
   MODE: 22,
   /** Interrupts were turned on or off (RFLAGS.IF); detail: 0 or 1; ip: where, or 0. */
   INTERRUPTS: 23,
+  /** A PSB+; ip: the address in it, or 0; offset: that of its PSB; its time is that of its TSC. */
+  PSB: 24,
 } as const;
 
 /** One of the numbers of {@linkcode FlowEvent}. */

@@ -37,13 +37,21 @@ export class TimeKeeper {
   #based: boolean;
   /** Exact time by a TSC or MTC packet. */
   #exact = -1;
-  /** What CYC packets count from: the last exact time, and the cycles since then. */
+  /**
+   * What CYC packets count from: the last exact time that directly follows a CYC packet, since each
+   * counts from the one before; and the cycles since then.
+   */
+  #reference = -1;
   #cycles = 0;
+  #isCyc = false;
+  #wasCyc = false;
   #allCycles = 0;
   #cyclesAtMtc = -1;
   #timeAtMtc = 0;
   #ticksPerCycle = 0;
   #measured = false;
+  /** The ratio of the last CBR packet. */
+  #ratio = 0;
   #haveTma = false;
   #lastMtc = 0;
   #ctcTime = 0;
@@ -63,6 +71,12 @@ export class TimeKeeper {
     this.#maxNonTurboRatio = maxNonTurboRatio;
     this.base = base ?? 0n;
     this.#based = base !== undefined;
+  }
+
+  /** Has to be called before each packet: says whether it is a CYC packet. */
+  follows(isCyc: boolean): void {
+    this.#wasCyc = this.#isCyc;
+    this.#isCyc = isCyc;
   }
 
   /** A TSC packet: its low 32 bits, and the 24 above. */
@@ -114,8 +128,8 @@ export class TimeKeeper {
   cyc(cycles: number): void {
     this.#cycles += cycles;
     this.#allCycles += cycles;
-    if (this.#ticksPerCycle === 0 || this.#exact < 0) return;
-    const estimate = this.#exact + Math.floor(this.#cycles * this.#ticksPerCycle);
+    if (this.#ticksPerCycle === 0 || this.#reference < 0) return;
+    const estimate = this.#reference + Math.floor(this.#cycles * this.#ticksPerCycle);
     if (estimate > this.time) this.time = estimate;
   }
 
@@ -123,7 +137,14 @@ export class TimeKeeper {
   cbr(ratio: number): void {
     this.#measured = false;
     if (ratio !== 0 && this.#maxNonTurboRatio !== 0) {
-      this.#ticksPerCycle = this.#maxNonTurboRatio / ratio;
+      const ticks = this.#maxNonTurboRatio / ratio;
+      // Another frequency from here on.
+      if (ratio !== this.#ratio) {
+        this.#reference = this.time;
+        this.#cycles = 0;
+      }
+      this.#ratio = ratio;
+      this.#ticksPerCycle = ticks;
     }
     this.#cyclesAtMtc = -1;
   }
@@ -133,6 +154,7 @@ export class TimeKeeper {
     this.#haveTma = false;
     this.#cyclesAtMtc = -1;
     this.#cycles = 0;
+    this.#reference = -1;
     this.#ticksPerCycle = this.#measured ? 0 : this.#ticksPerCycle;
   }
 
@@ -140,7 +162,10 @@ export class TimeKeeper {
     // The error of the estimate shows how far to trust the next.
     this.uncertainty = this.time >= 0 ? Math.abs(exact - this.time) : 0;
     this.#exact = exact;
-    this.#cycles = 0;
     if (exact > this.time) this.time = exact;
+    if (this.#wasCyc || this.#reference < 0) {
+      this.#reference = this.time;
+      this.#cycles = 0;
+    }
   }
 }

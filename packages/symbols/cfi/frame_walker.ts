@@ -188,7 +188,8 @@ export class FrameWalker {
       } else {
         end = this.#guess(row);
       }
-      if (end < 0 && this.#pc === 0) end = WALK_END.START;
+      // No code is in the first page: above the frames of a process lies the number of its arguments.
+      if (end < 0 && this.#pc >= 0 && this.#pc < 4096) end = WALK_END.START;
       if (end < 0 && count === places.length) end = WALK_END.LIMIT;
       if (end >= 0) {
         this.end = end;
@@ -390,9 +391,12 @@ export class FrameWalker {
       : row === DAMAGED
       ? WALK_END.DAMAGED
       : WALK_END.NOT_MAPPED;
+    if (row === NO_FDE && this.#first && this.#leaf()) return -1;
     const fp = this.#fp, sp = this.#sp;
     if (row === NOT_MAPPED || this.#machine.machine === EM.ARM) return reason;
-    if (!(fp >= sp && fp - sp <= MAX_GUESSED_FRAME && fp % size === 0)) return reason;
+    if (!(fp >= sp && fp - sp <= MAX_GUESSED_FRAME && fp % size === 0)) {
+      return row === NO_CFI && this.#first && this.#leaf() ? -1 : reason;
+    }
     const next = this.#word(fp), pc = this.#returnAddress(this.#word(fp + size));
     if (Number.isNaN(next) || Number.isNaN(pc)) return this.#lostGuess(fp + size, reason);
     if (pc !== 0) {
@@ -411,6 +415,34 @@ export class FrameWalker {
       this.#registers[this.#machine.fp] = next;
     }
     return -1;
+  }
+
+  /**
+   * Returns from a function that has put nothing on the stack, as hand-written code does around system
+   * calls and in `memcpy`: what lies on top is the address after a call.
+   */
+  #leaf(): boolean {
+    const { machine, addressSize } = this.#machine;
+    if (machine !== EM.X86_64 && machine !== EM.I386) return false;
+    const pc = this.#word(this.#sp);
+    if (!(pc > 0) || !this.#isAfterCall(pc)) return false;
+    this.#code.find(pc - 1);
+    if (this.#code.row === NOT_MAPPED) return false;
+    this.#pc = pc;
+    this.#sp += addressSize;
+    this.#exact = false;
+    this.guessed++;
+    return true;
+  }
+
+  /** Whether the instruction before an address is CALL: `e8`, or `ff /2` of any length (SDM 2A). */
+  #isAfterCall(pc: number): boolean {
+    const byte = (back: number) => this.#code.memory(pc - back, 1);
+    if (byte(5) === 0xe8) return true;
+    for (const length of [2, 3, 4, 6, 7]) {
+      if (byte(length) === 0xff && (byte(length - 1) & 0x38) === 0x10) return true;
+    }
+    return false;
   }
 
   #lostGuess(at: number, reason: number): number {

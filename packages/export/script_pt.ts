@@ -1,0 +1,477 @@
+import { eventName, type PerfEvent } from "@perfdata/format";
+import { PERF_SAMPLE_TID, PERF_SAMPLE_TIME } from "@perfdata/format/perf-event";
+import {
+  ERROR_TEXTS,
+  IP_FLAG,
+  type PtCode,
+  type PtHistory,
+  type PtNames,
+  type PtSampleRows,
+  SAMPLE,
+  SAMPLE_WORD,
+  SAMPLE_WORDS,
+} from "@perfdata/session/pt";
+import { ByteText, TextPool } from "./byte_text.ts";
+import type { FieldWish, ScriptField } from "./script_fields.ts";
+
+/** How {@linkcode PtScriptWriter} writes. */
+export interface PtScriptOptions {
+  /** The names of all events of the recording. */
+  readonly eventNames: readonly string[];
+  /** The event that recorded the trace. */
+  readonly event: PerfEvent;
+  /** Fields that are asked for. */
+  readonly wish: FieldWish | undefined;
+  /** Whether times have nanoseconds. */
+  readonly nanoseconds: boolean;
+  /** Width of objects in a call trace; 0 where they are as long as they are. */
+  readonly objectWidth: number;
+  /** Whether the trace is that of CPUs, and its samples have a number. */
+  readonly hasCpu: boolean;
+  /** Whether samples have times. */
+  readonly timed: boolean;
+  /** Ratio of the TSC to the bus clock; 0 where it is not known. */
+  readonly maxNonTurboRatio: number;
+  /** Frequency of the TSC, Hz. */
+  readonly ticksPerSecond: number;
+}
+
+/** Fields that are printed. */
+type Has = Readonly<Partial<Record<ScriptField, boolean>>>;
+
+const encoder = new TextEncoder();
+const NEWLINE = 0x0a;
+
+/** PERF_COUNT_HW_INSTRUCTIONS and PERF_COUNT_HW_BRANCH_INSTRUCTIONS. */
+const HARDWARE_CONFIG: Readonly<Record<number, bigint>> = {
+  [SAMPLE.INSTRUCTIONS]: 1n,
+  [SAMPLE.BRANCHES]: 4n,
+};
+
+const SYNTH_NAMES: Readonly<Record<number, string>> = {
+  [SAMPLE.TRANSACTIONS]: "transactions",
+  [SAMPLE.PTWRITE]: "ptwrite",
+  [SAMPLE.MWAIT]: "mwait",
+  [SAMPLE.PWRE]: "pwre",
+  [SAMPLE.EXSTOP]: "exstop",
+  [SAMPLE.PWRX]: "pwrx",
+  [SAMPLE.CBR]: "cbr",
+  [SAMPLE.PSB]: "psb",
+};
+
+/** Names of flags of branches (`sample_flags` of tools/perf/util/event.c). */
+const FLAG_NAMES: ReadonlyMap<number, string> = new Map([
+  [IP_FLAG.BRANCH | IP_FLAG.CALL, "call"],
+  [IP_FLAG.BRANCH | IP_FLAG.RETURN, "return"],
+  [IP_FLAG.BRANCH | IP_FLAG.CONDITIONAL, "jcc"],
+  [IP_FLAG.BRANCH, "jmp"],
+  [IP_FLAG.BRANCH | IP_FLAG.CALL | IP_FLAG.INTERRUPT, "int"],
+  [IP_FLAG.BRANCH | IP_FLAG.RETURN | IP_FLAG.INTERRUPT, "iret"],
+  [IP_FLAG.BRANCH | IP_FLAG.CALL | IP_FLAG.SYSCALLRET, "syscall"],
+  [IP_FLAG.BRANCH | IP_FLAG.RETURN | IP_FLAG.SYSCALLRET, "sysret"],
+  [IP_FLAG.BRANCH | IP_FLAG.ASYNC, "async"],
+  [IP_FLAG.BRANCH | IP_FLAG.CALL | IP_FLAG.ASYNC | IP_FLAG.INTERRUPT, "hw int"],
+  [IP_FLAG.BRANCH | IP_FLAG.TX_ABORT, "tx abrt"],
+  [IP_FLAG.BRANCH | IP_FLAG.TRACE_BEGIN, "tr strt"],
+  [IP_FLAG.BRANCH | IP_FLAG.TRACE_END, "tr end"],
+  [IP_FLAG.BRANCH | IP_FLAG.CALL | IP_FLAG.VMENTRY, "vmentry"],
+  [IP_FLAG.BRANCH | IP_FLAG.CALL | IP_FLAG.VMEXIT, "vmexit"],
+]);
+
+/** A letter a bit (`PERF_IP_FLAG_CHARS`). */
+const FLAG_LETTERS = "bcrosyiABExgh";
+
+/** Flags of a sample as perf prints them. */
+export function ipFlagsText(flags: number): string {
+  const plain = flags & ~IP_FLAG.IN_TX;
+  const extra = (flags & IP_FLAG.IN_TX) === 0 ? "" : "(x)";
+  const name = FLAG_NAMES.get(plain);
+  if (name !== undefined) return name.padEnd(15) + extra.padStart(6);
+  for (
+    const [bit, word] of [[IP_FLAG.TRACE_BEGIN, "tr strt "], [
+      IP_FLAG.TRACE_END,
+      "tr end  ",
+    ]] as const
+  ) {
+    const rest = (flags & bit) === 0 ? undefined : FLAG_NAMES.get(plain & ~bit);
+    if (rest !== undefined) return word + rest.padEnd(7) + extra.padStart(6);
+  }
+  let text = "";
+  for (let i = 0; i < FLAG_LETTERS.length; i++) if ((flags >> i & 1) !== 0) text += FLAG_LETTERS[i];
+  return text;
+}
+
+/** The fields of instructions and branches, and those of other events. */
+function fieldsOf(
+  { wish, timed, hasCpu, event }: PtScriptOptions,
+  isSynth: boolean,
+): Has {
+  const own = isSynth ? "synth" : "period";
+  const fields = new Set<ScriptField>(
+    ["comm", "tid", "time", "cpu", "event", "ip", "sym", "symoff", "dso", own],
+  );
+  if (wish !== undefined) {
+    if (!wish.isChange) fields.clear();
+    for (const field of wish.add) fields.add(field);
+    for (const field of wish.remove) fields.delete(field);
+  }
+  const { sampleType } = event.layout;
+  if (!timed || (sampleType & PERF_SAMPLE_TIME) === 0) fields.delete("time");
+  if (!hasCpu) fields.delete("cpu");
+  if ((sampleType & PERF_SAMPLE_TID) === 0) {
+    for (const f of ["tid", "pid"] as const) fields.delete(f);
+  }
+  const isAddress = fields.has("ip") || fields.has("addr") || fields.has("callindent");
+  if (!isAddress) { for (const f of ["sym", "dso"] as const) fields.delete(f); }
+  if (!fields.has("sym")) fields.delete("symoff");
+  return Object.fromEntries([...fields].map((field) => [field, true]));
+}
+
+/**
+ * Writes the samples that were made of a trace as `perf script --itrace` prints them: the text is that
+ * of perf 6.1 (tools/perf/builtin-script.c).
+ */
+export class PtScriptWriter {
+  /** What was written and not yet taken. */
+  readonly text: ByteText = new ByteText();
+  readonly #names: PtNames;
+  readonly #code: PtCode;
+  readonly #history: PtHistory;
+  readonly #options: PtScriptOptions;
+  readonly #fields: readonly Has[];
+  readonly #eventTexts: Uint8Array[] = [];
+  readonly #pool = new TextPool();
+  /** Number of what follows an address, by place + 1. */
+  #ends = new Int32Array(0);
+  readonly #flags = new Map<number, Uint8Array>();
+  readonly #insns: Uint8Array[] = [];
+  readonly #objects = new Map<number, string>();
+  #prefix: Uint8Array = new Uint8Array(0);
+  #time = NaN;
+  #tid = NaN;
+  #cpu = NaN;
+  #comm = NaN;
+  #prefixOf: Has | undefined;
+  #seconds = -1;
+  #secondsText = "";
+  /** When {@linkcode PtScriptWriter.rows} has to ask for other samples, ns. */
+  #nextOther = -Infinity;
+  /** Width that names in a call trace have at present. */
+  #spacing = 0;
+
+  /** Begins with nothing. */
+  constructor(code: PtCode, names: PtNames, history: PtHistory, options: PtScriptOptions) {
+    this.#code = code;
+    this.#names = names;
+    this.#history = history;
+    this.#options = options;
+    this.#fields = [fieldsOf(options, false), fieldsOf(options, true)];
+    const { attr } = options.event;
+    const events = Object.entries(HARDWARE_CONFIG).map(([kind, config]) =>
+      [Number(kind), eventName({ ...attr, type: 0, config })] as const
+    );
+    const all = [
+      ...events,
+      ...Object.entries(SYNTH_NAMES).map(([k, v]) => [Number(k), v] as const),
+    ];
+    const width = Math.max(
+      ...options.eventNames.map((name) => name.length),
+      ...events.map(([, name]) => name.length),
+    );
+    for (const [kind, name] of all) {
+      this.#eventTexts[kind] = encoder.encode(`${name.padStart(width)}: `);
+    }
+  }
+
+  /**
+   * Writes rows; the names of their places are known.
+   *
+   * @param others Called before the first row at or after the time that it returned last, ns: writes
+   *   other samples up to the row's time.
+   */
+  rows(
+    rows: PtSampleRows,
+    insnTexts: readonly string[],
+    out: (bytes: Uint8Array) => void,
+    others: (ns: number) => number = () => Infinity,
+  ): void {
+    for (let row = 0; row < rows.count; row++) {
+      if ((rows.time[row] as number) >= this.#nextOther) {
+        out(this.text.take());
+        this.#nextOther = others(rows.time[row] as number);
+      }
+      this.#row(rows, row, insnTexts);
+      if (this.text.isFull) out(this.text.take());
+    }
+  }
+
+  #row({ words, time, value }: PtSampleRows, row: number, insnTexts: readonly string[]): void {
+    const at = row * SAMPLE_WORDS;
+    const kind = words[at + SAMPLE_WORD.KIND] as number;
+    if (kind === SAMPLE.ERROR) {
+      this.#error(words, at, time[row] as number, value[row] as number);
+      return;
+    }
+    const { text } = this;
+    const isSynth = kind > SAMPLE.TRANSACTIONS;
+    const has = this.#fields[isSynth ? 1 : 0] as Has;
+    this.#start(words, at, time[row] as number, has);
+    if (has.period && !isSynth) {
+      const digits = String(value[row]);
+      text.string(`${digits.padStart(10)} `);
+    }
+    if (has.event) text.bytes(this.#eventTexts[kind] as Uint8Array);
+    if (has.flags) {
+      text.bytes(this.#flagsText(isSynth ? 0 : words[at + SAMPLE_WORD.FLAGS] as number));
+    }
+    if (kind === SAMPLE.BRANCHES) {
+      if (has.callindent) this.#callIndent(words, at, has);
+      if (has.ip) this.#address(words, at + SAMPLE_WORD.FROM_HI, has);
+      if (has.addr || !this.#userSet) {
+        text.string(" => ");
+        this.#to(words, at, has);
+      }
+    } else {
+      if (isSynth && has.synth) {
+        this.#payload(kind, words[at + SAMPLE_WORD.FLAGS] as number, value[row] as number);
+      }
+      if (has.addr) this.#to(words, at, has);
+      if (has.ip) this.#address(words, at + SAMPLE_WORD.FROM_HI, has);
+    }
+    const insn = words[at + SAMPLE_WORD.INSN] as number;
+    if (has.insn && insn > 0) {
+      text.bytes(this.#insns[insn] ??= encoder.encode(` insn:${insnTexts[insn]}`));
+    }
+    text.byte(NEWLINE);
+  }
+
+  get #userSet(): boolean {
+    return this.#options.wish !== undefined;
+  }
+
+  /** All up to the time. */
+  #start(
+    words: Int32Array,
+    at: number,
+    time: number,
+    has: Has,
+  ): void {
+    const { text } = this;
+    const tid = words[at + SAMPLE_WORD.TID] as number;
+    const cpu = words[at + SAMPLE_WORD.CPU] as number;
+    const comm = words[at + SAMPLE_WORD.COMM] as number;
+    if (
+      has !== this.#prefixOf || time !== this.#time || tid !== this.#tid || cpu !== this.#cpu ||
+      comm !== this.#comm
+    ) {
+      this.#prefixOf = has;
+      this.#time = time;
+      this.#tid = tid;
+      this.#cpu = cpu;
+      this.#comm = comm;
+      const pid = words[at + SAMPLE_WORD.PID] as number;
+      this.#prefix = encoder.encode(this.#prefixText(has, time, tid, pid, cpu, comm));
+    }
+    text.bytes(this.#prefix);
+  }
+
+  #prefixText(
+    has: Has,
+    time: number,
+    tid: number,
+    pid: number,
+    cpu: number,
+    comm: number,
+  ): string {
+    let text = "";
+    if (has.comm) {
+      const name = comm < 0 ? `:${tid}` : this.#history.names.text(comm);
+      text += `${name.padStart(16)} `;
+    }
+    if (has.pid) text += String(pid).padStart(5) + (has.tid ? "/" : " ");
+    if (has.tid) text += has.pid ? `${String(tid).padEnd(5)} ` : `${String(tid).padStart(5)} `;
+    if (has.cpu) {
+      text += `[${cpu < 0 ? `-${String(-cpu).padStart(2, "0")}` : String(cpu).padStart(3, "0")}] `;
+    }
+    if (has.misc) text += "U     ";
+    if (!has.time) return text;
+    const ns = Math.max(0, time);
+    const seconds = Math.floor(ns / 1e9);
+    if (seconds !== this.#seconds) {
+      this.#seconds = seconds;
+      this.#secondsText = `${String(seconds).padStart(5)}.`;
+    }
+    const rest = ns - seconds * 1e9;
+    return text + this.#secondsText +
+      (this.#options.nanoseconds
+        ? String(rest).padStart(9, "0")
+        : String(Math.floor(rest / 1000)).padStart(6, "0")) +
+      ": ";
+  }
+
+  #flagsText(flags: number): Uint8Array {
+    let bytes = this.#flags.get(flags);
+    if (bytes === undefined) {
+      bytes = encoder.encode(`  ${(flags === 0 ? "" : ipFlagsText(flags)).padEnd(21)} `);
+      this.#flags.set(flags, bytes);
+    }
+    return bytes;
+  }
+
+  /** An address with a space before it, and what it is. */
+  #address(
+    words: Int32Array,
+    at: number,
+    has: Has,
+  ): void {
+    const { text } = this;
+    text.byte(0x20);
+    text.hex16(words[at] as number, words[at + 1] as number);
+    text.pooled(this.#pool, this.#end(words[at + 2] as number, has));
+  }
+
+  #to(words: Int32Array, at: number, has: Has): void {
+    const { text } = this;
+    const to = at + SAMPLE_WORD.TO_HI;
+    text.hex16(words[to] as number, words[to + 1] as number);
+    if (words[at + SAMPLE_WORD.KIND] !== SAMPLE.BRANCHES) return;
+    text.pooled(this.#pool, this.#end(words[to + 2] as number, has));
+  }
+
+  /** Number of what follows the address of a place. */
+  #end(place: number, has: Has): number {
+    if (place + 1 >= this.#ends.length) {
+      const ends = new Int32Array(Math.max(this.#ends.length * 2, place + 2, 256)).fill(-1);
+      ends.set(this.#ends);
+      this.#ends = ends;
+    }
+    const known = this.#ends[place + 1] as number;
+    if (known >= 0) return known;
+    let line = "";
+    if (has.sym) line += ` ${this.#symbol(place, has.symoff === true)}`;
+    if (has.dso) line += ` (${this.#object(place)})`;
+    if (has.srcline) {
+      const source = this.#names.line(place);
+      if (source !== undefined) line += `\n  ${source.slice(source.lastIndexOf("/") + 1)}`;
+    }
+    return this.#ends[place + 1] = this.#pool.add(encoder.encode(line));
+  }
+
+  #symbol(place: number, offset: boolean): string {
+    const name = this.#names.symbols[place];
+    if (name === undefined) return "[unknown]";
+    return offset ? `${name}+0x${(this.#names.offsets[place] as number).toString(16)}` : name;
+  }
+
+  /** The object of a place as perf names it. */
+  #object(place: number): string {
+    const number = place < 0 ? -1 : this.#code.table.object[place] as number;
+    let text = this.#objects.get(number);
+    if (text === undefined) {
+      const { kind, path } = this.#code.objects[number] ?? { kind: "elf", path: "[unknown]" };
+      text = kind === "kernel" && path.startsWith("[") ? path.replace(/\].*$/, "]") : path;
+      this.#objects.set(number, text);
+    }
+    return text;
+  }
+
+  /** The line of a call trace: what is called or returned from, as deep as it is. */
+  #callIndent(
+    words: Int32Array,
+    at: number,
+    has: Has,
+  ): void {
+    const { text } = this;
+    const flags = words[at + SAMPLE_WORD.FLAGS] as number;
+    if (has.dso && !has.ip && !has.addr) {
+      const object = this.#object(words[at + SAMPLE_WORD.FROM] as number);
+      const { objectWidth } = this.#options;
+      text.string(
+        `(${objectWidth > 0 ? object.slice(0, objectWidth - 1).padEnd(objectWidth) : object})\t`,
+      );
+    }
+    const isTo = (flags & (IP_FLAG.CALL | IP_FLAG.TRACE_BEGIN)) !== 0;
+    const isFrom = (flags & (IP_FLAG.RETURN | IP_FLAG.TRACE_END)) !== 0;
+    let length = 0;
+    if (isTo || isFrom) {
+      const part = at + (isTo ? SAMPLE_WORD.TO_HI : SAMPLE_WORD.FROM_HI);
+      const place = words[part + 2] as number;
+      const hi = words[part] as number;
+      const lo = words[part + 1] as number;
+      const indent = 4 * (words[at + SAMPLE_WORD.DEPTH] as number);
+      const name = this.#names.symbols[place];
+      if (name !== undefined) {
+        for (let i = 0; i < indent; i++) text.byte(0x20);
+        text.string(name);
+        length = indent + encoder.encode(name).length;
+      } else if (hi !== 0 || lo !== 0) {
+        for (let i = 0; i < indent; i++) text.byte(0x20);
+        text.hex16(hi, lo);
+        length = indent + 16;
+      }
+    }
+    // Columns change seldom.
+    if (length > this.#spacing || (length > 0 && length < this.#spacing - 52)) {
+      this.#spacing = Math.ceil((length + 4) / 32) * 32;
+    }
+    for (let i = length; i < this.#spacing; i++) text.byte(0x20);
+  }
+
+  /** What an event says, as wide as perf makes it. */
+  #payload(kind: number, flags: number, value: number): void {
+    const text = this.#payloadText(kind, flags & 1, value);
+    this.text.string(text.length > 0 ? text.padEnd(34) : text);
+  }
+
+  #payloadText(kind: number, isAt: number, value: number): string {
+    const hex = (of: number) => of === 0 ? "0" : `0x${of.toString(16)}`;
+    const low = value % 2 ** 32 >>> 0;
+    switch (kind) {
+      case SAMPLE.PTWRITE:
+        return ` IP: ${isAt} payload: ${hex(value)} `;
+      case SAMPLE.MWAIT:
+        return ` hints: ${hex(low & 0xff)} extensions: ${hex(Math.floor(value / 2 ** 32) & 3)} `;
+      case SAMPLE.PWRE:
+        return ` hw: ${low >> 7 & 1} cstate: ${low >> 12 & 15} sub-cstate: ${low >> 8 & 15} `;
+      case SAMPLE.EXSTOP:
+        return ` IP: ${isAt} `;
+      case SAMPLE.PWRX:
+        return ` deepest cstate: ${low & 15} last cstate: ${low >> 4 & 15} wake reason: ${
+          hex(low >> 8 & 15)
+        } `;
+      case SAMPLE.CBR: {
+        const { maxNonTurboRatio, ticksPerSecond } = this.#options;
+        const khz = maxNonTurboRatio === 0
+          ? 0
+          : low * Math.floor(Math.floor(ticksPerSecond / maxNonTurboRatio) / 1000);
+        const percent = maxNonTurboRatio === 0
+          ? 0
+          : Math.floor((5 + Math.floor(1000 * low / maxNonTurboRatio)) / 10);
+        return ` cbr: ${String(low).padStart(2)} freq: ${
+          String(Math.floor((khz + 500) / 1000)).padStart(4)
+        } MHz (${String(percent).padStart(3)}%) `;
+      }
+      case SAMPLE.PSB:
+        return ` psb offs: ${hex(value)} `;
+      default:
+        return "";
+    }
+  }
+
+  #error(words: Int32Array, at: number, time: number, code: number): void {
+    const hi = (words[at + SAMPLE_WORD.FROM_HI] as number) >>> 0;
+    const lo = (words[at + SAMPLE_WORD.FROM_LO] as number) >>> 0;
+    const ip = BigInt(hi) << 32n | BigInt(lo);
+    const seconds = Math.floor(time / 1e9);
+    const when = time <= 0
+      ? " time 0"
+      : ` time ${seconds}.${String(time - seconds * 1e9).padStart(9, "0")}`;
+    this.text.string(
+      ` instruction trace error type 1${when} cpu ${words[at + SAMPLE_WORD.CPU]} pid ${
+        words[at + SAMPLE_WORD.PID]
+      } tid ${words[at + SAMPLE_WORD.TID]} ip ${
+        ip === 0n ? "0" : `0x${ip.toString(16)}`
+      } code ${code}: ${ERROR_TEXTS[code] ?? ""}\n`,
+    );
+  }
+}

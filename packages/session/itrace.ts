@@ -1,0 +1,111 @@
+/** What samples are to be made of a trace: the options of `perf script --itrace`. */
+export interface ItraceOptions {
+  /** Samples of instructions: one each `period` instructions, TSC ticks or ns. */
+  readonly instructions?: {
+    readonly period: number;
+    readonly unit: "instructions" | "ticks" | "ns";
+  };
+  /** All branches. */
+  readonly branches: boolean;
+  /** Of branches, calls and the end of tracing; with `returns` both, with neither all. */
+  readonly calls: boolean;
+  /** Of branches, returns and the begin of tracing. */
+  readonly returns: boolean;
+  /** Where a transaction begins, ends or is aborted. */
+  readonly transactions: boolean;
+  /** PTWRITE. */
+  readonly ptwrites: boolean;
+  /** Power events: C-states, the frequency, and PSB. */
+  readonly power: boolean;
+  /** Interrupts and other events of an event trace. */
+  readonly interrupts: boolean;
+  /** Errors. */
+  readonly errors: boolean;
+  /** How many samples are left out at the beginning. */
+  readonly skip: number;
+}
+
+/** What `perf script` makes where nothing is said: calls and all that is no instruction. */
+export const DEFAULT_ITRACE: ItraceOptions = {
+  branches: true,
+  calls: true,
+  returns: false,
+  transactions: true,
+  ptwrites: true,
+  power: true,
+  interrupts: true,
+  errors: true,
+  skip: 0,
+};
+
+/** Letters of perf that have no meaning here, and why. */
+const REFUSED: Readonly<Record<string, string>> = {
+  y: "cycles are not counted",
+  g: "call chains are made by perfdata pt --export",
+  G: "call chains are made by perfdata pt --export",
+  l: "branch stacks are not made",
+  L: "branch stacks are not made",
+  q: "there is no quick mode",
+  o: "PEBS records are not decoded",
+};
+
+/** Nanoseconds of a unit of `i`. */
+const UNITS: Readonly<Record<string, number>> = { ns: 1, us: 1e3, ms: 1e6 };
+
+/**
+ * Reads the options of `--itrace`: letters, some with a number, as perf-script(1) has them.
+ *
+ * @throws {RangeError} Where a letter has no meaning; the message says which have.
+ *
+ * @example
+ * ```ts
+ * import { parseItrace } from "@perfdata/session/itrace";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const { instructions, errors } = parseItrace("i100use");
+ * assertEquals(instructions, { period: 100_000, unit: "ns" });
+ * assertEquals(errors, true);
+ * ```
+ */
+export function parseItrace(text: string): ItraceOptions {
+  if (text === "") return DEFAULT_ITRACE;
+  let instructions: ItraceOptions["instructions"];
+  let skip = 0;
+  const letters = new Set<string>();
+  const pattern = /i(\d+)?(ns|us|ms|i|t)?|s(\d+)?|[\s,]+|./gy;
+  for (const [word, count, unit, skipped] of text.matchAll(pattern)) {
+    const letter = word.trim().replace(",", "").charAt(0);
+    if (letter === "") continue;
+    if (letter === "i") {
+      const period = count === undefined ? 100 : Number(count);
+      const scale = UNITS[unit ?? (count === undefined ? "us" : "ns")];
+      // No time at all is each instruction.
+      instructions = period === 0 || unit === "i"
+        ? { period: Math.max(1, period), unit: "instructions" }
+        : scale === undefined
+        ? { period, unit: "ticks" }
+        : { period: period * scale, unit: "ns" };
+    } else if (letter === "s") skip = Number(skipped ?? 0);
+    else if ("bcrxwpIe".includes(letter)) letters.add(letter);
+    else {
+      const why = REFUSED[letter];
+      throw new RangeError(
+        `itrace: ${letter}: ${
+          why ?? "no such letter"
+        }; there are i[N][i|t|ns|us|ms] b c r x w p I e sN`,
+      );
+    }
+  }
+  return {
+    ...(instructions === undefined ? {} : { instructions }),
+    branches: letters.has("b") || letters.has("c") || letters.has("r"),
+    calls: letters.has("c"),
+    returns: letters.has("r"),
+    transactions: letters.has("x"),
+    ptwrites: letters.has("w"),
+    power: letters.has("p"),
+    interrupts: letters.has("I"),
+    errors: letters.has("e"),
+    skip,
+  };
+}

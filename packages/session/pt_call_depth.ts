@@ -1,0 +1,69 @@
+import { IP_FLAG } from "./pt_sample_rows.ts";
+
+/**
+ * How deep the calls of a thread are, as perf counts them for a call trace (`thread_stack__event` of
+ * tools/perf/util/thread-stack.c): by return addresses, without a look at what is called.
+ */
+export class CallDepth {
+  #count = 0;
+  #low = new Int32Array(64);
+  #high = new Int32Array(64);
+  #traceEnd = new Uint8Array(64);
+  #last = 0;
+
+  /** The depth at the branch that came last; a return is as deep as its call. */
+  get depth(): number {
+    return this.#last;
+  }
+
+  /** A branch from an instruction of `size` bytes; addresses that are not known are 0. */
+  branch(
+    flags: number,
+    fromLow: number,
+    fromHigh: number,
+    size: number,
+    toLow: number,
+    toHigh: number,
+  ): void {
+    const isTo = toLow !== 0 || toHigh !== 0;
+    if ((flags & IP_FLAG.CALL) !== 0) {
+      const sum = (fromLow >>> 0) + size;
+      const low = sum | 0;
+      const high = sum >= 2 ** 32 ? fromHigh + 1 | 0 : fromHigh;
+      if (isTo && (low !== toLow || high !== toHigh)) {
+        this.#push(low, high, (flags & IP_FLAG.TRACE_END) !== 0);
+      }
+    } else if ((flags & IP_FLAG.TRACE_BEGIN) !== 0) {
+      this.#pop(toLow, toHigh);
+      while (this.#count > 0 && this.#traceEnd[this.#count - 1] === 1) this.#count--;
+    } else if ((flags & IP_FLAG.RETURN) !== 0 && isTo) this.#pop(toLow, toHigh);
+    this.#last = this.#count + ((flags & IP_FLAG.RETURN) !== 0 ? 1 : 0);
+  }
+
+  #push(low: number, high: number, traceEnd: boolean): void {
+    const n = this.#count++;
+    if (n === this.#low.length) {
+      const lows = new Int32Array(2 * n);
+      lows.set(this.#low);
+      this.#low = lows;
+      const highs = new Int32Array(2 * n);
+      highs.set(this.#high);
+      this.#high = highs;
+      const ends = new Uint8Array(2 * n);
+      ends.set(this.#traceEnd);
+      this.#traceEnd = ends;
+    }
+    this.#low[n] = low;
+    this.#high[n] = high;
+    this.#traceEnd[n] = traceEnd ? 1 : 0;
+  }
+
+  #pop(low: number, high: number): void {
+    for (let i = this.#count - 1; i >= 0; i--) {
+      if (this.#low[i] === low && this.#high[i] === high) {
+        this.#count = i;
+        return;
+      }
+    }
+  }
+}

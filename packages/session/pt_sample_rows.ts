@@ -1,0 +1,165 @@
+import { FlowError, InsnKind } from "@perfdata/intel-pt";
+
+/** What a row of {@linkcode PtSampleRows} is: the events that perf makes of a trace. */
+export const SAMPLE = {
+  /** An instruction: `from`; `period` is how many there were since the last. */
+  INSTRUCTIONS: 0,
+  /** A branch from `from` to `to`. */
+  BRANCHES: 1,
+  /** A transaction begins or ends at `from`. */
+  TRANSACTIONS: 2,
+  /** PTWRITE at `from`; `payload`, and in `flags` whether the packet had the address. */
+  PTWRITE: 3,
+  /** MWAIT; `payload` of the packet. */
+  MWAIT: 4,
+  /** A C-state was entered; `payload` of the packet. */
+  PWRE: 5,
+  /** Execution stopped; `flags` says whether the packet had the address. */
+  EXSTOP: 6,
+  /** C0 was entered; `payload` of the packet. */
+  PWRX: 7,
+  /** The clock ratio changed to `payload`. */
+  CBR: 8,
+  /** A PSB at the offset `payload` of the stream. */
+  PSB: 9,
+  /** An error at `from`; `payload` is perf's code. */
+  ERROR: 10,
+} as const;
+
+/** Bits of `perf_sample.flags` (`PERF_IP_FLAG_*` of tools/perf/util/event.h). */
+export const IP_FLAG = {
+  BRANCH: 1 << 0,
+  CALL: 1 << 1,
+  RETURN: 1 << 2,
+  CONDITIONAL: 1 << 3,
+  SYSCALLRET: 1 << 4,
+  ASYNC: 1 << 5,
+  INTERRUPT: 1 << 6,
+  TX_ABORT: 1 << 7,
+  TRACE_BEGIN: 1 << 8,
+  TRACE_END: 1 << 9,
+  IN_TX: 1 << 10,
+  VMENTRY: 1 << 11,
+  VMEXIT: 1 << 12,
+} as const;
+
+const { BRANCH, CALL, RETURN, CONDITIONAL, SYSCALLRET, INTERRUPT, VMENTRY, VMEXIT } = IP_FLAG;
+
+/** The flags of a branch by its {@linkcode InsnKind} (`intel_pt_insn_type`). */
+export const KIND_FLAGS: readonly number[] = [
+  [InsnKind.JCC, BRANCH | CONDITIONAL],
+  [InsnKind.JMP, BRANCH],
+  [InsnKind.JMP_INDIRECT, BRANCH],
+  [InsnKind.CALL, BRANCH | CALL],
+  [InsnKind.CALL_INDIRECT, BRANCH | CALL],
+  [InsnKind.RET, BRANCH | RETURN],
+  [InsnKind.SYSCALL, BRANCH | CALL | SYSCALLRET],
+  [InsnKind.SYSRET, BRANCH | RETURN | SYSCALLRET],
+  [InsnKind.INT, BRANCH | CALL | INTERRUPT],
+  [InsnKind.IRET, BRANCH | RETURN | INTERRUPT],
+  [InsnKind.FAR_CALL, BRANCH | CALL],
+  [InsnKind.FAR_JMP, BRANCH],
+  [InsnKind.FAR_RET, BRANCH | RETURN],
+  [InsnKind.VM_ENTRY, BRANCH | CALL | VMENTRY],
+  [InsnKind.VM_CALL, BRANCH | CALL | VMEXIT],
+].reduce((flags, [kind = 0, bits = 0]) => {
+  flags[kind] = bits;
+  return flags;
+}, new Array<number>(18).fill(0));
+
+/** perf's code of each {@linkcode FlowError} (`INTEL_PT_ERR_*`). */
+export const ERROR_CODES: readonly number[] = [
+  [FlowError.NO_CODE, 5],
+  [FlowError.BAD_CODE, 5],
+  [FlowError.MISMATCH, 6],
+  [FlowError.NO_CALL, 6],
+  [FlowError.LOOP, 10],
+  [FlowError.OVERFLOW, 7],
+  [FlowError.BAD_PACKET, 3],
+  [FlowError.GAP, 8],
+  [FlowError.TRUNCATED, 3],
+  [FlowError.UNEXPECTED, 6],
+].reduce((codes, [error = 0, code = 9]) => {
+  codes[error] = code;
+  return codes;
+}, new Array<number>(10).fill(9));
+
+/** Texts of {@linkcode ERROR_CODES}. */
+export const ERROR_TEXTS: Readonly<Record<number, string>> = {
+  3: "Bad packet",
+  5: "Failed to get instruction",
+  6: "Trace doesn't match instruction",
+  7: "Overflow packet",
+  8: "Lost trace data",
+  9: "Unknown error!",
+  10: "Never-ending loop (refer perf config intel-pt.max-loops)",
+};
+
+/** Numbers of a row in {@linkcode PtSampleRows.words}. */
+export const SAMPLE_WORDS = 14;
+
+/** Columns of {@linkcode PtSampleRows.words}. */
+export const SAMPLE_WORD = {
+  KIND: 0,
+  TID: 1,
+  PID: 2,
+  COMM: 3,
+  CPU: 4,
+  FLAGS: 5,
+  FROM_HI: 6,
+  FROM_LO: 7,
+  FROM: 8,
+  TO_HI: 9,
+  TO_LO: 10,
+  TO: 11,
+  INSN: 12,
+  DEPTH: 13,
+} as const;
+
+/** Samples of a trace, in order: rows of numbers. */
+export class PtSampleRows {
+  /** Number of rows. */
+  count = 0;
+  /** {@linkcode SAMPLE_WORDS} numbers a row: see {@linkcode SAMPLE_WORD}. */
+  words: Int32Array = new Int32Array(SAMPLE_WORDS * 1024);
+  /** When, ns; -1 where there is no time. */
+  time: Float64Array = new Float64Array(1024);
+  /** How many instructions an instruction stands for, or the payload of an event. */
+  value: Float64Array = new Float64Array(1024);
+
+  /** Adds a row; returns where its words begin. */
+  add(time: number, value: number): number {
+    if (this.count === this.time.length) this.#grow();
+    const n = this.count++;
+    this.time[n] = time;
+    this.value[n] = value;
+    return n * SAMPLE_WORDS;
+  }
+
+  /** Adds a row of other rows. */
+  copy(other: PtSampleRows, row: number): void {
+    const at = this.add(other.time[row] as number, other.value[row] as number);
+    const from = row * SAMPLE_WORDS;
+    for (let i = 0; i < SAMPLE_WORDS; i++) this.words[at + i] = other.words[from + i] as number;
+  }
+
+  /** Forgets the first `rows`. */
+  drop(rows: number): void {
+    this.words.copyWithin(0, rows * SAMPLE_WORDS, this.count * SAMPLE_WORDS);
+    this.time.copyWithin(0, rows, this.count);
+    this.value.copyWithin(0, rows, this.count);
+    this.count -= rows;
+  }
+
+  #grow(): void {
+    const words = new Int32Array(2 * this.words.length);
+    words.set(this.words);
+    this.words = words;
+    const time = new Float64Array(2 * this.count);
+    time.set(this.time);
+    this.time = time;
+    const value = new Float64Array(2 * this.count);
+    value.set(this.value);
+    this.value = value;
+  }
+}

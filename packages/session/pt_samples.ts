@@ -1,0 +1,668 @@
+import {
+  type BlockCache,
+  type FlowDecoder,
+  FlowEvent,
+  InsnKind,
+  type PathTable,
+} from "@perfdata/intel-pt";
+import type { ItraceOptions } from "./itrace.ts";
+import type { PtCode } from "./pt_code.ts";
+import type { PtHistory } from "./pt_history.ts";
+import type { PtBuffer, PtClock, PtSink } from "./pt_run.ts";
+import {
+  ERROR_CODES,
+  IP_FLAG,
+  KIND_FLAGS,
+  PtSampleRows,
+  SAMPLE,
+  SAMPLE_WORD,
+} from "./pt_sample_rows.ts";
+import { SamplePeriod } from "./pt_sample_period.ts";
+import { CallDepth } from "./pt_call_depth.ts";
+
+/** What {@linkcode PtSamples} needs beside the options. */
+export interface SamplesOptions {
+  /** What is made. */
+  readonly itrace: ItraceOptions;
+  /** Ratio of the TSC to the bus clock; 0 where it is not known. */
+  readonly maxNonTurboRatio: number;
+  /** Whether the bytes of instructions are wanted: see {@linkcode PtSamples.insnTexts}. */
+  readonly bytes?: boolean;
+  /** Whether several buffers have to be brought into one order of time. */
+  readonly merge: boolean;
+  /** Which part of the trace. */
+  readonly filter?: {
+    readonly tids?: ReadonlySet<number> | undefined;
+    readonly from?: number;
+    readonly to?: number;
+  };
+  /** Called between packets, when `rows` may be used and cleared. */
+  readonly idle: () => Promise<void> | void;
+}
+
+/** Instructions of a block. */
+interface BlockInsns {
+  readonly low: Int32Array;
+  readonly high: Int32Array;
+  readonly place: Int32Array;
+  readonly text: Int32Array;
+}
+
+/** One buffer on its way, as perf's decoder keeps it. */
+class Track {
+  readonly rows: PtSampleRows;
+  readonly period: SamplePeriod;
+  readonly depth = new Map<number, CallDepth>();
+  /** Time of samples, ns; it never goes back. */
+  now = -1;
+  /** Ticks of the last packet with a time, and those that samples have. */
+  ticks = -1;
+  sampleTicks = -1;
+  /** Instructions since the time changed last. */
+  insnsSinceTime = 0;
+  cbr = 0;
+  cbrSeen = 0;
+  /** A branch whose target is still to come. */
+  pending = false;
+  pendingLow = 0;
+  pendingHigh = 0;
+  pendingPlace = -1;
+  pendingKind = 0;
+  pendingSize = 0;
+  pendingInsn = 0;
+  pendingTime = -1;
+  /** The instructions that the sample of its own instruction stands for; 0 where there is none. */
+  pendingPeriod = 0;
+  /** Where it goes if it is taken, and where if not. */
+  targetLow = 0;
+  targetHigh = 0;
+  endLow = 0;
+  endHigh = 0;
+  inTx = 0;
+  tid = -1;
+  pid = -1;
+  comm = -1;
+
+  constructor(rows: PtSampleRows, period: SamplePeriod) {
+    this.rows = rows;
+    this.period = period;
+  }
+}
+
+/**
+ * Makes the samples of a trace that perf makes of it with `--itrace`: instructions, branches, events,
+ * errors, each at the time that perf gives it.
+ *
+ * Mirrors `intel_pt_sample` and `intel_pt_sample_flags` of tools/perf/util/intel-pt.c, and when
+ * `intel_pt_decode` takes over a time: instructions before the branch that uses a packet have the time
+ * from before it, the branch itself that of the packet.
+ */
+export class PtSamples implements PtSink {
+  /** What came since it was cleared last. */
+  readonly rows: PtSampleRows = new PtSampleRows();
+  /** Bytes of instructions in hexadecimal: ` 31 ed`; number 0 is none. */
+  readonly insnTexts: string[] = [""];
+
+  readonly #code: PtCode;
+  readonly #clock: PtClock;
+  readonly #history: PtHistory;
+  readonly #options: SamplesOptions;
+  readonly #tracks: Track[] = [];
+  readonly #textNumbers = new Map<string, number>();
+  readonly #branchesFilter: number;
+  #insns: (BlockInsns | undefined)[] = [];
+  #lastInsn: (BlockInsns | undefined)[] = [];
+  #blockPlace: number[] = [];
+  /** The block that a branch goes to, or -1 where it is not known. */
+  #target = -1;
+  #skip: number;
+
+  /** Makes a sink for `decodePt`. */
+  constructor(code: PtCode, clock: PtClock, history: PtHistory, options: SamplesOptions) {
+    this.#code = code;
+    this.#clock = clock;
+    this.#history = history;
+    this.#options = options;
+    const { calls, returns, skip } = options.itrace;
+    this.#branchesFilter = (calls ? IP_FLAG.CALL | IP_FLAG.ASYNC | IP_FLAG.TRACE_END : 0) |
+      (returns ? IP_FLAG.RETURN | IP_FLAG.TRACE_BEGIN : 0);
+    this.#skip = skip;
+  }
+
+  /** Lets the caller use the rows. */
+  async idle(): Promise<void> {
+    await this.#options.idle();
+  }
+
+  /** Gives up what is kept by block. */
+  forget(): void {
+    this.#insns = [];
+    this.#lastInsn = [];
+    this.#blockPlace = [];
+  }
+
+  /** Rows of buffers that are up to this time are in order of time. */
+  reached(ns: number): void {
+    if (this.#options.merge) this.#merge(ns);
+  }
+
+  /** Hands over what waits for other buffers. */
+  finish(): void {
+    if (this.#options.merge) this.#merge(Infinity);
+  }
+
+  #merge(before: number): void {
+    const next = this.#tracks.map(() => 0);
+    for (;;) {
+      let best = -1;
+      let time = before;
+      for (const [i, track] of this.#tracks.entries()) {
+        const row = next[i] as number;
+        if (track === undefined || row >= track.rows.count) continue;
+        const at = track.rows.time[row] as number;
+        if (at < time) {
+          best = i;
+          time = at;
+        }
+      }
+      if (best < 0) break;
+      this.rows.copy((this.#tracks[best] as Track).rows, next[best] as number);
+      (next[best] as number)++;
+    }
+    for (const [i, rows] of next.entries()) {
+      if (rows > 0) this.#tracks[i]?.rows.drop(rows);
+    }
+  }
+
+  /** Takes paths and events. */
+  flow(buffer: PtBuffer, run: FlowDecoder): void {
+    const track = this.#track(buffer);
+    const { entries, count, paths, blocks } = run;
+    for (let i = 0; i < count; i++) {
+      const entry = entries[i] as number;
+      if (entry >= 0) this.#path(buffer, track, paths, blocks, entry);
+      else this.#event(buffer, track, run, ~entry);
+    }
+    if (!track.pending || !run.tracing) return;
+    const { pendingKind } = track;
+    // The decoder may hand over what it has in the middle of a way without packets.
+    if (pendingKind === InsnKind.JMP || pendingKind === InsnKind.CALL) {
+      this.#arrive(buffer, track, track.targetLow, track.targetHigh);
+    } else this.#arrive(buffer, track, run.atLow, run.atHigh);
+  }
+
+  #track(buffer: PtBuffer): Track {
+    let track = this.#tracks[buffer.index];
+    if (track === undefined) {
+      track = new Track(
+        this.#options.merge ? new PtSampleRows() : this.rows,
+        new SamplePeriod(this.#options.itrace.instructions, this.#clock),
+      );
+      this.#tracks[buffer.index] = track;
+    }
+    if (track.tid !== buffer.tid || track.now !== buffer.position) {
+      const { tid } = buffer;
+      const time = Math.max(track.now, buffer.position, 0);
+      track.tid = tid;
+      track.pid = this.#history.pid(tid, time);
+      track.comm = this.#history.threadComm(tid, time);
+    }
+    return track;
+  }
+
+  /** Samples have the time of the last packet from here on. */
+  #takeTime(track: Track): void {
+    if (track.sampleTicks === track.ticks) return;
+    track.sampleTicks = track.ticks;
+    const ns = this.#clock.ns(track.ticks);
+    if (ns > track.now) track.now = ns;
+  }
+
+  #path(
+    buffer: PtBuffer,
+    track: Track,
+    paths: PathTable,
+    blocks: BlockCache,
+    path: number,
+  ): void {
+    const { period } = track;
+    const end = paths.start[path + 1] as number;
+    for (let k = paths.start[path] as number; k < end; k++) {
+      const block = paths.blocks[k] as number;
+      if (track.pending) {
+        this.#target = block;
+        this.#arrive(buffer, track, blocks.low[block] as number, blocks.high[block] as number);
+        this.#target = -1;
+      }
+      const kind = blocks.kind[block] as number;
+      const isBranch = kind !== InsnKind.OTHER && kind < InsnKind.PTWRITE;
+      const insns = blocks.insns[block] as number;
+      track.insnsSinceTime += insns;
+      let last = 0;
+      if (period.isOn) last = this.#instructions(buffer, track, blocks, block, isBranch);
+      if (!isBranch) continue;
+      const usesPacket = kind !== InsnKind.JMP && kind !== InsnKind.CALL;
+      if (usesPacket) this.#takeTime(track);
+      this.#pend(buffer, track, blocks, block, last);
+    }
+  }
+
+  /** Samples of a block's instructions; returns the period of that of its branch, or 0. */
+  #instructions(
+    buffer: PtBuffer,
+    track: Track,
+    blocks: BlockCache,
+    block: number,
+    isBranch: boolean,
+  ): number {
+    const { period } = track;
+    const insns = blocks.insns[block] as number;
+    const plain = isBranch ? insns - 1 : insns;
+    for (let i = period.next(plain); i < plain; i = period.next(plain, i + 1)) {
+      if (this.#skipped()) continue;
+      const count = period.take();
+      const { low, high, place, text } = this.#insns[block] ??= this.#list(
+        buffer,
+        blocks,
+        block,
+      );
+      const at = this.#row(track, buffer, SAMPLE.INSTRUCTIONS, track.now, count, track.inTx);
+      if (at < 0) continue;
+      const { words } = track.rows;
+      words[at + SAMPLE_WORD.FROM_LO] = low[i] as number;
+      words[at + SAMPLE_WORD.FROM_HI] = high[i] as number;
+      words[at + SAMPLE_WORD.FROM] = place[i] as number;
+      words[at + SAMPLE_WORD.INSN] = text[i] as number;
+    }
+    if (!isBranch) return 0;
+    const last = period.next(1) === 0 ? period.take() : 0;
+    period.branch();
+    return last;
+  }
+
+  #skipped(): boolean {
+    if (this.#skip === 0) return false;
+    this.#skip--;
+    return true;
+  }
+
+  /** A row with what all rows of a track have; -1 where the filter leaves it out. */
+  #row(
+    track: Track,
+    buffer: PtBuffer,
+    kind: number,
+    time: number,
+    value: number,
+    flags: number,
+  ): number {
+    const { tids, from = -Infinity, to = Infinity } = this.#options.filter ?? {};
+    if (tids !== undefined && !tids.has(track.tid)) return -1;
+    if (time >= 0 && (time < from || time > to)) return -1;
+    const { rows } = track;
+    const at = rows.add(time, value);
+    const { words } = rows;
+    words[at + SAMPLE_WORD.KIND] = kind;
+    words[at + SAMPLE_WORD.TID] = track.tid;
+    words[at + SAMPLE_WORD.PID] = track.pid;
+    words[at + SAMPLE_WORD.COMM] = track.comm;
+    words[at + SAMPLE_WORD.CPU] = buffer.stream.cpu ?? -1;
+    words[at + SAMPLE_WORD.FLAGS] = flags;
+    words[at + SAMPLE_WORD.FROM_HI] = 0;
+    words[at + SAMPLE_WORD.FROM_LO] = 0;
+    words[at + SAMPLE_WORD.FROM] = -1;
+    words[at + SAMPLE_WORD.TO_HI] = 0;
+    words[at + SAMPLE_WORD.TO_LO] = 0;
+    words[at + SAMPLE_WORD.TO] = -1;
+    words[at + SAMPLE_WORD.INSN] = 0;
+    words[at + SAMPLE_WORD.DEPTH] = 0;
+    return at;
+  }
+
+  /** Remembers a branch until it is known where it goes. */
+  #pend(
+    buffer: PtBuffer,
+    track: Track,
+    blocks: BlockCache,
+    block: number,
+    period: number,
+  ): void {
+    const { low, high, place, text } = this.#lastInsn[block] ??
+      this.#listLast(buffer, blocks, block);
+    track.pending = true;
+    track.pendingLow = low[0] as number;
+    track.pendingHigh = high[0] as number;
+    track.pendingPlace = place[0] as number;
+    track.pendingInsn = text[0] as number;
+    track.pendingKind = blocks.kind[block] as number;
+    track.pendingSize = blocks.lastSize[block] as number;
+    track.pendingTime = track.now;
+    track.pendingPeriod = period;
+    track.targetLow = blocks.targetLow[block] as number;
+    track.targetHigh = blocks.targetHigh[block] as number;
+    track.endLow = (blocks.low[block] as number) + (blocks.size[block] as number) | 0;
+    track.endHigh = blocks.endHigh(block);
+  }
+
+  /** The pending branch goes to an address. */
+  #arrive(buffer: PtBuffer, track: Track, low: number, high: number): void {
+    const { pendingKind } = track;
+    const taken = pendingKind !== InsnKind.JCC || low !== track.endLow || high !== track.endHigh;
+    this.#settle(buffer, track, taken, low, high, 0);
+  }
+
+  /** Samples of the pending branch, and of its instruction. */
+  #settle(
+    buffer: PtBuffer,
+    track: Track,
+    taken: boolean,
+    low: number,
+    high: number,
+    more: number,
+  ): void {
+    track.pending = false;
+    const flags = (KIND_FLAGS[track.pendingKind] as number) | more | track.inTx;
+    if (track.pendingPeriod > 0 && this.#skipped()) track.period.back(track.pendingPeriod);
+    else if (track.pendingPeriod > 0) {
+      const at = this.#row(
+        track,
+        buffer,
+        SAMPLE.INSTRUCTIONS,
+        track.pendingTime,
+        track.pendingPeriod,
+        flags,
+      );
+      if (at >= 0) {
+        this.#from(track, at);
+        const { words } = track.rows;
+        words[at + SAMPLE_WORD.TO_LO] = taken ? low : 0;
+        words[at + SAMPLE_WORD.TO_HI] = taken ? high : 0;
+      }
+    }
+    if (!taken) return;
+    this.#branch(buffer, track, flags, low, high, true, track.pendingSize, track.pendingTime);
+  }
+
+  #from(track: Track, at: number): void {
+    const { words } = track.rows;
+    words[at + SAMPLE_WORD.FROM_LO] = track.pendingLow;
+    words[at + SAMPLE_WORD.FROM_HI] = track.pendingHigh;
+    words[at + SAMPLE_WORD.FROM] = track.pendingPlace;
+    words[at + SAMPLE_WORD.INSN] = track.pendingInsn;
+  }
+
+  /** A sample of a branch: from the pending instruction, or from nowhere that is traced. */
+  #branch(
+    buffer: PtBuffer,
+    track: Track,
+    flags: number,
+    low: number,
+    high: number,
+    known: boolean,
+    size: number,
+    time: number,
+  ): void {
+    let depth = track.depth.get(track.tid);
+    if (depth === undefined) track.depth.set(track.tid, depth = new CallDepth());
+    const isFrom = size >= 0;
+    depth.branch(
+      flags,
+      isFrom ? track.pendingLow : 0,
+      isFrom ? track.pendingHigh : 0,
+      isFrom ? size : 0,
+      known ? low : 0,
+      known ? high : 0,
+    );
+    const { branches } = this.#options.itrace;
+    if (!branches) return;
+    if (this.#branchesFilter !== 0 && (this.#branchesFilter & flags) === 0) return;
+    if (this.#skipped()) return;
+    const at = this.#row(track, buffer, SAMPLE.BRANCHES, time, 1, flags);
+    if (at < 0) return;
+    const { words } = track.rows;
+    words[at + SAMPLE_WORD.DEPTH] = depth.depth;
+    if (isFrom) this.#from(track, at);
+    if (!known) return;
+    words[at + SAMPLE_WORD.TO_LO] = low;
+    words[at + SAMPLE_WORD.TO_HI] = high;
+    words[at + SAMPLE_WORD.TO] = this.#target < 0
+      ? this.#code.place(buffer.code, low, high)
+      : this.#blockPlace[this.#target] ??= this.#code.place(buffer.code, low, high);
+  }
+
+  /** Instructions of a block, from the first on. */
+  #list(buffer: PtBuffer, blocks: BlockCache, block: number, from = 0): BlockInsns {
+    const low: number[] = [];
+    const high: number[] = [];
+    const place: number[] = [];
+    const text: number[] = [];
+    const first = (blocks.low[block] as number) >>> 0;
+    const top = blocks.high[block] as number;
+    const range = blocks.rangeOf(block);
+    const base = (top - range.high) * 2 ** 32 + first - (range.low >>> 0);
+    blocks.eachInsn(buffer.code, block, (offset, length) => {
+      if (offset < from) return;
+      const sum = first + offset;
+      low.push(sum | 0);
+      high.push(sum >= 2 ** 32 ? top + 1 | 0 : top);
+      place.push(this.#code.place(buffer.code, low.at(-1) as number, high.at(-1) as number));
+      if (this.#options.bytes !== true) return text.push(0);
+      const window = range.window(base + offset);
+      let words = "";
+      for (let i = 0; window !== undefined && i < length; i++) {
+        words += ` ${
+          (window.bytes[base + offset - window.from + i] ?? 0).toString(16).padStart(2, "0")
+        }`;
+      }
+      let number = this.#textNumbers.get(words);
+      if (number === undefined) {
+        number = this.insnTexts.push(words) - 1;
+        this.#textNumbers.set(words, number);
+      }
+      text.push(number);
+    });
+    return {
+      low: Int32Array.from(low),
+      high: Int32Array.from(high),
+      place: Int32Array.from(place),
+      text: Int32Array.from(text),
+    };
+  }
+
+  /** The last instruction of a block. */
+  #listLast(buffer: PtBuffer, blocks: BlockCache, block: number): BlockInsns {
+    const from = (blocks.size[block] as number) - (blocks.lastSize[block] as number);
+    return this.#lastInsn[block] = this.#list(buffer, blocks, block, from);
+  }
+
+  #event(buffer: PtBuffer, track: Track, run: FlowDecoder, event: number): void {
+    const kind = run.kind[event] as number;
+    const ticks = run.time[event] as number;
+    if (ticks !== track.ticks) {
+      track.ticks = ticks;
+      track.insnsSinceTime = 0;
+      track.period.time(ticks);
+    }
+    const low = run.ipLow[event] as number;
+    const high = run.ipHigh[event] as number;
+    const payload = ((run.high[event] as number) >>> 0) * 2 ** 32 +
+      ((run.low[event] as number) >>> 0);
+    const { itrace } = this.#options;
+    if (kind === FlowEvent.TIME) return;
+    track.period.branch();
+    if (track.pending && (low !== 0 || high !== 0)) this.#arrive(buffer, track, low, high);
+    switch (kind) {
+      case FlowEvent.ENABLED:
+      case FlowEvent.SYNC:
+        this.#begin(buffer, track, low, high);
+        break;
+      case FlowEvent.DISABLED:
+        this.#end(buffer, track, run, event);
+        break;
+      case FlowEvent.ASYNC:
+        this.#asynchronous(
+          buffer,
+          track,
+          low,
+          high,
+          run.low[event] as number,
+          run.high[event] as number,
+          true,
+          0,
+        );
+        break;
+      case FlowEvent.ERROR:
+        this.#takeTime(track);
+        track.pending = false;
+        if (itrace.errors) {
+          this.#single(buffer, track, SAMPLE.ERROR, low, high, ERROR_CODES[run.detail[event] ?? 0]);
+        }
+        break;
+      case FlowEvent.CBR:
+        track.cbr = run.detail[event] as number;
+        break;
+      case FlowEvent.PSB:
+        this.#takeTime(track);
+        if (itrace.power) {
+          this.#single(buffer, track, SAMPLE.PSB, low, high, run.offset[event]);
+        }
+        this.#frequency(buffer, track, low, high);
+        break;
+      case FlowEvent.TSX: {
+        const detail = run.detail[event] as number;
+        const was = track.inTx;
+        track.inTx = (detail & 1) !== 0 ? IP_FLAG.IN_TX : 0;
+        if (itrace.transactions && (was !== track.inTx || (detail & 2) !== 0)) {
+          this.#single(buffer, track, SAMPLE.TRANSACTIONS, low, high, 1);
+        }
+        break;
+      }
+      case FlowEvent.PTWRITE:
+        if (itrace.ptwrites) {
+          this.#single(buffer, track, SAMPLE.PTWRITE, low, high, payload);
+        }
+        break;
+      default:
+        this.#power(buffer, track, kind, low, high, payload);
+    }
+  }
+
+  #power(
+    buffer: PtBuffer,
+    track: Track,
+    kind: number,
+    low: number,
+    high: number,
+    payload: number,
+  ): void {
+    if (!this.#options.itrace.power) return;
+    const sample = kind === FlowEvent.MWAIT
+      ? SAMPLE.MWAIT
+      : kind === FlowEvent.PWRE
+      ? SAMPLE.PWRE
+      : kind === FlowEvent.EXSTOP
+      ? SAMPLE.EXSTOP
+      : kind === FlowEvent.PWRX
+      ? SAMPLE.PWRX
+      : -1;
+    if (sample >= 0) this.#single(buffer, track, sample, low, high, payload);
+  }
+
+  /** A sample of an event at an address; where it is 0, at where execution was last. */
+  #single(
+    buffer: PtBuffer,
+    track: Track,
+    kind: number,
+    low: number,
+    high: number,
+    value: number | undefined = 0,
+  ): void {
+    this.#takeTime(track);
+    if (this.#skipped()) return;
+    const isAt = low !== 0 || high !== 0;
+    const at = this.#row(track, buffer, kind, track.now, value, isAt ? 1 : 0);
+    if (at < 0 || !isAt) return;
+    const { words } = track.rows;
+    words[at + SAMPLE_WORD.FROM_LO] = low;
+    words[at + SAMPLE_WORD.FROM_HI] = high;
+    words[at + SAMPLE_WORD.FROM] = this.#code.place(buffer.code, low, high);
+  }
+
+  /** A changed clock ratio comes with what is sampled next. */
+  #frequency(buffer: PtBuffer, track: Track, low: number, high: number): void {
+    if (track.cbr === track.cbrSeen) return;
+    track.cbrSeen = track.cbr;
+    if (this.#options.itrace.power) {
+      this.#single(buffer, track, SAMPLE.CBR, low, high, track.cbr);
+    }
+  }
+
+  /** Tracing begins. */
+  #begin(buffer: PtBuffer, track: Track, low: number, high: number): void {
+    this.#takeTime(track);
+    this.#frequency(buffer, track, 0, 0);
+    // perf estimates when user space was entered: two ticks an instruction since the last time.
+    if (high >= 0 && track.sampleTicks >= 0) {
+      const { maxNonTurboRatio } = this.#options;
+      let passed = 2 * track.insnsSinceTime;
+      if (track.cbr !== 0 && maxNonTurboRatio !== 0) {
+        passed = Math.floor(passed * maxNonTurboRatio / track.cbr);
+      }
+      track.now = this.#clock.ns(track.sampleTicks + passed);
+    }
+    const flags = IP_FLAG.BRANCH | IP_FLAG.TRACE_BEGIN | track.inTx;
+    this.#branch(buffer, track, flags, low, high, true, -1, track.now);
+  }
+
+  /** Tracing ends: by an event, or by the pending branch. */
+  #end(buffer: PtBuffer, track: Track, run: FlowDecoder, event: number): void {
+    const detail = run.detail[event] as number;
+    const low = run.low[event] as number;
+    const high = run.high[event] as number;
+    const known = (detail & 1) !== 0;
+    this.#takeTime(track);
+    track.period.stop();
+    if ((detail & 2) !== 0) {
+      const at = run.ipLow[event] as number;
+      const top = run.ipHigh[event] as number;
+      this.#asynchronous(buffer, track, at, top, low, high, known, IP_FLAG.TRACE_END);
+      return;
+    }
+    if (!track.pending) return;
+    track.pendingTime = track.now;
+    const flags = (KIND_FLAGS[track.pendingKind] as number) | IP_FLAG.TRACE_END | track.inTx;
+    if (known) return this.#settle(buffer, track, true, low, high, IP_FLAG.TRACE_END);
+    this.#settle(buffer, track, false, track.pendingLow, track.pendingHigh, IP_FLAG.TRACE_END);
+    this.#branch(
+      buffer,
+      track,
+      flags,
+      0,
+      0,
+      false,
+      track.pendingSize,
+      track.pendingTime,
+    );
+  }
+
+  /** An interrupt or exception: the instruction at its address is not executed. */
+  #asynchronous(
+    buffer: PtBuffer,
+    track: Track,
+    low: number,
+    high: number,
+    toLow: number,
+    toHigh: number,
+    known: boolean,
+    more: number,
+  ): void {
+    this.#takeTime(track);
+    track.pendingLow = low;
+    track.pendingHigh = high;
+    track.pendingPlace = this.#code.place(buffer.code, low, high);
+    track.pendingInsn = 0;
+    const flags = known
+      ? IP_FLAG.BRANCH | IP_FLAG.CALL | IP_FLAG.ASYNC | IP_FLAG.INTERRUPT
+      : IP_FLAG.BRANCH | IP_FLAG.ASYNC | IP_FLAG.TRACE_END;
+    this.#branch(buffer, track, flags | more, toLow, toHigh, known, 0, track.now);
+  }
+}

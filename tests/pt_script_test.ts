@@ -1,0 +1,96 @@
+/**
+ * `script` of recordings with Intel PT: the text of perf, line by line, of programs that were stepped
+ * through, and of real traces.
+ */
+import { assert, assertEquals } from "@std/assert";
+import type { EncodeOptions } from "../fixtures/stepped/encode.ts";
+import {
+  cannotStep,
+  encodeProgram,
+  type StepOptions,
+  stepProgram,
+} from "../fixtures/stepped/program.ts";
+import { steppedFile } from "../fixtures/stepped/recording.ts";
+import { wrapTrace } from "../fixtures/stepped/wrap.ts";
+import { corpusTrace, joined } from "./pt_corpus.ts";
+import { perfText, perfVersion } from "./perf.ts";
+import { tool } from "./tool.ts";
+
+const TIMED = { compressReturns: true, tsc: true, mtc: true, cyc: true } as const;
+const CASES: readonly [StepOptions, EncodeOptions, readonly (readonly string[])[]][] = [
+  [{ program: "signals", flags: ["-O1"], limit: 60_000 }, {
+    psbEvery: 3000,
+    tsc: true,
+    mtc: true,
+    longTnt: true,
+  }, [["--insn-trace"], [], ["--call-ret-trace"], ["--itrace=i777iers10", "--ns"]]],
+  [
+    { program: "processes", flags: ["-O1", "-static"], quantum: 300 },
+    { ...TIMED, psbEvery: 2000 },
+    [["--itrace=i1usbe", "-F", "+flags,+addr"], ["--call-trace"]],
+  ],
+];
+
+/** Lines as they are; spaces at their ends depend on how long the names before were. */
+function linesOf(text: string): string[] {
+  return text.trimEnd().split("\n").map((line) => line.trimEnd());
+}
+
+async function compare(path: string, args: readonly string[]): Promise<number> {
+  const theirs = linesOf((await perfText(["script", ...args], path))?.stdout ?? "");
+  const { out } = await tool("script", [...args, path]);
+  const ours = linesOf(out);
+  for (const [i, line] of theirs.entries()) {
+    // Of entries of the PLT, perf knows few names, or takes the function before them.
+    if (line !== ours[i] && !ours[i]?.includes("@plt")) {
+      assertEquals(ours[i], line, `${args.join(" ")}: line ${i + 1}`);
+    }
+  }
+  assertEquals(ours.length, theirs.length, args.join(" "));
+  return ours.length;
+}
+
+Deno.test("script prints what perf makes of the traces of stepped programs", async () => {
+  const reason = cannotStep() ?? (perfVersion() === undefined ? "no perf" : undefined);
+  if (reason !== undefined) return console.log(`skipped: ${reason}`);
+  let lines = 0;
+  for (const [options, variant, runs] of CASES) {
+    const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-script-" });
+    try {
+      const program = stepProgram(folder, options);
+      const path = `${folder}/perf.data`;
+      const encoded = encodeProgram(program, variant);
+      Deno.writeFileSync(path, await steppedFile(program, encoded, variant));
+      for (const args of runs) lines += await compare(path, args);
+    } finally {
+      Deno.removeSync(folder, { recursive: true });
+    }
+  }
+  console.log(`${lines} lines compared`);
+  assert(lines > 60_000, `${lines} lines`);
+});
+
+Deno.test("script prints what perf makes of real traces", async () => {
+  if (perfVersion() === undefined) return;
+  let lines = 0;
+  for (const name of ["foo", "Unzip"]) {
+    const trace = corpusTrace(name);
+    if (trace === undefined) continue;
+    const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-script-" });
+    try {
+      const path = await wrapTrace(folder, trace.bytes, joined(trace.runs));
+      for (
+        const args of [["--itrace=be", "-F", "tid,ip,addr,flags"], [
+          "--insn-trace",
+          "-F",
+          "ip,insn",
+        ], []]
+      ) {
+        lines += await compare(path, args);
+      }
+    } finally {
+      Deno.removeSync(folder, { recursive: true });
+    }
+  }
+  console.log(`${lines} lines compared`);
+});

@@ -1,0 +1,169 @@
+/** What the commands that decode Intel PT have in common: opening, code, and what is left to say. */
+import {
+  bytesSource,
+  HEADER_AUXTRACE,
+  isRandomAccess,
+  PerfDataReader,
+  type RandomAccessSource,
+} from "@perfdata/format";
+import { PERF_SAMPLE_AUX } from "@perfdata/format/perf-event";
+import { openSource } from "@perfdata/format/file-source";
+import { readAuxTrace, stitchAuxTrace } from "@perfdata/session";
+import {
+  type Consumer,
+  type Engine,
+  type EngineOptions,
+  runEngine,
+} from "@perfdata/session/engine";
+import {
+  type CodeFiles,
+  lossText,
+  type MemoryImage,
+  memoryImages,
+  missingCode,
+  PtClock,
+  PtCode,
+  type PtCounts,
+  type PtNames,
+  PtSideband,
+} from "@perfdata/session/pt";
+import { openCodeFile, SymbolsError } from "@perfdata/symbols";
+import { openFileSource } from "@perfdata/symbols/file-source";
+import { defaultPlaces, localFiles } from "@perfdata/symbols/local-files";
+import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
+import { about, complain, Complaints, InputError } from "./_cli.ts";
+
+/**
+ * The memory that `--image` names, and what `perf record --kcore` copied.
+ *
+ * @throws {InputError} Where a file is not one of memory.
+ */
+export function imagesOf(text: string | undefined, recording: string): MemoryImage[] {
+  const images: MemoryImage[] = [];
+  const add = (path: string, address: bigint | undefined) => {
+    const source = about(path, () => openFileSource(path));
+    try {
+      images.push(...memoryImages(source, address));
+    } catch (error) {
+      if (error instanceof SymbolsError) throw new InputError(`--image ${path}: ${error.message}`);
+      throw error;
+    }
+  };
+  for (const part of text?.split(",") ?? []) {
+    const [, path = part, address] = /^(.*)@(0x[0-9a-f]+|[0-9a-f]+)$/i.exec(part) ?? [];
+    add(path, address === undefined ? undefined : BigInt(`0x${address.replace(/^0x/i, "")}`));
+  }
+  // What "perf record --kcore" copied.
+  const kcore = `${recording}/kcore_dir/kcore`;
+  try {
+    if (Deno.statSync(kcore).isFile) add(kcore, undefined);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory)) {
+      throw error;
+    }
+  }
+  return images;
+}
+
+/** Whether a recording has Intel PT. Most that have none are recognized by their header. */
+export async function isIntelPt(source: RandomAccessSource): Promise<boolean> {
+  const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
+  const hasTrace = reader.features.some(({ id }) => id === HEADER_AUXTRACE) ||
+    reader.events.all.some(({ layout }) => (layout.sampleType & PERF_SAMPLE_AUX) !== 0);
+  if (!hasTrace) return false;
+  const { streams, type } = await readAuxTrace(reader, { diagnostics: () => {} });
+  return streams.length > 0 && type === PERF_AUXTRACE_INTEL_PT;
+}
+
+/** All that is needed to decode a recording. */
+export interface OpenedPt {
+  readonly trace: Awaited<ReturnType<typeof readAuxTrace>>;
+  readonly source: RandomAccessSource;
+  readonly sideband: PtSideband;
+  readonly complaints: Complaints;
+  /** The pass over the records. */
+  readonly engine: Engine;
+}
+
+async function readAll(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  for await (const part of stream) parts.push(part);
+  return new Uint8Array(await new Blob(parts as Uint8Array<ArrayBuffer>[]).arrayBuffer());
+}
+
+/**
+ * Opens a recording with Intel PT and reads all of its records.
+ *
+ * @param tool Name of the command, for messages.
+ * @param consumers What else wants the records.
+ * @throws {InputError} Where it has none, or cannot be read twice.
+ */
+export async function openPt(
+  tool: string,
+  name: string,
+  consumers: readonly Consumer[] = [],
+  filter?: (reader: PerfDataReader) => Promise<EngineOptions["filter"]>,
+): Promise<OpenedPt> {
+  const complaints = new Complaints(`${tool}: ${name}`);
+  const opened = name === "-" ? bytesSource(await readAll(Deno.stdin.readable)) : openSource(name);
+  if (!isRandomAccess(opened)) {
+    throw new InputError(`${name}: cannot be read twice; give it as -, or copy it to a file`);
+  }
+  const source: RandomAccessSource = opened;
+  const first = await PerfDataReader.open(source, { diagnostics: complaints.take });
+  const trace = await readAuxTrace(first, { diagnostics: complaints.take });
+  if (trace.streams.length === 0 || trace.type !== PERF_AUXTRACE_INTEL_PT) {
+    const what = trace.streams.length === 0 ? "no AUX data" : `AUX data is ${trace.typeName}`;
+    throw new InputError(
+      `${name}: ${what}, not Intel PT; record with "perf record -e intel_pt//u -- PROGRAM"`,
+    );
+  }
+  await stitchAuxTrace(trace, source);
+  complaints.muted = true;
+  const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
+  const sideband = new PtSideband();
+  const engine = await runEngine(reader, [sideband, ...consumers], {
+    diagnostics: complaints.take,
+    filter: await filter?.(reader),
+  });
+  return { trace, source, sideband, complaints, engine };
+}
+
+/** Where the code of a recording is: in the files of its binaries, or in `images`. */
+export function codeOf(
+  sideband: PtSideband,
+  symfs: string | undefined,
+  images: readonly MemoryImage[],
+): PtCode {
+  const places = {
+    ...defaultPlaces(),
+    ...sideband.recorded?.machine,
+    ...(symfs === undefined ? {} : { symfs }),
+  };
+  const files: CodeFiles = {
+    open: (object) => openCodeFile(localFiles, object, places),
+    file: (path) => localFiles.open(path),
+  };
+  return new PtCode(sideband, files, images);
+}
+
+/** Tells what is missing; returns the exit code. */
+export function tellLoss(
+  tool: string,
+  name: string,
+  counts: PtCounts,
+  code: PtCode,
+  names: PtNames,
+  complaints: Complaints,
+  clock: PtClock,
+): number {
+  if (!clock.known) complain(`${tool}: ${name}: no times: the recording does not convert the TSC`);
+  const causes = names.causes();
+  if (causes !== "") complain(`${tool}: ${name}: places without a function: ${causes}`);
+  const missing = missingCode(code);
+  if (missing !== "") complain(`${tool}: ${name}: no code of ${missing}`);
+  const loss = lossText(counts);
+  if (loss !== undefined) complain(`${tool}: ${name}: ${loss}`);
+  complaints.finish();
+  return loss !== undefined || complaints.count > 0 ? 1 : 0;
+}

@@ -1,0 +1,138 @@
+/** `script --itrace`: the samples that are made of Intel PT, among those that were recorded. */
+import { ScriptWriter } from "@perfdata/export/script";
+import { eventFields, type FieldWish } from "@perfdata/export/script-fields";
+import { ScriptPlaces } from "@perfdata/export/script-places";
+import { ScriptRows } from "@perfdata/export/script-rows";
+import { PtScriptWriter } from "@perfdata/export/script-pt";
+import {
+  clockRatios,
+  decodePt,
+  type ItraceOptions,
+  PtClock,
+  PtNames,
+  PtSamples,
+} from "@perfdata/session/pt";
+import { complain, Progress, writeOut } from "./_cli.ts";
+import { codeOf, imagesOf, openPt, tellLoss } from "./_pt.ts";
+import { sampleFilter } from "./_sample_flags.ts";
+import { resolverOf } from "./_symbol_flags.ts";
+
+/** How far one CPU may be ahead of another while their samples are merged, ns. */
+const SLICE = 100_000;
+
+/** What `script` was asked for. */
+export interface PtScriptWish {
+  /** What samples are made. */
+  readonly itrace: ItraceOptions;
+  /** The fields. */
+  readonly wish: FieldWish | undefined;
+  /** Whether times have nanoseconds. */
+  readonly nanoseconds: boolean;
+  /** Width of objects in a call trace, or 0. */
+  readonly objectWidth: number;
+}
+
+type ScriptFlags =
+  & Parameters<typeof sampleFilter>[0]
+  & Parameters<typeof resolverOf>[0]
+  & { readonly on: Readonly<Record<"hide-call-graph", boolean>> };
+
+/** Prints the samples; returns the exit code. */
+export async function ptScript(
+  name: string,
+  flags: ScriptFlags,
+  { itrace, wish, nanoseconds, objectWidth }: PtScriptWish,
+): Promise<number> {
+  const { on, value } = flags;
+  const rows = new ScriptRows({ stacks: !on["hide-call-graph"], addresses: true, branches: false });
+  let chosen: Awaited<ReturnType<typeof sampleFilter>> | undefined;
+  const { trace, source, sideband, complaints, engine } = await openPt(
+    "script",
+    name,
+    [rows],
+    async (reader) => chosen = await sampleFilter(flags, reader),
+  );
+  const code = codeOf(sideband, value.symfs, imagesOf(undefined, name));
+  const resolver = await resolverOf(flags, name, {
+    ...sideband.recorded?.machine,
+    parameters: false,
+    debugInformation: wish?.add.has("srcline") === true,
+  });
+  const names = new PtNames(code, resolver);
+  const clock = new PtClock(trace);
+  const { maxNonTurboRatio = 0 } = clockRatios(trace);
+  const event =
+    engine.reader.events.all.find(({ attr }) => BigInt(attr.type) === trace.intelPt?.pmu_type) ??
+      engine.reader.events.all[0];
+  if (event === undefined) throw new TypeError("no event has recorded the trace");
+  const merge = trace.streams.length > 1 && clock.known;
+  const writer = new PtScriptWriter(code, names, sideband.history, {
+    eventNames: engine.eventNames,
+    event,
+    wish,
+    nanoseconds,
+    objectWidth,
+    hasCpu: trace.streams.some(({ cpu }) => cpu !== undefined),
+    timed: clock.known,
+    maxNonTurboRatio,
+    ticksPerSecond: clock.period(1e9),
+  });
+  // What was recorded beside the trace, in its order of time.
+  let recorded: ScriptWriter | undefined;
+  if (rows.count > 0) {
+    const lines = wish?.add.has("srcline") === true;
+    const places = await ScriptPlaces.of(engine, resolver, rows.samples(), {
+      inline: false,
+      lines,
+    });
+    recorded = new ScriptWriter(engine, places, {
+      fields: eventFields(engine.reader.events.all, engine.eventNames, wish),
+      chains: !on["hide-call-graph"],
+      nanoseconds,
+    });
+  }
+  const others = (ns: number) => {
+    const next = recorded?.until(rows.blocks, ns, writeOut) ?? Infinity;
+    if (recorded !== undefined) writeOut(recorded.text.take());
+    return next;
+  };
+  let printed = rows.count;
+  const print = async () => {
+    const made = samples.rows;
+    if (made.count === 0) return;
+    await names.resolve();
+    printed += made.count;
+    writer.rows(made, samples.insnTexts, writeOut, others);
+    made.drop(made.count);
+  };
+  const time = chosen?.time;
+  const samples: PtSamples = new PtSamples(code, clock, sideband.history, {
+    itrace,
+    maxNonTurboRatio,
+    bytes: wish?.add.has("insn") === true,
+    merge,
+    filter: {
+      tids: chosen?.tids,
+      ...(time === undefined ? {} : { from: Number(time[0]), to: Number(time[1]) }),
+    },
+    idle: print,
+  });
+  const progress = new Progress(
+    "script",
+    trace.streams.reduce((sum, { pieces }) => sum + pieces.reduce((n, p) => n + p.size, 0), 0),
+  );
+  const cpus = chosen?.cpus;
+  const counts = await decodePt(trace, source, sideband, code, samples, {
+    progress: progress.add,
+    wants: ({ cpu }) => cpus === undefined || (cpu !== undefined && cpus.has(cpu)),
+    ...(merge ? { slice: SLICE } : {}),
+  });
+  samples.finish();
+  await print();
+  writeOut(writer.text.take());
+  others(Infinity);
+  progress.finish();
+  names.close();
+  if (printed === 0) complain(`script: ${name}: no samples`);
+  return tellLoss("script", name, counts, code, names, complaints, clock);
+}
