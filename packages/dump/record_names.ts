@@ -1,16 +1,20 @@
 import { KERNEL_RECORD_NAMES } from "@perfdata/format";
+import {
+  PERF_RECORD_HEADER_ATTR,
+  PERF_RECORD_HEADER_BUILD_ID,
+  PERF_RECORD_HEADER_EVENT_TYPE,
+  PERF_RECORD_HEADER_FEATURE,
+  PERF_RECORD_HEADER_TRACING_DATA,
+} from "@perfdata/format/record-types";
 import { USER_RECORDS } from "@perfdata/user-records";
-
-/** Record types that perf 6.1 knows; it gives up where it meets others. */
-export const PERF_RECORD_HEADER_MAX = 83;
 
 /** The names that `perf report -D` prints where they are not those of the records. */
 const OTHER_NAMES: Readonly<Record<number, string>> = {
-  64: "ATTR",
-  65: "EVENT_TYPE",
-  66: "TRACING_DATA",
-  67: "BUILD_ID",
-  80: "FEATURE",
+  [PERF_RECORD_HEADER_ATTR]: "ATTR",
+  [PERF_RECORD_HEADER_EVENT_TYPE]: "EVENT_TYPE",
+  [PERF_RECORD_HEADER_TRACING_DATA]: "TRACING_DATA",
+  [PERF_RECORD_HEADER_BUILD_ID]: "BUILD_ID",
+  [PERF_RECORD_HEADER_FEATURE]: "FEATURE",
 };
 
 const NAMES: ReadonlyMap<number, string> = new Map([

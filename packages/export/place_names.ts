@@ -4,7 +4,7 @@ import { type SymbolTrust, symbolTrust } from "@perfdata/session/symbolize";
 import type { Resolution, SymbolResolver } from "@perfdata/symbols";
 import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
 import { IntColumn } from "./columns.ts";
-import { NodeTable } from "./node_table.ts";
+import { FrameTable } from "./frame_table.ts";
 import { FUNCTION_KIND, type Profile, type SampleColumns, type StackColumns } from "./profile.ts";
 
 /** What of a profile {@linkcode namePlaces} makes. */
@@ -65,25 +65,9 @@ export async function namePlaces(
   return { ...frames.columns({ count, object, address }), trust };
 }
 
-/** Functions and frames by what they are; frames of places, in the order in which they are set. */
+/** The frames of places, in the order in which they are set. */
 class FrameNames {
-  readonly #files: string[] = [];
-  readonly #fileNumbers = new Map<string, number>();
-  readonly #names: string[] = [];
-  readonly #functionObject = new IntColumn();
-  readonly #functionKind = new IntColumn();
-  /** Functions by name, of each object and kind. */
-  readonly #functions = new Map<number, Map<string, number>>();
-  readonly #frameFunction = new IntColumn();
-  readonly #frameFile = new IntColumn();
-  readonly #frameLine = new IntColumn();
-  /** Frames with a line, by function and file, and line. */
-  readonly #inFile = new NodeTable();
-  readonly #atLine = new NodeTable();
-  /** Frame of each line that {@linkcode FrameNames.#atLine} has. */
-  readonly #lineFrames = new IntColumn();
-  /** By function: its frame without a line, -1 for none yet. */
-  readonly #bareFrames = new IntColumn();
+  readonly #table = new FrameTable();
   readonly #frames = new IntColumn();
   /** First frame of each place, in the order in which they were set; -1 for none yet. */
   readonly #start: Int32Array;
@@ -103,54 +87,14 @@ class FrameNames {
     const frames = found?.frames;
     if (frames === undefined || frames.length === 0) {
       this.#length[place] = 1;
-      this.#frames.push(this.#frame(this.#function(object, kind, ""), undefined, 0));
+      this.#frames.push(this.#table.frame(object, kind, ""));
       return;
     }
     this.#length[place] = frames.length;
     for (const { name, inlined, file, line } of frames) {
       const of = inlined ? kind | FUNCTION_KIND.INLINED : kind;
-      const number = this.#function(object, of, name === "??" ? "" : name);
-      this.#frames.push(this.#frame(number, file, line));
+      this.#frames.push(this.#table.frame(object, of, name === "??" ? "" : name, file, line));
     }
-  }
-
-  #function(object: number, kind: number, name: string): number {
-    const of = object * 8 + kind;
-    let names = this.#functions.get(of);
-    if (names === undefined) this.#functions.set(of, names = new Map());
-    let number = names.get(name);
-    if (number === undefined) {
-      names.set(name, number = this.#names.push(name) - 1);
-      this.#functionObject.push(object);
-      this.#functionKind.push(kind);
-      this.#bareFrames.push(-1);
-    }
-    return number;
-  }
-
-  #frame(number: number, file: string | undefined, line: number): number {
-    if (file === undefined && line === 0) {
-      const bare = this.#bareFrames.array();
-      if (bare[number] === -1) bare[number] = this.#addFrame(number, -1, 0);
-      return bare[number] as number;
-    }
-    let inFile = -1;
-    if (file !== undefined) {
-      inFile = this.#fileNumbers.get(file) ?? -1;
-      if (inFile < 0) this.#fileNumbers.set(file, inFile = this.#files.push(file) - 1);
-    }
-    const at = this.#atLine.node(this.#inFile.node(number, inFile), line);
-    if (at === this.#lineFrames.length) {
-      this.#lineFrames.push(this.#addFrame(number, inFile, line));
-    }
-    return this.#lineFrames.array()[at] as number;
-  }
-
-  #addFrame(number: number, file: number, line: number): number {
-    this.#frameFunction.push(number);
-    this.#frameFile.push(file);
-    this.#frameLine.push(line);
-    return this.#frameFunction.length - 1;
   }
 
   columns({ count, object, address }: PlaceReader): Omit<NamedPlaces, "trust"> {
@@ -164,20 +108,7 @@ class FrameNames {
       }
       start[place + 1] = at;
     }
-    return {
-      files: this.#files,
-      functions: {
-        name: this.#names,
-        object: this.#functionObject.array(),
-        kind: Uint8Array.from(this.#functionKind.array()),
-      },
-      frames: {
-        function: this.#frameFunction.array(),
-        file: this.#frameFile.array(),
-        line: this.#frameLine.array(),
-      },
-      places: { object, address, start, frames },
-    };
+    return { ...this.#table.columns(), places: { object, address, start, frames } };
   }
 }
 

@@ -6,6 +6,7 @@ import type {
   ProfileThread,
 } from "./profile.ts";
 import { FloatColumn, IntColumn } from "./columns.ts";
+import { FrameTable } from "./frame_table.ts";
 import { NodeTable } from "./node_table.ts";
 
 /** A function at a line, as {@linkcode ProfileBuilder.place} takes it. */
@@ -55,16 +56,7 @@ export class ProfileBuilder {
   readonly #threadNumbers = new Map<string, number>();
   readonly #objects: ProfileObject[] = [];
   readonly #objectNumbers = new Map<string, number>();
-  readonly #files: string[] = [];
-  readonly #fileNumbers = new Map<string, number>();
-  readonly #functionNumbers = new Map<string, number>();
-  readonly #functionNames: string[] = [];
-  readonly #functionObject = new IntColumn();
-  readonly #functionKind = new IntColumn();
-  readonly #frameNumbers = new Map<string, number>();
-  readonly #frameFunction = new IntColumn();
-  readonly #frameFile = new IntColumn();
-  readonly #frameLine = new IntColumn();
+  readonly #frames = new FrameTable();
   readonly #placeObject = new IntColumn();
   readonly #placeAddress = new FloatColumn();
   readonly #placeStart = new IntColumn();
@@ -108,33 +100,12 @@ export class ProfileBuilder {
     const place = this.#placeObject.length;
     this.#placeObject.push(object);
     this.#placeAddress.push(address);
-    for (const frame of frames.length > 0 ? frames : [{ name: "" }]) {
-      this.#placeFrames.push(this.#frame(object, frame));
+    const shown: readonly BuilderFrame[] = frames.length > 0 ? frames : [{ name: "" }];
+    for (const { name, file, line, kind = 0 } of shown) {
+      this.#placeFrames.push(this.#frames.frame(object, kind, name, file, line));
     }
     this.#placeStart.push(this.#placeFrames.length);
     return place;
-  }
-
-  #frame(object: number, { name, file, line = 0, kind = 0 }: BuilderFrame): number {
-    const functionKey = `${object} ${kind} ${name}`;
-    let number = this.#functionNumbers.get(functionKey);
-    if (number === undefined) {
-      number = this.#functionNames.push(name) - 1;
-      this.#functionObject.push(object);
-      this.#functionKind.push(kind);
-      this.#functionNumbers.set(functionKey, number);
-    }
-    const inFile = file === undefined ? -1 : intern(this.#fileNumbers, file, this.#files, file);
-    const key = `${number} ${inFile} ${line}`;
-    let frame = this.#frameNumbers.get(key);
-    if (frame === undefined) {
-      frame = this.#frameFunction.length;
-      this.#frameFunction.push(number);
-      this.#frameFile.push(inFile);
-      this.#frameLine.push(line);
-      this.#frameNumbers.set(key, frame);
-    }
-    return frame;
   }
 
   /** Number of the stack of a place that was called from `parent`, or from nothing: -1. */
@@ -170,17 +141,7 @@ export class ProfileBuilder {
       events: this.#about.events,
       threads: this.#threads,
       objects: this.#objects,
-      files: this.#files,
-      functions: {
-        name: this.#functionNames,
-        object: this.#functionObject.array(),
-        kind: Uint8Array.from(this.#functionKind.array()),
-      },
-      frames: {
-        function: this.#frameFunction.array(),
-        file: this.#frameFile.array(),
-        line: this.#frameLine.array(),
-      },
+      ...this.#frames.columns(),
       places: {
         object: this.#placeObject.array(),
         address: this.#placeAddress.array(),
