@@ -8,6 +8,7 @@ import {
   FileOutput,
   filesWithoutBuildId,
   ForPerf,
+  KERNEL,
   mergeRecordings,
   type NameConditions,
   perfKnowledge,
@@ -16,7 +17,7 @@ import {
   Slice,
 } from "@perfdata/edit";
 import { bytesSource, memorySink, PERF_RECORD_SAMPLE, PerfDataReader } from "@perfdata/format";
-import { ElfFile } from "@perfdata/symbols";
+import { buildIdOfNotes, ElfFile } from "@perfdata/symbols";
 import { openFileSource } from "@perfdata/symbols/file-source";
 import { assert, assertEquals } from "@std/assert";
 import { zstdCompressSync } from "node:zlib";
@@ -184,7 +185,7 @@ Deno.test("convert: build ids are those that perf inject finds", async () => {
     const list = async (name: string): Promise<Map<string, string>> => {
       const text = new TextDecoder().decode((await run("buildid-list", "-i", name)).stdout);
       return new Map(
-        [...text.matchAll(/^([0-9a-f]{10,}) (\/.+)$/gm)].map((
+        [...text.matchAll(/^([0-9a-f]{10,}) (\/.+|\[kernel.*)$/gm)].map((
           [, id = "", path = ""],
         ) => [path, id]),
       );
@@ -193,6 +194,11 @@ Deno.test("convert: build ids are those that perf inject finds", async () => {
     const files = await filesWithoutBuildId(reader);
     const ids = new Map<string, string>();
     for (const file of files) {
+      if (file === KERNEL) {
+        const id = buildIdOfNotes(Deno.readFileSync("/sys/kernel/notes"), true, 4);
+        if (id !== undefined) ids.set(file, id);
+        continue;
+      }
       using source = openFileSource(file);
       const id = ElfFile.open(source).buildId();
       if (id !== undefined) ids.set(file, id);

@@ -1,6 +1,6 @@
 /** What the commands that write recordings have in common. */
 import { type CopyStats, FileOutput, PipeOutput, type RecordingOutput } from "@perfdata/edit";
-import type { ByteSink } from "@perfdata/format";
+import type { ByteSink, RandomAccessSource } from "@perfdata/format";
 import { newFile } from "@perfdata/format/file-sink";
 import { about, complain, UsageError, writeOut } from "./_cli.ts";
 
@@ -30,6 +30,10 @@ const stdoutSink: ByteSink = { write: writeOut };
 /** Where the new recording goes. */
 export interface Target {
   readonly output: RecordingOutput;
+  /** Takes bytes as they are, in place of `output`. */
+  readonly sink: ByteSink;
+  /** Whether it is to be in pipe format. */
+  readonly isPipe: boolean;
   /** Its path; `undefined` for standard output. */
   readonly path: string | undefined;
 }
@@ -53,13 +57,30 @@ export async function writeRecording<T>(
     if (Deno.stdout.isTerminal()) {
       throw new UsageError("-o - is a terminal; name a file, or a pipe to another command");
     }
-    return await action({ output: new PipeOutput(stdoutSink, lost), path: undefined });
+    const output = new PipeOutput(stdoutSink, lost);
+    return await action({ output, sink: stdoutSink, isPipe: true, path: undefined });
   }
   using file = about(path, () => newFile(path, { force: on.force }));
   const output = on.pipe ? new PipeOutput(file, lost) : new FileOutput(file);
-  const result = await action({ output, path });
+  const result = await action({ output, sink: file, isPipe: on.pipe, path });
   about(path, () => file.commit());
   return result;
+}
+
+/** Copies the bytes of a recording as they are. */
+export async function copyBytes(
+  source: RandomAccessSource,
+  sink: ByteSink,
+  progress: (bytes: number) => void,
+): Promise<void> {
+  const block = new Uint8Array(1 << 18);
+  for (let at = 0;;) {
+    const n = await source.readAt(block, at);
+    if (n === 0) return;
+    await sink.write(block.subarray(0, n));
+    progress(n);
+    at += n;
+  }
 }
 
 /** `1 record`, `2 records`, with the share of a whole. */

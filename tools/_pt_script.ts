@@ -12,9 +12,6 @@ import {
   PtNames,
   PtSamples,
 } from "@perfdata/session/pt";
-import { PerfDataReader, type RandomAccessSource } from "@perfdata/format";
-import { readAuxTrace } from "@perfdata/session";
-import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
 import { complain, Progress, writeOut } from "./_cli.ts";
 import { codeOf, imagesOf, openPt, tellLoss } from "./_pt.ts";
 import { sampleFilter } from "./_sample_flags.ts";
@@ -39,13 +36,6 @@ type ScriptFlags =
   & Parameters<typeof sampleFilter>[0]
   & Parameters<typeof resolverOf>[0]
   & { readonly on: Readonly<Record<"hide-call-graph", boolean>> };
-
-/** Whether the AUX data of a recording is Intel PT; files alone say so without being read. */
-export async function isIntelPt(source: RandomAccessSource): Promise<boolean> {
-  const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
-  const { streams, type } = await readAuxTrace(reader, { diagnostics: () => {} });
-  return streams.length > 0 && type === PERF_AUXTRACE_INTEL_PT;
-}
 
 /** Prints the samples; returns the exit code. */
 export async function ptScript(

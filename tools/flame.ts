@@ -33,6 +33,8 @@ range of time, see callers first or the order of time; ? lists the keys. docs/fl
       --icicle           picture: callers above
       --callers          picture: the sampled functions first, then their callers
       --width N          picture: its width in pixels (default: 1200)
+      --pt               what ran by the Intel PT of the recording, by time, instead of samples; the
+                         rule where there are none
       --no-inline        leave inlined functions out
 ${PROFILE_HELP}
 examples:
@@ -45,7 +47,7 @@ Exit codes: 0 done; 1 the recording is damaged (what can be read is drawn), or h
 `;
 
 const FLAGS = {
-  boolean: ["svg", "icicle", "callers", "no-inline", "force", ...PROFILE_FLAGS.boolean],
+  boolean: ["svg", "icicle", "callers", "no-inline", "force", "pt", ...PROFILE_FLAGS.boolean],
   string: ["output", "event", "root", "color", "width", ...PROFILE_FLAGS.string],
   alias: { o: "output", f: "force" },
 } as const;
@@ -66,6 +68,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const { profile, isWhole } = await readProfile("flame", name, flags, {
       timed: !isPicture,
       debugInformation: true,
+      pt: on.pt,
     });
     const data = flameData([profile], { inline: !on["no-inline"] });
     if (data.omittedNodes > 0) {

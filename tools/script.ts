@@ -1,10 +1,6 @@
 /** `script`: prints samples as `perf script` does. */
-import {
-  PERF_SAMPLE_AUX,
-  PERF_SAMPLE_REGS_USER,
-  PERF_SAMPLE_STACK_USER,
-} from "@perfdata/format/perf-event";
-import { HEADER_AUXTRACE, isRandomAccess } from "@perfdata/format";
+import { PERF_SAMPLE_REGS_USER, PERF_SAMPLE_STACK_USER } from "@perfdata/format/perf-event";
+import { isRandomAccess } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
 import {
@@ -105,12 +101,10 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const complaints = new Complaints(`script: ${name}`);
     const source = openSource(name);
     const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
-    // perf notes the feature where there is AUX data; samples can have pieces of it as well.
-    const hasTrace = reader.features.some(({ id }) => id === HEADER_AUXTRACE) ||
-      reader.events.all.some(({ layout }) => (layout.sampleType & PERF_SAMPLE_AUX) !== 0);
-    if (hasTrace && isRandomAccess(source)) {
-      const { isIntelPt, ptScript } = await import("./_pt_script.ts");
+    if (isRandomAccess(source)) {
+      const { isIntelPt } = await import("./_pt.ts");
       if (await isIntelPt(source)) {
+        const { ptScript } = await import("./_pt_script.ts");
         return await ptScript(name, flags, {
           itrace: DEFAULT_ITRACE,
           wish,

@@ -14,6 +14,7 @@ import {
   isRandomAccess,
   PERF_RECORD_COMPRESSED,
   PERF_RECORD_COMPRESSED2,
+  PERF_SAMPLE_READ,
   type RandomAccessSource,
 } from "@perfdata/format";
 import { fileSink } from "@perfdata/format/file-sink";
@@ -32,7 +33,7 @@ import {
   Progress,
   UsageError,
 } from "./_cli.ts";
-import { OUTPUT_FLAGS, OUTPUT_HELP, share, summary, writeRecording } from "./_edit.ts";
+import { copyBytes, OUTPUT_FLAGS, OUTPUT_HELP, share, summary, writeRecording } from "./_edit.ts";
 import { nameFilters, SAMPLE_FLAGS, SAMPLE_HELP, sampleFilter } from "./_sample_flags.ts";
 import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
 
@@ -91,15 +92,26 @@ async function run(flags: SliceFlags): Promise<number> {
     using opened = await openTwice(name, needsTwoPasses(flags), complaints);
     const { reader } = opened;
     const filter = await sliceFilter(flags, name, reader);
+    const isWhole = Object.keys(filter).length === 0 && every === undefined;
     const cut = await auxPlan(opened, filter);
     const edit = new Slice(reader, {
       ...filter,
       ...(cut === undefined || "reason" in cut ? {} : { aux: cut }),
       ...(every === undefined ? {} : { sampleEvery: Number(every) }),
     });
-    await writeRecording("slice", flags, async ({ output, path }) => {
+    await writeRecording("slice", flags, async ({ output, sink, isPipe, path }) => {
       const progress = new Progress("slice", reader.fileSize);
-      const copied = await copyRecording(reader, output, { edit, progress: progress.add });
+      const { source } = opened;
+      const isOne = source !== undefined && (source.seams?.length ?? 0) === 0;
+      if (isWhole && isOne && reader.isPipe === isPipe) {
+        await copyBytes(source, sink, progress.add);
+        return progress.finish();
+      }
+      const copied = await copyRecording(reader, output, {
+        edit,
+        keepCompressed: isWhole,
+        progress: progress.add,
+      });
       progress.finish();
       summary("slice", copied, path);
     });
@@ -114,6 +126,12 @@ async function run(flags: SliceFlags): Promise<number> {
       const why = cut?.reason ??
         "AUX data of a stream is not cut in time; write it to a file first";
       complain(`slice: ${name}: ${why} (${wholeAux} pieces)`);
+    }
+    const hasRead = reader.events.all.some(({ layout }) => layout.sampleType & PERF_SAMPLE_READ);
+    if (hasRead && kept < samples) {
+      complain(
+        `slice: ${name}: READ values count from the sample before, which the slice may not have`,
+      );
     }
     if (kept === 0 && samples > 0) {
       complain(`slice: ${name}: ${share(kept, samples, "samples")} pass all conditions`);

@@ -9,6 +9,7 @@ import {
   runEngine,
 } from "@perfdata/session/engine";
 import { CHOSEN, type Run } from "@perfdata/session/run";
+import { SampleComms } from "@perfdata/session/sample-comms";
 import { shortName } from "@perfdata/session/short-name";
 import { symbolTrust } from "@perfdata/session/symbolize";
 import type { SymbolResolver } from "@perfdata/symbols";
@@ -57,21 +58,34 @@ class SampleNotes implements Consumer {
   readonly needs: Needs;
   readonly offsets = new Numbers();
   readonly comms = new Numbers();
-  readonly tids = new Numbers();
   readonly where = new Numbers();
   readonly #anywhere: boolean;
+  #names: SampleComms | undefined;
 
   constructor(anywhere: boolean) {
     this.#anywhere = anywhere;
     this.needs = { places: true, stacks: anywhere };
   }
 
+  /** Comms by number. */
+  get names(): readonly string[] {
+    return this.#names?.texts ?? [];
+  }
+
+  start(engine: Engine): void {
+    this.#names = new SampleComms(engine);
+  }
+
   rows(run: Run): void {
+    const names = this.#names as SampleComms;
     for (let i = 0; i < run.count; i++) {
-      if (run.type[i] !== PERF_RECORD_SAMPLE || run.chosen[i] !== CHOSEN.YES) continue;
+      if (run.type[i] !== PERF_RECORD_SAMPLE) {
+        names.record(run, i);
+        continue;
+      }
+      if (run.chosen[i] !== CHOSEN.YES) continue;
       this.offsets.push(run.offset[i] as number);
-      this.comms.push(run.comm[i] as number);
-      this.tids.push(run.tid[i] as number);
+      this.comms.push(names.of(run.comm[i] as number, run.tid[i] as number));
       this.where.push((this.#anywhere ? run.stack : run.place)[i] as number);
     }
   }
@@ -106,21 +120,11 @@ export async function chooseSamples(
     inStack[node] = hits[place[node] as number] || (caller >= 0 && inStack[caller]) ? 1 : 0;
   }
   const isHit = anywhere ? inStack : hits;
-  const commHits = new Map<number, boolean>();
+  const commHits = notes.names.map((name) => comm?.(name) ?? true);
   const chosen = new Numbers();
-  const { offsets, comms, tids, where } = notes;
+  const { offsets, comms, where } = notes;
   for (let i = 0; i < offsets.length; i++) {
-    if (isHit[where.values[i] as number] !== 1) continue;
-    if (comm !== undefined) {
-      const number = comms.values[i] as number;
-      // Without a name, perf shows a thread by its number.
-      let holds = number < 0 ? comm(`:${tids.values[i]}`) : commHits.get(number);
-      if (holds === undefined) {
-        holds = comm(engine.names.text(number));
-        commHits.set(number, holds);
-      }
-      if (!holds) continue;
-    }
+    if (isHit[where.values[i] as number] !== 1 || !commHits[comms.values[i] as number]) continue;
     chosen.push(offsets.values[i] as number);
   }
   return { records: new OffsetSet(chosen.values.slice().sort()), count: chosen.length };
@@ -151,12 +155,15 @@ async function placeHits(
     for (const place of where.values) if (place >= 0) uses.use(place, ADDRESS_USE.IP, 1, 0);
   }
   const named = new Uint8Array(places.count);
-  const recorded = { objects: places.objects, table: uses.table(places) };
+  const table = uses.table(places);
+  // Of code that a compiler made, what was there last: as in `funcs`.
+  table.times.fill(Infinity);
+  const recorded = { objects: places.objects, table };
   await symbolTrust(recorded, resolver, ({ rows, resolutions }) => {
     for (let i = 0; i < rows.length; i++) {
       // The function itself, as rows of `funcs` have it, and not one that is inlined there.
-      const name = resolutions[i]?.frames.at(-1)?.name;
-      if (name !== undefined && symbol(name)) named[rows[i] as number] = 1;
+      const found = resolutions[i]?.symbol;
+      if (found !== undefined && symbol(resolver.show(found.name))) named[rows[i] as number] = 1;
     }
   });
   return hits.map((hit, place) => hit & (named[place] as number));

@@ -147,11 +147,13 @@ export class Slice implements Edit {
     }
     const when = layout.time < 0 ? undefined : view.getBigUint64(start + layout.time, le);
     const word = (at: number) => at < 0 ? -1 : view.getInt32(start + at, le);
+    const tid = word(layout.tid);
     if (
       (events !== undefined && !events.has(number)) ||
       (time !== undefined && (when === undefined || when < time[0] || when > time[1])) ||
-      (pids !== undefined && !pids.has(word(layout.pid))) ||
-      (tids !== undefined && !tids.has(word(layout.tid))) ||
+      // The idle thread is of process 0, whatever the sample says.
+      (pids !== undefined && !pids.has(tid === 0 ? 0 : word(layout.pid))) ||
+      (tids !== undefined && !tids.has(tid)) ||
       (cpus !== undefined && !cpus.has(word(layout.cpu))) ||
       (records !== undefined && !records.has(batch.offsetOf(i)))
     ) return DROP;

@@ -8,6 +8,7 @@ export * from "./byte_text.ts";
 export * from "./call_tree.ts";
 export * from "./callgrind.ts";
 export * from "./chrome.ts";
+export * from "./chrome_calls.ts";
 export * from "./columns.ts";
 export * from "./filter_profile.ts";
 export * from "./firefox.ts";

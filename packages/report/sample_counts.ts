@@ -1,19 +1,10 @@
-import { COMM, FORK } from "@perfdata/format/records";
-import { layoutOf } from "@perfdata/format/struct";
 import type { PerfEvent } from "@perfdata/format";
-import {
-  PERF_RECORD_COMM,
-  PERF_RECORD_FORK,
-  PERF_RECORD_SAMPLE,
-} from "@perfdata/format/record-types";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
 import { CHOSEN, type Run } from "@perfdata/session/run";
+import { SampleComms } from "@perfdata/session/sample-comms";
 import { SampleReads } from "@perfdata/session/sample-reads";
 import { MOST_ADDED, SampleHistogram } from "./sample_histogram.ts";
-
-// Where the fields of records lie.
-const NAME = layoutOf(COMM);
-const TASK = layoutOf(FORK);
 
 /** What samples are grouped by besides event, comm and place. */
 export interface SampleKeys {
@@ -48,8 +39,7 @@ export interface EventTotal {
  * engine.
  *
  * Samples of a group that was read (`PERF_SAMPLE_READ`) count for each of its events with what it
- * counted since the sample before. What a thread did before it got its first name counts under that
- * name (`thread__set_comm` of tools/perf/util/thread.c).
+ * counted since the sample before.
  */
 export class SampleCounts implements Consumer {
   readonly needs: Needs;
@@ -57,17 +47,12 @@ export class SampleCounts implements Consumer {
   readonly histogram: SampleHistogram = new SampleHistogram(1 << 14);
   /** Totals by number of event. */
   readonly totals: EventTotal[] = [];
-  /** Comms by number. */
-  readonly comms: string[] = [];
   /** Whether nodes are stacks. */
   readonly stacks: boolean;
   readonly #options: CountOptions;
-  #engine: Engine | undefined;
   #events: readonly PerfEvent[] = [];
   #reads: SampleReads | undefined;
-  /** By number of a name: the comm. */
-  readonly #commByName: (number | undefined)[] = [];
-  readonly #unnamedByTid = new Map<number, number>();
+  #comms: SampleComms | undefined;
   // What is added next.
   #waiting = 0;
   readonly #contexts = new Int32Array(MOST_ADDED);
@@ -81,6 +66,11 @@ export class SampleCounts implements Consumer {
     this.needs = this.stacks ? { stacks: true } : { places: true };
   }
 
+  /** Comms by number. */
+  get comms(): readonly string[] {
+    return this.#comms?.texts ?? [];
+  }
+
   /** Samples whose READ values are damaged or of no known event. */
   get leftOut(): number {
     return this.#reads?.leftOut ?? 0;
@@ -88,7 +78,7 @@ export class SampleCounts implements Consumer {
 
   /** Takes what the pass shares. */
   start(engine: Engine): void {
-    this.#engine = engine;
+    this.#comms = new SampleComms(engine);
     this.#reads = new SampleReads(engine.reader);
     this.#events = engine.reader.events.all;
   }
@@ -96,17 +86,15 @@ export class SampleCounts implements Consumer {
   /** Counts the samples of a run. */
   rows(run: Run): void {
     const reads = this.#reads;
-    if (reads === undefined) return;
+    const comms = this.#comms;
+    if (reads === undefined || comms === undefined) return;
     while (this.totals.length < this.#events.length) this.totals.push({ samples: 0, period: 0 });
     const { count, type, chosen, comm, tid, event, period } = run;
     for (let i = 0; i < count; i++) {
       const kind = type[i] as number;
       if (kind === PERF_RECORD_SAMPLE) {
         if (chosen[i] === CHOSEN.NO) continue;
-        const name = comm[i] as number;
-        const called = name >= 0
-          ? this.#commByName[name] ?? this.#addComm(name)
-          : this.#unnamed(tid[i] as number);
+        const called = comms.of(comm[i] as number, tid[i] as number);
         const of = event[i] as number;
         if (reads.isPlain(of)) {
           this.#count(run, i, of, called, period[i] as number);
@@ -116,9 +104,7 @@ export class SampleCounts implements Consumer {
         for (let k = 0; k < counters; k++) {
           this.#count(run, i, reads.event[k] as number, called, reads.period[k] as number);
         }
-      } else if (this.#unnamedByTid.size > 0) {
-        if (kind === PERF_RECORD_COMM || kind === PERF_RECORD_FORK) this.#named(run, i, kind);
-      }
+      } else comms.record(run, i);
     }
     this.#flush();
   }
@@ -146,38 +132,5 @@ export class SampleCounts implements Consumer {
   #flush(): void {
     this.histogram.addAll(this.#waiting, this.#contexts, this.#nodes, this.#periods);
     this.#waiting = 0;
-  }
-
-  #addComm(name: number): number {
-    const text = this.#engine?.names.text(name) ?? "";
-    return this.#commByName[name] = this.comms.push(text) - 1;
-  }
-
-  /** The comm of a thread that has none yet. */
-  #unnamed(tid: number): number {
-    let comm = this.#unnamedByTid.get(tid);
-    if (comm === undefined) {
-      comm = this.comms.push(`:${tid}`) - 1;
-      this.#unnamedByTid.set(tid, comm);
-    }
-    return comm;
-  }
-
-  /** A thread gets a name, or its id is used again. */
-  #named(run: Run, i: number, type: number): void {
-    const { view, bytes } = run.at(i);
-    const le = this.#engine?.reader.littleEndian === true;
-    const start = run.start[i] as number;
-    const end = run.end[i] as number;
-    const at = start + (type === PERF_RECORD_COMM ? NAME : TASK).tid;
-    const tid = at + 4 <= end ? view.getInt32(at, le) : -1;
-    const comm = this.#unnamedByTid.get(tid);
-    if (comm === undefined) return;
-    this.#unnamedByTid.delete(tid);
-    if (type === PERF_RECORD_COMM) {
-      const text = bytes.subarray(start + NAME.comm, end);
-      const nul = text.indexOf(0);
-      this.comms[comm] = new TextDecoder().decode(nul < 0 ? text : text.subarray(0, nul));
-    }
   }
 }
