@@ -21,9 +21,9 @@ interface Output {
   readonly stderr: string;
 }
 
-async function pt(args: readonly string[], stdin?: Uint8Array): Promise<Output> {
+async function pt(args: readonly string[], stdin?: Uint8Array, name = "pt"): Promise<Output> {
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--no-check", "--no-prompt", "-A", `${root}tools/pt.ts`, ...args],
+    args: ["run", "--no-check", "--no-prompt", "-A", `${root}tools/${name}.ts`, ...args],
     cwd: root,
     stdin: stdin === undefined ? "null" : "piped",
     stdout: "piped",
@@ -78,6 +78,34 @@ async function withProgram(
   } finally {
     Deno.removeSync(folder, { recursive: true });
   }
+}
+
+/** Calls over time, as Perfetto and the Firefox Profiler get them, are those of the call trace. */
+async function checkSlices(path: string): Promise<void> {
+  const calls = await pt(["--calls", "--json", path]);
+  const expected = calls.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+  const chrome = await pt(["chrome", "-o", "-", path], undefined, "export");
+  const { traceEvents } = JSON.parse(chrome.stdout);
+  const slices = traceEvents.filter(({ ph }: { ph: string }) => ph === "X");
+  assertEquals(slices.length, expected.length);
+  for (const [i, { name, dur, tid, args }] of slices.entries()) {
+    const call = expected[i];
+    assertEquals([name, tid, args.insns], [call.function, call.tid, call.insns]);
+    assert(Math.abs(dur * 1000 - call.duration) < 1);
+  }
+  const firefox = await pt(["firefox", "-o", `${path}.gz`, path], undefined, "export");
+  assertEquals(firefox.code, 0, firefox.stderr);
+  const unpacked = Deno.readFileSync(`${path}.gz`);
+  const stream = new Blob([unpacked]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const { threads: [{ samples }] } = JSON.parse(await new Response(stream).text());
+  assertEquals(samples.weightType, "tracing-ms");
+  // A stack lasts until the next one begins, or the thread stops.
+  for (let i = 0; i + 1 < samples.length; i++) {
+    if (samples.stack[i] === null) continue;
+    const distance = samples.time[i + 1] - samples.time[i];
+    assert(Math.abs(samples.weight[i] - distance) < 2e-6, `sample ${i}: ${distance}`);
+  }
+  assert(samples.length > 100);
 }
 
 const TIMED: EncodeOptions = {
@@ -139,7 +167,7 @@ Deno.test("pt: calls, instructions and lists are those of the steps", async () =
       assertEquals(counted, fib.length);
 
       // Folded stacks have the same time as the table, and fib is called by what calls it.
-      const folded = await pt(["--export", "folded", path]);
+      const folded = await pt(["folded", "--event", "time", path], undefined, "export");
       const stacks = folded.stdout.trimEnd().split("\n").map((line) => {
         const at = line.lastIndexOf(" ");
         return { frames: line.slice(0, at).split(";"), time: Number(line.slice(at + 1)) };
@@ -153,6 +181,8 @@ Deno.test("pt: calls, instructions and lists are those of the steps", async () =
         ...stacks.map(({ frames }) => frames.filter((name) => name === "deep").length),
       );
       assertEquals(deep, 201);
+
+      await checkSlices(path);
 
       const piped = await pt(["--json", "-"], Deno.readFileSync(path));
       assertEquals(piped.stdout, table.stdout);

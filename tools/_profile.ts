@@ -3,6 +3,7 @@ import { filterProfile } from "@perfdata/export/filter-profile";
 import type { Profile } from "@perfdata/export/profile";
 import { ProfileConsumer, type ProfileOptions } from "@perfdata/export/recorded-profile";
 import { newFile } from "@perfdata/format/file-sink";
+import { isRandomAccess } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
 import { type Engine, runEngine } from "@perfdata/session/engine";
@@ -18,8 +19,10 @@ import {
   Progress,
   writeOut,
 } from "./_cli.ts";
+import { whyNothing } from "./_nothing.ts";
 import {
   choosesSamples,
+  givenFilters,
   nameFilters,
   SAMPLE_FLAGS,
   SAMPLE_HELP,
@@ -53,6 +56,8 @@ export interface ReadProfile {
   readonly profile: Profile;
   /** Whether all of the recording could be read. */
   readonly isWhole: boolean;
+  /** Whether it is of Intel PT: what ran, with durations, instead of samples. */
+  readonly isPt: boolean;
 }
 
 /**
@@ -67,10 +72,17 @@ export async function readProfile(
   tool: string,
   name: string,
   flags: ProfileFlags,
-  options: ProfileOptions & { readonly debugInformation: boolean },
+  options: ProfileOptions & {
+    readonly debugInformation: boolean;
+    /** Whether Intel PT is asked for; it is taken as well where a file has no samples. */
+    readonly pt?: boolean;
+    /** Whether a profile of Intel PT has the time of each stack, instead of sums. */
+    readonly timeline?: boolean;
+  },
 ): Promise<ReadProfile> {
   const { on } = flags;
   const names = nameFilters(flags);
+  if (options.pt === true) return await ptProfileOf(tool, name, flags, options.timeline === true);
   const complaints = new Complaints(`${tool}: ${name}`);
   const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
   const filter = await sampleFilter(flags, reader);
@@ -92,11 +104,15 @@ export async function readProfile(
   });
   progress.finish();
   if (consumer.samples === 0) {
+    if (name !== "-" && await hasIntelPt(name)) {
+      return await ptProfileOf(tool, name, flags, options.timeline === true);
+    }
     complaints.finish();
     if (!choosesSamples(flags) && complaints.count === 0) {
       throw new NothingToShow(`${name}: no samples`);
     }
-    throw new InputError(choosesSamples(flags) ? "no samples pass the filters" : "no samples");
+    const why = choosesSamples(flags) ? `: ${await whyNothing(name, givenFilters(flags))}` : "";
+    throw new InputError(`${name}: no samples${why}`);
   }
   const resolver = await resolverFor(engine);
   const named = await consumer.profile({ resolver, title: titleOf(name) });
@@ -104,18 +120,40 @@ export async function readProfile(
   const profile = filterProfile(named.profile, names);
   if (profile.samples.length === 0) {
     complaints.finish();
-    throw new InputError("no samples pass the filters");
+    const why = await whyNothing(name, givenFilters(flags), names);
+    throw new InputError(`${name}: no samples: ${why}`);
   }
   const stacks = unwoundText(engine, on.verbose) ?? noStacksText(engine);
   if (stacks !== undefined) complain(`${tool}: ${name}: ${stacks}`);
   if (on.verbose) tellTrust(tool, trust, true);
   complain(`${tool}: ${name}: ${profile.trust}`);
   complaints.finish();
-  return { profile, isWhole: complaints.count === 0 };
+  return { profile, isWhole: complaints.count === 0, isPt: false };
+}
+
+/** A profile of the Intel PT of a recording. */
+async function ptProfileOf(
+  tool: string,
+  name: string,
+  flags: ProfileFlags,
+  timeline: boolean,
+): Promise<ReadProfile> {
+  const { readPtProfile } = await import("./_pt_profile.ts");
+  const read = await readPtProfile(tool, name, flags, { title: titleOf(name), timeline });
+  const profile = filterProfile(read.profile, nameFilters(flags));
+  if (profile.samples.length === 0) throw new InputError("nothing passes the filters");
+  return { profile, isWhole: read.isWhole, isPt: true };
+}
+
+/** Whether a file has Intel PT. */
+export async function hasIntelPt(name: string): Promise<boolean> {
+  const { isIntelPt } = await import("./_pt.ts");
+  const source = openSource(name);
+  return isRandomAccess(source) && await isIntelPt(source);
 }
 
 /** The recording as its profile calls it: the name of the file without its directories. */
-function titleOf(name: string): string {
+export function titleOf(name: string): string {
   return name === "-" ? "standard input" : name.slice(name.lastIndexOf("/") + 1);
 }
 
@@ -129,7 +167,9 @@ export function eventNumber({ events, samples }: Profile, name: string | undefin
     const number = events.findIndex((event) => event.name === name);
     if (number >= 0) return number;
     throw new InputError(
-      `no event ${name}; there are ${events.map((event) => event.name).join(", ")}`,
+      `no event ${name}; there ${events.length > 1 ? "are" : "is"} ${
+        events.map((event) => event.name).join(", ")
+      }`,
     );
   }
   let first = events.length;

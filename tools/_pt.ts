@@ -1,10 +1,12 @@
 /** What the commands that decode Intel PT have in common: opening, code, and what is left to say. */
 import {
   bytesSource,
+  HEADER_AUXTRACE,
   isRandomAccess,
   PerfDataReader,
   type RandomAccessSource,
 } from "@perfdata/format";
+import { PERF_SAMPLE_AUX } from "@perfdata/format/perf-event";
 import { openSource } from "@perfdata/format/file-source";
 import { readAuxTrace, stitchAuxTrace } from "@perfdata/session";
 import {
@@ -61,6 +63,16 @@ export function imagesOf(text: string | undefined, recording: string): MemoryIma
     }
   }
   return images;
+}
+
+/** Whether a recording has Intel PT. Most that have none are recognized by their header. */
+export async function isIntelPt(source: RandomAccessSource): Promise<boolean> {
+  const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
+  const hasTrace = reader.features.some(({ id }) => id === HEADER_AUXTRACE) ||
+    reader.events.all.some(({ layout }) => (layout.sampleType & PERF_SAMPLE_AUX) !== 0);
+  if (!hasTrace) return false;
+  const { streams, type } = await readAuxTrace(reader, { diagnostics: () => {} });
+  return streams.length > 0 && type === PERF_AUXTRACE_INTEL_PT;
 }
 
 /** All that is needed to decode a recording. */

@@ -1,6 +1,6 @@
 /** `script --itrace`: the samples that are made of Intel PT, among those that were recorded. */
 import { ScriptWriter } from "@perfdata/export/script";
-import { eventFields, type FieldWish } from "@perfdata/export/script-fields";
+import { eventFields, type FieldWish, rowNeeds } from "@perfdata/export/script-fields";
 import { ScriptPlaces } from "@perfdata/export/script-places";
 import { ScriptRows } from "@perfdata/export/script-rows";
 import { PtScriptWriter } from "@perfdata/export/script-pt";
@@ -12,9 +12,6 @@ import {
   PtNames,
   PtSamples,
 } from "@perfdata/session/pt";
-import { PerfDataReader, type RandomAccessSource } from "@perfdata/format";
-import { readAuxTrace } from "@perfdata/session";
-import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
 import { complain, Progress, writeOut } from "./_cli.ts";
 import { codeOf, imagesOf, openPt, tellLoss } from "./_pt.ts";
 import { sampleFilter } from "./_sample_flags.ts";
@@ -40,13 +37,6 @@ type ScriptFlags =
   & Parameters<typeof resolverOf>[0]
   & { readonly on: Readonly<Record<"hide-call-graph", boolean>> };
 
-/** Whether the AUX data of a recording is Intel PT; files alone say so without being read. */
-export async function isIntelPt(source: RandomAccessSource): Promise<boolean> {
-  const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
-  const { streams, type } = await readAuxTrace(reader, { diagnostics: () => {} });
-  return streams.length > 0 && type === PERF_AUXTRACE_INTEL_PT;
-}
-
 /** Prints the samples; returns the exit code. */
 export async function ptScript(
   name: string,
@@ -54,7 +44,10 @@ export async function ptScript(
   { itrace, wish, nanoseconds, objectWidth }: PtScriptWish,
 ): Promise<number> {
   const { on, value } = flags;
-  const rows = new ScriptRows({ stacks: !on["hide-call-graph"], addresses: true, branches: false });
+  const rows = new ScriptRows({
+    ...rowNeeds([], wish, !on["hide-call-graph"]),
+    addresses: true,
+  });
   let chosen: Awaited<ReturnType<typeof sampleFilter>> | undefined;
   const { trace, source, sideband, complaints, engine } = await openPt(
     "script",
@@ -99,6 +92,7 @@ export async function ptScript(
       fields: eventFields(engine.reader.events.all, engine.eventNames, wish),
       chains: !on["hide-call-graph"],
       nanoseconds,
+      traces: rows.traces,
     });
   }
   const others = (ns: number) => {

@@ -1,6 +1,11 @@
 /** `export`: writes the samples of a recording in a format that other tools read. */
 import type { Profile } from "@perfdata/export/profile";
+import { newFile } from "@perfdata/format/file-sink";
+import { openSource } from "@perfdata/format/file-source";
+import { PerfDataReader } from "@perfdata/format/reader";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import {
+  about,
   aboutAsync,
   type Command,
   command,
@@ -10,8 +15,17 @@ import {
   main,
   oneFile,
   UsageError,
+  writeOut,
 } from "./_cli.ts";
-import { eventNumber, PROFILE_FLAGS, PROFILE_HELP, readProfile, writeChunks } from "./_profile.ts";
+import {
+  eventNumber,
+  hasIntelPt,
+  PROFILE_FLAGS,
+  PROFILE_HELP,
+  readProfile,
+  titleOf,
+  writeChunks,
+} from "./_profile.ts";
 
 type Chunks = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
@@ -26,7 +40,7 @@ interface Format {
   /** Whether it has lines and inlined calls without being asked. */
   readonly lines?: boolean;
   /** Loads and runs it. */
-  write(profile: Profile, flags: FlagsOf<typeof FLAGS>): Promise<Chunks>;
+  write(profile: Profile, flags: FlagsOf<typeof FLAGS>, isPt: boolean): Promise<Chunks>;
 }
 
 const FLAGS = {
@@ -39,6 +53,7 @@ const FLAGS = {
     "with-tid",
     "samples",
     "force",
+    "pt",
     ...PROFILE_FLAGS.boolean,
   ],
   string: ["output", "event", ...PROFILE_FLAGS.string],
@@ -89,10 +104,10 @@ const FORMATS: Readonly<Record<string, Format>> = {
     extension: "firefox.json.gz",
     timed: true,
     lines: true,
-    async write(profile, { on }) {
+    async write(profile, { on }, isPt) {
       const { firefox } = await import("@perfdata/export/firefox");
       const { gzipped } = await import("@perfdata/export/byte-text");
-      return gzipped(firefox(profile, { inline: !on["no-inline"] }));
+      return gzipped(firefox(profile, { inline: !on["no-inline"], durations: isPt }));
     },
   },
   chrome: {
@@ -138,6 +153,8 @@ docs/exports.md says what each keeps and loses, and how to open it.
       --all              folded: the same, and JIT-compiled ones _[j]
       --with-pid         folded: the first frame is command-pid
       --with-tid         folded: the first frame is command-pid/tid
+      --pt               what ran by the Intel PT of the recording, by time, instead of samples; the
+                         rule where there are none. firefox and chrome have each call
       --no-inline        the others: leave inlined functions out
 ${PROFILE_HELP}
 examples:
@@ -188,16 +205,57 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     throw new UsageError("standard output is a terminal: -o FILE");
   }
   const isFolded = format === "folded";
+  if (value.event !== undefined && !isFolded) {
+    throw new UsageError("--event chooses what folded shows; the other formats have all events");
+  }
   return await aboutAsync(name, async () => {
-    const { profile, isWhole } = await readProfile("export", name, flags, {
+    if (format === "chrome" && (on.pt || await hasOnlyPt(name))) {
+      return await writeCalls(name, flags, output);
+    }
+    const { profile, isWhole, isPt } = await readProfile("export", name, flags, {
       timed: chosen.timed ?? false,
       switches: format === "firefox" || format === "chrome",
       debugInformation: isFolded ? on.inline : true,
+      pt: on.pt,
+      timeline: format === "firefox",
     });
-    const bytes = await writeChunks(output, on.force, await chosen.write(profile, flags));
+    const bytes = await writeChunks(output, on.force, await chosen.write(profile, flags, isPt));
     if (output !== "-") complain(`export: ${output}: ${bytes} bytes, ${chosen.about}`);
     return isWhole ? 0 : 1;
   });
+}
+
+/** Whether a file has Intel PT and no samples that could be exported instead. */
+async function hasOnlyPt(name: string): Promise<boolean> {
+  if (name === "-" || !await hasIntelPt(name)) return false;
+  const reader = await PerfDataReader.open(openSource(name), { diagnostics: () => {} });
+  for await (const batch of reader.batches({ quiet: true })) {
+    for (let i = 0; i < batch.count; i++) {
+      if (batch.type(i) === PERF_RECORD_SAMPLE) return false;
+    }
+  }
+  return true;
+}
+
+/** Writes the calls of a trace as they are decoded. */
+async function writeCalls(
+  name: string,
+  flags: FlagsOf<typeof FLAGS>,
+  output: string,
+): Promise<number> {
+  const { writeChromeCalls } = await import("./_pt_profile.ts");
+  let bytes = 0;
+  using file = output === "-"
+    ? undefined
+    : about(output, () => newFile(output, { force: flags.on.force }));
+  const isWhole = await writeChromeCalls("export", name, flags, titleOf(name), (chunk) => {
+    bytes += chunk.length;
+    if (file === undefined) writeOut(chunk);
+    else file.write(chunk);
+  });
+  about(output, () => file?.commit());
+  if (output !== "-") complain(`export: ${output}: ${bytes} bytes, ${FORMATS.chrome?.about}`);
+  return isWhole ? 0 : 1;
 }
 
 /** The command. */

@@ -33,6 +33,8 @@ range of time, see callers first or the order of time; ? lists the keys. docs/fl
       --icicle           picture: callers above
       --callers          picture: the sampled functions first, then their callers
       --width N          picture: its width in pixels (default: 1200)
+      --pt               what ran by the Intel PT of the recording, by time, instead of samples; the
+                         rule where there are none
       --no-inline        leave inlined functions out
 ${PROFILE_HELP}
 examples:
@@ -45,7 +47,7 @@ Exit codes: 0 done; 1 the recording is damaged (what can be read is drawn), or h
 `;
 
 const FLAGS = {
-  boolean: ["svg", "icicle", "callers", "no-inline", "force", ...PROFILE_FLAGS.boolean],
+  boolean: ["svg", "icicle", "callers", "no-inline", "force", "pt", ...PROFILE_FLAGS.boolean],
   string: ["output", "event", "root", "color", "width", ...PROFILE_FLAGS.string],
   alias: { o: "output", f: "force" },
 } as const;
@@ -61,11 +63,15 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     throw new UsageError(`--width is ${value.width}, expected pixels from 100 on`);
   }
   const isPicture = on.svg || output.endsWith(".svg");
+  if (value.event !== undefined && !isPicture) {
+    throw new UsageError("--event chooses what a picture shows; a page has all events");
+  }
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
     const { profile, isWhole } = await readProfile("flame", name, flags, {
       timed: !isPicture,
       debugInformation: true,
+      pt: on.pt,
     });
     const data = flameData([profile], { inline: !on["no-inline"] });
     if (data.omittedNodes > 0) {

@@ -14,7 +14,6 @@ import {
   latencyBuckets,
   latencyLines,
   latencyOfFunction,
-  lossText,
   PtCalls,
   PtClock,
   type PtCounts,
@@ -23,7 +22,6 @@ import {
   rowLines,
   shortObject,
 } from "@perfdata/session/pt";
-import type { Profile } from "@perfdata/export/profile";
 import {
   aboutAsync,
   type Command,
@@ -34,14 +32,13 @@ import {
   main,
   oneFile,
   parseNumbers,
-  parseWord,
   Progress,
   UsageError,
   writeOut,
 } from "./_cli.ts";
+import { whyNothing } from "./_nothing.ts";
 import { codeOf, imagesOf, openPt, tellLoss } from "./_pt.ts";
 import { parseTime, resolveTime, sampleSpan, type TimeRange } from "./_time.ts";
-import { writeChunks } from "./_profile.ts";
 import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
 
 const HELP = `pt: prints what ran, from the Intel PT data of a perf.data file
@@ -59,10 +56,6 @@ read from the files that were mapped, if their build ids are those of the record
       --insns            all instructions, with their text
       --events           power, PTWRITE, interrupts and other events of the trace
       --errors           what could not be decoded, and why
-      --export FORMAT    time and instructions by stack, for other tools: folded, speedscope, pprof,
-                         callgrind, or flame (a page with a flame graph)
-  -o, --output FILE      where --export goes (default: standard output)
-  -f, --force            replace the file if it exists
       --latency NAME     how long calls of a function took: a histogram, and the slowest
       --source           with --insns, source file and line
       --function NAMES   only these functions: a,b; with --calls, and what they call
@@ -85,7 +78,8 @@ examples:
   perfdata pt --calls --function main perf.data | less
   perfdata pt --latency malloc perf.data
   perfdata pt --insns --tid 4711 --time 12.5,12.6 perf.data
-  perfdata pt --export flame -o flame.html perf.data
+  perfdata flame --pt -o flame.html perf.data
+  perfdata export --pt firefox perf.data
   perfdata pt --calls --json perf.data | jq 'select(.duration > 1e6)'
 
 Exit codes: 0 done; 1 there is no Intel PT, or a part was not decoded (the rest is printed); 2 wrong
@@ -101,12 +95,9 @@ const FLAGS = {
     "errors",
     "source",
     "json",
-    "force",
     ...SYMBOL_FLAGS.boolean,
   ],
   string: [
-    "export",
-    "output",
     "latency",
     "temp",
     "function",
@@ -117,35 +108,7 @@ const FLAGS = {
     "image",
     ...SYMBOL_FLAGS.string,
   ],
-  alias: { o: "output", f: "force" },
 } as const;
-
-/** The formats of `--export`. */
-const FORMATS = ["folded", "speedscope", "pprof", "callgrind", "flame"] as const;
-
-type Chunks = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
-
-/** Writes a profile in a format. */
-async function exported(profile: Profile, format: typeof FORMATS[number]): Promise<Chunks> {
-  switch (format) {
-    case "folded":
-      return (await import("@perfdata/export/folded")).folded(profile);
-    case "speedscope":
-      return (await import("@perfdata/export/speedscope")).speedscope(profile);
-    case "pprof": {
-      const { pprof } = await import("@perfdata/export/pprof");
-      const { gzipped } = await import("@perfdata/export/byte-text");
-      return gzipped(pprof(profile));
-    }
-    case "callgrind":
-      return (await import("@perfdata/export/callgrind")).callgrind(profile);
-    case "flame": {
-      const { flameData } = await import("@perfdata/export/flame-data");
-      const { flamePage } = await import("@perfdata/export/flame-page");
-      return [new TextEncoder().encode(await flamePage(flameData([profile])))];
-    }
-  }
-}
 
 /** Lines that are written at once. */
 const BLOCK = 2048;
@@ -236,13 +199,6 @@ async function run(flags: PtFlags): Promise<number> {
   if (on.calls && (lists.length > 0 || value.latency !== undefined)) {
     throw new UsageError("--calls goes with none of --branches, --insns, --events, --latency");
   }
-  const format = parseWord("export", value.export, FORMATS);
-  if (format !== undefined && (modes.length > 0 || value.latency !== undefined)) {
-    throw new UsageError("--export goes with none of the lists, --calls and --latency");
-  }
-  if (format === undefined && value.output !== undefined) {
-    throw new UsageError("-o goes with --export");
-  }
   const range = value.time === undefined ? undefined : parseTime(value.time);
   const tids = value.tid === undefined ? undefined : parseNumbers("tid", value.tid);
   const cpus = value.cpu === undefined ? undefined : parseNumbers("cpu", value.cpu);
@@ -307,29 +263,12 @@ async function run(flags: PtFlags): Promise<number> {
       const calls: PtCalls = new PtCalls(code, clock, {
         filter: part,
         ...(on.calls ? { idle: print } : {}),
-        tree: format !== undefined,
       });
       counts = await decodePt(trace, source, sideband, code, calls, options);
       calls.finish();
       await names.resolve();
       if (on.calls) await print();
-      else if (format !== undefined && calls.tree !== undefined) {
-        progress.finish();
-        const { ptProfile } = await import("@perfdata/export/pt-profile");
-        const profile = ptProfile({
-          tree: calls.tree,
-          names,
-          code,
-          history: sideband.history,
-          timed: clock.known,
-          title: name === "-" ? "standard input" : name.slice(name.lastIndexOf("/") + 1),
-          trust: lossText(counts) ?? "all was decoded",
-        });
-        printed = profile.samples.length;
-        if (printed > 0) {
-          await writeChunks(value.output ?? "-", on.force, await exported(profile, format));
-        }
-      } else if (value.latency !== undefined) {
+      else if (value.latency !== undefined) {
         const stats = latencyOfFunction(value.latency, calls.latency, names);
         if (stats === undefined) {
           progress.finish();
@@ -362,7 +301,11 @@ async function run(flags: PtFlags): Promise<number> {
     progress.finish();
     lines.flush();
     names.close();
-    if (printed === 0) complain(`pt: ${name}: nothing to print: nothing matches`);
+    if (printed === 0) {
+      const { cpu, tid, time } = value;
+      const why = await whyNothing(name, { cpu, tid, time });
+      complain(`pt: ${name}: nothing to print: ${why}`);
+    }
     return tellLoss("pt", name, counts, code, names, complaints, clock);
   });
 }

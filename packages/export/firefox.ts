@@ -10,6 +10,8 @@ const PROCESSED_VERSION = 60;
 export interface FirefoxOptions {
   /** Whether inlined functions are frames; they are where this is missing. */
   readonly inline?: boolean;
+  /** Whether the period of a sample is how long its stack was there, ns, and is its weight. */
+  readonly durations?: boolean;
 }
 
 /**
@@ -22,7 +24,7 @@ export interface FirefoxOptions {
  */
 export function* firefox(
   profile: Profile,
-  { inline = true }: FirefoxOptions = {},
+  { inline = true, durations = false }: FirefoxOptions = {},
 ): Generator<Uint8Array<ArrayBuffer>, void, void> {
   const { events, samples, switches } = profile;
   const text = new ByteText();
@@ -54,7 +56,8 @@ export function* firefox(
     const { rows, event } = group;
     text.string(number > 0 ? ",\n{" : "\n{");
     text.string(threadHead(profile, group, taken, time, start));
-    text.string(`,"samples":{"length":${rows.length},"weightType":"samples","stack":[`);
+    text.string(`,"samples":{"length":${rows.length},"weightType":`);
+    text.string(durations ? `"tracing-ms","stack":[` : `"samples","stack":[`);
     yield* values(text, rows.length, (i) => {
       const stack = samples.stack[rows[i] as number] as number;
       return stack < 0 ? null : stacks.of[stack] as number;
@@ -66,7 +69,15 @@ export function* firefox(
       (i) => time === undefined ? i : milliseconds((time[rows[i] as number] as number) - start),
     );
     text.byte(0x5d);
-    if (rows.some((row) => samples.count[row] !== 1)) {
+    if (durations) {
+      text.string(`,"weight":[`);
+      yield* values(
+        text,
+        rows.length,
+        (i) => milliseconds(samples.period[rows[i] as number] as number),
+      );
+      text.byte(0x5d);
+    } else if (rows.some((row) => samples.count[row] !== 1)) {
       text.string(`,"weight":[`);
       yield* values(text, rows.length, (i) => samples.count[rows[i] as number] as number);
       text.byte(0x5d);

@@ -1,4 +1,4 @@
-import type { CallTree, PtCode, PtHistory, PtNames } from "@perfdata/session/pt";
+import type { CallTimeline, CallTree, PtCode, PtHistory, PtNames } from "@perfdata/session/pt";
 import type { Profile } from "./profile.ts";
 import { ProfileBuilder } from "./profile_builder.ts";
 
@@ -14,10 +14,45 @@ export interface PtProfileSource {
   readonly history: PtHistory;
   /** Whether the trace has times. */
   readonly timed: boolean;
+  /** Which node was innermost when: then samples are those, each with its time. */
+  readonly timeline?: CallTimeline | undefined;
   /** What was recorded. */
   readonly title?: string;
   /** What could not be decoded. */
   readonly trust?: string;
+}
+
+/** A sample for each time that a stack was there; where a thread does not run, one without a stack. */
+function addTimeline(
+  builder: ProfileBuilder,
+  { count, tid, node, from, to }: CallTimeline,
+  stacks: Int32Array,
+  history: PtHistory,
+): void {
+  const threads = new Map<number, { readonly number: number; end: number }>();
+  for (let i = 0; i < count; i++) {
+    const of = tid[i] as number;
+    let thread = threads.get(of);
+    if (thread === undefined) {
+      const pid = history.pid(of, Infinity);
+      const number = builder.thread(pid, of, history.comm(pid) ?? `:${pid}`);
+      threads.set(of, thread = { number, end: -1 });
+    }
+    const start = from[i] as number;
+    const away = { stack: -1, event: 0, thread: thread.number, period: 0 };
+    if (thread.end >= 0 && start > thread.end) builder.sample({ ...away, time: thread.end });
+    thread.end = to[i] as number;
+    builder.sample({
+      stack: stacks[node[i] as number] as number,
+      event: 0,
+      thread: thread.number,
+      period: thread.end - start,
+      time: start,
+    });
+  }
+  for (const { number, end } of threads.values()) {
+    builder.sample({ stack: -1, event: 0, thread: number, period: 0, time: end });
+  }
 }
 
 /**
@@ -25,9 +60,11 @@ export interface PtProfileSource {
  * function. Nothing is sampled: a count is 1 for each stack.
  */
 export function ptProfile(source: PtProfileSource): Profile {
-  const { tree, names, code, history, timed } = source;
+  const { tree, names, code, history, timed, timeline } = source;
   const builder = new ProfileBuilder({
-    events: timed
+    events: timeline !== undefined
+      ? [{ name: "time", unit: "nanoseconds" }]
+      : timed
       ? [{ name: "time", unit: "nanoseconds" }, { name: "instructions", unit: "count" }]
       : [{ name: "instructions", unit: "count" }],
     title: source.title ?? "",
@@ -55,6 +92,7 @@ export function ptProfile(source: PtProfileSource): Profile {
     }
     const stack = builder.stack(parent < 0 ? -1 : stacks[parent] as number, number);
     stacks[node] = stack;
+    if (timeline !== undefined) continue;
     const insns = tree.insns[node] as number;
     if (insns === 0) continue;
     const tid = tree.tid[node] as number;
@@ -64,5 +102,6 @@ export function ptProfile(source: PtProfileSource): Profile {
     if (timed) builder.sample({ stack, event: 0, thread, period: time });
     builder.sample({ stack, event: timed ? 1 : 0, thread, period: insns });
   }
+  if (timeline !== undefined) addTimeline(builder, timeline, stacks, history);
   return builder.profile();
 }

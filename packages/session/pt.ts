@@ -4,6 +4,8 @@
  * @module
  */
 export * from "./itrace.ts";
+export * from "./pt_call_events.ts";
+export * from "./pt_call_tree.ts";
 export * from "./pt_calls.ts";
 export * from "./pt_code.ts";
 export * from "./pt_history.ts";

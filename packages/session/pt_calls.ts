@@ -6,224 +6,22 @@ import {
   isRealCall,
   type PathTable,
 } from "@perfdata/intel-pt";
+import { CallEvents } from "./pt_call_events.ts";
+import { CallStack, PENDING } from "./pt_call_stack.ts";
+import { CallTimeline, CallTree } from "./pt_call_tree.ts";
 import { LatencyTable } from "./pt_latency.ts";
 import type { PtCode } from "./pt_code.ts";
 import type { PtBuffer, PtClock, PtSink } from "./pt_run.ts";
 
 /** Calls that are open at once at most; what is deeper is not followed. */
 const MAX_DEPTH = 1 << 16;
-/** How far down a return is searched for its call: across frames that longjmp left. */
-const MAX_SEARCH = 4096;
-
-/** How the last block of a thread ended. */
-const PENDING = { NONE: 0, CALL: 1, RETURN: 2, LEAVE: 3, COME_BACK: 4, JUMP: 5 } as const;
-
-/** What happened: rows in order of each thread's execution. */
-export class CallEvents {
-  /** Number of rows. */
-  count = 0;
-  /** 0 a call, 1 a return, 2 a return that was not seen: the trace ends, or longjmp passed it by. */
-  kind: Uint8Array = new Uint8Array(256);
-  /** The thread. */
-  tid: Int32Array = new Int32Array(256);
-  /** Process of the thread, or -1. */
-  cpu: Int32Array = new Int32Array(256);
-  /** Calls around it. */
-  depth: Int32Array = new Int32Array(256);
-  /** What is called: a place of {@linkcode PtCode.table}. */
-  place: Int32Array = new Int32Array(256);
-  /** When, ns; -1 where there is no time. */
-  time: Float64Array = new Float64Array(256);
-  /** Of a return: ns since the call; -1 where it is not known. */
-  duration: Float64Array = new Float64Array(256);
-  /** Of a return: instructions since the call, of this and what it called. */
-  insns: Float64Array = new Float64Array(256);
-
-  /** Adds a row. */
-  add(
-    kind: number,
-    tid: number,
-    cpu: number,
-    depth: number,
-    place: number,
-    time: number,
-    duration: number,
-    insns: number,
-  ): void {
-    if (this.count === this.kind.length) this.#grow();
-    const n = this.count++;
-    this.kind[n] = kind;
-    this.tid[n] = tid;
-    this.cpu[n] = cpu;
-    this.depth[n] = depth;
-    this.place[n] = place;
-    this.time[n] = time;
-    this.duration[n] = duration;
-    this.insns[n] = insns;
-  }
-
-  /** Forgets all rows. */
-  clear(): void {
-    this.count = 0;
-  }
-
-  #grow(): void {
-    const n = 2 * this.count;
-    const kind = new Uint8Array(n);
-    kind.set(this.kind);
-    this.kind = kind;
-    const ints = (old: Int32Array) => {
-      const larger = new Int32Array(n);
-      larger.set(old);
-      return larger;
-    };
-    const floats = (old: Float64Array) => {
-      const larger = new Float64Array(n);
-      larger.set(old);
-      return larger;
-    };
-    this.tid = ints(this.tid);
-    this.cpu = ints(this.cpu);
-    this.depth = ints(this.depth);
-    this.place = ints(this.place);
-    this.time = floats(this.time);
-    this.duration = floats(this.duration);
-    this.insns = floats(this.insns);
-  }
-}
-
-/** What was executed by stack: nodes of a tree, each a place and the node that called it. */
-export class CallTree {
-  /** Number of nodes. */
-  count = 0;
-  /** The node that called, or -1. */
-  parent: Int32Array = new Int32Array(256);
-  /** What was called: a place. */
-  place: Int32Array = new Int32Array(256);
-  /** The thread. */
-  tid: Int32Array = new Int32Array(256);
-  /** Instructions of the node itself. */
-  insns: Float64Array = new Float64Array(256);
-  /** ns of the node itself. */
-  time: Float64Array = new Float64Array(256);
-
-  readonly #nodes = new Map<number, number>();
-
-  /** The node of a place that is called from another node, or by a thread from nothing (-1). */
-  node(parent: number, place: number, tid: number): number {
-    // Places are fewer than 2^24; threads take the negative numbers.
-    const key = (parent < 0 ? -1 - tid : parent + 1) * 2 ** 24 + place;
-    const known = this.#nodes.get(key);
-    if (known !== undefined) return known;
-    const n = this.count++;
-    if (n === this.parent.length) this.#grow();
-    this.parent[n] = parent;
-    this.place[n] = place;
-    this.tid[n] = tid;
-    this.#nodes.set(key, n);
-    return n;
-  }
-
-  #grow(): void {
-    const ints = (old: Int32Array) => {
-      const larger = new Int32Array(2 * old.length);
-      larger.set(old);
-      return larger;
-    };
-    const floats = (old: Float64Array) => {
-      const larger = new Float64Array(2 * old.length);
-      larger.set(old);
-      return larger;
-    };
-    this.parent = ints(this.parent);
-    this.place = ints(this.place);
-    this.tid = ints(this.tid);
-    this.insns = floats(this.insns);
-    this.time = floats(this.time);
-  }
-}
-
-/** The calls of a thread. */
-class Stack {
-  readonly tid: number;
-  /** What ran first, and is not known to have been called. */
-  base = -1;
-  /** The node of the innermost call, or -1. */
-  node = -1;
-  /** Instructions that were given to a node. */
-  noted = 0;
-  depth = 0;
-  place = new Int32Array(64);
-  returnLow = new Int32Array(64);
-  returnHigh = new Int32Array(64);
-  since = new Float64Array(64);
-  sinceInsns = new Float64Array(64);
-  insns = 0;
-  /** How the last block ended, and where a call would return to. */
-  pending: number = PENDING.NONE;
-  pendingBlock = 0;
-  pendingLow = 0;
-  pendingHigh = 0;
-  /** Where execution goes on after user space was left; only `resumes` says whether it is known. */
-  resumes = false;
-  resumeLow = 0;
-  resumeHigh = 0;
-  /** How often each place is on the stack. */
-  active = new Int32Array(256);
-
-  constructor(tid: number) {
-    this.tid = tid;
-  }
-
-  push(place: number, low: number, high: number, time: number): void {
-    const n = this.depth++;
-    if (n === this.place.length) {
-      const ints = (old: Int32Array<ArrayBuffer>) => {
-        const larger = new Int32Array(2 * n);
-        larger.set(old);
-        return larger;
-      };
-      const floats = (old: Float64Array<ArrayBuffer>) => {
-        const larger = new Float64Array(2 * n);
-        larger.set(old);
-        return larger;
-      };
-      this.place = ints(this.place);
-      this.returnLow = ints(this.returnLow);
-      this.returnHigh = ints(this.returnHigh);
-      this.since = floats(this.since);
-      this.sinceInsns = floats(this.sinceInsns);
-    }
-    this.place[n] = place;
-    this.returnLow[n] = low;
-    this.returnHigh[n] = high;
-    this.since[n] = time;
-    this.sinceInsns[n] = this.insns;
-    if (place >= this.active.length) {
-      const larger = new Int32Array(2 * place);
-      larger.set(this.active);
-      this.active = larger;
-    }
-    this.active[place] = (this.active[place] as number) + 1;
-  }
-
-  /** How many frames a return to an address ends; 0 where none returns there. */
-  returnsTo(low: number, high: number): number {
-    const bottom = Math.max(0, this.depth - MAX_SEARCH);
-    for (let i = this.depth - 1; i >= bottom; i--) {
-      if (this.returnLow[i] === low && this.returnHigh[i] === high) return this.depth - i;
-    }
-    return 0;
-  }
-}
-
 /** Paths of a buffer since its last time. */
 class OpenPaths {
   time = -1;
   count = new Float64Array(256);
   readonly touched: number[] = [];
   /** The stack of the thread that runs, and instructions of nodes since the last time. */
-  stack: Stack | undefined;
+  stack: CallStack | undefined;
   nodeInsns = new Float64Array(256);
   readonly nodes: number[] = [];
 }
@@ -250,6 +48,8 @@ export class PtCalls implements PtSink {
   readonly events: CallEvents | undefined;
   /** What was executed by stack, where it is asked for. */
   readonly tree: CallTree | undefined;
+  /** Which node was innermost when, where it is asked for. */
+  readonly timeline: CallTimeline | undefined;
   /** Durations of all calls, by place. */
   readonly latency: LatencyTable = new LatencyTable();
   /** Instructions executed, by place. */
@@ -264,7 +64,7 @@ export class PtCalls implements PtSink {
   readonly #code: PtCode;
   readonly #clock: PtClock;
   readonly #filter: CallFilter;
-  readonly #stacks = new Map<number, Stack>();
+  readonly #stacks = new Map<number, CallStack>();
   readonly #open = new Map<number, OpenPaths>();
   /** Place of each block, or -1. */
   #blockPlace = new Int32Array(0);
@@ -296,9 +96,12 @@ export class PtCalls implements PtSink {
       readonly idle?: () => Promise<void> | void;
       /** Whether to fill {@linkcode PtCalls.tree}. */
       readonly tree?: boolean;
+      /** Whether to fill {@linkcode PtCalls.timeline}, which grows with the calls. */
+      readonly timeline?: boolean;
     } = {},
   ) {
     this.tree = options.tree === true ? new CallTree() : undefined;
+    this.timeline = options.timeline === true ? new CallTimeline() : undefined;
     this.#code = code;
     this.#clock = clock;
     this.#filter = options.filter ?? {};
@@ -324,6 +127,10 @@ export class PtCalls implements PtSink {
     const open = this.#openPaths(buffer.index);
     this.#fold(open, 0);
     open.time = buffer.position < 0 ? -1 : buffer.position;
+    if (open.stack !== undefined && open.stack.tid !== buffer.tid) {
+      this.#since(open.stack, open.time);
+      open.stack.nodeSince = -1;
+    }
   }
 
   /** Takes paths and events. */
@@ -338,6 +145,7 @@ export class PtCalls implements PtSink {
     this.#room(blocks, paths, open);
     open.stack = stack;
     let now = open.time;
+    if (stack.nodeSince < 0) stack.nodeSince = now;
     let counts = now < 0 || (now >= from && now <= to);
     this.#counts = counts;
     for (let i = 0; i < count; i++) {
@@ -386,13 +194,14 @@ export class PtCalls implements PtSink {
       let now = -1;
       for (const open of this.#open.values()) now = Math.max(now, open.time);
       while (stack.depth > 0) this.#pop(tid, -1, stack, 2, now, true);
+      this.#since(stack, now);
     }
     for (const open of this.#open.values()) this.#fold(open, 0);
   }
 
-  #stack(tid: number): Stack {
+  #stack(tid: number): CallStack {
     let stack = this.#stacks.get(tid);
-    if (stack === undefined) this.#stacks.set(tid, stack = new Stack(tid));
+    if (stack === undefined) this.#stacks.set(tid, stack = new CallStack(tid));
     return stack;
   }
 
@@ -494,7 +303,7 @@ export class PtCalls implements PtSink {
   }
 
   /** Gives the instructions since the last change of the stack to the node that was innermost. */
-  #noteNode(stack: Stack, open: OpenPaths): void {
+  #noteNode(stack: CallStack, open: OpenPaths): void {
     const insns = stack.insns - stack.noted;
     stack.noted = stack.insns;
     const { node } = stack;
@@ -508,8 +317,18 @@ export class PtCalls implements PtSink {
     open.nodeInsns[node] = (open.nodeInsns[node] as number) + insns;
   }
 
+  /** Another node is innermost from now on. */
+  #since(stack: CallStack, now: number): void {
+    const { node, nodeSince } = stack;
+    if (now < 0) return;
+    if (node >= 0 && nodeSince >= 0 && now > nodeSince && this.#counts) {
+      this.timeline?.add(stack.tid, node, nodeSince, now);
+    }
+    stack.nodeSince = now;
+  }
+
   /** The stack begins with what runs now. */
-  #setBase(buffer: PtBuffer, stack: Stack, block: number): void {
+  #setBase(buffer: PtBuffer, stack: CallStack, block: number): void {
     stack.base = this.#placeOf(buffer, block);
     if (this.tree === undefined) return;
     this.#noteNode(stack, this.#openPaths(buffer.index));
@@ -517,7 +336,7 @@ export class PtCalls implements PtSink {
   }
 
   /** Notes how a block ends. */
-  #pend(stack: Stack, block: number): void {
+  #pend(stack: CallStack, block: number): void {
     const blocks = this.#blocks as BlockCache;
     const pending = pendingOf(blocks, block);
     stack.pending = pending;
@@ -530,7 +349,7 @@ export class PtCalls implements PtSink {
   /** Execution goes on at a block after a call, return or jump. */
   #resolveBlock(
     buffer: PtBuffer,
-    stack: Stack,
+    stack: CallStack,
     block: number,
     now: number,
     counts: boolean,
@@ -542,7 +361,7 @@ export class PtCalls implements PtSink {
   /** Execution goes on at an address after a call, return or jump; `block` is -1 where none begins. */
   #resolve(
     buffer: PtBuffer,
-    stack: Stack,
+    stack: CallStack,
     low: number,
     high: number,
     block: number,
@@ -571,7 +390,7 @@ export class PtCalls implements PtSink {
   }
 
   /** Remembers who made a call, and how deep. */
-  #noteSite(tid: number, stack: Stack): void {
+  #noteSite(tid: number, stack: CallStack): void {
     const { pendingBlock } = stack;
     let site = (this.#blockSite[pendingBlock] as number) - 1;
     if (site < 0) {
@@ -598,7 +417,7 @@ export class PtCalls implements PtSink {
    */
   #jump(
     buffer: PtBuffer,
-    stack: Stack,
+    stack: CallStack,
     low: number,
     high: number,
     now: number,
@@ -614,7 +433,7 @@ export class PtCalls implements PtSink {
 
   #push(
     buffer: PtBuffer,
-    stack: Stack,
+    stack: CallStack,
     place: number,
     low: number,
     high: number,
@@ -638,20 +457,35 @@ export class PtCalls implements PtSink {
     const { tree } = this;
     if (tree === undefined) return;
     this.#noteNode(stack, this.#openPaths(buffer.index));
+    this.#since(stack, now);
     stack.node = tree.node(stack.node, place, stack.tid);
   }
 
-  #popFrames(buffer: PtBuffer, stack: Stack, frames: number, now: number, counts: boolean): void {
+  #popFrames(
+    buffer: PtBuffer,
+    stack: CallStack,
+    frames: number,
+    now: number,
+    counts: boolean,
+  ): void {
     for (let n = frames; n > 0; n--) {
       // All but the last were passed by.
       this.#pop(buffer.tid, buffer.stream.cpu ?? -1, stack, n === 1 ? 1 : 2, now, counts);
     }
   }
 
-  #pop(tid: number, cpu: number, stack: Stack, kind: number, now: number, counts: boolean): void {
+  #pop(
+    tid: number,
+    cpu: number,
+    stack: CallStack,
+    kind: number,
+    now: number,
+    counts: boolean,
+  ): void {
     const { tree } = this;
     if (tree !== undefined && stack.node >= 0) {
       for (const open of this.#open.values()) if (open.stack === stack) this.#noteNode(stack, open);
+      this.#since(stack, now);
       stack.node = tree.parent[stack.node] as number;
     }
     const n = --stack.depth;
@@ -668,7 +502,7 @@ export class PtCalls implements PtSink {
 
   #event(
     buffer: PtBuffer,
-    stack: Stack,
+    stack: CallStack,
     run: FlowDecoder,
     event: number,
     now: number,

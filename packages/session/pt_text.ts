@@ -1,5 +1,5 @@
 import { FLOW_ERROR_TEXT, FlowEvent } from "@perfdata/intel-pt";
-import type { CallEvents } from "./pt_calls.ts";
+import type { CallEvents } from "./pt_call_events.ts";
 import { latencyOf } from "./pt_latency.ts";
 import type { CallStats, LatencyTable } from "./pt_latency.ts";
 import type { FlowRows } from "./pt_list.ts";

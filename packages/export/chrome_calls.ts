@@ -1,0 +1,104 @@
+import type { CallEvents, PtHistory, PtNames } from "@perfdata/session/pt";
+import { ByteText, TextPool } from "./byte_text.ts";
+
+const encoder = new TextEncoder();
+
+/**
+ * Calls of a trace as trace events, for Perfetto and `chrome://tracing`: a slice (complete event) each,
+ * with the instructions in it. Calls come as they end, so that nothing grows with their number.
+ *
+ * Times are microseconds of the recording's clock.
+ */
+export class ChromeCalls {
+  /** What was written and not yet taken. */
+  readonly text: ByteText = new ByteText();
+  /** Calls that were written. */
+  calls = 0;
+  /** Calls without a time, which are left out. */
+  untimed = 0;
+  readonly #names: PtNames;
+  readonly #history: PtHistory;
+  readonly #pool = new TextPool();
+  readonly #starts: number[] = [];
+  readonly #threads = new Map<number, { readonly pid: number; readonly text: Uint8Array }>();
+
+  /** Begins the file. */
+  constructor(names: PtNames, history: PtHistory, about: { title: string }) {
+    this.#names = names;
+    this.#history = history;
+    this.text.string(
+      `{"otherData":${JSON.stringify(about)},"displayTimeUnit":"ns","traceEvents":[\n`,
+    );
+  }
+
+  /** Writes the calls that ended; the names of their places are known. */
+  rows(events: CallEvents, out: (bytes: Uint8Array) => void): void {
+    const { text } = this;
+    for (let i = 0; i < events.count; i++) {
+      if (events.kind[i] === 0) continue;
+      const duration = events.duration[i] as number;
+      if (duration < 0) {
+        this.untimed++;
+        continue;
+      }
+      text.pooled(this.#pool, this.#start(events.place[i] as number));
+      text.bytes(this.#thread(events.tid[i] as number).text);
+      microseconds(text, (events.time[i] as number) - duration);
+      text.string(`,"dur":`);
+      microseconds(text, duration);
+      text.string(`,"args":{"insns":`);
+      text.number(events.insns[i] as number);
+      text.string(events.kind[i] === 2 ? `,"end":"no return seen"}},\n` : "}},\n");
+      this.calls++;
+      if (text.isFull) out(text.take());
+    }
+  }
+
+  /** Number of the text up to the name of a call. */
+  #start(place: number): number {
+    return this.#starts[place] ??= this.#pool.add(
+      encoder.encode(`{"ph":"X","name":${JSON.stringify(this.#names.names[place])},"pid":`),
+    );
+  }
+
+  #thread(tid: number): { readonly pid: number; readonly text: Uint8Array } {
+    let thread = this.#threads.get(tid);
+    if (thread === undefined) {
+      const pid = this.#history.pid(tid, Infinity);
+      thread = { pid, text: encoder.encode(`${pid},"tid":${tid},"ts":`) };
+      this.#threads.set(tid, thread);
+    }
+    return thread;
+  }
+
+  /** Names of threads and processes, and the end of the file. */
+  finish(out: (bytes: Uint8Array) => void): void {
+    const lines: string[] = [];
+    const pids = new Set<number>();
+    for (const [tid, { pid }] of this.#threads) {
+      const named = (what: string, of: number) => {
+        const number = this.#history.threadComm(of, Infinity);
+        const name = number < 0
+          ? this.#history.comm(pid) ?? `:${of}`
+          : this.#history.names.text(number);
+        const args = JSON.stringify({ name });
+        lines.push(`{"ph":"M","name":"${what}","pid":${pid},"tid":${of},"args":${args}}`);
+      };
+      if (!pids.has(pid)) named("process_name", pid);
+      pids.add(pid);
+      named("thread_name", tid);
+    }
+    // Without a call, no comma ends the list.
+    if (lines.length === 0) lines.push(`{"ph":"M","name":"trace","pid":0,"tid":0,"args":{}}`);
+    this.text.string(`${lines.join(",\n")}\n]}\n`);
+    out(this.text.take());
+  }
+}
+
+/** ns as microseconds with three decimals. */
+function microseconds(text: ByteText, ns: number): void {
+  const whole = Math.floor(ns / 1000);
+  text.number(whole);
+  text.byte(0x2e);
+  text.zeros(Math.floor(ns - whole * 1000), 3);
+}

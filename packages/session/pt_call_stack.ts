@@ -1,0 +1,81 @@
+/** How far down a return is searched for its call: across frames that longjmp left. */
+const MAX_SEARCH = 4096;
+
+/** How the last block of a thread ended. */
+export const PENDING = { NONE: 0, CALL: 1, RETURN: 2, LEAVE: 3, COME_BACK: 4, JUMP: 5 } as const;
+
+/** The calls of a thread. */
+export class CallStack {
+  readonly tid: number;
+  /** What ran first, and is not known to have been called. */
+  base = -1;
+  /** The node of the innermost call, or -1. */
+  node = -1;
+  /** Instructions that were given to a node. */
+  noted = 0;
+  /** Since when `node` is innermost, ns; -1 where the thread does not run. */
+  nodeSince = -1;
+  depth = 0;
+  place = new Int32Array(64);
+  returnLow = new Int32Array(64);
+  returnHigh = new Int32Array(64);
+  since = new Float64Array(64);
+  sinceInsns = new Float64Array(64);
+  insns = 0;
+  /** How the last block ended, and where a call would return to. */
+  pending: number = PENDING.NONE;
+  pendingBlock = 0;
+  pendingLow = 0;
+  pendingHigh = 0;
+  /** Where execution goes on after user space was left; only `resumes` says whether it is known. */
+  resumes = false;
+  resumeLow = 0;
+  resumeHigh = 0;
+  /** How often each place is on the stack. */
+  active = new Int32Array(256);
+
+  constructor(tid: number) {
+    this.tid = tid;
+  }
+
+  push(place: number, low: number, high: number, time: number): void {
+    const n = this.depth++;
+    if (n === this.place.length) {
+      const ints = (old: Int32Array<ArrayBuffer>) => {
+        const larger = new Int32Array(2 * n);
+        larger.set(old);
+        return larger;
+      };
+      const floats = (old: Float64Array<ArrayBuffer>) => {
+        const larger = new Float64Array(2 * n);
+        larger.set(old);
+        return larger;
+      };
+      this.place = ints(this.place);
+      this.returnLow = ints(this.returnLow);
+      this.returnHigh = ints(this.returnHigh);
+      this.since = floats(this.since);
+      this.sinceInsns = floats(this.sinceInsns);
+    }
+    this.place[n] = place;
+    this.returnLow[n] = low;
+    this.returnHigh[n] = high;
+    this.since[n] = time;
+    this.sinceInsns[n] = this.insns;
+    if (place >= this.active.length) {
+      const larger = new Int32Array(2 * place);
+      larger.set(this.active);
+      this.active = larger;
+    }
+    this.active[place] = (this.active[place] as number) + 1;
+  }
+
+  /** How many frames a return to an address ends; 0 where none returns there. */
+  returnsTo(low: number, high: number): number {
+    const bottom = Math.max(0, this.depth - MAX_SEARCH);
+    for (let i = this.depth - 1; i >= bottom; i--) {
+      if (this.returnLow[i] === low && this.returnHigh[i] === high) return this.depth - i;
+    }
+    return 0;
+  }
+}

@@ -1,0 +1,163 @@
+/** Profiles of Intel PT: what ran, by stack and time. */
+import { ChromeCalls } from "@perfdata/export/chrome-calls";
+import type { Profile } from "@perfdata/export/profile";
+import { ptProfile } from "@perfdata/export/pt-profile";
+import {
+  type CallEvents,
+  decodePt,
+  lossText,
+  PtCalls,
+  PtClock,
+  type PtCode,
+  PtNames,
+  type PtSideband,
+} from "@perfdata/session/pt";
+import { InputError, Progress } from "./_cli.ts";
+import { codeOf, imagesOf, openPt, tellLoss } from "./_pt.ts";
+import { sampleFilter } from "./_sample_flags.ts";
+import { resolverOf } from "./_symbol_flags.ts";
+
+type PtFlags = Parameters<typeof sampleFilter>[0] & Parameters<typeof resolverOf>[0];
+
+/** What a decoded trace is handed on with. */
+interface Decoded {
+  readonly calls: PtCalls;
+  readonly names: PtNames;
+  readonly code: PtCode;
+  readonly sideband: PtSideband;
+  readonly clock: PtClock;
+  /** What was not decoded, in words. */
+  readonly loss: string | undefined;
+  /** Closes the files, and says what is missing; returns whether nothing is. */
+  finish(): boolean;
+}
+
+/** Decodes a recording to calls. */
+async function decode(
+  tool: string,
+  name: string,
+  flags: PtFlags,
+  options: {
+    readonly tree?: boolean;
+    readonly timeline?: boolean;
+    /** Takes calls that ended, between packets; their names are known. */
+    readonly events?: (events: CallEvents, names: PtNames, sideband: PtSideband) => void;
+  },
+): Promise<Decoded> {
+  let chosen: Awaited<ReturnType<typeof sampleFilter>> | undefined;
+  const { trace, source, sideband, complaints } = await openPt(
+    tool,
+    name,
+    [],
+    async (reader) => chosen = await sampleFilter(flags, reader),
+  );
+  const code = codeOf(sideband, flags.value.symfs, imagesOf(undefined, name));
+  const names = new PtNames(
+    code,
+    await resolverOf(flags, name, {
+      ...sideband.recorded?.machine,
+      parameters: false,
+      debugInformation: false,
+    }),
+  );
+  const clock = new PtClock(trace);
+  const { events } = options;
+  const time = chosen?.time;
+  const idle = async () => {
+    await names.resolve();
+    if (calls.events === undefined) return;
+    events?.(calls.events, names, sideband);
+    calls.events.clear();
+  };
+  const calls: PtCalls = new PtCalls(code, clock, {
+    ...options,
+    filter: {
+      tids: chosen?.tids,
+      ...(time === undefined ? {} : { from: Number(time[0]), to: Number(time[1]) }),
+    },
+    ...(events === undefined ? {} : { idle }),
+  });
+  const progress = new Progress(
+    tool,
+    trace.streams.reduce((sum, { pieces }) => sum + pieces.reduce((n, p) => n + p.size, 0), 0),
+  );
+  const cpus = chosen?.cpus;
+  const counts = await decodePt(trace, source, sideband, code, calls, {
+    progress: progress.add,
+    wants: ({ cpu }) => cpus === undefined || (cpu !== undefined && cpus.has(cpu)),
+  });
+  calls.finish();
+  await idle();
+  progress.finish();
+  return {
+    calls,
+    names,
+    code,
+    sideband,
+    clock,
+    loss: lossText(counts),
+    finish: () => {
+      names.close();
+      return tellLoss(tool, name, counts, code, names, complaints, clock) === 0;
+    },
+  };
+}
+
+/**
+ * Makes a profile of what ran: time and instructions by stack, or, with `timeline`, which stack was
+ * there when.
+ *
+ * @throws {InputError} Where nothing was decoded.
+ */
+export async function readPtProfile(
+  tool: string,
+  name: string,
+  flags: PtFlags,
+  { title, timeline }: { readonly title: string; readonly timeline: boolean },
+): Promise<{ profile: Profile; isWhole: boolean }> {
+  const { calls, names, code, sideband, clock, loss, finish } = await decode(tool, name, flags, {
+    tree: true,
+    timeline,
+  });
+  if (calls.tree === undefined || (timeline && !clock.known)) {
+    throw new InputError("no times: the recording does not convert the TSC");
+  }
+  const profile = ptProfile({
+    tree: calls.tree,
+    timeline: calls.timeline,
+    names,
+    code,
+    history: sideband.history,
+    timed: clock.known,
+    title,
+    trust: loss ?? "all was decoded",
+  });
+  const isWhole = finish();
+  if (profile.samples.length === 0) throw new InputError("nothing was decoded");
+  return { profile, isWhole };
+}
+
+/** Writes each call as a slice of a Chrome trace; returns whether all was decoded. */
+export async function writeChromeCalls(
+  tool: string,
+  name: string,
+  flags: PtFlags,
+  title: string,
+  out: (bytes: Uint8Array) => void,
+): Promise<boolean> {
+  let writer: ChromeCalls | undefined;
+  const { finish, names, sideband } = await decode(tool, name, flags, {
+    events: (events, names, { history }) => {
+      writer ??= new ChromeCalls(names, history, { title });
+      writer.rows(events, out);
+    },
+  });
+  writer ??= new ChromeCalls(names, sideband.history, { title });
+  if (writer.calls === 0) {
+    throw new InputError(
+      writer.untimed > 0 ? "no times: the recording does not convert the TSC" : "no calls",
+    );
+  }
+  writer.finish(out);
+  return finish();
+}
