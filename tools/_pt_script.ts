@@ -111,6 +111,7 @@ export async function ptScript(
     maxNonTurboRatio,
     bytes: wish?.add.has("insn") === true,
     merge,
+    snapshots: trace.mayOverlap,
     filter: {
       tids: chosen?.tids,
       ...(time === undefined ? {} : { from: Number(time[0]), to: Number(time[1]) }),
