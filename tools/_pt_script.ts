@@ -52,7 +52,7 @@ export async function ptScript(
     [rows],
     async (reader) => chosen = await sampleFilter(flags, reader),
   );
-  const code = codeOf(sideband, value.symfs, imagesOf(undefined, name));
+  const code = codeOf(sideband, value, imagesOf(undefined, name));
   const resolver = await resolverOf(flags, name, {
     ...sideband.recorded?.machine,
     parameters: false,

@@ -2,12 +2,12 @@ import type { CodeRange, CodeWindow } from "@perfdata/intel-pt";
 import { type BinarySource, bytesSource, ElfFile, SymbolsError } from "@perfdata/symbols";
 import type { TextPoke } from "./pt_sideband.ts";
 
-/** Bytes that are read from a file at once. */
-const CHUNK = 1 << 16;
+/** Bytes that are read from a file at once: a bundle has those of the code that ran, and no more. */
+const CHUNK = 1 << 12;
 /** An instruction has no more bytes. */
 const OVERLAP = 16;
 /** Chunks in memory at most, over all files. */
-const CHUNKS = 512;
+const CHUNKS = 1 << 13;
 /** Mappings longer than this are several ranges. */
 export const MAX_RANGE: number = 2 ** 30;
 
