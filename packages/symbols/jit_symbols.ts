@@ -60,6 +60,11 @@ export class JitSymbols {
     this.#versions = versions;
   }
 
+  /** Whether memory was used again: some address belonged to several pieces of code. */
+  get isReused(): boolean {
+    return this.#versions.some(({ length }) => length > 1);
+  }
+
   /**
    * The code at an address.
    *

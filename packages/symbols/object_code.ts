@@ -22,15 +22,18 @@ export interface ObjectCode {
   readonly origin: string | undefined;
   /** What could not be read of it. */
   readonly damage: readonly SymbolsError[];
+  /** Whether answers depend on the time, as where a JIT compiler used memory again. */
+  readonly changes: boolean;
   /**
    * The row of an address.
    *
    * @param address as the object's kind counts
+   * @param time nanoseconds of the recording's clock; only code of a JIT compiler needs it
    * @returns a row of the table, or one of `NO_FDE`, `DAMAGED`, `NO_CFI`, `NO_OBJECT`
    */
-  row(address: Address): number;
+  row(address: Address, time?: number): number;
   /** The rules of all registers at an address for which there is a row. */
-  rules(address: Address): CodeRules | undefined;
+  rules(address: Address, time?: number): CodeRules | undefined;
   /** Bytes of its memory that do not change, as an unsigned number; `NaN` where there are none. */
   memory(address: Address, size: number): number;
 }
@@ -48,6 +51,7 @@ export function unknownCode(why: typeof NO_CFI | typeof NO_OBJECT): ObjectCode {
   return {
     origin: undefined,
     damage: [],
+    changes: false,
     row: () => why,
     rules: () => undefined,
     memory: () => NaN,
@@ -117,6 +121,7 @@ export function openObjectCode(
 /** What a bundle knows, then what is in files, which are opened if the bundle does not. */
 class BundledCode implements ObjectCode {
   readonly origin = "bundle";
+  readonly changes = false;
   readonly #cfi: ObjectCfi;
   readonly #open: () => ObjectCode;
   #files: ObjectCode | undefined;
@@ -194,6 +199,7 @@ function find(object: SymbolObject, { arch, places }: CodeSearch, opened: Opened
 
 class ElfCode implements ObjectCode {
   readonly origin: string;
+  readonly changes = false;
   readonly #cfi: ObjectCfi;
   readonly #addresses: FileAddresses;
   readonly #search: CodeSearch;
@@ -263,9 +269,10 @@ function jitCode(
     return {
       origin: path,
       damage: [],
-      row: (address) => cfi.find(address),
-      rules(address) {
-        const found = cfi.locate(address);
+      changes: cfi.isReused,
+      row: (address, time) => cfi.find(address, time),
+      rules(address, time) {
+        const found = cfi.locate(address, time);
         return found && rulesOf(found.cfi, found.address);
       },
       memory: () => NaN,

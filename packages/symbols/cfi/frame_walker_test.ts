@@ -239,6 +239,7 @@ Deno.test("what a JIT compiler wrote of its code: the newest of what used an add
     view.setUint32(12, 0x40, true);
     return Uint8Array.from([...cie, ...fde]);
   };
+  let time = 0n;
   const record = (id: number, body: readonly (bigint | Uint8Array)[]): Uint8Array => {
     const parts = body.map((part) =>
       part instanceof Uint8Array ? part : new Uint8Array(BigUint64Array.of(part).buffer)
@@ -248,6 +249,7 @@ Deno.test("what a JIT compiler wrote of its code: the newest of what used an add
     const view = new DataView(bytes.buffer);
     view.setUint32(0, id, true);
     view.setUint32(4, size, true);
+    view.setBigUint64(8, time += 10n, true);
     let at = 16;
     for (const part of parts) {
       bytes.set(part, at);
@@ -288,7 +290,12 @@ Deno.test("what a JIT compiler wrote of its code: the newest of what used an add
   }
   const rows = new RowTable(x86);
   const jit = new JitCfi(openJitdump(bytesSource(bytes)).records(), true, rows);
-  assertEquals(jit.size, 1);
+  assertEquals([jit.size, jit.isReused], [2, true]);
+  // The tables of the first were there from 20 on, those of the second from 40 on.
+  const first = jit.find(0x10010, 30);
+  assert(first >= 0);
+  assertEquals([rows.cfa[first], rows.ra[first]], [8, -8]);
+  assertEquals(jit.find(0x10010, 45), jit.find(0x10010));
   const row = jit.find(0x10010);
   assert(row >= 0);
   assertEquals([rows.cfa[row], rows.ra[row]], [24, -8]);

@@ -1,24 +1,22 @@
 import type { Address } from "../address.ts";
+import { JitSymbols } from "../jit_symbols.ts";
 import type { JitRecord } from "../jitdump.ts";
 import { ObjectCfi } from "./object_cfi.ts";
 import { NO_FDE, type RowTable } from "./row_table.ts";
 
-/** Code of a JIT compiler with its unwinding tables. */
+/** The unwinding tables of a piece of code of a JIT compiler. */
 interface JitTables {
-  readonly start: Address;
-  readonly end: Address;
   readonly bytes: Uint8Array;
   readonly hdrSize: number;
   /** Where the code was compiled, which its tables are relative to. */
   readonly compiledAt: Address;
   readonly size: number;
-  readonly codeIndex: number;
   cfi: ObjectCfi | undefined;
 }
 
 /**
  * The call frame information of a jitdump file: what `JIT_CODE_UNWINDING_INFO` says of the code that
- * is loaded next. Of code that used the same memory one after the other, the newest counts.
+ * is loaded next. Of code that used the same memory one after the other, what was there at a time.
  *
  * `.eh_frame` is as if it followed the code at the next multiple of 8, as compilers write it for
  * `perf inject --jit` (`jit_write_elf` of tools/perf/util/genelf.c).
@@ -26,48 +24,45 @@ interface JitTables {
 export class JitCfi {
   readonly #rows: RowTable;
   readonly #littleEndian: boolean;
-  /** Sorted by first address; none overlaps the next. */
-  readonly #tables: readonly JitTables[];
+  readonly #codes: JitSymbols;
+  /** By number of the code in its file. */
+  readonly #tables = new Map<number, JitTables>();
 
   /** Takes the records of a jitdump file. */
   constructor(records: Iterable<JitRecord>, littleEndian: boolean, rows: RowTable) {
     this.#rows = rows;
     this.#littleEndian = littleEndian;
-    this.#tables = newest(collect(records));
+    this.#codes = new JitSymbols(this.#collect(records));
   }
 
   /** Pieces of code that have tables. */
   get size(): number {
-    return this.#tables.length;
+    return this.#tables.size;
   }
 
-  /** As `ObjectCfi.find`, for an address in the process. */
-  find(address: Address): number {
-    const tables = this.#at(address);
-    return tables === undefined
-      ? NO_FDE
-      : this.#cfi(tables).find(address - tables.start + tables.compiledAt);
+  /** Whether memory was used again, so that answers depend on the time. */
+  get isReused(): boolean {
+    return this.#codes.isReused;
+  }
+
+  /** As `ObjectCfi.find`, for an address in the process at a time. */
+  find(address: Address, time: number = Infinity): number {
+    const found = this.locate(address, time);
+    return found === undefined ? NO_FDE : found.cfi.find(found.address);
   }
 
   /** The tables of an address, and the address as they count it. */
-  locate(address: Address): { readonly cfi: ObjectCfi; readonly address: Address } | undefined {
-    const tables = this.#at(address);
-    return tables && {
+  locate(
+    address: Address,
+    time: number = Infinity,
+  ): { readonly cfi: ObjectCfi; readonly address: Address } | undefined {
+    // Times of another clock than the recording's may all be later: then the newest counts.
+    const code = this.#codes.lookup(address, time) ?? this.#codes.lookup(address);
+    const tables = code && this.#tables.get(code.codeIndex);
+    return code && tables && {
       cfi: this.#cfi(tables),
-      address: address - tables.start + tables.compiledAt,
+      address: address - code.start + code.compiledAt,
     };
-  }
-
-  #at(address: Address): JitTables | undefined {
-    const all = this.#tables;
-    let low = 0, high = all.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((all[middle] as JitTables).start <= address) low = middle + 1;
-      else high = middle;
-    }
-    const found = all[low - 1];
-    return found !== undefined && address < found.end ? found : undefined;
   }
 
   #cfi(tables: JitTables): ObjectCfi {
@@ -88,49 +83,23 @@ export class JitCfi {
     }
     return tables.cfi;
   }
-}
 
-/** All code that was loaded, in the order of the file; what has no tables has no bytes. */
-function collect(records: Iterable<JitRecord>): JitTables[] {
-  const all: JitTables[] = [];
-  const byIndex = new Map<number, JitTables>();
-  let pending: { bytes: Uint8Array; hdrSize: number } | undefined;
-  for (const record of records) {
-    let code: JitTables | undefined;
-    if (record.id === 4) {
-      pending = { bytes: record.unwindingData, hdrSize: record.ehFrameHdrSize };
-    } else if (record.id === 0) {
-      const { codeAddr: start, codeSize: size, codeIndex } = record;
-      const { bytes, hdrSize } = pending ?? { bytes: new Uint8Array(0), hdrSize: 0 };
-      const where = { start, end: start + size, compiledAt: start, size };
-      code = { ...where, bytes, hdrSize, codeIndex, cfi: undefined };
-      pending = undefined;
-    } else if (record.id === 1) {
-      const moved = byIndex.get(record.codeIndex);
-      const { newCodeAddr: start, codeSize: size } = record;
-      code = moved && { ...moved, start, end: start + size };
+  /** Keeps the tables, and hands the records on. */
+  *#collect(records: Iterable<JitRecord>): Generator<JitRecord, void, void> {
+    let pending: { bytes: Uint8Array; hdrSize: number } | undefined;
+    for (const record of records) {
+      if (record.id === 4) {
+        pending = { bytes: record.unwindingData, hdrSize: record.ehFrameHdrSize };
+        continue;
+      }
+      if (record.id === 0) {
+        const { codeAddr: compiledAt, codeSize: size, codeIndex } = record;
+        if (pending === undefined) this.#tables.delete(codeIndex);
+        else this.#tables.set(codeIndex, { ...pending, compiledAt, size, cfi: undefined });
+        pending = undefined;
+      }
+      // Lines of the source are for names.
+      if (record.id !== 2) yield record;
     }
-    if (code === undefined) continue;
-    byIndex.set(code.codeIndex, code);
-    if (code.end > code.start) all.push(code);
   }
-  return all;
-}
-
-/** Leaves of code that overlaps what came last, and of that what has tables. */
-function newest(all: readonly JitTables[]): JitTables[] {
-  const order = all.map((_, i) => i).sort((a, b) =>
-    (all[a] as JitTables).start - (all[b] as JitTables).start || a - b
-  );
-  const kept: number[] = [];
-  for (const i of order) {
-    const code = all[i] as JitTables;
-    let top = kept.at(-1);
-    while (top !== undefined && (all[top] as JitTables).end > code.start && top < i) {
-      kept.pop();
-      top = kept.at(-1);
-    }
-    if (top === undefined || (all[top] as JitTables).end <= code.start) kept.push(i);
-  }
-  return kept.map((i) => all[i] as JitTables).filter(({ bytes }) => bytes.length > 0);
 }
