@@ -144,15 +144,17 @@ export async function openPt(
 /** Where the files with the code of a recording are: in a bundle, or on this machine. */
 export function codeFiles(
   sideband: PtSideband,
-  { symfs, symbols }: {
+  { symfs, symbols, vmlinux }: {
     readonly symfs?: string | undefined;
     readonly symbols?: string | undefined;
+    readonly vmlinux?: string | undefined;
   },
 ): CodeFiles {
   const places = {
     ...defaultPlaces(),
     ...sideband.recorded?.machine,
     ...(symfs === undefined ? {} : { symfs }),
+    ...(vmlinux === undefined ? {} : { vmlinux }),
   };
   const local: CodeFiles = {
     open: (object) => openCodeFile(localFiles, object, places),
@@ -196,6 +198,12 @@ export function tellLoss(
   if (causes !== "") complain(`${tool}: ${name}: places without a function: ${causes}`);
   const missing = missingCode(code);
   if (missing !== "") complain(`${tool}: ${name}: no code of ${missing}`);
+  if (code.kernelFile !== undefined) {
+    complain(
+      `${tool}: ${name}: code of the kernel is that of its file, before it changed itself: ` +
+        `"perf record --kcore" copies what ran`,
+    );
+  }
   const loss = lossText(counts);
   if (loss !== undefined) complain(`${tool}: ${name}: ${loss}`);
   complaints.finish();

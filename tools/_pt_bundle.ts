@@ -15,7 +15,7 @@ import { codeFiles, imagesOf, openPt } from "./_pt.ts";
 /** Adds code and symbols to a bundle. */
 export async function bundleCode(
   name: string,
-  flags: Flags<never, "symfs">,
+  flags: Flags<never, "symfs" | "vmlinux">,
   resolver: SymbolResolver,
   writer: SymbolBundleWriter,
 ): Promise<void> {
