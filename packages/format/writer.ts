@@ -210,11 +210,16 @@ export class PerfDataWriter {
    * Copies a recording as it is, byte for byte: gaps, event types, damage and all.
    *
    * @param reader A file, or a pipe stream that is in a file.
+   * @param progress Called with the bytes that were copied since the call before.
    * @throws {RangeError} Where it arrives as a stream.
    */
-  static async copy(sink: ByteSink, reader: PerfDataReader): Promise<void> {
+  static async copy(
+    sink: ByteSink,
+    reader: PerfDataReader,
+    progress?: (bytes: number) => void,
+  ): Promise<void> {
     if (reader.fileSize === undefined) throw new RangeError("copy: expected a file, not a stream");
-    await copySections(reader, 0, reader.fileSize, sink);
+    await copySections(reader, 0, reader.fileSize, sink, progress);
   }
 
   /** File offset of what is written next. */
@@ -318,9 +323,12 @@ async function copySections(
   start: number,
   end: number,
   to: ByteSink,
+  progress?: (bytes: number) => void,
 ): Promise<void> {
   for (let at = start; at < end; at += PIECE) {
-    await to.write(await from.readSection(at, Math.min(PIECE, end - at), "copy"));
+    const bytes = await from.readSection(at, Math.min(PIECE, end - at), "copy");
+    await to.write(bytes);
+    progress?.(bytes.length);
   }
 }
 

@@ -21,6 +21,8 @@ export * from "./elf/elf_error.ts";
 export * from "./elf/elf_file.ts";
 export * from "./elf/notes.ts";
 export * from "./symbol_table.ts";
+export * from "./symbol_table_builder.ts";
+export type { OverlapRule } from "./symbol_segments.ts";
 export * from "./elf/elf_symbols.ts";
 export * from "./elf/plt.ts";
 export * from "./elf/raw_symbols.ts";
