@@ -11,6 +11,10 @@ export interface Contestant {
    * itself by default. For those that take long.
    */
   readonly warmUp?: readonly string[];
+  /** What it makes, which is removed before each run. */
+  readonly made?: string;
+  /** Whether it may exit with 1, which says that the file is damaged. */
+  readonly mayComplain?: boolean;
 }
 
 /** What one process took, start-up included. */
@@ -44,32 +48,42 @@ export function takeTurns<Name extends string>(
   const runs = Object.fromEntries(names.map((name) => [name, [] as Run[]])) as Record<Name, Run[]>;
   for (let i = 0; i < count; i++) {
     for (const name of names) {
-      const { command, input, warmUp = command } = contestants[name];
+      const { command, input, made, mayComplain, warmUp = command } = contestants[name];
       files.forEach(read);
-      measure(warmUp, input);
+      remove(made);
+      measure(warmUp, input, mayComplain);
       files.forEach(read);
-      runs[name].push(measure(command, input));
+      remove(made);
+      runs[name].push(measure(command, input, mayComplain));
     }
   }
   return runs;
 }
 
 /** Runs a command under GNU time, which tells what it took. */
-function measure(command: readonly string[], input = "/dev/null"): Run {
+function measure(command: readonly string[], input = "/dev/null", mayComplain = false): Run {
   // perf may want more memory than there is; V8 reserves addresses without using them.
   const limit = command[0] === "perf" ? "ulimit -v 16000000; " : "";
   const script = `${limit}exec /usr/bin/time -f "\\n%U %S %M" "$@" < "$0" 2>&1 > /dev/null`;
   const start = performance.now();
-  const { success, stdout } = new Deno.Command("bash", {
+  const { code, stdout } = new Deno.Command("bash", {
     args: ["-c", script, input, ...command],
     stderr: "inherit",
   }).outputSync();
   const wall = (performance.now() - start) / 1000;
   const said = new TextDecoder().decode(stdout);
-  if (!success) throw new Error(`${command.join(" ")}: ${said}`);
+  if (code !== 0 && !(mayComplain && code === 1)) throw new Error(`${command.join(" ")}: ${said}`);
   const [user = NaN, system = NaN, kilobytes = NaN] =
     said.trimEnd().split("\n").at(-1)?.split(" ").map(Number) ?? [];
   return { wall, cpu: user + system, megabytes: kilobytes / 1000 };
+}
+
+function remove(path: string | undefined): void {
+  try {
+    if (path !== undefined) Deno.removeSync(path, { recursive: true });
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
 }
 
 function read(path: string): void {

@@ -14,6 +14,7 @@
 #   database   a database that sorts and joins
 #   faults     page faults of one program: small samples, few addresses
 #   pt         Intel PT, synthesised, since few machines record it
+#   program    no recording: a large C++ program, for addr2line
 set -eu
 
 folder=${1:?usage: bench/recordings.sh FOLDER [NAME…]}
@@ -165,7 +166,7 @@ make() {
   case $1 in
     compile-s) compile compile-s 1 ;;
     compile) compile compile 4 ;;
-    compile-l) compile compile-l 12 ;;
+    compile-l) compile compile-l 6 ;;
     forks) record forks -F 10000 -e cpu-clock -- sh -c 'i=0; while [ $i -lt 20000 ]; do /bin/true; i=$((i + 1)); done' ;;
     server) server ;;
     node) node_names ;;
@@ -176,6 +177,10 @@ make() {
       ;;
     database) database ;;
     faults) faults ;;
+    program)
+      have g++ || return 0
+      deno run -A --config "$here/deno.json" "$here/bench/addr2line_program.ts" program
+      ;;
     pt) deno run -A --config "$here/deno.json" "$here/bench/make_pt.ts" 100 pt.data ;;
     *)
       echo "unknown recording $1" >&2
@@ -184,5 +189,5 @@ make() {
   esac
 }
 
-[ $# -gt 0 ] || set -- compile-s compile compile-l forks server node dwarf database faults pt
+[ $# -gt 0 ] || set -- compile-s compile compile-l forks server node dwarf database faults pt program
 for name in "$@"; do make "$name"; done

@@ -96,7 +96,7 @@ Deno.test("a pass that prints block by block prints what was held", async () => 
   const { eventFields, ScriptPlaces, ScriptRows, ScriptWriter } = await import("@perfdata/export");
   const { SymbolResolver } = await import("@perfdata/symbols");
   const bytes = Deno.readFileSync(`${ROOT}fixtures/recorded/rounds.perf.data`);
-  const needs = { stacks: true, addresses: false, branches: false };
+  const needs = { stacks: true, addresses: false, branches: false, records: () => false };
   const resolver = new SymbolResolver({ open: () => undefined, read: () => undefined });
   const texts: [string[], string[]] = [[], []];
   const text = new TextDecoder();

@@ -1,6 +1,6 @@
 /** `script --itrace`: the samples that are made of Intel PT, among those that were recorded. */
 import { ScriptWriter } from "@perfdata/export/script";
-import { eventFields, type FieldWish } from "@perfdata/export/script-fields";
+import { eventFields, type FieldWish, rowNeeds } from "@perfdata/export/script-fields";
 import { ScriptPlaces } from "@perfdata/export/script-places";
 import { ScriptRows } from "@perfdata/export/script-rows";
 import { PtScriptWriter } from "@perfdata/export/script-pt";
@@ -44,7 +44,10 @@ export async function ptScript(
   { itrace, wish, nanoseconds, objectWidth }: PtScriptWish,
 ): Promise<number> {
   const { on, value } = flags;
-  const rows = new ScriptRows({ stacks: !on["hide-call-graph"], addresses: true, branches: false });
+  const rows = new ScriptRows({
+    ...rowNeeds([], wish, !on["hide-call-graph"]),
+    addresses: true,
+  });
   let chosen: Awaited<ReturnType<typeof sampleFilter>> | undefined;
   const { trace, source, sideband, complaints, engine } = await openPt(
     "script",
@@ -52,7 +55,7 @@ export async function ptScript(
     [rows],
     async (reader) => chosen = await sampleFilter(flags, reader),
   );
-  const code = codeOf(sideband, value.symfs, imagesOf(undefined, name));
+  const code = codeOf(sideband, value, imagesOf(undefined, name));
   const resolver = await resolverOf(flags, name, {
     ...sideband.recorded?.machine,
     parameters: false,
@@ -89,6 +92,7 @@ export async function ptScript(
       fields: eventFields(engine.reader.events.all, engine.eventNames, wish),
       chains: !on["hide-call-graph"],
       nanoseconds,
+      traces: rows.traces,
     });
   }
   const others = (ns: number) => {
@@ -111,6 +115,7 @@ export async function ptScript(
     maxNonTurboRatio,
     bytes: wish?.add.has("insn") === true,
     merge,
+    snapshots: trace.mayOverlap,
     filter: {
       tids: chosen?.tids,
       ...(time === undefined ? {} : { from: Number(time[0]), to: Number(time[1]) }),

@@ -36,6 +36,7 @@ import {
   UsageError,
   writeOut,
 } from "./_cli.ts";
+import { whyNothing } from "./_nothing.ts";
 import { codeOf, imagesOf, openPt, tellLoss } from "./_pt.ts";
 import { parseTime, resolveTime, sampleSpan, type TimeRange } from "./_time.ts";
 import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
@@ -208,7 +209,7 @@ async function run(flags: PtFlags): Promise<number> {
   return await aboutAsync(name, async () => {
     const { trace, source, sideband, complaints } = await openPt("pt", name);
     const { recorded } = sideband;
-    const code = codeOf(sideband, value.symfs, imagesOf(value.image, name));
+    const code = codeOf(sideband, value, imagesOf(value.image, name));
     const resolver = await resolverOf(flags, name, {
       ...recorded?.machine,
       parameters: false,
@@ -300,7 +301,11 @@ async function run(flags: PtFlags): Promise<number> {
     progress.finish();
     lines.flush();
     names.close();
-    if (printed === 0) complain(`pt: ${name}: nothing to print: nothing matches`);
+    if (printed === 0) {
+      const { cpu, tid, time } = value;
+      const why = await whyNothing(name, { cpu, tid, time });
+      complain(`pt: ${name}: nothing to print: ${why}`);
+    }
     return tellLoss("pt", name, counts, code, names, complaints, clock);
   });
 }

@@ -1,12 +1,17 @@
 /** `script`: prints samples as `perf script` does. */
 import { PERF_SAMPLE_REGS_USER, PERF_SAMPLE_STACK_USER } from "@perfdata/format/perf-event";
-import { isRandomAccess } from "@perfdata/format";
+import { isRandomAccess, type PerfEvent } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
+import { HEADER_CLOCK_DATA } from "@perfdata/format/feature-names";
+import { decodeFeature } from "@perfdata/format/features";
 import { PerfDataReader } from "@perfdata/format/reader";
+import type { ClockTimes } from "@perfdata/export/time-of-day";
 import {
   eventFields,
   FieldError,
   parseFields,
+  refuseOfTraces,
+  rowNeeds,
   SCRIPT_FIELDS,
 } from "@perfdata/export/script-fields";
 import { ScriptWriter } from "@perfdata/export/script";
@@ -30,12 +35,11 @@ import {
   writeOut,
 } from "./_cli.ts";
 import { PROFILE_FLAGS, PROFILE_HELP } from "./_profile.ts";
-import { choosesSamples, nameFilters, sampleFilter } from "./_sample_flags.ts";
+import { whyNothing } from "./_nothing.ts";
+import { choosesSamples, givenFilters, nameFilters, sampleFilter } from "./_sample_flags.ts";
 import { causesText, resolverOf, tellTrust } from "./_symbol_flags.ts";
 
 const UNWINDS = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-
-const PERF_TYPE_RAW = 4;
 
 /** Files up to this size are read once. */
 const HELD = 192 << 20;
@@ -52,8 +56,9 @@ perf 6.1, byte for byte where perf is right; docs/script.md says what differs.
 
   -F, --fields LIST      the fields to print, or +field,-field for more and fewer than the default
                          ones, out of
-                         ${SCRIPT_FIELDS.slice(0, 12).join(",")},
-                         ${SCRIPT_FIELDS.slice(12).join(",")}
+                         ${SCRIPT_FIELDS.slice(0, 13).join(",")},
+                         ${SCRIPT_FIELDS.slice(13, 22).join(",")},
+                         ${SCRIPT_FIELDS.slice(22).join(",")}
   -G, --hide-call-graph  print no call chains
       --ns               print times with nanoseconds
       --no-inline        print no inlined functions in unwound stacks
@@ -119,11 +124,8 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       (layout.sampleType & UNWINDS) === UNWINDS
     );
     const asked = (field: typeof SCRIPT_FIELDS[number]) => wish?.add.has(field) === true;
-    const needs = {
-      stacks: !on["hide-call-graph"],
-      addresses: asked("addr") || reader.events.all.some(({ attr }) => attr.type === PERF_TYPE_RAW),
-      branches: asked("brstack"),
-    };
+    fieldError(() => refuseOfTraces(wish));
+    const needs = rowNeeds(reader.events.all, wish, !on["hide-call-graph"]);
     // Names are known after the last sample: a large file is read once more, what is short is held.
     const isLarge = isRandomAccess(source) && (reader.fileSize ?? 0) > HELD;
     const rows = new ScriptRows(needs, isLarge ? () => {} : undefined);
@@ -156,21 +158,24 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       names.symbol !== undefined;
     const options = {
       fields,
+      clock: asked("tod") ? await clockOf(reader) : undefined,
       chains: !on["hide-call-graph"],
       nanoseconds: on.ns,
       ...(isFiltered
         ? {
           keep: (comm: string, place: number) =>
             (names.comm?.(comm) ?? true) && (names.dso?.(places.shortDso(place)) ?? true) &&
-            (names.symbol?.(places.symbol(place, false)) ?? true),
+            (names.symbol?.(places.symbol(place)) ?? true),
         }
         : {}),
     };
+    const writerOf = ({ engine, traces }: ScriptRows) =>
+      new ScriptWriter(engine, places, { ...options, traces });
     let writer: ScriptWriter | undefined;
     if (isLarge) {
       const again = await PerfDataReader.open(source, { diagnostics: () => {} });
       const printed: ScriptRows = new ScriptRows(needs, (block) => {
-        writer ??= new ScriptWriter(printed.engine, places, options);
+        writer ??= writerOf(printed);
         writer.block(block, writeOut);
       });
       await runEngine(again, [printed], {
@@ -181,16 +186,17 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         diagnostics: () => {},
       });
     } else {
-      writer = new ScriptWriter(engine, places, options);
+      writer = writerOf(rows);
       for (const block of rows.blocks) writer.block(block, writeOut);
     }
     if (writer !== undefined) writeOut(writer.text.take());
     progress.finish();
     const printed = writer?.printed ?? 0;
     if (printed === 0) {
-      complain(
-        `script: ${name}: ${choosesSamples(flags) ? "no samples pass the filters" : "no samples"}`,
-      );
+      const why = choosesSamples(flags)
+        ? `: ${await whyNothing(name, givenFilters(flags), names)}`
+        : "";
+      complain(`script: ${name}: no samples${why}`);
     }
     const { trust } = places;
     if (on.verbose) tellTrust("script", trust, true);
@@ -202,14 +208,30 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       );
     }
     complaints.finish();
-    const traced = rows.countOf((event) => fields[event]?.has("trace") === true);
-    if (traced > 0) {
-      complain(`script: ${name}: the fields of ${traced} samples of tracepoints are not printed`);
+    const untold = rows.countOf((event) =>
+      fields[event]?.has("trace") === true &&
+      rows.traces?.has(events[event] as PerfEvent) !== true
+    );
+    if (untold > 0) {
+      complain(
+        `script: ${name}: ${untold} samples of tracepoints have no text: the recording has no format of theirs`,
+      );
     }
     const stacks = on["hide-call-graph"] ? undefined : unwoundText(engine, on.verbose);
     if (stacks !== undefined) complain(`script: ${name}: ${stacks}`);
     return complaints.count > 0 || (printed === 0 && choosesSamples(flags)) ? 1 : 0;
   });
+}
+
+/** What turns times into times of day, if the recording has it. */
+async function clockOf(reader: PerfDataReader): Promise<ClockTimes | undefined> {
+  const section = reader.features.find(({ id }) => id === HEADER_CLOCK_DATA)?.section;
+  if (section === undefined) return undefined;
+  const { offset, size } = section;
+  const bytes = await reader.readSection(Number(offset), Number(size), "CLOCK_DATA");
+  const { littleEndian } = reader;
+  const feature = decodeFeature(HEADER_CLOCK_DATA, bytes, { littleEndian });
+  return feature.name === "CLOCK_DATA" ? feature.value : undefined;
 }
 
 /** What is to be made of Intel PT; `undefined` where nothing is said of it. */

@@ -1,3 +1,5 @@
+import { OVERSHOOT, putDecimal, putDecimal64, putHex } from "@perfdata/format/text-bytes";
+
 const encoder = new TextEncoder();
 
 const HEX = encoder.encode("0123456789abcdef");
@@ -69,7 +71,7 @@ export class ByteText {
   /** Adds a text of a pool. */
   pooled({ words }: TextPool, number: number): void {
     const length = words[number] as number;
-    this.#reserve(length + 4);
+    this.#reserve(length);
     const view = this.#view;
     let at = this.#length;
     const end = at + length;
@@ -110,6 +112,31 @@ export class ByteText {
     } while (rest > 0);
   }
 
+  /** Adds a whole number below 2⁵³ with spaces before it, up to `width` characters. */
+  padded(value: number, width: number): void {
+    this.#reserve(width + 20);
+    let digits = 1;
+    for (let power = 10; power <= value; power *= 10) digits++;
+    for (let i = digits; i < width; i++) this.#bytes[this.#length++] = 0x20;
+    this.#length = putDecimal(this.#view, this.#length, value);
+  }
+
+  /** Adds a 64-bit word in decimal, unsigned, with spaces before it up to `width` characters. */
+  padded64(hi: number, lo: number, width: number): void {
+    if (hi >= 0 && hi < 1 << 21) {
+      this.padded(hi * 2 ** 32 + (lo >>> 0), width);
+      return;
+    }
+    this.#reserve(20);
+    this.#length = putDecimal64(this.#view, this.#length, hi, lo);
+  }
+
+  /** Adds a 64-bit word in hexadecimal without leading zeros. */
+  hex(hi: number, lo: number): void {
+    this.#reserve(16);
+    this.#length = putHex(this.#view, this.#length, hi, lo);
+  }
+
   /** Adds a whole number below 2³¹ with zeros before it: `width` digits. */
   zeros(value: number, width: number): void {
     this.#reserve(width);
@@ -143,7 +170,9 @@ export class ByteText {
     return taken;
   }
 
+  /** Makes room for more, and for what {@linkcode TextPool} and numbers write beyond their end. */
   #reserve(more: number): void {
+    more += OVERSHOOT;
     if (this.#length + more <= this.#bytes.length) return;
     const larger = new Uint8Array(Math.max(this.#bytes.length * 2, this.#length + more));
     larger.set(this.#bytes.subarray(0, this.#length));

@@ -1,9 +1,12 @@
-import { PERF_BRANCH_TYPE_NAMES, PERF_SAMPLE_CALLCHAIN } from "@perfdata/format/perf-event";
+import { PERF_SAMPLE_CALLCHAIN, PERF_TYPE_SOFTWARE } from "@perfdata/format/perf-event";
 import type { Engine } from "@perfdata/session/engine";
 import { ByteText, TextPool } from "./byte_text.ts";
+import { ScriptExtras } from "./script_extras.ts";
 import type { ScriptField } from "./script_fields.ts";
 import type { ScriptPlaces } from "./script_places.ts";
-import { ROW, ROW_WORDS, type RowBlock } from "./script_rows.ts";
+import { EVENT_BYTES, ROW, ROW_WORDS, type RowBlock } from "./script_rows.ts";
+import type { ScriptTraces } from "./script_traces.ts";
+import { type ClockTimes, timeOfDay } from "./time_of_day.ts";
 
 /** How {@linkcode script} writes. */
 export interface ScriptOptions {
@@ -15,6 +18,10 @@ export interface ScriptOptions {
   readonly chains?: boolean;
   /** Whether times have nanoseconds (`--ns`). */
   readonly nanoseconds?: boolean;
+  /** Knows the text of tracepoints. */
+  readonly traces?: ScriptTraces | undefined;
+  /** Turns times into times of day (`tod`), where the recording says how. */
+  readonly clock?: ClockTimes | undefined;
 }
 
 const encoder = new TextEncoder();
@@ -30,7 +37,9 @@ interface EventShape {
   readonly has: Readonly<Record<ScriptField, boolean>>;
   readonly chain: boolean;
   readonly isTimed: boolean;
-  readonly name: string;
+  readonly name: Uint8Array;
+  /** Writes what is not in a row. */
+  readonly extras: ScriptExtras;
   /** Whether `addr` is an address that has a symbol (`sample_addr_correlates_sym`). */
   readonly isDataAddress: boolean;
   /** The thread of the last sample, with the number of its text. */
@@ -38,9 +47,14 @@ interface EventShape {
   comm: number;
   pid: number;
   thread: number;
-  /** The period of the last sample, and the text of it and of the event. */
-  period: number;
-  middle: Uint8Array;
+}
+
+/** The text of a thread. */
+interface ThreadText {
+  readonly comm: number;
+  readonly pid: number;
+  readonly isShort: boolean;
+  readonly number: number;
 }
 
 /**
@@ -63,12 +77,13 @@ export class ScriptWriter {
   readonly #comms = new Map<number, Uint8Array>();
   readonly #cpus = new Map<number, Uint8Array>();
   readonly #threads = new TextPool();
-  readonly #threadNumbers = new Map<string, number>();
-  /** Lines of call chains, and their numbers by place: for events of one kind, which is the rule. */
-  #pool = new TextPool();
-  #lines = new Int32Array(0);
+  /** By tid: the last text of the thread. */
+  readonly #threadTexts = new Map<number, ThreadText>();
   readonly #scratch = new ByteText();
-  #linesOf: EventShape | undefined;
+  readonly #clock: ClockTimes | undefined;
+  /** The records of the present block. */
+  #records: Uint8Array = new Uint8Array(0);
+  #recordView: DataView = new DataView(new ArrayBuffer(0));
   #seconds = -1;
   #secondsText: Uint8Array = new Uint8Array(0);
 
@@ -85,7 +100,12 @@ export class ScriptWriter {
     this.#keep = options.keep;
     const { eventNames } = engine;
     const width = Math.max(0, ...eventNames.map((name) => name.length));
-    this.#shapes = engine.reader.events.all.map(({ attr, layout }, number) => {
+    this.#clock = options.clock;
+    if (options.traces !== undefined) options.traces.names = places;
+    const { arch, littleEndian } = engine.reader;
+    const machine = { arch, littleEndian, widths: { dataSource: 0 } };
+    this.#shapes = engine.reader.events.all.map((event, number) => {
+      const { attr, layout } = event;
       const fields = options.fields[number] ?? new Set();
       const has = Object.fromEntries([...fields].map((field) => [field, true]));
       const name = eventNames[number] ?? "[unknown]";
@@ -94,25 +114,32 @@ export class ScriptWriter {
         has: has as EventShape["has"],
         chain: options.chains !== false && (layout.sampleType & PERF_SAMPLE_CALLCHAIN) !== 0,
         isTimed: layout.time >= 0,
-        name: `${name.padStart(width)}: `,
+        name: encoder.encode(`${name.padStart(width)}: `),
+        extras: new ScriptExtras(event, fields, places, options.traces, machine),
         tid: NaN,
         comm: NaN,
         pid: NaN,
         thread: 0,
-        period: NaN,
-        middle: new Uint8Array(0),
-        // PERF_TYPE_SOFTWARE: page faults; PERF_TYPE_BREAKPOINT.
-        isDataAddress: (attr.type === 1 && [2n, 5n, 6n].includes(attr.config)) || attr.type === 5,
+        // Page faults; PERF_TYPE_BREAKPOINT.
+        isDataAddress: (attr.type === PERF_TYPE_SOFTWARE && [2n, 5n, 6n].includes(attr.config)) ||
+          attr.type === 5,
       };
     });
   }
 
   /** Writes the samples of a block, and hands on what is enough for a chunk. */
   block(block: RowBlock, out: (bytes: Uint8Array) => void): void {
+    this.#enter(block);
     for (let row = 0; row < block.count; row++) {
       this.#row(block, row);
       if (this.text.isFull) out(this.text.take());
     }
+  }
+
+  #enter({ records }: RowBlock): void {
+    if (records === this.#records) return;
+    this.#records = records;
+    this.#recordView = new DataView(records.buffer);
   }
 
   /**
@@ -133,6 +160,7 @@ export class ScriptWriter {
       const time = ((block.words[at + ROW.TIME_HI] as number) >>> 0) * 2 ** 32 +
         ((block.words[at + ROW.TIME_LO] as number) >>> 0);
       if (time > ns) return time;
+      this.#enter(block);
       this.#row(block, this.#nextRow++);
       if (this.text.isFull) out(this.text.take());
     }
@@ -151,12 +179,27 @@ export class ScriptWriter {
     const { text } = this;
     const { has } = shape;
     this.#start(block, at, shape);
-    this.#periodAndEvent(block.periods[row] as number, shape);
+    if (has.period) {
+      text.padded(block.periods[row] as number, 10);
+      text.byte(0x20);
+    }
+    if (has.event) text.bytes(shape.name);
     if (has.flags) text.string("                        ");
+    const extras = this.#extras(words[at + ROW.RECORD] as number, shape);
+    extras?.trace(text);
     if (has.addr) this.#address(words, at, shape);
+    extras?.beforeIp(text);
     if (has.ip) this.#ip(words, at, shape);
-    if (has.brstack) this.#branches(block, at);
+    extras?.afterIp(text, block.branches, words[at + ROW.BRANCHES] as number);
     text.byte(NEWLINE);
+  }
+
+  /** What writes fields of a record that was kept; its event is that of the record. */
+  #extras(record: number, shape: EventShape): ScriptExtras | undefined {
+    if (record < 0) return undefined;
+    const event = this.#recordView.getUint32(record - EVENT_BYTES, true);
+    const { extras } = this.#shapes[event] ?? shape;
+    return extras.take(this.#records, this.#recordView, record) ? extras : undefined;
   }
 
   /** All up to the time. */
@@ -176,39 +219,39 @@ export class ScriptWriter {
     text.pooled(this.#threads, shape.thread);
     if (has.cpu) text.bytes(this.#cpu(words[at + ROW.CPU] as number));
     if (has.misc) text.string(miscText(words[at + ROW.MISC] as number));
+    if (has.tod) this.#timeOfDay(words, at, isTimed);
     if (has.time) {
       if (isTimed) this.#time(words[at + ROW.TIME_HI] as number, words[at + ROW.TIME_LO] as number);
       else text.string(this.#nanoseconds ? NO_TIME_NS : NO_TIME);
     }
   }
 
+  #timeOfDay(words: Int32Array, at: number, isTimed: boolean): void {
+    const hi = isTimed ? words[at + ROW.TIME_HI] as number : -1;
+    const lo = isTimed ? words[at + ROW.TIME_LO] as number : -1;
+    const time = BigInt(hi >>> 0) << 32n | BigInt(lo >>> 0);
+    this.text.string(`${timeOfDay(time, this.#clock, this.#nanoseconds)} `);
+  }
+
   /** Number of the text of comm, pid and tid. */
   #threadText({ has, chain, comm, pid, tid }: EventShape): number {
-    const key = `${has.ip && chain} ${comm} ${pid} ${tid}`;
-    let number = this.#threadNumbers.get(key);
-    if (number !== undefined) return number;
+    const isShort = has.ip && chain;
+    const known = this.#threadTexts.get(tid);
+    if (known?.comm === comm && known.pid === pid && known.isShort === isShort) {
+      return known.number;
+    }
     const text = this.#scratch;
     if (has.comm) {
       const bytes = this.#comm(comm, tid);
-      if (!(has.ip && chain)) { for (let i = bytes.length; i < 16; i++) text.byte(0x20); }
+      if (!isShort) { for (let i = bytes.length; i < 16; i++) text.byte(0x20); }
       text.bytes(bytes);
       text.byte(0x20);
     }
     if (has.pid) text.string(String(pid).padStart(5) + (has.tid ? "/" : " "));
     if (has.tid) text.string(has.pid ? `${String(tid).padEnd(5)} ` : `${String(tid).padStart(5)} `);
-    number = this.#threads.add(text.take());
-    this.#threadNumbers.set(key, number);
+    const number = this.#threads.add(text.take());
+    this.#threadTexts.set(tid, { comm, pid, isShort, number });
     return number;
-  }
-
-  #periodAndEvent(period: number, shape: EventShape): void {
-    if (period !== shape.period) {
-      shape.period = period;
-      let line = shape.has.period ? `${String(period).padStart(10)} ` : "";
-      if (shape.has.event) line += shape.name;
-      shape.middle = encoder.encode(line);
-    }
-    this.text.bytes(shape.middle);
   }
 
   #cpu(cpu: number): Uint8Array {
@@ -251,94 +294,63 @@ export class ScriptWriter {
     text.hex16(words[at + ROW.ADDR_HI] as number, words[at + ROW.ADDR_LO] as number);
     if (!isDataAddress) return;
     const place = words[at + ROW.ADDR_PLACE] as number;
-    if (has.sym) text.string(` ${this.#places.symbol(place, has.symoff === true)}`);
-    if (has.dso) text.string(` (${this.#places.dso(place)})`);
+    if (has.sym) {
+      text.byte(0x20);
+      this.#places.putSymbol(text, place, has.symoff === true);
+    }
+    if (has.dso) this.#places.putDso(text, place);
   }
 
   #ip(words: Int32Array, at: number, shape: EventShape): void {
     const { text } = this;
-    if (this.#linesOf !== shape) {
-      this.#linesOf = shape;
-      this.#pool = new TextPool();
-      this.#lines.fill(-1);
-    }
-    const stack = words[at + ROW.STACK] as number;
     if (shape.chain) {
       text.byte(NEWLINE);
       const { parent, place } = this.#engine.stacks;
-      for (let node = stack; node >= 0; node = parent[node] as number) {
-        text.pooled(this.#pool, this.#line(place[node] as number, shape, true));
+      for (let node = words[at + ROW.STACK] as number; node >= 0; node = parent[node] as number) {
+        this.#frame(place[node] as number, shape);
       }
       return;
     }
     text.byte(0x20);
     text.hex16(words[at + ROW.IP_HI] as number, words[at + ROW.IP_LO] as number);
-    text.pooled(this.#pool, this.#line(words[at + ROW.PLACE] as number, shape, false));
+    this.#afterAddress(words[at + ROW.PLACE] as number, shape);
   }
 
-  #sourceLine(place: number): string {
+  #afterAddress(place: number, { has }: EventShape): void {
+    const { text } = this;
+    if (has.sym) {
+      text.byte(0x20);
+      this.#places.putSymbol(text, place, has.symoff === true);
+    }
+    if (has.dso) this.#places.putDso(text, place);
+    if (has.srcline) this.#sourceLine(place);
+  }
+
+  #sourceLine(place: number): void {
     const line = this.#places.line(place);
-    return line === "" ? "" : `\n  ${line}`;
+    if (line !== "") this.text.string(`\n  ${line}`);
   }
 
-  /** Number of the text of a place: its lines in a call chain, or what follows an address. */
-  #line(place: number, shape: EventShape, inChain: boolean): number {
-    if (place + 1 >= this.#lines.length) {
-      const lines = new Int32Array(Math.max(this.#lines.length * 2, place + 2)).fill(-1);
-      lines.set(this.#lines);
-      this.#lines = lines;
-    }
-    const known = this.#lines[place + 1] as number;
-    if (known >= 0) return known;
-    const bytes = inChain ? this.#lineBytes(place, shape) : this.#end(place, shape);
-    return this.#lines[place + 1] = this.#pool.add(inChain ? bytes : bytes.subarray(0, -1));
-  }
-
-  #end(place: number, { has }: EventShape): Uint8Array {
-    let line = "";
-    if (has.sym) line += ` ${this.#places.symbol(place, has.symoff === true)}`;
-    if (has.dso) line += ` (${this.#places.dso(place)})`;
-    if (has.srcline) line += this.#sourceLine(place);
-    return encoder.encode(`${line}\n`);
-  }
-
-  #lineBytes(place: number, shape: EventShape): Uint8Array {
+  /** The lines of a place in a call chain: what is inlined there, and itself. */
+  #frame(place: number, shape: EventShape): void {
+    const { text } = this;
     const { has } = shape;
-    const start = this.#scratch;
-    const source = has.srcline ? this.#sourceLine(place) : "";
-    const put = () => {
-      start.byte(0x09);
-      this.#places.putChainAddress(start, place);
-    };
-    for (const name of this.#places.inlined(place, has.symoff === true)) {
-      put();
-      start.string(`${has.sym ? ` ${name}` : ""}${source} (inlined)\n`);
+    const places = this.#places;
+    for (const inlined of places.inlined(place)) {
+      text.byte(0x09);
+      places.putChainAddress(text, place);
+      if (has.sym) {
+        text.byte(0x20);
+        places.putInlined(text, place, inlined, has.symoff === true);
+      }
+      if (has.srcline) this.#sourceLine(place);
+      text.string(" (inlined)\n");
     }
-    put();
-    start.bytes(this.#end(place, shape));
-    return start.take();
+    text.byte(0x09);
+    places.putChainAddress(text, place);
+    this.#afterAddress(place, shape);
+    text.byte(NEWLINE);
   }
-
-  #branches({ words, branches }: RowBlock, at: number): void {
-    const from = words[at + ROW.BRANCHES] as number;
-    if (from < 0) return;
-    const count = branches[from] as number;
-    for (let i = 0; i < count; i++) {
-      const [fromHi, fromLo, toHi, toLo, flagsHi, flagsLo] = branches.subarray(
-        from + 1 + i * 6,
-      ) as unknown as [number, number, number, number, number, number];
-      this.text.string(
-        ` 0x${hexOf(fromHi, fromLo)}/0x${hexOf(toHi, toLo)}${branchFlags(flagsHi, flagsLo)} `,
-      );
-    }
-  }
-}
-
-/** `perf_branch_entry`: mispred:1, predicted:1, in_tx:1, abort:1, cycles:16, type:4. */
-function branchFlags(_hi: number, lo: number): string {
-  const predicted = lo & 1 ? "M" : lo & 2 ? "P" : "-";
-  const type = PERF_BRANCH_TYPE_NAMES[lo >>> 20 & 15] ?? "";
-  return `/${predicted}/${lo & 4 ? "X" : "-"}/${lo & 8 ? "A" : "-"}/${lo >>> 4 & 0xffff}/${type}`;
 }
 
 /** `PERF_RECORD_MISC_*` of a sample as letters. */
@@ -346,10 +358,4 @@ function miscText(misc: number): string {
   const mode = misc & 7;
   const text = ["", "K", "U", "H", "G", "g"][mode] ?? "";
   return text + " ".repeat(Math.max(1, 6 - text.length));
-}
-
-function hexOf(hi: number, lo: number): string {
-  return hi === 0
-    ? (lo >>> 0).toString(16)
-    : (hi >>> 0).toString(16) + (lo >>> 0).toString(16).padStart(8, "0");
 }

@@ -2,11 +2,20 @@ import {
   PERF_SAMPLE_ADDR,
   PERF_SAMPLE_BRANCH_STACK,
   PERF_SAMPLE_CALLCHAIN,
+  PERF_SAMPLE_CODE_PAGE_SIZE,
   PERF_SAMPLE_CPU,
+  PERF_SAMPLE_DATA_PAGE_SIZE,
+  PERF_SAMPLE_DATA_SRC,
   PERF_SAMPLE_IP,
+  PERF_SAMPLE_PHYS_ADDR,
+  PERF_SAMPLE_REGS_INTR,
+  PERF_SAMPLE_REGS_USER,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
+  PERF_SAMPLE_WEIGHT,
+  PERF_SAMPLE_WEIGHT_STRUCT,
   PERF_TYPE_RAW,
+  PERF_TYPE_SOFTWARE,
   PERF_TYPE_TRACEPOINT,
 } from "@perfdata/format/perf-event";
 import type { PerfEvent } from "@perfdata/format";
@@ -28,8 +37,20 @@ export const SCRIPT_FIELDS = [
   "srcline",
   "period",
   "flags",
+  "iregs",
+  "uregs",
   "brstack",
+  "brstacksym",
+  "brstackoff",
+  "data_src",
+  "weight",
+  "ins_lat",
+  "phys_addr",
+  "data_page_size",
+  "code_page_size",
+  "bpf-output",
   "misc",
+  "tod",
   "insn",
   "callindent",
   "synth",
@@ -37,6 +58,39 @@ export const SCRIPT_FIELDS = [
 
 /** One of {@linkcode SCRIPT_FIELDS}. */
 export type ScriptField = typeof SCRIPT_FIELDS[number];
+
+/** Fields of `perf script` that are not printed, and why. */
+const REFUSED: Readonly<Record<string, string>> = {
+  brstackinsn: "instructions of branch stacks need the code of all objects: see pt --insns",
+  brstackinsnlen: "instructions of branch stacks need the code of all objects: see pt --insns",
+  insnlen: "instructions are not read from objects: see annotate and pt --insns",
+  ipc: "it belongs to samples that are decoded from AUX data: see pt",
+  metric: "metrics need the events of the CPU that perf knows",
+  srccode: "source is not read: srcline has file and line, annotate the lines of a function",
+};
+
+/** Fields that need the whole record, by what they read. */
+const OF_RECORD: ReadonlySet<string> = new Set<ScriptField>([
+  "trace",
+  "iregs",
+  "uregs",
+  "brstack",
+  "brstacksym",
+  "brstackoff",
+  "data_src",
+  "weight",
+  "ins_lat",
+  "phys_addr",
+  "data_page_size",
+  "code_page_size",
+  "bpf-output",
+]);
+
+/** Fields that need the places of the branch stack. */
+const BRANCH_PLACES: readonly ScriptField[] = ["brstack", "brstacksym", "brstackoff"];
+
+/** Fields of samples that are decoded from AUX data. */
+const OF_TRACES: readonly ScriptField[] = ["insn", "callindent", "synth"];
 
 /** Fields that are asked for: instead of the default ones, or more and fewer than these. */
 export interface FieldWish {
@@ -81,6 +135,9 @@ export function parseFields(text: string): FieldWish {
   for (const word of text.split(",")) {
     const [, sign = "", name = ""] = /^([+-]?)(.*)$/.exec(word) ?? [];
     const field = SCRIPT_FIELDS.find((known) => known === name);
+    const why = Object.hasOwn(REFUSED, name) ? REFUSED[name] : undefined;
+    if (why !== undefined && sign === "-") continue;
+    if (why !== undefined) throw new FieldError(name, `${name} is not printed: ${why}`);
     if (field === undefined) {
       throw new FieldError(
         name,
@@ -97,6 +154,9 @@ export function parseFields(text: string): FieldWish {
   return { isChange: changes > 0, add, remove };
 }
 
+/** `perf_sw_ids` of include/uapi/linux/perf_event.h. */
+const PERF_COUNT_SW_BPF_OUTPUT = 10n;
+
 /** Fields that need a bit of `sample_type`. */
 const NEEDED: readonly (readonly [ScriptField, number])[] = [
   ["tid", PERF_SAMPLE_TID],
@@ -106,7 +166,77 @@ const NEEDED: readonly (readonly [ScriptField, number])[] = [
   ["ip", PERF_SAMPLE_IP],
   ["addr", PERF_SAMPLE_ADDR],
   ["brstack", PERF_SAMPLE_BRANCH_STACK],
+  ["brstacksym", PERF_SAMPLE_BRANCH_STACK],
+  ["brstackoff", PERF_SAMPLE_BRANCH_STACK],
+  ["iregs", PERF_SAMPLE_REGS_INTR],
+  ["uregs", PERF_SAMPLE_REGS_USER],
+  ["data_src", PERF_SAMPLE_DATA_SRC],
+  ["weight", PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT],
+  ["ins_lat", PERF_SAMPLE_WEIGHT_STRUCT],
+  ["phys_addr", PERF_SAMPLE_PHYS_ADDR],
+  ["data_page_size", PERF_SAMPLE_DATA_PAGE_SIZE],
+  ["code_page_size", PERF_SAMPLE_CODE_PAGE_SIZE],
 ];
+
+/** Fields that perf adds to samples of raw events, which often have them. */
+const OF_RAW_EVENTS = [
+  "addr",
+  "data_src",
+  "weight",
+  "phys_addr",
+  "data_page_size",
+  "code_page_size",
+  "ins_lat",
+] as const;
+
+/** What of samples is wanted beyond what all have. */
+export interface RowNeeds {
+  /** Stacks, where samples have them. */
+  readonly stacks: boolean;
+  /** The address. */
+  readonly addresses: boolean;
+  /** Places of the branch stack. */
+  readonly branches: boolean;
+  /** Events whose samples are kept whole. */
+  readonly records: (event: PerfEvent) => boolean;
+}
+
+/** What is needed of samples, so that the fields that are asked for can be printed. */
+export function rowNeeds(
+  events: readonly PerfEvent[],
+  wish: FieldWish | undefined,
+  stacks: boolean,
+): RowNeeds {
+  const asked = (field: ScriptField) => wish?.add.has(field) === true;
+  const isRaw = ({ attr }: PerfEvent) => attr.type === PERF_TYPE_RAW;
+  return {
+    stacks,
+    addresses: asked("addr") || events.some(isRaw),
+    branches: BRANCH_PLACES.some(asked),
+    records: (event) => {
+      if (SCRIPT_FIELDS.some((field) => OF_RECORD.has(field) && asked(field))) return true;
+      if (wish !== undefined && !wish.isChange) return false;
+      const { attr } = event;
+      return attr.type === PERF_TYPE_TRACEPOINT || isRaw(event) || isBpfOutput(attr);
+    },
+  };
+}
+
+/**
+ * Refuses fields of samples that are decoded from AUX data, for a recording that has none.
+ *
+ * @throws {FieldError} Where one is asked for.
+ */
+export function refuseOfTraces(wish: FieldWish | undefined): void {
+  const field = OF_TRACES.find((field) => wish?.add.has(field));
+  if (field === undefined) return;
+  throw new FieldError(field, `${field} is not printed: the recording has no AUX data to decode`);
+}
+
+/** Whether samples hold what a BPF program wrote. */
+export function isBpfOutput({ type, config }: PerfEvent["attr"]): boolean {
+  return type === PERF_TYPE_SOFTWARE && config === PERF_COUNT_SW_BPF_OUTPUT;
+}
 
 /**
  * The fields of each event, by the rules of `perf script`: events of one type have the fields that
@@ -151,8 +281,8 @@ function typeFields(
     if (chains) { for (const field of ["ip", "sym", "symoff", "dso"] as const) fields.add(field); }
   } else {
     for (const field of ["ip", "sym", "symoff", "dso", "period"] as const) fields.add(field);
-    // perf adds what raw events often have: addr, and what is not printed here.
-    if (type === PERF_TYPE_RAW) fields.add("addr");
+    if (type === PERF_TYPE_RAW) { for (const field of OF_RAW_EVENTS) fields.add(field); }
+    if (type === PERF_TYPE_SOFTWARE) fields.add("bpf-output");
   }
   if (wish !== undefined) {
     if (!wish.isChange) fields.clear();
@@ -166,6 +296,9 @@ function typeFields(
     }
     fields.delete(field);
   }
+  // One of them is printed, as perf does it.
+  if (fields.has("brstack")) fields.delete("brstacksym");
+  if (fields.has("brstack") || fields.has("brstacksym")) fields.delete("brstackoff");
   if (!fields.has("ip")) fields.delete("sym");
   if (!fields.has("ip")) fields.delete("dso");
   if (!fields.has("sym")) fields.delete("symoff");

@@ -1,38 +1,47 @@
+import type { TraceSymbol } from "@perfdata/format/tracepoint";
 import type { Engine } from "@perfdata/session/engine";
 import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
-import { ByteText } from "./byte_text.ts";
+import { type ByteText, TextPool } from "./byte_text.ts";
 import { shortName } from "@perfdata/session/short-name";
 import { type SymbolTrust, symbolTrust } from "@perfdata/session/symbolize";
 import type { ResolvedFrame, SymbolResolver } from "@perfdata/symbols";
 
-/** What `perf script` prints of places. */
+const encoder = new TextEncoder();
+
+/** The number that stands for no name. */
+const UNKNOWN = -1;
+
+/** What look-ups found, by place. */
+interface Found {
+  readonly trust: SymbolTrust;
+  /** Names: numbers of `texts`, or {@linkcode UNKNOWN}. */
+  readonly names: Int32Array;
+  readonly texts: readonly string[];
+  /** Where functions start. */
+  readonly starts: Float64Array;
+  /** What was inlined, innermost first. */
+  readonly inlined: ReadonlyMap<number, readonly ResolvedFrame[]>;
+  readonly lines: ReadonlyMap<number, string>;
+}
+
+/** What `perf script` prints of places. A text is made once, as bytes, and copied from then on. */
 export class ScriptPlaces {
   /** How far names can be trusted. */
   readonly trust: SymbolTrust;
   readonly #engine: Engine;
-  /** Symbol of each place as text, with where it starts; and what was inlined, innermost first. */
-  readonly #names: (string | undefined)[];
-  readonly #starts: Float64Array;
-  readonly #inlined: ReadonlyMap<number, readonly ResolvedFrame[]>;
-  readonly #lines: ReadonlyMap<number, string>;
+  readonly #found: Found;
   readonly #dsos: string[] = [];
   readonly #shortNames: string[] = [];
   readonly #bases: { readonly hi: number; readonly lo: number }[] = [];
+  readonly #pool = new TextPool();
+  /** Texts of names and of objects, numbers of the pool; both begin with the unknown. */
+  readonly #nameTexts: number[];
+  readonly #dsoTexts: number[];
 
-  private constructor(
-    engine: Engine,
-    trust: SymbolTrust,
-    names: (string | undefined)[],
-    starts: Float64Array,
-    inlined: ReadonlyMap<number, readonly ResolvedFrame[]>,
-    lines: ReadonlyMap<number, string>,
-  ) {
+  private constructor(engine: Engine, found: Found) {
     this.#engine = engine;
-    this.trust = trust;
-    this.#names = names;
-    this.#starts = starts;
-    this.#inlined = inlined;
-    this.#lines = lines;
+    this.#found = found;
+    this.trust = found.trust;
     for (const [number, object] of engine.places.objects.entries()) {
       const mapped = engine.places.mapped[number];
       const name = mapped?.name ?? object.path;
@@ -50,6 +59,9 @@ export class ScriptPlaces {
       const hi = Math.floor(base / 2 ** 32);
       this.#bases.push({ hi, lo: base - hi * 2 ** 32 });
     }
+    const pooled = (text: string) => this.#pool.add(encoder.encode(text));
+    this.#nameTexts = ["[unknown]", ...found.texts].map(pooled);
+    this.#dsoTexts = ["[unknown]", ...this.#dsos].map((dso) => pooled(` (${dso})`));
   }
 
   /** Looks up all places of an engine. */
@@ -68,20 +80,24 @@ export class ScriptPlaces {
       if (own > 0) uses.use(place, ADDRESS_USE.IP, own, own);
     }
     const table = uses.table(places);
-    const names: (string | undefined)[] = new Array(count);
+    const names = new Int32Array(count).fill(UNKNOWN);
     const starts = new Float64Array(count);
     const inlined = new Map<number, readonly ResolvedFrame[]>();
     const lines = new Map<number, string>();
-    const shown = new Map<string, string>();
+    const texts: string[] = [];
+    const numbers = new Map<string, number>();
     const trust = await symbolTrust({ objects: places.objects, table }, resolver, (symbolized) => {
       const { rows, resolutions } = symbolized;
       for (let i = 0; i < rows.length; i++) {
         const { symbol, frames } = resolutions[i] ?? { symbol: undefined, frames: [] };
         const place = rows[i] as number;
         if (symbol !== undefined) {
-          let name = shown.get(symbol.name);
-          if (name === undefined) shown.set(symbol.name, name = resolver.show(symbol.name));
-          names[place] = name;
+          let number = numbers.get(symbol.name);
+          if (number === undefined) {
+            number = texts.push(resolver.show(symbol.name)) - 1;
+            numbers.set(symbol.name, number);
+          }
+          names[place] = number;
           starts[place] = symbol.start;
         }
         if (wants.inline && frames.length > 1) inlined.set(place, frames.slice(0, -1));
@@ -91,57 +107,96 @@ export class ScriptPlaces {
         }
       }
     });
-    return new ScriptPlaces(engine, trust, names, starts, inlined, lines);
+    return new ScriptPlaces(engine, { trust, names, texts, starts, inlined, lines });
   }
 
   /** The object of a place, as text. */
   dso(place: number): string {
-    const object = this.#engine.places.object(place);
-    return object < 0 ? "[unknown]" : this.#dsos[object] as string;
+    return this.#dsos[this.#object(place)] ?? "[unknown]";
   }
 
   /** The short name of the object of a place, by which samples are chosen. */
   shortDso(place: number): string {
-    return this.#shortNames[this.#engine.places.object(place)] ?? "[unknown]";
+    return this.#shortNames[this.#object(place)] ?? "[unknown]";
   }
 
-  /** The symbol of a place, with the distance from its start where that is asked for. */
-  symbol(place: number, offset: boolean): string {
-    const name = this.#names[place];
-    if (name === undefined) return "[unknown]";
-    return offset ? name + this.#offset(place) : name;
+  /** The object of a place; -1 for none. */
+  #object(place: number): number {
+    return place < 0 ? -1 : Math.max(-1, this.#engine.places.object(place));
   }
 
-  #offset(place: number): string {
-    const distance = this.#engine.places.address(place) - (this.#starts[place] as number);
-    return `+0x${distance.toString(16)}`;
+  /** The name of the function of a place. */
+  symbol(place: number): string {
+    return this.#found.texts[this.#name(place)] ?? "[unknown]";
   }
 
-  /** Whether a place has a symbol. */
-  isNamed(place: number): boolean {
-    return this.#names[place] !== undefined;
+  #name(place: number): number {
+    return this.#found.names[place] ?? UNKNOWN;
+  }
+
+  /** The function of a place, for data that points to it. */
+  function(place: number): TraceSymbol | undefined {
+    const name = this.#found.texts[this.#name(place)];
+    return name === undefined ? undefined : { name, distance: BigInt(this.#distance(place)) };
+  }
+
+  #distance(place: number): number {
+    return this.#engine.places.address(place) - (this.#found.starts[place] as number);
+  }
+
+  /** Writes the name of a place, with the distance from its start where that is asked for. */
+  putSymbol(text: ByteText, place: number, offset: boolean): void {
+    const name = this.#name(place);
+    text.pooled(this.#pool, this.#nameTexts[name + 1] as number);
+    if (offset && name !== UNKNOWN) this.#putOffset(text, place);
+  }
+
+  #putOffset(text: ByteText, place: number): void {
+    const distance = this.#distance(place);
+    text.byte(0x2b);
+    text.byte(0x30);
+    text.byte(0x78);
+    text.hex(Math.floor(distance / 2 ** 32), distance | 0);
+  }
+
+  /** Writes the object of a place, with a space before it and in brackets. */
+  putDso(text: ByteText, place: number): void {
+    text.pooled(this.#pool, this.#dsoTexts[this.#object(place) + 1] as number);
+  }
+
+  /**
+   * The address of a branch as `brstackoff` has it: as it is in its object, except in position-dependent
+   * programs, where it stays what it was.
+   */
+  branchOffset(place: number, address: bigint): bigint {
+    if (this.#object(place) < 0) return address;
+    const { places } = this.#engine;
+    return BigInt(places.hi(place) >>> 0) << 32n | BigInt(places.lo(place) >>> 0);
   }
 
   /** Names of what is inlined at a place, innermost first. */
-  inlined(place: number, offset: boolean): string[] {
-    const frames = this.#inlined.get(place) ?? [];
-    return frames.map(({ name }) =>
-      offset && this.isNamed(place) ? name + this.#offset(place) : name
-    );
+  inlined(place: number): readonly ResolvedFrame[] {
+    return this.#found.inlined.get(place) ?? NONE;
+  }
+
+  /** Writes the name of what is inlined at a place. */
+  putInlined(text: ByteText, place: number, { name }: ResolvedFrame, offset: boolean): void {
+    text.string(name);
+    if (offset && this.#name(place) !== UNKNOWN) this.#putOffset(text, place);
   }
 
   /** File name and line of a place; where they are not known, object and address; else nothing. */
   line(place: number): string {
-    const line = this.#lines.get(place);
+    const line = this.#found.lines.get(place);
     if (line !== undefined) return line;
-    const object = this.#engine.places.object(place);
-    return object < 0 ? "" : `${this.#shortNames[object]}[${this.#hex(place)}]`;
-  }
-
-  #hex(place: number): string {
-    const text = new ByteText();
-    this.putChainAddress(text, place);
-    return new TextDecoder().decode(text.take()).trim();
+    const object = this.#object(place);
+    if (object < 0) return "";
+    const { hi, lo } = this.#bases[object] as { hi: number; lo: number };
+    const { places } = this.#engine;
+    const low = (places.lo(place) >>> 0) + lo;
+    const high = (places.hi(place) + hi + (low >= 2 ** 32 ? 1 : 0)) >>> 0;
+    const address = BigInt(high) << 32n | BigInt(low >>> 0);
+    return `${this.#shortNames[object]}[${address.toString(16)}]`;
   }
 
   /**
@@ -159,3 +214,5 @@ export class ScriptPlaces {
     text.hex16(places.hi(place) + base.hi + (lo >= 2 ** 32 ? 1 : 0) | 0, lo | 0);
   }
 }
+
+const NONE: readonly ResolvedFrame[] = [];

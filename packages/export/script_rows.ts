@@ -1,16 +1,19 @@
 import type { PerfEvent } from "@perfdata/format";
 import {
-  PERF_SAMPLE_BRANCH_STACK,
   PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_REGS_USER,
   PERF_SAMPLE_STACK_USER,
+  PERF_TYPE_TRACEPOINT,
 } from "@perfdata/format/perf-event";
 import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import { SampleFields } from "@perfdata/format/sample-layout";
 import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
+import { enlarge } from "@perfdata/session/enlarge";
 import type { Run } from "@perfdata/session/run";
 import { SampleReads } from "@perfdata/session/sample-reads";
 import { CHOSEN } from "@perfdata/session/run";
+import type { RowNeeds } from "./script_fields.ts";
+import { ScriptTraces } from "./script_traces.ts";
 
 const UNWINDS = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 
@@ -18,7 +21,10 @@ const UNWINDS = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 const ROWS = 1 << 15;
 
 /** Numbers of a row: see {@linkcode RowBlock}. */
-export const ROW_WORDS = 16;
+export const ROW_WORDS = 17;
+
+/** Bytes before a record in {@linkcode RowBlock.records}: the number of its event, little-endian. */
+export const EVENT_BYTES = 8;
 
 /** Columns of a row, by number. */
 export const ROW = {
@@ -38,6 +44,7 @@ export const ROW = {
   ADDR_LO: 13,
   ADDR_PLACE: 14,
   BRANCHES: 15,
+  RECORD: 16,
 } as const;
 
 /** Samples that are kept until names are known. */
@@ -48,20 +55,17 @@ export interface RowBlock {
   readonly words: Int32Array;
   /** Periods. */
   readonly periods: Float64Array;
-  /** Branch entries: words of all rows, from `BRANCHES` on, which begins with their number. */
-  branches: Int32Array;
+  /** Places that branches lead from and to, in turn, of all rows: from `BRANCHES` on. */
+  branches: Int32Array<ArrayBuffer>;
   /** Words of {@linkcode RowBlock.branches} that are used. */
   branchWords: number;
-}
-
-/** What of samples is wanted beyond what all have. */
-export interface RowNeeds {
-  /** Stacks, where samples have them. */
-  readonly stacks: boolean;
-  /** The address. */
-  readonly addresses: boolean;
-  /** The branch stack. */
-  readonly branches: boolean;
+  /**
+   * Whole records, where fields are printed that are not in a row: from `RECORD` on. Before each is
+   * the number of its event, which is not that of the row for the others of a group.
+   */
+  records: Uint8Array<ArrayBuffer>;
+  /** Bytes of {@linkcode RowBlock.records} that are used. */
+  recordBytes: number;
 }
 
 /** Keeps what `perf script` prints of samples, since names are known only after the last of them. */
@@ -79,6 +83,9 @@ export class ScriptRows implements Consumer {
   #reads: SampleReads | undefined;
   #events: readonly PerfEvent[] = [];
   readonly #fields: (SampleFields | undefined)[] = [];
+  readonly #kept: (boolean | undefined)[] = [];
+  /** Knows the text of tracepoints; there is none before the pass. */
+  traces: ScriptTraces | undefined;
 
   /**
    * Keeps what `needs` says.
@@ -89,14 +96,22 @@ export class ScriptRows implements Consumer {
   constructor(needs: RowNeeds, full?: (block: RowBlock) => void) {
     this.#needs = needs;
     this.#full = full;
-    this.needs = needs.stacks ? { stacks: true } : { places: true };
+    const { stacks, branches } = needs;
+    this.needs = stacks || branches ? { stacks, branches } : { places: true };
   }
 
   /** Takes what the pass shares. */
-  start(engine: Engine): void {
+  async start(engine: Engine): Promise<void> {
     this.#engine = engine;
     this.#reads = new SampleReads(engine.reader);
     this.#events = engine.reader.events.all;
+    this.traces = new ScriptTraces(engine);
+    await this.traces.learn();
+  }
+
+  /** The formats of tracepoints came with a stream. */
+  async described(): Promise<void> {
+    await this.traces?.learn();
   }
 
   /** Keeps the samples of a run. */
@@ -123,6 +138,7 @@ export class ScriptRows implements Consumer {
     this.#full?.(block);
     block.count = 0;
     block.branchWords = 0;
+    block.recordBytes = 0;
   }
 
   /** The engine of the pass; there is none before it. */
@@ -166,8 +182,10 @@ export class ScriptRows implements Consumer {
         count: 0,
         words: new Int32Array(ROWS * ROW_WORDS),
         periods: new Float64Array(ROWS),
-        branches: new Int32Array(this.#needs.branches ? 1 << 16 : 0),
+        branches: new Int32Array(0),
         branchWords: 0,
+        records: new Uint8Array(0),
+        recordBytes: 0,
       };
       this.blocks.push(block);
     }
@@ -188,6 +206,7 @@ export class ScriptRows implements Consumer {
     words[at + ROW.PLACE] = run.place[i] as number;
     words[at + ROW.STACK] = this.#needs.stacks ? run.stack[i] as number : -1;
     words[at + ROW.BRANCHES] = -1;
+    words[at + ROW.RECORD] = -1;
     // Fields are where the event of the record has them, also for the others of its group.
     const of = this.#events[run.event[i] as number];
     if (of === undefined) return;
@@ -215,7 +234,10 @@ export class ScriptRows implements Consumer {
         lo,
       );
     }
-    if (this.#needs.branches) this.#addBranches(block, at, run, i, of);
+    if (this.#needs.branches) this.#addBranches(block, at, run, i);
+    const number = run.event[i] as number;
+    const isKept = this.#kept[number] ??= this.#needs.records(of);
+    if (isKept) this.#addRecord(block, at, run, i, of);
   }
 
   /**
@@ -241,25 +263,39 @@ export class ScriptRows implements Consumer {
     return (this.#engine as Engine).stacks.parent[stack] as number;
   }
 
-  #addBranches(block: RowBlock, at: number, run: Run, i: number, event: PerfEvent): void {
+  #addBranches(block: RowBlock, at: number, run: Run, i: number): void {
+    const from = run.branchStart[i] as number;
+    const to = run.branchStart[i + 1] as number;
+    if (from === to) return;
+    const start = block.branchWords;
+    if (start + to - from > block.branches.length) {
+      block.branches = enlarge(block.branches, start + to - from);
+    }
+    block.words[at + ROW.BRANCHES] = start;
+    block.branches.set(run.branches.subarray(from, to), start);
+    block.branchWords = start + to - from;
+  }
+
+  #addRecord(block: RowBlock, at: number, run: Run, i: number, event: PerfEvent): void {
+    const { bytes, view } = run.at(i);
+    const start = run.start[i] as number;
+    const end = run.end[i] as number;
+    // In words, so that numbers in it stay aligned.
+    const offset = block.recordBytes + EVENT_BYTES;
+    const size = end - start + 7 & ~7;
+    if (offset + size > block.records.length) {
+      block.records = enlarge(block.records, Math.max(1 << 16, offset + size));
+    }
     const number = run.event[i] as number;
-    if ((event.layout.sampleType & PERF_SAMPLE_BRANCH_STACK) === 0) return;
+    for (let k = 0; k < 4; k++) block.records[offset - EVENT_BYTES + k] = number >>> 8 * k;
+    for (let k = 0; k < end - start; k++) block.records[offset + k] = bytes[start + k] as number;
+    block.words[at + ROW.RECORD] = offset;
+    block.recordBytes = offset + size;
+    if (event.attr.type !== PERF_TYPE_TRACEPOINT) return;
     const fields = this.#fields[number] ??= new SampleFields(event.attr);
-    const { view } = run.at(i);
     const le = (this.#engine as Engine).reader.littleEndian;
-    if (!fields.locate(view, run.start[i] as number, run.end[i] as number, le)) return;
-    const words = fields.branchStackLength * 6;
-    while (block.branchWords + words + 1 > block.branches.length) {
-      const larger = new Int32Array(block.branches.length * 2);
-      larger.set(block.branches);
-      block.branches = larger;
-    }
-    block.words[at + ROW.BRANCHES] = block.branchWords;
-    block.branches[block.branchWords++] = fields.branchStackLength;
-    for (let k = 0; k < words; k += 2) {
-      const entry = fields.branchStack + k * 4;
-      block.branches[block.branchWords++] = view.getInt32(le ? entry + 4 : entry, le);
-      block.branches[block.branchWords++] = view.getInt32(le ? entry : entry + 4, le);
-    }
+    if (!fields.locate(view, start, end, le) || fields.raw < 0) return;
+    const { raw, rawSize } = fields;
+    this.traces?.collect(event, run.thread[i] as number, bytes, view, raw, raw + rawSize);
   }
 }

@@ -55,6 +55,8 @@ export interface Consumer {
   applied?(run: Run, row: number): void;
   /** Called after a record that a payload follows. At most one consumer of a pass may have it. */
   payload?(payload: Payload): Promise<void>;
+  /** Called when the formats of tracepoints have come with a stream. */
+  described?(): Promise<void>;
   /** Called after the rows of each batch: for what has to wait. */
   settle?(): Promise<void>;
   /** Says whether it has seen enough; asked after each batch. */
@@ -98,6 +100,8 @@ export class Engine {
   readonly places: Places;
   /** All stacks that were met. */
   readonly stacks: StackTable = new StackTable();
+  /** What the recording says of its events: their names, and the formats of tracepoints. */
+  readonly described: EventNames;
   /** Names of the events by their numbers; in a stream, those that are known by now. */
   eventNames: readonly string[] = [];
   /** What was found about the order of the file. */
@@ -122,6 +126,7 @@ export class Engine {
     this.names = this.machine.names;
     this.recorded = new RecordedObjects(reader, diagnostics);
     this.places = new Places(this.machine, this.recorded);
+    this.described = new EventNames(reader);
   }
 }
 
@@ -195,7 +200,7 @@ export async function runEngine(
   const takers = consumers.filter(({ payload }) => payload !== undefined);
   if (takers.length > 1) throw new TypeError("runEngine: several consumers want payloads");
   const waiting = consumers.filter(({ settle }) => settle !== undefined);
-  const names = new EventNames(reader);
+  const names = engine.described;
   machine.arch = reader.arch;
   await recorded.readFeatures(reader);
   machine.setKnownBinaries(recorded.known);
@@ -227,7 +232,10 @@ export async function runEngine(
     },
     async payload(payload) {
       const again = await names.payload(payload);
-      if (again !== payload) engine.eventNames = await names.all();
+      if (again !== payload) {
+        engine.eventNames = await names.all();
+        for (const consumer of consumers) await consumer.described?.();
+      }
       for (const taker of takers) await taker.payload?.(again);
     },
     settle: waiting.length === 0 ? undefined : async () => {

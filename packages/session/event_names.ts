@@ -1,4 +1,5 @@
 import type { Feature, Payload, PerfDataReader } from "@perfdata/format";
+import type { TracingData } from "@perfdata/format/features";
 import { payloadBlocks } from "@perfdata/format/batch";
 import { PerfDataError } from "@perfdata/format/error";
 import { eventName } from "@perfdata/format/event-name";
@@ -131,16 +132,22 @@ export class EventNames {
   /** Names of tracepoints by id. */
   async #tracepoints(): Promise<Map<bigint, string>> {
     const names = new Map<bigint, string>();
-    const feature = await this.#feature(HEADER_TRACING_DATA, this.#tracingData);
-    if (feature?.name !== "TRACING_DATA") return names;
-    for (const { name: system, formats } of feature.value.systems) {
+    const tracing = await this.tracing();
+    if (tracing === undefined) return names;
+    const { tracepointHead } = await import("@perfdata/format/tracepoint");
+    for (const { name: system, formats } of tracing.systems) {
       for (const format of formats) {
-        const name = /^name: (.*)$/m.exec(format)?.[1];
-        const id = /^ID: (\d+)$/m.exec(format)?.[1];
-        if (name !== undefined && id !== undefined) names.set(BigInt(id), `${system}:${name}`);
+        const head = tracepointHead(format);
+        if (head !== undefined) names.set(BigInt(head.id), `${system}:${head.name}`);
       }
     }
     return names;
+  }
+
+  /** TRACING_DATA: the formats of tracepoints; of a stream, once it has come. */
+  async tracing(): Promise<TracingData | undefined> {
+    const feature = await this.#feature(HEADER_TRACING_DATA, this.#tracingData);
+    return feature?.name === "TRACING_DATA" ? feature.value : undefined;
   }
 
   /** A feature of the file, or of the stream. It is for names only: what is damaged counts as none. */

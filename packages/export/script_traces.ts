@@ -1,0 +1,71 @@
+import type { PerfEvent } from "@perfdata/format";
+import { PERF_RECORD_MISC_KERNEL } from "@perfdata/format/perf-event";
+import { TracepointText, type TraceSymbol } from "@perfdata/format/tracepoint";
+import type { Engine } from "@perfdata/session/engine";
+
+/** Names of places: what {@linkcode ScriptTraces} asks for. */
+export interface TraceNames {
+  /** The function that a place is in, and how far after its start. */
+  function(place: number): TraceSymbol | undefined;
+}
+
+/** The text of samples of tracepoints, with the functions that their data points to. */
+export class ScriptTraces {
+  /** Names of the places; known after the last sample. */
+  names: TraceNames | undefined;
+  readonly #engine: Engine;
+  /** Places of addresses in raw data. */
+  readonly #places = new Map<bigint, number>();
+  #text: TracepointText | undefined;
+
+  /** Knows no formats yet. */
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  /** Takes the formats of the recording, if they are there by now. */
+  async learn(): Promise<void> {
+    const tracing = await this.#engine.described.tracing();
+    if (tracing === undefined) return;
+    this.#text = new TracepointText(tracing, (address) => {
+      const place = this.#places.get(address);
+      return place === undefined ? undefined : this.names?.function(place);
+    });
+  }
+
+  /** Whether the format of an event is there. */
+  has({ attr }: PerfEvent): boolean {
+    return this.#text?.has(Number(attr.config)) === true;
+  }
+
+  /** Notes where the functions are that raw data points to, while the machine is what it was. */
+  collect(
+    { attr }: PerfEvent,
+    thread: number,
+    bytes: Uint8Array,
+    view: DataView,
+    start: number,
+    end: number,
+  ): void {
+    if (this.#text === undefined) return;
+    for (const address of this.#text.addresses(Number(attr.config), bytes, view, start, end)) {
+      if (this.#places.has(address)) continue;
+      const hi = Number(BigInt.asIntN(32, address >> 32n));
+      const lo = Number(BigInt.asIntN(32, address));
+      const { places } = this.#engine;
+      this.#places.set(address, places.find(thread, PERF_RECORD_MISC_KERNEL, hi, lo));
+    }
+  }
+
+  /** The text of raw data, valid until the next call; `undefined` without its format. */
+  text(
+    { attr }: PerfEvent,
+    bytes: Uint8Array,
+    view: DataView,
+    start: number,
+    end: number,
+  ): Uint8Array | undefined {
+    const id = Number(attr.config);
+    return this.#text?.has(id) === true ? this.#text.text(id, bytes, view, start, end) : undefined;
+  }
+}

@@ -1,0 +1,39 @@
+/** When the clock of a recording had which time of day: CLOCK_DATA. */
+export interface ClockTimes {
+  /** Time of day at one moment of the recording: ns since 1970, UTC. */
+  readonly wall_clock_ns: bigint;
+  /** Time of the recording's clock at that moment, ns. */
+  readonly clockid_time_ns: bigint;
+}
+
+/**
+ * A time of the recording as time of day, in the zone of this machine; `disabled` where the recording
+ * does not have CLOCK_DATA, as with perf.
+ *
+ * @example
+ * ```ts
+ * import { timeOfDay } from "./time_of_day.ts";
+ * import { assertMatch } from "@std/assert";
+ *
+ * const clock = { wall_clock_ns: 1_600_000_000_000_000_000n, clockid_time_ns: 5_000n };
+ * assertMatch(timeOfDay(7_000n, clock, false), /^2020-09-1[23] \d\d:\d\d:\d\d\.000002$/);
+ * ```
+ */
+export function timeOfDay(
+  time: bigint,
+  clock: ClockTimes | undefined,
+  nanoseconds: boolean,
+): string {
+  if (clock === undefined) return "disabled";
+  const ns = clock.wall_clock_ns + time - clock.clockid_time_ns;
+  const date = new Date(Number(ns / 1_000_000n));
+  const two = (part: number) => String(part).padStart(2, "0");
+  const rest = ns % 1_000_000_000n;
+  const fraction = nanoseconds
+    ? String(rest).padStart(9, "0")
+    : String(rest / 1000n).padStart(6, "0");
+  const day = [date.getFullYear(), two(date.getMonth() + 1), two(date.getDate())].join("-");
+  return `${day} ${
+    [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(":")
+  }.${fraction}`;
+}

@@ -1,0 +1,514 @@
+/** Operators with two sides, and how closely they bind. */
+const BINARY: Readonly<Record<string, number>> = {
+  "*": 10,
+  "/": 10,
+  "%": 10,
+  "+": 9,
+  "-": 9,
+  "<<": 8,
+  ">>": 8,
+  "<": 7,
+  ">": 7,
+  "<=": 7,
+  ">=": 7,
+  "==": 6,
+  "!=": 6,
+  "&": 5,
+  "^": 4,
+  "|": 3,
+  "&&": 2,
+  "||": 1,
+};
+
+/** How deep expressions may be nested: those of the kernel are less than 30 deep. */
+const MAX_DEPTH = 200;
+
+/** An operator of {@linkcode Expression}. */
+export type BinaryOperator = keyof typeof BINARY & string;
+
+/** A value of `__print_flags` or `__print_symbolic` and its name; negative where it is not known. */
+export type NamedValue = readonly [value: bigint, name: string];
+
+/** An argument of a tracepoint's print format, which is C with some functions of the kernel. */
+export type Expression =
+  /** A number, or a name whose value is not known. */
+  | { readonly kind: "atom"; readonly text: string }
+  | { readonly kind: "field"; readonly name: string }
+  | {
+    readonly kind: "flags";
+    readonly of: Expression;
+    readonly delimiter: string;
+    readonly values: readonly NamedValue[];
+  }
+  | { readonly kind: "symbolic"; readonly of: Expression; readonly values: readonly NamedValue[] }
+  /** Bytes in hexadecimal, with a space between them or not. */
+  | {
+    readonly kind: "hex";
+    readonly of: Expression;
+    readonly length: Expression;
+    readonly spaced: boolean;
+  }
+  | {
+    readonly kind: "array";
+    readonly of: Expression;
+    readonly count: Expression;
+    readonly size: Expression;
+  }
+  | { readonly kind: "cast"; readonly type: string; readonly of: Expression }
+  /** What a field says where it is: `__get_str`, `__get_dynamic_array` and the like. */
+  | { readonly kind: "dynamic"; readonly what: DynamicKind; readonly field: string }
+  | { readonly kind: "sizeof"; readonly type: string }
+  | { readonly kind: "unary"; readonly operator: string; readonly of: Expression }
+  | {
+    readonly kind: "binary";
+    readonly operator: BinaryOperator;
+    readonly left: Expression;
+    readonly right: Expression;
+  }
+  | { readonly kind: "index"; readonly of: Expression; readonly index: Expression }
+  | {
+    readonly kind: "conditional";
+    readonly condition: Expression;
+    readonly yes: Expression;
+    readonly no: Expression;
+  };
+
+/** What is wanted of a dynamic field. */
+export type DynamicKind = "string" | "bitmask" | "cpumask" | "data" | "length" | "sockaddr";
+
+const DYNAMIC_FUNCTIONS: Readonly<Record<string, DynamicKind>> = {
+  __get_str: "string",
+  __get_bitmask: "bitmask",
+  __get_cpumask: "cpumask",
+  __get_dynamic_array: "data",
+  __get_dynamic_array_len: "length",
+  __get_sockaddr: "sockaddr",
+  __get_rel_str: "string",
+  __get_rel_bitmask: "bitmask",
+  __get_rel_cpumask: "cpumask",
+  __get_rel_dynamic_array: "data",
+  __get_rel_dynamic_array_len: "length",
+  __get_rel_sockaddr: "sockaddr",
+};
+
+/** Names of values that some kernels leave in `__print_symbolic`. */
+const KNOWN_NAMES: Readonly<Record<string, bigint>> = {
+  HI_SOFTIRQ: 0n,
+  TIMER_SOFTIRQ: 1n,
+  NET_TX_SOFTIRQ: 2n,
+  NET_RX_SOFTIRQ: 3n,
+  BLOCK_SOFTIRQ: 4n,
+  IRQ_POLL_SOFTIRQ: 5n,
+  TASKLET_SOFTIRQ: 6n,
+  SCHED_SOFTIRQ: 7n,
+  HRTIMER_SOFTIRQ: 8n,
+  RCU_SOFTIRQ: 9n,
+  HRTIMER_NORESTART: 0n,
+  HRTIMER_RESTART: 1n,
+};
+
+/** A print format that is not understood. */
+export class TracepointSyntaxError extends Error {}
+
+type TokenKind = "name" | "string" | "character" | "operator" | "end";
+
+/** The text of a print format, token by token. */
+export class Tokens {
+  /** The present token: its kind. */
+  kind: TokenKind = "end";
+  /** Its text; of strings without the quotes, adjacent ones as one. */
+  text: string = "";
+  readonly #source: string;
+  #at = 0;
+  readonly #pattern =
+    /\s*(?:([A-Za-z0-9_]+)|("(?:[^"\\]|\\[^])*")|('(?:[^'\\]|\\[^])*')|(->|<<|>>|<=|>=|==|!=|&&|\|\||[^\s])|$)/y;
+
+  /** Begins with the first token. */
+  constructor(source: string) {
+    this.#source = source;
+    this.next();
+  }
+
+  /** Goes to the next token. */
+  next(): void {
+    this.#read();
+    if (this.kind !== "string") return;
+    // "a" "b" is one string.
+    let text = this.text;
+    for (let at = this.#at;; at = this.#at) {
+      this.#read();
+      if (this.kind !== "string") {
+        this.#at = at;
+        break;
+      }
+      text += this.text;
+    }
+    this.kind = "string";
+    this.text = text;
+  }
+
+  #read(): void {
+    this.#pattern.lastIndex = this.#at;
+    const match = this.#pattern.exec(this.#source);
+    this.#at = match === null ? this.#source.length : this.#pattern.lastIndex;
+    const [, name, string, character, operator] = match ?? [];
+    if (name !== undefined) this.#set("name", name);
+    else if (string !== undefined) this.#set("string", string.slice(1, -1));
+    else if (character !== undefined) this.#set("character", character.slice(1, -1));
+    else if (operator !== undefined) this.#set("operator", operator);
+    else this.#set("end", "");
+  }
+
+  #set(kind: TokenKind, text: string): void {
+    this.kind = kind;
+    this.text = text;
+  }
+
+  /** Whether the present token is an operator or a bracket. */
+  is(operator: string): boolean {
+    return this.kind === "operator" && this.text === operator;
+  }
+
+  /** Goes over an operator, if it is there. */
+  skip(operator: string): boolean {
+    if (!this.is(operator)) return false;
+    this.next();
+    return true;
+  }
+
+  /** The text of the present token, which has to be of a kind, or an operator; goes to the next. */
+  expect(kind: TokenKind | { readonly operator: string }): string {
+    const fits = typeof kind === "string" ? this.kind === kind : this.is(kind.operator);
+    if (!fits) throw new TracepointSyntaxError(`unexpected ${this.text}`);
+    const { text } = this;
+    this.next();
+    return text;
+  }
+
+  /** Where the present token ends, to come back to with {@linkcode Tokens.back}. */
+  mark(): readonly [number, TokenKind, string] {
+    return [this.#at, this.kind, this.text];
+  }
+
+  /** Goes back to a mark. */
+  back([at, kind, text]: readonly [number, TokenKind, string]): void {
+    this.#at = at;
+    this.#set(kind, text);
+  }
+}
+
+/**
+ * Reads the arguments after a format: `, REC->x, …`.
+ *
+ * @throws {TracepointSyntaxError} Where one is not understood.
+ */
+export function parseArguments(tokens: Tokens): Expression[] {
+  const args: Expression[] = [];
+  if (tokens.kind === "end") return args;
+  tokens.expect({ operator: "," });
+  do args.push(new Parser(tokens).conditional()); while (tokens.skip(","));
+  return args;
+}
+
+class Parser {
+  readonly #tokens: Tokens;
+  #depth = 0;
+
+  constructor(tokens: Tokens) {
+    this.#tokens = tokens;
+  }
+
+  conditional(): Expression {
+    if (++this.#depth > MAX_DEPTH) throw new TracepointSyntaxError("nested too deeply");
+    const condition = this.#binary(1);
+    let result = condition;
+    if (this.#tokens.skip("?")) {
+      const yes = this.conditional();
+      this.#tokens.expect({ operator: ":" });
+      result = { kind: "conditional", condition, yes, no: this.conditional() };
+    }
+    this.#depth--;
+    return result;
+  }
+
+  #binary(least: number): Expression {
+    const tokens = this.#tokens;
+    let left = this.#unary();
+    for (;;) {
+      const operator = tokens.text;
+      const priority = tokens.kind === "operator" ? BINARY[operator] ?? 0 : 0;
+      if (priority < least) return left;
+      tokens.next();
+      left = { kind: "binary", operator, left, right: this.#binary(priority + 1) };
+    }
+  }
+
+  #unary(): Expression {
+    if (++this.#depth > MAX_DEPTH) throw new TracepointSyntaxError("nested too deeply");
+    const tokens = this.#tokens;
+    let result: Expression;
+    if (tokens.kind === "operator" && /^[!~+-]$/.test(tokens.text)) {
+      const operator = tokens.text;
+      tokens.next();
+      result = { kind: "unary", operator, of: this.#unary() };
+    } else result = this.#postfix(this.#cast() ?? this.#primary());
+    this.#depth--;
+    return result;
+  }
+
+  #postfix(of: Expression): Expression {
+    const tokens = this.#tokens;
+    while (tokens.skip("[")) {
+      const index = this.conditional();
+      tokens.expect({ operator: "]" });
+      of = { kind: "index", of, index };
+    }
+    return of;
+  }
+
+  /** `(type)operand`; nothing is read if it is none. */
+  #cast(): Expression | undefined {
+    const tokens = this.#tokens;
+    if (!tokens.is("(")) return undefined;
+    const start = tokens.mark();
+    tokens.next();
+    const type = this.#type();
+    const { kind } = tokens;
+    const isOperand = kind === "name" || kind === "string" || kind === "character" ||
+      tokens.is("(") || tokens.is("-") || tokens.is("!") || tokens.is("~");
+    if (type === undefined || !isOperand) {
+      tokens.back(start);
+      return undefined;
+    }
+    return { kind: "cast", type, of: this.#unary() };
+  }
+
+  /** The type before a closing bracket, which is read as well. */
+  #type(): string | undefined {
+    const tokens = this.#tokens;
+    const words: string[] = [];
+    while (tokens.kind === "name" && /^[A-Za-z_]/.test(tokens.text) && tokens.text !== "REC") {
+      words.push(tokens.text);
+      tokens.next();
+    }
+    if (words.length === 0) return undefined;
+    while (tokens.is("*")) {
+      words.push("*");
+      tokens.next();
+    }
+    return tokens.skip(")") ? words.join(" ") : undefined;
+  }
+
+  #primary(): Expression {
+    const tokens = this.#tokens;
+    if (tokens.kind === "string" || tokens.kind === "character") {
+      return { kind: "atom", text: tokens.expect(tokens.kind) };
+    }
+    if (tokens.skip("(")) {
+      const inner = this.#isRecord() ? undefined : this.conditional();
+      tokens.expect({ operator: ")" });
+      return inner ?? this.#field();
+    }
+    const name = tokens.expect("name");
+    if (name === "REC") return this.#field();
+    if (tokens.skip("(")) return this.#function(name);
+    let text = name;
+    while (tokens.kind === "name") text += ` ${tokens.expect("name")}`;
+    return { kind: "atom", text };
+  }
+
+  /** `(REC)->field` */
+  #isRecord(): boolean {
+    const tokens = this.#tokens;
+    if (tokens.kind !== "name" || tokens.text !== "REC") return false;
+    const start = tokens.mark();
+    tokens.next();
+    if (tokens.is(")")) return true;
+    tokens.back(start);
+    return false;
+  }
+
+  #field(): Expression {
+    this.#tokens.expect({ operator: "->" });
+    return { kind: "field", name: this.#tokens.expect("name") };
+  }
+
+  /** A function; its name and the opening bracket were read. */
+  #function(name: string): Expression {
+    const tokens = this.#tokens;
+    const comma = () => void tokens.expect({ operator: "," });
+    const dynamic = Object.hasOwn(DYNAMIC_FUNCTIONS, name) ? DYNAMIC_FUNCTIONS[name] : undefined;
+    let result: Expression;
+    if (dynamic !== undefined) {
+      result = { kind: "dynamic", what: dynamic, field: tokens.expect("name") };
+    } else if (name === "sizeof") {
+      const type = this.#sizeofType();
+      return { kind: "sizeof", type };
+    } else {
+      const of = this.conditional();
+      if (name === "__builtin_expect") {
+        comma();
+        this.conditional();
+        result = of;
+      } else if (name === "__print_flags") {
+        comma();
+        const delimiter = tokens.is(",") ? "" : tokens.expect(tokens.kind);
+        comma();
+        result = { kind: "flags", of, delimiter, values: this.#values() };
+      } else if (name === "__print_symbolic") {
+        comma();
+        result = { kind: "symbolic", of, values: this.#values() };
+      } else if (name === "__print_hex" || name === "__print_hex_str") {
+        comma();
+        result = { kind: "hex", of, length: this.conditional(), spaced: name === "__print_hex" };
+      } else if (name === "__print_array") {
+        comma();
+        const count = this.conditional();
+        comma();
+        result = { kind: "array", of, count, size: this.conditional() };
+      } else throw new TracepointSyntaxError(`unknown function ${name}`);
+    }
+    tokens.expect({ operator: ")" });
+    return result;
+  }
+
+  /** `unsigned long)` or `REC->field)` */
+  #sizeofType(): string {
+    const tokens = this.#tokens;
+    if (tokens.kind === "name" && tokens.text === "REC") {
+      tokens.next();
+      tokens.expect({ operator: "->" });
+      const name = tokens.expect("name");
+      tokens.expect({ operator: ")" });
+      return `REC->${name}`;
+    }
+    const type = this.#type();
+    if (type === undefined) throw new TracepointSyntaxError("sizeof what?");
+    return type;
+  }
+
+  /** `{ 1, "a" }, …`; may be empty. */
+  #values(): NamedValue[] {
+    const tokens = this.#tokens;
+    const values: NamedValue[] = [];
+    while (tokens.skip("{")) {
+      const value = valueOf(this.conditional());
+      tokens.expect({ operator: "," });
+      let name = this.conditional();
+      // The list of a kernel may end with `{ 0, ((void *)0) }`.
+      while (name.kind === "cast") name = name.of;
+      if (name.kind !== "atom") throw new TracepointSyntaxError("a name is no text");
+      tokens.expect({ operator: "}" });
+      values.push([value, name.text]);
+      if (!tokens.skip(",")) break;
+    }
+    return values;
+  }
+}
+
+/** The value of a constant; -1 for a name that is not known, and for whatever is negative. */
+function valueOf(expression: Expression): bigint {
+  if (expression.kind === "atom") {
+    if (/^[0-9]/.test(expression.text)) return BigInt.asIntN(64, atomValue(expression.text));
+    return Object.hasOwn(KNOWN_NAMES, expression.text)
+      ? KNOWN_NAMES[expression.text] as bigint
+      : -1n;
+  }
+  const value = constant(expression);
+  return value < 0n ? -1n : value;
+}
+
+function constant(expression: Expression): bigint {
+  switch (expression.kind) {
+    case "atom":
+      return BigInt.asIntN(64, atomValue(expression.text));
+    case "cast":
+      return BigInt.asIntN(64, castTo(expression.type, constant(expression.of)));
+    case "unary":
+      return unaryValue(expression.operator, constant(expression.of));
+    case "binary": {
+      const { operator, left, right } = expression;
+      return BigInt.asIntN(64, binaryValue(operator, constant(left), constant(right)));
+    }
+    default:
+      throw new TracepointSyntaxError(`a value is no constant`);
+  }
+}
+
+/** A number as `strtoull(…, 0)` reads it; 0 for a name. */
+export function atomValue(text: string): bigint {
+  const digits = /^(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)/.exec(text)?.[0];
+  if (digits === undefined) return 0n;
+  const value = BigInt(/^0[0-7]/.test(digits) ? `0o${digits.slice(1)}` : digits);
+  return value >> 64n === 0n ? value : (1n << 64n) - 1n;
+}
+
+const CAST_BITS: Readonly<Record<string, number>> = {
+  u8: 8,
+  u16: 16,
+  u32: 32,
+  s8: 8,
+  s16: 16,
+  s32: 32,
+  char: 8,
+  short: 16,
+  int: 32,
+};
+
+/** Cuts a value to the size of a type; types of other names leave it as it is, as in libtraceevent. */
+export function castTo(type: string, value: bigint): bigint {
+  const bits = CAST_BITS[type.replace(/^unsigned /, "")];
+  return bits === undefined ? value : BigInt.asUintN(bits, value);
+}
+
+/** The value of an operator with one side. */
+export function unaryValue(operator: string, value: bigint): bigint {
+  if (operator === "!") return value === 0n ? 1n : 0n;
+  return operator === "~" ? ~value : operator === "-" ? -value : value;
+}
+
+/** The value of an operator with two sides; what is divided by zero is 0. */
+export function binaryValue(operator: BinaryOperator, a: bigint, b: bigint): bigint {
+  const truth = (yes: boolean) => yes ? 1n : 0n;
+  switch (operator) {
+    case "*":
+      return a * b;
+    case "/":
+      return b === 0n ? 0n : a / b;
+    case "%":
+      return b === 0n ? 0n : a % b;
+    case "+":
+      return a + b;
+    case "-":
+      return a - b;
+    // As the processor does it: the count is taken modulo 64.
+    case "<<":
+      return a << (b & 63n);
+    case ">>":
+      return a >> (b & 63n);
+    case "<":
+      return truth(a < b);
+    case ">":
+      return truth(a > b);
+    case "<=":
+      return truth(a <= b);
+    case ">=":
+      return truth(a >= b);
+    case "==":
+      return truth(a === b);
+    case "!=":
+      return truth(a !== b);
+    case "&":
+      return a & b;
+    case "^":
+      return a ^ b;
+    case "|":
+      return a | b;
+    case "&&":
+      return truth(a !== 0n && b !== 0n);
+    case "||":
+      return truth(a !== 0n || b !== 0n);
+    default:
+      throw new TracepointSyntaxError(`unknown operator ${operator}`);
+  }
+}

@@ -1,0 +1,184 @@
+import { type Expression, parseArguments, Tokens, TracepointSyntaxError } from "./expression.ts";
+
+/** Longest description that is read: the kernel's are a few KB. */
+const MAX_DESCRIPTION = 1 << 20;
+
+/** A field of a tracepoint's raw data. */
+export interface TracepointField {
+  /** Its name. */
+  readonly name: string;
+  /** Its type as it is declared, brackets included. */
+  readonly type: string;
+  /** Where it starts in the raw data. */
+  readonly offset: number;
+  /** Its bytes. */
+  readonly size: number;
+  /** Whether it is a signed number. */
+  readonly signed: boolean;
+  /** Whether it is an array. */
+  readonly array: boolean;
+  /** Whether it is an array of characters or bytes. */
+  readonly string: boolean;
+  /** Whether it is a pointer. */
+  readonly pointer: boolean;
+  /** Whether its type is a `long`, which mostly holds a pointer. */
+  readonly long: boolean;
+  /**
+   * Where it says where the data is (`__data_loc`: offset in the low 16 bits, length in the high
+   * ones): from the start of the raw data, or (`__rel_loc`) from the end of this field.
+   */
+  readonly dynamic: "no" | "data" | "relative";
+  /** Bytes of an element; 0 where that is not known. */
+  readonly elementSize: number;
+}
+
+/** How the fields of a tracepoint are printed. */
+export interface PrintFormat {
+  /** The format, as for `printf`, with its escapes. */
+  readonly format: string;
+  /** What it prints. */
+  readonly args: readonly Expression[];
+}
+
+/** What a file `events/SYSTEM/NAME/format` of the kernel says. */
+export interface TracepointFormat {
+  /** Name of the event. */
+  readonly name: string;
+  /** Its number: `config` of its attr, and `common_type` of its raw data. */
+  readonly id: number;
+  /** Fields that all events have. */
+  readonly common: readonly TracepointField[];
+  /** Its own fields. */
+  readonly fields: readonly TracepointField[];
+  /** How it is printed; `undefined` where that is not understood. */
+  readonly print: PrintFormat | undefined;
+}
+
+/**
+ * Reads name and number of a tracepoint's description.
+ *
+ * @example
+ * ```ts
+ * import { tracepointHead } from "@perfdata/format/tracepoint";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(tracepointHead("name: sched_switch\nID: 316\nformat:\n"), {
+ *   name: "sched_switch",
+ *   id: 316,
+ * });
+ * ```
+ */
+export function tracepointHead(
+  description: string,
+): { readonly name: string; readonly id: number } | undefined {
+  const name = /^name: (.*)$/m.exec(description)?.[1];
+  const id = /^ID: (\d+)$/m.exec(description)?.[1];
+  return name === undefined || id === undefined ? undefined : { name, id: Number(id) };
+}
+
+/**
+ * Reads the description of a tracepoint, a file `format` of the kernel's tracefs
+ * (Documentation/trace/events.rst), as TRACING_DATA has it.
+ *
+ * @param longSize Bytes of a `long` of the kernel.
+ * @returns `undefined` where it has no name or number.
+ *
+ * @example
+ * ```ts
+ * import { parseTracepoint } from "@perfdata/format/tracepoint";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const event = parseTracepoint(
+ *   "name: e\nID: 7\nformat:\n\tfield:int x;\toffset:8;\tsize:4;\tsigned:1;\n\n" +
+ *     'print fmt: "x=%d", REC->x\n',
+ *   8,
+ * );
+ * assertEquals(event?.common[0]?.name, "x");
+ * assertEquals(event?.print?.args, [{ kind: "field", name: "x" }]);
+ * ```
+ */
+export function parseTracepoint(
+  description: string,
+  longSize: number,
+): TracepointFormat | undefined {
+  const head = tracepointHead(description);
+  if (head === undefined || description.length > MAX_DESCRIPTION) return undefined;
+  const lists: TracepointField[][] = [[]];
+  const at = /^print fmt:/m.exec(description)?.index ?? description.length;
+  for (const line of description.slice(0, at).split("\n")) {
+    if (line.startsWith("\tfield:")) {
+      const field = parseField(line, longSize);
+      if (field !== undefined) lists.at(-1)?.push(field);
+    } else if ((lists.at(-1)?.length ?? 0) > 0) lists.push([]);
+  }
+  const [common = [], fields = []] = lists;
+  return { ...head, common, fields, print: parsePrint(description.slice(at)) };
+}
+
+/** Sizes of the elements of dynamic arrays, as libtraceevent knows them. */
+const ELEMENT_SIZES: Readonly<Record<string, number>> = {
+  u8: 1,
+  u16: 2,
+  u32: 4,
+  u64: 8,
+  s8: 1,
+  s16: 2,
+  s32: 4,
+  s64: 8,
+  char: 1,
+};
+
+/** `\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;` */
+function parseField(line: string, longSize: number): TracepointField | undefined {
+  const parts = /^\tfield:(.*?);\s*offset:(\d+);\s*size:(\d+);(?:\s*signed:(\d+);)?/.exec(line);
+  const declared = /^(.*?)([A-Za-z_0-9]+)\s*((?:\[[^\]]*\])*)\s*$/.exec(parts?.[1] ?? "");
+  if (parts === null || declared === null) return undefined;
+  const [, before = "", name = "", brackets = ""] = declared;
+  const type = `${before.trim()}${brackets}`;
+  const size = Number(parts[3]);
+  const array = type.includes("[");
+  const string = array && /char|u8|s8/.test(type);
+  const long = type.includes("long");
+  const dynamic = type.startsWith("__data_loc")
+    ? "data"
+    : type.startsWith("__rel_loc")
+    ? "relative"
+    : "no";
+  const length = Number(/\[[^\]]*?(\d+)\s*\]/.exec(type)?.[1] ?? 0);
+  const element = /([A-Za-z_0-9]+)\s*\[/.exec(before)?.[1] ?? "";
+  const elementSize = !array
+    ? size
+    : length > 0
+    ? Math.floor(size / length)
+    : dynamic !== "no"
+    ? ELEMENT_SIZES[element] ?? 0
+    : string
+    ? 1
+    : long
+    ? longSize
+    : 0;
+  return {
+    name,
+    type,
+    offset: Number(parts[2]),
+    size,
+    signed: Number(parts[4] ?? 0) !== 0,
+    array,
+    string,
+    pointer: type.includes("*"),
+    long,
+    dynamic,
+    elementSize,
+  };
+}
+
+function parsePrint(text: string): PrintFormat | undefined {
+  try {
+    const tokens = new Tokens(text.replace(/^print fmt:/, ""));
+    const format = tokens.expect("string");
+    return { format, args: parseArguments(tokens) };
+  } catch (error) {
+    if (!(error instanceof TracepointSyntaxError)) throw error;
+    return undefined;
+  }
+}

@@ -1,0 +1,15 @@
+/**
+ * Descriptions of tracepoints, as TRACING_DATA has them, and the text of their raw data.
+ *
+ * @module
+ */
+
+export {
+  parseTracepoint,
+  type PrintFormat,
+  type TracepointField,
+  type TracepointFormat,
+  tracepointHead,
+} from "./format_file.ts";
+export type { BinaryOperator, DynamicKind, Expression, NamedValue } from "./expression.ts";
+export { type FindSymbol, TracepointText, type TraceSymbol } from "./tracepoint_text.ts";

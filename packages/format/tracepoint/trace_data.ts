@@ -1,0 +1,70 @@
+/** The raw data of a sample of a tracepoint; what lies outside it reads as 0. */
+export class TraceData {
+  /** Bytes of a `long` of the recorded kernel. */
+  readonly longSize: number;
+  /** Byte order of the recorded kernel. */
+  readonly littleEndian: boolean;
+  /** Bytes that hold the data. */
+  bytes: Uint8Array = new Uint8Array(0);
+  /** Where it starts. */
+  start: number = 0;
+  /** Where it ends. */
+  end: number = 0;
+  #view: DataView = new DataView(new ArrayBuffer(0));
+
+  /** Reads data of one recording. */
+  constructor(longSize: number, littleEndian: boolean) {
+    this.longSize = longSize;
+    this.littleEndian = littleEndian;
+  }
+
+  /** Takes the data in `[start, end)`. */
+  take(bytes: Uint8Array, view: DataView, start: number, end: number): void {
+    this.bytes = bytes;
+    this.#view = view;
+    this.start = start;
+    this.end = end;
+  }
+
+  /** Whether there are `size` bytes at `offset`. */
+  has(offset: number, size: number): boolean {
+    return offset >= 0 && this.start + offset + size <= this.end;
+  }
+
+  /** An unsigned number of 1, 2 or 4 bytes; of another size 0. */
+  small(offset: number, size: number): number {
+    const at = this.start + offset;
+    if (at + size > this.end) return 0;
+    const view = this.#view;
+    const le = this.littleEndian;
+    if (size === 4) return view.getUint32(at, le);
+    if (size === 2) return view.getUint16(at, le);
+    return size === 1 ? view.getUint8(at) : 0;
+  }
+
+  /** The upper half of the 8 bytes at `offset`. */
+  high(offset: number): number {
+    return this.small(this.littleEndian ? offset + 4 : offset, 4);
+  }
+
+  /** The lower half. */
+  low(offset: number): number {
+    return this.small(this.littleEndian ? offset : offset + 4, 4);
+  }
+
+  /** An unsigned number of 1, 2, 4 or 8 bytes; of another size 0. */
+  number(offset: number, size: number): bigint {
+    if (size !== 8) return BigInt(this.small(offset, size));
+    const at = this.start + offset;
+    return at + 8 > this.end ? 0n : this.#view.getBigUint64(at, this.littleEndian);
+  }
+
+  /** Where a text that starts at `offset` ends: at a NUL, or after `most` bytes; in the bytes. */
+  textEnd(offset: number, most: number): number {
+    const from = this.start + offset;
+    const end = Math.min(this.end, from + most);
+    let at = from;
+    while (at < end && this.bytes[at] !== 0) at++;
+    return Math.max(from, at);
+  }
+}
