@@ -136,7 +136,7 @@ async function runHere(
       ? `exit code ${code}`
       : code === 1 && !says
       ? "exit code 1 without a line"
-      : isCut && code === 0
+      : isCut && code === 0 && !closed
       ? "a cut file is taken for a whole one"
       : undefined);
   return { file, form, tool: name, code, lines, peak, time, wrong };
