@@ -209,7 +209,7 @@ async function run(flags: PtFlags): Promise<number> {
   return await aboutAsync(name, async () => {
     const { trace, source, sideband, complaints } = await openPt("pt", name);
     const { recorded } = sideband;
-    const code = codeOf(sideband, value.symfs, imagesOf(value.image, name));
+    const code = codeOf(sideband, value, imagesOf(value.image, name));
     const resolver = await resolverOf(flags, name, {
       ...recorded?.machine,
       parameters: false,

@@ -21,6 +21,7 @@ import {
   type WriterFeature,
 } from "@perfdata/format";
 import { streamFeature } from "@perfdata/session/stream-feature";
+import { googleFeatureId } from "@perfdata/user-records";
 import type { PayloadPart } from "./aux_cut.ts";
 import { OF_COMPRESSION, type RecordingHead, type RecordingOutput } from "./output.ts";
 
@@ -310,6 +311,13 @@ class Copy {
    */
   #takeHead(batch: RecordBatch, i: number): boolean {
     const type = batch.type(i);
+    const google = this.#reader.isGoogleDialect ? googleFeatureId(type) : undefined;
+    if (google !== undefined) {
+      const bytes = batch.recordBytes(i).slice(PERF_EVENT_HEADER_SIZE);
+      const edited = this.#editFeature(google, bytes);
+      if (edited !== undefined) this.#features.push({ id: google, bytes: edited });
+      return true;
+    }
     if (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2) {
       this.#pastHead = true;
       return this.#options.keepCompressed !== true;

@@ -47,6 +47,7 @@ export * from "./ksymbols.ts";
 export * from "./dwarf/mod.ts";
 export * from "./resolution.ts";
 export * from "./bundle.ts";
+export * from "./bundle_code.ts";
 export * from "./bundle_frames.ts";
 export * from "./bundle_writer.ts";
 export * from "./symbol_files.ts";
