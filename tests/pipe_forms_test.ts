@@ -69,7 +69,7 @@ Deno.test("registers have the same names from a file and through a pipe", async 
     return lines.map((line) => Object.keys(JSON.parse(line).regs_user.regs).join());
   };
   const expected = await keys(path);
-  assert(expected.length > 5 && expected[0]?.startsWith("AX,BX,"), expected[0]);
+  assert(expected.length > 1 && expected[0]?.startsWith("AX,BX,"), expected[0]);
   assertEquals(await keys("-", joined((await pipeOf("regs.perf.data")).flat())), expected);
   // Of a file that comes through a pipe the machine is known at its end: docs/records.md.
   const streamed = await keys("-", await Deno.readFile(path));
