@@ -15,6 +15,7 @@ import {
   PERF_RECORD_HEADER_BUILD_ID,
   PERF_RECORD_HEADER_FEATURE,
   PERF_RECORD_HEADER_TRACING_DATA,
+  PERF_RECORD_USER_TYPE_START,
   PerfDataError,
   type PerfDataReader,
   type RecordBatch,
@@ -268,7 +269,9 @@ class Copy {
     for (let i = 0; i <= last; i++) {
       stats.read++;
       const start = batch.start(i);
-      const isHead = this.#takeHead(batch, i);
+      let isHead = false;
+      if (batch.type(i) < PERF_RECORD_USER_TYPE_START) this.#pastHead = true;
+      else isHead = this.#takeHead(batch, i);
       if (!this.#begun && this.#pastHead) await this.#begin();
       const verdict = isHead ? DROP : edit?.record?.(batch, i) ?? KEEP;
       if (i === last) payloadKept &&= verdict !== DROP;
