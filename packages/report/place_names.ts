@@ -29,6 +29,8 @@ export interface PlaceLookUps {
   readonly resolutions: readonly (Resolution | undefined)[];
   /** By place: the object that it was looked up in. */
   readonly object: Int32Array;
+  /** By place: whether that is not known to be the file that was recorded. */
+  readonly unverified: Uint8Array;
   /** Which addresses have names and why others have none. */
   readonly trust: SymbolTrust;
 }
@@ -63,10 +65,12 @@ export async function lookUpPlaces(
   table.times.fill(Infinity);
   const resolutions = new Array<Resolution | undefined>(places.count);
   const recorded = { objects: places.objects, table };
-  const trust = await symbolTrust(recorded, resolver, ({ rows, resolutions: found }) => {
+  const unverified = new Uint8Array(places.count);
+  const trust = await symbolTrust(recorded, resolver, ({ symbols, rows, resolutions: found }) => {
     for (let i = 0; i < rows.length; i++) resolutions[rows[i] as number] = found[i];
+    if (!symbols.verified) { for (const row of rows) unverified[row] = 1; }
   });
-  return { resolutions, object: table.object, trust };
+  return { resolutions, object: table.object, unverified, trust };
 }
 
 /** Callers in code that only runs at boot lie next to what is mapped of the kernel. */
@@ -99,6 +103,8 @@ export class PlaceNames {
   readonly dso: number[] = [];
   /** By entry: the function. */
   readonly symbol: number[] = [];
+  /** Functions whose files are not known to be those that were recorded. */
+  readonly unverified: Set<number> = new Set();
   /** By entry: the source line. */
   readonly line: number[] = [];
   /** By entry: the source file. */
@@ -177,6 +183,9 @@ export class PlaceNames {
         : found?.symbol === undefined
         ? this.functions.address(dso, address, hexOf(places, place, base), level)
         : this.functions.symbol(dso, found, inObject, level);
+      if (found?.symbol !== undefined && this.#lookUps?.unverified[place] === 1) {
+        this.unverified.add(symbol);
+      }
     }
     const file = needs.file === false ? 0 : this.texts.of(
       needs.file === "line"
