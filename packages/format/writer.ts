@@ -1,6 +1,7 @@
 import { type PerfEventAttr, perfEventAttr } from "./attr.ts";
 import { ByteWriter } from "./cursor.ts";
 import {
+  featureIds,
   PERF_FILE_HEADER_SIZE,
   PERF_PIPE_HEADER_SIZE,
   type PerfFileHeader,
@@ -279,7 +280,9 @@ export class PerfDataWriter {
     const like = this.#like;
     if (like?.fileSize === undefined) return false;
     const byId = new Map(features.map(({ id, bytes }) => [id, bytes]));
-    const isSame = like.features.length === features.length &&
+    // A recording that was killed announces features that it has not.
+    const announced = featureIds(header, this.littleEndian).length;
+    const isSame = announced === features.length && like.features.length === features.length &&
       like.features.every(({ id, section }) => BigInt(byId.get(id)?.length ?? -1) === section.size);
     const { littleEndian } = this;
     const before = like.data.offset + like.data.size;
