@@ -16,7 +16,8 @@ import {
   PtCode,
   PtSideband,
 } from "@perfdata/session/pt";
-import { bytesSource } from "@perfdata/symbols";
+import { bytesSource, openCodeFile } from "@perfdata/symbols";
+import { localFiles } from "@perfdata/symbols/local-files";
 import { FIRST_TSC } from "../fixtures/stepped/encode.ts";
 import {
   auxItems,
@@ -27,6 +28,8 @@ import {
   timeOf,
 } from "../fixtures/stepped/recording.ts";
 import { asFile, type Item } from "../fixtures/synthesize/recording.ts";
+
+import { perfText } from "./perf.ts";
 
 const PID = 4711;
 
@@ -294,4 +297,75 @@ Deno.test("pt: a thread that moves from one CPU to another, and back", async () 
       ...["402000", "402001", "402002"],
     ].map((address) => `${PID}:${address}`),
   );
+});
+
+Deno.test("pt: code of the kernel from its file, where the running kernel had it", async () => {
+  const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-kernel-" });
+  try {
+    const linked = 0xffff_ffff_8100_0000n;
+    const moved = 0x1a00_0000n;
+    const text = `.globl _text
+_text: nop
+ call f
+ jmp *%rax
+f: inc %eax
+ ret
+`;
+    Deno.writeTextFileSync(`${folder}/kernel.S`, text);
+    const args = ["-nostdlib", "-static", "-Wl,-e,_text", `-Wl,-Ttext=0x${linked.toString(16)}`];
+    const vmlinux = `${folder}/vmlinux`;
+    try {
+      const command = [...args, "-Wl,--build-id=none", "-o", vmlinux, `${folder}/kernel.S`];
+      const { success } = new Deno.Command("gcc", { args: command, stderr: "null" }).outputSync();
+      if (!success) throw new Error("gcc cannot link at the addresses of a kernel");
+    } catch (error) {
+      return console.log(`skipped: ${(error as Error).message}`);
+    }
+    const start = linked + moved;
+    const map: Item = {
+      record: {
+        type: 1,
+        name: "MMAP",
+        misc: 1,
+        body: {
+          pid: -1,
+          tid: 0,
+          addr: start,
+          len: 0x1000n,
+          pgoff: start,
+          filename: "[kernel.kallsyms]_text",
+        },
+        sample_id: sample(timeOf(FIRST_TSC) - 10n),
+      },
+      event: 1,
+    };
+    const trace = encodePackets([
+      ...psb(FIRST_TSC, start),
+      // The return to after the call, and the jump.
+      { type: "TNT", long: false, count: 1, bits: 1n },
+      ip("TIP", start),
+    ]);
+    const items = [...START, itrace(), map, ...auxItems(trace, { cpu: 0, tid: -1, idx: 0 })];
+    const { insns, errors } = await decode(items, {
+      open: (object) => openCodeFile(localFiles, object, { vmlinux }),
+    });
+    const offsets = [0, 1, 8, 10, 6];
+    assertEquals(errors, 0);
+    const addresses = offsets.map((offset) => start + BigInt(offset));
+    assertEquals(
+      insns,
+      addresses.map((address) => `${PID}:${(address & 0xffff_ffffn).toString(16)}`),
+    );
+    const recording = { events: ptEvents(0x2401n, false), items, features: PT_FEATURES };
+    Deno.writeFileSync(`${folder}/perf.data`, await asFile(recording, true));
+    const printed = await perfText(
+      ["script", "-k", vmlinux, "--itrace=i0ns", "-F", "ip"],
+      `${folder}/perf.data`,
+    );
+    if (printed === undefined) return;
+    const theirs = printed.stdout.trim().split(/\s+/).map((text) => BigInt(`0x${text}`));
+    assertEquals(theirs, addresses);
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
 });

@@ -10,7 +10,9 @@ import {
   type StepOptions,
   stepProgram,
 } from "../fixtures/stepped/program.ts";
-import { steppedFile } from "../fixtures/stepped/recording.ts";
+import { steppedFile, steppedRecording } from "../fixtures/stepped/recording.ts";
+import { inSamples, inSnapshots, psbMoments } from "../fixtures/stepped/saved.ts";
+import { asFile } from "../fixtures/synthesize/recording.ts";
 import { wrapTrace } from "../fixtures/stepped/wrap.ts";
 import { corpusTrace, joined } from "./pt_corpus.ts";
 import { perfText, perfVersion } from "./perf.ts";
@@ -68,6 +70,39 @@ Deno.test("script prints what perf makes of the traces of stepped programs", asy
   }
   console.log(`${lines} lines compared`);
   assert(lines > 60_000, `${lines} lines`);
+});
+
+Deno.test("script prints what perf makes of snapshots, and of pieces in samples", async () => {
+  const reason = cannotStep() ?? (perfVersion() === undefined ? "no perf" : undefined);
+  if (reason !== undefined) return console.log(`skipped: ${reason}`);
+  let lines = 0;
+  const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-script-" });
+  try {
+    const program = stepProgram(folder, { program: "calls", flags: ["-O1", "-static"] });
+    const variant = { psbEvery: 500, compressReturns: true, tsc: true, mtc: true };
+    const encoded = encodeProgram(program, variant);
+    const { bytes, truth, truthTid } = encoded;
+    const recording = steppedRecording(program, encoded, variant);
+    const thread = { ip: truth[0] as bigint, pid: truthTid[0] as number };
+    // Pieces that have data in common, and pieces with gaps between them.
+    for (const [size, each] of [[2048, 5], [1024, 20]] as const) {
+      const moments = psbMoments(bytes, each);
+      for (
+        const saved of [
+          inSnapshots(recording, bytes, size, moments),
+          inSamples(recording, bytes, size, moments, thread),
+        ]
+      ) {
+        const path = `${folder}/perf.data`;
+        Deno.writeFileSync(path, await asFile(saved, true));
+        lines += await compare(path, ["--itrace=i0nsbe", "-F", "time,ip"]);
+      }
+    }
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+  console.log(`${lines} lines compared`);
+  assert(lines > 150_000, `${lines} lines`);
 });
 
 Deno.test("script prints what perf makes of real traces", async () => {

@@ -242,6 +242,35 @@ Deno.test("pt: signals end, faults and siglongjmp leave no stale calls", async (
   });
 });
 
+Deno.test("pt: a bundle with code replaces the binaries", async () => {
+  await withProgram(
+    { program: "signals", flags: ["-O1"], limit: 60_000 },
+    TIMED,
+    async ({ path, folder }) => {
+      const bundle = `${path}.symbols`;
+      const made = await pt(["bundle", "--code", path, "-o", bundle], undefined, "symbols");
+      assertEquals(made.code, 0, made.stderr);
+      const empty = `${folder}/empty`;
+      Deno.mkdirSync(empty);
+      const elsewhere = ["--symfs", empty, "--symbols", bundle];
+      let bytes = 0;
+      for (
+        const [tool, args] of [["pt", ["--insns"]], ["pt", []], ["script", [
+          "--insn-trace",
+        ]]] as const
+      ) {
+        const here = await pt([...args, path], undefined, tool);
+        const there = await pt([...args, ...elsewhere, path], undefined, tool);
+        assertEquals(there.stdout, here.stdout);
+        bytes += there.stdout.length;
+      }
+      assert(bytes > 1_000_000, `${bytes} bytes`);
+      const without = await pt(["--insns", "--symfs", empty, path]);
+      assertStringIncludes(without.stderr, "file missing");
+    },
+  );
+});
+
 Deno.test("pt: missing code is reported with its share, and the rest is decoded", async () => {
   const options = { program: "calls", flags: ["-O1"] };
   await withProgram(options, TIMED, async ({ path, folder }) => {

@@ -1,6 +1,6 @@
 /** What the commands that write recordings have in common. */
 import { type CopyStats, FileOutput, PipeOutput, type RecordingOutput } from "@perfdata/edit";
-import type { ByteSink, RandomAccessSource } from "@perfdata/format";
+import type { ByteSink } from "@perfdata/format";
 import { newFile } from "@perfdata/format/file-sink";
 import { about, complain, UsageError, writeOut } from "./_cli.ts";
 
@@ -65,22 +65,6 @@ export async function writeRecording<T>(
   const result = await action({ output, sink: file, isPipe: on.pipe, path });
   about(path, () => file.commit());
   return result;
-}
-
-/** Copies the bytes of a recording as they are. */
-export async function copyBytes(
-  source: RandomAccessSource,
-  sink: ByteSink,
-  progress: (bytes: number) => void,
-): Promise<void> {
-  const block = new Uint8Array(1 << 18);
-  for (let at = 0;;) {
-    const n = await source.readAt(block, at);
-    if (n === 0) return;
-    await sink.write(block.subarray(0, n));
-    progress(n);
-    at += n;
-  }
 }
 
 /** `1 record`, `2 records`, with the share of a whole. */

@@ -19,8 +19,10 @@ import {
   Progress,
   writeOut,
 } from "./_cli.ts";
+import { whyNothing } from "./_nothing.ts";
 import {
   choosesSamples,
+  givenFilters,
   nameFilters,
   SAMPLE_FLAGS,
   SAMPLE_HELP,
@@ -109,7 +111,8 @@ export async function readProfile(
     if (!choosesSamples(flags) && complaints.count === 0) {
       throw new NothingToShow(`${name}: no samples`);
     }
-    throw new InputError(choosesSamples(flags) ? "no samples pass the filters" : "no samples");
+    const why = choosesSamples(flags) ? `: ${await whyNothing(name, givenFilters(flags))}` : "";
+    throw new InputError(`${name}: no samples${why}`);
   }
   const resolver = await resolverFor(engine);
   const named = await consumer.profile({ resolver, title: titleOf(name) });
@@ -117,7 +120,8 @@ export async function readProfile(
   const profile = filterProfile(named.profile, names);
   if (profile.samples.length === 0) {
     complaints.finish();
-    throw new InputError("no samples pass the filters");
+    const why = await whyNothing(name, givenFilters(flags), names);
+    throw new InputError(`${name}: no samples: ${why}`);
   }
   const stacks = unwoundText(engine, on.verbose) ?? noStacksText(engine);
   if (stacks !== undefined) complain(`${tool}: ${name}: ${stacks}`);
@@ -163,7 +167,9 @@ export function eventNumber({ events, samples }: Profile, name: string | undefin
     const number = events.findIndex((event) => event.name === name);
     if (number >= 0) return number;
     throw new InputError(
-      `no event ${name}; there are ${events.map((event) => event.name).join(", ")}`,
+      `no event ${name}; there ${events.length > 1 ? "are" : "is"} ${
+        events.map((event) => event.name).join(", ")
+      }`,
     );
   }
   let first = events.length;

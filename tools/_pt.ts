@@ -16,7 +16,9 @@ import {
   runEngine,
 } from "@perfdata/session/engine";
 import {
+  bundledCode,
   type CodeFiles,
+  type CodeRecorder,
   lossText,
   type MemoryImage,
   memoryImages,
@@ -31,17 +33,27 @@ import { openCodeFile, SymbolsError } from "@perfdata/symbols";
 import { openFileSource } from "@perfdata/symbols/file-source";
 import { defaultPlaces, localFiles } from "@perfdata/symbols/local-files";
 import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
+import { BundleError, openBundle } from "@perfdata/symbols/open-resolver";
 import { about, complain, Complaints, InputError } from "./_cli.ts";
+import { notBundle } from "./_not_bundle.ts";
+
+/** The copy of the kernel's memory in a directory that `perf record --kcore` made. */
+const KCORE = "kcore_dir/kcore";
 
 /**
  * The memory that `--image` names, and what `perf record --kcore` copied.
  *
  * @throws {InputError} Where a file is not one of memory.
  */
-export function imagesOf(text: string | undefined, recording: string): MemoryImage[] {
+export function imagesOf(
+  text: string | undefined,
+  recording: string,
+  recorder?: CodeRecorder,
+): MemoryImage[] {
   const images: MemoryImage[] = [];
-  const add = (path: string, address: bigint | undefined) => {
-    const source = about(path, () => openFileSource(path));
+  const add = (path: string, address: bigint | undefined, name?: string) => {
+    const opened = about(path, () => openFileSource(path));
+    const source = name === undefined ? opened : recorder?.note(name, "", opened) ?? opened;
     try {
       images.push(...memoryImages(source, address));
     } catch (error) {
@@ -54,9 +66,9 @@ export function imagesOf(text: string | undefined, recording: string): MemoryIma
     add(path, address === undefined ? undefined : BigInt(`0x${address.replace(/^0x/i, "")}`));
   }
   // What "perf record --kcore" copied.
-  const kcore = `${recording}/kcore_dir/kcore`;
+  const kcore = `${recording}/${KCORE}`;
   try {
-    if (Deno.statSync(kcore).isFile) add(kcore, undefined);
+    if (Deno.statSync(kcore).isFile) add(kcore, undefined, KCORE);
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory)) {
       throw error;
@@ -129,22 +141,46 @@ export async function openPt(
   return { trace, source, sideband, complaints, engine };
 }
 
-/** Where the code of a recording is: in the files of its binaries, or in `images`. */
-export function codeOf(
+/** Where the files with the code of a recording are: in a bundle, or on this machine. */
+export function codeFiles(
   sideband: PtSideband,
-  symfs: string | undefined,
-  images: readonly MemoryImage[],
-): PtCode {
+  { symfs, symbols, vmlinux }: {
+    readonly symfs?: string | undefined;
+    readonly symbols?: string | undefined;
+    readonly vmlinux?: string | undefined;
+  },
+): CodeFiles {
   const places = {
     ...defaultPlaces(),
     ...sideband.recorded?.machine,
     ...(symfs === undefined ? {} : { symfs }),
+    ...(vmlinux === undefined ? {} : { vmlinux }),
   };
-  const files: CodeFiles = {
+  const local: CodeFiles = {
     open: (object) => openCodeFile(localFiles, object, places),
     file: (path) => localFiles.open(path),
   };
-  return new PtCode(sideband, files, images);
+  if (symbols === undefined) return local;
+  try {
+    return bundledCode(about(symbols, () => openBundle(symbols)), local);
+  } catch (error) {
+    throw error instanceof BundleError ? notBundle(symbols, error) : error;
+  }
+}
+
+/** Where the code of a recording is: in the files of its binaries, or in `images`. */
+export function codeOf(
+  sideband: PtSideband,
+  where: Parameters<typeof codeFiles>[1],
+  images: readonly MemoryImage[],
+): PtCode {
+  const files = codeFiles(sideband, where);
+  const kcore = where.symbols === undefined ? undefined : files.file(KCORE);
+  return new PtCode(
+    sideband,
+    files,
+    kcore === undefined ? images : [...images, ...memoryImages(kcore)],
+  );
 }
 
 /** Tells what is missing; returns the exit code. */
@@ -162,6 +198,12 @@ export function tellLoss(
   if (causes !== "") complain(`${tool}: ${name}: places without a function: ${causes}`);
   const missing = missingCode(code);
   if (missing !== "") complain(`${tool}: ${name}: no code of ${missing}`);
+  if (code.kernelFile !== undefined) {
+    complain(
+      `${tool}: ${name}: code of the kernel is that of its file, before it changed itself: ` +
+        `"perf record --kcore" copies what ran`,
+    );
+  }
   const loss = lossText(counts);
   if (loss !== undefined) complain(`${tool}: ${name}: ${loss}`);
   complaints.finish();

@@ -55,7 +55,7 @@ export async function ptScript(
     [rows],
     async (reader) => chosen = await sampleFilter(flags, reader),
   );
-  const code = codeOf(sideband, value.symfs, imagesOf(undefined, name));
+  const code = codeOf(sideband, value, imagesOf(undefined, name));
   const resolver = await resolverOf(flags, name, {
     ...sideband.recorded?.machine,
     parameters: false,
@@ -115,6 +115,7 @@ export async function ptScript(
     maxNonTurboRatio,
     bytes: wish?.add.has("insn") === true,
     merge,
+    snapshots: trace.mayOverlap,
     filter: {
       tids: chosen?.tids,
       ...(time === undefined ? {} : { from: Number(time[0]), to: Number(time[1]) }),

@@ -58,7 +58,32 @@ export function parseNames(flag: string, text: string): NameTest {
       throw new UsageError(`--${flag}: ${part}: ${error instanceof Error ? error.message : error}`);
     }
   }
-  return (name) => names.has(name) || expressions.some((expression) => expression.test(name));
+  const seen: NamesSeen = { matched: false, others: new Set() };
+  const test: NameTest = (name) => {
+    const matches = names.has(name) || expressions.some((expression) => expression.test(name));
+    if (matches) seen.matched = true;
+    else if (seen.others.size < MOST_SEEN) seen.others.add(name);
+    return matches;
+  };
+  SEEN.set(test, seen);
+  return test;
+}
+
+/** What a test was asked about. */
+interface NamesSeen {
+  /** Whether one of the names matched. */
+  matched: boolean;
+  /** Names that did not; not all of very many. */
+  readonly others: Set<string>;
+}
+
+/** Names that did not match are kept for a message, up to so many. */
+const MOST_SEEN = 10_000;
+const SEEN = new WeakMap<NameTest, NamesSeen>();
+
+/** What a test of {@link parseNames} was asked about so far. */
+export function namesSeen(test: NameTest | undefined): NamesSeen | undefined {
+  return test && SEEN.get(test);
 }
 
 function splitNames(text: string): string[] {
@@ -102,6 +127,12 @@ export async function sampleFilter(
   const range = value.time === undefined ? undefined : parseTime(value.time);
   const time = range && await resolveTime(range, () => sampleSpan(reader));
   return { pids, tids, cpus, time };
+}
+
+/** The filters that were given, by their flags. */
+export function givenFilters({ value }: SampleFlags): SampleFlags["value"] {
+  const { comm, pid, tid, cpu, time, dso, symbol } = value;
+  return { comm, pid, tid, cpu, time, dso, symbol };
 }
 
 /** Whether any of the flags was given. */

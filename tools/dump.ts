@@ -23,6 +23,7 @@ import {
   progressOf,
   UsageError,
 } from "./_cli.ts";
+import { whyNothing } from "./_nothing.ts";
 import { parseTime, resolveTime, sampleSpan, type TimeRange } from "./_time.ts";
 
 const HELP = `dump: prints each record of a perf.data file as \`perf report -D\` does
@@ -177,6 +178,11 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     tell(stats.badSamples, "samples have lengths beyond their end");
     tell(stats.untimedAux, "AUXTRACE records are left out: their data has no time to choose by");
     tell(stats.undecodedAux, "AUXTRACE records hold data of a format that is not decoded");
+    const { type, cpu, pid, tid, time } = flags.value;
+    const filters = { type, cpu, pid, tid, time };
+    if (stats.printed === 0 && Object.values(filters).some((text) => text !== undefined)) {
+      complain(`dump: ${file}: no records: ${await whyNothing(file, filters)}`);
+    }
     return complaints.count > 0 || stats.badSamples > 0 || stats.unknownEvents > 0 ? 1 : 0;
   } finally {
     source.close?.();

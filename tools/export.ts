@@ -205,6 +205,9 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     throw new UsageError("standard output is a terminal: -o FILE");
   }
   const isFolded = format === "folded";
+  if (value.event !== undefined && !isFolded) {
+    throw new UsageError("--event chooses what folded shows; the other formats have all events");
+  }
   return await aboutAsync(name, async () => {
     if (format === "chrome" && (on.pt || await hasOnlyPt(name))) {
       return await writeCalls(name, flags, output);

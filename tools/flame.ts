@@ -63,6 +63,9 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     throw new UsageError(`--width is ${value.width}, expected pixels from 100 on`);
   }
   const isPicture = on.svg || output.endsWith(".svg");
+  if (value.event !== undefined && !isPicture) {
+    throw new UsageError("--event chooses what a picture shows; a page has all events");
+  }
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
     const { profile, isWhole } = await readProfile("flame", name, flags, {

@@ -23,8 +23,10 @@ import {
   UsageError,
   writeOut,
 } from "./_cli.ts";
+import { whyNothing } from "./_nothing.ts";
 import {
   choosesSamples,
+  givenFilters,
   nameFilters,
   SAMPLE_FLAGS,
   SAMPLE_HELP,
@@ -118,7 +120,10 @@ const FLAGS = {
 function eventsCalled(name: string, names: readonly string[], file: string): Set<number> {
   const found = names.flatMap((known, number) => known === name ? [number] : []);
   if (found.length > 0) return new Set(found);
-  throw new InputError(`${file}: no event ${name}; there is ${[...new Set(names)].join(", ")}`);
+  const there = new Set(names);
+  throw new InputError(
+    `${file}: no event ${name}; there ${there.size > 1 ? "are" : "is"} ${[...there].join(", ")}`,
+  );
 }
 
 async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
@@ -134,7 +139,9 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     ? undefined
     : parseWord("call-graph", value["call-graph"], ["caller", "callee"] as const);
   if (order !== undefined && on.csv) throw new UsageError("--csv has no column for --call-graph");
-  const { comm, dso, symbol: sym } = nameFilters(flags);
+  const named = nameFilters(flags);
+  const { comm, dso, symbol: sym } = named;
+  const filters = givenFilters(flags);
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`funcs: ${name}`);
@@ -205,14 +212,18 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       complain(`funcs: ${name}: ${leftOut} samples left out: of no known event, or too short`);
     }
     if (counts.totals.every(({ samples }) => samples === 0)) {
-      const chosen = choosesSamples(flags) ? " pass the filters" : "";
-      complain(`funcs: ${name}: no samples${chosen}`);
+      const chosen = choosesSamples(flags);
+      complain(
+        `funcs: ${name}: no samples${chosen ? `: ${await whyNothing(name, filters, named)}` : ""}`,
+      );
       // A sound recording may have none.
-      return chosen !== "" || complaints.count > 0 || leftOut > 0 ? 1 : 0;
+      return chosen || complaints.count > 0 || leftOut > 0 ? 1 : 0;
     }
     if (table.rows.length === 0) {
       const samples = counts.totals.reduce((sum, total) => sum + total.samples, 0);
-      complain(`funcs: ${name}: no row is left of ${samples} samples: the filters match nothing`);
+      const why = await whyNothing(name, filters, named);
+      complain(`funcs: ${name}: none of ${samples} samples: ${why}`);
+      return 1;
     }
     return complaints.count > 0 ? 1 : 0;
   });

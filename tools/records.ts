@@ -8,6 +8,7 @@ import {
   aboutAsync,
   type Command,
   command,
+  complain,
   Complaints,
   type FlagsOf,
   main,
@@ -17,6 +18,7 @@ import {
   UsageError,
   writeOut,
 } from "./_cli.ts";
+import { whyNothing } from "./_nothing.ts";
 import { given, parseOffset, parseTypes } from "./_record_flags.ts";
 
 const HELP =
@@ -131,12 +133,22 @@ async function run(flags: RecordsFlags): Promise<number> {
     : undefined;
   using names = symbols === "" ? lookUps?.names : undefined;
   const { add, finish } = progressOf("records", reader.fileSize);
-  const engine = await writeRecords(reader, writeOut, {
+  // A table has a line of heads.
+  let rows = 0;
+  const write = (bytes: Uint8Array): void => {
+    rows += rows === 0 && on.csv ? bytes.length - bytes.indexOf(10) - 1 : bytes.length;
+    writeOut(bytes);
+  };
+  const engine = await writeRecords(reader, write, {
     ...options,
     ...given({ symbols: bundled ?? names, unwind: on.unwind ? lookUps?.resolverFor : undefined }),
     progress: add,
   }).finally(finish);
   complaints.finish();
+  if (value.type !== undefined && rows === 0) {
+    const why = await whyNothing(file, { type: value.type });
+    complain(`records: ${file}: no records: ${why}`);
+  }
   if (bundled !== undefined) tellUnnamed("records", symbols ?? "", bundled);
   lookUps?.report(engine, on.unwind);
   return complaints.count > 0 ? 1 : 0;

@@ -35,7 +35,8 @@ import {
   writeOut,
 } from "./_cli.ts";
 import { PROFILE_FLAGS, PROFILE_HELP } from "./_profile.ts";
-import { choosesSamples, nameFilters, sampleFilter } from "./_sample_flags.ts";
+import { whyNothing } from "./_nothing.ts";
+import { choosesSamples, givenFilters, nameFilters, sampleFilter } from "./_sample_flags.ts";
 import { causesText, resolverOf, tellTrust } from "./_symbol_flags.ts";
 
 const UNWINDS = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
@@ -192,9 +193,10 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     progress.finish();
     const printed = writer?.printed ?? 0;
     if (printed === 0) {
-      complain(
-        `script: ${name}: ${choosesSamples(flags) ? "no samples pass the filters" : "no samples"}`,
-      );
+      const why = choosesSamples(flags)
+        ? `: ${await whyNothing(name, givenFilters(flags), names)}`
+        : "";
+      complain(`script: ${name}: no samples${why}`);
     }
     const { trust } = places;
     if (on.verbose) tellTrust("script", trust, true);

@@ -15,6 +15,7 @@ import {
   PERF_RECORD_COMPRESSED,
   PERF_RECORD_COMPRESSED2,
   PERF_SAMPLE_READ,
+  PerfDataWriter,
   type RandomAccessSource,
 } from "@perfdata/format";
 import { fileSink } from "@perfdata/format/file-sink";
@@ -33,8 +34,16 @@ import {
   Progress,
   UsageError,
 } from "./_cli.ts";
-import { copyBytes, OUTPUT_FLAGS, OUTPUT_HELP, share, summary, writeRecording } from "./_edit.ts";
-import { nameFilters, SAMPLE_FLAGS, SAMPLE_HELP, sampleFilter } from "./_sample_flags.ts";
+import { OUTPUT_FLAGS, OUTPUT_HELP, share, summary, writeRecording } from "./_edit.ts";
+import { whyNothing } from "./_nothing.ts";
+import {
+  givenFilters,
+  type NameFilters,
+  nameFilters,
+  SAMPLE_FLAGS,
+  SAMPLE_HELP,
+  sampleFilter,
+} from "./_sample_flags.ts";
 import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
 
 const HELP = `slice: keeps a part of a recording
@@ -91,7 +100,8 @@ async function run(flags: SliceFlags): Promise<number> {
     const complaints = new Complaints(`slice: ${name}`);
     using opened = await openTwice(name, needsTwoPasses(flags), complaints);
     const { reader } = opened;
-    const filter = await sliceFilter(flags, name, reader);
+    const names = nameFilters(flags);
+    const filter = await sliceFilter(flags, name, reader, names);
     const isWhole = Object.keys(filter).length === 0 && every === undefined;
     const cut = await auxPlan(opened, filter);
     const edit = new Slice(reader, {
@@ -104,7 +114,7 @@ async function run(flags: SliceFlags): Promise<number> {
       const { source } = opened;
       const isOne = source !== undefined && (source.seams?.length ?? 0) === 0;
       if (isWhole && isOne && reader.isPipe === isPipe) {
-        await copyBytes(source, sink, progress.add);
+        await PerfDataWriter.copy(sink, reader, progress.add);
         return progress.finish();
       }
       const copied = await copyRecording(reader, output, {
@@ -134,7 +144,8 @@ async function run(flags: SliceFlags): Promise<number> {
       );
     }
     if (kept === 0 && samples > 0) {
-      complain(`slice: ${name}: ${share(kept, samples, "samples")} pass all conditions`);
+      const why = await whyNothing(name, givenFilters(flags), names);
+      complain(`slice: ${name}: ${share(kept, samples, "samples")} pass all conditions: ${why}`);
       return 1;
     }
     return complaints.count > 0 ? 1 : 0;
@@ -212,6 +223,7 @@ async function sliceFilter(
   flags: SliceFlags,
   name: string,
   reader: PerfDataReader,
+  names: NameFilters,
 ): Promise<SliceFilter> {
   const { on, value } = flags;
   const { pids, tids, cpus, time } = await sampleFilter(flags, reader);
@@ -222,7 +234,6 @@ async function sliceFilter(
     ...(cpus === undefined ? {} : { cpus }),
     ...(value.event === undefined ? {} : { events: await chosenEvents(value.event, reader) }),
   };
-  const names = nameFilters(flags);
   if (names.comm === undefined && names.dso === undefined && names.symbol === undefined) {
     return filter;
   }

@@ -51,6 +51,8 @@ show    lists what is in a bundle
 
   -o, --output FILE      the bundle to write (default: perf.symbols)
   -f, --force            overwrite it if it exists
+      --code             bundle: with the code that the Intel PT of FILE ran through, and its symbols,
+                         so that "perfdata pt --symbols BUNDLE" needs no binaries
       --json             print JSON
 ${SYMBOL_HELP}\
       --temp DIR         sort there what is too much for memory, of a pipe
@@ -59,6 +61,7 @@ ${SYMBOL_HELP}\
 
 examples:
   perfdata symbols bundle perf.data -o perf.symbols
+  perfdata symbols bundle --code perf.data && perfdata pt --symbols perf.symbols perf.data
   perfdata symbols trust perf.data --symbols perf.symbols
   perfdata symbols trust --json perf.data | jq .samples.resolved
   perfdata symbols show perf.symbols | less
@@ -70,7 +73,7 @@ Exit codes: 0 done; 1 a file cannot be read, or part of it is damaged; 2 wrong u
 `;
 
 const FLAGS = {
-  boolean: ["json", "force", ...SYMBOL_FLAGS.boolean],
+  boolean: ["json", "force", "code", ...SYMBOL_FLAGS.boolean],
   string: ["output", "temp", ...SYMBOL_FLAGS.string],
   alias: { o: "output", f: "force" },
 } as const;
@@ -246,7 +249,12 @@ async function bundle(file: string, flags: SymbolsFlags): Promise<number> {
   const output = flags.value.output ?? "perf.symbols";
   using target = output === "-" ? undefined : openOutput(output, flags.on.force);
   const { recorded, resolver, damaged } = await addressesOf(file, flags);
-  const { bytes, trust } = await bundleSymbols(recorded, resolver);
+  const code = flags.on.code ? await import("./_pt_bundle.ts") : undefined;
+  const { bytes, trust } = await bundleSymbols(
+    recorded,
+    resolver,
+    code && ((writer) => code.bundleCode(file, flags, resolver, writer)),
+  );
   tellRefused("symbols", trust);
   const stacks = unwound(recorded);
   if (target === undefined) {

@@ -5,7 +5,7 @@ import {
   PERF_AUXTRACE_INTEL_PT,
   PERF_AUXTRACE_NAMES,
 } from "@perfdata/user-records";
-import type { AuxText } from "./aux_text.ts";
+import type { AuxText } from "./aux_line.ts";
 import type { TextOut } from "./text_out.ts";
 
 /**

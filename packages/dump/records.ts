@@ -29,6 +29,7 @@ import {
   runEngine,
 } from "@perfdata/session/engine";
 import type { RecordBytes, Run } from "@perfdata/session/run";
+import { CSV_COLUMNS, csvRow } from "./records_csv.ts";
 import { BLOCK, TextBuffer } from "./records_bytes.ts";
 import {
   type AnyDecoded,
@@ -86,23 +87,6 @@ export interface RecordsOptions {
   /** Called with the bytes that were read since the call before. */
   readonly progress?: (bytes: number) => void;
 }
-
-/** The columns of CSV: those that all records share, and all else as one JSON object. */
-export const CSV_COLUMNS: readonly string[] = [
-  "type",
-  "offset",
-  "event",
-  "misc",
-  "cpumode",
-  "ip",
-  "pid",
-  "tid",
-  "cpu",
-  "time",
-  "count",
-  "period",
-  "more",
-];
 
 const CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
 const GOOGLE_CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...GOOGLE_RECORDS]);
@@ -439,21 +423,6 @@ function joinChain(members: Members, run: Run, row: number): void {
   const chain = members.find(([name]) => name === "callchain");
   if (chain !== undefined) chain[1] = json;
   else members.push(["callchain", json]);
-}
-
-/** A row: what has a column of its own, without the quotes of JSON; all else as an object. */
-function csvRow(members: Members): string[] {
-  const known = new Map(members);
-  const row = CSV_COLUMNS.slice(0, -1).map((column) => {
-    const json = known.get(column);
-    if (json === undefined || json === "null") return "";
-    return json.startsWith('"') ? JSON.parse(json) as string : json;
-  });
-  const more = members.filter(([name]) => !CSV_COLUMNS.includes(name));
-  row.push(
-    more.length === 0 ? "" : `{${more.map(([name, json]) => `"${name}":${json}`).join(",")}}`,
-  );
-  return row;
 }
 
 /**

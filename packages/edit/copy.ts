@@ -1,7 +1,7 @@
 import {
   type BatchOptions,
   type Diagnostics,
-  FEATURE_NAMES,
+  featureName,
   hasTablesFirst,
   HEADER_BUILD_ID,
   HEADER_FEAT_BITS,
@@ -15,12 +15,14 @@ import {
   PERF_RECORD_HEADER_BUILD_ID,
   PERF_RECORD_HEADER_FEATURE,
   PERF_RECORD_HEADER_TRACING_DATA,
+  PERF_RECORD_USER_TYPE_START,
   PerfDataError,
   type PerfDataReader,
   type RecordBatch,
   type WriterFeature,
 } from "@perfdata/format";
 import { streamFeature } from "@perfdata/session/stream-feature";
+import { googleFeatureId } from "@perfdata/user-records";
 import type { PayloadPart } from "./aux_cut.ts";
 import { OF_COMPRESSION, type RecordingHead, type RecordingOutput } from "./output.ts";
 
@@ -231,7 +233,7 @@ class Copy {
   /** The features of a file, through the edit. */
   async #fileFeatures(): Promise<void> {
     for (const { id, section } of this.#reader.features) {
-      const name = FEATURE_NAMES[id] ?? `feature ${id}`;
+      const name = featureName(id);
       let bytes: Uint8Array;
       try {
         bytes = await this.#reader.readSection(Number(section.offset), Number(section.size), name);
@@ -267,7 +269,9 @@ class Copy {
     for (let i = 0; i <= last; i++) {
       stats.read++;
       const start = batch.start(i);
-      const isHead = this.#takeHead(batch, i);
+      let isHead = false;
+      if (batch.type(i) < PERF_RECORD_USER_TYPE_START) this.#pastHead = true;
+      else isHead = this.#takeHead(batch, i);
       if (!this.#begun && this.#pastHead) await this.#begin();
       const verdict = isHead ? DROP : edit?.record?.(batch, i) ?? KEEP;
       if (i === last) payloadKept &&= verdict !== DROP;
@@ -310,6 +314,13 @@ class Copy {
    */
   #takeHead(batch: RecordBatch, i: number): boolean {
     const type = batch.type(i);
+    const google = this.#reader.isGoogleDialect ? googleFeatureId(type) : undefined;
+    if (google !== undefined) {
+      const bytes = batch.recordBytes(i).slice(PERF_EVENT_HEADER_SIZE);
+      const edited = this.#editFeature(google, bytes);
+      if (edited !== undefined) this.#features.push({ id: google, bytes: edited });
+      return true;
+    }
     if (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2) {
       this.#pastHead = true;
       return this.#options.keepCompressed !== true;

@@ -9,6 +9,7 @@ export * from "./aux_cut.ts";
 export * from "./slice.ts";
 export * from "./pseudonym.ts";
 export * from "./redact.ts";
+export * from "./tracing_data.ts";
 export * from "./search_text.ts";
 export * from "./repair.ts";
 export * from "./merge.ts";

@@ -2,6 +2,7 @@ import {
   decodeFeature,
   encodeFeature,
   type Feature,
+  HEADER_TRACING_DATA,
   KERNEL_RECORDS,
   PERF_RECORD_SAMPLE,
   type PerfDataReader,
@@ -12,6 +13,7 @@ import {
 import { USER_RECORDS } from "@perfdata/user-records";
 import { DROP, type Edit, KEEP, type Verdict } from "./copy.ts";
 import { Pseudonyms } from "./pseudonym.ts";
+import { formatsOnly } from "./tracing_data.ts";
 
 /** What can be redacted. */
 export const REDACTIONS = [
@@ -67,7 +69,6 @@ const FEATURE_FIELDS: Readonly<Record<string, Readonly<Record<string, Redaction>
 
 /** Features that are left out as a whole, since any text of the machine may stand in them. */
 const WHOLE_FEATURES: Readonly<Record<string, Redaction>> = {
-  TRACING_DATA: "raw",
   SP_META_INFO: "cmdline",
   SP_FILE: "paths",
   SP_FILE2: "paths",
@@ -186,6 +187,10 @@ export class Redact implements Edit {
     if (whole !== undefined && this.#what.has(whole)) {
       this.#count(whole);
       return undefined;
+    }
+    if (id === HEADER_TRACING_DATA && this.#what.has("raw")) {
+      this.#count("raw");
+      return formatsOnly(bytes);
     }
     const fields = FEATURE_FIELDS[feature.name];
     if (feature.name === "RAW" && feature.error !== undefined) {

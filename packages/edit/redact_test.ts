@@ -39,6 +39,17 @@ Deno.test("redact: no text of the machine is left, whatever place it stood in", 
   assert(searched >= 15);
 });
 
+Deno.test("redact: formats of tracepoints stay, kernel symbols and names of processes go", async () => {
+  const { before, after } = await redacted("tracepoint", { names: new Pseudonyms("key") });
+  for (const word of ["name: sched_switch", "print fmt:"]) {
+    assert(text(before).includes(word) && text(after).includes(word), word);
+  }
+  // A line of /proc/kallsyms, and one of saved_cmdlines.
+  for (const line of [/[0-9a-f]{16} [tTdD] \w+\n/, /\n\d+ \w+\n/]) {
+    assertEquals(line.test(text(after)), false, `${line}`);
+  }
+});
+
 Deno.test("redact: stacks and registers are zeros, and sizes stay", async () => {
   const { before, after } = await redacted("dwarf", { what: new Set(["stacks", "regs"] as const) });
   const sizes = async (bytes: Uint8Array) => {

@@ -74,8 +74,13 @@ export class Slice implements Edit {
   readonly #filter: SliceFilter;
   readonly #littleEndian: boolean;
   #passed = 0;
-  #first: bigint | undefined;
-  #last: bigint = 0n;
+  readonly #from: Halves | undefined;
+  readonly #to: Halves | undefined;
+  /** Times of the samples that stay. */
+  readonly #span = {
+    first: { high: Infinity, low: 0 },
+    last: { high: -1, low: 0 },
+  };
   #hadSampleTime = false;
 
   /**
@@ -87,6 +92,8 @@ export class Slice implements Edit {
   constructor(reader: Pick<PerfDataReader, "littleEndian">, filter: SliceFilter) {
     this.#filter = filter;
     this.#littleEndian = reader.littleEndian;
+    this.#from = filter.time && halves(filter.time[0]);
+    this.#to = filter.time && halves(filter.time[1]);
   }
 
   /** Decides about record `i` of a batch. */
@@ -138,29 +145,38 @@ export class Slice implements Edit {
     const { view } = batch;
     const le = this.#littleEndian;
     const start = batch.start(i);
-    const { time, pids, tids, cpus, events, records, sampleEvery } = this.#filter;
+    const { pids, tids, cpus, events, records, sampleEvery } = this.#filter;
     const number = batch.events.indexOf(view, start, start + batch.size(i), PERF_RECORD_SAMPLE, le);
     const layout: SampleLayout | undefined = batch.events.all[number]?.layout;
     // A sample that cannot be read fits no condition.
     if (layout === undefined || layout.fixedSize > batch.size(i)) {
       return Object.values(this.#filter).some((part) => part !== undefined) ? DROP : this.#keep();
     }
-    const when = layout.time < 0 ? undefined : view.getBigUint64(start + layout.time, le);
-    const word = (at: number) => at < 0 ? -1 : view.getInt32(start + at, le);
-    const tid = word(layout.tid);
+    if (events !== undefined && !events.has(number)) return DROP;
+    const at = layout.time;
+    // Halves rather than a bigint: there may be millions of samples.
+    const high = at < 0 ? -1 : view.getUint32(start + at + (le ? 4 : 0), le);
+    const low = at < 0 ? 0 : view.getUint32(start + at + (le ? 0 : 4), le);
     if (
-      (events !== undefined && !events.has(number)) ||
-      (time !== undefined && (when === undefined || when < time[0] || when > time[1])) ||
-      // The idle thread is of process 0, whatever the sample says.
-      (pids !== undefined && !pids.has(tid === 0 ? 0 : word(layout.pid))) ||
-      (tids !== undefined && !tids.has(tid)) ||
-      (cpus !== undefined && !cpus.has(word(layout.cpu))) ||
-      (records !== undefined && !records.has(batch.offsetOf(i)))
+      (this.#from !== undefined && (at < 0 || isBefore(high, low, this.#from))) ||
+      (this.#to !== undefined && isAfter(high, low, this.#to))
     ) return DROP;
+    if (pids !== undefined || tids !== undefined) {
+      const tid = layout.tid < 0 ? -1 : view.getInt32(start + layout.tid, le);
+      if (tids !== undefined && !tids.has(tid)) return DROP;
+      // The idle thread is of process 0, whatever the sample says.
+      const pid = tid === 0 ? 0 : layout.pid < 0 ? -1 : view.getInt32(start + layout.pid, le);
+      if (pids !== undefined && !pids.has(pid)) return DROP;
+    }
+    if (cpus !== undefined) {
+      if (!cpus.has(layout.cpu < 0 ? -1 : view.getInt32(start + layout.cpu, le))) return DROP;
+    }
+    if (records !== undefined && !records.has(batch.offsetOf(i))) return DROP;
     if (sampleEvery !== undefined && this.#passed++ % sampleEvery !== 0) return DROP;
-    if (when !== undefined) {
-      if (this.#first === undefined || when < this.#first) this.#first = when;
-      if (when > this.#last) this.#last = when;
+    if (at >= 0) {
+      const { first, last } = this.#span;
+      if (isBefore(high, low, first)) [first.high, first.low] = [high, low];
+      if (isAfter(high, low, last)) [last.high, last.low] = [high, low];
     }
     return this.#keep();
   }
@@ -179,11 +195,31 @@ export class Slice implements Edit {
 
   /** The times of the samples that stay. */
   newFeatures(): readonly WriterFeature[] {
-    if (!this.#hadSampleTime || this.#first === undefined) return [];
+    const { first, last } = this.#span;
+    if (!this.#hadSampleTime || last.high < 0) return [];
     const options = { littleEndian: this.#littleEndian };
+    const whole = ({ high, low }: Halves) => BigInt(high) << 32n | BigInt(low);
     const bytes = new Uint8Array(16);
-    bytes.set(encode(u64, this.#first, options));
-    bytes.set(encode(u64, this.#last, options), 8);
+    bytes.set(encode(u64, whole(first), options));
+    bytes.set(encode(u64, whole(last), options), 8);
     return [{ id: HEADER_SAMPLE_TIME, bytes }];
   }
+}
+
+/** A number of 64 bits in two halves. */
+interface Halves {
+  high: number;
+  low: number;
+}
+
+function halves(value: bigint): Halves {
+  return { high: Number(value >> 32n), low: Number(value & 0xffff_ffffn) };
+}
+
+function isBefore(high: number, low: number, other: Halves): boolean {
+  return high < other.high || (high === other.high && low < other.low);
+}
+
+function isAfter(high: number, low: number, other: Halves): boolean {
+  return high > other.high || (high === other.high && low > other.low);
 }

@@ -1,6 +1,7 @@
 import { type PerfEventAttr, perfEventAttr } from "./attr.ts";
 import { ByteWriter } from "./cursor.ts";
 import {
+  featureIds,
   PERF_FILE_HEADER_SIZE,
   PERF_PIPE_HEADER_SIZE,
   type PerfFileHeader,
@@ -210,11 +211,16 @@ export class PerfDataWriter {
    * Copies a recording as it is, byte for byte: gaps, event types, damage and all.
    *
    * @param reader A file, or a pipe stream that is in a file.
+   * @param progress Called with the bytes that were copied since the call before.
    * @throws {RangeError} Where it arrives as a stream.
    */
-  static async copy(sink: ByteSink, reader: PerfDataReader): Promise<void> {
+  static async copy(
+    sink: ByteSink,
+    reader: PerfDataReader,
+    progress?: (bytes: number) => void,
+  ): Promise<void> {
     if (reader.fileSize === undefined) throw new RangeError("copy: expected a file, not a stream");
-    await copySections(reader, 0, reader.fileSize, sink);
+    await copySections(reader, 0, reader.fileSize, sink, progress);
   }
 
   /** File offset of what is written next. */
@@ -274,7 +280,9 @@ export class PerfDataWriter {
     const like = this.#like;
     if (like?.fileSize === undefined) return false;
     const byId = new Map(features.map(({ id, bytes }) => [id, bytes]));
-    const isSame = like.features.length === features.length &&
+    // A recording that was killed announces features that it has not.
+    const announced = featureIds(header, this.littleEndian).length;
+    const isSame = announced === features.length && like.features.length === features.length &&
       like.features.every(({ id, section }) => BigInt(byId.get(id)?.length ?? -1) === section.size);
     const { littleEndian } = this;
     const before = like.data.offset + like.data.size;
@@ -318,9 +326,12 @@ async function copySections(
   start: number,
   end: number,
   to: ByteSink,
+  progress?: (bytes: number) => void,
 ): Promise<void> {
   for (let at = start; at < end; at += PIECE) {
-    await to.write(await from.readSection(at, Math.min(PIECE, end - at), "copy"));
+    const bytes = await from.readSection(at, Math.min(PIECE, end - at), "copy");
+    await to.write(bytes);
+    progress?.(bytes.length);
   }
 }
 

@@ -7,6 +7,7 @@ import { type SymbolTrust, symbolTrust } from "./symbolize.ts";
 /**
  * Makes a symbol bundle (docs/symbol-bundle.md) for the addresses of a recording.
  *
+ * @param more Adds what else is to be in it.
  * @returns its bytes, and how far it can be trusted
  *
  * @example
@@ -28,6 +29,7 @@ import { type SymbolTrust, symbolTrust } from "./symbolize.ts";
 export async function bundleSymbols(
   recorded: RecordedAddresses,
   resolver: SymbolResolver,
+  more?: (writer: SymbolBundleWriter) => Promise<void>,
 ): Promise<{ readonly bytes: Uint8Array<ArrayBuffer>; readonly trust: SymbolTrust }> {
   const writer = new SymbolBundleWriter({ demangle });
   const trust = await symbolTrust(recorded, resolver, ({ symbols, rows, resolutions }) => {
@@ -41,6 +43,7 @@ export async function bundleSymbols(
     });
   });
   bundleUnwinding(recorded, writer);
+  await more?.(writer);
   return { bytes: writer.finish(), trust };
 }
 

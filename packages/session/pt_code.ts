@@ -11,7 +11,7 @@ import { buildIdText } from "@perfdata/format/object-feature";
 import { KERNEL_HIDDEN, UNMAPPED } from "./places.ts";
 import type { PtHistory } from "./pt_history.ts";
 import { PtPlaces } from "./pt_places.ts";
-import { ChunkCache, FileRange, MAX_RANGE, type MemoryImage } from "./pt_images.ts";
+import { ChunkCache, FileRange, kernelImages, MAX_RANGE, type MemoryImage } from "./pt_images.ts";
 import type { PtSideband } from "./pt_sideband.ts";
 import type { RecordedObjects } from "./recorded_objects.ts";
 
@@ -31,6 +31,22 @@ interface JitPiece {
   readonly range: CodeRange;
 }
 
+/** Memory with its address in halves. */
+interface PlacedImage {
+  readonly image: MemoryImage;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** Images in order of their addresses. */
+function placed(images: readonly MemoryImage[]): PlacedImage[] {
+  return images.map((image) => ({
+    image,
+    low: Number(BigInt.asIntN(32, image.address)),
+    high: Number(BigInt.asIntN(32, image.address >> 32n)),
+  })).sort((a, b) => compareAddress(a.low, a.high, b.low, b.high));
+}
+
 /** Where the code of each thread is, at each time: files, images, a jitdump. */
 export class PtCode {
   /** The objects that code was found in, as symbols know them. */
@@ -44,11 +60,11 @@ export class PtCode {
   readonly #recorded: RecordedObjects;
   readonly #files: CodeFiles;
   readonly #sideband: PtSideband;
-  readonly #images: readonly {
-    readonly image: MemoryImage;
-    readonly low: number;
-    readonly high: number;
-  }[];
+  #images: readonly PlacedImage[];
+  /** Whether the kernel's file was looked for. */
+  #kernelSought = false;
+  /** The file that the kernel's code is from; `undefined` where it is from a copy of its memory. */
+  kernelFile: string | undefined;
   readonly #imageRanges = new Map<string, CodeRange>();
   readonly #chunks = new ChunkCache();
   readonly #ranges = new Map<string, CodeRange>();
@@ -66,11 +82,7 @@ export class PtCode {
     this.#history = sideband.history;
     this.#recorded = sideband.recorded as RecordedObjects;
     this.#files = files;
-    this.#images = images.map((image) => ({
-      image,
-      low: Number(BigInt.asIntN(32, image.address)),
-      high: Number(BigInt.asIntN(32, image.address >> 32n)),
-    })).sort((a, b) => compareAddress(a.low, a.high, b.low, b.high));
+    this.#images = placed(images);
   }
 
   /** The code that a thread sees at a time. */
@@ -135,6 +147,7 @@ export class PtCode {
     if (known !== undefined && offsetIn(known, low, high) >= 0) return known;
     const { spaces: data } = this.#history;
     const object = this.objects[this.objectOf(map)] as SymbolObject;
+    if (object.kind === "kernel") return this.#kernelCode(object, low, high, time);
     if (object.kind === "jit") return this.#jitCode(object, low, high, time);
     if (object.kind !== "elf" && object.kind !== "vdso" && object.kind !== "module") {
       return undefined;
@@ -167,6 +180,36 @@ export class PtCode {
       this.#ranges.set(key, range);
     }
     return this.#rangeOfMap[map] = range;
+  }
+
+  /** The kernel's code from its file, where no copy of its memory has it. */
+  #kernelCode(
+    object: SymbolObject,
+    low: number,
+    high: number,
+    time: number,
+  ): CodeRange | undefined {
+    if (this.#kernelSought) return undefined;
+    this.#kernelSought = true;
+    const { reference, referenceAddress } = object;
+    const source = this.#source(object);
+    if (source === undefined) return undefined;
+    if (reference === undefined || referenceAddress === undefined) {
+      this.missing.set(object.path, "the recording does not say where it was");
+      return undefined;
+    }
+    try {
+      const images = kernelImages(source, { name: reference, address: referenceAddress });
+      this.#images = placed([...this.#images.map(({ image }) => image), ...images]);
+      // Ranges go by the positions of images.
+      this.#imageRanges.clear();
+      this.kernelFile = object.path;
+    } catch (error) {
+      if (!(error instanceof SymbolsError)) throw error;
+      this.missing.set(object.path, error.message);
+      return undefined;
+    }
+    return this.image(low, high, time);
   }
 
   #source(object: SymbolObject): BinarySource | undefined {

@@ -1,13 +1,20 @@
 import type { CodeRange, CodeWindow } from "@perfdata/intel-pt";
-import { type BinarySource, bytesSource, ElfFile, SymbolsError } from "@perfdata/symbols";
+import {
+  type BinarySource,
+  bytesSource,
+  ElfFile,
+  type KernelReference,
+  kernelRelocation,
+  SymbolsError,
+} from "@perfdata/symbols";
 import type { TextPoke } from "./pt_sideband.ts";
 
-/** Bytes that are read from a file at once. */
-const CHUNK = 1 << 16;
+/** Bytes that are read from a file at once: a bundle has those of the code that ran, and no more. */
+const CHUNK = 1 << 12;
 /** An instruction has no more bytes. */
 const OVERLAP = 16;
 /** Chunks in memory at most, over all files. */
-const CHUNKS = 512;
+const CHUNKS = 1 << 13;
 /** Mappings longer than this are several ranges. */
 export const MAX_RANGE: number = 2 ** 30;
 
@@ -99,6 +106,22 @@ export class FileRange implements CodeRange {
       throw error;
     }
   }
+}
+
+/**
+ * The code of a kernel in its `vmlinux`, where the running kernel had it.
+ *
+ * @param reference Where the recording says that a symbol of the kernel was.
+ * @throws {SymbolsError} Where the file is damaged, or has no such symbol.
+ */
+export function kernelImages(source: BinarySource, reference: KernelReference): MemoryImage[] {
+  const moved = kernelRelocation(ElfFile.open(source), reference);
+  if (moved === undefined) throw new SymbolsError(0, `no symbol ${reference.name} in it`);
+  // Data of each CPU counts from 0 in the file.
+  return memoryImages(source).filter(({ address }) => address >> 63n !== 0n).map((image) => ({
+    ...image,
+    address: BigInt.asUintN(64, image.address + BigInt(moved)),
+  }));
 }
 
 /** Memory at an address, as `--image` names it. */

@@ -1,6 +1,7 @@
 import {
   type BlockCache,
   type FlowDecoder,
+  FlowError,
   FlowEvent,
   InsnKind,
   type PathTable,
@@ -30,6 +31,8 @@ export interface SamplesOptions {
   readonly bytes?: boolean;
   /** Whether several buffers have to be brought into one order of time. */
   readonly merge: boolean;
+  /** Whether the trace is of snapshots, or of pieces in samples, with gaps between them. */
+  readonly snapshots: boolean;
   /** Which part of the trace. */
   readonly filter?: {
     readonly tids?: ReadonlySet<number> | undefined;
@@ -79,6 +82,8 @@ class Track {
   endLow = 0;
   endHigh = 0;
   inTx = 0;
+  /** Whether the last event was a PSB. */
+  atPsb = false;
   tid = -1;
   pid = -1;
   comm = -1;
@@ -488,12 +493,16 @@ export class PtSamples implements PtSink {
       ((run.low[event] as number) >>> 0);
     const { itrace } = this.#options;
     if (kind === FlowEvent.TIME) return;
+    const { atPsb } = track;
+    track.atPsb = kind === FlowEvent.PSB;
     track.period.branch();
     if (track.pending && (low !== 0 || high !== 0)) this.#arrive(buffer, track, low, high);
     switch (kind) {
       case FlowEvent.ENABLED:
       case FlowEvent.SYNC:
-        this.#begin(buffer, track, low, high);
+        // A PSB+ that says where execution is is no branch to there.
+        if (atPsb && kind === FlowEvent.SYNC) this.#takeTime(track);
+        else this.#begin(buffer, track, low, high);
         break;
       case FlowEvent.DISABLED:
         this.#end(buffer, track, run, event);
@@ -513,7 +522,9 @@ export class PtSamples implements PtSink {
       case FlowEvent.ERROR:
         this.#takeTime(track);
         track.pending = false;
-        if (itrace.errors) {
+        if (run.detail[event] === FlowError.GAP) track.depth.clear();
+        // Snapshots are not expected to follow each other.
+        if (itrace.errors && !(this.#options.snapshots && run.detail[event] === FlowError.GAP)) {
           this.#single(buffer, track, SAMPLE.ERROR, low, high, ERROR_CODES[run.detail[event] ?? 0]);
         }
         break;

@@ -13,6 +13,7 @@ import {
   SECTIONS,
   SYMBOL_IS_DATA,
 } from "./bundle_format.ts";
+import { type BundledFile, decodeBundleCode } from "./bundle_code.ts";
 import type { BundleObjectInfo, BundleUnwinding } from "./bundle_writer.ts";
 import type { Frame } from "./dwarf/dwarf_context.ts";
 import { buildIdsEqual } from "./file_search.ts";
@@ -53,11 +54,14 @@ export interface BundleEntry {
 export class SymbolBundle {
   /** The objects, sorted by path, kind and build id. */
   readonly objects: readonly BundleObject[];
+  /** Parts of files that code can be read from, where the bundle was made with them. */
+  readonly code: readonly BundledFile[];
   readonly #byPath = new Map<string, BundleObject[]>();
 
   private constructor(bytes: Uint8Array) {
     const tables = new BundleTables(bytes);
     this.objects = tables.objects();
+    this.code = tables.code();
     for (const object of this.objects) {
       const same = this.#byPath.get(object.info.path);
       if (same === undefined) this.#byPath.set(object.info.path, [object]);
@@ -152,7 +156,7 @@ type Section = typeof SECTIONS[number]["name"];
 
 const hex = (n: number): string => `0x${n.toString(16)}`;
 
-/** The sections of a bundle, checked. */
+/** The sections of a bundle, checked: they make the objects above, which look up in them. */
 class BundleTables {
   readonly rangeStart: Float64Array;
   readonly rangeSize: Uint32Array;
@@ -193,6 +197,13 @@ class BundleTables {
     this.rangeStart = new Float64Array(ranges);
     this.rangeSize = new Uint32Array(ranges);
     this.#readRanges();
+  }
+
+  code(): BundledFile[] {
+    return decodeBundleCode(this.#bytes, this.#u32(HEADER.CODE), (number) => {
+      if (number < this.#count.strings) return this.#string(number);
+      throw new BundleError(HEADER.CODE, `section code: string ${number} is not there`);
+    });
   }
 
   #u32(at: number): number {

@@ -21,7 +21,8 @@ export const HEADER = {
   VERSION: 8,
   CRC: 12,
   SIZE: 16,
-  RESERVED: 20,
+  /** Where the CODE section is; 0 where there is none. */
+  CODE: 20,
   SECTIONS: 24,
   END: 88,
 } as const;

@@ -12,6 +12,7 @@ import {
   SECTIONS,
   SYMBOL_IS_DATA,
 } from "./bundle_format.ts";
+import { type BundledFile, encodeBundleCode } from "./bundle_code.ts";
 import type { Resolution, ResolvedFrame, SymbolObject } from "./resolution.ts";
 import type { SymbolInfo } from "./symbol_table.ts";
 
@@ -61,6 +62,7 @@ interface Entry {
  */
 export class SymbolBundleWriter {
   readonly #entries = new Map<string, Entry>();
+  readonly #code: BundledFile[] = [];
   readonly #demangle: (name: string) => string;
 
   /**
@@ -94,6 +96,11 @@ export class SymbolBundleWriter {
     this.#entry(object).ranges.set(address, resolution);
   }
 
+  /** Adds parts of a file that code was read from. */
+  addCode(file: BundledFile): void {
+    this.#code.push(file);
+  }
+
   /** Adds how stacks are unwound through an object. */
   addUnwinding(object: BundleObjectInfo, unwinding: BundleUnwinding): void {
     this.#entry(object).unwinding = unwinding;
@@ -115,7 +122,7 @@ export class SymbolBundleWriter {
     const out = new Tables(this.#demangle);
     const sorted = [...this.#entries].sort(([a], [b]) => a < b ? -1 : a > b ? 1 : 0);
     for (const [, entry] of sorted) out.object(entry);
-    return out.finish();
+    return out.finish(this.#code);
   }
 }
 
@@ -230,7 +237,11 @@ class Tables {
     return id;
   }
 
-  finish(): Uint8Array<ArrayBuffer> {
+  /** Lays the sections out and fills them, one after the other, as docs/symbol-bundle.md has them. */
+  finish(files: readonly BundledFile[]): Uint8Array<ArrayBuffer> {
+    const code = files.length === 0
+      ? new Uint8Array(0)
+      : encodeBundleCode(files, (text) => this.#string(text));
     const counts = [
       this.#objects.length,
       this.#segments.length,
@@ -249,6 +260,8 @@ class Tables {
       size += section.size * (counts[i] ?? 0);
     });
     for (const text of this.#strings) size += text.length;
+    const codeAt = code.length === 0 ? 0 : align8(size);
+    if (codeAt > 0) size = codeAt + code.length;
     if (size > 0xffff_ffff) {
       throw new RangeError(`Cannot make a bundle of ${size} bytes: too large`);
     }
@@ -257,6 +270,8 @@ class Tables {
     bytes.set(BUNDLE_MAGIC);
     view.setUint32(HEADER.VERSION, BUNDLE_VERSION, true);
     view.setUint32(HEADER.SIZE, size, true);
+    view.setUint32(HEADER.CODE, codeAt, true);
+    bytes.set(code, codeAt);
     offsets.forEach((offset, i) => {
       view.setUint32(HEADER.SECTIONS + 8 * i, offset, true);
       view.setUint32(HEADER.SECTIONS + 8 * i + 4, counts[i] ?? 0, true);

@@ -1,12 +1,18 @@
 import { runsOn } from "./architecture.ts";
+import { SHT } from "./elf/constants.ts";
 import { ElfFile } from "./elf/elf_file.ts";
 import { SymbolsError } from "./errors.ts";
-import { buildIdsEqual, type SearchPlaces } from "./file_search.ts";
+import { buildIdsEqual, kernelCandidates, type SearchPlaces } from "./file_search.ts";
 import type { SymbolObject } from "./resolution.ts";
 import type { ClosableSource, SymbolFiles } from "./symbol_files.ts";
 
+/** `e_type` of a file that is to be linked. */
+const ET_REL = 1;
+
 /** Where {@linkcode openCodeFile} looks. */
 export interface CodeFilePlaces extends SearchPlaces {
+  /** The kernel's ELF file, where it is named. */
+  readonly vmlinux?: string;
   /** Architecture of the recorded machine (`uname -m`): files of others are refused. */
   readonly arch?: string;
   /** Release of the recorded kernel, by which some systems keep its vdso. */
@@ -24,7 +30,10 @@ export type CodeFile =
  * It is looked for in `symfs`, in the build-id cache of `perf` and in that of debuginfod. A file of
  * another build or architecture is not taken.
  *
- * @param object An executable, a library, the vdso or a module.
+ * Code of the kernel is in its `vmlinux`, as it was before the kernel changed itself. A module that is
+ * not linked (`.ko`) has no code that could be followed.
+ *
+ * @param object An executable, a library, the vdso, a module or the kernel.
  *
  * @example
  * ```ts
@@ -43,13 +52,14 @@ export function openCodeFile(
   places: CodeFilePlaces = {},
 ): CodeFile {
   let missing = "file missing";
-  for (const path of candidates(object, places)) {
+  const paths = object.kind === "kernel" ? kernelFiles(object, places) : candidates(object, places);
+  for (const path of paths) {
     let source: ClosableSource | undefined;
     try {
       source = files.open(path);
       if (source === undefined) continue;
       const elf = ElfFile.open(source);
-      const why = refused(elf, object, places);
+      const why = refused(elf, object, places) ?? withoutCode(elf, object);
       if (why === undefined) return { path, source, elf };
       missing = why;
     } catch (error) {
@@ -59,6 +69,32 @@ export function openCodeFile(
     source?.close?.();
   }
   return { missing };
+}
+
+/** Why a file has no code that can be followed. */
+function withoutCode(elf: ElfFile, { kind }: Pick<SymbolObject, "kind">): string | undefined {
+  if (kind === "module" && elf.type === ET_REL) {
+    return "not linked: perf record --kcore copies what ran";
+  }
+  // Files with debug information alone have the headers of the code, and not its bytes.
+  const isEmpty = elf.sections.some(({ name, type }) => name === ".text" && type === SHT.NOBITS);
+  return isEmpty ? "debug information alone" : undefined;
+}
+
+function* kernelFiles(
+  { buildId }: Pick<SymbolObject, "buildId">,
+  places: CodeFilePlaces,
+): Generator<string> {
+  if (places.vmlinux !== undefined) {
+    yield places.vmlinux;
+    return;
+  }
+  const { release } = places;
+  const wanted = {
+    ...(buildId === undefined ? {} : { buildId }),
+    ...(release === undefined ? {} : { release }),
+  };
+  for (const { path, kind } of kernelCandidates(wanted, places)) if (kind === "vmlinux") yield path;
 }
 
 function refused(

@@ -1,7 +1,8 @@
 import { type Address, addressFromHalves } from "./address.ts";
 import { STB, STT } from "./elf/constants.ts";
 import { lowerBound } from "./sorted_numbers.ts";
-import { type SymbolTable, SymbolTableBuilder } from "./symbol_table.ts";
+import type { SymbolTable } from "./symbol_table.ts";
+import { SymbolTableBuilder } from "./symbol_table_builder.ts";
 import { HEX_DIGITS, HexField } from "./text_lines.ts";
 
 /** The symbols of a running kernel. */

@@ -1,5 +1,6 @@
 import { addressFromHalves } from "./address.ts";
-import { type SymbolTable, SymbolTableBuilder } from "./symbol_table.ts";
+import type { SymbolTable } from "./symbol_table.ts";
+import { SymbolTableBuilder } from "./symbol_table_builder.ts";
 import { HexField } from "./text_lines.ts";
 
 /** The symbols of a process that writes down what its JIT compiler makes. */

@@ -4,6 +4,7 @@ import {
   type FeatureOf,
   FEATURES,
   GOOGLE_RECORD_HEADER_HOSTNAME,
+  GOOGLE_RECORD_HEADER_NUMA_TOPOLOGY,
   GOOGLE_RECORD_HEADER_PMU_MAPPINGS,
   HEADER_HOSTNAME,
   HEADER_PMU_MAPPINGS,
@@ -38,14 +39,30 @@ type FeatureRecord<N extends GoogleFeatureName> = RecordDeclaration<
   FeatureOf<N>["value"]
 >;
 
+/**
+ * The feature that a record of the dialect is, by its type; `undefined` where it is none.
+ *
+ * @example
+ * ```ts
+ * import { HEADER_OSRELEASE } from "@perfdata/format";
+ * import { googleFeatureId } from "@perfdata/user-records";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals([googleFeatureId(70), googleFeatureId(9)], [HEADER_OSRELEASE, undefined]);
+ * ```
+ */
+export function googleFeatureId(type: number): number | undefined {
+  if (type === GOOGLE_RECORD_HEADER_PMU_MAPPINGS) return HEADER_PMU_MAPPINGS;
+  const isOne = type >= GOOGLE_RECORD_HEADER_HOSTNAME && type <= GOOGLE_RECORD_HEADER_NUMA_TOPOLOGY;
+  return isOne ? type - GOOGLE_RECORD_HEADER_HOSTNAME + HEADER_HOSTNAME : undefined;
+}
+
 /** The declaration of a feature, as that of a record of its own. */
 function feature<const N extends GoogleFeatureName>(
   type: number,
   name: N,
 ): FeatureRecord<N> {
-  const id = type === GOOGLE_RECORD_HEADER_PMU_MAPPINGS
-    ? HEADER_PMU_MAPPINGS
-    : type - GOOGLE_RECORD_HEADER_HOSTNAME + HEADER_HOSTNAME;
+  const id = googleFeatureId(type);
   const found = FEATURES.find((declared) => declared.id === id);
   if (found?.name !== name) throw new TypeError(`feature ${id}: expected ${name}`);
   return record(type, `HEADER_${name}`, found.codec as Codec<FeatureOf<N>["value"]>);

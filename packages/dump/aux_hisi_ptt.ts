@@ -1,0 +1,82 @@
+import { putAscii, putHex2 } from "@perfdata/format/text-bytes";
+import { type AuxText, putPlace, u32 } from "./aux_line.ts";
+
+/** What the words of the longer of two kinds of packets hold; the first one marks the kind. */
+const LONG_WORDS = [
+  "",
+  "Prefix",
+  "Header DW0",
+  "Header DW1",
+  "Header DW2",
+  "Header DW3",
+  "",
+  "Time",
+];
+const SHORT_WORDS = ["", "Header DW1", "Header DW2", "Header DW3"];
+const LONG_MARK = 0xffff_f800;
+/** The fields of the first word of a short packet, from the lowest bit on: bits and name. */
+const SHORT_FIELDS: readonly (readonly [number, string])[] = [
+  [2, "Format"],
+  [5, "Type"],
+  [1, "T9"],
+  [1, "T8"],
+  [1, "TH"],
+  [1, "SO"],
+  [10, "Length"],
+  [11, "Time"],
+];
+
+/**
+ * Packets of HiSilicon's PCIe Tune and Trace device (`Documentation/trace/hisi-ptt.rst` of the
+ * kernel), which are all of one kind: 8 words or 4. Each word is a line.
+ */
+export class HisiPttText implements AuxText {
+  readonly reach = 32;
+  consumed = 0;
+  #words: readonly string[] = SHORT_WORDS;
+
+  /** See {@link AuxText.heading}. */
+  heading(size: number, input: Uint8Array): string {
+    const isLong = size >= 4 && (u32(input, 0) & LONG_MARK) >>> 0 === LONG_MARK;
+    this.#words = isLong ? LONG_WORDS : SHORT_WORDS;
+    const packet = 4 * this.#words.length;
+    return `.\n. ... HISI PTT data: size ${size - size % packet} bytes\n`;
+  }
+
+  /** See {@link AuxText.put}. */
+  put(
+    out: DataView,
+    p: number,
+    input: Uint8Array,
+    at: number,
+    end: number,
+    position: number,
+  ): number {
+    const words = this.#words;
+    this.consumed = Math.min(4 * words.length, end - at);
+    // What is left at the end is no packet, and not reported.
+    if (this.consumed < 4 * words.length) return p;
+    words.forEach((name, i) => {
+      const text = name !== "" ? name : i === 0 && words === SHORT_WORDS ? fields(input, at) : "";
+      if (text === "") return;
+      p = putPlace(out, p, position + 4 * i);
+      for (let k = 0; k < 4; k++) {
+        p = putHex2(out, p, input[at + 4 * i + k] as number);
+        out.setUint8(p++, 0x20);
+      }
+      p = putAscii(out, p, `${" ".repeat(32)}${text}\n`);
+    });
+    return p;
+  }
+}
+
+/** The fields of the first word of a short packet: `Format 1 Type 0 …`. */
+function fields(input: Uint8Array, at: number): string {
+  const word = u32(input, at);
+  let bit = 0;
+  return SHORT_FIELDS.map(([bits, name]) => {
+    const value = word >>> bit & (1 << bits) - 1;
+    bit += bits;
+    return `${name} ${value.toString(16)}`;
+  }).join(" ");
+}

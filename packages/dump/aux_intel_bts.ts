@@ -1,0 +1,39 @@
+import { putAscii, putHex } from "@perfdata/format/text-bytes";
+import { type AuxText, putLineStart, u32 } from "./aux_line.ts";
+
+/** Bytes of a BTS record: where the branch came from, where it went, flags. */
+const BRANCH = 24;
+const PREDICTED = 0x10;
+
+/** Records of Intel's Branch Trace Store (SDM volume 3, "Branch Trace Store"), of 64-bit machines. */
+export class IntelBtsText implements AuxText {
+  readonly reach = BRANCH;
+  consumed = 0;
+
+  /** See {@link AuxText.heading}. */
+  heading(size: number): string {
+    return `.\n. ... Intel BTS data: size ${size} bytes\n`;
+  }
+
+  /** See {@link AuxText.put}. */
+  put(
+    out: DataView,
+    p: number,
+    input: Uint8Array,
+    at: number,
+    end: number,
+    position: number,
+  ): number {
+    this.consumed = Math.min(BRANCH, end - at);
+    p = putLineStart(out, p, input, at, this.consumed, BRANCH, position);
+    if (this.consumed < BRANCH) return putAscii(out, p, " Bad record!\n");
+    p = putWord(out, putAscii(out, p, " "), input, at);
+    p = putWord(out, putAscii(out, p, " -> "), input, at + 8);
+    return putAscii(out, p, (input[at + 16] as number) & PREDICTED ? " pred\n" : " miss\n");
+  }
+}
+
+/** `%lx` of the little-endian 64-bit word at `at`. */
+function putWord(out: DataView, p: number, input: Uint8Array, at: number): number {
+  return putHex(out, p, u32(input, at + 4), u32(input, at));
+}

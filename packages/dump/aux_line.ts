@@ -1,0 +1,64 @@
+import { putAscii, putHex2, putHex4 } from "@perfdata/format/text-bytes";
+
+/** Room for the longest line. */
+export const AUX_LINE_ROOM = 1024;
+
+/** Writes the packets of one piece of AUX data, a line each. */
+export interface AuxText {
+  /** Bytes that have to be there for any packet, unless it is the last of the data. */
+  readonly reach: number;
+  /** How many bytes the last line was of. */
+  consumed: number;
+  /**
+   * The line before the packets.
+   *
+   * @param size Bytes of data.
+   * @param input The first of them.
+   */
+  heading(size: number, input: Uint8Array): string;
+  /**
+   * Writes the line of the packet at `at` of `input`, which has at least one byte before `end`.
+   *
+   * @param position Place of the packet in the data.
+   */
+  put(
+    out: DataView,
+    p: number,
+    input: Uint8Array,
+    at: number,
+    end: number,
+    position: number,
+  ): number;
+}
+
+/** `.  00000010:  71 00 …`: the place and the bytes, padded to `width` bytes. */
+export function putLineStart(
+  out: DataView,
+  p: number,
+  input: Uint8Array,
+  at: number,
+  n: number,
+  width: number,
+  position: number,
+): number {
+  p = putPlace(out, p, position);
+  for (let i = 0; i < n; i++) {
+    out.setUint8(p++, 0x20);
+    p = putHex2(out, p, input[at + i] as number);
+  }
+  for (let i = n; i < width; i++) p = putAscii(out, p, "   ");
+  return p;
+}
+
+/** `.  00000010: `. */
+export function putPlace(out: DataView, p: number, position: number): number {
+  p = putAscii(out, p, ".  ");
+  p = putHex4(out, putHex4(out, p, position >>> 16), position & 0xffff);
+  return putAscii(out, p, ": ");
+}
+
+/** The little-endian 32-bit word at `at`. */
+export function u32(input: Uint8Array, at: number): number {
+  const byte = (i: number): number => input[at + i] as number;
+  return (byte(0) | byte(1) << 8 | byte(2) << 16 | byte(3) << 24) >>> 0;
+}

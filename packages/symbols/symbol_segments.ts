@@ -1,0 +1,115 @@
+import type { Columns } from "./symbol_columns.ts";
+
+/** How {@linkcode SymbolTableBuilder.build} decides between symbols that overlap. */
+export type OverlapRule =
+  /** The symbol that starts last, so the innermost of nested ones: for files made by a linker. */
+  | "innermost"
+  /** The symbol that was added last: for JIT maps, where later code replaces earlier code. */
+  | "newest";
+
+/**
+ * Cuts the address space at the starts and ends of the symbols, which are sorted by start:
+ *
+ *     A  [────────────────)          segments:  A │ B │ A │ –
+ *     B       [────)
+ *
+ * The symbols that cover the current address are kept in a heap, the one that wins on top; those
+ * that have ended are taken off when they come up.
+ */
+export function cutIntoSegments(
+  columns: Columns,
+  overlap: OverlapRule,
+): { segments: Float64Array; owner: Int32Array } {
+  const count = columns.start.length;
+  const { start, end, ordinal } = columns;
+  const segments = new Float64Array(count * 2);
+  const owner = new Int32Array(count * 2);
+  let used = 0;
+  let apart = true;
+  for (let i = 1; i < count; i++) {
+    const before = start[i - 1] ?? 0;
+    if (Math.max(end[i - 1] ?? 0, before + 1) > (start[i] ?? 0)) {
+      apart = false;
+      break;
+    }
+  }
+  if (apart) {
+    for (let i = 0; i < count; i++) {
+      const from = start[i] ?? 0;
+      const to = Math.max(end[i] ?? 0, from + 1);
+      segments[used] = from;
+      owner[used++] = i;
+      if (i + 1 < count && start[i + 1] === to) continue;
+      segments[used] = to;
+      owner[used++] = -1;
+    }
+    return { segments: segments.slice(0, used), owner: owner.slice(0, used) };
+  }
+  const heap: number[] = [];
+  const rank = (symbol: number): number => overlap === "newest" ? ordinal[symbol] ?? 0 : symbol;
+  // A symbol without a size still owns its first byte.
+  const endOf = (symbol: number): number => Math.max(end[symbol] ?? 0, (start[symbol] ?? 0) + 1);
+
+  function push(symbol: number): void {
+    let at = heap.length;
+    heap.push(symbol);
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      const other = heap[parent] ?? 0;
+      if (rank(other) >= rank(symbol)) break;
+      heap[at] = other;
+      at = parent;
+    }
+    heap[at] = symbol;
+  }
+
+  function pop(): void {
+    const moved = heap.pop();
+    if (moved === undefined || heap.length === 0) return;
+    let at = 0;
+    while (true) {
+      let child = at * 2 + 1;
+      const left = heap[child];
+      if (left === undefined) break;
+      let larger = left;
+      const right = heap[child + 1];
+      if (right !== undefined && rank(right) > rank(left)) {
+        larger = right;
+        child++;
+      }
+      if (rank(larger) <= rank(moved)) break;
+      heap[at] = larger;
+      at = child;
+    }
+    heap[at] = moved;
+  }
+
+  function emit(address: number): void {
+    const symbol = heap[0] ?? -1;
+    if (used > 0 && segments[used - 1] === address) used--;
+    if (used > 0 && owner[used - 1] === symbol) return;
+    segments[used] = address;
+    owner[used++] = symbol;
+  }
+
+  function endUpTo(address: number): void {
+    let top = heap[0];
+    while (top !== undefined && endOf(top) <= address) {
+      const at = endOf(top);
+      while (top !== undefined && endOf(top) <= at) {
+        pop();
+        top = heap[0];
+      }
+      emit(at);
+    }
+  }
+
+  for (let symbol = 0; symbol < count; symbol++) {
+    const address = start[symbol] ?? 0;
+    endUpTo(address);
+    push(symbol);
+    emit(address);
+  }
+  endUpTo(Infinity);
+  return { segments: segments.slice(0, used), owner: owner.slice(0, used) };
+}

@@ -1,0 +1,163 @@
+/** What filters that match nothing could have matched: the names, numbers and times that are there. */
+import { isRandomAccess } from "@perfdata/format";
+import { openSource } from "@perfdata/format/file-source";
+import { PerfDataReader } from "@perfdata/format/reader";
+import { KERNEL_RECORD_NAMES, USER_RECORD_NAMES } from "@perfdata/format/record-names";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
+import { runEngine } from "@perfdata/session/engine";
+import type { Run } from "@perfdata/session/run";
+import { parseNumbers } from "./_cli.ts";
+import { type NameFilters, namesSeen } from "./_sample_flags.ts";
+
+/** Most names or ranges that a message lists. */
+const LISTED = 6;
+
+/** Filters of a command line, by the names of their flags. */
+export type GivenFilters = Readonly<
+  Partial<Record<"comm" | "dso" | "symbol" | "pid" | "tid" | "cpu" | "time" | "type", string>>
+>;
+
+const NUMBERS = ["pid", "tid", "cpu"] as const;
+
+/** Numbers of processes, threads and CPUs. */
+interface Numbers {
+  readonly pid: Set<number>;
+  readonly tid: Set<number>;
+  readonly cpu: Set<number>;
+}
+
+/** What a recording has, of what filters choose by. */
+class Present {
+  readonly needs = { order: "file", machine: false } as const;
+  /** Those of samples. */
+  readonly samples: Numbers = { pid: new Set(), tid: new Set(), cpu: new Set() };
+  /** Those of other records: of Intel PT there may be no samples. */
+  readonly others: Numbers = { pid: new Set(), tid: new Set(), cpu: new Set() };
+  readonly types = new Set<number>();
+  first = 0n;
+  last = 0n;
+
+  rows(run: Run): void {
+    for (let i = 0; i < run.count; i++) {
+      const isSample = run.type[i] === PERF_RECORD_SAMPLE;
+      this.types.add(run.type[i] as number);
+      const into = isSample ? this.samples : this.others;
+      for (const what of NUMBERS) {
+        const number = run[what][i] as number;
+        if (number >= 0) into[what].add(number);
+      }
+      const time = isSample ? run.time(i) : 0n;
+      if (time === 0n) continue;
+      if (this.first === 0n || time < this.first) this.first = time;
+      if (time > this.last) this.last = time;
+    }
+  }
+
+  of(what: typeof NUMBERS[number]): ReadonlySet<number> {
+    return this.samples[what].size > 0 ? this.samples[what] : this.others[what];
+  }
+}
+
+/**
+ * Says in a few words why no sample passes: which filter matches nothing, and what there is.
+ *
+ * @param file The recording, which is read once more; of a stream only names are known.
+ * @param filters The filters as they were given.
+ * @param names The filters by name, after they were asked.
+ */
+export async function whyNothing(
+  file: string,
+  filters: GivenFilters,
+  names: Partial<NameFilters> = {},
+): Promise<string> {
+  const present = await presentIn(file);
+  if (present !== undefined) {
+    for (const what of NUMBERS) {
+      const text = filters[what];
+      if (text === undefined || isOneOf(parseNumbers(what, text), present.of(what))) continue;
+      const there = present.of(what).size === 0
+        ? `its samples have no ${what}`
+        : `there ${areNumbers(present.of(what))}`;
+      return `--${what} ${text} matches nothing; ${there}`;
+    }
+    if (filters.type !== undefined) {
+      const types = [...present.types].map((type) =>
+        KERNEL_RECORD_NAMES[type] ?? USER_RECORD_NAMES[type] ?? String(type)
+      );
+      const wanted = filters.type.toUpperCase().split(",");
+      if (!wanted.some((type) => types.includes(type.replace(/^PERF_RECORD_/, "")))) {
+        return `--type ${filters.type} matches nothing; there ${await areNames(types, "")}`;
+      }
+    }
+  }
+  for (const what of ["comm", "dso", "symbol"] as const) {
+    const text = filters[what];
+    const seen = namesSeen(names[what]);
+    if (text === undefined || seen === undefined || seen.matched || seen.others.size === 0) {
+      continue;
+    }
+    return `--${what} ${text} matches nothing; there ${await areNames([...seen.others], text)}`;
+  }
+  const given = Object.entries(filters).flatMap(([flag, text]) =>
+    text === undefined ? [] : [`--${flag} ${text}`]
+  );
+  const span = filters.time === undefined || present === undefined || present.last === 0n
+    ? ""
+    : `; samples are from ${seconds(present.first)} to ${seconds(present.last)}`;
+  if (given.length < 2) return `${given[0] ?? "the filters"} matches nothing${span}`;
+  return `nothing matches ${given.slice(0, -1).join(", ")} and ${given.at(-1)} together${span}`;
+}
+
+async function presentIn(file: string): Promise<Present | undefined> {
+  if (file === "-") return undefined;
+  const source = openSource(file);
+  try {
+    if (!isRandomAccess(source)) return undefined;
+    const present = new Present();
+    await runEngine(await PerfDataReader.open(source, { diagnostics: () => {} }), [present], {
+      diagnostics: () => {},
+    });
+    return present;
+  } finally {
+    source.close?.();
+  }
+}
+
+function isOneOf(wanted: ReadonlySet<number>, there: ReadonlySet<number>): boolean {
+  return [...wanted].some((number) => there.has(number));
+}
+
+/** `is 3`, `are 0-3, 8` or, of many, the first ones and how many more. */
+function areNumbers(numbers: ReadonlySet<number>): string {
+  const sorted = [...numbers].sort((a, b) => a - b);
+  const ranges: [first: number, last: number][] = [];
+  for (const number of sorted) {
+    const range = ranges.at(-1);
+    if (range !== undefined && range[1] === number - 1) range[1] = number;
+    else ranges.push([number, number]);
+  }
+  const shown = ranges.slice(0, LISTED);
+  const left = ranges.slice(LISTED).reduce((sum, [first, last]) => sum + last - first + 1, 0);
+  const text = shown.map(([first, last]) => first === last ? `${first}` : `${first}-${last}`);
+  return `${sorted.length > 1 ? "are" : "is"} ${text.join(", ")}${
+    left > 0 ? ` and ${left} more` : ""
+  }`;
+}
+
+/** The names that are nearest to what was wanted first. */
+async function areNames(names: readonly string[], wanted: string): Promise<string> {
+  const { levenshteinDistance } = await import("@std/text");
+  const word = wanted.slice(0, 100).toLowerCase();
+  const distance = (name: string) => levenshteinDistance(word, name.slice(0, 100).toLowerCase());
+  const sorted = names.map((name) => ({ name, far: wanted === "" ? 0 : distance(name) }))
+    .sort((a, b) => a.far - b.far || (a.name < b.name ? -1 : 1));
+  const shown = sorted.slice(0, LISTED).map(({ name }) => name).join(", ");
+  const left = names.length - LISTED;
+  return `${names.length > 1 ? "are" : "is"} ${shown}${left > 0 ? ` and ${left} more` : ""}`;
+}
+
+/** A time in seconds of the recording's clock, as `--time` takes it. */
+function seconds(time: bigint): string {
+  const text = String(time).padStart(10, "0");
+  return `${text.slice(0, -9)}.${text.slice(-9, -3)}`;
+}
