@@ -19,7 +19,7 @@ import { type HexRun, MAX_STRUCTURE } from "./hex_run.ts";
 import type { HexParts } from "./hex_parts.ts";
 import { LeafTrace } from "./hex_tree.ts";
 
-/** The runs of a region that is not the data. */
+/** The runs of a region that is not the data: a case for each kind. */
 export async function* regionRuns(
   parts: HexParts,
   region: Region,

@@ -1,6 +1,7 @@
 import {
   decodeFeature,
   encodeFeature,
+  featureName,
   KERNEL_RECORDS,
   PERF_RECORD_SAMPLE,
   PERF_SAMPLE_RAW,
@@ -61,7 +62,7 @@ export class ByteOrder implements Edit {
   feature(id: number, bytes: Uint8Array): Uint8Array | undefined {
     const feature = decodeFeature(id, bytes, { littleEndian: this.#from });
     if (feature.name === "RAW") {
-      this.#leave(`feature ${id}`);
+      this.#leave(featureName(id));
       return undefined;
     }
     return encodeFeature(feature, { littleEndian: !this.#from });

@@ -1,7 +1,7 @@
 import {
   type BatchOptions,
   type Diagnostics,
-  FEATURE_NAMES,
+  featureName,
   hasTablesFirst,
   HEADER_BUILD_ID,
   HEADER_FEAT_BITS,
@@ -233,7 +233,7 @@ class Copy {
   /** The features of a file, through the edit. */
   async #fileFeatures(): Promise<void> {
     for (const { id, section } of this.#reader.features) {
-      const name = FEATURE_NAMES[id] ?? `feature ${id}`;
+      const name = featureName(id);
       let bytes: Uint8Array;
       try {
         bytes = await this.#reader.readSection(Number(section.offset), Number(section.size), name);

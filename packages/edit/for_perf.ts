@@ -2,6 +2,7 @@ import {
   decodeFeature,
   encodeFeature,
   type Feature,
+  featureName,
   HEADER_EVENT_DESC,
   KERNEL_RECORD_NAMES,
   PERF_RECORD_USER_TYPE_START,
@@ -149,7 +150,7 @@ export class ForPerf implements Edit {
   /** Leaves out unknown features. */
   feature(id: number, bytes: Uint8Array): Uint8Array | undefined {
     if (id > this.#known.feature || id >= OTHER_FEATURES) {
-      this.#leave(`feature ${id}`);
+      this.#leave(featureName(id));
       return undefined;
     }
     if (id !== HEADER_EVENT_DESC) return bytes;

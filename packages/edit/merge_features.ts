@@ -1,7 +1,7 @@
 import {
   encodeFeature,
   type Feature,
-  FEATURE_NAMES,
+  featureName,
   HEADER_AUXTRACE,
   HEADER_BUILD_ID,
   HEADER_EVENT_DESC,
@@ -54,7 +54,7 @@ export class Features {
       const bytes = having[0]?.features.get(id) as Uint8Array;
       const others = having.filter(({ features }) => !same(features.get(id), bytes)).length;
       if (others > 0) {
-        const name = FEATURE_NAMES[id] ?? `feature ${id}`;
+        const name = featureName(id);
         this.#losses.push(`${name}: that of ${having[0]?.input.name}; ${others} others differ`);
       }
       made.push({ id, bytes });

@@ -1,6 +1,7 @@
 import {
   type ByteSink,
   encode,
+  featureName,
   HEADER_AUXTRACE,
   HEADER_BUILD_ID,
   HEADER_COMPRESSED,
@@ -233,7 +234,7 @@ export class PipeOutput implements RecordingOutput {
     const { littleEndian } = this.#begun;
     const size = prefixSize(HEADER_FEATURE) + bytes.length;
     if (size > 0xffff) {
-      this.#loss(`feature ${id}: ${bytes.length} bytes do not fit into a record; left out`);
+      this.#loss(`${featureName(id)}: ${bytes.length} bytes do not fit into a record; left out`);
       return;
     }
     await this.write(header(PERF_RECORD_HEADER_FEATURE, 0, size, littleEndian));

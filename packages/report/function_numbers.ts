@@ -1,7 +1,7 @@
 import type { Resolution, ResolvedFrame, SymbolInfo } from "@perfdata/symbols";
 import { enlarge } from "@perfdata/session/enlarge";
 import { addressToHex } from "@perfdata/symbols/address";
-import { distinct, textRanks } from "./texts.ts";
+import { textRanks } from "./texts.ts";
 
 /** Where a function runs: the code of the letter that perf shows. */
 export const LEVEL = {
@@ -88,9 +88,15 @@ export class FunctionNumbers {
   /**
    * An address without a function.
    *
+   * @param dso Its object; -1 for one that is known to be asked for once.
    * @param exact Its digits, where a double does not hold them.
    */
   address(dso: number, address: number, exact: string | undefined, level: number): number {
+    if (dso < 0) {
+      const number = this.#add(address, level, 0);
+      if (exact !== undefined) this.#texts[number] = exact;
+      return number;
+    }
     const known = this.#byAddress[dso] ??= new Map();
     let number = exact === undefined ? known.get(address) : this.#byKey.get(`${dso} ${exact}`);
     if (number === undefined) {
@@ -134,36 +140,46 @@ export class FunctionNumbers {
 
   /**
    * Columns by number that say where its text stands among others, the first decides first: those of
-   * addresses are in the order of the addresses, which saves their texts.
+   * addresses are in the order of the addresses, which saves their texts. Code without frame pointers
+   * has millions of them.
    *
    * @param numbers Those that occur; others have no place.
    */
-  ranks(numbers: Int32Array): [kinds: Float64Array, values: Float64Array, levels: Float64Array] {
-    const used = distinct(numbers);
+  ranks(
+    numbers: Int32Array,
+  ): [kinds: Float64Array, values: Float64Array, rests: Float64Array, levels: Float64Array] {
+    const used = new Uint8Array(this.#count);
+    for (let i = 0; i < numbers.length; i++) used[numbers[i] as number] = 1;
     const kinds = new Float64Array(this.#count);
     const values = new Float64Array(this.#count);
-    const isAddress = (number: number): boolean =>
-      ((this.#flags[number] as number) & NAMED) === 0 &&
-      Number.isSafeInteger(this.#addresses[number]);
-    const named = used.filter((number) => !isAddress(number));
-    // A name that looks like an address may stand between two of them.
-    const isMixed = named.some((number) => this.text(number).startsWith("0x"));
-    const byText = Int32Array.from(isMixed ? used : named);
-    const ranks = textRanks(byText, (number) => this.text(number));
-    for (const number of byText) {
+    const rests = new Float64Array(this.#count);
+    const named: number[] = [];
+    let isMixed = false;
+    for (let number = 0; number < this.#count; number++) {
+      if (used[number] === 0 || ((this.#flags[number] as number) & NAMED) === 0) continue;
+      named.push(number);
+      // A name that looks like an address may stand between two of them.
+      isMixed ||= this.text(number).startsWith("0x");
+    }
+    for (let number = 0; number < this.#count; number++) {
+      if (used[number] === 0 || ((this.#flags[number] as number) & NAMED) !== 0) continue;
+      if (isMixed) {
+        named.push(number);
+        continue;
+      }
+      const address = this.#addresses[number] as number;
+      // Addresses of the kernel are negative numbers.
+      kinds[number] = address < 0 ? 2 : 1;
+      values[number] = address;
+      if (Number.isSafeInteger(address)) continue;
+      rests[number] = Number(BigInt.asIntN(64, BigInt(this.text(number))) - BigInt(address));
+    }
+    const ranks = textRanks(Int32Array.from(named), (number) => this.text(number));
+    for (const number of named) {
       kinds[number] = isMixed || this.text(number) < "0x" ? 0 : 3;
       values[number] = ranks[number] as number;
     }
-    if (!isMixed) {
-      for (const number of used) {
-        if (!isAddress(number)) continue;
-        const address = this.#addresses[number] as number;
-        // Addresses of the kernel are negative numbers.
-        kinds[number] = address < 0 ? 2 : 1;
-        values[number] = address;
-      }
-    }
-    return [kinds, values, new Float64Array(this.#levels)];
+    return [kinds, values, rests, new Float64Array(this.#levels)];
   }
 
   #lower(number: number, level: number): number {

@@ -253,7 +253,7 @@ export interface FunctionTextOptions {
 }
 
 /** Rows that are made in one piece. */
-const BLOCK = 4096;
+const BLOCK = 1024;
 
 /** All rows of a table as text, in pieces. */
 export function* functionText(

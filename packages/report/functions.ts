@@ -216,17 +216,18 @@ export class FunctionTable {
    * that is there (as with `iter_add_next_cumulative_entry` of tools/perf/util/hist.c).
    */
   #addCallees(
-    { stacks }: Engine,
+    { stacks, places }: Engine,
     { histogram }: SampleCounts,
     contexts: { row: Int32Array; comm: Int32Array },
     isKept: (comm: number, entry: number) => boolean,
     project: (entry: number) => number,
   ): void {
     const { names } = this;
-    let samples = new Float64Array(1 << 10);
-    let periods = new Float64Array(1 << 10);
+    // An entry is of a place at least; inlined functions may be more.
+    let samples = new Float64Array(places.count + 1);
+    let periods = new Float64Array(places.count + 1);
     /** By entry: the last stack that it was on, plus one. */
-    let seen = new Float64Array(1 << 10);
+    let seen = new Int32Array(places.count + 1);
     const met: number[] = [];
     // Sums of one context at a time lie close together: a row is looked for once for each of them.
     for (const group of byContext(histogram)) {
@@ -323,9 +324,19 @@ export class FunctionTable {
 }
 
 /** The entries of each context. */
-function byContext(histogram: SampleHistogram): number[][] {
-  const groups: number[][] = Array.from({ length: histogram.contextCount }, () => []);
-  for (let i = 0; i < histogram.size; i++) groups[histogram.contextOf(i)]?.push(i);
+function byContext(histogram: SampleHistogram): Int32Array[] {
+  const counts = new Int32Array(histogram.contextCount);
+  for (let i = 0; i < histogram.size; i++) {
+    const context = histogram.contextOf(i);
+    counts[context] = (counts[context] as number) + 1;
+  }
+  const groups = Array.from(counts, (count) => new Int32Array(count));
+  counts.fill(0);
+  for (let i = 0; i < histogram.size; i++) {
+    const context = histogram.contextOf(i);
+    (groups[context] as Int32Array)[counts[context] as number] = i;
+    counts[context] = (counts[context] as number) + 1;
+  }
   return groups.filter(({ length }) => length > 0);
 }
 

@@ -1,6 +1,7 @@
 import {
   decodeFeature,
   FEATURE_NAMES,
+  featureName,
   HEADER_CLOCK_DATA,
   HEADER_CMDLINE,
   KERNEL_RECORDS,
@@ -348,7 +349,7 @@ async function featuresOf(
     }
     const [offset, size] = [Number(section.offset), Number(section.size)];
     if (reader.fileSize !== undefined && offset + size > reader.fileSize) continue;
-    sections.set(id, await reader.readSection(offset, size, FEATURE_NAMES[id] ?? `feature ${id}`));
+    sections.set(id, await reader.readSection(offset, size, featureName(id)));
   }
   const values = new Map<number, unknown>();
   for (const [id, bytes] of sections) {

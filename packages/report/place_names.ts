@@ -1,7 +1,8 @@
 import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
 import { ADDRESS_USE, type AddressTable, PlaceUses } from "@perfdata/session/address-table";
 import type { Engine } from "@perfdata/session/engine";
-import { KERNEL_UNMAPPED, type Places } from "@perfdata/session/places";
+import { enlarge } from "@perfdata/session/enlarge";
+import { KERNEL_UNMAPPED, type Places, UNMAPPED } from "@perfdata/session/places";
 import { shortName } from "@perfdata/session/short-name";
 import { type SymbolTrust, symbolTrust } from "@perfdata/session/symbolize";
 import type { Resolution, ResolvedFrame, SymbolObject, SymbolResolver } from "@perfdata/symbols";
@@ -29,6 +30,8 @@ export interface PlaceLookUps {
   readonly resolutions: readonly (Resolution | undefined)[];
   /** By place: the object that it was looked up in. */
   readonly object: Int32Array;
+  /** By place: whether that is not known to be the file that was recorded. */
+  readonly unverified: Uint8Array;
   /** Which addresses have names and why others have none. */
   readonly trust: SymbolTrust;
 }
@@ -63,10 +66,12 @@ export async function lookUpPlaces(
   table.times.fill(Infinity);
   const resolutions = new Array<Resolution | undefined>(places.count);
   const recorded = { objects: places.objects, table };
-  const trust = await symbolTrust(recorded, resolver, ({ rows, resolutions: found }) => {
+  const unverified = new Uint8Array(places.count);
+  const trust = await symbolTrust(recorded, resolver, ({ symbols, rows, resolutions: found }) => {
     for (let i = 0; i < rows.length; i++) resolutions[rows[i] as number] = found[i];
+    if (!symbols.verified) { for (const row of rows) unverified[row] = 1; }
   });
-  return { resolutions, object: table.object, trust };
+  return { resolutions, object: table.object, unverified, trust };
 }
 
 /** Callers in code that only runs at boot lie next to what is mapped of the kernel. */
@@ -96,21 +101,28 @@ export class PlaceNames {
   /** Functions. */
   readonly functions: FunctionNumbers;
   /** By entry: the object. */
-  readonly dso: number[] = [];
+  dso: Int32Array<ArrayBuffer>;
   /** By entry: the function. */
-  readonly symbol: number[] = [];
+  symbol: Int32Array<ArrayBuffer>;
+  /** Functions whose files are not known to be those that were recorded. */
+  readonly unverified: Set<number> = new Set();
   /** By entry: the source line. */
-  readonly line: number[] = [];
+  line: Int32Array<ArrayBuffer>;
   /** By entry: the source file. */
-  readonly file: number[] = [];
+  file: Int32Array<ArrayBuffer>;
   readonly #places: Places;
   readonly #lookUps: PlaceLookUps | undefined;
   readonly #needs: NameNeeds;
   readonly #unknown: number;
   readonly #dsoOf: readonly number[];
   readonly #entries = new Map<string, number>();
-  readonly #bySymbol: (number | undefined)[] = [];
-  readonly #byDso: (number | undefined)[] = [];
+  /** By function: its entry, plus one; 0 for none yet. */
+  #bySymbol = new Int32Array(1 << 10);
+  /** By object likewise. */
+  #byDso = new Int32Array(1 << 6);
+  #count = 0;
+  /** Addresses in guests and hypervisors. */
+  readonly #elsewhere = new Set<number>();
   /** By place: its innermost entry, or -1 where it was not asked for. */
   readonly #inner: Int32Array;
   readonly #all: (Int32Array | undefined)[] = [];
@@ -124,6 +136,19 @@ export class PlaceNames {
     this.#unknown = this.dsos.of("[unknown]");
     this.#dsoOf = engine.places.mapped.map((mapped) => this.dsos.of(shortName(mapped)));
     this.#inner = new Int32Array(engine.places.count).fill(-1);
+    const { places } = engine;
+    for (let place = 0; place < places.count; place++) {
+      if (places.object(place) < KERNEL_UNMAPPED) this.#elsewhere.add(places.address(place));
+    }
+    // Most places have an entry of their own. What is not needed is 0 in all entries, and takes no
+    // memory: those pages are never written.
+    const columns = Array.from({ length: 4 }, () => new Int32Array(engine.places.count + 1));
+    [this.dso, this.symbol, this.line, this.file] = columns as [
+      Int32Array<ArrayBuffer>,
+      Int32Array<ArrayBuffer>,
+      Int32Array<ArrayBuffer>,
+      Int32Array<ArrayBuffer>,
+    ];
   }
 
   /** The entry of a place: that of the innermost function there. */
@@ -175,8 +200,16 @@ export class PlaceNames {
       symbol = needs.inline && frame?.inlined
         ? this.functions.inlined(dso, frame, address, level)
         : found?.symbol === undefined
-        ? this.functions.address(dso, address, hexOf(places, place, base), level)
+        ? this.functions.address(
+          unmapped && place >= 0 && this.#isAlone(place) ? -1 : dso,
+          address,
+          hexOf(places, place, base),
+          level,
+        )
         : this.functions.symbol(dso, found, inObject, level);
+      if (found?.symbol !== undefined && this.#lookUps?.unverified[place] === 1) {
+        this.unverified.add(symbol);
+      }
     }
     const file = needs.file === false ? 0 : this.texts.of(
       needs.file === "line"
@@ -186,6 +219,17 @@ export class PlaceNames {
         : found?.frames.at(-1)?.file ?? frame.file,
     );
     return this.#entry(needs.dso ? dso : 0, symbol, line, file);
+  }
+
+  /**
+   * Whether no other place without a function can have the same address and object: not of the kernel,
+   * and not of a mode that is known from a few chains only. Most addresses of code without frame
+   * pointers are such, and need not be remembered.
+   */
+  #isAlone(place: number): boolean {
+    const places = this.#places;
+    return places.object(place) === UNMAPPED && places.hi(place) >= 0 &&
+      !this.#elsewhere.has(places.address(place));
   }
 
   /** The line of a frame by its file's name, as perf shows it; one path of those is kept. */
@@ -212,16 +256,27 @@ export class PlaceNames {
       return entry;
     }
     // A function is of one object.
-    const known = this.#needs.symbol ? this.#bySymbol : this.#byDso;
-    const number = this.#needs.symbol ? symbol : dso;
-    return known[number] ??= this.#add(dso, symbol, line, file);
+    if (this.#needs.symbol) {
+      if (symbol >= this.#bySymbol.length) this.#bySymbol = enlarge(this.#bySymbol, symbol + 1);
+      return (this.#bySymbol[symbol] ||= this.#add(dso, symbol, line, file) + 1) - 1;
+    }
+    if (dso >= this.#byDso.length) this.#byDso = enlarge(this.#byDso, dso + 1);
+    return (this.#byDso[dso] ||= this.#add(dso, symbol, line, file) + 1) - 1;
   }
 
   #add(dso: number, symbol: number, line: number, file: number): number {
-    this.symbol.push(symbol);
-    this.line.push(line);
-    this.file.push(file);
-    return this.dso.push(dso) - 1;
+    const entry = this.#count++;
+    if (entry >= this.dso.length) {
+      this.dso = enlarge(this.dso, entry + 1);
+      this.symbol = enlarge(this.symbol, entry + 1);
+      this.line = enlarge(this.line, entry + 1);
+      this.file = enlarge(this.file, entry + 1);
+    }
+    this.dso[entry] = dso;
+    this.symbol[entry] = symbol;
+    if (line !== 0) this.line[entry] = line;
+    if (file !== 0) this.file[entry] = file;
+    return entry;
   }
 }
 

@@ -2,6 +2,7 @@ import {
   AUX,
   decodeFeature,
   type Diagnostics,
+  featureName,
   HEADER_CMDLINE,
   HEADER_CPUID,
   KERNEL_RECORDS,
@@ -286,7 +287,7 @@ export class AuxCollector {
       const offset = Number(section.offset);
       const size = Number(section.size);
       try {
-        this.#setFeature(id, await this.#reader.readSection(offset, size, `feature ${id}`), offset);
+        this.#setFeature(id, await this.#reader.readSection(offset, size, featureName(id)), offset);
       } catch (error) {
         if (!(error instanceof PerfDataError)) throw error;
         this.#problem(error);

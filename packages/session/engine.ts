@@ -255,6 +255,7 @@ export async function runEngine(
   if (reader.fileSize === undefined) await recorded.readFeatures(reader);
   engine.eventNames = await names.all();
   engine.places.finish();
+  engine.stacks.seal();
   for (const consumer of consumers) await consumer.finish?.();
   return engine;
 }

@@ -3,7 +3,11 @@ import type { TracingData } from "@perfdata/format/features";
 import { payloadBlocks } from "@perfdata/format/batch";
 import { PerfDataError } from "@perfdata/format/error";
 import { eventName } from "@perfdata/format/event-name";
-import { HEADER_EVENT_DESC, HEADER_TRACING_DATA } from "@perfdata/format/feature-names";
+import {
+  featureName,
+  HEADER_EVENT_DESC,
+  HEADER_TRACING_DATA,
+} from "@perfdata/format/feature-names";
 import { decodeObjectFeature } from "@perfdata/format/object-feature";
 import { streamFeature } from "./stream_feature.ts";
 // Not all user records, nor all of session: that takes longer than to count a short recording.
@@ -158,7 +162,7 @@ export class EventNames {
       const bytes = section === undefined ? ofStream : await this.#reader.readSection(
         Number(section.offset),
         Number(section.size),
-        `feature ${id}`,
+        featureName(id),
       );
       if (bytes === undefined) return undefined;
       if (id === HEADER_EVENT_DESC) return decodeObjectFeature(id, bytes, { littleEndian });

@@ -280,9 +280,10 @@ export class Places {
 
   /**
    * Completes the objects with what became known after they were met, as build ids at the end of a
-   * pipe. No places are added after this.
+   * pipe. What finds places is freed: the next one that is looked for makes it again.
    */
   finish(): void {
+    this.#slots = new Int32Array(0);
     const recorded = this.#recorded;
     for (const [number, mapped] of this.mapped.entries()) {
       const name = mapped.kernel ? lateName(mapped.name, recorded) : mapped.name;

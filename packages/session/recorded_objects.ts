@@ -1,6 +1,7 @@
 import type { BuildIdEvent, Diagnostics, PerfDataReader } from "@perfdata/format";
 import { PerfDataError } from "@perfdata/format/error";
 import {
+  featureName,
   HEADER_ARCH,
   HEADER_BUILD_ID,
   HEADER_CPU_PMU_CAPS,
@@ -118,7 +119,7 @@ export class RecordedObjects {
       if (!OF_OBJECTS.includes(id)) continue;
       try {
         const size = Number(section.size);
-        this.feature(id, await reader.readSection(Number(section.offset), size, `feature ${id}`));
+        this.feature(id, await reader.readSection(Number(section.offset), size, featureName(id)));
       } catch (error) {
         if (!(error instanceof PerfDataError) || this.#diagnostics === undefined) throw error;
         this.#diagnostics(error);

@@ -34,6 +34,7 @@ export class StackTable {
    * @param parent A node, or -1.
    */
   child(parent: number, place: number): number {
+    if (this.#slots.length === 0) this.#rehash();
     const mask = this.#slots.length - 1;
     let slot = hash(parent, place) & mask;
     for (;;) {
@@ -54,8 +55,14 @@ export class StackTable {
     return added;
   }
 
+  /** Frees what finds nodes; the next one that is looked for makes it again. */
+  seal(): void {
+    this.#slots = new Int32Array(0);
+  }
+
   #rehash(): void {
-    const slots = new Int32Array(this.#slots.length * 2).fill(-1);
+    const size = 2 ** Math.ceil(Math.log2(Math.max(1 << 11, this.count * 2) + 1));
+    const slots = new Int32Array(size).fill(-1);
     const mask = slots.length - 1;
     for (let node = 0; node < this.count; node++) {
       let slot = hash(this.parent[node] as number, this.place[node] as number) & mask;

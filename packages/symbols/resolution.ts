@@ -93,11 +93,26 @@ export function resolution(
   show: (name: string) => string,
 ): Resolution {
   if (frames.length === 0 && symbol === undefined) return unresolved("no symbols");
-  const known = frames.length > 0 ? frames : [NO_DEBUG_INFORMATION];
   return {
     symbol,
-    frames: known.map((frame) => ({ ...frame, name: show(mangledName(frame, symbol)) })),
+    frames: frames.length > 0
+      ? frames.map((frame) => ({ ...frame, name: show(mangledName(frame, symbol)) }))
+      : [symbolFrame(symbol, show)],
     cause: undefined,
+  };
+}
+
+/** The frame of a symbol alone: its name is made readable when somebody asks for it. */
+function symbolFrame(
+  symbol: SymbolInfo | undefined,
+  show: (name: string) => string,
+): ResolvedFrame {
+  let name: string | undefined;
+  return {
+    ...NO_DEBUG_INFORMATION,
+    get name(): string {
+      return name ??= show(mangledName(NO_DEBUG_INFORMATION, symbol));
+    },
   };
 }
 

@@ -240,22 +240,28 @@ async function toolTargets(): Promise<Omit<Target, "kind">[]> {
 const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]/;
 
 /** Runs a tool in this process, with nobody on the other side of its pipes but a counter. */
-async function captured(
+export async function captured(
   run: () => number | Promise<number>,
-): Promise<{ code: number; out: string }> {
+  most: number = MOST_OUTPUT,
+): Promise<{ code: number; out: string; err: string }> {
   let written = 0;
   let out = "";
+  let err = "";
   const decoder = new TextDecoder();
   const { stdout, stderr } = Deno;
   const saved = [stdout.writeSync, stderr.writeSync, Deno.permissions.revokeSync] as const;
   const take = (bytes: Uint8Array): number => {
     written += bytes.length;
-    if (written > MOST_OUTPUT) throw new Deno.errors.BrokenPipe();
+    if (written > most) throw new Deno.errors.BrokenPipe();
     if (out.length < 1 << 16) out += decoder.decode(bytes, { stream: true });
     return bytes.length;
   };
   Object.assign(stdout, { writeSync: take });
-  Object.assign(stderr, { writeSync: take });
+  const takeError = (bytes: Uint8Array): number => {
+    if (err.length < 1 << 16) err += new TextDecoder().decode(bytes);
+    return take(bytes);
+  };
+  Object.assign(stderr, { writeSync: takeError });
   // A tool's files are closed when its process ends: here that is after each run.
   const { open, openSync } = Deno;
   const files: Deno.FsFile[] = [];
@@ -274,7 +280,7 @@ async function captured(
   // A tool gives up what it does not need; the next one may.
   Deno.permissions.revokeSync = Deno.permissions.querySync;
   try {
-    return { code: await run(), out };
+    return { code: await run(), out, err };
   } finally {
     Object.assign(stdout, { writeSync: saved[0] });
     Object.assign(stderr, { writeSync: saved[1] });
