@@ -373,7 +373,11 @@ async function compare(build: Build, path: string): Promise<void> {
     // For a function without a linkage name it sometimes takes the name of the ELF symbol.
     const shownThere = whole(there.function);
     const names = [chain.at(-1)?.function ?? "", symbolAt(symbols, address)].map(whole);
-    functions.add(address, names.includes(shownThere) ? theirs : names.join(" or "), theirs);
+    functions.add(
+      address,
+      names.includes(shownThere) ? shownThere : names.join(" or "),
+      shownThere,
+    );
   });
   lines.check(build.name);
   functions.check(build.name);
