@@ -177,7 +177,7 @@ Deno.test({
       const sum = [...parts.values()].reduce((all, size) => all + size, 0);
       const told = [...parts].map(([part, size]) => `${part} ${size}`).join(" + ");
       console.log(
-        `${file.name}: ${told} = ${sum}${file.sound ? "" : ` (${problems.length} told)`}`,
+        `${file.name}: ${told} = ${sum}${file.sound ? "" : ` (${problems.length} reported)`}`,
       );
       for (const problem of problems.slice(0, 3)) console.log(`    ${problem.located()}`);
       assertEquals(sum, bytes.length, file.name);

@@ -468,7 +468,7 @@ fn main() {
     assert!(words.len() == 977);
 }`;
 
-/** Whether a program is installed; that it is not is told. */
+/** Whether a program is installed; that it is not is printed. */
 for (
   const [language, file, source, compiler] of [
     ["C", "spin.c", C, ["gcc", "-O2", "-g"]],
@@ -624,7 +624,7 @@ Deno.test({
   },
 });
 
-Deno.test("funcs: damage is told once, however often the file is read", async () => {
+Deno.test("funcs: damage is reported once, however often the file is read", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const whole = await Deno.readFile(`${root}fixtures/recorded/rounds.perf.data`);

@@ -171,7 +171,7 @@ Deno.test("funcs: --children, names from a list of the kernel's symbols, and how
   }
 });
 
-Deno.test("damage before the first sample is told once, and makes the exit code 1", () => {
+Deno.test("damage before the first sample is reported once, and makes the exit code 1", () => {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-readperf-" });
   try {
     const bytes = Deno.readFileSync(`${root}fixtures/recorded/two-events.perf.data`);
