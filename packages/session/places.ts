@@ -214,6 +214,7 @@ export class Places {
   row(object: number, hi: number, lo: number): number {
     hi |= 0;
     lo |= 0;
+    if (this.#slots.length === 0) this.#rehash();
     const slots = this.#slots;
     const mask = slots.length / WORDS - 1;
     let slot = hash(object, hi, lo) & mask;
@@ -330,8 +331,9 @@ export class Places {
   }
 
   #rehash(): void {
-    const slots = new Int32Array(this.#slots.length * 2);
-    const mask = slots.length / WORDS - 1;
+    const size = 2 ** Math.ceil(Math.log2(Math.max(1 << 11, this.count * 2) + 1));
+    const slots = new Int32Array(size * WORDS);
+    const mask = size - 1;
     for (let place = 0; place < this.count; place++) {
       let slot = hash(this.object(place), this.hi(place), this.lo(place)) & mask;
       while (slots[slot * WORDS + 3] !== 0) slot = (slot + 1) & mask;
