@@ -15,6 +15,7 @@ import {
   type PerfDataReader,
   PerfDataWriter,
   perfEventHeader,
+  perfFileSection,
   prefixSize,
   type RandomAccessSink,
   RecordCodec,
@@ -103,7 +104,8 @@ export class FileOutput implements RecordingOutput {
       events: given.events.map((event) => ({ ...event, attr: { ...event.attr, size } })),
     };
     const ids = rest.events.reduce((sum, { ids = [] }) => sum + 8 * ids.length, 0);
-    const least = PERF_FILE_HEADER_SIZE + ids + rest.events.length * (size + 16);
+    const least = PERF_FILE_HEADER_SIZE + ids + rest.events.length *
+        (size + prefixSize(perfFileSection));
     this.#writer = await PerfDataWriter.file(this.#sink, {
       ...rest,
       ...(dataOffset !== undefined && dataOffset >= least ? { dataOffset } : {}),
