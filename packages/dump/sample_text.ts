@@ -78,7 +78,10 @@ function registers(mask: bigint, arch: string | undefined): Registers {
   };
 }
 
-/** Writes the samples of one event as `perf report -D` does. */
+/**
+ * Writes the samples of one event as `perf report -D` does. The fields stand here in the order in which
+ * perf prints them (`dump_sample` of tools/perf/util/session.c), which is not that of the record.
+ */
 export class SampleText {
   /** Byte order of the samples. */
   readonly littleEndian: boolean;

@@ -15,6 +15,7 @@ import {
   type PerfDataReader,
   PerfDataWriter,
   perfEventHeader,
+  perfFileSection,
   prefixSize,
   type RandomAccessSink,
   RecordCodec,
@@ -98,7 +99,8 @@ export class FileOutput implements RecordingOutput {
     const { dataOffset, ...rest } = head;
     const size = rest.attrSize ?? longestAttr(rest.events);
     const ids = rest.events.reduce((sum, { ids = [] }) => sum + 8 * ids.length, 0);
-    const least = PERF_FILE_HEADER_SIZE + ids + rest.events.length * (size + 16);
+    const least = PERF_FILE_HEADER_SIZE + ids + rest.events.length *
+        (size + prefixSize(perfFileSection));
     this.#writer = await PerfDataWriter.file(this.#sink, {
       ...rest,
       ...(dataOffset !== undefined && dataOffset >= least ? { dataOffset } : {}),

@@ -5,6 +5,7 @@
  * @module
  */
 export * from "./byte_text.ts";
+export * from "./call_text.ts";
 export * from "./call_tree.ts";
 export * from "./callgrind.ts";
 export * from "./chrome.ts";

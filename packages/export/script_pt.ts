@@ -41,6 +41,8 @@ type Has = Readonly<Partial<Record<ScriptField, boolean>>>;
 
 const encoder = new TextEncoder();
 const NEWLINE = 0x0a;
+/** Numbers that are kept of a way. */
+const EDGE_WORDS = 5;
 
 /** PERF_COUNT_HW_INSTRUCTIONS and PERF_COUNT_HW_BRANCH_INSTRUCTIONS. */
 const HARDWARE_CONFIG: Readonly<Record<number, bigint>> = {
@@ -151,6 +153,12 @@ export class PtScriptWriter {
   #tid = NaN;
   #cpu = NaN;
   #comm = NaN;
+  readonly #scratch = new ByteText();
+  /** Ways of branches by their places, and of each the number of its text and its addresses. */
+  readonly #edges = new Map<number, number>();
+  readonly #edgeWords: number[] = [];
+  #period = NaN;
+  #periodText: Uint8Array = new Uint8Array(0);
   #prefixOf: Has | undefined;
   #seconds = -1;
   #secondsText = "";
@@ -217,8 +225,12 @@ export class PtScriptWriter {
     const has = this.#fields[isSynth ? 1 : 0] as Has;
     this.#start(words, at, time[row] as number, has);
     if (has.period && !isSynth) {
-      const digits = String(value[row]);
-      text.string(`${digits.padStart(10)} `);
+      const period = value[row] as number;
+      if (period !== this.#period) {
+        this.#period = period;
+        this.#periodText = encoder.encode(`${String(period).padStart(10)} `);
+      }
+      text.bytes(this.#periodText);
     }
     if (has.event) text.bytes(this.#eventTexts[kind] as Uint8Array);
     if (has.flags) {
@@ -226,11 +238,7 @@ export class PtScriptWriter {
     }
     if (kind === SAMPLE.BRANCHES) {
       if (has.callindent) this.#callIndent(words, at, has);
-      if (has.ip) this.#address(words, at + SAMPLE_WORD.FROM_HI, has);
-      if (has.addr || !this.#userSet) {
-        text.string(" => ");
-        this.#to(words, at, has);
-      }
+      this.#edge(words, at, has);
     } else {
       if (isSynth && has.synth) {
         this.#payload(kind, words[at + SAMPLE_WORD.FLAGS] as number, value[row] as number);
@@ -316,6 +324,54 @@ export class PtScriptWriter {
       this.#flags.set(flags, bytes);
     }
     return bytes;
+  }
+
+  /** From where to where a branch goes. The same ways are gone again and again: each is a text. */
+  #edge(words: Int32Array, at: number, has: Has): void {
+    const from = words[at + SAMPLE_WORD.FROM] as number;
+    const to = words[at + SAMPLE_WORD.TO] as number;
+    const key = (from + 1) * 2 ** 26 + to + 1;
+    let edge = this.#edges.get(key);
+    if (edge === undefined) {
+      edge = this.#edgeWords.length / EDGE_WORDS;
+      this.#edges.set(key, edge);
+      for (let i = 0; i < EDGE_WORDS; i++) this.#edgeWords.push(i === 0 ? -1 : 0);
+    }
+    const known = edge * EDGE_WORDS;
+    const { text } = this;
+    const fromHi = words[at + SAMPLE_WORD.FROM_HI] as number;
+    const fromLo = words[at + SAMPLE_WORD.FROM_LO] as number;
+    const toHi = words[at + SAMPLE_WORD.TO_HI] as number;
+    const toLo = words[at + SAMPLE_WORD.TO_LO] as number;
+    const cached = this.#edgeWords;
+    // Places are of objects, which processes may have at different addresses.
+    if (
+      cached[known] !== -1 && cached[known + 1] === fromLo && cached[known + 2] === fromHi &&
+      cached[known + 3] === toLo && cached[known + 4] === toHi
+    ) {
+      text.pooled(this.#pool, cached[known] as number);
+      return;
+    }
+    const out = this.#scratch;
+    if (has.ip) {
+      out.byte(0x20);
+      out.hex16(fromHi, fromLo);
+      out.pooled(this.#pool, this.#end(from, has));
+    }
+    if (has.addr || !this.#userSet) {
+      out.string(" => ");
+      out.hex16(toHi, toLo);
+      out.pooled(this.#pool, this.#end(to, has));
+    }
+    const bytes = out.take();
+    text.bytes(bytes);
+    // What alternates is not kept.
+    if (cached[known] !== -1) return;
+    cached[known] = this.#pool.add(bytes);
+    cached[known + 1] = fromLo;
+    cached[known + 2] = fromHi;
+    cached[known + 3] = toLo;
+    cached[known + 4] = toHi;
   }
 
   /** An address with a space before it, and what it is. */

@@ -109,6 +109,7 @@ export interface BatchOptions {
  * assertEquals([reader.isPipe, types], [true, [68]]);
  * ```
  */
+// One class: a file, a stream and inflated records share the buffer and the place in it.
 export class PerfDataReader {
   /** 1: `PERFFILE`, 2: `PERFILE2`. */
   readonly version: 1 | 2;

@@ -30,6 +30,8 @@ export interface PlaceLookUps {
   readonly resolutions: readonly (Resolution | undefined)[];
   /** By place: the object that it was looked up in. */
   readonly object: Int32Array;
+  /** By place: whether that is not known to be the file that was recorded. */
+  readonly unverified: Uint8Array;
   /** Which addresses have names and why others have none. */
   readonly trust: SymbolTrust;
 }
@@ -64,10 +66,12 @@ export async function lookUpPlaces(
   table.times.fill(Infinity);
   const resolutions = new Array<Resolution | undefined>(places.count);
   const recorded = { objects: places.objects, table };
-  const trust = await symbolTrust(recorded, resolver, ({ rows, resolutions: found }) => {
+  const unverified = new Uint8Array(places.count);
+  const trust = await symbolTrust(recorded, resolver, ({ symbols, rows, resolutions: found }) => {
     for (let i = 0; i < rows.length; i++) resolutions[rows[i] as number] = found[i];
+    if (!symbols.verified) { for (const row of rows) unverified[row] = 1; }
   });
-  return { resolutions, object: table.object, trust };
+  return { resolutions, object: table.object, unverified, trust };
 }
 
 /** Callers in code that only runs at boot lie next to what is mapped of the kernel. */
@@ -100,6 +104,8 @@ export class PlaceNames {
   dso: Int32Array<ArrayBuffer>;
   /** By entry: the function. */
   symbol: Int32Array<ArrayBuffer>;
+  /** Functions whose files are not known to be those that were recorded. */
+  readonly unverified: Set<number> = new Set();
   /** By entry: the source line. */
   line: Int32Array<ArrayBuffer>;
   /** By entry: the source file. */
@@ -201,6 +207,9 @@ export class PlaceNames {
           level,
         )
         : this.functions.symbol(dso, found, inObject, level);
+      if (found?.symbol !== undefined && this.#lookUps?.unverified[place] === 1) {
+        this.unverified.add(symbol);
+      }
     }
     const file = needs.file === false ? 0 : this.texts.of(
       needs.file === "line"

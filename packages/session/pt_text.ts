@@ -32,8 +32,6 @@ const EVENT_NAMES: readonly string[] = Object.entries(FlowEvent).reduce((names, 
   return names;
 }, [] as string[]);
 
-const INDENTS: readonly string[] = Array.from({ length: 61 }, (_, depth) => "  ".repeat(depth));
-
 /** Seconds with nine digits, as `perf script --ns` prints times; nothing where there is no time. */
 export function secondsText(ns: number): string {
   if (ns < 0) return "";
@@ -52,72 +50,6 @@ export function durationText(ns: number): string {
 
 /** Who is called and what is executed: only functions of these names, all if there are none. */
 export type NameFilter = ReadonlySet<string> | undefined;
-
-/**
- * A call trace as text, in the manner of the kernel's function_graph: a line at a call that calls others,
- * one at its end, and one alone for a call that calls none.
- */
-export class CallText {
-  readonly #names: PtNames;
-  readonly #filter: NameFilter;
-  /** Of each thread: a call that is not printed yet, since its return may be the next line. */
-  readonly #held = new Map<number, { readonly prefix: string; readonly text: string }>();
-  /** Of each thread: the depth of the innermost call that the filter names. */
-  readonly #inside = new Map<number, number>();
-
-  /** What the last line begins with. */
-  #prefix = "";
-  #tid = -1;
-  #time = NaN;
-
-  /** With a filter, only calls of those functions and what they call are printed. */
-  constructor(names: PtNames, filter?: NameFilter) {
-    this.#names = names;
-    this.#filter = filter;
-  }
-
-  /** The lines of some events. */
-  *lines(events: CallEvents): Generator<string> {
-    for (let i = 0; i < events.count; i++) {
-      const tid = events.tid[i] as number;
-      const depth = events.depth[i] as number;
-      const place = events.place[i] as number;
-      const name = this.#names.names[place] as string;
-      const call = events.kind[i] === 0;
-      const held = this.#held.get(tid);
-      let shown = this.#filter === undefined;
-      if (!shown) {
-        const inside = this.#inside.get(tid);
-        shown = inside !== undefined;
-        if (call && inside === undefined && this.#filter?.has(name)) {
-          this.#inside.set(tid, depth);
-          shown = true;
-        } else if (!call && inside === depth) this.#inside.delete(tid);
-      }
-      if (!shown) continue;
-      const level = this.#filter === undefined ? depth : depth - (this.#inside.get(tid) ?? 0);
-      const indent = INDENTS[Math.min(level, 60)] as string;
-      const time = events.time[i] as number;
-      if (time !== this.#time || tid !== this.#tid) {
-        this.#time = time;
-        this.#tid = tid;
-        this.#prefix = `${String(tid).padStart(7)} ${secondsText(time).padStart(18)}`;
-      }
-      const prefix = this.#prefix;
-      if (call) {
-        if (held !== undefined) yield `${held.prefix}            | ${held.text}() {`;
-        this.#held.set(tid, { prefix, text: `${indent}${name}` });
-        continue;
-      }
-      const duration = durationText(events.duration[i] as number).padStart(10);
-      const open = events.kind[i] === 2 ? "  /* no return seen */" : "";
-      if (held !== undefined) {
-        yield `${held.prefix} ${duration} | ${held.text}();${open}`;
-        this.#held.delete(tid);
-      } else yield `${prefix} ${duration} | ${indent}}  /* ${name} */${open}`;
-    }
-  }
-}
 
 /** Calls as lines of JSON: one for each call, when it ends. */
 export function* callJson(

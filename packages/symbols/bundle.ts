@@ -156,7 +156,7 @@ type Section = typeof SECTIONS[number]["name"];
 
 const hex = (n: number): string => `0x${n.toString(16)}`;
 
-/** The sections of a bundle, checked. */
+/** The sections of a bundle, checked: they make the objects above, which look up in them. */
 class BundleTables {
   readonly rangeStart: Float64Array;
   readonly rangeSize: Uint32Array;

@@ -237,6 +237,7 @@ class Tables {
     return id;
   }
 
+  /** Lays the sections out and fills them, one after the other, as docs/symbol-bundle.md has them. */
   finish(files: readonly BundledFile[]): Uint8Array<ArrayBuffer> {
     const code = files.length === 0
       ? new Uint8Array(0)

@@ -244,6 +244,7 @@ function* readRecords(
   }
 }
 
+/** Reads a record: a case for each type. */
 function readRecord(
   source: BinarySource,
   le: boolean,

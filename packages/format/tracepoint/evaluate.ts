@@ -1,6 +1,7 @@
 import {
   atomValue,
   binaryValue,
+  castBits,
   castTo,
   type Expression,
   TracepointSyntaxError,
@@ -78,9 +79,9 @@ export function numberOf(expression: Expression, format: TracepointFormat): Numb
       return (data) => data.number(offset, size);
     }
     case "cast": {
-      const { type } = expression;
+      const bits = castBits(expression.type);
       const of = numberOf(expression.of, format);
-      return (data) => castTo(type, of(data));
+      return bits === undefined ? of : (data) => BigInt.asUintN(bits, of(data));
     }
     case "sizeof": {
       const size = sizeOf(expression.type, format);

@@ -457,8 +457,13 @@ const CAST_BITS: Readonly<Record<string, number>> = {
 
 /** Cuts a value to the size of a type; types of other names leave it as it is, as in libtraceevent. */
 export function castTo(type: string, value: bigint): bigint {
-  const bits = CAST_BITS[type.replace(/^unsigned /, "")];
+  const bits = castBits(type);
   return bits === undefined ? value : BigInt.asUintN(bits, value);
+}
+
+/** Bits that a type keeps of a value; `undefined` where it keeps all. */
+export function castBits(type: string): number | undefined {
+  return CAST_BITS[type.replace(/^unsigned /, "")];
 }
 
 /** The value of an operator with one side. */

@@ -25,7 +25,8 @@ export interface ParseOptions {
 
 /**
  * A recursive-descent parser of the grammar in the Itanium C++ ABI, section 5.1 (“External Names”).
- * A method is named after the production it reads.
+ * A method is named after the production it reads. They are one class since they call each other and
+ * share a position, the substitutions seen so far, and a limit of depth.
  */
 export class ItaniumParser {
   readonly #text: string;

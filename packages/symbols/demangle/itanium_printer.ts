@@ -41,7 +41,12 @@ const LITERAL_SUFFIX: Partial<Record<LiteralStyle, string>> = {
   [LiteralStyle.UnsignedLongLong]: "ull",
 };
 
-/** Prints a parsed name with the spacing and the abbreviations of GNU `c++filt`. */
+/**
+ * Prints a parsed name with the spacing and the abbreviations of GNU `c++filt`.
+ *
+ * One class for all kinds of nodes: a declarator is printed inside of its type (`int (*)(char)`), so
+ * that each kind has to know what is still open around it.
+ */
 export class ItaniumPrinter {
   #text = "";
   #last = "";
@@ -83,6 +88,7 @@ export class ItaniumPrinter {
     this.#depth--;
   }
 
+  /** A case for each kind of node. */
   #printInside(node: Node): void {
     switch (node.kind) {
       case Kind.Name:

@@ -64,7 +64,10 @@ export function demangleRustV0(name: string, options: RustOptions = {}): string 
   }
 }
 
-/** Reads and prints at once; a method is named after the production of RFC 2603 that it reads. */
+/**
+ * Reads and prints at once; a method is named after the production of RFC 2603 that it reads. They are
+ * one class since back references make each of them start again anywhere in the name.
+ */
 class Demangler {
   readonly #text: string;
   readonly #verbose: boolean;

@@ -197,6 +197,7 @@ class Loaded extends Tables<FunctionTable> {
  * }
  * ```
  */
+// One class: look-ups of one address, of many and of all go through the same units, caches and budget.
 export class DwarfContext {
   readonly #options: DwarfOptions;
   readonly #main: DwarfFile;

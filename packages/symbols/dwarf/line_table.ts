@@ -311,7 +311,10 @@ export class LineTable {
     return sequences;
   }
 
-  /** Runs up to `PIECE` operations. */
+  /**
+   * Runs up to `PIECE` operations: one function, since the registers of the machine are its local
+   * variables. As fields, they would be written to memory after each operation.
+   */
   #some(c: Cursor, header: Header, wanted: Float64Array | undefined, machine: Machine): void {
     const { version, minInstLength, maxOps, opcodeBase } = header;
     const { bytes: b, end, le } = c;

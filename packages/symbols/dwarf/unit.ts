@@ -25,7 +25,10 @@ interface Root {
 
 const ROOT_WINDOW = 512;
 
-/** A unit of `.debug_info`: its header, and what is read of it when it is asked for. */
+/**
+ * A unit of `.debug_info`: its header, and what is read of it when it is asked for. The bases, the
+ * `.dwo` part and the form of addresses that its attributes depend on are all here, and nowhere else.
+ */
 export class Unit implements UnitFormat, LineUnit {
   readonly file: DwarfFile;
   /** Offset of the header in `.debug_info`. */

@@ -110,6 +110,7 @@ function view(bytes: Uint8Array): DataView {
  * assertEquals(elf.section(".text")?.name, ".text");
  * ```
  */
+// One file: sections, segments, notes and links are all read through the same headers and byte order.
 export class ElfFile {
   /** Where the bytes come from. */
   readonly source: BinarySource;

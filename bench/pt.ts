@@ -1,0 +1,58 @@
+/**
+ * What ran, beside perf: `deno run -A bench/pt.ts [--mb 8] [--runs 3]`.
+ *
+ * Makes a recording whose trace is that of a stepped program (a trace of branchy code with calls),
+ * again and again, in a temporary directory. Output is thrown away through a pipe. Needs gcc and perf.
+ */
+import { parseArgs } from "@std/cli";
+import { encodeProgram, stepProgram } from "../fixtures/stepped/program.ts";
+import { steppedRecording } from "../fixtures/stepped/recording.ts";
+import { asFile } from "../fixtures/synthesize/recording.ts";
+import { type Contestant, line, PERF_WARM_UP, takeTurns } from "./_turns.ts";
+
+const flags = parseArgs(Deno.args, { string: ["mb", "runs"] });
+const folder = Deno.makeTempDirSync({ prefix: "perfdata-bench-pt-" });
+try {
+  const variant = { psbEvery: 5000, compressReturns: true };
+  const program = stepProgram(folder, { program: "calls", flags: ["-O1", "-static"] });
+  const encoded = encodeProgram(program, variant);
+  const times = Math.ceil(Number(flags.mb ?? 8) * 1e6 / encoded.bytes.length);
+  const bytes = new Uint8Array(encoded.bytes.length * times);
+  for (let i = 0; i < times; i++) bytes.set(encoded.bytes, i * encoded.bytes.length);
+  const path = `${folder}/perf.data`;
+  const recording = steppedRecording(program, { ...encoded, bytes }, variant);
+  Deno.writeFileSync(path, await asFile(recording, true));
+  console.log(
+    `${(bytes.length / 1e6).toFixed(0)} MB of packets, ` +
+      `${(encoded.truth.length * times / 1e6).toFixed(0)} million instructions`,
+  );
+  const config = new URL("../deno.json", import.meta.url).pathname;
+  const own = (tool: string, ...args: string[]): Contestant => {
+    const file = new URL(`../tools/${tool}.ts`, import.meta.url).pathname;
+    return { command: [Deno.execPath(), "run", "-A", "--config", config, file, ...args, path] };
+  };
+  const perf = (...args: string[]): Contestant => ({
+    command: ["perf", "script", ...args, "-i", path],
+    warmUp: PERF_WARM_UP,
+  });
+  const jobs: Record<string, Record<string, Contestant>> = {
+    "functions": { "perf --itrace=i0ns -F ip": perf("--itrace=i0ns", "-F", "ip"), "pt": own("pt") },
+    "calls": { "perf --itrace=cr": perf("--itrace=cr"), "pt --calls": own("pt", "--calls") },
+    "text of calls and returns": {
+      "perf --itrace=cr": perf("--itrace=cr"),
+      "script --itrace=cr": own("script", "--itrace=cr"),
+    },
+    "text of branches": {
+      "perf --itrace=b": perf("--itrace=b"),
+      "script --itrace=b": own("script", "--itrace=b"),
+    },
+  };
+  for (const [job, contestants] of Object.entries(jobs)) {
+    console.log(job);
+    const runs = takeTurns(contestants, Number(flags.runs ?? 3), [path]);
+    const [peer = []] = Object.values(runs);
+    for (const [name, each] of Object.entries(runs)) console.log(line(name, each, peer));
+  }
+} finally {
+  Deno.removeSync(folder, { recursive: true });
+}
