@@ -52,8 +52,8 @@ show    lists what is in a bundle
 
   -o, --output FILE      the bundle to write (default: perf.symbols)
   -f, --force            overwrite it if it exists
-      --code             bundle: with the code that the Intel PT of FILE ran through, and its symbols,
-                         so that "perfdata pt --symbols BUNDLE" needs no binaries
+      --code             bundle: with the code that the Intel PT of FILE ran through, and its
+                         symbols, so that "perfdata pt --symbols BUNDLE" needs no binaries
       --json             print JSON
 ${SYMBOL_HELP}\
       --temp DIR         sort there what is too much for memory, of a pipe

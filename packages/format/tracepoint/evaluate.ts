@@ -1,12 +1,6 @@
-import {
-  atomValue,
-  binaryValue,
-  castBits,
-  castTo,
-  type Expression,
-  TracepointSyntaxError,
-  unaryValue,
-} from "./expression.ts";
+import type { Expression } from "./expression.ts";
+import { TracepointSyntaxError } from "./tokens.ts";
+import { atomValue, binaryValue, castBits, castTo, unaryValue } from "./values.ts";
 import type { TracepointField, TracepointFormat } from "./format_file.ts";
 import type { TraceData } from "./trace_data.ts";
 

@@ -10,7 +10,7 @@ import {
 } from "./addresses.ts";
 import { type Conversion, formatNumber, limitedWidth, parseFormat } from "./conversion.ts";
 import { bytesOf, checkNames, fieldOf, numberOf, spanOf } from "./evaluate.ts";
-import { castBits, type Expression, TracepointSyntaxError } from "./expression.ts";
+import type { Expression } from "./expression.ts";
 import {
   parseTracepoint,
   type TracepointField,
@@ -19,7 +19,9 @@ import {
 } from "./format_file.ts";
 import { TextOutput } from "./output.ts";
 import { stringOf } from "./strings.ts";
+import { TracepointSyntaxError } from "./tokens.ts";
 import { TraceData } from "./trace_data.ts";
+import { castBits } from "./values.ts";
 
 /** A function of the kernel that holds an address. */
 export interface TraceSymbol {
