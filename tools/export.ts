@@ -11,6 +11,7 @@ import {
   command,
   complain,
   type FlagsOf,
+  giveUpWriting,
   listed,
   main,
   oneFile,
@@ -205,6 +206,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   if (output === "-" && format !== "folded" && Deno.stdout.isTerminal()) {
     throw new UsageError("standard output is a terminal: -o FILE");
   }
+  giveUpWriting(output, value.temp);
   const isFolded = format === "folded";
   if (value.event !== undefined && !isFolded) {
     throw new UsageError("--event chooses what folded shows; the other formats have all events");

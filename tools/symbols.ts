@@ -25,6 +25,7 @@ import {
   complain,
   Complaints,
   type FlagsOf,
+  giveUpWriting,
   listed,
   main,
   openOutput,
@@ -272,7 +273,7 @@ async function bundle(file: string, flags: SymbolsFlags): Promise<number> {
 }
 
 async function trust(file: string, flags: SymbolsFlags): Promise<number> {
-  Deno.permissions.revokeSync({ name: "write" });
+  giveUpWriting(flags.value.temp);
   const { recorded, resolver, damaged } = await addressesOf(file, flags);
   const found = await symbolTrust(recorded, resolver);
   tellRefused("symbols", found);
@@ -283,7 +284,7 @@ async function trust(file: string, flags: SymbolsFlags): Promise<number> {
 
 /** Lists a bundle: a line an object, then a line a frame. */
 function show(file: string, flags: SymbolsFlags): number {
-  Deno.permissions.revokeSync({ name: "write" });
+  giveUpWriting();
   const bundle = about(file, () => {
     try {
       return openBundle(file);
