@@ -174,8 +174,9 @@ export function eventNumber({ events, samples }: Profile, name: string | undefin
       }`,
     );
   }
+  const { event, length } = samples;
   let first = events.length;
-  for (let i = 0; i < samples.length; i++) first = Math.min(first, samples.event[i] as number);
+  for (let i = 0; i < length && first > 0; i++) first = Math.min(first, event[i] as number);
   return first < events.length ? first : 0;
 }
 

@@ -67,7 +67,7 @@ const MOST_JOBS = 64;
 const LARGE = 1 << 27;
 
 /** What the user asked for. */
-interface Wish extends Omit<DumpOptions, "path" | "write" | "time"> {
+interface Request extends Omit<DumpOptions, "path" | "write" | "time"> {
   readonly file: string;
   readonly jobs: number | undefined;
   /** The symbol bundle. */
@@ -94,7 +94,7 @@ const FLAGS = {
   ],
 } as const;
 
-function wishOf({ on, value, operands }: FlagsOf<typeof FLAGS>): Wish {
+function requestOf({ on, value, operands }: FlagsOf<typeof FLAGS>): Request {
   const file = oneFile(operands);
   const order = parseWord("order", value.order, ["time", "file"]);
   const jobs = value.jobs === undefined ? undefined : parseNumber("jobs", value.jobs);
@@ -147,7 +147,7 @@ function usualJobs({ fileSize = 0 }: PerfDataReader): number {
 }
 
 async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
-  const { file, jobs, bundle, demangle, range, ...options } = wishOf(flags);
+  const { file, jobs, bundle, demangle, range, ...options } = requestOf(flags);
   const complaints = new Complaints(`dump: ${file}`);
   const source = about(file, () => openSource(file));
   try {

@@ -171,9 +171,10 @@ Exit codes: 0 done; 1 the recording is damaged (what can be read is written), or
 function tellOthers({ events, samples }: Profile, event: number): void {
   const counts = new Float64Array(events.length);
   let all = 0;
-  for (let i = 0; i < samples.length; i++) {
-    (counts[samples.event[i] as number] as number) += samples.count[i] as number;
-    all += samples.count[i] as number;
+  const { event: number, count, length } = samples;
+  for (let i = 0; i < length; i++) {
+    (counts[number[i] as number] as number) += count[i] as number;
+    all += count[i] as number;
   }
   const others = events.filter((_, number) => number !== event && (counts[number] as number) > 0);
   if (others.length === 0) return;
