@@ -60,7 +60,7 @@ export function takeTurns<Name extends string>(
   return runs;
 }
 
-/** Runs a command under GNU time, which tells what it took. */
+/** Runs a command under GNU time, which measures it. */
 function measure(command: readonly string[], input = "/dev/null", mayComplain = false): Run {
   // perf may want more memory than there is; V8 reserves addresses without using them.
   const limit = command[0] === "perf" ? "ulimit -v 16000000; " : "";

@@ -1,50 +1,125 @@
 // Compares unwinding of copied stacks into folded ones with perf, which prints the stacks that a script
-// then folds; and the call tree with perf's report. Recordings are of `perf record --call-graph dwarf`.
+// then folds, and with samply; and the call tree with perf's report. Recordings are of
+// `perf record --call-graph dwarf`; for --tree with call chains as well.
 //
-//   deno run -A bench/stacks.ts FILE… [--runs 5] [--inline] [--tree]
+//   deno run -A bench/stacks.ts FILE… [--runs 5] [--inline] [--sizes] [--tree] [--patience 60]
 //
-// Without flags: without inlined functions, as `perf script --no-inline`. `--inline`: with them, perf's
-// default, which takes minutes. `--tree`: the call tree, against `perf report`; for recordings with
-// call chains as well.
+// Without flags: without inlined functions, as `perf script --no-inline`.
+// --inline    with them, perf's default. perf takes minutes: it is ended after --patience seconds, and
+//             the ratio is then what it is at least; and ours beside ours without them.
+// --sizes     ours on the first quarter, half, and all of the recording: the cost of a MB.
+// --tree      the call tree, against `perf report`.
 
 import { parseArgs } from "@std/cli";
-import { type Contestant, line, PERF_WARM_UP, takeTurns } from "./_turns.ts";
+import { type Contestant, line, median, PERF_WARM_UP, type Run, takeTurns } from "./_turns.ts";
 
-const flags = parseArgs(Deno.args, { string: ["runs"], boolean: ["inline", "tree"] });
+const flags = parseArgs(Deno.args, {
+  string: ["runs", "patience"],
+  boolean: ["inline", "sizes", "tree"],
+});
 const files = flags._.map(String);
 if (files.length === 0) {
   console.error("stacks: which recordings?");
   Deno.exit(2);
 }
+const count = Number(flags.runs ?? (flags.inline ? 1 : 5));
+const patience = Number(flags.patience ?? 60);
 const config = new URL("../deno.json", import.meta.url).pathname;
 
-for (const file of files) {
-  const own = (tool: string, ...args: string[]): Contestant => {
-    const path = new URL(`../tools/${tool}.ts`, import.meta.url).pathname;
-    return { command: [Deno.execPath(), "run", "-A", "--config", config, path, ...args, file] };
-  };
-  const perf = (...args: string[]): Contestant => ({
-    command: ["perf", ...args, "-i", file],
-    warmUp: PERF_WARM_UP,
-  });
-  const contestants: Record<string, Contestant> = flags.tree
-    ? {
-      "perf report --children": perf("report", "--stdio", "--no-inline", "--children"),
-      "perf report --no-children": perf("report", "--stdio", "--no-inline", "--no-children"),
-      "tree": own("tree"),
-      "tree --callers": own("tree", "--callers"),
-    }
-    : flags.inline
-    ? {
-      "perf script": perf("script"),
-      "export folded --inline": own("export", "folded", "--inline", "-o", "-"),
-    }
-    : {
-      "perf script --no-inline": perf("script", "--no-inline"),
-      "export folded": own("export", "folded", "-o", "-"),
+function own(tool: string, file: string, ...args: string[]): Contestant {
+  const path = new URL(`../tools/${tool}.ts`, import.meta.url).pathname;
+  return { command: [Deno.execPath(), "run", "-A", "--config", config, path, ...args, file] };
+}
+
+const perf = (file: string, ...args: string[]): Contestant => ({
+  command: ["perf", ...args, "-i", file],
+  warmUp: PERF_WARM_UP,
+});
+
+/** perf for so many seconds at most; what it took by then counts. */
+const boundedPerf = (file: string, ...args: string[]): Contestant => ({
+  command: [
+    ...["sh", "-c", 'timeout "$0" perf "$@"; true', String(patience)],
+    ...[...args, "-i", file],
+  ],
+  warmUp: PERF_WARM_UP,
+});
+
+const folded = (file: string, ...args: string[]): Contestant =>
+  own("export", file, "folded", ...args, "-o", "-");
+
+function samply(file: string): Record<string, Contestant> {
+  try {
+    new Deno.Command("samply", { args: ["--version"], stdout: "null" }).outputSync();
+  } catch {
+    console.log("  no samply here (cargo install samply)");
+    return {};
+  }
+  const profile = Deno.makeTempFileSync({ suffix: ".json" });
+  const args = ["import", "--save-only", "--no-open", "-o", profile, file];
+  return { "samply import --save-only": { command: ["samply", ...args] } };
+}
+
+function contestantsOf(file: string): Record<string, Contestant> {
+  if (flags.tree) {
+    return {
+      "perf report --children": perf(file, "report", "--stdio", "--no-inline", "--children"),
+      "perf report --no-children": perf(file, "report", "--stdio", "--no-inline", "--no-children"),
+      "tree": own("tree", file),
+      "tree --callers": own("tree", file, "--callers"),
     };
-  const runs = takeTurns(contestants, Number(flags.runs ?? 5), [file]);
-  console.log(`${file}: ${(Deno.statSync(file).size / 1e6).toFixed(0)} MB`);
+  }
+  if (flags.inline) {
+    return {
+      [`perf script, at most ${patience} s`]: boundedPerf(file, "script"),
+      "export folded --inline": folded(file, "--inline"),
+      "export folded": folded(file),
+    };
+  }
+  return {
+    "perf script --no-inline": perf(file, "script", "--no-inline"),
+    ...samply(file),
+    "export folded": folded(file),
+  };
+}
+
+/** The first part of a recording by time. */
+function firstPart(file: string, percent: number): string {
+  const part = Deno.makeTempFileSync({ suffix: ".data" });
+  const { command: [program = "", ...args] } = own(
+    "slice",
+    file,
+    ...["--time", `0%-${percent}%`, "--force", "-o", part],
+  );
+  const { success, stderr } = new Deno.Command(program, { args }).outputSync();
+  if (!success) throw new Error(new TextDecoder().decode(stderr));
+  return part;
+}
+
+const megabytes = (file: string): number => Deno.statSync(file).size / 1e6;
+
+for (const file of files) {
+  console.log(`${file}: ${megabytes(file).toFixed(0)} MB`);
+  if (flags.sizes) {
+    let before: { size: number; cpu: number } | undefined;
+    for (const percent of [25, 50, 100]) {
+      const part = percent === 100 ? file : firstPart(file, percent);
+      const size = megabytes(part);
+      const { ours } = takeTurns({ ours: folded(part) }, count, [part]) as { ours: Run[] };
+      const [cpu, peak] = [median(ours.map((run) => run.cpu)), ours[0]?.megabytes ?? NaN];
+      const more = before === undefined
+        ? ""
+        : `, ${(1000 * (cpu - before.cpu) / (size - before.size)).toFixed(1)} ms a MB more`;
+      console.log(
+        `  ${percent.toString().padStart(3)} % ${size.toFixed(0).padStart(5)} MB: ` +
+          `${cpu.toFixed(3)} s CPU, ${peak.toFixed(0)} MB${more}`,
+      );
+      before = { size, cpu };
+      if (part !== file) Deno.removeSync(part);
+    }
+    continue;
+  }
+  const runs = takeTurns(contestantsOf(file), count, [file]);
   const [peer = []] = Object.values(runs);
   for (const [name, each] of Object.entries(runs)) console.log(line(name, each, peer));
 }

@@ -222,7 +222,7 @@ interface Place {
   readonly column: number;
 }
 
-/** Addresses over all executable sections, as `readelf` tells them. */
+/** Addresses over all executable sections, as `readelf` prints them. */
 function codeAddresses(path: string, wanted: number): number[] {
   const { stdout } = new Deno.Command("readelf", { args: ["-SW", path] }).outputSync();
   const sections = [
@@ -371,9 +371,13 @@ async function compare(build: Build, path: string): Promise<void> {
     lines.add(address, String(here.line), String(there.line));
     if (build.unread === "chains" || chain.at(-1)?.function === "??") return;
     // For a function without a linkage name it sometimes takes the name of the ELF symbol.
-    const told = whole(there.function);
+    const shownThere = whole(there.function);
     const names = [chain.at(-1)?.function ?? "", symbolAt(symbols, address)].map(whole);
-    functions.add(address, names.includes(told) ? told : names.join(" or "), told);
+    functions.add(
+      address,
+      names.includes(shownThere) ? shownThere : names.join(" or "),
+      shownThere,
+    );
   });
   lines.check(build.name);
   functions.check(build.name);

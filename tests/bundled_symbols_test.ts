@@ -30,7 +30,7 @@ const tool = (name: string, ...args: string[]) => [
   ...[`${TOOLS}${name}.ts`, ...args],
 ];
 
-/** What a line of `records` tells of an address. */
+/** What a line of `records` says of an address. */
 interface Told {
   readonly sym: string | null;
   readonly symoff: string | null;
@@ -116,7 +116,7 @@ Deno.test({
         compared += told.length;
         const expected = places.get(chain[0]?.[0] ?? "");
         if (expected === undefined || line.dso !== c) return;
-        // Of a function that the compiler made a variant of, addr2line tells the original's name.
+        // Of a function that the compiler made a variant of, addr2line prints the original's name.
         const frames = [...line.inlined ?? [], { ...line, sym: line.sym?.replace(/\..*/, "") }];
         const found = frames.map(({ sym, srcline }) => `${sym}\n${srcline}\n`).join("");
         assertEquals(found, expected);

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import {
   array,
   bytesSource,
@@ -21,7 +21,7 @@ import {
 } from "@perfdata/format";
 import { USER_RECORDS } from "@perfdata/user-records";
 import { type CorpusFile, corpusFiles } from "./corpus.ts";
-import { perfText } from "./perf.ts";
+import { perfText, perfVersion } from "./perf.ts";
 
 const records = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
 
@@ -177,7 +177,7 @@ Deno.test({
       const sum = [...parts.values()].reduce((all, size) => all + size, 0);
       const told = [...parts].map(([part, size]) => `${part} ${size}`).join(" + ");
       console.log(
-        `${file.name}: ${told} = ${sum}${file.sound ? "" : ` (${problems.length} told)`}`,
+        `${file.name}: ${told} = ${sum}${file.sound ? "" : ` (${problems.length} reported)`}`,
       );
       for (const problem of problems.slice(0, 3)) console.log(`    ${problem.located()}`);
       assertEquals(sum, bytes.length, file.name);
@@ -259,5 +259,7 @@ Deno.test({
     }
     console.log(`${identical} files come out of the writer byte by byte`);
     console.log(`${compared.length} others read the same to perf: ${compared.join(", ")}`);
+    assert(identical >= 50, `${identical} files are the same`);
+    assert(perfVersion() === undefined || compared.length >= 60, `${compared.length} compared`);
   },
 });

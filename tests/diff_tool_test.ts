@@ -4,7 +4,7 @@
  */
 import { assert, assertAlmostEquals, assertEquals, assertStringIncludes } from "@std/assert";
 import { withPage } from "../packages/export/browser_testing.ts";
-import { perfVersion } from "./perf.ts";
+import { perfText, perfVersion } from "./perf.ts";
 import { inFolder, tool } from "./tool.ts";
 
 const ROOT = new URL("../", import.meta.url).pathname;
@@ -143,6 +143,36 @@ Deno.test("annotate has the samples of funcs, line by line", async () => {
     const wrong = await tool("annotate", [path, "slo"]);
     assertEquals([wrong.code, wrong.out], [1, ""]);
     assertStringIncludes(wrong.err, "there are slow");
+  });
+});
+
+Deno.test("annotate --insns has the samples of perf annotate, instruction by instruction", async () => {
+  await inFolder(async (folder) => {
+    const [path] = record(folder, [100]) ?? [];
+    if (path === undefined || !works("objdump", ["--version"], folder)) return;
+    const { out, code } = await tool("annotate", ["--insns", "--json", path, "slow"]);
+    assertEquals(code, 0);
+    const ours = out.trimEnd().split("\n").map((line) => JSON.parse(line)) as {
+      address: string;
+      text: string;
+      samples: number;
+      line: number;
+    }[];
+    const args = ["annotate", "--stdio", "--show-nr-samples", "-s", "slow"];
+    const theirs = await perfText(args, path);
+    const rows = [...(theirs?.stdout ?? "").matchAll(/^ *(\d+) : +([0-9a-f]+): +(\S+)/gm)];
+    console.log(`annotate: ${rows.length} instructions compared with perf annotate`);
+    assert(rows.length > 15, `only ${rows.length} instructions`);
+    assertEquals(
+      ours.map(({ address, samples }) => [address, samples]),
+      rows.map(([, samples, address]) => [`0x${address}`, Number(samples)]),
+    );
+    // The disassemblers do not agree on suffixes.
+    const word = (text: string) => text.split(" ")[0]?.replace(/[lqw]$/, "");
+    assertEquals(ours.map(({ text }) => word(text)), rows.map(([, , , text]) => word(text ?? "")));
+    assert(ours.every(({ line }) => line > 0));
+    const text = await tool("annotate", ["--insns", path, "slow"]);
+    assert(/^ *\d+\.\d\d% +\d+ +[0-9a-f]+: {2}\w+/m.test(text.out), text.out);
   });
 });
 

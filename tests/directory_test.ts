@@ -79,7 +79,7 @@ Deno.test("extract-pt and records read a directory as the file that it was split
   }
 });
 
-Deno.test("a cut file of a directory is told of, and so is a directory that is no recording", () => {
+Deno.test("a cut file of a directory is reported, and so is a directory that is no recording", () => {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-directory-" });
   try {
     split(`${root}fixtures/synthesized/pt-cpus.perf.data`, `${folder}/parts`);
@@ -162,8 +162,8 @@ Deno.test({
       const samples = tool("funcs", ["--json", "rec"], folder).out.split("\n").slice(0, -1)
         .map((line) => JSON.parse(line).samples as number);
       const stats = await perfText(["report", "--stats"], path);
-      const told = /cpu-clock\S* stats:\s+SAMPLE events:\s+(\d+)/.exec(stats?.stdout ?? "")?.[1];
-      assertEquals(samples.reduce((sum, n) => sum + n, 0), Number(told));
+      const counted = /cpu-clock\S* stats:\s+SAMPLE events:\s+(\d+)/.exec(stats?.stdout ?? "")?.[1];
+      assertEquals(samples.reduce((sum, n) => sum + n, 0), Number(counted));
     } finally {
       Deno.removeSync(folder, { recursive: true });
     }

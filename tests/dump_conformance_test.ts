@@ -117,8 +117,8 @@ function compare(perf: { text: string; stderr: string }, own: string, name: stri
   const deviation = DEVIATIONS.find(([pattern]) => pattern.test(name))?.[1];
   const same = (a: string, b: string, title: Deviation): Outcome =>
     a === b || (!isComplete && b.startsWith(a))
-      ? { name, verdict: `same but for: ${title}` }
-      : { name, verdict: `not even the same but for: ${title}`, wrong: firstDifference(a, b) };
+      ? { name, verdict: `same except: ${title}` }
+      : { name, verdict: `not the same either, except: ${title}`, wrong: firstDifference(a, b) };
   switch (deviation) {
     case "Event names": {
       const unnamed = (of: string): string => of.replace(/^.* stats:$/gm, "stats:");
@@ -136,7 +136,7 @@ function compare(perf: { text: string; stderr: string }, own: string, name: stri
       const before = text.slice(0, text.lastIndexOf("\n0x"));
       const whole = deviation === "Truncated files" ? before : text.replace(/Too big: .*\n$/, "");
       return own.startsWith(whole)
-        ? { name, verdict: `same but for: ${deviation}` }
+        ? { name, verdict: `same except: ${deviation}` }
         : { name, verdict: `differs before: ${deviation}`, wrong: firstDifference(whole, own) };
     }
     case "Big-endian files": {

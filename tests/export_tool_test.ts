@@ -118,7 +118,7 @@ Deno.test("a stream is exported as its file is, and filters leave the rest out",
   assertEquals(stream.out, whole.out);
   const none = await tool("export", ["folded", "--pid", "1", file]);
   assertEquals([none.code, none.out], [1, ""]);
-  assertStringIncludes(none.err, "no samples pass the filters");
+  assertStringIncludes(none.err, "no samples: --pid 1 matches nothing");
 });
 
 Deno.test("wrong usage is 2 and a line, and no file is replaced unasked", async () => {

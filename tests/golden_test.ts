@@ -72,8 +72,8 @@ function ourEvent(record: Decoded, size: number): string | undefined {
     for (const [name, value] of Object.entries(fields)) {
       if (value === undefined) continue;
       // There, ids of processes and threads are unsigned.
-      const told = /^p?p?[pt]id$/.test(name) ? Number(value) >>> 0 : value;
-      lines.push(`${path}.${name}: ${told}`);
+      const shown = /^p?p?[pt]id$/.test(name) ? Number(value) >>> 0 : value;
+      lines.push(`${path}.${name}: ${shown}`);
     }
   };
   const trailer = (path: string) => {

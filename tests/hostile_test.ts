@@ -1,4 +1,4 @@
-/** Recordings that are sound but for what they say, in every tool, with the permissions of its task. */
+/** Recordings that are well formed, with contents that make no sense, in every tool, with the permissions of its task. */
 import { assert, assertEquals } from "@std/assert";
 import { SymbolBundle } from "@perfdata/symbols";
 import { parse } from "@std/csv";

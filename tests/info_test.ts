@@ -64,5 +64,5 @@ Deno.test("info: lines of a recording with a clock, of one with AUX data, of one
   );
   assertEquals(pt.get("AUX"), "INTEL_PT, 13.3 KB");
   assertEquals([pt.get("samples"), pt.get("stacks")], ["none", undefined]);
-  assert(pt.get("next")?.startsWith("perfdata extract-pt"));
+  assert(pt.get("next")?.startsWith("perfdata pt"));
 });

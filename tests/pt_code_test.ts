@@ -221,7 +221,7 @@ Deno.test("pt: code of a JIT compiler by time", async () => {
   const trace = encodePackets([
     ...psb(FIRST_TSC, at),
     ip("TIP", at),
-    // A mapping tells that something has changed, as each does that a compiler makes.
+    // A mapping shows that something has changed, as each does that a compiler makes.
     ...psb(late, at),
     ip("TIP", at),
   ]);

@@ -47,7 +47,7 @@ Deno.test("a reader of records that goes away ends it quietly", async () => {
   assertEquals([stdout, stderr], ["0\n", ""]);
 });
 
-Deno.test("damage is told and makes the exit code 1; usage makes it 2", async () => {
+Deno.test("damage is reported and makes the exit code 1; usage makes it 2", async () => {
   const dir = await Deno.makeTempDir();
   const whole = await Deno.readFile(`${recorded}/callchain.perf.data`);
   await Deno.writeFile(`${dir}/cut`, whole.subarray(0, 2000));

@@ -39,9 +39,12 @@ const FIXTURES = [
   "per-thread",
   "pipe",
   "pipe-zstd",
+  "pipe-tracepoint",
   "read",
+  "regs",
   "rounds",
   "sample-types",
+  "tracepoint",
   "two-events",
   "zstd",
 ];
@@ -65,7 +68,7 @@ Deno.test("script prints what perf prints", async () => {
     files++;
   }
   console.log(`script: ${files} outputs, ${lines} lines compared with perf`);
-  assert(files >= 18, `only ${files} compared`);
+  assert(files >= 21, `only ${files} compared`);
 });
 
 /** Of the corpus: kernels of many versions, branches, several events, old and new perfs. */

@@ -94,6 +94,9 @@ export async function* sweep(options: SweepOptions): AsyncGenerator<SweepRow, vo
   }
 }
 
+/** Output after which the pipe of a tool is closed, where it runs in this process. */
+const MOST_OUTPUT = 1 << 22;
+
 function entryOf(name: string): typeof entries[number] {
   const entry = entries.find((known) => known.name === name);
   if (entry === undefined) throw new Error(`no command ${name}`);
@@ -119,7 +122,7 @@ async function runHere(
   let closed = false;
   try {
     const args = [...flags.map((flag) => flag.replace("OUT", out)), input];
-    const { code: returned, err } = await captured(() => tool.run(args));
+    const { code: returned, err } = await captured(() => tool.run(args), MOST_OUTPUT);
     code = returned;
     lines = err.split("\n").filter((line) => line !== "").length;
   } catch (error) {

@@ -46,7 +46,7 @@ const PROGRAMS: readonly Program[] = [
   },
 ];
 
-/** Build ids of what the compilers make: Rust's linker is told to make one as well. */
+/** Build ids of what the compilers make: Rust's linker is asked for one as well. */
 const BUILD_ID = { rustc: ["-C", "link-arg=-Wl,--build-id=sha1"] };
 
 async function run(command: readonly string[], options: { input?: string; cwd?: string } = {}) {
@@ -127,7 +127,7 @@ async function resolutionsOf(
   return all;
 }
 
-/** Offset in the file, address and size of what is loaded of it, as readelf tells them. */
+/** Offset in the file, address and size of what is loaded of it, as readelf prints them. */
 async function loadSegments(binary: string) {
   const text = await run(["readelf", "-lW", binary]);
   const loads = [...text.matchAll(/^\s*LOAD\s+(0x\w+)\s+(0x\w+)\s+0x\w+\s+(0x\w+)/gm)]
@@ -333,7 +333,7 @@ for (const program of PROGRAMS) {
           }
         });
 
-        await t.step("another build is refused, told and counted", async () => {
+        await t.step("another build is refused, reported and counted", async () => {
           await Deno.copyFile("/bin/sh", binary);
           for (const symbols of [undefined, await otherBuild(bytes, object.buildId ?? "")]) {
             const path = `${folder}/other.symbols`;

@@ -291,7 +291,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "corpus: a stream of Google's dialect is recognised, and its features are told",
+  name: "corpus: a stream of Google's dialect is recognised, and its features are printed",
   ignore: files.length === 0,
   async fn() {
     const name = "google__perf_data_converter/quipper/testdata/perf.data.piped.host-3.2@5d24e0b";

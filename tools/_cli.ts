@@ -103,6 +103,16 @@ export function parseFlags<const B extends string, const S extends string>(
   return { on, value, operands } as unknown as Flags<B, S>;
 }
 
+/**
+ * Gives up the permission to write, where there is nothing to be written: each path is absent, or `-` for
+ * standard output.
+ */
+export function giveUpWriting(...paths: readonly (string | undefined)[]): void {
+  if (paths.every((path) => path === undefined || path === "-")) {
+    Deno.permissions.revokeSync({ name: "write" });
+  }
+}
+
 /** Lets temporary files be made in a directory, which has to be there. */
 function useTempFolder(folder: string): void {
   if (Deno.permissions.querySync({ name: "write", path: folder }).state !== "granted") {

@@ -58,6 +58,8 @@ export interface ReadProfile {
   readonly isWhole: boolean;
   /** Whether it is of Intel PT: what ran, with durations, instead of samples. */
   readonly isPt: boolean;
+  /** What it was made of, where it is not of Intel PT: objects have the same numbers in both. */
+  readonly source?: { readonly engine: Engine; readonly resolver: SymbolResolver };
 }
 
 /**
@@ -128,7 +130,7 @@ export async function readProfile(
   if (on.verbose) tellTrust(tool, trust, true);
   complain(`${tool}: ${name}: ${profile.trust}`);
   complaints.finish();
-  return { profile, isWhole: complaints.count === 0, isPt: false };
+  return { profile, isWhole: complaints.count === 0, isPt: false, source: { engine, resolver } };
 }
 
 /** A profile of the Intel PT of a recording. */
@@ -172,8 +174,9 @@ export function eventNumber({ events, samples }: Profile, name: string | undefin
       }`,
     );
   }
+  const { event, length } = samples;
   let first = events.length;
-  for (let i = 0; i < samples.length; i++) first = Math.min(first, samples.event[i] as number);
+  for (let i = 0; i < length && first > 0; i++) first = Math.min(first, event[i] as number);
   return first < events.length ? first : 0;
 }
 

@@ -85,15 +85,15 @@ function isFile(path: string): boolean {
 
 /** Tells which files were not used, and why: once each. */
 export function tellRefused(tool: string, trust: SymbolTrust): void {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   for (const { refused, faults, faultCount, object } of trust.objects) {
     for (const { path, reason, buildId } of refused) {
       const has = buildId === undefined
         ? ""
         : ` (it is ${buildId}, recorded was ${object?.buildId ?? "none"})`;
       const line = `${tool}: ${path}: not used: ${reason}${has}`;
-      if (!told.has(line)) complain(line);
-      told.add(line);
+      if (!reported.has(line)) complain(line);
+      reported.add(line);
     }
     for (const fault of faults) complain(`${tool}: ${object?.path}: ${fault}`);
     if (faultCount > faults.length) {

@@ -1,5 +1,10 @@
 /** `annotate`: prints source lines of a function with their shares. */
-import { annotate, type AnnotatedLine, type Annotation } from "@perfdata/export/annotate";
+import {
+  annotate,
+  type AnnotatedLine,
+  type Annotation,
+  codeCounts,
+} from "@perfdata/export/annotate";
 import { type Profile, totals } from "@perfdata/export/profile";
 import {
   aboutAsync,
@@ -13,6 +18,8 @@ import {
   UsageError,
   writeOut,
 } from "./_cli.ts";
+import { insnMode, printInsns } from "./_insns.ts";
+import { insnText } from "./_insn_text.ts";
 import { eventNumber, PROFILE_FLAGS, PROFILE_HELP, readProfile } from "./_profile.ts";
 
 const HELP = `annotate: prints source lines of a function with their shares of the samples
@@ -29,6 +36,8 @@ it. Where the source is readable, its text is printed.
       --event NAME       the event (default: the first that has samples)
       --source DIR       look for source files there, by all or the last parts of their path
       --context N        print N lines around those that were sampled (default: 2)
+      --insns            instructions with their shares instead of source lines: of x86, where the
+                         file with the code is here
       --json             lines of JSON
 ${PROFILE_HELP}
 examples:
@@ -40,7 +49,7 @@ Exit codes: 0 done; 1 the recording is damaged, or has no samples in such a func
 `;
 
 const FLAGS = {
-  boolean: ["json", ...PROFILE_FLAGS.boolean],
+  boolean: ["insns", "json", ...PROFILE_FLAGS.boolean],
   string: ["event", "source", "context", ...PROFILE_FLAGS.string],
 } as const;
 
@@ -55,10 +64,38 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const matches = nameTest(wanted);
   const name = oneFile(operands.slice(0, -1));
   return await aboutAsync(name, async () => {
-    const { profile, isWhole } = await readProfile("annotate", name, flags, {
+    const { profile, isWhole, source } = await readProfile("annotate", name, flags, {
       debugInformation: true,
     });
     const event = eventNumber(profile, value.event);
+    if (on.insns) {
+      if (source === undefined) throw new InputError(`${name}: no samples: see pt --insns`);
+      const { arch } = source.engine.reader;
+      const mode = insnMode(arch);
+      if (mode === undefined) throw new InputError(`instructions of ${arch} are not decoded`);
+      const found = codeCounts(profile, event, matches);
+      if (found.length === 0) {
+        const isCaller = profile.functions.name.some((name) => name !== "" && matches(name));
+        throw new InputError(
+          isCaller
+            ? `no samples in ${wanted} itself, only in what it calls`
+            : missing(profile, wanted),
+        );
+      }
+      const options = {
+        name,
+        event: profile.events[event]?.name ?? "",
+        whole: totals(profile)[event]?.period ?? 0,
+        json: on.json,
+        text: await insnText("annotate"),
+      };
+      let isRead = isWhole;
+      for (const [i, counts] of found.entries()) {
+        if (i > 0 && !on.json) writeOut("\n");
+        isRead = await printInsns(profile, counts, source, mode, options) && isRead;
+      }
+      return isRead ? 0 : 1;
+    }
     const found = annotate(profile, event, matches);
     if (found.length === 0) throw new InputError(missing(profile, wanted));
     const whole = totals(profile)[event]?.period ?? 0;

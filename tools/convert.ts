@@ -18,6 +18,7 @@ import {
   HEADER_OSRELEASE,
   isRandomAccess,
   PERF_RECORD_COMPRESSED,
+  PERF_RECORD_COMPRESSED2,
   PERF_RECORD_FINISHED_ROUND,
   PerfDataReader,
 } from "@perfdata/format";
@@ -135,9 +136,12 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const edit: Edit = swapped ?? fitting ?? identified ?? jitted ?? {};
     await writeRecording("convert", flags, async ({ output: plain, path }) => {
       const level = { params: { [constants?.ZSTD_c_compressionLevel ?? 0]: LEVEL } };
-      const output = zstdCompressSync === undefined
-        ? plain
-        : new CompressedOutput(plain, (bytes) => zstdCompressSync(bytes, level), LEVEL);
+      const output = zstdCompressSync === undefined ? plain : new CompressedOutput(
+        plain,
+        (bytes) => zstdCompressSync(bytes, level),
+        LEVEL,
+        known !== undefined && known.userType >= PERF_RECORD_COMPRESSED2,
+      );
       const progress = new Progress("convert", reader.fileSize);
       const copied = await copyRecording(reader, output, {
         keepCompressed: on["keep-compressed"],

@@ -7,6 +7,7 @@ import {
   command,
   complain,
   type FlagsOf,
+  giveUpWriting,
   InputError,
   main,
   parseWord,
@@ -57,6 +58,7 @@ type DiffFlags = FlagsOf<typeof FLAGS>;
 
 async function run(flags: DiffFlags): Promise<number> {
   const { on, value, operands } = flags;
+  giveUpWriting(value.output, value.temp);
   const by = parseWord("by", value.by, ["total", "samples", "time", "period"]) ?? "total";
   if (on.children && on.paths) throw new UsageError("--children and --paths exclude each other");
   const limit = Number(value.limit ?? 30);

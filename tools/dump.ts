@@ -67,7 +67,7 @@ const MOST_JOBS = 64;
 const LARGE = 1 << 27;
 
 /** What the user asked for. */
-interface Wish extends Omit<DumpOptions, "path" | "write" | "time"> {
+interface Request extends Omit<DumpOptions, "path" | "write" | "time"> {
   readonly file: string;
   readonly jobs: number | undefined;
   /** The symbol bundle. */
@@ -94,7 +94,7 @@ const FLAGS = {
   ],
 } as const;
 
-function wishOf({ on, value, operands }: FlagsOf<typeof FLAGS>): Wish {
+function requestOf({ on, value, operands }: FlagsOf<typeof FLAGS>): Request {
   const file = oneFile(operands);
   const order = parseWord("order", value.order, ["time", "file"]);
   const jobs = value.jobs === undefined ? undefined : parseNumber("jobs", value.jobs);
@@ -147,7 +147,7 @@ function usualJobs({ fileSize = 0 }: PerfDataReader): number {
 }
 
 async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
-  const { file, jobs, bundle, demangle, range, ...options } = wishOf(flags);
+  const { file, jobs, bundle, demangle, range, ...options } = requestOf(flags);
   const complaints = new Complaints(`dump: ${file}`);
   const source = about(file, () => openSource(file));
   try {
@@ -170,14 +170,14 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       const [asked, begun] = [options.from ?? 0, stats.from].map((at) => `0x${at.toString(16)}`);
       complain(`dump: ${file}: ${asked} is inside of the record at ${begun}: begins with that`);
     }
-    const tell = (n: number, what: string): void => {
+    const report = (n: number, what: string): void => {
       if (n > 0) complain(`dump: ${file}: ${n} ${what}`);
     };
-    tell(stats.violations, "records are older than one delivered before them");
-    tell(stats.unknownEvents, "records belong to events that the file does not name");
-    tell(stats.badSamples, "samples have lengths beyond their end");
-    tell(stats.untimedAux, "AUXTRACE records are left out: their data has no time to choose by");
-    tell(stats.undecodedAux, "AUXTRACE records hold data of a format that is not decoded");
+    report(stats.violations, "records are older than one delivered before them");
+    report(stats.unknownEvents, "records belong to events that the file does not name");
+    report(stats.badSamples, "samples have lengths beyond their end");
+    report(stats.untimedAux, "AUXTRACE records are left out: their data has no time to choose by");
+    report(stats.undecodedAux, "AUXTRACE records hold data of a format that is not decoded");
     const { type, cpu, pid, tid, time } = flags.value;
     const filters = { type, cpu, pid, tid, time };
     if (stats.printed === 0 && Object.values(filters).some((text) => text !== undefined)) {

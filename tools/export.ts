@@ -11,6 +11,7 @@ import {
   command,
   complain,
   type FlagsOf,
+  giveUpWriting,
   listed,
   main,
   oneFile,
@@ -170,9 +171,10 @@ Exit codes: 0 done; 1 the recording is damaged (what can be read is written), or
 function tellOthers({ events, samples }: Profile, event: number): void {
   const counts = new Float64Array(events.length);
   let all = 0;
-  for (let i = 0; i < samples.length; i++) {
-    (counts[samples.event[i] as number] as number) += samples.count[i] as number;
-    all += samples.count[i] as number;
+  const { event: number, count, length } = samples;
+  for (let i = 0; i < length; i++) {
+    (counts[number[i] as number] as number) += count[i] as number;
+    all += count[i] as number;
   }
   const others = events.filter((_, number) => number !== event && (counts[number] as number) > 0);
   if (others.length === 0) return;
@@ -204,6 +206,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   if (output === "-" && format !== "folded" && Deno.stdout.isTerminal()) {
     throw new UsageError("standard output is a terminal: -o FILE");
   }
+  giveUpWriting(output, value.temp);
   const isFolded = format === "folded";
   if (value.event !== undefined && !isFolded) {
     throw new UsageError("--event chooses what folded shows; the other formats have all events");

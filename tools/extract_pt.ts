@@ -26,6 +26,7 @@ import {
   command,
   Complaints,
   type FlagsOf,
+  giveUpWriting,
   InputError,
   main,
   oneFile,
@@ -418,7 +419,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const wish = wishOf(flags);
   const { file, list, json } = wish;
   const toStdout = wish.output === "-";
-  if (list || toStdout) Deno.permissions.revokeSync({ name: "write" });
+  if (list || toStdout) giveUpWriting();
   const complaints = new Complaints(`extract-pt: ${file}`);
   const source = about(file, () => openSource(file, { interruptible: true }));
   using outputs = new Outputs(wish);
@@ -454,7 +455,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   }
   if (!toStdout) writeOut(json ? manifest : table(trace, described));
   const lost = streams.some(({ pieces }) => pieces.some(({ missing }) => missing > 0));
-  return lost || reader.stats.skippedBytes > 0 ? 1 : 0;
+  return lost || reader.stats.skippedBytes > 0 || complaints.count > 0 ? 1 : 0;
 }
 
 /** The command. */

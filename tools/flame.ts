@@ -8,6 +8,7 @@ import {
   command,
   complain,
   type FlagsOf,
+  giveUpWriting,
   main,
   oneFile,
   parseWord,
@@ -56,6 +57,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const { on, value, operands } = flags;
   const output = value.output;
   if (output === undefined) throw new UsageError("no output: -o flame.html, or -o -");
+  giveUpWriting(output, value.temp);
   const root = parseWord("root", value.root, ["process", "thread", "none"]);
   const color = parseWord("color", value.color, ["object", "kind"]);
   const width = Number(value.width ?? 1200);

@@ -1,6 +1,6 @@
 /** `merge`: several recordings become one. */
 import { type MergeInput, type MergeOptions, mergeRecordings } from "@perfdata/edit";
-import { isRandomAccess, PerfDataReader } from "@perfdata/format";
+import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
 import { visible } from "@perfdata/format/visible";
 import {
@@ -10,20 +10,19 @@ import {
   complain,
   Complaints,
   type FlagsOf,
-  InputError,
   main,
   parseWord,
   Progress,
   UsageError,
   writeOut,
 } from "./_cli.ts";
-import { OUTPUT_FLAGS, OUTPUT_HELP, writeRecording } from "./_edit.ts";
+import { OUTPUT_FLAGS, OUTPUT_HELP, spooled, writeRecording } from "./_edit.ts";
 
 const HELP = `merge: several recordings become one
 
 usage: perfdata merge [flags] -o OUTPUT FILE FILE...
 
-FILE is a perf.data file or directory.
+FILE is a perf.data file or directory, or - for a pipe, which goes through a temporary file.
 
 Events with the same attr become one. Process ids of the n-th host are n * 4194304 higher, so that
 those of different hosts stay apart; the upper 32 bits of each event id are the number of the file
@@ -64,10 +63,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     inputs.push({
       name,
       reader: await aboutAsync(name, async () => {
-        const source = openSource(name, { interruptible: true });
-        if (!isRandomAccess(source)) {
-          throw new InputError("a stream cannot be merged; write it to a file first");
-        }
+        const source = await spooled(openSource(name, { interruptible: true }));
         bytes += source.size;
         return await PerfDataReader.open(source, { diagnostics: told.take });
       }),

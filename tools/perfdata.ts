@@ -68,7 +68,7 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
       {
         name: "pt",
         about: "What ran, from Intel PT: functions over time, calls, branches, instructions",
-        needs: ["write", "symbols"],
+        needs: ["symbols"],
         load: () => import("./pt.ts"),
       },
       {

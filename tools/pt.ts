@@ -2,14 +2,12 @@
  * `pt`: what ran, from the Intel PT data of a recording: functions over time, calls, branches,
  * instructions.
  */
-import type { InsnMode } from "@perfdata/intel-pt";
 import { PerfDataReader, type RandomAccessSource } from "@perfdata/format";
 import {
   callJson,
   decodePt,
   type FunctionTime,
   functionTimes,
-  type InsnText,
   latencyBuckets,
   latencyLines,
   latencyOfFunction,
@@ -36,6 +34,7 @@ import {
   writeOut,
 } from "./_cli.ts";
 import { whyNothing } from "./_nothing.ts";
+import { insnText } from "./_insn_text.ts";
 import { codeOf, imagesOf, openPt, tellLoss } from "./_pt.ts";
 import { CallText } from "@perfdata/export/call-text";
 import { parseTime, resolveTime, sampleSpan, type TimeRange } from "./_time.ts";
@@ -142,27 +141,6 @@ async function timeOf(
   return { from: Number(from), to: Number(to) };
 }
 
-/** Texts of instructions; without them where the disassembler cannot be loaded. */
-async function insnText(): Promise<InsnText | undefined> {
-  try {
-    const { Decoder, Formatter, FormatterSyntax, Instruction } = await import("iced-x86");
-    const formatter = new Formatter(FormatterSyntax.Gas);
-    const insn = new Instruction();
-    return (bytes: Uint8Array, ip: bigint, mode: InsnMode) => {
-      const decoder = new Decoder(mode, bytes, 0);
-      decoder.ip = ip;
-      decoder.decodeOut(insn);
-      const text = formatter.format(insn);
-      decoder.free();
-      return text;
-    };
-  } catch (error) {
-    const [why] = (error as Error).message.split("\n");
-    complain(`pt: instructions have no text: iced-x86 cannot be loaded: ${why}`);
-    return undefined;
-  }
-}
-
 function functionTable(rows: readonly FunctionTime[], timed: boolean): string[] {
   const self = rows.reduce((sum, row) => sum + row.self, 0);
   const insns = rows.reduce((sum, row) => sum + row.insns, 0);
@@ -236,7 +214,7 @@ async function run(flags: PtFlags): Promise<number> {
         insns: on.insns,
         events: on.events,
         errors: on.errors,
-        text: on.insns ? await insnText() : undefined,
+        text: on.insns ? await insnText("pt") : undefined,
         filter: part,
         idle: async () => {
           await names.resolve();

@@ -20,6 +20,7 @@ import {
   complain,
   Complaints,
   type FlagsOf,
+  giveUpWriting,
   main,
   oneFile,
   openOutput,
@@ -100,6 +101,7 @@ const FLAGS = {
 async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<number> {
   if (on.json && on.csv) throw new UsageError("--json and --csv exclude each other");
   const by = parseWord("by", value.by, ["cpu", "thread"]);
+  giveUpWriting(value.svg, value.temp);
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
     using svg = value.svg === undefined ? undefined : openOutput(value.svg, on.force);

@@ -1,6 +1,5 @@
 /** `repair`: makes a sound recording of what is left of a damaged one. */
 import { repairRecording } from "@perfdata/edit";
-import { isRandomAccess } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
 import { visible } from "@perfdata/format/visible";
 import {
@@ -9,20 +8,19 @@ import {
   command,
   complain,
   type FlagsOf,
-  InputError,
   main,
   oneFile,
   Progress,
   writeOut,
 } from "./_cli.ts";
-import { OUTPUT_FLAGS, OUTPUT_HELP, writeRecording } from "./_edit.ts";
+import { OUTPUT_FLAGS, OUTPUT_HELP, spooled, writeRecording } from "./_edit.ts";
 
 const HELP = `repair: makes a sound recording of what is left of a damaged one
 
 usage: perfdata repair [flags] -o OUTPUT [FILE]
 
 FILE is a perf.data file, also one that was cut off, overwritten in parts, or whose recording was
-killed (default: perf.data). It is not changed.
+killed, or - for a pipe (default: perf.data). It is not changed.
 
 Whole records before and after damage stay; the header, the feature table and the index of AUX data
 are made anew. Each range of bytes that is lost is printed, with the reason. docs/repair.md says how
@@ -50,8 +48,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const { on, value, operands } = flags;
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
-    const source = openSource(name, { interruptible: true });
-    if (!isRandomAccess(source)) throw new InputError("a stream cannot be repaired; use a file");
+    const source = await spooled(openSource(name, { interruptible: true }));
     const report = await writeRecording("repair", flags, async ({ output }) => {
       const progress = new Progress("repair", source.size);
       const done = await repairRecording(source, output, progress.add);

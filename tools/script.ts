@@ -47,6 +47,8 @@ const HELD = 192 << 20;
 /** Columns of an object in a call trace, as perf has them. */
 const OBJECT_WIDTH = 50;
 
+const fieldLines = (from: number, to?: number) => SCRIPT_FIELDS.slice(from, to).join(",");
+
 const HELP = `script: prints samples as perf script does, for all that reads its text
 
 usage: perfdata script [flags] [FILE]
@@ -56,9 +58,10 @@ perf 6.1, byte for byte where perf is right; docs/script.md says what differs.
 
   -F, --fields LIST      the fields to print, or +field,-field for more and fewer than the default
                          ones, out of
-                         ${SCRIPT_FIELDS.slice(0, 13).join(",")},
-                         ${SCRIPT_FIELDS.slice(13, 22).join(",")},
-                         ${SCRIPT_FIELDS.slice(22).join(",")}
+                         ${fieldLines(0, 13)},
+                         ${fieldLines(13, 20)},
+                         ${fieldLines(20, 26)},
+                         ${fieldLines(26)}
   -G, --hide-call-graph  print no call chains
       --ns               print times with nanoseconds
       --no-inline        print no inlined functions in unwound stacks
@@ -195,13 +198,16 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     if (printed === 0) {
       const why = choosesSamples(flags)
         ? `: ${await whyNothing(name, givenFilters(flags), names)}`
+        : rows.count > 0
+        ? " have any of these fields"
         : "";
       complain(`script: ${name}: no samples${why}`);
     }
     const { trust } = places;
     if (on.verbose) tellTrust("script", trust, true);
     const { all, resolved } = trust;
-    if (all.samples > resolved.samples) {
+    const named = fields.some((own) => own.has("sym"));
+    if (named && all.samples > resolved.samples) {
       const percent = (100 * resolved.samples / all.samples).toFixed(2);
       complain(
         `script: ${name}: ${percent}% of samples have a function; without: ${causesText(trust)}`,

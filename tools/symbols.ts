@@ -25,6 +25,7 @@ import {
   complain,
   Complaints,
   type FlagsOf,
+  giveUpWriting,
   listed,
   main,
   openOutput,
@@ -51,8 +52,8 @@ show    lists what is in a bundle
 
   -o, --output FILE      the bundle to write (default: perf.symbols)
   -f, --force            overwrite it if it exists
-      --code             bundle: with the code that the Intel PT of FILE ran through, and its symbols,
-                         so that "perfdata pt --symbols BUNDLE" needs no binaries
+      --code             bundle: with the code that the Intel PT of FILE ran through, and its
+                         symbols, so that "perfdata pt --symbols BUNDLE" needs no binaries
       --json             print JSON
 ${SYMBOL_HELP}\
       --temp DIR         sort there what is too much for memory, of a pipe
@@ -272,7 +273,7 @@ async function bundle(file: string, flags: SymbolsFlags): Promise<number> {
 }
 
 async function trust(file: string, flags: SymbolsFlags): Promise<number> {
-  Deno.permissions.revokeSync({ name: "write" });
+  giveUpWriting(flags.value.temp);
   const { recorded, resolver, damaged } = await addressesOf(file, flags);
   const found = await symbolTrust(recorded, resolver);
   tellRefused("symbols", found);
@@ -283,7 +284,7 @@ async function trust(file: string, flags: SymbolsFlags): Promise<number> {
 
 /** Lists a bundle: a line an object, then a line a frame. */
 function show(file: string, flags: SymbolsFlags): number {
-  Deno.permissions.revokeSync({ name: "write" });
+  giveUpWriting();
   const bundle = about(file, () => {
     try {
       return openBundle(file);

@@ -74,10 +74,14 @@ export class Graph {
 
   /** Top of a row in the canvas. */
   #top(row: number): number {
-    const { tree, icicle } = this.#scene as Scene;
-    const height = this.#scroll.clientHeight;
-    const bottom = Math.max(height, tree.rows * ROW);
-    return (icicle ? row * ROW : bottom - (row + 1) * ROW) - this.#scroll.scrollTop;
+    const { icicle } = this.#scene as Scene;
+    return icicle ? row * ROW - this.#scroll.scrollTop : this.#bottom() - (row + 1) * ROW;
+  }
+
+  /** Where the outermost row of a flame graph ends in the canvas. */
+  #bottom(): number {
+    const { tree } = this.#scene as Scene;
+    return Math.max(this.#scroll.clientHeight, tree.rows * ROW) - this.#scroll.scrollTop;
   }
 
   /** Left edge and width of a box in pixels; those that the zoomed one is in fill the width. */
@@ -104,6 +108,8 @@ export class Graph {
     }
     const style = getComputedStyle(document.documentElement);
     const mark = style.getPropertyValue("--mark").trim();
+    // What does not match lets the page's background through.
+    const onPage = style.getPropertyValue("--text").trim();
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, width, height);
     context.font = FONT;
@@ -111,10 +117,12 @@ export class Graph {
     this.#character ||= context.measureText("mmmmmmmmmm").width / 10;
     // Right edge of what is drawn in each row: narrow boxes there are joined.
     const filled = new Float64Array(tree.rows).fill(-1);
+    // The page is asked once a row, not once a box.
+    const tops = Float64Array.from(filled, (_, row) => this.#top(row));
     let drawn = 0;
     for (let box = 0; box < tree.length; box++) {
       const row = tree.depth[box] as number;
-      const y = this.#top(row);
+      const y = tops[row] as number;
       if (y > height || y < -ROW) continue;
       const [x, end] = this.#extent(box, width);
       const w = end - x;
@@ -143,7 +151,7 @@ export class Graph {
       const room = Math.floor((w - 6) / this.#character);
       if (room >= 2) {
         const name = boxName(data, tree, box);
-        context.fillStyle = "#111";
+        context.fillStyle = matched === undefined || found ? "#111" : onPage;
         context.globalAlpha = 1;
         context.fillText(
           name.length > room ? `${name.slice(0, room - 1)}…` : name,
@@ -166,11 +174,13 @@ export class Graph {
   at(x: number, y: number): number {
     const scene = this.#scene;
     if (scene === undefined) return -1;
-    const { tree } = scene;
+    const { tree, icicle } = scene;
     const width = this.#scroll.clientWidth;
+    const row = icicle
+      ? Math.floor((y + this.#scroll.scrollTop) / ROW)
+      : Math.ceil((this.#bottom() - y) / ROW) - 1;
     for (let box = 0; box < tree.length; box++) {
-      const top = this.#top(tree.depth[box] as number);
-      if (y < top || y >= top + ROW) continue;
+      if (tree.depth[box] !== row) continue;
       const [left, right] = this.#extent(box, width);
       if (x >= left && x < right) return box;
     }

@@ -1,8 +1,5 @@
 import { putAscii, putHex2, putHex4 } from "@perfdata/format/text-bytes";
 
-/** Room for the longest line. */
-export const AUX_LINE_ROOM = 1024;
-
 /** Writes the packets of one piece of AUX data, a line each. */
 export interface AuxText {
   /** Bytes that have to be there for any packet, unless it is the last of the data. */

@@ -16,6 +16,7 @@
  * @module
  */
 import type { PerfDataReader } from "@perfdata/format";
+import { recordSize } from "@perfdata/format/record-header";
 import type { Blocks } from "@perfdata/session/blocks";
 import type { SourceBytes } from "./field_text.ts";
 import { RecordHead } from "./record_head.ts";
@@ -264,7 +265,7 @@ export class BlockText {
           out.reserve();
           const start = at + SAMPLE_HEAD;
           const text = this.#samples[first] ?? this.#make(first);
-          const end = start + block.view.getUint16(start + 6, text.littleEndian);
+          const end = start + recordSize(block.view, start, text.littleEndian);
           text.locate(block.view, start, end);
           const place = wide[(at >> 3) + 2] as number;
           const binary = words[word + 6] as number;

@@ -243,7 +243,7 @@ const FEATURES: readonly Feature[] = [
 ];
 
 Deno.test({
-  name: "a file with all features is told of as perf tells of it",
+  name: "of a file with all features the same is printed as by perf",
   ignore: !hasPerf,
   async fn() {
     const dir = await Deno.makeTempDir();
@@ -278,7 +278,7 @@ Deno.test("functions of BPF programs have the names of their types", async () =>
   ]);
 });
 
-Deno.test("what perf 6.1 does not tell comes after it", async () => {
+Deno.test("what perf 6.1 does not print comes after it", async () => {
   const file = await fileOf([
     {
       id: 2,

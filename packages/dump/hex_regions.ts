@@ -11,6 +11,7 @@ import {
   perfFileSection,
   perfPipeFileHeader,
   perfTraceEventType,
+  prefixSize,
   type Region,
   struct,
   u64,
@@ -160,9 +161,9 @@ export function layoutProblems(reader: PerfDataReader): { offset: number; messag
     const { kind, index = 0, offset, size } = wanted;
     const feature = reader.features.findIndex(({ id }) => id === index);
     const at = kind === "ids"
-      ? attrsAt + (index + 1) * entry - 16
+      ? attrsAt + (index + 1) * entry - prefixSize(perfFileSection)
       : kind === "feature"
-      ? reader.data.offset + reader.data.size + 16 * feature
+      ? reader.data.offset + reader.data.size + prefixSize(perfFileSection) * feature
       : DECLARED_AT[kind] ?? offset;
     const name = kind === "feature" ? `feature ${featureName(index)}` : kind;
     return {

@@ -208,7 +208,7 @@ Deno.test("fields are named, typed and valued in both byte orders", async () => 
   }
 });
 
-Deno.test("options choose what is told of", async () => {
+Deno.test("options choose what is shown", async () => {
   const source = bytesSource(await smallFile());
   const owners = async (options: HexOptions) => [
     ...new Set((await runsOf(source, options)).map(({ owner }) => owner)),
@@ -221,7 +221,7 @@ Deno.test("options choose what is told of", async () => {
   assertEquals(await owners({ from: 0, to: 8 }), ["header"]);
 });
 
-Deno.test("damage is told where it is", async () => {
+Deno.test("damage is reported where it is", async () => {
   const problems = async (change: (file: Uint8Array, view: DataView) => Uint8Array | void) => {
     const file = await smallFile();
     const changed = change(file, new DataView(file.buffer)) ?? file;

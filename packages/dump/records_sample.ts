@@ -26,7 +26,7 @@ import {
 } from "@perfdata/format/text-bytes";
 import { putDigits } from "./records_bytes.ts";
 import type { RecordBytes } from "@perfdata/session/run";
-import { ChainText } from "./records_chain.ts";
+import { putChain } from "./records_chain.ts";
 import { cpumodeName, type U64Style } from "./records_json.ts";
 import { REST_FIELDS, SampleRest } from "./records_sample_rest.ts";
 
@@ -135,7 +135,7 @@ export class SampleWriter {
   readonly #closing: Piece;
   readonly #event: string;
   readonly #hasCount: boolean;
-  readonly #chain: ChainText | undefined;
+  readonly #hasChain: boolean;
   /** Writes the fields after those above, where there are more than a call chain. */
   readonly #rest: SampleRest | undefined;
   /** Where the sample has its event's id, in bytes, or -1. */
@@ -172,7 +172,7 @@ export class SampleWriter {
     this.#hasCount = (rest & PERF_SAMPLE_READ) !== 0;
     const hasRest = (rest & ~PERF_SAMPLE_CALLCHAIN) !== 0 || joined;
     this.#rest = hasRest ? new SampleRest(event, u64, joined) : undefined;
-    this.#chain = hasRest || rest === 0 ? undefined : new ChainText();
+    this.#hasChain = !hasRest && rest !== 0;
     let text = ',"ip":';
     // Ends the text in front of a value and begins that after it; where the value is absent, the
     // text goes on.
@@ -212,7 +212,7 @@ export class SampleWriter {
     this.#addrText = member(this.#addr, "addr", '"0x', '"');
     this.#idText = member(this.#id, "id", quote, quote);
     this.#streamIdText = member(this.#streamId, "stream_id", quote, quote);
-    this.#chainText = member(this.#chain === undefined ? -1 : 0, "callchain", "[", "");
+    this.#chainText = member(this.#hasChain ? 0 : -1, "callchain", "[", "");
     this.#closing = more ? EMPTY : END_OF_LINE;
     this.#endText = later(piece(hasRest || more ? text : `${text}}\n`));
     this.#afterTime = first ?? EMPTY;
@@ -273,8 +273,8 @@ export class SampleWriter {
     if (at > end || (second & 0x7_0000) !== 0) return -1;
     const cpu = this.#cpu;
     if (cpu >= 0 && words[w + cpu + 1] !== 0) return -1;
-    const chain = this.#chain;
-    if (chain !== undefined) {
+    const chain = this.#hasChain;
+    if (chain) {
       const length = words[at] as number;
       if (at + 2 > end || words[at + 1] !== 0 || length < 0) return -1;
       at += 2 + 2 * length;
@@ -323,9 +323,9 @@ export class SampleWriter {
         words[w + streamId] as number,
       );
     }
-    if (chain !== undefined) {
+    if (chain) {
       pos = this.#chainText.put(out, pos);
-      pos = chain.put(words, w + this.#fixedWords + 2, end, out, pos);
+      pos = putChain(words, w + this.#fixedWords + 2, end, out, pos);
     }
     pos = this.#endText.put(out, pos);
     if (rest === undefined) return pos;

@@ -20,7 +20,7 @@ import {
   SampleFields,
 } from "@perfdata/format";
 import { type Piece, piece, putDecimal64, putHex, putHexBytes } from "@perfdata/format/text-bytes";
-import { ChainText } from "./records_chain.ts";
+import { putChain } from "./records_chain.ts";
 import type { RecordBytes } from "@perfdata/session/run";
 import type { U64Style } from "./records_json.ts";
 
@@ -46,7 +46,7 @@ export class SampleRest {
   readonly #regsUser: readonly Piece[];
   readonly #regsIntr: readonly Piece[];
   readonly #u64: (name: string) => Slot;
-  readonly #chain = new ChainText();
+
   readonly #slots = new Map<string, Slot>();
   readonly #texts = new Map<string, Piece>();
 
@@ -201,8 +201,8 @@ export class SampleRest {
       pos = this.#text(',"callchain":[').put(out, pos);
       const from = fields.callchain >> 2;
       pos = joined === undefined
-        ? this.#chain.put(source.words, from, from + 2 * fields.callchainLength, out, pos)
-        : this.#chain.put(joined, 2 * first, 2 * last, out, pos);
+        ? putChain(source.words, from, from + 2 * fields.callchainLength, out, pos)
+        : putChain(joined, 2 * first, 2 * last, out, pos);
     }
     if (type & PERF_SAMPLE_RAW) {
       pos = this.#putBytes(bytes, fields.raw, fields.rawSize, ',"raw":"', out, pos);

@@ -1,15 +1,17 @@
 import {
-  encode,
   encodeFeature,
   HEADER_COMPRESSED,
-  PERF_EVENT_HEADER_SIZE,
   PERF_RECORD_COMPRESSED,
+  PERF_RECORD_COMPRESSED2,
   PERF_RECORD_USER_TYPE_START,
-  perfEventHeader,
+  RecordCodec,
   recordSize,
   type WriterFeature,
 } from "@perfdata/format";
+import { COMPRESSED, COMPRESSED2 } from "@perfdata/user-records";
 import type { RecordingHead, RecordingOutput } from "./output.ts";
+
+const CODEC = new RecordCodec([COMPRESSED, COMPRESSED2]);
 
 /** Bytes of records that go into one COMPRESSED record, whose size is 16 bits. */
 const PIECE = 60_000;
@@ -26,6 +28,7 @@ export class CompressedOutput implements RecordingOutput {
   readonly #output: RecordingOutput;
   readonly #compress: (bytes: Uint8Array) => Uint8Array;
   readonly #level: number;
+  readonly #isAligned: boolean;
   #littleEndian = true;
   readonly #piece = new Uint8Array(PIECE);
   #used = 0;
@@ -38,12 +41,15 @@ export class CompressedOutput implements RecordingOutput {
    * @param output Where the recording goes.
    * @param compress Makes a zstd frame of some bytes.
    * @param level The level of compression, which the feature records.
+   * @param isAligned Whether to write COMPRESSED2, whose size is a multiple of 8 (Linux 6.16).
    */
   constructor(
     output: RecordingOutput,
     compress: (bytes: Uint8Array) => Uint8Array,
     level: number = 1,
+    isAligned: boolean = false,
   ) {
+    this.#isAligned = isAligned;
     this.#output = output;
     this.#compress = compress;
     this.#level = level;
@@ -117,15 +123,22 @@ export class CompressedOutput implements RecordingOutput {
   async #flush(): Promise<void> {
     if (this.#used === 0) return;
     const frame = this.#compress(this.#piece.subarray(0, this.#used));
-    const size = PERF_EVENT_HEADER_SIZE + frame.length;
     this.#in += this.#used;
     this.#out += frame.length;
     this.#used = 0;
-    await this.#output.write(
-      encode(perfEventHeader, { type: PERF_RECORD_COMPRESSED, misc: 0, size }, {
-        littleEndian: this.#littleEndian,
-      }),
-    );
-    await this.#output.write(frame);
+    const record = this.#isAligned
+      ? {
+        type: PERF_RECORD_COMPRESSED2,
+        name: "COMPRESSED2",
+        misc: 0,
+        body: { data: frame },
+      } as const
+      : {
+        type: PERF_RECORD_COMPRESSED,
+        name: "COMPRESSED",
+        misc: 0,
+        body: { data: frame },
+      } as const;
+    await this.#output.write(CODEC.encode(record, { littleEndian: this.#littleEndian }));
   }
 }

@@ -130,12 +130,10 @@ export class ForPerf implements Edit {
 
   /** Cuts attrs. */
   head(head: RecordingHead): RecordingHead {
-    const attrSize = Math.min(head.attrSize ?? Infinity, this.#known.attrSize);
-    return {
-      ...head,
-      attrSize,
-      events: head.events.map((event) => ({ ...event, attr: this.#cut(event.attr) })),
-    };
+    const events = head.events.map((event) => ({ ...event, attr: this.#cut(event.attr) }));
+    return head.attrSize === undefined
+      ? { ...head, events }
+      : { ...head, attrSize: Math.min(head.attrSize, this.#known.attrSize), events };
   }
 
   /** Leaves out records of unknown types. */

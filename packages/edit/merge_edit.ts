@@ -12,6 +12,7 @@ import {
   PerfEvent,
   type RecordBatch,
   RecordCodec,
+  setRecordSize,
 } from "@perfdata/format";
 import { AUXTRACE, USER_RECORDS } from "@perfdata/user-records";
 import { auxtraceOf, type PayloadPart } from "./aux_cut.ts";
@@ -120,7 +121,7 @@ export class PartEdit implements Edit {
     bytes.set(record.subarray(PERF_EVENT_HEADER_SIZE), PERF_EVENT_HEADER_SIZE + added);
     const view = new DataView(bytes.buffer);
     const { littleEndian: le } = batch;
-    view.setUint16(6, bytes.length, le);
+    setRecordSize(view, 0, bytes.length, le);
     const { idOffset, timeOffset, pidOffset, cpuOffset } = this.#part;
     const id = layout.identifier >= 0
       ? view.getBigUint64(layout.identifier, le) + idOffset

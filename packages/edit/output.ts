@@ -15,6 +15,7 @@ import {
   type PerfDataReader,
   PerfDataWriter,
   perfEventHeader,
+  perfFileSection,
   prefixSize,
   type RandomAccessSink,
   RecordCodec,
@@ -95,10 +96,16 @@ export class FileOutput implements RecordingOutput {
       this.#writer = await PerfDataWriter.like(this.#sink, head.like);
       return;
     }
-    const { dataOffset, ...rest } = head;
-    const size = rest.attrSize ?? longestAttr(rest.events);
+    const { dataOffset, ...given } = head;
+    const size = given.attrSize ?? longestAttr(given.events);
+    // perf expects the place of the ids right after as many bytes as the attr says that it has.
+    const rest = given.attrSize !== undefined ? given : {
+      ...given,
+      events: given.events.map((event) => ({ ...event, attr: { ...event.attr, size } })),
+    };
     const ids = rest.events.reduce((sum, { ids = [] }) => sum + 8 * ids.length, 0);
-    const least = PERF_FILE_HEADER_SIZE + ids + rest.events.length * (size + 16);
+    const least = PERF_FILE_HEADER_SIZE + ids + rest.events.length *
+        (size + prefixSize(perfFileSection));
     this.#writer = await PerfDataWriter.file(this.#sink, {
       ...rest,
       ...(dataOffset !== undefined && dataOffset >= least ? { dataOffset } : {}),

@@ -4,12 +4,18 @@ import {
   type Feature,
   HEADER_TRACING_DATA,
   KERNEL_RECORDS,
+  PERF_RECORD_MMAP,
+  PERF_RECORD_MMAP2,
   PERF_RECORD_SAMPLE,
   type PerfDataReader,
   type RecordBatch,
   RecordCodec,
   SampleFields,
 } from "@perfdata/format";
+import {
+  PERF_RECORD_MISC_CPUMODE_MASK,
+  PERF_RECORD_MISC_KERNEL,
+} from "@perfdata/format/perf-event";
 import { USER_RECORDS } from "@perfdata/user-records";
 import { DROP, type Edit, KEEP, type Verdict } from "./copy.ts";
 import { Pseudonyms } from "./pseudonym.ts";
@@ -79,6 +85,8 @@ const WHOLE_FEATURES: Readonly<Record<string, Redaction>> = {
   HI_FILES_UNISTACK_TABLE: "stacks",
 };
 
+const MAPS: ReadonlySet<number> = new Set([PERF_RECORD_MMAP, PERF_RECORD_MMAP2]);
+
 /** Names of memory without a file, which mean something to every reader. */
 const ANONYMOUS = /^(\[[^\]/]+\][^/]*$|\/\/anon|\/anon_hugepage|\/dev\/zero|\/SYSV|$)/;
 
@@ -129,7 +137,11 @@ export class Redact implements Edit {
       this.stats.undecoded++;
       return DROP;
     }
-    const body = this.#value(record.body, fields, "");
+    // Modules of the kernel go by their names alone in some recordings.
+    const isKernels = MAPS.has(type) &&
+      !`${(record.body as { filename?: string }).filename}`.includes("/") &&
+      (batch.misc(i) & PERF_RECORD_MISC_CPUMODE_MASK) === PERF_RECORD_MISC_KERNEL;
+    const body = isKernels ? record.body : this.#value(record.body, fields, "");
     // Without `pad` and `tail`: remains of other texts may stand there.
     const { name, misc, sample_id } = record;
     return this.#codec.encode(
@@ -231,7 +243,8 @@ export class Redact implements Edit {
     }
     this.#count(kind);
     this.stats.originals.add(text);
-    if (this.#names === undefined) return kind === "paths" ? "/" : "";
+    // perf 6.1 ends with a corrupted heap where a path has no last part.
+    if (this.#names === undefined) return kind === "paths" ? "/removed" : "";
     return kind === "paths" ? this.#names.path(text) : this.#names.token(text);
   }
 

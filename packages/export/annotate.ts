@@ -188,3 +188,65 @@ function sum(to: AnnotatedCount, more: AnnotatedCount): void {
   to.samples += more.samples;
   to.period += more.period;
 }
+
+/** What was sampled in the code of a function, by address. */
+export interface CodeCounts {
+  /** Its name. */
+  readonly name: string;
+  /** Number of its object in the profile. */
+  readonly object: number;
+  /** By address, as the object counts: samples that were taken there. */
+  readonly addresses: ReadonlyMap<number, AnnotatedCount>;
+  /** Their sum. */
+  readonly self: AnnotatedCount;
+}
+
+/**
+ * What was sampled in functions of a name, address by address; what is inlined into them belongs to
+ * them, and what they call does not.
+ *
+ * @param event Number of the event.
+ *
+ * @example
+ * ```ts
+ * import { codeCounts, ProfileBuilder } from "@perfdata/export";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });
+ * const stack = builder.stack(-1, builder.place(-1, 0x10, [{ name: "main" }]));
+ * builder.sample({ stack, event: 0, thread: builder.thread(7, 7, "demo"), period: 100 });
+ * const [main] = codeCounts(builder.profile(), 0, (name) => name === "main");
+ * assertEquals(main?.addresses.get(0x10), { samples: 1, period: 100 });
+ * ```
+ */
+export function codeCounts(
+  profile: Profile,
+  event: number,
+  matches: (name: string) => boolean,
+): CodeCounts[] {
+  const { functions, frames, places, stacks, samples } = profile;
+  const wanted = functions.name.map((name) => name !== "" && matches(name));
+  const found = new Map<string, CodeCounts & { addresses: Map<number, AnnotatedCount> }>();
+  for (let i = 0; i < samples.length; i++) {
+    const stack = samples.stack[i] as number;
+    if (samples.event[i] !== event || stack < 0) continue;
+    const place = stacks.place[stack] as number;
+    const outermost = places.frames[(places.start[place + 1] as number) - 1];
+    const number = outermost === undefined ? -1 : frames.function[outermost] as number;
+    if (wanted[number] !== true) continue;
+    const name = functions.name[number] as string;
+    const object = places.object[place] as number;
+    const key = `${object} ${name}`;
+    let own = found.get(key);
+    if (own === undefined) {
+      found.set(key, own = { name, object, addresses: new Map(), self: none() });
+    }
+    const address = places.address[place] as number;
+    let at = own.addresses.get(address);
+    if (at === undefined) own.addresses.set(address, at = none());
+    const count = { samples: samples.count[i] as number, period: samples.period[i] as number };
+    sum(at, count);
+    sum(own.self, count);
+  }
+  return [...found.values()].sort((a, b) => b.self.period - a.self.period);
+}

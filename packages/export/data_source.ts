@@ -7,7 +7,7 @@ const LEVELS = [
   "HIT",
   "MISS",
   "L1",
-  "LFB",
+  "LFB/MAB",
   "L2",
   "L3",
   "Local RAM",
@@ -22,7 +22,7 @@ const LEVEL_NUMBERS: Readonly<Record<number, string>> = {
   9: "CXL",
   10: "I/O",
   11: "Any cache",
-  12: "LFB",
+  12: "LFB/MAB",
   13: "RAM",
   14: "PMEM",
   15: "N/A",
@@ -58,7 +58,8 @@ export function dataSourceText(source: bigint): string {
   const block = blocked === 0 || (blocked & 1) !== 0
     ? " N/A"
     : `${blocked & 2 ? " Data" : ""}${blocked & 4 ? " Addr" : ""}`;
-  return `|OP ${names(bits(0, 5), OPS).join(" or ") || "N/A"}` +
+  const [op = "No"] = names(bits(0, 5), OPS);
+  return `|OP ${op}` +
     `|LVL ${levelText(bits(5, 14), bits(33, 4), bits(37, 1), bits(43, 3))}` +
     `|SNP ${snoops.join(" or ") || "N/A"}` +
     `|TLB ${tlbText(bits(26, 7))}` +

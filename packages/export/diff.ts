@@ -70,6 +70,9 @@ export interface Diff {
   readonly isRepeated: boolean;
 }
 
+/** Samples that a change has to have on both sides together, to be more than chance. */
+const LEAST_SAMPLES = 10;
+
 /** A recording, counted. */
 interface Counted {
   readonly samples: number;
@@ -118,6 +121,9 @@ export function diff(
   const [amountBefore = 1, amountAfter = 1] = sides.map((counted) =>
     counted.reduce((sum, one) => sum + one.amount, 0)
   );
+  // What is compared is the period: how many samples it is depends on what a sample stands for.
+  const exposureBefore = amountBefore * wholeBefore.samples / wholeBefore.period;
+  const exposureAfter = amountAfter * wholeAfter.samples / wholeAfter.period;
   const keys = new Set(sides.flat().flatMap((one) => [...one.keys.keys()]));
   const sum = (
     counted: readonly Counted[],
@@ -153,8 +159,8 @@ export function diff(
       ? welch(base.map((one) => measure(one, key)), now.map((one) => measure(one, key)))
       : undefined;
     const chance = spread?.chance ??
-      (by === "time"
-        ? rateTest(a.samples, amountBefore, b.samples, amountAfter)
+      (isRate
+        ? rateTest(a.samples, exposureBefore, b.samples, exposureAfter)
         : shareTest(a.samples, wholeBefore.samples, b.samples, wholeAfter.samples));
     const whole = wholeBefore.value;
     return {
@@ -168,7 +174,14 @@ export function diff(
       chance,
     };
   });
-  const counts = significant(rows.map(({ chance }) => chance));
+  // What has too few samples to say anything is no test.
+  const isTested = (i: number) => {
+    const { before, after } = rows[i] as typeof rows[number];
+    return before.samples + after.samples >= LEAST_SAMPLES;
+  };
+  const tested = rows.map((_, i) => i).filter(isTested);
+  const counting = significant(tested.map((i) => (rows[i] as typeof rows[number]).chance));
+  const counts = new Map(tested.map((i, k) => [i, counting[k] === true]));
   const notes = new Notes(base, now, options.paths === true);
   const named = rows.map(({ key, ...row }, i): DiffRow => {
     const { name, object, path } = parts(key);
@@ -177,7 +190,7 @@ export function diff(
       object,
       ...(options.paths ? { path } : {}),
       ...row,
-      isSignificant: counts[i] === true,
+      isSignificant: counts.get(i) === true,
       note: notes.of(key),
     };
   });

@@ -132,6 +132,9 @@ Deno.test("a change is found, with its size, for each measure", () => {
     const { rows, change } = diff([profileOf(before)], [profileOf(after)], { ...OPTIONS, by });
     const [first] = rows;
     assertEquals([first?.name, first?.isSignificant], ["f9", true]);
+    // All others take what they took; of shares they have less.
+    const others = rows.filter(({ isSignificant }) => isSignificant).length - 1;
+    if (by === "time" || by === "period") assertEquals(others, 0, by);
     assertAlmostEquals(first?.before.value ?? 0, a[by], 1e-9);
     assertAlmostEquals(first?.after.value ?? 0, b[by], 1e-9);
     const whole = a.whole[by];

@@ -159,7 +159,7 @@ export class ScriptExtras {
       const line = bytes.subarray(at, at + 8);
       const hex = Array.from(line, (byte) => ` ${byte.toString(16).padStart(2, "0")}`).join("");
       const shown = Array.from(line, (byte) => isPrint(byte) ? String.fromCharCode(byte) : ".");
-      text.string((at === 0 ? "BPF output:" : "").padStart(at === 0 ? 17 : 17));
+      text.string((at === 0 ? "BPF output:" : "").padStart(17));
       text.string(
         ` ${at.toString(16).padStart(4, "0")}:${hex.padEnd(24)}  ${shown.join("").padEnd(8)}\n`,
       );
@@ -182,11 +182,11 @@ function branchFlags(low: number): string {
   return `/${predicted}/${low & 4 ? "X" : "-"}/${low & 8 ? "A" : "-"}/${cycles}/${type} `;
 }
 
-/** 4096 as `4K`. */
+/** 4096 as `4K`, and 2^30 as `1024M`: by perf's rules. */
 function pageSize(size: bigint): string {
   if (size === 0n) return "N/A";
   let rest = size;
   let unit = 0;
-  for (; rest >= 1024n && unit < 6; unit++) rest /= 1024n;
-  return `${rest}${"BKMGTPE"[unit]}`;
+  for (; rest / 1024n > 1n && unit < 3; unit++) rest /= 1024n;
+  return `${rest}${"BKMG"[unit]}`;
 }

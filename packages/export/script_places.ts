@@ -164,12 +164,10 @@ export class ScriptPlaces {
     text.pooled(this.#pool, this.#dsoTexts[this.#object(place) + 1] as number);
   }
 
-  /**
-   * The address of a branch as `brstackoff` has it: as it is in its object, except in position-dependent
-   * programs, where it stays what it was.
-   */
+  /** The address of a branch as `brstackoff` has it: of a file its offset, of the kernel the address. */
   branchOffset(place: number, address: bigint): bigint {
-    if (this.#object(place) < 0) return address;
+    const object = this.#object(place);
+    if (object < 0 || this.#engine.places.mapped[object]?.kernel === true) return address;
     const { places } = this.#engine;
     return BigInt(places.hi(place) >>> 0) << 32n | BigInt(places.lo(place) >>> 0);
   }

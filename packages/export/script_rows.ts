@@ -288,7 +288,7 @@ export class ScriptRows implements Consumer {
     }
     const number = run.event[i] as number;
     for (let k = 0; k < 4; k++) block.records[offset - EVENT_BYTES + k] = number >>> 8 * k;
-    for (let k = 0; k < end - start; k++) block.records[offset + k] = bytes[start + k] as number;
+    block.records.set(bytes.subarray(start, end), offset);
     block.words[at + ROW.RECORD] = offset;
     block.recordBytes = offset + size;
     if (event.attr.type !== PERF_TYPE_TRACEPOINT) return;

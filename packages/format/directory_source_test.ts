@@ -32,10 +32,10 @@ function concat(parts: readonly Uint8Array[]): Uint8Array {
 }
 
 async function read(data: Uint8Array, parts: readonly Uint8Array[]) {
-  const told: string[] = [];
+  const reported: string[] = [];
   const source = directorySource(bytesSource(data), parts.map(bytesSource));
   const reader = await PerfDataReader.open(source, {
-    diagnostics: ({ message }) => void told.push(message),
+    diagnostics: ({ message }) => void reported.push(message),
   });
   const tids: number[] = [];
   for await (const batch of reader.batches()) {
@@ -49,7 +49,7 @@ async function read(data: Uint8Array, parts: readonly Uint8Array[]) {
       ...await reader.readSection(Number(section.offset), Number(section.size), "feature"),
     ]),
   );
-  return { tids, features, told, size: source.size };
+  return { tids, features, reported, size: source.size };
 }
 
 const FEATURES = [[24, 1, 0, 0, 0, 0, 0, 0, 0]];
@@ -65,23 +65,23 @@ Deno.test("the records of all files come in the order of the files, features aft
         const records = [own, ...parts].map((list) => list.map((words) => comm(tid++, words)));
         const data = await file(records[0] ?? []);
         const others = records.slice(1).map(concat);
-        const { tids, features, told, size } = await read(data, others);
+        const { tids, features, reported, size } = await read(data, others);
         assertEquals(tids, Array.from({ length: tid }, (_, i) => i));
-        assertEquals([features, told], [FEATURES, []]);
+        assertEquals([features, reported], [FEATURES, []]);
         assertEquals(size, data.length + others.reduce((sum, part) => sum + part.length, 0));
       },
     ),
   );
 });
 
-Deno.test("damage in one file is told, and the next one is read", async () => {
+Deno.test("damage in one file is reported, and the next one is read", async () => {
   const data = await file([comm(0, 1)]);
   const cut = concat([comm(1, 0), comm(2, 9).subarray(0, 24)]);
   const broken = concat([comm(3, 0), new Uint8Array(16), comm(4, 0)]);
-  const { tids, told, features } = await read(data, [cut, broken, comm(5, 2)]);
+  const { tids, reported, features } = await read(data, [cut, broken, comm(5, 2)]);
   assertEquals(tids, [0, 1, 3, 5]);
-  assertEquals(told.length, 2, told.join("\n"));
-  assertEquals(told[1]?.includes("32 bytes, is skipped"), true, told[1]);
+  assertEquals(reported.length, 2, reported.join("\n"));
+  assertEquals(reported[1]?.includes("32 bytes, is skipped"), true, reported[1]);
   assertEquals(features, FEATURES);
 });
 
@@ -91,8 +91,8 @@ Deno.test("what was killed before it ended has no features, and all of its recor
   const end = Number(view.getBigUint64(40, true) + view.getBigUint64(48, true));
   view.setBigUint64(48, 0n, true);
   data.fill(0, 72, 104);
-  const { tids, told, features } = await read(data.subarray(0, end), [comm(2, 0)]);
-  assertEquals([tids, features, told], [[0, 1, 2], [], []]);
+  const { tids, reported, features } = await read(data.subarray(0, end), [comm(2, 0)]);
+  assertEquals([tids, features, reported], [[0, 1, 2], [], []]);
 });
 
 Deno.test("a file data without a header is refused", () => {

@@ -20,7 +20,7 @@ Deno.test("magic: two versions, two byte orders", () => {
   assertEquals(parseMagic(start("ELF")), undefined);
 });
 
-Deno.test("header size: what is impossible is told", () => {
+Deno.test("header size: what is impossible is reported", () => {
   assertEquals(headerSize(start("PERFILE2", 16)).size, 16);
   assertThrows(() => headerSize(start("PERFILE2", 17)), PerfDataError, "size is 17");
   assertThrows(() => headerSize(new Uint8Array(3)), PerfDataError, "3 bytes, expected at least 16");

@@ -208,7 +208,7 @@ Deno.test("reader: a file cut anywhere gives what is whole and says what is not"
     assertEquals(cut.names, whole.names.slice(0, cut.names.length));
     const { recordBytes, payloadBytes, skippedBytes } = cut.reader.stats;
     assertEquals(16 + recordBytes + payloadBytes + skippedBytes, size);
-    // A cut between two records cannot be seen in a pipe stream; any other one is told.
+    // A cut between two records cannot be seen in a pipe stream; any other one is reported.
     const boundary = whole.offsets.includes(size);
     assertEquals(cut.problems.length, boundary ? 0 : 1, `cut at ${size}: ${cut.problems}`);
   }
@@ -231,7 +231,7 @@ Deno.test("reader: a record shorter than its header ends the data", async () => 
   );
 });
 
-Deno.test("reader: sections outside of the file are told, the rest is read", async () => {
+Deno.test("reader: sections outside of the file are reported, the rest is read", async () => {
   const bytes = await fileOf(PARTS);
   const view = new DataView(bytes.buffer);
   view.setBigUint64(104 + 24 + 144, 1n << 40n, true); // offset of the ids of the first attr
@@ -266,7 +266,7 @@ Deno.test("reader: records come out of compressed ones, and keep their carrier's
   }
 });
 
-Deno.test("reader: damaged compressed data is told once, what follows is read", async () => {
+Deno.test("reader: damaged compressed data is reported once, what follows is read", async () => {
   const bad = new Uint8Array(40).fill(0xee);
   bad.set(header(81, 40));
   const { names, problems } = await pass(bytesSource(await pipeOf([bad, comm("two")])));

@@ -14,7 +14,7 @@ import {
 } from "./record.ts";
 import type { SampleId } from "./sample.ts";
 import { bytes, type Codec, NO_SCOPE } from "./struct.ts";
-import { recordMisc, recordSize } from "./record_header.ts";
+import { recordMisc, recordSize, setRecordHeader } from "./record_header.ts";
 
 /** What {@link RecordCodec} needs to know about a record beyond its bytes. */
 export interface RecordContext {
@@ -188,9 +188,8 @@ export class RecordCodec<D extends AnyDeclaration> {
     if (w.length > 0xffff) {
       throw new RangeError(`record type ${record.type}: ${w.length} bytes, at most 65535 fit`);
     }
-    w.view.setUint32(0, record.type, littleEndian);
-    w.view.setUint16(4, record.misc, littleEndian);
-    w.view.setUint16(6, w.length, littleEndian);
+    const { type, misc } = record;
+    setRecordHeader(w.view, 0, { type, misc, size: w.length }, littleEndian);
     return w.finish();
   }
 }

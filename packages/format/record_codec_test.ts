@@ -145,7 +145,7 @@ for (const [name, type, misc, body, expected] of cases) {
   });
 }
 
-Deno.test("record: every kernel type has a case above, but for SAMPLE, which has its own test", () => {
+Deno.test("record: every kernel type has a case above, except SAMPLE, which has its own test", () => {
   const covered = new Set([...cases.map(([, type]) => type), 9]);
   assertEquals(KERNEL_RECORDS.filter(({ type }) => !covered.has(type)), []);
 });

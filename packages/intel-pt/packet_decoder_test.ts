@@ -7,7 +7,7 @@ import { bytes, CORPUS, missing, packets, PSB } from "./testing.ts";
 
 const NAMES = Object.fromEntries(Object.entries(PacketKind).map(([name, kind]) => [kind, name]));
 
-/** All that a decoder tells about a stream that comes in pieces, one line a packet. */
+/** All that a decoder reports of a stream that comes in pieces, one line a packet. */
 function trace(pieces: readonly Uint8Array[], options?: PacketDecoderOptions): string[] {
   const decoder = new PacketDecoder(options);
   const lines: string[] = [];
@@ -135,7 +135,7 @@ Deno.test("PacketDecoder rebuilds IPs from all compressions", () => {
   }
 });
 
-Deno.test("PacketDecoder tells bad opcodes, bad packets, and ends, and goes on at a PSB", () => {
+Deno.test("PacketDecoder reports bad opcodes, bad packets, and ends, and goes on at a PSB", () => {
   const stream = [0x04, 0xc9, 0x04, 0x04, ...PSB, 0x02, 0x23, 0xad, 0x02, 0x82, 0x01, ...PSB, 0x59];
   assertEquals(outline(stream), [
     "TNT_8@0",

@@ -50,6 +50,7 @@ export const FUNCTION_KEYS: readonly FunctionKey[] = [
     text: symText,
     shown: (table, number) => `[${levelText(table, number)}] ${symText(table, number)}`,
     more: (table, number) => ({
+      ...(table.names.unverified.has(number) ? { verified: false } : {}),
       sym: table.names.functions.text(number),
       level: levelText(table, number),
       ...(table.inline ? { inlined: table.names.functions.isInlined(number) } : {}),

@@ -90,6 +90,7 @@ function eventText(event: EventInfo, { span }: RecordingInfo): string {
   const rate = span === undefined || seconds(span) === 0
     ? ""
     : `, ${Math.round(event.samples / seconds(span))}/s in all`;
+  if (event.samples === 0) return `${event.name || "unnamed"}: no samples`;
   return `${event.name || "unnamed"}: ${count(event.samples, "sample", "samples")}, period ` +
     `${event.period}; ${wanted}${rate}`;
 }
@@ -137,7 +138,7 @@ function suggestions(info: RecordingInfo, damage: number, file: string): string[
   const name = quoted(file);
   const next: string[] = [];
   if (damage > 0) next.push(`perfdata repair ${name} -o repaired.data`);
-  if (info.aux?.type === PT) next.push(`perfdata extract-pt ${name}`);
+  if (info.aux?.type === PT) next.push(`perfdata pt ${name}`);
   if (info.samples === 0) next.push(`perfdata dump ${name}`);
   else if (info.stacks.chains + info.stacks.copies > 0) {
     next.push(`perfdata funcs --children ${name}`);

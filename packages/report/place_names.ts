@@ -30,6 +30,8 @@ export interface PlaceLookUps {
   readonly resolutions: readonly (Resolution | undefined)[];
   /** By place: the object that it was looked up in. */
   readonly object: Int32Array;
+  /** By place: whether that is not known to be the file that was recorded. */
+  readonly unverified: Uint8Array;
   /** Which addresses have names and why others have none. */
   readonly trust: SymbolTrust;
 }
@@ -64,10 +66,12 @@ export async function lookUpPlaces(
   table.times.fill(Infinity);
   const resolutions = new Array<Resolution | undefined>(places.count);
   const recorded = { objects: places.objects, table };
-  const trust = await symbolTrust(recorded, resolver, ({ rows, resolutions: found }) => {
+  const unverified = new Uint8Array(places.count);
+  const trust = await symbolTrust(recorded, resolver, ({ symbols, rows, resolutions: found }) => {
     for (let i = 0; i < rows.length; i++) resolutions[rows[i] as number] = found[i];
+    if (!symbols.verified) { for (const row of rows) unverified[row] = 1; }
   });
-  return { resolutions, object: table.object, trust };
+  return { resolutions, object: table.object, unverified, trust };
 }
 
 /** Callers in code that only runs at boot lie next to what is mapped of the kernel. */
@@ -100,6 +104,8 @@ export class PlaceNames {
   dso: Int32Array<ArrayBuffer>;
   /** By entry: the function. */
   symbol: Int32Array<ArrayBuffer>;
+  /** Functions whose files are not known to be those that were recorded. */
+  readonly unverified: Set<number> = new Set();
   /** By entry: the source line. */
   line: Int32Array<ArrayBuffer>;
   /** By entry: the source file. */
@@ -115,7 +121,7 @@ export class PlaceNames {
   /** By object likewise. */
   #byDso = new Int32Array(1 << 6);
   #count = 0;
-  /** Addresses in guests and hypervisors. */
+  /** Addresses where nothing is mapped that look like a process's, in another mode than that. */
   readonly #elsewhere = new Set<number>();
   /** By place: its innermost entry, or -1 where it was not asked for. */
   readonly #inner: Int32Array;
@@ -132,7 +138,9 @@ export class PlaceNames {
     this.#inner = new Int32Array(engine.places.count).fill(-1);
     const { places } = engine;
     for (let place = 0; place < places.count; place++) {
-      if (places.object(place) < KERNEL_UNMAPPED) this.#elsewhere.add(places.address(place));
+      if (places.object(place) < UNMAPPED && places.hi(place) >= 0) {
+        this.#elsewhere.add(places.address(place));
+      }
     }
     // Most places have an entry of their own. What is not needed is 0 in all entries, and takes no
     // memory: those pages are never written.
@@ -201,6 +209,9 @@ export class PlaceNames {
           level,
         )
         : this.functions.symbol(dso, found, inObject, level);
+      if (found?.symbol !== undefined && this.#lookUps?.unverified[place] === 1) {
+        this.unverified.add(symbol);
+      }
     }
     const file = needs.file === false ? 0 : this.texts.of(
       needs.file === "line"
@@ -214,7 +225,7 @@ export class PlaceNames {
 
   /**
    * Whether no other place without a function can have the same address and object: not of the kernel,
-   * and not of a mode that is known from a few chains only. Most addresses of code without frame
+   * and not met in another mode as well. Most addresses of code without frame
    * pointers are such, and need not be remembered.
    */
   #isAlone(place: number): boolean {

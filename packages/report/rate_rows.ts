@@ -126,7 +126,7 @@ export function* rateLines(report: RateReport): Generator<string, void, void> {
       ? `a sample every ${event.requestedPeriod} requested`
       : "not sampling by itself";
     yield `${event.name}: ${event.samples} samples, ${event.count} counted, ${asked}`;
-    const told = [
+    const remarks = [
       event.throttled + event.unthrottled > 0
         ? `throttled ${event.throttled} times, unthrottled ${event.unthrottled} times`
         : "",
@@ -134,7 +134,7 @@ export function* rateLines(report: RateReport): Generator<string, void, void> {
       event.lostSamples > 0 ? `${event.lostSamples} samples lost` : "",
       event.readAtExit === undefined ? "" : `${event.readAtExit} read at the end of threads`,
     ].filter((text) => text !== "");
-    if (told.length > 0) yield `  ${told.join("; ")}`;
+    if (remarks.length > 0) yield `  ${remarks.join("; ")}`;
     const leftOut = all.reduce((sum, stream) => sum + stream.leftOut, 0);
     if (leftOut > 0) yield `  ${leftOut} pairs of samples left out: time or count did not rise`;
     if (streams.length === 0) continue;

@@ -20,7 +20,7 @@ Deno.test("rate: 1389 events in 33 352 ns at a period of 1389 are some 29 980 Hz
   assertAlmostEquals((point?.frequency ?? 0) / 10, 2998, 0.5);
 });
 
-Deno.test("rate: without READ values the period tells the events since the sample before", () => {
+Deno.test("rate: without READ values the period gives the events since the sample before", () => {
   const stream = new RateStream(0, 0, -1, "period");
   stream.sample(100, undefined, 1);
   assertEquals(stream.sample(1100, undefined, 50)?.rate, 5e7);

@@ -19,7 +19,7 @@ function streamOf(cpu: number, places: readonly [offset: number, size: number, o
   return stream;
 }
 
-/** Bytes that tell where in the file they are. */
+/** Bytes that show where in the file they are. */
 const recording = new Uint8Array(16 * MB);
 new Uint32Array(recording.buffer).forEach((_, i, words) => words[i] = Math.imul(i, 0x9e3779b1));
 
@@ -43,8 +43,8 @@ Deno.test("copyAuxToFiles: both threads together write what the pieces say", asy
             Deno.writeFileSync(path, new Uint8Array());
             return { stream: streamOf(cpu, places), path };
           });
-          let told = 0;
-          await copyAuxToFiles(from, copies, { leastToShare, progress: (n) => told += n });
+          let reported = 0;
+          await copyAuxToFiles(from, copies, { leastToShare, progress: (n) => reported += n });
           let total = 0;
           for (const [cpu, { path }] of copies.entries()) {
             const expected = (streams[cpu] ?? []).map(([offset, size, overlap]) =>
@@ -60,7 +60,7 @@ Deno.test("copyAuxToFiles: both threads together write what the pieces say", asy
             assertEquals(found.length, at);
             total += at;
           }
-          assertEquals(told <= total, true);
+          assertEquals(reported <= total, true);
         },
       ),
       { numRuns: 12 },
@@ -70,7 +70,7 @@ Deno.test("copyAuxToFiles: both threads together write what the pieces say", asy
   }
 });
 
-Deno.test("copyAuxToFiles: what one thread cannot write is told", async () => {
+Deno.test("copyAuxToFiles: what one thread cannot write is reported", async () => {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-copy-" });
   try {
     const from = `${folder}/recording`;

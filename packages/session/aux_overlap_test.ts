@@ -52,7 +52,7 @@ Deno.test("samples have no offsets: the last PSB and what follows is searched", 
   assertEquals(findAuxOverlap(part(0, 650), part(310, 900), { intelPt: false }), undefined);
 });
 
-Deno.test("a PSB with too little behind it is no proof; the one before it is", () => {
+Deno.test("a PSB with too little after it is no proof; the one before it is", () => {
   assertEquals(findAuxOverlap(part(0, 620), part(310, 900), PT), 310);
 });
 

@@ -44,7 +44,7 @@ export function copyShares(
   progress: (bytes: number) => void = () => {},
 ): void {
   using input = fileSource(from);
-  let told = 0;
+  let reported = 0;
   for (let n = 0; n < outputs.length; n++) {
     const i = order === "first to last" ? n : outputs.length - 1 - n;
     const output = outputs[i] as CopyOutput;
@@ -57,8 +57,8 @@ export function copyShares(
       copyShare(input, file, output, start, end);
       const kilobytes = Math.floor((end - start) / 1024);
       const done = Atomics.add(taken, outputs.length, kilobytes) + kilobytes;
-      progress((done - told) * 1024);
-      told = done;
+      progress((done - reported) * 1024);
+      reported = done;
     }
   }
 }

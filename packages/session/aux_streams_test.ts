@@ -152,7 +152,7 @@ Deno.test("a CPU that two buffers trace has two streams", async () => {
   assertEquals([trace.type, trace.typeName, trace.info], [0, "unknown", undefined]);
 });
 
-Deno.test("a file that was cut in the data: the rest is there, and what is missing is told", async () => {
+Deno.test("a file that was cut in the data: the rest is there, and what is missing is reported", async () => {
   const bytes = await fileOf([info(0n), ...auxtrace({ cpu: 0, tid: -1 }, 0n, data(1, 64))]);
   const cut = bytes.subarray(0, bytes.length - 24);
   await assertRejects(
@@ -160,13 +160,13 @@ Deno.test("a file that was cut in the data: the rest is there, and what is missi
     PerfDataError,
   );
   const sizes = async (stream: boolean) => {
-    const told: PerfDataError[] = [];
-    const options = { diagnostics: (error: PerfDataError) => void told.push(error) };
+    const reported: PerfDataError[] = [];
+    const options = { diagnostics: (error: PerfDataError) => void reported.push(error) };
     const copy = memorySink();
     const source = stream ? streamSource(new Blob([cut.slice()]).stream()) : bytesSource(cut);
     const reader = await PerfDataReader.open(source, options);
     const trace = await copyAuxWhileReading(reader, { ...options, open: () => copy });
-    assert(told.some(({ message }) => message.includes("payload: 40 bytes")), `${told}`);
+    assert(reported.some(({ message }) => message.includes("payload: 40 bytes")), `${reported}`);
     assertEquals(copy.bytes(), data(1, 40));
     const [piece] = trace.streams[0]?.pieces ?? [];
     return [piece?.size, piece?.missing];
@@ -233,8 +233,8 @@ Deno.test("damaged files: whatever is in them ends in data and diagnostics", asy
         const bytes = whole.slice();
         for (const [at, byte] of flips) bytes[at] = byte;
         const source = bytesSource(bytes.subarray(0, end));
-        let told = 0;
-        const options = { diagnostics: () => void told++ };
+        let reported = 0;
+        const options = { diagnostics: () => void reported++ };
         const trace = await readAuxTrace(await PerfDataReader.open(source, options), options);
         await stitchAuxTrace(trace, source);
         const one = memorySink();

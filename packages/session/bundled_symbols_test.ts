@@ -108,7 +108,7 @@ Deno.test("an address is that of what is mapped at the moment", () => {
   assertEquals([...symbols.otherBuilds], []);
 });
 
-Deno.test("another build is told and not used", () => {
+Deno.test("another build is reported and not used", () => {
   const recording = new Recording();
   const { symbols } = recording;
   map(recording, PROGRAM.path, 0x1000n, "cd");

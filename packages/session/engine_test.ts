@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import {
   bytesSource,
   emptyAttr,
@@ -153,4 +153,25 @@ Deno.test("two consumers of payloads are refused", async () => {
   const taker: Consumer = { needs: {}, rows() {}, payload: () => Promise.resolve() };
   const reader = await recording(true, true);
   await assertRejects(() => runEngine(reader, [taker, taker]), TypeError, "several consumers");
+});
+
+Deno.test("places and stacks are found after a run as well, when what finds them was freed", async () => {
+  const path = new URL("../../fixtures/recorded/callchain.perf.data", import.meta.url);
+  const bytes = Deno.readFileSync(path);
+  const { places, stacks } = await runEngine(await PerfDataReader.open(bytesSource(bytes)), [{
+    needs: { stacks: true },
+    rows() {},
+  }]);
+  const known = places.count, nodes = stacks.count;
+  assert(known > 5 && nodes > 5);
+  for (let place = 0; place < known; place++) {
+    assertEquals(places.row(places.object(place), places.hi(place), places.lo(place)), place);
+  }
+  for (let node = 0; node < nodes; node++) {
+    assertEquals(stacks.child(stacks.parent[node] ?? -1, stacks.place[node] ?? -1), node);
+  }
+  assertEquals([places.count, stacks.count], [known, nodes]);
+  const before = places.before(0);
+  assertEquals(places.before(0), before);
+  assertEquals(stacks.child(-1, before), nodes);
 });

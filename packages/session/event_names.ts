@@ -114,15 +114,16 @@ export class EventNames {
     const described = feature?.name === "EVENT_DESC" ? feature.value.events : [];
     for (const { ids, name } of described) for (const id of ids) names.set(id, name);
     const events = this.#reader.events.all;
-    const told = events.map(({ ids: [id] }, i) =>
+    const inFeature = events.map(({ ids: [id] }, i) =>
       (id === undefined ? undefined : names.get(id)) ?? described[i]?.name
     );
     const unnamed = events.some(({ attr }, i) =>
-      attr.type === PERF_TYPE_TRACEPOINT && told[i] === undefined
+      attr.type === PERF_TYPE_TRACEPOINT && inFeature[i] === undefined
     );
     const tracepoints = unnamed ? await this.#tracepoints() : new Map<bigint, string>();
     this.#base = events.map(({ attr }, i) =>
-      told[i] ?? (attr.type === PERF_TYPE_TRACEPOINT ? tracepoints.get(attr.config) : undefined) ??
+      inFeature[i] ??
+        (attr.type === PERF_TYPE_TRACEPOINT ? tracepoints.get(attr.config) : undefined) ??
         eventName(attr)
     );
     return this.current();

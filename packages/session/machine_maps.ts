@@ -87,16 +87,16 @@ export class AddressSpaces {
       same &&= this.#continues(map, startHi, startLo, pgoffHi, pgoffLo, source);
     });
     this.replaced = !same;
-    let behind = this.#splitRight;
+    let later = this.#splitRight;
     if (covered >= 0 && this.#above(this.endHi, this.endLo, covered, endHi, endLo)) {
       after = this.#cutStart(covered, endHi, endLo);
     }
-    if (after >= 0) behind = this.#merge(this.#node(after), behind);
+    if (after >= 0) later = this.#merge(this.#node(after), later);
     if (startHi !== endHi || startLo !== endLo) {
       const own = this.addMap(startHi, startLo, endHi, endLo, pgoffHi, pgoffLo, source);
       before = this.#merge(before, this.#node(own));
     }
-    return this.#merge(before, behind);
+    return this.#merge(before, later);
   }
 
   /** Adds a map to the tree `root` without a look at what is there; returns the new root. */

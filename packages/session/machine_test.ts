@@ -58,7 +58,7 @@ Deno.test("a map over another leaves what it does not cover", () => {
   ]);
 });
 
-Deno.test("what is left behind a map that was cut begins further into its file", () => {
+Deno.test("what is left after a map that was cut begins further into its file", () => {
   const machine = new Machine();
   mmap(machine, 7, 0xffff_f000n, 0x5000n, "/old");
   mmap(machine, 7, 0x1_0000_0000n, 0x1000n, "/new");
@@ -101,7 +101,7 @@ Deno.test("a pid that is used again is a new process", () => {
   assertEquals(machine.commText(machine.thread(8, 8)), ":8");
 });
 
-Deno.test("a FORK that names a wrong parent is told", () => {
+Deno.test("a FORK that names a wrong parent is reported", () => {
   const machine = new Machine();
   comm(machine, 5, 6, "thread");
   fork(machine, 8, 8, 6);

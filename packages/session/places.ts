@@ -135,6 +135,7 @@ export class Places {
   findAll(run: Run, rows: Int32Array, count: number, his: Int32Array, los: Int32Array): void {
     const { object, hi, lo, slot } = this.#columns;
     const { thread, misc } = run;
+    if (this.#slots.length === 0) this.#rehash();
     const slots = this.#slots;
     const mask = slots.length / WORDS - 1;
     for (let k = 0; k < count; k++) {
@@ -214,6 +215,7 @@ export class Places {
   row(object: number, hi: number, lo: number): number {
     hi |= 0;
     lo |= 0;
+    if (this.#slots.length === 0) this.#rehash();
     const slots = this.#slots;
     const mask = slots.length / WORDS - 1;
     let slot = hash(object, hi, lo) & mask;
@@ -329,8 +331,11 @@ export class Places {
     return number;
   }
 
+  /** Makes the slots anew, of which at most half are used. */
   #rehash(): void {
-    const slots = new Int32Array(this.#slots.length * 2);
+    let size = WORDS << 11;
+    while (this.count * 2 > size / WORDS - 1) size *= 2;
+    const slots = new Int32Array(size);
     const mask = slots.length / WORDS - 1;
     for (let place = 0; place < this.count; place++) {
       let slot = hash(this.object(place), this.hi(place), this.lo(place)) & mask;

@@ -1,4 +1,5 @@
 import type { TempFile } from "@perfdata/format";
+import { recordSize } from "@perfdata/format/record-header";
 import { RUN_ROWS } from "./run.ts";
 import type { RunWriter } from "./run_writer.ts";
 import { BIAS, Block, type WaitingRows } from "./waiting_rows.ts";
@@ -70,7 +71,7 @@ export class SortedFile {
   append(rows: WaitingRows, row: number): void {
     const from = this.#blocks[rows.block[row] as number] as Block;
     const start = rows.at[row] as number;
-    const size = from.view.getUint16(start + 6, this.#littleEndian);
+    const size = recordSize(from.view, start, this.#littleEndian);
     const needed = HEAD + (size + 7 & ~7);
     if (this.#pieceUsed + needed > PIECE) this.#write();
     const { bytes, view } = this.#piece;

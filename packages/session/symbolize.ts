@@ -203,8 +203,14 @@ export async function symbolTrust(
     const { symbols, rows, resolutions } = symbolized;
     const counts = emptyCounts();
     const { verified } = symbols;
-    for (let i = 0; i < rows.length; i++) {
-      count(counts, table, rows[i] as number, resolutions[i] as Resolution, verified);
+    // Addresses of a function follow each other, and share what was found.
+    for (let i = 0; i < rows.length;) {
+      const found = resolutions[i] as Resolution;
+      const sum = zero();
+      for (; i < rows.length && resolutions[i] === found; i++) {
+        addRow(sum, table, rows[i] as number);
+      }
+      count(counts, sum, found, verified);
     }
     each?.(symbolized);
     objects.push({
@@ -224,9 +230,11 @@ export async function symbolTrust(
   for (const [isThere, cause] of nowhere) {
     const counts = emptyCounts();
     const answer: Resolution = { symbol: undefined, frames: [], cause };
+    const sum = zero();
     for (let row = 0; row < table.count; row++) {
-      if (isThere(table.object[row] as number)) count(counts, table, row, answer, true);
+      if (isThere(table.object[row] as number)) addRow(sum, table, row);
     }
+    count(counts, sum, answer, true);
     if (counts.all.addresses > 0) {
       objects.push({
         object: undefined,
@@ -271,30 +279,25 @@ function emptyCounts(): Counts {
   return { all: zero(), resolved: zero(), lines: zero(), unverified: zero(), unresolved };
 }
 
+/** Counts addresses that share what was found. */
 function count(
   counts: Counts,
-  table: RecordedAddresses["table"],
-  row: number,
+  sum: TrustCount,
   { cause, frames }: Resolution,
   verified: boolean,
 ): void {
-  // What is only there for tools that look up the byte before a return address does not count.
-  if (table.uses[row] === ADDRESS_USE.BEFORE_RETURN || table.uses[row] === 0) return;
-  addRow(counts.all, table, row);
-  if (cause !== undefined) addRow(counts.unresolved.get(cause), table, row);
+  add(counts.all, sum);
+  if (cause !== undefined) add(counts.unresolved.get(cause), sum);
   else {
-    addRow(counts.resolved, table, row);
-    if (frames.some(({ line }) => line > 0)) addRow(counts.lines, table, row);
-    if (!verified) addRow(counts.unverified, table, row);
+    add(counts.resolved, sum);
+    if (frames.some(({ line }) => line > 0)) add(counts.lines, sum);
+    if (!verified) add(counts.unverified, sum);
   }
 }
 
-function addRow(
-  to: TrustCount | undefined,
-  table: RecordedAddresses["table"],
-  row: number,
-): void {
-  if (to === undefined) return;
+function addRow(to: TrustCount, table: RecordedAddresses["table"], row: number): void {
+  // What is only there for tools that look up the byte before a return address does not count.
+  if (table.uses[row] === ADDRESS_USE.BEFORE_RETURN || table.uses[row] === 0) return;
   to.addresses++;
   to.samples += table.samples[row] as number;
   to.period += table.periods[row] as number;

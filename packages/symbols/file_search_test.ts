@@ -64,7 +64,7 @@ Deno.test("the vdso is in the build-id cache only", () => {
   );
 });
 
-Deno.test("a file that is no ELF file is told and not used", () => {
+Deno.test("a file that is no ELF file is reported and not used", () => {
   const search = searchSymbolFiles({ path: "/bin/script" });
   search.next();
   let step = search.next(new SymbolsError(0, "Not an ELF file"));

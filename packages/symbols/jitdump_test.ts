@@ -116,7 +116,7 @@ Deno.test("an address belongs to different functions at different times", () => 
   assertEquals(symbols.line(moved, 0x5000)?.file, "a.js");
 });
 
-Deno.test("a last record cut short is told, a malformed one is an error with its offset", () => {
+Deno.test("a last record cut short is reported, a malformed one is an error with its offset", () => {
   const whole = file(true, load(true, 1, 0x1000, 16, 0, "a"), load(true, 2, 0x2000, 16, 1, "b"));
   const cuts: number[] = [];
   const ids = (bytes: Uint8Array): JitRecord[] => [

@@ -50,7 +50,7 @@ Deno.test("kernel and module symbols, with the types and the choice of perf", ()
   assertEquals(at(0n), "");
 });
 
-Deno.test("hidden addresses are told", () => {
+Deno.test("hidden addresses are reported", () => {
   const hidden = TEXT.replaceAll(/^[0-9a-f]+/gm, "0000000000000000");
   const { table, restricted } = readKallsyms(bytes(hidden));
   assertEquals(restricted, true);

@@ -219,7 +219,7 @@ Deno.test("a BPF program is its own symbol", async () => {
   assertEquals(found[0]?.symbol, { name: object.path, start: 0, end: 128 });
 });
 
-Deno.test("a file that cannot be read is told", async () => {
+Deno.test("a file that cannot be read is reported", async () => {
   const object: SymbolObject = { path: "/usr/bin/x", kind: "elf" };
   const cases = [new SymbolsError(0, "permission denied"), "not ELF"];
   for (const file of cases) {
@@ -339,7 +339,7 @@ Deno.test({
         const { found, symbols } = await lookUp(path, bytes);
         assertEquals(found, plain.found, program);
         assertEquals(symbols.origin, path);
-        // What is cut short, or damaged, is told and not used.
+        // What is cut short, or damaged, is reported and not used.
         for (const damaged of [bytes.slice(0, bytes.length >> 1), bytes.slice(0, 6)]) {
           const broken = await lookUp(path, damaged);
           assertEquals(names(broken.found)[0], "file missing", program);

@@ -19,7 +19,7 @@ Deno.test("AUXTRACE_ERROR: format 1 has a time", () => {
   );
 });
 
-Deno.test("AUXTRACE_ERROR: format 2 has the guest, behind a message of 64 bytes", () => {
+Deno.test("AUXTRACE_ERROR: format 2 has the guest, after a message of 64 bytes", () => {
   check(
     AUXTRACE_ERROR,
     layout().u32(1, 5, -1, -1, -1, 2).u64(body.ip).u64(9).text("Lost trace data", 64).u32(4242, 1),

@@ -157,7 +157,7 @@ const CPU_MAP_FIELDS = {
 /** The body of CPU_MAP. */
 export type CpuMap = StructValue<typeof CPU_MAP_FIELDS>;
 
-/** CPU_MAP: the CPUs that perf was told to record; {@link cpusOf} lists them. */
+/** CPU_MAP: the CPUs that perf was asked to record; {@link cpusOf} lists them. */
 export const CPU_MAP: RecordDeclaration<"CPU_MAP", CpuMap> = record(
   PERF_RECORD_CPU_MAP,
   "CPU_MAP",

@@ -39,7 +39,7 @@ const EVENT_UPDATE_FIELDS = {
       [PERF_EVENT_UPDATE__NAME]: "NAME",
       [PERF_EVENT_UPDATE__CPUS]: "CPUS",
     }) as FixedCodec<bigint>,
-    "What is told of the event.",
+    "What the update changes.",
   ],
   id: [u64, "First id of the event, by which it is found."],
   unit: [
@@ -66,7 +66,7 @@ const EVENT_UPDATE_FIELDS = {
     when({ field: "type", least: PERF_EVENT_UPDATE__CPUS + 1 }, bytes("rest")) as OptionalCodec<
       Uint8Array
     >,
-    "What a `type` that is not known tells.",
+    "The content of an update whose `type` is not known.",
   ],
 } as const;
 

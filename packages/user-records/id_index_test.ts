@@ -12,7 +12,7 @@ Deno.test("ID_INDEX: entries", () => {
   });
 });
 
-Deno.test("ID_INDEX: a second array tells of guests", () => {
+Deno.test("ID_INDEX: a second array is about guests", () => {
   check(
     ID_INDEX,
     layout().u64(2).u64(5, 0, 3, 77).u64(6, 1, 2, 78)

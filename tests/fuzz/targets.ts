@@ -250,6 +250,7 @@ const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]/;
 /** Runs a tool in this process, with nobody on the other side of its pipes but a counter. */
 export async function captured(
   run: () => number | Promise<number>,
+  most: number = MOST_OUTPUT,
 ): Promise<{ code: number; out: string; err: string }> {
   let written = 0;
   let out = "";
@@ -259,7 +260,7 @@ export async function captured(
   const saved = [stdout.writeSync, stderr.writeSync, Deno.permissions.revokeSync] as const;
   const take = (bytes: Uint8Array): number => {
     written += bytes.length;
-    if (written > MOST_OUTPUT) throw new Deno.errors.BrokenPipe();
+    if (written > most) throw new Deno.errors.BrokenPipe();
     if (out.length < 1 << 16) out += decoder.decode(bytes, { stream: true });
     return bytes.length;
   };

@@ -37,7 +37,7 @@ const hasSize: Test = { field: "misc", bits: PERF_RECORD_MISC_BUILD_ID_SIZE };
 
 /** The fields of a build id event that every record begins with. */
 export const BUILD_ID_HEADER_FIELDS = {
-  type: [u32, "0 as perf writes it: a section has no other records to tell it from."],
+  type: [u32, "0 as perf writes it: all records of a section are of this kind."],
   misc: [
     flags(u16, { [PERF_RECORD_MISC_BUILD_ID_SIZE]: "BUILD_ID_SIZE" }) as FixedCodec<number>,
     "CPU mode of the binary (kernel, user, guest), and whether `build_id_size` is given.",

@@ -23,7 +23,7 @@ const hasCorpus = exists(`${CORPUS}/INDEX.tsv`);
 if (!hasCorpus) console.log(`skipped: no corpus at ${CORPUS} (PERFDATA_CORPUS)`);
 interface CorpusFile {
   path: string;
-  /** Whether the index tells of damage. */
+  /** Whether the index mentions damage. */
   damaged: boolean;
   littleEndian: boolean;
   sections: Section[];

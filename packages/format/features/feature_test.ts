@@ -617,7 +617,7 @@ Deno.test("numbers and names of the features agree", () => {
   for (const { id, name } of FEATURES) assertEquals(FEATURE_NAMES[id], name);
 });
 
-Deno.test("a trace has a span for each field, one behind the other", () => {
+Deno.test("a trace has a span for each field, one after the other", () => {
   const sections = [
     ...Object.values(CASES).map(({ id, write }) => ({
       id,

@@ -24,8 +24,8 @@ import {
 
 /** The fields of a line of SP_META_INFO. */
 export const SIMPLEPERF_META_FIELDS = {
-  key: [cString, "What is told: `simpleperf_version`, `clockid`, `app_package_name`."],
-  value: [cString, "What there is to tell of it; lists are separated by newlines."],
+  key: [cString, "Name of the entry: `simpleperf_version`, `clockid`, `app_package_name`."],
+  value: [cString, "Its value; lists are separated by newlines."],
 } as const;
 
 /** A line of the META_INFO section of simpleperf. */

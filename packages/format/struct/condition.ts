@@ -150,8 +150,8 @@ export function counterOf(
   }
   const find = lookUp(count.field);
   const { per = 1, where } = count;
-  const tell = (scope: Scope) => Math.ceil(Number(find(scope) ?? 0) / per);
-  if (where === undefined) return tell;
+  const countIn = (scope: Scope) => Math.ceil(Number(find(scope) ?? 0) / per);
+  if (where === undefined) return countIn;
   const holds = decider(where);
-  return (scope, context, r) => holds(scope, context, r) ? tell(scope) : 0;
+  return (scope, context, r) => holds(scope, context, r) ? countIn(scope) : 0;
 }

@@ -7,14 +7,16 @@ export function optional<T>(codec: Codec<T>): OptionalCodec<T> {
   const { shape } = codec;
   // Counted elements are there where the bytes of all are; none at all are not.
   const counted = shape?.kind === "array" && shape.count !== "rest" && shape.element.size;
-  const tell = counted ? counterOf(shape.count, counted) : undefined;
+  const countIn = counted ? counterOf(shape.count, counted) : undefined;
   const least = Math.max(1, size);
   return {
     ...unsized,
     presence: "optional",
     shape: { kind: "optional", of: codec as Codec<unknown> },
     decode(r, scope) {
-      const need = tell === undefined ? least : tell(scope, r.context, r) * (counted as number);
+      const need = countIn === undefined
+        ? least
+        : countIn(scope, r.context, r) * (counted as number);
       return need === 0 || r.left < need ? undefined : codec.decode(r, scope);
     },
     encode(w, value, scope) {

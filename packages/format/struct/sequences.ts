@@ -5,14 +5,14 @@ import { decodeField } from "./structure.ts";
 
 /** Bytes as they are: `count` of them. The value is a copy of its own. */
 export function bytes(count: Count): Codec<Uint8Array> {
-  const tell = counterOf(count, 1);
+  const countIn = counterOf(count, 1);
   return {
     type: typeof count === "number" ? `u8[${count}]` : "u8[]",
     ...(typeof count === "number" ? { size: count } : {}),
     display: { as: "bytes" },
     shape: { kind: "bytes", count },
     decode(r, scope) {
-      const at = r.take(tell(scope, r.context, r), "bytes");
+      const at = r.take(countIn(scope, r.context, r), "bytes");
       return r.bytes.slice(at, r.pos);
     },
     encode(w, value) {
@@ -26,7 +26,7 @@ export function bytes(count: Count): Codec<Uint8Array> {
  */
 export function reserved(count: Exclude<Count, "rest">): OptionalCodec<Uint8Array> {
   const fixed = typeof count === "number";
-  const tell = counterOf(count, 1);
+  const countIn = counterOf(count, 1);
   return {
     type: fixed ? `u8[${count}]` : "u8[]",
     ...(fixed ? { size: count } : {}),
@@ -34,12 +34,12 @@ export function reserved(count: Exclude<Count, "rest">): OptionalCodec<Uint8Arra
     presence: "optional",
     shape: { kind: "bytes", count },
     decode(r, scope) {
-      const at = r.take(tell(scope, r.context, r), "reserved bytes");
+      const at = r.take(countIn(scope, r.context, r), "reserved bytes");
       const found = r.bytes.slice(at, r.pos);
       return found.some((byte) => byte !== 0) ? found : undefined;
     },
     encode(w, value, scope) {
-      if (value === undefined) w.grow(tell(scope, w.context, undefined));
+      if (value === undefined) w.grow(countIn(scope, w.context, undefined));
       else w.put(value);
     },
   };
@@ -76,7 +76,7 @@ export const padding: OptionalCodec<Uint8Array> = {
  */
 export function array<T>(element: Codec<T>, count: Count): Codec<T[]> {
   const least = Math.max(1, element.size ?? 1);
-  const tell = counterOf(count, least);
+  const countIn = counterOf(count, least);
   return {
     type: `${element.type}[${typeof count === "number" ? count : ""}]`,
     ...(typeof count === "number" && element.size !== undefined
@@ -86,7 +86,7 @@ export function array<T>(element: Codec<T>, count: Count): Codec<T[]> {
     parts: { element: element as Codec<unknown> },
     shape: { kind: "array", element: element as Codec<unknown>, count },
     decode(r, scope) {
-      const n = tell(scope, r.context, r);
+      const n = countIn(scope, r.context, r);
       // Checked before anything is allocated: a length that lies must not cost memory.
       if (n * least > r.left) {
         throw r.error(`${element.type}[${n}]: ${r.left} bytes left, expected ${n * least}`);

@@ -1,4 +1,4 @@
-import { TracepointSyntaxError } from "./expression.ts";
+import { TracepointSyntaxError } from "./tokens.ts";
 
 /** Widest field, and most digits: the kernel's formats have 2 digits at most. */
 const MAX_WIDTH = 1024;

@@ -1,11 +1,6 @@
-import {
-  atomValue,
-  binaryValue,
-  castTo,
-  type Expression,
-  TracepointSyntaxError,
-  unaryValue,
-} from "./expression.ts";
+import type { Expression } from "./expression.ts";
+import { TracepointSyntaxError } from "./tokens.ts";
+import { atomValue, binaryValue, castBits, castTo, unaryValue } from "./values.ts";
 import type { TracepointField, TracepointFormat } from "./format_file.ts";
 import type { TraceData } from "./trace_data.ts";
 
@@ -78,9 +73,9 @@ export function numberOf(expression: Expression, format: TracepointFormat): Numb
       return (data) => data.number(offset, size);
     }
     case "cast": {
-      const { type } = expression;
+      const bits = castBits(expression.type);
       const of = numberOf(expression.of, format);
-      return (data) => castTo(type, of(data));
+      return bits === undefined ? of : (data) => BigInt.asUintN(bits, of(data));
     }
     case "sizeof": {
       const size = sizeOf(expression.type, format);

@@ -1,30 +1,15 @@
-/** Operators with two sides, and how closely they bind. */
-const BINARY: Readonly<Record<string, number>> = {
-  "*": 10,
-  "/": 10,
-  "%": 10,
-  "+": 9,
-  "-": 9,
-  "<<": 8,
-  ">>": 8,
-  "<": 7,
-  ">": 7,
-  "<=": 7,
-  ">=": 7,
-  "==": 6,
-  "!=": 6,
-  "&": 5,
-  "^": 4,
-  "|": 3,
-  "&&": 2,
-  "||": 1,
-};
+import { type Tokens, TracepointSyntaxError } from "./tokens.ts";
+import {
+  atomValue,
+  BINARY,
+  type BinaryOperator,
+  binaryValue,
+  castTo,
+  unaryValue,
+} from "./values.ts";
 
 /** How deep expressions may be nested: those of the kernel are less than 30 deep. */
 const MAX_DEPTH = 200;
-
-/** An operator of {@linkcode Expression}. */
-export type BinaryOperator = keyof typeof BINARY & string;
 
 /** A value of `__print_flags` or `__print_symbolic` and its name; negative where it is not known. */
 export type NamedValue = readonly [value: bigint, name: string];
@@ -106,96 +91,6 @@ const KNOWN_NAMES: Readonly<Record<string, bigint>> = {
   HRTIMER_NORESTART: 0n,
   HRTIMER_RESTART: 1n,
 };
-
-/** A print format that is not understood. */
-export class TracepointSyntaxError extends Error {}
-
-type TokenKind = "name" | "string" | "character" | "operator" | "end";
-
-/** The text of a print format, token by token. */
-export class Tokens {
-  /** The present token: its kind. */
-  kind: TokenKind = "end";
-  /** Its text; of strings without the quotes, adjacent ones as one. */
-  text: string = "";
-  readonly #source: string;
-  #at = 0;
-  readonly #pattern =
-    /\s*(?:([A-Za-z0-9_]+)|("(?:[^"\\]|\\[^])*")|('(?:[^'\\]|\\[^])*')|(->|<<|>>|<=|>=|==|!=|&&|\|\||[^\s])|$)/y;
-
-  /** Begins with the first token. */
-  constructor(source: string) {
-    this.#source = source;
-    this.next();
-  }
-
-  /** Goes to the next token. */
-  next(): void {
-    this.#read();
-    if (this.kind !== "string") return;
-    // "a" "b" is one string.
-    let text = this.text;
-    for (let at = this.#at;; at = this.#at) {
-      this.#read();
-      if (this.kind !== "string") {
-        this.#at = at;
-        break;
-      }
-      text += this.text;
-    }
-    this.kind = "string";
-    this.text = text;
-  }
-
-  #read(): void {
-    this.#pattern.lastIndex = this.#at;
-    const match = this.#pattern.exec(this.#source);
-    this.#at = match === null ? this.#source.length : this.#pattern.lastIndex;
-    const [, name, string, character, operator] = match ?? [];
-    if (name !== undefined) this.#set("name", name);
-    else if (string !== undefined) this.#set("string", string.slice(1, -1));
-    else if (character !== undefined) this.#set("character", character.slice(1, -1));
-    else if (operator !== undefined) this.#set("operator", operator);
-    else this.#set("end", "");
-  }
-
-  #set(kind: TokenKind, text: string): void {
-    this.kind = kind;
-    this.text = text;
-  }
-
-  /** Whether the present token is an operator or a bracket. */
-  is(operator: string): boolean {
-    return this.kind === "operator" && this.text === operator;
-  }
-
-  /** Goes over an operator, if it is there. */
-  skip(operator: string): boolean {
-    if (!this.is(operator)) return false;
-    this.next();
-    return true;
-  }
-
-  /** The text of the present token, which has to be of a kind, or an operator; goes to the next. */
-  expect(kind: TokenKind | { readonly operator: string }): string {
-    const fits = typeof kind === "string" ? this.kind === kind : this.is(kind.operator);
-    if (!fits) throw new TracepointSyntaxError(`unexpected ${this.text}`);
-    const { text } = this;
-    this.next();
-    return text;
-  }
-
-  /** Where the present token ends, to come back to with {@linkcode Tokens.back}. */
-  mark(): readonly [number, TokenKind, string] {
-    return [this.#at, this.kind, this.text];
-  }
-
-  /** Goes back to a mark. */
-  back([at, kind, text]: readonly [number, TokenKind, string]): void {
-    this.#at = at;
-    this.#set(kind, text);
-  }
-}
 
 /**
  * Reads the arguments after a format: `, REC->x, …`.
@@ -432,83 +327,5 @@ function constant(expression: Expression): bigint {
     }
     default:
       throw new TracepointSyntaxError(`a value is no constant`);
-  }
-}
-
-/** A number as `strtoull(…, 0)` reads it; 0 for a name. */
-export function atomValue(text: string): bigint {
-  const digits = /^(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)/.exec(text)?.[0];
-  if (digits === undefined) return 0n;
-  const value = BigInt(/^0[0-7]/.test(digits) ? `0o${digits.slice(1)}` : digits);
-  return value >> 64n === 0n ? value : (1n << 64n) - 1n;
-}
-
-const CAST_BITS: Readonly<Record<string, number>> = {
-  u8: 8,
-  u16: 16,
-  u32: 32,
-  s8: 8,
-  s16: 16,
-  s32: 32,
-  char: 8,
-  short: 16,
-  int: 32,
-};
-
-/** Cuts a value to the size of a type; types of other names leave it as it is, as in libtraceevent. */
-export function castTo(type: string, value: bigint): bigint {
-  const bits = CAST_BITS[type.replace(/^unsigned /, "")];
-  return bits === undefined ? value : BigInt.asUintN(bits, value);
-}
-
-/** The value of an operator with one side. */
-export function unaryValue(operator: string, value: bigint): bigint {
-  if (operator === "!") return value === 0n ? 1n : 0n;
-  return operator === "~" ? ~value : operator === "-" ? -value : value;
-}
-
-/** The value of an operator with two sides; what is divided by zero is 0. */
-export function binaryValue(operator: BinaryOperator, a: bigint, b: bigint): bigint {
-  const truth = (yes: boolean) => yes ? 1n : 0n;
-  switch (operator) {
-    case "*":
-      return a * b;
-    case "/":
-      return b === 0n ? 0n : a / b;
-    case "%":
-      return b === 0n ? 0n : a % b;
-    case "+":
-      return a + b;
-    case "-":
-      return a - b;
-    // As the processor does it: the count is taken modulo 64.
-    case "<<":
-      return a << (b & 63n);
-    case ">>":
-      return a >> (b & 63n);
-    case "<":
-      return truth(a < b);
-    case ">":
-      return truth(a > b);
-    case "<=":
-      return truth(a <= b);
-    case ">=":
-      return truth(a >= b);
-    case "==":
-      return truth(a === b);
-    case "!=":
-      return truth(a !== b);
-    case "&":
-      return a & b;
-    case "^":
-      return a ^ b;
-    case "|":
-      return a | b;
-    case "&&":
-      return truth(a !== 0n && b !== 0n);
-    case "||":
-      return truth(a !== 0n || b !== 0n);
-    default:
-      throw new TracepointSyntaxError(`unknown operator ${operator}`);
   }
 }

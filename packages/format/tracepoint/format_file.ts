@@ -1,4 +1,5 @@
-import { type Expression, parseArguments, Tokens, TracepointSyntaxError } from "./expression.ts";
+import { type Expression, parseArguments } from "./expression.ts";
+import { Tokens, TracepointSyntaxError } from "./tokens.ts";
 
 /** Longest description that is read: the kernel's are a few KB. */
 const MAX_DESCRIPTION = 1 << 20;

@@ -11,5 +11,6 @@ export {
   type TracepointFormat,
   tracepointHead,
 } from "./format_file.ts";
-export type { BinaryOperator, DynamicKind, Expression, NamedValue } from "./expression.ts";
+export type { DynamicKind, Expression, NamedValue } from "./expression.ts";
+export type { BinaryOperator } from "./values.ts";
 export { type FindSymbol, TracepointText, type TraceSymbol } from "./tracepoint_text.ts";

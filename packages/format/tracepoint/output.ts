@@ -39,6 +39,17 @@ export class TextOutput {
   /** Adds text. */
   string(text: string): void {
     if (!this.#room(text.length * 3)) return;
+    const from = this.length;
+    // Most are short and ASCII: a call of the encoder takes longer than they do.
+    for (let i = 0; i < text.length && text.length < 48; i++) {
+      const code = text.charCodeAt(i);
+      if (code > 0x7f) break;
+      this.#bytes[from + i] = code;
+      if (i + 1 === text.length) {
+        this.length = from + text.length;
+        return;
+      }
+    }
     this.length += encoder.encodeInto(text, this.#bytes.subarray(this.length)).written;
   }
 

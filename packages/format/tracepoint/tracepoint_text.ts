@@ -10,7 +10,7 @@ import {
 } from "./addresses.ts";
 import { type Conversion, formatNumber, limitedWidth, parseFormat } from "./conversion.ts";
 import { bytesOf, checkNames, fieldOf, numberOf, spanOf } from "./evaluate.ts";
-import { type Expression, TracepointSyntaxError } from "./expression.ts";
+import type { Expression } from "./expression.ts";
 import {
   parseTracepoint,
   type TracepointField,
@@ -19,7 +19,9 @@ import {
 } from "./format_file.ts";
 import { TextOutput } from "./output.ts";
 import { stringOf } from "./strings.ts";
+import { TracepointSyntaxError } from "./tokens.ts";
 import { TraceData } from "./trace_data.ts";
+import { castBits } from "./values.ts";
 
 /** A function of the kernel that holds an address. */
 export interface TraceSymbol {
@@ -205,10 +207,12 @@ function plainNumber(
   format: TracepointFormat,
   { letter, bits, width, precision, left, zeros, alternate, plus, space }: Conversion,
 ): Put | undefined {
+  // A cast to a type that keeps all bits changes nothing.
+  while (arg.kind === "cast" && castBits(arg.type) === undefined) arg = arg.of;
   if (arg.kind !== "field" || bits < 32 || width !== 0 || precision !== -1) return undefined;
   if (left || zeros || alternate || plus || space) return undefined;
   const { offset, size } = fieldOf(format, arg.name) as TracepointField;
-  const high = size === 8 && bits === 64
+  const high = size === 8 && (bits === 64 || letter === "p")
     ? (data: TraceData) => data.high(offset)
     : letter === "d" && bits === 32
     ? (_: TraceData, low: number) => low >> 31
@@ -222,7 +226,13 @@ function plainNumber(
   };
   if (letter === "d") return put((out, hi, lo) => out.signed(hi, lo));
   if (letter === "u") return put((out, hi, lo) => out.decimal(hi, lo));
-  return letter === "x" ? put((out, hi, lo) => out.hex(hi, lo)) : undefined;
+  if (letter === "x") return put((out, hi, lo) => out.hex(hi, lo));
+  if (letter !== "p") return undefined;
+  return put((out, hi, lo) => {
+    if (hi === 0 && lo === 0) return out.string("(nil)");
+    out.string("0x");
+    out.hex(hi, lo);
+  });
 }
 
 function putNumber(

@@ -267,7 +267,7 @@ export class PathTable {
   }
 }
 
-/** Where in {@linkcode PathTable.table} a key is, but for the size of the table: an even number. */
+/** Where in {@linkcode PathTable.table} a key is, without regard to the size of the table: an even number. */
 export function pathSlot(key: number): number {
   return Math.imul(key, 0x9e3779b1) >>> 6 & -2;
 }

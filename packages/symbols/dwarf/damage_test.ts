@@ -64,19 +64,19 @@ for (const [compiler, ...flags] of COMMANDS) {
                 return cut % 4 === 0 ? bytes.subarray(0, cut % bytes.length) : bytes;
               };
               // With diagnostics nothing throws; without, nothing but DwarfError.
-              const told: Error[] = [];
+              const reported: Error[] = [];
               DwarfContext.open({ littleEndian: true, get }, {
                 // A split unit that is elsewhere is worth a word, and no damage.
                 diagnostics: (error) => {
-                  if (!/was not found$/.test(error.message)) told.push(error);
+                  if (!/was not found$/.test(error.message)) reported.push(error);
                 },
               }).findAll(addresses);
               try {
                 DwarfContext.open({ littleEndian: true, get }).findAll(addresses);
-                assert(told.length === 0, `not thrown: ${told[0]}`);
+                assert(reported.length === 0, `not thrown: ${reported[0]}`);
               } catch (error) {
                 if (!(error instanceof DwarfError)) throw error;
-                assert(error.message === told[0]?.message, `${error} is not ${told[0]}`);
+                assert(error.message === reported[0]?.message, `${error} is not ${reported[0]}`);
               }
             },
           ),

@@ -288,12 +288,12 @@ for (const [what, sections, message] of hostile) {
     const strict = DwarfContext.open(sections);
     const error = assertThrows(() => strict.find(0x1000), DwarfError);
     assert(error instanceof DwarfError && message.test(error.message), `${error}`);
-    // With diagnostics the fault is told, and the rest of the file can be read.
-    const told: string[] = [];
-    const tolerant = DwarfContext.open(sections, { diagnostics: (e) => told.push(e.message) });
+    // With diagnostics the fault is reported, and the rest of the file can be read.
+    const reported: string[] = [];
+    const tolerant = DwarfContext.open(sections, { diagnostics: (e) => reported.push(e.message) });
     tolerant.find(0x1000);
     tolerant.find(0x1001);
-    assertEquals(told, [error.message]);
+    assertEquals(reported, [error.message]);
   });
 }
 

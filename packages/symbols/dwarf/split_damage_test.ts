@@ -88,14 +88,14 @@ function damaged(sections: DwarfSections, name: string, damage: Damage): DwarfSe
   };
 }
 
-/** The first error that is told is the one that is thrown, and nothing else is thrown. */
+/** The first error that is reported is the one that is thrown, and nothing else is thrown. */
 function lookup({ addresses, main }: Split, options: DwarfOptions): number {
-  const told: Error[] = [];
+  const reported: Error[] = [];
   const tolerant = DwarfContext.open(main, {
     ...options,
     // A split unit that is elsewhere is worth a word, and no damage.
     diagnostics: (error) => {
-      if (!/was not found$/.test(error.message)) told.push(error);
+      if (!/was not found$/.test(error.message)) reported.push(error);
     },
   });
   const frames = tolerant.findAll(addresses).line.length;
@@ -104,10 +104,10 @@ function lookup({ addresses, main }: Split, options: DwarfOptions): number {
   for (const address of addresses.subarray(0, 3)) single.find(address);
   try {
     DwarfContext.open(main, options).findAll(addresses);
-    assert(told.length === 0, `not thrown: ${told[0]}`);
+    assert(reported.length === 0, `not thrown: ${reported[0]}`);
   } catch (error) {
     if (!(error instanceof DwarfError)) throw error;
-    assertEquals(error.message, told[0]?.message);
+    assertEquals(error.message, reported[0]?.message);
   }
   return frames;
 }

@@ -271,7 +271,7 @@ for (const is64 of [false, true]) {
   }
 }
 
-Deno.test("errors tell the offset and what was expected", () => {
+Deno.test("errors state the offset and what was expected", () => {
   const open = (bytes: number[]): () => unknown => () =>
     ElfFile.open(bytesSource(Uint8Array.from(bytes)));
   const magic = [0x7f, 0x45, 0x4c, 0x46];

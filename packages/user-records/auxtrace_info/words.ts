@@ -55,7 +55,7 @@ export function cpuBlocks<T extends { readonly magic: bigint }>(
   count: Count,
   kinds: readonly BlockKind<T>[],
 ): Codec<T[]> {
-  const tell = counterOf(count, 8);
+  const countIn = counterOf(count, 8);
   const deciders = kinds.map(({ test }) => decider(test));
   const blockOf = (scope: Scope, context: StructContext, magic: bigint) => {
     const kind = kinds[deciders.findIndex((holds) => holds(scope, context, undefined))];
@@ -70,7 +70,7 @@ export function cpuBlocks<T extends { readonly magic: bigint }>(
     ),
     decode(r, scope) {
       const value: T[] = [];
-      const announced = tell(scope, r.context, r);
+      const announced = countIn(scope, r.context, r);
       while (value.length < announced && r.left >= 8) {
         const magic = r.view.getBigUint64(r.pos, r.littleEndian);
         const block = blockOf(scope, r.context, magic);
@@ -101,12 +101,12 @@ export function cpuBlocks<T extends { readonly magic: bigint }>(
  * length is 0 or does not fit.
  */
 export function countedText(field: string): OptionalCodec<string> {
-  const tell = counterOf({ field }, 1);
+  const countIn = counterOf({ field }, 1);
   return {
     ...paddedText,
     presence: "optional",
     decode(r, scope) {
-      const length = tell(scope, r.context, r);
+      const length = countIn(scope, r.context, r);
       const size = Math.floor(length / 8 + 1) * 8;
       return length === 0 || size > r.left ? undefined : within(r, size, paddedText, scope);
     },

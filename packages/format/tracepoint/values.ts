@@ -1,0 +1,109 @@
+import { TracepointSyntaxError } from "./tokens.ts";
+
+/** Operators with two sides, and how closely they bind. */
+export const BINARY: Readonly<Record<string, number>> = {
+  "*": 10,
+  "/": 10,
+  "%": 10,
+  "+": 9,
+  "-": 9,
+  "<<": 8,
+  ">>": 8,
+  "<": 7,
+  ">": 7,
+  "<=": 7,
+  ">=": 7,
+  "==": 6,
+  "!=": 6,
+  "&": 5,
+  "^": 4,
+  "|": 3,
+  "&&": 2,
+  "||": 1,
+};
+
+/** An operator of an expression with two sides. */
+export type BinaryOperator = keyof typeof BINARY & string;
+
+/** A number as `strtoull(…, 0)` reads it; 0 for a name. */
+export function atomValue(text: string): bigint {
+  const digits = /^(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)/.exec(text)?.[0];
+  if (digits === undefined) return 0n;
+  const value = BigInt(/^0[0-7]/.test(digits) ? `0o${digits.slice(1)}` : digits);
+  return value >> 64n === 0n ? value : (1n << 64n) - 1n;
+}
+
+const CAST_BITS: Readonly<Record<string, number>> = {
+  u8: 8,
+  u16: 16,
+  u32: 32,
+  s8: 8,
+  s16: 16,
+  s32: 32,
+  char: 8,
+  short: 16,
+  int: 32,
+};
+
+/** Cuts a value to the size of a type; types of other names leave it as it is, as in libtraceevent. */
+export function castTo(type: string, value: bigint): bigint {
+  const bits = castBits(type);
+  return bits === undefined ? value : BigInt.asUintN(bits, value);
+}
+
+/** Bits that a type keeps of a value; `undefined` where it keeps all. */
+export function castBits(type: string): number | undefined {
+  return CAST_BITS[type.replace(/^unsigned /, "")];
+}
+
+/** The value of an operator with one side. */
+export function unaryValue(operator: string, value: bigint): bigint {
+  if (operator === "!") return value === 0n ? 1n : 0n;
+  return operator === "~" ? ~value : operator === "-" ? -value : value;
+}
+
+/** The value of an operator with two sides; what is divided by zero is 0. */
+export function binaryValue(operator: BinaryOperator, a: bigint, b: bigint): bigint {
+  const truth = (yes: boolean) => yes ? 1n : 0n;
+  switch (operator) {
+    case "*":
+      return a * b;
+    case "/":
+      return b === 0n ? 0n : a / b;
+    case "%":
+      return b === 0n ? 0n : a % b;
+    case "+":
+      return a + b;
+    case "-":
+      return a - b;
+    // As the processor does it: the count is taken modulo 64.
+    case "<<":
+      return a << (b & 63n);
+    case ">>":
+      return a >> (b & 63n);
+    case "<":
+      return truth(a < b);
+    case ">":
+      return truth(a > b);
+    case "<=":
+      return truth(a <= b);
+    case ">=":
+      return truth(a >= b);
+    case "==":
+      return truth(a === b);
+    case "!=":
+      return truth(a !== b);
+    case "&":
+      return a & b;
+    case "^":
+      return a ^ b;
+    case "|":
+      return a | b;
+    case "&&":
+      return truth(a !== 0n && b !== 0n);
+    case "||":
+      return truth(a !== 0n || b !== 0n);
+    default:
+      throw new TracepointSyntaxError(`unknown operator ${operator}`);
+  }
+}

@@ -1,0 +1,194 @@
+/** Fields of `script` that few recordings have, against `perf script`, on samples made here. */
+import {
+  emptyAttr,
+  encodeFeature,
+  PERF_SAMPLE_ADDR,
+  PERF_SAMPLE_BRANCH_STACK,
+  PERF_SAMPLE_CODE_PAGE_SIZE,
+  PERF_SAMPLE_DATA_PAGE_SIZE,
+  PERF_SAMPLE_DATA_SRC,
+  PERF_SAMPLE_IP,
+  PERF_SAMPLE_PERIOD,
+  PERF_SAMPLE_PHYS_ADDR,
+  PERF_SAMPLE_RAW,
+  PERF_SAMPLE_REGS_INTR,
+  PERF_SAMPLE_REGS_USER,
+  PERF_SAMPLE_TID,
+  PERF_SAMPLE_TIME,
+  PERF_SAMPLE_WEIGHT_STRUCT,
+  type PerfEventAttr,
+  registerName,
+  type Sample,
+} from "@perfdata/format";
+import { HEADER_ARCH, HEADER_CLOCK_DATA } from "@perfdata/format/feature-names";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { asFile, type Item, Numbers } from "../fixtures/synthesize/recording.ts";
+import { perfText, perfVersion } from "./perf.ts";
+import { tool } from "./tool.ts";
+
+const REGS = 0xff0fffn;
+const BASE = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD;
+const MEMORY = BASE | PERF_SAMPLE_ADDR | PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER |
+  PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_PHYS_ADDR |
+  PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE | PERF_SAMPLE_WEIGHT_STRUCT;
+
+function registers(numbers: Numbers) {
+  const regs: Record<string, bigint> = {};
+  for (let bit = 0; bit < 64; bit++) {
+    if ((REGS >> BigInt(bit) & 1n) !== 0n) {
+      regs[registerName("x86_64", bit)] = BigInt(numbers.below(2 ** 32)) <<
+        BigInt(numbers.below(32));
+    }
+  }
+  return { abi: 2n, regs };
+}
+
+function branches(numbers: Numbers) {
+  return Array.from({ length: numbers.below(4) }, () => ({
+    from: 0x401000n + BigInt(numbers.below(0x4000)),
+    to: 0xffffffff81000000n + BigInt(numbers.below(0x4000)),
+    flags: {
+      mispred: numbers.below(2) === 0,
+      predicted: numbers.below(2) === 0,
+      in_tx: numbers.below(2) === 0,
+      abort: numbers.below(2) === 0,
+      cycles: numbers.below(65536),
+      type: numbers.below(15),
+      spec: 0,
+      new_type: 0,
+      priv: 0,
+    },
+  }));
+}
+
+/** A recording of one event, its attr and the bodies of its samples. */
+async function recording(attr: Partial<PerfEventAttr>, bodies: readonly Partial<Sample>[]) {
+  const items: Item[] = [
+    { record: { type: 3, name: "COMM", misc: 0, body: { pid: 7, tid: 7, comm: "work" } } },
+    {
+      record: {
+        type: 1,
+        name: "MMAP",
+        misc: 2,
+        body: {
+          pid: 7,
+          tid: 7,
+          addr: 0x400000n,
+          len: 0x4000n,
+          pgoff: 0n,
+          filename: "/nowhere/work",
+        },
+      },
+    },
+    ...bodies.map((body, i) => ({
+      record: {
+        type: 9,
+        name: "SAMPLE",
+        misc: 2,
+        body: { ip: 0x401000n, pid: 7, tid: 7, time: BigInt(1000 * i), period: 1n, ...body },
+      },
+    } as Item)),
+  ];
+  const events = [{ attr: { ...emptyAttr(), size: 120, sample_period: 1n, ...attr }, ids: [1n] }];
+  const clock = { version: 1, clockid: 1, wall_clock_ns: 1_700_000_000_123_456_789n };
+  const features = [
+    { id: HEADER_ARCH, name: "ARCH", value: "x86_64" },
+    { id: HEADER_CLOCK_DATA, name: "CLOCK_DATA", value: { ...clock, clockid_time_ns: 5000n } },
+  ] as unknown as Parameters<typeof encodeFeature>[0][];
+  return await asFile({ events, items, features }, true);
+}
+
+async function compare(
+  bytes: Uint8Array,
+  fields: readonly (string | undefined)[],
+): Promise<number> {
+  const path = Deno.makeTempFileSync({ suffix: ".perf.data" });
+  let lines = 0;
+  try {
+    Deno.writeFileSync(path, bytes);
+    for (const field of fields) {
+      const args = field === undefined ? [] : ["-F", field];
+      const theirs = await perfText(["script", ...args], path);
+      assertEquals(theirs?.code, 0, `perf: ${field}: ${theirs?.stderr}`);
+      const ours = await tool("script", [...args, path]);
+      const latin = Array.from(ours.stdout, (byte) => String.fromCharCode(byte)).join("");
+      assertEquals(latin, theirs?.stdout, `${field}`);
+      lines += latin.split("\n").length - 1;
+    }
+  } finally {
+    Deno.removeSync(path);
+  }
+  return lines;
+}
+
+Deno.test("fields of memory accesses, registers and branches are those of perf", async () => {
+  if (perfVersion() === undefined) return;
+  const numbers = new Numbers(1);
+  const sizes = [0n, 4096n, 2n << 20n, 1n << 30n, 1500n];
+  const bodies = Array.from({ length: 60 }, (_, i): Partial<Sample> => ({
+    addr: BigInt(numbers.below(2 ** 32)),
+    branch_stack: { entries: branches(numbers) },
+    regs_user: i % 9 === 0 ? { abi: 0n } : registers(numbers),
+    weight_struct: {
+      var1_dw: numbers.below(2 ** 32),
+      var2_w: numbers.below(65536),
+      var3_w: numbers.below(65536),
+    },
+    // Single bits of each part, and any.
+    data_src: i === 0
+      ? 0n
+      : i < 46
+      ? 1n << BigInt(i - 1)
+      : (BigInt(numbers.below(2 ** 32)) << 14n | BigInt(numbers.below(0x4000))) & 0x0fff_ffff_ffffn,
+    regs_intr: registers(numbers),
+    phys_addr: BigInt(numbers.below(2 ** 32)) * 16n,
+    data_page_size: sizes[numbers.below(sizes.length)] as bigint,
+    code_page_size: sizes[numbers.below(sizes.length)] as bigint,
+  }));
+  const bytes = await recording({
+    type: 4,
+    config: 0x1cdn,
+    sample_type: BigInt(MEMORY),
+    branch_sample_type: 0x9n,
+    sample_regs_user: REGS,
+    sample_regs_intr: REGS,
+  }, bodies);
+  const lines = await compare(bytes, [
+    undefined,
+    "iregs,uregs",
+    "ip,weight,ins_lat,phys_addr,data_page_size,code_page_size",
+    "brstack",
+    "ip,dso,brstack",
+    "ip,sym,dso,brstacksym",
+    "ip,dso,brstackoff",
+    "comm,tod,time",
+    "+iregs,+brstacksym,-data_src",
+  ]);
+  console.log(`script: ${lines} lines of fields that few recordings have are those of perf`);
+  assert(lines >= 480, `only ${lines}`);
+});
+
+Deno.test("what BPF programs write is as perf shows it", async () => {
+  if (perfVersion() === undefined) return;
+  const encoder = new TextEncoder();
+  const raw = ["hello\0\0\0", "raise_bpf_error\0", "a", "two\0words\0", "\x01\x02\x7f~ \0", ""];
+  const bytes = await recording(
+    { type: 1, config: 10n, sample_type: BigInt(BASE | PERF_SAMPLE_RAW) },
+    raw.map((text) => ({
+      raw: encoder.encode(text.padEnd(text.length + (12 - text.length % 8) % 8, "\0")),
+    })),
+  );
+  assert(await compare(bytes, [undefined, "time,ip"]) > 20);
+});
+
+Deno.test("fields that cannot be printed are refused with a reason", async () => {
+  const path = new URL("../fixtures/recorded/clock.perf.data", import.meta.url).pathname;
+  for (
+    const field of ["metric", "brstackinsn", "srccode", "ipc", "synth", "insn", "iregs", "weight"]
+  ) {
+    const { code, out, err } = await tool("script", ["-F", `comm,${field}`, path]);
+    assertEquals([code, out], [2, ""], field);
+    assertStringIncludes(err, field);
+    assertEquals(err.trim().split("\n").length, 1, err);
+  }
+});

@@ -1,0 +1,24 @@
+/** The text of x86 instructions, by iced-x86. */
+import type { InsnText } from "@perfdata/session/pt";
+import { complain } from "./_cli.ts";
+
+/** Texts of instructions in the syntax of objdump; without them where the disassembler cannot be loaded. */
+export async function insnText(tool: string): Promise<InsnText | undefined> {
+  try {
+    const { Decoder, Formatter, FormatterSyntax, Instruction } = await import("iced-x86");
+    const formatter = new Formatter(FormatterSyntax.Gas);
+    const insn = new Instruction();
+    return (bytes, ip, mode) => {
+      const decoder = new Decoder(mode, bytes, 0);
+      decoder.ip = ip;
+      decoder.decodeOut(insn);
+      const text = formatter.format(insn);
+      decoder.free();
+      return text;
+    };
+  } catch (error) {
+    const [why] = (error as Error).message.split("\n");
+    complain(`${tool}: instructions have no text: iced-x86 cannot be loaded: ${why}`);
+    return undefined;
+  }
+}
