@@ -74,7 +74,14 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       const mode = insnMode(arch);
       if (mode === undefined) throw new InputError(`instructions of ${arch} are not decoded`);
       const found = codeCounts(profile, event, matches);
-      if (found.length === 0) throw new InputError(missing(profile, wanted));
+      if (found.length === 0) {
+        const isCaller = profile.functions.name.some((name) => name !== "" && matches(name));
+        throw new InputError(
+          isCaller
+            ? `no samples in ${wanted} itself, only in what it calls`
+            : missing(profile, wanted),
+        );
+      }
       const options = {
         name,
         event: profile.events[event]?.name ?? "",

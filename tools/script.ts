@@ -198,6 +198,8 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     if (printed === 0) {
       const why = choosesSamples(flags)
         ? `: ${await whyNothing(name, givenFilters(flags), names)}`
+        : rows.count > 0
+        ? " have any of these fields"
         : "";
       complain(`script: ${name}: no samples${why}`);
     }

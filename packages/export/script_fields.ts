@@ -296,6 +296,7 @@ function typeFields(
     }
     fields.delete(field);
   }
+  if (!isTracepoint) fields.delete("trace");
   // One of them is printed, as perf does it.
   if (fields.has("brstack")) fields.delete("brstacksym");
   if (fields.has("brstack") || fields.has("brstacksym")) fields.delete("brstackoff");

@@ -121,7 +121,7 @@ export class PlaceNames {
   /** By object likewise. */
   #byDso = new Int32Array(1 << 6);
   #count = 0;
-  /** Addresses in guests and hypervisors. */
+  /** Addresses where nothing is mapped that look like a process's, in another mode than that. */
   readonly #elsewhere = new Set<number>();
   /** By place: its innermost entry, or -1 where it was not asked for. */
   readonly #inner: Int32Array;
@@ -138,7 +138,9 @@ export class PlaceNames {
     this.#inner = new Int32Array(engine.places.count).fill(-1);
     const { places } = engine;
     for (let place = 0; place < places.count; place++) {
-      if (places.object(place) < KERNEL_UNMAPPED) this.#elsewhere.add(places.address(place));
+      if (places.object(place) < UNMAPPED && places.hi(place) >= 0) {
+        this.#elsewhere.add(places.address(place));
+      }
     }
     // Most places have an entry of their own. What is not needed is 0 in all entries, and takes no
     // memory: those pages are never written.
@@ -223,7 +225,7 @@ export class PlaceNames {
 
   /**
    * Whether no other place without a function can have the same address and object: not of the kernel,
-   * and not of a mode that is known from a few chains only. Most addresses of code without frame
+   * and not met in another mode as well. Most addresses of code without frame
    * pointers are such, and need not be remembered.
    */
   #isAlone(place: number): boolean {
