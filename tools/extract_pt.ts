@@ -455,7 +455,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   }
   if (!toStdout) writeOut(json ? manifest : table(trace, described));
   const lost = streams.some(({ pieces }) => pieces.some(({ missing }) => missing > 0));
-  return lost || reader.stats.skippedBytes > 0 ? 1 : 0;
+  return lost || reader.stats.skippedBytes > 0 || complaints.count > 0 ? 1 : 0;
 }
 
 /** The command. */
