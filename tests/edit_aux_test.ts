@@ -82,10 +82,15 @@ Deno.test("slice: perf and pt find the instructions of a range of time in its sl
         const slice = await sliced(whole, time);
         assert(slice !== undefined && slice.kept < 0.5 * slice.of);
         const wanted = within(all, time);
-        assertEquals(within(await perf(slice.bytes), time), wanted);
+        const found = await perf(slice.bytes);
+        if (variant.cyc) {
+          // Between two MTC packets times are estimated by the CYC packets before, of the whole trace.
+          const untimed = (text: string) => text.replace(/\d+\.\d{9}:/g, "");
+          assert(untimed(found).includes(untimed(wanted.join("\n"))), `${from}–${to}`);
+        } else assertEquals(within(found, time), wanted);
         insns += wanted.length;
         ranges++;
-        if (from !== 0.4) continue;
+        if (from !== 0.4 || variant.cyc) continue;
         const pt = async (name: string, bytes: Uint8Array) => {
           Deno.writeFileSync(`${folder}/${name}.data`, bytes);
           const args = ["--insns", "--time", time.map(seconds).join(","), `${folder}/${name}.data`];
