@@ -472,6 +472,26 @@ Deno.test("repair: a file without its header is read by its attr table", async (
   assertEquals(repaired, 4);
 });
 
+Deno.test("convert: a file that ends within AUX data becomes one that is whole", async () => {
+  const bytes = Deno.readFileSync(`${fixtures}synthesized/pt-cpus.perf.data`);
+  let cut = 0;
+  for await (const { payload } of (await open(bytes)).batches()) {
+    if (payload?.type !== 71 || payload.size < 32) continue;
+    const part = bytes.slice(0, payload.offset + 17);
+    for (const form of ["file", "pipe"] as const) {
+      // Strict: an AUXTRACE record that announces more than there is would be an error.
+      const again = await open(await copied(part, form));
+      let left = 0;
+      for await (const { payload } of again.batches()) {
+        if (payload?.type === 71) left = await payload.read(new Uint8Array(1 << 16));
+      }
+      assertEquals(left, 17);
+      cut++;
+    }
+  }
+  assert(cut >= 4, `${cut} files`);
+});
+
 Deno.test("every corpus file is copied in either form, or one line says why not", async () => {
   let whole = 0;
   let refused = 0;

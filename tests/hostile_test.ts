@@ -89,7 +89,7 @@ Deno.test("no cell of CSV that a spreadsheet takes for a formula", () =>
   }));
 
 Deno.test("a sound recording without samples is said to have none, and is no error", async () => {
-  const file = new URL("../fixtures/synthesized/pt-cpus.perf.data", import.meta.url).pathname;
+  const file = new URL("../fixtures/recorded/switch.perf.data", import.meta.url).pathname;
   for (const job of ["funcs", "tree", "script", "rate", "info", "records", "header"]) {
     const { code, err } = await tool(job, [file]);
     assertEquals(code, 0, `${job}: ${err}`);

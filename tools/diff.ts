@@ -151,7 +151,7 @@ interface TableOptions {
 }
 
 function percent(share: number): string {
-  return `${share < 0 ? "−" : "+"}${(Math.abs(share) * 100).toFixed(2)}%`;
+  return `${share < 0 ? "-" : "+"}${(Math.abs(share) * 100).toFixed(2)}%`;
 }
 
 function writeTable(found: Diff, { event, by, limit, all, paths }: TableOptions): void {

@@ -80,7 +80,7 @@ export async function hasAuxtrace(reader: PerfDataReader): Promise<boolean> {
 
 /**
  * Finds what of the Intel PT data of a recording is needed to decode a range of time: for each buffer
- * from the last PSB before the range up to the end of the first PSB+ after it.
+ * from the last PSB but one before the range up to the end of the first PSB+ after it.
  *
  * The packets after a PSB (PSB+; SDM, "Packet Generation Scenarios") hold the TSC; AUXTRACE_INFO converts
  * it to perf's time.
@@ -140,7 +140,8 @@ async function rangeOf(
   const keeper = new TimeKeeper(clockRatios(trace), clock.base);
   const earliest = Number(first) - MARGIN;
   const latest = Number(last) + MARGIN;
-  let from = 0;
+  // CYC packets count from those before them: times are right after a PSB more.
+  let [from, before] = [0, 0];
   let timed = false;
   for await (const { at, after, tscLow, tscHigh } of psbTimes(stream, source)) {
     keeper.tsc(tscLow, tscHigh);
@@ -150,7 +151,10 @@ async function rangeOf(
       return { from: timed ? from : after, to: after, end: BigInt(ns), timed: true };
     }
     timed = true;
-    if (ns < earliest) from = at;
+    if (ns < earliest) {
+      from = before;
+      before = at;
+    }
   }
   const to = streamEnd(stream);
   return { from, to, end: from === to ? last : undefined, timed };

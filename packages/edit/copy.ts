@@ -1,11 +1,13 @@
 import {
   type BatchOptions,
   type Diagnostics,
+  encode,
   featureName,
   hasTablesFirst,
   HEADER_BUILD_ID,
   HEADER_FEAT_BITS,
   HEADER_TRACING_DATA,
+  layoutOf,
   type Payload,
   PERF_EVENT_HEADER_SIZE,
   PERF_RECORD_AUXTRACE,
@@ -19,11 +21,13 @@ import {
   PerfDataError,
   type PerfDataReader,
   type RecordBatch,
+  u64,
   type WriterFeature,
 } from "@perfdata/format";
 import { streamFeature } from "@perfdata/session/stream-feature";
-import { googleFeatureId } from "@perfdata/user-records";
+import { AUXTRACE, googleFeatureId } from "@perfdata/user-records";
 import type { PayloadPart } from "./aux_cut.ts";
+import { Pieces } from "./pieces.ts";
 import { OF_COMPRESSION, type RecordingHead, type RecordingOutput } from "./output.ts";
 
 /** The record stays as it is. */
@@ -123,38 +127,6 @@ export async function copyRecording(
   return await new Copy(reader, output, options).run();
 }
 
-/** Collects records: to write each by itself would take longer than to make it. */
-class Pieces {
-  readonly #bytes = new Uint8Array(CHUNK);
-  readonly #write: (records: Uint8Array) => Promise<void>;
-  #used = 0;
-
-  constructor(write: (records: Uint8Array) => Promise<void>) {
-    this.#write = write;
-  }
-
-  /** Takes whole records; a promise is returned only where something is written. */
-  put(records: Uint8Array): Promise<void> | undefined {
-    if (this.#used + records.length > CHUNK) return this.#flushAnd(records);
-    this.#bytes.set(records, this.#used);
-    this.#used += records.length;
-    return undefined;
-  }
-
-  async #flushAnd(records: Uint8Array): Promise<void> {
-    await this.flush();
-    if (records.length > CHUNK) await this.#write(records);
-    else this.put(records);
-  }
-
-  /** Writes what was collected. */
-  async flush(): Promise<void> {
-    const used = this.#used;
-    this.#used = 0;
-    if (used > 0) await this.#write(this.#bytes.subarray(0, used));
-  }
-}
-
 class Copy {
   readonly #stats: CopyStats = { read: 0, kept: 0, dropped: 0, replaced: 0, payloadBytes: 0 };
   readonly #reader: PerfDataReader;
@@ -169,6 +141,8 @@ class Copy {
   /** Whether records are seen beyond those that describe a pipe. */
   #pastHead = false;
   #taken = 0;
+  /** Byte order of what is written. */
+  #littleEndian = true;
 
   constructor(reader: PerfDataReader, output: RecordingOutput, options: CopyOptions) {
     this.#reader = reader;
@@ -220,7 +194,9 @@ class Copy {
         dataOffset: data.offset,
       }),
     };
-    await this.#output.begin(this.#edit.head?.(head) ?? head);
+    const edited = this.#edit.head?.(head) ?? head;
+    this.#littleEndian = edited.littleEndian;
+    await this.#output.begin(edited);
     await this.#pipeFeatures();
     if (this.#edit.before !== undefined) await this.#output.write(this.#edit.before());
   }
@@ -298,7 +274,7 @@ class Copy {
       if (verdict !== KEEP) stats.replaced++;
       if (isPlaced) {
         await pieces.flush();
-        await this.#output.auxtrace(bytes);
+        await this.#output.auxtrace(this.#announced(bytes, batch.payload));
       } else {
         full = pieces.put(bytes);
         if (full !== undefined) await full;
@@ -306,6 +282,18 @@ class Copy {
     }
     if (from >= 0) await pieces.put(batch.bytes.subarray(from, to));
     if (batch.payload !== undefined) await this.#payload(batch.payload, payloadKept);
+  }
+
+  /** An AUXTRACE record that announces no more than there is: the file may have been cut off. */
+  #announced(record: Uint8Array, payload: Payload | undefined): Uint8Array {
+    const { data, fileSize } = this.#reader;
+    if (payload === undefined || fileSize === undefined) return record;
+    const left = Math.max(0, data.offset + data.size - payload.offset);
+    if (left >= payload.size || this.#edit.part?.(payload) !== undefined) return record;
+    const cut = record.slice();
+    const size = encode(u64, BigInt(left), { littleEndian: this.#littleEndian });
+    cut.set(size, layoutOf(AUXTRACE).size);
+    return cut;
   }
 
   /**

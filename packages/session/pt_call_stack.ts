@@ -70,6 +70,19 @@ export class CallStack {
     this.active[place] = (this.active[place] as number) + 1;
   }
 
+  /** Forgets the outer half of the calls: so many are open because their returns were not seen. */
+  forgetOldest(): void {
+    const n = this.depth >> 1;
+    for (let i = 0; i < n; i++) {
+      const place = this.place[i] as number;
+      this.active[place] = (this.active[place] as number) - 1;
+    }
+    for (
+      const column of [this.place, this.returnLow, this.returnHigh, this.since, this.sinceInsns]
+    ) column.copyWithin(0, n, this.depth);
+    this.depth -= n;
+  }
+
   /** How many frames a return to an address ends; 0 where none returns there. */
   returnsTo(low: number, high: number): number {
     const bottom = Math.max(0, this.depth - MAX_SEARCH);

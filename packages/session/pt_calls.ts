@@ -13,7 +13,7 @@ import { LatencyTable } from "./pt_latency.ts";
 import type { PtCode } from "./pt_code.ts";
 import type { PtBuffer, PtClock, PtSink } from "./pt_run.ts";
 
-/** Calls that are open at once at most; what is deeper is not followed. */
+/** Calls that are open at once at most; beyond that, the outer half is forgotten. */
 const MAX_DEPTH = 1 << 16;
 /** Paths of a buffer since its last time. */
 class OpenPaths {
@@ -440,7 +440,7 @@ export class PtCalls implements PtSink {
     now: number,
     counts: boolean,
   ): void {
-    if (stack.depth === MAX_DEPTH) return;
+    if (stack.depth === MAX_DEPTH) this.#forgetOldest(stack);
     if (counts) {
       this.events?.add(
         0,
@@ -459,6 +459,14 @@ export class PtCalls implements PtSink {
     this.#noteNode(stack, this.#openPaths(buffer.index));
     this.#since(stack, now);
     stack.node = tree.node(stack.node, place, stack.tid);
+  }
+
+  /** So many calls are open that most will not return: the outer half are calls without an end. */
+  #forgetOldest(stack: CallStack): void {
+    for (let i = 0; i < stack.depth >> 1; i++) {
+      this.latency.add(stack.place[i] as number, stack.tid, -1, -1, 0, false, false);
+    }
+    stack.forgetOldest();
   }
 
   #popFrames(

@@ -169,6 +169,14 @@ const ARGUMENTS: Readonly<Record<string, (place: Place) => string[][]>> = {
   symbols: ({ path, folder }) => [
     ["trust", "--symfs", folder, path],
     ["bundle", "-f", "-o", `${folder}/perf.symbols`, "--symfs", folder, path],
+    ["bundle", "--code", "-f", "-o", `${folder}/perf.symbols`, "--symfs", folder, path],
+  ],
+  // The recording itself is the code at addresses that its trace has: whatever its bytes are.
+  pt: ({ path, folder }) => [
+    ["--symfs", folder, path],
+    ["--symfs", folder, "--calls", "--image", `${path}@401000`, path],
+    ["--symfs", folder, "--insns", "--image", `${path}@401000,${path}@7f0012741000`, path],
+    ["--symfs", folder, "--branches", "--events", "--json", "--image", `${path}@400000`, path],
   ],
   slice: ({ path, folder }) => [["-f", "-o", `${folder}/out.data`, "--time", "10%-50%", path]],
   merge: ({ path, folder }) => [["-f", "-o", `${folder}/out.data`, path, path]],
