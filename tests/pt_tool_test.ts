@@ -184,8 +184,12 @@ Deno.test("pt: calls, instructions and lists are those of the steps", async () =
 
       await checkSlices(path);
 
-      const piped = await pt(["--json", "-"], Deno.readFileSync(path));
-      assertEquals(piped.stdout, table.stdout);
+      const before = [...Deno.readDirSync(folder)].length;
+      for (const words of [[], ["--temp", folder]]) {
+        const piped = await pt(["--json", ...words, "-"], Deno.readFileSync(path));
+        assertEquals(piped.stdout, table.stdout);
+      }
+      assertEquals([...Deno.readDirSync(folder)].length, before);
     },
   );
 });

@@ -1,14 +1,10 @@
 /** What the commands that write recordings have in common. */
 import { type CopyStats, FileOutput, PipeOutput, type RecordingOutput } from "@perfdata/edit";
-import {
-  type ByteSink,
-  type ByteSource,
-  isRandomAccess,
-  type RandomAccessSource,
-} from "@perfdata/format";
+import type { ByteSink, ByteSource, RandomAccessSource } from "@perfdata/format";
 import { tempFile } from "@perfdata/format/temp-file";
 import { newFile } from "@perfdata/format/file-sink";
 import { about, complain, UsageError, writeOut } from "./_cli.ts";
+import { spooled } from "./_spool.ts";
 
 /** Flags of all of them. */
 export const OUTPUT_FLAGS = {
@@ -73,26 +69,22 @@ export async function writeRecording<T>(
   return result;
 }
 
-/** A source that can be read at any place: what comes as a stream goes through a temporary file. */
-export async function spooled(source: ByteSource): Promise<RandomAccessSource> {
-  if (isRandomAccess(source)) return source;
-  const folder = Deno.makeTempDirSync({ prefix: "perfdata-" });
-  const file = tempFile(folder);
-  try {
-    // The file has lost its name already, where the system allows that.
-    Deno.removeSync(folder);
-  } catch {
-    // It stays with the file in it.
-  }
-  const block = new Uint8Array(1 << 18);
-  let size = 0;
-  for (;;) {
-    const n = await source.read(block);
-    if (n === 0) break;
-    file.writeAt(block.subarray(0, n), size);
-    size += n;
-  }
-  return { size, readAt: (into, position) => file.readAt(into, position) };
+/**
+ * A source that can be read at any place: what comes as a stream goes through a file in the system's
+ * directory for temporary ones.
+ */
+export async function rereadable(source: ByteSource): Promise<RandomAccessSource> {
+  return await spooled(source, () => {
+    const folder = Deno.makeTempDirSync({ prefix: "perfdata-" });
+    const file = tempFile(folder);
+    try {
+      // The file has lost its name already, where the system allows that.
+      Deno.removeSync(folder);
+    } catch {
+      // It stays with the file in it.
+    }
+    return file;
+  });
 }
 
 /** `1 record`, `2 records`, with the share of a whole. */

@@ -1,11 +1,5 @@
 /** What the commands that decode Intel PT have in common: opening, code, and what is left to say. */
-import {
-  bytesSource,
-  HEADER_AUXTRACE,
-  isRandomAccess,
-  PerfDataReader,
-  type RandomAccessSource,
-} from "@perfdata/format";
+import { HEADER_AUXTRACE, PerfDataReader, type RandomAccessSource } from "@perfdata/format";
 import { PERF_SAMPLE_AUX } from "@perfdata/format/perf-event";
 import { openSource } from "@perfdata/format/file-source";
 import { readAuxTrace, stitchAuxTrace } from "@perfdata/session";
@@ -36,6 +30,7 @@ import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
 import { BundleError, openBundle } from "@perfdata/symbols/open-resolver";
 import { about, complain, Complaints, InputError } from "./_cli.ts";
 import { notBundle } from "./_not_bundle.ts";
+import { held } from "./_spool.ts";
 
 /** The copy of the kernel's memory in a directory that `perf record --kcore` made. */
 const KCORE = "kcore_dir/kcore";
@@ -97,18 +92,12 @@ export interface OpenedPt {
   readonly engine: Engine;
 }
 
-async function readAll(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const parts: Uint8Array[] = [];
-  for await (const part of stream) parts.push(part);
-  return new Uint8Array(await new Blob(parts as Uint8Array<ArrayBuffer>[]).arrayBuffer());
-}
-
 /**
  * Opens a recording with Intel PT and reads all of its records.
  *
  * @param tool Name of the command, for messages.
  * @param consumers What else wants the records.
- * @throws {InputError} Where it has none, or cannot be read twice.
+ * @throws {InputError} Where it has none.
  */
 export async function openPt(
   tool: string,
@@ -117,11 +106,7 @@ export async function openPt(
   filter?: (reader: PerfDataReader) => Promise<EngineOptions["filter"]>,
 ): Promise<OpenedPt> {
   const complaints = new Complaints(`${tool}: ${name}`);
-  const opened = name === "-" ? bytesSource(await readAll(Deno.stdin.readable)) : openSource(name);
-  if (!isRandomAccess(opened)) {
-    throw new InputError(`${name}: cannot be read twice; give it as -, or copy it to a file`);
-  }
-  const source: RandomAccessSource = opened;
+  const source = await held(openSource(name));
   const first = await PerfDataReader.open(source, { diagnostics: complaints.take });
   const trace = await readAuxTrace(first, { diagnostics: complaints.take });
   if (trace.streams.length === 0 || trace.type !== PERF_AUXTRACE_INTEL_PT) {

@@ -16,7 +16,7 @@ import {
   UsageError,
   writeOut,
 } from "./_cli.ts";
-import { OUTPUT_FLAGS, OUTPUT_HELP, spooled, writeRecording } from "./_edit.ts";
+import { OUTPUT_FLAGS, OUTPUT_HELP, rereadable, writeRecording } from "./_edit.ts";
 
 const HELP = `merge: several recordings become one
 
@@ -63,7 +63,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     inputs.push({
       name,
       reader: await aboutAsync(name, async () => {
-        const source = await spooled(openSource(name, { interruptible: true }));
+        const source = await rereadable(openSource(name, { interruptible: true }));
         bytes += source.size;
         return await PerfDataReader.open(source, { diagnostics: told.take });
       }),

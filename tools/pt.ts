@@ -44,8 +44,8 @@ const HELP = `pt: prints what ran, from the Intel PT data of a perf.data file
 
 usage: perfdata pt [flags] [FILE]
 
-FILE is a perf.data file or directory, or - for a pipe, which is held in memory (default:
-perf.data).
+FILE is a perf.data file or directory, or - for a pipe, which is held in memory or, with --temp DIR,
+in a file there (default: perf.data).
 
 Without a flag: functions with the time spent in them, their calls and instructions. The code is
 read from the files that were mapped, if their build ids are those of the recording.
@@ -68,7 +68,7 @@ read from the files that were mapped, if their build ids are those of the record
                          segments (a core file, kcore; ADDR is added). Several: comma between them
       --json             lines of JSON
 ${SYMBOL_HELP}\
-      --temp DIR         sort there what is too much for memory, of a pipe
+      --temp DIR         hold a pipe in a file there instead of in memory
       --debug            print the stack trace of an error
   -h, --help             print this help
 

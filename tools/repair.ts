@@ -13,7 +13,7 @@ import {
   Progress,
   writeOut,
 } from "./_cli.ts";
-import { OUTPUT_FLAGS, OUTPUT_HELP, spooled, writeRecording } from "./_edit.ts";
+import { OUTPUT_FLAGS, OUTPUT_HELP, rereadable, writeRecording } from "./_edit.ts";
 
 const HELP = `repair: makes a sound recording of what is left of a damaged one
 
@@ -48,7 +48,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const { on, value, operands } = flags;
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
-    const source = await spooled(openSource(name, { interruptible: true }));
+    const source = await rereadable(openSource(name, { interruptible: true }));
     const report = await writeRecording("repair", flags, async ({ output }) => {
       const progress = new Progress("repair", source.size);
       const done = await repairRecording(source, output, progress.add);

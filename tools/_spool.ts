@@ -1,0 +1,45 @@
+/** Streams, for commands that read a recording more than once or from any place. */
+import {
+  type ByteSource,
+  bytesSource,
+  isRandomAccess,
+  type RandomAccessSource,
+  type StreamSource,
+  type TempFile,
+} from "@perfdata/format";
+
+/** Bytes that are read at once. */
+const BLOCK = 1 << 18;
+
+/** A source that can be read at any place: what comes as a stream goes through the file that `temp` makes. */
+export async function spooled(
+  source: ByteSource,
+  temp: () => TempFile,
+): Promise<RandomAccessSource> {
+  if (isRandomAccess(source)) return source;
+  const file = temp();
+  let size = 0;
+  for await (const block of blocksOf(source)) {
+    file.writeAt(block, size);
+    size += block.length;
+  }
+  return { size, readAt: (into, position) => file.readAt(into, position) };
+}
+
+/** The same, but what comes as a stream is held in memory unless temporary files were allowed. */
+export async function held(source: ByteSource): Promise<RandomAccessSource> {
+  if (isRandomAccess(source)) return source;
+  if (source.temp !== undefined) return await spooled(source, source.temp);
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  for await (const block of blocksOf(source)) parts.push(block.slice());
+  return bytesSource(new Uint8Array(await new Blob(parts).arrayBuffer()));
+}
+
+async function* blocksOf(source: StreamSource): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  const block = new Uint8Array(BLOCK);
+  for (;;) {
+    const n = await source.read(block);
+    if (n === 0) return;
+    yield block.subarray(0, n);
+  }
+}
