@@ -85,7 +85,7 @@ export function zstdDecompress(compressed: Uint8Array, size: number): Uint8Array
  * Inflates whole frames that come in pieces, a block at a time; each part is valid until the next one is
  * asked for.
  *
- * @throws {Error} Where it is no zstd, or ends within a frame.
+ * @throws {Error} Where it is no zstd, is empty, or ends within a frame.
  *
  * @example
  * ```ts
@@ -99,8 +99,12 @@ export function zstdDecompress(compressed: Uint8Array, size: number): Uint8Array
  */
 export function* zstdParts(pieces: Iterable<Uint8Array>): Generator<Uint8Array, void, void> {
   const frames = new Frames();
-  for (const piece of pieces) yield* frames.push(piece);
-  if (!frames.isBetweenFrames) throw new Error("zstd data is cut");
+  let size = 0;
+  for (const piece of pieces) {
+    size += piece.length;
+    yield* frames.push(piece);
+  }
+  if (size === 0 || !frames.isBetweenFrames) throw new Error("zstd data is cut");
 }
 
 /** Takes a stream apart into frames and blocks (RFC 8878, 3.1.1), whatever the pieces it comes in. */
