@@ -49,7 +49,9 @@ interface Line extends Told {
 
 /** As `perf script -F ip,sym,symoff,dso` prints it, without the ip. */
 function perfForm({ sym, symoff, dso }: Told): string {
-  const name = sym === null ? "[unknown]" : `${sym}+${symoff}`;
+  // perf has no name for the target of a stub without a symbol, which binutils call by its address.
+  const short = sym?.replace(/^\*ABS\*\+0x[0-9a-f]+@plt$/, "@plt");
+  const name = short === undefined ? "[unknown]" : `${short}+${symoff}`;
   return `${name} (${dso ?? "[unknown]"})`;
 }
 

@@ -35,6 +35,9 @@ async function sliced(
 const seconds = (ns: bigint) =>
   `${ns / 1_000_000_000n}.${String(ns % 1_000_000_000n).padStart(9, "0")}`;
 
+/** The address at the end of a line. */
+const address = (line: string) => line.slice(line.lastIndexOf(" ") + 1);
+
 /** The lines whose time is in a range. */
 function within(lines: string, [from, to]: readonly [bigint, bigint]): string[] {
   return lines.split("\n").filter((line) => {
@@ -86,13 +89,21 @@ Deno.test("slice: perf and pt find the instructions of a range of time in its sl
         const wanted = within(all, time);
         const found = await perf(slice.bytes);
         if (variant.cyc) {
-          // Between two MTC packets times are estimated by the CYC packets before, of the whole trace.
-          const untimed = (text: string) => text.replace(/\d+\.\d{9}:/, "");
-          let next = 0;
-          for (const line of found.split("\n")) {
-            if (next < wanted.length && untimed(line) === untimed(wanted[next] ?? "")) next++;
+          // Between two MTC packets perf estimates times by the CYC packets before, of the whole trace: what
+          // is near the ends of the range, or near a switch of threads, may differ there.
+          const tenth = (time[1] - time[0]) / 10n;
+          const inner = within(all, [time[0] + tenth, time[1] - tenth]).map(address);
+          const addresses = found.split("\n").map(address);
+          let [next, missing] = [0, 0];
+          for (const wanted of inner) {
+            const at = addresses.indexOf(wanted, next);
+            if (at < 0 || at > next + 5000) missing++;
+            else next = at + 1;
           }
-          assertEquals([from, next], [from, wanted.length]);
+          assert(
+            inner.length > 5000 && missing < inner.length / 100,
+            `${missing} of ${inner.length} instructions missing from ${from} on`,
+          );
         } else assertEquals(within(found, time), wanted);
         insns += wanted.length;
         ranges++;
