@@ -134,6 +134,8 @@ function fieldsOf(
  * of perf 6.1 (tools/perf/builtin-script.c).
  */
 export class PtScriptWriter {
+  // One class: perf's print functions one after the other, which share the row that is being written.
+
   /** What was written and not yet taken. */
   readonly text: ByteText = new ByteText();
   readonly #names: PtNames;

@@ -142,6 +142,9 @@ export interface FlowCounts {
  * ```
  */
 export class FlowDecoder {
+  // One class, since each kind of packet changes the same state (address, mode, branches that wait for
+  // their target, what an interrupt left open): split, it would go from hand to hand at every packet.
+
   /** Paths (0 or more) and complements of events (less than 0). */
   entries: Int32Array;
   /** How many entries there are. */
