@@ -31,6 +31,9 @@ try {
     `${here}flame.svg`,
     "demo.data",
   );
+  // Names of files are those of the repository, wherever it is.
+  const picture = Deno.readTextFileSync(`${here}flame.svg`);
+  Deno.writeTextFileSync(`${here}flame.svg`, picture.replaceAll(here, "docs/flame/"));
 } finally {
   Deno.removeSync(folder, { recursive: true });
 }
