@@ -96,7 +96,12 @@ export async function whyNothing(
     if (text === undefined || seen === undefined || seen.matched || seen.others.size === 0) {
       continue;
     }
-    return `--${what} ${text} matches nothing; there ${await areNames([...seen.others], text)}`;
+    // What has no name has an empty one.
+    const there = [...seen.others].filter((name) => name !== "");
+    const others = there.length === 0
+      ? `no sample has a ${what}`
+      : `there ${await areNames(there, text)}`;
+    return `--${what} ${text} matches nothing; ${others}`;
   }
   const given = Object.entries(filters).flatMap(([flag, text]) =>
     text === undefined ? [] : [`--${flag} ${text}`]
