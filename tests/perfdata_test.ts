@@ -161,6 +161,16 @@ Deno.test("perfdata: a wrong word is answered with the nearest right one", async
   }
 });
 
+Deno.test("the value of a flag of one letter may follow at once, as in other programs", async () => {
+  const apart = await perfdata("script", "-F", "comm,ip,sym", fixture);
+  assert(apart.out.split("\n").length > 20);
+  assertEquals(await perfdata("script", "-Fcomm,ip,sym", fixture), apart);
+  const folded = await perfdata("export", "folded", "-o", "-", fixture);
+  assert(folded.out !== "");
+  assertEquals(await perfdata("export", "folded", "-o-", fixture), folded);
+  assertEquals((await perfdata("funcs", "--", "-oslash")).err.includes("unknown flag"), false);
+});
+
 Deno.test("perfdata NAME prints what deno run NAME prints, without the permissions that it does not need", async () => {
   for (const name of ["header", "funcs", "records"]) {
     const alone = await run(Deno.execPath(), [

@@ -76,7 +76,16 @@ export function parseFlags<const B extends string, const S extends string>(
   spec: FlagSpec<B, S>,
 ): Flags<B, S> {
   const boolean: readonly string[] = [...spec.boolean, "debug", "help"];
-  const parsed = parseArgs(args, {
+  // `-ofile` is `-o file`, as in other programs.
+  const end = args.indexOf("--");
+  const apart = args.flatMap((arg, i) => {
+    const [, letter = "", value = ""] = /^-([A-Za-z])([^=].*)$/s.exec(arg) ?? [];
+    const flag = end < 0 || i < end ? spec.alias?.[letter] : undefined;
+    return flag !== undefined && spec.string.some((name) => name === flag)
+      ? [`-${letter}`, value]
+      : [arg];
+  });
+  const parsed = parseArgs(apart, {
     boolean,
     // `_` keeps a file name that looks like a number as it was written.
     string: [...spec.string, "_"],
