@@ -94,13 +94,14 @@ Deno.test({
         compared += same;
         if (data === dwarf) checkAddresses(all);
         const piped = await tool("records", [...args, "-"], { input: Deno.readFileSync(data) });
-        // Names of events and of registers are after the data of a file.
-        const chains = (text: string) => lines(text).map(({ callchain }) => callchain);
-        // The vdso is known by its build id, which is there as well.
-        const text = (samples: string[][]) =>
-          samples.map((sample) => sample.join("\n").replaceAll(/.* \(\[vdso\]\)/g, "vdso")).join();
-        assert(text(ourSamples(lines(piped.out))) === text(ours), "names of a pipe");
-        assert(chains(piped.out).join() === chains(out).join(), "stacks of a pipe");
+        // What a stack is through the vdso is known by its build id, which is after the data of a file.
+        const through = ours.map((sample) => sample.some((frame) => frame.endsWith("([vdso])")));
+        const rest = <T>(samples: readonly T[]) => samples.filter((_, i) => !through[i]);
+        const chains = (text: string) =>
+          rest(lines(text).filter(({ type }) => type === "SAMPLE").map((line) => line.callchain));
+        assert(rest(ours).length > 20, `${rest(ours).length} of ${ours.length} samples`);
+        assertEquals(rest(ourSamples(lines(piped.out))), rest(ours), "names of a pipe");
+        assertEquals(chains(piped.out), chains(out), "stacks of a pipe");
       }
       console.log(`${compared} samples equal`);
       // A line of CSV has the same.
