@@ -18,6 +18,7 @@ import {
 import { perfText, perfVersion } from "./perf.ts";
 import { inFolder, tool } from "./tool.ts";
 import { ourStacks, perfStacks } from "./unwound.ts";
+import { wordsRecord } from "../fixtures/synthesize/recording.ts";
 
 const REGISTERS = 8;
 const KERNEL = BigInt.asUintN(64, -128n);
@@ -67,16 +68,6 @@ class Registers {
   }
 }
 
-function words(type: number, misc: number, list: readonly bigint[]): Uint8Array {
-  const bytes = new Uint8Array(8 + 8 * list.length);
-  const view = new DataView(bytes.buffer);
-  view.setUint32(0, type, true);
-  view.setUint16(4, misc, true);
-  view.setUint16(6, bytes.length, true);
-  list.forEach((word, i) => view.setBigUint64(8 + 8 * i, word, true));
-  return bytes;
-}
-
 /** Three threads that call and return at random, and a sample after some steps. */
 function samples(): Uint8Array[] {
   let seed = 7;
@@ -104,7 +95,7 @@ function samples(): Uint8Array[] {
     const ip = inKernel ? KERNEL_IP : calls.place + 0x20n;
     const user = [USER, calls.place + 0x20n];
     const chain = inKernel ? [KERNEL, KERNEL_IP, KERNEL_IP + 0x40n, ...user] : user;
-    records.push(words(9, inKernel ? 1 : 2, [
+    records.push(wordsRecord(9, inKernel ? 1 : 2, [
       ...[ip, BigInt(tid) << 32n | 7n, 1000n + BigInt(i)],
       ...[BigInt(chain.length), ...chain, ...branches],
     ]));

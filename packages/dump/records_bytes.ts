@@ -4,12 +4,18 @@ export const BLOCK: number = 1 << 18;
 /** Text that grows in one buffer. */
 export class TextBuffer {
   /** What holds it. */
-  bytes: Uint8Array<ArrayBuffer> = new Uint8Array(2 * BLOCK);
+  bytes: Uint8Array<ArrayBuffer>;
   /** The same. */
-  view: DataView = new DataView(this.bytes.buffer);
+  view: DataView;
   /** Bytes that are written. */
   length = 0;
   readonly #encoder = new TextEncoder();
+
+  /** @param size Bytes that there is room for at first. */
+  constructor(size: number = 2 * BLOCK) {
+    this.bytes = new Uint8Array(size);
+    this.view = new DataView(this.bytes.buffer);
+  }
 
   /** Makes room for `size` more bytes, and the 8 that a store may go beyond. */
   reserve(size: number): void {

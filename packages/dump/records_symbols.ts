@@ -182,7 +182,7 @@ export class RecordMore {
   }
 
   #named(places: SamplePlaces): Members {
-    const text = { bytes: new Uint8Array(1024), length: 0, reserve };
+    const text = new TextBuffer(1024);
     this.#putNames(text, places);
     // Texts and lists of them only: they come out as they went in.
     const object = decoder.decode(text.bytes.subarray(1, text.length));
@@ -190,7 +190,7 @@ export class RecordMore {
       .map(([name, json]) => [name, JSON.stringify(json)]);
   }
 
-  #putNames(out: GrowingText, { own, chain, first, end, exact }: SamplePlaces): void {
+  #putNames(out: TextBuffer, { own, chain, first, end, exact }: SamplePlaces): void {
     if (own >= 0) append(out, this.#ips[own] ??= encoder.encode(`,${this.#text(own, true)}`));
     if (chain === undefined) return;
     append(out, CHAIN);
@@ -231,23 +231,8 @@ export class RecordMore {
   }
 }
 
-/** Text that grows, as bytes. */
-interface GrowingText {
-  bytes: Uint8Array;
-  length: number;
-  /** Makes room for so many more bytes. */
-  reserve(size: number): void;
-}
-
-function reserve(this: GrowingText, size: number): void {
-  if (this.length + size <= this.bytes.length) return;
-  const larger = new Uint8Array(2 * (this.length + size));
-  larger.set(this.bytes.subarray(0, this.length));
-  this.bytes = larger;
-}
-
 /** Appends bytes, and leaves room for one more. */
-function append(out: GrowingText, text: Uint8Array): void {
+function append(out: TextBuffer, text: Uint8Array): void {
   out.reserve(text.length + 1);
   out.bytes.set(text, out.length);
   out.length += text.length;

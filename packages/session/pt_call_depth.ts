@@ -1,3 +1,4 @@
+import { enlarge } from "./enlarge.ts";
 import { IP_FLAG } from "./pt_sample_rows.ts";
 
 /**
@@ -43,15 +44,9 @@ export class CallDepth {
   #push(low: number, high: number, traceEnd: boolean): void {
     const n = this.#count++;
     if (n === this.#low.length) {
-      const lows = new Int32Array(2 * n);
-      lows.set(this.#low);
-      this.#low = lows;
-      const highs = new Int32Array(2 * n);
-      highs.set(this.#high);
-      this.#high = highs;
-      const ends = new Uint8Array(2 * n);
-      ends.set(this.#traceEnd);
-      this.#traceEnd = ends;
+      this.#low = enlarge(this.#low, n + 1);
+      this.#high = enlarge(this.#high, n + 1);
+      this.#traceEnd = enlarge(this.#traceEnd, n + 1);
     }
     this.#low[n] = low;
     this.#high[n] = high;

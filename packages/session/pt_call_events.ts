@@ -1,3 +1,5 @@
+import { enlarge } from "./enlarge.ts";
+
 /** What happened: rows in order of each thread's execution. */
 export class CallEvents {
   /** Number of rows. */
@@ -48,26 +50,14 @@ export class CallEvents {
   }
 
   #grow(): void {
-    const n = 2 * this.count;
-    const kind = new Uint8Array(n);
-    kind.set(this.kind);
-    this.kind = kind;
-    const ints = (old: Int32Array) => {
-      const larger = new Int32Array(n);
-      larger.set(old);
-      return larger;
-    };
-    const floats = (old: Float64Array) => {
-      const larger = new Float64Array(n);
-      larger.set(old);
-      return larger;
-    };
-    this.tid = ints(this.tid);
-    this.cpu = ints(this.cpu);
-    this.depth = ints(this.depth);
-    this.place = ints(this.place);
-    this.time = floats(this.time);
-    this.duration = floats(this.duration);
-    this.insns = floats(this.insns);
+    const n = this.count + 1;
+    this.kind = enlarge(this.kind, n);
+    this.tid = enlarge(this.tid, n);
+    this.cpu = enlarge(this.cpu, n);
+    this.depth = enlarge(this.depth, n);
+    this.place = enlarge(this.place, n);
+    this.time = enlarge(this.time, n);
+    this.duration = enlarge(this.duration, n);
+    this.insns = enlarge(this.insns, n);
   }
 }

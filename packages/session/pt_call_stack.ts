@@ -1,3 +1,5 @@
+import { enlarge } from "./enlarge.ts";
+
 /** How far down a return is searched for its call: across frames that longjmp left. */
 const MAX_SEARCH = 4096;
 
@@ -41,32 +43,18 @@ export class CallStack {
   push(place: number, low: number, high: number, time: number): void {
     const n = this.depth++;
     if (n === this.place.length) {
-      const ints = (old: Int32Array<ArrayBuffer>) => {
-        const larger = new Int32Array(2 * n);
-        larger.set(old);
-        return larger;
-      };
-      const floats = (old: Float64Array<ArrayBuffer>) => {
-        const larger = new Float64Array(2 * n);
-        larger.set(old);
-        return larger;
-      };
-      this.place = ints(this.place);
-      this.returnLow = ints(this.returnLow);
-      this.returnHigh = ints(this.returnHigh);
-      this.since = floats(this.since);
-      this.sinceInsns = floats(this.sinceInsns);
+      this.place = enlarge(this.place, n + 1);
+      this.returnLow = enlarge(this.returnLow, n + 1);
+      this.returnHigh = enlarge(this.returnHigh, n + 1);
+      this.since = enlarge(this.since, n + 1);
+      this.sinceInsns = enlarge(this.sinceInsns, n + 1);
     }
     this.place[n] = place;
     this.returnLow[n] = low;
     this.returnHigh[n] = high;
     this.since[n] = time;
     this.sinceInsns[n] = this.insns;
-    if (place >= this.active.length) {
-      const larger = new Int32Array(2 * place);
-      larger.set(this.active);
-      this.active = larger;
-    }
+    if (place >= this.active.length) this.active = enlarge(this.active, place + 1);
     this.active[place] = (this.active[place] as number) + 1;
   }
 

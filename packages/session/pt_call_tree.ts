@@ -1,3 +1,5 @@
+import { enlarge } from "./enlarge.ts";
+
 /** What was executed by stack: nodes of a tree, each a place and the node that called it. */
 export class CallTree {
   /** Number of nodes. */
@@ -31,21 +33,12 @@ export class CallTree {
   }
 
   #grow(): void {
-    const ints = (old: Int32Array) => {
-      const larger = new Int32Array(2 * old.length);
-      larger.set(old);
-      return larger;
-    };
-    const floats = (old: Float64Array) => {
-      const larger = new Float64Array(2 * old.length);
-      larger.set(old);
-      return larger;
-    };
-    this.parent = ints(this.parent);
-    this.place = ints(this.place);
-    this.tid = ints(this.tid);
-    this.insns = floats(this.insns);
-    this.time = floats(this.time);
+    const n = this.count;
+    this.parent = enlarge(this.parent, n);
+    this.place = enlarge(this.place, n);
+    this.tid = enlarge(this.tid, n);
+    this.insns = enlarge(this.insns, n);
+    this.time = enlarge(this.time, n);
   }
 }
 
@@ -66,20 +59,10 @@ export class CallTimeline {
   add(tid: number, node: number, from: number, to: number): void {
     const n = this.count++;
     if (n === this.tid.length) {
-      const ints = (old: Int32Array) => {
-        const larger = new Int32Array(2 * n);
-        larger.set(old);
-        return larger;
-      };
-      const floats = (old: Float64Array) => {
-        const larger = new Float64Array(2 * n);
-        larger.set(old);
-        return larger;
-      };
-      this.tid = ints(this.tid);
-      this.node = ints(this.node);
-      this.from = floats(this.from);
-      this.to = floats(this.to);
+      this.tid = enlarge(this.tid, n + 1);
+      this.node = enlarge(this.node, n + 1);
+      this.from = enlarge(this.from, n + 1);
+      this.to = enlarge(this.to, n + 1);
     }
     this.tid[n] = tid;
     this.node[n] = node;

@@ -6,6 +6,7 @@ import {
   isRealCall,
   type PathTable,
 } from "@perfdata/intel-pt";
+import { enlarge } from "./enlarge.ts";
 import { CallEvents } from "./pt_call_events.ts";
 import { CallStack, PENDING } from "./pt_call_stack.ts";
 import { CallTimeline, CallTree } from "./pt_call_tree.ts";
@@ -217,20 +218,12 @@ export class PtCalls implements PtSink {
       const places = new Int32Array(2 * blocks.count).fill(-1);
       places.set(this.#blockPlace);
       this.#blockPlace = places;
-      const sites = new Int32Array(2 * blocks.count);
-      sites.set(this.#blockSite);
-      this.#blockSite = sites;
+      this.#blockSite = enlarge(this.#blockSite, places.length);
     }
     if (this.#pathKind.length < paths.count) {
-      const kinds = new Uint8Array(2 * paths.count);
-      kinds.set(this.#pathKind);
-      this.#pathKind = kinds;
+      this.#pathKind = enlarge(this.#pathKind, paths.count);
     }
-    if (open.count.length < paths.count) {
-      const counts = new Float64Array(2 * paths.count);
-      counts.set(open.count);
-      open.count = counts;
-    }
+    if (open.count.length < paths.count) open.count = enlarge(open.count, paths.count);
   }
 
   /** Looks at a path that was not met before. */
@@ -269,14 +262,10 @@ export class PtCalls implements PtSink {
     let total = 0;
     for (const path of touched) total += (count[path] as number) * (paths.insns[path] as number);
     const share = total === 0 ? 0 : time / total;
-    if (this.insnsOf.length < this.#code.table.count) {
-      const larger = (old: Float64Array) => {
-        const more = new Float64Array(2 * this.#code.table.count);
-        more.set(old);
-        return more;
-      };
-      this.insnsOf = larger(this.insnsOf);
-      this.timeOf = larger(this.timeOf);
+    const places = this.#code.table.count;
+    if (this.insnsOf.length < places) {
+      this.insnsOf = enlarge(this.insnsOf, places);
+      this.timeOf = enlarge(this.timeOf, places);
     }
     for (const path of touched) {
       const times = count[path] as number;
@@ -308,11 +297,7 @@ export class PtCalls implements PtSink {
     stack.noted = stack.insns;
     const { node } = stack;
     if (insns <= 0 || node < 0 || !this.#counts) return;
-    if (node >= open.nodeInsns.length) {
-      const larger = new Float64Array(2 * node);
-      larger.set(open.nodeInsns);
-      open.nodeInsns = larger;
-    }
+    if (node >= open.nodeInsns.length) open.nodeInsns = enlarge(open.nodeInsns, node + 1);
     if (open.nodeInsns[node] === 0) open.nodes.push(node);
     open.nodeInsns[node] = (open.nodeInsns[node] as number) + insns;
   }
@@ -399,12 +384,8 @@ export class PtCalls implements PtSink {
       this.#sites.set(address, site);
       this.#blockSite[pendingBlock] = site + 1;
       if (site === this.#siteTid.length) {
-        const tids = new Int32Array(2 * site);
-        tids.set(this.#siteTid);
-        this.#siteTid = tids;
-        const depths = new Int32Array(2 * site);
-        depths.set(this.#siteDepth);
-        this.#siteDepth = depths;
+        this.#siteTid = enlarge(this.#siteTid, site + 1);
+        this.#siteDepth = enlarge(this.#siteDepth, site + 1);
       }
     }
     this.#siteTid[site] = tid;

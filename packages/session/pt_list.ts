@@ -6,6 +6,7 @@ import {
   type InsnMode,
   type PathTable,
 } from "@perfdata/intel-pt";
+import { enlarge } from "./enlarge.ts";
 import type { CallFilter } from "./pt_calls.ts";
 import type { PtCode } from "./pt_code.ts";
 import type { PtBuffer, PtClock, PtSink } from "./pt_run.ts";
@@ -55,15 +56,16 @@ export class FlowRows {
   }
 
   #grow(): void {
-    const columns = this as unknown as Record<string, Uint8Array>;
-    for (
-      const name of ["row", "kind", "tid", "cpu", "time", "uncertainty", "a", "b", "payload"]
-    ) {
-      const old = columns[name] as Uint8Array;
-      const larger = new (old.constructor as Uint8ArrayConstructor)(2 * old.length);
-      larger.set(old);
-      columns[name] = larger;
-    }
+    const n = this.count + 1;
+    this.row = enlarge(this.row, n);
+    this.kind = enlarge(this.kind, n);
+    this.tid = enlarge(this.tid, n);
+    this.cpu = enlarge(this.cpu, n);
+    this.time = enlarge(this.time, n);
+    this.uncertainty = enlarge(this.uncertainty, n);
+    this.a = enlarge(this.a, n);
+    this.b = enlarge(this.b, n);
+    this.payload = enlarge(this.payload, n);
   }
 }
 

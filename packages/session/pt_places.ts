@@ -1,3 +1,5 @@
+import { enlarge } from "./enlarge.ts";
+
 /** Addresses of objects, each of which is a number: the places where functions and branches are. */
 export class PtPlaces {
   /** Number of places. */
@@ -19,15 +21,9 @@ export class PtPlaces {
     if (known !== undefined) return known;
     const place = this.count++;
     if (place === this.object.length) {
-      const objects = new Int32Array(2 * place);
-      objects.set(this.object);
-      this.object = objects;
-      const addresses = new Float64Array(2 * place);
-      addresses.set(this.address);
-      this.address = addresses;
-      const times = new Float64Array(2 * place);
-      times.set(this.time);
-      this.time = times;
+      this.object = enlarge(this.object, place + 1);
+      this.address = enlarge(this.address, place + 1);
+      this.time = enlarge(this.time, place + 1);
     }
     this.object[place] = object;
     this.address[place] = address;

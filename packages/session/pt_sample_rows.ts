@@ -1,4 +1,5 @@
 import { FlowError, InsnKind } from "@perfdata/intel-pt";
+import { enlarge } from "./enlarge.ts";
 
 /** What a row of {@linkcode PtSampleRows} is: the events that perf makes of a trace. */
 export const SAMPLE = {
@@ -152,14 +153,9 @@ export class PtSampleRows {
   }
 
   #grow(): void {
-    const words = new Int32Array(2 * this.words.length);
-    words.set(this.words);
-    this.words = words;
-    const time = new Float64Array(2 * this.count);
-    time.set(this.time);
-    this.time = time;
-    const value = new Float64Array(2 * this.count);
-    value.set(this.value);
-    this.value = value;
+    const n = this.count + 1;
+    this.words = enlarge(this.words, n * SAMPLE_WORDS);
+    this.time = enlarge(this.time, n);
+    this.value = enlarge(this.value, n);
   }
 }

@@ -1,3 +1,5 @@
+// One module, since each kind of sample takes the time, the thread and the calls that the ones before
+// it left.
 import {
   type BlockCache,
   type FlowDecoder,
@@ -103,9 +105,6 @@ class Track {
  * from before it, the branch itself that of the packet.
  */
 export class PtSamples implements PtSink {
-  // One class, as it is one function in perf: each kind of sample takes the time, the thread and the calls
-  // that the ones before it left.
-
   /** What came since it was cleared last. */
   readonly rows: PtSampleRows = new PtSampleRows();
   /** Bytes of instructions in hexadecimal: ` 31 ed`; number 0 is none. */

@@ -11,6 +11,7 @@ import { ITRACE_START, SWITCH_CPU_WIDE, TEXT_POKE } from "@perfdata/format/recor
 import { layoutOf, prefixSize } from "@perfdata/format/struct";
 import { SampleFields } from "@perfdata/format";
 import type { Consumer, Engine } from "./engine.ts";
+import { enlarge } from "./enlarge.ts";
 import { PtHistory } from "./pt_history.ts";
 import { RecordedObjects } from "./recorded_objects.ts";
 import type { Run } from "./run.ts";
@@ -43,12 +44,8 @@ export class Switches {
     const last = this.count - 1;
     if (last >= 0 && this.tid[last] === tid) return;
     if (this.count === this.time.length) {
-      const times = new Float64Array(2 * this.count);
-      times.set(this.time);
-      this.time = times;
-      const tids = new Int32Array(2 * this.count);
-      tids.set(this.tid);
-      this.tid = tids;
+      this.time = enlarge(this.time, this.count + 1);
+      this.tid = enlarge(this.tid, this.count + 1);
     }
     this.time[this.count] = time;
     this.tid[this.count++] = tid;

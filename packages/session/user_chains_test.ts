@@ -16,23 +16,13 @@ import {
 } from "@perfdata/format";
 import { USER_RECORDS } from "@perfdata/user-records";
 import { type Engine, runEngine } from "./engine.ts";
+import { wordsRecord } from "../../fixtures/synthesize/recording.ts";
 
 const KERNEL = BigInt.asUintN(64, -128n);
 const USER = BigInt.asUintN(64, -512n);
 const DEFERRED = BigInt.asUintN(64, -640n);
 const codec = new RecordCodec(KERNEL_RECORDS);
 const userCodec = new RecordCodec(USER_RECORDS);
-
-/** A record of 64-bit words after its header. */
-function words(type: number, misc: number, list: readonly bigint[]): Uint8Array {
-  const bytes = new Uint8Array(8 + 8 * list.length);
-  const view = new DataView(bytes.buffer);
-  view.setUint32(0, type, true);
-  view.setUint16(4, misc, true);
-  view.setUint16(6, bytes.length, true);
-  list.forEach((word, i) => view.setBigUint64(8 + 8 * i, word, true));
-  return bytes;
-}
 
 const task = (tid: number): bigint => BigInt(tid) << 32n | 7n;
 
@@ -91,11 +81,11 @@ Deno.test("user callers that come in a later record are joined, by thread and co
   const kernel = 0xffffffff81000010n;
   const sample = (tid: number, time: bigint, cookie: bigint) => {
     const chain = [KERNEL, kernel, kernel + 0x10n, DEFERRED, cookie];
-    return words(9, 1, [kernel, task(tid), time, BigInt(chain.length), ...chain]);
+    return wordsRecord(9, 1, [kernel, task(tid), time, BigInt(chain.length), ...chain]);
   };
   const deferred = (tid: number, time: bigint, cookie: bigint, ips: bigint[]) =>
-    words(22, 0, [cookie, BigInt(ips.length), ...ips, task(tid), time]);
-  const round = words(68, 0, []);
+    wordsRecord(22, 0, [cookie, BigInt(ips.length), ...ips, task(tid), time]);
+  const round = wordsRecord(68, 0, []);
   const records = [
     sample(7, 100n, 5n),
     sample(7, 110n, 5n),
@@ -133,7 +123,7 @@ Deno.test("the user part of a call stack in branch records: callers, then where 
   ];
   const calls = branches([[0x2010n, 0x3000n], [0x1010n, 0x2000n]]);
   const sample = (misc: number, ip: bigint, chain: bigint[], stack: bigint[]) =>
-    words(9, misc, [ip, task(7), 100n, BigInt(chain.length), ...chain, ...stack]);
+    wordsRecord(9, misc, [ip, task(7), 100n, BigInt(chain.length), ...chain, ...stack]);
   const kernel = 0xffffffff81000010n;
   const [lines] = await stacksOf(attr, [
     sample(2, 0x3008n, [USER, 0x3008n], calls),

@@ -1,3 +1,5 @@
+// One module, since each kind of packet changes the same state: address, mode, branches that wait for
+// their target, what an interrupt left open.
 import { PacketDecoder } from "../packet_decoder.ts";
 import { PacketKind } from "../packet_kind.ts";
 import type { InsnMode } from "../x86/insn_decoder.ts";
@@ -142,9 +144,6 @@ export interface FlowCounts {
  * ```
  */
 export class FlowDecoder {
-  // One class, since each kind of packet changes the same state (address, mode, branches that wait for
-  // their target, what an interrupt left open): split, it would go from hand to hand at every packet.
-
   /** Paths (0 or more) and complements of events (less than 0). */
   entries: Int32Array;
   /** How many entries there are. */

@@ -1,3 +1,5 @@
+// One module, since the productions of the grammar call each other, and share the position, the
+// substitutions and the limits.
 import { isFunctionQualifier, Kind, LiteralStyle, type Node, node } from "./itanium_node.ts";
 import { BUILTIN_TYPES, BUILTIN_TYPES_D, OPERATORS, STANDARD_NAMES } from "./itanium_tables.ts";
 
@@ -25,8 +27,7 @@ export interface ParseOptions {
 
 /**
  * A recursive-descent parser of the grammar in the Itanium C++ ABI, section 5.1 (“External Names”).
- * A method is named after the production it reads. They are one class since they call each other and
- * share a position, the substitutions seen so far, and a limit of depth.
+ * A method is named after the production it reads.
  */
 export class ItaniumParser {
   readonly #text: string;

@@ -1,3 +1,5 @@
+// One module, since a declarator is printed inside of its type (`int (*)(char)`): each kind of node has to know what is
+// still open around it.
 import { isFunctionQualifier, Kind, LiteralStyle, type Node } from "./itanium_node.ts";
 import { isNewStyleCast, NotMangled } from "./itanium_parser.ts";
 
@@ -43,9 +45,6 @@ const LITERAL_SUFFIX: Partial<Record<LiteralStyle, string>> = {
 
 /**
  * Prints a parsed name with the spacing and the abbreviations of GNU `c++filt`.
- *
- * One class for all kinds of nodes: a declarator is printed inside of its type (`int (*)(char)`), so
- * that each kind has to know what is still open around it.
  */
 export class ItaniumPrinter {
   #text = "";

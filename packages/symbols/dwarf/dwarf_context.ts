@@ -1,3 +1,5 @@
+// One module, since an address goes from the index of units to the tables of one, from there to split
+// and supplementary files, and all that is loaded on the way counts against one cache.
 import { type Address, addressFromBigInt } from "../address.ts";
 import { KIND, SLOT } from "./abbrev.ts";
 import { Die } from "./die.ts";
