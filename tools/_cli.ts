@@ -65,8 +65,8 @@ export interface Flags<B extends string, S extends string> {
 }
 
 /**
- * Reads the command line. `--help`, `-h` and `--debug` are known everywhere; `--temp`
- * acts here, so that who has it needs to do no more.
+ * Reads the command line. `--help`, `-h` and `--debug` are known everywhere. `--temp` takes effect here:
+ * a command that has the flag does nothing else for it.
  *
  * @throws {UsageError} Where a flag is not known, or has no value but needs one.
  * @throws {InputError} Where there may be no temporary files.
