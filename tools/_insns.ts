@@ -6,7 +6,7 @@ import type { Engine } from "@perfdata/session/engine";
 import type { ObjectCodeReader } from "@perfdata/session/object-code";
 import type { InsnText } from "@perfdata/session/pt";
 import type { ObjectSymbols, Resolution, SymbolObject, SymbolResolver } from "@perfdata/symbols";
-import { complain, writeOut } from "./_cli.ts";
+import { complain, writeLine, writeOut } from "./_cli.ts";
 
 /** Longest function that is listed: the longest of LLVM's have 1 MB. */
 const MOST_CODE = 1 << 22;
@@ -74,14 +74,14 @@ export async function printInsns(
   let isWhole = true;
   try {
     for (const [i, piece] of (await piecesOf(counts, object, symbols, engine)).entries()) {
-      if (i > 0 && !json) writeOut("\n");
+      if (i > 0 && !json) writeLine("");
       const found = piece.size > MOST_CODE
         ? { missing: `${piece.size} bytes are no function` }
         : code.read(object, piece.start, piece.size, piece.time);
       if (!json) {
-        writeOut(
+        writeLine(
           `${counts.name} in ${shown}: ${piece.samples} samples, ` +
-            `${share(piece.period, options)} of ${options.event} in itself\n`,
+            `${share(piece.period, options)} of ${options.event} in itself`,
         );
       }
       if ("missing" in found) {
@@ -120,15 +120,15 @@ function printJson(about: Record<string, string>, insns: readonly Insn[]): void 
 function printTable(insns: readonly Insn[], options: InsnOptions): void {
   const width = Math.max(8, ...insns.map(({ address }) => address.toString(16).length));
   let last = "";
-  writeOut("   SELF  SAMPLES  INSTRUCTION\n");
+  writeLine("   SELF  SAMPLES  INSTRUCTION");
   for (const { address, text, samples, period, file, line = 0 } of insns) {
     const place = file === undefined || line === 0 ? "" : `${file}:${line}:`;
-    if (place !== "" && place !== last) writeOut(`${"".padEnd(18)}${place}\n`);
+    if (place !== "" && place !== last) writeLine(`${"".padEnd(18)}${place}`);
     if (place !== "") last = place;
     const own = samples === 0 ? "" : share(period, options);
     const number = samples === 0 ? "" : String(samples);
     const at = address.toString(16).padStart(width);
-    writeOut(`${own.padStart(7)} ${number.padStart(8)}  ${at}:  ${text}\n`);
+    writeLine(`${own.padStart(7)} ${number.padStart(8)}  ${at}:  ${text}`);
   }
 }
 
