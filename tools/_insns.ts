@@ -7,7 +7,7 @@ import type { InsnText } from "@perfdata/session/pt";
 import type { Resolution, SymbolResolver } from "@perfdata/symbols";
 import { cfiMachine, RowTable } from "@perfdata/symbols/cfi";
 import { openObjectCode } from "@perfdata/symbols/object-code";
-import { complain, writeOut } from "./_cli.ts";
+import { complain, writeLine, writeOut } from "./_cli.ts";
 
 /** Longest function that is listed: the longest of LLVM's have 1 MB. */
 const MOST_CODE = 1 << 22;
@@ -57,9 +57,9 @@ export async function printInsns(
   const { path } = objects[counts.object] ?? { path: "[unknown]" };
   const share = (period: number) => whole === 0 ? 0 : 100 * period / whole;
   if (!json) {
-    writeOut(
+    writeLine(
       `${counts.name} in ${path}: ${counts.self.samples} samples, ` +
-        `${share(counts.self.period).toFixed(2)}% of ${event} in itself\n`,
+        `${share(counts.self.period).toFixed(2)}% of ${event} in itself`,
     );
   }
   const insns = await insnsOf(counts, engine, resolver, mode, options.text);
@@ -68,7 +68,7 @@ export async function printInsns(
     return false;
   }
   let last = "";
-  if (!json) writeOut("   SELF  SAMPLES  INSTRUCTION\n");
+  if (!json) writeLine("   SELF  SAMPLES  INSTRUCTION");
   for (const { address, bytes, text, samples, period, file, line = 0 } of insns) {
     const at = address.toString(16);
     if (json) {
@@ -90,11 +90,11 @@ export async function printInsns(
       continue;
     }
     const place = file === undefined || line === 0 ? "" : `${file}:${line}:`;
-    if (place !== "" && place !== last) writeOut(`${"".padEnd(18)}${place}\n`);
+    if (place !== "" && place !== last) writeLine(`${"".padEnd(18)}${place}`);
     if (place !== "") last = place;
     const own = samples === 0 ? "" : `${share(period).toFixed(2)}%`;
     const number = samples === 0 ? "" : String(samples);
-    writeOut(`${own.padStart(7)} ${number.padStart(8)}  ${at.padStart(8)}:  ${text}\n`);
+    writeLine(`${own.padStart(7)} ${number.padStart(8)}  ${at.padStart(8)}:  ${text}`);
   }
   return true;
 }

@@ -16,6 +16,7 @@ import {
   main,
   oneFile,
   UsageError,
+  writeLine,
   writeOut,
 } from "./_cli.ts";
 import { insnMode, printInsns } from "./_insns.ts";
@@ -91,7 +92,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       };
       let isRead = isWhole;
       for (const [i, counts] of found.entries()) {
-        if (i > 0 && !on.json) writeOut("\n");
+        if (i > 0 && !on.json) writeLine("");
         isRead = await printInsns(profile, counts, source, mode, options) && isRead;
       }
       return isRead ? 0 : 1;
@@ -107,7 +108,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
           writeOut(JSON.stringify({ event: eventName, function: name, object, ...line }) + "\n");
         }
       } else {
-        if (i > 0) writeOut("\n");
+        if (i > 0) writeLine("");
         print(one, eventName, whole, new Sources(value.source), context);
       }
     }
@@ -162,7 +163,8 @@ class Sources {
       : parts.map((_, i) => `${this.#folder}/${parts.slice(i).join("/")}`);
     for (const place of places) {
       try {
-        return Deno.readTextFileSync(place).split("\n");
+        // Tabs would be shown as such, since a line may hold whatever moves the cursor.
+        return Deno.readTextFileSync(place).replaceAll("\t", "        ").split(/\r?\n/);
       } catch {
         // The next place, or none: the lines stand without their text.
       }
@@ -181,10 +183,10 @@ function print(
   const share = (period: number) =>
     period === 0 ? "" : `${(whole === 0 ? 0 : 100 * period / whole).toFixed(2)}%`;
   const row = (own: string, all: string, text: string) =>
-    writeOut(`${own.padStart(7)} ${all.padStart(7)}  ${text}`.trimEnd() + "\n");
-  writeOut(
+    writeLine(`${own.padStart(7)} ${all.padStart(7)}  ${text}`.trimEnd());
+  writeLine(
     `${name} in ${object}: ${total.samples} samples, ${share(total.period)} of ${event}, ` +
-      `${share(self.period) || "0%"} in itself\n`,
+      `${share(self.period) || "0%"} in itself`,
   );
   row("SELF", "TOTAL", "LINE");
   for (const [file, own] of byFile(lines)) {
@@ -193,7 +195,7 @@ function print(
     for (const [i, { line, self, total, calls }] of own.entries()) {
       if (text !== undefined && line > 0) {
         const from = Math.max(last + 1, line - context, 1);
-        if (last > 0 && from > last + 1) writeOut("\n");
+        if (last > 0 && from > last + 1) writeLine("");
         for (let n = from; n < line; n++) row("", "", `${file}:${n}: ${text[n - 1] ?? ""}`);
       }
       const place = file === undefined || line === 0 ? "no line" : `${file}:${line}:`;
