@@ -13,7 +13,7 @@ import {
   PtSamples,
 } from "@perfdata/session/pt";
 import { complain, Progress, writeOut } from "./_cli.ts";
-import { codeOf, imagesOf, openPt, tellLoss } from "./_pt.ts";
+import { codeOf, imagesOf, openPt, reportLoss } from "./_pt.ts";
 import { sampleFilter } from "./_sample_flags.ts";
 import { resolverOf } from "./_symbol_flags.ts";
 
@@ -139,5 +139,5 @@ export async function ptScript(
   progress.finish();
   names.close();
   if (printed === 0) complain(`script: ${name}: no samples`);
-  return tellLoss("script", name, counts, code, names, complaints, clock);
+  return reportLoss("script", name, counts, code, names, complaints, clock);
 }
