@@ -18,8 +18,7 @@ import {
   PerfDataWriter,
   type RandomAccessSource,
 } from "@perfdata/format";
-import { fileSink } from "@perfdata/format/file-sink";
-import { fileSource, openSource } from "@perfdata/format/file-source";
+import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
 import { EventNames } from "@perfdata/session/event-names";
 import {
@@ -34,7 +33,7 @@ import {
   Progress,
   UsageError,
 } from "./_cli.ts";
-import { OUTPUT_FLAGS, OUTPUT_HELP, share, summary, writeRecording } from "./_edit.ts";
+import { OUTPUT_FLAGS, OUTPUT_HELP, scratchFile, share, summary, writeRecording } from "./_edit.ts";
 import { whyNothing } from "./_nothing.ts";
 import {
   givenFilters,
@@ -191,24 +190,26 @@ async function openTwice(name: string, twice: boolean, complaints: Complaints): 
       [Symbol.dispose]: close,
     };
   }
-  const path = Deno.makeTempFileSync({ prefix: "perfdata-slice-" });
+  const file = scratchFile();
+  let size = 0;
+  const sink = {
+    write(bytes: Uint8Array): void {
+      file.writeAt(bytes, size);
+      size += bytes.length;
+    },
+    writeAt: file.writeAt,
+  };
   try {
-    {
-      using sink = fileSink(path);
-      await copyRecording(reader, new FileOutput(sink), { lostFeature: complaints.take });
-    }
-    const plain = fileSource(path);
+    await copyRecording(reader, new FileOutput(sink), { lostFeature: complaints.take });
     close();
+    const plain = { size, readAt: file.readAt };
     return {
       reader: await PerfDataReader.open(plain, { diagnostics: complaints.take }),
       source: plain,
-      [Symbol.dispose]() {
-        plain.close();
-        Deno.removeSync(path);
-      },
+      [Symbol.dispose]: file.close,
     };
   } catch (error) {
-    Deno.removeSync(path);
+    file.close();
     throw error;
   }
 }
