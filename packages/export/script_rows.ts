@@ -8,7 +8,7 @@ import {
 import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import { SampleFields } from "@perfdata/format/sample-layout";
 import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
-import { enlarge } from "@perfdata/session/enlarge";
+import { enlarge } from "@perfdata/format/enlarge";
 import type { Run } from "@perfdata/session/run";
 import { SampleReads } from "@perfdata/session/sample-reads";
 import { CHOSEN } from "@perfdata/session/run";

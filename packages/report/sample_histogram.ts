@@ -1,4 +1,4 @@
-import { enlarge } from "@perfdata/session/enlarge";
+import { enlarge } from "@perfdata/format/enlarge";
 
 /** Words of a context: event, comm, pid, tid, cpu. */
 const CONTEXT = 5;
