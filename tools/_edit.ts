@@ -74,11 +74,11 @@ export async function writeRecording<T>(
  * directory for temporary ones.
  */
 export async function rereadable(source: ByteSource): Promise<RandomAccessSource> {
-  return await spooled(source, scratchFile);
+  return await spooled(source, nameless);
 }
 
-/** A temporary file in the system's directory for them. */
-export function scratchFile(): TempFile {
+/** A file in the system's directory for temporary ones, which nobody has to remove. */
+export function nameless(): TempFile {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-" });
   const file = tempFile(folder);
   try {

@@ -16,6 +16,7 @@ import {
   PERF_RECORD_COMPRESSED2,
   PERF_SAMPLE_READ,
   PerfDataWriter,
+  type RandomAccessSink,
   type RandomAccessSource,
 } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
@@ -33,7 +34,7 @@ import {
   Progress,
   UsageError,
 } from "./_cli.ts";
-import { OUTPUT_FLAGS, OUTPUT_HELP, scratchFile, share, summary, writeRecording } from "./_edit.ts";
+import { nameless, OUTPUT_FLAGS, OUTPUT_HELP, share, summary, writeRecording } from "./_edit.ts";
 import { whyNothing } from "./_nothing.ts";
 import {
   givenFilters,
@@ -112,9 +113,12 @@ async function run(flags: SliceFlags): Promise<number> {
       const progress = new Progress("slice", reader.fileSize);
       const { source } = opened;
       const isOne = source !== undefined && (source.seams?.length ?? 0) === 0;
-      if (isWhole && isOne && reader.isPipe === isPipe) {
-        // Damage goes along, and is reported.
+      if (isWhole && source !== undefined) {
+        // Compressed records stay as they are: damage in them goes along, and is reported.
         for await (const _ of reader.batches());
+        complaints.muted = true;
+      }
+      if (isWhole && isOne && reader.isPipe === isPipe) {
         await PerfDataWriter.copy(sink, reader, progress.add);
         return progress.finish();
       }
@@ -190,28 +194,23 @@ async function openTwice(name: string, twice: boolean, complaints: Complaints): 
       [Symbol.dispose]: close,
     };
   }
-  const file = scratchFile();
+  const file = nameless();
   let size = 0;
-  const sink = {
-    write(bytes: Uint8Array): void {
+  const sink: RandomAccessSink = {
+    write(bytes) {
       file.writeAt(bytes, size);
       size += bytes.length;
     },
-    writeAt: file.writeAt,
+    writeAt: (bytes, position) => file.writeAt(bytes, position),
   };
-  try {
-    await copyRecording(reader, new FileOutput(sink), { lostFeature: complaints.take });
-    close();
-    const plain = { size, readAt: file.readAt };
-    return {
-      reader: await PerfDataReader.open(plain, { diagnostics: complaints.take }),
-      source: plain,
-      [Symbol.dispose]: file.close,
-    };
-  } catch (error) {
-    file.close();
-    throw error;
-  }
+  await copyRecording(reader, new FileOutput(sink), { lostFeature: complaints.take });
+  close();
+  const plain = { size, readAt: (into: Uint8Array, at: number) => file.readAt(into, at) };
+  return {
+    reader: await PerfDataReader.open(plain, { diagnostics: complaints.take }),
+    source: plain,
+    [Symbol.dispose]: () => file.close(),
+  };
 }
 
 async function isCompressed(reader: PerfDataReader): Promise<boolean> {
