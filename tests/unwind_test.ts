@@ -64,19 +64,16 @@ async function againstPerf(
   assert(all !== undefined && all.stacks > 10, `${name}: ${all?.stacks} stacks`);
   const starts = startsOf(stacks);
   let equal = 0, shorter = 0, missing = 0;
-  const odd: string[] = [];
   stacks.forEach(({ key, frames }, i) => {
     const theirs = perf[i]?.frames ?? [];
     if (isSame(frames, theirs)) equal++;
     else if (name === "i386") missing += Number(frames.at(-1)?.endsWith("[vdso]"));
     else if (frames.length < 3 || !isPrefix(theirs, frames)) {
       const isStart = guesses || starts.has(frames.at(-1) ?? "");
-      if (!isStart) odd.push(shown(`${name} ${key}`, frames, theirs));
+      assert(isStart, shown(`${name} ${key}`, frames, theirs));
       if (frames.length < theirs.length) shorter++;
     }
   });
-  // What is recorded on the spot may hit a place where neither knows better: few may do so.
-  assert(odd.length <= 1 + stacks.length / 50, odd.join("\n"));
   // In code without information, as _init and _fini, a guess may leave out a caller.
   assert(shorter <= all.guessed, `${name}: ${shorter} stacks are shorter than perf's`);
   // The rest is what was interrupted on its way into a program, or out of the kernel.
@@ -104,7 +101,6 @@ async function againstSamply(
   const ours = Map.groupBy(stacks, ({ key }) => Number.parseInt(key));
   const starts = new Set([...startsOf(stacks)].map(byAddress));
   let compared = 0, equal = 0;
-  const odd: string[] = [];
   for (const [tid, list] of ours) {
     const theirs = samply.get(tid) ?? [];
     // A process that runs another program is another one there, which may be left out.
@@ -121,10 +117,9 @@ async function againstSamply(
       const wrong = other.findIndex((frame, k) => frame !== frames[k]);
       const explained = wrong < 0 || other[wrong]?.startsWith("?") || isPart(other, frames) ||
         starts.has(frames.at(-1) ?? "") || guesses;
-      if (!explained) odd.push(shown(`${name} ${tid}`, frames, other));
+      assert(explained, shown(`${name} ${tid}`, frames, other));
     });
   }
-  assert(odd.length <= 1 + compared / 50, odd.join("\n"));
   return [compared, equal];
 }
 
