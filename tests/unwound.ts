@@ -49,7 +49,7 @@ export const FLAVOURS: readonly Flavour[] = [
   { name: "musl, static", ...C, compiler: ["musl-gcc", "-O2", "-static"] },
   { name: "Rust", ...RUST, compiler: ["rustc", "-O"] },
   { name: "Rust, not optimized", ...RUST, rounds: 60, compiler: ["rustc"] },
-  { name: "Go", source: "calls.go", rounds: 300, compiler: ["go", "build"] },
+  { name: "Go", source: "calls.go", rounds: 2000, compiler: ["go", "build"] },
 ];
 
 /**
