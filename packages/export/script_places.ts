@@ -2,6 +2,7 @@ import type { TraceSymbol } from "@perfdata/format/tracepoint";
 import type { Engine } from "@perfdata/session/engine";
 import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
 import { type ByteText, TextPool } from "./byte_text.ts";
+import type { FrameFields } from "./script_frames.ts";
 import { shortName } from "@perfdata/session/short-name";
 import { type SymbolTrust, symbolTrust } from "@perfdata/session/symbolize";
 import type { ResolvedFrame, SymbolResolver } from "@perfdata/symbols";
@@ -110,6 +111,11 @@ export class ScriptPlaces {
     return new ScriptPlaces(engine, { trust, names, texts, starts, inlined, lines });
   }
 
+  /** Number of places. */
+  get count(): number {
+    return this.#found.names.length;
+  }
+
   /** The object of a place, as text. */
   dso(place: number): string {
     return this.#dsos[this.#object(place)] ?? "[unknown]";
@@ -181,6 +187,22 @@ export class ScriptPlaces {
   putInlined(text: ByteText, place: number, { name }: ResolvedFrame, offset: boolean): void {
     text.string(name);
     if (offset && this.#name(place) !== UNKNOWN) this.#putOffset(text, place);
+  }
+
+  /** Writes what follows the address of a place: symbol, object, source line. */
+  putAfterAddress(text: ByteText, place: number, { sym, symoff, dso, srcline }: FrameFields): void {
+    if (sym === true) {
+      text.byte(0x20);
+      this.putSymbol(text, place, symoff === true);
+    }
+    if (dso === true) this.putDso(text, place);
+    if (srcline === true) this.putLine(text, place);
+  }
+
+  /** Writes the source line of a place in a line of its own, where there is one. */
+  putLine(text: ByteText, place: number): void {
+    const line = this.line(place);
+    if (line !== "") text.string(`\n  ${line}`);
   }
 
   /** File name and line of a place; where they are not known, object and address; else nothing. */
