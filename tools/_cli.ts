@@ -212,6 +212,16 @@ export function writeOut(bytes: Uint8Array | string, own = false): void {
   writeStdout(typeof bytes === "string" ? encoder.encode(bytes) : bytes, own);
 }
 
+/** Writes lines of text to standard output; each stays one line, and acts on no terminal, whatever names are in it. */
+export function writeLines(lines: readonly string[]): void {
+  if (lines.length > 0) writeOut(`${lines.map(visible).join("\n")}\n`);
+}
+
+/** Writes one such line. */
+export function writeLine(line: string): void {
+  writeLines([line]);
+}
+
 /** Writes one line to standard error; it is one whatever names are in it. */
 export function complain(line: string): void {
   const all = encoder.encode(`${visible(line)}\n`);

@@ -89,7 +89,11 @@ export async function readProfile(
   const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
   const filter = await sampleFilter(flags, reader);
   const progress = new Progress(tool, reader.fileSize);
-  const consumer = new ProfileConsumer(options);
+  const consumer = new ProfileConsumer({
+    ...options,
+    // The report counts addresses.
+    unmapped: options.unmapped === true || on.verbose,
+  });
   let known: Promise<SymbolResolver> | undefined;
   const resolverFor = ({ recorded }: Engine) =>
     known ??= resolverOf(flags, name, {

@@ -12,6 +12,7 @@ import {
   main,
   parseWord,
   UsageError,
+  writeLine,
   writeOut,
 } from "./_cli.ts";
 import { eventNumber, PROFILE_FLAGS, PROFILE_HELP, readProfile, writeChunks } from "./_profile.ts";
@@ -162,7 +163,7 @@ function writeTable(found: Diff, { event, by, limit, all, paths }: TableOptions)
     ? `, ${rate(before.value)} → ${rate(after.value)} a ` +
       `${by === "time" ? "second" : "recording"} (${percent(change)})`
     : "";
-  writeOut(`${event}: ${before.samples} → ${after.samples} samples${total}\n`);
+  writeLine(`${event}: ${before.samples} → ${after.samples} samples${total}`);
   const shown = rows.filter((row) => all || row.isSignificant);
   const lines = [[
     "BEFORE",
@@ -194,18 +195,15 @@ function writeTable(found: Diff, { event, by, limit, all, paths }: TableOptions)
       : `${row.object}  ${paths ? (row.path ?? []).join(";") : row.name}` +
         (row.note === "" ? "" : `  (${row.note})`);
     const cells = line.slice(0, -1).map((cell, column) => cell.padStart(widths[column] ?? 0));
-    writeOut(`${cells.join("  ")}  ${what}\n`);
+    writeLine(`${cells.join("  ")}  ${what}`);
   }
   const significant = rows.filter(({ isSignificant }) => isSignificant).length;
-  if (shown.length > limit) writeOut(`and ${shown.length - limit} more: --limit\n`);
-  writeOut(
+  if (shown.length > limit) writeLine(`and ${shown.length - limit} more: --limit`);
+  writeLine(
     `${significant} of ${rows.length} ${
       paths ? "paths" : "functions"
     } changed by more than chance` +
-      (isRepeated
-        ? ""
-        : " of sampling; several recordings a side would show how much runs differ") +
-      "\n",
+      (isRepeated ? "" : " of sampling; several recordings a side would show how much runs differ"),
   );
 }
 

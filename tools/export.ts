@@ -40,6 +40,8 @@ interface Format {
   readonly timed?: boolean;
   /** Whether it has lines and inlined calls without being asked. */
   readonly lines?: boolean;
+  /** Whether it has the addresses of code that nothing is known of. */
+  readonly unmapped?: boolean;
   /** Loads and runs it. */
   write(profile: Profile, flags: FlagsOf<typeof FLAGS>, isPt: boolean): Promise<Chunks>;
 }
@@ -94,6 +96,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
     about: "for go tool pprof, and others that read its files",
     extension: "pb.gz",
     lines: true,
+    unmapped: true,
     async write(profile, { on }) {
       const { pprof } = await import("@perfdata/export/pprof");
       const { gzipped } = await import("@perfdata/export/byte-text");
@@ -217,6 +220,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     }
     const { profile, isWhole, isPt } = await readProfile("export", name, flags, {
       timed: chosen.timed ?? false,
+      unmapped: chosen.unmapped ?? false,
       switches: format === "firefox" || format === "chrome",
       debugInformation: isFolded ? on.inline : true,
       pt: on.pt,

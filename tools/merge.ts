@@ -2,7 +2,6 @@
 import { type MergeInput, type MergeOptions, mergeRecordings } from "@perfdata/edit";
 import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
-import { visible } from "@perfdata/format/visible";
 import {
   aboutAsync,
   type Command,
@@ -14,7 +13,7 @@ import {
   parseWord,
   Progress,
   UsageError,
-  writeOut,
+  writeLine,
 } from "./_cli.ts";
 import { OUTPUT_FLAGS, OUTPUT_HELP, rereadable, writeRecording } from "./_edit.ts";
 
@@ -80,7 +79,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   });
   for (const told of complaints) told.finish();
   for (const loss of report.losses) complain(`merge: ${loss}`);
-  const say = value.output === "-" ? complain : (line: string) => writeOut(`${visible(line)}\n`);
+  const say = value.output === "-" ? complain : writeLine;
   if (on.json) {
     say(JSON.stringify({
       events: report.events,

@@ -1,5 +1,4 @@
 /** Prints how fast events occurred and how often they were sampled: `deno run rate FILE`. */
-import { visible } from "@perfdata/format/visible";
 import { PerfDataReader } from "@perfdata/format/reader";
 import { openSource } from "@perfdata/format/file-source";
 import {
@@ -27,6 +26,7 @@ import {
   parseWord,
   Progress,
   UsageError,
+  writeLines,
   writeOut,
 } from "./_cli.ts";
 import { csvText } from "./_csv.ts";
@@ -84,8 +84,8 @@ class Output {
   }
 
   flush(): void {
-    const lines = this.#json ? this.#lines : this.#lines.map(visible);
-    if (lines.length > 0) writeOut(lines.join("\n") + "\n");
+    if (!this.#json) writeLines(this.#lines);
+    else if (this.#lines.length > 0) writeOut(this.#lines.join("\n") + "\n");
     if (this.#csv && this.#rows.length > 0) writeOut(csvText(this.#rows));
     this.#lines = [];
     this.#rows = [];

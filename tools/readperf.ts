@@ -2,7 +2,6 @@
 import type { NewFile } from "@perfdata/format/file-sink";
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
-import { visible } from "@perfdata/format/visible";
 import {
   type EventTotal,
   functionTable,
@@ -23,7 +22,7 @@ import {
   oneFile,
   openOutput,
   Progress,
-  writeOut,
+  writeLines,
 } from "./_cli.ts";
 import { csvText } from "./_csv.ts";
 import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP, tellTrust } from "./_symbol_flags.ts";
@@ -244,7 +243,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     results.end();
     files.commit();
 
-    for (const line of overviewLines(overview, totals, names)) writeOut(`${visible(line)}\n`);
+    writeLines([...overviewLines(overview, totals, names)]);
     tellTrust("readperf", table.trust, on.verbose);
     complaints.finish();
     const leftOut = engine.leftOut + counts.leftOut;

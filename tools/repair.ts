@@ -1,7 +1,6 @@
 /** `repair`: makes a sound recording of what is left of a damaged one. */
 import { repairRecording } from "@perfdata/edit";
 import { openSource } from "@perfdata/format/file-source";
-import { visible } from "@perfdata/format/visible";
 import {
   aboutAsync,
   type Command,
@@ -11,6 +10,7 @@ import {
   main,
   oneFile,
   Progress,
+  writeLine,
   writeOut,
 } from "./_cli.ts";
 import { OUTPUT_FLAGS, OUTPUT_HELP, rereadable, writeRecording } from "./_edit.ts";
@@ -71,9 +71,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         }\n`,
       );
     } else {
-      const say = value.output === "-"
-        ? complain
-        : (line: string) => writeOut(`${visible(line)}\n`);
+      const say = value.output === "-" ? complain : writeLine;
       if (headerRebuilt) say("file header: made anew from the attr table");
       for (const finding of findings) say(finding);
       for (const { offset, size, reason } of lost) {

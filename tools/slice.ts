@@ -114,6 +114,8 @@ async function run(flags: SliceFlags): Promise<number> {
       const { source } = opened;
       const isOne = source !== undefined && (source.seams?.length ?? 0) === 0;
       if (isWhole && isOne && reader.isPipe === isPipe) {
+        // Damage goes along, and is reported.
+        for await (const _ of reader.batches());
         await PerfDataWriter.copy(sink, reader, progress.add);
         return progress.finish();
       }

@@ -30,6 +30,7 @@ import {
   main,
   openOutput,
   UsageError,
+  writeLine,
   writeOut,
 } from "./_cli.ts";
 import { notBundle } from "./_not_bundle.ts";
@@ -300,7 +301,7 @@ function show(file: string, flags: SymbolsFlags): number {
       const from = origin === undefined ? "" : ` from ${origin}`;
       const base = reference === undefined ? "" : ` relative to ${reference}`;
       const line = `${kind} ${path} ${buildId ?? "-"}${base}: ${object.size} ranges${from}`;
-      writeOut(`${visible(line)}\n`);
+      writeLine(line);
     }
     let text = "";
     for (const entry of object.entries()) {

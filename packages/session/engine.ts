@@ -27,6 +27,12 @@ export interface Needs {
   readonly places?: boolean;
   /** `Run.stack`; places as well. */
   readonly stacks?: boolean;
+  /**
+   * Whether each address where nothing is mapped is a place of its own; true by default. `false` is
+   * for what shows functions only: the callers that code without frame pointers seems to have are
+   * addresses that nearly all differ, and with them stacks that say no more than one does.
+   */
+  readonly unmapped?: boolean;
   /** `Run.branches`; places as well. */
   readonly branches?: boolean;
   /** `Run.chains`; places as well. */
@@ -198,6 +204,10 @@ export async function runEngine(
       maps: wants("maps"),
     },
     filter,
+  );
+  engine.places.joinsUnmapped = !consumers.some(({ needs }) =>
+    needs.unmapped !== false &&
+    (needs.places || needs.stacks || needs.joined || needs.branches || needs.chains)
   );
   const watchers = consumers.filter(({ applied }) => applied !== undefined);
   if (watchers.length > 0) {

@@ -45,7 +45,7 @@ const MEMORY =
  * | a module, a BPF program | address − start of the map |
  * | the kernel | address − its reference symbol, as recorded |
  * | memory without a file, huge pages | the address itself |
- * | nothing | the address itself; the object is {@link UNMAPPED}, … |
+ * | nothing | the address itself, or 0 where {@link Places.joinsUnmapped}; the object is {@link UNMAPPED}, … |
  *
  * @example
  * ```ts
@@ -73,6 +73,11 @@ export class Places {
   nowHi: number = 0;
   /** Lower half. */
   nowLo: number = 0;
+  /**
+   * Whether all addresses of a CPU mode where nothing is mapped are one place, at address 0: what
+   * `Needs.unmapped` says. To be set before the first one is looked for.
+   */
+  joinsUnmapped: boolean = false;
 
   readonly #machine: Machine;
   readonly #recorded: RecordedObjects;
@@ -179,6 +184,7 @@ export class Places {
     this.#lo = lo;
     if (map < 0) {
       this.#object = unmapped(cpumode);
+      if (this.joinsUnmapped) this.#hi = this.#lo = 0;
       return;
     }
     const { spaces } = machine;
