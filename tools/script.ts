@@ -37,7 +37,7 @@ import {
 import { PROFILE_FLAGS, PROFILE_HELP } from "./_profile.ts";
 import { whyNothing } from "./_nothing.ts";
 import { choosesSamples, givenFilters, nameFilters, sampleFilter } from "./_sample_flags.ts";
-import { causesText, resolverOf, tellTrust } from "./_symbol_flags.ts";
+import { resolverOf, tellTrust } from "./_symbol_flags.ts";
 
 const UNWINDS = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 

@@ -70,7 +70,7 @@ export class FrameLines {
     }
     const text = this.#scratch;
     const places = this.#places;
-    const { sym, symoff, dso, srcline } = this.#fields;
+    const { sym, symoff, srcline } = this.#fields;
     for (const inlined of places.inlined(place)) {
       text.byte(0x09);
       places.putChainAddress(text, place);
