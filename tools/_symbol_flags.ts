@@ -103,7 +103,7 @@ export function tellRefused(tool: string, trust: SymbolTrust): void {
 }
 
 /** Why addresses have no function, most first: `file missing (12), JIT (3)`. */
-function causesText({ unresolved }: Pick<SymbolTrust, "unresolved">): string {
+export function causesText({ unresolved }: Pick<SymbolTrust, "unresolved">): string {
   return [...unresolved].filter(([, { addresses }]) => addresses > 0)
     .sort(([, a], [, b]) => b.addresses - a.addresses)
     .map(([cause, { addresses }]) => `${cause} (${addresses})`).join(", ");
