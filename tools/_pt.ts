@@ -182,9 +182,11 @@ export function tellLoss(
   code: PtCode,
   names: PtNames,
   complaints: Complaints,
-  clock: PtClock,
+  clock: PtClock | undefined,
 ): number {
-  if (!clock.known) complain(`${tool}: ${name}: no times: the recording does not convert the TSC`);
+  if (clock?.known === false) {
+    complain(`${tool}: ${name}: no times: the recording does not convert the TSC`);
+  }
   const causes = names.causes();
   if (causes !== "") complain(`${tool}: ${name}: places without a function: ${causes}`);
   const missing = missingCode(code);
