@@ -44,8 +44,6 @@ export interface Needs {
   readonly joined?: boolean;
   /** `Run.frames`; places as well. */
   readonly frames?: boolean;
-  /** Places of frames at which nothing is mapped, so that they can be counted. */
-  readonly unmapped?: boolean;
   /** `Run.map`. */
   readonly maps?: boolean;
 }
@@ -200,7 +198,6 @@ export async function runEngine(
       chains,
       joined,
       frames,
-      unmapped: wants("unmapped"),
       maps: wants("maps"),
     },
     filter,

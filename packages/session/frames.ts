@@ -1,7 +1,7 @@
 import { PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
 import { contextMode, INVALID, isContextMarker } from "./chains.ts";
 import { enlarge } from "./enlarge.ts";
-import type { Places } from "./places.ts";
+import { type Places, UNMAPPED } from "./places.ts";
 import { PLACE_FRAME, type Run } from "./run.ts";
 import type { UserFrames } from "./stacks.ts";
 
@@ -24,22 +24,17 @@ export interface RecordedChain {
  * It goes by perf's rules where callees come first (`thread__resolve_callchain_sample` of
  * tools/perf/util/machine.c): the CPU mode of an entry is that of the `PERF_CONTEXT_*` before it, a
  * chain with a marker that means nothing is none, of a chain that is too long the innermost entries are
- * kept. Most entries of code without frame pointers are no addresses: these get no place.
+ * kept. Most entries of code without frame pointers are no addresses: where `Places.joinsUnmapped`, they
+ * get no place.
  */
 export class FrameStep {
   readonly #places: Places;
-  readonly #unmapped: boolean;
   readonly #le: boolean;
   #count = 0;
 
-  /**
-   * Finds places of what is mapped.
-   *
-   * @param unmapped Whether addresses at which nothing is mapped get places too.
-   */
-  constructor(places: Places, unmapped: boolean, littleEndian: boolean) {
+  /** Finds places of what is mapped; of other addresses too, where each has one. */
+  constructor(places: Places, littleEndian: boolean) {
     this.#places = places;
-    this.#unmapped = unmapped;
     this.#le = littleEndian;
   }
 
@@ -71,6 +66,7 @@ export class FrameStep {
     const most = first + 2 * (1 + length + user.count);
     if (most > run.frames.length) run.frames = enlarge(run.frames, most);
     const { frames } = run;
+    const places = this.#places;
     const le = this.#le;
     const lowAt = le ? at : at + 4;
     const highAt = le ? at + 4 : at;
@@ -92,10 +88,11 @@ export class FrameStep {
       }
       // What follows PERF_CONTEXT_USER_DEFERRED is a cookie.
       if (mode < 0) continue;
-      const isPlace = this.#unmapped || hi === PLACE_FRAME;
-      const place = isPlace
-        ? this.#places.find(thread, mode, hi, lo)
-        : this.#places.findMapped(thread, mode, hi, lo);
+      const place = hi === PLACE_FRAME
+        ? places.row(UNMAPPED, hi, lo)
+        : places.joinsUnmapped
+        ? places.findMapped(thread, mode, hi, lo)
+        : places.find(thread, mode, hi, lo);
       frames[to++] = place < 0 ? hi : PLACE_FRAME;
       frames[to++] = place < 0 ? lo : place;
     }

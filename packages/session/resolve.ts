@@ -89,7 +89,7 @@ export class Resolver {
     this.#chains = new ChainStep(places, stacks, reader.littleEndian);
     this.userChains = new UserChains(places, recorded, reader.littleEndian);
     this.#stacks = stacks;
-    this.#frames = new FrameStep(places, needs.unmapped, reader.littleEndian);
+    this.#frames = new FrameStep(places, reader.littleEndian);
     this.#needs = needs;
     this.#filter = filter;
     this.#filtered = Object.values(filter).some((wanted) => wanted !== undefined);

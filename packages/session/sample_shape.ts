@@ -22,8 +22,6 @@ export interface ResolveNeeds {
   readonly joined: boolean;
   /** `Run.frames`. */
   readonly frames: boolean;
-  /** Places of frames at which nothing is mapped. */
-  readonly unmapped: boolean;
   /** `Run.map`. */
   readonly maps: boolean;
 }
