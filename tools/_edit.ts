@@ -17,7 +17,7 @@ export const OUTPUT_FLAGS = {
 export const OUTPUT_HELP = `\
   -o, --output FILE      where the recording goes; - is standard output, in pipe format
       --pipe             write pipe format into the file as well
-  -f, --force            replace the file if it exists
+  -f, --force            overwrite the file if it exists
 `;
 
 /** What the user gave of {@link OUTPUT_FLAGS}. */
@@ -90,7 +90,7 @@ export async function rereadable(source: ByteSource): Promise<RandomAccessSource
 /** `1 record`, `2 records`, with the share of a whole. */
 export function share(part: number, all: number, what: string): string {
   const percent = all === 0 ? 0 : 100 * part / all;
-  return `${part} of ${all} ${what} (${percent.toFixed(1)} %)`;
+  return `${part} of ${all} ${what} (${percent.toFixed(1)}%)`;
 }
 
 /** Says what was written, on standard error where that is a terminal. */

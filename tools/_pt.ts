@@ -175,7 +175,7 @@ export const KERNEL_FILE_NOTE =
   '"perf record --kcore" copies what ran';
 
 /** Reports what is missing; returns the exit code. */
-export function tellLoss(
+export function reportLoss(
   tool: string,
   name: string,
   counts: PtCounts,

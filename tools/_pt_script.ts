@@ -15,7 +15,7 @@ import {
 } from "@perfdata/session/pt";
 import type { AuxTrace } from "@perfdata/session";
 import { complain, Progress, writeOut } from "./_cli.ts";
-import { codeOf, imagesOf, openPt, tellLoss } from "./_pt.ts";
+import { codeOf, imagesOf, openPt, reportLoss } from "./_pt.ts";
 import { sampleFilter } from "./_sample_flags.ts";
 import { resolverOf } from "./_symbol_flags.ts";
 
@@ -150,7 +150,7 @@ export async function ptScript(
   progress.finish();
   names.close();
   if (printed === 0) complain(`script: ${name}: no samples`);
-  return tellLoss(
+  return reportLoss(
     "script",
     name,
     counts,

@@ -37,7 +37,7 @@ import {
 import { PROFILE_FLAGS, PROFILE_HELP } from "./_profile.ts";
 import { whyNothing } from "./_nothing.ts";
 import { choosesSamples, givenFilters, nameFilters, sampleFilter } from "./_sample_flags.ts";
-import { resolverOf, tellTrust } from "./_symbol_flags.ts";
+import { reportTrust, resolverOf } from "./_symbol_flags.ts";
 
 const UNWINDS = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 
@@ -205,7 +205,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       complain(`script: ${name}: no samples${why}`);
     }
     const { trust } = places;
-    if (on.verbose) tellTrust("script", trust, true);
+    if (on.verbose) reportTrust("script", trust, true);
     const { all, resolved } = trust;
     const named = fields.some((own) => own.has("sym"));
     if (named && all.samples > resolved.samples) {

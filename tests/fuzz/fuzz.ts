@@ -32,7 +32,7 @@ export interface FuzzOptions {
   readonly seed: number;
   /** Where findings are kept. */
   readonly output: string;
-  /** Told of findings as they come. */
+  /** Receives findings as they come. */
   readonly log?: (line: string) => void;
 }
 
