@@ -1,19 +1,7 @@
 import { type Piece, piece } from "@perfdata/format/text-bytes";
 import { PLACE_FRAME } from "@perfdata/session/run";
 import { ByteText, TextPool } from "./byte_text.ts";
-import type { ScriptPlaces } from "./script_places.ts";
-
-/** Which fields a line of a call chain has after its address. */
-export interface FrameFields {
-  /** The symbol. */
-  readonly sym?: boolean;
-  /** Its offset. */
-  readonly symoff?: boolean;
-  /** The object. */
-  readonly dso?: boolean;
-  /** The source line. */
-  readonly srcline?: boolean;
-}
+import type { FrameFields, ScriptPlaces } from "./script_places.ts";
 
 /** Words of lines that are kept: then they are made anew. */
 const KEPT = 1 << 23;

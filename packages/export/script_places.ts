@@ -2,12 +2,23 @@ import type { TraceSymbol } from "@perfdata/format/tracepoint";
 import type { Engine } from "@perfdata/session/engine";
 import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
 import { type ByteText, TextPool } from "./byte_text.ts";
-import type { FrameFields } from "./script_frames.ts";
 import { shortName } from "@perfdata/session/short-name";
 import { type SymbolTrust, symbolTrust } from "@perfdata/session/symbolize";
 import type { ResolvedFrame, SymbolResolver } from "@perfdata/symbols";
 
 const encoder = new TextEncoder();
+
+/** Which fields a line of a call chain has after its address. */
+export interface FrameFields {
+  /** The symbol. */
+  readonly sym?: boolean;
+  /** Its offset. */
+  readonly symoff?: boolean;
+  /** The object. */
+  readonly dso?: boolean;
+  /** The source line. */
+  readonly srcline?: boolean;
+}
 
 /** The number that stands for no name. */
 const UNKNOWN = -1;
