@@ -14,7 +14,7 @@ import {
   PtSamples,
 } from "@perfdata/session/pt";
 import type { AuxTrace } from "@perfdata/session";
-import { complain, Progress, writeOut } from "./_cli.ts";
+import { complain, InputError, Progress, writeOut } from "./_cli.ts";
 import { codeOf, imagesOf, openPt, reportLoss } from "./_pt.ts";
 import { sampleFilter } from "./_sample_flags.ts";
 import { resolverOf } from "./_symbol_flags.ts";
@@ -74,7 +74,7 @@ export async function ptScript(
   const event =
     engine.reader.events.all.find(({ attr }) => BigInt(attr.type) === trace.intelPt?.pmu_type) ??
       engine.reader.events.all[0];
-  if (event === undefined) throw new TypeError("no event has recorded the trace");
+  if (event === undefined) throw new InputError(`${name}: no event has recorded the trace`);
   const merge = trace.streams.length > 1 && clock.known;
   const writer = new PtScriptWriter(code, names, sideband.history, {
     eventNames: engine.eventNames,
