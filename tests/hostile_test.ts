@@ -68,6 +68,33 @@ for (const name of FILES) {
     }));
 }
 
+Deno.test("names of events and functions act on no terminal, whatever command prints them", () =>
+  inFolder(async (folder) => {
+    const file = `${FOLDER}acting-names.perf.data`;
+    await Deno.mkdir(`${folder}/tmp`);
+    await Deno.writeTextFile(`${folder}/tmp/perf-1.map`, "3000 100 fn\x1b[2J\x07\n");
+    const jobs: [string, ...string[]][] = [
+      ["funcs", file],
+      ["funcs", "--children", file],
+      ["tree", file],
+      ["tree", "--callers", file],
+      ["diff", "--all", file, file],
+      ["annotate", file, "/fn/"],
+    ];
+    for (const [job, ...args] of jobs) {
+      const { code, out, err } = await tool(job, ["--symfs", folder, ...args]);
+      assertEquals(code, 0, `${job}: ${err}`);
+      assert(!CONTROLS.test(out + err), `${job}: ${JSON.stringify(out + err)}`);
+      assert(out.includes("fn\\x1b[2J\\x07"), `${job}: ${out}`);
+      // That of the event, in the line above the table.
+      assert(out.includes("\\nNAME,=1+1"), `${job}: ${out}`);
+    }
+    // Instructions need code, which nobody has here: it is the message that names the function.
+    const { code, out, err } = await tool("annotate", ["--symfs", folder, "--insns", file, "/fn/"]);
+    assertEquals(code, 1, err);
+    assert(!CONTROLS.test(out + err), JSON.stringify(out + err));
+  }));
+
 Deno.test("no cell of CSV that a spreadsheet takes for a formula", () =>
   inFolder(async (folder) => {
     const file = `${FOLDER}acting-names.perf.data`;

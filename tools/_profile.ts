@@ -28,7 +28,13 @@ import {
   SAMPLE_HELP,
   sampleFilter,
 } from "./_sample_flags.ts";
-import { resolverOf, STITCH_HELP, SYMBOL_FLAGS, SYMBOL_HELP, tellTrust } from "./_symbol_flags.ts";
+import {
+  reportTrust,
+  resolverOf,
+  STITCH_HELP,
+  SYMBOL_FLAGS,
+  SYMBOL_HELP,
+} from "./_symbol_flags.ts";
 
 /** To be spread into the flags of a command. */
 export const PROFILE_FLAGS = {
@@ -89,7 +95,11 @@ export async function readProfile(
   const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
   const filter = await sampleFilter(flags, reader);
   const progress = new Progress(tool, reader.fileSize);
-  const consumer = new ProfileConsumer(options);
+  const consumer = new ProfileConsumer({
+    ...options,
+    // The report counts addresses.
+    unmapped: options.unmapped === true || on.verbose,
+  });
   let known: Promise<SymbolResolver> | undefined;
   const resolverFor = ({ recorded }: Engine) =>
     known ??= resolverOf(flags, name, {
@@ -127,7 +137,7 @@ export async function readProfile(
   }
   const stacks = unwoundText(engine, on.verbose) ?? noStacksText(engine);
   if (stacks !== undefined) complain(`${tool}: ${name}: ${stacks}`);
-  if (on.verbose) tellTrust(tool, trust, true);
+  if (on.verbose) reportTrust(tool, trust, true);
   complain(`${tool}: ${name}: ${profile.trust}`);
   complaints.finish();
   return { profile, isWhole: complaints.count === 0, isPt: false, source: { engine, resolver } };

@@ -6,6 +6,7 @@ import {
   codeCounts,
 } from "@perfdata/export/annotate";
 import { type Profile, totals } from "@perfdata/export/profile";
+import { ObjectCodeReader } from "@perfdata/session/object-code";
 import {
   aboutAsync,
   type Command,
@@ -16,10 +17,12 @@ import {
   main,
   oneFile,
   UsageError,
+  writeLine,
   writeOut,
 } from "./_cli.ts";
 import { insnMode, printInsns } from "./_insns.ts";
 import { insnText } from "./_insn_text.ts";
+import { codeFiles, imagesOf, KERNEL_FILE_NOTE } from "./_pt.ts";
 import { eventNumber, PROFILE_FLAGS, PROFILE_HELP, readProfile } from "./_profile.ts";
 
 const HELP = `annotate: prints source lines of a function with their shares of the samples
@@ -37,7 +40,7 @@ it. Where the source is readable, its text is printed.
       --source DIR       look for source files there, by all or the last parts of their path
       --context N        print N lines around those that were sampled (default: 2)
       --insns            instructions with their shares instead of source lines: of x86, where the
-                         file with the code is here
+                         code is here (docs/annotate.md)
       --json             lines of JSON
 ${PROFILE_HELP}
 examples:
@@ -79,7 +82,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         throw new InputError(
           isCaller
             ? `no samples in ${wanted} itself, only in what it calls`
-            : missing(profile, wanted),
+            : missing(profile, operands),
         );
       }
       const options = {
@@ -87,17 +90,23 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         event: profile.events[event]?.name ?? "",
         whole: totals(profile)[event]?.period ?? 0,
         json: on.json,
+        mode,
         text: await insnText("annotate"),
+        code: new ObjectCodeReader(
+          codeFiles(source.engine.recorded.machine, value),
+          imagesOf(undefined, name),
+        ),
       };
       let isRead = isWhole;
       for (const [i, counts] of found.entries()) {
-        if (i > 0 && !on.json) writeOut("\n");
-        isRead = await printInsns(profile, counts, source, mode, options) && isRead;
+        if (i > 0 && !on.json) writeLine("");
+        isRead = await printInsns(profile, counts, source, options) && isRead;
       }
+      if (options.code.kernelFile !== undefined) complain(`annotate: ${name}: ${KERNEL_FILE_NOTE}`);
       return isRead ? 0 : 1;
     }
     const found = annotate(profile, event, matches);
-    if (found.length === 0) throw new InputError(missing(profile, wanted));
+    if (found.length === 0) throw new InputError(missing(profile, operands));
     const whole = totals(profile)[event]?.period ?? 0;
     const eventName = profile.events[event]?.name ?? "";
     for (const [i, one] of found.entries()) {
@@ -107,7 +116,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
           writeOut(JSON.stringify({ event: eventName, function: name, object, ...line }) + "\n");
         }
       } else {
-        if (i > 0) writeOut("\n");
+        if (i > 0) writeLine("");
         print(one, eventName, whole, new Sources(value.source), context);
       }
     }
@@ -134,11 +143,25 @@ function nameTest(wanted: string): (name: string) => boolean {
 }
 
 /** Says that there is no such function, and which one may be meant. */
-function missing({ functions }: Profile, wanted: string): string {
+function missing({ functions }: Profile, operands: readonly string[]): string {
+  const wanted = operands.at(-1) ?? "";
   const part = wanted.replaceAll("/", "").toLowerCase();
   const near = functions.name.filter((name) => name.toLowerCase().includes(part));
   const some = [...new Set(near)].slice(0, 3).join(", ");
-  return `no samples in a function ${wanted}${some === "" ? "" : `; there are ${some}`}`;
+  const hint = some !== ""
+    ? `; there are ${some}`
+    : operands.length === 1 && isFile(wanted)
+    ? `; for that file: perfdata annotate ${wanted} FUNCTION`
+    : "";
+  return `no samples in a function ${wanted}${hint}`;
+}
+
+function isFile(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
 }
 
 /** Source files, where they can be read. */
@@ -162,7 +185,8 @@ class Sources {
       : parts.map((_, i) => `${this.#folder}/${parts.slice(i).join("/")}`);
     for (const place of places) {
       try {
-        return Deno.readTextFileSync(place).split("\n");
+        // Tabs would be shown as such, since a line may hold whatever moves the cursor.
+        return Deno.readTextFileSync(place).replaceAll("\t", "        ").split(/\r?\n/);
       } catch {
         // The next place, or none: the lines stand without their text.
       }
@@ -181,10 +205,10 @@ function print(
   const share = (period: number) =>
     period === 0 ? "" : `${(whole === 0 ? 0 : 100 * period / whole).toFixed(2)}%`;
   const row = (own: string, all: string, text: string) =>
-    writeOut(`${own.padStart(7)} ${all.padStart(7)}  ${text}`.trimEnd() + "\n");
-  writeOut(
+    writeLine(`${own.padStart(7)} ${all.padStart(7)}  ${text}`.trimEnd());
+  writeLine(
     `${name} in ${object}: ${total.samples} samples, ${share(total.period)} of ${event}, ` +
-      `${share(self.period) || "0%"} in itself\n`,
+      `${share(self.period) || "0%"} in itself`,
   );
   row("SELF", "TOTAL", "LINE");
   for (const [file, own] of byFile(lines)) {
@@ -193,7 +217,7 @@ function print(
     for (const [i, { line, self, total, calls }] of own.entries()) {
       if (text !== undefined && line > 0) {
         const from = Math.max(last + 1, line - context, 1);
-        if (last > 0 && from > last + 1) writeOut("\n");
+        if (last > 0 && from > last + 1) writeLine("");
         for (let n = from; n < line; n++) row("", "", `${file}:${n}: ${text[n - 1] ?? ""}`);
       }
       const place = file === undefined || line === 0 ? "no line" : `${file}:${line}:`;

@@ -1,7 +1,6 @@
 /** `info`: a recording in short. */
 import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
-import { visible } from "@perfdata/format/visible";
 import { recordingInfo } from "@perfdata/report/info";
 import { infoLines } from "@perfdata/report/info-text";
 import {
@@ -13,6 +12,7 @@ import {
   main,
   oneFile,
   Progress,
+  writeLines,
   writeOut,
 } from "./_cli.ts";
 
@@ -55,7 +55,7 @@ async function run({ on, operands }: FlagsOf<typeof FLAGS>): Promise<number> {
       );
       writeOut(`${text}\n`);
     } else {
-      writeOut(`${infoLines(info, complaints.count, name).map(visible).join("\n")}\n`);
+      writeLines(infoLines(info, complaints.count, name));
     }
     complaints.finish();
     return complaints.count > 0 ? 1 : 0;

@@ -2,7 +2,6 @@
 import { type MergeInput, type MergeOptions, mergeRecordings } from "@perfdata/edit";
 import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
-import { visible } from "@perfdata/format/visible";
 import {
   aboutAsync,
   type Command,
@@ -14,7 +13,7 @@ import {
   parseWord,
   Progress,
   UsageError,
-  writeOut,
+  writeLine,
 } from "./_cli.ts";
 import { OUTPUT_FLAGS, OUTPUT_HELP, rereadable, writeRecording } from "./_edit.ts";
 
@@ -58,14 +57,14 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const complaints: Complaints[] = [];
   let bytes = 0;
   for (const name of operands) {
-    const told = new Complaints(`merge: ${name}`);
-    complaints.push(told);
+    const own = new Complaints(`merge: ${name}`);
+    complaints.push(own);
     inputs.push({
       name,
       reader: await aboutAsync(name, async () => {
         const source = await rereadable(openSource(name, { interruptible: true }));
         bytes += source.size;
-        return await PerfDataReader.open(source, { diagnostics: told.take });
+        return await PerfDataReader.open(source, { diagnostics: own.take });
       }),
     });
   }
@@ -78,9 +77,9 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     progress.finish();
     return done;
   });
-  for (const told of complaints) told.finish();
+  for (const own of complaints) own.finish();
   for (const loss of report.losses) complain(`merge: ${loss}`);
-  const say = value.output === "-" ? complain : (line: string) => writeOut(`${visible(line)}\n`);
+  const say = value.output === "-" ? complain : writeLine;
   if (on.json) {
     say(JSON.stringify({
       events: report.events,

@@ -1,5 +1,4 @@
 /** Prints how fast events occurred and how often they were sampled: `deno run rate FILE`. */
-import { visible } from "@perfdata/format/visible";
 import { PerfDataReader } from "@perfdata/format/reader";
 import { openSource } from "@perfdata/format/file-source";
 import {
@@ -27,6 +26,7 @@ import {
   parseWord,
   Progress,
   UsageError,
+  writeLines,
   writeOut,
 } from "./_cli.ts";
 import { csvText } from "./_csv.ts";
@@ -46,7 +46,7 @@ sums of periods.
       --json           print a line of JSON per pair of samples, throttling and loss, then totals
       --csv            print a row of CSV per pair of samples
       --svg FILE       also draw the period and the sampling frequency over time
-  -f, --force          overwrite that file if it exists
+  -f, --force          overwrite the file if it exists
       --temp DIR       sort there what is too much for memory, of a pipe
       --debug          print the stack trace of an error
   -h, --help           print this help
@@ -84,8 +84,8 @@ class Output {
   }
 
   flush(): void {
-    const lines = this.#json ? this.#lines : this.#lines.map(visible);
-    if (lines.length > 0) writeOut(lines.join("\n") + "\n");
+    if (!this.#json) writeLines(this.#lines);
+    else if (this.#lines.length > 0) writeOut(this.#lines.join("\n") + "\n");
     if (this.#csv && this.#rows.length > 0) writeOut(csvText(this.#rows));
     this.#lines = [];
     this.#rows = [];

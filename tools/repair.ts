@@ -1,7 +1,6 @@
 /** `repair`: makes a sound recording of what is left of a damaged one. */
 import { repairRecording } from "@perfdata/edit";
 import { openSource } from "@perfdata/format/file-source";
-import { visible } from "@perfdata/format/visible";
 import {
   aboutAsync,
   type Command,
@@ -11,6 +10,7 @@ import {
   main,
   oneFile,
   Progress,
+  writeLine,
   writeOut,
 } from "./_cli.ts";
 import { OUTPUT_FLAGS, OUTPUT_HELP, rereadable, writeRecording } from "./_edit.ts";
@@ -71,16 +71,14 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         }\n`,
       );
     } else {
-      const say = value.output === "-"
-        ? complain
-        : (line: string) => writeOut(`${visible(line)}\n`);
+      const say = value.output === "-" ? complain : writeLine;
       if (headerRebuilt) say("file header: made anew from the attr table");
       for (const finding of findings) say(finding);
       for (const { offset, size, reason } of lost) {
         say(`0x${offset.toString(16)}: ${size} bytes lost: ${reason}`);
       }
       const percent = (100 * bytes / source.size).toFixed(1);
-      say(`${records} records repaired; ${bytes} of ${source.size} bytes lost (${percent} %)`);
+      say(`${records} records repaired; ${bytes} of ${source.size} bytes lost (${percent}%)`);
     }
     // What is not said to be lost in bytes is in the findings: features, the attr table.
     return bytes > 0 || findings.length > 0 ? 1 : 0;

@@ -30,10 +30,17 @@ import {
   main,
   openOutput,
   UsageError,
+  writeLine,
   writeOut,
 } from "./_cli.ts";
 import { notBundle } from "./_not_bundle.ts";
-import { causesText, resolverOf, SYMBOL_FLAGS, SYMBOL_HELP, tellRefused } from "./_symbol_flags.ts";
+import {
+  causesText,
+  reportRefused,
+  resolverOf,
+  SYMBOL_FLAGS,
+  SYMBOL_HELP,
+} from "./_symbol_flags.ts";
 
 const HELP = `symbols: bundles the symbols of a recording, and reports which are missing
 
@@ -51,7 +58,7 @@ trust   prints the share of addresses, samples and periods that have a function,
 show    lists what is in a bundle
 
   -o, --output FILE      the bundle to write (default: perf.symbols)
-  -f, --force            overwrite it if it exists
+  -f, --force            overwrite the file if it exists
       --code             bundle: with the code that the Intel PT of FILE ran through, and its
                          symbols, so that "perfdata pt --symbols BUNDLE" needs no binaries
       --json             print JSON
@@ -64,7 +71,7 @@ examples:
   perfdata symbols bundle perf.data -o perf.symbols
   perfdata symbols bundle --code perf.data && perfdata pt --symbols perf.symbols perf.data
   perfdata symbols trust perf.data --symbols perf.symbols
-  perfdata symbols trust --json perf.data | jq .samples.resolved
+  perfdata symbols trust --json perf.data | jq .resolved.samples
   perfdata symbols show perf.symbols | less
 
 Files are searched for as perf does: the path itself, the build-id cache (~/.debug), /usr/lib/debug,
@@ -256,7 +263,7 @@ async function bundle(file: string, flags: SymbolsFlags): Promise<number> {
     resolver,
     code && ((writer) => code.bundleCode(file, flags, resolver, writer)),
   );
-  tellRefused("symbols", trust);
+  reportRefused("symbols", trust);
   const stacks = unwound(recorded);
   if (target === undefined) {
     writeOut(bytes);
@@ -276,7 +283,7 @@ async function trust(file: string, flags: SymbolsFlags): Promise<number> {
   giveUpWriting(flags.value.temp);
   const { recorded, resolver, damaged } = await addressesOf(file, flags);
   const found = await symbolTrust(recorded, resolver);
-  tellRefused("symbols", found);
+  reportRefused("symbols", found);
   const stacks = unwound(recorded);
   writeOut(flags.on.json ? trustJson(found, stacks) : trustText(found) + unwoundTable(stacks));
   return damaged ? 1 : 0;
@@ -300,7 +307,7 @@ function show(file: string, flags: SymbolsFlags): number {
       const from = origin === undefined ? "" : ` from ${origin}`;
       const base = reference === undefined ? "" : ` relative to ${reference}`;
       const line = `${kind} ${path} ${buildId ?? "-"}${base}: ${object.size} ranges${from}`;
-      writeOut(`${visible(line)}\n`);
+      writeLine(line);
     }
     let text = "";
     for (const entry of object.entries()) {

@@ -1,5 +1,4 @@
 /** `tree`: prints callers and callees. */
-import { visible } from "@perfdata/format/visible";
 import { callTree } from "@perfdata/export/tree";
 import { nestedTree, shownTree, treeLines, treeRows } from "@perfdata/export/tree-text";
 import {
@@ -12,6 +11,8 @@ import {
   oneFile,
   parseWord,
   UsageError,
+  writeLine,
+  writeLines,
   writeOut,
 } from "./_cli.ts";
 import { eventNumber, PROFILE_FLAGS, PROFILE_HELP, readProfile } from "./_profile.ts";
@@ -123,12 +124,16 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       ? ""
       : `, ${totalSamples - otherSamples} with ${value.focus}`;
     const about = `${profile.events[event]?.name}: ${totalSamples} samples, period ${totalPeriod}`;
-    writeOut(`${visible(`${about}${inFocus}`)}\n`);
-    writeOut(`${treeLines(tree, options).map(visible).join("\n")}\n`);
+    writeLine(`${about}${inFocus}`);
+    writeLines(treeLines(tree, options));
     const { left, leftShare } = shownTree(tree, options);
     if (left > 0) {
       const share = (100 * leftShare).toFixed(2);
-      writeOut(`${left} more functions of ${share}% or less: --percent-limit, --lines\n`);
+      writeLine(
+        `${left} more ${
+          left === 1 ? "function" : "functions"
+        } of ${share}% or less: --percent-limit, --lines`,
+      );
     }
     return isWhole ? 0 : 1;
   });

@@ -366,6 +366,8 @@ class Copy {
         }
         n = await payload.read(bytes.subarray(got));
       }
+      // The reader has reported that it is cut off. perf does not survive a part of it.
+      if (got < payload.size) return;
       const edited = this.#editFeature(HEADER_TRACING_DATA, bytes.subarray(0, got));
       if (edited !== undefined) this.#features.push({ id: HEADER_TRACING_DATA, bytes: edited });
       return;

@@ -2,6 +2,7 @@ import {
   FEATURE_NAMES,
   HEADER_CLOCK_DATA,
   HEADER_SAMPLE_TIME,
+  PerfDataError,
   type PerfEventAttr,
   type WriterEvent,
 } from "@perfdata/format";
@@ -75,7 +76,7 @@ export interface MergeReport {
  * Memory grows with the number of inputs and their events only.
  *
  * @throws {RangeError} Where there are more hosts, or more inputs, than fit.
- * @throws {PerfDataError} Where an input is damaged.
+ * @throws {PerfDataError} Where an input is damaged, or of another byte order.
  */
 export async function mergeRecordings(
   inputs: readonly MergeInput[],
@@ -83,17 +84,21 @@ export async function mergeRecordings(
   options: MergeOptions = {},
 ): Promise<MergeReport> {
   const first = inputs[0]?.reader;
-  if (first === undefined) throw new RangeError("merge: no recordings");
+  if (first === undefined) throw new RangeError("no recordings to merge");
   for (const { name, reader } of inputs) {
     if (reader.littleEndian !== first.littleEndian) {
-      throw new RangeError(`merge: ${name} has another byte order than ${inputs[0]?.name}`);
+      throw new PerfDataError(
+        `${name}: its byte order is not that of ${inputs[0]?.name}; convert --byte-order turns it`,
+      );
     }
   }
   const losses: string[] = [];
   const parts: Part[] = [];
   for (const [i, input] of inputs.entries()) parts.push(await Part.open(input, i));
   const hosts = [...new Set(parts.map(({ host }) => host))];
-  if (hosts.length > MOST_HOSTS) throw new RangeError(`merge: more than ${MOST_HOSTS} hosts`);
+  if (hosts.length > MOST_HOSTS) {
+    throw new RangeError(`${hosts.length} hosts, expected at most ${MOST_HOSTS}`);
+  }
   for (const part of parts) part.pidOffset = hosts.indexOf(part.host) * PIDS_OF_A_HOST;
   alignTimes(parts, options.time ?? (hosts.length > 1 ? "wall" : "keep"), losses);
 

@@ -63,7 +63,8 @@ export class Part {
     const { reader } = input;
     await copyRecording(reader, collector, {
       // A file has its features in a table; a pipe may have them anywhere.
-      batches: (options) => reader.isPipe ? reader.batches(options) : none(),
+      // It is read once more, and reports what is wrong then.
+      batches: (options) => reader.isPipe ? reader.batches({ ...options, quiet: true }) : none(),
     });
     return new Part(input, index, collected);
   }

@@ -28,6 +28,7 @@ import {
 import { USER_RECORDS } from "@perfdata/user-records";
 import { copyRecording, type CopyStats } from "./copy.ts";
 import type { RecordingOutput } from "./output.ts";
+import { RepairHead } from "./repair_head.ts";
 
 /** Bytes of a recording that could not be used. */
 export interface LostRange {
@@ -99,7 +100,9 @@ export async function repairRecording(
   };
   const { reader, headerRebuilt } = await openDamaged(source, take);
   const salvage = new Salvage(reader, source, errors);
+  const changes: string[] = [];
   const copied = await copyRecording(reader, output, {
+    edit: await RepairHead.of(reader, changes),
     batches: (options) => salvage.batches(options),
     // A feature that is cut, or lies outside of the file, is left out.
     lostFeature: take,
@@ -107,7 +110,7 @@ export async function repairRecording(
   });
   return {
     lost: salvage.lost,
-    findings: errors.map((error) => error.located()),
+    findings: [...errors.map((error) => error.located()), ...changes],
     headerRebuilt,
     copied,
   };

@@ -101,12 +101,12 @@ export function firefoxTables(profile: Profile, inline: boolean): FirefoxTables 
   };
 }
 
-/** By frame: the lowest address that it occurs at, which the viewer shows; -1 for none. */
+/** By frame: the lowest address in its library that it occurs at, which the viewer shows; -1 for none. */
 function frameAddresses({ frames, places }: Profile): Float64Array {
   const found = new Float64Array(frames.function.length).fill(-1);
   for (let place = 0; place < places.object.length; place++) {
     const address = places.address[place] as number;
-    if (address < 0 || address > 0xffffffff) continue;
+    if ((places.object[place] as number) < 0 || address < 0 || address > 0xffffffff) continue;
     for (let i = places.start[place] as number; i < (places.start[place + 1] as number); i++) {
       const frame = places.frames[i] as number;
       if (found[frame] === -1 || address < (found[frame] as number)) found[frame] = address;

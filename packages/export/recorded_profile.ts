@@ -30,6 +30,11 @@ export interface ProfileOptions {
   readonly timed?: boolean;
   /** Whether context switches are kept; only together with times. */
   readonly switches?: boolean;
+  /**
+   * Whether each address where nothing is mapped is a place of its own, and counted as one in what is
+   * said of trust; otherwise they are one place, which takes much less time and memory.
+   */
+  readonly unmapped?: boolean;
 }
 
 /** How a {@linkcode ProfileConsumer} is given names. */
@@ -43,7 +48,7 @@ export interface ProfileNames {
 /** Collects the samples of a recording, and makes a {@linkcode Profile} of them. */
 export class ProfileConsumer implements Consumer {
   /** Stacks. */
-  readonly needs: Needs = { stacks: true };
+  readonly needs: Needs;
   readonly #timed: boolean;
   readonly #switches: boolean;
   #first = -1;
@@ -76,7 +81,8 @@ export class ProfileConsumer implements Consumer {
   withCallers: number = 0;
 
   /** Collects what the options say. */
-  constructor({ timed = false, switches = false }: ProfileOptions = {}) {
+  constructor({ timed = false, switches = false, unmapped = false }: ProfileOptions = {}) {
+    this.needs = { stacks: true, unmapped };
     this.#timed = timed;
     this.#switches = timed && switches;
   }
@@ -241,7 +247,7 @@ export class ProfileConsumer implements Consumer {
   /** One line: how many samples have a function and a stack, and why the others have none. */
   #trustLine({ all, resolved, unresolved, unverified }: SymbolTrust): string {
     const share = (part: number, whole: number) =>
-      `${whole === 0 ? "0" : (100 * part / whole).toFixed(2).replace(/\.?0+$/, "")} %`;
+      `${whole === 0 ? "0" : (100 * part / whole).toFixed(2).replace(/\.?0+$/, "")}%`;
     const causes = [...unresolved].filter(([, { samples }]) => samples > 0)
       .sort(([, a], [, b]) => b.samples - a.samples)
       .map(([cause, { samples }]) => `${cause} ${share(samples, all.samples)}`);

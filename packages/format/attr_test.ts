@@ -71,6 +71,16 @@ Deno.test("attr: shorter is zero-extended, longer keeps its tail", () => {
   assertEquals(decode(perfEventAttr(), long).value.tail, new Uint8Array(16).fill(7));
 });
 
+Deno.test("attr: it takes up the place that it is written to, whatever its tail has", () => {
+  for (const from of [65, 93, 160]) {
+    const bytes = new Uint8Array(from).fill(7);
+    const { value } = decode(perfEventAttr(from), bytes);
+    for (const to of [64, 72, 144, 200]) {
+      assertEquals(encode(perfEventAttr(to), value).length, to, `${from} bytes in ${to}`);
+    }
+  }
+});
+
 Deno.test("attr: a size of 0 stands for 64, and one beyond the bytes is an error", () => {
   assertEquals(decode(perfEventAttr(), new Uint8Array(72)).tail?.length, 8);
   const bytes = new Uint8Array(64);

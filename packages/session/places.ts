@@ -45,7 +45,7 @@ const MEMORY =
  * | a module, a BPF program | address − start of the map |
  * | the kernel | address − its reference symbol, as recorded |
  * | memory without a file, huge pages | the address itself |
- * | nothing | the address itself; the object is {@link UNMAPPED}, … |
+ * | nothing | the address itself, or 0 where {@link Places.joinsUnmapped}; the object is {@link UNMAPPED}, … |
  *
  * @example
  * ```ts
@@ -73,6 +73,11 @@ export class Places {
   nowHi: number = 0;
   /** Lower half. */
   nowLo: number = 0;
+  /**
+   * Whether all addresses of a CPU mode where nothing is mapped are one place, at address 0: what
+   * `Needs.unmapped` says. To be set before the first one is looked for.
+   */
+  joinsUnmapped: boolean = false;
 
   readonly #machine: Machine;
   readonly #recorded: RecordedObjects;
@@ -120,6 +125,12 @@ export class Places {
   find(thread: number, cpumode: number, hi: number, lo: number): number {
     this.#locate(thread, cpumode, hi, lo);
     return this.row(this.#object, this.#hi, this.#lo);
+  }
+
+  /** {@link Places.find} where something is mapped; -1 where nothing is, and no place is added. */
+  findMapped(thread: number, cpumode: number, hi: number, lo: number): number {
+    this.#locate(thread, cpumode, hi, lo);
+    return this.#object < 0 ? -1 : this.row(this.#object, this.#hi, this.#lo);
   }
 
   /**
@@ -173,6 +184,7 @@ export class Places {
     this.#lo = lo;
     if (map < 0) {
       this.#object = unmapped(cpumode);
+      if (this.joinsUnmapped) this.#hi = this.#lo = 0;
       return;
     }
     const { spaces } = machine;

@@ -38,7 +38,7 @@ export interface FuzzOptions {
   readonly ownOnly?: boolean;
   /** Where findings are kept. */
   readonly output: string;
-  /** Told of findings as they come. */
+  /** Receives findings as they come. */
   readonly log?: (line: string) => void;
 }
 

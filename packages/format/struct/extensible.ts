@@ -100,8 +100,9 @@ export function extensible<const F extends Fields>(
         whole.residue = undefined;
       }
       const tail = given["tail"] as Uint8Array | undefined;
-      if (tail !== undefined) whole.put(tail);
-      else whole.grow(Math.max(0, size - whole.length));
+      // A caller may have given it another size.
+      if (tail !== undefined) whole.put(tail.subarray(0, Math.max(0, size - whole.length)));
+      whole.grow(Math.max(0, size - whole.length));
       w.put(whole.finish());
     },
   };

@@ -1,0 +1,180 @@
+/** Repaired heads, and damage that other edits find: read back by perf. */
+import { FileOutput, mergeRecordings, PipeOutput, repairRecording } from "@perfdata/edit";
+import {
+  bytesSource,
+  HEADER_EVENT_DESC,
+  HEADER_PMU_MAPPINGS,
+  memorySink,
+  PERF_RECORD_HEADER_TRACING_DATA,
+  PERF_RECORD_SAMPLE,
+  PerfDataReader,
+} from "@perfdata/format";
+import { EventNames } from "@perfdata/session/event-names";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { perfText, perfVersion } from "./perf.ts";
+import { inFolder, tool } from "./tool.ts";
+
+const fixtures = new URL("../fixtures/", import.meta.url).pathname;
+
+function open(bytes: Uint8Array): Promise<PerfDataReader> {
+  return PerfDataReader.open(bytesSource(bytes), { diagnostics: () => {} });
+}
+
+/** Numbers of samples by event. */
+async function samples(reader: PerfDataReader): Promise<number[]> {
+  const counts: number[] = [];
+  for await (const batch of reader.batches()) {
+    for (let i = 0; i < batch.count; i++) {
+      if (batch.type(i) !== PERF_RECORD_SAMPLE) continue;
+      const number = reader.events.all.findIndex((event) => event === batch.eventOf(i));
+      counts[number] = (counts[number] ?? 0) + 1;
+    }
+  }
+  return counts;
+}
+
+/** How many samples `perf report -D` finds; `undefined` where it refuses the recording. */
+async function perfSamples(bytes: Uint8Array): Promise<number | undefined> {
+  let found: number | undefined;
+  await inFolder(async (folder) => {
+    await Deno.writeFile(`${folder}/perf.data`, bytes);
+    const { code = 1, stdout = "" } = await perfText(["report", "-D"], `${folder}/perf.data`) ?? {};
+    if (code === 0) found = stdout.match(/: PERF_RECORD_SAMPLE\(/g)?.length ?? 0;
+  });
+  return found;
+}
+
+/** Tracepoint recordings that lost their formats. */
+async function withoutFormats(): Promise<Map<string, Uint8Array>> {
+  const lost = new Map<string, Uint8Array>();
+  const file = Deno.readFileSync(`${fixtures}recorded/tracepoint.perf.data`);
+  const { data, features } = await open(file);
+  // perf writes the features last: they are missing where it was killed.
+  const killed = file.slice(0, data.offset + data.size);
+  killed.fill(0, 72, 104);
+  lost.set("killed", killed);
+  const section = features.find(({ id }) => id === 1)?.section;
+  assert(section !== undefined);
+  lost.set("zeros", file.slice().fill(0, Number(section.offset), Number(section.offset) + 64));
+  const pipe = Deno.readFileSync(`${fixtures}recorded/pipe-tracepoint.perf.data`);
+  for await (const { payload } of (await open(pipe)).batches()) {
+    if (payload?.type !== PERF_RECORD_HEADER_TRACING_DATA) continue;
+    lost.set("pipe", pipe.slice().fill(0, payload.offset, payload.offset + 64));
+  }
+  return lost;
+}
+
+Deno.test("repair: perf opens tracepoints without formats, and EVENT_DESC says what they were", async () => {
+  let repaired = 0;
+  for (const [what, bytes] of await withoutFormats()) {
+    const before = await open(bytes);
+    const counts = await samples(before);
+    for (const pipe of [false, true]) {
+      const sink = memorySink();
+      const output = pipe ? new PipeOutput(sink) : new FileOutput(sink);
+      const { findings } = await repairRecording(bytesSource(bytes), output);
+      assert(findings.some((line) => /^TRACING_DATA: .* become dummy events/.test(line)), what);
+      const after = await open(sink.bytes());
+      assertEquals(await samples(after), counts, what);
+      const ids = before.events.all.map(({ attr }) => attr.type === 2 ? attr.config : undefined);
+      assert(ids.some((id) => id !== undefined));
+      const types = after.events.all.map(({ attr }) => [attr.type, attr.config]);
+      const [dummy, as] = [[1, 9n], before.events.all.map((e) => [e.attr.type, e.attr.config])];
+      assertEquals(types, ids.map((id, i) => id === undefined ? as[i] ?? [] : dummy));
+      // Where only the formats are gone, the names that perf wrote are there.
+      if (what === "killed" && !pipe) {
+        const names = await new EventNames(after).all();
+        const expected = ids.flatMap((id, i) => id === undefined ? [] : [[i, `tracepoint ${id}`]]);
+        assertEquals(expected.map(([i]) => [i, names[Number(i)]]), expected);
+      }
+      repaired++;
+      if (perfVersion() === undefined) continue;
+      const all = counts.reduce((sum, count) => sum + (count ?? 0), 0);
+      assertEquals([what, pipe, await perfSamples(sink.bytes())], [what, pipe, all]);
+    }
+    if (perfVersion() !== undefined && what === "killed") {
+      assertEquals(await perfSamples(bytes), undefined, "perf refuses what was not repaired");
+    }
+  }
+  assertEquals(repaired, 6);
+});
+
+Deno.test("repair: an attr that claims to be longer than its place gets its size", async () => {
+  let repaired = 0;
+  for (const name of ["clock", "callchain", "two-events"]) {
+    const bytes = Deno.readFileSync(`${fixtures}recorded/${name}.perf.data`);
+    const { header, events } = await open(bytes);
+    assert(header !== undefined);
+    const damaged = bytes.slice();
+    new DataView(damaged.buffer).setUint32(Number(header.attrs.offset) + 4, 0xffff_fff8, true);
+    const sink = memorySink();
+    const { findings, lost } = await repairRecording(bytesSource(damaged), new FileOutput(sink));
+    assertEquals([findings.length, lost.length], [1, 0]);
+    const after = await open(sink.bytes());
+    assertEquals(after.events.all.map(({ attr }) => attr), events.all.map(({ attr }) => attr));
+    repaired++;
+    if (perfVersion() === undefined) continue;
+    assertEquals(await perfSamples(sink.bytes()), await perfSamples(bytes), name);
+  }
+  assertEquals(repaired, 3);
+});
+
+Deno.test("repair: a feature that cannot be decoded is left out, and perf does not end on it", async () => {
+  const bytes = Deno.readFileSync(`${fixtures}recorded/clock.perf.data`);
+  const { features } = await open(bytes);
+  let repaired = 0;
+  // Their first word is a count.
+  for (const id of [HEADER_PMU_MAPPINGS, HEADER_EVENT_DESC]) {
+    const section = features.find((feature) => feature.id === id)?.section;
+    assert(section !== undefined);
+    const damaged = bytes.slice();
+    new DataView(damaged.buffer).setUint32(Number(section.offset), 0x7fff_ffff, true);
+    const sink = memorySink();
+    const { findings } = await repairRecording(bytesSource(damaged), new FileOutput(sink));
+    assert(findings.length === 1 && findings[0]?.endsWith("it is left out"), findings.join("\n"));
+    const left = (await open(sink.bytes())).features.map((feature) => feature.id);
+    assertEquals(left, features.map((feature) => feature.id).filter((other) => other !== id));
+    repaired++;
+    if (perfVersion() === undefined) continue;
+    assertEquals(await perfSamples(sink.bytes()), await perfSamples(bytes));
+  }
+  assertEquals(repaired, 2);
+});
+
+Deno.test("slice: without conditions a damaged recording is copied as it is, and said to be damaged", () =>
+  inFolder(async (folder) => {
+    for (const name of ["clock", "pipe"]) {
+      const bytes = Deno.readFileSync(`${fixtures}recorded/${name}.perf.data`);
+      const cut = bytes.subarray(0, bytes.length >> 1);
+      await Deno.writeFile(`${folder}/cut.data`, cut);
+      const flags = name === "pipe" ? ["--pipe", "-f"] : ["-f"];
+      const { code, err } = await tool("slice", [
+        ...flags,
+        "-o",
+        `${folder}/slice.data`,
+        `${folder}/cut.data`,
+      ]);
+      assertEquals([code, Deno.readFileSync(`${folder}/slice.data`)], [1, cut], err);
+      assert(/^slice: .*cut\.data: 0x/m.test(err), err);
+    }
+  }));
+
+Deno.test("merge: damage of an input is reported once, another byte order in one line", async () => {
+  const bytes = Deno.readFileSync(`${fixtures}recorded/pipe.perf.data`);
+  const errors: string[] = [];
+  const reader = await PerfDataReader.open(bytesSource(bytes.subarray(0, bytes.length - 5)), {
+    diagnostics: (error) => errors.push(error.message),
+  });
+  const whole = { name: "whole", reader: await open(bytes) };
+  await mergeRecordings([whole, { name: "cut", reader }], new FileOutput(memorySink()));
+  assertEquals(errors.length, 1, errors.join("\n"));
+  const turned = Deno.readFileSync(`${fixtures}synthesized/records-be.perf.data`);
+  await assertRejects(
+    async () => {
+      const inputs = [whole, { name: "turned", reader: await open(turned) }];
+      await mergeRecordings(inputs, new FileOutput(memorySink()));
+    },
+    Error,
+    "turned: its byte order is not that of whole",
+  );
+});
