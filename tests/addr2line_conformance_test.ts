@@ -312,7 +312,7 @@ class Tally {
     }
   }
 
-  /** At least 99.9 % equal; what is not is listed. */
+  /** At least 99.9% equal; what is not is listed. */
   check(build: string): void {
     const differing = this.#differing.length;
     if (differing > 0) {

@@ -31,7 +31,7 @@ const tool = (name: string, ...args: string[]) => [
 ];
 
 /** What a line of `records` says of an address. */
-interface Told {
+interface Symbols {
   readonly sym: string | null;
   readonly symoff: string | null;
   readonly dso: string | null;
@@ -39,16 +39,16 @@ interface Told {
   readonly inlined?: readonly { readonly sym: string; readonly srcline?: string }[];
 }
 
-interface Line extends Told {
+interface Line extends Symbols {
   readonly type: string;
   readonly time: number;
   readonly ip: string;
   readonly callchain: readonly string[];
-  readonly callchain_symbols: readonly (Told | null)[];
+  readonly callchain_symbols: readonly (Symbols | null)[];
 }
 
 /** As `perf script -F ip,sym,symoff,dso` prints it, without the ip. */
-function perfForm({ sym, symoff, dso }: Told): string {
+function perfForm({ sym, symoff, dso }: Symbols): string {
   // perf has no name for the target of a stub without a symbol, which binutils call by its address.
   const short = sym?.replace(/^\*ABS\*\+0x[0-9a-f]+@plt$/, "@plt");
   const name = short === undefined ? "[unknown]" : `${short}+${symoff}`;
@@ -112,10 +112,10 @@ Deno.test({
         const { time, chain } = samples[i] ?? { time: "", chain: [] };
         assertEquals((line.time / 1e9).toFixed(9), time);
         assertEquals(line.callchain.length, line.callchain_symbols.length);
-        const told = line.callchain_symbols.filter((entry) => entry !== null);
-        assertEquals(told.map(perfForm), chain.map(([, name]) => name));
-        assertEquals(perfForm(line), perfForm(told[0] as Told));
-        compared += told.length;
+        const named = line.callchain_symbols.filter((entry) => entry !== null);
+        assertEquals(named.map(perfForm), chain.map(([, name]) => name));
+        assertEquals(perfForm(line), perfForm(named[0] as Symbols));
+        compared += named.length;
         const expected = places.get(chain[0]?.[0] ?? "");
         if (expected === undefined || line.dso !== c) return;
         // Of a function that the compiler made a variant of, addr2line prints the original's name.
@@ -132,9 +132,9 @@ Deno.test({
         tool("records", "--csv", "--type", "SAMPLE", "--symbols", "perf.symbols", "perf.data"),
         folder,
       );
-      const told = parse(csv).slice(1).map((row) => JSON.parse(row.at(-1) ?? "") as Line);
+      const found = parse(csv).slice(1).map((row) => JSON.parse(row.at(-1) ?? "") as Line);
       const symbolsOf = (line: Line) => [line.sym, line.dso, line.inlined, line.callchain_symbols];
-      assertEquals(told.map(symbolsOf), lines.map(symbolsOf));
+      assertEquals(found.map(symbolsOf), lines.map(symbolsOf));
       const plain = await run(tool("dump", "perf.data"), folder);
       const named = await run(tool("dump", "--symbols", "perf.symbols", "perf.data"), folder);
       assertEquals(
@@ -151,7 +151,7 @@ Deno.test({
       );
       const frames = lines.flatMap(({ callchain_symbols }) => callchain_symbols)
         .filter((entry) => entry !== null && entry.sym !== null);
-      assertEquals(chains, frames.map((entry) => perfForm(entry as Told)));
+      assertEquals(chains, frames.map((entry) => perfForm(entry as Symbols)));
     } finally {
       await Deno.remove(folder, { recursive: true });
     }

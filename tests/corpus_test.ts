@@ -175,9 +175,9 @@ Deno.test({
       const bytes = Deno.readFileSync(file.path);
       const { parts, rawRecords, problems, counts, copy } = await account(bytes);
       const sum = [...parts.values()].reduce((all, size) => all + size, 0);
-      const told = [...parts].map(([part, size]) => `${part} ${size}`).join(" + ");
+      const text = [...parts].map(([part, size]) => `${part} ${size}`).join(" + ");
       console.log(
-        `${file.name}: ${told} = ${sum}${file.sound ? "" : ` (${problems.length} reported)`}`,
+        `${file.name}: ${text} = ${sum}${file.sound ? "" : ` (${problems.length} reported)`}`,
       );
       for (const problem of problems.slice(0, 3)) console.log(`    ${problem.located()}`);
       assertEquals(sum, bytes.length, file.name);

@@ -29,7 +29,7 @@ function works(program: string, args: readonly string[], cwd: string): boolean {
   }
 }
 
-/** Builds the program and records it with each per cent of `slow`; `undefined` where that is not possible. */
+/** Builds the program and records it with each percentage of `slow`; `undefined` where that is not possible. */
 function record(folder: string, percents: readonly number[]): string[] | undefined {
   if (perfVersion() === undefined) return undefined;
   const source = `${ROOT}tests/diff/work.c`;
@@ -72,7 +72,7 @@ Deno.test("a function that is slowed is found with the right size, nothing else"
     const changed = await rows([a, slower]);
     const slow = changed.find(({ name }) => name === "slow");
     assertEquals(slow?.significant, true);
-    // Half and half before, 60 % after: samples of 5000 a second in 0.4 s know it to a few per cent.
+    // Half and half before, 60% after: samples of 5000 a second in 0.4 s know it to a few percent.
     assertAlmostEquals(slow?.change ?? 0, 0.1, 0.05);
 
     // The same shares as perf diff has.

@@ -93,12 +93,14 @@ Deno.test("a cut file of a directory is reported, and so is a directory that is 
     assertEquals(name(out.split("\n").at(-2)), name(whole.at(-2)));
 
     Deno.mkdirSync(`${folder}/other`);
-    const refused = tool("dump", ["other"], folder);
-    assertEquals([refused.code, refused.out], [1, ""]);
-    assertEquals(
-      refused.err,
-      "dump: other: directory has no 'data' file; not a perf recording\n",
-    );
+    for (const name of ["dump", "header", "hex"]) {
+      const refused = tool(name, ["other"], folder);
+      assertEquals([refused.code, refused.out], [1, ""]);
+      assertEquals(
+        refused.err,
+        `${name}: other: directory has no 'data' file; not a perf recording\n`,
+      );
+    }
   } finally {
     Deno.removeSync(folder, { recursive: true });
   }

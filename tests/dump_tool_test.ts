@@ -180,7 +180,7 @@ Deno.test("errors are one line, and wrong usage is 2", async () => {
   assertMatch(help.out, /^dump: prints each record/);
 });
 
-Deno.test("AUX data is chosen by CPU and thread, found by an offset in it, and told apart by it", async () => {
+Deno.test("AUX data is chosen by CPU and thread, found by an offset in it, and named by it", async () => {
   const traced = `${root}fixtures/synthesized/pt-cpus.perf.data`;
   const all = records((await dump("--type", "AUXTRACE", traced)).out);
   assert(all.length > 4, "the fixture has AUX data of several CPUs");

@@ -68,8 +68,41 @@ Deno.test("convert --jit: perf finds what it finds after perf inject --jit, and 
     const annotated = await tool("annotate", ["ours.data", "/spin/"], options);
     // node 20 writes bytes of other strings over some names of files in its jitdump.
     assertMatch(annotated.out, /:2:/);
+
+    // Instructions: of the recording as it is, from the jitdump; perf has them from its ELF files.
+    const insns = await tool("annotate", ["--insns", "--json", "perf.data", "/spin/"], options);
+    const ours = new Map<string, [number, number][]>();
+    let start = 0n;
+    let end = -1n;
+    for (const line of insns.out.trim().split("\n")) {
+      const { function: name, address, bytes, samples } = JSON.parse(line);
+      if (BigInt(address) !== end) start = BigInt(address);
+      end = BigInt(address) + BigInt(bytes.length / 2);
+      if (samples === 0) continue;
+      const hits = ours.get(`${name} ${start}`) ?? [];
+      ours.set(`${name} ${start}`, [...hits, [Number(BigInt(address) - start), samples]]);
+    }
+    const names = new Set(Array.from(ours.keys(), (key) => key.replace(/ \d+$/, "")));
+    const perfs: [number, number][][] = [];
+    for (const name of names) {
+      const args = ["annotate", "--stdio", "--show-nr-samples", "-i", "injected.data", "-s", name];
+      for (const block of (await perf(...args)).text.split(/^ *Samples +\|/m).slice(1)) {
+        const rows = [...block.matchAll(/^ *(\d*) : +([0-9a-f]+): /gm)]
+          .map(([, count, at]): [number, number] => [parseInt(at ?? "", 16), Number(count)]);
+        const first = rows[0]?.[0] ?? 0;
+        const hits = rows.filter(([, count]) => count > 0);
+        perfs.push(hits.map(([at, count]): [number, number] => [at - first, count]));
+      }
+    }
+    const sorted = (pieces: Iterable<[number, number][]>) =>
+      Array.from(pieces, (piece) => JSON.stringify(piece)).sort();
+    assertEquals(sorted(ours.values()), sorted(perfs.filter((piece) => piece.length > 0)));
+    const sampled = perfs.reduce((sum, piece) => sum + piece.length, 0);
+    assert(sampled > 3, `${sampled} instructions`);
     console.log(
-      `${theirs.length} files, ${found.split("\n").length} lines of perf script compared`,
+      `${sampled} sampled instructions, ${theirs.length} files, ${
+        found.split("\n").length
+      } lines of perf script compared`,
     );
   } finally {
     Deno.removeSync(folder, { recursive: true });

@@ -2,6 +2,8 @@
 import { FileOutput, mergeRecordings, PipeOutput, repairRecording } from "@perfdata/edit";
 import {
   bytesSource,
+  HEADER_EVENT_DESC,
+  HEADER_PMU_MAPPINGS,
   memorySink,
   PERF_RECORD_HEADER_TRACING_DATA,
   PERF_RECORD_SAMPLE,
@@ -115,6 +117,28 @@ Deno.test("repair: an attr that claims to be longer than its place gets its size
     assertEquals(await perfSamples(sink.bytes()), await perfSamples(bytes), name);
   }
   assertEquals(repaired, 3);
+});
+
+Deno.test("repair: a feature that cannot be decoded is left out, and perf does not end on it", async () => {
+  const bytes = Deno.readFileSync(`${fixtures}recorded/clock.perf.data`);
+  const { features } = await open(bytes);
+  let repaired = 0;
+  // Their first word is a count.
+  for (const id of [HEADER_PMU_MAPPINGS, HEADER_EVENT_DESC]) {
+    const section = features.find((feature) => feature.id === id)?.section;
+    assert(section !== undefined);
+    const damaged = bytes.slice();
+    new DataView(damaged.buffer).setUint32(Number(section.offset), 0x7fff_ffff, true);
+    const sink = memorySink();
+    const { findings } = await repairRecording(bytesSource(damaged), new FileOutput(sink));
+    assert(findings.length === 1 && findings[0]?.endsWith("it is left out"), findings.join("\n"));
+    const left = (await open(sink.bytes())).features.map((feature) => feature.id);
+    assertEquals(left, features.map((feature) => feature.id).filter((other) => other !== id));
+    repaired++;
+    if (perfVersion() === undefined) continue;
+    assertEquals(await perfSamples(sink.bytes()), await perfSamples(bytes));
+  }
+  assertEquals(repaired, 2);
 });
 
 Deno.test("slice: without conditions a damaged recording is copied as it is, and said to be damaged", () =>

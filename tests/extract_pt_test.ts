@@ -324,7 +324,7 @@ Deno.test("extract-pt: --list and -o - write no file", () =>
     assertMatch(text(list.stdout), /^cpu1 +\d+ +3 +1 +0 +0 +TRUNCATED,PARTIAL,COLLISION$/m);
     const many = await extract(["-o", "-", path], { cwd: folder });
     assertEquals([many.code, many.stdout.length], [1, 0]);
-    assertOneLine(many.stderr, "there is cpu0, cpu1, cpu3, and -o - takes one");
+    assertOneLine(many.stderr, "there are cpu0, cpu1, cpu3, and -o - takes one");
     assertEquals(names(folder), []);
     const stdin = Deno.readFileSync(path);
     const piped = await extract(["-o", "-", "-"], { cwd: folder, stdin });
@@ -386,7 +386,7 @@ Deno.test("extract-pt: input that has no Intel PT is one line and exit code 1", 
         [[folder], "directory has no 'data' file"],
         [["text"], "text: 0x0: file header: magic is"],
         [["empty"], "empty: 0x0: file header: 0 bytes"],
-        [["--cpu", "2", `${fixtures}/pt-cpus.perf.data`], "there is cpu0, cpu1, cpu3"],
+        [["--cpu", "2", `${fixtures}/pt-cpus.perf.data`], "there are cpu0, cpu1, cpu3"],
         [["-o", "text", `${fixtures}/pt-cpus.perf.data`], "text: "],
         [["-o", "text/sub", `${fixtures}/pt-cpus.perf.data`], "text/sub: "],
       ] as const

@@ -76,9 +76,9 @@ for (
 ) {
   Deno.test(`records: ${big} says the same as ${little}`, async () => {
     // What is kept as bytes differs in the order of these.
-    const told = (records: Awaited<ReturnType<typeof contents>>["records"]) =>
+    const shown = (records: Awaited<ReturnType<typeof contents>>["records"]) =>
       records.filter(({ name }) => !/^(COMPRESSED2?|HEADER_FEATURE)$/.test(name));
-    assertEquals(told((await contents(big)).records), told((await contents(little)).records));
+    assertEquals(shown((await contents(big)).records), shown((await contents(little)).records));
   });
 }
 

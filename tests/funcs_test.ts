@@ -175,7 +175,7 @@ function ownChildrenRows(rows: readonly FunctionRow[]): ChildrenRow[] {
 
 /**
  * What of the rows is compared: those with a symbol one by one; of those without, what was sampled in
- * them, by command and object, since perf tells callers apart by the address in their process.
+ * them, by command and object, since perf distinguishes callers by the address in their process.
  */
 function comparable(rows: readonly ChildrenRow[]): Row[] {
   const found: Row[] = [];
@@ -634,8 +634,8 @@ Deno.test("funcs: damage is reported once, however often the file is read", asyn
     await Deno.writeFile(path, whole.subarray(0, whole.length >> 1));
     const args = ["run", "-A", `${root}tools/funcs.ts`, "--sort", "tid", path];
     const { code, stderr } = await new Deno.Command(Deno.execPath(), { args }).output();
-    const told = new TextDecoder().decode(stderr).match(/\d+ bytes left of the data/g) ?? [];
-    assertEquals([code, told.length], [1, 1]);
+    const reported = new TextDecoder().decode(stderr).match(/\d+ bytes left of the data/g) ?? [];
+    assertEquals([code, reported.length], [1, 1]);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

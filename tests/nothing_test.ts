@@ -26,6 +26,8 @@ const EVENT: Case = [
   /no event qq; there (?:is|are) cpu-clock|--event is qq, the recording has cpu-clock, /,
 ];
 const TYPE: Case = ["type", "LOST", /--type LOST matches nothing; there are COMM, \w+, .*$/];
+const FROM: Case = ["from", "0x7fffffff", /--from 0x7fffffff matches nothing$/];
+const RECORD: Case = ["record", "99999", /nothing matches --record 99999$/];
 const BOTH: Case = [
   "pid",
   "",
@@ -51,6 +53,9 @@ const TOOLS: readonly (readonly [words: string[], code: number, cases: Case[], f
   [["dump"], 0, [CPU, PID, TID, TIME, TYPE]],
   [["records"], 0, [TYPE]],
   [["records", "--csv"], 0, [TYPE]],
+  [["records"], 0, [FROM]],
+  [["dump"], 0, [FROM]],
+  [["hex"], 0, [TYPE, RECORD]],
   [["pt"], 0, [CPU], TRACED],
 ];
 

@@ -5,8 +5,12 @@
 import { assert, assertEquals } from "@std/assert";
 import ts from "typescript";
 import { withPage } from "../packages/export/browser_testing.ts";
+import { cannotStep, encodeProgram, stepProgram } from "../fixtures/stepped/program.ts";
+import { steppedFile } from "../fixtures/stepped/recording.ts";
 import { buildNpm } from "../publish/npm.ts";
+import type { Decoded } from "./npm/decode.ts";
 import { type Summary, summary } from "./npm/summary.ts";
+import { tool } from "./tool.ts";
 
 const root = new URL("../", import.meta.url).pathname;
 const INPUTS = [
@@ -14,6 +18,8 @@ const INPUTS = [
   `${root}fixtures/synthesized/pt-cpus.perf.data`,
   `${root}fixtures/demo/demo`,
 ] as const;
+/** What a user has written: modules in npm/. */
+const MODULES = ["summary", "decode"] as const;
 
 /** Runs a program; `undefined` where it is not installed. */
 async function run(command: string, args: readonly string[], cwd: string) {
@@ -54,13 +60,63 @@ async function install(folder: string): Promise<string | undefined> {
     ...["esbuild@0.25.12", ...tarballs],
   ], user);
   assert(installed?.success, installed?.stderr);
-  Deno.copyFileSync(`${root}tests/npm/summary.ts`, `${user}/summary.ts`);
+  for (const name of MODULES) {
+    Deno.copyFileSync(`${root}tests/npm/${name}.ts`, `${user}/${name}.ts`);
+  }
   return user;
+}
+
+/** A trace with a bundle of its code, and what ran, as ptrace and nm say. */
+interface Stepped {
+  /** The recording and the bundle. */
+  readonly paths: readonly string[];
+  /** Instructions in all, and those of each function. */
+  readonly insns: number;
+  readonly functions: ReadonlyMap<string, number>;
+}
+
+/** Steps through a program, and bundles its code; then its file is gone. */
+async function stepped(folder: string): Promise<Stepped | undefined> {
+  const reason = cannotStep();
+  if (reason !== undefined) {
+    console.log(`skipped: Intel PT with a bundle: ${reason}`);
+    return undefined;
+  }
+  const program = stepProgram(folder, { program: "calls", flags: ["-O1", "-static"] });
+  const variant = { psbEvery: 2000, compressReturns: true, tsc: true, mtc: true };
+  const encoded = encodeProgram(program, variant);
+  const path = `${folder}/stepped.data`;
+  Deno.writeFileSync(path, await steppedFile(program, encoded, variant));
+  const bundle = `${folder}/stepped.symbols`;
+  const made = await tool("symbols", ["bundle", "--code", path, "-o", bundle]);
+  assertEquals(made.code, 0, made.err);
+  const nm = await run("nm", ["-S", `${folder}/calls`], folder);
+  const ranges = [...nm?.stdout.matchAll(/^(\w+) (\w+) [Tt] (main|fib|deep|choose)$/gm) ?? []]
+    .map(([, start, size, name = ""]) => ({ start: BigInt(`0x${start}`), size, name }));
+  const functions = new Map<string, number>();
+  for (const { start, size, name } of ranges) {
+    const end = start + BigInt(`0x${size}`);
+    const own = encoded.truth.reduce((n, ip) => ip >= start && ip < end ? n + 1 : n, 0);
+    functions.set(name, own);
+  }
+  assertEquals(functions.size, 4);
+  Deno.removeSync(`${folder}/calls`);
+  return { paths: [path, bundle], insns: encoded.truth.length, functions };
+}
+
+/** Compares what was decoded with what ran. */
+function assertDecoded(text: string, { insns, functions }: Stepped): void {
+  const decoded: Decoded = JSON.parse(text);
+  assertEquals(decoded.errors, 0);
+  assertEquals(decoded.insns, insns);
+  for (const [name, own] of functions) {
+    assertEquals(decoded.functions.find(([found]) => found === name)?.[1], own, name);
+  }
 }
 
 /** What TypeScript says of a program that uses the installed packages. */
 function typeErrors(user: string): string[] {
-  const program = ts.createProgram([`${user}/summary.ts`], {
+  const program = ts.createProgram(MODULES.map((name) => `${user}/${name}.ts`), {
     target: ts.ScriptTarget.ES2022,
     module: ts.ModuleKind.NodeNext,
     moduleResolution: ts.ModuleResolutionKind.NodeNext,
@@ -75,22 +131,31 @@ function typeErrors(user: string): string[] {
 }
 
 const NODE = `import { openAsBlob, readFileSync } from "node:fs";
+import { decode } from "./decode.js";
 import { summary } from "./summary.js";
-const [recording, traced, binary] = process.argv.slice(2);
+const [recording, traced, binary, stepped, bundle] = process.argv.slice(2);
 const found = await summary(
   await openAsBlob(recording),
   await openAsBlob(traced),
   readFileSync(binary),
 );
 console.log(JSON.stringify(found));
+if (bundle !== undefined) {
+  console.log(JSON.stringify(await decode(await openAsBlob(stepped), readFileSync(bundle))));
+}
 `;
 
 /** The script of the page, which is that of a worker as well. */
-const PAGE = `import { summary } from "./summary.ts";
+const PAGE = `import { decode } from "./decode.ts";
+import { summary } from "./summary.ts";
 const blobOf = (text) => Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
 globalThis.summarize = async (inputs) => {
   const [recording, traced, binary] = inputs.map(blobOf);
   return JSON.stringify(await summary(new Blob([recording]), new Blob([traced]), binary));
+};
+globalThis.decode = async (inputs) => {
+  const [stepped, bundle] = inputs.map(blobOf);
+  return JSON.stringify(await decode(new Blob([stepped]), bundle));
 };
 if (typeof document === "undefined") {
   globalThis.onmessage = async ({ data }) => postMessage(await summarize(data));
@@ -127,15 +192,21 @@ Deno.test("npm: the packages install, type-check, and run in Node and in a brows
 
     await t.step("types of a consumer", () => assertEquals(typeErrors(user), []));
 
+    const trace = await stepped(folder);
+
     await t.step("Node", async () => {
-      const { outputText } = ts.transpileModule(Deno.readTextFileSync(`${user}/summary.ts`), {
-        compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext },
-      });
-      Deno.writeTextFileSync(`${user}/summary.js`, outputText);
+      for (const name of MODULES) {
+        const { outputText } = ts.transpileModule(Deno.readTextFileSync(`${user}/${name}.ts`), {
+          compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext },
+        });
+        Deno.writeTextFileSync(`${user}/${name}.js`, outputText);
+      }
       Deno.writeTextFileSync(`${user}/main.js`, NODE);
-      const out = await run("node", ["main.js", ...INPUTS], user);
+      const out = await run("node", ["main.js", ...INPUTS, ...trace?.paths ?? []], user);
       assert(out?.success, out?.stderr);
-      assertEquals(found(out.stdout), expected);
+      const [summed = "", decoded = ""] = out.stdout.split("\n");
+      assertEquals(found(summed), expected);
+      if (trace !== undefined) assertDecoded(decoded, trace);
     });
 
     await t.step("browser: a page and a worker", async () => {
@@ -152,15 +223,19 @@ Deno.test("npm: the packages install, type-check, and run in Node and in a brows
       );
       const inputs = [recording, traced, binary].map((bytes) => bytes.toBase64());
       await withPage(`${user}/page.html`, async (page, report) => {
-        const call = (name: string) =>
+        const call = (name: string, of = inputs) =>
           page.evaluate<string, [string, string[]]>(
             ([name, inputs]) =>
               (globalThis as unknown as Record<string, (inputs: string[]) => Promise<string>>)
                 [name]?.(inputs) ?? Promise.reject(new Error(`no ${name}`)),
-            [name, inputs],
+            [name, of],
           );
         assertEquals(found(await call("summarize")), expected);
         assertEquals(found(await call("inWorker")), expected);
+        if (trace !== undefined) {
+          const files = trace.paths.map((path) => Deno.readFileSync(path).toBase64());
+          assertDecoded(await call("decode", files), trace);
+        }
         assertEquals(report.errors, []);
       });
     });

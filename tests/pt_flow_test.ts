@@ -101,7 +101,7 @@ Deno.test("Flow: perf finds the same instructions in the traces of stepped progr
   }
   let insns = 0;
   // Not `modes`: perf 6.1 takes the width of code from the file that it is in. And it needs times to
-  // tell two processes from each other.
+  // distinguish two processes.
   const cases: readonly [StepOptions, EncodeOptions][] = [
     [{ program: "calls", flags: ["-O1"] }, { psbEvery: 700, compressReturns: true, longTnt: true }],
     [{ program: "processes", flags: STATIC, quantum: 300 }, {

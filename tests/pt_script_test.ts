@@ -25,11 +25,19 @@ const CASES: readonly [StepOptions, EncodeOptions, readonly (readonly string[])[
     tsc: true,
     mtc: true,
     longTnt: true,
-  }, [["--insn-trace"], [], ["--call-ret-trace"], ["--itrace=i777iers10", "--ns"]]],
+  }, [["--insn-trace"], [], ["--call-ret-trace"], ["--itrace=i777iers10", "--ns"], [
+    "--itrace=i10ig3pe",
+    "--ns",
+  ]]],
   [
     { program: "processes", flags: ["-O1", "-static"], quantum: 300 },
     { ...TIMED, psbEvery: 2000 },
-    [["--itrace=i1usbe", "-F", "+flags,+addr"], ["--call-trace"]],
+    [
+      ["--itrace=i1usbe", "-F", "+flags,+addr"],
+      ["--call-trace"],
+      ["--itrace=i100il4gbe", "-F", "+brstack,+flags"],
+      ["--itrace=i500il,100Z", "-F", "ip,sym,brstacksym"],
+    ],
   ],
 ];
 
@@ -96,6 +104,7 @@ Deno.test("script prints what perf makes of snapshots, and of pieces in samples"
         const path = `${folder}/perf.data`;
         Deno.writeFileSync(path, await asFile(saved, true));
         lines += await compare(path, ["--itrace=i0nsbe", "-F", "time,ip"]);
+        lines += await compare(path, ["--itrace=i200igl3", "-F", "ip,brstack"]);
       }
     }
   } finally {

@@ -188,8 +188,10 @@ Deno.test("damage before the first sample is reported once, and makes the exit c
       const [tool, ...args] of [["funcs"], ["funcs", "--jobs", "2"], ["readperf", "-o", "out"]]
     ) {
       const { code, stderr } = run(tool ?? "", [...args, "damaged.data"], folder);
-      const told = stderr.split("\n").filter((line) => line.includes(`0x${second.toString(16)}: `));
-      assertEquals([code, told.length], [1, 1], `${tool} ${args}: ${stderr}`);
+      const reported = stderr.split("\n").filter((line) =>
+        line.includes(`0x${second.toString(16)}: `)
+      );
+      assertEquals([code, reported.length], [1, 1], `${tool} ${args}: ${stderr}`);
     }
   } finally {
     Deno.removeSync(folder, { recursive: true });

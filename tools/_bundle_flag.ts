@@ -26,8 +26,8 @@ export async function bundledSymbols(
   }
 }
 
-/** Tells what a bundle did not know. */
-export function tellUnnamed(
+/** Reports what a bundle did not know. */
+export function reportUnnamed(
   tool: string,
   path: string,
   { addresses, unnamed, otherBuilds }: BundledSymbols,

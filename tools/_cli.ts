@@ -233,9 +233,9 @@ export function complain(line: string): void {
 }
 
 /** A damaged file has many faults of the same kind: so many are reported one by one. */
-const TOLD = 20;
+const MOST_REPORTED = 20;
 
-/** Tells what a tolerant reader found wrong, a line each, and how many there were beyond that. */
+/** Reports what a tolerant reader found wrong, a line each, and how many there were beyond that. */
 export class Complaints {
   /** How many there were. */
   count = 0;
@@ -251,12 +251,14 @@ export class Complaints {
   /** Takes one; made to be handed on as `diagnostics`. */
   readonly take = (error: PerfDataError): void => {
     if (this.muted) return;
-    if (this.count++ < TOLD) complain(`${this.#prefix}: ${error.located()}`);
+    if (this.count++ < MOST_REPORTED) complain(`${this.#prefix}: ${error.located()}`);
   };
 
   /** Reports how many were not reported one by one. */
   finish(): void {
-    if (this.count > TOLD) complain(`${this.#prefix}: and ${this.count - TOLD} more of this kind`);
+    if (this.count > MOST_REPORTED) {
+      complain(`${this.#prefix}: and ${this.count - MOST_REPORTED} more of this kind`);
+    }
   }
 }
 
@@ -442,7 +444,7 @@ export function progressText(done: number, total: number | undefined, seconds: n
   if (!total) return `${(done / 1e6).toFixed(0)} MB, ${speed}`;
   const left = Math.ceil(Math.max(0, total - done) / rate);
   const text = left < 100 ? `${left} s` : `${Math.round(left / 60)} min`;
-  return `${Math.min(100, Math.floor(100 * done / total))} %, ${speed}, ${text} left`;
+  return `${Math.min(100, Math.floor(100 * done / total))}%, ${speed}, ${text} left`;
 }
 
 /** Shows on standard error how far long work is; only where that is a terminal. */

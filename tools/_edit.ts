@@ -1,6 +1,6 @@
 /** What the commands that write recordings have in common. */
 import { type CopyStats, FileOutput, PipeOutput, type RecordingOutput } from "@perfdata/edit";
-import type { ByteSink, ByteSource, RandomAccessSource } from "@perfdata/format";
+import type { ByteSink, ByteSource, RandomAccessSource, TempFile } from "@perfdata/format";
 import { tempFile } from "@perfdata/format/temp-file";
 import { newFile } from "@perfdata/format/file-sink";
 import { about, complain, UsageError, writeOut } from "./_cli.ts";
@@ -17,7 +17,7 @@ export const OUTPUT_FLAGS = {
 export const OUTPUT_HELP = `\
   -o, --output FILE      where the recording goes; - is standard output, in pipe format
       --pipe             write pipe format into the file as well
-  -f, --force            replace the file if it exists
+  -f, --force            overwrite the file if it exists
 `;
 
 /** What the user gave of {@link OUTPUT_FLAGS}. */
@@ -74,23 +74,26 @@ export async function writeRecording<T>(
  * directory for temporary ones.
  */
 export async function rereadable(source: ByteSource): Promise<RandomAccessSource> {
-  return await spooled(source, () => {
-    const folder = Deno.makeTempDirSync({ prefix: "perfdata-" });
-    const file = tempFile(folder);
-    try {
-      // The file has lost its name already, where the system allows that.
-      Deno.removeSync(folder);
-    } catch {
-      // It stays with the file in it.
-    }
-    return file;
-  });
+  return await spooled(source, nameless);
+}
+
+/** A file in the system's directory for temporary ones, which nobody has to remove. */
+export function nameless(): TempFile {
+  const folder = Deno.makeTempDirSync({ prefix: "perfdata-" });
+  const file = tempFile(folder);
+  try {
+    // The file has lost its name already, where the system allows that.
+    Deno.removeSync(folder);
+  } catch {
+    // It stays with the file in it.
+  }
+  return file;
 }
 
 /** `1 record`, `2 records`, with the share of a whole. */
 export function share(part: number, all: number, what: string): string {
   const percent = all === 0 ? 0 : 100 * part / all;
-  return `${part} of ${all} ${what} (${percent.toFixed(1)} %)`;
+  return `${part} of ${all} ${what} (${percent.toFixed(1)}%)`;
 }
 
 /** Says what was written, on standard error where that is a terminal. */

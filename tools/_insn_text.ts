@@ -7,14 +7,22 @@ export async function insnText(tool: string): Promise<InsnText | undefined> {
   try {
     const { Decoder, Formatter, FormatterSyntax, Instruction } = await import("iced-x86");
     const formatter = new Formatter(FormatterSyntax.Gas);
+    formatter.branchLeadingZeros = false;
+    formatter.firstOperandCharIndex = 7;
+    formatter.ripRelativeAddresses = true;
+    formatter.smallHexNumbersInDecimal = false;
+    formatter.uppercaseHex = false;
     const insn = new Instruction();
     return (bytes, ip, mode) => {
       const decoder = new Decoder(mode, bytes, 0);
       decoder.ip = ip;
       decoder.decodeOut(insn);
       const text = formatter.format(insn);
+      const target = insn.isIpRelMemoryOperand
+        ? `  # 0x${insn.ipRelMemoryAddress.toString(16)}`
+        : "";
       decoder.free();
-      return text;
+      return text + target;
     };
   } catch (error) {
     const [why] = (error as Error).message.split("\n");

@@ -14,7 +14,9 @@ const LISTED = 6;
 
 /** Filters of a command line, by the names of their flags. */
 export type GivenFilters = Readonly<
-  Partial<Record<"comm" | "dso" | "symbol" | "pid" | "tid" | "cpu" | "time" | "type", string>>
+  Partial<
+    Record<"comm" | "dso" | "symbol" | "pid" | "tid" | "cpu" | "time" | "type" | "from", string>
+  >
 >;
 
 const NUMBERS = ["pid", "tid", "cpu"] as const;
@@ -109,7 +111,8 @@ export async function whyNothing(
   const span = filters.time === undefined || present === undefined || present.last === 0n
     ? ""
     : `; samples are from ${seconds(present.first)} to ${seconds(present.last)}`;
-  if (given.length < 2) return `${given[0] ?? "the filters"} matches nothing${span}`;
+  if (given.length === 0) return `nothing was recorded${span}`;
+  if (given.length === 1) return `${given[0]} matches nothing${span}`;
   return `nothing matches ${given.slice(0, -1).join(", ")} and ${given.at(-1)} together${span}`;
 }
 

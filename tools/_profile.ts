@@ -28,7 +28,13 @@ import {
   SAMPLE_HELP,
   sampleFilter,
 } from "./_sample_flags.ts";
-import { resolverOf, STITCH_HELP, SYMBOL_FLAGS, SYMBOL_HELP, tellTrust } from "./_symbol_flags.ts";
+import {
+  reportTrust,
+  resolverOf,
+  STITCH_HELP,
+  SYMBOL_FLAGS,
+  SYMBOL_HELP,
+} from "./_symbol_flags.ts";
 
 /** To be spread into the flags of a command. */
 export const PROFILE_FLAGS = {
@@ -131,7 +137,7 @@ export async function readProfile(
   }
   const stacks = unwoundText(engine, on.verbose) ?? noStacksText(engine);
   if (stacks !== undefined) complain(`${tool}: ${name}: ${stacks}`);
-  if (on.verbose) tellTrust(tool, trust, true);
+  if (on.verbose) reportTrust(tool, trust, true);
   complain(`${tool}: ${name}: ${profile.trust}`);
   complaints.finish();
   return { profile, isWhole: complaints.count === 0, isPt: false, source: { engine, resolver } };

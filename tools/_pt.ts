@@ -128,7 +128,7 @@ export async function openPt(
 
 /** Where the files with the code of a recording are: in a bundle, or on this machine. */
 export function codeFiles(
-  sideband: PtSideband,
+  machine: { readonly arch?: string; readonly release?: string } | undefined,
   { symfs, symbols, vmlinux }: {
     readonly symfs?: string | undefined;
     readonly symbols?: string | undefined;
@@ -137,13 +137,14 @@ export function codeFiles(
 ): CodeFiles {
   const places = {
     ...defaultPlaces(),
-    ...sideband.recorded?.machine,
+    ...machine,
     ...(symfs === undefined ? {} : { symfs }),
     ...(vmlinux === undefined ? {} : { vmlinux }),
   };
   const local: CodeFiles = {
     open: (object) => openCodeFile(localFiles, object, places),
-    file: (path) => localFiles.open(path),
+    file: (path) =>
+      localFiles.open(path.startsWith("/") ? `${symfs?.replace(/\/$/, "") ?? ""}${path}` : path),
   };
   if (symbols === undefined) return local;
   try {
@@ -159,7 +160,7 @@ export function codeOf(
   where: Parameters<typeof codeFiles>[1],
   images: readonly MemoryImage[],
 ): PtCode {
-  const files = codeFiles(sideband, where);
+  const files = codeFiles(sideband.recorded?.machine, where);
   const kcore = where.symbols === undefined ? undefined : files.file(KCORE);
   return new PtCode(
     sideband,
@@ -168,26 +169,30 @@ export function codeOf(
   );
 }
 
-/** Tells what is missing; returns the exit code. */
-export function tellLoss(
+/** What is to be said where the kernel's code is that of its file. */
+export const KERNEL_FILE_NOTE =
+  "code of the kernel is that of its file, before it changed itself: " +
+  '"perf record --kcore" copies what ran';
+
+/** Reports what is missing; returns the exit code. */
+export function reportLoss(
   tool: string,
   name: string,
   counts: PtCounts,
   code: PtCode,
   names: PtNames,
   complaints: Complaints,
-  clock: PtClock,
+  clock: PtClock | undefined,
 ): number {
-  if (!clock.known) complain(`${tool}: ${name}: no times: the recording does not convert the TSC`);
+  if (clock?.known === false) {
+    complain(`${tool}: ${name}: no times: the recording does not convert the TSC`);
+  }
   const causes = names.causes();
   if (causes !== "") complain(`${tool}: ${name}: places without a function: ${causes}`);
   const missing = missingCode(code);
   if (missing !== "") complain(`${tool}: ${name}: no code of ${missing}`);
   if (code.kernelFile !== undefined) {
-    complain(
-      `${tool}: ${name}: code of the kernel is that of its file, before it changed itself: ` +
-        `"perf record --kcore" copies what ran`,
-    );
+    complain(`${tool}: ${name}: ${KERNEL_FILE_NOTE}`);
   }
   const loss = lossText(counts);
   if (loss !== undefined) complain(`${tool}: ${name}: ${loss}`);

@@ -13,7 +13,7 @@ import {
   type PtSideband,
 } from "@perfdata/session/pt";
 import { InputError, Progress } from "./_cli.ts";
-import { codeOf, imagesOf, openPt, tellLoss } from "./_pt.ts";
+import { codeOf, imagesOf, openPt, reportLoss } from "./_pt.ts";
 import { sampleFilter } from "./_sample_flags.ts";
 import { resolverOf } from "./_symbol_flags.ts";
 
@@ -98,7 +98,7 @@ async function decode(
     loss: lossText(counts),
     finish: () => {
       names.close();
-      return tellLoss(tool, name, counts, code, names, complaints, clock) === 0;
+      return reportLoss(tool, name, counts, code, names, complaints, clock) === 0;
     },
   };
 }

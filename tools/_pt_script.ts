@@ -1,5 +1,6 @@
 /** `script --itrace`: the samples that are made of Intel PT, among those that were recorded. */
 import { ScriptWriter } from "@perfdata/export/script";
+import { PERF_TYPE_HARDWARE } from "@perfdata/format/perf-event";
 import { eventFields, type FieldWish, rowNeeds } from "@perfdata/export/script-fields";
 import { ScriptPlaces } from "@perfdata/export/script-places";
 import { ScriptRows } from "@perfdata/export/script-rows";
@@ -12,13 +13,17 @@ import {
   PtNames,
   PtSamples,
 } from "@perfdata/session/pt";
-import { complain, Progress, writeOut } from "./_cli.ts";
-import { codeOf, imagesOf, openPt, tellLoss } from "./_pt.ts";
+import type { AuxTrace } from "@perfdata/session";
+import { complain, InputError, Progress, writeOut } from "./_cli.ts";
+import { codeOf, imagesOf, openPt, reportLoss } from "./_pt.ts";
 import { sampleFilter } from "./_sample_flags.ts";
 import { resolverOf } from "./_symbol_flags.ts";
 
 /** How far one CPU may be ahead of another while their samples are merged, ns. */
 const SLICE = 100_000;
+
+/** Bytes of a trace that are decoded at once: samples take a thousand times as much. */
+const FEED = 8192;
 
 /** What `script` was asked for. */
 export interface PtScriptWish {
@@ -49,12 +54,14 @@ export async function ptScript(
     addresses: true,
   });
   let chosen: Awaited<ReturnType<typeof sampleFilter>> | undefined;
-  const { trace, source, sideband, complaints, engine } = await openPt(
+  const opened = await openPt(
     "script",
     name,
     [rows],
     async (reader) => chosen = await sampleFilter(flags, reader),
   );
+  const { source, sideband, complaints, engine } = opened;
+  const trace = itrace.timeless ? timeless(opened.trace) : opened.trace;
   const code = codeOf(sideband, value, imagesOf(undefined, name));
   const resolver = await resolverOf(flags, name, {
     ...sideband.recorded?.machine,
@@ -67,7 +74,7 @@ export async function ptScript(
   const event =
     engine.reader.events.all.find(({ attr }) => BigInt(attr.type) === trace.intelPt?.pmu_type) ??
       engine.reader.events.all[0];
-  if (event === undefined) throw new TypeError("no event has recorded the trace");
+  if (event === undefined) throw new InputError(`${name}: no event has recorded the trace`);
   const merge = trace.streams.length > 1 && clock.known;
   const writer = new PtScriptWriter(code, names, sideband.history, {
     eventNames: engine.eventNames,
@@ -79,6 +86,9 @@ export async function ptScript(
     timed: clock.known,
     maxNonTurboRatio,
     ticksPerSecond: clock.period(1e9),
+    hardware: itrace.branches ||
+      engine.reader.events.all.some(({ attr }) => attr.type === PERF_TYPE_HARDWARE),
+    chains: itrace.callChain !== undefined && !on["hide-call-graph"],
   });
   // What was recorded beside the trace, in its order of time.
   let recorded: ScriptWriter | undefined;
@@ -89,7 +99,7 @@ export async function ptScript(
       lines,
     });
     recorded = new ScriptWriter(engine, places, {
-      fields: eventFields(engine.reader.events.all, engine.eventNames, wish),
+      fields: eventFields(engine.reader.events.all, engine.eventNames, ofRecorded(wish)),
       chains: !on["hide-call-graph"],
       nanoseconds,
       traces: rows.traces,
@@ -131,6 +141,7 @@ export async function ptScript(
     progress: progress.add,
     wants: ({ cpu }) => cpus === undefined || (cpu !== undefined && cpus.has(cpu)),
     ...(merge ? { slice: SLICE } : {}),
+    feed: FEED,
   });
   samples.finish();
   await print();
@@ -139,5 +150,28 @@ export async function ptScript(
   progress.finish();
   names.close();
   if (printed === 0) complain(`script: ${name}: no samples`);
-  return tellLoss("script", name, counts, code, names, complaints, clock);
+  return reportLoss(
+    "script",
+    name,
+    counts,
+    code,
+    names,
+    complaints,
+    itrace.timeless ? undefined : clock,
+  );
+}
+
+/** Fields of samples that were recorded: these have no branch stacks of the trace. */
+function ofRecorded(wish: FieldWish | undefined): FieldWish | undefined {
+  if (wish === undefined) return undefined;
+  const add = new Set([...wish.add].filter((field) => !field.startsWith("brstack")));
+  return { ...wish, add };
+}
+
+/** A trace as if its packets had no times. */
+function timeless(trace: AuxTrace): AuxTrace {
+  const { intelPtConfig } = trace;
+  return intelPtConfig === undefined
+    ? trace
+    : { ...trace, intelPtConfig: { ...intelPtConfig, tsc: false } };
 }

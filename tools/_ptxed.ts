@@ -21,7 +21,7 @@ export interface PtxedWish {
   readonly file: string;
   /** Directory with the files of the recorded machine. */
   readonly symfs: string | undefined;
-  /** Replace files that exist. */
+  /** Overwrite files that exist. */
   readonly force: boolean;
   /** The path of an output: `cpu0` and `opts` give `perf.data.cpu0.opts`. */
   path(stem: string, extension: string): string;

@@ -83,8 +83,8 @@ function isFile(path: string): boolean {
   }
 }
 
-/** Tells which files were not used, and why: once each. */
-export function tellRefused(tool: string, trust: SymbolTrust): void {
+/** Reports which files were not used, and why: once each. */
+export function reportRefused(tool: string, trust: SymbolTrust): void {
   const reported = new Set<string>();
   for (const { refused, faults, faultCount, object } of trust.objects) {
     for (const { path, reason, buildId } of refused) {
@@ -110,14 +110,14 @@ export function causesText({ unresolved }: Pick<SymbolTrust, "unresolved">): str
 }
 
 /**
- * Tells in a line how many addresses have no function and why, where there are such.
+ * Reports in a line how many addresses have no function and why, where there are such.
  *
  * @param verbose Tell the same of each object, and which files were not used, before.
  */
-export function tellTrust(tool: string, trust: SymbolTrust | undefined, verbose: boolean): void {
+export function reportTrust(tool: string, trust: SymbolTrust | undefined, verbose: boolean): void {
   if (trust === undefined) return;
   if (verbose) {
-    tellRefused(tool, trust);
+    reportRefused(tool, trust);
     for (const { object, all, resolved, ...counts } of trust.objects) {
       if (resolved.addresses === all.addresses) continue;
       complain(

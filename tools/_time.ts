@@ -7,7 +7,7 @@ import { InputError, UsageError } from "./_cli.ts";
 export interface TimeRange {
   /** What the ends count from. */
   readonly from: "clock" | "start" | "percent";
-  /** First time: ns, or millionths of a per cent. */
+  /** First time: ns, or millionths of a percent. */
   readonly first: bigint | undefined;
   /** Last time. */
   readonly last: bigint | undefined;

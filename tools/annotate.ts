@@ -6,6 +6,7 @@ import {
   codeCounts,
 } from "@perfdata/export/annotate";
 import { type Profile, totals } from "@perfdata/export/profile";
+import { ObjectCodeReader } from "@perfdata/session/object-code";
 import {
   aboutAsync,
   type Command,
@@ -21,6 +22,7 @@ import {
 } from "./_cli.ts";
 import { insnMode, printInsns } from "./_insns.ts";
 import { insnText } from "./_insn_text.ts";
+import { codeFiles, imagesOf, KERNEL_FILE_NOTE } from "./_pt.ts";
 import { eventNumber, PROFILE_FLAGS, PROFILE_HELP, readProfile } from "./_profile.ts";
 
 const HELP = `annotate: prints source lines of a function with their shares of the samples
@@ -38,7 +40,7 @@ it. Where the source is readable, its text is printed.
       --source DIR       look for source files there, by all or the last parts of their path
       --context N        print N lines around those that were sampled (default: 2)
       --insns            instructions with their shares instead of source lines: of x86, where the
-                         file with the code is here
+                         code is here (docs/annotate.md)
       --json             lines of JSON
 ${PROFILE_HELP}
 examples:
@@ -80,7 +82,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         throw new InputError(
           isCaller
             ? `no samples in ${wanted} itself, only in what it calls`
-            : missing(profile, wanted),
+            : missing(profile, operands),
         );
       }
       const options = {
@@ -88,17 +90,23 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         event: profile.events[event]?.name ?? "",
         whole: totals(profile)[event]?.period ?? 0,
         json: on.json,
+        mode,
         text: await insnText("annotate"),
+        code: new ObjectCodeReader(
+          codeFiles(source.engine.recorded.machine, value),
+          imagesOf(undefined, name),
+        ),
       };
       let isRead = isWhole;
       for (const [i, counts] of found.entries()) {
         if (i > 0 && !on.json) writeLine("");
-        isRead = await printInsns(profile, counts, source, mode, options) && isRead;
+        isRead = await printInsns(profile, counts, source, options) && isRead;
       }
+      if (options.code.kernelFile !== undefined) complain(`annotate: ${name}: ${KERNEL_FILE_NOTE}`);
       return isRead ? 0 : 1;
     }
     const found = annotate(profile, event, matches);
-    if (found.length === 0) throw new InputError(missing(profile, wanted));
+    if (found.length === 0) throw new InputError(missing(profile, operands));
     const whole = totals(profile)[event]?.period ?? 0;
     const eventName = profile.events[event]?.name ?? "";
     for (const [i, one] of found.entries()) {
@@ -135,11 +143,25 @@ function nameTest(wanted: string): (name: string) => boolean {
 }
 
 /** Says that there is no such function, and which one may be meant. */
-function missing({ functions }: Profile, wanted: string): string {
+function missing({ functions }: Profile, operands: readonly string[]): string {
+  const wanted = operands.at(-1) ?? "";
   const part = wanted.replaceAll("/", "").toLowerCase();
   const near = functions.name.filter((name) => name.toLowerCase().includes(part));
   const some = [...new Set(near)].slice(0, 3).join(", ");
-  return `no samples in a function ${wanted}${some === "" ? "" : `; there are ${some}`}`;
+  const hint = some !== ""
+    ? `; there are ${some}`
+    : operands.length === 1 && isFile(wanted)
+    ? `; for that file: perfdata annotate ${wanted} FUNCTION`
+    : "";
+  return `no samples in a function ${wanted}${hint}`;
+}
+
+function isFile(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
 }
 
 /** Source files, where they can be read. */

@@ -37,9 +37,9 @@ side, only the chance of sampling is known. docs/diff.md says how functions are 
       --limit N          at most N rows (default: 30)
       --json             all rows as lines of JSON
       --fail-above N%    end with 1 if a function (with --by time or period also all together) grew
-                         by more than N per cent of the base, and by more than chance
+                         by more than N percent of the base, and by more than chance
   -o, --output FILE      write the differential flame graph (.html or .svg)
-  -f, --force            replace the file if it exists
+  -f, --force            overwrite the file if it exists
 ${PROFILE_HELP}
 examples:
   perfdata diff yesterday.data today.data
@@ -171,7 +171,7 @@ function writeTable(found: Diff, { event, by, limit, all, paths }: TableOptions)
     "CHANGE",
     ...(isRepeated ? ["95% INTERVAL"] : []),
     "CHANCE",
-    "",
+    "OBJECT",
   ]];
   for (const row of shown.slice(0, limit)) {
     lines.push([
@@ -182,7 +182,7 @@ function writeTable(found: Diff, { event, by, limit, all, paths }: TableOptions)
         ? [`${percent(row.interval[0])}…${percent(row.interval[1])}`]
         : []),
       chanceText(row),
-      "",
+      row.object,
     ]);
   }
   const widths = (lines[0] ?? []).map((_, column) =>
@@ -191,10 +191,14 @@ function writeTable(found: Diff, { event, by, limit, all, paths }: TableOptions)
   for (const [i, line] of lines.entries()) {
     const row = shown[i - 1];
     const what = row === undefined
-      ? `OBJECT  ${paths ? "PATH" : "FUNCTION"}`
-      : `${row.object}  ${paths ? (row.path ?? []).join(";") : row.name}` +
+      ? paths ? "PATH" : "FUNCTION"
+      : (paths ? (row.path ?? []).join(";") : row.name) +
         (row.note === "" ? "" : `  (${row.note})`);
-    const cells = line.slice(0, -1).map((cell, column) => cell.padStart(widths[column] ?? 0));
+    const cells = line.map((cell, column) =>
+      column === line.length - 1
+        ? cell.padEnd(widths[column] ?? 0)
+        : cell.padStart(widths[column] ?? 0)
+    );
     writeLine(`${cells.join("  ")}  ${what}`);
   }
   const significant = rows.filter(({ isSignificant }) => isSignificant).length;

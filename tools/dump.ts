@@ -7,7 +7,7 @@ import { dumpFile } from "@perfdata/dump/parallel";
 import { recordNames, recordTypeOfName } from "@perfdata/dump/record-names";
 import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
-import { bundledSymbols, tellUnnamed } from "./_bundle_flag.ts";
+import { bundledSymbols, reportUnnamed } from "./_bundle_flag.ts";
 import {
   about,
   aboutAsync,
@@ -162,7 +162,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       }
       const symbols = await bundledSymbols(bundle, demangle);
       const stats = await dumpFile(reader, file, threads, { ...wish, symbols }).finally(finish);
-      tellUnnamed("dump", bundle, symbols);
+      reportUnnamed("dump", bundle, symbols);
       return stats;
     });
     complaints.finish();
@@ -178,8 +178,8 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     report(stats.badSamples, "samples have lengths beyond their end");
     report(stats.untimedAux, "AUXTRACE records are left out: their data has no time to choose by");
     report(stats.undecodedAux, "AUXTRACE records hold data of a format that is not decoded");
-    const { type, cpu, pid, tid, time } = flags.value;
-    const filters = { type, cpu, pid, tid, time };
+    const { type, cpu, pid, tid, time, from } = flags.value;
+    const filters = { type, cpu, pid, tid, time, from };
     if (stats.printed === 0 && Object.values(filters).some((text) => text !== undefined)) {
       complain(`dump: ${file}: no records: ${await whyNothing(file, filters)}`);
     }

@@ -73,7 +73,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
     async write(profile, { on, value }) {
       const { folded } = await import("@perfdata/export/folded");
       const event = eventNumber(profile, value.event);
-      if (value.event === undefined) tellOthers(profile, event);
+      if (value.event === undefined) reportOthers(profile, event);
       return folded(profile, {
         event,
         weight: on.samples ? "samples" : "period",
@@ -153,7 +153,7 @@ docs/exports.md says what each keeps and loses, and how to open it.
 
   -o, --output FILE      where it goes; - is standard output (default: the name of the recording
                          with the format's extension; folded: standard output)
-  -f, --force            replace the file if it exists
+  -f, --force            overwrite the file if it exists
       --event NAME       folded: the samples of this event (default: the first)
       --samples          folded: count samples instead of adding up periods
       --inline           folded: inlined functions are frames of their own, marked _[i]
@@ -175,7 +175,7 @@ Exit codes: 0 done; 1 the recording is damaged (what can be read is written), or
 `;
 
 /** Says which events are left out of what has room for one. */
-function tellOthers({ events, samples }: Profile, event: number): void {
+function reportOthers({ events, samples }: Profile, event: number): void {
   const counts = new Float64Array(events.length);
   let all = 0;
   const { event: number, count, length } = samples;
@@ -187,7 +187,7 @@ function tellOthers({ events, samples }: Profile, event: number): void {
   if (others.length === 0) return;
   const left = (100 * (all - (counts[event] as number)) / all).toFixed(2);
   complain(
-    `export: only samples of ${events[event]?.name}; ${left} % are of ` +
+    `export: only samples of ${events[event]?.name}; ${left}% are of ` +
       `${others.map(({ name }) => name).join(", ")}: --event NAME`,
   );
 }

@@ -239,7 +239,11 @@ function chosen(wish: Wish, trace: AuxTrace): AuxStream[] {
   checkType(wish, trace.type);
   const found = streams.filter((stream) => wants(wish, stream));
   if (found.length === 0) {
-    throw new InputError(`${wish.file}: no such AUX data; there is ${streamNames(streams)}`);
+    throw new InputError(
+      `${wish.file}: no such AUX data; there ${streams.length === 1 ? "is" : "are"} ${
+        streamNames(streams)
+      }`,
+    );
   }
   return found;
 }
@@ -269,7 +273,7 @@ class Outputs implements Disposable {
       if (this.#streams <= 1) return;
       const what = streams.length > 1 ? streamNames(streams) : "more than one stream";
       throw new InputError(
-        `${file}: there is ${what}, and -o - takes one: choose it with --cpu or --tid`,
+        `${file}: there are ${what}, and -o - takes one: choose it with --cpu or --tid`,
       );
     }
     if (list) return;

@@ -26,7 +26,7 @@ In the page: search for text or /expression/, click to zoom, choose event, proce
 range of time, see callers first or the order of time; ? lists the keys. docs/flame.md says more.
 
   -o, --output FILE      where it goes; - is standard output; NAME.svg is a picture
-  -f, --force            replace the file if it exists
+  -f, --force            overwrite the file if it exists
       --svg              a picture (SVG) that needs no script
       --event NAME       picture: the samples of this event (default: the first)
       --root WORD        picture: the first row is the process (default), thread or none
@@ -79,7 +79,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     if (data.omittedNodes > 0) {
       const most = (data.omittedShare * 100).toPrecision(2);
       complain(
-        `flame: ${data.omittedNodes} boxes of at most ${most} % of an event are part of their callers`,
+        `flame: ${data.omittedNodes} boxes of at most ${most}% of an event are part of their callers`,
       );
     }
     const text = isPicture

@@ -32,7 +32,13 @@ import {
   SAMPLE_HELP,
   sampleFilter,
 } from "./_sample_flags.ts";
-import { resolverOf, STITCH_HELP, SYMBOL_FLAGS, SYMBOL_HELP, tellTrust } from "./_symbol_flags.ts";
+import {
+  reportTrust,
+  resolverOf,
+  STITCH_HELP,
+  SYMBOL_FLAGS,
+  SYMBOL_HELP,
+} from "./_symbol_flags.ts";
 
 const HELP = `funcs: prints the functions of a perf.data file by their share of each event's period
 
@@ -57,7 +63,7 @@ perf report --no-children -g none. docs/funcs.md explains the columns.
       --event NAME       only samples of this event
       --jobs N           accepted as by other commands; one thread does all the work
 ${SAMPLE_HELP}${SYMBOL_HELP}${STITCH_HELP}\
-      --verbose          report which addresses have no function, and which files were not used
+      --verbose          say which addresses have no function, and which files were not used
       --temp DIR         sort there what is too much for memory, of a pipe
       --debug            print the stack trace of an error
   -h, --help             print this help
@@ -201,7 +207,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         csv: (rows) => csvText?.(rows) ?? "",
       })
     ) writeOut(text);
-    tellTrust("funcs", table.trust, on.verbose);
+    reportTrust("funcs", table.trust, on.verbose);
     const stacks = counts.stacks
       ? unwoundText(engine, on.verbose) ?? noStacksText(engine)
       : undefined;

@@ -4,15 +4,19 @@ import { type ByteSource, isRandomAccess } from "@perfdata/format";
 import { headerFile, openSource } from "@perfdata/format/file-source";
 import {
   about,
+  aboutAsync,
   type Command,
   command,
+  complain,
   type FlagsOf,
+  InputError,
   main,
   oneFile,
   parseWord,
   progressOf,
   writeOut,
 } from "./_cli.ts";
+import { whyNothing } from "./_nothing.ts";
 import { given, parseOffset, parseTypes } from "./_record_flags.ts";
 
 const HELP = `hex: prints every byte of a perf.data file with the field that it belongs to
@@ -64,20 +68,37 @@ async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<numb
     color: Deno.stdout.isTerminal() && !Deno.noColor,
     problem: () => void problems++,
   });
-  // What is shown is bytes of files, and a directory has none of its own.
+  // What is shown is bytes of files, which a directory does not have.
   const source = about(file, () => openSource(headerFile(file)));
   const size = isRandomAccess(source) ? source.size : undefined;
   const { add, finish } = progressOf("hex", size);
   let text = "";
-  for await (const lines of hexText(watched(source, add), options)) {
-    text += lines;
-    if (text.length >= BLOCK) {
-      writeOut(text, true);
-      text = "";
+  let printed = false;
+  await aboutAsync(file, async () => {
+    for await (const lines of hexText(watched(source, add), options)) {
+      text += lines;
+      if (text.length >= BLOCK) {
+        writeOut(text, true);
+        printed = true;
+        text = "";
+      }
     }
-  }
+  });
   finish();
   writeOut(text, true);
+  if (!printed && text === "") {
+    const { at, context: _, ...chosen } = value;
+    const flags = Object.entries(chosen).flatMap(([flag, given]) =>
+      given === undefined ? [] : [`--${flag} ${given}`]
+    );
+    if (size === 0 || (flags.length === 0 && at === undefined)) {
+      throw new InputError(`${file}: the file is empty`);
+    }
+    const why = chosen.type !== undefined && flags.length === 1
+      ? await whyNothing(file, { type: chosen.type })
+      : `nothing matches ${flags.join(" and ")}`;
+    complain(`hex: ${file}: nothing to print: ${why}`);
+  }
   return problems > 0 ? 1 : 0;
 }
 

@@ -57,14 +57,14 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const complaints: Complaints[] = [];
   let bytes = 0;
   for (const name of operands) {
-    const told = new Complaints(`merge: ${name}`);
-    complaints.push(told);
+    const own = new Complaints(`merge: ${name}`);
+    complaints.push(own);
     inputs.push({
       name,
       reader: await aboutAsync(name, async () => {
         const source = await rereadable(openSource(name, { interruptible: true }));
         bytes += source.size;
-        return await PerfDataReader.open(source, { diagnostics: told.take });
+        return await PerfDataReader.open(source, { diagnostics: own.take });
       }),
     });
   }
@@ -77,7 +77,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     progress.finish();
     return done;
   });
-  for (const told of complaints) told.finish();
+  for (const own of complaints) own.finish();
   for (const loss of report.losses) complain(`merge: ${loss}`);
   const say = value.output === "-" ? complain : writeLine;
   if (on.json) {

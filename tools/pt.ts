@@ -35,7 +35,7 @@ import {
 } from "./_cli.ts";
 import { whyNothing } from "./_nothing.ts";
 import { insnText } from "./_insn_text.ts";
-import { codeOf, imagesOf, openPt, tellLoss } from "./_pt.ts";
+import { codeOf, imagesOf, openPt, reportLoss } from "./_pt.ts";
 import { CallText } from "@perfdata/export/call-text";
 import { parseTime, resolveTime, sampleSpan, type TimeRange } from "./_time.ts";
 import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
@@ -283,11 +283,15 @@ async function run(flags: PtFlags): Promise<number> {
     lines.flush();
     names.close();
     if (printed === 0) {
-      const { cpu, tid, time } = value;
-      const why = await whyNothing(name, { cpu, tid, time });
-      complain(`pt: ${name}: nothing to print: ${why}`);
+      const { cpu, tid, time, function: called } = value;
+      const filters = { cpu, tid, time };
+      const isChosen = Object.values(filters).some((filter) => filter !== undefined);
+      const why = isChosen || called === undefined
+        ? isChosen ? `: ${await whyNothing(name, filters)}` : ""
+        : `: --function ${called} matches nothing`;
+      complain(`pt: ${name}: nothing to print${why}`);
     }
-    return tellLoss("pt", name, counts, code, names, complaints, clock);
+    return reportLoss("pt", name, counts, code, names, complaints, clock);
   });
 }
 

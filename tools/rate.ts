@@ -46,7 +46,7 @@ sums of periods.
       --json           print a line of JSON per pair of samples, throttling and loss, then totals
       --csv            print a row of CSV per pair of samples
       --svg FILE       also draw the period and the sampling frequency over time
-  -f, --force          overwrite that file if it exists
+  -f, --force          overwrite the file if it exists
       --temp DIR       sort there what is too much for memory, of a pipe
       --debug          print the stack trace of an error
   -h, --help           print this help

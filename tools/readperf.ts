@@ -25,7 +25,7 @@ import {
   writeLines,
 } from "./_cli.ts";
 import { csvText } from "./_csv.ts";
-import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP, tellTrust } from "./_symbol_flags.ts";
+import { reportTrust, resolverOf, SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
 
 const HELP =
   `readperf: summarizes a perf.data file, and writes its records, processes and functions as CSV
@@ -45,7 +45,7 @@ them, and a column that names it.
   -o, --output DIR       write to DIR, which is created if missing (default: the current directory)
   -f, --force            overwrite files that exist
 ${SYMBOL_HELP}\
-      --verbose          report which addresses have no function, and which files were not used
+      --verbose          say which addresses have no function, and which files were not used
       --temp DIR         sort there what is too much for memory, of a pipe
       --debug            print the stack trace of an error
   -h, --help             print this help
@@ -126,7 +126,7 @@ function* overviewLines(
   const records = types.reduce((sum, { count }) => sum + count, 0);
   const seconds = time === undefined ? undefined : Number(time[1] - time[0]) / 1e9;
   yield `${records} records${seconds === undefined ? "" : ` in ${seconds.toFixed(3)} s`}, ` +
-    `${processes.length} processes`;
+    `${processes.length} ${processes.length === 1 ? "process" : "processes"}`;
   for (const { type, count, bytes } of types) {
     yield `  ${String(count).padStart(10)}  ${type} (${bytes} bytes)`;
   }
@@ -244,7 +244,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     files.commit();
 
     writeLines([...overviewLines(overview, totals, names)]);
-    tellTrust("readperf", table.trust, on.verbose);
+    reportTrust("readperf", table.trust, on.verbose);
     complaints.finish();
     const leftOut = engine.leftOut + counts.leftOut;
     if (leftOut > 0) {

@@ -2,7 +2,7 @@
 import { writeRecords } from "@perfdata/dump/records";
 import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
-import { bundledSymbols, isRecording, tellUnnamed } from "./_bundle_flag.ts";
+import { bundledSymbols, isRecording, reportUnnamed } from "./_bundle_flag.ts";
 import {
   about,
   aboutAsync,
@@ -145,11 +145,12 @@ async function run(flags: RecordsFlags): Promise<number> {
     progress: add,
   }).finally(finish);
   complaints.finish();
-  if (value.type !== undefined && rows === 0) {
-    const why = await whyNothing(file, { type: value.type });
+  const { type, from } = value;
+  if (rows === 0 && (type !== undefined || from !== undefined)) {
+    const why = await whyNothing(file, { type, from });
     complain(`records: ${file}: no records: ${why}`);
   }
-  if (bundled !== undefined) tellUnnamed("records", symbols ?? "", bundled);
+  if (bundled !== undefined) reportUnnamed("records", symbols ?? "", bundled);
   lookUps?.report(engine, on.unwind);
   return complaints.count > 0 ? 1 : 0;
 }

@@ -1,4 +1,4 @@
-/** `redact`: takes out of a recording what should not leave the house. */
+/** `redact`: takes out of a recording what others should not see. */
 import {
   copyRecording,
   Pseudonyms,
@@ -111,7 +111,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         complain(`redact: ${name}: ${undecoded} records that cannot be decoded are left out`);
       }
       for (const [text, count] of found.slice(0, SHOWN)) {
-        complain(`redact: ${JSON.stringify(text)} still occurs ${count} times in the output`);
+        complain(`redact: ${JSON.stringify(text)} still occurs ${count}× in the output`);
       }
       complain(
         search === undefined

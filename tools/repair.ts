@@ -78,7 +78,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         say(`0x${offset.toString(16)}: ${size} bytes lost: ${reason}`);
       }
       const percent = (100 * bytes / source.size).toFixed(1);
-      say(`${records} records repaired; ${bytes} of ${source.size} bytes lost (${percent} %)`);
+      say(`${records} records repaired; ${bytes} of ${source.size} bytes lost (${percent}%)`);
     }
     // What is not said to be lost in bytes is in the findings: features, the attr table.
     return bytes > 0 || findings.length > 0 ? 1 : 0;

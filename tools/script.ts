@@ -37,7 +37,7 @@ import {
 import { PROFILE_FLAGS, PROFILE_HELP } from "./_profile.ts";
 import { whyNothing } from "./_nothing.ts";
 import { choosesSamples, givenFilters, nameFilters, sampleFilter } from "./_sample_flags.ts";
-import { causesText, resolverOf, tellTrust } from "./_symbol_flags.ts";
+import { reportTrust, resolverOf } from "./_symbol_flags.ts";
 
 const UNWINDS = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 
@@ -67,7 +67,8 @@ perf 6.1, byte for byte where perf is right; docs/script.md says what differs.
       --no-inline        print no inlined functions in unwound stacks
       --itrace LETTERS   make samples of Intel PT, as perf-script(1) has them: i (instructions, with
                          a period: i1000i, i100us), b (branches), c (calls), r (returns),
-                         x (transactions), w (PTWRITE), p (power), e (errors), sN (skip)
+                         x (transactions), w (PTWRITE), p (power), e (errors), g16 (with call chains
+                         of up to 16), l64 (with the last 64 branches), sN (skip), Z (no times)
       --insn-trace       each instruction with its bytes: --itrace=i0ns -F +insn,-event,-period
       --call-trace       calls, indented: --itrace=cewp -F -ip,-addr,-event,-period,+callindent
       --call-ret-trace   the same with returns and flags
@@ -131,7 +132,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const needs = rowNeeds(reader.events.all, wish, !on["hide-call-graph"]);
     // Names are known after the last sample: a large file is read once more, what is short is held.
     const isLarge = isRandomAccess(source) && (reader.fileSize ?? 0) > HELD;
-    const rows = new ScriptRows(needs, isLarge ? () => {} : undefined);
+    const rows = new ScriptRows(needs, isLarge ? () => {} : undefined, on.verbose);
     const progress = new Progress(
       "script",
       (reader.fileSize ?? 0) * (isLarge ? 2 : 1) || undefined,
@@ -180,7 +181,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       const printed: ScriptRows = new ScriptRows(needs, (block) => {
         writer ??= writerOf(printed);
         writer.block(block, writeOut);
-      });
+      }, on.verbose);
       await runEngine(again, [printed], {
         filter,
         unwind: resolverFor,
@@ -204,13 +205,24 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       complain(`script: ${name}: no samples${why}`);
     }
     const { trust } = places;
-    if (on.verbose) tellTrust("script", trust, true);
+    if (on.verbose) reportTrust("script", trust, true);
     const { all, resolved } = trust;
     const named = fields.some((own) => own.has("sym"));
     if (named && all.samples > resolved.samples) {
-      const percent = (100 * resolved.samples / all.samples).toFixed(2);
+      const percent = (part: number) => `${(100 * part / all.samples).toFixed(2)}%`;
+      const causes = [...trust.unresolved].filter(([, { samples }]) => samples > 0)
+        .sort(([, a], [, b]) => b.samples - a.samples)
+        .map(([cause, { samples }]) => `${cause} ${percent(samples)}`);
       complain(
-        `script: ${name}: ${percent}% of samples have a function; without: ${causesText(trust)}`,
+        `script: ${name}: ${percent(resolved.samples)} of samples have a function; without: ` +
+          causes.join(", "),
+      );
+    }
+    if (rows.unmapped > 0) {
+      const percent = (100 * rows.unmapped / rows.frames).toFixed(2);
+      complain(
+        `script: ${name}: at ${rows.unmapped} of ${rows.frames} addresses in call chains ` +
+          `(${percent}%) nothing was mapped`,
       );
     }
     complaints.finish();

@@ -16,10 +16,10 @@ import {
   PERF_RECORD_COMPRESSED2,
   PERF_SAMPLE_READ,
   PerfDataWriter,
+  type RandomAccessSink,
   type RandomAccessSource,
 } from "@perfdata/format";
-import { fileSink } from "@perfdata/format/file-sink";
-import { fileSource, openSource } from "@perfdata/format/file-source";
+import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
 import { EventNames } from "@perfdata/session/event-names";
 import {
@@ -34,7 +34,7 @@ import {
   Progress,
   UsageError,
 } from "./_cli.ts";
-import { OUTPUT_FLAGS, OUTPUT_HELP, share, summary, writeRecording } from "./_edit.ts";
+import { nameless, OUTPUT_FLAGS, OUTPUT_HELP, share, summary, writeRecording } from "./_edit.ts";
 import { whyNothing } from "./_nothing.ts";
 import {
   givenFilters,
@@ -113,9 +113,12 @@ async function run(flags: SliceFlags): Promise<number> {
       const progress = new Progress("slice", reader.fileSize);
       const { source } = opened;
       const isOne = source !== undefined && (source.seams?.length ?? 0) === 0;
-      if (isWhole && isOne && reader.isPipe === isPipe) {
-        // Damage goes along, and is reported.
+      if (isWhole && source !== undefined) {
+        // Compressed records stay as they are: damage in them goes along, and is reported.
         for await (const _ of reader.batches());
+        complaints.muted = true;
+      }
+      if (isWhole && isOne && reader.isPipe === isPipe) {
         await PerfDataWriter.copy(sink, reader, progress.add);
         return progress.finish();
       }
@@ -191,26 +194,23 @@ async function openTwice(name: string, twice: boolean, complaints: Complaints): 
       [Symbol.dispose]: close,
     };
   }
-  const path = Deno.makeTempFileSync({ prefix: "perfdata-slice-" });
-  try {
-    {
-      using sink = fileSink(path);
-      await copyRecording(reader, new FileOutput(sink), { lostFeature: complaints.take });
-    }
-    const plain = fileSource(path);
-    close();
-    return {
-      reader: await PerfDataReader.open(plain, { diagnostics: complaints.take }),
-      source: plain,
-      [Symbol.dispose]() {
-        plain.close();
-        Deno.removeSync(path);
-      },
-    };
-  } catch (error) {
-    Deno.removeSync(path);
-    throw error;
-  }
+  const file = nameless();
+  let size = 0;
+  const sink: RandomAccessSink = {
+    write(bytes) {
+      file.writeAt(bytes, size);
+      size += bytes.length;
+    },
+    writeAt: (bytes, position) => file.writeAt(bytes, position),
+  };
+  await copyRecording(reader, new FileOutput(sink), { lostFeature: complaints.take });
+  close();
+  const plain = { size, readAt: (into: Uint8Array, at: number) => file.readAt(into, at) };
+  return {
+    reader: await PerfDataReader.open(plain, { diagnostics: complaints.take }),
+    source: plain,
+    [Symbol.dispose]: () => file.close(),
+  };
 }
 
 async function isCompressed(reader: PerfDataReader): Promise<boolean> {

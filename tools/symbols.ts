@@ -34,7 +34,13 @@ import {
   writeOut,
 } from "./_cli.ts";
 import { notBundle } from "./_not_bundle.ts";
-import { causesText, resolverOf, SYMBOL_FLAGS, SYMBOL_HELP, tellRefused } from "./_symbol_flags.ts";
+import {
+  causesText,
+  reportRefused,
+  resolverOf,
+  SYMBOL_FLAGS,
+  SYMBOL_HELP,
+} from "./_symbol_flags.ts";
 
 const HELP = `symbols: bundles the symbols of a recording, and reports which are missing
 
@@ -52,7 +58,7 @@ trust   prints the share of addresses, samples and periods that have a function,
 show    lists what is in a bundle
 
   -o, --output FILE      the bundle to write (default: perf.symbols)
-  -f, --force            overwrite it if it exists
+  -f, --force            overwrite the file if it exists
       --code             bundle: with the code that the Intel PT of FILE ran through, and its
                          symbols, so that "perfdata pt --symbols BUNDLE" needs no binaries
       --json             print JSON
@@ -65,7 +71,7 @@ examples:
   perfdata symbols bundle perf.data -o perf.symbols
   perfdata symbols bundle --code perf.data && perfdata pt --symbols perf.symbols perf.data
   perfdata symbols trust perf.data --symbols perf.symbols
-  perfdata symbols trust --json perf.data | jq .samples.resolved
+  perfdata symbols trust --json perf.data | jq .resolved.samples
   perfdata symbols show perf.symbols | less
 
 Files are searched for as perf does: the path itself, the build-id cache (~/.debug), /usr/lib/debug,
@@ -257,7 +263,7 @@ async function bundle(file: string, flags: SymbolsFlags): Promise<number> {
     resolver,
     code && ((writer) => code.bundleCode(file, flags, resolver, writer)),
   );
-  tellRefused("symbols", trust);
+  reportRefused("symbols", trust);
   const stacks = unwound(recorded);
   if (target === undefined) {
     writeOut(bytes);
@@ -277,7 +283,7 @@ async function trust(file: string, flags: SymbolsFlags): Promise<number> {
   giveUpWriting(flags.value.temp);
   const { recorded, resolver, damaged } = await addressesOf(file, flags);
   const found = await symbolTrust(recorded, resolver);
-  tellRefused("symbols", found);
+  reportRefused("symbols", found);
   const stacks = unwound(recorded);
   writeOut(flags.on.json ? trustJson(found, stacks) : trustText(found) + unwoundTable(stacks));
   return damaged ? 1 : 0;

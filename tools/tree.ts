@@ -130,7 +130,11 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const { left, leftShare } = shownTree(tree, options);
     if (left > 0) {
       const share = (100 * leftShare).toFixed(2);
-      writeLine(`${left} more functions of ${share}% or less: --percent-limit, --lines`);
+      writeLine(
+        `${left} more ${
+          left === 1 ? "function" : "functions"
+        } of ${share}% or less: --percent-limit, --lines`,
+      );
     }
     return isWhole ? 0 : 1;
   });

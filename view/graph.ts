@@ -13,7 +13,7 @@ const FONT = "12px ui-monospace, Menlo, Consolas, monospace";
 export interface Scene {
   readonly data: FlameData;
   readonly tree: FlameTree;
-  /** Colour by function, or `undefined` for the change. */
+  /** Color by function, or `undefined` for the change. */
   readonly colors: readonly string[] | undefined;
   /** Boxes that match the search, or `undefined` without one. */
   readonly matched: Uint8Array | undefined;

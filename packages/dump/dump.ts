@@ -50,7 +50,7 @@ export interface DumpStats extends OrderStats {
   badSamples: number;
   /** AUXTRACE records whose data was not printed since its format is not known here. */
   undecodedAux: number;
-  /** AUXTRACE records that were left out since times were chosen: their data has none of its own. */
+  /** AUXTRACE records that were left out because times were chosen: their data has none. */
   untimedAux: number;
   /** File offset of the first record that was looked at, where `from` is inside of it. */
   from: number | undefined;

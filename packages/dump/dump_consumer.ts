@@ -120,7 +120,7 @@ export class DumpConsumer implements Consumer, KernelTextContext {
   start(engine: Engine): void {
     this.#engine = engine;
     const { machine, recorded } = engine;
-    // Binaries of guests are none of this machine.
+    // Binaries of guests are not on this machine.
     machine.setKnownBinaries(
       recorded.known.filter(({ pid }) => pid === undefined || pid === -1),
     );

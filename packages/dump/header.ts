@@ -76,7 +76,7 @@ async function* fileFeatures(reader: PerfDataReader): AsyncGenerator<Feature, vo
 }
 
 /**
- * Tells what a file says about itself and the machine that recorded it: the text of
+ * What a file says about itself and the machine that recorded it: the text of
  * `perf report --header-only -I` of perf 6.1 (`perf_header__fprintf_info` of
  * `tools/perf/util/header.c`), then, with `more`, what that perf leaves out.
  *

@@ -23,7 +23,7 @@ const SECTION_OF: Readonly<Record<Region["kind"], typeof HEX_SECTIONS[number] | 
 };
 
 /**
- * Tells of every byte of a file what it is: the runs follow each other without gap or overlap from
+ * What every byte of a file is: the runs follow each other without gap or overlap from
  * the first byte to the last, unless the options leave some out.
  *
  * Damage does not end the dump: what cannot be decoded is a run of its own that says why. A file

@@ -286,7 +286,7 @@ Deno.test("--at shows the line with the byte, and those around it", async () => 
   );
 });
 
-Deno.test("colours are there only on request, and lines that repeat are folded", async () => {
+Deno.test("colors are there only on request, and lines that repeat are folded", async () => {
   const sink = memorySink();
   const writer = await PerfDataWriter.pipe(sink);
   const record = new Uint8Array(8 + 64);
@@ -296,7 +296,7 @@ Deno.test("colours are there only on request, and lines that repeat are folded",
   assert(plain.every((line) => !line.includes("\x1b")));
   const folded = plain.map((line) => line.slice(0, 9).trim()).slice(-4);
   assertEquals(folded, ["00000016", "00000018", "*", "00000048"]);
-  const coloured = await linesOf(bytesSource(sink.bytes()), { color: true });
+  const colored = await linesOf(bytesSource(sink.bytes()), { color: true });
   // deno-lint-ignore no-control-regex
-  assertEquals(coloured.map((line) => line.replace(/\x1b\[\d+m/g, "").trimEnd()), plain);
+  assertEquals(colored.map((line) => line.replace(/\x1b\[\d+m/g, "").trimEnd()), plain);
 });

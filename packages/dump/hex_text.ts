@@ -6,7 +6,7 @@ import { hexRuns, hexStructures } from "./hex_runs.ts";
 export interface HexTextOptions extends HexOptions {
   /** One JSON object a run in place of lines of text. */
   readonly json?: boolean;
-  /** Whether to use the colours of a terminal. */
+  /** Whether to use the colors of a terminal. */
   readonly color?: boolean;
   /** Only the line with this byte, and those around it. */
   readonly at?: number;

@@ -101,7 +101,7 @@ function whyNot(first: AuxInput, { part, trace, streams }: AuxInput): string | u
   const taken = new Set(first.streams.map(({ cpu }) => cpu));
   const isPt = trace.type === PERF_AUXTRACE_INTEL_PT;
   if (!isPt && streams.some(({ cpu }) => cpu !== undefined && taken.has(cpu))) {
-    return `${trace.typeName} data of the same CPUs cannot be told apart`;
+    return `${trace.typeName} data of the same CPUs cannot be distinguished`;
   }
   return undefined;
 }

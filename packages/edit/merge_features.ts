@@ -55,7 +55,11 @@ export class Features {
       const others = having.filter(({ features }) => !same(features.get(id), bytes)).length;
       if (others > 0) {
         const name = featureName(id);
-        this.#losses.push(`${name}: that of ${having[0]?.input.name}; ${others} others differ`);
+        this.#losses.push(
+          `${name}: that of ${having[0]?.input.name}; ${others} ${
+            others === 1 ? "other differs" : "others differ"
+          }`,
+        );
       }
       made.push({ id, bytes });
     }

@@ -7,6 +7,7 @@ import {
   HEADER_COMPRESSED,
   HEADER_TRACING_DATA,
   longestAttr,
+  PERF_ATTR_SIZE_VER0,
   PERF_EVENT_HEADER_SIZE,
   PERF_FILE_HEADER_SIZE,
   PERF_RECORD_HEADER_BUILD_ID,
@@ -190,8 +191,8 @@ export class PipeOutput implements RecordingOutput {
     const codec = new RecordCodec([HEADER_ATTR]);
     for (const [i, { attr, ids = [] }] of events.entries()) {
       const { type, name } = HEADER_ATTR;
-      // A damaged attr may claim any size.
-      const size = Math.min(attr.size, attrSize, MOST_ATTR);
+      // A damaged attr may claim any size. perf looks for the ids after so many bytes.
+      const size = Math.max(PERF_ATTR_SIZE_VER0, Math.min(attr.size, attrSize, MOST_ATTR));
       const room = Math.floor((0xffff - PERF_EVENT_HEADER_SIZE - size) / 8);
       if (ids.length > room) {
         this.#loss(

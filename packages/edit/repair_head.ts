@@ -1,9 +1,13 @@
 import {
+  decodeFeature,
   encodeFeature,
   type Feature,
+  featureName,
+  HEADER_BUILD_ID,
   HEADER_EVENT_DESC,
   HEADER_TRACING_DATA,
   longestAttr,
+  PERF_ATTR_SIZE_VER0,
   PERF_RECORD_HEADER_TRACING_DATA,
   PERF_RECORD_SAMPLE,
   PerfDataError,
@@ -16,6 +20,9 @@ import { PERF_TYPE_SOFTWARE, PERF_TYPE_TRACEPOINT } from "@perfdata/format/perf-
 import type { Edit } from "./copy.ts";
 import type { RecordingHead } from "./output.ts";
 import { formatsOnly } from "./tracing_data.ts";
+
+/** Most bytes of an attr of a pipe; that of Linux 6.16 has 144. */
+const MOST_ATTR = 4096;
 
 /** PERF_COUNT_SW_DUMMY: an event that counts nothing (include/uapi/linux/perf_event.h). */
 const DUMMY = 9n;
@@ -49,12 +56,16 @@ export class RepairHead implements Edit {
 
   /** Mends the attrs. */
   head(head: RecordingHead): RecordingHead {
-    const room = this.#reader.isPipe ? Infinity : head.attrSize ?? Infinity;
+    const room = this.#reader.isPipe ? MOST_ATTR : head.attrSize ?? MOST_ATTR;
+    const longest = longestAttr(head.events);
     let events = head.events.map((event, i): WriterEvent => {
       const { attr } = event;
-      if (attr.size <= room) return event;
-      this.#findings.push(`event ${i}: size of its attr is ${attr.size}, expected ${room} or less`);
-      return { ...event, attr: { ...attr, size: room } };
+      const { size } = attr;
+      if (size === 0 || (size >= PERF_ATTR_SIZE_VER0 && size <= room)) return event;
+      this.#findings.push(
+        `event ${i}: size of its attr is ${size}, expected ${PERF_ATTR_SIZE_VER0} to ${room}`,
+      );
+      return { ...event, attr: { ...attr, size: this.#reader.isPipe ? longest : room } };
     });
     const isTracepoint = ({ attr }: WriterEvent) => attr.type === PERF_TYPE_TRACEPOINT;
     const count = this.#hasFormats ? 0 : events.filter(isTracepoint).length;
@@ -73,10 +84,18 @@ export class RepairHead implements Edit {
     return { ...head, events };
   }
 
-  /** Leaves out formats that cannot be read. */
+  /** Leaves out what cannot be read. */
   feature(id: number, bytes: Uint8Array): Uint8Array | undefined {
+    if (id === HEADER_TRACING_DATA) return this.#hasFormats ? bytes : undefined;
+    // Of build ids, those before the damage are read.
+    if (id === HEADER_BUILD_ID) return bytes;
+    const feature = decodeFeature(id, bytes, { littleEndian: this.#reader.littleEndian });
+    if (feature.name === "RAW" && feature.error !== undefined) {
+      this.#findings.push(`${featureName(id)}: ${feature.error.message}; it is left out`);
+      return undefined;
+    }
     if (id === HEADER_EVENT_DESC) this.#hasNames = true;
-    return id === HEADER_TRACING_DATA && !this.#hasFormats ? undefined : bytes;
+    return bytes;
   }
 
   /** Attrs and names of events that were tracepoints. */

@@ -44,9 +44,9 @@ export interface DiffRow {
   readonly before: DiffSide;
   /** What is compared with it. */
   readonly after: DiffSide;
-  /** Change of the measure, as a part of the whole base: 0.05 is five per cent of all. */
+  /** Change of the measure, as a part of the whole base: 0.05 is five percent of all. */
   readonly change: number;
-  /** With several recordings a side: ends of the interval that has the change with 95 %. */
+  /** With several recordings a side: ends of the interval that has the change with 95%. */
   readonly interval?: readonly [number, number];
   /** Probability that chance alone makes such a change. */
   readonly chance: number;

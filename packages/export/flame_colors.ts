@@ -2,11 +2,11 @@ import type { FlameData } from "./flame_data.ts";
 import type { FlameTree } from "./flame_tree.ts";
 import { FUNCTION_KIND } from "./profile.ts";
 
-/** What the colour of a box says. */
+/** What the color of a box says. */
 export type FlameColoring = "object" | "kind" | "change";
 
 /**
- * Hues that people with any of the common kinds of colour blindness can distinguish (Okabe and Ito),
+ * Hues that people with any of the common kinds of color blindness can distinguish (Okabe and Ito),
  * lightened until black text on them is readable.
  */
 const HUES = [
@@ -20,7 +20,7 @@ const HUES = [
   "#b9c97a",
 ];
 
-/** Colours by kind, with what each stands for. */
+/** Colors by kind, with what each stands for. */
 export const KIND_COLORS: readonly { readonly label: string; readonly color: string }[] = [
   { label: "user", color: "#7cc4ec" },
   { label: "kernel", color: "#e8b04f" },
@@ -29,10 +29,10 @@ export const KIND_COLORS: readonly { readonly label: string; readonly color: str
   { label: "inlined", color: "#dda1c4" },
 ];
 
-/** The colour of boxes that stand for a process or a thread, or for nothing known. */
+/** The color of boxes that stand for a process or a thread, or for nothing known. */
 export const PLAIN_COLOR = "#c9ccd1";
 
-/** Lightens or darkens a colour a little, so that neighbours differ. */
+/** Lightens or darkens a color a little, so that neighbours differ. */
 function shade(color: string, by: number): string {
   const part = (at: number) => {
     const value = parseInt(color.slice(at, at + 2), 16);
@@ -49,13 +49,13 @@ function hash(text: string): number {
 }
 
 /**
- * The colour of a change of share: blue where there is less of it, orange where there is more, grey
+ * The color of a change of share: blue where there is less of it, orange where there is more, gray
  * where it is the same.
  *
  * @param change difference of the shares, -1 to 1
  */
 export function changeColor(change: number): string {
-  // A change of a fifth has the full colour; the root takes small ones out of the grey.
+  // A change of a fifth has the full color; the root takes small ones out of the gray.
   const strength = Math.min(1, Math.sqrt(Math.abs(change) / 0.2));
   const from = [226, 226, 226];
   const to = change < 0 ? [72, 148, 214] : [232, 120, 40];
@@ -66,7 +66,7 @@ export function changeColor(change: number): string {
   }`;
 }
 
-/** Colours by function, for colouring by object or by kind. */
+/** Colors by function, for coloring by object or by kind. */
 export function functionColors(data: FlameData, coloring: "object" | "kind"): string[] {
   return data.names.map((name, number) => {
     const kind = data.functionKind[number] as number;

@@ -12,7 +12,7 @@ export interface FlameSvgOptions {
   readonly width?: number;
   /** Whether callers are above what they call. */
   readonly icicle?: boolean;
-  /** What colours say. */
+  /** What colors say. */
   readonly coloring?: FlameColoring;
 }
 

@@ -141,7 +141,7 @@ Deno.test("the picture is XML, whatever the names are", async () => {
   const all = period(() => true);
   const own = titles.find((title) => title.startsWith("x\n")) ?? "";
   const expected = period(({ thread }) => thread[0] === "x") / all * 100;
-  assert(own.includes(`${expected.toFixed(2)} % of all`), own);
+  assert(own.includes(`${expected.toFixed(2)}% of all`), own);
 });
 
 interface PageState {
@@ -181,7 +181,7 @@ Deno.test("the page searches, zooms, switches and selects as the samples say", a
   const all = period(() => true);
   const done = await openPage(async (page) => {
     assertEquals((await state(page)).total, all);
-    const share = (of: number) => `${(of / all * 100).toFixed(2)} %`;
+    const share = (of: number) => `${(of / all * 100).toFixed(2)}%`;
 
     // Search: what is in a match counts once.
     await page.keyboard.press("/");
@@ -304,6 +304,6 @@ Deno.test("a comparison has the change of each box", async () => {
   await openPage(async (page) => {
     assertEquals(await page.inputValue("#coloring"), "change");
     const facts = await page.evaluate("perfdataFlame.boxes('added')[0].facts") as string[];
-    assert(facts.some((line) => line.startsWith("0 % before: +")));
+    assert(facts.some((line) => line.startsWith("0% before: +")));
   }, await flamePage(data));
 });

@@ -27,16 +27,16 @@ export function boxName(data: FlameData, tree: FlameTree, box: number): string {
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals([percentage(1), percentage(0.123456), percentage(0.00001)], [
- *   "100 %",
- *   "12.35 %",
- *   "0.0010 %",
+ *   "100%",
+ *   "12.35%",
+ *   "0.0010%",
  * ]);
  * ```
  */
 export function percentage(share: number): string {
   const percent = share * 100;
   const digits = percent === 0 || percent >= 99.995 ? 0 : Math.abs(percent) < 0.1 ? 4 : 2;
-  return `${percent.toFixed(digits)} %`;
+  return `${percent.toFixed(digits)}%`;
 }
 
 /** A weight with its unit: milliseconds of a clock, otherwise the number in groups of three. */

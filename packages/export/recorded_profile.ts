@@ -253,7 +253,7 @@ export class ProfileConsumer implements Consumer {
   /** One line: how many samples have a function and a stack, and why the others have none. */
   #trustLine({ all, resolved, unresolved, unverified }: SymbolTrust, withCallers: number): string {
     const share = (part: number, whole: number) =>
-      `${whole === 0 ? "0" : (100 * part / whole).toFixed(2).replace(/\.?0+$/, "")} %`;
+      `${whole === 0 ? "0" : (100 * part / whole).toFixed(2).replace(/\.?0+$/, "")}%`;
     const causes = [...unresolved].filter(([, { samples }]) => samples > 0)
       .sort(([, a], [, b]) => b.samples - a.samples)
       .map(([cause, { samples }]) => `${cause} ${share(samples, all.samples)}`);

@@ -174,8 +174,11 @@ export class ScriptExtras {
   }
 }
 
-/** `perf_branch_entry`: mispred:1, predicted:1, in_tx:1, abort:1, cycles:16, type:4. */
-function branchFlags(low: number): string {
+/**
+ * The flags of a branch as `perf script` prints them, of the low half of their word in a
+ * `perf_branch_entry`: mispred:1, predicted:1, in_tx:1, abort:1, cycles:16, type:4.
+ */
+export function branchFlags(low: number): string {
   const predicted = low & 2 ? "P" : low & 1 ? "M" : "-";
   const type = PERF_BRANCH_TYPE_NAMES[low >>> 20 & 15] ?? "";
   const cycles = low >>> 4 & 0xffff;

@@ -13,6 +13,7 @@ import {
 } from "@perfdata/session/pt";
 import { ByteText, TextPool } from "./byte_text.ts";
 import type { FieldWish, ScriptField } from "./script_fields.ts";
+import { PtListText } from "./script_pt_lists.ts";
 
 /** How {@linkcode PtScriptWriter} writes. */
 export interface PtScriptOptions {
@@ -34,6 +35,10 @@ export interface PtScriptOptions {
   readonly maxNonTurboRatio: number;
   /** Frequency of the TSC, Hz. */
   readonly ticksPerSecond: number;
+  /** Whether samples have call chains that are printed. */
+  readonly chains: boolean;
+  /** Whether there are branches, or recorded events of the hardware, as perf calls them. */
+  readonly hardware: boolean;
 }
 
 /** Fields that are printed. */
@@ -105,7 +110,7 @@ export function ipFlagsText(flags: number): string {
 
 /** The fields of instructions and branches, and those of other events. */
 function fieldsOf(
-  { wish, timed, hasCpu, event }: PtScriptOptions,
+  { wish, timed, hasCpu, event, chains, hardware }: PtScriptOptions,
   isSynth: boolean,
 ): Has {
   const own = isSynth ? "synth" : "period";
@@ -116,6 +121,10 @@ function fieldsOf(
     if (!wish.isChange) fields.clear();
     for (const field of wish.add) fields.add(field);
     for (const field of wish.remove) fields.delete(field);
+  }
+  // perf prints call chains with their functions, except where events of the type came before them.
+  if (chains && (isSynth || !hardware)) {
+    for (const f of ["ip", "sym"] as const) if (wish?.remove.has(f) !== true) fields.add(f);
   }
   const { sampleType } = event.layout;
   if (!timed || (sampleType & PERF_SAMPLE_TIME) === 0) fields.delete("time");
@@ -145,11 +154,10 @@ export class PtScriptWriter {
   readonly #fields: readonly Has[];
   readonly #eventTexts: Uint8Array[] = [];
   readonly #pool = new TextPool();
-  /** Number of what follows an address, by place + 1. */
+  /** Number of what follows an address, by place and fields. */
   #ends = new Int32Array(0);
   readonly #flags = new Map<number, Uint8Array>();
   readonly #insns: Uint8Array[] = [];
-  readonly #objects = new Map<number, string>();
   #prefix: Uint8Array = new Uint8Array(0);
   #time = NaN;
   #tid = NaN;
@@ -162,6 +170,8 @@ export class PtScriptWriter {
   #period = NaN;
   #periodText: Uint8Array = new Uint8Array(0);
   #prefixOf: Has | undefined;
+  #prefixIsShort = false;
+  readonly #lists: readonly PtListText[];
   #seconds = -1;
   #secondsText = "";
   /** When {@linkcode PtScriptWriter.rows} has to ask for other samples, ns. */
@@ -176,6 +186,14 @@ export class PtScriptWriter {
     this.#history = history;
     this.#options = options;
     this.#fields = [fieldsOf(options, false), fieldsOf(options, true)];
+    this.#lists = this.#fields.map((has) =>
+      new PtListText(
+        code,
+        names,
+        has,
+        (text, place) => text.pooled(this.#pool, this.#end(place, has)),
+      )
+    );
     const { attr } = options.event;
     const events = Object.entries(HARDWARE_CONFIG).map(([kind, config]) =>
       [Number(kind), eventName({ ...attr, type: 0, config })] as const
@@ -215,7 +233,8 @@ export class PtScriptWriter {
     }
   }
 
-  #row({ words, time, value }: PtSampleRows, row: number, insnTexts: readonly string[]): void {
+  #row(rows: PtSampleRows, row: number, insnTexts: readonly string[]): void {
+    const { words, time, value } = rows;
     const at = row * SAMPLE_WORDS;
     const kind = words[at + SAMPLE_WORD.KIND] as number;
     if (kind === SAMPLE.ERROR) {
@@ -225,7 +244,8 @@ export class PtScriptWriter {
     const { text } = this;
     const isSynth = kind > SAMPLE.TRANSACTIONS;
     const has = this.#fields[isSynth ? 1 : 0] as Has;
-    this.#start(words, at, time[row] as number, has);
+    const chain = this.#options.chains && has.ip === true && kind !== SAMPLE.BRANCHES;
+    this.#start(words, at, time[row] as number, has, chain);
     if (has.period && !isSynth) {
       const period = value[row] as number;
       if (period !== this.#period) {
@@ -246,7 +266,10 @@ export class PtScriptWriter {
         this.#payload(kind, words[at + SAMPLE_WORD.FLAGS] as number, value[row] as number);
       }
       if (has.addr) this.#to(words, at, has);
-      if (has.ip) this.#address(words, at + SAMPLE_WORD.FROM_HI, has);
+      const lists = this.#lists[isSynth ? 1 : 0] as PtListText;
+      if (chain) lists.chain(text, rows, row);
+      else if (has.ip) this.#address(words, at + SAMPLE_WORD.FROM_HI, has);
+      lists.branches(text, rows, row);
     }
     const insn = words[at + SAMPLE_WORD.INSN] as number;
     if (has.insn && insn > 0) {
@@ -265,22 +288,25 @@ export class PtScriptWriter {
     at: number,
     time: number,
     has: Has,
+    isShort: boolean,
   ): void {
     const { text } = this;
     const tid = words[at + SAMPLE_WORD.TID] as number;
     const cpu = words[at + SAMPLE_WORD.CPU] as number;
     const comm = words[at + SAMPLE_WORD.COMM] as number;
     if (
-      has !== this.#prefixOf || time !== this.#time || tid !== this.#tid || cpu !== this.#cpu ||
+      has !== this.#prefixOf || isShort !== this.#prefixIsShort || time !== this.#time ||
+      tid !== this.#tid || cpu !== this.#cpu ||
       comm !== this.#comm
     ) {
       this.#prefixOf = has;
+      this.#prefixIsShort = isShort;
       this.#time = time;
       this.#tid = tid;
       this.#cpu = cpu;
       this.#comm = comm;
       const pid = words[at + SAMPLE_WORD.PID] as number;
-      this.#prefix = encoder.encode(this.#prefixText(has, time, tid, pid, cpu, comm));
+      this.#prefix = encoder.encode(this.#prefixText(has, time, tid, pid, cpu, comm, isShort));
     }
     text.bytes(this.#prefix);
   }
@@ -292,11 +318,12 @@ export class PtScriptWriter {
     pid: number,
     cpu: number,
     comm: number,
+    isShort: boolean,
   ): string {
     let text = "";
     if (has.comm) {
       const name = comm < 0 ? `:${tid}` : this.#history.names.text(comm);
-      text += `${name.padStart(16)} `;
+      text += `${isShort ? name : name.padStart(16)} `;
     }
     if (has.pid) text += String(pid).padStart(5) + (has.tid ? "/" : " ");
     if (has.tid) text += has.pid ? `${String(tid).padEnd(5)} ` : `${String(tid).padStart(5)} `;
@@ -398,39 +425,29 @@ export class PtScriptWriter {
 
   /** Number of what follows the address of a place. */
   #end(place: number, has: Has): number {
-    if (place + 1 >= this.#ends.length) {
-      const ends = new Int32Array(Math.max(this.#ends.length * 2, place + 2, 256)).fill(-1);
+    // Events that perf makes up may have other fields.
+    const n = 2 * (place + 1) + (has === this.#fields[0] ? 0 : 1);
+    if (n >= this.#ends.length) {
+      const ends = new Int32Array(Math.max(this.#ends.length * 2, n + 2, 256)).fill(-1);
       ends.set(this.#ends);
       this.#ends = ends;
     }
-    const known = this.#ends[place + 1] as number;
+    const known = this.#ends[n] as number;
     if (known >= 0) return known;
     let line = "";
     if (has.sym) line += ` ${this.#symbol(place, has.symoff === true)}`;
-    if (has.dso) line += ` (${this.#object(place)})`;
+    if (has.dso) line += ` (${this.#names.perfObject(place)})`;
     if (has.srcline) {
       const source = this.#names.line(place);
       if (source !== undefined) line += `\n  ${source.slice(source.lastIndexOf("/") + 1)}`;
     }
-    return this.#ends[place + 1] = this.#pool.add(encoder.encode(line));
+    return this.#ends[n] = this.#pool.add(encoder.encode(line));
   }
 
   #symbol(place: number, offset: boolean): string {
     const name = this.#names.symbols[place];
     if (name === undefined) return "[unknown]";
     return offset ? `${name}+0x${(this.#names.offsets[place] as number).toString(16)}` : name;
-  }
-
-  /** The object of a place as perf names it. */
-  #object(place: number): string {
-    const number = place < 0 ? -1 : this.#code.table.object[place] as number;
-    let text = this.#objects.get(number);
-    if (text === undefined) {
-      const { kind, path } = this.#code.objects[number] ?? { kind: "elf", path: "[unknown]" };
-      text = kind === "kernel" && path.startsWith("[") ? path.replace(/\].*$/, "]") : path;
-      this.#objects.set(number, text);
-    }
-    return text;
   }
 
   /** The line of a call trace: what is called or returned from, as deep as it is. */
@@ -442,7 +459,7 @@ export class PtScriptWriter {
     const { text } = this;
     const flags = words[at + SAMPLE_WORD.FLAGS] as number;
     if (has.dso && !has.ip && !has.addr) {
-      const object = this.#object(words[at + SAMPLE_WORD.FROM] as number);
+      const object = this.#names.perfObject(words[at + SAMPLE_WORD.FROM] as number);
       const { objectWidth } = this.#options;
       text.string(
         `(${objectWidth > 0 ? object.slice(0, objectWidth - 1).padEnd(objectWidth) : object})\t`,

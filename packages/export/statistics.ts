@@ -141,7 +141,7 @@ function midP(chance: (x: number) => number, k: number, least: number, most: num
   return Math.min(1, sum);
 }
 
-/** A difference of means, with the interval that holds the true one with 95 %. */
+/** A difference of means, with the interval that holds the true one with 95%. */
 export interface MeanDifference {
   /** Mean of the second side less that of the first. */
   readonly difference: number;
@@ -200,7 +200,7 @@ function studentQuantile(chance: number, freedom: number): number {
 }
 
 /**
- * Which of many tests count, so that with 99 % none of them is there by chance (Holm's method).
+ * Which of many tests count, so that with 99% none of them is there by chance (Holm's method).
  *
  * @param chances Probability of each by chance.
  *

@@ -69,7 +69,7 @@ export function profileOf(samples: readonly PlainSample[], timed = true): Profil
   const builder = new ProfileBuilder({
     events: [{ name: "cpu-clock", unit: "nanoseconds" }, { name: "page-faults", unit: "count" }],
     title: "perf record demo",
-    trust: "100 % of addresses have a function",
+    trust: "100% of addresses have a function",
   });
   const program = builder.object({
     name: "demo",

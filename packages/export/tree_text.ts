@@ -2,7 +2,7 @@ import type { CallTree } from "./call_tree.ts";
 
 /** How a call tree is shown. */
 export interface TreeTextOptions {
-  /** Nodes with a smaller share of the period are left out: 0.005 is half a per cent. */
+  /** Nodes with a smaller share of the period are left out: 0.005 is half a percent. */
   readonly leastShare: number;
   /** Lines at most, those with the largest shares; a line for what is left out comes on top. */
   readonly lines?: number | undefined;
@@ -153,7 +153,9 @@ export function treeLines(tree: CallTree, options: TreeTextOptions): string[] {
     const { node, path } = shown;
     const names = pathText(path.map((at) => labels[item[at] as number] ?? ""));
     const own = dsos[item[node] as number] ?? "";
-    const where = own === "" || own === dso || names.endsWith(own) ? "" : `  ${bracketed(own)}`;
+    const where = own === "" || own === dso || names.endsWith(bracketed(own))
+      ? ""
+      : `  ${bracketed(own)}`;
     const line = [
       percent(period[node] as number, totalPeriod).padStart(7),
       percent(selfPeriod[node] as number, totalPeriod).padStart(8),

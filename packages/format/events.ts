@@ -26,7 +26,7 @@ export class PerfEvent implements EventContext {
    *
    * @param attr What is counted and sampled.
    * @param ids The ids that the kernel gave the event.
-   * @param arch Tells the machine, as `uname -m` prints it, for the names of registers.
+   * @param arch Returns the machine, as `uname -m` prints it, for the names of registers.
    */
   constructor(
     attr: PerfEventAttr,

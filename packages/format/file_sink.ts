@@ -164,16 +164,27 @@ export function newFile(path: string, options: { force?: boolean } = {}): NewFil
   refuseTaken();
   const slash = path.lastIndexOf("/") + 1;
   const temporary = `${path.slice(0, slash)}.${path.slice(slash).slice(0, 200)}.${Deno.pid}.tmp`;
-  const sink = fileSink(temporary, { createNew: true });
+  // Before the file is there, so that there is no moment at which an interrupt leaves it.
   if (unfinished.size === 0) Deno.addSignalListener("SIGINT", removeUnfinished);
+  const forget = () => {
+    unfinished.delete(temporary);
+    if (unfinished.size === 0) Deno.removeSignalListener("SIGINT", removeUnfinished);
+  };
   unfinished.add(temporary);
+  let sink: FileSink;
+  try {
+    sink = fileSink(temporary, { createNew: true });
+  } catch (error) {
+    forget();
+    throw error;
+  }
   let open = true;
   const close = () => {
     if (!open) return;
     open = false;
     sink.close();
     removeQuietly(temporary);
-    if (unfinished.size === 0) Deno.removeSignalListener("SIGINT", removeUnfinished);
+    forget();
   };
   const orOutputError = (action: () => void): void => {
     try {
@@ -189,10 +200,9 @@ export function newFile(path: string, options: { force?: boolean } = {}): NewFil
     commit() {
       refuseTaken();
       orOutputError(() => Deno.renameSync(temporary, path));
-      unfinished.delete(temporary);
       open = false;
       sink.close();
-      if (unfinished.size === 0) Deno.removeSignalListener("SIGINT", removeUnfinished);
+      forget();
     },
     close,
     [Symbol.dispose]: close,

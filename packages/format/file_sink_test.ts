@@ -34,7 +34,7 @@ Deno.test("newFile: a file has its name once it is whole, and replaces another o
   }
 });
 
-Deno.test("newFile: an interrupted process leaves nothing behind", async () => {
+Deno.test("newFile: an interrupted process leaves no file", async () => {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-sink-" });
   try {
     const module = new URL("./file_sink.ts", import.meta.url).href;

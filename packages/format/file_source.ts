@@ -57,18 +57,25 @@ export function fileSource(path: string): FileSource {
 
 /** The file with the header of a recording: that itself, or the file `data` of a directory. */
 export function headerFile(path: string): string {
-  return path !== "-" && Deno.statSync(path).isDirectory ? `${path}/data` : path;
+  if (path === "-" || !Deno.statSync(path).isDirectory) return path;
+  partsOf(path);
+  return `${path}/data`;
 }
 
-/** Opens the file `data` of a directory, and `data.0`, `data.1`, … */
-function openDirectory(path: string): FileSource {
+/** Names of the files in a directory that hold records, in order. */
+function partsOf(path: string): string[] {
   const names = [...Deno.readDirSync(path)].map(({ name }) => name);
   if (!names.includes("data")) {
     throw new PerfDataError("directory has no 'data' file; not a perf recording");
   }
   const parts = names.filter((name) => /^data\.\d+$/.test(name))
     .sort((a, b) => Number(a.slice(5)) - Number(b.slice(5)));
-  const files = ["data", ...parts].map((name) => fileSource(`${path}/${name}`));
+  return ["data", ...parts];
+}
+
+/** Opens the file `data` of a directory, and `data.0`, `data.1`, … */
+function openDirectory(path: string): FileSource {
+  const files = partsOf(path).map((name) => fileSource(`${path}/${name}`));
   const close = (): void => files.forEach((file) => file.close());
   try {
     const [data, ...others] = files as [FileSource, ...FileSource[]];

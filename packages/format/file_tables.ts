@@ -78,7 +78,7 @@ function featuresLost({ littleEndian }: TablesHost, header: PerfFileHeader): str
  * Reads the attr table and the ids of its events.
  *
  * @param idBytes Most bytes that the ids of all events take up.
- * @param arch Tells the machine, for the names of registers.
+ * @param arch Returns the machine, for the names of registers.
  * @param found Takes each event, and where its ids are.
  */
 export async function readAttrs(

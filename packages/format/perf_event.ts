@@ -205,6 +205,8 @@ export const CPUMODE_NAMES: readonly string[] = [
   "GUEST_USER",
 ];
 
+/** `type` of an attr: an event that the kernel defines for all processors. */
+export const PERF_TYPE_HARDWARE = 0;
 /** `type` of an attr: an event that the kernel itself counts. */
 export const PERF_TYPE_SOFTWARE = 1;
 /** `type` of an attr: a tracepoint, whose id `config` is. */

@@ -47,7 +47,7 @@ function count(n: number, one: string, many: string): string {
 }
 
 function percent(part: number, all: number): string {
-  return `${(all === 0 ? 0 : 100 * part / all).toFixed(1)} %`;
+  return `${(all === 0 ? 0 : 100 * part / all).toFixed(1)}%`;
 }
 
 /** As a shell wants it. */

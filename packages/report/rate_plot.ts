@@ -9,7 +9,7 @@ const LEFT = 90;
 const RIGHT = 180;
 const TOP = 40;
 const GAP = 50;
-const COLOURS = ["#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b"];
+const COLORS = ["#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b"];
 
 interface Kept {
   readonly event: number;
@@ -153,7 +153,7 @@ export class RatePlot {
           .filter(([, value]) => value > 0)
           .map(([time, value]) => `${x(time).toFixed(1)},${y(value).toFixed(1)}`);
         out.push(
-          `<polyline fill="none" stroke="${COLOURS[i % COLOURS.length]}" stroke-width="1" ` +
+          `<polyline fill="none" stroke="${COLORS[i % COLORS.length]}" stroke-width="1" ` +
             `points="${points.join(" ")}"/>`,
         );
       });
@@ -173,7 +173,7 @@ export class RatePlot {
       const at = TOP + 12 + 18 * i;
       out.push(
         `<rect x="${WIDTH - RIGHT + 8}" y="${at - 9}" width="10" height="10" ` +
-          `fill="${COLOURS[i % COLOURS.length]}"/>`,
+          `fill="${COLORS[i % COLORS.length]}"/>`,
         `<text x="${WIDTH - RIGHT + 24}" y="${at}">${escape(text)}</text>`,
       );
     });

@@ -140,21 +140,21 @@ export function* rateLines(report: RateReport): Generator<string, void, void> {
     if (streams.length === 0) continue;
     const threads = report.by === "thread";
     const head = [
-      "cpu",
-      ...(threads ? ["tid"] : []),
-      "samples",
-      "seconds",
-      "counted",
-      "rate/s",
-      "min",
-      "max",
-      "freq Hz",
-      "of asked",
-      "period",
-      "min",
-      "max",
-      "settled at",
-      "thr",
+      "CPU",
+      ...(threads ? ["TID"] : []),
+      "SAMPLES",
+      "SECONDS",
+      "COUNTED",
+      "RATE/s",
+      "MIN",
+      "MAX",
+      "FREQ Hz",
+      "OF ASKED",
+      "PERIOD",
+      "MIN",
+      "MAX",
+      "SETTLED AT",
+      "THR",
     ];
     const rows = streams.map((stream) => {
       const { rate, frequency, period } = stream;

@@ -192,7 +192,7 @@ Deno.test("both ends of a branch count", async () => {
   ]);
 });
 
-Deno.test("kernel addresses without a kernel are told apart", async () => {
+Deno.test("kernel addresses without a kernel are distinguished", async () => {
   await check([sample(7, 0xffffffff81000010n, { mode: KERNEL })], [`hidden -7efffff0 ${IP} 1 1`]);
 });
 

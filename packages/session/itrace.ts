@@ -21,6 +21,16 @@ export interface ItraceOptions {
   readonly interrupts: boolean;
   /** Errors. */
   readonly errors: boolean;
+  /** Of errors, none of packets that the processor lost. */
+  readonly noOverflows?: boolean;
+  /** Of errors, none of data that was lost. */
+  readonly noLosses?: boolean;
+  /** The most entries of a call chain of samples that are no branches; without it there is none. */
+  readonly callChain?: number;
+  /** The most entries of their branch stack; without it there is none. */
+  readonly branchStack?: number;
+  /** Whether times of the trace are passed over. */
+  readonly timeless?: boolean;
   /** How many samples are left out at the beginning. */
   readonly skip: number;
 }
@@ -38,16 +48,28 @@ export const DEFAULT_ITRACE: ItraceOptions = {
   skip: 0,
 };
 
+const SPE = "it belongs to traces of Arm SPE";
+
 /** Letters of perf that have no meaning here, and why. */
 const REFUSED: Readonly<Record<string, string>> = {
   y: "cycles are not counted",
-  g: "call chains are made by perfdata pt --export",
-  G: "call chains are made by perfdata pt --export",
-  l: "branch stacks are not made",
-  L: "branch stacks are not made",
-  q: "there is no quick mode",
+  A: "cycles are not counted",
+  G: "samples that were recorded keep their own call chains",
+  L: "samples that were recorded keep their own branch stacks",
+  q: "there is no quick mode: all is decoded",
   o: "PEBS records are not decoded",
+  d: "there is no log of the decoder: see extract-pt --packets",
+  f: SPE,
+  m: SPE,
+  M: SPE,
+  t: SPE,
+  a: SPE,
 };
+
+/** The size of call chains and branch stacks, where none is said, and the largest. */
+const CALL_CHAIN = 16;
+const BRANCH_STACK = 64;
+const MAX_ENTRIES = 1024;
 
 /** Nanoseconds of a unit of `i`. */
 const UNITS: Readonly<Record<string, number>> = { ns: 1, us: 1e3, ms: 1e6 };
@@ -71,9 +93,13 @@ export function parseItrace(text: string): ItraceOptions {
   if (text === "") return DEFAULT_ITRACE;
   let instructions: ItraceOptions["instructions"];
   let skip = 0;
+  let callChain: number | undefined;
+  let branchStack: number | undefined;
+  let minus = "";
   const letters = new Set<string>();
-  const pattern = /i(\d+)?(ns|us|ms|i|t)?|s(\d+)?|[\s,]+|./gy;
-  for (const [word, count, unit, skipped] of text.matchAll(pattern)) {
+  const pattern =
+    /i(?:[\s,]*(\d+)(ns|us|ms|i|t)?)?|([sgl])[\s,]*(\d+)?|e(?:\s*[+-]\s*[a-z])*|[\s,]+|./gy;
+  for (const [word, count, unit, sized, size] of text.matchAll(pattern)) {
     const letter = word.trim().replace(",", "").charAt(0);
     if (letter === "") continue;
     if (letter === "i") {
@@ -85,14 +111,26 @@ export function parseItrace(text: string): ItraceOptions {
         : scale === undefined
         ? { period, unit: "ticks" }
         : { period: period * scale, unit: "ns" };
-    } else if (letter === "s") skip = Number(skipped ?? 0);
-    else if ("bcrxwpIe".includes(letter)) letters.add(letter);
+    } else if (sized === "s") {
+      if (size === undefined) throw new RangeError("itrace: s: expected a number of samples");
+      skip = Number(size);
+    } else if (sized !== undefined) {
+      const entries = Number(size ?? (sized === "g" ? CALL_CHAIN : BRANCH_STACK));
+      if (!(entries >= 1 && entries <= MAX_ENTRIES)) {
+        throw new RangeError(`itrace: ${word}: expected 1 to ${MAX_ENTRIES} entries`);
+      }
+      if (sized === "g") callChain = entries;
+      else branchStack = entries;
+    } else if (letter === "e") {
+      letters.add(letter);
+      minus += word.replaceAll(/\s|\+\s*[a-z]/g, "");
+    } else if ("bcrxwpIZ".includes(letter)) letters.add(letter);
     else {
       const why = REFUSED[letter];
       throw new RangeError(
         `itrace: ${letter}: ${
           why ?? "no such letter"
-        }; there are i[N][i|t|ns|us|ms] b c r x w p I e sN`,
+        }; there are i[N][i|t|ns|us|ms] b c r x w p I e[-o][-l] g[N] l[N] sN Z`,
       );
     }
   }
@@ -106,6 +144,11 @@ export function parseItrace(text: string): ItraceOptions {
     power: letters.has("p"),
     interrupts: letters.has("I"),
     errors: letters.has("e"),
+    noOverflows: minus.includes("-o"),
+    noLosses: minus.includes("-l"),
+    ...(callChain === undefined ? {} : { callChain }),
+    ...(branchStack === undefined ? {} : { branchStack }),
+    timeless: letters.has("Z"),
     skip,
   };
 }

@@ -104,7 +104,7 @@ export class AddressSpaces {
     this.#me = owner;
     const hi = this.startHi[map] as number;
     const lo = this.startLo[map] as number;
-    // Behind all that start at the same address.
+    // After all that start at the same address.
     this.#split(root, lo === 0xffff_ffff ? hi + 1 : hi, (lo + 1) >>> 0);
     const rest = this.#splitRight;
     return this.#merge(this.#merge(this.#splitLeft, this.#node(map)), rest);

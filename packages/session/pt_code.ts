@@ -1,7 +1,7 @@
 import { type CodeRange, type CodeSpace, compareAddress, offsetIn } from "@perfdata/intel-pt";
 import {
   type BinarySource,
-  type JitRecord,
+  JitSymbols,
   openJitdump,
   type SymbolObject,
   SymbolsError,
@@ -309,31 +309,23 @@ export class PtCode {
       return [];
     }
     const pieces: JitPiece[] = [];
-    const add = (address: number, size: number, time: bigint, offset: number) => {
-      const high = Math.floor(address / 2 ** 32);
-      const range = new FileRange(
-        this.#nextRange++,
-        (address - high * 2 ** 32) | 0,
-        high | 0,
-        size,
-        source,
-        offset,
-        this.#chunks,
-      );
-      pieces.push({ address, size, since: Number(time), range });
-    };
     try {
-      const loaded = new Map<number, number>();
-      for (const record of openJitdump(source).records() as Iterable<JitRecord>) {
-        if (record.id === 0) {
-          loaded.set(record.codeIndex, record.codeOffset);
-          add(record.codeAddr, record.codeSize, record.timestamp, record.codeOffset);
-        } else if (record.id === 1) {
-          const offset = loaded.get(record.codeIndex);
-          if (offset !== undefined) {
-            add(record.newCodeAddr, record.codeSize, record.timestamp, offset);
-          }
-        }
+      for (
+        const { start, end, since, codeOffset } of new JitSymbols(openJitdump(source).records())
+          .codes
+      ) {
+        const size = end - start;
+        const high = Math.floor(start / 2 ** 32);
+        const range = new FileRange(
+          this.#nextRange++,
+          (start - high * 2 ** 32) | 0,
+          high | 0,
+          size,
+          source,
+          codeOffset,
+          this.#chunks,
+        );
+        pieces.push({ address: start, size, since, range });
       }
     } catch (error) {
       if (!(error instanceof SymbolsError)) throw error;

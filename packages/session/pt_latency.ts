@@ -1,6 +1,9 @@
 /** Steps between two powers of two. */
 const STEPS = 4;
 const BUCKETS = 64 * STEPS;
+/** Below this many ns, 2^3, each has a bucket: four steps up to the next power would be the same ns. */
+const SINGLE_BITS = 3;
+const SINGLE = 2 ** SINGLE_BITS;
 /** How many of the slowest calls are kept of each place. */
 const SLOWEST = 10;
 
@@ -24,7 +27,7 @@ export interface CallStats {
   readonly time: number;
   /** Instructions in them, recursion counted once. */
   readonly insns: number;
-  /** How many by duration: bucket `4 * log2(ns)`, rounded down; `undefined` without times. */
+  /** How many by duration: see {@linkcode latencyBucket}; `undefined` without times. */
   readonly histogram: Float64Array | undefined;
   /** The slowest, slowest first. */
   readonly slowest: readonly SlowCall[];
@@ -125,12 +128,15 @@ export class LatencyTable {
   }
 }
 
-/** The bucket of a duration. */
+/** The bucket of a duration: below 8 ns each ns has one, from there on each power of two four. */
 export function latencyBucket(ns: number): number {
-  return ns < 1 ? 0 : Math.min(BUCKETS - 1, Math.floor(STEPS * Math.log2(ns)));
+  if (ns < SINGLE) return Math.max(0, Math.floor(ns));
+  const bucket = SINGLE + Math.floor(STEPS * (Math.log2(Math.floor(ns)) - SINGLE_BITS));
+  return Math.min(BUCKETS - 1, bucket);
 }
 
 /** The least duration of a bucket, ns. */
 export function latencyOf(bucket: number): number {
-  return bucket === 0 ? 0 : Math.ceil(2 ** (bucket / STEPS));
+  if (bucket < SINGLE) return bucket;
+  return Math.ceil(2 ** (SINGLE_BITS + (bucket - SINGLE) / STEPS));
 }

@@ -23,6 +23,7 @@ export class PtNames {
   readonly #lines = new Map<number, string>();
   readonly #shownNames = new Map<string, string>();
   readonly #numbers = new Map<string, number>();
+  readonly #perfObjects = new Map<number, string>();
 
   /** Names the places of `code.table`. */
   constructor(code: PtCode, resolver: SymbolResolver) {
@@ -115,6 +116,18 @@ export class PtNames {
   /** The object of a place. */
   object(place: number): string {
     return this.functionNames[this.functions[place] as number]?.object ?? "[unknown]";
+  }
+
+  /** The object of a place as perf names it; `[unknown]` for -1. */
+  perfObject(place: number): string {
+    const number = place < 0 ? -1 : this.#code.table.object[place] as number;
+    let text = this.#perfObjects.get(number);
+    if (text === undefined) {
+      const { kind, path } = this.#code.objects[number] ?? { kind: "elf", path: "[unknown]" };
+      text = kind === "kernel" && path.startsWith("[") ? path.replace(/\].*$/, "]") : path;
+      this.#perfObjects.set(number, text);
+    }
+    return text;
   }
 
   /** Causes of missing functions, most first: `file missing (12)`. */

@@ -137,6 +137,8 @@ export interface DecodePtOptions {
   readonly progress?: (bytes: number) => void;
   /** By how many ns one buffer may be ahead of the others; they are stopped at changes only without it. */
   readonly slice?: number;
+  /** How many bytes are decoded before `idle` is called: 256 KB unless it is said. */
+  readonly feed?: number;
 }
 
 /**
@@ -175,6 +177,7 @@ export async function decodePt(
         cache,
         ratios,
         options.slice ?? Infinity,
+        options.feed ?? FEED,
       )
     );
   const waiting = new Set(buffers);
@@ -233,7 +236,7 @@ class Buffer implements PtBuffer {
   readonly #switches: Pick<Switches, "count" | "time" | "tid">;
   readonly #changes: readonly number[];
   readonly #pokes: PtSideband["pokes"];
-  readonly #bytes = new Uint8Array(FEED);
+  readonly #bytes: Uint8Array;
   readonly #slice: number;
   #switch = 0;
   #change = 0;
@@ -255,7 +258,9 @@ class Buffer implements PtBuffer {
     cache: FlowCache,
     ratios: ClockRatios,
     slice: number,
+    feed: number,
   ) {
+    this.#bytes = new Uint8Array(feed);
     this.#slice = slice;
     this.stream = stream;
     this.index = index;
@@ -352,7 +357,7 @@ class Buffer implements PtBuffer {
       }
       const end = pieceEnd(piece, pieces[this.#piece + 1]);
       const n = this.#at >= end ? 0 : await this.#source.readAt(
-        this.#bytes.subarray(0, Math.min(FEED, end - this.#at)),
+        this.#bytes.subarray(0, Math.min(this.#bytes.length, end - this.#at)),
         piece.fileOffset + this.#at,
       );
       if (n === 0) {

@@ -25,6 +25,13 @@ export const SAMPLE = {
   PSB: 9,
   /** An error at `from`; `payload` is perf's code. */
   ERROR: 10,
+  /**
+   * An interrupt or another event of an event trace: `payload` is its vector and 256 times its type, in
+   * `flags` whether the packet had the address; what belongs to it is in the lists.
+   */
+  EVENT: 11,
+  /** Interrupts were enabled or disabled: `payload`; in `flags` whether a branch did it. */
+  INTERRUPT_FLAG: 12,
 } as const;
 
 /** Bits of `perf_sample.flags` (`PERF_IP_FLAG_*` of tools/perf/util/event.h). */
@@ -97,7 +104,7 @@ export const ERROR_TEXTS: Readonly<Record<number, string>> = {
 };
 
 /** Numbers of a row in {@linkcode PtSampleRows.words}. */
-export const SAMPLE_WORDS = 14;
+export const SAMPLE_WORDS = 15;
 
 /** Columns of {@linkcode PtSampleRows.words}. */
 export const SAMPLE_WORD = {
@@ -115,7 +122,19 @@ export const SAMPLE_WORD = {
   TO: 11,
   INSN: 12,
   DEPTH: 13,
+  /** Where the row's lists begin in {@linkcode PtSampleRows.lists}; -1 where it has none. */
+  LISTS: 14,
 } as const;
+
+/** Numbers of an entry of a call chain: high and low half of the address, place. */
+export const CHAIN_WORDS = 3;
+/** Numbers of an entry of a branch stack: those of where it comes from, of where it goes, flags. */
+export const BRANCH_WORDS = 7;
+
+/** Numbers of an entry of what belongs to an event: type, high and low half of the value. */
+export const DATA_WORDS = 3;
+
+const LIST_WORDS = [CHAIN_WORDS, BRANCH_WORDS, DATA_WORDS] as const;
 
 /** Samples of a trace, in order: rows of numbers. */
 export class PtSampleRows {
@@ -127,6 +146,16 @@ export class PtSampleRows {
   time: Float64Array = new Float64Array(1024);
   /** How many instructions an instruction stands for, or the payload of an event. */
   value: Float64Array = new Float64Array(1024);
+  /**
+   * Lists of rows, which several may have in common: each list is the number of its entries and the
+   * entries ({@linkcode CHAIN_WORDS}, {@linkcode BRANCH_WORDS}, {@linkcode DATA_WORDS}). First the
+   * callers, innermost first; then the last branches, newest first; then what belongs to an event.
+   */
+  lists: Int32Array = new Int32Array(64);
+  /** How much of `lists` is used. */
+  listWords = 0;
+  /** How often rows were dropped: lists are elsewhere then. */
+  drops = 0;
 
   /** Adds a row; returns where its words begin. */
   add(time: number, value: number): number {
@@ -142,6 +171,19 @@ export class PtSampleRows {
     const at = this.add(other.time[row] as number, other.value[row] as number);
     const from = row * SAMPLE_WORDS;
     for (let i = 0; i < SAMPLE_WORDS; i++) this.words[at + i] = other.words[from + i] as number;
+    const list = other.words[from + SAMPLE_WORD.LISTS] as number;
+    if (list < 0) return;
+    const size = listSize(other.lists, list);
+    this.words[at + SAMPLE_WORD.LISTS] = this.reserve(size);
+    this.lists.set(other.lists.subarray(list, list + size), this.listWords);
+    this.listWords += size;
+  }
+
+  /** Makes room for lists; returns where they begin. */
+  reserve(words: number): number {
+    const end = this.listWords + words;
+    if (end > this.lists.length) this.lists = enlarge(this.lists, end);
+    return this.listWords;
   }
 
   /** Forgets the first `rows`. */
@@ -150,6 +192,22 @@ export class PtSampleRows {
     this.time.copyWithin(0, rows, this.count);
     this.value.copyWithin(0, rows, this.count);
     this.count -= rows;
+    this.drops++;
+    if (this.listWords > 0) this.#dropLists();
+  }
+
+  /** Forgets the lists before those of the first row that has some. */
+  #dropLists(): void {
+    const { words, count } = this;
+    let first = this.listWords;
+    for (let at = SAMPLE_WORD.LISTS; at < count * SAMPLE_WORDS; at += SAMPLE_WORDS) {
+      const list = words[at] as number;
+      if (list < 0) continue;
+      if (first === this.listWords) first = list;
+      words[at] = list - first;
+    }
+    this.lists.copyWithin(0, first, this.listWords);
+    this.listWords -= first;
   }
 
   #grow(): void {
@@ -158,4 +216,11 @@ export class PtSampleRows {
     this.time = enlarge(this.time, n);
     this.value = enlarge(this.value, n);
   }
+}
+
+/** How many words the lists of a row have. */
+function listSize(lists: Int32Array, from: number): number {
+  let at = from;
+  for (const words of LIST_WORDS) at += 1 + words * (lists[at] as number);
+  return at - from;
 }

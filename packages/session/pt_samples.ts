@@ -21,7 +21,7 @@ import {
   SAMPLE_WORD,
 } from "./pt_sample_rows.ts";
 import { SamplePeriod } from "./pt_sample_period.ts";
-import { CallDepth } from "./pt_call_depth.ts";
+import { type BranchEnds, SampleStacks } from "./pt_sample_stacks.ts";
 
 /** What {@linkcode PtSamples} needs beside the options. */
 export interface SamplesOptions {
@@ -57,7 +57,8 @@ interface BlockInsns {
 class Track {
   readonly rows: PtSampleRows;
   readonly period: SamplePeriod;
-  readonly depth = new Map<number, CallDepth>();
+  /** Which piece of the trace this is: calls do not go on from one to the next. */
+  piece = 0;
   /** Time of samples, ns; it never goes back. */
   now = -1;
   /** Ticks of the last packet with a time, and those that samples have. */
@@ -117,6 +118,19 @@ export class PtSamples implements PtSink {
   readonly #tracks: Track[] = [];
   readonly #textNumbers = new Map<string, number>();
   readonly #branchesFilter: number;
+  readonly #stacks: SampleStacks;
+  /** The branch at hand. */
+  readonly #ends: BranchEnds = {
+    fromLow: 0,
+    fromHigh: 0,
+    fromPlace: -1,
+    size: 0,
+    toLow: 0,
+    toHigh: 0,
+    toPlace: -1,
+  };
+  /** Number of the next piece. */
+  #pieces = 0;
   #insns: (BlockInsns | undefined)[] = [];
   #lastInsn: (BlockInsns | undefined)[] = [];
   #blockPlace: number[] = [];
@@ -134,6 +148,7 @@ export class PtSamples implements PtSink {
     this.#branchesFilter = (calls ? IP_FLAG.CALL | IP_FLAG.ASYNC | IP_FLAG.TRACE_END : 0) |
       (returns ? IP_FLAG.RETURN | IP_FLAG.TRACE_BEGIN : 0);
     this.#skip = skip;
+    this.#stacks = new SampleStacks(code, options.itrace);
   }
 
   /** Lets the caller use the rows. */
@@ -205,6 +220,7 @@ export class PtSamples implements PtSink {
         this.#options.merge ? new PtSampleRows() : this.rows,
         new SamplePeriod(this.#options.itrace.instructions, this.#clock),
       );
+      track.piece = this.#pieces++;
       this.#tracks[buffer.index] = track;
     }
     if (track.tid !== buffer.tid || track.now !== buffer.position) {
@@ -280,6 +296,7 @@ export class PtSamples implements PtSink {
       words[at + SAMPLE_WORD.FROM_HI] = high[i] as number;
       words[at + SAMPLE_WORD.FROM] = place[i] as number;
       words[at + SAMPLE_WORD.INSN] = text[i] as number;
+      this.#lists(track, buffer, at, high[i] as number);
     }
     if (!isBranch) return 0;
     const last = period.next(1) === 0 ? period.take() : 0;
@@ -322,6 +339,7 @@ export class PtSamples implements PtSink {
     words[at + SAMPLE_WORD.TO] = -1;
     words[at + SAMPLE_WORD.INSN] = 0;
     words[at + SAMPLE_WORD.DEPTH] = 0;
+    words[at + SAMPLE_WORD.LISTS] = -1;
     return at;
   }
 
@@ -383,6 +401,7 @@ export class PtSamples implements PtSink {
         const { words } = track.rows;
         words[at + SAMPLE_WORD.TO_LO] = taken ? low : 0;
         words[at + SAMPLE_WORD.TO_HI] = taken ? high : 0;
+        this.#lists(track, buffer, at, track.pendingHigh);
       }
     }
     if (!taken) return;
@@ -408,32 +427,44 @@ export class PtSamples implements PtSink {
     size: number,
     time: number,
   ): void {
-    let depth = track.depth.get(track.tid);
-    if (depth === undefined) track.depth.set(track.tid, depth = new CallDepth());
     const isFrom = size >= 0;
-    depth.branch(
-      flags,
-      isFrom ? track.pendingLow : 0,
-      isFrom ? track.pendingHigh : 0,
-      isFrom ? size : 0,
-      known ? low : 0,
-      known ? high : 0,
-    );
-    const { branches } = this.#options.itrace;
-    if (!branches) return;
-    if (this.#branchesFilter !== 0 && (this.#branchesFilter & flags) === 0) return;
-    if (this.#skipped()) return;
+    const ends = this.#ends;
+    ends.fromLow = isFrom ? track.pendingLow : 0;
+    ends.fromHigh = isFrom ? track.pendingHigh : 0;
+    ends.fromPlace = isFrom ? track.pendingPlace : -1;
+    ends.size = isFrom ? size : 0;
+    ends.toLow = known ? low : 0;
+    ends.toHigh = known ? high : 0;
+    const { branches, branchStack } = this.#options.itrace;
+    const wanted = branches &&
+      (this.#branchesFilter === 0 || (this.#branchesFilter & flags) !== 0);
+    ends.toPlace = !known || !(wanted || branchStack !== undefined)
+      ? -1
+      : this.#target < 0
+      ? this.#code.place(buffer.code, low, high)
+      : this.#blockPlace[this.#target] ??= this.#code.place(buffer.code, low, high);
+    const depth = track.tid < 0
+      ? 0
+      : this.#stacks.branch(threadOf(track, buffer), track.piece, flags, buffer.code, ends);
+    if (!wanted || this.#skipped()) return;
     const at = this.#row(track, buffer, SAMPLE.BRANCHES, time, 1, flags);
     if (at < 0) return;
     const { words } = track.rows;
-    words[at + SAMPLE_WORD.DEPTH] = depth.depth;
+    words[at + SAMPLE_WORD.DEPTH] = depth;
     if (isFrom) this.#from(track, at);
-    if (!known) return;
-    words[at + SAMPLE_WORD.TO_LO] = low;
-    words[at + SAMPLE_WORD.TO_HI] = high;
-    words[at + SAMPLE_WORD.TO] = this.#target < 0
-      ? this.#code.place(buffer.code, low, high)
-      : this.#blockPlace[this.#target] ??= this.#code.place(buffer.code, low, high);
+    words[at + SAMPLE_WORD.TO_LO] = ends.toLow;
+    words[at + SAMPLE_WORD.TO_HI] = ends.toHigh;
+    words[at + SAMPLE_WORD.TO] = ends.toPlace;
+  }
+
+  /** Adds the callers and the last branches to a sample at an address. */
+  #lists(track: Track, buffer: PtBuffer, at: number, high: number): void {
+    if (!this.#stacks.isOn) return;
+    track.rows.words[at + SAMPLE_WORD.LISTS] = this.#stacks.lists(
+      track.rows,
+      threadOf(track, buffer),
+      high < 0,
+    );
   }
 
   /** Instructions of a block, from the first on. */
@@ -524,9 +555,8 @@ export class PtSamples implements PtSink {
       case FlowEvent.ERROR:
         this.#takeTime(track);
         track.pending = false;
-        if (run.detail[event] === FlowError.GAP) track.depth.clear();
-        // Snapshots are not expected to follow each other.
-        if (itrace.errors && !(this.#options.snapshots && run.detail[event] === FlowError.GAP)) {
+        if (run.detail[event] === FlowError.GAP) track.piece = this.#pieces++;
+        if (this.#tells(run.detail[event])) {
           this.#single(buffer, track, SAMPLE.ERROR, low, high, ERROR_CODES[run.detail[event] ?? 0]);
         }
         break;
@@ -557,6 +587,15 @@ export class PtSamples implements PtSink {
       default:
         this.#power(buffer, track, kind, low, high, payload);
     }
+  }
+
+  /** Whether an error is a sample. */
+  #tells(error: number | undefined): boolean {
+    const { errors, noOverflows, noLosses } = this.#options.itrace;
+    if (!errors) return false;
+    if (error === FlowError.OVERFLOW) return noOverflows !== true;
+    // Snapshots are not expected to follow each other.
+    return error !== FlowError.GAP || (!this.#options.snapshots && noLosses !== true);
   }
 
   #power(
@@ -593,7 +632,9 @@ export class PtSamples implements PtSink {
     if (this.#skipped()) return;
     const isAt = low !== 0 || high !== 0;
     const at = this.#row(track, buffer, kind, track.now, value, isAt ? 1 : 0);
-    if (at < 0 || !isAt) return;
+    if (at < 0) return;
+    if (kind !== SAMPLE.ERROR) this.#lists(track, buffer, at, high);
+    if (!isAt) return;
     const { words } = track.rows;
     words[at + SAMPLE_WORD.FROM_LO] = low;
     words[at + SAMPLE_WORD.FROM_HI] = high;
@@ -678,4 +719,9 @@ export class PtSamples implements PtSink {
       : IP_FLAG.BRANCH | IP_FLAG.ASYNC | IP_FLAG.TRACE_END;
     this.#branch(buffer, track, flags | more, toLow, toHigh, known, 0, track.now);
   }
+}
+
+/** The thread that a track is of at present; each CPU has its own idle thread. */
+function threadOf({ tid }: Track, { stream }: PtBuffer): number {
+  return tid === 0 ? -1 - (stream.cpu ?? 0) : tid;
 }

@@ -7,12 +7,12 @@ import { WALK_END } from "@perfdata/symbols/cfi";
 import type { Engine } from "./engine.ts";
 import type { UnwindTally } from "./unwind_counts.ts";
 
-/** A share in per cent as text: two digits, and never 100 or 0 for what is not. */
+/** A share in percent as text: two digits, and never 100 or 0 for what is not. */
 function percent(part: number, whole: number): string {
   const share = 100 * part / whole;
-  if (part > 0 && share < 0.01) return "under 0.01 %";
-  if (part < whole && share > 99.99) return "over 99.99 %";
-  return `${share.toFixed(share >= 10 ? 1 : 2).replace(/\.?0+$/, "")} %`;
+  if (part > 0 && share < 0.01) return "under 0.01%";
+  if (part < whole && share > 99.99) return "over 99.99%";
+  return `${share.toFixed(share >= 10 ? 1 : 2).replace(/\.?0+$/, "")}%`;
 }
 
 /** Why stacks ended before their start, in the order in which that is said. */

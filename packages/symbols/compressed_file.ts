@@ -14,7 +14,7 @@ const MAGIC: readonly (readonly [FileCompression, readonly number[]])[] = [
 const PIECE = 1 << 13;
 
 /**
- * Tells how a file is compressed: gzip (RFC 1952), xz or Zstandard (RFC 8878).
+ * How a file is compressed: gzip (RFC 1952), xz or Zstandard (RFC 8878).
  *
  * @param start its first six bytes, or all of them
  * @returns `undefined` if it is in none of these ways

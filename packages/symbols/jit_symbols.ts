@@ -15,6 +15,8 @@ export interface JitCode {
   readonly codeIndex: number;
   /** Address at which it was compiled, which its lines refer to. */
   readonly compiledAt: Address;
+  /** Where its bytes begin in the file. */
+  readonly codeOffset: number;
   /** Line table, sorted by address; empty if the compiler gave none. */
   readonly lines: readonly JitLine[];
 }
@@ -118,6 +120,7 @@ function collect(records: Iterable<JitRecord>): JitCode[] {
         name: record.name,
         codeIndex: record.codeIndex,
         compiledAt: record.codeAddr,
+        codeOffset: record.codeOffset,
         lines: pendingLines.get(record.codeAddr) ?? [],
       };
       pendingLines.delete(record.codeAddr);

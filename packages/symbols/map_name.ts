@@ -18,7 +18,7 @@ export type MapKind =
   | "anonymous";
 
 /**
- * Tells what the name of a mapping stands for, by the rules of `perf` (tools/perf/util/map.c,
+ * What the name of a mapping stands for, by the rules of `perf` (tools/perf/util/map.c,
  * vdso.c, machine.c and bpf-event.c).
  *
  * @example

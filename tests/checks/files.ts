@@ -51,7 +51,7 @@ function packageProblems(member: string): string[] {
   );
   const problems: string[] = [];
   if (Object.keys(exports ?? {}).length === 0) return problems;
-  if (license !== "MIT") problems.push(`${name}: no licence in deno.json`);
+  if (license !== "MIT") problems.push(`${name}: no license in deno.json`);
   if (!publish?.exclude?.includes("**/*_test.ts")) problems.push(`${name}: publishes its tests`);
   for (const path of Object.keys(exports)) {
     if (!/^\.(\/[a-z0-9]+(-[a-z0-9]+)*)?$/.test(path)) {

@@ -79,7 +79,7 @@ export const BPF_INFO_FIELDS = {
   ifindex: [u32, "Network device that it is offloaded to, or 0."],
   gpl_compatible: [
     hex(u32) as FixedCodec<number>,
-    "The first bit says whether its licence is compatible with the GPL.",
+    "The first bit says whether its license is compatible with the GPL.",
   ],
   netns_dev: [u64, "Device of the network namespace of `ifindex`."],
   netns_ino: [u64, "Inode of the network namespace of `ifindex`."],

@@ -26,7 +26,7 @@ export const NO_FDE: number = -1;
 export const DAMAGED: number = -2;
 
 /**
- * Rows of unwinding rules, of all objects of a machine: what nearly all code has (99 %) in four
+ * Rows of unwinding rules, of all objects of a machine: what nearly all code has (99%) in four
  * numbers, the rest by reference. A column is replaced as it grows: take it anew after a look-up.
  *
  * `kind` has the bits of {@linkcode ROW}; `cfa`, `fp` and `ra` are offsets in bytes.

@@ -66,7 +66,7 @@ export class DwarfFile {
     return section;
   }
 
-  /** Tells of something wrong that only part of the file suffers from. */
+  /** Reports damage that affects only part of the file. */
   report(error: DwarfError): void {
     this.#report(error);
   }

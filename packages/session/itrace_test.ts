@@ -1,0 +1,21 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { parseItrace } from "./itrace.ts";
+
+Deno.test("options of --itrace have sizes, and say what is wrong with them", () => {
+  // Spaces and commas may stand before a number, as with perf.
+  const { callChain, branchStack, timeless, skip } = parseItrace("i,100us g l 8Zs5");
+  assertEquals([callChain, branchStack, timeless, skip], [16, 8, true, 5]);
+  const { errors, noOverflows, noLosses } = parseItrace("be+o -l");
+  assertEquals([errors, noOverflows, noLosses], [true, false, true]);
+  // perf 6.1 refuses these too, except for what it makes of other traces.
+  for (
+    const [text, message] of [
+      ["g0", "g0: expected 1 to 1024"],
+      ["l1025", "l1025: expected 1 to 1024"],
+      ["is", "s: expected a number"],
+      ["y", "y: cycles"],
+      ["be?", "?: no such letter"],
+      ["m", "m: it belongs to traces of Arm SPE"],
+    ] as const
+  ) assertThrows(() => parseItrace(text), RangeError, message);
+});

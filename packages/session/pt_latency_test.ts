@@ -1,0 +1,15 @@
+import { assert, assertEquals } from "@std/assert";
+import { latencyBucket, latencyOf } from "./pt_latency.ts";
+
+Deno.test("each bucket of durations has its own least duration, which is in it", () => {
+  for (let bucket = 0; bucket < 150; bucket++) {
+    const from = latencyOf(bucket);
+    const to = latencyOf(bucket + 1);
+    assert(from < to, `${bucket}: ${from} to ${to}`);
+    for (const ns of [from, from + 0.5, to - 1, to - 0.5]) {
+      assertEquals(latencyBucket(ns), bucket, `${ns} ns`);
+    }
+  }
+  // A quarter of an octave, about: no bucket is twice as wide as the one before.
+  assert(latencyOf(120) / latencyOf(119) < 1.2);
+});

@@ -1,0 +1,47 @@
+/**
+ * What a user of the packages might write: what ran in a trace, with nothing but the recording and a
+ * bundle. It runs in Node and browsers (see npm_test.ts).
+ */
+import { blobSource, PerfDataReader } from "@perfdata/format";
+import { readAuxTrace, runEngine } from "@perfdata/session";
+import { bundledCode, decodePt, PtCalls, PtClock } from "@perfdata/session/pt";
+import { PtCode, PtNames, PtSideband } from "@perfdata/session/pt";
+import { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
+
+/** What {@link decode} found. */
+export interface Decoded {
+  /** Instructions that were executed. */
+  readonly insns: number;
+  /** Those of each function, and its calls. */
+  readonly functions: readonly (readonly [name: string, insns: number, calls: number])[];
+  /** What could not be decoded. */
+  readonly errors: number;
+}
+
+/** Decodes the Intel PT of a recording; code and names are those of the bundle. */
+export async function decode(recording: Blob, bundleBytes: Uint8Array): Promise<Decoded> {
+  const source = blobSource(recording);
+  const trace = await readAuxTrace(await PerfDataReader.open(source));
+  const sideband = new PtSideband();
+  await runEngine(await PerfDataReader.open(source), [sideband]);
+  const bundle = SymbolBundle.open(bundleBytes);
+  const code = new PtCode(sideband, bundledCode(bundle));
+  const calls = new PtCalls(code, new PtClock(trace));
+  const { errors } = await decodePt(trace, source, sideband, code, calls);
+  calls.finish();
+  const noFiles = { open: () => undefined, read: () => undefined };
+  const names = new PtNames(code, new SymbolResolver(noFiles, { bundle }));
+  await names.resolve();
+  const functions = new Map<string, [string, number, number]>();
+  for (const [place, name] of names.names.entries()) {
+    let row = functions.get(name);
+    if (row === undefined) functions.set(name, row = [name, 0, 0]);
+    row[1] += calls.insnsOf[place] ?? 0;
+    row[2] += calls.latency.of([place]).calls;
+  }
+  return {
+    insns: calls.insns,
+    functions: [...functions.values()].sort(([a], [b]) => a < b ? -1 : 1),
+    errors: errors.reduce((sum, n) => sum + n, 0),
+  };
+}
