@@ -1,35 +1,53 @@
-import { OVERSHOOT, putDecimal, putDecimal64, putHex } from "@perfdata/format/text-bytes";
+import {
+  hexDigits,
+  LITTLE_ENDIAN,
+  OVERSHOOT,
+  type Piece,
+  putDecimal,
+  putDecimal64,
+  putHex,
+} from "@perfdata/format/text-bytes";
+import { enlarge } from "@perfdata/session/enlarge";
 
 const encoder = new TextEncoder();
 
-const HEX = encoder.encode("0123456789abcdef");
+/** Four spaces. */
+const SPACES = 0x20202020;
 
 /** What one chunk holds, about. */
 const CHUNK = 1 << 17;
-
-/** Byte order of this machine, in which words are copied. */
-const LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 
 /**
  * Short texts that are written again and again: kept in words, so that they are copied quickly. They
  * go by a number, the place of their length; a text is one place in memory.
  */
 export class TextPool {
-  /** The length of each text in bytes, then the text, filled up to a whole word. */
-  words: Int32Array<ArrayBuffer> = new Int32Array(1 << 12);
+  /**
+   * The length of each text in bytes, then the text, filled up to a whole word. The length is negative
+   * where the text is not ASCII: its words may be NaNs, of whose bits not all survive.
+   */
+  words: Float64Array<ArrayBuffer> = new Float64Array(1 << 11);
+  /** The same. */
+  bytes: Uint8Array<ArrayBuffer> = new Uint8Array(this.words.buffer);
   #used = 0;
+
+  /** Words that are used. */
+  get used(): number {
+    return this.#used;
+  }
 
   /** Adds a text; returns its number. */
   add(bytes: Uint8Array): number {
-    const words = 1 + (bytes.length + 3 >> 2);
+    const words = 1 + (bytes.length + 7 >> 3);
     if (this.#used + words > this.words.length) {
-      const larger = new Int32Array(Math.max(this.words.length * 2, this.#used + words));
-      larger.set(this.words);
-      this.words = larger;
+      this.words = enlarge(this.words, this.#used + words);
+      this.bytes = new Uint8Array(this.words.buffer);
     }
     const number = this.#used;
-    this.words[number] = bytes.length;
-    new Uint8Array(this.words.buffer).set(bytes, (number + 1) * 4);
+    let isAscii = true;
+    for (let i = 0; i < bytes.length; i++) isAscii &&= (bytes[i] as number) < 0x7f;
+    this.words[number] = isAscii ? bytes.length : -bytes.length;
+    this.bytes.set(bytes, (number + 1) * 8);
     this.#used += words;
     return number;
   }
@@ -52,46 +70,55 @@ export class TextPool {
 export class ByteText {
   #bytes = new Uint8Array(CHUNK + (CHUNK >> 1));
   #view = new DataView(this.#bytes.buffer);
-  #length = 0;
+  /** How many bytes there are. Who writes into the view of {@linkcode ByteText.reserve} sets it. */
+  length: number = 0;
 
   /** Whether there is enough to hand on. */
   get isFull(): boolean {
-    return this.#length >= CHUNK;
+    return this.length >= CHUNK;
   }
 
   /** Adds bytes. */
   bytes(bytes: Uint8Array): void {
-    const at = this.#length;
-    this.#reserve(bytes.length);
+    const at = this.length;
+    this.reserve(bytes.length);
     if (bytes.length > 48) this.#bytes.set(bytes, at);
     else for (let i = 0; i < bytes.length; i++) this.#bytes[at + i] = bytes[i] as number;
-    this.#length = at + bytes.length;
+    this.length = at + bytes.length;
+  }
+
+  /** Adds a text that is written many times. */
+  piece(text: Piece): void {
+    this.length = text.put(this.reserve(text.length + OVERSHOOT), this.length);
   }
 
   /** Adds a text of a pool. */
-  pooled({ words }: TextPool, number: number): void {
+  pooled({ words, bytes }: TextPool, number: number): void {
     const length = words[number] as number;
-    this.#reserve(length);
-    const view = this.#view;
-    let at = this.#length;
-    const end = at + length;
-    // Up to three bytes beyond the end are written, and overwritten by what follows.
-    for (let word = number + 1; at < end; word++, at += 4) {
-      view.setInt32(at, words[word] as number, LITTLE_ENDIAN);
+    if (length < 0) {
+      const from = (number + 1) * 8;
+      this.bytes(bytes.subarray(from, from - length));
+      return;
     }
-    this.#length = end;
+    const view = this.reserve(length);
+    let at = this.length;
+    const end = this.length = at + length;
+    // Up to seven bytes beyond the end are written, and overwritten by what follows.
+    for (let word = number + 1; at < end; word++, at += 8) {
+      view.setFloat64(at, words[word] as number, LITTLE_ENDIAN);
+    }
   }
 
   /** Adds one byte. */
   byte(byte: number): void {
-    this.#reserve(1);
-    this.#bytes[this.#length++] = byte;
+    this.reserve(1);
+    this.#bytes[this.length++] = byte;
   }
 
   /** Adds text. */
   string(text: string): void {
-    this.#reserve(text.length * 3);
-    this.#length += encoder.encodeInto(text, this.#bytes.subarray(this.#length)).written;
+    this.reserve(text.length * 3);
+    this.length += encoder.encodeInto(text, this.#bytes.subarray(this.length)).written;
   }
 
   /** Adds a number as JSON has it; whole numbers below 2³¹ without a string in between. */
@@ -100,10 +127,10 @@ export class ByteText {
       this.string(String(value));
       return;
     }
-    this.#reserve(10);
+    this.reserve(10);
     let digits = 1;
     for (let power = 10; power <= value; power *= 10) digits++;
-    let at = this.#length += digits;
+    let at = this.length += digits;
     let rest = value;
     do {
       const next = rest / 10 | 0;
@@ -114,11 +141,11 @@ export class ByteText {
 
   /** Adds a whole number below 2⁵³ with spaces before it, up to `width` characters. */
   padded(value: number, width: number): void {
-    this.#reserve(width + 20);
+    this.reserve(width + 20);
     let digits = 1;
     for (let power = 10; power <= value; power *= 10) digits++;
-    for (let i = digits; i < width; i++) this.#bytes[this.#length++] = 0x20;
-    this.#length = putDecimal(this.#view, this.#length, value);
+    for (let i = digits; i < width; i++) this.#bytes[this.length++] = 0x20;
+    this.length = putDecimal(this.#view, this.length, value);
   }
 
   /** Adds a 64-bit word in decimal, unsigned, with spaces before it up to `width` characters. */
@@ -127,57 +154,60 @@ export class ByteText {
       this.padded(hi * 2 ** 32 + (lo >>> 0), width);
       return;
     }
-    this.#reserve(20);
-    this.#length = putDecimal64(this.#view, this.#length, hi, lo);
+    this.reserve(20);
+    this.length = putDecimal64(this.#view, this.length, hi, lo);
   }
 
   /** Adds a 64-bit word in hexadecimal without leading zeros. */
   hex(hi: number, lo: number): void {
-    this.#reserve(16);
-    this.#length = putHex(this.#view, this.#length, hi, lo);
+    this.reserve(16);
+    this.length = putHex(this.#view, this.length, hi, lo);
   }
 
   /** Adds a whole number below 2³¹ with zeros before it: `width` digits. */
   zeros(value: number, width: number): void {
-    this.#reserve(width);
+    this.reserve(width);
     let rest = value;
-    for (let at = this.#length + width - 1; at >= this.#length; at--) {
+    for (let at = this.length + width - 1; at >= this.length; at--) {
       const next = rest / 10 | 0;
       this.#bytes[at] = 0x30 + rest - next * 10;
       rest = next;
     }
-    this.#length += width;
+    this.length += width;
   }
 
   /** Adds a 64-bit word in hexadecimal, with spaces before it up to 16 characters. */
   hex16(hi: number, lo: number): void {
-    this.#reserve(16);
-    const bytes = this.#bytes;
-    const from = this.#length;
-    let at = this.#length = from + 16;
-    let word = lo;
-    do {
-      bytes[--at] = HEX[word & 15] as number;
-      word = at === from + 8 ? hi : word >>> 4;
-    } while (at > from && (word !== 0 || (at > from + 8 && hi !== 0)));
-    while (at > from) bytes[--at] = 0x20;
+    this.reserve(16);
+    const view = this.#view;
+    const from = this.length;
+    const digits = hi === 0 ? hexDigits(lo) : 8 + hexDigits(hi);
+    for (let at = from; at < from + 16 - digits; at += 4) view.setInt32(at, SPACES);
+    putHex(view, from + 16 - digits, hi, lo);
+    this.length = from + 16;
   }
 
   /** Takes what is there, valid until more is added; the text is empty then. */
   take(): Uint8Array<ArrayBuffer> {
-    const taken = this.#bytes.subarray(0, this.#length);
-    this.#length = 0;
+    const taken = this.#bytes.subarray(0, this.length);
+    this.length = 0;
     return taken;
   }
 
-  /** Makes room for more, and for what {@linkcode TextPool} and numbers write beyond their end. */
-  #reserve(more: number): void {
-    more += OVERSHOOT;
-    if (this.#length + more <= this.#bytes.length) return;
-    const larger = new Uint8Array(Math.max(this.#bytes.length * 2, this.#length + more));
-    larger.set(this.#bytes.subarray(0, this.#length));
-    this.#bytes = larger;
-    this.#view = new DataView(larger.buffer);
+  /**
+   * Makes room for more, and for what {@linkcode TextPool} and numbers write beyond their end.
+   *
+   * @returns All bytes; those that are there end at `length`.
+   */
+  reserve(more: number): DataView<ArrayBuffer> {
+    const need = this.length + more + OVERSHOOT;
+    if (need > this.#bytes.length) {
+      const larger = new Uint8Array(Math.max(this.#bytes.length * 2, need));
+      larger.set(this.#bytes.subarray(0, this.length));
+      this.#bytes = larger;
+      this.#view = new DataView(larger.buffer);
+    }
+    return this.#view;
   }
 }
 
