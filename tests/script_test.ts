@@ -1,5 +1,17 @@
 /** `script` against the installed `perf script`, on fixtures and on the corpus. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import {
+  emptyAttr,
+  KERNEL_RECORDS,
+  memorySink,
+  PERF_SAMPLE_CALLCHAIN,
+  PERF_SAMPLE_IP,
+  PERF_SAMPLE_TID,
+  PERF_SAMPLE_TIME,
+  PerfDataWriter,
+  RecordCodec,
+} from "@perfdata/format";
+import { wordsRecord } from "../fixtures/synthesize/recording.ts";
 import { corpusFiles } from "./corpus.ts";
 import { perfText, perfVersion } from "./perf.ts";
 import { tool } from "./tool.ts";
@@ -91,6 +103,74 @@ Deno.test("script prints what perf prints of recordings of others", async () => 
   if (known.size === 0) return;
   console.log(`script: ${files} files of the corpus compared with perf`);
   assert(files >= 3, `only ${files} compared`);
+});
+
+const HIGH = 0xffff_ffff_ffff_ffffn;
+const KERNEL = HIGH - 127n;
+const USER = HIGH - 511n;
+
+/** Samples with all sorts of call chains: made by chance, the same each time. */
+async function chainsRecording(): Promise<Uint8Array> {
+  const sampleType = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN;
+  const attr = {
+    ...emptyAttr(),
+    // That of perf 6.1.
+    size: 128,
+    sample_period: 1n,
+    sample_type: BigInt(sampleType),
+    flags: { ...emptyAttr().flags, sample_id_all: true },
+  };
+  const sink = memorySink();
+  const writer = await PerfDataWriter.file(sink, { events: [{ attr }] });
+  const body = { pid: 7, tid: 7, addr: 0x1000n, len: 0x9000n, pgoff: 0n, filename: "/bin/no-such" };
+  const mmap = new RecordCodec(KERNEL_RECORDS).encode({ type: 1, name: "MMAP", misc: 2, body });
+  const words = new BigUint64Array(mmap.slice(8).buffer);
+  await writer.write(wordsRecord(1, 2, [...words, 7n << 32n | 7n, 1n]));
+  let seed = 11;
+  const random = (below: number): number => {
+    seed = Math.imul(seed, 1103515245) + 12345 | 0;
+    return (seed >>> 16) % below;
+  };
+  const mapped = () => 0x1000n + BigInt(random(0x9000));
+  // Addresses where nothing is mapped, of both halves and of none; markers; words that are no marker.
+  const others = [
+    ...[0n, 1n, 0x7f00_1234_5678n, 0xffff_8000_0000_0000n, 0xffff_ffff_8100_0000n],
+    ...[0x8000_0000_0000_1000n, 0x1234_5678_9abc_def0n, HIGH - 0xffff_ff00n, HIGH - 4095n],
+    ...[KERNEL, USER, KERNEL, USER, USER],
+  ];
+  for (let i = 0; i < 1500; i++) {
+    const ip = mapped();
+    const length = random(30) === 0 ? 120 + random(20) : random(8);
+    const chain = Array.from({ length }, () => {
+      const kind = random(40);
+      // Markers that mean nothing.
+      if (length < 100 && kind === 0) return HIGH;
+      return kind < 12 ? others[random(others.length)] as bigint : mapped();
+    });
+    if (random(4) > 0) chain.unshift(USER, ip);
+    await writer.write(wordsRecord(9, 2, [
+      ...[ip, 7n << 32n | 7n, 1000n + BigInt(i), BigInt(chain.length)],
+      ...chain,
+    ]));
+  }
+  await writer.close();
+  return sink.bytes();
+}
+
+Deno.test("script prints chains of all sorts of words as perf does", async () => {
+  if (perfVersion() === undefined) return;
+  const folder = Deno.makeTempDirSync({ prefix: "perfdata-script-" });
+  try {
+    const path = `${folder}/perf.data`;
+    Deno.writeFileSync(path, await chainsRecording());
+    for (const args of [["--ns"], ["-F", "time,ip,sym"], ["-F", "ip", "--verbose"]]) {
+      const lines = await compare(path, args);
+      console.log(`script ${args.join(" ")}: ${lines} lines of call chains compared with perf`);
+      assert((lines ?? 0) > 8000, `only ${lines} compared`);
+    }
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
 });
 
 Deno.test("a pass that prints block by block prints what was held", async () => {

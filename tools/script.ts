@@ -37,7 +37,7 @@ import {
 import { PROFILE_FLAGS, PROFILE_HELP } from "./_profile.ts";
 import { whyNothing } from "./_nothing.ts";
 import { choosesSamples, givenFilters, nameFilters, sampleFilter } from "./_sample_flags.ts";
-import { causesText, reportTrust, resolverOf } from "./_symbol_flags.ts";
+import { reportTrust, resolverOf } from "./_symbol_flags.ts";
 
 const UNWINDS = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 
@@ -132,7 +132,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const needs = rowNeeds(reader.events.all, wish, !on["hide-call-graph"]);
     // Names are known after the last sample: a large file is read once more, what is short is held.
     const isLarge = isRandomAccess(source) && (reader.fileSize ?? 0) > HELD;
-    const rows = new ScriptRows(needs, isLarge ? () => {} : undefined);
+    const rows = new ScriptRows(needs, isLarge ? () => {} : undefined, on.verbose);
     const progress = new Progress(
       "script",
       (reader.fileSize ?? 0) * (isLarge ? 2 : 1) || undefined,
@@ -181,7 +181,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       const printed: ScriptRows = new ScriptRows(needs, (block) => {
         writer ??= writerOf(printed);
         writer.block(block, writeOut);
-      });
+      }, on.verbose);
       await runEngine(again, [printed], {
         filter,
         unwind: resolverFor,
@@ -209,9 +209,20 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const { all, resolved } = trust;
     const named = fields.some((own) => own.has("sym"));
     if (named && all.samples > resolved.samples) {
-      const percent = (100 * resolved.samples / all.samples).toFixed(2);
+      const percent = (part: number) => `${(100 * part / all.samples).toFixed(2)}%`;
+      const causes = [...trust.unresolved].filter(([, { samples }]) => samples > 0)
+        .sort(([, a], [, b]) => b.samples - a.samples)
+        .map(([cause, { samples }]) => `${cause} ${percent(samples)}`);
       complain(
-        `script: ${name}: ${percent}% of samples have a function; without: ${causesText(trust)}`,
+        `script: ${name}: ${percent(resolved.samples)} of samples have a function; without: ` +
+          causes.join(", "),
+      );
+    }
+    if (rows.unmapped > 0) {
+      const percent = (100 * rows.unmapped / rows.frames).toFixed(2);
+      complain(
+        `script: ${name}: at ${rows.unmapped} of ${rows.frames} addresses in call chains ` +
+          `(${percent}%) nothing was mapped`,
       );
     }
     complaints.finish();

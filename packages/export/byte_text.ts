@@ -1,33 +1,54 @@
-import { OVERSHOOT, putDecimal, putDecimal64, putHex } from "@perfdata/format/text-bytes";
+import {
+  hexDigits,
+  LITTLE_ENDIAN,
+  OVERSHOOT,
+  type Piece,
+  putDecimal,
+  putDecimal64,
+  putHex,
+} from "@perfdata/format/text-bytes";
+import { enlarge } from "@perfdata/session/enlarge";
 
 const encoder = new TextEncoder();
 
-const HEX = encoder.encode("0123456789abcdef");
+/** Four spaces. */
+const SPACES = 0x20202020;
 
 /** What one chunk holds, about. */
 const CHUNK = 1 << 17;
 
 /**
- * Short texts that are written again and again: kept in words of eight bytes, which is four times as
- * quick to copy as byte by byte. They go by a number, the place of their length.
+ * Short texts that are written again and again: kept in words, so that they are copied quickly. They
+ * go by a number, the place of their length; a text is one place in memory.
  */
 export class TextPool {
-  /** The length of each text in a word, then the text, filled up to a whole word. */
-  view: DataView<ArrayBuffer> = new DataView(new ArrayBuffer(1 << 10));
+  /**
+   * The length of each text in bytes, then the text, filled up to a whole word. The length is negative
+   * where the text is not ASCII: its words may be NaNs, of whose bits not all survive.
+   */
+  words: Float64Array<ArrayBuffer> = new Float64Array(1 << 8);
+  /** The same. */
+  bytes: Uint8Array<ArrayBuffer> = new Uint8Array(this.words.buffer);
   #used = 0;
+
+  /** Words that are used. */
+  get used(): number {
+    return this.#used;
+  }
 
   /** Adds a text; returns its number. */
   add(bytes: Uint8Array): number {
-    const number = this.#used;
-    const end = number + 8 + (bytes.length + 7 & ~7);
-    if (end > this.view.byteLength) {
-      const larger = new Uint8Array(Math.max(this.view.byteLength * 2, end));
-      larger.set(new Uint8Array(this.view.buffer, 0, number));
-      this.view = new DataView(larger.buffer);
+    const words = 1 + (bytes.length + 7 >> 3);
+    if (this.#used + words > this.words.length) {
+      this.words = enlarge(this.words, this.#used + words);
+      this.bytes = new Uint8Array(this.words.buffer);
     }
-    this.view.setUint32(number, bytes.length);
-    new Uint8Array(this.view.buffer).set(bytes, number + 8);
-    this.#used = end;
+    const number = this.#used;
+    let isAscii = true;
+    for (let i = 0; i < bytes.length; i++) isAscii &&= (bytes[i] as number) < 0x7f;
+    this.words[number] = isAscii ? bytes.length : -bytes.length;
+    this.bytes.set(bytes, (number + 1) * 8);
+    this.#used += words;
     return number;
   }
 
@@ -55,47 +76,55 @@ export class TextPool {
 export class ByteText {
   #bytes = new Uint8Array(CHUNK + (CHUNK >> 1));
   #view = new DataView(this.#bytes.buffer);
-  #length = 0;
+  /** How many bytes there are. Who writes into the view of {@linkcode ByteText.reserve} sets it. */
+  length: number = 0;
 
   /** Whether there is enough to hand on. */
   get isFull(): boolean {
-    return this.#length >= CHUNK;
+    return this.length >= CHUNK;
   }
 
   /** Adds bytes. */
   bytes(bytes: Uint8Array): void {
-    const at = this.#length;
-    this.#reserve(bytes.length);
+    const at = this.length;
+    this.reserve(bytes.length);
     if (bytes.length > 48) this.#bytes.set(bytes, at);
     else for (let i = 0; i < bytes.length; i++) this.#bytes[at + i] = bytes[i] as number;
-    this.#length = at + bytes.length;
+    this.length = at + bytes.length;
+  }
+
+  /** Adds a text that is written many times. */
+  piece(text: Piece): void {
+    this.length = text.put(this.reserve(text.length + OVERSHOOT), this.length);
   }
 
   /** Adds a text of a pool. */
-  pooled({ view: from }: TextPool, number: number): void {
-    const length = from.getUint32(number);
-    this.#reserve(length);
-    const view = this.#view;
-    let at = this.#length;
-    const end = at + length;
-    // Up to seven bytes beyond the end are written, and overwritten by what follows. Compiled, the
-    // words stay in a register: no bigint is made.
-    for (let word = number + 8; at < end; word += 8, at += 8) {
-      view.setBigUint64(at, from.getBigUint64(word, true), true);
+  pooled({ words, bytes }: TextPool, number: number): void {
+    const length = words[number] as number;
+    if (length < 0) {
+      const from = (number + 1) * 8;
+      this.bytes(bytes.subarray(from, from - length));
+      return;
     }
-    this.#length = end;
+    const view = this.reserve(length);
+    let at = this.length;
+    const end = this.length = at + length;
+    // Up to seven bytes beyond the end are written, and overwritten by what follows.
+    for (let word = number + 1; at < end; word++, at += 8) {
+      view.setFloat64(at, words[word] as number, LITTLE_ENDIAN);
+    }
   }
 
   /** Adds one byte. */
   byte(byte: number): void {
-    this.#reserve(1);
-    this.#bytes[this.#length++] = byte;
+    this.reserve(1);
+    this.#bytes[this.length++] = byte;
   }
 
   /** Adds text. */
   string(text: string): void {
-    this.#reserve(text.length * 3);
-    this.#length += encoder.encodeInto(text, this.#bytes.subarray(this.#length)).written;
+    this.reserve(text.length * 3);
+    this.length += encoder.encodeInto(text, this.#bytes.subarray(this.length)).written;
   }
 
   /** Adds a number as JSON has it; whole numbers below 2³¹ without a string in between. */
@@ -104,10 +133,10 @@ export class ByteText {
       this.string(String(value));
       return;
     }
-    this.#reserve(10);
+    this.reserve(10);
     let digits = 1;
     for (let power = 10; power <= value; power *= 10) digits++;
-    let at = this.#length += digits;
+    let at = this.length += digits;
     let rest = value;
     do {
       const next = rest / 10 | 0;
@@ -118,11 +147,11 @@ export class ByteText {
 
   /** Adds a whole number below 2⁵³ with spaces before it, up to `width` characters. */
   padded(value: number, width: number): void {
-    this.#reserve(width + 20);
+    this.reserve(width + 20);
     let digits = 1;
     for (let power = 10; power <= value; power *= 10) digits++;
-    for (let i = digits; i < width; i++) this.#bytes[this.#length++] = 0x20;
-    this.#length = putDecimal(this.#view, this.#length, value);
+    for (let i = digits; i < width; i++) this.#bytes[this.length++] = 0x20;
+    this.length = putDecimal(this.#view, this.length, value);
   }
 
   /** Adds a 64-bit word in decimal, unsigned, with spaces before it up to `width` characters. */
@@ -131,57 +160,60 @@ export class ByteText {
       this.padded(hi * 2 ** 32 + (lo >>> 0), width);
       return;
     }
-    this.#reserve(20);
-    this.#length = putDecimal64(this.#view, this.#length, hi, lo);
+    this.reserve(20);
+    this.length = putDecimal64(this.#view, this.length, hi, lo);
   }
 
   /** Adds a 64-bit word in hexadecimal without leading zeros. */
   hex(hi: number, lo: number): void {
-    this.#reserve(16);
-    this.#length = putHex(this.#view, this.#length, hi, lo);
+    this.reserve(16);
+    this.length = putHex(this.#view, this.length, hi, lo);
   }
 
   /** Adds a whole number below 2³¹ with zeros before it: `width` digits. */
   zeros(value: number, width: number): void {
-    this.#reserve(width);
+    this.reserve(width);
     let rest = value;
-    for (let at = this.#length + width - 1; at >= this.#length; at--) {
+    for (let at = this.length + width - 1; at >= this.length; at--) {
       const next = rest / 10 | 0;
       this.#bytes[at] = 0x30 + rest - next * 10;
       rest = next;
     }
-    this.#length += width;
+    this.length += width;
   }
 
   /** Adds a 64-bit word in hexadecimal, with spaces before it up to 16 characters. */
   hex16(hi: number, lo: number): void {
-    this.#reserve(16);
-    const bytes = this.#bytes;
-    const from = this.#length;
-    let at = this.#length = from + 16;
-    let word = lo;
-    do {
-      bytes[--at] = HEX[word & 15] as number;
-      word = at === from + 8 ? hi : word >>> 4;
-    } while (at > from && (word !== 0 || (at > from + 8 && hi !== 0)));
-    while (at > from) bytes[--at] = 0x20;
+    this.reserve(16);
+    const view = this.#view;
+    const from = this.length;
+    const digits = hi === 0 ? hexDigits(lo) : 8 + hexDigits(hi);
+    for (let at = from; at < from + 16 - digits; at += 4) view.setInt32(at, SPACES);
+    putHex(view, from + 16 - digits, hi, lo);
+    this.length = from + 16;
   }
 
   /** Takes what is there, valid until more is added; the text is empty then. */
   take(): Uint8Array<ArrayBuffer> {
-    const taken = this.#bytes.subarray(0, this.#length);
-    this.#length = 0;
+    const taken = this.#bytes.subarray(0, this.length);
+    this.length = 0;
     return taken;
   }
 
-  /** Makes room for more, and for what {@linkcode TextPool} and numbers write beyond their end. */
-  #reserve(more: number): void {
-    more += OVERSHOOT;
-    if (this.#length + more <= this.#bytes.length) return;
-    const larger = new Uint8Array(Math.max(this.#bytes.length * 2, this.#length + more));
-    larger.set(this.#bytes.subarray(0, this.#length));
-    this.#bytes = larger;
-    this.#view = new DataView(larger.buffer);
+  /**
+   * Makes room for more, and for what {@linkcode TextPool} and numbers write beyond their end.
+   *
+   * @returns All bytes; those that are there end at `length`.
+   */
+  reserve(more: number): DataView<ArrayBuffer> {
+    const need = this.length + more + OVERSHOOT;
+    if (need > this.#bytes.length) {
+      const larger = new Uint8Array(Math.max(this.#bytes.length * 2, need));
+      larger.set(this.#bytes.subarray(0, this.length));
+      this.#bytes = larger;
+      this.#view = new DataView(larger.buffer);
+    }
+    return this.#view;
   }
 }
 

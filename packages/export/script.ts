@@ -1,7 +1,9 @@
 import { PERF_SAMPLE_CALLCHAIN, PERF_TYPE_SOFTWARE } from "@perfdata/format/perf-event";
+import { type Piece, piece } from "@perfdata/format/text-bytes";
 import type { Engine } from "@perfdata/session/engine";
 import { ByteText, TextPool } from "./byte_text.ts";
 import { ScriptExtras } from "./script_extras.ts";
+import { FrameLines } from "./script_frames.ts";
 import type { ScriptField } from "./script_fields.ts";
 import type { ScriptPlaces } from "./script_places.ts";
 import { EVENT_BYTES, ROW, ROW_WORDS, type RowBlock } from "./script_rows.ts";
@@ -29,15 +31,18 @@ const decoder = new TextDecoder();
 /** What perf prints where a sample has no time: all ones. */
 const NO_TIME = "18446744073.709551: ";
 const NO_TIME_NS = "18446744073.709551615: ";
+const AFTER_TIME = piece(": ");
 const NEWLINE = 0x0a;
 
 /** How an event's samples are printed. */
 interface EventShape {
   readonly fields: ReadonlySet<ScriptField>;
-  readonly has: Readonly<Record<ScriptField, boolean>>;
+  readonly has: Readonly<Partial<Record<ScriptField, boolean>>>;
   readonly chain: boolean;
+  /** Writes call chains. */
+  readonly lines: FrameLines;
   readonly isTimed: boolean;
-  readonly name: Uint8Array;
+  readonly name: Piece;
   /** Writes what is not in a row. */
   readonly extras: ScriptExtras;
   /** Whether `addr` is an address that has a symbol (`sample_addr_correlates_sym`). */
@@ -75,17 +80,18 @@ export class ScriptWriter {
   readonly #shapes: EventShape[];
   readonly #nanoseconds: boolean;
   readonly #comms = new Map<number, Uint8Array>();
-  readonly #cpus = new Map<number, Uint8Array>();
+  readonly #cpus = new Map<number, Piece>();
   readonly #threads = new TextPool();
   /** By tid: the last text of the thread. */
   readonly #threadTexts = new Map<number, ThreadText>();
   readonly #scratch = new ByteText();
+  readonly #lines = new Map<string, FrameLines>();
   readonly #clock: ClockTimes | undefined;
   /** The records of the present block. */
   #records: Uint8Array = new Uint8Array(0);
   #recordView: DataView = new DataView(new ArrayBuffer(0));
   #seconds = -1;
-  #secondsText: Uint8Array = new Uint8Array(0);
+  #secondsText: Piece = piece("");
 
   /**
    * Begins with nothing.
@@ -113,8 +119,9 @@ export class ScriptWriter {
         fields,
         has: has as EventShape["has"],
         chain: options.chains !== false && (layout.sampleType & PERF_SAMPLE_CALLCHAIN) !== 0,
+        lines: this.#linesOf(has),
         isTimed: layout.time >= 0,
-        name: encoder.encode(`${name.padStart(width)}: `),
+        name: piece(`${name.padStart(width)}: `),
         extras: new ScriptExtras(event, fields, places, options.traces, machine),
         tid: NaN,
         comm: NaN,
@@ -125,6 +132,17 @@ export class ScriptWriter {
           attr.type === 5,
       };
     });
+  }
+
+  /** What writes call chains with these fields. */
+  #linesOf(has: EventShape["has"]): FrameLines {
+    const key = [has.sym, has.symoff, has.dso, has.srcline].join();
+    let lines = this.#lines.get(key);
+    if (lines === undefined) {
+      lines = new FrameLines(this.#places, has);
+      this.#lines.set(key, lines);
+    }
+    return lines;
   }
 
   /** Writes the samples of a block, and hands on what is enough for a chunk. */
@@ -183,13 +201,13 @@ export class ScriptWriter {
       text.padded(block.periods[row] as number, 10);
       text.byte(0x20);
     }
-    if (has.event) text.bytes(shape.name);
+    if (has.event) text.piece(shape.name);
     if (has.flags) text.string("                        ");
     const extras = this.#extras(words[at + ROW.RECORD] as number, shape);
     extras?.trace(text);
     if (has.addr) this.#address(words, at, shape);
     extras?.beforeIp(text);
-    if (has.ip) this.#ip(words, at, shape);
+    if (has.ip) this.#ip(block, at, shape);
     extras?.afterIp(text, block.branches, words[at + ROW.BRANCHES] as number);
     text.byte(NEWLINE);
   }
@@ -217,7 +235,7 @@ export class ScriptWriter {
       shape.thread = this.#threadText(shape);
     }
     text.pooled(this.#threads, shape.thread);
-    if (has.cpu) text.bytes(this.#cpu(words[at + ROW.CPU] as number));
+    if (has.cpu) text.piece(this.#cpu(words[at + ROW.CPU] as number));
     if (has.misc) text.string(miscText(words[at + ROW.MISC] as number));
     if (has.tod) this.#timeOfDay(words, at, isTimed);
     if (has.time) {
@@ -235,7 +253,7 @@ export class ScriptWriter {
 
   /** Number of the text of comm, pid and tid. */
   #threadText({ has, chain, comm, pid, tid }: EventShape): number {
-    const isShort = has.ip && chain;
+    const isShort = has.ip === true && chain;
     const known = this.#threadTexts.get(tid);
     if (known?.comm === comm && known.pid === pid && known.isShort === isShort) {
       return known.number;
@@ -254,13 +272,13 @@ export class ScriptWriter {
     return number;
   }
 
-  #cpu(cpu: number): Uint8Array {
-    let bytes = this.#cpus.get(cpu);
-    if (bytes === undefined) {
+  #cpu(cpu: number): Piece {
+    let text = this.#cpus.get(cpu);
+    if (text === undefined) {
       const digits = cpu < 0 ? `-${String(-cpu).padStart(2, "0")}` : String(cpu).padStart(3, "0");
-      this.#cpus.set(cpu, bytes = encoder.encode(`[${digits}] `));
+      this.#cpus.set(cpu, text = piece(`[${digits}] `));
     }
-    return bytes;
+    return text;
   }
 
   #comm(comm: number, tid: number): Uint8Array {
@@ -279,14 +297,13 @@ export class ScriptWriter {
     const seconds = Math.floor(time / 1e9);
     if (seconds !== this.#seconds) {
       this.#seconds = seconds;
-      this.#secondsText = encoder.encode(`${String(seconds).padStart(5)}.`);
+      this.#secondsText = piece(`${String(seconds).padStart(5)}.`);
     }
-    text.bytes(this.#secondsText);
+    text.piece(this.#secondsText);
     const rest = time - seconds * 1e9;
     if (this.#nanoseconds) text.zeros(rest, 9);
-    else text.zeros(Math.floor(rest / 1000), 6);
-    text.byte(0x3a);
-    text.byte(0x20);
+    else text.zeros(rest / 1000 | 0, 6);
+    text.piece(AFTER_TIME);
   }
 
   #address(words: Int32Array, at: number, { has, isDataAddress }: EventShape): void {
@@ -301,55 +318,17 @@ export class ScriptWriter {
     if (has.dso) this.#places.putDso(text, place);
   }
 
-  #ip(words: Int32Array, at: number, shape: EventShape): void {
+  #ip({ words, frames }: RowBlock, at: number, shape: EventShape): void {
     const { text } = this;
-    if (shape.chain) {
+    const chain = words[at + ROW.FRAMES] as number;
+    if (shape.chain && chain >= 0) {
       text.byte(NEWLINE);
-      const { parent, place } = this.#engine.stacks;
-      for (let node = words[at + ROW.STACK] as number; node >= 0; node = parent[node] as number) {
-        this.#frame(place[node] as number, shape);
-      }
+      shape.lines.put(text, frames, chain);
       return;
     }
     text.byte(0x20);
     text.hex16(words[at + ROW.IP_HI] as number, words[at + ROW.IP_LO] as number);
-    this.#afterAddress(words[at + ROW.PLACE] as number, shape);
-  }
-
-  #afterAddress(place: number, { has }: EventShape): void {
-    const { text } = this;
-    if (has.sym) {
-      text.byte(0x20);
-      this.#places.putSymbol(text, place, has.symoff === true);
-    }
-    if (has.dso) this.#places.putDso(text, place);
-    if (has.srcline) this.#sourceLine(place);
-  }
-
-  #sourceLine(place: number): void {
-    const line = this.#places.line(place);
-    if (line !== "") this.text.string(`\n  ${line}`);
-  }
-
-  /** The lines of a place in a call chain: what is inlined there, and itself. */
-  #frame(place: number, shape: EventShape): void {
-    const { text } = this;
-    const { has } = shape;
-    const places = this.#places;
-    for (const inlined of places.inlined(place)) {
-      text.byte(0x09);
-      places.putChainAddress(text, place);
-      if (has.sym) {
-        text.byte(0x20);
-        places.putInlined(text, place, inlined, has.symoff === true);
-      }
-      if (has.srcline) this.#sourceLine(place);
-      text.string(" (inlined)\n");
-    }
-    text.byte(0x09);
-    places.putChainAddress(text, place);
-    this.#afterAddress(place, shape);
-    text.byte(NEWLINE);
+    this.#places.putAfterAddress(text, words[at + ROW.PLACE] as number, shape.has);
   }
 }
 

@@ -8,6 +8,18 @@ import type { ResolvedFrame, SymbolResolver } from "@perfdata/symbols";
 
 const encoder = new TextEncoder();
 
+/** Which fields a line of a call chain has after its address. */
+export interface FrameFields {
+  /** The symbol. */
+  readonly sym?: boolean;
+  /** Its offset. */
+  readonly symoff?: boolean;
+  /** The object. */
+  readonly dso?: boolean;
+  /** The source line. */
+  readonly srcline?: boolean;
+}
+
 /** The number that stands for no name. */
 const UNKNOWN = -1;
 
@@ -110,6 +122,11 @@ export class ScriptPlaces {
     return new ScriptPlaces(engine, { trust, names, texts, starts, inlined, lines });
   }
 
+  /** Number of places. */
+  get count(): number {
+    return this.#found.names.length;
+  }
+
   /** The object of a place, as text. */
   dso(place: number): string {
     return this.#dsos[this.#object(place)] ?? "[unknown]";
@@ -181,6 +198,22 @@ export class ScriptPlaces {
   putInlined(text: ByteText, place: number, { name }: ResolvedFrame, offset: boolean): void {
     text.string(name);
     if (offset && this.#name(place) !== UNKNOWN) this.#putOffset(text, place);
+  }
+
+  /** Writes what follows the address of a place: symbol, object, source line. */
+  putAfterAddress(text: ByteText, place: number, { sym, symoff, dso, srcline }: FrameFields): void {
+    if (sym === true) {
+      text.byte(0x20);
+      this.putSymbol(text, place, symoff === true);
+    }
+    if (dso === true) this.putDso(text, place);
+    if (srcline === true) this.putLine(text, place);
+  }
+
+  /** Writes the source line of a place in a line of its own, where there is one. */
+  putLine(text: ByteText, place: number): void {
+    const line = this.line(place);
+    if (line !== "") text.string(`\n  ${line}`);
   }
 
   /** File name and line of a place; where they are not known, object and address; else nothing. */

@@ -1,21 +1,13 @@
 import type { PerfEvent } from "@perfdata/format";
-import {
-  PERF_SAMPLE_CALLCHAIN,
-  PERF_SAMPLE_REGS_USER,
-  PERF_SAMPLE_STACK_USER,
-  PERF_TYPE_TRACEPOINT,
-} from "@perfdata/format/perf-event";
+import { PERF_SAMPLE_CALLCHAIN, PERF_TYPE_TRACEPOINT } from "@perfdata/format/perf-event";
 import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import { SampleFields } from "@perfdata/format/sample-layout";
 import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
 import { enlarge } from "@perfdata/session/enlarge";
-import type { Run } from "@perfdata/session/run";
 import { SampleReads } from "@perfdata/session/sample-reads";
-import { CHOSEN } from "@perfdata/session/run";
+import { CHOSEN, PLACE_FRAME, type Run } from "@perfdata/session/run";
 import type { RowNeeds } from "./script_fields.ts";
 import { ScriptTraces } from "./script_traces.ts";
-
-const UNWINDS = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 
 /** Rows that are kept together. */
 const ROWS = 1 << 15;
@@ -37,7 +29,7 @@ export const ROW = {
   COMM: 6,
   MISC: 7,
   PLACE: 8,
-  STACK: 9,
+  FRAMES: 9,
   IP_HI: 10,
   IP_LO: 11,
   ADDR_HI: 12,
@@ -55,6 +47,13 @@ export interface RowBlock {
   readonly words: Int32Array;
   /** Periods. */
   readonly periods: Float64Array;
+  /**
+   * Call chains as `Run.frames` has them, each after the number of its words: from `FRAMES` on, which
+   * is -1 for samples of events without call chains.
+   */
+  frames: Int32Array<ArrayBuffer>;
+  /** Words of {@linkcode RowBlock.frames} that are used. */
+  frameWords: number;
   /** Places that branches lead from and to, in turn, of all rows: from `BRANCHES` on. */
   branches: Int32Array<ArrayBuffer>;
   /** Words of {@linkcode RowBlock.branches} that are used. */
@@ -75,6 +74,10 @@ export class ScriptRows implements Consumer {
   readonly blocks: RowBlock[] = [];
   /** Number of samples. */
   count: number = 0;
+  /** Entries of call chains. */
+  frames: number = 0;
+  /** Those at which nothing is mapped, and that are no places. */
+  unmapped: number = 0;
   #placeCounts = new Float64Array(1 << 10);
   readonly #eventCounts: number[] = [];
   readonly #needs: RowNeeds;
@@ -92,12 +95,14 @@ export class ScriptRows implements Consumer {
    *
    * @param full Takes each block when it is full, and what is left at the end, instead of their being
    * kept; a block is used again after the call.
+   * @param unmapped Whether addresses in call chains at which nothing is mapped are places, which the
+   * engine counts.
    */
-  constructor(needs: RowNeeds, full?: (block: RowBlock) => void) {
+  constructor(needs: RowNeeds, full?: (block: RowBlock) => void, unmapped: boolean = false) {
     this.#needs = needs;
     this.#full = full;
-    const { stacks, branches } = needs;
-    this.needs = stacks || branches ? { stacks, branches } : { places: true };
+    const { stacks: frames, branches } = needs;
+    this.needs = { places: true, frames, unmapped, branches };
   }
 
   /** Takes what the pass shares. */
@@ -137,6 +142,7 @@ export class ScriptRows implements Consumer {
   #handOver(block: RowBlock): void {
     this.#full?.(block);
     block.count = 0;
+    block.frameWords = 0;
     block.branchWords = 0;
     block.recordBytes = 0;
   }
@@ -182,6 +188,9 @@ export class ScriptRows implements Consumer {
         count: 0,
         words: new Int32Array(ROWS * ROW_WORDS),
         periods: new Float64Array(ROWS),
+        // As many as in the block before, and some more.
+        frames: new Int32Array((block?.frameWords ?? 0) * 1.25 | 0),
+        frameWords: 0,
         branches: new Int32Array(0),
         branchWords: 0,
         records: new Uint8Array(0),
@@ -204,7 +213,7 @@ export class ScriptRows implements Consumer {
     words[at + ROW.COMM] = run.comm[i] as number;
     words[at + ROW.MISC] = run.misc[i] as number;
     words[at + ROW.PLACE] = run.place[i] as number;
-    words[at + ROW.STACK] = this.#needs.stacks ? run.stack[i] as number : -1;
+    words[at + ROW.FRAMES] = -1;
     words[at + ROW.BRANCHES] = -1;
     words[at + ROW.RECORD] = -1;
     // Fields are where the event of the record has them, also for the others of its group.
@@ -219,7 +228,7 @@ export class ScriptRows implements Consumer {
       words[at + ROW.IP_LO] = view.getInt32(le ? ip : ip + 4, le);
     }
     if (this.#needs.stacks && (of.layout.sampleType & PERF_SAMPLE_CALLCHAIN) !== 0) {
-      words[at + ROW.STACK] = this.#chainOnly(run, i, of, words[at + ROW.IP_LO] as number);
+      words[at + ROW.FRAMES] = this.#addFrames(block, run, i);
     }
     if (this.#needs.addresses && of.layout.addr >= 0) {
       const addr = start + of.layout.addr;
@@ -240,27 +249,25 @@ export class ScriptRows implements Consumer {
     if (isKept) this.#addRecord(block, at, run, i, of);
   }
 
-  /**
-   * The stack of a sample without the sampled address, where that is not the innermost entry of the
-   * call chain: perf prints the chain alone.
-   */
-  #chainOnly(run: Run, i: number, event: PerfEvent, ipLo: number): number {
-    const stack = run.stack[i] as number;
-    if (stack < 0) return stack;
-    const fields = this.#fields[run.event[i] as number] ??= new SampleFields(event.attr);
-    const { view } = run.at(i);
-    const le = (this.#engine as Engine).reader.littleEndian;
-    if (!fields.locate(view, run.start[i] as number, run.end[i] as number, le)) return stack;
-    for (let k = 0; k < fields.callchainLength; k++) {
-      const entry = fields.callchain + 8 * k;
-      const lo = view.getInt32(le ? entry : entry + 4, le);
-      // PERF_CONTEXT_MAX: markers are no addresses.
-      if (view.getInt32(le ? entry + 4 : entry, le) === -1 && lo >= -4095) continue;
-      return lo === ipLo ? stack : (this.#engine as Engine).stacks.parent[stack] as number;
+  /** Copies the call chain of a row; returns where it is. */
+  #addFrames(block: RowBlock, run: Run, i: number): number {
+    const from = run.frameStart[i] as number;
+    const to = run.frameStart[i + 1] as number;
+    const start = block.frameWords;
+    const end = block.frameWords = start + 1 + to - from;
+    if (end > block.frames.length) block.frames = enlarge(block.frames, Math.max(1 << 16, end));
+    const { frames } = block;
+    frames[start] = to - from;
+    let unmapped = 0;
+    for (let k = from, at = start + 1; k < to; k += 2, at += 2) {
+      const first = run.frames[k] as number;
+      if (first !== PLACE_FRAME) unmapped++;
+      frames[at] = first;
+      frames[at + 1] = run.frames[k + 1] as number;
     }
-    // What is unwound begins with the sampled address.
-    if ((event.layout.sampleType & UNWINDS) === UNWINDS) return stack;
-    return (this.#engine as Engine).stacks.parent[stack] as number;
+    this.frames += (to - from) / 2;
+    this.unmapped += unmapped;
+    return start;
   }
 
   #addBranches(block: RowBlock, at: number, run: Run, i: number): void {

@@ -18,7 +18,7 @@ import type { StackTable } from "./stacks.ts";
 const CONTEXT_MAX = -4095;
 
 /** The mode of a marker that says nothing; of such a chain perf uses nothing. */
-const INVALID = -1;
+export const INVALID: number = -1;
 /** What follows PERF_CONTEXT_USER_DEFERRED is a cookie, and no address. */
 const COOKIE = -2;
 
@@ -168,6 +168,15 @@ export class ChainStep {
       view.getInt32(le ? at + 4 : at, le),
       view.getInt32(le ? at : at + 4, le),
     );
+  }
+
+  /** Whether the innermost address of a chain is this one. */
+  beginsWith(view: DataView, at: number, length: number, hi: number, lo: number): boolean {
+    const le = this.#le;
+    let k = 0;
+    while (k < length && this.isMarker(view, at + 8 * k)) k++;
+    return k < length && view.getInt32(at + 8 * k + (le ? 4 : 0), le) === hi &&
+      view.getInt32(at + 8 * k + (le ? 0 : 4), le) === lo;
   }
 
   /** Whether a chain has user callers already. */

@@ -42,6 +42,8 @@ export interface Needs {
    * the consumers of a pass, where no other wants chains as they were recorded.
    */
   readonly joined?: boolean;
+  /** `Run.frames`; places as well. */
+  readonly frames?: boolean;
   /** `Run.map`. */
   readonly maps?: boolean;
 }
@@ -181,6 +183,8 @@ export async function runEngine(
   const stacks = wants("stacks") || joined;
   const branches = wants("branches");
   const chains = wants("chains") || joined;
+  const frames = wants("frames");
+  const whole = stacks || frames;
   const resolver = new Resolver(
     reader,
     machine,
@@ -188,11 +192,12 @@ export async function runEngine(
     engine.places,
     engine.stacks,
     {
-      places: wants("places") || stacks || branches || chains,
+      places: wants("places") || whole || branches || chains,
       stacks,
       branches,
       chains,
       joined,
+      frames,
       maps: wants("maps"),
     },
     filter,
@@ -216,9 +221,9 @@ export async function runEngine(
   machine.setKnownBinaries(recorded.known);
   engine.eventNames = await names.all();
   const { userChains } = resolver;
-  if (stacks) await userChains.deferred.readAll(reader);
+  if (whole) await userChains.deferred.readAll(reader);
   userChains.stitches = stitchLbr === true;
-  if (stacks && unwind !== undefined && mayHaveCopies(reader)) {
+  if (whole && unwind !== undefined && mayHaveCopies(reader)) {
     // What only some recordings need takes time to load.
     const { UnwindStep } = await import("./unwind.ts");
     resolver.unwind = engine.unwinding = await UnwindStep.open(engine, await unwind(engine));
@@ -231,7 +236,7 @@ export async function runEngine(
     batch: reader.isPipe
       ? async (batch) => {
         if (takeNames(batch, names)) engine.eventNames = await names.all();
-        if (stacks && DeferredChains.areAsked(reader)) userChains.deferred.take(batch);
+        if (whole && DeferredChains.areAsked(reader)) userChains.deferred.take(batch);
       }
       : undefined,
     run(run) {

@@ -127,6 +127,12 @@ export class Places {
     return this.row(this.#object, this.#hi, this.#lo);
   }
 
+  /** {@link Places.find} where something is mapped; -1 where nothing is, and no place is added. */
+  findMapped(thread: number, cpumode: number, hi: number, lo: number): number {
+    this.#locate(thread, cpumode, hi, lo);
+    return this.#object < 0 ? -1 : this.row(this.#object, this.#hi, this.#lo);
+  }
+
   /**
    * {@link Places.find} for addresses of rows of a run between which nothing is mapped: fills
    * `Run.place`.

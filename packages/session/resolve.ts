@@ -12,6 +12,7 @@ import { BRANCH_ENTRY, SampleFields } from "@perfdata/format/sample-layout";
 import { ChainStep, contextMode, isContextMarker } from "./chains.ts";
 import type { Machine } from "./machine.ts";
 import { enlarge } from "./enlarge.ts";
+import { FrameStep } from "./frames.ts";
 import type { Places } from "./places.ts";
 import type { RecordedObjects } from "./recorded_objects.ts";
 import { CHOSEN, type RecordBytes, type Run, RUN_ROWS } from "./run.ts";
@@ -52,6 +53,7 @@ export class Resolver {
   readonly #places: Places;
   readonly #chains: ChainStep;
   readonly #stacks: StackTable;
+  readonly #frames: FrameStep;
   /** The user part of the present sample's stack, where it is not in the chain. */
   readonly #user = new UserFrames();
   readonly #needs: ResolveNeeds;
@@ -87,6 +89,7 @@ export class Resolver {
     this.#chains = new ChainStep(places, stacks, reader.littleEndian);
     this.userChains = new UserChains(places, recorded, reader.littleEndian);
     this.#stacks = stacks;
+    this.#frames = new FrameStep(places, reader.littleEndian);
     this.#needs = needs;
     this.#filter = filter;
     this.#filtered = Object.values(filter).some((wanted) => wanted !== undefined);
@@ -108,6 +111,7 @@ export class Resolver {
     thread.fill(-1, 0, count);
     this.#branchCount = 0;
     this.#chainCount = 0;
+    this.#frames.begin();
     for (let i = 0; i < count;) {
       const from = i;
       while (i < count && type[i] === PERF_RECORD_SAMPLE) i++;
@@ -115,8 +119,10 @@ export class Resolver {
       if (i === count) break;
       branchStart[i] = this.#branchCount;
       chainStart[i] = chainExact[i] = this.#chainCount;
+      this.#frames.start(run, i);
       this.#apply(run, i++);
     }
+    this.#frames.start(run, count);
     branchStart[count] = this.#branchCount;
     chainStart[count] = this.#chainCount;
   }
@@ -149,6 +155,7 @@ export class Resolver {
     for (let i = from; i < to; i++) {
       branchStart[i] = this.#branchCount;
       chainStart[i] = chainExact[i] = this.#chainCount;
+      this.#frames.start(run, i);
       const { view } = blocks[block[i] as number] as RecordBytes;
       const at = start[i] as number;
       const shape = shapes[event[i] as number];
@@ -214,10 +221,43 @@ export class Resolver {
     const hi = view.getInt32(le ? at + 4 : at, le);
     const lo = view.getInt32(le ? at : at + 4, le);
     const place = run.place[i] = places.find(thread, mode, hi, lo);
-    if (this.#needs.stacks) {
-      run.stack[i] = this.#stack(run, i, shape, thread, mode, view, hi, lo, place);
+    const { stacks, frames } = this.#needs;
+    if (stacks || frames) {
+      const kernelLength = this.#userPart(run, i, shape, thread, view);
+      if (frames) this.#list(run, shape, thread, mode, view, kernelLength, hi, lo, place);
+      if (stacks) {
+        run.stack[i] = this.#stack(run, i, shape, thread, mode, view, kernelLength, hi, lo, place);
+      }
     }
     if (shape.branches && fields !== undefined) this.#branches(run, thread, view, fields);
+  }
+
+  /**
+   * Finds the user part of a sample's stack where it is not in the chain: `#user`.
+   *
+   * @returns How many entries the chain has without it.
+   */
+  #userPart(run: Run, i: number, shape: SampleShape, thread: number, view: DataView): number {
+    const { fields } = shape;
+    const user = this.#user;
+    user.count = 0;
+    if (fields === undefined) return 0;
+    const length = shape.chain ? fields.callchainLength : 0;
+    let kernelLength = length;
+    if (shape.elsewhere) {
+      const { userChains } = this;
+      userChains.find(thread, run.tid[i] as number, view, fields, shape.calls, user);
+      kernelLength = userChains.kernelLength;
+    }
+    if (
+      shape.unwind && user.count === 0 &&
+      !this.#chains.hasUser(view, shape.chain ? fields.callchain : 0, length)
+    ) {
+      const event = run.event[i] as number;
+      const { attr } = this.#events[event] as PerfEvent;
+      this.unwind?.take(thread, event, attr, view, fields, user);
+    }
+    return kernelLength;
   }
 
   /** The stack of a sample: the user part wherever it is, and on it the chain. */
@@ -228,6 +268,7 @@ export class Resolver {
     thread: number,
     mode: number,
     view: DataView,
+    kernelLength: number,
     hi: number,
     lo: number,
     place: number,
@@ -236,22 +277,7 @@ export class Resolver {
     const chains = this.#chains;
     const chain = shape.chain && fields !== undefined;
     const at0 = chain ? fields.callchain : 0;
-    const length = chain ? fields.callchainLength : 0;
-    const user = this.#user;
-    user.count = 0;
-    let kernelLength = length;
-    if (shape.elsewhere && fields !== undefined) {
-      const { userChains } = this;
-      userChains.find(thread, run.tid[i] as number, view, fields, shape.calls, user);
-      kernelLength = userChains.kernelLength;
-    }
-    const unwinds = shape.unwind && user.count === 0 && !chains.hasUser(view, at0, length);
-    if (unwinds && fields !== undefined) {
-      const event = run.event[i] as number;
-      const { attr } = this.#events[event] as PerfEvent;
-      this.unwind?.take(thread, event, attr, view, fields, user);
-    }
-    const outer = user.node(this.#stacks);
+    const outer = this.#user.node(this.#stacks);
     if (this.#needs.joined && fields !== undefined) {
       // A marker at the end is followed by nothing.
       const marked = chain && kernelLength > 0 &&
@@ -260,11 +286,38 @@ export class Resolver {
       if (chain) this.#chain(run, i, thread, mode, view, fields, recorded);
       if (outer >= 0) this.#joinUser(run, i);
     }
-    // Only the marker before what is not there.
-    const empty = kernelLength === 0 || (kernelLength === 1 && chains.isMarker(view, at0));
-    return outer >= 0 && empty && mode === PERF_RECORD_MISC_USER
+    return outer >= 0 && mode === PERF_RECORD_MISC_USER && this.#isEmpty(view, at0, kernelLength)
       ? outer
       : chains.stack(thread, this.#moment, view, at0, kernelLength, mode, hi, lo, place, outer);
+  }
+
+  /** The same as a list; the sampled address is in it where the chain has it, or it was unwound. */
+  #list(
+    run: Run,
+    shape: SampleShape,
+    thread: number,
+    mode: number,
+    view: DataView,
+    length: number,
+    hi: number,
+    lo: number,
+    place: number,
+  ): void {
+    const { fields } = shape;
+    if (fields === undefined) return;
+    const at = shape.chain ? fields.callchain : 0;
+    const user = this.#user;
+    let sampled = -1;
+    if (shape.unwind && !this.#chains.beginsWith(view, at, length, hi, lo)) {
+      const isUser = user.count > 0 && mode === PERF_RECORD_MISC_USER;
+      if (!isUser || !this.#isEmpty(view, at, length)) sampled = place;
+    }
+    this.#frames.add(run, thread, { view, at, length }, user, sampled);
+  }
+
+  /** Whether a chain has nothing but the marker before what is not there. */
+  #isEmpty(view: DataView, at: number, length: number): boolean {
+    return length === 0 || (length === 1 && this.#chains.isMarker(view, at));
   }
 
   /** Adds the user part of a stack to its chain. */

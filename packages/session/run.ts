@@ -29,6 +29,9 @@ export const CHOSEN = {
   TOTAL: 2,
 } as const;
 
+/** What stands before a place in {@link Run.frames}: no upper half that an address there has. */
+export const PLACE_FRAME: number = -(2 ** 31);
+
 /**
  * Records in the order of their delivery: a row each, as dense columns.
  *
@@ -101,6 +104,13 @@ export class Run {
    * return addresses, but in the call itself, since they were unwound or recorded as branches.
    */
   readonly chainExact: Int32Array = new Int32Array(RUN_ROWS);
+  /** Where frames are needed: where those of each row begin in {@link Run.frames}. */
+  readonly frameStart: Int32Array = new Int32Array(RUN_ROWS + 1);
+  /**
+   * Frames of call chains, the innermost first, two numbers each: {@link PLACE_FRAME} and a place, or
+   * the halves of an address at which nothing is mapped, the upper one first.
+   */
+  frames: Int32Array<ArrayBuffer> = new Int32Array(512);
 
   /** The bytes of a row: its record is in `[start, end)` of them. */
   at(row: number): RecordBytes {

@@ -20,6 +20,8 @@ export interface ResolveNeeds {
   readonly chains: boolean;
   /** `Run.chains` are whole stacks, with `Run.chainWords`. */
   readonly joined: boolean;
+  /** `Run.frames`. */
+  readonly frames: boolean;
   /** `Run.map`. */
   readonly maps: boolean;
 }
@@ -55,12 +57,12 @@ export function sampleShape(
   unwinds: boolean,
 ): SampleShape {
   const { sampleType } = layout;
-  const chain = (needs.stacks || needs.chains) &&
+  const whole = needs.stacks || needs.frames;
+  const chain = (whole || needs.chains) &&
     (sampleType & PERF_SAMPLE_CALLCHAIN) !== 0;
   const branches = needs.branches && (sampleType & PERF_SAMPLE_BRANCH_STACK) !== 0;
   const copied = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-  const unwind = unwinds && needs.stacks &&
-    (sampleType & copied) === copied;
+  const unwind = unwinds && whole && (sampleType & copied) === copied;
   const calls = chain && (sampleType & PERF_SAMPLE_BRANCH_STACK) !== 0 &&
     (attr.branch_sample_type & BigInt(PERF_SAMPLE_BRANCH_CALL_STACK)) !== 0n;
   const deferred = attr.flags.defer_callchain || attr.flags.defer_output;

@@ -1,0 +1,105 @@
+import { PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
+import { contextMode, INVALID, isContextMarker } from "./chains.ts";
+import { enlarge } from "./enlarge.ts";
+import { type Places, UNMAPPED } from "./places.ts";
+import { PLACE_FRAME, type Run } from "./run.ts";
+import type { UserFrames } from "./stacks.ts";
+
+/** Entries of a chain that are looked at: `PERF_MAX_STACK_DEPTH`. */
+const MOST_FRAMES = 127;
+
+/** A call chain as it was recorded. */
+export interface RecordedChain {
+  /** Bytes that hold it. */
+  readonly view: DataView;
+  /** Where its entries start. */
+  readonly at: number;
+  /** How many there are. */
+  readonly length: number;
+}
+
+/**
+ * Fills `Run.frames`: the stack of each sample as a list, for who prints it and needs no node for it.
+ *
+ * It goes by perf's rules where callees come first (`thread__resolve_callchain_sample` of
+ * tools/perf/util/machine.c): the CPU mode of an entry is that of the `PERF_CONTEXT_*` before it, a
+ * chain with a marker that means nothing is none, of a chain that is too long the innermost entries are
+ * kept. Most entries of code without frame pointers are no addresses: where `Places.joinsUnmapped`, they
+ * get no place.
+ */
+export class FrameStep {
+  readonly #places: Places;
+  readonly #le: boolean;
+  #count = 0;
+
+  /** Finds places of what is mapped; of other addresses too, where each has one. */
+  constructor(places: Places, littleEndian: boolean) {
+    this.#places = places;
+    this.#le = littleEndian;
+  }
+
+  /** Begins a run. */
+  begin(): void {
+    this.#count = 0;
+  }
+
+  /** Says where the frames of the next row begin. */
+  start(run: Run, row: number): void {
+    run.frameStart[row] = this.#count;
+  }
+
+  /**
+   * Adds the frames of a sample: those of its chain, and those that were recorded elsewhere.
+   *
+   * @param thread A number of the machine.
+   * @param sampled The place of the sample's address, where that comes first; -1 where the chain
+   * has it.
+   */
+  add(
+    run: Run,
+    thread: number,
+    { view, at, length }: RecordedChain,
+    user: UserFrames,
+    sampled: number,
+  ): void {
+    const first = this.#count;
+    const most = first + 2 * (1 + length + user.count);
+    if (most > run.frames.length) run.frames = enlarge(run.frames, most);
+    const { frames } = run;
+    const places = this.#places;
+    const le = this.#le;
+    const lowAt = le ? at : at + 4;
+    const highAt = le ? at + 4 : at;
+    let to = first;
+    if (sampled >= 0) {
+      frames[to++] = PLACE_FRAME;
+      frames[to++] = sampled;
+    }
+    const last = to + 2 * MOST_FRAMES;
+    let mode = PERF_RECORD_MISC_USER;
+    for (let k = 0; k < length && to < last; k++) {
+      const lo = view.getInt32(lowAt + 8 * k, le);
+      const hi = view.getInt32(highAt + 8 * k, le);
+      if (isContextMarker(hi, lo)) {
+        mode = contextMode(lo);
+        if (mode !== INVALID) continue;
+        to = first;
+        break;
+      }
+      // What follows PERF_CONTEXT_USER_DEFERRED is a cookie.
+      if (mode < 0) continue;
+      const place = hi === PLACE_FRAME
+        ? places.row(UNMAPPED, hi, lo)
+        : places.joinsUnmapped
+        ? places.findMapped(thread, mode, hi, lo)
+        : places.find(thread, mode, hi, lo);
+      frames[to++] = place < 0 ? hi : PLACE_FRAME;
+      frames[to++] = place < 0 ? lo : place;
+    }
+    for (let k = 0; k < user.count; k++) {
+      frames[to++] = PLACE_FRAME;
+      frames[to++] = user.places[k] as number;
+    }
+    this.#count = to;
+  }
+}
