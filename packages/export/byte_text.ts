@@ -7,7 +7,7 @@ import {
   putDecimal64,
   putHex,
 } from "@perfdata/format/text-bytes";
-import { enlarge } from "@perfdata/session/enlarge";
+import { enlarge } from "@perfdata/format/enlarge";
 
 const encoder = new TextEncoder();
 
