@@ -172,7 +172,7 @@ for (const { name, args, files } of WRITERS) {
       // Not all of it: it waits for the rest.
       await writer.write(input.subarray(0, input.length - 2000));
       // It has begun to write when there are other files; extract-pt knows its names late.
-      for (let turn = 0; turn < 100 && names(folder).length === files.length; turn++) {
+      for (let turn = 0; turn < 40 && names(folder).length === files.length; turn++) {
         await new Promise((done) => setTimeout(done, 50));
       }
       child.kill("SIGINT");
@@ -182,3 +182,26 @@ for (const { name, args, files } of WRITERS) {
       for (const file of files) assertEquals(await Deno.readTextFile(`${folder}/${file}`), "old");
     }));
 }
+
+Deno.test("ended by another signal, a command leaves the old file", () =>
+  inFolder(async (folder) => {
+    if (Deno.build.os === "windows") return;
+    const file = `${folder}/out.data`;
+    await Deno.writeTextFile(file, "old");
+    const flags = [...toolArguments("convert"), "-f", "-o", file];
+    for (const [signal, code] of [["SIGTERM", 143], ["SIGHUP", 129]] as const) {
+      const child = new Deno.Command(Deno.execPath(), {
+        args: [...flags, "-"],
+        stdin: "piped",
+        stdout: "null",
+        stderr: "null",
+      }).spawn();
+      const writer = child.stdin.getWriter();
+      await writer.write((await Deno.readFile(RECORDING)).subarray(0, -2000));
+      while (names(folder).length === 1) await new Promise((done) => setTimeout(done, 20));
+      child.kill(signal);
+      assertEquals((await child.status).code, code);
+      await writer.close().catch(() => {});
+      assertEquals([names(folder), await Deno.readTextFile(file)], [["out.data"], "old"]);
+    }
+  }));

@@ -3,6 +3,7 @@
 import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
 import { type Engine, type EngineOptions, runEngine } from "@perfdata/session/engine";
+import { bytesSource, ElfFile, FileAddresses, readElfSymbols } from "@perfdata/symbols";
 import { localResolver } from "@perfdata/symbols/local-resolver";
 
 const SOURCES = new URL("./unwound/", import.meta.url).pathname;
@@ -22,11 +23,17 @@ export interface Flavour {
   readonly rounds: number;
   /** Whether parts of it have no call frame information, so that all unwinders guess. */
   readonly guesses?: boolean;
+  /** Functions whose callers lie on another stack, of which there is no copy: no reader goes on there. */
+  readonly switches?: RegExp;
 }
 
 const CXX = { source: "calls.cc", rounds: 500 } as const;
 const C = { source: "calls.c", rounds: 200, guesses: true } as const;
-const RUST = { source: "calls.rs", rounds: 300 } as const;
+const RUST = { source: "calls.rs", rounds: 1500 } as const;
+
+/** What of Go's runtime runs on a stack of the thread, of a signal, or starts one (asm_amd64.s, sys_linux_amd64.s). */
+const GO_SWITCHES =
+  /^runtime\.(?:asmcgocall|clone|gogo|mcall|morestack\w*|mstart|nanotime1|sig(?:fwd|return|tramp)\w*|systemstack|vgetrandom1|walltime)(?:\.abi0)?$/;
 
 /** Compilers, levels of optimization, ways to link, C libraries and languages. */
 export const FLAVOURS: readonly Flavour[] = [
@@ -48,8 +55,14 @@ export const FLAVOURS: readonly Flavour[] = [
   { name: "musl", ...C, compiler: ["musl-gcc", "-O2"] },
   { name: "musl, static", ...C, compiler: ["musl-gcc", "-O2", "-static"] },
   { name: "Rust", ...RUST, compiler: ["rustc", "-O"] },
-  { name: "Rust, not optimized", ...RUST, rounds: 60, compiler: ["rustc"] },
-  { name: "Go", source: "calls.go", rounds: 300, compiler: ["go", "build"] },
+  { name: "Rust, not optimized", ...RUST, rounds: 300, compiler: ["rustc"] },
+  {
+    name: "Go",
+    source: "calls.go",
+    rounds: 2000,
+    compiler: ["go", "build"],
+    switches: GO_SWITCHES,
+  },
 ];
 
 /**
@@ -136,6 +149,20 @@ export async function ourStacks(
     return { key, frames };
   });
   return { stacks, engine };
+}
+
+/** Tells the frames of a program that are in functions of certain names. */
+export function framesIn(program: string, names: RegExp): (frame: string) => boolean {
+  const path = Deno.realPathSync(program);
+  const elf = ElfFile.open(bytesSource(Deno.readFileSync(path)));
+  const { table } = readElfSymbols(elf);
+  const addresses = new FileAddresses(elf);
+  return (frame) => {
+    if (!frame.endsWith(` ${path}`)) return false;
+    const address = addresses.fromOffset(Number.parseInt(frame, 16));
+    const symbol = address === undefined ? -1 : table.lookup(address);
+    return symbol >= 0 && names.test(table.name(symbol));
+  };
 }
 
 /** The stacks of the text of `perf script --no-inline --ns -F tid,time,ip,dso`. */

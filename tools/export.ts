@@ -42,6 +42,8 @@ interface Format {
   readonly lines?: boolean;
   /** Whether it has the addresses of code that nothing is known of. */
   readonly unmapped?: boolean;
+  /** Whether it has threads, as `folded` if it is asked for them. */
+  readonly threads?: boolean;
   /** Loads and runs it. */
   write(profile: Profile, flags: FlagsOf<typeof FLAGS>, isPt: boolean): Promise<Chunks>;
 }
@@ -67,6 +69,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
   folded: {
     about: "a line a stack, for flame-graph scripts",
     extension: "folded",
+    threads: false,
     async write(profile, { on, value }) {
       const { folded } = await import("@perfdata/export/folded");
       const event = eventNumber(profile, value.event);
@@ -128,6 +131,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
     about: "for KCachegrind and callgrind_annotate",
     extension: "callgrind.out",
     lines: true,
+    threads: false,
     async write(profile, { on }) {
       const { callgrind } = await import("@perfdata/export/callgrind");
       return callgrind(profile, { inline: !on["no-inline"] });
@@ -221,6 +225,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const { profile, isWhole, isPt } = await readProfile("export", name, flags, {
       timed: chosen.timed ?? false,
       unmapped: chosen.unmapped ?? false,
+      threads: (chosen.threads ?? true) || on["with-pid"] || on["with-tid"],
       switches: format === "firefox" || format === "chrome",
       debugInformation: isFolded ? on.inline : true,
       pt: on.pt,

@@ -90,6 +90,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   return await aboutAsync(name, async () => {
     const { profile, isWhole } = await readProfile("tree", name, flags, {
       debugInformation: on.inline || on.srcline,
+      threads: root === "thread",
     });
     const event = eventNumber(profile, value.event);
     const leastShare = percent / 100;

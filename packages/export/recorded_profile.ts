@@ -9,9 +9,11 @@ import {
 } from "@perfdata/format/record-types";
 import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
 import { CHOSEN, type Run } from "@perfdata/session/run";
+import { SampleHistogram } from "@perfdata/session/sample-histogram";
 import { SampleReads } from "@perfdata/session/sample-reads";
 import { shortName } from "@perfdata/session/short-name";
 import type { SymbolTrust } from "@perfdata/session/symbolize";
+import { percent } from "@perfdata/session/unwind-text";
 import type { SymbolResolver } from "@perfdata/symbols";
 import { FloatColumn, IntColumn } from "./columns.ts";
 import { NodeTable } from "./node_table.ts";
@@ -22,6 +24,7 @@ import type {
   ProfileSwitch,
   ProfileThread,
   SampleColumns,
+  StackColumns,
 } from "./profile.ts";
 
 /** What {@linkcode ProfileConsumer} keeps. */
@@ -35,6 +38,11 @@ export interface ProfileOptions {
    * said of trust; otherwise they are one place, which takes much less time and memory.
    */
   readonly unmapped?: boolean;
+  /**
+   * Whether samples of different threads are kept apart; true by default. With `false`, the threads of
+   * the profile are commands.
+   */
+  readonly threads?: boolean;
 }
 
 /** How a {@linkcode ProfileConsumer} is given names. */
@@ -51,39 +59,31 @@ export class ProfileConsumer implements Consumer {
   readonly needs: Needs;
   readonly #timed: boolean;
   readonly #switches: boolean;
+  readonly #threadsApart: boolean;
   #first = -1;
   #last = -1;
   #engine: Engine | undefined;
   #reads: SampleReads | undefined;
-  readonly #processThreads = new NodeTable();
-  readonly #threads = new NodeTable();
-  readonly #kinds = new NodeTable();
-  readonly #rows = new NodeTable();
-  readonly #columns = {
-    stack: new IntColumn(),
-    event: new IntColumn(),
-    thread: new IntColumn(),
-    count: new FloatColumn(),
-    period: new FloatColumn(),
-  };
+  /** Samples by context and stack; where they are timed, contexts only. */
+  readonly #sums = new SampleHistogram();
   readonly #timedColumns = {
     stack: new IntColumn(),
-    event: new IntColumn(),
-    thread: new IntColumn(),
+    context: new IntColumn(),
     cpu: new IntColumn(),
     period: new FloatColumn(),
     time: new FloatColumn(),
   };
-  readonly #switched: ProfileSwitch[] = [];
+  readonly #switched: (Omit<ProfileSwitch, "thread"> & { readonly context: number })[] = [];
   /** Samples that count. */
   samples: number = 0;
-  /** Those of them that have a stack of more than one place. */
-  withCallers: number = 0;
 
   /** Collects what the options say. */
-  constructor({ timed = false, switches = false, unmapped = false }: ProfileOptions = {}) {
+  constructor(
+    { timed = false, switches = false, unmapped = false, threads = true }: ProfileOptions = {},
+  ) {
     this.needs = { stacks: true, unmapped };
     this.#timed = timed;
+    this.#threadsApart = threads;
     this.#switches = timed && switches;
   }
 
@@ -95,8 +95,7 @@ export class ProfileConsumer implements Consumer {
 
   /** Takes a run. */
   rows(run: Run): void {
-    const { count, chosen, type } = run;
-    const { parent } = (this.#engine as Engine).stacks;
+    const { count, chosen, type, event, period } = run;
     const reads = this.#reads as SampleReads;
     for (let i = 0; i < count; i++) {
       if (type[i] !== PERF_RECORD_SAMPLE) {
@@ -104,54 +103,42 @@ export class ProfileConsumer implements Consumer {
         continue;
       }
       if (chosen[i] === CHOSEN.NO) continue;
-      const values = reads.take(run, i);
+      const isPlain = reads.isPlain(event[i] as number);
+      const values = isPlain ? 1 : reads.take(run, i);
       if (chosen[i] !== CHOSEN.YES) continue;
-      const stack = run.stack[i] as number;
-      const thread = this.#thread(
-        run.process[i] as number,
-        run.tid[i] as number,
-        run.comm[i] as number,
-      );
-      for (let k = 0; k < values; k++) {
-        this.samples++;
-        if (stack >= 0 && (parent[stack] as number) >= 0) this.withCallers++;
-        this.#add(run, i, thread, reads.event[k] as number, reads.period[k] as number);
+      this.samples += values;
+      if (isPlain) this.#add(run, i, event[i] as number, period[i] as number);
+      else {
+        for (let k = 0; k < values; k++) {
+          this.#add(run, i, reads.event[k] as number, reads.period[k] as number);
+        }
       }
     }
+    this.#sums.settle();
   }
 
-  #add(run: Run, i: number, thread: number, event: number, period: number): void {
-    const columns = this.#columns;
+  #add(run: Run, i: number, event: number, period: number): void {
     const stack = run.stack[i] as number;
-    const time = (run.timeHi[i] as number) * 4294967296 + ((run.timeLo[i] as number) >>> 0);
+    const time = timeOf(run, i);
     if (time > 0) {
       if (this.#first < 0) this.#first = time;
       this.#last = time;
     }
-    if (this.#timed) {
-      const timed = this.#timedColumns;
-      timed.stack.push(stack);
-      timed.event.push(event);
-      timed.thread.push(thread);
-      timed.period.push(period);
-      timed.time.push(time);
-      timed.cpu.push(run.cpu[i] as number);
+    const comm = run.comm[i] as number;
+    // A thread without a name goes by its number.
+    const context = this.#threadsApart || comm < 0
+      ? this.#sums.context(event, comm, run.process[i] as number, run.tid[i] as number, 0)
+      : this.#sums.context(event, comm, -1, -1, 0);
+    if (!this.#timed) {
+      this.#sums.addLater(context, stack, period);
       return;
     }
-    const row = this.#rows.node(this.#kinds.node(thread, event), stack);
-    if (row === columns.count.length) {
-      columns.stack.push(stack);
-      columns.event.push(event);
-      columns.thread.push(thread);
-      columns.count.push(0);
-      columns.period.push(0);
-    }
-    columns.count.add(row, 1);
-    columns.period.add(row, period);
-  }
-
-  #thread(pid: number, tid: number, comm: number): number {
-    return this.#threads.node(this.#processThreads.node(pid, tid), comm);
+    const timed = this.#timedColumns;
+    timed.stack.push(stack);
+    timed.context.push(context);
+    timed.period.push(period);
+    timed.time.push(time);
+    timed.cpu.push(run.cpu[i] as number);
   }
 
   #switch(run: Run, i: number): void {
@@ -160,9 +147,10 @@ export class ProfileConsumer implements Consumer {
     const { machine } = this.#engine as Engine;
     const [pid, tid, misc] = [run.pid[i] as number, run.tid[i] as number, run.misc[i] as number];
     const thread = machine.thread(pid, tid);
+    const [process, comm] = [machine.pids[thread] as number, machine.comms[thread] as number];
     this.#switched.push({
-      thread: this.#thread(machine.pids[thread] as number, tid, machine.comms[thread] as number),
-      time: (run.timeHi[i] as number) * 4294967296 + ((run.timeLo[i] as number) >>> 0),
+      context: this.#sums.context(SWITCH, comm, process, tid, 0),
+      time: timeOf(run, i),
       cpu: run.cpu[i] as number,
       out: (misc & PERF_RECORD_MISC_SWITCH_OUT) !== 0,
       preempted: (misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) !== 0,
@@ -177,7 +165,8 @@ export class ProfileConsumer implements Consumer {
   async profile(names: ProfileNames): Promise<{ profile: Profile; trust: SymbolTrust }> {
     const engine = this.#engine as Engine;
     const { stacks } = engine;
-    const samples = this.#timed ? this.#timedSamples() : this.#sums();
+    const { threads, threadOf } = this.#threads(engine);
+    const samples = this.#timed ? this.#timedSamples(threadOf) : this.#sumSamples(threadOf);
     const columns = {
       parent: stacks.parent.subarray(0, stacks.count),
       place: stacks.place.subarray(0, stacks.count),
@@ -186,9 +175,9 @@ export class ProfileConsumer implements Consumer {
     const profile: Profile = {
       ...named,
       title: names.title,
-      trust: this.#trustLine(trust),
+      trust: this.#trustLine(trust, withCallers(columns, samples)),
       events: events(engine),
-      threads: this.#threadRows(engine),
+      threads,
       objects: engine.places.objects.map(({ path, buildId }, number) => ({
         name: shortName(engine.places.mapped[number] ?? { name: path, kernel: false }),
         path,
@@ -197,19 +186,29 @@ export class ProfileConsumer implements Consumer {
       stacks: columns,
       samples,
       ...(this.#first < 0 ? {} : { span: [this.#first, this.#last] as const }),
-      switches: this.#switched,
+      switches: this.#switched.map(({ context, ...change }) => ({
+        thread: threadOf[context] as number,
+        ...change,
+      })),
     };
     return { profile, trust };
   }
 
-  #timedSamples(): SampleColumns {
-    const { stack, event, thread, cpu, period, time } = this.#timedColumns;
+  #timedSamples(threadOf: Int32Array): SampleColumns {
+    const { stack, context, cpu, period, time } = this.#timedColumns;
     const { length } = stack;
+    const contexts = context.array();
+    const event = new Int32Array(length);
+    const thread = new Int32Array(length);
+    for (let row = 0; row < length; row++) {
+      event[row] = this.#sums.event(contexts[row] as number);
+      thread[row] = threadOf[contexts[row] as number] as number;
+    }
     return {
       length,
       stack: stack.array(),
-      event: event.array(),
-      thread: thread.array(),
+      event,
+      thread,
       count: new Uint8Array(length).fill(1),
       period: period.array(),
       time: time.array(),
@@ -217,54 +216,77 @@ export class ProfileConsumer implements Consumer {
     };
   }
 
-  #sums(): SampleColumns {
-    const { stack, event, thread, count, period } = this.#columns;
-    return {
-      length: stack.length,
-      stack: stack.array(),
-      event: event.array(),
-      thread: thread.array(),
-      count: count.array(),
-      period: period.array(),
-    };
+  #sumSamples(threadOf: Int32Array): SampleColumns {
+    const sums = this.#sums;
+    const length = sums.size;
+    const stack = new Int32Array(length);
+    const event = new Int32Array(length);
+    const thread = new Int32Array(length);
+    const count = new Float64Array(length);
+    const period = new Float64Array(length);
+    for (let row = 0; row < length; row++) {
+      const context = sums.contextOf(row);
+      stack[row] = sums.node(row);
+      event[row] = sums.event(context);
+      thread[row] = threadOf[context] as number;
+      count[row] = sums.samples(row);
+      period[row] = sums.period(row);
+    }
+    return { length, stack, event, thread, count, period };
   }
 
-  #threadRows({ names }: Engine): ProfileThread[] {
-    const of = this.#threads.parents();
-    const comms = this.#threads.items();
-    const pids = this.#processThreads.parents();
-    const tids = this.#processThreads.items();
-    return Array.from(comms, (comm, number) => {
-      const tid = tids[of[number] as number] as number;
-      return {
-        pid: pids[of[number] as number] as number,
-        tid,
-        comm: comm < 0 ? `:${tid}` : names.text(comm),
-      };
-    });
+  /** The threads in the order in which they were met, and by context the number of its thread. */
+  #threads({ names }: Engine): { threads: ProfileThread[]; threadOf: Int32Array } {
+    const sums = this.#sums;
+    const processThreads = new NodeTable();
+    const numbers = new NodeTable();
+    const threads: ProfileThread[] = [];
+    const threadOf = new Int32Array(sums.contextCount);
+    for (let context = 0; context < threadOf.length; context++) {
+      const [pid, tid, comm] = [sums.pid(context), sums.tid(context), sums.comm(context)];
+      const thread = numbers.node(processThreads.node(pid, tid), comm);
+      threadOf[context] = thread;
+      threads[thread] ??= { pid, tid, comm: comm < 0 ? `:${tid}` : names.text(comm) };
+    }
+    return { threads, threadOf };
   }
 
   /** One line: how many samples have a function and a stack, and why the others have none. */
-  #trustLine({ all, resolved, unresolved, unverified }: SymbolTrust): string {
-    const share = (part: number, whole: number) =>
-      `${whole === 0 ? "0" : (100 * part / whole).toFixed(2).replace(/\.?0+$/, "")}%`;
+  #trustLine({ all, resolved, unresolved, unverified }: SymbolTrust, withCallers: number): string {
     const causes = [...unresolved].filter(([, { samples }]) => samples > 0)
       .sort(([, a], [, b]) => b.samples - a.samples)
-      .map(([cause, { samples }]) => `${cause} ${share(samples, all.samples)}`);
+      .map(([cause, { samples }]) => `${cause} ${percent(samples, all.samples)}`);
     const parts = [
-      `${share(resolved.samples, all.samples)} of samples have a function` +
+      `${percent(resolved.samples, all.samples)} of samples have a function` +
       (causes.length > 0 ? ` (without: ${causes.join(", ")})` : ""),
-      this.withCallers === 0
+      withCallers === 0
         ? "no call chains were recorded"
-        : `${share(this.withCallers, this.samples)} have callers`,
+        : `${percent(withCallers, this.samples)} have callers`,
     ];
     if (unverified.samples > 0) {
-      parts.push(`${share(unverified.samples, all.samples)} by files of no known build id`);
+      parts.push(`${percent(unverified.samples, all.samples)} by files of no known build id`);
     }
     const leftOut = (this.#engine as Engine).leftOut + (this.#reads as SampleReads).leftOut;
     if (leftOut > 0) parts.push(`${leftOut} samples are damaged or of no known event`);
     return parts.join("; ");
   }
+}
+
+/** The event of the contexts of context switches, which are of none. */
+const SWITCH = -1;
+
+function timeOf(run: Run, i: number): number {
+  return (run.timeHi[i] as number) * 4294967296 + ((run.timeLo[i] as number) >>> 0);
+}
+
+/** How many samples have a stack of more than one place. */
+function withCallers({ parent }: StackColumns, { length, stack, count }: SampleColumns): number {
+  let sum = 0;
+  for (let row = 0; row < length; row++) {
+    const of = stack[row] as number;
+    if (of >= 0 && (parent[of] as number) >= 0) sum += count[row] as number;
+  }
+  return sum;
 }
 
 /** The events, with the units of their periods. */

@@ -1,3 +1,5 @@
+import { visible } from "./visible.ts";
+
 /** Where in a file something went wrong. */
 export interface ErrorPlace {
   /** Byte offset in the file, where it is known. */
@@ -33,7 +35,8 @@ export class PerfDataError extends Error {
 
   /** Makes an error; `place` says where in the file it happened. */
   constructor(message: string, place: ErrorPlace = {}) {
-    super(message);
+    // A name from the file may hold line ends or escape sequences.
+    super(visible(message));
     this.offset = place.offset === undefined ? undefined : BigInt(place.offset);
     this.record = place.record;
   }

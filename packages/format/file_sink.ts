@@ -105,12 +105,24 @@ export interface NewFile extends FileSink {
 /** Files that have no name yet. */
 const unfinished = new Set<string>();
 
-/** Removes what an interrupted process would leave. */
-function removeUnfinished(): void {
-  for (const path of unfinished) removeQuietly(path);
-  // 128 + SIGINT, as a shell reports it.
-  Deno.exit(130);
+/** Removes what an interrupted process would leave, and ends it as a shell reports that: 128 + signal. */
+function ending(signal: number): () => void {
+  return () => {
+    for (const path of unfinished) removeQuietly(path);
+    Deno.exit(128 + signal);
+  };
 }
+
+/** What is done on signals while there are such files. */
+const LISTENERS: readonly (readonly [Deno.Signal, () => void])[] = Deno.build.os === "windows"
+  ? [["SIGINT", ending(2)]]
+  : [
+    ["SIGINT", ending(2)],
+    ["SIGTERM", ending(15)],
+    ["SIGHUP", ending(1)],
+    // Beyond `ulimit -f` a write fails as on a full disk, and does not end the process.
+    ["SIGXFSZ", () => {}],
+  ];
 
 function removeQuietly(path: string): void {
   unfinished.delete(path);
@@ -123,8 +135,8 @@ function removeQuietly(path: string): void {
 
 /**
  * Creates a file under a temporary name in the directory of `path`. It gets its name with
- * {@link NewFile.commit}; closed without that, or interrupted by Ctrl-C, it is removed, so that there
- * is a whole file of that name, the one from before, or none.
+ * {@link NewFile.commit}; closed without that, or where SIGINT, SIGTERM or SIGHUP ends the process, it
+ * is removed, so that there is a whole file of that name, the one from before, or none.
  *
  * @param options `force`: a file of that name may be there and is replaced. Another thing (a symbolic
  *   link, a directory, a device) never is.
@@ -165,10 +177,13 @@ export function newFile(path: string, options: { force?: boolean } = {}): NewFil
   const slash = path.lastIndexOf("/") + 1;
   const temporary = `${path.slice(0, slash)}.${path.slice(slash).slice(0, 200)}.${Deno.pid}.tmp`;
   // Before the file is there, so that there is no moment at which an interrupt leaves it.
-  if (unfinished.size === 0) Deno.addSignalListener("SIGINT", removeUnfinished);
+  if (unfinished.size === 0) {
+    for (const [name, run] of LISTENERS) Deno.addSignalListener(name, run);
+  }
   const forget = () => {
     unfinished.delete(temporary);
-    if (unfinished.size === 0) Deno.removeSignalListener("SIGINT", removeUnfinished);
+    if (unfinished.size > 0) return;
+    for (const [name, run] of LISTENERS) Deno.removeSignalListener(name, run);
   };
   unfinished.add(temporary);
   let sink: FileSink;

@@ -1,5 +1,6 @@
 import type { Engine } from "@perfdata/session/engine";
-import { enlarge } from "@perfdata/session/enlarge";
+import { enlarge } from "@perfdata/format/enlarge";
+import { SampleHistogram } from "@perfdata/session/sample-histogram";
 import type { SymbolTrust } from "@perfdata/session/symbolize";
 import type { SymbolResolver } from "@perfdata/symbols";
 import { FUNCTION_KEYS, type FunctionKey, keyValue } from "./function_keys.ts";
@@ -7,7 +8,6 @@ import { orderedRows } from "./function_order.ts";
 import type { FunctionOptions, FunctionRow } from "./function_options.ts";
 import { lookUpPlaces, PlaceNames } from "./place_names.ts";
 import type { EventTotal, SampleCounts } from "./sample_counts.ts";
-import { SampleHistogram } from "./sample_histogram.ts";
 import { Texts } from "./texts.ts";
 
 export type { FunctionOptions, FunctionRow, NameFilter } from "./function_options.ts";

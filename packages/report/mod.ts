@@ -17,5 +17,4 @@ export * from "./rate_plot.ts";
 export * from "./rate_rows.ts";
 export * from "./rate_stream.ts";
 export * from "./sample_counts.ts";
-export * from "./sample_histogram.ts";
 export * from "./texts.ts";

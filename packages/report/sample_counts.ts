@@ -4,7 +4,7 @@ import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
 import { CHOSEN, type Run } from "@perfdata/session/run";
 import { SampleComms } from "@perfdata/session/sample-comms";
 import { SampleReads } from "@perfdata/session/sample-reads";
-import { MOST_ADDED, SampleHistogram } from "./sample_histogram.ts";
+import { SampleHistogram } from "@perfdata/session/sample-histogram";
 
 /** What samples are grouped by besides event, comm and place. */
 export interface SampleKeys {
@@ -53,11 +53,6 @@ export class SampleCounts implements Consumer {
   #events: readonly PerfEvent[] = [];
   #reads: SampleReads | undefined;
   #comms: SampleComms | undefined;
-  // What is added next.
-  #waiting = 0;
-  readonly #contexts = new Int32Array(MOST_ADDED);
-  readonly #nodes = new Int32Array(MOST_ADDED);
-  readonly #periods = new Float64Array(MOST_ADDED);
 
   /** Counts nothing yet. */
   constructor(options: CountOptions = {}) {
@@ -106,7 +101,7 @@ export class SampleCounts implements Consumer {
         }
       } else comms.record(run, i);
     }
-    this.#flush();
+    this.histogram.settle();
   }
 
   #count(run: Run, i: number, event: number, comm: number, period: number): void {
@@ -116,21 +111,14 @@ export class SampleCounts implements Consumer {
     total.samples++;
     total.period += period;
     if (run.chosen[i] === CHOSEN.TOTAL) return;
-    if (this.#waiting === MOST_ADDED) this.#flush();
-    const k = this.#waiting++;
-    this.#contexts[k] = this.histogram.context(
+    const context = this.histogram.context(
       event,
       comm,
       keys?.pid ? run.process[i] as number : 0,
       keys?.tid ? run.tid[i] as number : 0,
       keys?.cpu ? run.cpu[i] as number : 0,
     );
-    this.#nodes[k] = this.stacks ? run.stack[i] as number : run.place[i] as number;
-    this.#periods[k] = period;
-  }
-
-  #flush(): void {
-    this.histogram.addAll(this.#waiting, this.#contexts, this.#nodes, this.#periods);
-    this.#waiting = 0;
+    const node = this.stacks ? run.stack[i] as number : run.place[i] as number;
+    this.histogram.addLater(context, node, period);
   }
 }

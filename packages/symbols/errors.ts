@@ -1,3 +1,5 @@
+import { visible } from "@perfdata/format/visible";
+
 /**
  * A symbol source (ELF file, kallsyms, perf map, jitdump …) could not be read.
  *
@@ -27,11 +29,12 @@ export class SymbolsError extends Error {
    * Makes an error for one place in the source.
    *
    * @param offset byte offset in the source
-   * @param message what was read, found and expected, in one line
+   * @param message what was read, found and expected, in one line; controls in it become visible
    * @param options the `cause`, where there is one
    */
   constructor(offset: number, message: string, options?: ErrorOptions) {
-    super(message, options);
+    // A name from the file may hold line ends or escape sequences.
+    super(visible(message), options);
     this.offset = offset;
   }
 }

@@ -186,3 +186,11 @@ Deno.test("jitdump files that are changed end in an error with an offset, or are
     { numRuns: 2000 },
   );
 });
+
+Deno.test("names from a file do not act in messages", () => {
+  const { message, offset } = new SymbolsError(
+    7,
+    "Cannot read section \n\x1b[2J (0 bytes at 3823)",
+  );
+  assertEquals([message, offset], ["Cannot read section \\n\\x1b[2J (0 bytes at 3823)", 7]);
+});

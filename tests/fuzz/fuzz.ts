@@ -3,14 +3,15 @@
  * tool, and fails where one of them ends in something else than an answer.
  *
  * An input is a fixture or a file of the corpus with a few changes, most of them to the fields that the
- * declarations say where to find. The same seed makes the same inputs. A target has 20 seconds of processor
- * time and 1.5 GB;
- * what it writes is cut at 32 MB. What is found is made smaller and kept in `--output`, by default
+ * declarations say where to find. The same seed makes the same inputs; without one it is a random one, and
+ * printed. The suite tries the same inputs in each run: `fuzz_test.ts`. A target has 20 seconds of processor
+ * time and 1.5 GB; what it writes is cut at 32 MB. What is found is made smaller and kept in `--output`, by default
  * `fixtures/hostile`, so that a test tries it from then on; what comes from a file of the corpus, which is
  * not part of the repository, in its directory `corpus`, which Git ignores.
  */
 import { parseArgs } from "@std/cli";
-import type { Current, RunnerLine } from "./runner.ts";
+import { randomSeed } from "../seed.ts";
+import type { Current, RunnerLine, RunnerOptions } from "./runner.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 const MOST_MILLISECONDS = 20_000;
@@ -26,26 +27,35 @@ export interface FuzzResult {
   readonly findings: readonly { readonly signature: string; readonly file: string }[];
 }
 
+/** When it ends: after so many minutes, or so many inputs. */
+export type FuzzEnd = { readonly minutes: number } | { readonly inputs: number };
+
 /** How to run it. */
 export interface FuzzOptions {
-  readonly minutes: number;
+  readonly end: FuzzEnd;
   readonly seed: number;
+  /** Whether it starts from files of this repository alone: then a seed makes the same inputs anywhere. */
+  readonly ownOnly?: boolean;
   /** Where findings are kept. */
   readonly output: string;
   /** Receives findings as they come. */
   readonly log?: (line: string) => void;
 }
 
-/** Runs until the time is over. */
-export async function fuzz({ minutes, seed, output, log }: FuzzOptions): Promise<FuzzResult> {
+/** Runs until the time is over, or all inputs have been tried. */
+export async function fuzz(
+  { end, seed, ownOnly = false, output, log }: FuzzOptions,
+): Promise<FuzzResult> {
   const folder = await Deno.makeTempDir({ prefix: "perfdata-fuzz-" });
   const findings = new Map<string, string>();
-  const end = performance.now() + minutes * 60_000;
+  const last = "inputs" in end ? end.inputs : Infinity;
+  const over = performance.now() + ("minutes" in end ? end.minutes * 60_000 : Infinity);
   let inputs = 0;
   let runs = 0;
   try {
-    for (let first = 0; performance.now() < end;) {
-      const runner = new Runner(seed, first, end - performance.now(), folder);
+    for (let first = 0; first < last && performance.now() < over;) {
+      const milliseconds = Math.ceil(over - performance.now());
+      const runner = new Runner({ seed, first, last, milliseconds, ownOnly, folder });
       for await (const line of runner.lines()) {
         if (line.kind === "done") {
           inputs += line.inputs;
@@ -100,8 +110,8 @@ class Runner {
   /** The end of what it wrote to standard error. */
   #said = "";
 
-  constructor(seed: number, first: number, milliseconds: number, folder: string) {
-    this.#folder = folder;
+  constructor(options: RunnerOptions) {
+    this.#folder = options.folder;
     this.#child = new Deno.Command(Deno.execPath(), {
       args: [
         "run",
@@ -116,8 +126,8 @@ class Runner {
         "--config",
         `${ROOT}deno.json`,
         `${ROOT}tests/fuzz/runner.ts`,
-        ...[seed, first, Math.ceil(milliseconds)].map(String),
-        folder,
+        ...[options.seed, options.first, options.last, options.milliseconds].map(String),
+        ...[options.ownOnly ? "ours" : "all", options.folder],
       ],
       stdin: "null",
       stdout: "piped",
@@ -217,10 +227,15 @@ class Runner {
 if (import.meta.main) {
   const flags = parseArgs(Deno.args, { string: ["minutes", "seed", "output"] });
   const minutes = Number(flags.minutes ?? 1);
-  const seed = Number(flags.seed ?? crypto.getRandomValues(new Uint32Array(1))[0]);
+  const seed = Number(flags.seed ?? randomSeed());
   const output: string = flags.output as string | undefined ?? `${ROOT}fixtures/hostile`;
   console.log(`fuzz: seed ${seed}, ${minutes} minutes`);
-  const { inputs, runs, findings } = await fuzz({ minutes, seed, output, log: console.log });
+  const { inputs, runs, findings } = await fuzz({
+    end: { minutes },
+    seed,
+    output,
+    log: console.log,
+  });
   console.log(`fuzz: ${inputs} inputs, ${runs} runs, ${findings.length} findings`);
   if (findings.length > 0) Deno.exit(1);
 }

@@ -76,7 +76,7 @@ function change(
   }
   // A part of another input of the same kind, or of this one, as records that come twice.
   const same = others.filter((other) => other.kind === kind);
-  const from = random.once(2) || same.length === 0 ? bytes : random.pick(same).bytes;
+  const from = random.once(2) || same.length === 0 ? bytes : random.named(same).bytes;
   const start = fields.length > 0 && from === bytes
     ? random.pick(fields).offset
     : random.below(from.length);

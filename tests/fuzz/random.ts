@@ -25,6 +25,22 @@ export class Random {
     return from[this.below(from.length)] as T;
   }
 
+  /** One of several by its name: where another one is added, or one goes, other choices stay as they are. */
+  named<T extends { readonly name: string }>(from: readonly T[]): T {
+    const salt = this.next();
+    let chosen = from[0] as T;
+    let most = -1;
+    for (const one of from) {
+      let hash = salt;
+      for (let i = 0; i < one.name.length; i++) hash = Math.imul(hash, 31) + one.name.charCodeAt(i);
+      const rank = new Random(hash).next();
+      if (rank <= most) continue;
+      most = rank;
+      chosen = one;
+    }
+    return chosen;
+  }
+
   /** Whether, once in `n` times. */
   once(n: number): boolean {
     return this.below(n) === 0;

@@ -2,7 +2,7 @@
  * A process that tries one input after the other, and says which: `fuzz.ts` watches it, since what does
  * not end cannot end itself.
  *
- * Arguments: seed, number of the first input, milliseconds, directory.
+ * Arguments: the members of {@linkcode RunnerOptions}.
  */
 import { type Field, fieldsOf, type Seed, seeds } from "./corpus.ts";
 import { applied, type Change, changesOf, smaller } from "./mutate.ts";
@@ -26,6 +26,21 @@ export interface Current {
   readonly run: number;
   readonly target: string;
   readonly ours: boolean;
+}
+
+/** What it tries, and where. */
+export interface RunnerOptions {
+  readonly seed: number;
+  /** Number of the first input. */
+  readonly first: number;
+  /** Number after that of the last one, at most. */
+  readonly last: number;
+  /** When it ends at the latest. */
+  readonly milliseconds: number;
+  /** Whether it starts from files of this repository alone. */
+  readonly ownOnly: boolean;
+  /** Where it writes. */
+  readonly folder: string;
 }
 
 /** Tools that are tried with one input; all entries of the library are. */
@@ -54,8 +69,8 @@ export async function attempt(
   }
 }
 
-async function main(seed: number, first: number, milliseconds: number, folder: string) {
-  const all = await seeds();
+async function main({ seed, first, last, milliseconds, ownOnly, folder }: RunnerOptions) {
+  const all = await seeds(ownOnly);
   const found = await targets();
   const fields = new Map<Seed, Field[]>();
   const known = new Set<string>();
@@ -65,9 +80,11 @@ async function main(seed: number, first: number, milliseconds: number, folder: s
   const say = (line: RunnerLine): void => console.log(JSON.stringify(line));
   let input = first;
   let runs = 0;
-  for (; performance.now() < end; input++) {
+  for (; input < last && performance.now() < end; input++) {
     const random = new Random(Math.imul(seed, 0x9e3779b1) ^ input);
-    const base = random.pick(random.once(8) ? all.filter(({ kind }) => kind !== "recording") : all);
+    const base = random.named(
+      random.once(8) ? all.filter(({ kind }) => kind !== "recording") : all,
+    );
     let own = fields.get(base);
     if (own === undefined) fields.set(base, own = await fieldsOf(base));
     const changes = changesOf(base, own, all, random);
@@ -100,13 +117,11 @@ async function main(seed: number, first: number, milliseconds: number, folder: s
 function chosen(found: readonly Target[], { kind }: Seed, random: Random): Target[] {
   const fitting = found.filter((target) => target.kind === kind);
   if (kind !== "recording") return fitting;
-  const few = new Set(
-    Array.from({ length: TOOLS_AN_INPUT + 2 }, () => random.below(fitting.length)),
-  );
-  return fitting.filter((_, i) => few.has(i));
+  return [...new Set(Array.from({ length: TOOLS_AN_INPUT + 2 }, () => random.named(fitting)))];
 }
 
 if (import.meta.main) {
-  const [seed = 1, first = 0, milliseconds = 1000] = Deno.args.map(Number);
-  await main(seed, first, milliseconds, Deno.args[3] ?? "");
+  const [seed = 1, first = 0, last = 1, milliseconds = 1000] = Deno.args.map(Number);
+  const [, , , , from, folder = ""] = Deno.args;
+  await main({ seed, first, last, milliseconds, ownOnly: from === "ours", folder });
 }

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { MOST_ADDED, SampleHistogram } from "./sample_histogram.ts";
+import { SampleHistogram } from "./sample_histogram.ts";
 
 const small = fc.integer({ min: -1, max: 3 });
 const sample = fc.tuple(
@@ -43,18 +43,13 @@ Deno.test("the histogram counts as a Map does, whatever the keys", () => {
   );
 });
 
-/** The same, added in pieces. */
+/** The same, added together. */
 function together(samples: readonly (typeof sample extends fc.Arbitrary<infer T> ? T : never)[]) {
   const histogram = new SampleHistogram(4);
-  for (let from = 0; from < samples.length; from += MOST_ADDED) {
-    const part = samples.slice(from, from + MOST_ADDED);
-    histogram.addAll(
-      part.length,
-      Int32Array.from(part, ([keys]) => histogram.context(...keys)),
-      Int32Array.from(part, ([, node]) => node),
-      Float64Array.from(part, ([, , period]) => period),
-    );
+  for (const [keys, node, period] of samples) {
+    histogram.addLater(histogram.context(...keys), node, period);
   }
+  histogram.settle();
   return histogram;
 }
 

@@ -1,11 +1,11 @@
-import { enlarge } from "@perfdata/session/enlarge";
+import { enlarge } from "@perfdata/format/enlarge";
 
 /** Words of a context: event, comm, pid, tid, cpu. */
 const CONTEXT = 5;
 /** Words of an entry: context, node, samples, one that is not used; then the period, a double. */
 const ENTRY = 6;
-/** Most samples of a call of {@link SampleHistogram.addAll}. */
-export const MOST_ADDED = 1024;
+/** Samples that are added together. */
+const TOGETHER = 1024;
 
 /**
  * Samples and periods by context and node: open-addressing tables in typed arrays. A context is an
@@ -14,7 +14,7 @@ export const MOST_ADDED = 1024;
  *
  * @example
  * ```ts
- * import { SampleHistogram } from "@perfdata/report";
+ * import { SampleHistogram } from "@perfdata/session/sample-histogram";
  * import { assertEquals } from "@std/assert";
  *
  * const histogram = new SampleHistogram();
@@ -46,7 +46,12 @@ export class SampleHistogram {
    * does not.
    */
   #lastOf = new Int32Array(1 << 10);
-  readonly #found = new Int32Array(MOST_ADDED);
+  // What is added next, and where.
+  #waiting = 0;
+  readonly #waitingContexts = new Int32Array(TOGETHER);
+  readonly #waitingNodes = new Int32Array(TOGETHER);
+  readonly #waitingPeriods = new Float64Array(TOGETHER);
+  readonly #found = new Int32Array(TOGETHER);
 
   /**
    * Makes an empty table.
@@ -170,19 +175,34 @@ export class SampleHistogram {
   }
 
   /**
-   * Adds samples one by one, as {@link SampleHistogram.add} does.
+   * Adds a sample together with others: it counts after {@link SampleHistogram.settle}.
    *
-   * Steps go through all of them, so that the memory that they wait for is fetched for several at a
-   * time.
-   *
-   * @param count How many, {@link MOST_ADDED} at most.
-   * @param contexts Context of each.
-   * @param nodes Node of each.
-   * @param periods Period of each.
+   * @param context What {@link SampleHistogram.context} returned.
+   * @param node A place or a stack.
+   * @param period Events that the sample stands for.
    */
-  addAll(count: number, contexts: Int32Array, nodes: Int32Array, periods: Float64Array): void {
+  addLater(context: number, node: number, period: number): void {
+    const k = this.#waiting++;
+    this.#waitingContexts[k] = context;
+    this.#waitingNodes[k] = node;
+    this.#waitingPeriods[k] = period;
+    if (this.#waiting === TOGETHER) this.settle();
+  }
+
+  /**
+   * Adds what waits, in its order.
+   *
+   * Steps go through all of it, so that the memory that they wait for is fetched for several samples
+   * at a time.
+   */
+  settle(): void {
+    const count = this.#waiting;
+    const contexts = this.#waitingContexts;
+    const nodes = this.#waitingNodes;
+    const periods = this.#waitingPeriods;
     const found = this.#found;
     const lastOf = this.#lastOf;
+    this.#waiting = 0;
     for (let k = 0; k < count; k++) {
       const at = (nodes[k] as number) + 1;
       const last = at < lastOf.length ? lastOf[at] as number : 0;

@@ -1,0 +1,13 @@
+/**
+ * fast-check with a seed: what a test imports as `fast-check`.
+ *
+ * The suite tries the same values in each run, so that it fails on what was changed and on nothing else.
+ * `PERFDATA_SEED` takes other ones: a number, or `random`; what a property fails on, fast-check prints
+ * with its seed.
+ */
+import fc from "npm-fast-check";
+import { testSeed } from "./seed.ts";
+
+fc.configureGlobal({ seed: testSeed() });
+
+export default fc;
