@@ -1,9 +1,9 @@
 import { type Diagnostics, KERNEL_RECORDS, type PerfDataReader } from "@perfdata/format";
 import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
-import { type Engine, type EngineOptions, runEngine } from "@perfdata/session/engine";
+import type { Engine, EngineOptions } from "@perfdata/session/engine";
 import type { U64Style } from "./records_json.ts";
 import type { RecordSymbols } from "./records_symbols.ts";
-import { isTimeOrdered, RecordsText } from "./records_text.ts";
+import { RecordsText } from "./records_text.ts";
 
 export type { RecordSymbols };
 
@@ -101,25 +101,5 @@ export async function writeRecords(
   write: (block: Uint8Array) => void,
   options: RecordsOptions = {},
 ): Promise<Engine> {
-  const text = new RecordsText(reader, write, options);
-  return await runRecords(reader, text, options);
-}
-
-/** Runs the records of a file through `text`. */
-export async function runRecords(
-  reader: PerfDataReader,
-  text: RecordsText,
-  options: RecordsOptions,
-): Promise<Engine> {
-  await text.prepare();
-  if (options.format === "csv") text.heads();
-  const { unwind, stitchLbr, inflate, progress, diagnostics } = options;
-  return await runEngine(reader, [text], {
-    order: isTimeOrdered(options) ? "time" : "file",
-    unwind,
-    stitchLbr,
-    ...(inflate === undefined ? {} : { inflate }),
-    ...(progress === undefined ? {} : { progress }),
-    ...(diagnostics === undefined ? {} : { diagnostics }),
-  });
+  return await new RecordsText(reader, write, options).run();
 }

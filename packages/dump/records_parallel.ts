@@ -9,7 +9,7 @@ import { writeStdout } from "@perfdata/format/file-sink";
 import { shareBlocks } from "@perfdata/session/block-threads";
 import { Blocks } from "@perfdata/session/blocks";
 import type { Engine } from "@perfdata/session/engine";
-import { type RecordsOptions, runRecords } from "./records.ts";
+import type { RecordsOptions } from "./records.ts";
 import { RecordsText } from "./records_text.ts";
 import { RECORDS_BLOCK } from "./records_blocks.ts";
 import { type RecordsAbout, recordsWriter } from "./records_writer.ts";
@@ -53,7 +53,7 @@ export async function recordsFile(
   const { fileSize } = reader;
   if (jobs <= 1 || fileSize === undefined || !isShareable(reader, wish)) {
     const text = new RecordsText(reader, writeStdout, wish);
-    return { engine: await runRecords(reader, text, wish), count: text.count };
+    return { engine: await text.run(), count: text.count };
   }
   const { format, u64, order } = wish;
   const lines = {
@@ -79,7 +79,7 @@ export async function recordsFile(
     about,
     fill: async (roomFor) => {
       room = roomFor;
-      return await runRecords(reader, text, wish);
+      return await text.run();
     },
     empty,
   });

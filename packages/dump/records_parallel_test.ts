@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { PerfDataReader } from "@perfdata/format";
 import { fileSource } from "@perfdata/format/file-source";
-import { type RecordsOptions, runRecords, writeRecords } from "./records.ts";
+import { type RecordsOptions, writeRecords } from "./records.ts";
 import { RecordsText } from "./records_text.ts";
 import { RECORDS_BLOCK } from "./records_blocks.ts";
 import { type LineOptions, RecordsLines } from "./records_lines.ts";
@@ -62,7 +62,7 @@ async function byBlocks(path: string, wish: Wish, full: number): Promise<[string
     fill: () => lines.put(n++, out.write),
     close: () => {},
   });
-  await runRecords(reader, text, options);
+  await text.run();
   return [out.text, n];
 }
 

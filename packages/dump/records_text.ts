@@ -128,6 +128,21 @@ export class RecordsText implements Consumer {
     this.#left = options.limit ?? 1;
   }
 
+  /** Takes all records of the file. */
+  async run(): Promise<Engine> {
+    await this.prepare();
+    if (this.#options.format === "csv") this.out.append(this.#csvText(CSV_COLUMNS));
+    const { unwind, stitchLbr, inflate, progress, diagnostics } = this.#options;
+    return await runEngine(this.#reader, [this], {
+      order: isTimeOrdered(this.#options) ? "time" : "file",
+      unwind,
+      stitchLbr,
+      ...(inflate === undefined ? {} : { inflate }),
+      ...(progress === undefined ? {} : { progress }),
+      ...(diagnostics === undefined ? {} : { diagnostics }),
+    });
+  }
+
   /** Gets ready: to be called before the first record. */
   async prepare(): Promise<void> {
     await this.#readNames();
@@ -135,11 +150,6 @@ export class RecordsText implements Consumer {
     // Loaded where it is needed: it takes a tenth of the start of the command.
     const { stringify } = await import("@std/csv");
     this.#csvText = (row) => stringify([row.map(safeCell)], { headers: false });
-  }
-
-  /** Writes the row of the columns' names. */
-  heads(): void {
-    this.out.append(this.#csvText(CSV_COLUMNS));
   }
 
   /** Takes the names of the events from a file. */
@@ -392,7 +402,7 @@ export class RecordsText implements Consumer {
 }
 
 /** Whether records are ordered by time, and what was mapped when is known. */
-export function isTimeOrdered({ order, symbols, unwind }: RecordsOptions): boolean {
+function isTimeOrdered({ order, symbols, unwind }: RecordsOptions): boolean {
   return order === "time" || symbols !== undefined || unwind !== undefined;
 }
 
