@@ -20,7 +20,7 @@ import {
 } from "@perfdata/format";
 import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
 import { LITTLE_ENDIAN } from "@perfdata/format/text-bytes";
-import { type Consumer, type Engine, type Needs } from "@perfdata/session/engine";
+import { type Consumer, type Engine, type Needs, runEngine } from "@perfdata/session/engine";
 import type { RecordBytes, Run } from "@perfdata/session/run";
 import { CSV_COLUMNS, csvRow } from "./records_csv.ts";
 import { BLOCK, TextBuffer } from "./records_bytes.ts";
