@@ -6,7 +6,7 @@ import {
   isRealCall,
   type PathTable,
 } from "@perfdata/intel-pt";
-import { enlarge } from "./enlarge.ts";
+import { enlarge } from "@perfdata/format/enlarge";
 import { CallEvents } from "./pt_call_events.ts";
 import { CallStack, PENDING } from "./pt_call_stack.ts";
 import { CallTimeline, CallTree } from "./pt_call_tree.ts";

@@ -6,7 +6,7 @@ import {
   type InsnMode,
   type PathTable,
 } from "@perfdata/intel-pt";
-import { enlarge } from "./enlarge.ts";
+import { enlarge } from "@perfdata/format/enlarge";
 import type { CallFilter } from "./pt_calls.ts";
 import type { PtCode } from "./pt_code.ts";
 import type { PtBuffer, PtClock, PtSink } from "./pt_run.ts";
