@@ -134,9 +134,10 @@ class Chosen implements Consumer {
         const waiting = this.#unnamed.get(comm);
         if (waiting === undefined) this.#unnamed.set(comm, [offset]);
         else waiting.push(offset);
-      } else if (this.#comms[comm] ??= isComm(names.texts[comm] ?? "")) {
-        this.offsets.add(offset);
+        continue;
       }
+      const isNamed = this.#comms[comm] ??= isComm(names.texts[comm] ?? "");
+      if (isNamed) this.offsets.add(offset);
     }
   }
 
