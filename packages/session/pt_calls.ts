@@ -193,10 +193,12 @@ export class PtCalls implements PtSink {
 
   /** Ends what is open when the trace ends. */
   finish(): void {
+    const { from = -Infinity, to = Infinity } = this.#filter;
     for (const [tid, stack] of this.#stacks) {
       let now = -1;
       for (const open of this.#open.values()) now = Math.max(now, open.time);
-      while (stack.depth > 0) this.#pop(tid, -1, stack, 2, now, true);
+      const counts = now < 0 || (now >= from && now <= to);
+      while (stack.depth > 0) this.#pop(tid, -1, stack, 2, now, counts);
       this.#since(stack, now);
     }
     for (const open of this.#open.values()) this.#fold(open, 0);
