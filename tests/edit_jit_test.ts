@@ -17,7 +17,7 @@ Deno.test("convert --jit: perf finds what it finds after perf inject --jit, and 
     const env = { PERF_BUILDID_DIR: `${folder}/cache`, LC_ALL: "C", PAGER: "cat" };
     const perf = async (...args: string[]) => {
       const { success, stdout } = await new Deno.Command("timeout", {
-        args: ["120", "perf", ...args],
+        args: ["300", "perf", ...args],
         cwd: folder,
         env,
         stdin: "null",

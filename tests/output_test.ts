@@ -172,7 +172,7 @@ for (const { name, args, files } of WRITERS) {
       // Not all of it: it waits for the rest.
       await writer.write(input.subarray(0, input.length - 2000));
       // It has begun to write when there are other files; extract-pt knows its names late.
-      for (let turn = 0; turn < 100 && names(folder).length === files.length; turn++) {
+      for (let turn = 0; turn < 40 && names(folder).length === files.length; turn++) {
         await new Promise((done) => setTimeout(done, 50));
       }
       child.kill("SIGINT");
