@@ -149,6 +149,35 @@ Deno.test("annotate has the samples of funcs, line by line", async () => {
   });
 });
 
+Deno.test("diff and annotate call functions what funcs calls them, not what debug information does", async () => {
+  await inFolder(async (folder) => {
+    if (perfVersion() === undefined) return;
+    Deno.writeTextFileSync(
+      `${folder}/alias.c`,
+      `volatile unsigned long sink;
+__attribute__((noinline)) void inside(int n) __asm__("outside");
+void inside(int n) { for (int i = 0; i < n; i++) sink += i * 3; }
+int main() { for (int i = 0; i < 100; i++) inside(1000000); }
+`,
+    );
+    if (!works("gcc", ["-O1", "-g", "-o", "alias", "alias.c"], folder)) return;
+    const path = `${folder}/perf.data`;
+    const args = ["record", "-q", "-e", "cpu-clock:u", "-F", "2000", "-o", path, `${folder}/alias`];
+    if (!works("perf", args, folder)) return;
+    const rows = async (name: string, ...args: string[]) =>
+      (await tool(name, args)).out.trimEnd().split("\n").map((line) => JSON.parse(line));
+    const funcs = (await rows("funcs", "--json", path)).filter(({ dso }) => dso === "alias");
+    assertEquals(funcs[0]?.sym, "outside");
+    const diffs = (await rows("diff", "--json", path, path)).slice(1)
+      .filter(({ object, before }) => object === "alias" && before.value > 0);
+    const names = (all: { sym?: string; name?: string }[]) =>
+      all.map(({ sym, name }) => sym ?? name).sort();
+    assertEquals(names(diffs), names(funcs));
+    const lines = await rows("annotate", "--json", path, "outside");
+    assert(lines.length > 0 && lines.every(({ function: name }) => name === "outside"));
+  });
+});
+
 Deno.test("annotate --insns has the samples of perf annotate, instruction by instruction", async () => {
   await inFolder(async (folder) => {
     const [path] = record(folder, [100]) ?? [];

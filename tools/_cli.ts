@@ -47,6 +47,8 @@ export interface FlagSpec<B extends string, S extends string> {
   readonly string: readonly S[];
   /** Those of them that may stand without a value, which is an empty text then. */
   readonly optional?: readonly S[];
+  /** Those whose values are all taken where they are given more than once, with a space between. */
+  readonly repeated?: readonly S[];
   /** Short names. */
   readonly alias?: Readonly<Record<string, B | S | "help">>;
 }
@@ -89,6 +91,7 @@ export function parseFlags<const B extends string, const S extends string>(
     boolean,
     // `_` keeps a file name that looks like a number as it was written.
     string: [...spec.string, "_"],
+    collect: spec.repeated ?? [],
     alias: { ...spec.alias, h: "help" },
     unknown(arg, key) {
       if (key === undefined) return;
@@ -101,7 +104,8 @@ export function parseFlags<const B extends string, const S extends string>(
   const value: Record<string, string | undefined> = {};
   for (const name of boolean) on[name] = parsed[name] === true;
   for (const name of spec.string) {
-    const found = parsed[name] as string | undefined;
+    const given = parsed[name] as string | readonly string[] | undefined;
+    const found = typeof given === "string" ? given : given?.length ? given.join(" ") : undefined;
     if (found === "" && spec.optional?.includes(name) !== true) {
       throw new UsageError(`--${name} needs a value`);
     }

@@ -289,7 +289,8 @@ async function run(flags: PtFlags): Promise<number> {
       const why = isChosen || called === undefined
         ? isChosen ? `: ${await whyNothing(name, filters)}` : ""
         : `: --function ${called} matches nothing`;
-      complain(`pt: ${name}: nothing to print${why}`);
+      const isNone = why === "" && on.errors && lists.length === 1;
+      complain(`pt: ${name}: ${isNone ? "no errors" : `nothing to print${why}`}`);
     }
     return reportLoss("pt", name, counts, code, names, complaints, clock);
   });

@@ -60,6 +60,8 @@ export interface PtCounts extends FlowCounts {
 export class PtClock {
   /** Whether the recording says how. */
   readonly known: boolean;
+  /** Why there are no times. */
+  readonly why: string;
   /** TSC value that decoders count from. */
   readonly base: bigint;
   readonly #shift: bigint;
@@ -76,7 +78,11 @@ export class PtClock {
     this.#shift = sound ? intelPt?.time_shift ?? 0n : 0n;
     this.#mult = sound ? intelPt?.time_mult ?? 0n : 0n;
     this.#zero = intelPt?.time_zero ?? 0n;
-    this.known = this.#mult !== 0n && trace.intelPtConfig?.tsc !== false;
+    const hasTsc = trace.intelPtConfig?.tsc !== false;
+    this.known = this.#mult !== 0n && hasTsc;
+    this.why = hasTsc
+      ? "the recording does not convert the TSC"
+      : "the trace was recorded without TSC packets";
     let first: bigint | undefined;
     for (const { pieces } of trace.streams) {
       const reference = pieces[0]?.reference;
