@@ -50,9 +50,8 @@ docs/records.md describes the objects.
                      records; sets the order to time
       --stitch-lbr   with --unwind: as perf report --stitch-lbr
       --no-inflate   print COMPRESSED records as they are, not the records in them
-      --jobs N       number of threads (default: 2 for files of 128 MB or more, as CSV 4 MB): one
-                     reads the file, the others make the lines; --limit, --symbols, --unwind and
-                     pipes use one
+      --jobs N       number of threads (default: 2 for files of 128 MB or more): one reads the
+                     file, the others make the lines; --limit, --symbols, --unwind and pipes use one
       --temp DIR     sort there what is too much for memory, of a pipe
       --debug        print the stack trace of an error
   -h, --help         print this help
@@ -87,8 +86,6 @@ const FLAGS = {
 
 /** Bytes of a file from which on a second thread pays even where there are but two processors. */
 const LARGE = 1 << 27;
-/** The same where rows of a table are made, which takes longer. */
-const LARGE_CSV = 1 << 22;
 
 type RecordsFlags = FlagsOf<typeof FLAGS>;
 
@@ -142,7 +139,7 @@ async function run(flags: RecordsFlags): Promise<number> {
     : undefined;
   using names = symbols === "" ? lookUps?.names : undefined;
   const { add, finish } = progressOf("records", reader.fileSize);
-  const { engine, count } = await recordsFile(reader, file, jobs ?? usualJobs(reader, on.csv), {
+  const { engine, count } = await recordsFile(reader, file, jobs ?? usualJobs(reader), {
     ...options,
     ...given({ symbols: bundled ?? names, unwind: on.unwind ? lookUps?.resolverFor : undefined }),
     progress: add,
@@ -158,8 +155,8 @@ async function run(flags: RecordsFlags): Promise<number> {
   return complaints.count > 0 ? 1 : 0;
 }
 
-function usualJobs({ fileSize = 0 }: PerfDataReader, csv: boolean): number {
-  return fileSize >= (csv ? LARGE_CSV : LARGE) && navigator.hardwareConcurrency > 1 ? 2 : 1;
+function usualJobs({ fileSize = 0 }: PerfDataReader): number {
+  return fileSize >= LARGE && navigator.hardwareConcurrency > 1 ? 2 : 1;
 }
 
 /** The command. */

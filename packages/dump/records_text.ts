@@ -22,7 +22,7 @@ import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
 import { LITTLE_ENDIAN } from "@perfdata/format/text-bytes";
 import { type Consumer, type Engine, type Needs, runEngine } from "@perfdata/session/engine";
 import type { RecordBytes, Run } from "@perfdata/session/run";
-import { CSV_COLUMNS, csvRow } from "./records_csv.ts";
+import { CSV_COLUMNS, csvRow, putCsvRow } from "./records_csv.ts";
 import { BLOCK, TextBuffer } from "./records_bytes.ts";
 import {
   type AnyDecoded,
@@ -83,6 +83,8 @@ export class RecordsText implements Consumer {
   /** Whether samples are, and other records, written without being decoded where they can be. */
   readonly #fast: boolean;
   readonly #planned: boolean;
+  /** A line that a row of CSV is made of. */
+  readonly #json: TextBuffer | undefined;
   readonly #live: boolean;
   readonly needs: Needs;
   readonly #first: number;
@@ -113,7 +115,10 @@ export class RecordsText implements Consumer {
     this.#write = write;
     this.#options = options;
     this.littleEndian = reader.littleEndian;
-    this.#planned = options.format !== "csv";
+    const isCsv = options.format === "csv";
+    // Rows are made of lines, except where these wait for names.
+    this.#json = isCsv ? new TextBuffer() : undefined;
+    this.#planned = !isCsv || options.symbols?.learn === undefined;
     this.#fast = reader.littleEndian && LITTLE_ENDIAN && this.#planned;
     this.#live = reader.fileSize === undefined;
     const { symbols, unwind } = options;
@@ -286,7 +291,8 @@ export class RecordsText implements Consumer {
     const offset = run.offset[row] as number;
     const event = run.event[row] as number;
     const type = (run.type[row] as number) >>> 0;
-    const { out } = this;
+    const out = this.#json ?? this.out;
+    if (this.#json !== undefined) out.length = 0;
     let written = -1;
     if (this.#fast && type === PERF_RECORD_SAMPLE) {
       const writer = event < 0 || (start & 7) !== 0 ? null : this.#sampleWriter(event);
@@ -315,8 +321,10 @@ export class RecordsText implements Consumer {
       }
     }
     if (written >= 0) out.length = written;
-    else this.#writeDecoded(run, row, at.bytes.subarray(start, end));
-    if (out.length >= BLOCK && this.#more?.waits !== true) this.flush();
+    if (written < 0 || (this.#json !== undefined && !putCsvRow(this.out, this.#json))) {
+      this.#writeDecoded(run, row, at.bytes.subarray(start, end));
+    }
+    if (this.out.length >= BLOCK && this.#more?.waits !== true) this.flush();
   }
 
   /** Hands out what is written. */
