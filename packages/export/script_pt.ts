@@ -291,8 +291,8 @@ export class PtScriptWriter {
     const has = this.#fields[isSynth ? 1 : 0] as Has;
     const chain = this.#options.chains && has.ip === true && kind !== SAMPLE.BRANCHES;
     this.#start(words, at, time[row] as number, has, chain);
-    if (has.period && !isSynth) {
-      const period = value[row] as number;
+    if (has.period) {
+      const period = isSynth ? 1 : value[row] as number;
       if (period !== this.#period) {
         this.#period = period;
         this.#periodText.only(encoder.encode(`${String(period).padStart(10)} `));
