@@ -69,7 +69,7 @@ Deno.test({
         run([
           "bash",
           "-c",
-          `ulimit -v 8000000; exec timeout 60 perf --buildid-dir "$0/cache" ${args}`,
+          `ulimit -v 8000000; exec timeout 300 perf --buildid-dir "$0/cache" ${args}`,
           folder,
         ], folder);
       // Processes at the same time, at addresses of their own, and such that run another program.

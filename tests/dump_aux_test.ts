@@ -93,7 +93,7 @@ async function compare(
     const { stdout } = await new Deno.Command("sh", {
       args: [
         "-c",
-        "ulimit -v 8000000; cat perf.data | timeout 120 perf report -D --no-children -g none " +
+        "ulimit -v 8000000; cat perf.data | timeout 300 perf report -D --no-children -g none " +
         `--kallsyms=/dev/null -i ${isPipe ? "-" : "perf.data"}`,
       ],
       cwd: folder,

@@ -64,7 +64,7 @@ async function ours(path: string, name: string): Promise<string> {
  */
 async function perfs(path: string, name: string): Promise<{ text: string; stderr: string }> {
   // In a regular file that holds a pipe's stream, perf looks for AUX data in the wrong place.
-  const from = isPipe(path) ? 'cat "$1" | timeout 120 $perf -i -' : 'timeout 120 $perf -i "$1"';
+  const from = isPipe(path) ? 'cat "$1" | timeout 300 $perf -i -' : 'timeout 300 $perf -i "$1"';
   const cache = Deno.makeTempDirSync({ prefix: "perfdata-buildids-" });
   try {
     const { stdout, stderr } = await new Deno.Command("sh", {

@@ -6,7 +6,7 @@ import { tool } from "./tool.ts";
 const PROGRAM = `function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
 function spin(k) { let s = 0; for (let i = 0; i < k; i++) s += Math.sqrt(i) * i % 7; return s; }
 let t = 0;
-for (let i = 0; i < 12; i++) t += fib(22) + spin(300000);
+for (let i = 0; i < 36; i++) t += fib(22) + spin(300000);
 console.log(t);
 `;
 
@@ -17,7 +17,7 @@ Deno.test("convert --jit: perf finds what it finds after perf inject --jit, and 
     const env = { PERF_BUILDID_DIR: `${folder}/cache`, LC_ALL: "C", PAGER: "cat" };
     const perf = async (...args: string[]) => {
       const { success, stdout } = await new Deno.Command("timeout", {
-        args: ["120", "perf", ...args],
+        args: ["300", "perf", ...args],
         cwd: folder,
         env,
         stdin: "null",

@@ -159,6 +159,21 @@ Deno.test("slice: without conditions a damaged recording is copied as it is, and
     }
   }));
 
+Deno.test("slice: damage is reported once, however often the recording is read", () =>
+  inFolder(async (folder) => {
+    const bytes = Deno.readFileSync(`${fixtures}recorded/all-cpus.perf.data`);
+    const { data } = await open(bytes);
+    // Within the records, and its features are still there.
+    const damaged = bytes.slice();
+    damaged.fill(0, data.offset + (data.size >> 1 & ~7), data.offset + data.size);
+    await Deno.writeFile(`${folder}/damaged.data`, damaged);
+    for (const condition of ["--comm=/./", "--time=0%-90%", "--dso=/./", "--symbol=/./"]) {
+      const args = [condition, "-f", "-o", `${folder}/slice.data`, `${folder}/damaged.data`];
+      const { code, err } = await tool("slice", args);
+      assertEquals([code, err.match(/: 0x/g)?.length], [1, 1], `${condition}: ${err}`);
+    }
+  }));
+
 Deno.test("merge: damage of an input is reported once, another byte order in one line", async () => {
   const bytes = Deno.readFileSync(`${fixtures}recorded/pipe.perf.data`);
   const errors: string[] = [];

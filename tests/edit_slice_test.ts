@@ -1,6 +1,12 @@
 /** Functions of slices, beside those of the whole recording with the same conditions. */
 import { chooseSamples, copyRecording, FileOutput, mergeRecordings, Slice } from "@perfdata/edit";
-import { bytesSource, memorySink, PERF_SAMPLE_READ, PerfDataReader } from "@perfdata/format";
+import {
+  bytesSource,
+  memorySink,
+  PERF_RECORD_SAMPLE,
+  PERF_SAMPLE_READ,
+  PerfDataReader,
+} from "@perfdata/format";
 import { functions, type NamedFunctionRow } from "@perfdata/report";
 import type { SymbolResolver } from "@perfdata/symbols";
 import { openResolver } from "@perfdata/symbols/open-resolver";
@@ -205,7 +211,19 @@ Deno.test("slice: by function, and slices by time merged, as the whole", async (
     parts.push({ name: `${time}`, reader: await open(await sliceOf(bytes, resolver, { time })) });
   }
   const sink = memorySink();
-  await mergeRecordings(parts, new FileOutput(sink));
+  // In whatever order they are given: rates are read in the order of the file.
+  await mergeRecordings([...parts.slice(1), ...parts.slice(0, 1)], new FileOutput(sink));
   assertEquals(texts(await rowsOf(sink.bytes(), resolver)), texts(all));
+  const order: number[] = [];
+  for await (const batch of (await open(sink.bytes())).batches()) {
+    for (let i = 0; i < batch.count; i++) {
+      if (batch.type(i) !== PERF_RECORD_SAMPLE) continue;
+      const at = batch.start(i) + (batch.eventOf(i)?.layout.identifier ?? 0);
+      // The upper half of an id names the input.
+      const input = batch.view.getUint32(at + 4, batch.littleEndian);
+      if (input !== order.at(-1)) order.push(input);
+    }
+  }
+  assertEquals(order, [2, 0, 1]);
   console.log(`${cases} slices, ${rows} rows compared; ${all.length} rows of three merged slices`);
 });

@@ -174,7 +174,7 @@ Deno.test("convert: build ids are those that perf inject finds", async () => {
   try {
     const env = { PERF_BUILDID_DIR: `${folder}/cache`, LC_ALL: "C" };
     const run = async (...args: string[]) =>
-      await new Deno.Command("timeout", { args: ["60", "perf", ...args], cwd: folder, env })
+      await new Deno.Command("timeout", { args: ["300", "perf", ...args], cwd: folder, env })
         .output();
     const recorded = await run(
       "record",

@@ -20,6 +20,20 @@ function euStacks(text: string): Map<number, { address: bigint; name: string }[]
   return threads;
 }
 
+/** Waits until each of the four threads has run for longer than it takes to come to where it stays. */
+async function untilTheyStay(pid: number): Promise<void> {
+  for (let turn = 0; turn < 600; turn++) {
+    const ticks = Array.from(Deno.readDirSync(`/proc/${pid}/task`), ({ name }) => {
+      const stat = Deno.readTextFileSync(`/proc/${pid}/task/${name}/stat`);
+      // In hundredths of a second: utime is the 14th field, the 12th after the name.
+      return Number(stat.slice(stat.lastIndexOf(")")).split(" ")[12]);
+    });
+    if (ticks.length === 4 && Math.min(...ticks) >= 5) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error("the program does not run");
+}
+
 Deno.test({
   name:
     "stacks of recursion, an exception in flight, a signal and a callback are those of eu-stack",
@@ -39,12 +53,11 @@ Deno.test({
         const reader = child.stdout.getReader();
         await reader.read();
         await reader.cancel();
-        // The other threads come to where they stay.
-        await new Promise((resolve) => setTimeout(resolve, 200));
+        await untilTheyStay(child.pid);
         const failed = runs(
           ...["perf", "--buildid-dir", `${folder}/debug`, "record", "-q", "-e", "cpu-clock:u"],
           ...["-F", "499", "--call-graph", "dwarf", "-p", String(child.pid), "-o", data],
-          ...["--", "sleep", "0.5"],
+          ...["--", "sleep", "1"],
         );
         const { stdout, success } = new Deno.Command("eu-stack", {
           args: ["-p", String(child.pid)],

@@ -76,7 +76,7 @@ async function cutByPerf(path: string): Promise<Map<string, number[][]>> {
   const { stdout } = await new Deno.Command("sh", {
     args: [
       "-c",
-      'ulimit -v 8000000; timeout 120 perf report -D -i "$0" 2>/dev/null | grep -a AUXTRACE',
+      'ulimit -v 8000000; timeout 300 perf report -D -i "$0" 2>/dev/null | grep -a AUXTRACE',
       path,
     ],
     stdin: "null",
@@ -151,7 +151,7 @@ Deno.test({
     const { stdout } = await new Deno.Command("sh", {
       args: [
         "-c",
-        'ulimit -v 8000000; timeout 120 perf report -D -i "$0"',
+        'ulimit -v 8000000; timeout 300 perf report -D -i "$0"',
         `${fixtures}/pt-cpus.perf.data`,
       ],
       stdin: "null",

@@ -147,7 +147,7 @@ Deno.test("edges: every context marker, every CPU mode and times beyond 2^53 are
 /** perf skips trace data only in a stream that is one. */
 async function perfFromPipe(path: string): Promise<{ stdout: string; stderr: string }> {
   const { stdout, stderr } = await new Deno.Command("sh", {
-    args: ["-c", 'ulimit -v 8000000; cat "$0" | timeout 120 perf report -D -i -', path],
+    args: ["-c", 'ulimit -v 8000000; cat "$0" | timeout 300 perf report -D -i -', path],
     stdin: "null",
     stdout: "piped",
     stderr: "piped",

@@ -56,7 +56,7 @@ async function allFiles(): Promise<string[]> {
 }
 
 async function perfHeader(path: string, buildIds: string): Promise<Uint8Array> {
-  const script = 'ulimit -v 8000000; exec timeout 60 perf report --header-only -I -i "$1"';
+  const script = 'ulimit -v 8000000; exec timeout 300 perf report --header-only -I -i "$1"';
   const { stdout } = await new Deno.Command("sh", {
     args: ["-c", script, "sh", path],
     env: { LC_ALL: "C", PERF_BUILDID_DIR: buildIds },

@@ -65,7 +65,9 @@ for (const { name, args, files } of WRITERS) {
         // A link, even one that leads nowhere, is not followed.
         await Deno.remove(`${folder}/${file}`);
         await Deno.symlink(`${folder}/aim`, `${folder}/${file}`);
-        assertEquals((await tool(name, [...args(folder), "-f"])).code, 1);
+        const linked = await tool(name, [...args(folder), "-f"]);
+        assertEquals(linked.code, 1);
+        assert(linked.err.includes(`${file}: is not a regular file`), linked.err);
         assertEquals(names(folder), [...files]);
         await Deno.remove(`${folder}/${file}`);
         assertEquals((await tool(name, [...args(folder), "-f"])).code, 0);
@@ -172,7 +174,7 @@ for (const { name, args, files } of WRITERS) {
       // Not all of it: it waits for the rest.
       await writer.write(input.subarray(0, input.length - 2000));
       // It has begun to write when there are other files; extract-pt knows its names late.
-      for (let turn = 0; turn < 100 && names(folder).length === files.length; turn++) {
+      for (let turn = 0; turn < 40 && names(folder).length === files.length; turn++) {
         await new Promise((done) => setTimeout(done, 50));
       }
       child.kill("SIGINT");
@@ -182,3 +184,39 @@ for (const { name, args, files } of WRITERS) {
       for (const file of files) assertEquals(await Deno.readTextFile(`${folder}/${file}`), "old");
     }));
 }
+
+Deno.test("ended by another signal, a command leaves the old file", () =>
+  inFolder(async (folder) => {
+    if (Deno.build.os === "windows") return;
+    const file = `${folder}/out.data`;
+    await Deno.writeTextFile(file, "old");
+    const flags = [...toolArguments("convert"), "-f", "-o", file];
+    for (const [signal, code] of [["SIGTERM", 143], ["SIGHUP", 129]] as const) {
+      const child = new Deno.Command(Deno.execPath(), {
+        args: [...flags, "-"],
+        stdin: "piped",
+        stdout: "null",
+        stderr: "null",
+      }).spawn();
+      const writer = child.stdin.getWriter();
+      await writer.write((await Deno.readFile(RECORDING)).subarray(0, -2000));
+      while (names(folder).length === 1) await new Promise((done) => setTimeout(done, 20));
+      child.kill(signal);
+      assertEquals((await child.status).code, code);
+      await writer.close().catch(() => {});
+      assertEquals([names(folder), await Deno.readTextFile(file)], [["out.data"], "old"]);
+    }
+  }));
+
+Deno.test("/dev/null takes everything, and /dev/stdout is standard output", async () => {
+  for (const name of ["convert", "slice"]) {
+    const nowhere = await tool(name, ["-o", "/dev/null", RECORDING]);
+    assertEquals([nowhere.code, nowhere.out], [0, ""], nowhere.err);
+    assert(!Deno.lstatSync("/dev/null").isFile);
+    const [named, dash] = await Promise.all(
+      ["/dev/stdout", "-"].map((output) => tool(name, ["-o", output, RECORDING])),
+    );
+    assert((named?.stdout.length ?? 0) > 1000);
+    assertEquals(named?.stdout, dash?.stdout);
+  }
+});

@@ -45,7 +45,7 @@ export async function perfText(
     const { code, stdout, stderr } = await new Deno.Command("sh", {
       args: [
         "-c",
-        'ulimit -v 8000000; exec timeout 120 perf "$@"',
+        'ulimit -v 8000000; exec timeout 300 perf "$@"',
         "perf",
         ...args,
         "-i",

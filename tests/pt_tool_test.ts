@@ -154,7 +154,28 @@ Deno.test("pt: calls, instructions and lists are those of the steps", async () =
       const insns = await pt(["--insns", "--json", path]);
       const lines = insns.stdout.trimEnd().split("\n");
       assertEquals(lines.length, encoded.truth.length);
+      const addresses = lines.map((line) => BigInt(JSON.parse(line).ip));
+      assertEquals(addresses, [...encoded.truth]);
       assert(JSON.parse(lines[0] as string).text !== undefined);
+
+      // Each branch leads from an instruction to the one after it; where tracing ends, the last one did it.
+      const branches = await pt(["--branches", "--json", path]);
+      let at = 0;
+      let ends = 0;
+      for (const line of branches.stdout.trimEnd().split("\n")) {
+        const { event, from, to, ip } = JSON.parse(line);
+        if (event !== "branch" && event !== "disabled") continue;
+        const address = BigInt(event === "branch" ? from.ip : ip);
+        at = encoded.truth.indexOf(address, at);
+        assert(at >= 0, line);
+        if (event === "disabled") ends++;
+        else assertEquals(BigInt(to.ip), encoded.truth[++at], line);
+      }
+      assert(at > encoded.truth.length - 20 && ends > 5, `${at} and ${ends}`);
+
+      // Nothing of the trace is in a range of time before it.
+      const nothing = await pt(["--time", "0,1", path]);
+      assertStringIncludes(nothing.stderr, "--time 0,1 matches nothing");
 
       const calls = await pt(["--calls", "--json", "--function", "fib", path]);
       const fib = calls.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));

@@ -17,7 +17,7 @@ async function perf(folder: string, ...args: string[]): Promise<string> {
   const { success, stdout, stderr } = await new Deno.Command("sh", {
     args: [
       "-c",
-      'ulimit -v 8000000; exec timeout 100 perf --buildid-dir "$0/cache" "$@"',
+      'ulimit -v 8000000; exec timeout 300 perf --buildid-dir "$0/cache" "$@"',
       folder,
       ...args,
     ],

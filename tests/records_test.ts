@@ -71,7 +71,7 @@ Deno.test({
       const file = `${recorded}/${name}.perf.data`;
       // One line a sample: no call chain is asked for, and addresses as numbers.
       const theirs = await shell(
-        '(ulimit -v 8000000; timeout 60 perf script --ns -G -F pid,tid,time,event,period,ip -i "$1")',
+        '(ulimit -v 8000000; timeout 300 perf script --ns -G -F pid,tid,time,event,period,ip -i "$1")',
         file,
       );
       assertEquals(theirs.code, 0, theirs.stderr);

@@ -7,6 +7,7 @@ import {
   PERF_SAMPLE_CODE_PAGE_SIZE,
   PERF_SAMPLE_DATA_PAGE_SIZE,
   PERF_SAMPLE_DATA_SRC,
+  PERF_SAMPLE_IDENTIFIER,
   PERF_SAMPLE_IP,
   PERF_SAMPLE_PERIOD,
   PERF_SAMPLE_PHYS_ADDR,
@@ -100,14 +101,15 @@ async function recording(attr: Partial<PerfEventAttr>, bodies: readonly Partial<
 
 async function compare(
   bytes: Uint8Array,
-  fields: readonly (string | undefined)[],
+  fields: readonly (string | readonly string[] | undefined)[],
 ): Promise<number> {
   const path = Deno.makeTempFileSync({ suffix: ".perf.data" });
   let lines = 0;
   try {
     Deno.writeFileSync(path, bytes);
     for (const field of fields) {
-      const args = field === undefined ? [] : ["-F", field];
+      const lists = field === undefined ? [] : typeof field === "string" ? [field] : field;
+      const args = lists.flatMap((list) => ["-F", list]);
       const theirs = await perfText(["script", ...args], path);
       assertEquals(theirs?.code, 0, `perf: ${field}: ${theirs?.stderr}`);
       const ours = await tool("script", [...args, path]);
@@ -166,6 +168,52 @@ Deno.test("fields of memory accesses, registers and branches are those of perf",
   ]);
   console.log(`script: ${lines} lines of fields that few recordings have are those of perf`);
   assert(lines >= 480, `only ${lines}`);
+});
+
+Deno.test("lists of fields for events of one type are those of perf", async () => {
+  if (perfVersion() === undefined) return;
+  const attr = {
+    ...emptyAttr(),
+    size: 120,
+    sample_period: 1n,
+    sample_type: BigInt(BASE | PERF_SAMPLE_IDENTIFIER),
+  };
+  const events = [0, 1].map((type) => ({ attr: { ...attr, type }, ids: [BigInt(type + 1)] }));
+  const items = Array.from({ length: 20 }, (_, i): Item => ({
+    event: i % 2,
+    record: {
+      type: 9,
+      name: "SAMPLE",
+      misc: 2,
+      body: {
+        ...{ identifier: BigInt(i % 2 + 1), ip: 0x401000n, pid: 7, tid: 7 },
+        ...{ time: BigInt(1000 * i), period: BigInt(i) },
+      },
+    },
+  }));
+  const bytes = await asFile({ events, items, features: [] }, true);
+  const lines = await compare(bytes, [
+    undefined,
+    "sw:comm,ip",
+    ["hw:comm,time", "sw:time,event"],
+    ["tid,time", "sw:ip,sym"],
+    ["hw:ip", "time"],
+    "sw:",
+    "trace:time",
+    "hw:-period",
+    ["hw:+symoff,-comm", "sw:+pid"],
+  ]);
+  console.log(`script: ${lines} lines of lists for one type are those of perf`);
+  assert(lines === 170, `${lines} lines`);
+  const path = Deno.makeTempFileSync({ suffix: ".perf.data" });
+  try {
+    Deno.writeFileSync(path, bytes);
+    const { code, err } = await tool("script", ["-F", "foo:ip", path]);
+    assertEquals(code, 2, err);
+    assertStringIncludes(err, "foo is no type of events with fields of its own: hw, sw, trace");
+  } finally {
+    Deno.removeSync(path);
+  }
 });
 
 Deno.test("what BPF programs write is as perf shows it", async () => {

@@ -91,7 +91,7 @@ async function record(program: Program, folder: string): Promise<Recording> {
   await run([
     "sh",
     "-c",
-    `ulimit -v 8000000; exec timeout 60 perf --buildid-dir "$1/cache" record -q -e cpu-clock -F 4000 -g -o "$2" "$3"`,
+    `ulimit -v 8000000; exec timeout 300 perf --buildid-dir "$1/cache" record -q -e cpu-clock -F 4000 -g -o "$2" "$3"`,
     "perf",
     folder,
     data,

@@ -112,7 +112,7 @@ Deno.test({
       assertEquals(built.code, 0, built.err);
       const recorded = await run("sh", [
         "-c",
-        'ulimit -v 8000000; exec timeout 60 perf --buildid-dir "$0" record -q -e cpu-clock -F 2000 -g -o perf.data -- ./program',
+        'ulimit -v 8000000; exec timeout 300 perf --buildid-dir "$0" record -q -e cpu-clock -F 2000 -g -o perf.data -- ./program',
         `${folder}/.debug`,
       ], { cwd: folder });
       assertEquals(recorded.code, 0, recorded.err);

@@ -575,7 +575,7 @@ Deno.test({
       const { code, stderr } = await new Deno.Command("sh", {
         args: [
           "-c",
-          'ulimit -v 8000000; exec timeout 120 perf stat record -o "$0" "$@"',
+          'ulimit -v 8000000; exec timeout 300 perf stat record -o "$0" "$@"',
           path,
           ...["-e", "task-clock,context-switches", "-I", "20", "sleep", "0.1"],
         ],

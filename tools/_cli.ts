@@ -7,7 +7,13 @@
 import { parseArgs } from "@std/cli";
 import { PerfDataError } from "@perfdata/format/error";
 import { setTempFolder } from "@perfdata/format/file-source";
-import { type NewFile, newFile, OutputError, writeStdout } from "@perfdata/format/file-sink";
+import {
+  type NewFile,
+  newFile,
+  NOT_A_FILE,
+  OutputError,
+  writeStdout,
+} from "@perfdata/format/file-sink";
 import { visible } from "@perfdata/format/visible";
 
 /** Wrong usage: one line, exit code 2. */
@@ -47,6 +53,8 @@ export interface FlagSpec<B extends string, S extends string> {
   readonly string: readonly S[];
   /** Those of them that may stand without a value, which is an empty text then. */
   readonly optional?: readonly S[];
+  /** Those whose values are all taken where they are given more than once, with a space between. */
+  readonly repeated?: readonly S[];
   /** Short names. */
   readonly alias?: Readonly<Record<string, B | S | "help">>;
 }
@@ -89,6 +97,7 @@ export function parseFlags<const B extends string, const S extends string>(
     boolean,
     // `_` keeps a file name that looks like a number as it was written.
     string: [...spec.string, "_"],
+    collect: spec.repeated ?? [],
     alias: { ...spec.alias, h: "help" },
     unknown(arg, key) {
       if (key === undefined) return;
@@ -101,13 +110,16 @@ export function parseFlags<const B extends string, const S extends string>(
   const value: Record<string, string | undefined> = {};
   for (const name of boolean) on[name] = parsed[name] === true;
   for (const name of spec.string) {
-    const found = parsed[name] as string | undefined;
+    const given = parsed[name] as string | readonly string[] | undefined;
+    const found = typeof given === "string" ? given : given?.length ? given.join(" ") : undefined;
     if (found === "" && spec.optional?.includes(name) !== true) {
       throw new UsageError(`--${name} needs a value`);
     }
     value[name] = found;
   }
   if (value.temp !== undefined) useTempFolder(value.temp);
+  // As of standard input: Deno lets nobody open what is in /dev without all permissions.
+  if (value.output === "/dev/stdout") value.output = "-";
   const operands = parsed._.map(String);
   return { on, value, operands } as unknown as Flags<B, S>;
 }
@@ -424,7 +436,11 @@ function systemReason(error: unknown): string | undefined {
   if (error instanceof Deno.errors.PermissionDenied) return "permission denied";
   if (error instanceof Deno.errors.IsADirectory) return "is a directory";
   if (error instanceof Deno.errors.NotADirectory) return "is not a directory";
-  if (error instanceof Deno.errors.AlreadyExists) return "exists; --force overwrites it";
+  if (error instanceof Deno.errors.AlreadyExists) {
+    return error.message.endsWith(NOT_A_FILE)
+      ? "is not a regular file, and stays as it is"
+      : "exists; --force overwrites it";
+  }
   if (error instanceof Deno.errors.NotCapable) return `not allowed: ${error.message}`;
   if (error instanceof Deno.errors.BrokenPipe || !(error instanceof Error)) return undefined;
   const match = /^(.*) \(os error \d+\)/.exec(error.message);

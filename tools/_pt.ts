@@ -185,7 +185,7 @@ export function reportLoss(
   clock: PtClock | undefined,
 ): number {
   if (clock?.known === false) {
-    complain(`${tool}: ${name}: no times: the recording does not convert the TSC`);
+    complain(`${tool}: ${name}: no times: ${clock.why}`);
   }
   const causes = names.causes();
   if (causes !== "") complain(`${tool}: ${name}: places without a function: ${causes}`);

@@ -120,7 +120,7 @@ export async function readPtProfile(
     timeline,
   });
   if (calls.tree === undefined || (timeline && !clock.known)) {
-    throw new InputError("no times: the recording does not convert the TSC");
+    throw new InputError(`no times: ${clock.why}`);
   }
   const profile = ptProfile({
     tree: calls.tree,
@@ -146,7 +146,7 @@ export async function writeChromeCalls(
   out: (bytes: Uint8Array) => void,
 ): Promise<boolean> {
   let writer: ChromeCalls | undefined;
-  const { finish, names, sideband } = await decode(tool, name, flags, {
+  const { finish, names, clock, sideband } = await decode(tool, name, flags, {
     events: (events, names, { history }) => {
       writer ??= new ChromeCalls(names, history, { title });
       writer.rows(events, out);
@@ -155,7 +155,7 @@ export async function writeChromeCalls(
   writer ??= new ChromeCalls(names, sideband.history, { title });
   if (writer.calls === 0) {
     throw new InputError(
-      writer.untimed > 0 ? "no times: the recording does not convert the TSC" : "no calls",
+      writer.untimed > 0 ? `no times: ${clock.why}` : "no calls",
     );
   }
   writer.finish(out);

@@ -22,9 +22,6 @@ import { resolverOf } from "./_symbol_flags.ts";
 /** How far one CPU may be ahead of another while their samples are merged, ns. */
 const SLICE = 100_000;
 
-/** Bytes of a trace that are decoded at once: samples take a thousand times as much. */
-const FEED = 8192;
-
 /** What `script` was asked for. */
 export interface PtScriptWish {
   /** What samples are made. */
@@ -141,7 +138,6 @@ export async function ptScript(
     progress: progress.add,
     wants: ({ cpu }) => cpus === undefined || (cpu !== undefined && cpus.has(cpu)),
     ...(merge ? { slice: SLICE } : {}),
-    feed: FEED,
   });
   samples.finish();
   await print();

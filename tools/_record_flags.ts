@@ -15,6 +15,21 @@ export function parseOffset(flag: string, text: string | undefined): number | un
   return value;
 }
 
+const MOST_JOBS = 64;
+
+/**
+ * A number of threads.
+ *
+ * @throws {UsageError} Where it is none, or more than there can be.
+ */
+export function parseJobs(text: string | undefined): number | undefined {
+  const jobs = parseOffset("jobs", text);
+  if (jobs !== undefined && (jobs === 0 || jobs > MOST_JOBS)) {
+    throw new UsageError(`--jobs is ${jobs}, expected 1 to ${MOST_JOBS}`);
+  }
+  return jobs;
+}
+
 /**
  * Names of record types: `SAMPLE,MMAP2`.
  *

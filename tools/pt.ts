@@ -182,6 +182,9 @@ async function run(flags: PtFlags): Promise<number> {
   const cpus = value.cpu === undefined ? undefined : parseNumbers("cpu", value.cpu);
   const limit = value.limit === undefined ? Infinity : Number(value.limit);
   if (!(limit >= 0)) throw new UsageError(`--limit is ${value.limit}, expected a number`);
+  if (value.limit !== undefined && (modes.length > 0 || value.latency !== undefined)) {
+    throw new UsageError("--limit is for the table of functions alone");
+  }
   const filter = value.function === undefined ? undefined : new Set(value.function.split(","));
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
@@ -289,7 +292,8 @@ async function run(flags: PtFlags): Promise<number> {
       const why = isChosen || called === undefined
         ? isChosen ? `: ${await whyNothing(name, filters)}` : ""
         : `: --function ${called} matches nothing`;
-      complain(`pt: ${name}: nothing to print${why}`);
+      const isNone = why === "" && on.errors && lists.length === 1;
+      complain(`pt: ${name}: ${isNone ? "no errors" : `nothing to print${why}`}`);
     }
     return reportLoss("pt", name, counts, code, names, complaints, clock);
   });

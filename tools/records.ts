@@ -1,5 +1,5 @@
 /** `records`: prints the records of a recording, one JSON object a line. */
-import { writeRecords } from "@perfdata/dump/records";
+import { recordsFile } from "@perfdata/dump/records-parallel";
 import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
 import { bundledSymbols, isRecording, reportUnnamed } from "./_bundle_flag.ts";
@@ -16,10 +16,9 @@ import {
   parseWord,
   progressOf,
   UsageError,
-  writeOut,
 } from "./_cli.ts";
 import { whyNothing } from "./_nothing.ts";
-import { given, parseOffset, parseTypes } from "./_record_flags.ts";
+import { given, parseJobs, parseOffset, parseTypes } from "./_record_flags.ts";
 
 const HELP =
   `records: prints the records of a perf.data file in file order, one JSON object per line
@@ -51,6 +50,8 @@ docs/records.md describes the objects.
                      records; sets the order to time
       --stitch-lbr   with --unwind: as perf report --stitch-lbr
       --no-inflate   print COMPRESSED records as they are, not the records in them
+      --jobs N       number of threads (default: 2 for files of 128 MB or more): one reads the
+                     file, the others make the lines; --limit, --symbols, --unwind and pipes use one
       --temp DIR     sort there what is too much for memory, of a pipe
       --debug        print the stack trace of an error
   -h, --help         print this help
@@ -70,6 +71,7 @@ const FLAGS = {
       "type",
       "from",
       "limit",
+      "jobs",
       "order",
       "u64",
       "symbols",
@@ -81,6 +83,9 @@ const FLAGS = {
   ],
   optional: ["symbols"],
 } as const;
+
+/** Bytes of a file from which on a second thread pays even where there are but two processors. */
+const LARGE = 1 << 27;
 
 type RecordsFlags = FlagsOf<typeof FLAGS>;
 
@@ -105,6 +110,7 @@ async function run(flags: RecordsFlags): Promise<number> {
     const flag = on.unwind ? "--unwind" : "--symbols";
     throw new UsageError(`${flag} needs --order time: what is mapped where changes with time`);
   }
+  const jobs = parseJobs(value.jobs);
   const complaints = new Complaints(`records: ${file}`);
   const options = given({
     format: on.csv ? "csv" as const : "ndjson" as const,
@@ -133,26 +139,24 @@ async function run(flags: RecordsFlags): Promise<number> {
     : undefined;
   using names = symbols === "" ? lookUps?.names : undefined;
   const { add, finish } = progressOf("records", reader.fileSize);
-  // A table has a line of heads.
-  let rows = 0;
-  const write = (bytes: Uint8Array): void => {
-    rows += rows === 0 && on.csv ? bytes.length - bytes.indexOf(10) - 1 : bytes.length;
-    writeOut(bytes);
-  };
-  const engine = await writeRecords(reader, write, {
+  const { engine, count } = await recordsFile(reader, file, jobs ?? usualJobs(reader), {
     ...options,
     ...given({ symbols: bundled ?? names, unwind: on.unwind ? lookUps?.resolverFor : undefined }),
     progress: add,
   }).finally(finish);
   complaints.finish();
   const { type, from } = value;
-  if (rows === 0 && (type !== undefined || from !== undefined)) {
+  if (count === 0 && (type !== undefined || from !== undefined)) {
     const why = await whyNothing(file, { type, from });
     complain(`records: ${file}: no records: ${why}`);
   }
   if (bundled !== undefined) reportUnnamed("records", symbols ?? "", bundled);
   lookUps?.report(engine, on.unwind);
   return complaints.count > 0 ? 1 : 0;
+}
+
+function usualJobs({ fileSize = 0 }: PerfDataReader): number {
+  return fileSize >= LARGE && navigator.hardwareConcurrency > 1 ? 2 : 1;
 }
 
 /** The command. */

@@ -22,7 +22,7 @@ import {
   parseWord,
   Progress,
   UsageError,
-  writeOut,
+  writeLine,
 } from "./_cli.ts";
 import { OUTPUT_FLAGS, OUTPUT_HELP, writeRecording } from "./_edit.ts";
 
@@ -93,6 +93,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const { changed, originals, undecoded } = edit.stats;
     const search = path === undefined ? undefined : searchIn(path, originals);
     const found = [...search?.found ?? []];
+    const say = path === undefined ? complain : writeLine;
     if (on.json) {
       const report = JSON.stringify({
         changed: Object.fromEntries(changed),
@@ -102,21 +103,20 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         not_searched_too_short: search?.tooShort.length ?? originals.size,
         found: Object.fromEntries(found),
       });
-      if (path === undefined) complain(report);
-      else writeOut(`${report}\n`);
+      say(report);
     } else {
       const counts = [...changed].map(([kind, count]) => `${count} ${kind}`).join(", ");
-      complain(`redact: ${name}: changed: ${counts || "nothing"}`);
+      say(`changed: ${counts || "nothing"}`);
       if (undecoded > 0) {
-        complain(`redact: ${name}: ${undecoded} records that cannot be decoded are left out`);
+        say(`${undecoded} records that cannot be decoded are left out`);
       }
       for (const [text, count] of found.slice(0, SHOWN)) {
-        complain(`redact: ${JSON.stringify(text)} still occurs ${count}× in the output`);
+        say(`${JSON.stringify(text)} still occurs ${count}× in the output`);
       }
-      complain(
+      say(
         search === undefined
-          ? "redact: the output is a pipe and was not searched for the original texts"
-          : `redact: ${found.length} of ${originals.size} original texts still occur in the output` +
+          ? "the output is a pipe and was not searched for the original texts"
+          : `${found.length} of ${originals.size} original texts still occur in the output` +
             (search.tooShort.length > 0 ? `, ${search.tooShort.length} too short to search` : "") +
             "; AUX data and addresses are not proved clean",
       );

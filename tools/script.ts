@@ -7,6 +7,7 @@ import { decodeFeature } from "@perfdata/format/features";
 import { PerfDataReader } from "@perfdata/format/reader";
 import type { ClockTimes } from "@perfdata/export/time-of-day";
 import {
+  asksFor,
   eventFields,
   FieldError,
   parseFields,
@@ -61,7 +62,9 @@ perf 6.1, byte for byte where perf is right; docs/script.md says what differs.
                          ${fieldLines(0, 13)},
                          ${fieldLines(13, 20)},
                          ${fieldLines(20, 26)},
-                         ${fieldLines(26)}
+                         ${fieldLines(26)};
+                         several times: sw:comm,ip is for software events alone (hw, sw, trace,
+                         raw, break)
   -G, --hide-call-graph  print no call chains
       --ns               print times with nanoseconds
       --no-inline        print no inlined functions in unwound stacks
@@ -92,6 +95,7 @@ const FLAGS = {
     ...PROFILE_FLAGS.boolean,
   ],
   string: ["fields", "itrace", ...PROFILE_FLAGS.string],
+  repeated: ["fields"],
   alias: { F: "fields", G: "hide-call-graph" },
 } as const;
 
@@ -127,7 +131,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const unwinds = reader.events.all.some(({ layout }) =>
       (layout.sampleType & UNWINDS) === UNWINDS
     );
-    const asked = (field: typeof SCRIPT_FIELDS[number]) => wish?.add.has(field) === true;
+    const asked = (field: typeof SCRIPT_FIELDS[number]) => asksFor(wish, field);
     fieldError(() => refuseOfTraces(wish));
     const needs = rowNeeds(reader.events.all, wish, !on["hide-call-graph"]);
     // Names are known after the last sample: a large file is read once more, what is short is held.

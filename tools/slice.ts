@@ -101,9 +101,12 @@ async function run(flags: SliceFlags): Promise<number> {
     using opened = await openTwice(name, needsTwoPasses(flags), complaints);
     const { reader } = opened;
     const names = nameFilters(flags);
+    // What is looked at before the copy is reported by the copy.
+    complaints.muted = true;
     const filter = await sliceFilter(flags, name, reader, names);
     const isWhole = Object.keys(filter).length === 0 && every === undefined;
     const cut = await auxPlan(opened, filter);
+    complaints.muted = false;
     const edit = new Slice(reader, {
       ...filter,
       ...(cut === undefined || "reason" in cut ? {} : { aux: cut }),

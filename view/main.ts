@@ -267,8 +267,14 @@ class FlamePage {
     const typing = target instanceof HTMLInputElement || target instanceof HTMLSelectElement;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Escape") {
-      if (typing) target.blur();
-      else this.#reset();
+      if (!typing) return this.#reset();
+      if (target.id === "search") {
+        // Browsers clear the field and say nothing of it once it has lost the focus.
+        event.preventDefault();
+        (target as HTMLInputElement).value = "";
+        this.#search();
+      }
+      target.blur();
       return;
     }
     if (typing || element<HTMLDialogElement>("keys").open) return;

@@ -254,7 +254,7 @@ Deno.test({
     const { stdout, stderr } = await new Deno.Command("sh", {
       args: [
         "-c",
-        'ulimit -v 8000000; exec timeout 60 perf report --header-only -I -i "$1"',
+        'ulimit -v 8000000; exec timeout 300 perf report --header-only -I -i "$1"',
         "sh",
         path,
       ],

@@ -57,6 +57,8 @@ export class RecordMore {
   readonly #symbols: RecordSymbols | undefined;
   readonly #joined: boolean;
   #engine: Engine | undefined;
+  /** Names of threads by number. */
+  #nameOf: (comm: number) => string = () => "";
   readonly #comms: (Uint8Array | undefined)[] = [];
   // What is written of a place: of an ip, and in call chains of that and of others.
   readonly #ips: (Uint8Array | undefined)[] = [];
@@ -83,7 +85,13 @@ export class RecordMore {
   /** Takes the engine of the rows. */
   start(engine: Engine): void {
     this.#engine = engine;
+    this.#nameOf = (comm) => engine.names.text(comm);
     this.#symbols?.start(engine);
+  }
+
+  /** Takes the names of threads, where the rows are of a pass in another thread. */
+  startNames(nameOf: (comm: number) => string): void {
+    this.#nameOf = nameOf;
   }
 
   /** Writes the members for a sample, each after a comma, or has them wait. */
@@ -141,7 +149,7 @@ export class RecordMore {
   #comm(comm: number): Uint8Array {
     if (comm < 0) return NO_COMM;
     return this.#comms[comm] ??= encoder.encode(
-      `,"comm":${JSON.stringify(this.#engine?.names.text(comm) ?? "")}`,
+      `,"comm":${JSON.stringify(this.#nameOf(comm))}`,
     );
   }
 

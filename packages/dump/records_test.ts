@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { parse } from "@std/csv";
+import { parse, stringify } from "@std/csv";
 import {
   bytesSource,
   emptyAttr,
@@ -20,10 +20,13 @@ import {
   PerfDataWriter,
   PerfEvent,
   RecordCodec,
+  safeCell,
 } from "@perfdata/format";
 import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
 import { CSV_COLUMNS, type RecordsOptions, writeRecords } from "./mod.ts";
-import { type AnyDecoded, FieldTree, lineMembers } from "./records_json.ts";
+import { TextBuffer } from "./records_bytes.ts";
+import { csvRow, putCsvRow } from "./records_csv.ts";
+import { type AnyDecoded, FieldTree, lineMembers, type Members } from "./records_json.ts";
 import { recordings } from "./testing.ts";
 
 const decoder = new TextDecoder();
@@ -264,11 +267,41 @@ Deno.test("CSV has the shared fields as columns and the rest as JSON", async () 
   ]);
 });
 
+Deno.test("a row made of a line is what its members give, or none", () => {
+  const word = fc.array(fc.constantFrom(...'ab,"=+-@\\\n\t é7 '.split(""))).map((all) =>
+    all.join("")
+  );
+  const members = fc.record({
+    type: word.map((text) => JSON.stringify(text)),
+    event: fc.oneof(word.map((text) => JSON.stringify(text)), fc.constant("null")),
+    pid: fc.oneof(fc.integer().map(String), fc.constant("null")),
+    count: fc.bigInt({ min: 0n, max: 2n ** 64n }).map(String),
+    comm: word.map((text) => JSON.stringify(text)),
+    body: fc.json(),
+  }, { requiredKeys: ["type"] }).map((all) => Object.entries(all) as Members);
+  let made = 0;
+  fc.assert(
+    fc.property(members, (all) => {
+      const line = new TextBuffer();
+      line.append(`{${all.map(([name, json]) => `"${name}":${json}`).join(",")}}\n`);
+      const out = new TextBuffer();
+      out.append("before");
+      if (!putCsvRow(out, line)) return assertEquals(out.length, 6);
+      const row = stringify([csvRow(all).map(safeCell)], { headers: false });
+      assertEquals(decoder.decode(out.bytes.subarray(0, out.length)), `before${row}`);
+      made++;
+    }),
+    { seed: 5, numRuns: 2000 },
+  );
+  assert(made > 200, `${made} rows`);
+});
+
 Deno.test("what is written without decoding is what decoding gives, for every record", async () => {
   const codec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
   const google = new RecordCodec([...KERNEL_RECORDS, ...GOOGLE_RECORDS]);
   const tree = new FieldTree();
   let compared = 0;
+  let rows = 0;
   const all = (await recordings()).flatMap((path) =>
     path.startsWith("fixtures")
       ? [{ path, u64: "number" }, { path, u64: "string" }] as const
@@ -290,6 +323,9 @@ Deno.test("what is written without decoding is what decoding gives, for every re
       ...Array.from({ length: 256 }, (_, type) => `TYPE_${type}`),
     ]);
     const lines = (await textOf(written, { types, u64 })).split("\n");
+    // Tables of what is short: they take longer to make in this way.
+    const again = bytes.length < 300_000 ? await open() : undefined;
+    const table = again && (await textOf(again, { types, u64, format: "csv" })).split("\r\n");
     let n = 0;
     for await (const batch of decoded.batches()) {
       const known = decoded.isGoogleDialect ? google : codec;
@@ -312,12 +348,16 @@ Deno.test("what is written without decoding is what decoding gives, for every re
         if (line !== expected) assertEquals(line, expected, path);
         JSON.parse(line);
         compared++;
+        if (table === undefined) continue;
+        const row = stringify([csvRow(members).map(safeCell)], { headers: false });
+        if (`${table[n]}\r\n` !== row) assertEquals(`${table[n]}\r\n`, row, path);
+        rows++;
       }
     }
     assertEquals(n, lines.length - 1, path);
   }
-  console.log(`${compared} records compared`);
-  assert(compared > 0);
+  console.log(`${compared} records compared, ${rows} of them as rows of CSV`);
+  assert(rows > 1000, `${rows} rows`);
 });
 
 Deno.test("damaged files give lines that are JSON, and as many in either order", async () => {

@@ -34,72 +34,165 @@ export interface ChosenSamples {
   readonly count: number;
 }
 
-/** Grows as numbers come. */
-class Numbers {
-  length = 0;
-  #values = new Float64Array(1 << 12);
+/** File offsets of records: a bit for each eight bytes, in pages, of which only those with a bit are there. */
+class OffsetSet {
+  /** How many there are. */
+  count = 0;
+  readonly #pages: (Uint8Array | undefined)[] = [];
 
-  push(value: number): void {
-    if (this.length === this.#values.length) {
-      const larger = new Float64Array(this.length * 2);
-      larger.set(this.#values);
-      this.#values = larger;
-    }
-    this.#values[this.length++] = value;
+  add(offset: number): void {
+    const page = this.#pages[Math.floor(offset / PAGE)] ??= new Uint8Array(PAGE / 64);
+    // A record has eight bytes or more: no two of them begin in the same eight.
+    const bit = (offset % PAGE) >>> 3;
+    page[bit >> 3] = (page[bit >> 3] as number) | 1 << (bit & 7);
+    this.count++;
   }
 
-  get values(): Float64Array {
-    return this.#values.subarray(0, this.length);
+  has(offset: number): boolean {
+    const page = this.#pages[Math.floor(offset / PAGE)];
+    const bit = (offset % PAGE) >>> 3;
+    return page !== undefined && ((page[bit >> 3] as number) >> (bit & 7) & 1) === 1;
   }
 }
 
-/** Notes offset, comm and place, or stack, of each sample. */
-class SampleNotes implements Consumer {
+/** Bytes of a recording that a page stands for. */
+const PAGE = 1 << 19;
+
+/** Notes which places samples have. */
+class UsedPlaces implements Consumer {
   readonly needs: Needs;
-  readonly offsets = new Numbers();
-  readonly comms = new Numbers();
-  readonly where = new Numbers();
+  readonly uses = new PlaceUses();
   readonly #anywhere: boolean;
-  #names: SampleComms | undefined;
 
   constructor(anywhere: boolean) {
     this.#anywhere = anywhere;
-    this.needs = { places: true, stacks: anywhere };
+    this.needs = { places: true, stacks: anywhere, unmapped: false };
   }
 
-  /** Comms by number. */
-  get names(): readonly string[] {
-    return this.#names?.texts ?? [];
+  rows(run: Run): void {
+    // Of stacks all places count.
+    if (this.#anywhere) return;
+    for (let i = 0; i < run.count; i++) {
+      const place = run.place[i] as number;
+      if (run.type[i] !== PERF_RECORD_SAMPLE || run.chosen[i] !== CHOSEN.YES || place < 0) continue;
+      this.uses.use(place, ADDRESS_USE.IP, 1, 0);
+    }
+  }
+}
+
+/** Notes the offsets of the samples whose names are those that are asked for. */
+class Chosen implements Consumer {
+  readonly needs: Needs;
+  readonly offsets = new OffsetSet();
+  readonly #conditions: NameConditions;
+  /** By place: 1 where its function is one that is asked for. */
+  readonly #named: Uint8Array | undefined;
+  readonly #byPlace: boolean;
+  #engine: Engine | undefined;
+  #names: SampleComms | undefined;
+  /** By number of a comm. */
+  readonly #comms: (boolean | undefined)[] = [];
+  /** By place, and by stack where any of its places counts: whether it is one that is asked for. */
+  readonly #places: (boolean | undefined)[] = [];
+  readonly #stacks: boolean[] = [];
+  /** By object. */
+  readonly #objects: (boolean | undefined)[] = [];
+  /** Offsets of samples of threads that have no name yet, by comm. */
+  readonly #unnamed = new Map<number, number[]>();
+
+  constructor(conditions: NameConditions, named: Uint8Array | undefined) {
+    const { anywhere = false, dso } = conditions;
+    this.#conditions = conditions;
+    this.#named = named;
+    this.#byPlace = dso !== undefined || named !== undefined;
+    this.needs = { places: this.#byPlace, stacks: anywhere && this.#byPlace, unmapped: false };
   }
 
   start(engine: Engine): void {
+    this.#engine = engine;
     this.#names = new SampleComms(engine);
   }
 
   rows(run: Run): void {
     const names = this.#names as SampleComms;
+    const { comm: isComm } = this.#conditions;
     for (let i = 0; i < run.count; i++) {
       if (run.type[i] !== PERF_RECORD_SAMPLE) {
         names.record(run, i);
         continue;
       }
-      if (run.chosen[i] !== CHOSEN.YES) continue;
-      this.offsets.push(run.offset[i] as number);
-      this.comms.push(names.of(run.comm[i] as number, run.tid[i] as number));
-      this.where.push((this.#anywhere ? run.stack : run.place)[i] as number);
+      if (run.chosen[i] !== CHOSEN.YES || !this.#isPlace(run, i)) continue;
+      const offset = run.offset[i] as number;
+      if (isComm === undefined) {
+        this.offsets.add(offset);
+        continue;
+      }
+      const name = run.comm[i] as number;
+      const comm = names.of(name, run.tid[i] as number);
+      if (name < 0) {
+        // What it did before it got its name counts under that name.
+        const waiting = this.#unnamed.get(comm);
+        if (waiting === undefined) this.#unnamed.set(comm, [offset]);
+        else waiting.push(offset);
+        continue;
+      }
+      const isNamed = this.#comms[comm] ??= isComm(names.texts[comm] ?? "");
+      if (isNamed) this.offsets.add(offset);
     }
+  }
+
+  finish(): void {
+    const { texts = [] } = this.#names ?? {};
+    for (const [comm, offsets] of this.#unnamed) {
+      if (this.#conditions.comm?.(texts[comm] ?? "") !== true) continue;
+      for (const offset of offsets) this.offsets.add(offset);
+    }
+  }
+
+  #isPlace(run: Run, i: number): boolean {
+    if (!this.#byPlace) return true;
+    if (!this.needs.stacks) return this.#isHit(run.place[i] as number);
+    const { parent, place } = (this.#engine as Engine).stacks;
+    const stack = run.stack[i] as number;
+    // A caller comes before what it calls.
+    for (let node = this.#stacks.length; node <= stack; node++) {
+      const caller = parent[node] as number;
+      this.#stacks.push(
+        (caller >= 0 && this.#stacks[caller] === true) || this.#isHit(place[node] as number),
+      );
+    }
+    return this.#stacks[stack] === true;
+  }
+
+  #isHit(place: number): boolean {
+    if (place < 0) return false;
+    return this.#places[place] ??= (this.#named === undefined || this.#named[place] === 1) &&
+      this.#isObject(place);
+  }
+
+  #isObject(place: number): boolean {
+    const { dso } = this.#conditions;
+    if (dso === undefined) return true;
+    const { places } = this.#engine as Engine;
+    const object = places.object(place);
+    if (object < 0) return dso("[unknown]");
+    return this.#objects[object] ??= (() => {
+      const mapped = places.mapped[object];
+      return mapped !== undefined && (dso(shortName(mapped)) || dso(mapped.name));
+    })();
   }
 }
 
 /**
- * Finds the samples of commands, objects or functions, for {@link Slice}: one pass over the recording.
+ * Finds the samples of commands, objects or functions, for {@link Slice}: one pass over the recording,
+ * and for functions one before it, which finds out what to look for.
  *
  * @param reader The recording: a file whose records are not compressed, since a sample is known by its
  *   place in it.
  * @param conditions What its names have to be.
  * @param resolver Finds functions; needed for `symbol` only.
  * @param options Which samples are looked at.
- * @returns 8 bytes of memory for each sample that was chosen.
+ * @returns A bit of memory for eight bytes of the recording, where a sample was chosen nearby.
  * @throws {PerfDataError} In strict mode, where the recording is damaged.
  */
 export async function chooseSamples(
@@ -108,51 +201,30 @@ export async function chooseSamples(
   resolver: SymbolResolver | undefined,
   options: EngineOptions = {},
 ): Promise<ChosenSamples> {
-  const { comm, anywhere = false } = conditions;
-  const notes = new SampleNotes(anywhere);
-  const engine = await runEngine(reader, [notes], options);
-  const hits = await placeHits(engine, notes, conditions, resolver);
-  const { parent, place, count } = engine.stacks;
-  const inStack = new Uint8Array(anywhere ? count : 0);
-  // A caller comes before what it calls.
-  for (let node = 0; node < inStack.length; node++) {
-    const caller = parent[node] as number;
-    inStack[node] = hits[place[node] as number] || (caller >= 0 && inStack[caller]) ? 1 : 0;
-  }
-  const isHit = anywhere ? inStack : hits;
-  const commHits = notes.names.map((name) => comm?.(name) ?? true);
-  const chosen = new Numbers();
-  const { offsets, comms, where } = notes;
-  for (let i = 0; i < offsets.length; i++) {
-    if (isHit[where.values[i] as number] !== 1 || !commHits[comms.values[i] as number]) continue;
-    chosen.push(offsets.values[i] as number);
-  }
-  return { records: new OffsetSet(chosen.values.slice().sort()), count: chosen.length };
+  const { symbol, anywhere = false } = conditions;
+  const named = symbol === undefined || resolver === undefined
+    ? undefined
+    : await namedPlaces(reader, symbol, anywhere, resolver, options);
+  const chosen = new Chosen(conditions, named);
+  await runEngine(reader, [chosen], options);
+  const { offsets } = chosen;
+  return { records: offsets, count: offsets.count };
 }
 
-/** By place: 1 where its object and function are those that are asked for. */
-async function placeHits(
-  engine: Engine,
-  { where }: SampleNotes,
-  { dso, symbol, anywhere }: NameConditions,
-  resolver: SymbolResolver | undefined,
+/** By place: 1 where its function is one that is asked for. */
+async function namedPlaces(
+  reader: PerfDataReader,
+  symbol: (name: string) => boolean,
+  anywhere: boolean,
+  resolver: SymbolResolver,
+  options: EngineOptions,
 ): Promise<Uint8Array> {
-  const { places } = engine;
-  const hits = new Uint8Array(places.count).fill(1);
-  if (dso !== undefined) {
-    const byObject = places.mapped.map((mapped) => dso(shortName(mapped)) || dso(mapped.name));
-    const unknown = dso("[unknown]");
-    for (let place = 0; place < places.count; place++) {
-      const object = places.object(place);
-      hits[place] = (object < 0 ? unknown : byObject[object]) ? 1 : 0;
-    }
-  }
-  if (symbol === undefined || resolver === undefined) return hits;
-  const uses = new PlaceUses();
+  const used = new UsedPlaces(anywhere);
+  // The pass after it reports what is damaged, and numbers places in the same way.
+  const { places } = await runEngine(reader, [used], { ...options, diagnostics: () => {} });
+  const { uses } = used;
   if (anywhere) {
     for (let p = 0; p < places.count; p++) uses.use(p, ADDRESS_USE.CALLCHAIN, 0, 0);
-  } else {
-    for (const place of where.values) if (place >= 0) uses.use(place, ADDRESS_USE.IP, 1, 0);
   }
   const named = new Uint8Array(places.count);
   const table = uses.table(places);
@@ -166,22 +238,5 @@ async function placeHits(
       if (found !== undefined && symbol(resolver.show(found.name))) named[rows[i] as number] = 1;
     }
   });
-  return hits.map((hit, place) => hit & (named[place] as number));
-}
-
-/** Offsets in ascending order, which are asked for in about that order. */
-class OffsetSet {
-  readonly #sorted: Float64Array;
-  #next = 0;
-
-  constructor(sorted: Float64Array) {
-    this.#sorted = sorted;
-  }
-
-  has(offset: number): boolean {
-    const sorted = this.#sorted;
-    if (this.#next > 0 && (sorted[this.#next - 1] as number) >= offset) this.#next = 0;
-    while (this.#next < sorted.length && (sorted[this.#next] as number) < offset) this.#next++;
-    return sorted[this.#next] === offset;
-  }
+  return named;
 }

@@ -1,4 +1,4 @@
-import { HEADER_NRCPUS } from "@perfdata/format";
+import { HEADER_NRCPUS, HEADER_SAMPLE_TIME } from "@perfdata/format";
 import { type AuxPiece, type AuxStream, type AuxTrace, readAuxTrace } from "@perfdata/session";
 import { auxStreamBytes } from "@perfdata/session";
 import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
@@ -88,7 +88,19 @@ export async function planMergeAux(parts: readonly Part[], losses: string[]): Pr
   }
   // The one AUXTRACE_INFO comes first, and parts of a recording in order of time.
   const ordered = recordings.flat().map(({ part }) => part);
-  return [...ordered, ...parts.filter((part) => !ordered.includes(part))];
+  return [...ordered, ...inOrderOfTime(parts.filter((part) => !ordered.includes(part)))];
+}
+
+/** By first sample, where all say its time: counters are read in the order of a file. */
+function inOrderOfTime(parts: readonly Part[]): readonly Part[] {
+  const firsts = new Map(parts.map((part) => [part, firstTime(part)]));
+  if ([...firsts.values()].includes(undefined)) return parts;
+  return parts.toSorted((a, b) => compare(firsts.get(a) ?? 0n, firsts.get(b) ?? 0n));
+}
+
+function firstTime(part: Part): bigint | undefined {
+  const times = part.feature(HEADER_SAMPLE_TIME) as { first_sample_time: bigint } | undefined;
+  return times === undefined ? undefined : times.first_sample_time + part.timeOffset;
 }
 
 /** Why AUX data cannot be in one recording with that of another input. */

@@ -7,7 +7,7 @@ import {
   putDecimal64,
   putHex,
 } from "@perfdata/format/text-bytes";
-import { enlarge } from "@perfdata/session/enlarge";
+import { enlarge } from "@perfdata/format/enlarge";
 
 const encoder = new TextEncoder();
 
@@ -26,7 +26,7 @@ export class TextPool {
    * The length of each text in bytes, then the text, filled up to a whole word. The length is negative
    * where the text is not ASCII: its words may be NaNs, of whose bits not all survive.
    */
-  words: Float64Array<ArrayBuffer> = new Float64Array(1 << 11);
+  words: Float64Array<ArrayBuffer> = new Float64Array(1 << 8);
   /** The same. */
   bytes: Uint8Array<ArrayBuffer> = new Uint8Array(this.words.buffer);
   #used = 0;
@@ -50,6 +50,12 @@ export class TextPool {
     this.bytes.set(bytes, (number + 1) * 8);
     this.#used += words;
     return number;
+  }
+
+  /** Forgets all texts, and adds one, whose number is 0. */
+  only(bytes: Uint8Array): void {
+    this.#used = 0;
+    this.add(bytes);
   }
 }
 

@@ -12,21 +12,19 @@ const encoder = new TextEncoder();
 const LEVELS = 61;
 /** Durations whose text is kept. */
 const DURATIONS = 1 << 16;
-const NO_DURATION = encoder.encode(`${" ".repeat(10)} `);
-const END = encoder.encode("\n");
-const CALL = encoder.encode("() {\n");
-const LEAF = encoder.encode("();\n");
-const OPEN_LEAF = encoder.encode("();  /* no return seen */\n");
-const OPEN = encoder.encode("  /* no return seen */\n");
-
 /** What is known of a thread. */
 interface Thread {
   /** The depth of the innermost call that the filter names, or -1. */
   inside: number;
   /** A call that is not printed yet, since its return may be the next line. */
   held: boolean;
-  heldPrefix: Uint8Array;
-  /** Number of its text. */
+  /** What lines begin with: tid and time. The other one of the two may be that of the held call. */
+  readonly prefixes: readonly [TextPool, TextPool];
+  prefix: 0 | 1;
+  heldPrefix: 0 | 1;
+  /** When the present prefix is of, ns. */
+  time: number;
+  /** Number of the held call's text. */
   heldText: number;
 }
 
@@ -39,15 +37,20 @@ export class CallText {
   readonly text: ByteText = new ByteText();
   readonly #names: PtNames;
   readonly #filter: NameFilter;
-  readonly #threads = new Map<number, Thread>();
   readonly #pool = new TextPool();
+  readonly #threads = new Map<number, Thread>();
   /** Texts of calls and of returns, by place and level. */
   readonly #calls = new Map<number, number>();
   readonly #returns = new Map<number, number>();
-  readonly #durations = new Map<number, Uint8Array>();
-  #prefix: Uint8Array = new Uint8Array(0);
-  #tid = -1;
-  #time = NaN;
+  readonly #durations = new Map<number, number>();
+  /** A duration that is not kept. */
+  readonly #duration = new TextPool();
+  readonly #noDuration = this.#add(`${" ".repeat(10)} `);
+  readonly #end = this.#add("\n");
+  readonly #begin = this.#add("() {\n");
+  readonly #leaf = this.#add("();\n");
+  readonly #openLeaf = this.#add("();  /* no return seen */\n");
+  readonly #open = this.#add("  /* no return seen */\n");
 
   /** With a filter, only calls of those functions and what they call are printed. */
   constructor(names: PtNames, filter?: NameFilter) {
@@ -58,45 +61,40 @@ export class CallText {
   /** Writes the lines of some events; the names of their places are known. */
   rows(events: CallEvents, out: (bytes: Uint8Array) => void): void {
     const { text } = this;
+    const pool = this.#pool;
     for (let i = 0; i < events.count; i++) {
       const tid = events.tid[i] as number;
-      let thread = this.#threads.get(tid);
-      if (thread === undefined) {
-        thread = { inside: -1, held: false, heldPrefix: this.#prefix, heldText: 0 };
-        this.#threads.set(tid, thread);
-      }
+      const thread = this.#threads.get(tid) ?? this.#thread(tid);
       const level = this.#level(thread, events, i);
       if (level < 0) continue;
       const time = events.time[i] as number;
-      if (time !== this.#time || tid !== this.#tid) {
-        this.#time = time;
-        this.#tid = tid;
-        this.#prefix = encoder.encode(
-          `${String(tid).padStart(7)} ${secondsText(time).padStart(18)} `,
-        );
-      }
+      if (time !== thread.time) this.#setTime(thread, tid, time);
       const place = events.place[i] as number;
-      if (events.kind[i] === 0) {
-        if (thread.held) {
-          text.bytes(thread.heldPrefix);
-          text.bytes(NO_DURATION);
-          text.pooled(this.#pool, thread.heldText);
-          text.bytes(CALL);
-        }
+      const isCall = events.kind[i] === 0;
+      if (isCall && !thread.held) {
         thread.held = true;
-        thread.heldPrefix = this.#prefix;
+        thread.heldPrefix = thread.prefix;
+        thread.heldText = this.#call(place, level);
+        continue;
+      }
+      const { held, heldPrefix, heldText } = thread;
+      text.pooled(thread.prefixes[held ? heldPrefix : thread.prefix], 0);
+      if (isCall) {
+        text.pooled(pool, this.#noDuration);
+        text.pooled(pool, heldText);
+        text.pooled(pool, this.#begin);
+        thread.heldPrefix = thread.prefix;
         thread.heldText = this.#call(place, level);
       } else {
-        text.bytes(thread.held ? thread.heldPrefix : this.#prefix);
-        text.bytes(this.#duration(events.duration[i] as number));
+        this.#putDuration(events.duration[i] as number);
         const isOpen = events.kind[i] === 2;
-        if (thread.held) {
-          text.pooled(this.#pool, thread.heldText);
-          text.bytes(isOpen ? OPEN_LEAF : LEAF);
+        if (held) {
+          text.pooled(pool, heldText);
+          text.pooled(pool, isOpen ? this.#openLeaf : this.#leaf);
           thread.held = false;
         } else {
-          text.pooled(this.#pool, this.#return(place, level));
-          text.bytes(isOpen ? OPEN : END);
+          text.pooled(pool, this.#return(place, level));
+          text.pooled(pool, isOpen ? this.#open : this.#end);
         }
       }
       if (text.isFull) out(text.take());
@@ -124,7 +122,7 @@ export class CallText {
     let number = this.#calls.get(key);
     if (number === undefined) {
       const line = `| ${"  ".repeat(level)}${this.#names.names[place]}`;
-      this.#calls.set(key, number = this.#pool.add(encoder.encode(line)));
+      this.#calls.set(key, number = this.#add(line));
     }
     return number;
   }
@@ -134,17 +132,48 @@ export class CallText {
     let number = this.#returns.get(key);
     if (number === undefined) {
       const line = `| ${"  ".repeat(level)}}  /* ${this.#names.names[place]} */`;
-      this.#returns.set(key, number = this.#pool.add(encoder.encode(line)));
+      this.#returns.set(key, number = this.#add(line));
     }
     return number;
   }
 
-  #duration(ns: number): Uint8Array {
-    let bytes = this.#durations.get(ns);
-    if (bytes === undefined) {
-      bytes = encoder.encode(`${durationText(ns).padStart(10)} `);
-      if (this.#durations.size < DURATIONS) this.#durations.set(ns, bytes);
+  #putDuration(ns: number): void {
+    let number = this.#durations.get(ns);
+    if (number === undefined) {
+      const line = `${durationText(ns).padStart(10)} `;
+      if (this.#durations.size >= DURATIONS) {
+        this.#duration.only(encoder.encode(line));
+        this.text.pooled(this.#duration, 0);
+        return;
+      }
+      this.#durations.set(ns, number = this.#add(line));
     }
-    return bytes;
+    this.text.pooled(this.#pool, number);
+  }
+
+  #add(text: string): number {
+    return this.#pool.add(encoder.encode(text));
+  }
+
+  #thread(tid: number): Thread {
+    const thread: Thread = {
+      inside: -1,
+      held: false,
+      prefixes: [new TextPool(), new TextPool()],
+      prefix: 0,
+      heldPrefix: 0,
+      time: NaN,
+      heldText: 0,
+    };
+    this.#threads.set(tid, thread);
+    return thread;
+  }
+
+  /** Lines of a thread begin with another time; that of a call that is held stays. */
+  #setTime(thread: Thread, tid: number, time: number): void {
+    thread.time = time;
+    if (thread.held && thread.heldPrefix === thread.prefix) thread.prefix = thread.prefix ? 0 : 1;
+    const line = `${String(tid).padStart(7)} ${secondsText(time).padStart(18)} `;
+    thread.prefixes[thread.prefix].only(encoder.encode(line));
   }
 }

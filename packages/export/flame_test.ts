@@ -196,7 +196,9 @@ Deno.test("the page searches, zooms, switches and selects as the samples say", a
     assert((await page.textContent("#found"))?.startsWith(share(expression)));
     await page.fill("#search", "/f(/");
     assert((await page.getAttribute("#search", "class"))?.includes("wrong"));
-    await page.fill("#search", "");
+    await page.fill("#search", "f1");
+    await page.keyboard.press("Escape");
+    assertEquals([await page.inputValue("#search"), await page.textContent("#found")], ["", ""]);
 
     // Event, thread, process, width.
     await page.selectOption("#event", "1");

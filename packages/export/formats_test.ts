@@ -5,6 +5,7 @@ import { chrome } from "./chrome.ts";
 import { folded } from "./folded.ts";
 import { pprof } from "./pprof.ts";
 import { totals } from "./profile.ts";
+import { ProfileBuilder } from "./profile_builder.ts";
 import {
   bytesOf,
   consumer,
@@ -70,6 +71,23 @@ Deno.test("inferno-flamegraph draws the folded stacks with the right sum", async
     if (svg === undefined) return;
     const { period } = sum(SAMPLES, 0);
     assert(svg.includes(`<title>all (${period.toLocaleString("en")} samples, 100%)</title>`));
+  });
+});
+
+Deno.test("pprof takes the program for the main binary, whatever was sampled first", async () => {
+  const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });
+  const [loader, program] = ["/lib/ld.so", "/usr/bin/a-program-with-a-long-name"].map((path) =>
+    builder.object({ name: path.slice(path.lastIndexOf("/") + 1), path })
+  ) as [number, number];
+  const thread = builder.thread(7, 7, "a-program-with-");
+  for (const [object, name] of [[loader, "start"], [program, "main"]] as const) {
+    const stack = builder.stack(-1, builder.place(object, 0x10, [{ name }]));
+    builder.sample({ stack, event: 0, thread, period: 100 });
+  }
+  const bytes = await bytesOf(gzipped(pprof(builder.profile())));
+  await withFile("profile.pb.gz", bytes, (path) => {
+    const top = consumer("go", ["tool", "pprof", "-top", path], "https://go.dev/dl");
+    if (top !== undefined) assert(top.includes("File: a-program-with-a-long-name\n"), top);
   });
 });
 

@@ -93,7 +93,8 @@ class FrameNames {
     this.#length[place] = frames.length;
     for (const { name, inlined, file, line } of frames) {
       const of = inlined ? kind | FUNCTION_KIND.INLINED : kind;
-      this.#frames.push(this.#table.frame(object, of, name === "??" ? "" : name, file, line));
+      const shown = inlined ? name : symbolName(found, name);
+      this.#frames.push(this.#table.frame(object, of, shown === "??" ? "" : shown, file, line));
     }
   }
 
@@ -110,6 +111,15 @@ class FrameNames {
     }
     return { ...this.#table.columns(), places: { object, address, start, frames } };
   }
+}
+
+/**
+ * The name of a function that is not inlined: that of its symbol, as in \`funcs\` and \`tree\`. Debug
+ * information calls \`malloc\` \`__GI___libc_malloc\`. Of a mangled one the frame has it, made readable.
+ */
+function symbolName(found: Resolution | undefined, name: string): string {
+  const symbol = found?.symbol?.name;
+  return symbol === undefined || /^_[ZR]/.test(symbol) ? name : symbol;
 }
 
 interface PlaceReader {

@@ -163,11 +163,12 @@ function range<T>(from: number, to: number, make: (number: number) => T): T[] {
   return Array.from({ length: to - from }, (_, i) => make(from + i));
 }
 
-/** Mappings, whose ranges are those of the addresses that occur: what pprof checks them against. */
-function mappings(
-  { objects, places, frames, files }: Profile,
-  text: (value: string) => number,
-): Mapping[] {
+/**
+ * Mappings, whose ranges are those of the addresses that occur: what pprof checks them against. The
+ * program comes first, since pprof takes the first one for it.
+ */
+function mappings(profile: Profile, text: (value: string) => number): Mapping[] {
+  const { objects, places, frames, files } = profile;
   const limits = new Float64Array(objects.length);
   const starts = new Float64Array(objects.length).fill(Infinity);
   const hasFiles = new Uint8Array(objects.length);
@@ -180,8 +181,12 @@ function mappings(
     const frame = places.frames[places.start[place] as number] as number;
     if (files[frames.file[frame] as number] !== undefined) hasFiles[object] = 1;
   }
-  return objects.map(({ path, buildId }, object) =>
-    new Mapping({
+  const program = programOf(profile);
+  const order = objects.map((_, object) => object)
+    .sort((a, b) => Number(b === program) - Number(a === program));
+  return order.map((object) => {
+    const { path, buildId } = objects[object] as Profile["objects"][number];
+    return new Mapping({
       id: object + 1,
       memoryStart: Math.min(starts[object] as number, limits[object] as number),
       memoryLimit: limits[object] as number,
@@ -192,8 +197,26 @@ function mappings(
       hasFilenames: hasFiles[object] === 1,
       hasLineNumbers: hasFiles[object] === 1,
       hasInlineFrames: hasFiles[object] === 1,
-    })
-  );
+    });
+  });
+}
+
+/** The object that is called as the command with the most samples, or -1. */
+function programOf({ objects, samples, threads }: Profile): number {
+  const counts = new Map<string, number>();
+  for (let row = 0; row < samples.length; row++) {
+    const comm = threads[samples.thread[row] as number]?.comm ?? "";
+    counts.set(comm, (counts.get(comm) ?? 0) + (samples.count[row] as number));
+  }
+  const comms = [...counts].sort(([, a], [, b]) => b - a);
+  for (const [comm] of comms) {
+    // The kernel cuts the name of a thread to 15 bytes.
+    const found = objects.findIndex(({ path }) =>
+      path.slice(path.lastIndexOf("/") + 1).slice(0, 15) === comm
+    );
+    if (found >= 0) return found;
+  }
+  return -1;
 }
 
 /** By function: the file of the first of its frames that has one, or -1. */

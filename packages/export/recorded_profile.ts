@@ -13,6 +13,7 @@ import { SampleHistogram } from "@perfdata/session/sample-histogram";
 import { SampleReads } from "@perfdata/session/sample-reads";
 import { shortName } from "@perfdata/session/short-name";
 import type { SymbolTrust } from "@perfdata/session/symbolize";
+import { percent } from "@perfdata/session/unwind-text";
 import type { SymbolResolver } from "@perfdata/symbols";
 import { FloatColumn, IntColumn } from "./columns.ts";
 import { NodeTable } from "./node_table.ts";
@@ -252,20 +253,18 @@ export class ProfileConsumer implements Consumer {
 
   /** One line: how many samples have a function and a stack, and why the others have none. */
   #trustLine({ all, resolved, unresolved, unverified }: SymbolTrust, withCallers: number): string {
-    const share = (part: number, whole: number) =>
-      `${whole === 0 ? "0" : (100 * part / whole).toFixed(2).replace(/\.?0+$/, "")}%`;
     const causes = [...unresolved].filter(([, { samples }]) => samples > 0)
       .sort(([, a], [, b]) => b.samples - a.samples)
-      .map(([cause, { samples }]) => `${cause} ${share(samples, all.samples)}`);
+      .map(([cause, { samples }]) => `${cause} ${percent(samples, all.samples)}`);
     const parts = [
-      `${share(resolved.samples, all.samples)} of samples have a function` +
+      `${percent(resolved.samples, all.samples)} of samples have a function` +
       (causes.length > 0 ? ` (without: ${causes.join(", ")})` : ""),
       withCallers === 0
         ? "no call chains were recorded"
-        : `${share(withCallers, this.samples)} have callers`,
+        : `${percent(withCallers, this.samples)} have callers`,
     ];
     if (unverified.samples > 0) {
-      parts.push(`${share(unverified.samples, all.samples)} by files of no known build id`);
+      parts.push(`${percent(unverified.samples, all.samples)} by files of no known build id`);
     }
     const leftOut = (this.#engine as Engine).leftOut + (this.#reads as SampleReads).leftOut;
     if (leftOut > 0) parts.push(`${leftOut} samples are damaged or of no known event`);

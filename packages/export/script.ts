@@ -58,7 +58,8 @@ interface EventShape {
 interface ThreadText {
   readonly comm: number;
   readonly pid: number;
-  readonly isShort: boolean;
+  /** Which fields it has, and whether the command is filled up with spaces. */
+  readonly form: number;
   readonly number: number;
 }
 
@@ -255,7 +256,8 @@ export class ScriptWriter {
   #threadText({ has, chain, comm, pid, tid }: EventShape): number {
     const isShort = has.ip === true && chain;
     const known = this.#threadTexts.get(tid);
-    if (known?.comm === comm && known.pid === pid && known.isShort === isShort) {
+    const form = Number(isShort) | (has.comm ? 2 : 0) | (has.pid ? 4 : 0) | (has.tid ? 8 : 0);
+    if (known?.comm === comm && known.pid === pid && known.form === form) {
       return known.number;
     }
     const text = this.#scratch;
@@ -268,7 +270,7 @@ export class ScriptWriter {
     if (has.pid) text.string(String(pid).padStart(5) + (has.tid ? "/" : " "));
     if (has.tid) text.string(has.pid ? `${String(tid).padEnd(5)} ` : `${String(tid).padStart(5)} `);
     const number = this.#threads.add(text.take());
-    this.#threadTexts.set(tid, { comm, pid, isShort, number });
+    this.#threadTexts.set(tid, { comm, pid, form, number });
     return number;
   }
 

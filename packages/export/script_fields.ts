@@ -14,6 +14,8 @@ import {
   PERF_SAMPLE_TIME,
   PERF_SAMPLE_WEIGHT,
   PERF_SAMPLE_WEIGHT_STRUCT,
+  PERF_TYPE_BREAKPOINT,
+  PERF_TYPE_HARDWARE,
   PERF_TYPE_RAW,
   PERF_TYPE_SOFTWARE,
   PERF_TYPE_TRACEPOINT,
@@ -100,7 +102,27 @@ export interface FieldWish {
   readonly add: ReadonlySet<ScriptField>;
   /** Fields to leave out. */
   readonly remove: ReadonlySet<ScriptField>;
+  /** Of events of a type (\`attr.type\`), where they have a list of their own: \`sw:comm,ip\`. */
+  readonly types?: ReadonlyMap<number, FieldWish>;
 }
+
+/** Whether a field is asked for, of any events. */
+export function asksFor(wish: FieldWish | undefined, field: ScriptField): boolean {
+  if (wish === undefined) return false;
+  return wish.add.has(field) || [...wish.types?.values() ?? []].some(({ add }) => add.has(field));
+}
+
+/** What lists for events of one type begin with, as in \`perf script\`. */
+const EVENT_TYPES: Readonly<Record<string, number>> = {
+  hw: PERF_TYPE_HARDWARE,
+  sw: PERF_TYPE_SOFTWARE,
+  trace: PERF_TYPE_TRACEPOINT,
+  raw: PERF_TYPE_RAW,
+  break: PERF_TYPE_BREAKPOINT,
+};
+
+/** The default fields. */
+const NO_CHANGE: FieldWish = { isChange: true, add: new Set(), remove: new Set() };
 
 /** A list of fields that is none; the message says which word, and which there are. */
 export class FieldError extends Error {
@@ -115,7 +137,9 @@ export class FieldError extends Error {
 }
 
 /**
- * Reads a list of fields: `comm,tid,ip`, or `+addr,-period` as a change of the defaults.
+ * Reads a list of fields: `comm,tid,ip`, or `+addr,-period` as a change of the defaults. Several lists
+ * have spaces between them; one may be for events of a type alone, `trace:time,trace`, and takes
+ * the place of those before for these.
  *
  * @throws {FieldError} Where a word is no field, or both kinds are mixed.
  *
@@ -128,11 +152,31 @@ export class FieldError extends Error {
  * ```
  */
 export function parseFields(text: string): FieldWish {
+  let wish: FieldWish | undefined;
+  for (const list of text.split(" ")) {
+    const [, name, fields = list] = /^(\w+):(.*)$/.exec(list) ?? [];
+    if (name === undefined) {
+      wish = parseList(fields);
+      continue;
+    }
+    const type = Object.hasOwn(EVENT_TYPES, name) ? EVENT_TYPES[name] : undefined;
+    if (type === undefined) {
+      const known = Object.keys(EVENT_TYPES).join(", ");
+      throw new FieldError(list, `${name} is no type of events with fields of its own: ${known}`);
+    }
+    wish ??= NO_CHANGE;
+    wish = { ...wish, types: new Map([...wish.types ?? [], [type, parseList(fields)]]) };
+  }
+  return wish ?? NO_CHANGE;
+}
+
+/** One list, of which an empty one has no fields. */
+function parseList(text: string): FieldWish {
   const add = new Set<ScriptField>();
   const remove = new Set<ScriptField>();
   let changes = 0;
   let plain = 0;
-  for (const word of text.split(",")) {
+  for (const word of text === "" ? [] : text.split(",")) {
     const [, sign = "", name = ""] = /^([+-]?)(.*)$/.exec(word) ?? [];
     const field = SCRIPT_FIELDS.find((known) => known === name);
     const why = Object.hasOwn(REFUSED, name) ? REFUSED[name] : undefined;
@@ -207,7 +251,7 @@ export function rowNeeds(
   wish: FieldWish | undefined,
   stacks: boolean,
 ): RowNeeds {
-  const asked = (field: ScriptField) => wish?.add.has(field) === true;
+  const asked = (field: ScriptField) => asksFor(wish, field);
   const isRaw = ({ attr }: PerfEvent) => attr.type === PERF_TYPE_RAW;
   return {
     stacks,
@@ -215,8 +259,8 @@ export function rowNeeds(
     branches: BRANCH_PLACES.some(asked),
     records: (event) => {
       if (SCRIPT_FIELDS.some((field) => OF_RECORD.has(field) && asked(field))) return true;
-      if (wish !== undefined && !wish.isChange) return false;
       const { attr } = event;
+      if ((wish?.types?.get(attr.type) ?? wish)?.isChange === false) return false;
       return attr.type === PERF_TYPE_TRACEPOINT || isRaw(event) || isBpfOutput(attr);
     },
   };
@@ -228,7 +272,7 @@ export function rowNeeds(
  * @throws {FieldError} Where one is asked for.
  */
 export function refuseOfTraces(wish: FieldWish | undefined): void {
-  const field = OF_TRACES.find((field) => wish?.add.has(field));
+  const field = OF_TRACES.find((field) => asksFor(wish, field));
   if (field === undefined) return;
   throw new FieldError(field, `${field} is not printed: the recording has no AUX data to decode`);
 }
@@ -254,7 +298,7 @@ export function eventFields(
     let fields = byType.get(type);
     if (fields === undefined) {
       const first = events.findIndex(({ attr }) => attr.type === type);
-      fields = typeFields(events, first, names[first] ?? "", wish);
+      fields = typeFields(events, first, names[first] ?? "", wish?.types?.get(type) ?? wish);
       byType.set(type, fields);
     }
     return fields;

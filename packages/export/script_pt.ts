@@ -152,13 +152,14 @@ export class PtScriptWriter {
   readonly #history: PtHistory;
   readonly #options: PtScriptOptions;
   readonly #fields: readonly Has[];
-  readonly #eventTexts: Uint8Array[] = [];
+  /** Texts of events, numbers of the pool. */
+  readonly #eventTexts: number[] = [];
   readonly #pool = new TextPool();
   /** Number of what follows an address, by place and fields. */
   #ends = new Int32Array(0);
-  readonly #flags = new Map<number, Uint8Array>();
-  readonly #insns: Uint8Array[] = [];
-  #prefix: Uint8Array = new Uint8Array(0);
+  readonly #flags = new Map<number, number>();
+  readonly #insns: number[] = [];
+  readonly #prefix = new TextPool();
   #time = NaN;
   #tid = NaN;
   #cpu = NaN;
@@ -168,7 +169,7 @@ export class PtScriptWriter {
   readonly #edges = new Map<number, number>();
   readonly #edgeWords: number[] = [];
   #period = NaN;
-  #periodText: Uint8Array = new Uint8Array(0);
+  readonly #periodText = new TextPool();
   #prefixOf: Has | undefined;
   #prefixIsShort = false;
   readonly #lists: readonly PtListText[];
@@ -207,7 +208,7 @@ export class PtScriptWriter {
       ...events.map(([, name]) => name.length),
     );
     for (const [kind, name] of all) {
-      this.#eventTexts[kind] = encoder.encode(`${name.padStart(width)}: `);
+      this.#eventTexts[kind] = this.#pool.add(encoder.encode(`${name.padStart(width)}: `));
     }
   }
 
@@ -250,13 +251,16 @@ export class PtScriptWriter {
       const period = value[row] as number;
       if (period !== this.#period) {
         this.#period = period;
-        this.#periodText = encoder.encode(`${String(period).padStart(10)} `);
+        this.#periodText.only(encoder.encode(`${String(period).padStart(10)} `));
       }
-      text.bytes(this.#periodText);
+      text.pooled(this.#periodText, 0);
     }
-    if (has.event) text.bytes(this.#eventTexts[kind] as Uint8Array);
+    if (has.event) text.pooled(this.#pool, this.#eventTexts[kind] as number);
     if (has.flags) {
-      text.bytes(this.#flagsText(isSynth ? 0 : words[at + SAMPLE_WORD.FLAGS] as number));
+      text.pooled(
+        this.#pool,
+        this.#flagsText(isSynth ? 0 : words[at + SAMPLE_WORD.FLAGS] as number),
+      );
     }
     if (kind === SAMPLE.BRANCHES) {
       if (has.callindent) this.#callIndent(words, at, has);
@@ -273,7 +277,10 @@ export class PtScriptWriter {
     }
     const insn = words[at + SAMPLE_WORD.INSN] as number;
     if (has.insn && insn > 0) {
-      text.bytes(this.#insns[insn] ??= encoder.encode(` insn:${insnTexts[insn]}`));
+      const number = this.#insns[insn] ??= this.#pool.add(
+        encoder.encode(` insn:${insnTexts[insn]}`),
+      );
+      text.pooled(this.#pool, number);
     }
     text.byte(NEWLINE);
   }
@@ -306,9 +313,11 @@ export class PtScriptWriter {
       this.#cpu = cpu;
       this.#comm = comm;
       const pid = words[at + SAMPLE_WORD.PID] as number;
-      this.#prefix = encoder.encode(this.#prefixText(has, time, tid, pid, cpu, comm, isShort));
+      this.#prefix.only(
+        encoder.encode(this.#prefixText(has, time, tid, pid, cpu, comm, isShort)),
+      );
     }
-    text.bytes(this.#prefix);
+    text.pooled(this.#prefix, 0);
   }
 
   #prefixText(
@@ -346,13 +355,15 @@ export class PtScriptWriter {
       ": ";
   }
 
-  #flagsText(flags: number): Uint8Array {
-    let bytes = this.#flags.get(flags);
-    if (bytes === undefined) {
-      bytes = encoder.encode(`  ${(flags === 0 ? "" : ipFlagsText(flags)).padEnd(21)} `);
-      this.#flags.set(flags, bytes);
+  /** Number of the text of flags. */
+  #flagsText(flags: number): number {
+    let number = this.#flags.get(flags);
+    if (number === undefined) {
+      const words = flags === 0 ? "" : ipFlagsText(flags);
+      number = this.#pool.add(encoder.encode(`  ${words.padEnd(21)} `));
+      this.#flags.set(flags, number);
     }
-    return bytes;
+    return number;
   }
 
   /** From where to where a branch goes. The same ways are gone again and again: each is a text. */

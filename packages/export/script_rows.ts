@@ -3,7 +3,7 @@ import { PERF_SAMPLE_CALLCHAIN, PERF_TYPE_TRACEPOINT } from "@perfdata/format/pe
 import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import { SampleFields } from "@perfdata/format/sample-layout";
 import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
-import { enlarge } from "@perfdata/session/enlarge";
+import { enlarge } from "@perfdata/format/enlarge";
 import { SampleReads } from "@perfdata/session/sample-reads";
 import { CHOSEN, PLACE_FRAME, type Run } from "@perfdata/session/run";
 import type { RowNeeds } from "./script_fields.ts";

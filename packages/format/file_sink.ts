@@ -102,15 +102,39 @@ export interface NewFile extends FileSink {
   commit(): void;
 }
 
+/** How the message of an error ends where what has the name is never replaced. */
+export const NOT_A_FILE = "not a regular file";
+
+/** What writes nothing. */
+function nowhere(path: string): NewFile {
+  const nothing = () => {};
+  return {
+    ...{ temporary: path, write: nothing, writeAt: nothing, commit: nothing, close: nothing },
+    [Symbol.dispose]: nothing,
+  };
+}
+
 /** Files that have no name yet. */
 const unfinished = new Set<string>();
 
-/** Removes what an interrupted process would leave. */
-function removeUnfinished(): void {
-  for (const path of unfinished) removeQuietly(path);
-  // 128 + SIGINT, as a shell reports it.
-  Deno.exit(130);
+/** Removes what an interrupted process would leave, and ends it as a shell reports that: 128 + signal. */
+function ending(signal: number): () => void {
+  return () => {
+    for (const path of unfinished) removeQuietly(path);
+    Deno.exit(128 + signal);
+  };
 }
+
+/** What is done on signals while there are such files. */
+const LISTENERS: readonly (readonly [Deno.Signal, () => void])[] = Deno.build.os === "windows"
+  ? [["SIGINT", ending(2)]]
+  : [
+    ["SIGINT", ending(2)],
+    ["SIGTERM", ending(15)],
+    ["SIGHUP", ending(1)],
+    // Beyond `ulimit -f` a write fails as on a full disk, and does not end the process.
+    ["SIGXFSZ", () => {}],
+  ];
 
 function removeQuietly(path: string): void {
   unfinished.delete(path);
@@ -123,9 +147,10 @@ function removeQuietly(path: string): void {
 
 /**
  * Creates a file under a temporary name in the directory of `path`. It gets its name with
- * {@link NewFile.commit}; closed without that, or interrupted by Ctrl-C, it is removed, so that there
- * is a whole file of that name, the one from before, or none.
+ * {@link NewFile.commit}; closed without that, or where SIGINT, SIGTERM or SIGHUP ends the process, it
+ * is removed, so that there is a whole file of that name, the one from before, or none.
  *
+ * @param path `/dev/null` takes everything and stays what it is.
  * @param options `force`: a file of that name may be there and is replaced. Another thing (a symbolic
  *   link, a directory, a device) never is.
  * @throws {Deno.errors.AlreadyExists} Where the name is taken.
@@ -158,17 +183,21 @@ export function newFile(path: string, options: { force?: boolean } = {}): NewFil
       if (error instanceof Deno.errors.NotFound) return;
       throw error;
     }
-    if (found.isFile && options.force) return;
-    throw new Deno.errors.AlreadyExists(path);
+    if (!found.isFile) throw new Deno.errors.AlreadyExists(`${path}: ${NOT_A_FILE}`);
+    if (!options.force) throw new Deno.errors.AlreadyExists(path);
   };
+  if (path === "/dev/null") return nowhere(path);
   refuseTaken();
   const slash = path.lastIndexOf("/") + 1;
   const temporary = `${path.slice(0, slash)}.${path.slice(slash).slice(0, 200)}.${Deno.pid}.tmp`;
   // Before the file is there, so that there is no moment at which an interrupt leaves it.
-  if (unfinished.size === 0) Deno.addSignalListener("SIGINT", removeUnfinished);
+  if (unfinished.size === 0) {
+    for (const [name, run] of LISTENERS) Deno.addSignalListener(name, run);
+  }
   const forget = () => {
     unfinished.delete(temporary);
-    if (unfinished.size === 0) Deno.removeSignalListener("SIGINT", removeUnfinished);
+    if (unfinished.size > 0) return;
+    for (const [name, run] of LISTENERS) Deno.removeSignalListener(name, run);
   };
   unfinished.add(temporary);
   let sink: FileSink;

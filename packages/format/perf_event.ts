@@ -213,6 +213,8 @@ export const PERF_TYPE_SOFTWARE = 1;
 export const PERF_TYPE_TRACEPOINT = 2;
 /** `type` of an attr: a raw code of the CPU's PMU. */
 export const PERF_TYPE_RAW = 4;
+/** `type` of an attr: a breakpoint of the CPU. */
+export const PERF_TYPE_BREAKPOINT = 5;
 /** Names of `perf_event_attr.type`, without their `PERF_TYPE_` prefix. */
 export const PERF_TYPE_NAMES: readonly string[] = [
   "HARDWARE",

@@ -92,7 +92,7 @@ export function missingCommand(name: string, flag = "--version"): boolean {
 /** What `perf report -D` prints about the PT bytes of a file with one AUXTRACE record. */
 export function perfReport(path: string): string {
   const { stdout } = new Deno.Command("sh", {
-    args: ["-c", 'ulimit -v 8000000; exec timeout 120 perf report -D -i "$1"', "sh", path],
+    args: ["-c", 'ulimit -v 8000000; exec timeout 300 perf report -D -i "$1"', "sh", path],
     stderr: "null",
   }).outputSync();
   const text = new TextDecoder("latin1").decode(stdout);

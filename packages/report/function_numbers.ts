@@ -1,5 +1,5 @@
 import type { Resolution, ResolvedFrame, SymbolInfo } from "@perfdata/symbols";
-import { enlarge } from "@perfdata/session/enlarge";
+import { enlarge } from "@perfdata/format/enlarge";
 import { addressToHex } from "@perfdata/symbols/address";
 import { textRanks } from "./texts.ts";
 

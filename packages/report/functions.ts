@@ -1,5 +1,5 @@
 import type { Engine } from "@perfdata/session/engine";
-import { enlarge } from "@perfdata/session/enlarge";
+import { enlarge } from "@perfdata/format/enlarge";
 import { SampleHistogram } from "@perfdata/session/sample-histogram";
 import type { SymbolTrust } from "@perfdata/session/symbolize";
 import type { SymbolResolver } from "@perfdata/symbols";

@@ -1,7 +1,7 @@
 import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
 import { ADDRESS_USE, type AddressTable, PlaceUses } from "@perfdata/session/address-table";
 import type { Engine } from "@perfdata/session/engine";
-import { enlarge } from "@perfdata/session/enlarge";
+import { enlarge } from "@perfdata/format/enlarge";
 import { KERNEL_UNMAPPED, type Places, UNMAPPED } from "@perfdata/session/places";
 import { shortName } from "@perfdata/session/short-name";
 import { type SymbolTrust, symbolTrust } from "@perfdata/session/symbolize";

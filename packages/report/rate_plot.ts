@@ -159,11 +159,12 @@ export class RatePlot {
       });
     }
     const base = TOP + 2 * PANEL + GAP;
-    for (let i = 0; i <= 8; i++) {
-      const time = from + (to - from) * i / 8;
+    const step = roundStep((to - from) / 1e9 / 8);
+    const digits = Math.max(0, -Math.floor(Math.log10(step)));
+    for (let i = 0; i * step * 1e9 <= to - from; i++) {
       out.push(
-        `<text x="${x(time).toFixed(1)}" y="${base + 18}" text-anchor="middle">` +
-          `${((time - from) / 1e9).toPrecision(3)} s</text>`,
+        `<text x="${x(from + i * step * 1e9).toFixed(1)}" y="${base + 18}" text-anchor="middle">` +
+          `${(i * step).toFixed(digits)} s</text>`,
       );
     }
     counters.slice(0, 24).forEach((counter, i) => {
@@ -190,8 +191,16 @@ export class RatePlot {
   }
 }
 
+/** 1, 10, 100, 1k, 10k, … */
 function powerText(power: number): string {
-  return power >= 0 && power < 6 ? String(10 ** power) : `1e${power}`;
+  const unit = ["", "k", "M", "G", "T"][Math.floor(power / 3)];
+  return unit === undefined ? `1e${power}` : `${10 ** (power % 3)}${unit}`;
+}
+
+/** The least of …, 0.1, 0.2, 0.5, 1, 2, … that is not less. */
+function roundStep(least: number): number {
+  const power = 10 ** Math.floor(Math.log10(least));
+  return power * ([1, 2, 5].find((factor) => factor * power >= least) ?? 10);
 }
 
 function escape(text: string): string {

@@ -1,4 +1,4 @@
-import { enlarge } from "./enlarge.ts";
+import { enlarge } from "@perfdata/format/enlarge";
 import type { Places } from "./places.ts";
 
 /** Bits of {@link AddressTable.uses}: where an address occurs. */

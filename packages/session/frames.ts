@@ -1,6 +1,6 @@
 import { PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
 import { contextMode, INVALID, isContextMarker } from "./chains.ts";
-import { enlarge } from "./enlarge.ts";
+import { enlarge } from "@perfdata/format/enlarge";
 import { type Places, UNMAPPED } from "./places.ts";
 import { PLACE_FRAME, type Run } from "./run.ts";
 import type { UserFrames } from "./stacks.ts";

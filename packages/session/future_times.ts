@@ -3,7 +3,7 @@ import {
   PERF_RECORD_FINISHED_ROUND,
   PERF_RECORD_USER_TYPE_START,
 } from "@perfdata/format/record-types";
-import { enlarge } from "./enlarge.ts";
+import { enlarge } from "@perfdata/format/enlarge";
 import { RecordTime } from "./record_time.ts";
 
 /** As many records with a time share one bound. */

@@ -19,7 +19,7 @@ import { layoutOf, prefixSize } from "@perfdata/format/struct";
 import { KernelMaps, type KnownBinary } from "./kernel_maps.ts";
 import { AddressSpaces } from "./machine_maps.ts";
 import { ProcessSpaces } from "./process_spaces.ts";
-import { enlarge } from "./enlarge.ts";
+import { enlarge } from "@perfdata/format/enlarge";
 import { NameTable } from "./machine_names.ts";
 import { TidTable } from "./machine_tids.ts";
 import { MAP, MAPPED, type MapSource, MapSources, mmapSize, rangeOfRecord } from "./map_sources.ts";

@@ -1,4 +1,4 @@
-import { enlarge } from "./enlarge.ts";
+import { enlarge } from "@perfdata/format/enlarge";
 
 /**
  * Byte strings by number: paths and comms are stored once, and compared as numbers.

@@ -1,4 +1,4 @@
-import { enlarge } from "./enlarge.ts";
+import { enlarge } from "@perfdata/format/enlarge";
 
 /** Thread ids by number, in the order in which they were added: an open-addressing table. */
 export class TidTable {

@@ -8,7 +8,7 @@ import type { SymbolObject } from "@perfdata/symbols";
 import { type Address, addressFromHalves } from "@perfdata/symbols/address";
 import { kernelModuleName } from "./kernel_maps.ts";
 import type { Machine } from "./machine.ts";
-import { enlarge } from "./enlarge.ts";
+import { enlarge } from "@perfdata/format/enlarge";
 import type { MappedObject, RecordedObjects } from "./recorded_objects.ts";
 import { type Run, RUN_ROWS } from "./run.ts";
 

@@ -1,4 +1,4 @@
-import { enlarge } from "./enlarge.ts";
+import { enlarge } from "@perfdata/format/enlarge";
 import type { MapRange } from "./kernel_maps.ts";
 import type { AddressSpaces } from "./machine_maps.ts";
 

@@ -1,4 +1,4 @@
-import { enlarge } from "./enlarge.ts";
+import { enlarge } from "@perfdata/format/enlarge";
 import { IP_FLAG } from "./pt_sample_rows.ts";
 
 /**

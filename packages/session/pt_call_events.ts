@@ -1,4 +1,4 @@
-import { enlarge } from "./enlarge.ts";
+import { enlarge } from "@perfdata/format/enlarge";
 
 /** What happened: rows in order of each thread's execution. */
 export class CallEvents {

@@ -1,4 +1,4 @@
-import { enlarge } from "./enlarge.ts";
+import { enlarge } from "@perfdata/format/enlarge";
 
 /** How far down a return is searched for its call: across frames that longjmp left. */
 const MAX_SEARCH = 4096;

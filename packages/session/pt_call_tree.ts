@@ -1,4 +1,4 @@
-import { enlarge } from "./enlarge.ts";
+import { enlarge } from "@perfdata/format/enlarge";
 
 /** What was executed by stack: nodes of a tree, each a place and the node that called it. */
 export class CallTree {

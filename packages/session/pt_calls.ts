@@ -6,7 +6,7 @@ import {
   isRealCall,
   type PathTable,
 } from "@perfdata/intel-pt";
-import { enlarge } from "./enlarge.ts";
+import { enlarge } from "@perfdata/format/enlarge";
 import { CallEvents } from "./pt_call_events.ts";
 import { CallStack, PENDING } from "./pt_call_stack.ts";
 import { CallTimeline, CallTree } from "./pt_call_tree.ts";
@@ -71,6 +71,8 @@ export class PtCalls implements PtSink {
   #blockPlace = new Int32Array(0);
   /** Of each path: 0 not known yet, 1 no calls, 2 calls. */
   #pathKind = new Uint8Array(0);
+  /** How each block ends: {@linkcode PENDING}; known where a path with it was met. */
+  #blockEnd = new Uint8Array(0);
   /** By return address: the number of a call, for jumps that end frames (longjmp). */
   readonly #sites = new Map<number, number>();
   /** By block that ends with a call: the number of the call, + 1. */
@@ -191,10 +193,12 @@ export class PtCalls implements PtSink {
 
   /** Ends what is open when the trace ends. */
   finish(): void {
+    const { from = -Infinity, to = Infinity } = this.#filter;
     for (const [tid, stack] of this.#stacks) {
       let now = -1;
       for (const open of this.#open.values()) now = Math.max(now, open.time);
-      while (stack.depth > 0) this.#pop(tid, -1, stack, 2, now, true);
+      const counts = now < 0 || (now >= from && now <= to);
+      while (stack.depth > 0) this.#pop(tid, -1, stack, 2, now, counts);
       this.#since(stack, now);
     }
     for (const open of this.#open.values()) this.#fold(open, 0);
@@ -219,6 +223,7 @@ export class PtCalls implements PtSink {
       places.set(this.#blockPlace);
       this.#blockPlace = places;
       this.#blockSite = enlarge(this.#blockSite, places.length);
+      this.#blockEnd = enlarge(this.#blockEnd, places.length);
     }
     if (this.#pathKind.length < paths.count) {
       this.#pathKind = enlarge(this.#pathKind, paths.count);
@@ -234,7 +239,8 @@ export class PtCalls implements PtSink {
     for (let k = start[path] as number; k < (start[path + 1] as number); k++) {
       const block = of[k] as number;
       this.#placeOf(buffer, block);
-      if (pendingOf(blocks, block) !== PENDING.NONE) kind = 2;
+      const end = this.#blockEnd[block] = pendingOf(blocks, block);
+      if (end !== PENDING.NONE) kind = 2;
     }
     this.#pathKind[path] = kind;
   }
@@ -322,10 +328,10 @@ export class PtCalls implements PtSink {
 
   /** Notes how a block ends. */
   #pend(stack: CallStack, block: number): void {
-    const blocks = this.#blocks as BlockCache;
-    const pending = pendingOf(blocks, block);
+    const pending = this.#blockEnd[block] as number;
     stack.pending = pending;
     if (pending !== PENDING.CALL && pending !== PENDING.LEAVE) return;
+    const blocks = this.#blocks as BlockCache;
     stack.pendingBlock = block;
     stack.pendingLow = (blocks.low[block] as number) + (blocks.size[block] as number) | 0;
     stack.pendingHigh = blocks.endHigh(block);

@@ -6,14 +6,14 @@ import {
   type InsnMode,
   type PathTable,
 } from "@perfdata/intel-pt";
-import { enlarge } from "./enlarge.ts";
+import { enlarge } from "@perfdata/format/enlarge";
 import type { CallFilter } from "./pt_calls.ts";
 import type { PtCode } from "./pt_code.ts";
 import type { PtBuffer, PtClock, PtSink } from "./pt_run.ts";
 
 /** What a row of {@linkcode FlowRows} is. */
 export const ROW = {
-  /** A branch from place `a` to place `b`; `kind` is an `InsnKind`. */
+  /** A branch from place `a` to place `b`, whose address `payload` is; `kind` is an `InsnKind`. */
   BRANCH: 0,
   /** An instruction at place `a`; `b` is the number of its text in `PtList.texts`. */
   INSN: 1,
@@ -41,7 +41,11 @@ export class FlowRows {
   a: Int32Array = new Int32Array(1024);
   /** See {@linkcode ROW}. */
   b: Int32Array = new Int32Array(1024);
-  /** Of an event: its payload. */
+  /** Upper and lower half of the address where place `a` is mapped; 0 where there is none. */
+  high: Int32Array = new Int32Array(1024);
+  /** See `high`. */
+  low: Int32Array = new Int32Array(1024);
+  /** Of an event: its payload; of a branch: the address where place `b` is mapped. */
   payload: BigUint64Array = new BigUint64Array(1024);
 
   /** Makes room for a row; returns its number. */
@@ -65,6 +69,8 @@ export class FlowRows {
     this.uncertainty = enlarge(this.uncertainty, n);
     this.a = enlarge(this.a, n);
     this.b = enlarge(this.b, n);
+    this.high = enlarge(this.high, n);
+    this.low = enlarge(this.low, n);
     this.payload = enlarge(this.payload, n);
   }
 }
@@ -90,8 +96,10 @@ export interface ListOptions {
   readonly idle: () => Promise<void> | void;
 }
 
-/** Instructions of a block: their places, and the numbers of their texts. */
+/** Instructions of a block: their addresses and places, and the numbers of their texts. */
 interface BlockInsns {
+  readonly high: Int32Array;
+  readonly low: Int32Array;
   readonly places: Int32Array;
   readonly texts: Int32Array;
 }
@@ -176,16 +184,21 @@ export class PtList implements PtSink {
       const block = paths.blocks[k] as number;
       if (branches && before >= 0 && isTaken(blocks, before, block)) {
         const n = this.#row(ROW.BRANCH, blocks.kind[before] as number, buffer, now, uncertainty);
-        this.rows.a[n] = this.#lastOf(buffer, blocks, before);
+        this.#last(buffer, blocks, before, n);
         this.rows.b[n] = this.#placeOf(buffer, blocks, block);
+        this.rows.payload[n] = BigInt((blocks.high[block] as number) >>> 0) << 32n |
+          BigInt((blocks.low[block] as number) >>> 0);
       }
       before = block;
       if (!insns) continue;
-      const { places, texts } = this.#insns[block] ?? this.#listInsns(buffer, blocks, block);
+      const { places, texts, high, low } = this.#insns[block] ??
+        this.#listInsns(buffer, blocks, block);
       for (let i = 0; i < places.length; i++) {
         const n = this.#row(ROW.INSN, 0, buffer, now, uncertainty);
         this.rows.a[n] = places[i] as number;
         this.rows.b[n] = texts[i] as number;
+        this.rows.high[n] = high[i] as number;
+        this.rows.low[n] = low[i] as number;
       }
     }
     this.#before.set(tid, before);
@@ -217,35 +230,36 @@ export class PtList implements PtSink {
     );
   }
 
-  /** The place of a block's last instruction. */
-  #lastOf(buffer: PtBuffer, blocks: BlockCache, block: number): number {
-    const known = this.#lastPlace[block];
-    if (known !== undefined) return known;
-    const low = blocks.low[block] as number;
+  /** Puts a block's last instruction into a row. */
+  #last(buffer: PtBuffer, blocks: BlockCache, block: number, n: number): void {
+    const start = blocks.low[block] as number;
     const distance = (blocks.size[block] as number) - (blocks.lastSize[block] as number);
-    const high = (low >>> 0) + distance > 0xffffffff
+    const low = start + distance | 0;
+    const high = (start >>> 0) + distance > 0xffffffff
       ? (blocks.high[block] as number) + 1 | 0
       : blocks.high[block] as number;
-    return this.#lastPlace[block] = this.#code.place(buffer.code, low + distance | 0, high);
+    this.rows.a[n] = this.#lastPlace[block] ??= this.#code.place(buffer.code, low, high);
+    this.rows.high[n] = high;
+    this.rows.low[n] = low;
   }
 
   #listInsns(buffer: PtBuffer, blocks: BlockCache, block: number): BlockInsns {
     const { text } = this.#options;
     const places: number[] = [];
     const texts: number[] = [];
+    const lows: number[] = [];
+    const highs: number[] = [];
     const low = (blocks.low[block] as number) >>> 0;
     const high = (blocks.high[block] as number) >>> 0;
     const range = blocks.rangeOf(block);
     const base = (high - (range.high >>> 0)) * 2 ** 32 + low - (range.low >>> 0);
     blocks.eachInsn(buffer.code, block, (offset, length) => {
       const ip = (BigInt(high) << 32n | BigInt(low)) + BigInt(offset);
-      places.push(
-        this.#code.place(
-          buffer.code,
-          Number(BigInt.asIntN(32, ip)),
-          Number(BigInt.asIntN(32, ip >> 32n)),
-        ),
-      );
+      const ipLow = Number(BigInt.asIntN(32, ip));
+      const ipHigh = Number(BigInt.asIntN(32, ip >> 32n));
+      lows.push(ipLow);
+      highs.push(ipHigh);
+      places.push(this.#code.place(buffer.code, ipLow, ipHigh));
       const window = text === undefined ? undefined : range.window(base + offset);
       if (window === undefined || text === undefined) return texts.push(0);
       const at = base + offset - window.from;
@@ -258,6 +272,8 @@ export class PtList implements PtSink {
       texts.push(number);
     });
     return this.#insns[block] = {
+      high: Int32Array.from(highs),
+      low: Int32Array.from(lows),
       places: Int32Array.from(places),
       texts: Int32Array.from(texts),
     };
@@ -274,6 +290,7 @@ export class PtList implements PtSink {
     const { branches = false, insns = false, events = false, errors = false } = this.#options;
     const flow = kind === FlowEvent.ENABLED || kind === FlowEvent.DISABLED ||
       kind === FlowEvent.ASYNC || kind === FlowEvent.SYNC;
+    const before = this.#before.get(buffer.tid) ?? -1;
     // The way from the last block is not a branch of it.
     if (flow || kind === FlowEvent.ERROR) this.#before.set(buffer.tid, -1);
     if (kind === FlowEvent.TIME || kind === FlowEvent.PSB) return;
@@ -285,6 +302,11 @@ export class PtList implements PtSink {
     const low = run.ipLow[event] as number;
     const high = run.ipHigh[event] as number;
     this.rows.a[n] = low === 0 && high === 0 ? -1 : this.#code.place(buffer.code, low, high);
+    this.rows.high[n] = high;
+    this.rows.low[n] = low;
+    // Where no event ended it, the last branch did.
+    const isByBranch = kind === FlowEvent.DISABLED && before >= 0 && low === 0 && high === 0;
+    if (isByBranch) this.#last(buffer, run.blocks, before, n);
     this.rows.b[n] = run.detail[event] as number;
     this.rows.payload[n] = BigInt((run.high[event] as number) >>> 0) << 32n |
       BigInt((run.low[event] as number) >>> 0);

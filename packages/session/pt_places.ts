@@ -1,4 +1,4 @@
-import { enlarge } from "./enlarge.ts";
+import { enlarge } from "@perfdata/format/enlarge";
 
 /** Addresses of objects, each of which is a number: the places where functions and branches are. */
 export class PtPlaces {

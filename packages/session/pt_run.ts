@@ -10,8 +10,10 @@ import type { AuxPiece, AuxStream, AuxTrace } from "./aux_streams.ts";
 import type { PtCode, ThreadCode } from "./pt_code.ts";
 import type { PtSideband, Switches } from "./pt_sideband.ts";
 
-/** Bytes that are fed to a decoder at once. */
-const FEED = 1 << 18;
+/** Bytes that are read at once. */
+const READ = 1 << 18;
+/** Bytes that are fed to a decoder before `idle` is called: what they say takes a thousand times as much. */
+const FEED = 1 << 13;
 /** Ticks between the first TSC that is expected and the first of the trace: three hours. */
 const BEFORE = 1n << 45n;
 
@@ -58,6 +60,8 @@ export interface PtCounts extends FlowCounts {
 export class PtClock {
   /** Whether the recording says how. */
   readonly known: boolean;
+  /** Why there are no times. */
+  readonly why: string;
   /** TSC value that decoders count from. */
   readonly base: bigint;
   readonly #shift: bigint;
@@ -74,7 +78,11 @@ export class PtClock {
     this.#shift = sound ? intelPt?.time_shift ?? 0n : 0n;
     this.#mult = sound ? intelPt?.time_mult ?? 0n : 0n;
     this.#zero = intelPt?.time_zero ?? 0n;
-    this.known = this.#mult !== 0n && trace.intelPtConfig?.tsc !== false;
+    const hasTsc = trace.intelPtConfig?.tsc !== false;
+    this.known = this.#mult !== 0n && hasTsc;
+    this.why = hasTsc
+      ? "the recording does not convert the TSC"
+      : "the trace was recorded without TSC packets";
     let first: bigint | undefined;
     for (const { pieces } of trace.streams) {
       const reference = pieces[0]?.reference;
@@ -137,8 +145,6 @@ export interface DecodePtOptions {
   readonly progress?: (bytes: number) => void;
   /** By how many ns one buffer may be ahead of the others; they are stopped at changes only without it. */
   readonly slice?: number;
-  /** How many bytes are decoded before `idle` is called: 256 KB unless it is said. */
-  readonly feed?: number;
 }
 
 /**
@@ -177,7 +183,6 @@ export async function decodePt(
         cache,
         ratios,
         options.slice ?? Infinity,
-        options.feed ?? FEED,
       )
     );
   const waiting = new Set(buffers);
@@ -236,7 +241,10 @@ class Buffer implements PtBuffer {
   readonly #switches: Pick<Switches, "count" | "time" | "tid">;
   readonly #changes: readonly number[];
   readonly #pokes: PtSideband["pokes"];
-  readonly #bytes: Uint8Array;
+  readonly #bytes = new Uint8Array(READ);
+  /** What was read and not fed yet. */
+  #from = 0;
+  #to = 0;
   readonly #slice: number;
   #switch = 0;
   #change = 0;
@@ -258,9 +266,7 @@ class Buffer implements PtBuffer {
     cache: FlowCache,
     ratios: ClockRatios,
     slice: number,
-    feed: number,
   ) {
-    this.#bytes = new Uint8Array(feed);
     this.#slice = slice;
     this.stream = stream;
     this.index = index;
@@ -345,6 +351,12 @@ class Buffer implements PtBuffer {
   async feed(): Promise<number> {
     const { pieces } = this.stream;
     for (;;) {
+      if (this.#from < this.#to) {
+        const part = this.#bytes.subarray(this.#from, Math.min(this.#from + FEED, this.#to));
+        this.#from += part.length;
+        this.flow.feed(part);
+        return part.length;
+      }
       const piece = pieces[this.#piece];
       if (piece === undefined) {
         this.flow.end();
@@ -357,7 +369,7 @@ class Buffer implements PtBuffer {
       }
       const end = pieceEnd(piece, pieces[this.#piece + 1]);
       const n = this.#at >= end ? 0 : await this.#source.readAt(
-        this.#bytes.subarray(0, Math.min(this.#bytes.length, end - this.#at)),
+        this.#bytes.subarray(0, Math.min(READ, end - this.#at)),
         piece.fileOffset + this.#at,
       );
       if (n === 0) {
@@ -366,8 +378,8 @@ class Buffer implements PtBuffer {
         continue;
       }
       this.#at += n;
-      this.flow.feed(this.#bytes.subarray(0, n));
-      return n;
+      this.#from = 0;
+      this.#to = n;
     }
   }
 }

@@ -1,5 +1,5 @@
 import { FlowError, InsnKind } from "@perfdata/intel-pt";
-import { enlarge } from "./enlarge.ts";
+import { enlarge } from "@perfdata/format/enlarge";
 
 /** What a row of {@linkcode PtSampleRows} is: the events that perf makes of a trace. */
 export const SAMPLE = {

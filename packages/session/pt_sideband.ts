@@ -11,7 +11,7 @@ import { ITRACE_START, SWITCH_CPU_WIDE, TEXT_POKE } from "@perfdata/format/recor
 import { layoutOf, prefixSize } from "@perfdata/format/struct";
 import { SampleFields } from "@perfdata/format";
 import type { Consumer, Engine } from "./engine.ts";
-import { enlarge } from "./enlarge.ts";
+import { enlarge } from "@perfdata/format/enlarge";
 import { PtHistory } from "./pt_history.ts";
 import { RecordedObjects } from "./recorded_objects.ts";
 import type { Run } from "./run.ts";

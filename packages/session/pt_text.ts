@@ -111,13 +111,14 @@ export function* rowLines(
       (cpu < 0 ? "" : `[${String(cpu).padStart(3, "0")}]`).padStart(5)
     } ${secondsText(time).padStart(18)}`;
     if (row === ROW.BRANCH) {
-      yield `${prefix} ${(BRANCH_NAMES[kind] ?? "").padEnd(10)} ${names.text(a)} (${
-        names.object(a)
-      }) => ${names.text(b)} (${names.object(b)})`;
+      const to = hex(rows.payload[i] as bigint);
+      yield `${prefix} ${(BRANCH_NAMES[kind] ?? "").padEnd(10)} ${
+        placeText(rows, i, names)
+      } => ${to} ${names.text(b)} (${names.object(b)})`;
     } else if (row === ROW.INSN) {
       const text = texts[b] as string;
       const line = source ? names.line(a) : undefined;
-      yield `${prefix} ${names.text(a)} (${names.object(a)})${text === "" ? "" : `  ${text}`}${
+      yield `${prefix} ${placeText(rows, i, names)}${text === "" ? "" : `  ${text}`}${
         line === undefined ? "" : `  ; ${line}`
       }`;
     } else yield `${prefix} ${eventText(rows, i, names)}`;
@@ -134,15 +135,27 @@ function jsonRow(
   const a = rows.a[i] as number;
   const b = rows.b[i] as number;
   const kind = rows.kind[i] as number;
-  const at = (place: number) => ({ function: names.text(place), object: names.object(place) });
+  const at = (place: number, ip: bigint) => ({
+    ip: `0x${hex(ip)}`,
+    function: names.text(place),
+    object: names.object(place),
+  });
+  const payload = rows.payload[i] as bigint;
+  const ip = addressOf(rows, i);
   switch (rows.row[i]) {
     case ROW.BRANCH:
-      return { event: "branch", kind: BRANCH_NAMES[kind], ...common, from: at(a), to: at(b) };
+      return {
+        event: "branch",
+        kind: BRANCH_NAMES[kind],
+        ...common,
+        from: at(a, ip),
+        to: at(b, payload),
+      };
     case ROW.INSN:
       return {
         event: "insn",
         ...common,
-        ...at(a),
+        ...at(a, ip),
         text: texts[b] === "" ? undefined : texts[b],
         source: names.line(a),
       };
@@ -150,35 +163,61 @@ function jsonRow(
       return {
         event: EVENT_NAMES[kind],
         ...common,
-        ...(a < 0 ? {} : at(a)),
+        ...(a < 0 ? {} : at(a, ip)),
         ...(kind === FlowEvent.ERROR ? { reason: FLOW_ERROR_TEXT[b] } : {
           detail: b,
-          payload: `0x${(rows.payload[i] as bigint).toString(16)}`,
+          payload: `0x${hex(payload)}`,
         }),
       };
   }
 }
 
+/** Where a row is: the address, and what is there. */
+function placeText(rows: FlowRows, i: number, names: PtNames): string {
+  const a = rows.a[i] as number;
+  return `${hex(addressOf(rows, i)).padStart(12)} ${names.text(a)} (${names.object(a)})`;
+}
+
+/** The address where place `a` of a row is mapped. */
+function addressOf({ high, low }: FlowRows, i: number): bigint {
+  return BigInt((high[i] as number) >>> 0) << 32n | BigInt((low[i] as number) >>> 0);
+}
+
+function hex(value: bigint): string {
+  return value.toString(16);
+}
+
 /** What an event says. */
 function eventText(rows: FlowRows, i: number, names: PtNames): string {
   const kind = rows.kind[i] as number;
-  const a = rows.a[i] as number;
-  const place = a < 0 ? "" : ` ${names.text(a)} (${names.object(a)})`;
-  const payload = rows.payload[i] as bigint;
+  const detail = rows.b[i] as number;
+  const place = (rows.a[i] as number) < 0 ? "" : ` ${placeText(rows, i, names)}`;
+  const payload = `0x${hex(rows.payload[i] as bigint)}`;
   switch (kind) {
     case FlowEvent.ERROR:
-      return `error: ${FLOW_ERROR_TEXT[rows.b[i] as number]}${place === "" ? "" : ` at${place}`}`;
+      return `error: ${FLOW_ERROR_TEXT[detail]}${place === "" ? "" : ` at${place}`}`;
     case FlowEvent.SYNC:
     case FlowEvent.ENABLED:
       return `tr strt   ${place}`;
     case FlowEvent.DISABLED:
-      return `tr end    ${place}`;
+      return `tr end    ${place}${(detail & 1) === 0 ? "" : ` => ${payload}`}`;
     case FlowEvent.ASYNC:
-      return `interrupt ${place} => 0x${payload.toString(16)}`;
+      return `interrupt ${place} => ${payload}`;
     case FlowEvent.CBR:
-      return `cbr ${rows.b[i]}`;
+      return `cbr ${detail}`;
+    case FlowEvent.MODE:
+      return `mode ${detail} bit${place}`;
+    case FlowEvent.INTERRUPTS:
+      return `interrupts ${detail === 1 ? "on" : "off"}${place}`;
+    case FlowEvent.TSX:
+      return `tsx ${detail === 0 ? "outside" : detail === 1 ? "inside" : "aborted"}${place}`;
+    case FlowEvent.PIP:
+      return `pip cr3 ${payload}${detail === 1 ? " non-root" : ""}`;
+    case FlowEvent.VMCS:
+    case FlowEvent.PTWRITE:
+      return `${EVENT_NAMES[kind]} ${payload}${place}`;
     default:
-      return `${EVENT_NAMES[kind]}${place} detail ${rows.b[i]} payload 0x${payload.toString(16)}`;
+      return `${EVENT_NAMES[kind]}${place} detail ${detail} payload ${payload}`;
   }
 }
 

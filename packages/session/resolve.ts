@@ -11,7 +11,7 @@ import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/forma
 import { BRANCH_ENTRY, SampleFields } from "@perfdata/format/sample-layout";
 import { ChainStep, contextMode, isContextMarker } from "./chains.ts";
 import type { Machine } from "./machine.ts";
-import { enlarge } from "./enlarge.ts";
+import { enlarge } from "@perfdata/format/enlarge";
 import { FrameStep } from "./frames.ts";
 import type { Places } from "./places.ts";
 import type { RecordedObjects } from "./recorded_objects.ts";

@@ -1,4 +1,4 @@
-import { enlarge } from "./enlarge.ts";
+import { enlarge } from "@perfdata/format/enlarge";
 
 /** Words of a context: event, comm, pid, tid, cpu. */
 const CONTEXT = 5;

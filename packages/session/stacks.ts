@@ -1,4 +1,4 @@
-import { enlarge } from "./enlarge.ts";
+import { enlarge } from "@perfdata/format/enlarge";
 
 /**
  * Interned stacks: a node is a place that was called from another node, so that stacks that begin

@@ -7,9 +7,19 @@ import { WALK_END } from "@perfdata/symbols/cfi";
 import type { Engine } from "./engine.ts";
 import type { UnwindTally } from "./unwind_counts.ts";
 
-/** A share in percent as text: two digits, and never 100 or 0 for what is not. */
-function percent(part: number, whole: number): string {
-  const share = 100 * part / whole;
+/**
+ * A share in percent as text: never 100% or 0% for what is not.
+ *
+ * @example
+ * ```ts
+ * import { percent } from "@perfdata/session/unwind-text";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals([percent(1, 2), percent(1, 1e6)], ["50%", "under 0.01%"]);
+ * ```
+ */
+export function percent(part: number, whole: number): string {
+  const share = whole === 0 ? 0 : 100 * part / whole;
   if (part > 0 && share < 0.01) return "under 0.01%";
   if (part < whole && share > 99.99) return "over 99.99%";
   return `${share.toFixed(share >= 10 ? 1 : 2).replace(/\.?0+$/, "")}%`;

@@ -1,4 +1,4 @@
-import { enlarge } from "./enlarge.ts";
+import { enlarge } from "@perfdata/format/enlarge";
 import type { RecordBytes } from "./run.ts";
 
 /** Room for those of most rounds: what is not used of it takes no memory. */

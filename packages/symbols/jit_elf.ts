@@ -1,3 +1,4 @@
+import { enlarge } from "@perfdata/format/enlarge";
 import type { JitCodeLoad, JitCodeUnwindingInfo, JitdumpHeader, JitLine } from "./jitdump.ts";
 
 /** Code of a JIT compiler with what describes it. */
@@ -82,10 +83,8 @@ class Bytes {
     const at = this.size;
     this.size += by;
     if (this.size > this.#bytes.length) {
-      const larger = new Uint8Array(Math.max(this.size, 2 * this.#bytes.length));
-      larger.set(this.#bytes);
-      this.#bytes = larger;
-      this.#view = new DataView(larger.buffer);
+      this.#bytes = enlarge(this.#bytes, this.size);
+      this.#view = new DataView(this.#bytes.buffer);
     }
     return at;
   }

@@ -1,3 +1,4 @@
+import { enlarge } from "@perfdata/format/enlarge";
 import { type Address, addressFromHalves } from "./address.ts";
 import { STB, STT } from "./elf/constants.ts";
 import { lowerBound } from "./sorted_numbers.ts";
@@ -178,8 +179,8 @@ function plainLines(
       (upper === 0x54 || upper === 0x57 || upper === 0x44 || upper === 0x42) && name !== 0x24
     ) {
       if (count === starts.length) {
-        starts = enlarged(starts, new Float64Array(most));
-        offsets = enlarged(offsets, new Uint32Array(most));
+        starts = enlarge(starts, most);
+        offsets = enlarge(offsets, most);
       }
       starts[count] = (hi | 0) * 4294967296 + lo;
       offsets[count++] = at;
@@ -189,11 +190,6 @@ function plainLines(
     at++;
   }
   return { starts, offsets, count };
-}
-
-function enlarged<T extends Float64Array | Uint32Array>(array: T, larger: T): T {
-  larger.set(array);
-  return larger;
 }
 
 /** The number of eight hex digits; negative or NaN where there are none. */

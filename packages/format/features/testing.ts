@@ -102,7 +102,7 @@ export const hasPerf: boolean = (() => {
 /** Runs perf with limits on memory and time; what it says on stderr is dropped. */
 export function perf(args: string[]): { success: boolean; text: string } {
   const { success, stdout } = new Deno.Command("sh", {
-    args: ["-c", 'ulimit -v 8000000; exec timeout 120 perf "$@"', "perf", ...args],
+    args: ["-c", 'ulimit -v 8000000; exec timeout 300 perf "$@"', "perf", ...args],
     env: { LC_ALL: "C", TZ: "UTC", PERF_BUILDID_DIR: "/nonexistent" },
     stdin: "null",
     stderr: "null",

@@ -1,3 +1,4 @@
+import { enlarge } from "@perfdata/format/enlarge";
 import { RULE } from "./constants.ts";
 import type { ExpressionTable, FrameRules } from "./frame_rules.ts";
 import type { CfiMachine } from "./machine.ts";
@@ -117,13 +118,12 @@ export class RowTable {
   }
 
   #grow(): void {
-    const size = this.kind.length * 2;
-    const { kind, cfa, fp, ra, start } = this;
-    (this.kind = new Uint8Array(size)).set(kind);
-    (this.cfa = new Int32Array(size)).set(cfa);
-    (this.fp = new Int32Array(size)).set(fp);
-    (this.ra = new Int32Array(size)).set(ra);
-    (this.start = new Uint32Array(size)).set(start);
+    const size = this.kind.length + 1;
+    this.kind = enlarge(this.kind, size);
+    this.cfa = enlarge(this.cfa, size);
+    this.fp = enlarge(this.fp, size);
+    this.ra = enlarge(this.ra, size);
+    this.start = enlarge(this.start, size);
   }
 }
 

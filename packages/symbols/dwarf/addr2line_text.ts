@@ -1,3 +1,4 @@
+import { enlarge } from "@perfdata/format/enlarge";
 import type { Address } from "../address.ts";
 import type { SymbolTable } from "../symbol_table.ts";
 import type { DwarfContext } from "./dwarf_context.ts";
@@ -235,9 +236,7 @@ export class Addr2LineText {
 
   #room(length: number): void {
     if (this.#at + length <= this.#out.length) return;
-    const wider = new Uint8Array((this.#at + length) * 2);
-    wider.set(this.#out.subarray(0, this.#at));
-    this.#out = wider;
+    this.#out = enlarge(this.#out, this.#at + length);
   }
 
   #byte(value: number): void {

@@ -1,3 +1,4 @@
+import { enlarge } from "@perfdata/format/enlarge";
 import { text } from "./bytes.ts";
 import { DwarfError } from "./dwarf_error.ts";
 import { NumberMap } from "./number_map.ts";
@@ -81,8 +82,8 @@ export class FunctionNames {
     const string = section === undefined ? this.#strings.number(name) : LATER;
     const n = this.#count;
     if (n === this.#name.length) {
-      this.#name = grown(this.#name, new Int32Array(2 * n));
-      this.#linkageName = grown(this.#linkageName, new Int32Array(2 * n));
+      this.#name = enlarge(this.#name, n + 1);
+      this.#linkageName = enlarge(this.#linkageName, n + 1);
     }
     this.#name[n] = string;
     this.#linkageName[n] = linkage;
@@ -208,8 +209,8 @@ class Strings {
       pending.met.add(offset, number);
       const n = pending.count++;
       if (n === pending.numbers.length) {
-        pending.offsets = grown(pending.offsets, new Float64Array(2 * n));
-        pending.numbers = grown(pending.numbers, new Int32Array(2 * n));
+        pending.offsets = enlarge(pending.offsets, n + 1);
+        pending.numbers = enlarge(pending.numbers, n + 1);
       }
       pending.offsets[n] = offset;
       pending.numbers[n] = number;
@@ -291,9 +292,9 @@ class Strings {
   #add(): number {
     const n = this.#count;
     if (n === this.#length.length) {
-      this.#piece = grown(this.#piece, new Int32Array(2 * n));
-      this.#from = grown(this.#from, new Int32Array(2 * n));
-      this.#length = grown(this.#length, new Int32Array(2 * n));
+      this.#piece = enlarge(this.#piece, n + 1);
+      this.#from = enlarge(this.#from, n + 1);
+      this.#length = enlarge(this.#length, n + 1);
     }
     this.#length[n] = -1;
     return this.#count++;
@@ -319,8 +320,3 @@ const LATER = -2;
 const NOWHERE: StringPlace = { unit: undefined, form: 0, value: 0 };
 const encoder = new TextEncoder();
 const EMPTY = new Uint8Array(0);
-
-function grown<T extends Int32Array | Float64Array>(from: T, to: T): T {
-  to.set(from);
-  return to;
-}

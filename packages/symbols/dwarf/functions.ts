@@ -1,3 +1,4 @@
+import { enlarge } from "@perfdata/format/enlarge";
 import { KIND, SLOT } from "./abbrev.ts";
 import { type Cursor, u16, u32 } from "./bytes.ts";
 import { Die, stepOver } from "./die.ts";
@@ -208,13 +209,13 @@ export class Calls {
   add(unit: Unit, at: number, die: Die, parent: number): number {
     const n = this.count;
     if (n === this.parent.length) {
-      this.origin = grown(this.origin, new Float64Array(2 * n));
-      this.parent = grown(this.parent, new Int32Array(2 * n));
-      this.file = grown(this.file, new Uint32Array(2 * n));
-      this.line = grown(this.line, new Uint32Array(2 * n));
-      this.column = grown(this.column, new Uint32Array(2 * n));
-      this.discriminator = grown(this.discriminator, new Uint32Array(2 * n));
-      this.function = grown(this.function, new Int32Array(2 * n));
+      this.origin = enlarge(this.origin, n + 1);
+      this.parent = enlarge(this.parent, n + 1);
+      this.file = enlarge(this.file, n + 1);
+      this.line = enlarge(this.line, n + 1);
+      this.column = enlarge(this.column, n + 1);
+      this.discriminator = enlarge(this.discriminator, n + 1);
+      this.function = enlarge(this.function, n + 1);
     }
     this.count = n + 1;
     this.parent[n] = parent;
@@ -231,11 +232,6 @@ export class Calls {
     this.function[n] = -2;
     return n;
   }
-}
-
-function grown<T extends Float64Array | Int32Array | Uint32Array>(from: T, to: T): T {
-  to.set(from);
-  return to;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { enlarge } from "@perfdata/format/enlarge";
 import { lowerBound } from "../sorted_numbers.ts";
 
 /** Ranges `[low, high)`, each of an owner, in arrays that grow. */
@@ -9,22 +10,15 @@ export class RangeList {
 
   push(low: number, high: number, owner: number): void {
     const n = this.count;
-    if (n === this.owner.length) this.#grow();
+    if (n === this.owner.length) {
+      this.low = enlarge(this.low, n + 1);
+      this.high = enlarge(this.high, n + 1);
+      this.owner = enlarge(this.owner, n + 1);
+    }
     this.low[n] = low;
     this.high[n] = high;
     this.owner[n] = owner;
     this.count = n + 1;
-  }
-
-  #grow(): void {
-    const size = this.owner.length * 2;
-    const low = new Float64Array(size), high = new Float64Array(size), owner = new Int32Array(size);
-    low.set(this.low);
-    high.set(this.high);
-    owner.set(this.owner);
-    this.low = low;
-    this.high = high;
-    this.owner = owner;
   }
 }
 
@@ -40,12 +34,8 @@ export class Cells {
   push(start: number, owner: number): void {
     const n = this.count;
     if (n === this.owner.length) {
-      const size = n * 2;
-      const starts = new Float64Array(size), owners = new Int32Array(size);
-      starts.set(this.start);
-      owners.set(this.owner);
-      this.start = starts;
-      this.owner = owners;
+      this.start = enlarge(this.start, n + 1);
+      this.owner = enlarge(this.owner, n + 1);
     }
     this.start[n] = start;
     this.owner[n] = owner;

@@ -110,7 +110,7 @@ Deno.test({
         const script = run(
           "bash",
           "-c",
-          `ulimit -v 8000000; timeout 60 perf script --demangle -i ${data} --show-mmap-events ` +
+          `ulimit -v 8000000; timeout 300 perf script --demangle -i ${data} --show-mmap-events ` +
             `-F comm,pid,event,ip,sym,symoff,dso`,
         );
         const maps: { start: number; end: number; pgoff: number; file: string }[] = [];

@@ -1,0 +1,432 @@
+import {
+  decodeFeature,
+  type EventDescs,
+  eventName,
+  fixedPeriod,
+  HEADER_EVENT_DESC,
+  KERNEL_RECORDS,
+  PERF_RECORD_COMPRESSED,
+  PERF_RECORD_COMPRESSED2,
+  PERF_RECORD_EVENT_UPDATE,
+  PERF_RECORD_HEADER_FEATURE,
+  PERF_RECORD_SAMPLE,
+  PerfDataError,
+  type PerfDataReader,
+  type PerfEvent,
+  RecordCodec,
+  safeCell,
+  sectionRange,
+  USER_RECORD_NAMES,
+} from "@perfdata/format";
+import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
+import { LITTLE_ENDIAN } from "@perfdata/format/text-bytes";
+import { type Consumer, type Engine, type Needs, runEngine } from "@perfdata/session/engine";
+import type { RecordBytes, Run } from "@perfdata/session/run";
+import { CSV_COLUMNS, csvRow, putCsvRow } from "./records_csv.ts";
+import { BLOCK, TextBuffer } from "./records_bytes.ts";
+import {
+  type AnyDecoded,
+  FieldTree,
+  lineMembers,
+  type Members,
+  type U64Style,
+} from "./records_json.ts";
+import { streamFeature } from "@perfdata/session/stream-feature";
+import { type AnyRecordCodec, RecordPlan } from "./records_plan.ts";
+import { SampleWriter } from "./records_sample.ts";
+import { RecordsPacker, type RecordsTarget } from "./records_blocks.ts";
+import type { RecordsOptions } from "./records.ts";
+import { RecordMore } from "./records_symbols.ts";
+
+const CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
+const GOOGLE_CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...GOOGLE_RECORDS]);
+
+const WANTED = 1;
+const UNWANTED = 2;
+
+/** The names of a file's events, as they become known. */
+class EventNames {
+  readonly #given = new Map<number, string>();
+  /** Counts changes: what was prepared for a name has to be made again. */
+  version = 0;
+
+  nameOf(index: number, event: PerfEvent): string {
+    return this.#given.get(index) ?? eventName(event.attr);
+  }
+
+  take(descs: EventDescs): void {
+    descs.events.forEach(({ name }, i) => this.#given.set(i, name));
+    this.version++;
+  }
+
+  set(index: number, name: string): void {
+    this.#given.set(index, name);
+    this.version++;
+  }
+}
+
+/** Turns records into lines; or has them go to other threads, which do. */
+export class RecordsText implements Consumer {
+  readonly out: TextBuffer = new TextBuffer();
+  readonly #reader: PerfDataReader;
+  readonly #options: RecordsOptions;
+  readonly #u64: U64Style;
+  readonly #names = new EventNames();
+  readonly #tree = new FieldTree();
+  readonly #samples: (SampleWriter | null)[] = [];
+  readonly #plans = new Map<number, RecordPlan | null>();
+  /** By type: WANTED, UNWANTED, or 0 where that is not known yet. */
+  readonly #wanted = new Uint8Array(256);
+  /** Byte order of the file. */
+  readonly littleEndian: boolean;
+  readonly #write: (block: Uint8Array) => void;
+  /** Whether samples are, and other records, written without being decoded where they can be. */
+  readonly #fast: boolean;
+  readonly #planned: boolean;
+  /** A line that a row of CSV is made of. */
+  readonly #json: TextBuffer | undefined;
+  readonly #live: boolean;
+  readonly needs: Needs;
+  readonly #first: number;
+  #namesVersion = 0;
+  #csvText: (row: readonly string[]) => string = () => "";
+  /** Writes what the machine and symbols say of samples, in the order of time. */
+  readonly #more: RecordMore | undefined;
+  readonly #joined: boolean;
+  readonly #limited: boolean;
+  /** How many lines may still be written, where that is limited. */
+  #left: number;
+  /** Lines that were written or handed over. */
+  count: number = 0;
+  readonly #blocks: RecordsTarget | undefined;
+  #packer: RecordsPacker | undefined;
+  /** The version of the names that other threads know. */
+  #begun = 0;
+  #engine: Engine | undefined;
+
+  constructor(
+    reader: PerfDataReader,
+    write: (block: Uint8Array) => void,
+    options: RecordsOptions,
+    blocks?: RecordsTarget,
+  ) {
+    this.#reader = reader;
+    this.#blocks = blocks;
+    this.#write = write;
+    this.#options = options;
+    this.littleEndian = reader.littleEndian;
+    const isCsv = options.format === "csv";
+    // Rows are made of lines, except where these wait for names.
+    this.#json = isCsv ? new TextBuffer() : undefined;
+    this.#planned = !isCsv || options.symbols?.learn === undefined;
+    this.#fast = reader.littleEndian && LITTLE_ENDIAN && this.#planned;
+    this.#live = reader.fileSize === undefined;
+    const { symbols, unwind } = options;
+    const resolves = symbols !== undefined;
+    const machine = isTimeOrdered(options);
+    this.#joined = unwind !== undefined;
+    this.needs = { machine, places: resolves, chains: resolves, joined: this.#joined };
+    this.#more = machine ? new RecordMore(symbols, this.#joined) : undefined;
+    this.#first = options.from ?? 0;
+    this.#u64 = options.u64 ?? "number";
+    this.#limited = options.limit !== undefined;
+    this.#left = options.limit ?? 1;
+  }
+
+  /** Takes all records of the file. */
+  async run(): Promise<Engine> {
+    await this.prepare();
+    if (this.#options.format === "csv") this.out.append(this.#csvText(CSV_COLUMNS));
+    const { unwind, stitchLbr, inflate, progress, diagnostics } = this.#options;
+    return await runEngine(this.#reader, [this], {
+      order: isTimeOrdered(this.#options) ? "time" : "file",
+      unwind,
+      stitchLbr,
+      ...(inflate === undefined ? {} : { inflate }),
+      ...(progress === undefined ? {} : { progress }),
+      ...(diagnostics === undefined ? {} : { diagnostics }),
+    });
+  }
+
+  /** Gets ready: to be called before the first record. */
+  async prepare(): Promise<void> {
+    await this.#readNames();
+    if (this.#options.format !== "csv") return;
+    // Loaded where it is needed: it takes a tenth of the start of the command.
+    const { stringify } = await import("@std/csv");
+    this.#csvText = (row) => stringify([row.map(safeCell)], { headers: false });
+  }
+
+  /** Takes the names of the events from a file. */
+  async #readNames(): Promise<void> {
+    const { features, littleEndian } = this.#reader;
+    const found = features.find(({ id }) => id === HEADER_EVENT_DESC);
+    if (found === undefined) return;
+    const { offset, size } = sectionRange(found.section);
+    try {
+      const bytes = await this.#reader.readSection(offset, size, "feature EVENT_DESC");
+      this.#takeNames(bytes, { littleEndian, base: offset });
+    } catch (error) {
+      const { diagnostics } = this.#options;
+      if (!(error instanceof PerfDataError) || diagnostics === undefined) throw error;
+      diagnostics(error);
+    }
+  }
+
+  #takeNames(bytes: Uint8Array, options: { littleEndian: boolean; base: number }): void {
+    const feature = decodeFeature(HEADER_EVENT_DESC, bytes, options);
+    if (feature.name === "EVENT_DESC") this.#names.take(feature.value);
+    else if (feature.name === "RAW" && feature.error !== undefined) {
+      if (this.#options.diagnostics === undefined) throw feature.error;
+      this.#options.diagnostics(feature.error);
+    }
+  }
+
+  get #codec(): AnyRecordCodec {
+    return this.#reader.isGoogleDialect ? GOOGLE_CODEC : CODEC;
+  }
+
+  /** The name of a record type. */
+  #typeName(type: number): string {
+    const known = this.#codec.declaration(type)?.name;
+    return known ?? USER_RECORD_NAMES[type] ?? `TYPE_${type}`;
+  }
+
+  #isWanted(type: number): boolean {
+    const known = this.#wanted[type];
+    if (known !== undefined && known !== 0) return known === WANTED;
+    const { types, inflate } = this.#options;
+    const carrier = inflate !== false && !this.#reader.isGoogleDialect &&
+      (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2);
+    const wanted = types === undefined ? !carrier : types.has(this.#typeName(type));
+    if (known !== undefined) this.#wanted[type] = wanted ? WANTED : UNWANTED;
+    return wanted;
+  }
+
+  /** Takes from a record what the lines after it need. */
+  #observe(bytes: Uint8Array, type: number, offset: number): void {
+    const { littleEndian } = this;
+    if (this.#reader.isGoogleDialect) return;
+    if (type === PERF_RECORD_HEADER_FEATURE) {
+      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+      const feature = streamFeature(this.#reader, bytes, view, 0, bytes.length);
+      if (feature?.id !== HEADER_EVENT_DESC) return;
+      const { payload } = feature;
+      this.#takeNames(payload, { littleEndian, base: offset + bytes.length - payload.length });
+    } else if (type === PERF_RECORD_EVENT_UPDATE) {
+      const record = CODEC.decode(bytes, { littleEndian });
+      if ("raw" in record) return;
+      const { id, name } = record.body as { id?: bigint; name?: string };
+      if (typeof name !== "string" || id === undefined) return;
+      const index = this.#reader.events.all.findIndex(({ ids }) => ids.includes(id));
+      if (index >= 0) this.#names.set(index, name);
+    }
+  }
+
+  start(engine: Engine): void {
+    this.#engine = engine;
+    this.#more?.start(engine);
+    if (this.#blocks === undefined) return;
+    // The line of heads.
+    this.flush();
+    this.#packer = new RecordsPacker(this.#blocks);
+    this.#begun = this.#names.version;
+  }
+
+  /** Takes the names of threads, where rows are of a pass in another thread. */
+  startNames(nameOf: (comm: number) => string): void {
+    this.#more?.startNames(nameOf);
+  }
+
+  rows(run: Run): void {
+    const { count } = run;
+    for (let row = 0; row < count && this.#left > 0; row++) this.#record(run, row);
+  }
+
+  done(): boolean {
+    // The lines of a batch are written before the next one is awaited, for readers of a live stream.
+    if (this.#live) this.flush();
+    return this.#left <= 0;
+  }
+
+  /** Writes the lines that wait for names. */
+  async settle(): Promise<void> {
+    if (this.#more?.waits !== true) return;
+    await this.#more.settle(this.out, this.#line, this.#write);
+  }
+
+  async finish(): Promise<void> {
+    await this.settle();
+    this.flush();
+    this.#packer?.close();
+    this.#packer = undefined;
+  }
+
+  /** Writes the line of a record, or hands it over, where it is wanted. */
+  #record(run: Run, row: number): void {
+    const offset = run.offset[row] as number;
+    const type = (run.type[row] as number) >>> 0;
+    if (type >= PERF_RECORD_EVENT_UPDATE) {
+      const { bytes } = run.at(row);
+      this.#observe(bytes.subarray(run.start[row], run.end[row]), type, offset);
+    }
+    if (offset < this.#first || !this.#isWanted(type)) return;
+    if (this.#limited) this.#left--;
+    this.count++;
+    const packer = this.#packer;
+    if (packer === undefined) return this.line(run, row);
+    // Other threads call events as they are called at the start.
+    if (this.#names.version === this.#begun) {
+      return packer.record(run, row, this.#more && this.#engine?.names);
+    }
+    this.line(run, row);
+    this.flush();
+  }
+
+  /** Writes the line of a record. */
+  line(run: Run, row: number): void {
+    const at = run.at(row);
+    const start = run.start[row] as number;
+    const end = run.end[row] as number;
+    const offset = run.offset[row] as number;
+    const event = run.event[row] as number;
+    const type = (run.type[row] as number) >>> 0;
+    const out = this.#json ?? this.out;
+    if (this.#json !== undefined) out.length = 0;
+    let written = -1;
+    if (this.#fast && type === PERF_RECORD_SAMPLE) {
+      const writer = event < 0 || (start & 7) !== 0 ? null : this.#sampleWriter(event);
+      if (writer !== null) {
+        out.reserve(writer.bound(end - start));
+        const isJoined = this.#joined && (run.thread[row] as number) >= 0;
+        if (isJoined) {
+          const from = run.chainStart[row] as number, to = run.chainStart[row + 1] as number;
+          out.reserve(20 * (to - from));
+          written = writer.write(at, start, offset, out.view, out.length, run.chainWords, from, to);
+        } else if (!this.#joined) {
+          written = writer.write(at, start, offset, out.view, out.length);
+        }
+        if (written >= 0 && this.#more !== undefined) {
+          out.length = written;
+          this.#more.put(out, run, row);
+          out.append("}\n");
+          written = out.length;
+        }
+      }
+    } else if (this.#planned && type <= 0xff && event <= 0xfff) {
+      const plan = this.#plan(at, start, end, type, run.misc[row] as number, event);
+      if (plan !== null) {
+        out.reserve(plan.bound(end - start));
+        written = plan.write(out.view, out.length, at, start, end, offset, this.littleEndian);
+      }
+    }
+    if (written >= 0) out.length = written;
+    if (written < 0 || (this.#json !== undefined && !putCsvRow(this.out, this.#json))) {
+      this.#writeDecoded(run, row, at.bytes.subarray(start, end));
+    }
+    if (this.out.length >= BLOCK && this.#more?.waits !== true) this.flush();
+  }
+
+  /** Hands out what is written. */
+  flush(): void {
+    const { out } = this;
+    if (out.length === 0) return;
+    const text = out.bytes.subarray(0, out.length);
+    if (this.#packer === undefined) this.#write(text);
+    else this.#packer.text(text);
+    out.length = 0;
+  }
+
+  #sampleWriter(index: number): SampleWriter | null {
+    if (this.#namesVersion !== this.#names.version) {
+      this.#samples.length = 0;
+      this.#namesVersion = this.#names.version;
+    }
+    let writer = this.#samples[index];
+    if (writer === undefined) {
+      const event = this.#reader.events.all[index] as PerfEvent;
+      const name = this.#names.nameOf(index, event);
+      writer = SampleWriter.for(event, name, this.#u64, this.#more !== undefined, this.#joined) ??
+        null;
+      this.#samples[index] = writer;
+    }
+    return writer;
+  }
+
+  #plan(
+    at: RecordBytes,
+    start: number,
+    end: number,
+    type: number,
+    misc: number,
+    event: number,
+  ): RecordPlan | null {
+    const key = (event + 1) * 0x100_0000 + type * 0x1_0000 + misc;
+    let plan = this.#plans.get(key);
+    if (plan === undefined) {
+      const { littleEndian } = this;
+      const context = { littleEndian, event: this.#reader.events.all[event] };
+      plan = RecordPlan.for(this.#codec, at.bytes.subarray(start, end), context, this.#u64) ?? null;
+      this.#plans.set(key, plan);
+    }
+    return plan;
+  }
+
+  /** Writes the line of any record. */
+  #writeDecoded(run: Run, row: number, bytes: Uint8Array): void {
+    const { littleEndian } = this;
+    const event = run.event[row] as number;
+    const type = (run.type[row] as number) >>> 0;
+    const offset = run.offset[row] as number;
+    const tree = this.#tree;
+    tree.clear();
+    const found = this.#reader.events.all[event];
+    const record = this.#codec.decode(bytes, {
+      littleEndian,
+      event: found,
+      offset,
+      trace: tree,
+    }) as AnyDecoded;
+    const isSample = type === PERF_RECORD_SAMPLE && found !== undefined;
+    const members = lineMembers(record, tree, {
+      period: isSample ? fixedPeriod(found.attr) : undefined,
+      name: this.#typeName(type),
+      offset,
+      event: isSample ? this.#names.nameOf(event, found) : undefined,
+      littleEndian,
+      u64: this.#u64,
+    });
+    if (isSample && this.#more !== undefined) {
+      if (this.#joined && (run.thread[row] as number) >= 0) joinChain(members, run, row);
+      if (!this.#more.add(this.out, members, run, row)) return;
+    }
+    this.out.append(this.#line(members));
+  }
+
+  readonly #line = (members: Members): string =>
+    this.#options.format === "csv"
+      ? this.#csvText(csvRow(members))
+      : `{${members.map(([name, json]) => `"${name}":${json}`).join(",")}}\n`;
+}
+
+/** Whether records are ordered by time, and what was mapped when is known. */
+function isTimeOrdered({ order, symbols, unwind }: RecordsOptions): boolean {
+  return order === "time" || symbols !== undefined || unwind !== undefined;
+}
+
+/** Puts the whole stack into the place of the call chain, and leaves out what it was made of. */
+function joinChain(members: Members, run: Run, row: number): void {
+  const words = new BigUint64Array(
+    run.chainWords.slice(
+      2 * (run.chainStart[row] as number),
+      2 * (run.chainStart[row + 1] as number),
+    )
+      .buffer,
+  );
+  const json = `[${Array.from(words, (word) => `"0x${word.toString(16)}"`).join(",")}]`;
+  const stack = members.findIndex(([name]) => name === "stack_user");
+  if (stack >= 0) members.splice(stack, 1);
+  const chain = members.find(([name]) => name === "callchain");
+  if (chain !== undefined) chain[1] = json;
+  else members.push(["callchain", json]);
+}
