@@ -230,13 +230,13 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       );
     }
     complaints.finish();
-    const untold = rows.countOf((event) =>
+    const textless = rows.countOf((event) =>
       fields[event]?.has("trace") === true &&
       rows.traces?.has(events[event] as PerfEvent) !== true
     );
-    if (untold > 0) {
+    if (textless > 0) {
       complain(
-        `script: ${name}: ${untold} samples of tracepoints have no text: the recording has no format of theirs`,
+        `script: ${name}: ${textless} samples of tracepoints have no text: the recording has no format of theirs`,
       );
     }
     const stacks = on["hide-call-graph"] ? undefined : unwoundText(engine, on.verbose);
