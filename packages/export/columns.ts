@@ -1,4 +1,4 @@
-import { enlarge } from "@perfdata/session/enlarge";
+import { enlarge } from "@perfdata/format/enlarge";
 
 /** A column of 32-bit integers that grows. */
 export class IntColumn {

@@ -1,4 +1,4 @@
-import { enlarge } from "@perfdata/session/enlarge";
+import { enlarge } from "@perfdata/format/enlarge";
 
 /** Bytes that are handed on at a time. */
 const CHUNK = 1 << 19;

@@ -1,4 +1,4 @@
-import { enlarge } from "@perfdata/session/enlarge";
+import { enlarge } from "@perfdata/format/enlarge";
 
 /**
  * Nodes of a tree, each found by its parent and what it stands for: rows of columns after an
