@@ -1,6 +1,8 @@
 import type { FunctionTable } from "./functions.ts";
-import type { OrderColumn } from "./row_order.ts";
 import { textRanks } from "./texts.ts";
+
+/** What rows are ordered by: a number of each. */
+export type OrderColumn = (row: number) => number;
 
 /** What rows can be grouped by: an entry here is all that a new one takes. */
 export interface FunctionKey {

@@ -1,6 +1,6 @@
-import { FUNCTION_KEYS, keyOrder } from "./function_keys.ts";
+import { FUNCTION_KEYS, keyOrder, type OrderColumn } from "./function_keys.ts";
 import type { FunctionTable } from "./functions.ts";
-import { type OrderColumn, stableOrder } from "./row_order.ts";
+import { stableOrder } from "./row_order.ts";
 
 /**
  * The rows of a table in order: by event, then by period, samples and names. Those that are too many or

@@ -1,5 +1,4 @@
-/** What rows are ordered by: a number of each. */
-export type OrderColumn = (row: number) => number;
+import type { OrderColumn } from "./function_keys.ts";
 
 /**
  * The order of rows by columns of numbers, of which the first decides first; rows that are equal in
