@@ -6,7 +6,7 @@ import { tool } from "./tool.ts";
 const PROGRAM = `function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
 function spin(k) { let s = 0; for (let i = 0; i < k; i++) s += Math.sqrt(i) * i % 7; return s; }
 let t = 0;
-for (let i = 0; i < 12; i++) t += fib(22) + spin(300000);
+for (let i = 0; i < 36; i++) t += fib(22) + spin(300000);
 console.log(t);
 `;
 

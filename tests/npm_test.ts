@@ -37,6 +37,15 @@ async function run(command: string, args: readonly string[], cwd: string) {
   }
 }
 
+/** Whether npm failed for the network or its registry; then one line says so. */
+function isRegistryAway(error: string): boolean {
+  const away = /ENOTFOUND|EAI_AGAIN|ECONN|TIMEDOUT|SOCKET|\bE(?:408|429|5\d\d)\b|network/.test(
+    error,
+  );
+  if (away) console.log("skipped: the dependencies cannot be had from the npm registry");
+  return away;
+}
+
 /** Builds the tarballs and installs them; `undefined` where that cannot be done here. */
 async function install(folder: string): Promise<string | undefined> {
   if (await run("npm", ["--version"], folder) === undefined) {
@@ -48,8 +57,7 @@ async function install(folder: string): Promise<string | undefined> {
   try {
     ({ tarballs } = await buildNpm(`${folder}/npm`));
   } catch (error) {
-    if (!/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|network/.test(String(error))) throw error;
-    console.log("skipped: the dependencies cannot be had from the npm registry");
+    if (!isRegistryAway(String(error))) throw error;
     return undefined;
   }
   const user = `${folder}/user`;
@@ -59,6 +67,7 @@ async function install(folder: string): Promise<string | undefined> {
     ...["install", "--no-audit", "--no-fund", "--prefer-offline"],
     ...["esbuild@0.25.12", ...tarballs],
   ], user);
+  if (installed?.success === false && isRegistryAway(installed.stderr)) return undefined;
   assert(installed?.success, installed?.stderr);
   for (const name of MODULES) {
     Deno.copyFileSync(`${root}tests/npm/${name}.ts`, `${user}/${name}.ts`);

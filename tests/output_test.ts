@@ -65,7 +65,9 @@ for (const { name, args, files } of WRITERS) {
         // A link, even one that leads nowhere, is not followed.
         await Deno.remove(`${folder}/${file}`);
         await Deno.symlink(`${folder}/aim`, `${folder}/${file}`);
-        assertEquals((await tool(name, [...args(folder), "-f"])).code, 1);
+        const linked = await tool(name, [...args(folder), "-f"]);
+        assertEquals(linked.code, 1);
+        assert(linked.err.includes(`${file}: is not a regular file`), linked.err);
         assertEquals(names(folder), [...files]);
         await Deno.remove(`${folder}/${file}`);
         assertEquals((await tool(name, [...args(folder), "-f"])).code, 0);
@@ -205,3 +207,16 @@ Deno.test("ended by another signal, a command leaves the old file", () =>
       assertEquals([names(folder), await Deno.readTextFile(file)], [["out.data"], "old"]);
     }
   }));
+
+Deno.test("/dev/null takes everything, and /dev/stdout is standard output", async () => {
+  for (const name of ["convert", "slice"]) {
+    const nowhere = await tool(name, ["-o", "/dev/null", RECORDING]);
+    assertEquals([nowhere.code, nowhere.out], [0, ""], nowhere.err);
+    assert(!Deno.lstatSync("/dev/null").isFile);
+    const [named, dash] = await Promise.all(
+      ["/dev/stdout", "-"].map((output) => tool(name, ["-o", output, RECORDING])),
+    );
+    assert((named?.stdout.length ?? 0) > 1000);
+    assertEquals(named?.stdout, dash?.stdout);
+  }
+});

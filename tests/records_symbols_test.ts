@@ -61,7 +61,7 @@ Deno.test({
       const record = (graph: string, data: string) =>
         runs(
           ...["perf", "--buildid-dir", `${folder}/debug`, "record", "-q", "-e", "cpu-clock:u"],
-          ...["-F", "1999", "--call-graph", graph, "-o", data, program, "400"],
+          ...["-F", "1999", "--call-graph", graph, "-o", data, program, "1200"],
         );
       const [fp, dwarf] = [`${folder}/fp.data`, `${folder}/dwarf.data`];
       const flags = ["-O2", "-fno-omit-frame-pointer", "-pthread", "-o", program];

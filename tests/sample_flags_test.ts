@@ -39,7 +39,7 @@ Deno.test({
         runs("cp", one, two) ??
         runs(
           ...["perf", "record", "-q", "-e", "cpu-clock:u", "-F", "1999", "-g", "--sample-cpu"],
-          ...["-o", data, "sh", "-c", `${one} 300 & ${two} 300; wait`],
+          ...["-o", data, "sh", "-c", `${one} 1200 & ${two} 1200; wait`],
         );
       if (failed !== undefined) {
         console.log(`skipped: ${failed}`);

@@ -7,7 +7,13 @@
 import { parseArgs } from "@std/cli";
 import { PerfDataError } from "@perfdata/format/error";
 import { setTempFolder } from "@perfdata/format/file-source";
-import { type NewFile, newFile, OutputError, writeStdout } from "@perfdata/format/file-sink";
+import {
+  type NewFile,
+  newFile,
+  NOT_A_FILE,
+  OutputError,
+  writeStdout,
+} from "@perfdata/format/file-sink";
 import { visible } from "@perfdata/format/visible";
 
 /** Wrong usage: one line, exit code 2. */
@@ -112,6 +118,8 @@ export function parseFlags<const B extends string, const S extends string>(
     value[name] = found;
   }
   if (value.temp !== undefined) useTempFolder(value.temp);
+  // As of standard input: Deno lets nobody open what is in /dev without all permissions.
+  if (value.output === "/dev/stdout") value.output = "-";
   const operands = parsed._.map(String);
   return { on, value, operands } as unknown as Flags<B, S>;
 }
@@ -428,7 +436,11 @@ function systemReason(error: unknown): string | undefined {
   if (error instanceof Deno.errors.PermissionDenied) return "permission denied";
   if (error instanceof Deno.errors.IsADirectory) return "is a directory";
   if (error instanceof Deno.errors.NotADirectory) return "is not a directory";
-  if (error instanceof Deno.errors.AlreadyExists) return "exists; --force overwrites it";
+  if (error instanceof Deno.errors.AlreadyExists) {
+    return error.message.endsWith(NOT_A_FILE)
+      ? "is not a regular file, and stays as it is"
+      : "exists; --force overwrites it";
+  }
   if (error instanceof Deno.errors.NotCapable) return `not allowed: ${error.message}`;
   if (error instanceof Deno.errors.BrokenPipe || !(error instanceof Error)) return undefined;
   const match = /^(.*) \(os error \d+\)/.exec(error.message);

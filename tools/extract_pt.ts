@@ -265,7 +265,7 @@ class Outputs implements Disposable {
     this.names = new Names(wish);
   }
 
-  /** Makes the directory, and sees to it that nothing is overwritten by mistake. */
+  /** Makes the directory, and refuses to overwrite without `force`. */
   prepare(type: number, streams: readonly AuxStream[]): void {
     const { output, force, list, file, ptxed } = this.#wish;
     this.#streams += streams.length;

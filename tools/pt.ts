@@ -182,6 +182,9 @@ async function run(flags: PtFlags): Promise<number> {
   const cpus = value.cpu === undefined ? undefined : parseNumbers("cpu", value.cpu);
   const limit = value.limit === undefined ? Infinity : Number(value.limit);
   if (!(limit >= 0)) throw new UsageError(`--limit is ${value.limit}, expected a number`);
+  if (value.limit !== undefined && (modes.length > 0 || value.latency !== undefined)) {
+    throw new UsageError("--limit is for the table of functions alone");
+  }
   const filter = value.function === undefined ? undefined : new Set(value.function.split(","));
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {

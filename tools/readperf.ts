@@ -22,6 +22,7 @@ import {
   oneFile,
   openOutput,
   Progress,
+  UsageError,
   writeLines,
 } from "./_cli.ts";
 import { csvText } from "./_csv.ts";
@@ -156,6 +157,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const { on, value, operands } = flags;
   const name = oneFile(operands);
   const folder = value.output ?? ".";
+  if (folder === "-") throw new UsageError("-o names a directory: there are four files");
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`readperf: ${name}`);
     const reader = await PerfDataReader.open(openSource(name, { interruptible: true }), {

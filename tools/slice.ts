@@ -117,7 +117,7 @@ async function run(flags: SliceFlags): Promise<number> {
       const { source } = opened;
       const isOne = source !== undefined && (source.seams?.length ?? 0) === 0;
       if (isWhole && source !== undefined) {
-        // Compressed records stay as they are: damage in them goes along, and is reported.
+        // Compressed records stay as they are: damage in them is copied and reported.
         for await (const _ of reader.batches());
         complaints.muted = true;
       }

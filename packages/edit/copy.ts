@@ -35,7 +35,7 @@ export const KEEP = 0;
 /** The record, and the payload after it, goes. */
 export const DROP = 1;
 
-/** What becomes of a record: it stays, it goes, or these bytes take its place. */
+/** What becomes of a record: it stays, it goes, or these bytes, which are copied, take its place. */
 export type Verdict = typeof KEEP | typeof DROP | Uint8Array;
 
 /**

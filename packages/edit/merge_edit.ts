@@ -51,6 +51,11 @@ export class PartEdit implements Edit {
   readonly #codec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
   /** The events as the result has them: for the layout of what is written. */
   readonly #written: readonly PerfEvent[];
+  /** The upper half of the ids of this input. */
+  readonly #input: number;
+  /** A sample of the result; copied before there is another. */
+  readonly #sampleBytes = new Uint8Array(1 << 16);
+  readonly #sampleView = new DataView(this.#sampleBytes.buffer);
   #kernelMaps = 0;
   #undecoded = 0;
 
@@ -58,6 +63,7 @@ export class PartEdit implements Edit {
     this.#part = part;
     this.#newHost = hosts.indexOf(part.host) > 0;
     this.#losses = losses;
+    this.#input = Number(part.idOffset >> 32n);
     this.#written = part.events.map((event, i) =>
       new PerfEvent(withIdentifier(event.attr), idsOf(part, event, i), () => event.arch)
     );
@@ -115,21 +121,32 @@ export class PartEdit implements Edit {
     if (layout.sampleType & PERF_SAMPLE_READ || layout.fixedSize > size) return undefined;
     const added = layout.identifier < 0 ? 8 : 0;
     if (size + added > 0xffff) return undefined;
-    const record = batch.recordBytes(i);
-    const bytes = new Uint8Array(size + added);
-    bytes.set(record.subarray(0, PERF_EVENT_HEADER_SIZE));
-    bytes.set(record.subarray(PERF_EVENT_HEADER_SIZE), PERF_EVENT_HEADER_SIZE + added);
-    const view = new DataView(bytes.buffer);
+    const bytes = this.#sampleBytes;
+    const view = this.#sampleView;
     const { littleEndian: le } = batch;
-    setRecordSize(view, 0, bytes.length, le);
+    const start = batch.start(i);
+    bytes.set(batch.bytes.subarray(start, start + PERF_EVENT_HEADER_SIZE));
+    bytes.set(
+      batch.bytes.subarray(start + PERF_EVENT_HEADER_SIZE, start + size),
+      PERF_EVENT_HEADER_SIZE + added,
+    );
+    setRecordSize(view, 0, size + added, le);
     const { idOffset, timeOffset, pidOffset, cpuOffset } = this.#part;
-    const id = layout.identifier >= 0
-      ? view.getBigUint64(layout.identifier, le) + idOffset
-      : layout.id >= 0
-      ? view.getBigUint64(added + layout.id, le) + idOffset
-      : this.#written[number]?.ids[0] ?? idOffset;
-    view.setBigUint64(PERF_EVENT_HEADER_SIZE, id, le);
-    if (layout.id >= 0) view.setBigUint64(added + layout.id, id, le);
+    const id = layout.identifier >= 0 ? layout.identifier : layout.id < 0 ? -1 : added + layout.id;
+    if (id < 0) {
+      view.setBigUint64(PERF_EVENT_HEADER_SIZE, this.#written[number]?.ids[0] ?? idOffset, le);
+    } else {
+      // Halves rather than a bigint: there may be millions of samples.
+      const [low, high] = [le ? 0 : 4, le ? 4 : 0];
+      const lower = view.getUint32(id + low, le);
+      const upper = view.getUint32(id + high, le) + this.#input;
+      view.setUint32(PERF_EVENT_HEADER_SIZE + low, lower, le);
+      view.setUint32(PERF_EVENT_HEADER_SIZE + high, upper, le);
+      if (layout.id >= 0) {
+        view.setUint32(added + layout.id + low, lower, le);
+        view.setUint32(added + layout.id + high, upper, le);
+      }
+    }
     if (layout.time >= 0 && timeOffset !== 0n) {
       const at = added + layout.time;
       view.setBigUint64(at, view.getBigUint64(at, le) + timeOffset, le);
@@ -143,7 +160,7 @@ export class PartEdit implements Edit {
         view.setInt32(at, shifted(view.getInt32(at, le), pidOffset), le);
       }
     }
-    return bytes;
+    return bytes.subarray(0, size + added);
   }
 
   /** Any other record: by its declaration. */

@@ -1,6 +1,9 @@
 /** A browser for tests: Debian's Chromium, driven by playwright-core, without a network. */
 import type { Page } from "playwright-core";
 
+/** Milliseconds until it counts as hanging, on a slow and busy machine too. */
+const TIMEOUT = 300_000;
+
 const NAMES = ["chromium", "chromium-browser", "google-chrome"];
 
 /** Where a browser may be: on the PATH alone, since its start needs other programs from there. */
@@ -42,6 +45,7 @@ export async function withPage<T>(
   const { chromium } = await import("playwright-core");
   const browser = await chromium.launch({
     executablePath,
+    timeout: TIMEOUT,
     args: [
       "--headless",
       "--no-sandbox",
@@ -59,6 +63,7 @@ export async function withPage<T>(
       colorScheme: options.colorScheme ?? "light",
       offline: true,
     });
+    context.setDefaultTimeout(TIMEOUT);
     const page = await context.newPage();
     const report: PageReport = { errors: [], requests: [] };
     page.on("pageerror", (error) => report.errors.push(String(error)));

@@ -272,7 +272,7 @@ export class ProfileConsumer implements Consumer {
   }
 }
 
-/** The event of the contexts of context switches, which are of none. */
+/** The event of the contexts of context switches, which belong to no event. */
 const SWITCH = -1;
 
 function timeOf(run: Run, i: number): number {

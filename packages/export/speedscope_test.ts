@@ -51,7 +51,7 @@ Deno.test("speedscope imports the profile, a thread after the other", async () =
     (path) =>
       withPage(page, async (page, { errors }) => {
         await page.setInputFiles("input#file", path);
-        await page.waitForFunction('document.title !== "speedscope"', null, { timeout: 20000 });
+        await page.waitForFunction('document.title !== "speedscope"');
         const text = await page.textContent("body") ?? "";
         const threads = groupSamples(PROFILE).map(({ thread }) => PROFILE.threads[thread]?.comm);
         assertEquals(text.includes(threads[0] ?? "?"), true, text);

@@ -153,9 +153,9 @@ export function treeLines(tree: CallTree, options: TreeTextOptions): string[] {
     const { node, path } = shown;
     const names = pathText(path.map((at) => labels[item[at] as number] ?? ""));
     const own = dsos[item[node] as number] ?? "";
-    const where = own === "" || own === dso || names.endsWith(bracketed(own))
-      ? ""
-      : `  ${bracketed(own)}`;
+    // Code without a name is called by its object.
+    const isNamed = labels[item[node] as number] !== bracketed(own);
+    const where = own === "" || own === dso || !isNamed ? "" : `  ${bracketed(own)}`;
     const line = [
       percent(period[node] as number, totalPeriod).padStart(7),
       percent(selfPeriod[node] as number, totalPeriod).padStart(8),

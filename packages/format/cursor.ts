@@ -47,7 +47,7 @@ export class ByteReader {
   readonly context: StructContext;
   /** File offset of `bytes[0]`, for error messages. */
   readonly base: number;
-  /** Watches the decode, where somebody wants to know. */
+  /** Watches the decoding, if set. */
   readonly trace: Trace | undefined;
   /** Next byte to read, as an index into `bytes`. */
   pos: number = 0;

@@ -102,6 +102,18 @@ export interface NewFile extends FileSink {
   commit(): void;
 }
 
+/** How the message of an error ends where what has the name is never replaced. */
+export const NOT_A_FILE = "not a regular file";
+
+/** What writes nothing. */
+function nowhere(path: string): NewFile {
+  const nothing = () => {};
+  return {
+    ...{ temporary: path, write: nothing, writeAt: nothing, commit: nothing, close: nothing },
+    [Symbol.dispose]: nothing,
+  };
+}
+
 /** Files that have no name yet. */
 const unfinished = new Set<string>();
 
@@ -138,6 +150,7 @@ function removeQuietly(path: string): void {
  * {@link NewFile.commit}; closed without that, or where SIGINT, SIGTERM or SIGHUP ends the process, it
  * is removed, so that there is a whole file of that name, the one from before, or none.
  *
+ * @param path `/dev/null` takes everything and stays what it is.
  * @param options `force`: a file of that name may be there and is replaced. Another thing (a symbolic
  *   link, a directory, a device) never is.
  * @throws {Deno.errors.AlreadyExists} Where the name is taken.
@@ -170,9 +183,10 @@ export function newFile(path: string, options: { force?: boolean } = {}): NewFil
       if (error instanceof Deno.errors.NotFound) return;
       throw error;
     }
-    if (found.isFile && options.force) return;
-    throw new Deno.errors.AlreadyExists(path);
+    if (!found.isFile) throw new Deno.errors.AlreadyExists(`${path}: ${NOT_A_FILE}`);
+    if (!options.force) throw new Deno.errors.AlreadyExists(path);
   };
+  if (path === "/dev/null") return nowhere(path);
   refuseTaken();
   const slash = path.lastIndexOf("/") + 1;
   const temporary = `${path.slice(0, slash)}.${path.slice(slash).slice(0, 200)}.${Deno.pid}.tmp`;

@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { newFile } from "./file_sink.ts";
+import { newFile, NOT_A_FILE } from "./file_sink.ts";
 
 Deno.test("newFile: a file has its name once it is whole, and replaces another only with force", () => {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-sink-" });
@@ -28,7 +28,13 @@ Deno.test("newFile: a file has its name once it is whole, and replaces another o
     assertEquals([names(), Deno.readFileSync(path)], [["out"], Uint8Array.of(4)]);
     Deno.symlinkSync(path, `${folder}/link`);
     assertThrows(() => newFile(`${folder}/link`, { force: true }), Deno.errors.AlreadyExists);
-    assertThrows(() => newFile(folder, { force: true }), Deno.errors.AlreadyExists);
+    assertThrows(() => newFile(folder, { force: true }), Deno.errors.AlreadyExists, NOT_A_FILE);
+    {
+      using file = newFile("/dev/null");
+      file.write(Uint8Array.of(1));
+      file.commit();
+    }
+    assertEquals(Deno.lstatSync("/dev/null").isFile, false);
   } finally {
     Deno.removeSync(folder, { recursive: true });
   }

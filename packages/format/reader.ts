@@ -82,7 +82,7 @@ export interface BatchOptions {
   /** Whether records come out of COMPRESSED ones; true by default. */
   readonly inflate?: boolean;
   /**
-   * Whether a tolerant reader passes over damage without a word; false by default. For a pass that
+   * Whether a tolerant reader skips damage without reporting it; false by default. For a pass that
    * looks ahead of the one in which damage is reported.
    */
   readonly quiet?: boolean;

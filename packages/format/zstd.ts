@@ -33,7 +33,7 @@ const CONTENT_SIZE = [0, 2, 4, 8];
  * block of 128 KB at a time. Time and memory follow from what comes in and goes out, not from what is
  * claimed: a block ends where it would exceed 128 KB, and memory for a window is taken as it fills.
  *
- * Checksums are passed over; dictionaries are not supported.
+ * Checksums are ignored; dictionaries are not supported.
  *
  * @example
  * ```ts
@@ -121,7 +121,7 @@ class Frames implements ZstdStream {
   /** Bytes a block of type RLE inflates to. */
   #repeats = 0;
   #isLast = false;
-  /** Bytes left of the body of a block, or of what is passed over. */
+  /** Bytes left of the body of a block, or of what is skipped. */
   #left = 0;
   #window = 0;
   /** The body of a block that comes in several pieces, or has to be followed by a margin. */

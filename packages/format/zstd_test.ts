@@ -89,7 +89,7 @@ Deno.test("zstd: what breaks the rules of the format is an error before it takes
 });
 
 Deno.test("reader: a COMPRESSED record that inflates to gigabytes of records ends at 64 MB", async () => {
-  // 0x0808 bytes of type 0x08080808 are records that a reader passes over.
+  // 0x0808 bytes of type 0x08080808 are records that a reader skips.
   const data = repeats(12_000, 1 << 17);
   const record = new Uint8Array(8 + data.length);
   new DataView(record.buffer).setUint32(0, 81, true);

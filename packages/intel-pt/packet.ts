@@ -302,7 +302,7 @@ export interface TrigPacket {
 export interface BadPacket {
   /**
    * `"BAD_OPCODE"`: the byte begins no packet. `"BAD_PACKET"`: the opcode is known, its form is not
-   * one of the SDM's. `"TRUNCATED"`: the stream ended inside a packet. `"SKIPPED"`: passed over on
+   * one of the SDM's. `"TRUNCATED"`: the stream ended inside a packet. `"SKIPPED"`: skipped on
    * the way to the next PSB, at most 4096 bytes at once.
    */
   readonly type: "BAD_OPCODE" | "BAD_PACKET" | "TRUNCATED" | "SKIPPED";

@@ -91,7 +91,7 @@ export const PacketKind = {
   BAD_PACKET: 35,
   /** The stream ended inside a packet. */
   TRUNCATED: 36,
-  /** Bytes passed over while looking for the next PSB. */
+  /** Bytes skipped while looking for the next PSB. */
   SKIPPED: 37,
 } as const;
 

@@ -59,7 +59,7 @@ export class EventNames {
   }
 
   /**
-   * Takes a record, of a file or of a pipe; those that name no events are passed over.
+   * Takes a record, of a file or of a pipe; those that name no events are skipped.
    *
    * An EVENT_UPDATE is for the event of its id; for the first one where there is no other, or where the
    * id is 0 (`evlist__id2evsel` of tools/perf/util/evlist.c).
@@ -83,7 +83,7 @@ export class EventNames {
   }
 
   /**
-   * Takes what follows a record of a pipe; all but TRACING_DATA is passed over.
+   * Takes what follows a record of a pipe; all except TRACING_DATA is skipped.
    *
    * @returns The same payload, which can still be read.
    */

@@ -29,7 +29,7 @@ export interface ItraceOptions {
   readonly callChain?: number;
   /** The most entries of their branch stack; without it there is none. */
   readonly branchStack?: number;
-  /** Whether times of the trace are passed over. */
+  /** Whether times of the trace are ignored. */
   readonly timeless?: boolean;
   /** How many samples are left out at the beginning. */
   readonly skip: number;

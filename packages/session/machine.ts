@@ -202,7 +202,7 @@ export class Machine {
   }
 
   /**
-   * Applies the record in `[start, end)` of `bytes`. Records that change nothing are passed over,
+   * Applies the record in `[start, end)` of `bytes`. Records that change nothing are skipped,
    * and so are those too short for what they should hold.
    *
    * @param view The same bytes, for reads.

@@ -216,7 +216,7 @@ export class PtCalls implements PtSink {
     return open;
   }
 
-  /** Sees to it that there is room for all blocks and paths. */
+  /** Makes room for all blocks and paths. */
   #room(blocks: BlockCache, paths: PathTable, open: OpenPaths): void {
     if (this.#blockPlace.length < blocks.count) {
       const places = new Int32Array(2 * blocks.count).fill(-1);

@@ -62,7 +62,7 @@ export class PtCode {
   readonly #sideband: PtSideband;
   #images: readonly PlacedImage[];
   /** Whether the kernel's file was looked for. */
-  #kernelSought = false;
+  #kernelSearched = false;
   /** The file that the kernel's code is from; `undefined` where it is from a copy of its memory. */
   kernelFile: string | undefined;
   readonly #imageRanges = new Map<string, CodeRange>();
@@ -189,8 +189,8 @@ export class PtCode {
     high: number,
     time: number,
   ): CodeRange | undefined {
-    if (this.#kernelSought) return undefined;
-    this.#kernelSought = true;
+    if (this.#kernelSearched) return undefined;
+    this.#kernelSearched = true;
     const { reference, referenceAddress } = object;
     const source = this.#source(object);
     if (source === undefined) return undefined;

@@ -95,7 +95,7 @@ export class PtHistory {
     this.#sources.vdso ??= vdso?.filename;
   }
 
-  /** Takes a record; those that change nothing are passed over. */
+  /** Takes a record; those that change nothing are skipped. */
   apply(bytes: Uint8Array, view: DataView, start: number, end: number, time: number): void {
     const le = this.#littleEndian;
     const type = view.getUint32(start, le);

@@ -127,7 +127,7 @@ export class RecordedObjects {
     }
   }
 
-  /** Takes the payload of a feature; all but ARCH, BUILD_ID, CPU_PMU_CAPS and OSRELEASE are passed over. */
+  /** Takes the payload of a feature; all except ARCH, BUILD_ID, CPU_PMU_CAPS and OSRELEASE are skipped. */
   feature(id: number, bytes: Uint8Array): void {
     if (!OF_OBJECTS.includes(id)) return;
     const feature = decodeObjectFeature(id, bytes, { littleEndian: this.#stream.littleEndian });

@@ -2,7 +2,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { BundleError } from "./bundle.ts";
 import { openBundle, openResolver } from "./open_resolver.ts";
 
-Deno.test("what is no regular file, or may not be read, is passed over", async () => {
+Deno.test("what is no regular file, or may not be read, is skipped", async () => {
   const folder = await Deno.makeTempDir({ prefix: "perfdata-resolver-" });
   try {
     await Deno.mkdir(`${folder}/folder`);
@@ -27,7 +27,7 @@ Deno.test("what is no regular file, or may not be read, is passed over", async (
 });
 
 Deno.test({
-  name: "without all permissions, device files are passed over",
+  name: "without all permissions, device files are skipped",
   permissions: { read: true, env: true },
   async fn() {
     for (const path of ["/dev/ashmem/dalvik-jit-code-cache", "/proc/1/exe"]) {

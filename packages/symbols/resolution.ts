@@ -102,7 +102,7 @@ export function resolution(
   };
 }
 
-/** The frame of a symbol alone: its name is made readable when somebody asks for it. */
+/** The frame of a symbol alone: its name is made readable on demand. */
 function symbolFrame(
   symbol: SymbolInfo | undefined,
   show: (name: string) => string,

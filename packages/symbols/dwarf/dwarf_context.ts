@@ -388,7 +388,7 @@ export class DwarfContext {
       line: sink.line.subarray(0, total),
       column: sink.column.subarray(0, total),
       discriminator: sink.discriminator.subarray(0, total),
-      // Decoded where somebody asks for them.
+      // Decoded on demand.
       get functions() {
         return functions();
       },

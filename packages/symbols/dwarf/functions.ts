@@ -116,7 +116,7 @@ export class FunctionWalk {
  * inlined there, not with those of functions inside: the position of its entry, what was read of
  * it, which the next one overwrites, and the call that it is in, -1 for the function itself.
  *
- * `visit` gives the number of the call, or `UNWANTED`: what is inside is passed over then.
+ * `visit` gives the number of the call, or `UNWANTED`: what is inside is skipped then.
  */
 export function walkCalls(
   unit: Unit,
@@ -201,7 +201,7 @@ export class Calls {
   line = new Uint32Array(64);
   column = new Uint32Array(64);
   discriminator = new Uint32Array(64);
-  /** Room for the number of each call's function: -2 until somebody fills it in. */
+  /** Room for the number of each call's function: -2 until it is filled in. */
   function = new Int32Array(64);
   count = 0;
 

@@ -6,7 +6,7 @@ import type { Unit } from "./unit.ts";
 
 /**
  * The functions and inlined calls at addresses that are known beforehand. What covers none of them
- * is passed over: nothing is sorted and little is kept, and so it is several times faster than a
+ * is skipped: nothing is sorted and little is kept, and so it is several times faster than a
  * {@link FunctionTable}, which answers what is asked later.
  */
 export class WantedFunctions {
