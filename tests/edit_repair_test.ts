@@ -1,5 +1,11 @@
 /** Repaired heads, and damage that other edits find: read back by perf. */
-import { FileOutput, mergeRecordings, PipeOutput, repairRecording } from "@perfdata/edit";
+import {
+  copyRecording,
+  FileOutput,
+  mergeRecordings,
+  PipeOutput,
+  repairRecording,
+} from "@perfdata/edit";
 import {
   bytesSource,
   HEADER_EVENT_DESC,
@@ -7,6 +13,7 @@ import {
   memorySink,
   PERF_RECORD_HEADER_TRACING_DATA,
   PERF_RECORD_SAMPLE,
+  PerfDataError,
   PerfDataReader,
 } from "@perfdata/format";
 import { EventNames } from "@perfdata/session/event-names";
@@ -158,6 +165,29 @@ Deno.test("slice: without conditions a damaged recording is copied as it is, and
       assert(/^slice: .*cut\.data: 0x/m.test(err), err);
     }
   }));
+
+Deno.test("convert: a header that is damaged is not copied", async () => {
+  const bytes = Deno.readFileSync(`${fixtures}recorded/overwrite.perf.data`);
+  let copied = 0;
+  // The places of the attr table, the data and the first word of features.
+  for (const at of [24, 32, 40, 48, 72]) {
+    for (const value of [1n, 8n, 0x46000000000108n, (1n << 64n) - 1n]) {
+      const damaged = bytes.slice();
+      new DataView(damaged.buffer).setBigUint64(at, value, true);
+      const sink = memorySink();
+      try {
+        await copyRecording(await open(damaged), new FileOutput(sink), { lostFeature: () => {} });
+      } catch (error) {
+        assert(error instanceof PerfDataError, `${at}: ${error}`);
+        continue;
+      }
+      const strict = await PerfDataReader.open(bytesSource(sink.bytes()));
+      for await (const _ of strict.batches());
+      copied++;
+    }
+  }
+  assert(copied >= 10, `${copied} copies`);
+});
 
 Deno.test("slice: damage is reported once, however often the recording is read", () =>
   inFolder(async (folder) => {

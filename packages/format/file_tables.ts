@@ -124,10 +124,13 @@ export async function readAttrs(
         );
       }
       idsLeft -= size;
-      ids = decode(array(u64, "rest"), await host.readSection(offset, size, "event ids"), {
-        littleEndian,
-        base: offset,
-      }).value;
+      // Where no ids are does not matter.
+      if (size > 0) {
+        ids = decode(array(u64, "rest"), await host.readSection(offset, size, "event ids"), {
+          littleEndian,
+          base: offset,
+        }).value;
+      }
     } catch (error) {
       if (!(error instanceof PerfDataError)) throw error;
       host.reportDamage(error.message, error);

@@ -314,7 +314,8 @@ export class PerfDataWriter {
 export function hasTablesFirst({ header, fileSize, data, layout }: PerfDataReader): boolean {
   if (header === undefined || fileSize === undefined || layout.conflicts.length > 0) return false;
   const tables = new Set(["header", "attrs", "ids", "event_types"]);
-  return data.offset >= PERF_FILE_HEADER_SIZE &&
+  // The header of a damaged file may say that the data begins beyond its end.
+  return data.offset >= PERF_FILE_HEADER_SIZE && header.data.offset === BigInt(data.offset) &&
     layout.regions.every(({ kind, offset }) => !tables.has(kind) || offset < data.offset);
 }
 
