@@ -25,8 +25,9 @@ const CASES: readonly [StepOptions, EncodeOptions, readonly (readonly string[])[
     tsc: true,
     mtc: true,
     longTnt: true,
+    events: true,
   }, [["--insn-trace"], [], ["--call-ret-trace"], ["--itrace=i777iers10", "--ns"], [
-    "--itrace=i10ig3pe",
+    "--itrace=i10ig3Ipe",
     "--ns",
   ]]],
   [
@@ -124,7 +125,7 @@ Deno.test("script prints what perf makes of real traces", async () => {
     try {
       const path = await wrapTrace(folder, trace.bytes, joined(trace.runs));
       for (
-        const args of [["--itrace=be", "-F", "tid,ip,addr,flags"], [
+        const args of [["--itrace=xbe", "-F", "+flags"], [
           "--insn-trace",
           "-F",
           "ip,insn",

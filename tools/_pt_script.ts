@@ -145,6 +145,12 @@ export async function ptScript(
   others(Infinity);
   progress.finish();
   names.close();
+  if (samples.interruptChanges > 0) {
+    const changes = samples.interruptChanges;
+    complain(
+      `script: ${name}: no lines of ${changes} changes of the interrupt flag: see pt --events`,
+    );
+  }
   if (printed === 0) complain(`script: ${name}: no samples`);
   return reportLoss(
     "script",

@@ -191,6 +191,8 @@ function parseList(text: string): FieldWish {
     if (sign === "") plain++;
     else changes++;
     (sign === "-" ? remove : add).add(field);
+    // What is said last counts.
+    (sign === "-" ? add : remove).delete(field);
   }
   if (changes > 0 && plain > 0) {
     throw new FieldError(text, `${text} mixes fields with and without + or -`);

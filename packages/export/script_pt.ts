@@ -1,6 +1,9 @@
 import { eventName, type PerfEvent } from "@perfdata/format";
 import { PERF_SAMPLE_TID, PERF_SAMPLE_TIME } from "@perfdata/format/perf-event";
 import {
+  BRANCH_WORDS,
+  CHAIN_WORDS,
+  DATA_WORDS,
   ERROR_TEXTS,
   IP_FLAG,
   type PtCode,
@@ -64,7 +67,25 @@ const SYNTH_NAMES: Readonly<Record<number, string>> = {
   [SAMPLE.PWRX]: "pwrx",
   [SAMPLE.CBR]: "cbr",
   [SAMPLE.PSB]: "psb",
+  [SAMPLE.EVENT]: "evt",
 };
+
+/** Control flow events by type, and what belongs to them (SDM, "Control Flow Event (CFE) Packet"). */
+const EVENT_TYPES: Readonly<Record<number, string>> = {
+  1: "INTR",
+  2: "IRET",
+  3: "SMI",
+  4: "RSM",
+  5: "SIPI",
+  6: "INIT",
+  7: "VMENTRY",
+  8: "VMEXIT",
+  9: "VMEXIT_INTR",
+  10: "SHUTDOWN",
+  12: "UINT",
+  13: "UIRET",
+};
+const EVENT_DATA: Readonly<Record<number, string>> = { 0: "PFA", 1: "VMXQ", 2: "VMXR" };
 
 /** Names of flags of branches (`sample_flags` of tools/perf/util/event.c). */
 const FLAG_NAMES: ReadonlyMap<number, string> = new Map([
@@ -105,6 +126,23 @@ export function ipFlagsText(flags: number): string {
   }
   let text = "";
   for (let i = 0; i < FLAG_LETTERS.length; i++) if ((flags >> i & 1) !== 0) text += FLAG_LETTERS[i];
+  return text;
+}
+
+/** What belongs to an event. */
+function eventData({ words, lists }: PtSampleRows, row: number): string {
+  let list = words[row * SAMPLE_WORDS + SAMPLE_WORD.LISTS] as number;
+  if (list < 0) return "";
+  list += 1 + CHAIN_WORDS * (lists[list] as number);
+  list += 1 + BRANCH_WORDS * (lists[list] as number);
+  let text = "";
+  for (let n = lists[list++] as number; n > 0; n--, list += DATA_WORDS) {
+    const [type = 0, high = 0, low = 0] = lists.subarray(list);
+    const value = BigInt(high >>> 0) << 32n | BigInt(low >>> 0);
+    text += ` ${EVENT_DATA[type] ?? `EVD_${type}`}: ${value === 0n ? "" : "0x"}${
+      value.toString(16)
+    }`;
+  }
   return text;
 }
 
@@ -152,6 +190,8 @@ export class PtScriptWriter {
   readonly #history: PtHistory;
   readonly #options: PtScriptOptions;
   readonly #fields: readonly Has[];
+  /** Whether fields are those of perf, where a branch has its target. */
+  readonly #hasDefault: boolean;
   /** Texts of events, numbers of the pool. */
   readonly #eventTexts: number[] = [];
   readonly #pool = new TextPool();
@@ -186,6 +226,10 @@ export class PtScriptWriter {
     this.#names = names;
     this.#history = history;
     this.#options = options;
+    const { wish } = options;
+    // perf takes flags for no field.
+    this.#hasDefault = wish === undefined ||
+      (wish.isChange && [...wish.add, ...wish.remove].every((field) => field === "flags"));
     this.#fields = [fieldsOf(options, false), fieldsOf(options, true)];
     this.#lists = this.#fields.map((has) =>
       new PtListText(
@@ -247,8 +291,8 @@ export class PtScriptWriter {
     const has = this.#fields[isSynth ? 1 : 0] as Has;
     const chain = this.#options.chains && has.ip === true && kind !== SAMPLE.BRANCHES;
     this.#start(words, at, time[row] as number, has, chain);
-    if (has.period && !isSynth) {
-      const period = value[row] as number;
+    if (has.period) {
+      const period = isSynth ? 1 : value[row] as number;
       if (period !== this.#period) {
         this.#period = period;
         this.#periodText.only(encoder.encode(`${String(period).padStart(10)} `));
@@ -267,7 +311,8 @@ export class PtScriptWriter {
       this.#edge(words, at, has);
     } else {
       if (isSynth && has.synth) {
-        this.#payload(kind, words[at + SAMPLE_WORD.FLAGS] as number, value[row] as number);
+        const data = kind === SAMPLE.EVENT ? eventData(rows, row) : "";
+        this.#payload(kind, words[at + SAMPLE_WORD.FLAGS] as number, value[row] as number, data);
       }
       if (has.addr) this.#to(words, at, has);
       const lists = this.#lists[isSynth ? 1 : 0] as PtListText;
@@ -283,10 +328,6 @@ export class PtScriptWriter {
       text.pooled(this.#pool, number);
     }
     text.byte(NEWLINE);
-  }
-
-  get #userSet(): boolean {
-    return this.#options.wish !== undefined;
   }
 
   /** All up to the time. */
@@ -398,7 +439,7 @@ export class PtScriptWriter {
       out.hex16(fromHi, fromLo);
       out.pooled(this.#pool, this.#end(from, has));
     }
-    if (has.addr || !this.#userSet) {
+    if (has.addr || this.#hasDefault) {
       out.string(" => ");
       out.hex16(toHi, toLo);
       out.pooled(this.#pool, this.#end(to, has));
@@ -504,8 +545,8 @@ export class PtScriptWriter {
   }
 
   /** What an event says, as wide as perf makes it. */
-  #payload(kind: number, flags: number, value: number): void {
-    const text = this.#payloadText(kind, flags & 1, value);
+  #payload(kind: number, flags: number, value: number, data: string): void {
+    const text = this.#payloadText(kind, flags & 1, value) + data;
     this.text.string(text.length > 0 ? text.padEnd(34) : text);
   }
 
@@ -537,6 +578,8 @@ export class PtScriptWriter {
           String(Math.floor((khz + 500) / 1000)).padStart(4)
         } MHz (${String(percent).padStart(3)}%) `;
       }
+      case SAMPLE.EVENT:
+        return ` cfe: ${EVENT_TYPES[low >> 8] ?? low >> 8} IP: ${isAt} vector: ${low & 255}`;
       case SAMPLE.PSB:
         return ` psb offs: ${hex(value)} `;
       default:

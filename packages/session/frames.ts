@@ -8,16 +8,6 @@ import type { UserFrames } from "./stacks.ts";
 /** Entries of a chain that are looked at: `PERF_MAX_STACK_DEPTH`. */
 const MOST_FRAMES = 127;
 
-/** A call chain as it was recorded. */
-export interface RecordedChain {
-  /** Bytes that hold it. */
-  readonly view: DataView;
-  /** Where its entries start. */
-  readonly at: number;
-  /** How many there are. */
-  readonly length: number;
-}
-
 /**
  * Fills `Run.frames`: the stack of each sample as a list, for who prints it and needs no node for it.
  *
@@ -52,13 +42,19 @@ export class FrameStep {
    * Adds the frames of a sample: those of its chain, and those that were recorded elsewhere.
    *
    * @param thread A number of the machine.
+   * @param view Bytes that hold the chain.
+   * @param at Where its entries start.
+   * @param length How many there are.
+   * @param user The frames that were recorded elsewhere.
    * @param sampled The place of the sample's address, where that comes first; -1 where the chain
    * has it.
    */
   add(
     run: Run,
     thread: number,
-    { view, at, length }: RecordedChain,
+    view: DataView,
+    at: number,
+    length: number,
     user: UserFrames,
     sampled: number,
   ): void {

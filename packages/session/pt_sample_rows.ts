@@ -30,8 +30,6 @@ export const SAMPLE = {
    * `flags` whether the packet had the address; what belongs to it is in the lists.
    */
   EVENT: 11,
-  /** Interrupts were enabled or disabled: `payload`; in `flags` whether a branch did it. */
-  INTERRUPT_FLAG: 12,
 } as const;
 
 /** Bits of `perf_sample.flags` (`PERF_IP_FLAG_*` of tools/perf/util/event.h). */

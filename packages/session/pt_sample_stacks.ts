@@ -2,7 +2,13 @@ import type { ItraceOptions } from "./itrace.ts";
 import { BranchRing } from "./pt_branch_ring.ts";
 import { CallDepth } from "./pt_call_depth.ts";
 import type { PtCode, ThreadCode } from "./pt_code.ts";
-import { BRANCH_WORDS, CHAIN_WORDS, IP_FLAG, type PtSampleRows } from "./pt_sample_rows.ts";
+import {
+  BRANCH_WORDS,
+  CHAIN_WORDS,
+  DATA_WORDS,
+  IP_FLAG,
+  type PtSampleRows,
+} from "./pt_sample_rows.ts";
 
 /** What is known of a thread's calls and branches. */
 interface ThreadState {
@@ -109,25 +115,37 @@ export class SampleStacks {
     words[at + 6] = flags & (IP_FLAG.IN_TX | IP_FLAG.TX_ABORT);
   }
 
-  /** Adds the lists of a sample to rows; returns where they begin. */
-  lists(rows: PtSampleRows, thread: number, isKernel: boolean): number {
+  /**
+   * Adds the lists of a sample to rows; returns where they begin.
+   *
+   * @param data What belongs to an event: {@linkcode DATA_WORDS} numbers an entry.
+   */
+  lists(
+    rows: PtSampleRows,
+    thread: number,
+    isKernel: boolean,
+    data: readonly number[] = [],
+  ): number {
     const state = this.#threads.get(thread);
     const last = this.#last;
     if (
       last.rows === rows && last.drops === rows.drops && last.state === state &&
-      last.version === (state?.version ?? -1) && last.isKernel === isKernel
+      last.version === (state?.version ?? -1) && last.isKernel === isKernel && data.length === 0
     ) {
       return last.at;
     }
     const chain = Math.min(this.#chain, state?.calls.count ?? 0);
     const branches = state?.ring?.count ?? 0;
-    const at = rows.reserve(3 + chain * CHAIN_WORDS + branches * BRANCH_WORDS);
+    const at = rows.reserve(
+      3 + chain * CHAIN_WORDS + branches * BRANCH_WORDS + data.length,
+    );
     let end = this.#putChain(rows.lists, at, state, isKernel);
     rows.lists[end++] = branches;
     end = state?.ring?.put(rows.lists, end) ?? end;
-    rows.lists[end++] = 0;
-    rows.listWords = end;
-    last.rows = rows;
+    rows.lists[end++] = data.length / DATA_WORDS;
+    rows.lists.set(data, end);
+    rows.listWords = end + data.length;
+    last.rows = data.length === 0 ? rows : undefined;
     last.state = state;
     last.version = state?.version ?? -1;
     last.drops = rows.drops;

@@ -53,6 +53,15 @@ interface BlockInsns {
   readonly text: Int32Array;
 }
 
+/** Events that come while tracing is off, too. */
+const OFF_SAMPLES: ReadonlySet<number> = new Set([
+  SAMPLE.MWAIT,
+  SAMPLE.PWRE,
+  SAMPLE.EXSTOP,
+  SAMPLE.PWRX,
+  SAMPLE.EVENT,
+]);
+
 /** One buffer on its way, as perf's decoder keeps it. */
 class Track {
   readonly rows: PtSampleRows;
@@ -87,6 +96,12 @@ class Track {
   inTx = 0;
   /** Whether the last event was a PSB. */
   atPsb = false;
+  /** Whether tracing is on. */
+  isOn = false;
+  /** An event whose address is that of the next asynchronous branch: type and vector; -1 for none. */
+  heldEvent = -1;
+  /** What belongs to the next event: see `PtSampleRows.lists`. */
+  readonly eventData: number[] = [];
   tid = -1;
   pid = -1;
   comm = -1;
@@ -110,6 +125,8 @@ export class PtSamples implements PtSink {
   readonly rows: PtSampleRows = new PtSampleRows();
   /** Bytes of instructions in hexadecimal: ` 31 ed`; number 0 is none. */
   readonly insnTexts: string[] = [""];
+  /** How often interrupts were enabled or disabled, of which there are no samples. */
+  interruptChanges: number = 0;
 
   readonly #code: PtCode;
   readonly #clock: PtClock;
@@ -458,12 +475,19 @@ export class PtSamples implements PtSink {
   }
 
   /** Adds the callers and the last branches to a sample at an address. */
-  #lists(track: Track, buffer: PtBuffer, at: number, high: number): void {
-    if (!this.#stacks.isOn) return;
+  #lists(
+    track: Track,
+    buffer: PtBuffer,
+    at: number,
+    high: number,
+    data: readonly number[] = [],
+  ): void {
+    if (!this.#stacks.isOn && data.length === 0) return;
     track.rows.words[at + SAMPLE_WORD.LISTS] = this.#stacks.lists(
       track.rows,
       threadOf(track, buffer),
       high < 0,
+      data,
     );
   }
 
@@ -531,13 +555,29 @@ export class PtSamples implements PtSink {
     track.period.branch();
     if (track.pending && (low !== 0 || high !== 0)) this.#arrive(buffer, track, low, high);
     switch (kind) {
+      case FlowEvent.INTERRUPTS:
+        if (itrace.interrupts) this.interruptChanges++;
+        break;
+      case FlowEvent.EVD:
+        track.eventData.push(
+          run.detail[event] as number,
+          run.high[event] as number,
+          run.low[event] as number,
+        );
+        break;
+      case FlowEvent.CFE:
+        track.heldEvent = 256 * (run.detail[event] as number) + payload % 256;
+        if (!track.isOn || low !== 0 || high !== 0) this.#controlFlow(buffer, track, low, high);
+        break;
       case FlowEvent.ENABLED:
       case FlowEvent.SYNC:
+        track.isOn = true;
         // A PSB+ that says where execution is is no branch to there.
         if (atPsb && kind === FlowEvent.SYNC) this.#takeTime(track);
         else this.#begin(buffer, track, low, high);
         break;
       case FlowEvent.DISABLED:
+        track.isOn = false;
         this.#end(buffer, track, run, event);
         break;
       case FlowEvent.ASYNC:
@@ -555,6 +595,7 @@ export class PtSamples implements PtSink {
       case FlowEvent.ERROR:
         this.#takeTime(track);
         track.pending = false;
+        track.isOn = run.tracing;
         if (run.detail[event] === FlowError.GAP) track.piece = this.#pieces++;
         if (this.#tells(run.detail[event])) {
           this.#single(buffer, track, SAMPLE.ERROR, low, high, ERROR_CODES[run.detail[event] ?? 0]);
@@ -619,6 +660,16 @@ export class PtSamples implements PtSink {
     if (sample >= 0) this.#single(buffer, track, sample, low, high, payload);
   }
 
+  /** A sample of an event of an event trace, and what belongs to it. */
+  #controlFlow(buffer: PtBuffer, track: Track, low: number, high: number): void {
+    const { heldEvent, eventData } = track;
+    track.heldEvent = -1;
+    if (this.#options.itrace.interrupts) {
+      this.#single(buffer, track, SAMPLE.EVENT, low, high, heldEvent, eventData);
+    }
+    eventData.length = 0;
+  }
+
   /** A sample of an event at an address; where it is 0, at where execution was last. */
   #single(
     buffer: PtBuffer,
@@ -627,15 +678,23 @@ export class PtSamples implements PtSink {
     low: number,
     high: number,
     value: number | undefined = 0,
+    data: readonly number[] = [],
   ): void {
     this.#takeTime(track);
     if (this.#skipped()) return;
     const isAt = low !== 0 || high !== 0;
     const at = this.#row(track, buffer, kind, track.now, value, isAt ? 1 : 0);
     if (at < 0) return;
-    if (kind !== SAMPLE.ERROR) this.#lists(track, buffer, at, high);
-    if (!isAt) return;
+    if (kind !== SAMPLE.ERROR) this.#lists(track, buffer, at, high, data);
     const { words } = track.rows;
+    if (!isAt) {
+      // perf's decoder is still where tracing ended.
+      if (!track.isOn && OFF_SAMPLES.has(kind)) {
+        this.#from(track, at);
+        words[at + SAMPLE_WORD.INSN] = 0;
+      }
+      return;
+    }
     words[at + SAMPLE_WORD.FROM_LO] = low;
     words[at + SAMPLE_WORD.FROM_HI] = high;
     words[at + SAMPLE_WORD.FROM] = this.#code.place(buffer.code, low, high);
@@ -714,6 +773,7 @@ export class PtSamples implements PtSink {
     track.pendingHigh = high;
     track.pendingPlace = this.#code.place(buffer.code, low, high);
     track.pendingInsn = 0;
+    if (track.heldEvent >= 0) this.#controlFlow(buffer, track, low, high);
     const flags = known
       ? IP_FLAG.BRANCH | IP_FLAG.CALL | IP_FLAG.ASYNC | IP_FLAG.INTERRUPT
       : IP_FLAG.BRANCH | IP_FLAG.ASYNC | IP_FLAG.TRACE_END;

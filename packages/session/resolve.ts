@@ -312,7 +312,7 @@ export class Resolver {
       const isUser = user.count > 0 && mode === PERF_RECORD_MISC_USER;
       if (!isUser || !this.#isEmpty(view, at, length)) sampled = place;
     }
-    this.#frames.add(run, thread, { view, at, length }, user, sampled);
+    this.#frames.add(run, thread, view, at, length, user, sampled);
   }
 
   /** Whether a chain has nothing but the marker before what is not there. */
