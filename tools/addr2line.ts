@@ -5,10 +5,12 @@ import type { BundleObject } from "@perfdata/symbols";
 import { type Addr2LineOptions, Addr2LineText, type DwarfError } from "@perfdata/symbols/dwarf";
 import { openDwarf, type OpenedDwarf } from "@perfdata/symbols/open-dwarf";
 import {
+  about,
   type Command,
   command,
   complain,
   type FlagsOf,
+  InputError,
   main,
   UsageError,
   writeOut,
@@ -171,10 +173,10 @@ function open(path: string, diagnostics: (error: DwarfError) => void): OpenedDwa
 /** Puts the file before the message of what `action` throws. */
 function explained<T>(path: string, action: () => T): T {
   try {
-    return action();
+    return about(path, action);
   } catch (error) {
-    const reason = (error instanceof Error ? error.message : String(error))
-      .replace(/ \(os error \d+\).*/s, "");
+    if (error instanceof InputError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
     const message = reason.startsWith(`${path}: `) ? reason : `${path}: ${reason}`;
     throw new Error(message, { cause: error });
   }

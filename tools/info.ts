@@ -3,6 +3,7 @@ import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
 import { recordingInfo } from "@perfdata/report/info";
 import { infoLines } from "@perfdata/report/info-text";
+import { snakeKeys } from "@perfdata/report/json-line";
 import {
   aboutAsync,
   type Command,
@@ -26,7 +27,7 @@ Prints who recorded what, when and how; how many samples there are and how many 
 stacks and symbols will be like; what is damaged; and which command to run next.
 
       --json             print one JSON object; docs/info.md says what its members are
-      --temp DIR         sort there what is too much for memory, of a pipe
+      --temp DIR         of a pipe, sort what does not fit into memory in a file there
       --debug            print the stack trace of an error
   -h, --help             print this help
 
@@ -49,7 +50,7 @@ async function run({ on, operands }: FlagsOf<typeof FLAGS>): Promise<number> {
     progress.finish();
     if (on.json) {
       const text = JSON.stringify(
-        { ...info, damage: complaints.count },
+        snakeKeys({ ...info, damage: complaints.count }),
         // Times in ns are beyond 2^53 only after 104 days of uptime; as text they are always exact.
         (_, value) => typeof value === "bigint" ? `${value}` : value,
       );

@@ -1,3 +1,5 @@
+import { enlarge } from "@perfdata/format/enlarge";
+
 /** A column of 32-bit integers that grows. */
 export class IntColumn {
   /** Number of values. */
@@ -6,11 +8,7 @@ export class IntColumn {
 
   /** Adds a value. */
   push(value: number): void {
-    if (this.length === this.#values.length) {
-      const larger = new Int32Array(this.length * 2);
-      larger.set(this.#values);
-      this.#values = larger;
-    }
+    if (this.length === this.#values.length) this.#values = enlarge(this.#values, this.length + 1);
     this.#values[this.length++] = value;
   }
 
@@ -28,11 +26,7 @@ export class FloatColumn {
 
   /** Adds a value. */
   push(value: number): void {
-    if (this.length === this.#values.length) {
-      const larger = new Float64Array(this.length * 2);
-      larger.set(this.#values);
-      this.#values = larger;
-    }
+    if (this.length === this.#values.length) this.#values = enlarge(this.#values, this.length + 1);
     this.#values[this.length++] = value;
   }
 

@@ -367,29 +367,31 @@ function countRows(
         count.push(0);
         period.push(0);
       }
-      (count.array()[row] as number) += samples.count[i] as number;
-      (period.array()[row] as number) += samples.period[i] as number;
+      count.add(row, samples.count[i] as number);
+      period.add(row, samples.period[i] as number);
     }
   }
   const keyOf = rows.parents();
+  const nodeOf = rows.items();
   const first = keys.parents();
   const thread = keys.items();
+  const [counts, periods] = [count.array(), period.array()];
   // In an order in which columns change little from row to row, which packs them well.
   const order = Int32Array.from(keyOf, (_, row) => row).sort((a, b) => {
     const [p, q] = [keyOf[a] as number, keyOf[b] as number];
     return (first[p] as number) - (first[q] as number) ||
       (thread[p] as number) - (thread[q] as number) ||
-      (rows.items()[a] as number) - (rows.items()[b] as number);
+      (nodeOf[a] as number) - (nodeOf[b] as number);
   });
   const pick = (value: (row: number) => number) => Int32Array.from(order, value);
   const where = (row: number) => first[keyOf[row] as number] as number;
   return {
-    node: pick((row) => rows.items()[row] as number),
+    node: pick((row) => nodeOf[row] as number),
     side: pick((row) => where(row) & 1),
     event: pick((row) => Math.floor((where(row) >> 1) / slices)),
     slice: pick((row) => (where(row) >> 1) % slices),
     thread: pick((row) => thread[keyOf[row] as number] as number),
-    count: Float64Array.from(order, (row) => count.array()[row] as number),
-    period: Float64Array.from(order, (row) => period.array()[row] as number),
+    count: Float64Array.from(order, (row) => counts[row] as number),
+    period: Float64Array.from(order, (row) => periods[row] as number),
   };
 }

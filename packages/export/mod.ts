@@ -24,6 +24,7 @@ export * from "./flame_tree.ts";
 export * from "./folded.ts";
 export * from "./frame_stacks.ts";
 export * from "./group_samples.ts";
+export * from "./message_bytes.ts";
 export * from "./node_table.ts";
 export * from "./pprof.ts";
 export * from "./profile.ts";

@@ -1,3 +1,5 @@
+import { enlarge } from "@perfdata/format/enlarge";
+
 /**
  * Nodes of a tree, each found by its parent and what it stands for: rows of columns after an
  * open-addressed hash table. A parent comes before its children.
@@ -33,8 +35,8 @@ export class NodeTable {
     }
     const added = this.length++;
     if (added === this.#parent.length) {
-      this.#parent = doubled(this.#parent);
-      this.#item = doubled(this.#item);
+      this.#parent = enlarge(this.#parent, added + 1);
+      this.#item = enlarge(this.#item, added + 1);
     }
     this.#parent[added] = parent;
     this.#item[added] = item;
@@ -63,12 +65,6 @@ export class NodeTable {
     }
     this.#slots = slots;
   }
-}
-
-function doubled(array: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
-  const larger = new Int32Array(array.length * 2);
-  larger.set(array);
-  return larger;
 }
 
 function hash(parent: number, item: number): number {

@@ -1,18 +1,16 @@
 import {
   emptyTableToken,
   Function as PprofFunction,
-  Line,
-  Location,
   Mapping,
   Profile as PprofProfile,
   type ProfileInput,
-  Sample,
   StringTable,
   ValueType,
 } from "pprof-format";
+import { MessageBytes } from "./message_bytes.ts";
 import { functionLabel, type Profile } from "./profile.ts";
 
-/** Samples in one message: repeated fields of messages that follow each other are joined. */
+/** Functions in one message: repeated fields of messages that follow each other are joined. */
 const AT_ONCE = 4096;
 
 /** What {@linkcode pprof} writes. */
@@ -33,7 +31,7 @@ export function* pprof(
   profile: Profile,
   { inline = true }: PprofOptions = {},
 ): Generator<Uint8Array<ArrayBuffer>, void, void> {
-  const { events, threads, functions, frames, files, places, samples, stacks } = profile;
+  const { events, threads, functions, files, places, samples } = profile;
   const strings = new StringTable();
   const text = (value: string) => strings.dedup(value);
   const part = (input: ProfileInput) =>
@@ -64,25 +62,12 @@ export function* pprof(
       }),
     });
   }
-  for (let from = 0; from < places.object.length; from += AT_ONCE) {
-    const to = Math.min(from + AT_ONCE, places.object.length);
-    yield part({
-      location: range(from, to, (place) => {
-        const end = places.start[place + 1] as number;
-        const start = inline ? places.start[place] as number : end - 1;
-        return new Location({
-          id: place + 1,
-          mappingId: (places.object[place] as number) + 1,
-          address: Math.max(0, places.address[place] as number),
-          line: Array.from(places.frames.subarray(start, end), (frame) =>
-            new Line({
-              functionId: (frames.function[frame] as number) + 1,
-              line: frames.line[frame] as number,
-            })),
-        });
-      }),
-    });
+  const bytes = new MessageBytes();
+  for (let place = 0; place < places.object.length; place++) {
+    addLocation(bytes, profile, place, inline);
+    if (bytes.isFull) yield bytes.take();
   }
+  yield bytes.take();
   const keys = { comm: text("comm"), pid: text("pid"), tid: text("tid"), cpu: text("cpu") };
   const threadLabels = threads.map(({ comm, pid, tid }) => [
     { key: keys.comm, str: text(comm) },
@@ -90,32 +75,15 @@ export function* pprof(
     ...(pid < 0 ? [] : [{ key: keys.pid, num: pid }]),
     ...(tid < 0 ? [] : [{ key: keys.tid, num: tid }]),
   ]);
-  for (let from = 0; from < samples.length; from += AT_ONCE) {
-    const to = Math.min(from + AT_ONCE, samples.length);
-    yield part({
-      sample: range(from, to, (row) => {
-        const value = new Array<number>(events.length * 2).fill(0);
-        value[(samples.event[row] as number) * 2] = samples.count[row] as number;
-        value[(samples.event[row] as number) * 2 + 1] = samples.period[row] as number;
-        const locationId: number[] = [];
-        for (
-          let stack = samples.stack[row] as number;
-          stack >= 0;
-          stack = stacks.parent[stack] as number
-        ) {
-          locationId.push((stacks.place[stack] as number) + 1);
-        }
-        const cpu = samples.cpu?.[row] ?? -1;
-        const label = threadLabels[samples.thread[row] as number] ?? [];
-        return new Sample({
-          locationId,
-          value,
-          // As text: pprof takes the number 0 for a label that is not there.
-          label: cpu < 0 ? label : [...label, { key: keys.cpu, str: text(String(cpu)) }],
-        });
-      }),
-    });
+  for (let row = 0; row < samples.length; row++) {
+    const cpu = samples.cpu?.[row] ?? -1;
+    const label = threadLabels[samples.thread[row] as number] ?? [];
+    // As text: pprof takes the number 0 for a label that is not there.
+    const labels = cpu < 0 ? label : [...label, { key: keys.cpu, str: text(String(cpu)) }];
+    addSample(bytes, profile, row, labels);
+    if (bytes.isFull) yield bytes.take();
   }
+  yield bytes.take();
   const { time } = samples;
   const last = samples.length - 1;
   yield new PprofProfile({
@@ -126,6 +94,69 @@ export function* pprof(
       : { durationNanos: Math.max(0, (time[last] as number) - (time[0] as number)) }),
     defaultSampleType: text(events[0]?.name ?? ""),
   }).encode() as Uint8Array<ArrayBuffer>;
+}
+
+/** A label of samples: a text, or a number. */
+interface Label {
+  readonly key: number;
+  readonly str?: number;
+  readonly num?: number;
+}
+
+/** Adds a `Location` as field 4 of the `Profile`. */
+function addLocation(
+  bytes: MessageBytes,
+  { places, frames }: Profile,
+  place: number,
+  inline: boolean,
+): void {
+  const end = places.start[place + 1] as number;
+  const start = inline ? places.start[place] as number : end - 1;
+  const location = bytes.open(4);
+  bytes.field(1, place + 1);
+  bytes.field(2, (places.object[place] as number) + 1);
+  bytes.field(3, Math.max(0, places.address[place] as number));
+  for (let i = start; i < end; i++) {
+    const frame = places.frames[i] as number;
+    const line = bytes.open(4);
+    bytes.field(1, (frames.function[frame] as number) + 1);
+    bytes.field(2, frames.line[frame] as number);
+    bytes.close(line);
+  }
+  bytes.close(location);
+}
+
+/** Adds a `Sample` as field 2 of the `Profile`. */
+function addSample(
+  bytes: MessageBytes,
+  { events, samples, stacks }: Profile,
+  row: number,
+  labels: readonly Label[],
+): void {
+  const sample = bytes.open(2);
+  let stack = samples.stack[row] as number;
+  if (stack >= 0) {
+    const locations = bytes.open(1);
+    for (; stack >= 0; stack = stacks.parent[stack] as number) {
+      bytes.number((stacks.place[stack] as number) + 1);
+    }
+    bytes.close(locations);
+  }
+  const values = bytes.open(2);
+  for (let event = 0; event < events.length; event++) {
+    const isOf = event === samples.event[row];
+    bytes.number(isOf ? samples.count[row] as number : 0);
+    bytes.number(isOf ? samples.period[row] as number : 0);
+  }
+  bytes.close(values);
+  for (const { key, str = 0, num = 0 } of labels) {
+    const label = bytes.open(3);
+    bytes.field(1, key);
+    bytes.field(2, str);
+    bytes.field(3, num);
+    bytes.close(label);
+  }
+  bytes.close(sample);
 }
 
 function range<T>(from: number, to: number, make: (number: number) => T): T[] {

@@ -1,6 +1,9 @@
 import type { FunctionTable } from "./functions.ts";
 import { textRanks } from "./texts.ts";
 
+/** What rows are ordered by: a number of each. */
+export type OrderColumn = (row: number) => number;
+
 /** What rows can be grouped by: an entry here is all that a new one takes. */
 export interface FunctionKey {
   /** Its name in `--sort`, and in CSV and JSON. */
@@ -20,7 +23,7 @@ export interface FunctionKey {
   /** More members of a line of JSON. */
   more?(table: FunctionTable, number: number): Readonly<Record<string, unknown>>;
   /** Columns by number whose values decide the order, where it is not that of texts or values. */
-  order?(table: FunctionTable, numbers: Int32Array): Float64Array[];
+  order?(table: FunctionTable, numbers: Int32Array): ArrayLike<number>[];
 }
 
 /** The name of a function, and whether it is inlined. */
@@ -88,25 +91,20 @@ export function keyValue(key: FunctionKey, table: FunctionTable, row: number): s
   return key.text === undefined ? number : key.text(table, number);
 }
 
-/** Columns by row, by which rows that are equal otherwise are in the order of a key. */
+/** Columns by which rows that are equal otherwise are in the order of a key. */
 export function keyOrder(
   key: FunctionKey,
   table: FunctionTable,
   rows: Uint32Array,
-): Float64Array[] {
+): OrderColumn[] {
+  const number = (row: number): number => key.number(table, row);
+  const { order, text } = key;
+  if (order === undefined && text === undefined) return [number];
   const numbers = new Int32Array(rows.length);
-  for (let i = 0; i < rows.length; i++) numbers[i] = key.number(table, rows[i] as number);
-  const { text } = key;
-  const columns = key.order?.(table, numbers) ??
-    (text === undefined ? [] : [textRanks(numbers, (number) => text(table, number))]);
-  const byRow = (value: (number: number) => number): Float64Array => {
-    const values = new Float64Array(table.size);
-    for (let i = 0; i < rows.length; i++) values[rows[i] as number] = value(numbers[i] as number);
-    return values;
-  };
-  return columns.length === 0
-    ? [byRow((number) => number)]
-    : columns.map((column) => byRow((number) => column[number] as number));
+  for (let i = 0; i < rows.length; i++) numbers[i] = number(rows[i] as number);
+  const columns = order?.(table, numbers) ??
+    [textRanks(numbers, (number) => text?.(table, number) ?? "")];
+  return columns.map((ranks) => (row) => ranks[number(row)] as number);
 }
 
 /** Names of {@link FUNCTION_KEYS}. */

@@ -147,10 +147,10 @@ export class FunctionNumbers {
    */
   ranks(
     numbers: Int32Array,
-  ): [kinds: Float64Array, values: Float64Array, rests: Float64Array, levels: Float64Array] {
+  ): [kinds: Uint8Array, values: Float64Array, rests: Float64Array, levels: Uint8Array] {
     const used = new Uint8Array(this.#count);
     for (let i = 0; i < numbers.length; i++) used[numbers[i] as number] = 1;
-    const kinds = new Float64Array(this.#count);
+    const kinds = new Uint8Array(this.#count);
     const values = new Float64Array(this.#count);
     const rests = new Float64Array(this.#count);
     const named: number[] = [];
@@ -179,7 +179,7 @@ export class FunctionNumbers {
       kinds[number] = isMixed || this.text(number) < "0x" ? 0 : 3;
       values[number] = ranks[number] as number;
     }
-    return [kinds, values, rests, new Float64Array(this.#levels)];
+    return [kinds, values, rests, this.#levels];
   }
 
   #lower(number: number, level: number): number {

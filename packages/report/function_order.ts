@@ -1,4 +1,4 @@
-import { FUNCTION_KEYS, keyOrder } from "./function_keys.ts";
+import { FUNCTION_KEYS, keyOrder, type OrderColumn } from "./function_keys.ts";
 import type { FunctionTable } from "./functions.ts";
 import { stableOrder } from "./row_order.ts";
 
@@ -17,31 +17,28 @@ export function orderedRows(
   const { size, events, withCallees } = table;
   const rows = new Uint32Array(size);
   let count = 0;
-  const event = new Float64Array(size);
-  const callees = new Float64Array(withCallees ? size : 0);
-  const period = new Float64Array(size);
-  const samples = new Float64Array(size);
   for (let row = 0; row < size; row++) {
-    event[row] = table.event(row);
     if (events?.has(table.event(row)) === false) continue;
     if (least > 0 && !(table.share(row, table.childPeriod(row)) >= least)) continue;
-    if (withCallees) callees[row] = -table.childPeriod(row);
-    period[row] = -table.period(row);
-    samples[row] = -table.samples(row);
     rows[count++] = row;
   }
   const all = rows.subarray(0, count);
-  const columns = withCallees ? [callees, period, samples] : [period, samples];
+  const event = (row: number): number => table.event(row);
+  const columns: OrderColumn[] = [
+    ...(withCallees ? [(row: number) => -table.childPeriod(row)] : []),
+    (row) => -table.period(row),
+    (row) => -table.samples(row),
+  ];
   if (limit === Infinity) return named(table, all, [event, ...columns]);
   const inOrder = stableOrder(all, [event, ...columns]);
   const chosen: number[] = [];
   for (let from = 0, to = 0; from < count; from = to) {
     const first = inOrder[from] as number;
-    while (to < count && event[inOrder[to] as number] === event[first]) to++;
+    while (to < count && event(inOrder[to] as number) === event(first)) to++;
     // Those that are equal to the last one may come before it by their names.
     let end = Math.min(from + limit, to);
     const isAsLast = (row: number) =>
-      columns.every((values) => values[row] === values[inOrder[from + limit - 1] as number]);
+      columns.every((value) => value(row) === value(inOrder[from + limit - 1] as number));
     while (limit > 0 && end < to && isAsLast(inOrder[end] as number)) end++;
     const names = named(table, inOrder.slice(from, end), columns);
     for (const row of names.subarray(0, limit)) chosen.push(row);
@@ -52,7 +49,7 @@ export function orderedRows(
 function named(
   table: FunctionTable,
   rows: Uint32Array<ArrayBuffer>,
-  first: readonly Float64Array[],
+  first: readonly OrderColumn[],
 ): Uint32Array<ArrayBuffer> {
   const keys = FUNCTION_KEYS.filter(({ name }) => table.keys.some((key) => key.name === name));
   return stableOrder(rows, [...first, ...keys.flatMap((key) => keyOrder(key, table, rows))]);

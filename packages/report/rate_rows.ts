@@ -1,3 +1,4 @@
+import { snakeKeys } from "./json_line.ts";
 import type { RateIncident, RateReport } from "./rate.ts";
 import type { RatePoint, RateStreamSummary } from "./rate_stream.ts";
 
@@ -61,15 +62,17 @@ export function incidentRow(
 
 /** The totals of events and counters as rows for NDJSON. */
 export function* summaryRows(report: RateReport): Generator<Record<string, unknown>, void, void> {
-  for (const { name, ...event } of report.events) yield { type: "event", event: name, ...event };
+  for (const { name, ...event } of report.events) {
+    yield snakeKeys({ type: "event", event: name, ...event }) as Record<string, unknown>;
+  }
   for (const { event, cpu, tid, ...stream } of report.streams) {
-    yield {
+    yield snakeKeys({
       type: "counter",
       event: report.events[event]?.name ?? null,
       cpu: known(cpu),
       tid: known(tid),
       ...stream,
-    };
+    }) as Record<string, unknown>;
   }
 }
 

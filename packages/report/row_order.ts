@@ -1,47 +1,51 @@
+import type { OrderColumn } from "./function_keys.ts";
+
 /**
  * The order of rows by columns of numbers, of which the first decides first; rows that are equal in
  * all stay as they are. Columns of few values are sorted by counting, the last one first.
  *
- * @param rows The rows to order, numbers of places in the columns.
+ * @param rows The rows to order.
  */
 export function stableOrder(
   rows: Uint32Array<ArrayBuffer>,
-  columns: readonly Float64Array[],
+  columns: readonly OrderColumn[],
 ): Uint32Array<ArrayBuffer> {
   const count = rows.length;
-  let order = rows.slice();
+  // Places in `rows`.
+  let order = Uint32Array.from(rows, (_, i) => i);
   let next = new Uint32Array(count);
   const values = new Float64Array(count);
-  const rankOf = new Uint32Array(columns[0]?.length ?? 0);
+  const rankOf = new Uint32Array(count);
   for (const column of columns.toReversed()) {
-    for (let i = 0; i < count; i++) values[i] = column[rows[i] as number] as number;
-    const kinds = rank(values, rows, rankOf);
+    for (let i = 0; i < count; i++) values[i] = column(rows[i] as number);
+    const kinds = rank(values, rankOf);
     if (kinds <= 1) continue;
     const starts = new Uint32Array(kinds + 1);
     for (let i = 0; i < count; i++) {
-      const after = (rankOf[rows[i] as number] as number) + 1;
+      const after = (rankOf[i] as number) + 1;
       starts[after] = (starts[after] as number) + 1;
     }
     for (let i = 1; i < kinds; i++) {
       starts[i] = (starts[i] as number) + (starts[i - 1] as number);
     }
-    for (let i = 0; i < count; i++) {
-      const row = order[i] as number;
-      const rank = rankOf[row] as number;
+    for (let k = 0; k < count; k++) {
+      const i = order[k] as number;
+      const rank = rankOf[i] as number;
       const at = starts[rank] as number;
       starts[rank] = at + 1;
-      next[at] = row;
+      next[at] = i;
     }
     [order, next] = [next, order];
   }
-  return order;
+  for (let k = 0; k < count; k++) next[k] = rows[order[k] as number] as number;
+  return next;
 }
 
 /**
- * Gives each row a number that is in the order of its value; returns one more than the highest, 1 where
- * all values are equal.
+ * Gives each value a number that is in its order; returns one more than the highest, 1 where all values
+ * are equal.
  */
-function rank(values: Float64Array, rows: Uint32Array, rankOf: Uint32Array): number {
+function rank(values: Float64Array, rankOf: Uint32Array): number {
   const count = values.length;
   let least = Infinity;
   let most = -Infinity;
@@ -54,7 +58,7 @@ function rank(values: Float64Array, rows: Uint32Array, rankOf: Uint32Array): num
   }
   if (!(least < most)) return 1;
   if (whole && most - least < count) {
-    for (let i = 0; i < count; i++) rankOf[rows[i] as number] = (values[i] as number) - least;
+    for (let i = 0; i < count; i++) rankOf[i] = (values[i] as number) - least;
     return most - least + 1;
   }
   const distinct = values.slice().sort();
@@ -64,7 +68,7 @@ function rank(values: Float64Array, rows: Uint32Array, rankOf: Uint32Array): num
     if (value !== distinct[kinds - 1]) distinct[kinds++] = value;
   }
   for (let i = 0; i < count; i++) {
-    rankOf[rows[i] as number] = placeIn(distinct, kinds, values[i] as number);
+    rankOf[i] = placeIn(distinct, kinds, values[i] as number);
   }
   return kinds;
 }

@@ -599,7 +599,7 @@ export class PtSamples implements PtSink {
         track.pending = false;
         track.isOn = run.tracing;
         if (run.detail[event] === FlowError.GAP) track.piece = this.#pieces++;
-        if (this.#tells(run.detail[event])) {
+        if (this.#reports(run.detail[event])) {
           this.#single(buffer, track, SAMPLE.ERROR, low, high, ERROR_CODES[run.detail[event] ?? 0]);
         }
         break;
@@ -637,7 +637,7 @@ export class PtSamples implements PtSink {
   }
 
   /** Whether an error is a sample. */
-  #tells(error: number | undefined): boolean {
+  #reports(error: number | undefined): boolean {
     const { errors, noOverflows, noLosses } = this.#options.itrace;
     if (!errors) return false;
     if (error === FlowError.OVERFLOW) return noOverflows !== true;

@@ -37,7 +37,7 @@ export function openFileSource(path: string): FileSource {
   const info = file.statSync();
   if (!info.isFile) {
     file.close();
-    throw new SymbolsError(0, `Cannot read symbols from ${path}: not a regular file`);
+    throw new SymbolsError(0, `${path}: not a regular file`);
   }
   const size = info.size;
   let window = new Uint8Array(0);

@@ -1,0 +1,91 @@
+import { enlarge } from "@perfdata/format/enlarge";
+
+/** Bytes that are handed on at a time. */
+const CHUNK = 1 << 19;
+/** Bytes of the longest number. */
+const LONGEST = 10;
+
+/**
+ * Messages of protocol buffers, written in place (protobuf.dev/programming-guides/encoding), for those
+ * that a file has millions of: objects for each would take most of the time.
+ *
+ * @example
+ * ```ts
+ * import { MessageBytes } from "@perfdata/export";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const bytes = new MessageBytes();
+ * const message = bytes.open(2);
+ * bytes.field(1, 300);
+ * bytes.close(message);
+ * assertEquals([...bytes.take()], [0x12, 3, 0x08, 0xac, 0x02]);
+ * ```
+ */
+export class MessageBytes {
+  #bytes = new Uint8Array(CHUNK + (CHUNK >> 1));
+  #length = 0;
+
+  /** Whether there is enough to hand on. */
+  get isFull(): boolean {
+    return this.#length >= CHUNK;
+  }
+
+  /** Adds a number from 0 up to 2⁶⁴, as an element of a packed field. */
+  number(value: number): void {
+    if (this.#length + LONGEST > this.#bytes.length) {
+      this.#bytes = enlarge(this.#bytes, this.#length + LONGEST);
+    }
+    const bytes = this.#bytes;
+    let at = this.#length;
+    let rest = value;
+    while (rest >= 2 ** 31) {
+      const more = Math.floor(rest / 128);
+      bytes[at++] = rest - more * 128 | 128;
+      rest = more;
+    }
+    let low = rest | 0;
+    while (low > 127) {
+      bytes[at++] = low & 127 | 128;
+      low >>= 7;
+    }
+    bytes[at++] = low;
+    this.#length = at;
+  }
+
+  /** Adds a field that is a number; what it is without is 0. */
+  field(field: number, value: number): void {
+    if (value === 0) return;
+    this.number(field << 3);
+    this.number(value);
+  }
+
+  /** Begins a field that is a message, or packed numbers; returns what {@linkcode close} takes. */
+  open(field: number): number {
+    this.number(field << 3 | 2);
+    // Room for the size of a short one.
+    this.number(0);
+    return this.#length;
+  }
+
+  /** Ends what was begun last. */
+  close(start: number): void {
+    const end = this.#length;
+    const size = end - start;
+    let more = 0;
+    for (let rest = size >> 7; rest > 0; rest >>= 7) more++;
+    if (more > 0) {
+      if (end + more > this.#bytes.length) this.#bytes = enlarge(this.#bytes, end + more);
+      this.#bytes.copyWithin(start + more, start, end);
+    }
+    this.#length = start - 1;
+    this.number(size);
+    this.#length = end + more;
+  }
+
+  /** Takes what is there, valid until more is added; nothing is left. */
+  take(): Uint8Array<ArrayBuffer> {
+    const taken = this.#bytes.subarray(0, this.#length);
+    this.#length = 0;
+    return taken;
+  }
+}
