@@ -127,7 +127,7 @@ Deno.test({
       console.log(
         `${compared} names and ${sourceLines} places of ${lines.length} samples compared`,
       );
-      assert(compared > 1000 && sourceLines > 20);
+      assert(compared > 300 && sourceLines > 20);
       const csv = await run(
         tool("records", "--csv", "--type", "SAMPLE", "--symbols", "perf.symbols", "perf.data"),
         folder,

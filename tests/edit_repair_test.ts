@@ -148,6 +148,29 @@ Deno.test("repair: a feature that cannot be decoded is left out, and perf does n
   assertEquals(repaired, 2);
 });
 
+Deno.test("repair: a record whose damaged size reaches over others gives them back", async () => {
+  const bytes = Deno.readFileSync(`${fixtures}recorded/all-cpus.perf.data`);
+  const rows: [number, number, number][] = [];
+  for await (const batch of (await open(bytes)).batches()) {
+    for (let i = 0; i < batch.count; i++) {
+      rows.push([batch.offsetOf(i), batch.size(i), batch.type(i)]);
+    }
+  }
+  let repaired = 0;
+  // MMAP2 and COMM: a name of any length ends them.
+  for (const [row, [offset, size, type]] of rows.entries()) {
+    if ((type !== 10 && type !== 3) || row + 8 >= rows.length) continue;
+    const damaged = bytes.slice();
+    const over = rows.slice(row + 1, row + 7).reduce((sum, [, size]) => sum + size, size);
+    new DataView(damaged.buffer).setUint16(offset + 6, over, true);
+    const sink = memorySink();
+    const { lost, copied } = await repairRecording(bytesSource(damaged), new FileOutput(sink));
+    assertEquals([copied.kept, lost.map(({ offset }) => offset)], [rows.length - 1, [offset]]);
+    repaired++;
+  }
+  assert(repaired >= 10, `${repaired} repaired`);
+});
+
 Deno.test("slice: without conditions a damaged recording is copied as it is, and said to be damaged", () =>
   inFolder(async (folder) => {
     for (const name of ["clock", "pipe"]) {

@@ -31,6 +31,11 @@ const CASES: readonly [StepOptions, EncodeOptions, readonly (readonly string[])[
     "--ns",
   ]]],
   [
+    { program: "signals", flags: ["-O1", "-static"], limit: 30_000 },
+    { psbEvery: 3000, tsc: true, mtc: true, aborts: true },
+    [["--itrace=i50igxbe", "-F", "+flags"]],
+  ],
+  [
     { program: "processes", flags: ["-O1", "-static"], quantum: 300 },
     { ...TIMED, psbEvery: 2000 },
     [

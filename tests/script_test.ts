@@ -173,6 +173,24 @@ Deno.test("script prints chains of all sorts of words as perf does", async () =>
   }
 });
 
+Deno.test("addresses where nothing is mapped are printed, whether each is a place of its own or not", async () => {
+  const others = corpusFiles().map(({ path }) => path)
+    .filter((path) => /cpp-inlining\.perf\.data$|perf\.lbr\.data$/.test(path));
+  const fixtures = ["dwarf", "callchain", "addr"];
+  const paths = [
+    ...fixtures.map((name) => `${ROOT}fixtures/recorded/${name}.perf.data`),
+    ...others,
+  ];
+  for (const path of paths) {
+    // With --verbose they are counted, so that each is a place.
+    const counted = await tool("script", ["--verbose", path]);
+    const plain = await tool("script", [path]);
+    assertEquals(plain.out, counted.out, path);
+    assert(plain.out.length > 1000, path);
+  }
+  console.log(`script: ${paths.length} files with and without places of what is not mapped`);
+});
+
 Deno.test("a pass that prints block by block prints what was held", async () => {
   const { bytesSource, PerfDataReader } = await import("@perfdata/format");
   const { runEngine } = await import("@perfdata/session/engine");

@@ -211,7 +211,7 @@ Deno.test({
       const failed = runs("g++", "-O2", "-pthread", "-o", program, `${folder}/a.cc`) ??
         runs(
           ...["perf", "record", "-q", "-e", "cpu-clock:u", "-F", "1999"],
-          ...["--call-graph", "dwarf", "-o", data, program, "200"],
+          ...["--call-graph", "dwarf", "-o", data, program, "800"],
         );
       if (failed !== undefined) {
         console.log(`skipped: ${failed}`);

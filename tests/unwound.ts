@@ -151,7 +151,7 @@ export async function ourStacks(
   return { stacks, engine };
 }
 
-/** Tells the frames of a program that are in functions of certain names. */
+/** Picks the frames of a program that are in functions of certain names. */
 export function framesIn(program: string, names: RegExp): (frame: string) => boolean {
   const path = Deno.realPathSync(program);
   const elf = ElfFile.open(bytesSource(Deno.readFileSync(path)));

@@ -86,7 +86,8 @@ export async function printInsns(
       }
       if ("missing" in found) {
         complain(
-          `annotate: ${name}: the code of ${counts.name} cannot be read: ${path}: ${found.missing}`,
+          `annotate: ${name}: the code of ${counts.name} cannot be read: ${path}: ${found.missing}` +
+            (object.kind === "kernel" ? "; --vmlinux names it, perf record --kcore copies it" : ""),
         );
         isWhole = false;
         continue;

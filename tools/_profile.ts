@@ -46,7 +46,7 @@ export const PROFILE_FLAGS = {
 export const PROFILE_HELP = `\
 ${SAMPLE_HELP}${SYMBOL_HELP}${STITCH_HELP}\
       --verbose          say which addresses have no function, and which files were not used
-      --temp DIR         sort there what is too much for memory, of a pipe
+      --temp DIR         of a pipe, sort what does not fit into memory in a file there
       --debug            print the stack trace of an error
   -h, --help             print this help
 `;

@@ -25,8 +25,8 @@ export const SYMBOL_HELP = `\
 
 /** What `--stitch-lbr` means. */
 export const STITCH_HELP = `\
-      --stitch-lbr       call stacks from branch records (perf record --call-graph lbr) go on with
-                         those of the sample before, as with perf report --stitch-lbr
+      --stitch-lbr       continue call stacks from branch records (perf record --call-graph lbr)
+                         with those of the sample before, as perf report --stitch-lbr does
 `;
 
 type SymbolFlags = Flags<typeof SYMBOL_FLAGS.boolean[number], typeof SYMBOL_FLAGS.string[number]>;

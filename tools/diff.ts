@@ -31,7 +31,7 @@ side, only the chance of sampling is known. docs/diff.md says how functions are 
                          time: period per second; period: period per recording, for recordings
                          of the same work
       --inline           inlined functions count for themselves, not for what they are in
-      --children         a function has what it called as well
+      --children         count for a function what it called as well
       --paths            compare call paths
       --all              show also what may be chance
       --limit N          at most N rows (default: 30)

@@ -49,7 +49,7 @@ FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
       --no-demangle  leave C++ and Rust names mangled
       --jobs N       number of threads (default: 2 for files of 128 MB or more): one reads the file,
                      the others make the text; --limit, symbols, AUX data and pipes use one
-      --temp DIR     sort there what is too much for memory, of a pipe
+      --temp DIR     of a pipe, sort what does not fit into memory in a file there
       --debug        print the stack trace of an error
   -h, --help         print this help
 

@@ -161,8 +161,8 @@ docs/exports.md says what each keeps and loses, and how to open it.
       --all              folded: the same, and JIT-compiled ones _[j]
       --with-pid         folded: the first frame is command-pid
       --with-tid         folded: the first frame is command-pid/tid
-      --pt               what ran by the Intel PT of the recording, by time, instead of samples; the
-                         rule where there are none. firefox and chrome have each call
+      --pt               what ran, by time, from the Intel PT of the recording instead of samples;
+                         the default where it has none. firefox and chrome have each call
       --no-inline        the others: leave inlined functions out
 ${PROFILE_HELP}
 examples:

@@ -34,8 +34,8 @@ range of time, see callers first or the order of time; ? lists the keys. docs/fl
       --icicle           picture: callers above
       --callers          picture: the sampled functions first, then their callers
       --width N          picture: its width in pixels (default: 1200)
-      --pt               what ran by the Intel PT of the recording, by time, instead of samples; the
-                         rule where there are none
+      --pt               what ran, by time, from the Intel PT of the recording instead of samples;
+                         the default where it has none
       --no-inline        leave inlined functions out
 ${PROFILE_HELP}
 examples:

@@ -64,7 +64,7 @@ perf report --no-children -g none. docs/funcs.md explains the columns.
       --jobs N           accepted as by other commands; one thread does all the work
 ${SAMPLE_HELP}${SYMBOL_HELP}${STITCH_HELP}\
       --verbose          say which addresses have no function, and which files were not used
-      --temp DIR         sort there what is too much for memory, of a pipe
+      --temp DIR         of a pipe, sort what does not fit into memory in a file there
       --debug            print the stack trace of an error
   -h, --help             print this help
 

@@ -27,7 +27,7 @@ Prints who recorded what, when and how; how many samples there are and how many 
 stacks and symbols will be like; what is damaged; and which command to run next.
 
       --json             print one JSON object; docs/info.md says what its members are
-      --temp DIR         sort there what is too much for memory, of a pipe
+      --temp DIR         of a pipe, sort what does not fit into memory in a file there
       --debug            print the stack trace of an error
   -h, --help             print this help
 

@@ -47,7 +47,7 @@ sums of periods.
       --csv            print a row of CSV per pair of samples
       --svg FILE       also draw the period and the sampling frequency over time
   -f, --force          overwrite the file if it exists
-      --temp DIR       sort there what is too much for memory, of a pipe
+      --temp DIR       of a pipe, sort what does not fit into memory in a file there
       --debug          print the stack trace of an error
   -h, --help           print this help
 

@@ -47,7 +47,7 @@ them, and a column that names it.
   -f, --force            overwrite files that exist
 ${SYMBOL_HELP}\
       --verbose          say which addresses have no function, and which files were not used
-      --temp DIR         sort there what is too much for memory, of a pipe
+      --temp DIR         of a pipe, sort what does not fit into memory in a file there
       --debug            print the stack trace of an error
   -h, --help             print this help
 

@@ -45,14 +45,14 @@ docs/records.md describes the objects.
       --vmlinux FILE the kernel's ELF file
       --kallsyms FILE  a copy of /proc/kallsyms
       --no-demangle  leave C++ and Rust names mangled
-      --unwind       callchain is the whole stack: unwound from the copy that perf record with
-                     its --call-graph dwarf makes, joined from branch records (lbr) or later
-                     records; sets the order to time
+      --unwind       callchain is the whole stack: unwound from the copy that
+                     perf record --call-graph dwarf makes, joined from branch records (lbr) or
+                     later records; sets the order to time
       --stitch-lbr   with --unwind: as perf report --stitch-lbr
       --no-inflate   print COMPRESSED records as they are, not the records in them
       --jobs N       number of threads (default: 2 for files of 128 MB or more): one reads the
                      file, the others make the lines; --limit, --symbols, --unwind and pipes use one
-      --temp DIR     sort there what is too much for memory, of a pipe
+      --temp DIR     of a pipe, sort what does not fit into memory in a file there
       --debug        print the stack trace of an error
   -h, --help         print this help
 

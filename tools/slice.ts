@@ -52,8 +52,8 @@ usage: perfdata slice [flags] -o OUTPUT [FILE]
 
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 
-Samples stay that pass all conditions, and with them all that explains them: mappings, names and
-forks up to the end of the slice. docs/slice.md says what goes and what is made anew.
+It keeps the samples that pass all conditions, and what explains them: mappings, names and forks up
+to the end of the slice. docs/slice.md says what goes and what is made anew.
 
 ${SAMPLE_HELP}\
       --event NAMES      of these events

@@ -63,7 +63,7 @@ show    lists what is in a bundle
                          symbols, so that "perfdata pt --symbols BUNDLE" needs no binaries
       --json             print JSON
 ${SYMBOL_HELP}\
-      --temp DIR         sort there what is too much for memory, of a pipe
+      --temp DIR         of a pipe, sort what does not fit into memory in a file there
       --debug            print the stack trace of an error
   -h, --help             print this help
 

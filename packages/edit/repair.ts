@@ -192,6 +192,28 @@ async function rebuildHeader(source: RandomAccessSource): Promise<RandomAccessSo
   return undefined;
 }
 
+/** Most bytes of a kernel record after its fields: those of a later Linux, and a trailer that no attr names. */
+const MOST_TAIL = 128;
+
+/**
+ * Most bytes after a text that are not all zeros. The kernel pads with zeros to a multiple of eight; other
+ * tools write what is in their buffer, as long as TASK_COMM_LEN.
+ */
+const MOST_PADDING = 16;
+
+/**
+ * Whether more follows the fields of a record, or the text at its end, than the kernel writes there: then
+ * its size is damaged, and it would swallow the records after it.
+ */
+function swallows({ tail, body }: { readonly tail?: Uint8Array; readonly body: object }): boolean {
+  if (tail !== undefined && tail.length > MOST_TAIL) return true;
+  for (const [name, value] of Object.entries(body)) {
+    if (!/_pad$|^padding$/.test(name) || !(value instanceof Uint8Array)) continue;
+    if (value.length > MOST_PADDING && value.some((byte) => byte !== 0)) return true;
+  }
+  return false;
+}
+
 /** Gives the sound records of a damaged recording. */
 class Salvage {
   readonly lost: LostRange[] = [];
@@ -303,7 +325,7 @@ class Salvage {
     if (record.name === "AUXTRACE") return record.body.size <= MOST_AUX;
     // perf reads no further where this record names an id that no event has.
     if (record.name === "ID_INDEX") return record.body.entries.every(({ id }) => this.#hasId(id));
-    return !("raw" in record);
+    return !("raw" in record) && !(isKernels && swallows(record));
   }
 
   #hasId(id: bigint): boolean {

@@ -88,8 +88,9 @@ export class RatePlot {
       }
     }
     if (from > to) [from, to] = [0, 1];
-    if (from === to) to = from + 1;
-    const x = (time: number) => LEFT + (time - from) / (to - from) * (WIDTH - LEFT - RIGHT);
+    // Adding 1 to a time may leave it as it is.
+    const span = from === to ? 1 : to - from;
+    const x = (time: number) => LEFT + (time - from) / span * (WIDTH - LEFT - RIGHT);
     const height = TOP + 2 * PANEL + GAP + 50;
     const out = [
       `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" ` +
@@ -159,9 +160,9 @@ export class RatePlot {
       });
     }
     const base = TOP + 2 * PANEL + GAP;
-    const step = roundStep((to - from) / 1e9 / 8);
+    const step = roundStep(span / 1e9 / 8);
     const digits = Math.max(0, -Math.floor(Math.log10(step)));
-    for (let i = 0; i * step * 1e9 <= to - from; i++) {
+    for (let i = 0; i * step * 1e9 <= span; i++) {
       out.push(
         `<text x="${x(from + i * step * 1e9).toFixed(1)}" y="${base + 18}" text-anchor="middle">` +
           `${(i * step).toFixed(digits)} s</text>`,

@@ -170,13 +170,11 @@ export class ChainStep {
     );
   }
 
-  /** Whether the innermost address of a chain is this one. */
-  beginsWith(view: DataView, at: number, length: number, hi: number, lo: number): boolean {
-    const le = this.#le;
+  /** Whether a chain has an address: not markers only. */
+  hasAddress(view: DataView, at: number, length: number): boolean {
     let k = 0;
     while (k < length && this.isMarker(view, at + 8 * k)) k++;
-    return k < length && view.getInt32(at + 8 * k + (le ? 4 : 0), le) === hi &&
-      view.getInt32(at + 8 * k + (le ? 0 : 4), le) === lo;
+    return k < length;
   }
 
   /** Whether a chain has user callers already. */

@@ -8,16 +8,6 @@ import type { UserFrames } from "./stacks.ts";
 /** Entries of a chain that are looked at: `PERF_MAX_STACK_DEPTH`. */
 const MOST_FRAMES = 127;
 
-/** A call chain as it was recorded. */
-export interface RecordedChain {
-  /** Bytes that hold it. */
-  readonly view: DataView;
-  /** Where its entries start. */
-  readonly at: number;
-  /** How many there are. */
-  readonly length: number;
-}
-
 /**
  * Fills `Run.frames`: the stack of each sample as a list, for who prints it and needs no node for it.
  *
@@ -52,15 +42,25 @@ export class FrameStep {
    * Adds the frames of a sample: those of its chain, and those that were recorded elsewhere.
    *
    * @param thread A number of the machine.
+   * @param view Bytes that hold the chain.
+   * @param at Where its entries start.
+   * @param length How many there are.
+   * @param user The frames that were recorded elsewhere.
    * @param sampled The place of the sample's address, where that comes first; -1 where the chain
    * has it.
+   * @param hi Upper half of the sample's address.
+   * @param lo Lower half.
    */
   add(
     run: Run,
     thread: number,
-    { view, at, length }: RecordedChain,
+    view: DataView,
+    at: number,
+    length: number,
     user: UserFrames,
     sampled: number,
+    hi: number,
+    lo: number,
   ): void {
     const first = this.#count;
     const most = first + 2 * (1 + length + user.count);
@@ -71,35 +71,44 @@ export class FrameStep {
     const lowAt = le ? at : at + 4;
     const highAt = le ? at + 4 : at;
     let to = first;
-    if (sampled >= 0) {
-      frames[to++] = PLACE_FRAME;
-      frames[to++] = sampled;
-    }
+    if (sampled >= 0) to = this.#put(frames, to, sampled, hi, lo);
     const last = to + 2 * MOST_FRAMES;
     let mode = PERF_RECORD_MISC_USER;
     for (let k = 0; k < length && to < last; k++) {
-      const lo = view.getInt32(lowAt + 8 * k, le);
-      const hi = view.getInt32(highAt + 8 * k, le);
-      if (isContextMarker(hi, lo)) {
-        mode = contextMode(lo);
+      const entryLo = view.getInt32(lowAt + 8 * k, le);
+      const entryHi = view.getInt32(highAt + 8 * k, le);
+      if (isContextMarker(entryHi, entryLo)) {
+        mode = contextMode(entryLo);
         if (mode !== INVALID) continue;
         to = first;
         break;
       }
       // What follows PERF_CONTEXT_USER_DEFERRED is a cookie.
       if (mode < 0) continue;
-      const place = hi === PLACE_FRAME
-        ? places.row(UNMAPPED, hi, lo)
-        : places.joinsUnmapped
-        ? places.findMapped(thread, mode, hi, lo)
-        : places.find(thread, mode, hi, lo);
-      frames[to++] = place < 0 ? hi : PLACE_FRAME;
-      frames[to++] = place < 0 ? lo : place;
+      const place = places.joinsUnmapped
+        ? places.findMapped(thread, mode, entryHi, entryLo)
+        : places.find(thread, mode, entryHi, entryLo);
+      to = this.#put(frames, to, place, entryHi, entryLo);
     }
+    const { places: found, words } = user;
     for (let k = 0; k < user.count; k++) {
-      frames[to++] = PLACE_FRAME;
-      frames[to++] = user.places[k] as number;
+      const place = found[k] as number;
+      to = this.#put(frames, to, place, words[2 * k + 1] as number, words[2 * k] as number);
     }
     this.#count = to;
+  }
+
+  /** Writes a frame: its address where the place does not say it. */
+  #put(frames: Int32Array, at: number, place: number, hi: number, lo: number): number {
+    const places = this.#places;
+    const isPlace = place >= 0 && !(places.joinsUnmapped && places.object(place) < 0);
+    if (isPlace || hi === PLACE_FRAME) {
+      frames[at] = PLACE_FRAME;
+      frames[at + 1] = isPlace ? place : places.row(UNMAPPED, hi, lo);
+    } else {
+      frames[at] = hi;
+      frames[at + 1] = lo;
+    }
+    return at + 2;
   }
 }

@@ -304,7 +304,7 @@ class Buffer implements PtBuffer {
         return true;
       }
       if (status === FlowStatus.END) this.ended = true;
-      else this.flow.flush();
+      else if (!this.flow.isWaiting) this.flow.flush();
       return false;
     }
   }

@@ -98,6 +98,8 @@ class Track {
   atPsb = false;
   /** Whether tracing is on. */
   isOn = false;
+  /** Whether the next asynchronous branch is the abort of a transaction. */
+  isAborted = false;
   /** An event whose address is that of the next asynchronous branch: type and vector; -1 for none. */
   heldEvent = -1;
   /** What belongs to the next event: see `PtSampleRows.lists`. */
@@ -597,7 +599,7 @@ export class PtSamples implements PtSink {
         track.pending = false;
         track.isOn = run.tracing;
         if (run.detail[event] === FlowError.GAP) track.piece = this.#pieces++;
-        if (this.#tells(run.detail[event])) {
+        if (this.#reports(run.detail[event])) {
           this.#single(buffer, track, SAMPLE.ERROR, low, high, ERROR_CODES[run.detail[event] ?? 0]);
         }
         break;
@@ -615,8 +617,12 @@ export class PtSamples implements PtSink {
         const detail = run.detail[event] as number;
         const was = track.inTx;
         track.inTx = (detail & 1) !== 0 ? IP_FLAG.IN_TX : 0;
-        if (itrace.transactions && (was !== track.inTx || (detail & 2) !== 0)) {
-          this.#single(buffer, track, SAMPLE.TRANSACTIONS, low, high, 1);
+        // While tracing is off, perf takes notice of the state only.
+        if (!track.isOn) break;
+        track.isAborted = (detail & 2) !== 0;
+        if (itrace.transactions && (was !== track.inTx || track.isAborted)) {
+          const flags = track.isAborted ? IP_FLAG.BRANCH | IP_FLAG.TX_ABORT : undefined;
+          this.#single(buffer, track, SAMPLE.TRANSACTIONS, low, high, 1, [], flags);
         }
         break;
       }
@@ -631,7 +637,7 @@ export class PtSamples implements PtSink {
   }
 
   /** Whether an error is a sample. */
-  #tells(error: number | undefined): boolean {
+  #reports(error: number | undefined): boolean {
     const { errors, noOverflows, noLosses } = this.#options.itrace;
     if (!errors) return false;
     if (error === FlowError.OVERFLOW) return noOverflows !== true;
@@ -679,11 +685,12 @@ export class PtSamples implements PtSink {
     high: number,
     value: number | undefined = 0,
     data: readonly number[] = [],
+    flags?: number,
   ): void {
     this.#takeTime(track);
     if (this.#skipped()) return;
     const isAt = low !== 0 || high !== 0;
-    const at = this.#row(track, buffer, kind, track.now, value, isAt ? 1 : 0);
+    const at = this.#row(track, buffer, kind, track.now, value, flags ?? (isAt ? 1 : 0));
     if (at < 0) return;
     if (kind !== SAMPLE.ERROR) this.#lists(track, buffer, at, high, data);
     const { words } = track.rows;
@@ -722,7 +729,7 @@ export class PtSamples implements PtSink {
       }
       track.now = this.#clock.ns(track.sampleTicks + passed);
     }
-    const flags = IP_FLAG.BRANCH | IP_FLAG.TRACE_BEGIN | track.inTx;
+    const flags = IP_FLAG.BRANCH | IP_FLAG.TRACE_BEGIN;
     this.#branch(buffer, track, flags, low, high, true, -1, track.now);
   }
 
@@ -774,9 +781,12 @@ export class PtSamples implements PtSink {
     track.pendingPlace = this.#code.place(buffer.code, low, high);
     track.pendingInsn = 0;
     if (track.heldEvent >= 0) this.#controlFlow(buffer, track, low, high);
-    const flags = known
+    const flags = track.isAborted
+      ? IP_FLAG.BRANCH | IP_FLAG.TX_ABORT
+      : known
       ? IP_FLAG.BRANCH | IP_FLAG.CALL | IP_FLAG.ASYNC | IP_FLAG.INTERRUPT
       : IP_FLAG.BRANCH | IP_FLAG.ASYNC | IP_FLAG.TRACE_END;
+    track.isAborted = false;
     this.#branch(buffer, track, flags | more, toLow, toHigh, known, 0, track.now);
   }
 }

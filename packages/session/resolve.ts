@@ -291,7 +291,7 @@ export class Resolver {
       : chains.stack(thread, this.#moment, view, at0, kernelLength, mode, hi, lo, place, outer);
   }
 
-  /** The same as a list; the sampled address is in it where the chain has it, or it was unwound. */
+  /** The same as a list; the sampled address comes first where a stack was copied and no chain says more. */
   #list(
     run: Run,
     shape: SampleShape,
@@ -308,11 +308,11 @@ export class Resolver {
     const at = shape.chain ? fields.callchain : 0;
     const user = this.#user;
     let sampled = -1;
-    if (shape.unwind && !this.#chains.beginsWith(view, at, length, hi, lo)) {
+    if (shape.unwind && !this.#chains.hasAddress(view, at, length)) {
       const isUser = user.count > 0 && mode === PERF_RECORD_MISC_USER;
       if (!isUser || !this.#isEmpty(view, at, length)) sampled = place;
     }
-    this.#frames.add(run, thread, { view, at, length }, user, sampled);
+    this.#frames.add(run, thread, view, at, length, user, sampled, hi, lo);
   }
 
   /** Whether a chain has nothing but the marker before what is not there. */

@@ -259,6 +259,11 @@ export class FlowDecoder {
     this.packets.feed(bytes);
   }
 
+  /** Whether an event waits for its address, which a FUP has: it is not to be handed over yet. */
+  get isWaiting(): boolean {
+    return this.bound !== 0;
+  }
+
   /** Says that no more bytes will come. */
   end(): void {
     this.packets.end();
@@ -289,13 +294,13 @@ export class FlowDecoder {
 
   /** Hands to the sink what it does not have yet. */
   flush(): void {
+    // What waits for an address is handed out without.
+    this.release();
     this.count = this.walker.outCount;
     if (this.count > 0) this.sink.flow(this);
     this.walker.outCount = 0;
     this.count = 0;
     this.events = 0;
-    // What waits for an address has been handed out without.
-    this.boundCount = 0;
   }
 
   /**
@@ -456,7 +461,8 @@ export class FlowDecoder {
         break;
       case PacketKind.MODE_TSX:
         this.note(FlowEvent.TSX, low & 3);
-        if (!this.inPsb) this.bind((low & 2) !== 0 ? BIND_ABORT : BIND_TSX);
+        // While tracing is off, no FUP follows.
+        if (!this.inPsb && this.state !== OFF) this.bind((low & 2) !== 0 ? BIND_ABORT : BIND_TSX);
         break;
       case PacketKind.PTW:
         if (this.state === ON && (count & 4) === 0) {
@@ -685,6 +691,7 @@ export class FlowDecoder {
     this.bound = 0;
     this.noneDeferred();
     if (this.overflown) {
+      this.release();
       this.arrive(ipLow, ipHigh);
       return;
     }
@@ -696,6 +703,8 @@ export class FlowDecoder {
         this.arrive(ipLow, ipHigh);
       }
     } else if (this.state === LOST) this.arrive(ipLow, ipHigh);
+    // What was executed up to there comes before them.
+    this.release();
     if ((bound & BIND_MODE) !== 0 && this.state === ON) this.setMode();
     if (bound === 0 || (bound & BIND_EVENT) !== 0) {
       // Also without tracing: an event may begin it.
@@ -712,16 +721,22 @@ export class FlowDecoder {
       this.ipLow[event] = low;
       this.ipHigh[event] = high;
     }
+  }
+
+  /** Puts out the events that waited. */
+  private release(): void {
+    const n = this.boundCount;
     this.boundCount = 0;
+    for (let i = 0; i < n; i++) this.walker.put(~(this.boundEvent[i] as number));
   }
 
   /** The event put out last waits for a FUP. */
   private bind(bit: number): void {
-    if (this.bound === 0) this.boundCount = 0;
     this.bound |= bit;
-    if (this.boundCount < this.boundEvent.length) {
-      this.boundEvent[this.boundCount++] = this.events - 1;
-    }
+    if (this.boundCount === this.boundEvent.length) return;
+    this.boundEvent[this.boundCount++] = this.events - 1;
+    // The entry that was put last is the event's.
+    this.walker.outCount--;
   }
 
   /** A MODE.Exec: applies from the next address on. */
@@ -747,6 +762,7 @@ export class FlowDecoder {
     this.inPsb = true;
     this.psbHasIp = false;
     this.async = false;
+    this.release();
     this.bound = 0;
     this.walker.stack.clear();
     // Its event comes at its end, when its time is known.

@@ -100,10 +100,10 @@ Deno.test("FlowDecoder: a transaction and its abort", () => {
   ]);
   assertEquals(lines, [
     "SYNC 0 1000 0",
-    "TSX 1 1001 21",
     "+1000",
-    "TSX 2 1002 22",
+    "TSX 1 1001 21",
     "+1001",
+    "TSX 2 1002 22",
     "ASYNC 0 1002 2000",
     "+2000 2001 2002 2003",
   ]);
@@ -115,7 +115,7 @@ Deno.test("FlowDecoder: PTWRITE with and without its address", () => {
   const ptw = (ip: boolean): Packet => ({ type: "PTW", operandSize: 4, payload: 7n, ip });
   assertEquals(
     flow(code, [...start(0x1000n), ptw(true), ip("FUP", 0x1001n), ip("TIP", 0x1000n)]),
-    ["SYNC 0 1000 0", "PTWRITE 4 1001 7", "+1000", "+1001", "+1005 1006"],
+    ["SYNC 0 1000 0", "+1000", "PTWRITE 4 1001 7", "+1001", "+1005 1006"],
   );
   // Without an address it is that of the next PTWRITE.
   assertEquals(
@@ -143,8 +143,8 @@ Deno.test("FlowDecoder: power, VMX and trace events", () => {
     "SYNC 0 1000 0",
     "MWAIT 0 0 20",
     "PWRE 0 0 2100",
-    "EXSTOP 0 1001 0",
     "+1000",
+    "EXSTOP 0 1001 0",
     "PWRX 0 0 122",
     "VMCS 0 0 123000",
     "PIP 1 0 5000",

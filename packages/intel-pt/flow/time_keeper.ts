@@ -89,8 +89,8 @@ export class TimeKeeper {
     const baseHigh = Number(this.base >> 32n & 0xffffffn);
     let time = ((high & 0xffffff) - baseHigh) * 2 ** 32 + (low >>> 0) - baseLow;
     // Of the values that 56 bits may stand for, the one next to the last time.
-    const behind = this.#exact - WRAP / 2 - time;
-    if (behind > 0) time += WRAP * Math.ceil(behind / WRAP);
+    const lag = this.#exact - WRAP / 2 - time;
+    if (lag > 0) time += WRAP * Math.ceil(lag / WRAP);
     this.#haveTma = false;
     this.#cyclesAtMtc = -1;
     this.#set(time);

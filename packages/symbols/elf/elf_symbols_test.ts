@@ -102,7 +102,7 @@ Deno.test({
         const path = build(folder, flavour);
         const data = `${folder}/perf.data`;
         try {
-          run("perf", "record", "-q", "-e", "cpu-clock", "-F", "4000", "-o", data, path);
+          run("perf", "record", "-q", "-e", "cpu-clock:u", "-F", "4000", "-o", data, path);
         } catch (error) {
           console.log(`skipped: symbols against perf: ${(error as Error).message}`);
           return;
@@ -153,6 +153,7 @@ Deno.test({
           compared++;
         }
       }
+      console.log(`${compared} samples compared`);
       assert(compared > 500, `${compared} samples`);
     }),
 });
