@@ -200,7 +200,12 @@ Deno.test("ended by another signal, a command leaves the old file", () =>
       }).spawn();
       const writer = child.stdin.getWriter();
       await writer.write((await Deno.readFile(RECORDING)).subarray(0, -2000));
-      while (names(folder).length === 1) await new Promise((done) => setTimeout(done, 20));
+      let ended = false;
+      child.status.then(() => ended = true);
+      while (!ended && names(folder).length === 1) {
+        await new Promise((done) => setTimeout(done, 20));
+      }
+      assert(!ended, "it ended before it wrote");
       child.kill(signal);
       assertEquals((await child.status).code, code);
       await writer.close().catch(() => {});

@@ -1,6 +1,6 @@
 /** Values of flags that several commands have. */
-import { recordNames } from "@perfdata/dump/record-names";
-import { isRecordName } from "@perfdata/dump/records";
+import { isRecordName, recordNames } from "@perfdata/dump/record-names";
+import type { PerfDataReader } from "@perfdata/format";
 import { UsageError } from "./_cli.ts";
 
 /**
@@ -11,7 +11,9 @@ import { UsageError } from "./_cli.ts";
 export function parseOffset(flag: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const value = /^(0x[0-9a-f]+|\d+)$/i.test(text) ? Number(text) : NaN;
-  if (!Number.isSafeInteger(value)) throw new UsageError(`--${flag} is ${text}, expected a number`);
+  if (!Number.isSafeInteger(value)) {
+    throw new UsageError(`--${flag} is ${text}, expected a number such as 4096 or 0x1000`);
+  }
   return value;
 }
 
@@ -28,6 +30,14 @@ export function parseJobs(text: string | undefined): number | undefined {
     throw new UsageError(`--jobs is ${jobs}, expected 1 to ${MOST_JOBS}`);
   }
   return jobs;
+}
+
+/** Bytes of a file from which on a second thread pays even where there are but two processors. */
+const LARGE = 1 << 27;
+
+/** The number of threads where none is given. */
+export function usualJobs({ fileSize = 0 }: PerfDataReader): number {
+  return fileSize >= LARGE && navigator.hardwareConcurrency > 1 ? 2 : 1;
 }
 
 /**

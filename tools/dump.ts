@@ -24,6 +24,7 @@ import {
   UsageError,
 } from "./_cli.ts";
 import { whyNothing } from "./_nothing.ts";
+import { given, parseJobs, parseOffset, usualJobs } from "./_record_flags.ts";
 import { parseTime, resolveTime, sampleSpan, type TimeRange } from "./_time.ts";
 
 const HELP = `dump: prints each record of a perf.data file as \`perf report -D\` does
@@ -62,10 +63,6 @@ examples:
 Exit codes: 0 done; 1 the file is damaged (what is whole is printed); 2 wrong usage.
 `;
 
-const MOST_JOBS = 64;
-/** Bytes of a file from which on a second thread pays even where there are but two processors. */
-const LARGE = 1 << 27;
-
 /** What the user asked for. */
 interface Request extends Omit<DumpOptions, "path" | "write" | "time"> {
   readonly file: string;
@@ -96,27 +93,24 @@ const FLAGS = {
 
 function requestOf({ on, value, operands }: FlagsOf<typeof FLAGS>): Request {
   const file = oneFile(operands);
-  const order = parseWord("order", value.order, ["time", "file"]);
-  const jobs = value.jobs === undefined ? undefined : parseNumber("jobs", value.jobs);
-  if (jobs !== undefined && (jobs === 0 || jobs > MOST_JOBS)) {
-    throw new UsageError(`--jobs is ${jobs}, expected 1 to ${MOST_JOBS}`);
-  }
   return {
     file,
-    jobs,
+    jobs: parseJobs(value.jobs),
     bundle: value.symbols,
     demangle: !on["no-demangle"],
     hex: !on["no-hex"],
     aux: !on["no-aux"],
     fileOffsets: on["file-offsets"],
-    ...(order === undefined ? {} : { order }),
-    ...(value.type === undefined ? {} : { types: parseTypes(value.type) }),
-    ...(value.cpu === undefined ? {} : { cpus: parseNumbers("cpu", value.cpu) }),
-    ...(value.pid === undefined ? {} : { pids: parseNumbers("pid", value.pid) }),
-    ...(value.tid === undefined ? {} : { tids: parseNumbers("tid", value.tid) }),
-    ...(value.time === undefined ? {} : { range: parseTime(value.time) }),
-    ...(value.from === undefined ? {} : { from: parseNumber("from", value.from) }),
-    ...(value.limit === undefined ? {} : { limit: parseNumber("limit", value.limit) }),
+    ...given({
+      order: parseWord("order", value.order, ["time", "file"]),
+      types: value.type === undefined ? undefined : parseTypes(value.type),
+      cpus: value.cpu === undefined ? undefined : parseNumbers("cpu", value.cpu),
+      pids: value.pid === undefined ? undefined : parseNumbers("pid", value.pid),
+      tids: value.tid === undefined ? undefined : parseNumbers("tid", value.tid),
+      range: value.time === undefined ? undefined : parseTime(value.time),
+      from: parseOffset("from", value.from),
+      limit: parseOffset("limit", value.limit),
+    }),
   };
 }
 
@@ -133,17 +127,6 @@ function parseTypes(text: string): Set<number> {
       return type;
     }),
   );
-}
-
-function parseNumber(flag: string, text: string): number {
-  if (!/^(0x[0-9a-f]+|\d+)$/i.test(text)) {
-    throw new UsageError(`--${flag} is ${text}, expected a number such as 4096 or 0x1000`);
-  }
-  return Number(text);
-}
-
-function usualJobs({ fileSize = 0 }: PerfDataReader): number {
-  return fileSize >= LARGE && navigator.hardwareConcurrency > 1 ? 2 : 1;
 }
 
 async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {

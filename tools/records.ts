@@ -18,7 +18,7 @@ import {
   UsageError,
 } from "./_cli.ts";
 import { whyNothing } from "./_nothing.ts";
-import { given, parseJobs, parseOffset, parseTypes } from "./_record_flags.ts";
+import { given, parseJobs, parseOffset, parseTypes, usualJobs } from "./_record_flags.ts";
 
 const HELP =
   `records: prints the records of a perf.data file in file order, one JSON object per line
@@ -83,9 +83,6 @@ const FLAGS = {
   ],
   optional: ["symbols"],
 } as const;
-
-/** Bytes of a file from which on a second thread pays even where there are but two processors. */
-const LARGE = 1 << 27;
 
 type RecordsFlags = FlagsOf<typeof FLAGS>;
 
@@ -153,10 +150,6 @@ async function run(flags: RecordsFlags): Promise<number> {
   if (bundled !== undefined) reportUnnamed("records", symbols ?? "", bundled);
   lookUps?.report(engine, on.unwind);
   return complaints.count > 0 ? 1 : 0;
-}
-
-function usualJobs({ fileSize = 0 }: PerfDataReader): number {
-  return fileSize >= LARGE && navigator.hardwareConcurrency > 1 ? 2 : 1;
 }
 
 /** The command. */

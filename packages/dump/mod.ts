@@ -12,6 +12,6 @@ export { hexText, type HexTextOptions } from "./hex_text.ts";
 export type { RecordFilter } from "./record_filter.ts";
 export * from "./record_names.ts";
 export { CSV_COLUMNS } from "./records_csv.ts";
-export { isRecordName, type RecordsOptions, writeRecords } from "./records.ts";
+export { type RecordsOptions, writeRecords } from "./records.ts";
 export type { U64Style } from "./records_json.ts";
 export * from "./stats_text.ts";

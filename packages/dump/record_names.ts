@@ -1,4 +1,4 @@
-import { KERNEL_RECORD_NAMES } from "@perfdata/format";
+import { KERNEL_RECORD_NAMES, KERNEL_RECORDS } from "@perfdata/format";
 import {
   PERF_RECORD_HEADER_ATTR,
   PERF_RECORD_HEADER_BUILD_ID,
@@ -6,7 +6,7 @@ import {
   PERF_RECORD_HEADER_FEATURE,
   PERF_RECORD_HEADER_TRACING_DATA,
 } from "@perfdata/format/record-types";
-import { USER_RECORDS } from "@perfdata/user-records";
+import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
 
 /** The names that `perf report -D` prints where they are not those of the records. */
 const OTHER_NAMES: Readonly<Record<number, string>> = {
@@ -41,4 +41,12 @@ export function recordTypeOfName(name: string): number | undefined {
 /** All names of record types, in the dump's own words and in those of the records. */
 export function recordNames(): string[] {
   return [...new Set([...NAMES.values(), ...USER_RECORDS.map(({ name }) => name)])];
+}
+
+/**
+ * The names that `RecordsOptions.types` may have: those of the known records, and `TYPE_<n>`.
+ */
+export function isRecordName(name: string): boolean {
+  return /^TYPE_\d+$/.test(name) ||
+    [...KERNEL_RECORDS, ...USER_RECORDS, ...GOOGLE_RECORDS].some((known) => known.name === name);
 }

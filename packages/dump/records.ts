@@ -1,5 +1,4 @@
-import { type Diagnostics, KERNEL_RECORDS, type PerfDataReader } from "@perfdata/format";
-import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
+import type { Diagnostics, PerfDataReader } from "@perfdata/format";
 import type { Engine, EngineOptions } from "@perfdata/session/engine";
 import type { U64Style } from "./records_json.ts";
 import type { RecordSymbols } from "./records_symbols.ts";
@@ -48,14 +47,6 @@ export interface RecordsOptions {
   readonly diagnostics?: Diagnostics;
   /** Called with the bytes that were read since the call before. */
   readonly progress?: (bytes: number) => void;
-}
-
-/**
- * The names that `RecordsOptions.types` may have: those of the known records, and `TYPE_<n>`.
- */
-export function isRecordName(name: string): boolean {
-  return /^TYPE_\d+$/.test(name) ||
-    [...KERNEL_RECORDS, ...USER_RECORDS, ...GOOGLE_RECORDS].some((known) => known.name === name);
 }
 
 /**
