@@ -82,6 +82,21 @@ function functions(name: string, about: string, runs: number, limited = false): 
   };
 }
 
+/** What shows stacks, on a recording with call chains. */
+function stacks(file: string, about: string, runs: number): Group {
+  return {
+    peers: { "`perf report -g folded`": [...report("--no-children", "-g", "folded"), file] },
+    rows: [
+      { job: "`tree`", command: tool("tree", file) },
+      { job: "`export folded`", command: tool("export", "folded", "-o", "-", file) },
+      { job: "`flame`", command: tool("flame", "-o", "-", file) },
+    ],
+    file,
+    about,
+    runs,
+  };
+}
+
 const [small, compile, dwarf] = ["compile-s", "compile", "dwarf"].map((name) =>
   at(`${name}.data`)
 ) as [
@@ -132,17 +147,8 @@ const groups: Readonly<Record<string, () => Promise<Group | string> | Group>> = 
     about: "a parallel compile",
     runs: 2,
   }),
-  tree: () => ({
-    peers: { "`perf report -g folded`": [...report("--no-children", "-g", "folded"), small] },
-    rows: [
-      { job: "`tree`", command: tool("tree", small) },
-      { job: "`export folded`", command: tool("export", "folded", "-o", "-", small) },
-      { job: "`flame`", command: tool("flame", "-o", "-", small) },
-    ],
-    file: small,
-    about: "a parallel compile",
-    runs: 2,
-  }),
+  tree: () => stacks(small, "a parallel compile", 2),
+  "tree-l": () => stacks(compile, "a longer one", 1),
   unwound: () => ({
     peers: { "`perf script --no-inline`": ["perf", "script", "--no-inline", "-i", dwarf] },
     rows: [{
