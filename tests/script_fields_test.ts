@@ -240,3 +240,60 @@ Deno.test("fields that cannot be printed are refused with a reason", async () =>
     assertEquals(err.trim().split("\n").length, 1, err);
   }
 });
+
+Deno.test("addr is named by what was mapped at that moment, also where the kernel accessed it", async () => {
+  const map = (filename: string): Item => ({
+    record: {
+      type: 1,
+      name: "MMAP",
+      misc: 2,
+      body: { pid: 7, tid: 7, addr: 0x400000n, len: 0x4000n, pgoff: 0n, filename },
+    },
+  });
+  let time = 1000n;
+  const sample = (misc: number, addr: bigint): Item => ({
+    record: {
+      type: 9,
+      name: "SAMPLE",
+      misc,
+      body: { ip: 0x500000n, pid: 7, tid: 7, time: time += 1000n, addr },
+    },
+  } as Item);
+  const sample_type = BigInt(
+    PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR,
+  );
+  // Data has names where the event is a page fault.
+  const pageFaults = { type: 1, config: 2n };
+  const bytes = await asFile({
+    events: [{
+      attr: { ...emptyAttr(), size: 120, sample_period: 1n, sample_type, ...pageFaults },
+      ids: [1n],
+    }],
+    items: [
+      map("/nowhere/first"),
+      sample(2, 0x400010n),
+      sample(1, 0x400020n),
+      sample(2, 0x600000n),
+      map("/nowhere/second"),
+      sample(2, 0x400010n),
+      sample(1, 0x400020n),
+    ],
+    features: [{ id: HEADER_ARCH, name: "ARCH", value: "x86_64" }],
+  }, true);
+  const path = Deno.makeTempFileSync({ suffix: ".perf.data" });
+  try {
+    Deno.writeFileSync(path, bytes);
+    const args = ["-F", "addr,ip,sym,dso"];
+    const { code, out, err } = await tool("script", [...args, path]);
+    assertEquals(code, 0, err);
+    const names = out.trimEnd().split("\n").map((line) => /\(([^)]*)\)/.exec(line)?.[1]);
+    assertEquals(names, [
+      ...["/nowhere/first", "/nowhere/first", "[unknown]"],
+      ...["/nowhere/second", "/nowhere/second"],
+    ]);
+    const theirs = await perfText(["script", ...args], path);
+    if (theirs !== undefined) assertEquals(out, theirs.stdout);
+  } finally {
+    Deno.removeSync(path);
+  }
+});

@@ -101,8 +101,8 @@ export class ScriptRows implements Consumer {
   constructor(needs: RowNeeds, full?: (block: RowBlock) => void, unmapped: boolean = false) {
     this.#needs = needs;
     this.#full = full;
-    const { stacks: frames, branches } = needs;
-    this.needs = { places: true, frames, unmapped, branches };
+    const { stacks: frames, addresses: addr, branches } = needs;
+    this.needs = { places: true, addr, frames, unmapped, branches };
   }
 
   /** Takes what the pass shares. */
@@ -232,16 +232,9 @@ export class ScriptRows implements Consumer {
     }
     if (this.#needs.addresses && of.layout.addr >= 0) {
       const addr = start + of.layout.addr;
-      const hi = view.getInt32(le ? addr + 4 : addr, le);
-      const lo = view.getInt32(le ? addr : addr + 4, le);
-      words[at + ROW.ADDR_HI] = hi;
-      words[at + ROW.ADDR_LO] = lo;
-      words[at + ROW.ADDR_PLACE] = (this.#engine as Engine).places.find(
-        run.thread[i] as number,
-        (run.misc[i] as number) & 7,
-        hi,
-        lo,
-      );
+      words[at + ROW.ADDR_HI] = view.getInt32(le ? addr + 4 : addr, le);
+      words[at + ROW.ADDR_LO] = view.getInt32(le ? addr : addr + 4, le);
+      words[at + ROW.ADDR_PLACE] = run.addr[i] as number;
     }
     if (this.#needs.branches) this.#addBranches(block, at, run, i);
     const number = run.event[i] as number;

@@ -33,6 +33,8 @@ export interface Needs {
    * addresses that nearly all differ, and with them stacks that say no more than one does.
    */
   readonly unmapped?: boolean;
+  /** `Run.addr`; places as well. */
+  readonly addr?: boolean;
   /** `Run.branches`; places as well. */
   readonly branches?: boolean;
   /** `Run.chains`; places as well. */
@@ -181,6 +183,7 @@ export async function runEngine(
   const resolves = consumers.some(({ needs }) => needs.machine !== false);
   const joined = wants("joined");
   const stacks = wants("stacks") || joined;
+  const addr = wants("addr");
   const branches = wants("branches");
   const chains = wants("chains") || joined;
   const frames = wants("frames");
@@ -192,8 +195,9 @@ export async function runEngine(
     engine.places,
     engine.stacks,
     {
-      places: wants("places") || whole || branches || chains,
+      places: wants("places") || whole || addr || branches || chains,
       stacks,
+      addr,
       branches,
       chains,
       joined,
@@ -204,7 +208,7 @@ export async function runEngine(
   );
   engine.places.joinsUnmapped = !consumers.some(({ needs }) =>
     needs.unmapped !== false &&
-    (needs.places || needs.stacks || needs.joined || needs.branches || needs.chains)
+    (needs.places || needs.stacks || needs.joined || needs.addr || needs.branches || needs.chains)
   );
   const watchers = consumers.filter(({ applied }) => applied !== undefined);
   if (watchers.length > 0) {

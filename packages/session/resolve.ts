@@ -103,10 +103,11 @@ export class Resolver {
       const event = this.#events[i] as PerfEvent;
       this.#shapes.push(sampleShape(event, this.#needs, this.unwind !== undefined));
     }
-    const { count, type, chosen, place, stack, thread } = run;
+    const { count, type, chosen, place, addr, stack, thread } = run;
     const { branchStart, chainStart, chainExact } = run;
     chosen.fill(CHOSEN.NO, 0, count);
     place.fill(-1, 0, count);
+    addr.fill(-1, 0, count);
     stack.fill(-1, 0, count);
     thread.fill(-1, 0, count);
     this.#branchCount = 0;
@@ -216,6 +217,12 @@ export class Resolver {
     if (chains && !joined && shape.chain && fields !== undefined) {
       this.#chain(run, i, thread, mode, view, fields, fields.callchainLength);
     }
+    if (shape.addr >= 0) {
+      const at = (run.start[i] as number) + shape.addr;
+      const hi = view.getInt32(le ? at + 4 : at, le);
+      const lo = view.getInt32(le ? at : at + 4, le);
+      run.addr[i] = places.find(thread, this.#addrMode(thread, mode, hi, lo), hi, lo);
+    }
     if (ip < 0) return;
     const at = (run.start[i] as number) + ip;
     const hi = view.getInt32(le ? at + 4 : at, le);
@@ -230,6 +237,15 @@ export class Resolver {
       }
     }
     if (shape.branches && fields !== undefined) this.#branches(run, thread, view, fields);
+  }
+
+  /** The mode that data is mapped in: the kernel accesses that of processes as well. */
+  #addrMode(thread: number, mode: number, hi: number, lo: number): number {
+    const machine = this.#machine;
+    const isHost = mode === PERF_RECORD_MISC_KERNEL || mode === PERF_RECORD_MISC_USER;
+    if (!isHost || machine.map(thread, mode, hi, lo) >= 0) return mode;
+    const other = mode === PERF_RECORD_MISC_USER ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
+    return machine.map(thread, other, hi, lo) >= 0 ? other : mode;
   }
 
   /**

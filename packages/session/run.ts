@@ -78,6 +78,11 @@ export class Run {
   /** Of a sample, where places are needed: what was executed; -1 where it does not say. */
   readonly place: Int32Array = new Int32Array(RUN_ROWS);
   /**
+   * Of a sample, where that is needed: the place of the data that it accessed (`PERF_SAMPLE_ADDR`); -1
+   * where it does not say.
+   */
+  readonly addr: Int32Array = new Int32Array(RUN_ROWS);
+  /**
    * Of a sample, where maps are needed: path or name of what is mapped at its address, a number of the
    * machine's names; -1 where nothing is, and for addresses of guests and hypervisors.
    */

@@ -14,6 +14,8 @@ export interface ResolveNeeds {
   readonly places: boolean;
   /** `Run.stack`. */
   readonly stacks: boolean;
+  /** `Run.addr`. */
+  readonly addr: boolean;
   /** `Run.branches`. */
   readonly branches: boolean;
   /** `Run.chains`. */
@@ -29,6 +31,8 @@ export interface ResolveNeeds {
 /** Where an event's samples have what is read of each; -1 for what they do not have. */
 export interface SampleShape {
   readonly ip: number;
+  /** Of the data that was accessed, if that is needed. */
+  readonly addr: number;
   readonly period: number;
   readonly fixedPeriod: number;
   readonly size: number;
@@ -66,9 +70,11 @@ export function sampleShape(
   const calls = chain && (sampleType & PERF_SAMPLE_BRANCH_STACK) !== 0 &&
     (attr.branch_sample_type & BigInt(PERF_SAMPLE_BRANCH_CALL_STACK)) !== 0n;
   const deferred = attr.flags.defer_callchain || attr.flags.defer_output;
+  const addr = needs.addr ? layout.addr : -1;
   const fields = chain || branches || unwind ? new SampleFields(attr) : undefined;
   return {
     ip: layout.ip,
+    addr,
     period: layout.period,
     fixedPeriod: Number(attr.sample_period),
     size: layout.fixedSize,
@@ -78,6 +84,6 @@ export function sampleShape(
     calls,
     elsewhere: chain && (calls || deferred),
     fields,
-    several: needs.stacks || fields !== undefined,
+    several: needs.stacks || addr >= 0 || fields !== undefined,
   };
 }
