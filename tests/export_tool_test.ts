@@ -1,5 +1,14 @@
 /** `export` and `flame` as a user runs them; sums are compared with those of `funcs`. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import {
+  emptyAttr,
+  PERF_SAMPLE_CPU,
+  PERF_SAMPLE_IP,
+  PERF_SAMPLE_PERIOD,
+  PERF_SAMPLE_TID,
+  PERF_SAMPLE_TIME,
+} from "@perfdata/format";
+import { asFile, type Item } from "../fixtures/synthesize/recording.ts";
 import { withPage } from "../packages/export/browser_testing.ts";
 import { consumer } from "../packages/export/testing.ts";
 import { inFolder, tool } from "./tool.ts";
@@ -169,3 +178,67 @@ Deno.test("the page of a recording shows the samples that funcs counts", async (
     });
   });
 });
+
+Deno.test("context switches are those of the thread as it was called then", () =>
+  inFolder(async (folder) => {
+    const of = (time: number) => ({ pid: 7, tid: 7, time: BigInt(time), cpu: 0 });
+    const comm = (time: number, text: string) => ({
+      record: {
+        ...{ type: 3, name: "COMM", misc: 0x2000 },
+        ...{ body: { pid: 7, tid: 7, comm: text }, sample_id: of(time) },
+      },
+    } as Item);
+    const turn = (time: number, misc: number) => ({
+      record: { type: 14, name: "SWITCH", misc, body: {}, sample_id: of(time) },
+    } as Item);
+    const sample = (time: number) => ({
+      record: {
+        ...{ type: 9, name: "SAMPLE", misc: 2 },
+        body: { ip: 0x1000n, ...of(time), period: 1n },
+      },
+    } as Item);
+    const sampleType = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
+      PERF_SAMPLE_PERIOD;
+    const bytes = await asFile({
+      events: [{
+        attr: {
+          ...{ ...emptyAttr(), type: 1, size: 120, sample_period: 1n },
+          sample_type: BigInt(sampleType),
+          flags: { ...emptyAttr().flags, sample_id_all: true, context_switch: true },
+        },
+        ids: [1n],
+      }],
+      items: [
+        comm(1000, "bash"),
+        turn(2000, 0),
+        sample(3000),
+        comm(4000, "sort"),
+        sample(5000),
+        turn(6000, 0x2000),
+        turn(9000, 0),
+        sample(9500),
+        turn(10_000, 0x6000),
+      ],
+      features: [],
+    }, true);
+    const file = `${folder}/perf.data`;
+    await Deno.writeFile(file, bytes);
+    const chrome = await tool("export", ["chrome", "-o", "-", file]);
+    const events = JSON.parse(chrome.out).traceEvents as Record<string, unknown>[];
+    assertEquals(
+      events.filter(({ args }) => (args as { end?: string }).end !== undefined)
+        .map(({ name, ts, dur, args }) => [name, ts, dur, args]),
+      [["bash 7", 2, 4, { end: "waiting" }], ["sort 7", 9, 1, { end: "preempted" }]],
+    );
+    // It went off the CPU as sort, 4 µs after it came.
+    await tool("export", ["firefox", "-o", `${folder}/firefox.json.gz`, file]);
+    const { body } = new Response(await Deno.readFile(`${folder}/firefox.json.gz`));
+    const profile = await new Response(body?.pipeThrough(new DecompressionStream("gzip"))).json();
+    type Markers = Record<"startTime" | "endTime", number[]>;
+    assertEquals(
+      profile.threads.map(({ name, markers }: { name: string; markers: Markers }) => [
+        ...[name, markers.startTime, markers.endTime],
+      ]),
+      [["sort", [0.004], [0.007]], ["bash", [], []]],
+    );
+  }));

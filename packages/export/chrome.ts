@@ -152,7 +152,7 @@ function usualDistance(count: number, timeOf: (i: number) => number): number {
 }
 
 /** Which thread was on which CPU from when to when. */
-function* onCpu({ switches }: Profile) {
+function* onCpu({ switches, threads }: Profile) {
   const running = new Map<number, { thread: number; from: number }>();
   for (const { cpu, thread, time, out, preempted } of switches) {
     if (!out) {
@@ -161,7 +161,16 @@ function* onCpu({ switches }: Profile) {
     }
     const since = running.get(cpu);
     running.delete(cpu);
-    if (since === undefined || since.thread !== thread) continue;
-    yield { cpu, thread, from: since.from, to: time, out: preempted ? "preempted" : "waiting" };
+    if (since === undefined) continue;
+    // A thread that got another name meanwhile is the same.
+    const [came, left] = [threads[since.thread], threads[thread]];
+    if (came?.tid !== left?.tid || came?.pid !== left?.pid) continue;
+    yield {
+      cpu,
+      thread: since.thread,
+      from: since.from,
+      to: time,
+      out: preempted ? "preempted" : "waiting",
+    };
   }
 }

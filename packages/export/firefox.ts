@@ -186,7 +186,7 @@ function threadHead(
 }
 
 /** Times off the CPU as markers of the first event's thread; the name is string 0. */
-function markers({ events, switches }: Profile, group: SampleGroup, start: number) {
+function markers({ events, switches, threads }: Profile, group: SampleGroup, start: number) {
   const table = {
     length: 0,
     data: [] as { type: string; cause: string; cpu: number }[],
@@ -197,14 +197,17 @@ function markers({ events, switches }: Profile, group: SampleGroup, start: numbe
     category: [] as number[],
   };
   if (group.event !== 0 && events.length > 0) return table;
+  const own = threads[group.thread];
   let left: typeof switches[number] | undefined;
   for (const change of switches) {
-    if (change.thread !== group.thread) continue;
+    // A thread that got another name meanwhile came back all the same.
+    const of = threads[change.thread];
+    if (of?.tid !== own?.tid || of?.pid !== own?.pid) continue;
     if (change.out) {
       left = change;
       continue;
     }
-    if (left === undefined) continue;
+    if (left?.thread !== group.thread) continue;
     table.length++;
     table.name.push(0);
     table.data.push({

@@ -98,11 +98,7 @@ export class ProfileConsumer implements Consumer {
     const { count, chosen, type, event, period } = run;
     const reads = this.#reads as SampleReads;
     for (let i = 0; i < count; i++) {
-      if (type[i] !== PERF_RECORD_SAMPLE) {
-        if (this.#switches) this.#switch(run, i);
-        continue;
-      }
-      if (chosen[i] === CHOSEN.NO) continue;
+      if (type[i] !== PERF_RECORD_SAMPLE || chosen[i] === CHOSEN.NO) continue;
       const isPlain = reads.isPlain(event[i] as number);
       const values = isPlain ? 1 : reads.take(run, i);
       if (chosen[i] !== CHOSEN.YES) continue;
@@ -141,8 +137,10 @@ export class ProfileConsumer implements Consumer {
     timed.cpu.push(run.cpu[i] as number);
   }
 
-  #switch(run: Run, i: number): void {
+  /** Takes a context switch, of a thread as it is called at that moment. */
+  applied(run: Run, i: number): void {
     const type = run.type[i];
+    if (!this.#switches) return;
     if (type !== PERF_RECORD_SWITCH && type !== PERF_RECORD_SWITCH_CPU_WIDE) return;
     const { machine } = this.#engine as Engine;
     const [pid, tid, misc] = [run.pid[i] as number, run.tid[i] as number, run.misc[i] as number];
