@@ -223,3 +223,15 @@ Deno.test("wrong usage of diff is 2 and a line", async () => {
     assertEquals(err.trimEnd().split("\n").length, 1);
   }
 });
+
+Deno.test("diff of recordings without a common event says which ones there are", async () => {
+  const [clock, faults] = ["callchain", "addr"].map((name) =>
+    `${ROOT}fixtures/recorded/${name}.perf.data`
+  ) as [string, string];
+  const { code, out, err } = await tool("diff", [clock, faults]);
+  assertEquals([code, out], [1, ""]);
+  assertEquals(
+    err.trimEnd().split("\n").at(-1),
+    "diff: the other side has no samples of cpu-clock, only of page-faults",
+  );
+});

@@ -73,6 +73,17 @@ export interface Diff {
 /** Samples that a change has to have on both sides together, to be more than chance. */
 const LEAST_SAMPLES = 10;
 
+/** Which events there are samples of, as the end of a message. */
+function onlyOf(profiles: readonly Profile[]): string {
+  const names = new Set<string>();
+  for (const { events, samples } of profiles) {
+    for (const number of new Set(samples.event.subarray(0, samples.length))) {
+      names.add(events[number]?.name ?? String(number));
+    }
+  }
+  return names.size === 0 ? "" : `, only of ${[...names].sort().join(", ")}`;
+}
+
 /** A recording, counted. */
 interface Counted {
   readonly samples: number;
@@ -109,7 +120,8 @@ export function diff(
     const samples = counted.reduce((sum, one) => sum + one.samples, 0);
     if (samples === 0) {
       throw new RangeError(
-        `${number === 0 ? "the base has" : "there are"} no samples of ${options.event}`,
+        `${number === 0 ? "the base has" : "the other side has"} no samples of ` +
+          `${options.event}${onlyOf(number === 0 ? before : after)}`,
       );
     }
     const period = counted.reduce((sum, one) => sum + one.period, 0);
