@@ -62,29 +62,27 @@ export async function recordsFile(
     ...(order === undefined ? {} : { order }),
   };
   const blocks = Blocks.of(WAITING + 2 * jobs, RECORDS_BLOCK);
-  const text = new RecordsText(reader, writeStdout, wish, {
-    memory: (n) => blocks.memory(n),
-    room: () => room(),
-    fill: () => blocks.fill(),
-    close: () => blocks.close(),
-    ...(blockSize === undefined ? {} : { full: blockSize }),
-  });
-  let room = () => blocks.room();
   const about: RecordsAbout = { path, fileSize, options: lines };
   const empty = await recordsWriter(reader, lines, blocks);
-  const engine = await shareBlocks({
+  const written = await shareBlocks({
     blocks,
     others: jobs - 1,
     start: () => new Worker(new URL("./records_worker.ts", import.meta.url), { type: "module" }),
     about,
-    fill: async (roomFor) => {
-      room = roomFor;
-      return await text.run();
+    fill: async (room) => {
+      const text = new RecordsText(reader, writeStdout, wish, {
+        memory: (n) => blocks.memory(n),
+        room,
+        fill: () => blocks.fill(),
+        close: () => blocks.close(),
+        ...(blockSize === undefined ? {} : { full: blockSize }),
+      });
+      return { engine: await text.run(), count: text.count };
     },
     empty,
   });
-  if (engine === undefined) throw new Error("the file changed while it was read");
-  return { engine, count: text.count };
+  if (written === undefined) throw new Error("the file changed while it was read");
+  return written;
 }
 
 /** Whether threads can share the work. */

@@ -183,7 +183,6 @@ export async function runEngine(
   const resolves = consumers.some(({ needs }) => needs.machine !== false);
   const joined = wants("joined");
   const stacks = wants("stacks") || joined;
-  const addr = wants("addr");
   const branches = wants("branches");
   const chains = wants("chains") || joined;
   const frames = wants("frames");
@@ -195,9 +194,9 @@ export async function runEngine(
     engine.places,
     engine.stacks,
     {
-      places: wants("places") || whole || addr || branches || chains,
+      places: consumers.some(({ needs }) => hasPlaces(needs)),
       stacks,
-      addr,
+      addr: wants("addr"),
       branches,
       chains,
       joined,
@@ -207,8 +206,7 @@ export async function runEngine(
     filter,
   );
   engine.places.joinsUnmapped = !consumers.some(({ needs }) =>
-    needs.unmapped !== false &&
-    (needs.places || needs.stacks || needs.joined || needs.addr || needs.branches || needs.chains)
+    needs.unmapped !== false && hasPlaces(needs)
   );
   const watchers = consumers.filter(({ applied }) => applied !== undefined);
   if (watchers.length > 0) {
@@ -277,6 +275,11 @@ export async function runEngine(
   engine.stacks.seal();
   for (const consumer of consumers) await consumer.finish?.();
   return engine;
+}
+
+/** Whether a consumer needs places, for themselves or for what is made of them. */
+function hasPlaces({ places, stacks, joined, frames, addr, branches, chains }: Needs): boolean {
+  return (places || stacks || joined || frames || addr || branches || chains) === true;
 }
 
 /** Whether samples may hold copies of the stack; of a pipe that is not known before they come. */
