@@ -208,10 +208,8 @@ export class ByteText {
   reserve(more: number): DataView<ArrayBuffer> {
     const need = this.length + more + OVERSHOOT;
     if (need > this.#bytes.length) {
-      const larger = new Uint8Array(Math.max(this.#bytes.length * 2, need));
-      larger.set(this.#bytes.subarray(0, this.length));
-      this.#bytes = larger;
-      this.#view = new DataView(larger.buffer);
+      this.#bytes = enlarge(this.#bytes, need);
+      this.#view = new DataView(this.#bytes.buffer);
     }
     return this.#view;
   }

@@ -171,9 +171,7 @@ export class ScriptRows implements Consumer {
     (this.#eventCounts[event] as number) += 1;
     if (place < 0) return;
     if (place >= this.#placeCounts.length) {
-      const larger = new Float64Array(Math.max(this.#placeCounts.length * 2, place + 1));
-      larger.set(this.#placeCounts);
-      this.#placeCounts = larger;
+      this.#placeCounts = enlarge(this.#placeCounts, place + 1);
     }
     (this.#placeCounts[place] as number) += 1;
   }

@@ -1,3 +1,4 @@
+import { enlarge } from "./enlarge.ts";
 import { PerfDataError } from "./error.ts";
 import type { Codec } from "./struct/codec.ts";
 import type { AttrMask } from "./struct/condition.ts";
@@ -139,10 +140,8 @@ export class ByteWriter {
     const at = this.#length;
     const need = at + size;
     if (need > this.#bytes.length) {
-      const larger = new Uint8Array(Math.max(need, this.#bytes.length * 2));
-      larger.set(this.#bytes.subarray(0, at));
-      this.#bytes = larger;
-      this.#view = new DataView(larger.buffer);
+      this.#bytes = enlarge(this.#bytes, need);
+      this.#view = new DataView(this.#bytes.buffer);
     }
     this.#length = need;
     return at;

@@ -1,3 +1,5 @@
+import { enlarge } from "./enlarge.ts";
+
 /** Takes bytes one after the other. */
 export interface ByteSink {
   /** Appends `bytes`; they may be reused when the call, or its promise, is done. */
@@ -35,11 +37,7 @@ export function memorySink(): MemorySink {
   let length = 0;
   return {
     write(bytes) {
-      if (length + bytes.length > buffer.length) {
-        const larger = new Uint8Array(Math.max(length + bytes.length, buffer.length * 2));
-        larger.set(buffer.subarray(0, length));
-        buffer = larger;
-      }
+      if (length + bytes.length > buffer.length) buffer = enlarge(buffer, length + bytes.length);
       buffer.set(bytes, length);
       length += bytes.length;
     },

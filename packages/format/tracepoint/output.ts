@@ -1,3 +1,4 @@
+import { enlarge } from "../enlarge.ts";
 import { putBytes, putDecimal64, putHex, putSigned64 } from "../text_bytes.ts";
 
 /** Longest text of a sample: its raw data has 64 KB at most, and is printed once or twice. */
@@ -17,10 +18,8 @@ export class TextOutput {
     const needed = this.length + more + 32;
     if (needed > MAX_TEXT) return false;
     if (needed > this.#bytes.length) {
-      const larger = new Uint8Array(Math.max(needed, this.#bytes.length * 2));
-      larger.set(this.#bytes.subarray(0, this.length));
-      this.#bytes = larger;
-      this.#view = new DataView(larger.buffer);
+      this.#bytes = enlarge(this.#bytes, needed);
+      this.#view = new DataView(this.#bytes.buffer);
     }
     return true;
   }
