@@ -10,7 +10,7 @@ import { shareBlocks } from "@perfdata/session/block-threads";
 import { Blocks } from "@perfdata/session/blocks";
 import type { Engine } from "@perfdata/session/engine";
 import type { RecordsOptions } from "./records.ts";
-import { RecordsText } from "./records_text.ts";
+import { isTimeOrdered, RecordsText } from "./records_text.ts";
 import { RECORDS_BLOCK } from "./records_blocks.ts";
 import { type RecordsAbout, recordsWriter } from "./records_writer.ts";
 
@@ -55,11 +55,11 @@ export async function recordsFile(
     const text = new RecordsText(reader, writeStdout, wish);
     return { engine: await text.run(), count: text.count };
   }
-  const { format, u64, order } = wish;
+  const { format, u64 } = wish;
   const lines = {
     ...(format === undefined ? {} : { format }),
     ...(u64 === undefined ? {} : { u64 }),
-    ...(order === undefined ? {} : { order }),
+    order: isTimeOrdered(wish) ? "time" as const : "file" as const,
   };
   const blocks = Blocks.of(WAITING + 2 * jobs, RECORDS_BLOCK);
   const about: RecordsAbout = { path, fileSize, options: lines };
