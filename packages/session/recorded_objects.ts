@@ -208,14 +208,6 @@ export class RecordedObjects {
     }
   }
 
-  /** What is known of the recorded machine: for options of a `SymbolResolver`. */
-  get machine(): { readonly release?: string; readonly arch?: string } {
-    return {
-      ...(this.release === undefined ? {} : { release: this.release }),
-      ...(this.arch === undefined ? {} : { arch: this.arch }),
-    };
-  }
-
   /** How to find the symbols of an object. */
   describe({ name, kernel, buildId, start, end }: MappedObject): SymbolObject {
     const kind = mapKind(name);
