@@ -1,9 +1,4 @@
-import type {
-  Profile,
-  ProfileEvent,
-  ProfileObject,
-  ProfileThread,
-} from "./profile.ts";
+import type { Profile, ProfileEvent, ProfileObject, ProfileThread } from "./profile.ts";
 import { FloatColumn, IntColumn } from "./columns.ts";
 import { FrameTable } from "./frame_table.ts";
 import { NodeTable } from "./node_table.ts";
