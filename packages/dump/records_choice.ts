@@ -5,22 +5,19 @@ import { shortName } from "@perfdata/session/short-name";
 import type { PlaceSymbol } from "@perfdata/session/symbols";
 import { isFiltered, isWanted, type RecordFilter } from "./record_filter.ts";
 
-/** A condition on a name. */
-type NameTest = (name: string) => boolean;
-
 /**
  * Which records are written, by what their lines say: a record without a member that is asked about is
  * left out. Only samples have the names.
  */
 export interface RecordsFilter extends Omit<RecordFilter, "types"> {
   /** The event's name. */
-  readonly event?: NameTest | undefined;
+  readonly event?: ((name: string) => boolean) | undefined;
   /** The thread's name at that time; sets the order to time. */
-  readonly comm?: NameTest | undefined;
+  readonly comm?: ((name: string) => boolean) | undefined;
   /** The object at `ip`, as perf shows it, or its path. Needs symbols. */
-  readonly dso?: NameTest | undefined;
+  readonly dso?: ((name: string) => boolean) | undefined;
   /** The function at `ip`, or one that is inlined there. Needs symbols. */
-  readonly symbol?: NameTest | undefined;
+  readonly symbol?: ((name: string) => boolean) | undefined;
 }
 
 /** Whether a filter needs to know what a thread was called, or where it was. */
