@@ -43,7 +43,6 @@ export * from "./address_map.ts";
 export * from "./file_search.ts";
 export * from "./map_name.ts";
 export * from "./trust_report.ts";
-export * from "./ksymbols.ts";
 export * from "./dwarf/mod.ts";
 export * from "./resolution.ts";
 export * from "./bundle.ts";
