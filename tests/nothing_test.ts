@@ -41,6 +41,8 @@ const TOOLS: readonly (readonly [words: string[], code: number, cases: Case[], f
   [["funcs"], 1, [...SAMPLES, EVENT]],
   [["tree"], 1, [PID, TIME, COMM, DSO, SYMBOL, EVENT]],
   [["script"], 1, SAMPLES],
+  [["rate"], 1, [CPU, TIME, COMM]],
+  [["readperf", "-f", "-o", "{}"], 1, [PID, DSO]],
   [["annotate"], 1, [TIME, COMM]],
   [["export", "folded"], 1, [TID, COMM, EVENT]],
   [["export", "pprof", "-o", "-"], 1, [CPU]],

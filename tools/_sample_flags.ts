@@ -22,7 +22,8 @@ export const SAMPLE_HELP = `\
       --symbol NAMES     in these functions: main,std::map<int, int>::find,/^mem/
 `;
 
-type SampleFlags = Flags<string, typeof SAMPLE_FLAGS.string[number]>;
+/** What the user gave of them. */
+export type SampleFlags = Flags<string, typeof SAMPLE_FLAGS.string[number]>;
 
 /** Whether a name is one of those that were asked for. */
 export type NameTest = (name: string) => boolean;
