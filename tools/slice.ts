@@ -27,7 +27,13 @@ import { chosenSamples, needsTwoPasses, type Opened, openTwice } from "./_chosen
 import { OUTPUT_FLAGS, OUTPUT_HELP, share, summary, writeRecording } from "./_edit.ts";
 import { given } from "./_record_flags.ts";
 import { whyNothing } from "./_nothing.ts";
-import { givenFilters, nameFilters, SAMPLE_FLAGS, SAMPLE_HELP } from "./_sample_flags.ts";
+import {
+  givenFilters,
+  nameFilters,
+  SAMPLE_FLAGS,
+  SAMPLE_HELP,
+  splitEvents,
+} from "./_sample_flags.ts";
 import { SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
 
 const HELP = `slice: keeps a part of a recording
@@ -65,6 +71,7 @@ const FLAGS = {
     "event",
     "sample-every",
   ],
+  repeated: { event: "," },
   alias: OUTPUT_FLAGS.alias,
 } as const;
 
@@ -160,7 +167,7 @@ async function auxPlan(
 async function chosenEvents(text: string, reader: PerfDataReader): Promise<ReadonlySet<number>> {
   const known = await new EventNames(reader).all();
   return new Set(
-    text.split(",").map((wanted) => {
+    splitEvents(text).map((wanted) => {
       const number = known.indexOf(wanted);
       if (number < 0) {
         throw new UsageError(`--event is ${wanted}, the recording has ${known.join(", ")}`, {
