@@ -103,7 +103,7 @@ export async function readProfile(
   let known: Promise<SymbolResolver> | undefined;
   const resolverFor = ({ recorded }: Engine) =>
     known ??= resolverOf(flags, name, {
-      ...recorded.machine,
+      machine: recorded,
       parameters: false,
       debugInformation: options.debugInformation,
     });

@@ -93,7 +93,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         mode,
         text: await insnText("annotate"),
         code: new ObjectCodeReader(
-          codeFiles(source.engine.recorded.machine, value),
+          codeFiles(source.engine.recorded, value),
           imagesOf(undefined, name),
         ),
       };

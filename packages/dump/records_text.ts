@@ -21,6 +21,7 @@ import {
 import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
 import { LITTLE_ENDIAN } from "@perfdata/format/text-bytes";
 import { type Consumer, type Engine, type Needs, runEngine } from "@perfdata/session/engine";
+import type { BlockTarget } from "@perfdata/session/blocks";
 import type { RecordBytes, Run } from "@perfdata/session/run";
 import { CSV_COLUMNS, csvRow, putCsvRow } from "./records_csv.ts";
 import { BLOCK, TextBuffer } from "./records_bytes.ts";
@@ -34,7 +35,7 @@ import {
 import { streamFeature } from "@perfdata/session/stream-feature";
 import { type AnyRecordCodec, RecordPlan } from "./records_plan.ts";
 import { SampleWriter } from "./records_sample.ts";
-import { RecordsPacker, type RecordsTarget } from "./records_blocks.ts";
+import { RecordsPacker } from "./records_blocks.ts";
 import type { RecordsOptions } from "./records.ts";
 import { RecordMore } from "./records_symbols.ts";
 
@@ -98,7 +99,7 @@ export class RecordsText implements Consumer {
   #left: number;
   /** Lines that were written or handed over. */
   count: number = 0;
-  readonly #blocks: RecordsTarget | undefined;
+  readonly #blocks: BlockTarget | undefined;
   #packer: RecordsPacker | undefined;
   /** The version of the names that other threads know. */
   #begun = 0;
@@ -108,7 +109,7 @@ export class RecordsText implements Consumer {
     reader: PerfDataReader,
     write: (block: Uint8Array) => void,
     options: RecordsOptions,
-    blocks?: RecordsTarget,
+    blocks?: BlockTarget,
   ) {
     this.#reader = reader;
     this.#blocks = blocks;
