@@ -118,7 +118,7 @@ async function run(flags: SliceFlags): Promise<number> {
     await writeRecording("slice", flags, async ({ output, sink, isPipe, path }) => {
       const progress = new Progress("slice", reader.fileSize);
       const { source } = opened;
-      const isOne = source !== undefined && (source.seams?.length ?? 0) === 0;
+      const isOne = source !== undefined && reader.seams === undefined;
       if (isWhole && source !== undefined) {
         // Compressed records stay as they are: damage in them is copied and reported.
         for await (const _ of reader.batches());
