@@ -46,9 +46,9 @@ const TOOLS: readonly (readonly [words: string[], code: number, cases: Case[], f
   [["slice", "-f", "-o", "{}"], 1, [...SAMPLES, EVENT]],
   // A list of records may be empty.
   [["dump"], 0, [CPU, PID, TID, TIME, TYPE]],
-  [["records"], 0, [TYPE]],
+  [["records"], 0, [CPU, PID, TID, TIME, COMM, DSO, SYMBOL, TYPE, FROM]],
+  [["records"], 0, [["event", "qq", /--event qq matches nothing; there is cpu-clock$/]]],
   [["records", "--csv"], 0, [TYPE]],
-  [["records"], 0, [FROM]],
   [["dump"], 0, [FROM]],
   [["hex"], 0, [TYPE, RECORD]],
   [["pt"], 0, [CPU], TRACED],

@@ -44,7 +44,8 @@ export interface NameFilters {
  * @throws {UsageError} Where an expression is none.
  */
 export function parseNames(flag: string, text: string): NameTest {
-  const names = new Set<string>();
+  // As a whole too: `cpu/event=0x3c,umask=0x0/` is one event.
+  const names = new Set([text]);
   const expressions: RegExp[] = [];
   for (const part of splitNames(text)) {
     const expression = /^\/(.+)\/(i?)$/.exec(part);

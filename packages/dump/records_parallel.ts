@@ -9,7 +9,7 @@ import { writeStdout } from "@perfdata/format/file-sink";
 import { shareBlocks } from "@perfdata/session/block-threads";
 import type { Engine } from "@perfdata/session/engine";
 import type { RecordsOptions } from "./records.ts";
-import { RecordsText } from "./records_text.ts";
+import { isTimeOrdered, RecordsText } from "./records_text.ts";
 import { RECORDS_BLOCK } from "./records_blocks.ts";
 import { type LineOptions, RecordsLines } from "./records_lines.ts";
 
@@ -51,11 +51,11 @@ export async function recordsFile(
     const text = new RecordsText(reader, writeStdout, wish);
     return { engine: await text.run(), count: text.count };
   }
-  const { format, u64, order } = wish;
+  const { format, u64 } = wish;
   const about: LineOptions = {
     ...(format === undefined ? {} : { format }),
     ...(u64 === undefined ? {} : { u64 }),
-    ...(order === undefined ? {} : { order }),
+    order: isTimeOrdered(wish) ? "time" : "file",
   };
   return await shareBlocks({
     reader,
