@@ -87,7 +87,8 @@ export function namesSeen(test: NameTest | undefined): NamesSeen | undefined {
   return test && SEEN.get(test);
 }
 
-function splitNames(text: string): string[] {
+/** The names of a list for {@link parseNames}. */
+export function splitNames(text: string): string[] {
   const parts: string[] = [];
   let from = 0, depth = 0;
   for (let i = 0; i <= text.length; i++) {
