@@ -101,7 +101,7 @@ Deno.test("slice: perf and pt find the instructions of a range of time in its sl
             else next = at + 1;
           }
           assert(
-            inner.length > 5000 && missing < inner.length / 100,
+            inner.length > 0.7 * (to - from) * steps.length && missing < inner.length / 100,
             `${missing} of ${inner.length} instructions missing from ${from} on`,
           );
         } else assertEquals(within(found, time), wanted);
