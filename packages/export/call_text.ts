@@ -1,3 +1,4 @@
+import { visible } from "@perfdata/format/visible";
 import {
   type CallEvents,
   durationText,
@@ -121,7 +122,7 @@ export class CallText {
     const key = place * LEVELS + level;
     let number = this.#calls.get(key);
     if (number === undefined) {
-      const line = `| ${"  ".repeat(level)}${this.#names.names[place]}`;
+      const line = visible(`| ${"  ".repeat(level)}${this.#names.names[place]}`);
       this.#calls.set(key, number = this.#add(line));
     }
     return number;
@@ -131,7 +132,7 @@ export class CallText {
     const key = place * LEVELS + level;
     let number = this.#returns.get(key);
     if (number === undefined) {
-      const line = `| ${"  ".repeat(level)}}  /* ${this.#names.names[place]} */`;
+      const line = visible(`| ${"  ".repeat(level)}}  /* ${this.#names.names[place]} */`);
       this.#returns.set(key, number = this.#add(line));
     }
     return number;
