@@ -1,27 +1,16 @@
 /** `slice`: keeps a part of a recording. */
 import {
   type AuxPlan,
-  chooseSamples,
   copyRecording,
-  FileOutput,
   hasAuxtrace,
   type NotCut,
   planAuxCut,
   Slice,
   type SliceFilter,
 } from "@perfdata/edit";
-import {
-  isRandomAccess,
-  PERF_RECORD_COMPRESSED,
-  PERF_RECORD_COMPRESSED2,
-  PERF_SAMPLE_READ,
-  PerfDataWriter,
-  type RandomAccessSink,
-  type RandomAccessSource,
-} from "@perfdata/format";
-import { openSource } from "@perfdata/format/file-source";
-import { PerfDataReader } from "@perfdata/format/reader";
-import { EventNames } from "@perfdata/session/event-names";
+import { PERF_SAMPLE_READ, PerfDataWriter } from "@perfdata/format";
+import type { PerfDataReader } from "@perfdata/format/reader";
+import { runEngine } from "@perfdata/session/engine";
 import {
   aboutAsync,
   type Command,
@@ -29,22 +18,25 @@ import {
   complain,
   Complaints,
   type FlagsOf,
+  InputError,
   main,
   oneFile,
   Progress,
   UsageError,
 } from "./_cli.ts";
-import { nameless, OUTPUT_FLAGS, OUTPUT_HELP, share, summary, writeRecording } from "./_edit.ts";
+import { chosenSamples, looks, type Opened, openTwice } from "./_chosen.ts";
+import { OUTPUT_FLAGS, OUTPUT_HELP, share, summary, writeRecording } from "./_edit.ts";
+import { given } from "./_record_flags.ts";
 import { whyNothing } from "./_nothing.ts";
 import {
   givenFilters,
-  type NameFilters,
   nameFilters,
+  parseNames,
   SAMPLE_FLAGS,
   SAMPLE_HELP,
-  sampleFilter,
+  splitEvents,
 } from "./_sample_flags.ts";
-import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
+import { SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
 
 const HELP = `slice: keeps a part of a recording
 
@@ -56,7 +48,7 @@ It keeps the samples that pass all conditions, and what explains them: mappings,
 to the end of the slice. docs/slice.md says what goes and what is made anew.
 
 ${SAMPLE_HELP}\
-      --event NAMES      of these events
+      --event NAMES      of these events: a,b or /expression/
       --in-stack         --dso and --symbol may be anywhere in the stack of a sample
       --sample-every N   of the samples that pass, each N-th
 ${SYMBOL_HELP}${OUTPUT_HELP}\
@@ -81,6 +73,7 @@ const FLAGS = {
     "event",
     "sample-every",
   ],
+  repeated: { event: "," },
   alias: OUTPUT_FLAGS.alias,
 } as const;
 
@@ -98,12 +91,15 @@ async function run(flags: SliceFlags): Promise<number> {
   }
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`slice: ${name}`);
-    using opened = await openTwice(name, needsTwoPasses(flags), complaints);
+    using opened = await openTwice(name, looks(flags), complaints);
     const { reader } = opened;
     const names = nameFilters(flags);
     // What is looked at before the copy is reported by the copy.
     complaints.muted = true;
-    const filter = await sliceFilter(flags, name, reader, names);
+    const filter: SliceFilter = given({
+      ...await chosenSamples(flags, name, reader, names, on["in-stack"]),
+      events: value.event === undefined ? undefined : await chosenEvents(value.event, name, reader),
+    });
     const isWhole = Object.keys(filter).length === 0 && every === undefined;
     const cut = await auxPlan(opened, filter);
     complaints.muted = false;
@@ -115,7 +111,7 @@ async function run(flags: SliceFlags): Promise<number> {
     await writeRecording("slice", flags, async ({ output, sink, isPipe, path }) => {
       const progress = new Progress("slice", reader.fileSize);
       const { source } = opened;
-      const isOne = source !== undefined && (source.seams?.length ?? 0) === 0;
+      const isOne = source !== undefined && reader.seams === undefined;
       if (isWhole && source !== undefined) {
         // Compressed records stay as they are: damage in them is copied and reported.
         for await (const _ of reader.batches());
@@ -160,19 +156,6 @@ async function run(flags: SliceFlags): Promise<number> {
   });
 }
 
-/** Whether the recording is looked at before it is copied. */
-function needsTwoPasses({ value }: SliceFlags): boolean {
-  const isRelative = value.time !== undefined && !value.time.includes(",");
-  return isRelative || [value.comm, value.dso, value.symbol].some((names) => names !== undefined);
-}
-
-/** A recording, and what is to be removed when it is read. */
-interface Opened extends Disposable {
-  readonly reader: PerfDataReader;
-  /** Its bytes, where they can be read at any place. */
-  readonly source: RandomAccessSource | undefined;
-}
-
 /** What stays of AUX data, where a time was asked for and the recording can be read twice. */
 async function auxPlan(
   { reader, source }: Opened,
@@ -183,91 +166,32 @@ async function auxPlan(
 }
 
 /**
- * Opens a recording. Where it has to be read twice and cannot be, since it is a stream or its records
- * are compressed, so that no sample has a place of its own, it goes through a temporary file.
+ * Numbers of the events with these names.
+ *
+ * @throws {InputError} Where one of the names is of no event.
  */
-async function openTwice(name: string, twice: boolean, complaints: Complaints): Promise<Opened> {
-  const source = openSource(name, { interruptible: true });
-  const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
-  const close = () => source.close?.();
-  if (!twice || (isRandomAccess(source) && !await isCompressed(reader))) {
-    return {
-      reader,
-      source: isRandomAccess(source) ? source : undefined,
-      [Symbol.dispose]: close,
-    };
-  }
-  const file = nameless();
-  let size = 0;
-  const sink: RandomAccessSink = {
-    write(bytes) {
-      file.writeAt(bytes, size);
-      size += bytes.length;
-    },
-    writeAt: (bytes, position) => file.writeAt(bytes, position),
-  };
-  await copyRecording(reader, new FileOutput(sink), { lostFeature: complaints.take });
-  close();
-  const plain = { size, readAt: (into: Uint8Array, at: number) => file.readAt(into, at) };
-  return {
-    reader: await PerfDataReader.open(plain, { diagnostics: complaints.take }),
-    source: plain,
-    [Symbol.dispose]: () => file.close(),
-  };
-}
-
-async function isCompressed(reader: PerfDataReader): Promise<boolean> {
-  for await (const batch of reader.batches({ inflate: false, quiet: true })) {
-    const type = batch.count > 0 ? batch.type(batch.count - 1) : 0;
-    if (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2) return true;
-  }
-  return false;
-}
-
-async function sliceFilter(
-  flags: SliceFlags,
+async function chosenEvents(
+  text: string,
   name: string,
   reader: PerfDataReader,
-  names: NameFilters,
-): Promise<SliceFilter> {
-  const { on, value } = flags;
-  const { pids, tids, cpus, time } = await sampleFilter(flags, reader);
-  const filter = {
-    ...(time === undefined ? {} : { time }),
-    ...(pids === undefined ? {} : { pids }),
-    ...(tids === undefined ? {} : { tids }),
-    ...(cpus === undefined ? {} : { cpus }),
-    ...(value.event === undefined ? {} : { events: await chosenEvents(value.event, reader) }),
-  };
-  if (names.comm === undefined && names.dso === undefined && names.symbol === undefined) {
-    return filter;
-  }
-  const resolver = names.symbol === undefined
-    ? undefined
-    : await resolverOf(flags, name, { parameters: false, debugInformation: false });
-  const { records } = await chooseSamples(
-    reader,
-    { ...names, anywhere: on["in-stack"] },
-    resolver,
-  );
-  return { ...filter, records };
+): Promise<ReadonlySet<number>> {
+  const known = await eventNames(reader);
+  const numbers = splitEvents(text).flatMap((part) => {
+    const test = parseNames("event", part);
+    const found = known.flatMap((other, number) => test(other) ? [number] : []);
+    if (found.length > 0) return found;
+    const there = new Set(known);
+    throw new InputError(
+      `${name}: no event ${part}; there ${there.size > 1 ? "are" : "is"} ${[...there].join(", ")}`,
+    );
+  });
+  return new Set(numbers);
 }
 
-/** Numbers of the events with these names. */
-async function chosenEvents(text: string, reader: PerfDataReader): Promise<ReadonlySet<number>> {
-  const known = await new EventNames(reader).all();
-  return new Set(
-    text.split(",").map((wanted) => {
-      const number = known.indexOf(wanted);
-      if (number < 0) {
-        throw new UsageError(`--event is ${wanted}, the recording has ${known.join(", ")}`, {
-          word: wanted,
-          known,
-        });
-      }
-      return number;
-    }),
-  );
+/** The names of all events, which records may change up to the last one. */
+async function eventNames(reader: PerfDataReader): Promise<readonly string[]> {
+  const nothing = { needs: { machine: false, order: "file" as const }, rows: () => {} };
+  return (await runEngine(reader, [nothing])).eventNames;
 }
 
 /** The command. */

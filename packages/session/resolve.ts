@@ -33,6 +33,8 @@ export interface SampleFilter {
   readonly tids?: ReadonlySet<number> | undefined;
   /** First and last time in ns. */
   readonly time?: readonly [bigint, bigint] | undefined;
+  /** File offsets of samples: for conditions that need more than the record itself. */
+  readonly records?: { has(offset: number): boolean } | undefined;
 }
 
 /**
@@ -399,8 +401,10 @@ export class Resolver {
   }
 
   #passes(run: Run, i: number): boolean {
-    const { cpus, time } = this.#filter;
+    const { events, cpus, time, records } = this.#filter;
+    if (events !== undefined && !events.has(run.event[i] as number)) return false;
     if (cpus !== undefined && !cpus.has(run.cpu[i] as number)) return false;
+    if (records !== undefined && !records.has(run.offset[i] as number)) return false;
     if (time === undefined) return true;
     const when = run.time(i);
     return when >= time[0] && when <= time[1];
