@@ -2,6 +2,7 @@
  * The flags that all commands that show symbols have in common.
  */
 import type { SymbolResolver } from "@perfdata/symbols";
+import { localFiles } from "@perfdata/symbols/local-files";
 import { localResolver } from "@perfdata/symbols/local-resolver";
 import type { OpenResolverOptions } from "@perfdata/symbols/open-resolver";
 import type { SymbolTrust } from "@perfdata/session/symbols";
@@ -67,7 +68,7 @@ export async function resolverOf(
     ...symbolOptions(flags),
   };
   for (const path of [options.symfs, options.vmlinux, options.kallsyms]) {
-    if (path !== undefined) about(path, () => Deno.statSync(path));
+    if (path !== undefined) about(path, () => checkFile(path));
   }
   const { symbols } = options;
   if (symbols === undefined) return localResolver(options);
@@ -76,6 +77,17 @@ export async function resolverOf(
     return about(symbols, () => openResolver(options));
   } catch (error) {
     throw error instanceof BundleError ? notBundle(symbols, error) : error;
+  }
+}
+
+/** Throws where there is no such file or directory. */
+function checkFile(path: string): void {
+  try {
+    Deno.statSync(path);
+  } catch (error) {
+    // Deno has its own permission for files of the kernel, such as /proc/kallsyms.
+    if (!(error instanceof Deno.errors.NotCapable)) throw error;
+    if (localFiles.read(path) === undefined) throw error;
   }
 }
 
