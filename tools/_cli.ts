@@ -221,7 +221,8 @@ export function parseNumbers(flag: string, text: string): Set<number> {
 }
 
 /**
- * The one file that a command is about: `perf.data` where none is named, as with perf.
+ * The one file that a command is about. Where none is named it is `perf.data`, as with perf; or a pipe to
+ * standard input, if there is no such file.
  *
  * @returns `-` for standard input.
  * @throws {UsageError} Where there are more.
@@ -230,9 +231,24 @@ export function oneFile(operands: readonly string[]): string {
   if (operands.length > 1) {
     throw new UsageError(`${operands.length} files are given, expected one`);
   }
-  const [file = "perf.data"] = operands;
+  const [file = !exists("perf.data") && isPiped() ? "-" : "perf.data"] = operands;
   // Deno lets nobody open what is in /dev without all permissions.
   return file === "/dev/stdin" ? "-" : file;
+}
+
+/** Whether standard input is a pipe; a file or a device that it may be is not meant to be read. */
+function isPiped(): boolean {
+  // Deno itself does not say. Not imported, since that takes its time at the start of each command.
+  return globalThis.process.getBuiltinModule("node:fs").fstatSync(0).isFIFO();
+}
+
+function exists(path: string): boolean {
+  try {
+    Deno.statSync(path);
+    return true;
+  } catch (error) {
+    return !(error instanceof Deno.errors.NotFound);
+  }
 }
 
 const encoder = new TextEncoder();
