@@ -102,16 +102,7 @@ export function parseFlags<const B extends string, const S extends string>(
   spec: FlagSpec<B, S>,
 ): Flags<B, S> {
   const boolean: readonly string[] = [...spec.boolean, "debug", "help"];
-  // `-ofile` is `-o file`, as in other programs.
-  const end = args.indexOf("--");
-  const apart = args.flatMap((arg, i) => {
-    const [, letter = "", value = ""] = /^-([A-Za-z])([^=].*)$/s.exec(arg) ?? [];
-    const flag = end < 0 || i < end ? spec.alias?.[letter] : undefined;
-    return flag !== undefined && spec.string.some((name) => name === flag)
-      ? [`-${letter}`, value]
-      : [arg];
-  });
-  const parsed = parseArgs(apart, {
+  const parsed = parseArgs(separated(args, spec), {
     boolean,
     // `_` keeps a file name that looks like a number as it was written.
     string: [...spec.string, "_"],
@@ -144,6 +135,25 @@ export function parseFlags<const B extends string, const S extends string>(
   if (value.output === "/dev/stdout") value.output = "-";
   const operands = parsed._.map(String);
   return { on, value, operands } as unknown as Flags<B, S>;
+}
+
+/**
+ * The same command line with each value apart from its flag, as in other programs: `-ofile` is `-o file`;
+ * a negative number after a flag with a value is that, and no flag.
+ */
+function separated(args: readonly string[], spec: FlagSpec<string, string>): string[] {
+  const end = args.indexOf("--");
+  const apart: string[] = [];
+  for (const [i, arg] of args.entries()) {
+    const [, letter = "", value = ""] = /^-([A-Za-z])([^=].*)$/s.exec(arg) ?? [];
+    const flag = end < 0 || i < end ? spec.alias?.[letter] : undefined;
+    const before = apart.at(-1) ?? "";
+    if (flag !== undefined && spec.string.includes(flag)) apart.push(`-${letter}`, value);
+    else if (/^-\d/.test(arg) && spec.string.some((name) => before === `--${name}`)) {
+      apart[apart.length - 1] = `${before}=${arg}`;
+    } else apart.push(arg);
+  }
+  return apart;
 }
 
 /**
