@@ -15,10 +15,21 @@ import { nameless } from "./_edit.ts";
 import { type NameFilters, sampleFilter, type SampleFlags } from "./_sample_flags.ts";
 import { resolverOf, type SymbolFlags } from "./_symbol_flags.ts";
 
-/** Whether the recording is looked at before samples are taken. */
-export function needsTwoPasses({ value }: SampleFlags): boolean {
+/** How a recording is looked at before its samples are taken. */
+export interface Looks {
+  /** At all: a stream has to go through a file then. */
+  readonly first: boolean;
+  /** At the places of samples, which those in compressed records do not have. */
+  readonly atPlaces: boolean;
+}
+
+/** What the flags need. */
+export function looks(
+  { value }: SampleFlags & { readonly value: { readonly event?: string | undefined } },
+): Looks {
   const isRelative = value.time !== undefined && !value.time.includes(",");
-  return isRelative || [value.comm, value.dso, value.symbol].some((names) => names !== undefined);
+  const atPlaces = [value.comm, value.dso, value.symbol].some((names) => names !== undefined);
+  return { first: isRelative || value.event !== undefined || atPlaces, atPlaces };
 }
 
 /** A recording, and what is to be removed when it is read. */
@@ -29,26 +40,24 @@ export interface Opened extends Disposable {
 }
 
 /**
- * Opens a recording. Where it has to be read twice and cannot be, since it is a stream or its records
- * are compressed, so that no sample has a place of its own, it goes through a temporary file.
+ * Opens a recording. Where it is to be looked at before its samples are taken and cannot be, since it is a
+ * stream or its samples have no places of their own, it goes through a temporary file.
  *
  * @param interruptible As for `openSource`: where an output is to be removed.
  */
 export async function openTwice(
   name: string,
-  twice: boolean,
+  look: Looks,
   complaints: Pick<Complaints, "take">,
   interruptible = true,
 ): Promise<Opened> {
   const source = openSource(name, { interruptible });
   const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
   const close = () => source.close?.();
-  if (!twice || (isRandomAccess(source) && !await isCompressed(reader))) {
-    return {
-      reader,
-      source: isRandomAccess(source) ? source : undefined,
-      [Symbol.dispose]: close,
-    };
+  const isStream = !isRandomAccess(source);
+  const spools = isStream ? look.first : look.atPlaces && await isCompressed(reader);
+  if (!spools) {
+    return { reader, source: isStream ? undefined : source, [Symbol.dispose]: close };
   }
   const file = nameless();
   let size = 0;
@@ -109,7 +118,7 @@ export async function openChosen(
   complaints: Complaints,
   interruptible = true,
 ): Promise<Opened & { readonly filter: SampleFilter }> {
-  const opened = await openTwice(name, needsTwoPasses(flags), complaints, interruptible);
+  const opened = await openTwice(name, looks(flags), complaints, interruptible);
   // What is looked at before is reported by the pass that takes the samples.
   complaints.muted = true;
   const filter = await chosenSamples(flags, name, opened.reader, names);

@@ -89,7 +89,7 @@ export function namesSeen(test: NameTest | undefined): NamesSeen | undefined {
 
 /** Names of events, or expressions: those between slashes keep their commas, as of `cpu/event=1,umask=2/`. */
 export function splitEvents(text: string): string[] {
-  return text.match(/(?:\/[^/]*\/|[^,])+/g) ?? [];
+  return text.match(/(?:\/[^/]*\/|[^,])+/g) ?? [text];
 }
 
 function splitNames(text: string): string[] {

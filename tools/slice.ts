@@ -10,7 +10,7 @@ import {
 } from "@perfdata/edit";
 import { PERF_SAMPLE_READ, PerfDataWriter } from "@perfdata/format";
 import type { PerfDataReader } from "@perfdata/format/reader";
-import { EventNames } from "@perfdata/session/event-names";
+import { runEngine } from "@perfdata/session/engine";
 import {
   aboutAsync,
   type Command,
@@ -18,18 +18,20 @@ import {
   complain,
   Complaints,
   type FlagsOf,
+  InputError,
   main,
   oneFile,
   Progress,
   UsageError,
 } from "./_cli.ts";
-import { chosenSamples, needsTwoPasses, type Opened, openTwice } from "./_chosen.ts";
+import { chosenSamples, looks, type Opened, openTwice } from "./_chosen.ts";
 import { OUTPUT_FLAGS, OUTPUT_HELP, share, summary, writeRecording } from "./_edit.ts";
 import { given } from "./_record_flags.ts";
 import { whyNothing } from "./_nothing.ts";
 import {
   givenFilters,
   nameFilters,
+  parseNames,
   SAMPLE_FLAGS,
   SAMPLE_HELP,
   splitEvents,
@@ -46,7 +48,7 @@ It keeps the samples that pass all conditions, and what explains them: mappings,
 to the end of the slice. docs/slice.md says what goes and what is made anew.
 
 ${SAMPLE_HELP}\
-      --event NAMES      of these events
+      --event NAMES      of these events: a,b or /expression/
       --in-stack         --dso and --symbol may be anywhere in the stack of a sample
       --sample-every N   of the samples that pass, each N-th
 ${SYMBOL_HELP}${OUTPUT_HELP}\
@@ -89,14 +91,14 @@ async function run(flags: SliceFlags): Promise<number> {
   }
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`slice: ${name}`);
-    using opened = await openTwice(name, needsTwoPasses(flags), complaints);
+    using opened = await openTwice(name, looks(flags), complaints);
     const { reader } = opened;
     const names = nameFilters(flags);
     // What is looked at before the copy is reported by the copy.
     complaints.muted = true;
     const filter: SliceFilter = given({
       ...await chosenSamples(flags, name, reader, names, on["in-stack"]),
-      events: value.event === undefined ? undefined : await chosenEvents(value.event, reader),
+      events: value.event === undefined ? undefined : await chosenEvents(value.event, name, reader),
     });
     const isWhole = Object.keys(filter).length === 0 && every === undefined;
     const cut = await auxPlan(opened, filter);
@@ -109,7 +111,7 @@ async function run(flags: SliceFlags): Promise<number> {
     await writeRecording("slice", flags, async ({ output, sink, isPipe, path }) => {
       const progress = new Progress("slice", reader.fileSize);
       const { source } = opened;
-      const isOne = source !== undefined && (source.seams?.length ?? 0) === 0;
+      const isOne = source !== undefined && reader.seams === undefined;
       if (isWhole && source !== undefined) {
         // Compressed records stay as they are: damage in them is copied and reported.
         for await (const _ of reader.batches());
@@ -163,21 +165,33 @@ async function auxPlan(
   return await planAuxCut(reader, source, time);
 }
 
-/** Numbers of the events with these names. */
-async function chosenEvents(text: string, reader: PerfDataReader): Promise<ReadonlySet<number>> {
-  const known = await new EventNames(reader).all();
-  return new Set(
-    splitEvents(text).map((wanted) => {
-      const number = known.indexOf(wanted);
-      if (number < 0) {
-        throw new UsageError(`--event is ${wanted}, the recording has ${known.join(", ")}`, {
-          word: wanted,
-          known,
-        });
-      }
-      return number;
-    }),
-  );
+/**
+ * Numbers of the events with these names.
+ *
+ * @throws {InputError} Where one of the names is of no event.
+ */
+async function chosenEvents(
+  text: string,
+  name: string,
+  reader: PerfDataReader,
+): Promise<ReadonlySet<number>> {
+  const known = await eventNames(reader);
+  const numbers = splitEvents(text).flatMap((part) => {
+    const test = parseNames("event", part);
+    const found = known.flatMap((other, number) => test(other) ? [number] : []);
+    if (found.length > 0) return found;
+    const there = new Set(known);
+    throw new InputError(
+      `${name}: no event ${part}; there ${there.size > 1 ? "are" : "is"} ${[...there].join(", ")}`,
+    );
+  });
+  return new Set(numbers);
+}
+
+/** The names of all events, which records may change up to the last one. */
+async function eventNames(reader: PerfDataReader): Promise<readonly string[]> {
+  const nothing = { needs: { machine: false, order: "file" as const }, rows: () => {} };
+  return (await runEngine(reader, [nothing])).eventNames;
 }
 
 /** The command. */
