@@ -28,16 +28,11 @@ const addresses = Float64Array.from(
   { length: LOOKUPS },
   () => 0x401000 + Math.floor(Math.random() * (end - 0x401000)),
 );
-const halves = Int32Array.from(addresses, (address) => address % 2 ** 32);
 
 let sink = 0;
 
 Deno.bench("1,000,000 look-ups of random addresses in 100,000 symbols", () => {
   for (let i = 0; i < LOOKUPS; i++) sink += table.lookup(addresses[i] ?? 0);
-});
-
-Deno.bench("1,000,000 look-ups by u32 halves", () => {
-  for (let i = 0; i < LOOKUPS; i++) sink += table.lookupHalves(0, halves[i] ?? 0);
 });
 
 Deno.bench("100,000 symbols added and made a table", () => {

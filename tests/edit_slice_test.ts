@@ -13,6 +13,7 @@ import { openResolver } from "@perfdata/symbols/open-resolver";
 import { assert, assertEquals } from "@std/assert";
 import { corpusFiles } from "./corpus.ts";
 import { perfVersion } from "./perf.ts";
+import { tool } from "./tool.ts";
 
 const fixtures = new URL("../fixtures/recorded/", import.meta.url).pathname;
 const KEYS = ["pid", "tid", "cpu", "comm", "dso", "sym"] as const;
@@ -226,4 +227,44 @@ Deno.test("slice: by function, and slices by time merged, as the whole", async (
   }
   assertEquals(order, [2, 0, 1]);
   console.log(`${cases} slices, ${rows} rows compared; ${all.length} rows of three merged slices`);
+});
+
+/** Samples by number of the event that the attr table gives them. */
+async function samplesByEvent(bytes: Uint8Array): Promise<number[]> {
+  const reader = await open(bytes);
+  const counts: number[] = [];
+  for await (const batch of reader.batches()) {
+    for (let i = 0; i < batch.count; i++) {
+      if (batch.type(i) !== PERF_RECORD_SAMPLE) continue;
+      const number = reader.events.all.findIndex((event) => event === batch.eventOf(i));
+      counts[number] = (counts[number] ?? 0) + 1;
+    }
+  }
+  return reader.events.all.map((_, number) => counts[number] ?? 0);
+}
+
+Deno.test("slice --event: names and expressions, of a file and of streams of both forms", async () => {
+  const path = `${fixtures}two-events.perf.data`;
+  const file = await Deno.readFile(path);
+  const pipe = await tool("convert", ["-o", "-", path]);
+  assertEquals(pipe.code, 0, pipe.err);
+  const [first = 0, second = 0] = await samplesByEvent(file);
+  assert(first > 0 && second > 0);
+  const cases: readonly (readonly [string, number[]])[] = [
+    ["cpu-clock", [first, 0]],
+    ["/^page/", [0, second]],
+    ["page-faults,cpu-clock", [first, second]],
+  ];
+  for (const [names, expected] of cases) {
+    for (const input of [undefined, file, pipe.stdout]) {
+      const words = ["--event", names, "-o", "-", input === undefined ? path : "-"];
+      const { code, stdout, err } = await tool(
+        "slice",
+        words,
+        input === undefined ? {} : { input },
+      );
+      assertEquals([code, err], [0, ""], words.join(" "));
+      assertEquals(await samplesByEvent(stdout), expected, words.join(" "));
+    }
+  }
 });

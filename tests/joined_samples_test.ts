@@ -38,7 +38,7 @@ async function shown(bytes: Uint8Array<ArrayBuffer>, unmapped: boolean) {
     parameters: false,
     debugInformation: false,
     kallsyms: "/dev/null",
-    ...engine.recorded.machine,
+    machine: engine.recorded,
   });
   const [sums, rows, commands] = await Promise.all(
     consumers.map(async (one) => (await one.profile({ resolver, title: "" })).profile),

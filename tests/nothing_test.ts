@@ -20,11 +20,7 @@ const TIME: Case = [
 const COMM: Case = ["comm", "xyz", /--comm xyz matches nothing; there (is|are) \w[^;]*$/];
 const DSO: Case = ["dso", "libq.so", /--dso libq\.so matches nothing; there (is|are) \S[^;]*$/];
 const SYMBOL: Case = ["symbol", "qq", /--symbol qq matches nothing; there (is|are) \S[^;]*$/];
-const EVENT: Case = [
-  "event",
-  "qq",
-  /no event qq; there (?:is|are) cpu-clock|--event is qq, the recording has cpu-clock, /,
-];
+const EVENT: Case = ["event", "qq", /no event qq; there (?:is|are) cpu-clock/];
 const TYPE: Case = ["type", "LOST", /--type LOST matches nothing; there are COMM, \w+, .*$/];
 const FROM: Case = ["from", "0x7fffffff", /--from 0x7fffffff matches nothing$/];
 const RECORD: Case = ["record", "99999", /nothing matches --record 99999$/];
@@ -47,13 +43,12 @@ const TOOLS: readonly (readonly [words: string[], code: number, cases: Case[], f
   [["flame", "-o", "-"], 1, [CPU, SYMBOL]],
   [["flame", "--svg", "-o", "-"], 1, [COMM, EVENT]],
   [["diff"], 1, [DSO, CPU, EVENT]],
-  [["slice", "-f", "-o", "{}"], 1, [CPU, PID, TID, TIME, COMM, DSO, SYMBOL]],
-  [["slice", "-f", "-o", "{}"], 2, [EVENT]],
+  [["slice", "-f", "-o", "{}"], 1, [...SAMPLES, EVENT]],
   // A list of records may be empty.
   [["dump"], 0, [CPU, PID, TID, TIME, TYPE]],
-  [["records"], 0, [TYPE]],
+  [["records"], 0, [CPU, PID, TID, TIME, COMM, DSO, SYMBOL, TYPE, FROM]],
+  [["records"], 0, [["event", "qq", /--event qq matches nothing; there is cpu-clock$/]]],
   [["records", "--csv"], 0, [TYPE]],
-  [["records"], 0, [FROM]],
   [["dump"], 0, [FROM]],
   [["hex"], 0, [TYPE, RECORD]],
   [["pt"], 0, [CPU], TRACED],

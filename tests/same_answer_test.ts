@@ -35,7 +35,7 @@ async function answers(source: ByteSource, kallsyms: string, together: boolean) 
   const profiled = new ProfileConsumer();
   const consumers = together ? [overview, counts, chains, addresses, profiled] : [counts];
   const engine = await runEngine(reader, consumers, { diagnostics: () => {} });
-  const resolver = openResolver({ parameters: false, kallsyms, ...engine.recorded.machine });
+  const resolver = openResolver({ parameters: false, kallsyms, machine: engine.recorded });
   const table = await functionTable(engine, counts, resolver, {
     sort: ["comm", "dso", "sym", "tid"],
   });

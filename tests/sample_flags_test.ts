@@ -20,6 +20,7 @@ const TOOLS: readonly [name: string, args: Args, count: Count][] = [
     (out) => sum(json(out).map(({ self_samples }) => self_samples)),
   ],
   ["script", ["-G", "-F", "tid,time,ip"], (out) => lines(out).length],
+  ["records", ["--type", "SAMPLE"], (out) => lines(out).length],
   ["export", ["speedscope", "-o", "-"], (out) => {
     const { profiles } = JSON.parse(out) as { profiles: { samples: unknown[] }[] };
     return sum(profiles.map(({ samples }) => samples.length));

@@ -1,5 +1,5 @@
 /** `tree` as a user runs it; on a recording made here, each node is compared with perf's stacks. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { perfText, perfVersion } from "./perf.ts";
 import { inFolder, tool } from "./tool.ts";
 import { runs } from "./unwound.ts";
@@ -147,4 +147,58 @@ Deno.test("tree: flags, and what it says", async () => {
   const lines = few.out.trim().split("\n");
   assertEquals(few.code, 0);
   assert(lines.length <= 4 + 3 && / more functions of /.test(few.out), few.out);
+});
+
+Deno.test("tree says how many samples have callers where nothing was mapped, as perf shows them", async () => {
+  let compared = 0;
+  for (const name of ["callchain", "all-cpus", "rounds", "zstd"]) {
+    const path = `${FIXTURES}/recorded/${name}.perf.data`;
+    const { err } = await tool("tree", [path]);
+    const [, said] = /; ([\d.]+)% have callers where nothing was mapped/.exec(err) ?? [];
+    const script = await perfText(["script", "--no-inline", "-F", "ip,sym,dso"], path);
+    if (script === undefined) {
+      console.log("skipped: callers where nothing was mapped: no perf on this machine");
+      return;
+    }
+    const stacks = script.stdout.split("\n\n").map((block) =>
+      block.split("\n").filter((line) => line.trim() !== "")
+    ).filter((lines) => lines.length > 0);
+    const lost = stacks.filter((lines) =>
+      lines.slice(1).some((line) =>
+        line.endsWith("[unknown] ([unknown])")
+      )
+    ).length;
+    const share = 100 * lost / stacks.length;
+    assertEquals(said !== undefined, share >= 5, name);
+    if (said !== undefined) assertAlmostEquals(Number(said), share, 0.05, name);
+    compared += stacks.length;
+  }
+  console.log(`stacks of ${compared} samples compared`);
+  assert(compared > 150);
+});
+
+Deno.test("what has room for one event says which it shows, unless one was chosen", async () => {
+  const path = `${FIXTURES}/recorded/two-events.perf.data`;
+  const rows = (await tool("funcs", ["--json", path])).out.trimEnd().split("\n")
+    .map((line): { event: string; samples: number; sym: string } => JSON.parse(line));
+  const sum = (of: readonly typeof rows[number][]) => of.reduce((all, row) => all + row.samples, 0);
+  const shown = rows[0]?.event ?? "";
+  const others = rows.filter(({ event }) => event !== shown);
+  const share = (100 * sum(others) / sum(rows)).toFixed(2);
+  const line = `only samples of ${shown}; ${share}% are of ${others[0]?.event}: --event NAME`;
+  const sym = rows[0]?.sym ?? "";
+  const commands: readonly (readonly [string, ...string[]])[] = [
+    ["tree", path],
+    ["export", "folded", path],
+    ["flame", "--svg", "-o", "-", path],
+    ["annotate", path, sym],
+    ["diff", path, path],
+  ];
+  for (const [name, ...args] of commands) {
+    const { err } = await tool(name, args);
+    assert(err.includes(line), `${name}: ${err}`);
+  }
+  const chosen = await tool("tree", ["--event", shown, path]);
+  assert(!chosen.err.includes("only samples of"), chosen.err);
+  assert(!(await tool("flame", ["-o", "-", path])).err.includes("only samples of"));
 });

@@ -1,6 +1,6 @@
 /** Whose functions are named: known to be those of the recording, not known to be, and known not to be. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { copyRecording, FileOutput } from "@perfdata/edit";
+import { copyRecording, FileOutput, PipeOutput } from "@perfdata/edit";
 import { bytesSource, HEADER_BUILD_ID, memorySink, PerfDataReader } from "@perfdata/format";
 import { symbolTable, writeElf } from "../packages/symbols/testing/elf_writer.ts";
 import { inFolder, tool } from "./tool.ts";
@@ -31,10 +31,10 @@ function program(machine: number): Uint8Array {
 }
 
 /** The recording without its build ids. */
-async function withoutBuildIds(): Promise<Uint8Array> {
+async function withoutBuildIds(form: "file" | "pipe" = "file"): Promise<Uint8Array> {
   const reader = await PerfDataReader.open(bytesSource(await Deno.readFile(FILE)));
   const sink = memorySink();
-  await copyRecording(reader, new FileOutput(sink), {
+  await copyRecording(reader, form === "file" ? new FileOutput(sink) : new PipeOutput(sink), {
     edit: { feature: (id, bytes) => id === HEADER_BUILD_ID ? undefined : bytes },
   });
   return sink.bytes();
@@ -78,5 +78,15 @@ Deno.test("functions of files without a recorded build id are marked and counted
     const [foreign, reason] = await rows(plain, folder);
     assert(foreign.every(({ sym, verified }) => sym !== "work" && verified === undefined));
     assertMatch(reason, /demo: not used: .*(?:machine|architecture|ppc)/i);
+
+    // What arrives in a pipe says of which machine it is after the first stacks have to be unwound.
+    const input = await withoutBuildIds("pipe");
+    for (const [name, ...flags] of [["tree"], ["script"], ["funcs", "--children"]] as const) {
+      const args = [...flags, "--verbose", "--symfs", folder, "-"];
+      const { code, out, err } = await tool(name, args, { input });
+      assertEquals(code, 0, err);
+      assert(!out.includes("work"), `${name}: ${out}`);
+      assertMatch(err, /demo: not used: .*another architecture/, name);
+    }
   });
 });

@@ -7,7 +7,7 @@ import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import { runEngine } from "@perfdata/session/engine";
 import type { Run } from "@perfdata/session/run";
 import { parseNumbers } from "./_cli.ts";
-import { type NameFilters, namesSeen } from "./_sample_flags.ts";
+import { type NameFilters, namesSeen, type NameTest } from "./_sample_flags.ts";
 
 /** Most names or ranges that a message lists. */
 const LISTED = 6;
@@ -15,7 +15,10 @@ const LISTED = 6;
 /** Filters of a command line, by the names of their flags. */
 export type GivenFilters = Readonly<
   Partial<
-    Record<"comm" | "dso" | "symbol" | "pid" | "tid" | "cpu" | "time" | "type" | "from", string>
+    Record<
+      "comm" | "dso" | "symbol" | "event" | "pid" | "tid" | "cpu" | "time" | "type" | "from",
+      string
+    >
   >
 >;
 
@@ -70,7 +73,7 @@ class Present {
 export async function whyNothing(
   file: string,
   filters: GivenFilters,
-  names: Partial<NameFilters> = {},
+  names: Partial<NameFilters & { readonly event: NameTest | undefined }> = {},
 ): Promise<string> {
   const present = await presentIn(file);
   if (present !== undefined) {
@@ -92,7 +95,7 @@ export async function whyNothing(
       }
     }
   }
-  for (const what of ["comm", "dso", "symbol"] as const) {
+  for (const what of ["event", "comm", "dso", "symbol"] as const) {
     const text = filters[what];
     const seen = namesSeen(names[what]);
     if (text === undefined || seen === undefined || seen.matched || seen.others.size === 0) {

@@ -103,7 +103,7 @@ export async function readProfile(
   let known: Promise<SymbolResolver> | undefined;
   const resolverFor = ({ recorded }: Engine) =>
     known ??= resolverOf(flags, name, {
-      ...recorded.machine,
+      machine: recorded,
       parameters: false,
       debugInformation: options.debugInformation,
     });
@@ -167,6 +167,37 @@ export async function hasIntelPt(name: string): Promise<boolean> {
 /** The recording as its profile calls it: the name of the file without its directories. */
 export function titleOf(name: string): string {
   return name === "-" ? "standard input" : name.slice(name.lastIndexOf("/") + 1);
+}
+
+/**
+ * Says which events are left out of what has room for one, where nobody has chosen it.
+ *
+ * @param tool Name of the command.
+ * @param name The recording.
+ * @param chosen What `--event` says.
+ */
+export function reportOtherEvents(
+  tool: string,
+  name: string,
+  { events, samples }: Profile,
+  event: number,
+  chosen: string | undefined,
+): void {
+  if (chosen !== undefined) return;
+  const counts = new Float64Array(events.length);
+  let all = 0;
+  const { event: number, count, length } = samples;
+  for (let i = 0; i < length; i++) {
+    (counts[number[i] as number] as number) += count[i] as number;
+    all += count[i] as number;
+  }
+  const others = events.filter((_, number) => number !== event && (counts[number] as number) > 0);
+  if (others.length === 0) return;
+  const left = (100 * (all - (counts[event] as number)) / all).toFixed(2);
+  complain(
+    `${tool}: ${name}: only samples of ${events[event]?.name}; ${left}% are of ` +
+      `${others.map(({ name }) => name).join(", ")}: --event NAME`,
+  );
 }
 
 /**

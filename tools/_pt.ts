@@ -23,7 +23,7 @@ import {
   type PtNames,
   PtSideband,
 } from "@perfdata/session/pt";
-import { openCodeFile, SymbolsError } from "@perfdata/symbols";
+import { openCodeFile, type RecordedMachine, SymbolsError } from "@perfdata/symbols";
 import { openFileSource } from "@perfdata/symbols/file-source";
 import { defaultPlaces, localFiles } from "@perfdata/symbols/local-files";
 import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
@@ -128,7 +128,7 @@ export async function openPt(
 
 /** Where the files with the code of a recording are: in a bundle, or on this machine. */
 export function codeFiles(
-  machine: { readonly arch?: string; readonly release?: string } | undefined,
+  machine: RecordedMachine | undefined,
   { symfs, symbols, vmlinux }: {
     readonly symfs?: string | undefined;
     readonly symbols?: string | undefined;
@@ -137,7 +137,8 @@ export function codeFiles(
 ): CodeFiles {
   const places = {
     ...defaultPlaces(),
-    ...machine,
+    arch: machine?.arch,
+    release: machine?.release,
     ...(symfs === undefined ? {} : { symfs }),
     ...(vmlinux === undefined ? {} : { vmlinux }),
   };
@@ -160,7 +161,7 @@ export function codeOf(
   where: Parameters<typeof codeFiles>[1],
   images: readonly MemoryImage[],
 ): PtCode {
-  const files = codeFiles(sideband.recorded?.machine, where);
+  const files = codeFiles(sideband.recorded, where);
   const kcore = where.symbols === undefined ? undefined : files.file(KCORE);
   return new PtCode(
     sideband,

@@ -55,7 +55,7 @@ async function decode(
   const names = new PtNames(
     code,
     await resolverOf(flags, name, {
-      ...sideband.recorded?.machine,
+      ...(sideband.recorded === undefined ? {} : { machine: sideband.recorded }),
       parameters: false,
       debugInformation: false,
     }),

@@ -61,7 +61,7 @@ export async function ptScript(
   const trace = itrace.timeless ? timeless(opened.trace) : opened.trace;
   const code = codeOf(sideband, value, imagesOf(undefined, name));
   const resolver = await resolverOf(flags, name, {
-    ...sideband.recorded?.machine,
+    ...(sideband.recorded === undefined ? {} : { machine: sideband.recorded }),
     parameters: false,
     debugInformation: wish?.add.has("srcline") === true,
   });

@@ -36,7 +36,7 @@ export class RecordLookUps {
         value: { ...value, symbols: value.symbols === "" ? undefined : value.symbols },
       },
       this.#file,
-      { ...recorded.machine, parameters: false, debugInformation: on.inline || on.srcline },
+      { machine: recorded, parameters: false, debugInformation: on.inline || on.srcline },
     );
   };
 

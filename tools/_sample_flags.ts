@@ -44,7 +44,8 @@ export interface NameFilters {
  * @throws {UsageError} Where an expression is none.
  */
 export function parseNames(flag: string, text: string): NameTest {
-  const names = new Set<string>();
+  // As a whole too: `cpu/event=0x3c,umask=0x0/` is one event.
+  const names = new Set([text]);
   const expressions: RegExp[] = [];
   for (const part of splitNames(text)) {
     const expression = /^\/(.+)\/(i?)$/.exec(part);
@@ -86,7 +87,8 @@ export function namesSeen(test: NameTest | undefined): NamesSeen | undefined {
   return test && SEEN.get(test);
 }
 
-function splitNames(text: string): string[] {
+/** The names of a list for {@link parseNames}. */
+export function splitNames(text: string): string[] {
   const parts: string[] = [];
   let from = 0, depth = 0;
   for (let i = 0; i <= text.length; i++) {

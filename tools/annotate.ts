@@ -23,7 +23,13 @@ import {
 import { insnMode, printInsns } from "./_insns.ts";
 import { insnText } from "./_insn_text.ts";
 import { codeFiles, imagesOf, KERNEL_FILE_NOTE } from "./_pt.ts";
-import { eventNumber, PROFILE_FLAGS, PROFILE_HELP, readProfile } from "./_profile.ts";
+import {
+  eventNumber,
+  PROFILE_FLAGS,
+  PROFILE_HELP,
+  readProfile,
+  reportOtherEvents,
+} from "./_profile.ts";
 
 const HELP = `annotate: prints source lines of a function with their shares of the samples
 
@@ -71,6 +77,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       debugInformation: true,
     });
     const event = eventNumber(profile, value.event);
+    reportOtherEvents("annotate", name, profile, event, value.event);
     if (on.insns) {
       if (source === undefined) throw new InputError(`${name}: no samples: see pt --insns`);
       const { arch } = source.engine.reader;
@@ -93,7 +100,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         mode,
         text: await insnText("annotate"),
         code: new ObjectCodeReader(
-          codeFiles(source.engine.recorded.machine, value),
+          codeFiles(source.engine.recorded, value),
           imagesOf(undefined, name),
         ),
       };

@@ -4,11 +4,9 @@ import {
   ByteOrder,
   CompressedOutput,
   copyRecording,
-  DROP,
   type Edit,
   filesWithoutBuildId,
   ForPerf,
-  KEEP,
   KERNEL,
   type PerfKnowledge,
   perfKnowledge,
@@ -16,10 +14,8 @@ import {
 import {
   decodeFeature,
   HEADER_OSRELEASE,
-  isRandomAccess,
   PERF_RECORD_COMPRESSED,
   PERF_RECORD_COMPRESSED2,
-  PERF_RECORD_FINISHED_ROUND,
   PerfDataReader,
 } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
@@ -80,16 +76,6 @@ const FLAGS = {
 /** The level of zstd that perf takes for `-z` without one. */
 const LEVEL = 1;
 
-/** The rounds of one file of a directory say nothing about the others: readers sort by time instead. */
-function withoutRounds(edit: Edit): Edit {
-  return {
-    head: (head) => edit.head?.(head) ?? head,
-    record: (batch, i) =>
-      batch.type(i) === PERF_RECORD_FINISHED_ROUND ? DROP : edit.record?.(batch, i) ?? KEEP,
-    feature: (id, bytes) => edit.feature === undefined ? bytes : edit.feature(id, bytes),
-  };
-}
-
 function knowledge(version: string): PerfKnowledge {
   try {
     return perfKnowledge(version);
@@ -126,7 +112,6 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const complaints = new Complaints(`convert: ${name}`);
     const source = openSource(name, { interruptible: true });
     const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
-    const joined = isRandomAccess(source) && (source.seams?.length ?? 0) > 0;
     const swapped = order !== undefined && (order === "little") !== reader.littleEndian
       ? new ByteOrder(reader)
       : undefined;
@@ -145,7 +130,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       const progress = new Progress("convert", reader.fileSize);
       const copied = await copyRecording(reader, output, {
         keepCompressed: on["keep-compressed"],
-        edit: joined ? withoutRounds(edit) : edit,
+        edit,
         lostFeature: complaints.take,
         progress: progress.add,
       });

@@ -15,7 +15,14 @@ import {
   writeLine,
   writeOut,
 } from "./_cli.ts";
-import { eventNumber, PROFILE_FLAGS, PROFILE_HELP, readProfile, writeChunks } from "./_profile.ts";
+import {
+  eventNumber,
+  PROFILE_FLAGS,
+  PROFILE_HELP,
+  readProfile,
+  reportOtherEvents,
+  writeChunks,
+} from "./_profile.ts";
 
 const HELP = `diff: compares recordings, and says which changes are more than chance
 
@@ -87,7 +94,9 @@ async function run(flags: DiffFlags): Promise<number> {
   const [before = [], after = []] = read;
   const [first] = before;
   if (first === undefined) return 1;
-  const event = first.events[eventNumber(first, value.event)]?.name ?? "";
+  const number = eventNumber(first, value.event);
+  reportOtherEvents("diff", sides[0]?.[0] ?? "", first, number, value.event);
+  const event = first.events[number]?.name ?? "";
   if (by === "time" && read.flat().some(({ span }) => span === undefined || span[0] === span[1])) {
     throw new InputError("--by time: there are recordings without times");
   }

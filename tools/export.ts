@@ -24,6 +24,7 @@ import {
   PROFILE_FLAGS,
   PROFILE_HELP,
   readProfile,
+  reportOtherEvents,
   titleOf,
   writeChunks,
 } from "./_profile.ts";
@@ -73,7 +74,6 @@ const FORMATS: Readonly<Record<string, Format>> = {
     async write(profile, { on, value }) {
       const { folded } = await import("@perfdata/export/folded");
       const event = eventNumber(profile, value.event);
-      if (value.event === undefined) reportOthers(profile, event);
       return folded(profile, {
         event,
         weight: on.samples ? "samples" : "period",
@@ -174,24 +174,6 @@ Exit codes: 0 done; 1 the recording is damaged (what can be read is written), or
 2 wrong usage.
 `;
 
-/** Says which events are left out of what has room for one. */
-function reportOthers({ events, samples }: Profile, event: number): void {
-  const counts = new Float64Array(events.length);
-  let all = 0;
-  const { event: number, count, length } = samples;
-  for (let i = 0; i < length; i++) {
-    (counts[number[i] as number] as number) += count[i] as number;
-    all += count[i] as number;
-  }
-  const others = events.filter((_, number) => number !== event && (counts[number] as number) > 0);
-  if (others.length === 0) return;
-  const left = (100 * (all - (counts[event] as number)) / all).toFixed(2);
-  complain(
-    `export: only samples of ${events[event]?.name}; ${left}% are of ` +
-      `${others.map(({ name }) => name).join(", ")}: --event NAME`,
-  );
-}
-
 async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const { on, value, operands } = flags;
   const [format = "", ...rest] = operands;
@@ -231,6 +213,10 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       pt: on.pt,
       timeline: format === "firefox",
     });
+    if (isFolded) {
+      const event = eventNumber(profile, value.event);
+      reportOtherEvents("export", name, profile, event, value.event);
+    }
     const bytes = await writeChunks(output, on.force, await chosen.write(profile, flags, isPt));
     if (output !== "-") complain(`export: ${output}: ${bytes} bytes, ${chosen.about}`);
     return isWhole ? 0 : 1;

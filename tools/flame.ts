@@ -14,7 +14,14 @@ import {
   parseWord,
   UsageError,
 } from "./_cli.ts";
-import { eventNumber, PROFILE_FLAGS, PROFILE_HELP, readProfile, writeChunks } from "./_profile.ts";
+import {
+  eventNumber,
+  PROFILE_FLAGS,
+  PROFILE_HELP,
+  readProfile,
+  reportOtherEvents,
+  writeChunks,
+} from "./_profile.ts";
 
 const HELP = `flame: writes a flame graph of a recording: one HTML file that needs no network
 
@@ -82,13 +89,15 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         `flame: ${data.omittedNodes} boxes of at most ${most}% of an event are part of their callers`,
       );
     }
+    const event = eventNumber(profile, value.event);
+    if (isPicture) reportOtherEvents("flame", name, profile, event, value.event);
     const text = isPicture
       ? flameSvg(data, {
         width,
         icicle: on.icicle,
         coloring: color ?? "object",
         selection: {
-          event: eventNumber(profile, value.event),
+          event,
           root: root ?? "process",
           order: on.callers ? "callers" : "merged",
         },

@@ -163,7 +163,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     let known: Promise<SymbolResolver> | undefined;
     const resolverFor = ({ recorded }: Engine) =>
       known ??= resolverOf(flags, name, {
-        ...recorded.machine,
+        machine: recorded,
         parameters: false,
         debugInformation: on.inline || sort.includes("srcline") || sort.includes("srcfile"),
       });

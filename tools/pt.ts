@@ -192,7 +192,7 @@ async function run(flags: PtFlags): Promise<number> {
     const { recorded } = sideband;
     const code = codeOf(sideband, value, imagesOf(value.image, name));
     const resolver = await resolverOf(flags, name, {
-      ...recorded?.machine,
+      ...(recorded === undefined ? {} : { machine: recorded }),
       parameters: false,
       debugInformation: on.source,
     });

@@ -216,7 +216,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     processes.end();
 
     const resolver = await resolverOf(flags, name, {
-      ...engine.recorded.machine,
+      machine: engine.recorded,
       parameters: false,
     });
     const table = await functionTable(engine, counts, resolver, {

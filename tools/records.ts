@@ -18,6 +18,14 @@ import {
   UsageError,
 } from "./_cli.ts";
 import { whyNothing } from "./_nothing.ts";
+import {
+  choosesSamples,
+  givenFilters,
+  nameFilters,
+  parseNames,
+  SAMPLE_FLAGS,
+  sampleFilter,
+} from "./_sample_flags.ts";
 import { given, parseJobs, parseOffset, parseTypes, usualJobs } from "./_record_flags.ts";
 
 const HELP =
@@ -30,6 +38,15 @@ FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 docs/records.md describes the objects.
 
       --type LIST    only records of these types: SAMPLE,MMAP2
+      --cpu LIST     only records of these CPUs: 0,3 or 0-3
+      --pid LIST     only records of these processes
+      --tid LIST     only records of these threads
+      --time RANGE   only records of this time: 1.5s-2s or 500ms- after the first sample, 10%-20% of
+                     the recording, or 12.5,13 in seconds of its clock
+      --event NAMES  only samples of these events: a,b or /expression/
+      --comm NAMES   only samples of these commands; sets the order to time
+      --dso NAMES    only samples in these objects; sets the order to time
+      --symbol NAMES  only samples in these functions, which are looked up as with --symbols
       --from OFFSET  only records from this file offset on
       --limit N      print at most N records
       --order ORDER  file (default), as they stand in the file, or time, as perf delivers them;
@@ -58,6 +75,7 @@ docs/records.md describes the objects.
 
 examples:
   perfdata records --type SAMPLE perf.data | jq -r .ip | sort | uniq -c | sort -rn | head
+  perfdata records --comm nginx --time 10s-12s perf.data | jq -r .cpu | sort -n | uniq -c
   perfdata records --type SAMPLE --symbols --unwind perf.data | jq .callchain_symbols
   perf record -o - -- ./program | perfdata records --csv - > records.csv
 
@@ -79,6 +97,8 @@ const FLAGS = {
       "vmlinux",
       "kallsyms",
       "temp",
+      "event",
+      ...SAMPLE_FLAGS.string,
     ] as const,
   ],
   optional: ["symbols"],
@@ -92,8 +112,8 @@ type RecordsFlags = FlagsOf<typeof FLAGS>;
  * @returns The file, and `symbols`: a bundle, nothing for this machine, `undefined` for no symbols.
  */
 function fileAndSymbols({ on, value, operands }: RecordsFlags): [file: string, symbols?: string] {
-  const { symbols, symfs, vmlinux, kallsyms } = value;
-  const here = on.inline || on.srcline || (symfs ?? vmlinux ?? kallsyms) !== undefined;
+  const { symbols, symbol, symfs, vmlinux, kallsyms } = value;
+  const here = on.inline || on.srcline || (symfs ?? vmlinux ?? kallsyms ?? symbol) !== undefined;
   if (symbols === undefined) return here ? [oneFile(operands), ""] : [oneFile(operands)];
   return symbols !== "" && operands.length === 0 && (symbols === "-" || isRecording(symbols))
     ? [symbols, ""]
@@ -103,11 +123,22 @@ function fileAndSymbols({ on, value, operands }: RecordsFlags): [file: string, s
 async function run(flags: RecordsFlags): Promise<number> {
   const { on, value } = flags;
   const [file, symbols] = fileAndSymbols(flags);
-  if ((symbols !== undefined || on.unwind) && value.order === "file") {
-    const flag = on.unwind ? "--unwind" : "--symbols";
-    throw new UsageError(`${flag} needs --order time: what is mapped where changes with time`);
+  if (value.order === "file") {
+    const flag = on.unwind
+      ? "unwind"
+      : (["symbol", "dso", "comm"] as const).find((name) => value[name] !== undefined) ??
+        (symbols === undefined ? undefined : "symbols");
+    if (flag !== undefined) {
+      throw new UsageError(
+        `--${flag} needs --order time: what threads are called, and what is mapped, changes with time`,
+      );
+    }
   }
   const jobs = parseJobs(value.jobs);
+  const names = {
+    ...nameFilters(flags),
+    event: value.event === undefined ? undefined : parseNames("event", value.event),
+  };
   const complaints = new Complaints(`records: ${file}`);
   const options = given({
     format: on.csv ? "csv" as const : "ndjson" as const,
@@ -134,17 +165,25 @@ async function run(flags: RecordsFlags): Promise<number> {
       file,
     )
     : undefined;
-  using names = symbols === "" ? lookUps?.names : undefined;
+  using looked = symbols === "" ? lookUps?.names : undefined;
+  const isChosen = choosesSamples(flags) || value.event !== undefined;
+  const filter = isChosen
+    ? given({ ...names, ...await aboutAsync(file, () => sampleFilter(flags, reader)) })
+    : undefined;
   const { add, finish } = progressOf("records", reader.fileSize);
   const { engine, count } = await recordsFile(reader, file, jobs ?? usualJobs(reader), {
     ...options,
-    ...given({ symbols: bundled ?? names, unwind: on.unwind ? lookUps?.resolverFor : undefined }),
+    ...given({
+      filter,
+      symbols: bundled ?? looked,
+      unwind: on.unwind ? lookUps?.resolverFor : undefined,
+    }),
     progress: add,
   }).finally(finish);
   complaints.finish();
-  const { type, from } = value;
-  if (count === 0 && (type !== undefined || from !== undefined)) {
-    const why = await whyNothing(file, { type, from });
+  const { type, from, event } = value;
+  if (count === 0 && value.limit !== "0" && (isChosen || (type ?? from) !== undefined)) {
+    const why = await whyNothing(file, { ...givenFilters(flags), event, type, from }, names);
     complain(`records: ${file}: no records: ${why}`);
   }
   if (bundled !== undefined) reportUnnamed("records", symbols ?? "", bundled);

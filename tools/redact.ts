@@ -74,9 +74,10 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const complaints = new Complaints(`redact: ${name}`);
     const source = openSource(name, { interruptible: true });
     const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
+    const names = on.remove ? undefined : new Pseudonyms(keyOf(value["key-file"]));
     const edit = new Redact(reader, {
       ...(what === undefined ? {} : { what: new Set(what) }),
-      ...(on.remove ? {} : { names: new Pseudonyms(keyOf(value["key-file"])) }),
+      ...(names === undefined ? {} : { names }),
       keep,
     });
     const path = await writeRecording("redact", flags, async ({ output, path }) => {
@@ -91,7 +92,9 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     });
     complaints.finish();
     const { changed, originals, undecoded } = edit.stats;
-    const search = path === undefined ? undefined : searchIn(path, originals);
+    const search = path === undefined
+      ? undefined
+      : searchIn(path, new TextSearch(originals, names?.tokens));
     const found = [...search?.found ?? []];
     const say = path === undefined ? complain : writeLine;
     if (on.json) {
@@ -141,8 +144,7 @@ function keyOf(file: string | undefined): Uint8Array {
 }
 
 /** Searches a file for texts that should not be in it. */
-function searchIn(path: string, texts: Iterable<string>): TextSearch {
-  const search = new TextSearch(texts);
+function searchIn(path: string, search: TextSearch): TextSearch {
   using file = Deno.openSync(path);
   const bytes = new Uint8Array(1 << 18);
   for (let n = file.readSync(bytes); n !== null; n = file.readSync(bytes)) {

@@ -21,7 +21,7 @@ import {
 } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
-import { EventNames } from "@perfdata/session/event-names";
+import { runEngine } from "@perfdata/session/engine";
 import {
   aboutAsync,
   type Command,
@@ -29,6 +29,7 @@ import {
   complain,
   Complaints,
   type FlagsOf,
+  InputError,
   main,
   oneFile,
   Progress,
@@ -40,9 +41,11 @@ import {
   givenFilters,
   type NameFilters,
   nameFilters,
+  parseNames,
   SAMPLE_FLAGS,
   SAMPLE_HELP,
   sampleFilter,
+  splitNames,
 } from "./_sample_flags.ts";
 import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
 
@@ -56,7 +59,7 @@ It keeps the samples that pass all conditions, and what explains them: mappings,
 to the end of the slice. docs/slice.md says what goes and what is made anew.
 
 ${SAMPLE_HELP}\
-      --event NAMES      of these events
+      --event NAMES      of these events: a,b or /expression/
       --in-stack         --dso and --symbol may be anywhere in the stack of a sample
       --sample-every N   of the samples that pass, each N-th
 ${SYMBOL_HELP}${OUTPUT_HELP}\
@@ -98,7 +101,7 @@ async function run(flags: SliceFlags): Promise<number> {
   }
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`slice: ${name}`);
-    using opened = await openTwice(name, needsTwoPasses(flags), complaints);
+    using opened = await openTwice(name, looks(flags), complaints);
     const { reader } = opened;
     const names = nameFilters(flags);
     // What is looked at before the copy is reported by the copy.
@@ -115,7 +118,7 @@ async function run(flags: SliceFlags): Promise<number> {
     await writeRecording("slice", flags, async ({ output, sink, isPipe, path }) => {
       const progress = new Progress("slice", reader.fileSize);
       const { source } = opened;
-      const isOne = source !== undefined && (source.seams?.length ?? 0) === 0;
+      const isOne = source !== undefined && reader.seams === undefined;
       if (isWhole && source !== undefined) {
         // Compressed records stay as they are: damage in them is copied and reported.
         for await (const _ of reader.batches());
@@ -160,10 +163,18 @@ async function run(flags: SliceFlags): Promise<number> {
   });
 }
 
-/** Whether the recording is looked at before it is copied. */
-function needsTwoPasses({ value }: SliceFlags): boolean {
+/** How a recording is looked at before it is copied. */
+interface Looks {
+  /** At all: a stream has to go through a file then. */
+  readonly first: boolean;
+  /** At the places of samples, which those in compressed records do not have. */
+  readonly atPlaces: boolean;
+}
+
+function looks({ value }: SliceFlags): Looks {
   const isRelative = value.time !== undefined && !value.time.includes(",");
-  return isRelative || [value.comm, value.dso, value.symbol].some((names) => names !== undefined);
+  const atPlaces = [value.comm, value.dso, value.symbol].some((names) => names !== undefined);
+  return { first: isRelative || value.event !== undefined || atPlaces, atPlaces };
 }
 
 /** A recording, and what is to be removed when it is read. */
@@ -183,19 +194,17 @@ async function auxPlan(
 }
 
 /**
- * Opens a recording. Where it has to be read twice and cannot be, since it is a stream or its records
- * are compressed, so that no sample has a place of its own, it goes through a temporary file.
+ * Opens a recording. Where it is to be looked at before it is copied and cannot be, since it is a
+ * stream or its samples have no places of their own, it goes through a temporary file.
  */
-async function openTwice(name: string, twice: boolean, complaints: Complaints): Promise<Opened> {
+async function openTwice(name: string, look: Looks, complaints: Complaints): Promise<Opened> {
   const source = openSource(name, { interruptible: true });
   const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
   const close = () => source.close?.();
-  if (!twice || (isRandomAccess(source) && !await isCompressed(reader))) {
-    return {
-      reader,
-      source: isRandomAccess(source) ? source : undefined,
-      [Symbol.dispose]: close,
-    };
+  const isStream = !isRandomAccess(source);
+  const spools = isStream ? look.first : look.atPlaces && await isCompressed(reader);
+  if (!spools) {
+    return { reader, source: isStream ? undefined : source, [Symbol.dispose]: close };
   }
   const file = nameless();
   let size = 0;
@@ -237,7 +246,7 @@ async function sliceFilter(
     ...(pids === undefined ? {} : { pids }),
     ...(tids === undefined ? {} : { tids }),
     ...(cpus === undefined ? {} : { cpus }),
-    ...(value.event === undefined ? {} : { events: await chosenEvents(value.event, reader) }),
+    ...(value.event === undefined ? {} : { events: await chosenEvents(value.event, name, reader) }),
   };
   if (names.comm === undefined && names.dso === undefined && names.symbol === undefined) {
     return filter;
@@ -253,21 +262,39 @@ async function sliceFilter(
   return { ...filter, records };
 }
 
-/** Numbers of the events with these names. */
-async function chosenEvents(text: string, reader: PerfDataReader): Promise<ReadonlySet<number>> {
-  const known = await new EventNames(reader).all();
-  return new Set(
-    text.split(",").map((wanted) => {
-      const number = known.indexOf(wanted);
-      if (number < 0) {
-        throw new UsageError(`--event is ${wanted}, the recording has ${known.join(", ")}`, {
-          word: wanted,
-          known,
-        });
-      }
-      return number;
-    }),
-  );
+/**
+ * Numbers of the events with these names.
+ *
+ * @throws {InputError} Where one of the names is of no event.
+ */
+async function chosenEvents(
+  text: string,
+  name: string,
+  reader: PerfDataReader,
+): Promise<ReadonlySet<number>> {
+  const known = await eventNames(reader);
+  // A name may have commas in it: cpu/event=0x3c,umask=0x1/.
+  const parts = known.includes(text) ? [] : splitNames(text);
+  const tests = parts.length === 0
+    ? [(other: string) => other === text]
+    : parts.map((part) => parseNames("event", part));
+  const numbers = tests.flatMap((test, i) => {
+    const found = known.flatMap((other, number) => test(other) ? [number] : []);
+    if (found.length > 0) return found;
+    const there = new Set(known);
+    throw new InputError(
+      `${name}: no event ${parts[i] ?? text}; there ${there.size > 1 ? "are" : "is"} ${
+        [...there].join(", ")
+      }`,
+    );
+  });
+  return new Set(numbers);
+}
+
+/** The names of all events, which records may change up to the last one. */
+async function eventNames(reader: PerfDataReader): Promise<readonly string[]> {
+  const nothing = { needs: { machine: false, order: "file" as const }, rows: () => {} };
+  return (await runEngine(reader, [nothing])).eventNames;
 }
 
 /** The command. */

@@ -13,7 +13,7 @@ import {
   type TrustCount,
 } from "@perfdata/session/symbols";
 import { addressToHex, type BundleEntry, BundleError, Demangler } from "@perfdata/symbols";
-import type { SymbolResolver } from "@perfdata/symbols";
+import type { RecordedMachine, SymbolResolver } from "@perfdata/symbols";
 import { type UnwoundRow, unwoundRows, unwoundText } from "@perfdata/session/unwind-text";
 import { openBundle } from "@perfdata/symbols/open-resolver";
 import { visible } from "@perfdata/format/visible";
@@ -87,7 +87,6 @@ const FLAGS = {
 } as const;
 
 type SymbolsFlags = FlagsOf<typeof FLAGS>;
-type MachineOptions = Parameters<typeof resolverOf>[2];
 
 /** What of a recording is needed. */
 interface Addresses {
@@ -100,12 +99,13 @@ interface Addresses {
 async function addressesOf(file: string, flags: SymbolsFlags): Promise<Addresses> {
   const complaints = new Complaints(`symbols: ${file}`);
   let resolver: Promise<SymbolResolver> | undefined;
-  const resolverFor = (machine: MachineOptions) => resolver ??= resolverOf(flags, file, machine);
+  const resolverFor = (machine: RecordedMachine) =>
+    resolver ??= resolverOf(flags, file, { machine });
   const source = about(file, () => openSource(file, { interruptible: true }));
   const recorded = await aboutAsync(file, async () => {
     const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
     return await recordedAddresses(reader, {
-      unwind: ({ recorded }) => resolverFor(recorded.machine),
+      unwind: ({ recorded }) => resolverFor(recorded),
     });
   });
   complaints.finish();

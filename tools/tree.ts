@@ -15,7 +15,13 @@ import {
   writeLines,
   writeOut,
 } from "./_cli.ts";
-import { eventNumber, PROFILE_FLAGS, PROFILE_HELP, readProfile } from "./_profile.ts";
+import {
+  eventNumber,
+  PROFILE_FLAGS,
+  PROFILE_HELP,
+  readProfile,
+  reportOtherEvents,
+} from "./_profile.ts";
 import { parseNames } from "./_sample_flags.ts";
 
 const HELP = `tree: prints who called whom, with the share of the samples
@@ -93,6 +99,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       threads: root === "thread",
     });
     const event = eventNumber(profile, value.event);
+    reportOtherEvents("tree", name, profile, event, value.event);
     const leastShare = percent / 100;
     const tree = callTree(profile, {
       event,

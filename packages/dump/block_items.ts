@@ -17,7 +17,7 @@
  */
 import type { PerfDataReader } from "@perfdata/format";
 import { recordSize } from "@perfdata/format/record-header";
-import type { Blocks } from "@perfdata/session/blocks";
+import type { Blocks, BlockTarget } from "@perfdata/session/blocks";
 import type { SourceBytes } from "./field_text.ts";
 import { RecordHead } from "./record_head.ts";
 import type { SampleNames } from "./sample_names.ts";
@@ -70,12 +70,6 @@ class SeenBlocks {
     if (block === undefined) this.#seen.set(memory, block = new Block(memory));
     return block;
   }
-}
-
-/** Where blocks come from, and go. */
-export interface BlockTarget extends Pick<Blocks, "memory" | "room" | "fill" | "close"> {
-  /** A block is handed over with so many bytes; 128 KB by default. */
-  readonly full?: number;
 }
 
 /** Fills blocks. */
@@ -219,6 +213,14 @@ export class BlockPacker {
 /** Text is handed on in pieces of at least so many bytes: a thread that writes has to wait for its turn. */
 const PIECE = 1 << 20;
 
+/** What the text of samples depends on, besides the file. */
+export interface BlockAbout {
+  /** What the text calls the file. */
+  readonly path: string;
+  /** Whether bytes are printed. */
+  readonly hex: boolean;
+}
+
 /** Writes the text of blocks. */
 export class BlockText {
   readonly #reader: PerfDataReader;
@@ -229,15 +231,10 @@ export class BlockText {
   readonly #out: TextOut;
   #write: (text: Uint8Array) => void = () => {};
 
-  /**
-   * @param reader The file that the samples are of.
-   * @param path What the text calls it.
-   * @param hex Whether bytes are printed.
-   */
+  /** Makes text of samples of a file. */
   constructor(
     reader: PerfDataReader,
-    path: string,
-    hex: boolean,
+    { path, hex }: BlockAbout,
     blocks: Pick<Blocks, "memory">,
   ) {
     this.#reader = reader;

@@ -1,16 +1,12 @@
-import {
-  PERF_FORMAT_GROUP,
-  PERF_FORMAT_ID,
-  PERF_FORMAT_LOST,
-  PERF_FORMAT_TOTAL_TIME_ENABLED,
-  PERF_FORMAT_TOTAL_TIME_RUNNING,
-} from "@perfdata/format";
+import { type ReadLayout, readLayout } from "@perfdata/format/sample-layout";
 import type { DumpEvents, EventState } from "./dump_events.ts";
 
 /** The counters of samples that hold their values: perf counts a sample once for each that moved. */
 export class CounterMoves {
   /** The value of each counter at its last sample, by its id. */
   readonly #last = new Map<number, { hi: number; lo: number }>();
+  /** By `read_format`. */
+  readonly #layouts = new Map<number, ReadLayout>();
 
   /**
    * Calls `deliver` for the event of each counter that moved since its last sample.
@@ -27,24 +23,22 @@ export class CounterMoves {
     deliver: (event: EventState) => void,
   ): void {
     const format = recorded.event.readFormat;
-    if (!(format & PERF_FORMAT_ID)) {
+    let layout = this.#layouts.get(format);
+    if (layout === undefined) this.#layouts.set(format, layout = readLayout(format));
+    const { group, head, entry, id: idAt } = layout;
+    if (idAt < 0) {
       deliver(recorded);
       return;
     }
     const low = le ? 0 : 4;
     const high = 4 - low;
-    const group = (format & PERF_FORMAT_GROUP) !== 0;
     const n = group ? view.getUint32(read + low, le) : 1;
-    let at = read + 8;
-    if (format & PERF_FORMAT_TOTAL_TIME_ENABLED) at += 8;
-    if (format & PERF_FORMAT_TOTAL_TIME_RUNNING) at += 8;
     for (let i = 0; i < n; i++) {
-      const value = group ? at : read;
-      if (group) at += 8;
-      const hi = view.getUint32(value + high, le);
-      const lo = view.getUint32(value + low, le);
-      const id = view.getUint32(at + high, le) * 2 ** 32 + view.getUint32(at + low, le);
-      at += format & PERF_FORMAT_LOST ? 16 : 8;
+      const at = read + head + entry * i;
+      const hi = view.getUint32(at + high, le);
+      const lo = view.getUint32(at + low, le);
+      const id = view.getUint32(at + idAt + high, le) * 2 ** 32 +
+        view.getUint32(at + idAt + low, le);
       const event = events.byId(id);
       if (event === undefined) continue;
       const last = this.#last.get(id);

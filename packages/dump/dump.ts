@@ -8,7 +8,7 @@ import { runEngine } from "@perfdata/session/engine";
 import type { OrderStats } from "@perfdata/session/order";
 import type { BundledSymbols } from "@perfdata/session/symbols";
 import { readBefore } from "./before.ts";
-import type { BlockTarget } from "./block_items.ts";
+import type { BlockTarget } from "@perfdata/session/blocks";
 import { DumpConsumer } from "./dump_consumer.ts";
 import type { RecordFilter } from "./record_filter.ts";
 

@@ -30,7 +30,8 @@ import { isTimeOrdered } from "@perfdata/session/order";
 import type { Run } from "@perfdata/session/run";
 import { PERF_AUXTRACE_INTEL_PT, USER_RECORDS } from "@perfdata/user-records";
 import { putAuxPayload, putAuxSample } from "./aux_payload.ts";
-import { BlockPacker, type BlockTarget } from "./block_items.ts";
+import type { BlockTarget } from "@perfdata/session/blocks";
+import { BlockPacker } from "./block_items.ts";
 import { CounterMoves } from "./counter_moves.ts";
 import type { DumpOptions } from "./dump.ts";
 import { DumpEvents, type EventState } from "./dump_events.ts";
@@ -44,7 +45,7 @@ import { statsText } from "./stats_text.ts";
 import { SYMBOLS_ROOM, SymbolText } from "./symbol_text.ts";
 import { RECORD_ROOM, TextOut } from "./text_out.ts";
 import { ThreadText } from "./thread_text.ts";
-import { type UserRecord, userText } from "./user_text.ts";
+import { userText } from "./user_text.ts";
 
 /** Text is handed on in blocks of at least so many bytes. */
 const BLOCK = 1 << 17;
@@ -371,7 +372,11 @@ export class DumpConsumer implements Consumer, KernelTextContext {
     const bytes = source.bytes.subarray(start, end);
     const record = this.#codec.decode(bytes, { littleEndian: this.#le, offset });
     const events = this.#events;
-    this.#shown = this.#isUserWanted(record, type);
+    this.#shown = !this.#filtered || isWanted(this.#options, run, row, this.#le);
+    if (!this.#shown && type === PERF_RECORD_AUXTRACE && this.#options.time !== undefined) {
+      const { time: _, ...rest } = this.#options;
+      if (isWanted(rest, run, row, this.#le)) this.stats.untimedAux++;
+    }
     if (this.#shown) {
       this.#count(type);
       const out = this.#out;
@@ -395,18 +400,6 @@ export class DumpConsumer implements Consumer, KernelTextContext {
     } else if (record.name === "EVENT_UPDATE" && record.body.name !== undefined) {
       events.rename(Number(record.body.id), record.body.name);
     }
-  }
-
-  /** Whether filters let a record through that perf wrote: few have what they choose by. */
-  #isUserWanted(record: UserRecord, type: number): boolean {
-    const { types, cpus, pids, tids, time } = this.#options;
-    if (types !== undefined && !types.has(type)) return false;
-    if (record.name !== "AUXTRACE") return !isFiltered({ ...this.#options, types: undefined });
-    const { cpu, tid } = record.body;
-    const isWanted = (cpus === undefined || cpus.has(cpu)) &&
-      (tids === undefined || tids.has(tid)) && (pids === undefined || pids.has(tid));
-    if (isWanted && time !== undefined) this.stats.untimedAux++;
-    return isWanted && time === undefined;
   }
 
   async payload(payload: Payload): Promise<void> {

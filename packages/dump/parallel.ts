@@ -7,9 +7,7 @@
 import type { PerfDataReader } from "@perfdata/format";
 import { writeStdout } from "@perfdata/format/file-sink";
 import { shareBlocks } from "@perfdata/session/block-threads";
-import { Blocks } from "@perfdata/session/blocks";
-import { BLOCK_SIZE } from "./block_items.ts";
-import { type BlockAbout, blockWriter } from "./block_writer.ts";
+import { BLOCK_SIZE, BlockText } from "./block_items.ts";
 import { dump, type DumpOptions, dumpRecords, type DumpStats, isShareable } from "./dump.ts";
 
 /** How to dump a file with several threads: the text goes to standard output. */
@@ -17,9 +15,6 @@ export interface ParallelDumpOptions extends Omit<DumpOptions, "path" | "write">
   /** Bytes that a thread hands to another one at a time; 128 KB by default. */
   readonly blockSize?: number;
 }
-
-/** Blocks that wait to be written: threads are now faster, now slower. */
-const WAITING = 16;
 
 /**
  * Writes what `dump` writes to standard output, with up to `jobs` threads.
@@ -43,29 +38,21 @@ export async function dumpFile(
   const { blockSize, ...what } = options;
   const wish: DumpOptions = { ...what, path, write: writeStdout };
   const { fileSize } = reader;
-  const hex = wish.hex !== false;
   if (jobs <= 1 || fileSize === undefined || !isShareable(reader, wish)) {
     return await dump(reader, wish);
   }
-  const blocks = Blocks.of(WAITING + 2 * jobs, BLOCK_SIZE);
-  let write: ((n: number) => void) | undefined;
-  const about: BlockAbout = { path, fileSize, hex };
   const dumped = await shareBlocks({
-    blocks,
-    others: jobs - 1,
+    reader,
+    path,
+    fileSize,
+    jobs,
+    blockBytes: BLOCK_SIZE,
+    full: blockSize,
     start: () => new Worker(new URL("./block_worker.ts", import.meta.url), { type: "module" }),
-    about,
-    fill: (room) =>
-      dumpRecords(reader, wish, {
-        memory: (n) => blocks.memory(n),
-        room,
-        fill: () => blocks.fill(),
-        close: () => blocks.close(),
-        ...(blockSize === undefined ? {} : { full: blockSize }),
-      }),
-    empty: (n) => (write ??= blockWriter(reader, path, hex, blocks))(n),
+    about: { path, hex: wish.hex !== false },
+    make: (reader, about, blocks) => new BlockText(reader, about, blocks),
+    fill: (target) => dumpRecords(reader, wish, target),
   });
-  if (dumped === undefined) throw new Error("the file changed while it was read");
   dumped.finish();
   return dumped.stats;
 }

@@ -1,4 +1,5 @@
 import {
+  PERF_RECORD_AUXTRACE,
   PERF_RECORD_COMM,
   PERF_RECORD_EXIT,
   PERF_RECORD_FORK,
@@ -7,8 +8,11 @@ import {
   PERF_RECORD_MMAP2,
   PERF_RECORD_NAMESPACES,
   PERF_RECORD_READ,
+  PERF_RECORD_USER_TYPE_START,
 } from "@perfdata/format/record-types";
+import { layoutOf } from "@perfdata/format/struct";
 import type { Run } from "@perfdata/session/run";
+import { AUXTRACE } from "@perfdata/user-records";
 import { kernelField } from "./kernel_text.ts";
 
 /** Which records are chosen; all are where nothing is said. */
@@ -42,15 +46,14 @@ const OWN_THREAD: ReadonlySet<number> = new Set([
   PERF_RECORD_NAMESPACES,
 ]);
 
-/** Whether a filter lets the kernel record of a row through. */
-export function isWanted(
-  { types, cpus, pids, tids, time }: RecordFilter,
-  run: Run,
-  row: number,
-  le: boolean,
-): boolean {
+const AUXTRACE_AT = layoutOf(AUXTRACE);
+
+/** Whether a filter lets the record of a row through. */
+export function isWanted(filter: RecordFilter, run: Run, row: number, le: boolean): boolean {
+  const { types, cpus, pids, tids, time } = filter;
   const type = run.type[row] as number;
   if (types !== undefined && !types.has(type)) return false;
+  if (type < 0 || type >= PERF_RECORD_USER_TYPE_START) return isUserWanted(filter, run, row, le);
   if (cpus !== undefined && !cpus.has(run.cpu[row] as number)) return false;
   if (time !== undefined) {
     const now = run.time(row);
@@ -72,4 +75,23 @@ export function isWanted(
     tid = own("tid", tid);
   }
   return (pids === undefined || pids.has(pid)) && (tids === undefined || tids.has(tid));
+}
+
+/** The same of a record that perf wrote: few have what filters choose by. */
+function isUserWanted(
+  { cpus, pids, tids, time }: RecordFilter,
+  run: Run,
+  row: number,
+  le: boolean,
+): boolean {
+  if ((cpus ?? pids ?? tids ?? time) === undefined) return true;
+  const start = run.start[row] as number;
+  const isTrace = run.type[row] === PERF_RECORD_AUXTRACE &&
+    start + AUXTRACE_AT.cpu + 4 <= (run.end[row] as number);
+  // The data of a trace has no time of its own.
+  if (!isTrace || time !== undefined) return false;
+  const { view } = run.at(row);
+  const tid = view.getInt32(start + AUXTRACE_AT.tid, le);
+  return (cpus === undefined || cpus.has(view.getInt32(start + AUXTRACE_AT.cpu, le))) &&
+    (tids === undefined || tids.has(tid)) && (pids === undefined || pids.has(tid));
 }

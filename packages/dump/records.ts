@@ -1,10 +1,11 @@
 import type { Diagnostics, PerfDataReader } from "@perfdata/format";
 import type { Engine, EngineOptions } from "@perfdata/session/engine";
 import type { U64Style } from "./records_json.ts";
+import type { RecordsFilter } from "./records_choice.ts";
 import type { RecordSymbols } from "./records_symbols.ts";
 import { RecordsText } from "./records_text.ts";
 
-export type { RecordSymbols };
+export type { RecordsFilter, RecordSymbols };
 
 /** Which records are written, and how. */
 export interface RecordsOptions {
@@ -16,6 +17,8 @@ export interface RecordsOptions {
   readonly types?: ReadonlySet<string>;
   /** File offset of the first record that is written. */
   readonly from?: number;
+  /** Which of them are written, by what they say; all by default. */
+  readonly filter?: RecordsFilter;
   /** How many records are written at most. */
   readonly limit?: number;
   /**
@@ -62,6 +65,7 @@ export interface RecordsOptions {
  * @param options Which records, in which order, and how they are written.
  * @returns What was found on the way: how unwinding went.
  * @throws {PerfDataError} In strict mode, where the data is damaged.
+ * @throws {TypeError} Where a filter by function has no symbols.
  *
  * @example
  * ```ts

@@ -16,7 +16,7 @@
  */
 import { recordMisc, recordSize } from "@perfdata/format/record-header";
 import type { PerfDataReader } from "@perfdata/format";
-import type { Blocks } from "@perfdata/session/blocks";
+import type { Blocks, BlockTarget } from "@perfdata/session/blocks";
 import type { Engine } from "@perfdata/session/engine";
 import { type RecordBytes, Run, RUN_ROWS } from "@perfdata/session/run";
 
@@ -36,15 +36,9 @@ export const RECORDS_BLOCK: number = 1 << 18;
 /** What a block is handed over with. */
 const FULL = 1 << 17;
 
-/** Where blocks come from, and go. */
-export interface RecordsTarget extends Pick<Blocks, "memory" | "room" | "fill" | "close"> {
-  /** A block is handed over with so many bytes; 128 KB by default. */
-  readonly full?: number;
-}
-
 /** Fills blocks. */
 export class RecordsPacker {
-  readonly #blocks: RecordsTarget;
+  readonly #blocks: BlockTarget;
   readonly #full: number;
   #bytes: Uint8Array;
   #view: DataView;
@@ -56,7 +50,7 @@ export class RecordsPacker {
   readonly #comms: number[] = [];
 
   /** Begins the first block. */
-  constructor(blocks: RecordsTarget) {
+  constructor(blocks: BlockTarget) {
     this.#blocks = blocks;
     this.#full = blocks.full ?? FULL;
     const memory = blocks.memory(blocks.room());

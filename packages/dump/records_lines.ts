@@ -21,13 +21,8 @@ export class RecordsLines {
   ) {
     this.#unpacker = new RecordsUnpacker(reader, blocks);
     // What is wrong with the file is reported by the thread that fills the blocks.
-    const { format, u64, order } = options;
-    this.#text = new RecordsText(reader, (text) => this.#write(text), {
-      ...(format === undefined ? {} : { format }),
-      ...(u64 === undefined ? {} : { u64 }),
-      ...(order === undefined ? {} : { order }),
-      diagnostics: () => {},
-    });
+    const lines = { ...options, diagnostics: () => {} };
+    this.#text = new RecordsText(reader, (text) => this.#write(text), lines);
     this.#text.startNames(this.#unpacker.comm);
   }
 

@@ -7,12 +7,11 @@
 import type { PerfDataReader } from "@perfdata/format";
 import { writeStdout } from "@perfdata/format/file-sink";
 import { shareBlocks } from "@perfdata/session/block-threads";
-import { Blocks } from "@perfdata/session/blocks";
 import type { Engine } from "@perfdata/session/engine";
 import type { RecordsOptions } from "./records.ts";
-import { RecordsText } from "./records_text.ts";
+import { isTimeOrdered, RecordsText } from "./records_text.ts";
 import { RECORDS_BLOCK } from "./records_blocks.ts";
-import { type RecordsAbout, recordsWriter } from "./records_writer.ts";
+import { type LineOptions, RecordsLines } from "./records_lines.ts";
 
 /** How to write the records of a file with several threads: they go to standard output. */
 export interface ParallelRecordsOptions extends RecordsOptions {
@@ -27,9 +26,6 @@ export interface WrittenRecords {
   /** Number of records. */
   readonly count: number;
 }
-
-/** Blocks that wait to be written: threads are now faster, now slower. */
-const WAITING = 16;
 
 /**
  * Writes what `writeRecords` writes to standard output, with up to `jobs` threads: one goes through the
@@ -55,34 +51,27 @@ export async function recordsFile(
     const text = new RecordsText(reader, writeStdout, wish);
     return { engine: await text.run(), count: text.count };
   }
-  const { format, u64, order } = wish;
-  const lines = {
+  const { format, u64 } = wish;
+  const about: LineOptions = {
     ...(format === undefined ? {} : { format }),
     ...(u64 === undefined ? {} : { u64 }),
-    ...(order === undefined ? {} : { order }),
+    order: isTimeOrdered(wish) ? "time" : "file",
   };
-  const blocks = Blocks.of(WAITING + 2 * jobs, RECORDS_BLOCK);
-  const about: RecordsAbout = { path, fileSize, options: lines };
-  const empty = await recordsWriter(reader, lines, blocks);
-  const written = await shareBlocks({
-    blocks,
-    others: jobs - 1,
+  return await shareBlocks({
+    reader,
+    path,
+    fileSize,
+    jobs,
+    blockBytes: RECORDS_BLOCK,
+    full: blockSize,
     start: () => new Worker(new URL("./records_worker.ts", import.meta.url), { type: "module" }),
     about,
-    fill: async (room) => {
-      const text = new RecordsText(reader, writeStdout, wish, {
-        memory: (n) => blocks.memory(n),
-        room,
-        fill: () => blocks.fill(),
-        close: () => blocks.close(),
-        ...(blockSize === undefined ? {} : { full: blockSize }),
-      });
+    make: RecordsLines.open,
+    fill: async (target) => {
+      const text = new RecordsText(reader, writeStdout, wish, target);
       return { engine: await text.run(), count: text.count };
     },
-    empty,
   });
-  if (written === undefined) throw new Error("the file changed while it was read");
-  return written;
 }
 
 /** Whether threads can share the work. */

@@ -9,8 +9,8 @@ import { recordings } from "./testing.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 
-/** Which records are written, and how: as JSON can say it. */
-type Wish = LineOptions & Pick<RecordsOptions, "from" | "inflate"> & {
+/** Which records are written, and how: except for filters, as JSON can say it. */
+type Wish = LineOptions & Pick<RecordsOptions, "from" | "inflate" | "filter"> & {
   readonly types?: readonly string[];
 };
 
@@ -72,6 +72,7 @@ const WISHES: readonly Wish[] = [
   { format: "csv", u64: "string" },
   { format: "csv", order: "time", types: ["SAMPLE", "COMM"] },
   { inflate: false, from: 5000 },
+  { order: "time", filter: { comm: (name) => name !== "sh", dso: (name) => name !== "[vdso]" } },
 ];
 
 Deno.test("by way of blocks, records are what they are without", async () => {

@@ -3,6 +3,7 @@ import type { Engine } from "@perfdata/session/engine";
 import type { Run } from "@perfdata/session/run";
 import type { PlaceSymbol } from "@perfdata/session/symbols";
 import { BLOCK, TextBuffer } from "./records_bytes.ts";
+import type { RecordChoice } from "./records_choice.ts";
 import type { Members } from "./records_json.ts";
 
 /** Names places of a recording: `BundledSymbols` at once, `PlaceSymbols` after a while. */
@@ -33,7 +34,9 @@ interface SamplePlaces {
 
 /** A line that waits for the names of a sample. */
 interface Waiting {
-  /** Where its text is complete except for the names. */
+  /** Where its text begins. */
+  readonly start: number;
+  /** Where the names come in. */
   readonly at: number;
   readonly places: SamplePlaces;
   /** The members of a line of which nothing is written yet. */
@@ -45,6 +48,7 @@ const decoder = new TextDecoder();
 const CHAIN = encoder.encode(',"callchain_symbols":[');
 const MARKER = encoder.encode("null");
 const NO_COMM = encoder.encode(',"comm":null');
+const END = encoder.encode("}\n");
 const COMMA = 0x2c;
 const CLOSE = 0x5d;
 
@@ -56,6 +60,7 @@ const CLOSE = 0x5d;
 export class RecordMore {
   readonly #symbols: RecordSymbols | undefined;
   readonly #joined: boolean;
+  readonly #choice: RecordChoice | undefined;
   #engine: Engine | undefined;
   /** Names of threads by number. */
   #nameOf: (comm: number) => string = () => "";
@@ -71,15 +76,29 @@ export class RecordMore {
    * Writes what `symbols` know.
    *
    * @param joined Whether whole stacks stand for call chains.
+   * @param choice Which functions samples are to be in.
    */
-  constructor(symbols: RecordSymbols | undefined, joined: boolean) {
+  constructor(symbols: RecordSymbols | undefined, joined: boolean, choice?: RecordChoice) {
     this.#symbols = symbols;
     this.#joined = joined;
+    this.#choice = choice;
   }
 
   /** Whether lines wait for names, so that no text may be handed out before {@link RecordMore.settle}. */
   get waits(): boolean {
     return this.#symbols?.learn !== undefined;
+  }
+
+  /** Whether lines are chosen only when their names are known: by {@link RecordMore.settle}. */
+  get chooses(): boolean {
+    return this.waits && this.#choice?.bySymbol === true;
+  }
+
+  /** Whether a sample at a place is in a function that is asked for. */
+  isFunction(place: number): boolean {
+    const symbols = this.#symbols;
+    return symbols === undefined || this.#choice === undefined ||
+      this.#choice.isFunction(place, (at) => symbols.symbol(at));
   }
 
   /** Takes the engine of the rows. */
@@ -94,13 +113,19 @@ export class RecordMore {
     this.#nameOf = nameOf;
   }
 
-  /** Writes the members for a sample, each after a comma, or has them wait. */
-  put(out: TextBuffer, run: Run, row: number): void {
+  /**
+   * Writes the members for a sample, each after a comma, or has them wait, and the end of its line.
+   *
+   * @param start Where the line begins.
+   */
+  put(out: TextBuffer, run: Run, row: number, start: number): void {
     append(out, this.#comm(run.comm[row] as number));
-    if (this.#symbols === undefined || (run.thread[row] as number) < 0) return;
-    const places = this.#placesOf(run, row);
-    if (this.waits) this.#wait(out, places, undefined);
-    else this.#putNames(out, places);
+    if (this.#symbols !== undefined && (run.thread[row] as number) >= 0) {
+      const places = this.#placesOf(run, row);
+      if (this.waits) this.#wait(out, places, start, undefined);
+      else this.#putNames(out, places);
+    }
+    append(out, END);
   }
 
   /**
@@ -112,25 +137,35 @@ export class RecordMore {
     members.push(["comm", decoder.decode(this.#comm(run.comm[row] as number)).slice(8)]);
     if (this.#symbols === undefined || (run.thread[row] as number) < 0) return true;
     const places = this.#placesOf(run, row);
-    if (this.waits) this.#wait(out, places, members);
+    if (this.waits) this.#wait(out, places, out.length, members);
     else members.push(...this.#named(places));
     return !this.waits;
   }
 
   /**
-   * Looks up the names that lines wait for, and writes all of the text.
+   * Looks up the names that lines wait for, and writes all of the text, but the lines that turn out not
+   * to be chosen.
    *
    * @param lineOf Makes a line of members.
+   * @param most How many lines are chosen at most.
+   * @returns How many were chosen.
    */
   async settle(
     out: TextBuffer,
     lineOf: (members: Members) => string,
     write: (block: Uint8Array) => void,
-  ): Promise<void> {
+    most: number,
+  ): Promise<number> {
     await this.#symbols?.learn?.();
     const text = this.#spare ??= new TextBuffer();
-    let from = 0;
-    for (const { at, places, members } of this.#waiting) {
+    let from = 0, chosen = 0;
+    for (const { start, at, places, members } of this.#waiting) {
+      if (this.chooses && (chosen >= most || !this.isFunction(places.own))) {
+        text.copy(out.bytes, from, start);
+        from = members === undefined ? at + END.length : at;
+        continue;
+      }
+      chosen++;
       text.copy(out.bytes, from, at);
       from = at;
       if (members === undefined) this.#putNames(text, places);
@@ -144,6 +179,7 @@ export class RecordMore {
     text.length = 0;
     out.length = 0;
     this.#waiting = [];
+    return chosen;
   }
 
   #comm(comm: number): Uint8Array {
@@ -167,7 +203,12 @@ export class RecordMore {
   }
 
   /** Notes a line, with places of its own: those of the run are overwritten. */
-  #wait(out: TextBuffer, places: SamplePlaces, members: Members | undefined): void {
+  #wait(
+    out: TextBuffer,
+    places: SamplePlaces,
+    start: number,
+    members: Members | undefined,
+  ): void {
     const { own, chain, first, end, exact } = places;
     const symbols = this.#symbols;
     symbols?.want?.(own, false);
@@ -177,6 +218,7 @@ export class RecordMore {
       if (place !== own && i < exact) symbols?.want?.(place, true);
     }
     this.#waiting.push({
+      start,
       at: out.length,
       members,
       places: {

@@ -1,7 +1,5 @@
 import {
   decodeFeature,
-  type EventDescs,
-  eventName,
   fixedPeriod,
   HEADER_EVENT_DESC,
   KERNEL_RECORDS,
@@ -21,6 +19,7 @@ import {
 import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
 import { LITTLE_ENDIAN } from "@perfdata/format/text-bytes";
 import { type Consumer, type Engine, type Needs, runEngine } from "@perfdata/session/engine";
+import type { BlockTarget } from "@perfdata/session/blocks";
 import type { RecordBytes, Run } from "@perfdata/session/run";
 import { CSV_COLUMNS, csvRow, putCsvRow } from "./records_csv.ts";
 import { BLOCK, TextBuffer } from "./records_bytes.ts";
@@ -34,8 +33,10 @@ import {
 import { streamFeature } from "@perfdata/session/stream-feature";
 import { type AnyRecordCodec, RecordPlan } from "./records_plan.ts";
 import { SampleWriter } from "./records_sample.ts";
-import { RecordsPacker, type RecordsTarget } from "./records_blocks.ts";
+import { RecordsPacker } from "./records_blocks.ts";
 import type { RecordsOptions } from "./records.ts";
+import { EventNames } from "./records_events.ts";
+import { asksMachine, RecordChoice } from "./records_choice.ts";
 import { RecordMore } from "./records_symbols.ts";
 
 const CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
@@ -43,27 +44,6 @@ const GOOGLE_CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...GOOG
 
 const WANTED = 1;
 const UNWANTED = 2;
-
-/** The names of a file's events, as they become known. */
-class EventNames {
-  readonly #given = new Map<number, string>();
-  /** Counts changes: what was prepared for a name has to be made again. */
-  version = 0;
-
-  nameOf(index: number, event: PerfEvent): string {
-    return this.#given.get(index) ?? eventName(event.attr);
-  }
-
-  take(descs: EventDescs): void {
-    descs.events.forEach(({ name }, i) => this.#given.set(i, name));
-    this.version++;
-  }
-
-  set(index: number, name: string): void {
-    this.#given.set(index, name);
-    this.version++;
-  }
-}
 
 /** Turns records into lines; or has them go to other threads, which do. */
 export class RecordsText implements Consumer {
@@ -93,12 +73,13 @@ export class RecordsText implements Consumer {
   /** Writes what the machine and symbols say of samples, in the order of time. */
   readonly #more: RecordMore | undefined;
   readonly #joined: boolean;
-  readonly #limited: boolean;
-  /** How many lines may still be written, where that is limited. */
+  /** Which records are written, where that is asked. */
+  readonly #choice: RecordChoice | undefined;
+  /** How many lines may still be written. */
   #left: number;
   /** Lines that were written or handed over. */
   count: number = 0;
-  readonly #blocks: RecordsTarget | undefined;
+  readonly #blocks: BlockTarget | undefined;
   #packer: RecordsPacker | undefined;
   /** The version of the names that other threads know. */
   #begun = 0;
@@ -108,7 +89,7 @@ export class RecordsText implements Consumer {
     reader: PerfDataReader,
     write: (block: Uint8Array) => void,
     options: RecordsOptions,
-    blocks?: RecordsTarget,
+    blocks?: BlockTarget,
   ) {
     this.#reader = reader;
     this.#blocks = blocks;
@@ -125,12 +106,17 @@ export class RecordsText implements Consumer {
     const resolves = symbols !== undefined;
     const machine = isTimeOrdered(options);
     this.#joined = unwind !== undefined;
-    this.needs = { machine, places: resolves, chains: resolves, joined: this.#joined };
-    this.#more = machine ? new RecordMore(symbols, this.#joined) : undefined;
+    const choice = options.filter && new RecordChoice(options.filter, reader.littleEndian);
+    this.#choice = choice;
+    if (choice?.bySymbol === true && options.symbols === undefined) {
+      throw new TypeError("records: a filter by function needs symbols");
+    }
+    this.#more = machine ? new RecordMore(symbols, this.#joined, this.#choice) : undefined;
+    const places = resolves || choice?.byPlace === true;
+    this.needs = { machine, places, chains: resolves, joined: this.#joined };
     this.#first = options.from ?? 0;
     this.#u64 = options.u64 ?? "number";
-    this.#limited = options.limit !== undefined;
-    this.#left = options.limit ?? 1;
+    this.#left = options.limit ?? Infinity;
   }
 
   /** Takes all records of the file. */
@@ -175,8 +161,10 @@ export class RecordsText implements Consumer {
 
   #takeNames(bytes: Uint8Array, options: { littleEndian: boolean; base: number }): void {
     const feature = decodeFeature(HEADER_EVENT_DESC, bytes, options);
-    if (feature.name === "EVENT_DESC") this.#names.take(feature.value);
-    else if (feature.name === "RAW" && feature.error !== undefined) {
+    if (feature.name === "EVENT_DESC") {
+      this.#names.take(feature.value);
+      this.#choice?.renamed();
+    } else if (feature.name === "RAW" && feature.error !== undefined) {
       if (this.#options.diagnostics === undefined) throw feature.error;
       this.#options.diagnostics(feature.error);
     }
@@ -220,12 +208,14 @@ export class RecordsText implements Consumer {
       if (typeof name !== "string" || id === undefined) return;
       const index = this.#reader.events.all.findIndex(({ ids }) => ids.includes(id));
       if (index >= 0) this.#names.set(index, name);
+      this.#choice?.renamed();
     }
   }
 
   start(engine: Engine): void {
     this.#engine = engine;
     this.#more?.start(engine);
+    this.#choice?.start(engine);
     if (this.#blocks === undefined) return;
     // The line of heads.
     this.flush();
@@ -252,7 +242,9 @@ export class RecordsText implements Consumer {
   /** Writes the lines that wait for names. */
   async settle(): Promise<void> {
     if (this.#more?.waits !== true) return;
-    await this.#more.settle(this.out, this.#line, this.#write);
+    const chosen = await this.#more.settle(this.out, this.#line, this.#write, this.#left);
+    // Others were counted as they came.
+    if (this.#more.chooses) this.#counted(chosen);
   }
 
   async finish(): Promise<void> {
@@ -271,8 +263,11 @@ export class RecordsText implements Consumer {
       this.#observe(bytes.subarray(run.start[row], run.end[row]), type, offset);
     }
     if (offset < this.#first || !this.#isWanted(type)) return;
-    if (this.#limited) this.#left--;
-    this.count++;
+    if (this.#choice?.passes(run, row, this.#eventName) === false) return;
+    if (this.#more?.chooses !== true) {
+      if (this.#more?.isFunction(run.place[row] as number) === false) return;
+      this.#counted(1);
+    }
     const packer = this.#packer;
     if (packer === undefined) return this.line(run, row);
     // Other threads call events as they are called at the start.
@@ -281,6 +276,14 @@ export class RecordsText implements Consumer {
     }
     this.line(run, row);
     this.flush();
+  }
+
+  readonly #eventName = (index: number): string =>
+    this.#names.nameOf(index, this.#reader.events.all[index] as PerfEvent);
+
+  #counted(lines: number): void {
+    this.count += lines;
+    this.#left -= lines;
   }
 
   /** Writes the line of a record. */
@@ -293,6 +296,7 @@ export class RecordsText implements Consumer {
     const type = (run.type[row] as number) >>> 0;
     const out = this.#json ?? this.out;
     if (this.#json !== undefined) out.length = 0;
+    const from = out.length;
     let written = -1;
     if (this.#fast && type === PERF_RECORD_SAMPLE) {
       const writer = event < 0 || (start & 7) !== 0 ? null : this.#sampleWriter(event);
@@ -308,8 +312,7 @@ export class RecordsText implements Consumer {
         }
         if (written >= 0 && this.#more !== undefined) {
           out.length = written;
-          this.#more.put(out, run, row);
-          out.append("}\n");
+          this.#more.put(out, run, row, from);
           written = out.length;
         }
       }
@@ -410,8 +413,8 @@ export class RecordsText implements Consumer {
 }
 
 /** Whether records are ordered by time, and what was mapped when is known. */
-function isTimeOrdered({ order, symbols, unwind }: RecordsOptions): boolean {
-  return order === "time" || symbols !== undefined || unwind !== undefined;
+export function isTimeOrdered({ order, symbols, unwind, filter = {} }: RecordsOptions): boolean {
+  return order === "time" || symbols !== undefined || unwind !== undefined || asksMachine(filter);
 }
 
 /** Puts the whole stack into the place of the call chain, and leaves out what it was made of. */

@@ -34,7 +34,7 @@ export async function dumpByBlocks(
   full: number,
 ): Promise<{ stats: DumpStats; blocks: number }> {
   const memory = new SharedArrayBuffer(BLOCK_SIZE);
-  const text = new BlockText(reader, options.path, true, { memory: () => memory });
+  const text = new BlockText(reader, { path: options.path, hex: true }, { memory: () => memory });
   let n = 0;
   const { stats, finish } = await dumpRecords(reader, options, {
     full,

@@ -5,6 +5,7 @@ import {
   featureName,
   hasTablesFirst,
   HEADER_BUILD_ID,
+  HEADER_DIR_FORMAT,
   HEADER_FEAT_BITS,
   HEADER_TRACING_DATA,
   layoutOf,
@@ -13,6 +14,7 @@ import {
   PERF_RECORD_AUXTRACE,
   PERF_RECORD_COMPRESSED,
   PERF_RECORD_COMPRESSED2,
+  PERF_RECORD_FINISHED_ROUND,
   PERF_RECORD_HEADER_ATTR,
   PERF_RECORD_HEADER_BUILD_ID,
   PERF_RECORD_HEADER_FEATURE,
@@ -97,7 +99,7 @@ const CHUNK = 1 << 18;
  *
  * Records keep the order that they have in the file. What only one of the two forms has is
  * converted: attrs, features, tracing data and build ids are records at the start of a pipe, and
- * tables of a file. Memory is bounded whatever the size.
+ * tables of a file. A directory becomes one recording. Memory is bounded whatever the size.
  *
  * @param reader The recording; what is damaged goes to its diagnostics, or throws.
  * @param output Where it goes.
@@ -137,6 +139,8 @@ class Copy {
   readonly #features: WriterFeature[] = [];
   readonly #buildIds: Uint8Array[] = [];
   readonly #pieces: Pieces;
+  /** Whether the records are those of several files. */
+  readonly #isJoined: boolean;
   #begun = false;
   /** Whether records are seen beyond those that describe a pipe. */
   #pastHead = false;
@@ -149,6 +153,7 @@ class Copy {
     this.#output = output;
     this.#options = options;
     this.#edit = options.edit ?? {};
+    this.#isJoined = (reader.seams?.length ?? 0) > 0;
     this.#pieces = new Pieces((records) => output.write(records));
   }
 
@@ -182,9 +187,9 @@ class Copy {
 
   async #begin(): Promise<void> {
     this.#begun = true;
-    const { events, littleEndian, header, data } = this.#reader;
+    const { events, littleEndian, header, data, seams } = this.#reader;
     const isSame = changesNothing(this.#edit) && this.#options.batches === undefined &&
-      hasTablesFirst(this.#reader);
+      seams === undefined && hasTablesFirst(this.#reader);
     const head: RecordingHead = {
       littleEndian,
       ...(isSame && header !== undefined ? { like: this.#reader } : {}),
@@ -230,6 +235,8 @@ class Copy {
 
   #editFeature(id: number, bytes: Uint8Array): Uint8Array | undefined {
     if (OF_COMPRESSION.has(id) && this.#options.keepCompressed !== true) return undefined;
+    // perf complains of it in a file.
+    if (id === HEADER_DIR_FORMAT && this.#reader.seams !== undefined) return undefined;
     return this.#edit.feature === undefined ? bytes : this.#edit.feature(id, bytes);
   }
 
@@ -298,7 +305,8 @@ class Copy {
 
   /**
    * Takes what stands elsewhere in the other form: the head of a pipe, and the records that hold
-   * compressed ones. Returns whether this is such a record.
+   * compressed ones; and the rounds of one file of a directory, which say nothing about the others, so
+   * that readers have to sort by time. Returns whether this is such a record.
    */
   #takeHead(batch: RecordBatch, i: number): boolean {
     const type = batch.type(i);
@@ -312,6 +320,10 @@ class Copy {
     if (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2) {
       this.#pastHead = true;
       return this.#options.keepCompressed !== true;
+    }
+    if (type === PERF_RECORD_FINISHED_ROUND && this.#isJoined) {
+      this.#pastHead = true;
+      return true;
     }
     if (this.#reader.isPipe) {
       switch (type) {

@@ -4,6 +4,7 @@ import {
   featureName,
   HEADER_AUXTRACE,
   HEADER_BUILD_ID,
+  HEADER_DIR_FORMAT,
   HEADER_EVENT_DESC,
   HEADER_GROUP_DESC,
   HEADER_SAMPLE_TIME,
@@ -37,8 +38,9 @@ export class Features {
     const littleEndian = first.input.reader.littleEndian;
     const ids = new Set(this.#parts.flatMap(({ features }) => [...features.keys()]));
     const made: WriterFeature[] = [];
-    // The index of AUX data is made by what writes it.
+    // The index of AUX data is made by what writes it; the result is no directory.
     ids.delete(HEADER_AUXTRACE);
+    ids.delete(HEADER_DIR_FORMAT);
     for (const id of [...ids].sort((a, b) => a - b)) {
       const own = this.#made(id);
       if (own !== undefined) {

@@ -36,15 +36,20 @@ export class Pseudonyms {
     this.#key = typeof key === "string" ? encoder.encode(key) : key;
   }
 
+  /** The tokens that were given so far. */
+  get tokens(): Iterable<string> {
+    return this.#tokens.values();
+  }
+
   /** The token of a text: letters and digits. */
-  token(text: string, length: number = LENGTH): string {
+  token(text: string): string {
     let token = this.#tokens.get(text);
     if (token === undefined) {
       const hash = hmac(sha256, this.#key, encoder.encode(text));
-      token = Array.from(hash.subarray(0, 32), (byte) => ALPHABET[byte & 31]).join("");
+      token = Array.from(hash.subarray(0, LENGTH), (byte) => ALPHABET[byte & 31]).join("");
       this.#tokens.set(text, token);
     }
-    return token.slice(0, length);
+    return token;
   }
 
   /** A path of which each part is a token; what has a meaning to perf stays. */

@@ -92,3 +92,19 @@ Deno.test("TextSearch finds what a plain search finds, however the bytes are cut
     assertEquals(words.map((word) => search.found.get(word) ?? 0), expected, `pieces of ${cut}`);
   }
 });
+
+Deno.test("TextSearch: a text within a token that stands for another one does not count", () => {
+  const names = new Pseudonyms("key");
+  const token = names.token("/usr/bin/secret");
+  const inside = token.slice(3, 8);
+  const other = names.token(inside);
+  const bytes = (text: string) => new TextEncoder().encode(text);
+  for (const cut of [1, 5, 100]) {
+    const search = new TextSearch(["/usr/bin/secret", inside], names.tokens);
+    const whole = bytes(`${token} ${token}\0${other}`);
+    for (let at = 0; at < whole.length; at += cut) search.take(whole.subarray(at, at + cut));
+    assertEquals([...search.found], []);
+    search.take(bytes(` ${inside} ${token}`));
+    assertEquals([...search.found], [[inside, 1]]);
+  }
+});

@@ -8,7 +8,8 @@ const HEAD = 4;
 /**
  * Searches all bytes that go through for texts, also those on the seam of two pieces.
  *
- * Texts of fewer than four bytes are not searched for: they occur by chance.
+ * Texts of fewer than four bytes are not searched for: they occur by chance. So may longer ones in a
+ * token that stands for another text: these do not count.
  *
  * @example
  * ```ts
@@ -23,12 +24,14 @@ const HEAD = 4;
  * ```
  */
 export class TextSearch {
-  /** The texts that were found, and how often. */
-  readonly found: Map<string, number> = new Map();
   /** Texts that are too short to be searched for. */
   readonly tooShort: readonly string[];
   readonly #byHead = new Map<number, { readonly text: string; readonly bytes: Uint8Array }[]>();
   readonly #first = new Uint8Array(256);
+  /** How often each text was found, and each token with one of the texts in it. */
+  readonly #counts = new Map<string, number>();
+  /** Tokens with texts in them, each as often as it is there. */
+  readonly #textsIn = new Map<string, readonly string[]>();
   #longest = 0;
   #rest = new Uint8Array(0);
 
@@ -36,23 +39,41 @@ export class TextSearch {
    * Has searched nothing yet.
    *
    * @param texts What to search for.
+   * @param tokens What stands for these texts: see `Pseudonyms`.
    */
-  constructor(texts: Iterable<string>) {
+  constructor(texts: Iterable<string>, tokens: Iterable<string> = []) {
     const tooShort: string[] = [];
+    const wanted = new Set<string>();
     for (const text of texts) {
-      const bytes = encoder.encode(text);
-      if (bytes.length < HEAD) {
-        tooShort.push(text);
-        continue;
-      }
-      const head = headOf(bytes, 0);
-      const same = this.#byHead.get(head);
-      if (same === undefined) this.#byHead.set(head, [{ text, bytes }]);
-      else same.push({ text, bytes });
-      this.#first[bytes[0] as number] = 1;
-      this.#longest = Math.max(this.#longest, bytes.length);
+      if (encoder.encode(text).length < HEAD) tooShort.push(text);
+      else wanted.add(text);
     }
     this.tooShort = tooShort;
+    for (const token of tokens) {
+      const inside = partsOf(token).filter((part) => wanted.has(part));
+      if (inside.length > 0) this.#textsIn.set(token, inside);
+    }
+    for (const text of new Set([...wanted, ...this.#textsIn.keys()])) this.#add(text);
+  }
+
+  /** The texts that were found, and how often. */
+  get found(): Map<string, number> {
+    const found = new Map(this.#counts);
+    for (const [token, texts] of this.#textsIn) {
+      const count = this.#counts.get(token) ?? 0;
+      for (const text of texts) found.set(text, (found.get(text) ?? 0) - count);
+    }
+    return new Map([...found].filter(([text, count]) => count > 0 && !this.#textsIn.has(text)));
+  }
+
+  #add(text: string): void {
+    const bytes = encoder.encode(text);
+    const head = headOf(bytes, 0);
+    const same = this.#byHead.get(head);
+    if (same === undefined) this.#byHead.set(head, [{ text, bytes }]);
+    else same.push({ text, bytes });
+    this.#first[bytes[0] as number] = 1;
+    this.#longest = Math.max(this.#longest, bytes.length);
   }
 
   /** Searches the next bytes. */
@@ -71,7 +92,7 @@ export class TextSearch {
         const end = at + wanted.length;
         // What ends within the kept bytes was found before.
         if (end <= kept || end > all.length || !startsWith(all, at, wanted)) continue;
-        this.found.set(text, (this.found.get(text) ?? 0) + 1);
+        this.#counts.set(text, (this.#counts.get(text) ?? 0) + 1);
       }
     }
     this.#rest = all.slice(Math.max(0, all.length - this.#longest + 1));
@@ -86,6 +107,15 @@ export class TextSearch {
       },
     };
   }
+}
+
+/** All parts of a token that are long enough to be searched for. */
+function partsOf(token: string): string[] {
+  const parts: string[] = [];
+  for (let from = 0; from + HEAD <= token.length; from++) {
+    for (let to = from + HEAD; to <= token.length; to++) parts.push(token.slice(from, to));
+  }
+  return parts;
 }
 
 function headOf(bytes: Uint8Array, at: number): number {

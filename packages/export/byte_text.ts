@@ -4,7 +4,6 @@ import {
   OVERSHOOT,
   type Piece,
   putDecimal,
-  putDecimal64,
   putHex,
 } from "@perfdata/format/text-bytes";
 import { enlarge } from "@perfdata/format/enlarge";
@@ -158,16 +157,6 @@ export class ByteText {
     for (let power = 10; power <= value; power *= 10) digits++;
     for (let i = digits; i < width; i++) this.#bytes[this.length++] = 0x20;
     this.length = putDecimal(this.#view, this.length, value);
-  }
-
-  /** Adds a 64-bit word in decimal, unsigned, with spaces before it up to `width` characters. */
-  padded64(hi: number, lo: number, width: number): void {
-    if (hi >= 0 && hi < 1 << 21) {
-      this.padded(hi * 2 ** 32 + (lo >>> 0), width);
-      return;
-    }
-    this.reserve(20);
-    this.length = putDecimal64(this.#view, this.length, hi, lo);
   }
 
   /** Adds a 64-bit word in hexadecimal without leading zeros. */

@@ -1,3 +1,4 @@
+import { visible } from "@perfdata/format/visible";
 import {
   type CallEvents,
   durationText,
@@ -128,7 +129,7 @@ export class CallText {
     }
     const known = (lines[at] as number) - 1;
     if (known >= 0) return known;
-    const name = this.#names.names[place] as string;
+    const name = visible(this.#names.names[place] as string);
     const isReturn = ending === Ending.RETURN || ending === Ending.OPEN;
     const number = this.#add(
       `| ${"  ".repeat(level)}${isReturn ? `}  /* ${name} */` : name}${ENDINGS[ending]}\n`,

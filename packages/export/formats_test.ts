@@ -91,6 +91,17 @@ Deno.test("pprof takes the program for the main binary, whatever was sampled fir
   });
 });
 
+Deno.test("a profile of many moments spans the first to the last", () => {
+  const builder = new ProfileBuilder({ events: [{ name: "time", unit: "nanoseconds" }] });
+  const thread = builder.thread(7, 7, "program");
+  // More than a call has room for as arguments.
+  const moments = 200_000;
+  for (let i = 0; i < moments; i++) {
+    builder.sample({ stack: -1, event: 0, thread, period: 1, time: 5 + (i * 7919) % moments });
+  }
+  assertEquals(builder.profile().span, [5, 5 + moments - 1]);
+});
+
 Deno.test("go tool pprof reads the same sums, functions and labels", async () => {
   const bytes = await bytesOf(gzipped(pprof(PROFILE)));
   await withFile("profile.pb.gz", bytes, (path) => {

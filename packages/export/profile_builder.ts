@@ -1,10 +1,4 @@
-import type {
-  Profile,
-  ProfileEvent,
-  ProfileObject,
-  ProfileSwitch,
-  ProfileThread,
-} from "./profile.ts";
+import type { Profile, ProfileEvent, ProfileObject, ProfileThread } from "./profile.ts";
 import { FloatColumn, IntColumn } from "./columns.ts";
 import { FrameTable } from "./frame_table.ts";
 import { NodeTable } from "./node_table.ts";
@@ -72,7 +66,8 @@ export class ProfileBuilder {
     cpu: new IntColumn(),
   };
   #timed = false;
-  readonly #switches: ProfileSwitch[] = [];
+  #first = Infinity;
+  #last = -Infinity;
 
   /** Starts an empty profile. */
   constructor(about: ProfileAbout) {
@@ -123,13 +118,10 @@ export class ProfileBuilder {
     columns.period.push(period);
     if (time === undefined) return;
     this.#timed = true;
+    this.#first = Math.min(this.#first, time);
+    this.#last = Math.max(this.#last, time);
     columns.time.push(time);
     columns.cpu.push(cpu);
-  }
-
-  /** Adds a context switch. */
-  switched(change: ProfileSwitch): void {
-    this.#switches.push(change);
   }
 
   /** The profile. */
@@ -158,10 +150,8 @@ export class ProfileBuilder {
         period: period.array(),
         ...(this.#timed ? { time: time.array(), cpu: cpu.array() } : {}),
       },
-      ...(this.#timed && time.length > 0
-        ? { span: [Math.min(...time.array()), Math.max(...time.array())] as const }
-        : {}),
-      switches: this.#switches,
+      ...(this.#timed ? { span: [this.#first, this.#last] as const } : {}),
+      switches: [],
     };
   }
 }

@@ -173,7 +173,7 @@ export class ProfileConsumer implements Consumer {
     const profile: Profile = {
       ...named,
       title: names.title,
-      trust: this.#trustLine(trust, withCallers(columns, samples)),
+      trust: this.#trustLine(trust, callersOf(columns, samples, engine)),
       events: events(engine),
       threads,
       objects: engine.places.objects.map(({ path, buildId }, number) => ({
@@ -250,17 +250,24 @@ export class ProfileConsumer implements Consumer {
   }
 
   /** One line: how many samples have a function and a stack, and why the others have none. */
-  #trustLine({ all, resolved, unresolved, unverified }: SymbolTrust, withCallers: number): string {
+  #trustLine({ all, resolved, unresolved, unverified }: SymbolTrust, callers: Callers): string {
     const causes = [...unresolved].filter(([, { samples }]) => samples > 0)
       .sort(([, a], [, b]) => b.samples - a.samples)
       .map(([cause, { samples }]) => `${cause} ${percent(samples, all.samples)}`);
     const parts = [
       `${percent(resolved.samples, all.samples)} of samples have a function` +
       (causes.length > 0 ? ` (without: ${causes.join(", ")})` : ""),
-      withCallers === 0
+      callers.some === 0
         ? "no call chains were recorded"
-        : `${percent(withCallers, this.samples)} have callers`,
+        : `${percent(callers.some, this.samples)} have callers`,
     ];
+    // Frame pointers that are none lead anywhere. A few chains end so in any recording.
+    if (callers.lost >= this.samples / 20) {
+      parts.push(
+        `${percent(callers.lost, this.samples)} have callers where nothing was mapped, ` +
+          "as of code without frame pointers",
+      );
+    }
     if (unverified.samples > 0) {
       parts.push(`${percent(unverified.samples, all.samples)} by files of no known build id`);
     }
@@ -277,14 +284,37 @@ function timeOf(run: Run, i: number): number {
   return (run.timeHi[i] as number) * 4294967296 + ((run.timeLo[i] as number) >>> 0);
 }
 
-/** How many samples have a stack of more than one place. */
-function withCallers({ parent }: StackColumns, { length, stack, count }: SampleColumns): number {
-  let sum = 0;
+/** How many samples have callers. */
+interface Callers {
+  /** A stack of more than one place. */
+  readonly some: number;
+  /** Among them a place where nothing was mapped; unwinding counts its own. */
+  readonly lost: number;
+}
+
+function callersOf(
+  { parent, place }: StackColumns,
+  { length, stack, count }: SampleColumns,
+  { places, unwound }: Engine,
+): Callers {
+  // A caller stands before what it calls.
+  const isLost = new Uint8Array(parent.length);
+  const isUnwound = unwound !== undefined && unwound.all.stacks > 0;
+  for (let of = 0; of < parent.length && !isUnwound; of++) {
+    const caller = parent[of] as number;
+    if (caller >= 0 && isLost[caller] === 1 || places.object(place[of] as number) < 0) {
+      isLost[of] = 1;
+    }
+  }
+  let [some, lost] = [0, 0];
   for (let row = 0; row < length; row++) {
     const of = stack[row] as number;
-    if (of >= 0 && (parent[of] as number) >= 0) sum += count[row] as number;
+    const caller = of < 0 ? -1 : parent[of] as number;
+    if (caller < 0) continue;
+    some += count[row] as number;
+    if (isLost[caller] === 1) lost += count[row] as number;
   }
-  return sum;
+  return { some, lost };
 }
 
 /** The events, with the units of their periods. */

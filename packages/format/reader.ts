@@ -242,6 +242,11 @@ export class PerfDataReader {
     return fileLayout(sections, this.fileSize);
   }
 
+  /** Where files of a directory were joined, as their source says; `undefined` of a single file. */
+  get seams(): readonly number[] | undefined {
+    return isRandomAccess(this.#source) ? this.#source.seams : undefined;
+  }
+
   /** Makes a temporary file, where the source allows one. */
   get temp(): (() => TempFile) | undefined {
     return this.#source.temp;

@@ -82,6 +82,11 @@ class Column {
 
   /** Takes the width that some rows need, up to a limit. */
   fit(rows: Uint32Array, limit: number): void {
+    this.width = Math.min(limit, this.longest(rows));
+  }
+
+  /** The longest text of some rows, and of the title. */
+  longest(rows: Uint32Array): number {
     let most = this.title.length;
     let last = NaN;
     for (let i = 0; i < rows.length; i++) {
@@ -90,7 +95,7 @@ class Column {
       last = number;
       most = Math.max(most, this.#text(number).length);
     }
-    this.width = Math.min(limit, most);
+    return most;
   }
 
   /** A cell of the column's width; what is longer is cut, except where it has none. */
@@ -131,14 +136,25 @@ function tableColumns(table: FunctionTable): Column[] {
 
 /** On a terminal: rows whose cells decide how wide a column is, and its greatest width. */
 const FITTED = 1000, WIDEST = 40;
-/** Characters of a bar. */
-const BAR = 10;
+/** Characters of a bar, and the blank after it. */
+const BAR = 10, BAR_COLUMN = BAR + 1;
+/**
+ * A bar must leave so many characters for the last column, which says what a row is of. Where even
+ * {@link LEAST} do not fit, the terminal breaks the lines.
+ */
+const ENOUGH = 40, LEAST = 16;
+
+/** Cuts what is longer than a terminal is wide. */
+function cut(line: string, width: number): string {
+  return line.length <= width ? line : `${line.slice(0, width - 1)}…`;
+}
 
 /**
  * The rows of one event as a table.
  *
  * @param rows Numbers of rows, as `FunctionTable.rows` has them.
- * @param width Of the terminal, where there is one: there are bars then, and lines are cut.
+ * @param width Of the terminal, where there is one: there are bars then, if there is room, and lines
+ *   are cut.
  */
 export function* functionLines(
   table: FunctionTable,
@@ -157,6 +173,10 @@ export function* functionLines(
   const most = rows[0] === undefined ? 0 : shown(rows[0]);
   const leading = columns.slice(0, -1);
   const last = columns.at(-1);
+  const before = leading.reduce((sum, column) => sum + column.width + 2, 0);
+  const room = (width ?? 0) - before;
+  const hasBars = width !== undefined &&
+    room - BAR_COLUMN >= Math.min(ENOUGH, last?.longest(rows.subarray(0, FITTED)) ?? 0);
   // Rows that follow each other differ in their last column, and seldom before it.
   let start = "";
   for (let i = -1; i < rows.length; i++) {
@@ -172,14 +192,14 @@ export function* functionLines(
       line = start + (last?.cell ?? "");
     }
     if (line.endsWith(" ")) line = line.trimEnd();
-    if (width === undefined) {
-      yield line;
+    if (width === undefined || !hasBars) {
+      yield width === undefined || room < LEAST ? line : cut(line, width);
       continue;
     }
     const share = row === undefined || most === 0 ? 0 : shown(row) / most;
     const eighths = Math.round(share * BAR * 8);
     const bar = "█".repeat(eighths >> 3) + (eighths & 7 ? " ▏▎▍▌▋▊▉"[eighths & 7] : "");
-    yield `${bar.padEnd(BAR)} ${line}`.slice(0, width);
+    yield cut(`${bar.padEnd(BAR)} ${line}`, width);
   }
 }
 
@@ -299,7 +319,8 @@ function* tableText(
       lines.push(line);
       const row = rows[next++];
       if (chains !== undefined && row !== undefined) {
-        lines.push(...chains.lines(row).map((text) => visible(text).slice(0, width)));
+        const texts = chains.lines(row).map(visible);
+        lines.push(...(width === undefined ? texts : texts.map((text) => cut(text, width))));
       }
       if (lines.length < BLOCK) continue;
       yield lines.join("\n") + "\n";

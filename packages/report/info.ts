@@ -152,6 +152,9 @@ class InfoCounts implements Consumer {
         case PERF_RECORD_HEADER_FEATURE:
           this.#rare(run, i, engine);
           break;
+        default:
+          // In the dialect of Google's old perf each feature has a record type of its own.
+          if (engine.reader.isGoogleDialect) this.#rare(run, i, engine);
       }
     }
   }

@@ -80,7 +80,8 @@ function timeText({ span, startedAt }: RecordingInfo): string {
   const start = startedAt === undefined
     ? `from ${(Number(span[0]) / 1e9).toFixed(6)} of its clock; the time of day was not recorded`
     : `from ${new Date(Number(startedAt / 1_000_000n)).toISOString()}`;
-  return `${seconds(span).toFixed(3)} s, ${start}`;
+  const length = seconds(span);
+  return `${length < 0.1 ? `${(1e3 * length).toFixed(3)} ms` : `${length.toFixed(3)} s`}, ${start}`;
 }
 
 function eventText(event: EventInfo, { span }: RecordingInfo): string {

@@ -331,7 +331,8 @@ class RateAnalysis implements Consumer {
       ? undefined
       : this.#since(hi >>> 0, lo >>> 0);
     const trailer = this.#events[index]?.layout.trailer;
-    const left = (trailer === undefined ? end : trailerEnd(start, end) - trailer.size) - start - 8;
+    const left = (trailer === undefined ? end : trailerEnd(start, end) - trailer.size) - start -
+      PERF_EVENT_HEADER_SIZE;
     if (type === PERF_RECORD_READ) {
       const event = this.#events[index];
       if (event === undefined) return;

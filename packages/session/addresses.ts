@@ -20,9 +20,9 @@ export interface RecordedAddresses {
   /** Samples whose call chain or branch stack is damaged: these were not looked at. */
   readonly damaged: number;
   /** Release of the recorded kernel, if the file has it. */
-  readonly release?: string;
+  readonly release?: string | undefined;
   /** Architecture of the recorded machine, if the file has it. */
-  readonly arch?: string;
+  readonly arch?: string | undefined;
   /** What found them. */
   readonly engine?: Engine;
 }
@@ -119,7 +119,8 @@ export class AddressConsumer implements Consumer {
       samples: this.#samples,
       period: this.#period,
       damaged: leftOut,
-      ...recorded.machine,
+      release: recorded.release,
+      arch: recorded.arch,
       engine: this.#engine as Engine,
     };
   }

@@ -35,6 +35,7 @@ import {
   intelPtInfo,
   PERF_AUXTRACE_NAMES,
 } from "@perfdata/user-records";
+import { streamFeature } from "./stream_feature.ts";
 
 /** perf pads the data of an AUXTRACE record with zeros to a multiple of 8. */
 const MAX_PADDING = 7n;
@@ -427,11 +428,14 @@ export class AuxCollector {
   }
 
   #takeFeature(batch: RecordBatch, i: number): void {
-    const bytes = batch.recordBytes(i);
-    if (bytes.length < 16) return;
-    const id = Number(batch.view.getBigUint64(batch.start(i) + 8, batch.littleEndian));
+    const { bytes, view } = batch;
+    const start = batch.start(i);
+    const end = start + batch.size(i);
+    const feature = streamFeature(this.#reader, bytes, view, start, end);
+    if (feature === undefined) return;
+    const { id, payload } = feature;
     if (id !== HEADER_CMDLINE && id !== HEADER_CPUID) return;
-    this.#setFeature(id, bytes.subarray(16), batch.offsetOf(i) + 16);
+    this.#setFeature(id, payload, batch.offsetOf(i) + end - start - payload.length);
   }
 
   #setFeature(id: number, bytes: Uint8Array, base: number): void {

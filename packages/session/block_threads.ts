@@ -1,17 +1,35 @@
-// Uses Deno's workers; most of this package runs in any JavaScript runtime.
+// Uses Deno's workers, files and standard output; most of this package runs in any JavaScript runtime.
 /**
  * The one way in which several threads work on a recording: the first one orders and resolves, and fills
- * blocks of shared memory; the others, and the first where they cannot keep up, empty them.
+ * blocks of shared memory; the others, and the first where they cannot keep up, make text of them and
+ * write it to standard output, in the order of the blocks.
  *
  * @module
  */
-import { Blocks, type SharedBlocks, StoppedError } from "./blocks.ts";
+import { PerfDataReader } from "@perfdata/format";
+import { writeStdout } from "@perfdata/format/file-sink";
+import { fileSource } from "@perfdata/format/file-source";
+import { Blocks, type BlockTarget, type SharedBlocks, StoppedError } from "./blocks.ts";
 
-/** What a thread is given: the blocks, and what its consumer needs to know. */
-export interface BlockTask<About> {
-  /** Where the blocks are. */
+/** Makes text of blocks. */
+export interface BlockText {
+  /** Writes the text of block `n`, in pieces that are valid during the call only. */
+  put(n: number, write: (text: Uint8Array) => void): void;
+}
+
+/** Gets ready to make text of the blocks of a file. */
+export type MakeBlockText<About> = (
+  reader: PerfDataReader,
+  about: About,
+  blocks: Blocks,
+) => BlockText | Promise<BlockText>;
+
+/** What a thread is given: the blocks, the file, and what else its text depends on. */
+interface BlockTask<About> {
   readonly shared: SharedBlocks;
-  /** What can be sent to another thread. */
+  readonly path: string;
+  /** The file's size at the start: it may be one that is still written. */
+  readonly fileSize: number;
   readonly about: About;
 }
 
@@ -21,57 +39,84 @@ type Answer =
   | { readonly kind: "stopped" }
   | { readonly kind: "error"; readonly message: string; readonly isBrokenPipe: boolean };
 
-/** What is to be done by several threads. */
+/** Which file several threads make text of, and how. */
 export interface BlockWork<About, Result> {
-  /** The blocks. */
-  readonly blocks: Blocks;
-  /** How many threads, besides this one. */
-  readonly others: number;
-  /** Starts one: a module that calls {@link emptyBlocks}. */
+  /** The file; what is wrong with it is reported once, by this reader. */
+  readonly reader: PerfDataReader;
+  /** The same file: each thread opens it for itself. */
+  readonly path: string;
+  /** Its size. */
+  readonly fileSize: number;
+  /** How many threads, this one included. */
+  readonly jobs: number;
+  /** Bytes of a block. */
+  readonly blockBytes: number;
+  /** Bytes that a block is handed over with, at least; the filler's choice by default. */
+  readonly full?: number | undefined;
+  /** Starts another thread: a module that calls {@linkcode emptyBlocks}. */
   readonly start: () => Worker;
-  /** What they need to know. */
+  /** What the text depends on, besides the file: what can be sent to another thread. */
   readonly about: About;
-  /**
-   * Fills all blocks in this thread, and closes them.
-   *
-   * @param room Gives the next block to fill, as `Blocks.room` does; this thread empties others while
-   * there is none.
-   */
-  fill(room: () => number): Promise<Result>;
-  /** Empties block `n` in this thread. */
-  empty(n: number): void;
+  /** Gets ready to make text of blocks in this thread. */
+  readonly make: MakeBlockText<About>;
+  /** Fills all blocks in this thread, and closes them. */
+  fill(target: BlockTarget): Promise<Result>;
 }
 
+/** Blocks that wait to be written: threads are now faster, now slower. */
+const WAITING = 16;
+
 /**
- * Does some work by several threads.
+ * Writes the text of a file to standard output, by several threads. Runs on Deno.
  *
- * @returns What `fill` returned; `undefined` where a thread has stopped without an error.
+ * @returns What `fill` returned.
  * @throws {Error} What went wrong in one of them.
  */
-export async function shareBlocks<About, Result>(
-  { blocks, others, start, about, fill, empty }: BlockWork<About, Result>,
-): Promise<Result | undefined> {
-  const help = (n: number): boolean => {
-    if (n >= 0) empty(n);
-    return n >= 0;
-  };
-  const task: BlockTask<About> = { shared: blocks.shared, about };
-  const threads = Array.from({ length: others }, () => new BlockThread(start(), task));
+export async function shareBlocks<About, Result>(work: BlockWork<About, Result>): Promise<Result> {
+  const { reader, path, fileSize, jobs, full, about } = work;
+  const blocks = Blocks.of(WAITING + 2 * jobs, work.blockBytes);
+  const task: BlockTask<About> = { shared: blocks.shared, path, fileSize, about };
+  const threads = Array.from({ length: jobs - 1 }, () => new BlockThread(work.start(), task));
+  let result: Result | undefined;
   try {
-    let result: Result | undefined;
+    const empty = emptier(blocks, await work.make(reader, about, blocks));
+    const help = (n: number): boolean => {
+      if (n >= 0) empty(n);
+      return n >= 0;
+    };
     try {
-      result = await fill(() => blocks.room(() => help(blocks.tryClaim())));
+      result = await work.fill({
+        memory: (n) => blocks.memory(n),
+        room: () => blocks.room(() => help(blocks.tryClaim())),
+        fill: () => blocks.fill(),
+        close: () => blocks.close(),
+        ...(full === undefined ? {} : { full }),
+      });
       while (help(blocks.claim()));
     } catch (error) {
+      // Why it stopped is what the thread that failed answers.
       if (!(error instanceof StoppedError)) throw error;
       result = undefined;
     }
     const areDone = await Promise.all(threads.map(({ isDone }) => isDone));
-    return areDone.includes(false) ? undefined : result;
+    if (areDone.includes(false)) result = undefined;
   } finally {
     blocks.stop();
     for (const thread of threads) thread.end();
   }
+  if (result === undefined) throw new Error("the file changed while it was read");
+  return result;
+}
+
+/** Writes the text of a block when it is its turn. */
+function emptier(blocks: Blocks, text: BlockText): (n: number) => void {
+  return (n) => {
+    text.put(n, (bytes) => {
+      blocks.turn(n);
+      writeStdout(bytes);
+    });
+    blocks.empty(n);
+  };
 }
 
 /** Another thread. */
@@ -110,19 +155,21 @@ class BlockThread {
 /**
  * What the module of a thread calls: empties blocks until there are no more.
  *
- * @param prepare Makes what empties block `n`.
+ * @param make Gets ready to make text of them.
  */
-export function emptyBlocks<About>(
-  prepare: (about: About, blocks: Blocks) => Promise<(n: number) => void>,
-): void {
+export function emptyBlocks<About>(make: MakeBlockText<About>): void {
   const scope = globalThis as unknown as {
     onmessage: (event: { data: BlockTask<About> }) => void;
     postMessage(message: Answer): void;
   };
-  scope.onmessage = async ({ data: { shared, about } }) => {
+  scope.onmessage = async ({ data: { shared, path, fileSize, about } }) => {
     const blocks = new Blocks(shared);
     try {
-      const empty = await prepare(about, blocks);
+      // Damage is reported by the thread that fills the blocks.
+      const reader = await PerfDataReader.open({ ...fileSource(path), size: fileSize }, {
+        diagnostics: () => {},
+      });
+      const empty = emptier(blocks, await make(reader, about, blocks));
       for (let n = blocks.claim(); n >= 0; n = blocks.claim()) empty(n);
       scope.postMessage({ kind: "done" });
     } catch (error) {

@@ -133,6 +133,14 @@ export class Blocks {
   }
 }
 
+/** Where what fills blocks gets them, and hands them over. */
+export interface BlockTarget extends Pick<Blocks, "memory" | "fill" | "close"> {
+  /** Blocks until there is one to fill; returns its number. */
+  room(): number;
+  /** A block is handed over with so many bytes; the default is the filler's. */
+  readonly full?: number;
+}
+
 /** How many are filled, whether there will be more or not. */
 function countOf(filled: number): number {
   return filled < 0 ? ~filled : filled;

@@ -1,3 +1,4 @@
+import { visible } from "@perfdata/format/visible";
 import { FLOW_ERROR_TEXT, FlowEvent } from "@perfdata/intel-pt";
 import type { CallEvents } from "./pt_call_events.ts";
 import { latencyOf } from "./pt_latency.ts";
@@ -112,16 +113,21 @@ export function* rowLines(
     } ${secondsText(time).padStart(18)}`;
     if (row === ROW.BRANCH) {
       const to = hex(rows.payload[i] as bigint);
-      yield `${prefix} ${(BRANCH_NAMES[kind] ?? "").padEnd(10)} ${
-        placeText(rows, i, names)
-      } => ${to} ${names.text(b)} (${names.object(b)})`;
+      const kindText = (BRANCH_NAMES[kind] ?? "").padEnd(10);
+      yield visible(
+        `${prefix} ${kindText} ${placeText(rows, i, names)} => ${to} ${names.text(b)} (${
+          names.object(b)
+        })`,
+      );
     } else if (row === ROW.INSN) {
       const text = texts[b] as string;
       const line = source ? names.line(a) : undefined;
-      yield `${prefix} ${placeText(rows, i, names)}${text === "" ? "" : `  ${text}`}${
-        line === undefined ? "" : `  ; ${line}`
-      }`;
-    } else yield `${prefix} ${eventText(rows, i, names)}`;
+      yield visible(
+        `${prefix} ${placeText(rows, i, names)}${text === "" ? "" : `  ${text}`}${
+          line === undefined ? "" : `  ; ${line}`
+        }`,
+      );
+    } else yield visible(`${prefix} ${eventText(rows, i, names)}`);
   }
 }
 

@@ -18,7 +18,6 @@ import {
   PERF_RECORD_HEADER_BUILD_ID,
   PERF_RECORD_MMAP,
   PERF_RECORD_MMAP2,
-  PERF_RECORD_SAMPLE,
 } from "@perfdata/format/record-types";
 import { MMAP, MMAP2 } from "@perfdata/format/records";
 import { layoutOf } from "@perfdata/format/struct";
@@ -209,14 +208,6 @@ export class RecordedObjects {
     }
   }
 
-  /** What is known of the recorded machine: for options of a `SymbolResolver`. */
-  get machine(): { readonly release?: string; readonly arch?: string } {
-    return {
-      ...(this.release === undefined ? {} : { release: this.release }),
-      ...(this.arch === undefined ? {} : { arch: this.arch }),
-    };
-  }
-
   /** How to find the symbols of an object. */
   describe({ name, kernel, buildId, start, end }: MappedObject): SymbolObject {
     const kind = mapKind(name);
@@ -258,47 +249,6 @@ export class RecordedObjects {
     const late = kind === "kernel" ? this.#kernelBuildId : this.#buildIds.get(path);
     return late === undefined ? object : { ...object, buildId: late };
   }
-}
-
-/**
- * Reads what a file says about its objects without reading all of it: its features and the records
- * before the first sample, where `perf` writes the mapping of the kernel. Of a stream, which can be
- * read only once, nothing is read. Damage among the records is not reported: that is for the pass that
- * reads them all.
- *
- * @param diagnostics as that of `RecordedObjects`
- * @throws {PerfDataError} as `PerfDataReader.batches`
- *
- * @example
- * ```ts
- * import { bytesSource, PerfDataReader } from "@perfdata/format";
- * import { readRecordedObjects } from "@perfdata/session/symbols";
- * import { assertEquals } from "@std/assert";
- *
- * const pipe = new Uint8Array(24);
- * pipe.set(new TextEncoder().encode("PERFILE2"));
- * pipe.set([16], 8);
- * pipe.set([68, 0, 0, 0, 0, 0, 8, 0], 16);
- * const objects = await readRecordedObjects(await PerfDataReader.open(bytesSource(pipe)));
- * assertEquals(objects.kernelMapped, false);
- * ```
- */
-export async function readRecordedObjects(
-  reader: PerfDataReader,
-  diagnostics?: Diagnostics,
-): Promise<RecordedObjects> {
-  const objects = new RecordedObjects(reader, diagnostics);
-  if (reader.fileSize === undefined) return objects;
-  await objects.readFeatures(reader);
-  for await (const batch of reader.batches({ quiet: true })) {
-    const { bytes, view } = batch;
-    for (let i = 0; i < batch.count; i++) {
-      if (batch.type(i) === PERF_RECORD_SAMPLE) return objects;
-      const start = batch.start(i);
-      objects.record(bytes, view, start, start + batch.size(i));
-    }
-  }
-  return objects;
 }
 
 function text(bytes: Uint8Array, start: number, end: number): string {

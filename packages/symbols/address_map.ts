@@ -3,14 +3,6 @@ import { PF, PT } from "./elf/constants.ts";
 import type { ElfFile } from "./elf/elf_file.ts";
 import { findElfSymbol } from "./elf/raw_symbols.ts";
 
-/** A mapping of a file into memory, as an mmap record describes it. */
-export interface FileMapping {
-  /** First address of the mapping. */
-  readonly start: Address;
-  /** Byte offset in the file that is mapped there. */
-  readonly pgoff: number;
-}
-
 /** A part of an ELF file that is loaded: what a `PT_LOAD` program header says of it. */
 export interface LoadSegment {
   /** Byte offset in the file. */
@@ -25,8 +17,8 @@ export interface LoadSegment {
 const PAGE = 4096;
 
 /**
- * Converts offsets in an ELF file to the addresses that its symbols and debug information use, and
- * back, by its program headers:
+ * Converts offsets in an ELF file to the addresses that its symbols and debug information use, by its
+ * program headers:
  *
  *     address in the process ──(start, pgoff)──▶ offset in the file ──(p_offset, p_vaddr)──▶ address
  *
@@ -90,28 +82,6 @@ export class FileAddresses {
       const end = Math.ceil((segments[i + 1] ?? 0) / PAGE) * PAGE;
       if (offset >= start - (start % PAGE) && offset < end) {
         return offset - start + (segments[i + 2] ?? 0);
-      }
-    }
-    return undefined;
-  }
-
-  /** The address in the file of an address in a process that has mapped it. */
-  fromProcess(address: Address, mapping: FileMapping): Address | undefined {
-    return this.fromOffset(address - mapping.start + mapping.pgoff);
-  }
-
-  /**
-   * The offset in the file of an address in it: what `perf` prints as the address of a symbol.
-   *
-   * @returns `undefined` if no segment is loaded there
-   */
-  toOffset(address: Address): number | undefined {
-    const segments = this.#segments;
-    for (let i = 0; i < segments.length; i += 3) {
-      const start = segments[i] ?? 0;
-      const vaddr = segments[i + 2] ?? 0;
-      if (address >= vaddr && address - vaddr < (segments[i + 1] ?? 0) - start) {
-        return address - vaddr + start;
       }
     }
     return undefined;

@@ -14,9 +14,9 @@ export interface CodeFilePlaces extends SearchPlaces {
   /** The kernel's ELF file, where it is named. */
   readonly vmlinux?: string;
   /** Architecture of the recorded machine (`uname -m`): files of others are refused. */
-  readonly arch?: string;
+  readonly arch?: string | undefined;
   /** Release of the recorded kernel, by which some systems keep its vdso. */
-  readonly release?: string;
+  readonly release?: string | undefined;
 }
 
 /** The file of an object, or why there is none. */

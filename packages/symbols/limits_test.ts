@@ -7,6 +7,7 @@ import {
   bytesSource,
   expandFile,
   type ObjectSymbols,
+  type ResolverOptions,
   runsOn,
   type SymbolObject,
   SymbolResolver,
@@ -46,7 +47,7 @@ function buildIdNote(id: readonly number[]): WrittenSection {
 async function look(
   file: Uint8Array,
   object: SymbolObject,
-  options: { arch?: string } = {},
+  options: ResolverOptions = {},
 ): Promise<{ symbols: ObjectSymbols; name: string | undefined }> {
   const resolver = new SymbolResolver({
     open: (path) => path === object.path ? bytesSource(file) : undefined,
@@ -102,12 +103,12 @@ Deno.test("a file of another architecture is never used", async () => {
   const known = { ...PROGRAM, buildId: "01020304" };
   for (const object of [PROGRAM, known]) {
     for (const arch of ["ppc64le", "aarch64", "s390x", "riscv64", "ppc64"]) {
-      const { symbols, name } = await look(file, object, { arch });
+      const { symbols, name } = await look(file, object, { machine: { arch } });
       assertEquals(name, "file missing", arch);
       assertEquals(symbols.refused.map(({ reason }) => reason), ["another architecture"]);
     }
     for (const arch of ["x86_64", "i686", "a machine of tomorrow", undefined]) {
-      const { name } = await look(file, object, arch === undefined ? {} : { arch });
+      const { name } = await look(file, object, { machine: { arch } });
       assertEquals(name, "work", arch);
     }
   }
@@ -119,7 +120,7 @@ Deno.test("names are verified by a build id, and not without one", async () => {
   const file = executable(X86_64, buildIdNote([1, 2, 3, 4]));
   const known = await look(file, { ...PROGRAM, buildId: "01020304" });
   assertEquals([known.name, known.symbols.verified], ["work", true]);
-  const unknown = await look(file, PROGRAM, { arch: "x86_64" });
+  const unknown = await look(file, PROGRAM, { machine: { arch: "x86_64" } });
   assertEquals([unknown.name, unknown.symbols.verified], ["work", false]);
   const other = await look(file, { ...PROGRAM, buildId: "ffffffff" });
   assertEquals([other.name, other.symbols.verified], ["build id differs", false]);

@@ -4,7 +4,7 @@ import type { SymbolBundle } from "./bundle.ts";
 import type { SearchPlaces } from "./file_search.ts";
 import { defaultPlaces, localFiles } from "./local_files.ts";
 import { nodeDecompressors } from "./node_decompressors.ts";
-import type { SymbolOptions } from "./resolver/options.ts";
+import type { RecordedMachine, SymbolOptions } from "./resolver/options.ts";
 import { SymbolResolver } from "./symbol_resolver.ts";
 
 /** Options of {@linkcode localResolver}. */
@@ -13,8 +13,8 @@ export interface LocalResolverOptions extends SymbolOptions {
   readonly bundle?: SymbolBundle;
   /** Where files are looked for; that of `perf` by default. */
   readonly places?: SearchPlaces;
-  /** Release of the recorded kernel. */
-  readonly release?: string;
+  /** The recorded machine, read whenever an object is opened. */
+  readonly machine?: RecordedMachine;
 }
 
 /**

@@ -87,8 +87,8 @@ export class SymbolResolver {
    * @ignore for `openObjectCode`
    */
   get codeSearch(): CodeSearch {
-    const { options: { arch, bundle, elf }, places } = this.#context;
-    return { files: this.#files, places, arch, bundle, elf };
+    const { options: { machine, bundle, elf }, places } = this.#context;
+    return { files: this.#files, places, arch: machine?.arch, bundle, elf };
   }
 
   async #lookup(object: SymbolObject, opened: OpenedFiles): Promise<Lookup> {

@@ -136,11 +136,18 @@ Deno.test("the running kernel counts if it is the recorded one", async () => {
   });
   const causes = async (release?: string) =>
     names(
-      (await look(running, sameBoot, [0x100], release === undefined ? {} : { release })).found,
+      (await look(running, sameBoot, [0x100], { machine: { release } })).found,
     );
   assertEquals(await causes("6.1.0-test"), ["do_work"]);
   assertEquals(await causes("6.2.0"), ["file missing"]);
   assertEquals(await causes(), ["file missing"]);
+  // The release may become known after the resolver was made.
+  const machine: { release?: string } = {};
+  const resolver = new SymbolResolver(running, { machine });
+  machine.release = "6.1.0-test";
+  const late = await resolver.open(sameBoot);
+  assertEquals(names(await late.find(Float64Array.of(0x100))), ["do_work"]);
+  late.close();
 });
 
 Deno.test("a module is looked up in kallsyms of the same boot, and only there", async () => {

@@ -1,4 +1,4 @@
-import { type Address, addressFromHalves } from "./address.ts";
+import type { Address } from "./address.ts";
 import { type Columns, nameOf } from "./symbol_columns.ts";
 import { cutIntoSegments, type OverlapRule } from "./symbol_segments.ts";
 
@@ -153,15 +153,6 @@ export class SymbolTable {
       else high = middle;
     }
     return low === 0 ? -1 : this.#owner[low - 1] ?? -1;
-  }
-
-  /**
-   * The symbol that an address, given as two 32-bit halves, belongs to.
-   *
-   * @returns its number, or −1 if the address belongs to none
-   */
-  lookupHalves(hi: number, lo: number): number {
-    return this.lookup(addressFromHalves(hi, lo));
   }
 
   /** First address of a symbol. */

@@ -219,7 +219,6 @@ export class DwarfContext {
   readonly #functions: FunctionName[] = [];
   readonly #files: string[] = [];
   readonly #fileIds = new Map<string, number>();
-  #missing = 0;
 
   private constructor(sections: DwarfSections, options: DwarfOptions) {
     this.#options = options;
@@ -238,16 +237,6 @@ export class DwarfContext {
    */
   static open(sections: DwarfSections, options: DwarfOptions = {}): DwarfContext {
     return new DwarfContext(sections, options);
-  }
-
-  /** True where the file has `.debug_info`. */
-  get hasDebugInfo(): boolean {
-    return this.#main.info.size > 0;
-  }
-
-  /** Split units that were wanted and not found. Their addresses have lines and no functions. */
-  get missingSplitUnits(): number {
-    return this.#missing;
   }
 
   /** Every function that a look-up has met; see {@linkcode FrameBatch.functions}. */
@@ -519,7 +508,6 @@ export class DwarfContext {
     const split = (id === undefined ? undefined : this.#packaged(id)) ??
       this.#separate({ name, id, compDir });
     if (split === undefined) {
-      this.#missing++;
       // Not an error of the file: it is reported if there is a callback.
       this.#options.diagnostics?.(unit.error(`split unit ${name} was not found`));
       return undefined;

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { addressFromBigInt, addressToHex } from "../address.ts";
+import { addressFromBigInt, addressFromHalves, addressToHex } from "../address.ts";
 import { FileAddresses } from "../address_map.ts";
 import { bytesSource } from "../binary_source.ts";
 import { demangle } from "../demangle/demangler.ts";
@@ -137,7 +137,7 @@ Deno.test({
           if (mapping === undefined || !mapping.file.startsWith("/")) continue;
           let elf = files.get(mapping.file);
           if (elf === undefined) files.set(mapping.file, elf = readElf(mapping.file));
-          const address = new FileAddresses(elf).fromProcess(ip, mapping);
+          const address = new FileAddresses(elf).fromOffset(ip - mapping.start + mapping.pgoff);
           assert(address !== undefined);
           const { table } = tableOf(elf);
           const index = table.lookup(address);
@@ -292,9 +292,9 @@ Deno.test("kernel addresses, function descriptors, mapping symbols and Thumb bit
     { name: "b", value: base + 0x10n, size: 0x7fn, info: global, shndx: 1 },
   ])).table;
   assertEquals(kernel.name(kernel.lookup(addressFromBigInt(base + 0xfn))), "a");
-  assertEquals(kernel.name(kernel.lookupHalves(0xffffffff, 0x81000010)), "b");
-  assertEquals(kernel.name(kernel.lookupHalves(0xffffffff, 0x8100008e)), "b");
-  assertEquals(kernel.lookupHalves(0xffffffff, 0x8100008f), -1);
+  assertEquals(kernel.name(kernel.lookup(addressFromHalves(0xffffffff, 0x81000010))), "b");
+  assertEquals(kernel.name(kernel.lookup(addressFromHalves(0xffffffff, 0x8100008e))), "b");
+  assertEquals(kernel.lookup(addressFromHalves(0xffffffff, 0x8100008f)), -1);
 
   const descriptor = new Bytes(false, true).u64(0x1040).u64(0).u64(0).done();
   const powerpc = readElfSymbols(make(21, true, false, 0x1000n, [

@@ -89,16 +89,18 @@ export async function moduleFileLookup(
   };
 }
 
-function wantedFile(object: SymbolObject, { options: { arch } }: ResolverContext): WantedFile {
+function wantedFile(object: SymbolObject, { options }: ResolverContext): WantedFile {
+  const arch = options.machine?.arch;
   return arch === undefined ? object : { ...object, arch };
 }
 
 /** Whether a file of the right build was there, whatever it is good for. */
 function isPresent(
   { buildId }: SymbolObject,
-  { options: { arch } }: ResolverContext,
+  { options }: ResolverContext,
   opened: OpenedFiles,
 ): boolean {
+  const arch = options.machine?.arch;
   return opened.find((elf) =>
     runsOn(arch, elf) &&
     (buildId === undefined || buildIdsEqual(readableBuildId(elf) ?? "", buildId))

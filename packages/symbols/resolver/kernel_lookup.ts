@@ -66,7 +66,7 @@ function candidatesFor(
   opened: OpenedFiles,
 ): KernelCandidate[] {
   const { buildId } = object;
-  const { release } = context.options;
+  const release = context.options.machine?.release;
   const candidates = kernelCandidates({
     ...(buildId === undefined ? {} : { buildId }),
     ...(release === undefined ? {} : { release }),
@@ -91,7 +91,7 @@ async function vmlinuxLookup(
     return undefined;
   }
   const { elf } = file;
-  if (!runsOn(context.options.arch, elf)) {
+  if (!runsOn(context.options.machine?.arch, elf)) {
     opened.refused.push({ ...candidate, reason: "another architecture" });
     return undefined;
   }
@@ -169,7 +169,7 @@ function moduleName(path: string): string {
 function isRunning(kernel: SymbolObject, context: ResolverContext, opened: OpenedFiles): boolean {
   const { buildId, reference, referenceAddress } = kernel;
   if (buildId === undefined) {
-    const { release } = context.options;
+    const release = context.options.machine?.release;
     if (reference === undefined || release === undefined) return false;
     const running = opened.read(RUNNING_RELEASE);
     if (running === undefined || new TextDecoder().decode(running).trim() !== release) {

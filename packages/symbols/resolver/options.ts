@@ -18,16 +18,26 @@ export interface SymbolOptions {
   readonly debugInformation?: boolean;
 }
 
+/** What is known of the recorded machine. */
+export interface RecordedMachine {
+  /** Release of its kernel (`uname -r`). */
+  readonly release?: string | undefined;
+  /** Its architecture (`uname -m`). */
+  readonly arch?: string | undefined;
+}
+
 /** Options of `SymbolResolver`. */
 export interface ResolverOptions extends SymbolOptions {
   /** `--symbols`: a bundle, which is asked before any file is. */
   readonly bundle?: SymbolBundle;
   /** Where files are looked for; `symfs` is added. */
   readonly places?: SearchPlaces;
-  /** Release of the recorded kernel, for the paths at which its `vmlinux` may be. */
-  readonly release?: string;
-  /** Architecture of the recorded machine (`uname -m`): files of others are refused. */
-  readonly arch?: string;
+  /**
+   * The recorded machine: its release says where a `vmlinux` may be, and files of another
+   * architecture are refused. It is read whenever an object is opened: what arrives in a pipe says
+   * it after the first stacks have to be unwound.
+   */
+  readonly machine?: RecordedMachine;
   /** How ELF files are opened. */
   readonly elf?: ElfOpenOptions;
 }

@@ -1,0 +1,117 @@
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
+import type { Engine } from "@perfdata/session/engine";
+import type { Run } from "@perfdata/session/run";
+import { shortName } from "@perfdata/session/short-name";
+import type { PlaceSymbol } from "@perfdata/session/symbols";
+import { isFiltered, isWanted, type RecordFilter } from "./record_filter.ts";
+
+/**
+ * Which records are written, by what their lines say: a record without a member that is asked about is
+ * left out. Only samples have the names.
+ */
+export interface RecordsFilter extends Omit<RecordFilter, "types"> {
+  /** The event's name. */
+  readonly event?: ((name: string) => boolean) | undefined;
+  /** The thread's name at that time; sets the order to time. */
+  readonly comm?: ((name: string) => boolean) | undefined;
+  /** The object at `ip`, as perf shows it, or its path. Needs symbols. */
+  readonly dso?: ((name: string) => boolean) | undefined;
+  /** The function at `ip`, or one that is inlined there. Needs symbols. */
+  readonly symbol?: ((name: string) => boolean) | undefined;
+}
+
+/** Whether a filter needs to know what a thread was called, or where it was. */
+export function asksMachine({ comm, dso, symbol }: RecordsFilter): boolean {
+  return (comm ?? dso ?? symbol) !== undefined;
+}
+
+/** What is asked of each record: names are tested once each. */
+export class RecordChoice {
+  /** Whether objects are asked for, so that places are needed. */
+  readonly byPlace: boolean;
+  /** Whether functions are, which lines that wait for names do not have yet. */
+  readonly bySymbol: boolean;
+  readonly #filter: RecordsFilter;
+  readonly #byNumber: boolean;
+  readonly #byName: boolean;
+  readonly #byMachine: boolean;
+  readonly #le: boolean;
+  #engine: Engine | undefined;
+  // By number of an event, of a name of a thread, of an object, of a place.
+  readonly #events: (boolean | undefined)[] = [];
+  readonly #comms: (boolean | undefined)[] = [];
+  readonly #objects: (boolean | undefined)[] = [];
+  readonly #places: (boolean | undefined)[] = [];
+
+  /** Asks what `filter` says. */
+  constructor(filter: RecordsFilter, littleEndian: boolean) {
+    this.#filter = filter;
+    this.#le = littleEndian;
+    this.#byNumber = isFiltered(filter);
+    this.#byMachine = asksMachine(filter);
+    this.#byName = filter.event !== undefined || this.#byMachine;
+    this.byPlace = (filter.dso ?? filter.symbol) !== undefined;
+    this.bySymbol = filter.symbol !== undefined;
+  }
+
+  /** Takes the engine of the rows. */
+  start(engine: Engine): void {
+    this.#engine = engine;
+  }
+
+  /** Forgets what events were called. */
+  renamed(): void {
+    this.#events.length = 0;
+  }
+
+  /**
+   * Whether a row is as asked, the function apart.
+   *
+   * @param eventName The name of an event.
+   */
+  passes(run: Run, row: number, eventName: (event: number) => string): boolean {
+    if (this.#byNumber && !isWanted(this.#filter, run, row, this.#le)) return false;
+    if (!this.#byName) return true;
+    if (run.type[row] !== PERF_RECORD_SAMPLE) return false;
+    const { event: isEvent } = this.#filter;
+    if (isEvent !== undefined) {
+      const event = run.event[row] as number;
+      if (event < 0 || !(this.#events[event] ??= isEvent(eventName(event)))) return false;
+    }
+    return !this.#byMachine || this.#passesMachine(run, row);
+  }
+
+  #passesMachine(run: Run, row: number): boolean {
+    // Of damaged samples nothing is known.
+    if ((run.thread[row] as number) < 0) return false;
+    const { comm: isComm, dso: isDso } = this.#filter;
+    const { names, places } = this.#engine as Engine;
+    if (isComm !== undefined) {
+      const comm = run.comm[row] as number;
+      if (comm < 0 || !(this.#comms[comm] ??= isComm(names.text(comm)))) return false;
+    }
+    if (!this.byPlace) return true;
+    const place = run.place[row] as number;
+    if (place < 0 || isDso === undefined) return place >= 0;
+    const object = places.object(place);
+    if (object < 0) return isDso("[unknown]");
+    return this.#objects[object] ??= (() => {
+      const mapped = places.mapped[object];
+      return mapped !== undefined && (isDso(shortName(mapped)) || isDso(mapped.name));
+    })();
+  }
+
+  /**
+   * Whether the function at the place of a sample, or one that is inlined there, is as asked.
+   *
+   * @param symbolOf What is known of a place.
+   */
+  isFunction(place: number, symbolOf: (place: number) => PlaceSymbol): boolean {
+    const { symbol: isSymbol } = this.#filter;
+    if (isSymbol === undefined) return true;
+    return this.#places[place] ??= (() => {
+      const { name, inlined } = symbolOf(place);
+      return isSymbol(name ?? "[unknown]") || inlined.some((frame) => isSymbol(frame.name));
+    })();
+  }
+}
