@@ -6,7 +6,7 @@ import { localFiles } from "@perfdata/symbols/local-files";
 import { localResolver } from "@perfdata/symbols/local-resolver";
 import type { OpenResolverOptions } from "@perfdata/symbols/open-resolver";
 import type { SymbolTrust } from "@perfdata/session/symbols";
-import { about, complain, type Flags } from "./_cli.ts";
+import { about, complain, type Flags, InputError } from "./_cli.ts";
 import { notBundle } from "./_not_bundle.ts";
 
 /** To be spread into the flags of a command. */
@@ -67,9 +67,10 @@ export async function resolverOf(
     ...(isFile(copied) ? { kallsyms: copied } : {}),
     ...symbolOptions(flags),
   };
-  for (const path of [options.symfs, options.vmlinux, options.kallsyms]) {
-    if (path !== undefined) about(path, () => checkFile(path));
-  }
+  checkPath(options.symfs, true);
+  checkPath(options.vmlinux, false);
+  checkPath(options.kallsyms, false);
+  if (options.vmlinux !== undefined) checkElf(options.vmlinux);
   const { symbols } = options;
   if (symbols === undefined) return localResolver(options);
   const { BundleError, openResolver } = await import("@perfdata/symbols/open-resolver");
@@ -80,15 +81,35 @@ export async function resolverOf(
   }
 }
 
-/** Throws where there is no such file or directory. */
-function checkFile(path: string): void {
+/** Throws where what was named is not there, or is no directory where one is expected, or is one. */
+function checkPath(path: string | undefined, isFolder: boolean): void {
+  if (path === undefined) return;
+  about(path, () => {
+    if (isFolderAt(path) === isFolder) return;
+    throw isFolder ? new Deno.errors.NotADirectory() : new Deno.errors.IsADirectory();
+  });
+}
+
+function isFolderAt(path: string): boolean {
   try {
-    Deno.statSync(path);
+    return Deno.statSync(path).isDirectory;
   } catch (error) {
     // Deno has its own permission for files of the kernel, such as /proc/kallsyms.
     if (!(error instanceof Deno.errors.NotCapable)) throw error;
     if (localFiles.read(path) === undefined) throw error;
+    return false;
   }
+}
+
+function checkElf(path: string): void {
+  about(path, () => {
+    using file = Deno.openSync(path);
+    const start = new Uint8Array(4);
+    file.readSync(start);
+    if (String.fromCharCode(...start) !== "\x7fELF") {
+      throw new InputError(`${path}: is no ELF file`);
+    }
+  });
 }
 
 function isFile(path: string): boolean {
