@@ -126,6 +126,14 @@ Deno.test("callers of call chains are at the lines of their calls", () =>
     );
     assertEquals(await linesOf("main"), [[wanted.main, 0, 5]]);
 
+    const here = await tool("annotate", [data, "main"]);
+    assert(!here.err.includes("source not found"), here.err);
+    const elsewhere = await tool("annotate", ["--source", `${folder}/none`, data, "main"]);
+    assert(
+      elsewhere.err.includes(`source not found: ${folder}/a.c in ${folder}/none`),
+      elsewhere.err,
+    );
+
     // What is inlined after a call has called nothing; it was sampled once.
     const { out, err } = await tool("funcs", ["--children", "--inline", "--json", data]);
     const rows = out.trimEnd().split("\n").map((
