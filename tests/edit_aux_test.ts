@@ -101,7 +101,7 @@ Deno.test("slice: perf and pt find the instructions of a range of time in its sl
             else next = at + 1;
           }
           assert(
-            inner.length > 5000 && missing < inner.length / 100,
+            inner.length > 0.7 * (to - from) * steps.length && missing < inner.length / 100,
             `${missing} of ${inner.length} instructions missing from ${from} on`,
           );
         } else assertEquals(within(found, time), wanted);
@@ -116,14 +116,14 @@ Deno.test("slice: perf and pt find the instructions of a range of time in its sl
           return out;
         };
         const listed = await pt("whole", whole);
-        assert(listed.split("\n").length > 10_000);
+        assert(listed.split("\n").length > 5_000);
         assertEquals(await pt("slice", slice.bytes), listed);
         const ofPieces = await sliced(await inPieces(9), time);
         assertEquals(await pt("pieces", ofPieces?.bytes ?? new Uint8Array()), listed);
       }
     }
     console.log(`${insns} instructions of ${ranges} ranges compared`);
-    assert(insns > 50_000 && ranges === 8);
+    assert(insns > 30_000 && ranges === 8);
   } finally {
     Deno.removeSync(folder, { recursive: true });
   }

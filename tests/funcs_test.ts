@@ -213,12 +213,11 @@ async function functionsOf(
   const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
   const counts = new SampleCounts({ stacks: calls });
   const engine = await runEngine(reader, [counts], { diagnostics: () => {} });
-  const { release } = engine.recorded;
   const resolver = openResolver({
     parameters: false,
     debugInformation: options.inline === true || options.sort?.includes("srcline") === true,
     ...(kallsyms === undefined ? {} : { kallsyms }),
-    ...(release === undefined ? {} : { release }),
+    machine: engine.recorded,
   });
   const table = await functionTable(engine, counts, resolver, options);
   return Array.from(table.rows, (row) => table.row(row));

@@ -37,6 +37,8 @@ const TOOLS: readonly (readonly [words: string[], code: number, cases: Case[], f
   [["funcs"], 1, [...SAMPLES, EVENT]],
   [["tree"], 1, [PID, TIME, COMM, DSO, SYMBOL, EVENT]],
   [["script"], 1, SAMPLES],
+  [["rate"], 1, [CPU, TIME, COMM]],
+  [["readperf", "-o", "{}.csv"], 1, [PID, DSO]],
   [["annotate"], 1, [TIME, COMM]],
   [["export", "folded"], 1, [TID, COMM, EVENT]],
   [["export", "pprof", "-o", "-"], 1, [CPU]],
@@ -65,7 +67,7 @@ Deno.test("a filter that matches nothing says so, with what there is, in each to
         ? [file, file]
         : [file];
       await Promise.all(cases.map(async ([flag, word, expected], i) => {
-        const call = words.map((word) => word === "{}" ? `${folder}/${i}.data` : word);
+        const call = words.map((word) => word.replace("{}", `${folder}/${i}.data`));
         const what = `${words.join(" ")} --${flag} ${word}`;
         const result = await tool("perfdata", [...call, `--${flag}`, word, ...operands]);
         assertEquals(result.code, code, `${what}: ${result.err}`);

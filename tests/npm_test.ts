@@ -99,7 +99,7 @@ async function stepped(folder: string): Promise<Stepped | undefined> {
   const bundle = `${folder}/stepped.symbols`;
   const made = await tool("symbols", ["bundle", "--code", path, "-o", bundle]);
   assertEquals(made.code, 0, made.err);
-  const nm = await run("nm", ["-S", `${folder}/calls`], folder);
+  const nm = await run("nm", ["-S", program.path], folder);
   const ranges = [...nm?.stdout.matchAll(/^(\w+) (\w+) [Tt] (main|fib|deep|choose)$/gm) ?? []]
     .map(([, start, size, name = ""]) => ({ start: BigInt(`0x${start}`), size, name }));
   const functions = new Map<string, number>();
@@ -109,7 +109,7 @@ async function stepped(folder: string): Promise<Stepped | undefined> {
     functions.set(name, own);
   }
   assertEquals(functions.size, 4);
-  Deno.removeSync(`${folder}/calls`);
+  Deno.removeSync(program.path);
   return { paths: [path, bundle], insns: encoded.truth.length, functions };
 }
 

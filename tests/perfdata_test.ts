@@ -1,6 +1,7 @@
 /** The command `perfdata`: its table, help, suggestions, permissions and completion. */
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { helpFlags, SHELLS } from "../tools/_completion.ts";
+import { parseFlags, UsageError } from "../tools/_cli.ts";
 import { entries } from "../tools/perfdata.ts";
 
 const root = new URL("../", import.meta.url).pathname;
@@ -232,3 +233,67 @@ for (const shell of SHELLS) {
     }
   });
 }
+
+/** Flags that are lists, in all commands that have them unless some are named; by what they are joined. */
+const LISTS: Readonly<Record<string, readonly [between: string, tools?: readonly string[]]>> = {
+  comm: [","],
+  cpu: [","],
+  dso: [","],
+  event: [",", ["slice", "records", "funcs"]],
+  fields: [" "],
+  function: [","],
+  image: [","],
+  keep: ["|"],
+  only: [","],
+  pid: [","],
+  sort: [","],
+  symbol: [","],
+  tid: [","],
+  type: [","],
+};
+
+Deno.test("a flag given twice is a longer list, or wrong usage: each flag of each command", async () => {
+  let joined = 0, refused = 0;
+  for (const { name, load } of entries) {
+    const { flags } = (await load()).tool;
+    const parse = (...args: string[]) => parseFlags(args, flags).value;
+    for (const flag of flags.string) {
+      const twice = [`--${flag}`, "x", `--${flag}=y`];
+      const [between, tools = [name]] = LISTS[flag] ?? [];
+      if (between !== undefined && tools.includes(name)) {
+        assertEquals(parse(...twice)[flag], `x${between}y`, `${name} --${flag}`);
+        joined++;
+      } else {
+        assertThrows(() => parse(...twice), UsageError, `--${flag} is given 2 times`);
+        refused++;
+      }
+      if (flags.optional?.includes(flag) !== true) {
+        assertThrows(() => parse(`--${flag}`), UsageError, `--${flag} needs a value`);
+      }
+    }
+    for (const [letter, flag] of Object.entries(flags.alias ?? {})) {
+      if (!flags.string.includes(flag) || LISTS[flag] !== undefined) continue;
+      assertThrows(() => parse(`-${letter}`, "x", `--${flag}`, "y"), UsageError, `--${flag}`);
+      refused++;
+    }
+  }
+  console.log(`${joined} joined, ${refused} refused`);
+  assert(joined > 60 && refused > 100, `${joined} joined, ${refused} refused`);
+});
+
+Deno.test("values of a list that is given twice all count; the line about others names the flag", async () => {
+  const file = `${root}fixtures/recorded/two-events.perf.data`;
+  const [one, two, both] = await Promise.all(
+    [["cpu-clock"], ["page-faults"], ["cpu-clock", "page-faults"]].map(async (events) => {
+      const words = events.flatMap((event) => ["--event", event]);
+      const { out, code, err } = await perfdata("records", ...words, file);
+      assertEquals([code, err], [0, ""]);
+      return out.split("\n").length - 1;
+    }),
+  );
+  assert(one !== undefined && two !== undefined && one > 0 && two > 0);
+  assertEquals(both, one + two);
+  const { code, err } = await perfdata("funcs", "--limit", "3", "--limit=5", file);
+  assertEquals(code, 2);
+  assertEquals(err, "funcs: --limit is given 2 times, expected once; see perfdata funcs --help\n");
+});

@@ -132,11 +132,11 @@ Deno.test("pt: calls, instructions and lists are those of the steps", async () =
   await withProgram(
     { program: "calls", flags: STATIC },
     TIMED,
-    async ({ path, folder, encoded }) => {
+    async ({ path, folder, encoded, program }) => {
       const table = await pt(["--json", path]);
       assertEquals(table.code, 0, table.stderr);
       const rows = table.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
-      const functions = functionsOf(`${folder}/calls`);
+      const functions = functionsOf(program.path);
       let compared = 0;
       for (
         const name of ["fib", "deep", "choose", "by_value", "thunk", "here", "main", "strings"]
@@ -217,8 +217,8 @@ Deno.test("pt: calls, instructions and lists are those of the steps", async () =
 
 Deno.test("pt: two processes and their threads on one CPU", async () => {
   const options = { program: "processes", flags: STATIC, quantum: 300 };
-  await withProgram(options, TIMED, async ({ path, folder, encoded, program }) => {
-    const functions = functionsOf(`${folder}/processes`);
+  await withProgram(options, TIMED, async ({ path, encoded, program }) => {
+    const functions = functionsOf(program.path);
     const calls = await pt(["--calls", "--json", path]);
     assertEquals(calls.code, 0, calls.stderr);
     const byThread = new Map<string, number>();
@@ -247,8 +247,8 @@ Deno.test("pt: two processes and their threads on one CPU", async () => {
 
 Deno.test("pt: signals end, faults and siglongjmp leave no stale calls", async () => {
   const options = { program: "signals", flags: ["-O1", "-static"] };
-  await withProgram(options, TIMED, async ({ path, folder, encoded }) => {
-    const functions = functionsOf(`${folder}/signals`);
+  await withProgram(options, TIMED, async ({ path, encoded, program }) => {
+    const functions = functionsOf(program.path);
     const calls = await pt(["--calls", "--json", path]);
     assertEquals(calls.code, 0, calls.stderr);
     const depths = new Map<string, Set<number>>();

@@ -77,7 +77,7 @@ for (
         const resolver = openResolver({
           places: { buildIdCache: `${folder}/cache`, debugRoot: "/usr/lib/debug" },
           demangle: false,
-          ...(recorded.release === undefined ? {} : { release: recorded.release }),
+          machine: recorded,
         });
         const actual = new Set<string>();
         const samples = new Map<string, number>();

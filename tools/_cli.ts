@@ -53,11 +53,29 @@ export interface FlagSpec<B extends string, S extends string> {
   readonly string: readonly S[];
   /** Those of them that may stand without a value, which is an empty text then. */
   readonly optional?: readonly S[];
-  /** Those whose values are all taken where they are given more than once, with a space between. */
-  readonly repeated?: readonly S[];
+  /**
+   * Those besides {@link LISTS} that may be given more than once, and what is put between their values.
+   * All others with a value are refused then: which one was meant is not known.
+   */
+  readonly repeated?: Readonly<Partial<Record<S, string>>>;
   /** Short names. */
   readonly alias?: Readonly<Record<string, B | S | "help">>;
 }
+
+/** Flags that are lists with commas in each command that has them: several are one longer list. */
+export const LISTS: ReadonlySet<string> = new Set([
+  "comm",
+  "cpu",
+  "dso",
+  "function",
+  "image",
+  "only",
+  "pid",
+  "sort",
+  "symbol",
+  "tid",
+  "type",
+]);
 
 /** What {@link parseFlags} makes of a {@link FlagSpec}. */
 export type FlagsOf<F> = F extends FlagSpec<infer B, infer S> ? Flags<B, S> : never;
@@ -76,7 +94,7 @@ export interface Flags<B extends string, S extends string> {
  * Reads the command line. `--help`, `-h` and `--debug` are known everywhere. `--temp` takes effect here:
  * a command that has the flag does nothing else for it.
  *
- * @throws {UsageError} Where a flag is not known, or has no value but needs one.
+ * @throws {UsageError} Where a flag is not known, has no value but needs one, or has several.
  * @throws {InputError} Where there may be no temporary files.
  */
 export function parseFlags<const B extends string, const S extends string>(
@@ -97,7 +115,7 @@ export function parseFlags<const B extends string, const S extends string>(
     boolean,
     // `_` keeps a file name that looks like a number as it was written.
     string: [...spec.string, "_"],
-    collect: spec.repeated ?? [],
+    collect: spec.string,
     alias: { ...spec.alias, h: "help" },
     unknown(arg, key) {
       if (key === undefined) return;
@@ -110,11 +128,15 @@ export function parseFlags<const B extends string, const S extends string>(
   const value: Record<string, string | undefined> = {};
   for (const name of boolean) on[name] = parsed[name] === true;
   for (const name of spec.string) {
-    const given = parsed[name] as string | readonly string[] | undefined;
-    const found = typeof given === "string" ? given : given?.length ? given.join(" ") : undefined;
-    if (found === "" && spec.optional?.includes(name) !== true) {
+    const given = parsed[name] as readonly string[];
+    if (given.includes("") && spec.optional?.includes(name) !== true) {
       throw new UsageError(`--${name} needs a value`);
     }
+    const between = spec.repeated?.[name] ?? (LISTS.has(name) ? "," : undefined);
+    if (given.length > 1 && between === undefined) {
+      throw new UsageError(`--${name} is given ${given.length} times, expected once`);
+    }
+    const found = given.length === 0 ? undefined : given.join(between);
     value[name] = found;
   }
   if (value.temp !== undefined) useTempFolder(value.temp);

@@ -22,7 +22,8 @@ export const SAMPLE_HELP = `\
       --symbol NAMES     in these functions: main,std::map<int, int>::find,/^mem/
 `;
 
-type SampleFlags = Flags<string, typeof SAMPLE_FLAGS.string[number]>;
+/** What the user gave of them. */
+export type SampleFlags = Flags<string, typeof SAMPLE_FLAGS.string[number]>;
 
 /** Whether a name is one of those that were asked for. */
 export type NameTest = (name: string) => boolean;
@@ -44,10 +45,9 @@ export interface NameFilters {
  * @throws {UsageError} Where an expression is none.
  */
 export function parseNames(flag: string, text: string): NameTest {
-  // As a whole too: `cpu/event=0x3c,umask=0x0/` is one event.
-  const names = new Set([text]);
+  const names = new Set<string>();
   const expressions: RegExp[] = [];
-  for (const part of splitNames(text)) {
+  for (const part of flag === "event" ? splitEvents(text) : splitNames(text)) {
     const expression = /^\/(.+)\/(i?)$/.exec(part);
     if (expression === null) {
       names.add(part);
@@ -87,8 +87,12 @@ export function namesSeen(test: NameTest | undefined): NamesSeen | undefined {
   return test && SEEN.get(test);
 }
 
-/** The names of a list for {@link parseNames}. */
-export function splitNames(text: string): string[] {
+/** Names of events, or expressions: those between slashes keep their commas, as of `cpu/event=1,umask=2/`. */
+export function splitEvents(text: string): string[] {
+  return text.match(/(?:\/[^/]*\/|[^,])+/g) ?? [text];
+}
+
+function splitNames(text: string): string[] {
   const parts: string[] = [];
   let from = 0, depth = 0;
   for (let i = 0; i <= text.length; i++) {

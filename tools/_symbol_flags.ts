@@ -29,7 +29,11 @@ export const STITCH_HELP = `\
                          with those of the sample before, as perf report --stitch-lbr does
 `;
 
-type SymbolFlags = Flags<typeof SYMBOL_FLAGS.boolean[number], typeof SYMBOL_FLAGS.string[number]>;
+/** What the user gave of them. */
+export type SymbolFlags = Flags<
+  typeof SYMBOL_FLAGS.boolean[number],
+  typeof SYMBOL_FLAGS.string[number]
+>;
 
 /** What the user gave of them. */
 export function symbolOptions({ on, value }: SymbolFlags): OpenResolverOptions {

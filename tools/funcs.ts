@@ -31,6 +31,7 @@ import {
   SAMPLE_FLAGS,
   SAMPLE_HELP,
   sampleFilter,
+  splitEvents,
 } from "./_sample_flags.ts";
 import {
   reportTrust,
@@ -60,7 +61,7 @@ perf report --no-children -g none. docs/funcs.md explains the columns.
       --percent-limit P  only rows of at least P percent
   -g, --call-graph ORDER show the stacks of each row, as perf report -g does: caller (from the start
                          of the thread, with --children from the function down) or callee (up)
-      --event NAME       only samples of this event
+      --event NAMES      only samples of these events
       --jobs N           accepted as by other commands; one thread does all the work
 ${SAMPLE_HELP}${SYMBOL_HELP}${STITCH_HELP}\
       --verbose          say which addresses have no function, and which files were not used
@@ -119,16 +120,23 @@ const FLAGS = {
     ...SAMPLE_FLAGS.string,
     ...SYMBOL_FLAGS.string,
   ],
+  repeated: { event: "," },
   alias: { g: "call-graph" },
 } as const;
 
-/** The numbers of the events of a name. */
-function eventsCalled(name: string, names: readonly string[], file: string): Set<number> {
-  const found = names.flatMap((known, number) => known === name ? [number] : []);
-  if (found.length > 0) return new Set(found);
-  const there = new Set(names);
-  throw new InputError(
-    `${file}: no event ${name}; there ${there.size > 1 ? "are" : "is"} ${[...there].join(", ")}`,
+/** The numbers of the events of some names. */
+function eventsCalled(text: string, names: readonly string[], file: string): Set<number> {
+  return new Set(
+    splitEvents(text).flatMap((name) => {
+      const found = names.flatMap((known, number) => known === name ? [number] : []);
+      if (found.length > 0) return found;
+      const there = new Set(names);
+      throw new InputError(
+        `${file}: no event ${name}; there ${there.size > 1 ? "are" : "is"} ${
+          [...there].join(", ")
+        }`,
+      );
+    }),
   );
 }
 

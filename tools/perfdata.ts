@@ -74,7 +74,7 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
       {
         name: "rate",
         about: "How fast events occurred and how often they were sampled",
-        needs: ["write"],
+        needs: ["write", "symbols"],
         load: () => import("./rate.ts"),
       },
       {

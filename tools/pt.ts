@@ -177,6 +177,10 @@ async function run(flags: PtFlags): Promise<number> {
   if (on.calls && (lists.length > 0 || value.latency !== undefined)) {
     throw new UsageError("--calls goes with none of --branches, --insns, --events, --latency");
   }
+  if (value.latency !== undefined && (lists.length > 0 || value.function !== undefined)) {
+    throw new UsageError("--latency NAME goes with no list and without --function");
+  }
+  if (on.source && !on.insns) throw new UsageError("--source is for --insns");
   const range = value.time === undefined ? undefined : parseTime(value.time);
   const tids = value.tid === undefined ? undefined : parseNumbers("tid", value.tid);
   const cpus = value.cpu === undefined ? undefined : parseNumbers("cpu", value.cpu);
@@ -279,11 +283,15 @@ async function run(flags: PtFlags): Promise<number> {
           .filter((row) => filter?.has(row.name) ?? true).slice(0, limit);
         printed = rows.length;
         if (on.json) lines.all(rows.map((row) => JSON.stringify(row)));
-        else lines.all(functionTable(rows, clock.known));
+        else if (printed > 0) lines.all(functionTable(rows, clock.known));
       }
     }
     progress.finish();
     lines.flush();
+    const unknown = [...filter ?? []].filter((wanted) => !names.names.includes(wanted));
+    if (printed > 0 && unknown.length > 0) {
+      complain(`pt: ${name}: --function: ${unknown.join(", ")}: no such function ran`);
+    }
     names.close();
     if (printed === 0) {
       const { cpu, tid, time, function: called } = value;

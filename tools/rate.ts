@@ -1,6 +1,6 @@
 /** Prints how fast events occurred and how often they were sampled: `deno run rate FILE`. */
-import { PerfDataReader } from "@perfdata/format/reader";
 import { openSource } from "@perfdata/format/file-source";
+import { PerfDataReader } from "@perfdata/format/reader";
 import {
   analyzeRate,
   incidentRow,
@@ -30,6 +30,15 @@ import {
   writeOut,
 } from "./_cli.ts";
 import { csvText } from "./_csv.ts";
+import { whyNothing } from "./_nothing.ts";
+import {
+  choosesSamples,
+  givenFilters,
+  nameFilters,
+  SAMPLE_FLAGS,
+  SAMPLE_HELP,
+} from "./_sample_flags.ts";
+import { SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
 
 const HELP = `rate: prints how fast the events of a perf.data file occurred and were sampled
 
@@ -42,18 +51,20 @@ was sampled (λ/P) compared with what was requested, and when the period had set
 READ values where the samples have them (perf record -e '{…}:S', or --sample-read), and otherwise
 sums of periods.
 
-      --by cpu|thread  what a counter counts (default: what the file says)
-      --json           print a line of JSON per pair of samples, throttling and loss, then totals
-      --csv            print a row of CSV per pair of samples
-      --svg FILE       also draw the period and the sampling frequency over time
-  -f, --force          overwrite the file if it exists
-      --temp DIR       of a pipe, sort what does not fit into memory in a file there
-      --debug          print the stack trace of an error
-  -h, --help           print this help
+      --by cpu|thread    what a counter counts (default: what the file says)
+      --json             print a line of JSON per pair of samples, throttling and loss, then totals
+      --csv              print a row of CSV per pair of samples
+      --svg FILE         also draw the period and the sampling frequency over time
+  -f, --force            overwrite the file if it exists
+${SAMPLE_HELP}${SYMBOL_HELP}\
+      --temp DIR         of a pipe, sort what does not fit into memory in a file there
+      --debug            print the stack trace of an error
+  -h, --help             print this help
 
 examples:
   perfdata rate perf.data
   perfdata rate --svg rate.svg perf.data
+  perfdata rate --comm nginx --time 10s-20s perf.data
   perfdata rate --json perf.data | jq 'select(.type == "counter")'
 
 Exit codes: 0 done; 1 the file is damaged (what can be read is counted); 2 wrong usage.
@@ -93,21 +104,35 @@ class Output {
 }
 
 const FLAGS = {
-  boolean: ["json", "csv", "force"],
-  string: ["by", "svg", "temp"],
+  boolean: ["json", "csv", "force", ...SYMBOL_FLAGS.boolean],
+  string: ["by", "svg", "temp", ...SAMPLE_FLAGS.string, ...SYMBOL_FLAGS.string],
   alias: { f: "force" },
 } as const;
 
-async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<number> {
+async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
+  const { on, value, operands } = flags;
   if (on.json && on.csv) throw new UsageError("--json and --csv exclude each other");
   const by = parseWord("by", value.by, ["cpu", "thread"]);
-  giveUpWriting(value.svg, value.temp);
+  const named = nameFilters(flags);
+  const isChosen = choosesSamples(flags);
+  // What is read twice may have to go through a temporary file.
+  if (!isChosen) giveUpWriting(value.svg, value.temp);
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
     using svg = value.svg === undefined ? undefined : openOutput(value.svg, on.force);
-    const source = openSource(name, { interruptible: svg !== undefined });
     const complaints = new Complaints(`rate: ${name}`);
-    const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
+    const interruptible = svg !== undefined;
+    // Loaded where it is needed: it takes a part of the start of the command.
+    using chosen = isChosen
+      ? await (await import("./_chosen.ts"))
+        .openChosen(flags, name, named, complaints, interruptible)
+      : undefined;
+    const { filter, reader } = chosen ?? {
+      filter: {},
+      reader: await PerfDataReader.open(openSource(name, { interruptible }), {
+        diagnostics: complaints.take,
+      }),
+    };
     const progress = new Progress("rate", reader.fileSize);
     const out = new Output(on);
     const plot = svg === undefined ? undefined : new RatePlot();
@@ -115,6 +140,7 @@ async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<numb
     let names: string[] = [];
     const report = await analyzeRate(reader, {
       by,
+      filter,
       start: (time) => start = time,
       begin: (events) => names = events.map((event) => event.name),
       progress: progress.add,
@@ -138,8 +164,9 @@ async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<numb
     }
     complaints.finish();
     if (report.leftOut === 0 && report.events.every(({ samples }) => samples === 0)) {
-      complain(`rate: ${name}: no samples`);
-      return complaints.count > 0 ? 1 : 0;
+      const why = isChosen ? `: ${await whyNothing(name, givenFilters(flags), named)}` : "";
+      complain(`rate: ${name}: no samples${why}`);
+      return isChosen || complaints.count > 0 ? 1 : 0;
     }
     if (report.streams.length === 0) {
       complain(`rate: ${name}: no samples with a time; record with perf record -T, --sample-cpu`);

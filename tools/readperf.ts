@@ -26,6 +26,14 @@ import {
   writeLines,
 } from "./_cli.ts";
 import { csvText } from "./_csv.ts";
+import { whyNothing } from "./_nothing.ts";
+import {
+  choosesSamples,
+  givenFilters,
+  nameFilters,
+  SAMPLE_FLAGS,
+  SAMPLE_HELP,
+} from "./_sample_flags.ts";
 import { reportTrust, resolverOf, SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
 
 const HELP =
@@ -45,7 +53,7 @@ them, and a column that names it.
 
   -o, --output DIR       write to DIR, which is created if missing (default: the current directory)
   -f, --force            overwrite files that exist
-${SYMBOL_HELP}\
+${SAMPLE_HELP}${SYMBOL_HELP}\
       --verbose          say which addresses have no function, and which files were not used
       --temp DIR         of a pipe, sort what does not fit into memory in a file there
       --debug            print the stack trace of an error
@@ -149,7 +157,7 @@ function* overviewLines(
 
 const FLAGS = {
   boolean: ["force", "verbose", ...SYMBOL_FLAGS.boolean],
-  string: ["output", "temp", ...SYMBOL_FLAGS.string],
+  string: ["output", "temp", ...SAMPLE_FLAGS.string, ...SYMBOL_FLAGS.string],
   alias: { o: "output", f: "force" },
 } as const;
 
@@ -158,11 +166,20 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const name = oneFile(operands);
   const folder = value.output ?? ".";
   if (folder === "-") throw new UsageError("-o names a directory: there are four files");
+  const named = nameFilters(flags);
+  const isChosen = choosesSamples(flags);
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`readperf: ${name}`);
-    const reader = await PerfDataReader.open(openSource(name, { interruptible: true }), {
-      diagnostics: complaints.take,
-    });
+    // Loaded where it is needed: it takes a part of the start of the command.
+    using chosen = isChosen
+      ? await (await import("./_chosen.ts")).openChosen(flags, name, named, complaints)
+      : undefined;
+    const { filter, reader } = chosen ?? {
+      filter: {},
+      reader: await PerfDataReader.open(openSource(name, { interruptible: true }), {
+        diagnostics: complaints.take,
+      }),
+    };
     using files = new CsvFiles(folder, on.force);
     const progress = new Progress("readperf", reader.fileSize);
     const records = files.open("overview.csv", [
@@ -174,11 +191,14 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       "info",
     ]);
     const known = (id: number) => id < 0 ? "" : id;
-    const overview = new Overview(({ nr, type, pid, tid, time, info }) =>
-      records.row([nr, type, known(pid), known(tid), time ?? "", info])
+    const overview = new Overview(
+      ({ nr, type, pid, tid, time, info }) =>
+        records.row([nr, type, known(pid), known(tid), time ?? "", info]),
+      isChosen,
     );
     const counts = new SampleCounts();
     const engine = await runEngine(reader, [overview, counts], {
+      filter,
       progress: progress.add,
       diagnostics: complaints.take,
     });
@@ -251,6 +271,12 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const leftOut = engine.leftOut + counts.leftOut;
     if (leftOut > 0) {
       complain(`readperf: ${name}: ${leftOut} samples of no known event`);
+    }
+    if (isChosen && table.rows.length === 0) {
+      complain(
+        `readperf: ${name}: no samples: ${await whyNothing(name, givenFilters(flags), named)}`,
+      );
+      return 1;
     }
     return complaints.count > 0 ? 1 : 0;
   });

@@ -102,6 +102,7 @@ const FLAGS = {
     ] as const,
   ],
   optional: ["symbols"],
+  repeated: { event: "," },
 } as const;
 
 type RecordsFlags = FlagsOf<typeof FLAGS>;

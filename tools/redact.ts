@@ -56,6 +56,7 @@ still occurs in the output; 2 wrong usage.
 const FLAGS = {
   boolean: [...OUTPUT_FLAGS.boolean, "remove", "json"],
   string: [...OUTPUT_FLAGS.string, "only", "key-file", "keep"],
+  repeated: { keep: "|" },
   alias: OUTPUT_FLAGS.alias,
 } as const;
 

@@ -96,7 +96,8 @@ const FLAGS = {
     ...PROFILE_FLAGS.boolean,
   ],
   string: ["fields", "itrace", ...PROFILE_FLAGS.string],
-  repeated: ["fields"],
+  // Each is a list of its own: `-F sw:comm,ip -F hw:ip`.
+  repeated: { fields: " " },
   alias: { F: "fields", G: "hide-call-graph" },
 } as const;
 

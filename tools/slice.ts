@@ -1,26 +1,15 @@
 /** `slice`: keeps a part of a recording. */
 import {
   type AuxPlan,
-  chooseSamples,
   copyRecording,
-  FileOutput,
   hasAuxtrace,
   type NotCut,
   planAuxCut,
   Slice,
   type SliceFilter,
 } from "@perfdata/edit";
-import {
-  isRandomAccess,
-  PERF_RECORD_COMPRESSED,
-  PERF_RECORD_COMPRESSED2,
-  PERF_SAMPLE_READ,
-  PerfDataWriter,
-  type RandomAccessSink,
-  type RandomAccessSource,
-} from "@perfdata/format";
-import { openSource } from "@perfdata/format/file-source";
-import { PerfDataReader } from "@perfdata/format/reader";
+import { PERF_SAMPLE_READ, PerfDataWriter } from "@perfdata/format";
+import type { PerfDataReader } from "@perfdata/format/reader";
 import { runEngine } from "@perfdata/session/engine";
 import {
   aboutAsync,
@@ -35,19 +24,19 @@ import {
   Progress,
   UsageError,
 } from "./_cli.ts";
-import { nameless, OUTPUT_FLAGS, OUTPUT_HELP, share, summary, writeRecording } from "./_edit.ts";
+import { chosenSamples, looks, type Opened, openTwice } from "./_chosen.ts";
+import { OUTPUT_FLAGS, OUTPUT_HELP, share, summary, writeRecording } from "./_edit.ts";
+import { given } from "./_record_flags.ts";
 import { whyNothing } from "./_nothing.ts";
 import {
   givenFilters,
-  type NameFilters,
   nameFilters,
   parseNames,
   SAMPLE_FLAGS,
   SAMPLE_HELP,
-  sampleFilter,
-  splitNames,
+  splitEvents,
 } from "./_sample_flags.ts";
-import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
+import { SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
 
 const HELP = `slice: keeps a part of a recording
 
@@ -84,6 +73,7 @@ const FLAGS = {
     "event",
     "sample-every",
   ],
+  repeated: { event: "," },
   alias: OUTPUT_FLAGS.alias,
 } as const;
 
@@ -106,7 +96,10 @@ async function run(flags: SliceFlags): Promise<number> {
     const names = nameFilters(flags);
     // What is looked at before the copy is reported by the copy.
     complaints.muted = true;
-    const filter = await sliceFilter(flags, name, reader, names);
+    const filter: SliceFilter = given({
+      ...await chosenSamples(flags, name, reader, names, on["in-stack"]),
+      events: value.event === undefined ? undefined : await chosenEvents(value.event, name, reader),
+    });
     const isWhole = Object.keys(filter).length === 0 && every === undefined;
     const cut = await auxPlan(opened, filter);
     complaints.muted = false;
@@ -163,27 +156,6 @@ async function run(flags: SliceFlags): Promise<number> {
   });
 }
 
-/** How a recording is looked at before it is copied. */
-interface Looks {
-  /** At all: a stream has to go through a file then. */
-  readonly first: boolean;
-  /** At the places of samples, which those in compressed records do not have. */
-  readonly atPlaces: boolean;
-}
-
-function looks({ value }: SliceFlags): Looks {
-  const isRelative = value.time !== undefined && !value.time.includes(",");
-  const atPlaces = [value.comm, value.dso, value.symbol].some((names) => names !== undefined);
-  return { first: isRelative || value.event !== undefined || atPlaces, atPlaces };
-}
-
-/** A recording, and what is to be removed when it is read. */
-interface Opened extends Disposable {
-  readonly reader: PerfDataReader;
-  /** Its bytes, where they can be read at any place. */
-  readonly source: RandomAccessSource | undefined;
-}
-
 /** What stays of AUX data, where a time was asked for and the recording can be read twice. */
 async function auxPlan(
   { reader, source }: Opened,
@@ -191,75 +163,6 @@ async function auxPlan(
 ): Promise<AuxPlan | NotCut | undefined> {
   if (time === undefined || source === undefined || !await hasAuxtrace(reader)) return undefined;
   return await planAuxCut(reader, source, time);
-}
-
-/**
- * Opens a recording. Where it is to be looked at before it is copied and cannot be, since it is a
- * stream or its samples have no places of their own, it goes through a temporary file.
- */
-async function openTwice(name: string, look: Looks, complaints: Complaints): Promise<Opened> {
-  const source = openSource(name, { interruptible: true });
-  const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
-  const close = () => source.close?.();
-  const isStream = !isRandomAccess(source);
-  const spools = isStream ? look.first : look.atPlaces && await isCompressed(reader);
-  if (!spools) {
-    return { reader, source: isStream ? undefined : source, [Symbol.dispose]: close };
-  }
-  const file = nameless();
-  let size = 0;
-  const sink: RandomAccessSink = {
-    write(bytes) {
-      file.writeAt(bytes, size);
-      size += bytes.length;
-    },
-    writeAt: (bytes, position) => file.writeAt(bytes, position),
-  };
-  await copyRecording(reader, new FileOutput(sink), { lostFeature: complaints.take });
-  close();
-  const plain = { size, readAt: (into: Uint8Array, at: number) => file.readAt(into, at) };
-  return {
-    reader: await PerfDataReader.open(plain, { diagnostics: complaints.take }),
-    source: plain,
-    [Symbol.dispose]: () => file.close(),
-  };
-}
-
-async function isCompressed(reader: PerfDataReader): Promise<boolean> {
-  for await (const batch of reader.batches({ inflate: false, quiet: true })) {
-    const type = batch.count > 0 ? batch.type(batch.count - 1) : 0;
-    if (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2) return true;
-  }
-  return false;
-}
-
-async function sliceFilter(
-  flags: SliceFlags,
-  name: string,
-  reader: PerfDataReader,
-  names: NameFilters,
-): Promise<SliceFilter> {
-  const { on, value } = flags;
-  const { pids, tids, cpus, time } = await sampleFilter(flags, reader);
-  const filter = {
-    ...(time === undefined ? {} : { time }),
-    ...(pids === undefined ? {} : { pids }),
-    ...(tids === undefined ? {} : { tids }),
-    ...(cpus === undefined ? {} : { cpus }),
-    ...(value.event === undefined ? {} : { events: await chosenEvents(value.event, name, reader) }),
-  };
-  if (names.comm === undefined && names.dso === undefined && names.symbol === undefined) {
-    return filter;
-  }
-  const resolver = names.symbol === undefined
-    ? undefined
-    : await resolverOf(flags, name, { parameters: false, debugInformation: false });
-  const { records } = await chooseSamples(
-    reader,
-    { ...names, anywhere: on["in-stack"] },
-    resolver,
-  );
-  return { ...filter, records };
 }
 
 /**
@@ -273,19 +176,13 @@ async function chosenEvents(
   reader: PerfDataReader,
 ): Promise<ReadonlySet<number>> {
   const known = await eventNames(reader);
-  // A name may have commas in it: cpu/event=0x3c,umask=0x1/.
-  const parts = known.includes(text) ? [] : splitNames(text);
-  const tests = parts.length === 0
-    ? [(other: string) => other === text]
-    : parts.map((part) => parseNames("event", part));
-  const numbers = tests.flatMap((test, i) => {
+  const numbers = splitEvents(text).flatMap((part) => {
+    const test = parseNames("event", part);
     const found = known.flatMap((other, number) => test(other) ? [number] : []);
     if (found.length > 0) return found;
     const there = new Set(known);
     throw new InputError(
-      `${name}: no event ${parts[i] ?? text}; there ${there.size > 1 ? "are" : "is"} ${
-        [...there].join(", ")
-      }`,
+      `${name}: no event ${part}; there ${there.size > 1 ? "are" : "is"} ${[...there].join(", ")}`,
     );
   });
   return new Set(numbers);

@@ -9,7 +9,7 @@ import {
   PERF_RECORD_USER_TYPE_START,
 } from "@perfdata/format/record-types";
 import type { Consumer, Engine } from "@perfdata/session/engine";
-import type { Run } from "@perfdata/session/run";
+import { CHOSEN, type Run } from "@perfdata/session/run";
 import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
 
 const CODEC = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
@@ -94,8 +94,8 @@ export interface TypeCount {
  * ```
  */
 export class Overview implements Consumer {
-  /** Nothing of the machine. */
-  readonly needs = { machine: false };
+  /** Of the machine, only which samples are chosen. */
+  readonly needs: { readonly machine: boolean };
   /** Processes, in the order in which they appear. */
   readonly processes: ProcessRow[] = [];
   readonly #row: ((row: OverviewRow) => void) | undefined;
@@ -111,9 +111,12 @@ export class Overview implements Consumer {
    * Begins without records.
    *
    * @param row Called for each record in order of time.
+   * @param filtered Whether samples that the engine's filter does not choose are left out; those of
+   * no known event are then as well.
    */
-  constructor(row?: (row: OverviewRow) => void) {
+  constructor(row?: (row: OverviewRow) => void, filtered = false) {
     this.#row = row;
+    this.needs = { machine: filtered };
   }
 
   /** Records by type, the most frequent first. */
@@ -136,7 +139,11 @@ export class Overview implements Consumer {
 
   /** Takes the records of a run. */
   rows(run: Run): void {
-    for (let i = 0; i < run.count; i++) this.#record(run, i);
+    const filtered = this.needs.machine;
+    for (let i = 0; i < run.count; i++) {
+      if (filtered && run.type[i] === PERF_RECORD_SAMPLE && run.chosen[i] !== CHOSEN.YES) continue;
+      this.#record(run, i);
+    }
   }
 
   #record(run: Run, i: number): void {

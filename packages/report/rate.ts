@@ -15,7 +15,12 @@ import { LOST, LOST_SAMPLES, READ, THROTTLE } from "@perfdata/format/records";
 import { type ReadLayout, readLayout, SampleFields } from "@perfdata/format/sample-layout";
 import { layoutOf, prefixSize } from "@perfdata/format/struct";
 import { ID_INDEX, idIndexEntry } from "@perfdata/user-records/id-index";
-import { type Consumer, type Engine, runEngine } from "@perfdata/session/engine";
+import {
+  type Consumer,
+  type Engine,
+  type EngineOptions,
+  runEngine,
+} from "@perfdata/session/engine";
 import type { Run } from "@perfdata/session/run";
 import { type RatePoint, RateStream, type RateStreamSummary } from "./rate_stream.ts";
 
@@ -51,6 +56,11 @@ export interface RateOptions {
    * opened for threads, else `cpu`.
    */
   readonly by?: RateBy | undefined;
+  /**
+   * Which samples count, by what they say themselves: pairs of successive samples of a counter whose
+   * later one is chosen. Other records are chosen in the same way, except by `events` and `records`.
+   */
+  readonly filter?: EngineOptions["filter"];
   /** Called for each two successive samples of a counter. */
   readonly point?: (point: RatePoint) => void;
   /** Called for each throttling and loss. */
@@ -125,6 +135,7 @@ class RateAnalysis implements Consumer {
   #firstHi = 0;
   #firstLo = 0;
   readonly #options: RateOptions;
+  readonly #filter: NonNullable<RateOptions["filter"]>;
   #known = 0;
   readonly #byId = new Map<number, number>();
   readonly #fields: SampleFields[] = [];
@@ -135,6 +146,7 @@ class RateAnalysis implements Consumer {
 
   constructor(reader: PerfDataReader, options: RateOptions) {
     this.#options = options;
+    this.#filter = options.filter ?? {};
     this.#events = reader.events.all;
     this.#le = reader.littleEndian;
     this.by = options.by;
@@ -249,7 +261,8 @@ class RateAnalysis implements Consumer {
       this.leftOut++;
       return;
     }
-    this.samples[index] = (this.samples[index] as number) + 1;
+    const isChosen = this.#isChosen(run, i);
+    if (isChosen) this.samples[index] = (this.samples[index] as number) + 1;
     const { layout, attr } = event;
     if (layout.time < 0 || start + layout.fixedSize > end) {
       this.leftOut++;
@@ -266,7 +279,7 @@ class RateAnalysis implements Consumer {
       ? undefined
       : Number(attr.sample_period);
     if (!(layout.sampleType & PERF_SAMPLE_READ)) {
-      this.#add(index, cpu, tid, time, undefined, period);
+      this.#add(index, cpu, tid, time, undefined, period, isChosen);
       return;
     }
     const fields = this.#fields[index] as SampleFields;
@@ -293,11 +306,13 @@ class RateAnalysis implements Consumer {
         time,
         this.#u64(view, at),
         own ? period : undefined,
+        isChosen,
       );
       if (shape.lost >= 0) {
         const lost = this.#u64(view, at + shape.lost);
         if (lost > stream.lost) {
-          this.lostSamples[which] = (this.lostSamples[which] as number) + lost - stream.lost;
+          const more = isChosen ? lost - stream.lost : 0;
+          this.lostSamples[which] = (this.lostSamples[which] as number) + more;
           stream.lost = lost;
         }
       }
@@ -311,14 +326,31 @@ class RateAnalysis implements Consumer {
     time: number,
     count: number | undefined,
     period: number | undefined,
+    isChosen: boolean,
   ): RateStream {
     const stream = this.#stream(event, cpu, tid, count === undefined ? "period" : "read");
-    const point = stream.sample(time, count, period);
+    const point = stream.sample(time, count, period, isChosen);
     if (point !== undefined) this.point(point);
     return stream;
   }
 
+  /** Whether a record counts: by what it says itself. */
+  #isChosen(run: Run, i: number): boolean {
+    const { events, cpus, pids, tids, time, records } = this.#filter;
+    if (cpus !== undefined && !cpus.has(run.cpu[i] as number)) return false;
+    if (pids !== undefined && !pids.has(run.pid[i] as number)) return false;
+    if (tids !== undefined && !tids.has(run.tid[i] as number)) return false;
+    if (time !== undefined) {
+      const now = run.time(i);
+      if (now < time[0] || now > time[1]) return false;
+    }
+    if (run.type[i] !== PERF_RECORD_SAMPLE) return true;
+    if (events !== undefined && !events.has(run.event[i] as number)) return false;
+    return records === undefined || records.has(run.offset[i] as number);
+  }
+
   #other(run: Run, i: number, type: number): void {
+    if (!this.#isChosen(run, i)) return;
     const { view } = run.at(i);
     const start = run.start[i] as number;
     const end = run.end[i] as number;
@@ -423,6 +455,7 @@ export async function analyzeRate(
   // Only now a file that came as a stream has its names.
   const events = analysis.events();
   const streams = [...analysis.streams.values()].map((stream) => stream.summary())
+    .filter(({ samples, throttled, unthrottled }) => samples + throttled + unthrottled > 0)
     .sort((a, b) => a.event - b.event || a.cpu - b.cpu || a.tid - b.tid);
   const sum = (event: number, pick: (stream: RateStreamSummary) => number) =>
     streams.reduce((total, stream) => total + (stream.event === event ? pick(stream) : 0), 0);

@@ -115,7 +115,10 @@ export class RateStream {
   readonly #source: "read" | "period";
   #samples = 0;
   #leftOut = 0;
+  /** Whether there was a sample, chosen or not. */
+  #begun = false;
   #firstTime = 0;
+  #lastChosen = 0;
   #lastTime = 0;
   #lastCount = 0;
   #count = 0;
@@ -156,6 +159,7 @@ export class RateStream {
    * @param count READ value of the counter, or `undefined` if its period is the number of events since
    * the sample before.
    * @param period Events per sample, or `undefined` where the counter does not sample.
+   * @param chosen Whether it counts; otherwise the next one counts from it, and that is all.
    * @returns What this and the sample before say, or `undefined` for the first one and where time
    * or count did not rise.
    */
@@ -163,19 +167,30 @@ export class RateStream {
     time: number,
     count: number | undefined,
     period: number | undefined,
+    chosen = true,
   ): RatePoint | undefined {
+    const isFirst = !this.#begun;
+    if (!chosen) {
+      if (isFirst || time > this.#lastTime) {
+        this.#lastTime = time;
+        this.#lastCount = count ?? 0;
+      }
+      this.#begun = true;
+      return undefined;
+    }
+    this.#begun = true;
     const n = this.#samples++;
     if (period !== undefined && period > 0) this.#takePeriod(time, period, n);
     const interval = time - this.#lastTime;
     const delta = count === undefined ? period ?? 0 : count - this.#lastCount;
     if (n === 0) this.#firstTime = time;
-    if (n > 0 && interval <= 0) {
+    if (!isFirst && interval <= 0) {
       this.#leftOut++;
       if (interval === 0) return undefined;
     }
-    this.#lastTime = time;
+    this.#lastTime = this.#lastChosen = time;
     this.#lastCount = count ?? 0;
-    if (n === 0 || interval < 0) return undefined;
+    if (isFirst || interval < 0) return undefined;
     if (delta < 0) {
       // Another counter of the same event took over, and began at 0.
       this.#leftOut++;
@@ -235,7 +250,7 @@ export class RateStream {
       tid: this.#tid,
       source: this.#source,
       samples: this.#samples,
-      seconds: (this.#lastTime - this.#firstTime) / 1e9,
+      seconds: (this.#lastChosen - this.#firstTime) / 1e9,
       count: this.#count,
       rate: seconds > 0 ? { min: this.#minRate, mean, max: this.#maxRate } : undefined,
       frequency: this.#intervals > 0
