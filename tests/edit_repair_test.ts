@@ -182,7 +182,8 @@ Deno.test("repair: sound attrs stay where EVENT_DESC is the damaged copy", async
   const section = features.find(({ id }) => id === HEADER_EVENT_DESC)?.section;
   assert(section !== undefined);
   // After u32 nr and u32 attr_size, sample_type of the first attr: PERF_SAMPLE_ADDR more.
-  bytes[Number(section.offset) + 8 + 24]! ^= 8;
+  const at = Number(section.offset) + 8 + 24;
+  bytes[at] = (bytes[at] as number) ^ 8;
   const sink = memorySink();
   const { findings, lost } = await repairRecording(bytesSource(bytes), new FileOutput(sink));
   assertEquals([findings, lost], [[], []]);
