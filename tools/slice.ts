@@ -22,6 +22,7 @@ import {
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
 import { runEngine } from "@perfdata/session/engine";
+import type { RecordedMachine } from "@perfdata/symbols";
 import {
   aboutAsync,
   type Command,
@@ -251,9 +252,8 @@ async function sliceFilter(
   if (names.comm === undefined && names.dso === undefined && names.symbol === undefined) {
     return filter;
   }
-  const resolver = names.symbol === undefined
-    ? undefined
-    : await resolverOf(flags, name, { parameters: false, debugInformation: false });
+  const resolver = (machine: RecordedMachine) =>
+    resolverOf(flags, name, { machine, parameters: false, debugInformation: false });
   const { records } = await chooseSamples(
     reader,
     { ...names, anywhere: on["in-stack"] },
