@@ -39,8 +39,11 @@ class Present {
   /** Those of other records: of Intel PT there may be no samples. */
   readonly others: Numbers = { pid: new Set(), tid: new Set(), cpu: new Set() };
   readonly types = new Set<number>();
+  /** When the first and the last sample were taken, and the others were written; 0 where there are none. */
   first = 0n;
   last = 0n;
+  firstOther = 0n;
+  lastOther = 0n;
 
   rows(run: Run): void {
     for (let i = 0; i < run.count; i++) {
@@ -51,10 +54,15 @@ class Present {
         const number = run[what][i] as number;
         if (number >= 0) into[what].add(number);
       }
-      const time = isSample ? run.time(i) : 0n;
+      const time = run.time(i);
       if (time === 0n) continue;
-      if (this.first === 0n || time < this.first) this.first = time;
-      if (time > this.last) this.last = time;
+      if (isSample) {
+        if (this.first === 0n || time < this.first) this.first = time;
+        if (time > this.last) this.last = time;
+      } else {
+        if (this.firstOther === 0n || time < this.firstOther) this.firstOther = time;
+        if (time > this.lastOther) this.lastOther = time;
+      }
     }
   }
 
@@ -111,9 +119,7 @@ export async function whyNothing(
   const given = Object.entries(filters).flatMap(([flag, text]) =>
     text === undefined ? [] : [`--${flag} ${text}`]
   );
-  const span = filters.time === undefined || present === undefined || present.last === 0n
-    ? ""
-    : `; samples are from ${seconds(present.first)} to ${seconds(present.last)}`;
+  const span = filters.time === undefined || present === undefined ? "" : spanOf(present);
   if (given.length === 0) return `nothing was recorded${span}`;
   if (given.length === 1) return `${given[0]} matches nothing${span}`;
   return `nothing matches ${given.slice(0, -1).join(", ")} and ${given.at(-1)} together${span}`;
@@ -165,6 +171,16 @@ async function areNames(names: readonly string[], wanted: string): Promise<strin
   const shown = sorted.slice(0, LISTED).map(({ name }) => name).join(", ");
   const left = names.length - LISTED;
   return `${names.length > 1 ? "are" : "is"} ${shown}${left > 0 ? ` and ${left} more` : ""}`;
+}
+
+/** From when to when there are samples or, as of Intel PT there may be none, other records. */
+function spanOf({ first, last, firstOther, lastOther }: Present): string {
+  if (last > 0n) return `; samples are from ${seconds(first)} to ${seconds(last)}`;
+  return lastOther > 0n
+    ? `; there are no samples, other records are from ${seconds(firstOther)} to ${
+      seconds(lastOther)
+    }`
+    : "";
 }
 
 /** A time in seconds of the recording's clock, as `--time` takes it. */

@@ -127,7 +127,11 @@ export async function readProfile(
     throw new InputError(`${name}: no samples${why}`);
   }
   const resolver = await resolverFor(engine);
-  const named = await consumer.profile({ resolver, title: titleOf(name) });
+  const named = await consumer.profile({
+    resolver,
+    title: titleOf(name),
+    lines: options.debugInformation,
+  });
   const { trust } = named;
   const profile = filterProfile(named.profile, names);
   if (profile.samples.length === 0) {

@@ -121,6 +121,7 @@ export async function ptScript(
     itrace,
     maxNonTurboRatio,
     bytes: wish?.add.has("insn") === true,
+    depths: wish?.add.has("callindent") === true,
     merge,
     snapshots: trace.mayOverlap,
     filter: {

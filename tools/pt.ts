@@ -34,6 +34,7 @@ import {
   writeOut,
 } from "./_cli.ts";
 import { whyNothing } from "./_nothing.ts";
+import { parseCount } from "./_record_flags.ts";
 import { insnText } from "./_insn_text.ts";
 import { codeOf, imagesOf, openPt, reportLoss } from "./_pt.ts";
 import { CallText } from "@perfdata/export/call-text";
@@ -177,11 +178,14 @@ async function run(flags: PtFlags): Promise<number> {
   if (on.calls && (lists.length > 0 || value.latency !== undefined)) {
     throw new UsageError("--calls goes with none of --branches, --insns, --events, --latency");
   }
+  if (value.latency !== undefined && (lists.length > 0 || value.function !== undefined)) {
+    throw new UsageError("--latency NAME goes with no list and without --function");
+  }
+  if (on.source && !on.insns) throw new UsageError("--source is for --insns");
   const range = value.time === undefined ? undefined : parseTime(value.time);
   const tids = value.tid === undefined ? undefined : parseNumbers("tid", value.tid);
   const cpus = value.cpu === undefined ? undefined : parseNumbers("cpu", value.cpu);
-  const limit = value.limit === undefined ? Infinity : Number(value.limit);
-  if (!(limit >= 0)) throw new UsageError(`--limit is ${value.limit}, expected a number`);
+  const limit = parseCount("limit", value.limit) ?? Infinity;
   if (value.limit !== undefined && (modes.length > 0 || value.latency !== undefined)) {
     throw new UsageError("--limit is for the table of functions alone");
   }
@@ -279,11 +283,15 @@ async function run(flags: PtFlags): Promise<number> {
           .filter((row) => filter?.has(row.name) ?? true).slice(0, limit);
         printed = rows.length;
         if (on.json) lines.all(rows.map((row) => JSON.stringify(row)));
-        else lines.all(functionTable(rows, clock.known));
+        else if (printed > 0) lines.all(functionTable(rows, clock.known));
       }
     }
     progress.finish();
     lines.flush();
+    const unknown = [...filter ?? []].filter((wanted) => !names.names.includes(wanted));
+    if (printed > 0 && unknown.length > 0) {
+      complain(`pt: ${name}: --function: ${unknown.join(", ")}: no such function ran`);
+    }
     names.close();
     if (printed === 0) {
       const { cpu, tid, time, function: called } = value;

@@ -13,6 +13,9 @@ const encoder = new TextEncoder();
 /** Four spaces. */
 const SPACES = 0x20202020;
 
+/** Bytes of a text of a pool that are copied at once. */
+const POOL_STEP = 32;
+
 /** What one chunk holds, about. */
 const CHUNK = 1 << 17;
 
@@ -38,8 +41,8 @@ export class TextPool {
   /** Adds a text; returns its number. */
   add(bytes: Uint8Array): number {
     const words = 1 + (bytes.length + 7 >> 3);
-    if (this.#used + words > this.words.length) {
-      this.words = enlarge(this.words, this.#used + words);
+    if (this.#used + words + POOL_STEP / 8 > this.words.length) {
+      this.words = enlarge(this.words, this.#used + words + POOL_STEP / 8);
       this.bytes = new Uint8Array(this.words.buffer);
     }
     const number = this.#used;
@@ -105,12 +108,15 @@ export class ByteText {
       this.bytes(bytes.subarray(from, from - length));
       return;
     }
-    const view = this.reserve(length);
+    const view = this.reserve(length + POOL_STEP);
     let at = this.length;
     const end = this.length = at + length;
-    // Up to seven bytes beyond the end are written, and overwritten by what follows.
-    for (let word = number + 1; at < end; word++, at += 8) {
+    // Up to 31 bytes beyond the end are written, and overwritten by what follows.
+    for (let word = number + 1; at < end; word += 4, at += 32) {
       view.setFloat64(at, words[word] as number, LITTLE_ENDIAN);
+      view.setFloat64(at + 8, words[word + 1] as number, LITTLE_ENDIAN);
+      view.setFloat64(at + 16, words[word + 2] as number, LITTLE_ENDIAN);
+      view.setFloat64(at + 24, words[word + 3] as number, LITTLE_ENDIAN);
     }
   }
 

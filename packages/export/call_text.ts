@@ -6,11 +6,18 @@ import {
   type PtNames,
   secondsText,
 } from "@perfdata/session/pt";
+import { enlarge } from "@perfdata/format/enlarge";
 import { ByteText, TextPool } from "./byte_text.ts";
 
 const encoder = new TextEncoder();
 /** Levels that are shown by indentation. */
 const LEVELS = 61;
+/** What a line ends with: of a call that calls others, of its end, of one that calls none. */
+const Ending = { BEGIN: 0, RETURN: 1, OPEN: 2, LEAF: 3, OPEN_LEAF: 4 } as const;
+type Ending = typeof Ending[keyof typeof Ending];
+const OPEN = "  /* no return seen */";
+const NO_LINES = new Int32Array(0);
+const ENDINGS = ["() {", "", OPEN, "();", `();${OPEN}`] as const;
 /** Durations whose text is kept. */
 const DURATIONS = 1 << 16;
 /** What is known of a thread. */
@@ -25,8 +32,9 @@ interface Thread {
   heldPrefix: 0 | 1;
   /** When the present prefix is of, ns. */
   time: number;
-  /** Number of the held call's text. */
-  heldText: number;
+  /** What the held call is of, and how deep. */
+  heldPlace: number;
+  heldLevel: number;
 }
 
 /**
@@ -40,18 +48,12 @@ export class CallText {
   readonly #filter: NameFilter;
   readonly #pool = new TextPool();
   readonly #threads = new Map<number, Thread>();
-  /** Texts of calls and of returns, by place and level. */
-  readonly #calls = new Map<number, number>();
-  readonly #returns = new Map<number, number>();
+  /** By place: the texts of its lines, by level and ending; numbers + 1, or 0. */
+  readonly #lines: (Int32Array | undefined)[] = [];
   readonly #durations = new Map<number, number>();
   /** A duration that is not kept. */
   readonly #duration = new TextPool();
   readonly #noDuration = this.#add(`${" ".repeat(10)} `);
-  readonly #end = this.#add("\n");
-  readonly #begin = this.#add("() {\n");
-  readonly #leaf = this.#add("();\n");
-  readonly #openLeaf = this.#add("();  /* no return seen */\n");
-  readonly #open = this.#add("  /* no return seen */\n");
 
   /** With a filter, only calls of those functions and what they call are printed. */
   constructor(names: PtNames, filter?: NameFilter) {
@@ -75,28 +77,28 @@ export class CallText {
       if (isCall && !thread.held) {
         thread.held = true;
         thread.heldPrefix = thread.prefix;
-        thread.heldText = this.#call(place, level);
+        thread.heldPlace = place;
+        thread.heldLevel = level;
         continue;
       }
-      const { held, heldPrefix, heldText } = thread;
+      const { held, heldPrefix, heldPlace, heldLevel } = thread;
       text.pooled(thread.prefixes[held ? heldPrefix : thread.prefix], 0);
       if (isCall) {
         text.pooled(pool, this.#noDuration);
-        text.pooled(pool, heldText);
-        text.pooled(pool, this.#begin);
+        text.pooled(pool, this.#line(heldPlace, heldLevel, Ending.BEGIN));
         thread.heldPrefix = thread.prefix;
-        thread.heldText = this.#call(place, level);
+        thread.heldPlace = place;
+        thread.heldLevel = level;
       } else {
         this.#putDuration(events.duration[i] as number);
         const isOpen = events.kind[i] === 2;
-        if (held) {
-          text.pooled(pool, heldText);
-          text.pooled(pool, isOpen ? this.#openLeaf : this.#leaf);
-          thread.held = false;
-        } else {
-          text.pooled(pool, this.#return(place, level));
-          text.pooled(pool, isOpen ? this.#open : this.#end);
-        }
+        thread.held = false;
+        text.pooled(
+          pool,
+          held
+            ? this.#line(heldPlace, heldLevel, isOpen ? Ending.OPEN_LEAF : Ending.LEAF)
+            : this.#line(place, level, isOpen ? Ending.OPEN : Ending.RETURN),
+        );
       }
       if (text.isFull) out(text.take());
     }
@@ -118,23 +120,21 @@ export class CallText {
     return Math.min(depth - inside, LEVELS - 1);
   }
 
-  #call(place: number, level: number): number {
-    const key = place * LEVELS + level;
-    let number = this.#calls.get(key);
-    if (number === undefined) {
-      const line = visible(`| ${"  ".repeat(level)}${this.#names.names[place]}`);
-      this.#calls.set(key, number = this.#add(line));
+  /** The text of a line after its duration. */
+  #line(place: number, level: number, ending: Ending): number {
+    const at = level * ENDINGS.length + ending;
+    let lines = this.#lines[place];
+    if (lines === undefined || at >= lines.length) {
+      lines = this.#lines[place] = enlarge(lines ?? NO_LINES, at + 1);
     }
-    return number;
-  }
-
-  #return(place: number, level: number): number {
-    const key = place * LEVELS + level;
-    let number = this.#returns.get(key);
-    if (number === undefined) {
-      const line = visible(`| ${"  ".repeat(level)}}  /* ${this.#names.names[place]} */`);
-      this.#returns.set(key, number = this.#add(line));
-    }
+    const known = (lines[at] as number) - 1;
+    if (known >= 0) return known;
+    const name = visible(this.#names.names[place] as string);
+    const isReturn = ending === Ending.RETURN || ending === Ending.OPEN;
+    const number = this.#add(
+      `| ${"  ".repeat(level)}${isReturn ? `}  /* ${name} */` : name}${ENDINGS[ending]}\n`,
+    );
+    lines[at] = number + 1;
     return number;
   }
 
@@ -164,7 +164,8 @@ export class CallText {
       prefix: 0,
       heldPrefix: 0,
       time: NaN,
-      heldText: 0,
+      heldPlace: 0,
+      heldLevel: 0,
     };
     this.#threads.set(tid, thread);
     return thread;

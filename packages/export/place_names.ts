@@ -25,7 +25,11 @@ export async function namePlaces(
 ): Promise<NamedPlaces> {
   const { count } = places;
   const uses = new PlaceUses();
-  for (let place = 0; place < count; place++) uses.use(place, ADDRESS_USE.CALLCHAIN, 0, 0);
+  const isMet = new Uint8Array(count);
+  for (const place of stacks.place) isMet[place] = 1;
+  for (let place = 0; place < count; place++) {
+    if (isMet[place] === 1) uses.use(place, ADDRESS_USE.CALLCHAIN, 0, 0);
+  }
   for (let i = 0; i < samples.length; i++) {
     const stack = samples.stack[i] as number;
     if (stack < 0) continue;
@@ -47,7 +51,7 @@ export async function namePlaces(
     }
   });
   for (let place = 0; place < count; place++) {
-    if (frames.has(place)) continue;
+    if (isMet[place] === 0 || frames.has(place)) continue;
     const mode = places.cpumode(place);
     const kind = mode === PERF_RECORD_MISC_KERNEL
       ? FUNCTION_KIND.KERNEL

@@ -15,6 +15,7 @@ import { shortName } from "@perfdata/session/short-name";
 import type { SymbolTrust } from "@perfdata/session/symbolize";
 import { percent } from "@perfdata/session/unwind-text";
 import type { SymbolResolver } from "@perfdata/symbols";
+import { atCalls } from "./at_calls.ts";
 import { FloatColumn, IntColumn } from "./columns.ts";
 import { NodeTable } from "./node_table.ts";
 import { namePlaces } from "./place_names.ts";
@@ -51,6 +52,11 @@ export interface ProfileNames {
   readonly resolver: SymbolResolver;
   /** What was recorded. */
   readonly title: string;
+  /**
+   * Whether lines and inlined calls are wanted: callers are then at the byte before the address that
+   * the call returns to, which may be in another line, or in another function.
+   */
+  readonly lines?: boolean;
 }
 
 /** Collects the samples of a recording, and makes a {@linkcode Profile} of them. */
@@ -164,11 +170,14 @@ export class ProfileConsumer implements Consumer {
     const engine = this.#engine as Engine;
     const { stacks } = engine;
     const { threads, threadOf } = this.#threads(engine);
-    const samples = this.#timed ? this.#timedSamples(threadOf) : this.#sumSamples(threadOf);
-    const columns = {
+    const counted = this.#timed ? this.#timedSamples(threadOf) : this.#sumSamples(threadOf);
+    const recorded = {
       parent: stacks.parent.subarray(0, stacks.count),
       place: stacks.place.subarray(0, stacks.count),
     };
+    const { stacks: columns, samples } = names.lines === true
+      ? atCalls(engine, recorded, counted)
+      : { stacks: recorded, samples: counted };
     const { trust, ...named } = await namePlaces(engine, columns, samples, names.resolver);
     const profile: Profile = {
       ...named,

@@ -66,7 +66,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   brstackinsn: "instructions of branch stacks need the code of all objects: see pt --insns",
   brstackinsnlen: "instructions of branch stacks need the code of all objects: see pt --insns",
   insnlen: "instructions are not read from objects: see annotate and pt --insns",
-  ipc: "it belongs to samples that are decoded from AUX data: see pt",
+  ipc: "cycles of a trace are not counted",
   metric: "metrics need the events of the CPU that perf knows",
   srccode: "source is not read: srcline has file and line, annotate the lines of a function",
 };

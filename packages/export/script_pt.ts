@@ -19,6 +19,7 @@ import {
 import { ByteText, TextPool } from "./byte_text.ts";
 import type { FieldWish, ScriptField } from "./script_fields.ts";
 import { PtListText } from "./script_pt_lists.ts";
+import { NoText, WayTexts } from "./script_pt_ways.ts";
 
 /** How {@linkcode PtScriptWriter} writes. */
 export interface PtScriptOptions {
@@ -51,8 +52,6 @@ type Has = Readonly<Partial<Record<ScriptField, boolean>>>;
 
 const encoder = new TextEncoder();
 const NEWLINE = 0x0a;
-/** Numbers that are kept of a way. */
-const EDGE_WORDS = 5;
 
 /** PERF_COUNT_HW_INSTRUCTIONS and PERF_COUNT_HW_BRANCH_INSTRUCTIONS. */
 const HARDWARE_CONFIG: Readonly<Record<number, bigint>> = {
@@ -207,9 +206,7 @@ export class PtScriptWriter {
   #cpu = NaN;
   #comm = NaN;
   readonly #scratch = new ByteText();
-  /** Ways of branches by their places, and of each the number of its text and its addresses. */
-  readonly #edges = new Map<number, number>();
-  readonly #edgeWords: number[] = [];
+  readonly #ways = new WayTexts();
   #period = NaN;
   readonly #periodText = new TextPool();
   #prefixOf: Has | undefined;
@@ -293,24 +290,12 @@ export class PtScriptWriter {
     const has = this.#fields[isSynth ? 1 : 0] as Has;
     const chain = this.#options.chains && has.ip === true && kind !== SAMPLE.BRANCHES;
     this.#start(words, at, time[row] as number, has, chain);
-    if (has.period) {
-      const period = isSynth ? 1 : value[row] as number;
-      if (period !== this.#period) {
-        this.#period = period;
-        this.#periodText.only(encoder.encode(`${String(period).padStart(10)} `));
-      }
-      text.pooled(this.#periodText, 0);
-    }
-    if (has.event) text.pooled(this.#pool, this.#eventTexts[kind] as number);
-    if (has.flags) {
-      text.pooled(
-        this.#pool,
-        this.#flagsText(isSynth ? 0 : words[at + SAMPLE_WORD.FLAGS] as number),
-      );
-    }
+    if (kind === SAMPLE.BRANCHES && !has.callindent) return this.#way(words, at, has, insnTexts);
+    const flags = isSynth ? 0 : words[at + SAMPLE_WORD.FLAGS] as number;
+    this.#head(text, kind, isSynth ? 1 : value[row] as number, flags, has);
     if (kind === SAMPLE.BRANCHES) {
-      if (has.callindent) this.#callIndent(words, at, has);
-      this.#edge(words, at, has);
+      this.#callIndent(words, at, has);
+      this.#edge(text, words, at, has);
     } else {
       if (isSynth && has.synth) {
         const data = kind === SAMPLE.EVENT ? eventData(rows, row) : "";
@@ -319,16 +304,10 @@ export class PtScriptWriter {
       if (has.addr) this.#to(words, at, has);
       const lists = this.#lists[isSynth ? 1 : 0] as PtListText;
       if (chain) lists.chain(text, rows, row);
-      else if (has.ip) this.#address(words, at + SAMPLE_WORD.FROM_HI, has);
+      else if (has.ip) this.#address(text, words, at + SAMPLE_WORD.FROM_HI, has);
       lists.branches(text, rows, row);
     }
-    const insn = words[at + SAMPLE_WORD.INSN] as number;
-    if (has.insn && insn > 0) {
-      const number = this.#insns[insn] ??= this.#pool.add(
-        encoder.encode(` insn:${insnTexts[insn]}`),
-      );
-      text.pooled(this.#pool, number);
-    }
+    this.#putInsn(text, words[at + SAMPLE_WORD.INSN] as number, has, insnTexts);
     text.byte(NEWLINE);
   }
 
@@ -409,61 +388,57 @@ export class PtScriptWriter {
     return number;
   }
 
-  /** From where to where a branch goes. The same ways are gone again and again: each is a text. */
-  #edge(words: Int32Array, at: number, has: Has): void {
-    const from = words[at + SAMPLE_WORD.FROM] as number;
-    const to = words[at + SAMPLE_WORD.TO] as number;
-    const key = (from + 1) * 2 ** 26 + to + 1;
-    let edge = this.#edges.get(key);
-    if (edge === undefined) {
-      edge = this.#edgeWords.length / EDGE_WORDS;
-      this.#edges.set(key, edge);
-      for (let i = 0; i < EDGE_WORDS; i++) this.#edgeWords.push(i === 0 ? -1 : 0);
-    }
-    const known = edge * EDGE_WORDS;
+  /** All of a branch after the time. The same ways are gone again and again: each is a text. */
+  #way(words: Int32Array, at: number, has: Has, insnTexts: readonly string[]): void {
     const { text } = this;
-    const fromHi = words[at + SAMPLE_WORD.FROM_HI] as number;
-    const fromLo = words[at + SAMPLE_WORD.FROM_LO] as number;
-    const toHi = words[at + SAMPLE_WORD.TO_HI] as number;
-    const toLo = words[at + SAMPLE_WORD.TO_LO] as number;
-    const cached = this.#edgeWords;
-    // Places are of objects, which processes may have at different addresses.
-    if (
-      cached[known] !== -1 && cached[known + 1] === fromLo && cached[known + 2] === fromHi &&
-      cached[known + 3] === toLo && cached[known + 4] === toHi
-    ) {
-      text.pooled(this.#pool, cached[known] as number);
+    const number = this.#ways.find(words, at);
+    if (number >= 0) {
+      text.pooled(this.#pool, number);
       return;
     }
     const out = this.#scratch;
-    if (has.ip) {
-      out.byte(0x20);
-      out.hex16(fromHi, fromLo);
-      out.pooled(this.#pool, this.#end(from, has));
-    }
-    if (has.addr || this.#hasDefault) {
-      out.string(" => ");
-      out.hex16(toHi, toLo);
-      out.pooled(this.#pool, this.#end(to, has));
-    }
+    // A branch stands for itself alone.
+    this.#head(out, SAMPLE.BRANCHES, 1, words[at + SAMPLE_WORD.FLAGS] as number, has);
+    this.#edge(out, words, at, has);
+    this.#putInsn(out, words[at + SAMPLE_WORD.INSN] as number, has, insnTexts);
+    out.byte(NEWLINE);
     const bytes = out.take();
     text.bytes(bytes);
-    // What alternates is not kept.
-    if (cached[known] !== -1) return;
-    cached[known] = this.#pool.add(bytes);
-    cached[known + 1] = fromLo;
-    cached[known + 2] = fromHi;
-    cached[known + 3] = toLo;
-    cached[known + 4] = toHi;
+    if (number === NoText.NEW) this.#ways.keep(words, at, this.#pool.add(bytes));
+  }
+
+  /** What is before the addresses of a line, and after its time. */
+  #head(text: ByteText, kind: number, period: number, flags: number, has: Has): void {
+    if (has.period) {
+      if (period !== this.#period) {
+        this.#period = period;
+        this.#periodText.only(encoder.encode(`${String(period).padStart(10)} `));
+      }
+      text.pooled(this.#periodText, 0);
+    }
+    if (has.event) text.pooled(this.#pool, this.#eventTexts[kind] as number);
+    if (has.flags) text.pooled(this.#pool, this.#flagsText(flags));
+  }
+
+  /** From where to where a branch goes. */
+  #edge(text: ByteText, words: Int32Array, at: number, has: Has): void {
+    if (has.ip) this.#address(text, words, at + SAMPLE_WORD.FROM_HI, has);
+    if (has.addr || this.#hasDefault) {
+      text.string(" => ");
+      const to = at + SAMPLE_WORD.TO_HI;
+      text.hex16(words[to] as number, words[to + 1] as number);
+      text.pooled(this.#pool, this.#end(words[to + 2] as number, has));
+    }
+  }
+
+  #putInsn(text: ByteText, insn: number, has: Has, insnTexts: readonly string[]): void {
+    if (!has.insn || insn === 0) return;
+    const number = this.#insns[insn] ??= this.#pool.add(encoder.encode(` insn:${insnTexts[insn]}`));
+    text.pooled(this.#pool, number);
   }
 
   /** An address with a space before it, and what it is. */
-  #address(
-    words: Int32Array,
-    at: number,
-    has: Has,
-  ): void {
-    const { text } = this;
+  #address(text: ByteText, words: Int32Array, at: number, has: Has): void {
     text.byte(0x20);
     text.hex16(words[at] as number, words[at + 1] as number);
     text.pooled(this.#pool, this.#end(words[at + 2] as number, has));

@@ -45,7 +45,7 @@ export interface CallFilter {
  * another function (tail call) counts for the function that was called.
  */
 export class PtCalls implements PtSink {
-  /** Calls and returns since they were cleared last, where they are asked for. */
+  /** Calls and returns since they were cleared last, where they are asked for: then there are no sums. */
   readonly events: CallEvents | undefined;
   /** What was executed by stack, where it is asked for. */
   readonly tree: CallTree | undefined;
@@ -83,13 +83,16 @@ export class PtCalls implements PtSink {
   #blocks: BlockCache | undefined;
   #paths: PathTable | undefined;
   #idle: (() => Promise<void> | void) | undefined;
+  /** Whether times, instructions and latencies are added up. */
+  readonly #sums: boolean;
   /** Whether the present moment is in the part that counts. */
   #counts = true;
 
   /**
    * Makes a sink for `decodePt`.
    *
-   * @param idle Called between packets, when `events` may be used and cleared.
+   * @param options With `idle`, which is called between packets, there are `events`, to be used and
+   *   cleared then, in place of sums: places, {@linkcode PtCalls.latency} and the tree stay empty.
    */
   constructor(
     code: PtCode,
@@ -109,6 +112,7 @@ export class PtCalls implements PtSink {
     this.#clock = clock;
     this.#filter = options.filter ?? {};
     this.#idle = options.idle;
+    this.#sums = options.idle === undefined;
     this.events = options.idle === undefined ? undefined : new CallEvents();
   }
 
@@ -166,7 +170,7 @@ export class PtCalls implements PtSink {
         continue;
       }
       if (this.#pathKind[path] === 0) this.#newPath(buffer, path);
-      if (counts) {
+      if (counts && this.#sums) {
         if (open.count[path] === 0) open.touched.push(path);
         open.count[path] = (open.count[path] as number) + 1;
       }
@@ -491,6 +495,7 @@ export class PtCalls implements PtSink {
     const others = stack.active[place] = (stack.active[place] as number) - 1;
     if (!counts) return;
     this.events?.add(kind, tid, cpu, n, place, now, duration, insns);
+    if (!this.#sums) return;
     // Time and instructions of a recursion count once.
     this.latency.add(place, tid, since, duration, insns, others === 0, kind === 1);
   }

@@ -22,6 +22,8 @@ import {
 } from "./pt_sample_rows.ts";
 import { SamplePeriod } from "./pt_sample_period.ts";
 import { type BranchEnds, SampleStacks } from "./pt_sample_stacks.ts";
+import { END_WORD, InsnTable } from "./pt_block_insns.ts";
+import { isBranch, isTurn, PathTurns, TURN_WORDS, usesPacket } from "./pt_path_turns.ts";
 
 /** What {@linkcode PtSamples} needs beside the options. */
 export interface SamplesOptions {
@@ -31,6 +33,8 @@ export interface SamplesOptions {
   readonly maxNonTurboRatio: number;
   /** Whether the bytes of instructions are wanted: see {@linkcode PtSamples.insnTexts}. */
   readonly bytes?: boolean;
+  /** Whether it is wanted how deep the calls are: see {@linkcode SAMPLE_WORD}. */
+  readonly depths?: boolean;
   /** Whether several buffers have to be brought into one order of time. */
   readonly merge: boolean;
   /** Whether the trace is of snapshots, or of pieces in samples, with gaps between them. */
@@ -43,14 +47,6 @@ export interface SamplesOptions {
   };
   /** Called between packets, when `rows` may be used and cleared. */
   readonly idle: () => Promise<void> | void;
-}
-
-/** Instructions of a block. */
-interface BlockInsns {
-  readonly low: Int32Array;
-  readonly high: Int32Array;
-  readonly place: Int32Array;
-  readonly text: Int32Array;
 }
 
 /** Events that come while tracing is off, too. */
@@ -86,6 +82,10 @@ class Track {
   pendingSize = 0;
   pendingInsn = 0;
   pendingTime = -1;
+  /** The block that it ends, where it is a jump of which no more is known yet; else -1. */
+  pendingJump = -1;
+  /** Whether it is not known to the calls yet which piece this is. */
+  isNew = true;
   /** The instructions that the sample of its own instruction stands for; 0 where there is none. */
   pendingPeriod = 0;
   /** Where it goes if it is taken, and where if not. */
@@ -126,7 +126,7 @@ export class PtSamples implements PtSink {
   /** What came since it was cleared last. */
   readonly rows: PtSampleRows = new PtSampleRows();
   /** Bytes of instructions in hexadecimal: ` 31 ed`; number 0 is none. */
-  readonly insnTexts: string[] = [""];
+  readonly insnTexts: readonly string[];
   /** How often interrupts were enabled or disabled, of which there are no samples. */
   interruptChanges: number = 0;
 
@@ -135,9 +135,11 @@ export class PtSamples implements PtSink {
   readonly #history: PtHistory;
   readonly #options: SamplesOptions;
   readonly #tracks: Track[] = [];
-  readonly #textNumbers = new Map<string, number>();
   readonly #branchesFilter: number;
   readonly #stacks: SampleStacks;
+  /** Where the calls and returns are, where jumps mean nothing for what is wanted. */
+  readonly #turns: PathTurns | undefined;
+  readonly #depths: boolean;
   /** The branch at hand. */
   readonly #ends: BranchEnds = {
     fromLow: 0,
@@ -150,9 +152,8 @@ export class PtSamples implements PtSink {
   };
   /** Number of the next piece. */
   #pieces = 0;
-  #insns: (BlockInsns | undefined)[] = [];
-  #lastInsn: (BlockInsns | undefined)[] = [];
-  #blockPlace: number[] = [];
+  readonly #insns: InsnTable;
+  #blocks: BlockCache | undefined;
   /** The block that a branch goes to, or -1 where it is not known. */
   #target = -1;
   #skip: number;
@@ -163,11 +164,19 @@ export class PtSamples implements PtSink {
     this.#clock = clock;
     this.#history = history;
     this.#options = options;
+    this.#insns = new InsnTable(code, options.bytes === true);
+    this.insnTexts = this.#insns.texts;
     const { calls, returns, skip } = options.itrace;
     this.#branchesFilter = (calls ? IP_FLAG.CALL | IP_FLAG.ASYNC | IP_FLAG.TRACE_END : 0) |
       (returns ? IP_FLAG.RETURN | IP_FLAG.TRACE_BEGIN : 0);
     this.#skip = skip;
     this.#stacks = new SampleStacks(code, options.itrace);
+    this.#depths = this.#stacks.isOn || options.depths === true;
+    const { branches, instructions } = options.itrace;
+    const wantsJumps = branches && this.#branchesFilter === 0;
+    this.#turns = wantsJumps || instructions !== undefined || this.#stacks.isOn
+      ? undefined
+      : new PathTurns();
   }
 
   /** Lets the caller use the rows. */
@@ -177,9 +186,8 @@ export class PtSamples implements PtSink {
 
   /** Gives up what is kept by block. */
   forget(): void {
-    this.#insns = [];
-    this.#lastInsn = [];
-    this.#blockPlace = [];
+    this.#insns.clear();
+    this.#turns?.clear();
   }
 
   /** Rows of buffers that are up to this time are in order of time. */
@@ -219,11 +227,17 @@ export class PtSamples implements PtSink {
   flow(buffer: PtBuffer, run: FlowDecoder): void {
     const track = this.#track(buffer);
     const { entries, count, paths, blocks } = run;
+    const turns = this.#turns;
+    this.#blocks = blocks;
+    // Other pieces may have had branches of the thread.
+    track.isNew = this.#depths;
     for (let i = 0; i < count; i++) {
       const entry = entries[i] as number;
-      if (entry >= 0) this.#path(buffer, track, paths, blocks, entry);
-      else this.#event(buffer, track, run, ~entry);
+      if (entry < 0) this.#event(buffer, track, run, ~entry);
+      else if (turns === undefined || track.isNew) this.#path(buffer, track, paths, blocks, entry);
+      else this.#turnsOf(turns, buffer, track, paths, blocks, entry);
     }
+    this.#knowJump(buffer, track, blocks);
     if (!track.pending || !run.tracing) return;
     const { pendingKind } = track;
     // The decoder may hand over what it has in the middle of a way without packets.
@@ -271,22 +285,88 @@ export class PtSamples implements PtSink {
     const end = paths.start[path + 1] as number;
     for (let k = paths.start[path] as number; k < end; k++) {
       const block = paths.blocks[k] as number;
-      if (track.pending) {
-        this.#target = block;
-        this.#arrive(buffer, track, blocks.low[block] as number, blocks.high[block] as number);
-        this.#target = -1;
-      }
+      if (track.pending) this.#reach(buffer, track, blocks, block);
       const kind = blocks.kind[block] as number;
-      const isBranch = kind !== InsnKind.OTHER && kind < InsnKind.PTWRITE;
       const insns = blocks.insns[block] as number;
       track.insnsSinceTime += insns;
       let last = 0;
-      if (period.isOn) last = this.#instructions(buffer, track, blocks, block, isBranch);
-      if (!isBranch) continue;
-      const usesPacket = kind !== InsnKind.JMP && kind !== InsnKind.CALL;
-      if (usesPacket) this.#takeTime(track);
+      if (period.isOn) last = this.#instructions(buffer, track, blocks, block, isBranch(kind));
+      if (!isBranch(kind)) continue;
+      if (usesPacket(kind)) this.#takeTime(track);
       this.#pend(buffer, track, blocks, block, last);
     }
+  }
+
+  /** A path of which only calls and returns are wanted. */
+  #turnsOf(
+    turns: PathTurns,
+    buffer: PtBuffer,
+    track: Track,
+    paths: PathTable,
+    blocks: BlockCache,
+    path: number,
+  ): void {
+    const first = paths.start[path] as number;
+    const end = paths.start[path + 1] as number;
+    // Jumps to here are nothing that is wanted.
+    if (track.pendingJump >= 0) track.pending = false;
+    track.pendingJump = -1;
+    if (track.pending) this.#reach(buffer, track, blocks, paths.blocks[first] as number);
+    track.insnsSinceTime += paths.insns[path] as number;
+    const from = turns.from(paths, blocks, path);
+    const to = turns.to(path);
+    const { words } = turns;
+    for (let at = from; at < to; at += TURN_WORDS) {
+      const k = words[at] as number;
+      if (words[at + 1] !== 0) this.#takeTime(track);
+      const block = paths.blocks[k] as number;
+      const next = k + 1 < end ? paths.blocks[k + 1] as number : -1;
+      if (next >= 0 && !this.#depths) this.#turn(buffer, track, blocks, block, next);
+      else {
+        this.#pend(buffer, track, blocks, block, 0);
+        if (next >= 0) this.#reach(buffer, track, blocks, next);
+      }
+    }
+    if (turns.usesPacket(path)) this.#takeTime(track);
+    if (end === first) return;
+    const last = paths.blocks[end - 1] as number;
+    const kind = blocks.kind[last] as number;
+    if (!isBranch(kind) || isTurn(kind)) return;
+    track.pending = true;
+    track.pendingJump = last;
+  }
+
+  /** A call or return to a block, where it is not wanted how deep the calls are. */
+  #turn(buffer: PtBuffer, track: Track, blocks: BlockCache, block: number, next: number): void {
+    const flags = (KIND_FLAGS[blocks.kind[block] as number] as number) | track.inTx;
+    if ((this.#branchesFilter & flags) === 0 || this.#skipped()) return;
+    const at = this.#row(track, buffer, SAMPLE.BRANCHES, track.now, 1, flags);
+    if (at < 0) return;
+    const { words } = track.rows;
+    const insns = this.#insns;
+    const end = insns.end(buffer.code, blocks, block);
+    words[at + SAMPLE_WORD.FROM_LO] = insns.ends[end + END_WORD.LOW] as number;
+    words[at + SAMPLE_WORD.FROM_HI] = insns.ends[end + END_WORD.HIGH] as number;
+    words[at + SAMPLE_WORD.FROM] = insns.ends[end + END_WORD.PLACE] as number;
+    words[at + SAMPLE_WORD.INSN] = insns.ends[end + END_WORD.TEXT] as number;
+    words[at + SAMPLE_WORD.TO_LO] = blocks.low[next] as number;
+    words[at + SAMPLE_WORD.TO_HI] = blocks.high[next] as number;
+    words[at + SAMPLE_WORD.TO] = insns.place(buffer.code, blocks, next);
+  }
+
+  /** A jump that was left open is the pending branch, of which an event needs all. */
+  #knowJump(buffer: PtBuffer, track: Track, blocks: BlockCache): void {
+    const { pendingJump } = track;
+    if (pendingJump < 0) return;
+    track.pendingJump = -1;
+    this.#pend(buffer, track, blocks, pendingJump, 0);
+  }
+
+  /** The pending branch goes to a block. */
+  #reach(buffer: PtBuffer, track: Track, blocks: BlockCache, block: number): void {
+    this.#target = block;
+    this.#arrive(buffer, track, blocks.low[block] as number, blocks.high[block] as number);
+    this.#target = -1;
   }
 
   /** Samples of a block's instructions; returns the period of that of its branch, or 0. */
@@ -303,11 +383,7 @@ export class PtSamples implements PtSink {
     for (let i = period.next(plain); i < plain; i = period.next(plain, i + 1)) {
       if (this.#skipped()) continue;
       const count = period.take();
-      const { low, high, place, text } = this.#insns[block] ??= this.#list(
-        buffer,
-        blocks,
-        block,
-      );
+      const { low, high, place, text } = this.#insns.of(buffer.code, blocks, block);
       const at = this.#row(track, buffer, SAMPLE.INSTRUCTIONS, track.now, count, track.inTx);
       if (at < 0) continue;
       const { words } = track.rows;
@@ -370,13 +446,13 @@ export class PtSamples implements PtSink {
     block: number,
     period: number,
   ): void {
-    const { low, high, place, text } = this.#lastInsn[block] ??
-      this.#listLast(buffer, blocks, block);
+    const end = this.#insns.end(buffer.code, blocks, block);
+    const { ends } = this.#insns;
     track.pending = true;
-    track.pendingLow = low[0] as number;
-    track.pendingHigh = high[0] as number;
-    track.pendingPlace = place[0] as number;
-    track.pendingInsn = text[0] as number;
+    track.pendingLow = ends[end + END_WORD.LOW] as number;
+    track.pendingHigh = ends[end + END_WORD.HIGH] as number;
+    track.pendingPlace = ends[end + END_WORD.PLACE] as number;
+    track.pendingInsn = ends[end + END_WORD.TEXT] as number;
     track.pendingKind = blocks.kind[block] as number;
     track.pendingSize = blocks.lastSize[block] as number;
     track.pendingTime = track.now;
@@ -461,8 +537,9 @@ export class PtSamples implements PtSink {
       ? -1
       : this.#target < 0
       ? this.#code.place(buffer.code, low, high)
-      : this.#blockPlace[this.#target] ??= this.#code.place(buffer.code, low, high);
-    const depth = track.tid < 0
+      : this.#insns.place(buffer.code, this.#blocks as BlockCache, this.#target);
+    track.isNew = false;
+    const depth = !this.#depths || track.tid < 0
       ? 0
       : this.#stacks.branch(threadOf(track, buffer), track.piece, flags, buffer.code, ends);
     if (!wanted || this.#skipped()) return;
@@ -493,51 +570,6 @@ export class PtSamples implements PtSink {
     );
   }
 
-  /** Instructions of a block, from the first on. */
-  #list(buffer: PtBuffer, blocks: BlockCache, block: number, from = 0): BlockInsns {
-    const low: number[] = [];
-    const high: number[] = [];
-    const place: number[] = [];
-    const text: number[] = [];
-    const first = (blocks.low[block] as number) >>> 0;
-    const top = blocks.high[block] as number;
-    const range = blocks.rangeOf(block);
-    const base = (top - range.high) * 2 ** 32 + first - (range.low >>> 0);
-    blocks.eachInsn(buffer.code, block, (offset, length) => {
-      if (offset < from) return;
-      const sum = first + offset;
-      low.push(sum | 0);
-      high.push(sum >= 2 ** 32 ? top + 1 | 0 : top);
-      place.push(this.#code.place(buffer.code, low.at(-1) as number, high.at(-1) as number));
-      if (this.#options.bytes !== true) return text.push(0);
-      const window = range.window(base + offset);
-      let words = "";
-      for (let i = 0; window !== undefined && i < length; i++) {
-        words += ` ${
-          (window.bytes[base + offset - window.from + i] ?? 0).toString(16).padStart(2, "0")
-        }`;
-      }
-      let number = this.#textNumbers.get(words);
-      if (number === undefined) {
-        number = this.insnTexts.push(words) - 1;
-        this.#textNumbers.set(words, number);
-      }
-      text.push(number);
-    });
-    return {
-      low: Int32Array.from(low),
-      high: Int32Array.from(high),
-      place: Int32Array.from(place),
-      text: Int32Array.from(text),
-    };
-  }
-
-  /** The last instruction of a block. */
-  #listLast(buffer: PtBuffer, blocks: BlockCache, block: number): BlockInsns {
-    const from = (blocks.size[block] as number) - (blocks.lastSize[block] as number);
-    return this.#lastInsn[block] = this.#list(buffer, blocks, block, from);
-  }
-
   #event(buffer: PtBuffer, track: Track, run: FlowDecoder, event: number): void {
     const kind = run.kind[event] as number;
     const ticks = run.time[event] as number;
@@ -554,6 +586,7 @@ export class PtSamples implements PtSink {
     if (kind === FlowEvent.TIME) return;
     const { atPsb } = track;
     track.atPsb = kind === FlowEvent.PSB;
+    this.#knowJump(buffer, track, run.blocks);
     track.period.branch();
     if (track.pending && (low !== 0 || high !== 0)) this.#arrive(buffer, track, low, high);
     switch (kind) {
@@ -598,7 +631,10 @@ export class PtSamples implements PtSink {
         this.#takeTime(track);
         track.pending = false;
         track.isOn = run.tracing;
-        if (run.detail[event] === FlowError.GAP) track.piece = this.#pieces++;
+        if (run.detail[event] === FlowError.GAP) {
+          track.piece = this.#pieces++;
+          track.isNew = this.#depths;
+        }
         if (this.#reports(run.detail[event])) {
           this.#single(buffer, track, SAMPLE.ERROR, low, high, ERROR_CODES[run.detail[event] ?? 0]);
         }

@@ -299,7 +299,9 @@ export function latencyOfFunction(
 /** A histogram of durations with the slowest calls, as text. */
 export function* latencyLines(name: string, stats: CallStats): Generator<string> {
   const { calls, open, histogram, slowest } = stats;
-  yield `${name}: ${calls} calls${open === 0 ? "" : `, ${open} without a return`}`;
+  yield `${name}: ${calls} call${calls === 1 ? "" : "s"}${
+    open === 0 ? "" : `, ${open} without a return`
+  }`;
   if (histogram === undefined) {
     yield "no durations: the trace has no times";
     return;

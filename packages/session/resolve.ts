@@ -259,6 +259,7 @@ export class Resolver {
     const { fields } = shape;
     const user = this.#user;
     user.count = 0;
+    user.isExact = true;
     if (fields === undefined) return 0;
     const length = shape.chain ? fields.callchainLength : 0;
     let kernelLength = length;
@@ -340,7 +341,7 @@ export class Resolver {
 
   /** Adds the user part of a stack to its chain. */
   #joinUser(run: Run, i: number): void {
-    const { count, places, words } = this.#user;
+    const { count, places, words, isExact } = this.#user;
     const first = this.#chainCount;
     this.#roomForChain(run, count + 1);
     run.chains[first] = -1;
@@ -348,8 +349,8 @@ export class Resolver {
     run.chainWords[2 * first + 1] = -1;
     run.chains.set(places.subarray(0, count), first + 1);
     run.chainWords.set(words.subarray(0, 2 * count), 2 * first + 2);
-    run.chainExact[i] = first + 1;
     this.#chainCount = first + 1 + count;
+    run.chainExact[i] = isExact ? first + 1 : this.#chainCount;
   }
 
   #roomForChain(run: Run, more: number): void {

@@ -27,6 +27,19 @@ export class StackTable {
   /** Place of each node. */
   place: Int32Array<ArrayBuffer> = new Int32Array(1 << 10);
   #slots = new Int32Array(1 << 12).fill(-1);
+  /** By node: 1 where its place is in the call itself; as long as the last such node needs. */
+  #isExact = new Uint8Array(0);
+
+  /** Whether the place of a node is in the call itself, as unwinding has it, and no return address. */
+  isExact(node: number): boolean {
+    return this.#isExact[node] === 1;
+  }
+
+  /** Says that the place of a node is in the call itself. */
+  setExact(node: number): void {
+    if (node >= this.#isExact.length) this.#isExact = enlarge(this.#isExact, node + 1);
+    this.#isExact[node] = 1;
+  }
 
   /**
    * The node of a place that was called from `parent`; it is added where it is new.
@@ -75,12 +88,16 @@ export class StackTable {
 
 /**
  * The user part of a stack that is not in the call chain itself: places and addresses, the innermost
- * first. Addresses are exact: no byte has to be taken from them, as from return addresses, to be in
- * the line of the call.
+ * first.
  */
 export class UserFrames {
   /** Number of frames. */
   count: number = 0;
+  /**
+   * Whether addresses are in the calls, since they were unwound or recorded as branches: no byte has to
+   * be taken from them, as from return addresses, to be in the line of the call.
+   */
+  isExact: boolean = true;
   /** Place of each. */
   places: Int32Array<ArrayBuffer> = new Int32Array(128);
   /** Halves of the address of each, the lower one first. */
@@ -101,7 +118,10 @@ export class UserFrames {
   /** Interns them; -1 where there are none. */
   node(stacks: StackTable): number {
     let node = -1;
-    for (let i = this.count - 1; i >= 0; i--) node = stacks.child(node, this.places[i] as number);
+    for (let i = this.count - 1; i >= 0; i--) {
+      node = stacks.child(node, this.places[i] as number);
+      if (this.isExact) stacks.setExact(node);
+    }
     return node;
   }
 }

@@ -176,6 +176,7 @@ export class UserChains {
 
   #joined(thread: number, tid: number, cookie: bigint, frames: UserFrames): void {
     const chain = this.deferred.find(tid, cookie);
+    frames.isExact = false;
     if (chain === undefined) {
       this.unjoined++;
       return;
