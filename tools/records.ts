@@ -26,7 +26,14 @@ import {
   SAMPLE_FLAGS,
   sampleFilter,
 } from "./_sample_flags.ts";
-import { given, parseJobs, parseOffset, parseTypes, usualJobs } from "./_record_flags.ts";
+import {
+  given,
+  parseCount,
+  parseJobs,
+  parseOffset,
+  parseTypes,
+  usualJobs,
+} from "./_record_flags.ts";
 
 const HELP =
   `records: prints the records of a perf.data file in file order, one JSON object per line
@@ -68,7 +75,8 @@ docs/records.md describes the objects.
       --stitch-lbr   with --unwind: as perf report --stitch-lbr
       --no-inflate   print COMPRESSED records as they are, not the records in them
       --jobs N       number of threads (default: 2 for files of 128 MB or more): one reads the
-                     file, the others make the lines; --limit, --symbols, --unwind and pipes use one
+                     file, the others make the lines; --limit, --symbol, --symbols, --unwind and
+                     pipes use one
       --temp DIR     of a pipe, sort what does not fit into memory in a file there
       --debug        print the stack trace of an error
   -h, --help         print this help
@@ -147,7 +155,7 @@ async function run(flags: RecordsFlags): Promise<number> {
     u64: parseWord("u64", value.u64, ["number", "string"]),
     types: parseTypes(value.type),
     from: parseOffset("from", value.from),
-    limit: parseOffset("limit", value.limit),
+    limit: parseCount("limit", value.limit),
     diagnostics: complaints.take,
     inflate: !on["no-inflate"],
     stitchLbr: on["stitch-lbr"],
