@@ -1,6 +1,7 @@
 /** `tools/symbols.ts` with the permissions of its task: output, exit codes, files. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { needs } from "../packages/symbols/testing/toolchain.ts";
+import { denoFolder } from "./tool.ts";
 
 const ROOT = new URL("../", import.meta.url).pathname;
 
@@ -34,7 +35,7 @@ async function run(
   return { code, out: decoder.decode(stdout), err: decoder.decode(stderr) };
 }
 
-const DENO_DIR = Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`;
+const DENO_DIR = denoFolder();
 
 /** Runs the command that the task is, in a directory that is also the user's home. */
 async function symbols(
