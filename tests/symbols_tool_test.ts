@@ -1,6 +1,7 @@
 /** `tools/symbols.ts` with the permissions of its task: output, exit codes, files. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { needs } from "../packages/symbols/testing/toolchain.ts";
+import { perfRecords } from "./perf.ts";
 import { denoFolder } from "./tool.ts";
 
 const ROOT = new URL("../", import.meta.url).pathname;
@@ -69,7 +70,7 @@ async function inFolder(use: (folder: string) => Promise<void>): Promise<void> {
   }
 }
 
-const have = needs("symbols with a recording", "perf", "gcc");
+const have = needs("symbols with a recording", "gcc") && perfRecords();
 
 Deno.test("wrong usage is 2, a file that is not there or no bundle is 1, each one line", async () => {
   await inFolder(async (folder) => {
