@@ -489,7 +489,10 @@ function systemReason(error: unknown): string | undefined {
       ? "is not a regular file, and stays as it is"
       : "exists; --force overwrites it";
   }
-  if (error instanceof Deno.errors.NotCapable) return `not allowed: ${error.message}`;
+  if (error instanceof Deno.errors.NotCapable) {
+    // Without what Deno says of its flags, which are not those of the command.
+    return `not allowed: ${error.message.replace(/^R/, "r").replace(/, run again .*/s, "")}`;
+  }
   if (error instanceof Deno.errors.BrokenPipe || !(error instanceof Error)) return undefined;
   const match = /^(.*) \(os error \d+\)/.exec(error.message);
   return match?.[1]?.toLowerCase();

@@ -11,7 +11,6 @@ import {
   oneFile,
   Progress,
   writeLine,
-  writeOut,
 } from "./_cli.ts";
 import { OUTPUT_FLAGS, OUTPUT_HELP, rereadable, writeRecording } from "./_edit.ts";
 
@@ -58,20 +57,16 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const { lost, findings, headerRebuilt, copied } = report;
     const bytes = lost.reduce((sum, { size }) => sum + size, 0);
     const records = copied.kept + copied.replaced;
+    const say = value.output === "-" ? complain : writeLine;
     if (on.json) {
-      writeOut(
-        `${
-          JSON.stringify({
-            records,
-            header_rebuilt: headerRebuilt,
-            lost_bytes: bytes,
-            lost,
-            findings,
-          })
-        }\n`,
-      );
+      say(JSON.stringify({
+        records,
+        header_rebuilt: headerRebuilt,
+        lost_bytes: bytes,
+        lost,
+        findings,
+      }));
     } else {
-      const say = value.output === "-" ? complain : writeLine;
       if (headerRebuilt) say("file header: made anew from the attr table");
       for (const finding of findings) say(finding);
       for (const { offset, size, reason } of lost) {

@@ -75,13 +75,14 @@ function samplesText({ samples, processes, threads, cpus }: RecordingInfo): stri
   return `${samples} of ${of.join(", ")}`;
 }
 
-function timeText({ span, startedAt }: RecordingInfo): string {
-  if (span === undefined) return "no sample has a time";
+function timeText({ span, startedAt, timed }: RecordingInfo): string {
+  if (span === undefined) return "no record has a time";
   const start = startedAt === undefined
     ? `from ${(Number(span[0]) / 1e9).toFixed(6)} of its clock; the time of day was not recorded`
     : `from ${new Date(Number(startedAt / 1_000_000n)).toISOString()}`;
   const length = seconds(span);
-  return `${length < 0.1 ? `${(1e3 * length).toFixed(3)} ms` : `${length.toFixed(3)} s`}, ${start}`;
+  const text = length < 0.1 ? `${(1e3 * length).toFixed(3)} ms` : `${length.toFixed(3)} s`;
+  return `${text}, ${start}${timed ? "" : "; of records that are no samples"}`;
 }
 
 function eventText(event: EventInfo, { span }: RecordingInfo): string {
