@@ -17,7 +17,7 @@ import {
   PerfDataReader,
 } from "@perfdata/format";
 import { EventNames } from "@perfdata/session/event-names";
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { perfText, perfVersion } from "./perf.ts";
 import { inFolder, tool } from "./tool.ts";
 
@@ -320,3 +320,19 @@ Deno.test("repair --json: the report does not go into a recording on standard ou
   assertEquals(stdout, plain.stdout);
   assertEquals(JSON.parse(err).lost, []);
 });
+
+Deno.test("repair: AUX data that was cut off does not count as bytes of the file", () =>
+  inFolder(async (folder) => {
+    // In the middle of the payload of the last AUXTRACE record.
+    const whole = Deno.readFileSync(`${fixtures}synthesized/pt-cpus.perf.data`);
+    let size = -500;
+    for await (const { payload } of (await open(whole)).batches()) {
+      if (payload !== undefined) size = payload.offset + payload.size - 500;
+    }
+    await Deno.writeFile(`${folder}/cut.data`, whole.subarray(0, size));
+    const words = ["-o", `${folder}/new.data`, `${folder}/cut.data`];
+    const { code, out } = await tool("repair", words);
+    assertEquals(code, 1);
+    const last = out.trimEnd().split("\n").at(-1) ?? "";
+    assertMatch(last, new RegExp(` records repaired; 0 of ${size} bytes lost \\(0\\.0%\\); 500 `));
+  }));
