@@ -141,8 +141,9 @@ async function withoutAttrs(): Promise<[name: string, whole: Uint8Array, damaged
     };
     damage((damaged) => damaged.fill(0, at, at + size));
     damage((damaged) => damaged.fill(0xaa, 104, at + size));
-    // perf_file_header.attrs lies beyond the file.
+    // perf_file_header.attrs lies beyond the file; attr_size is none.
     damage((damaged) => damaged.fill(0xff, 24, 40));
+    damage((damaged) => damaged.fill(0xff, 17, 35));
     // perf_event_attr.sample_type: PERF_SAMPLE_ADDR more than there is.
     damage((_, view) => view.setUint32(at + 24, view.getUint32(at + 24, true) ^ 8, true));
   }
@@ -173,7 +174,7 @@ Deno.test("repair: damaged attrs come back from EVENT_DESC, and with them all sa
     const all = counts.reduce((sum, count) => sum + (count ?? 0), 0);
     assertEquals(await perfSamples(sink.bytes()), all, name);
   }
-  assertEquals(repaired, 18);
+  assertEquals(repaired, 22);
 });
 
 Deno.test("repair: sound attrs stay where EVENT_DESC is the damaged copy", async () => {
