@@ -415,7 +415,8 @@ async function exitCode(name: string, program: string, error: unknown): Promise<
 
 /** The known word that is nearest to an unknown one, as a part of a message; nothing if none is. */
 async function didYouMean(near: Near | undefined): Promise<string> {
-  if (near === undefined) return "";
+  // A word that is known was no mistake of typing.
+  if (near === undefined || near.known.includes(near.word)) return "";
   // Imported here, since only a wrong word needs it.
   const { levenshteinDistance } = await import("@std/text");
   const word = near.word.toLowerCase();
