@@ -17,7 +17,7 @@ import {
   PerfDataReader,
 } from "@perfdata/format";
 import { EventNames } from "@perfdata/session/event-names";
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { perfText, perfVersion } from "./perf.ts";
 import { inFolder, tool } from "./tool.ts";
 
@@ -141,8 +141,9 @@ async function withoutAttrs(): Promise<[name: string, whole: Uint8Array, damaged
     };
     damage((damaged) => damaged.fill(0, at, at + size));
     damage((damaged) => damaged.fill(0xaa, 104, at + size));
-    // perf_file_header.attrs lies beyond the file.
+    // perf_file_header.attrs lies beyond the file; attr_size is none.
     damage((damaged) => damaged.fill(0xff, 24, 40));
+    damage((damaged) => damaged.fill(0xff, 17, 35));
     // perf_event_attr.sample_type: PERF_SAMPLE_ADDR more than there is.
     damage((_, view) => view.setUint32(at + 24, view.getUint32(at + 24, true) ^ 8, true));
   }
@@ -173,7 +174,7 @@ Deno.test("repair: damaged attrs come back from EVENT_DESC, and with them all sa
     const all = counts.reduce((sum, count) => sum + (count ?? 0), 0);
     assertEquals(await perfSamples(sink.bytes()), all, name);
   }
-  assertEquals(repaired, 18);
+  assertEquals(repaired, 22);
 });
 
 Deno.test("repair: sound attrs stay where EVENT_DESC is the damaged copy", async () => {
@@ -320,3 +321,19 @@ Deno.test("repair --json: the report does not go into a recording on standard ou
   assertEquals(stdout, plain.stdout);
   assertEquals(JSON.parse(err).lost, []);
 });
+
+Deno.test("repair: AUX data that was cut off does not count as bytes of the file", () =>
+  inFolder(async (folder) => {
+    // In the middle of the payload of the last AUXTRACE record.
+    const whole = Deno.readFileSync(`${fixtures}synthesized/pt-cpus.perf.data`);
+    let size = -500;
+    for await (const { payload } of (await open(whole)).batches()) {
+      if (payload !== undefined) size = payload.offset + payload.size - 500;
+    }
+    await Deno.writeFile(`${folder}/cut.data`, whole.subarray(0, size));
+    const words = ["-o", `${folder}/new.data`, `${folder}/cut.data`];
+    const { code, out } = await tool("repair", words);
+    assertEquals(code, 1);
+    const last = out.trimEnd().split("\n").at(-1) ?? "";
+    assertMatch(last, new RegExp(` records repaired; 0 of ${size} bytes lost \\(0\\.0%\\); 500 `));
+  }));

@@ -1,5 +1,6 @@
 /** What `info` counts, next to what perf prints. */
 import { bytesSource, PerfDataReader, RecordCodec } from "@perfdata/format";
+import { openSource } from "@perfdata/format/file-source";
 import { recordingInfo } from "@perfdata/report/info";
 import { infoLines } from "@perfdata/report/info-text";
 import { ALL_RECORDS } from "@perfdata/user-records";
@@ -100,4 +101,18 @@ Deno.test("info: a trace without samples lasts as long as its records", async ()
   assert(times.length > 1);
   const { span, timed } = await recordingInfo(await open(path));
   assertEquals([span, timed], [[times[0], times.at(-1)], false]);
+});
+
+Deno.test("info: the file of a directory says that the records are beside it, and what to read", async () => {
+  const folder = `${recorded}directory.perf.data`;
+  const info = await recordingInfo(await open(`${folder}/data`));
+  const lines = infoLines(info, 0, "some/directory/data");
+  assert(lines.some((line) => /^recording .* file of a directory, without the records/.test(line)));
+  assert(
+    lines.some((line) => /^next +perfdata info some\/directory$/.test(line)),
+    lines.join("\n"),
+  );
+  const whole = await PerfDataReader.open(openSource(folder));
+  const { partOfDirectory, samples } = await recordingInfo(whole);
+  assertEquals([partOfDirectory, info.samples < samples], [false, true]);
 });

@@ -222,7 +222,7 @@ Deno.test("a recording that is written is for its user alone, as those of perf a
       ["convert", "--pipe", RECORDING],
       ["redact", "--keep", ".", RECORDING],
       ["repair", RECORDING],
-      ["merge", RECORDING, RECORDING],
+      ["merge", RECORDING, `${ROOT}fixtures/recorded/callchain.perf.data`],
     ];
     for (const [name = "", ...words] of commands) {
       const path = `${folder}/${name}.data`;

@@ -1,6 +1,8 @@
 /** `tools/symbols.ts` with the permissions of its task: output, exit codes, files. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { needs } from "../packages/symbols/testing/toolchain.ts";
+import { perfRecords } from "./perf.ts";
+import { denoFolder } from "./tool.ts";
 
 const ROOT = new URL("../", import.meta.url).pathname;
 
@@ -34,7 +36,7 @@ async function run(
   return { code, out: decoder.decode(stdout), err: decoder.decode(stderr) };
 }
 
-const DENO_DIR = Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`;
+const DENO_DIR = denoFolder();
 
 /** Runs the command that the task is, in a directory that is also the user's home. */
 async function symbols(
@@ -68,15 +70,15 @@ async function inFolder(use: (folder: string) => Promise<void>): Promise<void> {
   }
 }
 
-const have = needs("symbols with a recording", "perf", "gcc");
+const have = needs("symbols with a recording", "gcc") && perfRecords();
 
 Deno.test("wrong usage is 2, a file that is not there or no bundle is 1, each one line", async () => {
   await inFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/text`, "this is no bundle");
     const cases: [string[], number, string][] = [
       [[], 2, "symbols: expected bundle, trust or show; see symbols --help\n"],
-      [["bundle"], 2, "symbols: bundle: no file is given; see symbols --help\n"],
-      [["trust", "a", "b"], 2, "symbols: trust: more than one file is given; see symbols --help\n"],
+      [["show"], 2, "symbols: show: no bundle is given; see symbols --help\n"],
+      [["trust", "a", "b"], 2, "symbols: 2 files are given, expected one; see symbols --help\n"],
       [["mend", "a"], 2, "symbols: unknown command mend, expected bundle, trust or show; see"],
       [["trust", "--nope", "a"], 2, "symbols: unknown flag --nope"],
       [["trust", "gone"], 1, "symbols: gone: no such file or directory\n"],

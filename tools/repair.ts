@@ -72,8 +72,17 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       for (const { offset, size, reason } of lost) {
         say(`0x${offset.toString(16)}: ${size} bytes lost: ${reason}`);
       }
-      const percent = (100 * bytes / source.size).toFixed(1);
-      say(`${records} records repaired; ${bytes} of ${source.size} bytes lost (${percent}%)`);
+      // What an AUXTRACE record announces may lie after the end of the file.
+      const cut = lost.reduce(
+        (sum, { offset, size }) => offset < source.size ? sum : sum + size,
+        0,
+      );
+      const inside = bytes - cut;
+      const percent = (100 * inside / source.size).toFixed(1);
+      say(
+        `${records} records repaired; ${inside} of ${source.size} bytes lost (${percent}%)` +
+          (cut > 0 ? `; ${cut} bytes after them were cut off` : ""),
+      );
     }
     // What is not said to be lost in bytes is in the findings: features, the attr table.
     return bytes > 0 || findings.length > 0 ? 1 : 0;

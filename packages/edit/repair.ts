@@ -71,10 +71,10 @@ export async function repairRecording(
     if (!errors.some((known) => known.located() === error.located())) errors.push(error);
   };
   const changes: string[] = [];
-  const { reader, headerRebuilt } = await openDamaged(source, take, errors, changes);
+  const { reader, headerRebuilt, isMended } = await openDamaged(source, take, errors, changes);
   const salvage = new Salvage(reader, source, errors);
   const copied = await copyRecording(reader, output, {
-    edit: await RepairHead.of(reader, changes),
+    edit: await RepairHead.of(reader, isMended, changes),
     batches: (options) => salvage.batches(options),
     // A feature that is cut, or lies outside of the file, is left out.
     lostFeature: take,
@@ -93,19 +93,26 @@ async function openDamaged(
   diagnostics: Diagnostics,
   errors: PerfDataError[],
   findings: string[],
-): Promise<{ reader: PerfDataReader; headerRebuilt: boolean }> {
+): Promise<{
+  reader: PerfDataReader;
+  headerRebuilt: boolean;
+  /** Whether its events are those of EVENT_DESC. */
+  isMended: boolean;
+}> {
   try {
     const reader = await PerfDataReader.open(source, { diagnostics });
     if (reader.isPipe) await readAttrs(reader, source, errors);
-    await mendEvents(reader, source, findings);
-    if (reader.isPipe || reader.events.all.length > 0) return { reader, headerRebuilt: false };
+    const isMended = await mendEvents(reader, source, findings);
+    if (reader.isPipe || reader.events.all.length > 0) {
+      return { reader, headerRebuilt: false, isMended };
+    }
   } catch (error) {
     if (!(error instanceof PerfDataError)) throw error;
   }
   const rebuilt = await rebuildHeader(source);
   // Without a header of either kind this throws what is wrong with the one that is there.
   const reader = await PerfDataReader.open(rebuilt ?? source, { diagnostics });
-  return { reader, headerRebuilt: rebuilt !== undefined };
+  return { reader, headerRebuilt: rebuilt !== undefined, isMended: false };
 }
 
 /** Reads the HEADER_ATTR records of a pipe, those after damage as well. The copy reports that. */

@@ -33,19 +33,20 @@ const TRACING_SIZE = layoutOf(HEADER_TRACING_DATA).size;
  *
  * @param reader The recording; of a pipe, its HEADER_ATTR records have been read.
  * @param findings Takes what is changed, a line.
+ * @returns Whether they were taken.
  */
 export async function mendEvents(
   reader: PerfDataReader,
   source: RandomAccessSource,
   findings: string[],
-): Promise<void> {
+): Promise<boolean> {
   const { events, littleEndian: le, data } = reader;
   const bytes = new Uint8Array(Math.max(0, Math.min(JUDGED, source.size - data.offset, data.size)));
   const got = await source.readAt(bytes, data.offset);
   const view = new DataView(bytes.buffer);
   const records = [...framed(view, got, le)];
   const described = reader.isPipe ? inStream(reader, bytes, view, records) : await inFile(reader);
-  if (described === undefined || isSame(described, events)) return;
+  if (described === undefined || isSame(described, events)) return false;
   const [own, other] = [new Soundness(events, le), new Soundness(described, le)];
   let [judged, more] = [0, 0];
   for (const [start, end] of records) {
@@ -53,14 +54,15 @@ export async function mendEvents(
     judged++;
     const isByOther = other.isSound(view, bytes, start, end);
     if (isByOther === own.isSound(view, bytes, start, end)) continue;
-    if (!isByOther) return;
+    if (!isByOther) return false;
     more++;
   }
-  if (more < ENOUGH) return;
+  if (more < ENOUGH) return false;
   events.replace(described);
   findings.push(
     `attrs: taken from EVENT_DESC, by which ${more} more of the first ${judged} records are sound`,
   );
+  return true;
 }
 
 /** Where records begin and end, as far as their sizes say it. */

@@ -4,6 +4,7 @@ import {
   featureName,
   HEADER_CLOCK_DATA,
   HEADER_CMDLINE,
+  HEADER_DIR_FORMAT,
   KERNEL_RECORDS,
   type Payload,
   PERF_SAMPLE_BRANCH_STACK,
@@ -72,6 +73,8 @@ export interface ObjectInfo {
 export interface RecordingInfo {
   /** The form it has. */
   readonly form: "file" | "pipe";
+  /** Whether it is the file `data` of a directory, most of whose records are in the files beside it. */
+  readonly partOfDirectory: boolean;
   /** Bytes, where that is known. */
   readonly bytes: number | undefined;
   /** Byte order. */
@@ -315,6 +318,9 @@ export async function recordingInfo(
   events.forEach((event, number) => event.name = engine.eventNames[number] ?? "");
   return {
     form: reader.isPipe ? "pipe" : "file",
+    // Of a directory that was opened as such, the source says where its files are joined.
+    partOfDirectory: reader.seams === undefined &&
+      reader.features.some(({ id }) => id === HEADER_DIR_FORMAT),
     bytes: reader.fileSize,
     littleEndian: reader.littleEndian,
     machine,
