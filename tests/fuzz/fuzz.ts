@@ -9,6 +9,7 @@
  * `fixtures/hostile`, so that a test tries it from then on; what comes from a file of the corpus, which is
  * not part of the repository, in its directory `corpus`, which Git ignores.
  */
+import { TextLineStream } from "@std/streams";
 import { parseArgs } from "@std/cli";
 import { randomSeed } from "../seed.ts";
 import type { Current, RunnerLine, RunnerOptions } from "./runner.ts";
@@ -150,21 +151,18 @@ class Runner {
     const timer = setInterval(() => this.#look(), TICK);
     const listening = this.#listen();
     try {
-      let text = "";
-      for await (const part of this.#child.stdout.pipeThrough(new TextDecoderStream())) {
-        text += part;
-        const lines = text.split("\n");
-        text = lines.pop() ?? "";
-        for (const line of lines) {
-          // That a corpus or a program is missing is printed there as well.
-          if (!line.startsWith("{")) {
-            console.log(line);
-            continue;
-          }
-          const found: RunnerLine = JSON.parse(line);
-          if (found.kind === "done") this.ended = true;
-          yield found;
+      const text = this.#child.stdout.pipeThrough(new TextDecoderStream());
+      for await (const line of text.pipeThrough(new TextLineStream())) {
+        // That a corpus or a program is missing is printed there as well.
+        if (!line.startsWith("{")) {
+          console.log(line);
+          continue;
         }
+        // What ended within a line is counted by `current`.
+        if (!line.endsWith("}")) continue;
+        const found: RunnerLine = JSON.parse(line);
+        if (found.kind === "done") this.ended = true;
+        yield found;
       }
       const { code, signal } = await this.#child.status;
       await listening;
