@@ -255,6 +255,11 @@ export class PtScriptWriter {
     }
   }
 
+  /** What writes lists of samples that were recorded; the names of their places are known. */
+  get lists(): PtListText {
+    return this.#lists[0] as PtListText;
+  }
+
   /**
    * Writes rows; the names of their places are known.
    *
