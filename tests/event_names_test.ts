@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { writeRecords } from "@perfdata/dump/records";
 import { copyRecording, FileOutput, KEEP, PipeOutput } from "@perfdata/edit";
 import { bytesSource, memorySink, PerfDataReader, RecordCodec } from "@perfdata/format";
 import { SampleCounts } from "@perfdata/report";
@@ -26,6 +27,21 @@ async function ownNames(bytes: Uint8Array): Promise<string[]> {
     if (batch.payload !== undefined) await names.payload(batch.payload);
   }
   return (await names.all()).filter((_, i) => sampled.has(i));
+}
+
+/** How lines of `records` call the events of their samples, in the order of names. */
+async function lineNames(bytes: Uint8Array): Promise<string[]> {
+  const reader = await PerfDataReader.open(bytesSource(bytes), { diagnostics: () => {} });
+  const decoder = new TextDecoder();
+  let text = "";
+  const options = { types: new Set(["SAMPLE"]), diagnostics: () => {} };
+  await writeRecords(reader, (block) => text += decoder.decode(block, { stream: true }), options);
+  const names = text.trimEnd().split("\n").map((line) => (JSON.parse(line) as Line).event);
+  return [...new Set(names)].sort();
+}
+
+interface Line {
+  readonly event: string;
 }
 
 /** How perf calls the events of a file that have samples; `undefined` if it cannot read it. */
@@ -57,7 +73,9 @@ Deno.test({
     for (const path of pipes) {
       const expected = await perfNames(path);
       if (expected === undefined) continue;
-      assertEquals(await ownNames(Deno.readFileSync(path)), expected, path);
+      const bytes = Deno.readFileSync(path);
+      assertEquals(await ownNames(bytes), expected, path);
+      assertEquals(await lineNames(bytes), [...new Set(expected)].sort(), path);
       compared++;
     }
     console.log(`${compared} pipes compared`);
@@ -123,6 +141,7 @@ Deno.test({
         const about = `${file} ${which} ${form}`;
         assertEquals(expected?.includes("called-so"), true, about);
         assertEquals(await engineNames(path), expected, about);
+        assertEquals(await lineNames(sink.bytes()), expected?.toSorted(), about);
         compared++;
       }
     } finally {

@@ -53,3 +53,54 @@ Deno.test("rate of a file without samples does not ask for times", async () => {
   assertEquals(code, 0);
   assertMatch(err, /^rate: \S+: no samples\n$/);
 });
+
+/** Command lines as a user in a hurry writes them, the exit code, and the one line that answers. */
+const HURRIED: readonly (readonly [call: string, code: number, line: RegExp])[] = [
+  ["funcs --limit -1 a", 2, /^--limit is -1, expected a number such as 20; see perfdata funcs/],
+  ["records --limit 1e3 a", 2, /^--limit is 1e3, expected a number such as 20; see /],
+  ["diff --limit x a a", 2, /^--limit is x, expected a number such as 20; see /],
+  ["funcs --percent-limit 200 a", 2, /^--percent-limit is 200, expected 0 to 100; see /],
+  ["tree --percent-limit x a", 2, /^--percent-limit is x, expected 0 to 100; see /],
+  ["tree --lines -1 a", 2, /^--lines is -1, expected a number such as 20; see /],
+  ["dump --jobs x a", 2, /^--jobs is x, expected 1 to 64; see /],
+  ["funcs --jobs 0 a", 2, /^--jobs is 0, expected 1 to 64; see /],
+  ["records --type , a", 2, /^--type: unknown record type ''; see /],
+  ["funcs --time 5s-2s a", 2, /^--time is 5s-2s, which ends before it begins; see /],
+  ["records --order file --comm x a", 2, /^--comm needs --order time: /],
+  ["rate --cpu 99 a", 1, /^a: no samples: --cpu 99 matches nothing; there are 0-1$/],
+  ["tree --vmlinux text a", 1, /^text: is no ELF file$/],
+  ["funcs --vmlinux folder a", 1, /^folder: is a directory$/],
+  ["script --kallsyms folder a", 1, /^folder: is a directory$/],
+  ["slice --symbol x --symfs text -o - a", 1, /^text: is not a directory$/],
+  ["info packed", 1, /expected PERFILE2 or PERFFILE; it is data packed by gzip, to be unpacked be/],
+  ["script program", 1, /expected PERFILE2 or PERFFILE; it is an ELF file$/],
+  ["hex text", 1, /^text: 1 problem, in lines that begin with !!$/],
+  ["hex --json text", 1, /^text: 1 problem, in members "problems"$/],
+];
+
+Deno.test("what a user in a hurry writes is answered in one line, with the right exit code", async () => {
+  await inFolder(async (cwd) => {
+    Deno.copyFileSync(`${FIXTURES}recorded/all-cpus.perf.data`, `${cwd}/a`);
+    Deno.mkdirSync(`${cwd}/folder`);
+    Deno.writeTextFileSync(`${cwd}/text`, "this is no recording, and no program\n");
+    Deno.writeFileSync(
+      `${cwd}/packed`,
+      Uint8Array.from({ length: 99 }, (_, i) => [0x1f, 0x8b, 8][i] ?? 0),
+    );
+    Deno.writeFileSync(
+      `${cwd}/program`,
+      Uint8Array.from({ length: 99 }, (_, i) => [127, 69, 76, 70][i] ?? 0),
+    );
+    for (const [call, code, expected] of HURRIED) {
+      const words = call.split(" ");
+      const { code: found, err } = await tool("perfdata", words, { cwd });
+      const prefix = `${words[0]}: `;
+      assert(err.startsWith(prefix) && err.indexOf("\n") === err.length - 1, `${call}: ${err}`);
+      assertMatch(err.slice(prefix.length, -1), expected, call);
+      assertEquals(found, code, call);
+    }
+    // Nothing asked for is no fault.
+    const { code, err } = await tool("records", ["--limit", "0", "a"], { cwd });
+    assertEquals([code, err], [0, ""]);
+  });
+});

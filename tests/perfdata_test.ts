@@ -3,6 +3,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows }
 import { helpFlags, SHELLS } from "../tools/_completion.ts";
 import { parseFlags, UsageError } from "../tools/_cli.ts";
 import { entries } from "../tools/perfdata.ts";
+import { inFolder, tool, toolArguments } from "./tool.ts";
 
 const root = new URL("../", import.meta.url).pathname;
 const fixture = `${root}fixtures/recorded/callchain.perf.data`;
@@ -296,4 +297,40 @@ Deno.test("values of a list that is given twice all count; the line about others
   const { code, err } = await perfdata("funcs", "--limit", "3", "--limit=5", file);
   assertEquals(code, 2);
   assertEquals(err, "funcs: --limit is given 2 times, expected once; see perfdata funcs --help\n");
+});
+
+Deno.test("without a file: perf.data, else a pipe to standard input, which is not waited for in vain", async () => {
+  const recording = `${root}fixtures/recorded/pipe.perf.data`;
+  const input = Deno.readFileSync(recording);
+  await inFolder(async (cwd) => {
+    for (const name of ["funcs", "records", "info"]) {
+      const piped = await tool(name, [], { cwd, input });
+      const named = await tool(name, ["-"], { cwd, input });
+      assertEquals([piped.code, piped.out], [0, named.out], name);
+      assert(piped.out.length > 100, name);
+      const none = await tool(name, [], { cwd });
+      assertEquals(
+        [none.code, none.err],
+        [1, `${name}: perf.data: no such file or directory\n`],
+        "no pipe",
+      );
+    }
+    Deno.copyFileSync(`${root}fixtures/recorded/callchain.perf.data`, `${cwd}/perf.data`);
+    // What is at the other end of the pipe says nothing, and does not end.
+    const child = new Deno.Command(Deno.execPath(), {
+      args: toolArguments("info"),
+      cwd,
+      env: { NO_COLOR: "1", PERFDATA_CWD: "" },
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "null",
+    }).spawn();
+    const { code, stdout } = await child.output();
+    await child.stdin.close();
+    assertEquals(code, 0);
+    assertEquals(
+      new TextDecoder().decode(stdout),
+      (await tool("info", ["perf.data"], { cwd })).out,
+    );
+  });
 });

@@ -102,16 +102,7 @@ export function parseFlags<const B extends string, const S extends string>(
   spec: FlagSpec<B, S>,
 ): Flags<B, S> {
   const boolean: readonly string[] = [...spec.boolean, "debug", "help"];
-  // `-ofile` is `-o file`, as in other programs.
-  const end = args.indexOf("--");
-  const apart = args.flatMap((arg, i) => {
-    const [, letter = "", value = ""] = /^-([A-Za-z])([^=].*)$/s.exec(arg) ?? [];
-    const flag = end < 0 || i < end ? spec.alias?.[letter] : undefined;
-    return flag !== undefined && spec.string.some((name) => name === flag)
-      ? [`-${letter}`, value]
-      : [arg];
-  });
-  const parsed = parseArgs(apart, {
+  const parsed = parseArgs(separated(args, spec), {
     boolean,
     // `_` keeps a file name that looks like a number as it was written.
     string: [...spec.string, "_"],
@@ -144,6 +135,25 @@ export function parseFlags<const B extends string, const S extends string>(
   if (value.output === "/dev/stdout") value.output = "-";
   const operands = parsed._.map(String);
   return { on, value, operands } as unknown as Flags<B, S>;
+}
+
+/**
+ * The same command line with each value apart from its flag, as in other programs: `-ofile` is `-o file`;
+ * a negative number after a flag with a value is that, and no flag.
+ */
+function separated(args: readonly string[], spec: FlagSpec<string, string>): string[] {
+  const end = args.indexOf("--");
+  const apart: string[] = [];
+  for (const [i, arg] of args.entries()) {
+    const [, letter = "", value = ""] = /^-([A-Za-z])([^=].*)$/s.exec(arg) ?? [];
+    const flag = end < 0 || i < end ? spec.alias?.[letter] : undefined;
+    const before = apart.at(-1) ?? "";
+    if (flag !== undefined && spec.string.includes(flag)) apart.push(`-${letter}`, value);
+    else if (/^-\d/.test(arg) && spec.string.some((name) => before === `--${name}`)) {
+      apart[apart.length - 1] = `${before}=${arg}`;
+    } else apart.push(arg);
+  }
+  return apart;
 }
 
 /**
@@ -221,7 +231,8 @@ export function parseNumbers(flag: string, text: string): Set<number> {
 }
 
 /**
- * The one file that a command is about: `perf.data` where none is named, as with perf.
+ * The one file that a command is about. Where none is named it is `perf.data`, as with perf; or a pipe to
+ * standard input, if there is no such file.
  *
  * @returns `-` for standard input.
  * @throws {UsageError} Where there are more.
@@ -230,9 +241,24 @@ export function oneFile(operands: readonly string[]): string {
   if (operands.length > 1) {
     throw new UsageError(`${operands.length} files are given, expected one`);
   }
-  const [file = "perf.data"] = operands;
+  const [file = !exists("perf.data") && isPiped() ? "-" : "perf.data"] = operands;
   // Deno lets nobody open what is in /dev without all permissions.
   return file === "/dev/stdin" ? "-" : file;
+}
+
+/** Whether standard input is a pipe; a file or a device that it may be is not meant to be read. */
+function isPiped(): boolean {
+  // Deno itself does not say. Not imported, since that takes its time at the start of each command.
+  return globalThis.process.getBuiltinModule("node:fs").fstatSync(0).isFIFO();
+}
+
+function exists(path: string): boolean {
+  try {
+    Deno.statSync(path);
+    return true;
+  } catch (error) {
+    return !(error instanceof Deno.errors.NotFound);
+  }
 }
 
 const encoder = new TextEncoder();

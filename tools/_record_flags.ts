@@ -17,6 +17,33 @@ export function parseOffset(flag: string, text: string | undefined): number | un
   return value;
 }
 
+/**
+ * How many there are to be at most.
+ *
+ * @throws {UsageError} Where it is no number from 0 on.
+ */
+export function parseCount(flag: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (!/^\d{1,15}$/.test(text)) {
+    throw new UsageError(`--${flag} is ${text}, expected a number such as 20`);
+  }
+  return Number(text);
+}
+
+/**
+ * A share in percent.
+ *
+ * @throws {UsageError} Where it is none.
+ */
+export function parsePercent(flag: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const value = text.trim() === "" ? NaN : Number(text);
+  if (!(value >= 0 && value <= 100)) {
+    throw new UsageError(`--${flag} is ${text}, expected 0 to 100`);
+  }
+  return value;
+}
+
 const MOST_JOBS = 64;
 
 /**
@@ -25,9 +52,10 @@ const MOST_JOBS = 64;
  * @throws {UsageError} Where it is none, or more than there can be.
  */
 export function parseJobs(text: string | undefined): number | undefined {
-  const jobs = parseOffset("jobs", text);
-  if (jobs !== undefined && (jobs === 0 || jobs > MOST_JOBS)) {
-    throw new UsageError(`--jobs is ${jobs}, expected 1 to ${MOST_JOBS}`);
+  if (text === undefined) return undefined;
+  const jobs = /^\d{1,15}$/.test(text) ? Number(text) : 0;
+  if (jobs === 0 || jobs > MOST_JOBS) {
+    throw new UsageError(`--jobs is ${text}, expected 1 to ${MOST_JOBS}`);
   }
   return jobs;
 }
@@ -50,7 +78,7 @@ export function parseTypes(text: string | undefined): ReadonlySet<string> | unde
   const names = text.toUpperCase().split(",").map((name) => name.replace(/^PERF_RECORD_/, ""));
   for (const name of names) {
     if (isRecordName(name)) continue;
-    throw new UsageError(`--type: unknown record type ${name}`, {
+    throw new UsageError(`--type: unknown record type ${name === "" ? "''" : name}`, {
       word: name,
       known: recordNames(),
     });

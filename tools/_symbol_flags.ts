@@ -5,7 +5,7 @@ import type { SymbolResolver } from "@perfdata/symbols";
 import { localResolver } from "@perfdata/symbols/local-resolver";
 import type { OpenResolverOptions } from "@perfdata/symbols/open-resolver";
 import type { SymbolTrust } from "@perfdata/session/symbols";
-import { about, complain, type Flags } from "./_cli.ts";
+import { about, complain, type Flags, InputError } from "./_cli.ts";
 import { notBundle } from "./_not_bundle.ts";
 
 /** To be spread into the flags of a command. */
@@ -66,9 +66,10 @@ export async function resolverOf(
     ...(isFile(copied) ? { kallsyms: copied } : {}),
     ...symbolOptions(flags),
   };
-  for (const path of [options.symfs, options.vmlinux, options.kallsyms]) {
-    if (path !== undefined) about(path, () => Deno.statSync(path));
-  }
+  checkPath(options.symfs, true);
+  checkPath(options.vmlinux, false);
+  checkPath(options.kallsyms, false);
+  if (options.vmlinux !== undefined) checkElf(options.vmlinux);
   const { symbols } = options;
   if (symbols === undefined) return localResolver(options);
   const { BundleError, openResolver } = await import("@perfdata/symbols/open-resolver");
@@ -77,6 +78,26 @@ export async function resolverOf(
   } catch (error) {
     throw error instanceof BundleError ? notBundle(symbols, error) : error;
   }
+}
+
+/** Throws where what was named is not there, or is no directory where one is expected, or is one. */
+function checkPath(path: string | undefined, isFolder: boolean): void {
+  if (path === undefined) return;
+  about(path, () => {
+    if (Deno.statSync(path).isDirectory === isFolder) return;
+    throw isFolder ? new Deno.errors.NotADirectory() : new Deno.errors.IsADirectory();
+  });
+}
+
+function checkElf(path: string): void {
+  about(path, () => {
+    using file = Deno.openSync(path);
+    const start = new Uint8Array(4);
+    file.readSync(start);
+    if (String.fromCharCode(...start) !== "\x7fELF") {
+      throw new InputError(`${path}: is no ELF file`);
+    }
+  });
 }
 
 function isFile(path: string): boolean {

@@ -23,6 +23,7 @@ import {
   reportOtherEvents,
   writeChunks,
 } from "./_profile.ts";
+import { parseCount } from "./_record_flags.ts";
 
 const HELP = `diff: compares recordings, and says which changes are more than chance
 
@@ -69,8 +70,7 @@ async function run(flags: DiffFlags): Promise<number> {
   giveUpWriting(value.output, value.temp);
   const by = parseWord("by", value.by, ["total", "samples", "time", "period"]) ?? "total";
   if (on.children && on.paths) throw new UsageError("--children and --paths exclude each other");
-  const limit = Number(value.limit ?? 30);
-  if (!(limit >= 0)) throw new UsageError(`--limit is ${value.limit}, expected a number`);
+  const limit = parseCount("limit", value.limit) ?? 30;
   const bound = /^(\d+(?:\.\d+)?)%?$/.exec(value["fail-above"] ?? "0");
   if (bound === null) {
     throw new UsageError(`--fail-above is ${value["fail-above"]}, expected a number such as 5%`);

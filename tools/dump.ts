@@ -24,7 +24,7 @@ import {
   UsageError,
 } from "./_cli.ts";
 import { whyNothing } from "./_nothing.ts";
-import { given, parseJobs, parseOffset, usualJobs } from "./_record_flags.ts";
+import { given, parseCount, parseJobs, parseOffset, usualJobs } from "./_record_flags.ts";
 import { parseTime, resolveTime, sampleSpan, type TimeRange } from "./_time.ts";
 
 const HELP = `dump: prints each record of a perf.data file as \`perf report -D\` does
@@ -109,7 +109,7 @@ function requestOf({ on, value, operands }: FlagsOf<typeof FLAGS>): Request {
       tids: value.tid === undefined ? undefined : parseNumbers("tid", value.tid),
       range: value.time === undefined ? undefined : parseTime(value.time),
       from: parseOffset("from", value.from),
-      limit: parseOffset("limit", value.limit),
+      limit: parseCount("limit", value.limit),
     }),
   };
 }
@@ -119,7 +119,7 @@ function parseTypes(text: string): Set<number> {
     text.split(",").map((name) => {
       const type = /^\d+$/.test(name) ? Number(name) : recordTypeOfName(name);
       if (type === undefined) {
-        throw new UsageError(`--type: unknown record type ${name}`, {
+        throw new UsageError(`--type: unknown record type ${name === "" ? "''" : name}`, {
           word: name,
           known: recordNames(),
         });

@@ -24,6 +24,7 @@ import {
   writeOut,
 } from "./_cli.ts";
 import { whyNothing } from "./_nothing.ts";
+import { parseCount, parseJobs, parsePercent } from "./_record_flags.ts";
 import {
   choosesSamples,
   givenFilters,
@@ -77,13 +78,6 @@ examples:
 
 Exit codes: 0 done; 1 the file is damaged (what can be read is counted); 2 wrong usage.
 `;
-
-function numberOf(flag: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const value = Number(text);
-  if (!(value >= 0)) throw new UsageError(`--${flag} is ${text}, expected a number`);
-  return value;
-}
 
 function sortKeys(text: string | undefined): SortKey[] {
   return (text ?? "comm,dso,sym").split(",").map((key) => {
@@ -145,10 +139,10 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   if (on.json && on.csv) throw new UsageError("--json and --csv exclude each other");
   const sort = sortKeys(value.sort);
   if (on.srcline && !sort.includes("srcline")) sort.push("srcline");
-  const limit = numberOf("limit", value.limit) ?? Infinity;
-  const percent = numberOf("percent-limit", value["percent-limit"]) ?? 0;
+  const limit = parseCount("limit", value.limit) ?? Infinity;
+  const percent = parsePercent("percent-limit", value["percent-limit"]) ?? 0;
   // docs/funcs.md says why it changes nothing.
-  numberOf("jobs", value.jobs);
+  parseJobs(value.jobs);
   const order = value["call-graph"] === undefined
     ? undefined
     : parseWord("call-graph", value["call-graph"], ["caller", "callee"] as const);
@@ -233,9 +227,11 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       // A sound recording may have none.
       return chosen || complaints.count > 0 || leftOut > 0 ? 1 : 0;
     }
-    if (table.rows.length === 0) {
+    if (table.rows.length === 0 && limit > 0) {
       const samples = counts.totals.reduce((sum, total) => sum + total.samples, 0);
-      const why = await whyNothing(name, filters, named);
+      const why = percent > 0 && !choosesSamples(flags)
+        ? `no row has ${percent}%`
+        : await whyNothing(name, filters, named);
       complain(`funcs: ${name}: none of ${samples} samples: ${why}`);
       return 1;
     }

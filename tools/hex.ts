@@ -99,6 +99,10 @@ async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<numb
       : `nothing matches ${flags.join(" and ")}`;
     complain(`hex: ${file}: nothing to print: ${why}`);
   }
+  if (problems > 0) {
+    const where = on.json ? 'in members "problems"' : "in lines that begin with !!";
+    complain(`hex: ${file}: ${problems} ${problems === 1 ? "problem" : "problems"}, ${where}`);
+  }
   return problems > 0 ? 1 : 0;
 }
 

@@ -34,6 +34,7 @@ import {
   writeOut,
 } from "./_cli.ts";
 import { whyNothing } from "./_nothing.ts";
+import { parseCount } from "./_record_flags.ts";
 import { insnText } from "./_insn_text.ts";
 import { codeOf, imagesOf, openPt, reportLoss } from "./_pt.ts";
 import { CallText } from "@perfdata/export/call-text";
@@ -184,8 +185,7 @@ async function run(flags: PtFlags): Promise<number> {
   const range = value.time === undefined ? undefined : parseTime(value.time);
   const tids = value.tid === undefined ? undefined : parseNumbers("tid", value.tid);
   const cpus = value.cpu === undefined ? undefined : parseNumbers("cpu", value.cpu);
-  const limit = value.limit === undefined ? Infinity : Number(value.limit);
-  if (!(limit >= 0)) throw new UsageError(`--limit is ${value.limit}, expected a number`);
+  const limit = parseCount("limit", value.limit) ?? Infinity;
   if (value.limit !== undefined && (modes.length > 0 || value.latency !== undefined)) {
     throw new UsageError("--limit is for the table of functions alone");
   }

@@ -155,15 +155,18 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       },
     });
     progress.finish();
+    const isNone = report.leftOut === 0 && report.events.every(({ samples }) => samples === 0);
     if (on.json) { for (const row of summaryRows(report)) out.line(jsonLine(row)); }
-    else if (!on.csv) { for (const line of rateLines(report)) out.line(line); }
+    else if (!on.csv && !(isNone && isChosen)) {
+      for (const line of rateLines(report)) out.line(line);
+    }
     out.flush();
     if (svg !== undefined && plot !== undefined) {
       svg.write(new TextEncoder().encode(plot.svg(report.events)));
       about(value.svg ?? "", () => svg.commit());
     }
     complaints.finish();
-    if (report.leftOut === 0 && report.events.every(({ samples }) => samples === 0)) {
+    if (isNone) {
       const why = isChosen ? `: ${await whyNothing(name, givenFilters(flags), named)}` : "";
       complain(`rate: ${name}: no samples${why}`);
       return isChosen || complaints.count > 0 ? 1 : 0;

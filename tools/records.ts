@@ -26,7 +26,14 @@ import {
   SAMPLE_FLAGS,
   sampleFilter,
 } from "./_sample_flags.ts";
-import { given, parseJobs, parseOffset, parseTypes, usualJobs } from "./_record_flags.ts";
+import {
+  given,
+  parseCount,
+  parseJobs,
+  parseOffset,
+  parseTypes,
+  usualJobs,
+} from "./_record_flags.ts";
 
 const HELP =
   `records: prints the records of a perf.data file in file order, one JSON object per line
@@ -147,7 +154,7 @@ async function run(flags: RecordsFlags): Promise<number> {
     u64: parseWord("u64", value.u64, ["number", "string"]),
     types: parseTypes(value.type),
     from: parseOffset("from", value.from),
-    limit: parseOffset("limit", value.limit),
+    limit: parseCount("limit", value.limit),
     diagnostics: complaints.take,
     inflate: !on["no-inflate"],
     stitchLbr: on["stitch-lbr"],

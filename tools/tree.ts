@@ -22,6 +22,7 @@ import {
   readProfile,
   reportOtherEvents,
 } from "./_profile.ts";
+import { parseCount, parsePercent } from "./_record_flags.ts";
 import { parseNames } from "./_sample_flags.ts";
 
 const HELP = `tree: prints who called whom, with the share of the samples
@@ -62,15 +63,6 @@ const FLAGS = {
 
 const ROOTS = ["command", "thread", "none"] as const;
 
-function numberOf(flag: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const value = Number(text);
-  if (text.trim() === "" || !(value >= 0)) {
-    throw new UsageError(`--${flag} is ${text}, expected a number`);
-  }
-  return value;
-}
-
 /** Lines and columns of the terminal that standard output is, if it is one. */
 function terminal(): { readonly lines?: number; readonly columns?: number } {
   if (!Deno.stdout.isTerminal()) return {};
@@ -85,8 +77,8 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   if (on.json && on["json-tree"]) {
     throw new UsageError("--json and --json-tree exclude each other");
   }
-  const percent = numberOf("percent-limit", value["percent-limit"]) ?? (json ? 0 : 0.5);
-  const most = numberOf("lines", value.lines);
+  const percent = parsePercent("percent-limit", value["percent-limit"]) ?? (json ? 0 : 0.5);
+  const most = parseCount("lines", value.lines);
   const focus = value.focus === undefined ? undefined : parseNames("focus", value.focus);
   const upDown = on.callers || focus !== undefined;
   const root = value.root === undefined

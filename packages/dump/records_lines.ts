@@ -1,5 +1,6 @@
 import type { PerfDataReader } from "@perfdata/format";
 import type { Blocks } from "@perfdata/session/blocks";
+import { EventNames } from "@perfdata/session/event-names";
 import type { Run } from "@perfdata/session/run";
 import type { RecordsOptions } from "./records.ts";
 import { RecordsText } from "./records_text.ts";
@@ -23,7 +24,6 @@ export class RecordsLines {
     // What is wrong with the file is reported by the thread that fills the blocks.
     const lines = { ...options, diagnostics: () => {} };
     this.#text = new RecordsText(reader, (text) => this.#write(text), lines);
-    this.#text.startNames(this.#unpacker.comm);
   }
 
   /** Gets ready for blocks of records of a file. */
@@ -34,6 +34,7 @@ export class RecordsLines {
   ): Promise<RecordsLines> {
     const lines = new RecordsLines(reader, options, blocks);
     await lines.#text.prepare();
+    lines.#text.startNames(lines.#unpacker.comm, await new EventNames(reader).all());
     return lines;
   }
 

@@ -1,19 +1,14 @@
 import {
-  decodeFeature,
+  eventName,
   fixedPeriod,
-  HEADER_EVENT_DESC,
   KERNEL_RECORDS,
   PERF_RECORD_COMPRESSED,
   PERF_RECORD_COMPRESSED2,
-  PERF_RECORD_EVENT_UPDATE,
-  PERF_RECORD_HEADER_FEATURE,
   PERF_RECORD_SAMPLE,
-  PerfDataError,
   type PerfDataReader,
   type PerfEvent,
   RecordCodec,
   safeCell,
-  sectionRange,
   USER_RECORD_NAMES,
 } from "@perfdata/format";
 import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
@@ -30,12 +25,10 @@ import {
   type Members,
   type U64Style,
 } from "./records_json.ts";
-import { streamFeature } from "@perfdata/session/stream-feature";
 import { type AnyRecordCodec, RecordPlan } from "./records_plan.ts";
 import { SampleWriter } from "./records_sample.ts";
 import { RecordsPacker } from "./records_blocks.ts";
 import type { RecordsOptions } from "./records.ts";
-import { EventNames } from "./records_events.ts";
 import { asksMachine, RecordChoice } from "./records_choice.ts";
 import { RecordMore } from "./records_symbols.ts";
 
@@ -51,7 +44,9 @@ export class RecordsText implements Consumer {
   readonly #reader: PerfDataReader;
   readonly #options: RecordsOptions;
   readonly #u64: U64Style;
-  readonly #names = new EventNames();
+  /** Names of the events, as they are called now, and as they were at the start. */
+  #names: readonly string[] = [];
+  #begun = this.#names;
   readonly #tree = new FieldTree();
   readonly #samples: (SampleWriter | null)[] = [];
   readonly #plans = new Map<number, RecordPlan | null>();
@@ -68,7 +63,6 @@ export class RecordsText implements Consumer {
   readonly #live: boolean;
   readonly needs: Needs;
   readonly #first: number;
-  #namesVersion = 0;
   #csvText: (row: readonly string[]) => string = () => "";
   /** Writes what the machine and symbols say of samples, in the order of time. */
   readonly #more: RecordMore | undefined;
@@ -81,8 +75,6 @@ export class RecordsText implements Consumer {
   count: number = 0;
   readonly #blocks: BlockTarget | undefined;
   #packer: RecordsPacker | undefined;
-  /** The version of the names that other threads know. */
-  #begun = 0;
   #engine: Engine | undefined;
 
   constructor(
@@ -136,38 +128,10 @@ export class RecordsText implements Consumer {
 
   /** Gets ready: to be called before the first record. */
   async prepare(): Promise<void> {
-    await this.#readNames();
     if (this.#options.format !== "csv") return;
     // Loaded where it is needed: it takes a tenth of the start of the command.
     const { stringify } = await import("@std/csv");
     this.#csvText = (row) => stringify([row.map(safeCell)], { headers: false });
-  }
-
-  /** Takes the names of the events from a file. */
-  async #readNames(): Promise<void> {
-    const { features, littleEndian } = this.#reader;
-    const found = features.find(({ id }) => id === HEADER_EVENT_DESC);
-    if (found === undefined) return;
-    const { offset, size } = sectionRange(found.section);
-    try {
-      const bytes = await this.#reader.readSection(offset, size, "feature EVENT_DESC");
-      this.#takeNames(bytes, { littleEndian, base: offset });
-    } catch (error) {
-      const { diagnostics } = this.#options;
-      if (!(error instanceof PerfDataError) || diagnostics === undefined) throw error;
-      diagnostics(error);
-    }
-  }
-
-  #takeNames(bytes: Uint8Array, options: { littleEndian: boolean; base: number }): void {
-    const feature = decodeFeature(HEADER_EVENT_DESC, bytes, options);
-    if (feature.name === "EVENT_DESC") {
-      this.#names.take(feature.value);
-      this.#choice?.renamed();
-    } else if (feature.name === "RAW" && feature.error !== undefined) {
-      if (this.#options.diagnostics === undefined) throw feature.error;
-      this.#options.diagnostics(feature.error);
-    }
   }
 
   get #codec(): AnyRecordCodec {
@@ -191,45 +155,26 @@ export class RecordsText implements Consumer {
     return wanted;
   }
 
-  /** Takes from a record what the lines after it need. */
-  #observe(bytes: Uint8Array, type: number, offset: number): void {
-    const { littleEndian } = this;
-    if (this.#reader.isGoogleDialect) return;
-    if (type === PERF_RECORD_HEADER_FEATURE) {
-      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-      const feature = streamFeature(this.#reader, bytes, view, 0, bytes.length);
-      if (feature?.id !== HEADER_EVENT_DESC) return;
-      const { payload } = feature;
-      this.#takeNames(payload, { littleEndian, base: offset + bytes.length - payload.length });
-    } else if (type === PERF_RECORD_EVENT_UPDATE) {
-      const record = CODEC.decode(bytes, { littleEndian });
-      if ("raw" in record) return;
-      const { id, name } = record.body as { id?: bigint; name?: string };
-      if (typeof name !== "string" || id === undefined) return;
-      const index = this.#reader.events.all.findIndex(({ ids }) => ids.includes(id));
-      if (index >= 0) this.#names.set(index, name);
-      this.#choice?.renamed();
-    }
-  }
-
   start(engine: Engine): void {
     this.#engine = engine;
     this.#more?.start(engine);
     this.#choice?.start(engine);
+    this.#begun = this.#names = engine.eventNames;
     if (this.#blocks === undefined) return;
     // The line of heads.
     this.flush();
     this.#packer = new RecordsPacker(this.#blocks);
-    this.#begun = this.#names.version;
   }
 
-  /** Takes the names of threads, where rows are of a pass in another thread. */
-  startNames(nameOf: (comm: number) => string): void {
+  /** Takes the names of threads and events, where rows are of a pass in another thread. */
+  startNames(nameOf: (comm: number) => string, events: readonly string[]): void {
     this.#more?.startNames(nameOf);
+    this.#names = events;
   }
 
   rows(run: Run): void {
     const { count } = run;
+    this.#rename((this.#engine as Engine).eventNames);
     for (let row = 0; row < count && this.#left > 0; row++) this.#record(run, row);
   }
 
@@ -258,10 +203,6 @@ export class RecordsText implements Consumer {
   #record(run: Run, row: number): void {
     const offset = run.offset[row] as number;
     const type = (run.type[row] as number) >>> 0;
-    if (type >= PERF_RECORD_EVENT_UPDATE) {
-      const { bytes } = run.at(row);
-      this.#observe(bytes.subarray(run.start[row], run.end[row]), type, offset);
-    }
     if (offset < this.#first || !this.#isWanted(type)) return;
     if (this.#choice?.passes(run, row, this.#eventName) === false) return;
     if (this.#more?.chooses !== true) {
@@ -271,7 +212,7 @@ export class RecordsText implements Consumer {
     const packer = this.#packer;
     if (packer === undefined) return this.line(run, row);
     // Other threads call events as they are called at the start.
-    if (this.#names.version === this.#begun) {
+    if (this.#names === this.#begun) {
       return packer.record(run, row, this.#more && this.#engine?.names);
     }
     this.line(run, row);
@@ -279,7 +220,16 @@ export class RecordsText implements Consumer {
   }
 
   readonly #eventName = (index: number): string =>
-    this.#names.nameOf(index, this.#reader.events.all[index] as PerfEvent);
+    this.#names[index] ?? eventName((this.#reader.events.all[index] as PerfEvent).attr);
+
+  /** Takes the names of events, where one of them is another than before. */
+  #rename(names: readonly string[]): void {
+    const known = this.#names;
+    if (names.length === known.length && names.every((name, i) => name === known[i])) return;
+    this.#names = names;
+    this.#samples.length = 0;
+    this.#choice?.renamed();
+  }
 
   #counted(lines: number): void {
     this.count += lines;
@@ -341,14 +291,10 @@ export class RecordsText implements Consumer {
   }
 
   #sampleWriter(index: number): SampleWriter | null {
-    if (this.#namesVersion !== this.#names.version) {
-      this.#samples.length = 0;
-      this.#namesVersion = this.#names.version;
-    }
     let writer = this.#samples[index];
     if (writer === undefined) {
       const event = this.#reader.events.all[index] as PerfEvent;
-      const name = this.#names.nameOf(index, event);
+      const name = this.#eventName(index);
       writer = SampleWriter.for(event, name, this.#u64, this.#more !== undefined, this.#joined) ??
         null;
       this.#samples[index] = writer;
@@ -395,7 +341,7 @@ export class RecordsText implements Consumer {
       period: isSample ? fixedPeriod(found.attr) : undefined,
       name: this.#typeName(type),
       offset,
-      event: isSample ? this.#names.nameOf(event, found) : undefined,
+      event: isSample ? this.#eventName(event) : undefined,
       littleEndian,
       u64: this.#u64,
     });

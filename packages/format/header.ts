@@ -122,6 +122,16 @@ export const PERF_PIPE_HEADER_SIZE = 16;
 /** Longest header that is believed; a larger `size` is damage. */
 const MAX_HEADER_SIZE = 4096;
 
+/** What is given in place of a recording now and then, by its first bytes in hexadecimal. */
+const OTHERS: readonly (readonly [start: RegExp, what: string])[] = [
+  [/^1f 8b/, "data packed by gzip, to be unpacked before"],
+  [/^28 b5 2f fd/, "data packed by zstd, to be unpacked before"],
+  [/^fd 37 7a 58 5a/, "data packed by xz, to be unpacked before"],
+  [/^50 4b 03 04/, "a zip archive, to be unpacked before"],
+  [/^7f 45 4c 46/, "an ELF file"],
+  [/^50 45 52 46 53 59 4d 53/, "a symbol bundle"],
+];
+
 /**
  * Checks the `size` in the first 16 bytes and returns it.
  *
@@ -130,11 +140,14 @@ const MAX_HEADER_SIZE = 4096;
 export function headerSize(start: Uint8Array): { magic: Magic; size: number } {
   const magic = parseMagic(start);
   if (magic === undefined) {
-    const found = [...start.subarray(0, 8)].map((byte) => byte.toString(16).padStart(2, "0"));
+    const found = [...start.subarray(0, 8)].map((byte) => byte.toString(16).padStart(2, "0"))
+      .join(" ");
+    const [, other] = OTHERS.find(([first]) => first.test(found)) ?? [];
+    const what = other === undefined ? "" : `; it is ${other}`;
     throw new PerfDataError(
       start.length < 16
         ? `file header: ${start.length} bytes, expected at least 16`
-        : `file header: magic is ${found.join(" ")}, expected PERFILE2 or PERFFILE`,
+        : `file header: magic is ${found}, expected PERFILE2 or PERFFILE${what}`,
       { offset: 0 },
     );
   }

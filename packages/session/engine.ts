@@ -136,7 +136,7 @@ export class Engine {
     this.names = this.machine.names;
     this.recorded = new RecordedObjects(reader, diagnostics);
     this.places = new Places(this.machine, this.recorded);
-    this.described = new EventNames(reader);
+    this.described = new EventNames(reader, diagnostics);
   }
 }
 

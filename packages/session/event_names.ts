@@ -1,4 +1,4 @@
-import type { Feature, Payload, PerfDataReader } from "@perfdata/format";
+import type { Diagnostics, Feature, Payload, PerfDataReader } from "@perfdata/format";
 import type { TracingData } from "@perfdata/format/features";
 import { payloadBlocks } from "@perfdata/format/batch";
 import { PerfDataError } from "@perfdata/format/error";
@@ -52,10 +52,18 @@ export class EventNames {
   #base: readonly string[] = [];
   #description: Uint8Array | undefined;
   #tracingData: Uint8Array | undefined;
+  readonly #diagnostics: Diagnostics | undefined;
+  /** Features whose damage was reported. */
+  readonly #damaged = new Set<number>();
 
-  /** Knows what the attrs say. */
-  constructor(reader: PerfDataReader) {
+  /**
+   * Knows what the attrs say.
+   *
+   * @param diagnostics Takes what is wrong with a feature; that counts as none.
+   */
+  constructor(reader: PerfDataReader, diagnostics?: Diagnostics) {
     this.#reader = reader;
+    this.#diagnostics = diagnostics;
   }
 
   /**
@@ -155,23 +163,31 @@ export class EventNames {
     return feature?.name === "TRACING_DATA" ? feature.value : undefined;
   }
 
-  /** A feature of the file, or of the stream. It is for names only: what is damaged counts as none. */
+  /** A feature of the file, or of the stream; damage is reported once. */
   async #feature(id: number, ofStream: Uint8Array | undefined): Promise<Feature | undefined> {
     const { littleEndian, features } = this.#reader;
     const section = features.find((feature) => feature.id === id)?.section;
+    const base = Number(section?.offset ?? 0);
+    let error: PerfDataError | undefined;
+    let feature: Feature | undefined;
     try {
-      const bytes = section === undefined ? ofStream : await this.#reader.readSection(
-        Number(section.offset),
-        Number(section.size),
-        featureName(id),
-      );
+      const bytes = section === undefined
+        ? ofStream
+        : await this.#reader.readSection(base, Number(section.size), featureName(id));
       if (bytes === undefined) return undefined;
-      if (id === HEADER_EVENT_DESC) return decodeObjectFeature(id, bytes, { littleEndian });
-      const { decodeFeature } = await import("@perfdata/format/features");
-      return decodeFeature(id, bytes, { littleEndian });
-    } catch (error) {
-      if (!(error instanceof PerfDataError)) throw error;
-      return undefined;
+      const { decodeFeature } = id === HEADER_EVENT_DESC
+        ? { decodeFeature: decodeObjectFeature }
+        : await import("@perfdata/format/features");
+      feature = decodeFeature(id, bytes, { littleEndian, base });
+      if (feature.name === "RAW") error = feature.error;
+    } catch (thrown) {
+      if (!(thrown instanceof PerfDataError)) throw thrown;
+      error = thrown;
     }
+    if (error !== undefined && !this.#damaged.has(id)) {
+      this.#damaged.add(id);
+      this.#diagnostics?.(error);
+    }
+    return feature;
   }
 }
