@@ -200,17 +200,17 @@ function recordedSamples({ blocks, count }: ScriptRows): RecordedSamples {
 /** Writes what `G` and `L` add to samples. */
 function addedText(
   { addedChain, addedBranches }: ItraceOptions,
-  { lists }: PtScriptWriter,
+  writer: PtScriptWriter,
   added: () => AddedLists | undefined,
 ): AddedText {
   return {
     callers: addedChain === undefined ? undefined : (text, sample) => {
       const from = added();
-      return from === undefined ? 0 : lists.callers(text, from.rows.lists, from.of(sample));
+      return from === undefined ? 0 : writer.callers(text, from.rows.lists, from.of(sample));
     },
     branches: addedBranches === undefined ? undefined : (text, sample) => {
       const from = added();
-      if (from !== undefined) lists.branchStack(text, from.rows.lists, from.of(sample));
+      if (from !== undefined) writer.branchStack(text, from.rows.lists, from.of(sample));
     },
   };
 }

@@ -255,9 +255,17 @@ export class PtScriptWriter {
     }
   }
 
-  /** What writes lists of samples that were recorded; the names of their places are known. */
-  get lists(): PtListText {
-    return this.#lists[0] as PtListText;
+  /**
+   * Writes the callers of a sample that was recorded, from `lists` as `PtSampleRows` has them; the names of
+   * their places are known. Returns how many there are.
+   */
+  callers(text: ByteText, lists: Int32Array, at: number): number {
+    return (this.#lists[0] as PtListText).callers(text, lists, at);
+  }
+
+  /** Writes its branch stack, if that is a field. */
+  branchStack(text: ByteText, lists: Int32Array, at: number): void {
+    (this.#lists[0] as PtListText).branchStack(text, lists, at);
   }
 
   /**
