@@ -125,4 +125,23 @@ Deno.test("callers of call chains are at the lines of their calls", () =>
         .sort(([a = 0], [b = 0]) => a - b),
     );
     assertEquals(await linesOf("main"), [[wanted.main, 0, 5]]);
+
+    const here = await tool("annotate", [data, "main"]);
+    assert(!here.err.includes("source not found"), here.err);
+    const elsewhere = await tool("annotate", ["--source", `${folder}/none`, data, "main"]);
+    assert(
+      elsewhere.err.includes(`source not found: ${folder}/a.c in ${folder}/none`),
+      elsewhere.err,
+    );
+
+    // What is inlined after a call has called nothing; it was sampled once.
+    const { out, err } = await tool("funcs", ["--children", "--inline", "--json", data]);
+    const rows = out.trimEnd().split("\n").map((
+      text,
+    ): { sym: string; samples: number; children_samples: number } => JSON.parse(text));
+    assertEquals(
+      rows.filter(({ sym }) => sym === "mixed").map((row) => [row.samples, row.children_samples]),
+      [[1, 1]],
+      err,
+    );
   }));

@@ -103,6 +103,10 @@ Deno.test("a function that is slowed is found with the right size, nothing else"
       false,
     );
 
+    const picture = `${folder}/diff.svg`;
+    assertEquals((await tool("diff", ["-o", picture, a, slower])).code, 0);
+    const name = (path: string) => path.slice(path.lastIndexOf("/") + 1);
+    assertStringIncludes(Deno.readTextFileSync(picture), `>${name(a)} → ${name(slower)} · `);
     const page = `${folder}/diff.html`;
     assertEquals((await tool("diff", ["-o", page, a, slower])).code, 0);
     await withPage(page, async (page, { errors }) => {

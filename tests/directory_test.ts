@@ -171,3 +171,21 @@ Deno.test({
     }
   },
 });
+
+Deno.test("merge: a directory alone becomes one file, and no recording is taken twice", () => {
+  const folder = Deno.makeTempDirSync({ prefix: "perfdata-directory-" });
+  try {
+    split(`${root}fixtures/recorded/two-events.perf.data`, `${folder}/parts`);
+    const merged = tool("merge", ["-o", "one.data", "parts"], folder);
+    assertEquals([merged.code, merged.err], [0, ""]);
+    const samples = (file: string) =>
+      tool("records", ["--type", "SAMPLE", file], folder).out.split("\n").length - 1;
+    assertEquals(samples("one.data"), samples("parts"));
+    assert(samples("parts") > 0);
+    const twice = tool("merge", ["-o", "two.data", "parts", "one.data", "parts"], folder);
+    assertEquals(twice.code, 2);
+    assertMatch(twice.err, /^merge: parts is given twice; /);
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+});

@@ -1,5 +1,12 @@
 /** AUX data in edited recordings: what perf and `pt` decode of them. */
-import { copyRecording, FileOutput, mergeRecordings, planAuxCut, Slice } from "@perfdata/edit";
+import {
+  copyRecording,
+  FileOutput,
+  hasAuxtrace,
+  mergeRecordings,
+  planAuxCut,
+  Slice,
+} from "@perfdata/edit";
 import { bytesSource, HEADER_HOSTNAME, memorySink, PerfDataReader } from "@perfdata/format";
 import { findPsb } from "@perfdata/intel-pt";
 import { auxBlocks } from "@perfdata/session";
@@ -248,4 +255,28 @@ Deno.test("slice: what stays of real Intel PT begins with a PSB and is a part of
     console.log(`${path}: ${slice.kept} of ${slice.of} bytes`);
   }
   if (corpusFiles().length > 0) assert(compared >= 1, `${compared} streams`);
+});
+
+Deno.test("AUX data is found where ID_INDEX comes before AUXTRACE_INFO, and stays in what is merged", async () => {
+  const fixtures = new URL("../fixtures/", import.meta.url).pathname;
+  const open = (bytes: Uint8Array) => PerfDataReader.open(bytesSource(bytes));
+  const auxBytes = async (bytes: Uint8Array) => {
+    let size = 0;
+    for await (const block of auxBlocks(await open(bytes))) size += block.bytes.length;
+    return size;
+  };
+  const other = Deno.readFileSync(`${fixtures}recorded/callchain.perf.data`);
+  assertEquals(await hasAuxtrace(await open(other)), false);
+  for (const name of ["pt-cpus", "pt-threads", "pt-cpus-pipe"]) {
+    const bytes = Deno.readFileSync(`${fixtures}synthesized/${name}.perf.data`);
+    assert(await hasAuxtrace(await open(bytes)), name);
+    const sink = memorySink();
+    const { losses } = await mergeRecordings([
+      { name: "other", reader: await open(other) },
+      { name, reader: await open(bytes) },
+    ], new FileOutput(sink));
+    assert(!losses.some((loss) => loss.includes("AUX")), losses.join());
+    assertEquals(await auxBytes(sink.bytes()), await auxBytes(bytes), name);
+    assert(await auxBytes(bytes) > 1000);
+  }
 });

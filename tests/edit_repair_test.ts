@@ -17,7 +17,7 @@ import {
   PerfDataReader,
 } from "@perfdata/format";
 import { EventNames } from "@perfdata/session/event-names";
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { perfText, perfVersion } from "./perf.ts";
 import { inFolder, tool } from "./tool.ts";
 
@@ -124,6 +124,72 @@ Deno.test("repair: an attr that claims to be longer than its place gets its size
     assertEquals(await perfSamples(sink.bytes()), await perfSamples(bytes), name);
   }
   assertEquals(repaired, 3);
+});
+
+/** Ways to damage what says how samples are laid out, by the name of a recorded file; pipes as well. */
+async function withoutAttrs(): Promise<[name: string, whole: Uint8Array, damaged: Uint8Array][]> {
+  const cases: [string, Uint8Array, Uint8Array][] = [];
+  for (const name of ["callchain", "two-events", "regs", "clock"]) {
+    const bytes = Deno.readFileSync(`${fixtures}recorded/${name}.perf.data`);
+    const { header } = await open(bytes);
+    assert(header !== undefined);
+    const [at, size] = [Number(header.attrs.offset), Number(header.attrs.size)];
+    const damage = (change: (damaged: Uint8Array, view: DataView) => void) => {
+      const damaged = bytes.slice();
+      change(damaged, new DataView(damaged.buffer));
+      cases.push([name, bytes, damaged]);
+    };
+    damage((damaged) => damaged.fill(0, at, at + size));
+    damage((damaged) => damaged.fill(0xaa, 104, at + size));
+    // perf_file_header.attrs lies beyond the file; attr_size is none.
+    damage((damaged) => damaged.fill(0xff, 24, 40));
+    damage((damaged) => damaged.fill(0xff, 17, 35));
+    // perf_event_attr.sample_type: PERF_SAMPLE_ADDR more than there is.
+    damage((_, view) => view.setUint32(at + 24, view.getUint32(at + 24, true) ^ 8, true));
+  }
+  const pipe = Deno.readFileSync(`${fixtures}recorded/pipe.perf.data`);
+  assertEquals(new DataView(pipe.buffer).getUint32(16, true), 64, "begins with HEADER_ATTR");
+  const [size, attr] = [pipe.slice(), pipe.slice()];
+  size.fill(0, 20, 40);
+  attr.fill(0xff, 24, 60);
+  cases.push(["pipe", pipe, size], ["pipe", pipe, attr]);
+  return cases;
+}
+
+Deno.test("repair: damaged attrs come back from EVENT_DESC, and with them all samples", async () => {
+  let repaired = 0;
+  for (const [name, whole, damaged] of await withoutAttrs()) {
+    const before = await open(whole);
+    const counts = await samples(before);
+    const sink = memorySink();
+    const { findings } = await repairRecording(bytesSource(damaged), new FileOutput(sink));
+    assert(findings.some((line) => line.startsWith("attrs: taken from EVENT_DESC")), name);
+    const after = await open(sink.bytes());
+    assertEquals(await samples(after), counts, name);
+    const layouts = (reader: PerfDataReader) =>
+      reader.events.all.map(({ attr, ids }) => [attr.type, attr.config, attr.sample_type, ids]);
+    assertEquals(layouts(after), layouts(before), name);
+    repaired++;
+    if (perfVersion() === undefined) continue;
+    const all = counts.reduce((sum, count) => sum + (count ?? 0), 0);
+    assertEquals(await perfSamples(sink.bytes()), all, name);
+  }
+  assertEquals(repaired, 22);
+});
+
+Deno.test("repair: sound attrs stay where EVENT_DESC is the damaged copy", async () => {
+  const bytes = Deno.readFileSync(`${fixtures}recorded/callchain.perf.data`);
+  const { features, events } = await open(bytes);
+  const section = features.find(({ id }) => id === HEADER_EVENT_DESC)?.section;
+  assert(section !== undefined);
+  // After u32 nr and u32 attr_size, sample_type of the first attr: PERF_SAMPLE_ADDR more.
+  const at = Number(section.offset) + 8 + 24;
+  bytes[at] = (bytes[at] as number) ^ 8;
+  const sink = memorySink();
+  const { findings, lost } = await repairRecording(bytesSource(bytes), new FileOutput(sink));
+  assertEquals([findings, lost], [[], []]);
+  const after = await open(sink.bytes());
+  assertEquals(after.events.all.map(({ attr }) => attr), events.all.map(({ attr }) => attr));
 });
 
 Deno.test("repair: a feature that cannot be decoded is left out, and perf does not end on it", async () => {
@@ -246,3 +312,28 @@ Deno.test("merge: damage of an input is reported once, another byte order in one
     "turned: its byte order is not that of whole",
   );
 });
+
+Deno.test("repair --json: the report does not go into a recording on standard output", async () => {
+  const file = `${fixtures}recorded/callchain.perf.data`;
+  const plain = await tool("repair", ["-o", "-", file]);
+  const { code, stdout, err } = await tool("repair", ["--json", "-o", "-", file]);
+  assertEquals(code, 0, err);
+  assertEquals(stdout, plain.stdout);
+  assertEquals(JSON.parse(err).lost, []);
+});
+
+Deno.test("repair: AUX data that was cut off does not count as bytes of the file", () =>
+  inFolder(async (folder) => {
+    // In the middle of the payload of the last AUXTRACE record.
+    const whole = Deno.readFileSync(`${fixtures}synthesized/pt-cpus.perf.data`);
+    let size = -500;
+    for await (const { payload } of (await open(whole)).batches()) {
+      if (payload !== undefined) size = payload.offset + payload.size - 500;
+    }
+    await Deno.writeFile(`${folder}/cut.data`, whole.subarray(0, size));
+    const words = ["-o", `${folder}/new.data`, `${folder}/cut.data`];
+    const { code, out } = await tool("repair", words);
+    assertEquals(code, 1);
+    const last = out.trimEnd().split("\n").at(-1) ?? "";
+    assertMatch(last, new RegExp(` records repaired; 0 of ${size} bytes lost \\(0\\.0%\\); 500 `));
+  }));

@@ -62,9 +62,14 @@ async function sliceOf(
   const is = (name: string | undefined) =>
     name === undefined ? undefined : (other: string) => other === name;
   const names = { comm: is(comm), dso: is(dso), symbol: is(sym) };
-  const chosen = (comm ?? dso ?? sym) === undefined
-    ? {}
-    : { records: (await chooseSamples(await open(bytes), names, symbols, tolerant)).records };
+  const chosen = (comm ?? dso ?? sym) === undefined ? {} : {
+    records: (await chooseSamples(
+      await open(bytes),
+      names,
+      symbols && (() => symbols),
+      tolerant,
+    )).records,
+  };
   const reader = await open(bytes);
   const sink = memorySink();
   await copyRecording(reader, new FileOutput(sink), {

@@ -13,7 +13,7 @@ import { runEngine } from "@perfdata/session/engine";
 import { openResolver } from "@perfdata/symbols/open-resolver";
 import { needs } from "../packages/symbols/testing/toolchain.ts";
 import { corpusFiles } from "./corpus.ts";
-import { perfText, perfVersion } from "./perf.ts";
+import { perfRecords, perfText, perfVersion } from "./perf.ts";
 
 const root = new URL("../", import.meta.url).pathname;
 const SEPARATOR = "\x01";
@@ -383,7 +383,7 @@ Deno.test({
 
 Deno.test({
   name: "funcs: with --children, rows equal those of perf report on a recording made here",
-  ignore: noPerf,
+  ignore: !perfRecords(),
   async fn() {
     const folder = Deno.makeTempDirSync({ prefix: "perfdata-funcs-" });
     try {
@@ -480,7 +480,7 @@ for (
   const [program = "", ...flags] = compiler;
   Deno.test({
     name: `funcs: rows equal those of perf report on a recording of ${language} and the kernel`,
-    ignore: noPerf || !needs("funcs on a recording made here", program),
+    ignore: !perfRecords() || !needs("funcs on a recording made here", program),
     async fn() {
       const folder = Deno.makeTempDirSync({ prefix: "perfdata-funcs-" });
       try {
@@ -556,7 +556,7 @@ int main(void) {
 
 Deno.test({
   name: "funcs: with --inline, rows are the functions and lines that addr2line finds inlined",
-  ignore: noPerf || !needs("funcs --inline", "gcc", "addr2line"),
+  ignore: !perfRecords() || !needs("funcs --inline", "gcc", "addr2line"),
   async fn() {
     const folder = Deno.makeTempDirSync({ prefix: "perfdata-funcs-" });
     try {

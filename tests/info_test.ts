@@ -1,7 +1,9 @@
 /** What `info` counts, next to what perf prints. */
-import { bytesSource, PerfDataReader } from "@perfdata/format";
+import { bytesSource, PerfDataReader, RecordCodec } from "@perfdata/format";
+import { openSource } from "@perfdata/format/file-source";
 import { recordingInfo } from "@perfdata/report/info";
 import { infoLines } from "@perfdata/report/info-text";
+import { ALL_RECORDS } from "@perfdata/user-records";
 import { assert, assertEquals } from "@std/assert";
 import { corpusFiles } from "./corpus.ts";
 import { perfText, perfVersion } from "./perf.ts";
@@ -81,4 +83,36 @@ Deno.test("info: features that are records of their own, as an old perf of Googl
   assertEquals(machine["CPUDESC"], text(336 + 12));
   // u32 count of words before the first one.
   assertEquals(command?.[0], text(504 + 16));
+});
+
+Deno.test("info: a trace without samples lasts as long as its records", async () => {
+  const path = `${recorded}../synthesized/pt-threads.perf.data`;
+  const reader = await open(path);
+  const codec = new RecordCodec(ALL_RECORDS);
+  const times: bigint[] = [];
+  for await (const batch of reader.batches()) {
+    for (let i = 0; i < batch.count; i++) {
+      const record = codec.decode(batch.recordBytes(i), batch.context(i));
+      const time = "raw" in record ? undefined : record.sample_id?.time;
+      if (time !== undefined && time > 0n) times.push(time);
+    }
+  }
+  times.sort((a, b) => a < b ? -1 : a > b ? 1 : 0);
+  assert(times.length > 1);
+  const { span, timed } = await recordingInfo(await open(path));
+  assertEquals([span, timed], [[times[0], times.at(-1)], false]);
+});
+
+Deno.test("info: the file of a directory says that the records are beside it, and what to read", async () => {
+  const folder = `${recorded}directory.perf.data`;
+  const info = await recordingInfo(await open(`${folder}/data`));
+  const lines = infoLines(info, 0, "some/directory/data");
+  assert(lines.some((line) => /^recording .* file of a directory, without the records/.test(line)));
+  assert(
+    lines.some((line) => /^next +perfdata info some\/directory$/.test(line)),
+    lines.join("\n"),
+  );
+  const whole = await PerfDataReader.open(openSource(folder));
+  const { partOfDirectory, samples } = await recordingInfo(whole);
+  assertEquals([partOfDirectory, info.samples < samples], [false, true]);
 });

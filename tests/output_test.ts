@@ -213,6 +213,27 @@ Deno.test("ended by another signal, a command leaves the old file", () =>
     }
   }));
 
+Deno.test("a recording that is written is for its user alone, as those of perf are", {
+  ignore: Deno.build.os === "windows",
+}, () =>
+  inFolder(async (folder) => {
+    const commands = [
+      ["slice", "--sample-every", "2", RECORDING],
+      ["convert", "--pipe", RECORDING],
+      ["redact", "--keep", ".", RECORDING],
+      ["repair", RECORDING],
+      ["merge", RECORDING, `${ROOT}fixtures/recorded/callchain.perf.data`],
+    ];
+    for (const [name = "", ...words] of commands) {
+      const path = `${folder}/${name}.data`;
+      // An old one that others could read is replaced.
+      Deno.writeTextFileSync(path, "old", { mode: 0o644 });
+      const { code, err } = await tool(name, [...words, "-f", "-o", path]);
+      assertEquals(code, 0, err);
+      assertEquals((Deno.statSync(path).mode ?? 0) & 0o777, 0o600, name);
+    }
+  }));
+
 Deno.test("/dev/null takes everything, and /dev/stdout is standard output", async () => {
   for (const name of ["convert", "slice"]) {
     const nowhere = await tool(name, ["-o", "/dev/null", RECORDING]);

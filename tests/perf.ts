@@ -29,6 +29,26 @@ export function perfVersion(): string | undefined {
   return version;
 }
 
+let canRecord: boolean | undefined;
+
+/** Whether perf can record the processor's clock here; where it cannot, one line says so and why. */
+export function perfRecords(): boolean {
+  if (canRecord !== undefined) return canRecord;
+  if (perfVersion() === undefined) return canRecord = false;
+  const folder = Deno.makeTempDirSync({ prefix: "perfdata-record-" });
+  try {
+    const { success, stderr } = new Deno.Command("perf", {
+      args: ["record", "-q", "-B", "-g", "-e", "cpu-clock", "-o", `${folder}/data`, "true"],
+      stdin: "null",
+    }).outputSync();
+    const [reason = ""] = new TextDecoder().decode(stderr).trim().split("\n");
+    if (!success) console.log(`skipped: perf cannot record here: ${reason}`);
+    return canRecord = success;
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+}
+
 /**
  * Runs perf on a file, in the file's directory and in a fixed environment.
  *

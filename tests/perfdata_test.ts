@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { helpFlags, SHELLS } from "../tools/_completion.ts";
 import { parseFlags, UsageError } from "../tools/_cli.ts";
+import { parseNames } from "../tools/_sample_flags.ts";
 import { entries } from "../tools/perfdata.ts";
 import { inFolder, tool, toolArguments } from "./tool.ts";
 
@@ -333,4 +334,15 @@ Deno.test("without a file: perf.data, else a pipe to standard input, which is no
       (await tool("info", ["perf.data"], { cwd })).out,
     );
   });
+});
+
+Deno.test("names of events keep their commas between slashes; other names those in brackets", () => {
+  const events = parseNames("event", "cpu/event=0x3c,umask=0x1/u,sched:sched_switch,/^page-/");
+  const isEvent = ["cpu/event=0x3c,umask=0x1/u", "sched:sched_switch", "page-faults"].map(events);
+  assertEquals(isEvent, [true, true, true]);
+  assertEquals(["cpu/event=0x3c", "umask=0x1/u", "cycles", "major-page-"].some(events), false);
+  const symbols = parseNames("symbol", "std::map<int, int>::find,/^mem,?cpy$/i,main");
+  const isSymbol = ["std::map<int, int>::find", "MEMCPY", "mem,cpy", "main"].map(symbols);
+  assertEquals(isSymbol, [true, true, true, true]);
+  assertEquals(["std::map<int", "memmove", "find"].some(symbols), false);
 });

@@ -7,7 +7,7 @@ import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
 import { ADDRESS_USE, recordedAddresses, symbolize } from "@perfdata/session/symbols";
 import { openResolver } from "@perfdata/symbols/open-resolver";
-import { perfVersion } from "./perf.ts";
+import { perfRecords } from "./perf.ts";
 
 /** Several processes, with code of the kernel, the loader, libc and others. */
 const WORK =
@@ -55,7 +55,7 @@ for (
 ) {
   Deno.test({
     name: `addresses and symbols of ${name} are those of perf script`,
-    ignore: perfVersion() === undefined,
+    ignore: !perfRecords(),
     async fn() {
       const folder = await Deno.makeTempDir({ prefix: "perfdata-addresses-" });
       try {

@@ -18,7 +18,7 @@ import { runEngine } from "@perfdata/session/engine";
 import { AddressConsumer, symbolTrust } from "@perfdata/session/symbols";
 import { openResolver } from "@perfdata/symbols/open-resolver";
 import { corpusFiles } from "./corpus.ts";
-import { perfVersion } from "./perf.ts";
+import { perfRecords } from "./perf.ts";
 
 const root = new URL("../", import.meta.url).pathname;
 
@@ -174,7 +174,7 @@ console.log(caller());
 
 Deno.test({
   name: "a recording with a jitdump: names of compiled code from the file as from a pipe",
-  ignore: perfVersion() === undefined,
+  ignore: !perfRecords(),
   async fn() {
     const folder = Deno.makeTempDirSync({ prefix: "perfdata-same-" });
     try {

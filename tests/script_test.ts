@@ -232,4 +232,8 @@ Deno.test("script of a stream is that of its file; wrong fields are wrong usage"
   const missing = await tool("script", ["-F", "addr", path]);
   assertEquals(missing.code, 2);
   assertStringIncludes(missing.err, "samples of cpu-clock have no addr");
+  assert(!missing.err.includes("did you mean"), missing.err);
+  const other = await tool("script", ["-F", "comm,cpu", path]);
+  assertEquals(other.code, 0);
+  assertStringIncludes(other.err, "its samples have no cpu");
 });

@@ -133,7 +133,7 @@ async function runHere(
   }
   const time = performance.now() - start;
   const peak = Deno.memoryUsage().rss / 2 ** 20;
-  const says = lines > 0 || name === "hex" || name === "repair";
+  const says = lines > 0 || name === "repair";
   const wrong = fault ??
     (code !== 0 && code !== 1
       ? `exit code ${code}`
@@ -178,7 +178,7 @@ async function run(
   const peak = TIMED
     ? Number(/(\d+)\s*$/.exec(await Deno.readTextFile(`${folder}/peak`))?.[1]) / 1024
     : undefined;
-  const says = lines.length > 0 || tool === "hex" || tool === "repair";
+  const says = lines.length > 0 || tool === "repair";
   const wrong = code !== 0 && code !== 1
     ? `exit code ${code}`
     : lines.some((line) => /^\s+at /.test(line) || /error.*Uncaught/i.test(line))

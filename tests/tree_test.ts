@@ -143,6 +143,19 @@ Deno.test("tree: flags, and what it says", async () => {
   const filtered = await tool("tree", ["--comm", "nobody", path]);
   assertEquals(filtered.code, 1);
   assert(/--comm nobody matches nothing; there is demo/.test(filtered.err), filtered.err);
+  // Of callers, the last column of shares is that of stacks that have no further one.
+  assert(/SHARE +START +SAMPLES/.test((await tool("tree", ["--callers", path])).out));
+  // Files of the kernel, which Deno opens with all permissions only.
+  const absent = await tool("tree", ["--kallsyms", "/proc/no-such-file", path]);
+  assertEquals(absent.code, 1);
+  try {
+    Deno.statSync("/proc/kallsyms");
+    const running = await tool("tree", ["--kallsyms", "/proc/kallsyms", path]);
+    assertEquals(running.code, 0, running.err);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    console.log("skipped: --kallsyms /proc/kallsyms: there is none");
+  }
   const few = await tool("tree", ["--lines", "4", path]);
   const lines = few.out.trim().split("\n");
   assertEquals(few.code, 0);

@@ -10,6 +10,7 @@ import {
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
 import type { SampleFilter } from "@perfdata/session";
+import type { RecordedMachine } from "@perfdata/symbols";
 import type { Complaints } from "./_cli.ts";
 import { nameless } from "./_edit.ts";
 import { type NameFilters, sampleFilter, type SampleFlags } from "./_sample_flags.ts";
@@ -103,9 +104,8 @@ export async function chosenSamples(
 ): Promise<SampleFilter> {
   const numbers = await sampleFilter(flags, reader);
   if ((names.comm ?? names.dso ?? names.symbol) === undefined) return numbers;
-  const resolver = names.symbol === undefined
-    ? undefined
-    : await resolverOf(flags, name, { parameters: false, debugInformation: false });
+  const resolver = (machine: RecordedMachine) =>
+    resolverOf(flags, name, { machine, parameters: false, debugInformation: false });
   const { records } = await chooseSamples(reader, { ...names, anywhere }, resolver);
   return { ...numbers, records };
 }

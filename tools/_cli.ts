@@ -415,7 +415,8 @@ async function exitCode(name: string, program: string, error: unknown): Promise<
 
 /** The known word that is nearest to an unknown one, as a part of a message; nothing if none is. */
 async function didYouMean(near: Near | undefined): Promise<string> {
-  if (near === undefined) return "";
+  // A word that is known was no mistake of typing.
+  if (near === undefined || near.known.includes(near.word)) return "";
   // Imported here, since only a wrong word needs it.
   const { levenshteinDistance } = await import("@std/text");
   const word = near.word.toLowerCase();
@@ -489,7 +490,10 @@ function systemReason(error: unknown): string | undefined {
       ? "is not a regular file, and stays as it is"
       : "exists; --force overwrites it";
   }
-  if (error instanceof Deno.errors.NotCapable) return `not allowed: ${error.message}`;
+  if (error instanceof Deno.errors.NotCapable) {
+    // Without what Deno says of its flags, which are not those of the command.
+    return `not allowed: ${error.message.replace(/^R/, "r").replace(/, run again .*/s, "")}`;
+  }
   if (error instanceof Deno.errors.BrokenPipe || !(error instanceof Error)) return undefined;
   const match = /^(.*) \(os error \d+\)/.exec(error.message);
   return match?.[1]?.toLowerCase();

@@ -40,6 +40,9 @@ export interface Target {
   readonly path: string | undefined;
 }
 
+/** perf records for its user alone, too: stacks and names may be anybody's secrets. */
+const PRIVATE = 0o600;
+
 /**
  * Runs an action that writes a recording. A file gets its name when the action has succeeded; until
  * then, and where it fails, what was there before stays.
@@ -62,7 +65,7 @@ export async function writeRecording<T>(
     const output = new PipeOutput(stdoutSink, lost);
     return await action({ output, sink: stdoutSink, isPipe: true, path: undefined });
   }
-  using file = about(path, () => newFile(path, { force: on.force }));
+  using file = about(path, () => newFile(path, { force: on.force, mode: PRIVATE }));
   const output = on.pipe ? new PipeOutput(file, lost) : new FileOutput(file);
   const result = await action({ output, sink: file, isPipe: on.pipe, path });
   about(path, () => file.commit());

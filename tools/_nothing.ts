@@ -109,8 +109,9 @@ export async function whyNothing(
     if (text === undefined || seen === undefined || seen.matched || seen.others.size === 0) {
       continue;
     }
-    // What has no name has an empty one.
-    const there = [...seen.others].filter((name) => name !== "");
+    // What has no name has an empty one. Objects may have been asked for by their paths as well.
+    const isPath = (name: string) => what === "dso" && !text.includes("/") && name.includes("/");
+    const there = [...seen.others].filter((name) => name !== "" && !isPath(name));
     const others = there.length === 0
       ? `no sample has a ${what}`
       : `there ${await areNames(there, text)}`;

@@ -97,6 +97,7 @@ export async function readProfile(
   const progress = new Progress(tool, reader.fileSize);
   const consumer = new ProfileConsumer({
     ...options,
+    lines: options.debugInformation,
     // The report counts addresses.
     unmapped: options.unmapped === true || on.verbose,
   });
@@ -127,11 +128,7 @@ export async function readProfile(
     throw new InputError(`${name}: no samples${why}`);
   }
   const resolver = await resolverFor(engine);
-  const named = await consumer.profile({
-    resolver,
-    title: titleOf(name),
-    lines: options.debugInformation,
-  });
+  const named = await consumer.profile({ resolver, title: titleOf(name) });
   const { trust } = named;
   const profile = filterProfile(named.profile, names);
   if (profile.samples.length === 0) {

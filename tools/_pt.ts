@@ -110,9 +110,10 @@ export async function openPt(
   const first = await PerfDataReader.open(source, { diagnostics: complaints.take });
   const trace = await readAuxTrace(first, { diagnostics: complaints.take });
   if (trace.streams.length === 0 || trace.type !== PERF_AUXTRACE_INTEL_PT) {
-    const what = trace.streams.length === 0 ? "no AUX data" : `AUX data is ${trace.typeName}`;
     throw new InputError(
-      `${name}: ${what}, not Intel PT; record with "perf record -e intel_pt//u -- PROGRAM"`,
+      trace.streams.length === 0
+        ? `${name}: no AUX data; record with "perf record -e intel_pt//u -- PROGRAM"`
+        : `${name}: AUX data is ${trace.typeName}, not Intel PT; extract-pt --all-aux extracts it`,
     );
   }
   await stitchAuxTrace(trace, source);

@@ -2,6 +2,7 @@
  * The flags that all commands that show symbols have in common.
  */
 import type { SymbolResolver } from "@perfdata/symbols";
+import { localFiles } from "@perfdata/symbols/local-files";
 import { localResolver } from "@perfdata/symbols/local-resolver";
 import type { OpenResolverOptions } from "@perfdata/symbols/open-resolver";
 import type { SymbolTrust } from "@perfdata/session/symbols";
@@ -84,9 +85,20 @@ export async function resolverOf(
 function checkPath(path: string | undefined, isFolder: boolean): void {
   if (path === undefined) return;
   about(path, () => {
-    if (Deno.statSync(path).isDirectory === isFolder) return;
+    if (isFolderAt(path) === isFolder) return;
     throw isFolder ? new Deno.errors.NotADirectory() : new Deno.errors.IsADirectory();
   });
+}
+
+function isFolderAt(path: string): boolean {
+  try {
+    return Deno.statSync(path).isDirectory;
+  } catch (error) {
+    // Deno has its own permission for files of the kernel, such as /proc/kallsyms.
+    if (!(error instanceof Deno.errors.NotCapable)) throw error;
+    if (localFiles.read(path) === undefined) throw error;
+    return false;
+  }
 }
 
 function checkElf(path: string): void {

@@ -1,6 +1,13 @@
 /** Times on the command line: absolute, from the start of a recording, or as a share of it. */
 import type { PerfDataReader } from "@perfdata/format";
-import { decodeFeature, HEADER_SAMPLE_TIME, PERF_RECORD_SAMPLE } from "@perfdata/format";
+import {
+  decodeFeature,
+  HEADER_SAMPLE_TIME,
+  PERF_EVENT_HEADER_SIZE,
+  PERF_RECORD_SAMPLE,
+  PERF_RECORD_USER_TYPE_START,
+  trailerEnd,
+} from "@perfdata/format";
 import { InputError, UsageError } from "./_cli.ts";
 
 /** A range of time as the user gave it. */
@@ -86,7 +93,8 @@ export async function resolveTime(
 }
 
 /**
- * When the samples of a file begin and end: as the SAMPLE_TIME feature says, or by looking at all.
+ * When the samples of a file begin and end: as the SAMPLE_TIME feature says, or by looking at all. A trace
+ * may have no samples: then it is when the kernel's other records do.
  *
  * @throws {InputError} Where the recording is a stream, which can be read only once, or has no times.
  */
@@ -107,18 +115,38 @@ export async function sampleSpan(reader: PerfDataReader): Promise<readonly [bigi
       return [feature.value.first_sample_time, feature.value.last_sample_time];
     }
   }
-  let first: bigint | undefined;
-  let last = 0n;
+  const samples = new Span();
+  const others = new Span();
   for await (const batch of reader.batches({ quiet: true })) {
+    const { view, littleEndian } = batch;
     for (let i = 0; i < batch.count; i++) {
-      if (batch.type(i) !== PERF_RECORD_SAMPLE) continue;
-      const at = batch.eventOf(i)?.layout.time ?? -1;
-      if (at < 0 || at + 8 > batch.size(i)) continue;
-      const time = batch.view.getBigUint64(batch.start(i) + at, batch.littleEndian);
-      if (first === undefined || time < first) first = time;
-      if (time > last) last = time;
+      const type = batch.type(i);
+      if (type === PERF_RECORD_SAMPLE) {
+        const at = batch.eventOf(i)?.layout.time ?? -1;
+        if (at < 0 || at + 8 > batch.size(i)) continue;
+        samples.take(view.getBigUint64(batch.start(i) + at, littleEndian));
+      } else if (type < PERF_RECORD_USER_TYPE_START && samples.first === undefined) {
+        const at = batch.eventOf(i)?.layout.trailer.time ?? 0;
+        const end = trailerEnd(batch.start(i), batch.start(i) + batch.size(i));
+        if (at === 0 || end + at < batch.start(i) + PERF_EVENT_HEADER_SIZE) continue;
+        const time = view.getBigUint64(end + at, littleEndian);
+        // What was there before the recording has no time.
+        if (time > 0n) others.take(time);
+      }
     }
   }
-  if (first === undefined) throw new InputError("--time: no sample has a time");
+  const { first, last } = samples.first === undefined ? others : samples;
+  if (first === undefined) throw new InputError("--time: no record has a time");
   return [first, last];
+}
+
+/** The first and the last of some times. */
+class Span {
+  first: bigint | undefined;
+  last = 0n;
+
+  take(time: bigint): void {
+    if (this.first === undefined || time < this.first) this.first = time;
+    if (time > this.last) this.last = time;
+  }
 }

@@ -116,6 +116,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     if (found.length === 0) throw new InputError(missing(profile, operands));
     const whole = totals(profile)[event]?.period ?? 0;
     const eventName = profile.events[event]?.name ?? "";
+    const sources = new Sources(value.source);
     for (const [i, one] of found.entries()) {
       if (on.json) {
         for (const line of one.lines) {
@@ -124,8 +125,16 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         }
       } else {
         if (i > 0) writeLine("");
-        print(one, eventName, whole, new Sources(value.source), context);
+        print(one, eventName, whole, sources, context);
       }
+    }
+    const [absent, ...others] = sources.absent();
+    if (absent !== undefined) {
+      const more = others.length > 0 ? ` and ${others.length} more` : "";
+      const where = value.source === undefined
+        ? "; --source DIR says where it is"
+        : ` in ${value.source}`;
+      complain(`annotate: ${name}: source not found: ${absent}${more}${where}`);
     }
     const bare = found.filter(({ lines }) => lines.every(({ line }) => line === 0));
     if (bare.length > 0) {
@@ -178,6 +187,11 @@ class Sources {
 
   constructor(folder: string | undefined) {
     this.#folder = folder;
+  }
+
+  /** The files that were asked for and could not be read. */
+  absent(): string[] {
+    return [...this.#texts].filter(([, text]) => text === undefined).map(([path]) => path);
   }
 
   lines(path: string): readonly string[] | undefined {

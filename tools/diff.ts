@@ -128,7 +128,7 @@ function sidesOf(operands: readonly string[]): readonly (readonly string[])[] {
   const at = operands.indexOf("vs");
   if (at < 0) {
     if (operands.length === 2) return operands.map((name) => [name]);
-    throw new UsageError(`expected two files, or BASE… vs FILE…, not ${operands.length} files`);
+    throw new UsageError(`expected two files, or BASE… vs FILE…, not ${operands.length}`);
   }
   const sides = [operands.slice(0, at), operands.slice(at + 1)];
   if (sides.some((side) => side.length === 0)) throw new UsageError("a side of vs has no file");

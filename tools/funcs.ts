@@ -158,7 +158,9 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     });
     const filter = await sampleFilter(flags, reader);
     const progress = new Progress("funcs", reader.fileSize);
+    const lines = on.inline || sort.includes("srcline") || sort.includes("srcfile");
     const counts = new SampleCounts({
+      lines,
       keys: { pid: sort.includes("pid"), tid: sort.includes("tid"), cpu: sort.includes("cpu") },
       stacks: on.children || order !== undefined,
     });
@@ -167,7 +169,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       known ??= resolverOf(flags, name, {
         machine: recorded,
         parameters: false,
-        debugInformation: on.inline || sort.includes("srcline") || sort.includes("srcfile"),
+        debugInformation: lines,
       });
     const engine = await runEngine(reader, [counts], {
       filter,

@@ -19,7 +19,7 @@ import { OUTPUT_FLAGS, OUTPUT_HELP, rereadable, writeRecording } from "./_edit.t
 
 const HELP = `merge: several recordings become one
 
-usage: perfdata merge [flags] -o OUTPUT FILE FILE...
+usage: perfdata merge [flags] -o OUTPUT FILE...
 
 FILE is a perf.data file or directory, or - for a pipe, which goes through a temporary file.
 
@@ -49,7 +49,9 @@ const FLAGS = {
 
 async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const { on, value, operands } = flags;
-  if (operands.length < 2) throw new UsageError("expected two recordings or more");
+  if (operands.length === 0) throw new UsageError("no recordings are given");
+  const twice = operands.find((name, i) => operands.indexOf(name) < i);
+  if (twice !== undefined) throw new UsageError(`${twice} is given twice`);
   const time: MergeOptions["time"] = value.time === undefined
     ? undefined
     : parseWord("time", value.time, ["wall", "start", "keep"] as const);

@@ -27,35 +27,39 @@ export interface Entry {
   load(): Promise<{ readonly tool: Command }>;
 }
 
+/**
+ * Loads a command by its name. The path is put together here because Deno reads, before it starts, the
+ * modules of each `import()` whose path it sees: those of all commands, for one that runs.
+ */
+function load(name: string): Promise<{ readonly tool: Command }> {
+  const path = `./${name.replaceAll("-", "_")}.ts`;
+  return import(path);
+}
+
 /** The commands, by what they are for. */
 export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
-  [
+  ([
     ["Look at a recording", [
       {
         name: "info",
         about: "A recording in short: who, what, when, how much, how complete",
-        load: () => import("./info.ts"),
       },
       {
         name: "header",
         about: "What a recording says about itself and the machine that made it",
-        load: () => import("./header.ts"),
       },
       {
         name: "dump",
         about: "Every record as text, as perf report -D prints it",
-        load: () => import("./dump.ts"),
       },
       {
         name: "records",
         about: "Every record as a line of JSON, or as CSV",
         needs: ["symbols"],
-        load: () => import("./records.ts"),
       },
       {
         name: "hex",
         about: "Every byte, with the field that it belongs to",
-        load: () => import("./hex.ts"),
       },
     ]],
     ["Analyze it", [
@@ -63,25 +67,21 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
         name: "funcs",
         about: "Functions by their share of the samples",
         needs: ["symbols"],
-        load: () => import("./funcs.ts"),
       },
       {
         name: "pt",
         about: "What ran, from Intel PT: functions over time, calls, branches, instructions",
         needs: ["symbols"],
-        load: () => import("./pt.ts"),
       },
       {
         name: "rate",
         about: "How fast events occurred and how often they were sampled",
         needs: ["write", "symbols"],
-        load: () => import("./rate.ts"),
       },
       {
         name: "readperf",
         about: "Records, processes and functions as four CSV files",
         needs: ["write", "symbols"],
-        load: () => import("./readperf.ts"),
       },
     ]],
     ["Show it, and hand it on", [
@@ -89,38 +89,32 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
         name: "script",
         about: "Every sample as text, as perf script prints it",
         needs: ["symbols"],
-        load: () => import("./script.ts"),
       },
       {
         name: "tree",
         about: "Callers and callees, with their shares of the samples",
         needs: ["symbols"],
-        load: () => import("./tree.ts"),
       },
       {
         name: "flame",
         about: "A flame graph, as a page or a picture",
         needs: ["write", "symbols"],
-        load: () => import("./flame.ts"),
       },
       {
         name: "diff",
         about: "Changes between recordings, and whether they are more than chance",
         needs: ["write", "symbols"],
-        load: () => import("./diff.ts"),
       },
       {
         name: "annotate",
         about: "Source lines of a function with their shares",
         needs: ["symbols"],
-        load: () => import("./annotate.ts"),
       },
       {
         name: "export",
         about: "Samples in a format that other tools read",
         needs: ["write", "symbols"],
         verbs: ["folded", "speedscope", "pprof", "firefox", "chrome", "callgrind"],
-        load: () => import("./export.ts"),
       },
     ]],
     ["Take something out of it", [
@@ -128,7 +122,6 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
         name: "extract-pt",
         about: "The Intel PT data of each CPU, in files for libipt",
         needs: ["write"],
-        load: () => import("./extract_pt.ts"),
       },
     ]],
     ["Change it", [
@@ -136,31 +129,26 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
         name: "slice",
         about: "A part of a recording: by time, process, thread, CPU",
         needs: ["symbols", "write"],
-        load: () => import("./slice.ts"),
       },
       {
         name: "merge",
         about: "Several recordings as one",
         needs: ["write"],
-        load: () => import("./merge.ts"),
       },
       {
         name: "convert",
         about: "The same recording in another form: file, pipe, inflated, compressed",
         needs: ["symbols", "write"],
-        load: () => import("./convert.ts"),
       },
       {
         name: "repair",
         about: "A sound recording of what is left of a damaged one",
         needs: ["write"],
-        load: () => import("./repair.ts"),
       },
       {
         name: "redact",
         about: "A recording without the names and data of its machine",
         needs: ["write"],
-        load: () => import("./redact.ts"),
       },
     ]],
     ["Symbols", [
@@ -169,15 +157,16 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
         about: "Bundle the symbols of a recording, or report which are missing",
         needs: ["write", "symbols"],
         verbs: ["bundle", "trust", "show"],
-        load: () => import("./symbols.ts"),
       },
       {
         name: "addr2line",
         about: "Function, file and line of addresses in a binary",
-        load: () => import("./addr2line.ts"),
       },
     ]],
-  ] satisfies [string, Entry[]][],
+  ] satisfies [string, Omit<Entry, "load">[]][]).map(([title, rows]) => [
+    title,
+    rows.map((row) => ({ ...row, load: () => load(row.name) })),
+  ]),
 );
 
 /** What `perfdata` itself does. */

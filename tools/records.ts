@@ -75,7 +75,8 @@ docs/records.md describes the objects.
       --stitch-lbr   with --unwind: as perf report --stitch-lbr
       --no-inflate   print COMPRESSED records as they are, not the records in them
       --jobs N       number of threads (default: 2 for files of 128 MB or more): one reads the
-                     file, the others make the lines; --limit, --symbols, --unwind and pipes use one
+                     file, the others make the lines; --limit, --symbol, --symbols, --unwind and
+                     pipes use one
       --temp DIR     of a pipe, sort what does not fit into memory in a file there
       --debug        print the stack trace of an error
   -h, --help         print this help

@@ -11,7 +11,6 @@ import {
   oneFile,
   Progress,
   writeLine,
-  writeOut,
 } from "./_cli.ts";
 import { OUTPUT_FLAGS, OUTPUT_HELP, rereadable, writeRecording } from "./_edit.ts";
 
@@ -58,27 +57,32 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const { lost, findings, headerRebuilt, copied } = report;
     const bytes = lost.reduce((sum, { size }) => sum + size, 0);
     const records = copied.kept + copied.replaced;
+    const say = value.output === "-" ? complain : writeLine;
     if (on.json) {
-      writeOut(
-        `${
-          JSON.stringify({
-            records,
-            header_rebuilt: headerRebuilt,
-            lost_bytes: bytes,
-            lost,
-            findings,
-          })
-        }\n`,
-      );
+      say(JSON.stringify({
+        records,
+        header_rebuilt: headerRebuilt,
+        lost_bytes: bytes,
+        lost,
+        findings,
+      }));
     } else {
-      const say = value.output === "-" ? complain : writeLine;
       if (headerRebuilt) say("file header: made anew from the attr table");
       for (const finding of findings) say(finding);
       for (const { offset, size, reason } of lost) {
         say(`0x${offset.toString(16)}: ${size} bytes lost: ${reason}`);
       }
-      const percent = (100 * bytes / source.size).toFixed(1);
-      say(`${records} records repaired; ${bytes} of ${source.size} bytes lost (${percent}%)`);
+      // What an AUXTRACE record announces may lie after the end of the file.
+      const cut = lost.reduce(
+        (sum, { offset, size }) => offset < source.size ? sum : sum + size,
+        0,
+      );
+      const inside = bytes - cut;
+      const percent = (100 * inside / source.size).toFixed(1);
+      say(
+        `${records} records repaired; ${inside} of ${source.size} bytes lost (${percent}%)` +
+          (cut > 0 ? `; ${cut} bytes after them were cut off` : ""),
+      );
     }
     // What is not said to be lost in bytes is in the findings: features, the attr table.
     return bytes > 0 || findings.length > 0 ? 1 : 0;

@@ -160,6 +160,9 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     });
     const events = reader.events.all;
     const fields = fieldError(() => eventFields(events, engine.eventNames, wish));
+    if (asked("cpu") && !fields.some((own) => own.has("cpu"))) {
+      complain(`script: ${name}: its samples have no cpu: perf record --sample-cpu`);
+    }
     const lines = fields.some((own) => own.has("srcline"));
     const inline = unwinds && !on["no-inline"] && !on["hide-call-graph"];
     const resolver = await resolverFor(engine);

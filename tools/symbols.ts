@@ -28,6 +28,7 @@ import {
   giveUpWriting,
   listed,
   main,
+  oneFile,
   openOutput,
   UsageError,
   writeLine,
@@ -44,11 +45,11 @@ import {
 
 const HELP = `symbols: bundles the symbols of a recording, and reports which are missing
 
-usage: perfdata symbols bundle [flags] FILE
-       perfdata symbols trust [flags] FILE
+usage: perfdata symbols bundle [flags] [FILE]
+       perfdata symbols trust [flags] [FILE]
        perfdata symbols show [--json] BUNDLE
 
-FILE is a perf.data file or directory, or - for a pipe.
+FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 
 bundle  looks up every address that occurs in FILE, on the machine that has the binaries, and
         writes functions, source lines and inlined calls to a file that other commands take as
@@ -387,7 +388,7 @@ const JOBS = new Map<string, (file: string, flags: SymbolsFlags) => number | Pro
 ]);
 
 async function run(flags: SymbolsFlags): Promise<number> {
-  const [verb, file, more] = flags.operands;
+  const [verb, ...files] = flags.operands;
   if (verb === undefined) throw new UsageError("expected bundle, trust or show");
   const job = JOBS.get(verb);
   if (job === undefined) {
@@ -396,9 +397,8 @@ async function run(flags: SymbolsFlags): Promise<number> {
       known: [...JOBS.keys()],
     });
   }
-  if (file === undefined) throw new UsageError(`${verb}: no file is given`);
-  if (more !== undefined) throw new UsageError(`${verb}: more than one file is given`);
-  return await job(file, flags);
+  if (verb === "show" && files.length === 0) throw new UsageError("show: no bundle is given");
+  return await job(oneFile(files), flags);
 }
 
 /** The command. */

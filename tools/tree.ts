@@ -119,7 +119,12 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       return isWhole ? 0 : 1;
     }
     const screen = terminal();
-    const options = { leastShare, ...screen, ...(most === undefined ? {} : { lines: most }) };
+    const options = {
+      leastShare,
+      callers: on.callers,
+      ...screen,
+      ...(most === undefined ? {} : { lines: most }),
+    };
     const inFocus = focus === undefined
       ? ""
       : `, ${totalSamples - otherSamples} with ${value.focus}`;

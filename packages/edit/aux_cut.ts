@@ -3,6 +3,7 @@ import {
   layoutOf,
   PERF_RECORD_AUXTRACE,
   PERF_RECORD_AUXTRACE_INFO,
+  PERF_RECORD_USER_TYPE_START,
   type PerfDataReader,
   type RandomAccessSource,
   type RecordBatch,
@@ -63,17 +64,20 @@ const CHUNK = 1 << 18;
 const MARGIN = 4;
 
 /**
- * Whether a recording has AUX data in AUXTRACE records: perf writes AUXTRACE_INFO with the first records.
+ * Whether a recording has AUX data in AUXTRACE records: perf writes AUXTRACE_INFO before the first of the
+ * kernel's records, though not always as the first one (`record__synthesize` of builtin-record.c).
  *
  * @throws {PerfDataError} In strict mode, where the recording is damaged.
  */
 export async function hasAuxtrace(reader: PerfDataReader): Promise<boolean> {
   for await (const batch of reader.batches({ quiet: true })) {
+    let isPastHead = false;
     for (let i = 0; i < batch.count; i++) {
       const type = batch.type(i);
       if (type === PERF_RECORD_AUXTRACE_INFO || type === PERF_RECORD_AUXTRACE) return true;
+      isPastHead ||= type < PERF_RECORD_USER_TYPE_START;
     }
-    return false;
+    if (isPastHead) return false;
   }
   return false;
 }

@@ -12,19 +12,24 @@ import { CHOSEN, type Run } from "@perfdata/session/run";
 import { SampleComms } from "@perfdata/session/sample-comms";
 import { shortName } from "@perfdata/session/short-name";
 import { symbolTrust } from "@perfdata/session/symbolize";
-import type { SymbolResolver } from "@perfdata/symbols";
+import type { RecordedMachine, SymbolResolver } from "@perfdata/symbols";
 
 /** Conditions on the names that a sample has: those that are there must all hold. */
 export interface NameConditions {
   /** On the name of its command. */
   readonly comm?: ((name: string) => boolean) | undefined;
-  /** On the name of an object, as perf shows it, or its path. */
+  /** On the name of an object, as perf shows it. */
   readonly dso?: ((name: string) => boolean) | undefined;
   /** On the name of a function. */
   readonly symbol?: ((name: string) => boolean) | undefined;
   /** Whether object and function may be anywhere in the stack, and not only where it was sampled. */
   readonly anywhere?: boolean | undefined;
 }
+
+/** Opens what finds functions: which files may be those that were recorded, the machine says. */
+export type ResolverOf = (
+  machine: RecordedMachine,
+) => SymbolResolver | Promise<SymbolResolver>;
 
 /** Samples that were chosen by name. */
 export interface ChosenSamples {
@@ -178,7 +183,7 @@ class Chosen implements Consumer {
     if (object < 0) return dso("[unknown]");
     return this.#objects[object] ??= (() => {
       const mapped = places.mapped[object];
-      return mapped !== undefined && (dso(shortName(mapped)) || dso(mapped.name));
+      return mapped !== undefined && dso(shortName(mapped));
     })();
   }
 }
@@ -190,7 +195,7 @@ class Chosen implements Consumer {
  * @param reader The recording: a file whose records are not compressed, since a sample is known by its
  *   place in it.
  * @param conditions What its names have to be.
- * @param resolver Finds functions; needed for `symbol` only.
+ * @param resolver Finds functions; called for `symbol` only, when the recorded machine is known.
  * @param options Which samples are looked at.
  * @returns A bit of memory for eight bytes of the recording, where a sample was chosen nearby.
  * @throws {PerfDataError} In strict mode, where the recording is damaged.
@@ -198,7 +203,7 @@ class Chosen implements Consumer {
 export async function chooseSamples(
   reader: PerfDataReader,
   conditions: NameConditions,
-  resolver: SymbolResolver | undefined,
+  resolver: ResolverOf | undefined,
   options: EngineOptions = {},
 ): Promise<ChosenSamples> {
   const { symbol, anywhere = false } = conditions;
@@ -216,12 +221,14 @@ async function namedPlaces(
   reader: PerfDataReader,
   symbol: (name: string) => boolean,
   anywhere: boolean,
-  resolver: SymbolResolver,
+  resolverOf: ResolverOf,
   options: EngineOptions,
 ): Promise<Uint8Array> {
   const used = new UsedPlaces(anywhere);
   // The pass after it reports what is damaged, and numbers places in the same way.
-  const { places } = await runEngine(reader, [used], { ...options, diagnostics: () => {} });
+  const quiet = { ...options, diagnostics: () => {} };
+  const { places, recorded: machine } = await runEngine(reader, [used], quiet);
+  const resolver = await resolverOf(machine);
   const { uses } = used;
   if (anywhere) {
     for (let p = 0; p < places.count; p++) uses.use(p, ADDRESS_USE.CALLCHAIN, 0, 0);

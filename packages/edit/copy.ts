@@ -10,6 +10,7 @@ import {
   HEADER_TRACING_DATA,
   layoutOf,
   type Payload,
+  payloadBytes,
   PERF_EVENT_HEADER_SIZE,
   PERF_RECORD_AUXTRACE,
   PERF_RECORD_COMPRESSED,
@@ -367,20 +368,10 @@ class Copy {
 
   async #payload(payload: Payload, kept: boolean): Promise<void> {
     if (payload.type === PERF_RECORD_HEADER_TRACING_DATA && this.#reader.isPipe) {
-      // As it comes: a damaged record may announce any size.
-      let bytes = new Uint8Array(Math.min(payload.size, 1 << 16));
-      let got = 0;
-      for (let n = 1; n > 0 && got < payload.size; got += n) {
-        if (got === bytes.length) {
-          const larger = new Uint8Array(Math.min(2 * got, payload.size));
-          larger.set(bytes);
-          bytes = larger;
-        }
-        n = await payload.read(bytes.subarray(got));
-      }
+      const bytes = await payloadBytes(payload, payload.size);
       // The reader has reported that it is cut off. perf does not survive a part of it.
-      if (got < payload.size) return;
-      const edited = this.#editFeature(HEADER_TRACING_DATA, bytes.subarray(0, got));
+      if (bytes.length < payload.size) return;
+      const edited = this.#editFeature(HEADER_TRACING_DATA, bytes);
       if (edited !== undefined) this.#features.push({ id: HEADER_TRACING_DATA, bytes: edited });
       return;
     }

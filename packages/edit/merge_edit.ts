@@ -247,7 +247,7 @@ export class PartEdit implements Edit {
     const { input: { name }, host = "another host" } = this.#part;
     if (this.#kernelMaps > 0) {
       this.#losses.push(
-        `${name}: ${this.#kernelMaps} maps of the kernel of ${host} are left out; ` +
+        `${name}: maps of the kernel of ${host} are left out (${this.#kernelMaps}); ` +
           "kernel addresses are looked up in the first host's",
       );
     }

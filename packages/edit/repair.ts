@@ -2,17 +2,12 @@ import {
   type Diagnostics,
   encode,
   fileMagic,
-  KERNEL_RECORDS,
   layoutOf,
   type Payload,
   PERF_ATTR_SIZE_VER0,
   PERF_EVENT_HEADER_SIZE,
   PERF_FILE_HEADER_SIZE,
   PERF_RECORD_AUXTRACE,
-  PERF_RECORD_COMPRESSED,
-  PERF_RECORD_COMPRESSED2,
-  PERF_RECORD_SAMPLE,
-  PERF_RECORD_USER_TYPE_START,
   PerfDataError,
   PerfDataReader,
   perfEventAttr,
@@ -21,14 +16,13 @@ import {
   prefixSize,
   type RandomAccessSource,
   type RecordBatch,
-  RecordCodec,
   recordSize,
-  SampleFields,
 } from "@perfdata/format";
-import { USER_RECORDS } from "@perfdata/user-records";
 import { copyRecording, type CopyStats } from "./copy.ts";
 import type { RecordingOutput } from "./output.ts";
+import { JUDGED, mendEvents } from "./repair_events.ts";
 import { RepairHead } from "./repair_head.ts";
+import { ENOUGH, KNOWN, Soundness } from "./repair_sound.ts";
 
 /** Bytes of a recording that could not be used. */
 export interface LostRange {
@@ -52,30 +46,8 @@ export interface RepairReport {
   readonly copied: CopyStats;
 }
 
-/** Records that must follow one another before damaged bytes count as over. */
-const ENOUGH = 3;
 /** Bytes that are looked at, at once, for the next record. */
 const WINDOW = 1 << 20;
-/** The last types that are known here, and how many later ones there may be. */
-const LAST_KERNEL_TYPE = Math.max(...KERNEL_RECORDS.map(({ type }) => type));
-const LAST_USER_TYPE = Math.max(...USER_RECORDS.map(({ type }) => type));
-const LATER = 8;
-
-/**
- * Whether a type that is not known may be one of a later Linux, or of simpleperf and hiperf, which count
- * from 32768 on. Few numbers of 32 bits are: what is not a record hardly ever looks like one of them.
- */
-function isPlausible(type: number, size: number): boolean {
-  const isLater = (type < PERF_RECORD_USER_TYPE_START && type <= LAST_KERNEL_TYPE + LATER) ||
-    (type >= PERF_RECORD_USER_TYPE_START && type <= LAST_USER_TYPE + LATER);
-  return (size & 7) === 0 && type > 0 && (isLater || (type >= 32768 && type <= 32768 + LATER));
-}
-
-/** Most bytes of one AUXTRACE payload. */
-const MOST_AUX = 1n << 34n;
-/** Types that are known to be written: the kernel's, and perf's own. Others only where framing is sure. */
-const KNOWN = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
-
 /**
  * Copies what is sound of a damaged recording into a new one: whole records before and after damage,
  * features that can be read.
@@ -98,11 +70,11 @@ export async function repairRecording(
   const take: Diagnostics = (error) => {
     if (!errors.some((known) => known.located() === error.located())) errors.push(error);
   };
-  const { reader, headerRebuilt } = await openDamaged(source, take);
-  const salvage = new Salvage(reader, source, errors);
   const changes: string[] = [];
+  const { reader, headerRebuilt, isMended } = await openDamaged(source, take, errors, changes);
+  const salvage = new Salvage(reader, source, errors);
   const copied = await copyRecording(reader, output, {
-    edit: await RepairHead.of(reader, changes),
+    edit: await RepairHead.of(reader, isMended, changes),
     batches: (options) => salvage.batches(options),
     // A feature that is cut, or lies outside of the file, is left out.
     lostFeature: take,
@@ -119,17 +91,41 @@ export async function repairRecording(
 async function openDamaged(
   source: RandomAccessSource,
   diagnostics: Diagnostics,
-): Promise<{ reader: PerfDataReader; headerRebuilt: boolean }> {
+  errors: PerfDataError[],
+  findings: string[],
+): Promise<{
+  reader: PerfDataReader;
+  headerRebuilt: boolean;
+  /** Whether its events are those of EVENT_DESC. */
+  isMended: boolean;
+}> {
   try {
     const reader = await PerfDataReader.open(source, { diagnostics });
-    if (reader.isPipe || reader.events.all.length > 0) return { reader, headerRebuilt: false };
+    if (reader.isPipe) await readAttrs(reader, source, errors);
+    const isMended = await mendEvents(reader, source, findings);
+    if (reader.isPipe || reader.events.all.length > 0) {
+      return { reader, headerRebuilt: false, isMended };
+    }
   } catch (error) {
     if (!(error instanceof PerfDataError)) throw error;
   }
   const rebuilt = await rebuildHeader(source);
   // Without a header of either kind this throws what is wrong with the one that is there.
   const reader = await PerfDataReader.open(rebuilt ?? source, { diagnostics });
-  return { reader, headerRebuilt: rebuilt !== undefined };
+  return { reader, headerRebuilt: rebuilt !== undefined, isMended: false };
+}
+
+/** Reads the HEADER_ATTR records of a pipe, those after damage as well. The copy reports that. */
+async function readAttrs(
+  reader: PerfDataReader,
+  source: RandomAccessSource,
+  errors: PerfDataError[],
+): Promise<void> {
+  const known = errors.length;
+  const salvage = new Salvage(reader, source, errors);
+  const to = reader.data.offset + JUDGED;
+  for await (const _ of salvage.batches({ inflate: false, to }));
+  errors.length = known;
 }
 
 /** An entry of the attr table: the attr, and the place of its ids. */
@@ -192,35 +188,13 @@ async function rebuildHeader(source: RandomAccessSource): Promise<RandomAccessSo
   return undefined;
 }
 
-/** Most bytes of a kernel record after its fields: those of a later Linux, and a trailer that no attr names. */
-const MOST_TAIL = 128;
-
-/**
- * Most bytes after a text that are not all zeros. The kernel pads with zeros to a multiple of eight; other
- * tools write what is in their buffer, as long as TASK_COMM_LEN.
- */
-const MOST_PADDING = 16;
-
-/**
- * Whether more follows the fields of a record, or the text at its end, than the kernel writes there: then
- * its size is damaged, and it would swallow the records after it.
- */
-function swallows({ tail, body }: { readonly tail?: Uint8Array; readonly body: object }): boolean {
-  if (tail !== undefined && tail.length > MOST_TAIL) return true;
-  for (const [name, value] of Object.entries(body)) {
-    if (!/_pad$|^padding$/.test(name) || !(value instanceof Uint8Array)) continue;
-    if (value.length > MOST_PADDING && value.some((byte) => byte !== 0)) return true;
-  }
-  return false;
-}
-
 /** Gives the sound records of a damaged recording. */
 class Salvage {
   readonly lost: LostRange[] = [];
   readonly #reader: PerfDataReader;
   readonly #source: RandomAccessSource;
   readonly #errors: PerfDataError[];
-  readonly #samples: SampleFields[] = [];
+  readonly #soundness: Soundness;
   /**
    * Whether a record was seen whose size is no multiple of 8. The kernel writes none, but some of
    * perf's own are, and other tools write what they like.
@@ -231,11 +205,14 @@ class Salvage {
     this.#reader = reader;
     this.#source = source;
     this.#errors = errors;
+    this.#soundness = new Soundness(reader.events, reader.littleEndian);
   }
 
-  async *batches(options: { readonly inflate?: boolean }): AsyncGenerator<RecordBatch, void, void> {
+  async *batches(
+    options: { readonly inflate?: boolean; readonly to?: number },
+  ): AsyncGenerator<RecordBatch, void, void> {
     const { offset, size } = this.#reader.data;
-    const end = Math.min(offset + size, this.#source.size);
+    const end = Math.min(offset + size, this.#source.size, options.to ?? Infinity);
     for (let from = offset; from < end;) {
       const known = this.#errors.length;
       let bad = -1;
@@ -296,41 +273,9 @@ class Salvage {
     for (let i = 0; i < batch.count; i++) {
       const start = batch.start(i);
       if (batch.size(i) & 7) this.#isOdd = true;
-      if (!this.#isSound(batch.view, batch.bytes, start, start + batch.size(i))) return i;
+      if (!this.#soundness.isSound(batch.view, batch.bytes, start, start + batch.size(i))) return i;
     }
     return batch.count;
-  }
-
-  #isSound(view: DataView, bytes: Uint8Array, start: number, end: number): boolean {
-    const { littleEndian: le, events } = this.#reader;
-    const type = view.getUint32(start, le);
-    if (type === PERF_RECORD_SAMPLE) {
-      const number = events.indexOf(view, start, end, type, le);
-      const event = events.all[number];
-      if (event === undefined) return false;
-      const fields = this.#samples[number] ??= new SampleFields(event.attr);
-      // The kernel pads raw data, and nothing else, so that a sample ends at a multiple of 8.
-      return fields.locate(view, start, end, le) && end - fields.end < 8 &&
-        // No more of a stack was copied than there was room for.
-        (fields.stackUserDynSize < 0 ||
-          view.getBigUint64(fields.stackUserDynSize, le) <= BigInt(fields.stackUserSize));
-    }
-    if (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2) return true;
-    if (KNOWN.declaration(type) === undefined) return isPlausible(type, end - start);
-    const isKernels = type < PERF_RECORD_USER_TYPE_START;
-    const event = isKernels ? events.eventOf(view, start, end, type, le) : undefined;
-    // Of no event: its id is damaged, if not more.
-    if (isKernels && event === undefined && events.all.length > 0) return false;
-    const record = KNOWN.decode(bytes.subarray(start, end), { littleEndian: le, event });
-    if (record.name === "AUXTRACE") return record.body.size <= MOST_AUX;
-    // perf reads no further where this record names an id that no event has.
-    if (record.name === "ID_INDEX") return record.body.entries.every(({ id }) => this.#hasId(id));
-    return !("raw" in record) && !(isKernels && swallows(record));
-  }
-
-  #hasId(id: bigint): boolean {
-    const { all } = this.#reader.events;
-    return all.length === 0 || all.some(({ ids }) => ids.includes(id));
   }
 
   /** The offset of the next record that two more sound ones follow: `step` bytes on, or twice that… */
@@ -351,7 +296,7 @@ class Salvage {
           const size = recordSize(view, pos, le);
           const type = view.getUint32(pos, le);
           if (size < PERF_EVENT_HEADER_SIZE || pos + size > got || type === 0) break;
-          if (!this.#isSound(view, bytes, pos, pos + size)) break;
+          if (!this.#soundness.isSound(view, bytes, pos, pos + size)) break;
           sound++;
           pos += size;
         }

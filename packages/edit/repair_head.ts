@@ -33,14 +33,21 @@ const DUMMY = 9n;
  */
 export class RepairHead implements Edit {
   readonly #reader: PerfDataReader;
+  readonly #isMended: boolean;
   readonly #hasFormats: boolean;
   readonly #findings: string[];
   /** Events that were tracepoints. */
   #renamed: readonly WriterEvent[] = [];
   #hasNames = false;
 
-  private constructor(reader: PerfDataReader, hasFormats: boolean, findings: string[]) {
+  private constructor(
+    reader: PerfDataReader,
+    isMended: boolean,
+    hasFormats: boolean,
+    findings: string[],
+  ) {
     this.#reader = reader;
+    this.#isMended = isMended;
     this.#hasFormats = hasFormats;
     this.#findings = findings;
   }
@@ -48,14 +55,21 @@ export class RepairHead implements Edit {
   /**
    * Looks for the formats of tracepoints.
    *
+   * @param isMended Whether events are those of EVENT_DESC: what the header says of attrs is not true then.
    * @param findings Takes what is changed, a line each.
    */
-  static async of(reader: PerfDataReader, findings: string[]): Promise<RepairHead> {
-    return new RepairHead(reader, await hasFormats(reader), findings);
+  static async of(
+    reader: PerfDataReader,
+    isMended: boolean,
+    findings: string[],
+  ): Promise<RepairHead> {
+    return new RepairHead(reader, isMended, await hasFormats(reader), findings);
   }
 
   /** Mends the attrs. */
-  head(head: RecordingHead): RecordingHead {
+  head(whole: RecordingHead): RecordingHead {
+    const { attrSize: _, ...withoutSize } = whole;
+    const head: RecordingHead = this.#isMended ? withoutSize : whole;
     const room = this.#reader.isPipe ? MOST_ATTR : head.attrSize ?? MOST_ATTR;
     const longest = longestAttr(head.events);
     let events = head.events.map((event, i): WriterEvent => {

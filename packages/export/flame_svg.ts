@@ -38,18 +38,20 @@ export function flameSvg(data: FlameData, options: FlameSvgOptions = {}): string
   };
   const tree = flameTree(data, selection);
   const colors = functionColors(data, coloring === "kind" ? "kind" : "object");
+  const title = data.sides.length > 1 ? data.sides.join(" → ") : data.title;
   const height = HEAD + tree.rows * ROW + FOOT;
   const { name = "" } = data.events[selection.event] ?? {};
   const parts = [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" ` +
     `viewBox="0 0 ${width} ${height}" font-family="ui-monospace,Menlo,Consolas,monospace" ` +
     `font-size="11" role="img">`,
-    `<title>${escaped(`Flame graph: ${data.title}`)}</title>`,
+    `<title>${escaped(`Flame graph: ${title}`)}</title>`,
     `<rect width="100%" height="100%" fill="#fff"/>`,
     `<text x="6" y="17" font-size="13">${
       escaped(
-        `${data.title === "" ? name : `${data.title} · ${name}`} · ` +
-          `${tree.totalSamples.toLocaleString("en-US")} samples`,
+        `${title === "" ? name : `${title} · ${name}`} · ` +
+          `${tree.totalSamples.toLocaleString("en-US")} samples` +
+          (coloring === "change" ? " · blue: less than before, orange: more" : ""),
       )
     }</text>`,
   ];

@@ -15,7 +15,6 @@ import { shortName } from "@perfdata/session/short-name";
 import type { SymbolTrust } from "@perfdata/session/symbolize";
 import { percent } from "@perfdata/session/unwind-text";
 import type { SymbolResolver } from "@perfdata/symbols";
-import { atCalls } from "./at_calls.ts";
 import { FloatColumn, IntColumn } from "./columns.ts";
 import { NodeTable } from "./node_table.ts";
 import { namePlaces } from "./place_names.ts";
@@ -44,6 +43,11 @@ export interface ProfileOptions {
    * the profile are commands.
    */
   readonly threads?: boolean;
+  /**
+   * Whether lines and inlined functions are wanted: callers are then at their calls, not at the address
+   * that the call returns to, which may be of another line or function.
+   */
+  readonly lines?: boolean;
 }
 
 /** How a {@linkcode ProfileConsumer} is given names. */
@@ -52,11 +56,6 @@ export interface ProfileNames {
   readonly resolver: SymbolResolver;
   /** What was recorded. */
   readonly title: string;
-  /**
-   * Whether lines and inlined calls are wanted: callers are then at the byte before the address that
-   * the call returns to, which may be in another line, or in another function.
-   */
-  readonly lines?: boolean;
 }
 
 /** Collects the samples of a recording, and makes a {@linkcode Profile} of them. */
@@ -85,9 +84,10 @@ export class ProfileConsumer implements Consumer {
 
   /** Collects what the options say. */
   constructor(
-    { timed = false, switches = false, unmapped = false, threads = true }: ProfileOptions = {},
+    { timed = false, switches = false, unmapped = false, threads = true, lines = false }:
+      ProfileOptions = {},
   ) {
-    this.needs = { stacks: true, unmapped };
+    this.needs = { stacks: true, unmapped, calls: lines };
     this.#timed = timed;
     this.#threadsApart = threads;
     this.#switches = timed && switches;
@@ -170,14 +170,11 @@ export class ProfileConsumer implements Consumer {
     const engine = this.#engine as Engine;
     const { stacks } = engine;
     const { threads, threadOf } = this.#threads(engine);
-    const counted = this.#timed ? this.#timedSamples(threadOf) : this.#sumSamples(threadOf);
-    const recorded = {
+    const samples = this.#timed ? this.#timedSamples(threadOf) : this.#sumSamples(threadOf);
+    const columns = {
       parent: stacks.parent.subarray(0, stacks.count),
       place: stacks.place.subarray(0, stacks.count),
     };
-    const { stacks: columns, samples } = names.lines === true
-      ? atCalls(engine, recorded, counted)
-      : { stacks: recorded, samples: counted };
     const { trust, ...named } = await namePlaces(engine, columns, samples, names.resolver);
     const profile: Profile = {
       ...named,

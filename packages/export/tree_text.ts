@@ -6,6 +6,8 @@ export interface TreeTextOptions {
   readonly leastShare: number;
   /** Lines at most, those with the largest shares; a line for what is left out comes on top. */
   readonly lines?: number | undefined;
+  /** Whether the tree leads from functions to their callers: what has no caller starts there. */
+  readonly callers?: boolean | undefined;
   /** Longer lines are cut. */
   readonly columns?: number | undefined;
 }
@@ -132,11 +134,13 @@ const percent = (part: number, whole: number): string =>
  * ```
  */
 export function treeLines(tree: CallTree, options: TreeTextOptions): string[] {
-  const { columns = Infinity } = options;
+  const { columns = Infinity, callers = false } = options;
   const { roots } = shownTree(tree, options);
   const { period, selfPeriod, samples, totalPeriod, labels, dsos, item } = tree;
   const width = Math.max(7, String(tree.totalSamples).length);
-  const lines = [`  SHARE     SELF  ${"SAMPLES".padStart(width)}  FUNCTION`];
+  const lines = [
+    `  SHARE    ${callers ? "START" : " SELF"}  ${"SAMPLES".padStart(width)}  FUNCTION`,
+  ];
   // Depth first without recursion: stacks are deep.
   const waiting: { shown: ShownNode; indent: string; mark: string; dso: string }[] = [];
   const push = (nodes: readonly ShownNode[], indent: string, top: boolean, dso: string): void => {

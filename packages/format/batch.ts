@@ -31,6 +31,27 @@ export async function* payloadBlocks(
 }
 
 /**
+ * What there is of the first `size` bytes of a payload. Memory grows with what comes: a damaged record
+ * may announce any size.
+ */
+export async function payloadBytes(
+  payload: Pick<Payload, "read">,
+  size: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  let bytes = new Uint8Array(Math.min(size, BLOCK));
+  let length = 0;
+  for (let n = 1; n > 0 && length < size; length += n) {
+    if (length === bytes.length) {
+      const larger = new Uint8Array(Math.min(size, 2 * length));
+      larger.set(bytes);
+      bytes = larger;
+    }
+    n = await payload.read(bytes.subarray(length));
+  }
+  return bytes.subarray(0, length);
+}
+
+/**
  * Whole records, one after the other in one buffer.
  *
  * The buffer belongs to the reader and is overwritten when the next batch is asked for.

@@ -119,6 +119,13 @@ export class EventTable implements Iterable<PerfEvent> {
     if (trailerPos !== this.#trailerPos) this.#trailerPos = 0;
   }
 
+  /** Takes the events of another table in place of its own. */
+  replace(events: Iterable<PerfEvent>): void {
+    this.#events.length = 0;
+    this.#byId.clear();
+    for (const event of events) this.add(event);
+  }
+
   /**
    * The number of the event that the record in `[start, end)` of `view` belongs to, or -1 where
    * its id is not known.

@@ -69,12 +69,18 @@ export function writeAllSync(
 /**
  * Creates a file for writing.
  *
- * @param options `createNew`: fail where the file exists, instead of replacing it.
+ * @param options `createNew`: fail where the file exists, instead of replacing it; `mode`: who may do
+ *   what with a new one, 0o666 by default, of which the system's umask takes away.
  * @throws {Deno.errors.AlreadyExists} With `createNew`; see `Deno.openSync` for others.
  */
-export function fileSink(path: string, options: { createNew?: boolean } = {}): FileSink {
+export function fileSink(
+  path: string,
+  options: { createNew?: boolean; mode?: number } = {},
+): FileSink {
+  const { mode } = options;
   const file = Deno.openSync(path, {
     write: true,
+    ...(mode === undefined ? {} : { mode }),
     ...(options.createNew ? { createNew: true } : { create: true, truncate: true }),
   });
   return {
@@ -152,7 +158,7 @@ function removeQuietly(path: string): void {
  *
  * @param path `/dev/null` takes everything and stays what it is.
  * @param options `force`: a file of that name may be there and is replaced. Another thing (a symbolic
- *   link, a directory, a device) never is.
+ *   link, a directory, a device) never is. `mode`: as of {@link fileSink}.
  * @throws {Deno.errors.AlreadyExists} Where the name is taken.
  * @throws {OutputError} By its methods, where it cannot be written.
  *
@@ -174,7 +180,11 @@ function removeQuietly(path: string): void {
  * assertEquals(Array.from(Deno.readDirSync(folder), ({ name }) => name), ["whole"]);
  * ```
  */
-export function newFile(path: string, options: { force?: boolean } = {}): NewFile {
+export function newFile(
+  path: string,
+  options: { force?: boolean; mode?: number } = {},
+): NewFile {
+  const { mode } = options;
   const refuseTaken = () => {
     let found: Deno.FileInfo;
     try {
@@ -202,7 +212,7 @@ export function newFile(path: string, options: { force?: boolean } = {}): NewFil
   unfinished.add(temporary);
   let sink: FileSink;
   try {
-    sink = fileSink(temporary, { createNew: true });
+    sink = fileSink(temporary, { createNew: true, ...(mode === undefined ? {} : { mode }) });
   } catch (error) {
     forget();
     throw error;

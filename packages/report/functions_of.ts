@@ -55,6 +55,7 @@ export async function functions(
   const counts = new SampleCounts({
     keys: { pid: by("pid"), tid: by("tid"), cpu: by("cpu") },
     stacks: children,
+    lines: rest.inline === true || rest.sort?.some((key) => key.startsWith("src")) === true,
   });
   const engine = await runEngine(reader, [counts], {
     ...(filter === undefined ? {} : { filter }),

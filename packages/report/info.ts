@@ -4,6 +4,7 @@ import {
   featureName,
   HEADER_CLOCK_DATA,
   HEADER_CMDLINE,
+  HEADER_DIR_FORMAT,
   KERNEL_RECORDS,
   type Payload,
   PERF_SAMPLE_BRANCH_STACK,
@@ -21,6 +22,7 @@ import {
   PERF_RECORD_LOST_SAMPLES,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_THROTTLE,
+  PERF_RECORD_USER_TYPE_START,
 } from "@perfdata/format/record-types";
 import { type Consumer, type Engine, type Needs, runEngine } from "@perfdata/session/engine";
 import { CHOSEN, type Run } from "@perfdata/session/run";
@@ -71,6 +73,8 @@ export interface ObjectInfo {
 export interface RecordingInfo {
   /** The form it has. */
   readonly form: "file" | "pipe";
+  /** Whether it is the file `data` of a directory, most of whose records are in the files beside it. */
+  readonly partOfDirectory: boolean;
   /** Bytes, where that is known. */
   readonly bytes: number | undefined;
   /** Byte order. */
@@ -81,8 +85,10 @@ export interface RecordingInfo {
   readonly command: readonly string[] | undefined;
   /** Time of day of the first sample, ns since 1970, if the chosen clock gives it. */
   readonly startedAt: bigint | undefined;
-  /** First and last time of a sample, ns. */
+  /** First and last time of a sample, ns; where none has a time, of the kernel's other records. */
   readonly span: readonly [bigint, bigint] | undefined;
+  /** Whether any sample has a time. */
+  readonly timed: boolean;
   /** Records, those that came out of compressed ones included. */
   readonly records: number;
   /** The events. */
@@ -128,6 +134,9 @@ class InfoCounts implements Consumer {
   auxType: number | undefined;
   first: bigint | undefined;
   last = 0n;
+  /** First and last time of a record before the first sample with a time. */
+  firstOther: bigint | undefined;
+  lastOther = 0n;
   readonly #codec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
   readonly #fields: SampleFields[] = [];
   #engine: Engine | undefined;
@@ -139,6 +148,9 @@ class InfoCounts implements Consumer {
   rows(run: Run): void {
     const engine = this.#engine as Engine;
     for (let i = 0; i < run.count; i++) {
+      if (this.first === undefined && (run.type[i] as number) < PERF_RECORD_USER_TYPE_START) {
+        this.#other(run.time(i));
+      }
       switch (run.type[i]) {
         case PERF_RECORD_SAMPLE:
           if (run.chosen[i] !== CHOSEN.NO) this.#sample(run, i, engine);
@@ -157,6 +169,13 @@ class InfoCounts implements Consumer {
           if (engine.reader.isGoogleDialect) this.#rare(run, i, engine);
       }
     }
+  }
+
+  #other(time: bigint): void {
+    // What was there before the recording has no time.
+    if (time === 0n) return;
+    if (this.firstOther === undefined || time < this.firstOther) this.firstOther = time;
+    if (time > this.lastOther) this.lastOther = time;
   }
 
   async payload(payload: Payload): Promise<void> {
@@ -285,7 +304,8 @@ export async function recordingInfo(
     const name = FEATURE_NAMES[id] ?? "";
     if (TEXTS.has(name) && typeof value === "string") machine[name] = value;
   }
-  const { first, last } = counts;
+  const timed = counts.first !== undefined;
+  const [first, last] = timed ? [counts.first, counts.last] : [counts.firstOther, counts.lastOther];
   const clock = features.get(HEADER_CLOCK_DATA) as
     | { readonly wall_clock_ns: bigint; readonly clockid_time_ns: bigint }
     | undefined;
@@ -298,6 +318,9 @@ export async function recordingInfo(
   events.forEach((event, number) => event.name = engine.eventNames[number] ?? "");
   return {
     form: reader.isPipe ? "pipe" : "file",
+    // Of a directory that was opened as such, the source says where its files are joined.
+    partOfDirectory: reader.seams === undefined &&
+      reader.features.some(({ id }) => id === HEADER_DIR_FORMAT),
     bytes: reader.fileSize,
     littleEndian: reader.littleEndian,
     machine,
@@ -307,6 +330,7 @@ export async function recordingInfo(
       ? undefined
       : clock.wall_clock_ns - clock.clockid_time_ns + first,
     span: first === undefined ? undefined : [first, last],
+    timed,
     records: reader.stats.records,
     events,
     samples: counts.samples,

@@ -23,7 +23,8 @@ export function infoLines(info: RecordingInfo, damage: number, file: string): st
   lines.push(line("machine", who.join(", ") || "not recorded"));
   if (info.command !== undefined) lines.push(line("command", info.command.map(quoted).join(" ")));
   const version = machine["VERSION"];
-  const form = `${info.form}, ${info.littleEndian ? "little" : "big"}-endian`;
+  const part = info.partOfDirectory ? " of a directory, without the records beside it" : "";
+  const form = `${info.form}${part}, ${info.littleEndian ? "little" : "big"}-endian`;
   const size = info.bytes === undefined ? "" : `${bytesText(info.bytes)}, `;
   lines.push(line("recording", `${size}${form}${version ? `, by perf ${version}` : ""}`));
   lines.push(line("time", timeText(info)));
@@ -75,13 +76,14 @@ function samplesText({ samples, processes, threads, cpus }: RecordingInfo): stri
   return `${samples} of ${of.join(", ")}`;
 }
 
-function timeText({ span, startedAt }: RecordingInfo): string {
-  if (span === undefined) return "no sample has a time";
+function timeText({ span, startedAt, timed }: RecordingInfo): string {
+  if (span === undefined) return "no record has a time";
   const start = startedAt === undefined
     ? `from ${(Number(span[0]) / 1e9).toFixed(6)} of its clock; the time of day was not recorded`
     : `from ${new Date(Number(startedAt / 1_000_000n)).toISOString()}`;
   const length = seconds(span);
-  return `${length < 0.1 ? `${(1e3 * length).toFixed(3)} ms` : `${length.toFixed(3)} s`}, ${start}`;
+  const text = length < 0.1 ? `${(1e3 * length).toFixed(3)} ms` : `${length.toFixed(3)} s`;
+  return `${text}, ${start}${timed ? "" : "; of records that are no samples"}`;
 }
 
 function eventText(event: EventInfo, { span }: RecordingInfo): string {
@@ -138,6 +140,9 @@ function suggestions(info: RecordingInfo, damage: number, file: string): string[
   if (file === "-") return [];
   const name = quoted(file);
   const next: string[] = [];
+  if (info.partOfDirectory) {
+    next.push(`perfdata info ${quoted(file.slice(0, file.lastIndexOf("/")) || ".")}`);
+  }
   if (damage > 0) next.push(`perfdata repair ${name} -o repaired.data`);
   if (info.aux?.type === PT) next.push(`perfdata pt ${name}`);
   if (info.samples === 0) next.push(`perfdata dump ${name}`);

@@ -22,6 +22,8 @@ export interface CountOptions {
   readonly keys?: SampleKeys | undefined;
   /** Whether nodes are stacks; places otherwise. */
   readonly stacks?: boolean | undefined;
+  /** Whether lines or inlined functions are wanted: callers in stacks are then at their calls. */
+  readonly lines?: boolean | undefined;
   /** Numbers of the events that count: all by default. */
   readonly events?: ReadonlySet<number> | undefined;
 }
@@ -58,7 +60,7 @@ export class SampleCounts implements Consumer {
   constructor(options: CountOptions = {}) {
     this.#options = options;
     this.stacks = options.stacks === true;
-    this.needs = this.stacks ? { stacks: true } : { places: true };
+    this.needs = this.stacks ? { stacks: true, calls: options.lines === true } : { places: true };
   }
 
   /** Comms by number. */

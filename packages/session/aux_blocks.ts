@@ -1,13 +1,8 @@
-import type { Payload, PerfDataReader } from "@perfdata/format";
+import { payloadBytes, type PerfDataReader } from "@perfdata/format";
 import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
 import { AuxStitcher } from "./aux_stitch.ts";
-import {
-  AuxCollector,
-  type AuxCollectorOptions,
-  type AuxPiece,
-  type AuxStream,
-  type AuxTrace,
-} from "./aux_streams.ts";
+import { AuxCollector, type AuxCollectorOptions } from "./aux_streams.ts";
+import type { AuxPiece, AuxStream, AuxTrace } from "./aux_trace.ts";
 
 /** Bytes of AUX data of a CPU or thread. */
 export interface AuxBlock {
@@ -24,9 +19,6 @@ export interface AuxBlockOptions extends Pick<AuxCollectorOptions, "diagnostics"
   /** Whether to keep the bytes that successive pieces have in common. */
   readonly raw?: boolean;
 }
-
-/** Largest block. */
-const BLOCK = 1 << 16;
 
 /**
  * The AUX data of a recording, such as Intel PT, block by block in file order, of all CPUs and
@@ -93,7 +85,7 @@ export async function* auxBlocks(
     if (piece === undefined || payload === undefined) continue;
     const announced = piece.size + piece.missing;
     if (found.mayOverlap && !raw) {
-      const bytes = await readWhole(payload, piece.size);
+      const bytes = await payloadBytes(payload, piece.size);
       piece.size = bytes.length;
       yield whole(piece, bytes);
     } else {
@@ -108,20 +100,4 @@ export async function* auxBlocks(
     piece.missing = announced - piece.size;
   }
   return await found.finish();
-}
-
-/** Reads a payload; a size that the stream does not have costs no memory. */
-async function readWhole(payload: Payload, size: number): Promise<Uint8Array> {
-  let bytes = new Uint8Array(Math.min(size, BLOCK));
-  let length = 0;
-  for (;;) {
-    if (length === bytes.length && length < size) {
-      const larger = new Uint8Array(Math.min(size, bytes.length * 2));
-      larger.set(bytes);
-      bytes = larger;
-    }
-    const n = await payload.read(bytes.subarray(length));
-    if (n === 0) return bytes.subarray(0, length);
-    length += n;
-  }
 }

@@ -1,6 +1,7 @@
 import type { ByteSink, PerfDataReader, RandomAccessSource } from "@perfdata/format";
 import { type AuxBlockOptions, auxBlocks } from "./aux_blocks.ts";
-import type { AuxCollector, AuxStream, AuxTrace } from "./aux_streams.ts";
+import type { AuxCollector } from "./aux_streams.ts";
+import type { AuxStream, AuxTrace } from "./aux_trace.ts";
 
 /** Bytes that are copied at once; `aux_shares.ts` says why no more. */
 const BLOCK = 1 << 16;

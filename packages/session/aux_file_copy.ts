@@ -6,7 +6,7 @@
  */
 import type { CopyProgress } from "./aux_copy.ts";
 import { copyShares, type CopyTask } from "./aux_shares.ts";
-import type { AuxStream } from "./aux_streams.ts";
+import type { AuxStream } from "./aux_trace.ts";
 
 /** A second thread is not worth its start below so many bytes. */
 const LEAST_TO_SHARE = 1 << 26;

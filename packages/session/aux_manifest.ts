@@ -5,7 +5,7 @@ import {
   type AuxStream,
   auxStreamBytes,
   type AuxTrace,
-} from "./aux_streams.ts";
+} from "./aux_trace.ts";
 
 /** A value as JSON has it. */
 export type Json =

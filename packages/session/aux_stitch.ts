@@ -1,7 +1,7 @@
 import type { RandomAccessSource } from "@perfdata/format";
 import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
 import { findAuxOverlap } from "./aux_overlap.ts";
-import type { AuxPiece, AuxTrace } from "./aux_streams.ts";
+import type { AuxPiece, AuxTrace } from "./aux_trace.ts";
 
 /**
  * Finds what the pieces of one stream have in common, one piece after the other.

@@ -15,7 +15,8 @@ import {
 import { USER_RECORDS } from "@perfdata/user-records";
 import { copyAuxStream, copyAuxWhileReading } from "./aux_copy.ts";
 import { stitchAuxTrace } from "./aux_stitch.ts";
-import { auxFlagNames, type AuxPiece, auxStreamBytes, readAuxTrace } from "./aux_streams.ts";
+import { readAuxTrace } from "./aux_streams.ts";
+import { auxFlagNames, type AuxPiece, auxStreamBytes } from "./aux_trace.ts";
 
 const codec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
 const empty = emptyAttr();

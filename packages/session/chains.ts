@@ -62,6 +62,7 @@ class ChainMemory {
   readonly hi = new Int32Array(MOST_FRAMES);
   readonly lo = new Int32Array(MOST_FRAMES);
   readonly mode = new Int32Array(MOST_FRAMES);
+  readonly isReturn = new Uint8Array(MOST_FRAMES);
   readonly node = new Int32Array(MOST_FRAMES);
 }
 
@@ -79,10 +80,17 @@ export class ChainStep {
   readonly #places: Places;
   readonly #stacks: StackTable;
   readonly #le: boolean;
+  readonly #calls: boolean;
   readonly #memories = Array.from({ length: MEMORIES }, () => new ChainMemory());
 
-  /** Interns into `stacks`; what is mapped is what `places` says at the time of each call. */
-  constructor(places: Places, stacks: StackTable, littleEndian: boolean) {
+  /**
+   * Interns into `stacks`; what is mapped is what `places` says at the time of each call.
+   *
+   * @param calls Whether callers are interned at their calls. What is interrupted has no call: the
+   *   innermost entry, and the first one after a marker.
+   */
+  constructor(places: Places, stacks: StackTable, littleEndian: boolean, calls: boolean = false) {
+    this.#calls = calls;
     this.#places = places;
     this.#stacks = stacks;
     this.#le = littleEndian;
@@ -115,7 +123,7 @@ export class ChainStep {
     outer: number = -1,
   ): number {
     const memory = this.#memories[thread & MEMORIES - 1] as ChainMemory;
-    const { hi: his, lo: los, mode: modes, node: nodes } = memory;
+    const { hi: his, lo: los, mode: modes, isReturn: returns, node: nodes } = memory;
     let same = memory.thread === thread && memory.moment === moment && memory.outer === outer
       ? memory.length
       : 0;
@@ -136,17 +144,20 @@ export class ChainStep {
         continue;
       }
       if (mode === COOKIE) continue;
+      const isReturn = this.#calls && i > 0 && !this.isMarker(view, at + 8 * (i - 1)) ? 1 : 0;
       if (
         frames >= same || los[frames] !== frameLo || his[frames] !== frameHi ||
-        modes[frames] !== mode
+        modes[frames] !== mode || returns[frames] !== isReturn
       ) {
         same = 0;
         his[frames] = frameHi;
         los[frames] = frameLo;
         modes[frames] = mode;
+        returns[frames] = isReturn;
+        const found = this.#places.find(thread, mode, frameHi, frameLo);
         nodes[frames] = this.#stacks.child(
           parent,
-          this.#places.find(thread, mode, frameHi, frameLo),
+          isReturn === 1 ? this.#places.call(found) : found,
         );
       }
       parent = nodes[frames] as number;

@@ -33,6 +33,11 @@ export interface Needs {
    * addresses that nearly all differ, and with them stacks that say no more than one does.
    */
   readonly unmapped?: boolean;
+  /**
+   * Callers in stacks are at their calls, the byte before the address that call chains have, which a
+   * call returns to: for lines and inlined functions. It is so for all consumers of the pass.
+   */
+  readonly calls?: boolean;
   /** `Run.addr`; places as well. */
   readonly addr?: boolean;
   /** `Run.branches`; places as well. */
@@ -196,6 +201,7 @@ export async function runEngine(
     {
       places: consumers.some(({ needs }) => hasPlaces(needs)),
       stacks,
+      calls: wants("calls"),
       addr: wants("addr"),
       branches,
       chains,

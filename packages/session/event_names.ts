@@ -1,6 +1,6 @@
 import type { Diagnostics, Feature, Payload, PerfDataReader } from "@perfdata/format";
 import type { TracingData } from "@perfdata/format/features";
-import { payloadBlocks } from "@perfdata/format/batch";
+import { payloadBlocks, payloadBytes } from "@perfdata/format/batch";
 import { PerfDataError } from "@perfdata/format/error";
 import { eventName } from "@perfdata/format/event-name";
 import {
@@ -98,12 +98,7 @@ export class EventNames {
   async payload(payload: Payload): Promise<Payload> {
     const { type, size } = payload;
     if (type !== PERF_RECORD_HEADER_TRACING_DATA || size > MAX_TRACING_DATA) return payload;
-    const bytes = new Uint8Array(size);
-    let filled = 0;
-    for (let n = 1; n > 0 && filled < size; filled += n) {
-      n = await payload.read(bytes.subarray(filled));
-    }
-    const data = this.#tracingData = bytes.subarray(0, filled);
+    const data = this.#tracingData = await payloadBytes(payload, size);
     let at = 0;
     const read = (into: Uint8Array): Promise<number> => {
       const part = data.subarray(at, at + into.length);

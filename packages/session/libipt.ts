@@ -14,7 +14,7 @@ import {
   PERF_RECORD_SAMPLE,
   PERF_RECORD_USER_TYPE_START,
 } from "@perfdata/format/record-types";
-import type { AuxStream, AuxTrace } from "./aux_streams.ts";
+import type { AuxStream, AuxTrace } from "./aux_trace.ts";
 import type { Consumer } from "./engine.ts";
 import type { Run } from "./run.ts";
 

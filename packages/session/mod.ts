@@ -10,6 +10,7 @@ export * from "./aux_manifest.ts";
 export * from "./aux_overlap.ts";
 export * from "./aux_stitch.ts";
 export * from "./aux_streams.ts";
+export * from "./aux_trace.ts";
 export * from "./engine.ts";
 export * from "./event_names.ts";
 export * from "./places.ts";

@@ -223,6 +223,11 @@ export class Places {
     return found;
   }
 
+  /** Where the call is that returns to a place: the byte before it, if anything is mapped there. */
+  call(place: number): number {
+    return this.object(place) < 0 ? place : this.before(place);
+  }
+
   /** The place of an address of an object; it is added where it is new. */
   row(object: number, hi: number, lo: number): number {
     hi |= 0;

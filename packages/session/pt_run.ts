@@ -6,7 +6,7 @@ import {
   FlowDecoder,
   FlowStatus,
 } from "@perfdata/intel-pt";
-import type { AuxPiece, AuxStream, AuxTrace } from "./aux_streams.ts";
+import type { AuxPiece, AuxStream, AuxTrace } from "./aux_trace.ts";
 import type { PtCode, ThreadCode } from "./pt_code.ts";
 import type { PtSideband, Switches } from "./pt_sideband.ts";
 

@@ -88,7 +88,7 @@ export class Resolver {
     this.#machine = machine;
     this.#recorded = recorded;
     this.#places = places;
-    this.#chains = new ChainStep(places, stacks, reader.littleEndian);
+    this.#chains = new ChainStep(places, stacks, reader.littleEndian, needs.calls);
     this.userChains = new UserChains(places, recorded, reader.littleEndian);
     this.#stacks = stacks;
     this.#frames = new FrameStep(places, reader.littleEndian);
@@ -296,7 +296,7 @@ export class Resolver {
     const chains = this.#chains;
     const chain = shape.chain && fields !== undefined;
     const at0 = chain ? fields.callchain : 0;
-    const outer = this.#user.node(this.#stacks);
+    const outer = this.#user.node(this.#stacks, this.#needs.calls ? this.#places : undefined);
     if (this.#needs.joined && fields !== undefined) {
       // A marker at the end is followed by nothing.
       const marked = chain && kernelLength > 0 &&

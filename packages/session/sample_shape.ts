@@ -14,6 +14,8 @@ export interface ResolveNeeds {
   readonly places: boolean;
   /** `Run.stack`. */
   readonly stacks: boolean;
+  /** Callers in stacks are at their calls. */
+  readonly calls: boolean;
   /** `Run.addr`. */
   readonly addr: boolean;
   /** `Run.branches`. */

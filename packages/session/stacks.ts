@@ -1,4 +1,5 @@
 import { enlarge } from "@perfdata/format/enlarge";
+import type { Places } from "./places.ts";
 
 /**
  * Interned stacks: a node is a place that was called from another node, so that stacks that begin
@@ -27,19 +28,6 @@ export class StackTable {
   /** Place of each node. */
   place: Int32Array<ArrayBuffer> = new Int32Array(1 << 10);
   #slots = new Int32Array(1 << 12).fill(-1);
-  /** By node: 1 where its place is in the call itself; as long as the last such node needs. */
-  #isExact = new Uint8Array(0);
-
-  /** Whether the place of a node is in the call itself, as unwinding has it, and no return address. */
-  isExact(node: number): boolean {
-    return this.#isExact[node] === 1;
-  }
-
-  /** Says that the place of a node is in the call itself. */
-  setExact(node: number): void {
-    if (node >= this.#isExact.length) this.#isExact = enlarge(this.#isExact, node + 1);
-    this.#isExact[node] = 1;
-  }
 
   /**
    * The node of a place that was called from `parent`; it is added where it is new.
@@ -115,12 +103,17 @@ export class UserFrames {
     this.words[2 * at + 1] = hi;
   }
 
-  /** Interns them; -1 where there are none. */
-  node(stacks: StackTable): number {
+  /**
+   * Interns them; -1 where there are none.
+   *
+   * @param calls Of these places, callers are interned at their calls; without, at what was recorded.
+   */
+  node(stacks: StackTable, calls?: Places): number {
     let node = -1;
     for (let i = this.count - 1; i >= 0; i--) {
-      node = stacks.child(node, this.places[i] as number);
-      if (this.isExact) stacks.setExact(node);
+      const place = this.places[i] as number;
+      const isReturn = calls !== undefined && !this.isExact && i > 0;
+      node = stacks.child(node, isReturn ? calls.call(place) : place);
     }
     return node;
   }

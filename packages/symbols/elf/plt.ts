@@ -61,19 +61,25 @@ export function readPlt(elf: ElfFile): PltEntry[] {
     }
   }
   if (elf.machine === EM.X86_64 || elf.machine === EM.I386) {
-    const slots = new Map<Address, Relocation>();
     const dynamic = elf.section(".rela.dyn") ?? elf.section(".rel.dyn");
     const got = elf.section(".plt.got");
-    const secondary = elf.section(".plt.sec");
-    if (got !== undefined && dynamic !== undefined) {
-      for (const relocation of readRelocations(elf, dynamic)) {
+    const stubs = [elf.section(".plt.sec"), got].flatMap((section) =>
+      section === undefined || section.type === SHT.NOBITS ? [] : readJumps(elf, section)
+    );
+    const slots = new Map<Address, Relocation | undefined>(
+      stubs.map(({ slot }) => [slot, undefined]),
+    );
+    // Most relocations there are of data.
+    if (got !== undefined && dynamic !== undefined && stubs.length > 0) {
+      for (const relocation of readRelocations(elf, dynamic, slots)) {
         if (relocation.symbol !== 0) slots.set(relocation.offset, relocation);
       }
     }
     for (const relocation of relocations) slots.set(relocation.offset, relocation);
-    for (const section of [secondary, got]) {
-      if (section === undefined || section.type === SHT.NOBITS) continue;
-      entries.push(...readJumps(elf, section, slots));
+    for (const { address, size, slot } of stubs) {
+      const found = slots.get(slot);
+      if (found === undefined) continue;
+      entries.push({ address, size, symbol: found.symbol, addend: found.addend });
     }
   }
   return entries;
@@ -96,7 +102,12 @@ function pltShape(
   return { header: known.header, entry };
 }
 
-function readRelocations(elf: ElfFile, section: ElfSection): Relocation[] {
+/** The relocations of a section, or those of them that are of some slots. */
+function readRelocations(
+  elf: ElfFile,
+  section: ElfSection,
+  slots?: { has(offset: Address): boolean },
+): Relocation[] {
   if (section.type !== SHT.RELA && section.type !== SHT.REL) return [];
   const rela = section.type === SHT.RELA;
   const size = (elf.is64 ? 16 : 8) + (rela ? (elf.is64 ? 8 : 4) : 0);
@@ -114,6 +125,9 @@ function readRelocations(elf: ElfFile, section: ElfSection): Relocation[] {
     data.getInt32(le ? at + 4 : at, le) * 4294967296 + data.getUint32(le ? at : at + 4, le);
   const relocations: Relocation[] = [];
   for (let at = 0; at + size <= bytes.length; at += stride) {
+    if (slots !== undefined && !slots.has(elf.is64 ? address(at) : data.getUint32(at, le))) {
+      continue;
+    }
     if (elf.is64) {
       relocations.push({
         offset: address(at),
@@ -135,8 +149,7 @@ function readRelocations(elf: ElfFile, section: ElfSection): Relocation[] {
 function readJumps(
   elf: ElfFile,
   section: ElfSection,
-  slots: ReadonlyMap<Address, Relocation>,
-): PltEntry[] {
+): { address: Address; size: number; slot: Address }[] {
   const code = elf.sectionData(section);
   const data = new DataView(code.buffer, code.byteOffset, code.byteLength);
   const gotPlt = elf.section(".got.plt") ?? elf.section(".got");
@@ -146,7 +159,7 @@ function readJumps(
     : code[0] === 0xf3 || section.size % 16 === 0
     ? 16
     : 8;
-  const entries: PltEntry[] = [];
+  const stubs: { address: Address; size: number; slot: Address }[] = [];
   for (let at = 0; at + size <= code.length; at += size) {
     for (let i = at; i + 6 <= at + size; i++) {
       // ff 25 disp32: jmp *disp32(%rip) on x86-64, jmp *disp32 on i386; ff a3: jmp *disp32(%ebx)
@@ -157,13 +170,9 @@ function readJumps(
         : code[i + 1] === 0x25
         ? disp >>> 0
         : (gotPlt?.addr ?? 0) + disp;
-      const relocation = slots.get(slot);
-      if (relocation !== undefined) {
-        const { symbol, addend } = relocation;
-        entries.push({ address: section.addr + at, size, symbol, addend });
-      }
+      stubs.push({ address: section.addr + at, size, slot });
       break;
     }
   }
-  return entries;
+  return stubs;
 }

@@ -1,0 +1,134 @@
+import {
+  decodeFeature,
+  EventTable,
+  HEADER_EVENT_DESC,
+  layoutOf,
+  PERF_ATTR_SIZE_VER0,
+  PERF_EVENT_HEADER_SIZE,
+  PERF_RECORD_AUXTRACE,
+  PERF_RECORD_HEADER_FEATURE,
+  PERF_RECORD_HEADER_TRACING_DATA,
+  PERF_RECORD_USER_TYPE_START,
+  PerfDataError,
+  type PerfDataReader,
+  PerfEvent,
+  type RandomAccessSource,
+  recordSize,
+} from "@perfdata/format";
+import { streamFeature } from "@perfdata/session/stream-feature";
+import { AUXTRACE, HEADER_TRACING_DATA } from "@perfdata/user-records";
+import { ENOUGH, KNOWN, Soundness } from "./repair_sound.ts";
+
+/** Bytes of records from the first one on by which events are judged. */
+export const JUDGED: number = 1 << 22;
+
+const AUXTRACE_SIZE = layoutOf(AUXTRACE).size;
+const TRACING_SIZE = layoutOf(HEADER_TRACING_DATA).size;
+
+/**
+ * Takes the events of EVENT_DESC, which has a second copy of all attrs and ids, in place of damaged ones.
+ *
+ * Which copy is the damaged one, the records say: that of EVENT_DESC is taken where more of them are
+ * sound by it, and none that is sound by the other one is not.
+ *
+ * @param reader The recording; of a pipe, its HEADER_ATTR records have been read.
+ * @param findings Takes what is changed, a line.
+ * @returns Whether they were taken.
+ */
+export async function mendEvents(
+  reader: PerfDataReader,
+  source: RandomAccessSource,
+  findings: string[],
+): Promise<boolean> {
+  const { events, littleEndian: le, data } = reader;
+  const bytes = new Uint8Array(Math.max(0, Math.min(JUDGED, source.size - data.offset, data.size)));
+  const got = await source.readAt(bytes, data.offset);
+  const view = new DataView(bytes.buffer);
+  const records = [...framed(view, got, le)];
+  const described = reader.isPipe ? inStream(reader, bytes, view, records) : await inFile(reader);
+  if (described === undefined || isSame(described, events)) return false;
+  const [own, other] = [new Soundness(events, le), new Soundness(described, le)];
+  let [judged, more] = [0, 0];
+  for (const [start, end] of records) {
+    if (view.getUint32(start, le) >= PERF_RECORD_USER_TYPE_START) continue;
+    judged++;
+    const isByOther = other.isSound(view, bytes, start, end);
+    if (isByOther === own.isSound(view, bytes, start, end)) continue;
+    if (!isByOther) return false;
+    more++;
+  }
+  if (more < ENOUGH) return false;
+  events.replace(described);
+  findings.push(
+    `attrs: taken from EVENT_DESC, by which ${more} more of the first ${judged} records are sound`,
+  );
+  return true;
+}
+
+/** Where records begin and end, as far as their sizes say it. */
+function* framed(view: DataView, got: number, le: boolean): Generator<[number, number]> {
+  for (let at = 0; at + PERF_EVENT_HEADER_SIZE <= got;) {
+    const type = view.getUint32(at, le);
+    const end = at + recordSize(view, at, le);
+    if (end < at + PERF_EVENT_HEADER_SIZE || end > got || KNOWN.declaration(type) === undefined) {
+      at += 8;
+      continue;
+    }
+    yield [at, end];
+    // What is no record follows these.
+    if (type === PERF_RECORD_AUXTRACE && end - at >= AUXTRACE_SIZE + 8) {
+      at = end + Number(view.getBigUint64(at + AUXTRACE_SIZE, le));
+    } else if (type === PERF_RECORD_HEADER_TRACING_DATA && end - at >= TRACING_SIZE + 4) {
+      at = end + view.getUint32(at + TRACING_SIZE, le);
+    } else at = end;
+  }
+}
+
+/** EVENT_DESC of a pipe. */
+function inStream(
+  reader: PerfDataReader,
+  bytes: Uint8Array,
+  view: DataView,
+  records: readonly (readonly [number, number])[],
+): EventTable | undefined {
+  for (const [start, end] of records) {
+    if (view.getUint32(start, reader.littleEndian) !== PERF_RECORD_HEADER_FEATURE) continue;
+    const feature = streamFeature(reader, bytes, view, start, end);
+    if (feature?.id === HEADER_EVENT_DESC) return tableOf(reader, feature.payload);
+  }
+  return undefined;
+}
+
+/** EVENT_DESC of a file. */
+async function inFile(reader: PerfDataReader): Promise<EventTable | undefined> {
+  const section = reader.features.find(({ id }) => id === HEADER_EVENT_DESC)?.section;
+  if (section === undefined) return undefined;
+  try {
+    const { offset, size } = section;
+    return tableOf(reader, await reader.readSection(Number(offset), Number(size), "EVENT_DESC"));
+  } catch (error) {
+    // A section that is not there: the copy reports it.
+    if (!(error instanceof PerfDataError)) throw error;
+    return undefined;
+  }
+}
+
+function tableOf(reader: PerfDataReader, bytes: Uint8Array): EventTable | undefined {
+  const feature = decodeFeature(HEADER_EVENT_DESC, bytes, { littleEndian: reader.littleEndian });
+  if (feature.name !== "EVENT_DESC") return undefined;
+  const { events } = feature.value;
+  const isWhole = events.every(({ attr }) => attr.size >= PERF_ATTR_SIZE_VER0);
+  if (events.length === 0 || !isWhole) return undefined;
+  const table = new EventTable();
+  for (const { attr, ids } of events) table.add(new PerfEvent(attr, ids, () => reader.arch));
+  return table;
+}
+
+function isSame(a: EventTable, b: EventTable): boolean {
+  const text = (table: EventTable) =>
+    JSON.stringify(
+      table.all.map(({ attr, ids }) => [attr, ids]),
+      (_, value) => typeof value === "bigint" ? `${value}` : value,
+    );
+  return text(a) === text(b);
+}
