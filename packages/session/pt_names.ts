@@ -2,9 +2,6 @@ import type { ObjectSymbols, Resolution, SymbolObject, SymbolResolver } from "@p
 import { UNRESOLVED_CAUSES, type UnresolvedCause } from "@perfdata/symbols/trust-report";
 import type { PtCode } from "./pt_code.ts";
 
-/** Objects that a message lists. */
-const LISTED = 6;
-
 /** Names of the places of a trace, looked up in blocks. */
 export class PtNames {
   /** Function of each place. */
@@ -148,12 +145,7 @@ export class PtNames {
 
 /** The objects that no code was found for; for a message. */
 export function missingCode({ missing }: PtCode): string {
-  const byCause = Map.groupBy(missing, ([, why]) => why);
-  return [...byCause].map(([why, objects]) => {
-    const shown = objects.slice(0, LISTED).map(([path]) => path).join(", ");
-    const left = objects.length - LISTED;
-    return `${shown}${left > 0 ? ` and ${left} more` : ""}: ${why}`;
-  }).join("; ");
+  return [...missing].map(([path, why]) => `${path}: ${why}`).join(", ");
 }
 
 /** An address as its object counts it, as hexadecimal digits. */
