@@ -6,7 +6,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { parse } from "@std/csv";
 import { needs } from "../packages/symbols/testing/toolchain.ts";
-import { perfVersion } from "./perf.ts";
+import { perfRecords } from "./perf.ts";
+import { denoFolder } from "./tool.ts";
 
 const SOURCES = new URL("./symbol_bundle/", import.meta.url).pathname;
 const TOOLS = new URL("../tools/", import.meta.url).pathname;
@@ -57,7 +58,7 @@ function perfForm({ sym, symoff, dso }: Symbols): string {
 
 Deno.test({
   name: "records and dump --symbols name what perf script names, after the binaries are gone",
-  ignore: perfVersion() === undefined || !needs("names of a bundle", "gcc", "g++", "addr2line"),
+  ignore: !perfRecords() || !needs("names of a bundle", "gcc", "g++", "addr2line"),
   async fn() {
     const folder = await Deno.makeTempDir({ prefix: "perfdata-bundled-" });
     try {
@@ -78,7 +79,8 @@ Deno.test({
       );
       const script = await perf("script --no-inline -i perf.data -F time,ip,sym,symoff,dso --ns");
       await Deno.symlink("cache", `${folder}/.debug`);
-      await run(["env", `HOME=${folder}`, ...tool("symbols", "bundle", "perf.data")], folder);
+      const env = [`HOME=${folder}`, `DENO_DIR=${denoFolder()}`];
+      await run(["env", ...env, ...tool("symbols", "bundle", "perf.data")], folder);
       // addr2line's turn comes before the binaries go.
       const samples = script.trim().split("\n\n").map((block) => {
         const [head = "", ...chain] = block.split("\n").filter((line) => line.trim() !== "");

@@ -70,7 +70,8 @@ for (
           ...["script", "-i", data, "--no-demangle", "-F", "ip,sym,symoff,dso"],
         );
         const expected = callchainEntries(script);
-        assert(expected.size > 50, `perf script prints ${expected.size} different addresses`);
+        // Not as root, perf sees nothing of the kernel: there are hundreds otherwise.
+        assert(expected.size > 10, `perf script prints ${expected.size} different addresses`);
 
         const recorded = await recordedAddresses(await PerfDataReader.open(openSource(data)));
         const { table } = recorded;

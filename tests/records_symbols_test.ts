@@ -84,7 +84,10 @@ Deno.test({
         // Where the two differ, perf's stack ends before (see the test of unwinding).
         ours.forEach((sample, i) => {
           const theirs = perf[i] ?? [];
-          const shared = sample.findIndex((frame, k) => frame !== theirs[k]);
+          // perf 6.1 misplaces stubs of the PLT, and knows no names of those of IFUNCs.
+          const shared = sample.findIndex((frame, k) =>
+            frame !== theirs[k] && !frame.includes("@plt+")
+          );
           assert(
             shared < 0 || theirs.length < sample.length || data === dwarf,
             `${sample.join("\n")}\n--\n${theirs.join("\n")}`,

@@ -18,7 +18,7 @@ import {
 import { BundleError, type Resolution, SymbolBundle } from "@perfdata/symbols";
 import { openResolver } from "@perfdata/symbols/open-resolver";
 import { needs } from "../packages/symbols/testing/toolchain.ts";
-import { perfVersion } from "./perf.ts";
+import { perfRecords } from "./perf.ts";
 
 const HERE = new URL("./symbol_bundle/", import.meta.url).pathname;
 
@@ -244,7 +244,7 @@ async function llvmSymbolizer(binary: string, addresses: readonly number[]): Pro
   });
 }
 
-const ready = perfVersion() !== undefined;
+const ready = perfRecords();
 
 for (const program of PROGRAMS) {
   Deno.test({

@@ -1,6 +1,8 @@
 /** `tools/symbols.ts` with the permissions of its task: output, exit codes, files. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { needs } from "../packages/symbols/testing/toolchain.ts";
+import { perfRecords } from "./perf.ts";
+import { denoFolder } from "./tool.ts";
 
 const ROOT = new URL("../", import.meta.url).pathname;
 
@@ -34,7 +36,7 @@ async function run(
   return { code, out: decoder.decode(stdout), err: decoder.decode(stderr) };
 }
 
-const DENO_DIR = Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`;
+const DENO_DIR = denoFolder();
 
 /** Runs the command that the task is, in a directory that is also the user's home. */
 async function symbols(
@@ -68,7 +70,7 @@ async function inFolder(use: (folder: string) => Promise<void>): Promise<void> {
   }
 }
 
-const have = needs("symbols with a recording", "perf", "gcc");
+const have = needs("symbols with a recording", "gcc") && perfRecords();
 
 Deno.test("wrong usage is 2, a file that is not there or no bundle is 1, each one line", async () => {
   await inFolder(async (folder) => {

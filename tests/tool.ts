@@ -78,3 +78,12 @@ export async function inFolder(use: (folder: string) => Promise<void>): Promise<
     await Deno.remove(folder, { recursive: true });
   }
 }
+
+/**
+ * Where Deno keeps the packages that it has downloaded: a test that changes `HOME` keeps that, or Deno
+ * downloads them all again.
+ */
+export function denoFolder(): string {
+  const { stdout } = new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).outputSync();
+  return JSON.parse(new TextDecoder().decode(stdout)).denoDir;
+}

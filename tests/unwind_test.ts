@@ -4,7 +4,7 @@ import { openSource } from "@perfdata/format/file-source";
 import { runEngine } from "@perfdata/session/engine";
 import { corpusFiles } from "./corpus.ts";
 import { perfText, perfVersion } from "./perf.ts";
-import { inFolder, tool } from "./tool.ts";
+import { denoFolder, inFolder, tool } from "./tool.ts";
 import {
   byAddress,
   type Flavour,
@@ -251,12 +251,6 @@ Deno.test({
       assert(rows[0].of === "all" && rows[0].complete > rows[0].stacks * 0.5, trust.out);
     }),
 });
-
-/** Where deno keeps its cache: a test that changes HOME keeps that. */
-function denoFolder(): string {
-  const { stdout } = new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).outputSync();
-  return JSON.parse(new TextDecoder().decode(stdout)).denoDir;
-}
 
 Deno.test({
   name: "call stacks from branch records (--call-graph lbr) are those of perf script",

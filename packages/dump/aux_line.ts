@@ -47,7 +47,7 @@ export function putLineStart(
   return p;
 }
 
-/** `.  00000010: `. */
+/** Writes the beginning of a line of AUX data, as `.  00000010: `; returns the position after it. */
 export function putPlace(out: DataView, p: number, position: number): number {
   p = putAscii(out, p, ".  ");
   p = putHex4(out, putHex4(out, p, position >>> 16), position & 0xffff);

@@ -24,7 +24,7 @@ export interface PageReport {
 /**
  * Opens a file in a browser, and closes both after `action`.
  *
- * @returns `undefined` where there is no browser, which one line then says
+ * @returns `undefined` where no browser is or starts, which one line then says
  */
 export async function withPage<T>(
   path: string,
@@ -45,6 +45,8 @@ export async function withPage<T>(
   const { chromium } = await import("playwright-core");
   const browser = await chromium.launch({
     executablePath,
+    // It makes a socket there, whose path may have 107 bytes.
+    env: { ...Deno.env.toObject(), TMPDIR: "/tmp" },
     timeout: TIMEOUT,
     args: [
       "--headless",
@@ -56,7 +58,10 @@ export async function withPage<T>(
       "--disable-sync",
       ...(options.args ?? []),
     ],
+  }).catch((error: Error) => {
+    console.log(`skipped: Chromium does not start here: ${error.message}`);
   });
+  if (browser === undefined) return undefined;
   try {
     const context = await browser.newContext({
       viewport: { width: 1200, height: 800 },

@@ -1,6 +1,7 @@
 import {
   PERF_RECORD_MISC_SWITCH_OUT,
   PERF_RECORD_MISC_SWITCH_OUT_PREEMPT,
+  PERF_SAMPLE_BRANCH_STACK,
 } from "@perfdata/format/perf-event";
 import {
   PERF_RECORD_SAMPLE,
@@ -11,6 +12,7 @@ import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
 import { CHOSEN, type Run } from "@perfdata/session/run";
 import { SampleHistogram } from "@perfdata/session/sample-histogram";
 import { SampleReads } from "@perfdata/session/sample-reads";
+import { UNMAPPED } from "@perfdata/session/places";
 import { shortName } from "@perfdata/session/short-name";
 import type { SymbolTrust } from "@perfdata/session/symbolize";
 import { percent } from "@perfdata/session/unwind-text";
@@ -267,11 +269,15 @@ export class ProfileConsumer implements Consumer {
         ? "no call chains were recorded"
         : `${percent(callers.some, this.samples)} have callers`,
     ];
+    // Branches of calls are no frame pointers.
+    const hasBranches = (this.#engine as Engine).reader.events.all.some(({ layout }) =>
+      (layout.sampleType & PERF_SAMPLE_BRANCH_STACK) !== 0
+    );
     // Frame pointers that are none lead anywhere. A few chains end so in any recording.
     if (callers.lost >= this.samples / 20) {
       parts.push(
-        `${percent(callers.lost, this.samples)} have callers where nothing was mapped, ` +
-          "as of code without frame pointers",
+        `${percent(callers.lost, this.samples)} have callers where nothing was mapped` +
+          (hasBranches ? "" : ", as of code without frame pointers"),
       );
     }
     if (unverified.samples > 0) {
@@ -294,7 +300,7 @@ function timeOf(run: Run, i: number): number {
 interface Callers {
   /** A stack of more than one place. */
   readonly some: number;
-  /** Among them a place where nothing was mapped; unwinding counts its own. */
+  /** Among them a place of a process where nothing was mapped; unwinding counts its own. */
   readonly lost: number;
 }
 
@@ -308,7 +314,7 @@ function callersOf(
   const isUnwound = unwound !== undefined && unwound.all.stacks > 0;
   for (let of = 0; of < parent.length && !isUnwound; of++) {
     const caller = parent[of] as number;
-    if (caller >= 0 && isLost[caller] === 1 || places.object(place[of] as number) < 0) {
+    if (caller >= 0 && isLost[caller] === 1 || places.object(place[of] as number) === UNMAPPED) {
       isLost[of] = 1;
     }
   }

@@ -91,6 +91,9 @@ export interface BatchOptions {
 /**
  * Reads a `perf.data` file or pipe stream of any size in bounded memory.
  *
+ * It is one class because a stream says what it is while it is read: events, architecture and
+ * compression arrive as records among those that they are about.
+ *
  * @example
  * ```ts
  * import { bytesSource, PerfDataReader } from "@perfdata/format";

@@ -153,6 +153,7 @@ export class Engine {
  * ```
  *
  * A file, a pipe, a directory, compressed records and either byte order are the same to consumers.
+ * One function, so that the order of all steps can be read in one place.
  *
  * @returns What consumers made their results of.
  * @throws {PerfDataError} In strict mode, where the recording is damaged.

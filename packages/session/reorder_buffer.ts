@@ -34,7 +34,8 @@ function nextRound(batch: RecordBatch, i: number): number {
 }
 
 /**
- * Holds the records of the round that is being read and those left of the round before.
+ * Holds the records of the round that is being read and those left of the round before. One class,
+ * since taking, ordering and delivering work on the same columns, which are replaced as they grow.
  *
  * The kernel wrote a buffer for each CPU, so that the records are in runs of rising times. They
  * are delivered from the heads of the runs:

@@ -94,7 +94,7 @@ export interface SearchResult {
  * a {@linkcode SymbolsError} if it is there but not readable as ELF.
  *
  * The order is that of `perf` (`binary_type_symtab` of tools/perf/util/symbol.c), then the cache of
- * debuginfod; the search ends when a `.symtab` and a `.dynsym` are found. A file whose build id is
+ * debuginfod, and can be read here from top to bottom; the search ends when a `.symtab` and a `.dynsym` are found. A file whose build id is
  * not the wanted one, or that is of an architecture that the recorded machine does not run, is
  * refused and reported, never used.
  *

@@ -184,16 +184,27 @@ export function intelPtInfo(
 }
 
 /**
- * The `priv` words of an Intel BTS trace by name; `undefined` for a trace of another type.
+ * The `priv` words of an Intel BTS trace by name (tools/perf/util/intel-bts.h); `undefined` for a trace
+ * of another type.
  *
  * @param info The body of an AUXTRACE_INFO record.
+ *
+ * @example
+ * ```ts
+ * import { intelBtsInfo } from "@perfdata/user-records";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const info = intelBtsInfo({ type: 2, priv: [7n, 31n, 829000000n, 0n, 1n, 1n] });
+ * assertEquals([info?.pmu_type, info?.snapshot_mode], [7n, 1n]);
+ * ```
  */
 export function intelBtsInfo(info: AuxtraceInfo): IntelBtsInfo | undefined {
   return view(PERF_AUXTRACE_INTEL_BTS, info, {}, intelBtsPriv);
 }
 
 /**
- * The `priv` words of a CoreSight trace by name; `undefined` for a trace of another type.
+ * The `priv` words of a CoreSight trace by name (tools/perf/util/cs-etm.h); `undefined` for a trace of
+ * another type.
  *
  * @param info The body of an AUXTRACE_INFO record.
  */
@@ -202,7 +213,8 @@ export function csEtmInfo(info: AuxtraceInfo): CsEtmInfo | undefined {
 }
 
 /**
- * The `priv` words of an Arm SPE trace by name; `undefined` for a trace of another type.
+ * The `priv` words of an Arm SPE trace by name (tools/perf/util/arm-spe.h); `undefined` for a trace of
+ * another type.
  *
  * Version 2 has a `header_version`, version 1 has not.
  *

@@ -126,12 +126,19 @@ export function shown<C extends Codec<unknown>>(codec: C, display: Display): C {
   return { ...codec, display };
 }
 
-/** A number shown in hexadecimal: an address, a mask, a raw configuration value. */
+/**
+ * A number shown in hexadecimal: an address, a mask, a raw configuration value. Its bytes are those of
+ * `codec`.
+ */
 export function hex<C extends Codec<unknown>>(codec: C): C {
   return shown(codec, { as: "hex" });
 }
 
-/** A number whose bits have names; `names` is keyed by the bit's mask. */
+/**
+ * A number whose bits have names, for the reference and `hex`. Its bytes are those of `codec`.
+ *
+ * @param names By the mask of the bit.
+ */
 export function flags<C extends Codec<number> | Codec<bigint>>(
   codec: C,
   names: Readonly<Record<number, string>>,
@@ -139,7 +146,21 @@ export function flags<C extends Codec<number> | Codec<bigint>>(
   return { ...codec, display: { as: "flags", names } };
 }
 
-/** A number whose values have names. */
+/**
+ * A number whose values have names, for the reference and `hex`. Its bytes are those of `codec`, and
+ * values without a name are kept.
+ *
+ * @param names By value.
+ *
+ * @example
+ * ```ts
+ * import { decode, enumeration, struct, u8 } from "@perfdata/format/struct";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const state = struct("state", { mode: enumeration(u8, { 1: "KERNEL", 2: "USER" }) });
+ * assertEquals(decode(state, Uint8Array.of(3)).value, { mode: 3 });
+ * ```
+ */
 export function enumeration<C extends Codec<number> | Codec<bigint>>(
   codec: C,
   names: Readonly<Record<number, string>>,

@@ -34,8 +34,12 @@ export function ofEvent<T>(what: string, codec: Codec<T>): Codec<T> {
 }
 
 /**
- * Registers: one u64 for each bit of a mask of the event's attr, in the order of the bits. In the
- * value they have the names that the machine gives them.
+ * Registers: one u64 in the byte order of the file for each bit of a mask of the event's attr, in the
+ * order of the bits (`perf_output_sample_regs` of kernel/events/core.c). In the value they have the
+ * names of the recorded architecture, or `reg0`, `reg1`, … where it is not known.
+ *
+ * @param type Names the structure in the reference.
+ * @param mask Which mask of the attr; without an event, no registers are expected.
  */
 export function registers(type: string, mask: AttrMask): Codec<Record<string, bigint>> {
   const of = (event: EventContext | undefined) => registersOf(type, event, mask);

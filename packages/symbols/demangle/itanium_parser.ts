@@ -27,7 +27,7 @@ export interface ParseOptions {
 
 /**
  * A recursive-descent parser of the grammar in the Itanium C++ ABI, section 5.1 (“External Names”).
- * A method is named after the production it reads.
+ * A method is named after the production it reads. One class: every production may lead to every other.
  */
 export class ItaniumParser {
   readonly #text: string;

@@ -44,7 +44,8 @@ const LITERAL_SUFFIX: Partial<Record<LiteralStyle, string>> = {
 };
 
 /**
- * Prints a parsed name with the spacing and the abbreviations of GNU `c++filt`.
+ * Prints a parsed name with the spacing and the abbreviations of GNU `c++filt`. One class: a node of
+ * every kind may be inside one of every other.
  */
 export class ItaniumPrinter {
   #text = "";

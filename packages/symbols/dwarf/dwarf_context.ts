@@ -184,7 +184,8 @@ class Loaded extends Tables<FunctionTable> {
  *
  * Nothing is read before an address asks for it: first the headers of all units and their address
  * ranges, then the line table and the functions of the unit that covers the address, then the
- * inlined calls of its function.
+ * inlined calls of its function. These steps are one class because they share what is loaded, and
+ * what may be forgotten again.
  *
  * Addresses are those of the file (`st_value` of its symbols), without any load address.
  *
