@@ -192,7 +192,13 @@ export function reportLoss(
   const causes = names.causes();
   if (causes !== "") complain(`${tool}: ${name}: places without a function: ${causes}`);
   const missing = missingCode(code);
-  if (missing !== "") complain(`${tool}: ${name}: no code of ${missing}`);
+  if (missing !== "") {
+    complain(`${tool}: ${name}: no code of ${missing}`);
+    complain(
+      `${tool}: where these files are, "perfdata symbols bundle --code" makes one of what ran; ` +
+        "--symbols reads it",
+    );
+  }
   if (code.kernelFile !== undefined) {
     complain(`${tool}: ${name}: ${KERNEL_FILE_NOTE}`);
   }

@@ -120,7 +120,7 @@ export async function readPtProfile(
     timeline,
   });
   if (calls.tree === undefined || (timeline && !clock.known)) {
-    throw new InputError(`no times: ${clock.why}`);
+    throw new InputError(`${name}: no times: ${clock.why}`);
   }
   const profile = ptProfile({
     tree: calls.tree,
@@ -133,7 +133,7 @@ export async function readPtProfile(
     trust: loss ?? "all was decoded",
   });
   const isWhole = finish();
-  if (profile.samples.length === 0) throw new InputError("nothing was decoded");
+  if (profile.samples.length === 0) throw new InputError(`${name}: nothing was decoded`);
   return { profile, isWhole };
 }
 
@@ -155,7 +155,7 @@ export async function writeChromeCalls(
   writer ??= new ChromeCalls(names, sideband.history, { title });
   if (writer.calls === 0) {
     throw new InputError(
-      writer.untimed > 0 ? `no times: ${clock.why}` : "no calls",
+      `${name}: ${writer.untimed > 0 ? `no times: ${clock.why}` : "no calls"}`,
     );
   }
   writer.finish(out);

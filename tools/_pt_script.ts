@@ -1,17 +1,19 @@
 /** `script --itrace`: the samples that are made of Intel PT, among those that were recorded. */
-import { ScriptWriter } from "@perfdata/export/script";
+import { type AddedText, ScriptWriter } from "@perfdata/export/script";
 import { PERF_TYPE_HARDWARE } from "@perfdata/format/perf-event";
 import { eventFields, type FieldWish, rowNeeds } from "@perfdata/export/script-fields";
 import { ScriptPlaces } from "@perfdata/export/script-places";
-import { ScriptRows } from "@perfdata/export/script-rows";
+import { ROW, ROW_WORDS, ScriptRows } from "@perfdata/export/script-rows";
 import { PtScriptWriter } from "@perfdata/export/script-pt";
 import {
+  type AddedLists,
   clockRatios,
   decodePt,
   type ItraceOptions,
   PtClock,
   PtNames,
   PtSamples,
+  type RecordedSamples,
 } from "@perfdata/session/pt";
 import type { AuxTrace } from "@perfdata/session";
 import { complain, InputError, Progress, writeOut } from "./_cli.ts";
@@ -72,6 +74,10 @@ export async function ptScript(
     engine.reader.events.all.find(({ attr }) => BigInt(attr.type) === trace.intelPt?.pmu_type) ??
       engine.reader.events.all[0];
   if (event === undefined) throw new InputError(`${name}: no event has recorded the trace`);
+  const adds = itrace.addedChain !== undefined || itrace.addedBranches !== undefined;
+  if (adds && !clock.known) {
+    throw new InputError(`${name}: --itrace: G and L need times: ${clock.why}`);
+  }
   const merge = trace.streams.length > 1 && clock.known;
   const writer = new PtScriptWriter(code, names, sideband.history, {
     eventNames: engine.eventNames,
@@ -100,6 +106,7 @@ export async function ptScript(
       chains: !on["hide-call-graph"],
       nanoseconds,
       traces: rows.traces,
+      added: adds ? addedText(itrace, writer, () => samples.added) : undefined,
     });
   }
   const others = (ns: number) => {
@@ -123,6 +130,8 @@ export async function ptScript(
     bytes: wish?.add.has("insn") === true,
     depths: wish?.add.has("callindent") === true,
     merge,
+    hasKernel: !event.attr.flags.exclude_kernel,
+    ...(adds ? { recorded: recordedSamples(rows) } : {}),
     snapshots: trace.mayOverlap,
     filter: {
       tids: chosen?.tids,
@@ -142,6 +151,7 @@ export async function ptScript(
   });
   samples.finish();
   await print();
+  await names.resolve();
   writeOut(writer.text.take());
   others(Infinity);
   progress.finish();
@@ -162,6 +172,47 @@ export async function ptScript(
     complaints,
     itrace.timeless ? undefined : clock,
   );
+}
+
+/** Where samples were recorded, and when. */
+function recordedSamples({ blocks, count }: ScriptRows): RecordedSamples {
+  const samples = {
+    count,
+    time: new Float64Array(count),
+    thread: new Int32Array(count),
+    high: new Int32Array(count),
+    low: new Int32Array(count),
+  };
+  let n = 0;
+  for (const { words, count } of blocks) {
+    for (let at = 0; at < count * ROW_WORDS; at += ROW_WORDS, n++) {
+      const tid = words[at + ROW.TID] as number;
+      samples.time[n] = ((words[at + ROW.TIME_HI] as number) >>> 0) * 2 ** 32 +
+        ((words[at + ROW.TIME_LO] as number) >>> 0);
+      samples.thread[n] = tid === 0 ? -1 - (words[at + ROW.CPU] as number) : tid;
+      samples.high[n] = words[at + ROW.IP_HI] as number;
+      samples.low[n] = words[at + ROW.IP_LO] as number;
+    }
+  }
+  return samples;
+}
+
+/** Writes what `G` and `L` add to samples. */
+function addedText(
+  { addedChain, addedBranches }: ItraceOptions,
+  writer: PtScriptWriter,
+  added: () => AddedLists | undefined,
+): AddedText {
+  return {
+    callers: addedChain === undefined ? undefined : (text, sample) => {
+      const from = added();
+      return from === undefined ? 0 : writer.callers(text, from.rows.lists, from.of(sample));
+    },
+    branches: addedBranches === undefined ? undefined : (text, sample) => {
+      const from = added();
+      if (from !== undefined) writer.branchStack(text, from.rows.lists, from.of(sample));
+    },
+  };
 }
 
 /** Fields of samples that were recorded: these have no branch stacks of the trace. */

@@ -24,6 +24,16 @@ export interface ScriptOptions {
   readonly traces?: ScriptTraces | undefined;
   /** Turns times into times of day (`tod`), where the recording says how. */
   readonly clock?: ClockTimes | undefined;
+  /** What samples get that were recorded without, by their number: {@linkcode ScriptWriter.until}. */
+  readonly added?: AddedText | undefined;
+}
+
+/** Writes call chains and branch stacks that an Intel PT trace says of samples. */
+export interface AddedText {
+  /** Writes the callers of a sample, a line each; returns how many there are. */
+  readonly callers?: ((text: ByteText, sample: number) => number) | undefined;
+  /** Writes its branch stack, if that is a field. */
+  readonly branches?: ((text: ByteText, sample: number) => void) | undefined;
 }
 
 const encoder = new TextEncoder();
@@ -75,6 +85,9 @@ export class ScriptWriter {
   /** Where {@linkcode ScriptWriter.until} goes on. */
   #nextBlock = 0;
   #nextRow = 0;
+  /** Its number, of all samples. */
+  #nextSample = 0;
+  readonly #added: AddedText | undefined;
   readonly #keep: ScriptOptions["keep"];
   readonly #engine: Engine;
   readonly #places: ScriptPlaces;
@@ -105,6 +118,7 @@ export class ScriptWriter {
     this.#places = places;
     this.#nanoseconds = options.nanoseconds === true;
     this.#keep = options.keep;
+    this.#added = options.added;
     const { eventNames } = engine;
     const width = Math.max(0, ...eventNames.map((name) => name.length));
     this.#clock = options.clock;
@@ -119,7 +133,8 @@ export class ScriptWriter {
       return {
         fields,
         has: has as EventShape["has"],
-        chain: options.chains !== false && (layout.sampleType & PERF_SAMPLE_CALLCHAIN) !== 0,
+        chain: options.chains !== false && ((layout.sampleType & PERF_SAMPLE_CALLCHAIN) !== 0 ||
+          options.added?.callers !== undefined),
         lines: this.#linesOf(has),
         isTimed: layout.time >= 0,
         name: piece(`${name.padStart(width)}: `),
@@ -180,12 +195,12 @@ export class ScriptWriter {
         ((block.words[at + ROW.TIME_LO] as number) >>> 0);
       if (time > ns) return time;
       this.#enter(block);
-      this.#row(block, this.#nextRow++);
+      this.#row(block, this.#nextRow++, this.#nextSample++);
       if (this.text.isFull) out(this.text.take());
     }
   }
 
-  #row(block: RowBlock, row: number): void {
+  #row(block: RowBlock, row: number, sample = -1): void {
     const { words } = block;
     const at = row * ROW_WORDS;
     const shape = this.#shapes[words[at + ROW.EVENT] as number];
@@ -208,8 +223,9 @@ export class ScriptWriter {
     extras?.trace(text);
     if (has.addr) this.#address(words, at, shape);
     extras?.beforeIp(text);
-    if (has.ip) this.#ip(block, at, shape);
+    if (has.ip) this.#ip(block, at, shape, sample);
     extras?.afterIp(text, block.branches, words[at + ROW.BRANCHES] as number);
+    this.#added?.branches?.(text, sample);
     text.byte(NEWLINE);
   }
 
@@ -320,7 +336,7 @@ export class ScriptWriter {
     if (has.dso) this.#places.putDso(text, place);
   }
 
-  #ip({ words, frames }: RowBlock, at: number, shape: EventShape): void {
+  #ip({ words, frames }: RowBlock, at: number, shape: EventShape, sample: number): void {
     const { text } = this;
     const chain = words[at + ROW.FRAMES] as number;
     if (shape.chain && chain >= 0) {
@@ -328,9 +344,20 @@ export class ScriptWriter {
       shape.lines.put(text, frames, chain);
       return;
     }
+    const place = words[at + ROW.PLACE] as number;
+    if (shape.chain) {
+      text.byte(NEWLINE);
+      if ((this.#added?.callers?.(text, sample) ?? 0) > 0) return;
+      text.byte(0x09);
+      if (place >= 0) this.#places.putChainAddress(text, place);
+      else text.hex16(words[at + ROW.IP_HI] as number, words[at + ROW.IP_LO] as number);
+      this.#places.putAfterAddress(text, place, shape.has);
+      text.byte(NEWLINE);
+      return;
+    }
     text.byte(0x20);
     text.hex16(words[at + ROW.IP_HI] as number, words[at + ROW.IP_LO] as number);
-    this.#places.putAfterAddress(text, words[at + ROW.PLACE] as number, shape.has);
+    this.#places.putAfterAddress(text, place, shape.has);
   }
 }
 

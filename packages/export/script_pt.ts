@@ -256,6 +256,19 @@ export class PtScriptWriter {
   }
 
   /**
+   * Writes the callers of a sample that was recorded, from `lists` as `PtSampleRows` has them; the names of
+   * their places are known. Returns how many there are.
+   */
+  callers(text: ByteText, lists: Int32Array, at: number): number {
+    return (this.#lists[0] as PtListText).callers(text, lists, at);
+  }
+
+  /** Writes its branch stack, if that is a field. */
+  branchStack(text: ByteText, lists: Int32Array, at: number): void {
+    (this.#lists[0] as PtListText).branchStack(text, lists, at);
+  }
+
+  /**
    * Writes rows; the names of their places are known.
    *
    * @param others Called before the first row at or after the time that it returned last, ns: writes

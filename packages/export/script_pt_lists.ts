@@ -43,8 +43,13 @@ export class PtListText {
       words[at + SAMPLE_WORD.FROM_LO] as number,
       words[at + SAMPLE_WORD.FROM] as number,
     );
-    let list = words[at + SAMPLE_WORD.LISTS] as number;
-    for (let n = lists[list++] as number; n > 0; n--, list += CHAIN_WORDS) {
+    this.callers(text, lists, words[at + SAMPLE_WORD.LISTS] as number);
+  }
+
+  /** Writes the callers of the lists that begin at `list`, a line each; returns how many there are. */
+  callers(text: ByteText, lists: Int32Array, list: number): number {
+    const count = lists[list++] as number;
+    for (let n = count; n > 0; n--, list += CHAIN_WORDS) {
       this.#frame(
         text,
         lists[list] as number,
@@ -52,6 +57,7 @@ export class PtListText {
         lists[list + 2] as number,
       );
     }
+    return count;
   }
 
   /** A line: of the kernel the address, of a file its offset there. */
@@ -68,10 +74,14 @@ export class PtListText {
 
   /** Writes the branch stack of a row. */
   branches(text: ByteText, { words, lists }: PtSampleRows, row: number): void {
+    const list = words[row * SAMPLE_WORDS + SAMPLE_WORD.LISTS] as number;
+    if (list >= 0) this.branchStack(text, lists, list);
+  }
+
+  /** Writes the branch stack of the lists that begin at `list`. */
+  branchStack(text: ByteText, lists: Int32Array, list: number): void {
     const { brstack, brstacksym, brstackoff } = this.#has;
     if (!(brstack || brstacksym || brstackoff)) return;
-    let list = words[row * SAMPLE_WORDS + SAMPLE_WORD.LISTS] as number;
-    if (list < 0) return;
     list += 1 + CHAIN_WORDS * (lists[list] as number);
     for (let n = lists[list++] as number; n > 0; n--, list += BRANCH_WORDS) {
       this.#end(text, lists, list, true);

@@ -29,6 +29,10 @@ export interface ItraceOptions {
   readonly callChain?: number;
   /** The most entries of their branch stack; without it there is none. */
   readonly branchStack?: number;
+  /** The most entries of a call chain that samples get that were recorded without one. */
+  readonly addedChain?: number;
+  /** The most entries of a branch stack that samples get that were recorded without one. */
+  readonly addedBranches?: number;
   /** Whether times of the trace are ignored. */
   readonly timeless?: boolean;
   /** How many samples are left out at the beginning. */
@@ -54,8 +58,6 @@ const SPE = "it belongs to traces of Arm SPE";
 const REFUSED: Readonly<Record<string, string>> = {
   y: "cycles are not counted",
   A: "cycles are not counted",
-  G: "samples that were recorded keep their own call chains",
-  L: "samples that were recorded keep their own branch stacks",
   q: "there is no quick mode: all is decoded",
   o: "PEBS records are not decoded",
   d: "there is no log of the decoder: see extract-pt --packets",
@@ -66,7 +68,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   a: SPE,
 };
 
-/** The size of call chains and branch stacks, where none is said, and the largest. */
+/** The size of call chains and branch stacks, where none is given, and the largest. */
 const CALL_CHAIN = 16;
 const BRANCH_STACK = 64;
 const MAX_ENTRIES = 1024;
@@ -93,12 +95,12 @@ export function parseItrace(text: string): ItraceOptions {
   if (text === "") return DEFAULT_ITRACE;
   let instructions: ItraceOptions["instructions"];
   let skip = 0;
-  let callChain: number | undefined;
-  let branchStack: number | undefined;
+  let callChain = CALL_CHAIN;
+  let branchStack = BRANCH_STACK;
   let minus = "";
   const letters = new Set<string>();
   const pattern =
-    /i(?:[\s,]*(\d+)(ns|us|ms|i|t)?)?|([sgl])[\s,]*(\d+)?|e(?:\s*[+-]\s*[a-z])*|[\s,]+|./gy;
+    /i(?:[\s,]*(\d+)(ns|us|ms|i|t)?)?|([sglGL])[\s,]*(\d+)?|e(?:\s*[+-]\s*[a-z])*|[\s,]+|./gy;
   for (const [word, count, unit, sized, size] of text.matchAll(pattern)) {
     const letter = word.trim().replace(",", "").charAt(0);
     if (letter === "") continue;
@@ -115,12 +117,15 @@ export function parseItrace(text: string): ItraceOptions {
       if (size === undefined) throw new RangeError("itrace: s: expected a number of samples");
       skip = Number(size);
     } else if (sized !== undefined) {
-      const entries = Number(size ?? (sized === "g" ? CALL_CHAIN : BRANCH_STACK));
+      const isChain = sized === "g" || sized === "G";
+      const entries = Number(size ?? (isChain ? CALL_CHAIN : BRANCH_STACK));
       if (!(entries >= 1 && entries <= MAX_ENTRIES)) {
         throw new RangeError(`itrace: ${word}: expected 1 to ${MAX_ENTRIES} entries`);
       }
-      if (sized === "g") callChain = entries;
+      // What is said last counts for both letters, as in perf.
+      if (isChain) callChain = entries;
       else branchStack = entries;
+      letters.add(sized);
     } else if (letter === "e") {
       letters.add(letter);
       minus += word.replaceAll(/\s|\+\s*[a-z]/g, "");
@@ -130,7 +135,7 @@ export function parseItrace(text: string): ItraceOptions {
       throw new RangeError(
         `itrace: ${letter}: ${
           why ?? "no such letter"
-        }; there are i[N][i|t|ns|us|ms] b c r x w p I e[-o][-l] g[N] l[N] sN Z`,
+        }; there are i[N][i|t|ns|us|ms] b c r x w p I e[-o][-l] g[N] l[N] G[N] L[N] sN Z`,
       );
     }
   }
@@ -146,8 +151,10 @@ export function parseItrace(text: string): ItraceOptions {
     errors: letters.has("e"),
     noOverflows: minus.includes("-o"),
     noLosses: minus.includes("-l"),
-    ...(callChain === undefined ? {} : { callChain }),
-    ...(branchStack === undefined ? {} : { branchStack }),
+    ...(letters.has("g") ? { callChain } : {}),
+    ...(letters.has("l") ? { branchStack } : {}),
+    ...(letters.has("G") ? { addedChain: callChain } : {}),
+    ...(letters.has("L") ? { addedBranches: branchStack } : {}),
     timeless: letters.has("Z"),
     skip,
   };

@@ -5,6 +5,10 @@ Deno.test("options of --itrace have sizes, and say what is wrong with them", () 
   // Spaces and commas may stand before a number, as with perf.
   const { callChain, branchStack, timeless, skip } = parseItrace("i,100us g l 8Zs5");
   assertEquals([callChain, branchStack, timeless, skip], [16, 8, true, 5]);
+  // A size is that of both letters, the last one counts.
+  const added = parseItrace("G3gL");
+  assertEquals([added.addedChain, added.callChain], [16, 16]);
+  assertEquals([added.addedBranches, added.branchStack], [64, undefined]);
   const { errors, noOverflows, noLosses } = parseItrace("be+o -l");
   assertEquals([errors, noOverflows, noLosses], [true, false, true]);
   // perf 6.1 refuses these too, except for what it makes of other traces.
@@ -12,6 +16,7 @@ Deno.test("options of --itrace have sizes, and say what is wrong with them", () 
     const [text, message] of [
       ["g0", "g0: expected 1 to 1024"],
       ["l1025", "l1025: expected 1 to 1024"],
+      ["G0", "G0: expected 1 to 1024"],
       ["is", "s: expected a number"],
       ["y", "y: cycles"],
       ["be?", "?: no such letter"],

@@ -4,6 +4,7 @@
  * @module
  */
 export * from "./itrace.ts";
+export * from "./pt_added_lists.ts";
 export * from "./pt_bundle.ts";
 export * from "./pt_call_events.ts";
 export * from "./pt_call_tree.ts";

@@ -35,13 +35,19 @@ export class BranchRing {
     return this.#words;
   }
 
-  /** Writes all branches to `to`, newest first; returns the end. */
-  put(to: Int32Array, at: number): number {
-    const first = Math.min(this.count, this.#size - this.#at);
-    const from = this.#at * BRANCH_WORDS;
+  /** Where the words of a branch are: the newest is number 0. */
+  at(number: number): number {
+    return (this.#at + number) % this.#size * BRANCH_WORDS;
+  }
+
+  /** Writes `count` branches to `to`, newest first, from number `skip` on; returns the end. */
+  put(to: Int32Array, at: number, count: number, skip = 0): number {
+    const start = (this.#at + skip) % this.#size;
+    const first = Math.min(count, this.#size - start);
+    const from = start * BRANCH_WORDS;
     to.set(this.#words.subarray(from, from + first * BRANCH_WORDS), at);
-    const rest = (this.count - first) * BRANCH_WORDS;
+    const rest = (count - first) * BRANCH_WORDS;
     to.set(this.#words.subarray(0, rest), at + first * BRANCH_WORDS);
-    return at + this.count * BRANCH_WORDS;
+    return at + count * BRANCH_WORDS;
   }
 }

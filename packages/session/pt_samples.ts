@@ -22,6 +22,7 @@ import {
 } from "./pt_sample_rows.ts";
 import { SamplePeriod } from "./pt_sample_period.ts";
 import { type BranchEnds, SampleStacks } from "./pt_sample_stacks.ts";
+import { AddedLists, type RecordedSamples } from "./pt_added_lists.ts";
 import { END_WORD, InsnTable } from "./pt_block_insns.ts";
 import { isBranch, isTurn, PathTurns, TURN_WORDS, usesPacket } from "./pt_path_turns.ts";
 
@@ -45,6 +46,10 @@ export interface SamplesOptions {
     readonly from?: number;
     readonly to?: number;
   };
+  /** Samples that were recorded, if they get lists. */
+  readonly recorded?: RecordedSamples;
+  /** Whether the kernel is traced. */
+  readonly hasKernel: boolean;
   /** Called between packets, when `rows` may be used and cleared. */
   readonly idle: () => Promise<void> | void;
 }
@@ -66,6 +71,8 @@ class Track {
   piece = 0;
   /** Time of samples, ns; it never goes back. */
   now = -1;
+  /** The same in ticks of the decoder's clock. */
+  nowTicks = -1;
   /** Ticks of the last packet with a time, and those that samples have. */
   ticks = -1;
   sampleTicks = -1;
@@ -82,6 +89,7 @@ class Track {
   pendingSize = 0;
   pendingInsn = 0;
   pendingTime = -1;
+  pendingTicks = -1;
   /** The block that it ends, where it is a jump of which no more is known yet; else -1. */
   pendingJump = -1;
   /** Whether it is not known to the calls yet which piece this is. */
@@ -127,6 +135,8 @@ export class PtSamples implements PtSink {
   readonly rows: PtSampleRows = new PtSampleRows();
   /** Bytes of instructions in hexadecimal: ` 31 ed`; number 0 is none. */
   readonly insnTexts: readonly string[];
+  /** Lists of samples that were recorded. */
+  readonly added: AddedLists | undefined;
   /** How often interrupts were enabled or disabled, of which there are no samples. */
   interruptChanges: number = 0;
 
@@ -170,11 +180,15 @@ export class PtSamples implements PtSink {
     this.#branchesFilter = (calls ? IP_FLAG.CALL | IP_FLAG.ASYNC | IP_FLAG.TRACE_END : 0) |
       (returns ? IP_FLAG.RETURN | IP_FLAG.TRACE_BEGIN : 0);
     this.#skip = skip;
-    this.#stacks = new SampleStacks(code, options.itrace);
-    this.#depths = this.#stacks.isOn || options.depths === true;
+    this.#stacks = new SampleStacks(code, options.itrace, options.hasKernel);
+    const { isOn, isAdding } = this.#stacks;
+    if (isAdding && options.recorded !== undefined) {
+      this.added = new AddedLists(options.recorded, clock, this.#stacks);
+    }
+    this.#depths = isOn || isAdding || options.depths === true;
     const { branches, instructions } = options.itrace;
     const wantsJumps = branches && this.#branchesFilter === 0;
-    this.#turns = wantsJumps || instructions !== undefined || this.#stacks.isOn
+    this.#turns = wantsJumps || instructions !== undefined || isOn || isAdding
       ? undefined
       : new PathTurns();
   }
@@ -271,7 +285,9 @@ export class PtSamples implements PtSink {
     if (track.sampleTicks === track.ticks) return;
     track.sampleTicks = track.ticks;
     const ns = this.#clock.ns(track.ticks);
-    if (ns > track.now) track.now = ns;
+    if (ns <= track.now) return;
+    track.now = ns;
+    track.nowTicks = track.ticks;
   }
 
   #path(
@@ -456,6 +472,7 @@ export class PtSamples implements PtSink {
     track.pendingKind = blocks.kind[block] as number;
     track.pendingSize = blocks.lastSize[block] as number;
     track.pendingTime = track.now;
+    track.pendingTicks = track.nowTicks;
     track.pendingPeriod = period;
     track.targetLow = blocks.targetLow[block] as number;
     track.targetHigh = blocks.targetHigh[block] as number;
@@ -530,15 +547,19 @@ export class PtSamples implements PtSink {
     ends.size = isFrom ? size : 0;
     ends.toLow = known ? low : 0;
     ends.toHigh = known ? high : 0;
-    const { branches, branchStack } = this.#options.itrace;
+    const { branches } = this.#options.itrace;
     const wanted = branches &&
       (this.#branchesFilter === 0 || (this.#branchesFilter & flags) !== 0);
-    ends.toPlace = !known || !(wanted || branchStack !== undefined)
+    ends.toPlace = !known || !(wanted || this.#stacks.hasBranches)
       ? -1
       : this.#target < 0
       ? this.#code.place(buffer.code, low, high)
       : this.#insns.place(buffer.code, this.#blocks as BlockCache, this.#target);
     track.isNew = false;
+    if (track.tid >= 0 && this.added !== undefined) {
+      const ticks = time === track.now ? track.nowTicks : track.pendingTicks;
+      this.added.before(threadOf(track, buffer), ticks);
+    }
     const depth = !this.#depths || track.tid < 0
       ? 0
       : this.#stacks.branch(threadOf(track, buffer), track.piece, flags, buffer.code, ends);
@@ -763,7 +784,8 @@ export class PtSamples implements PtSink {
       if (track.cbr !== 0 && maxNonTurboRatio !== 0) {
         passed = Math.floor(passed * maxNonTurboRatio / track.cbr);
       }
-      track.now = this.#clock.ns(track.sampleTicks + passed);
+      track.nowTicks = track.sampleTicks + passed;
+      track.now = this.#clock.ns(track.nowTicks);
     }
     const flags = IP_FLAG.BRANCH | IP_FLAG.TRACE_BEGIN;
     this.#branch(buffer, track, flags, low, high, true, -1, track.now);
@@ -785,6 +807,7 @@ export class PtSamples implements PtSink {
     }
     if (!track.pending) return;
     track.pendingTime = track.now;
+    track.pendingTicks = track.nowTicks;
     const flags = (KIND_FLAGS[track.pendingKind] as number) | IP_FLAG.TRACE_END | track.inTx;
     if (known) return this.#settle(buffer, track, true, low, high, IP_FLAG.TRACE_END);
     this.#settle(buffer, track, false, track.pendingLow, track.pendingHigh, IP_FLAG.TRACE_END);
