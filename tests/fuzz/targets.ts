@@ -179,7 +179,10 @@ const ARGUMENTS: Readonly<Record<string, (place: Place) => string[][]>> = {
     ["--symfs", folder, "--branches", "--events", "--json", "--image", `${path}@400000`, path],
   ],
   slice: ({ path, folder }) => [["-f", "-o", `${folder}/out.data`, "--time", "10%-50%", path]],
-  merge: ({ path, folder }) => [["-f", "-o", `${folder}/out.data`, path, path]],
+  // A name that is given twice is wrong usage.
+  merge: ({ path, folder }) => [
+    ["-f", "-o", `${folder}/out.data`, path, path.replace(/[^/]*$/, "./$&")],
+  ],
   convert: ({ path, folder }) => [
     ["-f", "-o", `${folder}/out.data`, path],
     ["-f", "-o", `${folder}/out.data`, "--pipe", "--compress", path],
