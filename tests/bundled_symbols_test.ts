@@ -97,7 +97,10 @@ Deno.test({
       const places = new Map<string, string>();
       for (const address of inProgram) {
         const text = await run(["addr2line", "-f", "-i", "-e", c, address], folder);
-        places.set(address, text.replace(/ \(discriminator \d+\)/g, ""));
+        places.set(
+          address,
+          text.replace(/ \(discriminator \d+\)/g, "").replace(/^\?\?:0$/gm, "??:?"),
+        );
       }
       for (const gone of [c, cpp, `${folder}/cache`, `${folder}/.debug`]) {
         await Deno.remove(gone, { recursive: true });
@@ -115,14 +118,22 @@ Deno.test({
         assertEquals((line.time / 1e9).toFixed(9), time);
         assertEquals(line.callchain.length, line.callchain_symbols.length);
         const named = line.callchain_symbols.filter((entry) => entry !== null);
-        assertEquals(named.map(perfForm), chain.map(([, name]) => name));
+        // perf 6.1 knows no names of stubs of the PLT that belong to IFUNCs.
+        const ours = named.map((entry, k) => {
+          const theirs = chain[k]?.[1] ?? "";
+          return entry.sym?.endsWith("@plt") && theirs.startsWith("[unknown]")
+            ? theirs
+            : perfForm(entry);
+        });
+        assertEquals(ours, chain.map(([, name]) => name));
         assertEquals(perfForm(line), perfForm(named[0] as Symbols));
         compared += named.length;
         const expected = places.get(chain[0]?.[0] ?? "");
-        if (expected === undefined || line.dso !== c) return;
-        // Of a function that the compiler made a variant of, addr2line prints the original's name.
+        if (expected === undefined || line.dso !== c || line.sym?.endsWith("@plt")) return;
+        // What was not compiled with debug information, such as _start, has no line. Of a function that
+        // the compiler made a variant of, addr2line prints the original's name.
         const frames = [...line.inlined ?? [], { ...line, sym: line.sym?.replace(/\..*/, "") }];
-        const found = frames.map(({ sym, srcline }) => `${sym}\n${srcline}\n`).join("");
+        const found = frames.map(({ sym, srcline }) => `${sym}\n${srcline ?? "??:?"}\n`).join("");
         assertEquals(found, expected);
         sourceLines++;
       });
