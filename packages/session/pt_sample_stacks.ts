@@ -207,28 +207,13 @@ export class SampleStacks {
     ownLow: number,
   ): number {
     lists[at] = 0;
-    let end = at + 1;
-    if (state === undefined || this.#addedChain === 0) return end;
-    const { low, high, place, count } = state.calls;
-    let n = count - 1;
+    if (state === undefined || this.#addedChain === 0) return at + 1;
+    const { calls } = state;
+    const { low, high } = calls;
+    let n = calls.count - 1;
     // In the kernel, calls that came after the sample.
     while (n >= 0 && (high[n] as number) < 0 && (high[n] !== ownHigh || low[n] !== ownLow)) n--;
-    const size = this.#addedChain + 1;
-    let inKernel: boolean | undefined;
-    for (let used = 0; n >= 0 && used < size; n--, used++) {
-      const top = high[n] as number;
-      if ((top < 0) !== inKernel) {
-        if (used >= size - 1) break;
-        used++;
-        inKernel = top < 0;
-      }
-      lists[end] = top;
-      lists[end + 1] = low[n] as number;
-      lists[end + 2] = place[n] as number;
-      end += CHAIN_WORDS;
-    }
-    lists[at] = (end - at - 1) / CHAIN_WORDS;
-    return end;
+    return putCallers(lists, at, calls, n, this.#addedChain + 1, 0, undefined);
   }
 
   /**
@@ -242,28 +227,44 @@ export class SampleStacks {
     isKernel: boolean,
   ): number {
     lists[at] = 0;
-    let end = at + 1;
-    if (state === undefined || this.#chain === 0) return end;
-    const { low, high, place, count } = state.calls;
-    const size = this.#chain + 1;
-    let used = 2;
-    let inKernel = isKernel;
-    for (let n = count - 1; n >= 0 && used < size; n--) {
-      const top = high[n] as number;
-      if ((top < 0) !== inKernel) {
-        if (used >= size - 1) break;
-        used++;
-        inKernel = top < 0;
-      }
-      lists[end] = top;
-      lists[end + 1] = low[n] as number;
-      lists[end + 2] = place[n] as number;
-      end += CHAIN_WORDS;
-      used++;
-    }
-    lists[at] = (end - at - 1) / CHAIN_WORDS;
-    return end;
+    if (state === undefined || this.#chain === 0) return at + 1;
+    const { calls } = state;
+    return putCallers(lists, at, calls, calls.count - 1, this.#chain + 1, 2, isKernel);
   }
+}
+
+/**
+ * Puts callers from the `n`th on, innermost first, at `at` with their number before them.
+ *
+ * @param size Entries at most, as perf counts them.
+ * @param used Those that are used already.
+ * @param inKernel Whether the last of those is in the kernel; `undefined` where there is none.
+ * @returns The end of what was put.
+ */
+function putCallers(
+  lists: Int32Array,
+  at: number,
+  { low, high, place }: ThreadState["calls"],
+  n: number,
+  size: number,
+  used: number,
+  inKernel: boolean | undefined,
+): number {
+  let end = at + 1;
+  for (; n >= 0 && used < size; n--, used++) {
+    const top = high[n] as number;
+    if ((top < 0) !== inKernel) {
+      if (used >= size - 1) break;
+      used++;
+      inKernel = top < 0;
+    }
+    lists[end] = top;
+    lists[end + 1] = low[n] as number;
+    lists[end + 2] = place[n] as number;
+    end += CHAIN_WORDS;
+  }
+  lists[at] = (end - at - 1) / CHAIN_WORDS;
+  return end;
 }
 
 /** How many of the newest branches came after a sample at an address. */
