@@ -4,6 +4,7 @@ import {
 } from "@perfdata/format/perf-event";
 import { KSYMBOL } from "@perfdata/format/records";
 import { layoutOf } from "@perfdata/format/struct";
+import type { MachineLog } from "./history/machine_log.ts";
 import type { AddressSpaces } from "./machine_maps.ts";
 import type { NameTable } from "./machine_names.ts";
 import type { MapSources } from "./map_sources.ts";
@@ -12,7 +13,7 @@ import type { MapSources } from "./map_sources.ts";
 const SYMBOL = layoutOf(KSYMBOL);
 const KSYMBOL_UNREGISTER = 1;
 const ENTRY_TRAMPOLINE = "__entry_SYSCALL_64_trampoline";
-/** No other state shares the kernel's tree: it may be altered in place. */
+/** No other state shares the kernel's tree, unless its past is kept: it may be altered in place. */
 const OWNER = 0;
 
 /** A binary that the file's build id table names. */
@@ -49,6 +50,9 @@ export interface MapRange {
 export class KernelMaps {
   /** The tree of the kernel's space in `AddressSpaces`. */
   root: number = 0;
+  /** Is told of every change. */
+  log: MachineLog | undefined;
+  #owner = OWNER;
   readonly #names: NameTable;
   readonly #sources: MapSources;
   readonly #spaces: AddressSpaces;
@@ -167,15 +171,24 @@ export class KernelMaps {
     }
   }
 
+  /** Who alters the tree: somebody else from now on, where the tree was noted as it is. */
+  #nextOwner(): number {
+    // Numbers of processes' owners are above 0.
+    if (this.log?.isKernelNoted() === true) this.#owner--;
+    return this.#owner;
+  }
+
   #add(name: number, { startHi, startLo, endHi, endLo, pgoffHi, pgoffLo }: MapRange): number {
     const source = this.#sources.ofName(name);
     const map = this.#spaces.addMap(startHi, startLo, endHi, endLo, pgoffHi, pgoffLo, source);
-    this.root = this.#spaces.add(this.root, OWNER, map);
+    this.root = this.#spaces.add(this.root, this.#nextOwner(), map);
+    this.log?.kernel(this.root);
     return map;
   }
 
   #remove(map: number): void {
-    this.root = this.#spaces.remove(this.root, OWNER, map);
+    this.root = this.#spaces.remove(this.root, this.#nextOwner(), map);
+    this.log?.kernel(this.root);
     this.#ksymbols.delete(map);
   }
 }

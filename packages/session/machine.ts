@@ -17,6 +17,7 @@ import {
 import { COMM, EXIT, FORK, KSYMBOL, NAMESPACES } from "@perfdata/format/records";
 import { layoutOf, prefixSize } from "@perfdata/format/struct";
 import { KernelMaps, type KnownBinary } from "./kernel_maps.ts";
+import type { MachineLog } from "./history/machine_log.ts";
 import { AddressSpaces } from "./machine_maps.ts";
 import { ProcessSpaces } from "./process_spaces.ts";
 import { enlarge } from "@perfdata/format/enlarge";
@@ -67,6 +68,8 @@ const KSYMBOL_SIZE = prefixSize(KSYMBOL);
  * ```
  */
 export class Machine {
+  /** Is told of every change, where somebody wants the past of the machine. */
+  #log: MachineLog | undefined;
   /** Paths, comms and symbols of the kernel, by number. */
   readonly names: NameTable = new NameTable();
   /** What is mapped where. */
@@ -82,7 +85,8 @@ export class Machine {
   /** The machine's name as `uname -m` prints it: what kernel maps mean depends on it. */
   arch: string | undefined = undefined;
 
-  readonly #littleEndian: boolean;
+  /** Byte order of the records. */
+  readonly littleEndian: boolean;
   readonly #sources: MapSources;
   readonly #kernel: KernelMaps;
   #threadCount = 0;
@@ -102,13 +106,34 @@ export class Machine {
    * @param littleEndian Byte order of the records.
    */
   constructor(littleEndian: boolean = true) {
-    this.#littleEndian = littleEndian;
+    this.littleEndian = littleEndian;
     this.#sources = new MapSources(this.names, littleEndian);
     this.#kernel = new KernelMaps(this.names, this.#sources, this.spaces);
     this.#processes = new ProcessSpaces(this.spaces);
     // The idle task is always there.
     const swapper = this.thread(0, 0);
     this.comms[swapper] = this.names.internText("swapper");
+  }
+
+  /**
+   * Has every change noted from now on, beginning with what is there. Trees of maps that were noted are
+   * not altered any more.
+   */
+  record(log: MachineLog): void {
+    this.#log = log;
+    this.#kernel.log = log;
+    this.#processes.log = log;
+    for (let i = 0; i < this.#tidTable.count; i++) this.#changed(this.#byTid[i] as number);
+  }
+
+  /** Notes a thread as it is now. */
+  #changed(thread: number): void {
+    this.#log?.thread(
+      this.tids[thread] as number,
+      this.pids[thread] as number,
+      this.comms[thread] as number,
+      this.#threadSpaces[thread] as number,
+    );
   }
 
   /**
@@ -172,7 +197,7 @@ export class Machine {
 
   /** {@link Machine.map} for the address at `at` of a record. */
   mapAt(thread: number, cpumode: number, view: DataView, at: number): number {
-    const le = this.#littleEndian;
+    const le = this.littleEndian;
     // As signed numbers, which never cost an allocation; the halves are taken as bits.
     return this.map(
       thread,
@@ -208,7 +233,7 @@ export class Machine {
    * @param view The same bytes, for reads.
    */
   apply(bytes: Uint8Array, view: DataView, start: number, end: number): void {
-    const le = this.#littleEndian;
+    const le = this.littleEndian;
     const type = view.getUint32(start, le);
     switch (type) {
       case PERF_RECORD_MMAP:
@@ -220,6 +245,7 @@ export class Machine {
           const pid = view.getInt32(start + NAME.pid, le);
           const thread = this.thread(pid, view.getInt32(start + NAME.tid, le));
           this.comms[thread] = this.names.internUntilNul(bytes, start + NAME.comm, end);
+          this.#changed(thread);
         }
         break;
       case PERF_RECORD_FORK:
@@ -260,10 +286,11 @@ export class Machine {
     if (i >= this.#byTid.length) this.#byTid = enlarge(this.#byTid, i + 1);
     this.#byTid[i] = thread;
     const space = pid === tid || pid === -1
-      ? this.#processes.add()
+      ? this.#processes.add(pid)
       : this.#threadSpaces[this.thread(pid, pid)] as number;
     this.#threadSpaces[thread] = space;
     this.#processes.use(space);
+    this.#changed(thread);
     return thread;
   }
 
@@ -278,6 +305,7 @@ export class Machine {
         this.#processes.use(space);
       }
     }
+    this.#changed(thread);
   }
 
   #removeThread(thread: number): void {
@@ -289,7 +317,7 @@ export class Machine {
   }
 
   #fork(view: DataView, start: number): void {
-    const le = this.#littleEndian;
+    const le = this.littleEndian;
     const misc = recordMisc(view, start, le);
     const pid = view.getInt32(start + TASK.pid, le);
     const ppid = view.getInt32(start + TASK.ppid, le);
@@ -311,7 +339,10 @@ export class Machine {
     const parentSpace = this.#threadSpaces[parent] as number;
     if (old >= 0 && !oldGone) this.#removeThread(old);
     const thread = this.thread(pid, tid);
-    if (parentComm >= 0) this.comms[thread] = parentComm;
+    if (parentComm >= 0) {
+      this.comms[thread] = parentComm;
+      this.#changed(thread);
+    }
     const space = this.#threadSpaces[thread] as number;
     // A thread shares the maps of its process; a process gets a copy, but not where perf wrote the
     // FORK of a process that was there already and whose maps follow.
@@ -324,7 +355,8 @@ export class Machine {
 
   /** Drops what nothing maps any more. */
   #compactIfMany(): void {
-    if (this.spaces.nodeCount <= this.#compactAt) return;
+    // What was is still needed where it is noted.
+    if (this.#log !== undefined || this.spaces.nodeCount <= this.#compactAt) return;
     const maps = this.#kernel.kept;
     const roots = Int32Array.from([this.#kernel.root, ...this.#processes.roots]);
     this.spaces.compact(roots, maps);
@@ -336,7 +368,7 @@ export class Machine {
 
   /** An MMAP or MMAP2 record. */
   #mmap(bytes: Uint8Array, view: DataView, start: number, end: number): void {
-    const le = this.#littleEndian;
+    const le = this.littleEndian;
     const source = this.#sources.ofRecord(bytes, view, start, end);
     const range = rangeOfRecord(view, start, le);
     const mode = recordMisc(view, start, le) & PERF_RECORD_MISC_CPUMODE_MASK;

@@ -1,5 +1,6 @@
 import { enlarge } from "@perfdata/format/enlarge";
 import type { MapRange } from "./kernel_maps.ts";
+import type { MachineLog } from "./history/machine_log.ts";
 import type { AddressSpaces } from "./machine_maps.ts";
 
 /**
@@ -21,14 +22,22 @@ export class ProcessSpaces {
   #count = 0;
   #free: number[] = [];
   #nextOwner = 1;
+  /** Is told of every change of a space that it keeps. */
+  log: MachineLog | undefined;
+  /** By space: whether its past is kept. */
+  #isKept = new Uint8Array(256);
 
   /** Begins without spaces. */
   constructor(trees: AddressSpaces) {
     this.#trees = trees;
   }
 
-  /** Makes a space in which nothing is mapped, and that nobody uses. */
-  add(): number {
+  /**
+   * Makes a space in which nothing is mapped, and that nobody uses.
+   *
+   * @param pid The process that it is for, or -1 where that is not known.
+   */
+  add(pid: number): number {
     const space = this.#free.pop() ?? this.#count++;
     if (space >= this.#roots.length) {
       this.#roots = enlarge(this.#roots, space + 1);
@@ -37,7 +46,9 @@ export class ProcessSpaces {
       this.#versions = enlarge(this.#versions, space + 1);
       this.#sharedVersion = enlarge(this.#sharedVersion, space + 1);
       this.#lastMaps = enlarge(this.#lastMaps, space + 1);
+      this.#isKept = enlarge(this.#isKept, space + 1);
     }
+    this.#isKept[space] = this.log?.keepsSpaceOf(pid) ? 1 : 0;
     this.#users[space] = 0;
     this.#setRoot(space, 0);
     this.#newVersion(space);
@@ -93,6 +104,10 @@ export class ProcessSpaces {
   insert(space: number, range: MapRange, source: number): void {
     const { startHi, startLo, endHi, endLo, pgoffHi, pgoffLo } = range;
     const trees = this.#trees;
+    // A tree that was noted stays as it is: what changes is copied.
+    if (this.#isKept[space] === 1 && this.log?.isNoted(space)) {
+      this.#owners[space] = this.#nextOwner++;
+    }
     const root = trees.insert(
       this.#roots[space] as number,
       this.#owners[space] as number,
@@ -144,6 +159,7 @@ export class ProcessSpaces {
     this.#roots[space] = root;
     // A tree that is altered in place may keep its root.
     this.#lastMaps[space] = -1;
+    if (this.#isKept[space] === 1) this.log?.space(space, root);
   }
 }
 

@@ -1,0 +1,425 @@
+import { enlarge } from "@perfdata/format/enlarge";
+import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
+import { PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
+import { Machine } from "../machine.ts";
+import type { AddressSpaces } from "../machine_maps.ts";
+import type { NameTable } from "../machine_names.ts";
+import { TidTable } from "../machine_tids.ts";
+import type { KnownBinary } from "../kernel_maps.ts";
+import type { MapSource } from "../map_sources.ts";
+import type { KeptRecords } from "../index/kept_records.ts";
+import { Moments, stepOf } from "../index/moments.ts";
+import type { Rounds } from "../index/rounds.ts";
+import type { SeenThreads } from "../index/seen_threads.ts";
+import type { MachineLog } from "./machine_log.ts";
+import { Versions } from "./versions.ts";
+
+/** What of a recording's index the past of its machine is made of. */
+export interface HistoryIndex {
+  /** Whether records can be brought into an order of time. */
+  readonly isTimed: boolean;
+  /** FINISHED_ROUND records. */
+  readonly rounds: Rounds;
+  /** The records that change the machine. */
+  readonly records: KeptRecords;
+  /** The threads of samples. */
+  readonly seen: SeenThreads;
+}
+
+/** What else decides what records mean. */
+export interface HistoryOptions {
+  /** Byte order of the records. */
+  readonly littleEndian: boolean;
+  /** The machine's name as `uname -m` prints it. */
+  readonly arch?: string | undefined;
+  /** The binaries that the file's build id table names. */
+  readonly known?: readonly KnownBinary[] | undefined;
+  /** Whether threads that no sample is of are asked for as well; they are not by default. */
+  readonly allThreads?: boolean | undefined;
+}
+
+/** A moment after all records. */
+const END = 0x7fff_ffff;
+
+/**
+ * With fewer records, the past of all threads is kept. With more, as of a build that starts a million
+ * processes, it is kept of those that have samples.
+ */
+const FEW = 100_000;
+
+/**
+ * The past of a machine: its threads and what was mapped for each, at any moment.
+ *
+ * It is made of the records that change the machine, before any sample is looked at. Moments count these
+ * records, in the order in which perf delivers them: at moment 3, three of them have happened. What a
+ * thread saw at a moment is a state, a number: its process, its name, what was mapped in its address space
+ * and in the kernel. States never change, so that samples can be looked at in any order.
+ *
+ * ```text
+ * records      MMAP kernel │ COMM 7 sh │ MMAP 7 /bin/sh │ FORK 7 → 8 │ COMM 8 ls │
+ * moments     0            1           2                3            4           5
+ * states of 7              ·  :7  ─────┤  sh, nothing ──┤  sh, /bin/sh ────────────
+ * states of 8                                           ·  sh, /bin/sh┤  ls, /bin/sh
+ * ```
+ *
+ * @example
+ * ```ts
+ * import { openSource } from "@perfdata/format/file-source";
+ * import { PerfDataReader } from "@perfdata/format";
+ * import { History } from "@perfdata/session/history";
+ * import { RecordingIndex } from "@perfdata/session/index";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const reader = await PerfDataReader.open(openSource("fixtures/recorded/callchain.perf.data"));
+ * const index = await RecordingIndex.read(reader);
+ * const history = new History(index, reader);
+ * const tid = index.seen.tid[0] as number;
+ * const state = history.state(index.seen.pid[0] as number, tid, history.count);
+ * assertEquals(history.tids[state], tid);
+ * ```
+ */
+export class History {
+  /** Number of records and first samples of threads that it is made of: moments are 0 to this. */
+  readonly count: number;
+  /** Paths, comms and symbols of the kernel, by number. */
+  readonly names: NameTable;
+  /** What is mapped where. */
+  readonly spaces: AddressSpaces;
+  /** By state: the process, -1 where it is not known. */
+  pids: Int32Array<ArrayBuffer> = new Int32Array(256);
+  /** By state: the thread. */
+  tids: Int32Array<ArrayBuffer> = new Int32Array(256);
+  /** By state: its name, a number of the names; -1 where none was recorded. */
+  comms: Int32Array<ArrayBuffer> = new Int32Array(256);
+  /** Number of states that were asked for. */
+  stateCount: number = 0;
+
+  readonly #machine: Machine;
+  readonly #rounds: Rounds;
+  readonly #isTimed: boolean;
+  readonly #moments: Moments;
+  /** Thread ids by number. */
+  readonly #tids: TidTable;
+  /** By number of a thread id: process, comm, space. */
+  readonly #threads: Versions;
+  /** By space: the root of its tree. */
+  readonly #roots: Versions;
+  /** The root of the kernel's tree: of thing 0. */
+  readonly #kernel: Versions;
+  // By state: roots, and the moments for which it holds.
+  #userRoot = new Int32Array(256);
+  #kernelRoot = new Int32Array(256);
+  #from = new Int32Array(256);
+  #until = new Int32Array(256);
+  /** By state: the maps that were found last, or -1. */
+  #lastUser = new Int32Array(256);
+  #lastKernel = new Int32Array(256);
+  /** By number of a thread id: its state that was asked for last, or -1. */
+  #lastState: Int32Array<ArrayBuffer>;
+  /** States by the rows that they are made of. */
+  readonly #known = new Map<number, number>();
+  /** States of threads that nothing is known of. */
+  readonly #strangers = new Map<string, number>();
+  #last = -1;
+  /** The moment that was found last. */
+  #moment = 0;
+
+  /** Makes the past of what an index has. */
+  constructor(index: HistoryIndex, options: HistoryOptions) {
+    const { rounds, isTimed } = index;
+    this.#rounds = rounds;
+    this.#isTimed = isTimed;
+    const keeper = new Keeper(index, options);
+    keeper.run();
+    this.#machine = keeper.machine;
+    this.#moments = keeper.moments;
+    this.#tids = keeper.tids;
+    this.#threads = keeper.threads;
+    this.#roots = keeper.roots;
+    this.#kernel = keeper.kernelRoots;
+    this.count = keeper.moments.count;
+    this.names = this.#machine.names;
+    this.spaces = this.#machine.spaces;
+    this.#lastState = new Int32Array(this.#tids.count).fill(-1);
+  }
+
+  /** The machine after the last record. */
+  get end(): Machine {
+    return this.#machine;
+  }
+
+  /**
+   * The moment of a record: how many of those that change the machine come before it.
+   *
+   * @param round How many FINISHED_ROUND records stand before it.
+   * @param hi Upper half of its time; both are 0 where it has none.
+   * @param lo Lower half.
+   * @param position Its number among the records of the file.
+   */
+  moment(round: number, hi: number, lo: number, position: number): number {
+    const moments = this.#moments;
+    let step = 0;
+    if (this.#isTimed) step = stepOf(this.#rounds, round, hi, lo);
+    else hi = lo = 0;
+    const { count } = this;
+    const guess = this.#moment;
+    if (
+      (guess === 0 || moments.isBefore(guess - 1, step, hi, lo, position)) &&
+      (guess === count || !moments.isBefore(guess, step, hi, lo, position))
+    ) return guess;
+    let low = 0;
+    let high = count;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (moments.isBefore(middle, step, hi, lo, position)) low = middle + 1;
+      else high = middle;
+    }
+    return this.#moment = low;
+  }
+
+  /**
+   * What a thread saw at a moment: a number.
+   *
+   * @param pid Its process, as the sample says; -1 where it does not.
+   */
+  state(pid: number, tid: number, moment: number): number {
+    const last = this.#last;
+    if (
+      last >= 0 && this.tids[last] === tid && moment >= (this.#from[last] as number) &&
+      moment < (this.#until[last] as number)
+    ) return last;
+    const number = this.#tids.find(tid);
+    if (number >= 0) {
+      const state = this.#lastState[number] as number;
+      if (
+        state >= 0 && moment >= (this.#from[state] as number) &&
+        moment < (this.#until[state] as number)
+      ) return this.#last = state;
+      const row = this.#threads.at(number, moment);
+      if (row >= 0) return this.#last = this.#lastState[number] = this.#find(number, row, moment);
+    }
+    return this.#stranger(pid, tid, moment);
+  }
+
+  /** The state of a thread at a moment, by the row of the thread that holds then. */
+  #find(number: number, row: number, moment: number): number {
+    const threads = this.#threads;
+    const [pids, comms, spaces] = threads.values as [Int32Array, Int32Array, Int32Array];
+    const space = spaces[row] as number;
+    const root = this.#roots.at(space, moment);
+    const kernel = this.#kernel.at(0, moment);
+    const key = ((row + 1) * (this.#roots.count + 1) + root + 1) * (this.#kernel.count + 1) +
+      kernel + 1;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const state = this.#add(
+      pids[row] as number,
+      this.#tids.tids[number] as number,
+      comms[row] as number,
+      root < 0 ? 0 : this.#roots.values[0]?.[root] as number,
+      kernel < 0 ? 0 : this.#kernel.values[0]?.[kernel] as number,
+    );
+    this.#from[state] = Math.max(
+      threads.from[row] as number,
+      root < 0 ? 0 : this.#roots.from[root] as number,
+      kernel < 0 ? 0 : this.#kernel.from[kernel] as number,
+    );
+    this.#until[state] = Math.min(
+      threads.until(number, row),
+      this.#roots.until(space, root),
+      this.#kernel.until(0, kernel),
+    );
+    this.#known.set(key, state);
+    return state;
+  }
+
+  /** A thread that nothing is known of sees what its process does. */
+  #stranger(pid: number, tid: number, moment: number): number {
+    const leader = pid >= 0 && pid !== tid ? this.state(pid, pid, moment) : -1;
+    const kernel = this.#kernel.at(0, moment);
+    const key = `${pid} ${tid} ${leader} ${kernel}`;
+    let state = this.#strangers.get(key);
+    if (state === undefined) {
+      state = this.#add(
+        pid,
+        tid,
+        -1,
+        leader < 0 ? 0 : this.#userRoot[leader] as number,
+        kernel < 0 ? 0 : this.#kernel.values[0]?.[kernel] as number,
+      );
+      // It is looked for each time: others may have the same number later.
+      this.#from[state] = END;
+      this.#strangers.set(key, state);
+    }
+    return state;
+  }
+
+  #add(pid: number, tid: number, comm: number, userRoot: number, kernelRoot: number): number {
+    const state = this.stateCount++;
+    if (state >= this.pids.length) {
+      this.pids = enlarge(this.pids, state + 1);
+      this.tids = enlarge(this.tids, state + 1);
+      this.comms = enlarge(this.comms, state + 1);
+      this.#userRoot = enlarge(this.#userRoot, state + 1);
+      this.#kernelRoot = enlarge(this.#kernelRoot, state + 1);
+      this.#from = enlarge(this.#from, state + 1);
+      this.#until = enlarge(this.#until, state + 1);
+      this.#lastUser = enlarge(this.#lastUser, state + 1);
+      this.#lastKernel = enlarge(this.#lastKernel, state + 1);
+    }
+    this.pids[state] = pid;
+    this.tids[state] = tid;
+    this.comms[state] = comm;
+    this.#userRoot[state] = userRoot;
+    this.#kernelRoot[state] = kernelRoot;
+    this.#lastUser[state] = this.#lastKernel[state] = -1;
+    return state;
+  }
+
+  /** The name of the thread of a state as text; `:tid` where none was recorded. */
+  commText(state: number): string {
+    const comm = this.comms[state] as number;
+    return comm < 0 ? `:${this.tids[state]}` : this.names.text(comm);
+  }
+
+  /**
+   * The map that holds an address in a state, or -1.
+   *
+   * @param cpumode `misc & PERF_RECORD_MISC_CPUMODE_MASK` of the sample.
+   */
+  map(state: number, cpumode: number, hi: number, lo: number): number {
+    const isKernel = cpumode === PERF_RECORD_MISC_KERNEL;
+    if (!isKernel && cpumode !== PERF_RECORD_MISC_USER) return -1;
+    // Addresses come in flocks: the map of the last one is often that of the next.
+    const lasts = isKernel ? this.#lastKernel : this.#lastUser;
+    const last = lasts[state] as number;
+    const { spaces } = this;
+    if (last >= 0) {
+      const h = hi >>> 0;
+      const l = lo >>> 0;
+      const startHi = spaces.startHi[last] as number;
+      const endHi = spaces.endHi[last] as number;
+      if (
+        // Maps of the kernel may overlap: the one that starts last counts.
+        !isKernel && (h > startHi || (h === startHi && l >= (spaces.startLo[last] as number))) &&
+        (h < endHi || (h === endHi && l < (spaces.endLo[last] as number)))
+      ) return last;
+    }
+    const roots = isKernel ? this.#kernelRoot : this.#userRoot;
+    return lasts[state] = spaces.find(roots[state] as number, hi, lo);
+  }
+
+  /** {@link History.map} for the address at `at` of a record. */
+  mapAt(state: number, cpumode: number, view: DataView, at: number, le: boolean): number {
+    return this.map(
+      state,
+      cpumode,
+      view.getInt32(le ? at + 4 : at, le),
+      view.getInt32(le ? at : at + 4, le),
+    );
+  }
+
+  /** A number that says what is mapped for a process: equal where the same is. */
+  spaceVersion(state: number): number {
+    return this.#userRoot[state] as number;
+  }
+
+  /** Path or bracketed name of a map: a number of {@link History.names}. */
+  mapName(map: number): number {
+    return this.#machine.mapName(map);
+  }
+
+  /** What a map was made from. */
+  mapSource(map: number): MapSource {
+    return this.#machine.mapSource(map);
+  }
+}
+
+/** Notes how a machine changes. */
+class Keeper implements MachineLog {
+  readonly machine: Machine;
+  readonly tids = new TidTable();
+  readonly threads = new Versions(3);
+  readonly roots = new Versions(1);
+  readonly kernelRoots = new Versions(1);
+  moments = new Moments();
+  readonly #index: HistoryIndex;
+  readonly #all: boolean;
+  readonly #pids = new TidTable();
+  #now = 0;
+
+  constructor(index: HistoryIndex, options: HistoryOptions) {
+    const { littleEndian, arch, known, allThreads = false } = options;
+    this.#index = index;
+    this.#all = allThreads || index.records.count < FEW;
+    this.machine = new Machine(littleEndian);
+    this.machine.arch = arch;
+    if (known !== undefined) this.machine.setKnownBinaries(known);
+    const { seen } = index;
+    for (let i = 0; i < seen.count; i++) {
+      this.tids.add(seen.tid[i] as number);
+      this.#pids.add(seen.pid[i] as number);
+    }
+  }
+
+  run(): void {
+    const { records, seen } = this.#index;
+    const { machine } = this;
+    const all = new Moments();
+    for (const { count, step, hi, lo, position } of [records.moments, seen.moments]) {
+      for (let i = 0; i < count; i++) {
+        all.add(
+          step[i] as number,
+          hi[i] as number,
+          lo[i] as number,
+          position[i] as number,
+        );
+      }
+    }
+    const order = all.order();
+    this.moments = all.reordered(order);
+    machine.record(this);
+    for (const [at, number] of order.entries()) {
+      this.#now = at + 1;
+      const first = number - records.count;
+      if (first >= 0) {
+        machine.thread(seen.pid[first] as number, seen.tid[first] as number);
+        continue;
+      }
+      const start = records.start[number] as number;
+      if (records.view.getUint32(start, machine.littleEndian) >= PERF_RECORD_USER_TYPE_START) {
+        continue;
+      }
+      machine.apply(records.bytes, records.view, start, records.end[number] as number);
+    }
+    this.threads.seal();
+    this.roots.seal();
+    this.kernelRoots.seal();
+  }
+
+  thread(tid: number, pid: number, comm: number, space: number): void {
+    const number = this.#all ? this.tids.add(tid) : this.tids.find(tid);
+    if (number < 0) return;
+    this.threads.add(number, this.#now, pid, comm, space);
+  }
+
+  space(space: number, root: number): void {
+    this.roots.add(space, this.#now, root);
+  }
+
+  kernel(root: number): void {
+    this.kernelRoots.add(0, this.#now, root);
+  }
+
+  keepsSpaceOf(pid: number): boolean {
+    return this.#all || pid < 0 || pid === 0 || this.#pids.find(pid) >= 0;
+  }
+
+  isNoted(space: number): boolean {
+    return this.roots.lastFrom(space) < this.#now;
+  }
+
+  isKernelNoted(): boolean {
+    return this.kernelRoots.lastFrom(0) < this.#now;
+  }
+}

@@ -1,0 +1,22 @@
+/** Is told how a machine changes while records are applied to it. */
+export interface MachineLog {
+  /**
+   * A thread is from now on as it says.
+   *
+   * @param tid Its id.
+   * @param pid Its process; -1 where it is not known.
+   * @param comm Its name, a number of the names; -1 where none was recorded.
+   * @param space The number of its address space.
+   */
+  thread(tid: number, pid: number, comm: number, space: number): void;
+  /** The tree of an address space is from now on that at `root`. */
+  space(space: number, root: number): void;
+  /** The tree of the kernel is from now on that at `root`. */
+  kernel(root: number): void;
+  /** Whether the past of an address space that a process begins with is of interest. */
+  keepsSpaceOf(pid: number): boolean;
+  /** Whether the present tree of a space was noted before this record, and has to stay as it is. */
+  isNoted(space: number): boolean;
+  /** The same of the kernel's. */
+  isKernelNoted(): boolean;
+}

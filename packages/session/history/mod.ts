@@ -1,0 +1,6 @@
+/**
+ * The past of a machine, made before any sample is looked at.
+ *
+ * @module
+ */
+export * from "./history.ts";

@@ -1,0 +1,56 @@
+import { enlarge } from "@perfdata/format/enlarge";
+import { Moments } from "./moments.ts";
+
+/** Records that were copied out of a recording, with when they happen. */
+export class KeptRecords {
+  /** All of them, one after the other, each at a multiple of 8. */
+  bytes: Uint8Array<ArrayBuffer> = new Uint8Array(1 << 14);
+  /** The same bytes, for reads in either byte order. */
+  view: DataView<ArrayBuffer> = new DataView(this.bytes.buffer);
+  /** When each happens: as many as there are records. */
+  readonly moments: Moments = new Moments();
+  /** Where each starts in {@link KeptRecords.bytes}. */
+  start: Int32Array<ArrayBuffer> = new Int32Array(64);
+  /** Where each ends. */
+  end: Int32Array<ArrayBuffer> = new Int32Array(64);
+  #used = 0;
+
+  /** Number of records. */
+  get count(): number {
+    return this.moments.count;
+  }
+
+  /**
+   * Copies the record in `[start, end)` of `from`.
+   *
+   * @param round How many FINISHED_ROUND records stand before it.
+   * @param hi Upper half of its time; both are 0 where it has none.
+   * @param lo Lower half.
+   * @param position Its number among the records of the file.
+   */
+  add(
+    from: Uint8Array,
+    start: number,
+    end: number,
+    round: number,
+    hi: number,
+    lo: number,
+    position: number,
+  ): void {
+    const at = this.#used;
+    const size = end - start;
+    if (at + size > this.bytes.length) {
+      this.bytes = enlarge(this.bytes, at + size);
+      this.view = new DataView(this.bytes.buffer);
+    }
+    this.bytes.set(from.subarray(start, end), at);
+    const number = this.moments.add(round, hi, lo, position);
+    if (number >= this.start.length) {
+      this.start = enlarge(this.start, number + 1);
+      this.end = enlarge(this.end, number + 1);
+    }
+    this.start[number] = at;
+    this.end[number] = at + size;
+    this.#used = at + size + 7 & ~7;
+  }
+}

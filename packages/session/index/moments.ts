@@ -1,0 +1,110 @@
+import { enlarge } from "@perfdata/format/enlarge";
+import { isKnownTime } from "../record_time.ts";
+import type { Rounds } from "./rounds.ts";
+
+/**
+ * The step at which a record is delivered.
+ *
+ * @param round How many FINISHED_ROUND records stand before it.
+ * @param hi Upper half of its time.
+ * @param lo Lower half.
+ */
+export function stepOf(rounds: Rounds, round: number, hi: number, lo: number): number {
+  return isKnownTime(hi | 0, lo | 0) ? 2 * rounds.flush(round, hi, lo) : 2 * round + 1;
+}
+
+/**
+ * When records happen, in the order in which perf delivers them: columns of keys.
+ *
+ * A key is the step of the delivery, the time, and the position among the records of the file. Step `2k`
+ * is flush `k` of {@link Rounds}; what has no time is delivered when it is read, between two flushes, at
+ * an odd step. Keys are unique.
+ */
+export class Moments {
+  /** Number of keys. */
+  count: number = 0;
+  /** Step of the delivery. */
+  step: Int32Array<ArrayBuffer> = new Int32Array(64);
+  /** Upper half of the time; 0 where only the position counts. */
+  hi: Uint32Array<ArrayBuffer> = new Uint32Array(64);
+  /** Lower half. */
+  lo: Uint32Array<ArrayBuffer> = new Uint32Array(64);
+  /** Number of the record among those of the file. */
+  position: Float64Array<ArrayBuffer> = new Float64Array(64);
+
+  /** Adds a key; returns its number. */
+  add(step: number, hi: number, lo: number, position: number): number {
+    const at = this.count++;
+    if (at >= this.step.length) {
+      this.step = enlarge(this.step, at + 1);
+      this.hi = enlarge(this.hi, at + 1);
+      this.lo = enlarge(this.lo, at + 1);
+      this.position = enlarge(this.position, at + 1);
+    }
+    this.set(at, step, hi, lo, position);
+    return at;
+  }
+
+  /** Overwrites a key. */
+  set(at: number, step: number, hi: number, lo: number, position: number): void {
+    this.step[at] = step;
+    this.hi[at] = hi;
+    this.lo[at] = lo;
+    this.position[at] = position;
+  }
+
+  /** Whether key `at` comes before another one. */
+  isBefore(at: number, step: number, hi: number, lo: number, position: number): boolean {
+    const ownStep = this.step[at] as number;
+    if (ownStep !== step) return ownStep < step;
+    const ownHi = this.hi[at] as number;
+    hi >>>= 0;
+    if (ownHi !== hi) return ownHi < hi;
+    const ownLo = this.lo[at] as number;
+    lo >>>= 0;
+    return ownLo !== lo ? ownLo < lo : (this.position[at] as number) < position;
+  }
+
+  /**
+   * Makes steps of the rounds that they were added with, when all rounds are known.
+   *
+   * @param isTimed Whether records happen in the order of their times; otherwise positions decide.
+   */
+  settle(rounds: Rounds, isTimed: boolean): void {
+    const { step, hi, lo } = this;
+    for (let i = 0; i < this.count; i++) {
+      const [h, l] = [hi[i] as number, lo[i] as number];
+      if (isTimed) step[i] = stepOf(rounds, step[i] as number, h, l);
+      else step[i] = hi[i] = lo[i] = 0;
+    }
+  }
+
+  /** The numbers of all keys, in their order. */
+  order(): Int32Array {
+    return Int32Array.from({ length: this.count }, (_, i) => i).sort((a, b) =>
+      a === b ? 0 : this.isBefore(
+          a,
+          this.step[b] as number,
+          this.hi[b] as number,
+          this.lo[b] as number,
+          this.position[b] as number,
+        )
+        ? -1
+        : 1
+    );
+  }
+
+  /** The keys in another order. */
+  reordered(order: Int32Array): Moments {
+    const moments = new Moments();
+    for (const at of order) {
+      moments.add(
+        this.step[at] as number,
+        this.hi[at] as number,
+        this.lo[at] as number,
+        this.position[at] as number,
+      );
+    }
+    return moments;
+  }
+}

@@ -1,0 +1,303 @@
+import { trailerEnd } from "@perfdata/format/record";
+import type { PerfDataReader, PerfEvent, ReaderStats, RecordBatch } from "@perfdata/format";
+import {
+  PERF_RECORD_COMM,
+  PERF_RECORD_COMPRESSED,
+  PERF_RECORD_COMPRESSED2,
+  PERF_RECORD_EVENT_UPDATE,
+  PERF_RECORD_EXIT,
+  PERF_RECORD_FINISHED_ROUND,
+  PERF_RECORD_FORK,
+  PERF_RECORD_HEADER_BUILD_ID,
+  PERF_RECORD_KSYMBOL,
+  PERF_RECORD_MMAP,
+  PERF_RECORD_MMAP2,
+  PERF_RECORD_NAMESPACES,
+  PERF_RECORD_SAMPLE,
+  PERF_RECORD_USER_TYPE_START,
+} from "@perfdata/format/record-types";
+import { recordSize } from "@perfdata/format/record-header";
+import { isKnownTime } from "../record_time.ts";
+import { isTimeOrdered } from "../order.ts";
+import { KeptRecords } from "./kept_records.ts";
+import { Rounds } from "./rounds.ts";
+import { SeenThreads } from "./seen_threads.ts";
+
+/** Bytes of a block, about. */
+const BLOCK_BYTES = 1 << 20;
+
+/** Records that the history of a machine is made of: 1 for their types. */
+const HISTORY = new Uint8Array(256);
+for (
+  const type of [
+    PERF_RECORD_MMAP,
+    PERF_RECORD_MMAP2,
+    PERF_RECORD_COMM,
+    PERF_RECORD_FORK,
+    PERF_RECORD_EXIT,
+    PERF_RECORD_NAMESPACES,
+    PERF_RECORD_KSYMBOL,
+    PERF_RECORD_HEADER_BUILD_ID,
+    PERF_RECORD_EVENT_UPDATE,
+  ]
+) HISTORY[type] = 1;
+
+/** A range of records that can be read for itself. */
+export interface IndexBlock {
+  /** File offset of the first record. */
+  readonly from: number;
+  /** File offset after the last one. */
+  readonly to: number;
+  /** Number of the first record among those of the file. */
+  readonly first: number;
+  /** FINISHED_ROUND records before it. */
+  readonly round: number;
+  /** Number of records. */
+  readonly records: number;
+  /** Number of samples. */
+  readonly samples: number;
+  /** The oldest time in it, in ns; all ones where no record has a time. */
+  readonly oldest: bigint;
+  /** The youngest; 0 where no record has a time. */
+  readonly youngest: bigint;
+}
+
+/** A block that is being looked through. */
+class OpenBlock implements IndexBlock {
+  readonly from: number;
+  to: number;
+  readonly first: number;
+  readonly round: number;
+  records = 0;
+  samples = 0;
+  #oldestHi = 0xffff_ffff;
+  #oldestLo = 0xffff_ffff;
+  #youngestHi = 0;
+  #youngestLo = 0;
+
+  constructor(from: number, first: number, round: number) {
+    this.from = this.to = from;
+    this.first = first;
+    this.round = round;
+  }
+
+  see(hi: number, lo: number): void {
+    hi >>>= 0;
+    lo >>>= 0;
+    if (hi > this.#youngestHi || (hi === this.#youngestHi && lo > this.#youngestLo)) {
+      this.#youngestHi = hi;
+      this.#youngestLo = lo;
+    }
+    if (hi < this.#oldestHi || (hi === this.#oldestHi && lo < this.#oldestLo)) {
+      this.#oldestHi = hi;
+      this.#oldestLo = lo;
+    }
+  }
+
+  get oldest(): bigint {
+    return BigInt(this.#oldestHi) << 32n | BigInt(this.#oldestLo);
+  }
+
+  get youngest(): bigint {
+    return BigInt(this.#youngestHi) << 32n | BigInt(this.#youngestLo);
+  }
+}
+
+/** Offset of what a sample does not have. */
+const NOWHERE = { time: -1, pid: -1 } as const;
+
+/** Where samples have their time and thread, and other records the time, by number of the event. */
+class TimeOffsets {
+  readonly sample: readonly { readonly time: number; readonly pid: number }[];
+  readonly trailer: readonly number[];
+  /** Whether all samples have them in the same place. */
+  readonly isUniform: boolean;
+
+  constructor(events: readonly PerfEvent[]) {
+    this.sample = events.map(({ layout: { time, pid } }) => ({ time, pid }));
+    this.trailer = events.map(({ layout: { trailer } }) => trailer.time);
+    const [first] = this.sample;
+    this.isUniform = first !== undefined &&
+      this.sample.every(({ time, pid }) => time === first.time && pid === first.pid);
+  }
+}
+
+/**
+ * What one look through a file finds: blocks that can be read in any order, and the records that the past
+ * of the machine is made of.
+ *
+ * ```text
+ * file:    | MMAP COMM | sample sample … | FORK | sample … ROUND | …
+ * blocks:  |<------------ 1 MB ------------>|<------- 1 MB ------>| …    from, to, times, samples
+ * records: MMAP COMM FORK …   with when they happen (see Moments)
+ * seen:    the threads of samples, with the first of each
+ * ```
+ *
+ * Headers of records are read, and of samples the time and the thread: nothing is decoded. A file whose
+ * records are compressed is inflated, and has no blocks that can be read for themselves.
+ *
+ * @example
+ * ```ts
+ * import { openSource } from "@perfdata/format/file-source";
+ * import { PerfDataReader } from "@perfdata/format";
+ * import { RecordingIndex } from "@perfdata/session/index";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const file = "fixtures/recorded/callchain.perf.data";
+ * const reader = await PerfDataReader.open(openSource(file));
+ * const index = await RecordingIndex.read(reader);
+ * assertEquals(index.blocks.length, 1);
+ * assertEquals(index.blocks[0]?.samples, index.types.get(9));
+ * ```
+ */
+export class RecordingIndex {
+  /** Whether records can be brought into an order of time; otherwise they happen as the file has them. */
+  readonly isTimed: boolean;
+  /** The blocks, in the order of the file. */
+  readonly blocks: IndexBlock[] = [];
+  /** FINISHED_ROUND records. */
+  readonly rounds: Rounds = new Rounds();
+  /** The records that the past of the machine is made of. */
+  readonly records: KeptRecords = new KeptRecords();
+  /** The threads of samples. */
+  readonly seen: SeenThreads = new SeenThreads();
+  /** How many records of each type there are. */
+  readonly types: Map<number, number> = new Map();
+  /** What the reader counted. */
+  stats: ReaderStats;
+  /** Whether records came out of COMPRESSED ones. */
+  isCompressed: boolean = false;
+  readonly #reader: PerfDataReader;
+  #columns: TimeOffsets;
+
+  private constructor(reader: PerfDataReader) {
+    this.#reader = reader;
+    this.isTimed = isTimeOrdered(reader);
+    this.stats = reader.stats;
+    this.#columns = new TimeOffsets(reader.events.all);
+  }
+
+  /**
+   * Looks through a file.
+   *
+   * @param reader The file; a stream cannot be read again.
+   * @param blockBytes Bytes of a block, about; 1 MB by default.
+   * @throws {PerfDataError} In strict mode, where the file is damaged; a tolerant reader reports it.
+   */
+  static async read(
+    reader: PerfDataReader,
+    { blockBytes = BLOCK_BYTES, progress }: {
+      readonly blockBytes?: number;
+      readonly progress?: ((bytes: number) => void) | undefined;
+    } = {},
+  ): Promise<RecordingIndex> {
+    const index = new RecordingIndex(reader);
+    let block: OpenBlock | undefined;
+    let before = 0;
+    for await (const batch of reader.batches()) {
+      if (batch.count === 0) continue;
+      const from = batch.offsetOf(0);
+      if (batch.inflatedFrom >= 0) index.isCompressed = true;
+      if (block === undefined || from - block.from >= blockBytes) {
+        if (block !== undefined) block.to = from;
+        block = new OpenBlock(from, batch.firstIndex, index.rounds.count);
+        index.blocks.push(block);
+      }
+      index.#take(batch, block);
+      const last = batch.count - 1;
+      block.to = batch.offsetOf(last) + batch.size(last);
+      if (progress !== undefined) {
+        const { recordBytes, payloadBytes } = reader.stats;
+        progress(recordBytes + payloadBytes - before);
+        before = recordBytes + payloadBytes;
+      }
+    }
+    index.stats = reader.stats;
+    index.records.moments.settle(index.rounds, index.isTimed);
+    index.seen.moments.settle(index.rounds, index.isTimed);
+    return index;
+  }
+
+  /** Takes the records of a batch. */
+  #take(batch: RecordBatch, block: OpenBlock): void {
+    const { bytes, view, starts, count, littleEndian: le, firstIndex } = batch;
+    const { rounds, seen, types } = this;
+    const { events } = this.#reader;
+    // In a pipe they come with the records.
+    if (events.all.length > this.#columns.trailer.length) {
+      this.#columns = new TimeOffsets(events.all);
+    }
+    const offsets = this.#columns;
+    const { isUniform } = offsets;
+    let { time, pid } = offsets.sample[0] ?? NOWHERE;
+    const highAt = le ? 4 : 0;
+    const lowAt = 4 - highAt;
+    let samples = 0;
+    for (let i = 0; i < count; i++) {
+      const start = starts[i] as number;
+      const type = view.getUint32(start, le);
+      const end = start + recordSize(view, start, le);
+      if (type === PERF_RECORD_SAMPLE) {
+        samples++;
+        if (!isUniform) {
+          const of = events.indexOf(view, start, end, type, le);
+          ({ time, pid } = offsets.sample[of] ?? NOWHERE);
+        }
+        let hi = 0;
+        let lo = 0;
+        if (time >= 8 && start + time + 8 <= end) {
+          hi = view.getInt32(start + time + highAt, le);
+          lo = view.getInt32(start + time + lowAt, le);
+          if (isKnownTime(hi, lo)) {
+            rounds.see(hi, lo);
+            block.see(hi, lo);
+          } else hi = lo = 0;
+        }
+        if (pid >= 8 && start + pid + 8 <= end) {
+          const process = view.getInt32(start + pid, le);
+          seen.see(
+            process,
+            view.getInt32(start + pid + 4, le),
+            rounds.count,
+            hi,
+            lo,
+            firstIndex + i,
+          );
+        }
+        continue;
+      }
+      types.set(type, (types.get(type) ?? 0) + 1);
+      if (type === PERF_RECORD_FINISHED_ROUND) {
+        rounds.finish();
+        continue;
+      }
+      if (type >= PERF_RECORD_USER_TYPE_START && HISTORY[type] !== 1) {
+        if (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2) {
+          this.isCompressed = true;
+        }
+        continue;
+      }
+      let hi = 0;
+      let lo = 0;
+      if (type < PERF_RECORD_USER_TYPE_START) {
+        const of = events.indexOf(view, start, end, type, le);
+        const trailer = offsets.trailer[of] ?? 0;
+        const at = trailer === 0 ? -1 : trailerEnd(start, end) + trailer;
+        if (at >= start + 8 && at + 8 <= end) {
+          hi = view.getInt32(at + highAt, le);
+          lo = view.getInt32(at + lowAt, le);
+          if (isKnownTime(hi, lo)) {
+            rounds.see(hi, lo);
+            block.see(hi, lo);
+          } else hi = lo = 0;
+        }
+      }
+      if (HISTORY[type] === 1) {
+        this.records.add(bytes, start, end, rounds.count, hi, lo, firstIndex + i);
+      }
+    }
+    if (samples > 0) types.set(PERF_RECORD_SAMPLE, (types.get(PERF_RECORD_SAMPLE) ?? 0) + samples);
+    block.records += count;
+    block.samples += samples;
+  }
+}

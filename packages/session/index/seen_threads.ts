@@ -1,0 +1,79 @@
+import { enlarge } from "@perfdata/format/enlarge";
+import { Moments } from "./moments.ts";
+
+/**
+ * The threads of samples, and when each is seen first: perf knows a thread from then on, also where no
+ * record says that it began.
+ */
+export class SeenThreads {
+  /** When each is seen first: as many as there are pairs of process and thread. */
+  readonly moments: Moments = new Moments();
+  /** Process of each. */
+  pid: Int32Array<ArrayBuffer> = new Int32Array(64);
+  /** Thread of each. */
+  tid: Int32Array<ArrayBuffer> = new Int32Array(64);
+  #slots = new Int32Array(256).fill(-1);
+  #last = -1;
+
+  /** Number of pairs. */
+  get count(): number {
+    return this.moments.count;
+  }
+
+  /** Takes a thread of a sample, which has a time and stands in a round as {@link KeptRecords.add} says. */
+  see(pid: number, tid: number, round: number, hi: number, lo: number, position: number): void {
+    let number = this.#last;
+    if (number < 0 || this.tid[number] !== tid || this.pid[number] !== pid) {
+      number = this.#last = this.#find(pid, tid);
+      if (number < 0) {
+        this.#add(pid, tid, round, hi, lo, position);
+        return;
+      }
+    }
+    // Mostly those that come later in the file are later.
+    const { moments } = this;
+    const firstHi = moments.hi[number] as number;
+    hi >>>= 0;
+    lo >>>= 0;
+    if (hi < firstHi || (hi === firstHi && lo < (moments.lo[number] as number))) {
+      moments.set(number, round, hi, lo, position);
+    }
+  }
+
+  #find(pid: number, tid: number): number {
+    const slots = this.#slots;
+    const mask = slots.length - 1;
+    for (let slot = hash(pid, tid) & mask;; slot = slot + 1 & mask) {
+      const number = slots[slot] as number;
+      if (number < 0 || (this.tid[number] === tid && this.pid[number] === pid)) return number;
+    }
+  }
+
+  #add(pid: number, tid: number, round: number, hi: number, lo: number, position: number): void {
+    const number = this.#last = this.moments.add(round, hi, lo, position);
+    if (number >= this.pid.length) {
+      this.pid = enlarge(this.pid, number + 1);
+      this.tid = enlarge(this.tid, number + 1);
+    }
+    this.pid[number] = pid;
+    this.tid[number] = tid;
+    if (this.count * 2 > this.#slots.length) {
+      this.#slots = new Int32Array(this.#slots.length * 4).fill(-1);
+      for (let i = 0; i < number; i++) this.#put(i);
+    }
+    this.#put(number);
+  }
+
+  #put(number: number): void {
+    const slots = this.#slots;
+    const mask = slots.length - 1;
+    let slot = hash(this.pid[number] as number, this.tid[number] as number) & mask;
+    while ((slots[slot] as number) >= 0) slot = slot + 1 & mask;
+    slots[slot] = number;
+  }
+}
+
+function hash(pid: number, tid: number): number {
+  const mixed = Math.imul(pid, 0x85ebca6b) ^ Math.imul(tid, 0x9e3779b1);
+  return mixed ^ mixed >>> 15;
+}
