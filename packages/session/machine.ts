@@ -27,6 +27,7 @@ import { MAP, MAPPED, type MapSource, MapSources, mmapSize, rangeOfRecord } from
 import { recordMisc } from "@perfdata/format/record-header";
 
 export { kernelModuleName, type KnownBinary, type MapRange } from "./kernel_maps.ts";
+export type { MachineLog } from "./history/machine_log.ts";
 export type { MapSource } from "./map_sources.ts";
 
 // Where the fields of records lie; FORK and EXIT are the same.

@@ -4,3 +4,4 @@
  * @module
  */
 export * from "./history.ts";
+export type { MachineLog } from "./machine_log.ts";
