@@ -36,7 +36,10 @@ export interface AuxPiece {
 export interface AuxStream {
   /** The CPU that was traced; `undefined` where a thread was. */
   readonly cpu: number | undefined;
-  /** The thread that was traced; `undefined` where all that ran on the CPU was. */
+  /**
+   * The thread that was traced. In the buffer of a CPU, it is the process that perf has started or was told
+   * of, whoever ran there (context switches say who), and `undefined` where all that ran there was traced.
+   */
   readonly tid: number | undefined;
   /** Number of the buffer among all of the recording; -1 for samples. */
   readonly idx: number;

@@ -279,8 +279,10 @@ class Buffer implements PtBuffer {
       : sideband.switches.get(stream.cpu) ?? NO_SWITCHES;
     this.#changes = sideband.history.changes;
     this.#pokes = sideband.pokes;
-    this.tid = stream.tid ?? sideband.started.get(stream.cpu ?? -1) ?? sideband.started.get(-1) ??
-      this.#switches.tid[0] ?? -1;
+    // Only where a thread has a buffer of its own does the trace's record say who ran.
+    this.tid = stream.cpu === undefined
+      ? stream.tid ?? sideband.firstThread(-1)
+      : sideband.firstThread(stream.cpu, stream.tid);
     this.code = code.space(this.tid, clock.known ? 0 : Infinity);
     this.flow = new FlowDecoder({
       space: this.code,
@@ -327,8 +329,6 @@ class Buffer implements PtBuffer {
       this.#poke++;
     }
     this.position = ns;
-    const stream = this.stream.tid;
-    if (stream !== undefined) tid = stream;
     if (tid !== this.tid || this.#change + this.#poke !== before) {
       this.tid = tid;
       this.code = this.#places.space(tid, ns < 0 ? 0 : ns);

@@ -32,6 +32,8 @@ const NEXT_PID = 56;
 
 /** Who ran on a CPU from when on: columns in order of time. */
 export class Switches {
+  /** The thread that ran before the first row; -1 where it is not known. */
+  first = -1;
   /** Number of rows. */
   count = 0;
   /** When, ns. */
@@ -87,6 +89,7 @@ export class PtSideband implements Consumer {
 
   /** Fields of the samples of sched_switch events, by number of the event. */
   readonly #schedSwitch = new Map<number, SampleFields>();
+  #hasSwitches = false;
   #eventsSeen = 0;
   #engine: Engine | undefined;
 
@@ -97,6 +100,22 @@ export class PtSideband implements Consumer {
     this.recorded = recorded;
     this.#littleEndian = reader.littleEndian;
     this.#history = new PtHistory(reader.littleEndian, reader.arch, recorded.known);
+  }
+
+  /**
+   * The thread that a CPU's trace begins with; -1 where it is not known.
+   *
+   * perf writes the process that it has started, or was told of, into each AUXTRACE record of a CPU, whoever
+   * runs there: that one is `otherwise`, for recordings that say nothing else of who ran.
+   */
+  firstThread(cpu: number, otherwise = -1): number {
+    const switches = this.switches.get(cpu);
+    const started = this.started.get(cpu) ?? this.started.get(-1);
+    if (started !== undefined) return started;
+    if (switches !== undefined) {
+      return switches.first >= 0 ? switches.first : switches.tid[0] as number;
+    }
+    return this.#hasSwitches ? -1 : otherwise;
   }
 
   /** Threads and mappings at any time. */
@@ -144,16 +163,17 @@ export class PtSideband implements Consumer {
     if (cpu < 0) return;
     const out = ((run.misc[i] as number) & PERF_RECORD_MISC_SWITCH_OUT) !== 0;
     const from = run.start[i] as number;
-    if (!out) {
-      const tid = run.tid[i] as number;
-      if (tid > 0) this.history.thread(run.pid[i] as number, tid, time);
-      this.#of(cpu).add(time, tid);
-    } else if (
-      run.type[i] === PERF_RECORD_SWITCH_CPU_WIDE &&
-      (run.end[i] as number) - from >= SWITCH_CPU_WIDE_SIZE
-    ) {
-      this.#of(cpu).add(time, view.getInt32(from + NEXT.next_prev_tid, this.#littleEndian));
-    } else this.#of(cpu).add(time, -1);
+    const tid = run.tid[i] as number;
+    const isWide = run.type[i] === PERF_RECORD_SWITCH_CPU_WIDE &&
+      (run.end[i] as number) - from >= SWITCH_CPU_WIDE_SIZE;
+    const other = isWide ? view.getInt32(from + NEXT.next_prev_tid, this.#littleEndian) : -1;
+    if (tid > 0) this.history.thread(run.pid[i] as number, tid, time);
+    this.#hasSwitches = true;
+    const switches = this.#of(cpu);
+    if (switches.count === 0) switches.first = out ? tid : other;
+    if (!out) switches.add(time, tid);
+    // A SWITCH names nobody: the trace is of the workload alone, and its last packets may seem to be later.
+    else if (isWide) switches.add(time, other);
   }
 
   /** A sample of sched_switch: how older versions of perf learned of context switches. */
@@ -167,6 +187,7 @@ export class PtSideband implements Consumer {
     const fields = this.#schedSwitch.get(run.event[i] as number);
     const cpu = run.cpu[i] as number;
     if (fields === undefined || cpu < 0) return;
+    this.#hasSwitches = true;
     const { view } = run.at(i);
     const le = this.#littleEndian;
     if (!fields.locate(view, run.start[i] as number, run.end[i] as number, le)) return;
