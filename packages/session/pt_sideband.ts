@@ -33,7 +33,7 @@ const NEXT_PID = 56;
 /** Who ran on a CPU from when on: columns in order of time. */
 export class Switches {
   /** The thread that ran before the first row; -1 where it is not known. */
-  first = -1;
+  first: number = -1;
   /** Number of rows. */
   count = 0;
   /** When, ns. */
