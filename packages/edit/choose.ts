@@ -133,7 +133,7 @@ class Chosen implements Consumer {
         continue;
       }
       const name = run.comm[i] as number;
-      const comm = names.of(name, run.tid[i] as number);
+      const comm = names.of(run, i);
       if (name < 0) {
         // What it did before it got its name counts under that name.
         const waiting = this.#unnamed.get(comm);

@@ -60,7 +60,9 @@ export class SampleCounts implements Consumer {
   constructor(options: CountOptions = {}) {
     this.#options = options;
     this.stacks = options.stacks === true;
-    this.needs = this.stacks ? { stacks: true, calls: options.lines === true } : { places: true };
+    this.needs = this.stacks
+      ? { order: "any", stacks: true, calls: options.lines === true }
+      : { order: "any", places: true };
   }
 
   /** Comms by number. */
@@ -86,12 +88,12 @@ export class SampleCounts implements Consumer {
     const comms = this.#comms;
     if (reads === undefined || comms === undefined) return;
     while (this.totals.length < this.#events.length) this.totals.push({ samples: 0, period: 0 });
-    const { count, type, chosen, comm, tid, event, period } = run;
+    const { count, type, chosen, event, period } = run;
     for (let i = 0; i < count; i++) {
       const kind = type[i] as number;
       if (kind === PERF_RECORD_SAMPLE) {
         if (chosen[i] === CHOSEN.NO) continue;
-        const called = comms.of(comm[i] as number, tid[i] as number);
+        const called = comms.of(run, i);
         const of = event[i] as number;
         if (reads.isPlain(of)) {
           this.#count(run, i, of, called, period[i] as number);

@@ -11,6 +11,9 @@ import { deliverRuns, type OrderOptions, type OrderStats } from "./order.ts";
 import { Places } from "./places.ts";
 import { RecordedObjects } from "./recorded_objects.ts";
 import { Resolver, type SampleFilter } from "./resolve.ts";
+import { readBlocks, readIndex, takesAnyOrder } from "./any_order.ts";
+import { History } from "./history/history.ts";
+import type { MachineView } from "./machine_view.ts";
 import { type Run, RunColumns } from "./run.ts";
 import { StackTable } from "./stacks.ts";
 import type { UnwindCounts } from "./unwind_counts.ts";
@@ -19,8 +22,12 @@ import { DeferredChains } from "./user_chains.ts";
 
 /** What a consumer wants filled in. */
 export interface Needs {
-  /** `file`: the order of the file will do, which needs no buffer; `time` by default. */
-  readonly order?: "time" | "file";
+  /**
+   * `time`, the default; `file`: the order of the file will do, which needs no buffer; `any`: samples are
+   * taken as they come, and records that are no samples only if they come by chance. What a thread was
+   * called and saw is the same in all of them.
+   */
+  readonly order?: "time" | "file" | "any";
   /** `Run.thread`, `process`, `comm`, `period`, `chosen`; true by default. */
   readonly machine?: boolean;
   /** `Run.place`. */
@@ -105,8 +112,12 @@ export interface EngineOptions extends OrderOptions {
 export class Engine {
   /** The recording. */
   readonly reader: PerfDataReader;
-  /** The machine as it was recorded, at the present moment. */
+  /** The machine as it was recorded, at the present moment; where there is no order, after all of it. */
   readonly machine: Machine;
+  /** What it was at any moment, where samples are taken in any order. */
+  readonly past: History | undefined;
+  /** The one of both by which samples are resolved: `Run.thread` is a number of it. */
+  readonly view: MachineView;
   /** Names of the machine: comms and paths by number. */
   readonly names: NameTable;
   /** What the recording says of its objects. */
@@ -134,14 +145,21 @@ export class Engine {
   /** Samples of no known event, or damaged. */
   leftOut: number = 0;
 
-  /** Prepares for one recording. */
-  constructor(reader: PerfDataReader, diagnostics?: Diagnostics) {
+  /** Prepares for one recording, of which what it says of its objects and events is known. */
+  constructor(
+    reader: PerfDataReader,
+    recorded: RecordedObjects = new RecordedObjects(reader),
+    described: EventNames = new EventNames(reader),
+    past?: History,
+  ) {
     this.reader = reader;
-    this.machine = new Machine(reader.littleEndian);
-    this.names = this.machine.names;
-    this.recorded = new RecordedObjects(reader, diagnostics);
-    this.places = new Places(this.machine, this.recorded);
-    this.described = new EventNames(reader, diagnostics);
+    this.past = past;
+    this.machine = past?.end ?? new Machine(reader.littleEndian);
+    this.view = past ?? this.machine;
+    this.names = this.view.names;
+    this.recorded = recorded;
+    this.places = new Places(this.view, recorded);
+    this.described = described;
   }
 }
 
@@ -183,8 +201,21 @@ export async function runEngine(
   options: EngineOptions = {},
 ): Promise<Engine> {
   const { filter = {}, unwind, stitchLbr, progress, diagnostics, ...orderOptions } = options;
-  const engine = new Engine(reader, diagnostics);
-  const { machine, recorded } = engine;
+  const recorded = new RecordedObjects(reader, diagnostics);
+  const described = new EventNames(reader, diagnostics);
+  await recorded.readFeatures(reader);
+  const index = takesAnyOrder(reader, consumers, options) ? await readIndex(reader) : undefined;
+  const past = index === undefined ? undefined : new History(index, {
+    littleEndian: reader.littleEndian,
+    arch: reader.arch,
+    known: recorded.known,
+    record(bytes, view, start, end) {
+      recorded.record(bytes, view, start, end);
+      described.record(bytes, view, start, end);
+    },
+  });
+  const engine = new Engine(reader, recorded, described, past);
+  const { machine } = engine;
   const wants = (need: keyof Needs) => consumers.some(({ needs }) => needs[need] === true);
   const resolves = consumers.some(({ needs }) => needs.machine !== false);
   const joined = wants("joined");
@@ -211,6 +242,7 @@ export async function runEngine(
       maps: wants("maps"),
     },
     filter,
+    past,
   );
   engine.places.joinsUnmapped = !consumers.some(({ needs }) =>
     needs.unmapped !== false && hasPlaces(needs)
@@ -225,9 +257,10 @@ export async function runEngine(
   if (takers.length > 1) throw new TypeError("runEngine: several consumers want payloads");
   const waiting = consumers.filter(({ settle }) => settle !== undefined);
   const names = engine.described;
-  machine.arch = reader.arch;
-  await recorded.readFeatures(reader);
-  machine.setKnownBinaries(recorded.known);
+  if (past === undefined) {
+    machine.arch = reader.arch;
+    machine.setKnownBinaries(recorded.known);
+  }
   engine.eventNames = await names.all();
   const { userChains } = resolver;
   if (whole) await userChains.deferred.readAll(reader);
@@ -241,37 +274,47 @@ export async function runEngine(
   const columns = new RunColumns(reader);
   const inFileOrder = consumers.every(({ needs }) => needs.order === "file");
   let taken = 0;
-  engine.order = await deliverRuns(reader, {
-    batch: reader.isPipe
-      ? async (batch) => {
-        if (takeNames(batch, names)) engine.eventNames = await names.all();
-        if (whole && DeferredChains.areAsked(reader)) userChains.deferred.take(batch);
-      }
-      : undefined,
-    run(run) {
-      columns.fill(run);
-      if (!reader.isPipe && takeUpdates(run, names)) engine.eventNames = names.current();
-      if (resolves) resolver.take(run);
-      for (const consumer of consumers) consumer.rows(run);
-    },
-    async payload(payload) {
-      const again = await names.payload(payload);
-      if (again !== payload) {
-        engine.eventNames = await names.all();
-        for (const consumer of consumers) await consumer.described?.();
-      }
-      for (const taker of takers) await taker.payload?.(again);
-    },
-    settle: waiting.length === 0 ? undefined : async () => {
-      for (const consumer of waiting) await consumer.settle?.();
-    },
-    done() {
-      const { recordBytes, payloadBytes } = reader.stats;
-      progress?.(recordBytes + payloadBytes - taken);
-      taken = recordBytes + payloadBytes;
-      return consumers.every((consumer) => consumer.done?.() === true);
-    },
-  }, { ...(inFileOrder ? { order: "file" } : {}), ...orderOptions });
+  if (index !== undefined) {
+    await readBlocks(reader, index, {
+      filter,
+      run(run) {
+        columns.fill(run);
+        resolver.take(run);
+        for (const consumer of consumers) consumer.rows(run);
+      },
+      progress,
+    });
+  } else {engine.order = await deliverRuns(reader, {
+      batch: reader.isPipe
+        ? async (batch) => {
+          if (takeNames(batch, names)) engine.eventNames = await names.all();
+          if (whole && DeferredChains.areAsked(reader)) userChains.deferred.take(batch);
+        }
+        : undefined,
+      run(run) {
+        columns.fill(run);
+        if (!reader.isPipe && takeUpdates(run, names)) engine.eventNames = names.current();
+        if (resolves) resolver.take(run);
+        for (const consumer of consumers) consumer.rows(run);
+      },
+      async payload(payload) {
+        const again = await names.payload(payload);
+        if (again !== payload) {
+          engine.eventNames = await names.all();
+          for (const consumer of consumers) await consumer.described?.();
+        }
+        for (const taker of takers) await taker.payload?.(again);
+      },
+      settle: waiting.length === 0 ? undefined : async () => {
+        for (const consumer of waiting) await consumer.settle?.();
+      },
+      done() {
+        const { recordBytes, payloadBytes } = reader.stats;
+        progress?.(recordBytes + payloadBytes - taken);
+        taken = recordBytes + payloadBytes;
+        return consumers.every((consumer) => consumer.done?.() === true);
+      },
+    }, { ...(inFileOrder ? { order: "file" } : {}), ...orderOptions });}
   engine.leftOut = resolver.leftOut;
   engine.unjoined = userChains.unjoined;
   engine.unstitched = stitchLbr === true && !userChains.isStitching;

@@ -283,6 +283,7 @@ export class Machine {
     this.pids[thread] = pid;
     this.tids[thread] = tid;
     this.comms[thread] = -1;
+    this.#log?.begin(tid);
     const i = this.#tidTable.add(tid);
     if (i >= this.#byTid.length) this.#byTid = enlarge(this.#byTid, i + 1);
     this.#byTid[i] = thread;

@@ -7,7 +7,7 @@ import {
 import type { SymbolObject } from "@perfdata/symbols";
 import { type Address, addressFromHalves } from "@perfdata/symbols/address";
 import { kernelModuleName } from "./kernel_maps.ts";
-import type { Machine } from "./machine.ts";
+import type { MachineView } from "./machine_view.ts";
 import { enlarge } from "@perfdata/format/enlarge";
 import type { MappedObject, RecordedObjects } from "./recorded_objects.ts";
 import { type Run, RUN_ROWS } from "./run.ts";
@@ -79,7 +79,7 @@ export class Places {
    */
   joinsUnmapped: boolean = false;
 
-  readonly #machine: Machine;
+  readonly #machine: MachineView;
   readonly #recorded: RecordedObjects;
   readonly #rules: number[] = [];
   readonly #numbers = new Map<string, number>();
@@ -109,7 +109,7 @@ export class Places {
    * @param machine What is mapped where, at the moment of each call.
    * @param recorded Describes what is mapped.
    */
-  constructor(machine: Machine, recorded: RecordedObjects) {
+  constructor(machine: MachineView, recorded: RecordedObjects) {
     this.#machine = machine;
     this.#recorded = recorded;
   }

@@ -7,10 +7,16 @@ import {
   PERF_RECORD_MISC_KERNEL,
   PERF_RECORD_MISC_USER,
 } from "@perfdata/format/perf-event";
-import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
+import {
+  PERF_RECORD_FINISHED_ROUND,
+  PERF_RECORD_SAMPLE,
+  PERF_RECORD_USER_TYPE_START,
+} from "@perfdata/format/record-types";
 import { BRANCH_ENTRY, SampleFields } from "@perfdata/format/sample-layout";
 import { ChainStep, contextMode, isContextMarker } from "./chains.ts";
+import type { History } from "./history/history.ts";
 import type { Machine } from "./machine.ts";
+import type { MachineView } from "./machine_view.ts";
 import { enlarge } from "@perfdata/format/enlarge";
 import { FrameStep } from "./frames.ts";
 import type { Places } from "./places.ts";
@@ -50,7 +56,11 @@ export class Resolver {
   applied: ((run: Run, row: number) => void) | undefined;
   /** Finds user parts of stacks that are not in the chain. */
   readonly userChains: UserChains;
+  /** The machine as it is now, where records go by in order. */
   readonly #machine: Machine;
+  /** What it was at any moment, where they do not. */
+  readonly #past: History | undefined;
+  readonly #view: MachineView;
   readonly #recorded: RecordedObjects;
   readonly #places: Places;
   readonly #chains: ChainStep;
@@ -72,6 +82,8 @@ export class Resolver {
   readonly #le: boolean;
   /** Goes up whenever something may have been mapped. */
   #moment = 0;
+  /** FINISHED_ROUND records before the present row of a run in the order of the file. */
+  #round = 0;
   #branchCount = 0;
   #chainCount = 0;
 
@@ -84,8 +96,11 @@ export class Resolver {
     stacks: StackTable,
     needs: ResolveNeeds,
     filter: SampleFilter,
+    past?: History,
   ) {
     this.#machine = machine;
+    this.#past = past;
+    this.#view = past ?? machine;
     this.#recorded = recorded;
     this.#places = places;
     this.#chains = new ChainStep(places, stacks, reader.littleEndian, needs.calls);
@@ -115,6 +130,7 @@ export class Resolver {
     this.#branchCount = 0;
     this.#chainCount = 0;
     this.#frames.begin();
+    this.#round = run.round;
     for (let i = 0; i < count;) {
       const from = i;
       while (i < count && type[i] === PERF_RECORD_SAMPLE) i++;
@@ -123,7 +139,8 @@ export class Resolver {
       branchStart[i] = this.#branchCount;
       chainStart[i] = chainExact[i] = this.#chainCount;
       this.#frames.start(run, i);
-      this.#apply(run, i++);
+      if (this.#past === undefined) this.#apply(run, i++);
+      else if (type[i++] === PERF_RECORD_FINISHED_ROUND) this.#round++;
     }
     this.#frames.start(run, count);
     branchStart[count] = this.#branchCount;
@@ -142,9 +159,16 @@ export class Resolver {
     this.applied?.(run, i);
   }
 
-  /** Takes the samples in `[from, to)`, between which nothing happens to the machine. */
+  /**
+   * Takes the samples in `[from, to)`, between which nothing happens to the machine, or of which each is
+   * looked up in the past.
+   */
   #samples(run: Run, from: number, to: number): void {
     const machine = this.#machine;
+    const past = this.#past;
+    const round = this.#round;
+    const first = run.first;
+    const { timeHi, timeLo } = run;
     const shapes = this.#shapes;
     const filtered = this.#filtered;
     const { maps, places } = this.#needs;
@@ -167,10 +191,17 @@ export class Resolver {
         continue;
       }
       if (filtered && !this.#passes(run, i)) continue;
-      const of = machine.thread(pid[i] as number, tid[i] as number);
+      const of = past === undefined
+        ? machine.thread(pid[i] as number, tid[i] as number)
+        : past.state(
+          pid[i] as number,
+          tid[i] as number,
+          past.moment(round, timeHi[i] as number, timeLo[i] as number, first + i),
+        );
+      const { pids, comms } = this.#view;
       thread[i] = of;
-      process[i] = machine.pids[of] as number;
-      comm[i] = machine.comms[of] as number;
+      process[i] = pids[of] as number;
+      comm[i] = comms[of] as number;
       period[i] = shape.period < 0
         ? shape.fixedPeriod
         : view.getUint32(at + shape.period + highAt, le) * 2 ** 32 +
@@ -201,9 +232,11 @@ export class Resolver {
 
   /** What is mapped at an address; -1 where there is none. */
   #map(thread: number, mode: number, view: DataView, at: number): number {
-    const machine = this.#machine;
-    const map = at < 0 ? machine.map(thread, mode, 0, 0) : machine.mapAt(thread, mode, view, at);
-    return map < 0 ? -1 : machine.mapName(map);
+    const le = this.#le;
+    const hi = at < 0 ? 0 : view.getInt32(le ? at + 4 : at, le);
+    const lo = at < 0 ? 0 : view.getInt32(le ? at : at + 4, le);
+    const map = this.#view.map(thread, mode, hi, lo);
+    return map < 0 ? -1 : this.#view.mapName(map);
   }
 
   /** Finds the places of a sample that may have several. */
@@ -243,7 +276,7 @@ export class Resolver {
 
   /** The mode that data is mapped in: the kernel accesses that of processes as well. */
   #addrMode(thread: number, mode: number, hi: number, lo: number): number {
-    const machine = this.#machine;
+    const machine = this.#view;
     const isHost = mode === PERF_RECORD_MISC_KERNEL || mode === PERF_RECORD_MISC_USER;
     if (!isHost || machine.map(thread, mode, hi, lo) >= 0) return mode;
     const other = mode === PERF_RECORD_MISC_USER ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;

@@ -41,6 +41,10 @@ export const PLACE_FRAME: number = -(2 ** 31);
 export class Run {
   /** Number of rows. */
   count: number = 0;
+  /** In the order of the file: the number of the first row among the records of the file. */
+  first: number = 0;
+  /** In the order of the file: how many FINISHED_ROUND records stand before the first row. */
+  round: number = 0;
   /** Bytes that hold records. */
   blocks: readonly RecordBytes[] = [];
   /** The number of the bytes that hold the record. */

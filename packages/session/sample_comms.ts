@@ -26,19 +26,19 @@ export class SampleComms {
     this.#engine = engine;
   }
 
-  /**
-   * The comm of a sample.
-   *
-   * @param name Its name in `engine.names`, or -1.
-   * @param tid Its thread.
-   */
-  of(name: number, tid: number): number {
-    return name >= 0 ? this.#byName[name] ?? this.#add(name) : this.#unnamed(tid);
+  /** The comm of the sample in row `i` of a run. */
+  of(run: Run, i: number): number {
+    const { past } = this.#engine;
+    const name = past === undefined
+      ? run.comm[i] as number
+      : past.namedComms[run.thread[i] as number] as number;
+    return name >= 0 ? this.#byName[name] ?? this.#add(name) : this.#unnamed(run.tid[i] as number);
   }
 
   /** Takes record `i` of a run that is no sample: a thread may get a name, or its id is used again. */
   record(run: Run, i: number): void {
-    if (this.#unnamedByTid.size === 0) return;
+    // The past knows which names come later.
+    if (this.#unnamedByTid.size === 0 || this.#engine.past !== undefined) return;
     const type = run.type[i] as number;
     if (type !== PERF_RECORD_COMM && type !== PERF_RECORD_FORK) return;
     const { view, bytes } = run.at(i);

@@ -12,7 +12,7 @@ import {
   type ObjectCode,
   openObjectCode,
 } from "@perfdata/symbols/object-code";
-import type { Machine } from "./machine.ts";
+import type { MachineView } from "./machine_view.ts";
 import type { Places } from "./places.ts";
 import type { RecordedObjects } from "./recorded_objects.ts";
 import { UnwindCounts } from "./unwind_counts.ts";
@@ -41,7 +41,7 @@ class ProcessCode implements CodeLookup {
   /** The thread whose stack is walked, a number of the machine. */
   thread = -1;
   readonly rows: RowTable;
-  readonly #machine: Machine;
+  readonly #machine: MachineView;
   readonly #places: Places;
   readonly #finder: CodeFinder;
   readonly #objects: (ObjectCode | undefined)[] = [];
@@ -53,7 +53,7 @@ class ProcessCode implements CodeLookup {
   /** The time of the sample. */
   #time = 0;
 
-  constructor(rows: RowTable, machine: Machine, places: Places, finder: CodeFinder) {
+  constructor(rows: RowTable, machine: MachineView, places: Places, finder: CodeFinder) {
     this.rows = rows;
     this.#machine = machine;
     this.#places = places;
@@ -141,7 +141,7 @@ class ProcessCode implements CodeLookup {
 /** What of an engine is needed. */
 export interface UnwindEngine {
   /** What is mapped where. */
-  readonly machine: Machine;
+  readonly view: MachineView;
   /** Places are added here. */
   readonly places: Places;
   /** Knows the architecture, in a pipe perhaps late. */
@@ -173,7 +173,7 @@ interface EventUnwinding {
 export class UnwindStep {
   /** How the walks ended. */
   readonly counts: UnwindCounts = new UnwindCounts();
-  readonly #machine: Machine;
+  readonly #machine: MachineView;
   readonly #places: Places;
   readonly #littleEndian: boolean;
   readonly #arch: () => string | undefined;
@@ -183,8 +183,8 @@ export class UnwindStep {
   readonly #copy: StackCopy = { view: new DataView(new ArrayBuffer(0)), start: 0, size: 0 };
 
   /** Takes places of an engine. */
-  constructor({ machine, places, recorded, reader }: UnwindEngine, finder: CodeFinder) {
-    this.#machine = machine;
+  constructor({ view, places, recorded, reader }: UnwindEngine, finder: CodeFinder) {
+    this.#machine = view;
     this.#places = places;
     this.#littleEndian = reader.littleEndian;
     this.#arch = () => recorded.arch ?? reader.arch;

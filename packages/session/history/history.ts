@@ -34,6 +34,10 @@ export interface HistoryOptions {
   readonly arch?: string | undefined;
   /** The binaries that the file's build id table names. */
   readonly known?: readonly KnownBinary[] | undefined;
+  /** Gets each record before it is applied. */
+  readonly record?:
+    | ((bytes: Uint8Array, view: DataView, start: number, end: number) => void)
+    | undefined;
   /** Whether threads that no sample is of are asked for as well; they are not by default. */
   readonly allThreads?: boolean | undefined;
 }
@@ -91,6 +95,11 @@ export class History {
   tids: Int32Array<ArrayBuffer> = new Int32Array(256);
   /** By state: its name, a number of the names; -1 where none was recorded. */
   comms: Int32Array<ArrayBuffer> = new Int32Array(256);
+  /**
+   * By state: its name, or that which the thread got later, as perf counts what a thread did before it got
+   * its first name; -1 where it never got one.
+   */
+  namedComms: Int32Array<ArrayBuffer> = new Int32Array(256);
   /** Number of states that were asked for. */
   stateCount: number = 0;
 
@@ -149,7 +158,8 @@ export class History {
   }
 
   /**
-   * The moment of a record: how many of those that change the machine come before it.
+   * The moment of a record: how many of those that change the machine come before it, it included where
+   * it is the first sample of a thread.
    *
    * @param round How many FINISHED_ROUND records stand before it.
    * @param hi Upper half of its time; both are 0 where it has none.
@@ -164,14 +174,14 @@ export class History {
     const { count } = this;
     const guess = this.#moment;
     if (
-      (guess === 0 || moments.isBefore(guess - 1, step, hi, lo, position)) &&
-      (guess === count || !moments.isBefore(guess, step, hi, lo, position))
+      (guess === 0 || moments.isUpTo(guess - 1, step, hi, lo, position)) &&
+      (guess === count || !moments.isUpTo(guess, step, hi, lo, position))
     ) return guess;
     let low = 0;
     let high = count;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (moments.isBefore(middle, step, hi, lo, position)) low = middle + 1;
+      if (moments.isUpTo(middle, step, hi, lo, position)) low = middle + 1;
       else high = middle;
     }
     return this.#moment = low;
@@ -204,7 +214,12 @@ export class History {
   /** The state of a thread at a moment, by the row of the thread that holds then. */
   #find(number: number, row: number, moment: number): number {
     const threads = this.#threads;
-    const [pids, comms, spaces] = threads.values as [Int32Array, Int32Array, Int32Array];
+    const [pids, comms, spaces, lives] = threads.values as [
+      Int32Array,
+      Int32Array,
+      Int32Array,
+      Int32Array,
+    ];
     const space = spaces[row] as number;
     const root = this.#roots.at(space, moment);
     const kernel = this.#kernel.at(0, moment);
@@ -229,6 +244,11 @@ export class History {
       this.#roots.until(space, root),
       this.#kernel.until(0, kernel),
     );
+    const end = threads.starts[number + 1] as number;
+    for (let later = row; later < end && lives[later] === lives[row]; later++) {
+      this.namedComms[state] = comms[later] as number;
+      if ((comms[later] as number) >= 0) break;
+    }
     this.#known.set(key, state);
     return state;
   }
@@ -260,6 +280,7 @@ export class History {
       this.pids = enlarge(this.pids, state + 1);
       this.tids = enlarge(this.tids, state + 1);
       this.comms = enlarge(this.comms, state + 1);
+      this.namedComms = enlarge(this.namedComms, state + 1);
       this.#userRoot = enlarge(this.#userRoot, state + 1);
       this.#kernelRoot = enlarge(this.#kernelRoot, state + 1);
       this.#from = enlarge(this.#from, state + 1);
@@ -269,7 +290,7 @@ export class History {
     }
     this.pids[state] = pid;
     this.tids[state] = tid;
-    this.comms[state] = comm;
+    this.comms[state] = this.namedComms[state] = comm;
     this.#userRoot[state] = userRoot;
     this.#kernelRoot[state] = kernelRoot;
     this.#lastUser[state] = this.#lastKernel[state] = -1;
@@ -339,18 +360,22 @@ export class History {
 class Keeper implements MachineLog {
   readonly machine: Machine;
   readonly tids = new TidTable();
-  readonly threads = new Versions(3);
+  readonly threads = new Versions(4);
+  /** By number of a thread id: how many threads had it. */
+  #lives = new Int32Array(256);
   readonly roots = new Versions(1);
   readonly kernelRoots = new Versions(1);
   moments = new Moments();
   readonly #index: HistoryIndex;
   readonly #all: boolean;
+  readonly #record: HistoryOptions["record"];
   readonly #pids = new TidTable();
   #now = 0;
 
   constructor(index: HistoryIndex, options: HistoryOptions) {
-    const { littleEndian, arch, known, allThreads = false } = options;
+    const { littleEndian, arch, known, record, allThreads = false } = options;
     this.#index = index;
+    this.#record = record;
     this.#all = allThreads || index.records.count < FEW;
     this.machine = new Machine(littleEndian);
     this.machine.arch = arch;
@@ -365,6 +390,7 @@ class Keeper implements MachineLog {
   run(): void {
     const { records, seen } = this.#index;
     const { machine } = this;
+    const record = this.#record;
     const all = new Moments();
     for (const { count, step, hi, lo, position } of [records.moments, seen.moments]) {
       for (let i = 0; i < count; i++) {
@@ -387,10 +413,12 @@ class Keeper implements MachineLog {
         continue;
       }
       const start = records.start[number] as number;
+      const end = records.end[number] as number;
+      record?.(records.bytes, records.view, start, end);
       if (records.view.getUint32(start, machine.littleEndian) >= PERF_RECORD_USER_TYPE_START) {
         continue;
       }
-      machine.apply(records.bytes, records.view, start, records.end[number] as number);
+      machine.apply(records.bytes, records.view, start, end);
     }
     this.threads.seal();
     this.roots.seal();
@@ -400,7 +428,14 @@ class Keeper implements MachineLog {
   thread(tid: number, pid: number, comm: number, space: number): void {
     const number = this.#all ? this.tids.add(tid) : this.tids.find(tid);
     if (number < 0) return;
-    this.threads.add(number, this.#now, pid, comm, space);
+    this.threads.add(number, this.#now, pid, comm, space, this.#lives[number] ?? 0);
+  }
+
+  begin(tid: number): void {
+    const number = this.#all ? this.tids.add(tid) : this.tids.find(tid);
+    if (number < 0) return;
+    if (number >= this.#lives.length) this.#lives = enlarge(this.#lives, number + 1);
+    (this.#lives[number] as number)++;
   }
 
   space(space: number, root: number): void {

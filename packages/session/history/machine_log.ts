@@ -9,6 +9,8 @@ export interface MachineLog {
    * @param space The number of its address space.
    */
   thread(tid: number, pid: number, comm: number, space: number): void;
+  /** A thread of this id begins: what was before was another one. */
+  begin(tid: number): void;
   /** The tree of an address space is from now on that at `root`. */
   space(space: number, root: number): void;
   /** The tree of the kernel is from now on that at `root`. */

@@ -32,7 +32,7 @@ export class Versions {
   }
 
   /** Sets the values of a thing from a moment on. */
-  add(thing: number, from: number, a: number, b = 0, c = 0): void {
+  add(thing: number, from: number, a: number, b = 0, c = 0, d = 0): void {
     if (thing >= this.#last.length) {
       const known = this.#last.length;
       this.#last = enlarge(this.#last, thing + 1).fill(-1, known);
@@ -40,7 +40,7 @@ export class Versions {
     if (thing >= this.#things) this.#things = thing + 1;
     let row = this.#last[thing] as number;
     if (row < 0 || this.from[row] !== from) {
-      if (row >= 0 && this.#holds(row, a, b, c)) return;
+      if (row >= 0 && this.#holds(row, a, b, c, d)) return;
       row = this.count++;
       if (row >= this.from.length) {
         this.from = enlarge(this.from, row + 1);
@@ -53,16 +53,18 @@ export class Versions {
       this.from[row] = from;
       this.#last[thing] = row;
     }
-    const [first, second, third] = this.values;
+    const [first, second, third, fourth] = this.values;
     (first as Int32Array)[row] = a;
     if (second !== undefined) second[row] = b;
     if (third !== undefined) third[row] = c;
+    if (fourth !== undefined) fourth[row] = d;
   }
 
-  #holds(row: number, a: number, b: number, c: number): boolean {
-    const [first, second, third] = this.values;
+  #holds(row: number, a: number, b: number, c: number, d: number): boolean {
+    const [first, second, third, fourth] = this.values;
     return first?.[row] === a && (second === undefined || second[row] === b) &&
-      (third === undefined || third[row] === c);
+      (third === undefined || third[row] === c) &&
+      (fourth === undefined || fourth[row] === d);
   }
 
   /** Puts the rows of each thing together, by moment; nothing can be added after that. */

@@ -53,8 +53,8 @@ export class Moments {
     this.position[at] = position;
   }
 
-  /** Whether key `at` comes before another one. */
-  isBefore(at: number, step: number, hi: number, lo: number, position: number): boolean {
+  /** Whether key `at` is another one, or comes before it. */
+  isUpTo(at: number, step: number, hi: number, lo: number, position: number): boolean {
     const ownStep = this.step[at] as number;
     if (ownStep !== step) return ownStep < step;
     const ownHi = this.hi[at] as number;
@@ -62,7 +62,7 @@ export class Moments {
     if (ownHi !== hi) return ownHi < hi;
     const ownLo = this.lo[at] as number;
     lo >>>= 0;
-    return ownLo !== lo ? ownLo < lo : (this.position[at] as number) < position;
+    return ownLo !== lo ? ownLo < lo : (this.position[at] as number) <= position;
   }
 
   /**
@@ -81,16 +81,10 @@ export class Moments {
 
   /** The numbers of all keys, in their order. */
   order(): Int32Array {
+    const { step, hi, lo, position } = this;
     return Int32Array.from({ length: this.count }, (_, i) => i).sort((a, b) =>
-      a === b ? 0 : this.isBefore(
-          a,
-          this.step[b] as number,
-          this.hi[b] as number,
-          this.lo[b] as number,
-          this.position[b] as number,
-        )
-        ? -1
-        : 1
+      (step[a] as number) - (step[b] as number) || (hi[a] as number) - (hi[b] as number) ||
+      (lo[a] as number) - (lo[b] as number) || (position[a] as number) - (position[b] as number)
     );
   }
 

@@ -212,6 +212,9 @@ export class RecordingIndex {
         before = recordBytes + payloadBytes;
       }
     }
+    // What comes after the last record is a payload, or damage that was reported.
+    const { offset, size } = reader.data;
+    if (block !== undefined && Number.isFinite(size)) block.to = offset + size;
     index.stats = reader.stats;
     index.records.moments.settle(index.rounds, index.isTimed);
     index.seen.moments.settle(index.rounds, index.isTimed);

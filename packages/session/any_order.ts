@@ -1,0 +1,100 @@
+import type { PerfDataReader } from "@perfdata/format";
+import { PERF_SAMPLE_READ } from "@perfdata/format/perf-event";
+import { PERF_RECORD_FINISHED_ROUND } from "@perfdata/format/record-types";
+import type { Consumer, EngineOptions } from "./engine.ts";
+import { type IndexBlock, RecordingIndex } from "./index/recording_index.ts";
+import { isKnownTime, RecordTime } from "./record_time.ts";
+import type { SampleFilter } from "./resolve.ts";
+import { Run, RUN_ROWS } from "./run.ts";
+
+/**
+ * Whether samples can be taken in any order: of a file, where no consumer asks for more, and nothing goes
+ * from one sample to the next.
+ */
+export function takesAnyOrder(
+  reader: PerfDataReader,
+  consumers: readonly Consumer[],
+  { stitchLbr, from, to }: EngineOptions,
+): boolean {
+  return !reader.isPipe && reader.fileSize !== undefined && stitchLbr !== true &&
+    from === undefined && to === undefined &&
+    consumers.every(({ needs, applied, payload, settle, done }) =>
+      needs.order === "any" && applied === undefined && payload === undefined &&
+      settle === undefined && done === undefined
+    ) &&
+    // What a group counted is compared with the sample before.
+    reader.events.all.every(({ layout }) => (layout.sampleType & PERF_SAMPLE_READ) === 0);
+}
+
+/** Looks through a file; `undefined` where its blocks cannot be read for themselves. */
+export async function readIndex(reader: PerfDataReader): Promise<RecordingIndex> {
+  return await RecordingIndex.read(reader);
+}
+
+/** What takes blocks. */
+export interface BlockSink {
+  /** Which samples count: blocks without any are not read. */
+  readonly filter: SampleFilter;
+  /** Called for runs in the order of the file, of which block, start, offset, event and time are filled. */
+  run(run: Run): void;
+  /** Called with the bytes that were read. */
+  readonly progress?: ((bytes: number) => void) | undefined;
+}
+
+/** Reads the blocks of a file; what is damaged was reported when the index was made. */
+export async function readBlocks(
+  reader: PerfDataReader,
+  index: RecordingIndex,
+  sink: BlockSink,
+): Promise<void> {
+  if (index.isCompressed) {
+    const [first] = index.blocks;
+    const last = index.blocks.at(-1);
+    if (first !== undefined && last !== undefined) {
+      await readBlock(reader, { ...first, from: first.from, to: last.to }, sink);
+    }
+  } else {
+    for (const block of index.blocks) {
+      if (isWanted(block, sink.filter)) await readBlock(reader, block, sink);
+      sink.progress?.(block.to - block.from);
+    }
+  }
+  reader.stats = index.stats;
+}
+
+/** Whether a block may have samples of the time that is asked for. */
+function isWanted({ oldest, youngest, samples }: IndexBlock, { time }: SampleFilter): boolean {
+  return samples > 0 && (time === undefined || (youngest >= time[0] && oldest <= time[1]));
+}
+
+/** Reads a block. */
+export async function readBlock(
+  reader: PerfDataReader,
+  { from, to, first, round }: Pick<IndexBlock, "from" | "to" | "first" | "round">,
+  { run: take }: Pick<BlockSink, "run">,
+): Promise<void> {
+  const run = new Run();
+  const time = new RecordTime(reader.events);
+  const { timeHi, timeLo, event, start, offset } = run;
+  const times = { hi: timeHi, lo: timeLo, event };
+  for await (const batch of reader.batches({ from, to, quiet: true })) {
+    const { count, starts, inflatedFrom, offset: base, view, littleEndian } = batch;
+    run.blocks = [batch];
+    for (let row = 0; row < count; row += RUN_ROWS) {
+      const rows = Math.min(RUN_ROWS, count - row);
+      time.readAll(batch, row, row + rows, times);
+      run.count = rows;
+      run.first = first;
+      run.round = round;
+      for (let i = 0; i < rows; i++) {
+        const at = starts[row + i] as number;
+        start[i] = at;
+        offset[i] = inflatedFrom >= 0 ? inflatedFrom : base + at;
+        if (!isKnownTime(timeHi[i] as number, timeLo[i] as number)) timeHi[i] = timeLo[i] = 0;
+        if (view.getInt32(at, littleEndian) === PERF_RECORD_FINISHED_ROUND) round++;
+      }
+      first += rows;
+      take(run);
+    }
+  }
+}
