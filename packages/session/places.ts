@@ -1,3 +1,4 @@
+export type { MachineView } from "./machine_view.ts";
 import { buildIdText } from "@perfdata/format/object-feature";
 import {
   PERF_RECORD_MISC_CPUMODE_MASK,
