@@ -5,12 +5,13 @@
 import { PerfDataReader, type RandomAccessSource } from "@perfdata/format";
 import {
   callJson,
+  callRowsOf,
   decodePt,
+  functionRows,
   type FunctionTime,
   functionTimes,
   latencyBuckets,
   latencyLines,
-  latencyOfFunction,
   PtCalls,
   PtClock,
   type PtCounts,
@@ -248,6 +249,7 @@ async function run(flags: PtFlags): Promise<number> {
       };
       const calls: PtCalls = new PtCalls(code, clock, {
         filter: part,
+        rows: value.latency === undefined ? functionRows(names) : callRowsOf(value.latency, names),
         ...(on.calls ? { idle: print } : {}),
       });
       counts = await decodePt(trace, source, sideband, code, calls, options);
@@ -257,7 +259,7 @@ async function run(flags: PtFlags): Promise<number> {
         await print();
         writeOut(text.text.take());
       } else if (value.latency !== undefined) {
-        const stats = latencyOfFunction(value.latency, calls.latency, names);
+        const stats = calls.latency.of(0);
         if (stats === undefined) {
           progress.finish();
           throw new InputError(`${name}: no call of ${value.latency} was traced`);

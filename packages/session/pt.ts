@@ -7,6 +7,7 @@ export * from "./itrace.ts";
 export * from "./pt_added_lists.ts";
 export * from "./pt_bundle.ts";
 export * from "./pt_call_events.ts";
+export * from "./pt_call_log.ts";
 export * from "./pt_call_tree.ts";
 export * from "./pt_calls.ts";
 export * from "./pt_code.ts";

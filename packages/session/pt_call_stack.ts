@@ -33,11 +33,12 @@ export class CallStack {
   resumes = false;
   resumeLow = 0;
   resumeHigh = 0;
-  /** How often each place is on the stack. */
-  active = new Int32Array(256);
+  /** Its number in the `CallLog`. */
+  readonly number: number;
 
-  constructor(tid: number) {
+  constructor(tid: number, number: number) {
     this.tid = tid;
+    this.number = number;
   }
 
   push(place: number, low: number, high: number, time: number): void {
@@ -54,17 +55,11 @@ export class CallStack {
     this.returnHigh[n] = high;
     this.since[n] = time;
     this.sinceInsns[n] = this.insns;
-    if (place >= this.active.length) this.active = enlarge(this.active, place + 1);
-    this.active[place] = (this.active[place] as number) + 1;
   }
 
   /** Forgets the outer half of the calls: so many are open because their returns were not seen. */
   forgetOldest(): void {
     const n = this.depth >> 1;
-    for (let i = 0; i < n; i++) {
-      const place = this.place[i] as number;
-      this.active[place] = (this.active[place] as number) - 1;
-    }
     for (
       const column of [this.place, this.returnLow, this.returnHigh, this.since, this.sinceInsns]
     ) column.copyWithin(0, n, this.depth);

@@ -8,6 +8,7 @@ import {
 } from "@perfdata/intel-pt";
 import { enlarge } from "@perfdata/format/enlarge";
 import { CallEvents } from "./pt_call_events.ts";
+import { CallLog, type CallRows, PLACE_ROWS } from "./pt_call_log.ts";
 import { CallStack, PENDING } from "./pt_call_stack.ts";
 import { CallTimeline, CallTree } from "./pt_call_tree.ts";
 import { LatencyTable } from "./pt_latency.ts";
@@ -51,7 +52,7 @@ export class PtCalls implements PtSink {
   readonly tree: CallTree | undefined;
   /** Which node was innermost when, where it is asked for. */
   readonly timeline: CallTimeline | undefined;
-  /** Durations of all calls, by place. */
+  /** Durations of all calls, by row: see `rows` of the constructor. */
   readonly latency: LatencyTable = new LatencyTable();
   /** Instructions executed, by place. */
   insnsOf: Float64Array = new Float64Array(1024);
@@ -66,6 +67,8 @@ export class PtCalls implements PtSink {
   readonly #clock: PtClock;
   readonly #filter: CallFilter;
   readonly #stacks = new Map<number, CallStack>();
+  readonly #log = new CallLog();
+  readonly #rows: CallRows;
   readonly #open = new Map<number, OpenPaths>();
   /** Place of each block, or -1. */
   #blockPlace = new Int32Array(0);
@@ -78,7 +81,7 @@ export class PtCalls implements PtSink {
   /** By block that ends with a call: the number of the call, + 1. */
   #blockSite = new Int32Array(0);
   /** Who made each call last, and how many calls were around it. */
-  #siteTid = new Int32Array(256);
+  #siteThread = new Int32Array(256);
   #siteDepth = new Int32Array(256);
   #blocks: BlockCache | undefined;
   #paths: PathTable | undefined;
@@ -100,6 +103,8 @@ export class PtCalls implements PtSink {
     options: {
       readonly filter?: CallFilter;
       readonly idle?: () => Promise<void> | void;
+      /** What {@linkcode PtCalls.latency} is counted by; by place otherwise. */
+      readonly rows?: CallRows;
       /** Whether to fill {@linkcode PtCalls.tree}. */
       readonly tree?: boolean;
       /** Whether to fill {@linkcode PtCalls.timeline}, which grows with the calls. */
@@ -112,13 +117,22 @@ export class PtCalls implements PtSink {
     this.#clock = clock;
     this.#filter = options.filter ?? {};
     this.#idle = options.idle;
+    this.#rows = options.rows ?? PLACE_ROWS;
     this.#sums = options.idle === undefined;
     this.events = options.idle === undefined ? undefined : new CallEvents();
   }
 
-  /** Lets the caller use the events. */
+  /** Lets the caller use the events, or counts the calls. */
   async idle(): Promise<void> {
     await this.#idle?.();
+    if (!this.#sums) return;
+    await this.#rows.resolve();
+    this.#settle();
+  }
+
+  #settle(): void {
+    const { from = -Infinity, to = Infinity } = this.#filter;
+    this.#log.settle(this.#rows, this.latency, from, to);
   }
 
   /** Gives up what is kept by block and path. */
@@ -147,7 +161,7 @@ export class PtCalls implements PtSink {
     const { entries, count, paths, blocks } = run;
     this.#blocks = blocks;
     this.#paths = paths;
-    const stack = this.#stack(buffer.tid);
+    const stack = this.#stack(buffer);
     const open = this.#openPaths(buffer.index);
     this.#room(blocks, paths, open);
     open.stack = stack;
@@ -161,7 +175,7 @@ export class PtCalls implements PtSink {
         const event = ~path;
         const time = this.#clock.ns(run.time[event] as number);
         if (time !== now && time >= 0) {
-          this.#fold(open, now < 0 ? 0 : time - now);
+          this.#fold(open, now < 0 ? 0 : Math.max(0, Math.min(time, to) - Math.max(now, from)));
           open.time = now = time;
           counts = now >= from && now <= to;
           this.#counts = counts;
@@ -198,19 +212,24 @@ export class PtCalls implements PtSink {
   /** Ends what is open when the trace ends. */
   finish(): void {
     const { from = -Infinity, to = Infinity } = this.#filter;
-    for (const [tid, stack] of this.#stacks) {
+    for (const stack of this.#stacks.values()) {
       let now = -1;
       for (const open of this.#open.values()) now = Math.max(now, open.time);
       const counts = now < 0 || (now >= from && now <= to);
-      while (stack.depth > 0) this.#pop(tid, -1, stack, 2, now, counts);
+      while (stack.depth > 0) this.#pop(stack.tid, -1, stack, 2, now, counts);
       this.#since(stack, now);
     }
     for (const open of this.#open.values()) this.#fold(open, 0);
+    this.#settle();
   }
 
-  #stack(tid: number): CallStack {
-    let stack = this.#stacks.get(tid);
-    if (stack === undefined) this.#stacks.set(tid, stack = new CallStack(tid));
+  /** The calls of the thread that runs. Each CPU has its own idle task, and who is not known stays there. */
+  #stack({ tid, index }: PtBuffer): CallStack {
+    const key = tid > 0 ? tid : -1 - 2 * index - (tid < 0 ? 1 : 0);
+    let stack = this.#stacks.get(key);
+    if (stack === undefined) {
+      this.#stacks.set(key, stack = new CallStack(tid, this.#log.thread(tid)));
+    }
     return stack;
   }
 
@@ -372,7 +391,7 @@ export class PtCalls implements PtSink {
         return this.#jump(buffer, stack, low, high, now, counts);
       case PENDING.CALL:
       case PENDING.LEAVE: {
-        if (pending === PENDING.CALL) this.#noteSite(buffer.tid, stack);
+        if (pending === PENDING.CALL) this.#noteSite(stack);
         const place = block < 0
           ? this.#code.place(buffer.code, low, high)
           : this.#placeOf(buffer, block);
@@ -385,7 +404,7 @@ export class PtCalls implements PtSink {
   }
 
   /** Remembers who made a call, and how deep. */
-  #noteSite(tid: number, stack: CallStack): void {
+  #noteSite(stack: CallStack): void {
     const { pendingBlock } = stack;
     let site = (this.#blockSite[pendingBlock] as number) - 1;
     if (site < 0) {
@@ -393,12 +412,12 @@ export class PtCalls implements PtSink {
       site = this.#sites.get(address) ?? this.#sites.size;
       this.#sites.set(address, site);
       this.#blockSite[pendingBlock] = site + 1;
-      if (site === this.#siteTid.length) {
-        this.#siteTid = enlarge(this.#siteTid, site + 1);
+      if (site === this.#siteThread.length) {
+        this.#siteThread = enlarge(this.#siteThread, site + 1);
         this.#siteDepth = enlarge(this.#siteDepth, site + 1);
       }
     }
-    this.#siteTid[site] = tid;
+    this.#siteThread[site] = stack.number;
     this.#siteDepth[site] = stack.depth;
   }
 
@@ -415,7 +434,7 @@ export class PtCalls implements PtSink {
     counts: boolean,
   ): void {
     const site = this.#sites.get((high >>> 0) * 2 ** 32 + (low >>> 0));
-    if (site === undefined || this.#siteTid[site] !== buffer.tid) return;
+    if (site === undefined || this.#siteThread[site] !== stack.number) return;
     const cpu = buffer.stream.cpu ?? -1;
     while (stack.depth > (this.#siteDepth[site] as number)) {
       this.#pop(buffer.tid, cpu, stack, 2, now, counts);
@@ -445,6 +464,7 @@ export class PtCalls implements PtSink {
       );
     }
     stack.push(place, low, high, now);
+    if (this.#sums) this.#log.call(stack.number, place);
     const { tree } = this;
     if (tree === undefined) return;
     this.#noteNode(stack, this.#openPaths(buffer.index));
@@ -454,8 +474,8 @@ export class PtCalls implements PtSink {
 
   /** So many calls are open that most will not return: the outer half are calls without an end. */
   #forgetOldest(stack: CallStack): void {
-    for (let i = 0; i < stack.depth >> 1; i++) {
-      this.latency.add(stack.place[i] as number, stack.tid, -1, -1, 0, false, false);
+    for (let i = 0; this.#sums && i < stack.depth >> 1; i++) {
+      this.#log.end(2, stack.number, stack.place[i] as number, -1, -1, 0, true);
     }
     stack.forgetOldest();
   }
@@ -492,12 +512,8 @@ export class PtCalls implements PtSink {
     const since = stack.since[n] as number;
     const duration = since < 0 || now < 0 ? -1 : now - since;
     const insns = stack.insns - (stack.sinceInsns[n] as number);
-    const others = stack.active[place] = (stack.active[place] as number) - 1;
-    if (!counts) return;
-    this.events?.add(kind, tid, cpu, n, place, now, duration, insns);
-    if (!this.#sums) return;
-    // Time and instructions of a recursion count once.
-    this.latency.add(place, tid, since, duration, insns, others === 0, kind === 1);
+    if (this.#sums) this.#log.end(kind, stack.number, place, since, now, insns, counts);
+    if (counts) this.events?.add(kind, tid, cpu, n, place, now, duration, insns);
   }
 
   #event(

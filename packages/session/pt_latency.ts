@@ -17,7 +17,7 @@ export interface SlowCall {
   readonly tid: number;
 }
 
-/** What is known of all calls of a place. */
+/** What is known of all calls of a function or place. */
 export interface CallStats {
   /** How many. */
   readonly calls: number;
@@ -33,7 +33,7 @@ export interface CallStats {
   readonly slowest: readonly SlowCall[];
 }
 
-class Place {
+class Row {
   calls = 0;
   open = 0;
   time = 0;
@@ -43,7 +43,7 @@ class Place {
 }
 
 /**
- * How long calls took, by what was called: numbers, a histogram, the slowest.
+ * How long calls took, by what was called (a row's number): numbers, a histogram, the slowest.
  *
  * @example
  * ```ts
@@ -51,36 +51,37 @@ class Place {
  * import { assertEquals } from "@std/assert";
  *
  * const table = new LatencyTable();
- * table.add(3, 7, 1000, 50, 20, true, true);
- * table.add(3, 7, 2000, 70, 20, true, true);
- * const stats = table.of([3]);
+ * table.add(3, 7, 1000, 50, 20, 50, true);
+ * table.add(3, 7, 2000, 70, 20, 70, true);
+ * const stats = table.of(3);
  * assertEquals([stats.calls, stats.time, stats.slowest[0]?.duration], [2, 120, 70]);
  * ```
  */
 export class LatencyTable {
-  readonly #places: (Place | undefined)[] = [];
+  readonly #rows: (Row | undefined)[] = [];
 
   /**
    * Adds a call that ended.
    *
    * @param since When it began, ns.
    * @param duration ns, or -1 where it is not known.
-   * @param outermost Whether the same is not on the stack once more.
+   * @param insns Instructions in it, as far as they are in no other call of the row.
+   * @param time ns in it, as far as they are in no other call of the row, and are asked for.
    * @param ended Whether its return was seen.
    */
   add(
-    place: number,
+    number: number,
     tid: number,
     since: number,
     duration: number,
     insns: number,
-    outermost: boolean,
+    time: number,
     ended: boolean,
   ): void {
-    const row = this.#places[place] ??= new Place();
+    const row = this.#rows[number] ??= new Row();
     row.calls++;
-    if (outermost) row.insns += insns;
-    if (outermost && duration > 0) row.time += duration;
+    row.insns += insns;
+    row.time += time;
     if (!ended) row.open++;
     if (!ended || duration < 0) return;
     row.histogram ??= new Float64Array(BUCKETS);
@@ -96,35 +97,14 @@ export class LatencyTable {
     if (slowest.length > SLOWEST) slowest.pop();
   }
 
-  /** The places that were called. */
-  get places(): number[] {
-    return [...this.#places.keys()].filter((place) => this.#places[place] !== undefined);
+  /** Adds time, ns, of a call that ended after the time that was asked for. */
+  addTime(number: number, time: number): void {
+    (this.#rows[number] ??= new Row()).time += time;
   }
 
-  /** What is known of some places together: those of one function. */
-  of(places: readonly number[]): CallStats {
-    let calls = 0;
-    let open = 0;
-    let time = 0;
-    let insns = 0;
-    let histogram: Float64Array | undefined;
-    const slowest: SlowCall[] = [];
-    for (const place of places) {
-      const row = this.#places[place];
-      if (row === undefined) continue;
-      calls += row.calls;
-      open += row.open;
-      time += row.time;
-      insns += row.insns;
-      slowest.push(...row.slowest);
-      if (row.histogram === undefined) continue;
-      histogram ??= new Float64Array(BUCKETS);
-      for (let i = 0; i < BUCKETS; i++) {
-        histogram[i] = (histogram[i] as number) + (row.histogram[i] as number);
-      }
-    }
-    slowest.sort((a, b) => b.duration - a.duration || a.time - b.time);
-    return { calls, open, time, insns, histogram, slowest: slowest.slice(0, SLOWEST) };
+  /** What is known of a row; `undefined` where it was not called. */
+  of(number: number): CallStats | undefined {
+    return this.#rows[number];
   }
 }
 

@@ -1,6 +1,7 @@
 import { visible } from "@perfdata/format/visible";
 import { FLOW_ERROR_TEXT, FlowEvent } from "@perfdata/intel-pt";
 import type { CallEvents } from "./pt_call_events.ts";
+import type { CallRows } from "./pt_call_log.ts";
 import { latencyOf } from "./pt_latency.ts";
 import type { CallStats, LatencyTable } from "./pt_latency.ts";
 import type { FlowRows } from "./pt_list.ts";
@@ -243,7 +244,11 @@ export interface FunctionTime {
   readonly calls: number;
 }
 
-/** What places were spent on, by function; most self time (without times, instructions) first. */
+/**
+ * What places were spent on, by function; most self time (without times, instructions) first.
+ *
+ * @param latency Rows by function, as {@linkcode functionRows} numbers them.
+ */
 export function functionTimes(
   places: { readonly insnsOf: Float64Array; readonly timeOf: Float64Array },
   latency: LatencyTable,
@@ -256,12 +261,10 @@ export function functionTimes(
     row.self += places.timeOf[place] ?? 0;
     row.insns += places.insnsOf[place] ?? 0;
   }
-  for (const [number, called] of placesByFunction(latency, names)) {
-    const row = rows[number];
-    if (row === undefined) continue;
-    const { calls, time } = latency.of(called);
-    row.calls = calls;
-    row.total = time;
+  for (const [number, row] of rows.entries()) {
+    const called = latency.of(number);
+    row.calls = called?.calls ?? 0;
+    row.total = called?.time ?? 0;
   }
   return rows.map((row, number) => ({
     ...(names.functionNames[number] as { name: string; object: string }),
@@ -271,29 +274,19 @@ export function functionTimes(
   );
 }
 
-/** The places that were called, by function. */
-function placesByFunction(latency: LatencyTable, names: PtNames): Map<number, number[]> {
-  const called = new Map<number, number[]>();
-  for (const place of latency.places) {
-    const number = names.functions[place] as number;
-    const places = called.get(number);
-    if (places === undefined) called.set(number, [place]);
-    else places.push(place);
-  }
-  return called;
+/** Rows of calls for {@linkcode functionTimes}: one a function. */
+export function functionRows(names: PtNames): CallRows {
+  const { functions } = names;
+  return { resolve: () => names.resolve(), of: (place) => functions[place] as number };
 }
 
-/** How long the calls of a function of this name took; `undefined` where it was not called. */
-export function latencyOfFunction(
-  name: string,
-  latency: LatencyTable,
-  names: PtNames,
-): CallStats | undefined {
-  const places: number[] = [];
-  for (const [number, called] of placesByFunction(latency, names)) {
-    if (names.functionNames[number]?.name === name) places.push(...called);
-  }
-  return places.length === 0 ? undefined : latency.of(places);
+/** A single row, 0, with all calls of functions of this name. */
+export function callRowsOf(name: string, names: PtNames): CallRows {
+  const { functions, functionNames } = names;
+  return {
+    resolve: () => names.resolve(),
+    of: (place) => functionNames[functions[place] as number]?.name === name ? 0 : -1,
+  };
 }
 
 /** A histogram of durations with the slowest calls, as text. */
@@ -307,10 +300,8 @@ export function* latencyLines(name: string, stats: CallStats): Generator<string>
     return;
   }
   const most = histogram.reduce((a, b) => Math.max(a, b), 0);
-  const first = histogram.findIndex((n) => n > 0);
-  const last = histogram.findLastIndex((n) => n > 0);
-  for (let i = first; i <= last; i++) {
-    const n = histogram[i] as number;
+  for (const [i, n] of histogram.entries()) {
+    if (n === 0) continue;
     const bar = "#".repeat(Math.ceil(40 * n / most));
     yield `${durationText(latencyOf(i)).padStart(10)}  ${String(n).padStart(9)}  ${bar}`.trimEnd();
   }

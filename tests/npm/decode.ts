@@ -37,7 +37,7 @@ export async function decode(recording: Blob, bundleBytes: Uint8Array): Promise<
     let row = functions.get(name);
     if (row === undefined) functions.set(name, row = [name, 0, 0]);
     row[1] += calls.insnsOf[place] ?? 0;
-    row[2] += calls.latency.of([place]).calls;
+    row[2] += calls.latency.of(place)?.calls ?? 0;
   }
   return {
     insns: calls.insns,
