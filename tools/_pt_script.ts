@@ -187,6 +187,7 @@ function recordedSamples({ blocks, count }: ScriptRows): RecordedSamples {
   for (const { words, count } of blocks) {
     for (let at = 0; at < count * ROW_WORDS; at += ROW_WORDS, n++) {
       const tid = words[at + ROW.TID] as number;
+      // deno-lint-ignore perfdata/halves -- compared with times of the trace, which are numbers
       samples.time[n] = ((words[at + ROW.TIME_HI] as number) >>> 0) * 2 ** 32 +
         ((words[at + ROW.TIME_LO] as number) >>> 0);
       samples.thread[n] = tid === 0 ? -1 - (words[at + ROW.CPU] as number) : tid;

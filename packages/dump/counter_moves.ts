@@ -1,10 +1,11 @@
+import { IdMap } from "@perfdata/format/id-map";
 import { type ReadLayout, readLayout } from "@perfdata/format/sample-layout";
 import type { DumpEvents, EventState } from "./dump_events.ts";
 
 /** The counters of samples that hold their values: perf counts a sample once for each that moved. */
 export class CounterMoves {
   /** The value of each counter at its last sample, by its id. */
-  readonly #last = new Map<number, { hi: number; lo: number }>();
+  readonly #last = new IdMap<{ hi: number; lo: number }>();
   /** By `read_format`. */
   readonly #layouts = new Map<number, ReadLayout>();
 
@@ -37,13 +38,18 @@ export class CounterMoves {
       const at = read + head + entry * i;
       const hi = view.getUint32(at + high, le);
       const lo = view.getUint32(at + low, le);
-      const id = view.getUint32(at + idAt + high, le) * 2 ** 32 +
-        view.getUint32(at + idAt + low, le);
-      const event = events.byId(id);
+      const idHi = view.getUint32(at + idAt + high, le);
+      const idLo = view.getUint32(at + idAt + low, le);
+      const event = events.byId(idHi, idLo);
       if (event === undefined) continue;
-      const last = this.#last.get(id);
-      if ((last?.hi ?? 0) === hi && (last?.lo ?? 0) === lo) continue;
-      this.#last.set(id, { hi, lo });
+      let last = this.#last.get(idHi, idLo);
+      if (last === undefined) {
+        last = { hi: 0, lo: 0 };
+        this.#last.set(BigInt(idHi) << 32n | BigInt(idLo), last);
+      }
+      if (last.hi === hi && last.lo === lo) continue;
+      last.hi = hi;
+      last.lo = lo;
       deliver(event);
     }
   }

@@ -398,7 +398,7 @@ export class DumpConsumer implements Consumer, KernelTextContext {
     } else if (record.name === "AUXTRACE_INFO") {
       this.auxtraceType = record.body.type;
     } else if (record.name === "EVENT_UPDATE" && record.body.name !== undefined) {
-      events.rename(Number(record.body.id), record.body.name);
+      events.rename(record.body.id, record.body.name);
     }
   }
 

@@ -1,3 +1,4 @@
+import { IdMap } from "@perfdata/format/id-map";
 import {
   HEADER_AUXTRACE,
   HEADER_BRANCH_STACK,
@@ -33,7 +34,7 @@ export class DumpEvents {
   /** Whether records other than samples have a trailer. */
   sampleIdAll = false;
   readonly #reader: PerfDataReader;
-  readonly #byId = new Map<number, number>();
+  readonly #byId = new IdMap<number>();
   readonly #renamed = new Map<number, string>();
   #attrs = 0;
 
@@ -67,19 +68,20 @@ export class DumpEvents {
       const event = all[i] as PerfEvent;
       this.all.push({ index: i, event, text: undefined, samples: 0 });
       this.combinedType |= event.layout.sampleType;
-      for (const id of event.ids) this.#byId.set(Number(id), i);
+      for (const id of event.ids) this.#byId.set(id, i);
     }
     this.sampleIdAll = this.all[0]?.event.attr.flags.sample_id_all === true;
   }
 
   /** The event that an id belongs to. */
-  byId(id: number): EventState | undefined {
-    return this.all[this.#byId.get(id) ?? -1];
+  byId(hi: number, lo: number): EventState | undefined {
+    return this.all[this.#byId.get(hi, lo) ?? -1];
   }
 
   /** Takes an EVENT_UPDATE record, which perf follows in files as well. */
-  rename(id: number, name: string): void {
-    const i = this.all.length === 1 ? 0 : this.#byId.get(id) ?? -1;
+  rename(id: bigint, name: string): void {
+    const known = this.#byId.get(Number(id >> 32n), Number(id & 0xffff_ffffn));
+    const i = this.all.length === 1 ? 0 : known ?? -1;
     if (i >= 0) this.#renamed.set(i, name);
   }
 

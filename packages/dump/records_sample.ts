@@ -470,6 +470,7 @@ export class SampleWriter {
       pos = this.#timeText.put(out, pos);
       pos = putDecimal64(out, pos, high, low);
       last.timeAt = pos - from - 8;
+      // deno-lint-ignore perfdata/halves -- only below 2^53: see the next condition
       const base = Math.floor((high * 0x1_0000_0000 + (low >>> 0)) / 1e8) * 1e8;
       // Without digits above the eight that are replaced their number may change.
       if (base === 0 || high >= 0x20_0000) last.offsetBase = NONE;

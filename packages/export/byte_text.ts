@@ -3,7 +3,7 @@ import {
   LITTLE_ENDIAN,
   OVERSHOOT,
   type Piece,
-  putDecimal,
+  putDecimal64,
   putHex,
 } from "@perfdata/format/text-bytes";
 import { enlarge } from "@perfdata/format/enlarge";
@@ -150,13 +150,16 @@ export class ByteText {
     } while (rest > 0);
   }
 
-  /** Adds a whole number below 2⁵³ with spaces before it, up to `width` characters. */
-  padded(value: number, width: number): void {
-    this.reserve(width + 20);
-    let digits = 1;
-    for (let power = 10; power <= value; power *= 10) digits++;
-    for (let i = digits; i < width; i++) this.#bytes[this.length++] = 0x20;
-    this.length = putDecimal(this.#view, this.length, value);
+  /** Adds a 64-bit word in decimal with spaces before it, up to `width` characters. */
+  padded64(hi: number, lo: number, width: number): void {
+    const from = this.length;
+    const view = this.reserve(width + 20);
+    const end = putDecimal64(view, from, hi, lo);
+    const spaces = width - (end - from);
+    this.length = end + Math.max(0, spaces);
+    if (spaces <= 0) return;
+    this.#bytes.copyWithin(from + spaces, from, end);
+    this.#bytes.fill(0x20, from, from + spaces);
   }
 
   /** Adds a 64-bit word in hexadecimal without leading zeros. */

@@ -293,6 +293,7 @@ export class ProfileConsumer implements Consumer {
 const SWITCH = -1;
 
 function timeOf(run: Run, i: number): number {
+  // deno-lint-ignore perfdata/halves -- profiles have times in ranges, to 256 ns where the clock is that of the day
   return (run.timeHi[i] as number) * 4294967296 + ((run.timeLo[i] as number) >>> 0);
 }
 

@@ -1,5 +1,5 @@
 import { PERF_SAMPLE_CALLCHAIN, PERF_TYPE_SOFTWARE } from "@perfdata/format/perf-event";
-import { type Piece, piece } from "@perfdata/format/text-bytes";
+import { type Piece, piece, restOfSeconds, wholeSeconds } from "@perfdata/format/text-bytes";
 import type { Engine } from "@perfdata/session/engine";
 import { ByteText, TextPool } from "./byte_text.ts";
 import { ScriptExtras } from "./script_extras.ts";
@@ -191,8 +191,10 @@ export class ScriptWriter {
         continue;
       }
       const at = this.#nextRow * ROW_WORDS;
-      const time = ((block.words[at + ROW.TIME_HI] as number) >>> 0) * 2 ** 32 +
-        ((block.words[at + ROW.TIME_LO] as number) >>> 0);
+      const time = nanoseconds(
+        block.words[at + ROW.TIME_HI] as number,
+        block.words[at + ROW.TIME_LO] as number,
+      );
       if (time > ns) return time;
       this.#enter(block);
       this.#row(block, this.#nextRow++, this.#nextSample++);
@@ -214,7 +216,7 @@ export class ScriptWriter {
     const { has } = shape;
     this.#start(block, at, shape);
     if (has.period) {
-      text.padded(block.periods[row] as number, 10);
+      text.padded64(words[at + ROW.PERIOD_HI] as number, words[at + ROW.PERIOD_LO] as number, 10);
       text.byte(0x20);
     }
     if (has.event) text.piece(shape.name);
@@ -311,14 +313,13 @@ export class ScriptWriter {
 
   #time(hi: number, lo: number): void {
     const { text } = this;
-    const time = (hi >>> 0) * 2 ** 32 + (lo >>> 0);
-    const seconds = Math.floor(time / 1e9);
+    const seconds = wholeSeconds(hi, lo);
     if (seconds !== this.#seconds) {
       this.#seconds = seconds;
       this.#secondsText = piece(`${String(seconds).padStart(5)}.`);
     }
     text.piece(this.#secondsText);
-    const rest = time - seconds * 1e9;
+    const rest = restOfSeconds(lo, seconds);
     if (this.#nanoseconds) text.zeros(rest, 9);
     else text.zeros(rest / 1000 | 0, 6);
     text.piece(AFTER_TIME);
@@ -366,4 +367,10 @@ function miscText(misc: number): string {
   const mode = misc & 7;
   const text = ["", "K", "U", "H", "G", "g"][mode] ?? "";
   return text + " ".repeat(Math.max(1, 6 - text.length));
+}
+
+/** A time as a number, for comparing with those of a trace, which are numbers. */
+function nanoseconds(hi: number, lo: number): number {
+  // deno-lint-ignore perfdata/halves -- compared with times of the trace, which are numbers
+  return (hi >>> 0) * 2 ** 32 + (lo >>> 0);
 }

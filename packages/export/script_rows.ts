@@ -13,7 +13,7 @@ import { ScriptTraces } from "./script_traces.ts";
 const ROWS = 1 << 15;
 
 /** Numbers of a row: see {@linkcode RowBlock}. */
-export const ROW_WORDS = 17;
+export const ROW_WORDS = 19;
 
 /** Bytes before a record in {@linkcode RowBlock.records}: the number of its event, little-endian. */
 export const EVENT_BYTES = 8;
@@ -37,6 +37,8 @@ export const ROW = {
   ADDR_PLACE: 14,
   BRANCHES: 15,
   RECORD: 16,
+  PERIOD_HI: 17,
+  PERIOD_LO: 18,
 } as const;
 
 /** Samples that are kept until names are known. */
@@ -45,8 +47,6 @@ export interface RowBlock {
   count: number;
   /** {@linkcode ROW_WORDS} numbers a row. */
   readonly words: Int32Array;
-  /** Periods. */
-  readonly periods: Float64Array;
   /**
    * Call chains as `Run.frames` has them, each after the number of its words: from `FRAMES` on, which
    * is -1 for samples of events without call chains.
@@ -128,7 +128,13 @@ export class ScriptRows implements Consumer {
       const values = reads.take(run, i);
       if (chosen[i] !== CHOSEN.YES) continue;
       for (let k = 0; k < values; k++) {
-        this.#add(run, i, reads.event[k] as number, reads.period[k] as number);
+        this.#add(
+          run,
+          i,
+          reads.event[k] as number,
+          reads.periodHi[k] as number,
+          reads.periodLo[k] as number,
+        );
       }
     }
   }
@@ -176,7 +182,7 @@ export class ScriptRows implements Consumer {
     (this.#placeCounts[place] as number) += 1;
   }
 
-  #add(run: Run, i: number, event: number, period: number): void {
+  #add(run: Run, i: number, event: number, periodHi: number, periodLo: number): void {
     let block = this.blocks.at(-1);
     if (block !== undefined && block.count === ROWS && this.#full !== undefined) {
       this.#handOver(block);
@@ -185,7 +191,6 @@ export class ScriptRows implements Consumer {
       block = {
         count: 0,
         words: new Int32Array(ROWS * ROW_WORDS),
-        periods: new Float64Array(ROWS),
         // As many as in the block before, and some more.
         frames: new Int32Array((block?.frameWords ?? 0) * 1.25 | 0),
         frameWords: 0,
@@ -201,7 +206,8 @@ export class ScriptRows implements Consumer {
     const row = block.count++;
     const at = row * ROW_WORDS;
     const { words } = block;
-    block.periods[row] = period;
+    words[at + ROW.PERIOD_HI] = periodHi;
+    words[at + ROW.PERIOD_LO] = periodLo;
     words[at + ROW.EVENT] = event;
     words[at + ROW.PID] = run.pid[i] as number;
     words[at + ROW.TID] = run.tid[i] as number;

@@ -2,6 +2,7 @@ import type { PerfEventAttr } from "./attr.ts";
 import type { EventContext } from "./cursor.ts";
 import { type FixedSampleId, type Sample, sampleDeclaration, sampleIdTrailer } from "./sample.ts";
 import { type SampleLayout, sampleLayout } from "./sample_layout.ts";
+import { IdMap } from "./id_map.ts";
 import { trailerEnd } from "./record.ts";
 import type { Codec } from "./struct/codec.ts";
 import { specialized } from "./struct/of_event.ts";
@@ -75,8 +76,9 @@ export class PerfEvent implements EventContext {
  */
 export class EventTable implements Iterable<PerfEvent> {
   readonly #events: PerfEvent[] = [];
-  readonly #byId = new Map<number, number>();
-  #lastId = NaN;
+  readonly #byId = new IdMap<number>();
+  #lastHi = 0;
+  #lastLo = 0;
   #lastIndex = -1;
   // Where the id is: in samples from the start of the record, in others from its end.
   #samplePos = -1;
@@ -105,8 +107,9 @@ export class EventTable implements Iterable<PerfEvent> {
   /** Adds an event; its number is its position in {@link EventTable.all}. */
   add(event: PerfEvent): void {
     const index = this.#events.push(event) - 1;
-    this.#lastId = NaN;
-    for (const id of event.ids) this.#byId.set(Number(id), index);
+    // No id is 0.
+    this.#lastHi = this.#lastLo = 0;
+    for (const id of event.ids) this.#byId.set(id, index);
     const { identifier, id, trailer } = event.layout;
     const samplePos = identifier >= 0 ? identifier : id;
     const trailerPos = trailer.identifier !== 0 ? trailer.identifier : trailer.id;
@@ -147,10 +150,10 @@ export class EventTable implements Iterable<PerfEvent> {
     // An id of 0 marks what perf itself synthesised, in the layout of the first event.
     if (low === 0 && high === 0) return 0;
     // Records of a buffer mostly follow others of the same event.
-    const id = high * 2 ** 32 + low;
-    if (id === this.#lastId) return this.#lastIndex;
-    this.#lastId = id;
-    return this.#lastIndex = this.#byId.get(id) ?? -1;
+    if (low === this.#lastLo && high === this.#lastHi) return this.#lastIndex;
+    this.#lastHi = high;
+    this.#lastLo = low;
+    return this.#lastIndex = this.#byId.get(high, low) ?? -1;
   }
 
   /** The event that a record belongs to; see {@link EventTable.indexOf}. */

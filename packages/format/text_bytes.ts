@@ -213,6 +213,19 @@ export function putDecimal64(out: DataView, p: number, hi: number, lo: number): 
   return putDecimal4(out, p + 2, six - two * 10000);
 }
 
+/** Whole seconds of a time in nanoseconds. */
+export function wholeSeconds(hi: number, lo: number): number {
+  // The quotient of doubles is at most one off, since a second is more than what they round.
+  const near = Math.floor(((hi >>> 0) * 2 ** 32 + (lo >>> 0)) / 1e9);
+  const rest = restOfSeconds(lo, near);
+  return rest < 1e9 ? near : rest < 2e9 ? near + 1 : near - 1;
+}
+
+/** Nanoseconds of a time beyond its whole seconds: less than 2^32, so that lower halves say it. */
+export function restOfSeconds(lo: number, seconds: number): number {
+  return lo - Math.imul(seconds % 2 ** 32 | 0, 1e9) >>> 0;
+}
+
 /** Writes a signed 64-bit word in decimal: `%ld`. */
 export function putSigned64(out: DataView, p: number, hi: number, lo: number): number {
   if ((hi | 0) >= 0) return putDecimal64(out, p, hi, lo);

@@ -23,6 +23,8 @@ import {
   putPrefixedHexAt,
   putSigned64,
   putUntilNul,
+  restOfSeconds,
+  wholeSeconds,
 } from "./text_bytes.ts";
 
 const bytes = new Uint8Array(256);
@@ -76,6 +78,21 @@ Deno.test("any 64-bit word in hexadecimal and decimal, from signed halves and un
   };
   for (const n of EDGES) check(n, true);
   fc.assert(fc.property(word, fc.boolean(), check), { numRuns: 1000 });
+});
+
+Deno.test("seconds of any time, and what is left of it", () => {
+  const check = (n: bigint): void => {
+    const [hi, lo] = [Number(n >> 32n) | 0, Number(n & 0xffff_ffffn) | 0];
+    const seconds = wholeSeconds(hi, lo);
+    assertEquals(BigInt(seconds), n / 1_000_000_000n);
+    assertEquals(BigInt(restOfSeconds(lo, seconds)), n % 1_000_000_000n);
+  };
+  for (const edge of EDGES) check(BigInt.asUintN(64, edge));
+  // Near whole seconds, where a rounded quotient is one off.
+  for (let second = 1n; second < 1n << 34n; second *= 2n) {
+    for (let ns = -3n; ns <= 3n; ns++) check((second + 1n) * 1_000_000_000n + ns);
+  }
+  fc.assert(fc.property(word, check));
 });
 
 Deno.test("any 32-bit word, and any number of four and eight digits", () => {

@@ -1,4 +1,5 @@
 import type { PerfDataReader, PerfEvent } from "@perfdata/format";
+import { IdMap } from "@perfdata/format/id-map";
 import { PERF_SAMPLE_READ } from "@perfdata/format/perf-event";
 import {
   PERF_EVENT_HEADER_SIZE,
@@ -117,8 +118,8 @@ export interface RateReport {
 
 /** Follows all counters of a file: a consumer of the engine. */
 class RateAnalysis implements Consumer {
-  /** Nothing of the machine; within a counter, the order of the file is that of time. */
-  readonly needs = { order: "file", machine: false } as const;
+  /** Nothing of the machine. A thread runs on several CPUs, whose buffers follow each other in the file. */
+  readonly needs = { machine: false } as const;
   readonly streams = new Map<number, RateStream>();
   readonly incidents: NonNullable<RateOptions["incident"]>;
   readonly point: NonNullable<RateOptions["point"]>;
@@ -137,7 +138,7 @@ class RateAnalysis implements Consumer {
   readonly #options: RateOptions;
   readonly #filter: NonNullable<RateOptions["filter"]>;
   #known = 0;
-  readonly #byId = new Map<number, number>();
+  readonly #byId = new IdMap<number>();
   readonly #fields: SampleFields[] = [];
   readonly #shapes: ReadLayout[] = [];
   #engine: Engine | undefined;
@@ -171,7 +172,7 @@ class RateAnalysis implements Consumer {
       const event = this.#events[this.#known] as PerfEvent;
       this.#fields.push(new SampleFields(event.attr));
       this.#shapes.push(readLayout(event.readFormat));
-      for (const id of event.ids) this.#byId.set(Number(id), this.#known);
+      for (const id of event.ids) this.#byId.set(id, this.#known);
       this.lostRecords.push(0);
       this.lostSamples.push(0);
       this.samples.push(0);
@@ -182,7 +183,14 @@ class RateAnalysis implements Consumer {
   #u64(view: DataView, at: number): number {
     const low = view.getUint32(this.#le ? at : at + 4, this.#le);
     const high = view.getUint32(this.#le ? at + 4 : at, this.#le);
+    // deno-lint-ignore perfdata/halves -- periods and losses, which are averaged and added up
     return high * 2 ** 32 + low;
+  }
+
+  /** The event of the id at `at`. */
+  #eventOf(view: DataView, at: number): number | undefined {
+    const le = this.#le;
+    return this.#byId.get(view.getInt32(le ? at + 4 : at, le), view.getInt32(le ? at : at + 4, le));
   }
 
   /** A time, relative to the first one. */
@@ -200,6 +208,7 @@ class RateAnalysis implements Consumer {
       this.first = BigInt(high) << 32n | BigInt(low);
       this.#options.start?.(this.first);
     }
+    // deno-lint-ignore perfdata/halves -- a distance: exact over 104 days
     return (high - this.#firstHi) * 2 ** 32 + low - this.#firstLo;
   }
 
@@ -291,9 +300,8 @@ class RateAnalysis implements Consumer {
     const n = shape.group ? this.#u64(view, fields.read) : 1;
     for (let k = 0; k < n; k++) {
       const at = fields.read + shape.head + k * shape.entry;
-      const id = shape.id < 0 ? undefined : this.#u64(view, at + shape.id);
       // In a group without ids, the values are in the order of the group, its leader first.
-      const which = id === undefined ? index + k : this.#byId.get(id) ?? -1;
+      const which = shape.id < 0 ? index + k : this.#eventOf(view, at + shape.id) ?? -1;
       if (this.#events[which] === undefined) {
         this.leftOut++;
         continue;
@@ -304,7 +312,7 @@ class RateAnalysis implements Consumer {
         cpu,
         tid,
         time,
-        this.#u64(view, at),
+        view.getBigUint64(at, this.#le),
         own ? period : undefined,
         isChosen,
       );
@@ -324,7 +332,7 @@ class RateAnalysis implements Consumer {
     cpu: number,
     tid: number,
     time: number,
-    count: number | undefined,
+    count: bigint | undefined,
     period: number | undefined,
     isChosen: boolean,
   ): RateStream {
@@ -383,14 +391,14 @@ class RateAnalysis implements Consumer {
     }
     if (left < 16) return;
     if (type === PERF_RECORD_LOST) {
-      const which = this.#byId.get(this.#u64(view, start + LOST_RECORDS.id)) ?? index;
+      const which = this.#eventOf(view, start + LOST_RECORDS.id) ?? index;
       const lost = this.#u64(view, start + LOST_RECORDS.lost);
       if (which >= 0) this.lostRecords[which] = (this.lostRecords[which] as number) + lost;
       this.incidents({ what: "lost", event: which, cpu, time, lost });
       return;
     }
     time = this.#time(view, start + PAUSE.time);
-    const which = this.#byId.get(this.#u64(view, start + PAUSE.id)) ?? index;
+    const which = this.#eventOf(view, start + PAUSE.id) ?? index;
     if (which >= 0) {
       this.by ??= cpu < 0 && tid >= 0 ? "thread" : "cpu";
       const { sampleType } = (this.#events[which] as PerfEvent).layout;
@@ -422,8 +430,8 @@ function rateEvent(event: PerfEvent, name: string): RateEvent {
  * From each two successive samples of a counter: the event rate λ = Δcount/Δt and the effective
  * sampling frequency λ/P. Counts are READ values where the samples have them
  * (`PERF_SAMPLE_READ`), and otherwise the period that each sample stands for. Samples are taken in
- * file order, which is the order of time within a counter. Memory depends on the number of
- * counters only.
+ * the order of time. Memory depends on the number of counters, and on how much of the file has to
+ * be put in order.
  *
  * @throws {PerfDataError} In strict mode, where the file is damaged.
  *

@@ -17,7 +17,7 @@ export interface RatePoint {
   /** Nanoseconds since the earlier one: Δt. */
   readonly interval: number;
   /** Events that the counter had counted at the later one, where READ values were recorded. */
-  readonly count: number | undefined;
+  readonly count: bigint | undefined;
   /** Events between the two: Δcount. */
   readonly delta: number;
   /** Events per sample at the later one, or `undefined` for a counter that does not sample. */
@@ -95,8 +95,8 @@ export interface RateStreamSummary {
  * import { assertEquals } from "@std/assert";
  *
  * const stream = new RateStream(0, 2, -1, "read");
- * stream.sample(0, 94708, 1389);
- * const point = stream.sample(33352, 96097, 1389);
+ * stream.sample(0, 94708n, 1389);
+ * const point = stream.sample(33352, 96097n, 1389);
  * assertEquals(Math.round(point?.rate ?? 0), 41646678);
  * assertEquals(Math.round(point?.frequency ?? 0), 29983);
  * ```
@@ -120,7 +120,7 @@ export class RateStream {
   #firstTime = 0;
   #lastChosen = 0;
   #lastTime = 0;
-  #lastCount = 0;
+  #lastCount = 0n;
   #count = 0;
   #counted = 0;
   #minRate = Infinity;
@@ -165,7 +165,7 @@ export class RateStream {
    */
   sample(
     time: number,
-    count: number | undefined,
+    count: bigint | undefined,
     period: number | undefined,
     chosen = true,
   ): RatePoint | undefined {
@@ -173,7 +173,7 @@ export class RateStream {
     if (!chosen) {
       if (isFirst || time > this.#lastTime) {
         this.#lastTime = time;
-        this.#lastCount = count ?? 0;
+        this.#lastCount = count ?? 0n;
       }
       this.#begun = true;
       return undefined;
@@ -182,15 +182,15 @@ export class RateStream {
     const n = this.#samples++;
     if (period !== undefined && period > 0) this.#takePeriod(time, period, n);
     const interval = time - this.#lastTime;
-    const delta = count === undefined ? period ?? 0 : count - this.#lastCount;
+    const delta = count === undefined ? period ?? 0 : Number(count - this.#lastCount);
     if (n === 0) this.#firstTime = time;
     if (!isFirst && interval <= 0) {
       this.#leftOut++;
-      if (interval === 0) return undefined;
+      return undefined;
     }
     this.#lastTime = this.#lastChosen = time;
-    this.#lastCount = count ?? 0;
-    if (isFirst || interval < 0) return undefined;
+    this.#lastCount = count ?? 0n;
+    if (isFirst) return undefined;
     if (delta < 0) {
       // Another counter of the same event took over, and began at 0.
       this.#leftOut++;

@@ -5,8 +5,8 @@ import { RateStream, SETTLED_SAMPLES } from "./rate_stream.ts";
 // The figures are those of the article in which the method was described.
 Deno.test("rate: two events in 4291 ns are 466 091.8 a second", () => {
   const stream = new RateStream(0, 0, -1, "read");
-  assertEquals(stream.sample(1_000_000, 5, undefined), undefined);
-  const point = stream.sample(1_004_291, 7, undefined);
+  assertEquals(stream.sample(1_000_000, 5n, undefined), undefined);
+  const point = stream.sample(1_004_291, 7n, undefined);
   assertEquals([point?.delta, point?.interval], [2, 4291]);
   assertAlmostEquals(point?.rate ?? 0, 466_091.8, 0.05);
   assertEquals(point?.frequency, undefined);
@@ -14,8 +14,8 @@ Deno.test("rate: two events in 4291 ns are 466 091.8 a second", () => {
 
 Deno.test("rate: 1389 events in 33 352 ns at a period of 1389 are some 29 980 Hz", () => {
   const stream = new RateStream(0, 0, -1, "read");
-  stream.sample(0, 94_708, 1389);
-  const point = stream.sample(33_352, 96_097, 1389);
+  stream.sample(0, 94_708n, 1389);
+  const point = stream.sample(33_352, 96_097n, 1389);
   assertAlmostEquals((point?.rate ?? 0) / 1e7, 4.1647, 0.00005);
   assertAlmostEquals((point?.frequency ?? 0) / 10, 2998, 0.5);
 });
@@ -30,11 +30,11 @@ Deno.test("rate: without READ values the period gives the events since the sampl
 
 Deno.test("rate: what does not rise is left out and counted", () => {
   const stream = new RateStream(0, 0, -1, "read");
-  stream.sample(100, 10, 5);
-  assertEquals(stream.sample(100, 12, 5), undefined); // no time went by
-  assertEquals(stream.sample(50, 14, 5), undefined); // time went back
-  assertEquals(stream.sample(150, 3, 5), undefined); // another counter
-  assertEquals(stream.sample(250, 8, 5)?.rate, 5e7);
+  stream.sample(100, 10n, 5);
+  assertEquals(stream.sample(100, 12n, 5), undefined); // no time went by
+  assertEquals(stream.sample(50, 14n, 5), undefined); // time went back
+  assertEquals(stream.sample(150, 3n, 5), undefined); // another counter
+  assertEquals(stream.sample(250, 8n, 5)?.rate, 5e7);
   assertEquals([stream.summary().leftOut, stream.summary().count], [3, 5]);
 });
 
@@ -58,9 +58,9 @@ Deno.test("rate: the mean times the seconds is the count", () => {
     ),
     (steps) => {
       const stream = new RateStream(0, 0, -1, "read");
-      stream.sample(0, 0, undefined);
+      stream.sample(0, 0n, undefined);
       let [time, count] = [0, 0];
-      for (const [dt, dc] of steps) stream.sample(time += dt, count += dc, undefined);
+      for (const [dt, dc] of steps) stream.sample(time += dt, BigInt(count += dc), undefined);
       const { rate, seconds, leftOut } = stream.summary();
       assertAlmostEquals((rate?.mean ?? 0) * seconds / count, 1, 1e-9);
       assertEquals(leftOut, 0);

@@ -85,6 +85,44 @@ async function groupFile(littleEndian: boolean): Promise<Uint8Array<ArrayBuffer>
   return sink.bytes();
 }
 
+Deno.test("rate: a thread that moves between CPUs, whose buffers follow each other in the file", async () => {
+  const attr = {
+    ...emptyAttr(),
+    sample_type: BigInt(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD),
+    sample_period: 1n,
+    flags: { ...emptyAttr().flags, sample_id_all: true },
+  };
+  const sink = memorySink();
+  const writer = await PerfDataWriter.file(sink, { events: [{ attr }] });
+  const event = new PerfEvent(attr, []);
+  // Two threads, each on CPU 0 at even moments and on CPU 1 at odd ones; a buffer after the other.
+  for (const cpu of [0, 1]) {
+    for (let k = cpu; k < 40; k += 2) {
+      const body = { pid: 7, tid: 7 + (k >> 1) % 2, time: BigInt(1000 + 100 * k), period: 5n };
+      await writer.write(codec.encode({ type: 9, name: "SAMPLE", misc: 2, body }, {
+        littleEndian: true,
+        event,
+      }));
+    }
+  }
+  await writer.close();
+  const points: RatePoint[] = [];
+  const reader = await PerfDataReader.open(bytesSource(sink.bytes()));
+  const report = await analyzeRate(reader, { point: (point) => void points.push(point) });
+  assertEquals(report.by, "thread");
+  assertEquals(report.streams.map(({ tid, samples, leftOut }) => [tid, samples, leftOut]), [
+    [7, 20, 0],
+    [8, 20, 0],
+  ]);
+  // Thread 7 was sampled at 0, 1, 4, 5, … 36, 37, thread 8 two later each, times 100 ns.
+  for (const stream of report.streams) {
+    assertAlmostEquals(stream.seconds, 37e-7, 1e-15);
+    assertEquals(stream.count, 19 * 5);
+  }
+  assertEquals(points.length, 38);
+  assert(points.every(({ interval }) => interval === 100 || interval === 300));
+});
+
 for (const littleEndian of [true, false]) {
   const order = littleEndian ? "little" : "big";
   Deno.test(`rate: a group read on two CPUs, ${order}-endian`, async () => {

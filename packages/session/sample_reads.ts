@@ -1,4 +1,5 @@
-import type { PerfDataReader } from "@perfdata/format";
+import type { PerfDataReader, PerfEvent } from "@perfdata/format";
+import { IdMap } from "@perfdata/format/id-map";
 import { PERF_SAMPLE_READ } from "@perfdata/format/perf-event";
 import { type ReadLayout, readLayout, SampleFields } from "@perfdata/format/sample-layout";
 import type { Run } from "./run.ts";
@@ -15,13 +16,19 @@ export class SampleReads {
   leftOut: number = 0;
   /** Events that the sample stands for; as many as {@linkcode SampleReads.take} returned. */
   readonly event: number[] = [];
-  /** Period of each. */
+  /** Period of each; exact up to 2^53. */
   readonly period: number[] = [];
+  /** Upper half of each period. */
+  readonly periodHi: number[] = [];
+  /** Lower half. */
+  readonly periodLo: number[] = [];
   readonly #reader: PerfDataReader;
   readonly #reads: ({ readonly shape: ReadLayout; readonly fields: SampleFields } | undefined)[] =
     [];
-  readonly #byId = new Map<number, number>();
-  readonly #lastCount = new Map<number, number>();
+  readonly #byId = new IdMap<number>();
+  /** Counters by their ids; those of an event without ids are one. */
+  readonly #counters = new IdMap<{ hi: number; lo: number }>();
+  readonly #withoutIds: { hi: number; lo: number }[] = [];
 
   /** Nothing has been counted yet. */
   constructor(reader: PerfDataReader) {
@@ -41,7 +48,7 @@ export class SampleReads {
     const reads = this.#reads[event];
     if (reads === undefined) {
       this.event[0] = event;
-      this.period[0] = run.period[i] as number;
+      this.#takePeriod(run, i);
       return 1;
     }
     const { shape, fields } = reads;
@@ -51,23 +58,34 @@ export class SampleReads {
       this.leftOut++;
       return 0;
     }
-    const values = shape.group ? u64(view, fields.read, le) : 1;
+    const highAt = le ? 4 : 0;
+    const lowAt = 4 - highAt;
+    // Located: all of them are in the record.
+    const values = shape.group ? view.getUint32(fields.read + lowAt, le) : 1;
     let count = 0;
     for (let k = 0; k < values; k++) {
       const entry = fields.read + shape.head + k * shape.entry;
-      const id = shape.id < 0 ? undefined : u64(view, entry + shape.id, le);
-      const which = id === undefined ? event : this.#byId.get(id);
+      const hasId = shape.id >= 0;
+      const idHi = hasId ? view.getInt32(entry + shape.id + highAt, le) : 0;
+      const idLo = hasId ? view.getInt32(entry + shape.id + lowAt, le) : 0;
+      const which = hasId ? this.#byId.get(idHi, idLo) : event;
       if (which === undefined) {
         this.leftOut++;
         continue;
       }
-      const value = u64(view, entry, le);
-      const counter = id ?? -1 - event;
-      const period = value - (this.#lastCount.get(counter) ?? 0);
-      this.#lastCount.set(counter, value);
-      if (period === 0) continue;
+      const last = hasId ? this.#counters.get(idHi, idLo) : this.#withoutIds[event];
+      if (last === undefined) continue;
+      const hi = view.getUint32(entry + highAt, le);
+      const lo = view.getUint32(entry + lowAt, le);
+      const periodLo = lo - last.lo | 0;
+      const periodHi = hi - last.hi - (lo < last.lo ? 1 : 0) | 0;
+      last.hi = hi;
+      last.lo = lo;
+      if ((periodHi | periodLo) === 0) continue;
       this.event[count] = which;
-      this.period[count++] = period;
+      this.periodHi[count] = periodHi;
+      this.periodLo[count] = periodLo;
+      this.period[count++] = periodHi * 2 ** 32 + (periodLo >>> 0);
     }
     return count;
   }
@@ -83,11 +101,28 @@ export class SampleReads {
           ? { shape: readLayout(readFormat), fields: new SampleFields(attr) }
           : undefined,
       );
-      for (const id of ids) this.#byId.set(Number(id), i);
+      this.#withoutIds.push({ hi: 0, lo: 0 });
+      for (const id of ids) {
+        this.#byId.set(id, i);
+        this.#counters.set(id, { hi: 0, lo: 0 });
+      }
     }
   }
-}
 
-function u64(view: DataView, at: number, le: boolean): number {
-  return view.getUint32(le ? at + 4 : at, le) * 2 ** 32 + view.getUint32(le ? at : at + 4, le);
+  /** The period of a sample that stands for its own event. */
+  #takePeriod(run: Run, i: number): void {
+    const period = this.period[0] = run.period[i] as number;
+    if (period < 2 ** 53) {
+      this.periodHi[0] = period / 2 ** 32 | 0;
+      this.periodLo[0] = period | 0;
+      return;
+    }
+    const { attr, layout } = this.#reader.events.all[run.event[i] as number] as PerfEvent;
+    const exact = layout.period < 0 ? attr.sample_period : run.at(i).view.getBigUint64(
+      (run.start[i] as number) + layout.period,
+      this.#reader.littleEndian,
+    );
+    this.periodHi[0] = Number(exact >> 32n);
+    this.periodLo[0] = Number(exact & 0xffff_ffffn);
+  }
 }

@@ -1,0 +1,47 @@
+/**
+ * A rule for `deno lint`: the halves of a 64-bit value are not joined as a number where text is made,
+ * since a number is exact up to 2^53 only. `putDecimal64`, `wholeSeconds` and `IdMap` of
+ * `@perfdata/format` take halves; a `bigint` is exact, too. What stays a number, because it is compared or
+ * averaged and not printed, says so: `// deno-lint-ignore perfdata/halves -- why`.
+ */
+
+/** Where text is made. */
+const ROOMS = /\/(packages\/(dump|edit|export|report)|tools)\/[^/]+\.ts$/;
+const TESTS = /(_test|\btesting)\.ts$/;
+
+function isTwoToThe32(node: Deno.lint.Node): boolean {
+  if (node.type === "Literal") return Number(node.raw.replaceAll("_", "")) === 2 ** 32;
+  return node.type === "BinaryExpression" && node.operator === "**" &&
+    node.left.type === "Literal" && node.left.value === 2 &&
+    node.right.type === "Literal" && node.right.value === 32;
+}
+
+function isUpperHalf(node: Deno.lint.Node): boolean {
+  return node.type === "BinaryExpression" && node.operator === "*" &&
+    (isTwoToThe32(node.left) || isTwoToThe32(node.right));
+}
+
+const plugin: Deno.lint.Plugin = {
+  name: "perfdata",
+  rules: {
+    halves: {
+      create(context) {
+        if (!ROOMS.test(context.filename) || TESTS.test(context.filename)) return {};
+        return {
+          BinaryExpression(node) {
+            if (node.operator !== "+" || (!isUpperHalf(node.left) && !isUpperHalf(node.right))) {
+              return;
+            }
+            context.report({
+              node,
+              message: "the halves of a 64-bit value are joined as a number where text is made",
+              hint: "write the halves (putDecimal64, wholeSeconds), or join them as a bigint",
+            });
+          },
+        };
+      },
+    },
+  },
+};
+
+export default plugin;

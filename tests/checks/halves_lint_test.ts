@@ -1,0 +1,27 @@
+import { assertEquals } from "@std/assert";
+import plugin from "./halves_lint.ts";
+
+function found(file: string, source: string): string[] {
+  return Deno.lint.runPlugin(plugin, file, source).map(({ id }) => id);
+}
+
+Deno.test("halves are not joined as a number where text is made", () => {
+  const joined = [
+    "const n = hi * 2 ** 32 + lo;",
+    "const n = lo + (hi >>> 0) * 4294967296;",
+    "const n = 0x1_0000_0000 * hi + lo;",
+  ];
+  for (const source of joined) {
+    assertEquals(found("/a/packages/dump/x.ts", source), ["perfdata/halves"], source);
+    assertEquals(found("/a/tools/x.ts", source), ["perfdata/halves"], source);
+    // Numbers are compared and added there, and nothing is printed.
+    assertEquals(found("/a/packages/session/x.ts", source), [], source);
+  }
+  const others = [
+    "const hi = Math.floor(n / 2 ** 32);",
+    "const n = BigInt(hi) << 32n | lo;",
+    "2 ** 31 * n + 1;",
+    "n - hi * 2 ** 32;",
+  ];
+  for (const source of others) assertEquals(found("/a/packages/dump/x.ts", source), [], source);
+});
