@@ -69,6 +69,14 @@ export function usualJobs({ fileSize = 0 }: PerfDataReader): number {
 }
 
 /**
+ * Threads that take samples: as many as asked for, or all processors where the file is so large that their
+ * start pays.
+ */
+export function sampleJobs(text: string | undefined, { fileSize = 0 }: PerfDataReader): number {
+  return parseJobs(text) ?? (fileSize >= LARGE ? navigator.hardwareConcurrency : 1);
+}
+
+/**
  * Names of record types: `SAMPLE,MMAP2`.
  *
  * @throws {UsageError} Where one is not known.

@@ -4,7 +4,7 @@ import { PerfDataReader } from "@perfdata/format/reader";
 import { SORT_KEYS, type SortKey } from "@perfdata/report/function-keys";
 import { functionText } from "@perfdata/report/function-text";
 import { functionTable } from "@perfdata/report/functions";
-import { SampleCounts } from "@perfdata/report/sample-counts";
+import { type CountOptions, SampleCounts } from "@perfdata/report/sample-counts";
 import { type Engine, runEngine } from "@perfdata/session/engine";
 import { noStacksText, unwoundText } from "@perfdata/session/unwind-text";
 import type { SymbolResolver } from "@perfdata/symbols";
@@ -24,7 +24,7 @@ import {
   writeOut,
 } from "./_cli.ts";
 import { whyNothing } from "./_nothing.ts";
-import { parseCount, parseJobs, parsePercent } from "./_record_flags.ts";
+import { parseCount, parsePercent, sampleJobs } from "./_record_flags.ts";
 import {
   choosesSamples,
   givenFilters,
@@ -40,6 +40,7 @@ import {
   STITCH_HELP,
   SYMBOL_FLAGS,
   SYMBOL_HELP,
+  symbolOptions,
 } from "./_symbol_flags.ts";
 
 const HELP = `funcs: prints the functions of a perf.data file by their share of each event's period
@@ -63,7 +64,7 @@ perf report --no-children -g none. docs/funcs.md explains the columns.
   -g, --call-graph ORDER show the stacks of each row, as perf report -g does: caller (from the start
                          of the thread, with --children from the function down) or callee (up)
       --event NAMES      only samples of these events
-      --jobs N           accepted as by other commands; one thread does all the work
+      --jobs N           threads that take samples (default: all processors for large files)
 ${SAMPLE_HELP}${SYMBOL_HELP}${STITCH_HELP}\
       --verbose          say which addresses have no function, and which files were not used
       --temp DIR         of a pipe, sort what does not fit into memory in a file there
@@ -141,8 +142,6 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   if (on.srcline && !sort.includes("srcline")) sort.push("srcline");
   const limit = parseCount("limit", value.limit) ?? Infinity;
   const percent = parsePercent("percent-limit", value["percent-limit"]) ?? 0;
-  // docs/funcs.md says why it changes nothing.
-  parseJobs(value.jobs);
   const order = value["call-graph"] === undefined
     ? undefined
     : parseWord("call-graph", value["call-graph"], ["caller", "callee"] as const);
@@ -159,11 +158,19 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const filter = await sampleFilter(flags, reader);
     const progress = new Progress("funcs", reader.fileSize);
     const lines = on.inline || sort.includes("srcline") || sort.includes("srcfile");
-    const counts = new SampleCounts({
+    const how: CountOptions = {
       lines,
       keys: { pid: sort.includes("pid"), tid: sort.includes("tid"), cpu: sort.includes("cpu") },
       stacks: on.children || order !== undefined,
-    });
+    };
+    const counts = new SampleCounts(how);
+    const jobs = sampleJobs(value.jobs, reader);
+    const workers = jobs === 1
+      ? undefined
+      : (await import("@perfdata/report/count-workers")).countWorkers(name, jobs, {
+        counts: how,
+        symbols: { ...symbolOptions(flags), parameters: false, debugInformation: false },
+      });
     let known: Promise<SymbolResolver> | undefined;
     const resolverFor = ({ recorded }: Engine) =>
       known ??= resolverOf(flags, name, {
@@ -175,6 +182,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       filter,
       unwind: resolverFor,
       stitchLbr: on["stitch-lbr"],
+      workers,
       progress: progress.add,
       diagnostics: complaints.take,
     });

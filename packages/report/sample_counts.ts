@@ -4,7 +4,12 @@ import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
 import { CHOSEN, type Run } from "@perfdata/session/run";
 import { SampleComms } from "@perfdata/session/sample-comms";
 import { SampleReads } from "@perfdata/session/sample-reads";
-import { SampleHistogram } from "@perfdata/session/sample-histogram";
+import {
+  contextCount,
+  type HistogramPart,
+  SampleHistogram,
+} from "@perfdata/session/sample-histogram";
+import type { JoinedNumbers, Shareable } from "@perfdata/session/workers";
 
 /** What samples are grouped by besides event, comm and place. */
 export interface SampleKeys {
@@ -36,6 +41,18 @@ export interface EventTotal {
   period: number;
 }
 
+/** What one thread counted. */
+export interface CountsPart {
+  /** Samples and periods. */
+  readonly histogram: HistogramPart;
+  /** By number of a comm there: `SampleComms.keys`. */
+  readonly comms: readonly number[];
+  /** Totals by number of event. */
+  readonly totals: readonly EventTotal[];
+  /** Samples whose READ values are damaged or of no known event. */
+  readonly leftOut: number;
+}
+
 /**
  * Counts samples by event, comm, place or stack, and more where that is asked for: a consumer of the
  * engine.
@@ -43,7 +60,7 @@ export interface EventTotal {
  * Samples of a group that was read (`PERF_SAMPLE_READ`) count for each of its events with what it
  * counted since the sample before.
  */
-export class SampleCounts implements Consumer {
+export class SampleCounts implements Consumer, Shareable<CountsPart> {
   readonly needs: Needs;
   /** Samples and periods; a node is a place, or a stack. */
   readonly histogram: SampleHistogram = new SampleHistogram(1 << 14);
@@ -53,6 +70,7 @@ export class SampleCounts implements Consumer {
   readonly stacks: boolean;
   readonly #options: CountOptions;
   #events: readonly PerfEvent[] = [];
+  #leftOut = 0;
   #reads: SampleReads | undefined;
   #comms: SampleComms | undefined;
 
@@ -72,7 +90,7 @@ export class SampleCounts implements Consumer {
 
   /** Samples whose READ values are damaged or of no known event. */
   get leftOut(): number {
-    return this.#reads?.leftOut ?? 0;
+    return this.#leftOut + (this.#reads?.leftOut ?? 0);
   }
 
   /** Takes what the pass shares. */
@@ -106,6 +124,44 @@ export class SampleCounts implements Consumer {
       } else comms.record(run, i);
     }
     this.histogram.settle();
+  }
+
+  sizes(): readonly number[] {
+    return [this.histogram.contextCount, this.histogram.size];
+  }
+
+  part(): CountsPart {
+    return {
+      histogram: this.histogram.part(),
+      comms: this.#comms?.keys ?? [],
+      totals: this.totals,
+      leftOut: this.leftOut,
+    };
+  }
+
+  join(
+    { histogram, comms }: CountsPart,
+    from: readonly number[],
+    to: readonly number[],
+    { place, stack }: JoinedNumbers,
+    memory: { contexts?: Int32Array },
+  ): void {
+    const [contextFrom = 0, entryFrom = 0] = from;
+    const [contextTo = 0, entryTo = 0] = to;
+    const contexts = memory.contexts ??= new Int32Array(contextCount(histogram));
+    const called = (comm: number): number => this.#comms?.ofKey(comms[comm] as number) ?? 0;
+    this.histogram.joinContexts(histogram, contextFrom, contextTo, called, contexts);
+    const nodes = this.stacks ? stack : place;
+    this.histogram.join(histogram, entryFrom, entryTo, contexts, nodes);
+  }
+
+  joinTotals({ totals, leftOut }: CountsPart): void {
+    for (const [event, { samples, period }] of totals.entries()) {
+      const total = this.totals[event] ??= { samples: 0, period: 0 };
+      total.samples += samples;
+      total.period += period;
+    }
+    this.#leftOut += leftOut;
   }
 
   #count(run: Run, i: number, event: number, comm: number, period: number): void {

@@ -26,9 +26,12 @@ export function takesAnyOrder(
     reader.events.all.every(({ layout }) => (layout.sampleType & PERF_SAMPLE_READ) === 0);
 }
 
-/** Looks through a file; `undefined` where its blocks cannot be read for themselves. */
-export async function readIndex(reader: PerfDataReader): Promise<RecordingIndex> {
-  return await RecordingIndex.read(reader);
+/** Looks through a file. */
+export function readIndex(
+  reader: PerfDataReader,
+  { blockBytes }: EngineOptions,
+): Promise<RecordingIndex> {
+  return RecordingIndex.read(reader, blockBytes === undefined ? {} : { blockBytes });
 }
 
 /** What takes blocks. */
@@ -63,7 +66,10 @@ export async function readBlocks(
 }
 
 /** Whether a block may have samples of the time that is asked for. */
-function isWanted({ oldest, youngest, samples }: IndexBlock, { time }: SampleFilter): boolean {
+export function isWanted(
+  { oldest, youngest, samples }: IndexBlock,
+  { time }: SampleFilter,
+): boolean {
   return samples > 0 && (time === undefined || (youngest >= time[0] && oldest <= time[1]));
 }
 

@@ -13,6 +13,8 @@ import { RecordedObjects } from "./recorded_objects.ts";
 import { Resolver, type SampleFilter } from "./resolve.ts";
 import { readBlocks, readIndex, takesAnyOrder } from "./any_order.ts";
 import { History } from "./history/history.ts";
+import { openPass } from "./pass.ts";
+import { isShareable, type Shareable } from "./workers/part.ts";
 import type { MachineView } from "./machine_view.ts";
 import { type Run, RunColumns } from "./run.ts";
 import { StackTable } from "./stacks.ts";
@@ -104,8 +106,41 @@ export interface EngineOptions extends OrderOptions {
   readonly filter?: SampleFilter;
   /** Called with the bytes that were read since the call before. */
   readonly progress?: (bytes: number) => void;
+  /** Bytes of a block that a thread takes at a time, about; 1 MB by default. */
+  readonly blockBytes?: number | undefined;
+  /**
+   * Other threads that take a part of the samples, where the consumer is one that can be shared, and
+   * needs no order. The result is the same.
+   */
+  readonly workers?: Workers | undefined;
   /** Gets parts of the features that cannot be read; without it they are thrown. */
   readonly diagnostics?: Diagnostics;
+}
+
+/** What is needed of a `Worker`, of whichever runtime. */
+export interface WorkerThread {
+  /** Sends a message. */
+  postMessage(message: unknown): void;
+  /** Gets messages. */
+  onmessage: ((event: MessageEvent) => void) | null;
+  /** Gets errors that nobody caught. */
+  onerror: ((event: ErrorEvent) => void) | null;
+  /** Ends it. */
+  terminate(): void;
+}
+
+/** Threads that take samples side by side: see `session/workers`. */
+export interface Workers {
+  /** How many threads, this one included. */
+  readonly jobs: number;
+  /** The recording: each thread opens it for itself. */
+  readonly path: string;
+  /** Starts another thread: a module that calls `serveBlocks` with the same maker. */
+  readonly start: () => WorkerThread;
+  /** What the maker is given: what can be sent to another thread. */
+  readonly about: unknown;
+  /** Makes a consumer like that of the pass. */
+  readonly make: (about: never) => Shareable & Consumer;
 }
 
 /** What all consumers of a pass share. */
@@ -135,9 +170,7 @@ export class Engine {
   /** What unwound the stacks, where there were copies of them. */
   unwinding: UnwindStep | undefined;
   /** How unwinding went, where stacks were unwound. */
-  get unwound(): UnwindCounts | undefined {
-    return this.unwinding?.counts;
-  }
+  unwound: UnwindCounts | undefined;
   /** Samples whose user callers were to come in a later record, which is not there. */
   unjoined: number = 0;
   /** Whether call stacks of branch records were to be stitched, and could not be. */
@@ -200,11 +233,13 @@ export async function runEngine(
   consumers: readonly Consumer[],
   options: EngineOptions = {},
 ): Promise<Engine> {
-  const { filter = {}, unwind, stitchLbr, progress, diagnostics, ...orderOptions } = options;
+  const { filter = {}, stitchLbr, progress, diagnostics, workers } = options;
   const recorded = new RecordedObjects(reader, diagnostics);
   const described = new EventNames(reader, diagnostics);
   await recorded.readFeatures(reader);
-  const index = takesAnyOrder(reader, consumers, options) ? await readIndex(reader) : undefined;
+  const index = takesAnyOrder(reader, consumers, options)
+    ? await readIndex(reader, options)
+    : undefined;
   const past = index === undefined ? undefined : new History(index, {
     littleEndian: reader.littleEndian,
     arch: reader.arch,
@@ -215,75 +250,29 @@ export async function runEngine(
     },
   });
   const engine = new Engine(reader, recorded, described, past);
-  const { machine } = engine;
-  const wants = (need: keyof Needs) => consumers.some(({ needs }) => needs[need] === true);
-  const resolves = consumers.some(({ needs }) => needs.machine !== false);
-  const joined = wants("joined");
-  const stacks = wants("stacks") || joined;
-  const branches = wants("branches");
-  const chains = wants("chains") || joined;
-  const frames = wants("frames");
-  const whole = stacks || frames;
-  const resolver = new Resolver(
-    reader,
-    machine,
-    recorded,
-    engine.places,
-    engine.stacks,
-    {
-      places: consumers.some(({ needs }) => hasPlaces(needs)),
-      stacks,
-      calls: wants("calls"),
-      addr: wants("addr"),
-      branches,
-      chains,
-      joined,
-      frames,
-      maps: wants("maps"),
-    },
-    filter,
-    past,
-  );
-  engine.places.joinsUnmapped = !consumers.some(({ needs }) =>
-    needs.unmapped !== false && hasPlaces(needs)
-  );
-  const watchers = consumers.filter(({ applied }) => applied !== undefined);
-  if (watchers.length > 0) {
-    resolver.applied = (run, row) => {
-      for (const watcher of watchers) watcher.applied?.(run, row);
-    };
+  const [consumer, ...more] = consumers;
+  if (index?.isCompressed === false && workers !== undefined && more.length === 0) {
+    if (consumer !== undefined && isShareable(consumer) && workers.jobs > 1) {
+      engine.eventNames = await described.all();
+      await consumer.start?.(engine);
+      const { runWorkers } = await import("./workers/run_workers.ts");
+      await runWorkers(engine, index, consumer, workers, options);
+      engine.places.finish();
+      engine.stacks.seal();
+      await consumer.finish?.();
+      return engine;
+    }
   }
+  const names = described;
   const takers = consumers.filter(({ payload }) => payload !== undefined);
   if (takers.length > 1) throw new TypeError("runEngine: several consumers want payloads");
   const waiting = consumers.filter(({ settle }) => settle !== undefined);
-  const names = engine.described;
-  if (past === undefined) {
-    machine.arch = reader.arch;
-    machine.setKnownBinaries(recorded.known);
-  }
-  engine.eventNames = await names.all();
-  const { userChains } = resolver;
-  if (whole) await userChains.deferred.readAll(reader);
-  userChains.stitches = stitchLbr === true;
-  if (whole && unwind !== undefined && mayHaveCopies(reader)) {
-    // What only some recordings need takes time to load.
-    const { UnwindStep } = await import("./unwind.ts");
-    resolver.unwind = engine.unwinding = await UnwindStep.open(engine, await unwind(engine));
-  }
-  for (const consumer of consumers) await consumer.start?.(engine);
-  const columns = new RunColumns(reader);
+  const pass = await openPass(engine, consumers, options);
+  const { resolver: { userChains }, whole } = pass;
   const inFileOrder = consumers.every(({ needs }) => needs.order === "file");
   let taken = 0;
   if (index !== undefined) {
-    await readBlocks(reader, index, {
-      filter,
-      run(run) {
-        columns.fill(run);
-        resolver.take(run);
-        for (const consumer of consumers) consumer.rows(run);
-      },
-      progress,
-    });
+    await readBlocks(reader, index, { filter, run: (run) => pass.take(run), progress });
   } else {engine.order = await deliverRuns(reader, {
       batch: reader.isPipe
         ? async (batch) => {
@@ -292,10 +281,8 @@ export async function runEngine(
         }
         : undefined,
       run(run) {
-        columns.fill(run);
         if (!reader.isPipe && takeUpdates(run, names)) engine.eventNames = names.current();
-        if (resolves) resolver.take(run);
-        for (const consumer of consumers) consumer.rows(run);
+        pass.take(run);
       },
       async payload(payload) {
         const again = await names.payload(payload);
@@ -314,8 +301,8 @@ export async function runEngine(
         taken = recordBytes + payloadBytes;
         return consumers.every((consumer) => consumer.done?.() === true);
       },
-    }, { ...(inFileOrder ? { order: "file" } : {}), ...orderOptions });}
-  engine.leftOut = resolver.leftOut;
+    }, { ...(inFileOrder ? { order: "file" } : {}), ...orderOptionsOf(options) });}
+  engine.leftOut = pass.resolver.leftOut;
   engine.unjoined = userChains.unjoined;
   engine.unstitched = stitchLbr === true && !userChains.isStitching;
   // The features of a file that arrives as a stream come last.
@@ -327,16 +314,18 @@ export async function runEngine(
   return engine;
 }
 
-/** Whether a consumer needs places, for themselves or for what is made of them. */
-function hasPlaces({ places, stacks, joined, frames, addr, branches, chains }: Needs): boolean {
-  return (places || stacks || joined || frames || addr || branches || chains) === true;
-}
-
-/** Whether samples may hold copies of the stack; of a pipe that is not known before they come. */
-function mayHaveCopies(reader: PerfDataReader): boolean {
-  const { all } = reader.events;
-  return reader.isPipe || all.length === 0 ||
-    all.some(({ layout }) => (layout.sampleType & PERF_SAMPLE_STACK_USER) !== 0);
+/** Of the options of a run, those of the order. */
+function orderOptionsOf(
+  { from, to, inflate, lookAhead, hold, order }: EngineOptions,
+): OrderOptions {
+  return {
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+    ...(inflate === undefined ? {} : { inflate }),
+    ...(lookAhead === undefined ? {} : { lookAhead }),
+    ...(hold === undefined ? {} : { hold }),
+    ...(order === undefined ? {} : { order }),
+  };
 }
 
 /** Takes what gives events of a file another name, as perf follows it; says whether there was some. */

@@ -30,6 +30,24 @@ const WORDS = 4;
 /** How an address in a process becomes one as its object counts; see {@link Places.find}. */
 const RULE = { KEEP: 0, KERNEL: 1, START: 2, FILE: 3 } as const;
 
+/** Places that one thread found: see {@link Places.part}. */
+export interface PlacesPart {
+  /** The objects. */
+  readonly objects: readonly SymbolObject[];
+  /** What was mapped of each. */
+  readonly mapped: readonly MappedObject[];
+  /** How each counts addresses. */
+  readonly rules: readonly number[];
+  /** By place: its object; negative where nothing is mapped. */
+  readonly object: Int32Array<ArrayBuffer>;
+  /** By place: upper half of its address. */
+  readonly hi: Int32Array<ArrayBuffer>;
+  /** Lower half. */
+  readonly lo: Int32Array<ArrayBuffer>;
+  /** By place: time of the first record that has it. */
+  readonly times: Float64Array<ArrayBuffer>;
+}
+
 /** Memory without a file, for which perf keeps addresses as they are (tools/perf/util/map.c). */
 const MEMORY =
   /^(\/\/anon|\/dev\/zero|\/anon_hugepage|\[stack|\/SYSV|\[heap\]|\/tmp\/perf-\d+\.map$)/;
@@ -298,6 +316,56 @@ export class Places {
     return object > OTHER_UNMAPPED ? PERF_RECORD_MISC_KERNEL : OTHER_UNMAPPED - object;
   }
 
+  /** All of them, to be sent to another thread and joined with what others found. */
+  part(): PlacesPart {
+    const { count } = this;
+    return {
+      objects: this.objects,
+      mapped: this.mapped,
+      rules: this.#rules,
+      object: this.#objects.slice(0, count),
+      hi: this.#his.slice(0, count),
+      lo: this.#los.slice(0, count),
+      times: this.times.slice(0, count),
+    };
+  }
+
+  /**
+   * Adds places of a part.
+   *
+   * @param from The first of them.
+   * @param to The one after the last.
+   * @param numbers Gets the number here of each place of the part.
+   * @param objects Likewise of each object: those that were met before have one, others are -1.
+   */
+  join(
+    part: PlacesPart,
+    from: number,
+    to: number,
+    numbers: Int32Array,
+    objects: Int32Array,
+  ): void {
+    const { object, hi, lo, times } = part;
+    for (let i = from; i < to; i++) {
+      const of = object[i] as number;
+      let number = of;
+      if (of >= 0) {
+        number = objects[of] as number;
+        if (number < 0) {
+          number = objects[of] = this.#objectNumber(
+            part.objects[of] as SymbolObject,
+            part.mapped[of] as MappedObject,
+            part.rules[of] as number,
+          );
+        }
+      }
+      const { count } = this;
+      const place = numbers[i] = this.row(number, hi[i] as number, lo[i] as number);
+      const time = times[i] as number;
+      if (place === count || time < (this.times[place] as number)) this.times[place] = time;
+    }
+  }
+
   /**
    * Completes the objects with what became known after they were met, as build ids at the end of a
    * pipe. What finds places is freed: the next one that is looked for makes it again.
@@ -332,20 +400,30 @@ export class Places {
     const huge = !kernel && (flags & MAP_HUGETLB) !== 0;
     const described = this.#recorded.describe(mapped);
     const object = huge ? { ...described, kind: "jit" as const } : described;
-    const { path, kind, loadAddress, referenceAddress } = object;
-    const key = [mapped.name, path, kind, object.buildId, loadAddress, referenceAddress].join("\0");
-    let number = this.#numbers.get(key);
-    if (number === undefined) {
-      number = this.objects.push(object) - 1;
-      this.mapped.push(mapped);
-      this.#rules.push(huge ? RULE.KEEP : ruleOf(object, mapped));
-      this.#numbers.set(key, number);
-    }
+    const number = this.#objectNumber(
+      object,
+      mapped,
+      huge ? RULE.KEEP : ruleOf(object, mapped),
+    );
     if (source >= this.#ofSource.length) {
       const used = this.#ofSource.length;
       this.#ofSource = enlarge(this.#ofSource, source + 1).fill(-1, used);
     }
     this.#ofSource[source] = number;
+    return number;
+  }
+
+  /** The number of an object; it is added where it is new. */
+  #objectNumber(object: SymbolObject, mapped: MappedObject, rule: number): number {
+    const { path, kind, buildId, loadAddress, referenceAddress } = object;
+    const key = [mapped.name, path, kind, buildId, loadAddress, referenceAddress].join("\0");
+    let number = this.#numbers.get(key);
+    if (number === undefined) {
+      number = this.objects.push(object) - 1;
+      this.mapped.push(mapped);
+      this.#rules.push(rule);
+      this.#numbers.set(key, number);
+    }
     return number;
   }
 

@@ -17,6 +17,8 @@ const TASK = layoutOf(FORK);
 export class SampleComms {
   /** Comms by number; those of threads without a name may still change. */
   readonly texts: string[] = [];
+  /** By number: the name in `engine.names`; of a thread without one, -1 minus its thread id. */
+  readonly keys: number[] = [];
   readonly #engine: Engine;
   readonly #byName: (number | undefined)[] = [];
   readonly #unnamedByTid = new Map<number, number>();
@@ -33,6 +35,11 @@ export class SampleComms {
       ? run.comm[i] as number
       : past.namedComms[run.thread[i] as number] as number;
     return name >= 0 ? this.#byName[name] ?? this.#add(name) : this.#unnamed(run.tid[i] as number);
+  }
+
+  /** The number of a comm of another thread's {@link SampleComms.keys}, for the same recording. */
+  ofKey(key: number): number {
+    return key >= 0 ? this.#byName[key] ?? this.#add(key) : this.#unnamed(-1 - key);
   }
 
   /** Takes record `i` of a run that is no sample: a thread may get a name, or its id is used again. */
@@ -57,6 +64,7 @@ export class SampleComms {
   }
 
   #add(name: number): number {
+    this.keys.push(name);
     return this.#byName[name] = this.texts.push(this.#engine.names.text(name)) - 1;
   }
 
@@ -64,6 +72,7 @@ export class SampleComms {
     let comm = this.#unnamedByTid.get(tid);
     if (comm === undefined) {
       comm = this.texts.push(`:${tid}`) - 1;
+      this.keys.push(-1 - tid);
       this.#unnamedByTid.set(tid, comm);
     }
     return comm;

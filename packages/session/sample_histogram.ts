@@ -7,6 +7,19 @@ const ENTRY = 6;
 /** Samples that are added together. */
 const TOGETHER = 1024;
 
+/** What one thread counted: see {@link SampleHistogram.part}. */
+export interface HistogramPart {
+  /** Contexts, some words each. */
+  readonly contexts: Int32Array<ArrayBuffer>;
+  /** Entries, some words each. */
+  readonly entries: Int32Array<ArrayBuffer>;
+}
+
+/** How many contexts a part has. */
+export function contextCount({ contexts }: HistogramPart): number {
+  return contexts.length / CONTEXT;
+}
+
 /**
  * Samples and periods by context and node: open-addressing tables in typed arrays. A context is an
  * event and a comm, and a process, thread and CPU where rows are grouped by these; a node is a place or a
@@ -61,6 +74,69 @@ export class SampleHistogram {
   constructor(capacity: number = 1 << 12) {
     this.#entries = new Int32Array(capacity * ENTRY);
     this.#doubles = new Float64Array(this.#entries.buffer);
+  }
+
+  /** All of it, to be sent to another thread and joined with what others counted. */
+  part(): HistogramPart {
+    return {
+      contexts: this.#contexts.slice(0, this.contextCount * CONTEXT),
+      entries: this.#entries.slice(0, this.size * ENTRY),
+    };
+  }
+
+  /**
+   * Adds contexts of a part.
+   *
+   * @param from The first of them.
+   * @param to The one after the last.
+   * @param comm The number here of a comm of the part.
+   * @param numbers Gets the number here of each context of the part.
+   */
+  joinContexts(
+    { contexts }: HistogramPart,
+    from: number,
+    to: number,
+    comm: (number: number) => number,
+    numbers: Int32Array,
+  ): void {
+    for (let i = from; i < to; i++) {
+      const at = i * CONTEXT;
+      numbers[i] = this.context(
+        contexts[at] as number,
+        comm(contexts[at + 1] as number),
+        contexts[at + 2] as number,
+        contexts[at + 3] as number,
+        contexts[at + 4] as number,
+      );
+    }
+  }
+
+  /**
+   * Adds entries of a part, whose contexts were added before.
+   *
+   * @param from The first of them.
+   * @param to The one after the last.
+   * @param contexts By context of the part: its number here.
+   * @param nodes By place or stack of the part: its number here.
+   */
+  join(
+    { entries }: HistogramPart,
+    from: number,
+    to: number,
+    contexts: Int32Array,
+    nodes: Int32Array,
+  ): void {
+    const doubles = new Float64Array(entries.buffer);
+    for (let i = from; i < to; i++) {
+      const at = i * ENTRY;
+      const node = entries[at + 1] as number;
+      this.add(
+        contexts[entries[at] as number] as number,
+        node < 0 ? node : nodes[node] as number,
+        doubles[(at >> 1) + 2] as number,
+        entries[at + 2] as number,
+      );
+    }
   }
 
   /** Number of the event of a context. */

@@ -1,6 +1,14 @@
 import { enlarge } from "@perfdata/format/enlarge";
 import type { Places } from "./places.ts";
 
+/** Stacks that one thread found: see {@link StackTable.part}. */
+export interface StacksPart {
+  /** Caller of each node, or -1. */
+  readonly parent: Int32Array<ArrayBuffer>;
+  /** Place of each node. */
+  readonly place: Int32Array<ArrayBuffer>;
+}
+
 /**
  * Interned stacks: a node is a place that was called from another node, so that stacks that begin
  * alike at their outermost caller share nodes, and memory grows with the code that ran and not with
@@ -54,6 +62,36 @@ export class StackTable {
     this.#slots[slot] = added;
     if (this.count * 2 > this.#slots.length) this.#rehash();
     return added;
+  }
+
+  /** All of them, to be sent to another thread and joined with what others found. */
+  part(): StacksPart {
+    const { count } = this;
+    return { parent: this.parent.slice(0, count), place: this.place.slice(0, count) };
+  }
+
+  /**
+   * Adds nodes of a part, whose parents were added before.
+   *
+   * @param from The first of them.
+   * @param to The one after the last.
+   * @param places By place of the part: its number here.
+   * @param numbers Gets the number here of each node of the part.
+   */
+  join(
+    { parent, place }: StacksPart,
+    from: number,
+    to: number,
+    places: Int32Array,
+    numbers: Int32Array,
+  ): void {
+    for (let i = from; i < to; i++) {
+      const caller = parent[i] as number;
+      numbers[i] = this.child(
+        caller < 0 ? -1 : numbers[caller] as number,
+        places[place[i] as number] as number,
+      );
+    }
   }
 
   /** Frees what finds nodes; the next one that is looked for makes it again. */

@@ -255,7 +255,7 @@ export class UnwindStep {
     this.counts.take(
       walker,
       this.#machine.pids[thread] as number,
-      thread,
+      this.#machine.tids[thread] as number,
       count === 0 ? -1 : this.#places.object(places[count - 1] as number),
       registers.values[registers.machine.sp] as number,
       copy.size,

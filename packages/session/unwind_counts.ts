@@ -33,8 +33,34 @@ function count(to: UnwindTally, { end, guessed }: FrameWalker): void {
   if (guessed > 0) to.guessed++;
 }
 
+function add(to: UnwindTally, { stacks, ends, guessed }: UnwindTally): void {
+  to.stacks += stacks;
+  to.guessed += guessed;
+  for (let i = 0; i < ends.length; i++) to.ends[i] = (to.ends[i] as number) + (ends[i] as number);
+}
+
+/** What one thread counted of unwinding: see {@link UnwindCounts.part}. */
+export interface UnwindPart {
+  /** All of it. */
+  readonly all: UnwindTally;
+  /** By process. */
+  readonly processes: ReadonlyMap<number, UnwindTally>;
+  /** By object in which stacks ended, a number of the thread's places. */
+  readonly objects: ReadonlyMap<number, UnwindTally>;
+  /** Samples whose registers are of a machine that is not known. */
+  readonly otherMachine: number;
+  /** The largest copy of a stack. */
+  readonly copied: number;
+  /** The most bytes that the next frame alone would have needed. */
+  readonly wanted: number;
+  /** How deep the stacks of threads are known to be, by thread id. */
+  readonly threads: ReadonlyMap<number, ThreadStack>;
+  /** The deepest stack of those that did not reach their start. */
+  readonly deepest: number;
+}
+
 /** How deep a thread's stack is known to be. */
-interface ThreadStack {
+export interface ThreadStack {
   /** The stack pointer at the thread's start, from a stack that reached it; 0 where none did. */
   top: number;
   /** The lowest stack pointer of stacks whose copy was too short. */
@@ -89,6 +115,47 @@ export class UnwindCounts {
     }
     if (sp < known.lowest) known.lowest = sp;
     this.#need(known);
+  }
+
+  /** All of it, to be sent to another thread. */
+  part(): UnwindPart {
+    const { all, processes, objects, otherMachine, copied, wanted } = this;
+    return {
+      all,
+      processes,
+      objects,
+      otherMachine,
+      copied,
+      wanted,
+      threads: this.#threads,
+      deepest: this.#deepest,
+    };
+  }
+
+  /**
+   * Adds what another thread counted.
+   *
+   * @param objects By object of the part: its number here.
+   */
+  join(part: UnwindPart, objects: Int32Array): void {
+    add(this.all, part.all);
+    for (const [process, tally] of part.processes) add(tallyOf(this.processes, process), tally);
+    for (const [object, tally] of part.objects) {
+      add(tallyOf(this.objects, object < 0 ? object : objects[object] as number), tally);
+    }
+    this.otherMachine += part.otherMachine;
+    this.copied = Math.max(this.copied, part.copied);
+    this.wanted = Math.max(this.wanted, part.wanted);
+    this.#deepest = Math.max(this.#deepest, part.deepest);
+    for (const [thread, { top, lowest }] of part.threads) {
+      const known = this.#threads.get(thread);
+      if (known === undefined) this.#threads.set(thread, { top, lowest });
+      else if (Math.abs(top - known.top) <= SAME_TOP || top === 0 || known.top === 0) {
+        known.top = Math.max(known.top, top);
+        known.lowest = Math.min(known.lowest, lowest);
+        this.#need(known);
+      }
+    }
   }
 
   #need({ top, lowest }: ThreadStack): void {

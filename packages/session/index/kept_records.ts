@@ -1,5 +1,17 @@
 import { enlarge } from "@perfdata/format/enlarge";
-import { Moments } from "./moments.ts";
+import { Moments, type MomentsPart } from "./moments.ts";
+
+/** Kept records as they are sent to another thread. */
+export interface KeptRecordsPart {
+  /** The records. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Where each starts. */
+  readonly start: Int32Array<ArrayBuffer>;
+  /** Where each ends. */
+  readonly end: Int32Array<ArrayBuffer>;
+  /** When each happens. */
+  readonly moments: MomentsPart;
+}
 
 /** Records that were copied out of a recording, with when they happen. */
 export class KeptRecords {
@@ -8,12 +20,39 @@ export class KeptRecords {
   /** The same bytes, for reads in either byte order. */
   view: DataView<ArrayBuffer> = new DataView(this.bytes.buffer);
   /** When each happens: as many as there are records. */
-  readonly moments: Moments = new Moments();
+  readonly moments: Moments;
   /** Where each starts in {@link KeptRecords.bytes}. */
   start: Int32Array<ArrayBuffer> = new Int32Array(64);
   /** Where each ends. */
   end: Int32Array<ArrayBuffer> = new Int32Array(64);
   #used = 0;
+
+  /** All of them, to be sent to another thread. */
+  part(): KeptRecordsPart {
+    const { count } = this;
+    return {
+      bytes: this.bytes.slice(0, this.#used),
+      start: this.start.slice(0, count),
+      end: this.end.slice(0, count),
+      moments: this.moments.part(),
+    };
+  }
+
+  /** Those of a part. */
+  static of({ bytes, start, end, moments }: KeptRecordsPart): KeptRecords {
+    const records = new KeptRecords(Moments.of(moments));
+    records.bytes = bytes;
+    records.view = new DataView(bytes.buffer);
+    records.start = start;
+    records.end = end;
+    records.#used = bytes.length;
+    return records;
+  }
+
+  /** Has those records whose moments are given, or none. */
+  constructor(moments: Moments = new Moments()) {
+    this.moments = moments;
+  }
 
   /** Number of records. */
   get count(): number {

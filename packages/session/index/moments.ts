@@ -13,6 +13,9 @@ export function stepOf(rounds: Rounds, round: number, hi: number, lo: number): n
   return isKnownTime(hi | 0, lo | 0) ? 2 * rounds.flush(round, hi, lo) : 2 * round + 1;
 }
 
+/** Moments as they are sent to another thread. */
+export type MomentsPart = Pick<Moments, "step" | "hi" | "lo" | "position">;
+
 /**
  * When records happen, in the order in which perf delivers them: columns of keys.
  *
@@ -31,6 +34,22 @@ export class Moments {
   lo: Uint32Array<ArrayBuffer> = new Uint32Array(64);
   /** Number of the record among those of the file. */
   position: Float64Array<ArrayBuffer> = new Float64Array(64);
+
+  /** All of them, to be sent to another thread. */
+  part(): MomentsPart {
+    const { count, step, hi, lo, position } = this;
+    return {
+      step: step.slice(0, count),
+      hi: hi.slice(0, count),
+      lo: lo.slice(0, count),
+      position: position.slice(0, count),
+    };
+  }
+
+  /** Those of a part. */
+  static of(part: MomentsPart): Moments {
+    return Object.assign(new Moments(), part, { count: part.step.length });
+  }
 
   /** Adds a key; returns its number. */
   add(step: number, hi: number, lo: number, position: number): number {

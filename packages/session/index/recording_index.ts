@@ -19,9 +19,21 @@ import {
 import { recordSize } from "@perfdata/format/record-header";
 import { isKnownTime } from "../record_time.ts";
 import { isTimeOrdered } from "../order.ts";
-import { KeptRecords } from "./kept_records.ts";
-import { Rounds } from "./rounds.ts";
-import { SeenThreads } from "./seen_threads.ts";
+import { KeptRecords, type KeptRecordsPart } from "./kept_records.ts";
+import { Rounds, type RoundsPart } from "./rounds.ts";
+import { SeenThreads, type SeenThreadsPart } from "./seen_threads.ts";
+
+/** What of an index the past of the machine is made of, as it is sent to another thread. */
+export interface HistoryPart {
+  /** Whether records can be brought into an order of time. */
+  readonly isTimed: boolean;
+  /** FINISHED_ROUND records. */
+  readonly rounds: RoundsPart;
+  /** The records that change the machine. */
+  readonly records: KeptRecordsPart;
+  /** The threads of samples. */
+  readonly seen: SeenThreadsPart;
+}
 
 /** Bytes of a block, about. */
 const BLOCK_BYTES = 1 << 20;
@@ -196,14 +208,8 @@ export class RecordingIndex {
     let before = 0;
     for await (const batch of reader.batches()) {
       if (batch.count === 0) continue;
-      const from = batch.offsetOf(0);
       if (batch.inflatedFrom >= 0) index.isCompressed = true;
-      if (block === undefined || from - block.from >= blockBytes) {
-        if (block !== undefined) block.to = from;
-        block = new OpenBlock(from, batch.firstIndex, index.rounds.count);
-        index.blocks.push(block);
-      }
-      index.#take(batch, block);
+      block = index.#take(batch, block, blockBytes);
       const last = batch.count - 1;
       block.to = batch.offsetOf(last) + batch.size(last);
       if (progress !== undefined) {
@@ -221,8 +227,30 @@ export class RecordingIndex {
     return index;
   }
 
-  /** Takes the records of a batch. */
-  #take(batch: RecordBatch, block: OpenBlock): void {
+  /** What the past of the machine is made of, to be sent to another thread. */
+  historyPart(): HistoryPart {
+    return {
+      isTimed: this.isTimed,
+      rounds: this.rounds.part(),
+      records: this.records.part(),
+      seen: this.seen.part(),
+    };
+  }
+
+  /** Begins a block with record `i` of a batch, where the one before ends. */
+  #begin(batch: RecordBatch, i: number, before: OpenBlock | undefined): OpenBlock {
+    const from = batch.offsetOf(i);
+    if (before !== undefined) before.to = from;
+    const block = new OpenBlock(from, batch.firstIndex + i, this.rounds.count);
+    this.blocks.push(block);
+    return block;
+  }
+
+  /** Takes the records of a batch; returns the block that the last one is in. */
+  #take(batch: RecordBatch, before: OpenBlock | undefined, blockBytes: number): OpenBlock {
+    let block = before ?? this.#begin(batch, 0, undefined);
+    // What came out of a COMPRESSED record cannot be read for itself.
+    let limit = batch.inflatedFrom >= 0 ? Infinity : block.from + blockBytes - batch.offset;
     const { bytes, view, starts, count, littleEndian: le, firstIndex } = batch;
     const { rounds, seen, types } = this;
     const { events } = this.#reader;
@@ -240,8 +268,14 @@ export class RecordingIndex {
       const start = starts[i] as number;
       const type = view.getUint32(start, le);
       const end = start + recordSize(view, start, le);
+      if (start >= limit) {
+        block = this.#begin(batch, i, block);
+        limit = start + blockBytes;
+      }
+      block.records++;
       if (type === PERF_RECORD_SAMPLE) {
         samples++;
+        block.samples++;
         if (!isUniform) {
           const of = events.indexOf(view, start, end, type, le);
           ({ time, pid } = offsets.sample[of] ?? NOWHERE);
@@ -300,7 +334,6 @@ export class RecordingIndex {
       }
     }
     if (samples > 0) types.set(PERF_RECORD_SAMPLE, (types.get(PERF_RECORD_SAMPLE) ?? 0) + samples);
-    block.records += count;
-    block.samples += samples;
+    return block;
   }
 }

@@ -1,5 +1,13 @@
 import { enlarge } from "@perfdata/format/enlarge";
 
+/** Rounds as they are sent to another thread: the youngest time before the end of each. */
+export interface RoundsPart {
+  /** Upper halves. */
+  readonly hi: Uint32Array<ArrayBuffer>;
+  /** Lower halves. */
+  readonly lo: Uint32Array<ArrayBuffer>;
+}
+
 /**
  * The rounds of a recording: at which flush a record is delivered.
  *
@@ -38,6 +46,20 @@ export class Rounds {
   #youngestLo = 0;
   /** The flush that was found last, whose times are above those of the flush before. */
   #last = 1;
+
+  /** All of them, to be sent to another thread. */
+  part(): RoundsPart {
+    return { hi: this.#hi.slice(0, this.count), lo: this.#lo.slice(0, this.count) };
+  }
+
+  /** Those of a part. */
+  static of({ hi, lo }: RoundsPart): Rounds {
+    const rounds = new Rounds();
+    rounds.count = hi.length;
+    rounds.#hi = hi;
+    rounds.#lo = lo;
+    return rounds;
+  }
 
   /** Takes a time that was read. */
   see(hi: number, lo: number): void {

@@ -1,5 +1,15 @@
 import { enlarge } from "@perfdata/format/enlarge";
-import { Moments } from "./moments.ts";
+import { Moments, type MomentsPart } from "./moments.ts";
+
+/** Threads of samples as they are sent to another thread. */
+export interface SeenThreadsPart {
+  /** Process of each. */
+  readonly pid: Int32Array<ArrayBuffer>;
+  /** Thread of each. */
+  readonly tid: Int32Array<ArrayBuffer>;
+  /** When each is seen first. */
+  readonly moments: MomentsPart;
+}
 
 /**
  * The threads of samples, and when each is seen first: perf knows a thread from then on, also where no
@@ -7,13 +17,36 @@ import { Moments } from "./moments.ts";
  */
 export class SeenThreads {
   /** When each is seen first: as many as there are pairs of process and thread. */
-  readonly moments: Moments = new Moments();
+  readonly moments: Moments;
   /** Process of each. */
   pid: Int32Array<ArrayBuffer> = new Int32Array(64);
   /** Thread of each. */
   tid: Int32Array<ArrayBuffer> = new Int32Array(64);
   #slots = new Int32Array(256).fill(-1);
   #last = -1;
+
+  /** All of them, to be sent to another thread, where they are only read. */
+  part(): SeenThreadsPart {
+    const { count } = this;
+    return {
+      pid: this.pid.slice(0, count),
+      tid: this.tid.slice(0, count),
+      moments: this.moments.part(),
+    };
+  }
+
+  /** Those of a part. */
+  static of({ pid, tid, moments }: SeenThreadsPart): SeenThreads {
+    const seen = new SeenThreads(Moments.of(moments));
+    seen.pid = pid;
+    seen.tid = tid;
+    return seen;
+  }
+
+  /** Has the pairs whose moments are given, or none. */
+  constructor(moments: Moments = new Moments()) {
+    this.moments = moments;
+  }
 
   /** Number of pairs. */
   get count(): number {

@@ -1,0 +1,20 @@
+// Uses Deno's files: a thread that counts samples (see sample_counts.ts).
+import { openSource } from "@perfdata/format/file-source";
+import type { Engine } from "@perfdata/session/engine";
+import { serveBlocks } from "@perfdata/session/workers";
+import { openResolver, type OpenResolverOptions } from "@perfdata/symbols/open-resolver";
+import { type CountOptions, SampleCounts } from "./sample_counts.ts";
+
+/** What it is given. */
+export interface CountAbout {
+  /** How to count. */
+  readonly counts: CountOptions;
+  /** Where code is found, for stacks that have to be unwound. */
+  readonly symbols: OpenResolverOptions;
+}
+
+serveBlocks<CountAbout>({
+  open: (path) => openSource(path),
+  make: ({ counts }) => new SampleCounts(counts),
+  unwind: ({ symbols }, { recorded }: Engine) => openResolver({ ...symbols, machine: recorded }),
+});

@@ -1,0 +1,96 @@
+import type { PerfDataReader } from "@perfdata/format";
+import { PERF_SAMPLE_STACK_USER } from "@perfdata/format/perf-event";
+import type { Consumer, Engine, EngineOptions, Needs } from "./engine.ts";
+import { Resolver } from "./resolve.ts";
+import { type Run, RunColumns } from "./run.ts";
+
+/** Resolves runs for consumers. */
+export interface Pass {
+  /** What resolves. */
+  readonly resolver: Resolver;
+  /** Whether whole stacks are wanted. */
+  readonly whole: boolean;
+  /** Takes a run, of which block, start, offset, event and time are filled. */
+  take(run: Run): void;
+}
+
+/** Gets ready to resolve what consumers need, and starts them. */
+export async function openPass(
+  engine: Engine,
+  consumers: readonly Consumer[],
+  { filter = {}, unwind, stitchLbr }: EngineOptions,
+): Promise<Pass> {
+  const { reader, machine, recorded, past } = engine;
+  const wants = (need: keyof Needs) => consumers.some(({ needs }) => needs[need] === true);
+  const resolves = consumers.some(({ needs }) => needs.machine !== false);
+  const joined = wants("joined");
+  const stacks = wants("stacks") || joined;
+  const frames = wants("frames");
+  const whole = stacks || frames;
+  const resolver = new Resolver(
+    reader,
+    machine,
+    recorded,
+    engine.places,
+    engine.stacks,
+    {
+      places: consumers.some(({ needs }) => hasPlaces(needs)),
+      stacks,
+      calls: wants("calls"),
+      addr: wants("addr"),
+      branches: wants("branches"),
+      chains: wants("chains") || joined,
+      joined,
+      frames,
+      maps: wants("maps"),
+    },
+    filter,
+    past,
+  );
+  engine.places.joinsUnmapped = !consumers.some(({ needs }) =>
+    needs.unmapped !== false && hasPlaces(needs)
+  );
+  const watchers = consumers.filter(({ applied }) => applied !== undefined);
+  if (watchers.length > 0) {
+    resolver.applied = (run, row) => {
+      for (const watcher of watchers) watcher.applied?.(run, row);
+    };
+  }
+  if (past === undefined) {
+    machine.arch = reader.arch;
+    machine.setKnownBinaries(recorded.known);
+  }
+  engine.eventNames = await engine.described.all();
+  const { userChains } = resolver;
+  if (whole) await userChains.deferred.readAll(reader);
+  userChains.stitches = stitchLbr === true;
+  if (whole && unwind !== undefined && mayHaveCopies(reader)) {
+    // What only some recordings need takes time to load.
+    const { UnwindStep } = await import("./unwind.ts");
+    resolver.unwind = engine.unwinding = await UnwindStep.open(engine, await unwind(engine));
+    engine.unwound = engine.unwinding.counts;
+  }
+  for (const consumer of consumers) await consumer.start?.(engine);
+  const columns = new RunColumns(reader);
+  return {
+    resolver,
+    whole,
+    take(run) {
+      columns.fill(run);
+      if (resolves) resolver.take(run);
+      for (const consumer of consumers) consumer.rows(run);
+    },
+  };
+}
+
+/** Whether a consumer needs places, for themselves or for what is made of them. */
+function hasPlaces({ places, stacks, joined, frames, addr, branches, chains }: Needs): boolean {
+  return (places || stacks || joined || frames || addr || branches || chains) === true;
+}
+
+/** Whether samples may hold copies of the stack; of a pipe that is not known before they come. */
+function mayHaveCopies(reader: PerfDataReader): boolean {
+  const { all } = reader.events;
+  return reader.isPipe || all.length === 0 ||
+    all.some(({ layout }) => (layout.sampleType & PERF_SAMPLE_STACK_USER) !== 0);
+}

@@ -1,0 +1,114 @@
+import { type ByteSource, PerfDataReader } from "@perfdata/format";
+import { type Consumer, Engine, type EngineOptions } from "../engine.ts";
+import { EventNames } from "../event_names.ts";
+import { History } from "../history/history.ts";
+import { KeptRecords } from "../index/kept_records.ts";
+import type { HistoryPart, IndexBlock } from "../index/recording_index.ts";
+import { Rounds } from "../index/rounds.ts";
+import { SeenThreads } from "../index/seen_threads.ts";
+import { RecordedObjects } from "../recorded_objects.ts";
+import type { SampleFilter } from "../resolve.ts";
+import { BlockTaker } from "./block_taker.ts";
+import type { Shareable, ThreadPart } from "./part.ts";
+
+/** What a thread is given: the file, its past, and what it is to make of samples. */
+export interface ThreadTask {
+  /** The recording. */
+  readonly path: string;
+  /** What the maker of the consumer is given. */
+  readonly about: unknown;
+  /** Which samples count. */
+  readonly filter: SampleFilter;
+  /** Whether there is one way to unwind stacks. */
+  readonly blocks: readonly Pick<IndexBlock, "from" | "to" | "first" | "round">[];
+  /** What the past of the machine is made of. */
+  readonly past: HistoryPart;
+}
+
+/** What it answers. */
+export type Answer =
+  | { readonly kind: "more" }
+  | { readonly kind: "part"; readonly part: ThreadPart }
+  | { readonly kind: "error"; readonly message: string };
+
+/** How a thread makes something of blocks. */
+export interface BlockService<About> {
+  /** Opens a recording. */
+  open(path: string): ByteSource;
+  /** Makes the consumer. */
+  make(about: About): Shareable & Consumer;
+  /** Finds the code of objects, so that stacks are unwound. */
+  unwind?(about: About, engine: Engine): ReturnType<NonNullable<EngineOptions["unwind"]>>;
+}
+
+/**
+ * What the module of a thread calls: takes blocks of a file as they are dealt out, and answers with what it
+ * found in them.
+ */
+export function serveBlocks<About>(service: BlockService<About>): void {
+  const scope = globalThis as unknown as {
+    onmessage: ((event: { data: ThreadTask | number }) => void) | null;
+    postMessage(message: Answer): void;
+  };
+  let taker: Promise<BlockTaker> | undefined;
+  let blocks: ThreadTask["blocks"] = [];
+  // One block after the other, in the order in which they were dealt out.
+  let last: Promise<void> = Promise.resolve();
+  let ended = false;
+  const fail = (error: unknown) =>
+    scope.postMessage({
+      kind: "error",
+      message: error instanceof Error ? error.message : String(error),
+    });
+  const take = async (number: number): Promise<void> => {
+    if (ended || taker === undefined) return;
+    const own = await taker;
+    const block = blocks[number];
+    if (block === undefined) {
+      ended = true;
+      scope.postMessage({ kind: "part", part: own.part() });
+      return;
+    }
+    await own.take(number, block);
+    scope.postMessage({ kind: "more" });
+  };
+  scope.onmessage = ({ data }) => {
+    if (typeof data === "number") last = last.then(() => take(data)).catch(fail);
+    else {
+      blocks = data.blocks;
+      taker = openTaker(service, data);
+      taker.catch(fail);
+    }
+  };
+}
+
+async function openTaker<About>(
+  { open, make, unwind }: BlockService<About>,
+  { path, about, filter, past }: ThreadTask,
+): Promise<BlockTaker> {
+  // What is damaged is reported by the thread that made the index.
+  const diagnostics = () => {};
+  const reader = await PerfDataReader.open(open(path), { diagnostics });
+  const recorded = new RecordedObjects(reader, diagnostics);
+  const described = new EventNames(reader, diagnostics);
+  await recorded.readFeatures(reader);
+  const history = new History({
+    isTimed: past.isTimed,
+    rounds: Rounds.of(past.rounds),
+    records: KeptRecords.of(past.records),
+    seen: SeenThreads.of(past.seen),
+  }, {
+    littleEndian: reader.littleEndian,
+    arch: reader.arch,
+    known: recorded.known,
+    record(bytes, view, start, end) {
+      recorded.record(bytes, view, start, end);
+      described.record(bytes, view, start, end);
+    },
+  });
+  const engine = new Engine(reader, recorded, described, history);
+  return await BlockTaker.open(engine, make(about as About), {
+    filter,
+    ...(unwind === undefined ? {} : { unwind: (of) => unwind(about as About, of) }),
+  });
+}

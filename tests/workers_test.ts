@@ -1,0 +1,71 @@
+/** Any number of threads, and blocks of any size, give the same answer. */
+import { assert, assertEquals } from "@std/assert";
+import { PerfDataReader } from "@perfdata/format";
+import { openSource } from "@perfdata/format/file-source";
+import { type CountOptions, functionTable, SampleCounts } from "@perfdata/report";
+import { countWorkers } from "@perfdata/report/count-workers";
+import { runEngine } from "@perfdata/session/engine";
+import { openResolver } from "@perfdata/symbols/open-resolver";
+import { corpusFiles } from "./corpus.ts";
+
+const root = new URL("../", import.meta.url).pathname;
+const kallsyms = `${root}fixtures/kernel/kallsyms`;
+
+async function rows(
+  path: string,
+  counts: CountOptions,
+  jobs: number,
+  blockBytes: number,
+): Promise<string[]> {
+  const reader = await PerfDataReader.open(openSource(path), { diagnostics: () => {} });
+  const consumer = new SampleCounts(counts);
+  const symbols = { parameters: false, kallsyms };
+  const engine = await runEngine(reader, [consumer], {
+    diagnostics: () => {},
+    blockBytes,
+    unwind: ({ recorded }) => openResolver({ ...symbols, machine: recorded }),
+    ...(jobs === 1 ? {} : { workers: countWorkers(path, jobs, { counts, symbols }) }),
+  });
+  const resolver = openResolver({ ...symbols, machine: engine.recorded });
+  const table = await functionTable(engine, consumer, resolver, {
+    sort: ["comm", "dso", "sym", "tid"],
+  });
+  return [
+    JSON.stringify([consumer.totals, consumer.leftOut, engine.leftOut, engine.unjoined]),
+    JSON.stringify(engine.unwound?.all ?? null),
+    ...Array.from(table.rows, (row) => JSON.stringify(table.row(row))),
+  ];
+}
+
+Deno.test("functions are the same with any number of threads and blocks of any size", async () => {
+  const names = [
+    "callchain",
+    "dwarf",
+    "rounds",
+    "switch",
+    "two-events",
+    "all-cpus",
+    "zstd",
+    "read",
+  ];
+  const fixtures = names.map((name) => `${root}fixtures/recorded/${name}.perf.data`);
+  const files = [
+    ...fixtures,
+    ...corpusFiles().filter(({ sound, row }) => sound && Number(row["bytes"]) > 500_000)
+      .slice(0, 4).map(({ path }) => path),
+  ];
+  let compared = 0;
+  for (const path of files) {
+    for (const stacks of [false, true]) {
+      const how = { keys: { tid: true }, stacks };
+      const expected = await rows(path, how, 1, 1 << 22);
+      for (const [jobs, blockBytes] of [[1, 1 << 12], [2, 1 << 12], [3, 1 << 16], [7, 1 << 13]]) {
+        const actual = await rows(path, how, jobs as number, blockBytes as number);
+        assertEquals(actual, expected, `${path}: ${jobs} threads, blocks of ${blockBytes} bytes`);
+        compared += actual.length;
+      }
+    }
+  }
+  console.log(`${compared} rows of ${files.length} files compared`);
+  assert(files.length >= 8 && compared > 1000);
+});
