@@ -1,5 +1,4 @@
 import type { Diagnostics, Payload, PerfDataReader, RecordBatch } from "@perfdata/format";
-import { PERF_SAMPLE_STACK_USER } from "@perfdata/format/perf-event";
 import {
   PERF_RECORD_EVENT_UPDATE,
   PERF_RECORD_USER_TYPE_START,
@@ -10,13 +9,13 @@ import type { NameTable } from "./machine_names.ts";
 import { deliverRuns, type OrderOptions, type OrderStats } from "./order.ts";
 import { Places } from "./places.ts";
 import { RecordedObjects } from "./recorded_objects.ts";
-import { Resolver, type SampleFilter } from "./resolve.ts";
+import type { SampleFilter } from "./resolve.ts";
 import { readBlocks, readIndex, takesAnyOrder } from "./any_order.ts";
 import { History } from "./history/history.ts";
 import { openPass } from "./pass.ts";
 import { isShareable, type Shareable } from "./workers/part.ts";
 import type { MachineView } from "./machine_view.ts";
-import { type Run, RunColumns } from "./run.ts";
+import type { Run } from "./run.ts";
 import { StackTable } from "./stacks.ts";
 import type { UnwindCounts } from "./unwind_counts.ts";
 import type { CodeFinder, UnwindStep } from "./unwind.ts";

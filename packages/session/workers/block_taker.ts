@@ -28,7 +28,10 @@ export class BlockTaker {
   }
 
   /** Takes a block. */
-  async take(number: number, block: Pick<IndexBlock, "from" | "to" | "first" | "round">) {
+  async take(
+    number: number,
+    block: Pick<IndexBlock, "from" | "to" | "first" | "round">,
+  ): Promise<void> {
     await readBlock(this.#engine.reader, block, { run: (run) => this.#pass.take(run) });
     const { places, stacks } = this.#engine;
     this.#blocks.push(number);
