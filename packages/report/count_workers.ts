@@ -1,6 +1,7 @@
 // Uses Deno's workers; most of this package runs in any JavaScript runtime.
 import type { Workers } from "@perfdata/session/engine";
 import type { CountAbout } from "./count_worker.ts";
+export type { CountAbout } from "./count_worker.ts";
 import { SampleCounts } from "./sample_counts.ts";
 
 /**
