@@ -1,6 +1,16 @@
 import { enlarge } from "@perfdata/format/enlarge";
 import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
-import { PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
+import {
+  PERF_RECORD_COMM,
+  PERF_RECORD_EXIT,
+  PERF_RECORD_FORK,
+  PERF_RECORD_MMAP,
+  PERF_RECORD_MMAP2,
+  PERF_RECORD_NAMESPACES,
+  PERF_RECORD_USER_TYPE_START,
+} from "@perfdata/format/record-types";
+import { COMM, FORK } from "@perfdata/format/records";
+import { layoutOf } from "@perfdata/format/struct";
 import { Machine } from "../machine.ts";
 import type { AddressSpaces } from "../machine_maps.ts";
 import type { NameTable } from "../machine_names.ts";
@@ -41,6 +51,19 @@ export interface HistoryOptions {
   /** Whether threads that no sample is of are asked for as well; they are not by default. */
   readonly allThreads?: boolean | undefined;
 }
+
+/** Records that begin with a process and a thread. */
+const OF_THREADS: ReadonlySet<number> = new Set([
+  PERF_RECORD_COMM,
+  PERF_RECORD_MMAP,
+  PERF_RECORD_MMAP2,
+  PERF_RECORD_NAMESPACES,
+]);
+// Where records have ids.
+const NAME = layoutOf(COMM);
+const TASK = layoutOf(FORK);
+const THREAD_IDS: readonly number[] = [NAME.pid, NAME.tid];
+const TASK_IDS: readonly number[] = [TASK.pid, TASK.ppid, TASK.tid, TASK.ptid];
 
 /** A moment after all records. */
 const END = 0x7fff_ffff;
@@ -207,6 +230,9 @@ export class History {
       ) return this.#last = state;
       const row = this.#threads.at(number, moment);
       if (row >= 0) return this.#last = this.#lastState[number] = this.#find(number, row, moment);
+      if (!this.#threads.has(number)) {
+        return this.#last = this.#lastState[number] = this.#lone(number, moment);
+      }
     }
     return this.#stranger(pid, tid, moment);
   }
@@ -250,6 +276,23 @@ export class History {
       if ((comms[later] as number) >= 0) break;
     }
     this.#known.set(key, state);
+    return state;
+  }
+
+  /** The state of a process that only its samples know: see `Keeper.#firsts`. */
+  #lone(number: number, moment: number): number {
+    const kernel = this.#kernel.at(0, moment);
+    const isFirst = (this.#lastState[number] as number) < 0;
+    // Most have one state, which needs no table.
+    const key = -1 - (number * (this.#kernel.count + 1) + kernel + 1);
+    const known = isFirst ? undefined : this.#known.get(key);
+    if (known !== undefined) return known;
+    const tid = this.#tids.tids[number] as number;
+    const root = kernel < 0 ? 0 : this.#kernel.values[0]?.[kernel] as number;
+    const state = this.#add(tid, tid, -1, 0, root);
+    this.#from[state] = kernel < 0 ? 0 : this.#kernel.from[kernel] as number;
+    this.#until[state] = this.#kernel.until(0, kernel);
+    if (!isFirst) this.#known.set(key, state);
     return state;
   }
 
@@ -392,23 +435,16 @@ class Keeper implements MachineLog {
     const { machine } = this;
     const record = this.#record;
     const all = new Moments();
-    for (const { count, step, hi, lo, position } of [records.moments, seen.moments]) {
-      for (let i = 0; i < count; i++) {
-        all.add(
-          step[i] as number,
-          hi[i] as number,
-          lo[i] as number,
-          position[i] as number,
-        );
-      }
-    }
+    const firsts = this.#firsts();
+    for (let i = 0; i < records.count; i++) all.addFrom(records.moments, i);
+    for (const i of firsts) all.addFrom(seen.moments, i);
     const order = all.order();
     this.moments = all.reordered(order);
     machine.record(this);
     for (const [at, number] of order.entries()) {
       this.#now = at + 1;
-      const first = number - records.count;
-      if (first >= 0) {
+      if (number >= records.count) {
+        const first = firsts[number - records.count] as number;
         machine.thread(seen.pid[first] as number, seen.tid[first] as number);
         continue;
       }
@@ -423,6 +459,32 @@ class Keeper implements MachineLog {
     this.threads.seal();
     this.roots.seal();
     this.kernelRoots.seal();
+  }
+
+  /**
+   * The pairs of process and thread whose first sample changes the machine: all but those of processes
+   * that no record names, and no other pair. These see nothing but the kernel, at any
+   * moment: of a million processes that each have a sample, nothing is kept.
+   */
+  #firsts(): Int32Array {
+    const { records, seen } = this.#index;
+    const named = namedIds(records, this.machine.littleEndian);
+    // Pairs of each thread id; one has no other pair in most recordings.
+    const pairs = new Int32Array(this.tids.count);
+    const numbers = new Int32Array(seen.count);
+    for (let i = 0; i < seen.count; i++) {
+      const number = numbers[i] = this.tids.find(seen.tid[i] as number);
+      (pairs[number] as number)++;
+      // Its threads see what it does.
+      if (seen.pid[i] !== seen.tid[i]) named.add(seen.pid[i] as number);
+    }
+    const isLone = (i: number): boolean => {
+      const tid = seen.tid[i] as number;
+      return seen.pid[i] === tid && pairs[numbers[i] as number] === 1 && named.find(tid) < 0;
+    };
+    let count = 0;
+    for (let i = 0; i < seen.count; i++) if (!isLone(i)) numbers[count++] = i;
+    return numbers.slice(0, count);
   }
 
   thread(tid: number, pid: number, comm: number, space: number): void {
@@ -457,4 +519,22 @@ class Keeper implements MachineLog {
   isKernelNoted(): boolean {
     return this.kernelRoots.lastFrom(0) < this.#now;
   }
+}
+
+/** The ids of threads and processes that records name, and those that are no process's. */
+function namedIds({ count, start, end, view }: KeptRecords, le: boolean): TidTable {
+  const named = new TidTable();
+  named.add(0);
+  named.add(-1);
+  for (let i = 0; i < count; i++) {
+    const from = start[i] as number;
+    const to = end[i] as number;
+    const type = view.getUint32(from, le);
+    const isTask = type === PERF_RECORD_FORK || type === PERF_RECORD_EXIT;
+    if (!isTask && !OF_THREADS.has(type)) continue;
+    for (const at of isTask ? TASK_IDS : THREAD_IDS) {
+      if (from + at + 4 <= to) named.add(view.getInt32(from + at, le));
+    }
+  }
+  return named;
 }

@@ -95,6 +95,11 @@ export class Versions {
     this.#thing = this.#last = new Int32Array(0);
   }
 
+  /** Whether a thing has rows. After sealing. */
+  has(thing: number): boolean {
+    return thing < this.#things && this.starts[thing] !== this.starts[thing + 1];
+  }
+
   /** The row of a thing that holds at a moment; -1 before its first one. After sealing. */
   at(thing: number, moment: number): number {
     if (thing < 0 || thing >= this.#things) return -1;

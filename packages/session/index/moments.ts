@@ -64,6 +64,11 @@ export class Moments {
     return at;
   }
 
+  /** Adds a key of others. */
+  addFrom({ step, hi, lo, position }: Moments, at: number): void {
+    this.add(step[at] as number, hi[at] as number, lo[at] as number, position[at] as number);
+  }
+
   /** Overwrites a key. */
   set(at: number, step: number, hi: number, lo: number, position: number): void {
     this.step[at] = step;
