@@ -96,3 +96,26 @@ Deno.test("funcs -g: wrong orders are usage errors", async () => {
   assertEquals(code, 0);
   assert(/→|├/.test(out), out);
 });
+
+Deno.test("funcs -g: stacks are the same functions, whatever rows are grouped by", async () => {
+  const path = new URL("../fixtures/recorded/callchain.perf.data", import.meta.url).pathname;
+  const stacks = async (keys: string): Promise<string[]> => {
+    const { out } = await tool("funcs", ["--json", "-g", "caller", "--sort", keys, path]);
+    const samples = new Map<string, number>();
+    for (const line of out.trimEnd().split("\n")) {
+      for (const chain of JSON.parse(line).chains) {
+        // Where lines are wanted, a caller without a function is the address of its call.
+        const stack = chain.frames.map(named).join(";");
+        samples.set(stack, (samples.get(stack) ?? 0) + chain.samples);
+      }
+    }
+    return [...samples].map((pair) => pair.join(" ")).sort();
+  };
+  const expected = await stacks("comm,dso,sym");
+  assert(
+    expected.length >= 5 && expected.some((stack) => stack.includes("main")),
+    expected.join("\n"),
+  );
+  const others = ["comm", "dso", "pid", "cpu", "srcline", "comm,srcfile"];
+  for (const keys of others) assertEquals(await stacks(keys), expected, keys);
+});

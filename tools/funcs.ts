@@ -1,7 +1,7 @@
 /** Prints functions by their share of the samples: `deno run funcs FILE`. */
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
-import { SORT_KEYS, type SortKey } from "@perfdata/report/function-keys";
+import { sampleKeys, SORT_KEYS, type SortKey } from "@perfdata/report/function-keys";
 import { functionText } from "@perfdata/report/function-text";
 import { functionTable } from "@perfdata/report/functions";
 import { type CountOptions, SampleCounts } from "@perfdata/report/sample-counts";
@@ -160,7 +160,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const lines = on.inline || sort.includes("srcline") || sort.includes("srcfile");
     const how: CountOptions = {
       lines,
-      keys: { pid: sort.includes("pid"), tid: sort.includes("tid"), cpu: sort.includes("cpu") },
+      keys: sampleKeys(sort),
       stacks: on.children || order !== undefined,
     };
     const counts = new SampleCounts(how);
@@ -196,6 +196,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       least: percent / 100,
       ...(value.event === undefined ? {} : { events: eventsCalled(value.event, eventNames, name) }),
       callees: on.children,
+      chains: order !== undefined,
       ...((comm ?? dso ?? sym) === undefined ? {} : { only: { comm, dso, sym } }),
     });
     const chains = order === undefined

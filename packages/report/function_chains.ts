@@ -47,15 +47,15 @@ export class FunctionChains {
   /** Goes through the stacks of all samples that were counted. */
   constructor(engine: Engine, counts: SampleCounts, table: FunctionTable, order: ChainOrder) {
     this.#table = table;
-    const { symbol } = table.names;
+    const symbolOf = (entry: number) => table.names.column("symbol")[entry] ?? -1;
     table.forEachStack(engine, counts, order === "caller", (row, path, length, at, i) => {
       // Rows are numbers of their own: a node without a parent is a row.
       let node = this.#node(-1, row);
       if (order === "callee") {
-        for (let k = at; k < length; k++) node = this.#node(node, symbol[path[k] as number] ?? -1);
+        for (let k = at; k < length; k++) node = this.#node(node, symbolOf(path[k] as number));
       } else {
         for (let k = at === 0 ? length - 1 : at; k >= 0; k--) {
-          node = this.#node(node, symbol[path[k] as number] ?? -1);
+          node = this.#node(node, symbolOf(path[k] as number));
         }
       }
       const { histogram } = counts;
@@ -137,7 +137,7 @@ export class FunctionChains {
     const top = this.#below(row);
     // The function of the row itself is above already.
     const begins = top.length === 1 &&
-      this.#all[top[0] as number]?.symbol === table.names.symbol[table.entry(row)];
+      this.#all[top[0] as number]?.symbol === table.symbol(row);
     push(begins ? this.#all[top[0] as number]?.children ?? [] : top, "");
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
       let node = this.#all[next.node] as ChainNode;

@@ -1,4 +1,5 @@
 import type { FunctionTable } from "./functions.ts";
+import type { SampleKeys } from "./sample_counts.ts";
 import { textRanks } from "./texts.ts";
 
 /** What rows are ordered by: a number of each. */
@@ -8,10 +9,12 @@ export type OrderColumn = (row: number) => number;
 export interface FunctionKey {
   /** Its name in `--sort`, and in CSV and JSON. */
   readonly name: SortKey;
-  /** What of the names of places it needs. */
-  readonly needs?: "dso" | "symbol" | "line" | "file";
-  /** What rows of another place are grouped by it; those of a sample's context otherwise. */
-  readonly context?: "comm" | "pid" | "tid" | "cpu";
+  /** The name of places that it reads: what no key of a table needs is not collected. */
+  readonly needs?: NameColumn;
+  /** What of a sample it reads, likewise. */
+  readonly context?: ContextColumn;
+  /** Joins values of that: values of one number are one row. Without it each is a row. */
+  join?(value: number): number;
   /** What a row has of it: a number that stands for a text, or the value itself. */
   number(table: FunctionTable, row: number): number;
   /** The text of a number; there is none where numbers are values, which stand on the right. */
@@ -24,6 +27,28 @@ export interface FunctionKey {
   more?(table: FunctionTable, number: number): Readonly<Record<string, unknown>>;
   /** Columns by number whose values decide the order, where it is not that of texts or values. */
   order?(table: FunctionTable, numbers: Int32Array): ArrayLike<number>[];
+}
+
+/** What can be collected of the names of places. */
+export type NameColumn = "dso" | "symbol" | "line" | "file";
+
+/** What can be collected of samples. */
+export type ContextColumn = "comm" | "pid" | "tid" | "cpu";
+
+/** The keys of some names. */
+export function keysOf(sort: readonly SortKey[]): FunctionKey[] {
+  return sort.map((name) => {
+    const key = FUNCTION_KEYS.find((key) => key.name === name);
+    if (key === undefined) throw new Error(`no key is called ${name}`);
+    return key;
+  });
+}
+
+/** What {@link SampleCounts} has to collect for some keys. */
+export function sampleKeys(sort: readonly SortKey[]): SampleKeys {
+  const keys = keysOf(sort);
+  const by = (column: ContextColumn) => keys.some(({ context }) => context === column);
+  return { pid: by("pid"), tid: by("tid"), cpu: by("cpu") };
 }
 
 /** The name of a function, and whether it is inlined. */
@@ -43,7 +68,7 @@ export const FUNCTION_KEYS: readonly FunctionKey[] = [
   {
     name: "dso",
     needs: "dso",
-    number: (table, row) => table.names.dso[table.entry(row)] as number,
+    number: (table, row) => table.name(row, "dso"),
     text: (table, number) => table.names.dsos.text(number),
   },
   {
@@ -63,14 +88,14 @@ export const FUNCTION_KEYS: readonly FunctionKey[] = [
   {
     name: "srcline",
     needs: "line",
-    number: (table, row) => table.names.line[table.entry(row)] as number,
+    number: (table, row) => table.name(row, "line"),
     text: (table, number) => table.names.texts.text(number),
     full: (table, number) => table.names.linePaths[number],
   },
   {
     name: "srcfile",
     needs: "file",
-    number: (table, row) => table.names.file[table.entry(row)] as number,
+    number: (table, row) => table.name(row, "file"),
     text: (table, number) => table.names.texts.text(number),
   },
   ...(["pid", "tid", "cpu"] as const).map((name): FunctionKey => ({

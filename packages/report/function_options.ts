@@ -62,6 +62,8 @@ export interface FunctionOptions {
   readonly srcfile?: "line" | "function";
   /** Whether rows count what they called as well; by default where stacks were counted. */
   readonly callees?: boolean;
+  /** Whether stacks of rows are shown as functions ({@link FunctionChains}). */
+  readonly chains?: boolean;
   /** Which commands, objects and functions are kept, by name. */
   readonly only?: NameFilter;
   /** Numbers of the events that have rows; all by default. */

@@ -3,7 +3,13 @@ import { enlarge } from "@perfdata/format/enlarge";
 import { SampleHistogram } from "@perfdata/session/sample-histogram";
 import type { SymbolTrust } from "@perfdata/session/symbolize";
 import type { SymbolResolver } from "@perfdata/symbols";
-import { FUNCTION_KEYS, type FunctionKey, keyValue } from "./function_keys.ts";
+import {
+  type ContextColumn,
+  type FunctionKey,
+  keysOf,
+  keyValue,
+  type NameColumn,
+} from "./function_keys.ts";
 import { orderedRows } from "./function_order.ts";
 import type { FunctionOptions, FunctionRow } from "./function_options.ts";
 import { lookUpPlaces, PlaceNames } from "./place_names.ts";
@@ -55,7 +61,7 @@ export class FunctionTable {
     options: FunctionOptions,
   ) {
     const sort = options.sort ?? ["comm", "dso", "sym"];
-    this.keys = sort.map((key) => FUNCTION_KEYS.find(({ name }) => name === key) as FunctionKey);
+    this.keys = keysOf(sort);
     this.totals = counts.totals;
     this.names = names;
     this.trust = trust;
@@ -64,7 +70,8 @@ export class FunctionTable {
     this.events = options.events;
     const contexts = this.#contextsOf = this.#contexts(counts);
     const isKept = this.#isKept = this.#filter(options.only);
-    const project = this.#project = this.#projection(options.only);
+    const isFiner = options.only !== undefined || options.chains === true;
+    const project = this.#project = isFiner ? this.#projection() : (entry) => entry;
     const { histogram } = counts;
     const { stacks } = engine;
     for (let i = 0; i < histogram.size; i++) {
@@ -120,9 +127,25 @@ export class FunctionTable {
     return total > 0 ? period / total : 0;
   }
 
-  /** A value of the context of a row. */
-  context(row: number, key: "comm" | "pid" | "tid" | "cpu"): number {
-    return this.#sums[key](this.#sums.contextOf(row));
+  /**
+   * A value of the context of a row.
+   *
+   * @throws {Error} Where no key says that it reads this: rows are not grouped by it.
+   */
+  context(row: number, column: ContextColumn): number {
+    if (!this.keys.some(({ context }) => context === column)) {
+      throw new Error(`rows are not grouped by ${column}: a key that reads it says so (context)`);
+    }
+    return this.#sums[column](this.#sums.contextOf(row));
+  }
+
+  /**
+   * The number of a name of what a row is about.
+   *
+   * @throws {Error} Where no key says that it needs this.
+   */
+  name(row: number, column: NameColumn): number {
+    return this.names.column(column)[this.entry(row)] as number;
   }
 
   /** The entry of {@link FunctionTable.names} that a row is about. */
@@ -132,7 +155,7 @@ export class FunctionTable {
 
   /** The function that a row is about. */
   symbol(row: number): number {
-    return this.names.symbol[this.entry(row)] as number;
+    return this.name(row, "symbol");
   }
 
   /** A row as one value. */
@@ -158,9 +181,17 @@ export class FunctionTable {
   }
 
   /** The numbers of the contexts of samples in the rows, by number of the context. */
-  #contexts({ histogram, comms }: SampleCounts): { row: Int32Array; comm: Int32Array } {
-    const by = (name: string) => this.keys.some((key) => key.context === name);
-    const [comm, pid, tid, cpu] = [by("comm"), by("pid"), by("tid"), by("cpu")];
+  #contexts(counts: SampleCounts): { row: Int32Array; comm: Int32Array } {
+    const grouped = this.keys.flatMap(({ context }) => context ?? []);
+    for (const column of grouped) {
+      if (!counts.collects(column)) throw new Error(`${column} of samples was not collected`);
+    }
+    const { histogram, comms } = counts;
+    const comm = grouped.includes("comm");
+    const [pid, tid, cpu] = (["pid", "tid", "cpu"] as const).map((column) => {
+      const keys = this.keys.filter(({ context }) => context === column);
+      return keys.length === 0 ? () => 0 : representative(keys);
+    }) as [Join, Join, Join];
     const found = {
       row: new Int32Array(histogram.contextCount),
       comm: new Int32Array(histogram.contextCount),
@@ -171,9 +202,9 @@ export class FunctionTable {
       found.row[i] = this.#sums.context(
         histogram.event(i),
         comm ? name : 0,
-        pid ? histogram.pid(i) : 0,
-        tid ? histogram.tid(i) : 0,
-        cpu ? histogram.cpu(i) : 0,
+        pid(histogram.pid(i)),
+        tid(histogram.tid(i)),
+        cpu(histogram.cpu(i)),
       );
     }
     return found;
@@ -186,25 +217,18 @@ export class FunctionTable {
     const { comm, dso, sym } = only;
     return (number, entry) =>
       (comm?.(comms.text(number)) ?? true) &&
-      (dso?.(names.dsos.text(names.dso[entry] as number)) ?? true) &&
-      (sym?.(names.functions.text(names.symbol[entry] as number)) ?? true);
+      (dso?.(names.dsos.text(names.column("dso")[entry] as number)) ?? true) &&
+      (sym?.(names.functions.text(names.column("symbol")[entry] as number)) ?? true);
   }
 
-  /** Entries by the keys of rows: a filter may need more of them. */
-  #projection(only: FunctionOptions["only"]): (entry: number) => number {
-    if (only === undefined) return (entry) => entry;
+  /** Entries by the keys of rows: filters and stacks may need more of them. */
+  #projection(): (entry: number) => number {
     const { names } = this;
-    const by = (need: string) => this.keys.some(({ needs }) => needs === need);
-    const [dso, symbol] = [by("dso"), by("symbol")];
+    const needed = (["dso", "symbol", "line", "file"] as const)
+      .filter((column) => this.keys.some(({ needs }) => needs === column));
     const first = new Map<string, number>();
     return (entry) => {
-      const parts = [
-        dso ? names.dso[entry] : 0,
-        symbol ? names.symbol[entry] : 0,
-        names.line[entry],
-        names.file[entry],
-      ];
-      const key = parts.join(" ");
+      const key = needed.map((column) => names.column(column)[entry]).join(" ");
       const known = first.get(key);
       if (known === undefined) first.set(key, entry);
       return known ?? entry;
@@ -323,6 +347,20 @@ export class FunctionTable {
   }
 }
 
+type Join = (value: number) => number;
+
+/** Stands for all values that keys join: the first of them. */
+function representative(keys: readonly FunctionKey[]): Join {
+  if (keys.some(({ join }) => join === undefined)) return (value) => value;
+  const first = new Map<string, number>();
+  return (value) => {
+    const joined = keys.map(({ join }) => join?.(value)).join(" ");
+    const known = first.get(joined);
+    if (known === undefined) first.set(joined, value);
+    return known ?? value;
+  };
+}
+
 /** The entries of each context. */
 function byContext(histogram: SampleHistogram): Int32Array[] {
   const counts = new Int32Array(histogram.contextCount);
@@ -372,16 +410,17 @@ export async function functionTable(
   options: FunctionOptions = {},
 ): Promise<FunctionTable> {
   const sort = options.sort ?? ["comm", "dso", "sym"];
-  const keys = FUNCTION_KEYS.filter(({ name }) => (sort as readonly string[]).includes(name));
-  const by = (need: string) => keys.some((key: FunctionKey) => key.needs === need);
+  const keys = keysOf(sort);
+  const by = (column: NameColumn) => keys.some(({ needs }) => needs === column);
   const filtered = options.only !== undefined;
-  const isNamed = filtered || by("symbol") || by("line") || by("file");
+  const chains = options.chains === true;
+  const isNamed = filtered || chains || by("symbol") || by("line") || by("file");
   const lookUps = resolver !== undefined && isNamed
     ? await lookUpPlaces(engine, counts, resolver)
     : undefined;
   const names = new PlaceNames(engine, lookUps, {
     dso: filtered || by("dso"),
-    symbol: filtered || by("symbol"),
+    symbol: filtered || chains || by("symbol"),
     line: by("line"),
     file: by("file") && (options.srcfile ?? "line"),
     inline: options.inline === true,

@@ -2,6 +2,7 @@ import type { Diagnostics, PerfDataReader } from "@perfdata/format";
 import { type EngineOptions, runEngine } from "@perfdata/session/engine";
 import type { SymbolResolver } from "@perfdata/symbols";
 import type { FunctionOptions, FunctionRow } from "./functions.ts";
+import { sampleKeys } from "./function_keys.ts";
 import { functionTable } from "./functions.ts";
 import { SampleCounts } from "./sample_counts.ts";
 
@@ -51,9 +52,8 @@ export async function functions(
   options: FunctionsOptions = {},
 ): Promise<NamedFunctionRow[]> {
   const { symbols, children = false, filter, diagnostics, ...rest } = options;
-  const by = (key: "pid" | "tid" | "cpu") => rest.sort?.includes(key) ?? false;
   const counts = new SampleCounts({
-    keys: { pid: by("pid"), tid: by("tid"), cpu: by("cpu") },
+    keys: sampleKeys(rest.sort ?? []),
     stacks: children,
     lines: rest.inline === true || rest.sort?.some((key) => key.startsWith("src")) === true,
   });

@@ -6,6 +6,7 @@ import { KERNEL_UNMAPPED, type Places, UNMAPPED } from "@perfdata/session/places
 import { shortName } from "@perfdata/session/short-name";
 import { type SymbolTrust, symbolTrust } from "@perfdata/session/symbolize";
 import type { Resolution, ResolvedFrame, SymbolObject, SymbolResolver } from "@perfdata/symbols";
+import type { NameColumn } from "./function_keys.ts";
 import { FunctionNumbers, LEVEL } from "./function_numbers.ts";
 import type { SampleCounts } from "./sample_counts.ts";
 import { Texts } from "./texts.ts";
@@ -100,16 +101,16 @@ export class PlaceNames {
   readonly texts: Texts = new Texts();
   /** Functions. */
   readonly functions: FunctionNumbers;
-  /** By entry: the object. */
-  dso: Int32Array<ArrayBuffer>;
-  /** By entry: the function. */
-  symbol: Int32Array<ArrayBuffer>;
   /** Functions whose files are not known to be those that were recorded. */
   readonly unverified: Set<number> = new Set();
+  /** By entry: the object. */
+  #dso: Int32Array<ArrayBuffer>;
+  /** By entry: the function. */
+  #symbol: Int32Array<ArrayBuffer>;
   /** By entry: the source line. */
-  line: Int32Array<ArrayBuffer>;
+  #line: Int32Array<ArrayBuffer>;
   /** By entry: the source file. */
-  file: Int32Array<ArrayBuffer>;
+  #file: Int32Array<ArrayBuffer>;
   readonly #places: Places;
   readonly #lookUps: PlaceLookUps | undefined;
   readonly #needs: NameNeeds;
@@ -145,12 +146,30 @@ export class PlaceNames {
     // Most places have an entry of their own. What is not needed is 0 in all entries, and takes no
     // memory: those pages are never written.
     const columns = Array.from({ length: 4 }, () => new Int32Array(engine.places.count + 1));
-    [this.dso, this.symbol, this.line, this.file] = columns as [
+    [this.#dso, this.#symbol, this.#line, this.#file] = columns as [
       Int32Array<ArrayBuffer>,
       Int32Array<ArrayBuffer>,
       Int32Array<ArrayBuffer>,
       Int32Array<ArrayBuffer>,
     ];
+  }
+
+  /**
+   * The numbers of an entry's names, by entry.
+   *
+   * @throws {Error} Where the names were not needed: there is nothing in the column.
+   */
+  column(name: NameColumn): Int32Array {
+    if (this.#needs[name] === false) {
+      throw new Error(`${name} of places was not collected: a key that reads it says so (needs)`);
+    }
+    return name === "dso"
+      ? this.#dso
+      : name === "symbol"
+      ? this.#symbol
+      : name === "line"
+      ? this.#line
+      : this.#file;
   }
 
   /** The entry of a place: that of the innermost function there. */
@@ -190,7 +209,7 @@ export class PlaceNames {
     const inObject = place < 0 ? 0 : places.address(place) - (unmapped ? base : 0);
     const address = inObject + base;
     const frame = found?.frames[number];
-    const line = needs.line ? this.#line(frame, found, inObject) : 0;
+    const line = needs.line ? this.#lineOf(frame, found, inObject) : 0;
     let symbol = 0;
     if (needs.symbol) {
       const mode = place < 0 ? PERF_RECORD_MISC_USER : places.cpumode(place);
@@ -235,7 +254,7 @@ export class PlaceNames {
   }
 
   /** The line of a frame by its file's name, as perf shows it; one path of those is kept. */
-  #line(
+  #lineOf(
     frame: ResolvedFrame | undefined,
     found: Resolution | undefined,
     inObject: number,
@@ -268,16 +287,16 @@ export class PlaceNames {
 
   #add(dso: number, symbol: number, line: number, file: number): number {
     const entry = this.#count++;
-    if (entry >= this.dso.length) {
-      this.dso = enlarge(this.dso, entry + 1);
-      this.symbol = enlarge(this.symbol, entry + 1);
-      this.line = enlarge(this.line, entry + 1);
-      this.file = enlarge(this.file, entry + 1);
+    if (entry >= this.#dso.length) {
+      this.#dso = enlarge(this.#dso, entry + 1);
+      this.#symbol = enlarge(this.#symbol, entry + 1);
+      this.#line = enlarge(this.#line, entry + 1);
+      this.#file = enlarge(this.#file, entry + 1);
     }
-    this.dso[entry] = dso;
-    this.symbol[entry] = symbol;
-    if (line !== 0) this.line[entry] = line;
-    if (file !== 0) this.file[entry] = file;
+    this.#dso[entry] = dso;
+    this.#symbol[entry] = symbol;
+    if (line !== 0) this.#line[entry] = line;
+    if (file !== 0) this.#file[entry] = file;
     return entry;
   }
 }

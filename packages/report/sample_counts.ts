@@ -88,6 +88,11 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
     return this.#comms?.texts ?? [];
   }
 
+  /** Whether a part of contexts is collected. */
+  collects(column: "comm" | "pid" | "tid" | "cpu"): boolean {
+    return column === "comm" || this.#options.keys?.[column] === true;
+  }
+
   /** Samples whose READ values are damaged or of no known event. */
   get leftOut(): number {
     return this.#leftOut + (this.#reads?.leftOut ?? 0);
