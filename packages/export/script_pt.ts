@@ -110,6 +110,19 @@ const FLAG_NAMES: ReadonlyMap<number, string> = new Map([
 /** A letter a bit (`PERF_IP_FLAG_CHARS`). */
 const FLAG_LETTERS = "bcrosyiABExgh";
 
+/** The bytes of a payload, the lowest first, if they are text up to zeros: perf prints it beside the number. */
+function payloadText(high: number, low: number): string {
+  let text = "";
+  let ended = false;
+  for (let i = 0; i < 8; i++) {
+    const byte = (i < 4 ? low >>> 8 * i : high >>> 8 * (i - 4)) & 255;
+    if (byte === 0) ended = true;
+    else if (ended || byte < 0x20 || byte > 0x7e) return "";
+    else text += String.fromCharCode(byte);
+  }
+  return text;
+}
+
 /** Flags of a sample as perf prints them. */
 export function ipFlagsText(flags: number): string {
   const plain = flags & ~IP_FLAG.IN_TX;
@@ -312,7 +325,9 @@ export class PtScriptWriter {
     } else {
       if (isSynth && has.synth) {
         const data = kind === SAMPLE.EVENT ? eventData(rows, row) : "";
-        this.#payload(kind, words[at + SAMPLE_WORD.FLAGS] as number, value[row] as number, data);
+        const high = words[at + SAMPLE_WORD.PAYLOAD_HI] as number;
+        const flags = words[at + SAMPLE_WORD.FLAGS] as number;
+        this.#payload(kind, flags, high, value[row] as number, data);
       }
       if (has.addr) this.#to(words, at, has);
       const lists = this.#lists[isSynth ? 1 : 0] as PtListText;
@@ -535,19 +550,22 @@ export class PtScriptWriter {
   }
 
   /** What an event says, as wide as perf makes it. */
-  #payload(kind: number, flags: number, value: number, data: string): void {
-    const text = this.#payloadText(kind, flags & 1, value) + data;
+  #payload(kind: number, flags: number, high: number, value: number, data: string): void {
+    const text = this.#payloadText(kind, flags & 1, high >>> 0, value) + data;
     this.text.string(text.length > 0 ? text.padEnd(34) : text);
   }
 
-  #payloadText(kind: number, isAt: number, value: number): string {
+  #payloadText(kind: number, isAt: number, high: number, value: number): string {
     const hex = (of: number) => of === 0 ? "0" : `0x${of.toString(16)}`;
-    const low = value % 2 ** 32 >>> 0;
+    const low = value >>> 0;
     switch (kind) {
       case SAMPLE.PTWRITE:
-        return ` IP: ${isAt} payload: ${hex(value)} `;
+        // The halves are never one number: it would be rounded.
+        return ` IP: ${isAt} payload: ${
+          high === 0 ? hex(low) : hex(high) + low.toString(16).padStart(8, "0")
+        } ${payloadText(high, low)} `;
       case SAMPLE.MWAIT:
-        return ` hints: ${hex(low & 0xff)} extensions: ${hex(Math.floor(value / 2 ** 32) & 3)} `;
+        return ` hints: ${hex(low & 0xff)} extensions: ${hex(high & 3)} `;
       case SAMPLE.PWRE:
         return ` hw: ${low >> 7 & 1} cstate: ${low >> 12 & 15} sub-cstate: ${low >> 8 & 15} `;
       case SAMPLE.EXSTOP:

@@ -102,7 +102,7 @@ export const ERROR_TEXTS: Readonly<Record<number, string>> = {
 };
 
 /** Numbers of a row in {@linkcode PtSampleRows.words}. */
-export const SAMPLE_WORDS = 15;
+export const SAMPLE_WORDS = 16;
 
 /** Columns of {@linkcode PtSampleRows.words}. */
 export const SAMPLE_WORD = {
@@ -122,6 +122,8 @@ export const SAMPLE_WORD = {
   DEPTH: 13,
   /** Where the row's lists begin in {@linkcode PtSampleRows.lists}; -1 where it has none. */
   LISTS: 14,
+  /** Bits 63:32 of the payload of an event, of which `value` has the rest. */
+  PAYLOAD_HI: 15,
 } as const;
 
 /** Numbers of an entry of a call chain: high and low half of the address, place. */
@@ -142,7 +144,7 @@ export class PtSampleRows {
   words: Int32Array = new Int32Array(SAMPLE_WORDS * 1024);
   /** When, ns; -1 where there is no time. */
   time: Float64Array = new Float64Array(1024);
-  /** How many instructions an instruction stands for, or the payload of an event. */
+  /** How many instructions an instruction stands for, or bits 31:0 of the payload of an event. */
   value: Float64Array = new Float64Array(1024);
   /**
    * Lists of rows, which several may have in common: each list is the number of its entries and the

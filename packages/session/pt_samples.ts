@@ -56,11 +56,22 @@ export interface SamplesOptions {
 
 /** Events that come while tracing is off, too. */
 const OFF_SAMPLES: ReadonlySet<number> = new Set([
+  SAMPLE.PTWRITE,
   SAMPLE.MWAIT,
   SAMPLE.PWRE,
   SAMPLE.EXSTOP,
   SAMPLE.PWRX,
   SAMPLE.EVENT,
+]);
+
+/** Packets without an address at which perf's decoder stops: branches before them have arrived. */
+const HERE: ReadonlySet<number> = new Set([
+  FlowEvent.CBR,
+  FlowEvent.PTWRITE,
+  FlowEvent.MWAIT,
+  FlowEvent.PWRE,
+  FlowEvent.EXSTOP,
+  FlowEvent.PWRX,
 ]);
 
 /** One buffer on its way, as perf's decoder keeps it. */
@@ -80,6 +91,8 @@ class Track {
   insnsSinceTime = 0;
   cbr = 0;
   cbrSeen = 0;
+  /** The clock ratio from the end of the PSB+ on that comes next. */
+  psbCbr = 0;
   /** A branch whose target is still to come. */
   pending = false;
   pendingLow = 0;
@@ -90,6 +103,8 @@ class Track {
   pendingInsn = 0;
   pendingTime = -1;
   pendingTicks = -1;
+  /** The clock ratio before it. */
+  pendingCbr = 0;
   /** The block that it ends, where it is a jump of which no more is known yet; else -1. */
   pendingJump = -1;
   /** Whether it is not known to the calls yet which piece this is. */
@@ -248,8 +263,9 @@ export class PtSamples implements PtSink {
     for (let i = 0; i < count; i++) {
       const entry = entries[i] as number;
       if (entry < 0) this.#event(buffer, track, run, ~entry);
-      else if (turns === undefined || track.isNew) this.#path(buffer, track, paths, blocks, entry);
-      else this.#turnsOf(turns, buffer, track, paths, blocks, entry);
+      else if (turns === undefined || track.isNew || this.#isFrequencyDue(track)) {
+        this.#path(buffer, track, paths, blocks, entry);
+      } else this.#turnsOf(turns, buffer, track, paths, blocks, entry);
     }
     this.#knowJump(buffer, track, blocks);
     if (!track.pending || !run.tracing) return;
@@ -258,6 +274,11 @@ export class PtSamples implements PtSink {
     if (pendingKind === InsnKind.JMP || pendingKind === InsnKind.CALL) {
       this.#arrive(buffer, track, track.targetLow, track.targetHigh);
     } else this.#arrive(buffer, track, run.atLow, run.atHigh);
+  }
+
+  /** Whether the next branch, wanted or not, comes with a changed clock ratio. */
+  #isFrequencyDue({ cbr, cbrSeen }: Track): boolean {
+    return cbr !== cbrSeen && this.#options.itrace.power;
   }
 
   #track(buffer: PtBuffer): Track {
@@ -400,6 +421,17 @@ export class PtSamples implements PtSink {
       if (this.#skipped()) continue;
       const count = period.take();
       const { low, high, place, text } = this.#insns.of(buffer.code, blocks, block);
+      if (this.#isFrequencyDue(track)) {
+        this.#frequencyAt(
+          buffer,
+          track,
+          low[i] as number,
+          high[i] as number,
+          place[i] as number,
+          track.now,
+          track.cbr,
+        );
+      }
       const at = this.#row(track, buffer, SAMPLE.INSTRUCTIONS, track.now, count, track.inTx);
       if (at < 0) continue;
       const { words } = track.rows;
@@ -451,6 +483,7 @@ export class PtSamples implements PtSink {
     words[at + SAMPLE_WORD.INSN] = 0;
     words[at + SAMPLE_WORD.DEPTH] = 0;
     words[at + SAMPLE_WORD.LISTS] = -1;
+    words[at + SAMPLE_WORD.PAYLOAD_HI] = 0;
     return at;
   }
 
@@ -473,6 +506,7 @@ export class PtSamples implements PtSink {
     track.pendingSize = blocks.lastSize[block] as number;
     track.pendingTime = track.now;
     track.pendingTicks = track.nowTicks;
+    track.pendingCbr = track.cbr;
     track.pendingPeriod = period;
     track.targetLow = blocks.targetLow[block] as number;
     track.targetHigh = blocks.targetHigh[block] as number;
@@ -498,6 +532,7 @@ export class PtSamples implements PtSink {
   ): void {
     track.pending = false;
     const flags = (KIND_FLAGS[track.pendingKind] as number) | more | track.inTx;
+    if (track.pendingPeriod > 0) this.#frequencyOfBranch(buffer, track, track.pendingTime);
     if (track.pendingPeriod > 0 && this.#skipped()) track.period.back(track.pendingPeriod);
     else if (track.pendingPeriod > 0) {
       const at = this.#row(
@@ -520,6 +555,11 @@ export class PtSamples implements PtSink {
     this.#branch(buffer, track, flags, low, high, true, track.pendingSize, track.pendingTime);
   }
 
+  #frequencyOfBranch(buffer: PtBuffer, track: Track, time: number): void {
+    const { pendingLow, pendingHigh, pendingPlace, pendingCbr } = track;
+    this.#frequencyAt(buffer, track, pendingLow, pendingHigh, pendingPlace, time, pendingCbr);
+  }
+
   #from(track: Track, at: number): void {
     const { words } = track.rows;
     words[at + SAMPLE_WORD.FROM_LO] = track.pendingLow;
@@ -540,6 +580,7 @@ export class PtSamples implements PtSink {
     time: number,
   ): void {
     const isFrom = size >= 0;
+    if (isFrom) this.#frequencyOfBranch(buffer, track, time);
     const ends = this.#ends;
     ends.fromLow = isFrom ? track.pendingLow : 0;
     ends.fromHigh = isFrom ? track.pendingHigh : 0;
@@ -601,8 +642,10 @@ export class PtSamples implements PtSink {
     }
     const low = run.ipLow[event] as number;
     const high = run.ipHigh[event] as number;
-    const payload = ((run.high[event] as number) >>> 0) * 2 ** 32 +
-      ((run.low[event] as number) >>> 0);
+    const payload = (run.low[event] as number) >>> 0;
+    const payloadHigh = run.high[event] as number;
+    const hereLow = run.hereLow[event] as number;
+    const hereHigh = run.hereHigh[event] as number;
     const { itrace } = this.#options;
     if (kind === FlowEvent.TIME) return;
     const { atPsb } = track;
@@ -610,6 +653,9 @@ export class PtSamples implements PtSink {
     this.#knowJump(buffer, track, run.blocks);
     track.period.branch();
     if (track.pending && (low !== 0 || high !== 0)) this.#arrive(buffer, track, low, high);
+    else if (track.pending && HERE.has(kind) && (hereLow !== 0 || hereHigh !== 0)) {
+      this.#arrive(buffer, track, hereLow, hereHigh);
+    }
     switch (kind) {
       case FlowEvent.INTERRUPTS:
         if (itrace.interrupts) this.interruptChanges++;
@@ -661,9 +707,17 @@ export class PtSamples implements PtSink {
         }
         break;
       case FlowEvent.CBR:
-        track.cbr = run.detail[event] as number;
+        // That of a PSB+ comes with it, after what was executed before.
+        if (run.psb[event] === 1) track.psbCbr = run.detail[event] as number;
+        else {
+          track.cbr = track.psbCbr = run.detail[event] as number;
+          // perf's decoder is still where tracing ended.
+          if (track.isOn) this.#frequency(buffer, track, hereLow, hereHigh);
+          else this.#frequency(buffer, track, track.pendingLow, track.pendingHigh);
+        }
         break;
       case FlowEvent.PSB:
+        track.cbr = track.psbCbr;
         this.#takeTime(track);
         if (itrace.power) {
           this.#single(buffer, track, SAMPLE.PSB, low, high, run.offset[event]);
@@ -677,6 +731,7 @@ export class PtSamples implements PtSink {
         // While tracing is off, perf takes notice of the state only.
         if (!track.isOn) break;
         track.isAborted = (detail & 2) !== 0;
+        this.#frequency(buffer, track, low, high);
         if (itrace.transactions && (was !== track.inTx || track.isAborted)) {
           const flags = track.isAborted ? IP_FLAG.BRANCH | IP_FLAG.TX_ABORT : undefined;
           this.#single(buffer, track, SAMPLE.TRANSACTIONS, low, high, 1, [], flags);
@@ -685,11 +740,24 @@ export class PtSamples implements PtSink {
       }
       case FlowEvent.PTWRITE:
         if (itrace.ptwrites) {
-          this.#single(buffer, track, SAMPLE.PTWRITE, low, high, payload);
+          const isAt = low !== 0 || high !== 0;
+          const at = this.#single(
+            buffer,
+            track,
+            SAMPLE.PTWRITE,
+            isAt ? low : hereLow,
+            isAt ? high : hereHigh,
+            payload,
+          );
+          if (at >= 0) {
+            const { words } = track.rows;
+            words[at + SAMPLE_WORD.FLAGS] = isAt ? 1 : 0;
+            words[at + SAMPLE_WORD.PAYLOAD_HI] = payloadHigh;
+          }
         }
         break;
       default:
-        this.#power(buffer, track, kind, low, high, payload);
+        this.#power(buffer, track, kind, low, high, payload, payloadHigh);
     }
   }
 
@@ -709,6 +777,7 @@ export class PtSamples implements PtSink {
     low: number,
     high: number,
     payload: number,
+    payloadHigh: number,
   ): void {
     if (!this.#options.itrace.power) return;
     const sample = kind === FlowEvent.MWAIT
@@ -720,7 +789,9 @@ export class PtSamples implements PtSink {
       : kind === FlowEvent.PWRX
       ? SAMPLE.PWRX
       : -1;
-    if (sample >= 0) this.#single(buffer, track, sample, low, high, payload);
+    if (sample < 0) return;
+    const at = this.#single(buffer, track, sample, low, high, payload);
+    if (at >= 0) track.rows.words[at + SAMPLE_WORD.PAYLOAD_HI] = payloadHigh;
   }
 
   /** A sample of an event of an event trace, and what belongs to it. */
@@ -733,7 +804,7 @@ export class PtSamples implements PtSink {
     eventData.length = 0;
   }
 
-  /** A sample of an event at an address; where it is 0, at where execution was last. */
+  /** A sample of an event at an address; where it is 0, at where execution was last. Returns its words, or -1. */
   #single(
     buffer: PtBuffer,
     track: Track,
@@ -743,12 +814,12 @@ export class PtSamples implements PtSink {
     value: number | undefined = 0,
     data: readonly number[] = [],
     flags?: number,
-  ): void {
+  ): number {
     this.#takeTime(track);
-    if (this.#skipped()) return;
+    if (this.#skipped()) return -1;
     const isAt = low !== 0 || high !== 0;
     const at = this.#row(track, buffer, kind, track.now, value, flags ?? (isAt ? 1 : 0));
-    if (at < 0) return;
+    if (at < 0) return at;
     if (kind !== SAMPLE.ERROR) this.#lists(track, buffer, at, high, data);
     const { words } = track.rows;
     if (!isAt) {
@@ -757,20 +828,43 @@ export class PtSamples implements PtSink {
         this.#from(track, at);
         words[at + SAMPLE_WORD.INSN] = 0;
       }
-      return;
+      return at;
     }
     words[at + SAMPLE_WORD.FROM_LO] = low;
     words[at + SAMPLE_WORD.FROM_HI] = high;
     words[at + SAMPLE_WORD.FROM] = this.#code.place(buffer.code, low, high);
+    return at;
   }
 
-  /** A changed clock ratio comes with what is sampled next. */
+  /** A changed clock ratio comes before what is sampled next, at its address. */
   #frequency(buffer: PtBuffer, track: Track, low: number, high: number): void {
     if (track.cbr === track.cbrSeen) return;
     track.cbrSeen = track.cbr;
     if (this.#options.itrace.power) {
       this.#single(buffer, track, SAMPLE.CBR, low, high, track.cbr);
     }
+  }
+
+  /** The same before what is not at the time of the last packet, but at that of the instruction. */
+  #frequencyAt(
+    buffer: PtBuffer,
+    track: Track,
+    low: number,
+    high: number,
+    place: number,
+    time: number,
+    ratio: number,
+  ): void {
+    if (ratio === track.cbrSeen) return;
+    track.cbrSeen = ratio;
+    if (!this.#options.itrace.power || this.#skipped()) return;
+    const at = this.#row(track, buffer, SAMPLE.CBR, time, ratio, 0);
+    if (at < 0) return;
+    this.#lists(track, buffer, at, high);
+    const { words } = track.rows;
+    words[at + SAMPLE_WORD.FROM_LO] = low;
+    words[at + SAMPLE_WORD.FROM_HI] = high;
+    words[at + SAMPLE_WORD.FROM] = place;
   }
 
   /** Tracing begins. */
@@ -839,6 +933,7 @@ export class PtSamples implements PtSink {
     track.pendingHigh = high;
     track.pendingPlace = this.#code.place(buffer.code, low, high);
     track.pendingInsn = 0;
+    track.pendingCbr = track.cbr;
     if (track.heldEvent >= 0) this.#controlFlow(buffer, track, low, high);
     const flags = track.isAborted
       ? IP_FLAG.BRANCH | IP_FLAG.TX_ABORT

@@ -160,6 +160,12 @@ export class FlowDecoder {
   readonly low: Int32Array = new Int32Array(EVENTS);
   /** Payload of each event, bits 63:32. */
   readonly high: Int32Array = new Int32Array(EVENTS);
+  /** Where execution was when the packet of each event came, bits 31:0; 0 where that is not known. */
+  readonly hereLow: Int32Array = new Int32Array(EVENTS);
+  /** Bits 63:32 of it. */
+  readonly hereHigh: Int32Array = new Int32Array(EVENTS);
+  /** 1 for each event whose packet is one of a PSB+. */
+  readonly psb: Uint8Array = new Uint8Array(EVENTS);
   /** Offset in the stream of the packet of each event. */
   readonly offset: Float64Array = new Float64Array(EVENTS);
   /** Time of each event, as {@linkcode TimeKeeper.time}; it is that of what follows, up to the next. */
@@ -408,7 +414,7 @@ export class FlowDecoder {
         this.note(FlowEvent.CBR, low & 0xff);
         break;
       case PacketKind.PSB:
-        this.psb();
+        this.psbBegin();
         break;
       case PacketKind.PSBEND:
         if (this.inPsb) this.psbEnd();
@@ -465,10 +471,7 @@ export class FlowDecoder {
         if (!this.inPsb && this.state !== OFF) this.bind((low & 2) !== 0 ? BIND_ABORT : BIND_TSX);
         break;
       case PacketKind.PTW:
-        if (this.state === ON && (count & 4) === 0) {
-          this.walker.scan(Scan.KIND, InsnKind.PTWRITE, 0);
-        }
-        this.note(FlowEvent.PTWRITE, (count & 3) === 1 ? 8 : 4);
+        this.ptwrite();
         if ((count & 4) !== 0) this.bind(BIND_PTW);
         break;
       case PacketKind.EXSTOP:
@@ -757,8 +760,19 @@ export class FlowDecoder {
     }
   }
 
+  /** A PTW: the instruction is found, where that needs no packet. */
+  private ptwrite(): void {
+    const { count } = this.packets;
+    const { atLow, atHigh } = this;
+    const isOn = this.state === ON;
+    if (isOn && (count & 4) === 0) this.walker.scan(Scan.KIND, InsnKind.PTWRITE, 0);
+    this.note(FlowEvent.PTWRITE, (count & 3) === 1 ? 8 : 4);
+    this.hereLow[this.events - 1] = isOn ? atLow : 0;
+    this.hereHigh[this.events - 1] = isOn ? atHigh : 0;
+  }
+
   /** The beginning of a PSB+. */
-  private psb(): void {
+  private psbBegin(): void {
     this.inPsb = true;
     this.psbHasIp = false;
     this.async = false;
@@ -887,6 +901,10 @@ export class FlowDecoder {
     this.ipHigh[n] = ipHigh;
     this.low[n] = low;
     this.high[n] = high;
+    this.psb[n] = this.inPsb ? 1 : 0;
+    const isKnown = this.state === ON;
+    this.hereLow[n] = isKnown ? this.atLow : 0;
+    this.hereHigh[n] = isKnown ? this.atHigh : 0;
     this.offset[n] = this.packets.offset;
     // Code up to the address of a PSB+ was executed before it: its own event brings the time.
     this.time[n] = this.inPsb ? this.timeBefore : this.clock.time;
