@@ -6,10 +6,32 @@ import { type CountOptions, functionTable, SampleCounts } from "@perfdata/report
 import { countWorkers } from "@perfdata/report/count-workers";
 import { runEngine } from "@perfdata/session/engine";
 import { openResolver } from "@perfdata/symbols/open-resolver";
+import { ProfileConsumer, type ProfileOptions } from "@perfdata/export";
+import { profileWorkers } from "@perfdata/export/profile-workers";
 import { corpusFiles } from "./corpus.ts";
 
 const root = new URL("../", import.meta.url).pathname;
 const kallsyms = `${root}fixtures/kernel/kallsyms`;
+
+/** Fixtures that have something to go wrong with, and large files of the corpus. */
+function files(): string[] {
+  const names = [
+    "callchain",
+    "dwarf",
+    "rounds",
+    "switch",
+    "two-events",
+    "all-cpus",
+    "zstd",
+    "read",
+  ];
+  const fixtures = names.map((name) => `${root}fixtures/recorded/${name}.perf.data`);
+  return [
+    ...fixtures,
+    ...corpusFiles().filter(({ sound, row }) => sound && Number(row["bytes"]) > 500_000)
+      .slice(0, 4).map(({ path }) => path),
+  ];
+}
 
 async function rows(
   path: string,
@@ -37,25 +59,50 @@ async function rows(
   ];
 }
 
-Deno.test("functions are the same with any number of threads and blocks of any size", async () => {
-  const names = [
-    "callchain",
-    "dwarf",
-    "rounds",
-    "switch",
-    "two-events",
-    "all-cpus",
-    "zstd",
-    "read",
-  ];
-  const fixtures = names.map((name) => `${root}fixtures/recorded/${name}.perf.data`);
-  const files = [
-    ...fixtures,
-    ...corpusFiles().filter(({ sound, row }) => sound && Number(row["bytes"]) > 500_000)
-      .slice(0, 4).map(({ path }) => path),
-  ];
+/** All that a profile has, as text. */
+async function profile(
+  path: string,
+  how: ProfileOptions,
+  jobs: number,
+  blockBytes: number,
+): Promise<string> {
+  const reader = await PerfDataReader.open(openSource(path), { diagnostics: () => {} });
+  const consumer = new ProfileConsumer(how);
+  const symbols = { parameters: false, kallsyms };
+  const engine = await runEngine(reader, [consumer], {
+    diagnostics: () => {},
+    blockBytes,
+    unwind: ({ recorded }) => openResolver({ ...symbols, machine: recorded }),
+    ...(jobs === 1 ? {} : { workers: profileWorkers(path, jobs, { profile: how, symbols }) }),
+  });
+  const resolver = openResolver({ ...symbols, machine: engine.recorded });
+  const { profile } = await consumer.profile({ resolver, title: "" });
+  return JSON.stringify(
+    profile,
+    (_, value) => ArrayBuffer.isView(value) ? [...value as Int32Array] : value,
+  );
+}
+
+Deno.test("profiles are the same with any number of threads and blocks of any size", async () => {
   let compared = 0;
-  for (const path of files) {
+  for (const path of files()) {
+    for (const how of [{}, { timed: true, lines: true, unmapped: true }]) {
+      const expected = await profile(path, how, 1, 1 << 22);
+      for (const [jobs, blockBytes] of [[1, 1 << 12], [2, 1 << 12], [3, 1 << 16], [7, 1 << 13]]) {
+        const actual = await profile(path, how, jobs as number, blockBytes as number);
+        assertEquals(actual, expected, `${path}: ${jobs} threads, blocks of ${blockBytes} bytes`);
+        compared++;
+      }
+    }
+  }
+  console.log(`${compared} profiles compared`);
+  assert(compared >= 64);
+});
+
+Deno.test("functions are the same with any number of threads and blocks of any size", async () => {
+  const all = files();
+  let compared = 0;
+  for (const path of all) {
     for (const stacks of [false, true]) {
       const how = { keys: { tid: true }, stacks };
       const expected = await rows(path, how, 1, 1 << 22);
@@ -66,6 +113,6 @@ Deno.test("functions are the same with any number of threads and blocks of any s
       }
     }
   }
-  console.log(`${compared} rows of ${files.length} files compared`);
-  assert(files.length >= 8 && compared > 1000);
+  console.log(`${compared} rows of ${all.length} files compared`);
+  assert(all.length >= 8 && compared > 1000);
 });

@@ -19,6 +19,7 @@ import {
   Progress,
   writeOut,
 } from "./_cli.ts";
+import { sampleJobs } from "./_record_flags.ts";
 import { whyNothing } from "./_nothing.ts";
 import {
   choosesSamples,
@@ -34,17 +35,19 @@ import {
   STITCH_HELP,
   SYMBOL_FLAGS,
   SYMBOL_HELP,
+  symbolOptions,
 } from "./_symbol_flags.ts";
 
 /** To be spread into the flags of a command. */
 export const PROFILE_FLAGS = {
   boolean: ["verbose", "stitch-lbr", ...SAMPLE_FLAGS.boolean, ...SYMBOL_FLAGS.boolean],
-  string: ["temp", ...SAMPLE_FLAGS.string, ...SYMBOL_FLAGS.string],
+  string: ["jobs", "temp", ...SAMPLE_FLAGS.string, ...SYMBOL_FLAGS.string],
 } as const;
 
 /** What they mean. */
 export const PROFILE_HELP = `\
 ${SAMPLE_HELP}${SYMBOL_HELP}${STITCH_HELP}\
+      --jobs N           threads that take samples (default: all processors for large files)
       --verbose          say which addresses have no function, and which files were not used
       --temp DIR         of a pipe, sort what does not fit into memory in a file there
       --debug            print the stack trace of an error
@@ -95,12 +98,23 @@ export async function readProfile(
   const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
   const filter = await sampleFilter(flags, reader);
   const progress = new Progress(tool, reader.fileSize);
-  const consumer = new ProfileConsumer({
-    ...options,
+  const { timed, switches, threads } = options;
+  const how: ProfileOptions = {
+    ...(timed === undefined ? {} : { timed }),
+    ...(switches === undefined ? {} : { switches }),
+    ...(threads === undefined ? {} : { threads }),
     lines: options.debugInformation,
     // The report counts addresses.
     unmapped: options.unmapped === true || on.verbose,
-  });
+  };
+  const consumer = new ProfileConsumer(how);
+  const jobs = sampleJobs(flags.value.jobs, reader);
+  const workers = jobs === 1
+    ? undefined
+    : (await import("@perfdata/export/profile-workers")).profileWorkers(name, jobs, {
+      profile: how,
+      symbols: { ...symbolOptions(flags), parameters: false },
+    });
   let known: Promise<SymbolResolver> | undefined;
   const resolverFor = ({ recorded }: Engine) =>
     known ??= resolverOf(flags, name, {
@@ -112,6 +126,7 @@ export async function readProfile(
     filter,
     unwind: resolverFor,
     stitchLbr: on["stitch-lbr"],
+    workers,
     progress: progress.add,
     diagnostics: complaints.take,
   });

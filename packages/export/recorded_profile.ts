@@ -10,7 +10,12 @@ import {
 } from "@perfdata/format/record-types";
 import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
 import { CHOSEN, type Run } from "@perfdata/session/run";
-import { SampleHistogram } from "@perfdata/session/sample-histogram";
+import {
+  contextCount,
+  type HistogramPart,
+  SampleHistogram,
+} from "@perfdata/session/sample-histogram";
+import type { JoinedNumbers, Shareable } from "@perfdata/session/workers";
 import { SampleReads } from "@perfdata/session/sample-reads";
 import { UNMAPPED } from "@perfdata/session/places";
 import { shortName } from "@perfdata/session/short-name";
@@ -60,12 +65,33 @@ export interface ProfileNames {
   readonly title: string;
 }
 
+/** What one thread collected. */
+export interface ProfilePart {
+  /** Samples by context and stack; of timed ones, the contexts only. */
+  readonly sums: HistogramPart;
+  /** Timed samples, in the order of the file. */
+  readonly timed: {
+    readonly stack: Int32Array;
+    readonly context: Int32Array;
+    readonly cpu: Int32Array;
+    readonly period: Float64Array;
+    readonly time: Float64Array;
+  };
+  /** Time of the first sample; -1 for none. */
+  readonly first: number;
+  /** Time of the last one. */
+  readonly last: number;
+  /** Samples that count. */
+  readonly samples: number;
+  /** Samples whose READ values are damaged or of no known event. */
+  readonly leftOut: number;
+}
+
 /** Collects the samples of a recording, and makes a {@linkcode Profile} of them. */
-export class ProfileConsumer implements Consumer {
+export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
   /** Stacks. */
   readonly needs: Needs;
   readonly #timed: boolean;
-  readonly #switches: boolean;
   readonly #threadsApart: boolean;
   #first = -1;
   #last = -1;
@@ -80,6 +106,9 @@ export class ProfileConsumer implements Consumer {
     period: new FloatColumn(),
     time: new FloatColumn(),
   };
+  /** Takes a context switch, where they are kept: of a thread as it is called at that moment. */
+  readonly applied?: (run: Run, i: number) => void;
+  #leftOut = 0;
   readonly #switched: (Omit<ProfileSwitch, "thread"> & { readonly context: number })[] = [];
   /** Samples that count. */
   samples: number = 0;
@@ -89,10 +118,10 @@ export class ProfileConsumer implements Consumer {
     { timed = false, switches = false, unmapped = false, threads = true, lines = false }:
       ProfileOptions = {},
   ) {
-    this.needs = { stacks: true, unmapped, calls: lines };
+    this.needs = { order: "any", stacks: true, unmapped, calls: lines };
     this.#timed = timed;
     this.#threadsApart = threads;
-    this.#switches = timed && switches;
+    if (timed && switches) this.applied = (run, i) => this.#applied(run, i);
   }
 
   /** Remembers the engine. */
@@ -125,8 +154,8 @@ export class ProfileConsumer implements Consumer {
     const stack = run.stack[i] as number;
     const time = timeOf(run, i);
     if (time > 0) {
-      if (this.#first < 0) this.#first = time;
-      this.#last = time;
+      if (this.#first < 0 || time < this.#first) this.#first = time;
+      if (time > this.#last) this.#last = time;
     }
     const comm = run.comm[i] as number;
     // A thread without a name goes by its number.
@@ -145,10 +174,58 @@ export class ProfileConsumer implements Consumer {
     timed.cpu.push(run.cpu[i] as number);
   }
 
-  /** Takes a context switch, of a thread as it is called at that moment. */
-  applied(run: Run, i: number): void {
+  sizes(): readonly number[] {
+    return [this.#sums.contextCount, this.#sums.size, this.#timedColumns.stack.length];
+  }
+
+  part(): ProfilePart {
+    const { stack, context, cpu, period, time } = this.#timedColumns;
+    return {
+      sums: this.#sums.part(),
+      timed: {
+        stack: stack.array().slice(),
+        context: context.array().slice(),
+        cpu: cpu.array().slice(),
+        period: period.array().slice(),
+        time: time.array().slice(),
+      },
+      first: this.#first,
+      last: this.#last,
+      samples: this.samples,
+      leftOut: this.#leftOut + (this.#reads?.leftOut ?? 0),
+    };
+  }
+
+  join(
+    { sums, timed: { stack, context, cpu, period, time } }: ProfilePart,
+    [contextFrom = 0, entryFrom = 0, rowFrom = 0]: readonly number[],
+    [contextTo = 0, entryTo = 0, rowTo = 0]: readonly number[],
+    numbers: JoinedNumbers,
+    memory: { contexts?: Int32Array },
+  ): void {
+    const contexts = memory.contexts ??= new Int32Array(contextCount(sums));
+    this.#sums.joinContexts(sums, contextFrom, contextTo, (comm) => comm, contexts);
+    this.#sums.join(sums, entryFrom, entryTo, contexts, numbers.stack);
+    const rows = this.#timedColumns;
+    for (let i = rowFrom; i < rowTo; i++) {
+      const of = stack[i] as number;
+      rows.stack.push(of < 0 ? of : numbers.stack[of] as number);
+      rows.context.push(contexts[context[i] as number] as number);
+      rows.cpu.push(cpu[i] as number);
+      rows.period.push(period[i] as number);
+      rows.time.push(time[i] as number);
+    }
+  }
+
+  joinTotals({ first, last, samples, leftOut }: ProfilePart): void {
+    if (first >= 0 && (this.#first < 0 || first < this.#first)) this.#first = first;
+    if (last > this.#last) this.#last = last;
+    this.samples += samples;
+    this.#leftOut += leftOut;
+  }
+
+  #applied(run: Run, i: number): void {
     const type = run.type[i];
-    if (!this.#switches) return;
     if (type !== PERF_RECORD_SWITCH && type !== PERF_RECORD_SWITCH_CPU_WIDE) return;
     const { machine } = this.#engine as Engine;
     const [pid, tid, misc] = [run.pid[i] as number, run.tid[i] as number, run.misc[i] as number];
@@ -201,9 +278,14 @@ export class ProfileConsumer implements Consumer {
   }
 
   #timedSamples(threadOf: Int32Array): SampleColumns {
-    const { stack, context, cpu, period, time } = this.#timedColumns;
-    const { length } = stack;
-    const contexts = context.array();
+    const columns = this.#timedColumns;
+    const { length } = columns.stack;
+    const order = orderOf(columns.time.array());
+    const inOrder = <T extends Int32Array | Float64Array>(column: T): T =>
+      order === undefined
+        ? column
+        : column.map((_, row) => column[order[row] as number] as number) as T;
+    const contexts = inOrder(columns.context.array());
     const event = new Int32Array(length);
     const thread = new Int32Array(length);
     for (let row = 0; row < length; row++) {
@@ -212,13 +294,13 @@ export class ProfileConsumer implements Consumer {
     }
     return {
       length,
-      stack: stack.array(),
+      stack: inOrder(columns.stack.array()),
       event,
       thread,
       count: new Uint8Array(length).fill(1),
-      period: period.array(),
-      time: time.array(),
-      cpu: cpu.array(),
+      period: inOrder(columns.period.array()),
+      time: inOrder(columns.time.array()),
+      cpu: inOrder(columns.cpu.array()),
     };
   }
 
@@ -283,7 +365,8 @@ export class ProfileConsumer implements Consumer {
     if (unverified.samples > 0) {
       parts.push(`${percent(unverified.samples, all.samples)} by files of no known build id`);
     }
-    const leftOut = (this.#engine as Engine).leftOut + (this.#reads as SampleReads).leftOut;
+    const leftOut = (this.#engine as Engine).leftOut + this.#leftOut +
+      (this.#reads as SampleReads).leftOut;
     if (leftOut > 0) parts.push(`${leftOut} samples are damaged or of no known event`);
     return parts.join("; ");
   }
@@ -295,6 +378,16 @@ const SWITCH = -1;
 function timeOf(run: Run, i: number): number {
   // deno-lint-ignore perfdata/halves -- profiles have times in ranges, to 256 ns where the clock is that of the day
   return (run.timeHi[i] as number) * 4294967296 + ((run.timeLo[i] as number) >>> 0);
+}
+
+/** The rows of samples in the order of their times; `undefined` where they are in it. */
+function orderOf(times: Float64Array): Int32Array | undefined {
+  let row = 1;
+  while (row < times.length && (times[row - 1] as number) <= (times[row] as number)) row++;
+  if (row >= times.length) return undefined;
+  return Int32Array.from(times, (_, row) => row).sort((a, b) =>
+    (times[a] as number) - (times[b] as number) || a - b
+  );
 }
 
 /** How many samples have callers. */

@@ -48,7 +48,7 @@ export interface BlockService<About> {
 export function serveBlocks<About>(service: BlockService<About>): void {
   const scope = globalThis as unknown as {
     onmessage: ((event: { data: ThreadTask | number }) => void) | null;
-    postMessage(message: Answer): void;
+    postMessage(message: Answer, transfer?: ArrayBuffer[]): void;
   };
   let taker: Promise<BlockTaker> | undefined;
   let blocks: ThreadTask["blocks"] = [];
@@ -66,7 +66,8 @@ export function serveBlocks<About>(service: BlockService<About>): void {
     const block = blocks[number];
     if (block === undefined) {
       ended = true;
-      scope.postMessage({ kind: "part", part: own.part() });
+      const part = own.part();
+      scope.postMessage({ kind: "part", part }, [...buffersOf(part)]);
       return;
     }
     await own.take(number, block);
@@ -80,6 +81,18 @@ export function serveBlocks<About>(service: BlockService<About>): void {
       taker.catch(fail);
     }
   };
+}
+
+/** The memory of all columns in a value: handed over, it need not be copied. */
+function buffersOf(value: unknown, found: Set<ArrayBuffer> = new Set()): Set<ArrayBuffer> {
+  if (ArrayBuffer.isView(value)) {
+    if (value.buffer instanceof ArrayBuffer) found.add(value.buffer);
+  } else if (typeof value === "object" && value !== null && !(value instanceof Map)) {
+    for (const member of Object.values(value)) {
+      if (typeof member === "object") buffersOf(member, found);
+    }
+  }
+  return found;
 }
 
 async function openTaker<About>(

@@ -1,0 +1,20 @@
+// Uses Deno's files: a thread that collects samples with their stacks (see recorded_profile.ts).
+import { openSource } from "@perfdata/format/file-source";
+import type { Engine } from "@perfdata/session/engine";
+import { serveBlocks } from "@perfdata/session/workers";
+import { openResolver, type OpenResolverOptions } from "@perfdata/symbols/open-resolver";
+import { ProfileConsumer, type ProfileOptions } from "./recorded_profile.ts";
+
+/** What it is given. */
+export interface ProfileAbout {
+  /** What is kept. */
+  readonly profile: ProfileOptions;
+  /** Where code is found, for stacks that have to be unwound. */
+  readonly symbols: OpenResolverOptions;
+}
+
+serveBlocks<ProfileAbout>({
+  open: (path) => openSource(path),
+  make: ({ profile }) => new ProfileConsumer(profile),
+  unwind: ({ symbols }, { recorded }: Engine) => openResolver({ ...symbols, machine: recorded }),
+});
