@@ -1,8 +1,17 @@
 /** What the commands that decode Intel PT have in common: opening, code, and what is left to say. */
-import { HEADER_AUXTRACE, PerfDataReader, type RandomAccessSource } from "@perfdata/format";
+import {
+  type ByteSource,
+  HEADER_AUXTRACE,
+  isRandomAccess,
+  PERF_RECORD_FINISHED_ROUND,
+  PERF_RECORD_SAMPLE,
+  PerfDataError,
+  PerfDataReader,
+  type RandomAccessSource,
+} from "@perfdata/format";
 import { PERF_SAMPLE_AUX } from "@perfdata/format/perf-event";
 import { openSource } from "@perfdata/format/file-source";
-import { readAuxTrace, stitchAuxTrace } from "@perfdata/session";
+import { AuxCollector, readAuxTrace, stitchAuxTrace } from "@perfdata/session";
 import {
   type Consumer,
   type Engine,
@@ -72,14 +81,84 @@ export function imagesOf(
   return images;
 }
 
-/** Whether a recording has Intel PT. Most that have none are recognized by their header. */
+/** Whether a recording has Intel PT. Most that have none are recognized by their beginning. */
 export async function isIntelPt(source: RandomAccessSource): Promise<boolean> {
   const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
-  const hasTrace = reader.features.some(({ id }) => id === HEADER_AUXTRACE) ||
-    reader.events.all.some(({ layout }) => (layout.sampleType & PERF_SAMPLE_AUX) !== 0);
-  if (!hasTrace) return false;
-  const { streams, type } = await readAuxTrace(reader, { diagnostics: () => {} });
+  const mayHave = reader.isPipe
+    ? await announcesIntelPt(reader)
+    : reader.features.some(({ id }) => id === HEADER_AUXTRACE) ||
+      reader.events.all.some(({ layout }) => (layout.sampleType & PERF_SAMPLE_AUX) !== 0);
+  if (!mayHave) return false;
+  const whole = await PerfDataReader.open(source, { diagnostics: () => {} });
+  const { streams, type } = await readAuxTrace(whole, { diagnostics: () => {} });
   return streams.length > 0 && type === PERF_AUXTRACE_INTEL_PT;
+}
+
+/** Whether the records before the first that was measured say that there is Intel PT. */
+async function announcesIntelPt(reader: PerfDataReader): Promise<boolean> {
+  const collector = new AuxCollector(reader, { diagnostics: () => {} });
+  for await (const batch of reader.batches()) {
+    collector.take(batch);
+    if (collector.info !== undefined) return collector.info.type === PERF_AUXTRACE_INTEL_PT;
+    for (let i = 0; i < batch.count; i++) {
+      const type = batch.type(i);
+      if (type === PERF_RECORD_SAMPLE || type === PERF_RECORD_FINISHED_ROUND) return false;
+    }
+  }
+  return false;
+}
+
+/** A stream that was looked into: all that came is read once more. */
+export interface SeenAhead {
+  /** The recording; one with Intel PT is held, so that it can be read at any place. */
+  readonly source: ByteSource;
+  /** Whether it has Intel PT. */
+  readonly hasIntelPt: boolean;
+}
+
+/** Looks into a recording: a stream only as far as it takes to know whether Intel PT will come. */
+export async function lookAhead(source: ByteSource): Promise<SeenAhead> {
+  if (isRandomAccess(source)) return { source, hasIntelPt: await isIntelPt(source) };
+  const seen: Uint8Array[] = [];
+  const first = {
+    read: async (into: Uint8Array) => {
+      const n = await source.read(into);
+      seen.push(into.slice(0, n));
+      return n;
+    },
+  };
+  let announced: boolean;
+  try {
+    announced = await announcesIntelPt(
+      await PerfDataReader.open(first, { diagnostics: () => {} }),
+    );
+  } catch (error) {
+    // Who reads it says what is wrong with it.
+    if (!(error instanceof PerfDataError)) throw error;
+    announced = false;
+  }
+  let at = 0;
+  const again: ByteSource = {
+    ...(source.temp === undefined ? {} : { temp: source.temp }),
+    read: (into: Uint8Array) => {
+      while (seen.length > 0) {
+        const block = seen[0] as Uint8Array;
+        const part = block.subarray(at, at + into.length);
+        at += part.length;
+        if (at === block.length) {
+          seen.shift();
+          at = 0;
+        }
+        if (part.length === 0) continue;
+        into.set(part);
+        return part.length;
+      }
+      return source.read(into);
+    },
+  };
+  if (!announced) return { source: again, hasIntelPt: false };
+  const whole = await held(again);
+  return { source: whole, hasIntelPt: await isIntelPt(whole) };
 }
 
 /** All that is needed to decode a recording. */
@@ -97,6 +176,7 @@ export interface OpenedPt {
  *
  * @param tool Name of the command, for messages.
  * @param consumers What else wants the records.
+ * @param opened Its bytes, where somebody has looked into them.
  * @throws {InputError} Where it has none.
  */
 export async function openPt(
@@ -104,9 +184,10 @@ export async function openPt(
   name: string,
   consumers: readonly Consumer[] = [],
   filter?: (reader: PerfDataReader) => Promise<EngineOptions["filter"]>,
+  opened: ByteSource = openSource(name),
 ): Promise<OpenedPt> {
   const complaints = new Complaints(`${tool}: ${name}`);
-  const source = await held(openSource(name));
+  const source = await held(opened);
   const first = await PerfDataReader.open(source, { diagnostics: complaints.take });
   const trace = await readAuxTrace(first, { diagnostics: complaints.take });
   if (trace.streams.length === 0 || trace.type !== PERF_AUXTRACE_INTEL_PT) {

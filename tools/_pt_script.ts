@@ -1,5 +1,6 @@
 /** `script --itrace`: the samples that are made of Intel PT, among those that were recorded. */
 import { type AddedText, ScriptWriter } from "@perfdata/export/script";
+import type { ByteSource } from "@perfdata/format";
 import { PERF_TYPE_HARDWARE } from "@perfdata/format/perf-event";
 import { eventFields, type FieldWish, rowNeeds } from "@perfdata/export/script-fields";
 import { ScriptPlaces } from "@perfdata/export/script-places";
@@ -41,11 +42,12 @@ type ScriptFlags =
   & Parameters<typeof resolverOf>[0]
   & { readonly on: Readonly<Record<"hide-call-graph", boolean>> };
 
-/** Prints the samples; returns the exit code. */
+/** Prints the samples of a recording, whose bytes may be at hand; returns the exit code. */
 export async function ptScript(
   name: string,
   flags: ScriptFlags,
   { itrace, wish, nanoseconds, objectWidth }: PtScriptWish,
+  bytes?: ByteSource,
 ): Promise<number> {
   const { on, value } = flags;
   const rows = new ScriptRows({
@@ -58,6 +60,7 @@ export async function ptScript(
     name,
     [rows],
     async (reader) => chosen = await sampleFilter(flags, reader),
+    bytes,
   );
   const { source, sideband, complaints, engine } = opened;
   const trace = itrace.timeless ? timeless(opened.trace) : opened.trace;

@@ -114,20 +114,14 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const names = nameFilters(flags);
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`script: ${name}`);
-    const source = openSource(name);
-    const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
-    if (isRandomAccess(source)) {
-      const { isIntelPt } = await import("./_pt.ts");
-      if (await isIntelPt(source)) {
-        const { ptScript } = await import("./_pt_script.ts");
-        return await ptScript(name, flags, {
-          itrace: DEFAULT_ITRACE,
-          wish,
-          nanoseconds: on.ns,
-          objectWidth: 0,
-        });
-      }
+    const { lookAhead } = await import("./_pt.ts");
+    const { source, hasIntelPt } = await lookAhead(openSource(name));
+    if (hasIntelPt) {
+      const { ptScript } = await import("./_pt_script.ts");
+      const wanted = { itrace: DEFAULT_ITRACE, wish, nanoseconds: on.ns, objectWidth: 0 };
+      return await ptScript(name, flags, wanted, source);
     }
+    const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
     const filter = await sampleFilter(flags, reader);
     // perf expands inlined functions in stacks that it unwinds.
     const unwinds = reader.events.all.some(({ layout }) =>

@@ -140,7 +140,9 @@ export class ScriptRows implements Consumer {
   }
 
   /** Hands over what is left. */
-  finish(): void {
+  async finish(): Promise<void> {
+    // Of a file that comes as a stream, the formats come last.
+    await this.traces?.learn();
     const [block] = this.blocks;
     if (block !== undefined && this.#full !== undefined) this.#handOver(block);
   }
