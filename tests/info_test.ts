@@ -116,3 +116,57 @@ Deno.test("info: the file of a directory says that the records are beside it, an
   const { partOfDirectory, samples } = await recordingInfo(whole);
   assertEquals([partOfDirectory, info.samples < samples], [false, true]);
 });
+
+Deno.test("info: what is counted of a file is what decoding each record counts", async () => {
+  const fixtures = ["recorded", "synthesized"].flatMap((folder) =>
+    Array.from(Deno.readDirSync(`${recorded}../${folder}`))
+      .filter(({ name, isFile }) => isFile && name.endsWith(".data"))
+      .map(({ name }) => `${recorded}../${folder}/${name}`)
+  );
+  const paths = [...fixtures.sort(), ...corpusFiles().map(({ path }) => path)];
+  let compared = 0;
+  for (const path of paths) {
+    if (Deno.statSync(path).size > 4_000_000) continue;
+    const reader = await open(path);
+    const codec = new RecordCodec(ALL_RECORDS);
+    const found = { lost: 0, throttled: 0, chains: 0, entries: 0, copies: 0, branches: 0, aux: 0 };
+    const cpus = new Set<number>();
+    let damaged = 0;
+    for await (const batch of reader.batches()) {
+      for (let i = 0; i < batch.count; i++) {
+        const record = codec.decode(batch.recordBytes(i), batch.context(i));
+        if ("raw" in record) {
+          if (batch.type(i) === 9) damaged++;
+          continue;
+        }
+        if (record.name === "LOST" || record.name === "LOST_SAMPLES") {
+          found.lost += Number(record.body.lost);
+        }
+        if (record.name === "THROTTLE") found.throttled++;
+        if (record.name === "AUXTRACE") found.aux += Number(record.body.size);
+        if (record.name !== "SAMPLE") continue;
+        const { callchain, stack_user, branch_stack, cpu } = record.body;
+        if (cpu !== undefined) cpus.add(cpu);
+        if ((callchain?.length ?? 0) > 0) found.chains++;
+        found.entries += callchain?.length ?? 0;
+        if ((stack_user?.data.length ?? 0) > 0) found.copies++;
+        if ((branch_stack?.entries.length ?? 0) > 0) found.branches++;
+      }
+    }
+    // Samples that cannot be decoded are not counted, and Google's dialect has other types.
+    if (damaged > 0 || reader.isGoogleDialect) continue;
+    const { lost, throttled, stacks, aux, leftOut, ...info } = await recordingInfo(
+      await open(path),
+    );
+    if (leftOut > 0) continue;
+    const { chains, entries, copies, branches } = stacks;
+    assertEquals(
+      { lost, throttled, chains, entries, copies, branches, aux: aux?.bytes ?? 0, cpus: info.cpus },
+      { ...found, cpus: cpus.size },
+      path,
+    );
+    compared++;
+  }
+  console.log(`${compared} files compared`);
+  assert(compared >= 20);
+});

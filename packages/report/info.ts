@@ -6,11 +6,11 @@ import {
   HEADER_CMDLINE,
   HEADER_DIR_FORMAT,
   KERNEL_RECORDS,
-  type Payload,
   PERF_SAMPLE_BRANCH_STACK,
   PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_STACK_USER,
   type PerfDataReader,
+  type RecordBatch,
   RecordCodec,
   SampleFields,
 } from "@perfdata/format";
@@ -27,7 +27,12 @@ import {
 import { type Consumer, type Engine, type Needs, runEngine } from "@perfdata/session/engine";
 import { CHOSEN, type Run } from "@perfdata/session/run";
 import { streamFeature } from "@perfdata/session/stream-feature";
-import { PERF_AUXTRACE_NAMES, USER_RECORDS } from "@perfdata/user-records";
+import { enlarge } from "@perfdata/format/enlarge";
+import { layoutOf } from "@perfdata/format/struct";
+import { AUXTRACE, PERF_AUXTRACE_NAMES, USER_RECORDS } from "@perfdata/user-records";
+
+// Where the field of a record lies.
+const TRACE = layoutOf(AUXTRACE);
 
 /** An event of a recording: what was asked for, and what came. */
 export interface EventInfo {
@@ -115,16 +120,19 @@ export interface RecordingInfo {
   readonly objects: ObjectInfo;
 }
 
+/** CPUs of which it is noted in a table whether they were sampled. */
+const CPUS = 1 << 12;
+
 /** Counts what {@link recordingInfo} reports. */
 class InfoCounts implements Consumer {
-  readonly needs: Needs = { places: true };
+  readonly needs: Needs = { order: "any", places: true, addresses: false };
   readonly events: EventInfo[] = [];
   readonly stacks: StackInfo = { chains: 0, entries: 0, copies: 0, copySize: 0, branches: 0 };
   readonly processes = new Set<number>();
   readonly threads = new Set<number>();
   readonly cpus = new Set<number>();
-  /** Samples by number of the object; negative numbers are not mapped. */
-  readonly byObject = new Map<number, number>();
+  /** Samples by place, which is an object, plus one. */
+  byPlace: Float64Array<ArrayBuffer> = new Float64Array(64);
   /** Features that came as records. */
   readonly features = new Map<number, Uint8Array>();
   samples = 0;
@@ -132,69 +140,93 @@ class InfoCounts implements Consumer {
   throttled = 0;
   auxBytes = 0;
   auxType: number | undefined;
-  first: bigint | undefined;
-  last = 0n;
-  /** First and last time of a record before the first sample with a time. */
-  firstOther: bigint | undefined;
-  lastOther = 0n;
+  /** First and last time of samples, and of the kernel's other records. */
+  readonly ofSamples = new TimeSpan();
+  readonly ofOthers = new TimeSpan();
+  readonly #reader: PerfDataReader;
   readonly #codec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
-  readonly #fields: SampleFields[] = [];
-  #engine: Engine | undefined;
+  readonly #fields: (SampleFields | null)[] = [];
+  /** By number of a thread: its process and id that were counted last. */
+  #pids = new Int32Array(256).fill(-2);
+  #tids = new Int32Array(256).fill(-2);
+  readonly #hasCpu = new Uint8Array(CPUS);
+  #isAnyOrder = false;
 
-  start(engine: Engine): void {
-    this.#engine = engine;
+  constructor(reader: PerfDataReader) {
+    this.#reader = reader;
+  }
+
+  start({ past }: Engine): void {
+    this.#isAnyOrder = past !== undefined;
   }
 
   rows(run: Run): void {
-    const engine = this.#engine as Engine;
+    const { type, chosen, start, end, timeHi, timeLo } = run;
     for (let i = 0; i < run.count; i++) {
-      if (this.first === undefined && (run.type[i] as number) < PERF_RECORD_USER_TYPE_START) {
-        this.#other(run.time(i));
-      }
-      switch (run.type[i]) {
-        case PERF_RECORD_SAMPLE:
-          if (run.chosen[i] !== CHOSEN.NO) this.#sample(run, i, engine);
-          break;
-        case PERF_RECORD_THROTTLE:
-          this.throttled++;
-          break;
-        case PERF_RECORD_LOST:
-        case PERF_RECORD_LOST_SAMPLES:
-        case PERF_RECORD_AUXTRACE_INFO:
-        case PERF_RECORD_HEADER_FEATURE:
-          this.#rare(run, i, engine);
-          break;
-        default:
-          // In the dialect of Google's old perf each feature has a record type of its own.
-          if (engine.reader.isGoogleDialect) this.#rare(run, i, engine);
+      if (type[i] === PERF_RECORD_SAMPLE) {
+        if (chosen[i] !== CHOSEN.NO) this.#sample(run, i);
+      } else if (!this.#isAnyOrder) {
+        const { bytes, view } = run.at(i);
+        const [from = 0, to = 0] = [start[i], end[i]];
+        this.#other(bytes, view, from, to, timeHi[i] as number, timeLo[i] as number);
       }
     }
   }
 
-  #other(time: bigint): void {
-    // What was there before the recording has no time.
-    if (time === 0n) return;
-    if (this.firstOther === undefined || time < this.firstOther) this.firstOther = time;
-    if (time > this.lastOther) this.lastOther = time;
+  other(batch: RecordBatch, i: number, hi: number, lo: number): void {
+    const start = batch.start(i);
+    this.#other(batch.bytes, batch.view, start, start + batch.size(i), hi, lo);
   }
 
-  async payload(payload: Payload): Promise<void> {
-    if (payload.type === PERF_RECORD_AUXTRACE) this.auxBytes += payload.size;
-    await Promise.resolve();
+  /** Takes a record that is no sample. */
+  #other(
+    bytes: Uint8Array,
+    view: DataView,
+    start: number,
+    end: number,
+    hi: number,
+    lo: number,
+  ): void {
+    const reader = this.#reader;
+    const le = reader.littleEndian;
+    const type = view.getUint32(start, le);
+    // What was there before the recording has no time.
+    if (type < PERF_RECORD_USER_TYPE_START) this.ofOthers.see(hi, lo);
+    // In the dialect of Google's old perf each feature has a record type of its own.
+    if (reader.isGoogleDialect && type >= PERF_RECORD_USER_TYPE_START) {
+      this.#rare(bytes, view, start, end);
+      return;
+    }
+    switch (type) {
+      case PERF_RECORD_THROTTLE:
+        this.throttled++;
+        break;
+      case PERF_RECORD_AUXTRACE:
+        if (end - start >= TRACE.size + 8) {
+          this.auxBytes += Number(view.getBigUint64(start + TRACE.size, le));
+        }
+        break;
+      case PERF_RECORD_LOST:
+      case PERF_RECORD_LOST_SAMPLES:
+      case PERF_RECORD_AUXTRACE_INFO:
+      case PERF_RECORD_HEADER_FEATURE:
+        this.#rare(bytes, view, start, end);
+    }
   }
 
   /** Records of which there are few. */
-  #rare(run: Run, i: number, { reader }: Engine): void {
-    const { bytes, view } = run.at(i);
-    const [start = 0, end = 0] = [run.start[i], run.end[i]];
+  #rare(bytes: Uint8Array, view: DataView, start: number, end: number): void {
+    const reader = this.#reader;
+    const { littleEndian, events } = reader;
     const feature = streamFeature(reader, bytes, view, start, end);
     if (feature !== undefined) {
       this.features.set(feature.id, feature.payload.slice());
       return;
     }
+    const type = view.getUint32(start, littleEndian);
     const record = this.#codec.decode(bytes.subarray(start, end), {
-      littleEndian: reader.littleEndian,
-      event: reader.events.all[run.event[i] as number],
+      littleEndian,
+      event: events.all[events.indexOf(view, start, end, type, littleEndian)],
     });
     if (record.name === "LOST" || record.name === "LOST_SAMPLES") {
       this.lost += Number(record.body.lost);
@@ -203,52 +235,108 @@ class InfoCounts implements Consumer {
     }
   }
 
-  #sample(run: Run, i: number, engine: Engine): void {
-    const { reader, places } = engine;
+  #sample(run: Run, i: number): void {
     this.samples++;
-    const event = this.#event(run.event[i] as number, reader);
+    const number = run.event[i] as number;
+    const event = this.#event(number);
     event.samples++;
     event.period += run.period[i] as number;
-    this.processes.add(run.process[i] as number);
-    this.threads.add(run.tid[i] as number);
-    if ((run.cpu[i] as number) >= 0) this.cpus.add(run.cpu[i] as number);
-    const place = run.place[i] as number;
-    const object = place < 0 ? place : places.object(place);
-    this.byObject.set(object, (this.byObject.get(object) ?? 0) + 1);
-    const time = run.time(i);
-    if (time > 0n) {
-      if (this.first === undefined || time < this.first) this.first = time;
-      if (time > this.last) this.last = time;
+    this.#thread(run.thread[i] as number, run.process[i] as number, run.tid[i] as number);
+    const cpu = run.cpu[i] as number;
+    if (cpu >= CPUS) this.cpus.add(cpu);
+    else if (cpu >= 0 && this.#hasCpu[cpu] === 0) {
+      this.#hasCpu[cpu] = 1;
+      this.cpus.add(cpu);
     }
-    this.#stack(run, i, reader);
+    const at = (run.place[i] as number) + 1;
+    if (at >= this.byPlace.length) this.byPlace = enlarge(this.byPlace, at + 1);
+    this.byPlace[at] = (this.byPlace[at] as number) + 1;
+    this.ofSamples.see(run.timeHi[i] as number, run.timeLo[i] as number);
+    this.#stack(run, i, number);
   }
 
-  #stack(run: Run, i: number, reader: PerfDataReader): void {
-    const number = run.event[i] as number;
-    const event = reader.events.all[number];
-    if (event === undefined) return;
-    const { sampleType } = event.layout;
-    const any = PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_STACK_USER | PERF_SAMPLE_BRANCH_STACK;
-    if ((sampleType & any) === 0) return;
-    const fields = this.#fields[number] ??= new SampleFields(event.attr);
+  /** Counts a thread, mostly one that was counted. */
+  #thread(thread: number, pid: number, tid: number): void {
+    if (thread >= this.#pids.length) {
+      const known = this.#pids.length;
+      this.#pids = enlarge(this.#pids, thread + 1).fill(-2, known);
+      this.#tids = enlarge(this.#tids, thread + 1).fill(-2, known);
+    }
+    if (this.#pids[thread] === pid && this.#tids[thread] === tid) return;
+    this.#pids[thread] = pid;
+    this.#tids[thread] = tid;
+    this.processes.add(pid);
+    this.threads.add(tid);
+  }
+
+  #stack(run: Run, i: number, number: number): void {
+    let fields = this.#fields[number];
+    if (fields === undefined) fields = this.#fields[number] = this.#fieldsOf(number);
+    if (fields === null) return;
     const { view } = run.at(i);
     const [start = 0, end = 0] = [run.start[i], run.end[i]];
-    if (!fields.locate(view, start, end, reader.littleEndian)) return;
+    if (!fields.locate(view, start, end, this.#reader.littleEndian)) return;
     const { stacks } = this;
-    if (sampleType & PERF_SAMPLE_CALLCHAIN && fields.callchainLength > 0) {
+    const { callchainLength, stackUserSize } = fields;
+    if (callchainLength > 0) {
       stacks.chains++;
-      stacks.entries += fields.callchainLength;
+      stacks.entries += callchainLength;
     }
-    if (sampleType & PERF_SAMPLE_STACK_USER && fields.stackUserSize > 0) {
+    if (stackUserSize > 0) {
       stacks.copies++;
-      stacks.copySize = Math.max(stacks.copySize, fields.stackUserSize);
+      stacks.copySize = Math.max(stacks.copySize, stackUserSize);
     }
-    if (sampleType & PERF_SAMPLE_BRANCH_STACK && fields.branchStackLength > 0) stacks.branches++;
+    if (fields.branchStackLength > 0) stacks.branches++;
   }
 
-  #event(number: number, reader: PerfDataReader): EventInfo {
-    return this.events[number] ??= emptyInfo(reader, number);
+  /** What finds the stacks of an event's samples; `null` where they have none. */
+  #fieldsOf(number: number): SampleFields | null {
+    const event = this.#reader.events.all[number];
+    if (event === undefined) return null;
+    const any = PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_STACK_USER | PERF_SAMPLE_BRANCH_STACK;
+    return (event.layout.sampleType & any) === 0 ? null : new SampleFields(event.attr);
   }
+
+  #event(number: number): EventInfo {
+    return this.events[number] ??= emptyInfo(this.#reader, number);
+  }
+}
+
+/** The first and the last of some times, without an allocation for each. */
+class TimeSpan {
+  /** The first; `undefined` where there is none. */
+  get first(): bigint | undefined {
+    return this.#some ? joined(this.#firstHi, this.#firstLo) : undefined;
+  }
+  /** The last; 0 where there is none. */
+  get last(): bigint {
+    return joined(this.#lastHi, this.#lastLo);
+  }
+  #some = false;
+  #firstHi = 0xffff_ffff;
+  #firstLo = 0xffff_ffff;
+  #lastHi = 0;
+  #lastLo = 0;
+
+  /** Takes a time, of which 0 is none. */
+  see(hi: number, lo: number): void {
+    if ((hi | lo) === 0) return;
+    hi >>>= 0;
+    lo >>>= 0;
+    this.#some = true;
+    if (hi > this.#lastHi || (hi === this.#lastHi && lo > this.#lastLo)) {
+      this.#lastHi = hi;
+      this.#lastLo = lo;
+    }
+    if (hi < this.#firstHi || (hi === this.#firstHi && lo < this.#firstLo)) {
+      this.#firstHi = hi;
+      this.#firstLo = lo;
+    }
+  }
+}
+
+function joined(hi: number, lo: number): bigint {
+  return BigInt(hi) << 32n | BigInt(lo);
 }
 
 /** An event without samples. */
@@ -296,7 +384,7 @@ export async function recordingInfo(
   reader: PerfDataReader,
   progress?: (bytes: number) => void,
 ): Promise<RecordingInfo> {
-  const counts = new InfoCounts();
+  const counts = new InfoCounts(reader);
   const engine = await runEngine(reader, [counts], progress === undefined ? {} : { progress });
   const features = await featuresOf(reader, counts.features);
   const machine: Record<string, string> = {};
@@ -304,8 +392,8 @@ export async function recordingInfo(
     const name = FEATURE_NAMES[id] ?? "";
     if (TEXTS.has(name) && typeof value === "string") machine[name] = value;
   }
-  const timed = counts.first !== undefined;
-  const [first, last] = timed ? [counts.first, counts.last] : [counts.firstOther, counts.lastOther];
+  const timed = counts.ofSamples.first !== undefined;
+  const { first, last } = timed ? counts.ofSamples : counts.ofOthers;
   const clock = features.get(HEADER_CLOCK_DATA) as
     | { readonly wall_clock_ns: bigint; readonly clockid_time_ns: bigint }
     | undefined;
@@ -351,8 +439,9 @@ export async function recordingInfo(
 
 function objectInfo(counts: InfoCounts, { places }: Engine): ObjectInfo {
   let [identified, unidentified, unmapped, count] = [0, 0, 0, 0];
-  for (const [number, samples] of counts.byObject) {
-    const object = places.objects[number];
+  for (const [at, samples] of counts.byPlace.entries()) {
+    if (samples === 0) continue;
+    const object = at === 0 ? undefined : places.objects[places.object(at - 1)];
     if (object === undefined) {
       unmapped += samples;
       continue;

@@ -29,9 +29,16 @@ export function takesAnyOrder(
 /** Looks through a file. */
 export function readIndex(
   reader: PerfDataReader,
+  consumers: readonly Consumer[],
   { blockBytes }: EngineOptions,
 ): Promise<RecordingIndex> {
-  return RecordingIndex.read(reader, blockBytes === undefined ? {} : { blockBytes });
+  const takers = consumers.filter(({ other }) => other !== undefined);
+  return RecordingIndex.read(reader, {
+    ...(blockBytes === undefined ? {} : { blockBytes }),
+    other: takers.length === 0 ? undefined : (batch, i, hi, lo) => {
+      for (const taker of takers) taker.other?.(batch, i, hi, lo);
+    },
+  });
 }
 
 /** What takes blocks. */

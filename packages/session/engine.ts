@@ -42,6 +42,11 @@ export interface Needs {
    */
   readonly unmapped?: boolean;
   /**
+   * Whether each address is a place of its own; true by default. `false` is for what asks for objects
+   * only: each is one place.
+   */
+  readonly addresses?: boolean;
+  /**
    * Callers in stacks are at their calls, the byte before the address that call chains have, which a
    * call returns to: for lines and inlined functions. It is so for all consumers of the pass.
    */
@@ -76,6 +81,12 @@ export interface Consumer {
    * machine: for what needs the state of the machine at that moment.
    */
   applied?(run: Run, row: number): void;
+  /**
+   * Called for each record that is neither a sample nor a FINISHED_ROUND, where samples are taken in any
+   * order: while the file is looked through, before `start`. Both halves of its time are 0 where it has
+   * none.
+   */
+  other?(batch: RecordBatch, i: number, hi: number, lo: number): void;
   /** Called after a record that a payload follows. At most one consumer of a pass may have it. */
   payload?(payload: Payload): Promise<void>;
   /** Called when the formats of tracepoints have come with a stream. */
@@ -237,7 +248,7 @@ export async function runEngine(
   const described = new EventNames(reader, diagnostics);
   await recorded.readFeatures(reader);
   const index = takesAnyOrder(reader, consumers, options)
-    ? await readIndex(reader, options)
+    ? await readIndex(reader, consumers, options)
     : undefined;
   const past = index === undefined ? undefined : new History(index, {
     littleEndian: reader.littleEndian,

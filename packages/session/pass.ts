@@ -50,6 +50,9 @@ export async function openPass(
   engine.places.joinsUnmapped = !consumers.some(({ needs }) =>
     needs.unmapped !== false && hasPlaces(needs)
   );
+  engine.places.joinsObjects = !consumers.some(({ needs }) =>
+    needs.addresses !== false && hasPlaces(needs)
+  );
   const watchers = consumers.filter(({ applied }) => applied !== undefined);
   if (watchers.length > 0) {
     resolver.applied = (run, row) => {

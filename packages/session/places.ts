@@ -97,6 +97,8 @@ export class Places {
    * `Needs.unmapped` says. To be set before the first one is looked for.
    */
   joinsUnmapped: boolean = false;
+  /** Whether all addresses of an object are one place, at address 0: what `Needs.addresses` says. */
+  joinsObjects: boolean = false;
 
   readonly #machine: MachineView;
   readonly #recorded: RecordedObjects;
@@ -203,7 +205,7 @@ export class Places {
     this.#lo = lo;
     if (map < 0) {
       this.#object = unmapped(cpumode);
-      if (this.joinsUnmapped) this.#hi = this.#lo = 0;
+      if (this.joinsUnmapped || this.joinsObjects) this.#hi = this.#lo = 0;
       return;
     }
     const { spaces } = machine;
@@ -211,6 +213,10 @@ export class Places {
     let object = source < this.#ofSource.length ? this.#ofSource[source] as number : -1;
     if (object < 0) object = this.#addObject(map, source, cpumode === PERF_RECORD_MISC_KERNEL);
     this.#object = object;
+    if (this.joinsObjects) {
+      this.#hi = this.#lo = 0;
+      return;
+    }
     const rule = this.#rules[object] as number;
     if (rule === RULE.KEEP) return;
     let fromHi: number;

@@ -198,9 +198,13 @@ export class RecordingIndex {
    */
   static async read(
     reader: PerfDataReader,
-    { blockBytes = BLOCK_BYTES, progress }: {
+    { blockBytes = BLOCK_BYTES, progress, other }: {
       readonly blockBytes?: number;
       readonly progress?: ((bytes: number) => void) | undefined;
+      /** Called for each record that is neither a sample nor a FINISHED_ROUND, with its time or two 0. */
+      readonly other?:
+        | ((batch: RecordBatch, i: number, hi: number, lo: number) => void)
+        | undefined;
     } = {},
   ): Promise<RecordingIndex> {
     const index = new RecordingIndex(reader);
@@ -209,7 +213,7 @@ export class RecordingIndex {
     for await (const batch of reader.batches()) {
       if (batch.count === 0) continue;
       if (batch.inflatedFrom >= 0) index.isCompressed = true;
-      block = index.#take(batch, block, blockBytes);
+      block = index.#take(batch, block, blockBytes, other);
       const last = batch.count - 1;
       block.to = batch.offsetOf(last) + batch.size(last);
       if (progress !== undefined) {
@@ -247,7 +251,12 @@ export class RecordingIndex {
   }
 
   /** Takes the records of a batch; returns the block that the last one is in. */
-  #take(batch: RecordBatch, before: OpenBlock | undefined, blockBytes: number): OpenBlock {
+  #take(
+    batch: RecordBatch,
+    before: OpenBlock | undefined,
+    blockBytes: number,
+    other: ((batch: RecordBatch, i: number, hi: number, lo: number) => void) | undefined,
+  ): OpenBlock {
     let block = before ?? this.#begin(batch, 0, undefined);
     // What came out of a COMPRESSED record cannot be read for itself.
     let limit = batch.inflatedFrom >= 0 ? Infinity : block.from + blockBytes - batch.offset;
@@ -312,6 +321,7 @@ export class RecordingIndex {
         if (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2) {
           this.isCompressed = true;
         }
+        other?.(batch, i, 0, 0);
         continue;
       }
       let hi = 0;
@@ -329,6 +339,7 @@ export class RecordingIndex {
           } else hi = lo = 0;
         }
       }
+      other?.(batch, i, hi, lo);
       if (HISTORY[type] === 1) {
         this.records.add(bytes, start, end, rounds.count, hi, lo, firstIndex + i);
       }
