@@ -404,6 +404,11 @@ async function run(command: readonly string[], cwd: string): Promise<void> {
   if (!success) throw new Error(`${command.join(" ")}: ${new TextDecoder().decode(stderr)}`);
 }
 
+/** The programs of commands of a shell: the first word of each. */
+function programsOf(text: string): string[] {
+  return text.split(/&&|\|\||[;|]/).map((command) => command.trim().split(/\s+/)[0] ?? "");
+}
+
 /** Programs that a build needs. */
 function needed(build: Build): string[] {
   const linker = build.command.find((flag) => flag.startsWith("-fuse-ld="));
@@ -413,7 +418,10 @@ function needed(build: Build): string[] {
     "readelf",
     build.command[0] ?? "",
     ...(linker === undefined ? [] : [`ld.${linker.slice("-fuse-ld=".length)}`]),
-    ...(build.then ?? []).map((command) => command[0] ?? ""),
+    // `sh -c` runs programs that its text names.
+    ...(build.then ?? []).flatMap(([program = "", flag, text = ""]) =>
+      program === "sh" && flag === "-c" ? programsOf(text) : [program]
+    ),
   ];
 }
 

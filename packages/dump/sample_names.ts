@@ -1,3 +1,4 @@
+import { inLine } from "@perfdata/format/visible";
 import type { Machine } from "@perfdata/session/machine";
 import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
 import type { Run } from "@perfdata/session/run";
@@ -49,7 +50,7 @@ export class SampleNames {
     this.#comms[slot] = comm;
     const ids = `${pid}/${tid}: `;
     const before = encoder.encode(`${ids} ... thread: `);
-    const name = comm < 0 ? encoder.encode(`:${tid}`) : names.get(comm);
+    const name = comm < 0 ? encoder.encode(`:${tid}`) : inLine(names.get(comm));
     const after = encoder.encode(`:${tid}\n ...... dso: `);
     const bytes = new Uint8Array(before.length + name.length + after.length);
     bytes.set(before);
@@ -65,7 +66,7 @@ export class SampleNames {
     const name = run.map[row] as number;
     if (name < 0) return NOT_FOUND;
     if (!this.#texts.hasBinary(name)) {
-      const path = this.#machine.names.get(name);
+      const path = inLine(this.#machine.names.get(name));
       const line = new Uint8Array(path.length + 1);
       line.set(path);
       line[path.length] = 0x0a;

@@ -1,5 +1,6 @@
 import { PERF_SAMPLE_CALLCHAIN, PERF_TYPE_SOFTWARE } from "@perfdata/format/perf-event";
 import { type Piece, piece, restOfSeconds, wholeSeconds } from "@perfdata/format/text-bytes";
+import { inLine } from "@perfdata/format/visible";
 import type { Engine } from "@perfdata/session/engine";
 import { ByteText, TextPool } from "./byte_text.ts";
 import { ScriptExtras } from "./script_extras.ts";
@@ -305,7 +306,7 @@ export class ScriptWriter {
     if (comm < 0) return encoder.encode(tid < 0 ? ":-1" : `:${tid}`);
     let bytes = this.#comms.get(comm);
     if (bytes === undefined) {
-      bytes = this.#engine.names.get(comm).slice();
+      bytes = inLine(this.#engine.names.get(comm).slice());
       this.#comms.set(comm, bytes);
     }
     return bytes;

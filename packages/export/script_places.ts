@@ -71,7 +71,8 @@ export class ScriptPlaces {
       const hi = Math.floor(base / 2 ** 32);
       this.#bases.push({ hi, lo: base - hi * 2 ** 32 });
     }
-    const pooled = (text: string) => this.#pool.add(encoder.encode(text));
+    // A name stays in its line.
+    const pooled = (text: string) => this.#pool.add(encoder.encode(text.replaceAll("\n", "\\n")));
     this.#nameTexts = ["[unknown]", ...found.texts].map(pooled);
     this.#dsoTexts = ["[unknown]", ...this.#dsos].map((dso) => pooled(` (${dso})`));
   }

@@ -5,7 +5,7 @@
  * @module
  */
 import type { RandomAccessSink } from "./sink.ts";
-import { visibleBytes } from "./visible.ts";
+import { VisibleText } from "./visible.ts";
 
 /** What is written cannot be: the disk is full, for one. The input has nothing to do with it. */
 export class OutputError extends Error {
@@ -30,6 +30,7 @@ export class OutputError extends Error {
 }
 
 let terminal: boolean | undefined;
+const onTerminal = new VisibleText();
 
 /**
  * Writes to standard output. On a terminal, what would act there is shown instead (see `visible`); a
@@ -42,7 +43,7 @@ let terminal: boolean | undefined;
 export function writeStdout(bytes: Uint8Array, own = false): void {
   terminal ??= Deno.stdout.isTerminal();
   try {
-    writeAllSync(Deno.stdout, terminal && !own ? visibleBytes(bytes) : bytes);
+    writeAllSync(Deno.stdout, terminal && !own ? onTerminal.take(bytes) : bytes);
   } catch (error) {
     throw error instanceof Deno.errors.BrokenPipe
       ? error

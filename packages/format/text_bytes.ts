@@ -63,7 +63,10 @@ export function putBytes(out: DataView, p: number, from: Uint8Array): number {
   return p + from.length;
 }
 
-/** Writes the bytes of `from[start, …)` up to a NUL, or to `end`. */
+/**
+ * Writes the bytes of `from[start, …)` up to a NUL, or to `end`: a name, which stays in its line. An end
+ * of line in it is written as `\\n`, so that there may be twice as many bytes.
+ */
 export function putUntilNul(
   out: DataView,
   p: number,
@@ -74,7 +77,8 @@ export function putUntilNul(
   for (let i = start; i < end; i++) {
     const byte = from[i] as number;
     if (byte === 0) break;
-    out.setUint8(p++, byte);
+    if (byte === 0x0a) out.setUint8(p++, 0x5c);
+    out.setUint8(p++, byte === 0x0a ? 0x6e : byte);
   }
   return p;
 }

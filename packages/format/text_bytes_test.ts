@@ -147,4 +147,6 @@ Deno.test("pieces of text and names", () => {
   const name = new TextEncoder().encode("name\0junk");
   assertEquals(written((p) => putUntilNul(out, p, name, 0, name.length)), "name");
   assertEquals(written((p) => putUntilNul(out, p, name, 5, name.length)), "junk");
+  const lines = new TextEncoder().encode("a\nb\n");
+  assertEquals(written((p) => putUntilNul(out, p, lines, 0, lines.length)), "a\\nb\\n");
 });

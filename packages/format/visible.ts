@@ -1,3 +1,5 @@
+import { decodeText, encodeText } from "./text.ts";
+
 /**
  * What is not to act on a terminal: controls, among them escape sequences and line ends; line and
  * paragraph separators; marks that change the direction of text. A lone surrogate stands for a byte
@@ -34,48 +36,85 @@ export function visible(text: string): string {
 }
 
 /**
- * The same for text of several lines that goes to a terminal: ends of lines and tabs stay.
+ * The same for text of several lines that goes to a terminal in pieces: ends of lines and tabs stay.
  *
- * @param bytes UTF-8; a piece of a longer text may begin or end anywhere.
+ * A piece may end within a character, whose bytes then wait for the next piece: what they are is not
+ * known before. The pieces together give what all of the text would.
  *
  * @example
  * ```ts
- * import { visibleBytes } from "@perfdata/format/visible";
+ * import { VisibleText } from "@perfdata/format/visible";
  * import { assertEquals } from "@std/assert";
  *
- * const text = new TextEncoder().encode("comm: \x1b]0;title\x07\n");
- * assertEquals(new TextDecoder().decode(visibleBytes(text)), "comm: \\x1b]0;title\\x07\n");
+ * const text = new VisibleText();
+ * const shown = text.take(new TextEncoder().encode("comm: \x1b]0;title\x07\n"));
+ * assertEquals(new TextDecoder().decode(shown), "comm: \\x1b]0;title\\x07\n");
  * ```
  */
-export function visibleBytes(bytes: Uint8Array): Uint8Array {
-  let text = "";
-  let from = 0;
-  let changed: Uint8Array[] | undefined;
+export class VisibleText {
+  #held: Uint8Array = new Uint8Array(0);
+
+  /** Takes a piece of UTF-8; returns what can be shown by now. */
+  take(bytes: Uint8Array): Uint8Array {
+    if (this.#held.length === 0 && isPlain(bytes)) return bytes;
+    const all = new Uint8Array(this.#held.length + bytes.length);
+    all.set(this.#held);
+    all.set(bytes, this.#held.length);
+    const end = all.length - unfinished(all);
+    this.#held = all.slice(end);
+    return shown(all.subarray(0, end));
+  }
+
+  /** Returns what is left: bytes of a character that did not end. */
+  end(): Uint8Array {
+    const rest = shown(this.#held);
+    this.#held = new Uint8Array(0);
+    return rest;
+  }
+}
+
+/** Whether there is nothing but ASCII that can be seen, ends of lines and tabs: nearly all text. */
+function isPlain(bytes: Uint8Array): boolean {
   for (let i = 0; i < bytes.length; i++) {
     const byte = bytes[i] as number;
-    let end = i + 1;
-    if (byte >= 0x20 && byte < 0x7f || byte === 0x0a || byte === 0x09) continue;
-    if (byte >= 0x80) {
-      // Controls of 8 bits; what continues a character that the piece before began may be one.
-      if (byte === 0xc2 && ((bytes[i + 1] ?? 0) & 0xe0) === 0x80) {
-        text = hex(bytes[i + 1] as number);
-        end = i + 2;
-      } else if (i === 0 && byte < 0xa0) text = hex(byte);
-      else continue;
-    } else text = NAMED[String.fromCharCode(byte)] ?? hex(byte);
-    (changed ??= []).push(bytes.subarray(from, i), encoder.encode(text));
-    from = end;
-    i = end - 1;
+    if ((byte < 0x20 && byte !== 0x0a && byte !== 0x09) || byte >= 0x7f) return false;
   }
-  if (changed === undefined) return bytes;
-  changed.push(bytes.subarray(from));
-  const all = new Uint8Array(changed.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of changed) {
-    all.set(part, at);
-    at += part.length;
+  return true;
+}
+
+/** How many bytes at the end may be the beginning of a character. */
+function unfinished(bytes: Uint8Array): number {
+  for (let back = 1; back <= 3 && back <= bytes.length; back++) {
+    const byte = bytes[bytes.length - back] as number;
+    if (byte < 0x80) return 0;
+    if (byte < 0xc0) continue;
+    const length = byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+    return length > back ? back : 0;
   }
-  return all;
+  return 0;
+}
+
+function shown(bytes: Uint8Array): Uint8Array {
+  const text = decodeText(bytes);
+  return encodeText(text.replace(/[^\n\t]+/g, visible));
+}
+
+/**
+ * The bytes of a name that stays in its line, in text that is as perf's otherwise: an end of line in it is
+ * written as `\\n`.
+ *
+ * @example
+ * ```ts
+ * import { inLine } from "@perfdata/format/visible";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const name = inLine(new TextEncoder().encode("a\nb"));
+ * assertEquals(new TextDecoder().decode(name), "a\\nb");
+ * ```
+ */
+export function inLine(name: Uint8Array): Uint8Array {
+  if (!name.includes(0x0a)) return name;
+  return Uint8Array.from([...name].flatMap((byte) => byte === 0x0a ? [0x5c, 0x6e] : [byte]));
 }
 
 /**
@@ -94,8 +133,6 @@ export function safeCell(cell: string): string {
   if (!/^[=+\-@\t\r]/.test(cell)) return cell;
   return /^[+-]?(?:\d+(?:\.\d+)?)?$/.test(cell) ? cell : `'${cell}`;
 }
-
-const encoder = new TextEncoder();
 
 function hex(code: number): string {
   return `\\x${code.toString(16).padStart(2, "0")}`;

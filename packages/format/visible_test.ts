@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { decodeText } from "./text.ts";
-import { visible, visibleBytes } from "./visible.ts";
+import { visible, VisibleText } from "./visible.ts";
 
 Deno.test("visible: what acts is shown, all else stays", () => {
   const cases: [string, string][] = [
@@ -21,16 +21,50 @@ Deno.test("visible: what acts is shown, all else stays", () => {
   }));
 });
 
-Deno.test("visibleBytes: whatever the bytes and their pieces, no control but tab and line end", () => {
-  fc.assert(fc.property(
-    fc.uint8Array({ maxLength: 60 }),
-    fc.nat(60),
-    (bytes, cut) => {
-      const out = [...visibleBytes(bytes.slice(0, cut)), ...visibleBytes(bytes.slice(cut))];
-      const text = new TextDecoder().decode(Uint8Array.from(out)).replace(/[\n\t]/g, "");
-      assert(!/\p{Cc}/u.test(text), JSON.stringify(text));
-    },
-  ));
+Deno.test("on a terminal: whatever the bytes and their pieces, nothing acts but tab and line end", () => {
+  const acting = [
+    "\x1b[2J",
+    "\x9b1A",
+    "\u202e",
+    "\u2066",
+    "\u2028",
+    "\r",
+    "日",
+    "🎉",
+    "é",
+    "\n",
+    "\t",
+  ]
+    .map((text) => [...new TextEncoder().encode(text)]);
+  const bytes = fc.array(
+    fc.oneof(
+      fc.uint8Array({ maxLength: 6 }).map((all) => [...all]),
+      fc.constantFrom(...acting, [0x9b]),
+    ),
+    { maxLength: 20 },
+  ).map((parts) => Uint8Array.from(parts.flat()));
+  let acted = 0;
+  fc.assert(fc.property(bytes, fc.array(fc.nat(80)), (bytes, cuts) => {
+    const show = (pieces: readonly Uint8Array[]): Uint8Array => {
+      const text = new VisibleText();
+      const out = pieces.flatMap((piece) => [...text.take(piece)]);
+      return Uint8Array.from([...out, ...text.end()]);
+    };
+    const edges = [0, ...cuts.map((cut) => Math.min(cut, bytes.length)), bytes.length].sort((
+      a,
+      b,
+    ) => a - b);
+    const whole = show([bytes]);
+    assertEquals(show(edges.slice(1).map((end, i) => bytes.slice(edges[i], end))), whole);
+    // Strictly: no byte that is no UTF-8 either, which some terminals take for a control of 8 bits.
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(whole).replace(/[\n\t]/g, "");
+    assert(
+      !/[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/u.test(text),
+      JSON.stringify(text),
+    );
+    if (whole.length !== bytes.length) acted++;
+  }));
+  assert(acted > 50, `only ${acted} had anything to show`);
   const plain = new TextEncoder().encode("日本語\t🎉 é\n");
-  assertEquals(visibleBytes(plain), plain);
+  assertEquals(new VisibleText().take(plain), plain);
 });
