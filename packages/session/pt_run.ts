@@ -206,6 +206,8 @@ export async function decodePt(
     bytes: 0,
     lostBytes: 0,
     lostBranches: 0,
+    insns: 0,
+    unsureInsns: 0,
     branches: 0,
     errors: new Float64Array(10),
   };
@@ -213,6 +215,8 @@ export async function decodePt(
     counts.bytes += flow.counts.bytes;
     counts.lostBytes += flow.counts.lostBytes;
     counts.lostBranches += flow.counts.lostBranches;
+    counts.insns += flow.counts.insns;
+    counts.unsureInsns += flow.counts.unsureInsns;
     counts.branches += flow.branches;
     for (let i = 0; i < counts.errors.length; i++) {
       counts.errors[i] = (counts.errors[i] as number) + (flow.counts.errors[i] as number);

@@ -322,12 +322,19 @@ export function latencyBuckets(
 
 /** What was not decoded, in one line; `undefined` where all was. */
 export function lossText(counts: PtCounts): string | undefined {
-  const { bytes, lostBytes, lostBranches, branches, errors } = counts;
+  const { bytes, lostBytes, lostBranches, branches, insns, unsureInsns, errors } = counts;
   const reasons = [...errors.entries()].filter(([, n]) => n > 0).sort((a, b) => b[1] - a[1])
     .map(([error, n]) => `${FLOW_ERROR_TEXT[error]} (${n})`);
   if (reasons.length === 0 && lostBytes === 0) return undefined;
   const share = (100 * lostBytes / Math.max(1, bytes)).toFixed(2);
   const ofBranches = (100 * lostBranches / Math.max(1, lostBranches + branches)).toFixed(2);
-  return `not decoded: ${share}% of the bytes, ${ofBranches}% of the conditional branches; ` +
+  // Those that came with each branch that was followed, on average.
+  const lost = branches === 0 ? 0 : Math.round(lostBranches * insns / branches);
+  const about = lost === 0 ? "" : `, about ${lost} instructions`;
+  const unsure = unsureInsns === 0
+    ? ""
+    : `, and ${unsureInsns} instructions that lead into a loop without an end`;
+  return `not decoded: ${share}% of the bytes, ${ofBranches}% of the conditional branches` +
+    `${about}${unsure}; ` +
     (reasons.length === 0 ? "before the first PSB" : reasons.join(", "));
 }

@@ -99,6 +99,10 @@ export interface FlowCounts {
   lostBytes: number;
   /** Branches of TNT packets that were not followed. */
   lostBranches: number;
+  /** Instructions that were handed out. */
+  insns: number;
+  /** Instructions that were not: they led into a circle that no packet ends. */
+  unsureInsns: number;
   /** Errors by {@linkcode FlowError}. */
   readonly errors: Float64Array;
 }
@@ -183,6 +187,8 @@ export class FlowDecoder {
     bytes: 0,
     lostBytes: 0,
     lostBranches: 0,
+    insns: 0,
+    unsureInsns: 0,
     errors: new Float64Array(10),
   };
 
@@ -303,10 +309,26 @@ export class FlowDecoder {
     // What waits for an address is handed out without.
     this.release();
     this.count = this.walker.outCount;
-    if (this.count > 0) this.sink.flow(this);
+    if (this.count > 0) {
+      this.countInsns();
+      this.sink.flow(this);
+    }
     this.walker.outCount = 0;
     this.count = 0;
     this.events = 0;
+  }
+
+  /** Counts the instructions that are about to be handed out. */
+  private countInsns(): void {
+    const { entries, count, counts } = this;
+    const { insns } = this.paths;
+    let sum = 0;
+    for (let i = 0; i < count; i++) {
+      const entry = entries[i] as number;
+      if (entry >= 0) sum += insns[entry] as number;
+    }
+    counts.insns += sum;
+    counts.unsureInsns = this.walker.unsure;
   }
 
   /**

@@ -316,3 +316,46 @@ Deno.test("FlowDecoder: how the stream is cut does not matter", () => {
   });
   for (const out of outputs) assertEquals(out, outputs[0]);
 });
+
+Deno.test("FlowDecoder: what leads into a circle that no packet ends was not executed", () => {
+  // 1000: jne 1004. From 1004 on there are circles: in a block, in a range, through two ranges.
+  const head = "75 02 90 90";
+  const circles: readonly Readonly<Record<string, string>>[] = [
+    { 1000: `${head} eb fe` },
+    { 1000: `${head} 90 90 eb 02 90 90 eb f8` },
+    { 1000: `${head} e9 f7 0f 00 00`, 2000: "90 90 90 e9 fc ef ff ff" },
+  ];
+  for (const code of circles) {
+    for (const last of [tnt("11"), ip("TIP", 0x1000n)]) {
+      const ranges = Object.entries(code).map(([address, hex], i) =>
+        bytesRange(
+          i,
+          BigInt(`0x${address}`),
+          Uint8Array.from(hex.split(" "), (pair) => parseInt(pair, 16)),
+        )
+      );
+      const insns: number[] = [];
+      const errors: number[] = [];
+      const decoder = new FlowDecoder({ space: fixedSpace(ranges) }, {
+        flow({ entries, count, paths, kind, detail }) {
+          for (let i = 0; i < count; i++) {
+            const entry = entries[i] as number;
+            if (entry >= 0) insns.push(paths.insns[entry] as number);
+            else if (kind[~entry] === FlowEvent.ERROR) errors.push(detail[~entry] as number);
+          }
+        },
+      });
+      // Twice, so that paths are known the second time.
+      const packets = [...start(0x1000n), tnt("1"), last];
+      decoder.feed(encodePackets([...packets, ...packets]));
+      decoder.end();
+      decoder.run();
+      assertEquals(errors, [FlowError.LOOP, FlowError.LOOP]);
+      // Each time the first branch, which a packet says was taken, and nothing more.
+      assertEquals(insns.filter((n) => n > 0), [1, 1]);
+      assertEquals(decoder.counts.insns, 2);
+      assert(decoder.counts.unsureInsns >= 2, `${decoder.counts.unsureInsns}`);
+      assert(decoder.counts.unsureInsns < 1e6, `${decoder.counts.unsureInsns}`);
+    }
+  }
+});

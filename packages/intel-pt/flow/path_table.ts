@@ -64,6 +64,8 @@ export class PathTable {
   used: Uint8Array = new Uint8Array(1024);
   /** Instructions in the path. */
   insns: Int32Array = new Int32Array(1024);
+  /** Instructions after it that were left out, since it leads into a circle that no packet ends. */
+  unsure: Int32Array = new Int32Array(1024);
   /** Where in {@linkcode PathTable.pushes} the calls begin that the path does not return from. */
   pushStart: Int32Array = new Int32Array(1024);
   /** Blocks that end with those calls, of all paths. */
@@ -136,6 +138,8 @@ export class PathTable {
     let left = bits;
     let insns = 0;
     let n = 0;
+    // Blocks up to the last branch that a packet has confirmed.
+    let sure = 0;
     let depth = 0;
     let block = first;
     let end: number = PathEnd.NEXT;
@@ -165,6 +169,7 @@ export class PathTable {
           break;
         }
         taken = (lead >> --left & 1) !== 0;
+        sure = n;
         steps = 0;
         power = 1;
         mark = -1;
@@ -217,12 +222,14 @@ export class PathTable {
     // Of an error, only what was surely executed.
     let dropped = 0;
     if (end === PathEnd.LOOP) {
-      dropped = n;
+      dropped = n - sure;
       depth = 0;
     } else if (
       end === PathEnd.NEEDS_TNT || end === PathEnd.NEEDS_TIP || end === PathEnd.BAD_RETURN
     ) dropped = 1;
+    const before = insns;
     for (; dropped > 0; dropped--) insns -= cache.insns[blocks[start + --n] as number] as number;
+    this.unsure[path] = end === PathEnd.LOOP ? before - insns : 0;
     this.end[path] = end;
     this.next[path] = block;
     this.used[path] = bits - left;
@@ -241,6 +248,7 @@ export class PathTable {
     this.start = twice(this.start);
     this.next = twice(this.next);
     this.insns = twice(this.insns);
+    this.unsure = twice(this.unsure);
     this.plain = twice(this.plain);
     this.pushStart = twice(this.pushStart);
     const end = new Uint8Array(2 * this.end.length);

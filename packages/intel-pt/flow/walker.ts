@@ -6,8 +6,10 @@ import { FlowError } from "./flow_event.ts";
 import { isRealCall, PathEnd, pathSlot, PathTable } from "./path_table.ts";
 import { ReturnStack } from "./return_stack.ts";
 
-/** Steps without a packet at most: a circle that leads through several ranges. */
+/** Blocks that are looked at without a packet at most: a circle that leads through several ranges. */
 const MAX_STEPS = 1 << 16;
+/** Paths without a packet at most: they are kept until one confirms them, or they are a circle. */
+const MAX_UNSURE = 1 << 11;
 
 /** What {@linkcode Walker.tnt} returns at an indirect branch, whose TIP the processor deferred. */
 export const DEFERRED = 100;
@@ -53,6 +55,8 @@ export class Walker {
   rest = 1;
   /** Branches of TNT packets that were followed. */
   branches = 0;
+  /** Instructions that were left out again: they led into a circle that no packet ends. */
+  unsure = 0;
 
   private readonly blocks: BlockCache;
   private readonly paths: PathTable;
@@ -188,14 +192,18 @@ export class Walker {
    */
   tnt(lead: number): number {
     const { paths } = this;
-    let steps = 0;
+    // Paths since the last branch of the packet.
+    let unsure = 0;
     for (;;) {
       if (this.cur < 0) {
         const error = this.settle();
         if (error !== 0) return error;
       }
       const path = paths.of(this.space, this.cur, lead);
-      if (paths.start[path] !== paths.start[path + 1]) this.put(path);
+      if (paths.start[path] !== paths.start[path + 1]) {
+        unsure = paths.used[path] === 0 ? this.putUnsure(path, unsure) : 0;
+        if (paths.used[path] !== 0) this.put(path);
+      }
       if (paths.pushStart[path] !== paths.pushStart[path + 1]) this.pushCalls(path);
       const used = paths.used[path] as number;
       this.branches += used;
@@ -207,11 +215,17 @@ export class Walker {
         return DEFERRED;
       } else {
         const error = this.after(path);
-        if (error !== 0) return error;
+        if (error !== 0) {
+          if (error === 1 + FlowError.LOOP) this.takeBack(path, unsure);
+          return error;
+        }
       }
       if (count === 0) return 0;
       lead = 1 << count | lead & (1 << count) - 1;
-      if (used === 0 && ++steps > MAX_STEPS) return 1 + FlowError.LOOP;
+      if (unsure > MAX_UNSURE) {
+        this.takeBack(path, unsure);
+        return 1 + FlowError.LOOP;
+      }
     }
   }
 
@@ -252,13 +266,14 @@ export class Walker {
   /** Goes up to and through the first indirect branch. */
   indirect(): number {
     const { paths } = this;
-    for (let steps = 0; steps < MAX_STEPS; steps++) {
+    let unsure = 0;
+    for (;;) {
       if (this.cur < 0) {
         const error = this.settle();
         if (error !== 0) return error;
       }
       const path = paths.of(this.space, this.cur, PathTable.TO_INDIRECT);
-      if (paths.start[path] !== paths.start[path + 1]) this.put(path);
+      if (paths.start[path] !== paths.start[path + 1]) unsure = this.putUnsure(path, unsure);
       if (paths.pushStart[path] !== paths.pushStart[path + 1]) this.pushCalls(path);
       const end = paths.end[path];
       if (end === PathEnd.INDIRECT) return 0;
@@ -267,10 +282,27 @@ export class Walker {
         this.stack.pop();
         return 0;
       }
-      const error = this.after(path);
-      if (error !== 0) return error;
+      const error = unsure > MAX_UNSURE ? 1 + FlowError.LOOP : this.after(path);
+      if (error === 0) continue;
+      if (error === 1 + FlowError.LOOP) this.takeBack(path, unsure);
+      return error;
     }
-    return 1 + FlowError.LOOP;
+  }
+
+  /** Puts out a path that no packet has confirmed yet, after others of which there are `unsure`. */
+  private putUnsure(path: number, unsure: number): number {
+    // So that all of them can be taken back.
+    if (unsure === 0 && this.outCount + MAX_UNSURE + 2 > this.out.length) this.flush();
+    this.put(path);
+    return unsure + 1;
+  }
+
+  /** A circle: takes back what no packet confirmed, up to and with the path that leads into it. */
+  private takeBack(path: number, unsure: number): void {
+    this.unsure += this.paths.unsure[path] as number;
+    for (; unsure > 0; unsure--) {
+      this.unsure += this.paths.insns[this.out[--this.outCount] as number] as number;
+    }
   }
 
   /**
