@@ -5,7 +5,8 @@
  * ("Uses Deno" in their first line) are left out, and with them the export paths that need them: Node
  * and browsers bring their own files and threads.
  */
-import ts from "typescript";
+// deno-lint-ignore no-import-prefix -- in the lock of development, not in that of commands
+import ts from "npm:typescript@5.9.3";
 
 const root = new URL("../", import.meta.url);
 

@@ -3,7 +3,8 @@
  * Node, bundled, and run in a browser, on a page and in a worker.
  */
 import { assert, assertEquals } from "@std/assert";
-import ts from "typescript";
+// deno-lint-ignore no-import-prefix -- in the lock of development, not in that of commands
+import ts from "npm:typescript@5.9.3";
 import { withPage } from "../packages/export/browser_testing.ts";
 import { cannotStep, encodeProgram, stepProgram } from "../fixtures/stepped/program.ts";
 import { steppedFile } from "../fixtures/stepped/recording.ts";

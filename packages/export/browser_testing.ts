@@ -1,5 +1,6 @@
 /** A browser for tests: Debian's Chromium, driven by playwright-core, without a network. */
-import type { Page } from "playwright-core";
+// deno-lint-ignore no-import-prefix -- in the lock of development, not in that of commands
+import type { Page } from "npm:playwright-core@1.65.1";
 
 /** Milliseconds until it counts as hanging, on a slow and busy machine too. */
 const TIMEOUT = 300_000;
@@ -42,7 +43,8 @@ export async function withPage<T>(
     console.log("skipped: Chromium is not installed (Debian: apt-get install chromium)");
     return undefined;
   }
-  const { chromium } = await import("playwright-core");
+  // deno-lint-ignore no-import-prefix -- in the lock of development, not in that of commands
+  const { chromium } = await import("npm:playwright-core@1.65.1");
   const browser = await chromium.launch({
     executablePath,
     // It makes a socket there, whose path may have 107 bytes.

@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Page } from "playwright-core";
+// deno-lint-ignore no-import-prefix -- in the lock of development, not in that of commands
+import type { Page } from "npm:playwright-core@1.65.1";
 import { flameAsset } from "../../view/build.ts";
 import { withPage } from "./browser_testing.ts";
 import { FLAME_PAGE } from "./flame_asset.ts";
