@@ -30,6 +30,7 @@ import {
 import { asFile, type Item } from "../fixtures/synthesize/recording.ts";
 
 import { perfText } from "./perf.ts";
+import { tool } from "./tool.ts";
 
 const PID = 4711;
 
@@ -367,5 +368,27 @@ f: inc %eax
     assertEquals(theirs, addresses);
   } finally {
     Deno.removeSync(folder, { recursive: true });
+  }
+});
+
+Deno.test("pt: a trace without branches is said to have events alone", async () => {
+  const items = [
+    ...START,
+    itrace(),
+    ...auxItems(
+      encodePackets([...psb(FIRST_TSC), { type: "PTW", operandSize: 8, payload: 7n, ip: false }]),
+      { cpu: 0, tid: -1, idx: 0 },
+    ),
+  ];
+  const path = Deno.makeTempFileSync({ suffix: ".perf.data" });
+  try {
+    const recording = { events: ptEvents(0x401n, false), items, features: PT_FEATURES };
+    Deno.writeFileSync(path, await asFile(recording, true));
+    const { err } = await tool("pt", [path]);
+    assertEquals(err, `pt: ${path}: recorded with branch=0: it has no flow; see pt --events\n`);
+    const { out } = await tool("pt", ["--events", path]);
+    assertEquals(/ptwrite 0x7\b/.test(out), true, out);
+  } finally {
+    Deno.removeSync(path);
   }
 });

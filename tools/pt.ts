@@ -111,6 +111,10 @@ const FLAGS = {
   ],
 } as const;
 
+/** Bits of an event's `config`: that of the trace, and with it that of its branches. */
+const PT_ONLY = 0x1n;
+const PT_AND_BRANCH = 0x2001n;
+
 /** Lines that are written at once. */
 const BLOCK = 2048;
 
@@ -295,7 +299,11 @@ async function run(flags: PtFlags): Promise<number> {
       complain(`pt: ${name}: --function: ${unknown.join(", ")}: no such function ran`);
     }
     names.close();
-    if (printed === 0) {
+    const { config = 0n } = trace.intelPtConfig ?? {};
+    const hasNoBranches = (config & PT_AND_BRANCH) === PT_ONLY;
+    if (printed === 0 && hasNoBranches && !on.events) {
+      complain(`pt: ${name}: recorded with branch=0: it has no flow; see pt --events`);
+    } else if (printed === 0) {
       const { cpu, tid, time, function: called } = value;
       const filters = { cpu, tid, time };
       const isChosen = Object.values(filters).some((filter) => filter !== undefined);
