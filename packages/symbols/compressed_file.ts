@@ -1,4 +1,5 @@
 import { zstdParts } from "@perfdata/format/zstd";
+import { enlarge } from "@perfdata/format/enlarge";
 import { SymbolsError } from "./errors.ts";
 
 /** How a file is compressed as a whole, by its first bytes. */
@@ -9,6 +10,10 @@ const MAGIC: readonly (readonly [FileCompression, readonly number[]])[] = [
   ["xz", [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00]],
   ["zstd", [0x28, 0xb5, 0x2f, 0xfd]],
 ];
+
+/** What a file may expand to by default: so many bytes, and so many for each of its own. */
+const FREE_BYTES = 2 ** 26;
+const MOST_RATIO = 24;
 
 /** Input is given to the libraries in pieces, each of which may expand a thousandfold. */
 const PIECE = 1 << 13;
@@ -37,7 +42,7 @@ export function fileCompression(start: Uint8Array): FileCompression | undefined 
  *
  * @param compressed the file
  * @param compression how it is compressed
- * @param maxSize the most bytes that it may expand to
+ * @param maxSize the most bytes that it may expand to; 64 MB and 24 times its size by default, at most 512 MB
  * @throws {SymbolsError} if it is damaged or expands to more
  *
  * @example
@@ -54,7 +59,7 @@ export function fileCompression(start: Uint8Array): FileCompression | undefined 
 export async function expandFile(
   compressed: Uint8Array,
   compression: FileCompression,
-  maxSize: number = 2 ** 29,
+  maxSize: number = Math.min(2 ** 29, FREE_BYTES + MOST_RATIO * compressed.length),
 ): Promise<Uint8Array> {
   const parts = new Parts(compression, maxSize);
   try {
@@ -103,7 +108,7 @@ async function drain(stream: ReadableStream<Uint8Array>, parts: Parts): Promise<
 
 /** Output, up to a limit. */
 class Parts {
-  readonly #parts: Uint8Array[] = [];
+  #bytes = new Uint8Array(1 << 16);
   readonly #compression: FileCompression;
   readonly #limit: number;
   #size = 0;
@@ -114,24 +119,20 @@ class Parts {
   }
 
   add(part: Uint8Array): void {
-    this.#size += part.length;
-    if (this.#size > this.#limit) {
+    const size = this.#size + part.length;
+    if (size > this.#limit) {
       throw new SymbolsError(
         0,
-        `Cannot expand ${this.#compression} data: it expands to more than ${this.#limit} bytes`,
+        `Cannot expand ${this.#compression} data: too large: it expands to more than ` +
+          `${this.#limit} bytes`,
       );
     }
-    // Where a library keeps its buffer for the next part.
-    this.#parts.push(part.slice());
+    if (size > this.#bytes.length) this.#bytes = enlarge(this.#bytes, size);
+    this.#bytes.set(part, this.#size);
+    this.#size = size;
   }
 
   joined(): Uint8Array {
-    const bytes = new Uint8Array(this.#size);
-    let at = 0;
-    for (const part of this.#parts) {
-      bytes.set(part, at);
-      at += part.length;
-    }
-    return bytes;
+    return this.#bytes.subarray(0, this.#size);
   }
 }

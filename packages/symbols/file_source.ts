@@ -33,13 +33,10 @@ const WINDOW = 64 * 1024;
  * ```
  */
 export function openFileSource(path: string): FileSource {
+  // Looked at before it is opened: a pipe that nobody writes to would wait for ever.
+  if (!Deno.statSync(path).isFile) throw new SymbolsError(0, `${path}: not a regular file`);
   const file = Deno.openSync(path);
-  const info = file.statSync();
-  if (!info.isFile) {
-    file.close();
-    throw new SymbolsError(0, `${path}: not a regular file`);
-  }
-  const size = info.size;
+  const { size } = file.statSync();
   let window = new Uint8Array(0);
   let windowOffset = 0;
 

@@ -1,6 +1,6 @@
 /** What damage and files of others may not do: exhaust memory, end the work, name what they do not know. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { constants, createDeflateRaw } from "node:zlib";
+import { constants, createDeflateRaw, deflateSync } from "node:zlib";
 import { Buffer } from "node:buffer";
 import { localResolver } from "./local_resolver.ts";
 import {
@@ -62,17 +62,87 @@ async function look(
 const X86_64 = 62;
 const PROGRAM: SymbolObject = { path: "/usr/bin/program", kind: "elf" };
 
-Deno.test("a debug section of zeros: its faults are counted, and few of them kept", async () => {
-  const zeros = new Uint8Array(1 << 19);
-  const file = executable(
+/** A program with debug information. */
+function withInfo(info: Uint8Array): Uint8Array {
+  return executable(
     X86_64,
-    { name: ".debug_info", type: 1, bytes: zeros },
+    { name: ".debug_info", type: 1, bytes: info },
     { name: ".debug_abbrev", type: 1, bytes: Uint8Array.of(0) },
   );
-  const { symbols, name } = await look(file, PROGRAM);
+}
+
+Deno.test("a debug section of zeros has no units", async () => {
+  const { symbols, name } = await look(withInfo(new Uint8Array(1 << 25)), PROGRAM);
+  assertEquals(name, "work");
+  assertEquals(symbols.faultCount, 1);
+  assert(symbols.faults[0]?.message.includes("length 0"));
+});
+
+Deno.test("many damaged units: their faults are counted, and few of them kept", async () => {
+  // Of length 2: a version that there is not.
+  const info = new Uint8Array(6 * 1000);
+  for (let at = 0; at < info.length; at += 6) info[at] = 2;
+  const { symbols, name } = await look(withInfo(info), PROGRAM);
   assertEquals(name, "work");
   assert(symbols.faultCount > 100, `${symbols.faultCount} faults`);
   assert(symbols.faults.length <= 5, `${symbols.faults.length} kept`);
+});
+
+Deno.test("millions of units are too large, and that is said", async () => {
+  const unit = Uint8Array.of(7, 0, 0, 0, 4, 0, 0, 0, 0, 0, 8);
+  const info = new Uint8Array(unit.length * 1_100_000);
+  for (let at = 0; at < info.length; at += unit.length) info.set(unit, at);
+  const { symbols, name } = await look(withInfo(info), PROGRAM);
+  assertEquals(name, "work");
+  assertEquals(symbols.faults.map(({ message }) => /too large: .* units/.test(message)), [true]);
+});
+
+Deno.test("sections that expand to more than a file of its size has are not expanded", async () => {
+  const size = 2 ** 28;
+  const zeros = deflateSync(new Uint8Array(size));
+  const head = new Uint8Array(24);
+  const view = new DataView(head.buffer);
+  view.setUint32(0, 1, true);
+  view.setBigUint64(8, BigInt(size), true);
+  view.setBigUint64(16, 1n, true);
+  const bytes = new Uint8Array(head.length + zeros.length);
+  bytes.set(head);
+  bytes.set(zeros, head.length);
+  const file = executable(
+    X86_64,
+    { name: ".debug_info", type: 1, flags: 0x800, bytes },
+    { name: ".debug_abbrev", type: 1, bytes: Uint8Array.of(0) },
+  );
+  const { symbols, name } = await look(file, PROGRAM);
+  assert(name === "work" || name === "not readable", name);
+  assert(symbols.faults.some(({ message }) => message.includes("too large")));
+});
+
+Deno.test("a file with a damaged byte in its headers never ends the look-ups of others", async () => {
+  const file = withInfo(Uint8Array.of(7, 0, 0, 0, 4, 0, 0, 0, 0, 0, 8));
+  const view = new DataView(file.buffer, file.byteOffset);
+  const headers = Number(view.getBigUint64(40, true));
+  const offsets = [
+    ...Array.from({ length: 120 }, (_, i) => i),
+    ...Array.from({ length: file.length - headers }, (_, i) => headers + i),
+  ];
+  let unnamed = 0;
+  for (const offset of offsets) {
+    for (const value of [0xff, 0x7f, 1]) {
+      const damaged = file.slice();
+      damaged[offset] = (damaged[offset] as number) ^ value;
+      const { name, symbols } = await look(damaged, PROGRAM);
+      assert(name !== undefined);
+      if (name !== "work") unnamed++;
+      else continue;
+      // Why is said: by its cause, and where the file cannot be read, by what is wrong with it.
+      assert(
+        name !== "not readable" || symbols.faultCount > 0 || symbols.refused.length > 0,
+        `byte ${offset}: ${name}`,
+      );
+    }
+  }
+  assert(unnamed > 20, `${unnamed} of ${3 * offsets.length}`);
 });
 
 Deno.test("a name that no file can have leaves its object without symbols, no more", async () => {

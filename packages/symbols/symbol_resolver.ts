@@ -1,4 +1,5 @@
 import { Demangler } from "./demangle/demangler.ts";
+import { SymbolsError } from "./errors.ts";
 import type { CodeSearch } from "./object_code.ts";
 import { OpenedFiles } from "./opened_files.ts";
 import type { SymbolObject } from "./resolution.ts";
@@ -6,7 +7,7 @@ import { elfLookup } from "./resolver/elf_lookup.ts";
 import { bpfLookup, jitLookup } from "./resolver/jit_lookup.ts";
 import { KallsymsTexts } from "./resolver/kallsyms_text.ts";
 import { kernelLookup, moduleLookup } from "./resolver/kernel_lookup.ts";
-import type { Lookup, ResolverContext } from "./resolver/lookup.ts";
+import { type Lookup, noSymbols, type ResolverContext } from "./resolver/lookup.ts";
 import { BundledSymbols, FileSymbols, type ObjectSymbols } from "./resolver/object_symbols.ts";
 import type { ResolverOptions } from "./resolver/options.ts";
 import type { SymbolFiles } from "./symbol_files.ts";
@@ -91,7 +92,18 @@ export class SymbolResolver {
     return { files: this.#files, places, arch: machine?.arch, bundle, elf };
   }
 
+  /** Where the symbols of an object are. What cannot be read of one object does not affect others. */
   async #lookup(object: SymbolObject, opened: OpenedFiles): Promise<Lookup> {
+    try {
+      return guarded(await this.#found(object, opened), opened);
+    } catch (error) {
+      if (!(error instanceof SymbolsError)) throw error;
+      opened.fault(error);
+      return noSymbols("not readable");
+    }
+  }
+
+  async #found(object: SymbolObject, opened: OpenedFiles): Promise<Lookup> {
     const context = this.#context;
     switch (object.kind) {
       case "elf":
@@ -107,6 +119,22 @@ export class SymbolResolver {
         return bpfLookup(object, context);
     }
   }
+}
+
+/** A lookup whose look-ups say that what they ask for is not readable, where it is not. */
+function guarded(lookup: Lookup, opened: OpenedFiles): Lookup {
+  return {
+    ...lookup,
+    find(addresses, times) {
+      try {
+        return lookup.find(addresses, times);
+      } catch (error) {
+        if (!(error instanceof SymbolsError)) throw error;
+        opened.fault(error);
+        return noSymbols("not readable").find(addresses, times);
+      }
+    },
+  };
 }
 
 /** How names are shown, and how `perf` would show them. */

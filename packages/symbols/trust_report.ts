@@ -6,6 +6,8 @@ export type UnresolvedCause =
   | "build id differs"
   /** The file is here, but has no symbol table, or none that covers the address. */
   | "no symbols"
+  /** The file is here, but is damaged, or too large. */
+  | "not readable"
   /** The kernel's addresses were hidden from the user who recorded them. */
   | "kallsyms restricted"
   /** Code of a JIT compiler that left no map or dump. */
@@ -18,6 +20,7 @@ export const UNRESOLVED_CAUSES: readonly UnresolvedCause[] = [
   "file missing",
   "build id differs",
   "no symbols",
+  "not readable",
   "kallsyms restricted",
   "JIT",
   "unmapped",

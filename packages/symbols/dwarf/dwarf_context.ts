@@ -281,7 +281,7 @@ export class DwarfContext {
     const at = typeof address === "bigint" ? addressFromBigInt(address) : address;
     const number = this.#unitIndex().find(at);
     if (number < 0) return [];
-    this.#lookupLoaded(this.#load(this.#main.units[number] as Unit), at, sink);
+    this.#lookupLoaded(this.#load(this.#main.units.unit(number)), at, sink);
     this.#names.read(this.#report, true);
     const { functions } = this;
     const frames: Frame[] = [];
@@ -356,7 +356,7 @@ export class DwarfContext {
     for (let u = 0; u < units.length; u++) {
       const from = starts[u] as number, to = starts[u + 1] as number;
       if (from === to) continue;
-      const unit = units[u] as Unit;
+      const unit = units.unit(u);
       const wanted = sorted.subarray(from, to);
       const looked = this.#loaded.has(unit) || (options.keep !== false && this.#met.has(unit))
         ? this.#lookupKept(unit, wanted, sink)

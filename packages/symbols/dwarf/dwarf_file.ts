@@ -5,7 +5,8 @@ import { DwarfError } from "./dwarf_error.ts";
 import { NumberMap } from "./number_map.ts";
 import { Section } from "./section.ts";
 import type { DwarfSections } from "./sections.ts";
-import { Unit } from "./unit.ts";
+import type { Unit } from "./unit.ts";
+import { UnitList } from "./unit_list.ts";
 
 /** Sections of a split unit in a package, where they are not the whole section. */
 export type Contributions = ReadonlyMap<string, { readonly offset: number; readonly size: number }>;
@@ -27,7 +28,7 @@ export class DwarfFile {
   readonly #openSupplementary: (() => DwarfSections | undefined) | undefined;
   #supplementary: DwarfFile | undefined;
   #supplementaryOpened = false;
-  #units: Unit[] | undefined;
+  #units: UnitList | undefined;
   /** By the offset of an entry: one more than the number of the function that it names, or 0. */
   readonly functionIds: NumberMap = new NumberMap();
 
@@ -116,39 +117,15 @@ export class DwarfFile {
   }
 
   /** All units, in the order of the section. Only headers are read. */
-  get units(): readonly Unit[] {
-    return this.#units ??= this.#readUnits();
-  }
-
-  #readUnits(): Unit[] {
-    const units: Unit[] = [];
-    const { info } = this;
-    for (let offset = 0; offset < info.size;) {
-      let unit: Unit;
-      try {
-        unit = new Unit(this, info.cursor(offset, Math.min(48, info.size - offset)), info.size);
-      } catch (error) {
-        if (!(error instanceof DwarfError)) throw error;
-        // Without a length it is not known where the next unit begins.
-        this.#report(error);
-        break;
-      }
-      units.push(unit);
-      offset += unit.size;
-    }
-    return units;
+  get units(): UnitList {
+    return this.#units ??= new UnitList(this, this.#report);
   }
 
   /** The unit that holds `offset` of `.debug_info`. */
   unitAt(offset: number): Unit {
-    const units = this.units;
-    let low = 0, high = units.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((units[middle] as Unit).offset <= offset) low = middle + 1;
-      else high = middle;
-    }
-    const unit = units[low - 1];
+    const { units } = this;
+    const number = units.before(offset);
+    const unit = number < 0 ? undefined : units.unit(number);
     if (
       unit === undefined || !(offset >= unit.offset + unit.headerSize) ||
       offset >= unit.offset + unit.size
@@ -200,7 +177,9 @@ export class DwarfFile {
 
   /** The compilation unit of a split file with that id. */
   splitUnit(id: bigint | undefined): Unit | undefined {
-    for (const unit of this.units) {
+    const { units } = this;
+    for (let i = 0; i < units.length; i++) {
+      const unit = units.unit(i);
       if (unit.type !== DW_UT.split_compile && unit.type !== DW_UT.compile) continue;
       if (id === undefined || unit.root.dwoId === id) return unit;
       // Before DWARF 5 the id can be missing in the split file.

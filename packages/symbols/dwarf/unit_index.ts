@@ -11,11 +11,9 @@ import { Cells, paint, RangeList } from "./paint.ts";
 export function unitIndex(file: DwarfFile, report: (error: DwarfError) => void): Cells {
   const { units } = file;
   const ranges = new RangeList();
-  const numberOf = new Map<number, number>();
-  units.forEach((unit, i) => numberOf.set(unit.offset, i));
   const covered = new Uint8Array(units.length);
   try {
-    readAranges(file, numberOf, covered, ranges);
+    readAranges(file, covered, ranges);
   } catch (error) {
     if (!(error instanceof DwarfError)) throw error;
     // What is missing then comes from the units themselves.
@@ -23,8 +21,10 @@ export function unitIndex(file: DwarfFile, report: (error: DwarfError) => void):
     ranges.count = 0;
     covered.fill(0);
   }
-  units.forEach((unit, i) => {
-    if (covered[i] === 1 || !unit.hasCode) return;
+  for (let i = 0; i < units.length; i++) {
+    if (covered[i] === 1) continue;
+    const unit = units.peek(i);
+    if (!unit.hasCode) continue;
     const before = ranges.count;
     try {
       unit.resetRangeBudget();
@@ -35,7 +35,7 @@ export function unitIndex(file: DwarfFile, report: (error: DwarfError) => void):
       ranges.count = before;
       report(error);
     }
-  });
+  }
   // The paint gives preference by number of range; the first unit is to win, wherever its ranges
   // came from.
   const cells = new Cells();
@@ -62,7 +62,6 @@ function byOwner(ranges: RangeList): RangeList {
 /** Reads `.debug_aranges` (DWARF 5, 6.1.2). */
 function readAranges(
   file: DwarfFile,
-  numberOf: ReadonlyMap<number, number>,
   covered: Uint8Array,
   ranges: RangeList,
 ): void {
@@ -79,7 +78,7 @@ function readAranges(
     c.end = end;
     const version = c.u16();
     if (version !== 2) throw c.error(`address ranges of version ${version}; 2 expected`, c.pos - 2);
-    const unit = numberOf.get(c.uint(offsetSize));
+    const unit = file.units.exactly(c.uint(offsetSize));
     const addressSize = c.u8();
     const selectorSize = c.u8();
     if (selectorSize !== 0) throw c.error("segment selectors are not known", c.pos - 1);
@@ -93,7 +92,7 @@ function readAranges(
       const low = c.address(addressSize);
       const size = c.address(addressSize);
       if (low === 0 && size === 0) break;
-      if (unit === undefined || size <= 0) continue;
+      if (unit < 0 || size <= 0) continue;
       covered[unit] = 1;
       if (low !== -1) ranges.push(low, low + size, unit);
     }

@@ -88,6 +88,12 @@ const LAYOUT_64: Layout = { ehdrSize: 64, shdrSize: 64, phdrSize: 56, chdrSize: 
 
 /** Longer section names, which only a hostile file holds, are cut. */
 const MAX_SECTION_NAME = 4096;
+/**
+ * What all sections of a file may expand to together, unless the caller says otherwise: so many bytes, and
+ * so many for each byte of the file. Debug information is compressed to a third, or a tenth.
+ */
+const FREE_BYTES = 2 ** 26;
+const MOST_RATIO = 24;
 
 function view(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -134,13 +140,16 @@ export class ElfFile {
   readonly #layout: Layout;
   readonly #decompressors: Decompressors;
   readonly #maxDecompressedSize: number;
+  /** Bytes that sections were expanded to. */
+  #decompressed = 0;
   readonly #expanded = new Map<number, Uint8Array>();
   readonly #byName = new Map<string, ElfSection>();
 
   private constructor(source: BinarySource, options: ElfOpenOptions) {
     this.source = source;
     this.#decompressors = { ...defaultDecompressors, ...options.decompressors };
-    this.#maxDecompressedSize = options.maxDecompressedSize ?? 2 ** 31;
+    this.#maxDecompressedSize = options.maxDecompressedSize ??
+      Math.min(2 ** 31, FREE_BYTES + MOST_RATIO * source.size);
 
     const ident = this.#read(0, 16, "the ELF identification");
     if (ident[0] !== 0x7f || ident[1] !== 0x45 || ident[2] !== 0x4c || ident[3] !== 0x46) {
@@ -516,8 +525,11 @@ export class ElfFile {
       size = this.#offset(data, this.is64 ? 8 : 4);
       payload = bytes.subarray(chdrSize);
     }
-    if (size > this.#maxDecompressedSize) {
-      return fail(`it says it expands to ${size} bytes, the limit is ${this.#maxDecompressedSize}`);
+    if (this.#decompressed + size > this.#maxDecompressedSize) {
+      return fail(
+        `too large: it says it expands to ${size} bytes, the limit of a file is ` +
+          `${this.#maxDecompressedSize}`,
+      );
     }
     // Deflate cannot expand more than 1032-fold; zstd has no such bound worth checking.
     if (algorithm === "zlib" && size > payload.length * 1032 + 64) {
@@ -535,6 +547,7 @@ export class ElfFile {
     if (expanded.length !== size) {
       return fail(`it expanded to ${expanded.length} bytes, expected ${size}`);
     }
+    this.#decompressed += size;
     return expanded;
   }
 }
