@@ -71,6 +71,7 @@ export interface RefusedFile extends FileCandidate {
     | "debug link checksum differs"
     | "another architecture"
     | "another kernel"
+    | "of another user"
     | "not readable";
   /** The build id it has. */
   readonly buildId?: string;

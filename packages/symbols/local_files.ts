@@ -26,7 +26,29 @@ export const localFiles: SymbolFiles = {
       },
       () => readWithCat(path),
     ),
+  isForeign(path) {
+    try {
+      const { uid } = Deno.lstatSync(path);
+      const reader = readerId();
+      return uid !== null && uid !== 0 && reader !== null && uid !== reader;
+    } catch {
+      return false;
+    }
+  },
 };
+
+/** Who reads: the user of this process, or where that may not be asked, the owner of the home directory. */
+function readerId(): number | null {
+  if (Deno.permissions.querySync({ name: "sys", kind: "uid" }).state === "granted") {
+    return Deno.uid();
+  }
+  const home = environment("HOME");
+  try {
+    return home === undefined ? null : Deno.statSync(home).uid;
+  } catch {
+    return null;
+  }
+}
 
 function checkLimit(path: string, size: number, limit: number): void {
   if (size <= limit) return;

@@ -112,6 +112,13 @@ export class OpenedFiles {
     });
   }
 
+  /** Whether a file is of another user, and so not to be read: it is refused then. */
+  refusesForeign(path: string): boolean {
+    if (this.#files.isForeign?.(path) !== true) return false;
+    this.refused.push({ path, origin: "path", reason: "of another user" });
+    return true;
+  }
+
   /** Reads a whole file; one that cannot be read is refused. */
   read(path: string): Uint8Array | undefined {
     return this.attempt({ path, origin: "path" }, () => {

@@ -22,4 +22,9 @@ export interface SymbolFiles {
    * @throws {SymbolsError} if it cannot be read or has more
    */
   read(path: string, limit?: number): Uint8Array | undefined;
+  /**
+   * Whether a file belongs to another user, who is not root: anybody can write a file that goes by the
+   * number of a process. Where it is missing, or that is not known, none does.
+   */
+  isForeign?(path: string): boolean;
 }

@@ -18,7 +18,8 @@ export async function jitLookup(
   const jitdump = object.jitdump === undefined ? undefined : `${symfs}${object.jitdump}`;
   const dump = jitdump === undefined ? undefined : await openDump(jitdump, opened);
   const path = `${symfs}${object.path}`;
-  const text = opened.read(path);
+  // As perf does: in /tmp, anybody may have written it.
+  const text = opened.refusesForeign(path) ? undefined : opened.read(path);
   const map = text === undefined
     ? undefined
     : (await import("../perf_map.ts")).readPerfMap(text).table;
@@ -39,6 +40,7 @@ export async function jitLookup(
 }
 
 async function openDump(path: string, opened: OpenedFiles): Promise<JitSymbols | undefined> {
+  if (opened.refusesForeign(path)) return undefined;
   const source = opened.source(path);
   if (source === undefined) return undefined;
   const { openJitdump } = await import("../jitdump.ts");
