@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { PERF_RECORD_HEADER_BUILD_ID } from "@perfdata/format/record-types";
 import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
 import { runEngine } from "@perfdata/session/engine";
@@ -249,6 +250,77 @@ Deno.test({
       const trust = await tool("symbols", ["trust", "--json", data]);
       const { rows } = JSON.parse(trust.out).stacks;
       assert(rows[0].of === "all" && rows[0].complete > rows[0].stacks * 0.5, trust.out);
+    }),
+});
+
+/** A pipe whose build ids come after all else, as they may. */
+function buildIdsLast(pipe: Uint8Array): Uint8Array {
+  const view = new DataView(pipe.buffer, pipe.byteOffset, pipe.length);
+  const [others, ids]: [Uint8Array[], Uint8Array[]] = [[pipe.subarray(0, 16)], []];
+  for (let at = 16, size; at < pipe.length; at += size) {
+    size = view.getUint16(at + 6, true);
+    const isId = view.getUint32(at, true) === PERF_RECORD_HEADER_BUILD_ID;
+    (isId ? ids : others).push(pipe.subarray(at, at + size));
+  }
+  assert(ids.length > 0);
+  const late = new Uint8Array(pipe.length);
+  let at = 0;
+  for (const part of [...others, ...ids]) {
+    late.set(part, at);
+    at += part.length;
+  }
+  return late;
+}
+
+Deno.test({
+  name: "binaries of another build unwind nothing, however the recording arrives",
+  ignore: perfVersion() === undefined,
+  fn: () =>
+    inFolder(async (folder) => {
+      const program = `${folder}/a`, data = `${folder}/perf.data`;
+      const pipe = `${folder}/pipe`, late = `${folder}/late`;
+      Deno.writeTextFileSync(`${folder}/a.cc`, PROGRAM);
+      const build = (...flags: string[]) =>
+        runs("g++", ...flags, "-pthread", "-o", program, `${folder}/a.cc`);
+      // Copies of the binaries would be found in a cache.
+      const sampled = ["record", "-q", "-e", "cpu-clock:u", "-F", "1999", "--call-graph", "dwarf"];
+      const failed = build("-O2", "-Wl,--build-id") ??
+        runs("env", `HOME=${folder}/cache`, "perf", ...sampled, "-o", data, program, "300");
+      if (failed !== undefined) {
+        console.log(`skipped: ${failed}`);
+        return;
+      }
+      assertEquals((await tool("convert", ["--pipe", "-o", pipe, data])).code, 0);
+      Deno.writeFileSync(late, buildIdsLast(Deno.readFileSync(pipe)));
+      const home = `${folder}/home`;
+      Deno.mkdirSync(home);
+      const env = { HOME: home, DENO_DIR: denoFolder() };
+      const ways: [string[], Uint8Array<ArrayBuffer>?][] = [
+        [[data]],
+        [[pipe]],
+        [[late]],
+        [["-"], Deno.readFileSync(late)],
+        [["-"], Deno.readFileSync(data)],
+      ];
+      const trees = async () => {
+        const found: string[] = [];
+        for (const [operands, stdin] of ways) {
+          const { out } = await tool("tree", ["--json", ...operands], {
+            env,
+            ...(stdin === undefined ? {} : { input: stdin }),
+          });
+          found.push(out);
+        }
+        return found;
+      };
+      const [right, ...others] = await trees();
+      assert((right?.split("\n").length ?? 0) > 30);
+      for (const other of others) assertEquals(other, right);
+      Deno.removeSync(program);
+      assertEquals(build("-O0", "-fomit-frame-pointer", "-Wl,--build-id"), undefined);
+      const [refused, ...also] = await trees();
+      assert(refused !== right);
+      for (const other of also) assertEquals(other, refused);
     }),
 });
 

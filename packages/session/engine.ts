@@ -1,4 +1,5 @@
 import type { Diagnostics, Payload, PerfDataReader, RecordBatch } from "@perfdata/format";
+import { PERF_SAMPLE_STACK_USER } from "@perfdata/format/perf-event";
 import {
   PERF_RECORD_EVENT_UPDATE,
   PERF_RECORD_USER_TYPE_START,
@@ -281,6 +282,12 @@ export async function runEngine(
   const { resolver: { userChains }, whole } = pass;
   const inFileOrder = consumers.every(({ needs }) => needs.order === "file");
   let taken = 0;
+  // The features of a file that arrives as a stream come last.
+  let isLate = reader.fileSize === undefined;
+  const lateFeatures = async (): Promise<void> => {
+    if (isLate) await recorded.readFeatures(reader);
+    isLate = false;
+  };
   if (index !== undefined) {
     await readBlocks(reader, index, { filter, run: (run) => pass.take(run), progress });
   } else {engine.order = await deliverRuns(reader, {
@@ -302,6 +309,8 @@ export async function runEngine(
         }
         for (const taker of takers) await taker.payload?.(again);
       },
+      waitsForEnd: () => whole && options.unwind !== undefined && mayLearnBuilds(reader),
+      read: lateFeatures,
       settle: waiting.length === 0 ? undefined : async () => {
         for (const consumer of waiting) await consumer.settle?.();
       },
@@ -315,13 +324,23 @@ export async function runEngine(
   engine.leftOut = pass.resolver.leftOut;
   engine.unjoined = userChains.unjoined;
   engine.unstitched = stitchLbr === true && !userChains.isStitching;
-  // The features of a file that arrives as a stream come last.
-  if (reader.fileSize === undefined) await recorded.readFeatures(reader);
+  await lateFeatures();
   engine.eventNames = await names.all();
   engine.places.finish();
   engine.stacks.seal();
   for (const consumer of consumers) await consumer.finish?.();
   return engine;
+}
+
+/**
+ * Whether stacks are to be unwound with files whose builds the end of a stream names: other files must not
+ * be used. Where records of mappings have build ids, they are known in time.
+ */
+function mayLearnBuilds({ isPipe, fileSize, events }: PerfDataReader): boolean {
+  return (isPipe || fileSize === undefined) &&
+    events.all.some(({ attr, layout }) =>
+      (layout.sampleType & PERF_SAMPLE_STACK_USER) !== 0 && !attr.flags.build_id
+    );
 }
 
 /** Of the options of a run, those of the order. */

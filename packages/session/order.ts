@@ -19,6 +19,10 @@ export interface RunSink {
   readonly batch?: ((batch: RecordBatch) => void | Promise<void>) | undefined;
   /** Called after a record that a payload follows: AUXTRACE, TRACING_DATA. */
   payload?(payload: Payload): Promise<void>;
+  /** Says whether what has a time is to wait for the end; asked for each batch. */
+  waitsForEnd?(): boolean;
+  /** Called when all is read, before what waits is delivered. */
+  read?(): Promise<void>;
   /** Called after each batch, when what may go of it is delivered. */
   readonly settle?: (() => Promise<void>) | undefined;
   /** Says whether to go on; asked after each batch. */
@@ -133,13 +137,17 @@ export async function deliverRuns(
   for await (const batch of reader.batches(span)) {
     if (sink.batch !== undefined) await sink.batch(batch);
     if (buffer === undefined) addAll(batch, inFileOrder, time);
-    else buffer.take(batch);
+    else {
+      buffer.waitsForEnd = sink.waitsForEnd?.() === true;
+      buffer.take(batch);
+    }
     if (batch.payload !== undefined && future?.untimedLater !== true) {
       await sink.payload?.(batch.payload);
     }
     if (sink.settle !== undefined) await sink.settle();
     if (sink.done?.()) return stats;
   }
+  await sink.read?.();
   buffer?.finish();
   return stats;
 }

@@ -57,6 +57,8 @@ export class ReorderBuffer {
   readonly #reader: PerfDataReader;
   /** What waits elsewhere. */
   #file: SortedFile | undefined;
+  /** Whether FINISHED_ROUND records are passed over: all that has a time waits for the end. */
+  waitsForEnd: boolean = false;
   /** How many rows may wait until it is looked which may go. */
   #enough = FEW;
   // Numbers of blocks: those of the round before, those of this round, and those that are free.
@@ -110,7 +112,7 @@ export class ReorderBuffer {
       if (stop > i) this.#takeRun(batch, i, stop);
       if (stop < batch.count) {
         this.#run.add(0, batch.start(stop), batch.offsetOf(stop), 0);
-        this.#finishRound();
+        if (!this.waitsForEnd) this.#finishRound();
         stop++;
       }
       i = stop;
@@ -137,10 +139,11 @@ export class ReorderBuffer {
       this.#spill(this.#file);
     } else if (held > MOST_HELD) {
       throw new PerfDataError(
-        `records: ${
-          MOST_HELD / 2 ** 30
-        } GB wait for a FINISHED_ROUND that says that nothing older ` +
-          "comes; --temp DIR sorts them in a file",
+        `records: ${MOST_HELD / 2 ** 30} GB wait for ${
+          this.waitsForEnd
+            ? "the build ids at the end of a stream, by which stacks are unwound"
+            : "a FINISHED_ROUND that says that nothing older comes"
+        }; --temp DIR sorts them in a file`,
       );
     }
   }
