@@ -79,6 +79,10 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
         needs: ["write", "symbols"],
       },
       {
+        name: "sched",
+        about: "How long threads waited for a CPU",
+      },
+      {
         name: "readperf",
         about: "Records, processes and functions as four CSV files",
         needs: ["write", "symbols"],

@@ -17,4 +17,6 @@ export * from "./rate_plot.ts";
 export * from "./rate_rows.ts";
 export * from "./rate_stream.ts";
 export * from "./sample_counts.ts";
+export * from "./sched/latency.ts";
+export * from "./sched/latency_text.ts";
 export * from "./texts.ts";

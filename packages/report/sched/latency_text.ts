@@ -1,0 +1,52 @@
+import type { LatencyRow } from "./latency.ts";
+import { visible } from "@perfdata/format/visible";
+
+const LINE = ` ${"-".repeat(139)}`;
+const HEAD =
+  "  Task                  |   Runtime ms  | Switches | Avg delay ms    | Max delay ms    " +
+  "| Max delay start           | Max delay end          |";
+
+/** Milliseconds with three digits, exact up to 2^53 ns. */
+function ms(ns: number, width: number): string {
+  return (ns / 1e6).toFixed(3).padStart(width);
+}
+
+/** Seconds with six digits; 0 is never. */
+function moment(base: bigint, ns: number): string {
+  const us = ns === 0 ? 0n : (base + BigInt(ns)) / 1000n;
+  return `${us / 1000000n}.${String(us % 1000000n).padStart(6, "0")}`.padStart(12);
+}
+
+/**
+ * The table of `perf sched latency`.
+ *
+ * @param rows What the threads waited.
+ * @param base When the first event was, in ns.
+ *
+ * @example
+ * ```ts
+ * import { latencyLines } from "@perfdata/report/sched-latency-text";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(latencyLines([], 0n).at(-2), "  TOTAL:                |      0.000 ms |        0 |");
+ * ```
+ */
+export function latencyLines(rows: readonly LatencyRow[], base: bigint): string[] {
+  const lines = ["", LINE, HEAD, LINE];
+  let runtime = 0;
+  let switches = 0;
+  for (const row of rows) {
+    runtime += row.runtime;
+    switches += row.switches;
+    const task = `  ${visible(row.comm)}:${row.threads > 1 ? `(${row.threads})` : row.tid} `;
+    lines.push(
+      `${task.padEnd(24)}|${ms(row.runtime, 11)} ms |${String(row.switches).padStart(9)} ` +
+        `| avg:${ms(row.delay / row.switches, 8)} ms | max:${ms(row.maxDelay, 8)} ms ` +
+        `| max start: ${moment(base, row.maxStart)} s | max end: ${moment(base, row.maxEnd)} s`,
+    );
+  }
+  lines.push(` ${"-".repeat(113)}`);
+  lines.push(`  TOTAL:                |${ms(runtime, 11)} ms |${String(switches).padStart(9)} |`);
+  lines.push(` ${"-".repeat(51)}`);
+  return lines;
+}
