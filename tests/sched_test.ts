@@ -60,8 +60,10 @@ Deno.test({
       assertEquals(ours.toSorted(), rowsOf(perf).filter(isCompared).toSorted());
       console.log(`sched latency: ${ours.length} threads compared, ${preempted.size} preempted`);
       assert(ours.length >= 5, "too few threads were compared");
+      const stream = await tool("convert", ["-o", "-", path]);
+      assertEquals(stream.code, 0);
       const { out: piped, code: ended } = await tool("sched", ["latency", "--threads", "-"], {
-        input: await Deno.readFile(path),
+        input: stream.stdout,
       });
       assertEquals([ended, piped], [0, out]);
     });

@@ -3,6 +3,8 @@ import type { Consumer, Engine } from "@perfdata/session/engine";
 import type { Run } from "@perfdata/session/run";
 import { SchedulerEvents, type SchedulerListener } from "./scheduler_events.ts";
 
+export type { SchedulerListener };
+
 /** How long threads of a name waited for a CPU, in ns; moments count from the first event. */
 export interface LatencyRow {
   /** The name of the threads. */

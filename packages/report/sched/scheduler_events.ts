@@ -1,4 +1,5 @@
-import { type PerfEvent, SampleFields } from "@perfdata/format";
+import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/perf-event";
+import { type PerfDataReader, type PerfEvent, SampleFields } from "@perfdata/format";
 import type { Engine } from "@perfdata/session/engine";
 import type { Run } from "@perfdata/session/run";
 
@@ -26,10 +27,13 @@ interface Place {
   readonly size: number;
 }
 
-interface Source {
+interface Format {
   readonly name: string;
-  readonly fields: SampleFields;
   readonly places: readonly Place[];
+}
+
+interface Source extends Format {
+  readonly fields: SampleFields;
 }
 
 /**
@@ -41,7 +45,10 @@ const PREEMPTED = 0x100;
 /** Reads the raw data of the scheduler's tracepoints by the formats that the recording has. */
 export class SchedulerEvents {
   readonly #sources = new Map<number, Source>();
+  readonly #formats = new Map<bigint, Format>();
+  readonly #events: readonly PerfEvent[];
   readonly #littleEndian: boolean;
+  #seen = 0;
   /** Names of the tracepoints that are there and can be read. */
   readonly names: Set<string> = new Set();
   /** Samples of them whose raw data are too short. */
@@ -54,43 +61,52 @@ export class SchedulerEvents {
     return this.#baseHi < 0 ? 0n : BigInt(this.#baseHi) << 32n | BigInt(this.#baseLo);
   }
 
-  private constructor(littleEndian: boolean) {
-    this.#littleEndian = littleEndian;
+  private constructor(reader: PerfDataReader) {
+    this.#littleEndian = reader.littleEndian;
+    this.#events = reader.events.all;
   }
 
   /** Finds the tracepoints of a recording. */
   static async open(engine: Engine): Promise<SchedulerEvents> {
     const { reader, described } = engine;
-    const found = new SchedulerEvents(reader.littleEndian);
+    const found = new SchedulerEvents(reader);
     const tracing = await described.tracing();
     if (tracing === undefined) return found;
     const { parseTracepoint } = await import("@perfdata/format/tracepoint");
     const longSize = tracing.long_size;
-    const formats = new Map<string, readonly Place[]>();
     for (const { name: system, formats: texts } of tracing.systems) {
       if (system !== "sched") continue;
       for (const text of texts) {
         const format = parseTracepoint(text, longSize);
-        const wanted = FIELDS[`sched:${format?.name}`];
+        const name = `sched:${format?.name}`;
+        const wanted = FIELDS[name];
         if (format === undefined || wanted === undefined) continue;
-        const places = wanted.flatMap((name) =>
-          format.fields.find((field) => field.name === name) ?? []
-        );
-        if (places.length === wanted.length) formats.set(`sched:${format.name}`, places);
+        const places = wanted.flatMap((field) => format.fields.find((f) => f.name === field) ?? []);
+        if (places.length === wanted.length) {
+          found.#formats.set(BigInt(format.id), { name, places });
+        }
       }
     }
-    for (const [i, name] of engine.eventNames.entries()) {
-      const places = formats.get(name);
-      const event: PerfEvent | undefined = reader.events.all[i];
-      if (places === undefined || event === undefined) continue;
-      found.#sources.set(i, { name, fields: new SampleFields(event.attr), places });
-      found.names.add(name);
-    }
+    found.#learn();
     return found;
+  }
+
+  /** Takes the events that came since: those of a stream may follow the formats. */
+  #learn(): void {
+    for (; this.#seen < this.#events.length; this.#seen++) {
+      const { attr } = this.#events[this.#seen] as PerfEvent;
+      const format = attr.type === PERF_TYPE_TRACEPOINT
+        ? this.#formats.get(attr.config)
+        : undefined;
+      if (format === undefined) continue;
+      this.#sources.set(this.#seen, { ...format, fields: new SampleFields(attr) });
+      this.names.add(format.name);
+    }
   }
 
   /** Hands a row of a run on, where it is an event of the scheduler. */
   row(run: Run, i: number, listener: SchedulerListener): void {
+    if (this.#seen < this.#events.length) this.#learn();
     const source = this.#sources.get(run.event[i] as number);
     if (source === undefined) return;
     const le = this.#littleEndian;
