@@ -1,5 +1,16 @@
 /** What the fuzzer starts from: recordings, and the files that symbols are read from. */
-import { bytesSource } from "@perfdata/format";
+import {
+  bytesSource,
+  emptyAttr,
+  KERNEL_RECORDS,
+  memorySink,
+  PERF_SAMPLE_IP,
+  PERF_SAMPLE_PERIOD,
+  PERF_SAMPLE_TID,
+  PERF_SAMPLE_TIME,
+  PerfDataWriter,
+  RecordCodec,
+} from "@perfdata/format";
 import { hexRuns } from "@perfdata/dump";
 import { corpusFiles } from "../corpus.ts";
 
@@ -41,6 +52,7 @@ export async function seeds(ours = false): Promise<Seed[]> {
   for (const { name, path } of ours ? [] : corpusFiles()) add(all, name, path, false);
   const demo = Deno.readFileSync(`${FIXTURES}demo/demo`);
   all.push({ name: "demo", kind: "elf", bytes: demo, ours: true });
+  all.push({ name: "processes", kind: "recording", bytes: await processes(), ours: true });
   const text = (value: string): Uint8Array => new TextEncoder().encode(value);
   all.push(
     { name: "kallsyms", kind: "kallsyms", bytes: text(KALLSYMS), ours: true },
@@ -70,6 +82,52 @@ const PERF_MAP = `7f0000001000 40 LazyCompile:*f a.js:1
 7f0000001040 80 void Outer::inner(int)
 0x7f0000002000 0x10 Function:~g
 `;
+
+/** A recording of many processes, each of which begins, gets a name, maps a file, and is sampled. */
+async function processes(): Promise<Uint8Array> {
+  const attr = {
+    ...emptyAttr(),
+    sample_type: BigInt(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD),
+    flags: { ...emptyAttr().flags, sample_id_all: true },
+  };
+  const sink = memorySink();
+  const writer = await PerfDataWriter.file(sink, { events: [{ attr }] });
+  const codec = new RecordCodec(KERNEL_RECORDS);
+  const write = async (record: Parameters<typeof codec.encode>[0], pid: number, time: bigint) => {
+    const body = codec.encode(record);
+    const bytes = new Uint8Array(body.length + 16);
+    bytes.set(body);
+    const view = new DataView(bytes.buffer);
+    view.setUint16(6, bytes.length, true);
+    view.setInt32(body.length, pid, true);
+    view.setInt32(body.length + 4, pid, true);
+    view.setBigUint64(body.length + 8, time, true);
+    await writer.write(bytes);
+  };
+  for (let i = 0; i < 400; i++) {
+    const pid = 1000 + i % 300;
+    const time = BigInt(1000 + 10 * i);
+    const task = { pid, ppid: 1, tid: pid, ptid: 1, time };
+    await write({ type: 7, name: "FORK", misc: 0, body: task }, pid, time);
+    const comm = { pid, tid: pid, comm: `p${i}` };
+    await write({ type: 3, name: "COMM", misc: 0, body: comm }, pid, time + 1n);
+    const map = { pid, tid: pid, addr: 0x1000n, len: 0x1000n, pgoff: 0n, filename: "/bin/true" };
+    await write({ type: 1, name: "MMAP", misc: 2, body: map }, pid, time + 2n);
+    const sample = new Uint8Array(40);
+    const view = new DataView(sample.buffer);
+    view.setUint32(0, 9, true);
+    view.setUint16(4, 2, true);
+    view.setUint16(6, 40, true);
+    view.setBigUint64(8, 0x1010n, true);
+    view.setInt32(16, pid, true);
+    view.setInt32(20, pid, true);
+    view.setBigUint64(24, time + 3n, true);
+    view.setBigUint64(32, 1n, true);
+    await writer.write(sample);
+  }
+  await writer.close();
+  return sink.bytes();
+}
 
 /** A jitdump with a function and its lines (tools/perf/Documentation/jitdump-specification.txt). */
 function jitdump(): Uint8Array {

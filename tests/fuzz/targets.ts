@@ -367,11 +367,56 @@ const SYMBOL_TARGETS: readonly Target[] = [
   },
 ];
 
+/** The recording beside whose program a damaged file lies. */
+const RECORDED = new URL("../../fixtures/recorded/callchain.perf.data", import.meta.url).pathname;
+
+/** Commands that open the files of what was recorded, by their names. */
+const OPENING: readonly (readonly string[])[] = [
+  ["funcs", "--sort", "sym,srcline"],
+  ["funcs", "--inline", "--children"],
+  ["readperf", "-f"],
+  ["flame", "-f", "-o", "OUT/flame.html"],
+  ["tree", "--inline"],
+  ["script"],
+  ["annotate", "RECORDING", "main"],
+  ["symbols", "trust"],
+  ["symbols", "bundle", "--code", "-f", "-o", "OUT/perf.symbols"],
+  ["export", "pprof", "-f", "-o", "OUT/exported"],
+];
+
+/**
+ * Whole commands on a sound recording, with a damaged file where its program was: what they print of it is
+ * of no interest, that they end, and answer for the rest, is.
+ */
+const BESIDE: Target = {
+  name: "program beside a recording",
+  kind: "elf",
+  async run(bytes, { folder }, random) {
+    const symfs = `${folder}/beside`;
+    Deno.mkdirSync(`${symfs}/tmp/demo`, { recursive: true });
+    Deno.writeFileSync(`${symfs}/tmp/demo/demo`, bytes);
+    const [name = "", ...rest] = random.pick(OPENING);
+    const entry = [...COMMANDS.values()].flat().find((known) => known.name === name);
+    if (entry === undefined) throw new Error(`no command ${name}`);
+    const { tool } = await entry.load();
+    const args = rest.map((arg) => arg.replace("OUT", folder).replace("RECORDING", RECORDED));
+    if (!args.includes(RECORDED)) args.push(RECORDED);
+    if (name === "readperf") args.unshift("-o", folder);
+    // What a command is called by comes first.
+    const at = name === "symbols" || name === "export" ? 1 : 0;
+    args.splice(at, 0, "--symfs", symfs);
+    const { code, err } = await captured(() => tool.run(args));
+    if (code === 2) throw new Error(`wrong usage: ${name} ${args.join(" ")}: ${err}`);
+    if (![0, 1].includes(code)) throw new Error(`exit code ${code}`);
+  },
+};
+
 /** All targets. */
 export async function targets(): Promise<Target[]> {
   const recording = [...RECORDING_TARGETS, ...await toolTargets()];
   return [
     ...recording.map((target): Target => ({ ...target, kind: "recording" })),
     ...SYMBOL_TARGETS,
+    BESIDE,
   ];
 }
