@@ -3,14 +3,19 @@
  * that goes along with the records in the order of their delivery.
  */
 import { assert, assertEquals } from "@std/assert";
-import { PerfDataReader } from "@perfdata/format";
+import { PerfDataReader, type PerfEvent } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
 import {
   PERF_RECORD_MISC_CPUMODE_MASK,
   PERF_RECORD_MISC_KERNEL,
   PERF_RECORD_MISC_USER,
 } from "@perfdata/format/perf-event";
-import { PERF_RECORD_FINISHED_ROUND, PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
+import {
+  PERF_RECORD_COMM,
+  PERF_RECORD_FINISHED_ROUND,
+  PERF_RECORD_MMAP2,
+  PERF_RECORD_SAMPLE,
+} from "@perfdata/format/record-types";
 import { type Engine, runEngine } from "@perfdata/session/engine";
 import { History } from "@perfdata/session/history";
 import { RecordingIndex } from "@perfdata/session/index";
@@ -18,6 +23,8 @@ import { RecordedObjects } from "@perfdata/session/recorded-objects";
 import { RecordTime } from "@perfdata/session/record-time";
 import type { Run } from "@perfdata/session/run";
 import { corpusFiles } from "./corpus.ts";
+import { inFolder } from "./tool.ts";
+import { testSeed } from "./seed.ts";
 
 interface Seen {
   readonly process: number;
@@ -137,3 +144,77 @@ Deno.test("the past of a machine is what it was when records went by", async () 
   console.log(`${samples} samples of ${files} files`);
   assert(files >= 30 && samples >= 1500);
 });
+
+/** The recording of a fixture with other records: it keeps header and attrs. */
+function withRecords(fixture: string, records: readonly Uint8Array[]): Uint8Array {
+  const file = Deno.readFileSync(new URL(`../fixtures/recorded/${fixture}`, import.meta.url));
+  const view = new DataView(file.buffer);
+  // `struct perf_file_header`: the data section at 40, the bits of features at 72.
+  const offset = Number(view.getBigUint64(40, true));
+  const size = records.reduce((sum, { length }) => sum + length, 0);
+  const bytes = new Uint8Array(offset + size);
+  bytes.set(file.subarray(0, offset));
+  new DataView(bytes.buffer).setBigUint64(48, BigInt(size), true);
+  bytes.fill(0, 72, 104);
+  let at = offset;
+  for (const record of records) {
+    bytes.set(record, at);
+    at += record.length;
+  }
+  return bytes;
+}
+
+Deno.test("processes that samples alone know, beside those that records name, with ids used again", () =>
+  inFolder(async (folder) => {
+    const fixture = "two-events.perf.data";
+    const path = new URL(`../fixtures/recorded/${fixture}`, import.meta.url).pathname;
+    const reader = await PerfDataReader.open(openSource(path));
+    const templates = new Map<number, Uint8Array>();
+    for await (const batch of reader.batches()) {
+      for (let i = 0; i < batch.count; i++) {
+        if (!templates.has(batch.type(i))) {
+          templates.set(batch.type(i), batch.recordBytes(i).slice());
+        }
+      }
+    }
+    const sample = templates.get(PERF_RECORD_SAMPLE) as Uint8Array;
+    const { layout } = reader.events.all[0] as PerfEvent;
+    const others = [PERF_RECORD_COMM, PERF_RECORD_MMAP2].map((type) => templates.get(type));
+    let seed = testSeed();
+    const below = (n: number): number => {
+      seed = Math.imul(seed, 1103515245) + 12345 & 0x7fff_ffff;
+      return (seed >>> 8) % n;
+    };
+    let compared = 0;
+    for (let round = 0; round < 20; round++) {
+      const records: Uint8Array[] = [];
+      for (let i = 0; i < 400; i++) {
+        const other = others[below(8)];
+        const record = (other ?? sample).slice();
+        const view = new DataView(record.buffer);
+        // Ids that are met often, now and then, and once.
+        const tid = [1000 + below(12), 2000 + below(120), 100_000 + i][below(3)] as number;
+        const pid = below(4) > 0 ? tid : 1000 + below(12);
+        view.setInt32(other === undefined ? layout.pid : 8, pid, true);
+        view.setInt32(other === undefined ? layout.pid + 4 : 12, tid, true);
+        // Times that are not in order, and some that are equal.
+        const time = BigInt(1_000_000 + i * 10 + below(200));
+        const at = other === undefined ? layout.time : record.length + layout.trailer.time;
+        view.setBigUint64(at, time, true);
+        records.push(record);
+      }
+      const file = `${folder}/${round}.data`;
+      Deno.writeFileSync(file, withRecords(fixture, records));
+      const expected = await replayed(file);
+      assert(expected.size > 250);
+      for (const blockBytes of [1 << 10, 1 << 20]) {
+        const actual = await looked(file, blockBytes);
+        for (const [key, seen] of expected) {
+          assertEquals(actual.get(key), seen, `round ${round}: ${key}`);
+        }
+      }
+      compared += expected.size;
+    }
+    console.log(`${compared} samples`);
+    assert(compared > 5000);
+  }));
