@@ -88,6 +88,8 @@ export interface CopyOptions {
   readonly batches?: (options: BatchOptions) => AsyncIterable<RecordBatch>;
   /** Receives a feature that cannot be read, which is left out; without it, that throws. */
   readonly lostFeature?: Diagnostics;
+  /** Called, and waited for, when all of a batch is written: with the number of records so far. */
+  readonly settled?: (records: number) => Promise<void>;
   /** Called with the bytes of the recording that were read since the call before. */
   readonly progress?: (bytes: number) => void;
 }
@@ -161,14 +163,19 @@ class Copy {
   async run(): Promise<CopyStats> {
     const reader = this.#reader;
     const output = this.#output;
-    const { keepCompressed = false, progress } = this.#options;
+    const { keepCompressed = false, progress, settled } = this.#options;
     if (!reader.isPipe) {
       await this.#begin();
       if (reader.fileSize !== undefined) await this.#fileFeatures();
     }
     const read = this.#options.batches ?? ((how: BatchOptions) => reader.batches(how));
     for await (const batch of read({ inflate: !keepCompressed })) {
+      const records = batch.firstIndex + batch.count;
       await this.#batch(batch);
+      if (settled !== undefined) {
+        await this.#pieces.flush();
+        await settled(records);
+      }
       const { recordBytes, payloadBytes } = reader.stats;
       progress?.(recordBytes + payloadBytes - this.#taken);
       this.#taken = recordBytes + payloadBytes;

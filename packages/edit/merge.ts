@@ -11,12 +11,16 @@ import type { RecordingHead, RecordingOutput } from "./output.ts";
 import { Features } from "./merge_features.ts";
 import { planMergeAux } from "./merge_aux.ts";
 import { PartEdit } from "./merge_edit.ts";
+import { Turns } from "./merge_turns.ts";
 import { idsOf, type MergeInput, Part, withIdentifier } from "./merge_part.ts";
 /** `PID_MAX_LIMIT` of include/linux/threads.h: no process id of a 64-bit Linux is larger. */
 export const PIDS_OF_A_HOST: number = 1 << 22;
 
 /** Most hosts whose process ids fit into 32 signed bits side by side. */
 const MOST_HOSTS = 511;
+
+/** Most inputs that are copied side by side: each takes some memory. */
+const MOST_SIDE_BY_SIDE = 64;
 
 export type { MergeInput } from "./merge_part.ts";
 
@@ -70,10 +74,12 @@ export interface MergeReport {
  * - Build ids are united; other features are those of the first input that has them.
  * - AUX data is kept as far as one AUXTRACE_INFO can describe it; slices of one recording continue each
  *   other, and otherwise CPUs that two inputs traced get numbers of their own.
- * - FINISHED_ROUND records go, since they promise an order that several files do not have; a reader
- *   sorts by time instead.
+ * - Inputs are copied side by side, block by block in the order of time, with FINISHED_ROUND records of the
+ *   result, so that a reader holds few records. Those of the inputs go: each promises an order that several
+ *   files do not have. With AUX data, where an input has no order of time, and with more than 64 of them,
+ *   one input follows another without rounds, and a reader sorts all of it.
  *
- * Memory grows with the number of inputs and their events only.
+ * Memory grows with the number of inputs, their events and blocks only.
  *
  * @throws {RangeError} Where there are more hosts, or more inputs, than fit.
  * @throws {PerfDataError} Where an input is damaged, or of another byte order.
@@ -107,12 +113,21 @@ export async function mergeRecordings(
   const features = new Features(parts, events, numbers, losses);
   await output.features(await features.early());
   const report: MergedInput[] = [];
-  for (const part of await planMergeAux(parts, losses)) {
+  const ordered = await planMergeAux(parts, losses);
+  // AUX data of one recording follows that of another.
+  const hasAux = parts.some(({ aux }) => aux !== undefined);
+  const turns = hasAux || parts.length > MOST_SIDE_BY_SIDE
+    ? undefined
+    : await Turns.of(ordered, output);
+  const copy = async (part: Part): Promise<void> => {
     const edit = new PartEdit(part, hosts, losses);
+    await turns?.wait(part, 0);
     await copyRecording(part.input.reader, new Body(output), {
       edit,
+      ...(turns === undefined ? {} : { settled: (records) => turns.wait(part, records) }),
       ...(options.progress === undefined ? {} : { progress: options.progress }),
     });
+    await turns?.leave(part);
     edit.finish();
     const { host, pidOffset, idOffset, timeOffset, cpuOffset } = part;
     report[parts.indexOf(part)] = {
@@ -124,7 +139,9 @@ export async function mergeRecordings(
       cpuOffset,
       samples: edit.samples,
     };
-  }
+  };
+  if (turns === undefined) { for (const part of ordered) await copy(part); }
+  else await Promise.all(ordered.map(copy));
   await output.end();
   return { inputs: report, events: events.length, losses };
 }
