@@ -248,6 +248,7 @@ const LISTS: Readonly<Record<string, readonly [between: string, tools?: readonly
   keep: ["|"],
   only: [","],
   pid: [","],
+  same: [","],
   sort: [","],
   symbol: [","],
   tid: [","],

@@ -32,12 +32,13 @@ usage: perfdata diff [flags] BASE FILE
 
 Functions are compared by their share of all (or by period per second), those with the largest
 change first. Several recordings a side show how much runs of the same program differ; with one a
-side, only the chance of sampling is known. docs/diff.md says how functions are matched and tested.
+side, that is estimated. docs/diff.md says how functions are matched and tested.
 
       --event NAME       the event (default: the first that the base has samples of)
       --by WORD          total: shares of the period (default); samples: shares of the samples;
                          time: period per second; period: period per recording, for recordings
                          of the same work
+      --same OLD=NEW     compare these objects as one: a program that was renamed
       --inline           inlined functions count for themselves, not for what they are in
       --children         count for a function what it called as well
       --paths            compare call paths
@@ -59,7 +60,8 @@ Exit codes: 0 done; 1 a recording is damaged or has no samples, or --fail-above;
 
 const FLAGS = {
   boolean: ["children", "inline", "paths", "all", "json", "force", ...PROFILE_FLAGS.boolean],
-  string: ["event", "by", "limit", "fail-above", "output", ...PROFILE_FLAGS.string],
+  string: ["event", "by", "limit", "fail-above", "output", "same", ...PROFILE_FLAGS.string],
+  repeated: { same: "," },
   alias: { o: "output", f: "force" },
 } as const;
 
@@ -106,7 +108,16 @@ async function run(flags: DiffFlags): Promise<number> {
     inline: on.inline,
     children: on.children,
     paths: on.paths,
+    same: samePairs(value.same),
   });
+  for (const { before, after, by } of found.same) {
+    const why = by === "named"
+      ? "--same"
+      : by === "build id"
+      ? "the same build"
+      : "the only program";
+    complain(`diff: ${before} and ${after} are compared as one: ${why}`);
+  }
   if (on.json) writeJson(found, event);
   else writeTable(found, { event, by, limit, all: on.all, paths: on.paths, isLong: on.children });
   if (value.output !== undefined) await writeFlame(value.output, on.force, before, after, event);
@@ -133,6 +144,19 @@ function sidesOf(operands: readonly string[]): readonly (readonly string[])[] {
   const sides = [operands.slice(0, at), operands.slice(at + 1)];
   if (sides.some((side) => side.length === 0)) throw new UsageError("a side of vs has no file");
   return sides;
+}
+
+/** Pairs of objects: `OLD=NEW,…`. */
+function samePairs(text: string | undefined): Map<string, string> {
+  return new Map(
+    (text ?? "").split(",").filter((pair) => pair !== "").map((pair) => {
+      const at = pair.indexOf("=");
+      if (at < 1 || at === pair.length - 1) {
+        throw new UsageError(`--same is ${pair}, expected OLD=NEW: names of two objects`);
+      }
+      return [pair.slice(0, at), pair.slice(at + 1)];
+    }),
+  );
 }
 
 function compare(...args: Parameters<typeof diff>): Diff {
@@ -178,7 +202,7 @@ function writeTable(found: Diff, { event, by, limit, all, paths }: TableOptions)
     "BEFORE",
     "AFTER",
     "CHANGE",
-    ...(isRepeated ? ["95% INTERVAL"] : []),
+    "95% INTERVAL",
     "CHANCE",
     "OBJECT",
   ]];
@@ -187,9 +211,7 @@ function writeTable(found: Diff, { event, by, limit, all, paths }: TableOptions)
       rate(row.before.value),
       rate(row.after.value),
       percent(row.change),
-      ...(isRepeated && row.interval !== undefined
-        ? [`${percent(row.interval[0])}…${percent(row.interval[1])}`]
-        : []),
+      `${percent(row.interval[0])}…${percent(row.interval[1])}`,
       chanceText(row),
       row.object,
     ]);
@@ -211,12 +233,20 @@ function writeTable(found: Diff, { event, by, limit, all, paths }: TableOptions)
     writeLine(`${cells.join("  ")}  ${what}`);
   }
   const significant = rows.filter(({ isSignificant }) => isSignificant).length;
+  const [strongest] = rows;
+  if (shown.length === 0 && strongest !== undefined) {
+    const [low, high] = strongest.interval;
+    writeLine(
+      `the largest difference: ${strongest.name} of ${strongest.object}, ` +
+        `${percent(strongest.change)} (95%: ${percent(low)} to ${percent(high)})`,
+    );
+  }
   if (shown.length > limit) writeLine(`and ${shown.length - limit} more: --limit`);
   writeLine(
     `${significant} of ${rows.length} ${
       paths ? "paths" : "functions"
     } changed by more than chance` +
-      (isRepeated ? "" : " of sampling; several recordings a side would show how much runs differ"),
+      (isRepeated ? "" : "; several recordings a side would show how much runs differ"),
   );
 }
 

@@ -1,6 +1,7 @@
 import { frameStacks } from "./frame_stacks.ts";
 import { FUNCTION_KIND, functionLabel, type Profile } from "./profile.ts";
-import { rateTest, shareTest, significant, welch } from "./statistics.ts";
+import { type SameObject, sameObjects } from "./diff_objects.ts";
+import { normalTwoSided, rateTest, shareTest, significant, welch } from "./statistics.ts";
 
 /** What makes recordings comparable. */
 export type DiffMeasure = "total" | "samples" | "time" | "period";
@@ -20,6 +21,8 @@ export interface DiffOptions {
   readonly children?: boolean;
   /** Whether rows are call paths, with all that they called. */
   readonly paths?: boolean;
+  /** Objects of the base by name, with the names that they have on the other side. */
+  readonly same?: ReadonlyMap<string, string>;
 }
 
 /** A side of a row: means over the recordings of the side. */
@@ -46,8 +49,8 @@ export interface DiffRow {
   readonly after: DiffSide;
   /** Change of the measure, as a part of the whole base: 0.05 is five percent of all. */
   readonly change: number;
-  /** With several recordings a side: ends of the interval that has the change with 95%. */
-  readonly interval?: readonly [number, number];
+  /** Ends of the interval that has the change with 95%. */
+  readonly interval: readonly [number, number];
   /** Probability that chance alone makes such a change. */
   readonly chance: number;
   /** Whether the change counts, among all that were tested. */
@@ -66,9 +69,24 @@ export interface Diff {
   readonly after: DiffSide;
   /** Change of all as a part of the base: other than 0 for `time` and `period` only. */
   readonly change: number;
+  /** Objects that are taken for the same although their names differ. */
+  readonly same: readonly SameObject[];
   /** Whether each side has several recordings, whose spread decides; else the number of samples does. */
   readonly isRepeated: boolean;
 }
+
+/**
+ * With one recording a side: how much the rate of a function differs from run to run of the same program at
+ * least, as a part of it. A machine that does something else at the same time makes it more: what most
+ * functions of the two recordings differ by is taken where there are enough of them.
+ */
+const RUN_TO_RUN = 0.05;
+/** Functions that tell how much two runs differ. */
+const ENOUGH_FUNCTIONS = 8;
+/** Median of the square of a normal deviate. */
+const MEDIAN_SQUARE = 0.4549;
+/** Half the width of an interval that has 95% of a normal distribution. */
+const DEVIATES = 1.96;
 
 /** Samples that a change has to have on both sides together, to be more than chance. */
 const LEAST_SAMPLES = 10;
@@ -114,7 +132,11 @@ export function diff(
 ): Diff {
   const { by } = options;
   const isRate = by === "time" || by === "period";
-  const sides = [before, after].map((profiles) => profiles.map((one) => count(one, options)));
+  const same = sameObjects(before, after, options.same);
+  const names = new Map(same.map((one) => [one.after, one.before]));
+  const sides = [before, after].map((profiles, side) =>
+    profiles.map((one) => count(one, options, side === 0 ? new Map() : names))
+  );
   const [base = [], now = []] = sides;
   const sums = sides.map((counted, number) => {
     const samples = counted.reduce((sum, one) => sum + one.samples, 0);
@@ -164,25 +186,43 @@ export function diff(
       ? found.period / period
       : found.samples / samples;
   };
-  const rows = [...keys].map((key) => {
+  const pairs = isRepeated ? [] : [...keys].map((key) => {
+    const { samples: k } = sum(base, key, wholeBefore, amountBefore);
+    const { samples: m } = sum(now, key, wholeAfter, amountAfter);
+    return logRatio(
+      k,
+      isRate ? exposureBefore : wholeBefore.samples,
+      m,
+      isRate ? exposureAfter : wholeAfter.samples,
+    );
+  });
+  const spreadOfRuns = isRepeated ? 0 : runSpread(pairs, isRate ? RUN_TO_RUN : 0);
+  const rows = [...keys].map((key, i) => {
     const a = sum(base, key, wholeBefore, amountBefore);
     const b = sum(now, key, wholeAfter, amountAfter);
     const spread = isRepeated
       ? welch(base.map((one) => measure(one, key)), now.map((one) => measure(one, key)))
       : undefined;
-    const chance = spread?.chance ??
-      (isRate
-        ? rateTest(a.samples, exposureBefore, b.samples, exposureAfter)
-        : shareTest(a.samples, wholeBefore.samples, b.samples, wholeAfter.samples));
     const whole = wholeBefore.value;
+    const pair = pairs[i];
+    const error = pair === undefined ? 0 : Math.sqrt(pair.variance + spreadOfRuns ** 2);
+    const chance = spread?.chance ?? Math.max(
+      isRate
+        ? rateTest(a.samples, exposureBefore, b.samples, exposureAfter)
+        : shareTest(a.samples, wholeBefore.samples, b.samples, wholeAfter.samples),
+      pair === undefined || error === 0 ? 0 : normalTwoSided(pair.ratio / error),
+    );
+    // Around the change: as far as the two values together may be off.
+    const reach = DEVIATES * error * Math.max(a.value, b.value) / whole;
+    const change = (spread?.difference ?? b.value - a.value) / whole;
     return {
       key,
       before: a,
       after: b,
-      change: (spread?.difference ?? b.value - a.value) / whole,
-      ...(spread === undefined
-        ? {}
-        : { interval: [spread.low / whole, spread.high / whole] as const }),
+      change,
+      interval: spread === undefined
+        ? [change - reach, change + reach] as const
+        : [spread.low / whole, spread.high / whole] as const,
       chance,
     };
   });
@@ -214,8 +254,49 @@ export function diff(
     before: wholeBefore,
     after: wholeAfter,
     change: wholeAfter.value / wholeBefore.value - 1,
+    same,
     isRepeated,
   };
+}
+
+/** How much a function differs between two recordings. */
+interface LogRatio {
+  /** Natural logarithm of the ratio of the two rates or shares. */
+  readonly ratio: number;
+  /** What sampling alone makes of it. */
+  readonly variance: number;
+  /** Samples of both. */
+  readonly samples: number;
+}
+
+/** The ratio of `m` in `t` to `k` in `s`; half a sample more of each, so that there is one. */
+function logRatio(k: number, s: number, m: number, t: number): LogRatio {
+  return {
+    ratio: Math.log((m + 0.5) / t * (s / (k + 0.5))),
+    variance: 1 / (k + 0.5) + 1 / (m + 0.5),
+    samples: k + m,
+  };
+}
+
+/**
+ * By how much, as a part, most functions of two recordings differ beyond what sampling makes of it: with
+ * it, the median of their differences is that of chance.
+ */
+function runSpread(pairs: readonly LogRatio[], least: number): number {
+  const some = pairs.filter(({ samples }) => samples >= 2 * LEAST_SAMPLES);
+  if (some.length < ENOUGH_FUNCTIONS) return least;
+  const median = (spread: number): number => {
+    const squares = some.map(({ ratio, variance }) => ratio ** 2 / (variance + spread ** 2))
+      .sort((a, b) => a - b);
+    return squares[squares.length >> 1] as number;
+  };
+  let [low, high] = [0, 4];
+  for (let i = 0; i < 40; i++) {
+    const middle = (low + high) / 2;
+    if (median(middle) > MEDIAN_SQUARE) low = middle;
+    else high = middle;
+  }
+  return Math.max(least, high < 1e-6 ? 0 : high);
 }
 
 /** Parts of a key: between functions of a path, and between function and object. */
@@ -229,7 +310,11 @@ function parts(key: string): { name: string; object: string; path: string[] } {
 }
 
 /** Sums up the samples of a recording. */
-function count(profile: Profile, { event, by, children, inline, paths }: DiffOptions): Counted {
+function count(
+  profile: Profile,
+  { event, by, children, inline, paths }: DiffOptions,
+  names: ReadonlyMap<string, string>,
+): Counted {
   const number = profile.events.findIndex(({ name }) => name === event);
   const { samples, functions, objects } = profile;
   const stacks = frameStacks(profile, { by: "function", inline: inline === true });
@@ -251,9 +336,13 @@ function count(profile: Profile, { event, by, children, inline, paths }: DiffOpt
     (own[row * 2] as number) += n;
     (own[row * 2 + 1] as number) += period;
   }
-  const labels = functions.name.map((_, f) =>
-    functionLabel(profile, f) + OF + (objects[functions.object[f] as number]?.name ?? "[unknown]")
-  );
+  const labels = functions.name.map((_, f) => {
+    const object = objects[functions.object[f] as number]?.name ?? "[unknown]";
+    const called = names.get(object) ?? object;
+    const label = functionLabel(profile, f);
+    // What has no name goes by its object.
+    return (label === `[${object}]` ? `[${called}]` : label) + OF + called;
+  });
   const keys: Counted["keys"] = new Map();
   const add = (key: string, n: number, period: number) => {
     if (n === 0) return;

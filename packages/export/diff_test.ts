@@ -1,5 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { diff } from "./diff.ts";
+import type { Profile, ProfileObject } from "./profile.ts";
 import {
   normalTwoSided,
   rateTest,
@@ -175,4 +176,68 @@ Deno.test("paths: a change is shown where it is made, not in all its callers", (
   const [first] = rows;
   assertEquals(first?.path, ["main", "f12", "f13", "deep", "deeper"]);
   assert(!rows.some(({ path = [] }) => path.join() === "main,f12,f13,deep"));
+});
+
+Deno.test("what all functions of a busy run have in common is no change of one of them", () => {
+  // Rates of each function are off by up to a quarter, at random, as beside other work.
+  let flagged = 0;
+  let found = 0;
+  for (let seed = 0; seed < 40; seed++) {
+    const next = numbers(seed + 1);
+    const busy = new Map<string, number>();
+    const samplesOf = (from: number, grown?: string) =>
+      plainSamples(6000, from).map((sample) => ({ ...sample, stack: namesOf(sample) })).flatMap(
+        (sample) => {
+          const name = sample.stack.at(-1) ?? "";
+          if (!busy.has(name)) busy.set(name, next(25));
+          const times = name === grown ? 4 : 1;
+          const more = next(100) < (busy.get(name) as number) ? 1 : 0;
+          return Array.from({ length: times + more }, () => sample);
+        },
+      );
+    const before = profileOf(
+      plainSamples(6000, 2 * seed + 500).map((sample) => ({
+        ...sample,
+        stack: namesOf(sample),
+      })),
+    );
+    const options = { event: "cpu-clock", by: "period" } as const;
+    const same = diff([before], [profileOf(samplesOf(2 * seed + 501))], options);
+    if (same.rows.some(({ isSignificant }) => isSignificant)) flagged++;
+    const grown = diff([before], [profileOf(samplesOf(2 * seed + 501, "f9"))], options);
+    if (grown.rows.some(({ name, isSignificant }) => isSignificant && name === "f9")) found++;
+  }
+  assert(flagged <= 2, `${flagged} of 40 pairs have a change`);
+  assert(found >= 38, `${found} of 40 changes were found`);
+});
+
+Deno.test("a program that was renamed is compared with itself; others are not joined", () => {
+  const samples = plainSamples(2000, 77);
+  const renamed = (name: string, buildId: string | undefined, comm: string): Profile => {
+    const profile = profileOf(samples);
+    const [demo, ...others] = profile.objects;
+    const { buildId: _, ...bare } = demo as ProfileObject;
+    return {
+      ...profile,
+      objects: [{ ...bare, name, ...(buildId === undefined ? {} : { buildId }) }, ...others],
+      threads: profile.threads.map((thread) => ({ ...thread, comm })),
+    };
+  };
+  const compare = (a: Profile, b: Profile, same?: ReadonlyMap<string, string>) => {
+    const { rows, same: found } = diff([a], [b], {
+      ...OPTIONS,
+      ...(same === undefined ? {} : { same }),
+    });
+    return [found.map(({ by }) => by), rows.filter(({ note }) => note !== "").length > 0];
+  };
+  const old = renamed("server-1", "aa", "server-1");
+  // Of the same build; built again, and the only program on either side; neither of these; as told.
+  assertEquals(compare(old, renamed("server-2", "aa", "x")), [["build id"], false]);
+  assertEquals(compare(old, renamed("server-2", "bb", "server-2")), [["program"], false]);
+  assertEquals(compare(old, renamed("lib.so", "bb", "server-2")), [[], true]);
+  assertEquals(
+    compare(old, renamed("lib.so", "bb", "x"), new Map([["server-1", "lib.so"]])),
+    [["named"], false],
+  );
+  assertEquals(compare(old, renamed("server-1", "bb", "x")), [[], false]);
 });

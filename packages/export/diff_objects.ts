@@ -1,0 +1,69 @@
+import type { Profile } from "./profile.ts";
+
+/** An object of one side that is taken for one of the other. */
+export interface SameObject {
+  /** Its name on the base side. */
+  readonly before: string;
+  /** Its name on the other side. */
+  readonly after: string;
+  /** Why: `--same` said so, the build ids are equal, or each is the only program that the other side has not. */
+  readonly by: "named" | "build id" | "program";
+}
+
+/**
+ * Objects that are the same on both sides under different names: a program that was renamed, or built
+ * somewhere else. Objects of equal names are the same anyway.
+ *
+ * @param named Pairs of names that the caller knows of.
+ */
+export function sameObjects(
+  before: readonly Profile[],
+  after: readonly Profile[],
+  named: ReadonlyMap<string, string> = new Map(),
+): SameObject[] {
+  const [old, now] = [objectsOf(before), objectsOf(after)];
+  const found: SameObject[] = [...named].map(([before, after]) => ({ before, after, by: "named" }));
+  const isFree = (name: string, side: "before" | "after") =>
+    !found.some((same) => same[side] === name);
+  const only = (own: ReadonlyMap<string, Found>, other: ReadonlyMap<string, Found>) =>
+    [...own].filter(([name]) => !other.has(name));
+  for (const [name, { buildIds }] of only(old, now)) {
+    if (!isFree(name, "before")) continue;
+    const other = only(now, old).find(([candidate, { buildIds: ids }]) =>
+      isFree(candidate, "after") && [...ids].some((id) => buildIds.has(id))
+    );
+    if (other !== undefined) found.push({ before: name, after: other[0], by: "build id" });
+  }
+  const programs = (own: Found[], side: "before" | "after") =>
+    own.filter(({ isProgram, name }) => isProgram && isFree(name, side));
+  const [a, ...moreA] = programs(only(old, now).map(([, of]) => of), "before");
+  const [b, ...moreB] = programs(only(now, old).map(([, of]) => of), "after");
+  if (a !== undefined && b !== undefined && moreA.length === 0 && moreB.length === 0) {
+    found.push({ before: a.name, after: b.name, by: "program" });
+  }
+  return found;
+}
+
+interface Found {
+  readonly name: string;
+  readonly buildIds: Set<string>;
+  /** Whether it is an executable, as far as its name and the commands tell. */
+  isProgram: boolean;
+}
+
+function objectsOf(profiles: readonly Profile[]): Map<string, Found> {
+  const found = new Map<string, Found>();
+  for (const { objects, threads } of profiles) {
+    const comms = new Set(threads.map(({ comm }) => comm));
+    for (const { name, buildId } of objects) {
+      let object = found.get(name);
+      if (object === undefined) {
+        found.set(name, object = { name, buildIds: new Set(), isProgram: false });
+      }
+      if (buildId !== undefined) object.buildIds.add(buildId);
+      // The kernel keeps 15 bytes of a command.
+      object.isProgram ||= comms.has(name.slice(0, 15));
+    }
+  }
+  return found;
+}
