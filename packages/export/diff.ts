@@ -1,6 +1,8 @@
 import { frameStacks } from "./frame_stacks.ts";
 import { FUNCTION_KIND, functionLabel, type Profile } from "./profile.ts";
 import { type SameObject, sameObjects } from "./diff_objects.ts";
+
+export type { SameObject };
 import { normalTwoSided, rateTest, shareTest, significant, welch } from "./statistics.ts";
 
 /** What makes recordings comparable. */
