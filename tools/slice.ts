@@ -8,7 +8,7 @@ import {
   Slice,
   type SliceFilter,
 } from "@perfdata/edit";
-import { PERF_SAMPLE_READ, PerfDataWriter } from "@perfdata/format";
+import { mayHaveOffCpuSamples, PERF_SAMPLE_READ, PerfDataWriter } from "@perfdata/format";
 import type { PerfDataReader } from "@perfdata/format/reader";
 import { runEngine } from "@perfdata/session/engine";
 import {
@@ -102,6 +102,10 @@ async function run(flags: SliceFlags): Promise<number> {
     });
     const isWhole = Object.keys(filter).length === 0 && every === undefined;
     const cut = await auxPlan(opened, filter);
+    // The name of such an event decides what its samples mean; in a pipe events are not known before.
+    const mayDiffer = reader.isPipe ||
+      reader.events.all.some(({ attr }) => mayHaveOffCpuSamples(attr));
+    if ((filter.pids ?? filter.tids) !== undefined && mayDiffer) await eventNames(reader);
     complaints.muted = false;
     const edit = new Slice(reader, {
       ...filter,

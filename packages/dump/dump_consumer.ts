@@ -305,7 +305,8 @@ export class DumpConsumer implements Consumer, KernelTextContext {
     const binary = names.binaryOf(run, row);
     if (!isRead) state.samples += this.#samplesOf(text);
     if (!isRead && this.#symbols === undefined) {
-      if (this.#packer !== undefined && (layout.sampleType & NOT_SHARED) === 0 && start % 4 === 0) {
+      const isShared = (layout.sampleType & NOT_SHARED) === 0 && !state.event.isOffCpu;
+      if (this.#packer !== undefined && isShared && start % 4 === 0) {
         out.flush();
         const { words } = source;
         this.#packer.sample(words, start >> 2, end - start, state.index, place, slot, binary);
@@ -318,7 +319,7 @@ export class DumpConsumer implements Consumer, KernelTextContext {
         ? putAscii(out.view, p, `${run.pid[row]}/${run.tid[row]}: `)
         : this.#threads.putIds(out.view, p, slot);
       this.#symbols?.select(run, row);
-      out.p = text.putFields(out.view, out.p, view, start, this.#symbols?.putChain);
+      out.p = text.putFields(out.view, out.p, view, start, end, this.#symbols?.putChain);
       const putWhere = (event: EventState): void => {
         // A sample can hold thousands of values, and paths can be long.
         out.reserve();

@@ -3,8 +3,10 @@ import {
   CPUMODE_NAMES,
   decodeFeature,
   PERF_RECORD_MISC_CPUMODE_MASK,
+  PERF_RECORD_MISC_USER,
   PERF_RECORD_SAMPLE,
   type PerfDataError,
+  type PerfEvent,
   type ReadFormat,
   type Residue,
   type Sample,
@@ -101,6 +103,38 @@ export interface AnyDecoded {
   readonly error?: PerfDataError;
 }
 
+/** Values of a sample that are elsewhere than where samples have them. */
+export interface MeantSample {
+  readonly ip: bigint | undefined;
+  readonly pid: number;
+  readonly tid: number;
+  readonly period: bigint;
+  readonly callchain: readonly bigint[];
+}
+
+/** What an off-CPU sample in `[start, end)` of `view` means; `undefined` for all others. */
+export function meantSample(
+  event: PerfEvent,
+  view: DataView,
+  start: number,
+  end: number,
+  le: boolean,
+): MeantSample | undefined {
+  const found = event.offCpu(view, start, end, le);
+  if (found === undefined) return undefined;
+  const { ip, pid, tid, period, callchain, callchainLength } = found;
+  return {
+    ip: ip < 0 ? undefined : view.getBigUint64(ip, le),
+    pid,
+    tid,
+    period: view.getBigUint64(period, le),
+    callchain: Array.from(
+      { length: callchainLength },
+      (_, k) => view.getBigUint64(callchain + 8 * k, le),
+    ),
+  };
+}
+
 /** What a line says beyond the record itself. */
 export interface LineContext {
   /** Name of the record's type. */
@@ -111,6 +145,8 @@ export interface LineContext {
   readonly event: string | undefined;
   /** Period of a sample that does not have its own. */
   readonly period?: bigint | undefined;
+  /** What a sample means, where that is not what its own fields say. */
+  readonly meant?: MeantSample | undefined;
   /** Byte order of the file. */
   readonly littleEndian: boolean;
   /** How 64-bit values are written. */
@@ -156,14 +192,17 @@ export function lineMembers(
     members.push(["event", context.event === undefined ? "null" : JSON.stringify(context.event)]);
   }
   members.push(["misc", `"0x${record.misc.toString(16)}"`]);
-  if (isSample) members.push(["cpumode", `"${cpumodeName(record.misc)}"`]);
+  const cpumode = context.meant === undefined ? record.misc : PERF_RECORD_MISC_USER;
+  if (isSample) members.push(["cpumode", `"${cpumodeName(cpumode)}"`]);
   if (record.raw !== undefined) {
     put("raw", record.raw);
     put("error", record.error?.message);
     return members;
   }
   if (isSample) {
-    const sample = record.body as Sample;
+    const { meant } = context;
+    const own = record.body as Sample;
+    const sample = { ...own, ...meant, callchain: own.callchain };
     const fixed = (name: keyof Sample) =>
       members.push([name, valueJson(sample[name], root.fields.get(name), u64)]);
     fixed("ip");
@@ -175,6 +214,10 @@ export function lineMembers(
     members.push(["period", valueJson(sample.period ?? context.period, undefined, u64)]);
     for (const [name, value] of Object.entries(sample)) {
       if (!SAMPLE_FIRST.has(name)) put(name, value, root.fields.get(name));
+    }
+    if (meant !== undefined && own.callchain === undefined) {
+      const addresses = meant.callchain.map((address) => `"0x${address.toString(16)}"`);
+      members.push(["callchain", `[${addresses.join(",")}]`]);
     }
   } else {
     const id = record.sample_id;

@@ -233,6 +233,8 @@ export class SampleWriter {
     joined: boolean = false,
   ): SampleWriter | undefined {
     if ((event.layout.sampleType & ~(FIXED_FIELDS | REST_FIELDS)) !== 0) return undefined;
+    // Some of their values are elsewhere.
+    if (event.isOffCpu) return undefined;
     const writer = new SampleWriter(event, name, u64, more, joined);
     return writer.#event === "" ? undefined : writer;
   }

@@ -1,4 +1,3 @@
-import { PERF_SAMPLE_CALLCHAIN } from "@perfdata/format";
 import type { Engine } from "@perfdata/session/engine";
 import type { Run } from "@perfdata/session/run";
 import type { PlaceSymbol } from "@perfdata/session/symbols";
@@ -190,9 +189,9 @@ export class RecordMore {
   }
 
   #placesOf(run: Run, row: number): SamplePlaces {
-    const { sampleType = 0, ip = -1 } =
-      this.#engine?.reader.events.all[run.event[row] as number]?.layout ?? {};
-    const hasChain = this.#joined || (sampleType & PERF_SAMPLE_CALLCHAIN) !== 0;
+    const event = this.#engine?.reader.events.all[run.event[row] as number];
+    const ip = event?.layout.ip ?? -1;
+    const hasChain = this.#joined || event?.hasChain === true;
     return {
       own: ip < 0 ? -1 : run.place[row] as number,
       chain: hasChain ? run.chains : undefined,

@@ -22,6 +22,7 @@ import {
   type AnyDecoded,
   FieldTree,
   lineMembers,
+  meantSample,
   type Members,
   type U64Style,
 } from "./records_json.ts";
@@ -170,6 +171,7 @@ export class RecordsText implements Consumer {
   startNames(nameOf: (comm: number) => string, events: readonly string[]): void {
     this.#more?.startNames(nameOf);
     this.#names = events;
+    events.forEach((name, i) => this.#reader.events.at(i)?.named(name));
   }
 
   rows(run: Run): void {
@@ -266,7 +268,7 @@ export class RecordsText implements Consumer {
           written = out.length;
         }
       }
-    } else if (this.#planned && type <= 0xff && event <= 0xfff) {
+    } else if (this.#planned && type <= 0xff && event <= 0xfff && !this.#isOffCpu(type, event)) {
       const plan = this.#plan(at, start, end, type, run.misc[row] as number, event);
       if (plan !== null) {
         out.reserve(plan.bound(end - start));
@@ -288,6 +290,10 @@ export class RecordsText implements Consumer {
     if (this.#packer === undefined) this.#write(text);
     else this.#packer.text(text);
     out.length = 0;
+  }
+
+  #isOffCpu(type: number, event: number): boolean {
+    return type === PERF_RECORD_SAMPLE && this.#reader.events.at(event)?.isOffCpu === true;
   }
 
   #sampleWriter(index: number): SampleWriter | null {
@@ -339,6 +345,15 @@ export class RecordsText implements Consumer {
     const isSample = type === PERF_RECORD_SAMPLE && found !== undefined;
     const members = lineMembers(record, tree, {
       period: isSample ? fixedPeriod(found.attr) : undefined,
+      meant: isSample
+        ? meantSample(
+          found,
+          run.at(row).view,
+          run.start[row] as number,
+          run.end[row] as number,
+          littleEndian,
+        )
+        : undefined,
       name: this.#typeName(type),
       offset,
       event: isSample ? this.#eventName(event) : undefined,

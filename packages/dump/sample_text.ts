@@ -20,7 +20,7 @@ import {
   type ReadLayout,
   readLayout,
   registerName,
-  SampleFields,
+  type SampleFields,
   type SampleLayout,
 } from "@perfdata/format";
 import {
@@ -91,6 +91,7 @@ export class SampleText {
   readonly layout: SampleLayout;
   readonly #head: RecordHead;
   readonly #threads: ThreadText;
+  readonly #event: PerfEvent;
   readonly #type: number;
   readonly #read: ReadLayout;
   readonly #callStack: boolean;
@@ -116,10 +117,11 @@ export class SampleText {
     const { attr } = event;
     this.#head = head;
     this.#threads = threads;
-    this.fields = new SampleFields(attr);
+    this.#event = event;
+    this.fields = event.sampleFields();
     this.layout = event.layout;
     this.littleEndian = littleEndian;
-    this.#type = event.layout.sampleType;
+    this.#type = event.layout.sampleType | (event.hasChain ? PERF_SAMPLE_CALLCHAIN : 0);
     this.#read = readLayout(event.readFormat);
     this.#callStack = (attr.branch_sample_type & BigInt(PERF_SAMPLE_BRANCH_CALL_STACK)) !== 0n;
     this.#userRegisters = registers(attr.sample_regs_user, arch);
@@ -164,7 +166,7 @@ export class SampleText {
   ): number {
     const threads = this.#threads;
     p = this.#head.putSample(out, p, source, start, end, place, this.layout);
-    p = this.putFields(out, threads.putIds(out, p, slot), source.view, start);
+    p = this.putFields(out, threads.putIds(out, p, slot), source.view, start, end);
     return threads.putBinary(out, threads.putLine(out, p, slot), binary);
   }
 
@@ -178,17 +180,19 @@ export class SampleText {
     p: number,
     view: DataView,
     start: number,
+    end: number,
     putSymbols?: (out: DataView, p: number, fields: SampleFields) => number,
   ): number {
     const le = this.littleEndian;
     const { layout, fields } = this;
-    const { ip, period, addr } = layout;
+    const { period, addr } = layout;
     const type = this.#type;
+    const ip = this.#event.ipAt(view, start, end, le);
     if (ip < 0) out.setUint8(p++, 0x30);
-    else p = putPrefixedHexAt(out, p, view, start + ip, le);
+    else p = putPrefixedHexAt(out, p, view, ip, le);
     p = this.#beforePeriod.put(out, p);
     if (period >= 0) {
-      p = putDecimal64At(out, p, view, start + period, le);
+      p = putDecimal64At(out, p, view, this.#event.periodAt(view, start, end, le), le);
       p = this.#beforeAddr.put(out, p);
     }
     if (addr >= 0) {

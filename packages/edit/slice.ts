@@ -162,10 +162,15 @@ export class Slice implements Edit {
       (this.#to !== undefined && isAfter(high, low, this.#to))
     ) return DROP;
     if (pids !== undefined || tids !== undefined) {
-      const tid = layout.tid < 0 ? -1 : view.getInt32(start + layout.tid, le);
+      const event = batch.events.at(number);
+      const isOffCpu = event?.isOffCpu === true;
+      const meant = isOffCpu ? event.offCpu(view, start, start + batch.size(i), le) : undefined;
+      const own = layout.tid < 0 ? -1 : view.getInt32(start + layout.tid, le);
+      const tid = isOffCpu ? meant?.tid ?? -1 : own;
       if (tids !== undefined && !tids.has(tid)) return DROP;
       // The idle thread is of process 0, whatever the sample says.
-      const pid = tid === 0 ? 0 : layout.pid < 0 ? -1 : view.getInt32(start + layout.pid, le);
+      const process = layout.pid < 0 ? -1 : view.getInt32(start + layout.pid, le);
+      const pid = tid === 0 ? 0 : isOffCpu ? meant?.pid ?? -1 : process;
       if (pids !== undefined && !pids.has(pid)) return DROP;
     }
     if (cpus !== undefined) {

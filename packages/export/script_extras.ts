@@ -103,7 +103,7 @@ export class ScriptExtras {
     if (fields.branchStack >= 0 && (has.brstack || has.brstacksym || has.brstackoff)) {
       for (let i = 0; i < fields.branchStackLength; i++) this.#branch(text, i, branches, from);
     }
-    if (has["bpf-output"] && isBpfOutput(this.#event.attr)) this.#bpfOutput(text);
+    if (has["bpf-output"] && isBpfOutput(this.#event)) this.#bpfOutput(text);
     if (has.phys_addr) text.string(this.#u64(fields.physAddr).toString(16).padStart(16));
     if (has.data_page_size) text.string(` ${pageSize(this.#u64(fields.dataPageSize))}`);
     if (has.code_page_size) text.string(` ${pageSize(this.#u64(fields.codePageSize))}`);

@@ -263,7 +263,7 @@ export function rowNeeds(
       if (SCRIPT_FIELDS.some((field) => OF_RECORD.has(field) && asked(field))) return true;
       const { attr } = event;
       if ((wish?.types?.get(attr.type) ?? wish)?.isChange === false) return false;
-      return attr.type === PERF_TYPE_TRACEPOINT || isRaw(event) || isBpfOutput(attr);
+      return attr.type === PERF_TYPE_TRACEPOINT || isRaw(event) || isBpfOutput(event);
     },
   };
 }
@@ -279,9 +279,9 @@ export function refuseOfTraces(wish: FieldWish | undefined): void {
   throw new FieldError(field, `${field} is not printed: the recording has no AUX data to decode`);
 }
 
-/** Whether samples hold what a BPF program wrote. */
-export function isBpfOutput({ type, config }: PerfEvent["attr"]): boolean {
-  return type === PERF_TYPE_SOFTWARE && config === PERF_COUNT_SW_BPF_OUTPUT;
+/** Whether samples hold what a BPF program wrote, and that is not a sample itself. */
+export function isBpfOutput({ attr: { type, config }, isOffCpu }: PerfEvent): boolean {
+  return type === PERF_TYPE_SOFTWARE && config === PERF_COUNT_SW_BPF_OUTPUT && !isOffCpu;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { PerfEvent } from "@perfdata/format";
-import { PERF_SAMPLE_CALLCHAIN, PERF_TYPE_TRACEPOINT } from "@perfdata/format/perf-event";
+import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/perf-event";
 import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import { SampleFields } from "@perfdata/format/sample-layout";
 import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
@@ -228,12 +228,12 @@ export class ScriptRows implements Consumer {
     const { view } = run.at(i);
     const le = (this.#engine as Engine).reader.littleEndian;
     const start = run.start[i] as number;
-    if (of.layout.ip >= 0) {
-      const ip = start + of.layout.ip;
+    const ip = of.ipAt(view, start, run.end[i] as number, le);
+    if (ip >= 0) {
       words[at + ROW.IP_HI] = view.getInt32(le ? ip + 4 : ip, le);
       words[at + ROW.IP_LO] = view.getInt32(le ? ip : ip + 4, le);
     }
-    if (this.#needs.stacks && (of.layout.sampleType & PERF_SAMPLE_CALLCHAIN) !== 0) {
+    if (this.#needs.stacks && of.hasChain) {
       words[at + ROW.FRAMES] = this.#addFrames(block, run, i);
     }
     if (this.#needs.addresses && of.layout.addr >= 0) {

@@ -1,12 +1,17 @@
 import type { PerfEventAttr } from "./attr.ts";
 import type { EventContext } from "./cursor.ts";
 import { type FixedSampleId, type Sample, sampleDeclaration, sampleIdTrailer } from "./sample.ts";
-import { type SampleLayout, sampleLayout } from "./sample_layout.ts";
+import { hasOffCpuSamples, OffCpuFields } from "./off_cpu.ts";
+import { SampleFields, type SampleLayout, sampleLayout } from "./sample_layout.ts";
 import { IdMap } from "./id_map.ts";
 import { trailerEnd } from "./record.ts";
 import type { Codec } from "./struct/codec.ts";
 import { specialized } from "./struct/of_event.ts";
-import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "./perf_event.ts";
+import {
+  PERF_RECORD_SAMPLE,
+  PERF_RECORD_USER_TYPE_START,
+  PERF_SAMPLE_CALLCHAIN,
+} from "./perf_event.ts";
 
 /** One event of a file: its attr, its ids, and what follows from them. */
 export class PerfEvent implements EventContext {
@@ -20,6 +25,7 @@ export class PerfEvent implements EventContext {
   readonly readFormat: number;
   readonly #specialized = new Map<Codec<unknown>, Codec<unknown>>();
   #trailer: FixedSampleId | undefined;
+  #offCpu: OffCpuFields | undefined;
   readonly #arch: () => string | undefined;
 
   /**
@@ -44,6 +50,55 @@ export class PerfEvent implements EventContext {
   /** The machine that recorded, as `uname -m` prints it, where it is known. */
   get arch(): string | undefined {
     return this.#arch();
+  }
+
+  /** Takes what the recording calls the event, which may decide what its samples mean. */
+  named(name: string): void {
+    if (!hasOffCpuSamples(this.attr, name)) this.#offCpu = undefined;
+    else this.#offCpu ??= new OffCpuFields(this.attr);
+  }
+
+  /** Whether its samples mean what their raw data says: see {@link OffCpuFields}. */
+  get isOffCpu(): boolean {
+    return this.#offCpu !== undefined;
+  }
+
+  /** Whether its samples have call chains. */
+  get hasChain(): boolean {
+    return (this.layout.sampleType & PERF_SAMPLE_CALLCHAIN) !== 0 || this.isOffCpu;
+  }
+
+  /** What finds the fields of its samples that have no fixed place: those that are meant. */
+  sampleFields(): SampleFields {
+    return this.isOffCpu ? new OffCpuFields(this.attr) : new SampleFields(this.attr);
+  }
+
+  /**
+   * The off-CPU sample that the record in `[start, end)` of `view` means; `undefined` for damaged ones
+   * and for samples of other events. The next call overwrites it.
+   */
+  offCpu(
+    view: DataView,
+    start: number,
+    end: number,
+    littleEndian: boolean,
+  ): OffCpuFields | undefined {
+    const fields = this.#offCpu;
+    return fields?.locate(view, start, end, littleEndian) === true ? fields : undefined;
+  }
+
+  /** Where the u64 period of a sample in `[start, end)` is; -1 where it has none. */
+  periodAt(view: DataView, start: number, end: number, littleEndian: boolean): number {
+    const { layout } = this;
+    if (this.isOffCpu) return this.offCpu(view, start, end, littleEndian)?.period ?? -1;
+    return layout.period < 0 ? -1 : start + layout.period;
+  }
+
+  /** Where the u64 address of a sample in `[start, end)` is; -1 where it has none. */
+  ipAt(view: DataView, start: number, end: number, littleEndian: boolean): number {
+    const { layout } = this;
+    if (this.isOffCpu) return this.offCpu(view, start, end, littleEndian)?.ip ?? -1;
+    return layout.ip < 0 ? -1 : start + layout.ip;
   }
 
   /** A declaration as it is for this event: without what the event's records do not hold. */

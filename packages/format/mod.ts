@@ -14,6 +14,7 @@ export * from "./features.ts";
 export type { FeatureSection } from "./file_tables.ts";
 export * from "./header.ts";
 export * from "./layout.ts";
+export * from "./off_cpu.ts";
 export * from "./perf_event.ts";
 export * from "./reader.ts";
 export * from "./record.ts";

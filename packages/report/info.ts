@@ -7,7 +7,6 @@ import {
   HEADER_DIR_FORMAT,
   KERNEL_RECORDS,
   PERF_SAMPLE_BRANCH_STACK,
-  PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_STACK_USER,
   type PerfDataReader,
   type RecordBatch,
@@ -293,8 +292,8 @@ class InfoCounts implements Consumer {
   #fieldsOf(number: number): SampleFields | null {
     const event = this.#reader.events.all[number];
     if (event === undefined) return null;
-    const any = PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_STACK_USER | PERF_SAMPLE_BRANCH_STACK;
-    return (event.layout.sampleType & any) === 0 ? null : new SampleFields(event.attr);
+    const any = PERF_SAMPLE_STACK_USER | PERF_SAMPLE_BRANCH_STACK;
+    return event.hasChain || (event.layout.sampleType & any) !== 0 ? event.sampleFields() : null;
   }
 
   #event(number: number): EventInfo {

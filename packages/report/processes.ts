@@ -173,7 +173,7 @@ export class Overview implements Consumer {
     const { bytes, view } = run.at(i);
     if (type === PERF_RECORD_SAMPLE) {
       if (event !== undefined && start + event.layout.fixedSize <= end) {
-        info = this.#sample(view, start, event, index, pid);
+        info = this.#sample(view, start, end, event, index, pid);
       }
     } else if (TASKS.has(type) || this.#row !== undefined) {
       const body = codec.decode(bytes.subarray(start, end), {
@@ -194,17 +194,25 @@ export class Overview implements Consumer {
     this.#row?.({ nr: this.#nr++, type: count.type, pid, tid, time, info });
   }
 
-  #sample(view: DataView, start: number, event: PerfEvent, index: number, pid: number): string {
-    const { layout, attr } = event;
+  #sample(
+    view: DataView,
+    start: number,
+    end: number,
+    event: PerfEvent,
+    index: number,
+    pid: number,
+  ): string {
     const le = this.#reader?.littleEndian === true;
-    const period = layout.period < 0
-      ? Number(attr.sample_period)
-      : Number(view.getBigUint64(start + layout.period, le));
+    const periodAt = event.periodAt(view, start, end, le);
+    const period = periodAt < 0
+      ? Number(event.attr.sample_period)
+      : Number(view.getBigUint64(periodAt, le));
     const process = this.#process(pid);
     process.samples[index] = (process.samples[index] ?? 0) + 1;
     process.periods[index] = (process.periods[index] ?? 0) + period;
     if (this.#row === undefined) return "";
-    const ip = layout.ip < 0 ? 0n : view.getBigUint64(start + layout.ip, le);
+    const ipAt = event.ipAt(view, start, end, le);
+    const ip = ipAt < 0 ? 0n : view.getBigUint64(ipAt, le);
     return `ip 0x${ip.toString(16)} period ${period}${
       this.#events.length > 1 ? ` event ${index}` : ""
     }`;

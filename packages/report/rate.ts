@@ -282,8 +282,9 @@ class RateAnalysis implements Consumer {
     const tid = run.tid[i] as number;
     this.by ??= layout.cpu < 0 && tid >= 0 ? "thread" : "cpu";
     // Without a recorded period it is the one that was asked for; a frequency says nothing here.
-    const period = layout.period >= 0
-      ? this.#u64(view, start + layout.period)
+    const periodAt = event.periodAt(view, start, end, this.#le);
+    const period = periodAt >= 0
+      ? this.#u64(view, periodAt)
       : attr.flags.freq
       ? undefined
       : Number(attr.sample_period);

@@ -248,6 +248,8 @@ export async function runEngine(
   const recorded = new RecordedObjects(reader, diagnostics);
   const described = new EventNames(reader, diagnostics);
   await recorded.readFeatures(reader);
+  // What samples mean may depend on it.
+  await described.all();
   const index = takesAnyOrder(reader, consumers, options)
     ? await readIndex(reader, consumers, options)
     : undefined;

@@ -28,7 +28,8 @@ const MAX_TRACING_DATA = 1 << 26;
 /**
  * The names of a recording's events, as perf finds them: what an EVENT_UPDATE record calls it, else
  * what EVENT_DESC says, which is how it was given to `perf record -e`; else, of a tracepoint, its
- * name in TRACING_DATA, and of any other, one made of the attr.
+ * name in TRACING_DATA, and of any other, one made of the attr. The events of the reader are told, since
+ * what samples mean may depend on it.
  *
  * @example
  * ```ts
@@ -134,7 +135,11 @@ export class EventNames {
 
   /** What {@link EventNames.all} gave last, with the names of updates since. */
   current(): string[] {
-    return this.#base.map((name, i) => this.#updates.get(i) ?? name);
+    return this.#base.map((base, i) => {
+      const name = this.#updates.get(i) ?? base;
+      this.#reader.events.at(i)?.named(name);
+      return name;
+    });
   }
 
   /** Names of tracepoints by id. */

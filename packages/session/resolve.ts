@@ -120,6 +120,12 @@ export class Resolver {
       const event = this.#events[i] as PerfEvent;
       this.#shapes.push(sampleShape(event, this.#needs, this.unwind !== undefined));
     }
+    for (const [i, { offCpu }] of this.#shapes.entries()) {
+      // In a pipe the name, which decides what samples mean, comes after the event.
+      const event = this.#events[i] as PerfEvent;
+      if (event.isOffCpu === (offCpu !== undefined)) continue;
+      this.#shapes[i] = sampleShape(event, this.#needs, this.unwind !== undefined);
+    }
     const { count, type, chosen, place, addr, stack, thread } = run;
     const { branchStart, chainStart, chainExact } = run;
     chosen.fill(CHOSEN.NO, 0, count);
@@ -206,16 +212,21 @@ export class Resolver {
         ? shape.fixedPeriod
         : view.getUint32(at + shape.period + highAt, le) * 2 ** 32 +
           view.getUint32(at + shape.period + lowAt, le);
-      const { fields, ip } = shape;
+      const { fields, offCpu } = shape;
       if (fields?.locate(view, at, end[i] as number, le) === false) {
         this.leftOut++;
         continue;
       }
+      if (offCpu !== undefined) {
+        period[i] = view.getUint32(offCpu.period + highAt, le) * 2 ** 32 +
+          view.getUint32(offCpu.period + lowAt, le);
+      }
+      const ip = ipOf(shape, at);
       const mode = (misc[i] as number) & PERF_RECORD_MISC_CPUMODE_MASK;
       const isGuest = mode === PERF_RECORD_MISC_GUEST_KERNEL ||
         mode === PERF_RECORD_MISC_GUEST_USER;
       chosen[i] = isGuest || (filtered && this.#isOthers(run, i)) ? CHOSEN.TOTAL : CHOSEN.YES;
-      if (maps) run.map[i] = this.#map(of, mode, view, ip < 0 ? -1 : at + ip);
+      if (maps) run.map[i] = this.#map(of, mode, view, ip);
       if (shape.several) {
         // Places are numbered, and get their times, in the order of the samples.
         if (count > 0) this.#places.findAll(run, rows, count, hi, lo);
@@ -223,8 +234,8 @@ export class Resolver {
         this.#several(run, i, shape, view);
       } else if (places && ip >= 0) {
         rows[count] = i;
-        hi[count] = view.getInt32(at + ip + highAt, le);
-        lo[count++] = view.getInt32(at + ip + lowAt, le);
+        hi[count] = view.getInt32(ip + highAt, le);
+        lo[count++] = view.getInt32(ip + lowAt, le);
       }
     }
     if (count > 0) this.#places.findAll(run, rows, count, hi, lo);
@@ -241,7 +252,7 @@ export class Resolver {
 
   /** Finds the places of a sample that may have several. */
   #several(run: Run, i: number, shape: SampleShape, view: DataView): void {
-    const { fields, ip } = shape;
+    const { fields } = shape;
     const le = this.#le;
     const thread = run.thread[i] as number;
     const mode = (run.misc[i] as number) & PERF_RECORD_MISC_CPUMODE_MASK;
@@ -258,8 +269,8 @@ export class Resolver {
       const lo = view.getInt32(le ? at : at + 4, le);
       run.addr[i] = places.find(thread, this.#addrMode(thread, mode, hi, lo), hi, lo);
     }
-    if (ip < 0) return;
-    const at = (run.start[i] as number) + ip;
+    const at = ipOf(shape, run.start[i] as number);
+    if (at < 0) return;
     const hi = view.getInt32(le ? at + 4 : at, le);
     const lo = view.getInt32(le ? at : at + 4, le);
     const place = run.place[i] = places.find(thread, mode, hi, lo);
@@ -460,4 +471,10 @@ export class Resolver {
         : this.#places.find(thread, mode, hi, lo);
     }
   }
+}
+
+/** Where the address of a sample at `start`, whose fields were located, is; -1 where it has none. */
+function ipOf({ ip, offCpu }: SampleShape, start: number): number {
+  if (offCpu !== undefined) return offCpu.ip;
+  return ip < 0 ? -1 : start + ip;
 }

@@ -1,5 +1,6 @@
 import { trailerEnd } from "@perfdata/format/record";
 import type { PerfDataReader, PerfEvent } from "@perfdata/format";
+import { PERF_RECORD_MISC_CPUMODE_MASK, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
 import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
 import { recordMisc, recordSize } from "@perfdata/format/record-header";
 
@@ -57,7 +58,7 @@ export class Run {
   readonly offset: Float64Array = new Float64Array(RUN_ROWS);
   /** `type` of the header. */
   readonly type: Int32Array = new Int32Array(RUN_ROWS);
-  /** `misc` of the header. */
+  /** `misc` of the header; of an off-CPU sample with the mode of the address that is meant. */
   readonly misc: Int32Array = new Int32Array(RUN_ROWS);
   /** Number of the event it belongs to, or -1 where its id is not known; 0 for perf's own records. */
   readonly event: Int32Array = new Int32Array(RUN_ROWS);
@@ -198,6 +199,13 @@ export class RunColumns {
       const hasPid = pidAt >= at + 8 && pidAt + 8 <= stop;
       pid[i] = hasPid ? view.getInt32(pidAt, le) : -1;
       tid[i] = hasPid ? view.getInt32(pidAt + 4, le) : -1;
+      const known = kind === PERF_RECORD_SAMPLE ? this.#events[of] : undefined;
+      if (known?.isOffCpu === true) {
+        const meant = known.offCpu(view, at, stop, le);
+        pid[i] = meant?.pid ?? -1;
+        tid[i] = meant?.tid ?? -1;
+        misc[i] = recordMisc(view, at, le) & ~PERF_RECORD_MISC_CPUMODE_MASK | PERF_RECORD_MISC_USER;
+      }
       cpu[i] = cpuAt >= at + 8 && cpuAt + 8 <= stop ? view.getInt32(cpuAt, le) : -1;
     }
   }

@@ -117,11 +117,11 @@ export class SampleReads {
       this.periodLo[0] = period | 0;
       return;
     }
-    const { attr, layout } = this.#reader.events.all[run.event[i] as number] as PerfEvent;
-    const exact = layout.period < 0 ? attr.sample_period : run.at(i).view.getBigUint64(
-      (run.start[i] as number) + layout.period,
-      this.#reader.littleEndian,
-    );
+    const event = this.#reader.events.all[run.event[i] as number] as PerfEvent;
+    const { view } = run.at(i);
+    const le = this.#reader.littleEndian;
+    const at = event.periodAt(view, run.start[i] as number, run.end[i] as number, le);
+    const exact = at < 0 ? event.attr.sample_period : view.getBigUint64(at, le);
     this.periodHi[0] = Number(exact >> 32n);
     this.periodLo[0] = Number(exact & 0xffff_ffffn);
   }

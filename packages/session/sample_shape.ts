@@ -1,12 +1,11 @@
-import type { PerfEvent } from "@perfdata/format";
+import type { OffCpuFields, PerfEvent } from "@perfdata/format";
 import {
   PERF_SAMPLE_BRANCH_CALL_STACK,
   PERF_SAMPLE_BRANCH_STACK,
-  PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_REGS_USER,
   PERF_SAMPLE_STACK_USER,
 } from "@perfdata/format/perf-event";
-import { SampleFields } from "@perfdata/format/sample-layout";
+import type { SampleFields } from "@perfdata/format/sample-layout";
 
 /** What is filled in of samples, beyond thread, process, comm and period. */
 export interface ResolveNeeds {
@@ -40,6 +39,8 @@ export interface SampleShape {
   readonly size: number;
   readonly chain: boolean;
   readonly branches: boolean;
+  /** Finds the sample that is meant, where that is another: address, period and chain are its own then. */
+  readonly offCpu: OffCpuFields | undefined;
   /** Whether the user part of a stack may not be in the chain. */
   readonly elsewhere: boolean;
   /** Whether the branch stack is the stack of user calls. */
@@ -58,14 +59,14 @@ export interface SampleShape {
  * @param unwinds Whether copies of stacks are unwound.
  */
 export function sampleShape(
-  { attr, layout }: PerfEvent,
+  event: PerfEvent,
   needs: ResolveNeeds,
   unwinds: boolean,
 ): SampleShape {
+  const { attr, layout } = event;
   const { sampleType } = layout;
   const whole = needs.stacks || needs.frames;
-  const chain = (whole || needs.chains) &&
-    (sampleType & PERF_SAMPLE_CALLCHAIN) !== 0;
+  const chain = (whole || needs.chains) && event.hasChain;
   const branches = needs.branches && (sampleType & PERF_SAMPLE_BRANCH_STACK) !== 0;
   const copied = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
   const unwind = unwinds && whole && (sampleType & copied) === copied;
@@ -73,7 +74,8 @@ export function sampleShape(
     (attr.branch_sample_type & BigInt(PERF_SAMPLE_BRANCH_CALL_STACK)) !== 0n;
   const deferred = attr.flags.defer_callchain || attr.flags.defer_output;
   const addr = needs.addr ? layout.addr : -1;
-  const fields = chain || branches || unwind ? new SampleFields(attr) : undefined;
+  const { isOffCpu } = event;
+  const fields = chain || branches || unwind || isOffCpu ? event.sampleFields() : undefined;
   return {
     ip: layout.ip,
     addr,
@@ -84,6 +86,7 @@ export function sampleShape(
     branches,
     unwind,
     calls,
+    offCpu: isOffCpu ? fields as OffCpuFields : undefined,
     elsewhere: chain && (calls || deferred),
     fields,
     several: needs.stacks || addr >= 0 || fields !== undefined,

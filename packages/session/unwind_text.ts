@@ -1,8 +1,4 @@
-import {
-  PERF_SAMPLE_BRANCH_STACK,
-  PERF_SAMPLE_CALLCHAIN,
-  PERF_SAMPLE_STACK_USER,
-} from "@perfdata/format/perf-event";
+import { PERF_SAMPLE_BRANCH_STACK, PERF_SAMPLE_STACK_USER } from "@perfdata/format/perf-event";
 import { WALK_END } from "@perfdata/symbols/cfi";
 import type { Engine } from "./engine.ts";
 import type { UnwindTally } from "./unwind_counts.ts";
@@ -180,8 +176,10 @@ export function unwoundRows({ unwound, places }: Engine): UnwoundRow[] {
  * where an event has some.
  */
 export function noStacksText({ reader }: Engine): string | undefined {
-  const some = PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_STACK_USER;
-  const recorded = reader.events.all.some(({ layout }) => (layout.sampleType & some) !== 0);
+  const some = PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_STACK_USER;
+  const recorded = reader.events.all.some(({ layout, hasChain }) =>
+    hasChain || (layout.sampleType & some) !== 0
+  );
   return recorded
     ? undefined
     : "no stacks were recorded; perf record -g, or --call-graph dwarf where programs have no frame pointers";

@@ -269,6 +269,7 @@ export class RecordingIndex {
     }
     const offsets = this.#columns;
     const { isUniform } = offsets;
+    const hasOffCpu = events.all.some(({ isOffCpu }) => isOffCpu);
     let { time, pid } = offsets.sample[0] ?? NOWHERE;
     const highAt = le ? 4 : 0;
     const lowAt = 4 - highAt;
@@ -299,7 +300,13 @@ export class RecordingIndex {
             block.see(hi, lo);
           } else hi = lo = 0;
         }
-        if (pid >= 8 && start + pid + 8 <= end) {
+        const of = hasOffCpu ? events.all[events.indexOf(view, start, end, type, le)] : undefined;
+        if (of?.isOffCpu === true) {
+          const meant = of.offCpu(view, start, end, le);
+          if (meant !== undefined) {
+            seen.see(meant.pid, meant.tid, rounds.count, hi, lo, firstIndex + i);
+          }
+        } else if (pid >= 8 && start + pid + 8 <= end) {
           const process = view.getInt32(start + pid, le);
           seen.see(
             process,
