@@ -149,10 +149,13 @@ Deno.test("off-CPU samples: the tools print the same of both forms, from a file 
       ["rate", []],
     ];
     for (const [name, args] of commands) {
-      for (const kind of ["", "-pipe"]) {
+      for (const kind of ["", "-pipe", "-stream"]) {
         const texts = await Promise.all(FORMS.map(async (form) => {
           const path = `${folder}/${form}${kind}`;
-          const { code, out, err } = await tool(name, [...args, path]);
+          const input = await Deno.readFile(`${folder}/${form}`);
+          const { code, out, err } = kind === "-stream"
+            ? await tool(name, [...args, "-"], { input })
+            : await tool(name, [...args, path]);
           assertEquals(code, 0, `${name}: ${err}`);
           // Of the ordinary form perf prints an empty line for what is not in the raw data.
           return out.replaceAll(path, "data").replaceAll(`${form}${kind}`, "data")
@@ -163,7 +166,7 @@ Deno.test("off-CPU samples: the tools print the same of both forms, from a file 
         compared++;
       }
     }
-    assertEquals(compared, 12);
+    assertEquals(compared, 18);
     const sliced = await Promise.all(FORMS.map(async (form) => {
       const out = `${folder}/${form}-slice`;
       const { code, err } = await tool("slice", [`${folder}/${form}`, "--tid", "1002", "-o", out]);
@@ -214,6 +217,24 @@ Deno.test("off-CPU samples: another event's BPF output, and raw data that is cut
     type === "SAMPLE"
   );
   assertEquals(new Set(other.map(({ tid }) => tid)), new Set([0]));
+  // Without a name, each sample is judged by its raw data: half of these are cut, and stay what they were.
+  const items = recording.items.map((item, i) => {
+    const { record } = item;
+    if (record.name !== "SAMPLE" || i % 2 === 0) return item;
+    const raw = (record.body as { raw: Uint8Array }).raw.subarray(0, 20);
+    return { ...item, record: { ...record, body: { ...record.body, raw } } };
+  }) as typeof recording.items;
+  const nameless = await asFile({ ...recording, items, features: [] }, true);
+  const mixed = (await recordLines(nameless)).filter(({ type }) => type === "SAMPLE");
+  const list = waits();
+  mixed.forEach(({ tid, period, raw }, i) => {
+    const wait = list[i] as Wait;
+    const isCut = String(raw).length === 40;
+    assertEquals([tid, period], isCut ? [0, "1"] : [wait.tid, String(wait.period)]);
+  });
+  const ids = new SampleCounts({ keys: { tid: true } });
+  const { leftOut } = await runEngine(await open(bytesSource(nameless)), [ids]);
+  assertEquals([mixed.length, leftOut], [list.length, 0]);
   let cut = 0;
   for (let length = 0; length < 40; length += 4) {
     const items = recording.items.map((item) => {

@@ -121,7 +121,7 @@ export function meantSample(
   le: boolean,
 ): MeantSample | undefined {
   const found = event.offCpu(view, start, end, le);
-  if (found === undefined) return undefined;
+  if (found?.isMeant !== true) return undefined;
   const { ip, pid, tid, period, callchain, callchainLength } = found;
   return {
     ip: ip < 0 ? undefined : view.getBigUint64(ip, le),

@@ -1,7 +1,7 @@
 import type { PerfEventAttr } from "./attr.ts";
 import type { EventContext } from "./cursor.ts";
 import { type FixedSampleId, type Sample, sampleDeclaration, sampleIdTrailer } from "./sample.ts";
-import { hasOffCpuSamples, OffCpuFields } from "./off_cpu.ts";
+import { hasOffCpuSamples, mayHaveOffCpuSamples, OffCpuFields } from "./off_cpu.ts";
 import { SampleFields, type SampleLayout, sampleLayout } from "./sample_layout.ts";
 import { IdMap } from "./id_map.ts";
 import { trailerEnd } from "./record.ts";
@@ -25,6 +25,7 @@ export class PerfEvent implements EventContext {
   readonly readFormat: number;
   readonly #specialized = new Map<Codec<unknown>, Codec<unknown>>();
   #trailer: FixedSampleId | undefined;
+  #name: string | undefined;
   #offCpu: OffCpuFields | undefined;
   readonly #arch: () => string | undefined;
 
@@ -52,15 +53,32 @@ export class PerfEvent implements EventContext {
     return this.#arch();
   }
 
-  /** Takes what the recording calls the event, which may decide what its samples mean. */
-  named(name: string): void {
-    if (!hasOffCpuSamples(this.attr, name)) this.#offCpu = undefined;
-    else this.#offCpu ??= new OffCpuFields(this.attr);
+  /**
+   * Takes what the recording calls the event, which may decide what its samples mean.
+   *
+   * @param name Nothing, where that is not known.
+   */
+  named(name: string | undefined): void {
+    if (name === this.#name && this.#offCpu !== undefined) return;
+    this.#name = name;
+    const may = name === undefined
+      ? mayHaveOffCpuSamples(this.attr)
+      : hasOffCpuSamples(this.attr, name);
+    this.#offCpu = may ? this.#offCpuFields() : undefined;
   }
 
-  /** Whether its samples mean what their raw data says: see {@link OffCpuFields}. */
+  #offCpuFields(): OffCpuFields {
+    return new OffCpuFields(this.attr, this.#name !== undefined);
+  }
+
+  /** Whether its samples mean what their raw data says, or may: see {@link OffCpuFields}. */
   get isOffCpu(): boolean {
     return this.#offCpu !== undefined;
+  }
+
+  /** Whether it is known that they do, or do not. */
+  get isNamed(): boolean {
+    return this.#name !== undefined;
   }
 
   /** Whether its samples have call chains. */
@@ -70,7 +88,7 @@ export class PerfEvent implements EventContext {
 
   /** What finds the fields of its samples that have no fixed place: those that are meant. */
   sampleFields(): SampleFields {
-    return this.isOffCpu ? new OffCpuFields(this.attr) : new SampleFields(this.attr);
+    return this.isOffCpu ? this.#offCpuFields() : new SampleFields(this.attr);
   }
 
   /**

@@ -1,6 +1,11 @@
 import type { PerfEventAttr } from "./attr.ts";
-import { PERF_SAMPLE_RAW, PERF_TYPE_SOFTWARE } from "./perf_event.ts";
-import { SampleFields, sampleLayout } from "./sample_layout.ts";
+import {
+  PERF_CONTEXT_USER,
+  PERF_SAMPLE_CALLCHAIN,
+  PERF_SAMPLE_RAW,
+  PERF_TYPE_SOFTWARE,
+} from "./perf_event.ts";
+import { SampleFields, type SampleLayout, sampleLayout } from "./sample_layout.ts";
 import { SampleWalk } from "./sample_walk.ts";
 
 /** `PERF_COUNT_SW_BPF_OUTPUT`: samples hold what a BPF program writes. */
@@ -31,7 +36,7 @@ export function hasOffCpuSamples(attr: PerfEventAttr, name: string): boolean {
   return name === OFFCPU_EVENT && mayHaveOffCpuSamples(attr);
 }
 
-/** Whether they may, if the event has the name. */
+/** Whether they may: that depends on the name. */
 export function mayHaveOffCpuSamples({ type, config, sample_type }: PerfEventAttr): boolean {
   return type === PERF_TYPE_SOFTWARE && config === PERF_COUNT_SW_BPF_OUTPUT &&
     (sample_type & BigInt(PERF_SAMPLE_RAW)) !== 0n;
@@ -57,12 +62,22 @@ export class OffCpuFields extends SampleFields {
   period: number = -1;
   /** Where the u64 of the address is: the innermost of the call chain; -1 where none was collected. */
   ip: number = -1;
-  readonly #time: number;
+  /** Whether another sample is meant; otherwise the values are the sample's own. */
+  isMeant: boolean = false;
+  /** Whether the name of the event is known. */
+  readonly isNamed: boolean;
+  readonly #layout: SampleLayout;
 
-  /** Prepares for the samples of one event. */
-  constructor(attr: PerfEventAttr) {
+  /**
+   * Prepares for the samples of one event.
+   *
+   * @param isNamed Whether the name of the event is known. Where it is not, as before the end of a file
+   *   that arrives as a stream, raw data that is exactly of this form is taken for such a sample.
+   */
+  constructor(attr: PerfEventAttr, isNamed: boolean = true) {
     super(attr);
-    this.#time = sampleLayout(attr).time;
+    this.#layout = sampleLayout(attr);
+    this.isNamed = isNamed;
   }
 
   /**
@@ -72,6 +87,27 @@ export class OffCpuFields extends SampleFields {
    */
   override locate(view: DataView, start: number, end: number, littleEndian: boolean): boolean {
     if (!super.locate(view, start, end, littleEndian)) return false;
+    this.isMeant = this.#interpret(view, start, littleEndian);
+    if (!this.isMeant && !this.isNamed) this.#takeOwn(view, start, littleEndian);
+    return this.isMeant || !this.isNamed;
+  }
+
+  /** Takes the values of the sample itself. */
+  #takeOwn(view: DataView, start: number, littleEndian: boolean): void {
+    const { sampleType, pid, period, ip } = this.#layout;
+    this.pid = pid < 0 ? -1 : view.getInt32(start + pid, littleEndian);
+    this.tid = pid < 0 ? -1 : view.getInt32(start + pid + 4, littleEndian);
+    this.period = period < 0 ? -1 : start + period;
+    this.ip = ip < 0 ? -1 : start + ip;
+    // Those of the last sample that was meant.
+    if ((sampleType & PERF_SAMPLE_CALLCHAIN) === 0) {
+      this.positions[AT_CALLCHAIN] = -1;
+      this.counts[AT_CALLCHAIN] = 0;
+    }
+  }
+
+  /** Takes the values of the sample that is in the raw data; whether it is one. */
+  #interpret(view: DataView, start: number, littleEndian: boolean): boolean {
     const { raw, rawSize } = this;
     const highAt = littleEndian ? 4 : 0;
     const lowAt = 4 - highAt;
@@ -79,13 +115,18 @@ export class OffCpuFields extends SampleFields {
     const chain = raw + 24;
     const n = view.getUint32(raw + 16 + lowAt, littleEndian);
     if (view.getUint32(raw + 16 + highAt, littleEndian) !== 0) return false;
-    if (n > (rawSize - 32) / 8) return false;
+    const rest = rawSize - 32 - 8 * n;
+    if (rest < 0) return false;
+    if (!this.isNamed) {
+      const isUser = n > 0 && view.getBigUint64(chain, littleEndian) === PERF_CONTEXT_USER;
+      if (rest >= 8 || !isUser) return false;
+    }
     const low = view.getInt32(raw + lowAt, littleEndian);
     const high = view.getInt32(raw + highAt, littleEndian);
     // What perf writes at the end has the process in the lower half; such samples have times of their
     // own (`OFF_CPU_TIMESTAMP`). What the BPF program writes has the thread there, which is no older
     // than the first of its process. perf takes the lower half for the process in both.
-    const time = this.#time;
+    const { time } = this.#layout;
     const isSum = time >= 0 && view.getInt32(start + time + highAt, littleEndian) === -1;
     const swapped = !isSum && low > high;
     this.pid = swapped ? high : low;

@@ -51,6 +51,8 @@ export class EventNames {
   /** By number of the event: what the last EVENT_UPDATE called it. */
   readonly #updates = new Map<number, string>();
   #base: readonly string[] = [];
+  /** What EVENT_DESC calls them. */
+  #described: readonly (string | undefined)[] = [];
   #description: Uint8Array | undefined;
   #tracingData: Uint8Array | undefined;
   readonly #diagnostics: Diagnostics | undefined;
@@ -121,6 +123,7 @@ export class EventNames {
     const inFeature = events.map(({ ids: [id] }, i) =>
       (id === undefined ? undefined : names.get(id)) ?? described[i]?.name
     );
+    this.#described = inFeature;
     const unnamed = events.some(({ attr }, i) =>
       attr.type === PERF_TYPE_TRACEPOINT && inFeature[i] === undefined
     );
@@ -136,9 +139,9 @@ export class EventNames {
   /** What {@link EventNames.all} gave last, with the names of updates since. */
   current(): string[] {
     return this.#base.map((base, i) => {
-      const name = this.#updates.get(i) ?? base;
-      this.#reader.events.at(i)?.named(name);
-      return name;
+      const update = this.#updates.get(i);
+      this.#reader.events.at(i)?.named(update ?? this.#described[i]);
+      return update ?? base;
     });
   }
 

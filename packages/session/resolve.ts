@@ -123,7 +123,8 @@ export class Resolver {
     for (const [i, { offCpu }] of this.#shapes.entries()) {
       // In a pipe the name, which decides what samples mean, comes after the event.
       const event = this.#events[i] as PerfEvent;
-      if (event.isOffCpu === (offCpu !== undefined)) continue;
+      const isSame = event.isOffCpu ? offCpu?.isNamed === event.isNamed : offCpu === undefined;
+      if (isSame) continue;
       this.#shapes[i] = sampleShape(event, this.#needs, this.unwind !== undefined);
     }
     const { count, type, chosen, place, addr, stack, thread } = run;
@@ -217,7 +218,7 @@ export class Resolver {
         this.leftOut++;
         continue;
       }
-      if (offCpu !== undefined) {
+      if (offCpu !== undefined && offCpu.period >= 0) {
         period[i] = view.getUint32(offCpu.period + highAt, le) * 2 ** 32 +
           view.getUint32(offCpu.period + lowAt, le);
       }

@@ -204,7 +204,9 @@ export class RunColumns {
         const meant = known.offCpu(view, at, stop, le);
         pid[i] = meant?.pid ?? -1;
         tid[i] = meant?.tid ?? -1;
-        misc[i] = recordMisc(view, at, le) & ~PERF_RECORD_MISC_CPUMODE_MASK | PERF_RECORD_MISC_USER;
+        if (meant?.isMeant === true) {
+          misc[i] = (misc[i] as number) & ~PERF_RECORD_MISC_CPUMODE_MASK | PERF_RECORD_MISC_USER;
+        }
       }
       cpu[i] = cpuAt >= at + 8 && cpuAt + 8 <= stop ? view.getInt32(cpuAt, le) : -1;
     }
