@@ -4,15 +4,8 @@
  * kept apart or not.
  */
 import { assert, assertEquals } from "@std/assert";
-import {
-  callTree,
-  flameData,
-  folded,
-  type Profile,
-  ProfileConsumer,
-  totals,
-  treeLines,
-} from "@perfdata/export";
+import { callTree, flameData, folded, treeLines } from "@perfdata/export";
+import { type Profile, ProfileConsumer, totals } from "@perfdata/profile";
 import { bytesSource, PerfDataReader } from "@perfdata/format";
 import { runEngine } from "@perfdata/session/engine";
 import { openResolver } from "@perfdata/symbols/open-resolver";

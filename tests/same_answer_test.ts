@@ -6,7 +6,8 @@ import { assert, assertEquals } from "@std/assert";
 import { type ByteSource, bytesSource, PerfDataReader, streamSource } from "@perfdata/format";
 import { dump } from "@perfdata/dump";
 import { writeRecords } from "@perfdata/dump/records";
-import { callTree, folded, ProfileConsumer, treeLines } from "@perfdata/export";
+import { callTree, folded, treeLines } from "@perfdata/export";
+import { ProfileConsumer } from "@perfdata/profile";
 import {
   analyzeRate,
   functionTable,

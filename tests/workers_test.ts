@@ -6,8 +6,8 @@ import { type CountOptions, functionTable, SampleCounts } from "@perfdata/report
 import { countWorkers } from "@perfdata/report/count-workers";
 import { runEngine } from "@perfdata/session/engine";
 import { openResolver } from "@perfdata/symbols/open-resolver";
-import { ProfileConsumer, type ProfileOptions } from "@perfdata/export";
-import { profileWorkers } from "@perfdata/export/profile-workers";
+import { ProfileConsumer, type ProfileOptions } from "@perfdata/profile";
+import { profileWorkers } from "@perfdata/profile/profile-workers";
 import { corpusFiles } from "./corpus.ts";
 
 const root = new URL("../", import.meta.url).pathname;

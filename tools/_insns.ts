@@ -1,6 +1,6 @@
 /** `annotate --insns`: the instructions of functions with their shares. */
 import type { AnnotatedCount, CodeCounts } from "@perfdata/export/annotate";
-import type { Profile } from "@perfdata/export/profile";
+import type { Profile } from "@perfdata/profile/profile";
 import { InsnDecoder, type InsnMode } from "@perfdata/intel-pt";
 import type { Engine } from "@perfdata/session/engine";
 import type { ObjectCodeReader } from "@perfdata/session/object-code";

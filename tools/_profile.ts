@@ -1,7 +1,7 @@
 /** What the commands that show stacks have in common: which samples, names, and the line of trust. */
-import { filterProfile } from "@perfdata/export/filter-profile";
-import type { Profile } from "@perfdata/export/profile";
-import { ProfileConsumer, type ProfileOptions } from "@perfdata/export/recorded-profile";
+import { filterProfile } from "@perfdata/profile/filter-profile";
+import type { Profile } from "@perfdata/profile/profile";
+import { ProfileConsumer, type ProfileOptions } from "@perfdata/profile/recorded-profile";
 import { newFile } from "@perfdata/format/file-sink";
 import { isRandomAccess } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
@@ -111,7 +111,7 @@ export async function readProfile(
   const jobs = sampleJobs(flags.value.jobs, reader);
   const workers = jobs === 1
     ? undefined
-    : (await import("@perfdata/export/profile-workers")).profileWorkers(name, jobs, {
+    : (await import("@perfdata/profile/profile-workers")).profileWorkers(name, jobs, {
       profile: how,
       symbols: { ...symbolOptions(flags), parameters: false },
     });

@@ -1,7 +1,7 @@
 /** Profiles of Intel PT: what ran, by stack and time. */
 import { ChromeCalls } from "@perfdata/export/chrome-calls";
-import type { Profile } from "@perfdata/export/profile";
-import { ptProfile } from "@perfdata/export/pt-profile";
+import type { Profile } from "@perfdata/profile/profile";
+import { ptProfile } from "@perfdata/profile/pt-profile";
 import {
   type CallEvents,
   decodePt,

@@ -5,7 +5,7 @@ import {
   type Annotation,
   codeCounts,
 } from "@perfdata/export/annotate";
-import { type Profile, totals } from "@perfdata/export/profile";
+import { type Profile, totals } from "@perfdata/profile/profile";
 import { ObjectCodeReader } from "@perfdata/session/object-code";
 import {
   aboutAsync,

@@ -1,6 +1,6 @@
 /** `diff`: compares recordings, and says which changes are more than chance. */
 import { type Diff, diff, type DiffMeasure, type DiffRow } from "@perfdata/export/diff";
-import type { Profile } from "@perfdata/export/profile";
+import type { Profile } from "@perfdata/profile/profile";
 import {
   aboutAsync,
   type Command,

@@ -1,5 +1,5 @@
 /** `export`: writes the samples of a recording in a format that other tools read. */
-import type { Profile } from "@perfdata/export/profile";
+import type { Profile } from "@perfdata/profile/profile";
 import { newFile } from "@perfdata/format/file-sink";
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";

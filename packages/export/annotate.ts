@@ -1,5 +1,5 @@
-import { frameStacks } from "./frame_stacks.ts";
-import { FUNCTION_KIND, functionLabel, type Profile } from "./profile.ts";
+import { frameStacks } from "@perfdata/profile/frame-stacks";
+import { FUNCTION_KIND, functionLabel, type Profile } from "@perfdata/profile/profile";
 
 /** Samples and periods. */
 export interface AnnotatedCount {
@@ -55,7 +55,8 @@ export interface Annotation {
  *
  * @example
  * ```ts
- * import { annotate, ProfileBuilder } from "@perfdata/export";
+ * import { annotate } from "@perfdata/export";
+ * import { ProfileBuilder } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *
  * const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });
@@ -209,7 +210,8 @@ export interface CodeCounts {
  *
  * @example
  * ```ts
- * import { codeCounts, ProfileBuilder } from "@perfdata/export";
+ * import { codeCounts } from "@perfdata/export";
+ * import { ProfileBuilder } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *
  * const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });

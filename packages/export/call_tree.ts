@@ -1,7 +1,7 @@
-import { FloatColumn } from "./columns.ts";
-import { type FrameStacks, frameStacks } from "./frame_stacks.ts";
-import { NodeTable } from "./node_table.ts";
-import { functionLabels, type Profile } from "./profile.ts";
+import { FloatColumn } from "@perfdata/profile/columns";
+import { type FrameStacks, frameStacks } from "@perfdata/profile/frame-stacks";
+import { NodeTable } from "@perfdata/profile/node-table";
+import { functionLabels, type Profile } from "@perfdata/profile/profile";
 
 /** What a {@linkcode CallTree} is made of. */
 export interface CallTreeOptions {
@@ -62,7 +62,8 @@ interface StackSum {
  *
  * @example
  * ```ts
- * import { callTree, ProfileBuilder } from "@perfdata/export";
+ * import { callTree } from "@perfdata/export";
+ * import { ProfileBuilder } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *
  * const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });

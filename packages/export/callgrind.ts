@@ -1,8 +1,8 @@
 import { ByteText } from "./byte_text.ts";
-import { FloatColumn } from "./columns.ts";
-import { frameStacks } from "./frame_stacks.ts";
-import { NodeTable } from "./node_table.ts";
-import { functionLabel, type Profile, totals } from "./profile.ts";
+import { FloatColumn } from "@perfdata/profile/columns";
+import { frameStacks } from "@perfdata/profile/frame-stacks";
+import { NodeTable } from "@perfdata/profile/node-table";
+import { functionLabel, type Profile, totals } from "@perfdata/profile/profile";
 
 /** What {@linkcode callgrind} writes. */
 export interface CallgrindOptions {

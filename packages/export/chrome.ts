@@ -1,7 +1,7 @@
 import { ByteText } from "./byte_text.ts";
-import { frameStacks } from "./frame_stacks.ts";
-import { groupSamples, type SampleGroup } from "./group_samples.ts";
-import { functionLabels, type Profile } from "./profile.ts";
+import { frameStacks } from "@perfdata/profile/frame-stacks";
+import { groupSamples, type SampleGroup } from "@perfdata/profile/group-samples";
+import { functionLabels, type Profile } from "@perfdata/profile/profile";
 
 /** What {@linkcode chrome} writes. */
 export interface ChromeOptions {

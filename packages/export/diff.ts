@@ -1,5 +1,5 @@
-import { frameStacks } from "./frame_stacks.ts";
-import { FUNCTION_KIND, functionLabel, type Profile } from "./profile.ts";
+import { frameStacks } from "@perfdata/profile/frame-stacks";
+import { FUNCTION_KIND, functionLabel, type Profile } from "@perfdata/profile/profile";
 import { type SameObject, sameObjects } from "./diff_objects.ts";
 
 export type { SameObject };

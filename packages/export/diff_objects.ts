@@ -1,4 +1,4 @@
-import type { Profile } from "./profile.ts";
+import type { Profile } from "@perfdata/profile/profile";
 
 /** An object of one side that is taken for one of the other. */
 export interface SameObject {

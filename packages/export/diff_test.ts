@@ -1,6 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { diff } from "./diff.ts";
-import type { Profile, ProfileObject } from "./profile.ts";
+import type { Profile, ProfileObject } from "@perfdata/profile/profile";
 import {
   normalTwoSided,
   rateTest,

@@ -1,6 +1,6 @@
 import { ByteText } from "./byte_text.ts";
-import { groupSamples, type SampleGroup } from "./group_samples.ts";
-import type { Profile } from "./profile.ts";
+import { groupSamples, type SampleGroup } from "@perfdata/profile/group-samples";
+import type { Profile } from "@perfdata/profile/profile";
 import { firefoxTables } from "./firefox_tables.ts";
 
 /** Version of the processed profile format that is written; the viewer upgrades it to its own. */

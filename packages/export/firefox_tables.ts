@@ -1,5 +1,5 @@
-import { type FrameStacks, frameStacks } from "./frame_stacks.ts";
-import { FUNCTION_KIND, functionLabel, type Profile } from "./profile.ts";
+import { type FrameStacks, frameStacks } from "@perfdata/profile/frame-stacks";
+import { FUNCTION_KIND, functionLabel, type Profile } from "@perfdata/profile/profile";
 
 /** A table of the shared part of a profile, or the list of its strings. */
 export interface FirefoxTable {

@@ -1,6 +1,6 @@
 import type { FlameData } from "./flame_data.ts";
 import type { FlameTree } from "./flame_tree.ts";
-import { FUNCTION_KIND } from "./profile.ts";
+import { FUNCTION_KIND } from "@perfdata/profile/profile";
 
 /** What the color of a box says. */
 export type FlameColoring = "object" | "kind" | "change";

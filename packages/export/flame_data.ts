@@ -1,7 +1,7 @@
-import { FloatColumn, IntColumn } from "./columns.ts";
-import { frameStacks } from "./frame_stacks.ts";
-import { NodeTable } from "./node_table.ts";
-import type { Profile, ProfileEvent, ProfileThread } from "./profile.ts";
+import { FloatColumn, IntColumn } from "@perfdata/profile/columns";
+import { frameStacks } from "@perfdata/profile/frame-stacks";
+import { NodeTable } from "@perfdata/profile/node-table";
+import type { Profile, ProfileEvent, ProfileThread } from "@perfdata/profile/profile";
 
 /** What a flame graph is drawn from: stacks of functions, and samples by thread and slice of time. */
 export interface FlameData {

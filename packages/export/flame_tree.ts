@@ -1,6 +1,6 @@
-import { FloatColumn, IntColumn } from "./columns.ts";
+import { FloatColumn, IntColumn } from "@perfdata/profile/columns";
 import type { FlameData } from "./flame_data.ts";
-import { NodeTable } from "./node_table.ts";
+import { NodeTable } from "@perfdata/profile/node-table";
 
 /** What of a {@linkcode FlameData} is drawn, and how. */
 export interface FlameSelection {
@@ -102,7 +102,8 @@ class Boxes {
  *
  * @example
  * ```ts
- * import { flameData, flameTree, ProfileBuilder } from "@perfdata/export";
+ * import { flameData, flameTree } from "@perfdata/export";
+ * import { ProfileBuilder } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *
  * const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });

@@ -1,8 +1,8 @@
 import { ByteText, encodeAll } from "./byte_text.ts";
-import { depthFirst, frameStacks, ranks } from "./frame_stacks.ts";
-import { FloatColumn } from "./columns.ts";
-import { NodeTable } from "./node_table.ts";
-import { FUNCTION_KIND, functionLabel, type Profile } from "./profile.ts";
+import { depthFirst, frameStacks, ranks } from "@perfdata/profile/frame-stacks";
+import { FloatColumn } from "@perfdata/profile/columns";
+import { NodeTable } from "@perfdata/profile/node-table";
+import { FUNCTION_KIND, functionLabel, type Profile } from "@perfdata/profile/profile";
 
 /** What {@linkcode folded} writes; marks and roots are those of `stackcollapse-perf.pl`. */
 export interface FoldedOptions {
@@ -30,7 +30,8 @@ export interface FoldedOptions {
  *
  * @example
  * ```ts
- * import { folded, ProfileBuilder } from "@perfdata/export";
+ * import { folded } from "@perfdata/export";
+ * import { ProfileBuilder } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *
  * const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });

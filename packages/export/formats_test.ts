@@ -4,8 +4,8 @@ import { callgrind } from "./callgrind.ts";
 import { chrome } from "./chrome.ts";
 import { folded } from "./folded.ts";
 import { pprof } from "./pprof.ts";
-import { totals } from "./profile.ts";
-import { ProfileBuilder } from "./profile_builder.ts";
+import { totals } from "@perfdata/profile/profile";
+import { ProfileBuilder } from "@perfdata/profile/profile-builder";
 import {
   bytesOf,
   consumer,

@@ -8,7 +8,7 @@ import {
   ValueType,
 } from "pprof-format";
 import { MessageBytes } from "./message_bytes.ts";
-import { functionLabel, type Profile } from "./profile.ts";
+import { functionLabel, type Profile } from "@perfdata/profile/profile";
 
 /** Functions in one message: repeated fields of messages that follow each other are joined. */
 const AT_ONCE = 4096;

@@ -1,7 +1,7 @@
 import { ByteText } from "./byte_text.ts";
-import { frameStacks } from "./frame_stacks.ts";
-import { functionLabel, type Profile } from "./profile.ts";
-import { groupSamples } from "./group_samples.ts";
+import { frameStacks } from "@perfdata/profile/frame-stacks";
+import { functionLabel, type Profile } from "@perfdata/profile/profile";
+import { groupSamples } from "@perfdata/profile/group-samples";
 
 /** What {@linkcode speedscope} writes. */
 export interface SpeedscopeOptions {

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { withPage } from "./browser_testing.ts";
-import { groupSamples } from "./group_samples.ts";
+import { groupSamples } from "@perfdata/profile/group-samples";
 import { speedscope } from "./speedscope.ts";
 import { plainSamples, profileOf, textOf, withFile } from "./testing.ts";
 

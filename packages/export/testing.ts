@@ -1,7 +1,7 @@
 /** What the tests of this package have in common: a profile to write, and programs that read it. */
-import type { Profile } from "./profile.ts";
-import { FUNCTION_KIND } from "./profile.ts";
-import { ProfileBuilder } from "./profile_builder.ts";
+import type { Profile } from "@perfdata/profile/profile";
+import { FUNCTION_KIND } from "@perfdata/profile/profile";
+import { ProfileBuilder } from "@perfdata/profile/profile-builder";
 
 /** A sample as the test sees it: names from the outermost caller inwards. */
 export interface PlainSample {

@@ -116,7 +116,8 @@ const percent = (part: number, whole: number): string =>
  *
  * @example
  * ```ts
- * import { callTree, ProfileBuilder, treeLines } from "@perfdata/export";
+ * import { callTree, treeLines } from "@perfdata/export";
+ * import { ProfileBuilder } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *
  * const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });

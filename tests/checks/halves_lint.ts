@@ -6,7 +6,7 @@
  */
 
 /** Where text is made. */
-const ROOMS = /\/(packages\/(dump|edit|export|report)|tools)\/[^/]+\.ts$/;
+const ROOMS = /\/(packages\/(dump|edit|export|profile|report)|tools)\/(?:[^/]+\/)*[^/]+\.ts$/;
 const TESTS = /(_test|\btesting)\.ts$/;
 
 function isTwoToThe32(node: Deno.lint.Node): boolean {

@@ -13,6 +13,7 @@ Deno.test("halves are not joined as a number where text is made", () => {
   ];
   for (const source of joined) {
     assertEquals(found("/a/packages/dump/x.ts", source), ["perfdata/halves"], source);
+    assertEquals(found("/a/packages/profile/names/x.ts", source), ["perfdata/halves"], source);
     assertEquals(found("/a/tools/x.ts", source), ["perfdata/halves"], source);
     // Numbers are compared and added there, and nothing is printed.
     assertEquals(found("/a/packages/session/x.ts", source), [], source);

@@ -122,6 +122,7 @@ export class SchedulerEvents {
       const at = fields.raw + offset;
       if (size === 4) return view.getInt32(at, le);
       const low = view.getUint32(at + (le ? 0 : 4), le);
+      // deno-lint-ignore perfdata/halves -- threads, states, and how long a thread ran
       return view.getInt32(at + (le ? 4 : 0), le) * 2 ** 32 + low;
     };
     const hi = (run.timeHi[i] as number) >>> 0;
@@ -130,6 +131,7 @@ export class SchedulerEvents {
       this.#baseHi = hi;
       this.#baseLo = lo;
     }
+    // deno-lint-ignore perfdata/halves -- since the first one, to take differences of
     const time = (hi - this.#baseHi) * 2 ** 32 + (lo - this.#baseLo);
     if (name === "sched:sched_switch") {
       const state = value(1);

@@ -120,11 +120,11 @@ export interface ProfileSwitch {
 }
 
 /**
- * A profile with names: what every format of this package is made from.
+ * A profile with names: what call trees, pictures and the formats of other tools are made from.
  *
  * @example
  * ```ts
- * import { ProfileBuilder, totals } from "@perfdata/export";
+ * import { ProfileBuilder, totals } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *
  * const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });

@@ -1,4 +1,4 @@
-import type { Profile, SampleColumns } from "./profile.ts";
+import type { Profile, SampleColumns } from "../columns/profile.ts";
 
 /** Which samples of a profile are kept; what is not given keeps all. */
 export interface ProfileFilter {
@@ -15,7 +15,7 @@ export interface ProfileFilter {
  *
  * @example
  * ```ts
- * import { filterProfile, ProfileBuilder, totals } from "@perfdata/export";
+ * import { filterProfile, ProfileBuilder, totals } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *
  * const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });

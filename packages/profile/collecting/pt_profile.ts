@@ -1,5 +1,5 @@
 import type { CallTimeline, CallTree, PtCode, PtHistory, PtNames } from "@perfdata/session/pt";
-import type { Profile } from "./profile.ts";
+import type { Profile } from "../columns/profile.ts";
 import { ProfileBuilder } from "./profile_builder.ts";
 
 /** What {@linkcode ptProfile} is made from. */

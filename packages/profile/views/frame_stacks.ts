@@ -1,5 +1,5 @@
-import { NodeTable } from "./node_table.ts";
-import type { Profile } from "./profile.ts";
+import { NodeTable } from "../columns/node_table.ts";
+import type { Profile } from "../columns/profile.ts";
 
 /** Stacks of frames, or of functions. */
 export interface FrameStacks {
@@ -27,7 +27,7 @@ export interface FrameStackOptions {
  *
  * @example
  * ```ts
- * import { frameStacks, ProfileBuilder } from "@perfdata/export";
+ * import { frameStacks, ProfileBuilder } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *
  * const builder = new ProfileBuilder({ events: [] });
@@ -74,7 +74,7 @@ export function frameStacks(
  *
  * @example
  * ```ts
- * import { depthFirst } from "@perfdata/export";
+ * import { depthFirst } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *
  * const stacks = { parent: Int32Array.of(-1, 0, 0, 1), item: Int32Array.of(0, 2, 1, 1) };

@@ -3,9 +3,14 @@ import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
 import { type SymbolTrust, symbolTrust } from "@perfdata/session/symbolize";
 import type { Resolution, SymbolResolver } from "@perfdata/symbols";
 import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
-import { IntColumn } from "./columns.ts";
-import { FrameTable } from "./frame_table.ts";
-import { FUNCTION_KIND, type Profile, type SampleColumns, type StackColumns } from "./profile.ts";
+import { IntColumn } from "../columns/columns.ts";
+import { FrameTable } from "../columns/frame_table.ts";
+import {
+  FUNCTION_KIND,
+  type Profile,
+  type SampleColumns,
+  type StackColumns,
+} from "../columns/profile.ts";
 
 /** What of a profile {@linkcode namePlaces} makes. */
 export type NamedPlaces =

@@ -22,9 +22,9 @@ import { shortName } from "@perfdata/session/short-name";
 import type { SymbolTrust } from "@perfdata/session/symbolize";
 import { percent } from "@perfdata/session/unwind-text";
 import type { SymbolResolver } from "@perfdata/symbols";
-import { FloatColumn, IntColumn } from "./columns.ts";
-import { NodeTable } from "./node_table.ts";
-import { namePlaces } from "./place_names.ts";
+import { FloatColumn, IntColumn } from "../columns/columns.ts";
+import { NodeTable } from "../columns/node_table.ts";
+import { namePlaces } from "../names/place_names.ts";
 import type {
   Profile,
   ProfileEvent,
@@ -32,7 +32,7 @@ import type {
   ProfileThread,
   SampleColumns,
   StackColumns,
-} from "./profile.ts";
+} from "../columns/profile.ts";
 
 /** What {@linkcode ProfileConsumer} keeps. */
 export interface ProfileOptions {

@@ -1,4 +1,4 @@
-import type { Profile } from "./profile.ts";
+import type { Profile } from "../columns/profile.ts";
 
 /** The rows of samples of one event and thread. */
 export interface SampleGroup {
@@ -15,7 +15,7 @@ export interface SampleGroup {
  *
  * @example
  * ```ts
- * import { groupSamples, ProfileBuilder } from "@perfdata/export";
+ * import { groupSamples, ProfileBuilder } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *
  * const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });

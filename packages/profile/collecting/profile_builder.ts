@@ -1,7 +1,7 @@
-import type { Profile, ProfileEvent, ProfileObject, ProfileThread } from "./profile.ts";
-import { FloatColumn, IntColumn } from "./columns.ts";
-import { FrameTable } from "./frame_table.ts";
-import { NodeTable } from "./node_table.ts";
+import type { Profile, ProfileEvent, ProfileObject, ProfileThread } from "../columns/profile.ts";
+import { FloatColumn, IntColumn } from "../columns/columns.ts";
+import { FrameTable } from "../columns/frame_table.ts";
+import { NodeTable } from "../columns/node_table.ts";
 
 /** A function at a line, as {@linkcode ProfileBuilder.place} takes it. */
 export interface BuilderFrame {

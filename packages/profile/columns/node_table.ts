@@ -6,7 +6,7 @@ import { enlarge } from "@perfdata/format/enlarge";
  *
  * @example
  * ```ts
- * import { NodeTable } from "@perfdata/export";
+ * import { NodeTable } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *
  * const nodes = new NodeTable();
