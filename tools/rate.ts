@@ -30,6 +30,7 @@ import {
   writeOut,
 } from "./_cli.ts";
 import { csvText } from "./_csv.ts";
+import { checkMemory } from "./_memory.ts";
 import { whyNothing } from "./_nothing.ts";
 import {
   choosesSamples,
@@ -69,6 +70,9 @@ examples:
 
 Exit codes: 0 done; 1 the file is damaged (what can be read is counted); 2 wrong usage.
 `;
+
+/** Memory of a counter, with its line, about. */
+const COUNTER_BYTES = 1000;
 
 /** Lines that are gathered before they are written. */
 const BLOCK = 4096;
@@ -144,6 +148,15 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       start: (time) => start = time,
       begin: (events) => names = events.map((event) => event.name),
       progress: progress.add,
+      // There may be as many again before the next look.
+      counters: (count) =>
+        checkMemory(
+          name,
+          2 * count,
+          COUNTER_BYTES,
+          "counters",
+          "--by cpu has fewer, --time and --pid",
+        ),
       point: (point) => {
         plot?.point(point);
         if (on.json) out.line(jsonLine({ type: "point", ...rateRow(point, start, names) }));

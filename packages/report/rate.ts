@@ -33,6 +33,9 @@ const LOST_RECORDS = layoutOf(LOST);
 const LOST_OF_EVENT = layoutOf(LOST_SAMPLES);
 const PAUSE = layoutOf(THROTTLE);
 
+/** From so many counters on, the caller is told how many there are. */
+const MANY = 1 << 16;
+
 /** What a counter of the analysis counts: a CPU with all its threads, or one thread on a CPU. */
 export type RateBy = "cpu" | "thread";
 
@@ -70,6 +73,8 @@ export interface RateOptions {
   readonly begin?: (events: readonly RateEvent[]) => void;
   /** Called after each batch of records with the bytes that it took in the file. */
   readonly progress?: (bytes: number) => void;
+  /** Called with the number of counters whenever it has doubled, from 65,536 on. */
+  readonly counters?: (count: number) => void;
   /** Called with the time that all times are relative to, in ns, before the first of them. */
   readonly start?: (time: bigint) => void;
 }
@@ -219,6 +224,8 @@ class RateAnalysis implements Consumer {
     if (stream === undefined) {
       stream = new RateStream(event, cpu, thread, source);
       this.streams.set(key, stream);
+      const { size } = this.streams;
+      if (size >= MANY && (size & size - 1) === 0) this.#options.counters?.(size);
     }
     return stream;
   }

@@ -134,7 +134,8 @@ export class RateStream {
   #periods = 0;
   #firstPeriod: number | undefined;
   #lastPeriod: number | undefined;
-  readonly #window = new Float64Array(SETTLED_SAMPLES);
+  /** The last periods; most counters of short processes have one sample. */
+  #window = new Float64Array(1);
   #settled: Settled | undefined;
 
   /**
@@ -228,6 +229,11 @@ export class RateStream {
     if (period < this.#minPeriod) this.#minPeriod = period;
     if (period > this.#maxPeriod) this.#maxPeriod = period;
     this.#periodSum += period;
+    if (this.#periods === 1) {
+      const [first = 0] = this.#window;
+      this.#window = new Float64Array(SETTLED_SAMPLES);
+      this.#window[0] = first;
+    }
     this.#window[this.#periods++ % SETTLED_SAMPLES] = period;
     if (this.#settled !== undefined || this.#periods < SETTLED_SAMPLES) return;
     let low = Infinity;

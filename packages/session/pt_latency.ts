@@ -54,7 +54,7 @@ class Row {
  * table.add(3, 7, 1000, 50, 20, 50, true);
  * table.add(3, 7, 2000, 70, 20, 70, true);
  * const stats = table.of(3);
- * assertEquals([stats.calls, stats.time, stats.slowest[0]?.duration], [2, 120, 70]);
+ * assertEquals([stats?.calls, stats?.time, stats?.slowest[0]?.duration], [2, 120, 70]);
  * ```
  */
 export class LatencyTable {
