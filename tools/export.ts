@@ -18,6 +18,7 @@ import {
   UsageError,
   writeOut,
 } from "./_cli.ts";
+import { BRANCH_FORMATS, exportBranches } from "./_branches.ts";
 import {
   eventNumber,
   hasIntelPt,
@@ -62,7 +63,7 @@ const FLAGS = {
     "pt",
     ...PROFILE_FLAGS.boolean,
   ],
-  string: ["output", "event", ...PROFILE_FLAGS.string],
+  string: ["output", "event", "binary", ...PROFILE_FLAGS.string],
   alias: { o: "output", f: "force" },
 } as const;
 
@@ -146,7 +147,10 @@ usage: perfdata export [flags] FORMAT [FILE]
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data). FORMAT is one of
 
 ${
-  Object.entries(FORMATS).map(([name, { about }]) => `      ${name.padEnd(12)} ${about}`).join("\n")
+  [
+    ...Object.entries(FORMATS).map(([name, { about }]): [string, string] => [name, about]),
+    ...Object.entries(BRANCH_FORMATS),
+  ].map(([name, about]) => `      ${name.padEnd(12)} ${about}`).join("\n")
 }
 
 docs/exports.md says what each keeps and loses, and how to open it.
@@ -164,6 +168,7 @@ docs/exports.md says what each keeps and loses, and how to open it.
       --pt               what ran, by time, from the Intel PT of the recording instead of samples;
                          the default where it has none. firefox and chrome have each call
       --no-inline        the others: leave inlined functions out
+      --binary FILE      bolt, profgen: the program or library whose branches are written
 ${PROFILE_HELP}
 examples:
   perfdata export folded perf.data | inferno-flamegraph > flame.svg
@@ -178,8 +183,15 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const { on, value, operands } = flags;
   const [format = "", ...rest] = operands;
   const chosen = Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined;
+  if (Object.hasOwn(BRANCH_FORMATS, format)) {
+    const name = oneFile(rest);
+    const output = value.output ?? "-";
+    giveUpWriting(output, value.temp);
+    return await aboutAsync(name, () => exportBranches(format, name, flags, output));
+  }
+  if (value.binary !== undefined) throw new UsageError("--binary is for bolt and profgen");
   if (chosen === undefined) {
-    const known = Object.keys(FORMATS);
+    const known = [...Object.keys(FORMATS), ...Object.keys(BRANCH_FORMATS)];
     throw new UsageError(
       format === ""
         ? `no format: ${listed(known)}`

@@ -4,6 +4,7 @@
  *
  * @module
  */
+export * from "./branches.ts";
 export * from "./byte_text.ts";
 export * from "./call_text.ts";
 export * from "./call_tree.ts";
