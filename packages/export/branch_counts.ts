@@ -1,9 +1,9 @@
 import { PERF_SAMPLE_BRANCH_STACK } from "@perfdata/format/perf-event";
 import { BRANCH_ENTRY, SampleFields } from "@perfdata/format/sample-layout";
+import { FloatColumn } from "@perfdata/profile/columns";
+import { NodeTable } from "@perfdata/profile/node-table";
 import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
 import { CHOSEN, type RecordBytes, type Run } from "@perfdata/session/run";
-import { FloatColumn } from "./columns.ts";
-import { NodeTable } from "./node_table.ts";
 
 /**
  * Counts the branches of branch stacks (LBR and the like), and what ran between two of them: a consumer
