@@ -17,6 +17,7 @@ import { wrapTrace } from "../fixtures/stepped/wrap.ts";
 import { corpusTrace, joined } from "./pt_corpus.ts";
 import { perfText, perfVersion } from "./perf.ts";
 import { tool } from "./tool.ts";
+import { ignored } from "./ignored.ts";
 
 const TIMED = { compressReturns: true, tsc: true, mtc: true, cyc: true } as const;
 const CASES: readonly [StepOptions, EncodeOptions, readonly (readonly string[])[]][] = [
@@ -66,59 +67,63 @@ async function compare(path: string, args: readonly string[]): Promise<number> {
   return ours.length;
 }
 
-Deno.test("script prints what perf makes of the traces of stepped programs", async () => {
-  const reason = cannotStep() ?? (perfVersion() === undefined ? "no perf" : undefined);
-  if (reason !== undefined) return console.log(`skipped: ${reason}`);
-  let lines = 0;
-  for (const [options, variant, runs] of CASES) {
+Deno.test(
+  "script prints what perf makes of the traces of stepped programs",
+  ignored(cannotStep() ?? (perfVersion() === undefined ? "no perf" : undefined)),
+  async () => {
+    let lines = 0;
+    for (const [options, variant, runs] of CASES) {
+      const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-script-" });
+      try {
+        const program = stepProgram(folder, options);
+        const path = `${folder}/perf.data`;
+        const encoded = encodeProgram(program, variant);
+        Deno.writeFileSync(path, await steppedFile(program, encoded, variant));
+        for (const args of runs) lines += await compare(path, args);
+      } finally {
+        Deno.removeSync(folder, { recursive: true });
+      }
+    }
+    console.log(`${lines} lines compared`);
+    assert(lines > 60_000, `${lines} lines`);
+  },
+);
+
+Deno.test(
+  "script prints what perf makes of snapshots, and of pieces in samples",
+  ignored(cannotStep() ?? (perfVersion() === undefined ? "no perf" : undefined)),
+  async () => {
+    let lines = 0;
     const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-script-" });
     try {
-      const program = stepProgram(folder, options);
-      const path = `${folder}/perf.data`;
+      const program = stepProgram(folder, { program: "calls", flags: ["-O1", "-static"] });
+      const variant = { psbEvery: 500, compressReturns: true, tsc: true, mtc: true };
       const encoded = encodeProgram(program, variant);
-      Deno.writeFileSync(path, await steppedFile(program, encoded, variant));
-      for (const args of runs) lines += await compare(path, args);
+      const { bytes, truth, truthTid } = encoded;
+      const recording = steppedRecording(program, encoded, variant);
+      const thread = { ip: truth[0] as bigint, pid: truthTid[0] as number };
+      // Pieces that have data in common, and pieces with gaps between them.
+      for (const [size, each] of [[2048, 5], [1024, 20]] as const) {
+        const moments = psbMoments(bytes, each);
+        for (
+          const saved of [
+            inSnapshots(recording, bytes, size, moments),
+            inSamples(recording, bytes, size, moments, thread),
+          ]
+        ) {
+          const path = `${folder}/perf.data`;
+          Deno.writeFileSync(path, await asFile(saved, true));
+          lines += await compare(path, ["--itrace=i0nsbe", "-F", "time,ip"]);
+          lines += await compare(path, ["--itrace=i200igl3", "-F", "ip,brstack"]);
+        }
+      }
     } finally {
       Deno.removeSync(folder, { recursive: true });
     }
-  }
-  console.log(`${lines} lines compared`);
-  assert(lines > 60_000, `${lines} lines`);
-});
-
-Deno.test("script prints what perf makes of snapshots, and of pieces in samples", async () => {
-  const reason = cannotStep() ?? (perfVersion() === undefined ? "no perf" : undefined);
-  if (reason !== undefined) return console.log(`skipped: ${reason}`);
-  let lines = 0;
-  const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-script-" });
-  try {
-    const program = stepProgram(folder, { program: "calls", flags: ["-O1", "-static"] });
-    const variant = { psbEvery: 500, compressReturns: true, tsc: true, mtc: true };
-    const encoded = encodeProgram(program, variant);
-    const { bytes, truth, truthTid } = encoded;
-    const recording = steppedRecording(program, encoded, variant);
-    const thread = { ip: truth[0] as bigint, pid: truthTid[0] as number };
-    // Pieces that have data in common, and pieces with gaps between them.
-    for (const [size, each] of [[2048, 5], [1024, 20]] as const) {
-      const moments = psbMoments(bytes, each);
-      for (
-        const saved of [
-          inSnapshots(recording, bytes, size, moments),
-          inSamples(recording, bytes, size, moments, thread),
-        ]
-      ) {
-        const path = `${folder}/perf.data`;
-        Deno.writeFileSync(path, await asFile(saved, true));
-        lines += await compare(path, ["--itrace=i0nsbe", "-F", "time,ip"]);
-        lines += await compare(path, ["--itrace=i200igl3", "-F", "ip,brstack"]);
-      }
-    }
-  } finally {
-    Deno.removeSync(folder, { recursive: true });
-  }
-  console.log(`${lines} lines compared`);
-  assert(lines > 90_000, `${lines} lines`);
-});
+    console.log(`${lines} lines compared`);
+    assert(lines > 90_000, `${lines} lines`);
+  },
+);
 
 Deno.test("script prints what perf makes of real traces", async () => {
   if (perfVersion() === undefined) return;
