@@ -83,13 +83,16 @@ async function recording(path: string, branches: { from: number; to: number }[],
           addr: BigInt(base + vaddr),
           len: BigInt(size),
           pgoff: BigInt(offset),
-          inode: { maj: 1, min: 1, ino: 1n, ino_generation: 1n },
+          maj: 8,
+          min: 1,
+          ino: 1n,
+          ino_generation: 1n,
           prot: 5,
           flags: 2,
           filename: path,
         },
       },
-    } as unknown as Item)),
+    })),
   ];
   for (let i = 0; i + ENTRIES <= branches.length; i += ENTRIES) {
     const entries = branches.slice(i, i + ENTRIES).reverse().map(({ from, to }, k) => ({
