@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { expandedSource, fileCompression } from "./compressed_source.ts";
 import { directorySource } from "./directory_source.ts";
 import { PerfDataError } from "./error.ts";
 import { tempFile } from "./temp_file.ts";
@@ -103,7 +104,8 @@ export interface OpenOptions {
 /**
  * What a tool's file argument means: `-` is standard input, all else a path.
  *
- * A path that is neither a regular file nor a directory, such as a FIFO, is read as a stream.
+ * A path that is neither a regular file nor a directory, such as a FIFO, is read as a stream; so is what a
+ * file expands to that is compressed by gzip, xz or zstd.
  *
  * @throws {PerfDataError} Where a directory is no recording.
  * @throws {Deno.errors.NotFound} Where there is no such file; see `Deno.statSync` for others.
@@ -134,6 +136,13 @@ function opened(path: string, interruptible: boolean): ByteSource & { close?(): 
   const { isFile, isDirectory } = Deno.statSync(path);
   if (isFile || isDirectory) {
     const source = fileSource(path);
+    const start = new Uint8Array(6);
+    const compression = fileCompression(start.subarray(0, source.readAt(start, 0)));
+    if (compression !== undefined) {
+      const failed = (message: string): PerfDataError => new PerfDataError(message);
+      const { read } = expandedSource(source, compression, failed);
+      return { read, close: source.close };
+    }
     return interruptible ? { ...source, readAt: withPauses(source) } : source;
   }
   const file = Deno.openSync(path);

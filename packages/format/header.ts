@@ -124,9 +124,18 @@ const MAX_HEADER_SIZE = 4096;
 
 /** What is given in place of a recording now and then, by its first bytes in hexadecimal. */
 const OTHERS: readonly (readonly [start: RegExp, what: string])[] = [
-  [/^1f 8b/, "data packed by gzip, to be unpacked before"],
-  [/^28 b5 2f fd/, "data packed by zstd, to be unpacked before"],
-  [/^fd 37 7a 58 5a/, "data packed by xz, to be unpacked before"],
+  [
+    /^1f 8b/,
+    "data packed by gzip: of a stream it has to be unpacked before, of a file it need not",
+  ],
+  [
+    /^28 b5 2f fd/,
+    "data packed by zstd: of a stream it has to be unpacked before, of a file it need not",
+  ],
+  [
+    /^fd 37 7a 58 5a/,
+    "data packed by xz: of a stream it has to be unpacked before, of a file it need not",
+  ],
   [/^50 4b 03 04/, "a zip archive, to be unpacked before"],
   [/^7f 45 4c 46/, "an ELF file"],
   [/^50 45 52 46 53 59 4d 53/, "a symbol bundle"],

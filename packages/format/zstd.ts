@@ -10,6 +10,8 @@ export interface ZstdStream {
    * @throws {Error} Where this is no zstd stream, or wants more memory than is given to one.
    */
   push(compressed: Uint8Array): Iterable<Uint8Array>;
+  /** Whether what came so far is whole frames: at the end of the input, that it was not cut. */
+  readonly isBetweenFrames: boolean;
 }
 
 /** Bytes of the largest window: that of zstd's highest level, and what its own tools accept. */

@@ -1,0 +1,84 @@
+/** Recordings that are compressed as a whole (`perf.data.gz`) are what they are when they are unpacked. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { gzipSync, zstdCompressSync } from "node:zlib";
+import { inFolder, tool } from "./tool.ts";
+
+const RECORDED = ["callchain", "tracepoint", "zstd", "pipe", "dwarf", "read"];
+/** What reads all of a recording, and says neither its name nor the size of its file. */
+const COMMANDS = [
+  ["hex", "--json"],
+  ["funcs", "--csv"],
+  ["rate"],
+  ["dump"],
+];
+
+async function xz(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
+  const child = new Deno.Command("xz", { args: ["-c"], stdin: "piped", stdout: "piped" }).spawn();
+  const written = new Blob([bytes]).stream().pipeTo(child.stdin);
+  const { stdout } = await child.output();
+  await written;
+  return stdout;
+}
+
+const HAS_XZ = await new Deno.Command("xz", { args: ["--version"], stdout: "null" }).output()
+  .then(() => true, () => false);
+
+type Pack = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array | Promise<Uint8Array>;
+const PACKS: readonly (readonly [string, Pack, boolean])[] = [
+  ["gz", gzipSync, false],
+  ["zst", zstdCompressSync, false],
+  ["xz", xz, !HAS_XZ], // ignored without the program that makes the file
+];
+
+for (const [ending, pack, ignore] of PACKS) {
+  Deno.test({
+    name: `perf.data.${ending} is read as perf.data`,
+    ignore,
+    async fn() {
+      let compared = 0;
+      await inFolder(async (cwd) => {
+        for (const name of RECORDED) {
+          const bytes = Deno.readFileSync(
+            new URL(`../fixtures/recorded/${name}.perf.data`, import.meta.url),
+          );
+          Deno.mkdirSync(`${cwd}/plain`, { recursive: true });
+          Deno.mkdirSync(`${cwd}/packed`, { recursive: true });
+          Deno.writeFileSync(`${cwd}/plain/a`, bytes);
+          Deno.writeFileSync(`${cwd}/packed/a`, await pack(bytes));
+          for (const [command = "", ...flags] of COMMANDS) {
+            const plain = await tool(command, [...flags, "a"], { cwd: `${cwd}/plain` });
+            const packed = await tool(command, [...flags, "a"], { cwd: `${cwd}/packed` });
+            assert(plain.code === 0 && plain.out.length > 50, `${command} ${name}: ${plain.err}`);
+            assertEquals(packed, plain, `${command} ${name}`);
+            compared++;
+          }
+          // Lines are written while a stream is read, before the names that stand at its end.
+          const packed = await tool("records", ["a"], { cwd: `${cwd}/packed` });
+          const { code, out } = await tool("records", ["-"], { input: bytes });
+          assert(code === 0 && out.length > 50, `records ${name}`);
+          assertEquals([packed.code, packed.out], [code, out], `records ${name}`);
+          compared++;
+        }
+      });
+      console.log(`${compared} outputs compared`);
+      assert(compared >= 30, `${compared}`);
+    },
+  });
+
+  Deno.test({
+    name: `perf.data.${ending} that is cut says so`,
+    ignore,
+    async fn() {
+      await inFolder(async (cwd) => {
+        const bytes = Deno.readFileSync(
+          new URL("../fixtures/recorded/callchain.perf.data", import.meta.url),
+        );
+        const whole = await pack(bytes);
+        Deno.writeFileSync(`${cwd}/a`, whole.subarray(0, whole.length >> 1));
+        const { code, err } = await tool("funcs", ["a"], { cwd });
+        assertEquals(code, 1);
+        assertMatch(err, /^funcs: a: (gzip|xz|zstd) data is damaged or cut: .*\n$/);
+      });
+    },
+  });
+}
