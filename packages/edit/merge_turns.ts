@@ -57,7 +57,10 @@ export class Turns {
   ): Promise<Turns | undefined> {
     const turns = new Turns(output, parts[0]?.input.reader.littleEndian ?? true);
     for (const part of parts) {
-      const index = await RecordingIndex.read(part.input.reader, { blockBytes: BLOCK_BYTES });
+      const index = await RecordingIndex.read(part.input.reader, {
+        blockBytes: BLOCK_BYTES,
+        quiet: true,
+      });
       if (!index.isTimed) return undefined;
       const { blocks } = index;
       const later: bigint[] = [];

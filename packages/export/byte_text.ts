@@ -191,8 +191,13 @@ export class ByteText {
     this.length = from + 16;
   }
 
-  /** Takes what is there, valid until more is added; the text is empty then. */
+  /** Takes what is there, for whoever gets it to keep; the text is empty then. */
   take(): Uint8Array<ArrayBuffer> {
+    return this.lend().slice();
+  }
+
+  /** Hands out what is there for as long as nothing is added; the text is empty then. */
+  lend(): Uint8Array<ArrayBuffer> {
     const taken = this.#bytes.subarray(0, this.length);
     this.length = 0;
     return taken;
@@ -238,8 +243,7 @@ export async function* gzipped(
     pull(controller): void {
       const { done, value } = iterator.next();
       if (done) controller.close();
-      // What is written next may overwrite a chunk.
-      else controller.enqueue(value.slice());
+      else controller.enqueue(value);
     },
   });
   const reader = source.pipeThrough(new CompressionStream("gzip")).getReader();

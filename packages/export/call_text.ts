@@ -100,7 +100,7 @@ export class CallText {
             : this.#line(place, level, isOpen ? Ending.OPEN : Ending.RETURN),
         );
       }
-      if (text.isFull) out(text.take());
+      if (text.isFull) out(text.lend());
     }
   }
 

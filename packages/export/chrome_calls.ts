@@ -50,7 +50,7 @@ export class ChromeCalls {
       text.number(events.insns[i] as number);
       text.string(events.kind[i] === 2 ? `,"end":"no return seen"}},\n` : "}},\n");
       this.calls++;
-      if (text.isFull) out(text.take());
+      if (text.isFull) out(text.lend());
     }
   }
 
@@ -91,7 +91,7 @@ export class ChromeCalls {
     // Without a call, no comma ends the list.
     if (lines.length === 0) lines.push(`{"ph":"M","name":"trace","pid":0,"tid":0,"args":{}}`);
     this.text.string(`${lines.join(",\n")}\n]}\n`);
-    out(this.text.take());
+    out(this.text.lend());
   }
 }
 

@@ -82,9 +82,9 @@ export class MessageBytes {
     this.#length = end + more;
   }
 
-  /** Takes what is there, valid until more is added; nothing is left. */
+  /** Takes what is there, for whoever gets it to keep; nothing is left. */
   take(): Uint8Array<ArrayBuffer> {
-    const taken = this.#bytes.subarray(0, this.#length);
+    const taken = this.#bytes.slice(0, this.#length);
     this.#length = 0;
     return taken;
   }

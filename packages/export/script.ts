@@ -167,7 +167,7 @@ export class ScriptWriter {
     this.#enter(block);
     for (let row = 0; row < block.count; row++) {
       this.#row(block, row);
-      if (this.text.isFull) out(this.text.take());
+      if (this.text.isFull) out(this.text.lend());
     }
   }
 
@@ -199,7 +199,7 @@ export class ScriptWriter {
       if (time > ns) return time;
       this.#enter(block);
       this.#row(block, this.#nextRow++, this.#nextSample++);
-      if (this.text.isFull) out(this.text.take());
+      if (this.text.isFull) out(this.text.lend());
     }
   }
 
@@ -288,7 +288,7 @@ export class ScriptWriter {
     }
     if (has.pid) text.string(String(pid).padStart(5) + (has.tid ? "/" : " "));
     if (has.tid) text.string(has.pid ? `${String(tid).padEnd(5)} ` : `${String(tid).padStart(5)} `);
-    const number = this.#threads.add(text.take());
+    const number = this.#threads.add(text.lend());
     this.#threadTexts.set(tid, { comm, pid, form, number });
     return number;
   }

@@ -73,6 +73,6 @@ export class FrameLines {
     places.putChainAddress(text, place);
     places.putAfterAddress(text, place, this.#fields);
     text.byte(0x0a);
-    return this.#numbers[place] = this.#pool.add(text.take());
+    return this.#numbers[place] = this.#pool.add(text.lend());
   }
 }

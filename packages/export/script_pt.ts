@@ -295,11 +295,11 @@ export class PtScriptWriter {
   ): void {
     for (let row = 0; row < rows.count; row++) {
       if ((rows.time[row] as number) >= this.#nextOther) {
-        out(this.text.take());
+        out(this.text.lend());
         this.#nextOther = others(rows.time[row] as number);
       }
       this.#row(rows, row, insnTexts);
-      if (this.text.isFull) out(this.text.take());
+      if (this.text.isFull) out(this.text.lend());
     }
   }
 
@@ -430,7 +430,7 @@ export class PtScriptWriter {
     this.#edge(out, words, at, has);
     this.#putInsn(out, words[at + SAMPLE_WORD.INSN] as number, has, insnTexts);
     out.byte(NEWLINE);
-    const bytes = out.take();
+    const bytes = out.lend();
     text.bytes(bytes);
     if (number === NoText.NEW) this.#ways.keep(words, at, this.#pool.add(bytes));
   }

@@ -20,19 +20,19 @@ export function* speedscope(
   profile: Profile,
   { inline = true }: SpeedscopeOptions = {},
 ): Generator<Uint8Array<ArrayBuffer>, void, void> {
-  const stacks = frameStacks(profile, { by: "frame", inline });
-  const { events, frames, files, threads, samples } = profile;
+  const { events, files, threads, samples } = profile;
+  const frames = framesOf(profile);
+  const stacks = frameStacks(profile, { by: frames.of, inline });
   const text = new ByteText();
   text.string(
     `{"$schema":"https://www.speedscope.app/file-format-schema.json","exporter":"perfdata",` +
       `"name":${JSON.stringify(profile.title)},"shared":{"frames":[`,
   );
-  for (let frame = 0; frame < frames.function.length; frame++) {
-    const file = files[frames.file[frame] as number];
-    const line = frames.line[frame] as number;
+  for (const [frame, { name, file: number, line }] of frames.all.entries()) {
+    const file = files[number];
     text.string(
       (frame > 0 ? ",\n" : "\n") + JSON.stringify({
-        name: functionLabel(profile, frames.function[frame] as number),
+        name,
         ...(file === undefined ? {} : { file }),
         ...(line > 0 ? { line } : {}),
       }),
@@ -83,4 +83,37 @@ export function* speedscope(
   }
   text.string("\n]}\n");
   yield text.take();
+}
+
+/** A function as speedscope has it: with its first line that was met, as it is shown beside the name. */
+interface SpeedscopeFrame {
+  readonly name: string;
+  file: number;
+  line: number;
+}
+
+/**
+ * A frame for each function of an object, inlined or not: speedscope ranks what it has a frame for.
+ *
+ * @returns The frames, and by number of a function of the profile its frame.
+ */
+function framesOf(profile: Profile): { all: SpeedscopeFrame[]; of: Int32Array } {
+  const { functions, frames } = profile;
+  const all: SpeedscopeFrame[] = [];
+  const numbers = new Map<string, number>();
+  const of = Int32Array.from(functions.name, (_, number) => {
+    const name = functionLabel(profile, number);
+    const key = `${functions.object[number]} ${name}`;
+    let frame = numbers.get(key);
+    if (frame === undefined) numbers.set(key, frame = all.push({ name, file: -1, line: 0 }) - 1);
+    return frame;
+  });
+  for (let i = 0; i < frames.function.length; i++) {
+    const frame = all[of[frames.function[i] as number] as number];
+    const line = frames.line[i] as number;
+    if (frame === undefined || line === 0 || (frame.line > 0 && line >= frame.line)) continue;
+    frame.line = line;
+    frame.file = frames.file[i] as number;
+  }
+  return { all, of };
 }

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { withPage } from "./browser_testing.ts";
 import { groupSamples } from "@perfdata/profile/group-samples";
 import { speedscope } from "./speedscope.ts";
@@ -23,6 +23,21 @@ Deno.test("speedscope weights are the periods, stacks those of the samples", asy
     JSON.stringify([stack.map((name) => name.replace(/^~/, "")), period])
   );
   assertEquals(found.sort(), expected.sort());
+});
+
+Deno.test("speedscope has one frame for each function of an object", async () => {
+  const { shared } = JSON.parse(await textOf(speedscope(PROFILE))) as {
+    shared: { frames: { name: string }[] };
+  };
+  const { functions } = PROFILE;
+  const names = new Map<string, string>();
+  for (const [number, name] of functions.name.entries()) {
+    names.set(`${functions.object[number]} ${name}`, name);
+  }
+  assertEquals(shared.frames.map(({ name }) => name).sort(), [...names.values()].sort());
+  // Some are on several lines, and inlined in some places.
+  assert(names.size > 40 && PROFILE.frames.function.length > names.size);
+  assert(functions.name.length > names.size);
 });
 
 /** Where `npm install -g speedscope` puts its page. */

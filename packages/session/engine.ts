@@ -283,6 +283,9 @@ export async function runEngine(
   const pass = await openPass(engine, consumers, options);
   const { resolver: { userChains }, whole } = pass;
   const inFileOrder = consumers.every(({ needs }) => needs.order === "file");
+  const named = reader.isPipe ? undefined : (run: Run) => {
+    if (takeUpdates(run, names)) engine.eventNames = names.current();
+  };
   let taken = 0;
   // The features of a file that arrives as a stream come last.
   let isLate = reader.fileSize === undefined;
@@ -300,8 +303,7 @@ export async function runEngine(
         }
         : undefined,
       run(run) {
-        if (!reader.isPipe && takeUpdates(run, names)) engine.eventNames = names.current();
-        pass.take(run);
+        pass.take(run, named);
       },
       async payload(payload) {
         const again = await names.payload(payload);

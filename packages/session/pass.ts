@@ -10,8 +10,12 @@ export interface Pass {
   readonly resolver: Resolver;
   /** Whether whole stacks are wanted. */
   readonly whole: boolean;
-  /** Takes a run, of which block, start, offset, event and time are filled. */
-  take(run: Run): void;
+  /**
+   * Takes a run, of which block, start, offset, event and time are filled.
+   *
+   * @param filled Called when the columns are filled that a record's bytes alone decide.
+   */
+  take(run: Run, filled?: (run: Run) => void): void;
 }
 
 /** Gets ready to resolve what consumers need, and starts them. */
@@ -78,8 +82,9 @@ export async function openPass(
   return {
     resolver,
     whole,
-    take(run) {
+    take(run, filled) {
       columns.fill(run);
+      filled?.(run);
       if (resolves) resolver.take(run);
       for (const consumer of consumers) consumer.rows(run);
     },

@@ -198,8 +198,10 @@ export class RecordingIndex {
    */
   static async read(
     reader: PerfDataReader,
-    { blockBytes = BLOCK_BYTES, progress, other }: {
+    { blockBytes = BLOCK_BYTES, quiet = false, progress, other }: {
       readonly blockBytes?: number;
+      /** Whether damage is not reported, since there is a pass that does so; false by default. */
+      readonly quiet?: boolean;
       readonly progress?: ((bytes: number) => void) | undefined;
       /** Called for each record that is neither a sample nor a FINISHED_ROUND, with its time or two 0. */
       readonly other?:
@@ -210,7 +212,7 @@ export class RecordingIndex {
     const index = new RecordingIndex(reader);
     let block: OpenBlock | undefined;
     let before = 0;
-    for await (const batch of reader.batches()) {
+    for await (const batch of reader.batches({ quiet })) {
       if (batch.count === 0) continue;
       if (batch.inflatedFrom >= 0) index.isCompressed = true;
       block = index.#take(batch, block, blockBytes, other);
