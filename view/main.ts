@@ -209,6 +209,7 @@ class FlamePage {
   }
 
   #listen(): void {
+    element("controls").addEventListener("submit", (event) => event.preventDefault());
     for (const id of ["event", "thread", "root", "order", "weight"]) {
       select(id).addEventListener("change", () => this.#select());
     }

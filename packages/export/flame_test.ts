@@ -121,6 +121,18 @@ Deno.test("the page is made of what is in view/", async () => {
   assert(FLAME_PAGE === JSON.parse(text ?? "''"), "run: deno run -A view/build.ts");
 });
 
+Deno.test("no script runs on the page but its own", async () => {
+  const page = await flamePage(flameData([profileOf(plainSamples(50, 3))]));
+  const [, policy = ""] = /Content-Security-Policy"\s+content="([^"]*)"/.exec(page) ?? [];
+  const [, script = ""] = /<script type="module">([^]*?)<\/script>/.exec(page) ?? [];
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(script));
+  const hash = btoa(String.fromCharCode(...new Uint8Array(digest)));
+  assert(script.length > 1000);
+  assert(policy.includes(`script-src 'sha256-${hash}'`), policy);
+  // Nor does what an attribute has.
+  assertEquals(/<[^>]*\son[a-z]+=/.test(page.replace(script, "")), false);
+});
+
 Deno.test("the picture is XML, whatever the names are", async () => {
   const svg = flameSvg(DATA);
   const result = await withFile(

@@ -202,6 +202,7 @@ const ARGUMENTS: Readonly<Record<string, (place: Place) => string[][]>> = {
     ["folded", "speedscope", "pprof", "firefox", "chrome", "callgrind"].map((
       format,
     ) => [format, "--symfs", folder, "-f", "-o", `${folder}/exported`, path]),
+  sched: ({ path }) => [["latency", path], ["latency", "--threads", "--json", path]],
   addr2line: () => [],
 };
 
