@@ -29,6 +29,7 @@ import { OutputError } from "@perfdata/format/file-sink";
 import { InputError, UsageError } from "../../tools/_cli.ts";
 import { COMMANDS } from "../../tools/perfdata.ts";
 import type { Kind } from "./corpus.ts";
+import { packSections } from "./packed_sections.ts";
 import type { Random } from "./random.ts";
 
 /** Where an input is, and where what is made of it may go. */
@@ -395,7 +396,8 @@ const BESIDE: Target = {
   async run(bytes, { folder }, random) {
     const symfs = `${folder}/beside`;
     Deno.mkdirSync(`${symfs}/tmp/demo`, { recursive: true });
-    Deno.writeFileSync(`${symfs}/tmp/demo/demo`, bytes);
+    const program = random.below(2) === 0 ? bytes : packSections(bytes, random);
+    Deno.writeFileSync(`${symfs}/tmp/demo/demo`, program);
     const [name = "", ...rest] = random.pick(OPENING);
     const entry = [...COMMANDS.values()].flat().find((known) => known.name === name);
     if (entry === undefined) throw new Error(`no command ${name}`);
