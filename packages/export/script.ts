@@ -1,4 +1,4 @@
-import { PERF_TYPE_SOFTWARE } from "@perfdata/format/perf-event";
+import { PERF_SAMPLE_CALLCHAIN, PERF_TYPE_SOFTWARE } from "@perfdata/format/perf-event";
 import { type Piece, piece, restOfSeconds, wholeSeconds } from "@perfdata/format/text-bytes";
 import { inLine } from "@perfdata/format/visible";
 import type { Engine } from "@perfdata/session/engine";
@@ -134,7 +134,8 @@ export class ScriptWriter {
       return {
         fields,
         has: has as EventShape["has"],
-        chain: options.chains !== false && (event.hasChain ||
+        chain: options.chains !== false && (event.meansOffCpu ||
+          (layout.sampleType & PERF_SAMPLE_CALLCHAIN) !== 0 ||
           options.added?.callers !== undefined),
         lines: this.#linesOf(has),
         isTimed: layout.time >= 0,

@@ -280,8 +280,8 @@ export function refuseOfTraces(wish: FieldWish | undefined): void {
 }
 
 /** Whether samples hold what a BPF program wrote, and that is not a sample itself. */
-export function isBpfOutput({ attr: { type, config }, isOffCpu }: PerfEvent): boolean {
-  return type === PERF_TYPE_SOFTWARE && config === PERF_COUNT_SW_BPF_OUTPUT && !isOffCpu;
+export function isBpfOutput({ attr: { type, config }, meansOffCpu }: PerfEvent): boolean {
+  return type === PERF_TYPE_SOFTWARE && config === PERF_COUNT_SW_BPF_OUTPUT && !meansOffCpu;
 }
 
 /**

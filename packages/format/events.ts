@@ -27,6 +27,7 @@ export class PerfEvent implements EventContext {
   #trailer: FixedSampleId | undefined;
   #name: string | undefined;
   #offCpu: OffCpuFields | undefined;
+  #metOffCpu = false;
   readonly #arch: () => string | undefined;
 
   /**
@@ -76,6 +77,11 @@ export class PerfEvent implements EventContext {
     return this.#offCpu !== undefined;
   }
 
+  /** Whether they do: by the name, or, where that is not known, as a sample that was read has shown. */
+  get meansOffCpu(): boolean {
+    return this.isOffCpu && (this.isNamed || this.#metOffCpu);
+  }
+
   /** Whether it is known that they do, or do not. */
   get isNamed(): boolean {
     return this.#name !== undefined;
@@ -102,7 +108,11 @@ export class PerfEvent implements EventContext {
     littleEndian: boolean,
   ): OffCpuFields | undefined {
     const fields = this.#offCpu;
-    return fields?.locate(view, start, end, littleEndian) === true ? fields : undefined;
+    if (fields?.locate(view, start, end, littleEndian) !== true) {
+      return undefined;
+    }
+    if (fields.isMeant) this.#metOffCpu = true;
+    return fields;
   }
 
   /** Where the u64 period of a sample in `[start, end)` is; -1 where it has none. */
