@@ -92,10 +92,10 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       return path;
     });
     complaints.finish();
-    const { changed, originals, undecoded } = edit.stats;
+    const { changed, originals, kept, undecoded } = edit.stats;
     const search = path === undefined
       ? undefined
-      : searchIn(path, new TextSearch(originals, names?.tokens));
+      : searchIn(path, new TextSearch(originals, names?.tokens, kept));
     const found = [...search?.found ?? []];
     const say = path === undefined ? complain : writeLine;
     if (on.json) {
@@ -123,6 +123,12 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
           : `${found.length} of ${originals.size} original texts still occur in the output` +
             (search.tooShort.length > 0 ? `, ${search.tooShort.length} too short to search` : "") +
             "; AUX data and addresses are not proved clean",
+      );
+    }
+    if (found.length > 0) {
+      complain(
+        `redact: ${path}: ${found.length} of the texts that were taken out still occur, such as ` +
+          JSON.stringify(found[0]?.[0]),
       );
     }
     return complaints.count > 0 || found.length > 0 ? 1 : 0;

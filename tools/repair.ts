@@ -85,7 +85,15 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       );
     }
     // What is not said to be lost in bytes is in the findings: features, the attr table.
-    return bytes > 0 || findings.length > 0 ? 1 : 0;
+    const isWhole = bytes === 0 && findings.length === 0;
+    if (!isWhole && value.output !== "-") {
+      const what = [
+        ...(bytes > 0 ? [`${bytes} bytes`] : []),
+        ...(findings.length > 0 ? [`${findings.length} other findings`] : []),
+      ];
+      complain(`repair: ${name}: not all of it is left: ${what.join(", ")}`);
+    }
+    return isWhole ? 0 : 1;
   });
 }
 

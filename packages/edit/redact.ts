@@ -4,6 +4,7 @@ import {
   type Feature,
   HEADER_TRACING_DATA,
   KERNEL_RECORDS,
+  PERF_RECORD_EVENT_UPDATE,
   PERF_RECORD_MMAP,
   PERF_RECORD_MMAP2,
   PERF_RECORD_SAMPLE,
@@ -52,6 +53,11 @@ export interface RedactStats {
   readonly changed: Map<Redaction, number>;
   /** The texts that were taken out, without repetition. */
   readonly originals: Set<string>;
+  /**
+   * Texts that stay on purpose, each as often as it is written: names of events, which say what was
+   * measured. The same text elsewhere is none of them.
+   */
+  readonly kept: string[];
   /** Records that could not be decoded, and were left out for that. */
   undecoded: number;
 }
@@ -101,7 +107,12 @@ const ANONYMOUS = /^(\[[^\]/]+\][^/]*$|\/\/anon|\/anon_hugepage|\/dev\/zero|\/SY
  */
 export class Redact implements Edit {
   /** What was redacted so far. */
-  readonly stats: RedactStats = { changed: new Map(), originals: new Set(), undecoded: 0 };
+  readonly stats: RedactStats = {
+    changed: new Map(),
+    originals: new Set(),
+    kept: [],
+    undecoded: 0,
+  };
   readonly #what: ReadonlySet<Redaction>;
   readonly #names: Pseudonyms | undefined;
   readonly #keep: readonly RegExp[];
@@ -127,6 +138,10 @@ export class Redact implements Edit {
     const type = batch.type(i);
     if (type === PERF_RECORD_SAMPLE) return this.#sample(batch, i);
     const fields = FIELDS[this.#codec.name(type)];
+    if (type === PERF_RECORD_EVENT_UPDATE) {
+      const record = this.#codec.decode(batch.recordBytes(i), batch.context(i));
+      if (!("raw" in record)) this.#keepTexts(record.body);
+    }
     if (fields === undefined || !Object.values(fields).some((kind) => this.#what.has(kind))) {
       return KEEP;
     }
@@ -204,6 +219,7 @@ export class Redact implements Edit {
       this.#count("raw");
       return formatsOnly(bytes);
     }
+    if (feature.name === "EVENT_DESC") this.#keepTexts(feature.value);
     const fields = FEATURE_FIELDS[feature.name];
     if (feature.name === "RAW" && feature.error !== undefined) {
       // What its texts are cannot be known.
@@ -246,6 +262,14 @@ export class Redact implements Edit {
     // perf 6.1 ends with a corrupted heap where a path has no last part.
     if (this.#names === undefined) return kind === "paths" ? "/removed" : "";
     return kind === "paths" ? this.#names.path(text) : this.#names.token(text);
+  }
+
+  /** Notes the texts of a value that stays. */
+  #keepTexts(value: unknown): void {
+    if (typeof value === "string") this.stats.kept.push(value);
+    else if (typeof value === "object" && value !== null && !ArrayBuffer.isView(value)) {
+      for (const part of Object.values(value)) this.#keepTexts(part);
+    }
   }
 
   #bytes(kind: Redaction, bytes: Uint8Array): Uint8Array {

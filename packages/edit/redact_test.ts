@@ -81,6 +81,18 @@ Deno.test("redact: one key gives one token, patterns keep texts, removal leaves 
   assert(!text(removed.after).includes("worker") && !text(removed.after).includes("libc.so"));
 });
 
+Deno.test("TextSearch does not count texts that stay on purpose, and counts them elsewhere", () => {
+  const bytes = new TextEncoder().encode("cpu-clock, cpu-clock:u; -e cpu-clock sched");
+  const found = (kept: string[]) => {
+    const search = new TextSearch(["cpu-clock", "sched", "none"], [], kept);
+    search.take(bytes);
+    return [...search.found];
+  };
+  assertEquals(found([]), [["cpu-clock", 3], ["sched", 1]]);
+  assertEquals(found(["cpu-clock", "cpu-clock:u"]), [["cpu-clock", 1], ["sched", 1]]);
+  assertEquals(found(["cpu-clock", "cpu-clock", "cpu-clock:u"]), [["sched", 1]]);
+});
+
 Deno.test("TextSearch finds what a plain search finds, however the bytes are cut", () => {
   const words = ["alpha", "alphabet", "beta", "äöü", "gamma delta"];
   const whole = new TextEncoder().encode("xalphabetagamma deltaäöü alphaalphabet beta");

@@ -32,6 +32,8 @@ export class TextSearch {
   readonly #counts = new Map<string, number>();
   /** Tokens with texts in them, each as often as it is there. */
   readonly #textsIn = new Map<string, readonly string[]>();
+  /** How often a text is there on purpose. */
+  readonly #kept = new Map<string, number>();
   #longest = 0;
   #rest = new Uint8Array(0);
 
@@ -40,8 +42,14 @@ export class TextSearch {
    *
    * @param texts What to search for.
    * @param tokens What stands for these texts: see `Pseudonyms`.
+   * @param kept Texts that stay on purpose, each as often as it is there: what is found in them does not
+   *   count.
    */
-  constructor(texts: Iterable<string>, tokens: Iterable<string> = []) {
+  constructor(
+    texts: Iterable<string>,
+    tokens: Iterable<string> = [],
+    kept: Iterable<string> = [],
+  ) {
     const tooShort: string[] = [];
     const wanted = new Set<string>();
     for (const text of texts) {
@@ -49,6 +57,12 @@ export class TextSearch {
       else wanted.add(text);
     }
     this.tooShort = tooShort;
+    for (const text of kept) {
+      for (const part of wanted) {
+        const times = text.split(part).length - 1;
+        if (times > 0) this.#kept.set(part, (this.#kept.get(part) ?? 0) + times);
+      }
+    }
     for (const token of tokens) {
       const inside = partsOf(token).filter((part) => wanted.has(part));
       if (inside.length > 0) this.#textsIn.set(token, inside);
@@ -63,6 +77,7 @@ export class TextSearch {
       const count = this.#counts.get(token) ?? 0;
       for (const text of texts) found.set(text, (found.get(text) ?? 0) - count);
     }
+    for (const [text, times] of this.#kept) found.set(text, (found.get(text) ?? 0) - times);
     return new Map([...found].filter(([text, count]) => count > 0 && !this.#textsIn.has(text)));
   }
 
