@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { Random } from "./random.ts";
 import { attempt } from "./runner.ts";
-import { targets, toolCalls } from "./targets.ts";
+import { OPENING, runBeside, targets, toolCalls } from "./targets.ts";
 
 /** Without code or with texts that remain, as in these recordings, they do what they can and end with 1. */
 const PARTLY = new Set(["pt", "redact", "annotate"]);
@@ -60,6 +60,19 @@ Deno.test("the fuzzer calls the tools in ways in which they do their jobs", asyn
     }
     assert(called.size >= 25, `${called.size} calls`);
     assertEquals([...called].filter((call) => !done.has(call)), [], failed.join("\n"));
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("beside a sound program, the commands that open it do their jobs", async () => {
+  const demo = Deno.readFileSync(new URL("../../fixtures/demo/demo", import.meta.url));
+  const folder = await Deno.makeTempDir({ prefix: "perfdata-beside-" });
+  try {
+    for (const call of OPENING) {
+      assertEquals(await runBeside(call, demo, folder), 0, call.join(" "));
+    }
+    assert(OPENING.length >= 10);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

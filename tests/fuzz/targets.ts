@@ -373,7 +373,7 @@ const SYMBOL_TARGETS: readonly Target[] = [
 const RECORDED = new URL("../../fixtures/recorded/callchain.perf.data", import.meta.url).pathname;
 
 /** Commands that open the files of what was recorded, by their names. */
-const OPENING: readonly (readonly string[])[] = [
+export const OPENING: readonly (readonly string[])[] = [
   ["funcs", "--sort", "sym,srcline"],
   ["funcs", "--inline", "--children"],
   ["readperf", "-f"],
@@ -382,9 +382,32 @@ const OPENING: readonly (readonly string[])[] = [
   ["script"],
   ["annotate", "RECORDING", "main"],
   ["symbols", "trust"],
-  ["symbols", "bundle", "--code", "-f", "-o", "OUT/perf.symbols"],
+  ["symbols", "bundle", "-f", "-o", "OUT/perf.symbols"],
   ["export", "pprof", "-f", "-o", "OUT/exported"],
 ];
+
+/** Runs one of these commands on the recording, with `program` where its program was; its exit code. */
+export async function runBeside(
+  [name = "", ...rest]: readonly string[],
+  program: Uint8Array,
+  folder: string,
+): Promise<number> {
+  const symfs = `${folder}/beside`;
+  Deno.mkdirSync(`${symfs}/tmp/demo`, { recursive: true });
+  Deno.writeFileSync(`${symfs}/tmp/demo/demo`, program);
+  const entry = [...COMMANDS.values()].flat().find((known) => known.name === name);
+  if (entry === undefined) throw new Error(`no command ${name}`);
+  const { tool } = await entry.load();
+  const args = rest.map((arg) => arg.replace("OUT", folder).replace("RECORDING", RECORDED));
+  if (!args.includes(RECORDED)) args.push(RECORDED);
+  if (name === "readperf") args.unshift("-o", folder);
+  // What a command is called by comes first.
+  const at = name === "symbols" || name === "export" ? 1 : 0;
+  args.splice(at, 0, "--symfs", symfs);
+  const { code, err } = await captured(() => tool.run(args));
+  if (code === 2) throw new Error(`wrong usage: ${name} ${args.join(" ")}: ${err}`);
+  return code;
+}
 
 /**
  * Whole commands on a sound recording, with a damaged file where its program was: what they print of it is
@@ -394,22 +417,8 @@ const BESIDE: Target = {
   name: "program beside a recording",
   kind: "elf",
   async run(bytes, { folder }, random) {
-    const symfs = `${folder}/beside`;
-    Deno.mkdirSync(`${symfs}/tmp/demo`, { recursive: true });
     const program = random.below(2) === 0 ? bytes : packSections(bytes, random);
-    Deno.writeFileSync(`${symfs}/tmp/demo/demo`, program);
-    const [name = "", ...rest] = random.pick(OPENING);
-    const entry = [...COMMANDS.values()].flat().find((known) => known.name === name);
-    if (entry === undefined) throw new Error(`no command ${name}`);
-    const { tool } = await entry.load();
-    const args = rest.map((arg) => arg.replace("OUT", folder).replace("RECORDING", RECORDED));
-    if (!args.includes(RECORDED)) args.push(RECORDED);
-    if (name === "readperf") args.unshift("-o", folder);
-    // What a command is called by comes first.
-    const at = name === "symbols" || name === "export" ? 1 : 0;
-    args.splice(at, 0, "--symfs", symfs);
-    const { code, err } = await captured(() => tool.run(args));
-    if (code === 2) throw new Error(`wrong usage: ${name} ${args.join(" ")}: ${err}`);
+    const code = await runBeside(random.pick(OPENING), program, folder);
     if (![0, 1].includes(code)) throw new Error(`exit code ${code}`);
   },
 };
