@@ -1,4 +1,4 @@
-/** Tests that need what is not on every machine. */
+/** Tests that need what is not on every machine: what cannot run here is counted as ignored, with its reason. */
 
 /**
  * The options of a test that cannot run for a reason: it counts as ignored, and one line says why.
@@ -8,4 +8,32 @@
 export function ignored(reason: string | undefined): { readonly ignore: boolean } {
   if (reason !== undefined) console.log(`ignored: ${reason}`);
   return { ignore: reason !== undefined };
+}
+
+/**
+ * Counts as ignored what a test finds out only while it runs: that perf may not record here, say.
+ *
+ * @param t Context of the test that cannot go on.
+ * @param reason Why.
+ */
+export async function skipped(t: Deno.TestContext, reason: string): Promise<void> {
+  await t.step({ name: `skipped: ${reason}`, ignore: true, fn() {} });
+}
+
+/** Why a program cannot be used, or nothing where it is installed. */
+export function notInstalled(program: string): string | undefined {
+  try {
+    // Whatever it thinks of the flag: it could be started.
+    new Deno.Command(program, {
+      args: ["--version"],
+      stdout: "null",
+      stderr: "null",
+      stdin: "null",
+    })
+      .outputSync();
+    return undefined;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return `${program} is not installed`;
+    throw error;
+  }
 }

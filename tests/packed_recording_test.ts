@@ -1,6 +1,7 @@
 /** Recordings that are compressed as a whole (`perf.data.gz`) are what they are when they are unpacked. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { gzipSync, zstdCompressSync } from "node:zlib";
+import { ignored, notInstalled } from "./ignored.ts";
 import { inFolder, tool } from "./tool.ts";
 
 const RECORDED = ["callchain", "tracepoint", "zstd", "pipe", "dwarf", "read"];
@@ -20,20 +21,18 @@ async function xz(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffe
   return stdout;
 }
 
-const HAS_XZ = await new Deno.Command("xz", { args: ["--version"], stdout: "null" }).output()
-  .then(() => true, () => false);
-
 type Pack = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array | Promise<Uint8Array>;
-const PACKS: readonly (readonly [string, Pack, boolean])[] = [
-  ["gz", gzipSync, false],
-  ["zst", zstdCompressSync, false],
-  ["xz", xz, !HAS_XZ], // ignored without the program that makes the file
+/** Ending, what packs so, and why it cannot be had here. */
+const PACKS: readonly (readonly [string, Pack, string?])[] = [
+  ["gz", gzipSync],
+  ["zst", zstdCompressSync],
+  ["xz", xz, notInstalled("xz")],
 ];
 
-for (const [ending, pack, ignore] of PACKS) {
+for (const [ending, pack, reason] of PACKS) {
   Deno.test({
     name: `perf.data.${ending} is read as perf.data`,
-    ignore,
+    ...ignored(reason),
     async fn() {
       let compared = 0;
       await inFolder(async (cwd) => {
@@ -67,7 +66,7 @@ for (const [ending, pack, ignore] of PACKS) {
 
   Deno.test({
     name: `perf.data.${ending} that is cut says so`,
-    ignore,
+    ...ignored(reason),
     async fn() {
       await inFolder(async (cwd) => {
         const bytes = Deno.readFileSync(
