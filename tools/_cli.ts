@@ -518,7 +518,7 @@ export function progressText(done: number, total: number | undefined, seconds: n
 /** Shows on standard error how far long work is; only where that is a terminal. */
 export class Progress {
   readonly #what: string;
-  readonly #total: number | undefined;
+  #total: number | undefined;
   readonly #shown = Deno.stderr.isTerminal();
   readonly #start = performance.now();
   #last = 0;
@@ -534,9 +534,10 @@ export class Progress {
     this.#total = total;
   }
 
-  /** Notes that so many more bytes are done. */
-  readonly add = (bytes: number): void => {
+  /** Notes that so many more bytes are done, and so many more are to do than was known. */
+  readonly add = (bytes: number, more: number = 0): void => {
     this.#done += bytes;
+    if (this.#total !== undefined) this.#total += more;
     if (!this.#shown) return;
     const now = performance.now();
     // Nothing for work that is over at once, and no more often than can be read.

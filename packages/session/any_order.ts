@@ -27,18 +27,38 @@ export function takesAnyOrder(
 }
 
 /** Looks through a file. */
-export function readIndex(
+export async function readIndex(
   reader: PerfDataReader,
   consumers: readonly Consumer[],
-  { blockBytes }: EngineOptions,
+  { blockBytes, filter = {}, progress }: EngineOptions,
 ): Promise<RecordingIndex> {
   const takers = consumers.filter(({ other }) => other !== undefined);
-  return RecordingIndex.read(reader, {
+  const { size } = reader.data;
+  progress?.(0, size);
+  const index = await RecordingIndex.read(reader, {
     ...(blockBytes === undefined ? {} : { blockBytes }),
+    progress,
     other: takers.length === 0 ? undefined : (batch, i, hi, lo) => {
       for (const taker of takers) taker.other?.(batch, i, hi, lo);
     },
   });
+  const wanted = wantedBlocks(index, filter);
+  progress?.(0, wanted.reduce((bytes, { from, to }) => bytes + to - from, -size));
+  return index;
+}
+
+/** The blocks that may have samples which count, in the order of the file. */
+export function wantedBlocks(
+  { blocks, isCompressed }: RecordingIndex,
+  filter: SampleFilter,
+): readonly IndexBlock[] {
+  const wanted = blocks.filter((block) => isWanted(block, filter));
+  const [first] = blocks;
+  const last = blocks.at(-1);
+  // What is compressed is inflated from its beginning.
+  return !isCompressed || first === undefined || last === undefined || wanted.length === 0
+    ? wanted
+    : [{ ...first, from: first.from, to: last.to }];
 }
 
 /** What takes blocks. */
@@ -57,23 +77,15 @@ export async function readBlocks(
   index: RecordingIndex,
   sink: BlockSink,
 ): Promise<void> {
-  if (index.isCompressed) {
-    const [first] = index.blocks;
-    const last = index.blocks.at(-1);
-    if (first !== undefined && last !== undefined) {
-      await readBlock(reader, { ...first, from: first.from, to: last.to }, sink);
-    }
-  } else {
-    for (const block of index.blocks) {
-      if (isWanted(block, sink.filter)) await readBlock(reader, block, sink);
-      sink.progress?.(block.to - block.from);
-    }
+  for (const block of wantedBlocks(index, sink.filter)) {
+    await readBlock(reader, block, sink);
+    sink.progress?.(block.to - block.from);
   }
   reader.stats = index.stats;
 }
 
 /** Whether a block may have samples of the time that is asked for. */
-export function isWanted(
+function isWanted(
   { oldest, youngest, samples }: IndexBlock,
   { time }: SampleFilter,
 ): boolean {

@@ -115,8 +115,11 @@ export interface EngineOptions extends OrderOptions {
   readonly stitchLbr?: boolean | undefined;
   /** Which samples count: see `Run.chosen`. */
   readonly filter?: SampleFilter;
-  /** Called with the bytes that were read since the call before. */
-  readonly progress?: (bytes: number) => void;
+  /**
+   * Called with the bytes that were read since the call before, and how many more there are to read than
+   * the data has: where it is looked through first, all of it, and less once it is known what is needed.
+   */
+  readonly progress?: ((bytes: number, more?: number) => void) | undefined;
   /** Bytes of a block that a thread takes at a time, about; 1 MB by default. */
   readonly blockBytes?: number | undefined;
   /**

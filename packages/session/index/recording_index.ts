@@ -227,6 +227,7 @@ export class RecordingIndex {
     // What comes after the last record is a payload, or damage that was reported.
     const { offset, size } = reader.data;
     if (block !== undefined && Number.isFinite(size)) block.to = offset + size;
+    if (Number.isFinite(size)) progress?.(size - before);
     index.stats = reader.stats;
     index.records.moments.settle(index.rounds, index.isTimed);
     index.seen.moments.settle(index.rounds, index.isTimed);

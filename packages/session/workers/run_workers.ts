@@ -1,4 +1,4 @@
-import { isWanted } from "../any_order.ts";
+import { wantedBlocks } from "../any_order.ts";
 import {
   type Consumer,
   Engine,
@@ -27,7 +27,7 @@ export async function runWorkers(
 ): Promise<void> {
   const { reader, recorded, described, past } = engine;
   const { filter = {}, progress } = options;
-  const blocks = index.blocks.filter((block) => isWanted(block, filter));
+  const blocks = wantedBlocks(index, filter);
   let next = 0;
   const deal = (): number => {
     if (next === blocks.length) return -1;
