@@ -5,6 +5,7 @@ import { PERF_CONTEXT_KERNEL, PERF_CONTEXT_USER } from "@perfdata/format/perf-ev
 import { asFile, type Item } from "../fixtures/synthesize/recording.ts";
 import { inFolder, tool } from "./tool.ts";
 import { runs } from "./unwound.ts";
+import { skipped } from "./ignored.ts";
 
 // What is inlined after a call begins at the address that the call returns to.
 const PROGRAM = `volatile long sink;
@@ -77,7 +78,7 @@ async function recording(program: string, samples: readonly Sampled[]): Promise<
   return await asFile({ events: [{ attr, ids: [1n] }], items, features: [] }, true);
 }
 
-Deno.test("callers of call chains are at the lines of their calls", () =>
+Deno.test("callers of call chains are at the lines of their calls", (t) =>
   inFolder(async (folder) => {
     const program = `${folder}/a`;
     Deno.writeTextFileSync(`${folder}/a.c`, PROGRAM);
@@ -86,7 +87,7 @@ Deno.test("callers of call chains are at the lines of their calls", () =>
       : runs("gcc", "-O1", "-g", "-fno-pie", "-no-pie", "-o", program, `${folder}/a.c`) ??
         runs("addr2line", "--version") ?? runs("objdump", "--version");
     if (failed !== undefined) {
-      console.log(`skipped: lines of callers: ${failed}`);
+      await skipped(t, `lines of callers: ${failed}`);
       return;
     }
     const [first = 0n, second = 0n] = returns(program, "spin");

@@ -7,6 +7,7 @@ import { emptyAttr } from "@perfdata/format";
 import { asFile, type Item } from "../fixtures/synthesize/recording.ts";
 import { perfText } from "./perf.ts";
 import { inFolder, tool } from "./tool.ts";
+import { skipped } from "./ignored.ts";
 
 /** Where the kernel is linked, and where it ran. */
 const LINKED = 0xffff_ffff_8100_0000n;
@@ -22,6 +23,8 @@ hot: inc %eax
 `;
 /** Of each instruction of `hot`: its distance from `_text`, its bytes, its samples. */
 const WANTED = [[3, "ffc0", 1], [5, "83c103", 2], [8, "c3", 0]] as const;
+
+const UNLINKED = "gcc cannot link at the addresses of a kernel";
 
 /** Links the kernel at an address; `undefined` where that is not possible here. */
 function link(folder: string, name: string, address: bigint): string | undefined {
@@ -39,7 +42,6 @@ function link(folder: string, name: string, address: bigint): string | undefined
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
-  console.log("skipped: gcc cannot link at the addresses of a kernel");
   return undefined;
 }
 
@@ -81,10 +83,10 @@ function insns(out: string): unknown[] {
   });
 }
 
-Deno.test("annotate --insns: the kernel's code from its file, where it ran", async () => {
+Deno.test("annotate --insns: the kernel's code from its file, where it ran", async (t) => {
   await inFolder(async (folder) => {
     const vmlinux = link(folder, "vmlinux", LINKED);
-    if (vmlinux === undefined) return;
+    if (vmlinux === undefined) return await skipped(t, UNLINKED);
     const path = `${folder}/perf.data`;
     Deno.writeFileSync(path, await recording());
     const { code, out, err } = await tool("annotate", [
@@ -96,7 +98,7 @@ Deno.test("annotate --insns: the kernel's code from its file, where it ran", asy
 
     const args = ["annotate", "--stdio", "--show-nr-samples", "-k", vmlinux, "-s", "hot"];
     const theirs = await perfText(args, path);
-    if (theirs === undefined) return;
+    if (theirs === undefined) return await skipped(t, "the same of perf, which is not installed");
     // perf shows addresses as they are in the file.
     const rows = [...theirs.stdout.matchAll(/^ *(\d+) : +([0-9a-f]+): /gm)]
       .map(([, samples, at]) => [Number(BigInt(`0x${at}`) - LINKED), Number(samples)]);
@@ -104,11 +106,11 @@ Deno.test("annotate --insns: the kernel's code from its file, where it ran", asy
   });
 });
 
-Deno.test("annotate --insns: the kernel's code from the copy of its memory", async () => {
+Deno.test("annotate --insns: the kernel's code from the copy of its memory", async (t) => {
   await inFolder(async (folder) => {
     const copy = `${folder}/rec/kcore_dir`;
     Deno.mkdirSync(copy, { recursive: true });
-    if (link(folder, "rec/kcore_dir/kcore", RAN) === undefined) return;
+    if (link(folder, "rec/kcore_dir/kcore", RAN) === undefined) return await skipped(t, UNLINKED);
     Deno.writeFileSync(`${folder}/rec/data`, await recording());
     const symbols = [[0, "_text"], [3, "hot"], [9, "after"], [0x1000, "end"]] as const;
     Deno.writeTextFileSync(

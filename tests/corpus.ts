@@ -30,7 +30,7 @@ export function corpusFiles(): CorpusFile[] {
     index = Deno.readTextFileSync(`${corpusFolder}/INDEX.tsv`);
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
-    console.log(`skipped: no corpus at ${corpusFolder} (set PERFDATA_CORPUS to its folder)`);
+    console.log(`ignored: no corpus at ${corpusFolder} (set PERFDATA_CORPUS to its folder)`);
     return [];
   }
   const [head = "", ...lines] = index.trimEnd().split("\n");

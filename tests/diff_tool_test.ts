@@ -3,9 +3,10 @@
  * slowed by a known amount; shares are compared with `perf diff` and `funcs`.
  */
 import { assert, assertAlmostEquals, assertEquals, assertStringIncludes } from "@std/assert";
-import { withPage } from "../packages/export/browser_testing.ts";
-import { perfText, perfVersion } from "./perf.ts";
+import { noBrowser, withPage } from "../packages/export/browser_testing.ts";
+import { perfText } from "./perf.ts";
 import { inFolder, tool } from "./tool.ts";
+import { skipped } from "./ignored.ts";
 
 const ROOT = new URL("../", import.meta.url).pathname;
 /** Rounds of the program: about 0.8 s, 4,000 samples. */
@@ -20,18 +21,15 @@ function works(program: string, args: readonly string[], cwd: string): boolean {
       stdout: "null",
       stderr: "null",
     }).outputSync();
-    if (!success) console.log(`skipped: ${program} does not work here`);
     return success;
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
-    console.log(`skipped: ${program} is not installed`);
     return false;
   }
 }
 
 /** Builds the program and records it with each percentage of `slow`; `undefined` where that is not possible. */
 function record(folder: string, percents: readonly number[]): string[] | undefined {
-  if (perfVersion() === undefined) return undefined;
   const source = `${ROOT}tests/diff/work.c`;
   const flags = ["-O1", "-g", "-fno-omit-frame-pointer", "-o", "work", source];
   if (!works("gcc", flags, folder)) return undefined;
@@ -61,10 +59,10 @@ async function rows(args: readonly string[]): Promise<Row[]> {
   return out.trimEnd().split("\n").slice(1).map((line) => JSON.parse(line));
 }
 
-Deno.test("a function that is slowed is found with the right size, nothing else", async () => {
+Deno.test("a function that is slowed is found with the right size, nothing else", async (t) => {
   await inFolder(async (folder) => {
     const paths = record(folder, [100, 100, 150, 150]);
-    if (paths === undefined) return;
+    if (paths === undefined) return await skipped(t, "no gcc, or no perf that records");
     const [a = "", b = "", slower = ""] = paths;
     const same = await rows([a, b]);
     // One comparison in a hundred marks by chance, and two runs differ by more than sampling does: not by
@@ -88,7 +86,7 @@ Deno.test("a function that is slowed is found with the right size, nothing else"
     if (line !== null) {
       assertAlmostEquals((slow?.before.value ?? 0) * 100, Number(line[1]), 0.0051);
       assertAlmostEquals((slow?.change ?? 0) * 100, Number(line[2]), 0.0101);
-    } else console.log("skipped: this perf prints no comparison");
+    } else await skipped(t, "this perf prints no comparison");
 
     const repeated = await rows(["--by", "period", ...paths.slice(0, 2), "vs", ...paths.slice(2)]);
     const [low = 0, high = 0] = repeated.find(({ name }) => name === "slow")?.interval ?? [];
@@ -109,6 +107,8 @@ Deno.test("a function that is slowed is found with the right size, nothing else"
     assertStringIncludes(Deno.readTextFileSync(picture), `>${name(a)} → ${name(slower)} · `);
     const page = `${folder}/diff.html`;
     assertEquals((await tool("diff", ["-o", page, a, slower])).code, 0);
+    const browserless = await noBrowser();
+    if (browserless !== undefined) return await skipped(t, browserless);
     await withPage(page, async (page, { errors }) => {
       await page.waitForFunction("globalThis.perfdataFlame !== undefined");
       assertEquals(await page.inputValue("#coloring"), "change");
@@ -119,10 +119,10 @@ Deno.test("a function that is slowed is found with the right size, nothing else"
   });
 });
 
-Deno.test("annotate has the samples of funcs, line by line", async () => {
+Deno.test("annotate has the samples of funcs, line by line", async (t) => {
   await inFolder(async (folder) => {
     const [path] = record(folder, [100]) ?? [];
-    if (path === undefined) return;
+    if (path === undefined) return await skipped(t, "no gcc, or no perf that records");
     const funcs = await tool("funcs", ["--json", path]);
     const own = funcs.out.trimEnd().split("\n").map((line) => JSON.parse(line))
       .find(({ sym }) => sym === "slow");
@@ -153,9 +153,8 @@ Deno.test("annotate has the samples of funcs, line by line", async () => {
   });
 });
 
-Deno.test("diff and annotate call functions what funcs calls them, not what debug information does", async () => {
+Deno.test("diff and annotate call functions what funcs calls them, not what debug information does", async (t) => {
   await inFolder(async (folder) => {
-    if (perfVersion() === undefined) return;
     Deno.writeTextFileSync(
       `${folder}/alias.c`,
       `volatile unsigned long sink;
@@ -164,10 +163,12 @@ void inside(int n) { for (int i = 0; i < n; i++) sink += i * 3; }
 int main() { for (int i = 0; i < 100; i++) inside(1000000); }
 `,
     );
-    if (!works("gcc", ["-O1", "-g", "-o", "alias", "alias.c"], folder)) return;
+    if (!works("gcc", ["-O1", "-g", "-o", "alias", "alias.c"], folder)) {
+      return await skipped(t, "gcc is not installed");
+    }
     const path = `${folder}/perf.data`;
     const args = ["record", "-q", "-e", "cpu-clock:u", "-F", "2000", "-o", path, `${folder}/alias`];
-    if (!works("perf", args, folder)) return;
+    if (!works("perf", args, folder)) return await skipped(t, "no perf that records");
     const rows = async (name: string, ...args: string[]) =>
       (await tool(name, args)).out.trimEnd().split("\n").map((line) => JSON.parse(line));
     const funcs = (await rows("funcs", "--json", path)).filter(({ dso }) => dso === "alias");

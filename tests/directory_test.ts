@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { perfText, perfVersion } from "./perf.ts";
+import { skipped } from "./ignored.ts";
 
 const root = new URL("../", import.meta.url).pathname;
 
@@ -135,7 +136,7 @@ const canRecord = perfVersion() !== undefined;
 Deno.test({
   name: "perf record --threads: dump, header and funcs say what perf does",
   ignore: !canRecord,
-  async fn() {
+  async fn(t) {
     const folder = Deno.makeTempDirSync({ prefix: "perfdata-directory-" });
     try {
       const { success, stderr } = new Deno.Command("perf", {
@@ -145,7 +146,7 @@ Deno.test({
         ],
       }).outputSync();
       if (!success) {
-        console.log(`skipped: perf cannot record so: ${new TextDecoder().decode(stderr).trim()}`);
+        await skipped(t, `perf cannot record so: ${new TextDecoder().decode(stderr).trim()}`);
         return;
       }
       assert([...Deno.readDirSync(`${folder}/rec`)].length > 2);

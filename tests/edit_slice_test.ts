@@ -14,6 +14,7 @@ import { assert, assertEquals } from "@std/assert";
 import { corpusFiles } from "./corpus.ts";
 import { perfVersion } from "./perf.ts";
 import { tool } from "./tool.ts";
+import { skipped } from "./ignored.ts";
 
 const fixtures = new URL("../fixtures/recorded/", import.meta.url).pathname;
 const KEYS = ["pid", "tid", "cpu", "comm", "dso", "sym"] as const;
@@ -201,9 +202,9 @@ Deno.test("slice: the functions of a slice are those of the whole with the same 
   assert(files >= leastFiles && cases >= leastCases, `${files} recordings, ${cases} slices`);
 });
 
-Deno.test("slice: by function, and slices by time merged, as the whole", async () => {
+Deno.test("slice: by function, and slices by time merged, as the whole", async (t) => {
   const bytes = await ownRecording();
-  if (bytes === undefined) return console.log("skipped: perf cannot record here");
+  if (bytes === undefined) return await skipped(t, "perf cannot record here");
   const resolver = openResolver();
   const { cases, rows, sym } = await compare("own", bytes, resolver, 3);
   assert(sym >= 2, `${sym} functions`);

@@ -22,7 +22,8 @@ import { openFileSource } from "@perfdata/symbols/file-source";
 import { assert, assertEquals } from "@std/assert";
 import { zstdCompressSync } from "node:zlib";
 import { corpusFiles } from "./corpus.ts";
-import { perfText, perfVersion } from "./perf.ts";
+import { noPerf, perfText, perfVersion } from "./perf.ts";
+import { ignored, skipped } from "./ignored.ts";
 
 const fixtures = new URL("../fixtures/", import.meta.url).pathname;
 
@@ -85,8 +86,7 @@ Deno.test("convert: a file as a pipe and as a file again is the same", async () 
   assert(compared >= 30);
 });
 
-Deno.test("convert: perf prints the same of the other form", async () => {
-  if (perfVersion() === undefined) return;
+Deno.test("convert: perf prints the same of the other form", ignored(noPerf()), async () => {
   let compared = 0;
   for (const path of fixtureFiles().filter((path) => path.includes("/recorded/"))) {
     const bytes = Deno.readFileSync(path);
@@ -103,8 +103,7 @@ Deno.test("convert: perf prints the same of the other form", async () => {
   assert(compared >= 20);
 });
 
-Deno.test("convert: perf prints the same of compressed records", async () => {
-  if (perfVersion() === undefined) return;
+Deno.test("convert: perf prints the same of compressed records", ignored(noPerf()), async () => {
   let compared = 0;
   for (const name of ["all-cpus", "callchain", "dwarf", "two-events", "switch", "namespaces"]) {
     const bytes = Deno.readFileSync(`${fixtures}recorded/${name}.perf.data`);
@@ -168,8 +167,7 @@ Deno.test("convert: the other byte order has the same records, for perf as well"
   assert(compared >= 35 && (perfVersion() === undefined || printed >= 15));
 });
 
-Deno.test("convert: build ids are those that perf inject finds", async () => {
-  if (perfVersion() === undefined) return;
+Deno.test("convert: build ids are those that perf inject finds", ignored(noPerf()), async (t) => {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-edit-" });
   try {
     const env = { PERF_BUILDID_DIR: `${folder}/cache`, LC_ALL: "C" };
@@ -192,7 +190,7 @@ Deno.test("convert: build ids are those that perf inject finds", async () => {
       "/usr/lib",
     );
     if (!recorded.success) {
-      console.log("skipped: perf cannot record here");
+      await skipped(t, "perf cannot record here");
       return;
     }
     await run("inject", "-b", "--buildid-all", "-i", "perf.data", "-o", "injected.data");
@@ -233,11 +231,11 @@ Deno.test("convert: build ids are those that perf inject finds", async () => {
   }
 });
 
-Deno.test("convert: perf 6.1 reads what it refused", async () => {
+Deno.test("convert: perf 6.1 reads what it refused", async (t) => {
   const version = perfVersion();
   if (version === undefined) return;
   if (!version.startsWith("perf version 6.1")) {
-    console.log(`skipped: ${version}, the corpus says what 6.1 refuses`);
+    await skipped(t, `${version}, the corpus says what 6.1 refuses`);
     return;
   }
   let read = 0;
@@ -256,68 +254,86 @@ Deno.test("convert: perf 6.1 reads what it refused", async () => {
     assert(script.trim() !== "", path);
     read++;
   }
-  if (corpusFiles().length === 0) return;
+  if (corpusFiles().length === 0) return await skipped(t, "no corpus");
   console.log(`${read} files read`);
   assert(read >= 4);
 });
 
-Deno.test("slice: perf prints the lines that it prints with the same filter of the whole", async () => {
-  if (perfVersion() === undefined) return;
-  let lines = 0;
-  for (const name of ["all-cpus", "callchain", "two-events", "rounds", "zstd-many", "per-thread"]) {
-    const bytes = Deno.readFileSync(`${fixtures}recorded/${name}.perf.data`);
-    const whole = await perfOf(SCRIPT, bytes) ?? "";
-    const times = [...whole.matchAll(/ (\d+)\.(\d{9}):/g)].map(([, s, ns]) => BigInt(`${s}${ns}`));
-    const sorted = times.toSorted((a, b) => a < b ? -1 : 1);
-    if (sorted.length < 15) continue;
-    const from = sorted[Math.floor(sorted.length * 0.3)] as bigint;
-    const to = sorted[Math.floor(sorted.length * 0.7)] as bigint;
-    const text = (time: bigint) =>
-      `${time / 1_000_000_000n}.${String(time % 1_000_000_000n).padStart(9, "0")}`;
-    const wanted = await perfOf([...SCRIPT, "--time", `${text(from)},${text(to)}`], bytes);
-    const sink = memorySink();
-    const reader = await open(bytes);
-    const edit = new Slice(reader, { time: [from, to] });
-    await copyRecording(reader, new FileOutput(sink), { edit });
-    const found = await perfOf(SCRIPT, sink.bytes());
-    assertEquals(found, wanted, name);
-    lines += (wanted ?? "").split("\n").length - 1;
-  }
-  console.log(`${lines} lines compared`);
-  assert(lines >= 150);
-});
+Deno.test(
+  "slice: perf prints the lines that it prints with the same filter of the whole",
+  ignored(noPerf()),
+  async () => {
+    let lines = 0;
+    for (
+      const name of ["all-cpus", "callchain", "two-events", "rounds", "zstd-many", "per-thread"]
+    ) {
+      const bytes = Deno.readFileSync(`${fixtures}recorded/${name}.perf.data`);
+      const whole = await perfOf(SCRIPT, bytes) ?? "";
+      const times = [...whole.matchAll(/ (\d+)\.(\d{9}):/g)].map(([, s, ns]) =>
+        BigInt(`${s}${ns}`)
+      );
+      const sorted = times.toSorted((a, b) => a < b ? -1 : 1);
+      if (sorted.length < 15) continue;
+      const from = sorted[Math.floor(sorted.length * 0.3)] as bigint;
+      const to = sorted[Math.floor(sorted.length * 0.7)] as bigint;
+      const text = (time: bigint) =>
+        `${time / 1_000_000_000n}.${String(time % 1_000_000_000n).padStart(9, "0")}`;
+      const wanted = await perfOf([...SCRIPT, "--time", `${text(from)},${text(to)}`], bytes);
+      const sink = memorySink();
+      const reader = await open(bytes);
+      const edit = new Slice(reader, { time: [from, to] });
+      await copyRecording(reader, new FileOutput(sink), { edit });
+      const found = await perfOf(SCRIPT, sink.bytes());
+      assertEquals(found, wanted, name);
+      lines += (wanted ?? "").split("\n").length - 1;
+    }
+    console.log(`${lines} lines compared`);
+    assert(lines >= 150);
+  },
+);
 
-Deno.test("slice: samples of a command, an object, or with one in the stack are those of perf script", async () => {
-  if (perfVersion() === undefined) return;
-  const bytes = Deno.readFileSync(`${fixtures}recorded/all-cpus.perf.data`);
-  const script = ["script", "--ns", "-F", "comm,tid,time,ip,dso"];
-  const blocks = (await perfOf(script, bytes) ?? "").split("\n\n").filter((block) => block.trim());
-  assert(blocks.length >= 50);
-  const dsosOf = (block: string) => [...block.matchAll(/\((.+)\)$/gm)].map(([, path = ""]) => path);
-  const cases: [string, NameConditions, (block: string) => boolean][] = [
-    ["comm", { comm: (name) => name === "worker b" }, (block) => block.startsWith("worker b ")],
-    [
-      "dso",
-      { dso: (name) => name === "demo" },
-      (block) => dsosOf(block)[0]?.endsWith("/demo") === true,
-    ],
-    [
-      "dso in the stack",
-      { dso: (name) => name === "libc.so.6", anywhere: true },
-      (block) => dsosOf(block).some((path) => path.endsWith("/libc.so.6")),
-    ],
-  ];
-  for (const [what, conditions, holds] of cases) {
-    const { records } = await chooseSamples(await open(bytes), conditions, undefined);
-    const reader = await open(bytes);
-    const sink = memorySink();
-    await copyRecording(reader, new FileOutput(sink), { edit: new Slice(reader, { records }) });
-    const found = (await perfOf(script, sink.bytes()) ?? "").split("\n\n").filter((b) => b.trim());
-    const wanted = blocks.filter(holds);
-    assertEquals([what, found], [what, wanted]);
-    assert(wanted.length > 3 && wanted.length < blocks.length, `${what}: ${wanted.length} samples`);
-  }
-});
+Deno.test(
+  "slice: samples of a command, an object, or with one in the stack are those of perf script",
+  ignored(noPerf()),
+  async () => {
+    const bytes = Deno.readFileSync(`${fixtures}recorded/all-cpus.perf.data`);
+    const script = ["script", "--ns", "-F", "comm,tid,time,ip,dso"];
+    const blocks = (await perfOf(script, bytes) ?? "").split("\n\n").filter((block) =>
+      block.trim()
+    );
+    assert(blocks.length >= 50);
+    const dsosOf = (block: string) =>
+      [...block.matchAll(/\((.+)\)$/gm)].map(([, path = ""]) => path);
+    const cases: [string, NameConditions, (block: string) => boolean][] = [
+      ["comm", { comm: (name) => name === "worker b" }, (block) => block.startsWith("worker b ")],
+      [
+        "dso",
+        { dso: (name) => name === "demo" },
+        (block) => dsosOf(block)[0]?.endsWith("/demo") === true,
+      ],
+      [
+        "dso in the stack",
+        { dso: (name) => name === "libc.so.6", anywhere: true },
+        (block) => dsosOf(block).some((path) => path.endsWith("/libc.so.6")),
+      ],
+    ];
+    for (const [what, conditions, holds] of cases) {
+      const { records } = await chooseSamples(await open(bytes), conditions, undefined);
+      const reader = await open(bytes);
+      const sink = memorySink();
+      await copyRecording(reader, new FileOutput(sink), { edit: new Slice(reader, { records }) });
+      const found = (await perfOf(script, sink.bytes()) ?? "").split("\n\n").filter((b) =>
+        b.trim()
+      );
+      const wanted = blocks.filter(holds);
+      assertEquals([what, found], [what, wanted]);
+      assert(
+        wanted.length > 3 && wanted.length < blocks.length,
+        `${what}: ${wanted.length} samples`,
+      );
+    }
+  },
+);
 
 async function sampleCount(bytes: Uint8Array): Promise<number> {
   let samples = 0;

@@ -3,6 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { perfVersion } from "./perf.ts";
 import { inFolder, tool } from "./tool.ts";
 import { runs } from "./unwound.ts";
+import { skipped } from "./ignored.ts";
 
 const SOURCE = new URL("./unwound/stay.cc", import.meta.url).pathname;
 const USER = "0xfffffffffffffe00";
@@ -38,13 +39,13 @@ Deno.test({
   name:
     "stacks of recursion, an exception in flight, a signal and a callback are those of eu-stack",
   ignore: perfVersion() === undefined,
-  fn: () =>
+  fn: (t) =>
     inFolder(async (folder) => {
       const program = `${folder}/stay`, data = `${folder}/perf.data`;
       const missing = runs("eu-stack", "--version") ??
         runs("g++", "-O2", "-pthread", "-o", program, SOURCE);
       if (missing !== undefined) {
-        console.log(`skipped: ${missing}`);
+        await skipped(t, `${missing}`);
         return;
       }
       const child = new Deno.Command(program, { stdout: "piped" }).spawn();
@@ -64,7 +65,7 @@ Deno.test({
           stderr: "null",
         }).outputSync();
         if (failed !== undefined || !success) {
-          console.log(`skipped: ${failed ?? "eu-stack may not look at another process here"}`);
+          await skipped(t, `${failed ?? "eu-stack may not look at another process here"}`);
           return;
         }
         expected = euStacks(new TextDecoder().decode(stdout));

@@ -3,6 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { assertAsPerf, perfText, perfVersion } from "./perf.ts";
 import { inFolder, tool } from "./tool.ts";
 import { runs } from "./unwound.ts";
+import { skipped } from "./ignored.ts";
 
 const PROGRAM = `
 volatile long sink;
@@ -51,7 +52,7 @@ const sorted = (chains: Chains): string[] => [...chains].map((pair) => pair.join
 Deno.test({
   name: "funcs -g: caller and callee, with and without --children, are those of perf",
   ignore: perfVersion() === undefined,
-  fn: () =>
+  fn: (t) =>
     inFolder(async (folder) => {
       Deno.writeTextFileSync(`${folder}/a.c`, PROGRAM);
       const data = `${folder}/perf.data`, program = `${folder}/a`;
@@ -64,7 +65,7 @@ Deno.test({
             ...["--call-graph", mode, "-o", data, program],
           );
         if (failed !== undefined) {
-          console.log(`skipped: ${mode}: ${failed}`);
+          await skipped(t, `${mode}: ${failed}`);
           continue;
         }
         for (const order of ["caller", "callee"]) {

@@ -2,6 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { bytesSource, KERNEL_RECORDS, PerfDataReader, RecordCodec } from "@perfdata/format";
 import { USER_RECORDS } from "@perfdata/user-records";
 import { corpusFiles, corpusFolder } from "./corpus.ts";
+import { skipped } from "./ignored.ts";
 
 /**
  * Another parser's text of the same files: the protocol buffers that google/perf_data_converter
@@ -212,14 +213,14 @@ const files = corpusFiles().filter(({ name }) => name.startsWith("google__perf_d
 Deno.test({
   name: "golden: records have the values that another parser found",
   ignore: files.length === 0,
-  async fn() {
+  async fn(t) {
     let compared = 0;
     for (const entry of Deno.readDirSync(FOLDER)) {
       if (!entry.name.endsWith(".pb_text.gz")) continue;
       const base = entry.name.replace(/(\.pr\.out)?\.pb_text\.gz$/, "");
       const file = files.find(({ name }) => name.split("/").pop()?.split("@")[0] === base);
       if (file === undefined) {
-        console.log(`skipped: ${entry.name}: its perf.data is not in the corpus`);
+        await skipped(t, `${entry.name}: its perf.data is not in the corpus`);
         continue;
       }
       const zipped = await Deno.open(`${FOLDER}/${entry.name}`);

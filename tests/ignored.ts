@@ -20,8 +20,13 @@ export async function skipped(t: Deno.TestContext, reason: string): Promise<void
   await t.step({ name: `skipped: ${reason}`, ignore: true, fn() {} });
 }
 
-/** Why a program cannot be used, or nothing where it is installed. */
-export function notInstalled(program: string): string | undefined {
+/**
+ * Why a program cannot be used, or nothing where it is installed.
+ *
+ * @param program Name of its file.
+ * @param remedy How it is installed.
+ */
+export function notInstalled(program: string, remedy?: string): string | undefined {
   try {
     // Whatever it thinks of the flag: it could be started.
     new Deno.Command(program, {
@@ -33,7 +38,9 @@ export function notInstalled(program: string): string | undefined {
       .outputSync();
     return undefined;
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return `${program} is not installed`;
+    if (error instanceof Deno.errors.NotFound) {
+      return `${program} is not installed${remedy === undefined ? "" : ` (${remedy})`}`;
+    }
     throw error;
   }
 }

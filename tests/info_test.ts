@@ -6,7 +6,7 @@ import { infoLines } from "@perfdata/report/info-text";
 import { ALL_RECORDS } from "@perfdata/user-records";
 import { assert, assertEquals } from "@std/assert";
 import { corpusFiles } from "./corpus.ts";
-import { perfText, perfVersion } from "./perf.ts";
+import { noPerf, perfText } from "./perf.ts";
 import { ignored } from "./ignored.ts";
 
 const recorded = new URL("../fixtures/recorded/", import.meta.url).pathname;
@@ -16,40 +16,43 @@ function open(path: string): Promise<PerfDataReader> {
   return PerfDataReader.open(source, { diagnostics: () => {} });
 }
 
-Deno.test("info: samples, processes, threads and times are those of perf script", async () => {
-  if (perfVersion() === undefined) return;
-  const paths = [
-    ...["all-cpus", "callchain", "two-events", "switch", "dwarf", "zstd", "rounds", "pipe"].map(
-      (name) => `${recorded}${name}.perf.data`,
-    ),
-    ...corpusFiles()
-      .filter(({ row, sound }) => sound && row["D_rc"] === "0" && row["D_err"] === "")
-      .filter(({ row }) => Number(row["bytes"]) < 600_000)
-      .map(({ path }) => path),
-  ];
-  let compared = 0;
-  for (const path of paths) {
-    const text = await perfText(["script", "--ns", "-F", "pid,tid,time,event"], path);
-    const lines = text?.stdout.split("\n").filter((line) => line !== "") ?? [];
-    const parts = lines.map((line) => /^ *(-?\d+)\/(-?\d+) +(\d+)\.(\d{9}): +(.+):/.exec(line));
-    if (parts.length === 0 || parts.includes(null)) continue;
-    const info = await recordingInfo(await open(path));
-    // perf prints a sample with READ values once for each event of the group.
-    if (info.events.length > 1 && info.samples !== lines.length) continue;
-    const column = (n: number) => parts.map((part) => part?.[n] ?? "");
-    const times = parts.map((part) => BigInt(`${part?.[3]}${part?.[4]}`));
-    assertEquals(info.samples, lines.length, path);
-    assertEquals(info.threads, new Set(column(2)).size, path);
-    const [first, last] = times.reduce(
-      ([a, b], time) => [time < a ? time : a, time > b ? time : b],
-      [times[0] as bigint, 0n],
-    );
-    assertEquals(info.span, [first, last], path);
-    compared++;
-  }
-  console.log(`${compared} files compared`);
-  assert(compared >= 6);
-});
+Deno.test(
+  "info: samples, processes, threads and times are those of perf script",
+  ignored(noPerf()),
+  async () => {
+    const paths = [
+      ...["all-cpus", "callchain", "two-events", "switch", "dwarf", "zstd", "rounds", "pipe"].map(
+        (name) => `${recorded}${name}.perf.data`,
+      ),
+      ...corpusFiles()
+        .filter(({ row, sound }) => sound && row["D_rc"] === "0" && row["D_err"] === "")
+        .filter(({ row }) => Number(row["bytes"]) < 600_000)
+        .map(({ path }) => path),
+    ];
+    let compared = 0;
+    for (const path of paths) {
+      const text = await perfText(["script", "--ns", "-F", "pid,tid,time,event"], path);
+      const lines = text?.stdout.split("\n").filter((line) => line !== "") ?? [];
+      const parts = lines.map((line) => /^ *(-?\d+)\/(-?\d+) +(\d+)\.(\d{9}): +(.+):/.exec(line));
+      if (parts.length === 0 || parts.includes(null)) continue;
+      const info = await recordingInfo(await open(path));
+      // perf prints a sample with READ values once for each event of the group.
+      if (info.events.length > 1 && info.samples !== lines.length) continue;
+      const column = (n: number) => parts.map((part) => part?.[n] ?? "");
+      const times = parts.map((part) => BigInt(`${part?.[3]}${part?.[4]}`));
+      assertEquals(info.samples, lines.length, path);
+      assertEquals(info.threads, new Set(column(2)).size, path);
+      const [first, last] = times.reduce(
+        ([a, b], time) => [time < a ? time : a, time > b ? time : b],
+        [times[0] as bigint, 0n],
+      );
+      assertEquals(info.span, [first, last], path);
+      compared++;
+    }
+    console.log(`${compared} files compared`);
+    assert(compared >= 6);
+  },
+);
 
 Deno.test("info: lines of a recording with a clock, of one with AUX data, of one without samples", async () => {
   const lines = async (path: string) => {

@@ -5,13 +5,14 @@
 import { assert, assertEquals } from "@std/assert";
 // deno-lint-ignore no-import-prefix -- in the lock of development, not in that of commands
 import ts from "npm:typescript@5.9.3";
-import { withPage } from "../packages/export/browser_testing.ts";
+import { noBrowser, withPage } from "../packages/export/browser_testing.ts";
 import { cannotStep, encodeProgram, stepProgram } from "../fixtures/stepped/program.ts";
 import { steppedFile } from "../fixtures/stepped/recording.ts";
 import { buildNpm } from "../publish/npm.ts";
 import type { Decoded } from "./npm/decode.ts";
 import { type Summary, summary } from "./npm/summary.ts";
 import { tool } from "./tool.ts";
+import { ignored, notInstalled, skipped } from "./ignored.ts";
 
 const root = new URL("../", import.meta.url).pathname;
 const INPUTS = [
@@ -38,21 +39,16 @@ async function run(command: string, args: readonly string[], cwd: string) {
   }
 }
 
-/** Whether npm failed for the network or its registry; then one line says so. */
+/** Whether npm failed for the network or its registry. */
 function isRegistryAway(error: string): boolean {
   const away = /ENOTFOUND|EAI_AGAIN|ECONN|TIMEDOUT|SOCKET|\bE(?:408|429|5\d\d)\b|network/.test(
     error,
   );
-  if (away) console.log("skipped: the dependencies cannot be had from the npm registry");
   return away;
 }
 
 /** Builds the tarballs and installs them; `undefined` where that cannot be done here. */
 async function install(folder: string): Promise<string | undefined> {
-  if (await run("npm", ["--version"], folder) === undefined) {
-    console.log("skipped: npm is not installed");
-    return undefined;
-  }
   Deno.mkdirSync(`${folder}/npm`);
   let tarballs;
   try {
@@ -87,11 +83,7 @@ interface Stepped {
 
 /** Steps through a program, and bundles its code; then its file is gone. */
 async function stepped(folder: string): Promise<Stepped | undefined> {
-  const reason = cannotStep();
-  if (reason !== undefined) {
-    console.log(`skipped: Intel PT with a bundle: ${reason}`);
-    return undefined;
-  }
+  if (cannotStep() !== undefined) return undefined;
   const program = stepProgram(folder, { program: "calls", flags: ["-O1", "-static"] });
   const variant = { psbEvery: 2000, compressReturns: true, tsc: true, mtc: true };
   const encoded = encodeProgram(program, variant);
@@ -184,72 +176,87 @@ globalThis.inWorker = (inputs) => new Promise((resolve, reject) => {
 </script>
 `;
 
-Deno.test("npm: the packages install, type-check, and run in Node and in a browser", async (t) => {
-  const folder = Deno.makeTempDirSync({ prefix: "perfdata-npm-" });
-  try {
-    const user = await install(folder);
-    if (user === undefined) return;
-    const [recording, traced, binary] = INPUTS.map((path) => Deno.readFileSync(path)) as [
-      Uint8Array<ArrayBuffer>,
-      Uint8Array<ArrayBuffer>,
-      Uint8Array<ArrayBuffer>,
-    ];
-    const expected = await summary(new Blob([recording]), new Blob([traced]), binary);
-    // The demo burns its time in two functions; the trace has three CPUs (fixtures/README.md).
-    assertEquals(expected.functions.map(([name]) => name), ["spin", "fib"]);
-    assertEquals(expected.buffers.map(([cpu]) => cpu), [0, 1, 3]);
-    const found = (text: string): Summary => JSON.parse(text);
-
-    await t.step("types of a consumer", () => assertEquals(typeErrors(user), []));
-
-    const trace = await stepped(folder);
-
-    await t.step("Node", async () => {
-      for (const name of MODULES) {
-        const { outputText } = ts.transpileModule(Deno.readTextFileSync(`${user}/${name}.ts`), {
-          compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext },
-        });
-        Deno.writeTextFileSync(`${user}/${name}.js`, outputText);
+Deno.test(
+  "npm: the packages install, type-check, and run in Node and in a browser",
+  ignored(notInstalled("npm")),
+  async (t) => {
+    const folder = Deno.makeTempDirSync({ prefix: "perfdata-npm-" });
+    try {
+      const user = await install(folder);
+      if (user === undefined) {
+        return await skipped(t, "the dependencies cannot be had from the npm registry");
       }
-      Deno.writeTextFileSync(`${user}/main.js`, NODE);
-      const out = await run("node", ["main.js", ...INPUTS, ...trace?.paths ?? []], user);
-      assert(out?.success, out?.stderr);
-      const [summed = "", decoded = ""] = out.stdout.split("\n");
-      assertEquals(found(summed), expected);
-      if (trace !== undefined) assertDecoded(decoded, trace);
-    });
+      const [recording, traced, binary] = INPUTS.map((path) => Deno.readFileSync(path)) as [
+        Uint8Array<ArrayBuffer>,
+        Uint8Array<ArrayBuffer>,
+        Uint8Array<ArrayBuffer>,
+      ];
+      const expected = await summary(new Blob([recording]), new Blob([traced]), binary);
+      // The demo burns its time in two functions; the trace has three CPUs (fixtures/README.md).
+      assertEquals(expected.functions.map(([name]) => name), ["spin", "fib"]);
+      assertEquals(expected.buffers.map(([cpu]) => cpu), [0, 1, 3]);
+      const found = (text: string): Summary => JSON.parse(text);
 
-    await t.step("browser: a page and a worker", async () => {
-      Deno.writeTextFileSync(`${user}/page.ts`, PAGE);
-      const bundled = await run("npx", [
-        ...["esbuild", "page.ts", "--bundle", "--format=iife", "--platform=browser"],
-        ...["--target=es2022", "--outfile=page.js", "--log-level=error"],
-      ], user);
-      assert(bundled?.success, bundled?.stderr);
-      const script = Deno.readTextFileSync(`${user}/page.js`).replaceAll("</script", "<\\/script");
-      Deno.writeTextFileSync(
-        `${user}/page.html`,
-        `${HTML}<script id="worker" type="text/plain">${script}</script>`,
-      );
-      const inputs = [recording, traced, binary].map((bytes) => bytes.toBase64());
-      await withPage(`${user}/page.html`, async (page, report) => {
-        const call = (name: string, of = inputs) =>
-          page.evaluate<string, [string, string[]]>(
-            ([name, inputs]) =>
-              (globalThis as unknown as Record<string, (inputs: string[]) => Promise<string>>)
-                [name]?.(inputs) ?? Promise.reject(new Error(`no ${name}`)),
-            [name, of],
-          );
-        assertEquals(found(await call("summarize")), expected);
-        assertEquals(found(await call("inWorker")), expected);
-        if (trace !== undefined) {
-          const files = trace.paths.map((path) => Deno.readFileSync(path).toBase64());
-          assertDecoded(await call("decode", files), trace);
+      await t.step("types of a consumer", () => assertEquals(typeErrors(user), []));
+
+      const trace = await stepped(folder);
+      const untraced = cannotStep();
+      if (untraced !== undefined) await skipped(t, `Intel PT with a bundle: ${untraced}`);
+
+      await t.step("Node", async () => {
+        for (const name of MODULES) {
+          const { outputText } = ts.transpileModule(Deno.readTextFileSync(`${user}/${name}.ts`), {
+            compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext },
+          });
+          Deno.writeTextFileSync(`${user}/${name}.js`, outputText);
         }
-        assertEquals(report.errors, []);
+        Deno.writeTextFileSync(`${user}/main.js`, NODE);
+        const out = await run("node", ["main.js", ...INPUTS, ...trace?.paths ?? []], user);
+        assert(out?.success, out?.stderr);
+        const [summed = "", decoded = ""] = out.stdout.split("\n");
+        assertEquals(found(summed), expected);
+        if (trace !== undefined) assertDecoded(decoded, trace);
       });
-    });
-  } finally {
-    Deno.removeSync(folder, { recursive: true });
-  }
-});
+
+      await t.step({
+        name: "browser: a page and a worker",
+        ...ignored(await noBrowser()),
+        async fn() {
+          Deno.writeTextFileSync(`${user}/page.ts`, PAGE);
+          const bundled = await run("npx", [
+            ...["esbuild", "page.ts", "--bundle", "--format=iife", "--platform=browser"],
+            ...["--target=es2022", "--outfile=page.js", "--log-level=error"],
+          ], user);
+          assert(bundled?.success, bundled?.stderr);
+          const script = Deno.readTextFileSync(`${user}/page.js`).replaceAll(
+            "</script",
+            "<\\/script",
+          );
+          Deno.writeTextFileSync(
+            `${user}/page.html`,
+            `${HTML}<script id="worker" type="text/plain">${script}</script>`,
+          );
+          const inputs = [recording, traced, binary].map((bytes) => bytes.toBase64());
+          await withPage(`${user}/page.html`, async (page, report) => {
+            const call = (name: string, of = inputs) =>
+              page.evaluate<string, [string, string[]]>(
+                ([name, inputs]) =>
+                  (globalThis as unknown as Record<string, (inputs: string[]) => Promise<string>>)
+                    [name]?.(inputs) ?? Promise.reject(new Error(`no ${name}`)),
+                [name, of],
+              );
+            assertEquals(found(await call("summarize")), expected);
+            assertEquals(found(await call("inWorker")), expected);
+            if (trace !== undefined) {
+              const files = trace.paths.map((path) => Deno.readFileSync(path).toBase64());
+              assertDecoded(await call("decode", files), trace);
+            }
+            assertEquals(report.errors, []);
+          });
+        },
+      });
+    } finally {
+      Deno.removeSync(folder, { recursive: true });
+    }
+  },
+);

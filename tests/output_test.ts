@@ -1,6 +1,7 @@
 /** Files that tools write: whole, the one from before, or none; and standard output that is full. */
 import { assert, assertEquals } from "@std/assert";
 import { inFolder, tool, toolArguments } from "./tool.ts";
+import { skipped } from "./ignored.ts";
 
 const ROOT = new URL("../", import.meta.url).pathname;
 const RECORDING = `${ROOT}fixtures/recorded/clock.perf.data`;
@@ -85,12 +86,14 @@ async function mountFolder(folder: string): Promise<boolean> {
 }
 
 /** Calls back with a folder on a file system of 64 KB of which nothing is free; not where none can be. */
-async function onFullDisk(use: (folder: string, fill: () => void) => Promise<void>): Promise<void> {
+async function onFullDisk(
+  t: Deno.TestContext,
+  use: (folder: string, fill: () => void) => Promise<void>,
+): Promise<void> {
   await inFolder(async (folder) => {
     const isMounted = await mountFolder(folder).catch(() => false);
     if (!isMounted) {
-      console.log("skipped: a full disk: nothing can be mounted here");
-      return;
+      return await skipped(t, "a full disk: nothing can be mounted here");
     }
     try {
       await use(folder, () => {
@@ -107,8 +110,8 @@ async function onFullDisk(use: (folder: string, fill: () => void) => Promise<voi
   });
 }
 
-Deno.test("a full disk leaves the old files, or none, and is not blamed on the recording", () =>
-  onFullDisk(async (folder, fill) => {
+Deno.test("a full disk leaves the old files, or none, and is not blamed on the recording", (t) =>
+  onFullDisk(t, async (folder, fill) => {
     for (const { name, args, files } of WRITERS) {
       for (const file of files) await Deno.writeTextFile(`${folder}/${file}`, "old");
       fill();

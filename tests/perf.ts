@@ -25,10 +25,15 @@ export function perfVersion(): string | undefined {
     version = new TextDecoder().decode(stdout).trim();
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
-    console.log("skipped: perf is not installed (Debian: apt-get install linux-perf)");
+    console.log("ignored: perf is not installed (Debian: apt-get install linux-perf)");
     version = undefined;
   }
   return version;
+}
+
+/** Why there is nothing of perf to compare with, or nothing where it is installed. */
+export function noPerf(): string | undefined {
+  return perfVersion() === undefined ? "perf is not installed" : undefined;
 }
 
 let canRecord: boolean | undefined;
@@ -44,7 +49,7 @@ export function perfRecords(): boolean {
       stdin: "null",
     }).outputSync();
     const [reason = ""] = new TextDecoder().decode(stderr).trim().split("\n");
-    if (!success) console.log(`skipped: perf cannot record here: ${reason}`);
+    if (!success) console.log(`ignored: perf cannot record here: ${reason}`);
     return canRecord = success;
   } finally {
     Deno.removeSync(folder, { recursive: true });

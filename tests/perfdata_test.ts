@@ -5,6 +5,7 @@ import { parseFlags, UsageError } from "../tools/_cli.ts";
 import { parseNames } from "../tools/_sample_flags.ts";
 import { entries } from "../tools/perfdata.ts";
 import { inFolder, tool, toolArguments } from "./tool.ts";
+import { skipped } from "./ignored.ts";
 
 const root = new URL("../", import.meta.url).pathname;
 const fixture = `${root}fixtures/recorded/callchain.perf.data`;
@@ -199,7 +200,7 @@ for (const shell of SHELLS) {
     const { code, out: script, err } = await perfdata("completion", shell);
     assertEquals([code, err], [0, ""]);
     if (await run(shell, ["-c", "exit 0"]) === undefined) {
-      console.log(`skipped: completion in ${shell}: ${shell} is not installed`);
+      await skipped(t, `completion in ${shell}: ${shell} is not installed`);
       return;
     }
     const path = Deno.makeTempFileSync();

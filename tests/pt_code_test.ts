@@ -31,6 +31,7 @@ import { asFile, type Item } from "../fixtures/synthesize/recording.ts";
 
 import { perfText } from "./perf.ts";
 import { tool } from "./tool.ts";
+import { skipped } from "./ignored.ts";
 
 const PID = 4711;
 
@@ -300,7 +301,7 @@ Deno.test("pt: a thread that moves from one CPU to another, and back", async () 
   );
 });
 
-Deno.test("pt: code of the kernel from its file, where the running kernel had it", async () => {
+Deno.test("pt: code of the kernel from its file, where the running kernel had it", async (t) => {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-kernel-" });
   try {
     const linked = 0xffff_ffff_8100_0000n;
@@ -320,7 +321,7 @@ f: inc %eax
       const { success } = new Deno.Command("gcc", { args: command, stderr: "null" }).outputSync();
       if (!success) throw new Error("gcc cannot link at the addresses of a kernel");
     } catch (error) {
-      return console.log(`skipped: ${(error as Error).message}`);
+      return await skipped(t, `${(error as Error).message}`);
     }
     const start = linked + moved;
     const map: Item = {

@@ -24,8 +24,8 @@ import {
 import { steppedFile } from "../fixtures/stepped/recording.ts";
 import { wrapTrace } from "../fixtures/stepped/wrap.ts";
 import { corpusTrace, joined } from "./pt_corpus.ts";
-import { perfText, perfVersion } from "./perf.ts";
-import { ignored } from "./ignored.ts";
+import { noPerf, perfText, perfVersion } from "./perf.ts";
+import { ignored, skipped } from "./ignored.ts";
 
 const STATIC = ["-O1", "-static"];
 const PROGRAMS: readonly StepOptions[] = [
@@ -172,27 +172,30 @@ Deno.test("Flow: real traces have the instructions that perf counted in them", (
   }
 });
 
-Deno.test("Flow: real traces have the instructions that perf finds, one by one", async () => {
-  if (perfVersion() === undefined) return;
-  let insns = 0;
-  for (const name of ["foo", "Unzip"]) {
-    const trace = corpusTrace(name);
-    if (trace === undefined) continue;
-    await inFolder(async (folder) => {
-      const path = await wrapTrace(folder, trace.bytes, joined(trace.runs));
-      const printed = await perfText(["script", "--itrace=i0ns", "-F", "ip"], path);
-      const lines = (printed?.stdout ?? "").trimEnd().split("\n");
-      const { ips } = listFlow(trace.bytes, { space: trace.space });
-      const theirs = BigUint64Array.from(lines, (line) => BigInt(`0x${line.trim()}`));
-      assertEquals(firstDifference(ips, theirs), -1, name);
-      insns += ips.length;
-    });
-  }
-  console.log(`${insns} instructions compared`);
-});
+Deno.test(
+  "Flow: real traces have the instructions that perf finds, one by one",
+  ignored(noPerf()),
+  async () => {
+    let insns = 0;
+    for (const name of ["foo", "Unzip"]) {
+      const trace = corpusTrace(name);
+      if (trace === undefined) continue;
+      await inFolder(async (folder) => {
+        const path = await wrapTrace(folder, trace.bytes, joined(trace.runs));
+        const printed = await perfText(["script", "--itrace=i0ns", "-F", "ip"], path);
+        const lines = (printed?.stdout ?? "").trimEnd().split("\n");
+        const { ips } = listFlow(trace.bytes, { space: trace.space });
+        const theirs = BigUint64Array.from(lines, (line) => BigInt(`0x${line.trim()}`));
+        assertEquals(firstDifference(ips, theirs), -1, name);
+        insns += ips.length;
+      });
+    }
+    console.log(`${insns} instructions compared`);
+  },
+);
 
-Deno.test("Flow: real traces have the instructions that libipt finds, one by one", async () => {
-  await inFolder((folder) => {
+Deno.test("Flow: real traces have the instructions that libipt finds, one by one", async (t) => {
+  await inFolder(async (folder) => {
     const source = new URL("../fixtures/stepped/libipt.c", import.meta.url).pathname;
     const program = `${folder}/libipt`;
     try {
@@ -200,7 +203,7 @@ Deno.test("Flow: real traces have the instructions that libipt finds, one by one
       const { success } = new Deno.Command("gcc", { args, stderr: "null" }).outputSync();
       if (!success) throw new Error("no libipt (Debian: apt-get install libipt-dev)");
     } catch (error) {
-      console.log(`skipped: ${(error as Error).message}`);
+      await skipped(t, `${(error as Error).message}`);
       return;
     }
     let insns = 0;
@@ -223,9 +226,9 @@ Deno.test("Flow: real traces have the instructions that libipt finds, one by one
   });
 });
 
-Deno.test("Flow: mutated packets and code end in counted errors, in bounded time", () => {
+Deno.test("Flow: mutated packets and code end in counted errors, in bounded time", async (t) => {
   const trace = corpusTrace("foo") ?? corpusTrace("Unzip");
-  if (trace === undefined) return;
+  if (trace === undefined) return await skipped(t, "no trace of the corpus");
   let seed = 7;
   const random = (below: number) => {
     seed = Math.imul(seed, 1664525) + 1013904223 | 0;

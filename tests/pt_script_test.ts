@@ -15,7 +15,7 @@ import { inSamples, inSnapshots, psbMoments } from "../fixtures/stepped/saved.ts
 import { asFile } from "../fixtures/synthesize/recording.ts";
 import { wrapTrace } from "../fixtures/stepped/wrap.ts";
 import { corpusTrace, joined } from "./pt_corpus.ts";
-import { perfText, perfVersion } from "./perf.ts";
+import { noPerf, perfText, perfVersion } from "./perf.ts";
 import { tool } from "./tool.ts";
 import { ignored } from "./ignored.ts";
 
@@ -125,8 +125,7 @@ Deno.test(
   },
 );
 
-Deno.test("script prints what perf makes of real traces", async () => {
-  if (perfVersion() === undefined) return;
+Deno.test("script prints what perf makes of real traces", ignored(noPerf()), async () => {
   let lines = 0;
   for (const name of ["foo", "Unzip"]) {
     const trace = corpusTrace(name);

@@ -19,7 +19,7 @@ function available(command: string): boolean {
 }
 
 const missing = ["git", "npx"].filter((command) => !available(command)).join(", ");
-if (missing !== "") console.log(`skipped: the README's commands: no ${missing} here`);
+if (missing !== "") console.log(`ignored: the README's commands: no ${missing} here`);
 
 /** Runs a command in a directory, as somebody who has Deno on the PATH. */
 async function run(

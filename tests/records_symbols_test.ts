@@ -3,6 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { perfText, perfVersion } from "./perf.ts";
 import { inFolder, tool } from "./tool.ts";
 import { PROGRAM, runs } from "./unwound.ts";
+import { skipped } from "./ignored.ts";
 
 interface Named {
   readonly sym: string | null;
@@ -54,7 +55,7 @@ const FIELDS = ["script", "--no-inline", "--ns", "-F", "comm,tid,time,ip,sym,sym
 Deno.test({
   name: "records --symbols and --unwind say what perf script says: thread, functions, stacks",
   ignore: perfVersion() === undefined,
-  fn: () =>
+  fn: (t) =>
     inFolder(async (folder) => {
       Deno.writeTextFileSync(`${folder}/a.cc`, PROGRAM);
       const program = `${folder}/a`;
@@ -68,7 +69,7 @@ Deno.test({
       const failed = runs("g++", ...flags, `${folder}/a.cc`) ?? record("fp", fp) ??
         record("dwarf,24576", dwarf);
       if (failed !== undefined) {
-        console.log(`skipped: ${failed}`);
+        await skipped(t, `${failed}`);
         return;
       }
       let compared = 0;

@@ -61,7 +61,7 @@ Deno.test("damage is reported and makes the exit code 1; usage makes it 2", asyn
 });
 
 const hasPerf = (await shell("perf --version")).code === 0;
-if (!hasPerf) console.log("skipped: samples against perf script: no perf on this machine");
+if (!hasPerf) console.log("ignored: samples against perf script: no perf on this machine");
 
 Deno.test({
   name: "samples in order of time are those of perf script",

@@ -3,6 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { perfText, perfVersion } from "./perf.ts";
 import { inFolder, tool, type ToolOptions } from "./tool.ts";
 import { PROGRAM, runs } from "./unwound.ts";
+import { skipped } from "./ignored.ts";
 
 type Args = readonly string[];
 type Count = (out: string) => number;
@@ -31,7 +32,7 @@ Deno.test({
   name:
     "--time, --comm, --pid, --tid, --cpu, --dso and --symbol choose what perf chooses, everywhere",
   ignore: perfVersion() === undefined,
-  fn: () =>
+  fn: (t) =>
     inFolder(async (folder) => {
       Deno.writeTextFileSync(`${folder}/a.cc`, PROGRAM);
       const [one, two] = [`${folder}/one`, `${folder}/two`], data = `${folder}/perf.data`;
@@ -43,7 +44,7 @@ Deno.test({
           ...["-o", data, "sh", "-c", `${one} 1200 & ${two} 1200; wait`],
         );
       if (failed !== undefined) {
-        console.log(`skipped: ${failed}`);
+        await skipped(t, `${failed}`);
         return;
       }
       const perfCount = async (...args: string[]) => {

@@ -26,7 +26,7 @@ const records = ((): boolean => {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-sched-" });
   try {
     const can = record(`${folder}/data`, EVENTS);
-    if (!can) console.log("skipped: perf cannot record tracepoints of the scheduler here");
+    if (!can) console.log("ignored: perf cannot record tracepoints of the scheduler here");
     return can;
   } finally {
     Deno.removeSync(folder, { recursive: true });

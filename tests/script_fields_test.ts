@@ -24,8 +24,9 @@ import {
 import { HEADER_ARCH, HEADER_CLOCK_DATA } from "@perfdata/format/feature-names";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { asFile, type Item, Numbers } from "../fixtures/synthesize/recording.ts";
-import { perfText, perfVersion } from "./perf.ts";
+import { noPerf, perfText } from "./perf.ts";
 import { tool } from "./tool.ts";
+import { ignored } from "./ignored.ts";
 
 const REGS = 0xff0fffn;
 const BASE = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD;
@@ -123,101 +124,107 @@ async function compare(
   return lines;
 }
 
-Deno.test("fields of memory accesses, registers and branches are those of perf", async () => {
-  if (perfVersion() === undefined) return;
-  const numbers = new Numbers(1);
-  const sizes = [0n, 4096n, 2n << 20n, 1n << 30n, 1500n];
-  const bodies = Array.from({ length: 60 }, (_, i): Partial<Sample> => ({
-    addr: BigInt(numbers.below(2 ** 32)),
-    branch_stack: { entries: branches(numbers) },
-    regs_user: i % 9 === 0 ? { abi: 0n } : registers(numbers),
-    weight_struct: {
-      var1_dw: numbers.below(2 ** 32),
-      var2_w: numbers.below(65536),
-      var3_w: numbers.below(65536),
-    },
-    // Single bits of each part, and any.
-    data_src: i === 0
-      ? 0n
-      : i < 46
-      ? 1n << BigInt(i - 1)
-      : (BigInt(numbers.below(2 ** 32)) << 14n | BigInt(numbers.below(0x4000))) & 0x0fff_ffff_ffffn,
-    regs_intr: registers(numbers),
-    phys_addr: BigInt(numbers.below(2 ** 32)) * 16n,
-    data_page_size: sizes[numbers.below(sizes.length)] as bigint,
-    code_page_size: sizes[numbers.below(sizes.length)] as bigint,
-  }));
-  const bytes = await recording({
-    type: 4,
-    config: 0x1cdn,
-    sample_type: BigInt(MEMORY),
-    branch_sample_type: 0x9n,
-    sample_regs_user: REGS,
-    sample_regs_intr: REGS,
-  }, bodies);
-  const lines = await compare(bytes, [
-    undefined,
-    "iregs,uregs",
-    "ip,weight,ins_lat,phys_addr,data_page_size,code_page_size",
-    "brstack",
-    "ip,dso,brstack",
-    "ip,sym,dso,brstacksym",
-    "ip,dso,brstackoff",
-    "comm,tod,time",
-    "+iregs,+brstacksym,-data_src",
-  ]);
-  console.log(`script: ${lines} lines of fields that few recordings have are those of perf`);
-  assert(lines >= 480, `only ${lines}`);
-});
-
-Deno.test("lists of fields for events of one type are those of perf", async () => {
-  if (perfVersion() === undefined) return;
-  const attr = {
-    ...emptyAttr(),
-    size: 120,
-    sample_period: 1n,
-    sample_type: BigInt(BASE | PERF_SAMPLE_IDENTIFIER),
-  };
-  const events = [0, 1].map((type) => ({ attr: { ...attr, type }, ids: [BigInt(type + 1)] }));
-  const items = Array.from({ length: 20 }, (_, i): Item => ({
-    event: i % 2,
-    record: {
-      type: 9,
-      name: "SAMPLE",
-      misc: 2,
-      body: {
-        ...{ identifier: BigInt(i % 2 + 1), ip: 0x401000n, pid: 7, tid: 7 },
-        ...{ time: BigInt(1000 * i), period: BigInt(i) },
+Deno.test(
+  "fields of memory accesses, registers and branches are those of perf",
+  ignored(noPerf()),
+  async () => {
+    const numbers = new Numbers(1);
+    const sizes = [0n, 4096n, 2n << 20n, 1n << 30n, 1500n];
+    const bodies = Array.from({ length: 60 }, (_, i): Partial<Sample> => ({
+      addr: BigInt(numbers.below(2 ** 32)),
+      branch_stack: { entries: branches(numbers) },
+      regs_user: i % 9 === 0 ? { abi: 0n } : registers(numbers),
+      weight_struct: {
+        var1_dw: numbers.below(2 ** 32),
+        var2_w: numbers.below(65536),
+        var3_w: numbers.below(65536),
       },
-    },
-  }));
-  const bytes = await asFile({ events, items, features: [] }, true);
-  const lines = await compare(bytes, [
-    undefined,
-    "sw:comm,ip",
-    ["hw:comm,time", "sw:time,event"],
-    ["tid,time", "sw:ip,sym"],
-    ["hw:ip", "time"],
-    "sw:",
-    "trace:time",
-    "hw:-period",
-    ["hw:+symoff,-comm", "sw:+pid"],
-  ]);
-  console.log(`script: ${lines} lines of lists for one type are those of perf`);
-  assert(lines === 170, `${lines} lines`);
-  const path = Deno.makeTempFileSync({ suffix: ".perf.data" });
-  try {
-    Deno.writeFileSync(path, bytes);
-    const { code, err } = await tool("script", ["-F", "foo:ip", path]);
-    assertEquals(code, 2, err);
-    assertStringIncludes(err, "foo is no type of events with fields of its own: hw, sw, trace");
-  } finally {
-    Deno.removeSync(path);
-  }
-});
+      // Single bits of each part, and any.
+      data_src: i === 0
+        ? 0n
+        : i < 46
+        ? 1n << BigInt(i - 1)
+        : (BigInt(numbers.below(2 ** 32)) << 14n | BigInt(numbers.below(0x4000))) &
+          0x0fff_ffff_ffffn,
+      regs_intr: registers(numbers),
+      phys_addr: BigInt(numbers.below(2 ** 32)) * 16n,
+      data_page_size: sizes[numbers.below(sizes.length)] as bigint,
+      code_page_size: sizes[numbers.below(sizes.length)] as bigint,
+    }));
+    const bytes = await recording({
+      type: 4,
+      config: 0x1cdn,
+      sample_type: BigInt(MEMORY),
+      branch_sample_type: 0x9n,
+      sample_regs_user: REGS,
+      sample_regs_intr: REGS,
+    }, bodies);
+    const lines = await compare(bytes, [
+      undefined,
+      "iregs,uregs",
+      "ip,weight,ins_lat,phys_addr,data_page_size,code_page_size",
+      "brstack",
+      "ip,dso,brstack",
+      "ip,sym,dso,brstacksym",
+      "ip,dso,brstackoff",
+      "comm,tod,time",
+      "+iregs,+brstacksym,-data_src",
+    ]);
+    console.log(`script: ${lines} lines of fields that few recordings have are those of perf`);
+    assert(lines >= 480, `only ${lines}`);
+  },
+);
 
-Deno.test("what BPF programs write is as perf shows it", async () => {
-  if (perfVersion() === undefined) return;
+Deno.test(
+  "lists of fields for events of one type are those of perf",
+  ignored(noPerf()),
+  async () => {
+    const attr = {
+      ...emptyAttr(),
+      size: 120,
+      sample_period: 1n,
+      sample_type: BigInt(BASE | PERF_SAMPLE_IDENTIFIER),
+    };
+    const events = [0, 1].map((type) => ({ attr: { ...attr, type }, ids: [BigInt(type + 1)] }));
+    const items = Array.from({ length: 20 }, (_, i): Item => ({
+      event: i % 2,
+      record: {
+        type: 9,
+        name: "SAMPLE",
+        misc: 2,
+        body: {
+          ...{ identifier: BigInt(i % 2 + 1), ip: 0x401000n, pid: 7, tid: 7 },
+          ...{ time: BigInt(1000 * i), period: BigInt(i) },
+        },
+      },
+    }));
+    const bytes = await asFile({ events, items, features: [] }, true);
+    const lines = await compare(bytes, [
+      undefined,
+      "sw:comm,ip",
+      ["hw:comm,time", "sw:time,event"],
+      ["tid,time", "sw:ip,sym"],
+      ["hw:ip", "time"],
+      "sw:",
+      "trace:time",
+      "hw:-period",
+      ["hw:+symoff,-comm", "sw:+pid"],
+    ]);
+    console.log(`script: ${lines} lines of lists for one type are those of perf`);
+    assert(lines === 170, `${lines} lines`);
+    const path = Deno.makeTempFileSync({ suffix: ".perf.data" });
+    try {
+      Deno.writeFileSync(path, bytes);
+      const { code, err } = await tool("script", ["-F", "foo:ip", path]);
+      assertEquals(code, 2, err);
+      assertStringIncludes(err, "foo is no type of events with fields of its own: hw, sw, trace");
+    } finally {
+      Deno.removeSync(path);
+    }
+  },
+);
+
+Deno.test("what BPF programs write is as perf shows it", ignored(noPerf()), async () => {
   const encoder = new TextEncoder();
   const raw = ["hello\0\0\0", "raise_bpf_error\0", "a", "two\0words\0", "\x01\x02\x7f~ \0", ""];
   const bytes = await recording(

@@ -13,8 +13,9 @@ import {
 } from "@perfdata/format";
 import { wordsRecord } from "../fixtures/synthesize/recording.ts";
 import { corpusFiles } from "./corpus.ts";
-import { perfText, perfVersion } from "./perf.ts";
+import { noPerf, perfText } from "./perf.ts";
 import { tool } from "./tool.ts";
+import { ignored, skipped } from "./ignored.ts";
 
 const ROOT = new URL("../", import.meta.url).pathname;
 
@@ -69,8 +70,7 @@ const FIELDS: readonly (readonly [string, readonly string[]])[] = [
   ["two-events", ["-F", "+misc"]],
 ];
 
-Deno.test("script prints what perf prints", async () => {
-  if (perfVersion() === undefined) return;
+Deno.test("script prints what perf prints", ignored(noPerf()), async () => {
   let lines = 0;
   let files = 0;
   for (const [name, args] of [...FIXTURES.map((name) => [name, []] as const), ...FIELDS]) {
@@ -91,19 +91,22 @@ const CORPUS = [
   "GrapheneOS__platform_system_extras/simpleperf/testdata/perf_b.data",
 ];
 
-Deno.test("script prints what perf prints of recordings of others", async () => {
-  if (perfVersion() === undefined) return;
-  const known = new Set(corpusFiles().map(({ path }) => path));
-  let files = 0;
-  for (const path of [...known].filter((path) => CORPUS.some((name) => path.endsWith(name)))) {
-    if (await compare(path, []) !== undefined) files++;
-    if (!path.endsWith("perf_b.data")) continue;
-    assert((await compare(path, ["-F", "comm,time,ip,brstack"]) ?? 0) > 100);
-  }
-  if (known.size === 0) return;
-  console.log(`script: ${files} files of the corpus compared with perf`);
-  assert(files >= 3, `only ${files} compared`);
-});
+Deno.test(
+  "script prints what perf prints of recordings of others",
+  ignored(noPerf()),
+  async (t) => {
+    const known = new Set(corpusFiles().map(({ path }) => path));
+    let files = 0;
+    for (const path of [...known].filter((path) => CORPUS.some((name) => path.endsWith(name)))) {
+      if (await compare(path, []) !== undefined) files++;
+      if (!path.endsWith("perf_b.data")) continue;
+      assert((await compare(path, ["-F", "comm,time,ip,brstack"]) ?? 0) > 100);
+    }
+    if (known.size === 0) return await skipped(t, "no corpus");
+    console.log(`script: ${files} files of the corpus compared with perf`);
+    assert(files >= 3, `only ${files} compared`);
+  },
+);
 
 const HIGH = 0xffff_ffff_ffff_ffffn;
 const KERNEL = HIGH - 127n;
@@ -157,21 +160,24 @@ async function chainsRecording(): Promise<Uint8Array> {
   return sink.bytes();
 }
 
-Deno.test("script prints chains of all sorts of words as perf does", async () => {
-  if (perfVersion() === undefined) return;
-  const folder = Deno.makeTempDirSync({ prefix: "perfdata-script-" });
-  try {
-    const path = `${folder}/perf.data`;
-    Deno.writeFileSync(path, await chainsRecording());
-    for (const args of [["--ns"], ["-F", "time,ip,sym"], ["-F", "ip", "--verbose"]]) {
-      const lines = await compare(path, args);
-      console.log(`script ${args.join(" ")}: ${lines} lines of call chains compared with perf`);
-      assert((lines ?? 0) > 8000, `only ${lines} compared`);
+Deno.test(
+  "script prints chains of all sorts of words as perf does",
+  ignored(noPerf()),
+  async () => {
+    const folder = Deno.makeTempDirSync({ prefix: "perfdata-script-" });
+    try {
+      const path = `${folder}/perf.data`;
+      Deno.writeFileSync(path, await chainsRecording());
+      for (const args of [["--ns"], ["-F", "time,ip,sym"], ["-F", "ip", "--verbose"]]) {
+        const lines = await compare(path, args);
+        console.log(`script ${args.join(" ")}: ${lines} lines of call chains compared with perf`);
+        assert((lines ?? 0) > 8000, `only ${lines} compared`);
+      }
+    } finally {
+      Deno.removeSync(folder, { recursive: true });
     }
-  } finally {
-    Deno.removeSync(folder, { recursive: true });
-  }
-});
+  },
+);
 
 Deno.test("addresses where nothing is mapped are printed, whether each is a place of its own or not", async () => {
   const others = corpusFiles().map(({ path }) => path)

@@ -14,8 +14,9 @@ import {
 import { HEADER_TRACING_DATA } from "@perfdata/format/feature-names";
 import { parseTracepoint, type TracepointFormat } from "@perfdata/format/tracepoint";
 import { assert, assertEquals } from "@std/assert";
-import { perfText, perfVersion } from "./perf.ts";
+import { noPerf, perfText } from "./perf.ts";
 import { tool } from "./tool.ts";
+import { ignored, skipped } from "./ignored.ts";
 
 const EVENTS = "/sys/kernel/tracing/events";
 
@@ -187,11 +188,10 @@ async function recording(events: readonly Described[], samples: number): Promise
   return sink.bytes();
 }
 
-Deno.test("tracepoints of this kernel print as perf prints them", async () => {
-  if (perfVersion() === undefined) return;
+Deno.test("tracepoints of this kernel print as perf prints them", ignored(noPerf()), async (t) => {
   const all = formats();
   if (all.length === 0) {
-    console.log(`skipped: ${EVENTS} cannot be read (mount tracefs, be root)`);
+    await skipped(t, `${EVENTS} cannot be read (mount tracefs, be root)`);
     return;
   }
   const samples = 4;

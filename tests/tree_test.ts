@@ -3,6 +3,7 @@ import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { assertAsPerf, perfText, perfVersion } from "./perf.ts";
 import { inFolder, tool } from "./tool.ts";
 import { runs } from "./unwound.ts";
+import { skipped } from "./ignored.ts";
 
 const FIXTURES = new URL("../fixtures", import.meta.url).pathname;
 
@@ -66,7 +67,7 @@ const sorted = (map: ReadonlyMap<string, number>): string[] =>
 Deno.test({
   name: "each node of tree, and of tree --callers, has the samples of perf's stacks",
   ignore: perfVersion() === undefined,
-  fn: () =>
+  fn: (t) =>
     inFolder(async (folder) => {
       Deno.writeTextFileSync(`${folder}/a.c`, PROGRAM);
       let nodes = 0;
@@ -91,7 +92,7 @@ Deno.test({
             ...["-o", data, program],
           );
         if (failed !== undefined) {
-          console.log(`skipped: ${mode}: ${failed}`);
+          await skipped(t, `${mode}: ${failed}`);
           continue;
         }
         const script = await perfText(["script", "--no-inline", "-F", "ip,sym,dso"], data);
@@ -129,7 +130,7 @@ Deno.test("tree: sums are those of funcs, in every form", async () => {
   assertEquals(count(nested), rowsOf((await tool("tree", ["--json", path])).out).length);
 });
 
-Deno.test("tree: flags, and what it says", async () => {
+Deno.test("tree: flags, and what it says", async (t) => {
   const path = `${FIXTURES}/recorded/callchain.perf.data`;
   assertEquals((await tool("tree", ["--json", "--json-tree", path])).code, 2);
   assertEquals((await tool("tree", ["--root", "x", path])).code, 2);
@@ -151,7 +152,7 @@ Deno.test("tree: flags, and what it says", async () => {
     assertEquals(running.code, 0, running.err);
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
-    console.log("skipped: --kallsyms /proc/kallsyms: there is none");
+    await skipped(t, "--kallsyms /proc/kallsyms: there is none");
   }
   const few = await tool("tree", ["--lines", "4", path]);
   const lines = few.out.trim().split("\n");
@@ -159,7 +160,7 @@ Deno.test("tree: flags, and what it says", async () => {
   assert(lines.length <= 4 + 3 && / more functions of /.test(few.out), few.out);
 });
 
-Deno.test("tree says how many samples have callers where nothing was mapped, as perf shows them", async () => {
+Deno.test("tree says how many samples have callers where nothing was mapped, as perf shows them", async (t) => {
   let compared = 0;
   for (const name of ["callchain", "all-cpus", "rounds", "zstd"]) {
     const path = `${FIXTURES}/recorded/${name}.perf.data`;
@@ -167,7 +168,7 @@ Deno.test("tree says how many samples have callers where nothing was mapped, as 
     const [, said] = /; ([\d.]+)% have callers where nothing was mapped/.exec(err) ?? [];
     const script = await perfText(["script", "--no-inline", "-F", "ip,sym,dso"], path);
     if (script === undefined) {
-      console.log("skipped: callers where nothing was mapped: no perf on this machine");
+      await skipped(t, "callers where nothing was mapped: no perf on this machine");
       return;
     }
     const stacks = script.stdout.split("\n\n").map((block) =>

@@ -3,6 +3,7 @@ import { assert } from "@std/assert";
 import { perfText, perfVersion } from "./perf.ts";
 import { inFolder, tool } from "./tool.ts";
 import { runs } from "./unwound.ts";
+import { skipped } from "./ignored.ts";
 
 const PROGRAM = `
 function spin(n) { let s = 0; for (let i = 0; i < n; i++) s = (s + i * i) ^ (s >> 3); return s; }
@@ -30,7 +31,7 @@ function functions(text: string): Map<string, string[]> {
 Deno.test({
   name: "stacks go through code of V8 by its own tables, and are those of perf inject --jit",
   ignore: perfVersion() === undefined,
-  fn: () =>
+  fn: (t) =>
     inFolder(async (folder) => {
       const script = `${folder}/work.js`, data = `${folder}/perf.data`;
       Deno.writeTextFileSync(script, PROGRAM);
@@ -52,7 +53,7 @@ Deno.test({
         ...["node", "--perf-prof", "--perf-prof-unwinding-info", script],
       );
       if (failed !== undefined) {
-        console.log(`skipped: ${failed}`);
+        await skipped(t, `${failed}`);
         return;
       }
       const fields = ["--no-inline", "-F", "tid,time,ip,sym,dso"];
@@ -61,7 +62,7 @@ Deno.test({
       // perf writes an ELF file for each function, with the tables that are in the jitdump.
       const injected = runs("perf", "inject", "--jit", "-i", data, "-o", `${folder}/jit.data`);
       if (injected !== undefined) {
-        console.log(`skipped: ${injected}`);
+        await skipped(t, `${injected}`);
         return;
       }
       const perf = await perfText(["script", ...fields], `${folder}/jit.data`);

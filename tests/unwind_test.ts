@@ -20,6 +20,7 @@ import {
   runs,
   samplyStacks,
 } from "./unwound.ts";
+import { skipped } from "./ignored.ts";
 
 /** Whether a stack begins, at its innermost frame, with all of another. */
 function isPrefix(part: PlainStack, whole: PlainStack): boolean {
@@ -174,7 +175,7 @@ async function againstSamply(
 Deno.test({
   name: "unwound stacks have the frames that perf and samply find, and where these stop they go on",
   ignore: perfVersion() === undefined,
-  fn: () =>
+  fn: (t) =>
     inFolder(async (folder) => {
       let stacks = 0, equal = 0, flavours = 0, compared = 0, equalToSamply = 0;
       const odd: Odd = new Map();
@@ -185,7 +186,7 @@ Deno.test({
         const following = FLAVOURS[i + 1];
         if (following !== undefined) next = record(following, folder, i + 1);
         if (failed !== undefined) {
-          console.log(`skipped: ${name}: ${failed}`);
+          await skipped(t, `${name}: ${failed}`);
           continue;
         }
         const ours = upTo(
@@ -207,7 +208,7 @@ Deno.test({
         for (const path of [data, program]) Deno.removeSync(path);
       }
       console.log(`${flavours} flavours: ${equal} of ${stacks} stacks as perf`);
-      if (compared === 0) console.log("skipped: no samply here (cargo install samply)");
+      if (compared === 0) await skipped(t, "no samply here (cargo install samply)");
       else console.log(`${equalToSamply} of ${compared} stacks as samply`);
       const unexplained = Array.from(odd, ([stack, frames]) => `${stack}: not as ${frames}`);
       for (const text of unexplained) console.log(text);
@@ -221,7 +222,7 @@ Deno.test({
 Deno.test({
   name: "a symbol bundle keeps what its stacks are unwound with",
   ignore: perfVersion() === undefined,
-  fn: () =>
+  fn: (t) =>
     inFolder(async (folder) => {
       Deno.writeTextFileSync(`${folder}/a.cc`, PROGRAM);
       const program = `${folder}/a`, data = `${folder}/perf.data`;
@@ -231,7 +232,7 @@ Deno.test({
           ...["--call-graph", "dwarf", "-o", data, program, "800"],
         );
       if (failed !== undefined) {
-        console.log(`skipped: ${failed}`);
+        await skipped(t, `${failed}`);
         return;
       }
       const bundle = `${folder}/perf.symbols`, gone = `${folder}/gone`;
@@ -275,7 +276,7 @@ function buildIdsLast(pipe: Uint8Array): Uint8Array {
 Deno.test({
   name: "binaries of another build unwind nothing, however the recording arrives",
   ignore: perfVersion() === undefined,
-  fn: () =>
+  fn: (t) =>
     inFolder(async (folder) => {
       const program = `${folder}/a`, data = `${folder}/perf.data`;
       const pipe = `${folder}/pipe`, late = `${folder}/late`;
@@ -287,7 +288,7 @@ Deno.test({
       const failed = build("-O2", "-Wl,--build-id") ??
         runs("env", `HOME=${folder}/cache`, "perf", ...sampled, "-o", data, program, "300");
       if (failed !== undefined) {
-        console.log(`skipped: ${failed}`);
+        await skipped(t, `${failed}`);
         return;
       }
       assertEquals((await tool("convert", ["--pipe", "-o", pipe, data])).code, 0);
@@ -327,10 +328,10 @@ Deno.test({
 Deno.test({
   name: "call stacks from branch records (--call-graph lbr) are those of perf script",
   ignore: perfVersion() === undefined,
-  async fn() {
+  async fn(t) {
     const file = corpusFiles().find(({ name }) => name.endsWith("/perf.lbr.data"));
     if (file === undefined) {
-      console.log("skipped: no recording with --call-graph lbr");
+      await skipped(t, "no recording with --call-graph lbr");
       return;
     }
     const args = ["script", "--no-inline", "--ns", "-F", "tid,time,ip,dso"];

@@ -24,7 +24,7 @@ async function perfRuns(): Promise<boolean> {
   }
 }
 const hasPerf = await perfRuns();
-if (!hasPerf) console.log("skipped: headers of files made here against perf: no perf");
+if (!hasPerf) console.log("ignored: headers of files made here against perf: no perf");
 
 const ATTR = { ...emptyAttr(), type: 1, size: 128, config: 1n, sample_type: 0x47n };
 

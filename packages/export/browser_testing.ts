@@ -1,6 +1,6 @@
 /** A browser for tests: Debian's Chromium, driven by playwright-core, without a network. */
 // deno-lint-ignore no-import-prefix -- in the lock of development, not in that of commands
-import type { Page } from "npm:playwright-core@1.65.1";
+import type { Browser, Page } from "npm:playwright-core@1.65.1";
 
 /** Milliseconds until it counts as hanging, on a slow and busy machine too. */
 const TIMEOUT = 300_000;
@@ -22,16 +22,19 @@ export interface PageReport {
   readonly requests: string[];
 }
 
-/**
- * Opens a file in a browser, and closes both after `action`.
- *
- * @returns `undefined` where no browser is or starts, which one line then says
- */
-export async function withPage<T>(
-  path: string,
-  action: (page: Page, report: PageReport) => Promise<T>,
-  options: { readonly colorScheme?: "dark" | "light"; readonly args?: readonly string[] } = {},
-): Promise<T | undefined> {
+let unusable: string | undefined | null = null;
+
+/** Why no page can be opened here, or nothing where one can. */
+export async function noBrowser(): Promise<string | undefined> {
+  if (unusable !== null) return unusable;
+  const browser = await launch([]).catch((error: Error) => error);
+  if (browser instanceof Error) return unusable = browser.message;
+  await browser.close();
+  return unusable = undefined;
+}
+
+/** Starts the browser; throws where there is none, and where it does not start. */
+async function launch(more: readonly string[]): Promise<Browser> {
   const executablePath = candidates().find((name) => {
     try {
       return name !== "" && Deno.statSync(name).isFile;
@@ -40,12 +43,11 @@ export async function withPage<T>(
     }
   });
   if (executablePath === undefined) {
-    console.log("skipped: Chromium is not installed (Debian: apt-get install chromium)");
-    return undefined;
+    throw new Error("Chromium is not installed (Debian: apt-get install chromium)");
   }
   // deno-lint-ignore no-import-prefix -- in the lock of development, not in that of commands
   const { chromium } = await import("npm:playwright-core@1.65.1");
-  const browser = await chromium.launch({
+  return await chromium.launch({
     executablePath,
     // It makes a socket there, whose path may have 107 bytes.
     env: { ...Deno.env.toObject(), TMPDIR: "/tmp" },
@@ -58,12 +60,18 @@ export async function withPage<T>(
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
-      ...(options.args ?? []),
+      ...more,
     ],
-  }).catch((error: Error) => {
-    console.log(`skipped: Chromium does not start here: ${error.message}`);
   });
-  if (browser === undefined) return undefined;
+}
+
+/** Opens a file in a browser, and closes both after `action`; tests ask {@link noBrowser} first. */
+export async function withPage<T>(
+  path: string,
+  action: (page: Page, report: PageReport) => Promise<T>,
+  options: { readonly colorScheme?: "dark" | "light"; readonly args?: readonly string[] } = {},
+): Promise<T> {
+  const browser = await launch(options.args ?? []);
   try {
     const context = await browser.newContext({
       viewport: { width: 1200, height: 800 },

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 // deno-lint-ignore no-import-prefix -- in the lock of development, not in that of commands
 import type { Page } from "npm:playwright-core@1.65.1";
 import { flameAsset } from "../../view/build.ts";
-import { withPage } from "./browser_testing.ts";
+import { noBrowser, withPage } from "./browser_testing.ts";
 import { FLAME_PAGE } from "./flame_asset.ts";
 import { packFlameData, unpackFlameData } from "./flame_codec.ts";
 import { flameData } from "./flame_data.ts";
@@ -17,6 +17,7 @@ import {
   profileOf,
   withFile,
 } from "./testing.ts";
+import { ignored, skipped } from "../../tests/ignored.ts";
 
 const SAMPLES = plainSamples(6000, 5);
 const DATA = flameData([profileOf(SAMPLES)]);
@@ -55,6 +56,8 @@ function treePaths(tree: ReturnType<typeof flameTree>): Map<string, number> {
   }
   return sums;
 }
+
+const BROWSER = await noBrowser();
 
 Deno.test("a flame graph's boxes are the sums of the samples' paths", () => {
   for (const event of [0, 1]) {
@@ -111,10 +114,10 @@ Deno.test("limits keep all samples, and say what they left out", () => {
   }
 });
 
-Deno.test("the page is made of what is in view/", async () => {
+Deno.test("the page is made of what is in view/", async (t) => {
   const made = await flameAsset();
   if (made === undefined) {
-    console.log("skipped: deno bundle does not work here");
+    await skipped(t, "deno bundle does not work here");
     return;
   }
   const [, text] = /= (".*");\n$/s.exec(made) ?? [];
@@ -133,7 +136,7 @@ Deno.test("no script runs on the page but its own", async () => {
   assertEquals(/<[^>]*\son[a-z]+=/.test(page.replace(script, "")), false);
 });
 
-Deno.test("the picture is XML, whatever the names are", async () => {
+Deno.test("the picture is XML, whatever the names are", ignored(BROWSER), async () => {
   const svg = flameSvg(DATA);
   const result = await withFile(
     "a.svg",
@@ -148,7 +151,6 @@ Deno.test("the picture is XML, whatever the names are", async () => {
       ]`) as [string, number, string[]];
       }),
   );
-  if (result === undefined) return;
   const [tag, foreign, titles] = result;
   assertEquals([tag, foreign], ["svg", 0]);
   const all = period(() => true);
@@ -174,7 +176,7 @@ const frame = (page: Page) =>
 async function openPage<T>(
   action: (page: Page) => Promise<T>,
   html: string,
-): Promise<T | undefined> {
+): Promise<T> {
   return await withFile(
     "flame.html",
     new TextEncoder().encode(html),
@@ -190,89 +192,91 @@ async function openPage<T>(
   );
 }
 
-Deno.test("the page searches, zooms, switches and selects as the samples say", async () => {
-  const all = period(() => true);
-  const done = await openPage(async (page) => {
-    assertEquals((await state(page)).total, all);
-    const share = (of: number) => `${(of / all * 100).toFixed(2)}%`;
-
-    // Search: what is in a match counts once.
-    await page.keyboard.press("/");
-    await page.keyboard.type("f1");
-    const containing = (part: (name: string) => boolean) =>
-      period((sample) => namesOf(sample).some(part));
-    assert(
-      (await page.textContent("#found"))?.startsWith(share(containing((n) => n.includes("f1")))),
-    );
-    await page.fill("#search", "/^f(12|2.)$/");
-    const expression = containing((name) => /^f(12|2.)$/.test(name));
-    assert((await page.textContent("#found"))?.startsWith(share(expression)));
-    await page.fill("#search", "/f(/");
-    assert((await page.getAttribute("#search", "class"))?.includes("wrong"));
-    await page.fill("#search", "f1");
-    await page.keyboard.press("Escape");
-    assertEquals([await page.inputValue("#search"), await page.textContent("#found")], ["", ""]);
-
-    // Event, thread, process, width.
-    await page.selectOption("#event", "1");
-    assertEquals((await state(page)).total, period(() => true, 1));
-    await page.selectOption("#event", "0");
-    await page.selectOption("#thread", "p7");
-    assertEquals((await state(page)).total, period(({ thread }) => thread[1] === 7));
-    const number = DATA.threads.findIndex(({ tid }) => tid === 8);
-    await page.selectOption("#thread", `t${number}`);
-    assertEquals((await state(page)).total, period(({ thread }) => thread[2] === 8));
-    await page.selectOption("#thread", "");
-    await page.selectOption("#weight", "samples");
-    assertEquals((await state(page)).total, SAMPLES.filter(({ event }) => event === 0).length);
-    await page.selectOption("#weight", "period");
-
-    // A range of time: the left half of the strip, and back.
-    const strip = await page.locator("#times").boundingBox();
-    assert(strip !== null);
-    await page.mouse.move(strip.x + 1, strip.y + 10);
-    await page.mouse.down();
-    await page.mouse.move(strip.x + strip.width / 2 - 2, strip.y + 10, { steps: 4 });
-    await page.mouse.up();
-    const half = (DATA.end - DATA.start) / DATA.slices * (DATA.slices / 2);
-    assertEquals((await state(page)).total, period(({ time }) => time - DATA.start < half));
-    await page.keyboard.press("0");
-    assertEquals((await state(page)).total, all);
-
-    // A click zooms, its facts are those of the box; another click goes back.
-    await page.selectOption("#root", "none");
-    const facts = await page.evaluate(
-      "perfdataFlame.boxes('main').map(({ facts, depth }) => [depth, ...facts])",
-    ) as [number, string][];
-    const main = period(({ stack }) => stack.length > 0);
-    assertEquals([facts[0]?.[0], facts[0]?.[1].split(",")[0]], [0, `${share(main)} of all`]);
-    const graph = await page.locator("#graph").boundingBox();
-    assert(graph !== null);
-    await page.mouse.click(graph.x + graph.width / 2, graph.y + graph.height - 27);
-    const zoomed = await state(page);
-    assert(zoomed.zoom > 0, "the box in the second row is zoomed to");
-    await page.mouse.move(graph.x + 20, graph.y + graph.height - 27);
-    assert((await page.textContent("#tip"))?.includes("of its parent"));
-    assertEquals(await page.isVisible("#tip"), true);
-    await page.keyboard.press("Escape");
-    assertEquals((await state(page)).zoom, -1);
-
-    // Keys: into the tree and zoom; every order and layout draws.
-    for (const key of ["ArrowUp", "ArrowUp", "Enter"]) await page.keyboard.press(key);
-    const keyed = await state(page);
-    assert(keyed.zoom === keyed.focus && keyed.zoom > 0);
-    for (const key of ["o", "i", "c", "o", "i", "c", "o"]) {
-      await page.keyboard.press(key);
-      await frame(page);
-      assert(await page.evaluate("perfdataFlame.graph.drawn") as number > 10, key);
+Deno.test(
+  "the page searches, zooms, switches and selects as the samples say",
+  ignored(BROWSER),
+  async () => {
+    const all = period(() => true);
+    await openPage(async (page) => {
       assertEquals((await state(page)).total, all);
-    }
-    return true;
-  }, await flamePage(DATA));
-  assert(done === undefined || done);
-});
+      const share = (of: number) => `${(of / all * 100).toFixed(2)}%`;
 
-Deno.test("hostile names are names on the page, and nothing else", async () => {
+      // Search: what is in a match counts once.
+      await page.keyboard.press("/");
+      await page.keyboard.type("f1");
+      const containing = (part: (name: string) => boolean) =>
+        period((sample) => namesOf(sample).some(part));
+      assert(
+        (await page.textContent("#found"))?.startsWith(share(containing((n) => n.includes("f1")))),
+      );
+      await page.fill("#search", "/^f(12|2.)$/");
+      const expression = containing((name) => /^f(12|2.)$/.test(name));
+      assert((await page.textContent("#found"))?.startsWith(share(expression)));
+      await page.fill("#search", "/f(/");
+      assert((await page.getAttribute("#search", "class"))?.includes("wrong"));
+      await page.fill("#search", "f1");
+      await page.keyboard.press("Escape");
+      assertEquals([await page.inputValue("#search"), await page.textContent("#found")], ["", ""]);
+
+      // Event, thread, process, width.
+      await page.selectOption("#event", "1");
+      assertEquals((await state(page)).total, period(() => true, 1));
+      await page.selectOption("#event", "0");
+      await page.selectOption("#thread", "p7");
+      assertEquals((await state(page)).total, period(({ thread }) => thread[1] === 7));
+      const number = DATA.threads.findIndex(({ tid }) => tid === 8);
+      await page.selectOption("#thread", `t${number}`);
+      assertEquals((await state(page)).total, period(({ thread }) => thread[2] === 8));
+      await page.selectOption("#thread", "");
+      await page.selectOption("#weight", "samples");
+      assertEquals((await state(page)).total, SAMPLES.filter(({ event }) => event === 0).length);
+      await page.selectOption("#weight", "period");
+
+      // A range of time: the left half of the strip, and back.
+      const strip = await page.locator("#times").boundingBox();
+      assert(strip !== null);
+      await page.mouse.move(strip.x + 1, strip.y + 10);
+      await page.mouse.down();
+      await page.mouse.move(strip.x + strip.width / 2 - 2, strip.y + 10, { steps: 4 });
+      await page.mouse.up();
+      const half = (DATA.end - DATA.start) / DATA.slices * (DATA.slices / 2);
+      assertEquals((await state(page)).total, period(({ time }) => time - DATA.start < half));
+      await page.keyboard.press("0");
+      assertEquals((await state(page)).total, all);
+
+      // A click zooms, its facts are those of the box; another click goes back.
+      await page.selectOption("#root", "none");
+      const facts = await page.evaluate(
+        "perfdataFlame.boxes('main').map(({ facts, depth }) => [depth, ...facts])",
+      ) as [number, string][];
+      const main = period(({ stack }) => stack.length > 0);
+      assertEquals([facts[0]?.[0], facts[0]?.[1].split(",")[0]], [0, `${share(main)} of all`]);
+      const graph = await page.locator("#graph").boundingBox();
+      assert(graph !== null);
+      await page.mouse.click(graph.x + graph.width / 2, graph.y + graph.height - 27);
+      const zoomed = await state(page);
+      assert(zoomed.zoom > 0, "the box in the second row is zoomed to");
+      await page.mouse.move(graph.x + 20, graph.y + graph.height - 27);
+      assert((await page.textContent("#tip"))?.includes("of its parent"));
+      assertEquals(await page.isVisible("#tip"), true);
+      await page.keyboard.press("Escape");
+      assertEquals((await state(page)).zoom, -1);
+
+      // Keys: into the tree and zoom; every order and layout draws.
+      for (const key of ["ArrowUp", "ArrowUp", "Enter"]) await page.keyboard.press(key);
+      const keyed = await state(page);
+      assert(keyed.zoom === keyed.focus && keyed.zoom > 0);
+      for (const key of ["o", "i", "c", "o", "i", "c", "o"]) {
+        await page.keyboard.press(key);
+        await frame(page);
+        assert(await page.evaluate("perfdataFlame.graph.drawn") as number > 10, key);
+        assertEquals((await state(page)).total, all);
+      }
+    }, await flamePage(DATA));
+  },
+);
+
+Deno.test("hostile names are names on the page, and nothing else", ignored(BROWSER), async () => {
   const html = await flamePage({ ...DATA, title: HOSTILE_NAMES[0] as string });
   await openPage(async (page) => {
     assertEquals(await page.evaluate("document.querySelectorAll('img, iframe').length"), 0);
@@ -293,7 +297,7 @@ Deno.test("hostile names are names on the page, and nothing else", async () => {
   }, html);
 });
 
-Deno.test("a comparison has the change of each box", async () => {
+Deno.test("a comparison has the change of each box", ignored(BROWSER), async () => {
   const before = plainSamples(4000, 7);
   const after = before.map((sample, i) =>
     i % 5 === 0 && sample.stack.length > 0

@@ -1,8 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
-import { withPage } from "./browser_testing.ts";
+import { noBrowser, withPage } from "./browser_testing.ts";
 import { groupSamples } from "@perfdata/profile/group-samples";
 import { speedscope } from "./speedscope.ts";
 import { plainSamples, profileOf, textOf, withFile } from "./testing.ts";
+import { ignored } from "../../tests/ignored.ts";
 
 const SAMPLES = plainSamples(2000, 2);
 const PROFILE = profileOf(SAMPLES);
@@ -51,27 +52,33 @@ function speedscopePage(): string | undefined {
     Deno.statSync(path);
     return path;
   } catch {
-    console.log("skipped: speedscope is not installed (npm install -g speedscope)");
     return undefined;
   }
 }
 
-Deno.test("speedscope imports the profile, a thread after the other", async () => {
-  const page = speedscopePage();
-  if (page === undefined) return;
-  const bytes = new TextEncoder().encode(await textOf(speedscope(PROFILE)));
-  await withFile(
-    "profile.speedscope.json",
-    bytes,
-    (path) =>
-      withPage(page, async (page, { errors }) => {
-        await page.setInputFiles("input#file", path);
-        await page.waitForFunction('document.title !== "speedscope"');
-        const text = await page.textContent("body") ?? "";
-        const threads = groupSamples(PROFILE).map(({ thread }) => PROFILE.threads[thread]?.comm);
-        assertEquals(text.includes(threads[0] ?? "?"), true, text);
-        assertEquals(text.includes(`(1/${threads.length})`), true, text);
-        assertEquals(errors, []);
-      }, { args: ["--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"] }),
-  );
-});
+const page = speedscopePage();
+const missing = page === undefined
+  ? "speedscope is not installed (npm install -g speedscope)"
+  : await noBrowser();
+
+Deno.test(
+  "speedscope imports the profile, a thread after the other",
+  ignored(missing),
+  async () => {
+    const bytes = new TextEncoder().encode(await textOf(speedscope(PROFILE)));
+    await withFile(
+      "profile.speedscope.json",
+      bytes,
+      (path) =>
+        withPage(page ?? "", async (page, { errors }) => {
+          await page.setInputFiles("input#file", path);
+          await page.waitForFunction('document.title !== "speedscope"');
+          const text = await page.textContent("body") ?? "";
+          const threads = groupSamples(PROFILE).map(({ thread }) => PROFILE.threads[thread]?.comm);
+          assertEquals(text.includes(threads[0] ?? "?"), true, text);
+          assertEquals(text.includes(`(1/${threads.length})`), true, text);
+          assertEquals(errors, []);
+        }, { args: ["--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"] }),
+    );
+  },
+);

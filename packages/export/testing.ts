@@ -138,24 +138,18 @@ export async function textOf(
 /**
  * Runs a program that reads a profile.
  *
- * @returns what it printed; `undefined` where it is not installed, which one line then says
- * @throws where it ends with another code than 0
+ * @returns what it printed
+ * @throws where it is not installed, and where it ends with another code than 0
  */
-export function consumer(name: string, args: readonly string[], hint: string): string | undefined {
-  try {
-    const { code, stdout, stderr } = new Deno.Command(name, {
-      args: [...args],
-      env: { LC_ALL: "C" },
-      stdin: "null",
-    }).outputSync();
-    const text = new TextDecoder();
-    if (code !== 0) throw new Error(`${name} ended with ${code}: ${text.decode(stderr)}`);
-    return text.decode(stdout);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-    console.log(`skipped: ${name} is not installed (${hint})`);
-    return undefined;
-  }
+export function consumer(name: string, args: readonly string[]): string {
+  const { code, stdout, stderr } = new Deno.Command(name, {
+    args: [...args],
+    env: { LC_ALL: "C" },
+    stdin: "null",
+  }).outputSync();
+  const text = new TextDecoder();
+  if (code !== 0) throw new Error(`${name} ended with ${code}: ${text.decode(stderr)}`);
+  return text.decode(stdout);
 }
 
 /** Runs `action` with the path of a file that has these bytes. */

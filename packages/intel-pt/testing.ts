@@ -14,7 +14,7 @@ export function missing(path: string): boolean {
     Deno.statSync(path);
     return false;
   } catch {
-    console.log(`skipped: no ${path}`);
+    console.log(`ignored: no ${path}`);
     return true;
   }
 }
@@ -85,7 +85,7 @@ export function missingCommand(name: string, flag = "--version"): boolean {
   } catch {
     // Falls through to the message: the command cannot be started.
   }
-  console.log(`skipped: no ${name}`);
+  console.log(`ignored: no ${name}`);
   return true;
 }
 

@@ -2,8 +2,9 @@ import { assert, assertEquals } from "@std/assert";
 import { bytesSource, PerfDataReader } from "@perfdata/format";
 import { runEngine } from "./engine.ts";
 import { PtSideband } from "./pt_sideband.ts";
+import { skipped } from "../../tests/ignored.ts";
 
-Deno.test("PtSideband: context switches from sched_switch samples are those that perf prints", async () => {
+Deno.test("PtSideband: context switches from sched_switch samples are those that perf prints", async (t) => {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-switch-" });
   try {
     const path = `${folder}/perf.data`;
@@ -17,7 +18,7 @@ Deno.test("PtSideband: context switches from sched_switch samples are those that
     const made = perf("record", "-e", "sched:sched_switch", "-a", "-o", path, "sleep", "0.1");
     const printed = perf("script", "-i", path, "-F", "cpu,trace");
     if (made?.success !== true || printed?.success !== true) {
-      console.log("skipped: perf cannot record sched_switch here");
+      await skipped(t, "perf cannot record sched_switch here");
       return;
     }
     const sideband = new PtSideband();

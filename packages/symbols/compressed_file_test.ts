@@ -16,7 +16,7 @@ async function xz(bytes: Uint8Array): Promise<Uint8Array | undefined> {
     return stdout;
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
-    console.log("skipped: no xz here");
+    console.log("ignored: xz is not installed");
     return undefined;
   }
 }

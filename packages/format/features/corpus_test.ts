@@ -20,7 +20,7 @@ function exists(path: string): boolean {
 }
 
 const hasCorpus = exists(`${CORPUS}/INDEX.tsv`);
-if (!hasCorpus) console.log(`skipped: no corpus at ${CORPUS} (PERFDATA_CORPUS)`);
+if (!hasCorpus) console.log(`ignored: no corpus at ${CORPUS} (PERFDATA_CORPUS)`);
 interface CorpusFile {
   path: string;
   /** Whether the index mentions damage. */

@@ -94,7 +94,7 @@ export const hasPerf: boolean = (() => {
   try {
     return new Deno.Command("perf", { args: ["--version"] }).outputSync().success;
   } catch {
-    console.log("skipped: comparison with perf, which is not installed");
+    console.log("ignored: comparison with perf, which is not installed");
     return false;
   }
 })();

@@ -2,6 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { compareWithReadelf, openCfi } from "../testing/frame_rows.ts";
 import { framesInterp } from "../testing/frames_interp.ts";
 import { inFolder, needs, run } from "../testing/toolchain.ts";
+import { skipped } from "../../../tests/ignored.ts";
 
 const PROGRAM = `
 extern "C" int puts(const char *);
@@ -94,8 +95,8 @@ const TARGETS: Target[] = [
 Deno.test({
   name: "rows of what compilers make for several machines are those of readelf",
   ignore: !needs("rows for several machines", "readelf", "g++", "clang++", "ld.lld"),
-  fn: () =>
-    inFolder((folder) => {
+  fn: (t) =>
+    inFolder(async (folder) => {
       Deno.writeTextFileSync(`${folder}/a.cc`, PROGRAM);
       let targets = 0;
       for (const { name, compiler, flags, section } of TARGETS) {
@@ -103,7 +104,7 @@ Deno.test({
         try {
           run(compiler, ...flags, "-o", path, `${folder}/a.cc`);
         } catch (error) {
-          console.log(`skipped: ${name}: ${(error as Error).message.split("\n")[0]}`);
+          await skipped(t, `${name}: ${(error as Error).message.split("\n")[0]}`);
           continue;
         }
         const { fdes, rows } = compareWithReadelf(path, section);
@@ -118,7 +119,7 @@ Deno.test({
 Deno.test({
   name: "rows of installed binaries are those of readelf",
   ignore: !needs("rows of installed binaries", "readelf"),
-  fn: () => {
+  fn: async (t) => {
     const candidates = ["/bin/bash", "/lib/x86_64-linux-gnu/libc.so.6", "/usr/bin/perf"];
     const total = { fdes: 0, rows: 0, plain: 0 };
     let files = 0;
@@ -126,7 +127,7 @@ Deno.test({
       try {
         Deno.statSync(path);
       } catch {
-        console.log(`skipped: ${path}: it is not here`);
+        await skipped(t, `${path}: it is not here`);
         continue;
       }
       const { fdes, rows, plain } = compareWithReadelf(path);

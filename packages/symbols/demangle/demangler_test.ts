@@ -5,6 +5,7 @@ import { demangle, type DemangleOptions, Demangler } from "./demangler.ts";
 import { demangleItanium } from "./itanium.ts";
 import { demangleRustLegacy } from "./rust_legacy.ts";
 import { demangleRustV0 } from "./rust_v0.ts";
+import { skipped } from "../../../tests/ignored.ts";
 
 /** The texts that c++filt prints with these flags. */
 const STYLES: readonly { flags: string[]; options: DemangleOptions }[] = [
@@ -50,10 +51,10 @@ for (const style of STYLES) {
   Deno.test({
     name: `C++ names of installed libraries as c++filt ${style.flags.join(" ")} shows them`,
     ignore: !needs("C++ names against c++filt", "c++filt", "nm"),
-    fn: async () => {
+    fn: async (t) => {
       const names = libraryNames();
       if (names.length < 1000) {
-        console.log(`skipped: only ${names.length} C++ names in the libraries here`);
+        await skipped(t, `only ${names.length} C++ names in the libraries here`);
         return;
       }
       assert(await shareEqual(names, style) >= 0.999);
@@ -104,7 +105,7 @@ int main() {
 Deno.test({
   name: "rare parts of C++ names, of both compilers, as c++filt shows them",
   ignore: !needs("rare C++ names", "c++filt", "nm", "g++"),
-  fn: () =>
+  fn: (t) =>
     inFolder(async (folder) => {
       Deno.writeTextFileSync(
         `${folder}/a.cc`,
@@ -116,8 +117,9 @@ Deno.test({
         try {
           run(compiler, "-std=c++20", "-w", "-O0", "-c", "-o", `${folder}/a.o`, `${folder}/a.cc`);
         } catch (error) {
-          console.log(
-            `skipped: rare C++ names: ${compiler}: ${(error as Error).message.slice(0, 400)}`,
+          await skipped(
+            t,
+            `rare C++ names: ${compiler}: ${(error as Error).message.slice(0, 400)}`,
           );
           continue;
         }

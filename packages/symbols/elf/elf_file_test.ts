@@ -16,6 +16,7 @@ import { ElfFile } from "./elf_file.ts";
 import "./plain_decompressors.ts";
 import { rawSymbolName, readRawSymbols } from "./raw_symbols.ts";
 import { SHT } from "./constants.ts";
+import { skipped } from "../../../tests/ignored.ts";
 
 /** Rows of `readelf -WS`: name, type number is left out, address, offset, size, entsize, link, info. */
 function readelfSections(path: string): string[] {
@@ -108,21 +109,21 @@ Deno.test({
 Deno.test({
   name: "compressed sections are those that objcopy decompresses",
   ignore: !compare || !needs("compressed sections", "objcopy"),
-  fn: () =>
-    inFolder((folder) => {
+  fn: (t) =>
+    inFolder(async (folder) => {
       const flavour = usableFlavours()[0];
       if (flavour === undefined) return;
       const path = build(folder, flavour, "-g", "-gz=none");
       const plain = readElf(path);
       const kinds = ["zlib", "zlib-gnu", "zlib-gabi"];
       if (/zstd/.test(run("objcopy", "--help"))) kinds.push("zstd");
-      else console.log("skipped: zstd sections: this objcopy cannot make them");
+      else await skipped(t, "zstd sections: this objcopy cannot make them");
       for (const kind of kinds) {
         const packed = `${folder}/${kind}`;
         try {
           run("objcopy", `--compress-debug-sections=${kind}`, path, packed);
         } catch (error) {
-          console.log(`skipped: ${kind} sections: ${(error as Error).message.trim()}`);
+          await skipped(t, `${kind} sections: ${(error as Error).message.trim()}`);
           continue;
         }
         const elf = readElf(packed);

@@ -14,6 +14,7 @@ import { readMiniDebugInfo } from "./mini_debug_info.ts";
 import { readPlt } from "./plt.ts";
 import { findElfSymbol, rawSymbolName, readRawSymbols } from "./raw_symbols.ts";
 import { relocatedSectionData } from "./relocate.ts";
+import { skipped } from "../../../tests/ignored.ts";
 
 const withoutParams = (name: string): string => demangle(name, { params: false });
 
@@ -95,8 +96,8 @@ Deno.test({
 Deno.test({
   name: "samples get the symbols and offsets that perf gives them, in every flavour",
   ignore: !needs("symbols against perf", "perf", "g++"),
-  fn: () =>
-    inFolder((folder) => {
+  fn: (t) =>
+    inFolder(async (folder) => {
       let compared = 0;
       for (const flavour of usableFlavours()) {
         const path = build(folder, flavour);
@@ -104,7 +105,7 @@ Deno.test({
         try {
           run("perf", "record", "-q", "-e", "cpu-clock:u", "-F", "4000", "-o", data, path);
         } catch (error) {
-          console.log(`skipped: symbols against perf: ${(error as Error).message}`);
+          await skipped(t, `symbols against perf: ${(error as Error).message}`);
           return;
         }
         const script = run(

@@ -20,7 +20,7 @@ export function have(program: string): boolean {
 /** Whether a test can run; says why not otherwise. */
 export function needs(test: string, ...programs: string[]): boolean {
   const missing = programs.filter((program) => !have(program));
-  if (missing.length > 0) console.log(`skipped: ${test}: no ${missing.join(", ")} here`);
+  if (missing.length > 0) console.log(`ignored: ${test}: no ${missing.join(", ")} here`);
   return missing.length === 0;
 }
 
