@@ -3,16 +3,15 @@
  * without, beside perf.
  */
 import { assert, assertEquals } from "@std/assert";
-import { type EncodeOptions, tscOf } from "../fixtures/stepped/encode.ts";
+import type { EncodeOptions } from "../fixtures/stepped/encode.ts";
 import {
   cannotStep,
   encodeProgram,
   type StepOptions,
   stepProgram,
 } from "../fixtures/stepped/program.ts";
-import { steppedRecording } from "../fixtures/stepped/recording.ts";
-import { ptAttr, timeOf } from "../fixtures/synthesize/pt_parts.ts";
-import { asFile, type Item } from "../fixtures/synthesize/recording.ts";
+import { steppedRecording, withSamples } from "../fixtures/stepped/recording.ts";
+import { asFile } from "../fixtures/synthesize/recording.ts";
 import { perfText, perfVersion } from "./perf.ts";
 import { tool } from "./tool.ts";
 import { ignored } from "./ignored.ts";
@@ -45,26 +44,14 @@ function linesOf(text: string): string[] {
 async function write(path: string, options: StepOptions, variant: EncodeOptions): Promise<number> {
   const program = stepProgram(path.slice(0, path.lastIndexOf("/")), options);
   const encoded = encodeProgram(program, variant);
-  const recording = steppedRecording(program, encoded, variant);
-  const { truth, truthTid, truthStep } = encoded;
-  const samples: Item[] = [];
-  for (let i = 50; i < truth.length; i += PERIOD) {
-    const tid = truthTid[i] as number;
-    const pid = program.pidOf.get(tid) ?? tid;
-    const time = timeOf(tscOf(truthStep[i] as number));
-    const body = { identifier: 31n, ip: truth[i] as bigint, pid, tid, time, cpu: 0 };
-    samples.push({ record: { type: 9, name: "SAMPLE", misc: 2, body }, event: 2 });
-  }
-  const clock = { attr: ptAttr({ type: 1, config: 0n, sample_period: 1n }), ids: [31n] };
-  const isTrace = ({ record }: Item) => record.name === "AUXTRACE";
-  const items = [
-    ...recording.items.filter((item) => !isTrace(item)),
-    ...samples,
-    ...recording.items.filter(isTrace),
-  ];
-  const file = await asFile({ ...recording, events: [...recording.events, clock], items }, true);
-  Deno.writeFileSync(path, file);
-  return samples.length;
+  const { recording, samples } = withSamples(
+    steppedRecording(program, encoded, variant),
+    program,
+    encoded,
+    PERIOD,
+  );
+  Deno.writeFileSync(path, await asFile(recording, true));
+  return samples;
 }
 
 Deno.test(

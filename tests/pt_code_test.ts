@@ -102,7 +102,7 @@ async function decode(
   const recording = { events: ptEvents(0x2401n, false), items, features: PT_FEATURES };
   const source = formatSource(await asFile(recording, true));
   const trace = await readAuxTrace(await PerfDataReader.open(source));
-  const sideband = new PtSideband();
+  const sideband = new PtSideband(trace);
   await runEngine(await PerfDataReader.open(source), [sideband]);
   const code = new PtCode(sideband, {
     open: files.open ?? (() => ({ missing: "file missing" })),

@@ -34,7 +34,7 @@ const cannot = cannotStep();
 async function decoded(file: Uint8Array): Promise<{ insns: string[][]; errors: number }> {
   const source = bytesSource(file as Uint8Array<ArrayBuffer>);
   const trace = await readAuxTrace(await PerfDataReader.open(source));
-  const sideband = new PtSideband();
+  const sideband = new PtSideband(trace);
   await runEngine(await PerfDataReader.open(source), [sideband]);
   const code = new PtCode(sideband, {
     open: (object) => openCodeFile(localFiles, object, defaultPlaces()),

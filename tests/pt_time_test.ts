@@ -32,7 +32,7 @@ Deno.test(
         const encoded = encodeProgram(program, variant);
         const source = bytesSource(await steppedFile(program, encoded, variant));
         const trace = await readAuxTrace(await PerfDataReader.open(source));
-        const sideband = new PtSideband();
+        const sideband = new PtSideband(trace);
         await runEngine(await PerfDataReader.open(source), [sideband]);
         const code = new PtCode(sideband, {
           open: (object) => openCodeFile(localFiles, object),

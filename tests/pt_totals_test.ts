@@ -47,7 +47,7 @@ async function check(
   const diagnostics = () => {};
   const trace = await readAuxTrace(await PerfDataReader.open(source, { diagnostics }));
   await stitchAuxTrace(trace, source);
-  const sideband = new PtSideband();
+  const sideband = new PtSideband(trace);
   await runEngine(await PerfDataReader.open(source, { diagnostics }), [sideband], { diagnostics });
   const code = new PtCode(sideband, {
     open: (object) => openCodeFile(localFiles, object, defaultPlaces()),

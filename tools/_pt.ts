@@ -200,7 +200,7 @@ export async function openPt(
   await stitchAuxTrace(trace, source);
   complaints.muted = true;
   const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
-  const sideband = new PtSideband();
+  const sideband = new PtSideband(trace);
   const engine = await runEngine(reader, [sideband, ...consumers], {
     diagnostics: complaints.take,
     filter: await filter?.(reader),

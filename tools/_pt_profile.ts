@@ -73,7 +73,9 @@ async function decode(
     ...options,
     filter: {
       tids: chosen?.tids,
-      ...(time === undefined ? {} : { from: Number(time[0]), to: Number(time[1]) }),
+      ...(time === undefined
+        ? {}
+        : { from: clock.origin.since(time[0]), to: clock.origin.since(time[1]) }),
     },
     ...(events === undefined ? {} : { idle }),
   });

@@ -15,6 +15,7 @@ import {
   PtNames,
   PtSamples,
   type RecordedSamples,
+  type TimeOrigin,
 } from "@perfdata/session/pt";
 import type { AuxTrace } from "@perfdata/session";
 import { complain, InputError, Progress, writeOut } from "./_cli.ts";
@@ -113,7 +114,7 @@ export async function ptScript(
     });
   }
   const others = (ns: number) => {
-    const next = recorded?.until(rows.blocks, ns, writeOut) ?? Infinity;
+    const next = recorded?.until(rows.blocks, ns, clock.origin, writeOut) ?? Infinity;
     if (recorded !== undefined) writeOut(recorded.text.take());
     return next;
   };
@@ -134,11 +135,13 @@ export async function ptScript(
     depths: wish?.add.has("callindent") === true,
     merge,
     hasKernel: !event.attr.flags.exclude_kernel,
-    ...(adds ? { recorded: recordedSamples(rows) } : {}),
+    ...(adds ? { recorded: recordedSamples(rows, clock.origin) } : {}),
     snapshots: trace.mayOverlap,
     filter: {
       tids: chosen?.tids,
-      ...(time === undefined ? {} : { from: Number(time[0]), to: Number(time[1]) }),
+      ...(time === undefined
+        ? {}
+        : { from: clock.origin.since(time[0]), to: clock.origin.since(time[1]) }),
     },
     idle: print,
   });
@@ -178,7 +181,7 @@ export async function ptScript(
 }
 
 /** Where samples were recorded, and when. */
-function recordedSamples({ blocks, count }: ScriptRows): RecordedSamples {
+function recordedSamples({ blocks, count }: ScriptRows, origin: TimeOrigin): RecordedSamples {
   const samples = {
     count,
     time: new Float64Array(count),
@@ -190,9 +193,10 @@ function recordedSamples({ blocks, count }: ScriptRows): RecordedSamples {
   for (const { words, count } of blocks) {
     for (let at = 0; at < count * ROW_WORDS; at += ROW_WORDS, n++) {
       const tid = words[at + ROW.TID] as number;
-      // deno-lint-ignore perfdata/halves -- compared with times of the trace, which are numbers
-      samples.time[n] = ((words[at + ROW.TIME_HI] as number) >>> 0) * 2 ** 32 +
-        ((words[at + ROW.TIME_LO] as number) >>> 0);
+      samples.time[n] = origin.sinceHalves(
+        words[at + ROW.TIME_HI] as number,
+        words[at + ROW.TIME_LO] as number,
+      );
       samples.thread[n] = tid === 0 ? -1 - (words[at + ROW.CPU] as number) : tid;
       samples.high[n] = words[at + ROW.IP_HI] as number;
       samples.low[n] = words[at + ROW.IP_LO] as number;

@@ -10,7 +10,7 @@ import {
   functionRows,
   type FunctionTime,
   functionTimes,
-  latencyBuckets,
+  latencyJson,
   latencyLines,
   PtCalls,
   PtClock,
@@ -19,6 +19,7 @@ import {
   PtNames,
   rowLines,
   shortObject,
+  type TimeOrigin,
 } from "@perfdata/session/pt";
 import {
   aboutAsync,
@@ -140,11 +141,12 @@ class Lines {
 async function timeOf(
   range: TimeRange | undefined,
   source: RandomAccessSource,
+  origin: TimeOrigin,
 ): Promise<{ from?: number; to?: number }> {
   if (range === undefined) return {};
   const span = async () => sampleSpan(await PerfDataReader.open(source, { diagnostics: () => {} }));
   const [from, to] = await resolveTime(range, span);
-  return { from: Number(from), to: Number(to) };
+  return { from: origin.since(from), to: origin.since(to) };
 }
 
 function functionTable(rows: readonly FunctionTime[], timed: boolean): string[] {
@@ -208,7 +210,7 @@ async function run(flags: PtFlags): Promise<number> {
     const names = new PtNames(code, resolver);
     const clock = new PtClock(trace);
     const lines = new Lines();
-    const part = { tids, ...await timeOf(range, source) };
+    const part = { tids, ...await timeOf(range, source, clock.origin) };
     const progress = new Progress(
       "pt",
       trace.streams.reduce((sum, { pieces }) => sum + pieces.reduce((n, p) => n + p.size, 0), 0),
@@ -269,21 +271,8 @@ async function run(flags: PtFlags): Promise<number> {
           throw new InputError(`${name}: no call of ${value.latency} was traced`);
         }
         printed++;
-        if (on.json) {
-          const { calls, open, time, insns, slowest } = stats;
-          const histogram = latencyBuckets(stats);
-          lines.put(
-            JSON.stringify({
-              function: value.latency,
-              calls,
-              open,
-              time,
-              insns,
-              histogram,
-              slowest,
-            }),
-          );
-        } else lines.all(latencyLines(value.latency, stats));
+        if (on.json) lines.put(latencyJson(value.latency, stats, clock.origin));
+        else lines.all(latencyLines(value.latency, stats, clock.origin));
       } else {
         const rows = functionTimes(calls, calls.latency, names)
           .filter((row) => filter?.has(row.name) ?? true).slice(0, limit);

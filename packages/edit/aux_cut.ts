@@ -142,8 +142,8 @@ async function rangeOf(
   [first, last]: readonly [bigint, bigint],
 ): Promise<StreamRange> {
   const keeper = new TimeKeeper(clockRatios(trace), clock.base);
-  const earliest = Number(first) - MARGIN;
-  const latest = Number(last) + MARGIN;
+  const earliest = clock.origin.since(first) - MARGIN;
+  const latest = clock.origin.since(last) + MARGIN;
   // CYC packets count from those before them: times are right after a PSB more.
   let [from, before] = [0, 0];
   let timed = false;
@@ -152,7 +152,12 @@ async function rangeOf(
     const ns = clock.ns(keeper.time);
     if (ns > latest) {
       // Nothing before the first PSB can be decoded. PSB+ says how far execution had come.
-      return { from: timed ? from : after, to: after, end: BigInt(ns), timed: true };
+      return {
+        from: timed ? from : after,
+        to: after,
+        end: BigInt(clock.origin.exact(ns)),
+        timed: true,
+      };
     }
     timed = true;
     if (ns < earliest) {

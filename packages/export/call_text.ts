@@ -1,11 +1,5 @@
 import { visible } from "@perfdata/format/visible";
-import {
-  type CallEvents,
-  durationText,
-  type NameFilter,
-  type PtNames,
-  secondsText,
-} from "@perfdata/session/pt";
+import { type CallEvents, durationText, type NameFilter, type PtNames } from "@perfdata/session/pt";
 import { enlarge } from "@perfdata/format/enlarge";
 import { ByteText, TextPool } from "./byte_text.ts";
 
@@ -175,7 +169,7 @@ export class CallText {
   #setTime(thread: Thread, tid: number, time: number): void {
     thread.time = time;
     if (thread.held && thread.heldPrefix === thread.prefix) thread.prefix = thread.prefix ? 0 : 1;
-    const line = `${String(tid).padStart(7)} ${secondsText(time).padStart(18)} `;
+    const line = `${String(tid).padStart(7)} ${this.#names.origin.secondsText(time).padStart(18)} `;
     thread.prefixes[thread.prefix].only(encoder.encode(line));
   }
 }

@@ -43,7 +43,7 @@ export class ChromeCalls {
       }
       text.pooled(this.#pool, this.#start(events.place[i] as number));
       text.bytes(this.#thread(events.tid[i] as number).text);
-      microseconds(text, (events.time[i] as number) - duration);
+      this.#time(text, (events.time[i] as number) - duration);
       text.string(`,"dur":`);
       microseconds(text, duration);
       text.string(`,"args":{"insns":`);
@@ -52,6 +52,17 @@ export class ChromeCalls {
       this.calls++;
       if (text.isFull) out(text.lend());
     }
+  }
+
+  /** When, in microseconds with three decimals. */
+  #time(text: ByteText, ns: number): void {
+    const { origin } = this.#names;
+    if (origin.seconds === 0) return microseconds(text, ns);
+    const rest = origin.restOf(ns);
+    text.number(origin.secondsOf(ns));
+    text.zeros(Math.floor(rest / 1000), 6);
+    text.byte(0x2e);
+    text.zeros(rest % 1000, 3);
   }
 
   /** Number of the text up to the name of a call. */

@@ -2,6 +2,7 @@ import { PERF_SAMPLE_CALLCHAIN, PERF_TYPE_SOFTWARE } from "@perfdata/format/perf
 import { type Piece, piece, restOfSeconds, wholeSeconds } from "@perfdata/format/text-bytes";
 import { inLine } from "@perfdata/format/visible";
 import type { Engine } from "@perfdata/session/engine";
+import type { TimeOrigin } from "@perfdata/session/pt-time";
 import { ByteText, TextPool } from "./byte_text.ts";
 import { ScriptExtras } from "./script_extras.ts";
 import { FrameLines } from "./script_frames.ts";
@@ -181,9 +182,15 @@ export class ScriptWriter {
   /**
    * Writes samples of `blocks` up to a time, from where the call before stopped.
    *
+   * @param ns The time, counted from `origin`.
    * @returns When the next one is, ns; Infinity after the last.
    */
-  until(blocks: readonly RowBlock[], ns: number, out: (bytes: Uint8Array) => void): number {
+  until(
+    blocks: readonly RowBlock[],
+    ns: number,
+    origin: TimeOrigin,
+    out: (bytes: Uint8Array) => void,
+  ): number {
     for (;;) {
       const block = blocks[this.#nextBlock];
       if (block === undefined) return Infinity;
@@ -193,7 +200,7 @@ export class ScriptWriter {
         continue;
       }
       const at = this.#nextRow * ROW_WORDS;
-      const time = nanoseconds(
+      const time = origin.sinceHalves(
         block.words[at + ROW.TIME_HI] as number,
         block.words[at + ROW.TIME_LO] as number,
       );
@@ -369,10 +376,4 @@ function miscText(misc: number): string {
   const mode = misc & 7;
   const text = ["", "K", "U", "H", "G", "g"][mode] ?? "";
   return text + " ".repeat(Math.max(1, 6 - text.length));
-}
-
-/** A time as a number, for comparing with those of a trace, which are numbers. */
-function nanoseconds(hi: number, lo: number): number {
-  // deno-lint-ignore perfdata/halves -- compared with times of the trace, which are numbers
-  return (hi >>> 0) * 2 ** 32 + (lo >>> 0);
 }

@@ -392,12 +392,13 @@ export class PtScriptWriter {
     if (has.misc) text += "U     ";
     if (!has.time) return text;
     const ns = Math.max(0, time);
-    const seconds = Math.floor(ns / 1e9);
+    const { origin } = this.#code;
+    const seconds = origin.secondsOf(ns);
     if (seconds !== this.#seconds) {
       this.#seconds = seconds;
       this.#secondsText = `${String(seconds).padStart(5)}.`;
     }
-    const rest = ns - seconds * 1e9;
+    const rest = origin.restOf(ns);
     return text + this.#secondsText +
       (this.#options.nanoseconds
         ? String(rest).padStart(9, "0")
@@ -599,10 +600,7 @@ export class PtScriptWriter {
     const hi = (words[at + SAMPLE_WORD.FROM_HI] as number) >>> 0;
     const lo = (words[at + SAMPLE_WORD.FROM_LO] as number) >>> 0;
     const ip = BigInt(hi) << 32n | BigInt(lo);
-    const seconds = Math.floor(time / 1e9);
-    const when = time <= 0
-      ? " time 0"
-      : ` time ${seconds}.${String(time - seconds * 1e9).padStart(9, "0")}`;
+    const when = time <= 0 ? " time 0" : ` time ${this.#code.origin.secondsText(time)}`;
     this.text.string(
       ` instruction trace error type 1${when} cpu ${words[at + SAMPLE_WORD.CPU]} pid ${
         words[at + SAMPLE_WORD.PID]

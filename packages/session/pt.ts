@@ -22,3 +22,4 @@ export * from "./pt_sample_rows.ts";
 export * from "./pt_samples.ts";
 export * from "./pt_sideband.ts";
 export * from "./pt_text.ts";
+export * from "./pt_time.ts";

@@ -1,4 +1,4 @@
-import type { BlockCache } from "@perfdata/intel-pt";
+import { type BlockCache, offsetIn } from "@perfdata/intel-pt";
 import { enlarge } from "@perfdata/format/enlarge";
 import type { PtCode, ThreadCode } from "./pt_code.ts";
 
@@ -93,7 +93,7 @@ export class InsnTable {
     const first = (blocks.low[block] as number) >>> 0;
     const top = blocks.high[block] as number;
     const range = blocks.rangeOf(block);
-    const base = (top - range.high) * 2 ** 32 + first - (range.low >>> 0);
+    const base = offsetIn(range, first | 0, top);
     blocks.eachInsn(code, block, (offset, length) => {
       if (offset < from) return;
       const sum = first + offset;

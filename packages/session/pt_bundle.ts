@@ -125,7 +125,7 @@ export function bundledCode({ code }: SymbolBundle, otherwise?: CodeFiles): Code
 
 /** Adds the symbols of all places of a decoded trace to a bundle; returns how many places that are. */
 export async function bundlePlaces(
-  { table, objects }: PtCode,
+  { table, objects, origin: timeOrigin }: PtCode,
   resolver: SymbolResolver,
   writer: SymbolBundleWriter,
 ): Promise<number> {
@@ -144,7 +144,10 @@ export async function bundlePlaces(
     const info = { ...object, segments, ...(origin === undefined ? {} : { origin }) };
     writer.addObject(info);
     const addresses = Float64Array.from(places, (place) => table.address[place] as number);
-    const times = Float64Array.from(places, (place) => table.time[place] as number);
+    const times = Float64Array.from(
+      places,
+      (place) => timeOrigin.rounded(table.time[place] as number),
+    );
     const found = await symbols.find(addresses, times);
     for (const [i, address] of addresses.entries()) {
       const resolution = found[i];

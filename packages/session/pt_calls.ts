@@ -7,6 +7,7 @@ import {
   type PathTable,
 } from "@perfdata/intel-pt";
 import { enlarge } from "@perfdata/format/enlarge";
+import { addressFromHalves } from "@perfdata/symbols/address";
 import { CallEvents } from "./pt_call_events.ts";
 import { CallLog, type CallRows, PLACE_ROWS } from "./pt_call_log.ts";
 import { CallStack, PENDING } from "./pt_call_stack.ts";
@@ -408,7 +409,7 @@ export class PtCalls implements PtSink {
     const { pendingBlock } = stack;
     let site = (this.#blockSite[pendingBlock] as number) - 1;
     if (site < 0) {
-      const address = (stack.pendingHigh >>> 0) * 2 ** 32 + (stack.pendingLow >>> 0);
+      const address = addressFromHalves(stack.pendingHigh, stack.pendingLow);
       site = this.#sites.get(address) ?? this.#sites.size;
       this.#sites.set(address, site);
       this.#blockSite[pendingBlock] = site + 1;
@@ -433,7 +434,7 @@ export class PtCalls implements PtSink {
     now: number,
     counts: boolean,
   ): void {
-    const site = this.#sites.get((high >>> 0) * 2 ** 32 + (low >>> 0));
+    const site = this.#sites.get(addressFromHalves(high, low));
     if (site === undefined || this.#siteThread[site] !== stack.number) return;
     const cpu = buffer.stream.cpu ?? -1;
     while (stack.depth > (this.#siteDepth[site] as number)) {

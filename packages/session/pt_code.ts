@@ -13,6 +13,7 @@ import type { PtHistory } from "./pt_history.ts";
 import { PtPlaces } from "./pt_places.ts";
 import { ChunkCache, FileRange, kernelImages, MAX_RANGE, type MemoryImage } from "./pt_images.ts";
 import type { PtSideband } from "./pt_sideband.ts";
+import type { TimeOrigin } from "./pt_time.ts";
 import type { RecordedObjects } from "./recorded_objects.ts";
 
 /** Opens the files that code is in. */
@@ -85,6 +86,11 @@ export class PtCode {
     this.#images = placed(images);
   }
 
+  /** What times count from. */
+  get origin(): TimeOrigin {
+    return this.#sideband.origin;
+  }
+
   /** The code that a thread sees at a time. */
   space(tid: number, time: number): ThreadCode {
     return new ThreadCode(this, this.#history, tid, time);
@@ -105,7 +111,7 @@ export class PtCode {
     const found = images[from - 1];
     if (found === undefined) return undefined;
     const { image } = found;
-    const distance = (high - found.high) * 2 ** 32 + (low >>> 0) - (found.low >>> 0);
+    const distance = addressFromHalves(high, low) - addressFromHalves(found.high, found.low);
     if (!(distance >= 0 && distance < image.size)) return undefined;
     const piece = Math.floor(distance / MAX_RANGE);
     // Code that was changed since is another range.
@@ -158,7 +164,7 @@ export class PtCode {
       addressFromHalves(startHigh, startLow);
     const distance = addressFromHalves(high, low) - addressFromHalves(startHigh, startLow);
     const piece = Math.floor(distance / MAX_RANGE) * MAX_RANGE;
-    const pgoff = (data.pgoffHi[map] as number) * 2 ** 32 + (data.pgoffLo[map] as number);
+    const pgoff = addressFromHalves(data.pgoffHi[map] as number, data.pgoffLo[map] as number);
     const key = `${this.objectOf(map)} ${startHigh} ${startLow} ${size} ${pgoff} ${piece}`;
     let range = this.#ranges.get(key);
     if (range === undefined) {
@@ -275,7 +281,8 @@ export class PtCode {
       default:
         return this.table.of(
           object,
-          address - start + (data.pgoffHi[map] as number) * 2 ** 32 + (data.pgoffLo[map] as number),
+          address - start +
+            addressFromHalves(data.pgoffHi[map] as number, data.pgoffLo[map] as number),
           code.time,
         );
     }
@@ -325,7 +332,8 @@ export class PtCode {
           codeOffset,
           this.#chunks,
         );
-        pieces.push({ address: start, size, since, range });
+        // Its times are numbers.
+        pieces.push({ address: start, size, since: since - this.origin.rounded(0), range });
       }
     } catch (error) {
       if (!(error instanceof SymbolsError)) throw error;

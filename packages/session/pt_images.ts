@@ -7,6 +7,7 @@ import {
   kernelRelocation,
   SymbolsError,
 } from "@perfdata/symbols";
+import { addressFromHalves } from "@perfdata/symbols/address";
 import type { TextPoke } from "./pt_sideband.ts";
 
 /** Bytes that are read from a file at once: a bundle has those of the code that ran, and no more. */
@@ -94,8 +95,8 @@ export class FileRange implements CodeRange {
     try {
       const bytes = this.#source.read(at, length).slice();
       for (const poke of this.#pokes) {
-        const distance = (poke.high - this.high) * 2 ** 32 + (poke.low >>> 0) - (this.low >>> 0) -
-          from;
+        const distance = addressFromHalves(poke.high, poke.low) -
+          addressFromHalves(this.high, this.low) - from;
         for (const [i, byte] of poke.bytes.entries()) {
           if (distance + i >= 0 && distance + i < length) bytes[distance + i] = byte;
         }

@@ -4,6 +4,7 @@ import {
   FlowEvent,
   InsnKind,
   type InsnMode,
+  offsetIn,
   type PathTable,
 } from "@perfdata/intel-pt";
 import { enlarge } from "@perfdata/format/enlarge";
@@ -252,7 +253,7 @@ export class PtList implements PtSink {
     const low = (blocks.low[block] as number) >>> 0;
     const high = (blocks.high[block] as number) >>> 0;
     const range = blocks.rangeOf(block);
-    const base = (high - (range.high >>> 0)) * 2 ** 32 + low - (range.low >>> 0);
+    const base = offsetIn(range, low | 0, high | 0);
     blocks.eachInsn(buffer.code, block, (offset, length) => {
       const ip = (BigInt(high) << 32n | BigInt(low)) + BigInt(offset);
       const ipLow = Number(BigInt.asIntN(32, ip));

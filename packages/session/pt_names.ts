@@ -1,6 +1,7 @@
 import type { ObjectSymbols, Resolution, SymbolObject, SymbolResolver } from "@perfdata/symbols";
 import { UNRESOLVED_CAUSES, type UnresolvedCause } from "@perfdata/symbols/trust-report";
 import type { PtCode } from "./pt_code.ts";
+import type { TimeOrigin } from "./pt_time.ts";
 
 /** Names of the places of a trace, looked up in blocks. */
 export class PtNames {
@@ -31,6 +32,11 @@ export class PtNames {
     this.#resolver = resolver;
   }
 
+  /** What times of the trace count from. */
+  get origin(): TimeOrigin {
+    return this.#code.origin;
+  }
+
   /** Looks up the places that came since. */
   async resolve(): Promise<void> {
     const { table, objects } = this.#code;
@@ -55,7 +61,10 @@ export class PtNames {
         this.#open.set(number, symbols = await this.#resolver.open(object));
       }
       const addresses = Float64Array.from(places, (place) => table.address[place] as number);
-      const times = Float64Array.from(places, (place) => table.time[place] as number);
+      const times = Float64Array.from(
+        places,
+        (place) => this.origin.rounded(table.time[place] as number),
+      );
       const found = await symbols.find(addresses, times);
       for (const [i, place] of places.entries()) {
         this.#set(place, found[i], object.path, found[i]?.cause);

@@ -9,6 +9,7 @@ import {
 import type { AuxPiece, AuxStream, AuxTrace } from "./aux_trace.ts";
 import type { PtCode, ThreadCode } from "./pt_code.ts";
 import type { PtSideband, Switches } from "./pt_sideband.ts";
+import { TimeOrigin } from "./pt_time.ts";
 
 /** Bytes that are read at once. */
 const READ = 1 << 18;
@@ -64,6 +65,8 @@ export class PtClock {
   readonly why: string;
   /** TSC value that decoders count from. */
   readonly base: bigint;
+  /** What times in ns count from. */
+  readonly origin: TimeOrigin;
   readonly #shift: bigint;
   readonly #mult: bigint;
   readonly #zero: bigint;
@@ -93,12 +96,12 @@ export class PtClock {
     this.base = base >> this.#shift << this.#shift;
     this.#nsPerTick = Number(this.#mult) / 2 ** Number(this.#shift);
     // Where the clock was set back, `time_zero` is negative, written as an unsigned number.
-    this.#baseNs = Number(
-      BigInt.asIntN(64, this.#zero + (this.base * this.#mult >> this.#shift)),
-    );
+    const baseNs = BigInt.asIntN(64, this.#zero + (this.base * this.#mult >> this.#shift));
+    this.origin = TimeOrigin.before(this.known ? baseNs : 0n);
+    this.#baseNs = Number(baseNs - this.origin.ns);
   }
 
-  /** perf's time in ns of a decoder's time; -1 where there is none. */
+  /** perf's time in ns since the origin of a decoder's time; -1 where there is none. */
   ns(ticks: number): number {
     if (ticks < 0 || !this.known) return -1;
     const passed = ticks * this.#nsPerTick;
@@ -119,10 +122,10 @@ export class PtClock {
     return this.#mult === 0n ? 0 : Number((BigInt(Math.round(ns)) << this.#shift) / this.#mult);
   }
 
-  /** A decoder's time of perf's time in ns. */
+  /** A decoder's time of perf's time in ns since the origin. */
   ticks(ns: number): number {
     if (ns === Infinity || !this.known) return Infinity;
-    const since = BigInt.asIntN(64, BigInt(ns) - this.#zero);
+    const since = BigInt.asIntN(64, BigInt(ns) + this.origin.ns - this.#zero);
     return Number((since << this.#shift) / this.#mult - this.base);
   }
 }

@@ -12,7 +12,10 @@ import { layoutOf, prefixSize } from "@perfdata/format/struct";
 import { SampleFields } from "@perfdata/format";
 import type { Consumer, Engine } from "./engine.ts";
 import { enlarge } from "@perfdata/format/enlarge";
+import type { AuxTrace } from "./aux_trace.ts";
 import { PtHistory } from "./pt_history.ts";
+import { PtClock } from "./pt_run.ts";
+import type { TimeOrigin } from "./pt_time.ts";
 import { RecordedObjects } from "./recorded_objects.ts";
 import type { Run } from "./run.ts";
 
@@ -83,6 +86,8 @@ export class PtSideband implements Consumer {
   readonly started: Map<number, number> = new Map();
   /** What the recording says of its objects. */
   recorded: RecordedObjects | undefined;
+  /** What times count from: as those of the trace. */
+  readonly origin: TimeOrigin;
 
   #history: PtHistory | undefined;
   #littleEndian = true;
@@ -92,6 +97,11 @@ export class PtSideband implements Consumer {
   #hasSwitches = false;
   #eventsSeen = 0;
   #engine: Engine | undefined;
+
+  /** Takes the trace that the records are beside. */
+  constructor(trace: AuxTrace) {
+    this.origin = new PtClock(trace).origin;
+  }
 
   /** Prepares for a recording. */
   start(engine: Engine): void {
@@ -139,7 +149,7 @@ export class PtSideband implements Consumer {
       const to = end[i] as number;
       this.recorded?.record(bytes, view, from, to);
       if (kind >= PERF_RECORD_USER_TYPE_START) continue;
-      const time = ((timeHi[i] as number) >>> 0) * 2 ** 32 + ((timeLo[i] as number) >>> 0);
+      const time = this.origin.sinceHalves(timeHi[i] as number, timeLo[i] as number);
       history.apply(bytes, view, from, to, time);
       if (kind === PERF_RECORD_SWITCH || kind === PERF_RECORD_SWITCH_CPU_WIDE) {
         this.#switch(run, i, view, time);
@@ -192,7 +202,7 @@ export class PtSideband implements Consumer {
     const le = this.#littleEndian;
     if (!fields.locate(view, run.start[i] as number, run.end[i] as number, le)) return;
     if (fields.rawSize < NEXT_PID + 4) return;
-    const time = ((run.timeHi[i] as number) >>> 0) * 2 ** 32 + ((run.timeLo[i] as number) >>> 0);
+    const time = this.origin.sinceHalves(run.timeHi[i] as number, run.timeLo[i] as number);
     this.#of(cpu).add(time, view.getInt32(fields.raw + NEXT_PID, le));
   }
 

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { bytesSource, PerfDataReader } from "@perfdata/format";
 import { runEngine } from "./engine.ts";
+import { readAuxTrace } from "./aux_streams.ts";
 import { PtSideband } from "./pt_sideband.ts";
 import { skipped } from "../../tests/ignored.ts";
 
@@ -21,8 +22,9 @@ Deno.test("PtSideband: context switches from sched_switch samples are those that
       await skipped(t, "perf cannot record sched_switch here");
       return;
     }
-    const sideband = new PtSideband();
-    await runEngine(await PerfDataReader.open(bytesSource(Deno.readFileSync(path))), [sideband]);
+    const source = bytesSource(Deno.readFileSync(path));
+    const sideband = new PtSideband(await readAuxTrace(await PerfDataReader.open(source)));
+    await runEngine(await PerfDataReader.open(source), [sideband]);
     const expected = new Map<number, number[]>();
     for (const line of new TextDecoder().decode(printed.stdout).split("\n")) {
       const [, cpu, tid] = line.match(/\[(\d+)\].* next_pid=(\d+)/) ?? [];

@@ -8,6 +8,7 @@ import type { FlowRows } from "./pt_list.ts";
 import { ROW } from "./pt_list.ts";
 import type { PtNames } from "./pt_names.ts";
 import type { PtCounts } from "./pt_run.ts";
+import type { TimeOrigin } from "./pt_time.ts";
 
 /** Words for the kinds of branches, as `perf script -F flags` has them where it has any. */
 const BRANCH_NAMES: readonly string[] = [
@@ -34,11 +35,16 @@ const EVENT_NAMES: readonly string[] = Object.entries(FlowEvent).reduce((names, 
   return names;
 }, [] as string[]);
 
-/** Seconds with nine digits, as `perf script --ns` prints times; nothing where there is no time. */
-export function secondsText(ns: number): string {
-  if (ns < 0) return "";
-  const whole = Math.floor(ns / 1e9);
-  return `${whole}.${String(1e9 + Math.floor(ns - whole * 1e9)).slice(1)}`;
+/** A value as JSON; numbers above 2^53 are bigints, which `JSON.stringify` does not write. */
+function jsonText(value: unknown): string {
+  if (typeof value === "bigint") return String(value);
+  if (Array.isArray(value)) return `[${value.map(jsonText).join()}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  let text = "";
+  for (const [name, member] of Object.entries(value)) {
+    if (member !== undefined) text += `${text && ","}"${name}":${jsonText(member)}`;
+  }
+  return `{${text}}`;
 }
 
 /** A duration with its unit: `850 ns`, `12.3 us`, `4.56 ms`, `7.89 s`. */
@@ -65,11 +71,11 @@ export function* callJson(
     if (events.kind[i] === 0 || (filter !== undefined && !filter.has(name))) continue;
     const duration = events.duration[i] as number;
     const time = events.time[i] as number;
-    yield JSON.stringify({
+    yield jsonText({
       event: "call",
       tid: events.tid[i],
       cpu: (events.cpu[i] as number) < 0 ? undefined : events.cpu[i],
-      time: time < 0 || duration < 0 ? undefined : time - duration,
+      time: time < 0 || duration < 0 ? undefined : names.origin.exact(time - duration),
       duration: duration < 0 ? undefined : Math.round(duration),
       depth: events.depth[i],
       function: name,
@@ -102,16 +108,16 @@ export function* rowLines(
       const common = {
         tid: rows.tid[i],
         cpu: (rows.cpu[i] as number) < 0 ? undefined : rows.cpu[i],
-        time: time < 0 ? undefined : time,
+        time: time < 0 ? undefined : names.origin.exact(time),
         uncertainty: time < 0 ? undefined : Math.round(rows.uncertainty[i] as number),
       };
-      yield JSON.stringify(jsonRow(rows, i, names, texts, common));
+      yield jsonText(jsonRow(rows, i, names, texts, common));
       continue;
     }
     const cpu = rows.cpu[i] as number;
     const prefix = `${String(rows.tid[i]).padStart(7)} ${
       (cpu < 0 ? "" : `[${String(cpu).padStart(3, "0")}]`).padStart(5)
-    } ${secondsText(time).padStart(18)}`;
+    } ${names.origin.secondsText(time).padStart(18)}`;
     if (row === ROW.BRANCH) {
       const to = hex(rows.payload[i] as bigint);
       const kindText = (BRANCH_NAMES[kind] ?? "").padEnd(10);
@@ -290,7 +296,11 @@ export function callRowsOf(name: string, names: PtNames): CallRows {
 }
 
 /** A histogram of durations with the slowest calls, as text. */
-export function* latencyLines(name: string, stats: CallStats): Generator<string> {
+export function* latencyLines(
+  name: string,
+  stats: CallStats,
+  origin: TimeOrigin,
+): Generator<string> {
   const { calls, open, histogram, slowest } = stats;
   yield `${name}: ${calls} call${calls === 1 ? "" : "s"}${
     open === 0 ? "" : `, ${open} without a return`
@@ -307,17 +317,23 @@ export function* latencyLines(name: string, stats: CallStats): Generator<string>
   }
   yield "slowest:";
   for (const { duration, time, tid } of slowest) {
-    yield `${durationText(duration).padStart(10)}  at ${secondsText(time)}  thread ${tid}`;
+    yield `${durationText(duration).padStart(10)}  at ${origin.secondsText(time)}  thread ${tid}`;
   }
 }
 
-/** The bucket of a duration and its least duration; for JSON. */
-export function latencyBuckets(
-  { histogram }: CallStats,
-): { readonly from: number; readonly calls: number }[] {
-  if (histogram === undefined) return [];
-  return [...histogram.entries()].filter(([, n]) => n > 0)
-    .map(([bucket, calls]) => ({ from: latencyOf(bucket), calls }));
+/** The same as a line of JSON; of each bucket, the least duration and its calls. */
+export function latencyJson(name: string, stats: CallStats, origin: TimeOrigin): string {
+  const { calls, open, time, insns, histogram, slowest } = stats;
+  return jsonText({
+    function: name,
+    calls,
+    open,
+    time,
+    insns,
+    histogram: [...histogram?.entries() ?? []].filter(([, n]) => n > 0)
+      .map(([bucket, calls]) => ({ from: latencyOf(bucket), calls })),
+    slowest: slowest.map((call) => ({ ...call, time: origin.exact(call.time) })),
+  });
 }
 
 /** What was not decoded, in one line; `undefined` where all was. */

@@ -22,7 +22,7 @@ export interface Decoded {
 export async function decode(recording: Blob, bundleBytes: Uint8Array): Promise<Decoded> {
   const source = blobSource(recording);
   const trace = await readAuxTrace(await PerfDataReader.open(source));
-  const sideband = new PtSideband();
+  const sideband = new PtSideband(trace);
   await runEngine(await PerfDataReader.open(source), [sideband]);
   const bundle = SymbolBundle.open(bundleBytes);
   const code = new PtCode(sideband, bundledCode(bundle));
