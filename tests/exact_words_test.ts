@@ -18,7 +18,7 @@ import {
 import fc from "fast-check";
 import { wordsRecord } from "../fixtures/synthesize/recording.ts";
 import { perfText, perfVersion } from "./perf.ts";
-import { tool } from "./tool.ts";
+import { inFolder, tool } from "./tool.ts";
 
 /** Two ids that are the same double. */
 const IDS = [0x40_0000_0000_0001n, 0x40_0000_0000_0000n] as const;
@@ -181,4 +181,93 @@ Deno.test({
       }
     });
   },
+});
+
+/** When a recording by the time of day began, and how far its samples are apart: both odd. */
+const BEGIN = 1_700_000_000_000_000_001n;
+const STEP = 1001n;
+const COUNT = 300;
+const LARGE = (1n << 53n) + 1n;
+
+/** Samples of one thread by the time of day: all alike but the last one's period. */
+async function ofTheDay(folder: string, last: bigint): Promise<string> {
+  const samples = Array.from({ length: COUNT }, (_, i): Words => ({
+    event: 1,
+    ip: 0x40_0000_0001n,
+    time: BEGIN + BigInt(i) * STEP,
+    addr: 1n,
+    period: i === COUNT - 1 ? last : 3n,
+  }));
+  const path = `${folder}/perf.data`;
+  Deno.writeFileSync(path, await recording(samples));
+  return path;
+}
+
+Deno.test("times of day are exact in info, readperf, rate and the exports", async () => {
+  await inFolder(async (folder) => {
+    const path = await ofTheDay(folder, LARGE);
+    const times = Array.from({ length: COUNT }, (_, i) => BEGIN + BigInt(i) * STEP);
+
+    const { out: info } = await tool("info", ["--json", path]);
+    assertEquals(JSON.parse(info).span, [String(times[0]), String(times.at(-1))]);
+
+    assertEquals((await tool("readperf", ["-f", "-o", folder, path])).code, 0);
+    const overview = Deno.readTextFileSync(`${folder}/overview.csv`).trimEnd().split("\n").slice(1)
+      .map((line) => line.split(",")).filter(([, type]) => type === "SAMPLE");
+    assertEquals(overview.map((cells) => cells[4]), times.map(String));
+    assertEquals(overview.at(-1)?.[5], `ip 0x4000000001 period ${LARGE} event 1`);
+
+    const { out: rate } = await tool("rate", ["--csv", path]);
+    assertEquals(
+      rate.trimEnd().split("\n").slice(1).map((line) => line.split(",").slice(3, 5)),
+      times.slice(1).map((time) => [String(time), String(STEP)]),
+    );
+
+    const { out: chrome } = await tool("export", ["chrome", "-o", "-", path]);
+    const [, ts = ""] = /"ts":([\d.]+),/.exec(chrome) ?? [];
+    assertEquals(ts, `${BEGIN / 1000n}.${String(BEGIN % 1000n).padStart(3, "0")}`);
+
+    const profile = `${folder}/profile.json.gz`;
+    assertEquals((await tool("export", ["firefox", "-o", profile, path])).code, 0);
+    const stream = new Blob([Deno.readFileSync(profile)]).stream()
+      .pipeThrough(new DecompressionStream("gzip"));
+    const { threads: [{ samples }] } = await new Response(stream).json();
+    assertEquals(
+      samples.time.map((ms: number) => Math.round(ms * 1e6)),
+      times.map((time) => Number(time - BEGIN)),
+    );
+    console.log(`times of day: ${times.length} samples in five outputs`);
+  });
+});
+
+Deno.test("what adds up to more than 2^53 says that it is rounded, and what does not is exact", async () => {
+  const commands = [
+    ["info"],
+    ["funcs", "--csv"],
+    ["tree"],
+    ["rate"],
+    ["readperf", "-f", "-o", "."],
+    ...["folded", "speedscope", "callgrind", "chrome"].map((
+      format,
+    ) => ["export", format, "-o", "-"]),
+  ];
+  let compared = 0;
+  await inFolder(async (cwd) => {
+    for (const last of [2n ** 53n - 3n * BigInt(COUNT - 1), LARGE]) {
+      await ofTheDay(cwd, last);
+      const sum = last + 3n * BigInt(COUNT - 1);
+      for (const [command = "", ...flags] of commands) {
+        const { code, out, err } = await tool(command, [...flags, "perf.data"], { cwd });
+        assertEquals(code, 0, err);
+        assertEquals(err.includes("above 2^53 are rounded"), last === LARGE, `${command}: ${err}`);
+        // rate counts from the first sample on.
+        if (last !== LARGE && command !== "rate") {
+          assert(out.replaceAll(",", " ").includes(String(sum)), `${command} ${flags}: ${out}`);
+        }
+        compared++;
+      }
+    }
+  });
+  console.log(`rounded sums: ${compared} outputs`);
+  assertEquals(compared, 2 * commands.length);
 });

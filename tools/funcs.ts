@@ -23,6 +23,7 @@ import {
   UsageError,
   writeOut,
 } from "./_cli.ts";
+import { complainRounded } from "./_periods.ts";
 import { checkMemory } from "./_memory.ts";
 import { whyNothing } from "./_nothing.ts";
 import { parseCount, parsePercent, sampleJobs } from "./_record_flags.ts";
@@ -237,6 +238,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       : undefined;
     if (stacks !== undefined) complain(`funcs: ${name}: ${stacks}`);
     complaints.finish();
+    complainRounded("funcs", name, counts.totals);
     const leftOut = engine.leftOut + counts.leftOut;
     if (leftOut > 0) {
       complain(`funcs: ${name}: ${leftOut} samples left out: of no known event, or too short`);

@@ -16,6 +16,7 @@ import {
   writeLines,
   writeOut,
 } from "./_cli.ts";
+import { complainRounded } from "./_periods.ts";
 
 const HELP = `info: a recording in short
 
@@ -58,6 +59,7 @@ async function run({ on, operands }: FlagsOf<typeof FLAGS>): Promise<number> {
     } else {
       writeLines(infoLines(info, complaints.count, name));
     }
+    complainRounded("info", name, info.events);
     complaints.finish();
     return complaints.count > 0 ? 1 : 0;
   });

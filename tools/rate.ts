@@ -29,6 +29,7 @@ import {
   writeLines,
   writeOut,
 } from "./_cli.ts";
+import { complainRounded } from "./_periods.ts";
 import { csvText } from "./_csv.ts";
 import { checkMemory } from "./_memory.ts";
 import { whyNothing } from "./_nothing.ts";
@@ -178,6 +179,8 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       svg.write(new TextEncoder().encode(plot.svg(report.events)));
       about(value.svg ?? "", () => svg.commit());
     }
+    const periods = report.streams.map(({ period, count }) => Math.max(count, period?.max ?? 0));
+    complainRounded("rate", name, periods.map((period) => ({ period })));
     complaints.finish();
     if (isNone) {
       const why = isChosen ? `: ${await whyNothing(name, givenFilters(flags), named)}` : "";

@@ -25,6 +25,7 @@ import {
   UsageError,
   writeLines,
 } from "./_cli.ts";
+import { complainRounded } from "./_periods.ts";
 import { csvText } from "./_csv.ts";
 import { whyNothing } from "./_nothing.ts";
 import {
@@ -268,6 +269,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     writeLines([...overviewLines(overview, totals, names)]);
     reportTrust("readperf", table.trust, on.verbose);
     complaints.finish();
+    complainRounded("readperf", name, totals);
     const leftOut = engine.leftOut + counts.leftOut;
     if (leftOut > 0) {
       complain(`readperf: ${name}: ${leftOut} samples of no known event`);

@@ -26,7 +26,7 @@ export function* chrome(
   profile: Profile,
   { inline = true }: ChromeOptions = {},
 ): Generator<Uint8Array<ArrayBuffer>, void, void> {
-  const { events, threads } = profile;
+  const { epoch, events, threads } = profile;
   const stacks = frameStacks(profile, { by: "function", inline });
   const names = functionLabels(profile).map((name) => JSON.stringify(name));
   const text = new ByteText();
@@ -56,7 +56,7 @@ export function* chrome(
       text.string(
         `${comma}{"ph":"X","name":${names[slice.item]},"pid":${pid},"tid":${track},"ts":`,
       );
-      text.string(microseconds(slice.from));
+      text.string(timestamp(epoch, slice.from));
       text.string(`,"dur":${microseconds(slice.to - slice.from)},"args":{"samples":`);
       text.number(slice.samples);
       text.string(`,"period":`);
@@ -71,7 +71,7 @@ export function* chrome(
     const { comm, tid } = threads[thread] ?? { comm: "", tid: -1 };
     text.string(
       `${comma}{"ph":"X","name":${JSON.stringify(`${comm} ${tid}`)},"pid":${CPUS},"tid":${cpu},` +
-        `"ts":${microseconds(from)},"dur":${microseconds(to - from)},` +
+        `"ts":${timestamp(epoch, from)},"dur":${microseconds(to - from)},` +
         `"args":{"end":${JSON.stringify(out)}}}`,
     );
     comma = ",\n";
@@ -79,6 +79,13 @@ export function* chrome(
   }
   text.string("\n]}\n");
   yield text.take();
+}
+
+/** A time of the recording's clock. */
+function timestamp(epoch: bigint, nanoseconds: number): string {
+  if (epoch === 0n) return microseconds(nanoseconds);
+  const time = epoch + BigInt(nanoseconds);
+  return `${time / 1000n}.${String(time % 1000n).padStart(3, "0")}`;
 }
 
 function microseconds(nanoseconds: number): string {

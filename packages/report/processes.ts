@@ -204,12 +204,10 @@ export class Overview implements Consumer {
   ): string {
     const le = this.#reader?.littleEndian === true;
     const periodAt = event.periodAt(view, start, end, le);
-    const period = periodAt < 0
-      ? Number(event.attr.sample_period)
-      : Number(view.getBigUint64(periodAt, le));
+    const period = periodAt < 0 ? event.attr.sample_period : view.getBigUint64(periodAt, le);
     const process = this.#process(pid);
     process.samples[index] = (process.samples[index] ?? 0) + 1;
-    process.periods[index] = (process.periods[index] ?? 0) + period;
+    process.periods[index] = (process.periods[index] ?? 0) + Number(period);
     if (this.#row === undefined) return "";
     const ipAt = event.ipAt(view, start, end, le);
     const ip = ipAt < 0 ? 0n : view.getBigUint64(ipAt, le);

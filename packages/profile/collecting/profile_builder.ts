@@ -151,6 +151,7 @@ export class ProfileBuilder {
         ...(this.#timed ? { time: time.array(), cpu: cpu.array() } : {}),
       },
       ...(this.#timed ? { span: [this.#first, this.#last] as const } : {}),
+      epoch: 0n,
       switches: [],
     };
   }

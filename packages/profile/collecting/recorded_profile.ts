@@ -19,19 +19,21 @@ import type { JoinedNumbers, Shareable } from "@perfdata/session/workers";
 import { SampleReads } from "@perfdata/session/sample-reads";
 import { UNMAPPED } from "@perfdata/session/places";
 import { shortName } from "@perfdata/session/short-name";
+import { roundedPeriods } from "@perfdata/session/period-sums";
 import type { SymbolTrust } from "@perfdata/session/symbolize";
 import { percent } from "@perfdata/session/unwind-text";
 import type { SymbolResolver } from "@perfdata/symbols";
 import { FloatColumn, IntColumn } from "../columns/columns.ts";
 import { NodeTable } from "../columns/node_table.ts";
 import { namePlaces } from "../names/place_names.ts";
-import type {
-  Profile,
-  ProfileEvent,
-  ProfileSwitch,
-  ProfileThread,
-  SampleColumns,
-  StackColumns,
+import {
+  type Profile,
+  type ProfileEvent,
+  type ProfileSwitch,
+  type ProfileThread,
+  type SampleColumns,
+  type StackColumns,
+  totals,
 } from "../columns/profile.ts";
 
 /** What {@linkcode ProfileConsumer} keeps. */
@@ -77,9 +79,11 @@ export interface ProfilePart {
     readonly period: Float64Array;
     readonly time: Float64Array;
   };
-  /** Time of the first sample; -1 for none. */
+  /** What times are relative to: the upper half of a time. */
+  readonly originHi: number;
+  /** Time of the first sample; NaN for none. */
   readonly first: number;
-  /** Time of the last one. */
+  /** Time of the last one; NaN for none. */
   readonly last: number;
   /** Samples that count. */
   readonly samples: number;
@@ -93,8 +97,10 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
   readonly needs: Needs;
   readonly #timed: boolean;
   readonly #threadsApart: boolean;
-  #first = -1;
-  #last = -1;
+  /** The upper half of the time that others are relative to, so that they are exact; -1 before the first. */
+  #originHi = -1;
+  #first = NaN;
+  #last = NaN;
   #engine: Engine | undefined;
   #reads: SampleReads | undefined;
   /** Samples by context and stack; where they are timed, contexts only. */
@@ -152,11 +158,8 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
 
   #add(run: Run, i: number, event: number, period: number): void {
     const stack = run.stack[i] as number;
-    const time = timeOf(run, i);
-    if (time > 0) {
-      if (this.#first < 0 || time < this.#first) this.#first = time;
-      if (time > this.#last) this.#last = time;
-    }
+    const time = this.#timeOf(run, i);
+    if (((run.timeHi[i] as number) | (run.timeLo[i] as number)) !== 0) this.#spans(time, time);
     const comm = run.comm[i] as number;
     // A thread without a name goes by its number.
     const context = this.#threadsApart || comm < 0
@@ -174,6 +177,25 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
     timed.cpu.push(run.cpu[i] as number);
   }
 
+  /** A time relative to the origin. */
+  #timeOf(run: Run, i: number): number {
+    const hi = (run.timeHi[i] as number) >>> 0;
+    if (this.#originHi < 0) this.#originHi = originOf(hi);
+    // deno-lint-ignore perfdata/halves -- a distance: exact over 104 days
+    return (hi - this.#originHi) * 4294967296 + ((run.timeLo[i] as number) >>> 0);
+  }
+
+  #spans(first: number, last: number): void {
+    if (!(first >= this.#first)) this.#first = first;
+    if (!(last <= this.#last)) this.#last = last;
+  }
+
+  /** How much later the times of a part are than if they had this origin. */
+  #moved(originHi: number): number {
+    if (this.#originHi < 0) this.#originHi = originHi;
+    return originHi < 0 ? 0 : (originHi - this.#originHi) * 4294967296;
+  }
+
   sizes(): readonly number[] {
     return [this.#sums.contextCount, this.#sums.size, this.#timedColumns.stack.length];
   }
@@ -189,6 +211,7 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
         period: period.array().slice(),
         time: time.array().slice(),
       },
+      originHi: this.#originHi,
       first: this.#first,
       last: this.#last,
       samples: this.samples,
@@ -197,7 +220,7 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
   }
 
   join(
-    { sums, timed: { stack, context, cpu, period, time } }: ProfilePart,
+    { sums, originHi, timed: { stack, context, cpu, period, time } }: ProfilePart,
     [contextFrom = 0, entryFrom = 0, rowFrom = 0]: readonly number[],
     [contextTo = 0, entryTo = 0, rowTo = 0]: readonly number[],
     numbers: JoinedNumbers,
@@ -207,19 +230,20 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
     this.#sums.joinContexts(sums, contextFrom, contextTo, (comm) => comm, contexts);
     this.#sums.join(sums, entryFrom, entryTo, contexts, numbers.stack);
     const rows = this.#timedColumns;
+    const moved = this.#moved(originHi);
     for (let i = rowFrom; i < rowTo; i++) {
       const of = stack[i] as number;
       rows.stack.push(of < 0 ? of : numbers.stack[of] as number);
       rows.context.push(contexts[context[i] as number] as number);
       rows.cpu.push(cpu[i] as number);
       rows.period.push(period[i] as number);
-      rows.time.push(time[i] as number);
+      rows.time.push((time[i] as number) + moved);
     }
   }
 
-  joinTotals({ first, last, samples, leftOut }: ProfilePart): void {
-    if (first >= 0 && (this.#first < 0 || first < this.#first)) this.#first = first;
-    if (last > this.#last) this.#last = last;
+  joinTotals({ originHi, first, last, samples, leftOut }: ProfilePart): void {
+    const moved = this.#moved(originHi);
+    if (!Number.isNaN(first)) this.#spans(first + moved, last + moved);
     this.samples += samples;
     this.#leftOut += leftOut;
   }
@@ -233,7 +257,7 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
     const [process, comm] = [machine.pids[thread] as number, machine.comms[thread] as number];
     this.#switched.push({
       context: this.#sums.context(SWITCH, comm, process, tid, 0),
-      time: timeOf(run, i),
+      time: this.#timeOf(run, i),
       cpu: run.cpu[i] as number,
       out: (misc & PERF_RECORD_MISC_SWITCH_OUT) !== 0,
       preempted: (misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) !== 0,
@@ -249,7 +273,10 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
     const engine = this.#engine as Engine;
     const { stacks } = engine;
     const { threads, threadOf } = this.#threads(engine);
-    const samples = this.#timed ? this.#timedSamples(threadOf) : this.#sumSamples(threadOf);
+    // The clock's own times where they are exact, else times since the first sample.
+    const moved = this.#originHi > 0 && this.#first === this.#first ? this.#first : 0;
+    const epoch = (BigInt(Math.max(0, this.#originHi)) << 32n) + BigInt(moved);
+    const samples = this.#timed ? this.#timedSamples(threadOf, moved) : this.#sumSamples(threadOf);
     const columns = {
       parent: stacks.parent.subarray(0, stacks.count),
       place: stacks.place.subarray(0, stacks.count),
@@ -258,7 +285,7 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
     const profile: Profile = {
       ...named,
       title: names.title,
-      trust: this.#trustLine(trust, callersOf(columns, samples, engine)),
+      trust: this.#trustLine(trust, callersOf(columns, samples, engine), samples),
       events: events(engine),
       threads,
       objects: engine.places.objects.map(({ path, buildId }, number) => ({
@@ -268,19 +295,27 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
       })),
       stacks: columns,
       samples,
-      ...(this.#first < 0 ? {} : { span: [this.#first, this.#last] as const }),
-      switches: this.#switched.map(({ context, ...change }) => ({
+      epoch,
+      ...(Number.isNaN(this.#first)
+        ? {}
+        : { span: [this.#first - moved, this.#last - moved] as const }),
+      switches: this.#switched.map(({ context, time, ...change }) => ({
         thread: threadOf[context] as number,
+        time: time - moved,
         ...change,
       })),
     };
     return { profile, trust };
   }
 
-  #timedSamples(threadOf: Int32Array): SampleColumns {
+  #timedSamples(threadOf: Int32Array, moved: number): SampleColumns {
     const columns = this.#timedColumns;
     const { length } = columns.stack;
-    const order = orderOf(columns.time.array());
+    const times = columns.time.array();
+    if (moved !== 0) {
+      for (let row = 0; row < length; row++) times[row] = (times[row] as number) - moved;
+    }
+    const order = orderOf(times);
     const inOrder = <T extends Int32Array | Float64Array>(column: T): T =>
       order === undefined
         ? column
@@ -299,7 +334,7 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
       thread,
       count: new Uint8Array(length).fill(1),
       period: inOrder(columns.period.array()),
-      time: inOrder(columns.time.array()),
+      time: inOrder(times),
       cpu: inOrder(columns.cpu.array()),
     };
   }
@@ -340,7 +375,11 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
   }
 
   /** One line: how many samples have a function and a stack, and why the others have none. */
-  #trustLine({ all, resolved, unresolved, unverified }: SymbolTrust, callers: Callers): string {
+  #trustLine(
+    { all, resolved, unresolved, unverified }: SymbolTrust,
+    callers: Callers,
+    samples: SampleColumns,
+  ): string {
     const causes = [...unresolved].filter(([, { samples }]) => samples > 0)
       .sort(([, a], [, b]) => b.samples - a.samples)
       .map(([cause, { samples }]) => `${cause} ${percent(samples, all.samples)}`);
@@ -367,6 +406,13 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
     }
     const leftOut = (this.#engine as Engine).leftOut + this.#leftOut +
       (this.#reads as SampleReads).leftOut;
+    const rounded = roundedPeriods(
+      Math.max(
+        0,
+        ...totals({ events: events(this.#engine as Engine), samples }).map(({ period }) => period),
+      ),
+    );
+    if (rounded !== undefined) parts.push(rounded);
     if (leftOut > 0) parts.push(`${leftOut} samples are damaged or of no known event`);
     return parts.join("; ");
   }
@@ -375,9 +421,9 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
 /** The event of the contexts of context switches, which belong to no event. */
 const SWITCH = -1;
 
-function timeOf(run: Run, i: number): number {
-  // deno-lint-ignore perfdata/halves -- profiles have times in ranges, to 256 ns where the clock is that of the day
-  return (run.timeHi[i] as number) * 4294967296 + ((run.timeLo[i] as number) >>> 0);
+/** The upper half of the origin of a recording with such a time: none where its clock is exact as a number. */
+function originOf(hi: number): number {
+  return hi < 2 ** 20 ? 0 : hi;
 }
 
 /** The rows of samples in the order of their times; `undefined` where they are in it. */

@@ -99,7 +99,7 @@ export interface SampleColumns {
   readonly count: Float64Array | Uint8Array;
   /** Sum of their periods. */
   readonly period: Float64Array;
-  /** Time in nanoseconds. */
+  /** Time in nanoseconds, relative to {@link Profile.epoch}. */
   readonly time?: Float64Array;
   /** CPU, -1 where it is not known. */
   readonly cpu?: Int32Array;
@@ -109,7 +109,7 @@ export interface SampleColumns {
 export interface ProfileSwitch {
   /** Thread. */
   readonly thread: number;
-  /** Time in nanoseconds. */
+  /** Time in nanoseconds, relative to {@link Profile.epoch}. */
   readonly time: number;
   /** CPU, -1 where it is not known. */
   readonly cpu: number;
@@ -153,7 +153,13 @@ export interface Profile {
   readonly stacks: StackColumns;
   /** The samples. */
   readonly samples: SampleColumns;
-  /** Times of the first and the last sample in nanoseconds, where samples have times. */
+  /**
+   * The time of the recording's clock, in nanoseconds, that the profile's times are relative to: 0 where they
+   * fit into a double, as those of a clock that began with the machine do; that of the first sample where they
+   * do not, as those of CLOCK_REALTIME.
+   */
+  readonly epoch: bigint;
+  /** Times of the first and the last sample in nanoseconds, relative to the epoch, where samples have times. */
   readonly span?: readonly [number, number];
   /** Context switches, in order of time; empty where none were recorded. */
   readonly switches: readonly ProfileSwitch[];
@@ -172,7 +178,7 @@ export interface ProfileTotal {
 }
 
 /** Sums of a profile by event. */
-export function totals({ events, samples }: Profile): ProfileTotal[] {
+export function totals({ events, samples }: Pick<Profile, "events" | "samples">): ProfileTotal[] {
   const sums = events.map(() => ({ samples: 0, period: 0 }));
   for (let i = 0; i < samples.length; i++) {
     const sum = sums[samples.event[i] as number];
