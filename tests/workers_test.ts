@@ -1,6 +1,14 @@
 /** Any number of threads, and blocks of any size, give the same answer. */
 import { assert, assertEquals } from "@std/assert";
-import { PerfDataReader } from "@perfdata/format";
+import {
+  emptyAttr,
+  memorySink,
+  PERF_SAMPLE_IP,
+  PERF_SAMPLE_TID,
+  PERF_SAMPLE_TIME,
+  PerfDataReader,
+  PerfDataWriter,
+} from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
 import { type CountOptions, functionTable, SampleCounts } from "@perfdata/report";
 import { countWorkers } from "@perfdata/report/count-workers";
@@ -8,6 +16,7 @@ import { runEngine } from "@perfdata/session/engine";
 import { openResolver } from "@perfdata/symbols/open-resolver";
 import { ProfileConsumer, type ProfileOptions } from "@perfdata/profile";
 import { profileWorkers } from "@perfdata/profile/profile-workers";
+import { wordsRecord } from "../fixtures/synthesize/recording.ts";
 import { corpusFiles } from "./corpus.ts";
 
 const root = new URL("../", import.meta.url).pathname;
@@ -31,6 +40,25 @@ function files(): string[] {
     ...corpusFiles().filter(({ sound, row }) => sound && Number(row["bytes"]) > 500_000)
       .slice(0, 4).map(({ path }) => path),
   ];
+}
+
+/** Samples by the time of day, of two threads, every third one older than the one before. */
+async function ofTheDay(folder: string): Promise<string> {
+  const sink = memorySink();
+  const type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+  const flags = { ...emptyAttr().flags, sample_id_all: true };
+  const attr = { ...emptyAttr(), size: 128, sample_type: BigInt(type), sample_period: 3n, flags };
+  const writer = await PerfDataWriter.file(sink, { events: [{ attr, ids: [1n] }] });
+  for (let i = 0; i < 2000; i++) {
+    const tid = 7n << 32n | BigInt(7 + i % 2);
+    // The upper halves of times differ within the first seconds.
+    const time = 1_700_000_000_000_000_001n + BigInt(i - (i % 3 === 0 ? 2 : 0)) * 9_000_001n;
+    await writer.write(wordsRecord(9, 2, [BigInt(0x40_0000 + i % 5), tid, time]));
+  }
+  await writer.close();
+  const path = `${folder}/day.perf.data`;
+  Deno.writeFileSync(path, sink.bytes());
+  return path;
 }
 
 async function rows(
@@ -79,13 +107,19 @@ async function profile(
   const { profile } = await consumer.profile({ resolver, title: "" });
   return JSON.stringify(
     profile,
-    (_, value) => ArrayBuffer.isView(value) ? [...value as Int32Array] : value,
+    (_, value) =>
+      ArrayBuffer.isView(value)
+        ? [...value as Int32Array]
+        : typeof value === "bigint"
+        ? `${value}n`
+        : value,
   );
 }
 
 Deno.test("profiles are the same with any number of threads and blocks of any size", async () => {
   let compared = 0;
-  for (const path of files()) {
+  const folder = Deno.makeTempDirSync({ prefix: "perfdata-workers-" });
+  for (const path of [...files(), await ofTheDay(folder)]) {
     for (const how of [{}, { timed: true, lines: true, unmapped: true }]) {
       const expected = await profile(path, how, 1, 1 << 22);
       for (const [jobs, blockBytes] of [[1, 1 << 12], [2, 1 << 12], [3, 1 << 16], [7, 1 << 13]]) {
@@ -95,8 +129,9 @@ Deno.test("profiles are the same with any number of threads and blocks of any si
       }
     }
   }
+  Deno.removeSync(folder, { recursive: true });
   console.log(`${compared} profiles compared`);
-  assert(compared >= 64);
+  assert(compared >= 72);
 });
 
 Deno.test("functions are the same with any number of threads and blocks of any size", async () => {

@@ -100,6 +100,7 @@ export class KernelMaps {
     const map = spaces.find(this.root, hi, lo);
     const symbol = this.#ksymbols.get(map);
     if (symbol === undefined) return undefined;
+    // deno-lint-ignore perfdata/halves -- a distance within a symbol
     const offset = (hi - (spaces.startHi[map] as number)) * 2 ** 32 + lo -
       (spaces.startLo[map] as number);
     return offset < symbol.size ? { name: symbol.name, offset } : undefined;

@@ -264,6 +264,7 @@ export class AddressSpaces {
       (pgoffLo - (this.pgoffLo[map] as number));
     const high = startHi - (this.startHi[map] as number) -
       (pgoffHi - (this.pgoffHi[map] as number));
+    // deno-lint-ignore perfdata/halves -- only compared with 0
     return this.source[map] === source && high * 2 ** 32 + low === 0;
   }
 

@@ -211,6 +211,7 @@ export class Resolver {
       comm[i] = comms[of] as number;
       period[i] = shape.period < 0
         ? shape.fixedPeriod
+        // deno-lint-ignore perfdata/halves -- a weight; texts of single periods read the halves
         : view.getUint32(at + shape.period + highAt, le) * 2 ** 32 +
           view.getUint32(at + shape.period + lowAt, le);
       const { fields, offCpu } = shape;
@@ -219,6 +220,7 @@ export class Resolver {
         continue;
       }
       if (offCpu !== undefined && offCpu.period >= 0) {
+        // deno-lint-ignore perfdata/halves -- a weight: 104 days off the CPU
         period[i] = view.getUint32(offCpu.period + highAt, le) * 2 ** 32 +
           view.getUint32(offCpu.period + lowAt, le);
       }

@@ -85,6 +85,7 @@ export class SampleReads {
       this.event[count] = which;
       this.periodHi[count] = periodHi;
       this.periodLo[count] = periodLo;
+      // deno-lint-ignore perfdata/halves -- a weight; texts of single periods read the halves
       this.period[count++] = periodHi * 2 ** 32 + (periodLo >>> 0);
     }
     return count;

@@ -66,6 +66,7 @@ class ProcessCode implements CodeLookup {
     this.#version = this.#machine.spaceVersion(thread);
     const { nowHi, nowLo } = this.#places;
     // Without times the newest is what there is.
+    // deno-lint-ignore perfdata/halves -- compared with times of generated code, to 256 ns by the time of day
     this.#time = (nowHi | nowLo) === 0 ? Infinity : (nowHi >>> 0) * 2 ** 32 + (nowLo >>> 0);
   }
 

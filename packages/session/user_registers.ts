@@ -108,6 +108,7 @@ export class UserRegisters {
       if (word < 0) continue;
       const from = at + 8 * word;
       const low = view.getUint32(le ? from : from + 4, le);
+      // deno-lint-ignore perfdata/halves -- addresses of user space, under 2^48; stacks hold nothing else
       values[register] = narrow ? low : view.getInt32(le ? from + 4 : from, le) * 4294967296 + low;
     }
   }
