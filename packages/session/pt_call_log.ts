@@ -5,8 +5,8 @@ import type { LatencyTable } from "./pt_latency.ts";
 export interface CallRows {
   /** Finds out the rows of places that are new. */
   resolve(): Promise<void> | void;
-  /** The row of a place, which is found out; -1 where its calls do not count. */
-  of(place: number): number;
+  /** The row of a place, `undefined` until it is found out; -1 where its calls do not count. */
+  of(place: number): number | undefined;
 }
 
 /** Rows that are not known in advance: each place is one. */
@@ -14,11 +14,24 @@ export const PLACE_ROWS: CallRows = { resolve: () => {}, of: (place) => place };
 
 const CALL = 0;
 
+/** What counts calls, and which part of them counts. */
+export interface CallCounting {
+  /** The rows of places. */
+  readonly rows: CallRows;
+  /** Takes the calls. */
+  readonly latency: LatencyTable;
+  /** Time of calls is that from here on, ns. */
+  readonly from: number;
+  /** Time of calls is that up to here, ns. */
+  readonly to: number;
+}
+
 /**
- * Calls and their ends that are not counted yet: which of them are recursions is known only when it is
- * known what is called, since several places may be one function.
+ * Counts calls and their ends. Which of them are recursions is known only when it is known what is called,
+ * since several places may be one function: from the first place on that is new, they wait.
  */
 export class CallLog {
+  readonly #counting: CallCounting;
   #count = 0;
   /** 0 a call, 1 a return, 2 a return that was not seen. */
   #kind = new Uint8Array(256);
@@ -32,6 +45,11 @@ export class CallLog {
   readonly #open: Int32Array[] = [];
   readonly #tids: number[] = [];
 
+  /** Begins with nothing. */
+  constructor(counting: CallCounting) {
+    this.#counting = counting;
+  }
+
   /** A thread, or the idle task of a CPU; returns its number. */
   thread(tid: number): number {
     this.#open.push(new Int32Array(64));
@@ -40,7 +58,9 @@ export class CallLog {
 
   /** A call of a place. */
   call(thread: number, place: number): void {
-    this.#add(CALL, thread, place, -1, -1, 0, false);
+    const row = this.#count === 0 ? this.#counting.rows.of(place) : undefined;
+    if (row === undefined) this.#add(CALL, thread, place, -1, -1, 0, false);
+    else this.#begin(row, thread);
   }
 
   /**
@@ -60,7 +80,9 @@ export class CallLog {
     insns: number,
     counts: boolean,
   ): void {
-    this.#add(kind, thread, place, since, end, insns, counts);
+    const row = this.#count === 0 ? this.#counting.rows.of(place) : undefined;
+    if (row === undefined) this.#add(kind, thread, place, since, end, insns, counts);
+    else this.#finish(row, kind, thread, since, end, insns, counts);
   }
 
   #add(
@@ -83,36 +105,61 @@ export class CallLog {
     this.#counts[n] = counts ? 1 : 0;
   }
 
-  /** Counts what came; time of calls is that between `from` and `to`, ns. */
-  settle(rows: CallRows, latency: LatencyTable, from: number, to: number): void {
+  /** Counts what waits; the rows of all places are found out. */
+  settle(): void {
+    const { rows } = this.#counting;
     for (let n = 0; n < this.#count; n++) {
-      const row = rows.of(this.#place[n] as number);
-      if (row < 0) continue;
-      const thread = this.#thread[n] as number;
-      let open = this.#open[thread] as Int32Array;
-      if (row >= open.length) open = this.#open[thread] = enlarge(open, row + 1);
+      const row = rows.of(this.#place[n] as number) as number;
       const kind = this.#kind[n] as number;
-      if (kind === CALL) {
-        open[row] = (open[row] as number) + 1;
-        continue;
+      const thread = this.#thread[n] as number;
+      if (kind === CALL) this.#begin(row, thread);
+      else {
+        this.#finish(
+          row,
+          kind,
+          thread,
+          this.#since[n] as number,
+          this.#end[n] as number,
+          this.#insns[n] as number,
+          this.#counts[n] !== 0,
+        );
       }
-      const others = open[row] = (open[row] as number) - 1;
-      const since = this.#since[n] as number;
-      const end = this.#end[n] as number;
-      const isKnown = since >= 0 && end >= 0;
-      // A recursion is a part of the call around it.
-      const time = isKnown && others === 0
-        ? Math.max(0, Math.min(end, to) - Math.max(since, from))
-        : 0;
-      if (this.#counts[n] === 0) {
-        if (time > 0) latency.addTime(row, time);
-        continue;
-      }
-      const insns = others === 0 ? this.#insns[n] as number : 0;
-      const tid = this.#tids[thread] as number;
-      latency.add(row, tid, since, isKnown ? end - since : -1, insns, time, kind === 1);
     }
     this.#count = 0;
+  }
+
+  #begin(row: number, thread: number): void {
+    if (row < 0) return;
+    let open = this.#open[thread] as Int32Array;
+    if (row >= open.length) open = this.#open[thread] = enlarge(open, row + 1);
+    open[row] = (open[row] as number) + 1;
+  }
+
+  #finish(
+    row: number,
+    kind: number,
+    thread: number,
+    since: number,
+    end: number,
+    insns: number,
+    counts: boolean,
+  ): void {
+    if (row < 0) return;
+    const { latency, from, to } = this.#counting;
+    const open = this.#open[thread] as Int32Array;
+    const others = open[row] = (open[row] as number) - 1;
+    const isKnown = since >= 0 && end >= 0;
+    // A recursion is a part of the call around it.
+    const time = isKnown && others === 0
+      ? Math.max(0, Math.min(end, to) - Math.max(since, from))
+      : 0;
+    if (!counts) {
+      if (time > 0) latency.addTime(row, time);
+      return;
+    }
+    const tid = this.#tids[thread] as number;
+    const own = others === 0 ? insns : 0;
+    latency.add(row, tid, since, isKnown ? end - since : -1, own, time, kind === 1);
   }
 
   #grow(): void {

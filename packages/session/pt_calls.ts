@@ -68,7 +68,7 @@ export class PtCalls implements PtSink {
   readonly #clock: PtClock;
   readonly #filter: CallFilter;
   readonly #stacks = new Map<number, CallStack>();
-  readonly #log = new CallLog();
+  readonly #log: CallLog;
   readonly #rows: CallRows;
   readonly #open = new Map<number, OpenPaths>();
   /** Place of each block, or -1. */
@@ -119,6 +119,8 @@ export class PtCalls implements PtSink {
     this.#filter = options.filter ?? {};
     this.#idle = options.idle;
     this.#rows = options.rows ?? PLACE_ROWS;
+    const { from = -Infinity, to = Infinity } = this.#filter;
+    this.#log = new CallLog({ rows: this.#rows, latency: this.latency, from, to });
     this.#sums = options.idle === undefined;
     this.events = options.idle === undefined ? undefined : new CallEvents();
   }
@@ -128,12 +130,7 @@ export class PtCalls implements PtSink {
     await this.#idle?.();
     if (!this.#sums) return;
     await this.#rows.resolve();
-    this.#settle();
-  }
-
-  #settle(): void {
-    const { from = -Infinity, to = Infinity } = this.#filter;
-    this.#log.settle(this.#rows, this.latency, from, to);
+    this.#log.settle();
   }
 
   /** Gives up what is kept by block and path. */
@@ -221,7 +218,7 @@ export class PtCalls implements PtSink {
       this.#since(stack, now);
     }
     for (const open of this.#open.values()) this.#fold(open, 0);
-    this.#settle();
+    this.#log.settle();
   }
 
   /** The calls of the thread that runs. Each CPU has its own idle task, and who is not known stays there. */

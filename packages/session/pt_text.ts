@@ -283,7 +283,7 @@ export function functionTimes(
 /** Rows of calls for {@linkcode functionTimes}: one a function. */
 export function functionRows(names: PtNames): CallRows {
   const { functions } = names;
-  return { resolve: () => names.resolve(), of: (place) => functions[place] as number };
+  return { resolve: () => names.resolve(), of: (place) => functions[place] };
 }
 
 /** A single row, 0, with all calls of functions of this name. */
@@ -291,7 +291,11 @@ export function callRowsOf(name: string, names: PtNames): CallRows {
   const { functions, functionNames } = names;
   return {
     resolve: () => names.resolve(),
-    of: (place) => functionNames[functions[place] as number]?.name === name ? 0 : -1,
+    of: (place) => {
+      const number = functions[place];
+      if (number === undefined) return undefined;
+      return functionNames[number]?.name === name ? 0 : -1;
+    },
   };
 }
 
