@@ -6,6 +6,8 @@
  */
 import { parseArgs } from "@std/cli";
 import { PerfDataError } from "@perfdata/format/error";
+import { guardHeap } from "@perfdata/format/heap-guard";
+import { OutOfMemory } from "@perfdata/format/memory";
 import { setTempFolder } from "@perfdata/format/file-source";
 import {
   type NewFile,
@@ -367,17 +369,18 @@ export function command<const B extends string, const S extends string>(parts: {
  * @param program What it was called by: `perfdata`, or nothing for a command of its own.
  */
 export async function main(
-  tool: Pick<Command, "name" | "run">,
+  tool: Pick<Command, "name" | "run"> & Partial<Pick<Command, "flags">>,
   args: readonly string[] = Deno.args,
   program = "",
 ): Promise<void> {
   let code: number;
+  guardHeap();
   try {
     const cwd = environment("PERFDATA_CWD");
     if (cwd !== undefined && cwd !== "") Deno.chdir(cwd);
     code = await tool.run(args);
   } catch (error) {
-    code = await exitCode(tool.name, program, error);
+    code = await exitCode(tool, program, error);
     if (code !== 0 && args.includes("--debug") && error instanceof Error) {
       for (const line of (error.stack ?? "").split("\n")) complain(line);
     }
@@ -393,7 +396,11 @@ function environment(variable: string): string | undefined {
   return state === "granted" ? Deno.env.get(variable) : undefined;
 }
 
-async function exitCode(name: string, program: string, error: unknown): Promise<number> {
+async function exitCode(
+  { name, flags }: Parameters<typeof main>[0],
+  program: string,
+  error: unknown,
+): Promise<number> {
   if (error instanceof Deno.errors.BrokenPipe) return 0;
   if (error instanceof UsageError) {
     const call = program === "" || program === name ? name : `${program} ${name}`;
@@ -409,8 +416,24 @@ async function exitCode(name: string, program: string, error: unknown): Promise<
     : error instanceof Error
     ? error.message
     : String(error);
-  complain(`${name}: ${message.replaceAll("\n", " ")}`);
+  const help = isMemory(error) ? memoryHelp(flags) : "";
+  complain(`${name}: ${message.replaceAll("\n", " ")}${help}`);
   return 1;
+}
+
+/** Whether memory came to its end: V8's, before it ends the process, or that of the machine. */
+function isMemory(error: unknown): boolean {
+  return error instanceof OutOfMemory ||
+    (error instanceof RangeError &&
+      /allocation failed|maximum size exceeded/i.test(error.message)) ||
+    (error instanceof InputError && isMemory(error.cause));
+}
+
+/** What else helps then. */
+function memoryHelp(flags: Command["flags"] | undefined): string {
+  const chooses = ["time", "pid", "event"].filter((name) => flags?.string.includes(name) === true)
+    .map((name) => `--${name}`);
+  return chooses.length === 0 ? "" : `, ${chooses.join(", ")} need less`;
 }
 
 /** The known word that is nearest to an unknown one, as a part of a message; nothing if none is. */
@@ -458,6 +481,9 @@ export async function aboutAsync<T>(what: string, action: () => Promise<T>): Pro
 
 function explained(what: string, error: unknown): unknown {
   if (error instanceof OutputError) return new InputError(error.message, { cause: error });
+  if (isMemory(error)) {
+    return new InputError(`${what}: ${(error as Error).message}`, { cause: error });
+  }
   const reason = error instanceof PerfDataError ? error.located() : systemReason(error);
   return reason === undefined ? error : new InputError(`${what}: ${reason}`, { cause: error });
 }

@@ -24,7 +24,6 @@ import {
   writeOut,
 } from "./_cli.ts";
 import { complainRounded } from "./_periods.ts";
-import { checkMemory } from "./_memory.ts";
 import { whyNothing } from "./_nothing.ts";
 import { parseCount, parsePercent, sampleJobs } from "./_record_flags.ts";
 import {
@@ -91,9 +90,6 @@ function sortKeys(text: string | undefined): SortKey[] {
     return found;
   });
 }
-
-/** Memory of a row for each command or thread, with its names, about. */
-const ROW_BYTES = 700;
 
 /** Stacks of a smaller share are left out of a table, as with perf. */
 const LEAST_CHAIN = 0.005;
@@ -192,13 +188,6 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       diagnostics: complaints.take,
     });
     progress.finish();
-    checkMemory(
-      name,
-      sort.some((key) => /^(comm|pid|tid|cpu)$/.test(key)) ? counts.histogram.contextCount : 0,
-      ROW_BYTES,
-      "commands, threads or CPUs",
-      "--sort dso,sym groups them, --time, --pid and --comm choose some",
-    );
     const { eventNames } = engine;
     const resolver = await resolverFor(engine);
     const table = await functionTable(engine, counts, resolver, {

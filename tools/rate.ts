@@ -31,7 +31,6 @@ import {
 } from "./_cli.ts";
 import { complainRounded } from "./_periods.ts";
 import { csvText } from "./_csv.ts";
-import { checkMemory } from "./_memory.ts";
 import { whyNothing } from "./_nothing.ts";
 import {
   choosesSamples,
@@ -71,9 +70,6 @@ examples:
 
 Exit codes: 0 done; 1 the file is damaged (what can be read is counted); 2 wrong usage.
 `;
-
-/** Memory of a counter, with its line, about. */
-const COUNTER_BYTES = 1000;
 
 /** Lines that are gathered before they are written. */
 const BLOCK = 4096;
@@ -149,15 +145,6 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       start: (time) => start = time,
       begin: (events) => names = events.map((event) => event.name),
       progress: progress.add,
-      // There may be as many again before the next look.
-      counters: (count) =>
-        checkMemory(
-          name,
-          2 * count,
-          COUNTER_BYTES,
-          "counters",
-          "--by cpu has fewer, --time and --pid",
-        ),
       point: (point) => {
         plot?.point(point);
         if (on.json) out.line(jsonLine({ type: "point", ...rateRow(point, start, names) }));
@@ -179,8 +166,11 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       svg.write(new TextEncoder().encode(plot.svg(report.events)));
       about(value.svg ?? "", () => svg.commit());
     }
-    const periods = report.streams.map(({ period, count }) => Math.max(count, period?.max ?? 0));
-    complainRounded("rate", name, periods.map((period) => ({ period })));
+    let period = 0;
+    for (const { period: of, count } of report.streams) {
+      period = Math.max(period, count, of?.max ?? 0);
+    }
+    complainRounded("rate", name, [{ period }]);
     complaints.finish();
     if (isNone) {
       const why = isChosen ? `: ${await whyNothing(name, givenFilters(flags), named)}` : "";

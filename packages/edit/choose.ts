@@ -1,3 +1,4 @@
+import { enlarge } from "@perfdata/format/enlarge";
 import type { PerfDataReader } from "@perfdata/format";
 import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
@@ -102,8 +103,10 @@ class Chosen implements Consumer {
   readonly #stacks: boolean[] = [];
   /** By object. */
   readonly #objects: (boolean | undefined)[] = [];
-  /** Offsets of samples of threads that have no name yet, by comm. */
-  readonly #unnamed = new Map<number, number[]>();
+  // Samples of threads that have no name yet: comms, and offsets.
+  #waitingComms = new Int32Array(256);
+  #waitingOffsets = new Float64Array(256);
+  #waiting = 0;
 
   constructor(conditions: NameConditions, named: Uint8Array | undefined) {
     const { anywhere = false, dso } = conditions;
@@ -136,21 +139,31 @@ class Chosen implements Consumer {
       const comm = names.of(run, i);
       if (name < 0) {
         // What it did before it got its name counts under that name.
-        const waiting = this.#unnamed.get(comm);
-        if (waiting === undefined) this.#unnamed.set(comm, [offset]);
-        else waiting.push(offset);
+        this.#wait(comm, offset);
         continue;
       }
-      const isNamed = this.#comms[comm] ??= isComm(names.texts[comm] ?? "");
+      const isNamed = this.#comms[comm] ??= isComm(names.text(comm));
       if (isNamed) this.offsets.add(offset);
     }
   }
 
+  #wait(comm: number, offset: number): void {
+    const i = this.#waiting++;
+    if (i === this.#waitingComms.length) {
+      this.#waitingComms = enlarge(this.#waitingComms, i + 1);
+      this.#waitingOffsets = enlarge(this.#waitingOffsets, i + 1);
+    }
+    this.#waitingComms[i] = comm;
+    this.#waitingOffsets[i] = offset;
+  }
+
   finish(): void {
-    const { texts = [] } = this.#names ?? {};
-    for (const [comm, offsets] of this.#unnamed) {
-      if (this.#conditions.comm?.(texts[comm] ?? "") !== true) continue;
-      for (const offset of offsets) this.offsets.add(offset);
+    const names = this.#names as SampleComms;
+    for (let i = 0; i < this.#waiting; i++) {
+      const text = names.text(this.#waitingComms[i] as number);
+      if (this.#conditions.comm?.(text) === true) {
+        this.offsets.add(this.#waitingOffsets[i] as number);
+      }
     }
   }
 

@@ -219,7 +219,7 @@ export class ByteText {
 }
 
 /** Encodes each of some strings. */
-export function encodeAll(texts: readonly string[]): Uint8Array[] {
+export function encodeAll(texts: readonly string[]): Uint8Array<ArrayBuffer>[] {
   return texts.map((text) => encoder.encode(text));
 }
 

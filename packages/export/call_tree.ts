@@ -50,11 +50,12 @@ export interface CallTree {
 }
 
 /** Samples and periods by stack and root. */
-interface StackSum {
-  readonly root: number;
-  readonly node: number;
-  samples: number;
-  period: number;
+interface StackSums {
+  readonly length: number;
+  readonly root: Int32Array;
+  readonly node: Int32Array;
+  readonly samples: Float64Array;
+  readonly period: Float64Array;
 }
 
 /**
@@ -86,9 +87,9 @@ export function callTree(profile: Profile, options: CallTreeOptions): CallTree {
   const names = new ItemNames(profile, lines, root);
   const sums = sumStacks(profile, stacks, options.event, names);
   const total = { samples: 0, period: 0 };
-  for (const { samples, period } of sums) {
-    total.samples += samples;
-    total.period += period;
+  for (let i = 0; i < sums.length; i++) {
+    total.samples += sums.samples[i] as number;
+    total.period += sums.period[i] as number;
   }
   const tree = new TreeSums();
   const focus = options.focus && names.matching(options.focus);
@@ -97,20 +98,22 @@ export function callTree(profile: Profile, options: CallTreeOptions): CallTree {
     : null;
   const path = new Int32Array(longest(stacks) + 1);
   let other = 0;
-  for (const sum of sums) {
+  for (let i = 0; i < sums.length; i++) {
+    const root = sums.root[i] as number;
+    const samples = sums.samples[i] as number;
     let length = 0;
-    for (let node = sum.node; node >= 0; node = stacks.parent[node] as number) {
+    for (let node = sums.node[i] as number; node >= 0; node = stacks.parent[node] as number) {
       path[length++] = stacks.item[node] as number;
     }
     let from = length;
     if (focus !== undefined) {
       while (from > 0 && focus[path[from - 1] as number] === 0) from--;
       if (from === 0) {
-        other += sum.samples;
+        other += samples;
         continue;
       }
     }
-    let at = sum.root < 0 ? -1 : tree.node(-1, names.rootItem(sum.root));
+    let at = root < 0 ? -1 : tree.node(-1, names.rootItem(root));
     if (length === 0) at = tree.node(at, names.noStack);
     else if (!callers) {
       for (let i = from - 1; i >= 0; i--) at = tree.node(at, path[i] as number);
@@ -120,7 +123,7 @@ export function callTree(profile: Profile, options: CallTreeOptions): CallTree {
       const last = wanted === null || wanted[path[0] as number] === 1 ? length : 1;
       for (let i = first; i < last || i === first; i++) at = tree.node(at, path[i] as number);
     }
-    tree.add(at, sum.samples, sum.period);
+    tree.add(at, samples, sums.period[i] as number);
   }
   return { ...tree.finish(), ...names.columns(), ...totals(total), otherSamples: other };
 }
@@ -135,35 +138,45 @@ function sumStacks(
   stacks: FrameStacks,
   event: number,
   names: ItemNames,
-): StackSum[] {
-  const sums: StackSum[] = [];
+): StackSums {
   const nodes = new NodeTable();
+  const counts = new FloatColumn();
+  const periods = new FloatColumn();
   for (let i = 0; i < samples.length; i++) {
     if (samples.event[i] !== event) continue;
     const stack = samples.stack[i] as number;
     const node = stack < 0 || stack >= parent.length ? -1 : stacks.of[stack] as number;
-    const root = names.rootOf(samples.thread[i] as number);
-    const number = nodes.node(root, node);
-    const sum = sums[number] ??= { root, node, samples: 0, period: 0 };
-    sum.samples += samples.count[i] as number;
-    sum.period += samples.period[i] as number;
+    const sum = nodes.node(names.rootOf(samples.thread[i] as number), node);
+    if (sum === counts.length) {
+      counts.push(0);
+      periods.push(0);
+    }
+    counts.add(sum, samples.count[i] as number);
+    periods.add(sum, samples.period[i] as number);
   }
-  return sums;
+  return {
+    length: nodes.length,
+    root: nodes.parents(),
+    node: nodes.items(),
+    samples: counts.array(),
+    period: periods.array(),
+  };
 }
 
 /** By item: whether its own share reaches the least that is shown. */
 function wantedLeaves(
   { item }: FrameStacks,
-  sums: readonly StackSum[],
+  { length, node, period }: StackSums,
   least: number,
 ): Uint8Array | null {
   if (least <= 0) return null;
   let most = 0;
   for (const value of item) most = Math.max(most, value);
   const self = new Float64Array(most + 1);
-  for (const { node, period } of sums) {
-    const leaf = node < 0 ? -1 : item[node] as number;
-    if (leaf >= 0) self[leaf] = (self[leaf] as number) + period;
+  for (let i = 0; i < length; i++) {
+    const of = node[i] as number;
+    const leaf = of < 0 ? -1 : item[of] as number;
+    if (leaf >= 0) self[leaf] = (self[leaf] as number) + (period[i] as number);
   }
   return Uint8Array.from(self, (period) => period >= least ? 1 : 0);
 }
@@ -208,7 +221,7 @@ class ItemNames {
     }
     this.#firstRoot = this.#labels.length;
     const roots = new Map<string, number>();
-    this.#rootOf = Int32Array.from(threads, ({ comm, tid }) => {
+    this.#rootOf = threads.numbers(({ comm, tid }) => {
       if (root === "none") return -1;
       const name = root === "command" ? comm : `${comm} ${tid}`;
       let number = roots.get(name);

@@ -43,10 +43,11 @@ export function* chrome(
   for (const { pid, tid, comm } of threads) {
     if (pid === tid) named("process_name", pid, tid, comm);
     named("thread_name", pid, tid, comm);
+    if (text.isFull) yield text.take();
   }
   let more = MORE_THREADS;
   for (const group of groupSamples(profile)) {
-    const { pid, tid, comm } = threads[group.thread] ?? { pid: -1, tid: -1, comm: "" };
+    const { pid, tid, comm } = threads.at(group.thread) ?? { pid: -1, tid: -1, comm: "" };
     let track = tid;
     if (group.event > 0) {
       track = more++;
@@ -68,7 +69,7 @@ export function* chrome(
   }
   if (profile.switches.length > 0) named("process_name", CPUS, CPUS, "CPUs");
   for (const { cpu, thread, from, to, out } of onCpu(profile)) {
-    const { comm, tid } = threads[thread] ?? { comm: "", tid: -1 };
+    const { comm, tid } = threads.at(thread) ?? { comm: "", tid: -1 };
     text.string(
       `${comma}{"ph":"X","name":${JSON.stringify(`${comm} ${tid}`)},"pid":${CPUS},"tid":${cpu},` +
         `"ts":${timestamp(epoch, from)},"dur":${microseconds(to - from)},` +
@@ -170,7 +171,7 @@ function* onCpu({ switches, threads }: Profile) {
     running.delete(cpu);
     if (since === undefined) continue;
     // A thread that got another name meanwhile is the same.
-    const [came, left] = [threads[since.thread], threads[thread]];
+    const [came, left] = [threads.at(since.thread), threads.at(thread)];
     if (came?.tid !== left?.tid || came?.pid !== left?.pid) continue;
     yield {
       cpu,

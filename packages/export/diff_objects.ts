@@ -54,7 +54,8 @@ interface Found {
 function objectsOf(profiles: readonly Profile[]): Map<string, Found> {
   const found = new Map<string, Found>();
   for (const { objects, threads } of profiles) {
-    const comms = new Set(threads.map(({ comm }) => comm));
+    const comms = new Set<string>();
+    for (const { comm } of threads) comms.add(comm);
     for (const { name, buildId } of objects) {
       let object = found.get(name);
       if (object === undefined) {

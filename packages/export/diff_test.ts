@@ -1,6 +1,7 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { diff } from "./diff.ts";
 import type { Profile, ProfileObject } from "@perfdata/profile/profile";
+import { ThreadTable } from "@perfdata/profile/thread-table";
 import {
   normalTwoSided,
   rateTest,
@@ -220,7 +221,7 @@ Deno.test("a program that was renamed is compared with itself; others are not jo
     return {
       ...profile,
       objects: [{ ...bare, name, ...(buildId === undefined ? {} : { buildId }) }, ...others],
-      threads: profile.threads.map((thread) => ({ ...thread, comm })),
+      threads: called(profile.threads, comm),
     };
   };
   const compare = (a: Profile, b: Profile, same?: ReadonlyMap<string, string>) => {
@@ -241,3 +242,10 @@ Deno.test("a program that was renamed is compared with itself; others are not jo
   );
   assertEquals(compare(old, renamed("server-1", "bb", "x")), [[], false]);
 });
+
+/** The same threads, all under one name. */
+function called(threads: ThreadTable, comm: string): ThreadTable {
+  const all = new ThreadTable();
+  for (const { pid, tid } of threads) all.add(pid, tid, comm);
+  return all;
+}

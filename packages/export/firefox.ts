@@ -50,12 +50,14 @@ export function* firefox(
     if (text.isFull) yield text.take();
   }
   text.string(`},"threads":[`);
-  const groups = groupSamples(profile);
-  const taken = new Map<string, number>();
-  for (const [number, group] of groups.entries()) {
+  const mainName = profile.threads.mainNames();
+  const taken = new Map<number, number>();
+  let comma = "\n";
+  for (const group of groupSamples(profile)) {
     const { rows, event } = group;
-    text.string(number > 0 ? ",\n{" : "\n{");
-    text.string(threadHead(profile, group, taken, time, start));
+    text.string(`${comma}{`);
+    comma = ",\n";
+    text.string(threadHead(profile, group, mainName, taken, time, start));
     text.string(`,"samples":{"length":${rows.length},"weightType":`);
     text.string(durations ? `"tracing-ms","stack":[` : `"samples","stack":[`);
     yield* values(text, rows.length, (i) => {
@@ -159,13 +161,14 @@ function meta({ events, samples, title }: Profile) {
 function threadHead(
   { events, threads, samples }: Profile,
   { event, thread, rows }: SampleGroup,
-  taken: Map<string, number>,
+  mainName: (pid: number) => string | undefined,
+  taken: Map<number, number>,
   time: Float64Array | undefined,
   start: number,
 ): string {
-  const { comm, pid, tid } = threads[thread] ?? { comm: "", pid: -1, tid: -1 };
-  const used = taken.get(String(tid)) ?? 0;
-  taken.set(String(tid), used + 1);
+  const { comm, pid, tid } = threads.at(thread) ?? { comm: "", pid: -1, tid: -1 };
+  const used = taken.get(tid) ?? 0;
+  taken.set(tid, used + 1);
   const first = rows[0] ?? 0;
   const last = rows.at(-1) ?? 0;
   const from = time === undefined ? 0 : milliseconds((time[first] as number) - start);
@@ -178,7 +181,7 @@ function threadHead(
     unregisterTime: to,
     pausedRanges: [],
     name: events.length > 1 ? `${comm} (${events[event]?.name ?? ""})` : comm,
-    processName: threads.find((main) => main.pid === pid && main.tid === pid)?.comm ?? comm,
+    processName: mainName(pid) ?? comm,
     isMainThread: pid === tid,
     pid: String(pid),
     tid: used === 0 ? tid : `${tid}.${used}`,
@@ -197,11 +200,11 @@ function markers({ events, switches, threads }: Profile, group: SampleGroup, sta
     category: [] as number[],
   };
   if (group.event !== 0 && events.length > 0) return table;
-  const own = threads[group.thread];
+  const own = threads.at(group.thread);
   let left: typeof switches[number] | undefined;
   for (const change of switches) {
     // A thread that got another name meanwhile came back all the same.
-    const of = threads[change.thread];
+    const of = threads.at(change.thread);
     if (of?.tid !== own?.tid || of?.pid !== own?.pid) continue;
     if (change.out) {
       left = change;

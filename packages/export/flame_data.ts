@@ -1,6 +1,7 @@
 import { FloatColumn, IntColumn } from "@perfdata/profile/columns";
 import { frameStacks } from "@perfdata/profile/frame-stacks";
 import { NodeTable } from "@perfdata/profile/node-table";
+import { ThreadTable } from "@perfdata/profile/thread-table";
 import type { Profile, ProfileEvent, ProfileThread } from "@perfdata/profile/profile";
 
 /** What a flame graph is drawn from: stacks of functions, and samples by thread and slice of time. */
@@ -99,8 +100,7 @@ export function flameData(profiles: readonly Profile[], limits: FlameLimits = {}
   if (first === undefined) throw new RangeError("no profile");
   const { base = 0 } = limits;
   const functions = new Functions();
-  const threads: ProfileThread[] = [];
-  const threadNumbers = new Map<string, number>();
+  const threads = new ThreadTable();
   const nodes = new NodeTable();
   const lines = new HeaviestLines();
   const sides: Side[] = profiles.map((profile, number) => {
@@ -117,12 +117,10 @@ export function flameData(profiles: readonly Profile[], limits: FlameLimits = {}
       profile,
       side: number < base ? 0 : base > 0 ? 1 : 0,
       of: stacks.of.map((row) => row < 0 ? -1 : own[row] as number),
-      threads: Int32Array.from(profile.threads, (thread) => {
-        const key = JSON.stringify(thread);
-        let number = threadNumbers.get(key);
-        if (number === undefined) threadNumbers.set(key, number = threads.push(thread) - 1);
-        return number;
-      }),
+      threads: Int32Array.from(
+        profile.threads,
+        ({ pid, tid, comm }) => threads.add(pid, tid, comm),
+      ),
     };
   });
   const events = first.events;
@@ -157,7 +155,7 @@ export function flameData(profiles: readonly Profile[], limits: FlameLimits = {}
           of.map(({ title }) => title).join(", ")
         ),
       events,
-      threads,
+      threads: [...threads],
       objects: functions.objects,
       files: lines.files,
       names: functions.names,

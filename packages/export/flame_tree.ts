@@ -1,3 +1,4 @@
+import { checkMemory } from "@perfdata/format/memory";
 import { FloatColumn, IntColumn } from "@perfdata/profile/columns";
 import type { FlameData } from "./flame_data.ts";
 import { NodeTable } from "@perfdata/profile/node-table";
@@ -146,6 +147,7 @@ export function flameTree(data: FlameData, selection: FlameSelection): FlameTree
         ? new CallerPaths(data, boxes, top)
         : new Paths(data, boxes, top, key < 0);
       makers.set(group, maker);
+      if ((makers.size & 0xfff) === 0) checkMemory();
     }
     const count = rows.count[i] as number;
     const period = rows.period[i] as number;

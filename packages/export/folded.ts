@@ -2,7 +2,12 @@ import { ByteText, encodeAll } from "./byte_text.ts";
 import { depthFirst, frameStacks, ranks } from "@perfdata/profile/frame-stacks";
 import { FloatColumn } from "@perfdata/profile/columns";
 import { NodeTable } from "@perfdata/profile/node-table";
-import { FUNCTION_KIND, functionLabel, type Profile } from "@perfdata/profile/profile";
+import {
+  FUNCTION_KIND,
+  functionLabel,
+  type Profile,
+  type ProfileThread,
+} from "@perfdata/profile/profile";
 
 /** What {@linkcode folded} writes; marks and roots are those of `stackcollapse-perf.pl`. */
 export interface FoldedOptions {
@@ -55,7 +60,7 @@ export function* folded(
     inline,
   });
   const order = depthFirst(stacks, ranks(distinct));
-  const roots = profile.threads.map((thread) => rootName(thread, options));
+  const roots = Array.from(profile.threads, (thread) => rootName(thread, options));
   const rootRanks = ranks(roots);
   const rootNames: string[] = [];
   for (const [thread, root] of roots.entries()) rootNames[rootRanks[thread] as number] = root;
@@ -73,7 +78,7 @@ export function* folded(
       stack < 0 ? -1 : stacks.of[stack] as number,
     );
     if (line === sums.length) sums.push(0);
-    (sums.array()[line] as number) += values[i] as number;
+    sums.add(line, values[i] as number);
   }
   const lineRoots = lines.parents();
   const lineRows = lines.items();
@@ -85,18 +90,22 @@ export function* folded(
     (lineRoots[a] as number) - (lineRoots[b] as number) || place(a) - place(b)
   );
   const frames = encodeAll(distinct.map((label) => `;${label}`));
-  const rootBytes = encodeAll(rootNames);
+  let lastRoot = -1;
+  let rootBytes = new Uint8Array(0);
   const path: number[] = [];
+  const sumOf = sums.array();
   const text = new ByteText();
   for (const line of sorted) {
     path.length = 0;
     for (let row = lineRows[line] as number; row >= 0; row = stacks.parent[row] as number) {
       path.push(stacks.item[row] as number);
     }
-    text.bytes(rootBytes[lineRoots[line] as number] as Uint8Array);
+    const root = lineRoots[line] as number;
+    if (root !== lastRoot) [rootBytes = rootBytes] = encodeAll([rootNames[lastRoot = root] ?? ""]);
+    text.bytes(rootBytes);
     for (let i = path.length - 1; i >= 0; i--) text.bytes(frames[path[i] as number] as Uint8Array);
     text.byte(0x20);
-    text.number(sums.array()[line] as number);
+    text.number(sumOf[line] as number);
     text.byte(0x0a);
     if (text.isFull) yield text.take();
   }
@@ -104,7 +113,7 @@ export function* folded(
 }
 
 function rootName(
-  { pid, tid, comm }: Profile["threads"][number],
+  { pid, tid, comm }: ProfileThread,
   options: FoldedOptions,
 ): string {
   const known = (number: number) => number < 0 ? "?" : String(number);

@@ -1,3 +1,4 @@
+import { checkMemory } from "@perfdata/format/memory";
 import {
   emptyTableToken,
   Function as PprofFunction,
@@ -69,15 +70,22 @@ export function* pprof(
   }
   yield bytes.take();
   const keys = { comm: text("comm"), pid: text("pid"), tid: text("tid"), cpu: text("cpu") };
-  const threadLabels = threads.map(({ comm, pid, tid }) => [
-    { key: keys.comm, str: text(comm) },
-    // A number below zero stands for one that was not recorded.
-    ...(pid < 0 ? [] : [{ key: keys.pid, num: pid }]),
-    ...(tid < 0 ? [] : [{ key: keys.tid, num: tid }]),
-  ]);
+  const labelsOf = (thread: number): Label[] => {
+    const { comm = "", pid = -1, tid = -1 } = threads.at(thread) ?? {};
+    return [
+      { key: keys.comm, str: text(comm) },
+      // A number below zero stands for one that was not recorded.
+      ...(pid < 0 ? [] : [{ key: keys.pid, num: pid }]),
+      ...(tid < 0 ? [] : [{ key: keys.tid, num: tid }]),
+    ];
+  };
+  let labelled = -1;
+  let label: Label[] = [];
   for (let row = 0; row < samples.length; row++) {
+    if ((row & 0xfff) === 0) checkMemory();
     const cpu = samples.cpu?.[row] ?? -1;
-    const label = threadLabels[samples.thread[row] as number] ?? [];
+    const thread = samples.thread[row] as number;
+    if (thread !== labelled) label = labelsOf(labelled = thread);
     // As text: pprof takes the number 0 for a label that is not there.
     const labels = cpu < 0 ? label : [...label, { key: keys.cpu, str: text(String(cpu)) }];
     addSample(bytes, profile, row, labels);
@@ -205,7 +213,7 @@ function mappings(profile: Profile, text: (value: string) => number): Mapping[] 
 function programOf({ objects, samples, threads }: Profile): number {
   const counts = new Map<string, number>();
   for (let row = 0; row < samples.length; row++) {
-    const comm = threads[samples.thread[row] as number]?.comm ?? "";
+    const comm = threads.comm(samples.thread[row] as number);
     counts.set(comm, (counts.get(comm) ?? 0) + (samples.count[row] as number));
   }
   const comms = [...counts].sort(([, a], [, b]) => b - a);

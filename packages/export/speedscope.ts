@@ -42,7 +42,7 @@ export function* speedscope(
   text.string(`]},"profiles":[`);
   let comma = "\n";
   for (const { event, thread, rows } of groupSamples(profile)) {
-    const { comm, pid, tid } = threads[thread] ?? { comm: "", pid: -1, tid: -1 };
+    const { comm, pid, tid } = threads.at(thread) ?? { comm: "", pid: -1, tid: -1 };
     const { name, unit } = events[event] ?? { name: "", unit: "count" };
     const title = `${comm} ${pid}/${tid}${events.length > 1 ? ` ${name}` : ""}`;
     text.string(

@@ -74,7 +74,10 @@ Deno.test(
           await page.setInputFiles("input#file", path);
           await page.waitForFunction('document.title !== "speedscope"');
           const text = await page.textContent("body") ?? "";
-          const threads = groupSamples(PROFILE).map(({ thread }) => PROFILE.threads[thread]?.comm);
+          const threads = Array.from(
+            groupSamples(PROFILE),
+            ({ thread }) => PROFILE.threads.comm(thread),
+          );
           assertEquals(text.includes(threads[0] ?? "?"), true, text);
           assertEquals(text.includes(`(1/${threads.length})`), true, text);
           assertEquals(errors, []);

@@ -1,3 +1,4 @@
+import { checkMemory } from "@perfdata/format/memory";
 import type { CallTree } from "./call_tree.ts";
 
 /** How a call tree is shown. */
@@ -72,6 +73,7 @@ function choose(tree: CallTree, least: number): ShownTree {
   const of = new Map<number, number[]>();
   let left = 0, leftMost = 0;
   for (let node = 0; node < length; node++) {
+    if ((node & 0xfff) === 0) checkMemory();
     const value = period[node] as number;
     if (value < least || value <= 0) {
       left++;
@@ -100,7 +102,7 @@ function choose(tree: CallTree, least: number): ShownTree {
       ) break;
       path.push(node = only);
     }
-    lines++;
+    if ((++lines & 0xfff) === 0) checkMemory();
     const below = (of.get(node) ?? []).sort(order);
     return { node, path, children: below.map(show) };
   };
@@ -167,6 +169,7 @@ export function treeLines(tree: CallTree, options: TreeTextOptions): string[] {
       String(samples[node]).padStart(width + 1),
       ` ${indent}${mark}${names}${where}`,
     ].join(" ");
+    if ((lines.length & 0xfff) === 0) checkMemory();
     lines.push(line.length > columns ? `${line.slice(0, columns - 1)}…` : line);
     const deeper = mark === "" || mark === ONLY ? indent : indent + (mark === "└ " ? "  " : "│ ");
     push(shown.children, deeper, false, own);

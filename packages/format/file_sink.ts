@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { checkMemory } from "./memory.ts";
 import type { RandomAccessSink } from "./sink.ts";
 import { VisibleText } from "./visible.ts";
 
@@ -41,6 +42,7 @@ const onTerminal = new VisibleText();
  * @throws {OutputError} Where they cannot be written for another reason.
  */
 export function writeStdout(bytes: Uint8Array, own = false): void {
+  checkMemory();
   terminal ??= Deno.stdout.isTerminal();
   try {
     writeAllSync(Deno.stdout, terminal && !own ? onTerminal.take(bytes) : bytes);

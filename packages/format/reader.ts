@@ -38,6 +38,7 @@ import {
   PERF_RECORD_HEADER_FEATURE,
   PERF_RECORD_ID_INDEX,
 } from "./record_types.ts";
+import { checkMemory } from "./memory.ts";
 import { type ByteSource, ForwardReader, isRandomAccess, type TempFile } from "./source.ts";
 import { array, decode, headerString, u64 } from "./struct.ts";
 import { type ZstdStream, zstdStream } from "./zstd.ts";
@@ -365,6 +366,7 @@ export class PerfDataReader {
     let len = 0;
     let block = BLOCK;
     for (;;) {
+      checkMemory();
       batch.offset = forward.position - len;
       const room = Math.min(block, CAPACITY - len, to - forward.position);
       block = Math.min(block * 4, BLOCK);

@@ -7,6 +7,7 @@
 export * from "./columns/columns.ts";
 export * from "./columns/node_table.ts";
 export * from "./columns/profile.ts";
+export * from "./columns/thread_table.ts";
 export * from "./collecting/profile_builder.ts";
 export * from "./collecting/pt_profile.ts";
 export * from "./collecting/recorded_profile.ts";

@@ -1,5 +1,6 @@
 // Uses Deno's files: a thread that counts samples (see sample_counts.ts).
 import { openSource } from "@perfdata/format/file-source";
+import { guardHeap } from "@perfdata/format/heap-guard";
 import type { Engine } from "@perfdata/session/engine";
 import { serveBlocks } from "@perfdata/session/workers";
 import { openResolver, type OpenResolverOptions } from "@perfdata/symbols/open-resolver";
@@ -13,6 +14,7 @@ export interface CountAbout {
   readonly symbols: OpenResolverOptions;
 }
 
+guardHeap();
 serveBlocks<CountAbout>({
   open: (path) => openSource(path),
   make: ({ counts }) => new SampleCounts(counts),

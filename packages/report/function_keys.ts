@@ -64,6 +64,7 @@ export const FUNCTION_KEYS: readonly FunctionKey[] = [
     context: "comm",
     number: (table, row) => table.context(row, "comm"),
     text: (table, number) => table.comms.text(number),
+    order: ({ comms }, numbers) => comms.ranks(numbers),
   },
   {
     name: "dso",

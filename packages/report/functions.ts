@@ -1,3 +1,4 @@
+import { CommTable } from "./comm_table.ts";
 import type { Engine } from "@perfdata/session/engine";
 import { enlarge } from "@perfdata/format/enlarge";
 import { SampleHistogram } from "@perfdata/session/sample-histogram";
@@ -14,7 +15,6 @@ import { orderedRows } from "./function_order.ts";
 import type { FunctionOptions, FunctionRow } from "./function_options.ts";
 import { lookUpPlaces, PlaceNames } from "./place_names.ts";
 import type { EventTotal, SampleCounts } from "./sample_counts.ts";
-import { Texts } from "./texts.ts";
 
 export type { FunctionOptions, FunctionRow, NameFilter } from "./function_options.ts";
 
@@ -36,7 +36,7 @@ export class FunctionTable {
   /** Which addresses have names and why others have none; `undefined` where names are not needed. */
   readonly trust: SymbolTrust | undefined;
   /** Commands. */
-  readonly comms: Texts = new Texts();
+  readonly comms: CommTable = new CommTable();
   /** Objects, functions, lines and files of entries. */
   readonly names: PlaceNames;
   /** Whether inlined functions are rows. */
@@ -197,7 +197,8 @@ export class FunctionTable {
       comm: new Int32Array(histogram.contextCount),
     };
     for (let i = 0; i < histogram.contextCount; i++) {
-      const name = this.comms.of(comms[histogram.comm(i)] ?? "");
+      const called = histogram.comm(i);
+      const name = this.comms.of(comms?.name(called), comms?.tid(called) ?? -1);
       found.comm[i] = name;
       found.row[i] = this.#sums.context(
         histogram.event(i),
@@ -362,20 +363,28 @@ function representative(keys: readonly FunctionKey[]): Join {
 }
 
 /** The entries of each context. */
-function byContext(histogram: SampleHistogram): Int32Array[] {
-  const counts = new Int32Array(histogram.contextCount);
-  for (let i = 0; i < histogram.size; i++) {
-    const context = histogram.contextOf(i);
-    counts[context] = (counts[context] as number) + 1;
+function* byContext(histogram: SampleHistogram): Generator<Int32Array, void, void> {
+  const { contextCount, size } = histogram;
+  const ends = new Int32Array(contextCount + 1);
+  for (let i = 0; i < size; i++) {
+    const after = histogram.contextOf(i) + 1;
+    ends[after] = (ends[after] as number) + 1;
   }
-  const groups = Array.from(counts, (count) => new Int32Array(count));
-  counts.fill(0);
-  for (let i = 0; i < histogram.size; i++) {
-    const context = histogram.contextOf(i);
-    (groups[context] as Int32Array)[counts[context] as number] = i;
-    counts[context] = (counts[context] as number) + 1;
+  for (let context = 0; context < contextCount; context++) {
+    ends[context + 1] = (ends[context + 1] as number) + (ends[context] as number);
   }
-  return groups.filter(({ length }) => length > 0);
+  const entries = new Int32Array(size);
+  for (let i = 0; i < size; i++) {
+    const context = histogram.contextOf(i);
+    const at = ends[context] as number;
+    ends[context] = at + 1;
+    entries[at] = i;
+  }
+  for (let context = 0, from = 0; context < contextCount; context++) {
+    const to = ends[context] as number;
+    if (to > from) yield entries.subarray(from, to);
+    from = to;
+  }
 }
 
 /**

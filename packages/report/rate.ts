@@ -23,7 +23,8 @@ import {
   runEngine,
 } from "@perfdata/session/engine";
 import type { Run } from "@perfdata/session/run";
-import { type RatePoint, RateStream, type RateStreamSummary } from "./rate_stream.ts";
+import type { RatePoint } from "./rate_stream.ts";
+import { RateStreams } from "./rate_streams.ts";
 
 // Where the fields of records lie; THROTTLE and UNTHROTTLE are the same.
 const ID_INDEX_AT = layoutOf(ID_INDEX);
@@ -32,9 +33,6 @@ const COUNTS = layoutOf(READ);
 const LOST_RECORDS = layoutOf(LOST);
 const LOST_OF_EVENT = layoutOf(LOST_SAMPLES);
 const PAUSE = layoutOf(THROTTLE);
-
-/** From so many counters on, the caller is told how many there are. */
-const MANY = 1 << 16;
 
 /** What a counter of the analysis counts: a CPU with all its threads, or one thread on a CPU. */
 export type RateBy = "cpu" | "thread";
@@ -73,8 +71,6 @@ export interface RateOptions {
   readonly begin?: (events: readonly RateEvent[]) => void;
   /** Called after each batch of records with the bytes that it took in the file. */
   readonly progress?: (bytes: number) => void;
-  /** Called with the number of counters whenever it has doubled, from 65,536 on. */
-  readonly counters?: (count: number) => void;
   /** Called with the time that all times are relative to, in ns, before the first of them. */
   readonly start?: (time: bigint) => void;
 }
@@ -116,7 +112,7 @@ export interface RateReport {
   /** The events. */
   readonly events: readonly RateEventSummary[];
   /** The counters, by event, CPU and thread. */
-  readonly streams: readonly RateStreamSummary[];
+  readonly streams: RateStreams;
   /** Samples left out: without a time, or of no known event. */
   readonly leftOut: number;
 }
@@ -125,7 +121,7 @@ export interface RateReport {
 class RateAnalysis implements Consumer {
   /** Nothing of the machine. A thread runs on several CPUs, whose buffers follow each other in the file. */
   readonly needs = { machine: false } as const;
-  readonly streams = new Map<number, RateStream>();
+  readonly streams = new RateStreams();
   readonly incidents: NonNullable<RateOptions["incident"]>;
   readonly point: NonNullable<RateOptions["point"]>;
   by: RateBy | undefined;
@@ -217,17 +213,8 @@ class RateAnalysis implements Consumer {
     return (high - this.#firstHi) * 2 ** 32 + low - this.#firstLo;
   }
 
-  #stream(event: number, cpu: number, tid: number, source: "read" | "period"): RateStream {
-    const thread = this.by === "thread" ? tid : -1;
-    const key = (event * 2 ** 16 + (cpu + 1)) * 2 ** 23 + thread + 1;
-    let stream = this.streams.get(key);
-    if (stream === undefined) {
-      stream = new RateStream(event, cpu, thread, source);
-      this.streams.set(key, stream);
-      const { size } = this.streams;
-      if (size >= MANY && (size & size - 1) === 0) this.#options.counters?.(size);
-    }
-    return stream;
+  #counter(event: number, cpu: number, tid: number, source: "read" | "period"): number {
+    return this.streams.counter(event, cpu, this.by === "thread" ? tid : -1, source);
   }
 
   /** ID_INDEX: whether counters were opened for CPUs or for threads. */
@@ -315,7 +302,7 @@ class RateAnalysis implements Consumer {
         continue;
       }
       const own = which === index;
-      const stream = this.#add(
+      const counter = this.#add(
         which,
         cpu,
         tid,
@@ -326,6 +313,7 @@ class RateAnalysis implements Consumer {
       );
       if (shape.lost >= 0) {
         const lost = this.#u64(view, at + shape.lost);
+        const stream = this.streams.stream(counter);
         if (lost > stream.lost) {
           const more = isChosen ? lost - stream.lost : 0;
           this.lostSamples[which] = (this.lostSamples[which] as number) + more;
@@ -343,11 +331,11 @@ class RateAnalysis implements Consumer {
     count: bigint | undefined,
     period: number | undefined,
     isChosen: boolean,
-  ): RateStream {
-    const stream = this.#stream(event, cpu, tid, count === undefined ? "period" : "read");
-    const point = stream.sample(time, count, period, isChosen);
+  ): number {
+    const counter = this.#counter(event, cpu, tid, count === undefined ? "period" : "read");
+    const point = this.streams.sample(counter, time, count, period, isChosen);
     if (point !== undefined) this.point(point);
-    return stream;
+    return counter;
   }
 
   /** Whether a record counts: by what it says itself. */
@@ -410,11 +398,8 @@ class RateAnalysis implements Consumer {
     if (which >= 0) {
       this.by ??= cpu < 0 && tid >= 0 ? "thread" : "cpu";
       const { sampleType } = (this.#events[which] as PerfEvent).layout;
-      const stream = this.#stream(
-        which,
-        cpu,
-        tid,
-        sampleType & PERF_SAMPLE_READ ? "read" : "period",
+      const stream = this.streams.stream(
+        this.#counter(which, cpu, tid, sampleType & PERF_SAMPLE_READ ? "read" : "period"),
       );
       if (type === PERF_RECORD_THROTTLE) stream.throttled++;
       else stream.unthrottled++;
@@ -457,8 +442,8 @@ function rateEvent(event: PerfEvent, name: string): RateEvent {
  *   await writer.write(new Uint8Array(Uint32Array.of(9, 24 << 16, time, 0, 50, 0).buffer));
  * }
  * await writer.close();
- * const { streams } = await analyzeRate(await PerfDataReader.open(bytesSource(sink.bytes())));
- * assertEquals([streams[0]?.count, streams[0]?.rate?.mean], [100, 5e7]);
+ * const { streams: [counter] } = await analyzeRate(await PerfDataReader.open(bytesSource(sink.bytes())));
+ * assertEquals([counter?.count, counter?.rate?.mean], [100, 5e7]);
  * ```
  */
 export async function analyzeRate(
@@ -470,21 +455,25 @@ export async function analyzeRate(
   await runEngine(reader, [analysis], progress === undefined ? {} : { progress });
   // Only now a file that came as a stream has its names.
   const events = analysis.events();
-  const streams = [...analysis.streams.values()].map((stream) => stream.summary())
-    .filter(({ samples, throttled, unthrottled }) => samples + throttled + unthrottled > 0)
-    .sort((a, b) => a.event - b.event || a.cpu - b.cpu || a.tid - b.tid);
-  const sum = (event: number, pick: (stream: RateStreamSummary) => number) =>
-    streams.reduce((total, stream) => total + (stream.event === event ? pick(stream) : 0), 0);
+  const { streams } = analysis;
+  const sums = events.map(() => ({ count: 0, throttled: 0, unthrottled: 0 }));
+  for (const { event, count, throttled, unthrottled } of streams) {
+    const sum = sums[event];
+    if (sum === undefined) continue;
+    sum.count += count;
+    sum.throttled += throttled;
+    sum.unthrottled += unthrottled;
+  }
   return {
     by: analysis.by ?? "cpu",
     start: analysis.first,
     events: events.map((event, i) => ({
       ...event,
       samples: analysis.samples[i] ?? 0,
-      count: sum(i, ({ count }) => count),
+      count: sums[i]?.count ?? 0,
       readAtExit: analysis.readAtExit[i],
-      throttled: sum(i, ({ throttled }) => throttled),
-      unthrottled: sum(i, ({ unthrottled }) => unthrottled),
+      throttled: sums[i]?.throttled ?? 0,
+      unthrottled: sums[i]?.unthrottled ?? 0,
       lostRecords: analysis.lostRecords[i] ?? 0,
       lostSamples: analysis.lostSamples[i] ?? 0,
     })),

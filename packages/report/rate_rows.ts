@@ -109,6 +109,27 @@ function settledText({ settled, period }: RateStreamSummary): string {
     : `${scaled(settled.period)} after ${settled.samples} (${settled.seconds.toFixed(3)} s)`;
 }
 
+/** The counters of an event that have most samples; all in their order where they are few. */
+function shownStreams(
+  { streams }: RateReport,
+  event: number,
+): { streams: RateStreamSummary[]; count: number; leftOut: number } {
+  const first: RateStreamSummary[] = [];
+  const most: RateStreamSummary[] = [];
+  let count = 0;
+  let leftOut = 0;
+  for (const stream of streams) {
+    if (stream.event !== event) continue;
+    leftOut += stream.leftOut;
+    if (count++ < MOST_LINES) first.push(stream);
+    const at = most.findIndex(({ samples }) => samples < stream.samples);
+    if (at >= 0) most.splice(at, 0, stream);
+    else most.push(stream);
+    if (most.length > MOST_LINES) most.pop();
+  }
+  return { streams: count <= MOST_LINES ? first : most, count, leftOut };
+}
+
 /**
  * The summary as lines of text: a paragraph and a table for each event.
  *
@@ -117,10 +138,7 @@ function settledText({ settled, period }: RateStreamSummary): string {
 export function* rateLines(report: RateReport): Generator<string, void, void> {
   let first = true;
   for (const [i, event] of report.events.entries()) {
-    const all = report.streams.filter((stream) => stream.event === i);
-    const streams = all.length <= MOST_LINES
-      ? all
-      : all.toSorted((a, b) => b.samples - a.samples).slice(0, MOST_LINES);
+    const { streams, count, leftOut } = shownStreams(report, i);
     if (!first) yield "";
     first = false;
     const asked = event.requestedFrequency !== undefined
@@ -138,7 +156,6 @@ export function* rateLines(report: RateReport): Generator<string, void, void> {
       event.readAtExit === undefined ? "" : `${event.readAtExit} read at the end of threads`,
     ].filter((text) => text !== "");
     if (remarks.length > 0) yield `  ${remarks.join("; ")}`;
-    const leftOut = all.reduce((sum, stream) => sum + stream.leftOut, 0);
     if (leftOut > 0) yield `  ${leftOut} pairs of samples left out: time or count did not rise`;
     if (streams.length === 0) continue;
     const threads = report.by === "thread";
@@ -183,8 +200,8 @@ export function* rateLines(report: RateReport): Generator<string, void, void> {
       ];
     });
     for (const line of tableLines(head, rows)) yield `  ${line}`;
-    if (streams.length < all.length) {
-      yield `  and ${all.length - streams.length} counters with fewer samples, which --json shows`;
+    if (streams.length < count) {
+      yield `  and ${count - streams.length} counters with fewer samples, which --json shows`;
     }
   }
   if (report.leftOut > 0) {

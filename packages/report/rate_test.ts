@@ -110,7 +110,7 @@ Deno.test("rate: a thread that moves between CPUs, whose buffers follow each oth
   const reader = await PerfDataReader.open(bytesSource(sink.bytes()));
   const report = await analyzeRate(reader, { point: (point) => void points.push(point) });
   assertEquals(report.by, "thread");
-  assertEquals(report.streams.map(({ tid, samples, leftOut }) => [tid, samples, leftOut]), [
+  assertEquals(Array.from(report.streams, ({ tid, samples, leftOut }) => [tid, samples, leftOut]), [
     [7, 20, 0],
     [8, 20, 0],
   ]);
@@ -146,7 +146,10 @@ for (const littleEndian of [true, false]) {
     assertEquals(points[1]?.frequency, undefined);
     assertEquals(report.by, "cpu");
     assertEquals(
-      report.streams.map(({ event, cpu, samples, throttled }) => [event, cpu, samples, throttled]),
+      Array.from(
+        report.streams,
+        ({ event, cpu, samples, throttled }) => [event, cpu, samples, throttled],
+      ),
       [[0, 0, 2, 0], [0, 1, 1, 1], [1, 0, 2, 0], [1, 1, 1, 0]],
     );
     const [cycles, instructions] = report.events;
@@ -172,7 +175,7 @@ for (const littleEndian of [true, false]) {
 Deno.test("rate: by thread, counters of one CPU stay separate", async () => {
   const reader = await PerfDataReader.open(bytesSource(await groupFile(true)));
   const { streams } = await analyzeRate(reader, { by: "thread" });
-  assertEquals(streams.map(({ tid }) => tid), [7, 7, 7, 7]);
+  assertEquals(Array.from(streams, ({ tid }) => tid), [7, 7, 7, 7]);
 });
 
 Deno.test("rate: a plot is well-formed and keeps a bounded number of points", () => {

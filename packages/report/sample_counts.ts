@@ -45,8 +45,8 @@ export interface EventTotal {
 export interface CountsPart {
   /** Samples and periods. */
   readonly histogram: HistogramPart;
-  /** By number of a comm there: `SampleComms.keys`. */
-  readonly comms: readonly number[];
+  /** Threads without a name: `SampleComms.part`. */
+  readonly comms: Int32Array<ArrayBuffer>;
   /** Totals by number of event. */
   readonly totals: readonly EventTotal[];
   /** Samples whose READ values are damaged or of no known event. */
@@ -83,9 +83,9 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
       : { order: "any", places: true };
   }
 
-  /** Comms by number. */
-  get comms(): readonly string[] {
-    return this.#comms?.texts ?? [];
+  /** Comms by number; there are none before the pass. */
+  get comms(): SampleComms | undefined {
+    return this.#comms;
   }
 
   /** Whether a part of contexts is collected. */
@@ -138,7 +138,7 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
   part(): CountsPart {
     return {
       histogram: this.histogram.part(),
-      comms: this.#comms?.keys ?? [],
+      comms: this.#comms?.part() ?? new Int32Array(0),
       totals: this.totals,
       leftOut: this.leftOut,
     };
@@ -154,7 +154,7 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
     const [contextFrom = 0, entryFrom = 0] = from;
     const [contextTo = 0, entryTo = 0] = to;
     const contexts = memory.contexts ??= new Int32Array(contextCount(histogram));
-    const called = (comm: number): number => this.#comms?.ofKey(comms[comm] as number) ?? 0;
+    const called = (comm: number): number => this.#comms?.ofPart(comms, comm) ?? 0;
     this.histogram.joinContexts(histogram, contextFrom, contextTo, called, contexts);
     const nodes = this.stacks ? stack : place;
     this.histogram.join(histogram, entryFrom, entryTo, contexts, nodes);

@@ -1,4 +1,5 @@
 import type { PerfDataReader } from "@perfdata/format";
+import { checkMemory } from "@perfdata/format/memory";
 import { PERF_SAMPLE_STACK_USER } from "@perfdata/format/perf-event";
 import type { Consumer, Engine, EngineOptions, Needs } from "./engine.ts";
 import { Resolver } from "./resolve.ts";
@@ -79,10 +80,12 @@ export async function openPass(
   }
   for (const consumer of consumers) await consumer.start?.(engine);
   const columns = new RunColumns(reader);
+  let runs = 0;
   return {
     resolver,
     whole,
     take(run, filled) {
+      if ((runs++ & 15) === 0) checkMemory();
       columns.fill(run);
       filled?.(run);
       if (resolves) resolver.take(run);

@@ -1,7 +1,8 @@
-import type { Profile, ProfileEvent, ProfileObject, ProfileThread } from "../columns/profile.ts";
+import type { Profile, ProfileEvent, ProfileObject } from "../columns/profile.ts";
 import { FloatColumn, IntColumn } from "../columns/columns.ts";
 import { FrameTable } from "../columns/frame_table.ts";
 import { NodeTable } from "../columns/node_table.ts";
+import { ThreadTable } from "../columns/thread_table.ts";
 
 /** A function at a line, as {@linkcode ProfileBuilder.place} takes it. */
 export interface BuilderFrame {
@@ -46,8 +47,7 @@ export interface ProfileAbout {
 /** Collects a {@linkcode Profile}; equal things get equal numbers. */
 export class ProfileBuilder {
   readonly #about: ProfileAbout;
-  readonly #threads: ProfileThread[] = [];
-  readonly #threadNumbers = new Map<string, number>();
+  readonly #threads = new ThreadTable();
   readonly #objects: ProfileObject[] = [];
   readonly #objectNumbers = new Map<string, number>();
   readonly #frames = new FrameTable();
@@ -77,7 +77,7 @@ export class ProfileBuilder {
 
   /** Number of a thread. */
   thread(pid: number, tid: number, comm: string): number {
-    return intern(this.#threadNumbers, `${pid} ${tid} ${comm}`, this.#threads, { pid, tid, comm });
+    return this.#threads.add(pid, tid, comm);
   }
 
   /** Number of an object. */

@@ -1,5 +1,6 @@
 // Uses Deno's files: a thread that collects samples with their stacks (see recorded_profile.ts).
 import { openSource } from "@perfdata/format/file-source";
+import { guardHeap } from "@perfdata/format/heap-guard";
 import type { Engine } from "@perfdata/session/engine";
 import { serveBlocks } from "@perfdata/session/workers";
 import { openResolver, type OpenResolverOptions } from "@perfdata/symbols/open-resolver";
@@ -13,6 +14,7 @@ export interface ProfileAbout {
   readonly symbols: OpenResolverOptions;
 }
 
+guardHeap();
 serveBlocks<ProfileAbout>({
   open: (path) => openSource(path),
   make: ({ profile }) => new ProfileConsumer(profile),

@@ -24,13 +24,12 @@ import type { SymbolTrust } from "@perfdata/session/symbolize";
 import { percent } from "@perfdata/session/unwind-text";
 import type { SymbolResolver } from "@perfdata/symbols";
 import { FloatColumn, IntColumn } from "../columns/columns.ts";
-import { NodeTable } from "../columns/node_table.ts";
+import { ThreadTable } from "../columns/thread_table.ts";
 import { namePlaces } from "../names/place_names.ts";
 import {
   type Profile,
   type ProfileEvent,
   type ProfileSwitch,
-  type ProfileThread,
   type SampleColumns,
   type StackColumns,
   totals,
@@ -359,17 +358,17 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
   }
 
   /** The threads in the order in which they were met, and by context the number of its thread. */
-  #threads({ names }: Engine): { threads: ProfileThread[]; threadOf: Int32Array } {
+  #threads({ names }: Engine): { threads: ThreadTable; threadOf: Int32Array } {
     const sums = this.#sums;
-    const processThreads = new NodeTable();
-    const numbers = new NodeTable();
-    const threads: ProfileThread[] = [];
+    const threads = new ThreadTable();
     const threadOf = new Int32Array(sums.contextCount);
     for (let context = 0; context < threadOf.length; context++) {
-      const [pid, tid, comm] = [sums.pid(context), sums.tid(context), sums.comm(context)];
-      const thread = numbers.node(processThreads.node(pid, tid), comm);
-      threadOf[context] = thread;
-      threads[thread] ??= { pid, tid, comm: comm < 0 ? `:${tid}` : names.text(comm) };
+      const comm = sums.comm(context);
+      threadOf[context] = threads.add(
+        sums.pid(context),
+        sums.tid(context),
+        comm < 0 ? undefined : names.text(comm),
+      );
     }
     return { threads, threadOf };
   }

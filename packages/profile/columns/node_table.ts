@@ -26,13 +26,9 @@ export class NodeTable {
   /** The node for `item` under `parent`, -1 for a root; it is added where it is new. */
   node(parent: number, item: number): number {
     const mask = this.#slots.length - 1;
-    let slot = hash(parent, item) & mask;
-    for (;;) {
-      const found = this.#slots[slot] as number;
-      if (found < 0) break;
-      if (this.#item[found] === item && this.#parent[found] === parent) return found;
-      slot = slot + 1 & mask;
-    }
+    const slot = this.#slot(parent, item);
+    const found = this.#slots[slot] as number;
+    if (found >= 0) return found;
     const added = this.length++;
     if (added === this.#parent.length) {
       this.#parent = enlarge(this.#parent, added + 1);
@@ -43,6 +39,20 @@ export class NodeTable {
     this.#slots[slot] = added;
     if (this.length * 2 > mask) this.#rehash();
     return added;
+  }
+
+  /** The node for `item` under `parent`; -1 where there is none. */
+  find(parent: number, item: number): number {
+    return this.#slots[this.#slot(parent, item)] as number;
+  }
+
+  /** The slot of a node, or the empty one where it belongs. */
+  #slot(parent: number, item: number): number {
+    const mask = this.#slots.length - 1;
+    for (let slot = hash(parent, item) & mask;; slot = slot + 1 & mask) {
+      const found = this.#slots[slot] as number;
+      if (found < 0 || (this.#item[found] === item && this.#parent[found] === parent)) return slot;
+    }
   }
 
   /** Parent of each node, -1 for a root; seen in place. */

@@ -1,3 +1,5 @@
+import type { ThreadTable } from "./thread_table.ts";
+
 /** What a function is, as bits: a level, and whether the function was inlined where it was sampled. */
 export const FUNCTION_KIND = {
   /** Code of a process. */
@@ -138,7 +140,7 @@ export interface Profile {
   /** The events. */
   readonly events: readonly ProfileEvent[];
   /** The threads. */
-  readonly threads: readonly ProfileThread[];
+  readonly threads: ThreadTable;
   /** The objects. */
   readonly objects: readonly ProfileObject[];
   /** Paths of source files. */

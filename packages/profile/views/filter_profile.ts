@@ -31,7 +31,7 @@ export function filterProfile(profile: Profile, filter: ProfileFilter): Profile 
   const { comm, dso, symbol } = filter;
   if (comm === undefined && dso === undefined && symbol === undefined) return profile;
   const { threads, objects, functions, frames, places, stacks, samples } = profile;
-  const threadPasses = threads.map((thread) => comm?.(thread.comm) ?? true);
+  const threadPasses = comm && threads.numbers((thread) => comm(thread.comm) ? 1 : 0);
   const objectPasses = objects.map(({ name }) => dso?.(name) ?? true);
   const unmapped = dso?.("[unknown]") ?? true;
   const functionPasses = functions.name.map((name) => symbol?.(name) ?? true);
@@ -48,7 +48,7 @@ export function filterProfile(profile: Profile, filter: ProfileFilter): Profile 
   const kept = new Int32Array(samples.length);
   let count = 0;
   for (let i = 0; i < samples.length; i++) {
-    if (!threadPasses[samples.thread[i] as number]) continue;
+    if (threadPasses?.[samples.thread[i] as number] === 0) continue;
     const stack = samples.stack[i] as number;
     if (stack < 0) {
       if (dso !== undefined || symbol !== undefined) continue;

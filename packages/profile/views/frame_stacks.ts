@@ -1,3 +1,4 @@
+import { checkMemory } from "@perfdata/format/memory";
 import { NodeTable } from "../columns/node_table.ts";
 import type { Profile } from "../columns/profile.ts";
 
@@ -115,6 +116,10 @@ export function depthFirst(
 /** Ranks of labels in alphabetical order; equal ones have equal ranks. */
 export function ranks(labels: readonly string[]): Int32Array<ArrayBuffer> {
   const distinct = [...new Set(labels)].sort((a, b) => a < b ? -1 : a > b ? 1 : 0);
-  const rank = new Map(distinct.map((label, number) => [label, number]));
+  const rank = new Map<string, number>();
+  for (const [number, label] of distinct.entries()) {
+    if ((number & 0xfff) === 0) checkMemory();
+    rank.set(label, number);
+  }
   return Int32Array.from(labels, (label) => rank.get(label) as number);
 }

@@ -21,29 +21,43 @@ export interface SampleGroup {
  * const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });
  * const thread = builder.thread(7, 8, "demo");
  * builder.sample({ stack: -1, event: 0, thread, period: 10 });
- * assertEquals([...groupSamples(builder.profile())[0]?.rows ?? []], [0]);
+ * assertEquals(Array.from(groupSamples(builder.profile()), ({ rows }) => [...rows]), [[0]]);
  * ```
  */
-export function groupSamples({ events, threads, samples }: Profile): SampleGroup[] {
+export function* groupSamples(
+  { events, threads, samples }: Profile,
+): Generator<SampleGroup, void, void> {
   const threadCount = threads.length;
-  const counts = new Int32Array(events.length * threadCount);
+  const groups = events.length * threadCount;
   const key = (row: number) =>
     (samples.event[row] as number) * threadCount + (samples.thread[row] as number);
+  // By group, one later: how many rows, then where they begin.
+  const starts = new Int32Array(groups + 1);
   for (let row = 0; row < samples.length; row++) {
-    (counts[key(row)] as number) += 1;
+    const after = key(row) + 1;
+    starts[after] = (starts[after] as number) + 1;
   }
-  const rowsOf = new Map<number, Int32Array>();
-  const filled = new Int32Array(counts.length);
+  const order = Int32Array.from(starts.subarray(1), (_, group) => group)
+    .filter((group) => (starts[group + 1] as number) > 0);
+  const count = (group: number) => starts[group + 1] as number;
+  const event = (group: number) => Math.floor(group / threadCount);
+  order.sort((a, b) => event(a) - event(b) || count(b) - count(a) || a - b);
+  for (let group = 0; group < groups; group++) {
+    starts[group + 1] = (starts[group + 1] as number) + (starts[group] as number);
+  }
+  const rows = new Int32Array(samples.length);
+  const next = starts.slice();
   for (let row = 0; row < samples.length; row++) {
-    const k = key(row);
-    let rows = rowsOf.get(k);
-    if (rows === undefined) rowsOf.set(k, rows = new Int32Array(counts[k] as number));
-    rows[filled[k] as number] = row;
-    (filled[k] as number) += 1;
+    const group = key(row);
+    const at = next[group] as number;
+    next[group] = at + 1;
+    rows[at] = row;
   }
-  return [...rowsOf].map(([k, rows]) => ({
-    event: Math.floor(k / threadCount),
-    thread: k % threadCount,
-    rows,
-  })).sort((a, b) => a.event - b.event || b.rows.length - a.rows.length || a.thread - b.thread);
+  for (const group of order) {
+    yield {
+      event: event(group),
+      thread: group % threadCount,
+      rows: rows.subarray(starts[group], starts[group + 1]),
+    };
+  }
 }

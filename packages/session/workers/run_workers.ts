@@ -1,3 +1,4 @@
+import { OutOfMemory } from "@perfdata/format/memory";
 import { wantedBlocks } from "../any_order.ts";
 import {
   type Consumer,
@@ -82,7 +83,7 @@ class OtherThread {
     worker.onmessage = ({ data }: MessageEvent<Answer>) => {
       if (data.kind === "more") worker.postMessage(deal());
       else if (data.kind === "part") part.resolve(data.part);
-      else part.reject(new Error(data.message));
+      else part.reject(new (data.memory ? OutOfMemory : Error)(data.message));
     };
     worker.onerror = (event) => {
       event.preventDefault();

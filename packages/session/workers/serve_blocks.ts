@@ -1,4 +1,5 @@
 import { type ByteSource, PerfDataReader } from "@perfdata/format";
+import { OutOfMemory } from "@perfdata/format/memory";
 import { type Consumer, Engine, type EngineOptions } from "../engine.ts";
 import { EventNames } from "../event_names.ts";
 import { History } from "../history/history.ts";
@@ -29,7 +30,12 @@ export interface ThreadTask {
 export type Answer =
   | { readonly kind: "more" }
   | { readonly kind: "part"; readonly part: ThreadPart }
-  | { readonly kind: "error"; readonly message: string };
+  | {
+    readonly kind: "error";
+    readonly message: string;
+    /** Whether it is one of memory. */
+    readonly memory: boolean;
+  };
 
 /** How a thread makes something of blocks. */
 export interface BlockService<About> {
@@ -59,6 +65,7 @@ export function serveBlocks<About>(service: BlockService<About>): void {
     scope.postMessage({
       kind: "error",
       message: error instanceof Error ? error.message : String(error),
+      memory: error instanceof OutOfMemory,
     });
   const take = async (number: number): Promise<void> => {
     if (ended || taker === undefined) return;

@@ -1,0 +1,37 @@
+import { assert, assertEquals } from "@std/assert";
+import { CommTable } from "./comm_table.ts";
+
+/** Names, and thread ids of threads without one, whose texts lie among each other. */
+const TIDS = [0, 1, 9, 10, 11, 99, 100, 101, 999, 1000, 2147483647, -1, -10, -2, 4194304, 42];
+const NAMES: readonly (readonly string[])[] = [
+  ["zsh", "bash", "9", "", "-", "~", "A"],
+  ["zsh", ":", ":abc", ":007", ":1a", ":5", ":", ":99999999999", ":-0"],
+  [],
+];
+
+Deno.test("commands are in the order of their texts, each text once", () => {
+  let compared = 0;
+  for (const names of NAMES) {
+    const table = new CommTable();
+    const numbers = [
+      ...TIDS.map((tid) => table.of(undefined, tid)),
+      ...names.map((name) => table.of(name, 7)),
+      // Named as one without a name is called.
+      table.of(":42", 8),
+      table.of(undefined, 1000),
+    ];
+    const texts = [...TIDS.map((tid) => `:${tid}`), ...names, ":42", ":1000"];
+    assertEquals(numbers.map((number) => table.text(number)), texts);
+    assertEquals(new Set(numbers).size, new Set(texts).size);
+    const columns = table.ranks(Int32Array.from(numbers));
+    const sorted = numbers.toSorted((a, b) => {
+      for (const column of columns) {
+        if (column[a] !== column[b]) return (column[a] as number) - (column[b] as number);
+      }
+      return 0;
+    });
+    assertEquals(sorted.map((number) => table.text(number)), texts.toSorted());
+    compared += texts.length;
+  }
+  assert(compared >= 60);
+});

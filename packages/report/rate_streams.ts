@@ -1,0 +1,137 @@
+import { enlarge } from "@perfdata/format/enlarge";
+import { NodeTable } from "@perfdata/profile/node-table";
+import { type RatePoint, RateStream, type RateStreamSummary } from "./rate_stream.ts";
+
+/** What is known of the only sample of a counter. */
+const FIRST = { SAMPLE: 1, READ: 2, CHOSEN: 4, SOURCE_READ: 8 } as const;
+
+/**
+ * The counters of a recording. One that has a single sample, as those of short processes of which there may
+ * be millions, is a row of numbers; what others have is followed.
+ */
+export class RateStreams implements Iterable<RateStreamSummary> {
+  readonly #cpus = new NodeTable();
+  readonly #counters = new NodeTable();
+  /** Those with more than one sample. */
+  readonly #followed = new Map<number, RateStream>();
+  // By counter: its only sample.
+  #flags = new Uint8Array(256);
+  #time = new Float64Array(256);
+  #period = new Float64Array(256);
+  #count = new BigUint64Array(256);
+  #order: Int32Array | undefined;
+
+  /** How many there are, of those that have samples or were paused. */
+  get length(): number {
+    return this.#inOrder().length;
+  }
+
+  /**
+   * The number of a counter; it is added where it is new.
+   *
+   * @param event Number of the event.
+   * @param cpu CPU that counts, or -1.
+   * @param tid Thread that is counted, or -1.
+   * @param source Where counts come from, if it is new.
+   */
+  counter(event: number, cpu: number, tid: number, source: "read" | "period"): number {
+    const counters = this.#counters;
+    const known = counters.length;
+    const counter = counters.node(this.#cpus.node(event, cpu), tid);
+    if (counter < known) return counter;
+    this.#order = undefined;
+    if (counter >= this.#flags.length) {
+      this.#flags = enlarge(this.#flags, counter + 1);
+      this.#time = enlarge(this.#time, counter + 1);
+      this.#period = enlarge(this.#period, counter + 1);
+      this.#count = enlarge(this.#count, counter + 1);
+    }
+    this.#flags[counter] = source === "read" ? FIRST.SOURCE_READ : 0;
+    return counter;
+  }
+
+  /** Takes a sample of a counter: see {@link RateStream.sample}. */
+  sample(
+    counter: number,
+    time: number,
+    count: bigint | undefined,
+    period: number | undefined,
+    chosen: boolean,
+  ): RatePoint | undefined {
+    const flags = this.#flags[counter] as number;
+    const followed = this.#followed.get(counter);
+    if (followed !== undefined || (flags & FIRST.SAMPLE) !== 0) {
+      return (followed ?? this.stream(counter)).sample(time, count, period, chosen);
+    }
+    this.#flags[counter] = flags | FIRST.SAMPLE | (count === undefined ? 0 : FIRST.READ) |
+      (chosen ? FIRST.CHOSEN : 0);
+    this.#time[counter] = time;
+    this.#count[counter] = count ?? 0n;
+    this.#period[counter] = period ?? NaN;
+    return undefined;
+  }
+
+  /** What follows a counter from now on. */
+  stream(counter: number): RateStream {
+    let stream = this.#followed.get(counter);
+    if (stream === undefined) this.#followed.set(counter, stream = this.#made(counter));
+    return stream;
+  }
+
+  #made(counter: number): RateStream {
+    const flags = this.#flags[counter] as number;
+    const stream = new RateStream(
+      this.#event(counter),
+      this.#cpu(counter),
+      this.#tid(counter),
+      (flags & FIRST.SOURCE_READ) !== 0 ? "read" : "period",
+    );
+    if ((flags & FIRST.SAMPLE) !== 0) {
+      const period = this.#period[counter] as number;
+      stream.sample(
+        this.#time[counter] as number,
+        (flags & FIRST.READ) === 0 ? undefined : this.#count[counter],
+        Number.isNaN(period) ? undefined : period,
+        (flags & FIRST.CHOSEN) !== 0,
+      );
+    }
+    return stream;
+  }
+
+  #event(counter: number): number {
+    return this.#cpus.parents()[this.#counters.parents()[counter] as number] as number;
+  }
+
+  #cpu(counter: number): number {
+    return this.#cpus.items()[this.#counters.parents()[counter] as number] as number;
+  }
+
+  #tid(counter: number): number {
+    return this.#counters.items()[counter] as number;
+  }
+
+  /** What was found, by event, CPU and thread. */
+  *[Symbol.iterator](): Generator<RateStreamSummary, void, void> {
+    for (const counter of this.#inOrder()) yield this.#summary(counter);
+  }
+
+  #summary(counter: number): RateStreamSummary {
+    return (this.#followed.get(counter) ?? this.#made(counter)).summary();
+  }
+
+  #inOrder(): Int32Array {
+    return this.#order ??= this.#counters.items().map((_, counter) => counter)
+      .filter((counter) => this.#counts(counter))
+      .sort((a, b) =>
+        this.#event(a) - this.#event(b) || this.#cpu(a) - this.#cpu(b) ||
+        this.#tid(a) - this.#tid(b)
+      );
+  }
+
+  #counts(counter: number): boolean {
+    const stream = this.#followed.get(counter);
+    if (stream === undefined) return ((this.#flags[counter] as number) & FIRST.CHOSEN) !== 0;
+    const { samples, throttled, unthrottled } = stream.summary();
+    return samples + throttled + unthrottled > 0;
+  }
+}
