@@ -60,7 +60,10 @@ Deno.test("each command is a task with the same description, and no more permiss
         "--no-prompt",
         "--allow-read",
         ...(needs.includes("write") ? ["--allow-write"] : []),
-        ...(needs.includes("symbols") ? ["--allow-run=cat"] : []),
+        ...(needs.includes("symbols")
+          ? [`--allow-run=cat${needs.includes("serve") ? ",xdg-open" : ""}`]
+          : []),
+        ...(needs.includes("serve") ? ["--allow-net=127.0.0.1"] : []),
         cwd(
           needs.includes("symbols")
             ? ",HOME,PERF_BUILDID_DIR,XDG_CACHE_HOME,DEBUGINFOD_CACHE_PATH"
@@ -72,6 +75,7 @@ Deno.test("each command is a task with the same description, and no more permiss
   }
   const all = new Set(entries.flatMap(({ name }) => permissions(name)));
   all.delete("--allow-env=PERFDATA_CWD");
+  all.delete("--allow-run=cat");
   assertEquals(permissions("perfdata"), [...all].sort());
 });
 

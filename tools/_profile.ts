@@ -89,6 +89,8 @@ export async function readProfile(
     readonly pt?: boolean;
     /** Whether a profile of Intel PT has the time of each stack, instead of sums. */
     readonly timeline?: boolean;
+    /** Called with the bytes of the recording that were read since the call before. */
+    readonly progress?: (bytes: number) => void;
   },
 ): Promise<ReadProfile> {
   const { on } = flags;
@@ -127,7 +129,10 @@ export async function readProfile(
     unwind: resolverFor,
     stitchLbr: on["stitch-lbr"],
     workers,
-    progress: progress.add,
+    progress(bytes) {
+      progress.add(bytes);
+      options.progress?.(bytes);
+    },
     diagnostics: complaints.take,
   });
   progress.finish();

@@ -11,7 +11,9 @@ export type Need =
   /** Write files. */
   | "write"
   /** Look for symbols: caches that the environment names, and /proc by way of `cat`. */
-  | "symbols";
+  | "symbols"
+  /** Answer a browser on 127.0.0.1, and open one. */
+  | "serve";
 
 /** A row of the table of commands. */
 export interface Entry {
@@ -89,6 +91,11 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
       },
     ]],
     ["Show it, and hand it on", [
+      {
+        name: "view",
+        about: "A page to explore a recording in a browser",
+        needs: ["write", "symbols", "serve"],
+      },
       {
         name: "script",
         about: "Every sample as text, as perf script prints it",
@@ -252,7 +259,10 @@ function giveUp(args: readonly string[], needs: readonly Need[] = []): void {
   const sorts = args.some((arg) => arg === "--temp" || arg.startsWith("--temp="));
   if (!needs.includes("write") && !sorts) Deno.permissions.revokeSync({ name: "write" });
   if (!needs.includes("symbols")) Deno.permissions.revokeSync({ name: "run" });
-  Deno.permissions.revokeSync({ name: "net" });
+  if (!needs.includes("serve")) {
+    Deno.permissions.revokeSync({ name: "net" });
+    Deno.permissions.revokeSync({ name: "run", command: "xdg-open" });
+  }
 }
 
 async function run([name, ...args]: readonly string[]): Promise<number> {

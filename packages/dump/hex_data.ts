@@ -1,59 +1,22 @@
 import {
-  type Codec,
-  decode,
-  enumeration,
-  FEATURE_NAMES,
   HEADER_TRACING_DATA,
-  KERNEL_RECORDS,
-  layoutOf,
   type Payload,
-  PERF_EVENT_HEADER_SIZE,
   PerfDataError,
-  perfEventHeader,
   type RecordBatch,
   RecordCodec,
-  struct,
-  u64,
 } from "@perfdata/format";
 import {
   PERF_RECORD_AUXTRACE,
   PERF_RECORD_AUXTRACE_INFO,
-  PERF_RECORD_HEADER_FEATURE,
   PERF_RECORD_HEADER_TRACING_DATA,
 } from "@perfdata/format/record-types";
-import { USER_RECORD_NAMES } from "@perfdata/format/record-names";
-import {
-  AUXTRACE,
-  AUXTRACE_INFO,
-  GOOGLE_RECORDS,
-  HEADER_FEATURE,
-  PERF_AUXTRACE_INTEL_PT,
-  USER_RECORDS,
-} from "@perfdata/user-records";
-import { isLastFeature } from "@perfdata/session/stream-feature";
+import { AUXTRACE, AUXTRACE_INFO, PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
 import { byteRuns, packetRuns } from "./hex_payload.ts";
 import type { HexParts } from "./hex_parts.ts";
+import { hexCodec, hexRecordName, recordRuns } from "./hex_record.ts";
 import { decodeSection } from "./hex_regions.ts";
 import { clip, type HexRun, MAX_STRUCTURE } from "./hex_run.ts";
 import { LeafTrace } from "./hex_tree.ts";
-import type { AnyRecordCodec } from "./records_plan.ts";
-
-const CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
-const GOOGLE_CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...GOOGLE_RECORDS]);
-/** Without data: ends the features of a stream, with the number after that of the last one. */
-const LAST_FEATURE = struct("feature", { last_feature: u64 });
-const FEATURE_ID = struct("feature", { feat_id: enumeration(u64, FEATURE_NAMES) });
-
-// The names of the header's fields are those of some bodies too: they get one of their own.
-const RECORD_HEADER = struct("record", { header: perfEventHeader });
-
-/** Where the fields of a HEADER_FEATURE lie. */
-const FEATURE_AT = layoutOf(HEADER_FEATURE);
-
-/** Takes a record's header apart. */
-function traceHeader(bytes: Uint8Array, littleEndian: boolean, trace: LeafTrace): void {
-  decode(RECORD_HEADER, bytes.subarray(0, PERF_EVENT_HEADER_SIZE), { littleEndian, trace });
-}
 
 /** The records that say what AUX data is and where it was recorded. */
 const AUXTRACE_CODEC = new RecordCodec([AUXTRACE_INFO, AUXTRACE]);
@@ -79,7 +42,7 @@ export class HexData {
     const stop = this.#parts.options.to ?? Infinity;
     const all = wanted === undefined && types === undefined && section !== "aux";
     for await (const batch of reader.batches({ inflate })) {
-      const codec = reader.isGoogleDialect ? GOOGLE_CODEC : CODEC;
+      const codec = hexCodec(reader);
       const inflated = batch.inflatedFrom >= 0;
       for (let i = 0; i < batch.count; i++) {
         const size = batch.size(i);
@@ -88,8 +51,7 @@ export class HexData {
           index++;
           inner = 0;
         }
-        const name = codec.declaration(batch.type(i))?.name ??
-          USER_RECORD_NAMES[batch.type(i)] ?? `TYPE_${batch.type(i)}`;
+        const name = hexRecordName(codec, batch, i);
         if (batch.type(i) === PERF_RECORD_AUXTRACE_INFO) this.#takeAuxtraceInfo(batch, i);
         const start = inflated ? inflatedAt : batch.offset + batch.start(i);
         // Nothing that is asked for comes later.
@@ -108,7 +70,7 @@ export class HexData {
             : this.#parts.touches(start, start + size));
         if (!asked) continue;
         const owner = `data[${index}${inflated ? `.${inner - 1}` : ""}] ${name}`;
-        const runs = this.#record(owner, codec, batch, i, start, inflated);
+        const runs = recordRuns(this.#parts, owner, codec, batch, i, start, inflated);
         yield inflated ? runs : clip(runs, from, to);
       }
       const payload = batch.payload;
@@ -164,51 +126,6 @@ export class HexData {
       problems: this.#parts.takeProblems(from, to),
       inflated: false,
     };
-  }
-
-  /** The runs of a record. */
-  *#record(
-    owner: string,
-    codec: AnyRecordCodec,
-    batch: RecordBatch,
-    i: number,
-    start: number,
-    inflated: boolean,
-  ): Generator<HexRun, void, void> {
-    const bytes = batch.recordBytes(i);
-    const { littleEndian } = batch;
-    const trace = new LeafTrace(start);
-    traceHeader(bytes, littleEndian, trace);
-    const record = codec.decode(bytes, { ...batch.context(i), offset: start, trace });
-    let error = "raw" in record ? record.error : undefined;
-    let shown = trace;
-    if (record.type === PERF_RECORD_HEADER_FEATURE && record.name === "HEADER_FEATURE") {
-      // What the feature holds, in place of its bytes.
-      shown = new LeafTrace(start);
-      traceHeader(bytes, littleEndian, shown);
-      const id = Number((record.body as { feat_id: bigint }).feat_id);
-      try {
-        const { feat_id: idAt, data: dataAt } = FEATURE_AT;
-        const isLast = isLastFeature(id, bytes.length - dataAt);
-        const field: Codec<unknown> = isLast ? LAST_FEATURE : FEATURE_ID;
-        decode(field, bytes.subarray(idAt, dataAt), { littleEndian, trace: shown.shifted(idAt) });
-        if (!isLast) {
-          decodeSection(id, bytes.subarray(dataAt), {
-            littleEndian,
-            base: start + dataAt,
-            trace: shown.shifted(dataAt),
-          });
-        }
-      } catch (cause) {
-        if (!(cause instanceof PerfDataError)) throw cause;
-        error = cause;
-      }
-    }
-    yield* this.#parts.structure(owner, bytes, start, shown, {
-      rest: codec.declaration(record.type) === undefined ? ".raw" : ".tail",
-      error,
-      inflated,
-    });
   }
 
   /** The runs of the bytes that follow a record. */

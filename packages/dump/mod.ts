@@ -6,6 +6,7 @@
  */
 export { dump, type DumpOptions, type DumpStats } from "./dump.ts";
 export { headerLines, type HeaderOptions } from "./header.ts";
+export { hexOfRecord } from "./hex_record.ts";
 export { HEX_SECTIONS, type HexOptions, type HexRun } from "./hex_run.ts";
 export { hexRuns } from "./hex_runs.ts";
 export { hexText, type HexTextOptions } from "./hex_text.ts";

@@ -65,18 +65,26 @@ async function launch(more: readonly string[]): Promise<Browser> {
   });
 }
 
-/** Opens a file in a browser, and closes both after `action`; tests ask {@link noBrowser} first. */
+/**
+ * Opens a file, or an address of this machine, in a browser, and closes both after `action`; there is no
+ * network for a file. Tests ask {@link noBrowser} first.
+ */
 export async function withPage<T>(
   path: string,
   action: (page: Page, report: PageReport) => Promise<T>,
-  options: { readonly colorScheme?: "dark" | "light"; readonly args?: readonly string[] } = {},
+  options: {
+    readonly colorScheme?: "dark" | "light";
+    readonly args?: readonly string[];
+    readonly viewport?: { readonly width: number; readonly height: number };
+  } = {},
 ): Promise<T> {
+  const isServed = path.startsWith("http://127.0.0.1:");
   const browser = await launch(options.args ?? []);
   try {
     const context = await browser.newContext({
-      viewport: { width: 1200, height: 800 },
+      viewport: options.viewport ?? { width: 1200, height: 800 },
       colorScheme: options.colorScheme ?? "light",
-      offline: true,
+      offline: !isServed,
     });
     context.setDefaultTimeout(TIMEOUT);
     const page = await context.newPage();
@@ -92,7 +100,7 @@ export async function withPage<T>(
     page.on("request", (request) => {
       if (!/^(file|data|blob):/.test(request.url())) report.requests.push(request.url());
     });
-    await page.goto(`file://${path}`);
+    await page.goto(isServed ? path : `file://${path}`);
     return await action(page, report);
   } finally {
     await browser.close();

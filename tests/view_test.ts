@@ -1,0 +1,323 @@
+/**
+ * `perfdata view` in a browser: the numbers of each view are those of the command that shows the same, and
+ * the page does nothing that it should not.
+ */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+// deno-lint-ignore no-import-prefix -- in the lock of development, not in that of commands
+import type { Page } from "npm:playwright-core@1.65.1";
+import { noBrowser, type PageReport, withPage } from "../packages/export/browser_testing.ts";
+import { HOSTILE_NAMES, plainSamples, profileOf } from "../packages/export/testing.ts";
+import { reportText } from "../view/server/page.ts";
+import { VIEW_PARTS } from "../view/server/asset.ts";
+import { viewAsset } from "../view/build.ts";
+import { viewProfile } from "../view/data/view_profile.ts";
+import { ignored } from "./ignored.ts";
+import { inFolder, tool, toolArguments } from "./tool.ts";
+
+const root = new URL("../", import.meta.url).pathname;
+const FILES = ["all-cpus", "callchain", "two-events"].map((name) =>
+  `${root}fixtures/recorded/${name}.perf.data`
+);
+
+/** Runs `perfdata view`, opens its address in a browser, and ends it as Ctrl-C does. */
+async function viewed(
+  args: readonly string[],
+  hash: string,
+  use: (page: Page, report: PageReport) => Promise<void>,
+  options: Parameters<typeof withPage>[2] = {},
+): Promise<void> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: [...toolArguments("view"), ...args],
+    cwd: root,
+    env: { NO_COLOR: "1", PERFDATA_CWD: "" },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const errors = new Response(child.stderr).text();
+  const reader = child.stdout.getReader();
+  let line = "";
+  while (!line.includes("\n")) {
+    const { value, done } = await reader.read();
+    if (done) break;
+    line += new TextDecoder().decode(value);
+  }
+  assertMatch(line, /^http:\/\/127\.0\.0\.1:\d+\/[0-9a-f]{32}\/\n$/, line);
+  await withPage(`${line.trim()}${hash}`, async (page, report) => {
+    await ready(page);
+    await use(page, report);
+    const own = report.requests.filter((url) => !url.startsWith(line.trim()));
+    assertEquals([report.errors, own], [[], []]);
+  }, options);
+  child.kill("SIGINT");
+  await reader.cancel();
+  const { code } = await child.status;
+  assertEquals(code, 0, await errors);
+}
+
+/** Waits until the samples are there. */
+async function ready(page: Page): Promise<void> {
+  await page.waitForFunction(() => {
+    const { open } = (globalThis as unknown as {
+      perfdata: { open?: { facts?: object; failed?: string; info?: object } };
+    }).perfdata;
+    return (open?.facts ?? open?.failed) !== undefined && open?.info !== undefined;
+  });
+}
+
+/** Lines of JSON that a command prints. */
+async function json(name: string, args: readonly string[]): Promise<Record<string, unknown>[]> {
+  const { out } = await tool(name, args);
+  return out.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
+}
+
+/** All rows of a list in the page, which has those in view only. */
+async function allRows(
+  page: Page,
+  selector: string,
+  attributes: readonly string[],
+): Promise<string[][]> {
+  const found = new Map<string, string[]>();
+  await page.waitForSelector(`${selector} .line .row`);
+  for (let top = 0;; top += 300) {
+    const end = await page.$eval(`${selector} .list`, (list, to) => {
+      list.scrollTop = to;
+      return to + list.clientHeight >= list.scrollHeight;
+    }, top);
+    await page.waitForTimeout(60);
+    const rows = await page.$$eval(
+      `${selector} .line .row`,
+      (rows, names) =>
+        rows.map((row) => [row.id, ...names.map((name) => row.getAttribute(name) ?? "")]),
+      attributes,
+    );
+    for (const [id = "", ...values] of rows) found.set(id, values);
+    if (end) break;
+  }
+  return [...found.values()];
+}
+
+const needs = ignored(await noBrowser());
+
+Deno.test("the page that is served is made of what is in view/", async () => {
+  const made = await viewAsset();
+  if (made === undefined) return;
+  const { default: nothing, ...exported } = { default: undefined, VIEW_PARTS };
+  assertEquals(nothing, undefined);
+  const text = made.slice(made.indexOf("= {") + 2, made.lastIndexOf(";"));
+  assertEquals(JSON.parse(text), exported.VIEW_PARTS);
+});
+
+Deno.test({
+  name: "functions have the numbers of funcs",
+  ...needs,
+  async fn() {
+    let compared = 0;
+    for (const file of FILES) {
+      const rows = await json("funcs", ["--json", "--sort", "dso,sym", file]);
+      const first = rows[0]?.event_index;
+      // What has no name is one row of its object in the page.
+      const wanted = new Map<string, number>();
+      for (const { event_index, sym, dso, period } of rows) {
+        if (event_index !== first) continue;
+        const name = `${sym}`.startsWith("0x")
+          ? `${dso}`.startsWith("[") ? `${dso}` : `[${dso}]`
+          : `${sym}`;
+        wanted.set(name, (wanted.get(name) ?? 0) + Number(period));
+      }
+      await viewed([file], "#view=functions&inline=0", async (page) => {
+        const found = new Map<string, number>();
+        for (
+          const [name = "", self] of await allRows(page, ".functions", ["data-fn", "data-self"])
+        ) {
+          if (Number(self) > 0) found.set(name, (found.get(name) ?? 0) + Number(self));
+        }
+        assertEquals([...found].sort(), [...wanted].sort(), file);
+        compared += found.size;
+      });
+    }
+    assert(compared >= 10, `${compared} functions`);
+  },
+});
+
+Deno.test({
+  name: "the tree has the numbers of tree",
+  ...needs,
+  async fn() {
+    let compared = 0;
+    for (const callers of [false, true]) {
+      const file = FILES[1] as string;
+      const flags = callers ? ["--callers"] : [];
+      const rows = await json("tree", ["--json", "--inline", "--root", "none", ...flags, file]);
+      const paths = new Map<unknown, string>();
+      const wanted = new Map<string, number>();
+      for (const { id, parent, name, period } of rows) {
+        const path = parent === null ? `${name}` : `${paths.get(parent)}\n${name}`;
+        paths.set(id, path);
+        wanted.set(path, Number(period));
+      }
+      await viewed([file], `#view=tree${callers ? "&callers=1" : ""}`, async (page) => {
+        await page.waitForSelector(".tree .line .row");
+        await page.focus(".tree");
+        // Each line is opened in turn.
+        for (let line = 0; line < 500; line++) {
+          const state = await page.$eval(".tree", (tree) => {
+            const row = document.getElementById(tree.getAttribute("aria-activedescendant") ?? "");
+            return row?.getAttribute("aria-expanded");
+          });
+          if (state === "false") {
+            await page.keyboard.press("ArrowRight");
+            await page.waitForFunction(() => {
+              const at = document.querySelector(".tree")?.getAttribute("aria-activedescendant");
+              return document.getElementById(at ?? "")?.getAttribute("aria-expanded") === "true";
+            });
+          }
+          const before = await page.$eval(".tree", (tree) => tree.ariaActiveDescendantElement?.id);
+          await page.keyboard.press("ArrowDown");
+          await page.waitForTimeout(20);
+          if (
+            await page.$eval(".tree", (tree) => tree.ariaActiveDescendantElement?.id) === before
+          ) {
+            break;
+          }
+        }
+        const found = await allRows(page, ".tree", ["data-path", "data-total"]);
+        const sums = new Map(found.map(([path = "", total]) => [path, Number(total)]));
+        assertEquals([...sums].sort(), [...wanted].sort());
+        compared += sums.size;
+      });
+    }
+    assert(compared >= 40, `${compared} lines`);
+  },
+});
+
+Deno.test({
+  name: "a record has the fields and bytes of hex; the field at the pointer is marked in both",
+  ...needs,
+  async fn() {
+    const file = FILES[1] as string;
+    let compared = 0;
+    for (const number of [0, 5, 20]) {
+      const runs = await json("hex", ["--json", "--record", `${number}`, file]);
+      await viewed([file], `#view=records&record=${number}`, async (page) => {
+        await page.waitForSelector(".detail .fields .line .row");
+        const rows = await allRows(page, ".fields", ["class"]);
+        assertEquals(rows.length, runs.length);
+        const total = runs.reduce((sum, { size }) => sum + Number(size), 0);
+        assertEquals(await page.$$eval(".hex-bytes span", (all) => all.length), total);
+        const start = Number(runs[0]?.offset);
+        await page.$eval(".fields .list", (list) => list.scrollTop = 0);
+        for (const [i, run] of runs.slice(0, 8).entries()) {
+          const row = page.locator(`#field-${i}`);
+          await row.hover();
+          await page.waitForFunction(
+            (of) => document.getElementById(of)?.classList.contains("marked"),
+            `field-${i}`,
+          );
+          const text = await row.innerText();
+          assertStringIncludes(text, `${run.field}`.slice(1));
+          if (typeof run.value === "string") assertStringIncludes(text, run.value);
+          const marked = await page.$$eval(
+            ".hex-bytes .marked",
+            (all) => all.map((byte) => [byte.getAttribute("data-at"), byte.textContent]),
+          );
+          const from = Number(run.offset) - start;
+          const bytes = Deno.readFileSync(file).subarray(
+            Number(run.offset),
+            Number(run.offset) + Number(run.size),
+          );
+          assertEquals(
+            marked,
+            [...bytes].map((byte, at) => [`${from + at}`, byte.toString(16).padStart(2, "0")]),
+          );
+          compared++;
+        }
+        // And the other way round.
+        const last = runs.length - 1;
+        const at = Number(runs[last]?.offset) - start;
+        await page.locator(`.hex-bytes [data-at="${at}"]`).hover();
+        await page.waitForSelector(`#field-${last}.marked`);
+      });
+    }
+    assert(compared >= 20, `${compared} fields`);
+  },
+});
+
+Deno.test({
+  name: "a brush selects the samples of its time, in each view and in the address",
+  ...needs,
+  async fn() {
+    const file = FILES[0] as string;
+    await viewed([file], "#view=functions&inline=0", async (page) => {
+      await page.waitForSelector(".functions .line .row");
+      const strip = await page.locator(".strip canvas").boundingBox();
+      assert(strip !== null);
+      const y = strip.y + strip.height / 2;
+      await page.mouse.move(strip.x + strip.width * 0.25, y);
+      await page.mouse.down();
+      await page.mouse.move(strip.x + strip.width * 0.5, y, { steps: 4 });
+      await page.mouse.move(strip.x + strip.width * 0.75, y, { steps: 4 });
+      await page.mouse.up();
+      await page.waitForFunction(() => /from=\d+&to=\d+/.test(location.hash));
+      const [, from, to] = /from=(\d+)&to=(\d+)/.exec(page.url()) ?? [];
+      const time = `${Number(from) / 1e9}s-${(Number(to) - 1) / 1e9}s`;
+      const rows = await json("funcs", ["--json", "--sort", "dso,sym", "--time", time, file]);
+      const samples = rows.reduce((sum, row) => sum + Number(row.samples), 0);
+      const all = await json("funcs", ["--json", "--sort", "dso,sym", file]);
+      assert(samples > 0 && samples < all.reduce((sum, row) => sum + Number(row.samples), 0));
+      await page.waitForFunction(
+        (text) => document.querySelector(".foot")?.textContent?.includes(text),
+        `; ${samples} samples`,
+      );
+      // The link shows the same, undo takes it back.
+      const link = page.url();
+      await page.keyboard.press("u");
+      await page.waitForFunction(() => !location.hash.includes("from="));
+      await page.goto("about:blank");
+      await page.goto(link);
+      await ready(page);
+      await page.waitForFunction(
+        (text) => document.querySelector(".foot")?.textContent?.includes(text),
+        `; ${samples} samples`,
+      );
+    });
+  },
+});
+
+Deno.test({
+  name: "a report needs no server, and names with markup in it do nothing",
+  ...needs,
+  async fn() {
+    await inFolder(async (folder) => {
+      const profile = viewProfile(profileOf(plainSamples(2000, 9, 8)));
+      const path = `${folder}/report.html`;
+      const data = { profile, why: undefined, index: undefined, info: undefined };
+      Deno.writeTextFileSync(path, await reportText(VIEW_PARTS, data));
+      await withPage(path, async (page, report) => {
+        await page.waitForFunction(() =>
+          (globalThis as unknown as { perfdata: { open?: { facts?: object } } }).perfdata.open
+            ?.facts !== undefined
+        );
+        for (const view of ["functions", "tree", "flame", "timeline", "sandwich", "overview"]) {
+          await page.evaluate(
+            ([view, fn]) =>
+              (globalThis as unknown as { perfdata: { set(change: object): void } }).perfdata
+                .set({ view, fn }),
+            [view, HOSTILE_NAMES[1]] as const,
+          );
+          await page.waitForTimeout(200);
+          assertMatch(await page.title(), /^perf record demo · /);
+          assertEquals(await page.$$eval("#app img, #app script", (all) => all.length), 0);
+        }
+        await page.evaluate(() =>
+          (globalThis as unknown as { perfdata: { set(change: object): void } }).perfdata
+            .set({ view: "functions" })
+        );
+        const rows = await allRows(page, ".functions", ["data-fn"]);
+        for (const name of HOSTILE_NAMES) assert(rows.some(([of]) => of === name), name);
+        assertEquals(report.errors, []);
+        assertEquals(report.requests, []);
+      });
+    });
+  },
+});

@@ -1,0 +1,172 @@
+/** `view`: shows a recording in a browser, or writes what is to be seen of it into one page. */
+import { isRandomAccess } from "@perfdata/format";
+import { openSource } from "@perfdata/format/file-source";
+import { VIEW_PARTS } from "../view/server/asset.ts";
+import { type ViewProfile, viewProfile } from "../view/data/view_profile.ts";
+import { pageText, reportText } from "../view/server/page.ts";
+import { RecordingService } from "../view/recording/recording_service.ts";
+import { newToken, viewHandler } from "../view/server/server.ts";
+import {
+  about,
+  aboutAsync,
+  type Command,
+  command,
+  complain,
+  type FlagsOf,
+  giveUpWriting,
+  InputError,
+  main,
+  oneFile,
+  UsageError,
+  writeLine,
+} from "./_cli.ts";
+import { PROFILE_FLAGS, PROFILE_HELP, readProfile, titleOf, writeChunks } from "./_profile.ts";
+
+const HELP = `view: shows a recording in a browser: timeline, flame graph, functions, tree, records
+
+usage: perfdata view [flags] [FILE]
+
+FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
+
+The page is served on 127.0.0.1, below a path that nobody can guess; its address is printed. It is
+there until Ctrl-C. With -o, one file is written that needs no server and no network: it has all
+but the records. ? in the page lists the keys. docs/view.md says more.
+
+  -o, --output FILE      write a page instead of serving one; - is standard output
+  -f, --force            overwrite the file if it exists
+      --open             open a browser (xdg-open)
+      --port N           the port of the server (default: a free one)
+      --no-inline        do not look for lines and inlined functions, which is quicker
+      --pt               what ran, from the Intel PT of the recording instead of samples; the
+                         default where it has none
+${PROFILE_HELP}
+examples:
+  perfdata view perf.data
+  perfdata view -o report.html perf.data
+  perf record -g -o - -- ./program | perfdata view -o report.html -
+
+Exit codes: 0 done, or ended with Ctrl-C; 1 the recording cannot be read, or part of it is damaged;
+2 wrong usage.
+`;
+
+const FLAGS = {
+  boolean: ["open", "force", "no-inline", "pt", ...PROFILE_FLAGS.boolean],
+  string: ["output", "port", ...PROFILE_FLAGS.string],
+  alias: { o: "output", f: "force" },
+} as const;
+
+type ViewFlags = FlagsOf<typeof FLAGS>;
+
+async function run(flags: ViewFlags): Promise<number> {
+  const { on, value, operands } = flags;
+  const name = oneFile(operands);
+  giveUpWriting(value.output, value.temp);
+  if (value.output !== undefined) {
+    for (const flag of ["open", "port"] as const) {
+      if (flag === "open" ? on.open : value.port !== undefined) {
+        throw new UsageError(
+          `--${flag} is for the page that is served, not for one that is written`,
+        );
+      }
+    }
+    return await aboutAsync(name, () => report(name, value.output as string, flags));
+  }
+  const port = value.port === undefined ? 0 : Number(value.port);
+  if (!(Number.isInteger(port) && port >= 0 && port < 65536)) {
+    throw new UsageError(`--port is ${value.port}, expected a number below 65536`);
+  }
+  return await aboutAsync(name, () => serve(name, port, flags));
+}
+
+/** What answers about records, where they can be read again. */
+function recordingOf(name: string): RecordingService | undefined {
+  if (name === "-") return undefined;
+  const source = about(name, () => openSource(name));
+  return isRandomAccess(source) ? new RecordingService(source, name) : undefined;
+}
+
+async function profileOf(
+  name: string,
+  flags: ViewFlags,
+  progress?: (bytes: number) => void,
+): Promise<{ readonly profile: ViewProfile; readonly isWhole: boolean }> {
+  const { profile, isWhole } = await readProfile("view", name, flags, {
+    timed: true,
+    debugInformation: !flags.on["no-inline"],
+    pt: flags.on.pt,
+    ...(progress === undefined ? {} : { progress }),
+  });
+  return { profile: viewProfile(profile), isWhole };
+}
+
+/** Writes a page with all that it shows in it. */
+async function report(name: string, output: string, flags: ViewFlags): Promise<number> {
+  const recording = recordingOf(name);
+  const index = await recording?.index();
+  const { info: _, ...info } = await recording?.info() ?? { info: undefined };
+  const { profile, isWhole } = await profileOf(name, flags);
+  const text = await reportText(VIEW_PARTS, {
+    profile,
+    why: undefined,
+    index,
+    info: "lines" in info ? info : undefined,
+  });
+  const bytes = await writeChunks(output, flags.on.force, [new TextEncoder().encode(text)]);
+  if (output !== "-") complain(`view: ${output}: ${bytes} bytes`);
+  return isWhole ? 0 : 1;
+}
+
+/** Serves the page until somebody ends it. */
+async function serve(name: string, port: number, flags: ViewFlags): Promise<number> {
+  const recording = recordingOf(name);
+  const page = await pageText(VIEW_PARTS, "server");
+  const token = newToken();
+  const total = recording === undefined ? 0 : Deno.statSync(name).size;
+  const handler = viewHandler({
+    token,
+    page,
+    recording,
+    async profile(progress) {
+      let done = 0;
+      let last = 0;
+      const { profile } = await profileOf(name, flags, (bytes) => {
+        done += bytes;
+        const now = performance.now();
+        if (now - last < 100) return;
+        last = now;
+        progress({ what: "Reading the samples", done: Math.min(done, total), total });
+      });
+      return profile;
+    },
+  });
+  const end = new AbortController();
+  const server = about(`port ${port}`, () =>
+    Deno.serve({
+      hostname: "127.0.0.1",
+      port,
+      signal: end.signal,
+      onListen: () => {},
+      onError: () => new Response("the server failed\n", { status: 500 }),
+    }, handler));
+  const address = `http://127.0.0.1:${server.addr.port}/${token}/`;
+  writeLine(address);
+  complain(`view: ${titleOf(name)} is shown at this address until Ctrl-C`);
+  if (flags.on.open) openBrowser(address);
+  Deno.addSignalListener("SIGINT", () => end.abort());
+  await server.finished;
+  return 0;
+}
+
+function openBrowser(address: string): void {
+  try {
+    new Deno.Command("xdg-open", { args: [address], stdin: "null", stdout: "null", stderr: "null" })
+      .spawn().unref();
+  } catch {
+    throw new InputError("--open: xdg-open is not there; open the address by hand");
+  }
+}
+
+/** The command. */
+export const tool: Command = command({ name: "view", help: HELP, flags: FLAGS, run });
+
+if (import.meta.main) await main(tool);

@@ -1,0 +1,215 @@
+import { FlameView } from "../flame/flame.tsx";
+import { OverviewView } from "../overview/overview.tsx";
+import { RecordsView } from "../records/records.tsx";
+import { SandwichView } from "../sandwich/sandwich.tsx";
+import { FunctionsView } from "../table/functions.tsx";
+import { Strip } from "../timeline/strip.tsx";
+import { TimelineView } from "../timeline/timeline.tsx";
+import { TreeView } from "../tree/tree.tsx";
+import { byteSize } from "../ui/format.ts";
+import { type JSX, useEffect, useReducer, useRef, useState } from "../ui/preact.ts";
+import { searchError } from "../ui/search.ts";
+import type { Store } from "../ui/store.ts";
+import { type ViewName, VIEWS } from "../ui/state.ts";
+import { DropPlace } from "./drop_place.tsx";
+import { Keys } from "./keys.tsx";
+import { SelectionBar } from "./selection_bar.tsx";
+import { nextScheme } from "./scheme.ts";
+
+const TITLES: Readonly<Record<ViewName, string>> = {
+  overview: "Overview",
+  timeline: "Timeline",
+  flame: "Flame graph",
+  functions: "Functions",
+  sandwich: "Sandwich",
+  tree: "Tree",
+  records: "Records",
+};
+
+/** The page. */
+export function App(
+  { store, takesFiles }: { readonly store: Store; readonly takesFiles: boolean },
+): JSX.Element {
+  const [, changed] = useReducer((n: number) => n + 1, 0);
+  const [keysShown, showKeys] = useState(false);
+  const search = useRef<HTMLInputElement>(null);
+  useEffect(() => store.listen(() => changed(0)), [store]);
+  const { open, state } = store;
+  const views = VIEWS.filter((view) => view !== "records" || open?.listed === true);
+  const view = views.includes(state.view) ? state.view : "overview";
+  const title = open?.facts?.title ?? "";
+  useEffect(() => {
+    document.title = title === "" ? "perfdata" : `${title} · ${TITLES[view]} · perfdata`;
+  }, [title, view]);
+  useEffect(() => {
+    const keyed = (event: KeyboardEvent) => {
+      const target = event.target as HTMLElement;
+      const writes = /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) &&
+        (target as HTMLInputElement).type !== "checkbox";
+      const isControl = event.ctrlKey || event.metaKey;
+      if (isControl && event.key.toLowerCase() === "z" && !writes) {
+        if (event.shiftKey) store.redo();
+        else store.undo();
+      } else if (isControl && event.key.toLowerCase() === "y" && !writes) store.redo();
+      else if (isControl || event.altKey || writes) return;
+      else if (event.key === "?") showKeys(true);
+      else if (event.key === "/") search.current?.focus();
+      else if (event.key === "u") store.undo();
+      else if (event.key === "U") store.redo();
+      else if (event.key === "c") store.set({ callers: !store.state.callers, zoom: [] });
+      else if (/^[1-9]$/.test(event.key)) {
+        const wanted = views[Number(event.key) - 1];
+        if (wanted === undefined || store.open === undefined) return;
+        store.set({ view: wanted });
+      } else return;
+      event.preventDefault();
+    };
+    addEventListener("keydown", keyed);
+    return () => removeEventListener("keydown", keyed);
+  }, [views.length]);
+  const wrong = searchError(state.search);
+  return (
+    <div class="page">
+      <header>
+        <h1 title={title}>{title === "" ? "perfdata" : title}</h1>
+        {open !== undefined && (
+          <nav aria-label="Views">
+            {views.map((name, i) => (
+              <a
+                key={name}
+                href={`#view=${name}`}
+                aria-current={name === view ? "page" : undefined}
+                title={`${TITLES[name]} (${i + 1})`}
+                onClick={(event) => {
+                  event.preventDefault();
+                  store.set({ view: name });
+                }}
+              >
+                {TITLES[name]}
+              </a>
+            ))}
+          </nav>
+        )}
+        <span class="space" />
+        {open?.facts !== undefined && (
+          <label class="search">
+            <span class="unseen">Search functions</span>
+            <input
+              ref={search}
+              type="search"
+              placeholder="Search: text or /expression/"
+              spellcheck={false}
+              autocomplete="off"
+              value={state.search}
+              aria-invalid={wrong !== undefined}
+              title={wrong ?? "Part of a name, or a regular expression between slashes ( / )"}
+              onInput={(event) => store.set({ search: event.currentTarget.value }, true)}
+              onKeyDown={(event) => {
+                if (event.key === "Escape") {
+                  store.set({ search: "" }, true);
+                  event.currentTarget.blur();
+                }
+              }}
+            />
+          </label>
+        )}
+        <span class="group">
+          {open !== undefined && (
+            <>
+              <button
+                type="button"
+                aria-label="Undo"
+                title="Undo (u)"
+                disabled={!store.canUndo}
+                onClick={() => store.undo()}
+              >
+                ↶
+              </button>
+              <button
+                type="button"
+                aria-label="Redo"
+                title="Redo (U)"
+                disabled={!store.canRedo}
+                onClick={() => store.redo()}
+              >
+                ↷
+              </button>
+            </>
+          )}
+          <button
+            type="button"
+            aria-label="Colors: dark, light, or as the system has them"
+            title="Dark, light, or as the system has them"
+            onClick={nextScheme}
+          >
+            ◐
+          </button>
+          <button type="button" aria-label="Keys" title="Keys (?)" onClick={() => showKeys(true)}>
+            ?
+          </button>
+        </span>
+      </header>
+      {open !== undefined && <Strip store={store} />}
+      {open?.facts !== undefined && view !== "overview" && <SelectionBar store={store} />}
+      <main>
+        <Main store={store} view={view} takesFiles={takesFiles} />
+      </main>
+      {open?.facts !== undefined && <footer title={open.facts.trust}>{open.facts.trust}</footer>}
+      {keysShown && (
+        <Keys
+          views={views.map((name) => TITLES[name])}
+          close={() => showKeys(false)}
+        />
+      )}
+    </div>
+  );
+}
+
+function Main(
+  { store, view, takesFiles }: {
+    readonly store: Store;
+    readonly view: ViewName;
+    readonly takesFiles: boolean;
+  },
+): JSX.Element {
+  const { open } = store;
+  if (open === undefined) {
+    return <DropPlace store={store} takesFiles={takesFiles} />;
+  }
+  if (view === "overview") return <OverviewView store={store} open={open} />;
+  if (view === "records") return <RecordsView store={store} open={open} />;
+  const { facts, progress, failed } = open;
+  if (failed !== undefined) return <p class="empty wrong" role="alert">{failed}</p>;
+  if (facts === undefined) {
+    return (
+      <div class="empty" role="status">
+        <p>
+          {progress?.what ?? "Reading the samples"}
+          {progress !== undefined && progress.total > 0
+            ? `: ${byteSize(progress.done)} of ${byteSize(progress.total)}`
+            : "…"}
+        </p>
+        <progress
+          aria-label="Progress"
+          {...(progress === undefined || progress.total === 0
+            ? {}
+            : { value: progress.done, max: progress.total })}
+        />
+        {takesFiles && <button type="button" onClick={() => store.cancel()}>Cancel</button>}
+      </div>
+    );
+  }
+  const props = { store, open, facts };
+  switch (view) {
+    case "timeline":
+      return <TimelineView {...props} />;
+    case "flame":
+      return <FlameView {...props} />;
+    case "functions":
+      return <FunctionsView {...props} />;
+    case "sandwich":
+      return <SandwichView {...props} />;
+    case "tree":
+      return <TreeView {...props} />;
+  }
+}

@@ -1,0 +1,44 @@
+import { type JSX, useEffect, useRef } from "../ui/preact.ts";
+
+const KEYS: readonly (readonly [string, string])[] = [
+  ["/", "search functions; Escape ends it"],
+  ["u, Ctrl+Z", "undo"],
+  ["U, Ctrl+Shift+Z", "redo"],
+  ["c", "callers first, or callees"],
+  [
+    "← → ↑ ↓",
+    "flame graph: the box beside, above, below; lists: the line above, below; tree: open, close",
+  ],
+  ["Enter", "flame graph: zoom; lists: the function in the sandwich"],
+  ["0, Escape", "show everything"],
+  ["s", "flame graph: the function in the sandwich"],
+  ["+ − , wheel with Ctrl", "timeline: zoom; ← → move, z shows what is selected"],
+  ["← → in the strip", "move the selected time; with Shift its end; Escape takes it back"],
+  ["?", "this list"],
+];
+
+/** The list of keys. */
+export function Keys(
+  { views, close }: { readonly views: readonly string[]; readonly close: () => void },
+): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog ref={dialog} onClose={close} aria-labelledby="keys-title">
+      <h2 id="keys-title">Keys</h2>
+      <dl>
+        <div>
+          <dt>1 – {views.length}</dt>
+          <dd>{views.join(", ")}</dd>
+        </div>
+        {KEYS.map(([key, what]) => (
+          <div key={key}>
+            <dt>{key}</dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+      <button type="button" onClick={() => dialog.current?.close()}>Close</button>
+    </dialog>
+  );
+}

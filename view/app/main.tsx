@@ -1,0 +1,19 @@
+/** The page: what it shows comes from a server, from the page itself, or from files that are dropped. */
+import { render } from "../ui/preact.ts";
+import { Store } from "../ui/store.ts";
+import { App } from "./app.tsx";
+
+function text(id: string): string {
+  return document.getElementById(id)?.textContent?.trim() ?? "";
+}
+
+const worker = new Blob([text("worker")], { type: "text/javascript" });
+const store = new Store(URL.createObjectURL(worker));
+const from = document.documentElement.dataset["from"] ?? "files";
+const body = document.getElementById("app");
+if (body !== null) render(<App store={store} takesFiles={from === "files"} />, body);
+if (from === "server") {
+  // A worker that was made of text has no address of its own.
+  store.start({ from: "server", base: new URL("./", location.href.replace(/#.*/, "")).href });
+} else if (from === "report") store.start({ from: "report", packed: text("data") });
+Object.assign(globalThis, { perfdata: store });

@@ -1,0 +1,12 @@
+/** Dark or light: as the system has it, unless somebody chose. */
+const SCHEMES = ["", "dark", "light"] as const;
+
+/** Takes the next one. */
+export function nextScheme(): void {
+  const root = document.documentElement;
+  const at = SCHEMES.findIndex((scheme) => scheme === (root.dataset["scheme"] ?? ""));
+  const next = SCHEMES[(at + 1) % SCHEMES.length] ?? "";
+  if (next === "") delete root.dataset["scheme"];
+  else root.dataset["scheme"] = next;
+  dispatchEvent(new Event("perfdata-scheme"));
+}

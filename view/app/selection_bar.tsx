@@ -1,0 +1,158 @@
+import { duration, grouped, percent } from "../ui/format.ts";
+import { type JSX, useMemo } from "../ui/preact.ts";
+import type { Store } from "../ui/store.ts";
+
+/** Most threads that can be chosen from a list. */
+const MOST = 300;
+
+/** What is selected, and how it is counted: the same for all views. */
+export function SelectionBar({ store }: { readonly store: Store }): JSX.Element | null {
+  const { state, open } = store;
+  const facts = open?.facts;
+  const choices = useMemo(() => {
+    if (facts === undefined) return { processes: [], threads: [] };
+    const processes = new Map<number, { label: string; count: number }>();
+    const threads = new Map<number, { label: string; count: number; pid: number }>();
+    for (const [number, { pid, tid, comm }] of facts.threads.entries()) {
+      const count = facts.threadSamples[number] as number;
+      const process = processes.get(pid) ?? { label: `${comm} ${pid}`, count: 0 };
+      if (pid === tid) process.label = `${comm} ${pid}`;
+      process.count += count;
+      processes.set(pid, process);
+      const thread = threads.get(tid) ?? { label: "", count: 0, pid };
+      thread.label = `${comm} ${tid}`;
+      thread.count += count;
+      threads.set(tid, thread);
+    }
+    const most = <T extends { readonly count: number }>(of: Map<number, T>) =>
+      [...of].sort(([, a], [, b]) => b.count - a.count).slice(0, MOST);
+    return {
+      processes: most(processes),
+      threads: threads.size > processes.size ? most(threads) : [],
+    };
+  }, [facts]);
+  if (facts === undefined) return null;
+  const all = facts.threadSamples.reduce((sum, count) => sum + count, 0);
+  const sampled = facts.events.map(({ name }, number) => ({ name, number }))
+    .filter(({ number }) => (facts.totals[number]?.samples ?? 0) > 0);
+  const nameOfPid = (pid: number) =>
+    facts.threads.find((thread) => thread.pid === pid && thread.tid === pid)?.comm ??
+      facts.threads.find((thread) => thread.pid === pid)?.comm ?? "process";
+  const nameOfTid = (tid: number) =>
+    facts.threads.find((thread) => thread.tid === tid)?.comm ?? "thread";
+  const chips: { readonly text: string; readonly remove: () => void }[] = [];
+  const list = (
+    name: "pids" | "tids" | "cpus",
+    text: (id: number) => string,
+  ) => {
+    for (const id of state[name] ?? []) {
+      const rest = (state[name] ?? []).filter((other) => other !== id);
+      chips.push({
+        text: text(id),
+        remove: () => store.set({ [name]: rest.length === 0 ? undefined : rest, zoom: [] }),
+      });
+    }
+  };
+  if (state.from !== undefined || state.to !== undefined) {
+    const [from, to] = [state.from ?? 0, state.to ?? facts.duration];
+    chips.push({
+      text: `${duration(from)} – ${duration(to)}`,
+      remove: () => store.set({ from: undefined, to: undefined, zoom: [] }),
+    });
+  }
+  list("pids", (pid) => `process ${nameOfPid(pid)} ${pid}`);
+  list("tids", (tid) => `thread ${nameOfTid(tid)} ${tid}`);
+  list("cpus", (cpu) => `CPU ${cpu}`);
+  return (
+    <div class="bar selection" role="group" aria-label="Selection">
+      {sampled.length > 1 && (
+        <label>
+          Event{" "}
+          <select
+            value={state.event}
+            onChange={(event) => store.set({ event: Number(event.currentTarget.value), zoom: [] })}
+          >
+            {sampled.map(({ name, number }) => (
+              <option key={number} value={number}>
+                {name} ({grouped(facts.totals[number]?.samples ?? 0)})
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+      <label>
+        Count{" "}
+        <select
+          value={state.weight}
+          onChange={(event) =>
+            store.set({ weight: event.currentTarget.value === "samples" ? "samples" : "period" })}
+        >
+          <option value="period">
+            {facts.events[state.event]?.unit === "nanoseconds" ? "time" : "periods"}
+          </option>
+          <option value="samples">samples</option>
+        </select>
+      </label>
+      <label>
+        Of{" "}
+        <select
+          class="of"
+          value=""
+          onChange={(event) => {
+            const [kind, id] = event.currentTarget.value.split(" ");
+            event.currentTarget.value = "";
+            if (id === undefined) {
+              store.set({ pids: undefined, tids: undefined, cpus: undefined, zoom: [] });
+              return;
+            }
+            const name = kind === "p" ? "pids" : kind === "t" ? "tids" : "cpus";
+            const before = state[name] ?? [];
+            if (!before.includes(Number(id))) {
+              store.set({ [name]: [...before, Number(id)], zoom: [] });
+            }
+          }}
+        >
+          <option value="">{chips.length === 0 ? "everything" : "add…"}</option>
+          {chips.length > 0 && <option value="all">everything</option>}
+          {choices.processes.length > 0 && (
+            <optgroup label="Processes">
+              {choices.processes.map(([pid, { label, count }]) => (
+                <option key={pid} value={`p ${pid}`}>{label} ({percent(count, all)})</option>
+              ))}
+            </optgroup>
+          )}
+          {choices.threads.length > 0 && (
+            <optgroup label="Threads">
+              {choices.threads.map(([tid, { label, count }]) => (
+                <option key={tid} value={`t ${tid}`}>{label} ({percent(count, all)})</option>
+              ))}
+            </optgroup>
+          )}
+          {facts.cpus.length > 1 && (
+            <optgroup label="CPUs">
+              {facts.cpus.map((cpu) => <option key={cpu} value={`c ${cpu}`}>CPU {cpu}</option>)}
+            </optgroup>
+          )}
+        </select>
+      </label>
+      {facts.hasInlined && (
+        <label>
+          <input
+            type="checkbox"
+            checked={state.inline}
+            onChange={(event) => store.set({ inline: event.currentTarget.checked, zoom: [] })}
+          />{" "}
+          inlined functions
+        </label>
+      )}
+      {chips.map(({ text, remove }) => (
+        <span key={text} class="chip">
+          {text}
+          <button type="button" aria-label={`Remove ${text} from the selection`} onClick={remove}>
+            ×
+          </button>
+        </span>
+      ))}
+    </div>
+  );
+}

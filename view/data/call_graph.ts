@@ -1,0 +1,195 @@
+import type { Weight, Weights } from "./selection.ts";
+import type { StackRows } from "./view_profile.ts";
+
+/** The function of what has no stack. */
+export const NO_STACK = -1;
+
+/** Rows of stacks that are one box, or one line of a tree: of one function, reached in one way. */
+export interface Group {
+  /** The function, or {@linkcode NO_STACK}. */
+  readonly item: number;
+  /** Rows of the stacks that stand here. */
+  readonly rows: number[];
+  /** What each of them carries, where they are walked towards callers; otherwise their totals. */
+  readonly carried: number[] | undefined;
+  /** Weight of the group. */
+  readonly total: number;
+  /** Weight of samples that are in the function itself. */
+  readonly self: number;
+}
+
+/** Which way stacks are walked: towards callees, or towards callers. */
+export type Direction = "down" | "up";
+
+/** Stacks with the weight of what is selected. */
+export class CallGraph {
+  /** The stacks. */
+  readonly stacks: StackRows;
+  /** By row: weight of the samples whose innermost function it is. */
+  readonly self: Float64Array;
+  /** By row: that and what was called from there. */
+  readonly total: Float64Array;
+  /** Weight of samples without a stack. */
+  readonly bare: number;
+  /** All weight. */
+  readonly sum: number;
+
+  /** Sums up callees. */
+  constructor(stacks: StackRows, weights: Weights, weight: Weight) {
+    const byPeriod = weight === "period";
+    this.stacks = stacks;
+    this.self = byPeriod ? weights.period : weights.count;
+    this.bare = byPeriod ? weights.barePeriod : weights.bareCount;
+    this.sum = byPeriod ? weights.totalPeriod : weights.totalCount;
+    this.total = this.self.slice();
+    const { parent } = stacks;
+    for (let row = parent.length - 1; row >= 0; row--) {
+      const up = parent[row] as number;
+      if (up >= 0) this.total[up] = (this.total[up] as number) + (this.total[row] as number);
+    }
+  }
+
+  /** Where a walk begins; of one function, if one is given, where it is outermost. */
+  roots(direction: Direction, focus?: number): Group[] {
+    const { parent, item, end } = this.stacks;
+    const groups = new GroupMaker(this, direction);
+    if (focus !== undefined) {
+      for (let row = 0; row < parent.length;) {
+        if (item[row] !== focus) row++;
+        else {
+          groups.add(focus, row, this.total[row] as number);
+          row = end[row] as number;
+        }
+      }
+      return groups.all();
+    }
+    if (direction === "down") {
+      for (let row = 0; row < parent.length; row = end[row] as number) {
+        groups.add(item[row] as number, row, this.total[row] as number);
+      }
+    } else {
+      for (let row = 0; row < parent.length; row++) {
+        groups.add(item[row] as number, row, this.self[row] as number);
+      }
+    }
+    const all = groups.all();
+    if (this.bare > 0) {
+      const rest = { rows: [], carried: undefined, self: this.bare };
+      all.push({ item: NO_STACK, total: this.bare, ...rest });
+    }
+    return all;
+  }
+
+  /** What a group called, or what called it. */
+  next({ rows, carried }: Group, direction: Direction): Group[] {
+    const { parent, item, end } = this.stacks;
+    const groups = new GroupMaker(this, direction);
+    for (const [i, row] of rows.entries()) {
+      if (direction === "up") {
+        const up = parent[row] as number;
+        if (up >= 0) groups.add(item[up] as number, up, carried?.[i] as number);
+      } else {
+        for (let at = row + 1; at < (end[row] as number); at = end[at] as number) {
+          groups.add(item[at] as number, at, this.total[at] as number);
+        }
+      }
+    }
+    return groups.all();
+  }
+
+  /** The group that a path of functions leads to. */
+  at(direction: Direction, path: readonly number[], focus?: number): Group | undefined {
+    let groups = this.roots(direction, focus);
+    let found: Group | undefined;
+    for (const item of path) {
+      found = groups.find((group) => group.item === item);
+      if (found === undefined) return undefined;
+      groups = this.next(found, direction);
+    }
+    return found;
+  }
+}
+
+/** Collects rows by function. */
+class GroupMaker {
+  readonly #graph: CallGraph;
+  readonly #isUp: boolean;
+  readonly #groups = new Map<number, { rows: number[]; carried: number[]; sum: number }>();
+
+  constructor(graph: CallGraph, direction: Direction) {
+    this.#graph = graph;
+    this.#isUp = direction === "up";
+  }
+
+  add(item: number, row: number, weight: number): void {
+    if (weight === 0) return;
+    let group = this.#groups.get(item);
+    if (group === undefined) {
+      this.#groups.set(item, group = { rows: [], carried: [], sum: 0 });
+    }
+    group.rows.push(row);
+    if (this.#isUp) group.carried.push(weight);
+    group.sum += weight;
+  }
+
+  all(): Group[] {
+    const { self, stacks: { parent } } = this.#graph;
+    return Array.from(this.#groups, ([item, { rows, carried, sum }]) => {
+      let own = 0;
+      for (const [i, row] of rows.entries()) {
+        // Towards callers, what nobody called ends here.
+        own += !this.#isUp
+          ? self[row] as number
+          : (parent[row] as number) < 0
+          ? carried[i] as number
+          : 0;
+      }
+      const weights = this.#isUp ? carried : undefined;
+      return { item, rows, carried: weights, total: sum, self: own };
+    });
+  }
+}
+
+/** Functions with their weight: columns of those that have any. */
+export interface FunctionRows {
+  /** The function, or {@linkcode NO_STACK}. */
+  readonly item: Int32Array;
+  /** Weight of the samples that are in it. */
+  readonly self: Float64Array;
+  /** That and what it called; a sample counts once, however often the function is in its stack. */
+  readonly total: Float64Array;
+}
+
+/** Sums up functions. */
+export function functionRows(graph: CallGraph, functions: number): FunctionRows {
+  const { stacks: { parent, item, end }, self, total, bare } = graph;
+  const ofSelf = new Float64Array(functions);
+  const ofTotal = new Float64Array(functions);
+  // By function: up to which row it is in the stack already.
+  const within = new Int32Array(functions);
+  for (let row = 0; row < parent.length; row++) {
+    const number = item[row] as number;
+    ofSelf[number] = (ofSelf[number] as number) + (self[row] as number);
+    if (row < (within[number] as number)) continue;
+    within[number] = end[row] as number;
+    ofTotal[number] = (ofTotal[number] as number) + (total[row] as number);
+  }
+  const found: number[] = [];
+  for (let number = 0; number < functions; number++) {
+    if ((ofTotal[number] as number) > 0) found.push(number);
+  }
+  const rows = {
+    self: found.map((number) => ofSelf[number] as number),
+    total: found.map((number) => ofTotal[number] as number),
+  };
+  if (bare > 0) {
+    found.push(NO_STACK);
+    rows.self.push(bare);
+    rows.total.push(bare);
+  }
+  return {
+    item: Int32Array.from(found),
+    self: Float64Array.from(rows.self),
+    total: Float64Array.from(rows.total),
+  };
+}

@@ -1,0 +1,143 @@
+/**
+ * Values with columns, as bytes: JSON in which each column is a reference, then the columns. Columns of
+ * whole numbers are kept as differences in as few bytes as they need, so that they pack well.
+ */
+
+/** A column as the JSON has it. */
+interface Packed {
+  /** What it was. */
+  readonly $: "Int32Array" | "Float64Array" | "Uint8Array";
+  /** Bytes of a value; negative for differences from the value before. */
+  readonly size: number;
+  readonly length: number;
+}
+
+const WIDTHS = { 1: Int8Array, 2: Int16Array, 4: Int32Array } as const;
+
+type Column = Int32Array | Float64Array | Uint8Array;
+
+function isColumn(value: unknown): value is Column {
+  return value instanceof Int32Array || value instanceof Float64Array ||
+    value instanceof Uint8Array;
+}
+
+/** The bytes of a value. */
+export function pack(value: unknown): Uint8Array<ArrayBuffer> {
+  const columns: ArrayBufferView[] = [];
+  const text = JSON.stringify(value, (_, member) => {
+    if (typeof member === "bigint") return `${member}`;
+    if (!isColumn(member)) return member;
+    const { packed, bytes } = packColumn(member);
+    columns.push(bytes);
+    return packed;
+  });
+  const head = new TextEncoder().encode(text);
+  let size = aligned(4 + head.length);
+  for (const { byteLength } of columns) size += aligned(byteLength);
+  const out = new Uint8Array(size);
+  new DataView(out.buffer).setUint32(0, head.length, true);
+  out.set(head, 4);
+  let at = aligned(4 + head.length);
+  for (const { buffer, byteOffset, byteLength } of columns) {
+    out.set(new Uint8Array(buffer, byteOffset, byteLength), at);
+    at += aligned(byteLength);
+  }
+  return out;
+}
+
+/** The value that {@linkcode pack} made bytes of. */
+export function unpack<T>(bytes: Uint8Array<ArrayBuffer>): T {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const length = view.getUint32(0, true);
+  const text = new TextDecoder().decode(bytes.subarray(4, 4 + length));
+  let at = aligned(4 + length);
+  return JSON.parse(text, function (_, member) {
+    if (typeof member !== "object" || member === null || !("$" in member)) return member;
+    const { $, size, length } = member as Packed;
+    const byteLength = Math.abs(size) * length;
+    // A copy, which begins where its values may.
+    const buffer = bytes.slice(at, at + byteLength).buffer;
+    at += aligned(byteLength);
+    if (size === 8) return new Float64Array(buffer);
+    if ($ === "Uint8Array") return new Uint8Array(buffer);
+    const of = new WIDTHS[Math.abs(size) as 1 | 2 | 4](buffer);
+    const column = $ === "Int32Array" ? new Int32Array(length) : new Float64Array(length);
+    for (let i = 0, last = 0; i < length; i++) {
+      column[i] = last = size < 0 ? last + (of[i] as number) : of[i] as number;
+    }
+    return column;
+  }) as T;
+}
+
+function aligned(size: number): number {
+  return size + 7 & ~7;
+}
+
+function packColumn(column: Column): { packed: Packed; bytes: ArrayBufferView } {
+  const { length } = column;
+  if (column instanceof Uint8Array) {
+    return { packed: { $: "Uint8Array", size: 1, length }, bytes: column };
+  }
+  const $ = column instanceof Int32Array ? "Int32Array" : "Float64Array";
+  let [least, most, leastStep, mostStep, last] = [0, 0, 0, 0, 0];
+  let isWhole = true;
+  for (let i = 0; i < length; i++) {
+    const value = column[i] as number;
+    const step = value - last;
+    isWhole &&= Number.isSafeInteger(value) && !Object.is(value, -0);
+    least = Math.min(least, value);
+    most = Math.max(most, value);
+    leastStep = Math.min(leastStep, step);
+    mostStep = Math.max(mostStep, step);
+    last = value;
+  }
+  const own = width(least, most);
+  const steps = width(leastStep, mostStep);
+  if (!isWhole || Math.min(own, steps) > 4) {
+    return { packed: { $, size: 8, length }, bytes: Float64Array.from(column) };
+  }
+  const isSteps = steps < own;
+  const of = new WIDTHS[Math.min(own, steps) as 1 | 2 | 4](length);
+  last = 0;
+  for (let i = 0; i < length; i++) {
+    const value = column[i] as number;
+    of[i] = isSteps ? value - last : value;
+    last = value;
+  }
+  return { packed: { $, size: isSteps ? -steps : own, length }, bytes: of };
+}
+
+/** Bytes of a signed number between two bounds; 8 where four do not do. */
+function width(least: number, most: number): number {
+  for (const bytes of [1, 2, 4]) {
+    const half = 2 ** (8 * bytes - 1);
+    if (least >= -half && most < half) return bytes;
+  }
+  return 8;
+}
+
+/** Bytes through raw deflate. */
+export async function deflate(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
+  const stream = new Blob([bytes]).stream().pipeThrough(new CompressionStream("deflate-raw"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** What {@linkcode deflate} was given. */
+export async function inflate(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** Bytes as base64. */
+export function toBase64(bytes: Uint8Array): string {
+  let binary = "";
+  for (let i = 0; i < bytes.length; i += 0x8000) {
+    binary += String.fromCharCode(...bytes.subarray(i, i + 0x8000));
+  }
+  return btoa(binary);
+}
+
+/** The bytes of {@linkcode toBase64}. */
+export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(text.trim()), (character) => character.charCodeAt(0));
+}

@@ -1,0 +1,188 @@
+import { ranks } from "@perfdata/profile/frame-stacks";
+import {
+  CallGraph,
+  type Direction,
+  type FunctionRows,
+  functionRows,
+  type Group,
+} from "./call_graph.ts";
+import { type FlameBoxes, flameBoxes, type FlameQuery } from "./flame_boxes.ts";
+import {
+  type PlainStacks,
+  plainStacks,
+  plainWeights,
+  type Selection,
+  weigh,
+  type Weight,
+  type Weights,
+} from "./selection.ts";
+import { type Track, type TrackQuery, tracks } from "./tracks.ts";
+import type { ViewProfile } from "./view_profile.ts";
+
+/** What is selected, and how it is counted: all views show the same. */
+export interface Shown extends Selection {
+  readonly weight: Weight;
+  /** Whether inlined functions are functions of their own. */
+  readonly inline: boolean;
+}
+
+/** What is said of a profile before anything of it is shown. */
+export interface ProfileFacts
+  extends
+    Pick<ViewProfile, "title" | "trust" | "events" | "threads" | "objects" | "start" | "duration"> {
+  readonly functions: ViewProfile["functions"];
+  /** By event: samples and periods. */
+  readonly totals: readonly { readonly samples: number; readonly period: number }[];
+  /** By thread: samples of all events. */
+  readonly threadSamples: Float64Array;
+  /** The CPUs that were sampled. */
+  readonly cpus: readonly number[];
+  /** Whether samples have times. */
+  readonly timed: boolean;
+  /** Whether any function was inlined. */
+  readonly hasInlined: boolean;
+}
+
+/** A line of a tree. */
+export interface TreeRow {
+  readonly item: number;
+  readonly total: number;
+  readonly self: number;
+  /** Whether there are lines below it. */
+  readonly hasMore: boolean;
+}
+
+/** Lines of a tree below a path. */
+export interface TreeRows {
+  readonly rows: readonly TreeRow[];
+  /** Weight of all that is selected. */
+  readonly sum: number;
+}
+
+/** All functions with what is selected of them. */
+export interface TableRows extends FunctionRows {
+  /** Weight of all that is selected. */
+  readonly sum: number;
+  /** Samples that are selected. */
+  readonly samples: number;
+}
+
+/** Answers what views ask of a profile. */
+export class ViewEngine {
+  /** The profile. */
+  readonly profile: ViewProfile;
+  readonly #rank: Int32Array;
+  #plain: PlainStacks | undefined;
+  /** The graphs that were made last, the newest first. */
+  readonly #graphs: {
+    readonly key: string;
+    readonly graph: CallGraph;
+    readonly weights: Weights;
+  }[] = [];
+
+  /** Answers for a profile. */
+  constructor(profile: ViewProfile) {
+    this.profile = profile;
+    this.#rank = ranks(profile.functions.name);
+  }
+
+  /** What is said of the profile before anything of it is shown. */
+  facts(): ProfileFacts {
+    const { title, trust, events, threads, objects, functions, start, duration, samples } =
+      this.profile;
+    const totals = events.map(() => ({ samples: 0, period: 0 }));
+    const threadSamples = new Float64Array(threads.length);
+    const cpus = new Set<number>();
+    for (let row = 0; row < samples.length; row++) {
+      const total = totals[samples.event[row] as number];
+      const count = samples.count[row] as number;
+      if (total !== undefined) {
+        total.samples += count;
+        total.period += samples.period[row] as number;
+      }
+      const thread = samples.thread[row] as number;
+      threadSamples[thread] = (threadSamples[thread] as number) + count;
+      const cpu = samples.cpu?.[row] ?? -1;
+      if (cpu >= 0) cpus.add(cpu);
+    }
+    return {
+      title,
+      trust,
+      events,
+      threads,
+      objects,
+      functions,
+      start,
+      duration,
+      totals,
+      threadSamples,
+      cpus: [...cpus].sort((a, b) => a - b),
+      timed: samples.time !== undefined && duration > 0,
+      hasInlined: functions.kind.some((kind) => kind >= 4),
+    };
+  }
+
+  /** Boxes of a flame graph. */
+  flame(shown: Shown, query: FlameQuery): FlameBoxes {
+    return flameBoxes(this.#graph(shown).graph, this.#rank, query);
+  }
+
+  /** All functions. */
+  table(shown: Shown): TableRows {
+    const { graph, weights } = this.#graph(shown);
+    const rows = functionRows(graph, this.profile.functions.name.length);
+    return { ...rows, sum: graph.sum, samples: weights.totalCount };
+  }
+
+  /** The lines of a tree below a path, those with most weight first. */
+  children(
+    shown: Shown,
+    direction: Direction,
+    path: readonly number[],
+    focus?: number,
+  ): TreeRows {
+    const { graph } = this.#graph(shown);
+    let groups: Group[];
+    if (path.length === 0) groups = graph.roots(direction, focus);
+    else {
+      const found = graph.at(direction, path, focus);
+      groups = found === undefined ? [] : graph.next(found, direction);
+    }
+    const place = (item: number) => item < 0 ? Infinity : this.#rank[item] as number;
+    groups.sort((a, b) => b.total - a.total || place(a.item) - place(b.item));
+    return {
+      rows: groups.map((group) => ({
+        item: group.item,
+        total: group.total,
+        self: group.self,
+        hasMore: graph.next(group, direction).length > 0,
+      })),
+      sum: graph.sum,
+    };
+  }
+
+  /** Samples over time. */
+  tracks(
+    query: TrackQuery,
+    selection: Pick<Selection, "pids" | "tids" | "cpus">,
+  ): { readonly tracks: readonly Track[]; readonly count: number } {
+    return tracks(this.profile, query, selection);
+  }
+
+  #graph(shown: Shown): { readonly graph: CallGraph; readonly weights: Weights } {
+    const key = JSON.stringify(shown);
+    const known = this.#graphs.find((made) => made.key === key);
+    if (known !== undefined) return known;
+    let weights = weigh(this.profile, shown);
+    let { stacks } = this.profile;
+    if (!shown.inline) {
+      this.#plain ??= plainStacks(this.profile, this.#rank);
+      weights = plainWeights(weights, this.#plain);
+      ({ stacks } = this.#plain);
+    }
+    const made = { key, graph: new CallGraph(stacks, weights, shown.weight), weights };
+    this.#graphs.unshift(made);
+    if (this.#graphs.length > 2) this.#graphs.pop();
+    return made;
+  }
+}

@@ -1,0 +1,185 @@
+import { assert, assertEquals } from "@std/assert";
+import {
+  HOSTILE_NAMES,
+  namesOf,
+  type PlainSample,
+  plainSamples,
+  profileOf,
+} from "../../packages/export/testing.ts";
+import type { Direction } from "./call_graph.ts";
+import { type Shown, ViewEngine } from "./view_engine.ts";
+import { viewProfile } from "./view_profile.ts";
+
+const SAMPLES = plainSamples(6000, 25);
+const ENGINE = new ViewEngine(viewProfile(profileOf(SAMPLES)));
+const FIRST = Math.min(...SAMPLES.map(({ time }) => time));
+const LAST = Math.max(...SAMPLES.map(({ time }) => time));
+const NAMES = ENGINE.profile.functions.name;
+
+/** What is selected, and which samples that are. */
+const SELECTIONS: readonly (readonly [Partial<Shown>, (sample: PlainSample) => boolean])[] = [
+  [{}, () => true],
+  [{ weight: "samples" }, () => true],
+  [{ event: 1 }, () => true],
+  [{ tids: [8] }, ({ thread }) => thread[2] === 8],
+  [{ pids: [7], weight: "samples" }, ({ thread }) => thread[1] === 7],
+  [{ tids: [8], pids: [9] }, ({ thread }) => thread[2] === 8 || thread[1] === 9],
+  [
+    { from: (LAST - FIRST) / 3, to: (LAST - FIRST) / 2 },
+    ({ time }) => time - FIRST >= (LAST - FIRST) / 3 && time - FIRST < (LAST - FIRST) / 2,
+  ],
+  [{ inline: false }, () => true],
+];
+
+function cases() {
+  return SELECTIONS.map(([change, fits]) => {
+    const shown: Shown = { event: 0, weight: "period", inline: true, ...change };
+    const samples = SAMPLES.filter((sample) => sample.event === shown.event && fits(sample))
+      .map((sample) => ({
+        // What was inlined is marked in the sample.
+        names: shown.inline
+          ? namesOf(sample)
+          : sample.stack.filter((name) => !name.startsWith("~")),
+        weight: shown.weight === "samples" ? 1 : sample.period,
+      }));
+    return { shown, samples };
+  });
+}
+
+const NONE = "[no stack]";
+const nameOf = (item: number) => NAMES[item] ?? NONE;
+
+Deno.test("each function has the weight of the samples that it is in", () => {
+  let compared = 0;
+  for (const { shown, samples } of cases()) {
+    const self = new Map<string, number>();
+    const total = new Map<string, number>();
+    let sum = 0;
+    const add = (to: Map<string, number>, name: string, weight: number) =>
+      to.set(name, (to.get(name) ?? 0) + weight);
+    for (const { names, weight } of samples) {
+      sum += weight;
+      const stack = names.length === 0 ? [NONE] : names;
+      add(self, stack.at(-1) as string, weight);
+      for (const name of new Set(stack)) add(total, name, weight);
+    }
+    const rows = ENGINE.table(shown);
+    const [ofSelf, ofTotal] = [new Map<string, number>(), new Map<string, number>()];
+    for (const [row, item] of rows.item.entries()) {
+      add(ofSelf, nameOf(item), rows.self[row] as number);
+      add(ofTotal, nameOf(item), rows.total[row] as number);
+      compared++;
+    }
+    for (const [name, weight] of ofSelf) assertEquals(weight, self.get(name) ?? 0, name);
+    assertEquals(rows.sum, sum);
+    assertEquals(rows.samples, samples.length);
+    // Where a name is that of an inlined function as well, a sample with both counts in both rows.
+    if (!shown.inline) assertEquals(ofTotal, total);
+    else for (const [name, weight] of total) assert((ofTotal.get(name) ?? 0) >= weight, name);
+  }
+  assert(compared > 300, `${compared} rows`);
+});
+
+Deno.test("the lines of a tree are the sums of the paths of samples", () => {
+  let compared = 0;
+  for (const direction of ["down", "up"] as Direction[]) {
+    for (const { shown, samples } of cases()) {
+      const paths = new Map<string, number>();
+      for (const { names, weight } of samples) {
+        const stack = names.length === 0 ? [NONE] : names;
+        const walked = direction === "up" ? stack.toReversed() : stack;
+        for (let depth = 1; depth <= walked.length; depth++) {
+          const key = walked.slice(0, depth).join("\0");
+          paths.set(key, (paths.get(key) ?? 0) + weight);
+        }
+      }
+      const found = new Map<string, number>();
+      const visit = (path: readonly number[]) => {
+        for (const { item, total, hasMore } of ENGINE.children(shown, direction, path).rows) {
+          const own = [...path, item];
+          const key = own.map(nameOf).join("\0");
+          found.set(key, (found.get(key) ?? 0) + total);
+          compared++;
+          if (hasMore && own.length < 3) visit(own);
+        }
+      };
+      visit([]);
+      for (const [key, weight] of paths) {
+        if (key.split("\0").length <= 3) assertEquals(found.get(key), weight, key);
+      }
+      assertEquals(
+        found.size,
+        [...paths.keys()].filter((key) => key.split("\0").length <= 3).length,
+      );
+    }
+  }
+  assert(compared > 3000, `${compared} lines`);
+});
+
+Deno.test("boxes lie in their callers, and have the weight of their paths", () => {
+  let compared = 0;
+  for (const { shown } of cases()) {
+    for (const direction of ["down", "up"] as Direction[]) {
+      for (const focus of [undefined, NAMES.indexOf(HOSTILE_NAMES[2] as string)]) {
+        const boxes = ENGINE.flame(shown, { direction, focus, zoom: [], least: 0 });
+        const within = new Float64Array(boxes.length);
+        for (let box = 0; box < boxes.length; box++) {
+          const up = boxes.parent[box] as number;
+          const [x, width] = [boxes.x[box] as number, boxes.width[box] as number];
+          compared++;
+          if (up < 0) continue;
+          within[up] = (within[up] as number) + (boxes.total[box] as number);
+          assert(x >= (boxes.x[up] as number) - 1e-9);
+          assert(x + width <= (boxes.x[up] as number) + (boxes.width[up] as number) + 1e-9);
+          assertEquals(boxes.depth[box], (boxes.depth[up] as number) + 1);
+        }
+        for (let box = 0; box < boxes.length; box++) {
+          assertEquals((boxes.self[box] as number) + (within[box] as number), boxes.total[box]);
+        }
+        // A box that is zoomed to fills the width, and has the same boxes in it.
+        const [first] = [...boxes.total.keys()].sort((a, b) =>
+          (boxes.total[b] as number) - (boxes.total[a] as number)
+        );
+        if (first === undefined || boxes.parent[first] !== -1) continue;
+        const zoom = [boxes.item[first] as number];
+        const zoomed = ENGINE.flame(shown, { direction, focus, zoom, least: 0 });
+        assertEquals([zoomed.x[0], zoomed.width[0]], [0, 1]);
+        assertEquals(zoomed.total[0], boxes.total[first]);
+      }
+    }
+  }
+  assert(compared > 10_000, `${compared} boxes`);
+});
+
+Deno.test("narrow boxes are left out, and counted; others stay where they are", () => {
+  const shown: Shown = { event: 0, weight: "period", inline: true };
+  const query = { direction: "down", zoom: [] } as const;
+  const all = ENGINE.flame(shown, { ...query, least: 0 });
+  const some = ENGINE.flame(shown, { ...query, least: 0.01 });
+  assert(some.narrow > 0 && some.length < all.length);
+  const places = (of: typeof all) =>
+    [...of.item.keys()].filter((box) => (of.width[box] as number) >= 0.01)
+      .map((box) => `${of.depth[box]} ${of.x[box]} ${of.width[box]} ${of.item[box]}`).sort();
+  assertEquals(places(some), places(all));
+});
+
+Deno.test("tracks have all samples of their time, by process, thread and in all", () => {
+  const { duration } = ENGINE.facts();
+  for (const kind of ["all", "process", "thread"] as const) {
+    for (const [from, to] of [[0, duration], [duration / 4, duration / 2]] as const) {
+      const { tracks, count } = ENGINE.tracks(
+        { kind, event: 0, weight: "samples", from, to, bins: 100, most: 10 },
+        {},
+      );
+      assertEquals(tracks.length, count);
+      const sum = tracks.reduce((all, { bins }) => all + bins.reduce((a, b) => a + b, 0), 0);
+      const inside = SAMPLES.filter(({ event, time }) =>
+        event === 0 && time - FIRST >= from && time - FIRST <= to
+      ).length;
+      assertEquals(sum, inside);
+      const ofAll = tracks.reduce((all, track) =>
+        all + track.sum, 0);
+      assertEquals(ofAll, SAMPLES.filter(({ event }) => event === 0).length);
+    }
+  }
+});

@@ -1,0 +1,34 @@
+import { PLAIN_COLOR } from "@perfdata/export/flame-colors";
+import type { ProfileViewProps } from "../ui/context.ts";
+import { type JSX, useMemo } from "../ui/preact.ts";
+
+/** Most objects that the legend names. */
+const MOST = 6;
+
+/** Which color stands for which object: those with most functions. */
+export function Legend({ open, facts }: ProfileViewProps): JSX.Element {
+  const entries = useMemo(() => {
+    const counts = new Map<number, { fn: number; count: number }>();
+    for (const [fn, object] of facts.functions.object.entries()) {
+      const known = counts.get(object);
+      if (known === undefined) counts.set(object, { fn, count: 1 });
+      else known.count++;
+    }
+    return [...counts].filter(([object]) => object >= 0)
+      .sort(([, a], [, b]) => b.count - a.count).slice(0, MOST)
+      .map(([object, { fn }]) => ({
+        name: facts.objects[object]?.name ?? "?",
+        color: open.colors[fn] ?? PLAIN_COLOR,
+      }));
+  }, [facts, open.colors]);
+  return (
+    <ul class="legend" aria-label="Colors of objects">
+      {entries.map(({ name, color }) => (
+        <li key={name}>
+          <span class="swatch" style={{ background: color }} aria-hidden="true" />
+          {name}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,132 @@
+import { adviceOfTrust } from "../recording/advice.ts";
+import { nameOf, objectOf, type ViewProps } from "../ui/context.ts";
+import { grouped, percent } from "../ui/format.ts";
+import type { JSX } from "../ui/preact.ts";
+import { useQuery } from "../ui/use_query.ts";
+
+/** Functions that are listed. */
+const TOP = 12;
+
+/** What `info` says, how far it can be trusted, and what could be better. */
+export function OverviewView({ store, open }: ViewProps): JSX.Element {
+  const { info, facts, index, failed } = open;
+  const advice = [...info?.advice ?? [], ...facts === undefined ? [] : adviceOfTrust(facts.trust)];
+  const { shown } = store;
+  const { value } = useQuery(
+    facts === undefined ? undefined : JSON.stringify(shown),
+    () => open.client.call("table", shown),
+  );
+  const top = value === undefined
+    ? []
+    : [...value.item.keys()].sort((a, b) => (value.self[b] as number) - (value.self[a] as number))
+      .slice(0, TOP).filter((row) => (value.self[row] as number) > 0);
+  const lines = (info?.lines ?? []).map((line) => [line.slice(0, 10).trim(), line.slice(10)]);
+  return (
+    <section class="overview" aria-label="Overview">
+      <div class="cards">
+        <div class="card about">
+          <h2>Recording</h2>
+          {info === undefined && index === undefined && <p class="soft">Reading…</p>}
+          <dl>
+            {lines.map(([name, text], i) => (
+              <div key={i}>
+                <dt>{name}</dt>
+                <dd>{text}</dd>
+              </div>
+            ))}
+          </dl>
+        </div>
+        <div class="card">
+          <h2>Trust</h2>
+          {facts !== undefined && (
+            <ul class="plain">
+              {facts.trust.split("; ").map((part) => <li key={part}>{part}</li>)}
+            </ul>
+          )}
+          {facts === undefined && failed === undefined && (
+            <p class="soft">Samples are being read.</p>
+          )}
+          {failed !== undefined && <p class="wrong">{failed}</p>}
+          {advice.length > 0 && <h3>What would help</h3>}
+          <ul class="advice">
+            {advice.map(({ what, remedy }) => (
+              <li key={what}>
+                {what}
+                <code>{remedy}</code>
+              </li>
+            ))}
+          </ul>
+          {(info?.damage.length ?? 0) > 0 && (
+            <details>
+              <summary>Damage</summary>
+              <ul class="plain">
+                {info?.damage.map((fault) => <li key={fault}>{fault}</li>)}
+              </ul>
+            </details>
+          )}
+        </div>
+        {top.length > 0 && value !== undefined && facts !== undefined && (
+          <div class="card">
+            <h2>Where time is spent</h2>
+            <ol class="top">
+              {top.map((row) => {
+                const fn = value.item[row] as number;
+                return (
+                  <li key={row}>
+                    <span class="number">{percent(value.self[row] as number, value.sum)}</span>
+                    <button
+                      type="button"
+                      class="link"
+                      title={nameOf(facts, fn)}
+                      onClick={() => store.set({ view: "sandwich", fn: nameOf(facts, fn) })}
+                    >
+                      {nameOf(facts, fn)}
+                    </button>
+                    <span class="soft">{objectOf(facts, fn)}</span>
+                  </li>
+                );
+              })}
+            </ol>
+            <button type="button" onClick={() => store.set({ view: "functions" })}>
+              All functions
+            </button>
+          </div>
+        )}
+        {index !== undefined && (
+          <div class="card">
+            <h2>Records</h2>
+            <table>
+              <thead>
+                <tr>
+                  <th scope="col">Type</th>
+                  <th scope="col" class="number">Records</th>
+                </tr>
+              </thead>
+              <tbody>
+                {index.types.map(({ name, count }) => (
+                  <tr key={name}>
+                    <td>
+                      {open.listed
+                        ? (
+                          <button
+                            type="button"
+                            class="link"
+                            onClick={() =>
+                              store.set({ view: "records", types: [name], record: -1 })}
+                          >
+                            {name}
+                          </button>
+                        )
+                        : name}
+                    </td>
+                    <td class="number">{grouped(count)}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,53 @@
+import type { PerfEvent, RecordBatch } from "@perfdata/format";
+import { trailerEnd } from "@perfdata/format/record";
+import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
+
+/** What is known of a record without decoding it; -1 for what it does not say. */
+export class RecordFacts {
+  type = 0;
+  event = -1;
+  pid = -1;
+  tid = -1;
+  cpu = -1;
+  /** Upper half of the time; both are 0 where there is none. */
+  timeHi = 0;
+  timeLo = 0;
+
+  /** Reads record `i` of a batch. */
+  read(batch: RecordBatch, i: number): this {
+    const { view, littleEndian: le, events } = batch;
+    const start = batch.start(i);
+    const end = start + batch.size(i);
+    this.type = batch.type(i);
+    this.event =
+      this.pid =
+      this.tid =
+      this.cpu =
+        -1;
+    this.timeHi = this.timeLo = 0;
+    if (this.type >= PERF_RECORD_USER_TYPE_START) return this;
+    this.event = events.all.length === 1 ? 0 : events.indexOf(view, start, end, this.type, le);
+    const event: PerfEvent | undefined = events.all[this.event];
+    if (event === undefined) return this;
+    const { layout } = event;
+    const isSample = this.type === PERF_RECORD_SAMPLE;
+    const from = isSample ? start : trailerEnd(start, end);
+    const at = isSample ? layout : layout.trailer;
+    // Offsets of a trailer are negative, and 0 where there is no such field.
+    const has = (offset: number, size: number): boolean =>
+      (isSample ? offset >= 8 : offset < 0) && from + offset >= start + 8 &&
+      from + offset + size <= end;
+    if (has(at.pid, 8)) {
+      this.pid = view.getInt32(from + at.pid, le);
+      this.tid = view.getInt32(from + at.pid + 4, le);
+    }
+    if (has(at.cpu, 4)) this.cpu = view.getInt32(from + at.cpu, le);
+    if (has(at.time, 8)) {
+      const hi = view.getUint32(from + at.time + (le ? 4 : 0), le);
+      const lo = view.getUint32(from + at.time + (le ? 0 : 4), le);
+      // All ones is the time of nothing.
+      if ((hi & lo) >>> 0 !== 0xffff_ffff) [this.timeHi, this.timeLo] = [hi, lo];
+    }
+    return this;
+  }
+}

@@ -1,0 +1,306 @@
+import { hexOfRecord, type HexRun } from "@perfdata/dump";
+import { USER_RECORD_NAMES } from "@perfdata/format/record-names";
+import { dumpRecordName, recordTypeOfName } from "@perfdata/dump/record-names";
+import type { PerfDataReader, RecordBatch } from "@perfdata/format";
+import type { IndexBlock, RecordingIndex } from "@perfdata/session/index";
+import { RecordFacts } from "./record_facts.ts";
+
+/** Which records are listed; what is not given lists all. */
+export interface RecordQuery {
+  /** Names of types, such as `MMAP2`. */
+  readonly types?: readonly string[] | undefined;
+  readonly pids?: readonly number[] | undefined;
+  readonly tids?: readonly number[] | undefined;
+  readonly cpus?: readonly number[] | undefined;
+  /** Number of the event. */
+  readonly event?: number | undefined;
+  /** Times in nanoseconds, as decimal text: this and what follows, what comes before. */
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}
+
+/** A line of the list. */
+export interface RecordRow {
+  /** Number among the records of the file, from 0. */
+  readonly number: number;
+  /** Offset in the file. */
+  readonly offset: number;
+  readonly size: number;
+  readonly type: string;
+  /** Seconds with nine digits, exact; empty where it has none. */
+  readonly time: string;
+  readonly pid: number;
+  readonly tid: number;
+  readonly cpu: number;
+  readonly event: string;
+  /** Its fields in short. */
+  readonly text: string;
+}
+
+/** A field of a record, as `hex` shows it. */
+export interface RecordField {
+  readonly offset: number;
+  readonly size: number;
+  readonly field: string;
+  readonly depth: number;
+  readonly type: string;
+  readonly value: string | undefined;
+  readonly problems: readonly string[];
+}
+
+/** A record with its fields and bytes. */
+export interface RecordDetail {
+  readonly row: RecordRow;
+  readonly bytes: Uint8Array;
+  /** The fields in the order of the bytes, without gap or overlap. */
+  readonly fields: readonly RecordField[];
+}
+
+/** Some rows of a list. */
+export interface RecordRows {
+  /** How many records there are that fit. */
+  readonly count: number;
+  readonly rows: readonly RecordRow[];
+}
+
+/** Most records that are handed out at once. */
+const MOST_ROWS = 1000;
+
+/** The records that fit, by block. */
+interface Matches {
+  /** Of each block, how many come before it. */
+  readonly before: Float64Array;
+  /** Of each block, which of its records; `undefined` for all. */
+  readonly of: (Uint32Array | undefined)[];
+  readonly count: number;
+}
+
+/** The records of a recording whose blocks can be read for themselves, as a list. */
+export class RecordList {
+  readonly #reader: PerfDataReader;
+  readonly #blocks: readonly IndexBlock[];
+  readonly #eventNames: readonly string[];
+  readonly #all: Matches;
+  /** What was asked for last. */
+  #found: { readonly key: string; readonly matches: Promise<Matches> } | undefined;
+
+  /** Lists the records of an index. */
+  constructor(reader: PerfDataReader, { blocks }: RecordingIndex, eventNames: readonly string[]) {
+    this.#reader = reader;
+    this.#blocks = blocks;
+    this.#eventNames = eventNames;
+    this.#all = matchesOf(blocks.map(() => undefined), blocks);
+  }
+
+  /** Some of the records that fit. */
+  async rows(query: RecordQuery, from: number, count: number): Promise<RecordRows> {
+    const matches = await this.#matches(query);
+    const end = Math.min(matches.count, from + Math.min(count, MOST_ROWS));
+    const rows: RecordRow[] = [];
+    let at = Math.max(0, from);
+    while (at < end) {
+      const number = blockOf(matches.before, at);
+      const block = this.#blocks[number] as IndexBlock;
+      const of = matches.of[number];
+      const first = at - (matches.before[number] as number);
+      const size = of?.length ?? block.records;
+      const last = Math.min(size, first + end - at);
+      const wanted = of?.subarray(first, last) ??
+        Uint32Array.from({ length: last - first }, (_, i) => first + i);
+      let next = 0;
+      await this.#read(block, (batch, i, nth) => {
+        if (nth !== wanted[next]) return true;
+        next++;
+        rows.push(this.#row(batch, i, block.first + nth));
+        return next < wanted.length;
+      });
+      // A file that became shorter has fewer.
+      if (last <= first) break;
+      at += last - first;
+    }
+    return { count: matches.count, rows };
+  }
+
+  /** The place of a record in the list, by its number; that of the next one where it does not fit. */
+  async position(query: RecordQuery, number: number): Promise<number> {
+    const { before, of, count } = await this.#matches(query);
+    let block = this.#blocks.findIndex(({ first, records }) => number < first + records);
+    if (block < 0) return Math.max(0, count - 1);
+    const nth = number - (this.#blocks[block] as IndexBlock).first;
+    const own = of[block];
+    if (own === undefined) return (before[block] as number) + Math.max(0, nth);
+    const at = own.findIndex((i) => i >= nth);
+    if (at >= 0) return (before[block] as number) + at;
+    block++;
+    return Math.min(Math.max(0, count - 1), before[block] ?? count);
+  }
+
+  /** A record with its fields and bytes. */
+  async detail(number: number): Promise<RecordDetail | undefined> {
+    const block = this.#blocks.find(({ first, records }) =>
+      number >= first && number < first + records
+    );
+    let found: RecordDetail | undefined;
+    if (block === undefined) return undefined;
+    await this.#read(block, (batch, i, nth) => {
+      if (block.first + nth !== number) return true;
+      const runs = hexOfRecord(this.#reader, batch, i, number);
+      found = {
+        row: this.#row(batch, i, number),
+        bytes: batch.recordBytes(i).slice(),
+        fields: runs.map((run) => fieldOf(run, batch.offsetOf(i), batch.inflatedFrom >= 0)),
+      };
+      return false;
+    });
+    return found;
+  }
+
+  /** The names of the types that there are. */
+  static typeName(type: number): string {
+    const name = dumpRecordName(type);
+    return name === "INVALID" ? USER_RECORD_NAMES[type] ?? `TYPE_${type}` : name;
+  }
+
+  #matches(query: RecordQuery): Promise<Matches> {
+    const key = JSON.stringify(query);
+    if (Object.values(query).every((value) => value === undefined)) {
+      return Promise.resolve(this.#all);
+    }
+    if (this.#found?.key !== key) this.#found = { key, matches: this.#find(query) };
+    return this.#found.matches;
+  }
+
+  async #find({ types, pids, tids, cpus, event, from, to }: RecordQuery): Promise<Matches> {
+    const wanted = types === undefined
+      ? undefined
+      : new Set(types.map((name) =>
+        /^TYPE_\d+$/.test(name) ? Number(name.slice(5)) : recordTypeOfName(name)
+      ));
+    const [least, most] = [halves(from), halves(to)];
+    const facts = new RecordFacts();
+    const fits = (batch: RecordBatch, i: number): boolean => {
+      if (wanted !== undefined && !wanted.has(batch.type(i))) return false;
+      facts.read(batch, i);
+      if (event !== undefined && facts.event !== event) return false;
+      if (pids !== undefined || tids !== undefined) {
+        if (!(pids?.includes(facts.pid) || tids?.includes(facts.tid))) return false;
+      }
+      if (cpus !== undefined && !cpus.includes(facts.cpu)) return false;
+      if (least === undefined && most === undefined) return true;
+      const { timeHi: hi, timeLo: lo } = facts;
+      if (hi === 0 && lo === 0) return false;
+      return (least === undefined || !isBefore(hi, lo, least)) &&
+        (most === undefined || isBefore(hi, lo, most));
+    };
+    const found: Uint32Array[] = [];
+    for (const block of this.#blocks) {
+      const own: number[] = [];
+      await this.#read(block, (batch, i, nth) => {
+        if (fits(batch, i)) own.push(nth);
+        return true;
+      });
+      found.push(Uint32Array.from(own));
+    }
+    return matchesOf(found, this.#blocks);
+  }
+
+  /** Reads a block, until `take` says that it has enough. */
+  async #read(
+    { from, to }: IndexBlock,
+    take: (batch: RecordBatch, i: number, nth: number) => boolean,
+  ): Promise<void> {
+    let nth = 0;
+    for await (const batch of this.#reader.batches({ from, to, quiet: true })) {
+      for (let i = 0; i < batch.count; i++) if (!take(batch, i, nth++)) return;
+    }
+  }
+
+  #row(batch: RecordBatch, i: number, number: number): RecordRow {
+    const { type, event, pid, tid, cpu, timeHi, timeLo } = new RecordFacts().read(batch, i);
+    const time = BigInt(timeHi) << 32n | BigInt(timeLo);
+    return {
+      number,
+      offset: batch.offsetOf(i),
+      size: batch.size(i),
+      type: RecordList.typeName(type),
+      time: time === 0n ? "" : secondsText(time),
+      pid,
+      tid,
+      cpu,
+      event: this.#eventNames[event] ?? "",
+      text: summary(hexOfRecord(this.#reader, batch, i, number)),
+    };
+  }
+}
+
+function matchesOf(of: (Uint32Array | undefined)[], blocks: readonly IndexBlock[]): Matches {
+  const before = new Float64Array(blocks.length);
+  let count = 0;
+  for (const [i, { records }] of blocks.entries()) {
+    before[i] = count;
+    count += of[i]?.length ?? records;
+  }
+  return { before, of, count };
+}
+
+/** The last block that begins at or before a place, and is not empty. */
+function blockOf(before: Float64Array, at: number): number {
+  let [low, high] = [0, before.length];
+  while (low < high) {
+    const middle = low + high >>> 1;
+    if ((before[middle] as number) <= at) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+function halves(text: string | undefined): readonly [number, number] | undefined {
+  if (text === undefined) return undefined;
+  const time = BigInt(text);
+  return [Number(time >> 32n), Number(time & 0xffff_ffffn)];
+}
+
+function isBefore(hi: number, lo: number, [otherHi, otherLo]: readonly [number, number]): boolean {
+  return hi < otherHi || (hi === otherHi && lo < otherLo);
+}
+
+/** Seconds with nine digits. */
+export function secondsText(nanoseconds: bigint): string {
+  const digits = `${nanoseconds}`.padStart(10, "0");
+  return `${digits.slice(0, -9)}.${digits.slice(-9)}`;
+}
+
+function fieldOf(
+  { offset, size, field, depth, type, value, problems }: HexRun,
+  start: number,
+  isInflated: boolean,
+): RecordField {
+  return {
+    offset: isInflated ? offset : offset - start,
+    size,
+    field,
+    depth,
+    type,
+    value,
+    problems,
+  };
+}
+
+/** Most fields that a line has. */
+const MOST_FIELDS = 12;
+/** What has columns of its own, or says nothing in a line. */
+const LEFT_OUT =
+  /^\.(header|sample_id)\b|\.(padding|tail|length|len|reserved\w*)$|^\.(pid|tid|time|cpu|id|stream_id|identifier)$/;
+
+function summary(runs: readonly HexRun[]): string {
+  const parts: string[] = [];
+  for (const { field, value } of runs) {
+    if (value === undefined || LEFT_OUT.test(field)) continue;
+    if (parts.length === MOST_FIELDS) {
+      parts.push("…");
+      break;
+    }
+    parts.push(`${field.replace(/^\./, "")} ${value}`);
+  }
+  return parts.join(", ");
+}

@@ -1,0 +1,203 @@
+import { copyRecording, FileOutput } from "@perfdata/edit";
+import { bytesSource, memorySink, PerfDataReader, type RandomAccessSource } from "@perfdata/format";
+import {
+  PERF_RECORD_COMM,
+  PERF_RECORD_FORK,
+  PERF_RECORD_LOST,
+  PERF_RECORD_LOST_SAMPLES,
+  PERF_RECORD_THROTTLE,
+} from "@perfdata/format/record-types";
+import { type RecordingInfo, recordingInfo } from "@perfdata/report/info";
+import { infoLines } from "@perfdata/report/info-text";
+import { EventNames } from "@perfdata/session/event-names";
+import { type IndexBlock, RecordingIndex } from "@perfdata/session/index";
+import { FloatColumn, IntColumn } from "@perfdata/profile/columns";
+import { type Advice, adviceOf } from "./advice.ts";
+import { type RecordDetail, RecordList, type RecordQuery, type RecordRows } from "./record_list.ts";
+
+/** What of a recording is known after one look at the headers of its records. */
+export interface IndexAnswer {
+  /** Bytes. */
+  readonly size: number;
+  /** Time of the first record that has one, in ns as decimal text; `undefined` where none has. */
+  readonly start: string | undefined;
+  /** From there to the last one, in ns. */
+  readonly duration: number;
+  /** Blocks of records in the order of the file: samples, and ns from the start. */
+  readonly blocks: {
+    readonly samples: Float64Array;
+    readonly from: Float64Array;
+    readonly to: Float64Array;
+  };
+  /** How many records of each type there are, those of which there are most first. */
+  readonly types: readonly { readonly name: string; readonly count: number }[];
+  /** What happened besides samples: ns from the start, and the type of the record. */
+  readonly marks: { readonly time: Float64Array; readonly type: Int32Array };
+  /** Set where records are shown as they are when they are inflated: offsets are not those of the file. */
+  readonly isInflated: boolean;
+  /** Why records cannot be listed. */
+  readonly unlisted: string | undefined;
+}
+
+/** A recording in short. */
+export interface InfoAnswer {
+  /** The lines of the command `info`. */
+  readonly lines: readonly string[];
+  /** What could be better, and how. */
+  readonly advice: readonly Advice[];
+  /** Faults that were found. */
+  readonly damage: readonly string[];
+}
+
+/** Most faults that are handed out. */
+const MOST_FAULTS = 100;
+/** Most marks that are kept. */
+const MOST_MARKS = 100_000;
+/** Most bytes of a compressed recording that are held inflated. */
+const MOST_INFLATED = 1 << 29;
+
+const MARKED: ReadonlySet<number> = new Set([
+  PERF_RECORD_LOST,
+  PERF_RECORD_LOST_SAMPLES,
+  PERF_RECORD_THROTTLE,
+  PERF_RECORD_COMM,
+  PERF_RECORD_FORK,
+]);
+
+interface Opened {
+  readonly reader: PerfDataReader;
+  readonly index: RecordingIndex;
+  readonly marks: IndexAnswer["marks"];
+}
+
+/** Answers what the page asks about a recording; runs in a worker, and in the process that serves it. */
+export class RecordingService {
+  readonly #source: RandomAccessSource;
+  readonly #name: string;
+  #opened: Promise<Opened> | undefined;
+  #list: Promise<{ readonly list?: RecordList }> | undefined;
+  #index: Promise<IndexAnswer> | undefined;
+  #info: Promise<InfoAnswer & { readonly info: RecordingInfo }> | undefined;
+
+  /** @param name What suggestions call it. */
+  constructor(source: RandomAccessSource, name: string) {
+    this.#source = source;
+    this.#name = name;
+  }
+
+  /** What the headers of records say. */
+  index(): Promise<IndexAnswer> {
+    return this.#index ??= this.#indexed();
+  }
+
+  /** What `info` says, and what could be better. */
+  info(): Promise<InfoAnswer & { readonly info: RecordingInfo }> {
+    return this.#info ??= this.#informed();
+  }
+
+  /** Some of the records that fit. */
+  async records(query: RecordQuery, from: number, count: number): Promise<RecordRows> {
+    const { list } = await this.#listed();
+    return await list?.rows(query, from, count) ?? { count: 0, rows: [] };
+  }
+
+  /** Where in the list a record is. */
+  async position(query: RecordQuery, number: number): Promise<number> {
+    const { list } = await this.#listed();
+    return await list?.position(query, number) ?? 0;
+  }
+
+  /** A record with its fields and bytes. */
+  async record(number: number): Promise<RecordDetail | undefined> {
+    const { list } = await this.#listed();
+    return await list?.detail(number);
+  }
+
+  async #open(source: RandomAccessSource): Promise<Opened> {
+    const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
+    const time = new FloatColumn();
+    const type = new IntColumn();
+    const index = await RecordingIndex.read(reader, {
+      other(batch, i, hi, lo) {
+        const of = batch.type(i);
+        if (!MARKED.has(of) || (hi === 0 && lo === 0) || type.length === MOST_MARKS) return;
+        time.push((hi >>> 0) * 4294967296 + (lo >>> 0));
+        type.push(of);
+      },
+    });
+    return { reader, index, marks: { time: time.array().slice(), type: type.array().slice() } };
+  }
+
+  #main(): Promise<Opened> {
+    return this.#opened ??= this.#open(this.#source);
+  }
+
+  async #indexed(): Promise<IndexAnswer> {
+    const { reader, index, marks } = await this.#main();
+    const timed = index.blocks.filter(({ youngest, samples }) => youngest > 0n && samples > 0);
+    const least = (a: bigint, { oldest }: IndexBlock) => oldest < a ? oldest : a;
+    const start = timed.reduce(least, timed[0]?.oldest ?? 0n);
+    const end = timed.reduce((a, { youngest }) => youngest > a ? youngest : a, 0n);
+    const from = (time: bigint) => Number(time - start);
+    return {
+      size: reader.fileSize ?? 0,
+      start: timed.length === 0 ? undefined : `${start}`,
+      duration: timed.length === 0 ? 0 : from(end),
+      blocks: {
+        samples: Float64Array.from(timed, ({ samples }) => samples),
+        from: Float64Array.from(timed, ({ oldest }) => from(oldest)),
+        to: Float64Array.from(timed, ({ youngest }) => from(youngest)),
+      },
+      types: [...index.types].sort(([, a], [, b]) => b - a)
+        .map(([type, count]) => ({ name: RecordList.typeName(type), count })),
+      marks: { time: marks.time.map((time) => time - Number(start)), type: marks.type },
+      isInflated: index.isCompressed,
+      unlisted: tooLarge(index),
+    };
+  }
+
+  #listed() {
+    return this.#list ??= this.#makeList();
+  }
+
+  async #makeList(): Promise<{ readonly list?: RecordList }> {
+    const { reader, index } = await this.#main();
+    const names = async (of: PerfDataReader) => await new EventNames(of, () => {}).all();
+    if (!index.isCompressed) {
+      return { list: new RecordList(reader, index, await names(reader)) };
+    }
+    // What came out of COMPRESSED records cannot be read for itself: the recording is inflated.
+    if (tooLarge(index) !== undefined) return {};
+    const sink = memorySink();
+    const again = await PerfDataReader.open(this.#source, { diagnostics: () => {} });
+    await copyRecording(again, new FileOutput(sink));
+    const inflated = await this.#open(bytesSource(sink.bytes()));
+    return {
+      list: new RecordList(inflated.reader, inflated.index, await names(inflated.reader)),
+    };
+  }
+
+  async #informed(): Promise<InfoAnswer & { readonly info: RecordingInfo }> {
+    const damage: string[] = [];
+    let count = 0;
+    const reader = await PerfDataReader.open(this.#source, {
+      diagnostics(error) {
+        if (count++ < MOST_FAULTS) damage.push(error.located());
+      },
+    });
+    const info = await recordingInfo(reader);
+    return {
+      info,
+      lines: infoLines(info, count, this.#name),
+      advice: adviceOf(info, count, this.#name),
+      damage,
+    };
+  }
+}
+
+/** Why the records of a compressed recording are not listed; `undefined` where they are. */
+function tooLarge({ isCompressed, stats: { inflatedBytes } }: RecordingIndex): string | undefined {
+  if (!isCompressed || inflatedBytes <= MOST_INFLATED) return undefined;
+  return `the records are compressed, and ${Math.round(inflatedBytes / 1e6)} MB inflated: ` +
+    "perfdata convert makes a file whose records can be listed";
+}

@@ -1,0 +1,194 @@
+import type { RecordDetail } from "../recording/record_list.ts";
+import { grouped } from "../ui/format.ts";
+import { type JSX, useMemo, useState } from "../ui/preact.ts";
+import { lineOfKey, VirtualList } from "../ui/virtual_list.tsx";
+
+/** Bytes in a line. */
+const WIDE = 16;
+
+/** The fields of a record beside its bytes: what is marked in one is marked in the other. */
+export function RecordBytes(
+  { detail, close }: { readonly detail: RecordDetail; readonly close: () => void },
+): JSX.Element {
+  const { row, bytes, fields } = detail;
+  const [hover, setHover] = useState(-1);
+  const [chosen, setChosen] = useState(-1);
+  const [scrolled, setScrolled] = useState({ field: -1, line: -1 });
+  const marked = hover >= 0 ? hover : chosen;
+  /** By byte: number of its field. */
+  const fieldOf = useMemo(() => {
+    const of = new Int32Array(bytes.length).fill(-1);
+    for (const [number, { offset, size }] of fields.entries()) {
+      of.fill(number, Math.max(0, offset), Math.max(0, offset + size));
+    }
+    return of;
+  }, [detail]);
+  const overField = (number: number) => {
+    setHover(number);
+    setScrolled({ field: -1, line: Math.floor((fields[number]?.offset ?? 0) / WIDE) });
+  };
+  const overByte = (event: MouseEvent) => {
+    const at = (event.target as HTMLElement).dataset["at"];
+    if (at === undefined) return;
+    const number = fieldOf[Number(at)] as number;
+    setHover(number);
+    setScrolled({ field: number, line: -1 });
+  };
+  const choose = (number: number) => {
+    setChosen(number);
+    setHover(-1);
+    setScrolled({ field: number, line: Math.floor((fields[number]?.offset ?? 0) / WIDE) });
+  };
+  const field = fields[marked];
+  return (
+    <div class="detail">
+      <div class="bar">
+        <strong>{row.type}</strong>
+        <span class="soft">
+          record {grouped(row.number)}, {grouped(row.size)} bytes at offset{" "}
+          0x{row.offset.toString(16)}
+          {row.event === "" ? "" : `, ${row.event}`}
+        </span>
+        <span class="space" />
+        <button type="button" aria-label="Close the record" onClick={close}>×</button>
+      </div>
+      <div class="detail-parts" onMouseLeave={() => setHover(-1)}>
+        <div
+          class="grid fields"
+          role="grid"
+          aria-label="Fields"
+          aria-rowcount={fields.length + 1}
+          aria-activedescendant={chosen < 0 ? undefined : `field-${chosen}`}
+          tabIndex={0}
+          onKeyDown={(event) => {
+            const to = lineOfKey(event.key, chosen, fields.length);
+            if (to === undefined) return;
+            choose(to);
+            event.preventDefault();
+          }}
+        >
+          <div class="row head" role="row" aria-rowindex={1}>
+            <div class="name" role="columnheader">Field</div>
+            <div class="value" role="columnheader">Value</div>
+            <div class="kind" role="columnheader">Type</div>
+          </div>
+          <VirtualList
+            role="rowgroup"
+            count={fields.length}
+            height={21}
+            chosen={scrolled.field}
+            render={(number) => {
+              const { field: name, value, type, problems } =
+                fields[number] as typeof fields[number];
+              return (
+                <div
+                  class={`row tint-${number % 2}${number === marked ? " marked" : ""}${
+                    problems.length > 0 ? " problem" : ""
+                  }`}
+                  role="row"
+                  id={`field-${number}`}
+                  aria-rowindex={number + 2}
+                  aria-selected={number === chosen}
+                  title={problems.join("\n")}
+                  onMouseEnter={() => overField(number)}
+                  onClick={() => choose(number)}
+                >
+                  <div class="name" role="gridcell">{name.replace(/^\./, "")}</div>
+                  <div class="value number" role="gridcell">
+                    {value ?? shortBytes(bytes, fields[number] as typeof fields[number])}
+                  </div>
+                  <div class="kind soft" role="gridcell">{type}</div>
+                </div>
+              );
+            }}
+          />
+        </div>
+        <div class="hex" role="group" aria-label="Bytes" onMouseOver={overByte}>
+          <VirtualList
+            tabIndex={0}
+            role="region"
+            aria-label="Bytes of the record"
+            count={Math.ceil(bytes.length / WIDE)}
+            height={20}
+            chosen={scrolled.line}
+            onClick={(event) => {
+              const at = (event.target as HTMLElement).dataset["at"];
+              if (at !== undefined) choose(fieldOf[Number(at)] as number);
+            }}
+            render={(line) => (
+              <HexLine
+                line={line}
+                bytes={bytes}
+                offset={row.offset}
+                from={field?.offset ?? -1}
+                to={field === undefined ? -1 : field.offset + field.size}
+                fieldOf={fieldOf}
+              />
+            )}
+          />
+        </div>
+      </div>
+      <p class="foot" aria-live="polite">
+        {field === undefined
+          ? <span class="soft">Point at a field or at a byte: both are marked.</span>
+          : (
+            <>
+              <strong>{field.field.replace(/^\./, "") || row.type}</strong>{" "}
+              <span class="soft">
+                {field.type}, {field.size} {field.size === 1 ? "byte" : "bytes"} at +{field.offset}
+              </span>{" "}
+              {field.value ?? ""}
+              {field.problems.map((problem) => <em key={problem} class="wrong">{problem}</em>)}
+            </>
+          )}
+      </p>
+    </div>
+  );
+}
+
+function HexLine(
+  { line, bytes, offset, from, to, fieldOf }: {
+    readonly line: number;
+    readonly bytes: Uint8Array;
+    readonly offset: number;
+    readonly from: number;
+    readonly to: number;
+    readonly fieldOf: Int32Array;
+  },
+): JSX.Element {
+  const start = line * WIDE;
+  const part = [...bytes.subarray(start, start + WIDE)];
+  const name = (i: number) => {
+    const at = start + i;
+    return `tint-${(fieldOf[at] as number) & 1}${at >= from && at < to ? " marked" : ""}`;
+  };
+  return (
+    <div class="hex-line">
+      <span class="soft hex-offset">{(offset + start).toString(16).padStart(8, "0")}</span>
+      <span class="hex-bytes">
+        {part.map((byte, i) => (
+          <span key={i} class={name(i)} data-at={start + i}>
+            {byte.toString(16).padStart(2, "0")}
+          </span>
+        ))}
+      </span>
+      <span class="hex-text" aria-hidden="true">
+        {part.map((byte, i) => (
+          <span key={i} class={name(i)} data-at={start + i}>
+            {byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : "."}
+          </span>
+        ))}
+      </span>
+    </div>
+  );
+}
+
+/** Bytes that have no value of their own. */
+function shortBytes(
+  bytes: Uint8Array,
+  { offset, size }: { readonly offset: number; readonly size: number },
+): string {
+  const some = [...bytes.subarray(offset, offset + Math.min(size, 8))];
+  const text = some.map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
+  return size > 8 ? `${text} …` : text;
+}

@@ -1,0 +1,214 @@
+import type { RecordQuery, RecordRow } from "../recording/record_list.ts";
+import type { ViewProps } from "../ui/context.ts";
+import { grouped } from "../ui/format.ts";
+import { type JSX, useEffect, useMemo, useReducer, useRef, useState } from "../ui/preact.ts";
+import { useQuery } from "../ui/use_query.ts";
+import { lineOfKey, VirtualList } from "../ui/virtual_list.tsx";
+import { RecordBytes } from "./record_bytes.tsx";
+
+/** Rows that are asked for at once. */
+const PAGE = 200;
+/** Pages that are kept. */
+const KEPT = 40;
+
+/** Rows of a list, asked for page by page. */
+class Pages {
+  count: number | undefined;
+  error: string | undefined;
+  readonly #ask: (from: number) => Promise<{ count: number; rows: readonly RecordRow[] }>;
+  readonly #changed: () => void;
+  readonly #pages = new Map<number, readonly RecordRow[] | undefined>();
+
+  constructor(
+    ask: (from: number) => Promise<{ count: number; rows: readonly RecordRow[] }>,
+    changed: () => void,
+  ) {
+    this.#ask = ask;
+    this.#changed = changed;
+    this.want(0);
+  }
+
+  row(line: number): RecordRow | undefined {
+    return this.#pages.get(Math.floor(line / PAGE))?.[line % PAGE];
+  }
+
+  /** Asks for the page of a line, if it is not there. */
+  want(line: number): void {
+    const page = Math.floor(line / PAGE);
+    if (this.#pages.has(page)) return;
+    this.#pages.set(page, undefined);
+    for (const old of [...this.#pages.keys()].slice(0, -KEPT)) this.#pages.delete(old);
+    this.#ask(page * PAGE).then(({ count, rows }) => {
+      this.count = count;
+      this.#pages.set(page, rows);
+      this.#changed();
+    }, (error: Error) => {
+      this.error = error.message;
+      this.#changed();
+    });
+  }
+}
+
+/** All records of the recording, with the fields and bytes of one of them. */
+export function RecordsView({ store, open }: ViewProps): JSX.Element {
+  const { state } = store;
+  const { index, facts } = open;
+  const [follows, setFollows] = useState(false);
+  const start = BigInt(index?.start ?? "0");
+  const base = facts?.timed ? BigInt(Math.round(facts.start)) : start;
+  const query: RecordQuery = {
+    types: state.types.length === 0 ? undefined : state.types,
+    ...(follows
+      ? {
+        pids: state.pids,
+        tids: state.tids,
+        cpus: state.cpus,
+        from: state.from === undefined ? undefined : `${base + BigInt(Math.round(state.from))}`,
+        to: state.to === undefined ? undefined : `${base + BigInt(Math.round(state.to))}`,
+      }
+      : {}),
+  };
+  const key = JSON.stringify(query);
+  const [, changed] = useReducer((n: number) => n + 1, 0);
+  const pages = useMemo(
+    () => new Pages((from) => open.client.call("records", query, from, PAGE), () => changed(0)),
+    [open.client, key],
+  );
+  const [line, setLine] = useState(-1);
+  const wanted = useRef(state.record);
+  // A record of the address is looked for in the list.
+  useEffect(() => {
+    if (state.record < 0) return;
+    open.client.call("position", query, state.record).then((at) => {
+      wanted.current = state.record;
+      setLine(at);
+      pages.want(at);
+    }, () => {});
+  }, [key]);
+  const choose = (at: number) => {
+    setLine(at);
+    const row = pages.row(at);
+    if (row === undefined) return pages.want(at);
+    wanted.current = row.number;
+    store.set({ record: row.number }, true);
+  };
+  const detail = useQuery(
+    state.record < 0 ? undefined : `${state.record}`,
+    () => open.client.call("record", state.record),
+  );
+  if (index?.unlisted !== undefined) return <p class="empty">{index.unlisted}</p>;
+  const selected = [state.pids, state.tids, state.cpus, state.from, state.to]
+    .some((part) => part !== undefined);
+  return (
+    <section class="fill" aria-label="Records">
+      <div class="bar">
+        <TypeFilter store={store} open={open} />
+        <label title="Only records of the selected time, processes, threads and CPUs">
+          <input
+            type="checkbox"
+            checked={follows}
+            onChange={(event) => setFollows(event.currentTarget.checked)}
+          />{" "}
+          only what is selected{follows && !selected ? " (everything is)" : ""}
+        </label>
+        <span class="soft" aria-live="polite">
+          {pages.error ??
+            (pages.count === undefined ? "…" : `${grouped(pages.count)} records`)}
+          {index?.isInflated === true ? ", inflated: offsets are those of the inflated file" : ""}
+        </span>
+      </div>
+      <div class={`records${state.record >= 0 ? " with-detail" : ""}`}>
+        <div
+          class="grid record-list"
+          role="grid"
+          aria-label="Records"
+          aria-rowcount={(pages.count ?? 0) + 1}
+          aria-activedescendant={line < 0 ? undefined : `record-${line}`}
+          tabIndex={0}
+          onKeyDown={(event) => {
+            const to = lineOfKey(event.key, line, pages.count ?? 0);
+            if (to === undefined) return;
+            choose(to);
+            event.preventDefault();
+          }}
+        >
+          <div class="row head" role="row" aria-rowindex={1}>
+            <div class="number" role="columnheader">Number</div>
+            <div class="time" role="columnheader">Time</div>
+            <div class="kind" role="columnheader">Type</div>
+            <div class="tid" role="columnheader">Pid / tid</div>
+            <div class="cpu" role="columnheader">CPU</div>
+            <div class="text" role="columnheader">Fields</div>
+          </div>
+          {pages.count !== undefined && (
+            <VirtualList
+              role="rowgroup"
+              count={pages.count}
+              height={22}
+              chosen={line}
+              onRange={(from, to) => {
+                pages.want(from);
+                pages.want(Math.max(from, to - 1));
+              }}
+              render={(at) => {
+                const row = pages.row(at);
+                return row === undefined
+                  ? <div class="row soft" role="row" aria-rowindex={at + 2} />
+                  : (
+                    <div
+                      class={`row${at === line ? " chosen" : ""}`}
+                      role="row"
+                      id={`record-${at}`}
+                      aria-rowindex={at + 2}
+                      aria-selected={at === line}
+                      data-number={row.number}
+                      onClick={() => choose(at)}
+                    >
+                      <div class="number" role="gridcell">{row.number}</div>
+                      <div class="time number" role="gridcell">{row.time}</div>
+                      <div class="kind" role="gridcell">{row.type}</div>
+                      <div class="tid number" role="gridcell">
+                        {row.tid < 0 ? "" : `${row.pid} / ${row.tid}`}
+                      </div>
+                      <div class="cpu number" role="gridcell">{row.cpu < 0 ? "" : row.cpu}</div>
+                      <div class="text" role="gridcell">{row.text}</div>
+                    </div>
+                  );
+              }}
+            />
+          )}
+        </div>
+        {state.record >= 0 && detail.value !== undefined && (
+          <RecordBytes
+            key={detail.value.row.number}
+            detail={detail.value}
+            close={() => store.set({ record: -1 }, true)}
+          />
+        )}
+      </div>
+    </section>
+  );
+}
+
+function TypeFilter({ store, open }: ViewProps): JSX.Element {
+  const { types } = store.state;
+  const all = open.index?.types ?? [];
+  return (
+    <label>
+      Type{" "}
+      <select
+        value={types.length === 1 ? types[0] : types.length === 0 ? "" : "several"}
+        onChange={(event) => {
+          const { value } = event.currentTarget;
+          store.set({ types: value === "" ? [] : [value] });
+        }}
+      >
+        <option value="">all types</option>
+        {types.length > 1 && <option value="several">{types.join(", ")}</option>}
+        {all.map(({ name, count }) => (
+          <option key={name} value={name}>{name} ({grouped(count)})</option>
+        ))}
+      </select>
+    </label>
+  );
+}

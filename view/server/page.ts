@@ -1,0 +1,69 @@
+/**
+ * The page as one text: with its script, its style, its worker, and in a report the data.
+ *
+ * @module
+ */
+import { deflate, pack, toBase64 } from "../data/pack.ts";
+import type { ReportData } from "../worker/source.ts";
+
+/** What a page is made of. */
+export interface PageParts {
+  /** `page.html`. */
+  readonly page: string;
+  readonly style: string;
+  readonly script: string;
+  readonly worker: string;
+}
+
+/** Where a page has its recording from. */
+export type PageFrom = "server" | "report" | "files";
+
+/** The hash of a text as a Content-Security-Policy has it. */
+async function hash(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return `'sha256-${toBase64(new Uint8Array(digest))}'`;
+}
+
+/**
+ * What a page may do: its own script and style, known by their hashes, and workers that it makes itself.
+ * Only one that a server has made may ask for something, and only that server.
+ */
+export async function contentSecurityPolicy(
+  { style, script }: Pick<PageParts, "style" | "script">,
+  from: PageFrom,
+): Promise<string> {
+  return [
+    "default-src 'none'",
+    `script-src ${await hash(script)}`,
+    "worker-src blob:",
+    `style-src ${await hash(style)}`,
+    "img-src data: blob:",
+    `connect-src ${from === "server" ? "'self'" : "'none'"}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join("; ");
+}
+
+/** The page. */
+export async function pageText(parts: PageParts, from: PageFrom, data = ""): Promise<string> {
+  // A script ends at the first `</script`, wherever it stands.
+  const inScript = (text: string) => text.trim().replaceAll("</script", "<\\/script");
+  const own = { ...parts, script: inScript(parts.script), style: parts.style.trim() };
+  const csp = await contentSecurityPolicy(own, from);
+  const values: Readonly<Record<string, string>> = {
+    'data-from="FROM"': `data-from="${from}"`,
+    'content="CSP"': `content="${csp}"`,
+    "/*STYLE*/": own.style,
+    "/*DATA*/": data,
+    "/*WORKER*/": inScript(parts.worker),
+    "/*SCRIPT*/": own.script,
+  };
+  // All at once: what is put in is not looked at again.
+  const places = /data-from="FROM"|content="CSP"|\/\*(?:STYLE|DATA|WORKER|SCRIPT)\*\//g;
+  return parts.page.replace(places, (place) => values[place] ?? "");
+}
+
+/** A report: one page with a profile in it, which asks for nothing. */
+export async function reportText(parts: PageParts, data: ReportData): Promise<string> {
+  return await pageText(parts, "report", toBase64(await deflate(pack(data))));
+}

@@ -1,0 +1,175 @@
+/**
+ * Answers a browser on this machine: the page, and what it asks about one recording.
+ *
+ * @module
+ */
+import { pack } from "../data/pack.ts";
+import type { ViewProfile } from "../data/view_profile.ts";
+import type { RecordQuery } from "../recording/record_list.ts";
+import type { RecordingService } from "../recording/recording_service.ts";
+import type { ProgressState } from "../worker/protocol.ts";
+import { FRAME } from "../worker/source.ts";
+
+/** What is served. */
+export interface ViewServerOptions {
+  /** The first part of all paths: nobody guesses it. */
+  readonly token: string;
+  /** The page. */
+  readonly page: string;
+  /** Answers about records; `undefined` for what came through a pipe and is gone. */
+  readonly recording: RecordingService | undefined;
+  /** The profile; asked for once. */
+  readonly profile: (progress: (state: ProgressState) => void) => Promise<ViewProfile>;
+}
+
+/** Bytes of a profile that are sent at once. */
+const CHUNK = 1 << 20;
+
+/** Headers of all answers: nothing is kept, guessed, framed, or told to others. */
+const HEADERS: Readonly<Record<string, string>> = {
+  "cache-control": "no-store",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+};
+
+/** A token that nobody guesses: 128 random bits. */
+export function newToken(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/**
+ * What answers requests, for `Deno.serve`.
+ *
+ * A browser lets any page ask this address. It does not learn the token, and a name that it lets point here
+ * (DNS rebinding) is not among the hosts that are answered.
+ */
+export function viewHandler(
+  { token, page, recording, profile }: ViewServerOptions,
+): (request: Request) => Promise<Response> {
+  let bytes: Promise<Uint8Array<ArrayBuffer>> | undefined;
+  const listeners = new Set<(state: ProgressState) => void>();
+  const packed = () =>
+    bytes ??= profile((state) => {
+      for (const listener of listeners) listener(state);
+    }).then((made) => pack(made));
+  const plain = (status: number, text: string) =>
+    new Response(`${text}\n`, {
+      status,
+      headers: { ...HEADERS, "content-type": "text/plain; charset=utf-8" },
+    });
+  const value = (of: unknown) =>
+    new Response(pack(of ?? null), {
+      headers: { ...HEADERS, "content-type": "application/octet-stream" },
+    });
+  return async (request) => {
+    const url = new URL(request.url);
+    const host = request.headers.get("host") ?? "";
+    if (!/^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/.test(host)) {
+      return plain(403, "this address is answered as 127.0.0.1 only");
+    }
+    if (request.method !== "GET") return plain(405, "only GET is answered");
+    const origin = request.headers.get("origin");
+    if (origin !== null && origin !== `http://${host}`) return plain(403, "another page asks");
+    const [, first, name, more] = url.pathname.split("/");
+    if (first !== token || more !== undefined) return plain(404, "nothing here");
+    const number = (of: string) => Number(/^\d{1,15}$/.exec(url.searchParams.get(of) ?? "")?.[0]);
+    try {
+      switch (name) {
+        case "":
+          return new Response(page, {
+            headers: { ...HEADERS, "content-type": "text/html; charset=utf-8" },
+          });
+        case "index":
+          return value(await recording?.index());
+        case "info": {
+          const { info: _, ...shown } = await recording?.info() ?? { info: undefined };
+          return value(recording === undefined ? undefined : shown);
+        }
+        case "profile":
+          return new Response(profileFrames(packed, listeners), {
+            headers: { ...HEADERS, "content-type": "application/octet-stream" },
+          });
+        case "records":
+        case "position":
+        case "record": {
+          if (recording === undefined) return plain(404, "what came through a pipe is gone");
+          if (name === "record") return value(await recording.record(number("number")));
+          const query = parseQuery(url.searchParams.get("query") ?? "{}");
+          if (query === undefined) return plain(400, "query is no filter of records");
+          return value(
+            name === "records"
+              ? await recording.records(query, number("from"), number("count"))
+              : await recording.position(query, number("number")),
+          );
+        }
+        default:
+          return plain(404, "nothing here");
+      }
+    } catch (error) {
+      return plain(500, error instanceof Error ? error.message : String(error));
+    }
+  };
+}
+
+/** What was asked for, if it is a filter of records. */
+function parseQuery(text: string): RecordQuery | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  const given = value as Record<string, unknown>;
+  const isList = (of: unknown, type: string) =>
+    of === undefined || (Array.isArray(of) && of.every((one) => typeof one === type));
+  const isTime = (of: unknown) =>
+    of === undefined || (typeof of === "string" && /^\d{1,20}$/.test(of));
+  const { types, pids, tids, cpus, event, from, to } = given;
+  const isGood = isList(types, "string") && isList(pids, "number") && isList(tids, "number") &&
+    isList(cpus, "number") && (event === undefined || typeof event === "number") &&
+    isTime(from) && isTime(to);
+  return isGood ? { types, pids, tids, cpus, event, from, to } as RecordQuery : undefined;
+}
+
+/** How far the profile is, then the profile; or why there is none. */
+function profileFrames(
+  packed: () => Promise<Uint8Array>,
+  listeners: Set<(state: ProgressState) => void>,
+): ReadableStream<Uint8Array> {
+  const frame = (kind: number, bytes: Uint8Array) => {
+    const out = new Uint8Array(5 + bytes.length);
+    out[0] = kind;
+    new DataView(out.buffer).setUint32(1, bytes.length, true);
+    out.set(bytes, 5);
+    return out;
+  };
+  const json = (kind: number, value: unknown) =>
+    frame(kind, new TextEncoder().encode(JSON.stringify(value)));
+  let listener: ((state: ProgressState) => void) | undefined;
+  return new ReadableStream({
+    async start(controller) {
+      listener = (state) => controller.enqueue(json(FRAME.PROGRESS, state));
+      listeners.add(listener);
+      try {
+        const bytes = await packed();
+        for (let at = 0; at < bytes.length; at += CHUNK) {
+          controller.enqueue(frame(FRAME.DATA, bytes.subarray(at, at + CHUNK)));
+        }
+      } catch (error) {
+        const message = error instanceof Error ? error.message : String(error);
+        controller.enqueue(json(FRAME.ERROR, message));
+      } finally {
+        listeners.delete(listener);
+      }
+      controller.close();
+    },
+    cancel() {
+      if (listener !== undefined) listeners.delete(listener);
+    },
+  });
+}

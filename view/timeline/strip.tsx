@@ -1,0 +1,105 @@
+import { LEVELS } from "../data/tracks.ts";
+import { Canvas, type Draw } from "../ui/canvas.tsx";
+import { duration, seconds } from "../ui/format.ts";
+import { type JSX, useMemo, useState } from "../ui/preact.ts";
+import type { Store } from "../ui/store.ts";
+import { useQuery } from "../ui/use_query.ts";
+import { useBrush } from "./brush.ts";
+import { drawAxis, drawBins, drawRange, mostOf, stepOf } from "./time_canvas.ts";
+
+/** The recording from its first to its last sample, as one strip in which a range is chosen. */
+export function Strip({ store }: { readonly store: Store }): JSX.Element | null {
+  const { open, state } = store;
+  const { index, facts } = open ?? {};
+  const [width, setWidth] = useState(600);
+  const span = facts?.duration ?? index?.duration ?? 0;
+  const whole = [0, Math.max(1, span)] as const;
+  const bins = Math.max(50, Math.floor(width / 2));
+  const { pids, tids, cpus, event, weight } = state;
+  const query = { kind: "all", event, weight, from: 0, to: span, bins, most: 1 } as const;
+  const { value } = useQuery(
+    facts?.timed ? JSON.stringify([query, pids, tids, cpus]) : undefined,
+    async () => await open?.client.call("tracks", query, { pids, tids, cpus }),
+  );
+  // Before the samples are read, the blocks of the file say about how many there are when.
+  const roughly = useMemo(() => {
+    if (index === undefined || index.duration === 0) return undefined;
+    const sums = new Float64Array(bins * LEVELS);
+    const { samples, from, to } = index.blocks;
+    for (let block = 0; block < samples.length; block++) {
+      const [start, end] = [from[block] as number, to[block] as number].map((time) =>
+        Math.min(bins - 1, Math.floor(time / index.duration * bins))
+      ) as [number, number];
+      const each = (samples[block] as number) / (end - start + 1);
+      for (let bin = start; bin <= end; bin++) {
+        const at = bin * LEVELS + LEVELS - 1;
+        sums[at] = (sums[at] as number) + each;
+      }
+    }
+    return sums;
+  }, [index, bins]);
+  const track = value?.tracks[0];
+  const shown = track?.bins ?? (facts === undefined ? roughly : undefined);
+  const brush = useBrush(whole, (range) => {
+    store.set({ from: range?.[0], to: range?.[1], zoom: [] });
+  });
+  const { from = 0, to = span } = state;
+  const range = brush.range ??
+    (state.from === undefined && state.to === undefined ? undefined : [from, to] as const);
+  const draw = useMemo<Draw>(() => (context, wide, high, colors) => {
+    const axis = 16;
+    if (shown !== undefined) {
+      context.save();
+      context.translate(0, axis);
+      drawBins(context, shown, Math.max(1e-9, mostOf(shown)), wide, high - axis);
+      context.restore();
+    }
+    drawAxis(context, 0, whole[1], wide, axis, colors, seconds);
+    if (range !== undefined) drawRange(context, range, whole, wide, high, colors);
+    if (brush.at !== undefined) {
+      context.fillStyle = colors.soft;
+      context.fillRect(brush.at / whole[1] * wide, 0, 1, high);
+    }
+  }, [shown, range?.[0], range?.[1], brush.at, span]);
+  if (span === 0 || (facts !== undefined && !facts.timed)) return null;
+  const keyed = (event: KeyboardEvent) => {
+    const step = whole[1] / 50 * (event.key === "ArrowLeft" ? -1 : 1);
+    if (event.key === "Escape") store.set({ from: undefined, to: undefined, zoom: [] });
+    else if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+    else {
+      const begin = state.from ?? 0;
+      const end = state.to ?? (state.from === undefined ? whole[1] / 10 : whole[1]);
+      const [low, high] = event.shiftKey ? [begin, end + step] : [begin + step, end + step];
+      const clamped = Math.max(0, Math.min(whole[1] - (high - low), low));
+      const next = [
+        clamped,
+        Math.min(whole[1], Math.max(clamped + 1, event.shiftKey ? high : clamped + high - low)),
+      ];
+      store.set({ from: Math.round(next[0] as number), to: Math.round(next[1] as number) }, true);
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <div class="strip">
+      <Canvas
+        draw={draw}
+        onSize={setWidth}
+        tabIndex={0}
+        role="application"
+        aria-label="Samples over time: drag to choose a range; arrow keys move it, with Shift its end, Escape shows everything"
+        onKeyDown={keyed}
+        {...brush.handlers}
+      />
+      <span class="strip-text" aria-live="polite">
+        {range !== undefined
+          ? `${seconds(range[0], stepOf(span, 2000))} – ${seconds(range[1], stepOf(span, 2000))} (${
+            duration(range[1] - range[0])
+          })`
+          : brush.at !== undefined
+          ? seconds(brush.at, stepOf(span, 2000))
+          : ""}
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,94 @@
+import { LEVELS } from "../data/tracks.ts";
+import type { PageColors } from "../ui/page_colors.ts";
+
+/** Colors of user, kernel, JIT and other code: those of `flame`, told apart by all kinds of eyes. */
+export const LEVEL_COLORS = ["#5aa9dd", "#e0a03a", "#3aa583", "#a6a6a6"] as const;
+/** What they stand for. */
+export const LEVEL_NAMES = ["user", "kernel", "JIT", "other"] as const;
+
+/** Draws samples over time, levels on top of each other. */
+export function drawBins(
+  context: CanvasRenderingContext2D,
+  bins: Float64Array,
+  most: number,
+  width: number,
+  height: number,
+): void {
+  const count = bins.length / LEVELS;
+  const step = width / count;
+  for (let bin = 0; bin < count; bin++) {
+    let top = height;
+    for (let level = 0; level < LEVELS; level++) {
+      const value = bins[bin * LEVELS + level] as number;
+      if (value === 0) continue;
+      const tall = Math.max(0.6, value / most * (height - 2));
+      context.fillStyle = LEVEL_COLORS[level] as string;
+      context.fillRect(bin * step, top - tall, Math.max(0.7, step - 0.3), tall);
+      top -= tall;
+    }
+  }
+}
+
+/** The largest sum of a bin. */
+export function mostOf(bins: Float64Array): number {
+  let most = 0;
+  for (let bin = 0; bin < bins.length; bin += LEVELS) {
+    let sum = 0;
+    for (let level = 0; level < LEVELS; level++) sum += bins[bin + level] as number;
+    most = Math.max(most, sum);
+  }
+  return most;
+}
+
+/** A step of 1, 2 or 5 times a power of ten, so that marks are at least `room` pixels apart. */
+export function stepOf(span: number, width: number, room = 90): number {
+  const least = span * room / Math.max(1, width);
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, least)));
+  return [1, 2, 5, 10].map((by) => by * power).find((step) => step >= least) ?? 10 * power;
+}
+
+/** Draws an axis of times. */
+export function drawAxis(
+  context: CanvasRenderingContext2D,
+  from: number,
+  to: number,
+  width: number,
+  height: number,
+  colors: PageColors,
+  text: (ns: number, step: number) => string,
+): void {
+  const step = stepOf(to - from, width);
+  context.font = "11px system-ui, sans-serif";
+  context.textBaseline = "middle";
+  for (let at = Math.ceil(from / step) * step; at <= to; at += step) {
+    const x = (at - from) / (to - from) * width;
+    context.fillStyle = colors.line;
+    context.fillRect(x, 0, 1, height);
+    context.fillStyle = colors.soft;
+    const label = text(at, step);
+    if (x + 4 + context.measureText(label).width < width) {
+      context.fillText(label, x + 4, height / 2);
+    }
+  }
+}
+
+/** Dims what is not selected, and draws the edges of what is. */
+export function drawRange(
+  context: CanvasRenderingContext2D,
+  [from, to]: readonly [number, number],
+  [first, last]: readonly [number, number],
+  width: number,
+  height: number,
+  colors: PageColors,
+): void {
+  const place = (ns: number) => (ns - first) / (last - first) * width;
+  const [left, right] = [place(from), place(to)];
+  context.globalAlpha = 0.72;
+  context.fillStyle = colors.back;
+  if (left > 0) context.fillRect(0, 0, left, height);
+  if (right < width) context.fillRect(right, 0, width - right, height);
+  context.globalAlpha = 1;
+  context.fillStyle = colors.accent;
+  context.fillRect(left - 1, 0, 2, height);
+  context.fillRect(right - 1, 0, 2, height);
+}

@@ -1,0 +1,234 @@
+import type { Track } from "../data/tracks.ts";
+import { Canvas, type Draw } from "../ui/canvas.tsx";
+import { type ProfileViewProps, unitOf } from "../ui/context.ts";
+import { amount, duration, grouped, seconds } from "../ui/format.ts";
+import { type JSX, useMemo, useRef, useState } from "../ui/preact.ts";
+import { useQuery } from "../ui/use_query.ts";
+import { VirtualList } from "../ui/virtual_list.tsx";
+import { type Brush, type Range, useBrush } from "./brush.ts";
+import {
+  drawAxis,
+  drawBins,
+  drawRange,
+  LEVEL_COLORS,
+  LEVEL_NAMES,
+  mostOf,
+  stepOf,
+} from "./time_canvas.ts";
+
+/** Most tracks that are shown; the line below says how many there are. */
+const MOST = 2000;
+/** Height of a track. */
+const TALL = 34;
+
+/** Samples over time: a track for each CPU, process or thread. */
+export function TimelineView(props: ProfileViewProps): JSX.Element {
+  const { store, open, facts } = props;
+  const { state } = store;
+  const [width, setWidth] = useState(800);
+  const [window, setWindow] = useState<Range>([0, Math.max(1, facts.duration)]);
+  const last = Math.max(1, facts.duration);
+  const kinds = facts.cpus.length > 0
+    ? ["process", "thread", "cpu"] as const
+    : ["process", "thread"] as const;
+  const by = kinds.find((kind) => kind === state.by) ?? "process";
+  const query = {
+    kind: by,
+    event: state.event,
+    weight: state.weight,
+    from: window[0],
+    to: window[1],
+    bins: Math.max(50, Math.floor(width / 2)),
+    most: MOST,
+  } as const;
+  const { value } = useQuery(
+    JSON.stringify(query),
+    () => open.client.call("tracks", query, {}),
+  );
+  const brush = useBrush(window, (range) => {
+    store.set({ from: range?.[0], to: range?.[1], zoom: [] });
+  });
+  const range = brush.range ??
+    (state.from === undefined && state.to === undefined
+      ? undefined
+      : [state.from ?? 0, state.to ?? last] as const);
+  const most = useMemo(
+    () => Math.max(1e-9, ...(value?.tracks ?? []).map(({ bins }) => mostOf(bins))),
+    [value],
+  );
+  const zoom = (by: number, middle = (window[0] + window[1]) / 2) => {
+    const span = Math.max(1000, Math.min(last, (window[1] - window[0]) * by));
+    const share = (middle - window[0]) / (window[1] - window[0]);
+    const from = Math.max(0, Math.min(last - span, middle - share * span));
+    setWindow([from, from + span]);
+  };
+  const pan = (by: number) => {
+    const span = window[1] - window[0];
+    const from = Math.max(0, Math.min(last - span, window[0] + by * span));
+    setWindow([from, from + span]);
+  };
+  const wheel = (event: WheelEvent) => {
+    if (!event.ctrlKey && !event.metaKey && !event.shiftKey && event.deltaX === 0) return;
+    event.preventDefault();
+    if (event.ctrlKey || event.metaKey) zoom(1.0015 ** event.deltaY, brush.at);
+    else pan((event.deltaX || event.deltaY) / 800);
+  };
+  const keyed = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "+" || event.key === "w") zoom(0.6);
+    else if (event.key === "-") zoom(1 / 0.6);
+    else if (event.key === "ArrowLeft" || event.key === "a") pan(-0.1);
+    else if (event.key === "ArrowRight" || event.key === "d") pan(0.1);
+    else if (event.key === "0") setWindow([0, last]);
+    else if (event.key === "z" && range !== undefined) setWindow(range);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const isChosen = ({ id }: Track) =>
+    (by === "cpu" ? state.cpus : by === "process" ? state.pids : state.tids)?.includes(id) === true;
+  const choose = (track: Track, more: boolean) => {
+    const name = by === "cpu" ? "cpus" : by === "process" ? "pids" : "tids";
+    const before = state[name] ?? [];
+    const next = isChosen(track)
+      ? before.filter((id) => id !== track.id)
+      : more
+      ? [...before, track.id]
+      : [track.id];
+    store.set({ [name]: next.length === 0 ? undefined : next, zoom: [] });
+  };
+  const unit = unitOf(props);
+  const axis = useMemo<Draw>(() => (context, wide, high, colors) => {
+    drawAxis(context, window[0], window[1], wide, high, colors, seconds);
+  }, [window]);
+  if (!facts.timed) {
+    return <p class="empty">Samples have no times: perf record -T records them.</p>;
+  }
+  return (
+    <section class="fill" aria-label="Timeline" onWheel={wheel} onKeyDown={keyed}>
+      <div class="bar">
+        <label>
+          A track for each{" "}
+          <select
+            value={by}
+            onChange={(event) => store.set({ by: event.currentTarget.value as typeof state.by })}
+          >
+            {kinds.map((kind) => (
+              <option key={kind} value={kind}>{kind === "cpu" ? "CPU" : kind}</option>
+            ))}
+          </select>
+        </label>
+        <span class="group" role="group" aria-label="Zoom">
+          <button type="button" title="Zoom in (+)" aria-label="Zoom in" onClick={() => zoom(0.6)}>
+            +
+          </button>
+          <button
+            type="button"
+            title="Zoom out (-)"
+            aria-label="Zoom out"
+            onClick={() => zoom(1 / 0.6)}
+          >
+            −
+          </button>
+          <button
+            type="button"
+            title="Show what is selected (z)"
+            disabled={range === undefined}
+            onClick={() => range !== undefined && setWindow(range)}
+          >
+            Selection
+          </button>
+          <button type="button" title="Show everything (0)" onClick={() => setWindow([0, last])}>
+            All
+          </button>
+        </span>
+        <ul class="legend" aria-label="Colors">
+          {LEVEL_NAMES.map((name, level) => (
+            <li key={name}>
+              <span class="swatch" style={{ background: LEVEL_COLORS[level] }} aria-hidden="true" />
+              {name}
+            </li>
+          ))}
+        </ul>
+      </div>
+      <div class="tracks">
+        <div class="track axis">
+          <span class="track-label soft">{duration(window[1] - window[0])}</span>
+          <Canvas draw={axis} onSize={setWidth} aria-hidden="true" />
+        </div>
+        {value !== undefined && (
+          <VirtualList
+            role="list"
+            aria-label="Tracks"
+            tabIndex={0}
+            count={value.tracks.length}
+            height={TALL}
+            render={(line) => {
+              const track = value.tracks[line];
+              return track === undefined
+                ? null
+                : (
+                  <div class={`track${isChosen(track) ? " chosen" : ""}`} role="listitem">
+                    <button
+                      type="button"
+                      class="track-label"
+                      aria-pressed={isChosen(track)}
+                      title={`${track.label}: ${
+                        amount(track.sum, unit)
+                      }; click to select, with Ctrl another one`}
+                      onClick={(event) => choose(track, event.ctrlKey || event.metaKey)}
+                    >
+                      <span>{track.label}</span>
+                      <small class="soft">{amount(track.sum, unit)}</small>
+                    </button>
+                    <TrackCanvas
+                      track={track}
+                      most={most}
+                      window={window}
+                      range={range}
+                      brush={brush}
+                    />
+                  </div>
+                );
+            }}
+          />
+        )}
+      </div>
+      <p class="foot soft">
+        {value === undefined
+          ? ""
+          : value.count > value.tracks.length
+          ? `The ${grouped(value.tracks.length)} of ${grouped(value.count)} with most samples. `
+          : `${grouped(value.count)} ${
+            by === "cpu" ? "CPUs" : by === "process" ? "processes" : "threads"
+          }. `}
+        {brush.at === undefined
+          ? "Ctrl and wheel zoom; drag to select."
+          : seconds(brush.at, stepOf(window[1] - window[0], 2000))}
+      </p>
+    </section>
+  );
+}
+
+function TrackCanvas(
+  { track, most, window, range, brush }: {
+    readonly track: Track;
+    readonly most: number;
+    readonly window: Range;
+    readonly range: Range | undefined;
+    readonly brush: Brush;
+  },
+): JSX.Element {
+  const known = useRef(window);
+  known.current = window;
+  const draw = useMemo<Draw>(() => (context, width, height, colors) => {
+    drawBins(context, track.bins, most, width, height);
+    if (range !== undefined) drawRange(context, range, known.current, width, height, colors);
+    if (brush.at !== undefined) {
+      const [from, to] = known.current;
+      context.fillStyle = colors.soft;
+      context.fillRect((brush.at - from) / (to - from) * width, 0, 1, height);
+    }
+  }, [track, most, range?.[0], range?.[1], brush.at]);
+  return <Canvas draw={draw} aria-hidden="true" {...brush.handlers} />;
+}

@@ -1,0 +1,40 @@
+import type { OpenRecording, Store } from "./store.ts";
+import type { ProfileFacts } from "../data/view_engine.ts";
+
+/** What each view is given. */
+export interface ViewProps {
+  readonly store: Store;
+  readonly open: OpenRecording;
+}
+
+/** What views of a profile are given. */
+export interface ProfileViewProps extends ViewProps {
+  readonly facts: ProfileFacts;
+}
+
+/** Unit of what is counted. */
+export function unitOf({ store, facts }: ProfileViewProps): "nanoseconds" | "count" {
+  const { weight, event } = store.state;
+  return weight === "samples" ? "count" : facts.events[event]?.unit ?? "count";
+}
+
+/** What is counted: `samples`, or the event. */
+export function countedOf({ store, facts }: ProfileViewProps): string {
+  const { weight, event } = store.state;
+  return weight === "samples" ? "samples" : facts.events[event]?.name ?? "period";
+}
+
+/** The short name of the object of a function. */
+export function objectOf({ functions, objects }: ProfileFacts, fn: number): string {
+  return objects[functions.object[fn] ?? -1]?.name ?? "";
+}
+
+/** The name of a function, as far as one is known. */
+export function nameOf({ functions }: ProfileFacts, fn: number): string {
+  return functions.name[fn] ?? "[no stack]";
+}
+
+/** Whether a function was inlined into its caller. */
+export function isInlined({ functions }: ProfileFacts, fn: number): boolean {
+  return ((functions.kind[fn] ?? 0) & 4) !== 0;
+}

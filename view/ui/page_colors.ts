@@ -1,0 +1,23 @@
+/** Colors of the page, as the style has them for the present scheme. */
+export interface PageColors {
+  readonly back: string;
+  readonly text: string;
+  readonly soft: string;
+  readonly line: string;
+  readonly mark: string;
+  readonly accent: string;
+}
+
+/** The colors of the present scheme. */
+export function pageColors(): PageColors {
+  const style = getComputedStyle(document.documentElement);
+  const of = (name: string) => style.getPropertyValue(`--${name}`).trim();
+  return {
+    back: of("back"),
+    text: of("text"),
+    soft: of("soft"),
+    line: of("line"),
+    mark: of("mark"),
+    accent: of("accent"),
+  };
+}

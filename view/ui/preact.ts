@@ -1,0 +1,11 @@
+/** The library that the page is made with: its version stands here, and in `deno.json` for JSX. */
+// deno-lint-ignore-file no-import-prefix -- in the lock of development, not in that of commands
+export { type ComponentChildren, type JSX, render } from "npm:preact@10.27.2";
+export {
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useReducer,
+  useRef,
+  useState,
+} from "npm:preact@10.27.2/hooks";

@@ -1,0 +1,13 @@
+import { searchNames } from "../flame_page/search.ts";
+
+/** By function, whether its name matches; `undefined` for no search. */
+export function matches(names: readonly string[], query: string): Uint8Array | undefined {
+  const found = searchNames(names, query);
+  return found instanceof Error ? undefined : found;
+}
+
+/** Why an expression is none. */
+export function searchError(query: string): string | undefined {
+  const found = searchNames([], query);
+  return found instanceof Error ? found.message : undefined;
+}

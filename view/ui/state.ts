@@ -1,0 +1,105 @@
+import type { Shown } from "../data/view_engine.ts";
+
+/** The views, in the order of their tabs. */
+export const VIEWS = [
+  "overview",
+  "timeline",
+  "flame",
+  "functions",
+  "sandwich",
+  "tree",
+  "records",
+] as const;
+
+/** A view. */
+export type ViewName = typeof VIEWS[number];
+
+/** What is shown: all of it is in the address. */
+export interface ViewState extends Shown {
+  readonly view: ViewName;
+  /** Part of a name, or an expression between slashes. */
+  readonly search: string;
+  /** The function of the sandwich. */
+  readonly fn: string;
+  /** Functions that lead to the box of the flame graph that fills the width. */
+  readonly zoom: readonly number[];
+  /** Whether the flame graph and the tree begin with the sampled functions. */
+  readonly callers: boolean;
+  /** What a track of the timeline is. */
+  readonly by: "cpu" | "process" | "thread";
+  /** Number of the record that is shown, -1 for none. */
+  readonly record: number;
+  /** Types of records that are listed; all where there are none. */
+  readonly types: readonly string[];
+}
+
+/** What is shown at first. */
+export const FIRST: ViewState = {
+  view: "overview",
+  event: 0,
+  weight: "period",
+  inline: true,
+  search: "",
+  fn: "",
+  zoom: [],
+  callers: false,
+  by: "process",
+  record: -1,
+  types: [],
+};
+
+const numbers = (text: string | null): readonly number[] | undefined => {
+  const list = (text ?? "").split(",").filter((part) => /^-?\d+$/.test(part)).map(Number);
+  return list.length === 0 ? undefined : list;
+};
+
+const nanoseconds = (text: string | null): number | undefined =>
+  text !== null && /^\d+$/.test(text) ? Number(text) : undefined;
+
+/** The state as the part of an address after `#`. */
+export function toHash(state: ViewState): string {
+  const text = new URLSearchParams();
+  text.set("view", state.view);
+  if (state.event !== FIRST.event) text.set("event", `${state.event}`);
+  if (state.weight !== FIRST.weight) text.set("weight", state.weight);
+  if (!state.inline) text.set("inline", "0");
+  if (state.from !== undefined) text.set("from", `${Math.round(state.from)}`);
+  if (state.to !== undefined) text.set("to", `${Math.round(state.to)}`);
+  for (const name of ["pids", "tids", "cpus"] as const) {
+    const list = state[name];
+    if (list !== undefined) text.set(name, list.join(","));
+  }
+  if (state.search !== "") text.set("search", state.search);
+  if (state.fn !== "") text.set("fn", state.fn);
+  if (state.zoom.length > 0) text.set("zoom", state.zoom.join(","));
+  if (state.callers) text.set("callers", "1");
+  if (state.by !== FIRST.by) text.set("by", state.by);
+  if (state.record >= 0) text.set("record", `${state.record}`);
+  if (state.types.length > 0) text.set("types", state.types.join(","));
+  return `#${text}`;
+}
+
+/** The state that {@linkcode toHash} wrote; what is no state of the page is as at first. */
+export function fromHash(hash: string): ViewState {
+  const text = new URLSearchParams(hash.replace(/^#/, ""));
+  const view = VIEWS.find((name) => name === text.get("view")) ?? FIRST.view;
+  const by = (["cpu", "process", "thread"] as const).find((name) => name === text.get("by"));
+  return {
+    view,
+    event: nanoseconds(text.get("event")) ?? 0,
+    weight: text.get("weight") === "samples" ? "samples" : "period",
+    inline: text.get("inline") !== "0",
+    from: nanoseconds(text.get("from")),
+    to: nanoseconds(text.get("to")),
+    pids: numbers(text.get("pids")),
+    tids: numbers(text.get("tids")),
+    cpus: numbers(text.get("cpus")),
+    search: text.get("search") ?? "",
+    fn: text.get("fn") ?? "",
+    zoom: numbers(text.get("zoom")) ?? [],
+    callers: text.get("callers") === "1",
+    by: by ?? FIRST.by,
+    record: nanoseconds(text.get("record")) ?? -1,
+    types: (text.get("types") ?? "").split(",").filter((name) => /^\w+$/.test(name)),
+  };
+}

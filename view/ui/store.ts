@@ -1,0 +1,199 @@
+import type { ProfileFacts, Shown } from "../data/view_engine.ts";
+import type { IndexAnswer, InfoAnswer } from "../recording/recording_service.ts";
+import type { Opening, ProgressState } from "../worker/protocol.ts";
+import { functionColors } from "@perfdata/export/flame-colors";
+import type { FlameData } from "@perfdata/export/flame-data";
+import { ViewClient } from "./client.ts";
+import { matches } from "./search.ts";
+import { FIRST, fromHash, toHash, type ViewState } from "./state.ts";
+
+/** What is open. */
+export interface OpenRecording {
+  readonly client: ViewClient;
+  /** Whether its records can be listed. */
+  readonly listed: boolean;
+  readonly index: IndexAnswer | undefined;
+  readonly info: InfoAnswer | undefined;
+  readonly facts: ProfileFacts | undefined;
+  /** Why there is no profile. */
+  readonly failed: string | undefined;
+  readonly progress: ProgressState | undefined;
+  /** Color by function: of its object. */
+  readonly colors: readonly string[];
+}
+
+/** All that the page knows; views draw it and ask for changes. */
+export class Store {
+  state: ViewState;
+  open: OpenRecording | undefined;
+  /** Whether a recording is asked for and nothing of it is there yet. */
+  opening = false;
+  /** Why what was dropped cannot be opened. */
+  error: string | undefined;
+  readonly #workerUrl: string;
+  readonly #listeners = new Set<() => void>();
+  /** Place in the page's own history, and how far that goes. */
+  #at = 0;
+  #last = 0;
+  #matches: { names: readonly string[]; search: string; found: Uint8Array | undefined } | undefined;
+
+  /** @param workerUrl The module of the worker. */
+  constructor(workerUrl: string) {
+    this.#workerUrl = workerUrl;
+    this.state = fromHash(location.hash);
+    history.replaceState({ at: 0 }, "", location.hash === "" ? location.href : location.hash);
+    addEventListener("popstate", (event) => {
+      const at = (event.state as { at?: number } | null)?.at;
+      if (at === undefined) {
+        // Somebody wrote another address.
+        this.#at = this.#last = this.#at + 1;
+        history.replaceState({ at: this.#at }, "", location.hash);
+      } else this.#at = at;
+      this.state = fromHash(location.hash);
+      this.#changed();
+    });
+  }
+
+  /** Calls back after each change; the result ends that. */
+  listen(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Changes what is shown; each change can be undone, except those that follow each other at once. */
+  set(change: Partial<ViewState>, replace = false): void {
+    const state = { ...this.state, ...change };
+    const hash = toHash(state);
+    const isSame = hash === toHash(this.state);
+    this.state = state;
+    if (!isSame) {
+      if (replace) history.replaceState({ at: this.#at }, "", hash);
+      else {
+        this.#last = ++this.#at;
+        history.pushState({ at: this.#at }, "", hash);
+      }
+    }
+    this.#changed();
+  }
+
+  get canUndo(): boolean {
+    return this.#at > 0;
+  }
+
+  get canRedo(): boolean {
+    return this.#at < this.#last;
+  }
+
+  undo(): void {
+    if (this.canUndo) history.back();
+  }
+
+  redo(): void {
+    if (this.canRedo) history.forward();
+  }
+
+  /** What samples are selected, and how they are counted. */
+  get shown(): Shown {
+    const { event, weight, inline, from, to, pids, tids, cpus } = this.state;
+    return { event, weight, inline, from, to, pids, tids, cpus };
+  }
+
+  /** By function, whether its name matches the search. */
+  get matched(): Uint8Array | undefined {
+    const names = this.open?.facts?.functions.name ?? [];
+    const { search } = this.state;
+    if (this.#matches?.names !== names || this.#matches.search !== search) {
+      this.#matches = { names, search, found: matches(names, search) };
+    }
+    return this.#matches.found;
+  }
+
+  /** Number of the function of the sandwich, -1 for none. */
+  get fn(): number {
+    return this.state.fn === ""
+      ? -1
+      : this.open?.facts?.functions.name.indexOf(this.state.fn) ?? -1;
+  }
+
+  /** Opens a recording; what was open is closed. */
+  async start(opening: Opening): Promise<void> {
+    this.open?.client.end();
+    this.open = undefined;
+    this.opening = true;
+    this.error = undefined;
+    this.#changed();
+    const client = new ViewClient(this.#workerUrl);
+    try {
+      await client.call("open", opening);
+    } catch (error) {
+      client.end();
+      this.opening = false;
+      this.error = (error as Error).message;
+      this.#changed();
+      return;
+    }
+    this.open = {
+      client,
+      listed: opening.from !== "report",
+      index: undefined,
+      info: undefined,
+      facts: undefined,
+      failed: undefined,
+      progress: undefined,
+      colors: [],
+    };
+    const update = (change: Partial<OpenRecording>) => {
+      if (this.open?.client !== client) return;
+      this.open = { ...this.open, ...change };
+      this.#changed();
+    };
+    client.progress = (progress) => update({ progress });
+    // The index first: it is there in no time. The profile is not waited for.
+    const index = client.call("index").then((index) => {
+      this.opening = false;
+      update({ index, listed: opening.from !== "report" && index !== undefined });
+    });
+    const profile = client.call("profile").then((facts) => {
+      this.opening = false;
+      this.#began(facts);
+      update({ facts, progress: undefined, colors: colorsOf(facts) });
+    }, (error: Error) => {
+      this.opening = false;
+      update({ failed: error.message, progress: undefined });
+    });
+    const info = client.call("info").then((info) => update({ info }));
+    await Promise.allSettled([index, profile, info]);
+  }
+
+  /** Gives up what is being read. */
+  cancel(): void {
+    if (this.open === undefined) return;
+    this.open.client.end();
+    this.open = undefined;
+    this.opening = false;
+    this.#changed();
+  }
+
+  /** The first event that has samples is shown, unless another one was asked for. */
+  #began({ events, totals }: ProfileFacts): void {
+    const { event } = this.state;
+    if (event < events.length && (totals[event]?.samples ?? 0) > 0) return;
+    const first = totals.findIndex(({ samples }) => samples > 0);
+    this.set({ event: Math.max(0, first) }, true);
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+function colorsOf({ functions }: ProfileFacts): readonly string[] {
+  const data = {
+    names: functions.name,
+    functionObject: functions.object,
+    functionKind: functions.kind,
+  };
+  return functionColors(data as unknown as FlameData, "object");
+}
+
+export { FIRST };

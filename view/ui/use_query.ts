@@ -1,0 +1,53 @@
+import { useEffect, useRef, useState } from "./preact.ts";
+
+/** An answer; the one before is shown until it is there. */
+export interface Answer<T> {
+  readonly value: T | undefined;
+  readonly error: string | undefined;
+  /** What `value` answers. */
+  readonly key: string | undefined;
+}
+
+/**
+ * Asks whenever what is asked for changes: one question at a time, and of those that came meanwhile the
+ * last one.
+ *
+ * @param key What is asked for; `undefined` asks nothing.
+ */
+export function useQuery<T>(key: string | undefined, ask: () => Promise<T>): Answer<T> {
+  const [answer, setAnswer] = useState<Answer<T>>({
+    value: undefined,
+    error: undefined,
+    key: undefined,
+  });
+  const run = useRef<{ busy: boolean; next: (() => void) | undefined; isGone: boolean }>(
+    { busy: false, next: undefined, isGone: false },
+  );
+  useEffect(() => {
+    const state = run.current;
+    state.isGone = false;
+    return () => {
+      state.isGone = true;
+    };
+  }, []);
+  useEffect(() => {
+    if (key === undefined) return;
+    const state = run.current;
+    const start = () => {
+      state.busy = true;
+      state.next = undefined;
+      ask().then(
+        (value) => state.isGone || setAnswer({ value, error: undefined, key }),
+        (error: Error) =>
+          state.isGone ||
+          setAnswer((before) => ({ value: before.value, error: error.message, key })),
+      ).finally(() => {
+        state.busy = false;
+        state.next?.();
+      });
+    };
+    if (state.busy) state.next = start;
+    else start();
+  }, [key]);
+  return answer;
+}

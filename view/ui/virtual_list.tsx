@@ -1,0 +1,98 @@
+import {
+  type ComponentChildren,
+  type JSX,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "./preact.ts";
+
+/** The tallest element that all browsers lay out. */
+const TALLEST = 8_000_000;
+
+/** Lines of one height, of which only those in view exist, however many there are. */
+export function VirtualList(
+  { count, height, render, chosen = -1, onRange, class: name = "", ...others }: {
+    readonly count: number;
+    /** Of a line, in pixels. */
+    readonly height: number;
+    readonly render: (line: number) => ComponentChildren;
+    /** The line that is brought into view when it changes, -1 for none. */
+    readonly chosen?: number;
+    /** Called with the lines in view. */
+    readonly onRange?: (from: number, to: number) => void;
+    readonly class?: string;
+  } & Omit<JSX.HTMLAttributes<HTMLDivElement>, "class" | "height">,
+): JSX.Element {
+  const box = useRef<HTMLDivElement>(null);
+  const [view, setView] = useState({ top: 0, size: 600 });
+  const whole = count * height;
+  const tall = Math.min(whole, TALLEST);
+  const room = Math.max(1, tall - view.size);
+  // Where there are more lines than an element may be tall, its height stands for them.
+  const position = whole <= TALLEST ? view.top : view.top / room * Math.max(0, whole - view.size);
+  const first = Math.max(0, Math.floor(position / height));
+  const last = Math.min(count, Math.ceil((position + view.size) / height) + 1);
+  const measure = () => {
+    const element = box.current;
+    if (element === null) return;
+    const { scrollTop: top, clientHeight: size } = element;
+    setView((before) => before.top === top && before.size === size ? before : { top, size });
+  };
+  useLayoutEffect(() => {
+    const element = box.current as HTMLDivElement;
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  useLayoutEffect(measure, [count]);
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element === null || chosen < 0) return;
+    const at = chosen * height;
+    const size = element.clientHeight;
+    if (at >= position && at + height <= position + size) return;
+    const wanted = at < position ? at : at + height - size;
+    element.scrollTop = whole <= TALLEST ? wanted : wanted / Math.max(1, whole - size) * room;
+    measure();
+  }, [chosen, count]);
+  useEffect(() => onRange?.(first, last), [first, last, count]);
+  const lines: ComponentChildren[] = [];
+  for (let line = first; line < last; line++) {
+    lines.push(
+      <div
+        key={line}
+        class="line"
+        style={{ transform: `translateY(${view.top + line * height - position}px)`, height }}
+        role="presentation"
+      >
+        {render(line)}
+      </div>,
+    );
+  }
+  return (
+    <div {...others} class={`list ${name}`} ref={box} onScroll={measure}>
+      <div class="list-space" style={{ height: tall }} role="presentation">{lines}</div>
+    </div>
+  );
+}
+
+/** The line that a key leads to; `undefined` for other keys. */
+export function lineOfKey(
+  key: string,
+  at: number,
+  count: number,
+  page = 20,
+): number | undefined {
+  const steps: Record<string, number> = {
+    ArrowDown: at + 1,
+    ArrowUp: at - 1,
+    PageDown: at + page,
+    PageUp: at - page,
+    Home: 0,
+    End: count - 1,
+  };
+  const to = steps[key];
+  return to === undefined || count === 0 ? undefined : Math.max(0, Math.min(count - 1, to));
+}

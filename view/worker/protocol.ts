@@ -1,0 +1,57 @@
+import type { ProfileFacts, Shown, TableRows, TreeRows } from "../data/view_engine.ts";
+import type { Direction } from "../data/call_graph.ts";
+import type { FlameBoxes, FlameQuery } from "../data/flame_boxes.ts";
+import type { Selection } from "../data/selection.ts";
+import type { Track, TrackQuery } from "../data/tracks.ts";
+import type { RecordDetail, RecordQuery, RecordRows } from "../recording/record_list.ts";
+import type { IndexAnswer, InfoAnswer } from "../recording/recording_service.ts";
+
+/** How far something is. */
+export interface ProgressState {
+  /** What goes on. */
+  readonly what: string;
+  readonly done: number;
+  /** 0 where it is not known. */
+  readonly total: number;
+}
+
+/** Where a recording comes from. */
+export type Opening =
+  /** A process that serves it, at an address below that of the page. */
+  | { readonly from: "server"; readonly base: string }
+  /** What `perfdata view -o` has put into the page: base64 of deflated bytes. */
+  | { readonly from: "report"; readonly packed: string }
+  /** Files that were dropped: a recording, and what names its functions. */
+  | { readonly from: "files"; readonly files: readonly File[] };
+
+/** What the worker does for the page. */
+export interface Calls {
+  open(opening: Opening): void;
+  /** `undefined` where the recording itself is not there. */
+  index(): IndexAnswer | undefined;
+  info(): InfoAnswer | undefined;
+  profile(): ProfileFacts;
+  flame(shown: Shown, query: FlameQuery): FlameBoxes;
+  table(shown: Shown): TableRows;
+  children(shown: Shown, direction: Direction, path: readonly number[], focus?: number): TreeRows;
+  tracks(
+    query: TrackQuery,
+    selection: Pick<Selection, "pids" | "tids" | "cpus">,
+  ): { readonly tracks: readonly Track[]; readonly count: number };
+  records(query: RecordQuery, from: number, count: number): RecordRows;
+  position(query: RecordQuery, number: number): number;
+  record(number: number): RecordDetail | undefined;
+}
+
+/** A call as it is sent. */
+export interface Call {
+  readonly id: number;
+  readonly name: keyof Calls;
+  readonly args: readonly unknown[];
+}
+
+/** What is sent back. */
+export type Message =
+  | { readonly id: number; readonly result: unknown }
+  | { readonly id: number; readonly error: string }
+  | { readonly progress: ProgressState };

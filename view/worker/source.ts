@@ -1,0 +1,103 @@
+import { fromBase64, inflate, unpack } from "../data/pack.ts";
+import type { ViewProfile } from "../data/view_profile.ts";
+import type { RecordDetail, RecordQuery, RecordRows } from "../recording/record_list.ts";
+import type { IndexAnswer, InfoAnswer } from "../recording/recording_service.ts";
+import type { ProgressState } from "./protocol.ts";
+
+/** What the worker has the recording from. */
+export interface ViewSource {
+  index(): Promise<IndexAnswer | undefined>;
+  info(): Promise<InfoAnswer | undefined>;
+  /** @throws {Error} Where there is none, with the reason. */
+  profile(progress: (state: ProgressState) => void): Promise<ViewProfile>;
+  records(query: RecordQuery, from: number, count: number): Promise<RecordRows>;
+  position(query: RecordQuery, number: number): Promise<number>;
+  record(number: number): Promise<RecordDetail | undefined>;
+}
+
+/** What a report has inside. */
+export interface ReportData {
+  readonly profile: ViewProfile | undefined;
+  /** Why there is no profile. */
+  readonly why: string | undefined;
+  readonly index: IndexAnswer | undefined;
+  readonly info: InfoAnswer | undefined;
+}
+
+/** A report: the profile is in the page, records are not. */
+export async function reportSource(packed: string): Promise<ViewSource> {
+  const data = unpack<ReportData>(await inflate(fromBase64(packed)));
+  const none = "a report has no records: perfdata view FILE shows them";
+  return {
+    index: () => Promise.resolve(data.index),
+    info: () => Promise.resolve(data.info),
+    profile: () =>
+      data.profile === undefined
+        ? Promise.reject(new Error(data.why ?? "no samples"))
+        : Promise.resolve(data.profile),
+    records: () => Promise.reject(new Error(none)),
+    position: () => Promise.reject(new Error(none)),
+    record: () => Promise.reject(new Error(none)),
+  };
+}
+
+/** Kinds of the frames in which a server sends a profile: see `server.ts`. */
+export const FRAME = { PROGRESS: 0, DATA: 1, ERROR: 2 } as const;
+
+/** A process that serves the recording. */
+export function serverSource(base: string): ViewSource {
+  const ask = async <T>(path: string): Promise<T> => {
+    const response = await fetch(`${base}${path}`);
+    if (!response.ok) throw new Error((await response.text()).trim());
+    // What is not there is `null` on its way.
+    return unpack<T | null>(new Uint8Array(await response.arrayBuffer())) ?? undefined as T;
+  };
+  const text = (query: RecordQuery) => encodeURIComponent(JSON.stringify(query));
+  return {
+    index: () => ask("index"),
+    info: () => ask("info"),
+    async profile(progress) {
+      const response = await fetch(`${base}profile`);
+      if (!response.ok || response.body === null) throw new Error(await response.text());
+      const chunks: Uint8Array[] = [];
+      for await (const { kind, bytes } of frames(response.body)) {
+        if (kind === FRAME.DATA) chunks.push(bytes);
+        else {
+          const value = JSON.parse(new TextDecoder().decode(bytes));
+          if (kind === FRAME.ERROR) throw new Error(value);
+          progress(value);
+        }
+      }
+      return unpack<ViewProfile>(
+        new Uint8Array(await new Blob(chunks as BlobPart[]).arrayBuffer()),
+      );
+    },
+    records: (query, from, count) =>
+      ask(`records?query=${text(query)}&from=${from}&count=${count}`),
+    position: (query, number) => ask(`position?query=${text(query)}&number=${number}`),
+    record: (number) => ask(`record?number=${number}`),
+  };
+}
+
+/** Parts of a stream: a byte of kind, four of length, and so many bytes. */
+async function* frames(
+  stream: ReadableStream<Uint8Array>,
+): AsyncGenerator<{ readonly kind: number; readonly bytes: Uint8Array }, void, void> {
+  const reader = stream.getReader();
+  let rest = new Uint8Array(0);
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) break;
+    const joined = new Uint8Array(rest.length + value.length);
+    joined.set(rest);
+    joined.set(value, rest.length);
+    rest = joined;
+    while (rest.length >= 5) {
+      const size = new DataView(rest.buffer, rest.byteOffset).getUint32(1, true);
+      if (rest.length < 5 + size) break;
+      yield { kind: rest[0] as number, bytes: rest.slice(5, 5 + size) };
+      rest = rest.subarray(5 + size);
+    }
+  }
+  if (rest.length > 0) throw new Error("the server ended before all was sent");
+}
