@@ -52,8 +52,8 @@ export interface ViewProfile {
     readonly time?: Float64Array;
     readonly cpu?: Int32Array;
   };
-  /** Time of the first sample in nanoseconds, where samples have times. */
-  readonly start: number;
+  /** Time of the first sample in nanoseconds, as decimal text, where samples have times. */
+  readonly start: string;
   /** From there to the last one. */
   readonly duration: number;
 }
@@ -75,7 +75,7 @@ export function viewProfile(profile: Profile): ViewProfile {
     title: profile.title,
     trust: profile.trust,
     events: profile.events,
-    threads: profile.threads,
+    threads: [...profile.threads],
     objects: profile.objects,
     functions: {
       name: names,
@@ -97,7 +97,7 @@ export function viewProfile(profile: Profile): ViewProfile {
         ? {}
         : { cpu: samples.cpu.slice(0, length) }),
     },
-    start,
+    start: `${profile.epoch + BigInt(Math.round(start))}`,
     duration: span === undefined ? 0 : span[1] - span[0],
   };
 }

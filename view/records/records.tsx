@@ -54,8 +54,7 @@ export function RecordsView({ store, open }: ViewProps): JSX.Element {
   const { state } = store;
   const { index, facts } = open;
   const [follows, setFollows] = useState(false);
-  const start = BigInt(index?.start ?? "0");
-  const base = facts?.timed ? BigInt(Math.round(facts.start)) : start;
+  const base = BigInt(facts?.timed ? facts.start : index?.start ?? "0");
   const query: RecordQuery = {
     types: state.types.length === 0 ? undefined : state.types,
     ...(follows
