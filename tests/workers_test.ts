@@ -12,6 +12,8 @@ import {
 import { openSource } from "@perfdata/format/file-source";
 import { type CountOptions, functionTable, SampleCounts } from "@perfdata/report";
 import { countWorkers } from "@perfdata/report/count-workers";
+import { recordingInfo } from "@perfdata/report/info";
+import { infoWorkers } from "@perfdata/report/info-workers";
 import { runEngine } from "@perfdata/session/engine";
 import { openResolver } from "@perfdata/symbols/open-resolver";
 import { ProfileConsumer, type ProfileOptions } from "@perfdata/profile";
@@ -150,4 +152,31 @@ Deno.test("functions are the same with any number of threads and blocks of any s
   }
   console.log(`${compared} rows of ${all.length} files compared`);
   assert(all.length >= 8 && compared > 1000);
+});
+
+Deno.test("recordings in short are the same with any number of threads and blocks of any size", async () => {
+  let compared = 0;
+  for (const path of files()) {
+    const info = async (jobs: number, blockBytes: number): Promise<string> => {
+      const reader = await PerfDataReader.open(openSource(path), { diagnostics: () => {} });
+      const found = await recordingInfo(reader, {
+        blockBytes,
+        ...(jobs === 1 ? {} : { workers: infoWorkers(path, jobs) }),
+      });
+      return JSON.stringify(found, (_, value) => typeof value === "bigint" ? `${value}` : value);
+    };
+    const expected = await info(1, 1 << 22);
+    for (
+      const [jobs = 1, blockBytes = 0] of [[1, 1 << 12], [2, 1 << 12], [3, 1 << 16], [7, 1 << 13]]
+    ) {
+      assertEquals(
+        await info(jobs, blockBytes),
+        expected,
+        `${path}: ${jobs} threads, ${blockBytes} bytes`,
+      );
+      compared++;
+    }
+  }
+  console.log(`${compared} recordings in short compared`);
+  assert(compared >= 32);
 });

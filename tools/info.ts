@@ -17,6 +17,7 @@ import {
   writeOut,
 } from "./_cli.ts";
 import { complainRounded } from "./_periods.ts";
+import { sampleJobs } from "./_record_flags.ts";
 
 const HELP = `info: a recording in short
 
@@ -28,6 +29,7 @@ Prints who recorded what, when and how; how many samples there are and how many 
 stacks and symbols will be like; what is damaged; and which command to run next.
 
       --json             print one JSON object; docs/info.md says what its members are
+      --jobs N           threads that take samples (default: all processors for large files)
       --temp DIR         of a pipe, sort what does not fit into memory in a file there
       --debug            print the stack trace of an error
   -h, --help             print this help
@@ -39,15 +41,19 @@ examples:
 Exit codes: 0 done; 1 the recording is damaged (what can be read is counted); 2 wrong usage.
 `;
 
-const FLAGS = { boolean: ["json"], string: ["temp"] } as const;
+const FLAGS = { boolean: ["json"], string: ["jobs", "temp"] } as const;
 
-async function run({ on, operands }: FlagsOf<typeof FLAGS>): Promise<number> {
+async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<number> {
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`info: ${name}`);
     const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
     const progress = new Progress("info", reader.fileSize);
-    const info = await recordingInfo(reader, progress.add);
+    const jobs = sampleJobs(value.jobs, reader);
+    const workers = jobs === 1
+      ? undefined
+      : (await import("@perfdata/report/info-workers")).infoWorkers(name, jobs);
+    const info = await recordingInfo(reader, { progress: progress.add, workers });
     progress.finish();
     if (on.json) {
       const text = JSON.stringify(

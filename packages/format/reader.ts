@@ -142,6 +142,8 @@ export class PerfDataReader {
   #ids: PerfFileSection[] = [];
   #epilogue: { offset: number; bytes: Uint8Array } | undefined;
   #streamUsed = false;
+  /** What a pass over a file left for the next one. */
+  #spare: RecordBatch | undefined;
   /** Offsets of the HEADER_ATTR records of a pipe stream that were read. */
   readonly #attrsTaken = new Set<number>();
   #googleDialect = false;
@@ -344,12 +346,20 @@ export class PerfDataReader {
     const to = Math.min(options.to ?? Infinity, this.#data.offset + this.#data.size);
     this.stats = emptyStats();
     this.#quiet = options.quiet === true;
-    const batch = new RecordBatch(CAPACITY, this.littleEndian, this.events);
+    // New memory takes longer to fill than that of the pass before.
+    const batch = this.#spare ?? new RecordBatch(CAPACITY, this.littleEndian, this.events);
+    this.#spare = undefined;
+    batch.aligned = true;
+    batch.inflatedFrom = -1;
     const seams = random ? this.#source.seams?.filter((at) => at > from && at < to) ?? [] : [];
     let start = from;
-    for (const end of [...seams, to]) {
-      yield* this.#run(batch, start, end, options);
-      start = end;
+    try {
+      for (const end of [...seams, to]) {
+        yield* this.#run(batch, start, end, options);
+        start = end;
+      }
+    } finally {
+      if (random) this.#spare = batch;
     }
   }
 
@@ -365,8 +375,8 @@ export class PerfDataReader {
     const inflater = new Inflater(this, batch.littleEndian, this.#options.zstd ?? zstdStream);
     let len = 0;
     let block = BLOCK;
-    for (;;) {
-      checkMemory();
+    for (let reads = 0;; reads++) {
+      if ((reads & 15) === 15) checkMemory();
       batch.offset = forward.position - len;
       const room = Math.min(block, CAPACITY - len, to - forward.position);
       block = Math.min(block * 4, BLOCK);

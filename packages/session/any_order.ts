@@ -77,8 +77,9 @@ export async function readBlocks(
   index: RecordingIndex,
   sink: BlockSink,
 ): Promise<void> {
+  const blocks = new BlockReader(reader);
   for (const block of wantedBlocks(index, sink.filter)) {
-    await readBlock(reader, block, sink);
+    await blocks.read(block, (run) => sink.run(run));
     sink.progress?.(block.to - block.from);
   }
   reader.stats = index.stats;
@@ -92,34 +93,45 @@ function isWanted(
   return samples > 0 && (time === undefined || (youngest >= time[0] && oldest <= time[1]));
 }
 
-/** Reads a block. */
-export async function readBlock(
-  reader: PerfDataReader,
-  { from, to, first, round }: Pick<IndexBlock, "from" | "to" | "first" | "round">,
-  { run: take }: Pick<BlockSink, "run">,
-): Promise<void> {
-  const run = new Run();
-  const time = new RecordTime(reader.events);
-  const { timeHi, timeLo, event, start, offset } = run;
-  const times = { hi: timeHi, lo: timeLo, event };
-  for await (const batch of reader.batches({ from, to, quiet: true })) {
-    const { count, starts, inflatedFrom, offset: base, view, littleEndian } = batch;
-    run.blocks = [batch];
-    for (let row = 0; row < count; row += RUN_ROWS) {
-      const rows = Math.min(RUN_ROWS, count - row);
-      time.readAll(batch, row, row + rows, times);
-      run.count = rows;
-      run.first = first;
-      run.round = round;
-      for (let i = 0; i < rows; i++) {
-        const at = starts[row + i] as number;
-        start[i] = at;
-        offset[i] = inflatedFrom >= 0 ? inflatedFrom : base + at;
-        if (!isKnownTime(timeHi[i] as number, timeLo[i] as number)) timeHi[i] = timeLo[i] = 0;
-        if (view.getInt32(at, littleEndian) === PERF_RECORD_FINISHED_ROUND) round++;
+/** Reads blocks, one after the other: the run that they are handed on in is the same. */
+export class BlockReader {
+  readonly #reader: PerfDataReader;
+  readonly #run = new Run();
+
+  /** Reads blocks of a recording. */
+  constructor(reader: PerfDataReader) {
+    this.#reader = reader;
+  }
+
+  /** Reads a block. */
+  async read(
+    { from, to, first, round }: Pick<IndexBlock, "from" | "to" | "first" | "round">,
+    take: (run: Run) => void,
+  ): Promise<void> {
+    const reader = this.#reader;
+    const run = this.#run;
+    const time = new RecordTime(reader.events);
+    const { timeHi, timeLo, event, start, offset } = run;
+    const times = { hi: timeHi, lo: timeLo, event };
+    for await (const batch of reader.batches({ from, to, quiet: true })) {
+      const { count, starts, inflatedFrom, offset: base, view, littleEndian } = batch;
+      run.blocks = [batch];
+      for (let row = 0; row < count; row += RUN_ROWS) {
+        const rows = Math.min(RUN_ROWS, count - row);
+        time.readAll(batch, row, row + rows, times);
+        run.count = rows;
+        run.first = first;
+        run.round = round;
+        for (let i = 0; i < rows; i++) {
+          const at = starts[row + i] as number;
+          start[i] = at;
+          offset[i] = inflatedFrom >= 0 ? inflatedFrom : base + at;
+          if (!isKnownTime(timeHi[i] as number, timeLo[i] as number)) timeHi[i] = timeLo[i] = 0;
+          if (view.getInt32(at, littleEndian) === PERF_RECORD_FINISHED_ROUND) round++;
+        }
+        first += rows;
+        take(run);
       }
-      first += rows;
-      take(run);
     }
   }
 }

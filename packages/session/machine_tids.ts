@@ -32,7 +32,7 @@ export class TidTable {
   }
 
   #rehash(): void {
-    const slots = new Int32Array(this.slots.length * 4).fill(-1);
+    const slots = new Int32Array(this.slots.length * 2).fill(-1);
     for (let i = 0; i < this.count; i++) put(slots, this.tids[i] as number, i);
     this.slots = slots;
   }

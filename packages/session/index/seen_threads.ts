@@ -91,7 +91,7 @@ export class SeenThreads {
     this.pid[number] = pid;
     this.tid[number] = tid;
     if (this.count * 2 > this.#slots.length) {
-      this.#slots = new Int32Array(this.#slots.length * 4).fill(-1);
+      this.#slots = new Int32Array(this.#slots.length * 2).fill(-1);
       for (let i = 0; i < number; i++) this.#put(i);
     }
     this.#put(number);

@@ -1,4 +1,4 @@
-import { readBlock } from "../any_order.ts";
+import { BlockReader } from "../any_order.ts";
 import type { Consumer, Engine, EngineOptions } from "../engine.ts";
 import type { IndexBlock } from "../index/recording_index.ts";
 import { openPass, type Pass } from "../pass.ts";
@@ -9,6 +9,7 @@ export class BlockTaker {
   readonly #engine: Engine;
   readonly #consumer: Shareable & Consumer;
   readonly #pass: Pass;
+  readonly #reader: BlockReader;
   readonly #blocks: number[] = [];
   readonly #sizes: (readonly number[])[] = [];
 
@@ -16,6 +17,7 @@ export class BlockTaker {
     this.#engine = engine;
     this.#consumer = consumer;
     this.#pass = pass;
+    this.#reader = new BlockReader(engine.reader);
   }
 
   /** Gets ready for blocks of an engine's recording. */
@@ -32,7 +34,7 @@ export class BlockTaker {
     number: number,
     block: Pick<IndexBlock, "from" | "to" | "first" | "round">,
   ): Promise<void> {
-    await readBlock(this.#engine.reader, block, { run: (run) => this.#pass.take(run) });
+    await this.#reader.read(block, (run) => this.#pass.take(run));
     const { places, stacks } = this.#engine;
     this.#blocks.push(number);
     this.#sizes.push([places.count, stacks.count, ...this.#consumer.sizes()]);

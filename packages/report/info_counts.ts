@@ -1,0 +1,372 @@
+import {
+  KERNEL_RECORDS,
+  PERF_SAMPLE_BRANCH_STACK,
+  PERF_SAMPLE_STACK_USER,
+  type PerfDataReader,
+  type RecordBatch,
+  RecordCodec,
+  SampleFields,
+} from "@perfdata/format";
+import { enlarge } from "@perfdata/format/enlarge";
+import {
+  PERF_RECORD_AUXTRACE,
+  PERF_RECORD_AUXTRACE_INFO,
+  PERF_RECORD_HEADER_FEATURE,
+  PERF_RECORD_LOST,
+  PERF_RECORD_LOST_SAMPLES,
+  PERF_RECORD_SAMPLE,
+  PERF_RECORD_THROTTLE,
+  PERF_RECORD_USER_TYPE_START,
+} from "@perfdata/format/record-types";
+import { layoutOf } from "@perfdata/format/struct";
+import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
+import { CHOSEN, type Run } from "@perfdata/session/run";
+import { streamFeature } from "@perfdata/session/stream-feature";
+import type { JoinedNumbers, Shareable } from "@perfdata/session/workers";
+import { AUXTRACE, USER_RECORDS } from "@perfdata/user-records";
+
+// Where the field of a record lies.
+const TRACE = layoutOf(AUXTRACE);
+
+/** An event of a recording: what was asked for, and what came. */
+export interface EventInfo {
+  /** Its name. */
+  name: string;
+  /** Samples. */
+  samples: number;
+  /** Sum of their periods. */
+  period: number;
+  /** Samples a second that were asked for; `undefined` with a fixed period. */
+  readonly frequency: number | undefined;
+  /** The fixed period; `undefined` with a frequency. */
+  readonly fixedPeriod: number | undefined;
+}
+
+/** What the stacks of a recording are made of. */
+export interface StackInfo {
+  /** Samples with a call chain. */
+  chains: number;
+  /** Addresses in them, context markers included. */
+  entries: number;
+  /** Samples with a copy of the user stack, from which the chain is to be unwound. */
+  copies: number;
+  /** Bytes of the largest copy. */
+  copySize: number;
+  /** Samples with a branch stack. */
+  branches: number;
+}
+
+/** CPUs of which it is noted in a table whether they were sampled. */
+const CPUS = 1 << 12;
+
+/** Counts what `recordingInfo` reports. */
+export class InfoCounts implements Consumer, Shareable<InfoPart> {
+  readonly needs: Needs = { order: "any", places: true, addresses: false };
+  readonly events: EventInfo[] = [];
+  readonly stacks: StackInfo = { chains: 0, entries: 0, copies: 0, copySize: 0, branches: 0 };
+  readonly processes = new Set<number>();
+  readonly threads = new Set<number>();
+  readonly cpus = new Set<number>();
+  /** Samples by place, which is an object, plus one. */
+  byPlace: Float64Array<ArrayBuffer> = new Float64Array(64);
+  /** Features that came as records. */
+  readonly features = new Map<number, Uint8Array>();
+  samples = 0;
+  lost = 0;
+  throttled = 0;
+  auxBytes = 0;
+  auxType: number | undefined;
+  /** First and last time of samples, and of the kernel's other records. */
+  readonly ofSamples = new TimeSpan();
+  readonly ofOthers = new TimeSpan();
+  #reader: PerfDataReader | undefined;
+  /** Of parts that are joined: numbers of their places. */
+  readonly #joined = new Map<InfoPart, Int32Array>();
+  readonly #codec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
+  readonly #fields: (SampleFields | null)[] = [];
+  /** By number of a thread: its process and id that were counted last. */
+  #pids = new Int32Array(256).fill(-2);
+  #tids = new Int32Array(256).fill(-2);
+  readonly #hasCpu = new Uint8Array(CPUS);
+  #isAnyOrder = false;
+
+  /** @param reader The recording, where records that are no samples are taken before the start. */
+  constructor(reader?: PerfDataReader) {
+    this.#reader = reader;
+  }
+
+  /** Takes what the pass shares. */
+  start({ past, reader }: Engine): void {
+    this.#reader = reader;
+    this.#isAnyOrder = past !== undefined;
+  }
+
+  /** Counts the records of a run. */
+  rows(run: Run): void {
+    const { type, chosen, start, end, timeHi, timeLo } = run;
+    for (let i = 0; i < run.count; i++) {
+      if (type[i] === PERF_RECORD_SAMPLE) {
+        if (chosen[i] !== CHOSEN.NO) this.#sample(run, i);
+      } else if (!this.#isAnyOrder) {
+        const { bytes, view } = run.at(i);
+        const [from = 0, to = 0] = [start[i], end[i]];
+        this.#other(bytes, view, from, to, timeHi[i] as number, timeLo[i] as number);
+      }
+    }
+  }
+
+  /** Takes a record that is no sample, while the file is looked through. */
+  other(batch: RecordBatch, i: number, hi: number, lo: number): void {
+    const start = batch.start(i);
+    this.#other(batch.bytes, batch.view, start, start + batch.size(i), hi, lo);
+  }
+
+  sizes(): readonly number[] {
+    return [];
+  }
+
+  part(): InfoPart {
+    const { events, stacks, processes, threads, cpus, byPlace, samples, ofSamples } = this;
+    return { events, stacks, processes, threads, cpus, byPlace, samples, span: ofSamples.part() };
+  }
+
+  join(
+    part: InfoPart,
+    _from: readonly number[],
+    _to: readonly number[],
+    { place }: JoinedNumbers,
+  ): void {
+    // All of it is totals, whose places have numbers after the last block.
+    this.#joined.set(part, place);
+  }
+
+  joinTotals(part: InfoPart): void {
+    const places = this.#joined.get(part);
+    for (const [number, { samples, period }] of part.events.entries()) {
+      if (samples === 0) continue;
+      const event = this.#event(number);
+      event.samples += samples;
+      event.period += period;
+    }
+    const { stacks } = this;
+    stacks.chains += part.stacks.chains;
+    stacks.entries += part.stacks.entries;
+    stacks.copies += part.stacks.copies;
+    stacks.copySize = Math.max(stacks.copySize, part.stacks.copySize);
+    stacks.branches += part.stacks.branches;
+    for (const pid of part.processes) this.processes.add(pid);
+    for (const tid of part.threads) this.threads.add(tid);
+    for (const cpu of part.cpus) this.cpus.add(cpu);
+    for (const [at, samples] of part.byPlace.entries()) {
+      if (samples > 0) this.#atPlace(at === 0 ? -1 : places?.[at - 1] ?? -1, samples);
+    }
+    this.samples += part.samples;
+    const [firstHi, firstLo, lastHi, lastLo] = part.span;
+    this.ofSamples.see(firstHi, firstLo);
+    this.ofSamples.see(lastHi, lastLo);
+  }
+
+  #atPlace(place: number, samples: number): void {
+    const at = place + 1;
+    if (at >= this.byPlace.length) this.byPlace = enlarge(this.byPlace, at + 1);
+    this.byPlace[at] = (this.byPlace[at] as number) + samples;
+  }
+
+  /** Takes a record that is no sample. */
+  #other(
+    bytes: Uint8Array,
+    view: DataView,
+    start: number,
+    end: number,
+    hi: number,
+    lo: number,
+  ): void {
+    const reader = this.#reader as PerfDataReader;
+    const le = reader.littleEndian;
+    const type = view.getUint32(start, le);
+    // What was there before the recording has no time.
+    if (type < PERF_RECORD_USER_TYPE_START) this.ofOthers.see(hi, lo);
+    // In the dialect of Google's old perf each feature has a record type of its own.
+    if (reader.isGoogleDialect && type >= PERF_RECORD_USER_TYPE_START) {
+      this.#rare(bytes, view, start, end);
+      return;
+    }
+    switch (type) {
+      case PERF_RECORD_THROTTLE:
+        this.throttled++;
+        break;
+      case PERF_RECORD_AUXTRACE:
+        if (end - start >= TRACE.size + 8) {
+          this.auxBytes += Number(view.getBigUint64(start + TRACE.size, le));
+        }
+        break;
+      case PERF_RECORD_LOST:
+      case PERF_RECORD_LOST_SAMPLES:
+      case PERF_RECORD_AUXTRACE_INFO:
+      case PERF_RECORD_HEADER_FEATURE:
+        this.#rare(bytes, view, start, end);
+    }
+  }
+
+  /** Records of which there are few. */
+  #rare(bytes: Uint8Array, view: DataView, start: number, end: number): void {
+    const reader = this.#reader as PerfDataReader;
+    const { littleEndian, events } = reader;
+    const feature = streamFeature(reader, bytes, view, start, end);
+    if (feature !== undefined) {
+      this.features.set(feature.id, feature.payload.slice());
+      return;
+    }
+    const type = view.getUint32(start, littleEndian);
+    const record = this.#codec.decode(bytes.subarray(start, end), {
+      littleEndian,
+      event: events.all[events.indexOf(view, start, end, type, littleEndian)],
+    });
+    if (record.name === "LOST" || record.name === "LOST_SAMPLES") {
+      this.lost += Number(record.body.lost);
+    } else if (record.name === "AUXTRACE_INFO") {
+      this.auxType ??= record.body.type;
+    }
+  }
+
+  #sample(run: Run, i: number): void {
+    this.samples++;
+    const number = run.event[i] as number;
+    const event = this.#event(number);
+    event.samples++;
+    event.period += run.period[i] as number;
+    this.#thread(run.thread[i] as number, run.process[i] as number, run.tid[i] as number);
+    const cpu = run.cpu[i] as number;
+    if (cpu >= CPUS) this.cpus.add(cpu);
+    else if (cpu >= 0 && this.#hasCpu[cpu] === 0) {
+      this.#hasCpu[cpu] = 1;
+      this.cpus.add(cpu);
+    }
+    this.#atPlace(run.place[i] as number, 1);
+    this.ofSamples.see(run.timeHi[i] as number, run.timeLo[i] as number);
+    this.#stack(run, i, number);
+  }
+
+  /** Counts a thread, mostly one that was counted. */
+  #thread(thread: number, pid: number, tid: number): void {
+    if (thread >= this.#pids.length) {
+      const known = this.#pids.length;
+      this.#pids = enlarge(this.#pids, thread + 1).fill(-2, known);
+      this.#tids = enlarge(this.#tids, thread + 1).fill(-2, known);
+    }
+    if (this.#pids[thread] === pid && this.#tids[thread] === tid) return;
+    this.#pids[thread] = pid;
+    this.#tids[thread] = tid;
+    this.processes.add(pid);
+    this.threads.add(tid);
+  }
+
+  #stack(run: Run, i: number, number: number): void {
+    let fields = this.#fields[number];
+    if (fields === undefined) fields = this.#fields[number] = this.#fieldsOf(number);
+    if (fields === null) return;
+    const { view } = run.at(i);
+    const [start = 0, end = 0] = [run.start[i], run.end[i]];
+    if (!fields.locate(view, start, end, (this.#reader as PerfDataReader).littleEndian)) return;
+    const { stacks } = this;
+    const { callchainLength, stackUserSize } = fields;
+    if (callchainLength > 0) {
+      stacks.chains++;
+      stacks.entries += callchainLength;
+    }
+    if (stackUserSize > 0) {
+      stacks.copies++;
+      stacks.copySize = Math.max(stacks.copySize, stackUserSize);
+    }
+    if (fields.branchStackLength > 0) stacks.branches++;
+  }
+
+  /** What finds the stacks of an event's samples; `null` where they have none. */
+  #fieldsOf(number: number): SampleFields | null {
+    const event = (this.#reader as PerfDataReader).events.all[number];
+    if (event === undefined) return null;
+    const any = PERF_SAMPLE_STACK_USER | PERF_SAMPLE_BRANCH_STACK;
+    return event.hasChain || (event.layout.sampleType & any) !== 0 ? event.sampleFields() : null;
+  }
+
+  #event(number: number): EventInfo {
+    return this.events[number] ??= emptyInfo(this.#reader as PerfDataReader, number);
+  }
+}
+
+/** Halves of the first and the last of some times. */
+type TimePart = readonly [firstHi: number, firstLo: number, lastHi: number, lastLo: number];
+
+/** What one thread counted. */
+export interface InfoPart {
+  /** By number of the event. */
+  readonly events: readonly EventInfo[];
+  /** Stacks. */
+  readonly stacks: StackInfo;
+  /** Processes of samples. */
+  readonly processes: ReadonlySet<number>;
+  /** Threads of samples. */
+  readonly threads: ReadonlySet<number>;
+  /** CPUs of samples. */
+  readonly cpus: ReadonlySet<number>;
+  /** Samples by place, plus one. */
+  readonly byPlace: Float64Array<ArrayBuffer>;
+  /** Samples. */
+  readonly samples: number;
+  /** Their times. */
+  readonly span: TimePart;
+}
+
+/** The first and the last of some times, without an allocation for each. */
+class TimeSpan {
+  /** The first; `undefined` where there is none. */
+  get first(): bigint | undefined {
+    return this.#some ? joined(this.#firstHi, this.#firstLo) : undefined;
+  }
+  /** The last; 0 where there is none. */
+  get last(): bigint {
+    return joined(this.#lastHi, this.#lastLo);
+  }
+  /** Halves of both, of which 0 is none. */
+  part(): TimePart {
+    return this.#some ? [this.#firstHi, this.#firstLo, this.#lastHi, this.#lastLo] : [0, 0, 0, 0];
+  }
+  #some = false;
+  #firstHi = 0xffff_ffff;
+  #firstLo = 0xffff_ffff;
+  #lastHi = 0;
+  #lastLo = 0;
+
+  /** Takes a time, of which 0 is none. */
+  see(hi: number, lo: number): void {
+    if ((hi | lo) === 0) return;
+    hi >>>= 0;
+    lo >>>= 0;
+    this.#some = true;
+    if (hi > this.#lastHi || (hi === this.#lastHi && lo > this.#lastLo)) {
+      this.#lastHi = hi;
+      this.#lastLo = lo;
+    }
+    if (hi < this.#firstHi || (hi === this.#firstHi && lo < this.#firstLo)) {
+      this.#firstHi = hi;
+      this.#firstLo = lo;
+    }
+  }
+}
+
+function joined(hi: number, lo: number): bigint {
+  return BigInt(hi) << 32n | BigInt(lo);
+}
+
+/** An event without samples. */
+export function emptyInfo(reader: PerfDataReader, number: number): EventInfo {
+  const attr = reader.events.all[number]?.attr;
+  const value = Number(attr?.sample_period ?? 0n);
+  return {
+    name: "",
+    samples: 0,
+    period: 0,
+    frequency: attr?.flags.freq ? value : undefined,
+    fixedPeriod: attr?.flags.freq ? undefined : value,
+  };
+}
