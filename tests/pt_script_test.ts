@@ -19,6 +19,13 @@ import { noPerf, perfText, perfVersion } from "./perf.ts";
 import { tool } from "./tool.ts";
 import { ignored } from "./ignored.ts";
 
+/** Of packets alone. */
+const QUICK = [
+  ["--itrace=iq", "--ns", "-F", "+flags"],
+  ["--itrace=ibqewxpI"],
+  ["--itrace=iqqep"],
+  ["--itrace=bqg", "-F", "+flags,+addr"],
+] as const;
 const TIMED = { compressReturns: true, tsc: true, mtc: true, cyc: true } as const;
 const CASES: readonly [StepOptions, EncodeOptions, readonly (readonly string[])[]][] = [
   [{ program: "signals", flags: ["-O1"], limit: 60_000 }, {
@@ -30,11 +37,11 @@ const CASES: readonly [StepOptions, EncodeOptions, readonly (readonly string[])[
   }, [["--insn-trace"], [], ["--call-ret-trace"], ["--itrace=i777iers10", "--ns"], [
     "--itrace=i10ig3Ipe",
     "--ns",
-  ]]],
+  ], ...QUICK]],
   [
     { program: "signals", flags: ["-O1", "-static"], limit: 30_000 },
     { psbEvery: 3000, tsc: true, mtc: true, aborts: true },
-    [["--itrace=i50igxbe", "-F", "+flags"]],
+    [["--itrace=i50igxbe", "-F", "+flags"], ...QUICK],
   ],
   [
     { program: "processes", flags: ["-O1", "-static"], quantum: 300 },
@@ -44,6 +51,7 @@ const CASES: readonly [StepOptions, EncodeOptions, readonly (readonly string[])[
       ["--call-trace"],
       ["--itrace=i100il4gbe", "-F", "+brstack,+flags"],
       ["--itrace=i500il,100Z", "-F", "ip,sym,brstacksym"],
+      ...QUICK,
     ],
   ],
 ];
@@ -134,11 +142,16 @@ Deno.test("script prints what perf makes of real traces", ignored(noPerf()), asy
     try {
       const path = await wrapTrace(folder, trace.bytes, joined(trace.runs));
       for (
-        const args of [["--itrace=xbe", "-F", "+flags"], [
-          "--insn-trace",
-          "-F",
-          "ip,insn",
-        ], []]
+        const args of [
+          ["--itrace=xbe", "-F", "+flags"],
+          [
+            "--insn-trace",
+            "-F",
+            "ip,insn",
+          ],
+          [],
+          ...QUICK,
+        ]
       ) {
         lines += await compare(path, args);
       }

@@ -11,6 +11,7 @@ import {
   clockRatios,
   decodePt,
   type ItraceOptions,
+  packetsText,
   PtClock,
   PtNames,
   PtSamples,
@@ -154,6 +155,7 @@ export async function ptScript(
     progress: progress.add,
     wants: ({ cpu }) => cpus === undefined || (cpu !== undefined && cpus.has(cpu)),
     ...(merge ? { slice: SLICE } : {}),
+    quick: itrace.quick ?? 0,
   });
   samples.finish();
   await print();
@@ -169,6 +171,7 @@ export async function ptScript(
     );
   }
   if (printed === 0) complain(`script: ${name}: no samples`);
+  if (itrace.quick === 1) complain(`script: ${name}: ${packetsText(counts)}`);
   return reportLoss(
     "script",
     name,

@@ -7,11 +7,13 @@ import {
   callJson,
   callRowsOf,
   decodePt,
+  type DecodePtOptions,
   functionRows,
   type FunctionTime,
   functionTimes,
   latencyJson,
   latencyLines,
+  packetsText,
   PtCalls,
   PtClock,
   type PtCounts,
@@ -39,6 +41,7 @@ import { whyNothing } from "./_nothing.ts";
 import { parseCount } from "./_record_flags.ts";
 import { insnText } from "./_insn_text.ts";
 import { codeOf, imagesOf, openPt, reportLoss } from "./_pt.ts";
+import { packetLines } from "./_pt_packets.ts";
 import { CallText } from "@perfdata/export/call-text";
 import { parseTime, resolveTime, sampleSpan, type TimeRange } from "./_time.ts";
 import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
@@ -58,6 +61,9 @@ read from the files that were mapped, if their build ids are those of the record
       --insns            all instructions, with their text
       --events           power, PTWRITE, interrupts and other events of the trace
       --errors           what could not be decoded, and why
+      --packets          from packets alone, without code: time by thread and object, and the
+                         addresses that packets have; with --branches and --events, each of them.
+                         Without a flag, this is printed where there is no code at all
       --latency NAME     how long calls of a function took: a histogram, and the slowest
       --source           with --insns, source file and line
       --function NAMES   only these functions: a,b; with --calls, and what they call
@@ -80,6 +86,7 @@ examples:
   perfdata pt --calls --function main perf.data | less
   perfdata pt --latency malloc perf.data
   perfdata pt --insns --tid 4711 --time 12.5,12.6 perf.data
+  perfdata pt --packets perf.data
   perfdata flame --pt -o flame.html perf.data
   perfdata export --pt firefox perf.data
   perfdata pt --calls --json perf.data | jq 'select(.duration > 1e6)'
@@ -95,6 +102,7 @@ const FLAGS = {
     "insns",
     "events",
     "errors",
+    "packets",
     "source",
     "json",
     ...SYMBOL_FLAGS.boolean,
@@ -188,11 +196,16 @@ async function run(flags: PtFlags): Promise<number> {
   if (value.latency !== undefined && (lists.length > 0 || value.function !== undefined)) {
     throw new UsageError("--latency NAME goes with no list and without --function");
   }
+  if (on.packets) {
+    const others = (["calls", "insns", "errors"] as const).find((mode) => on[mode]) ??
+      (["latency", "function"] as const).find((flag) => value[flag] !== undefined);
+    if (others !== undefined) throw new UsageError(`--packets: --${others} needs code`);
+  }
   if (on.source && !on.insns) throw new UsageError("--source is for --insns");
   const range = value.time === undefined ? undefined : parseTime(value.time);
   const tids = value.tid === undefined ? undefined : parseNumbers("tid", value.tid);
   const cpus = value.cpu === undefined ? undefined : parseNumbers("cpu", value.cpu);
-  const limit = parseCount("limit", value.limit) ?? Infinity;
+  const limit = parseCount("limit", value.limit);
   if (value.limit !== undefined && (modes.length > 0 || value.latency !== undefined)) {
     throw new UsageError("--limit is for the table of functions alone");
   }
@@ -215,13 +228,32 @@ async function run(flags: PtFlags): Promise<number> {
       "pt",
       trace.streams.reduce((sum, { pieces }) => sum + pieces.reduce((n, p) => n + p.size, 0), 0),
     );
-    const options = {
+    const options: DecodePtOptions = {
+      ...(on.packets ? { quick: 1 } : {}),
       progress: progress.add,
-      wants: ({ cpu }: { readonly cpu: number | undefined }) =>
-        cpus === undefined || (cpu !== undefined && cpus.has(cpu)),
+      wants: ({ cpu }) => cpus === undefined || (cpu !== undefined && cpus.has(cpu)),
     };
     let counts: PtCounts;
     let printed = 0;
+    const notes: string[] = [];
+    const packets = async () => {
+      const found = await packetLines({
+        trace,
+        source,
+        sideband,
+        code,
+        names,
+        clock,
+        filter: part,
+        options,
+        json: on.json,
+        limit,
+      });
+      printed = found.lines.length;
+      lines.all(found.lines);
+      notes.push(found.note);
+      return found.counts;
+    };
     if (lists.length > 0) {
       const list: PtList = new PtList(code, clock, {
         branches: on.branches,
@@ -242,6 +274,9 @@ async function run(flags: PtFlags): Promise<number> {
         },
       });
       counts = await decodePt(trace, source, sideband, code, list, options);
+      if (on.packets) notes.push(packetsText(counts));
+    } else if (on.packets) {
+      counts = await packets();
     } else {
       const text = new CallText(names, filter);
       const print = async () => {
@@ -275,10 +310,14 @@ async function run(flags: PtFlags): Promise<number> {
         else lines.all(latencyLines(value.latency, stats, clock.origin));
       } else {
         const rows = functionTimes(calls, calls.latency, names)
-          .filter((row) => filter?.has(row.name) ?? true).slice(0, limit);
+          .filter((row) => filter?.has(row.name) ?? true).slice(0, limit ?? Infinity);
         printed = rows.length;
         if (on.json) lines.all(rows.map((row) => JSON.stringify(row)));
         else if (printed > 0) lines.all(functionTable(rows, clock.known));
+        else if (counts.insns === 0 && filter === undefined) {
+          const { addresses } = await packets();
+          if (addresses > 0) notes.unshift("no code is at hand: this is what packets alone say");
+        }
       }
     }
     progress.finish();
@@ -288,6 +327,7 @@ async function run(flags: PtFlags): Promise<number> {
       complain(`pt: ${name}: --function: ${unknown.join(", ")}: no such function ran`);
     }
     names.close();
+    for (const note of notes) complain(`pt: ${name}: ${note}`);
     const { config = 0n } = trace.intelPtConfig ?? {};
     const hasNoBranches = (config & PT_AND_BRANCH) === PT_ONLY;
     if (printed === 0 && hasNoBranches && !on.events) {

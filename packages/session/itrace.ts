@@ -37,6 +37,8 @@ export interface ItraceOptions {
   readonly timeless?: boolean;
   /** How many samples are left out at the beginning. */
   readonly skip: number;
+  /** 1: no code is followed, and samples are where packets have addresses; 2: where PSB+ have them. */
+  readonly quick?: 0 | 1 | 2;
 }
 
 /** What `perf script` makes where nothing is said: calls and all that is no instruction. */
@@ -58,7 +60,6 @@ const SPE = "it belongs to traces of Arm SPE";
 const REFUSED: Readonly<Record<string, string>> = {
   y: "cycles are not counted",
   A: "cycles are not counted",
-  q: "there is no quick mode: all is decoded",
   o: "PEBS records are not decoded",
   d: "there is no log of the decoder: see extract-pt --packets",
   f: SPE,
@@ -98,6 +99,7 @@ export function parseItrace(text: string): ItraceOptions {
   let callChain = CALL_CHAIN;
   let branchStack = BRANCH_STACK;
   let minus = "";
+  let quick = 0;
   const letters = new Set<string>();
   const pattern =
     /i(?:[\s,]*(\d+)(ns|us|ms|i|t)?)?|([sglGL])[\s,]*(\d+)?|e(?:\s*[+-]\s*[a-z])*|[\s,]+|./gy;
@@ -129,13 +131,14 @@ export function parseItrace(text: string): ItraceOptions {
     } else if (letter === "e") {
       letters.add(letter);
       minus += word.replaceAll(/\s|\+\s*[a-z]/g, "");
-    } else if ("bcrxwpIZ".includes(letter)) letters.add(letter);
+    } else if (letter === "q") quick++;
+    else if ("bcrxwpIZ".includes(letter)) letters.add(letter);
     else {
       const why = REFUSED[letter];
       throw new RangeError(
         `itrace: ${letter}: ${
           why ?? "no such letter"
-        }; there are i[N][i|t|ns|us|ms] b c r x w p I e[-o][-l] g[N] l[N] G[N] L[N] sN Z`,
+        }; there are i[N][i|t|ns|us|ms] b c r x w p I e[-o][-l] g[N] l[N] G[N] L[N] sN q qq Z`,
       );
     }
   }
@@ -157,5 +160,6 @@ export function parseItrace(text: string): ItraceOptions {
     ...(letters.has("L") ? { addedBranches: branchStack } : {}),
     timeless: letters.has("Z"),
     skip,
+    ...(quick === 0 ? {} : { quick: quick === 1 ? 1 : 2 }),
   };
 }

@@ -11,6 +11,8 @@ Deno.test("options of --itrace have sizes, and say what is wrong with them", () 
   assertEquals([added.addedBranches, added.branchStack], [64, undefined]);
   const { errors, noOverflows, noLosses } = parseItrace("be+o -l");
   assertEquals([errors, noOverflows, noLosses], [true, false, true]);
+  assertEquals([parseItrace("ib").quick, parseItrace("iqb").quick], [undefined, 1]);
+  assertEquals([parseItrace("qiq").quick, parseItrace("qqq").quick], [2, 2]);
   // perf 6.1 refuses these too, except for what it makes of other traces.
   for (
     const [text, message] of [

@@ -11,6 +11,8 @@ export * from "./pt_call_log.ts";
 export * from "./pt_call_tree.ts";
 export * from "./pt_calls.ts";
 export * from "./pt_code.ts";
+export * from "./pt_entries.ts";
+export * from "./pt_entries_text.ts";
 export * from "./pt_history.ts";
 export * from "./pt_images.ts";
 export * from "./pt_latency.ts";

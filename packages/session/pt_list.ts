@@ -290,7 +290,7 @@ export class PtList implements PtSink {
     const kind = run.kind[event] as number;
     const { branches = false, insns = false, events = false, errors = false } = this.#options;
     const flow = kind === FlowEvent.ENABLED || kind === FlowEvent.DISABLED ||
-      kind === FlowEvent.ASYNC || kind === FlowEvent.SYNC;
+      kind === FlowEvent.ASYNC || kind === FlowEvent.SYNC || kind === FlowEvent.HOP;
     const before = this.#before.get(buffer.tid) ?? -1;
     // The way from the last block is not a branch of it.
     if (flow || kind === FlowEvent.ERROR) this.#before.set(buffer.tid, -1);

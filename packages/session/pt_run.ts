@@ -53,7 +53,7 @@ export interface PtSink {
 
 /** Figures of a decoded trace. */
 export interface PtCounts extends FlowCounts {
-  /** Branches of TNT packets that were followed. */
+  /** Branches of TNT packets that were followed; of packets alone, those that came. */
   branches: number;
 }
 
@@ -148,6 +148,8 @@ export interface DecodePtOptions {
   readonly progress?: (bytes: number) => void;
   /** By how many ns one buffer may be ahead of the others; they are stopped at changes only without it. */
   readonly slice?: number;
+  /** Follows no code: see `FlowOptions.quick`. */
+  readonly quick?: 0 | 1 | 2;
 }
 
 /**
@@ -185,7 +187,7 @@ export async function decodePt(
         clock,
         cache,
         ratios,
-        options.slice ?? Infinity,
+        options,
       )
     );
   const waiting = new Set(buffers);
@@ -209,6 +211,7 @@ export async function decodePt(
     bytes: 0,
     lostBytes: 0,
     lostBranches: 0,
+    addresses: 0,
     insns: 0,
     unsureInsns: 0,
     branches: 0,
@@ -218,6 +221,7 @@ export async function decodePt(
     counts.bytes += flow.counts.bytes;
     counts.lostBytes += flow.counts.lostBytes;
     counts.lostBranches += flow.counts.lostBranches;
+    counts.addresses += flow.counts.addresses;
     counts.insns += flow.counts.insns;
     counts.unsureInsns += flow.counts.unsureInsns;
     counts.branches += flow.branches;
@@ -272,7 +276,7 @@ class Buffer implements PtBuffer {
     clock: PtClock,
     cache: FlowCache,
     ratios: ClockRatios,
-    slice: number,
+    { slice = Infinity, quick = 0 }: DecodePtOptions,
   ) {
     this.#slice = slice;
     this.stream = stream;
@@ -296,6 +300,7 @@ class Buffer implements PtBuffer {
       cache,
       clocks: ratios,
       timeBase: clock.base,
+      quick,
     }, {
       flow: (run) => sink.flow(this, run),
       forget: () => sink.forget?.(),

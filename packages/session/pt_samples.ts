@@ -64,6 +64,11 @@ const OFF_SAMPLES: ReadonlySet<number> = new Set([
   SAMPLE.EVENT,
 ]);
 
+/** Flags of the abort of a transaction, of an interrupt, and of one that leads out of what is traced. */
+const ABORT_FLAGS = IP_FLAG.BRANCH | IP_FLAG.TX_ABORT;
+const ASYNC_FLAGS = IP_FLAG.BRANCH | IP_FLAG.CALL | IP_FLAG.ASYNC | IP_FLAG.INTERRUPT;
+const OUT_FLAGS = IP_FLAG.BRANCH | IP_FLAG.ASYNC | IP_FLAG.TRACE_END;
+
 /** Packets without an address at which perf's decoder stops: branches before them have arrived. */
 const HERE: ReadonlySet<number> = new Set([
   FlowEvent.CBR,
@@ -182,6 +187,8 @@ export class PtSamples implements PtSink {
   /** The block that a branch goes to, or -1 where it is not known. */
   #target = -1;
   #skip: number;
+  /** Whether no code is followed. */
+  readonly #quick: boolean;
 
   /** Makes a sink for `decodePt`. */
   constructor(code: PtCode, clock: PtClock, history: PtHistory, options: SamplesOptions) {
@@ -195,6 +202,7 @@ export class PtSamples implements PtSink {
     this.#branchesFilter = (calls ? IP_FLAG.CALL | IP_FLAG.ASYNC | IP_FLAG.TRACE_END : 0) |
       (returns ? IP_FLAG.RETURN | IP_FLAG.TRACE_BEGIN : 0);
     this.#skip = skip;
+    this.#quick = (options.itrace.quick ?? 0) > 0;
     this.#stacks = new SampleStacks(code, options.itrace, options.hasKernel);
     const { isOn, isAdding } = this.#stacks;
     if (isAdding && options.recorded !== undefined) {
@@ -657,6 +665,9 @@ export class PtSamples implements PtSink {
       this.#arrive(buffer, track, hereLow, hereHigh);
     }
     switch (kind) {
+      case FlowEvent.HOP:
+        this.#hop(buffer, track, low, high, run.detail[event] === 0 ? 0 : ABORT_FLAGS);
+        break;
       case FlowEvent.INTERRUPTS:
         if (itrace.interrupts) this.interruptChanges++;
         break;
@@ -676,7 +687,10 @@ export class PtSamples implements PtSink {
         track.isOn = true;
         // A PSB+ that says where execution is is no branch to there.
         if (atPsb && kind === FlowEvent.SYNC) this.#takeTime(track);
-        else this.#begin(buffer, track, low, high);
+        else {
+          this.#begin(buffer, track, low, high);
+          if (this.#quick) this.#hop(buffer, track, low, high);
+        }
         break;
       case FlowEvent.DISABLED:
         track.isOn = false;
@@ -693,6 +707,9 @@ export class PtSamples implements PtSink {
           true,
           0,
         );
+        if (this.#quick) {
+          this.#hop(buffer, track, run.low[event] as number, run.high[event] as number);
+        }
         break;
       case FlowEvent.ERROR:
         this.#takeTime(track);
@@ -723,6 +740,7 @@ export class PtSamples implements PtSink {
           this.#single(buffer, track, SAMPLE.PSB, low, high, run.offset[event]);
         }
         this.#frequency(buffer, track, low, high);
+        if (this.#quick && (low !== 0 || high !== 0)) this.#hop(buffer, track, low, high);
         break;
       case FlowEvent.TSX: {
         const detail = run.detail[event] as number;
@@ -759,6 +777,24 @@ export class PtSamples implements PtSink {
       default:
         this.#power(buffer, track, kind, low, high, payload, payloadHigh);
     }
+  }
+
+  /** Of packets alone: a sample of the instruction at an address. */
+  #hop(buffer: PtBuffer, track: Track, low: number, high: number, flags = 0): void {
+    this.#takeTime(track);
+    this.#frequency(buffer, track, low, high);
+    const place = this.#code.place(buffer.code, low, high);
+    track.pendingLow = low;
+    track.pendingHigh = high;
+    track.pendingPlace = place;
+    if (this.#options.itrace.instructions === undefined || this.#skipped()) return;
+    const at = this.#row(track, buffer, SAMPLE.INSTRUCTIONS, track.now, 1, flags);
+    if (at < 0) return;
+    const { words } = track.rows;
+    words[at + SAMPLE_WORD.FROM_LO] = low;
+    words[at + SAMPLE_WORD.FROM_HI] = high;
+    words[at + SAMPLE_WORD.FROM] = place;
+    this.#lists(track, buffer, at, high);
   }
 
   /** Whether an error is a sample. */
@@ -897,7 +933,15 @@ export class PtSamples implements PtSink {
       const at = run.ipLow[event] as number;
       const top = run.ipHigh[event] as number;
       this.#asynchronous(buffer, track, at, top, low, high, known, IP_FLAG.TRACE_END);
+      if (this.#quick && known) this.#hop(buffer, track, low, high);
       return;
+    }
+    if (this.#quick && known) {
+      const flags = IP_FLAG.BRANCH | IP_FLAG.TRACE_BEGIN | IP_FLAG.TRACE_END | track.inTx;
+      this.#branch(buffer, track, flags, low, high, true, -1, track.now);
+      track.pendingLow = low;
+      track.pendingHigh = high;
+      track.pendingPlace = this.#code.place(buffer.code, low, high);
     }
     if (!track.pending) return;
     track.pendingTime = track.now;
@@ -935,11 +979,9 @@ export class PtSamples implements PtSink {
     track.pendingInsn = 0;
     track.pendingCbr = track.cbr;
     if (track.heldEvent >= 0) this.#controlFlow(buffer, track, low, high);
-    const flags = track.isAborted
-      ? IP_FLAG.BRANCH | IP_FLAG.TX_ABORT
-      : known
-      ? IP_FLAG.BRANCH | IP_FLAG.CALL | IP_FLAG.ASYNC | IP_FLAG.INTERRUPT
-      : IP_FLAG.BRANCH | IP_FLAG.ASYNC | IP_FLAG.TRACE_END;
+    const flags = track.isAborted ? ABORT_FLAGS : known ? ASYNC_FLAGS : OUT_FLAGS;
+    // Of packets alone, the FUP of an abort has come with it.
+    if (this.#quick && !track.isAborted) this.#hop(buffer, track, low, high, flags | more);
     track.isAborted = false;
     this.#branch(buffer, track, flags | more, toLow, toHigh, known, 0, track.now);
   }

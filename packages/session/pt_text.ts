@@ -216,6 +216,8 @@ function eventText(rows: FlowRows, i: number, names: PtNames): string {
       return `tr end    ${place}${(detail & 1) === 0 ? "" : ` => ${payload}`}`;
     case FlowEvent.ASYNC:
       return `interrupt ${place} => ${payload}`;
+    case FlowEvent.HOP:
+      return `at        ${place}`;
     case FlowEvent.CBR:
       return `cbr ${detail}`;
     case FlowEvent.MODE:
@@ -340,6 +342,14 @@ export function latencyJson(name: string, stats: CallStats, origin: TimeOrigin):
   });
 }
 
+/** What packets alone say, in one line. */
+export function packetsText({ addresses, branches, lostBranches }: PtCounts): string {
+  const all = addresses + branches + lostBranches;
+  return `from packets: ${
+    (100 * addresses / Math.max(1, all)).toFixed(1)
+  }% of ${all} branches have an address`;
+}
+
 /** What was not decoded, in one line; `undefined` where all was. */
 export function lossText(counts: PtCounts): string | undefined {
   const { bytes, lostBytes, lostBranches, branches, insns, unsureInsns, errors } = counts;
@@ -354,7 +364,11 @@ export function lossText(counts: PtCounts): string | undefined {
   const unsure = unsureInsns === 0
     ? ""
     : `, and ${unsureInsns} instructions that lead into a loop without an end`;
-  return `not decoded: ${share}% of the bytes, ${ofBranches}% of the conditional branches` +
+  // Of packets alone, no branch is followed.
+  const followed = insns === 0 && lostBranches === 0
+    ? ""
+    : `, ${ofBranches}% of the conditional branches`;
+  return `not decoded: ${share}% of the bytes${followed}` +
     `${about}${unsure}; ` +
     (reasons.length === 0 ? "before the first PSB" : reasons.join(", "));
 }

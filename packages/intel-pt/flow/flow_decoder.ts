@@ -9,7 +9,7 @@ import type { CodeSpace } from "./code.ts";
 import { FlowError, FlowEvent } from "./flow_event.ts";
 import { PathTable } from "./path_table.ts";
 import { type ClockRatios, TimeKeeper } from "./time_keeper.ts";
-import { DEFERRED, Scan, Walker } from "./walker.ts";
+import { DEFERRED, HopWalker, Scan, Walker } from "./walker.ts";
 
 /** Takes what a {@linkcode FlowDecoder} finds. */
 export interface FlowSink {
@@ -54,6 +54,11 @@ export interface FlowOptions {
   readonly clocks?: ClockRatios;
   /** TSC value that times count from; the first of the stream by default. */
   readonly timeBase?: bigint;
+  /**
+   * Follows no code, which is not needed then: there are events alone, with the addresses that packets have
+   * (TIP, FUP, TIP.PGE), where 1; with those that PSB+ have, where 2.
+   */
+  readonly quick?: 0 | 1 | 2;
 }
 
 /** What {@linkcode FlowDecoder.run} returns. */
@@ -83,6 +88,8 @@ const BIND_BEP = 16;
 const BIND_CFE = 32;
 const BIND_TRIG = 64;
 const BIND_MODE = 128;
+/** Those that the instruction comes before. */
+const BIND_FIRST = BIND_TSX | BIND_PTW | BIND_ABORT;
 /** Those that an event may follow which the same FUP belongs to. */
 const BIND_EVENT = BIND_ABORT | BIND_CFE;
 
@@ -99,6 +106,8 @@ export interface FlowCounts {
   lostBytes: number;
   /** Branches of TNT packets that were not followed. */
   lostBranches: number;
+  /** Branches whose packets have an address: TIP, TIP.PGE and TIP.PGD. */
+  addresses: number;
   /** Instructions that were handed out. */
   insns: number;
   /** Instructions that were not: they led into a circle that no packet ends. */
@@ -187,6 +196,7 @@ export class FlowDecoder {
     bytes: 0,
     lostBytes: 0,
     lostBranches: 0,
+    addresses: 0,
     insns: 0,
     unsureInsns: 0,
     errors: new Float64Array(10),
@@ -196,6 +206,7 @@ export class FlowDecoder {
   private readonly sink: FlowSink;
   private readonly packets: PacketDecoder = new PacketDecoder({ start: "psb" });
   private readonly walker: Walker;
+  private readonly quick: 0 | 1 | 2;
   private events = 0;
   private generation: number;
   private state = OFF;
@@ -235,7 +246,9 @@ export class FlowDecoder {
     this.paths = this.cache.paths;
     this.sink = sink;
     this.clock = new TimeKeeper(options.clocks, options.timeBase);
-    this.walker = new Walker(this.blocks, this.paths, options.space, () => this.flush());
+    this.quick = options.quick ?? 0;
+    const Follower = this.quick === 0 ? Walker : HopWalker;
+    this.walker = new Follower(this.blocks, this.paths, options.space, () => this.flush());
     this.entries = this.walker.out;
   }
 
@@ -256,7 +269,7 @@ export class FlowDecoder {
     return cur < 0 ? high : this.blocks.high[cur] as number;
   }
 
-  /** Branches of TNT packets that were followed. */
+  /** Branches of TNT packets that were followed; of packets alone, those that came. */
   get branches(): number {
     return this.walker.branches;
   }
@@ -456,7 +469,7 @@ export class FlowDecoder {
         this.lose(FlowError.TRUNCATED);
         break;
       case PacketKind.SKIPPED:
-        if (this.state !== LOST && !this.isPadding(kind)) {
+        if (this.state !== LOST && this.quick < 2 && !this.isPadding(kind)) {
           this.counts.lostBytes += packets.size;
         }
         break;
@@ -611,13 +624,17 @@ export class FlowDecoder {
       const error = walker.indirect();
       if (error !== 0) this.fail(error - 1);
     } else if (this.state === OFF && this.synced) this.lose(FlowError.UNEXPECTED);
-    this.async = false;
     if (!known) {
+      this.async = false;
       // The target is not in the traced context, and no packet said that tracing ends.
       if (this.state === ON) this.lose(FlowError.UNEXPECTED);
       return;
     }
+    this.counts.addresses++;
+    const wasAsync = this.async;
+    this.async = false;
     this.arrive(packets.ipLow, packets.ipHigh);
+    if (this.quick > 0 && !wasAsync) this.hop();
     while (this.deferred.length > 0 && this.state === ON) {
       const error = walker.tnt(this.deferred.shift() as number);
       if (error === 0) continue;
@@ -654,10 +671,12 @@ export class FlowDecoder {
     this.async = false;
     this.noneDeferred();
     // A PSB+ written while tracing begins has the address already.
-    if (packets.count === 0 || (this.state === ON && !this.walker.isAt(ipLow, ipHigh))) {
+    const isElsewhere = this.quick === 0 && !this.walker.isAt(ipLow, ipHigh);
+    if (packets.count === 0 || (this.state === ON && isElsewhere)) {
       this.lose(FlowError.UNEXPECTED);
       if (packets.count === 0) return;
     }
+    this.counts.addresses++;
     this.state = ON;
     this.overflown = false;
     this.walker.jump(ipLow, ipHigh);
@@ -673,6 +692,7 @@ export class FlowDecoder {
     const { ipLow, ipHigh } = packets;
     const known = packets.count !== 0;
     this.noneDeferred();
+    if (known) this.counts.addresses++;
     const byEvent = this.async;
     if (!byEvent && this.state === ON) {
       let error: number;
@@ -697,6 +717,12 @@ export class FlowDecoder {
     );
     this.async = false;
     this.overflown = false;
+  }
+
+  /** Of packets alone: execution is at the address of the packet. */
+  private hop(detail = 0): void {
+    const { ipLow, ipHigh } = this.packets;
+    this.event(FlowEvent.HOP, detail, ipLow, ipHigh, 0, 0);
   }
 
   /** A FUP: the address of an event, or of packets that wait for it. */
@@ -729,7 +755,10 @@ export class FlowDecoder {
       }
     } else if (this.state === LOST) this.arrive(ipLow, ipHigh);
     // What was executed up to there comes before them.
+    const isBound = this.quick > 0 && bound !== 0 && (bound & BIND_CFE) === 0;
+    if (isBound && (bound & BIND_FIRST) !== 0) this.hop((bound & BIND_ABORT) !== 0 ? 1 : 0);
     this.release();
+    if (isBound && (bound & BIND_FIRST) === 0) this.hop();
     if ((bound & BIND_MODE) !== 0 && this.state === ON) this.setMode();
     if (bound === 0 || (bound & BIND_EVENT) !== 0) {
       // Also without tracing: an event may begin it.
@@ -817,12 +846,14 @@ export class FlowDecoder {
     this.noneDeferred();
     if (!this.psbHasIp) {
       this.notePsb(0, 0);
-      if (this.state === ON) this.lose(FlowError.UNEXPECTED);
+      if (this.quick === 2) this.packets.resync();
+      else if (this.state === ON) this.lose(FlowError.UNEXPECTED);
       this.state = OFF;
       this.overflown = false;
       this.walker.mode = this.nextMode;
       return;
     }
+    if (this.quick === 2) this.packets.resync();
     if (this.state === ON) {
       const error = walker.scan(Scan.ADDRESS, psbLow, psbHigh);
       if (error === 0) {

@@ -55,6 +55,11 @@ export const FlowEvent = {
   INTERRUPTS: 23,
   /** A PSB+; ip: the address in it, or 0; offset: that of its PSB; its time is that of its TSC. */
   PSB: 24,
+  /**
+   * Of packets alone: execution is at ip, by an indirect branch, a return or a packet's own address; detail 1:
+   * it is where a transaction was aborted.
+   */
+  HOP: 25,
 } as const;
 
 /** One of the numbers of {@linkcode FlowEvent}. */

@@ -433,3 +433,36 @@ export class Walker {
     this.put(this.paths.of(this.space, block, PathTable.ALONE));
   }
 }
+
+/** Follows no code: execution is where packets say. */
+export class HopWalker extends Walker {
+  /** Counts branches, which lead nowhere that is known. */
+  override tnt(lead: number): number {
+    this.branches += 31 - Math.clz32(lead);
+    return 0;
+  }
+
+  /** Counts the branches of all short TNT packets. */
+  override warm(bytes: Uint8Array, from: number, to: number): number {
+    let { branches } = this;
+    let at = from;
+    for (; at < to; at++) {
+      const byte = bytes[at] as number;
+      if ((byte & 1) !== 0 || byte < 4) break;
+      branches += 30 - Math.clz32(byte);
+    }
+    this.branches = branches;
+    return at;
+  }
+
+  /** A packet will say where it goes. */
+  override indirect(): number {
+    return 0;
+  }
+
+  /** Believes the packet. */
+  override scan(what: Scan, low: number, high: number): number {
+    if (what === Scan.ADDRESS) this.jump(low, high);
+    return 0;
+  }
+}

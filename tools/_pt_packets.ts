@@ -1,0 +1,102 @@
+/** `pt --packets`: what ran, from packets alone. */
+import {
+  type CallFilter,
+  decodePt,
+  type DecodePtOptions,
+  entryPoints,
+  packetsText,
+  type PtClock,
+  type PtCode,
+  type PtCounts,
+  PtEntries,
+  type PtNames,
+  type PtSideband,
+  shortObject,
+  threadObjects,
+} from "@perfdata/session/pt";
+import type { RandomAccessSource } from "@perfdata/format";
+import type { AuxTrace } from "@perfdata/session";
+import { visible } from "@perfdata/format/visible";
+
+/** Rows of the table of addresses where `--limit` says nothing. */
+const ROWS = 40;
+
+/** What is decoded, and what is printed of it. */
+export interface PacketsWish {
+  readonly trace: AuxTrace;
+  readonly source: RandomAccessSource;
+  readonly sideband: PtSideband;
+  readonly code: PtCode;
+  readonly names: PtNames;
+  readonly clock: PtClock;
+  readonly filter: CallFilter;
+  readonly options: DecodePtOptions;
+  readonly json: boolean;
+  /** Rows of the table of addresses at most. */
+  readonly limit: number | undefined;
+}
+
+/** Lines of a table: the columns after `left` are to the left. */
+function* table(cells: readonly (readonly string[])[], left: number): Generator<string> {
+  const widths = (cells[0] ?? []).map((_, i) =>
+    Math.min(60, Math.max(...cells.map((row) => row[i]?.length ?? 0)))
+  );
+  for (const row of cells) {
+    yield visible(
+      row.map((cell, i) => i < left ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0))
+        .join("  ").trimEnd(),
+    );
+  }
+}
+
+/** Decodes packets alone, and gives the lines that are printed. */
+export async function packetLines(
+  wish: PacketsWish,
+): Promise<{ lines: string[]; counts: PtCounts; note: string }> {
+  const { trace, source, sideband, code, names, clock, filter, json, limit } = wish;
+  const sink = new PtEntries(code, clock, filter);
+  const options = { ...wish.options, quick: 1 } as const;
+  const counts = await decodePt(trace, source, sideband, code, sink, options);
+  await names.resolve();
+  const pathOf = (object: number) =>
+    code.objects[object]?.path ?? (object === -2 ? "[kernel]" : "[unknown]");
+  const objects = threadObjects(sink, pathOf, sideband.history);
+  const all = entryPoints(sink, names);
+  const note = packetsText(counts);
+  const points = all.slice(0, limit ?? (json ? Infinity : ROWS));
+  if (objects.length === 0) return { lines: [], counts, note };
+  if (json) {
+    const lines = [
+      ...objects.map((row) => JSON.stringify({ event: "object", ...row })),
+      ...points.map((row) => JSON.stringify({ event: "address", ...row })),
+    ];
+    return { lines, counts, note };
+  }
+  const time = objects.reduce((sum, row) => sum + row.time, 0);
+  const seen = objects.reduce((sum, row) => sum + row.seen, 0);
+  const figures = (row: { time: number; entries: number; seen: number }) => [
+    `${(100 * (time > 0 ? row.time / time : row.seen / Math.max(1, seen))).toFixed(2)}%`,
+    clock.known ? (row.time / 1e6).toFixed(3) : "-",
+    String(row.entries),
+    String(row.seen),
+  ];
+  const head = ["SHARE", "TIME ms", "ENTERED", "SEEN"];
+  const left = all.length - points.length;
+  const lines = [
+    ...table([
+      [...head, "THREAD", "OBJECT"],
+      ...objects.map((row) => [
+        ...figures(row),
+        `${row.comm ?? ""} ${row.tid}`.trim(),
+        shortObject({ path: row.object }),
+      ]),
+    ], 4),
+    "",
+    ...table([
+      [...head, "FUNCTION OR ADDRESS", "OBJECT"],
+      ...points.map((row) => [...figures(row), row.function, shortObject({ path: row.object })]),
+    ], 4),
+    ...(left > 0 ? [`${left} more: --limit ${all.length}`] : []),
+  ];
+  return { lines, counts, note };
+}
