@@ -2,7 +2,9 @@
 import {
   type ByteSource,
   bytesSource,
+  headerSize,
   isRandomAccess,
+  PERF_PIPE_HEADER_SIZE,
   type RandomAccessSource,
   type StreamSource,
   type TempFile,
@@ -33,6 +35,33 @@ export async function held(source: ByteSource): Promise<RandomAccessSource> {
   const parts: Uint8Array<ArrayBuffer>[] = [];
   for await (const block of blocksOf(source)) parts.push(block.slice());
   return bytesSource(new Uint8Array(await new Blob(parts).arrayBuffer()));
+}
+
+/**
+ * A source for what needs the features of a recording before its records: a stream of a file, which has
+ * them at its end, is {@link held}. A pipe has them where they are needed.
+ */
+export async function featuresFirst(source: ByteSource): Promise<ByteSource> {
+  if (isRandomAccess(source)) return source;
+  const head = new Uint8Array(16);
+  let count = 0;
+  for (let n = 1; n > 0 && count < head.length; count += n) {
+    n = await source.read(head.subarray(count));
+  }
+  let at = 0;
+  const whole: StreamSource = {
+    ...(source.temp === undefined ? {} : { temp: source.temp }),
+    read(into) {
+      if (at === count) return source.read(into);
+      const part = head.subarray(at, Math.min(count, at + into.length));
+      into.set(part);
+      at += part.length;
+      return part.length;
+    },
+  };
+  return headerSize(head.subarray(0, count)).size === PERF_PIPE_HEADER_SIZE
+    ? whole
+    : await held(whole);
 }
 
 async function* blocksOf(source: StreamSource): AsyncGenerator<Uint8Array<ArrayBuffer>> {

@@ -20,6 +20,7 @@ import {
   writeLines,
   writeOut,
 } from "./_cli.ts";
+import { featuresFirst } from "./_spool.ts";
 
 const HELP = `sched: prints how long threads waited for a CPU
 
@@ -53,7 +54,9 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const name = oneFile(files);
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`sched: ${name}`);
-    const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
+    const reader = await PerfDataReader.open(await featuresFirst(openSource(name)), {
+      diagnostics: complaints.take,
+    });
     const progress = new Progress("sched", reader.fileSize);
     const latency = new SchedulerLatency();
     await runEngine(reader, [latency], { progress: progress.add, diagnostics: complaints.take });
@@ -70,7 +73,17 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       ...(latency.hasRuntimes ? [] : ["sched_stat_runtime: runtimes are 0"]),
     ];
     for (const what of missing) complain(`sched: ${name}: recorded without ${what}`);
-    const { damaged } = latency;
+    const { damaged, lostRecords, reused } = latency;
+    if (lostRecords > 0) {
+      complain(
+        `sched: ${name}: ${lostRecords} records were lost while it was recorded: waits may be missing or ` +
+          `too long; record with a larger buffer (-m)`,
+      );
+    }
+    if (reused > 0) {
+      const what = reused === 1 ? "id of a thread was" : "ids of threads were";
+      complain(`sched: ${name}: ${reused} ${what} used again: a row of it is of several threads`);
+    }
     if (damaged > 0) complain(`sched: ${name}: ${damaged} events are cut, and left out`);
     const rows = latency.latencies(on.threads);
     if (on.json) {

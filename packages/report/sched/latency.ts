@@ -1,9 +1,6 @@
-import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import type { Consumer, Engine } from "@perfdata/session/engine";
 import type { Run } from "@perfdata/session/run";
-import { SchedulerEvents, type SchedulerListener } from "./scheduler_events.ts";
-
-export type { SchedulerListener };
+import { SchedulerEvents, type SchedulerListener } from "@perfdata/session/intervals";
 
 /** How long threads of a name waited for a CPU, in ns; moments count from the first event. */
 export interface LatencyRow {
@@ -55,8 +52,10 @@ class Thread {
   }
 
   enter(time: number): void {
-    if (this.state !== RUNNABLE || time < this.since) return;
+    if (this.state !== RUNNABLE) return;
     this.state = RUNNING;
+    // Events out of order say nothing of how long it waited.
+    if (time < this.since) return;
     const delay = time - this.since;
     this.switches++;
     this.delay += delay;
@@ -92,6 +91,10 @@ export class SchedulerLatency implements Consumer, SchedulerListener {
   readonly #threads = new Map<number, Thread>();
   #engine: Engine | undefined;
   #events: SchedulerEvents | undefined;
+  /** Records that were lost: waits that they say something of may be missing, or too long. */
+  lostRecords = 0;
+  /** Ids of threads that were given to another thread later, which counts as the same one. */
+  reused = 0;
 
   /** Finds the tracepoints. */
   async start(engine: Engine): Promise<void> {
@@ -135,9 +138,20 @@ export class SchedulerLatency implements Consumer, SchedulerListener {
   rows(run: Run): void {
     const events = this.#events;
     if (events === undefined) return;
-    for (let i = 0; i < run.count; i++) {
-      if (run.type[i] === PERF_RECORD_SAMPLE) events.row(run, i, this);
-    }
+    for (let i = 0; i < run.count; i++) events.row(run, i, this);
+  }
+
+  /** Counts records that were lost. */
+  lost(_time: number, _cpu: number, records: number): void {
+    this.lostRecords += records;
+  }
+
+  /** Takes the beginning of a thread: it does not wait yet. */
+  begun(time: number, tid: number): void {
+    const known = this.#threads.get(tid);
+    if (known === undefined) return;
+    this.reused++;
+    known.leave(time, false);
   }
 
   /** Takes a context switch. */

@@ -1,7 +1,21 @@
-import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/perf-event";
 import { type PerfDataReader, type PerfEvent, SampleFields } from "@perfdata/format";
-import type { Engine } from "@perfdata/session/engine";
-import type { Run } from "@perfdata/session/run";
+import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/perf-event";
+import {
+  PERF_RECORD_EXIT,
+  PERF_RECORD_FORK,
+  PERF_RECORD_LOST,
+  PERF_RECORD_LOST_SAMPLES,
+  PERF_RECORD_SAMPLE,
+} from "@perfdata/format/record-types";
+import { EXIT, FORK, LOST, LOST_SAMPLES } from "@perfdata/format/records";
+import { layoutOf } from "@perfdata/format/struct";
+import type { Engine } from "../engine.ts";
+import type { Run } from "../run.ts";
+
+const LOST_AT = layoutOf(LOST);
+const LOST_SAMPLES_AT = layoutOf(LOST_SAMPLES);
+const FORK_AT = layoutOf(FORK);
+const EXIT_AT = layoutOf(EXIT);
 
 /** Tracepoints of the scheduler that are read, and the fields of theirs. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
@@ -12,14 +26,31 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
   "sched:sched_stat_runtime": ["pid", "runtime"],
 };
 
-/** Takes what the scheduler did, in order of time: ns since the first event, and durations in ns. */
+/**
+ * Takes what the scheduler did, in order of time: ns since the first event, and durations in ns. `run` and
+ * `i` are the row that says so.
+ */
 export interface SchedulerListener {
   /** A CPU changed from a thread to another; a `state` of 0 is one that could go on. */
-  switched(time: number, cpu: number, from: number, state: number, to: number): void;
+  switched(
+    time: number,
+    cpu: number,
+    from: number,
+    state: number,
+    to: number,
+    run: Run,
+    i: number,
+  ): void;
   /** A thread was woken. */
-  woken(time: number, tid: number): void;
+  woken(time: number, tid: number, run: Run, i: number): void;
   /** A thread ran for so long since it was last said. */
   ran(time: number, tid: number, runtime: number): void;
+  /** A thread of this id begins: what was called so before was another one. */
+  begun?(time: number, tid: number): void;
+  /** A thread ends. */
+  ended?(time: number, tid: number): void;
+  /** Records were lost before this moment; a `cpu` of -1 is not known. */
+  lost?(time: number, cpu: number, records: number): void;
 }
 
 interface Place {
@@ -104,8 +135,9 @@ export class SchedulerEvents {
     }
   }
 
-  /** Hands a row of a run on, where it is an event of the scheduler. */
+  /** Hands a row of a run on, where it says something of the scheduler, of threads, or of what was lost. */
   row(run: Run, i: number, listener: SchedulerListener): void {
+    if (run.type[i] !== PERF_RECORD_SAMPLE) return this.#record(run, i, listener);
     if (this.#seen < this.#events.length) this.#learn();
     const source = this.#sources.get(run.event[i] as number);
     if (source === undefined) return;
@@ -125,22 +157,46 @@ export class SchedulerEvents {
       // deno-lint-ignore perfdata/halves -- threads, states, and how long a thread ran
       return view.getInt32(at + (le ? 4 : 0), le) * 2 ** 32 + low;
     };
+    const time = this.#time(run, i);
+    if (name === "sched:sched_switch") {
+      const state = value(1);
+      const isPreempted = (state & PREEMPTED) !== 0;
+      const stopped = isPreempted ? 0 : state;
+      listener.switched(time, run.cpu[i] as number, value(0), stopped, value(2), run, i);
+    } else if (name === "sched:sched_stat_runtime") listener.ran(time, value(0), value(1));
+    // A thread is woken from sched_waking on: its sched_wakeup says the same a second time.
+    else if (name !== "sched:sched_wakeup" || !this.names.has("sched:sched_waking")) {
+      listener.woken(time, value(0), run, i);
+    }
+  }
+
+  /** Hands on a record that is no sample. */
+  #record(run: Run, i: number, listener: SchedulerListener): void {
+    const type = run.type[i];
+    const start = run.start[i] as number;
+    const le = this.#littleEndian;
+    const { view } = run.at(i);
+    const low = (at: number): number => view.getUint32(start + at + (le ? 0 : 4), le);
+    if (type === PERF_RECORD_LOST || type === PERF_RECORD_LOST_SAMPLES) {
+      const at = type === PERF_RECORD_LOST ? LOST_AT.lost : LOST_SAMPLES_AT.lost;
+      listener.lost?.(this.#time(run, i), run.cpu[i] as number, low(at));
+    } else if (type === PERF_RECORD_FORK) {
+      listener.begun?.(this.#time(run, i), view.getInt32(start + FORK_AT.tid, le));
+    } else if (type === PERF_RECORD_EXIT) {
+      listener.ended?.(this.#time(run, i), view.getInt32(start + EXIT_AT.tid, le));
+    }
+  }
+
+  /** When a row was, in ns since the first one; rows without a time are as old as it. */
+  #time(run: Run, i: number): number {
     const hi = (run.timeHi[i] as number) >>> 0;
     const lo = (run.timeLo[i] as number) >>> 0;
+    if ((hi | lo) === 0) return 0;
     if (this.#baseHi < 0) {
       this.#baseHi = hi;
       this.#baseLo = lo;
     }
     // deno-lint-ignore perfdata/halves -- since the first one, to take differences of
-    const time = (hi - this.#baseHi) * 2 ** 32 + (lo - this.#baseLo);
-    if (name === "sched:sched_switch") {
-      const state = value(1);
-      const isPreempted = (state & PREEMPTED) !== 0;
-      listener.switched(time, run.cpu[i] as number, value(0), isPreempted ? 0 : state, value(2));
-    } else if (name === "sched:sched_stat_runtime") listener.ran(time, value(0), value(1));
-    // A thread is woken from sched_waking on: its sched_wakeup says the same a second time.
-    else if (name !== "sched:sched_wakeup" || !this.names.has("sched:sched_waking")) {
-      listener.woken(time, value(0));
-    }
+    return (hi - this.#baseHi) * 2 ** 32 + (lo - this.#baseLo);
   }
 }

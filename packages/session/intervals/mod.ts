@@ -1,0 +1,6 @@
+/**
+ * What threads did and when: what the scheduler's events and the kernel's records say of it.
+ *
+ * @module
+ */
+export * from "./scheduler_events.ts";

@@ -1,0 +1,186 @@
+/** Recordings of the scheduler, laid out by hand: for tests. */
+import {
+  emptyAttr,
+  encodeFeature,
+  HEADER_TRACING_DATA,
+  memorySink,
+  PERF_CONTEXT_KERNEL,
+  PERF_CONTEXT_USER,
+  PERF_SAMPLE_CALLCHAIN,
+  PERF_SAMPLE_CPU,
+  PERF_SAMPLE_IDENTIFIER,
+  PERF_SAMPLE_IP,
+  PERF_SAMPLE_PERIOD,
+  PERF_SAMPLE_RAW,
+  PERF_SAMPLE_TID,
+  PERF_SAMPLE_TIME,
+  PerfDataWriter,
+} from "@perfdata/format";
+
+/** What happens, by a thread on a CPU at a time; a process has one thread. */
+export interface Happening {
+  /** When, in ns. */
+  readonly time: bigint;
+  /** The thread. */
+  readonly tid: number;
+  /** The CPU; 0 where missing. */
+  readonly cpu?: number;
+  /** The thread that comes, and the state of the one that goes (`prev_state`). */
+  readonly to?: readonly [tid: number, state: bigint];
+  /** The thread that it wakes. */
+  readonly wakes?: number;
+  /** A SWITCH record: out of the CPU, preempted, or in. */
+  readonly change?: "out" | "preempted" | "in";
+  /** The process begins (FORK), is named (COMM), or ends (EXIT). */
+  readonly task?: "fork" | "exit" | string;
+  /** Records that were lost. */
+  readonly lost?: bigint;
+  /** A sample of the clock. */
+  readonly clock?: bigint;
+  /** Call chain of a sample, innermost first: addresses of the process. */
+  readonly chain?: readonly bigint[];
+}
+
+const FORMAT = (name: string, id: number, fields: readonly string[]) =>
+  `name: ${name}\nID: ${id}\nformat:\n${
+    ["unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0", "", ...fields].map((field) =>
+      field === "" ? "\n" : `\tfield:${field};\n`
+    ).join("")
+  }\nprint fmt: "", 0\n`;
+
+const SWITCH = 301;
+const WAKING = 302;
+const FORMATS = [
+  FORMAT("sched_switch", SWITCH, [
+    "pid_t prev_pid;\toffset:8;\tsize:4;\tsigned:1",
+    "long prev_state;\toffset:16;\tsize:8;\tsigned:1",
+    "pid_t next_pid;\toffset:24;\tsize:4;\tsigned:1",
+  ]),
+  FORMAT("sched_waking", WAKING, ["pid_t pid;\toffset:8;\tsize:4;\tsigned:1"]),
+];
+
+/** Writes a recording of an event each for switches, wakeups and the clock, with call chains. */
+export async function schedulerRecording(
+  happenings: readonly Happening[],
+  { events = ["switch", "waking", "clock"], chains = true }: {
+    readonly events?: readonly ("switch" | "waking" | "clock")[];
+    readonly chains?: boolean;
+  } = {},
+): Promise<Uint8Array<ArrayBuffer>> {
+  const sink = memorySink();
+  const types = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+    PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_RAW | (chains ? PERF_SAMPLE_CALLCHAIN : 0);
+  const config = {
+    switch: [2, BigInt(SWITCH)],
+    waking: [2, BigInt(WAKING)],
+    clock: [1, 0n],
+  } as const;
+  const idOf = (event: "switch" | "waking" | "clock") => BigInt(1 + events.indexOf(event));
+  const writer = await PerfDataWriter.file(sink, {
+    events: events.map((event) => ({
+      attr: {
+        ...emptyAttr(),
+        size: 128,
+        type: config[event][0],
+        config: config[event][1],
+        sample_type: BigInt(types),
+        sample_period: 1n,
+        flags: { ...emptyAttr().flags, sample_id_all: true, comm: true, task: true },
+      },
+      ids: [idOf(event)],
+    })),
+  });
+  for (const what of happenings) {
+    const { time, tid, cpu = 0, chain = [] } = what;
+    const sample = (
+      event: "switch" | "waking" | "clock",
+      period: bigint,
+      raw: readonly bigint[],
+    ) => {
+      const markers = [PERF_CONTEXT_KERNEL, 0xffff_ffff_8100_0000n, PERF_CONTEXT_USER, ...chain];
+      const all = event === "clock" ? [PERF_CONTEXT_USER, ...chain] : markers;
+      const entries = chain.length === 0 ? [] : all;
+      return record(9, event === "clock" ? 2 : 1, [
+        idOf(event),
+        event === "clock" ? chain[0] ?? 0n : 0xffff_ffff_8100_0000n,
+        BigInt(tid) << 32n | BigInt(tid),
+        time,
+        BigInt(cpu),
+        period,
+        ...(chains ? [BigInt(entries.length), ...entries] : []),
+        // The size, and so much of the data that the rest is in whole words.
+        BigInt(8 * raw.length - 4) | (raw[0] ?? 0n) << 32n,
+        ...raw.slice(1),
+      ]);
+    };
+    const other = (type: number, misc: number, words: readonly bigint[]) =>
+      record(type, misc, [
+        ...words,
+        BigInt(tid) << 32n | BigInt(tid),
+        time,
+        BigInt(cpu),
+        1n,
+      ]);
+    if (what.to !== undefined) {
+      const [next, state] = what.to;
+      await writer.write(sample("switch", 1n, rawWords([[8, tid], [16, state], [24, next]], 28)));
+    }
+    if (what.wakes !== undefined) {
+      await writer.write(sample("waking", 1n, rawWords([[8, what.wakes]], 12)));
+    }
+    if (what.clock !== undefined) await writer.write(sample("clock", what.clock, rawWords([], 4)));
+    if (what.lost !== undefined) await writer.write(other(2, 0, [1n, what.lost]));
+    if (what.change !== undefined) {
+      const misc = { in: 0, out: 0x2000, preempted: 0x6000 }[what.change];
+      await writer.write(other(14, misc, []));
+    }
+    if (what.task === "fork" || what.task === "exit") {
+      const words = [BigInt(tid) | 1n << 32n, BigInt(tid) | 1n << 32n, time];
+      await writer.write(other(what.task === "fork" ? 7 : 4, 0, words));
+    } else if (what.task !== undefined) {
+      const name = new Uint8Array(16);
+      name.set(new TextEncoder().encode(what.task));
+      const text = new DataView(name.buffer);
+      const words = [text.getBigUint64(0, true), text.getBigUint64(8, true)];
+      await writer.write(other(3, 0, [BigInt(tid) << 32n | BigInt(tid), ...words]));
+    }
+  }
+  const value = {
+    version: "0.5",
+    bigendian: 0,
+    long_size: 8,
+    page_size: 4096,
+    header_page: "",
+    header_event: "",
+    ftrace_formats: [],
+    systems: [{ name: "sched", formats: FORMATS }],
+    kallsyms: "",
+    printk_formats: "",
+  };
+  const bytes = encodeFeature({ id: HEADER_TRACING_DATA, name: "TRACING_DATA", value });
+  await writer.close([{ id: HEADER_TRACING_DATA, bytes }]);
+  return sink.bytes();
+}
+
+/** Raw data after its size, which takes half of the first word: fields at their places. */
+function rawWords(fields: readonly (readonly [number, number | bigint])[], size: number): bigint[] {
+  const bytes = new Uint8Array(4 + Math.ceil((size - 4) / 8) * 8);
+  const view = new DataView(bytes.buffer);
+  for (const [at, value] of fields) {
+    if (typeof value === "bigint") view.setBigInt64(at, value, true);
+    else view.setInt32(at, value, true);
+  }
+  const words = [BigInt(view.getUint32(0, true))];
+  for (let at = 4; at < bytes.length; at += 8) words.push(view.getBigUint64(at, true));
+  return words;
+}
+
+function record(type: number, misc: number, words: readonly bigint[]): Uint8Array {
+  const bytes = new Uint8Array(8 + 8 * words.length);
+  const view = new DataView(bytes.buffer);
+  view.setUint32(0, type, true);
+  view.setUint16(4, misc, true);
+  view.setUint16(6, bytes.length, true);
+  words.forEach((word, i) => view.setBigUint64(8 + 8 * i, BigInt.asUintN(64, word), true));
+  return bytes;
+}
