@@ -58,9 +58,9 @@ export async function pageText(parts: PageParts, from: PageFrom, data = ""): Pro
     "/*WORKER*/": inScript(parts.worker),
     "/*SCRIPT*/": own.script,
   };
-  // All at once: what is put in is not looked at again.
-  const places = /data-from="FROM"|content="CSP"|\/\*(?:STYLE|DATA|WORKER|SCRIPT)\*\//g;
-  return parts.page.replace(places, (place) => values[place] ?? "");
+  // All at once: what is put in is not looked at again. Hashes are of all that is between tags.
+  const places = /data-from="FROM"|content="CSP"|\s*(\/\*(?:STYLE|DATA|WORKER|SCRIPT)\*\/)\s*/g;
+  return parts.page.replace(places, (place) => values[place.trim()] ?? "");
 }
 
 /** A report: one page with a profile in it, which asks for nothing. */

@@ -39,8 +39,8 @@ export type Answer =
 
 /** How a thread makes something of blocks. */
 export interface BlockService<About> {
-  /** Opens a recording. */
-  open(path: string): ByteSource;
+  /** Opens a recording: of that path, or what the maker is given. */
+  open(path: string, about: About): ByteSource;
   /** Makes the consumer. */
   make(about: About): Shareable & Consumer;
   /** Finds the code of objects, so that stacks are unwound. */
@@ -108,7 +108,7 @@ async function openTaker<About>(
 ): Promise<BlockTaker> {
   // What is damaged is reported by the thread that made the index.
   const diagnostics = () => {};
-  const reader = await PerfDataReader.open(open(path), { diagnostics });
+  const reader = await PerfDataReader.open(open(path, about as About), { diagnostics });
   const recorded = new RecordedObjects(reader, diagnostics);
   const described = new EventNames(reader, diagnostics);
   await recorded.readFeatures(reader);

@@ -1,0 +1,202 @@
+import { isRandomAccess, type RandomAccessSource, type SyncSource } from "@perfdata/format";
+import { directorySource } from "@perfdata/format/directory-source";
+import { expandedStream, fileCompression } from "@perfdata/format/compressed-source";
+import {
+  checkRange,
+  type ClosableSource,
+  ElfFile,
+  SymbolBundle,
+  type SymbolFiles,
+  SymbolsError,
+} from "@perfdata/symbols";
+
+/** Most bytes that a compressed file may expand to. */
+const MOST_EXPANDED = 2 ** 32;
+
+/** What a browser has in workers alone: reads that answer at once. */
+declare class FileReaderSync {
+  readAsArrayBuffer(blob: Blob): ArrayBuffer;
+}
+
+/** A file that was dropped, read in the pieces that are asked for. */
+export function fileSource(blob: Blob): SyncSource {
+  const reader = new FileReaderSync();
+  return {
+    size: blob.size,
+    readAt(into, position) {
+      const part = reader.readAsArrayBuffer(blob.slice(position, position + into.length));
+      into.set(new Uint8Array(part));
+      return part.byteLength;
+    },
+  };
+}
+
+/** The same for what reads symbols. */
+function binarySource(blob: Blob): ClosableSource {
+  const reader = new FileReaderSync();
+  return {
+    size: blob.size,
+    read(offset, length) {
+      checkRange(blob.size, offset, length);
+      return new Uint8Array(reader.readAsArrayBuffer(blob.slice(offset, offset + length)));
+    },
+  };
+}
+
+/** What is done with a file. */
+type Kind = "recording" | "part" | "elf" | "bundle" | "other";
+
+function startsWith(start: Uint8Array, text: string): boolean {
+  return [...text].every((character, i) => start[i] === character.charCodeAt(0));
+}
+
+function kindOf(name: string, start: Uint8Array): Kind {
+  const isRecording = ["PERFILE2", "2ELIFREP", "PERFFILE"].some((magic) =>
+    startsWith(start, magic)
+  );
+  if (isRecording) return "recording";
+  if (startsWith(start, "\x7fELF")) return "elf";
+  if (startsWith(start, "PERFSYMS")) return "bundle";
+  return /^data\.\d+$/.test(name) ? "part" : "other";
+}
+
+/** What was dropped, as it is sent to other threads as well. */
+export interface Dropped {
+  /** The recording. */
+  readonly recording: Blob;
+  /** Its name. */
+  readonly name: string;
+  /** Files with records only, of a recording that is a directory, in their order. */
+  readonly parts: readonly Blob[];
+  /** Programs and debug files, with their build ids. */
+  readonly elves: readonly {
+    readonly name: string;
+    readonly buildId: string;
+    readonly blob: Blob;
+  }[];
+  /** Perf maps, jitdumps and other files, by name. */
+  readonly others: readonly { readonly name: string; readonly blob: Blob }[];
+  /** A symbol bundle. */
+  readonly bundle: Blob | undefined;
+}
+
+/**
+ * Finds out what was dropped.
+ *
+ * @throws {Error} Where no recording is among it, or several are.
+ */
+export async function takeFiles(files: readonly File[]): Promise<Dropped> {
+  const recordings: { name: string; blob: Blob }[] = [];
+  const parts: { name: string; blob: Blob }[] = [];
+  const elves: { name: string; buildId: string; blob: Blob }[] = [];
+  const others: { name: string; blob: Blob }[] = [];
+  let bundle: Blob | undefined;
+  for (const file of files) {
+    const { name, blob } = await expanded(file);
+    const start = new Uint8Array(await blob.slice(0, 16).arrayBuffer());
+    switch (kindOf(name, start)) {
+      case "recording":
+        recordings.push({ name, blob });
+        break;
+      case "part":
+        parts.push({ name, blob });
+        break;
+      case "elf":
+        elves.push({ name, blob, buildId: buildIdOf(blob) });
+        break;
+      case "bundle":
+        bundle = blob;
+        break;
+      default:
+        others.push({ name, blob });
+    }
+  }
+  const [recording, another] = recordings;
+  if (recording === undefined) {
+    const names = files.slice(0, 3).map(({ name }) => name).join(", ");
+    throw new Error(`no perf.data among ${files.length === 1 ? names : `${files.length} files`}`);
+  }
+  if (another !== undefined) {
+    throw new Error(`${recording.name} and ${another.name} are recordings: drop one of them`);
+  }
+  parts.sort((a, b) => Number(a.name.slice(5)) - Number(b.name.slice(5)));
+  return {
+    recording: recording.blob,
+    name: recording.name,
+    parts: parts.map(({ blob }) => blob),
+    elves,
+    others,
+    bundle,
+  };
+}
+
+/** A file that is compressed as a whole, as it was before. */
+async function expanded(file: File): Promise<{ readonly name: string; readonly blob: Blob }> {
+  const start = new Uint8Array(await file.slice(0, 6).arrayBuffer());
+  const compression = fileCompression(start);
+  // Kernel modules stay as they are: what looks for symbols expands them.
+  if (compression === undefined || /\.ko\./.test(file.name)) return { name: file.name, blob: file };
+  const stream = await expandedStream(fileSource(file), compression);
+  let size = 0;
+  const counted = stream.pipeThrough(
+    new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+      transform(chunk, controller) {
+        size += chunk.length;
+        if (size > MOST_EXPANDED) throw new Error(`${file.name} expands to more than 4 GB`);
+        controller.enqueue(chunk);
+      },
+    }),
+  );
+  const blob = await new Response(counted).blob();
+  return { name: file.name.replace(/\.(gz|xz|zst)$/, ""), blob };
+}
+
+function buildIdOf(blob: Blob): string {
+  try {
+    return ElfFile.open(binarySource(blob)).buildId() ?? "";
+  } catch (error) {
+    if (error instanceof SymbolsError) return "";
+    throw error;
+  }
+}
+
+/** The recording. */
+export function recordingSource({ recording, parts }: Dropped): RandomAccessSource {
+  const source = fileSource(recording);
+  const joined = parts.length === 0 ? source : directorySource(source, parts.map(fileSource));
+  if (!isRandomAccess(joined)) {
+    throw new TypeError("a recording that was dropped can be read anywhere");
+  }
+  return joined;
+}
+
+/** The files that symbols are looked for in: by build id, else by the last part of the path. */
+export function symbolFiles({ elves, others }: Dropped): SymbolFiles {
+  const find = (path: string): Blob | undefined => {
+    const [, first, rest] = /\/\.build-id\/([0-9a-f]{2})\/([0-9a-f]+)/.exec(path) ?? [];
+    if (first !== undefined && rest !== undefined) {
+      return elves.find(({ buildId }) => buildId === first + rest)?.blob;
+    }
+    const last = path.slice(path.lastIndexOf("/") + 1);
+    return [...elves, ...others].find(({ name }) => name === last)?.blob;
+  };
+  return {
+    open(path) {
+      const blob = find(path);
+      return blob === undefined ? undefined : binarySource(blob);
+    },
+    read(path, limit = Infinity) {
+      const blob = find(path);
+      if (blob === undefined) return undefined;
+      if (blob.size > limit) throw new SymbolsError(limit, `${path} has more than ${limit} bytes`);
+      return binarySource(blob).read(0, blob.size);
+    },
+  };
+}
+
+/** Reads a bundle that was dropped. */
+export function openBundle({ bundle }: Dropped): SymbolBundle | undefined {
+  return bundle === undefined
+    ? undefined
+    : SymbolBundle.open(binarySource(bundle).read(0, bundle.size));
+}

@@ -1,0 +1,115 @@
+import { PerfDataReader } from "@perfdata/format";
+import { ProfileConsumer, type ProfileOptions } from "@perfdata/profile/recorded-profile";
+import { type Engine, runEngine, type Workers } from "@perfdata/session/engine";
+import { serveBlocks } from "@perfdata/session/workers";
+import { SymbolResolver } from "@perfdata/symbols";
+import { type ViewProfile, viewProfile } from "../data/view_profile.ts";
+import { RecordingService } from "../recording/recording_service.ts";
+import type { ProgressState } from "../worker/protocol.ts";
+import type { ViewSource } from "../worker/source.ts";
+import {
+  type Dropped,
+  openBundle,
+  recordingSource,
+  symbolFiles,
+  takeFiles,
+} from "./dropped_files.ts";
+
+/** Bytes from which on other threads are worth their start. */
+const WORTH_THREADS = 1 << 25;
+/** The most threads: each has its own tables. */
+const MOST_THREADS = 4;
+
+const OPTIONS: ProfileOptions = { timed: true, lines: true };
+
+/** Finds symbols in what was dropped. */
+function resolverOf(dropped: Dropped, { recorded }: Engine): SymbolResolver {
+  const bundle = openBundle(dropped);
+  const has = (name: string) => dropped.others.some((other) => other.name === name);
+  return new SymbolResolver(symbolFiles(dropped), {
+    machine: recorded,
+    parameters: false,
+    ...(bundle === undefined ? {} : { bundle }),
+    ...(has("kallsyms") ? { kallsyms: "kallsyms" } : {}),
+    ...(dropped.elves.some(({ name }) => name === "vmlinux") ? { vmlinux: "vmlinux" } : {}),
+  });
+}
+
+/** Other threads, if they are worth it and can be started from here. */
+function threads(dropped: Dropped): Workers | undefined {
+  const jobs = Math.min(MOST_THREADS, navigator.hardwareConcurrency || 1);
+  if (jobs < 2 || dropped.recording.size < WORTH_THREADS) return undefined;
+  return {
+    jobs,
+    path: dropped.name,
+    about: dropped,
+    make: () => new ProfileConsumer(OPTIONS),
+    // The same script, which sees by its name what it is to do.
+    start: () => new Worker(self.location.href, { name: BLOCKS }),
+  };
+}
+
+/** The name of a thread that takes blocks of samples. */
+export const BLOCKS = "blocks";
+
+/** What such a thread does. */
+export function serveSamples(): void {
+  serveBlocks<Dropped>({
+    open: (_, dropped) => recordingSource(dropped),
+    make: () => new ProfileConsumer(OPTIONS),
+    unwind: (dropped, engine) => resolverOf(dropped, engine),
+  });
+}
+
+/** Opens what was dropped. */
+export async function openFiles(files: readonly File[]): Promise<ViewSource> {
+  const dropped = await takeFiles(files);
+  const service = new RecordingService(recordingSource(dropped), dropped.name);
+  return {
+    index: () => service.index(),
+    async info() {
+      const { info: _, ...shown } = await service.info();
+      return shown;
+    },
+    async profile(progress) {
+      // First what takes no time.
+      await service.index();
+      return await profileOf(dropped, progress);
+    },
+    records: (query, from, count) => service.records(query, from, count),
+    position: (query, number) => service.position(query, number),
+    record: (number) => service.record(number),
+  };
+}
+
+async function profileOf(
+  dropped: Dropped,
+  progress: (state: ProgressState) => void,
+): Promise<ViewProfile> {
+  const source = recordingSource(dropped);
+  const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
+  const consumer = new ProfileConsumer(OPTIONS);
+  let resolver: SymbolResolver | undefined;
+  const resolverFor = (engine: Engine) => resolver ??= resolverOf(dropped, engine);
+  let [done, last] = [0, 0];
+  const engine = await runEngine(reader, [consumer], {
+    unwind: resolverFor,
+    workers: threads(dropped),
+    diagnostics: () => {},
+    progress(bytes) {
+      done += bytes;
+      const now = performance.now();
+      if (now - last < 100) return;
+      last = now;
+      const total = source.size;
+      progress({ what: "Reading the samples", done: Math.min(done, total), total });
+    },
+  });
+  if (consumer.samples === 0) throw new Error(`${dropped.name}: no samples`);
+  progress({ what: "Naming functions", done: 0, total: 0 });
+  const { profile } = await consumer.profile({
+    resolver: resolverFor(engine),
+    title: dropped.name,
+  });
+  return viewProfile(profile);
+}
