@@ -4,14 +4,16 @@
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 // deno-lint-ignore no-import-prefix -- in the lock of development, not in that of commands
+import axe from "npm:axe-core@4.11.0";
+// deno-lint-ignore no-import-prefix -- in the lock of development, not in that of commands
 import type { Page } from "npm:playwright-core@1.65.1";
 import { noBrowser, type PageReport, withPage } from "../packages/export/browser_testing.ts";
 import { HOSTILE_NAMES, plainSamples, profileOf } from "../packages/export/testing.ts";
-import { reportText } from "../view/server/page.ts";
+import { pageText, reportText } from "../view/server/page.ts";
 import { VIEW_PARTS } from "../view/server/asset.ts";
-import { viewAsset } from "../view/build.ts";
+import { viewAsset, viewParts } from "../view/build.ts";
 import { viewProfile } from "../view/data/view_profile.ts";
-import { ignored } from "./ignored.ts";
+import { ignored, skipped } from "./ignored.ts";
 import { inFolder, tool, toolArguments } from "./tool.ts";
 
 const root = new URL("../", import.meta.url).pathname;
@@ -80,7 +82,7 @@ async function allRows(
   const found = new Map<string, string[]>();
   await page.waitForSelector(`${selector} .line .row`);
   for (let top = 0;; top += 300) {
-    const end = await page.$eval(`${selector} .list`, (list, to) => {
+    const end = await page.$eval(selector, (list, to) => {
       list.scrollTop = to;
       return to + list.clientHeight >= list.scrollHeight;
     }, top);
@@ -99,13 +101,11 @@ async function allRows(
 
 const needs = ignored(await noBrowser());
 
-Deno.test("the page that is served is made of what is in view/", async () => {
+Deno.test("the page that is served is made of what is in view/", async (t) => {
   const made = await viewAsset();
-  if (made === undefined) return;
-  const { default: nothing, ...exported } = { default: undefined, VIEW_PARTS };
-  assertEquals(nothing, undefined);
+  if (made === undefined) return await skipped(t, "deno bundle does not work here");
   const text = made.slice(made.indexOf("= {") + 2, made.lastIndexOf(";"));
-  assertEquals(JSON.parse(text), exported.VIEW_PARTS);
+  assertEquals(JSON.parse(text), VIEW_PARTS);
 });
 
 Deno.test({
@@ -206,7 +206,7 @@ Deno.test({
         const total = runs.reduce((sum, { size }) => sum + Number(size), 0);
         assertEquals(await page.$$eval(".hex-bytes span", (all) => all.length), total);
         const start = Number(runs[0]?.offset);
-        await page.$eval(".fields .list", (list) => list.scrollTop = 0);
+        await page.$eval(".fields", (list) => list.scrollTop = 0);
         for (const [i, run] of runs.slice(0, 8).entries()) {
           const row = page.locator(`#field-${i}`);
           await row.hover();
@@ -317,6 +317,165 @@ Deno.test({
         for (const name of HOSTILE_NAMES) assert(rows.some(([of]) => of === name), name);
         assertEquals(report.errors, []);
         assertEquals(report.requests, []);
+      });
+    });
+  },
+});
+
+/** The store of the page. */
+interface PageStore {
+  readonly open?: {
+    readonly facts?: { readonly functions: { readonly name: readonly string[] } };
+    readonly failed?: string;
+  };
+  readonly error?: string;
+  set(change: object): void;
+}
+
+Deno.test({
+  name: "axe finds nothing wrong with any view, dark or light",
+  ...needs,
+  async fn() {
+    for (const colorScheme of ["light", "dark"] as const) {
+      await viewed([FILES[1] as string], "", async (page) => {
+        for (
+          const view of [
+            ...["overview", "timeline", "flame", "functions", "sandwich", "tree", "records"],
+            "keys",
+          ]
+        ) {
+          if (view === "keys") await page.keyboard.press("?");
+          else {
+            await page.evaluate((view) => {
+              const { perfdata } = globalThis as unknown as { perfdata: PageStore };
+              const [fn] = perfdata.open?.facts?.functions.name ?? [];
+              perfdata.set({ view, fn, record: view === "records" ? 3 : -1 });
+            }, view);
+          }
+          await page.waitForTimeout(500);
+          await page.evaluate(axe.source);
+          const found = await page.evaluate(async () => {
+            const { axe } = globalThis as unknown as {
+              axe: {
+                run(): Promise<
+                  { violations: { id: string; impact: string; nodes: { html: string }[] }[] }
+                >;
+              };
+            };
+            const { violations } = await axe.run();
+            return violations.map(({ id, impact, nodes }) => `${impact} ${id} ${nodes[0]?.html}`);
+          });
+          assertEquals(found, [], `${colorScheme} ${view}`);
+        }
+      }, { colorScheme });
+    }
+  },
+});
+
+Deno.test({
+  name: "keys lead to each view, take steps back and forth, and list themselves",
+  ...needs,
+  async fn() {
+    await viewed([FILES[1] as string], "", async (page) => {
+      const current = () => page.$eval('nav [aria-current="page"]', (link) => link.textContent);
+      const seen: (string | null)[] = [];
+      for (let key = 1; key <= 7; key++) {
+        await page.keyboard.press(`${key}`);
+        await page.waitForTimeout(50);
+        seen.push(await current());
+      }
+      assertEquals(new Set(seen).size, 7);
+      await page.keyboard.press("u");
+      await page.waitForFunction(() => location.hash.includes("view=tree"));
+      await page.keyboard.press("U");
+      await page.waitForFunction(() => location.hash.includes("view=records"));
+      // What is written into a field is no key.
+      await page.keyboard.press("/");
+      await page.keyboard.type("3u?");
+      assertEquals(await current(), seen[6]);
+      assertMatch(page.url(), /search=3u%3F/);
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("?");
+      await page.waitForSelector("dialog[open]");
+      await page.keyboard.press("Escape");
+      await page.waitForSelector("dialog[open]", { state: "detached" });
+      // A flame graph is gone through and zoomed.
+      await page.keyboard.press("3");
+      await page.focus(".flame-canvas");
+      for (const key of ["ArrowUp", "ArrowUp", "Enter"]) await page.keyboard.press(key);
+      await page.waitForFunction(() => /zoom=\d/.test(location.hash));
+      await page.keyboard.press("0");
+      await page.waitForFunction(() => !location.hash.includes("zoom="));
+    });
+  },
+});
+
+Deno.test({
+  name: "a page on disk opens what is dropped, with names from programs, and asks for nothing",
+  ...needs,
+  async fn(t) {
+    const parts = await viewParts("files");
+    if (parts === undefined) return await skipped(t, "deno bundle does not work here");
+    const file = FILES[1] as string;
+    const program = `${root}fixtures/demo/demo`;
+    await inFolder(async (folder) => {
+      // What the command says of the same program.
+      const maps = await json("records", ["--type", "MMAP2", file]);
+      const path = maps.map((map) => (map.body as { filename: string }).filename)
+        .find((name) => name.endsWith("/demo"));
+      assert(path !== undefined);
+      const symfs = `${folder}/symfs`;
+      Deno.mkdirSync(`${symfs}${path.slice(0, path.lastIndexOf("/"))}`, { recursive: true });
+      Deno.copyFileSync(program, `${symfs}${path}`);
+      const rows = await json("funcs", ["--json", "--sort", "dso,sym", "--symfs", symfs, file]);
+      const wanted = rows.filter(({ dso }) => dso === "demo")
+        .map(({ sym, period }) => [`${sym}`, `${period}`]).sort();
+      assert(wanted.length > 0 && wanted.every(([sym]) => !sym?.startsWith("0x")));
+
+      const text = await pageText(parts, "files");
+      Deno.writeTextFileSync(`${folder}/index.html`, text);
+      await withPage(`${folder}/index.html`, async (page, report) => {
+        const state = () =>
+          page.waitForFunction(() => {
+            const { open, error } = (globalThis as unknown as { perfdata: PageStore }).perfdata;
+            return error ?? open?.failed ?? (open?.facts === undefined ? undefined : "there");
+          }).then((handle) => handle.jsonValue());
+        await page.setInputFiles("input[type=file]", [program]);
+        assertEquals(await state(), "no perf.data among demo");
+        await page.setInputFiles("input[type=file]", [file, program]);
+        assertEquals(await state(), "there");
+        await page.evaluate(() =>
+          (globalThis as unknown as { perfdata: PageStore }).perfdata
+            .set({ view: "functions", inline: false })
+        );
+        const all = await allRows(page, ".functions", ["data-fn", "data-self"]);
+        const names = new Set(wanted.map(([name]) => name));
+        assertEquals(all.filter(([name, self]) => names.has(name) && self !== "0").sort(), wanted);
+        // Records are read from the file as well.
+        await page.evaluate(() =>
+          (globalThis as unknown as { perfdata: PageStore }).perfdata
+            .set({ view: "records", record: 5 })
+        );
+        const runs = await json("hex", ["--json", "--record", "5", file]);
+        await page.waitForSelector(".fields .line .row");
+        assertEquals((await allRows(page, ".fields", ["class"])).length, runs.length);
+        assertEquals([report.errors, report.requests], [[], []]);
+      });
+      // Dropped, and compressed as a whole.
+      await withPage(`${folder}/index.html`, async (page, report) => {
+        const stream = new Blob([Deno.readFileSync(file)]).stream()
+          .pipeThrough(new CompressionStream("gzip"));
+        const bytes = [...new Uint8Array(await new Response(stream).arrayBuffer())];
+        await page.evaluate((bytes) => {
+          const dataTransfer = new DataTransfer();
+          dataTransfer.items.add(new File([Uint8Array.from(bytes)], "perf.data.gz"));
+          dispatchEvent(new DragEvent("drop", { dataTransfer, cancelable: true }));
+        }, bytes);
+        await page.waitForFunction(() =>
+          (globalThis as unknown as { perfdata: PageStore }).perfdata.open?.facts !== undefined
+        );
+        assertMatch(await page.title(), /^perf\.data · /);
+        assertEquals([report.errors, report.requests], [[], []]);
       });
     });
   },

@@ -67,6 +67,12 @@ export function App(
     addEventListener("keydown", keyed);
     return () => removeEventListener("keydown", keyed);
   }, [views.length]);
+  useEffect(() => {
+    document.querySelector('nav [aria-current="page"]')?.scrollIntoView({
+      block: "nearest",
+      inline: "nearest",
+    });
+  }, [view]);
   const wrong = searchError(state.search);
   return (
     <div class="page">
@@ -150,8 +156,8 @@ export function App(
         </span>
       </header>
       {open !== undefined && <Strip store={store} />}
-      {open?.facts !== undefined && view !== "overview" && <SelectionBar store={store} />}
       <main>
+        {open?.facts !== undefined && view !== "overview" && <SelectionBar store={store} />}
         <Main store={store} view={view} takesFiles={takesFiles} />
       </main>
       {open?.facts !== undefined && <footer title={open.facts.trust}>{open.facts.trust}</footer>}

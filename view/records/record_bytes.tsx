@@ -53,7 +53,7 @@ export function RecordBytes(
         <button type="button" aria-label="Close the record" onClick={close}>×</button>
       </div>
       <div class="detail-parts" onMouseLeave={() => setHover(-1)}>
-        <div
+        <VirtualList
           class="grid fields"
           role="grid"
           aria-label="Fields"
@@ -66,43 +66,40 @@ export function RecordBytes(
             choose(to);
             event.preventDefault();
           }}
-        >
-          <div class="row head" role="row" aria-rowindex={1}>
-            <div class="name" role="columnheader">Field</div>
-            <div class="value" role="columnheader">Value</div>
-            <div class="kind" role="columnheader">Type</div>
-          </div>
-          <VirtualList
-            role="rowgroup"
-            count={fields.length}
-            height={21}
-            chosen={scrolled.field}
-            render={(number) => {
-              const { field: name, value, type, problems } =
-                fields[number] as typeof fields[number];
-              return (
-                <div
-                  class={`row tint-${number % 2}${number === marked ? " marked" : ""}${
-                    problems.length > 0 ? " problem" : ""
-                  }`}
-                  role="row"
-                  id={`field-${number}`}
-                  aria-rowindex={number + 2}
-                  aria-selected={number === chosen}
-                  title={problems.join("\n")}
-                  onMouseEnter={() => overField(number)}
-                  onClick={() => choose(number)}
-                >
-                  <div class="name" role="gridcell">{name.replace(/^\./, "")}</div>
-                  <div class="value number" role="gridcell">
-                    {value ?? shortBytes(bytes, fields[number] as typeof fields[number])}
-                  </div>
-                  <div class="kind soft" role="gridcell">{type}</div>
+          head={
+            <div class="row head" role="row" aria-rowindex={1}>
+              <div class="name" role="columnheader">Field</div>
+              <div class="value" role="columnheader">Value</div>
+              <div class="kind" role="columnheader">Type</div>
+            </div>
+          }
+          count={fields.length}
+          height={21}
+          chosen={scrolled.field}
+          render={(number) => {
+            const { field: name, value, type, problems } = fields[number] as typeof fields[number];
+            return (
+              <div
+                class={`row tint-${number % 2}${number === marked ? " marked" : ""}${
+                  problems.length > 0 ? " problem" : ""
+                }`}
+                role="row"
+                id={`field-${number}`}
+                aria-rowindex={number + 2}
+                aria-selected={number === chosen}
+                title={problems.join("\n")}
+                onMouseEnter={() => overField(number)}
+                onClick={() => choose(number)}
+              >
+                <div class="name" role="gridcell">{name.replace(/^\./, "")}</div>
+                <div class="value number" role="gridcell">
+                  {value ?? shortBytes(bytes, fields[number] as typeof fields[number])}
                 </div>
-              );
-            }}
-          />
-        </div>
+                <div class="kind soft" role="gridcell">{type}</div>
+              </div>
+            );
+          }}
+        />
         <div class="hex" role="group" aria-label="Bytes" onMouseOver={overByte}>
           <VirtualList
             tabIndex={0}

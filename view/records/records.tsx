@@ -117,66 +117,64 @@ export function RecordsView({ store, open }: ViewProps): JSX.Element {
         </span>
       </div>
       <div class={`records${state.record >= 0 ? " with-detail" : ""}`}>
-        <div
-          class="grid record-list"
-          role="grid"
-          aria-label="Records"
-          aria-rowcount={(pages.count ?? 0) + 1}
-          aria-activedescendant={line < 0 ? undefined : `record-${line}`}
-          tabIndex={0}
-          onKeyDown={(event) => {
-            const to = lineOfKey(event.key, line, pages.count ?? 0);
-            if (to === undefined) return;
-            choose(to);
-            event.preventDefault();
-          }}
-        >
-          <div class="row head" role="row" aria-rowindex={1}>
-            <div class="number" role="columnheader">Number</div>
-            <div class="time" role="columnheader">Time</div>
-            <div class="kind" role="columnheader">Type</div>
-            <div class="tid" role="columnheader">Pid / tid</div>
-            <div class="cpu" role="columnheader">CPU</div>
-            <div class="text" role="columnheader">Fields</div>
-          </div>
-          {pages.count !== undefined && (
-            <VirtualList
-              role="rowgroup"
-              count={pages.count}
-              height={22}
-              chosen={line}
-              onRange={(from, to) => {
-                pages.want(from);
-                pages.want(Math.max(from, to - 1));
-              }}
-              render={(at) => {
-                const row = pages.row(at);
-                return row === undefined
-                  ? <div class="row soft" role="row" aria-rowindex={at + 2} />
-                  : (
-                    <div
-                      class={`row${at === line ? " chosen" : ""}`}
-                      role="row"
-                      id={`record-${at}`}
-                      aria-rowindex={at + 2}
-                      aria-selected={at === line}
-                      data-number={row.number}
-                      onClick={() => choose(at)}
-                    >
-                      <div class="number" role="gridcell">{row.number}</div>
-                      <div class="time number" role="gridcell">{row.time}</div>
-                      <div class="kind" role="gridcell">{row.type}</div>
-                      <div class="tid number" role="gridcell">
-                        {row.tid < 0 ? "" : `${row.pid} / ${row.tid}`}
-                      </div>
-                      <div class="cpu number" role="gridcell">{row.cpu < 0 ? "" : row.cpu}</div>
-                      <div class="text" role="gridcell">{row.text}</div>
+        {pages.count !== undefined && (
+          <VirtualList
+            class="grid record-list"
+            role="grid"
+            aria-label="Records"
+            aria-rowcount={(pages.count ?? 0) + 1}
+            aria-activedescendant={line < 0 ? undefined : `record-${line}`}
+            tabIndex={0}
+            onKeyDown={(event) => {
+              const to = lineOfKey(event.key, line, pages.count ?? 0);
+              if (to === undefined) return;
+              choose(to);
+              event.preventDefault();
+            }}
+            head={
+              <div class="row head" role="row" aria-rowindex={1}>
+                <div class="number" role="columnheader">Number</div>
+                <div class="time" role="columnheader">Time</div>
+                <div class="kind" role="columnheader">Type</div>
+                <div class="tid" role="columnheader">Pid / tid</div>
+                <div class="cpu" role="columnheader">CPU</div>
+                <div class="text" role="columnheader">Fields</div>
+              </div>
+            }
+            count={pages.count}
+            height={22}
+            chosen={line}
+            onRange={(from, to) => {
+              pages.want(from);
+              pages.want(Math.max(from, to - 1));
+            }}
+            render={(at) => {
+              const row = pages.row(at);
+              return row === undefined
+                ? <div class="row soft" role="row" aria-rowindex={at + 2} />
+                : (
+                  <div
+                    class={`row${at === line ? " chosen" : ""}`}
+                    role="row"
+                    id={`record-${at}`}
+                    aria-rowindex={at + 2}
+                    aria-selected={at === line}
+                    data-number={row.number}
+                    onClick={() => choose(at)}
+                  >
+                    <div class="number" role="gridcell">{row.number}</div>
+                    <div class="time number" role="gridcell">{row.time}</div>
+                    <div class="kind" role="gridcell">{row.type}</div>
+                    <div class="tid number" role="gridcell">
+                      {row.tid < 0 ? "" : `${row.pid} / ${row.tid}`}
                     </div>
-                  );
-              }}
-            />
-          )}
-        </div>
+                    <div class="cpu number" role="gridcell">{row.cpu < 0 ? "" : row.cpu}</div>
+                    <div class="text" role="gridcell">{row.text}</div>
+                  </div>
+                );
+            }}
+          />
+        )}
         {state.record >= 0 && detail.value !== undefined && (
           <RecordBytes
             key={detail.value.row.number}

@@ -43,7 +43,7 @@ export function SandwichView(props: ProfileViewProps): JSX.Element {
         : (
           <div class="sandwich">
             <Half {...props} direction="up" fn={fn} title="What called it" />
-            <h2 class="filling" title={nameOf(facts, fn)}>{nameOf(facts, fn)}</h2>
+            <p class="filling" title={nameOf(facts, fn)}>{nameOf(facts, fn)}</p>
             <Half {...props} direction="down" fn={fn} title="What it called" />
           </div>
         )}
@@ -74,7 +74,7 @@ function Half(
   );
   return (
     <div class="half">
-      <h3>{title}</h3>
+      <h2>{title}</h2>
       {value !== undefined && (
         <FlameGraph
           boxes={value}

@@ -59,75 +59,73 @@ export function FunctionsView(props: ProfileViewProps): JSX.Element {
   const counted = countedOf(props);
   return (
     <section class="fill" aria-label="Functions">
-      <div
-        class="grid functions"
-        role="grid"
-        aria-label={`${grouped(order.length)} functions, by ${sort.by}`}
-        aria-rowcount={order.length + 1}
-        aria-activedescendant={line < 0 ? undefined : `function-${line}`}
-        tabIndex={0}
-        onKeyDown={(event) => {
-          const to = lineOfKey(event.key, line, order.length);
-          if (to !== undefined) setLine(to);
-          else if (event.key === "Enter") picked(line);
-          else return;
-          event.preventDefault();
-        }}
-      >
-        <div class="row head" role="row" aria-rowindex={1}>
-          {COLUMNS.map(({ name, title, hint }) => (
-            <div
-              key={name}
-              class={name}
-              role="columnheader"
-              aria-sort={sort.by === name ? sort.up ? "ascending" : "descending" : "none"}
-            >
-              <button type="button" title={hint} onClick={() => sorted(name)}>
-                {title}
-                {name === "self" || name === "total" ? <small>{counted}</small> : ""}
-                <span aria-hidden="true">{sort.by === name ? sort.up ? " ▲" : " ▼" : ""}</span>
-              </button>
-            </div>
-          ))}
-        </div>
-        {value !== undefined && (
-          <VirtualList
-            role="rowgroup"
-            count={order.length}
-            height={24}
-            chosen={line}
-            render={(at) => {
-              const row = order[at] as number;
-              const fn = value.item[row] as number;
-              const [self, total] = [value.self[row] as number, value.total[row] as number];
-              return (
+      {value !== undefined && (
+        <VirtualList
+          class="grid functions"
+          role="grid"
+          aria-label={`${grouped(order.length)} functions, by ${sort.by}`}
+          aria-rowcount={order.length + 1}
+          aria-activedescendant={line < 0 ? undefined : `function-${line}`}
+          tabIndex={0}
+          onKeyDown={(event) => {
+            const to = lineOfKey(event.key, line, order.length);
+            if (to !== undefined) setLine(to);
+            else if (event.key === "Enter") picked(line);
+            else return;
+            event.preventDefault();
+          }}
+          head={
+            <div class="row head" role="row" aria-rowindex={1}>
+              {COLUMNS.map(({ name, title, hint }) => (
                 <div
-                  class={`row${at === line ? " chosen" : ""}`}
-                  role="row"
-                  id={`function-${at}`}
-                  aria-rowindex={at + 2}
-                  aria-selected={at === line}
-                  data-fn={nameOf(facts, fn)}
-                  data-self={self}
-                  data-total={total}
-                  onClick={() => setLine(at)}
-                  onDblClick={() => picked(at)}
+                  key={name}
+                  class={name}
+                  role="columnheader"
+                  aria-sort={sort.by === name ? sort.up ? "ascending" : "descending" : "none"}
                 >
-                  <Share name="self" part={self} all={value.sum} text={amount(self, unit)} />
-                  <Share name="total" part={total} all={value.sum} text={amount(total, unit)} />
-                  <div class="name" role="gridcell" title={nameOf(facts, fn)}>
-                    <button type="button" class="link" tabIndex={-1} onClick={() => picked(at)}>
-                      {nameOf(facts, fn)}
-                    </button>
-                    {isInlined(facts, fn) && <span class="tag">inlined</span>}
-                  </div>
-                  <div class="object soft" role="gridcell">{objectOf(facts, fn)}</div>
+                  <button type="button" title={hint} onClick={() => sorted(name)}>
+                    {title}
+                    {name === "self" || name === "total" ? <small>{counted}</small> : ""}
+                    <span aria-hidden="true">{sort.by === name ? sort.up ? " ▲" : " ▼" : ""}</span>
+                  </button>
                 </div>
-              );
-            }}
-          />
-        )}
-      </div>
+              ))}
+            </div>
+          }
+          count={order.length}
+          height={24}
+          chosen={line}
+          render={(at) => {
+            const row = order[at] as number;
+            const fn = value.item[row] as number;
+            const [self, total] = [value.self[row] as number, value.total[row] as number];
+            return (
+              <div
+                class={`row${at === line ? " chosen" : ""}`}
+                role="row"
+                id={`function-${at}`}
+                aria-rowindex={at + 2}
+                aria-selected={at === line}
+                data-fn={nameOf(facts, fn)}
+                data-self={self}
+                data-total={total}
+                onClick={() => setLine(at)}
+                onDblClick={() => picked(at)}
+              >
+                <Share name="self" part={self} all={value.sum} text={amount(self, unit)} />
+                <Share name="total" part={total} all={value.sum} text={amount(total, unit)} />
+                <div class="name" role="gridcell" title={nameOf(facts, fn)}>
+                  <button type="button" class="link" tabIndex={-1} onClick={() => picked(at)}>
+                    {nameOf(facts, fn)}
+                  </button>
+                  {isInlined(facts, fn) && <span class="tag">inlined</span>}
+                </div>
+                <div class="object soft" role="gridcell">{objectOf(facts, fn)}</div>
+              </div>
+            );
+          }}
+        />
+      )}
       <p class="foot soft">
         {value === undefined
           ? ""

@@ -121,78 +121,76 @@ export function TreeView(props: ProfileViewProps): JSX.Element {
         </button>
         <span class="soft">{countedOf(props)}</span>
       </div>
-      <div
-        class="grid tree"
-        role="treegrid"
-        aria-label="Callers and callees"
-        aria-rowcount={lines.length + 1}
-        aria-activedescendant={lines.length > 0 ? `line-${at}` : undefined}
-        tabIndex={0}
-        onKeyDown={keyed}
-      >
-        <div class="row head" role="row" aria-rowindex={1}>
-          <div class="total" role="columnheader">Total</div>
-          <div class="self" role="columnheader">Self</div>
-          <div class="name" role="columnheader">Function</div>
-          <div class="object" role="columnheader">Object</div>
-        </div>
-        {known !== undefined && (
-          <VirtualList
-            role="rowgroup"
-            count={lines.length}
-            height={24}
-            chosen={at}
-            render={(number) => {
-              const line = lines[number];
-              if (line === undefined) return null;
-              const { row, path, key: name } = line;
-              const isOpen = opened.has(name);
-              const found = matched?.[row.item] === 1;
-              return (
-                <div
-                  class={`row${number === at ? " chosen" : ""}${found ? " found" : ""}`}
-                  role="row"
-                  id={`line-${number}`}
-                  aria-rowindex={number + 2}
-                  aria-level={path.length}
-                  aria-expanded={row.hasMore ? isOpen : undefined}
-                  data-path={path.map((fn) => nameOf(facts, fn)).join("\n")}
-                  data-self={row.self}
-                  data-total={row.total}
-                  onClick={() => setAt(number)}
-                >
-                  <Share name="total" part={row.total} all={sum} text={amount(row.total, unit)} />
-                  <div class="self number" role="gridcell" title={amount(row.self, unit)}>
-                    {row.self === 0 ? "" : percent(row.self, sum)}
-                  </div>
-                  <div class="name" role="gridcell" title={nameOf(facts, row.item)}>
-                    <span style={{ paddingLeft: `${Math.min(60, path.length - 1) * 12}px` }} />
-                    <button
-                      type="button"
-                      class="twist"
-                      tabIndex={-1}
-                      aria-hidden="true"
-                      onClick={() => isOpen ? collapse(name) : expand(path)}
-                    >
-                      {row.hasMore ? isOpen ? "▾" : "▸" : ""}
-                    </button>
-                    <button
-                      type="button"
-                      class="link"
-                      tabIndex={-1}
-                      onClick={() => store.set({ view: "sandwich", fn: nameOf(facts, row.item) })}
-                    >
-                      {nameOf(facts, row.item)}
-                    </button>
-                    {isInlined(facts, row.item) && <span class="tag">inlined</span>}
-                  </div>
-                  <div class="object soft" role="gridcell">{objectOf(facts, row.item)}</div>
+      {known !== undefined && (
+        <VirtualList
+          class="grid tree"
+          role="treegrid"
+          aria-label="Callers and callees"
+          aria-rowcount={lines.length + 1}
+          aria-activedescendant={lines.length > 0 ? `line-${at}` : undefined}
+          tabIndex={0}
+          onKeyDown={keyed}
+          head={
+            <div class="row head" role="row" aria-rowindex={1}>
+              <div class="total" role="columnheader">Total</div>
+              <div class="self" role="columnheader">Self</div>
+              <div class="name" role="columnheader">Function</div>
+              <div class="object" role="columnheader">Object</div>
+            </div>
+          }
+          count={lines.length}
+          height={24}
+          chosen={at}
+          render={(number) => {
+            const line = lines[number];
+            if (line === undefined) return null;
+            const { row, path, key: name } = line;
+            const isOpen = opened.has(name);
+            const found = matched?.[row.item] === 1;
+            return (
+              <div
+                class={`row${number === at ? " chosen" : ""}${found ? " found" : ""}`}
+                role="row"
+                id={`line-${number}`}
+                aria-rowindex={number + 2}
+                aria-level={path.length}
+                aria-expanded={row.hasMore ? isOpen : undefined}
+                data-path={path.map((fn) => nameOf(facts, fn)).join("\n")}
+                data-self={row.self}
+                data-total={row.total}
+                onClick={() => setAt(number)}
+              >
+                <Share name="total" part={row.total} all={sum} text={amount(row.total, unit)} />
+                <div class="self number" role="gridcell" title={amount(row.self, unit)}>
+                  {row.self === 0 ? "" : percent(row.self, sum)}
                 </div>
-              );
-            }}
-          />
-        )}
-      </div>
+                <div class="name" role="gridcell" title={nameOf(facts, row.item)}>
+                  <span style={{ paddingLeft: `${Math.min(60, path.length - 1) * 12}px` }} />
+                  <button
+                    type="button"
+                    class="twist"
+                    tabIndex={-1}
+                    aria-hidden="true"
+                    onClick={() => isOpen ? collapse(name) : expand(path)}
+                  >
+                    {row.hasMore ? isOpen ? "▾" : "▸" : ""}
+                  </button>
+                  <button
+                    type="button"
+                    class="link"
+                    tabIndex={-1}
+                    onClick={() => store.set({ view: "sandwich", fn: nameOf(facts, row.item) })}
+                  >
+                    {nameOf(facts, row.item)}
+                  </button>
+                  {isInlined(facts, row.item) && <span class="tag">inlined</span>}
+                </div>
+                <div class="object soft" role="gridcell">{objectOf(facts, row.item)}</div>
+              </div>
+            );
+          }}
+        />
+      )}
     </section>
   );
 }

@@ -12,11 +12,13 @@ const TALLEST = 8_000_000;
 
 /** Lines of one height, of which only those in view exist, however many there are. */
 export function VirtualList(
-  { count, height, render, chosen = -1, onRange, class: name = "", ...others }: {
+  { count, height, render, head, chosen = -1, onRange, class: name = "", ...others }: {
     readonly count: number;
     /** Of a line, in pixels. */
     readonly height: number;
     readonly render: (line: number) => ComponentChildren;
+    /** What stays above them. */
+    readonly head?: ComponentChildren;
     /** The line that is brought into view when it changes, -1 for none. */
     readonly chosen?: number;
     /** Called with the lines in view. */
@@ -36,7 +38,8 @@ export function VirtualList(
   const measure = () => {
     const element = box.current;
     if (element === null) return;
-    const { scrollTop: top, clientHeight: size } = element;
+    const { scrollTop: top } = element;
+    const size = element.clientHeight - headOf(element);
     setView((before) => before.top === top && before.size === size ? before : { top, size });
   };
   useLayoutEffect(() => {
@@ -51,7 +54,7 @@ export function VirtualList(
     const element = box.current;
     if (element === null || chosen < 0) return;
     const at = chosen * height;
-    const size = element.clientHeight;
+    const size = element.clientHeight - headOf(element);
     if (at >= position && at + height <= position + size) return;
     const wanted = at < position ? at : at + height - size;
     element.scrollTop = whole <= TALLEST ? wanted : wanted / Math.max(1, whole - size) * room;
@@ -73,9 +76,22 @@ export function VirtualList(
   }
   return (
     <div {...others} class={`list ${name}`} ref={box} onScroll={measure}>
-      <div class="list-space" style={{ height: tall }} role="presentation">{lines}</div>
+      {head}
+      <div
+        class="list-space"
+        style={{ height: tall }}
+        role={head === undefined ? "presentation" : "rowgroup"}
+      >
+        {lines}
+      </div>
     </div>
   );
+}
+
+/** Height of what stays above the lines. */
+function headOf(list: HTMLElement): number {
+  const [head, space] = list.children;
+  return space === undefined ? 0 : (head as HTMLElement).offsetHeight;
 }
 
 /** The line that a key leads to; `undefined` for other keys. */
