@@ -14,7 +14,7 @@ import { type CountOptions, functionTable, SampleCounts } from "@perfdata/report
 import { countWorkers } from "@perfdata/report/count-workers";
 import { recordingInfo } from "@perfdata/report/info";
 import { infoWorkers } from "@perfdata/report/info-workers";
-import { runEngine } from "@perfdata/session/engine";
+import { runEngine, type Workers, type WorkerThread } from "@perfdata/session/engine";
 import { openResolver } from "@perfdata/symbols/open-resolver";
 import { ProfileConsumer, type ProfileOptions } from "@perfdata/profile";
 import { profileWorkers } from "@perfdata/profile/profile-workers";
@@ -69,14 +69,15 @@ async function rows(
   jobs: number,
   blockBytes: number,
 ): Promise<string[]> {
-  const reader = await PerfDataReader.open(openSource(path), { diagnostics: () => {} });
-  const consumer = new SampleCounts(counts);
   const symbols = { parameters: false, kallsyms };
+  const shared = new Shared(path, countWorkers(path, jobs, { counts, symbols }));
+  const reader = await shared.open();
+  const consumer = new SampleCounts(counts);
   const engine = await runEngine(reader, [consumer], {
     diagnostics: () => {},
     blockBytes,
     unwind: ({ recorded }) => openResolver({ ...symbols, machine: recorded }),
-    ...(jobs === 1 ? {} : { workers: countWorkers(path, jobs, { counts, symbols }) }),
+    workers: shared.workers,
   });
   const resolver = openResolver({ ...symbols, machine: engine.recorded });
   const table = await functionTable(engine, consumer, resolver, {
@@ -89,6 +90,62 @@ async function rows(
   ];
 }
 
+/**
+ * A recording, and threads for it, which the first thread waits for: small files would be over before they
+ * are there. Counts what they found.
+ */
+class Shared {
+  /** Stretches that other threads took, in all tests. */
+  static stretches = 0;
+  readonly workers: Workers | undefined;
+  readonly #path: string;
+  #gate: PromiseWithResolvers<void> | undefined;
+
+  constructor(path: string, workers: Workers) {
+    this.#path = path;
+    this.workers = workers.jobs === 1 ? undefined : {
+      ...workers,
+      start: () => this.#start(workers.start()),
+    };
+  }
+
+  #start(worker: WorkerThread): WorkerThread {
+    const gate = this.#gate ??= Promise.withResolvers();
+    return {
+      postMessage: (message) => worker.postMessage(message),
+      set onmessage(take: WorkerThread["onmessage"]) {
+        worker.onmessage = (event) => {
+          if (event.data.kind === "part") Shared.stretches++;
+          take?.(event);
+          gate.resolve();
+        };
+      },
+      set onerror(take: WorkerThread["onerror"]) {
+        worker.onerror = take;
+      },
+      terminate: () => worker.terminate(),
+    };
+  }
+
+  open(): Promise<PerfDataReader> {
+    const source = openSource(this.#path);
+    if (!("readAt" in source)) throw new TypeError(`${this.#path}: no file`);
+    return PerfDataReader.open({
+      ...source,
+      readAt: async (into, position) => {
+        await this.#gate?.promise;
+        return await source.readAt(into, position);
+      },
+    }, { diagnostics: () => {} });
+  }
+}
+
+/** Other threads took a part, in at least one run of each file. */
+function assertShared(): void {
+  console.log(`${Shared.stretches} stretches by other threads`);
+  assert(Shared.stretches >= 30);
+}
+
 /** All that a profile has, as text. */
 async function profile(
   path: string,
@@ -96,14 +153,15 @@ async function profile(
   jobs: number,
   blockBytes: number,
 ): Promise<string> {
-  const reader = await PerfDataReader.open(openSource(path), { diagnostics: () => {} });
-  const consumer = new ProfileConsumer(how);
   const symbols = { parameters: false, kallsyms };
+  const shared = new Shared(path, profileWorkers(path, jobs, { profile: how, symbols }));
+  const reader = await shared.open();
+  const consumer = new ProfileConsumer(how);
   const engine = await runEngine(reader, [consumer], {
     diagnostics: () => {},
     blockBytes,
     unwind: ({ recorded }) => openResolver({ ...symbols, machine: recorded }),
-    ...(jobs === 1 ? {} : { workers: profileWorkers(path, jobs, { profile: how, symbols }) }),
+    workers: shared.workers,
   });
   const resolver = openResolver({ ...symbols, machine: engine.recorded });
   const { profile } = await consumer.profile({ resolver, title: "" });
@@ -120,6 +178,7 @@ async function profile(
 
 Deno.test("profiles are the same with any number of threads and blocks of any size", async () => {
   let compared = 0;
+  Shared.stretches = 0;
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-workers-" });
   for (const path of [...files(), await ofTheDay(folder)]) {
     for (const how of [{}, { timed: true, lines: true, unmapped: true }]) {
@@ -133,12 +192,14 @@ Deno.test("profiles are the same with any number of threads and blocks of any si
   }
   Deno.removeSync(folder, { recursive: true });
   console.log(`${compared} profiles compared`);
+  assertShared();
   assert(compared >= 72);
 });
 
 Deno.test("functions are the same with any number of threads and blocks of any size", async () => {
   const all = files();
   let compared = 0;
+  Shared.stretches = 0;
   for (const path of all) {
     for (const stacks of [false, true]) {
       const how = { keys: { tid: true }, stacks };
@@ -151,17 +212,19 @@ Deno.test("functions are the same with any number of threads and blocks of any s
     }
   }
   console.log(`${compared} rows of ${all.length} files compared`);
+  assertShared();
   assert(all.length >= 8 && compared > 1000);
 });
 
 Deno.test("recordings in short are the same with any number of threads and blocks of any size", async () => {
   let compared = 0;
+  Shared.stretches = 0;
   for (const path of files()) {
     const info = async (jobs: number, blockBytes: number): Promise<string> => {
-      const reader = await PerfDataReader.open(openSource(path), { diagnostics: () => {} });
-      const found = await recordingInfo(reader, {
+      const shared = new Shared(path, infoWorkers(path, jobs));
+      const found = await recordingInfo(await shared.open(), {
         blockBytes,
-        ...(jobs === 1 ? {} : { workers: infoWorkers(path, jobs) }),
+        workers: shared.workers,
       });
       return JSON.stringify(found, (_, value) => typeof value === "bigint" ? `${value}` : value);
     };
@@ -178,5 +241,6 @@ Deno.test("recordings in short are the same with any number of threads and block
     }
   }
   console.log(`${compared} recordings in short compared`);
+  assertShared();
   assert(compared >= 32);
 });

@@ -80,8 +80,6 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
   readonly ofSamples = new TimeSpan();
   readonly ofOthers = new TimeSpan();
   #reader: PerfDataReader | undefined;
-  /** Of parts that are joined: numbers of their places. */
-  readonly #joined = new Map<InfoPart, Int32Array>();
   readonly #codec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
   readonly #fields: (SampleFields | null)[] = [];
   /** By number of a thread: its process and id that were counted last. */
@@ -121,27 +119,12 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
     this.#other(batch.bytes, batch.view, start, start + batch.size(i), hi, lo);
   }
 
-  sizes(): readonly number[] {
-    return [];
-  }
-
   part(): InfoPart {
     const { events, stacks, processes, threads, cpus, byPlace, samples, ofSamples } = this;
     return { events, stacks, processes, threads, cpus, byPlace, samples, span: ofSamples.part() };
   }
 
-  join(
-    part: InfoPart,
-    _from: readonly number[],
-    _to: readonly number[],
-    { place }: JoinedNumbers,
-  ): void {
-    // All of it is totals, whose places have numbers after the last block.
-    this.#joined.set(part, place);
-  }
-
-  joinTotals(part: InfoPart): void {
-    const places = this.#joined.get(part);
+  join(part: InfoPart, { place }: JoinedNumbers): void {
     for (const [number, { samples, period }] of part.events.entries()) {
       if (samples === 0) continue;
       const event = this.#event(number);
@@ -158,7 +141,7 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
     for (const tid of part.threads) this.threads.add(tid);
     for (const cpu of part.cpus) this.cpus.add(cpu);
     for (const [at, samples] of part.byPlace.entries()) {
-      if (samples > 0) this.#atPlace(at === 0 ? -1 : places?.[at - 1] ?? -1, samples);
+      if (samples > 0) this.#atPlace(at === 0 ? -1 : place[at - 1] as number, samples);
     }
     this.samples += part.samples;
     const [firstHi, firstLo, lastHi, lastLo] = part.span;

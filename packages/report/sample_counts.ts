@@ -4,11 +4,7 @@ import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
 import { CHOSEN, type Run } from "@perfdata/session/run";
 import { SampleComms } from "@perfdata/session/sample-comms";
 import { SampleReads } from "@perfdata/session/sample-reads";
-import {
-  contextCount,
-  type HistogramPart,
-  SampleHistogram,
-} from "@perfdata/session/sample-histogram";
+import { type HistogramPart, SampleHistogram } from "@perfdata/session/sample-histogram";
 import type { JoinedNumbers, Shareable } from "@perfdata/session/workers";
 
 /** What samples are grouped by besides event, comm and place. */
@@ -131,10 +127,6 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
     this.histogram.settle();
   }
 
-  sizes(): readonly number[] {
-    return [this.histogram.contextCount, this.histogram.size];
-  }
-
   part(): CountsPart {
     return {
       histogram: this.histogram.part(),
@@ -145,22 +137,11 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
   }
 
   join(
-    { histogram, comms }: CountsPart,
-    from: readonly number[],
-    to: readonly number[],
+    { histogram, comms, totals, leftOut }: CountsPart,
     { place, stack }: JoinedNumbers,
-    memory: { contexts?: Int32Array },
   ): void {
-    const [contextFrom = 0, entryFrom = 0] = from;
-    const [contextTo = 0, entryTo = 0] = to;
-    const contexts = memory.contexts ??= new Int32Array(contextCount(histogram));
     const called = (comm: number): number => this.#comms?.ofPart(comms, comm) ?? 0;
-    this.histogram.joinContexts(histogram, contextFrom, contextTo, called, contexts);
-    const nodes = this.stacks ? stack : place;
-    this.histogram.join(histogram, entryFrom, entryTo, contexts, nodes);
-  }
-
-  joinTotals({ totals, leftOut }: CountsPart): void {
+    this.histogram.join(histogram, called, this.stacks ? stack : place);
     for (const [event, { samples, period }] of totals.entries()) {
       const total = this.totals[event] ??= { samples: 0, period: 0 };
       total.samples += samples;

@@ -269,8 +269,6 @@ export async function runEngine(
   const [consumer, ...more] = consumers;
   if (index?.isCompressed === false && workers !== undefined && more.length === 0) {
     if (consumer !== undefined && isShareable(consumer) && workers.jobs > 1) {
-      engine.eventNames = await described.all();
-      await consumer.start?.(engine);
       const { runWorkers } = await import("./workers/run_workers.ts");
       await runWorkers(engine, index, consumer, workers, options);
       engine.places.finish();

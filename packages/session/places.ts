@@ -32,6 +32,8 @@ const RULE = { KEEP: 0, KERNEL: 1, START: 2, FILE: 3 } as const;
 
 /** Places that one thread found: see {@link Places.part}. */
 export interface PlacesPart {
+  /** Number of the first object. */
+  readonly firstObject: number;
   /** The objects. */
   readonly objects: readonly SymbolObject[];
   /** What was mapped of each. */
@@ -323,53 +325,51 @@ export class Places {
     return object > OTHER_UNMAPPED ? PERF_RECORD_MISC_KERNEL : OTHER_UNMAPPED - object;
   }
 
-  /** All of them, to be sent to another thread and joined with what others found. */
-  part(): PlacesPart {
+  /**
+   * Those from a place on, to be sent to another thread and joined with what others found.
+   *
+   * @param from The first of them.
+   * @param firstObject The first of the objects that come with them.
+   */
+  part(from: number, firstObject: number): PlacesPart {
     const { count } = this;
     return {
-      objects: this.objects,
-      mapped: this.mapped,
-      rules: this.#rules,
-      object: this.#objects.slice(0, count),
-      hi: this.#his.slice(0, count),
-      lo: this.#los.slice(0, count),
-      times: this.times.slice(0, count),
+      firstObject,
+      objects: this.objects.slice(firstObject),
+      mapped: this.mapped.slice(firstObject),
+      rules: this.#rules.slice(firstObject),
+      object: this.#objects.slice(from, count),
+      hi: this.#his.slice(from, count),
+      lo: this.#los.slice(from, count),
+      times: this.times.slice(from, count),
     };
   }
 
   /**
-   * Adds places of a part.
+   * Adds places of a part, of another thread for the same recording.
    *
-   * @param from The first of them.
-   * @param to The one after the last.
-   * @param numbers Gets the number here of each place of the part.
-   * @param objects Likewise of each object: those that were met before have one, others are -1.
+   * @param first The number there of the first of them.
+   * @param numbers By place there: gets the number here.
+   * @param objects By object there: the number here, or -1, of all that are known by now.
    */
-  join(
-    part: PlacesPart,
-    from: number,
-    to: number,
-    numbers: Int32Array,
-    objects: Int32Array,
-  ): void {
-    const { object, hi, lo, times } = part;
-    for (let i = from; i < to; i++) {
+  join(part: PlacesPart, first: number, numbers: Int32Array, objects: Int32Array): void {
+    const { firstObject, object, hi, lo, times } = part;
+    for (let i = 0; i < object.length; i++) {
       const of = object[i] as number;
       let number = of;
       if (of >= 0) {
         number = objects[of] as number;
         if (number < 0) {
           number = objects[of] = this.#objectNumber(
-            part.objects[of] as SymbolObject,
-            part.mapped[of] as MappedObject,
-            part.rules[of] as number,
+            part.objects[of - firstObject] as SymbolObject,
+            part.mapped[of - firstObject] as MappedObject,
+            part.rules[of - firstObject] as number,
           );
         }
       }
       const { count } = this;
-      const place = numbers[i] = this.row(number, hi[i] as number, lo[i] as number);
-      const time = times[i] as number;
-      if (place === count || time < (this.times[place] as number)) this.times[place] = time;
+      const place = numbers[first + i] = this.row(number, hi[i] as number, lo[i] as number);
+      if (place === count) this.times[place] = times[i] as number;
     }
   }
 

@@ -15,11 +15,6 @@ export interface HistogramPart {
   readonly entries: Int32Array<ArrayBuffer>;
 }
 
-/** How many contexts a part has. */
-export function contextCount({ contexts }: HistogramPart): number {
-  return contexts.length / CONTEXT;
-}
-
 /**
  * Samples and periods by context and node: open-addressing tables in typed arrays. A context is an
  * event and a comm, and a process, thread and CPU where rows are grouped by these; a node is a place or a
@@ -85,21 +80,19 @@ export class SampleHistogram {
   }
 
   /**
-   * Adds contexts of a part.
+   * Adds a part.
    *
-   * @param from The first of them.
-   * @param to The one after the last.
    * @param comm The number here of a comm of the part.
-   * @param numbers Gets the number here of each context of the part.
+   * @param nodes By place or stack of the part: its number here.
+   * @returns By context of the part: its number here.
    */
-  joinContexts(
-    { contexts }: HistogramPart,
-    from: number,
-    to: number,
+  join(
+    { contexts, entries }: HistogramPart,
     comm: (number: number) => number,
-    numbers: Int32Array,
-  ): void {
-    for (let i = from; i < to; i++) {
+    nodes: Int32Array,
+  ): Int32Array {
+    const numbers = new Int32Array(contexts.length / CONTEXT);
+    for (let i = 0; i < numbers.length; i++) {
       const at = i * CONTEXT;
       numbers[i] = this.context(
         contexts[at] as number,
@@ -109,34 +102,17 @@ export class SampleHistogram {
         contexts[at + 4] as number,
       );
     }
-  }
-
-  /**
-   * Adds entries of a part, whose contexts were added before.
-   *
-   * @param from The first of them.
-   * @param to The one after the last.
-   * @param contexts By context of the part: its number here.
-   * @param nodes By place or stack of the part: its number here.
-   */
-  join(
-    { entries }: HistogramPart,
-    from: number,
-    to: number,
-    contexts: Int32Array,
-    nodes: Int32Array,
-  ): void {
     const doubles = new Float64Array(entries.buffer);
-    for (let i = from; i < to; i++) {
-      const at = i * ENTRY;
+    for (let at = 0; at < entries.length; at += ENTRY) {
       const node = entries[at + 1] as number;
       this.add(
-        contexts[entries[at] as number] as number,
+        numbers[entries[at] as number] as number,
         node < 0 ? node : nodes[node] as number,
         doubles[(at >> 1) + 2] as number,
         entries[at + 2] as number,
       );
     }
+    return numbers;
   }
 
   /** Number of the event of a context. */

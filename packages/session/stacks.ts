@@ -64,30 +64,28 @@ export class StackTable {
     return added;
   }
 
-  /** All of them, to be sent to another thread and joined with what others found. */
-  part(): StacksPart {
+  /** Those from a node on, to be sent to another thread and joined with what others found. */
+  part(from: number): StacksPart {
     const { count } = this;
-    return { parent: this.parent.slice(0, count), place: this.place.slice(0, count) };
+    return { parent: this.parent.slice(from, count), place: this.place.slice(from, count) };
   }
 
   /**
-   * Adds nodes of a part, whose parents were added before.
+   * Adds nodes of a part, of another thread for the same recording.
    *
-   * @param from The first of them.
-   * @param to The one after the last.
-   * @param places By place of the part: its number here.
-   * @param numbers Gets the number here of each node of the part.
+   * @param first The number there of the first of them.
+   * @param places By place there: its number here.
+   * @param numbers By node there: the number here of those before, gets that of others.
    */
   join(
     { parent, place }: StacksPart,
-    from: number,
-    to: number,
+    first: number,
     places: Int32Array,
     numbers: Int32Array,
   ): void {
-    for (let i = from; i < to; i++) {
+    for (let i = 0; i < parent.length; i++) {
       const caller = parent[i] as number;
-      numbers[i] = this.child(
+      numbers[first + i] = this.child(
         caller < 0 ? -1 : numbers[caller] as number,
         places[place[i] as number] as number,
       );

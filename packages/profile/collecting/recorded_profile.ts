@@ -10,11 +10,7 @@ import {
 } from "@perfdata/format/record-types";
 import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
 import { CHOSEN, type Run } from "@perfdata/session/run";
-import {
-  contextCount,
-  type HistogramPart,
-  SampleHistogram,
-} from "@perfdata/session/sample-histogram";
+import { type HistogramPart, SampleHistogram } from "@perfdata/session/sample-histogram";
 import type { JoinedNumbers, Shareable } from "@perfdata/session/workers";
 import { SampleReads } from "@perfdata/session/sample-reads";
 import { UNMAPPED } from "@perfdata/session/places";
@@ -195,10 +191,6 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
     return originHi < 0 ? 0 : (originHi - this.#originHi) * 4294967296;
   }
 
-  sizes(): readonly number[] {
-    return [this.#sums.contextCount, this.#sums.size, this.#timedColumns.stack.length];
-  }
-
   part(): ProfilePart {
     const { stack, context, cpu, period, time } = this.#timedColumns;
     return {
@@ -218,19 +210,12 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
     };
   }
 
-  join(
-    { sums, originHi, timed: { stack, context, cpu, period, time } }: ProfilePart,
-    [contextFrom = 0, entryFrom = 0, rowFrom = 0]: readonly number[],
-    [contextTo = 0, entryTo = 0, rowTo = 0]: readonly number[],
-    numbers: JoinedNumbers,
-    memory: { contexts?: Int32Array },
-  ): void {
-    const contexts = memory.contexts ??= new Int32Array(contextCount(sums));
-    this.#sums.joinContexts(sums, contextFrom, contextTo, (comm) => comm, contexts);
-    this.#sums.join(sums, entryFrom, entryTo, contexts, numbers.stack);
+  join(part: ProfilePart, numbers: JoinedNumbers): void {
+    const { stack, context, cpu, period, time } = part.timed;
+    const contexts = this.#sums.join(part.sums, (comm) => comm, numbers.stack);
     const rows = this.#timedColumns;
-    const moved = this.#moved(originHi);
-    for (let i = rowFrom; i < rowTo; i++) {
+    const moved = this.#moved(part.originHi);
+    for (let i = 0; i < stack.length; i++) {
       const of = stack[i] as number;
       rows.stack.push(of < 0 ? of : numbers.stack[of] as number);
       rows.context.push(contexts[context[i] as number] as number);
@@ -238,13 +223,9 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
       rows.period.push(period[i] as number);
       rows.time.push((time[i] as number) + moved);
     }
-  }
-
-  joinTotals({ originHi, first, last, samples, leftOut }: ProfilePart): void {
-    const moved = this.#moved(originHi);
-    if (!Number.isNaN(first)) this.#spans(first + moved, last + moved);
-    this.samples += samples;
-    this.#leftOut += leftOut;
+    if (!Number.isNaN(part.first)) this.#spans(part.first + moved, part.last + moved);
+    this.samples += part.samples;
+    this.#leftOut += part.leftOut;
   }
 
   #applied(run: Run, i: number): void {

@@ -2,57 +2,73 @@ import { BlockReader } from "../any_order.ts";
 import type { Consumer, Engine, EngineOptions } from "../engine.ts";
 import type { IndexBlock } from "../index/recording_index.ts";
 import { openPass, type Pass } from "../pass.ts";
-import type { Shareable, ThreadPart } from "./part.ts";
+import type { Shareable, StretchPart, ThreadTotals } from "./part.ts";
 
-/** Takes blocks of a file, in one thread. */
+/** Takes stretches of a file, one after the other, in a thread that hands on what it finds. */
 export class BlockTaker {
   readonly #engine: Engine;
-  readonly #consumer: Shareable & Consumer;
+  readonly #make: () => Shareable & Consumer;
   readonly #pass: Pass;
   readonly #reader: BlockReader;
-  readonly #blocks: number[] = [];
-  readonly #sizes: (readonly number[])[] = [];
+  /** What collects of the present stretch. */
+  #consumer: Shareable & Consumer;
+  // How much was handed on.
+  #objects = 0;
+  #places = 0;
+  #stacks = 0;
 
-  private constructor(engine: Engine, consumer: Shareable & Consumer, pass: Pass) {
+  private constructor(
+    engine: Engine,
+    make: () => Shareable & Consumer,
+    consumer: Shareable & Consumer,
+    pass: Pass,
+  ) {
     this.#engine = engine;
+    this.#make = make;
     this.#consumer = consumer;
     this.#pass = pass;
     this.#reader = new BlockReader(engine.reader);
   }
 
-  /** Gets ready for blocks of an engine's recording. */
+  /** Gets ready for stretches of an engine's recording. */
   static async open(
     engine: Engine,
-    consumer: Shareable & Consumer,
+    make: () => Shareable & Consumer,
     options: EngineOptions,
   ): Promise<BlockTaker> {
-    return new BlockTaker(engine, consumer, await openPass(engine, [consumer], options));
-  }
-
-  /** Takes a block. */
-  async take(
-    number: number,
-    block: Pick<IndexBlock, "from" | "to" | "first" | "round">,
-  ): Promise<void> {
-    await this.#reader.read(block, (run) => this.#pass.take(run));
-    const { places, stacks } = this.#engine;
-    this.#blocks.push(number);
-    this.#sizes.push([places.count, stacks.count, ...this.#consumer.sizes()]);
-  }
-
-  /** What was found in all of them. */
-  part(): ThreadPart {
-    const { places, stacks, unwound } = this.#engine;
-    const { resolver } = this.#pass;
-    return {
-      blocks: this.#blocks,
-      sizes: this.#sizes,
-      places: places.part(),
-      stacks: stacks.part(),
-      collected: this.#consumer.part(),
-      leftOut: resolver.leftOut,
-      unjoined: resolver.userChains.unjoined,
-      unwound: unwound?.part(),
+    const consumer = make();
+    const present: Consumer = {
+      needs: consumer.needs,
+      start: (engine) => consumer.start?.(engine),
+      rows: (run) => taker.#consumer.rows(run),
     };
+    const pass = await openPass(engine, [present], options);
+    const taker: BlockTaker = new BlockTaker(engine, make, consumer, pass);
+    return taker;
+  }
+
+  /** Takes the blocks of a stretch. */
+  async take(
+    blocks: readonly Pick<IndexBlock, "from" | "to" | "first" | "round">[],
+  ): Promise<StretchPart> {
+    for (const block of blocks) await this.#reader.read(block, (run) => this.#pass.take(run));
+    const { places, stacks } = this.#engine;
+    const part = {
+      places: places.part(this.#places, this.#objects),
+      stacks: stacks.part(this.#stacks),
+      collected: this.#consumer.part(),
+    };
+    this.#objects = places.objects.length;
+    this.#places = places.count;
+    this.#stacks = stacks.count;
+    this.#consumer = this.#make();
+    await this.#consumer.start?.(this.#engine);
+    return part;
+  }
+
+  /** What was counted in all of them. */
+  totals(): ThreadTotals {
+    const { resolver: { leftOut, userChains } } = this.#pass;
+    return { leftOut, unjoined: userChains.unjoined, unwound: this.#engine.unwound?.part() };
   }
 }

@@ -1,58 +1,46 @@
+import { enlarge } from "@perfdata/format/enlarge";
 import type { PlacesPart } from "../places.ts";
 import type { StacksPart } from "../stacks.ts";
-import { UnwindCounts, type UnwindPart } from "../unwind_counts.ts";
+import type { UnwindPart } from "../unwind_counts.ts";
 import type { Engine } from "../engine.ts";
 
 /** Numbers of what one thread found, where all of it is joined. */
 export interface JoinedNumbers {
-  /** By place of the part. */
+  /** By place of the thread. */
   readonly place: Int32Array;
-  /** By stack of the part. */
+  /** By stack of the thread. */
   readonly stack: Int32Array;
 }
 
 /**
- * A consumer whose work can be shared by several threads. What is collected while a block is read stands
- * together, in the order in which it was met, so that parts can be joined block by block: the result is
- * then the same, numbers included, as if one thread had read all blocks.
+ * A consumer whose work can be shared by several threads. Each collects in consumers of its own, one for each
+ * stretch of the file, whose parts are joined in the order of the file: the result is then the same, numbers
+ * included, as if one consumer had taken all of it.
  */
 export interface Shareable<Part = unknown> {
-  /** How much it has collected, of each kind that {@link Shareable.join} joins. */
-  sizes(): readonly number[];
   /** What it collected: what can be sent to another thread. */
   part(): Part;
   /**
-   * Joins what a thread collected while it read one block.
+   * Joins what another one collected.
    *
-   * @param part What its consumer collected in all.
-   * @param from How much it had collected before the block.
-   * @param to How much after it.
-   * @param numbers Numbers of its places and stacks: those that were met up to that block are joined.
-   * @param memory Of this part: an object that is kept from call to call.
+   * @param part What that was.
+   * @param numbers Numbers of the places and stacks that it names.
    */
-  join(
-    part: Part,
-    from: readonly number[],
-    to: readonly number[],
-    numbers: JoinedNumbers,
-    memory: Record<string, unknown>,
-  ): void;
-  /** Joins what does not belong to a block: totals. Called once for each part, after all blocks. */
-  joinTotals(part: Part): void;
+  join(part: Part, numbers: JoinedNumbers): void;
 }
 
-/** What one thread found in the blocks that it read. */
-export interface ThreadPart {
-  /** The blocks, by number, in the order in which they were read. */
-  readonly blocks: readonly number[];
-  /** After each: how many places, how many stacks, then what the consumer collected. */
-  readonly sizes: readonly (readonly number[])[];
-  /** The places. */
+/** What one thread found in a stretch of the file, beyond what it had found before. */
+export interface StretchPart {
+  /** Places that are new. */
   readonly places: PlacesPart;
-  /** The stacks. */
+  /** Stacks that are new. */
   readonly stacks: StacksPart;
-  /** What its consumer collected. */
+  /** What a consumer collected. */
   readonly collected: unknown;
+}
+
+/** What one thread counted in all that it took. */
+export interface ThreadTotals {
   /** Samples of no known event, or damaged. */
   readonly leftOut: number;
   /** Samples whose user callers were to come in a later record, which is not there. */
@@ -66,39 +54,46 @@ export function isShareable(consumer: object): consumer is Shareable {
   return "part" in consumer && "join" in consumer;
 }
 
-/**
- * Joins what several threads found: places and stacks into those of an engine, what was counted into its
- * consumer, which have nothing yet.
- */
-export function joinParts(engine: Engine, consumer: Shareable, parts: readonly ThreadPart[]): void {
-  const { places, stacks } = engine;
-  const threads = parts.map((part) => ({
-    part,
-    numbers: {
-      place: new Int32Array(part.places.object.length),
-      stack: new Int32Array(part.stacks.parent.length),
-    },
-    objects: new Int32Array(part.places.objects.length).fill(-1),
-    memory: {},
-  }));
-  const blocks = threads.flatMap((thread) =>
-    thread.part.blocks.map((block, nth) => ({ block, nth, thread }))
-  ).sort((a, b) => a.block - b.block);
-  for (const { nth, thread } of blocks) {
-    const { part, numbers, objects, memory } = thread;
-    const none = part.sizes[0]?.map(() => 0) ?? [];
-    const [placeFrom = 0, stackFrom = 0, ...from] = part.sizes[nth - 1] ?? none;
-    const [placeTo = 0, stackTo = 0, ...to] = part.sizes[nth] ?? none;
-    places.join(part.places, placeFrom, placeTo, numbers.place, objects);
-    stacks.join(part.stacks, stackFrom, stackTo, numbers.place, numbers.stack);
-    consumer.join(part.collected, from, to, numbers, memory);
+/** Joins what another thread finds, a stretch after the other, into an engine. */
+export class Joiner implements JoinedNumbers {
+  place: Int32Array<ArrayBuffer> = new Int32Array(1 << 10);
+  stack: Int32Array<ArrayBuffer> = new Int32Array(1 << 10);
+  /** By object of the thread: its number here, or -1. */
+  objects: Int32Array<ArrayBuffer> = new Int32Array(64).fill(-1);
+  readonly #engine: Engine;
+  readonly #consumer: Shareable;
+  #places = 0;
+  #stacks = 0;
+
+  /** Joins into an engine and its consumer, which have what stands before in the file. */
+  constructor(engine: Engine, consumer: Shareable) {
+    this.#engine = engine;
+    this.#consumer = consumer;
   }
-  for (const { part, objects } of threads) {
-    consumer.joinTotals(part.collected);
-    engine.leftOut += part.leftOut;
-    engine.unjoined += part.unjoined;
-    if (part.unwound !== undefined) {
-      (engine.unwound ??= new UnwindCounts()).join(part.unwound, objects);
+
+  /** Joins the next stretch of this thread. */
+  join({ places, stacks, collected }: StretchPart): void {
+    const { parent } = stacks;
+    const object = places.firstObject + places.objects.length;
+    if (object > this.objects.length) {
+      const known = this.objects.length;
+      this.objects = enlarge(this.objects, object).fill(-1, known);
     }
+    const [place, stack] = [this.#places, this.#stacks];
+    this.#places += places.object.length;
+    this.#stacks += parent.length;
+    if (this.#places > this.place.length) this.place = enlarge(this.place, this.#places);
+    if (this.#stacks > this.stack.length) this.stack = enlarge(this.stack, this.#stacks);
+    this.#engine.places.join(places, place, this.place, this.objects);
+    this.#engine.stacks.join(stacks, stack, this.place, this.stack);
+    this.#consumer.join(collected, this);
+  }
+
+  /** Adds what the thread counted. */
+  finish({ leftOut, unjoined, unwound }: ThreadTotals): void {
+    const engine = this.#engine;
+    engine.leftOut += leftOut;
+    engine.unjoined += unjoined;
+    if (unwound !== undefined) engine.unwound?.join(unwound, this.objects);
   }
 }

@@ -1,96 +1,190 @@
 import { OutOfMemory } from "@perfdata/format/memory";
-import { wantedBlocks } from "../any_order.ts";
-import {
-  type Consumer,
-  Engine,
-  type EngineOptions,
-  type Workers,
-  type WorkerThread,
-} from "../engine.ts";
-import type { RecordingIndex } from "../index/recording_index.ts";
-import { joinParts, type Shareable, type ThreadPart } from "./part.ts";
-import { BlockTaker } from "./block_taker.ts";
+import { BlockReader, wantedBlocks } from "../any_order.ts";
+import type { Consumer, Engine, EngineOptions, Workers, WorkerThread } from "../engine.ts";
+import type { IndexBlock, RecordingIndex } from "../index/recording_index.ts";
+import { openPass } from "../pass.ts";
+import { Joiner, type Shareable, type StretchPart, type ThreadTotals } from "./part.ts";
 import type { Answer, ThreadTask } from "./serve_blocks.ts";
 
-/** Blocks that another thread has before it asks for more. */
-const AHEAD = 2;
+/** Blocks of a stretch, at most. */
+const STRETCH = 16;
+/** Stretches that this thread leaves behind, before others take those that are its share as well. */
+const BEHIND = 2;
 
 /**
- * Has several threads take the blocks of a file: this one and others, each as many as it can. What they
- * found is joined into an engine and its consumer, as if one thread had read all of it.
+ * Has several threads take a file, in stretches of blocks.
+ *
+ * This thread goes through the stretches in their order. Those that no other has taken it takes itself, right
+ * into the engine and its consumer; of others it joins what was found, while they go on with the next.
+ *
+ * ```text
+ * this thread   │ take 0 │join 1│ take 2 │join 3│ take 4 …
+ * another one   │ take 1   │ take 3     │ take 5 …
+ * ```
  */
 export async function runWorkers(
   engine: Engine,
   index: RecordingIndex,
   consumer: Shareable & Consumer,
-  { jobs, path, start, about, make }: Workers,
+  { jobs, path, start, about }: Workers,
   options: EngineOptions,
 ): Promise<void> {
-  const { reader, recorded, described, past } = engine;
+  const { reader } = engine;
   const { filter = {}, progress } = options;
   const blocks = wantedBlocks(index, filter);
-  let next = 0;
-  const deal = (): number => {
-    if (next === blocks.length) return -1;
-    const { from, to } = blocks[next] as typeof blocks[number];
-    progress?.(to - from);
-    return next++;
-  };
-  const task: ThreadTask = {
-    path,
-    about,
-    filter,
-    blocks,
-    past: index.historyPart(),
-  };
+  const size = Math.max(1, Math.min(STRETCH, Math.floor(blocks.length / (4 * jobs))));
+  const stretches: IndexBlock[][] = [];
+  for (let i = 0; i < blocks.length; i += size) stretches.push(blocks.slice(i, i + size));
+  const shares = new Shares(stretches.length, jobs);
+  const task: ThreadTask = { path, about, filter, stretches, past: index.historyPart() };
   const others = Array.from(
-    { length: Math.min(jobs - 1, blocks.length - 1) },
-    () => new OtherThread(start(), task, deal),
+    { length: Math.min(jobs, stretches.length) - 1 },
+    () => new OtherThread(start(), task, shares, new Joiner(engine, consumer)),
   );
+  const turns = new Turns();
   try {
-    const own = new Engine(reader, recorded, described, past);
-    const taker = await BlockTaker.open(own, make(about as never), options);
-    for (let number = deal(); number >= 0; number = deal()) {
-      await taker.take(number, blocks[number] as typeof blocks[number]);
-      await events();
+    const pass = await openPass(engine, [consumer], options);
+    const own = new BlockReader(reader);
+    for (const [number, stretch] of stretches.entries()) {
+      const thread = shares.takerOf(number);
+      if (thread !== undefined) {
+        thread.joiner.join(await thread.part(number));
+        await turns.next();
+      }
+      for (const block of stretch) {
+        if (thread === undefined) {
+          await own.read(block, (run) => pass.take(run));
+          await turns.next();
+        }
+        progress?.(block.to - block.from);
+      }
     }
-    const parts: ThreadPart[] = [taker.part()];
-    for (const other of others) parts.push(await other.part);
-    joinParts(engine, consumer, parts);
+    const { leftOut, userChains } = pass.resolver;
+    engine.leftOut = leftOut;
+    engine.unjoined = userChains.unjoined;
+    for (const { totals, joiner } of others) joiner.finish(await totals);
   } finally {
+    turns.end();
     for (const other of others) other.end();
   }
   reader.stats = index.stats;
 }
 
-/** Lets messages of other threads arrive. */
-function events(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 0));
+/** Lets messages of other threads arrive, in a hundredth of the time that a timer takes. */
+class Turns {
+  readonly #channel = new MessageChannel();
+  #resolve: (() => void) | undefined;
+
+  constructor() {
+    this.#channel.port1.onmessage = () => this.#resolve?.();
+  }
+
+  next(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#resolve = resolve;
+      this.#channel.port2.postMessage(0);
+    });
+  }
+
+  end(): void {
+    this.#channel.port1.close();
+  }
+}
+
+/** Who takes which stretch. */
+class Shares {
+  readonly #takers: (OtherThread | null | undefined)[];
+  readonly #jobs: number;
+  /** The stretch that is dealt out next, if it is not this thread's. */
+  #next = 0;
+  /** Stretches before it that were left to this thread, and not taken yet. */
+  #left = 0;
+
+  constructor(count: number, jobs: number) {
+    this.#takers = new Array(count).fill(undefined);
+    this.#jobs = jobs;
+  }
+
+  /** The next stretch of another thread, in the order of the file; -1 where there is none. */
+  deal(to: OtherThread): number {
+    const takers = this.#takers;
+    for (; this.#next < takers.length; this.#next++) {
+      if (takers[this.#next] !== undefined) continue;
+      if (this.#next % this.#jobs !== 0 || this.#left >= BEHIND) {
+        takers[this.#next] = to;
+        return this.#next++;
+      }
+      this.#left++;
+    }
+    return -1;
+  }
+
+  /** Who has taken a stretch; if nobody has, it is this thread's now. */
+  takerOf(stretch: number): OtherThread | undefined {
+    const taker = this.#takers[stretch];
+    if (taker !== undefined) return taker ?? undefined;
+    this.#takers[stretch] = null;
+    if (stretch < this.#next) this.#left--;
+    return undefined;
+  }
 }
 
 /** Another thread. */
 class OtherThread {
-  /** What it found. */
-  readonly part: Promise<ThreadPart>;
+  /** Joins what it finds. */
+  readonly joiner: Joiner;
+  /** What it counted. */
+  readonly totals: Promise<ThreadTotals>;
   readonly #worker: WorkerThread;
+  readonly #parts = new Map<number, PromiseWithResolvers<StretchPart>>();
+  readonly #failed: (error: Error) => void;
+  #error: Error | undefined;
 
-  constructor(worker: WorkerThread, task: ThreadTask, deal: () => number) {
+  constructor(worker: WorkerThread, task: ThreadTask, shares: Shares, joiner: Joiner) {
     this.#worker = worker;
-    const part = Promise.withResolvers<ThreadPart>();
-    this.part = part.promise;
+    this.joiner = joiner;
+    const totals = Promise.withResolvers<ThreadTotals>();
+    this.totals = totals.promise;
     // It may fail before somebody asks.
-    this.part.catch(() => {});
+    this.totals.catch(() => {});
+    this.#failed = totals.reject;
     worker.onmessage = ({ data }: MessageEvent<Answer>) => {
-      if (data.kind === "more") worker.postMessage(deal());
-      else if (data.kind === "part") part.resolve(data.part);
-      else part.reject(new (data.memory ? OutOfMemory : Error)(data.message));
+      if (data.kind === "more") worker.postMessage(this.#deal(shares));
+      else if (data.kind === "part") {
+        this.#parts.get(data.stretch)?.resolve(data.part);
+        worker.postMessage(this.#deal(shares));
+      } else if (data.kind === "end") totals.resolve(data.totals);
+      else this.#fail(new (data.memory ? OutOfMemory : Error)(data.message));
     };
     worker.onerror = (event) => {
       event.preventDefault();
-      part.reject(new Error(event.message));
+      this.#fail(new Error(event.message));
     };
     worker.postMessage(task);
-    for (let i = 0; i < AHEAD; i++) worker.postMessage(deal());
+  }
+
+  /** What it found in a stretch that it has taken. */
+  async part(stretch: number): Promise<StretchPart> {
+    if (this.#error !== undefined) throw this.#error;
+    const part = await this.#parts.get(stretch)?.promise;
+    this.#parts.delete(stretch);
+    return part as StretchPart;
+  }
+
+  #deal(shares: Shares): number {
+    const stretch = shares.deal(this);
+    if (stretch >= 0) {
+      const part = Promise.withResolvers<StretchPart>();
+      part.promise.catch(() => {});
+      this.#parts.set(stretch, part);
+    }
+    return stretch;
+  }
+
+  #fail(error: Error): void {
+    this.#error ??= error;
+    this.#failed(error);
+    for (const part of this.#parts.values()) part.reject(error);
   }
 
   end(): void {

@@ -10,7 +10,7 @@ import { SeenThreads } from "../index/seen_threads.ts";
 import { RecordedObjects } from "../recorded_objects.ts";
 import type { SampleFilter } from "../resolve.ts";
 import { BlockTaker } from "./block_taker.ts";
-import type { Shareable, ThreadPart } from "./part.ts";
+import type { Shareable, StretchPart, ThreadTotals } from "./part.ts";
 
 /** What a thread is given: the file, its past, and what it is to make of samples. */
 export interface ThreadTask {
@@ -20,16 +20,20 @@ export interface ThreadTask {
   readonly about: unknown;
   /** Which samples count. */
   readonly filter: SampleFilter;
-  /** Whether there is one way to unwind stacks. */
-  readonly blocks: readonly Pick<IndexBlock, "from" | "to" | "first" | "round">[];
+  /** The file in stretches of blocks, which are dealt out by number. */
+  readonly stretches: readonly (readonly Pick<IndexBlock, "from" | "to" | "first" | "round">[])[];
   /** What the past of the machine is made of. */
   readonly past: HistoryPart;
 }
 
-/** What it answers. */
+/** Stretches that a thread has at a time, so that there is one to go on with. */
+const AHEAD = 2;
+
+/** What it answers: when it is ready for a stretch, what it found in one, what it counted in all. */
 export type Answer =
   | { readonly kind: "more" }
-  | { readonly kind: "part"; readonly part: ThreadPart }
+  | { readonly kind: "part"; readonly stretch: number; readonly part: StretchPart }
+  | { readonly kind: "end"; readonly totals: ThreadTotals }
   | {
     readonly kind: "error";
     readonly message: string;
@@ -48,7 +52,7 @@ export interface BlockService<About> {
 }
 
 /**
- * What the module of a thread calls: takes blocks of a file as they are dealt out, and answers with what it
+ * What the module of a thread calls: takes stretches of a file as they are dealt out, and answers with what it
  * found in them.
  */
 export function serveBlocks<About>(service: BlockService<About>): void {
@@ -57,8 +61,8 @@ export function serveBlocks<About>(service: BlockService<About>): void {
     postMessage(message: Answer, transfer?: ArrayBuffer[]): void;
   };
   let taker: Promise<BlockTaker> | undefined;
-  let blocks: ThreadTask["blocks"] = [];
-  // One block after the other, in the order in which they were dealt out.
+  let stretches: ThreadTask["stretches"] = [];
+  // One stretch after the other, in the order in which they were dealt out.
   let last: Promise<void> = Promise.resolve();
   let ended = false;
   const fail = (error: unknown) =>
@@ -70,22 +74,23 @@ export function serveBlocks<About>(service: BlockService<About>): void {
   const take = async (number: number): Promise<void> => {
     if (ended || taker === undefined) return;
     const own = await taker;
-    const block = blocks[number];
-    if (block === undefined) {
+    const stretch = stretches[number];
+    if (stretch === undefined) {
       ended = true;
-      const part = own.part();
-      scope.postMessage({ kind: "part", part }, [...buffersOf(part)]);
+      scope.postMessage({ kind: "end", totals: own.totals() });
       return;
     }
-    await own.take(number, block);
-    scope.postMessage({ kind: "more" });
+    const part = await own.take(stretch);
+    scope.postMessage({ kind: "part", stretch: number, part }, [...buffersOf(part)]);
   };
   scope.onmessage = ({ data }) => {
     if (typeof data === "number") last = last.then(() => take(data)).catch(fail);
     else {
-      blocks = data.blocks;
+      stretches = data.stretches;
       taker = openTaker(service, data);
-      taker.catch(fail);
+      taker.then(() => {
+        for (let i = 0; i < AHEAD; i++) scope.postMessage({ kind: "more" });
+      }, fail);
     }
   };
 }
@@ -127,7 +132,7 @@ async function openTaker<About>(
     },
   });
   const engine = new Engine(reader, recorded, described, history);
-  return await BlockTaker.open(engine, make(about as About), {
+  return await BlockTaker.open(engine, () => make(about as About), {
     filter,
     ...(unwind === undefined ? {} : { unwind: (of) => unwind(about as About, of) }),
   });
