@@ -1,7 +1,11 @@
 /** What the commands that show stacks have in common: which samples, names, and the line of trust. */
 import { filterProfile } from "@perfdata/profile/filter-profile";
 import type { Profile } from "@perfdata/profile/profile";
-import { ProfileConsumer, type ProfileOptions } from "@perfdata/profile/recorded-profile";
+import {
+  ProfileConsumer,
+  type ProfileOptions,
+  type ProfileWeight,
+} from "@perfdata/profile/recorded-profile";
 import { newFile } from "@perfdata/format/file-sink";
 import { isRandomAccess } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
@@ -16,6 +20,7 @@ import {
   type Flags,
   InputError,
   NothingToShow,
+  parseWord,
   Progress,
   writeOut,
 } from "./_cli.ts";
@@ -53,6 +58,17 @@ ${SAMPLE_HELP}${SYMBOL_HELP}${STITCH_HELP}\
       --debug            print the stack trace of an error
   -h, --help             print this help
 `;
+
+/** The flag of commands that can count times without a CPU. */
+export const WEIGHT_HELP = `\
+      --weight WORD      what counts: period (default) of samples; off-cpu: the time that threads
+                         waited, from context switches; wall: that and the time that they ran
+`;
+
+/** What counts, as `--weight` says. */
+export function parseWeight(text: string | undefined): ProfileWeight {
+  return parseWord("weight", text, ["period", "off-cpu", "wall"]) ?? "period";
+}
 
 type ProfileFlags = Flags<
   typeof PROFILE_FLAGS.boolean[number],
@@ -97,7 +113,12 @@ export async function readProfile(
   const names = nameFilters(flags);
   if (options.pt === true) return await ptProfileOf(tool, name, flags, options.timeline === true);
   const complaints = new Complaints(`${tool}: ${name}`);
-  const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
+  const { weight = "period" } = options;
+  const isTime = weight !== "period";
+  const opened = openSource(name);
+  // What context switches look like is said at the end of a file.
+  const source = isTime ? await (await import("./_spool.ts")).featuresFirst(opened) : opened;
+  const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
   const filter = await sampleFilter(flags, reader);
   const progress = new Progress(tool, reader.fileSize);
   const { timed, switches, threads } = options;
@@ -105,12 +126,13 @@ export async function readProfile(
     ...(timed === undefined ? {} : { timed }),
     ...(switches === undefined ? {} : { switches }),
     ...(threads === undefined ? {} : { threads }),
+    ...(isTime ? { weight, filter } : {}),
     lines: options.debugInformation,
     // The report counts addresses.
     unmapped: options.unmapped === true || on.verbose,
   };
   const consumer = new ProfileConsumer(how);
-  const jobs = sampleJobs(flags.value.jobs, reader);
+  const jobs = isTime ? 1 : sampleJobs(flags.value.jobs, reader);
   const workers = jobs === 1
     ? undefined
     : (await import("@perfdata/profile/profile-workers")).profileWorkers(name, jobs, {
@@ -125,7 +147,8 @@ export async function readProfile(
       debugInformation: options.debugInformation,
     });
   const engine = await runEngine(reader, [consumer], {
-    filter,
+    // Of times without a CPU both ends count: they are chosen when they are known.
+    ...(isTime ? {} : { filter }),
     unwind: resolverFor,
     stitchLbr: on["stitch-lbr"],
     workers,
@@ -136,8 +159,16 @@ export async function readProfile(
     diagnostics: complaints.take,
   });
   progress.finish();
+  const { intervals } = consumer;
+  if (intervals !== undefined) {
+    const { HOW_TO_RECORD, intervalLines } = await import("@perfdata/session/intervals");
+    if (!intervals.hasSwitches && !intervals.hasSums) {
+      throw new InputError(`${name}: no context switches were recorded: ${HOW_TO_RECORD}`);
+    }
+    for (const line of intervalLines(intervals)) complain(`${tool}: ${name}: ${line}`);
+  }
   if (consumer.samples === 0) {
-    if (name !== "-" && await hasIntelPt(name)) {
+    if (!isTime && name !== "-" && await hasIntelPt(name)) {
       return await ptProfileOf(tool, name, flags, options.timeline === true);
     }
     complaints.finish();

@@ -17,10 +17,12 @@ import {
 } from "./_cli.ts";
 import {
   eventNumber,
+  parseWeight,
   PROFILE_FLAGS,
   PROFILE_HELP,
   readProfile,
   reportOtherEvents,
+  WEIGHT_HELP,
   writeChunks,
 } from "./_profile.ts";
 import { parseCount } from "./_record_flags.ts";
@@ -49,7 +51,7 @@ side, that is estimated. docs/diff.md says how functions are matched and tested.
                          by more than N percent of the base, and by more than chance
   -o, --output FILE      write the differential flame graph (.html or .svg)
   -f, --force            overwrite the file if it exists
-${PROFILE_HELP}
+${WEIGHT_HELP}${PROFILE_HELP}
 examples:
   perfdata diff yesterday.data today.data
   perfdata diff old-*.data vs new-*.data --by time
@@ -60,7 +62,16 @@ Exit codes: 0 done; 1 a recording is damaged or has no samples, or --fail-above;
 
 const FLAGS = {
   boolean: ["children", "inline", "paths", "all", "json", "force", ...PROFILE_FLAGS.boolean],
-  string: ["event", "by", "limit", "fail-above", "output", "same", ...PROFILE_FLAGS.string],
+  string: [
+    "event",
+    "by",
+    "limit",
+    "fail-above",
+    "output",
+    "same",
+    "weight",
+    ...PROFILE_FLAGS.string,
+  ],
   repeated: { same: "," },
   alias: { o: "output", f: "force" },
 } as const;
@@ -83,11 +94,15 @@ async function run(flags: DiffFlags): Promise<number> {
   for (const names of sides) {
     const profiles: Profile[] = [];
     for (const name of names) {
-      const found = await aboutAsync(name, () =>
-        readProfile("diff", name, flags, {
-          timed: value.output?.endsWith(".html") === true,
-          debugInformation: true,
-        }));
+      const found = await aboutAsync(
+        name,
+        () =>
+          readProfile("diff", name, flags, {
+            weight: parseWeight(value.weight),
+            timed: value.output?.endsWith(".html") === true,
+            debugInformation: true,
+          }),
+      );
       isWhole &&= found.isWhole;
       profiles.push(found.profile);
     }

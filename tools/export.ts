@@ -22,11 +22,13 @@ import { BRANCH_FORMATS, exportBranches } from "./_branches.ts";
 import {
   eventNumber,
   hasIntelPt,
+  parseWeight,
   PROFILE_FLAGS,
   PROFILE_HELP,
   readProfile,
   reportOtherEvents,
   titleOf,
+  WEIGHT_HELP,
   writeChunks,
 } from "./_profile.ts";
 
@@ -63,7 +65,7 @@ const FLAGS = {
     "pt",
     ...PROFILE_FLAGS.boolean,
   ],
-  string: ["output", "event", "binary", ...PROFILE_FLAGS.string],
+  string: ["output", "event", "binary", "weight", ...PROFILE_FLAGS.string],
   alias: { o: "output", f: "force" },
 } as const;
 
@@ -169,7 +171,7 @@ docs/exports.md says what each keeps and loses, and how to open it.
                          the default where it has none. firefox and chrome have each call
       --no-inline        the others: leave inlined functions out
       --binary FILE      bolt, profgen: the program or library whose branches are written
-${PROFILE_HELP}
+${WEIGHT_HELP}${PROFILE_HELP}
 examples:
   perfdata export folded perf.data | inferno-flamegraph > flame.svg
   perfdata export pprof perf.data && go tool pprof -http=: perf.pb.gz
@@ -217,6 +219,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       return await writeCalls(name, flags, output);
     }
     const { profile, isWhole, isPt } = await readProfile("export", name, flags, {
+      weight: parseWeight(value.weight),
       timed: chosen.timed ?? false,
       unmapped: chosen.unmapped ?? false,
       threads: (chosen.threads ?? true) || on["with-pid"] || on["with-tid"],

@@ -16,10 +16,12 @@ import {
 } from "./_cli.ts";
 import {
   eventNumber,
+  parseWeight,
   PROFILE_FLAGS,
   PROFILE_HELP,
   readProfile,
   reportOtherEvents,
+  WEIGHT_HELP,
   writeChunks,
 } from "./_profile.ts";
 
@@ -44,7 +46,7 @@ range of time, see callers first or the order of time; ? lists the keys. docs/fl
       --pt               what ran, by time, from the Intel PT of the recording instead of samples;
                          the default where it has none
       --no-inline        leave inlined functions out
-${PROFILE_HELP}
+${WEIGHT_HELP}${PROFILE_HELP}
 examples:
   perfdata flame -o flame.html perf.data
   perfdata flame --svg --time 1s-2s -o second.svg perf.data
@@ -56,7 +58,7 @@ Exit codes: 0 done; 1 the recording is damaged (what can be read is drawn), or h
 
 const FLAGS = {
   boolean: ["svg", "icicle", "callers", "no-inline", "force", "pt", ...PROFILE_FLAGS.boolean],
-  string: ["output", "event", "root", "color", "width", ...PROFILE_FLAGS.string],
+  string: ["output", "event", "root", "color", "width", "weight", ...PROFILE_FLAGS.string],
   alias: { o: "output", f: "force" },
 } as const;
 
@@ -78,6 +80,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
     const { profile, isWhole } = await readProfile("flame", name, flags, {
+      weight: parseWeight(value.weight),
       timed: !isPicture,
       debugInformation: true,
       pt: on.pt,

@@ -17,10 +17,12 @@ import {
 } from "./_cli.ts";
 import {
   eventNumber,
+  parseWeight,
   PROFILE_FLAGS,
   PROFILE_HELP,
   readProfile,
   reportOtherEvents,
+  WEIGHT_HELP,
 } from "./_profile.ts";
 import { parseCount, parsePercent } from "./_record_flags.ts";
 import { parseNames } from "./_sample_flags.ts";
@@ -45,7 +47,7 @@ Stacks that were recorded as copies (--call-graph dwarf) are unwound. docs/tree.
       --srcline          a node for each source line
       --json             print a line of JSON for each node
       --json-tree        print one JSON value, nodes within nodes
-${PROFILE_HELP}
+${WEIGHT_HELP}${PROFILE_HELP}
 examples:
   perfdata tree perf.data
   perfdata tree --callers --percent-limit 2 perf.data
@@ -58,7 +60,7 @@ Exit codes: 0 done; 1 the recording is damaged (what can be read is shown), or h
 
 const FLAGS = {
   boolean: ["callers", "inline", "srcline", "json", "json-tree", ...PROFILE_FLAGS.boolean],
-  string: ["focus", "event", "root", "percent-limit", "lines", ...PROFILE_FLAGS.string],
+  string: ["focus", "event", "root", "percent-limit", "lines", "weight", ...PROFILE_FLAGS.string],
 } as const;
 
 const ROOTS = ["command", "thread", "none"] as const;
@@ -87,6 +89,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
     const { profile, isWhole } = await readProfile("tree", name, flags, {
+      weight: parseWeight(value.weight),
       debugInformation: on.inline || on.srcline,
       threads: root === "thread",
     });

@@ -14,3 +14,4 @@ export * from "./collecting/recorded_profile.ts";
 export * from "./views/filter_profile.ts";
 export * from "./views/frame_stacks.ts";
 export * from "./views/group_samples.ts";
+export * from "./views/state_frames.ts";

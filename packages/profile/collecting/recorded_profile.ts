@@ -8,7 +8,8 @@ import {
   PERF_RECORD_SWITCH,
   PERF_RECORD_SWITCH_CPU_WIDE,
 } from "@perfdata/format/record-types";
-import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
+import type { Consumer, Engine, EngineOptions, Needs } from "@perfdata/session/engine";
+import { THREAD_STATE, type ThreadInterval, ThreadIntervals } from "@perfdata/session/intervals";
 import { CHOSEN, type Run } from "@perfdata/session/run";
 import { type HistogramPart, SampleHistogram } from "@perfdata/session/sample-histogram";
 import type { JoinedNumbers, Shareable } from "@perfdata/session/workers";
@@ -22,6 +23,7 @@ import type { SymbolResolver } from "@perfdata/symbols";
 import { FloatColumn, IntColumn } from "../columns/columns.ts";
 import { ThreadTable } from "../columns/thread_table.ts";
 import { namePlaces } from "../names/place_names.ts";
+import { withStateFrames } from "../views/state_frames.ts";
 import {
   type Profile,
   type ProfileEvent,
@@ -52,7 +54,17 @@ export interface ProfileOptions {
    * that the call returns to, which may be of another line or function.
    */
   readonly lines?: boolean;
+  /**
+   * What counts: samples with their periods (the default); `off-cpu`: times that threads had no CPU, in
+   * ns; `wall`: these and the times that they had one.
+   */
+  readonly weight?: ProfileWeight;
+  /** Which intervals count, where the weight is not that of samples. */
+  readonly filter?: EngineOptions["filter"];
 }
+
+/** What a profile counts. */
+export type ProfileWeight = "period" | "off-cpu" | "wall";
 
 /** How a {@linkcode ProfileConsumer} is given names. */
 export interface ProfileNames {
@@ -110,29 +122,101 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
   /** Takes a context switch, where they are kept: of a thread as it is called at that moment. */
   readonly applied?: (run: Run, i: number) => void;
   #leftOut = 0;
+  readonly #weight: ProfileWeight;
+  readonly #filter: EngineOptions["filter"];
+  #intervals: ThreadIntervals | undefined;
+  /** By row of the samples: what the thread did. */
+  #states: Uint8Array | undefined;
   readonly #switched: (Omit<ProfileSwitch, "thread"> & { readonly context: number })[] = [];
   /** Samples that count. */
   samples: number = 0;
 
   /** Collects what the options say. */
   constructor(
-    { timed = false, switches = false, unmapped = false, threads = true, lines = false }:
-      ProfileOptions = {},
+    {
+      timed = false,
+      switches = false,
+      unmapped = false,
+      threads = true,
+      lines = false,
+      weight = "period",
+      filter,
+    }: ProfileOptions = {},
   ) {
-    this.needs = { order: "any", stacks: true, unmapped, calls: lines };
+    const order = weight === "period" ? "any" : "time";
+    this.needs = { order, stacks: true, unmapped, calls: lines };
+    this.#weight = weight;
+    this.#filter = filter;
     this.#timed = timed;
     this.#threadsApart = threads;
-    if (timed && switches) this.applied = (run, i) => this.#applied(run, i);
+    const keeps = timed && switches;
+    if (keeps || weight !== "period") {
+      this.applied = (run, i) => {
+        if (keeps) this.#applied(run, i);
+        this.#intervals?.applied(run, i);
+      };
+    }
   }
 
   /** Remembers the engine. */
-  start(engine: Engine): void {
+  async start(engine: Engine): Promise<void> {
     this.#engine = engine;
     this.#reads = new SampleReads(engine.reader);
+    await this.described();
+  }
+
+  /** Finds the tracepoints of the scheduler, of a stream when they have come. */
+  async described(): Promise<void> {
+    if (this.#weight === "period") return;
+    const ran = this.#weight === "wall"
+      ? (interval: ThreadInterval) => this.#spent(interval, ON_CPU, interval.from, interval.to)
+      : undefined;
+    this.#intervals = await ThreadIntervals.open(this.#engine as Engine, {
+      off: (interval) => {
+        const { from, runnable, to } = interval;
+        if (this.#weight === "off-cpu") return this.#spent(interval, ON_CPU, from, to);
+        this.#spent(interval, WAITING, from, runnable);
+        this.#spent(interval, RUNNABLE, runnable, to);
+      },
+      ...(ran === undefined ? {} : { ran }),
+    }, { filter: this.#filter });
+  }
+
+  /** Ends what is under way. */
+  finish(): void {
+    this.#intervals?.finish();
+    this.#sums.settle();
+  }
+
+  /** What is known of intervals, where they were made. */
+  get intervals(): ThreadIntervals | undefined {
+    return this.#intervals;
+  }
+
+  /** Adds a time that a thread spent in a state. */
+  #spent(interval: ThreadInterval, state: number, from: number, to: number): void {
+    if (to <= from) return;
+    const { stack, comm, pid, tid, cpu } = interval;
+    const { base } = this.#intervals as ThreadIntervals;
+    const hi = Number(base >> 32n);
+    if (this.#originHi < 0) this.#originHi = originOf(hi);
+    // deno-lint-ignore perfdata/halves -- a distance: exact over 104 days
+    const time = (hi - this.#originHi) * 4294967296 + Number(base & 0xffffffffn) + from;
+    this.#spans(time, time + (to - from));
+    const apart = this.#threadsApart || comm < 0;
+    const context = this.#sums.context(0, comm, apart ? pid : -1, apart ? tid : -1, state);
+    this.samples++;
+    if (this.#timed) this.#pushTimed(stack, context, to - from, time, cpu);
+    else this.#sums.addLater(context, stack, to - from);
   }
 
   /** Takes a run. */
   rows(run: Run): void {
+    if (this.#intervals !== undefined) {
+      this.#intervals.rows(run);
+      this.#sums.settle();
+      return;
+    }
     const { count, chosen, type, event, period } = run;
     const reads = this.#reads as SampleReads;
     for (let i = 0; i < count; i++) {
@@ -164,12 +248,16 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
       this.#sums.addLater(context, stack, period);
       return;
     }
+    this.#pushTimed(stack, context, period, time, run.cpu[i] as number);
+  }
+
+  #pushTimed(stack: number, context: number, period: number, time: number, cpu: number): void {
     const timed = this.#timedColumns;
     timed.stack.push(stack);
     timed.context.push(context);
     timed.period.push(period);
     timed.time.push(time);
-    timed.cpu.push(run.cpu[i] as number);
+    timed.cpu.push(cpu);
   }
 
   /** A time relative to the origin. */
@@ -266,7 +354,7 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
       ...named,
       title: names.title,
       trust: this.#trustLine(trust, callersOf(columns, samples, engine), samples),
-      events: events(engine),
+      events: this.#events(),
       threads,
       objects: engine.places.objects.map(({ path, buildId }, number) => ({
         name: shortName(engine.places.mapped[number] ?? { name: path, kernel: false }),
@@ -285,7 +373,19 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
         ...change,
       })),
     };
-    return { profile, trust };
+    const states = this.#states;
+    const shown = states === undefined
+      ? profile
+      : withStateFrames(profile, states, ["[waiting]", "[runnable]"], "[off-cpu]");
+    return { profile: shown, trust };
+  }
+
+  /** The events: those of the recording, or what is counted instead. */
+  #events(): readonly ProfileEvent[] {
+    const weight = this.#weight;
+    return weight === "period"
+      ? events(this.#engine as Engine)
+      : [{ name: weight, unit: "nanoseconds" }];
   }
 
   #timedSamples(threadOf: Int32Array, moved: number): SampleColumns {
@@ -303,7 +403,9 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
     const contexts = inOrder(columns.context.array());
     const event = new Int32Array(length);
     const thread = new Int32Array(length);
+    const states = this.#stateColumn(length);
     for (let row = 0; row < length; row++) {
+      if (states !== undefined) states[row] = this.#sums.cpu(contexts[row] as number);
       event[row] = this.#sums.event(contexts[row] as number);
       thread[row] = threadOf[contexts[row] as number] as number;
     }
@@ -319,6 +421,11 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
     };
   }
 
+  /** Where threads with and without a CPU are counted: what the rows are of. */
+  #stateColumn(length: number): Uint8Array | undefined {
+    return this.#states = this.#weight === "wall" ? new Uint8Array(length) : undefined;
+  }
+
   #sumSamples(threadOf: Int32Array): SampleColumns {
     const sums = this.#sums;
     const length = sums.size;
@@ -327,8 +434,10 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
     const thread = new Int32Array(length);
     const count = new Float64Array(length);
     const period = new Float64Array(length);
+    const states = this.#stateColumn(length);
     for (let row = 0; row < length; row++) {
       const context = sums.contextOf(row);
+      if (states !== undefined) states[row] = sums.cpu(context);
       stack[row] = sums.node(row);
       event[row] = sums.event(context);
       thread[row] = threadOf[context] as number;
@@ -389,7 +498,7 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
     const rounded = roundedPeriods(
       Math.max(
         0,
-        ...totals({ events: events(this.#engine as Engine), samples }).map(({ period }) => period),
+        ...totals({ events: this.#events(), samples }).map(({ period }) => period),
       ),
     );
     if (rounded !== undefined) parts.push(rounded);
@@ -398,6 +507,8 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
   }
 }
 
+// What a context of intervals has in place of a CPU.
+const { RUNNING: ON_CPU, WAITING, RUNNABLE } = THREAD_STATE;
 /** The event of the contexts of context switches, which belong to no event. */
 const SWITCH = -1;
 

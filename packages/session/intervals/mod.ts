@@ -4,3 +4,5 @@
  * @module
  */
 export * from "./scheduler_events.ts";
+export * from "./thread_intervals.ts";
+export * from "./interval_text.ts";

@@ -49,7 +49,10 @@ export interface SchedulerListener {
   begun?(time: number, tid: number): void;
   /** A thread ends. */
   ended?(time: number, tid: number): void;
-  /** Records were lost before this moment; a `cpu` of -1 is not known. */
+  /**
+   * Records were lost on a CPU before this moment; a time of -1 says that they were only counted, without
+   * saying when, a `cpu` of -1 that it is not known.
+   */
   lost?(time: number, cpu: number, records: number): void;
 }
 
@@ -157,7 +160,7 @@ export class SchedulerEvents {
       // deno-lint-ignore perfdata/halves -- threads, states, and how long a thread ran
       return view.getInt32(at + (le ? 4 : 0), le) * 2 ** 32 + low;
     };
-    const time = this.#time(run, i);
+    const time = this.timeOf(run, i);
     if (name === "sched:sched_switch") {
       const state = value(1);
       const isPreempted = (state & PREEMPTED) !== 0;
@@ -179,16 +182,17 @@ export class SchedulerEvents {
     const low = (at: number): number => view.getUint32(start + at + (le ? 0 : 4), le);
     if (type === PERF_RECORD_LOST || type === PERF_RECORD_LOST_SAMPLES) {
       const at = type === PERF_RECORD_LOST ? LOST_AT.lost : LOST_SAMPLES_AT.lost;
-      listener.lost?.(this.#time(run, i), run.cpu[i] as number, low(at));
+      const time = type === PERF_RECORD_LOST ? this.timeOf(run, i) : -1;
+      listener.lost?.(time, run.cpu[i] as number, low(at));
     } else if (type === PERF_RECORD_FORK) {
-      listener.begun?.(this.#time(run, i), view.getInt32(start + FORK_AT.tid, le));
+      listener.begun?.(this.timeOf(run, i), view.getInt32(start + FORK_AT.tid, le));
     } else if (type === PERF_RECORD_EXIT) {
-      listener.ended?.(this.#time(run, i), view.getInt32(start + EXIT_AT.tid, le));
+      listener.ended?.(this.timeOf(run, i), view.getInt32(start + EXIT_AT.tid, le));
     }
   }
 
   /** When a row was, in ns since the first one; rows without a time are as old as it. */
-  #time(run: Run, i: number): number {
+  timeOf(run: Run, i: number): number {
     const hi = (run.timeHi[i] as number) >>> 0;
     const lo = (run.timeLo[i] as number) >>> 0;
     if ((hi | lo) === 0) return 0;

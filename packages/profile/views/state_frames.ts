@@ -1,0 +1,84 @@
+import type { Profile } from "../columns/profile.ts";
+import { FUNCTION_KIND } from "../columns/profile.ts";
+import { NodeTable } from "../columns/node_table.ts";
+
+/**
+ * A profile in which samples of some states have one more frame, innermost, that says so: a function of an
+ * object of its own, so that pictures color it.
+ *
+ * @param states By row of the samples: the number of a name, from 1; 0 for none.
+ * @param names Names of the frames.
+ * @param object The object that they are of.
+ *
+ * @example
+ * ```ts
+ * import { functionLabels, ProfileBuilder, withStateFrames } from "@perfdata/profile";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const builder = new ProfileBuilder({ events: [{ name: "wall", unit: "nanoseconds" }] });
+ * const stack = builder.stack(-1, builder.place(-1, 1, [{ name: "read" }]));
+ * builder.sample({ stack, event: 0, thread: builder.thread(7, 7, "demo"), period: 10 });
+ * const profile = withStateFrames(builder.profile(), Uint8Array.of(1), ["[waiting]"], "[off-cpu]");
+ * assertEquals(functionLabels(profile), ["read", "[waiting]"]);
+ * assertEquals([...profile.stacks.parent], [-1, 0]);
+ * ```
+ */
+export function withStateFrames(
+  profile: Profile,
+  states: Uint8Array,
+  names: readonly string[],
+  object: string,
+): Profile {
+  const { functions, frames, places, stacks, samples } = profile;
+  const objectNumber = profile.objects.length;
+  const firstFunction = functions.name.length;
+  const firstFrame = frames.function.length;
+  const firstPlace = places.object.length;
+  const each = (of: (k: number) => number): Int32Array => Int32Array.from(names, (_, k) => of(k));
+  const nodes = new NodeTable();
+  const parents: number[] = [];
+  const items: number[] = [];
+  const stack = samples.stack.slice(0, samples.length);
+  for (let row = 0; row < samples.length; row++) {
+    const state = states[row] as number;
+    if (state === 0) continue;
+    const node = nodes.node(stack[row] as number, firstPlace + state - 1);
+    if (node === parents.length) {
+      parents.push(stack[row] as number);
+      items.push(firstPlace + state - 1);
+    }
+    stack[row] = stacks.parent.length + node;
+  }
+  return {
+    ...profile,
+    objects: [...profile.objects, { name: object, path: object }],
+    functions: {
+      name: [...functions.name, ...names],
+      object: joined(functions.object, each(() => objectNumber)),
+      kind: Uint8Array.from([...functions.kind, ...names.map(() => FUNCTION_KIND.OTHER)]),
+    },
+    frames: {
+      function: joined(frames.function, each((k) => firstFunction + k)),
+      file: joined(frames.file, each(() => -1)),
+      line: joined(frames.line, each(() => 0)),
+    },
+    places: {
+      object: joined(places.object, each(() => objectNumber)),
+      address: Float64Array.from([...places.address, ...names.map(() => 0)]),
+      start: joined(places.start, each((k) => places.frames.length + k + 1)),
+      frames: joined(places.frames, each((k) => firstFrame + k)),
+    },
+    stacks: {
+      parent: joined(stacks.parent, Int32Array.from(parents)),
+      place: joined(stacks.place, Int32Array.from(items)),
+    },
+    samples: { ...samples, stack },
+  };
+
+  function joined(first: Int32Array, last: Int32Array): Int32Array {
+    const all = new Int32Array(first.length + last.length);
+    all.set(first);
+    all.set(last, first.length);
+    return all;
+  }
+}

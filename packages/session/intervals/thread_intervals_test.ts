@@ -1,0 +1,129 @@
+import { bytesSource, PerfDataReader } from "@perfdata/format";
+import { assert, assertEquals } from "@std/assert";
+import { runEngine } from "../engine.ts";
+import type { SampleFilter } from "../resolve.ts";
+import type { Run } from "../run.ts";
+import type { Engine } from "../engine.ts";
+import { ThreadIntervals } from "./thread_intervals.ts";
+import { type Happening, schedulerRecording } from "./testing.ts";
+
+interface Found {
+  readonly off: string[];
+  readonly ran: string[];
+  readonly intervals: ThreadIntervals;
+}
+
+/** Intervals as text: `tid from-runnable-to stack waker`; a stack of the sampled address alone is none. */
+async function intervalsOf(
+  happenings: readonly Happening[],
+  filter: SampleFilter = {},
+  recording: Parameters<typeof schedulerRecording>[1] = {},
+): Promise<Found> {
+  const bytes = await schedulerRecording(happenings, recording);
+  const reader = await PerfDataReader.open(bytesSource(bytes));
+  const off: string[] = [];
+  const ran: string[] = [];
+  let intervals: ThreadIntervals | undefined;
+  const consumer = {
+    needs: { stacks: true },
+    async start(engine: Engine) {
+      const stack = (node: number): string => (engine.stacks.parent[node] ?? -1) < 0 ? "-" : "s";
+      const moment = (time: number): string => String((intervals?.base ?? 0n) + BigInt(time));
+      intervals = await ThreadIntervals.open(engine, {
+        off: ({ tid, from, runnable, to, stack: at, waker }) =>
+          off.push(
+            `${tid} ${moment(from)}-${moment(runnable)}-${moment(to)} ${stack(at)} ${waker}`,
+          ),
+        ran: ({ tid, from, to, stack: at }) =>
+          ran.push(`${tid} ${moment(from)}-${moment(to)} ${stack(at)}`),
+      }, { filter });
+    },
+    applied: (run: Run, i: number) => intervals?.applied(run, i),
+    rows: (run: Run) => intervals?.rows(run),
+    finish: () => intervals?.finish(),
+  };
+  await runEngine(reader, [consumer]);
+  assert(intervals !== undefined);
+  return { off, ran, intervals };
+}
+
+const CHAIN = [0x1010n, 0x1020n];
+
+Deno.test("a thread waits until it is woken, then for a CPU; who woke it is known", async () => {
+  const { off, ran, intervals } = await intervalsOf([
+    { time: 100n, tid: 7, to: [8, 1n], chain: CHAIN },
+    { time: 130n, tid: 8, wakes: 7 },
+    { time: 140n, tid: 8, wakes: 7 },
+    { time: 150n, tid: 8, to: [7, 0n] },
+    { time: 165n, tid: 7, clock: 10n, chain: CHAIN },
+    { time: 180n, tid: 7, to: [8, 2n], chain: CHAIN },
+    { time: 200n, tid: 8, to: [0, 1n] },
+  ]);
+  assertEquals(off, ["7 100-130-150 s 8", "8 150-150-180 - -1", "7 180-200-200 s -1"]);
+  assertEquals(ran, ["8 100-150 -", "7 150-165 s", "7 165-180 s", "8 180-200 -"]);
+  assertEquals([intervals.count, intervals.withStack, intervals.withWaker], [3, 2, 1]);
+});
+
+Deno.test("records of switches alone, and together with the tracepoint, are one switch", async () => {
+  const records: Happening[] = [
+    { time: 105n, tid: 7, change: "out" },
+    { time: 155n, tid: 7, change: "in" },
+    { time: 205n, tid: 7, change: "preempted" },
+    { time: 215n, tid: 7, change: "in" },
+    { time: 220n, tid: 7, change: "out" },
+  ];
+  const alone = await intervalsOf(records);
+  assertEquals(alone.off, ["7 105-155-155 - -1", "7 205-205-215 - -1"]);
+  const switches: Happening[] = [
+    { time: 100n, tid: 7, to: [9, 1n], chain: CHAIN },
+    { time: 200n, tid: 7, to: [9, 0n], chain: CHAIN },
+  ];
+  const both = await intervalsOf(
+    [...switches, ...records].sort((a, b) => Number(a.time - b.time)),
+  );
+  assertEquals(both.off, ["7 100-155-155 s -1", "7 200-200-215 s -1"]);
+  // Of what only the tracepoint of the thread itself says, no end is known.
+  const ends = await intervalsOf(
+    [100n, 200n, 300n].map((time) => ({ time, tid: 7, to: [9, 1n] as const })),
+  );
+  assertEquals([ends.off, ends.intervals.unended], [[], 2]);
+});
+
+Deno.test("a loss ends intervals where its CPU was last heard of", async () => {
+  const { off, intervals } = await intervalsOf([
+    { time: 100n, tid: 7, to: [8, 1n] },
+    { time: 120n, tid: 8, clock: 1n, chain: CHAIN },
+    { time: 160n, tid: 8, lost: 5n },
+    { time: 180n, tid: 8, to: [7, 1n] },
+    { time: 190n, tid: 7, to: [8, 1n] },
+    { time: 195n, tid: 8, to: [7, 1n] },
+  ]);
+  assertEquals(off, ["7 100-120-120 - -1", "8 180-190-190 - -1", "7 190-195-195 - -1"]);
+  assertEquals([intervals.lostRecords, intervals.cut], [5, 1]);
+});
+
+Deno.test("a thread that ended waits for nothing, and what has its id then is another one", async () => {
+  const { off } = await intervalsOf([
+    { time: 100n, tid: 7, task: "exit" },
+    { time: 110n, tid: 7, to: [8, 0x20n] },
+    { time: 200n, tid: 7, task: "fork" },
+    { time: 210n, tid: 8, to: [7, 0n] },
+    { time: 250n, tid: 7, to: [8, 0x10n] },
+    { time: 300n, tid: 8, to: [9, 1n] },
+  ]);
+  assertEquals(off, ["8 210-210-250 - -1"]);
+});
+
+Deno.test("a filter by time cuts at both ends; sums never exceed the span", async () => {
+  const happenings: Happening[] = [
+    { time: 100n, tid: 7, to: [8, 1n] },
+    { time: 150n, tid: 8, wakes: 7 },
+    { time: 200n, tid: 8, to: [7, 0n] },
+    { time: 300n, tid: 7, to: [8, 1n] },
+  ];
+  const window = await intervalsOf(happenings, { time: [120n, 260n] });
+  assertEquals(window.off, ["7 120-150-200 - 8", "8 200-200-260 - -1"]);
+  assertEquals(window.ran, ["8 120-200 -", "7 200-260 -"]);
+  const thread = await intervalsOf(happenings, { tids: new Set([8]) });
+  assertEquals(thread.off, ["8 200-200-300 - -1"]);
+});
