@@ -34,6 +34,8 @@ const tool = (name: string, ...args: string[]) => [
 /** What a line of `records` says of an address. */
 interface Symbols {
   readonly sym: string | null;
+  /** Of objects that are met in call chains alone, perf 6.1 records no build id. */
+  readonly verified?: false;
   readonly symoff: string | null;
   readonly dso: string | null;
   readonly srcline?: string;
@@ -49,14 +51,20 @@ interface Line extends Symbols {
 }
 
 /** As `perf script -F ip,sym,symoff,dso` prints it, without the ip. */
-function perfForm(symbols: Symbols): string {
+function perfForm({ verified: _, ...symbols }: Symbols): string {
   // perf has no name for the target of a stub without a symbol, which binutils call by its address.
   return ownForm(symbols).replace(/^\*ABS\*\+0x[0-9a-f]+@plt/, "@plt");
 }
 
-/** The same with names as `records` has them. */
-function ownForm({ sym, symoff, dso }: Symbols): string {
-  return `${sym === null ? "[unknown]" : `${sym}+${symoff}`} (${dso ?? "[unknown]"})`;
+/** `main+0x27`, with a mark where nothing verifies the name. */
+function nameOf({ sym, symoff, verified }: Symbols): string {
+  return `${sym}${verified === false ? "?" : ""}+${symoff}`;
+}
+
+/** The same with names as `records` has them, and the mark. */
+function ownForm(symbols: Symbols): string {
+  const { sym, dso } = symbols;
+  return `${sym === null ? "[unknown]" : nameOf(symbols)} (${dso ?? "[unknown]"})`;
 }
 
 Deno.test({
@@ -160,7 +168,7 @@ Deno.test({
       ].map((line) => [...named.matchAll(line)].map(([, name]) => name));
       assertEquals(
         ips,
-        lines.map(({ sym, symoff }) => sym === null ? "<not found>" : `${sym}+${symoff}`),
+        lines.map((line) => line.sym === null ? "<not found>" : nameOf(line)),
       );
       const frames = lines.flatMap(({ callchain_symbols }) => callchain_symbols)
         .filter((entry) => entry !== null && entry.sym !== null);

@@ -61,7 +61,7 @@ Deno.test({
         const frames = mode === "fp" ? "-fno-omit-frame-pointer" : "-fomit-frame-pointer";
         const failed = runs("gcc", "-O1", frames, "-o", program, `${folder}/a.c`) ??
           runs(
-            ...["perf", "record", "-q", "-B", "-e", "cpu-clock:u", "-F", "2999"],
+            ...["perf", "record", "-q", "-N", "-e", "cpu-clock:u", "-F", "2999"],
             ...["--call-graph", mode, "-o", data, program],
           );
         if (failed !== undefined) {

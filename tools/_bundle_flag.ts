@@ -1,4 +1,5 @@
 /** `--symbols FILE` of the commands that print records: names from a symbol bundle. */
+import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import type { BundledSymbols } from "@perfdata/session/symbols";
 import { about, complain } from "./_cli.ts";
 import { isRecording, notBundle } from "./_not_bundle.ts";
@@ -30,8 +31,14 @@ export async function bundledSymbols(
 export function reportUnnamed(
   tool: string,
   path: string,
-  { addresses, unnamed, otherBuilds }: BundledSymbols,
+  { addresses, unnamed, unverified, otherBuilds }: BundledSymbols,
 ): void {
+  if (unverified > 0) {
+    complain(
+      `${tool}: ${path}: ${unverified} of ${addresses} addresses have a function that nothing verifies, ` +
+        `marked "${UNVERIFIED_MARK}": no build id was recorded`,
+    );
+  }
   for (const object of otherBuilds) complain(`${tool}: ${path}: has another build of ${object}`);
   if (unnamed === 0) return;
   complain(`${tool}: ${path}: no function for ${unnamed} of ${addresses} addresses`);

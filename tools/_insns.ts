@@ -1,6 +1,6 @@
 /** `annotate --insns`: the instructions of functions with their shares. */
 import type { AnnotatedCount, CodeCounts } from "@perfdata/export/annotate";
-import type { Profile } from "@perfdata/profile/profile";
+import { markedName, type Profile } from "@perfdata/profile/profile";
 import { InsnDecoder, type InsnMode } from "@perfdata/intel-pt";
 import type { Engine } from "@perfdata/session/engine";
 import type { ObjectCodeReader } from "@perfdata/session/object-code";
@@ -80,7 +80,7 @@ export async function printInsns(
         : code.read(object, piece.start, piece.size, piece.time);
       if (!json) {
         writeLine(
-          `${counts.name} in ${shown}: ${piece.samples} samples, ` +
+          `${markedName(counts)} in ${shown}: ${piece.samples} samples, ` +
             `${share(piece.period, options)} of ${options.event} in itself`,
         );
       }
@@ -93,7 +93,8 @@ export async function printInsns(
         continue;
       }
       const insns = await insnsOf(piece, found.bytes, object, symbols, counts, options);
-      const about = { event: options.event, function: counts.name, object: path };
+      const { name: own, verified } = counts;
+      const about = { event: options.event, function: own, verified, object: path };
       if (json) printJson(about, insns);
       else printTable(insns, options);
     }
@@ -107,7 +108,7 @@ function share(period: number, { whole }: InsnOptions): string {
   return `${(whole === 0 ? 0 : 100 * period / whole).toFixed(2)}%`;
 }
 
-function printJson(about: Record<string, string>, insns: readonly Insn[]): void {
+function printJson(about: Readonly<Record<string, unknown>>, insns: readonly Insn[]): void {
   for (const { address, bytes, text, samples, period, file, line } of insns) {
     const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
     const at = `0x${address.toString(16)}`;

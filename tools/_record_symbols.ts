@@ -42,7 +42,7 @@ export class RecordLookUps {
 
   /** Reports what has no name, and how unwinding went. */
   report(engine: Engine, unwinds: boolean): void {
-    const { addresses, unnamed } = this.names;
+    const { addresses, unnamed, unverified } = this.names;
     const count = [...unnamed.values()].reduce((sum, some) => sum + some, 0);
     const prefix = `records: ${this.#file}`;
     if (count > 0) {
@@ -52,6 +52,12 @@ export class RecordLookUps {
       complain(
         `${prefix}: ${addresses - count} of ${addresses} addresses have a function; without: ` +
           causes.join(", "),
+      );
+    }
+    if (unverified > 0) {
+      complain(
+        `${prefix}: ${unverified} of ${addresses} addresses have a function of a file that nothing ` +
+          `verifies ("verified":false)`,
       );
     }
     if (!unwinds) return;

@@ -5,6 +5,7 @@ import type { SymbolResolver } from "@perfdata/symbols";
 import { localFiles } from "@perfdata/symbols/local-files";
 import { localResolver } from "@perfdata/symbols/local-resolver";
 import type { OpenResolverOptions } from "@perfdata/symbols/open-resolver";
+import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import type { SymbolTrust } from "@perfdata/session/symbols";
 import { about, complain, type Flags, InputError } from "./_cli.ts";
 import { notBundle } from "./_not_bundle.ts";
@@ -163,23 +164,27 @@ export function reportTrust(tool: string, trust: SymbolTrust | undefined, verbos
       );
     }
   }
-  const { all, resolved, unverified } = trust;
-  if (unverified.addresses > 0) {
-    const names = trust.objects.filter((object) => object.unverified.addresses > 0)
-      .map(({ object }) => object?.path ?? "?");
-    const more = names.length > 3 ? ` and ${names.length - 3} more` : "";
-    const percent = (100 * unverified.samples / all.samples).toFixed(2);
-    complain(
-      `${tool}: the functions of ${unverified.addresses} addresses (${percent}% of samples) are ` +
-        `not verified, since the recording has no build id of ${
-          names.slice(0, 3).join(", ")
-        }${more}`,
-    );
-  }
+  reportUnverified(tool, trust);
+  const { all, resolved } = trust;
   if (resolved.addresses === all.addresses) return;
   const percent = (100 * resolved.samples / all.samples).toFixed(2);
   complain(
     `${tool}: ${resolved.addresses} of ${all.addresses} addresses (${percent}% of samples) have ` +
       `a function; without: ${causesText(trust)}${verbose ? "" : "; --verbose says more"}`,
+  );
+}
+
+/** Says whose names nothing verifies, and the share of samples that have one; in text they have a mark. */
+export function reportUnverified(tool: string, { all, unverified, objects }: SymbolTrust): void {
+  if (unverified.addresses === 0) return;
+  const names = objects.filter((object) => object.unverified.addresses > 0)
+    .map(({ object }) => object?.path ?? "?");
+  const more = names.length > 3 ? ` and ${names.length - 3} more` : "";
+  const percent = (100 * unverified.samples / all.samples).toFixed(2);
+  complain(
+    `${tool}: the functions of ${unverified.addresses} addresses (${percent}% of samples) are ` +
+      `not verified, and marked "${UNVERIFIED_MARK}", since the recording has no build id of ${
+        names.slice(0, 3).join(", ")
+      }${more}`,
   );
 }

@@ -5,7 +5,7 @@ import {
   type Annotation,
   codeCounts,
 } from "@perfdata/export/annotate";
-import { type Profile, totals } from "@perfdata/profile/profile";
+import { markedName, type Profile, totals } from "@perfdata/profile/profile";
 import { ObjectCodeReader } from "@perfdata/session/object-code";
 import {
   aboutAsync,
@@ -120,8 +120,9 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     for (const [i, one] of found.entries()) {
       if (on.json) {
         for (const line of one.lines) {
-          const { name, object } = one;
-          writeOut(JSON.stringify({ event: eventName, function: name, object, ...line }) + "\n");
+          const { name, object, verified } = one;
+          const about = { event: eventName, function: name, verified, object };
+          writeOut(JSON.stringify({ ...about, ...line }) + "\n");
         }
       } else {
         if (i > 0) writeLine("");
@@ -217,7 +218,7 @@ class Sources {
 }
 
 function print(
-  { name, object, self, total, lines }: Annotation,
+  { object, self, total, lines, ...named }: Annotation,
   event: string,
   whole: number,
   sources: Sources,
@@ -228,7 +229,9 @@ function print(
   const row = (own: string, all: string, text: string) =>
     writeLine(`${own.padStart(7)} ${all.padStart(7)}  ${text}`.trimEnd());
   writeLine(
-    `${name} in ${object}: ${total.samples} samples, ${share(total.period)} of ${event}, ` +
+    `${markedName(named)} in ${object}: ${total.samples} samples, ${
+      share(total.period)
+    } of ${event}, ` +
       `${share(self.period) || "0%"} in itself`,
   );
   row("SELF", "TOTAL", "LINE");
@@ -243,8 +246,8 @@ function print(
       }
       const place = file === undefined || line === 0 ? "no line" : `${file}:${line}:`;
       row(share(self.period), share(total.period), `${place} ${text?.[line - 1] ?? ""}`);
-      for (const { name, inlined, period } of calls) {
-        row("", share(period), `    ${inlined ? "inlined" : "calls"} ${name}`);
+      for (const { inlined, period, ...named } of calls) {
+        row("", share(period), `    ${inlined ? "inlined" : "calls"} ${markedName(named)}`);
       }
       last = line;
       if (text === undefined || line === 0) continue;

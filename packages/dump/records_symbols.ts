@@ -262,10 +262,11 @@ export class RecordMore {
   #text(place: number, isExact: boolean): string {
     const symbols = this.#symbols as RecordSymbols;
     const symbol = symbols.symbol(place);
-    const { dso, name, offset } = symbol;
+    const { dso, name, offset, verified } = symbol;
     const json = (text: string | undefined) => text === undefined ? "null" : JSON.stringify(text);
     const symoff = offset === undefined ? "null" : `"0x${offset.toString(16)}"`;
     let text = `"sym":${json(name)},"symoff":${symoff},"dso":${json(dso)}`;
+    if (!verified) text += `,"verified":false`;
     const { srcline, inlined } = isExact ? symbol : symbols.caller(place);
     const where = (line: string | undefined) =>
       line === undefined ? "" : `,"srcline":${json(line)}`;

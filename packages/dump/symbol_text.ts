@@ -1,6 +1,7 @@
 import type { SampleFields } from "@perfdata/format";
 import { piece, putBytes, putHex16At } from "@perfdata/format/text-bytes";
 import type { Run } from "@perfdata/session/run";
+import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import type { BundledSymbols, PlaceSymbol } from "@perfdata/session/symbols";
 import { putIndex } from "./address_lines.ts";
 
@@ -90,8 +91,9 @@ export class SymbolText {
 }
 
 /** `main+0x27`. */
-function nameText({ name, offset }: PlaceSymbol): string {
-  return offset === undefined ? `${name}` : `${name}+0x${offset.toString(16)}`;
+function nameText({ name, offset, verified }: PlaceSymbol): string {
+  const shown = `${name}${verified ? "" : UNVERIFIED_MARK}`;
+  return offset === undefined ? shown : `${shown}+0x${offset.toString(16)}`;
 }
 
 /** ` main.c:12, inlined: mix mix.h:7`: the source line, and what is inlined, innermost first. */

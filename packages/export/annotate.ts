@@ -1,5 +1,5 @@
 import { frameStacks } from "@perfdata/profile/frame-stacks";
-import { FUNCTION_KIND, functionLabel, type Profile } from "@perfdata/profile/profile";
+import { FUNCTION_KIND, functionName, type Profile } from "@perfdata/profile/profile";
 
 /** Samples and periods. */
 export interface AnnotatedCount {
@@ -27,6 +27,8 @@ export interface AnnotatedLine {
 export interface AnnotatedCall extends AnnotatedCount {
   /** Its name. */
   readonly name: string;
+  /** `false` where a file that nothing verifies gives the name. */
+  readonly verified?: false;
   /** Whether it is inlined. */
   readonly inlined: boolean;
 }
@@ -35,6 +37,8 @@ export interface AnnotatedCall extends AnnotatedCount {
 export interface Annotation {
   /** Its name. */
   readonly name: string;
+  /** `false` where a file that nothing verifies gives the name. */
+  readonly verified?: false;
   /** Its object. */
   readonly object: string;
   /** Samples in it, without what it called. */
@@ -101,6 +105,7 @@ export function annotate(
   }
   const annotated = [...found.values()].map((own): Annotation => ({
     name: functions.name[own.number] as string,
+    ...trustOf(profile, own.number),
     object: objects[functions.object[own.number] as number]?.name ?? "[unknown]",
     self: own.self,
     total: own.total,
@@ -177,12 +182,19 @@ class Collected {
         self,
         total,
         calls: [...calls].map(([callee, count]) => ({
-          name: functionLabel(this.#profile, callee),
+          name: functionName(this.#profile, callee),
+          ...trustOf(this.#profile, callee),
           inlined: ((functions.kind[callee] as number) & FUNCTION_KIND.INLINED) !== 0,
           ...count,
         })).sort((a, b) => b.period - a.period || (a.name < b.name ? -1 : 1)),
       }));
   }
+}
+
+/** What JSON says of a function whose name nothing verifies. */
+function trustOf({ functions }: Profile, number: number): { readonly verified?: false } {
+  const isUnverified = ((functions.kind[number] as number) & FUNCTION_KIND.UNVERIFIED) !== 0;
+  return isUnverified ? { verified: false } : {};
 }
 
 function sum(to: AnnotatedCount, more: AnnotatedCount): void {
@@ -194,6 +206,8 @@ function sum(to: AnnotatedCount, more: AnnotatedCount): void {
 export interface CodeCounts {
   /** Its name. */
   readonly name: string;
+  /** `false` where a file that nothing verifies gives the name. */
+  readonly verified?: false;
   /** Number of its object in the profile. */
   readonly object: number;
   /** By address, as the object counts: samples that were taken there. */
@@ -241,7 +255,8 @@ export function codeCounts(
     const key = `${object} ${name}`;
     let own = found.get(key);
     if (own === undefined) {
-      found.set(key, own = { name, object, addresses: new Map(), self: none() });
+      own = { name, ...trustOf(profile, number), object, addresses: new Map(), self: none() };
+      found.set(key, own);
     }
     const address = places.address[place] as number;
     let at = own.addresses.get(address);

@@ -1,7 +1,12 @@
 import { FloatColumn } from "@perfdata/profile/columns";
 import { type FrameStacks, frameStacks } from "@perfdata/profile/frame-stacks";
 import { NodeTable } from "@perfdata/profile/node-table";
-import { functionLabels, type Profile } from "@perfdata/profile/profile";
+import {
+  FUNCTION_KIND,
+  functionLabels,
+  functionName,
+  type Profile,
+} from "@perfdata/profile/profile";
 
 /** What a {@linkcode CallTree} is made of. */
 export interface CallTreeOptions {
@@ -29,8 +34,12 @@ export interface CallTree {
   readonly parent: Int32Array;
   /** What the node is: an index of `labels`. */
   readonly item: Int32Array;
-  /** Names, by item. */
+  /** Names as they are shown, by item: with a mark where nothing verifies them. */
   readonly labels: readonly string[];
+  /** Names, by item. */
+  readonly names: readonly string[];
+  /** By item: 1 where a file that nothing verifies gives the name. */
+  readonly unverified: Uint8Array;
   /** Short names of objects, by item; empty for what has none. */
   readonly dsos: readonly string[];
   /** Samples in the node and below it. */
@@ -195,6 +204,8 @@ function longest({ parent }: FrameStacks): number {
 /** Names of items: functions or lines, then roots, then one for samples without a stack. */
 class ItemNames {
   readonly #labels: string[] = [];
+  readonly #names: string[] = [];
+  readonly #unverified: Uint8Array;
   readonly #dsos: string[] = [];
   readonly #rootOf: Int32Array;
   readonly #firstRoot: number;
@@ -204,6 +215,9 @@ class ItemNames {
   constructor(profile: Profile, lines: boolean, root: "none" | "command" | "thread") {
     const { functions, frames, files, objects, threads } = profile;
     const labels = functionLabels(profile);
+    const plain = labels.map((_, number) => functionName(profile, number));
+    const isUnverified = (number: number) =>
+      ((functions.kind[number] as number) & FUNCTION_KIND.UNVERIFIED) !== 0 ? 1 : 0;
     const dso = (number: number) => objects[functions.object[number] ?? -1]?.name ?? "[unknown]";
     if (lines) {
       for (let frame = 0; frame < frames.function.length; frame++) {
@@ -213,13 +227,19 @@ class ItemNames {
         const base = file?.slice(file.lastIndexOf("/") + 1);
         const at = base === undefined || line === 0 ? "" : ` ${base}:${line}`;
         this.#labels.push(`${labels[number]}${at}`);
+        this.#names.push(`${plain[number]}${at}`);
         this.#dsos.push(dso(number));
       }
     } else {
       this.#labels.push(...labels);
+      this.#names.push(...plain);
       this.#dsos.push(...labels.map((_, number) => dso(number)));
     }
     this.#firstRoot = this.#labels.length;
+    this.#unverified = Uint8Array.from(
+      { length: this.#firstRoot },
+      (_, item) => isUnverified(lines ? frames.function[item] as number : item),
+    );
     const roots = new Map<string, number>();
     this.#rootOf = threads.numbers(({ comm, tid }) => {
       if (root === "none") return -1;
@@ -234,6 +254,7 @@ class ItemNames {
 
   #add(name: string): number {
     this.#dsos.push("");
+    this.#names.push(name);
     return this.#labels.push(name) - 1;
   }
 
@@ -248,13 +269,18 @@ class ItemNames {
   /** By item: 1 where its name passes. */
   matching(test: (name: string) => boolean): Uint8Array {
     return Uint8Array.from(
-      this.#labels,
+      this.#names,
       (name, item) => item < this.#firstRoot && test(name) ? 1 : 0,
     );
   }
 
-  columns(): Pick<CallTree, "labels" | "dsos"> {
-    return { labels: this.#labels, dsos: this.#dsos };
+  columns(): Pick<CallTree, "labels" | "names" | "unverified" | "dsos"> {
+    return {
+      labels: this.#labels,
+      names: this.#names,
+      unverified: this.#unverified,
+      dsos: this.#dsos,
+    };
   }
 }
 

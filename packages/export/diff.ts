@@ -1,5 +1,5 @@
 import { frameStacks } from "@perfdata/profile/frame-stacks";
-import { FUNCTION_KIND, functionLabel, type Profile } from "@perfdata/profile/profile";
+import { FUNCTION_KIND, functionName, type Profile } from "@perfdata/profile/profile";
 import { type SameObject, sameObjects } from "./diff_objects.ts";
 
 export type { SameObject };
@@ -341,7 +341,7 @@ function count(
   const labels = functions.name.map((_, f) => {
     const object = objects[functions.object[f] as number]?.name ?? "[unknown]";
     const called = names.get(object) ?? object;
-    const label = functionLabel(profile, f);
+    const label = functionName(profile, f);
     // What has no name goes by its object.
     return (label === `[${object}]` ? `[${called}]` : label) + OF + called;
   });

@@ -2,7 +2,12 @@ import { FloatColumn, IntColumn } from "@perfdata/profile/columns";
 import { frameStacks } from "@perfdata/profile/frame-stacks";
 import { NodeTable } from "@perfdata/profile/node-table";
 import { ThreadTable } from "@perfdata/profile/thread-table";
-import type { Profile, ProfileEvent, ProfileThread } from "@perfdata/profile/profile";
+import {
+  FUNCTION_KIND,
+  type Profile,
+  type ProfileEvent,
+  type ProfileThread,
+} from "@perfdata/profile/profile";
 
 /** What a flame graph is drawn from: stacks of functions, and samples by thread and slice of time. */
 export interface FlameData {
@@ -208,7 +213,8 @@ class Functions {
     return Int32Array.from(functions.name, (name, row) => {
       const object = objectOf[functions.object[row] as number] ?? -1;
       const kind = functions.kind[row] as number;
-      const key = `${object} ${kind} ${name}`;
+      // One function, whichever of two recordings verifies its name.
+      const key = `${object} ${kind & ~FUNCTION_KIND.UNVERIFIED} ${name}`;
       let number = this.#numbers.get(key);
       if (number === undefined) {
         this.#numbers.set(key, number = this.names.push(name) - 1);

@@ -1,10 +1,12 @@
+import { FUNCTION_KIND, UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import type { FlameData } from "./flame_data.ts";
 import { type FlameTree, NO_STACK } from "./flame_tree.ts";
 
-/** The name of a function of a flame graph. */
+/** The name of a function of a flame graph, with a mark where nothing verifies it. */
 export function flameFunctionName(data: FlameData, number: number): string {
   const name = data.names[number] ?? "";
-  if (name !== "") return name;
+  const isUnverified = ((data.functionKind[number] ?? 0) & FUNCTION_KIND.UNVERIFIED) !== 0;
+  if (name !== "") return isUnverified ? name + UNVERIFIED_MARK : name;
   const object = data.objects[data.functionObject[number] ?? -1] ?? "unknown";
   return object.startsWith("[") ? object : `[${object}]`;
 }

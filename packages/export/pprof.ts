@@ -9,7 +9,7 @@ import {
   ValueType,
 } from "pprof-format";
 import { MessageBytes } from "./message_bytes.ts";
-import { functionLabel, type Profile } from "@perfdata/profile/profile";
+import { functionLabel, functionName, type Profile } from "@perfdata/profile/profile";
 
 /** Functions in one message: repeated fields of messages that follow each other are joined. */
 const AT_ONCE = 4096;
@@ -53,11 +53,10 @@ export function* pprof(
     const to = Math.min(from + AT_ONCE, functions.name.length);
     yield part({
       function: range(from, to, (number) => {
-        const name = text(functionLabel(profile, number));
         return new PprofFunction({
           id: number + 1,
-          name,
-          systemName: name,
+          name: text(functionLabel(profile, number)),
+          systemName: text(functionName(profile, number)),
           filename: text(files[firstLines[number] ?? -1] ?? ""),
         });
       }),

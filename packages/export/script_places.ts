@@ -3,6 +3,7 @@ import type { Engine } from "@perfdata/session/engine";
 import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
 import { type ByteText, TextPool } from "./byte_text.ts";
 import { shortName } from "@perfdata/session/short-name";
+import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import { type SymbolTrust, symbolTrust } from "@perfdata/session/symbolize";
 import type { ResolvedFrame, SymbolResolver } from "@perfdata/symbols";
 
@@ -29,6 +30,8 @@ interface Found {
   /** Names: numbers of `texts`, or {@linkcode UNKNOWN}. */
   readonly names: Int32Array;
   readonly texts: readonly string[];
+  /** By place: 1 where a file that nothing verifies gives the name. */
+  readonly unverified: Uint8Array;
   /** Where functions start. */
   readonly starts: Float64Array;
   /** What was inlined, innermost first. */
@@ -95,12 +98,13 @@ export class ScriptPlaces {
     const table = uses.table(places);
     const names = new Int32Array(count).fill(UNKNOWN);
     const starts = new Float64Array(count);
+    const unverified = new Uint8Array(count);
     const inlined = new Map<number, readonly ResolvedFrame[]>();
     const lines = new Map<number, string>();
     const texts: string[] = [];
     const numbers = new Map<string, number>();
     const trust = await symbolTrust({ objects: places.objects, table }, resolver, (symbolized) => {
-      const { rows, resolutions } = symbolized;
+      const { rows, resolutions, symbols } = symbolized;
       for (let i = 0; i < rows.length; i++) {
         const { symbol, frames } = resolutions[i] ?? { symbol: undefined, frames: [] };
         const place = rows[i] as number;
@@ -111,6 +115,7 @@ export class ScriptPlaces {
             numbers.set(symbol.name, number);
           }
           names[place] = number;
+          unverified[place] = symbols.verified ? 0 : 1;
           starts[place] = symbol.start;
         }
         if (wants.inline && frames.length > 1) inlined.set(place, frames.slice(0, -1));
@@ -120,7 +125,7 @@ export class ScriptPlaces {
         }
       }
     });
-    return new ScriptPlaces(engine, { trust, names, texts, starts, inlined, lines });
+    return new ScriptPlaces(engine, { trust, names, texts, starts, unverified, inlined, lines });
   }
 
   /** Number of places. */
@@ -166,7 +171,12 @@ export class ScriptPlaces {
   putSymbol(text: ByteText, place: number, offset: boolean): void {
     const name = this.#name(place);
     text.pooled(this.#pool, this.#nameTexts[name + 1] as number);
+    this.#putMark(text, place);
     if (offset && name !== UNKNOWN) this.#putOffset(text, place);
+  }
+
+  #putMark(text: ByteText, place: number): void {
+    if (this.#found.unverified[place] === 1) text.string(UNVERIFIED_MARK);
   }
 
   #putOffset(text: ByteText, place: number): void {
@@ -198,6 +208,7 @@ export class ScriptPlaces {
   /** Writes the name of what is inlined at a place. */
   putInlined(text: ByteText, place: number, { name }: ResolvedFrame, offset: boolean): void {
     text.string(name);
+    this.#putMark(text, place);
     if (offset && this.#name(place) !== UNKNOWN) this.#putOffset(text, place);
   }
 

@@ -200,6 +200,8 @@ function bracketed(name: string): string {
 export interface NestedNode {
   /** Name of the function. */
   readonly name: string;
+  /** `false` where a file that nothing verifies gives the name. */
+  readonly verified?: false;
   /** Short name of its object; empty for a command or thread. */
   readonly dso: string;
   /** Samples in it and below. */
@@ -230,7 +232,7 @@ export interface TreeRow extends Omit<NestedNode, "children"> {
 
 /** The nodes of a tree whose share is large enough, a row each, depth first and largest first. */
 export function treeRows(tree: CallTree, leastShare: number): TreeRow[] {
-  const { period, samples, selfPeriod, selfSamples, totalPeriod, labels, dsos, item } = tree;
+  const { period, samples, selfPeriod, selfSamples, totalPeriod, names, dsos, item } = tree;
   const rows: TreeRow[] = [];
   const { roots } = shownTree(tree, { leastShare });
   const waiting: { shown: ShownNode; parent: number | null; depth: number }[] = [];
@@ -247,7 +249,8 @@ export function treeRows(tree: CallTree, leastShare: number): TreeRow[] {
         id,
         parent,
         depth,
-        name: labels[item[node] as number] ?? "",
+        name: names[item[node] as number] ?? "",
+        ...(tree.unverified[item[node] as number] === 1 ? { verified: false as const } : {}),
         dso: dsos[item[node] as number] ?? "",
         samples: samples[node] as number,
         period: period[node] as number,

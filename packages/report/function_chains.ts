@@ -1,6 +1,7 @@
 import type { Engine } from "@perfdata/session/engine";
 import { StackTable } from "@perfdata/session/stacks";
 import { percentText } from "./function_text.ts";
+import { markedText } from "./function_keys.ts";
 import type { FunctionTable } from "./functions.ts";
 import type { SampleCounts } from "./sample_counts.ts";
 
@@ -17,7 +18,7 @@ export interface FunctionChain {
   readonly samples: number;
   /** The sum of their periods. */
   readonly period: number;
-  /** Names of the functions. */
+  /** Names of the functions, with a mark where nothing verifies them. */
   readonly frames: readonly string[];
 }
 
@@ -90,7 +91,7 @@ export class FunctionChains {
   }
 
   #name(symbol: number): string {
-    return symbol < 0 ? "[unknown]" : this.#table.names.functions.text(symbol);
+    return symbol < 0 ? "[unknown]" : markedText(this.#table, symbol);
   }
 
   #sorted(nodes: readonly number[]): number[] {

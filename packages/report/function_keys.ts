@@ -1,3 +1,4 @@
+import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import type { FunctionTable } from "./functions.ts";
 import type { SampleKeys } from "./sample_counts.ts";
 import { textRanks } from "./texts.ts";
@@ -51,10 +52,16 @@ export function sampleKeys(sort: readonly SortKey[]): SampleKeys {
   return { pid: by("pid"), tid: by("tid"), cpu: by("cpu") };
 }
 
-/** The name of a function, and whether it is inlined. */
-function symText({ names: { functions } }: FunctionTable, number: number): string {
-  const text = functions.text(number);
-  return functions.isInlined(number) ? `${text} (inlined)` : text;
+/** The name of a function, with a mark where nothing verifies it. */
+export function markedText({ names }: FunctionTable, number: number): string {
+  const text = names.functions.text(number);
+  return names.unverified.has(number) ? text + UNVERIFIED_MARK : text;
+}
+
+/** The same, and whether it is inlined. */
+function symText(table: FunctionTable, number: number): string {
+  const text = markedText(table, number);
+  return table.names.functions.isInlined(number) ? `${text} (inlined)` : text;
 }
 
 /** All of them, in the order in which they decide. */

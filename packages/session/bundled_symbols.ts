@@ -39,6 +39,8 @@ export class BundledSymbols {
   addresses: number = 0;
   /** How many of them the bundle has no function for. */
   unnamed: number = 0;
+  /** How many have a function that nothing verifies: no build id was recorded. */
+  unverified: number = 0;
   /** Paths of objects of which the bundle has another build only. */
   readonly otherBuilds: Set<string> = new Set();
   readonly #bundle: SymbolBundle;
@@ -67,6 +69,7 @@ export class BundledSymbols {
       this.#symbols[place] = symbol = this.#find(place, 0);
       this.addresses++;
       if (symbol.name === undefined) this.unnamed++;
+      else if (!symbol.verified) this.unverified++;
     }
     return symbol;
   }
@@ -99,6 +102,6 @@ export class BundledSymbols {
     const found: Resolution | undefined = entry === undefined || entry.cause !== undefined
       ? undefined
       : resolution(entry.symbol, entry.frames, this.#show);
-    return placeSymbol(object, address, found, this.#show);
+    return placeSymbol(object, address, found, this.#show, object?.buildId !== undefined);
   }
 }

@@ -89,6 +89,7 @@ Deno.test("an address is that of what is mapped at the moment", () => {
   assertEquals(symbols.symbol(first), {
     dso: PROGRAM.path,
     name: "foo::bar",
+    verified: true,
     offset: 0x10,
     srcline: "a.c:9",
     inlined: [{ name: "inner", srcline: "a.c:3" }],
@@ -100,6 +101,7 @@ Deno.test("an address is that of what is mapped at the moment", () => {
   assertEquals(symbols.symbol(row(0x400010)), {
     dso: PLUGIN.path,
     name: "load",
+    verified: false,
     offset: 0x10,
     srcline: undefined,
     inlined: [],

@@ -7,6 +7,8 @@ export interface PlaceSymbol {
   readonly dso: string | undefined;
   /** The function that is there, as `perf` names it; `undefined` where none is known. */
   readonly name: string | undefined;
+  /** Whether a build id says that the file that names it is the one that ran. */
+  readonly verified: boolean;
   /** Distance from the start of the symbol, where the symbol table has one. */
   readonly offset: number | undefined;
   /** File and line of that function at the address: `main.c:12`. */
@@ -22,12 +24,14 @@ export interface PlaceSymbol {
  * @param address As the object counts.
  * @param found What was looked up; `undefined` where that was not possible.
  * @param show Makes the name of a symbol readable.
+ * @param verified Whether the file that names it is known to be the one that ran.
  */
 export function placeSymbol(
   object: SymbolObject | undefined,
   address: number,
   found: Resolution | undefined,
   show: (name: string) => string,
+  verified = true,
 ): PlaceSymbol {
   const frames = found?.frames.map(({ name, file, line }) => ({
     name,
@@ -39,6 +43,7 @@ export function placeSymbol(
     dso: object?.path,
     // Not always that of the debug information: `f.cold` is part of `f` there.
     name: symbol === undefined ? function_?.name : show(symbol.name),
+    verified: verified || (symbol ?? function_) === undefined,
     offset: symbol === undefined ? undefined : address - symbol.start,
     srcline: function_?.srcline,
     inlined: frames.slice(0, -1),
@@ -72,6 +77,8 @@ export class PlaceSymbols<E extends { readonly places: Places } = { readonly pla
   addresses: number = 0;
   /** How many of them have no function, by the reason. */
   readonly unnamed: Map<string, number> = new Map();
+  /** How many have a function that nothing verifies. */
+  unverified: number = 0;
   readonly #resolverFor: (engine: E) => SymbolResolver | Promise<SymbolResolver>;
   #engine: E | undefined;
   #resolver: SymbolResolver | undefined;
@@ -123,13 +130,21 @@ export class PlaceSymbols<E extends { readonly places: Places } = { readonly pla
       );
       const described = places.objects[object];
       let found: readonly Resolution[] = [];
+      let verified = true;
       if (described !== undefined) {
         const symbols = this.#opened[object] ??= await resolver.open(described);
         const times = Float64Array.from(numbers, (number) => places.times[placeOf(number)] ?? 0);
         found = await symbols.find(addresses, times);
+        ({ verified } = symbols);
       }
       numbers.forEach((number, i) => {
-        const symbol = placeSymbol(described, addresses[i] as number, found[i], resolver.show);
+        const symbol = placeSymbol(
+          described,
+          addresses[i] as number,
+          found[i],
+          resolver.show,
+          verified,
+        );
         if (number < 0) this.#callers[-1 - number] = symbol;
         else {
           this.#symbols[number] = symbol;
@@ -140,8 +155,13 @@ export class PlaceSymbols<E extends { readonly places: Places } = { readonly pla
     this.#wanted.clear();
   }
 
-  #count({ name }: PlaceSymbol, object: number, found: Resolution | undefined): void {
+  #count(
+    { name, verified }: PlaceSymbol,
+    object: number,
+    found: Resolution | undefined,
+  ): void {
     this.addresses++;
+    if (!verified) this.unverified++;
     if (name !== undefined) return;
     const otherwise = object === KERNEL_HIDDEN ? "kallsyms restricted" : "unmapped";
     const cause = found?.cause ?? otherwise;

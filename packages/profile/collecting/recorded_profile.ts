@@ -31,6 +31,7 @@ import {
   type SampleColumns,
   type StackColumns,
   totals,
+  UNVERIFIED_MARK,
 } from "../columns/profile.ts";
 
 /** What {@linkcode ProfileConsumer} keeps. */
@@ -490,8 +491,11 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
           (hasBranches ? "" : ", as of code without frame pointers"),
       );
     }
-    if (unverified.samples > 0) {
-      parts.push(`${percent(unverified.samples, all.samples)} by files of no known build id`);
+    if (unverified.addresses > 0) {
+      parts.push(
+        `${percent(unverified.samples, all.samples)} by files that nothing verifies, marked ` +
+          `"${UNVERIFIED_MARK}"`,
+      );
     }
     const leftOut = (this.#engine as Engine).leftOut + this.#leftOut +
       (this.#reads as SampleReads).leftOut;

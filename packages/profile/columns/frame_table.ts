@@ -49,7 +49,7 @@ export class FrameTable {
   }
 
   #function(object: number, kind: number, name: string): number {
-    const of = object * 8 + kind;
+    const of = object * 16 + kind;
     let names = this.#functions.get(of);
     if (names === undefined) this.#functions.set(of, names = new Map());
     let number = names.get(name);

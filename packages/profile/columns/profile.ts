@@ -14,6 +14,8 @@ export const FUNCTION_KIND = {
   LEVEL: 3,
   /** Bit of a function that was inlined into its caller. */
   INLINED: 4,
+  /** Bit of a function whose name is of a file that nothing verifies: no build id was recorded. */
+  UNVERIFIED: 8,
 } as const;
 
 /** An event whose samples a profile has. */
@@ -191,15 +193,31 @@ export function totals({ events, samples }: Pick<Profile, "events" | "samples">)
   return sums;
 }
 
+/** What follows a name that nothing verifies, in every text and format. */
+export const UNVERIFIED_MARK = "?";
+
 /**
- * The name by which a function is shown: `[libc.so.6]` for code of that object that nothing names,
+ * The name by which a function is known: `[libc.so.6]` for code of that object that nothing names,
  * `[unknown]` where nothing was mapped.
  */
-export function functionLabel({ functions, objects }: Profile, number: number): string {
+export function functionName({ functions, objects }: Profile, number: number): string {
   const name = functions.name[number] ?? "";
   if (name !== "") return name;
   const object = objects[functions.object[number] ?? -1]?.name ?? "unknown";
   return object.startsWith("[") ? object : `[${object}]`;
+}
+
+/** The name by which a function is shown: its {@linkcode functionName}, with a mark where nothing verifies it. */
+export function functionLabel(profile: Profile, number: number): string {
+  const isUnverified = ((profile.functions.kind[number] ?? 0) & FUNCTION_KIND.UNVERIFIED) !== 0;
+  return functionName(profile, number) + (isUnverified ? UNVERIFIED_MARK : "");
+}
+
+/** A name as text shows it: with a mark where `verified` is `false`. */
+export function markedName(
+  { name, verified }: { readonly name: string; readonly verified?: false },
+): string {
+  return verified === false ? name + UNVERIFIED_MARK : name;
 }
 
 /** All {@linkcode functionLabel}s, by number of the function. */

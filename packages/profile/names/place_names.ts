@@ -44,15 +44,16 @@ export async function namePlaces(
   const table = uses.table(places);
   const frames = new FrameNames(count);
   const trust = await symbolTrust({ objects: places.objects, table }, resolver, (symbolized) => {
-    const { number, rows, resolutions } = symbolized;
+    const { number, rows, resolutions, symbols } = symbolized;
     const isKernel = places.mapped[number]?.kernel === true;
     const kind = isKernel
       ? FUNCTION_KIND.KERNEL
       : places.objects[number]?.kind === "jit"
       ? FUNCTION_KIND.JIT
       : FUNCTION_KIND.USER;
+    const trusted = symbols.verified ? 0 : FUNCTION_KIND.UNVERIFIED;
     for (let i = 0; i < rows.length; i++) {
-      frames.set(rows[i] as number, number, kind, resolutions[i]);
+      frames.set(rows[i] as number, number, kind | trusted, resolutions[i]);
     }
   });
   for (let place = 0; place < count; place++) {
@@ -96,14 +97,19 @@ class FrameNames {
     const frames = found?.frames;
     if (frames === undefined || frames.length === 0) {
       this.#length[place] = 1;
-      this.#frames.push(this.#table.frame(object, kind, ""));
+      // There is nothing to verify.
+      this.#frames.push(this.#table.frame(object, kind & ~FUNCTION_KIND.UNVERIFIED, ""));
       return;
     }
     this.#length[place] = frames.length;
     for (const { name, inlined, file, line } of frames) {
       const of = inlined ? kind | FUNCTION_KIND.INLINED : kind;
       const shown = inlined ? name : symbolName(found, name);
-      this.#frames.push(this.#table.frame(object, of, shown === "??" ? "" : shown, file, line));
+      this.#frames.push(
+        shown === "??"
+          ? this.#table.frame(object, of & ~FUNCTION_KIND.UNVERIFIED, "", file, line)
+          : this.#table.frame(object, of, shown, file, line),
+      );
     }
   }
 
