@@ -62,6 +62,11 @@ export interface Resolution {
   readonly cause: UnresolvedCause | undefined;
 }
 
+/** The function as the source calls it, with its scope where only that tells which one it is. */
+function sourceName({ function: name, scope }: Frame): string | undefined {
+  return name === undefined || scope === undefined ? name : `${scope}::${name}`;
+}
+
 /** The name in a frame that is to be demangled and shown. */
 function mangledName(frame: Frame, symbol: SymbolInfo | undefined): string {
   if (frame.linkageName !== undefined) return frame.linkageName;
@@ -96,7 +101,14 @@ export function resolution(
   return {
     symbol,
     frames: frames.length > 0
-      ? frames.map((frame) => ({ ...frame, name: show(mangledName(frame, symbol)) }))
+      ? frames.map(({ scope, ...frame }) => {
+        // A symbol that is not mangled has no scope, and names the function everywhere.
+        const name = frame.inlined || symbol === undefined
+          ? sourceName({ ...frame, scope })
+          : frame.function;
+        const shown = { ...frame, function: name };
+        return { ...shown, name: show(mangledName(shown, symbol)) };
+      })
       : [symbolFrame(symbol, show)],
     cause: undefined,
   };

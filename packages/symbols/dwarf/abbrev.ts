@@ -38,7 +38,11 @@ export const SLOT = {
   DWO_ID: 18,
   SIBLING: 19,
   LANGUAGE: 20,
-  COUNT: 21,
+  EXTERNAL: 21,
+  ARTIFICIAL: 22,
+  DECL_LINE: 23,
+  DECL_COLUMN: 24,
+  COUNT: 25,
 } as const;
 
 const SLOT_OF = new Map<number, number>([
@@ -50,6 +54,8 @@ const SLOT_OF = new Map<number, number>([
   [DW_AT.ranges, SLOT.RANGES],
   [DW_AT.abstract_origin, SLOT.ABSTRACT_ORIGIN],
   [DW_AT.specification, SLOT.SPECIFICATION],
+  // Of a namespace that is continued, which has no specification: where it began.
+  [DW_AT.extension, SLOT.SPECIFICATION],
   [DW_AT.call_file, SLOT.CALL_FILE],
   [DW_AT.call_line, SLOT.CALL_LINE],
   [DW_AT.call_column, SLOT.CALL_COLUMN],
@@ -66,6 +72,10 @@ const SLOT_OF = new Map<number, number>([
   [DW_AT.GNU_dwo_id, SLOT.DWO_ID],
   [DW_AT.sibling, SLOT.SIBLING],
   [DW_AT.language, SLOT.LANGUAGE],
+  [DW_AT.external, SLOT.EXTERNAL],
+  [DW_AT.artificial, SLOT.ARTIFICIAL],
+  [DW_AT.decl_line, SLOT.DECL_LINE],
+  [DW_AT.decl_column, SLOT.DECL_COLUMN],
 ]);
 
 /** Tags whose attributes are read; of all others only the size matters. */
@@ -77,7 +87,20 @@ const READ_TAGS = new Set<number>([
   DW_TAG.subprogram,
   DW_TAG.inlined_subroutine,
   DW_TAG.entry_point,
+  DW_TAG.namespace,
 ]);
+
+/** Types that functions can be in: what they are called, or where they are declared, is read as well. */
+const SCOPE_TYPE_TAGS = new Set<number>([
+  DW_TAG.class_type,
+  DW_TAG.structure_type,
+  DW_TAG.union_type,
+  DW_TAG.interface_type,
+  DW_TAG.enumeration_type,
+]);
+
+/** Attributes that are read of types alone. */
+const OF_TYPES = new Set<number>([DW_AT.decl_line, DW_AT.decl_column]);
 
 /**
  * Tags whose children hold no function with code. Classes are not among them: GCC puts the function
@@ -170,7 +193,7 @@ export class AbbrevTable {
   #parse(c: Cursor, format: UnitFormat): void {
     const tag = c.uleb();
     const hasChildren = c.u8() !== 0;
-    const readTag = READ_TAGS.has(tag);
+    const readTag = READ_TAGS.has(tag), isType = SCOPE_TYPE_TAGS.has(tag);
     const { skip, plan } = this;
     const skipFrom = skip.length;
     const planFrom = plan.length;
@@ -206,7 +229,9 @@ export class AbbrevTable {
       else if (size >= 0) size += bytes;
       pushSkip(skip, skipFrom, bytes, read);
       // The second of two equal attributes is stepped over: this keeps plans short whatever comes.
-      const slot = readTag ? SLOT_OF.get(attribute) ?? -1 : -1;
+      const slot = isType || (readTag && !OF_TYPES.has(attribute))
+        ? SLOT_OF.get(attribute) ?? -1
+        : -1;
       if (slot >= 0 && (seen & (1 << slot)) === 0) {
         seen |= 1 << slot;
         plan.push(slot, form, read, constant);

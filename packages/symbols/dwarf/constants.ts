@@ -4,12 +4,17 @@
 /** Tags of debugging information entries (DWARF 5, table 7.3). */
 export const DW_TAG = {
   array_type: 0x01,
+  class_type: 0x02,
   entry_point: 0x03,
   enumeration_type: 0x04,
   compile_unit: 0x11,
+  structure_type: 0x13,
   subroutine_type: 0x15,
+  union_type: 0x17,
   inlined_subroutine: 0x1d,
   subprogram: 0x2e,
+  interface_type: 0x38,
+  namespace: 0x39,
   partial_unit: 0x3c,
   type_unit: 0x41,
   call_site: 0x48,
@@ -27,8 +32,13 @@ export const DW_AT = {
   language: 0x13,
   comp_dir: 0x1b,
   abstract_origin: 0x31,
+  artificial: 0x34,
+  decl_column: 0x39,
+  decl_line: 0x3b,
   declaration: 0x3c,
+  external: 0x3f,
   specification: 0x47,
+  extension: 0x54,
   ranges: 0x55,
   call_column: 0x57,
   call_file: 0x58,
@@ -104,8 +114,19 @@ export const DW_LANG_C_PLUS_PLUS: ReadonlySet<number> = new Set([
   0x19,
   0x1a,
   0x21,
+  0x2a,
   0x2b,
+]);
+
+/** Languages without namespaces and classes: C of all years, assembler, Go, whose names have them. */
+export const DW_LANG_UNSCOPED: ReadonlySet<number> = new Set([
+  0x01,
+  0x02,
+  0x0c,
+  0x1d,
   0x2c,
+  0x16,
+  0x8001,
 ]);
 
 /** Unit types (DWARF 5, table 7.2). */

@@ -5,7 +5,12 @@ import { KIND, SLOT } from "./abbrev.ts";
 import { Die } from "./die.ts";
 import { DwarfError } from "./dwarf_error.ts";
 import { DwarfFile } from "./dwarf_file.ts";
-import { type FunctionName, FunctionNames, type StringPlace } from "./function_names.ts";
+import {
+  type FoundName,
+  type FunctionName,
+  FunctionNames,
+  type StringPlace,
+} from "./function_names.ts";
 import { FunctionTable } from "./functions.ts";
 import { LineTable } from "./line_table.ts";
 import { PackageIndex } from "./package_index.ts";
@@ -288,8 +293,7 @@ export class DwarfContext {
     for (let i = 0; i < sink.count; i++) {
       const name = functions[sink.function[i] as number];
       frames.push({
-        function: name?.function,
-        linkageName: name?.linkageName,
+        ...(name ?? NAMELESS),
         file: this.#files[sink.file[i] as number],
         line: (sink.line[i] as number) >>> 0,
         column: (sink.column[i] as number) >>> 0,
@@ -309,7 +313,7 @@ export class DwarfContext {
    *
    * With `names: "linkage"`, a function that has a linkage name is read without its other name,
    * which {@link functions} and {@link functionName} read when they are asked: then the file has to
-   * be open, and they throw or report as this does.
+   * be open, and they throw or report as this does. No function has its scope then.
    *
    * @example
    * ```ts
@@ -645,8 +649,7 @@ export class DwarfContext {
     if (known >= 0) return known - 1;
     let id = -1;
     try {
-      findName(file, origin, found);
-      id = this.#names.number(found.name, found.linkageName);
+      id = this.#names.number(findName(file, origin));
     } catch (error) {
       if (!(error instanceof DwarfError)) throw error;
       this.#report(error);
@@ -656,27 +659,30 @@ export class DwarfContext {
   }
 }
 
+const NAMELESS: FunctionName = { function: undefined, linkageName: undefined };
 const scratch = new FrameSink(64);
 const die = new Die();
 
-interface FoundName {
-  readonly name: StringPlace;
-  readonly linkageName: StringPlace;
-}
-
+// What findName has found; the next function overwrites it.
 const found: FoundName = {
   name: { unit: undefined, form: 0, value: 0 },
   linkageName: { unit: undefined, form: 0, value: 0 },
+  unit: undefined,
+  at: 0,
+  external: false,
+  artificial: false,
 };
 
-/** Follows `DW_AT_abstract_origin` and `DW_AT_specification` until both names are found. */
-function findName(file: DwarfFile, origin: number, { name, linkageName }: FoundName): void {
-  name.unit = linkageName.unit = undefined;
+/** Follows `DW_AT_abstract_origin` and `DW_AT_specification` to both names, or to their end. */
+function findName(file: DwarfFile, origin: number): FoundName {
+  const { name, linkageName } = found;
+  name.unit = linkageName.unit = found.unit = undefined;
+  found.external = found.artificial = false;
   let at = origin;
   for (let steps = 0; !Number.isNaN(at); steps++) {
     if (at < 0) {
       const supplementary = file.supplementary;
-      if (supplementary === undefined) return;
+      if (supplementary === undefined) break;
       file = supplementary;
       at = -1 - at;
     }
@@ -691,15 +697,20 @@ function findName(file: DwarfFile, origin: number, { name, linkageName }: FoundN
     const c = unit.entryCursor(at - unit.offset);
     const a = table.index(c.uleb());
     if (a < 0) throw unit.error("a reference to where no entry is", at - unit.offset);
-    if (table.kind[a] === KIND.SKIPPED) return;
+    if (table.kind[a] === KIND.SKIPPED) break;
     die.read(c, table, a, unit);
+    found.unit = unit;
+    found.at = at - unit.offset;
+    if (die.constant(SLOT.EXTERNAL) !== 0) found.external = true;
+    if (die.constant(SLOT.ARTIFICIAL) !== 0) found.artificial = true;
     if (linkageName.unit === undefined) place(linkageName, unit, SLOT.LINKAGE_NAME);
     if (name.unit === undefined) place(name, unit, SLOT.NAME);
-    if (name.unit !== undefined && linkageName.unit !== undefined) return;
+    if (name.unit !== undefined && linkageName.unit !== undefined) break;
     const slot = die.has(SLOT.ABSTRACT_ORIGIN) ? SLOT.ABSTRACT_ORIGIN : SLOT.SPECIFICATION;
-    if (!die.has(slot)) return;
+    if (!die.has(slot)) break;
     at = unit.reference(die.form[slot] as number, die.value[slot] as number);
   }
+  return found;
 }
 
 function place(to: StringPlace, unit: Unit, slot: number): void {

@@ -1,8 +1,10 @@
 import { enlarge } from "@perfdata/format/enlarge";
 import { text } from "./bytes.ts";
 import { DwarfError } from "./dwarf_error.ts";
+import type { DwarfFile } from "./dwarf_file.ts";
 import { NumberMap } from "./number_map.ts";
 import { orderOf } from "./paint.ts";
+import { type Declared, Scopes } from "./scopes.ts";
 import type { Section } from "./section.ts";
 import type { Unit } from "./unit.ts";
 
@@ -19,6 +21,24 @@ export interface FunctionName {
   readonly function: string | undefined;
   /** `DW_AT_linkage_name`: the mangled name, where there is one. */
   readonly linkageName: string | undefined;
+  /**
+   * What is around it, `shop::(anonymous namespace)`, where it has no linkage name, which would say
+   * so: namespaces, classes, and functions that classes are in.
+   */
+  readonly scope?: string;
+}
+
+/** The names of a function as they are found: where they are, and the entry that declares it. */
+export interface FoundName {
+  readonly name: StringPlace;
+  readonly linkageName: StringPlace;
+  /** The unit of that entry, and its position there. */
+  unit: Unit | undefined;
+  at: number;
+  /** {@link Declared.external}. */
+  external: boolean;
+  /** {@link Declared.artificial}. */
+  artificial: boolean;
 }
 
 /**
@@ -36,6 +56,12 @@ export class FunctionNames {
   readonly #byLinkageName = new Map<Section, NumberMap>();
   readonly #byName = new Map<Section, NumberMap>();
   readonly #byText = new Map<string, number>();
+  /** Functions that only their scope tells apart, by the entry that declares them. */
+  readonly #byEntry = new Map<DwarfFile, NumberMap>();
+  readonly #scopes = new Scopes();
+  readonly #scope = new Map<number, string>();
+  /** Functions whose scope has not been looked for. */
+  #unscoped: { functions: number[]; declared: Declared[] } = { functions: [], declared: [] };
 
   /** How many functions there are. */
   get count(): number {
@@ -43,7 +69,24 @@ export class FunctionNames {
   }
 
   /** Number of the function of these names, or -1 where it has none. */
-  number(name: StringPlace, linkageName: StringPlace): number {
+  number(found: FoundName): number {
+    const { name, linkageName, unit, at, external, artificial } = found;
+    const number = linkageName.unit === undefined ? -1 : this.#number(name, linkageName);
+    if (number >= 0 || name.unit === undefined) return number;
+    if (unit === undefined || !unit.hasScopes) return this.#number(name, NOWHERE);
+    let numbers = this.#byEntry.get(unit.file);
+    if (numbers === undefined) this.#byEntry.set(unit.file, numbers = new NumberMap());
+    let scoped = numbers.get(unit.offset + at);
+    if (scoped < 0) {
+      scoped = this.#add(name, NOWHERE);
+      numbers.add(unit.offset + at, scoped);
+      this.#unscoped.functions.push(scoped);
+      this.#unscoped.declared.push({ unit, at, external, artificial });
+    }
+    return scoped;
+  }
+
+  #number(name: StringPlace, linkageName: StringPlace): number {
     // Functions of one linkage name have one name.
     const deciding = linkageName.unit === undefined ? name : linkageName;
     const { unit, form, value } = deciding;
@@ -51,7 +94,7 @@ export class FunctionNames {
     const section = unit.stringSection(form);
     if (section === undefined) {
       const written = unit.string(form, value);
-      if (written === undefined) return deciding === name ? -1 : this.number(name, NOWHERE);
+      if (written === undefined) return -1;
       const key = deciding === name ? ` ${written}` : written;
       let number = this.#byText.get(key);
       if (number === undefined) {
@@ -98,9 +141,10 @@ export class FunctionNames {
 
   /**
    * Reads the strings that have been met; where not `all` are wanted, without the names of functions
-   * that have a linkage name. Calls `report` with what is wrong with one of them.
+   * that have a linkage name, and without scopes. Calls `report` with what is wrong with one of them.
    */
   read(report: (error: DwarfError) => void, all: boolean): void {
+    const errors: DwarfError[] = [];
     if (all) {
       for (const [section, { offsets, functions }] of this.#later) {
         for (let i = 0; i < functions.length; i++) {
@@ -109,8 +153,15 @@ export class FunctionNames {
         }
       }
       this.#later.clear();
+      const { functions, declared } = this.#unscoped;
+      this.#unscoped = { functions: [], declared: [] };
+      const scopes = this.#scopes.of(declared, (error) => errors.push(error));
+      scopes.forEach((scope, i) => {
+        if (scope !== "") this.#scope.set(functions[i] as number, scope);
+      });
     }
     this.#strings.read(report);
+    errors.forEach(report);
   }
 
   /** The names of function `n`, which is one of them. Calls `report` as {@link read} does. */
@@ -120,9 +171,11 @@ export class FunctionNames {
       const bytes = this.#strings.get(string);
       return bytes === undefined ? undefined : text(bytes, 0, bytes.length);
     };
+    const scope = this.#scope.get(n);
     return {
       function: decoded(this.#name[n] as number),
       linkageName: decoded(this.#linkageName[n] as number),
+      ...(scope === undefined ? {} : { scope }),
     };
   }
 

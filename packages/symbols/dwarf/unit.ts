@@ -1,6 +1,6 @@
 import { AbbrevTable, SLOT } from "./abbrev.ts";
 import { Cursor } from "./bytes.ts";
-import { DW_FORM, DW_LANG_C_PLUS_PLUS, DW_RLE, DW_UT } from "./constants.ts";
+import { DW_FORM, DW_LANG_C_PLUS_PLUS, DW_LANG_UNSCOPED, DW_RLE, DW_UT } from "./constants.ts";
 import { Die } from "./die.ts";
 import { DwarfError } from "./dwarf_error.ts";
 import type { DwarfFile } from "./dwarf_file.ts";
@@ -116,6 +116,11 @@ export class Unit implements UnitFormat, LineUnit {
   /** True where the unit says that its source is C++. */
   get isCPlusPlus(): boolean {
     return DW_LANG_C_PLUS_PLUS.has(this.rootDie().constant(SLOT.LANGUAGE));
+  }
+
+  /** False where the unit says that its source is of a language without scopes. */
+  get hasScopes(): boolean {
+    return !DW_LANG_UNSCOPED.has(this.rootDie().constant(SLOT.LANGUAGE));
   }
 
   /** An error at position `at` of this unit. */

@@ -90,8 +90,7 @@ function framesOf(batch: FrameBatch) {
       const at = first + k;
       const name = batch.functions[batch.function[at] ?? -1];
       return {
-        function: name?.function,
-        linkageName: name?.linkageName,
+        ...(name ?? { function: undefined, linkageName: undefined }),
         file: batch.files[batch.file[at] ?? -1],
         line: batch.line[at],
         column: batch.column[at],

@@ -2,6 +2,7 @@ import type { Address } from "../address.ts";
 import { FileAddresses } from "../address_map.ts";
 import { runsOn } from "../architecture.ts";
 import type { DwarfContext, Frame } from "../dwarf/dwarf_context.ts";
+import type { FunctionName } from "../dwarf/function_names.ts";
 import { ET } from "../elf/constants.ts";
 import type { ElfFile } from "../elf/elf_file.ts";
 import { type ElfSymbolsOptions, readElfSymbols } from "../elf/elf_symbols.ts";
@@ -163,6 +164,8 @@ class ElfTables {
   };
 }
 
+const NAMELESS: FunctionName = { function: undefined, linkageName: undefined };
+
 /**
  * Looks up in a symbol table and debug information.
  *
@@ -195,8 +198,7 @@ export function findInElf(
     for (let k = first; k < first + count; k++) {
       const name = batch.functions[batch.function[k] as number];
       frames.push({
-        function: name?.function,
-        linkageName: name?.linkageName,
+        ...(name ?? NAMELESS),
         file: batch.files[batch.file[k] as number],
         line: (batch.line[k] as number) >>> 0,
         column: (batch.column[k] as number) >>> 0,
