@@ -1,7 +1,9 @@
 /** `convert --jit`, beside `perf inject --jit`, on code that node compiled. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { emptyAttr, HEADER_ARCH } from "@perfdata/format";
+import { asFile, type Item } from "../fixtures/synthesize/recording.ts";
 import { noPerf } from "./perf.ts";
-import { tool } from "./tool.ts";
+import { inFolder, tool } from "./tool.ts";
 import { ignored, skipped } from "./ignored.ts";
 
 const PROGRAM = `function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
@@ -120,3 +122,50 @@ Deno.test(
     }
   },
 );
+
+Deno.test("convert --jit writes nothing where its output cannot be written, and code without a machine", () =>
+  inFolder(async (folder) => {
+    // A jitdump file as CPython 3.13.0 writes it: elf_mach is 0. Eight bytes of code at 0x1000.
+    const dump = `${folder}/jit-42.dump`;
+    const words = [0x0000_0001_4a69_5444n, 40n, 42n << 32n, 1n, 0n];
+    words.push(72n << 32n, 5n, 42n << 32n | 42n, 0x1000n, 0x1000n, 8n, 1n);
+    words.push(0x61_6161_6161_6161n, 0xc390_9090_9090_9090n);
+    await Deno.writeFile(dump, new Uint8Array(BigUint64Array.from(words).buffer));
+    const map = { pid: 42, tid: 42, addr: 0x7000n, len: 0x1000n, pgoff: 0n, filename: dump };
+    const items = [
+      { type: 3, name: "COMM", misc: 0, body: { pid: 42, tid: 42, comm: "python" } },
+      { type: 1, name: "MMAP", misc: 2, body: map },
+      {
+        type: 9,
+        name: "SAMPLE",
+        misc: 2,
+        body: { ip: 0x1004n, pid: 42, tid: 42, time: 10n, period: 1n },
+      },
+    ].map((record) => ({ record }) as Item);
+    const attr = emptyAttr();
+    // IP, TID, TIME; CLOCK_MONOTONIC
+    const flags = { ...attr.flags, use_clockid: true };
+    const event = { ...attr, size: 120, sample_type: 7n, sample_period: 1n, clockid: 1, flags };
+    const features = [{ id: HEADER_ARCH, name: "ARCH" as const, value: "x86_64" }];
+    await Deno.writeFile(
+      `${folder}/perf.data`,
+      await asFile({ events: [{ attr: event, ids: [1n] }], items, features }, true),
+    );
+    const jitted = () => [...Deno.readDirSync(folder)].filter(({ name }) => /^jitted/.test(name));
+    const options = { cwd: folder, env: { PERFDATA_CWD: folder } };
+    const convert = () => tool("convert", ["--jit", "perf.data", "-o", "out.data"], options);
+
+    Deno.writeTextFileSync(`${folder}/out.data`, "mine");
+    const refused = await convert();
+    assertEquals([refused.code, jitted()], [1, []], refused.err);
+    assertStringIncludes(refused.err, "out.data");
+    assertEquals(Deno.readTextFileSync(`${folder}/out.data`), "mine");
+
+    Deno.removeSync(`${folder}/out.data`);
+    const done = await convert();
+    assertEquals([done.code, jitted().length], [0, 1], done.err);
+    // What was written is not refused where it is opened.
+    const { out } = await tool("funcs", ["--json", "out.data"], options);
+    const row = JSON.parse(out.trim().split("\n")[0] ?? "");
+    assertEquals([row.sym, row.samples], ["aaaaaaa", 1]);
+  }));

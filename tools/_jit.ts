@@ -22,7 +22,8 @@ export async function injectJit(
   if (reader.fileSize === undefined) {
     throw new InputError("--jit: a stream can be read only once; write it to a file first");
   }
-  const { files, timeConv, isMonotonic } = await findJitdumps(reader);
+  const found = await findJitdumps(reader);
+  const { files, timeConv, isMonotonic } = found;
   if (files.length === 0) {
     throw new InputError("--jit: no mapping of a jitdump file (jit-PID.dump)");
   }
@@ -32,7 +33,7 @@ export async function injectJit(
     const injected: JitInjection[] = [];
     try {
       using source = about(dump.path, () => openFileSource(dump.path));
-      for await (const { bytes, ...file } of jittedFiles(source, dump, timeConv)) {
+      for await (const { bytes, ...file } of jittedFiles(source, dump, found)) {
         if (!isMonotonic && timeConv === undefined) {
           throw new InputError(
             "--jit: its times are not those of the jitdump file; record with perf record -k mono",

@@ -117,9 +117,10 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       : undefined;
     const fitting = known && new ForPerf(reader, known);
     const identified = on["build-ids"] ? await identify(name, reader) : undefined;
-    const jitted = on.jit ? await injectJit("convert", name, reader, on.force) : undefined;
-    const edit: Edit = swapped ?? fitting ?? identified ?? jitted ?? {};
     await writeRecording("convert", flags, async ({ output: plain, path }) => {
+      // Here, where it is known that the output can be written: it writes files of its own.
+      const jitted = on.jit ? await injectJit("convert", name, reader, on.force) : undefined;
+      const edit: Edit = swapped ?? fitting ?? identified ?? jitted ?? {};
       const level = { params: { [constants?.ZSTD_c_compressionLevel ?? 0]: LEVEL } };
       const output = zstdCompressSync === undefined ? plain : new CompressedOutput(
         plain,

@@ -20,7 +20,9 @@ import {
   type JitCodeUnwindingInfo,
   JitdumpError,
   jitElf,
+  machineOf,
   openJitdump,
+  runsOn,
 } from "@perfdata/symbols";
 import { TIME_CONV, type TimeConv } from "@perfdata/user-records";
 import { AddBuildIds } from "./build_ids.ts";
@@ -50,6 +52,8 @@ export interface JitdumpsOf {
   readonly timeConv: TimeConv | undefined;
   /** Whether samples have the times of CLOCK_MONOTONIC (`perf record -k mono`). */
   readonly isMonotonic: boolean;
+  /** The architecture of the recorded machine, where the recording says it. */
+  readonly arch: string | undefined;
 }
 
 /**
@@ -77,7 +81,7 @@ export async function findJitdumps(reader: PerfDataReader): Promise<JitdumpsOf> 
   const isMonotonic = reader.events.all.every(({ attr }) =>
     attr.flags.use_clockid && attr.clockid === CLOCK_MONOTONIC
   );
-  return { files: [...files.values()], timeConv, isMonotonic };
+  return { files: [...files.values()], timeConv, isMonotonic, arch: reader.arch };
 }
 
 /** An ELF file of compiled code, and where it was mapped. */
@@ -114,15 +118,24 @@ export interface JittedMap {
  *
  * @param source The jitdump file.
  * @param dump Who mapped it, and its path.
- * @param timeConv Converts times of the CPU's counter.
- * @throws {JitdumpError} Where the file is malformed, or its times cannot be converted.
+ * @param recording What the recording says: how times of the CPU's counter convert, and which machine ran
+ * the code, where the jitdump file does not say so.
+ * @throws {JitdumpError} Where the file is malformed, its times cannot be converted, or its code is not of
+ * the recorded machine.
  */
 export async function* jittedFiles(
   source: BinarySource,
   { pid, path }: NamedJitdump,
-  timeConv: TimeConv | undefined,
+  { timeConv, arch }: Pick<JitdumpsOf, "timeConv" | "arch">,
 ): AsyncGenerator<JittedFile, void, void> {
-  const { header, records } = openJitdump(source);
+  const { header: written, records } = openJitdump(source);
+  const header = { ...written, machine: written.machine || (machineOf(arch) ?? 0) };
+  if (header.machine === 0) {
+    throw new JitdumpError(12, "elf_mach is 0, and the recording does not say its architecture");
+  }
+  if (!runsOn(arch, header)) {
+    throw new JitdumpError(12, `elf_mach is ${header.machine}, and the recording is of ${arch}`);
+  }
   const isArch = (header.flags & ARCH_TIMESTAMP) !== 0n;
   if (isArch && timeConv === undefined) {
     throw new JitdumpError(32, "times of the CPU's counter, and the recording has no TIME_CONV");
@@ -132,10 +145,10 @@ export async function* jittedFiles(
       ? BigInt.asUintN(64, timeConv.time_zero + (time * timeConv.time_mult >> timeConv.time_shift))
       : time;
   const folder = path.slice(0, path.lastIndexOf("/") + 1);
-  const pathOf = (index: number) => `${folder}jitted-${header.pid}-${index}.so`;
+  const pathOf = (index: bigint) => `${folder}jitted-${header.pid}-${index}.so`;
   // In another namespace of pids a process has another number than the kernel's.
   const tidOf = (tid: number) => header.pid === pid ? tid : pid;
-  const loads = new Map<number, { buildId: string; pgoff: bigint; size: bigint }>();
+  const loads = new Map<bigint, { buildId: string; pgoff: bigint; size: bigint }>();
   let debug: JitCodeDebugInfo | undefined;
   let unwinding: JitCodeUnwindingInfo | undefined;
   for (const record of records()) {

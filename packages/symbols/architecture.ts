@@ -51,3 +51,21 @@ export function runsOn(arch: string | undefined, elf: ElfMachine): boolean {
   return machines.includes(elf.machine) &&
     (littleEndian === undefined || littleEndian === elf.littleEndian);
 }
+
+/**
+ * The machine type of an architecture's own programs.
+ *
+ * @param arch its name, as `uname -m` prints it
+ * @returns `undefined` if the name is not known, or there is none
+ *
+ * @example
+ * ```ts
+ * import { machineOf } from "@perfdata/symbols";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals([machineOf("x86_64"), machineOf("aarch64"), machineOf("vax")], [62, 183, undefined]);
+ * ```
+ */
+export function machineOf(arch: string | undefined): number | undefined {
+  return arch === undefined ? undefined : MACHINES.find(([name]) => name.test(arch))?.[1][0];
+}

@@ -12,7 +12,7 @@ export interface JitCode {
   /** Name of the function. */
   readonly name: string;
   /** Number of the code in its file. */
-  readonly codeIndex: number;
+  readonly codeIndex: bigint;
   /** Address at which it was compiled, which its lines refer to. */
   readonly compiledAt: Address;
   /** Where its bytes begin in the file. */
@@ -33,7 +33,7 @@ const MAX_VERSIONS = 64;
  * import { JitSymbols, type JitRecord } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
- * const load = (name: string, timestamp: bigint, codeIndex: number): JitRecord => ({
+ * const load = (name: string, timestamp: bigint, codeIndex: bigint): JitRecord => ({
  *   id: 0, offset: 0, totalSize: 0, timestamp, pid: 1, tid: 1, vma: 0x1000, codeAddr: 0x1000,
  *   codeSize: 64, codeIndex, name, codeOffset: 0,
  * });
@@ -106,7 +106,7 @@ export class JitSymbols {
 
 function collect(records: Iterable<JitRecord>): JitCode[] {
   const codes: JitCode[] = [];
-  const byIndex = new Map<number, JitCode>();
+  const byIndex = new Map<bigint, JitCode>();
   const pendingLines = new Map<Address, readonly JitLine[]>();
   for (const record of records) {
     let code: JitCode | undefined;

@@ -17,7 +17,7 @@ export interface JitdumpHeader {
   readonly version: number;
   /** Size of the header in bytes. */
   readonly totalSize: number;
-  /** ELF machine of the code: one of `EM`. */
+  /** ELF machine of the code: one of `EM`. CPython 3.13.0 leaves it 0: that of the recording. */
   readonly machine: number;
   /** Process that wrote the file. */
   readonly pid: number;
@@ -51,8 +51,8 @@ export interface JitCodeLoad extends JitRecordPrefix {
   readonly codeAddr: Address;
   /** Size of the code in bytes. */
   readonly codeSize: number;
-  /** Number of the code, unique in the file. */
-  readonly codeIndex: number;
+  /** Number of the code, unique in the file; 64 bits. */
+  readonly codeIndex: bigint;
   /** Name of the function. */
   readonly name: string;
   /** Byte offset of the machine code in the file. */
@@ -76,7 +76,7 @@ export interface JitCodeMove extends JitRecordPrefix {
   /** Size of the code in bytes. */
   readonly codeSize: number;
   /** Number given by the `JIT_CODE_LOAD`. */
-  readonly codeIndex: number;
+  readonly codeIndex: bigint;
 }
 
 /** One row of a line table: `struct debug_entry`. */
@@ -283,7 +283,7 @@ function readRecord(
         vma: address(data, 24, le),
         codeAddr: address(data, 32, le),
         codeSize,
-        codeIndex: unsigned(data, 48, le),
+        codeIndex: data.getBigUint64(48, le),
         name: decodeName(name, 0, nameLength),
         codeOffset: offset + totalSize - codeSize,
       };
@@ -300,7 +300,7 @@ function readRecord(
         oldCodeAddr: address(data, 32, le),
         newCodeAddr: address(data, 40, le),
         codeSize: unsigned(data, 48, le),
-        codeIndex: unsigned(data, 56, le),
+        codeIndex: data.getBigUint64(56, le),
       };
     }
     case 2: {

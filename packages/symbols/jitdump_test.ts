@@ -76,7 +76,14 @@ for (const le of [true, false]) {
     assertEquals(unwind?.id === 4 && unwind.ehFrameHdrSize, 2);
     if (loaded?.id !== 0) throw new Error("expected JIT_CODE_LOAD");
     assertEquals(
-      [loaded.pid, loaded.tid, loaded.vma, loaded.codeAddr, loaded.codeSize, loaded.codeIndex],
+      [
+        loaded.pid,
+        loaded.tid,
+        loaded.vma,
+        loaded.codeAddr,
+        loaded.codeSize,
+        Number(loaded.codeIndex),
+      ],
       [4711, 4712, 0x1000, 0x1000, 0x20, 1],
     );
     assertEquals(loaded.name, "first");

@@ -26,7 +26,7 @@ export class JitCfi {
   readonly #littleEndian: boolean;
   readonly #codes: JitSymbols;
   /** By number of the code in its file. */
-  readonly #tables = new Map<number, JitTables>();
+  readonly #tables = new Map<bigint, JitTables>();
 
   /** Takes the records of a jitdump file. */
   constructor(records: Iterable<JitRecord>, littleEndian: boolean, rows: RowTable) {
