@@ -38,6 +38,19 @@ function scaled(text: string, unit: bigint): bigint {
 }
 
 /**
+ * Reads a length of time: `10ms`, `1.5s`; in ns.
+ *
+ * @throws {UsageError} Where it is none.
+ */
+export function parseLength(flag: string, text: string): bigint {
+  const [, number, unit = ""] = /^(\d+(?:\.\d+)?)(s|ms|us|ns)$/.exec(text) ?? [];
+  if (number === undefined) {
+    throw new UsageError(`--${flag} is ${text}, expected 10ms, 1.5s or 200us`);
+  }
+  return scaled(number, UNITS[unit] ?? 1n);
+}
+
+/**
  * Reads a range: `12.5,13` in seconds of the clock of the recording; `1.5s-2s`, `300ms-` after the
  * first sample; `10%-20%`. Either end may be left out.
  *

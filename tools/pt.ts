@@ -2,7 +2,6 @@
  * `pt`: what ran, from the Intel PT data of a recording: functions over time, calls, branches,
  * instructions.
  */
-import { PerfDataReader, type RandomAccessSource } from "@perfdata/format";
 import {
   callJson,
   callRowsOf,
@@ -21,7 +20,6 @@ import {
   PtNames,
   rowLines,
   shortObject,
-  type TimeOrigin,
 } from "@perfdata/session/pt";
 import {
   aboutAsync,
@@ -43,7 +41,7 @@ import { insnText } from "./_insn_text.ts";
 import { codeOf, imagesOf, openPt, reportLoss } from "./_pt.ts";
 import { packetLines } from "./_pt_packets.ts";
 import { CallText } from "@perfdata/export/call-text";
-import { parseTime, resolveTime, sampleSpan, type TimeRange } from "./_time.ts";
+import { EventTimes, partOf, partWish } from "./_pt_window.ts";
 import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
 
 const HELP = `pt: prints what ran, from the Intel PT data of a perf.data file
@@ -69,8 +67,12 @@ read from the files that were mapped, if their build ids are those of the record
       --function NAMES   only these functions: a,b; with --calls, and what they call
       --tid LIST         only these threads: 12 or 12,14-16
       --cpu LIST         only the buffers of these CPUs
-      --time RANGE       only of this time: 12.5,13 in seconds of the recording's clock; where the
-                         recording has samples, also 1.5s-2s after the first one, or 10%-20%
+      --time RANGE       only of this time: 12.5,13 in seconds of the recording's clock, 1.5s-2s
+                         after the start of the trace, or 10%-20% of it
+      --last LENGTH      only the last of the trace: 10ms, 1.5s; the rest is not decoded
+      --around WHAT[±LENGTH]
+                         only 5ms (or LENGTH) before and after a time (12.5, or 1.5s after the start)
+                         or the last sample of an event: sched:sched_process_exit±1ms (or +-1ms)
       --limit N          of the table of functions, at most N rows
       --image FILE[@ADDR]
                          code at an address: memory in FILE from ADDR on, or an ELF file with its
@@ -87,6 +89,7 @@ examples:
   perfdata pt --latency malloc perf.data
   perfdata pt --insns --tid 4711 --time 12.5,12.6 perf.data
   perfdata pt --packets perf.data
+  perfdata pt --calls --last 10ms perf.data
   perfdata flame --pt -o flame.html perf.data
   perfdata export --pt firefox perf.data
   perfdata pt --calls --json perf.data | jq 'select(.duration > 1e6)'
@@ -114,6 +117,8 @@ const FLAGS = {
     "tid",
     "cpu",
     "time",
+    "last",
+    "around",
     "limit",
     "image",
     ...SYMBOL_FLAGS.string,
@@ -143,18 +148,6 @@ class Lines {
     if (this.#lines.length > 0) writeOut(this.#lines.join("\n") + "\n");
     this.#lines = [];
   }
-}
-
-/** The time that was asked for, in ns of the recording's clock. */
-async function timeOf(
-  range: TimeRange | undefined,
-  source: RandomAccessSource,
-  origin: TimeOrigin,
-): Promise<{ from?: number; to?: number }> {
-  if (range === undefined) return {};
-  const span = async () => sampleSpan(await PerfDataReader.open(source, { diagnostics: () => {} }));
-  const [from, to] = await resolveTime(range, span);
-  return { from: origin.since(from), to: origin.since(to) };
 }
 
 function functionTable(rows: readonly FunctionTime[], timed: boolean): string[] {
@@ -202,7 +195,7 @@ async function run(flags: PtFlags): Promise<number> {
     if (others !== undefined) throw new UsageError(`--packets: --${others} needs code`);
   }
   if (on.source && !on.insns) throw new UsageError("--source is for --insns");
-  const range = value.time === undefined ? undefined : parseTime(value.time);
+  const wish = partWish(value);
   const tids = value.tid === undefined ? undefined : parseNumbers("tid", value.tid);
   const cpus = value.cpu === undefined ? undefined : parseNumbers("cpu", value.cpu);
   const limit = parseCount("limit", value.limit);
@@ -212,7 +205,9 @@ async function run(flags: PtFlags): Promise<number> {
   const filter = value.function === undefined ? undefined : new Set(value.function.split(","));
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
-    const { trace, source, sideband, complaints } = await openPt("pt", name);
+    const events = new EventTimes();
+    const opened = await openPt("pt", name, value.around === undefined ? [] : [events]);
+    const { trace, source, sideband, complaints } = opened;
     const { recorded } = sideband;
     const code = codeOf(sideband, value, imagesOf(value.image, name));
     const resolver = await resolverOf(flags, name, {
@@ -223,19 +218,23 @@ async function run(flags: PtFlags): Promise<number> {
     const names = new PtNames(code, resolver);
     const clock = new PtClock(trace);
     const lines = new Lines();
-    const part = { tids, ...await timeOf(range, source, clock.origin) };
+    const { note, ...times } = await partOf(wish, name, opened, code, events);
+    const part = { tids, ...times };
+    // Of calls it matters what came before.
+    const isShort = note !== undefined || lists.length > 0 || on.packets;
     const progress = new Progress(
       "pt",
       trace.streams.reduce((sum, { pieces }) => sum + pieces.reduce((n, p) => n + p.size, 0), 0),
     );
     const options: DecodePtOptions = {
       ...(on.packets ? { quick: 1 } : {}),
+      ...(isShort ? times : {}),
       progress: progress.add,
       wants: ({ cpu }) => cpus === undefined || (cpu !== undefined && cpus.has(cpu)),
     };
     let counts: PtCounts;
     let printed = 0;
-    const notes: string[] = [];
+    const notes = note === undefined ? [] : [note];
     const packets = async () => {
       const found = await packetLines({
         trace,
@@ -308,16 +307,15 @@ async function run(flags: PtFlags): Promise<number> {
         printed++;
         if (on.json) lines.put(latencyJson(value.latency, stats, clock.origin));
         else lines.all(latencyLines(value.latency, stats, clock.origin));
+      } else if (counts.insns === 0 && counts.addresses > 0 && filter === undefined) {
+        notes.push("no code is at hand: this is what packets alone say");
+        await packets();
       } else {
         const rows = functionTimes(calls, calls.latency, names)
           .filter((row) => filter?.has(row.name) ?? true).slice(0, limit ?? Infinity);
         printed = rows.length;
         if (on.json) lines.all(rows.map((row) => JSON.stringify(row)));
         else if (printed > 0) lines.all(functionTable(rows, clock.known));
-        else if (counts.insns === 0 && filter === undefined) {
-          const { addresses } = await packets();
-          if (addresses > 0) notes.unshift("no code is at hand: this is what packets alone say");
-        }
       }
     }
     progress.finish();

@@ -157,6 +157,12 @@ export class PtList implements PtSink {
       if (entry >= 0) {
         if (now < 0 || (now >= from && now <= to)) {
           this.#path(buffer, paths, blocks, entry, now, uncertainty);
+        } else {
+          // The first branch of the part may come from the last block before it.
+          const end = paths.start[entry + 1] as number;
+          if (end > (paths.start[entry] as number)) {
+            this.#before.set(tid, paths.blocks[end - 1] as number);
+          }
         }
         continue;
       }

@@ -6,9 +6,11 @@ import {
   FlowDecoder,
   FlowStatus,
 } from "@perfdata/intel-pt";
-import type { AuxPiece, AuxStream, AuxTrace } from "./aux_trace.ts";
+import type { AuxStream, AuxTrace } from "./aux_trace.ts";
 import type { PtCode, ThreadCode } from "./pt_code.ts";
 import type { PtSideband, Switches } from "./pt_sideband.ts";
+import { pieceEnd } from "./pt_pieces.ts";
+import { PtSeeker } from "./pt_seek.ts";
 import { TimeOrigin } from "./pt_time.ts";
 
 /** Bytes that are read at once. */
@@ -112,6 +114,12 @@ export class PtClock {
     return this.#baseNs + Number(BigInt(Math.floor(ticks)) * this.#mult >> this.#shift);
   }
 
+  /** perf's time in ns since the origin of a TSC packet: its low 32 bits, and the 24 above. */
+  tsc(low: number, high: number): number {
+    const ticks = BigInt(high & 0xffffff) << 32n | BigInt(low >>> 0);
+    return this.ns(Number(BigInt.asUintN(56, ticks - this.base)));
+  }
+
   /** Length in ns of a number of ticks. */
   duration(ticks: number): number {
     return this.known ? ticks * this.#nsPerTick : 0;
@@ -148,6 +156,13 @@ export interface DecodePtOptions {
   readonly progress?: (bytes: number) => void;
   /** By how many ns one buffer may be ahead of the others; they are stopped at changes only without it. */
   readonly slice?: number;
+  /**
+   * Only what is needed for the part from this time on, ns: decoding begins at a PSB before it. Calls that were
+   * open then are not known.
+   */
+  readonly from?: number;
+  /** Only up to this time, ns. */
+  readonly to?: number;
   /** Follows no code: see `FlowOptions.quick`. */
   readonly quick?: 0 | 1 | 2;
 }
@@ -190,6 +205,10 @@ export async function decodePt(
         options,
       )
     );
+  const { from } = options;
+  if (from !== undefined && clock.known) {
+    for (const buffer of buffers) await buffer.seek(from);
+  }
   const waiting = new Set(buffers);
   while (waiting.size > 0 && sink.done?.() !== true) {
     // The buffer that is least far goes on up to its next change.
@@ -199,7 +218,8 @@ export async function decodePt(
     }
     if (next === undefined) break;
     sink.reached?.(next.position);
-    if (!next.step()) {
+    if (next.ended) waiting.delete(next);
+    else if (!next.step()) {
       const n = await next.feed();
       await sink.idle?.();
       if (n === 0 && next.ended) waiting.delete(next);
@@ -257,6 +277,7 @@ class Buffer implements PtBuffer {
   #from = 0;
   #to = 0;
   readonly #slice: number;
+  readonly #until: number;
   #switch = 0;
   #change = 0;
   #poke = 0;
@@ -276,9 +297,10 @@ class Buffer implements PtBuffer {
     clock: PtClock,
     cache: FlowCache,
     ratios: ClockRatios,
-    { slice = Infinity, quick = 0 }: DecodePtOptions,
+    { slice = Infinity, quick = 0, to = Infinity }: DecodePtOptions,
   ) {
     this.#slice = slice;
+    this.#until = to;
     this.stream = stream;
     this.index = index;
     this.#source = source;
@@ -307,6 +329,13 @@ class Buffer implements PtBuffer {
     });
     sink.thread?.(this);
     this.#advance();
+  }
+
+  /** Begins before a time instead of at the beginning. */
+  async seek(ns: number): Promise<void> {
+    const { piece, at } = await new PtSeeker(this.stream, this.#source, this.#clock).before(ns);
+    this.#piece = piece;
+    if (at > 0) this.#at = at + (this.stream.pieces[piece]?.overlap ?? 0);
   }
 
   /** Decodes what was fed, up to the next change; false where more is to be fed. */
@@ -348,7 +377,10 @@ class Buffer implements PtBuffer {
       this.#sink.thread?.(this);
     }
     if (!this.#clock.known) return;
+    // What comes after the time of a PSB+ in it has the time before.
+    if (ns > this.#until && !flow.isInPsb) this.ended = true;
     this.#stop = Math.min(
+      this.#until + 1,
       this.#switch < switches.count ? switches.time[this.#switch] as number : Infinity,
       changes[this.#change] ?? Infinity,
       this.#pokes[this.#poke]?.time ?? Infinity,
@@ -394,17 +426,4 @@ class Buffer implements PtBuffer {
       this.#to = n;
     }
   }
-}
-
-/** Where the data of a piece ends: perf pads it, and the next piece shows by how much. */
-export function pieceEnd(piece: AuxPiece, next: AuxPiece | undefined): number {
-  // Offsets of snapshots are places in a ring: only those of data in a row say how long it is.
-  if (
-    next?.auxOffset === undefined || piece.auxOffset === undefined || next.overlap > 0 ||
-    next.gap === undefined
-  ) {
-    return piece.size;
-  }
-  const distance = next.auxOffset - piece.auxOffset;
-  return distance > 0n && distance < BigInt(piece.size) ? Number(distance) : piece.size;
 }

@@ -289,6 +289,11 @@ export class FlowDecoder {
     return this.bound !== 0;
   }
 
+  /** Whether the last packet is one of a PSB+. */
+  get isInPsb(): boolean {
+    return this.inPsb;
+  }
+
   /** Says that no more bytes will come. */
   end(): void {
     this.packets.end();

@@ -1,0 +1,162 @@
+/** `pt --last`, `--around` and `--time`: which part of a trace. */
+import { PERF_RECORD_SAMPLE } from "@perfdata/format";
+import type { Consumer, Engine } from "@perfdata/session/engine";
+import type { Run } from "@perfdata/session/run";
+import { ptSpan, type TimeOrigin } from "@perfdata/session/pt";
+import { InputError, UsageError } from "./_cli.ts";
+import type { OpenedPt } from "./_pt.ts";
+import { parseLength, parseTime, resolveTime, type TimeRange } from "./_time.ts";
+import type { PtCode } from "@perfdata/session/pt";
+
+/** What `--around` names, and how far around it. */
+interface Around {
+  /** An event, or a time. */
+  readonly what: string;
+  /** ns. */
+  readonly length: bigint;
+}
+
+/** Which part was asked for. */
+export interface PartWish {
+  readonly time: TimeRange | undefined;
+  /** ns. */
+  readonly last: bigint | undefined;
+  readonly around: Around | undefined;
+}
+
+/** Which part it is: ns since the clock's origin. */
+export interface Part {
+  readonly from?: number;
+  readonly to?: number;
+  /** What is to be said of it. */
+  readonly note?: string;
+}
+
+/** How far `--around` goes where it does not say. */
+const AROUND = 5_000_000n;
+
+/** Reads the flags. */
+export function partWish(
+  { time, last, around }: Readonly<Record<"time" | "last" | "around", string | undefined>>,
+): PartWish {
+  const given = Object.entries({ time, last, around }).filter(([, value]) => value !== undefined);
+  if (given.length > 1) {
+    throw new UsageError(`${given.map(([name]) => `--${name}`).join(" and ")}: one of them`);
+  }
+  const [, what = "", length] = /^(.*?)(?:(?:±|\+-|\+\/-)(.*))?$/.exec(around ?? "") ?? [];
+  if (around !== undefined && what.trim() === "") {
+    throw new UsageError(`--around is ${around}, expected EVENT or TIME, and ±5ms`);
+  }
+  return {
+    time: time === undefined ? undefined : parseTime(time),
+    last: last === undefined ? undefined : parseLength("last", last),
+    around: around === undefined ? undefined : {
+      what: what.trim(),
+      length: length === undefined ? AROUND : parseLength("around", length.trim()),
+    },
+  };
+}
+
+/** The samples of each event: how many, and when the last one was. */
+export class EventTimes implements Consumer {
+  /** In any order of time. */
+  readonly needs = { machine: false } as const;
+  readonly #found = new Map<number, { count: number; high: number; low: number }>();
+  #engine: Engine | undefined;
+
+  /** Begins with nothing. */
+  start(engine: Engine): void {
+    this.#engine = engine;
+  }
+
+  /** Takes records in order of time. */
+  rows({ count, type, event, timeHi, timeLo }: Run): void {
+    for (let i = 0; i < count; i++) {
+      if (type[i] !== PERF_RECORD_SAMPLE) continue;
+      const number = event[i] as number;
+      let found = this.#found.get(number);
+      if (found === undefined) this.#found.set(number, found = { count: 0, high: 0, low: 0 });
+      found.count++;
+      found.high = timeHi[i] as number;
+      found.low = timeLo[i] as number;
+    }
+  }
+
+  /** The last sample of an event, and how many there are. */
+  last(name: string, origin: TimeOrigin): { readonly time: number; readonly count: number } {
+    const { eventNames = [] } = this.#engine ?? {};
+    let last: { time: number; count: number } | undefined;
+    for (const [number, { count, high, low }] of this.#found) {
+      if (
+        eventNames[number]?.replace(/:[ukhHGpPDSWIe]+$/, "") !== name && eventNames[number] !== name
+      ) {
+        continue;
+      }
+      const time = origin.sinceHalves(high, low);
+      last = { time: Math.max(last?.time ?? 0, time), count: count + (last?.count ?? 0) };
+    }
+    if (last !== undefined) return last;
+    const names = [...this.#found.keys()].map((number) => eventNames[number]);
+    throw new InputError(
+      `--around ${name}: no sample of such an event; ${
+        names.length === 0 ? "there are none" : `there are ${names.join(", ")}`
+      }`,
+    );
+  }
+}
+
+/** Finds the part that was asked for. */
+export async function partOf(
+  { time, last, around }: PartWish,
+  name: string,
+  { trace, source, sideband }: Pick<OpenedPt, "trace" | "source" | "sideband">,
+  code: PtCode,
+  events: EventTimes,
+): Promise<Part> {
+  const { origin } = sideband;
+  if (time?.from === "clock") {
+    const [from, to] = await resolveTime(time, () => Promise.reject(new TypeError("no span")));
+    return { from: origin.since(from), to: origin.since(to) };
+  }
+  if (time === undefined && last === undefined && around === undefined) return {};
+  const span = await ptSpan(trace, source, sideband, code);
+  if (span === undefined) {
+    const flag = time !== undefined ? "time" : last !== undefined ? "last" : "around";
+    throw new InputError(`${name}: --${flag}: the trace has no times`);
+  }
+  const [first, end] = span;
+  const whole = () => [BigInt(origin.exact(first)), BigInt(origin.exact(end))] as const;
+  if (time !== undefined) {
+    const [from, to] = await resolveTime(time, () => Promise.resolve(whole()));
+    return { from: origin.since(from), to: origin.since(to) };
+  }
+  let part: { from: number; to: number };
+  let about = "";
+  if (last !== undefined) part = { from: Math.max(first, end - Number(last)), to: end };
+  else {
+    const { what, length } = around as Around;
+    const isTime = /^\d+(\.\d+)?(s|ms|us|ns|%)?$/.test(what);
+    let middle: number;
+    if (isTime) {
+      const range = parseTime(/\d$/.test(what) ? `${what},` : `${what}-`);
+      const [from] = await resolveTime(range, () => Promise.resolve(whole()));
+      middle = origin.since(from);
+    } else {
+      const found = events.last(what, origin);
+      middle = found.time;
+      about = found.count === 1 ? `; ${what} at ` : `; the last of ${found.count} ${what} at `;
+      about += origin.secondsText(middle);
+    }
+    part = { from: Math.max(0, middle - Number(length)), to: middle + Number(length) };
+    if (part.to < first || part.from > end) {
+      throw new InputError(
+        `${name}: --around ${what}: the trace is from ${origin.secondsText(first)} to ${
+          origin.secondsText(end)
+        }`,
+      );
+    }
+  }
+  const note = `from ${origin.secondsText(part.from)} to ${origin.secondsText(part.to)}${about}; ` +
+    "calls that were open before are not known";
+  return { ...part, note };
+}
