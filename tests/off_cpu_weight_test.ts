@@ -142,11 +142,14 @@ Deno.test({
         };
         const off = await folded("off-cpu");
         const wall = await folded("wall");
+        // The kernel drops some events of all processors without a record of it.
+        const missing =
+          Number(/of ([\d.]+) ms of threads it is not known/.exec(off.err)?.[1] ?? 0) * 1e6;
         const isWithin = (name: string, found: number, least: number, most: number) => {
           const text = `${
             how.join(" ")
           }: ${name}: ${found}, expected ${least} to ${most}; ${off.err}`;
-          assert(found >= least - 0.01 * most && found <= 1.01 * most, text);
+          assert(found >= least - missing - 0.01 * most && found <= 1.01 * most, text);
           compared++;
         };
         for (const [name, { inner, outer, cpu }] of measured) {

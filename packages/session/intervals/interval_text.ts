@@ -7,7 +7,7 @@ export const HOW_TO_RECORD: string =
 /** What intervals were made from, as {@linkcode ThreadIntervals} counts it. */
 export type IntervalCounts = Pick<
   ThreadIntervals,
-  "count" | "withStack" | "unended" | "lostRecords" | "cut" | "hasSums" | "hasSwitches"
+  "count" | "withStack" | "missing" | "unknown" | "lostRecords" | "cut" | "hasSums" | "hasSwitches"
 >;
 
 /**
@@ -18,7 +18,7 @@ export type IntervalCounts = Pick<
  * import { intervalLines } from "@perfdata/session/intervals";
  * import { assertEquals } from "@std/assert";
  *
- * const counts = { count: 8, withStack: 6, unended: 0, lostRecords: 3, cut: 2 };
+ * const counts = { count: 8, withStack: 6, missing: 0, unknown: 0, lostRecords: 3, cut: 2 };
  * assertEquals(intervalLines({ ...counts, hasSums: false, hasSwitches: true }), [
  *   "2 of 8 times without a CPU have no call chain (25.00%)",
  *   "3 records were lost: 2 times without a CPU end there; record with a larger buffer (-m)",
@@ -26,7 +26,7 @@ export type IntervalCounts = Pick<
  * ```
  */
 export function intervalLines(counts: IntervalCounts): string[] {
-  const { count, withStack, unended, lostRecords, cut } = counts;
+  const { count, withStack, missing, unknown, lostRecords, cut } = counts;
   const lines: string[] = [];
   const share = (part: number, all: number): string => `(${(100 * part / all).toFixed(2)}%)`;
   if (count > 0 && withStack === 0) {
@@ -37,14 +37,16 @@ export function intervalLines(counts: IntervalCounts): string[] {
     const left = count - withStack;
     lines.push(`${left} of ${count} times without a CPU have no call chain ${share(left, count)}`);
   }
-  if (unended > 0) {
-    // Where recording began and ended there are always some.
-    const hint = unended > count / 20
+  if (missing > 0) {
+    // Some switches are missing in most recordings of all processors.
+    const hint = missing > count / 20
       ? ": record with --switch-events, or all processors (-a)"
       : "";
     lines.push(
-      `${unended} times without a CPU are left out, since their end was not recorded ` +
-        `${share(unended, unended + count)}${hint}`,
+      `${missing} context switches are missing: of ${
+        (unknown / 1e6).toFixed(3)
+      } ms of threads it is ` +
+        `not known whether they had a CPU${hint}`,
     );
   }
   if (lostRecords > 0) {

@@ -71,6 +71,8 @@ export interface IntervalListener {
   ran?(interval: ThreadInterval): void;
 }
 
+/** CPUs that are believed. */
+const MOST_CPUS = 1 << 16;
 const UNKNOWN = -1;
 const RUNNING = 0;
 const OFF = 1;
@@ -95,6 +97,8 @@ class Thread implements ThreadInterval {
   /** What has said that it left the CPU. */
   said = 0;
   isEnding = false;
+  /** Whether a switch of it is missing: nothing is known since `from`. */
+  isGap = false;
   /** Whether something was recorded of it, and not only that it got a CPU. */
   isSeen = false;
 
@@ -128,6 +132,8 @@ export class ThreadIntervals implements SchedulerListener {
   readonly #filter: SampleFilter;
   readonly #recorded: readonly PerfEvent[];
   readonly #threads = new Map<number, Thread>();
+  /** By CPU: the thread that has it. */
+  readonly #running: number[] = [];
   /** By CPU: when it was last heard of. */
   readonly #heard: number[] = [];
   #last = 0;
@@ -140,8 +146,10 @@ export class ThreadIntervals implements SchedulerListener {
   lostRecords = 0;
   /** Intervals that end where records were lost. */
   cut = 0;
-  /** Times without a CPU whose end was not recorded, and which are left out. */
-  unended = 0;
+  /** Switches that the recording does not have, though threads cannot have gone on without them. */
+  missing = 0;
+  /** For how long, of all threads, it is therefore not known whether they had a CPU. */
+  unknown = 0;
   /** Times without a CPU. */
   count = 0;
   /** Those of them whose callers were recorded. */
@@ -219,7 +227,7 @@ export class ThreadIntervals implements SchedulerListener {
       const time = this.#events.timeOf(run, i);
       if (time > this.#last) this.#last = time;
       // A CPU number of a damaged record must not make a long list.
-      if (of >= 0 && of < 1 << 16) this.#heard[of] = time;
+      if (of >= 0 && of < MOST_CPUS) this.#heard[of] = time;
     }
   }
 
@@ -260,9 +268,8 @@ export class ThreadIntervals implements SchedulerListener {
       return;
     }
     const thread = this.#thread(tid);
-    // One that has left already: its CPU wrote both in the reverse order.
-    if (thread.state === OFF) return;
-    if (thread.state === UNKNOWN) thread.from = time;
+    if (thread.state === OFF) this.#found(thread, time, run.cpu[i] as number);
+    if (thread.state === UNKNOWN) this.#begin(thread, time);
     thread.state = RUNNING;
     this.#take(thread, run, i);
     this.#piece(thread, time);
@@ -280,11 +287,12 @@ export class ThreadIntervals implements SchedulerListener {
     }
     const isPreempted = (misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) !== 0;
     const thread = this.#thread(tid);
-    this.#leave(thread, time, isPreempted, BY_RECORD, () => {
+    const cpu = run.cpu[i] as number;
+    this.#leave(thread, time, cpu, isPreempted, BY_RECORD, () => {
       thread.isSeen = true;
       thread.pid = this.#pids[i] as number;
       thread.comm = this.#comms[i] as number;
-      thread.cpu = run.cpu[i] as number;
+      thread.cpu = cpu;
     });
   }
 
@@ -298,10 +306,13 @@ export class ThreadIntervals implements SchedulerListener {
     run: Run,
     i: number,
   ): void {
+    const before = this.#running[cpu] ?? from;
+    if (before !== from) this.#gone(before, cpu);
+    if (cpu >= 0 && cpu < MOST_CPUS) this.#running[cpu] = to;
     if (from > 0) {
       const thread = this.#thread(from);
       if ((state & DEAD) !== 0) thread.isEnding = true;
-      this.#leave(thread, time, state === 0, BY_TRACEPOINT, () => this.#take(thread, run, i));
+      this.#leave(thread, time, cpu, state === 0, BY_TRACEPOINT, () => this.#take(thread, run, i));
     }
     if (to > 0) this.#enter(to, time, cpu);
   }
@@ -367,7 +378,14 @@ export class ThreadIntervals implements SchedulerListener {
     thread.place = run.place[i] as number;
   }
 
-  #leave(thread: Thread, time: number, isRunnable: boolean, by: number, take: () => void): void {
+  #leave(
+    thread: Thread,
+    time: number,
+    cpu: number,
+    isRunnable: boolean,
+    by: number,
+    take: () => void,
+  ): void {
     if (thread.state === OFF) {
       if ((thread.said & by) === 0) {
         // The same switch, said twice.
@@ -376,8 +394,9 @@ export class ThreadIntervals implements SchedulerListener {
         if (by === BY_TRACEPOINT) take();
         return;
       }
-      this.unended++;
+      this.#found(thread, time, cpu);
     }
+    this.#known(thread, time);
     const { state, stack } = thread;
     take();
     // What ran since the last sample ran on there; without one, where it ends.
@@ -405,11 +424,45 @@ export class ThreadIntervals implements SchedulerListener {
     const thread = this.#thread(tid);
     if (thread.state === RUNNING) return;
     if (thread.state === OFF) this.#endOff(thread, time);
+    this.#begin(thread, time);
     thread.state = RUNNING;
-    thread.from = time;
     thread.cpu = cpu;
     // Nothing is known of what it runs.
     thread.stack = thread.place = -1;
+  }
+
+  /** From now on it is known again what a thread does. */
+  #begin(thread: Thread, time: number): void {
+    this.#known(thread, time);
+    thread.from = time;
+  }
+
+  #known(thread: Thread, time: number): void {
+    if (thread.isGap) this.unknown += time - thread.from;
+    thread.isGap = false;
+  }
+
+  /**
+   * Takes that a thread has a CPU that it was not known to have got: until its wakeup it certainly had none,
+   * nor while another one was heard of on that CPU.
+   */
+  #found(thread: Thread, time: number, cpu: number): void {
+    this.missing++;
+    const until = Math.max(thread.from, thread.runnable, this.#heard[cpu] ?? 0);
+    this.#endOff(thread, until);
+    this.unknown += time - until;
+    thread.state = UNKNOWN;
+  }
+
+  /** Takes that a thread has left a CPU: when is not known, but after the CPU was last heard of. */
+  #gone(tid: number, cpu: number): void {
+    const thread = this.#threads.get(tid);
+    // Of threads that are not recorded it is known only that they got a CPU from those that are.
+    if (thread?.state !== RUNNING || thread.cpu !== cpu || !thread.isSeen) return;
+    this.missing++;
+    this.#piece(thread, this.#heard[cpu] ?? 0);
+    thread.state = UNKNOWN;
+    thread.isGap = true;
   }
 
   /** Ends a time without a CPU. */

@@ -86,7 +86,22 @@ Deno.test("records of switches alone, and together with the tracepoint, are one 
   const ends = await intervalsOf(
     [100n, 200n, 300n].map((time) => ({ time, tid: 7, to: [9, 1n] as const })),
   );
-  assertEquals([ends.off, ends.intervals.unended], [[], 2]);
+  assertEquals([ends.off, ends.intervals.missing, ends.intervals.unknown], [[], 2, 200]);
+});
+
+Deno.test("where a switch is missing, a thread waits as long as it certainly did", async () => {
+  const { off, ran, intervals } = await intervalsOf([
+    { time: 100n, tid: 7, to: [8, 1n] },
+    { time: 130n, tid: 8, wakes: 7 },
+    { time: 140n, tid: 8, clock: 1n, chain: CHAIN },
+    // Here 8 left, and 7 came.
+    { time: 160n, tid: 7, to: [9, 1n] },
+    { time: 170n, tid: 9, to: [8, 1n] },
+    { time: 180n, tid: 8, to: [9, 1n] },
+  ]);
+  assertEquals(off, ["7 100-130-140 - 8", "9 170-180-180 - -1", "7 160-180-180 - -1"]);
+  assertEquals(ran, ["8 100-140 s", "9 160-170 -", "8 170-180 -"]);
+  assertEquals([intervals.missing, intervals.unknown], [2, 20 + 30]);
 });
 
 Deno.test("a loss ends intervals where its CPU was last heard of", async () => {
