@@ -19,6 +19,7 @@ import {
   writeOut,
 } from "./_cli.ts";
 import { BRANCH_FORMATS, exportBranches } from "./_branches.ts";
+import { parseJobs } from "./_record_flags.ts";
 import {
   eventNumber,
   hasIntelPt,
@@ -63,9 +64,10 @@ const FLAGS = {
     "samples",
     "force",
     "pt",
+    "names",
     ...PROFILE_FLAGS.boolean,
   ],
-  string: ["output", "event", "binary", "weight", ...PROFILE_FLAGS.string],
+  string: ["output", "event", "binary", "partition", "weight", ...PROFILE_FLAGS.string],
   alias: { o: "output", f: "force" },
 } as const;
 
@@ -142,9 +144,13 @@ const FORMATS: Readonly<Record<string, Format>> = {
   },
 };
 
+/** The format that is no file, but tables in a directory. */
+const PARQUET = "parquet";
+
 const HELP = `export: writes the samples of a recording in a format that other tools read
 
 usage: perfdata export [flags] FORMAT [FILE]
+       perfdata export [flags] parquet -o DIR FILE...
 
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data). FORMAT is one of
 
@@ -154,8 +160,10 @@ ${
     ...Object.entries(BRANCH_FORMATS),
   ].map(([name, about]) => `      ${name.padEnd(12)} ${about}`).join("\n")
 }
+      parquet      tables in a directory, for DuckDB, Spark, Arrow, Polars; of any number of files
 
-docs/exports.md says what each keeps and loses, and how to open it.
+docs/exports.md says what each keeps and loses, and how to open it; docs/tables.md
+describes the tables of parquet.
 
   -o, --output FILE      where it goes; - is standard output (default: the name of the recording
                          with the format's extension; folded: standard output)
@@ -171,10 +179,13 @@ docs/exports.md says what each keeps and loses, and how to open it.
                          the default where it has none. firefox and chrome have each call
       --no-inline        the others: leave inlined functions out
       --binary FILE      bolt, profgen: the program or library whose branches are written
+      --names            parquet: frames get their functions and lines, as far as they are found
+      --partition LIST   parquet: folders below each table: date, or KEY=VALUE as service=web
 ${WEIGHT_HELP}${PROFILE_HELP}
 examples:
   perfdata export folded perf.data | inferno-flamegraph > flame.svg
   perfdata export pprof perf.data && go tool pprof -http=: perf.pb.gz
+  perfdata export parquet -o tables --names --partition date,service=web night/*.data
   perf record -g -o - -- ./program | perfdata export speedscope -o program.speedscope.json -
 
 Exit codes: 0 done; 1 the recording is damaged (what can be read is written), or has no samples;
@@ -184,6 +195,12 @@ Exit codes: 0 done; 1 the recording is damaged (what can be read is written), or
 async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const { on, value, operands } = flags;
   const [format = "", ...rest] = operands;
+  if (format === PARQUET) return await writeParquet(flags, rest);
+  for (const flag of ["names", "partition"] as const) {
+    if (flag === "names" ? on.names : value.partition !== undefined) {
+      throw new UsageError(`--${flag} is for the format ${PARQUET}`);
+    }
+  }
   const chosen = Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined;
   if (Object.hasOwn(BRANCH_FORMATS, format)) {
     const name = oneFile(rest);
@@ -193,7 +210,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   }
   if (value.binary !== undefined) throw new UsageError("--binary is for bolt and profgen");
   if (chosen === undefined) {
-    const known = [...Object.keys(FORMATS), ...Object.keys(BRANCH_FORMATS)];
+    const known = [...Object.keys(FORMATS), ...Object.keys(BRANCH_FORMATS), PARQUET];
     throw new UsageError(
       format === ""
         ? `no format: ${listed(known)}`
@@ -236,6 +253,40 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     if (output !== "-") complain(`export: ${output}: ${bytes} bytes, ${chosen.about}`);
     return isWhole ? 0 : 1;
   });
+}
+
+/** Writes tables of recordings. */
+async function writeParquet(
+  flags: FlagsOf<typeof FLAGS>,
+  files: readonly string[],
+): Promise<number> {
+  const { on, value } = flags;
+  const folder = value.output;
+  if (folder === undefined) throw new UsageError(`${PARQUET} needs a directory: -o DIR`);
+  if (folder === "-") throw new UsageError(`${PARQUET} is a directory: -o DIR`);
+  for (const flag of ["comm", "dso", "symbol", "event", "binary", "weight"] as const) {
+    if (value[flag] === undefined) continue;
+    throw new UsageError(`--${flag} is not for ${PARQUET}: its tables are asked by name`);
+  }
+  if (on.pt) throw new UsageError(`--pt is not for ${PARQUET}`);
+  const partition = value.partition?.split(",") ?? [];
+  for (const part of partition) {
+    if (part === "date" || /^[A-Za-z_][A-Za-z0-9_]*=[^/=]+$/.test(part)) continue;
+    throw new UsageError(`--partition has ${part}, expected date or KEY=VALUE`);
+  }
+  const names = files.length > 1 ? files : [oneFile(files)];
+  const { writeAllTables } = await import("./_tables.ts");
+  const done = await writeAllTables(
+    names.map((name) => ({
+      ...{ tool: "export", name, folder, partition, flags },
+      ...{ names: on.names, force: on.force },
+    })),
+    parseJobs(value.jobs) ?? 1,
+  );
+  const of = names.length === 1 ? "" : ` of ${names.length - done.failed} recordings`;
+  complain(`export: ${folder}: ${done.samples} samples${of}, ${done.bytes} bytes`);
+  if (done.failed > 0) complain(`export: ${done.failed} of ${names.length} files were left out`);
+  return done.failed === 0 && done.isWhole ? 0 : 1;
 }
 
 /** Whether a file has Intel PT and no samples that could be exported instead. */

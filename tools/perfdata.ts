@@ -125,7 +125,7 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
         name: "export",
         about: "Samples in a format that other tools read",
         needs: ["write", "symbols"],
-        verbs: ["folded", "speedscope", "pprof", "firefox", "chrome", "callgrind"],
+        verbs: ["folded", "speedscope", "pprof", "firefox", "chrome", "callgrind", "parquet"],
       },
     ]],
     ["Take something out of it", [

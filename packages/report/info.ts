@@ -1,13 +1,12 @@
 import {
-  decodeFeature,
   FEATURE_NAMES,
-  featureName,
   HEADER_CLOCK_DATA,
   HEADER_CMDLINE,
   HEADER_DIR_FORMAT,
   type PerfDataReader,
 } from "@perfdata/format";
 import { type Engine, type EngineOptions, runEngine } from "@perfdata/session/engine";
+import { recordedFeatures } from "@perfdata/session/recorded-features";
 import { PERF_AUXTRACE_NAMES } from "@perfdata/user-records";
 import { emptyInfo, type EventInfo, InfoCounts, type StackInfo } from "./info_counts.ts";
 
@@ -81,6 +80,13 @@ const TEXTS: ReadonlySet<string> = new Set([
   "CPUID",
 ]);
 
+/** The numbers of features that are read. */
+const WANTED: ReadonlySet<number> = new Set([
+  ...Object.entries(FEATURE_NAMES).filter(([, name]) => TEXTS.has(name)).map(([id]) => Number(id)),
+  HEADER_CLOCK_DATA,
+  HEADER_CMDLINE,
+]);
+
 /**
  * A recording in short: who recorded what, when, how much of it, and how complete it will be.
  *
@@ -105,7 +111,7 @@ export async function recordingInfo(
 ): Promise<RecordingInfo> {
   const counts = new InfoCounts(reader);
   const engine = await runEngine(reader, [counts], options);
-  const features = await featuresOf(reader, counts.features);
+  const features = await recordedFeatures(reader, WANTED, counts.features);
   const machine: Record<string, string> = {};
   for (const [id, value] of features) {
     const name = FEATURE_NAMES[id] ?? "";
@@ -170,26 +176,4 @@ function objectInfo(counts: InfoCounts, { places }: Engine): ObjectInfo {
     else identified += samples;
   }
   return { count, identified, unidentified, unmapped };
-}
-
-/** The features that can be decoded: of a file its sections, of a pipe what came as records. */
-async function featuresOf(
-  reader: PerfDataReader,
-  recorded: ReadonlyMap<number, Uint8Array>,
-): Promise<Map<number, unknown>> {
-  const sections = new Map(recorded);
-  for (const { id, section } of reader.features) {
-    if (!TEXTS.has(FEATURE_NAMES[id] ?? "") && id !== HEADER_CLOCK_DATA && id !== HEADER_CMDLINE) {
-      continue;
-    }
-    const [offset, size] = [Number(section.offset), Number(section.size)];
-    if (reader.fileSize !== undefined && offset + size > reader.fileSize) continue;
-    sections.set(id, await reader.readSection(offset, size, featureName(id)));
-  }
-  const values = new Map<number, unknown>();
-  for (const [id, bytes] of sections) {
-    const feature = decodeFeature(id, bytes, { littleEndian: reader.littleEndian });
-    if (feature.name !== "RAW") values.set(id, feature.value);
-  }
-  return values;
 }

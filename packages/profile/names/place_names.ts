@@ -1,7 +1,7 @@
 import type { Engine } from "@perfdata/session/engine";
 import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
 import { type SymbolTrust, symbolTrust } from "@perfdata/session/symbolize";
-import type { Resolution, SymbolResolver } from "@perfdata/symbols";
+import { type Resolution, symbolName, type SymbolResolver } from "@perfdata/symbols";
 import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
 import { IntColumn } from "../columns/columns.ts";
 import { FrameTable } from "../columns/frame_table.ts";
@@ -126,15 +126,6 @@ class FrameNames {
     }
     return { ...this.#table.columns(), places: { object, address, start, frames } };
   }
-}
-
-/**
- * The name of a function that is not inlined: that of its symbol, as in \`funcs\` and \`tree\`. Debug
- * information calls \`malloc\` \`__GI___libc_malloc\`. Of a mangled one the frame has it, made readable.
- */
-function symbolName(found: Resolution | undefined, name: string): string {
-  const symbol = found?.symbol?.name;
-  return symbol === undefined || /^_[ZR]/.test(symbol) ? name : symbol;
 }
 
 interface PlaceReader {

@@ -1,0 +1,41 @@
+import type { PerfDataReader } from "@perfdata/format";
+import { featureName } from "@perfdata/format/feature-names";
+import { decodeFeature } from "@perfdata/format/features";
+
+/**
+ * The features that are wanted and can be decoded: of a file its sections, of a pipe what came as records.
+ *
+ * @param wanted Their numbers.
+ * @param recorded What came as records, by number.
+ * @returns Values by number.
+ *
+ * @example
+ * ```ts
+ * import { bytesSource, HEADER_HOSTNAME, PerfDataReader } from "@perfdata/format";
+ * import { recordedFeatures } from "@perfdata/session/recorded-features";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const file = bytesSource(await Deno.readFile("fixtures/recorded/two-events.perf.data"));
+ * const features = await recordedFeatures(await PerfDataReader.open(file), new Set([HEADER_HOSTNAME]));
+ * assertEquals(features.get(HEADER_HOSTNAME), "fixture-host");
+ * ```
+ */
+export async function recordedFeatures(
+  reader: PerfDataReader,
+  wanted: ReadonlySet<number>,
+  recorded: ReadonlyMap<number, Uint8Array> = new Map(),
+): Promise<Map<number, unknown>> {
+  const sections = new Map(recorded);
+  for (const { id, section } of reader.features) {
+    if (!wanted.has(id)) continue;
+    const [offset, size] = [Number(section.offset), Number(section.size)];
+    if (reader.fileSize !== undefined && offset + size > reader.fileSize) continue;
+    sections.set(id, await reader.readSection(offset, size, featureName(id)));
+  }
+  const values = new Map<number, unknown>();
+  for (const [id, bytes] of sections) {
+    const feature = decodeFeature(id, bytes, { littleEndian: reader.littleEndian });
+    if (feature.name !== "RAW") values.set(id, feature.value);
+  }
+  return values;
+}

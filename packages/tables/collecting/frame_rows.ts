@@ -1,0 +1,177 @@
+import type { Engine } from "@perfdata/session/engine";
+import { symbolize } from "@perfdata/session/symbolize";
+import {
+  type Resolution,
+  type ResolvedFrame,
+  symbolName,
+  type SymbolObject,
+  type SymbolResolver,
+} from "@perfdata/symbols";
+import { ContentHash, SEED } from "../ids/content_ids.ts";
+import type { PlaceIds } from "../ids/place_ids.ts";
+import type { RowSink } from "../schema/columns.ts";
+import { allRows, IntegerColumn, textValues, WordColumn } from "../schema/growing.ts";
+
+/** Rows of a group. */
+const GROUP = 1 << 18;
+
+/** A frame, or a function that is inlined in one. */
+interface Row {
+  readonly lo: number;
+  readonly hi: number;
+  readonly offsetLo: number;
+  readonly offsetHi: number;
+  /** The object; `undefined` where nothing is mapped. */
+  readonly object: SymbolObject | undefined;
+  readonly name?: string | undefined;
+  readonly file?: string | undefined;
+  readonly line?: number | undefined;
+  readonly verified?: boolean | undefined;
+  /** Of an inlined function: how deep it is, and what it is in. */
+  readonly inlineDepth?: number | undefined;
+  readonly inlineOf?: readonly [lo: number, hi: number] | undefined;
+}
+
+/** Collects rows of frames, and hands them on in groups. */
+export class FrameRows {
+  readonly #to: RowSink;
+  readonly #id = new WordColumn();
+  readonly #offset = new WordColumn();
+  readonly #inlineOf = new WordColumn();
+  readonly #depth = new IntegerColumn();
+  readonly #line = new IntegerColumn();
+  readonly #verified = new IntegerColumn();
+  #buildId: (string | undefined)[] = [];
+  #object: (string | undefined)[] = [];
+  #kind: (string | undefined)[] = [];
+  #name: (string | undefined)[] = [];
+  #file: (string | undefined)[] = [];
+  readonly #hash = new ContentHash();
+
+  /** Hands rows on to a table. */
+  constructor(to: RowSink) {
+    this.#to = to;
+  }
+
+  /** Adds a frame, with the functions that are executed there. */
+  add(row: Row, found?: Resolution, verified?: boolean): void {
+    const frames = found?.frames ?? [];
+    const last = frames.length - 1;
+    const outer = frames[last];
+    this.#put(
+      outer === undefined
+        ? row
+        : { ...row, ...named({ ...outer, name: symbolName(found, outer.name) }), verified },
+    );
+    for (let i = last - 1; i >= 0; i--) {
+      const inlineDepth = last - i;
+      this.#hash.block(row.lo, row.hi, inlineDepth, 0, SEED.INLINED);
+      const { lo, hi } = this.#hash;
+      const inlineOf = [row.lo, row.hi] as const;
+      const names = named(frames[i] as ResolvedFrame);
+      this.#put({ ...row, lo, hi, ...names, verified, inlineDepth, inlineOf });
+    }
+  }
+
+  #put({ lo, hi, offsetLo, offsetHi, object, name, file, line, verified, ...inlined }: Row): void {
+    this.#id.push(lo, hi);
+    if (object === undefined) this.#offset.skip();
+    else this.#offset.push(offsetLo, offsetHi);
+    this.#buildId.push(object?.buildId);
+    this.#object.push(object?.path);
+    this.#kind.push(object?.kind);
+    this.#name.push(name);
+    this.#file.push(file);
+    this.#line.push(line ?? 0);
+    this.#verified.push(verified === undefined ? -1 : verified ? 1 : 0);
+    this.#depth.push(inlined.inlineDepth ?? 0);
+    if (inlined.inlineOf === undefined) this.#inlineOf.skip();
+    else this.#inlineOf.push(...inlined.inlineOf);
+    if (this.#id.length === GROUP) this.finish();
+  }
+
+  /** Hands on what is left. */
+  finish(): void {
+    const rows = allRows(this.#id.length);
+    this.#to.rows(rows.length, {
+      frame_id: this.#id.values(rows),
+      build_id: textValues(this.#buildId),
+      object: textValues(this.#object),
+      kind: textValues(this.#kind),
+      offset: this.#offset.values(rows),
+      function: textValues(this.#name),
+      file: textValues(this.#file),
+      line: this.#line.values(rows, 0),
+      inline_of: this.#inlineOf.values(rows),
+      inline_depth: this.#depth.values(rows, 0),
+      verified: this.#verified.values(rows, -1),
+    });
+    for (
+      const column of [
+        ...[this.#id, this.#offset, this.#inlineOf],
+        ...[this.#depth, this.#line, this.#verified],
+      ]
+    ) column.clear();
+    this.#buildId = [];
+    this.#object = [];
+    this.#kind = [];
+    this.#name = [];
+    this.#file = [];
+  }
+}
+
+function named({ name, file, line }: Pick<ResolvedFrame, "name" | "file" | "line">) {
+  return {
+    name: name === "??" ? undefined : name,
+    file,
+    line: line === 0 ? undefined : line,
+  };
+}
+
+/**
+ * Writes the frames of a recording that its stacks and branches have.
+ *
+ * @param resolver Finds their names; without it they have none.
+ */
+export async function frameRows(
+  { places, recorded }: Engine,
+  ids: PlaceIds,
+  resolver: SymbolResolver | undefined,
+  to: RowSink,
+): Promise<void> {
+  const rows = new FrameRows(to);
+  const { count } = places;
+  const row = (place: number): Row => {
+    const object = places.objects[places.object(place)];
+    return {
+      lo: ids.frames[2 * place] as number,
+      hi: ids.frames[2 * place + 1] as number,
+      offsetLo: places.lo(place),
+      offsetHi: places.hi(place),
+      object: object === undefined ? undefined : recorded.complete(object),
+    };
+  };
+  const done = new Uint8Array(count);
+  if (resolver !== undefined) {
+    const table = {
+      count,
+      object: Int32Array.from({ length: count }, (_, place) => places.object(place)),
+      address: Float64Array.from({ length: count }, (_, place) => places.address(place)),
+      uses: Uint8Array.from({ length: count }, (_, place) => ids.isUsed(place) ? 1 : 0),
+      samples: new Float64Array(0),
+      periods: new Float64Array(0),
+      times: places.times,
+    };
+    for await (const found of symbolize({ objects: places.objects, table }, resolver)) {
+      const { verified } = found.symbols;
+      for (const [i, place] of found.rows.entries()) {
+        done[place] = 1;
+        rows.add(row(place), found.resolutions[i], verified);
+      }
+    }
+  }
+  for (let place = 0; place < count; place++) {
+    if (done[place] === 0 && ids.isUsed(place)) rows.add(row(place));
+  }
+  rows.finish();
+}

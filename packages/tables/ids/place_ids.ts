@@ -1,0 +1,134 @@
+import { enlarge } from "@perfdata/format/enlarge";
+import type { Engine } from "@perfdata/session/engine";
+import { ContentHash, SEED } from "./content_ids.ts";
+
+/** Where nothing is mapped, by the number that places have for it. */
+function unmappedKey(mode: number): string {
+  return `none:${mode}`;
+}
+
+/**
+ * The ids of frames and stacks of a recording, by the numbers of its places and stacks.
+ *
+ * A frame is an object and an offset in it. An object is known by its build id; one without is known in its
+ * recording only, since objects of one path may differ.
+ */
+export class PlaceIds {
+  readonly #engine: Engine;
+  readonly #recording: string;
+  readonly #hash = new ContentHash();
+  /** By object: words of its hash. */
+  readonly #objects: (Int32Array | undefined)[] = [];
+  readonly #unmapped = new Map<number, Int32Array>();
+  #frames = new Int32Array(1 << 10);
+  #frameCount = 0;
+  #stacks = new Int32Array(1 << 10);
+  #stackCount = 0;
+  #depths = new Int32Array(1 << 9);
+  #used = new Uint8Array(1 << 10);
+
+  /**
+   * Knows none yet.
+   *
+   * @param recording Id of the recording in hex.
+   */
+  constructor(engine: Engine, recording: string) {
+    this.#engine = engine;
+    this.#recording = recording;
+  }
+
+  /** Computes those of all that were met. */
+  update(): void {
+    const { places, stacks } = this.#engine;
+    const hash = this.#hash;
+    if (2 * places.count > this.#frames.length) {
+      this.#frames = enlarge(this.#frames, 2 * places.count);
+    }
+    for (let place = this.#frameCount; place < places.count; place++) {
+      const object = this.#object(place);
+      hash.block(
+        object[0] as number,
+        object[1] as number,
+        places.lo(place),
+        places.hi(place),
+        SEED.FRAME,
+      );
+      this.#frames[2 * place] = hash.lo;
+      this.#frames[2 * place + 1] = hash.hi;
+    }
+    this.#frameCount = places.count;
+    if (2 * stacks.count > this.#stacks.length) {
+      this.#stacks = enlarge(this.#stacks, 2 * stacks.count);
+      this.#depths = enlarge(this.#depths, stacks.count);
+    }
+    for (let stack = this.#stackCount; stack < stacks.count; stack++) {
+      const parent = stacks.parent[stack] as number;
+      const place = stacks.place[stack] as number;
+      this.use(place);
+      hash.block(
+        parent < 0 ? 0 : this.#stacks[2 * parent] as number,
+        parent < 0 ? 0 : this.#stacks[2 * parent + 1] as number,
+        this.#frames[2 * place] as number,
+        this.#frames[2 * place + 1] as number,
+        SEED.STACK,
+      );
+      this.#stacks[2 * stack] = hash.lo;
+      this.#stacks[2 * stack + 1] = hash.hi;
+      this.#depths[stack] = parent < 0 ? 0 : (this.#depths[parent] as number) + 1;
+    }
+    this.#stackCount = stacks.count;
+  }
+
+  /** Notes that a frame is in a table. */
+  use(place: number): void {
+    if (place >= this.#used.length) this.#used = enlarge(this.#used, place + 1);
+    this.#used[place] = 1;
+  }
+
+  /** Whether it is. */
+  isUsed(place: number): boolean {
+    return this.#used[place] === 1;
+  }
+
+  /** Words of the frames, by place. */
+  get frames(): Int32Array {
+    return this.#frames;
+  }
+
+  /** Words of the stacks, by number. */
+  get stacks(): Int32Array {
+    return this.#stacks;
+  }
+
+  /** How many callers stacks have, by number. */
+  get depths(): Int32Array {
+    return this.#depths;
+  }
+
+  #object(place: number): Int32Array {
+    const { places } = this.#engine;
+    const number = places.object(place);
+    if (number < 0) {
+      const mode = places.cpumode(place);
+      let words = this.#unmapped.get(mode);
+      if (words === undefined) this.#unmapped.set(mode, words = this.#of(unmappedKey(mode)));
+      return words;
+    }
+    return this.#objects[number] ??= this.#of(this.#key(number));
+  }
+
+  #key(number: number): string {
+    const { places, recorded } = this.#engine;
+    const object = places.objects[number];
+    if (object === undefined) throw new RangeError(`places have no object ${number}`);
+    const { kind, path, reference = "", buildId } = recorded.complete(object);
+    return buildId === undefined
+      ? `${kind}:${reference}:${this.#recording}:${path}`
+      : `${kind}:${reference}:${buildId}`;
+  }
+
+  #of(key: string): Int32Array {
+    this.#hash.text(key, SEED.OBJECT);
+    return Int32Array.of(this.#hash.lo, this.#hash.hi);
+  }
+}

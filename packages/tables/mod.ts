@@ -1,0 +1,15 @@
+/**
+ * Recordings as tables, in Parquet files that DuckDB, Spark, Arrow and Polars read.
+ *
+ * @module
+ */
+export * from "./schema/columns.ts";
+export * from "./schema/tables.ts";
+export { ParquetFile, type ParquetOptions } from "./parquet/parquet_file.ts";
+export { ContentHash } from "./ids/content_ids.ts";
+export {
+  type OpenTable,
+  type RecordingKey,
+  RecordingTables,
+  type RecordingTablesOptions,
+} from "./collecting/recording_tables.ts";

@@ -1,0 +1,662 @@
+import type { ByteSink } from "@perfdata/format";
+import type { Column, ColumnValues, RowColumns, RowSink, Table } from "../schema/columns.ts";
+import { bitWidth, PageBytes, putHybrid } from "./levels.ts";
+import { ThriftWriter } from "./thrift.ts";
+import { codedWords } from "./word_dictionary.ts";
+
+const encoder = new TextEncoder();
+const MAGIC = encoder.encode("PAR1");
+
+// Numbers of https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift.
+const BOOLEAN = 0;
+const INT32 = 1;
+const INT64 = 2;
+const BYTE_ARRAY = 6;
+const REQUIRED = 0;
+const OPTIONAL = 1;
+const REPEATED = 2;
+const UTF8 = 0;
+const LIST = 3;
+const TIMESTAMP_MICROS = 10;
+const PLAIN = 0;
+const RLE = 3;
+const RLE_DICTIONARY = 8;
+const UNCOMPRESSED = 0;
+const ZSTD = 6;
+const DATA_PAGE = 0;
+const DICTIONARY_PAGE = 2;
+
+/** Rows of a page: readers skip and decode by page. */
+const PAGE_ROWS = 1 << 17;
+/** Bytes of a text in statistics: a reader needs no more to leave a group out. */
+const MOST_OF_A_BOUND = 64;
+
+/** How a Parquet file is written. */
+export interface ParquetOptions {
+  /** Makes a zstd frame of some bytes; without it, pages are not compressed. */
+  readonly compress?: ((bytes: Uint8Array) => Uint8Array) | undefined;
+  /** Pairs for the footer. */
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Least and greatest value, as the bytes of one. */
+interface Bounds {
+  readonly min: Uint8Array;
+  readonly max: Uint8Array;
+}
+
+/** A column of a group that was written. */
+interface Chunk {
+  readonly column: Column;
+  readonly values: number;
+  readonly encodings: readonly number[];
+  readonly inflated: number;
+  readonly size: number;
+  readonly firstPage: number;
+  readonly dictionaryPage: number | undefined;
+  readonly nulls: number;
+  readonly bounds: Bounds | undefined;
+}
+
+interface Group {
+  readonly rows: number;
+  readonly start: number;
+  readonly chunks: readonly Chunk[];
+}
+
+/** Values of one kind, without those that are missing. */
+interface Present {
+  /** Of `OPTIONAL` columns, 1 for each row that has a value. */
+  readonly levels: Uint8Array | undefined;
+  readonly nulls: number;
+}
+
+/**
+ * A Parquet file that is written group by group. What is equal gives equal bytes.
+ *
+ * Pages are of version 1, dictionaries are used where they pay, each column of a group has its least and
+ * greatest value, and there are no types but those of {@link Column}: what Spark, DuckDB, Arrow and Polars
+ * all read.
+ *
+ * @example
+ * ```ts
+ * import { memorySink } from "@perfdata/format";
+ * import { ParquetFile } from "@perfdata/tables/parquet";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const sink = memorySink();
+ * const file = new ParquetFile(sink, {
+ *   name: "points",
+ *   about: "Points.",
+ *   columns: [{ name: "x", type: "int32", required: true, about: "Where it is." }],
+ * });
+ * file.rows(3, { x: { kind: "ints", ints: Int32Array.of(1, 2, 3) } });
+ * file.finish();
+ * assertEquals(new TextDecoder().decode(sink.bytes().subarray(-4)), "PAR1");
+ * ```
+ */
+export class ParquetFile implements RowSink {
+  readonly #sink: ByteSink;
+  readonly #table: Table;
+  readonly #options: ParquetOptions;
+  readonly #groups: Group[] = [];
+  readonly #page = new PageBytes();
+  #position = 0;
+
+  /** Begins a file. */
+  constructor(sink: ByteSink, table: Table, options: ParquetOptions = {}) {
+    this.#sink = sink;
+    this.#table = table;
+    this.#options = options;
+    this.#put(MAGIC);
+  }
+
+  /** Rows that were written. */
+  get count(): number {
+    return this.#groups.reduce((sum, { rows }) => sum + rows, 0);
+  }
+
+  /** Bytes that were written. */
+  get bytes(): number {
+    return this.#position;
+  }
+
+  #put(bytes: Uint8Array): void {
+    this.#sink.write(bytes);
+    this.#position += bytes.length;
+  }
+
+  /**
+   * Writes a group of rows.
+   *
+   * @throws {TypeError} Where a column that each row has is left out, or has values of another kind.
+   */
+  rows(count: number, columns: RowColumns): void {
+    if (count === 0) return;
+    const start = this.#position;
+    const chunks = this.#table.columns.map((column) => {
+      const given = columns[column.name] ?? { kind: "none" };
+      const values = typeof given === "function" ? given() : given;
+      if (column.required && values.kind === "none") {
+        throw new TypeError(`${this.#table.name}.${column.name}: no values, expected one a row`);
+      }
+      return this.#chunk(column, values, count);
+    });
+    this.#groups.push({ rows: count, start, chunks });
+  }
+
+  #chunk(column: Column, values: ColumnValues, count: number): Chunk {
+    switch (values.kind) {
+      case "none":
+        return this.#noValues(column, count);
+      case "words": {
+        const coded = codedWords(values.words, count);
+        if (coded === undefined) return this.#words(column, values.words, values.valid, count);
+        const codes = values.valid === undefined ? coded.codes : masked(coded.codes, values.valid);
+        return this.#codes(column, codes, coded.dictionary, count);
+      }
+      case "ints":
+        return this.#ints(column, values.ints, values.valid, count);
+      case "codes":
+        return this.#codes(column, values.codes, values.dictionary, count);
+      case "texts":
+        return this.#texts(column, values.texts, count);
+      case "lists":
+        return this.#lists(column, values.starts, values.words, count);
+    }
+  }
+
+  /** Writes a page: the levels of its rows, and its values. */
+  #writePage(
+    type: number,
+    encoding: number,
+    values: number,
+    fill: (page: PageBytes) => void,
+  ): { readonly inflated: number; readonly size: number } {
+    const page = this.#page;
+    page.length = 0;
+    fill(page);
+    const plain = page.view();
+    const packed = this.#options.compress?.(plain) ?? plain;
+    const head = new ThriftWriter();
+    head.i32(1, type);
+    head.i32(2, plain.length);
+    head.i32(3, packed.length);
+    if (type === DATA_PAGE) {
+      head.struct(5, () => {
+        head.i32(1, values);
+        head.i32(2, encoding);
+        head.i32(3, RLE);
+        head.i32(4, RLE);
+      });
+    } else {
+      head.struct(7, () => {
+        head.i32(1, values);
+        head.i32(2, encoding);
+      });
+    }
+    head.stop();
+    const before = head.bytes();
+    this.#put(before);
+    this.#put(packed);
+    return { inflated: before.length + plain.length, size: before.length + packed.length };
+  }
+
+  /** Writes the data pages of a column that is no list. */
+  #pages(
+    column: Column,
+    count: number,
+    { levels, nulls }: Present,
+    encoding: number,
+    put: (page: PageBytes, from: number, to: number) => void,
+    bounds: Bounds | undefined,
+    dictionary?: { readonly inflated: number; readonly size: number; readonly at: number },
+  ): Chunk {
+    const firstPage = this.#position;
+    let [inflated, size] = [dictionary?.inflated ?? 0, dictionary?.size ?? 0];
+    for (let from = 0; from < count; from += PAGE_ROWS) {
+      const to = Math.min(count, from + PAGE_ROWS);
+      const written = this.#writePage(DATA_PAGE, encoding, to - from, (page) => {
+        if (!column.required) putLevels(page, to - from, levels?.subarray(from, to), 1);
+        put(page, from, to);
+      });
+      inflated += written.inflated;
+      size += written.size;
+    }
+    const encodings = dictionary === undefined ? [encoding, RLE] : [PLAIN, encoding, RLE];
+    return {
+      column,
+      values: count,
+      encodings,
+      inflated,
+      size,
+      firstPage,
+      dictionaryPage: dictionary?.at,
+      nulls,
+      bounds,
+    };
+  }
+
+  #noValues(column: Column, count: number): Chunk {
+    if (column.type === "int64[]") {
+      return this.#lists(column, new Int32Array(count + 1), new Int32Array(0), count);
+    }
+    const levels = new Uint8Array(count);
+    return this.#pages(column, count, { levels, nulls: count }, PLAIN, () => {}, undefined);
+  }
+
+  #words(column: Column, words: Int32Array, valid: Uint8Array | undefined, count: number): Chunk {
+    const present = this.#present(column, valid, count);
+    const put = (page: PageBytes, from: number, to: number): void => {
+      page.room(8 * (to - from));
+      const { bytes } = page;
+      let p = page.length;
+      for (let i = from; i < to; i++) {
+        if (valid !== undefined && valid[i] === 0) continue;
+        p = putWord(bytes, p, words[2 * i] as number);
+        p = putWord(bytes, p, words[2 * i + 1] as number);
+      }
+      page.length = p;
+    };
+    return this.#pages(column, count, present, PLAIN, put, wordBounds(words, count, valid));
+  }
+
+  #ints(column: Column, ints: Int32Array, valid: Uint8Array | undefined, count: number): Chunk {
+    const present = this.#present(column, valid, count);
+    if (column.type === "boolean") {
+      const put = (page: PageBytes, from: number, to: number): void => {
+        let [bits, used] = [0, 0];
+        for (let i = from; i < to; i++) {
+          if (valid !== undefined && valid[i] === 0) continue;
+          bits |= (ints[i] === 0 ? 0 : 1) << used;
+          if (++used < 8) continue;
+          page.byte(bits);
+          bits = used = 0;
+        }
+        if (used > 0) page.byte(bits);
+      };
+      return this.#pages(column, count, present, PLAIN, put, undefined);
+    }
+    const put = (page: PageBytes, from: number, to: number): void => {
+      page.room(4 * (to - from));
+      const { bytes } = page;
+      let p = page.length;
+      for (let i = from; i < to; i++) {
+        if (valid !== undefined && valid[i] === 0) continue;
+        p = putWord(bytes, p, ints[i] as number);
+      }
+      page.length = p;
+    };
+    return this.#pages(column, count, present, PLAIN, put, intBounds(ints, count, valid));
+  }
+
+  #texts(column: Column, texts: readonly (string | undefined)[], count: number): Chunk {
+    const valid = Uint8Array.from(texts, (text) => text === undefined ? 0 : 1);
+    const present = this.#present(column, valid, count);
+    const put = (page: PageBytes, from: number, to: number): void => {
+      for (let i = from; i < to; i++) {
+        const text = texts[i];
+        if (text !== undefined) putText(page, encoder.encode(text));
+      }
+    };
+    return this.#pages(column, count, present, PLAIN, put, undefined);
+  }
+
+  #codes(
+    column: Column,
+    codes: Int32Array,
+    dictionary: Int32Array | readonly string[],
+    count: number,
+  ): Chunk {
+    const valid = codes.includes(-1)
+      ? Uint8Array.from(codes.subarray(0, count), (code) => code < 0 ? 0 : 1)
+      : undefined;
+    const present = this.#present(column, valid, count);
+    const used = packedCodes(codes, count, present.nulls);
+    const isWords = dictionary instanceof Int32Array;
+    const texts = isWords ? [] : dictionary.map((text) => encoder.encode(text));
+    const size = isWords ? dictionary.length / 2 : texts.length;
+    const at = this.#position;
+    const written = this.#writePage(DICTIONARY_PAGE, PLAIN, size, (page) => {
+      if (isWords) {
+        page.room(4 * dictionary.length);
+        for (const word of dictionary) page.length = putWord(page.bytes, page.length, word);
+      } else for (const text of texts) putText(page, text);
+    });
+    const width = bitWidth(Math.max(0, size - 1));
+    const bounds = used.codes.length === 0
+      ? undefined
+      : isWords
+      ? codedBounds(used.codes, dictionary)
+      : textBounds(texts, used.codes);
+    const put = (page: PageBytes, from: number, to: number): void => {
+      page.byte(width);
+      putHybrid(page, used.codes, used.before(from), used.before(to), width);
+    };
+    return this.#pages(column, count, present, RLE_DICTIONARY, put, bounds, { ...written, at });
+  }
+
+  #lists(column: Column, starts: Int32Array, words: Int32Array, count: number): Chunk {
+    const firstPage = this.#position;
+    let [inflated, size, values] = [0, 0, 0];
+    for (let from = 0; from < count; from += PAGE_ROWS) {
+      const to = Math.min(count, from + PAGE_ROWS);
+      const first = starts[from] as number;
+      const last = starts[to] as number;
+      // An empty list is none: a level of its own, as of an element that is not there.
+      let entries = 0;
+      for (let i = from; i < to; i++) {
+        entries += Math.max(1, (starts[i + 1] as number) - (starts[i] as number));
+      }
+      const repeated = new Uint8Array(entries);
+      const defined = new Uint8Array(entries);
+      let e = 0;
+      for (let i = from; i < to; i++) {
+        const length = (starts[i + 1] as number) - (starts[i] as number);
+        if (length === 0) e++;
+        for (let k = 0; k < length; k++) {
+          repeated[e] = k === 0 ? 0 : 1;
+          defined[e++] = 2;
+        }
+      }
+      const written = this.#writePage(DATA_PAGE, PLAIN, entries, (page) => {
+        putLevels(page, entries, repeated, 1);
+        putLevels(page, entries, defined, 2);
+        page.room(8 * (last - first));
+        for (let i = 2 * first; i < 2 * last; i++) {
+          page.length = putWord(page.bytes, page.length, words[i] as number);
+        }
+      });
+      inflated += written.inflated;
+      size += written.size;
+      values += entries;
+    }
+    const present = starts[count] as number;
+    const more = { nulls: values - present, bounds: undefined, dictionaryPage: undefined };
+    return { column, values, encodings: [PLAIN, RLE], inflated, size, firstPage, ...more };
+  }
+
+  #present(column: Column, valid: Uint8Array | undefined, count: number): Present {
+    let nulls = 0;
+    if (valid !== undefined) { for (let i = 0; i < count; i++) if (valid[i] === 0) nulls++; }
+    if (nulls > 0 && column.required) {
+      throw new TypeError(`${this.#table.name}.${column.name}: ${nulls} rows have no value`);
+    }
+    return { levels: nulls === 0 ? undefined : valid, nulls };
+  }
+
+  /** Writes the footer, without which there is no file. */
+  finish(): void {
+    const footer = new ThriftWriter();
+    const { columns } = this.#table;
+    const { metadata = {}, compress } = this.#options;
+    footer.i32(1, 1);
+    const elements: (() => void)[] = [() => {
+      footer.text(4, this.#table.name);
+      footer.i32(5, columns.length);
+    }];
+    for (const column of columns) elements.push(...elementsOf(footer, column));
+    footer.structs(2, elements, (element) => element());
+    footer.i64(3, this.count);
+    footer.structs(4, this.#groups, ({ rows, start, chunks }) => {
+      const sum = (of: (chunk: Chunk) => number) => chunks.reduce((all, c) => all + of(c), 0);
+      footer.structs(1, chunks, (chunk) => {
+        footer.i64(2, chunk.dictionaryPage ?? chunk.firstPage);
+        footer.struct(3, () => putChunk(footer, chunk, compress === undefined));
+      });
+      footer.i64(2, sum(({ inflated }) => inflated));
+      footer.i64(3, rows);
+      footer.i64(5, start);
+      footer.i64(6, sum(({ size }) => size));
+    });
+    footer.structs(5, Object.entries(metadata), ([key, value]) => {
+      footer.text(1, key);
+      footer.text(2, value);
+    });
+    footer.text(6, "perfdata");
+    // Bounds are in the order of their types: else engines do not trust them.
+    footer.structs(7, columns, () => footer.struct(1, () => {}));
+    footer.stop();
+    const bytes = footer.bytes();
+    this.#put(bytes);
+    const end = new Uint8Array(8);
+    new DataView(end.buffer).setUint32(0, bytes.length, true);
+    end.set(MAGIC, 4);
+    this.#put(end);
+  }
+}
+
+/** The elements of the schema that a column is. */
+function elementsOf(out: ThriftWriter, { name, type, required }: Column): (() => void)[] {
+  if (type === "int64[]") {
+    return [
+      () => {
+        out.i32(3, OPTIONAL);
+        out.text(4, name);
+        out.i32(5, 1);
+        out.i32(6, LIST);
+        out.struct(10, () => out.struct(3, () => {}));
+      },
+      () => {
+        out.i32(3, REPEATED);
+        out.text(4, "list");
+        out.i32(5, 1);
+      },
+      () => {
+        out.i32(1, INT64);
+        out.i32(3, REQUIRED);
+        out.text(4, "element");
+      },
+    ];
+  }
+  return [() => {
+    out.i32(1, physicalType(type));
+    out.i32(3, required ? REQUIRED : OPTIONAL);
+    out.text(4, name);
+    if (type === "string") {
+      out.i32(6, UTF8);
+      out.struct(10, () => out.struct(1, () => {}));
+    } else if (type === "timestamp") {
+      out.i32(6, TIMESTAMP_MICROS);
+      out.struct(10, () =>
+        out.struct(8, () => {
+          out.bool(1, true);
+          out.struct(2, () => out.struct(2, () => {}));
+        }));
+    }
+  }];
+}
+
+function physicalType(type: Column["type"]): number {
+  switch (type) {
+    case "int32":
+      return INT32;
+    case "boolean":
+      return BOOLEAN;
+    case "string":
+      return BYTE_ARRAY;
+    default:
+      return INT64;
+  }
+}
+
+function putChunk(out: ThriftWriter, chunk: Chunk, plain: boolean): void {
+  const { column, values, encodings, inflated, size, firstPage, dictionaryPage } = chunk;
+  const isList = column.type === "int64[]";
+  out.i32(1, physicalType(column.type));
+  out.i32s(2, encodings);
+  out.texts(3, isList ? [column.name, "list", "element"] : [column.name]);
+  out.i32(4, plain ? UNCOMPRESSED : ZSTD);
+  out.i64(5, values);
+  out.i64(6, inflated);
+  out.i64(7, size);
+  out.i64(9, firstPage);
+  if (dictionaryPage !== undefined) out.i64(11, dictionaryPage);
+  out.struct(12, () => {
+    out.i64(3, chunk.nulls);
+    if (chunk.bounds === undefined) return;
+    out.binary(5, chunk.bounds.max);
+    out.binary(6, chunk.bounds.min);
+  });
+}
+
+/** Levels of `count` values, up to `most`; without any, all have it. */
+function putLevels(
+  page: PageBytes,
+  count: number,
+  levels: Uint8Array | undefined,
+  most: number,
+): void {
+  const at = page.length;
+  page.u32(0);
+  const width = bitWidth(most);
+  if (levels === undefined) {
+    page.varint(count * 2);
+    page.byte(most);
+  } else putHybrid(page, levels, 0, count, width);
+  new DataView(page.bytes.buffer).setUint32(at, page.length - at - 4, true);
+}
+
+function putText(page: PageBytes, bytes: Uint8Array): void {
+  page.u32(bytes.length);
+  page.add(bytes);
+}
+
+function putWord(bytes: Uint8Array, p: number, word: number): number {
+  bytes[p] = word;
+  bytes[p + 1] = word >>> 8;
+  bytes[p + 2] = word >>> 16;
+  bytes[p + 3] = word >>> 24;
+  return p + 4;
+}
+
+/** Codes with -1 where there is no value. */
+function masked(codes: Int32Array, valid: Uint8Array): Int32Array {
+  for (let i = 0; i < codes.length; i++) if (valid[i] === 0) codes[i] = -1;
+  return codes;
+}
+
+/** The codes of the rows that have a value, and how many of them stand before a row. */
+function packedCodes(
+  codes: Int32Array,
+  count: number,
+  nulls: number,
+): { readonly codes: Int32Array; before(row: number): number } {
+  if (nulls === 0) return { codes: codes.subarray(0, count), before: (row) => row };
+  const packed = new Int32Array(count - nulls);
+  // Asked for at pages only.
+  const starts: number[] = [];
+  let at = 0;
+  for (let i = 0; i < count; i++) {
+    if (i % PAGE_ROWS === 0) starts.push(at);
+    if ((codes[i] as number) >= 0) packed[at++] = codes[i] as number;
+  }
+  return {
+    codes: packed,
+    before: (row) => row === count ? at : starts[row / PAGE_ROWS] as number,
+  };
+}
+
+function wordBytes(lo: number, hi: number): Uint8Array {
+  const bytes = new Uint8Array(8);
+  putWord(bytes, putWord(bytes, 0, lo), hi);
+  return bytes;
+}
+
+/** Least and greatest of 64-bit numbers, which `each` hands out by their indices. */
+class WordBounds {
+  #minLo = 0;
+  #minHi = 0;
+  #maxLo = 0;
+  #maxHi = 0;
+  #some = false;
+
+  see(lo: number, hi: number): void {
+    const low = lo >>> 0;
+    if (!this.#some || hi < this.#minHi || hi === this.#minHi && low < this.#minLo) {
+      this.#minHi = hi;
+      this.#minLo = low;
+    }
+    if (!this.#some || hi > this.#maxHi || hi === this.#maxHi && low > this.#maxLo) {
+      this.#maxHi = hi;
+      this.#maxLo = low;
+    }
+    this.#some = true;
+  }
+
+  bounds(): Bounds | undefined {
+    if (!this.#some) return undefined;
+    return {
+      min: wordBytes(this.#minLo, this.#minHi),
+      max: wordBytes(this.#maxLo, this.#maxHi),
+    };
+  }
+}
+
+function wordBounds(
+  words: Int32Array,
+  count: number,
+  valid: Uint8Array | undefined,
+): Bounds | undefined {
+  const all = new WordBounds();
+  for (let i = 0; i < count; i++) {
+    if (valid !== undefined && valid[i] === 0) continue;
+    all.see(words[2 * i] as number, words[2 * i + 1] as number);
+  }
+  return all.bounds();
+}
+
+function codedBounds(codes: Int32Array, dictionary: Int32Array): Bounds | undefined {
+  const all = new WordBounds();
+  const isUsed = new Uint8Array(dictionary.length / 2);
+  for (const code of codes) isUsed[code] = 1;
+  for (let code = 0; code < isUsed.length; code++) {
+    if (isUsed[code] === 0) continue;
+    all.see(dictionary[2 * code] as number, dictionary[2 * code + 1] as number);
+  }
+  return all.bounds();
+}
+
+function intBounds(
+  ints: Int32Array,
+  count: number,
+  valid: Uint8Array | undefined,
+): Bounds | undefined {
+  let [min, max] = [Infinity, -Infinity];
+  for (let i = 0; i < count; i++) {
+    if (valid !== undefined && valid[i] === 0) continue;
+    const value = ints[i] as number;
+    if (value < min) min = value;
+    if (value > max) max = value;
+  }
+  if (min > max) return undefined;
+  const bytes = (value: number): Uint8Array => {
+    const four = new Uint8Array(4);
+    putWord(four, 0, value);
+    return four;
+  };
+  return { min: bytes(min), max: bytes(max) };
+}
+
+/** Texts are ordered by their bytes. Bounds of long ones are left out: they would have to be cut. */
+function textBounds(texts: readonly Uint8Array[], codes: Int32Array): Bounds | undefined {
+  const isUsed = new Uint8Array(texts.length);
+  for (const code of codes) isUsed[code] = 1;
+  let min: Uint8Array | undefined;
+  let max: Uint8Array | undefined;
+  for (const [code, text] of texts.entries()) {
+    if (isUsed[code] === 0) continue;
+    if (min === undefined || isLess(text, min)) min = text;
+    if (max === undefined || isLess(max, text)) max = text;
+  }
+  if (min === undefined || max === undefined) return undefined;
+  return Math.max(min.length, max.length) > MOST_OF_A_BOUND ? undefined : { min, max };
+}
+
+function isLess(a: Uint8Array, b: Uint8Array): boolean {
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    if (a[i] !== b[i]) return (a[i] as number) < (b[i] as number);
+  }
+  return a.length < b.length;
+}

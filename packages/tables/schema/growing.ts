@@ -1,0 +1,175 @@
+import { enlarge } from "@perfdata/format/enlarge";
+import type { ColumnValues } from "./columns.ts";
+
+/** 64-bit numbers, two words each, some of which may be missing. */
+export class WordColumn {
+  /** How many there are. */
+  length: number = 0;
+  // Of a column without any number, nothing is kept.
+  #words = new Int32Array(0);
+  #valid = new Uint8Array(0);
+  #missing = 0;
+
+  /** Adds a number. */
+  push(lo: number, hi: number): void {
+    this.#grow();
+    if (this.#missing === this.length && this.length > 0) this.#valid.fill(0, 0, this.length);
+    this.#words[2 * this.length] = lo;
+    this.#words[2 * this.length + 1] = hi;
+    this.#valid[this.length++] = 1;
+  }
+
+  /** Adds none. */
+  skip(): void {
+    if (this.#missing === this.length) {
+      this.#missing = ++this.length;
+      return;
+    }
+    this.#grow();
+    this.#words[2 * this.length] = this.#words[2 * this.length + 1] = 0;
+    this.#valid[this.length++] = 0;
+    this.#missing++;
+  }
+
+  #grow(): void {
+    if (this.length < this.#valid.length) return;
+    const room = Math.max(64, this.length + 1);
+    this.#words = enlarge(this.#words, 2 * room);
+    this.#valid = enlarge(this.#valid, room);
+  }
+
+  /** Lower word of a number. */
+  lo(at: number): number {
+    return this.#words[2 * at] as number;
+  }
+
+  /** Upper word. */
+  hi(at: number): number {
+    return this.#words[2 * at + 1] as number;
+  }
+
+  /** Whether there is a number. */
+  has(at: number): boolean {
+    return this.#valid[at] === 1;
+  }
+
+  /** Forgets all. */
+  clear(): void {
+    this.length = this.#missing = 0;
+  }
+
+  /** The numbers of some rows, in their order, as a column. */
+  values(rows: Int32Array): ColumnValues {
+    if (this.#missing === this.length) return { kind: "none" };
+    const words = new Int32Array(2 * rows.length);
+    const from = this.#words;
+    for (let i = 0; i < rows.length; i++) {
+      const row = 2 * (rows[i] as number);
+      words[2 * i] = from[row] as number;
+      words[2 * i + 1] = from[row + 1] as number;
+    }
+    if (this.#missing === 0) return { kind: "words", words };
+    const valid = new Uint8Array(rows.length);
+    for (let i = 0; i < rows.length; i++) valid[i] = this.#valid[rows[i] as number] as number;
+    return { kind: "words", words, valid };
+  }
+}
+
+/** 32-bit numbers. */
+export class IntegerColumn {
+  /** How many there are. */
+  length: number = 0;
+  #ints = new Int32Array(64);
+
+  /** Adds a number. */
+  push(value: number): void {
+    if (this.length === this.#ints.length) this.#ints = enlarge(this.#ints, this.length + 1);
+    this.#ints[this.length++] = value;
+  }
+
+  /** A number. */
+  at(row: number): number {
+    return this.#ints[row] as number;
+  }
+
+  /** Forgets all. */
+  clear(): void {
+    this.length = 0;
+  }
+
+  /** The numbers of some rows, in their order. */
+  picked(rows: Int32Array): Int32Array<ArrayBuffer> {
+    const picked = new Int32Array(rows.length);
+    const from = this.#ints;
+    for (let i = 0; i < rows.length; i++) picked[i] = from[rows[i] as number] as number;
+    return picked;
+  }
+
+  /**
+   * The numbers of some rows as a column.
+   *
+   * @param none Stands for no value.
+   */
+  values(rows: Int32Array, none?: number): ColumnValues {
+    const ints = this.picked(rows);
+    if (none === undefined || !ints.includes(none)) return { kind: "ints", ints };
+    const valid = new Uint8Array(ints.length);
+    let some = false;
+    for (let i = 0; i < ints.length; i++) {
+      if (ints[i] === none) continue;
+      valid[i] = 1;
+      some = true;
+    }
+    return some ? { kind: "ints", ints, valid } : { kind: "none" };
+  }
+
+  /** Likewise, where numbers stand for texts; negative ones for none. */
+  texts(rows: Int32Array, text: (number: number) => string): ColumnValues {
+    const codes = this.picked(rows);
+    const codeOf = new Map<number, number>();
+    const byText = new Map<string, number>();
+    const dictionary: string[] = [];
+    for (let i = 0; i < codes.length; i++) {
+      const number = codes[i] as number;
+      if (number < 0) {
+        codes[i] = -1;
+        continue;
+      }
+      let code = codeOf.get(number);
+      if (code === undefined) {
+        const is = text(number);
+        code = byText.get(is);
+        if (code === undefined) byText.set(is, code = dictionary.push(is) - 1);
+        codeOf.set(number, code);
+      }
+      codes[i] = code;
+    }
+    return dictionary.length === 0 ? { kind: "none" } : { kind: "codes", codes, dictionary };
+  }
+}
+
+/** Numbers of all rows of a table, in order. */
+export function allRows(count: number): Int32Array<ArrayBuffer> {
+  return Int32Array.from({ length: count }, (_, row) => row);
+}
+
+/** Texts as a column, each of which may be missing. */
+export function textValues(texts: readonly (string | undefined)[]): ColumnValues {
+  const numbers = new Map<string, number>();
+  const dictionary: string[] = [];
+  const codes = new Int32Array(texts.length);
+  for (const [row, text] of texts.entries()) {
+    let code = text === undefined ? -1 : numbers.get(text);
+    if (code === undefined) {
+      code = dictionary.push(text as string) - 1;
+      numbers.set(text as string, code);
+    }
+    codes[row] = code;
+  }
+  return dictionary.length === 0 ? { kind: "none" } : { kind: "codes", codes, dictionary };
+}
+
+/** A 64-bit number as words. */
+export function wordsOf(value: bigint): Int32Array<ArrayBuffer> {
+  return Int32Array.of(Number(BigInt.asIntN(32, value)), Number(BigInt.asIntN(32, value >> 32n)));
+}

@@ -1,0 +1,380 @@
+/** Tables of recordings: what they say, against perf; who can read them; what is left where something fails. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { withColumns } from "../docs/make_tables.ts";
+import { corpusFiles } from "./corpus.ts";
+import { parquetFiles, type ParquetRow, parquetRows, tableRows } from "./parquet_rows.ts";
+import { perfRecords, perfText, perfVersion } from "./perf.ts";
+import { inFolder, tool, toolArguments } from "./tool.ts";
+
+const root = new URL("../", import.meta.url).pathname;
+const recorded = `${root}fixtures/recorded`;
+const TABLES = [
+  "frames",
+  "mappings",
+  "recordings",
+  "samples",
+  "stacks",
+  "switches",
+  "threads",
+  "tracepoints",
+];
+
+/** Exports recordings; fails where that fails. */
+async function exported(folder: string, files: readonly string[], ...flags: string[]) {
+  const result = await tool("export", ["parquet", "-o", folder, ...flags, ...files]);
+  assertEquals(result.code, 0, result.err);
+  return result;
+}
+
+/** A line for each sample, as perf script prints its fields. */
+async function perfSamples(path: string): Promise<string[] | undefined> {
+  const args = ["script", "-F", "comm,pid,tid,cpu,time,event,ip,period", "--ns", "-G"];
+  const result = await perfText([...args, "--show-kernel-path"], path);
+  if (result === undefined || result.code !== 0 || result.stdout === "") return undefined;
+  const lines: string[] = [];
+  for (const line of result.stdout.trimEnd().split("\n")) {
+    const match =
+      /^(.*?)\s+(-?\d+)\/(-?\d+)\s+\[(\d+)\]\s+(\d+)\.(\d{9}):\s+(\d+)\s+(\S.*?):\s+([0-9a-f]+)$/
+        .exec(line.trim());
+    if (match === null) return undefined;
+    const [, comm, pid, tid, cpu, s, ns, period, event, ip] = match;
+    const time = BigInt(s as string) * 1_000_000_000n + BigInt(ns as string);
+    lines.push([comm, pid, tid, Number(cpu), time, period, event, ip].join(" "));
+  }
+  return lines.sort();
+}
+
+function sampleLine({ comm, pid, tid, cpu, ts, period, event, ip }: ParquetRow): string {
+  const address = BigInt.asUintN(64, ip as bigint).toString(16);
+  return [comm ?? `:${tid}`, pid, tid, cpu, ts, period, event, address].join(" ");
+}
+
+/** Small recordings of perf's own format that nothing is wrong with. */
+function recordings(): string[] {
+  const fixtures = [...Deno.readDirSync(recorded)].filter(({ isFile, name }) =>
+    isFile && name.endsWith(".perf.data")
+  ).map(({ name }) => `${recorded}/${name}`);
+  const corpus = corpusFiles().filter(({ sound, path }) => sound && Deno.statSync(path).size < 2e6);
+  return [...fixtures.sort(), ...corpus.map(({ path }) => path)];
+}
+
+Deno.test({
+  name: "samples has the rows that perf script prints",
+  ignore: perfVersion() === undefined,
+  fn: async () => {
+    let [files, rows] = [0, 0];
+    for (const path of recordings()) {
+      const expected = await perfSamples(path);
+      if (expected === undefined) continue;
+      await inFolder(async (folder) => {
+        const { code, err } = await tool("export", ["parquet", "-o", folder, path]);
+        assertEquals(code, 0, `${path}: ${err}`);
+        const found = (await tableRows(folder, "samples")).map(sampleLine).sort();
+        assertEquals(found, expected, path);
+        rows += found.length;
+        files++;
+      });
+    }
+    console.log(`tables: ${rows} samples of ${files} recordings are as perf script prints them`);
+    assert(files >= 8 && rows >= 500, `${files} files, ${rows} rows`);
+  },
+});
+
+/** Periods by function, of a recording whose symbols are here. */
+function functionSums(samples: readonly ParquetRow[], frames: readonly ParquetRow[]) {
+  const names = new Map(frames.map(({ frame_id, function: name }) => [frame_id, name]));
+  const sums = new Map<string, bigint>();
+  for (const { frame_id, period } of samples) {
+    const name = names.get(frame_id);
+    if (typeof name !== "string") continue;
+    sums.set(name, (sums.get(name) ?? 0n) + (period as bigint));
+  }
+  return sums;
+}
+
+Deno.test({
+  name: "sums by function are those of perf report",
+  ignore: !perfRecords(),
+  fn: () =>
+    inFolder(async (folder) => {
+      await Deno.writeTextFile(`${folder}/a.c`, PROGRAM);
+      const run = (program: string, ...args: string[]) => {
+        const { success, stderr } = new Deno.Command(program, { args, cwd: folder }).outputSync();
+        assert(success, new TextDecoder().decode(stderr));
+      };
+      run("gcc", "-O1", "-g", "-fno-omit-frame-pointer", "-o", "a", "a.c");
+      run("perf", "record", "-q", "-e", "cpu-clock:u", "-F", "5000", "-g", "-o", "data", "./a");
+      const report = ["report", "--stdio", "--no-children", "-g", "none", "-s", "sym", "-t", "|"];
+      const result = await perfText([...report, "-F", "period,sym"], `${folder}/data`);
+      const expected = new Map<string, bigint>();
+      for (const line of result?.stdout.split("\n") ?? []) {
+        const match = /^\s*(\d+)\s*\|\[[.k]\] ([A-Za-z_]\S*)/.exec(line);
+        if (match !== null) expected.set(match[2] as string, BigInt(match[1] as string));
+      }
+      await exported(`${folder}/t`, [`${folder}/data`], "--names");
+      const samples = await tableRows(`${folder}/t`, "samples");
+      const sums = functionSums(samples, await tableRows(`${folder}/t`, "frames"));
+      for (const [name, sum] of expected) assertEquals(sums.get(name), sum, name);
+      assert((expected.get("leaf") ?? 0n) > 0n && expected.size >= 2, `${[...expected.keys()]}`);
+      assert(samples.length > 100);
+      await stacksHold(`${folder}/t`);
+    }),
+});
+
+const PROGRAM = `
+volatile unsigned long sum;
+__attribute__((noinline)) void leaf(unsigned n) { for (unsigned i = 0; i < n; i++) sum += i * i; }
+__attribute__((noinline)) void left(void) { leaf(2000); sum++; }
+__attribute__((noinline)) void right(void) { leaf(1000); sum++; }
+int main(void) { for (int i = 0; i < 60000; i++) { left(); right(); } return 0; }
+`;
+
+/** What each table says of others is there, once. */
+async function stacksHold(folder: string): Promise<number> {
+  const frames = new Set<unknown>();
+  for (const { frame_id } of await tableRows(folder, "frames")) {
+    assert(!frames.has(frame_id), `${frame_id} is there twice`);
+    frames.add(frame_id);
+  }
+  const stacks = new Map<unknown, ParquetRow>();
+  for (const row of await tableRows(folder, "stacks")) stacks.set(row["stack_id"], row);
+  for (const { parent_id, frame_id, depth } of stacks.values()) {
+    assert(frames.has(frame_id));
+    const parent = (parent_id ?? null) === null ? undefined : stacks.get(parent_id);
+    assertEquals(depth, parent === undefined ? 0 : parent["depth"] as number + 1);
+    assertEquals(parent === undefined, (parent_id ?? null) === null);
+  }
+  for (const { stack_id, frame_id } of await tableRows(folder, "samples")) {
+    if ((stack_id ?? null) !== null) assertEquals(stacks.get(stack_id)?.["frame_id"], frame_id);
+    if ((frame_id ?? null) !== null) assert(frames.has(frame_id));
+  }
+  return stacks.size;
+}
+
+Deno.test("stacks lead to their outermost frames, and each frame is there once", () =>
+  inFolder(async (folder) => {
+    let stacks = 0;
+    for (const name of ["callchain", "dwarf", "addr", "sample-types", "zstd"]) {
+      await exported(`${folder}/${name}`, [`${recorded}/${name}.perf.data`], "--names");
+      stacks += await stacksHold(`${folder}/${name}`);
+    }
+    assert(stacks > 100, `${stacks} stacks`);
+  }));
+
+const lines = (rows: readonly ParquetRow[]): string[] =>
+  rows.map((row) =>
+    JSON.stringify(row, (_, value) => typeof value === "bigint" ? `${value}` : value)
+  ).sort();
+
+Deno.test("two exports are the same bytes; a file and the same through a pipe have the same rows", () =>
+  inFolder(async (folder) => {
+    let rows = 0;
+    for (const name of ["callchain", "two-events", "switch", "read", "tracepoint"]) {
+      const path = `${recorded}/${name}.perf.data`;
+      await exported(`${folder}/${name}1`, [path]);
+      await exported(`${folder}/${name}2`, [path]);
+      const files = [...parquetFiles(`${folder}/${name}1`)];
+      assertEquals(files.length, TABLES.length);
+      for (const file of files) {
+        const other = file.replace(`/${name}1/`, `/${name}2/`);
+        assertEquals(Deno.readFileSync(file), Deno.readFileSync(other), file);
+      }
+      const { stdout, code } = await tool("convert", ["-o", "-", path]);
+      assertEquals(code, 0);
+      const flags = ["parquet", "-o", `${folder}/${name}3`, "-"];
+      const piped = await tool("export", flags, { input: stdout });
+      assertEquals(piped.code, 0, piped.err);
+      for (const table of TABLES.filter((table) => table !== "recordings")) {
+        const [file, pipe] = [
+          lines(await tableRows(`${folder}/${name}1`, table)),
+          lines(await tableRows(`${folder}/${name}3`, table)),
+        ];
+        assertEquals(pipe, file, `${name}: ${table}`);
+        rows += file.length;
+      }
+    }
+    assert(rows > 300, `${rows} rows`);
+  }));
+
+Deno.test("several recordings stand side by side, in partitions, with any number of threads", () =>
+  inFolder(async (folder) => {
+    const files = ["callchain", "two-events", "clock", "zstd"].map((name) =>
+      `${recorded}/${name}.perf.data`
+    );
+    const flags = ["--partition", "date,service=web"];
+    await exported(`${folder}/one`, files, ...flags);
+    await exported(`${folder}/two`, files, ...flags, "--jobs", "2");
+    const paths = [...parquetFiles(`${folder}/one`)].sort();
+    assertEquals(paths.length, files.length * TABLES.length);
+    for (const path of paths) {
+      const name = path.slice(`${folder}/one/`.length);
+      assertMatch(
+        name,
+        /^[a-z]+\/date=(unknown|\d{4}-\d\d-\d\d)\/service=web\/[0-9a-f]{16}\.parquet$/,
+      );
+      assertEquals(Deno.readFileSync(path), Deno.readFileSync(`${folder}/two/${name}`), name);
+    }
+    // Of the recordings, one has a clock of the day.
+    assert(paths.some((path) => /date=20/.test(path)) && paths.some((p) => /=unknown/.test(p)));
+  }));
+
+Deno.test("switches, threads, mappings and tracepoints are the records", () =>
+  inFolder(async (folder) => {
+    const records = async (path: string, types: string): Promise<Record<string, unknown>[]> => {
+      const { out } = await tool("records", ["--type", types, "--u64", "string", path]);
+      return out.trimEnd().split("\n").filter(Boolean).map((line) => JSON.parse(line));
+    };
+    const counts: Record<string, number> = {};
+    const cases = [
+      ["switch", "SWITCH,SWITCH_CPU_WIDE", "switches"],
+      ["callchain", "MMAP,MMAP2", "mappings"],
+      ["tracepoint", "SAMPLE", "tracepoints"],
+    ] as const;
+    for (const [name, types, table] of cases) {
+      const path = `${recorded}/${name}.perf.data`;
+      await exported(`${folder}/${name}`, [path]);
+      const found = await tableRows(`${folder}/${name}`, table);
+      const expected = await records(path, types);
+      assertEquals(found.length, expected.length, table);
+      counts[table] = found.length;
+      if (table === "tracepoints") {
+        for (const { fields } of found) {
+          assert(Object.keys(JSON.parse(fields as string)).length > 0);
+        }
+      }
+    }
+    const threads = await tableRows(`${folder}/callchain`, "threads");
+    const tids = new Set((await records(`${recorded}/callchain.perf.data`, "COMM,FORK"))
+      .map(({ body }) => (body as { tid: number }).tid));
+    assertEquals(new Set(threads.map(({ tid }) => tid)), tids);
+    assert(Object.values(counts).every((count) => count > 0), JSON.stringify(counts));
+  }));
+
+Deno.test("killed in the middle, there is no half table", () =>
+  inFolder(async (folder) => {
+    const path = `${recorded}/callchain.perf.data`;
+    let [kills, whole] = [0, 0];
+    for (let turn = 0; turn < 8; turn++) {
+      const out = `${folder}/${turn}`;
+      const child = new Deno.Command(Deno.execPath(), {
+        args: [...toolArguments("export"), "parquet", "--names", "-o", out, path],
+        env: { PERFDATA_CWD: "" },
+        stdout: "null",
+        stderr: "null",
+      }).spawn();
+      // As soon as a table was begun, and as soon as one has its name: how far it came by then differs.
+      const isFar = () =>
+        turn < 4
+          ? exists(`${out}/${TABLES[turn]}`)
+          : exists(out) && [...parquetFiles(out)].length > 0;
+      const ended = child.status.then(() => true);
+      while (!isFar()) {
+        if (await Promise.race([ended, new Promise((r) => setTimeout(() => r(false), 1))])) break;
+      }
+      try {
+        child.kill("SIGKILL");
+      } catch {
+        // It has ended.
+      }
+      if (!(await child.status).success) kills++;
+      for (const file of parquetFiles(out)) {
+        await parquetRows(Deno.readFileSync(file));
+        whole++;
+      }
+    }
+    assert(kills > 0, "no export was killed");
+    console.log(`tables: ${kills} exports were killed, ${whole} files were whole`);
+  }));
+
+function exists(path: string): boolean {
+  try {
+    Deno.statSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+Deno.test("what cannot be exported is said in one line", () =>
+  inFolder(async (folder) => {
+    const path = `${recorded}/callchain.perf.data`;
+    const cases: [args: string[], code: number, line: string][] = [
+      [[path], 2, "parquet needs a directory: -o DIR"],
+      [["-o", "-", path], 2, "parquet is a directory: -o DIR"],
+      [["-o", folder, "--comm", "a", path], 2, "--comm is not for parquet"],
+      [["-o", folder, "--partition", "a/b=c", path], 2, "--partition has a/b=c, expected date or"],
+      [["-o", folder, "--partition", "day", path], 2, "--partition has day, expected date or"],
+      [["-o", folder, `${folder}/none`], 1, "no such file or directory"],
+      [["-o", path, path], 1, "is not a directory"],
+    ];
+    for (const [args, code, line] of cases) {
+      const result = await tool("export", ["parquet", ...args]);
+      assertEquals([result.code, result.out], [code, ""], args.join(" "));
+      assertStringIncludes(result.err, line);
+      assertEquals(result.err.trimEnd().split("\n").length, 1, result.err);
+    }
+    const names = await tool("export", ["folded", "--names", path]);
+    assertStringIncludes(names.err, "--names is for the format parquet");
+    await exported(`${folder}/t`, [path]);
+    const again = await tool("export", ["parquet", "-o", `${folder}/t`, path]);
+    assertEquals(again.code, 1);
+    assertStringIncludes(again.err, "exists; --force overwrites it");
+    await exported(`${folder}/t`, [path], "--force");
+    // What one lacks does not stop the others.
+    const some = await tool("export", ["parquet", "-o", `${folder}/s`, `${folder}/none`, path]);
+    assertEquals(some.code, 1);
+    assertStringIncludes(some.err, "1 of 2 files were left out");
+    assertEquals((await tableRows(`${folder}/s`, "recordings")).length, 1);
+  }));
+
+Deno.test("docs/tables.md has the columns as they are declared", () => {
+  const page = Deno.readTextFileSync(`${root}docs/tables.md`);
+  assertEquals(page, withColumns(page), "deno run -A docs/make_tables.ts");
+  assert(page.includes("| `stack_id`"));
+});
+
+/** Python with the readers that others use; `PERFDATA_PYTHON` names another one than `python3`. */
+const python = Deno.env.get("PERFDATA_PYTHON") ?? "python3";
+
+/** Why a module cannot be asked; `undefined` where it can. */
+function lacks(...modules: string[]): boolean {
+  try {
+    const args = ["-c", `import ${modules.join(", ")}`];
+    return !new Deno.Command(python, { args, stdout: "null", stderr: "null" }).outputSync().success;
+  } catch {
+    return true;
+  }
+}
+
+const noReaders = lacks("duckdb", "pyarrow", "polars");
+
+Deno.test({
+  name: `DuckDB, Arrow and Polars read all tables alike${
+    noReaders ? " (ignored: pip install duckdb pyarrow polars, PERFDATA_PYTHON)" : ""
+  }`,
+  ignore: noReaders,
+  fn: () =>
+    inFolder(async (folder) => {
+      let rows = 0;
+      for (const name of ["callchain", "two-events", "switch", "tracepoint", "sample-types"]) {
+        const out = `${folder}/${name}`;
+        await exported(out, [`${recorded}/${name}.perf.data`], "--names");
+        const { success, stdout, stderr } = new Deno.Command(python, {
+          args: [`${root}tests/tables/readers.py`, out, ...TABLES],
+        }).outputSync();
+        assert(success, new TextDecoder().decode(stderr));
+        const read = JSON.parse(new TextDecoder().decode(stdout)) as Record<string, string[][]>;
+        for (const table of TABLES) {
+          const own = lines(await tableRows(out, table));
+          const [duckdb, arrow, polars] = ["duckdb", "pyarrow", "polars"].map((reader) =>
+            read[`${reader} ${table}`]
+          );
+          assertEquals(duckdb?.length, own.length, `${name} ${table}`);
+          assertEquals(arrow, duckdb, `pyarrow: ${name} ${table}`);
+          assertEquals(polars, duckdb, `polars: ${name} ${table}`);
+          rows += own.length;
+        }
+      }
+      assert(rows > 300, `${rows} rows`);
+    }),
+});
