@@ -63,9 +63,12 @@ export function parseJobs(text: string | undefined): number | undefined {
 /** Bytes of a file from which on a second thread pays even where there are but two processors. */
 const LARGE = 1 << 27;
 
+/** Threads that make text: one of them writes what all make. */
+const MOST_TEXT = 8;
+
 /** The number of threads where none is given. */
 export function usualJobs({ fileSize = 0 }: PerfDataReader): number {
-  return fileSize >= LARGE && navigator.hardwareConcurrency > 1 ? 2 : 1;
+  return fileSize >= LARGE ? Math.min(navigator.hardwareConcurrency, MOST_TEXT) : 1;
 }
 
 /**

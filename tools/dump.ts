@@ -48,8 +48,8 @@ FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
       --symbols FILE print the symbols of addresses from a bundle that "perfdata symbols bundle"
                      made; uses one thread
       --no-demangle  leave C++ and Rust names mangled
-      --jobs N       number of threads (default: 2 for files of 128 MB or more): one reads the file,
-                     the others make the text; --limit, symbols, AUX data and pipes use one
+      --jobs N       number of threads (default: one a processor, 8 at most, for files of 128 MB or
+                     more); --limit, symbols, counters, AUX data and pipes use one
       --temp DIR     of a pipe, sort what does not fit into memory in a file there
       --debug        print the stack trace of an error
   -h, --help         print this help

@@ -74,9 +74,9 @@ docs/records.md describes the objects.
                      later records; sets the order to time
       --stitch-lbr   with --unwind: as perf report --stitch-lbr
       --no-inflate   print COMPRESSED records as they are, not the records in them
-      --jobs N       number of threads (default: 2 for files of 128 MB or more): one reads the
-                     file, the others make the lines; --limit, --symbol, --symbols, --unwind and
-                     pipes use one
+      --jobs N       number of threads (default: one a processor, 8 at most, for files of 128 MB or
+                     more); --limit, --symbols, --unwind, pipes, and --event, --comm, --dso and
+                     --symbol use one
       --temp DIR     of a pipe, sort what does not fit into memory in a file there
       --debug        print the stack trace of an error
   -h, --help         print this help

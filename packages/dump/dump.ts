@@ -1,14 +1,8 @@
-import {
-  type Diagnostics,
-  HEADER_AUXTRACE,
-  HEADER_BRANCH_STACK,
-  type PerfDataReader,
-} from "@perfdata/format";
+import type { Diagnostics, PerfDataReader } from "@perfdata/format";
 import { runEngine } from "@perfdata/session/engine";
 import type { OrderStats } from "@perfdata/session/order";
 import type { BundledSymbols } from "@perfdata/session/symbols";
 import { readBefore } from "./before.ts";
-import type { BlockTarget } from "@perfdata/session/blocks";
 import { DumpConsumer } from "./dump_consumer.ts";
 import type { RecordFilter } from "./record_filter.ts";
 
@@ -85,24 +79,8 @@ export interface DumpStats extends OrderStats {
  * ```
  */
 export async function dump(reader: PerfDataReader, options: DumpOptions): Promise<DumpStats> {
-  const { stats, finish } = await dumpRecords(reader, options);
-  finish();
-  return stats;
-}
-
-/**
- * Dumps the records; `finish` writes the statistics.
- *
- * @param blocks Where the text goes, and samples of which others make it, instead of to `write`; only
- *   where {@link isShareable} says so.
- */
-export async function dumpRecords(
-  reader: PerfDataReader,
-  options: DumpOptions,
-  blocks?: BlockTarget,
-): Promise<{ readonly stats: DumpStats; readonly finish: () => void }> {
   const { order, from, progress, diagnostics } = options;
-  const consumer = new DumpConsumer(reader, options, blocks);
+  const consumer = new DumpConsumer(reader, options);
   const before = from === undefined ? undefined : await readBefore(reader, from);
   const start = before?.start;
   if (before !== undefined) consumer.auxtraceType = before.auxtraceType;
@@ -113,17 +91,6 @@ export async function dumpRecords(
     // What cannot be read of the features is missing from the text; the reader reports the rest.
     diagnostics: diagnostics ?? (() => {}),
   });
-  return {
-    stats: { ...engine.order, ...consumer.stats, from: start === from ? undefined : start },
-    finish: () => consumer.statistics(engine.eventNames),
-  };
-}
-
-/**
- * Whether threads can share a dump: not where symbols are printed, or where a pipe says late what its
- * records mean, or where perf counts branches in place of samples.
- */
-export function isShareable(reader: PerfDataReader, options: Omit<DumpOptions, "write">): boolean {
-  return !reader.isPipe && options.limit === undefined && options.symbols === undefined &&
-    !reader.features.some(({ id }) => id === HEADER_AUXTRACE || id === HEADER_BRANCH_STACK);
+  consumer.statistics(engine.eventNames);
+  return { ...engine.order, ...consumer.stats, from: start === from ? undefined : start };
 }

@@ -1,7 +1,6 @@
 import {
   HEADER_BUILD_ID,
   type Payload,
-  PERF_SAMPLE_AUX,
   PERF_SAMPLE_CPU,
   PERF_SAMPLE_READ,
   PERF_SAMPLE_TIME,
@@ -25,13 +24,14 @@ import {
   PERF_RECORD_USER_TYPE_START,
 } from "@perfdata/format/record-types";
 import { putAscii } from "@perfdata/format/text-bytes";
-import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
+import type { Engine, Needs } from "@perfdata/session/engine";
+import type { Applied } from "@perfdata/session/history";
+import type { Machine } from "@perfdata/session/machine";
 import { isTimeOrdered } from "@perfdata/session/order";
 import type { Run } from "@perfdata/session/run";
+import type { TextConsumer } from "@perfdata/session/workers";
 import { PERF_AUXTRACE_INTEL_PT, USER_RECORDS } from "@perfdata/user-records";
 import { putAuxPayload, putAuxSample } from "./aux_payload.ts";
-import type { BlockTarget } from "@perfdata/session/blocks";
-import { BlockPacker } from "./block_items.ts";
 import { CounterMoves } from "./counter_moves.ts";
 import type { DumpOptions } from "./dump.ts";
 import { DumpEvents, type EventState } from "./dump_events.ts";
@@ -49,11 +49,23 @@ import { userText } from "./user_text.ts";
 
 /** Text is handed on in blocks of at least so many bytes. */
 const BLOCK = 1 << 17;
-/** Samples with these fields are written by the thread that goes through the file. */
-const NOT_SHARED = PERF_SAMPLE_READ | PERF_SAMPLE_AUX;
+/** What a dump of a part of a recording counted. */
+export interface DumpPart {
+  /** What was found besides what was printed. */
+  readonly stats: Record<string, number>;
+  /** Records that were printed, by type; samples apart. */
+  readonly counts: ReadonlyMap<number, number>;
+  /** Samples that were printed. */
+  readonly samples: number;
+  /** Samples by event. */
+  readonly bySample: readonly number[];
+}
 
-/** Writes the text of records, or fills blocks with what threads write. */
-export class DumpConsumer implements Consumer, KernelTextContext {
+/** What the text depends on, besides the file: what can be sent to another thread. */
+export type DumpAbout = Omit<DumpOptions, "write" | "symbols" | "progress" | "diagnostics">;
+
+/** Writes the text of records. */
+export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
   readonly needs: Needs;
   /** What was found besides what was printed. */
   readonly stats = {
@@ -78,8 +90,9 @@ export class DumpConsumer implements Consumer, KernelTextContext {
   readonly #threads = new ThreadText();
   /** What is known of records of a run only at the moment of each, by their rows. */
   readonly #notes = new Map<number, string>();
-  readonly #blocks: BlockTarget | undefined;
-  #packer: BlockPacker | undefined;
+  /** The same where records are read by windows, by their positions. */
+  readonly #pastNotes = new Map<number, string>();
+  readonly #isPart: boolean;
   #engine: Engine | undefined;
   #names: SampleNames | undefined;
   readonly #base: number;
@@ -94,20 +107,16 @@ export class DumpConsumer implements Consumer, KernelTextContext {
   #idAt = -1;
   #view: DataView = new DataView(new ArrayBuffer(0));
 
-  /** @param blocks Takes the text in place of `write`, where threads share the work. */
-  constructor(reader: PerfDataReader, options: DumpOptions, blocks?: BlockTarget) {
+  /** @param isPart Whether it writes the text of windows, which something else begins. */
+  constructor(reader: PerfDataReader, options: DumpOptions, isPart = false) {
     this.#reader = reader;
     this.#options = options;
     this.#le = reader.littleEndian;
-    this.#blocks = blocks;
+    this.#isPart = isPart;
     const { symbols } = options;
     this.needs = { maps: true, places: symbols !== undefined, chains: symbols !== undefined };
     this.#symbols = symbols && new SymbolText(symbols, reader.littleEndian);
-    const write = (text: Uint8Array): void => {
-      if (this.#packer !== undefined) this.#packer.text(text);
-      else options.write(text);
-    };
-    this.#out = new TextOut(BLOCK, write, 2 * RECORD_ROOM + (symbols ? SYMBOLS_ROOM : 0));
+    this.#out = new TextOut(BLOCK, options.write, 2 * RECORD_ROOM + (symbols ? SYMBOLS_ROOM : 0));
     this.#events = new DumpEvents(reader);
     const path = reader.isPipe ? "pipe" : options.path;
     this.#head = new RecordHead(path, options.hex !== false, this.#le);
@@ -120,16 +129,15 @@ export class DumpConsumer implements Consumer, KernelTextContext {
 
   start(engine: Engine): void {
     this.#engine = engine;
-    const { machine, recorded } = engine;
-    // Binaries of guests are not on this machine.
-    machine.setKnownBinaries(
-      recorded.known.filter(({ pid }) => pid === undefined || pid === -1),
-    );
     this.#options.symbols?.start(engine);
-    const names = this.#names = new SampleNames(machine, this.#threads);
-    this.#packer = this.#blocks && new BlockPacker(this.#blocks, names, this.#threads);
+    this.#names = new SampleNames(engine.view, this.#threads);
     this.#events.begin();
     this.#head.combinedType = this.#events.combinedType;
+    if (!this.#isPart) this.begin();
+  }
+
+  /** Writes what stands before the first record. */
+  begin(): void {
     if (!this.#ordered && this.#options.order !== "file") {
       this.#out.text("WARNING: No sample_id_all support, falling back to unordered processing\n");
     }
@@ -138,11 +146,24 @@ export class DumpConsumer implements Consumer, KernelTextContext {
     );
   }
 
-  finish(): void {
-    if (this.#packer === undefined) return;
+  flush(): void {
     this.#out.flush();
-    this.#packer.close();
-    this.#packer = undefined;
+  }
+
+  part(): DumpPart {
+    const bySample = this.#events.all.map(({ samples }) => samples);
+    return { stats: this.stats, counts: this.#counts, samples: this.#samples, bySample };
+  }
+
+  join({ stats, counts, samples, bySample }: DumpPart): void {
+    for (const name of Object.keys(this.stats) as (keyof typeof this.stats)[]) {
+      this.stats[name] += stats[name] ?? 0;
+    }
+    for (const [type, count] of counts) {
+      this.#counts.set(type, (this.#counts.get(type) ?? 0) + count);
+    }
+    this.#samples += samples;
+    this.#events.all.forEach((event, i) => event.samples += bySample[i] ?? 0);
   }
 
   /** Writes the statistics: to `write`, wherever the text went. */
@@ -187,26 +208,43 @@ export class DumpConsumer implements Consumer, KernelTextContext {
     const start = run.start[row] as number;
     const end = run.end[row] as number;
     const { bytes, view } = run.at(row);
-    const le = this.#le;
-    if (type === PERF_RECORD_FORK) {
-      if (machine.wrongParent === undefined) return;
-      const { pid, tid } = machine.wrongParent;
-      this.#notes.set(row, `removing erroneous parent thread ${pid}/${tid}\n`);
-    } else if (type === PERF_RECORD_TEXT_POKE) {
-      const at = start + kernelField(type, "addr").offset;
-      if (at + 8 > end) return;
-      const hi = view.getUint32(le ? at + 4 : at, le);
-      const found = machine.ksymbol(hi, view.getUint32(le ? at : at + 4, le));
-      if (found === undefined) return;
-      this.#notes.set(row, `${machine.names.text(found.name)}+0x${found.offset.toString(16)}`);
-    } else if (type === PERF_RECORD_HEADER_BUILD_ID && !this.#reader.isGoogleDialect) {
+    if (type === PERF_RECORD_HEADER_BUILD_ID && !this.#reader.isGoogleDialect) {
       // The record is an entry of the BUILD_ID feature.
       const feature = decodeFeature(HEADER_BUILD_ID, bytes.slice(start, end), {
-        littleEndian: le,
+        littleEndian: this.#le,
       });
-      if (feature.name !== "BUILD_ID") return;
-      machine.setKnownBinaries(feature.value.filter(({ pid }) => pid === undefined || pid === -1));
+      if (feature.name === "BUILD_ID") machine.setKnownBinaries(feature.value);
+      return;
     }
+    const note = this.#noteOf(machine, type, view, start, end);
+    if (note !== undefined) this.#notes.set(row, note);
+  }
+
+  /** The same where records are read by windows: all of them, before the first window. */
+  readonly happened: Applied = (machine, _, view, start, end, position): void => {
+    const note = this.#noteOf(machine, view.getUint32(start, this.#le), view, start, end);
+    if (note !== undefined) this.#pastNotes.set(position, note);
+  };
+
+  /** What the machine says of a record at the moment when it is applied. */
+  #noteOf(
+    machine: Machine,
+    type: number,
+    view: DataView,
+    start: number,
+    end: number,
+  ): string | undefined {
+    const le = this.#le;
+    if (type === PERF_RECORD_FORK && machine.wrongParent !== undefined) {
+      const { pid, tid } = machine.wrongParent;
+      return `removing erroneous parent thread ${pid}/${tid}\n`;
+    }
+    if (type !== PERF_RECORD_TEXT_POKE) return undefined;
+    const at = start + kernelField(type, "addr").offset;
+    if (at + 8 > end) return undefined;
+    const hi = view.getUint32(le ? at + 4 : at, le);
+    const found = machine.ksymbol(hi, view.getUint32(le ? at : at + 4, le));
+    return found && `${machine.names.text(found.name)}+0x${found.offset.toString(16)}`;
   }
 
   rows(run: Run): void {
@@ -274,7 +312,9 @@ export class DumpConsumer implements Consumer, KernelTextContext {
       return;
     }
     this.#event = state;
-    this.#note = this.#notes.get(row);
+    this.#note = this.#engine?.past === undefined
+      ? this.#notes.get(row)
+      : this.#pastNotes.get(run.position[row] as number);
     const start = run.start[row] as number;
     const end = run.end[row] as number;
     out.p = putKernelText(out.view, out.p, run.at(row), start, end, this.#le, this);
@@ -305,13 +345,6 @@ export class DumpConsumer implements Consumer, KernelTextContext {
     const binary = names.binaryOf(run, row);
     if (!isRead) state.samples += this.#samplesOf(text);
     if (!isRead && this.#symbols === undefined) {
-      const isShared = (layout.sampleType & NOT_SHARED) === 0 && !state.event.isOffCpu;
-      if (this.#packer !== undefined && isShared && start % 4 === 0) {
-        out.flush();
-        const { words } = source;
-        this.#packer.sample(words, start >> 2, end - start, state.index, place, slot, binary);
-        return;
-      }
       out.p = text.put(out.view, out.p, source, start, end, place, slot, binary);
     } else {
       const p = this.#head.putSample(out.view, out.p, source, start, end, place, layout);

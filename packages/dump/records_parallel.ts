@@ -6,17 +6,19 @@
  */
 import type { PerfDataReader } from "@perfdata/format";
 import { writeStdout } from "@perfdata/format/file-sink";
-import { shareBlocks } from "@perfdata/session/block-threads";
+import {
+  PERF_RECORD_HEADER_ATTR,
+  PERF_RECORD_HEADER_TRACING_DATA,
+} from "@perfdata/format/record-types";
 import type { Engine } from "@perfdata/session/engine";
+import { textOfFile } from "@perfdata/session/workers";
 import type { RecordsOptions } from "./records.ts";
-import { isTimeOrdered, RecordsText } from "./records_text.ts";
-import { RECORDS_BLOCK } from "./records_blocks.ts";
-import { type LineOptions, RecordsLines } from "./records_lines.ts";
+import { isTimeOrdered, makeRecords, type RecordsAbout, RecordsText } from "./records_text.ts";
 
 /** How to write the records of a file with several threads: they go to standard output. */
 export interface ParallelRecordsOptions extends RecordsOptions {
-  /** Bytes that a thread hands to another one at a time; 128 KB by default. */
-  readonly blockSize?: number;
+  /** Bytes of records that a thread takes at a time, about; 2 MB by default. */
+  readonly windowBytes?: number;
 }
 
 /** What was written. */
@@ -27,12 +29,19 @@ export interface WrittenRecords {
   readonly count: number;
 }
 
+/** Records that say what others after them mean. */
+const NOT_WITH = [
+  PERF_RECORD_HEADER_ATTR,
+  PERF_RECORD_HEADER_TRACING_DATA,
+];
+
 /**
- * Writes what `writeRecords` writes to standard output, with up to `jobs` threads: one goes through the
- * file, the others make the lines. The text is the same for any number of threads.
+ * Writes what `writeRecords` writes to standard output, with up to `jobs` threads: the file is looked
+ * through once, then each thread makes the lines of some parts. The text is the same for any number of
+ * threads.
  *
- * Where a number of lines, symbols or whole stacks are asked for, and for files in pipe format, one
- * thread does it all.
+ * Where a number of lines, names, symbols or whole stacks are asked for, and for files in pipe format or
+ * with compressed records, one thread goes through all of it.
  *
  * @param reader The file; what is wrong with it is reported once, by this reader.
  * @param path The same file: each thread opens it for itself.
@@ -45,39 +54,71 @@ export async function recordsFile(
   jobs: number,
   options: ParallelRecordsOptions = {},
 ): Promise<WrittenRecords> {
-  const { blockSize, ...wish } = options;
-  const { fileSize } = reader;
-  if (jobs <= 1 || fileSize === undefined || !isShareable(reader, wish)) {
-    const text = new RecordsText(reader, writeStdout, wish);
-    return { engine: await text.run(), count: text.count };
-  }
-  const { format, u64 } = wish;
-  const about: LineOptions = {
-    ...(format === undefined ? {} : { format }),
-    ...(u64 === undefined ? {} : { u64 }),
-    order: isTimeOrdered(wish) ? "time" : "file",
-  };
-  return await shareBlocks({
-    reader,
-    path,
-    fileSize,
-    jobs,
-    blockBytes: RECORDS_BLOCK,
-    full: blockSize,
-    start: () => new Worker(new URL("./records_worker.ts", import.meta.url), { type: "module" }),
-    about,
-    make: RecordsLines.open,
-    fill: async (target) => {
-      const text = new RecordsText(reader, writeStdout, wish, target);
-      return { engine: await text.run(), count: text.count };
-    },
-  });
+  const { windowBytes, ...wish } = options;
+  const isShared = jobs > 1 || wish.filter?.time !== undefined;
+  const written = isShared
+    ? await recordsByWindows(reader, path, jobs, writeStdout, wish, windowBytes)
+    : undefined;
+  if (written !== undefined) return written;
+  const text = new RecordsText(reader, writeStdout, wish);
+  return { engine: await text.run(), count: text.count };
 }
 
-/** Whether threads can share the work. */
-function isShareable(
-  { isPipe }: PerfDataReader,
-  { limit, symbols, unwind }: RecordsOptions,
-): boolean {
-  return !isPipe && limit === undefined && symbols === undefined && unwind === undefined;
+/**
+ * Writes the records of a file by windows.
+ *
+ * @param jobs How many threads, this one included.
+ * @param windowBytes Bytes of a window, about.
+ * @returns `undefined`, with nothing written, where that cannot be done.
+ */
+export async function recordsByWindows(
+  reader: PerfDataReader,
+  path: string,
+  jobs: number,
+  write: (text: Uint8Array) => void,
+  options: RecordsOptions,
+  windowBytes?: number,
+): Promise<WrittenRecords | undefined> {
+  const about = reader.isPipe || reader.fileSize === undefined ? undefined : aboutOf(options);
+  if (about === undefined) return undefined;
+  const isTimed = isTimeOrdered(options);
+  const made = await textOfFile<RecordsAbout>({
+    reader,
+    path,
+    jobs,
+    start: () => new Worker(new URL("./records_worker.ts", import.meta.url), { type: "module" }),
+    about,
+    make: makeRecords,
+    begin: (consumer) => (consumer as RecordsText).begin(),
+    write,
+    notWith: NOT_WITH,
+    machine: isTimed,
+    order: isTimed ? "time" : "file",
+    time: options.filter?.time,
+    windowBytes,
+    progress: options.progress,
+    diagnostics: options.diagnostics ?? fail,
+  });
+  return made && { engine: made.engine, count: (made.consumer as RecordsText).count };
+}
+
+function fail(error: Error): never {
+  throw error;
+}
+
+/** What another thread has to know; nothing where one thread has to do all. */
+function aboutOf(
+  { format, u64, types, from, order, filter, limit, symbols, unwind }: RecordsOptions,
+): RecordsAbout | undefined {
+  if ((limit ?? symbols ?? unwind) !== undefined) return undefined;
+  const { event, comm, dso, symbol, ...numbers } = filter ?? {};
+  if ((event ?? comm ?? dso ?? symbol) !== undefined) return undefined;
+  return {
+    ...(format === undefined ? {} : { format }),
+    ...(u64 === undefined ? {} : { u64 }),
+    ...(types === undefined ? {} : { types }),
+    ...(from === undefined ? {} : { from }),
+    ...(order === undefined ? {} : { order }),
+    ...(filter === undefined ? {} : { filter: numbers }),
+  };
 }

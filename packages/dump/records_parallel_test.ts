@@ -1,129 +1,85 @@
 import { assert, assertEquals } from "@std/assert";
-import { PerfDataReader } from "@perfdata/format";
-import { fileSource } from "@perfdata/format/file-source";
 import { type RecordsOptions, writeRecords } from "./records.ts";
-import { RecordsText } from "./records_text.ts";
-import { RECORDS_BLOCK } from "./records_blocks.ts";
-import { type LineOptions, RecordsLines } from "./records_lines.ts";
-import { recordings } from "./testing.ts";
+import { recordsByWindows } from "./records_parallel.ts";
+import { Latin, open, recordings } from "./testing.ts";
 
-const root = new URL("../../", import.meta.url).pathname;
+const quiet = { diagnostics: () => {} };
 
-/** Which records are written, and how: except for filters, as JSON can say it. */
-type Wish = LineOptions & Pick<RecordsOptions, "from" | "inflate" | "filter"> & {
-  readonly types?: readonly string[];
-};
-
-function optionsOf({ types, ...wish }: Wish): RecordsOptions {
-  return {
-    ...wish,
-    ...(types === undefined ? {} : { types: new Set(types) }),
-    diagnostics: () => {},
-  };
-}
-
-/** Opens a recording; not one of which not even the headers can be read. */
-async function open(path: string): Promise<PerfDataReader | undefined> {
-  try {
-    return await PerfDataReader.open(fileSource(path), { diagnostics: () => {} });
-  } catch {
-    return undefined;
-  }
-}
-
-/** Text that is written in pieces, each byte a character. */
-class Latin {
-  text = "";
-  readonly #decoder = new TextDecoder("latin1");
-  readonly write = (bytes: Uint8Array): void => void (this.text += this.#decoder.decode(bytes));
-}
-
-/** What one thread writes. */
-async function plain(path: string, wish: Wish): Promise<string> {
+/** What one thread writes that goes through the file. */
+async function plain(path: string, wish: RecordsOptions): Promise<string> {
   const reader = await open(path);
   const out = new Latin();
-  if (reader !== undefined) await writeRecords(reader, out.write, optionsOf(wish));
+  if (reader !== undefined) await writeRecords(reader, out.write, { ...wish, ...quiet });
   return out.text;
 }
 
-/** The same by way of blocks of some bytes, each written as soon as it is full. */
-async function byBlocks(path: string, wish: Wish, full: number): Promise<[string, number]> {
+/** The same by windows; nothing where that cannot be done. */
+async function byWindows(
+  path: string,
+  wish: RecordsOptions,
+  jobs: number,
+  windowBytes: number,
+): Promise<string | undefined> {
   const reader = await open(path);
   const out = new Latin();
-  if (reader === undefined) return ["", 0];
-  const memory = new SharedArrayBuffer(RECORDS_BLOCK);
-  const lines = await RecordsLines.open(reader, wish, { memory: () => memory });
-  let n = 0;
-  const options = optionsOf(wish);
-  const text = new RecordsText(reader, out.write, options, {
-    full,
-    memory: () => memory,
-    room: () => n,
-    fill: () => lines.put(n++, out.write),
-    close: () => {},
-  });
-  await text.run();
-  return [out.text, n];
+  const options = { ...wish, ...quiet };
+  const written = reader &&
+    await recordsByWindows(reader, path, jobs, out.write, options, windowBytes);
+  if (written === undefined) return assertEquals(out.text, "", path) as undefined;
+  const lines = out.text.split("\n").length - 1;
+  if (wish.format === "ndjson") assertEquals(written.count, lines, path);
+  return out.text;
 }
 
-const WISHES: readonly Wish[] = [
-  {},
-  { order: "time" },
+const WISHES: readonly RecordsOptions[] = [
+  { format: "ndjson" },
+  { format: "ndjson", order: "time" },
   { format: "csv", u64: "string" },
-  { format: "csv", order: "time", types: ["SAMPLE", "COMM"] },
+  { format: "csv", order: "time", types: new Set(["SAMPLE", "COMM"]) },
   { inflate: false, from: 5000 },
-  { order: "time", filter: { comm: (name) => name !== "sh", dso: (name) => name !== "[vdso]" } },
+  { order: "time", filter: { cpus: new Set([0]) } },
 ];
 
-Deno.test("by way of blocks, records are what they are without", async () => {
+Deno.test("by windows of any size, records are what they are by one pass", async () => {
   let files = 0;
-  let blocks = 0;
+  let texts = 0;
   let bytes = 0;
   for (const [i, path] of (await recordings()).entries()) {
     if (Deno.statSync(path).size > 400_000) continue;
     // Each in one way, fixtures in all.
-    const wishes = path.startsWith("fixtures/") ? WISHES : [WISHES[i % WISHES.length] as Wish];
+    const wishes = path.startsWith("fixtures/")
+      ? WISHES
+      : [WISHES[i % WISHES.length] as RecordsOptions];
     for (const wish of wishes) {
+      const text = await byWindows(path, wish, 1, 3000);
+      if (text === undefined) continue;
       const all = await plain(path, wish);
-      const [text, count] = await byBlocks(path, wish, 3000);
       assertEquals(text === all, true, `${path} ${JSON.stringify(wish)}`);
-      blocks += count;
+      texts++;
       bytes += all.length;
     }
     files++;
   }
-  console.log(`${files} files, ${blocks} blocks, ${bytes} bytes of lines compared`);
-  assert(files >= 40 && blocks > 500, `${files} files, ${blocks} blocks`);
+  console.log(`${texts} texts of ${files} files, ${bytes} bytes of lines compared`);
+  assert(files >= 40 && texts >= 100, `${files} files, ${texts} texts`);
 });
 
-Deno.test("several threads write the records that one does", async () => {
-  const cases: readonly (readonly [string, number, Wish])[] = [
-    ["recorded/callchain", 2, {}],
-    ["recorded/callchain", 3, { format: "csv", order: "time" }],
-    ["recorded/zstd", 2, { order: "time" }],
-    ["recorded/directory", 2, {}],
-    ["recorded/pipe", 2, {}],
-    ["synthesized/records", 4, {}],
-  ];
-  for (const [name, jobs, wish] of cases) {
-    const path = `${root}fixtures/${name}.perf.data`;
-    const program = `
-      import { PerfDataReader } from "@perfdata/format";
-      import { fileSource } from "@perfdata/format/file-source";
-      import { recordsFile } from "@perfdata/dump/records-parallel";
-      const path = ${JSON.stringify(path)};
-      const reader = await PerfDataReader.open(fileSource(path), { diagnostics: () => {} });
-      const options = { blockSize: 2000, ...${JSON.stringify(wish)} };
-      await recordsFile(reader, path, ${jobs}, options);`;
-    const { stdout, stderr, code } = await new Deno.Command(Deno.execPath(), {
-      args: ["eval", "--quiet", program],
-      cwd: root,
-      stdin: "null",
-    }).output();
-    assertEquals([code, new TextDecoder().decode(stderr)], [0, ""], name);
-    const all = await plain(path, wish);
-    assert(all.length > 1000, name);
-    const same = new TextDecoder("latin1").decode(stdout) === all;
-    assertEquals(same, true, `${name} ${jobs} ${JSON.stringify(wish)}`);
+Deno.test("any number of threads write the records that one does", async () => {
+  const files = (await recordings()).filter((path) => {
+    const { size } = Deno.statSync(path);
+    return path.startsWith("fixtures/") ? size > 10_000 : size > 400_000 && size < 3_000_000;
+  });
+  let texts = 0;
+  for (const path of files) {
+    if (!path.startsWith("fixtures/") && texts >= 40) continue;
+    for (const [jobs, bytes] of [[2, 4000], [3, 1 << 16], [7, 1 << 13], [2, 1 << 22]] as const) {
+      const wish = WISHES[texts % WISHES.length] as RecordsOptions;
+      const made = await byWindows(path, wish, jobs, bytes);
+      if (made === undefined) break;
+      assertEquals(made === await plain(path, wish), true, `${path} ${jobs} ${bytes}`);
+      texts++;
+    }
   }
+  console.log(`${texts} texts by several threads`);
+  assert(texts >= 12, `${texts} texts`);
 });

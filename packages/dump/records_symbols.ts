@@ -107,11 +107,6 @@ export class RecordMore {
     this.#symbols?.start(engine);
   }
 
-  /** Takes the names of threads, where the rows are of a pass in another thread. */
-  startNames(nameOf: (comm: number) => string): void {
-    this.#nameOf = nameOf;
-  }
-
   /**
    * Writes the members for a sample, each after a comma, or has them wait, and the end of its line.
    *

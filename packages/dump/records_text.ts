@@ -13,8 +13,8 @@ import {
 } from "@perfdata/format";
 import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
 import { LITTLE_ENDIAN } from "@perfdata/format/text-bytes";
-import { type Consumer, type Engine, type Needs, runEngine } from "@perfdata/session/engine";
-import type { BlockTarget } from "@perfdata/session/blocks";
+import { type Engine, type Needs, runEngine } from "@perfdata/session/engine";
+import type { TextConsumer } from "@perfdata/session/workers";
 import type { RecordBytes, Run } from "@perfdata/session/run";
 import { CSV_COLUMNS, csvRow, putCsvRow } from "./records_csv.ts";
 import { BLOCK, TextBuffer } from "./records_bytes.ts";
@@ -28,8 +28,8 @@ import {
 } from "./records_json.ts";
 import { type AnyRecordCodec, RecordPlan } from "./records_plan.ts";
 import { SampleWriter } from "./records_sample.ts";
-import { RecordsPacker } from "./records_blocks.ts";
 import type { RecordsOptions } from "./records.ts";
+import type { RecordFilter } from "./record_filter.ts";
 import { asksMachine, RecordChoice } from "./records_choice.ts";
 import { RecordMore } from "./records_symbols.ts";
 
@@ -39,15 +39,31 @@ const GOOGLE_CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...GOOG
 const WANTED = 1;
 const UNWANTED = 2;
 
-/** Turns records into lines; or has them go to other threads, which do. */
-export class RecordsText implements Consumer {
+/** What lines depend on, besides the file: what can be sent to another thread. */
+export type RecordsAbout = Pick<RecordsOptions, "format" | "u64" | "types" | "from" | "order"> & {
+  readonly filter?: RecordFilter | undefined;
+};
+
+/** Gets ready to make lines of windows. */
+export async function makeRecords(
+  reader: PerfDataReader,
+  { filter, ...about }: RecordsAbout,
+  write: (block: Uint8Array) => void,
+): Promise<RecordsText> {
+  const options = { ...about, ...(filter === undefined ? {} : { filter }) };
+  const text = new RecordsText(reader, write, { ...options, diagnostics: () => {} });
+  await text.prepare();
+  return text;
+}
+
+/** Turns records into lines. */
+export class RecordsText implements TextConsumer<number> {
   readonly out: TextBuffer = new TextBuffer();
   readonly #reader: PerfDataReader;
   readonly #options: RecordsOptions;
   readonly #u64: U64Style;
-  /** Names of the events, as they are called now, and as they were at the start. */
+  /** Names of the events, as they are called now. */
   #names: readonly string[] = [];
-  #begun = this.#names;
   readonly #tree = new FieldTree();
   readonly #samples: (SampleWriter | null)[] = [];
   readonly #plans = new Map<number, RecordPlan | null>();
@@ -72,20 +88,16 @@ export class RecordsText implements Consumer {
   readonly #choice: RecordChoice | undefined;
   /** How many lines may still be written. */
   #left: number;
-  /** Lines that were written or handed over. */
+  /** Lines that were written. */
   count: number = 0;
-  readonly #blocks: BlockTarget | undefined;
-  #packer: RecordsPacker | undefined;
   #engine: Engine | undefined;
 
   constructor(
     reader: PerfDataReader,
     write: (block: Uint8Array) => void,
     options: RecordsOptions,
-    blocks?: BlockTarget,
   ) {
     this.#reader = reader;
-    this.#blocks = blocks;
     this.#write = write;
     this.#options = options;
     this.littleEndian = reader.littleEndian;
@@ -115,7 +127,7 @@ export class RecordsText implements Consumer {
   /** Takes all records of the file. */
   async run(): Promise<Engine> {
     await this.prepare();
-    if (this.#options.format === "csv") this.out.append(this.#csvText(CSV_COLUMNS));
+    this.begin();
     const { unwind, stitchLbr, inflate, progress, diagnostics } = this.#options;
     return await runEngine(this.#reader, [this], {
       order: isTimeOrdered(this.#options) ? "time" : "file",
@@ -133,6 +145,12 @@ export class RecordsText implements Consumer {
     // Loaded where it is needed: it takes a tenth of the start of the command.
     const { stringify } = await import("@std/csv");
     this.#csvText = (row) => stringify([row.map(safeCell)], { headers: false });
+  }
+
+  /** Writes what stands before the first line. */
+  begin(): void {
+    if (this.#options.format !== "csv") return;
+    this.out.append(this.#csvText(CSV_COLUMNS));
   }
 
   get #codec(): AnyRecordCodec {
@@ -160,18 +178,7 @@ export class RecordsText implements Consumer {
     this.#engine = engine;
     this.#more?.start(engine);
     this.#choice?.start(engine);
-    this.#begun = this.#names = engine.eventNames;
-    if (this.#blocks === undefined) return;
-    // The line of heads.
-    this.flush();
-    this.#packer = new RecordsPacker(this.#blocks);
-  }
-
-  /** Takes the names of threads and events, where rows are of a pass in another thread. */
-  startNames(nameOf: (comm: number) => string, events: readonly string[]): void {
-    this.#more?.startNames(nameOf);
-    this.#names = events;
-    events.forEach((name, i) => this.#reader.events.at(i)?.named(name));
+    this.#names = engine.eventNames;
   }
 
   rows(run: Run): void {
@@ -197,11 +204,17 @@ export class RecordsText implements Consumer {
   async finish(): Promise<void> {
     await this.settle();
     this.flush();
-    this.#packer?.close();
-    this.#packer = undefined;
   }
 
-  /** Writes the line of a record, or hands it over, where it is wanted. */
+  part(): number {
+    return this.count;
+  }
+
+  join(count: number): void {
+    this.count += count;
+  }
+
+  /** Writes the line of a record where it is wanted. */
   #record(run: Run, row: number): void {
     const offset = run.offset[row] as number;
     const type = (run.type[row] as number) >>> 0;
@@ -211,14 +224,7 @@ export class RecordsText implements Consumer {
       if (this.#more?.isFunction(run.place[row] as number) === false) return;
       this.#counted(1);
     }
-    const packer = this.#packer;
-    if (packer === undefined) return this.line(run, row);
-    // Other threads call events as they are called at the start.
-    if (this.#names === this.#begun) {
-      return packer.record(run, row, this.#more && this.#engine?.names);
-    }
-    this.line(run, row);
-    this.flush();
+    this.#put(run, row);
   }
 
   readonly #eventName = (index: number): string =>
@@ -239,7 +245,7 @@ export class RecordsText implements Consumer {
   }
 
   /** Writes the line of a record. */
-  line(run: Run, row: number): void {
+  #put(run: Run, row: number): void {
     const at = run.at(row);
     const start = run.start[row] as number;
     const end = run.end[row] as number;
@@ -286,9 +292,7 @@ export class RecordsText implements Consumer {
   flush(): void {
     const { out } = this;
     if (out.length === 0) return;
-    const text = out.bytes.subarray(0, out.length);
-    if (this.#packer === undefined) this.#write(text);
-    else this.#packer.text(text);
+    this.#write(out.bytes.subarray(0, out.length));
     out.length = 0;
   }
 

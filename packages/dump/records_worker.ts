@@ -1,5 +1,6 @@
-// Uses Deno's workers, files and standard output: makes the lines of blocks (see records_parallel.ts).
-import { emptyBlocks } from "@perfdata/session/block-threads";
-import { type LineOptions, RecordsLines } from "./records_lines.ts";
+// Uses Deno's workers and files: makes the lines of windows (see records_parallel.ts).
+import { openSource } from "@perfdata/format/file-source";
+import { serveText } from "@perfdata/session/workers";
+import { makeRecords, type RecordsAbout } from "./records_text.ts";
 
-emptyBlocks<LineOptions>((reader, options, blocks) => RecordsLines.open(reader, options, blocks));
+serveText<RecordsAbout>({ open: (path) => openSource(path), make: makeRecords });

@@ -1,5 +1,5 @@
 import { inLine } from "@perfdata/format/visible";
-import type { Machine } from "@perfdata/session/machine";
+import type { MachineView } from "@perfdata/session/machine-view";
 import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
 import type { Run } from "@perfdata/session/run";
 import { HYPERVISOR, NOT_FOUND, THREAD_SLOTS, type ThreadText } from "./thread_text.ts";
@@ -11,9 +11,7 @@ const encoder = new TextEncoder();
  * thread, or the thread with another comm, had it.
  */
 export class SampleNames {
-  /** How often the text of each slot was made: it is another one where this differs. */
-  readonly made: Float64Array = new Float64Array(THREAD_SLOTS);
-  readonly #machine: Machine;
+  readonly #machine: MachineView;
   readonly #texts: ThreadText;
   // What each slot is made of.
   readonly #threads = new Int32Array(THREAD_SLOTS).fill(-1);
@@ -24,7 +22,7 @@ export class SampleNames {
    * @param machine Knows names by their numbers.
    * @param texts Where the text is kept.
    */
-  constructor(machine: Machine, texts: ThreadText) {
+  constructor(machine: MachineView, texts: ThreadText) {
     this.#machine = machine;
     this.#texts = texts;
   }
@@ -44,7 +42,6 @@ export class SampleNames {
   #make(slot: number, thread: number, pid: number, comm: number): void {
     const { tids, names } = this.#machine;
     const tid = tids[thread] as number;
-    this.made[slot] = (this.made[slot] as number) + 1;
     this.#threads[slot] = thread;
     this.#pids[slot] = pid;
     this.#comms[slot] = comm;

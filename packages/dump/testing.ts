@@ -1,7 +1,6 @@
 /** What the tests of this package have in common. */
-import type { PerfDataReader } from "@perfdata/format";
-import { BLOCK_SIZE, BlockText } from "./block_items.ts";
-import { type DumpOptions, dumpRecords, type DumpStats } from "./dump.ts";
+import { PerfDataReader } from "@perfdata/format";
+import { fileSource } from "@perfdata/format/file-source";
 
 /** The files that there are: fixtures, and the corpus where it is. */
 export async function recordings(): Promise<string[]> {
@@ -23,26 +22,18 @@ export async function recordings(): Promise<string[]> {
   return found;
 }
 
-/**
- * What `dump` writes, made by way of blocks, without threads: each is written as soon as it is full.
- *
- * @param full Bytes with which a block is handed over: few make many blocks.
- */
-export async function dumpByBlocks(
-  reader: PerfDataReader,
-  options: DumpOptions,
-  full: number,
-): Promise<{ stats: DumpStats; blocks: number }> {
-  const memory = new SharedArrayBuffer(BLOCK_SIZE);
-  const text = new BlockText(reader, { path: options.path, hex: true }, { memory: () => memory });
-  let n = 0;
-  const { stats, finish } = await dumpRecords(reader, options, {
-    full,
-    memory: () => memory,
-    room: () => n,
-    fill: () => text.put(n++, options.write),
-    close: () => {},
-  });
-  finish();
-  return { stats, blocks: n };
+/** Opens a recording; not one of which not even the headers can be read. */
+export async function open(path: string): Promise<PerfDataReader | undefined> {
+  try {
+    return await PerfDataReader.open(fileSource(path), { diagnostics: () => {} });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Text that is written in pieces, each byte a character. */
+export class Latin {
+  text = "";
+  readonly #decoder = new TextDecoder("latin1");
+  readonly write = (bytes: Uint8Array): void => void (this.text += this.#decoder.decode(bytes));
 }

@@ -17,8 +17,6 @@ interface Thread {
   readonly ids: Piece;
   /** ` ... thread: make:1235` and the next line up to the binary. */
   readonly line: Piece;
-  /** Both. */
-  readonly bytes: Uint8Array;
 }
 
 /** The text of the threads and binaries of samples, which come again and again. */
@@ -35,7 +33,7 @@ export class ThreadText {
    */
   set(slot: number, bytes: Uint8Array, idsLength: number): void {
     const ids = new Piece(bytes.subarray(0, idsLength));
-    this.#threads[slot] = { ids, line: new Piece(bytes.subarray(idsLength)), bytes };
+    this.#threads[slot] = { ids, line: new Piece(bytes.subarray(idsLength)) };
   }
 
   /** Writes `1234/1235: `, process and thread. */
@@ -46,21 +44,6 @@ export class ThreadText {
   /** Writes ` ... thread: make:1235`, and the next line up to the binary. */
   putLine(out: DataView, p: number, slot: number): number {
     return (this.#threads[slot] as Thread).line.put(out, p);
-  }
-
-  /** Both texts of a thread. */
-  bytesOf(slot: number): Uint8Array {
-    return (this.#threads[slot] as Thread).bytes;
-  }
-
-  /** How many of those bytes are `1234/1235: `. */
-  idsLength(slot: number): number {
-    return (this.#threads[slot] as Thread).ids.length;
-  }
-
-  /** Bytes of the line of a binary. */
-  sizeOfBinary(binary: number): number {
-    return (this.#binaries[binary] as Piece).length;
   }
 
   /** Whether the line of a binary is there. */

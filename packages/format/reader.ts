@@ -72,6 +72,8 @@ export interface ReaderStats {
   skippedBytes: number;
   /** Bytes that came out of COMPRESSED records. */
   inflatedBytes: number;
+  /** How often something was damaged, whether it was reported or not. */
+  damages: number;
 }
 
 /** Which records {@link PerfDataReader.batches} gives. */
@@ -262,6 +264,7 @@ export class PerfDataReader {
   reportDamage(message: string, place: ErrorPlace): void {
     const error = new PerfDataError(message, place);
     if (this.#options.diagnostics === undefined) throw error;
+    this.stats.damages++;
     if (!this.#quiet) this.#options.diagnostics(error);
   }
 
@@ -549,5 +552,12 @@ export class PerfDataReader {
 }
 
 function emptyStats(): ReaderStats {
-  return { records: 0, recordBytes: 0, payloadBytes: 0, skippedBytes: 0, inflatedBytes: 0 };
+  return {
+    records: 0,
+    recordBytes: 0,
+    payloadBytes: 0,
+    skippedBytes: 0,
+    inflatedBytes: 0,
+    damages: 0,
+  };
 }

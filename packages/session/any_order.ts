@@ -111,7 +111,7 @@ export class BlockReader {
     const reader = this.#reader;
     const run = this.#run;
     const time = new RecordTime(reader.events);
-    const { timeHi, timeLo, event, start, offset } = run;
+    const { timeHi, timeLo, event, start, offset, position, round: rounds } = run;
     const times = { hi: timeHi, lo: timeLo, event };
     for await (const batch of reader.batches({ from, to, quiet: true })) {
       const { count, starts, inflatedFrom, offset: base, view, littleEndian } = batch;
@@ -120,11 +120,11 @@ export class BlockReader {
         const rows = Math.min(RUN_ROWS, count - row);
         time.readAll(batch, row, row + rows, times);
         run.count = rows;
-        run.first = first;
-        run.round = round;
         for (let i = 0; i < rows; i++) {
           const at = starts[row + i] as number;
           start[i] = at;
+          position[i] = first + i;
+          rounds[i] = round;
           offset[i] = inflatedFrom >= 0 ? inflatedFrom : base + at;
           if (!isKnownTime(timeHi[i] as number, timeLo[i] as number)) timeHi[i] = timeLo[i] = 0;
           if (view.getInt32(at, littleEndian) === PERF_RECORD_FINISHED_ROUND) round++;

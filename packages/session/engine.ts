@@ -12,7 +12,7 @@ import { Places } from "./places.ts";
 import { RecordedObjects } from "./recorded_objects.ts";
 import type { SampleFilter } from "./resolve.ts";
 import { readBlocks, readIndex, takesAnyOrder } from "./any_order.ts";
-import { History } from "./history/history.ts";
+import { type Applied, History, type HistoryIndex } from "./history/history.ts";
 import { openPass } from "./pass.ts";
 import { isShareable, type Shareable } from "./workers/part.ts";
 import type { MachineView } from "./machine_view.ts";
@@ -133,8 +133,8 @@ export interface EngineOptions extends OrderOptions {
 
 /** What is needed of a `Worker`, of whichever runtime. */
 export interface WorkerThread {
-  /** Sends a message. */
-  postMessage(message: unknown): void;
+  /** Sends a message, and hands over the memory in it that is named. */
+  postMessage(message: unknown, options?: { readonly transfer?: ArrayBuffer[] }): void;
   /** Gets messages. */
   onmessage: ((event: MessageEvent) => void) | null;
   /** Gets errors that nobody caught. */
@@ -256,15 +256,7 @@ export async function runEngine(
   const index = takesAnyOrder(reader, consumers, options)
     ? await readIndex(reader, consumers, options)
     : undefined;
-  const past = index === undefined ? undefined : new History(index, {
-    littleEndian: reader.littleEndian,
-    arch: reader.arch,
-    known: recorded.known,
-    record(bytes, view, start, end) {
-      recorded.record(bytes, view, start, end);
-      described.record(bytes, view, start, end);
-    },
-  });
+  const past = index && historyOf(index, reader, recorded, described);
   const engine = new Engine(reader, recorded, described, past);
   const [consumer, ...more] = consumers;
   if (index?.isCompressed === false && workers !== undefined && more.length === 0) {
@@ -335,6 +327,30 @@ export async function runEngine(
   engine.stacks.seal();
   for (const consumer of consumers) await consumer.finish?.();
   return engine;
+}
+
+/**
+ * Makes the past of a recording's machine; what its records say of objects and events is noted.
+ *
+ * @param applied Called after each record of the kernel.
+ */
+export function historyOf(
+  index: HistoryIndex,
+  reader: PerfDataReader,
+  recorded: RecordedObjects,
+  described: EventNames,
+  applied?: Applied,
+): History {
+  return new History(index, {
+    littleEndian: reader.littleEndian,
+    arch: reader.arch,
+    known: recorded.known,
+    record(bytes, view, start, end) {
+      recorded.record(bytes, view, start, end);
+      described.record(bytes, view, start, end);
+    },
+    applied,
+  });
 }
 
 /**

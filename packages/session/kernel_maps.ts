@@ -22,6 +22,8 @@ export interface KnownBinary {
   readonly filename: string;
   /** `misc` of the build id event: the CPU mode that the binary runs in. */
   readonly misc: number;
+  /** The process that runs a guest; -1, or nothing, for this machine's own. */
+  readonly pid?: number | undefined;
 }
 
 interface KernelBinary {

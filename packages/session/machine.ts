@@ -139,11 +139,12 @@ export class Machine {
 
   /**
    * Says which binaries the file's build id table names, before any record is applied: the kernel,
-   * its modules and the vdso go by the names there.
+   * its modules and the vdso go by the names there. Binaries of guests are not on this machine.
    */
   setKnownBinaries(binaries: readonly KnownBinary[]): void {
-    this.#kernel.setKnown(binaries);
-    const vdso = binaries.find(({ filename }) => /(^|\/)\[vdso\]\/*$/.test(filename));
+    const own = binaries.filter(({ pid }) => pid === undefined || pid === -1);
+    this.#kernel.setKnown(own);
+    const vdso = own.find(({ filename }) => /(^|\/)\[vdso\]\/*$/.test(filename));
     this.#sources.vdso ??= vdso?.filename;
   }
 

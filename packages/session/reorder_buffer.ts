@@ -293,9 +293,12 @@ export class ReorderBuffer {
     this.#current = [];
   }
 
-  /** The highest time that waits: each run ends with its own. */
+  /** The highest time that was read: of those that wait each run ends with its own. */
   #youngest(): [number, number] {
-    let [hi, lo] = this.#file?.youngest ?? [BIAS, BIAS];
+    let hi = this.#limitHi;
+    let lo = this.#limitLo;
+    const file = this.#file?.youngest;
+    if (file !== undefined && isLater(file[0], file[1], hi, lo)) [hi, lo] = file;
     for (let run = 0; run < this.#runs.length; run++) {
       const last = this.#endOf(run) - 1;
       const h = this.#waiting.timeHi[last] as number;

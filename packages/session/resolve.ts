@@ -7,11 +7,7 @@ import {
   PERF_RECORD_MISC_KERNEL,
   PERF_RECORD_MISC_USER,
 } from "@perfdata/format/perf-event";
-import {
-  PERF_RECORD_FINISHED_ROUND,
-  PERF_RECORD_SAMPLE,
-  PERF_RECORD_USER_TYPE_START,
-} from "@perfdata/format/record-types";
+import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
 import { BRANCH_ENTRY, SampleFields } from "@perfdata/format/sample-layout";
 import { ChainStep, contextMode, isContextMarker } from "./chains.ts";
 import type { History } from "./history/history.ts";
@@ -82,8 +78,6 @@ export class Resolver {
   readonly #le: boolean;
   /** Goes up whenever something may have been mapped. */
   #moment = 0;
-  /** FINISHED_ROUND records before the present row of a run in the order of the file. */
-  #round = 0;
   #branchCount = 0;
   #chainCount = 0;
 
@@ -137,7 +131,6 @@ export class Resolver {
     this.#branchCount = 0;
     this.#chainCount = 0;
     this.#frames.begin();
-    this.#round = run.round;
     for (let i = 0; i < count;) {
       const from = i;
       while (i < count && type[i] === PERF_RECORD_SAMPLE) i++;
@@ -146,8 +139,8 @@ export class Resolver {
       branchStart[i] = this.#branchCount;
       chainStart[i] = chainExact[i] = this.#chainCount;
       this.#frames.start(run, i);
-      if (this.#past === undefined) this.#apply(run, i++);
-      else if (type[i++] === PERF_RECORD_FINISHED_ROUND) this.#round++;
+      if (this.#past === undefined) this.#apply(run, i);
+      i++;
     }
     this.#frames.start(run, count);
     branchStart[count] = this.#branchCount;
@@ -173,9 +166,7 @@ export class Resolver {
   #samples(run: Run, from: number, to: number): void {
     const machine = this.#machine;
     const past = this.#past;
-    const round = this.#round;
-    const first = run.first;
-    const { timeHi, timeLo } = run;
+    const { timeHi, timeLo, position, round } = run;
     const shapes = this.#shapes;
     const filtered = this.#filtered;
     const { maps, places } = this.#needs;
@@ -203,7 +194,12 @@ export class Resolver {
         : past.state(
           pid[i] as number,
           tid[i] as number,
-          past.moment(round, timeHi[i] as number, timeLo[i] as number, first + i),
+          past.moment(
+            round[i] as number,
+            timeHi[i] as number,
+            timeLo[i] as number,
+            position[i] as number,
+          ),
         );
       const { pids, comms } = this.#view;
       thread[i] = of;

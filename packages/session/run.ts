@@ -42,10 +42,6 @@ export const PLACE_FRAME: number = -(2 ** 31);
 export class Run {
   /** Number of rows. */
   count: number = 0;
-  /** In the order of the file: the number of the first row among the records of the file. */
-  first: number = 0;
-  /** In the order of the file: how many FINISHED_ROUND records stand before the first row. */
-  round: number = 0;
   /** Bytes that hold records. */
   blocks: readonly RecordBytes[] = [];
   /** The number of the bytes that hold the record. */
@@ -66,6 +62,10 @@ export class Run {
   readonly timeHi: Int32Array = new Int32Array(RUN_ROWS);
   /** Lower half. */
   readonly timeLo: Int32Array = new Int32Array(RUN_ROWS);
+  /** Where records are read by blocks: its number among the records of the file. */
+  readonly position: Float64Array = new Float64Array(RUN_ROWS);
+  /** Where records are read by blocks: how many FINISHED_ROUND records stand before it. */
+  readonly round: Int32Array = new Int32Array(RUN_ROWS);
   /** Process, as a sample or a `sample_id` says; -1 where it does not. */
   readonly pid: Int32Array = new Int32Array(RUN_ROWS);
   /** Thread, likewise. */

@@ -36,6 +36,20 @@ export interface HistoryIndex {
   readonly seen: SeenThreads;
 }
 
+/**
+ * Is called after a record is applied to a machine.
+ *
+ * @param position Its number among the records of the file.
+ */
+export type Applied = (
+  machine: Machine,
+  bytes: Uint8Array,
+  view: DataView,
+  start: number,
+  end: number,
+  position: number,
+) => void;
+
 /** What else decides what records mean. */
 export interface HistoryOptions {
   /** Byte order of the records. */
@@ -48,6 +62,8 @@ export interface HistoryOptions {
   readonly record?:
     | ((bytes: Uint8Array, view: DataView, start: number, end: number) => void)
     | undefined;
+  /** Called after each record of the kernel is applied, with the machine as it is then. */
+  readonly applied?: Applied | undefined;
   /** Whether threads that no sample is of are asked for as well; they are not by default. */
   readonly allThreads?: boolean | undefined;
 }
@@ -412,13 +428,15 @@ class Keeper implements MachineLog {
   readonly #index: HistoryIndex;
   readonly #all: boolean;
   readonly #record: HistoryOptions["record"];
+  readonly #applied: HistoryOptions["applied"];
   readonly #pids = new TidTable();
   #now = 0;
 
   constructor(index: HistoryIndex, options: HistoryOptions) {
-    const { littleEndian, arch, known, record, allThreads = false } = options;
+    const { littleEndian, arch, known, record, applied, allThreads = false } = options;
     this.#index = index;
     this.#record = record;
+    this.#applied = applied;
     this.#all = allThreads || index.records.count < FEW;
     this.machine = new Machine(littleEndian);
     this.machine.arch = arch;
@@ -434,6 +452,7 @@ class Keeper implements MachineLog {
     const { records, seen } = this.#index;
     const { machine } = this;
     const record = this.#record;
+    const applied = this.#applied;
     const all = new Moments();
     const firsts = this.#firsts();
     for (let i = 0; i < records.count; i++) all.addFrom(records.moments, i);
@@ -455,6 +474,8 @@ class Keeper implements MachineLog {
         continue;
       }
       machine.apply(records.bytes, records.view, start, end);
+      const position = records.moments.position[number] as number;
+      applied?.(machine, records.bytes, records.view, start, end, position);
     }
     this.threads.seal();
     this.roots.seal();

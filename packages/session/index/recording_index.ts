@@ -14,6 +14,7 @@ import {
   PERF_RECORD_MMAP2,
   PERF_RECORD_NAMESPACES,
   PERF_RECORD_SAMPLE,
+  PERF_RECORD_TEXT_POKE,
   PERF_RECORD_USER_TYPE_START,
 } from "@perfdata/format/record-types";
 import { recordSize } from "@perfdata/format/record-header";
@@ -49,6 +50,7 @@ for (
     PERF_RECORD_EXIT,
     PERF_RECORD_NAMESPACES,
     PERF_RECORD_KSYMBOL,
+    PERF_RECORD_TEXT_POKE,
     PERF_RECORD_HEADER_BUILD_ID,
     PERF_RECORD_EVENT_UPDATE,
   ]
@@ -68,6 +70,8 @@ export interface IndexBlock {
   readonly records: number;
   /** Number of samples. */
   readonly samples: number;
+  /** Number of records with a time. */
+  readonly timed: number;
   /** The oldest time in it, in ns; all ones where no record has a time. */
   readonly oldest: bigint;
   /** The youngest; 0 where no record has a time. */
@@ -82,6 +86,7 @@ class OpenBlock implements IndexBlock {
   readonly round: number;
   records = 0;
   samples = 0;
+  timed = 0;
   #oldestHi = 0xffff_ffff;
   #oldestLo = 0xffff_ffff;
   #youngestHi = 0;
@@ -96,6 +101,7 @@ class OpenBlock implements IndexBlock {
   see(hi: number, lo: number): void {
     hi >>>= 0;
     lo >>>= 0;
+    this.timed++;
     if (hi > this.#youngestHi || (hi === this.#youngestHi && lo > this.#youngestLo)) {
       this.#youngestHi = hi;
       this.#youngestLo = lo;
@@ -182,9 +188,9 @@ export class RecordingIndex {
   readonly #reader: PerfDataReader;
   #columns: TimeOffsets;
 
-  private constructor(reader: PerfDataReader) {
+  private constructor(reader: PerfDataReader, isTimed: boolean) {
     this.#reader = reader;
-    this.isTimed = isTimeOrdered(reader);
+    this.isTimed = isTimed;
     this.stats = reader.stats;
     this.#columns = new TimeOffsets(reader.events.all);
   }
@@ -198,8 +204,12 @@ export class RecordingIndex {
    */
   static async read(
     reader: PerfDataReader,
-    { blockBytes = BLOCK_BYTES, quiet = false, progress, other }: {
+    { blockBytes = BLOCK_BYTES, order, from, quiet = false, progress, other }: {
       readonly blockBytes?: number;
+      /** `file`: records happen as the file has them, whether they have times or not. */
+      readonly order?: "time" | "file" | undefined;
+      /** File offset of the first record. */
+      readonly from?: number | undefined;
       /** Whether damage is not reported, since there is a pass that does so; false by default. */
       readonly quiet?: boolean;
       readonly progress?: ((bytes: number) => void) | undefined;
@@ -209,10 +219,11 @@ export class RecordingIndex {
         | undefined;
     } = {},
   ): Promise<RecordingIndex> {
-    const index = new RecordingIndex(reader);
+    const index = new RecordingIndex(reader, order !== "file" && isTimeOrdered(reader));
     let block: OpenBlock | undefined;
     let before = 0;
-    for await (const batch of reader.batches({ quiet })) {
+    const span = from === undefined ? {} : { from };
+    for await (const batch of reader.batches({ ...span, quiet })) {
       if (batch.count === 0) continue;
       if (batch.inflatedFrom >= 0) index.isCompressed = true;
       block = index.#take(batch, block, blockBytes, other);

@@ -39,11 +39,16 @@ export interface RoundsPart {
 export class Rounds {
   /** Number of FINISHED_ROUND records. */
   count: number = 0;
+  /** Times that were read after a younger one was delivered. */
+  late: number = 0;
   // By round: the youngest time that was read before its end; halves as unsigned numbers.
   #hi = new Uint32Array(64);
   #lo = new Uint32Array(64);
   #youngestHi = 0;
   #youngestLo = 0;
+  /** What the last flush went up to. */
+  #doneHi = 0;
+  #doneLo = 0;
   /** The flush that was found last, whose times are above those of the flush before. */
   #last = 1;
 
@@ -65,6 +70,7 @@ export class Rounds {
   see(hi: number, lo: number): void {
     hi >>>= 0;
     lo >>>= 0;
+    if (hi < this.#doneHi || (hi === this.#doneHi && lo < this.#doneLo)) this.late++;
     if (hi > this.#youngestHi || (hi === this.#youngestHi && lo > this.#youngestLo)) {
       this.#youngestHi = hi;
       this.#youngestLo = lo;
@@ -80,6 +86,8 @@ export class Rounds {
     }
     this.#hi[round] = this.#youngestHi;
     this.#lo[round] = this.#youngestLo;
+    this.#doneHi = round === 0 ? 0 : this.#hi[round - 1] as number;
+    this.#doneLo = round === 0 ? 0 : this.#lo[round - 1] as number;
   }
 
   /**

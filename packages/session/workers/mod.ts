@@ -1,7 +1,10 @@
 /**
- * Several threads that take the samples of a recording side by side.
+ * Several threads that take the records of a recording side by side.
  *
  * @module
  */
 export * from "./part.ts";
 export * from "./serve_blocks.ts";
+export * from "./serve_text.ts";
+export * from "./text_part.ts";
+export * from "./text_workers.ts";

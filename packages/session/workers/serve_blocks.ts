@@ -1,15 +1,10 @@
 import { type ByteSource, PerfDataReader } from "@perfdata/format";
 import { OutOfMemory } from "@perfdata/format/memory";
-import { type Consumer, Engine, type EngineOptions } from "../engine.ts";
-import { EventNames } from "../event_names.ts";
-import { History } from "../history/history.ts";
-import { KeptRecords } from "../index/kept_records.ts";
+import type { Consumer, Engine, EngineOptions } from "../engine.ts";
 import type { HistoryPart, IndexBlock } from "../index/recording_index.ts";
-import { Rounds } from "../index/rounds.ts";
-import { SeenThreads } from "../index/seen_threads.ts";
-import { RecordedObjects } from "../recorded_objects.ts";
 import type { SampleFilter } from "../resolve.ts";
 import { BlockTaker } from "./block_taker.ts";
+import { historyIndexOf, openEngine } from "./open_engine.ts";
 import type { Shareable, StretchPart, ThreadTotals } from "./part.ts";
 
 /** What a thread is given: the file, its past, and what it is to make of samples. */
@@ -111,27 +106,9 @@ async function openTaker<About>(
   { open, make, unwind }: BlockService<About>,
   { path, about, filter, past }: ThreadTask,
 ): Promise<BlockTaker> {
-  // What is damaged is reported by the thread that made the index.
-  const diagnostics = () => {};
-  const reader = await PerfDataReader.open(open(path, about as About), { diagnostics });
-  const recorded = new RecordedObjects(reader, diagnostics);
-  const described = new EventNames(reader, diagnostics);
-  await recorded.readFeatures(reader);
-  const history = new History({
-    isTimed: past.isTimed,
-    rounds: Rounds.of(past.rounds),
-    records: KeptRecords.of(past.records),
-    seen: SeenThreads.of(past.seen),
-  }, {
-    littleEndian: reader.littleEndian,
-    arch: reader.arch,
-    known: recorded.known,
-    record(bytes, view, start, end) {
-      recorded.record(bytes, view, start, end);
-      described.record(bytes, view, start, end);
-    },
-  });
-  const engine = new Engine(reader, recorded, described, history);
+  const source = open(path, about as About);
+  const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
+  const engine = await openEngine(reader, historyIndexOf(past), () => {});
   return await BlockTaker.open(engine, () => make(about as About), {
     filter,
     ...(unwind === undefined ? {} : { unwind: (of) => unwind(about as About, of) }),

@@ -1,0 +1,9 @@
+// Uses Deno's workers and files: makes the text of windows of a dump (see parallel.ts).
+import { openSource } from "@perfdata/format/file-source";
+import { serveText } from "@perfdata/session/workers";
+import { type DumpAbout, DumpConsumer } from "./dump_consumer.ts";
+
+serveText<DumpAbout>({
+  open: (path) => openSource(path),
+  make: (reader, about, write) => new DumpConsumer(reader, { ...about, write }, true),
+});
