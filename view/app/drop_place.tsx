@@ -15,9 +15,7 @@ export function DropPlace(
     const dropped = (event: DragEvent) => {
       event.preventDefault();
       setOver(false);
-      droppedFiles(event).then((files) => {
-        if (files.length > 0) store.start({ from: "files", files });
-      });
+      droppedFiles(event).then((files) => store.openFiles(files));
     };
     addEventListener("dragover", over);
     addEventListener("dragleave", over);
@@ -45,10 +43,7 @@ export function DropPlace(
               <input
                 type="file"
                 multiple
-                onChange={(event) => {
-                  const files = [...event.currentTarget.files ?? []];
-                  if (files.length > 0) store.start({ from: "files", files });
-                }}
+                onChange={(event) => store.openFiles([...event.currentTarget.files ?? []])}
               />
             </label>
           </>

@@ -7,8 +7,7 @@ function text(id: string): string {
   return document.getElementById(id)?.textContent?.trim() ?? "";
 }
 
-const worker = new Blob([text("worker")], { type: "text/javascript" });
-const store = new Store(URL.createObjectURL(worker));
+const store = new Store(text("worker"));
 const from = document.documentElement.dataset["from"] ?? "files";
 const body = document.getElementById("app");
 if (body !== null) render(<App store={store} takesFiles={from === "files"} />, body);

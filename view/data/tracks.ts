@@ -40,50 +40,56 @@ export function tracks(
   selection: Pick<Selection, "pids" | "tids" | "cpus"> = {},
 ): { readonly tracks: readonly Track[]; readonly count: number } {
   const { samples, threads, stacks, functions } = profile;
-  const { stack, event, thread, cpu, time, count, period } = samples;
+  const { stack, event, thread, cpu, time, count, period, length } = samples;
   const { kind } = query;
   if (time === undefined || (kind === "cpu" && cpu === undefined)) return { tracks: [], count: 0 };
   const weight = query.weight === "period" ? period : count;
-  const idOf = (row: number): number => {
-    if (kind === "all") return 0;
-    if (kind === "cpu") return cpu?.[row] ?? -1;
-    const of = threads[thread[row] as number];
-    return (kind === "process" ? of?.pid : of?.tid) ?? -1;
-  };
-  // Threads of one number may have had several names.
-  const ids = threads.map(({ pid, tid }) => kind === "process" ? pid : tid);
-  const chosen = selectedThreads(profile, selection);
-  const cpus = kind === "all" && selection.cpus !== undefined ? new Set(selection.cpus) : undefined;
-  const sums = new Map<number, number>();
-  for (let row = 0; row < samples.length; row++) {
-    if (event[row] !== query.event) continue;
-    const id = kind === "process" || kind === "thread"
-      ? ids[thread[row] as number] as number
-      : idOf(row);
-    if (kind === "cpu" && id < 0) continue;
-    sums.set(id, (sums.get(id) ?? 0) + (weight[row] as number));
+  // What a sample is found by: its thread or CPU, of which there are few; -1 for none.
+  const keys = kind === "cpu" ? cpu as Int32Array : thread;
+  const sums: number[] = [];
+  for (let row = 0; row < length; row++) {
+    const key = keys[row] as number;
+    if (event[row] === query.event && key >= 0) {
+      sums[key] = (sums[key] ?? 0) + (weight[row] as number);
+    }
   }
-  const order = [...sums].sort(([a, sumA], [b, sumB]) =>
-    kind === "cpu" ? a - b : sumB - sumA || a - b
-  )
-    .slice(0, query.most);
-  const found = new Map<number, Track>(order.map(([id, sum]) => [id, {
-    kind,
-    id,
-    label: labelOf(profile, kind, id),
-    sum,
-    bins: new Float64Array(query.bins * LEVELS),
-  }]));
+  const idOf = (key: number): number => {
+    const of = threads[key];
+    return kind === "all"
+      ? 0
+      : kind === "cpu"
+      ? key
+      : kind === "process"
+      ? of?.pid ?? -1
+      : of?.tid ?? -1;
+  };
+  // Threads of one number may have had several names, processes have several threads.
+  const byId = new Map<number, number>();
+  for (const [key, sum] of sums.entries()) {
+    if (sum !== undefined) byId.set(idOf(key), (byId.get(idOf(key)) ?? 0) + sum);
+  }
+  const labelOf = labels(profile, kind);
+  const found = [...byId]
+    .sort(([a, sumA], [b, sumB]) => kind === "cpu" ? a - b : sumB - sumA || a - b)
+    .slice(0, query.most)
+    .map(([id, sum]): Track => ({
+      kind,
+      id,
+      label: labelOf(id),
+      sum,
+      bins: new Float64Array(query.bins * LEVELS),
+    }));
+  const trackOf = new Map(found.map((track) => [track.id, track]));
+  const bins = sums.map((_, key) => trackOf.get(idOf(key))?.bins);
+  const chosen = kind === "all" ? selectedThreads(profile, selection) : undefined;
+  const cpus = kind === "all" && selection.cpus !== undefined ? new Set(selection.cpus) : undefined;
   const span = Math.max(1, query.to - query.from);
   const last = rowAt(time, query.to + 1);
   for (let row = rowAt(time, query.from); row < last; row++) {
-    if (event[row] !== query.event) continue;
-    if (kind === "all") {
-      if (chosen[thread[row] as number] === 0) continue;
-      if (cpus !== undefined && !cpus.has(cpu?.[row] ?? -1)) continue;
-    }
-    const track = found.get(idOf(row));
-    if (track === undefined) continue;
+    if (event[row] !== query.event || chosen?.[thread[row] as number] === 0) continue;
+    if (cpus !== undefined && !cpus.has(cpu?.[row] ?? -1)) continue;
+    const into = bins[keys[row] as number];
+    if (into === undefined) continue;
     const bin = Math.min(
       query.bins - 1,
       Math.floor(((time[row] as number) - query.from) / span * query.bins),
@@ -93,18 +99,22 @@ export function tracks(
       ? FUNCTION_KIND.OTHER
       : (functions.kind[stacks.item[of] as number] as number) & FUNCTION_KIND.LEVEL;
     const at = bin * LEVELS + level;
-    track.bins[at] = (track.bins[at] as number) + (weight[row] as number);
+    into[at] = (into[at] as number) + (weight[row] as number);
   }
-  return { tracks: [...found.values()], count: sums.size };
+  return { tracks: found, count: byId.size };
 }
 
-function labelOf({ threads }: ViewProfile, kind: TrackKind, id: number): string {
-  if (kind === "all") return "all samples";
-  if (kind === "cpu") return `CPU ${id}`;
-  // A process is called what its first thread is called last.
-  const of =
-    threads.findLast(({ pid, tid }) =>
-      kind === "process" ? pid === id && tid === id : tid === id
-    ) ?? threads.findLast(({ pid, tid }) => (kind === "process" ? pid : tid) === id);
-  return `${of?.comm ?? "?"} ${id}`;
+/** What tracks are called: a process as its first thread is called last. */
+function labels({ threads }: ViewProfile, kind: TrackKind): (id: number) => string {
+  if (kind === "all") return () => "all samples";
+  if (kind === "cpu") return (id) => `CPU ${id}`;
+  const names = new Map<number, string>();
+  const own = new Set<number>();
+  for (const { pid, tid, comm } of threads) {
+    const id = kind === "process" ? pid : tid;
+    if (kind === "process" && pid === tid) own.add(pid);
+    else if (own.has(id) && kind === "process") continue;
+    names.set(id, comm);
+  }
+  return (id) => `${names.get(id) ?? "?"} ${id}`;
 }

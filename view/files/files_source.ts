@@ -35,17 +35,28 @@ function resolverOf(dropped: Dropped, { recorded }: Engine): SymbolResolver {
   });
 }
 
-/** Other threads, if they are worth it and can be started from here. */
-function threads(dropped: Dropped): Workers | undefined {
+/**
+ * Other threads, if they are worth it and can be started from here.
+ *
+ * @param script The text of this worker: of a page on disk, one may load what it has made itself, and not
+ * what made it.
+ */
+function threads(dropped: Dropped, script: string): Workers | undefined {
   const jobs = Math.min(MOST_THREADS, navigator.hardwareConcurrency || 1);
   if (jobs < 2 || dropped.recording.size < WORTH_THREADS) return undefined;
+  const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+  try {
+    new Worker(url, { name: "try" }).terminate();
+  } catch {
+    return undefined;
+  }
   return {
     jobs,
     path: dropped.name,
     about: dropped,
     make: () => new ProfileConsumer(OPTIONS),
     // The same script, which sees by its name what it is to do.
-    start: () => new Worker(self.location.href, { name: BLOCKS }),
+    start: () => new Worker(url, { name: BLOCKS }),
   };
 }
 
@@ -62,7 +73,7 @@ export function serveSamples(): void {
 }
 
 /** Opens what was dropped. */
-export async function openFiles(files: readonly File[]): Promise<ViewSource> {
+export async function openFiles(files: readonly File[], script: string): Promise<ViewSource> {
   const dropped = await takeFiles(files);
   const service = new RecordingService(recordingSource(dropped), dropped.name);
   return {
@@ -74,7 +85,7 @@ export async function openFiles(files: readonly File[]): Promise<ViewSource> {
     async profile(progress) {
       // First what takes no time.
       await service.index();
-      return await profileOf(dropped, progress);
+      return await profileOf(dropped, script, progress);
     },
     records: (query, from, count) => service.records(query, from, count),
     position: (query, number) => service.position(query, number),
@@ -84,6 +95,7 @@ export async function openFiles(files: readonly File[]): Promise<ViewSource> {
 
 async function profileOf(
   dropped: Dropped,
+  script: string,
   progress: (state: ProgressState) => void,
 ): Promise<ViewProfile> {
   const source = recordingSource(dropped);
@@ -94,7 +106,7 @@ async function profileOf(
   let [done, last] = [0, 0];
   const engine = await runEngine(reader, [consumer], {
     unwind: resolverFor,
-    workers: threads(dropped),
+    workers: threads(dropped, script),
     diagnostics: () => {},
     progress(bytes) {
       done += bytes;

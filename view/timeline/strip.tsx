@@ -1,11 +1,23 @@
+import {
+  PERF_RECORD_LOST,
+  PERF_RECORD_LOST_SAMPLES,
+  PERF_RECORD_THROTTLE,
+} from "@perfdata/format/record-types";
 import { LEVELS } from "../data/tracks.ts";
 import { Canvas, type Draw } from "../ui/canvas.tsx";
-import { duration, seconds } from "../ui/format.ts";
+import { duration, grouped, seconds } from "../ui/format.ts";
 import { type JSX, useMemo, useState } from "../ui/preact.ts";
 import type { Store } from "../ui/store.ts";
 import { useQuery } from "../ui/use_query.ts";
 import { useBrush } from "./brush.ts";
 import { drawAxis, drawBins, drawRange, mostOf, stepOf } from "./time_canvas.ts";
+
+/** Records that say that others were lost, or that an event was paused. */
+const LOSSES: ReadonlySet<number> = new Set([
+  PERF_RECORD_LOST,
+  PERF_RECORD_LOST_SAMPLES,
+  PERF_RECORD_THROTTLE,
+]);
 
 /** The recording from its first to its last sample, as one strip in which a range is chosen. */
 export function Strip({ store }: { readonly store: Store }): JSX.Element | null {
@@ -38,6 +50,13 @@ export function Strip({ store }: { readonly store: Store }): JSX.Element | null 
     }
     return sums;
   }, [index, bins]);
+  // Records that were lost, and pauses: as far from the first sample as from the start of the index.
+  const losses = useMemo(() => {
+    if (index?.start === undefined) return [];
+    const by = facts === undefined ? 0 : Number(BigInt(index.start) - BigInt(facts.start));
+    return [...index.marks.time.keys()].filter((i) => LOSSES.has(index.marks.type[i] as number))
+      .map((i) => (index.marks.time[i] as number) + by);
+  }, [index, facts]);
   const track = value?.tracks[0];
   const shown = track?.bins ?? (facts === undefined ? roughly : undefined);
   const brush = useBrush(whole, (range) => {
@@ -55,12 +74,14 @@ export function Strip({ store }: { readonly store: Store }): JSX.Element | null 
       context.restore();
     }
     drawAxis(context, 0, whole[1], wide, axis, colors, seconds);
+    context.fillStyle = colors.mark;
+    for (const time of losses) context.fillRect(time / whole[1] * wide - 1, axis, 2, 6);
     if (range !== undefined) drawRange(context, range, whole, wide, high, colors);
     if (brush.at !== undefined) {
       context.fillStyle = colors.soft;
       context.fillRect(brush.at / whole[1] * wide, 0, 1, high);
     }
-  }, [shown, range?.[0], range?.[1], brush.at, span]);
+  }, [shown, losses, range?.[0], range?.[1], brush.at, span]);
   if (span === 0 || (facts !== undefined && !facts.timed)) return null;
   const keyed = (event: KeyboardEvent) => {
     const step = whole[1] / 50 * (event.key === "ArrowLeft" ? -1 : 1);
@@ -98,6 +119,8 @@ export function Strip({ store }: { readonly store: Store }): JSX.Element | null 
           })`
           : brush.at !== undefined
           ? seconds(brush.at, stepOf(span, 2000))
+          : losses.length > 0
+          ? `${grouped(losses.length)} times records were lost or events paused (marked)`
           : ""}
       </span>
     </div>

@@ -30,6 +30,7 @@ export class Store {
   opening = false;
   /** Why what was dropped cannot be opened. */
   error: string | undefined;
+  readonly #script: string;
   readonly #workerUrl: string;
   readonly #listeners = new Set<() => void>();
   /** Place in the page's own history, and how far that goes. */
@@ -37,9 +38,10 @@ export class Store {
   #last = 0;
   #matches: { names: readonly string[]; search: string; found: Uint8Array | undefined } | undefined;
 
-  /** @param workerUrl The module of the worker. */
-  constructor(workerUrl: string) {
-    this.#workerUrl = workerUrl;
+  /** @param script The text of the worker. */
+  constructor(script: string) {
+    this.#script = script;
+    this.#workerUrl = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
     this.state = fromHash(location.hash);
     history.replaceState({ at: 0 }, "", location.hash === "" ? location.href : location.hash);
     addEventListener("popstate", (event) => {
@@ -115,6 +117,11 @@ export class Store {
       : this.open?.facts?.functions.name.indexOf(this.state.fn) ?? -1;
   }
 
+  /** Opens files that were dropped or chosen. */
+  async openFiles(files: readonly File[]): Promise<void> {
+    if (files.length > 0) await this.start({ from: "files", files, script: this.#script });
+  }
+
   /** Opens a recording; what was open is closed. */
   async start(opening: Opening): Promise<void> {
     this.open?.client.end();
@@ -187,10 +194,16 @@ export class Store {
   }
 }
 
+/** Objects with most functions first, so that those get colors that differ. */
 function colorsOf({ functions }: ProfileFacts): readonly string[] {
+  const counts = new Map<number, number>();
+  for (const object of functions.object) counts.set(object, (counts.get(object) ?? 0) + 1);
+  const most = [...counts].filter(([object]) => object >= 0)
+    .sort(([a, countA], [b, countB]) => countB - countA || a - b);
+  const rank = new Map(most.map(([object], at) => [object, at]));
   const data = {
     names: functions.name,
-    functionObject: functions.object,
+    functionObject: functions.object.map((object) => rank.get(object) ?? -1),
     functionKind: functions.kind,
   };
   return functionColors(data as unknown as FlameData, "object");

@@ -22,7 +22,12 @@ export type Opening =
   /** What `perfdata view -o` has put into the page: base64 of deflated bytes. */
   | { readonly from: "report"; readonly packed: string }
   /** Files that were dropped: a recording, and what names its functions. */
-  | { readonly from: "files"; readonly files: readonly File[] };
+  | {
+    readonly from: "files";
+    readonly files: readonly File[];
+    /** The text of the worker, of which it starts others. */
+    readonly script: string;
+  };
 
 /** What the worker does for the page. */
 export interface Calls {

@@ -3,7 +3,7 @@ import type { Call, Message, Opening } from "./protocol.ts";
 import { reportSource, serverSource, type ViewSource } from "./source.ts";
 
 /** What opens files that were dropped. */
-export type FileOpener = (files: readonly File[]) => Promise<ViewSource>;
+export type FileOpener = (files: readonly File[], script: string) => Promise<ViewSource>;
 
 /** What the module of the worker calls: answers the page. */
 export function serveCalls(openFiles: FileOpener | undefined): void {
@@ -19,7 +19,7 @@ export function serveCalls(openFiles: FileOpener | undefined): void {
     if (openFiles === undefined) {
       return Promise.reject(new Error("this page opens no files; perfdata view FILE does"));
     }
-    return openFiles(opening.files);
+    return openFiles(opening.files, opening.script);
   };
   const answer = async ({ name, args }: Call): Promise<unknown> => {
     if (name === "open") {
