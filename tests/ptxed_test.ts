@@ -5,6 +5,9 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { needs } from "../packages/symbols/testing/toolchain.ts";
 import { corpusFiles } from "./corpus.ts";
+import { cannotStep, encodeProgram, stepProgram } from "../fixtures/stepped/program.ts";
+import { steppedFile } from "../fixtures/stepped/recording.ts";
+import { ignored } from "./ignored.ts";
 import { perfText } from "./perf.ts";
 
 const root = new URL("../", import.meta.url).pathname;
@@ -183,6 +186,34 @@ Deno.test({
     assert(read > 3, `${read} traces`);
   },
 });
+
+Deno.test(
+  "--ptxed: a trace without TSC packets has its code by name, since times place no record in it",
+  ignored(cannotStep()),
+  async () => {
+    const folder = Deno.makeTempDirSync({ prefix: "perfdata-ptxed-" });
+    try {
+      const program = stepProgram(folder, { program: "calls", flags: ["-O1", "-static"] });
+      for (const tsc of [true, false]) {
+        const variant = { psbEvery: 5000, tsc };
+        const encoded = encodeProgram(program, variant);
+        Deno.writeFileSync(`${folder}/r`, await steppedFile(program, encoded, variant));
+        const { code, err } = extract(["--ptxed", "--force", "r"], folder);
+        assertEquals(code, 0, err);
+        const options = Deno.readTextFileSync(`${folder}/r.cpu0.opts`);
+        assertEquals(options.includes("--pevent:primary"), tsc, options);
+        assertEquals(options.includes(`--raw ${program.path}:`), !tsc, options);
+        assertEquals(
+          /no sideband: the trace was recorded without TSC packets/.test(err),
+          !tsc,
+          err,
+        );
+      }
+    } finally {
+      Deno.removeSync(folder, { recursive: true });
+    }
+  },
+);
 
 Deno.test("--ptxed needs Intel PT in a file, and says what is missing", async () => {
   for (

@@ -161,7 +161,7 @@ export class LibiptSideband implements Consumer {
 /**
  * Why libipt cannot use the sideband of a recording; `undefined` if it can.
  *
- * It needs a time in every record, and what relates those times to the TSC.
+ * It needs a time in every record, what relates those times to the TSC, and TSC packets in the trace.
  */
 export function noSidebandReason(reader: PerfDataReader, trace: AuxTrace): string | undefined {
   const [first] = reader.events.all;
@@ -169,6 +169,7 @@ export function noSidebandReason(reader: PerfDataReader, trace: AuxTrace): strin
   if (!first.attr.flags.sample_id_all) return "recorded without sample_id_all";
   if ((first.attr.sample_type & BigInt(PERF_SAMPLE_TIME)) === 0n) return "records have no time";
   if (!trace.intelPt?.time_mult) return "AUXTRACE_INFO does not relate times to the TSC";
+  if (trace.intelPtConfig?.tsc === false) return "the trace was recorded without TSC packets";
   return undefined;
 }
 
