@@ -2,7 +2,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { type ByteSource, bytesSource, PERF_RECORD_SAMPLE, PerfDataReader } from "@perfdata/format";
 import { functionTable, SampleCounts } from "@perfdata/report";
-import { type Consumer, runEngine } from "@perfdata/session/engine";
+import { type Consumer, type Engine, runEngine } from "@perfdata/session/engine";
+import { CHOSEN } from "@perfdata/session/run";
 import { RecordTime } from "@perfdata/session/record-time";
 import { openResolver } from "@perfdata/symbols/open-resolver";
 import { corpusFiles } from "./corpus.ts";
@@ -132,4 +133,70 @@ Deno.test("--time reads the blocks that it meets, and gives what the whole file 
   }
   console.log(`${rows} rows compared; ${spared} records of ${files} files not read a second time`);
   assert(rows >= 25 && files >= 5 && spared >= 200);
+});
+
+/** The samples of a time, in order, each a line. */
+async function samples(source: ByteSource, time: Times, more: readonly Consumer[]) {
+  const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
+  const lines: string[] = [];
+  let engine: Engine | undefined;
+  await runEngine(reader, [{
+    needs: { samples: true, places: true, frames: true },
+    start(of) {
+      engine = of;
+    },
+    rows(run) {
+      const { places, names } = engine as Engine;
+      for (let i = 0; i < run.count; i++) {
+        if (run.chosen[i] !== CHOSEN.YES) continue;
+        const comm = run.comm[i] as number;
+        const place = run.place[i] as number;
+        const mapped = place < 0 ? undefined : places.mapped[places.object(place)];
+        lines.push([
+          run.time(i),
+          run.offset[i],
+          run.process[i],
+          comm < 0 ? "?" : names.text(comm),
+          mapped?.name,
+          place < 0 ? "" : places.address(place),
+          (run.frameStart[i + 1] as number) - (run.frameStart[i] as number),
+        ].join(" "));
+      }
+    },
+  }, ...more], { diagnostics: () => {}, filter: { time }, blockBytes: BLOCK });
+  return lines;
+}
+
+Deno.test("samples of a time come in the same order, whether all of the file is read or not", async () => {
+  const paths = [
+    ...["callchain", "rounds", "two-events", "all-cpus", "switch", "addr", "dwarf"].map((name) =>
+      `${root}fixtures/recorded/${name}.perf.data`
+    ),
+    ...corpusFiles().filter(({ sound, row }) => sound && Number(row["bytes"]) > 200_000)
+      .slice(0, 12).map(({ path }) => path),
+  ];
+  let compared = 0;
+  let spared = 0;
+  for (const path of paths) {
+    const bytes = await Deno.readFile(path);
+    const records = await timesOf(bytes);
+    if (records.length < 10) continue;
+    const time = middle(records);
+    let read = 0;
+    const inner = bytesSource(bytes);
+    const counting: ByteSource = {
+      size: bytes.length,
+      readAt(into, position) {
+        const got = inner.readAt(into, position);
+        read += got;
+        return got;
+      },
+    };
+    const actual = await samples(counting, time, []);
+    assertEquals(actual, await samples(bytesSource(bytes), time, [IN_ORDER]), path);
+    compared += actual.length;
+    if (read < 2 * bytes.length) spared++;
+  }
+  console.log(`${compared} samples compared; ${spared} files not read twice`);
+  assert(compared >= 25 && spared >= 5, `${compared} ${spared}`);
 });

@@ -102,7 +102,7 @@ export class ScriptRows implements Consumer {
     this.#needs = needs;
     this.#full = full;
     const { stacks: frames, addresses: addr, branches } = needs;
-    this.needs = { places: true, addr, frames, unmapped, branches };
+    this.needs = { samples: true, places: true, addr, frames, unmapped, branches };
   }
 
   /** Takes what the pass shares. */

@@ -5,6 +5,7 @@ import type { Consumer, EngineOptions } from "./engine.ts";
 import { type IndexBlock, RecordingIndex } from "./index/recording_index.ts";
 import { isKnownTime, RecordTime } from "./record_time.ts";
 import type { SampleFilter } from "./resolve.ts";
+import { type Window, WINDOW_BYTES, windowsOf } from "./windows/plan.ts";
 import { Run, RUN_ROWS } from "./run.ts";
 
 /**
@@ -14,16 +15,48 @@ import { Run, RUN_ROWS } from "./run.ts";
 export function takesAnyOrder(
   reader: PerfDataReader,
   consumers: readonly Consumer[],
-  { stitchLbr, from, to }: EngineOptions,
+  options: EngineOptions,
+): boolean {
+  return consumers.every(({ needs }) => needs.order === "any") &&
+    isFree(reader, consumers, options);
+}
+
+/**
+ * Whether only those parts of a file are read, in order of time, that a time meets: where consumers look
+ * at samples alone, and nothing goes from one sample to the next.
+ */
+export function takesWindows(
+  reader: PerfDataReader,
+  consumers: readonly Consumer[],
+  options: EngineOptions,
+): boolean {
+  return options.filter?.time !== undefined &&
+    consumers.every(({ needs }) => needs.samples === true || needs.order === "any") &&
+    isFree(reader, consumers, options);
+}
+
+/** Whether parts of a file can be taken for themselves. */
+function isFree(
+  reader: PerfDataReader,
+  consumers: readonly Consumer[],
+  { stitchLbr, from, to, order }: EngineOptions,
 ): boolean {
   return !reader.isPipe && reader.fileSize !== undefined && stitchLbr !== true &&
-    from === undefined && to === undefined &&
-    consumers.every(({ needs, applied, payload, settle, done }) =>
-      needs.order === "any" && applied === undefined && payload === undefined &&
-      settle === undefined && done === undefined
+    from === undefined && to === undefined && order !== "file" &&
+    consumers.every(({ applied, payload, settle, done }) =>
+      applied === undefined && payload === undefined && settle === undefined && done === undefined
     ) &&
     // What a group counted is compared with the sample before.
     reader.events.all.every(({ layout }) => (layout.sampleType & PERF_SAMPLE_READ) === 0);
+}
+
+/** The windows that a time meets; nothing where the whole file has to be gone through. */
+export function windowsIn(
+  index: RecordingIndex,
+  time: readonly [bigint, bigint] | undefined,
+): readonly Window[] | undefined {
+  if (index.isCompressed || index.stats.damages > 0) return undefined;
+  return windowsOf(index, { windowBytes: WINDOW_BYTES, time });
 }
 
 /** Looks through a file. */
@@ -31,6 +64,7 @@ export async function readIndex(
   reader: PerfDataReader,
   consumers: readonly Consumer[],
   { blockBytes, filter = {}, progress }: EngineOptions,
+  quiet: boolean = false,
 ): Promise<RecordingIndex> {
   const takers = consumers.filter(({ other }) => other !== undefined);
   const { size } = reader.data;
@@ -38,6 +72,7 @@ export async function readIndex(
   const index = await RecordingIndex.read(reader, {
     ...(blockBytes === undefined ? {} : { blockBytes }),
     progress,
+    quiet,
     other: takers.length === 0 ? undefined : (batch, i, hi, lo) => {
       for (const taker of takers) taker.other?.(batch, i, hi, lo);
     },

@@ -11,7 +11,9 @@ import { deliverRuns, type OrderOptions, type OrderStats } from "./order.ts";
 import { Places } from "./places.ts";
 import { RecordedObjects } from "./recorded_objects.ts";
 import type { SampleFilter } from "./resolve.ts";
-import { readBlocks, readIndex, takesAnyOrder } from "./any_order.ts";
+import { readBlocks, readIndex, takesAnyOrder, takesWindows, windowsIn } from "./any_order.ts";
+import { bytesOf } from "./windows/plan.ts";
+import { WindowReader } from "./windows/window_reader.ts";
 import { type Applied, History, type HistoryIndex } from "./history/history.ts";
 import { openPass } from "./pass.ts";
 import { isShareable, type Shareable } from "./workers/part.ts";
@@ -30,6 +32,11 @@ export interface Needs {
    * called and saw is the same in all of them.
    */
   readonly order?: "time" | "file" | "any";
+  /**
+   * Whether only samples that count are looked at, in the order of time: what is of other times than are
+   * asked for need not be read.
+   */
+  readonly samples?: boolean;
   /** `Run.thread`, `process`, `comm`, `period`, `chosen`; true by default. */
   readonly machine?: boolean;
   /** `Run.place`. */
@@ -253,9 +260,12 @@ export async function runEngine(
   await recorded.readFeatures(reader);
   // What samples mean may depend on it.
   await described.all();
-  const index = takesAnyOrder(reader, consumers, options)
-    ? await readIndex(reader, consumers, options)
+  const inAnyOrder = takesAnyOrder(reader, consumers, options);
+  const found = inAnyOrder || takesWindows(reader, consumers, options)
+    ? await readIndex(reader, consumers, options, !inAnyOrder)
     : undefined;
+  const windows = found === undefined || inAnyOrder ? undefined : windowsIn(found, filter.time);
+  const index = inAnyOrder || windows !== undefined ? found : undefined;
   const past = index && historyOf(index, reader, recorded, described);
   const engine = new Engine(reader, recorded, described, past);
   const [consumer, ...more] = consumers;
@@ -286,7 +296,15 @@ export async function runEngine(
     if (isLate) await recorded.readFeatures(reader);
     isLate = false;
   };
-  if (index !== undefined) {
+  if (index !== undefined && windows !== undefined) {
+    const { rounds, isTimed } = index;
+    const own = new WindowReader(reader, rounds, isTimed, (run) => pass.take(run));
+    for (const window of windows) {
+      await own.read(window);
+      progress?.(bytesOf(window));
+    }
+    reader.stats = index.stats;
+  } else if (index !== undefined) {
     await readBlocks(reader, index, { filter, run: (run) => pass.take(run), progress });
   } else {engine.order = await deliverRuns(reader, {
       batch: reader.isPipe

@@ -25,6 +25,9 @@ export interface WindowOptions {
   readonly time?: readonly [bigint, bigint] | undefined;
 }
 
+/** Bytes of a window, about, where nothing else is said. */
+export const WINDOW_BYTES: number = 1 << 21;
+
 /** A window is held in memory: a file with a larger one has no order in it. */
 const MOST_BYTES = 1 << 26;
 
@@ -127,4 +130,9 @@ function rangesOf(spans: readonly Span[]): WindowRange[] {
 /** Below 0 where the first of two moments is earlier. */
 export function compare(a: Moment, b: Moment): number {
   return a[0] - b[0] || a[1] - b[1] || a[2] - b[2];
+}
+
+/** Bytes that are read for a window. */
+export function bytesOf({ ranges }: Window): number {
+  return ranges.reduce((bytes, { from, to }) => bytes + to - from, 0);
 }

@@ -4,13 +4,11 @@ import type { Engine, EngineOptions, WorkerThread } from "../engine.ts";
 import { PERF_RECORD_EVENT_UPDATE } from "@perfdata/format/record-types";
 import { EventNames } from "../event_names.ts";
 import { RecordingIndex } from "../index/recording_index.ts";
-import { type Window, windowsOf } from "../windows/plan.ts";
+import { bytesOf, type Window, WINDOW_BYTES, windowsOf } from "../windows/plan.ts";
 import type { TextAnswer, TextOrder, TextTask } from "./serve_text.ts";
 import { TextPieces } from "./text_pieces.ts";
 import { type MakeText, type TextConsumer, TextPart, type WriteText } from "./text_part.ts";
 
-/** Bytes of a window, about. */
-const WINDOW_BYTES = 1 << 21;
 /** Windows that another thread has before its first text comes. */
 const AHEAD = 2;
 /** Windows, for each thread, that may be made before it is the turn of the first of them. */
@@ -131,10 +129,6 @@ async function renamesEvents(
     names.record(bytes, view, at, end[i] as number);
   }
   return (await names.all()).some((name, i) => name !== before[i]);
-}
-
-function bytesOf({ ranges }: Window): number {
-  return ranges.reduce((bytes, { from, to }) => bytes + to - from, 0);
 }
 
 /** Makes text of windows by several threads, this one included, and writes it in order. */
