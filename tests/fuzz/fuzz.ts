@@ -17,6 +17,8 @@ import type { Current, RunnerLine, RunnerOptions } from "./runner.ts";
 const ROOT = new URL("../../", import.meta.url).pathname;
 const MOST_MILLISECONDS = 20_000;
 const MOST_BYTES = 1.5 * 2 ** 30;
+/** Milliseconds after which another process goes on. */
+const MOST_TURN = 300_000;
 /** How often the process is looked at. */
 const TICK = 200;
 
@@ -55,15 +57,21 @@ export async function fuzz(
   let runs = 0;
   try {
     for (let first = 0; first < last && performance.now() < over;) {
-      const milliseconds = Math.ceil(over - performance.now());
+      // A process of its own for every few minutes: what one leaves behind is not another one's finding.
+      const milliseconds = Math.min(MOST_TURN, Math.ceil(over - performance.now()));
       const runner = new Runner({ seed, first, last, milliseconds, ownOnly, folder });
+      let tried = 0;
       for await (const line of runner.lines()) {
         if (line.kind === "done") {
-          inputs += line.inputs;
+          tried = line.inputs;
           runs += line.runs;
         } else keep(line.signature, line.file, line.ours);
       }
-      if (runner.ended) break;
+      if (runner.ended) {
+        inputs += tried;
+        first += tried;
+        continue;
+      }
       // It was stopped, or did not survive: what it was at is a finding, and the next one goes on.
       const { input, run, target, ours } = runner.current();
       keep(`${target}: ${runner.why}`, `${folder}/input.data`, ours);
