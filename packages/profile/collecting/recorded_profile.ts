@@ -20,8 +20,8 @@ import { roundedPeriods } from "@perfdata/session/period-sums";
 import type { SymbolTrust } from "@perfdata/session/symbolize";
 import { percent } from "@perfdata/session/unwind-text";
 import type { SymbolResolver } from "@perfdata/symbols";
-import { FloatColumn, IntColumn } from "../columns/columns.ts";
 import { ThreadTable } from "../columns/thread_table.ts";
+import { type TimedPart, TimedRows } from "./timed_rows.ts";
 import { namePlaces } from "../names/place_names.ts";
 import { withStateFrames } from "../views/state_frames.ts";
 import {
@@ -33,6 +33,8 @@ import {
   totals,
   UNVERIFIED_MARK,
 } from "../columns/profile.ts";
+
+export type { TimedPart } from "./timed_rows.ts";
 
 /** What {@linkcode ProfileConsumer} keeps. */
 export interface ProfileOptions {
@@ -80,13 +82,7 @@ export interface ProfilePart {
   /** Samples by context and stack; of timed ones, the contexts only. */
   readonly sums: HistogramPart;
   /** Timed samples, in the order of the file. */
-  readonly timed: {
-    readonly stack: Int32Array;
-    readonly context: Int32Array;
-    readonly cpu: Int32Array;
-    readonly period: Float64Array;
-    readonly time: Float64Array;
-  };
+  readonly timed: TimedPart;
   /** What times are relative to: the upper half of a time. */
   readonly originHi: number;
   /** Time of the first sample; NaN for none. */
@@ -113,13 +109,7 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
   #reads: SampleReads | undefined;
   /** Samples by context and stack; where they are timed, contexts only. */
   readonly #sums = new SampleHistogram();
-  readonly #timedColumns = {
-    stack: new IntColumn(),
-    context: new IntColumn(),
-    cpu: new IntColumn(),
-    period: new FloatColumn(),
-    time: new FloatColumn(),
-  };
+  readonly #timedRows = new TimedRows();
   /** Takes a context switch, where they are kept: of a thread as it is called at that moment. */
   readonly applied?: (run: Run, i: number) => void;
   #leftOut = 0;
@@ -207,7 +197,7 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
     const apart = this.#threadsApart || comm < 0;
     const context = this.#sums.context(0, comm, apart ? pid : -1, apart ? tid : -1, state);
     this.samples++;
-    if (this.#timed) this.#pushTimed(stack, context, to - from, time, cpu);
+    if (this.#timed) this.#timedRows.push(stack, context, cpu, to - from, time);
     else this.#sums.addLater(context, stack, to - from);
   }
 
@@ -249,16 +239,7 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
       this.#sums.addLater(context, stack, period);
       return;
     }
-    this.#pushTimed(stack, context, period, time, run.cpu[i] as number);
-  }
-
-  #pushTimed(stack: number, context: number, period: number, time: number, cpu: number): void {
-    const timed = this.#timedColumns;
-    timed.stack.push(stack);
-    timed.context.push(context);
-    timed.period.push(period);
-    timed.time.push(time);
-    timed.cpu.push(cpu);
+    this.#timedRows.push(stack, context, run.cpu[i] as number, period, time);
   }
 
   /** A time relative to the origin. */
@@ -281,16 +262,9 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
   }
 
   part(): ProfilePart {
-    const { stack, context, cpu, period, time } = this.#timedColumns;
     return {
       sums: this.#sums.part(),
-      timed: {
-        stack: stack.array().slice(),
-        context: context.array().slice(),
-        cpu: cpu.array().slice(),
-        period: period.array().slice(),
-        time: time.array().slice(),
-      },
+      timed: this.#timedRows.part(),
       originHi: this.#originHi,
       first: this.#first,
       last: this.#last,
@@ -302,15 +276,16 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
   join(part: ProfilePart, numbers: JoinedNumbers): void {
     const { stack, context, cpu, period, time } = part.timed;
     const contexts = this.#sums.join(part.sums, (comm) => comm, numbers.stack);
-    const rows = this.#timedColumns;
     const moved = this.#moved(part.originHi);
     for (let i = 0; i < stack.length; i++) {
       const of = stack[i] as number;
-      rows.stack.push(of < 0 ? of : numbers.stack[of] as number);
-      rows.context.push(contexts[context[i] as number] as number);
-      rows.cpu.push(cpu[i] as number);
-      rows.period.push(period[i] as number);
-      rows.time.push((time[i] as number) + moved);
+      this.#timedRows.push(
+        of < 0 ? of : numbers.stack[of] as number,
+        contexts[context[i] as number] as number,
+        cpu[i] as number,
+        period[i] as number,
+        (time[i] as number) + moved,
+      );
     }
     if (!Number.isNaN(part.first)) this.#spans(part.first + moved, part.last + moved);
     this.samples += part.samples;
@@ -390,36 +365,17 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
   }
 
   #timedSamples(threadOf: Int32Array, moved: number): SampleColumns {
-    const columns = this.#timedColumns;
-    const { length } = columns.stack;
-    const times = columns.time.array();
-    if (moved !== 0) {
-      for (let row = 0; row < length; row++) times[row] = (times[row] as number) - moved;
-    }
-    const order = orderOf(times);
-    const inOrder = <T extends Int32Array | Float64Array>(column: T): T =>
-      order === undefined
-        ? column
-        : column.map((_, row) => column[order[row] as number] as number) as T;
-    const contexts = inOrder(columns.context.array());
+    const { context, ...rows } = this.#timedRows.inOrder(moved);
+    const { length } = context;
     const event = new Int32Array(length);
-    const thread = new Int32Array(length);
     const states = this.#stateColumn(length);
     for (let row = 0; row < length; row++) {
-      if (states !== undefined) states[row] = this.#sums.cpu(contexts[row] as number);
-      event[row] = this.#sums.event(contexts[row] as number);
-      thread[row] = threadOf[contexts[row] as number] as number;
+      const of = context[row] as number;
+      if (states !== undefined) states[row] = this.#sums.cpu(of);
+      event[row] = this.#sums.event(of);
+      context[row] = threadOf[of] as number;
     }
-    return {
-      length,
-      stack: inOrder(columns.stack.array()),
-      event,
-      thread,
-      count: new Uint8Array(length).fill(1),
-      period: inOrder(columns.period.array()),
-      time: inOrder(times),
-      cpu: inOrder(columns.cpu.array()),
-    };
+    return { length, ...rows, event, thread: context, count: new Uint8Array(length).fill(1) };
   }
 
   /** Where threads with and without a CPU are counted: what the rows are of. */
@@ -519,16 +475,6 @@ const SWITCH = -1;
 /** The upper half of the origin of a recording with such a time: none where its clock is exact as a number. */
 function originOf(hi: number): number {
   return hi < 2 ** 20 ? 0 : hi;
-}
-
-/** The rows of samples in the order of their times; `undefined` where they are in it. */
-function orderOf(times: Float64Array): Int32Array | undefined {
-  let row = 1;
-  while (row < times.length && (times[row - 1] as number) <= (times[row] as number)) row++;
-  if (row >= times.length) return undefined;
-  return Int32Array.from(times, (_, row) => row).sort((a, b) =>
-    (times[a] as number) - (times[b] as number) || a - b
-  );
 }
 
 /** How many samples have callers. */

@@ -1,0 +1,153 @@
+import { checkMemory } from "@perfdata/format/memory";
+
+/** Values of a block of a column. */
+const BLOCK = 1 << 16;
+
+/** A column that grows without being copied; it is taken once. */
+class BlockColumn<T extends Int32Array | Float64Array> {
+  readonly #make: (length: number) => T;
+  #blocks: T[] = [];
+  #last: T;
+  #at = BLOCK;
+
+  constructor(make: (length: number) => T) {
+    this.#make = make;
+    this.#last = make(0);
+  }
+
+  push(value: number): void {
+    if (this.#at === BLOCK) {
+      checkMemory();
+      this.#blocks.push(this.#last = this.#make(BLOCK));
+      this.#at = 0;
+    }
+    this.#last[this.#at++] = value;
+  }
+
+  /** All values, in their order or another one; there are none after that. */
+  take(length: number, order?: Int32Array): T {
+    const all = this.#make(length);
+    const blocks = this.#blocks;
+    if (order === undefined) {
+      for (const [i, block] of blocks.entries()) {
+        all.set(block.subarray(0, length - i * BLOCK) as Int32Array & Float64Array, i * BLOCK);
+      }
+    } else {
+      for (let i = 0; i < length; i++) {
+        const row = order[i] as number;
+        all[i] = (blocks[row >>> 16] as T)[row & BLOCK - 1] as number;
+      }
+    }
+    this.#blocks = [];
+    this.#at = BLOCK;
+    return all;
+  }
+}
+
+/** Samples with their times, a row each, as they are sent to another thread. */
+export interface TimedPart {
+  /** Innermost stack, -1 for none. */
+  readonly stack: Int32Array<ArrayBuffer>;
+  /** Event, command, process and thread. */
+  readonly context: Int32Array<ArrayBuffer>;
+  /** CPU, -1 where it is not known. */
+  readonly cpu: Int32Array<ArrayBuffer>;
+  /** Events it stands for. */
+  readonly period: Float64Array<ArrayBuffer>;
+  /** When, in ns from some origin. */
+  readonly time: Float64Array<ArrayBuffer>;
+}
+
+/** Samples with their times. They are most of the memory of a profile, so that each is held once. */
+export class TimedRows {
+  /** How many there are. */
+  length: number = 0;
+  readonly #stack = new BlockColumn((length) => new Int32Array(length));
+  readonly #context = new BlockColumn((length) => new Int32Array(length));
+  readonly #cpu = new BlockColumn((length) => new Int32Array(length));
+  readonly #period = new BlockColumn((length) => new Float64Array(length));
+  readonly #time = new BlockColumn((length) => new Float64Array(length));
+
+  /** Adds a sample. */
+  push(stack: number, context: number, cpu: number, period: number, time: number): void {
+    this.length++;
+    this.#stack.push(stack);
+    this.#context.push(context);
+    this.#cpu.push(cpu);
+    this.#period.push(period);
+    this.#time.push(time);
+  }
+
+  /** All rows, in the order in which they were added; there are none after that. */
+  part(): TimedPart {
+    return this.#take(this.#time.take(this.length), undefined);
+  }
+
+  /** All rows, in the order of their times, from which `moved` is taken; there are none after that. */
+  inOrder(moved: number): TimedPart {
+    const times = this.#time.take(this.length);
+    if (moved !== 0) {
+      for (let row = 0; row < times.length; row++) times[row] = (times[row] as number) - moved;
+    }
+    const order = orderOf(times);
+    return this.#take(
+      order === undefined ? times : times.map((_, i) => times[order[i] as number] as number),
+      order,
+    );
+  }
+
+  #take(time: Float64Array<ArrayBuffer>, order: Int32Array | undefined): TimedPart {
+    const { length } = this;
+    this.length = 0;
+    return {
+      stack: this.#stack.take(length, order),
+      context: this.#context.take(length, order),
+      cpu: this.#cpu.take(length, order),
+      period: this.#period.take(length, order),
+      time,
+    };
+  }
+}
+
+/**
+ * The rows in the order of their times, which are whole numbers; rows of one time stay as they are.
+ * `undefined` where they are in it.
+ *
+ * They are sorted by 16 bits at a time, the lowest first.
+ */
+export function orderOf(times: Float64Array): Int32Array | undefined {
+  const { length } = times;
+  let row = 1;
+  while (row < length && (times[row - 1] as number) <= (times[row] as number)) row++;
+  if (row >= length) return undefined;
+  let least = Infinity;
+  let most = -Infinity;
+  for (const time of times) {
+    if (time < least) least = time;
+    if (time > most) most = time;
+  }
+  let order = new Int32Array(length);
+  for (let i = 0; i < length; i++) order[i] = i;
+  let next = new Int32Array(length);
+  for (let unit = 1; unit <= most - least; unit *= 65536) {
+    const digit = (row: number): number =>
+      Math.floor(((times[row] as number) - least) / unit) % 65536;
+    const starts = new Int32Array(65537);
+    for (let row = 0; row < length; row++) {
+      const after = digit(row) + 1;
+      starts[after] = (starts[after] as number) + 1;
+    }
+    for (let i = 0; i < 65536; i++) {
+      starts[i + 1] = (starts[i + 1] as number) + (starts[i] as number);
+    }
+    for (let i = 0; i < length; i++) {
+      const row = order[i] as number;
+      const of = digit(row);
+      const at = starts[of] as number;
+      starts[of] = at + 1;
+      next[at] = row;
+    }
+    [order, next] = [next, order];
+  }
+  return order;
+}

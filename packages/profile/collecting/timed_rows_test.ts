@@ -1,0 +1,42 @@
+import { assert, assertEquals } from "@std/assert";
+import { orderOf, TimedRows } from "./timed_rows.ts";
+
+/** Whole numbers by chance, the same in each run. */
+function* numbers(most: number): Generator<number, never, void> {
+  for (let state = 12345;;) {
+    state = Math.imul(state, 1664525) + 1013904223 | 0;
+    yield Math.floor((state >>> 0) / 2 ** 32 * most);
+  }
+}
+
+Deno.test("rows are in the order of their times as a stable sort has them, each whole", () => {
+  let compared = 0;
+  for (
+    const [count, most, from] of [
+      [0, 1, 0],
+      [1, 1, 5],
+      [1000, 1, 7],
+      [1000, 50, -20],
+      [70_000, 65_536, 0],
+      [140_000, 2 ** 33, -(2 ** 32)],
+      [5000, 2 ** 52, 0],
+    ] as const
+  ) {
+    const next = numbers(most);
+    const times = Array.from({ length: count }, () => next.next().value + from);
+    const rows = new TimedRows();
+    for (const [i, time] of times.entries()) rows.push(i, -i, i % 3, 2 * i, time + 9);
+    const expected = times.map((_, i) => i)
+      .sort((a, b) => (times[a] as number) - (times[b] as number) || a - b);
+    assertEquals([...orderOf(Float64Array.from(times)) ?? times.keys()], expected);
+    const { stack, context, cpu, period, time } = rows.inOrder(9);
+    assertEquals([...stack], expected);
+    assertEquals([...time], expected.map((i) => times[i]));
+    for (const [k, i] of expected.entries()) {
+      assert(context[k] === 0 - i && cpu[k] === i % 3 && period[k] === 2 * i);
+    }
+    assertEquals([rows.length, rows.part().time.length], [0, 0]);
+    compared += count;
+  }
+  assert(compared > 200_000);
+});
