@@ -88,7 +88,11 @@ Deno.test("names that nothing verifies are marked in each format, and their shar
       const isVerified = buildId !== undefined;
       Deno.writeFileSync(`${cwd}/perf.data`, await recording(program, buildId));
       const textOf = async ([command = "", ...args]: readonly string[]) => {
-        const { code, out, err } = await tool(command, [...args, "perf.data"], { cwd });
+        const { code, out, err } = await tool(
+          command,
+          command === "annotate" ? args : [...args, "perf.data"],
+          { cwd },
+        );
         assertEquals(code, 0, `${command}: ${err}`);
         const about = /100(\.00)?% (of samples\) are not verified|by files that nothing verifies)/;
         assertEquals(about.test(err), !isVerified, `${command} ${args}: ${err}`);

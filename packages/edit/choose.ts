@@ -12,7 +12,7 @@ import {
 import { CHOSEN, type Run } from "@perfdata/session/run";
 import { SampleComms } from "@perfdata/session/sample-comms";
 import { shortName } from "@perfdata/session/short-name";
-import { symbolTrust } from "@perfdata/session/symbolize";
+import { lookUpPlaces, ShownNames } from "@perfdata/profile/look-up";
 import type { RecordedMachine, SymbolResolver } from "@perfdata/symbols";
 
 /** Conditions on the names that a sample has: those that are there must all hold. */
@@ -247,16 +247,13 @@ async function namedPlaces(
     for (let p = 0; p < places.count; p++) uses.use(p, ADDRESS_USE.CALLCHAIN, 0, 0);
   }
   const named = new Uint8Array(places.count);
-  const table = uses.table(places);
-  // Of code that a compiler made, what was there last: as in `funcs`.
-  table.times.fill(Infinity);
-  const recorded = { objects: places.objects, table };
-  await symbolTrust(recorded, resolver, ({ rows, resolutions }) => {
-    for (let i = 0; i < rows.length; i++) {
-      // The function itself, as rows of `funcs` have it, and not one that is inlined there.
-      const found = resolutions[i]?.symbol;
-      if (found !== undefined && symbol(resolver.show(found.name))) named[rows[i] as number] = 1;
+  const names = new ShownNames(resolver.show);
+  // Names are those of rows of `funcs`.
+  await lookUpPlaces(places, uses, resolver, (found) => {
+    for (const [i, place] of found.places.entries()) {
+      const name = names.of(found.resolutions[i]);
+      if (name !== undefined && symbol(name)) named[place] = 1;
     }
-  });
+  }, { lastCode: true });
   return named;
 }

@@ -3,8 +3,9 @@ import type { Engine } from "@perfdata/session/engine";
 import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
 import { type ByteText, TextPool } from "./byte_text.ts";
 import { shortName } from "@perfdata/session/short-name";
+import { lookUpPlaces, ShownNames } from "@perfdata/profile/look-up";
 import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
-import { type SymbolTrust, symbolTrust } from "@perfdata/session/symbolize";
+import type { SymbolTrust } from "@perfdata/session/symbolize";
 import type { ResolvedFrame, SymbolResolver } from "@perfdata/symbols";
 
 const encoder = new TextEncoder();
@@ -95,7 +96,6 @@ export class ScriptPlaces {
       const own = samples[place] as number;
       if (own > 0) uses.use(place, ADDRESS_USE.IP, own, own);
     }
-    const table = uses.table(places);
     const names = new Int32Array(count).fill(UNKNOWN);
     const starts = new Float64Array(count);
     const unverified = new Uint8Array(count);
@@ -103,19 +103,16 @@ export class ScriptPlaces {
     const lines = new Map<number, string>();
     const texts: string[] = [];
     const numbers = new Map<string, number>();
-    const trust = await symbolTrust({ objects: places.objects, table }, resolver, (symbolized) => {
-      const { rows, resolutions, symbols } = symbolized;
-      for (let i = 0; i < rows.length; i++) {
-        const { symbol, frames } = resolutions[i] ?? { symbol: undefined, frames: [] };
-        const place = rows[i] as number;
-        if (symbol !== undefined) {
-          let number = numbers.get(symbol.name);
-          if (number === undefined) {
-            number = texts.push(resolver.show(symbol.name)) - 1;
-            numbers.set(symbol.name, number);
-          }
+    const shown = new ShownNames(resolver.show);
+    const trust = await lookUpPlaces(places, uses, resolver, (found) => {
+      for (const [i, place] of found.places.entries()) {
+        const { symbol, frames } = found.resolutions[i] ?? { symbol: undefined, frames: [] };
+        const name = shown.of(found.resolutions[i]);
+        if (symbol !== undefined && name !== undefined) {
+          let number = numbers.get(name);
+          if (number === undefined) numbers.set(name, number = texts.push(name) - 1);
           names[place] = number;
-          unverified[place] = symbols.verified ? 0 : 1;
+          unverified[place] = found.verified ? 0 : 1;
           starts[place] = symbol.start;
         }
         if (wants.inline && frames.length > 1) inlined.set(place, frames.slice(0, -1));

@@ -13,7 +13,7 @@ import {
 } from "./function_keys.ts";
 import { orderedRows } from "./function_order.ts";
 import type { FunctionOptions, FunctionRow } from "./function_options.ts";
-import { lookUpPlaces, PlaceNames } from "./place_names.ts";
+import { lookUpCounted, PlaceNames } from "./place_names.ts";
 import type { EventTotal, SampleCounts } from "./sample_counts.ts";
 
 export type { FunctionOptions, FunctionRow, NameFilter } from "./function_options.ts";
@@ -425,7 +425,7 @@ export async function functionTable(
   const chains = options.chains === true;
   const isNamed = filtered || chains || by("symbol") || by("line") || by("file");
   const lookUps = resolver !== undefined && isNamed
-    ? await lookUpPlaces(engine, counts, resolver)
+    ? await lookUpCounted(engine, counts, resolver)
     : undefined;
   const names = new PlaceNames(engine, lookUps, {
     dso: filtered || by("dso"),

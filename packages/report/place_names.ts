@@ -1,11 +1,12 @@
 import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
-import { ADDRESS_USE, type AddressTable, PlaceUses } from "@perfdata/session/address-table";
+import { lookUpPlaces } from "@perfdata/profile/look-up";
+import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
 import type { Engine } from "@perfdata/session/engine";
 import { enlarge } from "@perfdata/format/enlarge";
-import { KERNEL_UNMAPPED, type Places, UNMAPPED } from "@perfdata/session/places";
+import { type Places, UNMAPPED } from "@perfdata/session/places";
 import { shortName } from "@perfdata/session/short-name";
-import { type SymbolTrust, symbolTrust } from "@perfdata/session/symbolize";
-import type { Resolution, ResolvedFrame, SymbolObject, SymbolResolver } from "@perfdata/symbols";
+import type { SymbolTrust } from "@perfdata/session/symbolize";
+import type { Resolution, ResolvedFrame, SymbolResolver } from "@perfdata/symbols";
 import type { NameColumn } from "./function_keys.ts";
 import { FunctionNumbers, LEVEL } from "./function_numbers.ts";
 import type { SampleCounts } from "./sample_counts.ts";
@@ -29,7 +30,7 @@ export interface NameNeeds {
 export interface PlaceLookUps {
   /** By place; `undefined` where it was not looked up. */
   readonly resolutions: readonly (Resolution | undefined)[];
-  /** By place: the object that it was looked up in. */
+  /** By place: the object that it was looked up in, -1 for none. */
   readonly object: Int32Array;
   /** By place: whether that is not known to be the file that was recorded. */
   readonly unverified: Uint8Array;
@@ -37,11 +38,8 @@ export interface PlaceLookUps {
   readonly trust: SymbolTrust;
 }
 
-/**
- * Looks up all places that samples were taken at, and those of their stacks: each once, those of one
- * object after the other.
- */
-export async function lookUpPlaces(
+/** Looks up all places that samples were taken at, and those of their stacks. */
+export async function lookUpCounted(
   engine: Engine,
   counts: SampleCounts,
   resolver: SymbolResolver,
@@ -61,31 +59,17 @@ export async function lookUpPlaces(
       if (node >= 0) uses.use(stacks.place[node] as number, ADDRESS_USE.CALLCHAIN, 0, 0);
     }
   }
-  const table = uses.table(places);
-  if (counts.stacks) beyondTheKernelsMap(table, places.objects);
-  // Of code that a compiler made, what was there last: as with perf.
-  table.times.fill(Infinity);
   const resolutions = new Array<Resolution | undefined>(places.count);
-  const recorded = { objects: places.objects, table };
+  const object = new Int32Array(places.count).fill(-1);
   const unverified = new Uint8Array(places.count);
-  const trust = await symbolTrust(recorded, resolver, ({ symbols, rows, resolutions: found }) => {
-    for (let i = 0; i < rows.length; i++) resolutions[rows[i] as number] = found[i];
-    if (!symbols.verified) { for (const row of rows) unverified[row] = 1; }
-  });
-  return { resolutions, object: table.object, unverified, trust };
-}
-
-/** Callers in code that only runs at boot lie next to what is mapped of the kernel. */
-function beyondTheKernelsMap(table: AddressTable, objects: readonly SymbolObject[]): void {
-  const kernel = objects.findIndex(({ kind }) => kind === "kernel");
-  if (kernel < 0) return;
-  const base = objects[kernel]?.referenceAddress ?? 0;
-  for (let row = 0; row < table.count; row++) {
-    const isCaller = ((table.uses[row] as number) & ADDRESS_USE.CALLCHAIN) !== 0;
-    if (table.object[row] !== KERNEL_UNMAPPED || !isCaller) continue;
-    table.object[row] = kernel;
-    table.address[row] = (table.address[row] as number) - base;
-  }
+  const trust = await lookUpPlaces(places, uses, resolver, (found) => {
+    for (const [i, place] of found.places.entries()) {
+      resolutions[place] = found.resolutions[i];
+      object[place] = found.object;
+      unverified[place] = found.verified ? 0 : 1;
+    }
+  }, { lastCode: true, bootCode: counts.stacks });
+  return { resolutions, object, unverified, trust };
 }
 
 /**
@@ -201,7 +185,7 @@ export class PlaceNames {
       ? -1
       : unmapped && found?.symbol === undefined
       ? -1
-      : this.#lookUps?.object[place] ?? places.object(place);
+      : this.#objectOf(place);
     const dso = this.#dsoOf[object] ?? this.#unknown;
     const base = places.objects[object]?.kind === "kernel"
       ? places.objects[object]?.referenceAddress ?? 0
@@ -240,6 +224,12 @@ export class PlaceNames {
         : found?.frames.at(-1)?.file ?? frame.file,
     );
     return this.#entry(needs.dso ? dso : 0, symbol, line, file);
+  }
+
+  /** The object that a place was looked up in; its own where it was not. */
+  #objectOf(place: number): number {
+    const object = this.#lookUps?.object[place] ?? -1;
+    return object >= 0 ? object : this.#places.object(place);
   }
 
   /**

@@ -139,27 +139,6 @@ const NO_DEBUG_INFORMATION: Frame = {
 };
 
 /**
- * The name of a function that is not inlined: that of its symbol. Debug information calls `malloc`
- * `__GI___libc_malloc`. Of a mangled one the frame has it, made readable.
- *
- * @param found What was found at an address.
- * @param name The name of its outermost frame.
- *
- * @example
- * ```ts
- * import { symbolName } from "@perfdata/symbols";
- * import { assertEquals } from "@std/assert";
- *
- * const symbol = { name: "malloc", start: 0, end: 64 };
- * assertEquals(symbolName({ symbol, frames: [], cause: undefined }, "__GI___libc_malloc"), "malloc");
- * ```
- */
-export function symbolName(found: Resolution | undefined, name: string): string {
-  const symbol = found?.symbol?.name;
-  return symbol === undefined || /^_[ZR]/.test(symbol) ? name : symbol;
-}
-
-/**
  * The answer for an address of which nothing is known.
  *
  * @example

@@ -1,7 +1,7 @@
 import type { Engine } from "@perfdata/session/engine";
 import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
-import { type SymbolTrust, symbolTrust } from "@perfdata/session/symbolize";
-import { type Resolution, symbolName, type SymbolResolver } from "@perfdata/symbols";
+import type { SymbolTrust } from "@perfdata/session/symbolize";
+import type { Resolution, SymbolResolver } from "@perfdata/symbols";
 import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
 import { IntColumn } from "../columns/columns.ts";
 import { FrameTable } from "../columns/frame_table.ts";
@@ -11,6 +11,7 @@ import {
   type SampleColumns,
   type StackColumns,
 } from "../columns/profile.ts";
+import { lookUpPlaces, ShownNames } from "./look_up.ts";
 
 /** What of a profile {@linkcode namePlaces} makes. */
 export type NamedPlaces =
@@ -41,19 +42,17 @@ export async function namePlaces(
     const place = stacks.place[stack] as number;
     uses.use(place, ADDRESS_USE.IP, samples.count[i] as number, samples.period[i] as number);
   }
-  const table = uses.table(places);
-  const frames = new FrameNames(count);
-  const trust = await symbolTrust({ objects: places.objects, table }, resolver, (symbolized) => {
-    const { number, rows, resolutions, symbols } = symbolized;
-    const isKernel = places.mapped[number]?.kernel === true;
+  const frames = new FrameNames(count, new ShownNames(resolver.show));
+  const trust = await lookUpPlaces(places, uses, resolver, (found) => {
+    const isKernel = places.mapped[found.object]?.kernel === true;
     const kind = isKernel
       ? FUNCTION_KIND.KERNEL
-      : places.objects[number]?.kind === "jit"
+      : places.objects[found.object]?.kind === "jit"
       ? FUNCTION_KIND.JIT
       : FUNCTION_KIND.USER;
-    const trusted = symbols.verified ? 0 : FUNCTION_KIND.UNVERIFIED;
-    for (let i = 0; i < rows.length; i++) {
-      frames.set(rows[i] as number, number, kind | trusted, resolutions[i]);
+    const trusted = found.verified ? 0 : FUNCTION_KIND.UNVERIFIED;
+    for (const [i, place] of found.places.entries()) {
+      frames.set(place, found.object, kind | trusted, found.resolutions[i]);
     }
   });
   for (let place = 0; place < count; place++) {
@@ -83,7 +82,10 @@ class FrameNames {
   readonly #start: Int32Array;
   readonly #length: Int32Array;
 
-  constructor(places: number) {
+  readonly #names: ShownNames;
+
+  constructor(places: number, names: ShownNames) {
+    this.#names = names;
     this.#start = new Int32Array(places).fill(-1);
     this.#length = new Int32Array(places);
   }
@@ -104,7 +106,7 @@ class FrameNames {
     this.#length[place] = frames.length;
     for (const { name, inlined, file, line } of frames) {
       const of = inlined ? kind | FUNCTION_KIND.INLINED : kind;
-      const shown = inlined ? name : symbolName(found, name);
+      const shown = inlined ? name : this.#names.of(found) ?? name;
       this.#frames.push(
         shown === "??"
           ? this.#table.frame(object, of & ~FUNCTION_KIND.UNVERIFIED, "", file, line)

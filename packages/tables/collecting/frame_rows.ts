@@ -1,12 +1,7 @@
+import { lookUpPlaces, ShownNames } from "@perfdata/profile/look-up";
+import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
 import type { Engine } from "@perfdata/session/engine";
-import { symbolize } from "@perfdata/session/symbolize";
-import {
-  type Resolution,
-  type ResolvedFrame,
-  symbolName,
-  type SymbolObject,
-  type SymbolResolver,
-} from "@perfdata/symbols";
+import type { Resolution, ResolvedFrame, SymbolObject, SymbolResolver } from "@perfdata/symbols";
 import { ContentHash, SEED } from "../ids/content_ids.ts";
 import type { PlaceIds } from "../ids/place_ids.ts";
 import type { RowSink } from "../schema/columns.ts";
@@ -35,6 +30,7 @@ interface Row {
 /** Collects rows of frames, and hands them on in groups. */
 export class FrameRows {
   readonly #to: RowSink;
+  readonly #names: ShownNames;
   readonly #id = new WordColumn();
   readonly #offset = new WordColumn();
   readonly #inlineOf = new WordColumn();
@@ -49,8 +45,9 @@ export class FrameRows {
   readonly #hash = new ContentHash();
 
   /** Hands rows on to a table. */
-  constructor(to: RowSink) {
+  constructor(to: RowSink, names: ShownNames) {
     this.#to = to;
+    this.#names = names;
   }
 
   /** Adds a frame, with the functions that are executed there. */
@@ -61,7 +58,7 @@ export class FrameRows {
     this.#put(
       outer === undefined
         ? row
-        : { ...row, ...named({ ...outer, name: symbolName(found, outer.name) }), verified },
+        : { ...row, ...named({ ...outer, name: this.#names.of(found) ?? outer.name }), verified },
     );
     for (let i = last - 1; i >= 0; i--) {
       const inlineDepth = last - i;
@@ -139,7 +136,7 @@ export async function frameRows(
   resolver: SymbolResolver | undefined,
   to: RowSink,
 ): Promise<void> {
-  const rows = new FrameRows(to);
+  const rows = new FrameRows(to, new ShownNames(resolver?.show ?? ((name) => name)));
   const { count } = places;
   const row = (place: number): Row => {
     const object = places.objects[places.object(place)];
@@ -153,22 +150,16 @@ export async function frameRows(
   };
   const done = new Uint8Array(count);
   if (resolver !== undefined) {
-    const table = {
-      count,
-      object: Int32Array.from({ length: count }, (_, place) => places.object(place)),
-      address: Float64Array.from({ length: count }, (_, place) => places.address(place)),
-      uses: Uint8Array.from({ length: count }, (_, place) => ids.isUsed(place) ? 1 : 0),
-      samples: new Float64Array(0),
-      periods: new Float64Array(0),
-      times: places.times,
-    };
-    for await (const found of symbolize({ objects: places.objects, table }, resolver)) {
-      const { verified } = found.symbols;
-      for (const [i, place] of found.rows.entries()) {
-        done[place] = 1;
-        rows.add(row(place), found.resolutions[i], verified);
-      }
+    const uses = new PlaceUses();
+    for (let place = 0; place < count; place++) {
+      if (ids.isUsed(place)) uses.use(place, ADDRESS_USE.IP, 0, 0);
     }
+    await lookUpPlaces(places, uses, resolver, (found) => {
+      for (const [i, place] of found.places.entries()) {
+        done[place] = 1;
+        rows.add(row(place), found.resolutions[i], found.verified);
+      }
+    });
   }
   for (let place = 0; place < count; place++) {
     if (done[place] === 0 && ids.isUsed(place)) rows.add(row(place));
