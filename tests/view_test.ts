@@ -99,6 +99,11 @@ async function allRows(
   return [...found.values()];
 }
 
+/** A name as it is shown: marked, where the file that it is from is not verified. */
+function marked(name: string, verified: unknown): string {
+  return verified === false ? `${name}?` : name;
+}
+
 const needs = ignored(await noBrowser());
 
 Deno.test("the page that is served is made of what is in view/", async (t) => {
@@ -118,11 +123,11 @@ Deno.test({
       const first = rows[0]?.event_index;
       // What has no name is one row of its object in the page.
       const wanted = new Map<string, number>();
-      for (const { event_index, sym, dso, period } of rows) {
+      for (const { event_index, sym, dso, period, verified } of rows) {
         if (event_index !== first) continue;
         const name = `${sym}`.startsWith("0x")
           ? `${dso}`.startsWith("[") ? `${dso}` : `[${dso}]`
-          : `${sym}`;
+          : marked(`${sym}`, verified);
         wanted.set(name, (wanted.get(name) ?? 0) + Number(period));
       }
       await viewed([file], "#view=functions&inline=0", async (page) => {
@@ -151,8 +156,9 @@ Deno.test({
       const rows = await json("tree", ["--json", "--inline", "--root", "none", ...flags, file]);
       const paths = new Map<unknown, string>();
       const wanted = new Map<string, number>();
-      for (const { id, parent, name, period } of rows) {
-        const path = parent === null ? `${name}` : `${paths.get(parent)}\n${name}`;
+      for (const { id, parent, name, period, verified } of rows) {
+        const own = marked(`${name}`, verified);
+        const path = parent === null ? own : `${paths.get(parent)}\n${own}`;
         paths.set(id, path);
         wanted.set(path, Number(period));
       }

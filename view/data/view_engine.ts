@@ -1,3 +1,4 @@
+import { FUNCTION_KIND } from "@perfdata/profile/profile";
 import { ranks } from "@perfdata/profile/frame-stacks";
 import {
   CallGraph,
@@ -118,7 +119,7 @@ export class ViewEngine {
       threadSamples,
       cpus: [...cpus].sort((a, b) => a - b),
       timed: samples.time !== undefined && duration > 0,
-      hasInlined: functions.kind.some((kind) => kind >= 4),
+      hasInlined: functions.kind.some((kind) => (kind & FUNCTION_KIND.INLINED) !== 0),
     };
   }
 

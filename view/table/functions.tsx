@@ -1,6 +1,7 @@
 import {
   countedOf,
   isInlined,
+  isUnverified,
   nameOf,
   objectOf,
   type ProfileViewProps,
@@ -119,6 +120,14 @@ export function FunctionsView(props: ProfileViewProps): JSX.Element {
                     {nameOf(facts, fn)}
                   </button>
                   {isInlined(facts, fn) && <span class="tag">inlined</span>}
+                  {isUnverified(facts, fn) && (
+                    <span
+                      class="tag"
+                      title="The recording has no build id of the file that the name is from"
+                    >
+                      unverified
+                    </span>
+                  )}
                 </div>
                 <div class="object soft" role="gridcell">{objectOf(facts, fn)}</div>
               </div>

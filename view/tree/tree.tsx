@@ -2,6 +2,7 @@ import type { TreeRow, TreeRows } from "../data/view_engine.ts";
 import {
   countedOf,
   isInlined,
+  isUnverified,
   nameOf,
   objectOf,
   type ProfileViewProps,
@@ -184,6 +185,14 @@ export function TreeView(props: ProfileViewProps): JSX.Element {
                     {nameOf(facts, row.item)}
                   </button>
                   {isInlined(facts, row.item) && <span class="tag">inlined</span>}
+                  {isUnverified(facts, row.item) && (
+                    <span
+                      class="tag"
+                      title="The recording has no build id of the file that the name is from"
+                    >
+                      unverified
+                    </span>
+                  )}
                 </div>
                 <div class="object soft" role="gridcell">{objectOf(facts, row.item)}</div>
               </div>

@@ -1,3 +1,4 @@
+import { FUNCTION_KIND } from "@perfdata/profile/profile";
 import type { OpenRecording, Store } from "./store.ts";
 import type { ProfileFacts } from "../data/view_engine.ts";
 
@@ -36,5 +37,10 @@ export function nameOf({ functions }: ProfileFacts, fn: number): string {
 
 /** Whether a function was inlined into its caller. */
 export function isInlined({ functions }: ProfileFacts, fn: number): boolean {
-  return ((functions.kind[fn] ?? 0) & 4) !== 0;
+  return ((functions.kind[fn] ?? 0) & FUNCTION_KIND.INLINED) !== 0;
+}
+
+/** Whether the name of a function is of a file that nothing verifies. */
+export function isUnverified({ functions }: ProfileFacts, fn: number): boolean {
+  return ((functions.kind[fn] ?? 0) & FUNCTION_KIND.UNVERIFIED) !== 0;
 }
