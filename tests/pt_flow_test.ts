@@ -226,6 +226,50 @@ Deno.test("Flow: real traces have the instructions that libipt finds, one by one
   });
 });
 
+Deno.test(
+  "Flow: after bytes that are no packet, decoding goes on before the next PSB, and not elsewhere",
+  ignored(cannotStep()),
+  () => {
+    const folder = Deno.makeTempDirSync({ prefix: "perfdata-flow-" });
+    try {
+      const program = stepProgram(folder, { program: "calls", flags: ["-O1", "-static"] });
+      // One PSB in all: a decoder that waits for the next one loses half on average.
+      const { bytes, truth } = encodeProgram(program, { psbEvery: 10_000_000 });
+      const space = codeOf(program);
+      let seed = 11;
+      const random = (below: number) => {
+        seed = Math.imul(seed, 1664525) + 1013904223 | 0;
+        return Math.floor((seed >>> 0) / 2 ** 32 * below);
+      };
+      let [damaged, lost, others] = [0, 0, 0];
+      for (let round = 0; round < 2000 && damaged < 50; round++) {
+        const wrong = bytes.slice();
+        wrong[100 + random(bytes.length - 100)] = random(256);
+        const { ips, decoder } = listFlow(wrong, { space });
+        if (decoder.counts.errors[FlowError.BAD_PACKET] === 0) continue;
+        damaged++;
+        let before = 0;
+        while (before < ips.length && ips[before] === truth[before]) before++;
+        let after = 0;
+        while (
+          after < Math.min(ips.length, truth.length) - before &&
+          ips[ips.length - 1 - after] === truth[truth.length - 1 - after]
+        ) after++;
+        lost += truth.length - before - after;
+        others += ips.length - before - after;
+      }
+      const of = damaged * truth.length;
+      console.log(
+        `${damaged} damaged traces: ${lost} of ${of} instructions lost, ${others} others`,
+      );
+      assert(damaged >= 30, `${damaged} traces`);
+      assert(lost < of / 4 && others < of / 1000, `${lost} lost, ${others} others, of ${of}`);
+    } finally {
+      Deno.removeSync(folder, { recursive: true });
+    }
+  },
+);
+
 Deno.test("Flow: mutated packets and code end in counted errors, in bounded time", async (t) => {
   const trace = corpusTrace("foo") ?? corpusTrace("Unzip");
   if (trace === undefined) return await skipped(t, "no trace of the corpus");

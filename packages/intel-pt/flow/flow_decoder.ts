@@ -204,7 +204,7 @@ export class FlowDecoder {
 
   private readonly cache: FlowCache;
   private readonly sink: FlowSink;
-  private readonly packets: PacketDecoder = new PacketDecoder({ start: "psb" });
+  private readonly packets: PacketDecoder = new PacketDecoder({ start: "psb", recover: "byte" });
   private readonly walker: Walker;
   private readonly quick: 0 | 1 | 2;
   private events = 0;
@@ -235,6 +235,8 @@ export class FlowDecoder {
   private interrupts = -1;
   /** Branches after an indirect one whose TIP is still to come, as `lead` of {@linkcode Walker.tnt}. */
   private deferred: number[] = [];
+  /** After bytes that are no packet, nothing is believed up to an address of 32 bits or more, or a PSB. */
+  private astray = false;
   private boundEvent: Int32Array = new Int32Array(8);
   private boundCount = 0;
 
@@ -388,6 +390,25 @@ export class FlowDecoder {
     }
   }
 
+  /**
+   * Whether a packet says where execution is, whatever came before it: an address of 32 bits or more, or a PSB.
+   * Where packets begin is not known after bytes that are none: others may be parts of packets.
+   */
+  private isWayBack(kind: PacketKind): boolean {
+    switch (kind) {
+      case PacketKind.PSB:
+      case PacketKind.OVF:
+      case PacketKind.TRUNCATED:
+        return true;
+      case PacketKind.TIP:
+      case PacketKind.TIP_PGE:
+      case PacketKind.FUP:
+        return this.packets.count >= 2;
+      default:
+        return false;
+    }
+  }
+
   /** Whether bytes before the first PSB are padding: what aligns the start of a part of a trace. */
   private isPadding(kind: PacketKind): boolean {
     return kind === PacketKind.SKIPPED && this.packets.size < 8 &&
@@ -414,6 +435,13 @@ export class FlowDecoder {
   private packet(kind: PacketKind): void {
     const { packets, clock } = this;
     const { low, high } = packets;
+    if (this.astray && !this.isWayBack(kind)) {
+      if (kind === PacketKind.TNT_8 || kind === PacketKind.TNT_64) {
+        this.counts.lostBranches += packets.count;
+      }
+      return;
+    }
+    this.astray = false;
     clock.follows(kind === PacketKind.CYC);
     switch (kind) {
       case PacketKind.PAD:
@@ -469,6 +497,8 @@ export class FlowDecoder {
       case PacketKind.BAD_PACKET:
         this.lose(FlowError.BAD_PACKET);
         this.clock.lost();
+        this.inPsb = false;
+        this.astray = true;
         break;
       case PacketKind.TRUNCATED:
         this.lose(FlowError.TRUNCATED);
