@@ -307,7 +307,9 @@ async function run(flags: PtFlags): Promise<number> {
         printed++;
         if (on.json) lines.put(latencyJson(value.latency, stats, clock.origin));
         else lines.all(latencyLines(value.latency, stats, clock.origin));
-      } else if (counts.insns === 0 && counts.addresses > 0 && filter === undefined) {
+      } else if (
+        counts.branches === 0 && counts.insns === 0 && counts.addresses > 0 && filter === undefined
+      ) {
         notes.push("no code is at hand: this is what packets alone say");
         await packets();
       } else {

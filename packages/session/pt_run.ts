@@ -233,6 +233,7 @@ export async function decodePt(
     lostBranches: 0,
     addresses: 0,
     insns: 0,
+    insnBranches: 0,
     unsureInsns: 0,
     branches: 0,
     errors: new Float64Array(10),
@@ -243,6 +244,7 @@ export async function decodePt(
     counts.lostBranches += flow.counts.lostBranches;
     counts.addresses += flow.counts.addresses;
     counts.insns += flow.counts.insns;
+    counts.insnBranches += flow.counts.insnBranches;
     counts.unsureInsns += flow.counts.unsureInsns;
     counts.branches += flow.branches;
     for (let i = 0; i < counts.errors.length; i++) {

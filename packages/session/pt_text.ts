@@ -352,14 +352,15 @@ export function packetsText({ addresses, branches, lostBranches }: PtCounts): st
 
 /** What was not decoded, in one line; `undefined` where all was. */
 export function lossText(counts: PtCounts): string | undefined {
-  const { bytes, lostBytes, lostBranches, branches, insns, unsureInsns, errors } = counts;
+  const { bytes, lostBytes, lostBranches, branches, insns, insnBranches, unsureInsns, errors } =
+    counts;
   const reasons = [...errors.entries()].filter(([, n]) => n > 0).sort((a, b) => b[1] - a[1])
     .map(([error, n]) => `${FLOW_ERROR_TEXT[error]} (${n})`);
   if (reasons.length === 0 && lostBytes === 0) return undefined;
   const share = (100 * lostBytes / Math.max(1, bytes)).toFixed(2);
   const ofBranches = (100 * lostBranches / Math.max(1, lostBranches + branches)).toFixed(2);
-  // Those that came with each branch that was followed, on average.
-  const lost = branches === 0 ? 0 : Math.round(lostBranches * insns / branches);
+  // Those that came with each branch of the part that was counted, on average.
+  const lost = insnBranches === 0 ? 0 : Math.round(lostBranches * insns / insnBranches);
   const about = lost === 0 ? "" : `, about ${lost} instructions`;
   const unsure = unsureInsns === 0
     ? ""

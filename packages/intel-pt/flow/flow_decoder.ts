@@ -93,6 +93,9 @@ const BIND_FIRST = BIND_TSX | BIND_PTW | BIND_ABORT;
 /** Those that an event may follow which the same FUP belongs to. */
 const BIND_EVENT = BIND_ABORT | BIND_CFE;
 
+/** Of how many flushes the instructions of one are counted. */
+const SAMPLED = 16;
+
 /** Events at most between two calls of the sink; {@linkcode Walker.out} is as long. */
 const EVENTS = 4096;
 /** Entries kept free for a packet with its FUP. */
@@ -108,8 +111,10 @@ export interface FlowCounts {
   lostBranches: number;
   /** Branches whose packets have an address: TIP, TIP.PGE and TIP.PGD. */
   addresses: number;
-  /** Instructions that were handed out. */
+  /** Instructions of a part of what was handed out: to count all of them takes longer than to find them. */
   insns: number;
+  /** Branches of TNT packets in that part. */
+  insnBranches: number;
   /** Instructions that were not: they led into a circle that no packet ends. */
   unsureInsns: number;
   /** Errors by {@linkcode FlowError}. */
@@ -198,6 +203,7 @@ export class FlowDecoder {
     lostBranches: 0,
     addresses: 0,
     insns: 0,
+    insnBranches: 0,
     unsureInsns: 0,
     errors: new Float64Array(10),
   };
@@ -208,6 +214,9 @@ export class FlowDecoder {
   private readonly walker: Walker;
   private readonly quick: 0 | 1 | 2;
   private events = 0;
+  private flushes = 0;
+  /** Branches that were followed up to the last flush. */
+  private branchesBefore = 0;
   private generation: number;
   private state = OFF;
   /** Whether a PSB was seen. */
@@ -330,7 +339,7 @@ export class FlowDecoder {
     this.release();
     this.count = this.walker.outCount;
     if (this.count > 0) {
-      this.countInsns();
+      this.sample();
       this.sink.flow(this);
     }
     this.walker.outCount = 0;
@@ -338,17 +347,22 @@ export class FlowDecoder {
     this.events = 0;
   }
 
-  /** Counts the instructions that are about to be handed out. */
-  private countInsns(): void {
+  /** Now and then, counts the instructions that are about to be handed out. */
+  private sample(): void {
     const { entries, count, counts } = this;
     const { insns } = this.paths;
+    counts.unsureInsns = this.walker.unsure;
+    const { branches } = this.walker;
+    const since = branches - this.branchesBefore;
+    this.branchesBefore = branches;
+    if (this.flushes++ % SAMPLED !== 0) return;
+    counts.insnBranches += since;
     let sum = 0;
     for (let i = 0; i < count; i++) {
       const entry = entries[i] as number;
       if (entry >= 0) sum += insns[entry] as number;
     }
     counts.insns += sum;
-    counts.unsureInsns = this.walker.unsure;
   }
 
   /**
