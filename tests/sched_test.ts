@@ -117,6 +117,45 @@ Deno.test({
   },
 });
 
+Deno.test({
+  name: "sched timehist and map print the lines of perf, from a file and from a pipe",
+  ignore: !records,
+  async fn() {
+    await inFolder(async (folder) => {
+      const path = `${folder}/all.data`;
+      const recorded = new Deno.Command("perf", {
+        args: ["sched", "record", "-o", path, "--", "sh", "-c", WORK],
+        stdin: "null",
+        stdout: "null",
+        stderr: "null",
+      }).outputSync();
+      assert(recorded.success);
+      const stream = (await tool("convert", ["-o", "-", path])).stdout;
+      for (const view of ["timehist", "map"]) {
+        const perf = (await perfText(["sched", view], path))?.stdout ?? "";
+        const { code, out, err } = await tool("sched", [view, path]);
+        assertEquals([code, err.replace(/.*records were lost.*\n/, "")], [0, ""]);
+        assertEquals(out.split("\n"), perf.split("\n"));
+        console.log(`sched ${view}: ${out.split("\n").length} lines compared`);
+        assert(out.split("\n").length > 100);
+        const piped = await tool("sched", [view, "-"], { input: stream });
+        assertEquals(piped.code, 0);
+        assertEquals(piped.out.split("\n"), perf.split("\n"));
+        const json = (await tool("sched", [view, "--json", path])).out.trim().split("\n");
+        assertEquals(json.length, perf.split("\n").length - (view === "map" ? 1 : 4));
+        for (const line of json) JSON.parse(line);
+      }
+      // What ran on a CPU never overlaps.
+      const ran = new Map<number, number>();
+      const rows = (await tool("sched", ["timehist", "--json", path])).out.trim().split("\n")
+        .map((line) => JSON.parse(line));
+      for (const { cpu, run } of rows) ran.set(cpu, (ran.get(cpu) ?? 0) + run);
+      const span = rows.at(-1).time - rows[0].time;
+      for (const [cpu, time] of ran) assert(time <= span, `CPU ${cpu}: ${time} of ${span} ns`);
+    });
+  },
+});
+
 Deno.test("a wait goes from the wakeup, or the preemption, to the switch", () => {
   const latency = new SchedulerLatency();
   latency.switched(100, 0, 7, 1, 8); // 7 sleeps; 8 comes, of which nothing was known

@@ -21,4 +21,6 @@ export * from "./rate_streams.ts";
 export * from "./sample_counts.ts";
 export * from "./sched/latency.ts";
 export * from "./sched/latency_text.ts";
+export * from "./sched/map.ts";
+export * from "./sched/timehist.ts";
 export * from "./texts.ts";

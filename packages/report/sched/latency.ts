@@ -1,6 +1,4 @@
-import type { Consumer, Engine } from "@perfdata/session/engine";
-import type { Run } from "@perfdata/session/run";
-import { SchedulerEvents, type SchedulerListener } from "@perfdata/session/intervals";
+import { SchedulerConsumer } from "./consumer.ts";
 
 /** How long threads of a name waited for a CPU, in ns; moments count from the first event. */
 export interface LatencyRow {
@@ -85,65 +83,14 @@ class Thread {
  * assertEquals([latency.latencies(), latency.hasSwitches], [[], false]);
  * ```
  */
-export class SchedulerLatency implements Consumer, SchedulerListener {
-  /** Names of threads, from the machine. */
-  readonly needs: { readonly machine: boolean } = { machine: true };
+export class SchedulerLatency extends SchedulerConsumer {
   readonly #threads = new Map<number, Thread>();
-  #engine: Engine | undefined;
-  #events: SchedulerEvents | undefined;
-  /** Records that were lost: waits that they say something of may be missing, or too long. */
-  lostRecords = 0;
   /** Ids of threads that were given to another thread later, which counts as the same one. */
   reused = 0;
 
-  /** Finds the tracepoints. */
-  async start(engine: Engine): Promise<void> {
-    this.#engine = engine;
-    this.#events = await SchedulerEvents.open(engine);
-  }
-
-  /** Of a stream, finds the tracepoints once their formats have come. */
-  async described(): Promise<void> {
-    if (this.#engine !== undefined) this.#events = await SchedulerEvents.open(this.#engine);
-  }
-
-  /** Whether the recording has context switches that can be read. */
-  get hasSwitches(): boolean {
-    return this.#events?.names.has("sched:sched_switch") ?? false;
-  }
-
-  /** Whether it says when threads were woken. */
-  get hasWakeups(): boolean {
-    const names = this.#events?.names;
-    return names !== undefined &&
-      (names.has("sched:sched_waking") || names.has("sched:sched_wakeup"));
-  }
-
   /** Whether it says how long threads ran. */
   get hasRuntimes(): boolean {
-    return this.#events?.names.has("sched:sched_stat_runtime") ?? false;
-  }
-
-  /** Events of the scheduler whose data were cut. */
-  get damaged(): number {
-    return this.#events?.damaged ?? 0;
-  }
-
-  /** When the first event was, in ns. */
-  get base(): bigint {
-    return this.#events?.base ?? 0n;
-  }
-
-  /** Takes the events of a run. */
-  rows(run: Run): void {
-    const events = this.#events;
-    if (events === undefined) return;
-    for (let i = 0; i < run.count; i++) events.row(run, i, this);
-  }
-
-  /** Counts records that were lost. */
-  lost(_time: number, _cpu: number, records: number): void {
-    this.lostRecords += records;
+    return this.has("sched_stat_runtime");
   }
 
   /** Takes the beginning of a thread: it does not wait yet. */
@@ -166,7 +113,7 @@ export class SchedulerLatency implements Consumer, SchedulerListener {
   }
 
   /** Takes a wakeup: one that runs, or waits for a CPU already, only changes what it is called. */
-  woken(time: number, tid: number): void {
+  override woken(time: number, tid: number): void {
     const thread = this.#thread(tid, time);
     if (thread.state !== SLEEPING || thread.left > time) return;
     thread.state = RUNNABLE;
@@ -174,7 +121,7 @@ export class SchedulerLatency implements Consumer, SchedulerListener {
   }
 
   /** Takes a time that a thread ran. */
-  ran(time: number, tid: number, runtime: number): void {
+  override ran(time: number, tid: number, runtime: number): void {
     let thread = this.#threads.get(tid);
     if (thread === undefined) {
       thread = this.#thread(tid, time);
@@ -228,7 +175,7 @@ export class SchedulerLatency implements Consumer, SchedulerListener {
   /** By id, what threads were called last. */
   #comms(): Map<number, string> {
     const found = new Map<number, string>();
-    const view = this.#engine?.machine;
+    const view = this.engine?.machine;
     if (view === undefined) return found;
     for (const [thread, tid] of view.tids.entries()) {
       const comm = view.comms[thread];

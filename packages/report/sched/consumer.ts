@@ -1,0 +1,92 @@
+import type { Consumer, Engine } from "@perfdata/session/engine";
+import { SchedulerEvents, type SchedulerListener } from "@perfdata/session/intervals";
+import type { Run } from "@perfdata/session/run";
+
+/** Takes the events of the scheduler in order of time: what the views of it have in common. */
+export abstract class SchedulerConsumer implements Consumer, SchedulerListener {
+  /** Names of threads, from the machine. */
+  readonly needs: { readonly machine: boolean } = { machine: true };
+  #engine: Engine | undefined;
+  #events: SchedulerEvents | undefined;
+  /** Records that were lost. */
+  lostRecords = 0;
+
+  /** Finds the tracepoints. */
+  async start(engine: Engine): Promise<void> {
+    this.#engine = engine;
+    await this.described();
+  }
+
+  /** Of a stream, finds the tracepoints once their formats have come. */
+  async described(): Promise<void> {
+    if (this.#engine !== undefined) this.#events = await SchedulerEvents.open(this.#engine);
+  }
+
+  /** Takes the events of a run. */
+  rows(run: Run): void {
+    for (let i = 0; i < run.count; i++) {
+      this.record(run, i);
+      this.#events?.row(run, i, this);
+    }
+  }
+
+  /** Takes any record, before what it says of the scheduler. */
+  protected record(_run: Run, _i: number): void {}
+
+  /** Whether the recording has context switches that can be read. */
+  get hasSwitches(): boolean {
+    return this.has("sched_switch");
+  }
+
+  /** Whether it says when threads were woken. */
+  get hasWakeups(): boolean {
+    return this.has("sched_waking") || this.has("sched_wakeup");
+  }
+
+  /** Whether the recording has a tracepoint of the scheduler that can be read. */
+  protected has(name: string): boolean {
+    return this.#events?.names.has(`sched:${name}`) ?? false;
+  }
+
+  /** Events of the scheduler whose data were cut. */
+  get damaged(): number {
+    return this.#events?.damaged ?? 0;
+  }
+
+  /** When the first event was, in ns. */
+  get base(): bigint {
+    return this.#events?.base ?? 0n;
+  }
+
+  /** The recording; there is none before the pass. */
+  protected get engine(): Engine | undefined {
+    return this.#engine;
+  }
+
+  abstract switched(
+    time: number,
+    cpu: number,
+    from: number,
+    state: number,
+    to: number,
+    run: Run,
+    i: number,
+  ): void;
+
+  /** Takes a wakeup. */
+  woken(_time: number, _tid: number, _run: Run, _i: number): void {}
+
+  /** Takes a time that a thread ran. */
+  ran(_time: number, _tid: number, _runtime: number): void {}
+
+  /** Counts records that were lost. */
+  lost(_time: number, _cpu: number, records: number): void {
+    this.lostRecords += records;
+  }
+}
+
+/** A moment as perf prints it: seconds and whole microseconds. */
+export function momentText(base: bigint, ns: number, width: number): string {
+  const us = (base + BigInt(ns)) / 1000n;
+  return `${us / 1000000n}.${String(us % 1000000n).padStart(6, "0")}`.padStart(width);
+}

@@ -1,0 +1,163 @@
+import { HEADER_NRCPUS } from "@perfdata/format/feature-names";
+import {
+  PERF_RECORD_COMM,
+  PERF_RECORD_FORK,
+  PERF_RECORD_HEADER_FEATURE,
+  PERF_RECORD_SAMPLE,
+} from "@perfdata/format/record-types";
+import { COMM, FORK } from "@perfdata/format/records";
+import { layoutOf } from "@perfdata/format/struct";
+import { visible } from "@perfdata/format/visible";
+import type { Engine } from "@perfdata/session/engine";
+import type { Run } from "@perfdata/session/run";
+import { streamFeature } from "@perfdata/session/stream-feature";
+import { momentText, SchedulerConsumer } from "./consumer.ts";
+
+const NAME = layoutOf(COMM);
+const TASK = layoutOf(FORK);
+/** Columns that are believed: more are of a damaged recording. */
+const MOST_CPUS = 4096;
+
+/** A context switch, with what all CPUs run then. */
+export interface SchedulerMapRow {
+  /** When, in ns. */
+  readonly time: bigint;
+  /** The CPU that switched. */
+  readonly cpu: number;
+  /** What each CPU runs: short names as of the map, `.` where it idles, "" where it is not known. */
+  readonly cpus: readonly string[];
+  /** The thread that came. */
+  readonly tid: number;
+  /** Its name. */
+  readonly comm: string;
+  /** Whether it is new in the map, or has a new name. */
+  readonly isNew: boolean;
+}
+
+class Thread {
+  short = "";
+  comm: string;
+  isRenamed = false;
+
+  constructor(comm: string) {
+    this.comm = comm;
+  }
+}
+
+/** What each CPU ran after each context switch, as `perf sched map` draws it. */
+export class SchedulerMap extends SchedulerConsumer {
+  readonly #threads = new Map<number, Thread>([[0, new Thread("swapper")]]);
+  readonly #cpus: (Thread | undefined)[] = [];
+  readonly #take: (row: SchedulerMapRow) => void;
+  #first = "A";
+  #second = "0";
+
+  /** @param take Takes rows in order of time. */
+  constructor(take: (row: SchedulerMapRow) => void) {
+    super();
+    this.#take = take;
+  }
+
+  /** Learns how many CPUs there are. */
+  override async start(engine: Engine): Promise<void> {
+    await super.start(engine);
+    const { reader } = engine;
+    const section = reader.features.find(({ id }) => id === HEADER_NRCPUS)?.section;
+    if (section === undefined) return;
+    const { offset, size } = section;
+    const bytes = await reader.readSection(Number(offset), Number(size), "NRCPUS");
+    this.#learnCpus(bytes, reader.littleEndian);
+  }
+
+  /** Takes NRCPUS: how many CPUs there are comes first. */
+  #learnCpus(bytes: Uint8Array, littleEndian: boolean): void {
+    if (bytes.length < 4) return;
+    const count = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, littleEndian);
+    this.#cpus.length = Math.max(this.#cpus.length, Math.min(MOST_CPUS, count));
+  }
+
+  /** Takes the names of threads: those of the machine are of the end of a run. */
+  protected override record(run: Run, i: number): void {
+    const type = run.type[i];
+    const { reader } = this.engine ?? {};
+    if (type === PERF_RECORD_SAMPLE || reader === undefined) return;
+    const { view, bytes } = run.at(i);
+    const start = run.start[i] as number;
+    const le = reader.littleEndian;
+    if (type === PERF_RECORD_HEADER_FEATURE) {
+      const feature = streamFeature(reader, bytes, view, start, run.end[i] as number);
+      if (feature?.id === HEADER_NRCPUS) this.#learnCpus(feature.payload, le);
+      return;
+    }
+    if (type !== PERF_RECORD_COMM && type !== PERF_RECORD_FORK) return;
+    if (type === PERF_RECORD_FORK) {
+      const tid = view.getInt32(start + TASK.tid, le);
+      const parent = this.#threads.get(view.getInt32(start + TASK.ptid, le));
+      this.#threads.set(tid, new Thread(parent?.comm ?? `:${tid}`));
+      return;
+    }
+    const text = bytes.subarray(start + NAME.comm, run.end[i] as number);
+    const nul = text.indexOf(0);
+    const thread = this.#thread(view.getInt32(start + NAME.tid, le));
+    thread.comm = new TextDecoder().decode(nul < 0 ? text : text.subarray(0, nul));
+    thread.isRenamed = true;
+  }
+
+  /** Takes a context switch. */
+  switched(time: number, cpu: number, _from: number, _state: number, to: number): void {
+    if (cpu < 0 || cpu >= MOST_CPUS) return;
+    const thread = this.#thread(to);
+    if (this.#cpus.length <= cpu) this.#cpus.length = cpu + 1;
+    this.#cpus[cpu] = thread;
+    const isNew = thread.short === "";
+    if (isNew) thread.short = thread.comm === "swapper" ? "." : this.#nextName();
+    this.#take({
+      time: this.base + BigInt(time),
+      cpu,
+      cpus: Array.from(this.#cpus, (of) => of?.short ?? ""),
+      tid: to,
+      comm: thread.comm,
+      isNew: isNew || thread.isRenamed,
+    });
+    thread.isRenamed = false;
+  }
+
+  #thread(tid: number): Thread {
+    let thread = this.#threads.get(tid);
+    if (thread === undefined) this.#threads.set(tid, thread = new Thread(`:${tid}`));
+    return thread;
+  }
+
+  /** `A0` to `Z0`, then `A1` and so on; after `Z9` names are used again, as with perf. */
+  #nextName(): string {
+    const name = this.#first + this.#second;
+    if (this.#first !== "Z") this.#first = String.fromCharCode(this.#first.charCodeAt(0) + 1);
+    else {
+      this.#first = "A";
+      this.#second = this.#second === "9" ? "0" : String(Number(this.#second) + 1);
+    }
+    return name;
+  }
+}
+
+/**
+ * A line of the map: a column for each CPU, `*` before the one that switched.
+ *
+ * @example
+ * ```ts
+ * import { mapLine } from "@perfdata/report/sched-map";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const row = { time: 1_500_000_000n, cpu: 1, cpus: ["A0", "."], tid: 0, comm: "swapper", isNew: true };
+ * assertEquals(mapLine(row), "   A0 *.        1.500000 secs .  => swapper:0");
+ * ```
+ */
+export function mapLine({ time, cpu, cpus, tid, comm, isNew }: SchedulerMapRow): string {
+  const columns = cpus.map((short, i) => {
+    const name = short === "." ? ". " : short;
+    return `${i === cpu ? "*" : " "}${short === "" ? "   " : `${name.padStart(2)} `}`;
+  }).join("");
+  const short = cpus[cpu] ?? "";
+  const legend = isNew ? `${short === "." ? ". " : short} => ${visible(comm)}:${tid}` : "";
+  return `  ${columns}  ${momentText(time, 0, 12)} secs ${legend}`;
+}
