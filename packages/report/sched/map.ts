@@ -52,7 +52,7 @@ export class SchedulerMap extends SchedulerConsumer {
   #first = "A";
   #second = "0";
 
-  /** @param take Takes rows in order of time. */
+  /** Prepares; `take` gets rows in order of time. */
   constructor(take: (row: SchedulerMapRow) => void) {
     super();
     this.#take = take;

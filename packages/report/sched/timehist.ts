@@ -37,7 +37,7 @@ export class Timehist extends SchedulerConsumer {
   readonly #switches = new Map<number, number>();
   readonly #take: (row: TimehistRow) => void;
 
-  /** @param take Takes rows in order of time. */
+  /** Prepares; `take` gets rows in order of time. */
   constructor(take: (row: TimehistRow) => void) {
     super();
     this.#take = take;
