@@ -157,6 +157,17 @@ Deno.test({
           if (name === "serial") continue;
           isWithin(name, off.sums.get(name) ?? 0, inner - cpu, outer);
         }
+        // Functions by command have the same sums.
+        for (const weight of ["off-cpu", "wall"] as const) {
+          const args = ["--weight", weight, "--sort", "comm", "--json", `${folder}/data`];
+          const { out } = await tool("funcs", args);
+          const rows = out.trim().split("\n").map((line) => JSON.parse(line));
+          const found = new Map(rows.map(({ comm, period }) => [comm, period]));
+          for (const name of measured.keys()) {
+            assertEquals(found.get(name), (weight === "wall" ? wall : off).sums.get(name), name);
+          }
+          assert(rows.every(({ event }) => event === weight));
+        }
         const ofLock = off.out.split("\n").filter((line) => line.startsWith("locker;"));
         const hasChains = how.join().includes("sched_switch");
         assertEquals(ofLock.some((line) => line.includes("futex")), hasChains, ofLock.join("\n"));
@@ -174,7 +185,7 @@ Deno.test({
 
 Deno.test("a recording without context switches says how they are recorded", async () => {
   const path = "fixtures/recorded/callchain.perf.data";
-  for (const name of ["tree", "export", "flame", "diff"]) {
+  for (const name of ["tree", "export", "flame", "diff", "funcs"]) {
     const operands = { export: ["folded", path], flame: ["-o", "-", path], diff: [path, path] };
     const rest = operands[name as keyof typeof operands] ?? [path];
     const { code, err } = await tool(name, ["--weight", "off-cpu", ...rest]);

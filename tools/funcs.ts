@@ -65,6 +65,8 @@ perf report --no-children -g none. docs/funcs.md explains the columns.
   -g, --call-graph ORDER show the stacks of each row, as perf report -g does: caller (from the start
                          of the thread, with --children from the function down) or callee (up)
       --event NAMES      only samples of these events
+      --weight WORD      what counts: period (default) of samples; off-cpu: the time that threads
+                         waited, from context switches; wall: that and the time that they ran
       --jobs N           threads that take samples (default: all processors for large files)
 ${SAMPLE_HELP}${SYMBOL_HELP}${STITCH_HELP}\
       --verbose          say which addresses have no function, and which files were not used
@@ -110,6 +112,7 @@ const FLAGS = {
     "limit",
     "percent-limit",
     "event",
+    "weight",
     "jobs",
     "call-graph",
     "temp",
@@ -147,25 +150,29 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     ? undefined
     : parseWord("call-graph", value["call-graph"], ["caller", "callee"] as const);
   if (order !== undefined && on.csv) throw new UsageError("--csv has no column for --call-graph");
+  const weight = parseWord("weight", value.weight, ["period", "off-cpu", "wall"]) ?? "period";
+  const isTime = weight !== "period";
   const named = nameFilters(flags);
   const { comm, dso, symbol: sym } = named;
   const filters = givenFilters(flags);
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`funcs: ${name}`);
-    const reader = await PerfDataReader.open(openSource(name, { interruptible: true }), {
-      diagnostics: complaints.take,
-    });
+    const opened = openSource(name, { interruptible: true });
+    // What context switches look like is said at the end of a file.
+    const source = isTime ? await (await import("./_spool.ts")).featuresFirst(opened) : opened;
+    const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
     const filter = await sampleFilter(flags, reader);
     const progress = new Progress("funcs", reader.fileSize);
     const lines = on.inline || sort.includes("srcline") || sort.includes("srcfile");
     const how: CountOptions = {
       lines,
+      ...(isTime ? { weight, filter } : {}),
       keys: sampleKeys(sort),
       stacks: on.children || order !== undefined,
     };
     const counts = new SampleCounts(how);
-    const jobs = sampleJobs(value.jobs, reader);
+    const jobs = isTime ? 1 : sampleJobs(value.jobs, reader);
     const workers = jobs === 1
       ? undefined
       : (await import("@perfdata/report/count-workers")).countWorkers(name, jobs, {
@@ -180,7 +187,8 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         debugInformation: lines,
       });
     const engine = await runEngine(reader, [counts], {
-      filter,
+      // Of times without a CPU both ends count: they are chosen when they are known.
+      ...(isTime ? {} : { filter }),
       unwind: resolverFor,
       stitchLbr: on["stitch-lbr"],
       workers,
@@ -188,7 +196,15 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       diagnostics: complaints.take,
     });
     progress.finish();
-    const { eventNames } = engine;
+    const { intervals } = counts;
+    if (intervals !== undefined) {
+      const { HOW_TO_RECORD, intervalLines } = await import("@perfdata/session/intervals");
+      if (!intervals.hasSwitches && !intervals.hasSums) {
+        throw new InputError(`${name}: no context switches were recorded: ${HOW_TO_RECORD}`);
+      }
+      for (const line of intervalLines(intervals)) complain(`funcs: ${name}: ${line}`);
+    }
+    const eventNames = isTime ? [weight] : engine.eventNames;
     const resolver = await resolverFor(engine);
     const table = await functionTable(engine, counts, resolver, {
       sort,

@@ -1,6 +1,7 @@
 import type { PerfEvent } from "@perfdata/format";
 import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
-import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
+import type { Consumer, Engine, EngineOptions, Needs } from "@perfdata/session/engine";
+import { type ThreadInterval, ThreadIntervals } from "@perfdata/session/intervals";
 import { CHOSEN, type Run } from "@perfdata/session/run";
 import { SampleComms } from "@perfdata/session/sample-comms";
 import { SampleReads } from "@perfdata/session/sample-reads";
@@ -25,6 +26,13 @@ export interface CountOptions {
   readonly stacks?: boolean | undefined;
   /** Whether lines or inlined functions are wanted: callers in stacks are then at their calls. */
   readonly lines?: boolean | undefined;
+  /**
+   * What counts: samples with their periods (the default), times that threads had no CPU, or these and those
+   * that they had one; then all is of event 0.
+   */
+  readonly weight?: "period" | "off-cpu" | "wall" | undefined;
+  /** Which intervals count, where the weight is not that of samples. */
+  readonly filter?: EngineOptions["filter"];
   /** Numbers of the events that count: all by default. */
   readonly events?: ReadonlySet<number> | undefined;
 }
@@ -65,6 +73,10 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
   /** Whether nodes are stacks. */
   readonly stacks: boolean;
   readonly #options: CountOptions;
+  /** Takes what records of switches are of, where intervals are counted. */
+  readonly applied?: (run: Run, i: number) => void;
+  #intervals: ThreadIntervals | undefined;
+  #engine: Engine | undefined;
   #events: readonly PerfEvent[] = [];
   #leftOut = 0;
   #reads: SampleReads | undefined;
@@ -74,9 +86,18 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
   constructor(options: CountOptions = {}) {
     this.#options = options;
     this.stacks = options.stacks === true;
-    this.needs = this.stacks
-      ? { order: "any", stacks: true, calls: options.lines === true }
-      : { order: "any", places: true };
+    const isTime = (options.weight ?? "period") !== "period";
+    const order = isTime ? "time" : "any";
+    // Whether call chains were recorded is said of times.
+    this.needs = this.stacks || isTime
+      ? { order, stacks: true, calls: options.lines === true }
+      : { order, places: true };
+    if (isTime) this.applied = (run, i) => this.#intervals?.applied(run, i);
+  }
+
+  /** What is known of intervals, where they are counted. */
+  get intervals(): ThreadIntervals | undefined {
+    return this.#intervals;
   }
 
   /** Comms by number; there are none before the pass. */
@@ -95,10 +116,27 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
   }
 
   /** Takes what the pass shares. */
-  start(engine: Engine): void {
+  async start(engine: Engine): Promise<void> {
+    this.#engine = engine;
     this.#comms = new SampleComms(engine);
     this.#reads = new SampleReads(engine.reader);
     this.#events = engine.reader.events.all;
+    await this.described();
+  }
+
+  /** Finds the tracepoints of the scheduler, of a stream when they have come. */
+  async described(): Promise<void> {
+    const { weight = "period", filter } = this.#options;
+    if (weight === "period") return;
+    const take = (interval: ThreadInterval): void => this.#spent(interval);
+    const listener = weight === "wall" ? { off: take, ran: take } : { off: take };
+    this.#intervals = await ThreadIntervals.open(this.#engine as Engine, listener, { filter });
+  }
+
+  /** Ends what is under way. */
+  finish(): void {
+    this.#intervals?.finish();
+    this.histogram.settle();
   }
 
   /** Counts the samples of a run. */
@@ -108,6 +146,14 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
     if (reads === undefined || comms === undefined) return;
     while (this.totals.length < this.#events.length) this.totals.push({ samples: 0, period: 0 });
     const { count, type, chosen, event, period } = run;
+    if (this.#intervals !== undefined) {
+      for (let i = 0; i < count; i++) {
+        if (type[i] !== PERF_RECORD_SAMPLE) comms.record(run, i);
+      }
+      this.#intervals.rows(run);
+      this.histogram.settle();
+      return;
+    }
     for (let i = 0; i < count; i++) {
       const kind = type[i] as number;
       if (kind === PERF_RECORD_SAMPLE) {
@@ -148,6 +194,24 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
       total.period += period;
     }
     this.#leftOut += leftOut;
+  }
+
+  /** Counts a time that a thread spent. */
+  #spent({ comm, pid, tid, cpu, stack, place, from, to }: ThreadInterval): void {
+    const comms = this.#comms;
+    if (comms === undefined) return;
+    const total = this.totals[0] ??= { samples: 0, period: 0 };
+    total.samples++;
+    total.period += to - from;
+    const { keys } = this.#options;
+    const context = this.histogram.context(
+      0,
+      comms.ofThread(comm, tid),
+      keys?.pid ? pid : 0,
+      keys?.tid ? tid : 0,
+      keys?.cpu ? cpu : 0,
+    );
+    this.histogram.addLater(context, this.stacks ? stack : place, to - from);
   }
 
   #count(run: Run, i: number, event: number, comm: number, period: number): void {

@@ -45,7 +45,12 @@ export class SampleComms {
     const name = past === undefined
       ? run.comm[i] as number
       : past.namedComms[run.thread[i] as number] as number;
-    return name >= 0 ? 2 * name : this.#unnamedOf(run.tid[i] as number);
+    return this.ofThread(name, run.tid[i] as number);
+  }
+
+  /** The comm of a thread by its name, a number of the engine's names, or -1. */
+  ofThread(name: number, tid: number): number {
+    return name >= 0 ? 2 * name : this.#unnamedOf(tid);
   }
 
   /** The number of a comm of another thread's {@link SampleComms.part}, for the same recording. */

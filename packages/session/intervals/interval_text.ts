@@ -37,7 +37,7 @@ export function intervalLines(counts: IntervalCounts): string[] {
     const left = count - withStack;
     lines.push(`${left} of ${count} times without a CPU have no call chain ${share(left, count)}`);
   }
-  if (missing > 0) {
+  if (missing > 0 && unknown > 0) {
     // Some switches are missing in most recordings of all processors.
     const hint = missing > count / 20
       ? ": record with --switch-events, or all processors (-a)"

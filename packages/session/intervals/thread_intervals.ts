@@ -397,13 +397,16 @@ export class ThreadIntervals implements SchedulerListener {
       this.#found(thread, time, cpu);
     }
     this.#known(thread, time);
-    const { state, stack } = thread;
+    const { state, stack, place: sampled } = thread;
     take();
     // What ran since the last sample ran on there; without one, where it ends.
     const left = thread.stack;
     const { place } = thread;
     if (state === RUNNING) {
-      if (stack >= 0) thread.stack = stack;
+      if (stack >= 0) {
+        thread.stack = stack;
+        thread.place = sampled;
+      }
       this.#piece(thread, time);
       thread.stack = left;
       thread.place = place;
