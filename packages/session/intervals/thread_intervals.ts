@@ -352,13 +352,14 @@ export class ThreadIntervals implements SchedulerListener {
     if (time < 0) return;
     const until = cpu < 0 ? this.#last : this.#heard[cpu] ?? 0;
     for (const [tid, thread] of this.#threads) {
+      if (thread.isEnding) continue;
       if (thread.state === OFF) {
         this.cut++;
         this.#endOff(thread, until);
       } else if (thread.state === RUNNING && (cpu < 0 || thread.cpu === cpu)) {
         this.#piece(thread, until);
       } else continue;
-      if (!thread.isEnding) this.#threads.delete(tid);
+      this.#threads.delete(tid);
     }
   }
 
@@ -462,6 +463,11 @@ export class ThreadIntervals implements SchedulerListener {
     const thread = this.#threads.get(tid);
     // Of threads that are not recorded it is known only that they got a CPU from those that are.
     if (thread?.state !== RUNNING || thread.cpu !== cpu || !thread.isSeen) return;
+    // Where threads are recorded one by one, an end is the last that is heard of one.
+    if (thread.isEnding) {
+      this.#threads.delete(tid);
+      return;
+    }
     this.missing++;
     this.#piece(thread, this.#heard[cpu] ?? 0);
     thread.state = UNKNOWN;

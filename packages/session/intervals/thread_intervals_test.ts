@@ -129,6 +129,19 @@ Deno.test("a thread that ended waits for nothing, and what has its id then is an
   assertEquals(off, ["8 210-210-250 - -1"]);
 });
 
+Deno.test("nothing follows the end of a thread whose last switch is not recorded", async () => {
+  const { ran, intervals } = await intervalsOf([
+    { time: 100n, tid: 7, change: "out" },
+    { time: 150n, tid: 8, to: [7, 1n] },
+    { time: 160n, tid: 7, task: "exit" },
+    { time: 400n, tid: 8, change: "in" },
+    { time: 410n, tid: 8, to: [9, 1n] },
+    { time: 420n, tid: 8, lost: 1n },
+  ]);
+  assertEquals(ran, ["7 150-160 -", "8 400-410 -"]);
+  assertEquals(intervals.missing, 0);
+});
+
 Deno.test("a filter by time cuts at both ends; sums never exceed the span", async () => {
   const happenings: Happening[] = [
     { time: 100n, tid: 7, to: [8, 1n] },
