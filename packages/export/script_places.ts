@@ -58,13 +58,20 @@ export class ScriptPlaces {
     this.#engine = engine;
     this.#found = found;
     this.trust = found.trust;
+    // perf knows a module by the name under which it has heard of it first: from the table of build
+    // ids, or from its mapping, which has the module's own.
+    const listed = new Set(engine.recorded.known.map(({ filename }) => filename));
     for (const [number, object] of engine.places.objects.entries()) {
       const mapped = engine.places.mapped[number];
       const name = mapped?.name ?? object.path;
       const isKernel = mapped?.kernel === true;
       this.#shortNames.push(shortName({ name, kernel: isKernel }));
       this.#dsos.push(
-        object.kind === "kernel" && name.startsWith("[") ? name.replace(/\].*$/, "]") : name,
+        object.kind === "kernel" && name.startsWith("[")
+          ? name.replace(/\].*$/, "]")
+          : object.kind === "module" && isKernel && !listed.has(name)
+          ? shortName({ name, kernel: true })
+          : name,
       );
       // What has to be added to an address of the object to get the one that was recorded.
       const base = object.kind === "kernel"
