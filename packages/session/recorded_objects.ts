@@ -5,7 +5,10 @@ import {
   HEADER_ARCH,
   HEADER_BUILD_ID,
   HEADER_CPU_PMU_CAPS,
+  HEADER_HI_FILES_SYMBOL,
   HEADER_OSRELEASE,
+  HEADER_SP_FILE,
+  HEADER_SP_FILE2,
 } from "@perfdata/format/feature-names";
 import { BUILD_ID_SIZE, buildIdText, decodeObjectFeature } from "@perfdata/format/object-feature";
 import {
@@ -26,6 +29,7 @@ import { type Address, addressFromHalves } from "@perfdata/symbols/address";
 import { type KernelReference, kernelReference } from "@perfdata/symbols/address-map";
 import { mapKind } from "@perfdata/symbols/map-name";
 import { HEADER_BUILD_ID as BUILD_ID_RECORD } from "@perfdata/user-records/header-build-id";
+import type { RecordedFile, RecordedSymbols } from "./recorded_symbols.ts";
 import { streamFeature } from "./stream_feature.ts";
 import { recordMisc } from "@perfdata/format/record-header";
 
@@ -42,8 +46,13 @@ const OF_OBJECTS: readonly number[] = [
   HEADER_ARCH,
   HEADER_BUILD_ID,
   HEADER_CPU_PMU_CAPS,
+  HEADER_HI_FILES_SYMBOL,
   HEADER_OSRELEASE,
+  HEADER_SP_FILE,
+  HEADER_SP_FILE2,
 ];
+/** Those with symbols, which are decoded when they are asked for. */
+const WITH_SYMBOLS: readonly number[] = [HEADER_HI_FILES_SYMBOL, HEADER_SP_FILE, HEADER_SP_FILE2];
 
 type Stream = Parameters<typeof streamFeature>[0];
 
@@ -95,6 +104,8 @@ export class RecordedObjects {
   readonly #buildIds = new Map<string, string>();
   readonly #jitdumps = new Map<number, string>();
   readonly #diagnostics: Diagnostics | undefined;
+  readonly #withSymbols: { readonly id: number; readonly bytes: Uint8Array }[] = [];
+  #files: RecordedFile[] | undefined;
   #kernelBuildId: string | undefined;
 
   /**
@@ -126,9 +137,13 @@ export class RecordedObjects {
     }
   }
 
-  /** Takes the payload of a feature; all except ARCH, BUILD_ID, CPU_PMU_CAPS and OSRELEASE are skipped. */
+  /** Takes the payload of a feature; those that say nothing about objects are skipped. */
   feature(id: number, bytes: Uint8Array): void {
     if (!OF_OBJECTS.includes(id)) return;
+    if (WITH_SYMBOLS.includes(id)) {
+      this.#withSymbols.push({ id, bytes: bytes.slice() });
+      return;
+    }
     const feature = decodeObjectFeature(id, bytes, { littleEndian: this.#stream.littleEndian });
     if (feature.name === "RAW" && feature.error !== undefined) this.#diagnostics?.(feature.error);
     if (feature.name === "OSRELEASE") this.release = feature.value;
@@ -143,6 +158,15 @@ export class RecordedObjects {
       this.#buildId(event.filename, event.misc, buildIdText(event));
     }
   }
+
+  /** The symbols of an object that the recording has itself, as simpleperf and hiperf write them. */
+  readonly symbolsOf = async (object: SymbolObject): Promise<RecordedSymbols | undefined> => {
+    if (this.#withSymbols.length === 0) return undefined;
+    const { recordedFiles, recordedSymbols } = await import("./recorded_symbols.ts");
+    const { littleEndian } = this.#stream;
+    this.#files ??= recordedFiles(this.#withSymbols, littleEndian, this.#diagnostics);
+    return recordedSymbols(this.#files, object);
+  };
 
   /** Takes a record; those that say nothing about objects are skipped. */
   record(bytes: Uint8Array, view: DataView, start: number, end: number): void {

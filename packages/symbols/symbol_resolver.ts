@@ -94,8 +94,13 @@ export class SymbolResolver {
 
   /** Where the symbols of an object are. What cannot be read of one object does not affect others. */
   async #lookup(object: SymbolObject, opened: OpenedFiles): Promise<Lookup> {
+    const { options: { machine }, show } = this.#context;
     try {
-      return guarded(await this.#found(object, opened), opened);
+      const found = guarded(await this.#found(object, opened), opened);
+      const recorded = await machine?.symbolsOf?.(object);
+      if (recorded === undefined) return found;
+      const { withRecorded } = await import("./resolver/recorded_lookup.ts");
+      return withRecorded(found, recorded, show);
     } catch (error) {
       if (!(error instanceof SymbolsError)) throw error;
       opened.fault(error);

@@ -1,6 +1,9 @@
+import type { Address } from "../address.ts";
 import type { SymbolBundle } from "../bundle.ts";
 import type { ElfOpenOptions } from "../elf/elf_file.ts";
 import type { SearchPlaces } from "../file_search.ts";
+import type { SymbolObject } from "../resolution.ts";
+import type { SymbolInfo } from "../symbol_table.ts";
 
 /** Where symbols are taken from and how they are shown: what all tools have in common. */
 export interface SymbolOptions {
@@ -24,6 +27,14 @@ export interface RecordedMachine {
   readonly release?: string | undefined;
   /** Its architecture (`uname -m`). */
   readonly arch?: string | undefined;
+  /** The symbols of an object that the recording has itself, as simpleperf and hiperf write them. */
+  readonly symbolsOf?: (object: SymbolObject) => Promise<RecordedSymbolsOf | undefined>;
+}
+
+/** The symbols of one object that a recording has itself. */
+export interface RecordedSymbolsOf {
+  /** The symbol at an address of the object. */
+  find(address: Address): SymbolInfo | undefined;
 }
 
 /** Options of `SymbolResolver`. */

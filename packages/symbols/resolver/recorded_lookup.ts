@@ -1,0 +1,35 @@
+import { type Resolution, resolution } from "../resolution.ts";
+import type { RecordedSymbolsOf } from "./options.ts";
+import type { Lookup } from "./lookup.ts";
+
+/**
+ * Looks up in files and in what the recording has itself. Files that are known to be the recorded ones
+ * say more, and go first; of others, the recording knows better.
+ */
+export function withRecorded(
+  files: Lookup,
+  recorded: RecordedSymbolsOf,
+  show: (name: string) => string,
+): Lookup {
+  let guessed = false;
+  const byRecording = (address: number): Resolution | undefined => {
+    const symbol = recorded.find(address);
+    return symbol === undefined ? undefined : resolution(symbol, [], show);
+  };
+  return {
+    origin: files.origin ?? "the recording",
+    ...(files.segments === undefined ? {} : { segments: files.segments }),
+    get verified() {
+      return !guessed;
+    },
+    find(addresses, times) {
+      const found = files.find(addresses, times);
+      return found.map((inFiles, i) => {
+        if (files.verified && inFiles.cause === undefined) return inFiles;
+        const own = byRecording(addresses[i] as number);
+        if (own === undefined && inFiles.cause === undefined) guessed = true;
+        return own ?? inFiles;
+      });
+    },
+  };
+}
