@@ -1,3 +1,4 @@
+import { oneFunctionEach } from "./one_function.ts";
 import { ByteText } from "./byte_text.ts";
 import { FloatColumn } from "@perfdata/profile/columns";
 import { frameStacks } from "@perfdata/profile/frame-stacks";
@@ -19,9 +20,10 @@ export interface CallgrindOptions {
  * once for a call, however often the call is in its stack.
  */
 export function* callgrind(
-  profile: Profile,
+  apart: Profile,
   { inline = true }: CallgrindOptions = {},
 ): Generator<Uint8Array<ArrayBuffer>, void, void> {
+  const profile = oneFunctionEach(apart);
   const { events, files, frames, functions, objects, samples } = profile;
   const width = events.length * 2;
   const { self, calls, callCosts } = costs(profile, inline);

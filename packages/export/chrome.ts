@@ -1,3 +1,4 @@
+import { oneFunctionEach } from "./one_function.ts";
 import { ByteText } from "./byte_text.ts";
 import { frameStacks } from "@perfdata/profile/frame-stacks";
 import { groupSamples, type SampleGroup } from "@perfdata/profile/group-samples";
@@ -23,9 +24,10 @@ const MORE_THREADS = 4194306;
  * switches are slices of their CPU. Times are microseconds of the recording's clock.
  */
 export function* chrome(
-  profile: Profile,
+  apart: Profile,
   { inline = true }: ChromeOptions = {},
 ): Generator<Uint8Array<ArrayBuffer>, void, void> {
+  const profile = oneFunctionEach(apart);
   const { epoch, events, threads } = profile;
   const stacks = frameStacks(profile, { by: "function", inline });
   const names = functionLabels(profile).map((name) => JSON.stringify(name));

@@ -1,4 +1,5 @@
 import { type FrameStacks, frameStacks } from "@perfdata/profile/frame-stacks";
+import { oneFunctionEach } from "./one_function.ts";
 import { FUNCTION_KIND, functionLabel, type Profile } from "@perfdata/profile/profile";
 
 /** A table of the shared part of a profile, or the list of its strings. */
@@ -28,7 +29,8 @@ const no = () => null;
 const MARKER = "Off CPU";
 
 /** The tables that the threads share: a frame is a function at a line and an address. */
-export function firefoxTables(profile: Profile, inline: boolean): FirefoxTables {
+export function firefoxTables(apart: Profile, inline: boolean): FirefoxTables {
+  const profile = oneFunctionEach(apart);
   const { files, frames, functions, objects } = profile;
   const strings: string[] = [MARKER];
   const numbers = new Map<string, number>([[MARKER, 0]]);
@@ -67,7 +69,8 @@ export function firefoxTables(profile: Profile, inline: boolean): FirefoxTables 
       }),
       table("frameTable", frames.function.length, {
         address: (row) => addresses[row] as number,
-        inlineDepth: (row) => (functions.kind[functionOf(row)] as number) >> 2 & 1,
+        inlineDepth: (row) =>
+          (apart.functions.kind[apart.frames.function[row] as number] as number) >> 2 & 1,
         category: (row) => level(functionOf(row)),
         subcategory: () => 0,
         func: functionOf,

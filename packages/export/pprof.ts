@@ -1,3 +1,4 @@
+import { oneFunctionEach } from "./one_function.ts";
 import { checkMemory } from "@perfdata/format/memory";
 import {
   emptyTableToken,
@@ -29,9 +30,10 @@ export interface PprofOptions {
  * profile has it, cpu are labels.
  */
 export function* pprof(
-  profile: Profile,
+  apart: Profile,
   { inline = true }: PprofOptions = {},
 ): Generator<Uint8Array<ArrayBuffer>, void, void> {
+  const profile = oneFunctionEach(apart);
   const { events, threads, functions, files, places, samples } = profile;
   const strings = new StringTable();
   const text = (value: string) => strings.dedup(value);

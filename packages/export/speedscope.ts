@@ -1,6 +1,7 @@
 import { ByteText } from "./byte_text.ts";
 import { frameStacks } from "@perfdata/profile/frame-stacks";
 import { functionLabel, type Profile } from "@perfdata/profile/profile";
+import { oneFunctionEach } from "./one_function.ts";
 import { groupSamples } from "@perfdata/profile/group-samples";
 
 /** What {@linkcode speedscope} writes. */
@@ -17,18 +18,20 @@ export interface SpeedscopeOptions {
  * weights, not the clock.
  */
 export function* speedscope(
-  profile: Profile,
+  apart: Profile,
   { inline = true }: SpeedscopeOptions = {},
 ): Generator<Uint8Array<ArrayBuffer>, void, void> {
+  // speedscope ranks what it has a frame for.
+  const profile = oneFunctionEach(apart);
   const { events, files, threads, samples } = profile;
   const frames = framesOf(profile);
-  const stacks = frameStacks(profile, { by: frames.of, inline });
+  const stacks = frameStacks(profile, { by: "function", inline });
   const text = new ByteText();
   text.string(
     `{"$schema":"https://www.speedscope.app/file-format-schema.json","exporter":"perfdata",` +
       `"name":${JSON.stringify(profile.title)},"shared":{"frames":[`,
   );
-  for (const [frame, { name, file: number, line }] of frames.all.entries()) {
+  for (const [frame, { name, file: number, line }] of frames.entries()) {
     const file = files[number];
     text.string(
       (frame > 0 ? ",\n" : "\n") + JSON.stringify({
@@ -92,28 +95,20 @@ interface SpeedscopeFrame {
   line: number;
 }
 
-/**
- * A frame for each function of an object, inlined or not: speedscope ranks what it has a frame for.
- *
- * @returns The frames, and by number of a function of the profile its frame.
- */
-function framesOf(profile: Profile): { all: SpeedscopeFrame[]; of: Int32Array } {
+/** The frames: one for each function. */
+function framesOf(profile: Profile): SpeedscopeFrame[] {
   const { functions, frames } = profile;
-  const all: SpeedscopeFrame[] = [];
-  const numbers = new Map<string, number>();
-  const of = Int32Array.from(functions.name, (_, number) => {
-    const name = functionLabel(profile, number);
-    const key = `${functions.object[number]} ${name}`;
-    let frame = numbers.get(key);
-    if (frame === undefined) numbers.set(key, frame = all.push({ name, file: -1, line: 0 }) - 1);
-    return frame;
-  });
+  const all = functions.name.map((_, number): SpeedscopeFrame => ({
+    name: functionLabel(profile, number),
+    file: -1,
+    line: 0,
+  }));
   for (let i = 0; i < frames.function.length; i++) {
-    const frame = all[of[frames.function[i] as number] as number];
+    const frame = all[frames.function[i] as number];
     const line = frames.line[i] as number;
     if (frame === undefined || line === 0 || (frame.line > 0 && line >= frame.line)) continue;
     frame.line = line;
     frame.file = frames.file[i] as number;
   }
-  return { all, of };
+  return all;
 }

@@ -1,0 +1,33 @@
+import { functionLabel, type Profile } from "@perfdata/profile/profile";
+
+/**
+ * A profile with one function for each name in an object, whether it was inlined or not: what a tool
+ * has two entries for, it ranks as two.
+ *
+ * In a profile the inlined body and the function itself are apart, so that they can be coloured and
+ * counted apart.
+ */
+export function oneFunctionEach(profile: Profile): Profile {
+  const { functions, frames } = profile;
+  const numbers = new Map<string, number>();
+  const kept: number[] = [];
+  const of = Int32Array.from(functions.name, (_, number) => {
+    const key = `${functions.object[number]} ${functionLabel(profile, number)}`;
+    let one = numbers.get(key);
+    if (one === undefined) {
+      numbers.set(key, one = kept.length);
+      kept.push(number);
+    }
+    return one;
+  });
+  if (kept.length === of.length) return profile;
+  return {
+    ...profile,
+    functions: {
+      name: kept.map((number) => functions.name[number] as string),
+      object: Int32Array.from(kept, (number) => functions.object[number] as number),
+      kind: Uint8Array.from(kept, (number) => functions.kind[number] as number),
+    },
+    frames: { ...frames, function: frames.function.map((number) => of[number] as number) },
+  };
+}
