@@ -24,12 +24,12 @@ import {
 } from "@perfdata/format/record-types";
 import { MMAP, MMAP2 } from "@perfdata/format/records";
 import { layoutOf } from "@perfdata/format/struct";
-import type { SymbolObject } from "@perfdata/symbols";
+import type { RecordedSymbolsOf, SymbolObject } from "@perfdata/symbols";
 import { type Address, addressFromHalves } from "@perfdata/symbols/address";
 import { type KernelReference, kernelReference } from "@perfdata/symbols/address-map";
 import { mapKind } from "@perfdata/symbols/map-name";
 import { HEADER_BUILD_ID as BUILD_ID_RECORD } from "@perfdata/user-records/header-build-id";
-import type { RecordedFile, RecordedSymbols } from "./recorded_symbols.ts";
+import type { RecordedFile } from "./recorded_symbols.ts";
 import { streamFeature } from "./stream_feature.ts";
 import { recordMisc } from "@perfdata/format/record-header";
 
@@ -160,7 +160,7 @@ export class RecordedObjects {
   }
 
   /** The symbols of an object that the recording has itself, as simpleperf and hiperf write them. */
-  readonly symbolsOf = async (object: SymbolObject): Promise<RecordedSymbols | undefined> => {
+  readonly symbolsOf = async (object: SymbolObject): Promise<RecordedSymbolsOf | undefined> => {
     if (this.#withSymbols.length === 0) return undefined;
     const { recordedFiles, recordedSymbols } = await import("./recorded_symbols.ts");
     const { littleEndian } = this.#stream;

@@ -50,6 +50,11 @@ export * from "./bundle_code.ts";
 export * from "./bundle_frames.ts";
 export * from "./bundle_writer.ts";
 export * from "./symbol_files.ts";
-export type { RecordedMachine, ResolverOptions, SymbolOptions } from "./resolver/options.ts";
+export type {
+  RecordedMachine,
+  RecordedSymbolsOf,
+  ResolverOptions,
+  SymbolOptions,
+} from "./resolver/options.ts";
 export type { ObjectSymbols } from "./resolver/object_symbols.ts";
 export * from "./symbol_resolver.ts";
