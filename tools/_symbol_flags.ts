@@ -163,7 +163,7 @@ export function reportTrust(tool: string, trust: SymbolTrust | undefined, verbos
           `addresses have a function; without: ${causesText(counts)}`,
       );
     }
-  }
+  } else reportTooLarge(tool, trust);
   reportUnverified(tool, trust);
   const { all, resolved } = trust;
   if (resolved.addresses === all.addresses) return;
@@ -172,6 +172,14 @@ export function reportTrust(tool: string, trust: SymbolTrust | undefined, verbos
     `${tool}: ${resolved.addresses} of ${all.addresses} addresses (${percent}% of samples) have ` +
       `a function; without: ${causesText(trust)}${verbose ? "" : "; --verbose says more"}`,
   );
+}
+
+/** Says which files are larger than what is read of one: their names and lines are not all there. */
+export function reportTooLarge(tool: string, { objects }: SymbolTrust): void {
+  for (const { object, faults } of objects) {
+    const fault = faults.find((message) => message.includes("too large"));
+    if (fault !== undefined) complain(`${tool}: ${object?.path}: ${fault}`);
+  }
 }
 
 /** Says whose names nothing verifies, and the share of samples that have one; in text they have a mark. */

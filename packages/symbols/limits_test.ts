@@ -14,6 +14,8 @@ import {
   SymbolsError,
 } from "./mod.ts";
 import { symbolTable, writeElf, type WrittenSection } from "./testing/elf_writer.ts";
+import { localFiles } from "./local_files.ts";
+import { inFolder, needs, run } from "./testing/toolchain.ts";
 
 /** An executable of x86-64 with the function `work` at 0x1000, and whatever else. */
 function executable(machine: number, ...more: WrittenSection[]): Uint8Array {
@@ -95,6 +97,20 @@ Deno.test("millions of units are too large, and that is said", async () => {
   const { symbols, name } = await look(withInfo(info), PROGRAM);
   assertEquals(name, "work");
   assertEquals(symbols.faults.map(({ message }) => /too large: .* units/.test(message)), [true]);
+});
+
+Deno.test("tens of thousands of units without content are too large, and that is said after other faults", async () => {
+  // Versions 4 and, as a fault each, 9.
+  for (const version of [4, 9]) {
+    const unit = Uint8Array.of(7, 0, 0, 0, version, 0, 0, 0, 0, 0, 8);
+    const info = new Uint8Array(unit.length * 100_000);
+    for (let at = 0; at < info.length; at += unit.length) info.set(unit, at);
+    const { symbols, name } = await look(withInfo(info), PROGRAM);
+    assertEquals(name, "work");
+    assertEquals(symbols.faults.some(({ message }) => /too large: .* units/.test(message)), true);
+    // Each unit is met twice.
+    assert(symbols.faultCount < 100_000, `${symbols.faultCount} faults`);
+  }
 });
 
 Deno.test("sections that expand to more than a file of its size has are not expanded", async () => {
@@ -238,4 +254,24 @@ Deno.test("a perf map or copy of kallsyms that is too long is refused", async ()
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+});
+
+Deno.test({
+  name: "a pipe in place of a file is not readable, not missing; a directory is no file",
+  ignore: !needs("a pipe in place of a file", "mkfifo"),
+  fn: () =>
+    inFolder(async (folder) => {
+      run("mkfifo", `${folder}/program`);
+      Deno.mkdirSync(`${folder}/folder`);
+      const causes: unknown[] = [];
+      for (const name of ["program", "folder", "none"]) {
+        const symbols = await new SymbolResolver(localFiles).open({
+          path: `${folder}/${name}`,
+          kind: "elf",
+        });
+        causes.push((await symbols.find(Float64Array.of(0x90)))[0]?.cause);
+        symbols.close();
+      }
+      assertEquals(causes, ["not readable", "file missing", "file missing"]);
+    }),
 });

@@ -9,15 +9,17 @@ import type { ClosableSource, SymbolFiles } from "./symbol_files.ts";
 export const localFiles: SymbolFiles = {
   open: (path) =>
     tolerant(path, (): ClosableSource | undefined => {
-      // A pipe or a device would block or never end.
-      return Deno.statSync(path).isFile ? openFileSource(path) : undefined;
+      // A directory stands for no file there: so is the cache of build ids laid out. A pipe or a device,
+      // which would block or never end, is refused.
+      return Deno.statSync(path).isDirectory ? undefined : openFileSource(path);
     }),
   read: (path, limit = Infinity) =>
     tolerant(
       path,
       () => {
-        const { isFile, size } = Deno.statSync(path);
-        if (!isFile) return undefined;
+        const { isFile, isDirectory, size } = Deno.statSync(path);
+        if (isDirectory) return undefined;
+        if (!isFile) throw new SymbolsError(0, `${path}: not a regular file`);
         checkLimit(path, size, limit);
         const bytes = Deno.readFileSync(path);
         // Files of the kernel have no size before they are read.
@@ -81,6 +83,8 @@ function tolerant<T>(
     // Deno opens what is there only with all permissions; `cat` may be allowed.
     const special = /^\/(?:proc|sys)\//.test(path);
     if (error instanceof Deno.errors.NotCapable && special) return otherwise();
+    // What is in there is no file of code.
+    if (error instanceof Deno.errors.NotCapable && path.startsWith("/dev/")) return undefined;
     if (!(error instanceof Error) || error instanceof SymbolsError) throw error;
     // Whatever the operating system has against a name that a recording made up, such as one that
     // is too long: that object has no symbols, and the others are not affected.

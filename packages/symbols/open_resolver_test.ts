@@ -10,7 +10,7 @@ Deno.test("what is no regular file, or may not be read, is skipped", async () =>
     const cases: [string, string[]][] = [
       [`${folder}/folder`, []],
       [`${folder}/gone/file`, []],
-      ["/dev/null", []],
+      ["/dev/null", ["not readable"]],
       ["/bin/sh/file", []],
       [`${folder}/loop`, ["not readable"]],
     ];
@@ -18,7 +18,7 @@ Deno.test("what is no regular file, or may not be read, is skipped", async () =>
       const symbols = await openResolver({ places: {} }).open({ path, kind: "elf" });
       const [found] = await symbols.find(Float64Array.of(0x1000));
       symbols.close();
-      assertEquals(found?.cause, "file missing", path);
+      assertEquals(found?.cause, refused[0] ?? "file missing", path);
       assertEquals(symbols.refused.map(({ reason }) => reason), refused, path);
     }
   } finally {

@@ -160,6 +160,8 @@ export class OpenedFiles {
   /** Counts a part that cannot be read. */
   fault(error: SymbolsError): void {
     if (this.faultCount++ < FAULTS_KEPT) this.faults.push(error);
+    // That a file is too large explains all others.
+    else if (error.message.includes("too large")) this.faults[FAULTS_KEPT - 1] = error;
   }
 
   /** Closes the ELF files that a search has opened in vain. */

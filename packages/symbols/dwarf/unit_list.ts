@@ -5,6 +5,8 @@ import { Unit } from "./unit.ts";
 
 /** The most units of a file. The largest programs have some hundred thousand. */
 const MOST_UNITS = 1 << 20;
+/** So many units that have fewer bytes than these each describe no program: a header has 11. */
+const MANY_UNITS = 1 << 15, SMALL = 32;
 
 /**
  * The units of a file, in the order of `.debug_info`: where each begins. A unit itself is made when it
@@ -33,6 +35,14 @@ export class UnitList {
       try {
         if (this.length === MOST_UNITS) {
           throw new DwarfError(info.name, offset, `too large: more than ${MOST_UNITS} units`);
+        }
+        if (this.length > 0 && this.length % MANY_UNITS === 0 && offset < SMALL * this.length) {
+          const bytes = Math.round(offset / this.length);
+          throw new DwarfError(
+            info.name,
+            offset,
+            `too large: more than ${this.length} units of ${bytes} bytes on average`,
+          );
         }
         const unit = this.#at(offset);
         if (unit === undefined) {

@@ -15,7 +15,7 @@ import {
 import { type OpenedFiles, readableBuildId } from "../opened_files.ts";
 import { type Resolution, resolution, type SymbolObject, unresolved } from "../resolution.ts";
 import type { SymbolTable } from "../symbol_table.ts";
-import { type Lookup, noSymbols, type ResolverContext } from "./lookup.ts";
+import { type Lookup, noSymbols, nothingFound, type ResolverContext } from "./lookup.ts";
 import { FEW_LOOK_UPS, SymbolResolutions } from "./table_lookup.ts";
 
 /** The symbols of an executable, a library or the vdso. */
@@ -30,10 +30,7 @@ export async function elfLookup(
   opened.keepOnly([symbols?.elf, runtime?.elf]);
   const file = symbols ?? runtime;
   if (file === undefined) {
-    const other = opened.refused.some(({ reason }) =>
-      reason === "build id differs" || reason === "no build id"
-    );
-    return noSymbols(present ? "no symbols" : other ? "build id differs" : "file missing");
+    return present ? noSymbols("no symbols") : nothingFound(opened);
   }
   const miniDebugInfo = await miniDebugInfoOf(found, opened);
   const tables = new ElfTables(file, opened, {

@@ -40,6 +40,12 @@ export function noSymbols(cause: UnresolvedCause): Lookup {
 
 /** No symbols, after a search of which it is known what was refused. */
 export function nothingFound({ refused }: OpenedFiles): Lookup {
-  const other = refused.some(({ reason }) => reason === "build id differs");
-  return noSymbols(other ? "build id differs" : "file missing");
+  const was = (why: string) => refused.some(({ reason }) => reason === why);
+  return noSymbols(
+    was("build id differs") || was("no build id")
+      ? "build id differs"
+      : was("not readable")
+      ? "not readable"
+      : "file missing",
+  );
 }
