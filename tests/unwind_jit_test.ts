@@ -20,6 +20,8 @@ function functions(text: string): Map<string, string[]> {
     const [head = "", ...frames] = block.trim().split("\n");
     const names = frames.map((frame) =>
       frame.trim().replace(/^[0-9a-f]+ /, "").replace(/ \([^()]*\)$/, "")
+        // Nothing verifies the names of a jitdump, which we mark.
+        .replace(/\?$/, "")
         .replace(/^(Builtins_|Builtin:|BytecodeHandler:)/, "V8 ").replace(/Handler$/, "")
         .replace("construct_stub_create_deopt_addr", "V8 JSConstructStubGeneric")
     );
