@@ -197,6 +197,8 @@ const ARGUMENTS: Readonly<Record<string, (place: Place) => string[][]>> = {
   ],
   script: ({ path, folder }) => [["--symfs", folder, path]],
   flame: ({ path, folder }) => [["--symfs", folder, "-f", "-o", `${folder}/flame.html`, path]],
+  // Without an output it serves until it is ended.
+  view: ({ path, folder }) => [["--symfs", folder, "-f", "-o", `${folder}/view.html`, path]],
   diff: ({ path, folder }) => [["--symfs", folder, path, path]],
   annotate: ({ path, folder }) => [["--symfs", folder, path, "main"]],
   export: ({ path, folder }) =>
