@@ -217,7 +217,8 @@ async function functionsOf(
     parameters: false,
     debugInformation: options.inline === true || options.sort?.includes("srcline") === true,
     ...(kallsyms === undefined ? {} : { kallsyms }),
-    machine: engine.recorded,
+    // Without the names that recordings of simpleperf and hiperf hold: perf does not know those.
+    machine: { release: engine.recorded.release, arch: engine.recorded.arch },
   });
   const table = await functionTable(engine, counts, resolver, options);
   return Array.from(table.rows, (row) => table.row(row));
