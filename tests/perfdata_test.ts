@@ -61,7 +61,7 @@ Deno.test("each command is a task with the same description, and no more permiss
         "--allow-read",
         ...(needs.includes("write") ? ["--allow-write"] : []),
         ...(needs.includes("symbols")
-          ? [`--allow-run=cat${needs.includes("serve") ? ",xdg-open" : ""}`]
+          ? [`--allow-run=cat${needs.includes("serve") ? ",/usr/bin/xdg-open" : ""}`]
           : []),
         ...(needs.includes("serve") ? ["--allow-net=127.0.0.1"] : []),
         cwd(

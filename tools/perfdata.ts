@@ -261,7 +261,7 @@ function giveUp(args: readonly string[], needs: readonly Need[] = []): void {
   if (!needs.includes("symbols")) Deno.permissions.revokeSync({ name: "run" });
   if (!needs.includes("serve")) {
     Deno.permissions.revokeSync({ name: "net" });
-    Deno.permissions.revokeSync({ name: "run", command: "xdg-open" });
+    Deno.permissions.revokeSync({ name: "run", command: "/usr/bin/xdg-open" });
   }
 }
 

@@ -159,10 +159,15 @@ async function serve(name: string, port: number, flags: ViewFlags): Promise<numb
 
 function openBrowser(address: string): void {
   try {
-    new Deno.Command("xdg-open", { args: [address], stdin: "null", stdout: "null", stderr: "null" })
-      .spawn().unref();
+    // By its path: a permission for a name that is nowhere is a line on standard error of every command.
+    new Deno.Command("/usr/bin/xdg-open", {
+      args: [address],
+      stdin: "null",
+      stdout: "null",
+      stderr: "null",
+    }).spawn().unref();
   } catch {
-    throw new InputError("--open: xdg-open is not there; open the address by hand");
+    throw new InputError("--open: /usr/bin/xdg-open is not there; open the address by hand");
   }
 }
 

@@ -1,3 +1,4 @@
+import { checkMemory } from "@perfdata/format/memory";
 import { KERNEL_RECORDS, type PerfDataReader, type PerfEvent, RecordCodec } from "@perfdata/format";
 import {
   PERF_RECORD_COMM,
@@ -262,6 +263,7 @@ export class Overview implements Consumer {
   #process(pid: number): ProcessRow {
     let process = this.#live.get(pid);
     if (process === undefined) {
+      if ((this.processes.length & 0xfff) === 0xfff) checkMemory();
       process = newProcess(pid, pid === 0 ? "swapper" : `:${pid}`, undefined);
       this.#live.set(pid, process);
       this.processes.push(process);
