@@ -12,7 +12,7 @@ import { type MakeText, type TextConsumer, TextPart, type WriteText } from "./te
 /** Windows that another thread has before its first text comes. */
 const AHEAD = 2;
 /** Windows, for each thread, that may be made before it is the turn of the first of them. */
-const WAITING = 4;
+const WAITING = 2;
 
 /** Which text is made of a file, and by whom. */
 export interface TextWork<About> {
