@@ -71,8 +71,8 @@ read from the files that were mapped, if their build ids are those of the record
                          after the start of the trace, or 10%-20% of it
       --last LENGTH      only the last of the trace: 10ms, 1.5s; the rest is not decoded
       --around WHAT[±LENGTH]
-                         only 5ms (or LENGTH) before and after a time (12.5, or 1.5s after the start)
-                         or the last sample of an event: sched:sched_process_exit±1ms (or +-1ms)
+                         only 5ms (or LENGTH) before and after a time (12.5, or 1.5s after the
+                         start) or the last sample of an event: sched:sched_process_exit±1ms
       --limit N          of the table of functions, at most N rows
       --image FILE[@ADDR]
                          code at an address: memory in FILE from ADDR on, or an ELF file with its
