@@ -111,8 +111,8 @@ Deno.test(
       const { rows, err } = await packets(path);
       const objects = rows.filter(({ event }) => event === "object");
       const points = rows.filter(({ event }) => event === "address");
-      for (const  of of["seen", "entries"] as const) {
-        assertEquals(sum(objects, (row) => row[of]), sum(points, (row) => row[of]));
+      for (const column of ["seen", "entries"] as const) {
+        assertEquals(sum(objects, (row) => row[column]), sum(points, (row) => row[column]));
       }
       const time = sum(objects, (row) => row.time);
       assert(Math.abs(time - sum(points, (row) => row.time)) < 1);
