@@ -37,7 +37,7 @@ const MAX_VERSIONS = 64;
  *   id: 0, offset: 0, totalSize: 0, timestamp, pid: 1, tid: 1, vma: 0x1000, codeAddr: 0x1000,
  *   codeSize: 64, codeIndex, name, codeOffset: 0,
  * });
- * const symbols = new JitSymbols([load("first", 10n, 0), load("second", 20n, 1)]);
+ * const symbols = new JitSymbols([load("first", 10n, 0n), load("second", 20n, 1n)]);
  * assertEquals(symbols.lookup(0x1010, 15)?.name, "first");
  * assertEquals(symbols.lookup(0x1010, 25)?.name, "second");
  * assertEquals(symbols.lookup(0x1010, 5), undefined);
