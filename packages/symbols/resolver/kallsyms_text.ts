@@ -6,6 +6,7 @@ import {
   readKallsyms,
   readKallsymsAt,
 } from "../kallsyms.ts";
+import type { RefusedFile } from "../file_search.ts";
 import type { OpenedFiles } from "../opened_files.ts";
 import type { SymbolObject } from "../resolution.ts";
 import type { SymbolTable } from "../symbol_table.ts";
@@ -17,14 +18,18 @@ export const RUNNING_KALLSYMS = "/proc/kallsyms";
 /** The copies of kallsyms that a resolver has read: each is read once. */
 export class KallsymsTexts {
   readonly #texts = new Map<string, KallsymsText | undefined>();
+  /** Why a copy cannot be read: each object that asks for it is told. */
+  readonly #refused = new Map<string, readonly RefusedFile[]>();
 
   /** The copy of that path; `undefined` if there is none or it is empty. */
   read(path: string, opened: OpenedFiles): KallsymsText | undefined {
     if (!this.#texts.has(path)) {
+      const before = opened.refused.length;
       const bytes = opened.read(path);
       const empty = bytes === undefined || bytes.length === 0;
       this.#texts.set(path, empty ? undefined : new KallsymsText(bytes));
-    }
+      this.#refused.set(path, opened.refused.slice(before));
+    } else opened.refused.push(...this.#refused.get(path) ?? []);
     return this.#texts.get(path);
   }
 }
