@@ -35,6 +35,7 @@ import {
   sampleFilter,
 } from "./_sample_flags.ts";
 import {
+  reportTooLarge,
   reportTrust,
   resolverOf,
   STITCH_HELP,
@@ -190,6 +191,7 @@ export async function readProfile(
   const stacks = unwoundText(engine, on.verbose) ?? noStacksText(engine);
   if (stacks !== undefined) complain(`${tool}: ${name}: ${stacks}`);
   if (on.verbose) reportTrust(tool, trust, true);
+  else reportTooLarge(tool, trust);
   complain(`${tool}: ${name}: ${profile.trust}`);
   complaints.finish();
   return { profile, isWhole: complaints.count === 0, isPt: false, source: { engine, resolver } };

@@ -54,6 +54,9 @@ export class RecordLookUps {
           causes.join(", "),
       );
     }
+    for (const [path, fault] of this.names.faults()) {
+      if (fault.includes("too large")) complain(`records: ${path}: ${fault}`);
+    }
     if (unverified > 0) {
       complain(
         `${prefix}: ${unverified} of ${addresses} addresses have a function of a file that nothing ` +

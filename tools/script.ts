@@ -38,7 +38,7 @@ import {
 import { PROFILE_FLAGS, PROFILE_HELP } from "./_profile.ts";
 import { whyNothing } from "./_nothing.ts";
 import { choosesSamples, givenFilters, nameFilters, sampleFilter } from "./_sample_flags.ts";
-import { reportTrust, reportUnverified, resolverOf } from "./_symbol_flags.ts";
+import { reportTooLarge, reportTrust, reportUnverified, resolverOf } from "./_symbol_flags.ts";
 
 const UNWINDS = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 
@@ -210,9 +210,12 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     }
     const { trust } = places;
     if (on.verbose) reportTrust("script", trust, true);
-    else if (fields.some((own) => own.has("sym"))) reportUnverified("script", trust);
     const { all, resolved } = trust;
     const named = fields.some((own) => own.has("sym"));
+    if (named && !on.verbose) {
+      reportTooLarge("script", trust);
+      reportUnverified("script", trust);
+    }
     if (named && all.samples > resolved.samples) {
       const percent = (part: number) => `${(100 * part / all.samples).toFixed(2)}%`;
       const causes = [...trust.unresolved].filter(([, { samples }]) => samples > 0)

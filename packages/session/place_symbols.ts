@@ -178,6 +178,15 @@ export class PlaceSymbols<E extends { readonly places: Places } = { readonly pla
     return this.#callers[place] ?? NOTHING;
   }
 
+  /** What is wrong with the files that name places: path, and what it is. */
+  *faults(): Generator<readonly [path: string, fault: string]> {
+    for (const symbols of this.#opened) {
+      for (const { message } of symbols?.faults ?? []) {
+        yield [symbols?.object.path ?? "", message];
+      }
+    }
+  }
+
   /** Closes the files. */
   [Symbol.dispose](): void {
     for (const symbols of this.#opened) symbols?.close();
