@@ -137,7 +137,8 @@ Deno.test({
         assertEquals([code, err.replace(/.*records were lost.*\n/, "")], [0, ""]);
         assertEquals(out.split("\n"), perf.split("\n"));
         console.log(`sched ${view}: ${out.split("\n").length} lines compared`);
-        assert(out.split("\n").length > 100);
+        // How many switches there are is the machine's: some 95 on a quiet one.
+        assert(out.split("\n").length > 30);
         const piped = await tool("sched", [view, "-"], { input: stream });
         assertEquals(piped.code, 0);
         assertEquals(piped.out.split("\n"), perf.split("\n"));
