@@ -117,6 +117,14 @@ Deno.test({
   },
 });
 
+/**
+ * Lines without the time that the idle task of a CPU, and what is left of ended threads, waited for their next turn:
+ * docs/sched.md says how it differs from perf's.
+ */
+function comparable(text: string): string[] {
+  return text.split("\n").map((line) => line.replace(/(<idle>|:-1\[\S+\]) +\d+\.\d{3}/, "$1 -"));
+}
+
 Deno.test({
   name: "sched timehist and map print the lines of perf, from a file and from a pipe",
   ignore: !records,
@@ -135,13 +143,13 @@ Deno.test({
         const perf = (await perfText(["sched", view], path))?.stdout ?? "";
         const { code, out, err } = await tool("sched", [view, path]);
         assertEquals([code, err.replace(/.*records were lost.*\n/, "")], [0, ""]);
-        assertEquals(out.split("\n"), perf.split("\n"));
+        assertEquals(comparable(out), comparable(perf));
         console.log(`sched ${view}: ${out.split("\n").length} lines compared`);
         // How many switches there are is the machine's: some 95 on a quiet one.
         assert(out.split("\n").length > 30);
         const piped = await tool("sched", [view, "-"], { input: stream });
         assertEquals(piped.code, 0);
-        assertEquals(piped.out.split("\n"), perf.split("\n"));
+        assertEquals(piped.out, out);
         const json = (await tool("sched", [view, "--json", path])).out.trim().split("\n");
         assertEquals(json.length, perf.split("\n").length - (view === "map" ? 1 : 4));
         for (const line of json) JSON.parse(line);
