@@ -67,9 +67,9 @@ Deno.test("where memory is short, a command does its work or says so in a line",
   let compared = 0;
   let refused = 0;
   try {
-    await storm(path, 300_000);
+    await storm(path, 100_000);
     for (const [name = "", ...args] of COMMANDS) {
-      for (const heap of [60]) {
+      for (const heap of [40]) {
         const found = await new Deno.Command(Deno.execPath(), {
           args: [
             "run",

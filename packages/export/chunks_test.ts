@@ -18,19 +18,16 @@ function text(chunks: readonly Uint8Array[]): string {
 
 for (const [name, format] of Object.entries(FORMATS)) {
   Deno.test(`chunks of ${name} are owned by who receives them`, async () => {
-    // As many samples as make several chunks, with their times or summed up.
-    for (const count of [40_000, 160_000]) {
+    // As many samples as make several chunks.
+    for (let count = 5000, several = false; !several; count *= 2) {
       const profile = profileOf(plainSamples(count, 5, 400));
+      const kept = [...format(profile)];
+      several = kept.length >= 3;
+      if (!several) continue;
       const one: Uint8Array[] = [];
       for (const chunk of format(profile)) one.push(chunk.slice());
-      const kept = [...format(profile)];
-      if (count === 160_000) assert(kept.length >= 2, `${kept.length} chunks of ${name}`);
       assertEquals(kept.map(({ length }) => length), one.map(({ length }) => length));
       assert(text(kept) === text(one), `${name}: chunks that were kept differ`);
-      const blob = new Uint8Array(
-        await new Blob([...format(profile)] as Uint8Array<ArrayBuffer>[]).arrayBuffer(),
-      );
-      assert(text([blob]) === text(one), `${name}: a Blob of them differs`);
       const packed = await Array.fromAsync(gzipped(format(profile)));
       const unpacked = new Blob(packed as Uint8Array<ArrayBuffer>[]).stream().pipeThrough(
         new DecompressionStream("gzip"),

@@ -6,9 +6,9 @@ const SMALL = 32 << 20;
 /** What V8 counts in the limit of a heap beyond that of the objects that stay: three spaces for new ones. */
 const YOUNG = 96 << 20;
 /** From this share of the heap on, what is left after collecting garbage is looked at. */
-const LOOK = 0.7;
+const LOOK = 0.6;
 /** From this share on, there is too little left to go on. */
-const FULL = 0.85;
+const FULL = 0.75;
 
 /**
  * Has `checkMemory` throw before V8's heap is full, which would end the process without a word. Each thread

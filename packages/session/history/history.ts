@@ -166,8 +166,10 @@ export class History {
   #lastState: Int32Array<ArrayBuffer>;
   /** States by the rows that they are made of. */
   readonly #known = new Map<number, number>();
-  /** States of threads that nothing is known of. */
-  readonly #strangers = new Map<string, number>();
+  /** By tid: the state of a thread that nothing is known of, which was made last. */
+  readonly #strangers = new Map<number, number>();
+  /** By state of such a thread: the one with this tid that was made before, or -1. */
+  #stranger = new Int32Array(256);
   #last = -1;
   /** The moment that was found last. */
   #moment = 0;
@@ -250,7 +252,7 @@ export class History {
         return this.#last = this.#lastState[number] = this.#lone(number, moment);
       }
     }
-    return this.#stranger(pid, tid, moment);
+    return this.#stateOfStranger(pid, tid, moment);
   }
 
   /** The state of a thread at a moment, by the row of the thread that holds then. */
@@ -313,23 +315,24 @@ export class History {
   }
 
   /** A thread that nothing is known of sees what its process does. */
-  #stranger(pid: number, tid: number, moment: number): number {
+  #stateOfStranger(pid: number, tid: number, moment: number): number {
     const leader = pid >= 0 && pid !== tid ? this.state(pid, pid, moment) : -1;
     const kernel = this.#kernel.at(0, moment);
-    const key = `${pid} ${tid} ${leader} ${kernel}`;
-    let state = this.#strangers.get(key);
-    if (state === undefined) {
-      state = this.#add(
-        pid,
-        tid,
-        -1,
-        leader < 0 ? 0 : this.#userRoot[leader] as number,
-        kernel < 0 ? 0 : this.#kernel.values[0]?.[kernel] as number,
-      );
-      // It is looked for each time: others may have the same number later.
-      this.#from[state] = END;
-      this.#strangers.set(key, state);
+    const userRoot = leader < 0 ? 0 : this.#userRoot[leader] as number;
+    const kernelRoot = kernel < 0 ? 0 : this.#kernel.values[0]?.[kernel] as number;
+    const last = this.#strangers.get(tid) ?? -1;
+    for (let state = last; state >= 0; state = this.#stranger[state] as number) {
+      if (
+        this.pids[state] === pid && this.#userRoot[state] === userRoot &&
+        this.#kernelRoot[state] === kernelRoot
+      ) return state;
     }
+    const state = this.#add(pid, tid, -1, userRoot, kernelRoot);
+    // It is looked for each time: others may have the same number later.
+    this.#from[state] = END;
+    if (state >= this.#stranger.length) this.#stranger = enlarge(this.#stranger, state + 1);
+    this.#stranger[state] = last;
+    this.#strangers.set(tid, state);
     return state;
   }
 
