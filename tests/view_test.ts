@@ -328,6 +328,45 @@ Deno.test({
   },
 });
 
+/** Fractions with nine digits: logarithms of two engines differ in the last ones. */
+function rounded(cells: readonly string[]): string[] {
+  return cells.map((cell) => /^-?\d\S*$/.test(cell) ? Number(cell).toFixed(9) : cell);
+}
+
+Deno.test({
+  name: "two recordings are compared as diff compares them",
+  ...needs,
+  async fn() {
+    let compared = 0;
+    for (const [base, file] of [[FILES[1], FILES[0]], [FILES[0], FILES[2]]] as [string, string][]) {
+      for (const by of ["total", "time"]) {
+        const [all, ...rows] = await json("diff", ["--json", "--by", by, base, file]);
+        const wanted = rows.map(({ name, object, change, chance, significant }) =>
+          [name, object, change, chance, significant].map(String)
+        );
+        await viewed([base, file], `#view=compare&inline=0&measure=${by}`, async (page) => {
+          const attributes = ["fn", "object", "change", "chance", "significant"];
+          const found = await allRows(page, ".compared", attributes.map((name) => `data-${name}`));
+          assertEquals(found.map(rounded).sort(), wanted.map(rounded).sort(), `${file} ${by}`);
+          compared += found.length;
+          const foot = await page.locator(".foot").innerText();
+          const [before, after] = [all?.before, all?.after] as { samples: number }[];
+          assertStringIncludes(foot, `${before?.samples} → ${after?.samples} samples`);
+          // The other view of it has boxes, too.
+          await page.selectOption("section select", "flame");
+          await page.waitForFunction(() => location.hash.includes("graph=1"));
+          await page.locator(".flame-canvas").focus();
+          await page.keyboard.press("ArrowUp");
+          await page.waitForFunction(() =>
+            /% of the base, .*% now/.test(document.querySelector(".flame-facts")?.textContent ?? "")
+          );
+        });
+      }
+    }
+    assert(compared >= 20, `${compared} functions`);
+  },
+});
+
 /** The store of the page. */
 interface PageStore {
   readonly open?: {
@@ -343,11 +382,11 @@ Deno.test({
   ...needs,
   async fn() {
     for (const colorScheme of ["light", "dark"] as const) {
-      await viewed([FILES[1] as string], "", async (page) => {
+      await viewed([FILES[0] as string, FILES[1] as string], "", async (page) => {
         for (
           const view of [
-            ...["overview", "timeline", "flame", "functions", "sandwich", "tree", "records"],
-            "keys",
+            ...["overview", "timeline", "flame", "functions", "sandwich", "tree", "compare"],
+            ...["compare graph", "records", "keys"],
           ]
         ) {
           if (view === "keys") await page.keyboard.press("?");
@@ -355,7 +394,9 @@ Deno.test({
             await page.evaluate((view) => {
               const { perfdata } = globalThis as unknown as { perfdata: PageStore };
               const [fn] = perfdata.open?.facts?.functions.name ?? [];
-              perfdata.set({ view, fn, record: view === "records" ? 3 : -1 });
+              const [name, graph] = view.split(" ");
+              const record = name === "records" ? 3 : -1;
+              perfdata.set({ view: name, fn, record, graph: graph !== undefined });
             }, view);
           }
           await page.waitForTimeout(500);
@@ -457,6 +498,34 @@ Deno.test({
         const all = await allRows(page, ".functions", ["data-fn", "data-self"]);
         const names = new Set(wanted.map(([name]) => name));
         assertEquals(all.filter(([name, self]) => names.has(name) && self !== "0").sort(), wanted);
+        // A second recording is compared with it: the older one is the base.
+        await page.evaluate(() =>
+          (globalThis as unknown as { perfdata: PageStore }).perfdata
+            .set({ view: "compare", inline: false })
+        );
+        Deno.copyFileSync(FILES[0] as string, `${folder}/older.data`);
+        Deno.utimeSync(`${folder}/older.data`, 1e9, 1e9);
+        await page.setInputFiles("input[type=file]", [`${folder}/older.data`]);
+        const [, ...changes] = await json("diff", [
+          ...["--json", "--symfs", symfs],
+          ...[FILES[0] as string, file],
+        ]);
+        await page.waitForSelector(".compared");
+        assertEquals(
+          (await allRows(page, ".compared", ["data-object", "data-fn", "data-change"]))
+            .filter(([object]) => object === "demo").map(rounded).sort(),
+          changes.filter(({ object }) => object === "demo")
+            .map(({ object, name, change }) => rounded([`${object}`, `${name}`, `${change}`]))
+            .sort(),
+        );
+        await page.getByRole("button", { name: "Swap" }).click();
+        await page.waitForFunction(() =>
+          document.querySelector("section .bar")?.textContent?.includes("older.data against")
+        );
+        await page.getByRole("button", { name: "Swap" }).click();
+        await page.waitForFunction(() =>
+          document.querySelector("section .bar")?.textContent?.includes("against older.data")
+        );
         // Records are read from the file as well.
         await page.evaluate(() =>
           (globalThis as unknown as { perfdata: PageStore }).perfdata

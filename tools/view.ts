@@ -5,7 +5,7 @@ import { VIEW_PARTS } from "../view/server/asset.ts";
 import { type ViewProfile, viewProfile } from "../view/data/view_profile.ts";
 import { pageText, reportText } from "../view/server/page.ts";
 import { RecordingService } from "../view/recording/recording_service.ts";
-import { newToken, viewHandler } from "../view/server/server.ts";
+import { newToken, type ProfileMaker, viewHandler } from "../view/server/server.ts";
 import {
   about,
   aboutAsync,
@@ -25,8 +25,10 @@ import { PROFILE_FLAGS, PROFILE_HELP, readProfile, titleOf, writeChunks } from "
 const HELP = `view: shows a recording in a browser: timeline, flame graph, functions, tree, records
 
 usage: perfdata view [flags] [FILE]
+       perfdata view [flags] BASE FILE
 
-FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
+FILE is a perf.data file or directory, or - for a pipe (default: perf.data). With two of them, the
+second one is shown, and compared with the first one as diff does it.
 
 The page is served on 127.0.0.1, below a path that nobody can guess; its address is printed. It is
 there until Ctrl-C. With -o, one file is written that needs no server and no network: it has all
@@ -43,6 +45,7 @@ ${PROFILE_HELP}
 examples:
   perfdata view perf.data
   perfdata view -o report.html perf.data
+  perfdata view yesterday.data today.data
   perf record -g -o - -- ./program | perfdata view -o report.html -
 
 Exit codes: 0 done, or ended with Ctrl-C; 1 the recording cannot be read, or part of it is damaged;
@@ -59,7 +62,12 @@ type ViewFlags = FlagsOf<typeof FLAGS>;
 
 async function run(flags: ViewFlags): Promise<number> {
   const { on, value, operands } = flags;
-  const name = oneFile(operands);
+  const name = oneFile(operands.slice(-1));
+  const base = operands.length === 2 ? operands[0] : undefined;
+  if (operands.length > 2) {
+    throw new UsageError(`expected one file, or two to compare, not ${operands.length}`);
+  }
+  if (base === "-") throw new UsageError("BASE is a file, not a pipe");
   giveUpWriting(value.output, value.temp);
   if (value.output !== undefined) {
     for (const flag of ["open", "port"] as const) {
@@ -69,13 +77,13 @@ async function run(flags: ViewFlags): Promise<number> {
         );
       }
     }
-    return await aboutAsync(name, () => report(name, value.output as string, flags));
+    return await aboutAsync(name, () => report(name, base, value.output as string, flags));
   }
   const port = value.port === undefined ? 0 : Number(value.port);
   if (!(Number.isInteger(port) && port >= 0 && port < 65536)) {
     throw new UsageError(`--port is ${value.port}, expected a number below 65536`);
   }
-  return await aboutAsync(name, () => serve(name, port, flags));
+  return await aboutAsync(name, () => serve(name, base, port, flags));
 }
 
 /** What answers about records, where they can be read again. */
@@ -100,44 +108,62 @@ async function profileOf(
 }
 
 /** Writes a page with all that it shows in it. */
-async function report(name: string, output: string, flags: ViewFlags): Promise<number> {
+async function report(
+  name: string,
+  base: string | undefined,
+  output: string,
+  flags: ViewFlags,
+): Promise<number> {
   const recording = recordingOf(name);
   const index = await recording?.index();
   const { info: _, ...info } = await recording?.info() ?? { info: undefined };
   const { profile, isWhole } = await profileOf(name, flags);
+  const other = base === undefined
+    ? undefined
+    : await aboutAsync(base, () => profileOf(base, flags));
   const text = await reportText(VIEW_PARTS, {
     profile,
+    base: other?.profile,
     why: undefined,
     index,
     info: "lines" in info ? info : undefined,
   });
   const bytes = await writeChunks(output, flags.on.force, [new TextEncoder().encode(text)]);
   if (output !== "-") complain(`view: ${output}: ${bytes} bytes`);
-  return isWhole ? 0 : 1;
+  return isWhole && other?.isWhole !== false ? 0 : 1;
 }
 
 /** Serves the page until somebody ends it. */
-async function serve(name: string, port: number, flags: ViewFlags): Promise<number> {
+async function serve(
+  name: string,
+  base: string | undefined,
+  port: number,
+  flags: ViewFlags,
+): Promise<number> {
   const recording = recordingOf(name);
-  const page = await pageText(VIEW_PARTS, "server");
+  // What is not there is said at once.
+  if (base !== undefined) about(base, () => openSource(base));
+  const page = await pageText(VIEW_PARTS, "server", { compared: base !== undefined });
   const token = newToken();
-  const total = recording === undefined ? 0 : Deno.statSync(name).size;
+  const maker = (of: string): ProfileMaker => async (progress) => {
+    const total = of === "-" ? 0 : about(of, () => Deno.statSync(of)).size;
+    let done = 0;
+    let last = 0;
+    const { profile } = await profileOf(of, flags, (bytes) => {
+      done += bytes;
+      const now = performance.now();
+      if (now - last < 100) return;
+      last = now;
+      progress({ what: `Reading ${titleOf(of)}`, done: Math.min(done, total), total });
+    });
+    return profile;
+  };
   const handler = viewHandler({
     token,
     page,
     recording,
-    async profile(progress) {
-      let done = 0;
-      let last = 0;
-      const { profile } = await profileOf(name, flags, (bytes) => {
-        done += bytes;
-        const now = performance.now();
-        if (now - last < 100) return;
-        last = now;
-        progress({ what: "Reading the samples", done: Math.min(done, total), total });
-      });
-      return profile;
-    },
+    profile: maker(name),
+    base: base === undefined ? undefined : maker(base),
   });
   const end = new AbortController();
   const server = about(`port ${port}`, () =>

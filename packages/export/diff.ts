@@ -1,5 +1,10 @@
 import { frameStacks } from "@perfdata/profile/frame-stacks";
-import { FUNCTION_KIND, functionName, type Profile } from "@perfdata/profile/profile";
+import {
+  FUNCTION_KIND,
+  functionName,
+  type Profile,
+  type ProfileThread,
+} from "@perfdata/profile/profile";
 import { type SameObject, sameObjects } from "./diff_objects.ts";
 
 export type { SameObject };
@@ -93,14 +98,37 @@ const DEVIATES = 1.96;
 /** Samples that a change has to have on both sides together, to be more than chance. */
 const LEAST_SAMPLES = 10;
 
+/** A recording as it is compared: stacks of functions, and samples of one event by stack. */
+export interface DiffRecording extends Pick<Profile, "objects"> {
+  /** The threads: their names tell which objects are programs. */
+  readonly threads: Iterable<ProfileThread>;
+  /** By function: the name, the object (-1: none), and `FUNCTION_KIND` bits. */
+  readonly functions: {
+    readonly name: readonly string[];
+    readonly object: ArrayLike<number>;
+    readonly kind: ArrayLike<number>;
+  };
+  /** By row of the stacks: the caller, a row before (-1: none). */
+  readonly parent: Int32Array;
+  /** By row of the stacks: the function. */
+  readonly item: Int32Array;
+  /** By row of the stacks: samples whose innermost function it is. */
+  readonly samples: Float64Array;
+  /** The same, periods. */
+  readonly periods: Float64Array;
+  /** Samples without a stack. */
+  readonly bareSamples: number;
+  /** Their periods. */
+  readonly barePeriod: number;
+  /** Seconds from the first sample to the last one; 0 where samples have no time. */
+  readonly seconds: number;
+  /** The events that there are samples of. */
+  readonly sampled: readonly string[];
+}
+
 /** Which events there are samples of, as the end of a message. */
-function onlyOf(profiles: readonly Profile[]): string {
-  const names = new Set<string>();
-  for (const { events, samples } of profiles) {
-    for (const number of new Set(samples.event.subarray(0, samples.length))) {
-      names.add(events[number]?.name ?? String(number));
-    }
-  }
+function onlyOf(recordings: readonly DiffRecording[]): string {
+  const names = new Set(recordings.flatMap(({ sampled }) => sampled));
   return names.size === 0 ? "" : `, only of ${[...names].sort().join(", ")}`;
 }
 
@@ -130,6 +158,20 @@ interface Counted {
 export function diff(
   before: readonly Profile[],
   after: readonly Profile[],
+  options: DiffOptions,
+): Diff {
+  const [base, now] = [before, after].map((side) => side.map((one) => recordingOf(one, options)));
+  return diffRecordings(base as DiffRecording[], now as DiffRecording[], options);
+}
+
+/**
+ * {@linkcode diff} of what is summed up by stack already; `inline` and the event are those of the sums.
+ *
+ * @throws {RangeError} Where a side has no samples of the event.
+ */
+export function diffRecordings(
+  before: readonly DiffRecording[],
+  after: readonly DiffRecording[],
   options: DiffOptions,
 ): Diff {
   const { by } = options;
@@ -311,37 +353,68 @@ function parts(key: string): { name: string; object: string; path: string[] } {
   return { name, object, path: steps.map(([step = ""]) => step) };
 }
 
-/** Sums up the samples of a recording. */
-function count(
-  profile: Profile,
-  { event, by, children, inline, paths }: DiffOptions,
-  names: ReadonlyMap<string, string>,
-): Counted {
-  const number = profile.events.findIndex(({ name }) => name === event);
-  const { samples, functions, objects } = profile;
+/** Sums up the samples of a recording by stack of functions. */
+function recordingOf(profile: Profile, { event, inline }: DiffOptions): DiffRecording {
+  const { samples, functions, objects, threads, events } = profile;
+  const number = events.findIndex(({ name }) => name === event);
   const stacks = frameStacks(profile, { by: "function", inline: inline === true });
   const rows = stacks.item.length;
-  const own = new Float64Array(rows * 2);
-  let [all, whole, bare, barePeriod] = [0, 0, 0, 0];
+  const sums = { samples: new Float64Array(rows), periods: new Float64Array(rows) };
+  let [bareSamples, barePeriod] = [0, 0];
+  const sampled = new Set<string>();
   for (let i = 0; i < samples.length; i++) {
-    if (samples.event[i] !== number) continue;
+    const of = samples.event[i] as number;
+    if (of !== number) {
+      sampled.add(events[of]?.name ?? String(of));
+      continue;
+    }
     const stack = samples.stack[i] as number;
     const [n, period] = [samples.count[i] as number, samples.period[i] as number];
-    all += n;
-    whole += period;
     if (stack < 0) {
-      bare += n;
+      bareSamples += n;
       barePeriod += period;
       continue;
     }
     const row = stacks.of[stack] as number;
-    (own[row * 2] as number) += n;
-    (own[row * 2 + 1] as number) += period;
+    (sums.samples[row] as number) += n;
+    (sums.periods[row] as number) += period;
   }
-  const labels = functions.name.map((_, f) => {
+  const [start, end] = profile.span ?? [0, 0];
+  return {
+    objects,
+    threads,
+    functions: {
+      name: functions.name.map((_, f) => functionName(profile, f)),
+      object: functions.object,
+      kind: functions.kind,
+    },
+    parent: stacks.parent,
+    item: stacks.item,
+    ...sums,
+    bareSamples,
+    barePeriod,
+    seconds: (end - start) / 1e9,
+    sampled: [...sampled],
+  };
+}
+
+/** Sums up a recording by what is compared. */
+function count(
+  { objects, functions, parent, item, samples, periods, bareSamples, barePeriod, seconds }:
+    DiffRecording,
+  { by, children, paths }: DiffOptions,
+  names: ReadonlyMap<string, string>,
+): Counted {
+  const rows = item.length;
+  const own = new Float64Array(rows * 2);
+  let [all, whole] = [bareSamples, barePeriod];
+  for (let row = 0; row < rows; row++) {
+    all += own[row * 2] = samples[row] as number;
+    whole += own[row * 2 + 1] = periods[row] as number;
+  }
+  const labels = functions.name.map((label, f) => {
     const object = objects[functions.object[f] as number]?.name ?? "[unknown]";
     const called = names.get(object) ?? object;
-    const label = functionName(profile, f);
     // What has no name goes by its object.
     return (label === `[${object}]` ? `[${called}]` : label) + OF + called;
   });
@@ -353,10 +426,10 @@ function count(
     sum.samples += n;
     sum.period += period;
   };
-  const label = (row: number) => labels[stacks.item[row] as number] as string;
+  const label = (row: number) => labels[item[row] as number] as string;
   if (children || paths) {
     for (let row = rows - 1; row >= 0; row--) {
-      const up = stacks.parent[row] as number;
+      const up = parent[row] as number;
       if (up < 0) continue;
       (own[up * 2] as number) += own[row * 2] as number;
       (own[up * 2 + 1] as number) += own[row * 2 + 1] as number;
@@ -365,7 +438,7 @@ function count(
   const path: string[] = new Array(paths ? rows : 0);
   for (let row = 0; row < rows; row++) {
     const [n, period] = [own[row * 2] as number, own[row * 2 + 1] as number];
-    const up = stacks.parent[row] as number;
+    const up = parent[row] as number;
     if (paths) {
       path[row] = up < 0 ? label(row) : path[up] + STEP + label(row);
       add(path[row] as string, n, period);
@@ -373,15 +446,14 @@ function count(
     }
     // What calls itself again counts once.
     let outer = children ? up : -1;
-    while (outer >= 0 && label(outer) !== label(row)) outer = stacks.parent[outer] as number;
+    while (outer >= 0 && label(outer) !== label(row)) outer = parent[outer] as number;
     if (outer < 0) add(label(row), n, period);
   }
-  if (bare > 0) add(`[no stack]${OF}[unknown]`, bare, barePeriod);
-  const [start, end] = profile.span ?? [0, 0];
+  if (bareSamples > 0) add(`[no stack]${OF}[unknown]`, bareSamples, barePeriod);
   const inlined = new Set(
     functions.name.filter((_, f) => ((functions.kind[f] as number) & FUNCTION_KIND.INLINED) !== 0),
   );
-  const amount = by === "time" ? (end - start) / 1e9 : 1;
+  const amount = by === "time" ? seconds : 1;
   return { samples: all, period: whole, amount, keys, inlined };
 }
 

@@ -1,4 +1,7 @@
-import type { Profile } from "@perfdata/profile/profile";
+import type { Profile, ProfileThread } from "@perfdata/profile/profile";
+
+/** What objects are told apart by. */
+type Sides = readonly (Pick<Profile, "objects"> & { readonly threads: Iterable<ProfileThread> })[];
 
 /** An object of one side that is taken for one of the other. */
 export interface SameObject {
@@ -17,8 +20,8 @@ export interface SameObject {
  * @param named Pairs of names that the caller knows of.
  */
 export function sameObjects(
-  before: readonly Profile[],
-  after: readonly Profile[],
+  before: Sides,
+  after: Sides,
   named: ReadonlyMap<string, string> = new Map(),
 ): SameObject[] {
   const [old, now] = [objectsOf(before), objectsOf(after)];
@@ -51,7 +54,7 @@ interface Found {
   isProgram: boolean;
 }
 
-function objectsOf(profiles: readonly Profile[]): Map<string, Found> {
+function objectsOf(profiles: Sides): Map<string, Found> {
   const found = new Map<string, Found>();
   for (const { objects, threads } of profiles) {
     const comms = new Set<string>();

@@ -1,3 +1,4 @@
+import { CompareView } from "../compare/compare.tsx";
 import { FlameView } from "../flame/flame.tsx";
 import { OverviewView } from "../overview/overview.tsx";
 import { RecordsView } from "../records/records.tsx";
@@ -11,7 +12,7 @@ import { type JSX, useEffect, useReducer, useRef, useState } from "../ui/preact.
 import { searchError } from "../ui/search.ts";
 import type { Store } from "../ui/store.ts";
 import { type ViewName, VIEWS } from "../ui/state.ts";
-import { DropPlace } from "./drop_place.tsx";
+import { DropPlace, useDrop } from "./drop_place.tsx";
 import { Keys } from "./keys.tsx";
 import { SelectionBar } from "./selection_bar.tsx";
 import { nextScheme } from "./scheme.ts";
@@ -23,6 +24,7 @@ const TITLES: Readonly<Record<ViewName, string>> = {
   functions: "Functions",
   sandwich: "Sandwich",
   tree: "Tree",
+  compare: "Compare",
   records: "Records",
 };
 
@@ -34,8 +36,13 @@ export function App(
   const [keysShown, showKeys] = useState(false);
   const search = useRef<HTMLInputElement>(null);
   useEffect(() => store.listen(() => changed(0)), [store]);
+  const isOver = useDrop(store, takesFiles);
   const { open, state } = store;
-  const views = VIEWS.filter((view) => view !== "records" || open?.listed === true);
+  const isThere = (view: ViewName) => {
+    if (view === "records") return open?.listed === true;
+    return view !== "compare" || open?.compared === true || takesFiles;
+  };
+  const views = VIEWS.filter(isThere);
   const view = views.includes(state.view) ? state.view : "overview";
   const title = open?.facts?.title ?? "";
   useEffect(() => {
@@ -75,7 +82,7 @@ export function App(
   }, [view]);
   const wrong = searchError(state.search);
   return (
-    <div class="page">
+    <div class={`page${isOver ? " over" : ""}`}>
       <header>
         <h1 title={title}>{title === "" ? "perfdata" : title}</h1>
         {open !== undefined && (
@@ -155,6 +162,7 @@ export function App(
           </button>
         </span>
       </header>
+      {store.error !== undefined && <p class="wrong error" role="alert">{store.error}</p>}
       {open !== undefined && <Strip store={store} />}
       <main>
         {open?.facts !== undefined && view !== "overview" && <SelectionBar store={store} />}
@@ -217,5 +225,7 @@ function Main(
       return <SandwichView {...props} />;
     case "tree":
       return <TreeView {...props} />;
+    case "compare":
+      return <CompareView {...props} />;
   }
 }

@@ -1,10 +1,8 @@
 import { type JSX, useEffect, useState } from "../ui/preact.ts";
 import type { Store } from "../ui/store.ts";
 
-/** Where nothing is open: files are dropped or chosen, if this page can open them. */
-export function DropPlace(
-  { store, takesFiles }: { readonly store: Store; readonly takesFiles: boolean },
-): JSX.Element {
+/** Opens what is dropped on the page; says whether files are held over it. */
+export function useDrop(store: Store, takesFiles: boolean): boolean {
   const [isOver, setOver] = useState(false);
   useEffect(() => {
     if (!takesFiles) return;
@@ -26,26 +24,45 @@ export function DropPlace(
       removeEventListener("drop", dropped);
     };
   }, [takesFiles]);
+  return isOver;
+}
+
+/** A button that chooses files. */
+export function FileChoice({ store }: { readonly store: Store }): JSX.Element {
+  return (
+    <label class="button">
+      Choose files
+      <input
+        type="file"
+        multiple
+        onChange={(event) => {
+          const input = event.currentTarget;
+          store.openFiles([...input.files ?? []]);
+          // The same ones can be chosen again.
+          input.value = "";
+        }}
+      />
+    </label>
+  );
+}
+
+/** Where nothing is open: files are dropped or chosen, if this page can open them. */
+export function DropPlace(
+  { store, takesFiles }: { readonly store: Store; readonly takesFiles: boolean },
+): JSX.Element {
   if (store.opening) return <p class="empty" role="status">Opening…</p>;
   return (
-    <div class={`drop${isOver ? " over" : ""}`}>
-      {store.error !== undefined && <p class="wrong" role="alert">{store.error}</p>}
+    <div class="drop">
       {takesFiles
         ? (
           <>
             <p class="large">Drop a perf.data here</p>
             <p>
               and with it, if you have them, what names its functions: programs, debug files, a
-              symbol bundle, perf-PID.map. Nothing leaves this page: it may not use the network.
+              symbol bundle, perf-PID.map; or a second recording to compare with. Nothing leaves
+              this page: it may not use the network.
             </p>
-            <label class="button">
-              Choose files
-              <input
-                type="file"
-                multiple
-                onChange={(event) => store.openFiles([...event.currentTarget.files ?? []])}
-              />
-            </label>
+            <FileChoice store={store} />
           </>
         )
         : <p class="large">Nothing is open.</p>}

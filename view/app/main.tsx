@@ -13,6 +13,10 @@ const body = document.getElementById("app");
 if (body !== null) render(<App store={store} takesFiles={from === "files"} />, body);
 if (from === "server") {
   // A worker that was made of text has no address of its own.
-  store.start({ from: "server", base: new URL("./", location.href.replace(/#.*/, "")).href });
+  store.start({
+    from: "server",
+    address: new URL("./", location.href.replace(/#.*/, "")).href,
+    compared: "compared" in document.documentElement.dataset,
+  });
 } else if (from === "report") store.start({ from: "report", packed: text("data") });
 Object.assign(globalThis, { perfdata: store });

@@ -35,12 +35,17 @@ export interface FlameQuery {
   readonly least: number;
 }
 
-/** Lays out boxes, siblings by name. */
+/**
+ * Lays out boxes, siblings by name.
+ *
+ * @param against What the same boxes have in another graph, whose functions have the same numbers.
+ */
 export function flameBoxes(
   graph: CallGraph,
   rank: ArrayLike<number>,
   { direction, focus, zoom, least }: FlameQuery,
-): FlameBoxes {
+  against?: CallGraph,
+): FlameBoxes & { readonly other: Float64Array } {
   const parent: number[] = [];
   const item: number[] = [];
   const depth: number[] = [];
@@ -48,29 +53,43 @@ export function flameBoxes(
   const width: number[] = [];
   const total: number[] = [];
   const self: number[] = [];
+  const other: number[] = [];
   let narrow = 0;
-  const push = (group: Group, up: number, deep: number, left: number, wide: number): number => {
+  const push = (
+    group: Group,
+    there: Group | undefined,
+    up: number,
+    deep: number,
+    left: number,
+    wide: number,
+  ): number => {
     item.push(group.item);
     depth.push(deep);
     x.push(left);
     width.push(wide);
     total.push(group.total);
     self.push(group.self);
+    other.push(there?.total ?? 0);
     return parent.push(up) - 1;
   };
   const all = graph.roots(direction, focus);
   let groups = all;
+  let others = byItem(against?.roots(direction, focus));
+  const othersIn = (there: Group | undefined): Others =>
+    there === undefined ? undefined : byItem(against?.next(there, direction));
   let up = -1;
   let whole = all.reduce((sum, { total }) => sum + total, 0);
   for (const number of zoom) {
     const found = groups.find((group) => group.item === number);
     if (found === undefined) break;
-    up = push(found, up, depth.length, 0, 1);
+    const there = others?.get(number);
+    up = push(found, there, up, depth.length, 0, 1);
     groups = graph.next(found, direction);
+    others = othersIn(there);
     whole = found.total;
   }
-  const waiting: { groups: Group[]; up: number; deep: number; left: number }[] = [
-    { groups, up, deep: depth.length, left: 0 },
+  const waiting: { groups: Group[]; others: Others; up: number; deep: number; left: number }[] = [
+    { groups, others, up, deep: depth.length, left: 0 },
   ];
   const place = (group: Group) => group.item < 0 ? Infinity : rank[group.item] as number;
   for (const next of waiting) {
@@ -80,10 +99,12 @@ export function flameBoxes(
       const wide = whole === 0 ? 0 : group.total / whole;
       if (wide < least) narrow++;
       else {
-        const box = push(group, next.up, next.deep, left, wide);
+        const there = next.others?.get(group.item);
+        const box = push(group, there, next.up, next.deep, left, wide);
         const within = graph.next(group, direction);
         if (within.length > 0) {
-          waiting.push({ groups: within, up: box, deep: next.deep + 1, left });
+          const others = othersIn(there);
+          waiting.push({ groups: within, others, up: box, deep: next.deep + 1, left });
         }
       }
       left += wide;
@@ -98,8 +119,15 @@ export function flameBoxes(
     width: Float64Array.from(width),
     total: Float64Array.from(total),
     self: Float64Array.from(self),
+    other: Float64Array.from(other),
     rows: depth.reduce((most, deep) => Math.max(most, deep + 1), 0),
     sum: graph.sum,
     narrow,
   };
+}
+
+type Others = ReadonlyMap<number, Group> | undefined;
+
+function byItem(groups: readonly Group[] | undefined): Others {
+  return groups && new Map(groups.map((group) => [group.item, group]));
 }

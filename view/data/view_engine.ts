@@ -18,7 +18,7 @@ import {
   type Weights,
 } from "./selection.ts";
 import { type Track, type TrackQuery, tracks } from "./tracks.ts";
-import type { ViewProfile } from "./view_profile.ts";
+import type { StackRows, ViewProfile } from "./view_profile.ts";
 
 /** What is selected, and how it is counted: all views show the same. */
 export interface Shown extends Selection {
@@ -68,6 +68,15 @@ export interface TableRows extends FunctionRows {
   readonly samples: number;
 }
 
+/** What is selected, summed up. */
+export interface MadeGraph {
+  /** What was asked for. */
+  readonly key: string;
+  readonly graph: CallGraph;
+  readonly weights: Weights;
+  readonly stacks: StackRows;
+}
+
 /** Answers what views ask of a profile. */
 export class ViewEngine {
   /** The profile. */
@@ -75,11 +84,7 @@ export class ViewEngine {
   readonly #rank: Int32Array;
   #plain: PlainStacks | undefined;
   /** The graphs that were made last, the newest first. */
-  readonly #graphs: {
-    readonly key: string;
-    readonly graph: CallGraph;
-    readonly weights: Weights;
-  }[] = [];
+  readonly #graphs: MadeGraph[] = [];
 
   /** Answers for a profile. */
   constructor(profile: ViewProfile) {
@@ -125,12 +130,12 @@ export class ViewEngine {
 
   /** Boxes of a flame graph. */
   flame(shown: Shown, query: FlameQuery): FlameBoxes {
-    return flameBoxes(this.#graph(shown).graph, this.#rank, query);
+    return flameBoxes(this.graph(shown).graph, this.#rank, query);
   }
 
   /** All functions. */
   table(shown: Shown): TableRows {
-    const { graph, weights } = this.#graph(shown);
+    const { graph, weights } = this.graph(shown);
     const rows = functionRows(graph, this.profile.functions.name.length);
     return { ...rows, sum: graph.sum, samples: weights.totalCount };
   }
@@ -142,7 +147,7 @@ export class ViewEngine {
     path: readonly number[],
     focus?: number,
   ): TreeRows {
-    const { graph } = this.#graph(shown);
+    const { graph } = this.graph(shown);
     let groups: Group[];
     if (path.length === 0) groups = graph.roots(direction, focus);
     else {
@@ -170,7 +175,8 @@ export class ViewEngine {
     return tracks(this.profile, query, selection);
   }
 
-  #graph(shown: Shown): { readonly graph: CallGraph; readonly weights: Weights } {
+  /** What is selected, summed up by stack, and those stacks. */
+  graph(shown: Shown): MadeGraph {
     const key = JSON.stringify(shown);
     const known = this.#graphs.find((made) => made.key === key);
     if (known !== undefined) return known;
@@ -181,7 +187,7 @@ export class ViewEngine {
       weights = plainWeights(weights, this.#plain);
       ({ stacks } = this.#plain);
     }
-    const made = { key, graph: new CallGraph(stacks, weights, shown.weight), weights };
+    const made = { key, graph: new CallGraph(stacks, weights, shown.weight), weights, stacks };
     this.#graphs.unshift(made);
     if (this.#graphs.length > 2) this.#graphs.pop();
     return made;

@@ -78,15 +78,18 @@ export interface Dropped {
   readonly others: readonly { readonly name: string; readonly blob: Blob }[];
   /** A symbol bundle. */
   readonly bundle: Blob | undefined;
+  /** What the recording is compared with. */
+  readonly base?: { readonly name: string; readonly blob: Blob } | undefined;
 }
 
 /**
  * Finds out what was dropped.
  *
- * @throws {Error} Where no recording is among it, or several are.
+ * @param isSwapped Whether of two recordings the newer one is the base of the comparison.
+ * @throws {Error} Where no recording is among it, or more than two are.
  */
-export async function takeFiles(files: readonly File[]): Promise<Dropped> {
-  const recordings: { name: string; blob: Blob }[] = [];
+export async function takeFiles(files: readonly File[], isSwapped = false): Promise<Dropped> {
+  const recordings: { name: string; blob: Blob; time: number }[] = [];
   const parts: { name: string; blob: Blob }[] = [];
   const elves: { name: string; buildId: string; blob: Blob }[] = [];
   const others: { name: string; blob: Blob }[] = [];
@@ -96,7 +99,7 @@ export async function takeFiles(files: readonly File[]): Promise<Dropped> {
     const start = new Uint8Array(await blob.slice(0, 16).arrayBuffer());
     switch (kindOf(name, start)) {
       case "recording":
-        recordings.push({ name, blob });
+        recordings.push({ name, blob, time: file.lastModified });
         break;
       case "part":
         parts.push({ name, blob });
@@ -111,13 +114,15 @@ export async function takeFiles(files: readonly File[]): Promise<Dropped> {
         others.push({ name, blob });
     }
   }
-  const [recording, another] = recordings;
+  // The newest one is shown.
+  recordings.sort((a, b) => isSwapped ? a.time - b.time : b.time - a.time);
+  const [recording, base, ...more] = recordings;
   if (recording === undefined) {
     const names = files.slice(0, 3).map(({ name }) => name).join(", ");
     throw new Error(`no perf.data among ${files.length === 1 ? names : `${files.length} files`}`);
   }
-  if (another !== undefined) {
-    throw new Error(`${recording.name} and ${another.name} are recordings: drop one of them`);
+  if (more.length > 0) {
+    throw new Error(`${recordings.length} recordings: at most two can be compared`);
   }
   parts.sort((a, b) => Number(a.name.slice(5)) - Number(b.name.slice(5)));
   return {
@@ -127,6 +132,7 @@ export async function takeFiles(files: readonly File[]): Promise<Dropped> {
     elves,
     others,
     bundle,
+    base,
   };
 }
 

@@ -5,7 +5,7 @@ import { serveBlocks } from "@perfdata/session/workers";
 import { SymbolResolver } from "@perfdata/symbols";
 import { type ViewProfile, viewProfile } from "../data/view_profile.ts";
 import { RecordingService } from "../recording/recording_service.ts";
-import type { ProgressState } from "../worker/protocol.ts";
+import type { FilesOpening, ProgressState } from "../worker/protocol.ts";
 import type { ViewSource } from "../worker/source.ts";
 import {
   type Dropped,
@@ -73,8 +73,11 @@ export function serveSamples(): void {
 }
 
 /** Opens what was dropped. */
-export async function openFiles(files: readonly File[], script: string): Promise<ViewSource> {
-  const dropped = await takeFiles(files);
+export async function openFiles(
+  { files, script, swapped }: FilesOpening,
+): Promise<ViewSource> {
+  const dropped = await takeFiles(files, swapped);
+  const { base, ...others } = dropped;
   const service = new RecordingService(recordingSource(dropped), dropped.name);
   return {
     index: () => service.index(),
@@ -87,6 +90,13 @@ export async function openFiles(files: readonly File[], script: string): Promise
       await service.index();
       return await profileOf(dropped, script, progress);
     },
+    // Files of records go with the recording that is shown.
+    base: base === undefined ? undefined : (progress) =>
+      profileOf(
+        { ...others, recording: base.blob, name: base.name, parts: [] },
+        script,
+        progress,
+      ),
     records: (query, from, count) => service.records(query, from, count),
     position: (query, number) => service.position(query, number),
     record: (number) => service.record(number),

@@ -15,6 +15,10 @@ export interface FlameGraphProps {
   /** By function: the object that it is in. */
   readonly objectOf: (fn: number) => string;
   readonly colors: readonly string[];
+  /** By box, where it is not its function that decides. */
+  readonly boxColor?: (box: number) => string;
+  /** What else is said of a box. */
+  readonly note?: (box: number) => string;
   /** By function, whether it is marked. */
   readonly matched: Uint8Array | undefined;
   /** Whether the first row is below. */
@@ -40,7 +44,7 @@ export function pathOf({ parent, item }: FlameBoxes, box: number): number[] {
 
 /** A flame graph. */
 export function FlameGraph(props: FlameGraphProps): JSX.Element {
-  const { boxes, names, colors, matched, isUpward, label, zoomTo, pick } = props;
+  const { boxes, names, colors, boxColor, matched, isUpward, label, zoomTo, pick } = props;
   const scroll = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [focus, setFocus] = useState(-1);
@@ -69,7 +73,7 @@ export function FlameGraph(props: FlameGraphProps): JSX.Element {
       const fn = item[box] as number;
       const found = matched?.[fn] === 1;
       context.globalAlpha = matched === undefined || found ? 1 : 0.3;
-      context.fillStyle = colors[fn] ?? PLAIN_COLOR;
+      context.fillStyle = boxColor?.(box) ?? colors[fn] ?? PLAIN_COLOR;
       const gap = w > 3 ? 1 : 0;
       context.fillRect(left, y, Math.max(0.5, w - gap), ROW - 1);
       if (found) {
@@ -88,7 +92,7 @@ export function FlameGraph(props: FlameGraphProps): JSX.Element {
         context.strokeRect(left + 1, y + 1, Math.max(1, w - 2), ROW - 3);
       }
     }
-  }, [boxes, colors, matched, isUpward, top, focus, hover?.box]);
+  }, [boxes, colors, boxColor, matched, isUpward, top, focus, hover?.box]);
   const boxAt = (event: { readonly offsetX: number; readonly offsetY: number }): number => {
     const element = scroll.current as HTMLDivElement;
     const share = event.offsetX / element.clientWidth;
@@ -199,7 +203,7 @@ export function FlameGraph(props: FlameGraphProps): JSX.Element {
 }
 
 function Facts(
-  { boxes, names, objectOf, unit, counted, box }: FlameGraphProps & { readonly box: number },
+  { boxes, names, objectOf, unit, counted, note, box }: FlameGraphProps & { readonly box: number },
 ): JSX.Element {
   const fn = boxes.item[box] as number;
   const total = boxes.total[box] as number;
@@ -209,6 +213,7 @@ function Facts(
       <strong>{names[fn] ?? "[no stack]"}</strong> <span class="soft">{objectOf(fn)}</span>{" "}
       {percent(total, boxes.sum)} of all, {percent(self, boxes.sum)} itself; {counted}{" "}
       {counted === "samples" ? grouped(total) : amount(total, unit)}
+      {note !== undefined && `; ${note(box)}`}
     </>
   );
 }

@@ -45,13 +45,22 @@ export async function contentSecurityPolicy(
 }
 
 /** The page. */
-export async function pageText(parts: PageParts, from: PageFrom, data = ""): Promise<string> {
+export async function pageText(
+  parts: PageParts,
+  from: PageFrom,
+  { data = "", compared = false }: {
+    /** What a report has in it. */
+    readonly data?: string;
+    /** Whether a server has something to compare with. */
+    readonly compared?: boolean;
+  } = {},
+): Promise<string> {
   // A script ends at the first `</script`, wherever it stands.
   const inScript = (text: string) => text.trim().replaceAll("</script", "<\\/script");
   const own = { ...parts, script: inScript(parts.script), style: parts.style.trim() };
   const csp = await contentSecurityPolicy(own, from);
   const values: Readonly<Record<string, string>> = {
-    'data-from="FROM"': `data-from="${from}"`,
+    'data-from="FROM"': `data-from="${from}"${compared ? " data-compared" : ""}`,
     'content="CSP"': `content="${csp}"`,
     "/*STYLE*/": own.style,
     "/*DATA*/": data,
@@ -65,5 +74,5 @@ export async function pageText(parts: PageParts, from: PageFrom, data = ""): Pro
 
 /** A report: one page with a profile in it, which asks for nothing. */
 export async function reportText(parts: PageParts, data: ReportData): Promise<string> {
-  return await pageText(parts, "report", toBase64(await deflate(pack(data))));
+  return await pageText(parts, "report", { data: toBase64(await deflate(pack(data))) });
 }

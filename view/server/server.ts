@@ -10,6 +10,9 @@ import type { RecordingService } from "../recording/recording_service.ts";
 import type { ProgressState } from "../worker/protocol.ts";
 import { FRAME } from "../worker/source.ts";
 
+/** Makes a profile, and says how far it is. */
+export type ProfileMaker = (progress: (state: ProgressState) => void) => Promise<ViewProfile>;
+
 /** What is served. */
 export interface ViewServerOptions {
   /** The first part of all paths: nobody guesses it. */
@@ -19,7 +22,9 @@ export interface ViewServerOptions {
   /** Answers about records; `undefined` for what came through a pipe and is gone. */
   readonly recording: RecordingService | undefined;
   /** The profile; asked for once. */
-  readonly profile: (progress: (state: ProgressState) => void) => Promise<ViewProfile>;
+  readonly profile: ProfileMaker;
+  /** What it is compared with; asked for once. */
+  readonly base?: ProfileMaker | undefined;
 }
 
 /** Bytes of a profile that are sent at once. */
@@ -48,14 +53,10 @@ export function newToken(): string {
  * (DNS rebinding) is not among the hosts that are answered.
  */
 export function viewHandler(
-  { token, page, recording, profile }: ViewServerOptions,
+  { token, page, recording, profile, base }: ViewServerOptions,
 ): (request: Request) => Promise<Response> {
-  let bytes: Promise<Uint8Array<ArrayBuffer>> | undefined;
-  const listeners = new Set<(state: ProgressState) => void>();
-  const packed = () =>
-    bytes ??= profile((state) => {
-      for (const listener of listeners) listener(state);
-    }).then((made) => pack(made));
+  const sent = new SentProfile(profile);
+  const sentBase = base === undefined ? undefined : new SentProfile(base);
   const plain = (status: number, text: string) =>
     new Response(`${text}\n`, {
       status,
@@ -90,9 +91,13 @@ export function viewHandler(
           return value(recording === undefined ? undefined : shown);
         }
         case "profile":
-          return new Response(profileFrames(packed, listeners), {
+        case "base": {
+          const of = name === "base" ? sentBase : sent;
+          if (of === undefined) return plain(404, "there is nothing to compare with");
+          return new Response(of.frames(), {
             headers: { ...HEADERS, "content-type": "application/octet-stream" },
           });
+        }
         case "records":
         case "position":
         case "record": {
@@ -136,40 +141,69 @@ function parseQuery(text: string): RecordQuery | undefined {
   return isGood ? { types, pids, tids, cpus, event, from, to } as RecordQuery : undefined;
 }
 
-/** How far the profile is, then the profile; or why there is none. */
-function profileFrames(
-  packed: () => Promise<Uint8Array>,
-  listeners: Set<(state: ProgressState) => void>,
-): ReadableStream<Uint8Array> {
-  const frame = (kind: number, bytes: Uint8Array) => {
-    const out = new Uint8Array(5 + bytes.length);
-    out[0] = kind;
-    new DataView(out.buffer).setUint32(1, bytes.length, true);
-    out.set(bytes, 5);
-    return out;
-  };
-  const json = (kind: number, value: unknown) =>
-    frame(kind, new TextEncoder().encode(JSON.stringify(value)));
-  let listener: ((state: ProgressState) => void) | undefined;
-  return new ReadableStream({
-    async start(controller) {
-      listener = (state) => controller.enqueue(json(FRAME.PROGRESS, state));
-      listeners.add(listener);
+/** Says that nobody waits any longer. */
+class Cancelled extends Error {}
+
+/** A profile that is made once, when it is asked for first, while somebody waits for it. */
+class SentProfile {
+  readonly #make: ProfileMaker;
+  readonly #listeners = new Set<(state: ProgressState) => void>();
+  #bytes: Promise<Uint8Array<ArrayBuffer>> | undefined;
+
+  constructor(make: ProfileMaker) {
+    this.#make = make;
+  }
+
+  #packed(): Promise<Uint8Array<ArrayBuffer>> {
+    if (this.#bytes !== undefined) return this.#bytes;
+    const bytes = this.#make((state) => {
+      // What reads the recording ends with that.
+      if (this.#listeners.size === 0) throw new Cancelled("cancelled");
+      for (const listener of this.#listeners) listener(state);
+    }).then((made) => pack(made));
+    bytes.catch((error) => {
+      if (error instanceof Cancelled && this.#bytes === bytes) this.#bytes = undefined;
+    });
+    return this.#bytes = bytes;
+  }
+
+  /** How far the profile is, then the profile; or why there is none. */
+  frames(): ReadableStream<Uint8Array> {
+    const frame = (kind: number, bytes: Uint8Array) => {
+      const out = new Uint8Array(5 + bytes.length);
+      out[0] = kind;
+      new DataView(out.buffer).setUint32(1, bytes.length, true);
+      out.set(bytes, 5);
+      return out;
+    };
+    const json = (kind: number, value: unknown) =>
+      frame(kind, new TextEncoder().encode(JSON.stringify(value)));
+    let isGone = false;
+    let listener: ((state: ProgressState) => void) | undefined;
+    const send = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
       try {
-        const bytes = await packed();
-        for (let at = 0; at < bytes.length; at += CHUNK) {
+        const bytes = await this.#packed();
+        for (let at = 0; at < bytes.length && !isGone; at += CHUNK) {
           controller.enqueue(frame(FRAME.DATA, bytes.subarray(at, at + CHUNK)));
         }
       } catch (error) {
+        if (isGone) return;
         const message = error instanceof Error ? error.message : String(error);
         controller.enqueue(json(FRAME.ERROR, message));
-      } finally {
-        listeners.delete(listener);
       }
-      controller.close();
-    },
-    cancel() {
-      if (listener !== undefined) listeners.delete(listener);
-    },
-  });
+      if (!isGone) controller.close();
+    };
+    return new ReadableStream({
+      start: (controller) => {
+        listener = (state) => controller.enqueue(json(FRAME.PROGRESS, state));
+        this.#listeners.add(listener);
+        // Not awaited: a stream is cancelled only when it has started.
+        send(controller).finally(() => this.#listeners.delete(listener as () => void));
+      },
+      cancel: () => {
+        isGone = true;
+        this.#listeners.delete(listener as () => void);
+      },
+    });
+  }
 }

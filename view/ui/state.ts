@@ -1,3 +1,5 @@
+import type { DiffMeasure } from "@perfdata/export/diff";
+import type { Side } from "../data/comparison.ts";
 import type { Shown } from "../data/view_engine.ts";
 
 /** The views, in the order of their tabs. */
@@ -8,8 +10,12 @@ export const VIEWS = [
   "functions",
   "sandwich",
   "tree",
+  "compare",
   "records",
 ] as const;
+
+/** What can be compared. */
+export const MEASURES: readonly DiffMeasure[] = ["total", "samples", "time", "period"];
 
 /** A view. */
 export type ViewName = typeof VIEWS[number];
@@ -25,6 +31,14 @@ export interface ViewState extends Shown {
   readonly zoom: readonly number[];
   /** Whether the flame graph and the tree begin with the sampled functions. */
   readonly callers: boolean;
+  /** What of a comparison is shown: functions, or flame graphs. */
+  readonly graph: boolean;
+  /** What is compared. */
+  readonly measure: DiffMeasure;
+  /** Whether a function is compared with what it called as well. */
+  readonly children: boolean;
+  /** Which of the recordings gives boxes their width. */
+  readonly side: Side;
   /** What a track of the timeline is. */
   readonly by: "cpu" | "process" | "thread";
   /** Number of the record that is shown, -1 for none. */
@@ -43,6 +57,10 @@ export const FIRST: ViewState = {
   fn: "",
   zoom: [],
   callers: false,
+  graph: false,
+  measure: "total",
+  children: false,
+  side: "now",
   by: "process",
   record: -1,
   types: [],
@@ -73,6 +91,10 @@ export function toHash(state: ViewState): string {
   if (state.fn !== "") text.set("fn", state.fn);
   if (state.zoom.length > 0) text.set("zoom", state.zoom.join(","));
   if (state.callers) text.set("callers", "1");
+  if (state.graph) text.set("graph", "1");
+  if (state.measure !== FIRST.measure) text.set("measure", state.measure);
+  if (state.children) text.set("children", "1");
+  if (state.side !== FIRST.side) text.set("side", state.side);
   if (state.by !== FIRST.by) text.set("by", state.by);
   if (state.record >= 0) text.set("record", `${state.record}`);
   if (state.types.length > 0) text.set("types", state.types.join(","));
@@ -98,6 +120,10 @@ export function fromHash(hash: string): ViewState {
     fn: text.get("fn") ?? "",
     zoom: numbers(text.get("zoom")) ?? [],
     callers: text.get("callers") === "1",
+    graph: text.get("graph") === "1",
+    measure: MEASURES.find((name) => name === text.get("measure")) ?? FIRST.measure,
+    children: text.get("children") === "1",
+    side: text.get("side") === "base" ? "base" : "now",
     by: by ?? FIRST.by,
     record: nanoseconds(text.get("record")) ?? -1,
     types: (text.get("types") ?? "").split(",").filter((name) => /^\w+$/.test(name)),

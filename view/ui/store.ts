@@ -1,3 +1,4 @@
+import type { ComparisonFacts } from "../data/comparison.ts";
 import type { ProfileFacts, Shown } from "../data/view_engine.ts";
 import type { IndexAnswer, InfoAnswer } from "../recording/recording_service.ts";
 import type { Opening, ProgressState } from "../worker/protocol.ts";
@@ -18,6 +19,12 @@ export interface OpenRecording {
   /** Why there is no profile. */
   readonly failed: string | undefined;
   readonly progress: ProgressState | undefined;
+  /** Whether there is something that it is compared with. */
+  readonly compared: boolean;
+  /** That, when it is read. */
+  readonly comparison: ComparisonFacts | undefined;
+  /** Why there is no comparison although one was asked for. */
+  readonly comparisonFailed: string | undefined;
   /** Color by function: of its object. */
   readonly colors: readonly string[];
 }
@@ -31,6 +38,7 @@ export class Store {
   /** Why what was dropped cannot be opened. */
   error: string | undefined;
   readonly #script: string;
+  #opening: Opening | undefined;
   readonly #workerUrl: string;
   readonly #listeners = new Set<() => void>();
   /** Place in the page's own history, and how far that goes. */
@@ -117,21 +125,38 @@ export class Store {
       : this.open?.facts?.functions.name.indexOf(this.state.fn) ?? -1;
   }
 
-  /** Opens files that were dropped or chosen. */
+  /** Opens files that were dropped or chosen; those that are dropped later come on top. */
   async openFiles(files: readonly File[]): Promise<void> {
-    if (files.length > 0) await this.start({ from: "files", files, script: this.#script });
+    if (files.length === 0) return;
+    const before = this.open === undefined || this.#opening?.from !== "files"
+      ? []
+      : this.#opening.files;
+    await this.start({ from: "files", files: [...before, ...files], script: this.#script });
+  }
+
+  /** Whether files can be opened. */
+  get takesFiles(): boolean {
+    return this.#opening === undefined || this.#opening.from === "files";
+  }
+
+  /** Makes the other recording the base of the comparison. */
+  async swap(): Promise<void> {
+    const opening = this.#opening;
+    if (opening?.from !== "files") return;
+    await this.start({ ...opening, swapped: opening.swapped !== true });
   }
 
   /** Opens a recording; what was open is closed. */
   async start(opening: Opening): Promise<void> {
-    this.open?.client.end();
-    this.open = undefined;
+    // What is open stays so until it is known that the new one can be read.
+    const before = this.open;
     this.opening = true;
     this.error = undefined;
     this.#changed();
     const client = new ViewClient(this.#workerUrl);
+    let compared: boolean;
     try {
-      await client.call("open", opening);
+      ({ compared } = await client.call("open", opening));
     } catch (error) {
       client.end();
       this.opening = false;
@@ -139,6 +164,8 @@ export class Store {
       this.#changed();
       return;
     }
+    before?.client.end();
+    this.#opening = opening;
     this.open = {
       client,
       listed: opening.from !== "report",
@@ -147,6 +174,9 @@ export class Store {
       facts: undefined,
       failed: undefined,
       progress: undefined,
+      compared,
+      comparison: undefined,
+      comparisonFailed: undefined,
       colors: [],
     };
     const update = (change: Partial<OpenRecording>) => {
@@ -169,7 +199,12 @@ export class Store {
       update({ failed: error.message, progress: undefined });
     });
     const info = client.call("info").then((info) => update({ info }));
-    await Promise.allSettled([index, profile, info]);
+    // Asked for last: what is compared with is read when all else is there.
+    const comparison = profile.then(() => client.call("comparison")).then(
+      (comparison) => update({ comparison, progress: undefined }),
+      (error: Error) => update({ comparisonFailed: error.message }),
+    );
+    await Promise.allSettled([index, profile, info, comparison]);
   }
 
   /** Gives up what is being read. */

@@ -1,4 +1,11 @@
 import type { ProfileFacts, Shown, TableRows, TreeRows } from "../data/view_engine.ts";
+import type {
+  ComparedBoxes,
+  ComparedFunctions,
+  ComparisonFacts,
+  ComparisonQuery,
+  Side,
+} from "../data/comparison.ts";
 import type { Direction } from "../data/call_graph.ts";
 import type { FlameBoxes, FlameQuery } from "../data/flame_boxes.ts";
 import type { Selection } from "../data/selection.ts";
@@ -18,25 +25,39 @@ export interface ProgressState {
 /** Where a recording comes from. */
 export type Opening =
   /** A process that serves it, at an address below that of the page. */
-  | { readonly from: "server"; readonly base: string }
+  | {
+    readonly from: "server";
+    readonly address: string;
+    /** Whether it has a recording to compare with. */
+    readonly compared: boolean;
+  }
   /** What `perfdata view -o` has put into the page: base64 of deflated bytes. */
   | { readonly from: "report"; readonly packed: string }
-  /** Files that were dropped: a recording, and what names its functions. */
-  | {
-    readonly from: "files";
-    readonly files: readonly File[];
-    /** The text of the worker, of which it starts others. */
-    readonly script: string;
-  };
+  | FilesOpening;
+
+/** Files that were dropped: one or two recordings, and what names their functions. */
+export interface FilesOpening {
+  readonly from: "files";
+  readonly files: readonly File[];
+  /** Of two recordings the older one is the base of a comparison; set where it is the other one. */
+  readonly swapped?: boolean;
+  /** The text of the worker, of which it starts others. */
+  readonly script: string;
+}
 
 /** What the worker does for the page. */
 export interface Calls {
-  open(opening: Opening): void;
+  /** Says whether there is something to compare with. */
+  open(opening: Opening): { readonly compared: boolean };
   /** `undefined` where the recording itself is not there. */
   index(): IndexAnswer | undefined;
   info(): InfoAnswer | undefined;
   profile(): ProfileFacts;
   flame(shown: Shown, query: FlameQuery): FlameBoxes;
+  /** `undefined` where there is nothing to compare with. */
+  comparison(): ComparisonFacts | undefined;
+  compareFunctions(shown: Shown, query: ComparisonQuery): ComparedFunctions;
+  compareFlame(shown: Shown, query: FlameQuery, width: Side): ComparedBoxes;
   table(shown: Shown): TableRows;
   children(shown: Shown, direction: Direction, path: readonly number[], focus?: number): TreeRows;
   tracks(

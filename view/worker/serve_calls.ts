@@ -1,9 +1,11 @@
-import { ViewEngine } from "../data/view_engine.ts";
-import type { Call, Message, Opening } from "./protocol.ts";
+import { Comparison, type ComparisonQuery, type Side } from "../data/comparison.ts";
+import type { FlameQuery } from "../data/flame_boxes.ts";
+import { type Shown, ViewEngine } from "../data/view_engine.ts";
+import type { Call, FilesOpening, Message, Opening, ProgressState } from "./protocol.ts";
 import { reportSource, serverSource, type ViewSource } from "./source.ts";
 
 /** What opens files that were dropped. */
-export type FileOpener = (files: readonly File[], script: string) => Promise<ViewSource>;
+export type FileOpener = (opening: FilesOpening) => Promise<ViewSource>;
 
 /** What the module of the worker calls: answers the page. */
 export function serveCalls(openFiles: FileOpener | undefined): void {
@@ -13,25 +15,28 @@ export function serveCalls(openFiles: FileOpener | undefined): void {
   };
   let source: Promise<ViewSource> | undefined;
   let engine: Promise<ViewEngine> | undefined;
+  let comparison: Promise<Comparison | undefined> | undefined;
+  const progressed = (progress: ProgressState) => scope.postMessage({ progress });
   const open = (opening: Opening): Promise<ViewSource> => {
-    if (opening.from === "server") return Promise.resolve(serverSource(opening.base));
+    if (opening.from === "server") return Promise.resolve(serverSource(opening));
     if (opening.from === "report") return reportSource(opening.packed);
     if (openFiles === undefined) {
       return Promise.reject(new Error("this page opens no files; perfdata view FILE does"));
     }
-    return openFiles(opening.files, opening.script);
+    return openFiles(opening);
   };
   const answer = async ({ name, args }: Call): Promise<unknown> => {
     if (name === "open") {
       source = open(args[0] as Opening);
-      await source;
+      const { base } = await source;
       engine = source.then(async (from) => {
-        const profile = await from.profile((progress) => scope.postMessage({ progress }));
+        const profile = await from.profile(progressed);
         return new ViewEngine(profile);
       });
+      comparison = undefined;
       // It is asked for later.
       engine.catch(() => {});
-      return undefined;
+      return { compared: base !== undefined };
     }
     if (source === undefined || engine === undefined) throw new Error("nothing is open");
     const from = await source;
@@ -46,6 +51,18 @@ export function serveCalls(openFiles: FileOpener | undefined): void {
         return await (from[name] as (...args: readonly unknown[]) => Promise<unknown>)(...args);
       case "profile":
         return (await engine).facts();
+      case "comparison":
+        comparison ??= compare(from, await engine, progressed);
+        return (await comparison)?.facts();
+      case "compareFunctions":
+      case "compareFlame": {
+        const compared = await comparison;
+        if (compared === undefined) throw new Error("there is nothing to compare with");
+        const [shown, query, width] = args as [Shown, ComparisonQuery & FlameQuery, Side];
+        return name === "compareFlame"
+          ? compared.flame(shown, query, width)
+          : compared.functions(shown, query);
+      }
       default: {
         const views = await engine;
         return (views[name] as (...args: readonly unknown[]) => unknown).apply(views, [...args]);
@@ -61,4 +78,15 @@ export function serveCalls(openFiles: FileOpener | undefined): void {
       },
     );
   };
+}
+
+/** Reads what the recording is compared with, after the recording itself. */
+async function compare(
+  { base }: ViewSource,
+  engine: ViewEngine,
+  progress: (state: ProgressState) => void,
+): Promise<Comparison | undefined> {
+  return base === undefined
+    ? undefined
+    : new Comparison(new ViewEngine(await base(progress)), engine);
 }

@@ -2,7 +2,7 @@ import { fromBase64, inflate, unpack } from "../data/pack.ts";
 import type { ViewProfile } from "../data/view_profile.ts";
 import type { RecordDetail, RecordQuery, RecordRows } from "../recording/record_list.ts";
 import type { IndexAnswer, InfoAnswer } from "../recording/recording_service.ts";
-import type { ProgressState } from "./protocol.ts";
+import type { Opening, ProgressState } from "./protocol.ts";
 
 /** What the worker has the recording from. */
 export interface ViewSource {
@@ -10,6 +10,8 @@ export interface ViewSource {
   info(): Promise<InfoAnswer | undefined>;
   /** @throws {Error} Where there is none, with the reason. */
   profile(progress: (state: ProgressState) => void): Promise<ViewProfile>;
+  /** What it is compared with; `undefined` where that is nothing. */
+  readonly base: ((progress: (state: ProgressState) => void) => Promise<ViewProfile>) | undefined;
   records(query: RecordQuery, from: number, count: number): Promise<RecordRows>;
   position(query: RecordQuery, number: number): Promise<number>;
   record(number: number): Promise<RecordDetail | undefined>;
@@ -20,6 +22,8 @@ export interface ReportData {
   readonly profile: ViewProfile | undefined;
   /** Why there is no profile. */
   readonly why: string | undefined;
+  /** What it is compared with. */
+  readonly base?: ViewProfile | undefined;
   readonly index: IndexAnswer | undefined;
   readonly info: InfoAnswer | undefined;
 }
@@ -35,6 +39,7 @@ export async function reportSource(packed: string): Promise<ViewSource> {
       data.profile === undefined
         ? Promise.reject(new Error(data.why ?? "no samples"))
         : Promise.resolve(data.profile),
+    base: data.base === undefined ? undefined : () => Promise.resolve(data.base as ViewProfile),
     records: () => Promise.reject(new Error(none)),
     position: () => Promise.reject(new Error(none)),
     record: () => Promise.reject(new Error(none)),
@@ -45,33 +50,37 @@ export async function reportSource(packed: string): Promise<ViewSource> {
 export const FRAME = { PROGRESS: 0, DATA: 1, ERROR: 2 } as const;
 
 /** A process that serves the recording. */
-export function serverSource(base: string): ViewSource {
+export function serverSource(
+  { address, compared }: Pick<Opening & { readonly from: "server" }, "address" | "compared">,
+): ViewSource {
   const ask = async <T>(path: string): Promise<T> => {
-    const response = await fetch(`${base}${path}`);
+    const response = await fetch(`${address}${path}`);
     if (!response.ok) throw new Error((await response.text()).trim());
     // What is not there is `null` on its way.
     return unpack<T | null>(new Uint8Array(await response.arrayBuffer())) ?? undefined as T;
   };
   const text = (query: RecordQuery) => encodeURIComponent(JSON.stringify(query));
+  const profile = (path: string) => async (progress: (state: ProgressState) => void) => {
+    const response = await fetch(`${address}${path}`);
+    if (!response.ok || response.body === null) throw new Error(await response.text());
+    const chunks: Uint8Array[] = [];
+    for await (const { kind, bytes } of frames(response.body)) {
+      if (kind === FRAME.DATA) chunks.push(bytes);
+      else {
+        const value = JSON.parse(new TextDecoder().decode(bytes));
+        if (kind === FRAME.ERROR) throw new Error(value);
+        progress(value);
+      }
+    }
+    return unpack<ViewProfile>(
+      new Uint8Array(await new Blob(chunks as BlobPart[]).arrayBuffer()),
+    );
+  };
   return {
     index: () => ask("index"),
     info: () => ask("info"),
-    async profile(progress) {
-      const response = await fetch(`${base}profile`);
-      if (!response.ok || response.body === null) throw new Error(await response.text());
-      const chunks: Uint8Array[] = [];
-      for await (const { kind, bytes } of frames(response.body)) {
-        if (kind === FRAME.DATA) chunks.push(bytes);
-        else {
-          const value = JSON.parse(new TextDecoder().decode(bytes));
-          if (kind === FRAME.ERROR) throw new Error(value);
-          progress(value);
-        }
-      }
-      return unpack<ViewProfile>(
-        new Uint8Array(await new Blob(chunks as BlobPart[]).arrayBuffer()),
-      );
-    },
+    profile: profile("profile"),
+    base: compared ? profile("base") : undefined,
     records: (query, from, count) =>
       ask(`records?query=${text(query)}&from=${from}&count=${count}`),
     position: (query, number) => ask(`position?query=${text(query)}&number=${number}`),

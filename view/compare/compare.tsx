@@ -1,0 +1,359 @@
+import { changeColor } from "@perfdata/export/flame-colors";
+import type { DiffMeasure } from "@perfdata/export/diff";
+import type { ComparedFunctions, ComparisonFacts } from "../data/comparison.ts";
+import { FileChoice } from "../app/drop_place.tsx";
+import { FlameGraph } from "../flame/flame_graph.tsx";
+import { countedOf, type ProfileViewProps, unitOf } from "../ui/context.ts";
+import { amount, grouped, percent } from "../ui/format.ts";
+import { type JSX, useMemo, useState } from "../ui/preact.ts";
+import { useQuery } from "../ui/use_query.ts";
+import { lineOfKey, VirtualList } from "../ui/virtual_list.tsx";
+
+type ComparedRow = ComparedFunctions["rows"][number];
+
+const MEASURE_NAMES: Readonly<Record<DiffMeasure, string>> = {
+  total: "share of the period",
+  samples: "share of the samples",
+  time: "period per second",
+  period: "period per recording",
+};
+
+/** What is selected of the recording, compared with another one. */
+export function CompareView(props: ProfileViewProps): JSX.Element {
+  const { store, open, facts } = props;
+  const { state } = store;
+  const { comparison, comparisonFailed } = open;
+  if (!open.compared) {
+    return (
+      <section class="drop" aria-label="Compare">
+        <p class="large">Drop another recording here</p>
+        <p>The older one of the two is the base; they can be swapped.</p>
+        <FileChoice store={store} />
+      </section>
+    );
+  }
+  if (comparison === undefined) {
+    return (
+      <section class="empty" aria-label="Compare">
+        {comparisonFailed !== undefined
+          ? <p class="wrong" role="alert">{comparisonFailed}</p>
+          : <p role="status">Reading what it is compared with…</p>}
+      </section>
+    );
+  }
+  const isPart = [state.from, state.to, state.pids, state.tids, state.cpus]
+    .some((part) => part !== undefined);
+  return (
+    <section class="fill" aria-label="Compare">
+      <div class="bar">
+        <label>
+          Show{" "}
+          <select
+            value={state.graph ? "flame" : "functions"}
+            onChange={(event) =>
+              store.set({ graph: event.currentTarget.value === "flame", zoom: [] })}
+          >
+            <option value="functions">functions</option>
+            <option value="flame">flame graph</option>
+          </select>
+        </label>
+        {state.graph ? <GraphOptions {...props} /> : <TableOptions {...props} />}
+        <span class="soft">
+          {isPart ? "what is selected of " : ""}
+          {facts.title} against {isPart ? "all of " : ""}
+          {comparison.title}
+        </span>
+        {store.takesFiles && <button type="button" onClick={() => store.swap()}>Swap</button>}
+      </div>
+      {state.graph
+        ? <ComparedGraph {...props} comparison={comparison} />
+        : <ComparedTable {...props} comparison={comparison} />}
+    </section>
+  );
+}
+
+function TableOptions({ store, facts }: ProfileViewProps): JSX.Element {
+  const { state } = store;
+  return (
+    <>
+      <label>
+        By{" "}
+        <select
+          value={state.measure}
+          onChange={(event) => store.set({ measure: event.currentTarget.value as DiffMeasure })}
+        >
+          {Object.entries(MEASURE_NAMES).filter(([name]) => name !== "time" || facts.timed)
+            .map(([name, text]) => <option key={name} value={name}>{text}</option>)}
+        </select>
+      </label>
+      <label>
+        <input
+          type="checkbox"
+          checked={state.children}
+          onChange={(event) => store.set({ children: event.currentTarget.checked })}
+        />{" "}
+        with what they called
+      </label>
+    </>
+  );
+}
+
+function GraphOptions({ store }: ProfileViewProps): JSX.Element {
+  const { state } = store;
+  return (
+    <>
+      <label>
+        First row{" "}
+        <select
+          value={state.callers ? "up" : "down"}
+          onChange={(event) => store.set({ callers: event.currentTarget.value === "up", zoom: [] })}
+        >
+          <option value="down">outermost callers</option>
+          <option value="up">sampled functions</option>
+        </select>
+      </label>
+      <label>
+        Width{" "}
+        <select
+          value={state.side}
+          onChange={(event) =>
+            store.set({ side: event.currentTarget.value === "base" ? "base" : "now", zoom: [] })}
+        >
+          <option value="now">now</option>
+          <option value="base">base</option>
+        </select>
+      </label>
+      <ul class="legend" aria-label="Colors">
+        {[["less", -0.1], ["as before", 0], ["more", 0.1]].map(([name, change]) => (
+          <li key={name}>
+            <span
+              class="swatch"
+              style={{ background: changeColor(change as number) }}
+              aria-hidden="true"
+            />
+            {name}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+/** A change with its sign. */
+function signed(share: number): string {
+  return `${share < 0 ? "−" : "+"}${(Math.abs(share) * 100).toFixed(2)}%`;
+}
+
+/** The flame graph of one recording, colored by what the other one has of each box. */
+function ComparedGraph(
+  props: ProfileViewProps & { readonly comparison: ComparisonFacts },
+): JSX.Element | null {
+  const { store, open, comparison } = props;
+  const { shown, state, matched } = store;
+  const [width, setWidth] = useState(1200);
+  const query = {
+    direction: state.callers ? "up" : "down",
+    zoom: state.zoom,
+    least: 0.4 / width,
+  } as const;
+  const { value } = useQuery(
+    JSON.stringify([shown, query, state.side]),
+    () => open.client.call("compareFlame", shown, query, state.side),
+  );
+  const shares = (box: number): readonly [number, number] => {
+    if (value === undefined) return [0, 0];
+    const own = value.sum === 0 ? 0 : (value.total[box] as number) / value.sum;
+    const other = value.otherSum === 0 ? 0 : (value.other[box] as number) / value.otherSum;
+    return state.side === "now" ? [other, own] : [own, other];
+  };
+  const boxColor = useMemo(() => {
+    const made = Array.from({ length: value?.length ?? 0 }, (_, box) => {
+      const [before, now] = shares(box);
+      return changeColor(now - before);
+    });
+    return (box: number) => made[box] ?? "";
+  }, [value]);
+  if (value === undefined) return null;
+  return (
+    <FlameGraph
+      boxes={value}
+      names={comparison.names}
+      objectOf={(fn) => comparison.objects[fn] ?? ""}
+      colors={[]}
+      boxColor={boxColor}
+      note={(box) => {
+        const [before, now] = shares(box);
+        return `${percent(before, 1)} of the base, ${percent(now, 1)} now (${
+          signed(now - before)
+        })`;
+      }}
+      matched={matched}
+      isUpward={!state.callers}
+      unit={unitOf(props)}
+      counted={countedOf(props)}
+      label="Flame graph of the comparison"
+      zoomTo={(zoom) => store.set({ zoom })}
+      pick={(fn) => store.set({ view: "sandwich", fn: comparison.names[fn] ?? "" })}
+      onWidth={setWidth}
+    />
+  );
+}
+
+type Column = "change" | "before" | "after" | "chance" | "name" | "object";
+
+const COLUMNS: readonly (readonly [Column, string, string])[] = [
+  ["before", "Base", "of the base"],
+  ["after", "Now", "of what is shown"],
+  ["change", "Change", "as a part of the whole base"],
+  [
+    "chance",
+    "Chance",
+    "how probable such a change is by chance alone; * counts among all that were tested",
+  ],
+  ["name", "Function", ""],
+  ["object", "Object", "the program, library or kernel that it is in"],
+];
+
+/** The functions of both, with how probable each change is by chance. */
+function ComparedTable(
+  props: ProfileViewProps & { readonly comparison: ComparisonFacts },
+): JSX.Element {
+  const { store, open, facts, comparison } = props;
+  const { shown, state, matched } = store;
+  const { measure: by, children } = state;
+  const [sort, setSort] = useState<{ by: Column; up: boolean }>({ by: "change", up: false });
+  const [line, setLine] = useState(-1);
+  const query = { by, children };
+  const { value, error } = useQuery(
+    JSON.stringify([shown, query]),
+    () => open.client.call("compareFunctions", shown, query),
+  );
+  const isRate = by === "time" || by === "period";
+  const measured = (part: number) => isRate ? amount(part, unitOf(props)) : percent(part, 1);
+  const rows = useMemo(() => {
+    // A search is for names of the recording that is shown; those of the base alone are matched by none.
+    const some = (value?.rows ?? []).filter(({ fn }) => matched === undefined || matched[fn] === 1);
+    const of = ({ name, object, before, after, change, chance }: ComparedRow) => {
+      const values = { name, object, before: before.value, after: after.value, chance };
+      return sort.by === "change" ? Math.abs(change) : values[sort.by];
+    };
+    return some.map((row) => ({ row, key: of(row) })).sort((a, b) =>
+      (a.key < b.key ? -1 : a.key > b.key ? 1 : 0) * (sort.up ? 1 : -1)
+    ).map(({ row }) => row);
+  }, [value, sort, matched]);
+  const picked = (at: number) => {
+    const { fn = -1 } = rows[at] ?? {};
+    if (fn >= 0) store.set({ view: "sandwich", fn: comparison.names[fn] ?? "" });
+  };
+  const counting = value?.rows.filter(({ isSignificant }) => isSignificant).length ?? 0;
+  return (
+    <>
+      {error !== undefined && <p class="empty wrong" role="alert">{error}</p>}
+      {value !== undefined && error === undefined && (
+        <VirtualList
+          class="grid compared"
+          role="grid"
+          aria-label={`${grouped(rows.length)} functions of both recordings, by ${sort.by}`}
+          aria-rowcount={rows.length + 1}
+          aria-activedescendant={line < 0 ? undefined : `compared-${line}`}
+          tabIndex={0}
+          onKeyDown={(event) => {
+            const to = lineOfKey(event.key, line, rows.length);
+            if (to !== undefined) setLine(to);
+            else if (event.key === "Enter") picked(line);
+            else return;
+            event.preventDefault();
+          }}
+          head={
+            <div class="row head" role="row" aria-rowindex={1}>
+              {COLUMNS.map(([name, title, hint]) => (
+                <div
+                  key={name}
+                  class={name === "name" || name === "object" ? name : `number ${name}`}
+                  role="columnheader"
+                  aria-sort={sort.by === name ? sort.up ? "ascending" : "descending" : "none"}
+                >
+                  <button
+                    type="button"
+                    title={hint}
+                    onClick={() =>
+                      setSort((before) => ({
+                        by: name,
+                        up: before.by === name
+                          ? !before.up
+                          : name === "name" || name === "object" || name === "chance",
+                      }))}
+                  >
+                    {title}
+                    <span aria-hidden="true">{sort.by === name ? sort.up ? " ▲" : " ▼" : ""}</span>
+                  </button>
+                </div>
+              ))}
+            </div>
+          }
+          count={rows.length}
+          height={24}
+          chosen={line}
+          render={(at) => {
+            const row = rows[at];
+            if (row === undefined) return null;
+            const [low, high] = row.interval;
+            const name = comparison.names[row.fn] ?? row.name;
+            return (
+              <div
+                class={`row${at === line ? " chosen" : ""}${row.isSignificant ? "" : " faded"}`}
+                role="row"
+                id={`compared-${at}`}
+                aria-rowindex={at + 2}
+                aria-selected={at === line}
+                data-fn={row.name}
+                data-object={row.object}
+                data-change={row.change}
+                data-chance={row.chance}
+                data-significant={row.isSignificant}
+                onClick={() => setLine(at)}
+                onDblClick={() => picked(at)}
+              >
+                <div class="number" role="gridcell">{measured(row.before.value)}</div>
+                <div class="number" role="gridcell">{measured(row.after.value)}</div>
+                <div
+                  class={`number change ${row.change < 0 ? "less" : "more"}`}
+                  role="gridcell"
+                  title={`with 95% between ${signed(low)} and ${signed(high)}`}
+                >
+                  {signed(row.change)}
+                </div>
+                <div class="number" role="gridcell">
+                  {row.chance < 0.0001 ? "<0.0001" : row.chance.toFixed(4)}
+                  <span class="star">{row.isSignificant ? "*" : ""}</span>
+                </div>
+                <div class="name" role="gridcell" title={name}>
+                  <button type="button" class="link" tabIndex={-1} onClick={() => picked(at)}>
+                    {name}
+                  </button>
+                  {row.note !== "" && <span class="tag">{row.note}</span>}
+                </div>
+                <div class="object soft" role="gridcell">{row.object}</div>
+              </div>
+            );
+          }}
+        />
+      )}
+      <p class="foot soft">
+        {value !== undefined &&
+          `${grouped(counting)} of ${grouped(value.rows.length)} functions changed by more than ` +
+            `chance (*); ${grouped(value.before.samples)} → ${
+              grouped(value.after.samples)
+            } samples, ` +
+            (facts.events[state.event]?.name ?? "") +
+            (isRate
+              ? `; in all ${measured(value.before.value)} → ${measured(value.after.value)} a ` +
+                `${by === "time" ? "second" : "recording"} (${signed(value.change)})`
+              : "")}
+        {value?.same.map(({ before, after }) => (
+          <span key={before}>; {before} and {after} are compared as one</span>
+        ))}
+      </p>
+    </>
+  );
+}

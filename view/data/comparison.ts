@@ -1,0 +1,184 @@
+import {
+  type Diff,
+  type DiffMeasure,
+  type DiffRecording,
+  diffRecordings,
+  type DiffRow,
+} from "@perfdata/export/diff";
+import { ranks } from "@perfdata/profile/frame-stacks";
+import { FUNCTION_KIND } from "@perfdata/profile/profile";
+import { CallGraph } from "./call_graph.ts";
+import { type FlameBoxes, flameBoxes, type FlameQuery } from "./flame_boxes.ts";
+import type { Shown, ViewEngine } from "./view_engine.ts";
+import type { ViewProfile } from "./view_profile.ts";
+
+/** What is said of a comparison before anything of it is shown. */
+export interface ComparisonFacts {
+  /** What is compared with. */
+  readonly title: string;
+  readonly trust: string;
+  /** Nanoseconds from its first sample to its last one. */
+  readonly duration: number;
+  /** The functions of the recording that is shown, then those that the base alone has. */
+  readonly names: readonly string[];
+  /** By function: the short name of its object. */
+  readonly objects: readonly string[];
+}
+
+/** What is compared, and how. */
+export interface ComparisonQuery {
+  readonly by: DiffMeasure;
+  /** Whether a function has what it called as well. */
+  readonly children: boolean;
+}
+
+/** A comparison of functions; rows have the number of the function, too. */
+export interface ComparedFunctions extends Omit<Diff, "rows"> {
+  readonly rows: readonly (DiffRow & { readonly fn: number })[];
+}
+
+/** Which recording gives boxes their width. */
+export type Side = "base" | "now";
+
+/** Boxes of a flame graph with what the other recording has of them. */
+export interface ComparedBoxes extends FlameBoxes {
+  /** By box: weight on the other side. */
+  readonly other: Float64Array;
+  /** Weight of all on the other side. */
+  readonly otherSum: number;
+}
+
+/** Compares what is selected of a recording with all of another one. */
+export class Comparison {
+  readonly #base: ViewEngine;
+  readonly #now: ViewEngine;
+  readonly #names: string[];
+  readonly #objects: string[];
+  /** By name, object and whether it is inlined, and by the first two alone: number of the function. */
+  readonly #number = new Map<string, number>();
+  /** By row of the stacks of the base, with inlined functions and without: the function. */
+  readonly #items = new Map<Int32Array, Int32Array>();
+  readonly #numberOfBase: Int32Array;
+  readonly #rank: Int32Array;
+
+  /** @param base What is compared with. */
+  constructor(base: ViewEngine, now: ViewEngine) {
+    this.#base = base;
+    this.#now = now;
+    const own = now.profile;
+    this.#names = [...own.functions.name];
+    this.#objects = this.#names.map((_, fn) => objectOf(own, fn));
+    for (const [fn, name] of plainNames(own).entries()) this.#know(own, fn, name, fn);
+    const plain = plainNames(base.profile);
+    this.#numberOfBase = Int32Array.from(plain, (name, fn) => {
+      const object = objectOf(base.profile, fn);
+      // What is inlined on one side alone is the same function nevertheless.
+      const known = this.#number.get(keyOf(base.profile, fn, name)) ??
+        this.#number.get(`${name}\0${object}`);
+      if (known !== undefined) return known;
+      const number = this.#names.push(base.profile.functions.name[fn] as string) - 1;
+      this.#objects.push(object);
+      this.#know(base.profile, fn, name, number);
+      return number;
+    });
+    this.#rank = ranks(this.#names);
+  }
+
+  /** What is said of the comparison before anything of it is shown. */
+  facts(): ComparisonFacts {
+    const { title, trust, duration } = this.#base.profile;
+    return { title, trust, duration, names: this.#names, objects: this.#objects };
+  }
+
+  /**
+   * Compares functions, as the command `diff` does.
+   *
+   * @throws {RangeError} Where one of both has no samples of the event.
+   */
+  functions(shown: Shown, { by, children }: ComparisonQuery): ComparedFunctions {
+    const event = this.#now.profile.events[shown.event]?.name ?? "";
+    const found = diffRecordings(
+      [recordingOf(this.#base, this.#ofBase(shown))],
+      [recordingOf(this.#now, shown)],
+      { event, by, children, inline: shown.inline },
+    );
+    const names = new Map(found.same.map(({ before, after }) => [before, after]));
+    const number = (name: string, object: string) => this.#number.get(`${name}\0${object}`);
+    return {
+      ...found,
+      rows: found.rows.map((row) => {
+        const other = names.get(row.object);
+        const fn = number(row.name, row.object) ??
+          (other === undefined ? undefined : number(row.name, other));
+        return { ...row, fn: fn ?? -1 };
+      }),
+    };
+  }
+
+  /** Boxes of the flame graph of one side, with what the other one has of them. */
+  flame(shown: Shown, query: FlameQuery, width: Side): ComparedBoxes {
+    const now = this.#now.graph(shown).graph;
+    const { stacks, weights } = this.#base.graph(this.#ofBase(shown));
+    let item = this.#items.get(stacks.item);
+    if (item === undefined) {
+      item = stacks.item.map((fn) => this.#numberOfBase[fn] as number);
+      this.#items.set(stacks.item, item);
+    }
+    const base = new CallGraph({ ...stacks, item }, weights, shown.weight);
+    const [graph, other] = width === "now" ? [now, base] : [base, now];
+    const boxes = flameBoxes(graph, this.#rank, query, other);
+    return { ...boxes, otherSum: other.sum };
+  }
+
+  #know(profile: ViewProfile, fn: number, name: string, number: number): void {
+    this.#number.set(keyOf(profile, fn, name), number);
+    const plain = `${name}\0${objectOf(profile, fn)}`;
+    if (!this.#number.has(plain)) this.#number.set(plain, number);
+  }
+
+  /** All of the base: the selection is one of the other recording. */
+  #ofBase({ event, weight, inline }: Shown): Shown {
+    const name = this.#now.profile.events[event]?.name;
+    const of = this.#base.profile.events.findIndex((one) => one.name === name);
+    return { event: of, weight, inline };
+  }
+}
+
+function objectOf({ functions, objects }: ViewProfile, fn: number): string {
+  return objects[functions.object[fn] as number]?.name ?? "[unknown]";
+}
+
+function keyOf(profile: ViewProfile, fn: number, name: string): string {
+  const isInlined = ((profile.functions.kind[fn] as number) & FUNCTION_KIND.INLINED) !== 0;
+  return `${name}\0${objectOf(profile, fn)}\0${isInlined}`;
+}
+
+/** Names without the mark of what nothing verifies. */
+function plainNames({ functions: { name, kind } }: ViewProfile): string[] {
+  return name.map((label, fn) =>
+    ((kind[fn] as number) & FUNCTION_KIND.UNVERIFIED) === 0 ? label : label.slice(0, -1)
+  );
+}
+
+/** What is selected, as it is compared. */
+function recordingOf(engine: ViewEngine, shown: Shown): DiffRecording {
+  const { profile } = engine;
+  const { stacks, weights } = engine.graph(shown);
+  const { events, samples, duration } = profile;
+  const sampled = new Set(samples.event.subarray(0, samples.length));
+  const from = Math.max(0, shown.from ?? 0);
+  const to = Math.min(duration, shown.to ?? duration);
+  return {
+    objects: profile.objects,
+    threads: profile.threads,
+    functions: { ...profile.functions, name: plainNames(profile) },
+    parent: stacks.parent,
+    item: stacks.item,
+    samples: weights.count,
+    periods: weights.period,
+    bareSamples: weights.bareCount,
+    barePeriod: weights.barePeriod,
+    seconds: Math.max(0, to - from) / 1e9,
+    sampled: [...sampled].map((number) => events[number]?.name ?? `${number}`),
+  };
+}

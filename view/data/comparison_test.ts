@@ -1,0 +1,118 @@
+import { assert, assertEquals } from "@std/assert";
+import { diff } from "@perfdata/export/diff";
+import { plainSamples, profileOf } from "../../packages/export/testing.ts";
+import { Comparison } from "./comparison.ts";
+import { type Shown, ViewEngine } from "./view_engine.ts";
+import { viewProfile } from "./view_profile.ts";
+
+// The same program, with one function less in the base, and other shares.
+const OLD = plainSamples(5000, 71, 30);
+const NOW = plainSamples(6000, 72, 31).map((sample, i) => ({
+  ...sample,
+  stack: i % 3 === 0 ? ["main", "grown"] : sample.stack,
+}));
+const [BASE, PROFILE] = [profileOf(OLD), profileOf(NOW)];
+const compared = new Comparison(
+  new ViewEngine(viewProfile(BASE)),
+  new ViewEngine(viewProfile(PROFILE)),
+);
+const SHOWN: Shown = { event: 0, weight: "period", inline: true };
+
+Deno.test("functions are compared as diff compares the profiles", () => {
+  let rows = 0;
+  for (const by of ["total", "samples", "time", "period"] as const) {
+    for (const children of [false, true]) {
+      for (const inline of [false, true]) {
+        const wanted = diff([BASE], [PROFILE], { event: "cpu-clock", by, children, inline });
+        const found = compared.functions({ ...SHOWN, inline }, { by, children });
+        const names = compared.facts().names;
+        for (const { fn, name } of found.rows) assertEquals(names[fn] ?? "[no stack]", name);
+        const key = ({ name, object }: { name: string; object: string }) => `${name} ${object}`;
+        const sorted = <T extends { name: string; object: string }>(of: readonly T[]) =>
+          [...of].sort((a, b) => key(a) < key(b) ? -1 : 1);
+        assertEquals(
+          sorted(found.rows.map(({ fn: _, ...row }) => row)),
+          sorted(wanted.rows),
+          `${by} ${children} ${inline}`,
+        );
+        assert(found.rows.some(({ name, note }) => name === "grown" && note === "new"));
+        assertEquals([found.before, found.after], [wanted.before, wanted.after]);
+        rows += found.rows.length;
+      }
+    }
+  }
+  assert(rows > 300, `${rows} rows`);
+});
+
+Deno.test("a selection is compared with all of the base", () => {
+  const of = NOW.filter(({ event, thread }) => event === 0 && thread[2] === 8);
+  const { before, after } = compared.functions(
+    { ...SHOWN, tids: [8] },
+    { by: "total", children: false },
+  );
+  const base = OLD.filter(({ event }) => event === 0);
+  const sum = (samples: typeof OLD) => samples.reduce((all, { period }) => all + period, 0);
+  assertEquals([after.samples, after.period], [of.length, sum(of)]);
+  assertEquals([before.samples, before.period], [base.length, sum(base)]);
+});
+
+/**
+ * The functions of a sample, outermost first: an inlined one is in the object of what it is in, and another
+ * one than that which is not inlined.
+ */
+function functionsOf(stack: readonly string[]): string[] {
+  let object = "";
+  const functions = stack.map((name) => {
+    if (!name.startsWith("~")) object = name.length % 3 === 0 ? "[kernel.kallsyms]" : "demo";
+    return `${name} ${object}`;
+  });
+  return functions.length === 0 ? ["[no stack]"] : functions;
+}
+
+Deno.test("boxes of a comparison have what the other recording has of their stacks", () => {
+  let boxes = 0;
+  for (const width of ["now", "base"] as const) {
+    for (const direction of ["down", "up"] as const) {
+      const found = compared.flame(SHOWN, { direction, zoom: [], least: 0 }, width);
+      /** Periods by path, as the samples say themselves. */
+      const sums = (samples: typeof OLD) => {
+        const by = new Map<string, number>();
+        for (const { event, stack, period } of samples) {
+          if (event !== 0) continue;
+          const functions = functionsOf(stack);
+          if (direction === "up") functions.reverse();
+          for (let end = 1; end <= functions.length; end++) {
+            const path = functions.slice(0, end).join("\0");
+            by.set(path, (by.get(path) ?? 0) + period);
+          }
+        }
+        return by;
+      };
+      const [own, other] = width === "now" ? [sums(NOW), sums(OLD)] : [sums(OLD), sums(NOW)];
+      const { names, objects } = compared.facts();
+      // By box: what its path may be, for a name may be that of an inlined function.
+      const lines: string[] = [];
+      const paths: string[][] = [];
+      for (let box = 0; box < found.length; box++) {
+        const fn = found.item[box] as number;
+        const up = found.parent[box] as number;
+        const label = `${names[fn]} ${objects[fn]}`;
+        const here = fn < 0 ? ["[no stack]"] : [label, `~${label}`];
+        paths.push(
+          (up < 0
+            ? here
+            : (paths[up] as string[]).flatMap((path) => here.map((name) => `${path}\0${name}`)))
+            .filter((path) => own.has(path)),
+        );
+        const sum = (by: ReadonlyMap<string, number>) =>
+          (paths[box] as string[]).map((path) => `${by.get(path) ?? 0}`);
+        lines.push(`${found.total[box]} ${found.other[box]}`);
+        const wanted = sum(own).map((total, i) => `${total} ${sum(other)[i]}`);
+        assert(wanted.includes(lines[box] as string), `${lines[box]}: ${wanted.join(", ")}`);
+      }
+      assertEquals(found.length, own.size);
+      boxes += found.length;
+    }
+  }
+  assert(boxes > 5000, `${boxes} boxes`);
+});
