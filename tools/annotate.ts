@@ -1,11 +1,6 @@
 /** `annotate`: prints source lines of a function with their shares. */
-import {
-  annotate,
-  type AnnotatedLine,
-  type Annotation,
-  codeCounts,
-} from "@perfdata/export/annotate";
-import { markedName, type Profile, totals } from "@perfdata/profile/profile";
+import { annotate, codeCounts } from "@perfdata/export/annotate";
+import { type Profile, totals } from "@perfdata/profile/profile";
 import { ObjectCodeReader } from "@perfdata/session/object-code";
 import {
   aboutAsync,
@@ -18,8 +13,11 @@ import {
   oneFile,
   UsageError,
   writeLine,
+  writeLines,
   writeOut,
 } from "./_cli.ts";
+import { sourceLines, Sources } from "./_source_lines.ts";
+import { textOf } from "../view/terminal/lines.ts";
 import { insnMode, printInsns } from "./_insns.ts";
 import { insnText } from "./_insn_text.ts";
 import { codeFiles, imagesOf, KERNEL_FILE_NOTE } from "./_pt.ts";
@@ -126,7 +124,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         }
       } else {
         if (i > 0) writeLine("");
-        print(one, eventName, whole, sources, context);
+        writeLines(sourceLines(one, { event: eventName, whole, sources, context }).map(textOf));
       }
     }
     const [absent, ...others] = sources.absent();
@@ -179,94 +177,6 @@ function isFile(path: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** Source files, where they can be read. */
-class Sources {
-  readonly #folder: string | undefined;
-  readonly #texts = new Map<string, readonly string[] | undefined>();
-
-  constructor(folder: string | undefined) {
-    this.#folder = folder;
-  }
-
-  /** The files that were asked for and could not be read. */
-  absent(): string[] {
-    return [...this.#texts].filter(([, text]) => text === undefined).map(([path]) => path);
-  }
-
-  lines(path: string): readonly string[] | undefined {
-    if (!this.#texts.has(path)) this.#texts.set(path, this.#read(path));
-    return this.#texts.get(path);
-  }
-
-  #read(path: string): readonly string[] | undefined {
-    const parts = path.split("/").filter((part) => part !== "" && part !== ".");
-    const places = this.#folder === undefined
-      ? [path]
-      : parts.map((_, i) => `${this.#folder}/${parts.slice(i).join("/")}`);
-    for (const place of places) {
-      try {
-        // Tabs would be shown as such, since a line may hold whatever moves the cursor.
-        return Deno.readTextFileSync(place).replaceAll("\t", "        ").split(/\r?\n/);
-      } catch {
-        // The next place, or none: the lines stand without their text.
-      }
-    }
-    return undefined;
-  }
-}
-
-function print(
-  { object, self, total, lines, ...named }: Annotation,
-  event: string,
-  whole: number,
-  sources: Sources,
-  context: number,
-): void {
-  const share = (period: number) =>
-    period === 0 ? "" : `${(whole === 0 ? 0 : 100 * period / whole).toFixed(2)}%`;
-  const row = (own: string, all: string, text: string) =>
-    writeLine(`${own.padStart(7)} ${all.padStart(7)}  ${text}`.trimEnd());
-  writeLine(
-    `${markedName(named)} in ${object}: ${total.samples} samples, ${
-      share(total.period)
-    } of ${event}, ` +
-      `${share(self.period) || "0%"} in itself`,
-  );
-  row("SELF", "TOTAL", "LINE");
-  for (const [file, own] of byFile(lines)) {
-    const text = file === undefined ? undefined : sources.lines(file);
-    let last = 0;
-    for (const [i, { line, self, total, calls }] of own.entries()) {
-      if (text !== undefined && line > 0) {
-        const from = Math.max(last + 1, line - context, 1);
-        if (last > 0 && from > last + 1) writeLine("");
-        for (let n = from; n < line; n++) row("", "", `${file}:${n}: ${text[n - 1] ?? ""}`);
-      }
-      const place = file === undefined || line === 0 ? "no line" : `${file}:${line}:`;
-      row(share(self.period), share(total.period), `${place} ${text?.[line - 1] ?? ""}`);
-      for (const { inlined, period, ...named } of calls) {
-        row("", share(period), `    ${inlined ? "inlined" : "calls"} ${markedName(named)}`);
-      }
-      last = line;
-      if (text === undefined || line === 0) continue;
-      const next = own[i + 1]?.line ?? Infinity;
-      const to = Math.min(line + context, next - 1, text.length - 1);
-      for (let n = line + 1; n <= to; n++) row("", "", `${file}:${n}: ${text[n - 1] ?? ""}`);
-      last = Math.max(line, to);
-    }
-  }
-}
-
-function byFile(lines: readonly AnnotatedLine[]): Map<string | undefined, AnnotatedLine[]> {
-  const files = new Map<string | undefined, AnnotatedLine[]>();
-  for (const line of lines) {
-    const own = files.get(line.file);
-    if (own === undefined) files.set(line.file, [line]);
-    else own.push(line);
-  }
-  return files;
 }
 
 /** The command. */

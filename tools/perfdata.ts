@@ -13,7 +13,9 @@ export type Need =
   /** Look for symbols: caches that the environment names, and /proc by way of `cat`. */
   | "symbols"
   /** Answer a browser on 127.0.0.1, and open one. */
-  | "serve";
+  | "serve"
+  /** Run commands that the user types in the browser in the terminal. */
+  | "shell";
 
 /** A row of the table of commands. */
 export interface Entry {
@@ -65,6 +67,11 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
       },
     ]],
     ["Analyze it", [
+      {
+        name: "report",
+        about: "A browser in the terminal: functions, who called them, their code",
+        needs: ["symbols", "shell"],
+      },
       {
         name: "funcs",
         about: "Functions by their share of the samples",
@@ -259,6 +266,10 @@ function giveUp(args: readonly string[], needs: readonly Need[] = []): void {
   const sorts = args.some((arg) => arg === "--temp" || arg.startsWith("--temp="));
   if (!needs.includes("write") && !sorts) Deno.permissions.revokeSync({ name: "write" });
   if (!needs.includes("symbols")) Deno.permissions.revokeSync({ name: "run" });
+  if (!needs.includes("shell")) {
+    Deno.permissions.revokeSync({ name: "run", command: "/bin/sh" });
+    Deno.permissions.revokeSync({ name: "env", variable: "TERM" });
+  }
   if (!needs.includes("serve")) {
     Deno.permissions.revokeSync({ name: "net" });
     Deno.permissions.revokeSync({ name: "run", command: "/usr/bin/xdg-open" });

@@ -16,6 +16,8 @@ export interface Selection {
   readonly tids?: readonly number[] | undefined;
   /** CPUs. */
   readonly cpus?: readonly number[] | undefined;
+  /** Objects that the innermost function is in. */
+  readonly objects?: readonly number[] | undefined;
 }
 
 /** How samples are counted. */
@@ -69,18 +71,34 @@ export function rowsIn(
   return [from === undefined ? 0 : rowAt(time, from), to === undefined ? length : rowAt(time, to)];
 }
 
+/** Whether a row of the samples is selected, apart from its time. */
+export function rowTest(
+  profile: ViewProfile,
+  { event: number, cpus, objects, ...selection }: Selection,
+): (row: number) => boolean {
+  const { stack, event, thread, cpu } = profile.samples;
+  const { stacks: { item }, functions: { object } } = profile;
+  const threads = selectedThreads(profile, selection);
+  const ofCpus = cpus === undefined || cpu === undefined ? undefined : new Set(cpus);
+  const ofObjects = objects === undefined ? undefined : new Set(objects);
+  return (row) => {
+    if (event[row] !== number || threads[thread[row] as number] === 0) return false;
+    if (ofCpus !== undefined && !ofCpus.has((cpu as Int32Array)[row] as number)) return false;
+    return ofObjects === undefined ||
+      ofObjects.has(object[item[stack[row] as number] ?? -1] ?? -1);
+  };
+}
+
 /** Sums up what is selected. */
 export function weigh(profile: ViewProfile, selection: Selection): Weights {
-  const { stack, event, thread, cpu, count, period } = profile.samples;
+  const { stack, count, period } = profile.samples;
   const [first, last] = rowsIn(profile, selection);
-  const threads = selectedThreads(profile, selection);
-  const cpus = selection.cpus === undefined ? undefined : new Set(selection.cpus);
+  const isSelected = rowTest(profile, selection);
   const rows = profile.stacks.parent.length;
   const sums = { period: new Float64Array(rows), count: new Float64Array(rows) };
   let [totalPeriod, totalCount, barePeriod, bareCount] = [0, 0, 0, 0];
   for (let i = first; i < last; i++) {
-    if (event[i] !== selection.event || threads[thread[i] as number] === 0) continue;
-    if (cpus !== undefined && cpu !== undefined && !cpus.has(cpu[i] as number)) continue;
+    if (!isSelected(i)) continue;
     const of = stack[i] as number;
     const [p, n] = [period[i] as number, count[i] as number];
     totalPeriod += p;

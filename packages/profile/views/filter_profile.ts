@@ -62,7 +62,8 @@ export function filterProfile(profile: Profile, filter: ProfileFilter): Profile 
   return { ...profile, samples: pickSamples(samples, kept.subarray(0, count)) };
 }
 
-function pickSamples(samples: SampleColumns, rows: Int32Array): SampleColumns {
+/** Some rows of samples. */
+export function pickSamples(samples: SampleColumns, rows: Int32Array): SampleColumns {
   const { stack, event, thread, count, period, time, cpu } = samples;
   const integers = (column: ArrayLike<number>) =>
     Int32Array.from(rows, (row) => column[row] as number);

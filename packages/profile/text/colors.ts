@@ -1,0 +1,85 @@
+/** How a piece of text is shown on a terminal. */
+export type Style =
+  | "plain"
+  | "bold"
+  | "dim"
+  /** A share of at least 5 percent. */
+  | "hot"
+  /** A share of at least half a percent. */
+  | "warm"
+  /** The row at the cursor. */
+  | "selected"
+  /** What a search found. */
+  | "match"
+  /** A heading. */
+  | "head"
+  /** A place in source code. */
+  | "source"
+  /** An arrow of a jump. */
+  | "jump";
+
+/** Colors, bold and the like, or text alone. */
+export type ColorMode = "colors" | "attributes" | "none";
+
+/** What `ESC [ … m` says, with colors. */
+const COLORS: Readonly<Record<Style, string>> = {
+  plain: "",
+  bold: "1",
+  dim: "2",
+  hot: "31",
+  warm: "32",
+  selected: "7",
+  match: "1;33",
+  head: "1",
+  source: "36",
+  jump: "35",
+};
+
+/** The same where colors are not wanted: what stands out still does. */
+const ATTRIBUTES: Readonly<Record<Style, string>> = {
+  ...COLORS,
+  hot: "1",
+  warm: "",
+  match: "1;4",
+  source: "",
+  jump: "",
+};
+
+/** Shares of at least so much, in percent, are hot or warm: those that perf colors. */
+const HOT = 5;
+const WARM = 0.5;
+
+/**
+ * The style of a share, as perf colors it: red from 5%, green from 0.5%.
+ *
+ * @param percent The share in percent.
+ *
+ * @example
+ * ```ts
+ * import { shareStyle } from "@perfdata/profile/colors";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals([7, 5, 4.9, 0.5, 0.4].map(shareStyle), ["hot", "hot", "warm", "warm", "plain"]);
+ * ```
+ */
+export function shareStyle(percent: number): Style {
+  return percent >= HOT ? "hot" : percent >= WARM ? "warm" : "plain";
+}
+
+/**
+ * Text as a terminal shows it in a style. The text itself has to be fit for a terminal: see `visible`.
+ *
+ * @example
+ * ```ts
+ * import { painted } from "@perfdata/profile/colors";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(painted("7.00%", "hot", "colors"), "\x1b[31m7.00%\x1b[0m");
+ * assertEquals(painted("7.00%", "hot", "none"), "7.00%");
+ * ```
+ */
+export function painted(text: string, style: Style, mode: ColorMode): string {
+  if (mode === "none" || text === "") return text;
+  const code = (mode === "colors" ? COLORS : ATTRIBUTES)[style];
+  return code === "" ? text : `\x1b[${code}m${text}\x1b[0m`;
+}

@@ -1,0 +1,195 @@
+/** `report`: a browser in the terminal. */
+import { runBrowser, Screen, type Terminal } from "../view/terminal/run.ts";
+import { Browser, type BrowserHost } from "../view/terminal/browser.ts";
+import { ViewEngine } from "../view/data/view_engine.ts";
+import { viewProfile } from "../view/data/view_profile.ts";
+import {
+  aboutAsync,
+  type Command,
+  command,
+  type FlagsOf,
+  main,
+  oneFile,
+  writeLine,
+} from "./_cli.ts";
+import { eventNumber, PROFILE_FLAGS, PROFILE_HELP, readProfile } from "./_profile.ts";
+import { parseTime, resolveTime } from "./_time.ts";
+
+const HELP = `report: a browser in the terminal: functions, who called them, their code
+
+usage: perfdata report [flags] [FILE]
+
+FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
+
+Enter opens what called a function, a shows it line by line, d t p narrow to an object, a thread, a
+process, r to a range of time, / searches, ? lists all keys, q quits. Where standard output is no
+terminal, or the recording comes through a pipe, what funcs prints is printed. docs/report.md says
+more.
+
+      --event NAME       the event that is shown first (default: the first that has samples)
+      --full-names       do not shorten names: they are cut at the end of the line
+      --no-inline        do not look for lines and inlined functions, which is quicker
+      --source DIR       look for source files there, by all or the last parts of their path
+      --stdio            print what funcs prints, as perf report --stdio does
+${PROFILE_HELP}
+examples:
+  perfdata report perf.data
+  perfdata report --comm cc1plus --time 10%-20% perf.data
+  perfdata report --stdio perf.data | head -20
+
+Exit codes: 0 done; 1 the recording cannot be read, or part of it is damaged; 2 wrong usage.
+`;
+
+const FLAGS = {
+  boolean: ["full-names", "no-inline", "stdio", ...PROFILE_FLAGS.boolean],
+  string: ["event", "source", ...PROFILE_FLAGS.string],
+} as const;
+
+type ReportFlags = FlagsOf<typeof FLAGS>;
+
+async function run(flags: ReportFlags): Promise<number> {
+  const { on, value, operands } = flags;
+  const name = oneFile(operands);
+  if (on.stdio || name === "-" || !isTerminal()) return await asFuncs(name, flags);
+  return await aboutAsync(name, async () => {
+    const { profile, isWhole } = await readProfile("report", name, flags, {
+      timed: true,
+      debugInformation: !on["no-inline"],
+    });
+    const event = eventNumber(profile, value.event);
+    const engine = new ViewEngine(viewProfile(profile));
+    const host: BrowserHost = {
+      async annotate(fn, shown) {
+        const { annotatedPage } = await import("./_annotate_page.ts");
+        return annotatedPage({ profile, engine, folder: value.source }, fn, shown);
+      },
+      send: (command, text) => send(screen, command, text),
+      async parseTime(text) {
+        const range = parseTime(text);
+        const { start, duration } = engine.profile;
+        const first = BigInt(start);
+        const span = [first, first + BigInt(Math.round(duration))] as const;
+        const [from, to] = await resolveTime(range, () => Promise.resolve(span));
+        const since = (time: bigint) => Math.max(0, Number(time - first));
+        // Both ends of a range belong to it; the end of a selection does not.
+        return [
+          range.first === undefined ? undefined : since(from),
+          range.last === undefined || to >= span[1] ? undefined : since(to) + 1,
+        ];
+      },
+    };
+    const browser = new Browser(engine, host, { event, fullNames: on["full-names"] });
+    const terminal = realTerminal();
+    const screen = new Screen(browser, terminal);
+    const restore = () => {
+      screen.leave();
+      setRaw(false);
+    };
+    const ended = () => {
+      restore();
+      Deno.exit(143);
+    };
+    for (const signal of ["SIGTERM", "SIGHUP"] as const) Deno.addSignalListener(signal, ended);
+    setRaw(true);
+    try {
+      await runBrowser(browser, terminal, screen);
+    } finally {
+      restore();
+      for (const signal of ["SIGTERM", "SIGHUP"] as const) Deno.removeSignalListener(signal, ended);
+    }
+    return isWhole ? 0 : 1;
+  });
+}
+
+/** Whether there is a terminal to show something on and to read keys from. */
+function isTerminal(): boolean {
+  return Deno.stdout.isTerminal() && Deno.stdin.isTerminal() && environment("TERM") !== "dumb";
+}
+
+function environment(variable: string): string | undefined {
+  const { state } = Deno.permissions.querySync({ name: "env", variable });
+  return state === "granted" ? Deno.env.get(variable) : undefined;
+}
+
+/** Prints what `funcs` prints. */
+async function asFuncs(name: string, { on, value }: ReportFlags): Promise<number> {
+  const args: string[] = [];
+  for (const flag of PROFILE_FLAGS.boolean) if (on[flag]) args.push(`--${flag}`);
+  for (const flag of [...PROFILE_FLAGS.string, "event"] as const) {
+    if (value[flag] !== undefined) args.push(`--${flag}=${value[flag]}`);
+  }
+  // Loaded by a path that Deno does not see before it runs.
+  const path = "./funcs.ts";
+  const { tool } = await import(path);
+  return await tool.run([...args, "--", name]);
+}
+
+function setRaw(isRaw: boolean): void {
+  try {
+    Deno.stdin.setRaw(isRaw);
+  } catch {
+    // The terminal is gone.
+  }
+}
+
+function realTerminal(): Terminal {
+  const buffer = new Uint8Array(4096);
+  const encoder = new TextEncoder();
+  return {
+    colors: Deno.noColor ? "attributes" : "colors",
+    size: () => Deno.consoleSize(),
+    write(text) {
+      const bytes = encoder.encode(text);
+      try {
+        for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
+      } catch {
+        // The terminal is gone: nothing more is read from it either.
+      }
+    },
+    async read() {
+      // A terminal that is gone has an error, not an end.
+      const count = await Deno.stdin.read(buffer).catch(() => null);
+      return count === null ? undefined : buffer.slice(0, count);
+    },
+    onResize(changed) {
+      Deno.addSignalListener("SIGWINCH", changed);
+      return () => Deno.removeSignalListener("SIGWINCH", changed);
+    },
+  };
+}
+
+const SHELL = "/bin/sh";
+
+/** Runs a command of the user on the terminal, with a text on its standard input. */
+async function send(screen: Screen, command: string, text: string): Promise<string> {
+  const { state } = Deno.permissions.querySync({ name: "run", command: SHELL });
+  if (state !== "granted") return `commands may not be run here: deno run --allow-run=${SHELL}`;
+  screen.leave();
+  setRaw(false);
+  // Ctrl-C is for the command.
+  const ignore = () => {};
+  Deno.addSignalListener("SIGINT", ignore);
+  try {
+    const child = new Deno.Command(SHELL, { args: ["-c", command], stdin: "piped" }).spawn();
+    const writer = child.stdin.getWriter();
+    try {
+      await writer.write(new TextEncoder().encode(text));
+      await writer.close();
+    } catch {
+      // It did not want all of it.
+    }
+    const { code } = await child.status;
+    writeLine(`report: ${code === 0 ? "done" : `exit code ${code}`}: Enter goes back`);
+    await Deno.stdin.read(new Uint8Array(4096));
+    return code === 0 ? "" : `${command}: exit code ${code}`;
+  } finally {
+    Deno.removeSignalListener("SIGINT", ignore);
+    setRaw(true);
+    screen.enter();
+  }
+}
+
+/** The command. */
+export const tool: Command = command({ name: "report", help: HELP, flags: FLAGS, run });
+
+if (import.meta.main) await main(tool);

@@ -1,0 +1,341 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { HOSTILE_NAMES, namesOf, plainSamples, profileOf } from "../../packages/export/testing.ts";
+import { ViewEngine } from "../data/view_engine.ts";
+import { viewProfile } from "../data/view_profile.ts";
+import { Browser, type BrowserHost } from "./browser.ts";
+import { KeyReader } from "./keys.ts";
+import { cells } from "./lines.ts";
+import { runBrowser } from "./run.ts";
+import { FakeTerminal } from "./testing.ts";
+
+const SAMPLES = plainSamples(4000, 11);
+const FIRST = Math.min(...SAMPLES.map(({ time }) => time));
+const ENGINE = new ViewEngine(viewProfile(profileOf(SAMPLES)));
+
+/** What was sent to commands. */
+const sent: [string, string][] = [];
+const HOST: BrowserHost = {
+  annotate: (fn, { event, tids }) =>
+    Promise.resolve({
+      title: `code of ${fn}, event ${event}, threads ${tids}`,
+      lines: Array.from({ length: 100 }, (_, i) => [{ text: `line ${i}` }]),
+      hot: 70,
+    }),
+  send(command, text) {
+    sent.push([command, text]);
+    return Promise.resolve("");
+  },
+  parseTime(text) {
+    const found = /^(\d+)-(\d*)$/.exec(text);
+    if (found === null) return Promise.reject(new Error(`${text} is no time`));
+    return Promise.resolve([Number(found[1]), found[2] === "" ? undefined : Number(found[2])]);
+  },
+};
+
+const browser = () => new Browser(ENGINE, HOST, { event: 0 });
+
+async function press(to: Browser, ...keys: readonly string[]): Promise<void> {
+  for (const key of keys) await to.key(key);
+}
+
+/** Types a text letter by letter. */
+const typed = (text: string) => [...text];
+
+interface TextRow {
+  readonly depth: number;
+  readonly total: number;
+  readonly self: number;
+  readonly name: string;
+}
+
+/** The rows of the view as it is sent to a command, by their columns. */
+function rowsOf(of: Browser): TextRow[] {
+  return of.text().trimEnd().split("\n").slice(2).map((line) => {
+    const found = /^( *)[▸▾ ] (.*?)(?: +(?:demo|\[kernel.kallsyms\]))?$/.exec(line.slice(28));
+    assert(found !== null, line);
+    return {
+      depth: (found[1] as string).length / 2,
+      total: parseFloat(line.slice(0, 8)),
+      self: parseFloat(line.slice(8, 16)) || 0,
+      name: found[2] as string,
+    };
+  });
+}
+
+type Fits = (sample: typeof SAMPLES[number]) => boolean;
+
+/** Shares of plain functions by counting samples one by one: those without hostile or inlined names. */
+function counted(fits: Fits, weight: "period" | "samples", event = 0): Map<string, number[]> {
+  const sums = new Map<string, number[]>();
+  let all = 0;
+  for (const sample of SAMPLES.filter((sample) => sample.event === event && fits(sample))) {
+    const value = weight === "period" ? sample.period : 1;
+    all += value;
+    const stack = sample.stack;
+    for (const name of new Set(stack)) {
+      const sum = sums.get(name) ?? [0, 0];
+      sum[0] = (sum[0] as number) + value;
+      if (stack.at(-1) === name) sum[1] = (sum[1] as number) + value;
+      sums.set(name, sum);
+    }
+  }
+  for (const sum of sums.values()) sum.forEach((value, i) => sum[i] = 100 * value / all);
+  return sums;
+}
+
+/** How each key narrows, and which samples are left. */
+const NARROWED:
+  readonly (readonly [string, readonly string[], Fits, "period" | "samples", number?])[] = [
+    ["nothing", [], () => true, "period"],
+    ["samples", ["w"], () => true, "samples"],
+    ["a thread", ["t", "j", "enter"], () => true, "period"],
+    [
+      "a time",
+      ["r", ...typed("1000000-2000000000"), "enter"],
+      ({ time }) => time - FIRST >= 1000000 && time - FIRST < 2000000000,
+      "period",
+    ],
+    ["the other event", ["e", "j", "enter"], () => true, "samples", 1],
+    ["undone", ["w", "u"], () => true, "period"],
+    ["done again", ["w", "u", "U"], () => true, "samples"],
+  ];
+
+Deno.test("rows have the shares of the samples that keys leave", async () => {
+  let compared = 0;
+  for (const [what, keys, fits, weight, event = 0] of NARROWED) {
+    const own = browser();
+    await press(own, ...keys);
+    let narrowed = fits;
+    if (what === "a thread") {
+      const [tid] = own.state.tids ?? [];
+      assert(tid !== undefined);
+      narrowed = ({ thread }) => thread[2] === tid;
+    }
+    const wanted = counted(narrowed, own.state.weight, event);
+    if (event === 0) assertEquals(own.state.weight, weight, what);
+    const rows = rowsOf(own);
+    for (const { total, self, name } of rows) {
+      // A function that is called in some places and inlined in others has a row of each.
+      if (!/^(f\d+|main)$/.test(name)) continue;
+      const [all = 0, in_ = 0] = wanted.get(name) ?? [];
+      assert(Math.abs(total - all) < 0.0051, `${what}: ${name} ${total}% of ${all}`);
+      assert(Math.abs(self - in_) < 0.0051, `${what}: ${name} self ${self}% of ${in_}`);
+      compared++;
+    }
+    const totals = rows.map(({ total }) => total);
+    assertEquals(totals, totals.toSorted((a, b) => b - a), "sorted");
+  }
+  assert(compared > 200, `${compared} rows`);
+});
+
+Deno.test("d narrows to the object of the row, and back", async () => {
+  const own = browser();
+  const before = own.text();
+  await press(own, "s", "s", "d");
+  const [object] = own.state.objects ?? [];
+  assert(object !== undefined);
+  const inObject = (sample: typeof SAMPLES[number]): boolean => {
+    // An inlined function is where the function is that it is in.
+    const at = sample.stack.findLastIndex((name) => !name.startsWith("~"));
+    const name = sample.stack[at];
+    return name !== undefined && ENGINE.profile.objects[object]?.name ===
+        (name.length % 3 === 0 ? "[kernel.kallsyms]" : "demo");
+  };
+  const samples = SAMPLES.filter((sample) => sample.event === 0 && inObject(sample)).length;
+  assert(samples > 100 && samples < 2900);
+  assertStringIncludes(own.text(), `${samples.toLocaleString("en-US")} samples`);
+  await press(own, "d");
+  assertEquals(own.text(), before);
+});
+
+Deno.test("Enter opens callers and callees, with their shares; again, it closes them", async () => {
+  let compared = 0;
+  for (const keys of [[], ["c"], ["s"], ["tab"], ["tab", "c"]]) {
+    const own = browser();
+    await press(own, "i", ...keys);
+    const before = rowsOf(own);
+    for (const [at, row] of before.slice(0, 12).entries()) {
+      await press(own, "home", ...Array(at).fill("j"), "enter");
+      const below = rowsOf(own).slice(at + 1, rowsOf(own).length - (before.length - at - 1));
+      assert(below.every(({ depth }) => depth > row.depth), row.name);
+      const sum = below.filter(({ depth }) => depth === row.depth + 1)
+        .reduce((sum, { total }) => sum + total, 0);
+      if (below.length > 0 && !own.state.callers) {
+        assert(sum <= row.total + 0.1, `${row.name}: ${sum} of ${row.total}`);
+        if (own.state.view === "tree") {
+          assert(Math.abs(sum + row.self - row.total) < 0.1, `${row.name}`);
+        }
+        compared++;
+      }
+      await press(own, "enter");
+      assertEquals(rowsOf(own), before);
+    }
+  }
+  assert(compared > 10, `${compared}`);
+});
+
+Deno.test("callers of a function are those that samples have", async () => {
+  const own = browser();
+  // By self, so that callers are those of the samples in the function.
+  await press(own, "i", "s", "/", ...typed("/^f2"), "enter", "enter");
+  const [row, ...after] = rowsOf(own);
+  assert(row !== undefined);
+  const callers = new Map<string, number>();
+  let all = 0;
+  for (const { event, stack, period } of SAMPLES) {
+    if (event !== 0) continue;
+    all += period;
+    const plain = stack.filter((name) => !name.startsWith("~"));
+    if (plain.at(-1) !== row.name) continue;
+    const caller = plain.at(-2) ?? "";
+    callers.set(caller, (callers.get(caller) ?? 0) + period);
+  }
+  const end = after.findIndex(({ depth }) => depth === 0);
+  const found = after.slice(0, end).filter(({ depth }) => depth === 1);
+  assertEquals(found.length, callers.size);
+  assert(found.length > 10);
+  for (const { name, total } of found) {
+    if (!/^(f\d+|main)$/.test(name)) continue;
+    assert(Math.abs(total - 100 * (callers.get(name) ?? 0) / all) < 0.0051, name);
+  }
+});
+
+Deno.test("a search shows what matches as it is typed; Escape takes it back", async () => {
+  const own = browser();
+  const before = rowsOf(own);
+  await press(own, "/", ...typed("F1"));
+  const found = rowsOf(own);
+  assertEquals(
+    found.map(({ name }) => name),
+    before.map(({ name }) => name).filter((name) => name.includes("f1")),
+  );
+  assert(found.length > 5 && found.length < before.length);
+  await press(own, "backspace", "backspace", ...typed("/("));
+  assertStringIncludes(own.screen().flat().map(({ text }) => text).join("\n"), "expression");
+  await press(own, "escape");
+  assertEquals(rowsOf(own), before);
+  await press(own, "tab", "/", ...typed("nothing of this"), "enter", "n");
+  assertStringIncludes(own.screen().at(-2)?.[0]?.text ?? "", "no row here has");
+});
+
+Deno.test("a says the code of the function at the cursor, and begins at its hottest line", async () => {
+  const own = browser();
+  await press(own, "t", "j", "enter", "a");
+  const [tid] = own.state.tids ?? [];
+  const text = () => own.screen().map((line) => line.map(({ text }) => text).join(""));
+  assertMatch(text()[1] ?? "", new RegExp(`^code of \\d+, event 0, threads ${tid}$`));
+  assert(text().includes("line 70"));
+  await press(own, "home");
+  assertEquals(text()[2], "line 0");
+  await press(own, "H");
+  assert(text().includes("line 70"));
+  await press(own, "q");
+  assertMatch(text()[1] ?? "", /TOTAL.*FUNCTION/);
+});
+
+Deno.test("| sends all rows, with names in full", async () => {
+  const own = browser();
+  await press(own, "|", ...typed("less -S"), "enter");
+  const [command, text] = sent.at(-1) ?? [];
+  assertEquals(command, "less -S");
+  assertEquals(text, own.text());
+  const rows = (text ?? "").split("\n").length - 3;
+  assertEquals(rows, ENGINE.table(own.shown).item.length);
+  for (const name of ENGINE.profile.functions.name.filter((name) => /^[ -~]+$/.test(name))) {
+    assertStringIncludes(text ?? "", name);
+  }
+});
+
+Deno.test("every key in every view fits every size of screen, and names act on no terminal", async () => {
+  const keys = [
+    ..."jkGgcswiuUtqpqe|dhqa?qnN+-H ".split(""),
+    ...["enter", "right", "left", "tab", "down", "pagedown", "pageup", "end", "home", "escape"],
+    ...["/", "f", "1", "enter", "escape", "r", "x", "enter", "escape", "t", "enter", "a", "G", "q"],
+    ...["|", "x", "enter", "ctrl-l", "ctrl-u", "日"],
+  ];
+  let screens = 0;
+  const own = browser();
+  for (
+    const [columns, rows] of [[80, 24], [1, 1], [10, 4], [40, 10], [200, 60], [79, 3]] as const
+  ) {
+    const terminal = new FakeTerminal(columns, rows);
+    own.isOver = false;
+    for (const key of keys) {
+      if (key !== "q") await press(own, key);
+      own.size = { columns, rows };
+      const lines = own.screen();
+      assertEquals(lines.length, rows, key);
+      screens++;
+    }
+    terminal.type("j", "\x1b[B", "q");
+    // The fake terminal throws where a line is too long, or a control character is in it.
+    await press(own, "escape", "escape", "escape");
+    await runBrowser(own, terminal);
+    assertEquals(terminal.isOther, false);
+  }
+  assert(screens > 300);
+  assert(HOSTILE_NAMES.some((name) => name.includes("\n")) && cells("日本") === 4);
+});
+
+Deno.test("a screen of 80 × 24: only what changes is written; another size is taken at once", async () => {
+  const own = browser();
+  const terminal = new FakeTerminal(80, 24);
+  const screens: string[][] = [];
+  const written: number[] = [];
+  terminal.looked = (screen) => {
+    screens.push(screen);
+    written.push(terminal.written.length);
+    if (screens.length === 3) terminal.resize(60, 12);
+    if (screens.length === 4) assertEquals(terminal.screen().length, 12);
+  };
+  terminal.type("j", "\x1b", "x", "j", "q");
+  await runBrowser(own, terminal);
+  const [first = []] = screens;
+  assertEquals(first.length, 24);
+  assertMatch(first[0] ?? "", /^ perf record demo · cpu-clock · [\d,]+ samples$/);
+  assertMatch(first[1] ?? "", /^ {2}TOTAL▼ {3}SELF +FUNCTION +OBJECT$/);
+  assertMatch(first[2] ?? "", /^ +[\d.]+% +[\d.]+% █+[▏▎▍▌▋▊▉]? +▸ main +demo$/);
+  assertMatch(first[23] ?? "", /^Enter opens .* q quit$/);
+  // A step down changes two rows and the line about the row.
+  assert((written[1] ?? 0) - (written[0] ?? 0) < 400, `${written}`);
+  assertEquals(screens.at(-1)?.length, 12);
+  assertEquals(terminal.written.endsWith("\x1b[?1049l"), true);
+});
+
+Deno.test("colors are those of perf; without colors nothing is colored", async () => {
+  // deno-lint-ignore no-control-regex
+  const color = /\x1b\[(?:[0-9;]*;)?(?:3[0-7]|9[0-7])m/;
+  for (const mode of ["colors", "attributes"] as const) {
+    const terminal = new FakeTerminal(80, 24, mode);
+    terminal.type("q");
+    await runBrowser(browser(), terminal);
+    assertEquals(color.test(terminal.written), mode === "colors", mode);
+  }
+});
+
+Deno.test("keys are the same however their bytes are cut; Escape alone is one after a while", () => {
+  const bytes = new TextEncoder().encode(
+    "a\x1b[A\x1bOB\x1b[5~\x1b[1;5C日\x1b[Z\r\t\x7f\x03é\x1b[99z/",
+  );
+  const wanted = ["a", "up", "down", "pageup", "right", "日", "shift-tab", "enter", "tab"];
+  wanted.push("backspace", "ctrl-c", "é", "/");
+  let compared = 0;
+  for (let first = 0; first <= bytes.length; first++) {
+    for (let second = first; second <= bytes.length; second += 3) {
+      const reader = new KeyReader();
+      const parts = [bytes.slice(0, first), bytes.slice(first, second), bytes.slice(second)];
+      assertEquals(parts.flatMap((part) => reader.take(part)), wanted);
+      assertEquals(reader.isWaiting, false);
+      compared++;
+    }
+  }
+  assert(compared > 200);
+  const reader = new KeyReader();
+  assertEquals(reader.take(Uint8Array.of(0x1b)), []);
+  assertEquals([reader.isWaiting, reader.flush()], [true, ["escape"]]);
+});
+
+Deno.test("namesOf and the profile agree on what was sampled", () => {
+  const names = new Set(SAMPLES.flatMap(namesOf));
+  for (const name of ENGINE.profile.functions.name) assert(names.has(name), name);
+});

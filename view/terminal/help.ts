@@ -1,0 +1,38 @@
+import type { Line } from "./lines.ts";
+
+/** The keys of the browser, in groups. */
+const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])[] = [
+  ["Move", [
+    ["↑ ↓, k j", "a row; PgUp PgDn or Space: a page; Home End, g G: the ends"],
+    ["Enter, →", "open what called the function, or what it called; or close"],
+    ["←", "close, or go to the row above"],
+    ["c", "callers or callees below a row"],
+    ["Tab", "all functions, or the tree of calls"],
+    ["s", "sort functions by total or by self"],
+  ]],
+  ["Narrow", [
+    ["d", "to the object of the function at the cursor; again: to all"],
+    ["t, p", "to a thread, to a process"],
+    ["r", "to a range of time"],
+    ["e", "another event"],
+    ["/", "search names: a part, or /an expression/; n N: next, previous"],
+    ["u, U", "undo, and do again"],
+  ]],
+  ["Show", [
+    ["a", "the function line by line; H: its hottest line"],
+    ["i", "inlined functions as functions of their own, or not"],
+    ["w", "periods or samples"],
+    ["|", "send this view as text to a command, such as less or tee FILE"],
+    ["?", "this list"],
+    ["q, Ctrl-C", "quit; q in a list or text: back"],
+  ]],
+];
+
+/** The text of `?`. */
+export const HELP_LINES: readonly Line[] = KEYS.flatMap(([title, keys]): Line[] => [
+  [{ text: title, style: "head" }],
+  ...keys.map(([key, what]): Line => [{ text: `  ${key.padEnd(11)}`, style: "bold" }, {
+    text: what,
+  }]),
+  [],
+]);

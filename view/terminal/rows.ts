@@ -1,0 +1,129 @@
+import { NO_STACK } from "../data/call_graph.ts";
+import type { Shown, ViewEngine } from "../data/view_engine.ts";
+
+/** A row of the list: a function, or what called it or was called by it. */
+export interface Row {
+  /** The function, or `NO_STACK`. */
+  readonly item: number;
+  readonly total: number;
+  readonly self: number;
+  /** How deep it is below a row of the first level. */
+  readonly depth: number;
+  /** Functions that lead to it. */
+  readonly path: readonly number[];
+  /** Whether there may be rows below it. */
+  readonly hasMore: boolean;
+  /** Whether these are shown. */
+  isOpen: boolean;
+}
+
+/** What the list shows of what is selected. */
+export interface ListQuery {
+  readonly shown: Shown;
+  /** All functions, or the tree of calls. */
+  readonly view: "functions" | "tree";
+  /** What functions are sorted by. */
+  readonly sort: "total" | "self";
+  /** Whether callers are below a row, instead of callees. */
+  readonly callers: boolean;
+  /** By function: 1 where it is shown. */
+  readonly matched: Uint8Array | undefined;
+}
+
+/** Most rows that open at once, where each has one row below it. */
+const MOST_OPENED = 64;
+
+/** The rows of a list: functions, with what is open below them. */
+export class RowList {
+  readonly query: ListQuery;
+  /** The rows, in order. */
+  readonly rows: Row[];
+  /** Weight of all that is selected. */
+  readonly sum: number;
+  /** Samples that are selected. */
+  readonly samples: number;
+  readonly #engine: ViewEngine;
+
+  constructor(engine: ViewEngine, query: ListQuery) {
+    this.#engine = engine;
+    this.query = query;
+    const { shown, view, sort, matched } = query;
+    const table = engine.table(shown);
+    this.sum = table.sum;
+    this.samples = table.samples;
+    if (view === "tree") {
+      this.rows = this.#below([], -1);
+      return;
+    }
+    const by = table[sort];
+    const other = sort === "self" ? table.total : table.self;
+    const order = [...table.item.keys()].filter((row) => {
+      const item = table.item[row] as number;
+      if (sort === "self" && by[row] === 0) return false;
+      return matched === undefined || (item >= 0 && matched[item] === 1);
+    });
+    order.sort((a, b) =>
+      (by[b] as number) - (by[a] as number) || (other[b] as number) - (other[a] as number) || a - b
+    );
+    this.rows = order.map((row) => {
+      const item = table.item[row] as number;
+      const [total, self] = [table.total[row] as number, table.self[row] as number];
+      const hasMore = item !== NO_STACK;
+      return { item, total, self, depth: 0, path: [item], hasMore, isOpen: false };
+    });
+  }
+
+  /**
+   * Opens a row, and what is below it where that is one row; or closes it.
+   *
+   * @returns Whether there was anything to open or close.
+   */
+  toggle(at: number): boolean {
+    const row = this.rows[at];
+    if (row === undefined || !row.hasMore) return false;
+    if (row.isOpen) {
+      row.isOpen = false;
+      let end = at + 1;
+      while ((this.rows[end]?.depth ?? -1) > row.depth) end++;
+      this.rows.splice(at + 1, end - at - 1);
+      return true;
+    }
+    const below = this.#below(row.path, row.depth);
+    if (below.length === 0) return false;
+    row.isOpen = true;
+    for (let last = below; last.length === 1 && below.length < MOST_OPENED;) {
+      const [only] = last;
+      if (only === undefined || !only.hasMore) break;
+      only.isOpen = true;
+      last = this.#below(only.path, only.depth);
+      below.push(...last);
+    }
+    this.rows.splice(at + 1, 0, ...below);
+    return true;
+  }
+
+  /** The row that a row is below of; itself where it is on the first level. */
+  above(at: number): number {
+    const depth = this.rows[at]?.depth ?? 0;
+    if (depth === 0) return at;
+    let up = at - 1;
+    while (up > 0 && (this.rows[up]?.depth ?? 0) >= depth) up--;
+    return up;
+  }
+
+  #below(path: readonly number[], depth: number): Row[] {
+    const { shown, view, sort, callers } = this.query;
+    // Functions are shown with all that called them, or with what called them where they were sampled.
+    const focus = view === "functions" && !(callers && sort === "self") ? path[0] : undefined;
+    const { rows } = this.#engine.children(shown, callers ? "up" : "down", path, focus);
+    return rows.map(({ item, total, self, hasMore }) => ({
+      item,
+      total,
+      self,
+      depth: depth + 1,
+      path: [...path, item],
+      hasMore,
+      isOpen: false,
+    }));
+  }
+}

@@ -1,0 +1,123 @@
+import type { ColorMode } from "@perfdata/profile/colors";
+import type { Browser } from "./browser.ts";
+import { KeyReader } from "./keys.ts";
+import { paintedLine } from "./lines.ts";
+
+/** A terminal. */
+export interface Terminal {
+  /** How large it is now. */
+  size(): { readonly columns: number; readonly rows: number };
+  /** Shows text and obeys escape sequences. */
+  write(text: string): void;
+  /** What is typed next; `undefined` at the end. */
+  read(): Promise<Uint8Array | undefined>;
+  /** Calls back when it was resized; the result ends that. */
+  onResize(changed: () => void): () => void;
+  /** Whether colors are wanted. */
+  readonly colors: ColorMode;
+}
+
+/** The other screen, without a cursor and without breaking lines; and back. */
+const ENTER = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J";
+const LEAVE = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
+
+/** How long the rest of a sequence may take after Escape, in ms: it comes at once, or slowly over a network. */
+const ESCAPE_WAIT = 60;
+
+/** The screen of a browser on a terminal. */
+export class Screen {
+  readonly #terminal: Terminal;
+  readonly #browser: Browser;
+  #shown: string[] = [];
+  #isOn = false;
+
+  constructor(browser: Browser, terminal: Terminal) {
+    this.#browser = browser;
+    this.#terminal = terminal;
+  }
+
+  /** Shows it. */
+  enter(): void {
+    this.#shown = [];
+    this.#isOn = true;
+    this.#terminal.write(ENTER);
+  }
+
+  /** Leaves the terminal as it was. */
+  leave(): void {
+    if (this.#isOn) this.#terminal.write(LEAVE);
+    this.#isOn = false;
+  }
+
+  /** All lines are written again. */
+  forget(): void {
+    this.#shown = [];
+    if (this.#isOn) this.#terminal.write("\x1b[2J");
+  }
+
+  /** Writes the lines that changed. */
+  draw(): void {
+    if (!this.#isOn) return;
+    const { columns, rows } = this.#terminal.size();
+    const before = this.#browser.size;
+    if (before.columns !== columns || before.rows !== rows) {
+      this.#browser.size = { columns, rows };
+      this.forget();
+    }
+    let text = "";
+    for (const [i, line] of this.#browser.screen().entries()) {
+      const painted = paintedLine(line, columns, this.#terminal.colors);
+      if (this.#shown[i] === painted) continue;
+      this.#shown[i] = painted;
+      text += `\x1b[${i + 1};1H\x1b[2K${painted}`;
+    }
+    if (text !== "") this.#terminal.write(text);
+  }
+}
+
+/** Runs the browser until it is over: shows it, and hands it what is typed. */
+export async function runBrowser(
+  browser: Browser,
+  terminal: Terminal,
+  screen = new Screen(browser, terminal),
+): Promise<void> {
+  const reader = new KeyReader();
+  const noMore = terminal.onResize(() => screen.draw());
+  screen.enter();
+  try {
+    let pending: Promise<Uint8Array | undefined> | undefined;
+    while (!browser.isOver) {
+      screen.draw();
+      pending ??= terminal.read();
+      let keys: string[];
+      const bytes = reader.isWaiting ? await within(pending, ESCAPE_WAIT) : await pending;
+      if (bytes === LATE) keys = reader.flush();
+      else {
+        pending = undefined;
+        if (bytes === undefined) break;
+        keys = reader.take(bytes);
+      }
+      for (const key of keys) {
+        if (key === "ctrl-l") screen.forget();
+        await browser.key(key);
+        if (browser.isOver) break;
+      }
+    }
+  } finally {
+    noMore();
+    screen.leave();
+  }
+}
+
+const LATE = Symbol("late");
+
+/** What a promise gives, or that it took too long. */
+async function within<T>(promise: Promise<T>, ms: number): Promise<T | typeof LATE> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<typeof LATE>((done) => timer = setTimeout(() => done(LATE), ms));
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
