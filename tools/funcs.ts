@@ -1,7 +1,7 @@
 /** Prints functions by their share of the samples: `deno run funcs FILE`. */
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
-import { sampleKeys, SORT_KEYS, type SortKey } from "@perfdata/report/function-keys";
+import { areOfBranches, sampleKeys, SORT_KEYS, type SortKey } from "@perfdata/report/function-keys";
 import { functionText } from "@perfdata/report/function-text";
 import { functionTable } from "@perfdata/report/functions";
 import { type CountOptions, SampleCounts } from "@perfdata/report/sample-counts";
@@ -44,6 +44,9 @@ import {
   symbolOptions,
 } from "./_symbol_flags.ts";
 
+/** The keys of `--branches`. */
+const BRANCH_SORT = "comm,dso_from,symbol_from,symbol_to,cycles";
+
 const HELP = `funcs: prints the functions of a perf.data file by their share of each event's period
 
 usage: perfdata funcs [flags] [FILE]
@@ -54,7 +57,11 @@ A row has the share, samples, period, command, object and function; the numbers 
 perf report --no-children -g none. docs/funcs.md explains the columns.
 
       --sort KEYS        group rows by these (default: comm,dso,sym); any of
-                         ${SORT_KEYS.join(",")}
+                         ${SORT_KEYS.slice(0, 8).join(",")}
+                         or of branches: ${SORT_KEYS.slice(8, 14).join(",")},
+                         ${SORT_KEYS.slice(14).join(",")}
+  -b, --branches         count the branches of branch stacks instead of samples, as perf report -b
+                         (default with it: ${BRANCH_SORT})
       --srcline          also group by source file and line: --sort …,srcline
       --children         also count callees, from call chains
       --inline           count a sample for the function that is inlined at its address
@@ -77,14 +84,15 @@ ${SAMPLE_HELP}${SYMBOL_HELP}${STITCH_HELP}\
 examples:
   perfdata funcs --limit 20 perf.data
   perfdata funcs --children --percent-limit 1 perf.data
+  perfdata funcs --sort symbol_from,symbol_to,mispredict perf.data
   perfdata funcs --json perf.data | jq -r 'select(.dso == "libc.so.6") | [.period, .sym] | @tsv'
   perf record -o - -- ./program | perfdata funcs -
 
 Exit codes: 0 done; 1 the file is damaged (what can be read is counted); 2 wrong usage.
 `;
 
-function sortKeys(text: string | undefined): SortKey[] {
-  return (text ?? "comm,dso,sym").split(",").map((key) => {
+function sortKeys(text: string): SortKey[] {
+  return text.split(",").map((key) => {
     const found = SORT_KEYS.find((known) => known === key);
     if (found === undefined) {
       throw new UsageError(`--sort: unknown key ${key}`, { word: key, known: SORT_KEYS });
@@ -105,6 +113,7 @@ const FLAGS = {
     "children",
     "verbose",
     "stitch-lbr",
+    "branches",
     ...SYMBOL_FLAGS.boolean,
   ],
   string: [
@@ -120,7 +129,7 @@ const FLAGS = {
     ...SYMBOL_FLAGS.string,
   ],
   repeated: { event: "," },
-  alias: { g: "call-graph" },
+  alias: { g: "call-graph", b: "branches" },
 } as const;
 
 /** The numbers of the events of some names. */
@@ -142,7 +151,8 @@ function eventsCalled(text: string, names: readonly string[], file: string): Set
 async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const { on, value, operands } = flags;
   if (on.json && on.csv) throw new UsageError("--json and --csv exclude each other");
-  const sort = sortKeys(value.sort);
+  const sort = sortKeys(value.sort ?? (on.branches ? BRANCH_SORT : "comm,dso,sym"));
+  const branches = on.branches || areOfBranches(sort);
   if (on.srcline && !sort.includes("srcline")) sort.push("srcline");
   const limit = parseCount("limit", value.limit) ?? Infinity;
   const percent = parsePercent("percent-limit", value["percent-limit"]) ?? 0;
@@ -152,6 +162,10 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   if (order !== undefined && on.csv) throw new UsageError("--csv has no column for --call-graph");
   const weight = parseWord("weight", value.weight, ["period", "off-cpu", "wall"]) ?? "period";
   const isTime = weight !== "period";
+  if (branches && (isTime || on.children || order !== undefined)) {
+    const other = isTime ? "weight" : on.children ? "children" : "call-graph";
+    throw new UsageError(`branches are counted by themselves: without --${other}`);
+  }
   const named = nameFilters(flags);
   const { comm, dso, symbol: sym } = named;
   const filters = givenFilters(flags);
@@ -164,9 +178,10 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
     const filter = await sampleFilter(flags, reader);
     const progress = new Progress("funcs", reader.fileSize);
-    const lines = on.inline || sort.includes("srcline") || sort.includes("srcfile");
+    const lines = on.inline || sort.some((key) => key.startsWith("src"));
     const how: CountOptions = {
       lines,
+      branches,
       ...(isTime ? { weight, filter } : {}),
       keys: sampleKeys(sort),
       stacks: on.children || order !== undefined,
@@ -250,6 +265,9 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     }
     if (counts.totals.every(({ samples }) => samples === 0)) {
       const chosen = choosesSamples(flags);
+      if (branches && !chosen) {
+        throw new InputError(`${name}: no samples with branches; perf record -b records them`);
+      }
       complain(
         `funcs: ${name}: no samples${chosen ? `: ${await whyNothing(name, filters, named)}` : ""}`,
       );

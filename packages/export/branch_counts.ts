@@ -1,9 +1,7 @@
-import { PERF_SAMPLE_BRANCH_STACK } from "@perfdata/format/perf-event";
-import { BRANCH_ENTRY, SampleFields } from "@perfdata/format/sample-layout";
 import { FloatColumn } from "@perfdata/profile/columns";
 import { NodeTable } from "@perfdata/profile/node-table";
-import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
-import { CHOSEN, type RecordBytes, type Run } from "@perfdata/session/run";
+import type { Consumer, Needs } from "@perfdata/session/engine";
+import { BRANCH, CHOSEN, type Run } from "@perfdata/session/run";
 
 /**
  * Counts the branches of branch stacks (LBR and the like), and what ran between two of them: a consumer
@@ -42,32 +40,16 @@ export class BranchCounts implements Consumer {
   readonly traces: NodeTable = new NodeTable();
   /** How often each ran. */
   readonly ran: FloatColumn = new FloatColumn();
-  /** By event: where the fields of its samples are; `undefined` where it has no branches. */
-  readonly #fields: (SampleFields | undefined)[] = [];
-  #engine: Engine | undefined;
-
-  /** Takes the engine. */
-  start(engine: Engine): void {
-    this.#engine = engine;
-  }
 
   /** Counts the branches of a run. */
   rows(run: Run): void {
-    const { count, chosen, event, blocks, block, start, end, branchStart, branches } = run;
+    const { count, chosen, branchStart, branches, branchFlags } = run;
     for (let i = 0; i < count; i++) {
       if (chosen[i] !== CHOSEN.YES) continue;
       const first = branchStart[i] as number;
       const entries = (branchStart[i + 1] as number) - first >> 1;
       if (entries === 0) continue;
-      const fields = this.#fieldsOf(event[i] as number);
-      const { view } = blocks[block[i] as number] as RecordBytes;
-      const littleEndian = this.#engine?.reader.littleEndian ?? true;
-      const known = fields?.locate(view, start[i] as number, end[i] as number, littleEndian);
-      if (fields === undefined || known === false) continue;
       this.samples++;
-      // mispred is the first bit: the lowest of a little-endian word, the highest of another.
-      const flagsAt = fields.branchStack + BRANCH_ENTRY.flags;
-      const mask = littleEndian ? 1 : 0x80;
       let next = -1;
       for (let k = 0; k < entries; k++) {
         const from = branches[first + 2 * k] as number;
@@ -77,7 +59,7 @@ export class BranchCounts implements Consumer {
           this.mispredicted.push(0);
         }
         this.taken.add(branch, 1);
-        if ((view.getUint8(flagsAt + BRANCH_ENTRY.size * k) & mask) !== 0) {
+        if (((branchFlags[(first >> 1) + k] as number) & BRANCH.MISPREDICTED) !== 0) {
           this.mispredicted.add(branch, 1);
         }
         if (next >= 0) {
@@ -88,17 +70,5 @@ export class BranchCounts implements Consumer {
         next = from;
       }
     }
-  }
-
-  #fieldsOf(number: number): SampleFields | undefined {
-    if (number < this.#fields.length) return this.#fields[number];
-    const events = this.#engine?.reader.events.all ?? [];
-    for (let i = this.#fields.length; i < events.length; i++) {
-      const event = events[i];
-      const has = event !== undefined &&
-        (event.layout.sampleType & PERF_SAMPLE_BRANCH_STACK) !== 0;
-      this.#fields.push(has ? new SampleFields(event.attr) : undefined);
-    }
-    return this.#fields[number];
   }
 }

@@ -1,4 +1,5 @@
 import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
+import { BRANCH } from "@perfdata/session/run";
 import type { FunctionTable } from "./functions.ts";
 import type { SampleKeys } from "./sample_counts.ts";
 import { textRanks } from "./texts.ts";
@@ -12,8 +13,12 @@ export interface FunctionKey {
   readonly name: SortKey;
   /** The name of places that it reads: what no key of a table needs is not collected. */
   readonly needs?: NameColumn;
+  /** Of which end of a branch; rows of keys that say it are about branches. */
+  readonly end?: BranchEnd;
   /** What of a sample it reads, likewise. */
   readonly context?: ContextColumn;
+  /** Which flags of a branch (`BRANCH` of the session), where that is its context. */
+  readonly flags?: number;
   /** Joins values of that: values of one number are one row. Without it each is a row. */
   join?(value: number): number;
   /** What a row has of it: a number that stands for a text, or the value itself. */
@@ -34,7 +39,10 @@ export interface FunctionKey {
 export type NameColumn = "dso" | "symbol" | "line" | "file";
 
 /** What can be collected of samples. */
-export type ContextColumn = "comm" | "pid" | "tid" | "cpu";
+export type ContextColumn = "comm" | "pid" | "tid" | "cpu" | "branch";
+
+/** An end of a branch: the one that it leads from, or that it leads to. */
+export type BranchEnd = "from" | "to";
 
 /** The keys of some names. */
 export function keysOf(sort: readonly SortKey[]): FunctionKey[] {
@@ -49,7 +57,13 @@ export function keysOf(sort: readonly SortKey[]): FunctionKey[] {
 export function sampleKeys(sort: readonly SortKey[]): SampleKeys {
   const keys = keysOf(sort);
   const by = (column: ContextColumn) => keys.some(({ context }) => context === column);
-  return { pid: by("pid"), tid: by("tid"), cpu: by("cpu") };
+  const branch = keys.reduce((all, { flags = 0 }) => all | flags, 0);
+  return { pid: by("pid"), tid: by("tid"), cpu: by("cpu"), branch };
+}
+
+/** Whether rows of some keys are about branches. */
+export function areOfBranches(sort: readonly SortKey[]): boolean {
+  return keysOf(sort).some(({ end, context }) => end !== undefined || context === "branch");
 }
 
 /** The name of a function, with a mark where nothing verifies it. */
@@ -62,6 +76,56 @@ export function markedText({ names }: FunctionTable, number: number): string {
 function symText(table: FunctionTable, number: number): string {
   const text = markedText(table, number);
   return table.names.functions.isInlined(number) ? `${text} (inlined)` : text;
+}
+
+/** An end of a branch: its function, object or line. */
+function endKeys(end: BranchEnd): FunctionKey[] {
+  return [
+    {
+      name: `dso_${end}`,
+      needs: "dso",
+      end,
+      number: (table, row) => table.name(row, "dso", end),
+      text: (table, number) => table.names.dsos.text(number),
+    },
+    {
+      name: `symbol_${end}`,
+      needs: "symbol",
+      end,
+      number: (table, row) => table.symbol(row, end),
+      text: symText,
+      shown: (table, number) => `[${levelText(table, number)}] ${symText(table, number)}`,
+      more: (table, number) => ({
+        ...(table.names.unverified.has(number) ? { [`verified_${end}`]: false } : {}),
+        [`symbol_${end}`]: table.names.functions.text(number),
+        [`level_${end}`]: levelText(table, number),
+        ...(table.inline ? { [`inlined_${end}`]: table.names.functions.isInlined(number) } : {}),
+      }),
+      order: ({ names: { functions } }, numbers) => functions.ranks(numbers),
+    },
+    {
+      name: `srcline_${end}`,
+      needs: "line",
+      end,
+      number: (table, row) => table.name(row, "line", end),
+      text: (table, number) => table.names.texts.text(number),
+      full: (table, number) => table.names.linePaths[number],
+    },
+  ];
+}
+
+/** A flag of branches. */
+function flagKey(
+  name: "mispredict" | "in_tx" | "abort",
+  flags: number,
+  text: (flags: number) => string,
+): FunctionKey {
+  return {
+    ...{ name, context: "branch", flags },
+    join: (value) => value & flags,
+    number: (table, row) => table.context(row, "branch") & flags,
+    text: (_, number) => text(number),
+  };
 }
 
 /** All of them, in the order in which they decide. */
@@ -111,6 +175,22 @@ export const FUNCTION_KEYS: readonly FunctionKey[] = [
     context: name,
     number: (table, row) => table.context(row, name),
   })),
+  ...endKeys("from"),
+  ...endKeys("to"),
+  flagKey(
+    "mispredict",
+    BRANCH.MISPREDICTED | BRANCH.PREDICTED,
+    (flags) => (flags & BRANCH.PREDICTED) !== 0 ? "N" : flags !== 0 ? "Y" : "N/A",
+  ),
+  {
+    name: "cycles",
+    context: "branch",
+    flags: BRANCH.CYCLES,
+    join: (value) => value & BRANCH.CYCLES,
+    number: (table, row) => (table.context(row, "branch") & BRANCH.CYCLES) >> BRANCH.CYCLES_AT,
+  },
+  flagKey("in_tx", BRANCH.IN_TX, (flags) => flags === 0 ? "." : "T"),
+  flagKey("abort", BRANCH.ABORT, (flags) => flags === 0 ? "." : "A"),
 ];
 
 /** Where a function runs: `k` in the kernel, `.` in a process, `H` elsewhere. */
@@ -144,4 +224,17 @@ export function keyOrder(
 export const SORT_KEYS: readonly SortKey[] = FUNCTION_KEYS.map(({ name }) => name);
 
 /** One of {@link SORT_KEYS}. */
-export type SortKey = "comm" | "dso" | "sym" | "srcline" | "srcfile" | "pid" | "tid" | "cpu";
+export type SortKey =
+  | "comm"
+  | "dso"
+  | "sym"
+  | "srcline"
+  | "srcfile"
+  | "pid"
+  | "tid"
+  | "cpu"
+  | `${"dso" | "symbol" | "srcline"}_${BranchEnd}`
+  | "mispredict"
+  | "cycles"
+  | "in_tx"
+  | "abort";

@@ -39,6 +39,30 @@ export interface FunctionRow {
   readonly tid?: number;
   /** CPU, where rows are grouped by it; -1 where samples do not say. */
   readonly cpu?: number;
+  /** Object that a branch leads from, where rows are grouped by it. */
+  readonly dso_from?: string;
+  /** Object that it leads to, likewise. */
+  readonly dso_to?: string;
+  /** Function that it leads from, or address where there is none. */
+  readonly symbol_from?: string;
+  /** Where that runs, as `level`. */
+  readonly level_from?: string;
+  /** Function that it leads to. */
+  readonly symbol_to?: string;
+  /** Where that runs. */
+  readonly level_to?: string;
+  /** File name and line that it leads from. */
+  readonly srcline_from?: string;
+  /** File name and line that it leads to. */
+  readonly srcline_to?: string;
+  /** Whether it was mispredicted: `Y` or `N`, or `N/A` where the processor does not say. */
+  readonly mispredict?: string;
+  /** Cycles since the branch before it; 0 where they are not known. */
+  readonly cycles?: number;
+  /** `T` for a branch in a transaction, `.` for others. */
+  readonly in_tx?: string;
+  /** `A` for a branch that aborts a transaction, `.` for others. */
+  readonly abort?: string;
 }
 
 /** Which names are kept; all of what is not there. */

@@ -313,7 +313,12 @@ function* tableText(
     if (samples === 0 || table.events?.has(event) === false) continue;
     if (!first) lines.push("");
     first = false;
-    lines.push(`${visible(eventNames[event] ?? "")}: ${samples} samples, period ${period}`);
+    const name = visible(eventNames[event] ?? "");
+    lines.push(
+      table.isOfBranches
+        ? `${name}: ${samples} branches`
+        : `${name}: ${samples} samples, period ${period}`,
+    );
     let next = -1;
     for (const line of functionLines(table, rows, width)) {
       lines.push(line);

@@ -1,10 +1,12 @@
 import { CommTable } from "./comm_table.ts";
 import type { Engine } from "@perfdata/session/engine";
 import { enlarge } from "@perfdata/format/enlarge";
+import { NodeTable } from "@perfdata/profile/node-table";
 import { SampleHistogram } from "@perfdata/session/sample-histogram";
 import type { SymbolTrust } from "@perfdata/session/symbolize";
 import type { SymbolResolver } from "@perfdata/symbols";
 import {
+  type BranchEnd,
   type ContextColumn,
   type FunctionKey,
   keysOf,
@@ -43,9 +45,13 @@ export class FunctionTable {
   readonly inline: boolean;
   /** Whether rows count what they called as well. */
   readonly withCallees: boolean;
+  /** Whether rows are about branches, of which each counts as a sample. */
+  readonly isOfBranches: boolean;
   /** Numbers of the events that have rows; all where it is `undefined`. */
   readonly events: ReadonlySet<number> | undefined;
   readonly #sums = new SampleHistogram();
+  /** Where rows are about branches: the entries that these lead from and to, by node of the sums. */
+  readonly #ends = new NodeTable();
   #childSamples = new Float64Array(0);
   #childPeriods = new Float64Array(0);
   readonly #contextsOf: { row: Int32Array; comm: Int32Array };
@@ -67,6 +73,7 @@ export class FunctionTable {
     this.trust = trust;
     this.inline = options.inline === true;
     this.withCallees = counts.stacks && options.callees !== false;
+    this.isOfBranches = counts.branches !== undefined;
     this.events = options.events;
     const contexts = this.#contextsOf = this.#contexts(counts);
     const isKept = this.#isKept = this.#filter(options.only);
@@ -74,6 +81,11 @@ export class FunctionTable {
     const project = this.#project = isFiner ? this.#projection() : (entry) => entry;
     const { histogram } = counts;
     const { stacks } = engine;
+    if (counts.branches !== undefined) {
+      this.#addBranches(histogram, counts.branches, contexts, isKept);
+      this.rows = orderedRows(this, options.limit ?? Infinity, options.least ?? 0);
+      return;
+    }
     for (let i = 0; i < histogram.size; i++) {
       const node = histogram.node(i);
       const place = counts.stacks && node >= 0 ? stacks.place[node] as number : node;
@@ -142,20 +154,27 @@ export class FunctionTable {
   /**
    * The number of a name of what a row is about.
    *
+   * @param end Which end of a branch, where rows are about these.
    * @throws {Error} Where no key says that it needs this.
    */
-  name(row: number, column: NameColumn): number {
-    return this.names.column(column)[this.entry(row)] as number;
+  name(row: number, column: NameColumn, end: BranchEnd = "to"): number {
+    return this.names.column(column)[this.entry(row, end)] as number;
   }
 
-  /** The entry of {@link FunctionTable.names} that a row is about. */
-  entry(row: number): number {
-    return this.#sums.node(row);
+  /**
+   * The entry of {@link FunctionTable.names} that a row is about.
+   *
+   * @param end Which end of a branch, where rows are about these.
+   */
+  entry(row: number, end: BranchEnd = "to"): number {
+    const node = this.#sums.node(row);
+    if (!this.isOfBranches) return node;
+    return (end === "from" ? this.#ends.parents() : this.#ends.items())[node] as number;
   }
 
   /** The function that a row is about. */
-  symbol(row: number): number {
-    return this.name(row, "symbol");
+  symbol(row: number, end: BranchEnd = "to"): number {
+    return this.name(row, "symbol", end);
   }
 
   /** A row as one value. */
@@ -188,10 +207,10 @@ export class FunctionTable {
     }
     const { histogram, comms } = counts;
     const comm = grouped.includes("comm");
-    const [pid, tid, cpu] = (["pid", "tid", "cpu"] as const).map((column) => {
+    const [pid, tid, cpu, branch] = (["pid", "tid", "cpu", "branch"] as const).map((column) => {
       const keys = this.keys.filter(({ context }) => context === column);
       return keys.length === 0 ? () => 0 : representative(keys);
-    }) as [Join, Join, Join];
+    }) as [Join, Join, Join, Join];
     const found = {
       row: new Int32Array(histogram.contextCount),
       comm: new Int32Array(histogram.contextCount),
@@ -206,6 +225,7 @@ export class FunctionTable {
         pid(histogram.pid(i)),
         tid(histogram.tid(i)),
         cpu(histogram.cpu(i)),
+        branch(histogram.branch(i)),
       );
     }
     return found;
@@ -223,17 +243,46 @@ export class FunctionTable {
   }
 
   /** Entries by the keys of rows: filters and stacks may need more of them. */
-  #projection(): (entry: number) => number {
+  #projection(end: BranchEnd = "to"): (entry: number) => number {
     const { names } = this;
     const needed = (["dso", "symbol", "line", "file"] as const)
-      .filter((column) => this.keys.some(({ needs }) => needs === column));
+      .filter((column) => this.keys.some((key) => key.needs === column && endOf(key) === end));
     const first = new Map<string, number>();
+    const projected = new Map<number, number>();
     return (entry) => {
+      const known = projected.get(entry);
+      if (known !== undefined) return known;
       const key = needed.map((column) => names.column(column)[entry]).join(" ");
-      const known = first.get(key);
-      if (known === undefined) first.set(key, entry);
-      return known ?? entry;
+      const same = first.get(key) ?? entry;
+      first.set(key, same);
+      projected.set(entry, same);
+      return same;
     };
+  }
+
+  /** Adds branches; a filter keeps those that lead from or to what it names. */
+  #addBranches(
+    histogram: SampleHistogram,
+    branches: NodeTable,
+    contexts: { row: Int32Array; comm: Int32Array },
+    isKept: (comm: number, entry: number) => boolean,
+  ): void {
+    const { names } = this;
+    const [from, to] = [branches.parents(), branches.items()];
+    const [projectFrom, projectTo] = [this.#projection("from"), this.#projection("to")];
+    for (let i = 0; i < histogram.size; i++) {
+      const node = histogram.node(i);
+      const context = histogram.contextOf(i);
+      const comm = contexts.comm[context] as number;
+      const [source, target] = [names.entry(from[node] as number), names.entry(to[node] as number)];
+      if (!isKept(comm, source) && !isKept(comm, target)) continue;
+      this.#sums.add(
+        contexts.row[context] as number,
+        this.#ends.node(projectFrom(source), projectTo(target)),
+        histogram.period(i),
+        histogram.samples(i),
+      );
+    }
   }
 
   /**
@@ -346,6 +395,11 @@ export class FunctionTable {
       }
     }
   }
+}
+
+/** Which end of branches a key reads: where they lead to, as with perf, if it does not say. */
+function endOf({ end = "to" }: FunctionKey): BranchEnd {
+  return end;
 }
 
 type Join = (value: number) => number;

@@ -48,9 +48,18 @@ export async function lookUpCounted(
   const { histogram } = counts;
   const uses = new PlaceUses();
   const seen = new Uint8Array(counts.stacks ? stacks.count : 0);
+  const from = counts.branches?.parents();
+  const to = counts.branches?.items();
   for (let i = 0; i < histogram.size; i++) {
     let node = histogram.node(i);
     if (node < 0) continue;
+    if (from !== undefined && to !== undefined) {
+      for (const place of [from[node] as number, to[node] as number]) {
+        if (place < 0) continue;
+        uses.use(place, ADDRESS_USE.BRANCH, histogram.samples(i), histogram.period(i));
+      }
+      continue;
+    }
     const place = counts.stacks ? stacks.place[node] as number : node;
     uses.use(place, ADDRESS_USE.IP, histogram.samples(i), histogram.period(i));
     while (counts.stacks && node >= 0 && seen[node] === 0) {

@@ -2,6 +2,7 @@ import type { PerfEvent } from "@perfdata/format";
 import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import type { Consumer, Engine, EngineOptions, Needs } from "@perfdata/session/engine";
 import { type ThreadInterval, ThreadIntervals } from "@perfdata/session/intervals";
+import { NodeTable } from "@perfdata/profile/node-table";
 import { CHOSEN, type Run } from "@perfdata/session/run";
 import { SampleComms } from "@perfdata/session/sample-comms";
 import { SampleReads } from "@perfdata/session/sample-reads";
@@ -16,6 +17,8 @@ export interface SampleKeys {
   readonly tid?: boolean | undefined;
   /** CPUs. */
   readonly cpu?: boolean | undefined;
+  /** Bits of the flags of branches (`BRANCH` of the session), where branches are counted. */
+  readonly branch?: number | undefined;
 }
 
 /** How to count. */
@@ -24,6 +27,8 @@ export interface CountOptions {
   readonly keys?: SampleKeys | undefined;
   /** Whether nodes are stacks; places otherwise. */
   readonly stacks?: boolean | undefined;
+  /** Whether nodes are branches: each entry of branch stacks counts as a sample with a period of 1. */
+  readonly branches?: boolean | undefined;
   /** Whether lines or inlined functions are wanted: callers in stacks are then at their calls. */
   readonly lines?: boolean | undefined;
   /**
@@ -51,6 +56,10 @@ export interface CountsPart {
   readonly histogram: HistogramPart;
   /** Threads without a name: `SampleComms.part`. */
   readonly comms: Int32Array<ArrayBuffer>;
+  /** Places that branches lead from, where these are counted. */
+  readonly from: Int32Array<ArrayBuffer>;
+  /** Places that they lead to. */
+  readonly to: Int32Array<ArrayBuffer>;
   /** Totals by number of event. */
   readonly totals: readonly EventTotal[];
   /** Samples whose READ values are damaged or of no known event. */
@@ -66,12 +75,14 @@ export interface CountsPart {
  */
 export class SampleCounts implements Consumer, Shareable<CountsPart> {
   readonly needs: Needs;
-  /** Samples and periods; a node is a place, or a stack. */
+  /** Samples and periods; a node is a place, a stack or a branch. */
   readonly histogram: SampleHistogram = new SampleHistogram(1 << 14);
   /** Totals by number of event. */
   readonly totals: EventTotal[] = [];
   /** Whether nodes are stacks. */
   readonly stacks: boolean;
+  /** Where nodes are branches: the places that these lead from (`parents()`) and to (`items()`). */
+  readonly branches: NodeTable | undefined;
   readonly #options: CountOptions;
   /** Takes what records of switches are of, where intervals are counted. */
   readonly applied?: (run: Run, i: number) => void;
@@ -86,12 +97,13 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
   constructor(options: CountOptions = {}) {
     this.#options = options;
     this.stacks = options.stacks === true;
+    if (options.branches === true) this.branches = new NodeTable();
     const isTime = (options.weight ?? "period") !== "period";
     const order = isTime ? "time" : "any";
     // Whether call chains were recorded is said of times.
     this.needs = this.stacks || isTime
       ? { order, stacks: true, calls: options.lines === true }
-      : { order, places: true };
+      : { order, places: true, branches: options.branches === true };
     if (isTime) this.applied = (run, i) => this.#intervals?.applied(run, i);
   }
 
@@ -106,7 +118,8 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
   }
 
   /** Whether a part of contexts is collected. */
-  collects(column: "comm" | "pid" | "tid" | "cpu"): boolean {
+  collects(column: "comm" | "pid" | "tid" | "cpu" | "branch"): boolean {
+    if (column === "branch") return (this.#options.keys?.branch ?? 0) !== 0;
     return column === "comm" || this.#options.keys?.[column] === true;
   }
 
@@ -177,17 +190,27 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
     return {
       histogram: this.histogram.part(),
       comms: this.#comms?.part() ?? new Int32Array(0),
+      from: this.branches?.parents().slice() ?? new Int32Array(0),
+      to: this.branches?.items().slice() ?? new Int32Array(0),
       totals: this.totals,
       leftOut: this.leftOut,
     };
   }
 
   join(
-    { histogram, comms, totals, leftOut }: CountsPart,
+    { histogram, comms, from, to, totals, leftOut }: CountsPart,
     { place, stack }: JoinedNumbers,
   ): void {
     const called = (comm: number): number => this.#comms?.ofPart(comms, comm) ?? 0;
-    this.histogram.join(histogram, called, this.stacks ? stack : place);
+    const { branches } = this;
+    const nodes = this.stacks ? stack : branches === undefined ? place : from.map((source, i) => {
+      const target = to[i] as number;
+      return branches.node(
+        source < 0 ? -1 : place[source] as number,
+        target < 0 ? -1 : place[target] as number,
+      );
+    });
+    this.histogram.join(histogram, called, nodes);
     for (const [event, { samples, period }] of totals.entries()) {
       const total = this.totals[event] ??= { samples: 0, period: 0 };
       total.samples += samples;
@@ -218,6 +241,10 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
     const { events, keys } = this.#options;
     if (events !== undefined && !events.has(event)) return;
     const total = this.totals[event] as EventTotal;
+    if (this.branches !== undefined) {
+      this.#countBranches(this.branches, total, run, i, event, comm);
+      return;
+    }
     total.samples++;
     total.period += period;
     if (run.chosen[i] === CHOSEN.TOTAL) return;
@@ -230,5 +257,39 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
     );
     const node = this.stacks ? run.stack[i] as number : run.place[i] as number;
     this.histogram.addLater(context, node, period);
+  }
+
+  /** Counts the branches of a sample, as `iter_add_next_branch_entry` of tools/perf/util/hist.c does. */
+  #countBranches(
+    nodes: NodeTable,
+    total: EventTotal,
+    run: Run,
+    i: number,
+    event: number,
+    comm: number,
+  ): void {
+    const { keys } = this.#options;
+    const { branches, branchFlags } = run;
+    const first = run.branchStart[i] as number;
+    const end = run.branchStart[i + 1] as number;
+    total.samples += end - first >> 1;
+    total.period += end - first >> 1;
+    if (run.chosen[i] === CHOSEN.TOTAL) return;
+    const mask = keys?.branch ?? 0;
+    for (let k = first; k < end; k += 2) {
+      const context = this.histogram.context(
+        event,
+        comm,
+        keys?.pid ? run.process[i] as number : 0,
+        keys?.tid ? run.tid[i] as number : 0,
+        keys?.cpu ? run.cpu[i] as number : 0,
+        (branchFlags[k >> 1] as number) & mask,
+      );
+      this.histogram.addLater(
+        context,
+        nodes.node(branches[k] as number, branches[k + 1] as number),
+        1,
+      );
+    }
   }
 }

@@ -458,6 +458,13 @@ export class Resolver {
     const n = 2 * fields.branchStackLength;
     if (this.#branchCount + n > run.branches.length) {
       run.branches = enlarge(run.branches, this.#branchCount + n);
+      run.branchFlags = enlarge(run.branchFlags, run.branches.length >> 1);
+    }
+    for (let k = 0; k < n; k += 2) {
+      const at = fields.branchStack + BRANCH_ENTRY.size * (k >> 1) + BRANCH_ENTRY.flags;
+      run.branchFlags[this.#branchCount + k >> 1] = le
+        ? view.getInt32(at, true) & 0x3fffffff
+        : fromFirstBit(view.getInt32(at));
     }
     for (let k = 0; k < n; k++) {
       const at = fields.branchStack + BRANCH_ENTRY.size * (k >> 1) +
@@ -470,6 +477,13 @@ export class Resolver {
         : this.#places.find(thread, mode, hi, lo);
     }
   }
+}
+
+/** Flags of a big-endian recording, where the first field has the highest bits, as those of others. */
+function fromFirstBit(word: number): number {
+  return word >>> 31 | (word >>> 30 & 1) << 1 | (word >>> 29 & 1) << 2 | (word >>> 28 & 1) << 3 |
+    (word >>> 12 & 0xffff) << 4 | (word >>> 8 & 15) << 20 | (word >>> 6 & 3) << 24 |
+    (word >>> 2 & 15) << 26;
 }
 
 /** Where the address of a sample at `start`, whose fields were located, is; -1 where it has none. */

@@ -30,6 +30,25 @@ export const CHOSEN = {
   TOTAL: 2,
 } as const;
 
+/**
+ * Bits of {@link Run.branchFlags}: the first fields of `struct perf_branch_entry`, up to `new_type`, as
+ * a little-endian machine has them.
+ */
+export const BRANCH = {
+  /** It was mispredicted. */
+  MISPREDICTED: 1,
+  /** It was predicted; where neither is set, the processor does not say. */
+  PREDICTED: 2,
+  /** In a transaction. */
+  IN_TX: 4,
+  /** It aborted a transaction. */
+  ABORT: 8,
+  /** Cycles since the branch before, from bit {@link BRANCH.CYCLES_AT} on; 0 where they are not known. */
+  CYCLES: 0xffff0,
+  /** The first bit of {@link BRANCH.CYCLES}. */
+  CYCLES_AT: 4,
+} as const;
+
 /** What stands before a place in {@link Run.frames}: no upper half that an address there has. */
 export const PLACE_FRAME: number = -(2 ** 31);
 
@@ -100,6 +119,8 @@ export class Run {
   readonly branchStart: Int32Array = new Int32Array(RUN_ROWS + 1);
   /** Places that branches lead from and to, in turn; -1 for address 0. */
   branches: Int32Array<ArrayBuffer> = new Int32Array(256);
+  /** What is known of each of these branches: see {@link BRANCH}. */
+  branchFlags: Int32Array<ArrayBuffer> = new Int32Array(128);
 
   /** Where chains are needed: where that of each row begins in {@link Run.chains}. */
   readonly chainStart: Int32Array = new Int32Array(RUN_ROWS + 1);

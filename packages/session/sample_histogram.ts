@@ -1,7 +1,7 @@
 import { enlarge } from "@perfdata/format/enlarge";
 
-/** Words of a context: event, comm, pid, tid, cpu. */
-const CONTEXT = 5;
+/** Words of a context: event, comm, pid, tid, cpu, branch. */
+const CONTEXT = 6;
 /** Words of an entry: context, node, samples, one that is not used; then the period, a double. */
 const ENTRY = 6;
 /** Samples that are added together. */
@@ -17,8 +17,8 @@ export interface HistogramPart {
 
 /**
  * Samples and periods by context and node: open-addressing tables in typed arrays. A context is an
- * event and a comm, and a process, thread and CPU where rows are grouped by these; a node is a place or a
- * stack. Adding allocates nothing except when a table doubles.
+ * event and a comm, and a process, thread, CPU and flags of a branch where rows are grouped by these; a
+ * node is a place, a stack or a branch. Adding allocates nothing except when a table doubles.
  *
  * @example
  * ```ts
@@ -100,6 +100,7 @@ export class SampleHistogram {
         contexts[at + 2] as number,
         contexts[at + 3] as number,
         contexts[at + 4] as number,
+        contexts[at + 5] as number,
       );
     }
     const doubles = new Float64Array(entries.buffer);
@@ -140,6 +141,11 @@ export class SampleHistogram {
     return this.#contexts[context * CONTEXT + 4] as number;
   }
 
+  /** Flags of a branch, of a context; 0 if rows are not grouped by any. */
+  branch(context: number): number {
+    return this.#contexts[context * CONTEXT + 5] as number;
+  }
+
   /** The context of an entry. */
   contextOf(entry: number): number {
     return this.#entries[entry * ENTRY] as number;
@@ -168,23 +174,32 @@ export class SampleHistogram {
    * @param pid Process, or 0 if rows are not grouped by process.
    * @param tid Thread, or 0 if rows are not grouped by thread.
    * @param cpu CPU, or 0 if rows are not grouped by CPU.
+   * @param branch Flags of a branch, or 0 if rows are not grouped by any.
    */
-  context(event: number, comm: number, pid: number, tid: number, cpu: number): number {
-    if (this.#lastContext >= 0 && this.#isContext(this.#lastContext, event, comm, pid, tid, cpu)) {
-      return this.#lastContext;
-    }
+  context(
+    event: number,
+    comm: number,
+    pid: number,
+    tid: number,
+    cpu: number,
+    branch: number = 0,
+  ): number {
+    const last = this.#lastContext;
+    if (last >= 0 && this.#isContext(last, event, comm, pid, tid, cpu, branch)) return last;
     const mask = this.#contextSlots.length - 1;
-    let slot = hashContext(event, comm, pid, tid, cpu) & mask;
+    let slot = hashContext(event, comm, pid, tid, cpu, branch) & mask;
     for (;;) {
       const found = this.#contextSlots[slot] as number;
       if (found < 0) break;
-      if (this.#isContext(found, event, comm, pid, tid, cpu)) return this.#lastContext = found;
+      if (this.#isContext(found, event, comm, pid, tid, cpu, branch)) {
+        return this.#lastContext = found;
+      }
       slot = slot + 1 & mask;
     }
     const added = this.contextCount++;
     const at = added * CONTEXT;
     if (at === this.#contexts.length) this.#contexts = enlarge(this.#contexts, at + 1);
-    this.#contexts.set([event, comm, pid, tid, cpu], at);
+    this.#contexts.set([event, comm, pid, tid, cpu, branch], at);
     this.#contextSlots[slot] = added;
     if (this.contextCount * 2 > mask) this.#rehashContexts();
     return this.#lastContext = added;
@@ -197,11 +212,12 @@ export class SampleHistogram {
     pid: number,
     tid: number,
     cpu: number,
+    branch: number,
   ): boolean {
     const contexts = this.#contexts;
     const at = context * CONTEXT;
     return contexts[at + 1] === comm && contexts[at] === event && contexts[at + 3] === tid &&
-      contexts[at + 2] === pid && contexts[at + 4] === cpu;
+      contexts[at + 2] === pid && contexts[at + 4] === cpu && contexts[at + 5] === branch;
   }
 
   /**
@@ -336,6 +352,7 @@ export class SampleHistogram {
         this.pid(context),
         this.tid(context),
         this.cpu(context),
+        this.branch(context),
       );
       put(slots, hash, context);
     }
@@ -350,10 +367,17 @@ function put(slots: Int32Array, hash: number, value: number): void {
   slots[slot] = value;
 }
 
-function hashContext(event: number, comm: number, pid: number, tid: number, cpu: number): number {
+function hashContext(
+  event: number,
+  comm: number,
+  pid: number,
+  tid: number,
+  cpu: number,
+  branch: number,
+): number {
   return mixed(
     Math.imul(comm, 0x9e3779b1) ^ Math.imul(tid, 0x27d4eb2f) ^ Math.imul(pid, 0x165667b1) ^
-      event << 24 ^ cpu << 12,
+      event << 24 ^ cpu << 12 ^ Math.imul(branch, 0x2c1b3c6d),
   );
 }
 

@@ -1,0 +1,160 @@
+/** A recording with branch stacks of a small program: its branches are stepped through by the tests themselves. */
+import { emptyAttr, PERF_SAMPLE_BRANCH_STACK } from "@perfdata/format";
+import { PERF_SAMPLE_IP, PERF_SAMPLE_TID, PERF_SAMPLE_TIME } from "@perfdata/format";
+import { assertEquals } from "@std/assert";
+import { asFile, type Item, Numbers } from "../fixtures/synthesize/recording.ts";
+
+const SOURCE = `
+static int seed = 1;
+__attribute__((noinline)) int next(void) { return seed = seed * 1103515245 + 12345 & 0x7fffffff; }
+__attribute__((noinline)) int rare(int n) { return n * 3 + next() % 7; }
+__attribute__((noinline)) int work(int n) {
+  int sum = 0;
+  for (int i = 0; i < n; i++) { if (next() % 16 == 0) sum += rare(i); else sum ^= i; }
+  return sum;
+}
+int main(void) { int all = 0; for (int i = 0; i < 100; i++) all += work(i); return all & 1; }
+`;
+const SAMPLES = 400;
+const ENTRIES = 16;
+
+/** The name that a program of LLVM has here, if it is installed. */
+export function found(program: string): string | undefined {
+  const names = [program, `/usr/lib/llvm-19/bin/${program}`];
+  return names.find((name) => {
+    try {
+      return new Deno.Command(name, { args: ["--version"], stdout: "null", stderr: "null" })
+        .outputSync().success;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** Runs a program that has to succeed; returns what it printed. */
+export function run(program: string, ...args: string[]): string {
+  const { code, stdout, stderr } = new Deno.Command(program, { args }).outputSync();
+  const text = new TextDecoder();
+  assertEquals(code, 0, `${program} ${args.join(" ")}: ${text.decode(stderr)}`);
+  return text.decode(stdout);
+}
+
+/** Steps through code that objdump shows; directions of branches are taken from `numbers`. */
+function branchesOf(listing: string, numbers: Numbers): { from: number; to: number }[] {
+  const code = new Map<number, { op: string; target: number; next: number }>();
+  const lines = [...listing.matchAll(/^ +([0-9a-f]+):\t(\w+) *([0-9a-f]*)/gm)];
+  for (const [i, [, at = "", op = "", target = ""]] of lines.entries()) {
+    const next = parseInt(lines[i + 1]?.[1] ?? "0", 16);
+    code.set(parseInt(at, 16), { op, target: parseInt(target, 16), next });
+  }
+  const main = parseInt(/^([0-9a-f]+) <main>:/m.exec(listing)?.[1] ?? "", 16);
+  const stack: number[] = [];
+  const branches: { from: number; to: number }[] = [];
+  let at = main;
+  for (let steps = 0; steps < 1e6 && branches.length < SAMPLES * ENTRIES; steps++) {
+    const insn = code.get(at);
+    if (insn === undefined) throw new Error(`no code at ${at.toString(16)}`);
+    let to = insn.next;
+    if (insn.op.startsWith("call")) {
+      stack.push(insn.next);
+      to = insn.target;
+    } else if (insn.op.startsWith("ret")) to = stack.pop() ?? main;
+    else if (insn.op === "jmp") to = insn.target;
+    else if (insn.op.startsWith("j") && numbers.below(3) > 0) to = insn.target;
+    if (to !== insn.next || insn.op.startsWith("ret")) branches.push({ from: at, to });
+    at = to;
+  }
+  return branches;
+}
+
+/** A recording of the branches, where the program was loaded at `base`. */
+async function recording(path: string, branches: { from: number; to: number }[], base: number) {
+  const flags = { in_tx: false, abort: false, cycles: 0, type: 0, spec: 0, new_type: 0, priv: 0 };
+  const items: Item[] = [
+    { record: { type: 3, name: "COMM", misc: 0, body: { pid: 7, tid: 7, comm: "work" } } },
+    ...segments(path).map(({ offset, vaddr, size }): Item => ({
+      record: {
+        type: 10,
+        name: "MMAP2",
+        misc: 2,
+        body: {
+          pid: 7,
+          tid: 7,
+          addr: BigInt(base + vaddr),
+          len: BigInt(size),
+          pgoff: BigInt(offset),
+          maj: 8,
+          min: 1,
+          ino: 1n,
+          ino_generation: 1n,
+          prot: 5,
+          flags: 2,
+          filename: path,
+        },
+      },
+    })),
+  ];
+  for (let i = 0; i + ENTRIES <= branches.length; i += ENTRIES) {
+    const entries = branches.slice(i, i + ENTRIES).reverse().map(({ from, to }, k) => ({
+      from: BigInt(base + from),
+      to: BigInt(base + to),
+      flags: { ...flags, mispred: (i + k) % 5 === 0, predicted: (i + k) % 5 !== 0 },
+    }));
+    const ip = entries[0]?.to ?? 0n;
+    const body = { ip, pid: 7, tid: 7, time: BigInt(1000 + i), branch_stack: { entries } };
+    items.push({ record: { type: 9, name: "SAMPLE", misc: 2, body } } as Item);
+  }
+  const sample_type = BigInt(
+    PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+      PERF_SAMPLE_BRANCH_STACK,
+  );
+  const attr = {
+    ...emptyAttr(),
+    size: 120,
+    sample_period: 1n,
+    sample_type,
+    branch_sample_type: 1n,
+  };
+  return await asFile({ events: [{ attr, ids: [1n] }], items, features: [] }, true);
+}
+
+/** Executable segments as the kernel maps them: whole pages. */
+function segments(path: string): { offset: number; vaddr: number; size: number }[] {
+  return [
+    ...run("readelf", "-lW", path).matchAll(
+      /LOAD +0x(\w+) 0x(\w+) 0x\w+ 0x(\w+) 0x\w+ R E/g,
+    ),
+  ].map(([, offset = "", vaddr = "", size = ""]) => {
+    const [at, to, bytes] = [offset, vaddr, size].map((hex) => parseInt(hex, 16)) as [
+      number,
+      number,
+      number,
+    ];
+    const inPage = to % 4096;
+    return {
+      offset: at - inPage,
+      vaddr: to - inPage,
+      size: Math.ceil((bytes + inPage) / 4096) * 4096,
+    };
+  });
+}
+
+/** Makes a program and a recording of its branches. */
+export async function branchRecording(
+  folder: string,
+  pie: boolean,
+): Promise<{ program: string; data: string }> {
+  const program = `${folder}/work`;
+  Deno.writeTextFileSync(`${folder}/work.c`, SOURCE);
+  run(
+    ...["gcc", "-g", "-O1", "-fcf-protection=none", "-Wl,-q"] as const,
+    ...(pie ? ["-fpie", "-pie"] : ["-fno-pie", "-no-pie"]),
+    ...["-o", program, `${folder}/work.c`],
+  );
+  const listing = run("objdump", "-d", "--no-show-raw-insn", program);
+  const branches = branchesOf(listing, new Numbers(3));
+  assertEquals(branches.length, SAMPLES * ENTRIES);
+  const data = `${folder}/work.data`;
+  Deno.writeFileSync(data, await recording(program, branches, pie ? 0x555555554000 : 0));
+  return { program, data };
+}
