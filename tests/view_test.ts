@@ -2,6 +2,7 @@
  * `perfdata view` in a browser: the numbers of each view are those of the command that shows the same, and
  * the page does nothing that it should not.
  */
+import { fileSource } from "@perfdata/format/file-source";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 // deno-lint-ignore no-import-prefix -- in the lock of development, not in that of commands
 import axe from "npm:axe-core@4.11.0";
@@ -13,6 +14,8 @@ import { pageText, reportText } from "../view/server/page.ts";
 import { VIEW_PARTS } from "../view/server/asset.ts";
 import { viewAsset, viewParts } from "../view/build.ts";
 import { viewProfile } from "../view/data/view_profile.ts";
+import { RecordingService } from "../view/recording/recording_service.ts";
+import { newToken, viewHandler } from "../view/server/server.ts";
 import { ignored, skipped } from "./ignored.ts";
 import { inFolder, tool, toolArguments } from "./tool.ts";
 
@@ -367,6 +370,130 @@ Deno.test({
   },
 });
 
+Deno.test({
+  name: "boxes in order of time and cells of the heat map select their time",
+  ...needs,
+  async fn() {
+    const file = FILES[0] as string;
+    await viewed([file], "#view=flame&timed=1", async (page) => {
+      await page.focus(".flame-canvas");
+      await page.keyboard.press("ArrowDown");
+      await page.waitForFunction(() =>
+        /from [\d.]+ s, for /.test(document.querySelector(".flame-facts")?.textContent ?? "")
+      );
+      await page.keyboard.press("Enter");
+      await page.waitForFunction(() => /from=\d+&to=\d+/.test(location.hash));
+      await page.keyboard.press("0");
+      await page.waitForFunction(() => !/from=/.test(location.hash));
+
+      await page.evaluate(() =>
+        (globalThis as unknown as { perfdata: PageStore }).perfdata
+          .set({ view: "timeline", by: "heat" })
+      );
+      await page.waitForSelector(".heat");
+      await page.focus(".heat");
+      for (const key of ["ArrowUp", "ArrowRight", "Enter", "ArrowRight", "ArrowUp", "Enter"]) {
+        await page.keyboard.press(key);
+      }
+      await page.waitForFunction(() => /from=\d+&to=\d+/.test(location.hash));
+      const [, from, to] = /from=(\d+)&to=(\d+)/.exec(page.url())?.map(Number) ?? [];
+      // From the first cell of the second column to the second cell of the third one, of 50.
+      const foot = await page.locator(".foot").last().innerText();
+      const facts = await page.evaluate(() =>
+        (globalThis as unknown as { perfdata: { open: { facts: { duration: number } } } })
+          .perfdata.open.facts.duration
+      );
+      let column = 1e9;
+      while (column > 1e4 && facts / column < 24) column /= 10;
+      assertEquals([from, to], [column, 2 * column + 2 * column / 50], foot);
+      // And with the pointer: a drag from a cell to another one.
+      const box = await page.locator(".heat").boundingBox();
+      assert(box !== null);
+      await page.mouse.move(box.x + 70, box.y + 40);
+      await page.mouse.down();
+      await page.mouse.move(box.x + 160, box.y + 20, { steps: 5 });
+      await page.mouse.up();
+      await page.waitForFunction((before) => !location.hash.includes(before), `from=${from}&to=`);
+      await page.keyboard.press("Escape");
+      await page.waitForFunction(() => !/from=/.test(location.hash));
+    });
+  },
+});
+
+Deno.test({
+  name: "what is selected is saved: a slice as slice makes it, and the formats of export",
+  ...needs,
+  async fn() {
+    const file = FILES[1] as string;
+    await inFolder(async (folder) => {
+      const [from, to] = [1_000_000, 9_000_000];
+      await viewed([file], `#view=functions&from=${from}&to=${to}`, async (page) => {
+        const saved = async (format: string): Promise<Uint8Array> => {
+          const download = page.waitForEvent("download");
+          await page.selectOption(".save select", format);
+          const path = `${folder}/${format}`;
+          await (await download).saveAs(path);
+          return Deno.readFileSync(path);
+        };
+        const time = `${from / 1e9}s-${(to - 1) / 1e9}s`;
+        await tool("slice", ["--time", time, "-o", `${folder}/wanted.data`, file]);
+        assertEquals(await saved("slice"), Deno.readFileSync(`${folder}/wanted.data`));
+        const { out } = await tool("export", ["--inline", "--time", time, "folded", file]);
+        assertEquals(new TextDecoder().decode(await saved("folded")), out);
+        const lines = out.trim().split("\n");
+        assert(lines.length >= 3, `${lines.length} lines`);
+        const speedscope = JSON.parse(new TextDecoder().decode(await saved("speedscope")));
+        assert(speedscope.profiles.length > 0);
+        assertEquals([...(await saved("pprof")).subarray(0, 2)], [0x1f, 0x8b]);
+        assertStringIncludes(new TextDecoder().decode(await saved("svg")), "<svg");
+      });
+    });
+  },
+});
+
+Deno.test({
+  name:
+    "reading the samples is cancelled, what is known without them stays, and it can be done again",
+  ...needs,
+  async fn() {
+    const file = FILES[1] as string;
+    using source = fileSource(file);
+    let isQuick = false;
+    const token = newToken();
+    const handler = viewHandler({
+      token,
+      page: await pageText(VIEW_PARTS, "server"),
+      recording: new RecordingService(source, file),
+      async profile(progress) {
+        while (!isQuick) {
+          progress({ what: "Reading", done: 1, total: 2 });
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        }
+        return viewProfile(profileOf(plainSamples(500, 4)));
+      },
+    });
+    const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, handler);
+    await withPage(
+      `http://127.0.0.1:${server.addr.port}/${token}/#view=flame`,
+      async (page, report) => {
+        await page.getByRole("button", { name: "Cancel" }).click();
+        await page.getByRole("button", { name: "Read the samples" }).waitFor();
+        // Records and the overview are there all the same.
+        await page.getByRole("link", { name: "Records" }).click();
+        await page.waitForSelector(".record-list .line .row");
+        await page.getByRole("link", { name: "Overview" }).click();
+        await page.waitForSelector(".about dd");
+        await page.getByRole("link", { name: "Flame graph" }).click();
+        isQuick = true;
+        await page.getByRole("button", { name: "Read the samples" }).click();
+        await page.waitForSelector(".flame-canvas");
+        assertEquals(report.errors, []);
+      },
+    );
+    await server.shutdown();
+  },
+});
+
 /** The store of the page. */
 interface PageStore {
   readonly open?: {
@@ -386,7 +513,7 @@ Deno.test({
         for (
           const view of [
             ...["overview", "timeline", "flame", "functions", "sandwich", "tree", "compare"],
-            ...["compare graph", "records", "keys"],
+            ...["compare graph", "records", "timeline heat", "flame timed", "keys"],
           ]
         ) {
           if (view === "keys") await page.keyboard.press("?");
@@ -396,7 +523,10 @@ Deno.test({
               const [fn] = perfdata.open?.facts?.functions.name ?? [];
               const [name, graph] = view.split(" ");
               const record = name === "records" ? 3 : -1;
-              perfdata.set({ view: name, fn, record, graph: graph !== undefined });
+              perfdata.set({
+                ...{ view: name, fn, record, graph: graph !== undefined },
+                ...{ by: graph === "heat" ? "heat" : "process", timed: graph === "timed" },
+              });
             }, view);
           }
           await page.waitForTimeout(500);

@@ -193,7 +193,16 @@ function Main(
   if (view === "overview") return <OverviewView store={store} open={open} />;
   if (view === "records") return <RecordsView store={store} open={open} />;
   const { facts, progress, failed } = open;
-  if (failed !== undefined) return <p class="empty wrong" role="alert">{failed}</p>;
+  if (failed !== undefined) {
+    return (
+      <div class="empty" role="alert">
+        <p class={store.isCancelled ? "" : "wrong"}>{failed}</p>
+        {store.isCancelled && (
+          <button type="button" onClick={() => store.readSamples()}>Read the samples</button>
+        )}
+      </div>
+    );
+  }
   if (facts === undefined) {
     return (
       <div class="empty" role="status">
@@ -209,7 +218,7 @@ function Main(
             ? {}
             : { value: progress.done, max: progress.total })}
         />
-        {takesFiles && <button type="button" onClick={() => store.cancel()}>Cancel</button>}
+        <button type="button" onClick={() => store.cancel()}>Cancel</button>
       </div>
     );
   }

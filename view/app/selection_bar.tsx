@@ -1,5 +1,6 @@
 import { duration, grouped, percent } from "../ui/format.ts";
 import { type JSX, useMemo } from "../ui/preact.ts";
+import { SaveMenu } from "./save_menu.tsx";
 import type { Store } from "../ui/store.ts";
 
 /** Most threads that can be chosen from a list. */
@@ -145,6 +146,7 @@ export function SelectionBar({ store }: { readonly store: Store }): JSX.Element 
           inlined functions
         </label>
       )}
+      <SaveMenu store={store} />
       {chips.map(({ text, remove }) => (
         <span key={text} class="chip">
           {text}

@@ -89,16 +89,23 @@ export function rowTest(
   };
 }
 
+/** The rows of samples that are selected, in order. */
+export function selectedRows(profile: ViewProfile, selection: Selection): Int32Array {
+  const [first, last] = rowsIn(profile, selection);
+  const isSelected = rowTest(profile, selection);
+  const rows = new Int32Array(Math.max(0, last - first));
+  let length = 0;
+  for (let i = first; i < last; i++) if (isSelected(i)) rows[length++] = i;
+  return rows.subarray(0, length);
+}
+
 /** Sums up what is selected. */
 export function weigh(profile: ViewProfile, selection: Selection): Weights {
   const { stack, count, period } = profile.samples;
-  const [first, last] = rowsIn(profile, selection);
-  const isSelected = rowTest(profile, selection);
   const rows = profile.stacks.parent.length;
   const sums = { period: new Float64Array(rows), count: new Float64Array(rows) };
   let [totalPeriod, totalCount, barePeriod, bareCount] = [0, 0, 0, 0];
-  for (let i = first; i < last; i++) {
-    if (!isSelected(i)) continue;
+  for (const i of selectedRows(profile, selection)) {
     const of = stack[i] as number;
     const [p, n] = [period[i] as number, count[i] as number];
     totalPeriod += p;

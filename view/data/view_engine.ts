@@ -1,4 +1,4 @@
-import { FUNCTION_KIND } from "@perfdata/profile/profile";
+import { FUNCTION_KIND, type Profile } from "@perfdata/profile/profile";
 import { ranks } from "@perfdata/profile/frame-stacks";
 import {
   CallGraph,
@@ -8,15 +8,19 @@ import {
   type Group,
 } from "./call_graph.ts";
 import { type FlameBoxes, flameBoxes, type FlameQuery } from "./flame_boxes.ts";
+import { type Heat, heat, type HeatQuery } from "./heat.ts";
 import {
   type PlainStacks,
   plainStacks,
   plainWeights,
+  selectedRows,
   type Selection,
   weigh,
   type Weight,
   type Weights,
 } from "./selection.ts";
+import { selectedProfile } from "./selected_profile.ts";
+import { type TimeBoxes, timeBoxes } from "./time_boxes.ts";
 import { type Track, type TrackQuery, tracks } from "./tracks.ts";
 import type { StackRows, ViewProfile } from "./view_profile.ts";
 
@@ -133,6 +137,47 @@ export class ViewEngine {
     return flameBoxes(this.graph(shown).graph, this.#rank, query);
   }
 
+  /** Boxes of a flame graph in order of time; `undefined` where samples have no times. */
+  timeFlame(shown: Shown, least: number): TimeBoxes | undefined {
+    const { samples, threads } = this.profile;
+    const { graph } = this.graph(shown);
+    const { time } = samples;
+    if (time === undefined) return undefined;
+    const rows = selectedRows(this.profile, shown);
+    const weight = shown.weight === "period" ? samples.period : samples.count;
+    const plain = shown.inline ? undefined : this.#plainStacks().of;
+    const tids = new Set<number | undefined>();
+    const stack = Int32Array.from(rows, (row) => {
+      tids.add(threads[samples.thread[row] as number]?.tid);
+      const of = samples.stack[row] as number;
+      return plain === undefined || of < 0 ? of : plain[of] as number;
+    });
+    return timeBoxes(
+      graph,
+      {
+        stack,
+        weight: Float64Array.from(rows, (row) => weight[row] as number),
+        time: Float64Array.from(rows, (row) => time[row] as number),
+      },
+      tids.size > 1,
+      least,
+    );
+  }
+
+  /** What is selected, as a profile that the formats of other tools are made from. */
+  selected(shown: Shown): Profile {
+    return selectedProfile(this.profile, shown, shown.inline ? undefined : this.#plainStacks());
+  }
+
+  #plainStacks(): PlainStacks {
+    return this.#plain ??= plainStacks(this.profile, this.#rank);
+  }
+
+  /** Samples by second and fraction of a second. */
+  heat(query: HeatQuery): Heat {
+    return heat(this.profile, query);
+  }
+
   /** All functions. */
   table(shown: Shown): TableRows {
     const { graph, weights } = this.graph(shown);
@@ -183,9 +228,9 @@ export class ViewEngine {
     let weights = weigh(this.profile, shown);
     let { stacks } = this.profile;
     if (!shown.inline) {
-      this.#plain ??= plainStacks(this.profile, this.#rank);
-      weights = plainWeights(weights, this.#plain);
-      ({ stacks } = this.#plain);
+      const plain = this.#plainStacks();
+      weights = plainWeights(weights, plain);
+      ({ stacks } = plain);
     }
     const made = { key, graph: new CallGraph(stacks, weights, shown.weight), weights, stacks };
     this.#graphs.unshift(made);

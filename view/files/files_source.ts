@@ -100,6 +100,7 @@ export async function openFiles(
     records: (query, from, count) => service.records(query, from, count),
     position: (query, number) => service.position(query, number),
     record: (number) => service.record(number),
+    slice: async (query) => new Blob([await service.slice(query)]),
   };
 }
 

@@ -28,6 +28,8 @@ export interface FlameGraphProps {
   readonly counted: string;
   /** Said by a screen reader. */
   readonly label: string;
+  /** What a click on a box does where that is no zoom; -1 shows everything. */
+  readonly zoomToBox?: (box: number) => void;
   /** The functions that lead to a box fill the width. */
   readonly zoomTo: (path: readonly number[]) => void;
   /** A function is wanted in the sandwich. */
@@ -44,7 +46,9 @@ export function pathOf({ parent, item }: FlameBoxes, box: number): number[] {
 
 /** A flame graph. */
 export function FlameGraph(props: FlameGraphProps): JSX.Element {
-  const { boxes, names, colors, boxColor, matched, isUpward, label, zoomTo, pick } = props;
+  const { boxes, names, colors, boxColor, matched, isUpward, label, pick } = props;
+  const zoomBox = props.zoomToBox ??
+    ((box: number) => props.zoomTo(box < 0 ? [] : pathOf(boxes, box)));
   const scroll = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [focus, setFocus] = useState(-1);
@@ -145,8 +149,8 @@ export function FlameGraph(props: FlameGraphProps): JSX.Element {
           element.scrollTop += y + ROW - element.clientHeight;
         }
       }
-    } else if (event.key === "Enter" && focus >= 0) zoomTo(pathOf(boxes, focus));
-    else if (event.key === "0" || event.key === "Escape" || event.key === "Backspace") zoomTo([]);
+    } else if (event.key === "Enter" && focus >= 0) zoomBox(focus);
+    else if (event.key === "0" || event.key === "Escape" || event.key === "Backspace") zoomBox(-1);
     else if (event.key === "s" && focus >= 0) pick(boxes.item[focus] as number);
     else return;
     event.preventDefault();
@@ -178,7 +182,7 @@ export function FlameGraph(props: FlameGraphProps): JSX.Element {
             const box = boxAt(event);
             if (box < 0) return;
             setFocus(box);
-            zoomTo(pathOf(boxes, box));
+            zoomBox(box);
           }}
           onContextMenu={(event: MouseEvent) => {
             const box = boxAt(event);

@@ -1,4 +1,4 @@
-import { copyRecording, FileOutput } from "@perfdata/edit";
+import { copyRecording, FileOutput, Slice } from "@perfdata/edit";
 import { bytesSource, memorySink, PerfDataReader, type RandomAccessSource } from "@perfdata/format";
 import {
   PERF_RECORD_COMM,
@@ -49,6 +49,18 @@ export interface InfoAnswer {
   readonly damage: readonly string[];
 }
 
+/** What of a recording becomes a recording of its own; what is not given keeps all. */
+export interface SliceQuery {
+  /** Times in nanoseconds, as decimal text: this and what follows, what comes before. */
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly pids?: readonly number[] | undefined;
+  readonly tids?: readonly number[] | undefined;
+  readonly cpus?: readonly number[] | undefined;
+}
+
+/** Most bytes of a slice, which is held until it is saved. */
+const MOST_SLICED = 1 << 30;
 /** Most faults that are handed out. */
 const MOST_FAULTS = 100;
 /** Most marks that are kept. */
@@ -111,6 +123,30 @@ export class RecordingService {
   async record(number: number): Promise<RecordDetail | undefined> {
     const { list } = await this.#listed();
     return await list?.detail(number);
+  }
+
+  /**
+   * A part of the recording, as the command `slice` makes it; AUX data stays whole.
+   *
+   * @throws {Error} Where the recording is too large to be held.
+   */
+  async slice({ from, to, pids, tids, cpus }: SliceQuery): Promise<Uint8Array<ArrayBuffer>> {
+    const reader = await PerfDataReader.open(this.#source, { diagnostics: () => {} });
+    if ((reader.fileSize ?? 0) > MOST_SLICED) {
+      throw new Error("the recording has more than 1 GB: perfdata slice makes a part of it");
+    }
+    const first = BigInt(from ?? 0);
+    const last = to === undefined ? (1n << 64n) - 1n : BigInt(to) - 1n;
+    const isTimed = from !== undefined || to !== undefined;
+    const edit = new Slice(reader, {
+      ...(isTimed ? { time: [first, last] as const } : {}),
+      ...(pids === undefined ? {} : { pids: new Set(pids) }),
+      ...(tids === undefined ? {} : { tids: new Set(tids) }),
+      ...(cpus === undefined ? {} : { cpus: new Set(cpus) }),
+    });
+    const sink = memorySink();
+    await copyRecording(reader, new FileOutput(sink), { edit });
+    return sink.bytes() as Uint8Array<ArrayBuffer>;
   }
 
   async #open(source: RandomAccessSource): Promise<Opened> {

@@ -98,6 +98,14 @@ export function viewHandler(
             headers: { ...HEADERS, "content-type": "application/octet-stream" },
           });
         }
+        case "slice": {
+          if (recording === undefined) return plain(404, "what came through a pipe is gone");
+          const query = parseQuery(url.searchParams.get("query") ?? "{}");
+          if (query === undefined) return plain(400, "query is no part of a recording");
+          return new Response(await recording.slice(query), {
+            headers: { ...HEADERS, "content-type": "application/octet-stream" },
+          });
+        }
         case "records":
         case "position":
         case "record": {

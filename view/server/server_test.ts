@@ -73,6 +73,9 @@ Deno.test("a server answers its own path and host, GET alone, and nothing else",
       [405, [`/${token}/index`, { method: "PUT", more: "Content-Length: 0\r\n" }]],
       [405, [`/${token}/index`, { method: "DELETE" }]],
       [405, [`/${token}/index`, { method: "OPTIONS" }]],
+      [404, [`/${token}/base`]],
+      [400, [`/${token}/slice?query=%5B%5D`]],
+      [400, [`/${token}/slice?query=%7B%22tids%22:%228%22%7D`]],
       [400, [`/${token}/records?query=%5B1%5D&from=0&count=5`]],
       [400, [`/${token}/records?query={&from=0&count=5`]],
       [400, [`/${token}/records?query=%7B%22from%22:%22x%22%7D&from=0&count=5`]],
@@ -128,4 +131,39 @@ Deno.test("what fails to be read is a line in the answer", async () => {
   assertEquals([bytes[0], new TextDecoder().decode(bytes.subarray(5))], [2, '"x: no samples"']);
   assertEquals((await ask("record?number=1")).status, 404);
   assertEquals(unpack(new Uint8Array(await (await ask("index")).arrayBuffer())), null);
+});
+
+Deno.test("a profile that nobody waits for any longer is given up, and read again when asked for", async () => {
+  let [started, given] = [0, 0];
+  const handler = viewHandler({
+    token: "t",
+    page: "",
+    recording: undefined,
+    async profile(progress) {
+      started++;
+      try {
+        // It goes on until nobody listens.
+        for (let done = 0; started === 1; done++) {
+          progress({ what: "Reading", done, total: 0 });
+          await new Promise((resolve) => setTimeout(resolve, 5));
+        }
+      } catch (error) {
+        given++;
+        throw error;
+      }
+      return PROFILE;
+    },
+  });
+  const ask = () =>
+    handler(
+      new Request("http://127.0.0.1:1/t/profile", { headers: { host: "127.0.0.1:1" } }),
+    );
+  const reader = (await ask()).body?.getReader();
+  assertEquals((await reader?.read())?.value?.[0], 0);
+  await reader?.cancel();
+  while (given === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  // A moment later, for the one before to be forgotten.
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  const bytes = new Uint8Array(await (await ask()).arrayBuffer());
+  assertEquals([started, given, bytes[0]], [2, 1, 1]);
 });

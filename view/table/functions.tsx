@@ -8,6 +8,7 @@ import {
   unitOf,
 } from "../ui/context.ts";
 import { amount, grouped, percent } from "../ui/format.ts";
+import { save } from "../ui/save.ts";
 import { type JSX, useMemo, useState } from "../ui/preact.ts";
 import { useQuery } from "../ui/use_query.ts";
 import { lineOfKey, VirtualList } from "../ui/virtual_list.tsx";
@@ -203,13 +204,4 @@ function saveCsv(
     lines.push([own, own / sum, all, all / sum, ...texts].join(","));
   }
   save(`${facts.title}.functions.csv`, new Blob([`${lines.join("\n")}\n`], { type: "text/csv" }));
-}
-
-/** Lets the user keep something as a file. */
-export function save(name: string, blob: Blob): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = name.replace(/[^\w.-]/g, "_");
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }

@@ -6,6 +6,7 @@ import { type JSX, useMemo, useRef, useState } from "../ui/preact.ts";
 import { useQuery } from "../ui/use_query.ts";
 import { VirtualList } from "../ui/virtual_list.tsx";
 import { type Brush, type Range, useBrush } from "./brush.ts";
+import { HeatMap } from "./heat_map.tsx";
 import {
   drawAxis,
   drawBins,
@@ -31,6 +32,7 @@ export function TimelineView(props: ProfileViewProps): JSX.Element {
   const kinds = facts.cpus.length > 0
     ? ["process", "thread", "cpu"] as const
     : ["process", "thread"] as const;
+  const isHeat = state.by === "heat";
   const by = kinds.find((kind) => kind === state.by) ?? "process";
   const query = {
     kind: by,
@@ -42,7 +44,7 @@ export function TimelineView(props: ProfileViewProps): JSX.Element {
     most: MOST,
   } as const;
   const { value } = useQuery(
-    JSON.stringify(query),
+    isHeat ? undefined : JSON.stringify(query),
     () => open.client.call("tracks", query, {}),
   );
   const brush = useBrush(window, (range) => {
@@ -105,107 +107,135 @@ export function TimelineView(props: ProfileViewProps): JSX.Element {
     return <p class="empty">Samples have no times: perf record -T records them.</p>;
   }
   return (
-    <section class="fill" aria-label="Timeline" onWheel={wheel} onKeyDown={keyed}>
+    <section
+      class="fill"
+      aria-label="Timeline"
+      {...isHeat ? {} : { onWheel: wheel, onKeyDown: keyed }}
+    >
       <div class="bar">
         <label>
-          A track for each{" "}
+          Show{" "}
           <select
-            value={by}
+            value={isHeat ? "heat" : by}
             onChange={(event) => store.set({ by: event.currentTarget.value as typeof state.by })}
           >
             {kinds.map((kind) => (
-              <option key={kind} value={kind}>{kind === "cpu" ? "CPU" : kind}</option>
+              <option key={kind} value={kind}>
+                a track for each {kind === "cpu" ? "CPU" : kind}
+              </option>
             ))}
+            <option value="heat">seconds and their fractions</option>
           </select>
         </label>
-        <span class="group" role="group" aria-label="Zoom">
-          <button type="button" title="Zoom in (+)" aria-label="Zoom in" onClick={() => zoom(0.6)}>
-            +
-          </button>
-          <button
-            type="button"
-            title="Zoom out (-)"
-            aria-label="Zoom out"
-            onClick={() => zoom(1 / 0.6)}
-          >
-            −
-          </button>
-          <button
-            type="button"
-            title="Show what is selected (z)"
-            disabled={range === undefined}
-            onClick={() => range !== undefined && setWindow(range)}
-          >
-            Selection
-          </button>
-          <button type="button" title="Show everything (0)" onClick={() => setWindow([0, last])}>
-            All
-          </button>
-        </span>
-        <ul class="legend" aria-label="Colors">
-          {LEVEL_NAMES.map((name, level) => (
-            <li key={name}>
-              <span class="swatch" style={{ background: LEVEL_COLORS[level] }} aria-hidden="true" />
-              {name}
-            </li>
-          ))}
-        </ul>
-      </div>
-      <div class="tracks">
-        <div class="track axis">
-          <span class="track-label soft">{duration(window[1] - window[0])}</span>
-          <Canvas draw={axis} onSize={setWidth} aria-hidden="true" />
-        </div>
-        {value !== undefined && (
-          <VirtualList
-            role="list"
-            aria-label="Tracks"
-            tabIndex={0}
-            count={value.tracks.length}
-            height={TALL}
-            render={(line) => {
-              const track = value.tracks[line];
-              return track === undefined
-                ? null
-                : (
-                  <div class={`track${isChosen(track) ? " chosen" : ""}`} role="listitem">
-                    <button
-                      type="button"
-                      class="track-label"
-                      aria-pressed={isChosen(track)}
-                      title={`${track.label}: ${
-                        amount(track.sum, unit)
-                      }; click to select, with Ctrl another one`}
-                      onClick={(event) => choose(track, event.ctrlKey || event.metaKey)}
-                    >
-                      <span>{track.label}</span>
-                      <small class="soft">{amount(track.sum, unit)}</small>
-                    </button>
-                    <TrackCanvas
-                      track={track}
-                      most={most}
-                      window={window}
-                      range={range}
-                      brush={brush}
-                    />
-                  </div>
-                );
-            }}
-          />
+        {!isHeat && (
+          <>
+            <span class="group" role="group" aria-label="Zoom">
+              <button
+                type="button"
+                title="Zoom in (+)"
+                aria-label="Zoom in"
+                onClick={() => zoom(0.6)}
+              >
+                +
+              </button>
+              <button
+                type="button"
+                title="Zoom out (-)"
+                aria-label="Zoom out"
+                onClick={() => zoom(1 / 0.6)}
+              >
+                −
+              </button>
+              <button
+                type="button"
+                title="Show what is selected (z)"
+                disabled={range === undefined}
+                onClick={() => range !== undefined && setWindow(range)}
+              >
+                Selection
+              </button>
+              <button
+                type="button"
+                title="Show everything (0)"
+                onClick={() => setWindow([0, last])}
+              >
+                All
+              </button>
+            </span>
+            <ul class="legend" aria-label="Colors">
+              {LEVEL_NAMES.map((name, level) => (
+                <li key={name}>
+                  <span
+                    class="swatch"
+                    style={{ background: LEVEL_COLORS[level] }}
+                    aria-hidden="true"
+                  />
+                  {name}
+                </li>
+              ))}
+            </ul>
+          </>
         )}
       </div>
-      <p class="foot soft">
-        {value === undefined
-          ? ""
-          : value.count > value.tracks.length
-          ? `The ${grouped(value.tracks.length)} of ${grouped(value.count)} with most samples. `
-          : `${grouped(value.count)} ${
-            by === "cpu" ? "CPUs" : by === "process" ? "processes" : "threads"
-          }. `}
-        {brush.at === undefined
-          ? "Ctrl and wheel zoom; drag to select."
-          : seconds(brush.at, stepOf(window[1] - window[0], 2000))}
-      </p>
+      {isHeat ? <HeatMap {...props} /> : (
+        <>
+          <div class="tracks">
+            <div class="track axis">
+              <span class="track-label soft">{duration(window[1] - window[0])}</span>
+              <Canvas draw={axis} onSize={setWidth} aria-hidden="true" />
+            </div>
+            {value !== undefined && (
+              <VirtualList
+                role="list"
+                aria-label="Tracks"
+                tabIndex={0}
+                count={value.tracks.length}
+                height={TALL}
+                render={(line) => {
+                  const track = value.tracks[line];
+                  return track === undefined
+                    ? null
+                    : (
+                      <div class={`track${isChosen(track) ? " chosen" : ""}`} role="listitem">
+                        <button
+                          type="button"
+                          class="track-label"
+                          aria-pressed={isChosen(track)}
+                          title={`${track.label}: ${
+                            amount(track.sum, unit)
+                          }; click to select, with Ctrl another one`}
+                          onClick={(event) => choose(track, event.ctrlKey || event.metaKey)}
+                        >
+                          <span>{track.label}</span>
+                          <small class="soft">{amount(track.sum, unit)}</small>
+                        </button>
+                        <TrackCanvas
+                          track={track}
+                          most={most}
+                          window={window}
+                          range={range}
+                          brush={brush}
+                        />
+                      </div>
+                    );
+                }}
+              />
+            )}
+          </div>
+          <p class="foot soft">
+            {value === undefined
+              ? ""
+              : value.count > value.tracks.length
+              ? `The ${grouped(value.tracks.length)} of ${grouped(value.count)} with most samples. `
+              : `${grouped(value.count)} ${
+                by === "cpu" ? "CPUs" : by === "process" ? "processes" : "threads"
+              }. `}
+            {brush.at === undefined
+              ? "Ctrl and wheel zoom; drag to select."
+              : seconds(brush.at, stepOf(window[1] - window[0], 2000))}
+          </p>
+        </>
+      )}
     </section>
   );
 }

@@ -6,6 +6,7 @@ export interface PageColors {
   readonly line: string;
   readonly mark: string;
   readonly accent: string;
+  readonly heat: string;
 }
 
 /** The colors of the present scheme. */
@@ -19,5 +20,6 @@ export function pageColors(): PageColors {
     line: of("line"),
     mark: of("mark"),
     accent: of("accent"),
+    heat: of("heat"),
   };
 }

@@ -40,7 +40,9 @@ export interface ViewState extends Shown {
   /** Which of the recordings gives boxes their width. */
   readonly side: Side;
   /** What a track of the timeline is. */
-  readonly by: "cpu" | "process" | "thread";
+  readonly by: "cpu" | "process" | "thread" | "heat";
+  /** Whether the flame graph is in order of time. */
+  readonly timed: boolean;
   /** Number of the record that is shown, -1 for none. */
   readonly record: number;
   /** Types of records that are listed; all where there are none. */
@@ -62,6 +64,7 @@ export const FIRST: ViewState = {
   children: false,
   side: "now",
   by: "process",
+  timed: false,
   record: -1,
   types: [],
 };
@@ -95,6 +98,7 @@ export function toHash(state: ViewState): string {
   if (state.measure !== FIRST.measure) text.set("measure", state.measure);
   if (state.children) text.set("children", "1");
   if (state.side !== FIRST.side) text.set("side", state.side);
+  if (state.timed) text.set("timed", "1");
   if (state.by !== FIRST.by) text.set("by", state.by);
   if (state.record >= 0) text.set("record", `${state.record}`);
   if (state.types.length > 0) text.set("types", state.types.join(","));
@@ -105,7 +109,9 @@ export function toHash(state: ViewState): string {
 export function fromHash(hash: string): ViewState {
   const text = new URLSearchParams(hash.replace(/^#/, ""));
   const view = VIEWS.find((name) => name === text.get("view")) ?? FIRST.view;
-  const by = (["cpu", "process", "thread"] as const).find((name) => name === text.get("by"));
+  const by = (["cpu", "process", "thread", "heat"] as const).find((name) =>
+    name === text.get("by")
+  );
   return {
     view,
     event: nanoseconds(text.get("event")) ?? 0,
@@ -125,6 +131,7 @@ export function fromHash(hash: string): ViewState {
     children: text.get("children") === "1",
     side: text.get("side") === "base" ? "base" : "now",
     by: by ?? FIRST.by,
+    timed: text.get("timed") === "1",
     record: nanoseconds(text.get("record")) ?? -1,
     types: (text.get("types") ?? "").split(",").filter((name) => /^\w+$/.test(name)),
   };

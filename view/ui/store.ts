@@ -207,13 +207,19 @@ export class Store {
     await Promise.allSettled([index, profile, info, comparison]);
   }
 
-  /** Gives up what is being read. */
-  cancel(): void {
-    if (this.open === undefined) return;
-    this.open.client.end();
-    this.open = undefined;
-    this.opening = false;
-    this.#changed();
+  /** Gives up reading samples; what is known without them stays. */
+  async cancel(): Promise<void> {
+    if (this.#opening !== undefined) await this.start({ ...this.#opening, unread: true });
+  }
+
+  /** Reads the samples after all. */
+  async readSamples(): Promise<void> {
+    if (this.#opening !== undefined) await this.start({ ...this.#opening, unread: false });
+  }
+
+  /** Whether reading the samples was cancelled. */
+  get isCancelled(): boolean {
+    return this.#opening?.unread === true;
   }
 
   /** The first event that has samples is shown, unless another one was asked for. */

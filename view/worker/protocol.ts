@@ -8,10 +8,13 @@ import type {
 } from "../data/comparison.ts";
 import type { Direction } from "../data/call_graph.ts";
 import type { FlameBoxes, FlameQuery } from "../data/flame_boxes.ts";
+import type { Heat, HeatQuery } from "../data/heat.ts";
 import type { Selection } from "../data/selection.ts";
+import type { TimeBoxes } from "../data/time_boxes.ts";
 import type { Track, TrackQuery } from "../data/tracks.ts";
 import type { RecordDetail, RecordQuery, RecordRows } from "../recording/record_list.ts";
-import type { IndexAnswer, InfoAnswer } from "../recording/recording_service.ts";
+import type { ProfileFormat } from "./save.ts";
+import type { IndexAnswer, InfoAnswer, SliceQuery } from "../recording/recording_service.ts";
 
 /** How far something is. */
 export interface ProgressState {
@@ -30,9 +33,10 @@ export type Opening =
     readonly address: string;
     /** Whether it has a recording to compare with. */
     readonly compared: boolean;
+    readonly unread?: boolean;
   }
   /** What `perfdata view -o` has put into the page: base64 of deflated bytes. */
-  | { readonly from: "report"; readonly packed: string }
+  | { readonly from: "report"; readonly packed: string; readonly unread?: boolean }
   | FilesOpening;
 
 /** Files that were dropped: one or two recordings, and what names their functions. */
@@ -41,6 +45,8 @@ export interface FilesOpening {
   readonly files: readonly File[];
   /** Of two recordings the older one is the base of a comparison; set where it is the other one. */
   readonly swapped?: boolean;
+  /** Whether samples are not read, since somebody cancelled that. */
+  readonly unread?: boolean;
   /** The text of the worker, of which it starts others. */
   readonly script: string;
 }
@@ -64,6 +70,13 @@ export interface Calls {
     query: TrackQuery,
     selection: Pick<Selection, "pids" | "tids" | "cpus">,
   ): { readonly tracks: readonly Track[]; readonly count: number };
+  /** `undefined` where samples have no times. */
+  timeFlame(shown: Shown, least: number): TimeBoxes | undefined;
+  heat(query: HeatQuery): Heat;
+  /** What is selected, as a file for other tools. */
+  save(shown: Shown, format: ProfileFormat): Blob;
+  /** What is selected, as a recording. */
+  slice(query: SliceQuery): Blob;
   records(query: RecordQuery, from: number, count: number): RecordRows;
   position(query: RecordQuery, number: number): number;
   record(number: number): RecordDetail | undefined;

@@ -2,10 +2,14 @@ import { Comparison, type ComparisonQuery, type Side } from "../data/comparison.
 import type { FlameQuery } from "../data/flame_boxes.ts";
 import { type Shown, ViewEngine } from "../data/view_engine.ts";
 import type { Call, FilesOpening, Message, Opening, ProgressState } from "./protocol.ts";
+import { type ProfileFormat, savedProfile } from "./save.ts";
 import { reportSource, serverSource, type ViewSource } from "./source.ts";
 
 /** What opens files that were dropped. */
 export type FileOpener = (opening: FilesOpening) => Promise<ViewSource>;
+
+/** Why there is no profile after somebody cancelled it. */
+const CANCELLED = "The samples were not read: that was cancelled.";
 
 /** What the module of the worker calls: answers the page. */
 export function serveCalls(openFiles: FileOpener | undefined): void {
@@ -30,6 +34,7 @@ export function serveCalls(openFiles: FileOpener | undefined): void {
       source = open(args[0] as Opening);
       const { base } = await source;
       engine = source.then(async (from) => {
+        if ((args[0] as Opening).unread === true) throw new Error(CANCELLED);
         const profile = await from.profile(progressed);
         return new ViewEngine(profile);
       });
@@ -47,10 +52,15 @@ export function serveCalls(openFiles: FileOpener | undefined): void {
         return await from.info();
       case "records":
       case "position":
+      case "slice":
       case "record":
         return await (from[name] as (...args: readonly unknown[]) => Promise<unknown>)(...args);
       case "profile":
         return (await engine).facts();
+      case "save": {
+        const [shown, format] = args as [Shown, ProfileFormat];
+        return await savedProfile(await engine, shown, format);
+      }
       case "comparison":
         comparison ??= compare(from, await engine, progressed);
         return (await comparison)?.facts();

@@ -1,7 +1,7 @@
 import { fromBase64, inflate, unpack } from "../data/pack.ts";
 import type { ViewProfile } from "../data/view_profile.ts";
 import type { RecordDetail, RecordQuery, RecordRows } from "../recording/record_list.ts";
-import type { IndexAnswer, InfoAnswer } from "../recording/recording_service.ts";
+import type { IndexAnswer, InfoAnswer, SliceQuery } from "../recording/recording_service.ts";
 import type { Opening, ProgressState } from "./protocol.ts";
 
 /** What the worker has the recording from. */
@@ -15,6 +15,8 @@ export interface ViewSource {
   records(query: RecordQuery, from: number, count: number): Promise<RecordRows>;
   position(query: RecordQuery, number: number): Promise<number>;
   record(number: number): Promise<RecordDetail | undefined>;
+  /** A part of the recording, as a recording. */
+  slice(query: SliceQuery): Promise<Blob>;
 }
 
 /** What a report has inside. */
@@ -43,6 +45,7 @@ export async function reportSource(packed: string): Promise<ViewSource> {
     records: () => Promise.reject(new Error(none)),
     position: () => Promise.reject(new Error(none)),
     record: () => Promise.reject(new Error(none)),
+    slice: () => Promise.reject(new Error(none)),
   };
 }
 
@@ -59,7 +62,7 @@ export function serverSource(
     // What is not there is `null` on its way.
     return unpack<T | null>(new Uint8Array(await response.arrayBuffer())) ?? undefined as T;
   };
-  const text = (query: RecordQuery) => encodeURIComponent(JSON.stringify(query));
+  const text = (query: RecordQuery | SliceQuery) => encodeURIComponent(JSON.stringify(query));
   const profile = (path: string) => async (progress: (state: ProgressState) => void) => {
     const response = await fetch(`${address}${path}`);
     if (!response.ok || response.body === null) throw new Error(await response.text());
@@ -85,6 +88,11 @@ export function serverSource(
       ask(`records?query=${text(query)}&from=${from}&count=${count}`),
     position: (query, number) => ask(`position?query=${text(query)}&number=${number}`),
     record: (number) => ask(`record?number=${number}`),
+    async slice(query) {
+      const response = await fetch(`${address}slice?query=${text(query)}`);
+      if (!response.ok) throw new Error((await response.text()).trim());
+      return await response.blob();
+    },
   };
 }
 

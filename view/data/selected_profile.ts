@@ -1,0 +1,77 @@
+import { FUNCTION_KIND, type Profile } from "@perfdata/profile/profile";
+import { ThreadTable } from "@perfdata/profile/thread-table";
+import { type PlainStacks, selectedRows, type Selection } from "./selection.ts";
+import type { ViewProfile } from "./view_profile.ts";
+
+/**
+ * What is selected, as a profile that the formats of other tools are made from. Its places are functions:
+ * addresses and lines are not in a {@linkcode ViewProfile}.
+ *
+ * @param plain Stacks without what is inlined, where that is left out.
+ */
+export function selectedProfile(
+  view: ViewProfile,
+  selection: Selection,
+  plain?: PlainStacks,
+): Profile {
+  const { functions, objects, samples: all } = view;
+  const stacks = plain?.stacks ?? view.stacks;
+  const count = functions.name.length;
+  const numbers = Int32Array.from({ length: count }, (_, fn) => fn);
+  const threads = new ThreadTable();
+  const threadOf = view.threads.map(({ pid, tid, comm }) => threads.add(pid, tid, comm));
+  const rows = selectedRows(view, selection);
+  const pick = (column: Int32Array) => Int32Array.from(rows, (row) => column[row] as number);
+  const pickFloat = (column: Float64Array) =>
+    Float64Array.from(rows, (row) => column[row] as number);
+  const time = all.time === undefined ? undefined : pickFloat(all.time);
+  const last = rows.length - 1;
+  return {
+    events: view.events,
+    threads,
+    objects,
+    files: [],
+    functions: {
+      name: functions.name.map((label, fn) => {
+        const object = objects[functions.object[fn] as number]?.name ?? "unknown";
+        const isMarked = ((functions.kind[fn] as number) & FUNCTION_KIND.UNVERIFIED) !== 0;
+        const name = isMarked ? label.slice(0, -1) : label;
+        // What nothing names is shown by its object.
+        return name === `[${object}]` || (name === object && name.startsWith("[")) ? "" : name;
+      }),
+      object: functions.object,
+      kind: functions.kind,
+    },
+    frames: {
+      function: numbers,
+      file: new Int32Array(count).fill(-1),
+      line: new Int32Array(count),
+    },
+    places: {
+      object: functions.object,
+      address: new Float64Array(count),
+      start: Int32Array.from({ length: count + 1 }, (_, fn) => fn),
+      frames: numbers,
+    },
+    stacks: { parent: stacks.parent, place: stacks.item },
+    samples: {
+      length: rows.length,
+      stack: pick(all.stack).map((row) =>
+        plain === undefined || row < 0 ? row : plain.of[row] as number
+      ),
+      event: pick(all.event),
+      thread: Int32Array.from(rows, (row) => threadOf[all.thread[row] as number] as number),
+      count: pickFloat(all.count),
+      period: pickFloat(all.period),
+      ...(time === undefined ? {} : { time }),
+      ...(all.cpu === undefined ? {} : { cpu: pick(all.cpu) }),
+    },
+    epoch: BigInt(view.start),
+    ...(time === undefined || last < 0
+      ? {}
+      : { span: [time[0] as number, time[last] as number] as const }),
+    switches: [],
+    title: view.title,
+    trust: view.trust,
+  };
+}

@@ -1,0 +1,166 @@
+import type { Heat } from "../data/heat.ts";
+import { Canvas, type Draw } from "../ui/canvas.tsx";
+import { type ProfileViewProps, unitOf } from "../ui/context.ts";
+import { amount, duration, seconds } from "../ui/format.ts";
+import { type JSX, useMemo, useRef, useState } from "../ui/preact.ts";
+import { useQuery } from "../ui/use_query.ts";
+import type { Range } from "./brush.ts";
+
+/** Cells of a column. */
+const ROWS = 50;
+/** Room for the fractions beside the cells. */
+const MARGIN = 64;
+/** Widest column in pixels. */
+const WIDEST = 28;
+
+/**
+ * Samples by second, a column each, and by fraction of it, a row each: what happens for parts of a second, or
+ * again and again, is seen. From where the pointer goes down to where it goes up is the time that is selected.
+ */
+export function HeatMap(props: ProfileViewProps): JSX.Element {
+  const { store, open, facts } = props;
+  const { event, weight, pids, tids, cpus, from, to } = store.state;
+  const query = { event, weight, pids, tids, cpus, rows: ROWS };
+  const { value } = useQuery(JSON.stringify(query), () => open.client.call("heat", query));
+  const start = useRef<number | undefined>(undefined);
+  const [cell, setCell] = useState(-1);
+  const [dragged, setDragged] = useState<Range | undefined>();
+  const step = value === undefined ? 1 : value.column / value.rows;
+  const chosen = dragged ??
+    (from === undefined && to === undefined
+      ? undefined
+      : [from ?? 0, to ?? facts.duration + 1] as const);
+  const draw = useMemo<Draw>(() => (context, width, height, colors) => {
+    if (value === undefined) return;
+    const { columns, rows, cells, most, column } = value;
+    const [wide, tall] = cellSize(value, width, height);
+    context.font = "11px system-ui, sans-serif";
+    context.textBaseline = "middle";
+    context.fillStyle = colors.soft;
+    for (let part = 0; part <= 4; part++) {
+      const y = 8 + (rows * tall) * (1 - part / 4);
+      context.fillText(`${column * part / 4e6} ms`, 4, Math.min(height - 26, y));
+    }
+    for (let at = 0; at < columns * rows; at++) {
+      const share = (cells[at] as number) / most;
+      const x = MARGIN + Math.floor(at / rows) * wide;
+      const y = 8 + (rows - 1 - at % rows) * tall;
+      const isChosen = chosen === undefined ||
+        ((at + 1) * step > chosen[0] && at * step < chosen[1]);
+      // A single sample is still seen.
+      context.globalAlpha = share === 0 ? 0.06 : 0.14 + 0.86 * share;
+      context.fillStyle = share === 0 ? colors.soft : isChosen ? colors.heat : colors.soft;
+      context.fillRect(x, y, Math.max(0.6, wide - (wide > 4 ? 1 : 0)), tall - (tall > 4 ? 1 : 0));
+    }
+    context.globalAlpha = 1;
+    if (cell >= 0) {
+      context.strokeStyle = colors.text;
+      context.lineWidth = 2;
+      context.strokeRect(
+        MARGIN + Math.floor(cell / rows) * wide,
+        8 + (rows - 1 - cell % rows) * tall,
+        Math.max(3, wide),
+        Math.max(3, tall),
+      );
+    }
+    context.fillStyle = colors.soft;
+    const each = Math.max(1, Math.ceil(90 / wide));
+    for (let at = 0; at < columns; at += each) {
+      context.fillText(seconds(at * column, column), MARGIN + at * wide, 8 + rows * tall + 10);
+    }
+  }, [value, cell, chosen?.[0], chosen?.[1]]);
+  if (value === undefined) return <div class="fill" />;
+  const count = value.columns * value.rows;
+  const cellAt = (event: PointerEvent): number => {
+    const canvas = event.currentTarget as HTMLCanvasElement;
+    const { left, top, width, height } = canvas.getBoundingClientRect();
+    const [wide, tall] = cellSize(value, width, height);
+    const column = Math.floor((event.clientX - left - MARGIN) / wide);
+    const row = value.rows - 1 - Math.floor((event.clientY - top - 8) / tall);
+    const isIn = column >= 0 && column < value.columns && row >= 0 && row < value.rows;
+    // A drag may end beside the cells: the nearest one is meant.
+    if (!isIn && start.current === undefined) return -1;
+    const clamp = (of: number, count: number) => Math.max(0, Math.min(count - 1, of));
+    return clamp(column, value.columns) * value.rows + clamp(row, value.rows);
+  };
+  /** From the earlier cell to the end of the later one. */
+  const between = (a: number, b: number): Range => [
+    Math.floor(Math.min(a, b) * step),
+    Math.ceil((Math.max(a, b) + 1) * step),
+  ];
+  const select = (range: Range | undefined) => {
+    start.current = undefined;
+    setDragged(undefined);
+    store.set({ from: range?.[0], to: range?.[1], zoom: [] });
+  };
+  const keyed = (event: KeyboardEvent) => {
+    const steps: Record<string, number> = {
+      ArrowUp: 1,
+      ArrowDown: -1,
+      ArrowRight: value.rows,
+      ArrowLeft: -value.rows,
+    };
+    const by = steps[event.key];
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (by !== undefined) {
+      const next = cell < 0 ? 0 : cell + by;
+      if (next < 0 || next >= count) return;
+      setCell(next);
+      if (start.current !== undefined) setDragged(between(start.current, next));
+    } else if ((event.key === "Enter" || event.key === " ") && cell >= 0) {
+      if (start.current === undefined) {
+        start.current = cell;
+        setDragged(between(cell, cell));
+      } else select(between(start.current, cell));
+    } else if (event.key === "Escape") select(undefined);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <>
+      <Canvas
+        class="heat"
+        draw={draw}
+        tabIndex={0}
+        role="application"
+        aria-label="Samples by second and fraction of a second; arrow keys move, Enter begins and ends a selection, Escape shows everything"
+        onKeyDown={keyed}
+        onPointerDown={(event: PointerEvent) => {
+          const at = cellAt(event);
+          if (event.button !== 0 || at < 0) return;
+          start.current = at;
+          (event.currentTarget as HTMLElement).setPointerCapture(event.pointerId);
+        }}
+        onPointerMove={(event: PointerEvent) => {
+          const at = cellAt(event);
+          setCell(at);
+          if (start.current !== undefined && at >= 0 && at !== start.current) {
+            setDragged(between(start.current, at));
+          }
+        }}
+        onPointerUp={(event: PointerEvent) => {
+          const at = cellAt(event);
+          if (start.current === undefined) return;
+          select(at < 0 || at === start.current ? dragged : between(start.current, at));
+        }}
+        onPointerLeave={() => setCell(-1)}
+      />
+      <p class="foot soft" aria-live="polite">
+        {cell < 0
+          ? `A column is ${duration(value.column)}, a cell ${
+            duration(step)
+          }. Drag from the first to the last cell that you want; a click shows everything.`
+          : `${seconds(cell * step, step)}: ${amount(value.cells[cell] as number, unitOf(props))}`}
+      </p>
+    </>
+  );
+}
+
+/** Width and height of a cell. */
+function cellSize({ columns, rows }: Heat, width: number, height: number): [number, number] {
+  return [
+    Math.min(WIDEST, Math.max(0.2, (width - MARGIN - 8) / columns)),
+    Math.max(1, Math.floor((height - 30) / rows)),
+  ];
+}

@@ -1,0 +1,34 @@
+import { flameData } from "@perfdata/export/flame-data";
+import { flameSvg } from "@perfdata/export/flame-svg";
+import { folded } from "@perfdata/export/folded";
+import { pprof } from "@perfdata/export/pprof";
+import { speedscope } from "@perfdata/export/speedscope";
+import type { Shown, ViewEngine } from "../data/view_engine.ts";
+
+/** What a selection is saved as, besides a recording. */
+export type ProfileFormat = "folded" | "pprof" | "speedscope" | "svg";
+
+/** What is selected, in a format of other tools. */
+export async function savedProfile(
+  engine: ViewEngine,
+  shown: Shown,
+  format: ProfileFormat,
+): Promise<Blob> {
+  const selected = engine.selected(shown);
+  const { event, weight, inline } = shown;
+  switch (format) {
+    case "folded":
+      return new Blob([...folded(selected, { event, weight, inline })]);
+    case "speedscope":
+      return new Blob([...speedscope(selected, { inline })], { type: "application/json" });
+    case "pprof": {
+      const stream = new Blob([...pprof(selected, { inline })]).stream();
+      return await new Response(stream.pipeThrough(new CompressionStream("gzip"))).blob();
+    }
+    case "svg": {
+      const data = flameData([selected], { inline });
+      const text = flameSvg(data, { selection: { event, weight, root: "none" } });
+      return new Blob([text], { type: "image/svg+xml" });
+    }
+  }
+}
