@@ -144,7 +144,7 @@ Deno.test("annotate has the samples of funcs, line by line", async (t) => {
     assert(inlined.length > 0 && inlined.every((call) => call.inlined));
     assert(lines.every(({ file }) => file.endsWith("/tests/diff/work.c")));
 
-    const text = await tool("annotate", [path, "slow"]);
+    const text = await tool("annotate", ["--lines", path, "slow"]);
     assertStringIncludes(text.out, "slow in work: ");
     assert(/work\.c:\d+:.* h = mix\(h \+ i\);/.test(text.out), text.out);
     const wrong = await tool("annotate", [path, "slo"]);
@@ -209,7 +209,7 @@ Deno.test("annotate --insns has the samples of perf annotate, instruction by ins
     assertEquals(ours.map(({ text }) => word(text)), rows.map(([, , , text]) => word(text ?? "")));
     assert(ours.every(({ line }) => line > 0));
     const text = await tool("annotate", ["--insns", path, "slow"]);
-    assert(/^ *\d+\.\d\d% +\d+ +[0-9a-f]+: {2}\w+/m.test(text.out), text.out);
+    assert(/^ *\d+\.\d\d% +\d+\.\d\d%  [^0-9a-f]* *[0-9a-f]+: {2}\w+/m.test(text.out), text.out);
   });
 });
 

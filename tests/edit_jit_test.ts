@@ -70,7 +70,7 @@ Deno.test(
         text.split("\n\n").filter((block) => /^[^\n]*\n\s+[0-9a-f]+ JS:/.test(block)).length;
       const inJs = rows.flatMap(({ sym, samples }) => sym?.startsWith("JS:") ? [samples] : []);
       assertEquals(inJs.reduce((sum, n) => sum + n, 0), samples(found));
-      const annotated = await tool("annotate", ["ours.data", "/spin/"], options);
+      const annotated = await tool("annotate", ["--lines", "ours.data", "/spin/"], options);
       // node 20 writes bytes of other strings over some names of files in its jitdump.
       assertMatch(annotated.out, /:2:/);
 

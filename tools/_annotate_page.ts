@@ -1,61 +1,117 @@
-/** A function line by line, in the browser in the terminal. */
-import { annotate } from "@perfdata/export/annotate";
+/** A function with its code and source, in the browser in the terminal. */
+import { annotate, codeCounts, type FunctionTest } from "@perfdata/export/annotate";
 import { pickSamples } from "@perfdata/profile/filter-profile";
 import { functionName, type Profile, totals } from "@perfdata/profile/profile";
+import { ObjectCodeReader } from "@perfdata/session/object-code";
 import { rowsIn, rowTest } from "../view/data/selection.ts";
 import type { Shown, ViewEngine } from "../view/data/view_engine.ts";
 import type { TextPage } from "../view/terminal/browser.ts";
+import { type Line, textOf } from "../view/terminal/lines.ts";
+import { disassembler } from "./_disassembler.ts";
+import { codeLines, type CodeOptions, readCode } from "./_insns.ts";
+import type { ReadProfile } from "./_profile.ts";
+import { codeFiles, imagesOf } from "./_pt.ts";
 import { sourceLines, Sources } from "./_source_lines.ts";
 
-/** What a page is made of. */
+/** What pages are made of; the code is opened at the first of them. */
 export interface AnnotatedSource {
+  /** Name of the recording. */
+  readonly name: string;
   /** The profile, whose samples are those of the engine, row by row. */
   readonly profile: Profile;
+  readonly source: ReadProfile["source"];
   readonly engine: ViewEngine;
-  /** Where source files are. */
-  readonly folder: string | undefined;
+  /** Where source files are, and the kernel. */
+  readonly value: { readonly source: string | undefined } & Parameters<typeof codeFiles>[1];
+  readonly fullNames: boolean;
 }
 
-/** The function, of the samples that are selected. */
-export function annotatedPage(
-  { profile, engine, folder }: AnnotatedSource,
-  fn: number,
-  shown: Shown,
-): TextPage {
-  const selected = selectedProfile(profile, engine, shown);
-  const name = profile.functions.name[fn] ?? "";
-  const object = profile.objects[profile.functions.object[fn] ?? -1]?.name ?? "[unknown]";
-  const [found] = annotate(selected, shown.event, (other) => other !== "" && other === name)
-    .filter((one) => one.object === object);
-  if (found === undefined) {
-    throw new Error(`nothing names the code of ${functionName(profile, fn)}`);
+/** Columns for the name of what is called. */
+const NAME_ROOM = 30;
+
+/** Makes pages of functions, of the samples that are selected. */
+export class AnnotatedPages {
+  readonly #about: AnnotatedSource;
+  readonly #sources: Sources;
+  #code: Promise<CodeOptions | string> | undefined;
+
+  constructor(about: AnnotatedSource) {
+    this.#about = about;
+    this.#sources = new Sources(about.value.source);
   }
-  const whole = totals(selected)[shown.event]?.period ?? 0;
-  const event = profile.events[shown.event]?.name ?? "";
-  const [title = [], ...lines] = sourceLines(found, {
-    event,
-    whole,
-    sources: new Sources(folder),
-    context: 5,
-  });
-  return { title: title.map(({ text }) => text).join(""), lines, hot: hottest(lines) };
+
+  /** The function; its code, or its source lines where there is no code. */
+  async page(fn: number, shown: Shown): Promise<TextPage> {
+    const { profile, fullNames } = this.#about;
+    const selected = this.#selected(shown);
+    const { functions } = profile;
+    const [name, object] = [functions.name[fn] ?? "", functions.object[fn]];
+    if (name === "") throw new Error(`nothing names the code of ${functionName(profile, fn)}`);
+    const test: FunctionTest = (other, number) =>
+      other === name && functions.object[number] === object;
+    const whole = totals(selected)[shown.event]?.period ?? 0;
+    const event = profile.events[shown.event]?.name ?? "";
+    const options = { event, whole, sources: this.#sources };
+    const [counts] = codeCounts(selected, shown.event, test);
+    const code = await (this.#code ??= this.#open());
+    let why = counts === undefined ? "it is always inlined" : typeof code === "string" ? code : "";
+    if (counts !== undefined && typeof code !== "string") {
+      const lines: Line[] = [];
+      let hot = 0;
+      for (const piece of await readCode(selected, counts, code)) {
+        if (piece.missing !== undefined) {
+          why = piece.missing;
+          continue;
+        }
+        const room = fullNames ? Infinity : NAME_ROOM;
+        const own = codeLines(piece, { ...options, context: Infinity, room });
+        if (lines.length === 0) hot = own.hottest;
+        else lines.push([]);
+        lines.push(...own.lines);
+      }
+      if (lines.length > 0) return paged(lines, hot);
+    }
+    const [found] = annotate(selected, shown.event, test);
+    if (found === undefined) throw new Error(`no samples in ${name}`);
+    const lines = sourceLines(found, { ...options, context: 5 });
+    lines.splice(1, 0, [{ text: `source lines alone: ${why}`, style: "dim" }]);
+    return paged(lines, hottest(lines));
+  }
+
+  /** What reads code; or why there is none. */
+  async #open(): Promise<CodeOptions | string> {
+    const { source, name, value } = this.#about;
+    if (source === undefined) return "no samples";
+    const { arch } = source.engine.reader;
+    const decode = await disassembler("report", arch);
+    if (decode === undefined) return `instructions of ${arch} are not decoded`;
+    const files = codeFiles(source.engine.recorded, value);
+    const code = new ObjectCodeReader(files, imagesOf(undefined, name));
+    return { ...source, disassembler: decode, code };
+  }
+
+  /** The profile with the samples that are selected. */
+  #selected(shown: Shown): Profile {
+    const { profile, engine } = this.#about;
+    const [first, last] = rowsIn(engine.profile, shown);
+    const isSelected = rowTest(engine.profile, shown);
+    const rows: number[] = [];
+    for (let row = first; row < last; row++) if (isSelected(row)) rows.push(row);
+    return { ...profile, samples: pickSamples(profile.samples, Int32Array.from(rows)) };
+  }
 }
 
-/** The profile with the samples that are selected. */
-function selectedProfile(profile: Profile, engine: ViewEngine, shown: Shown): Profile {
-  const [first, last] = rowsIn(engine.profile, shown);
-  const isSelected = rowTest(engine.profile, shown);
-  const rows: number[] = [];
-  for (let row = first; row < last; row++) if (isSelected(row)) rows.push(row);
-  return { ...profile, samples: pickSamples(profile.samples, Int32Array.from(rows)) };
+/** A page whose first line is its title. */
+function paged(lines: readonly Line[], hot: number): TextPage {
+  return { title: textOf(lines[0] ?? []), lines: lines.slice(1), hot: hot - 1 };
 }
 
 /** The line with the largest share of its own. */
-function hottest(lines: TextPage["lines"]): number {
+function hottest(lines: readonly Line[]): number {
   let [best, most] = [0, -1];
   for (const [i, [self]] of lines.entries()) {
-    const share = parseFloat(self?.text ?? "");
-    if (share > most) [best, most] = [i, share];
+    const share = /^ *([\d.]+)%$/.exec(self?.text ?? "");
+    if (share !== null && Number(share[1]) > most) [best, most] = [i, Number(share[1])];
   }
   return best;
 }

@@ -1,5 +1,5 @@
-/** `annotate`: prints source lines of a function with their shares. */
-import { annotate, codeCounts } from "@perfdata/export/annotate";
+/** `annotate`: prints a function line by line, or instruction by instruction, with its shares. */
+import { annotate, type Annotation, codeCounts } from "@perfdata/export/annotate";
 import { type Profile, totals } from "@perfdata/profile/profile";
 import { ObjectCodeReader } from "@perfdata/session/object-code";
 import {
@@ -13,62 +13,83 @@ import {
   oneFile,
   UsageError,
   writeLine,
-  writeLines,
   writeOut,
 } from "./_cli.ts";
-import { sourceLines, Sources } from "./_source_lines.ts";
-import { textOf } from "../view/terminal/lines.ts";
-import { insnMode, printInsns } from "./_insns.ts";
-import { insnText } from "./_insn_text.ts";
+import { disassembler } from "./_disassembler.ts";
+import { codeJson, codeLines, type CodeOptions, readCode } from "./_insns.ts";
 import { codeFiles, imagesOf, KERNEL_FILE_NOTE } from "./_pt.ts";
 import {
   eventNumber,
   PROFILE_FLAGS,
   PROFILE_HELP,
+  type ReadProfile,
   readProfile,
   reportOtherEvents,
 } from "./_profile.ts";
+import { sourceLines, Sources } from "./_source_lines.ts";
+import { findFunctions, noSuchFunction, parseWanted } from "./_wanted_function.ts";
+import { writeStyled } from "./_styled.ts";
 
-const HELP = `annotate: prints source lines of a function with their shares of the samples
+const HELP = `annotate: prints a function with the shares of its instructions and source lines
 
 usage: perfdata annotate [flags] [FILE] FUNCTION
 
-FILE is a perf.data file or directory, or - for a pipe (default: perf.data). FUNCTION is a name, or
-an expression between slashes.
+FILE is a perf.data file or directory, or - for a pipe (default: perf.data). FUNCTION is a name, an
+expression between slashes, an address (0x401136) or a place in the source (parse.c:120).
 
-A line has the share of what was sampled at it, and of that with all that was called from it or is
-inlined there; below it are these functions. Each begins with path:line, so that editors can jump to
-it. Where the source is readable, its text is printed.
+A row has the share of what was sampled at an instruction, and of that with what was called from it.
+Source lines stand before the instructions that came from them, and so does what was inlined, in its
+place; lines lead from jumps to where they go. The code of x86 and AArch64 is read from the files
+that ran, of the kernel from its copy or vmlinux. Where there is no code, source lines are printed,
+as with --lines. docs/annotate.md says more.
 
+      --lines            source lines alone, with what is called from each or inlined there;
+                         each begins with path:line, so that editors can jump to it
+      --insns            instructions, or an error where they cannot be read
       --event NAME       the event (default: the first that has samples)
       --source DIR       look for source files there, by all or the last parts of their path
-      --context N        print N lines around those that were sampled (default: 2)
-      --insns            instructions with their shares instead of source lines: of x86, where the
-                         code is here (docs/annotate.md)
-      --json             lines of JSON
+      --context N        print N instructions (default: 8) or lines (default: 2) around those that
+                         were sampled
+      --full-names       do not shorten names of what is called or inlined
+      --json             lines of JSON: a source line each, with --insns an instruction
 ${PROFILE_HELP}
 examples:
   perfdata annotate perf.data parse_number
-  perfdata annotate --source ~/src/server perf.data '/^Server::/'
+  perfdata annotate perf.data parse.c:120
+  perfdata annotate --lines --source ~/src/server perf.data '/^Server::/'
   perfdata annotate --json perf.data main | jq 'select(.self.samples > 100)'
 
 Exit codes: 0 done; 1 the recording is damaged, or has no samples in such a function; 2 wrong usage.
 `;
 
 const FLAGS = {
-  boolean: ["insns", "json", ...PROFILE_FLAGS.boolean],
+  boolean: ["insns", "lines", "full-names", "json", ...PROFILE_FLAGS.boolean],
   string: ["event", "source", "context", ...PROFILE_FLAGS.string],
 } as const;
 
-async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
+type AnnotateFlags = FlagsOf<typeof FLAGS>;
+
+/** What is shown, whether as code or as lines. */
+interface Shown {
+  readonly name: string;
+  readonly profile: Profile;
+  readonly event: number;
+  readonly eventName: string;
+  /** Sum of all periods of the event. */
+  readonly whole: number;
+  readonly sources: Sources;
+}
+
+async function run(flags: AnnotateFlags): Promise<number> {
   const { on, value, operands } = flags;
   const wanted = operands.at(-1);
   if (wanted === undefined) throw new UsageError("no function");
-  const context = Number(value.context ?? 2);
-  if (!Number.isInteger(context) || context < 0) {
+  if (on.insns && on.lines) throw new UsageError("--insns and --lines exclude each other");
+  const context = value.context === undefined ? undefined : Number(value.context);
+  if (context !== undefined && (!Number.isInteger(context) || context < 0)) {
     throw new UsageError(`--context is ${value.context}, expected a number of lines`);
   }
-  const matches = nameTest(wanted);
+  const asked = parseWanted(wanted);
   const name = oneFile(operands.slice(0, -1));
   return await aboutAsync(name, async () => {
     const { profile, isWhole, source } = await readProfile("annotate", name, flags, {
@@ -76,99 +97,122 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     });
     const event = eventNumber(profile, value.event);
     reportOtherEvents("annotate", name, profile, event, value.event);
-    if (on.insns) {
-      if (source === undefined) throw new InputError(`${name}: no samples: see pt --insns`);
-      const { arch } = source.engine.reader;
-      const mode = insnMode(arch);
-      if (mode === undefined) throw new InputError(`instructions of ${arch} are not decoded`);
-      const found = codeCounts(profile, event, matches);
-      if (found.length === 0) {
-        const isCaller = profile.functions.name.some((name) => name !== "" && matches(name));
-        throw new InputError(
-          isCaller
-            ? `no samples in ${wanted} itself, only in what it calls`
-            : missing(profile, operands),
-        );
-      }
-      const options = {
-        name,
-        event: profile.events[event]?.name ?? "",
-        whole: totals(profile)[event]?.period ?? 0,
-        json: on.json,
-        mode,
-        text: await insnText("annotate"),
-        code: new ObjectCodeReader(
-          codeFiles(source.engine.recorded, value),
-          imagesOf(undefined, name),
-        ),
-      };
-      let isRead = isWhole;
-      for (const [i, counts] of found.entries()) {
-        if (i > 0 && !on.json) writeLine("");
-        isRead = await printInsns(profile, counts, source, options) && isRead;
-      }
-      if (options.code.kernelFile !== undefined) complain(`annotate: ${name}: ${KERNEL_FILE_NOTE}`);
-      return isRead ? 0 : 1;
-    }
-    const found = annotate(profile, event, matches);
-    if (found.length === 0) throw new InputError(missing(profile, operands));
-    const whole = totals(profile)[event]?.period ?? 0;
-    const eventName = profile.events[event]?.name ?? "";
-    const sources = new Sources(value.source);
-    for (const [i, one] of found.entries()) {
-      if (on.json) {
-        for (const line of one.lines) {
-          const { name, object, verified } = one;
-          const about = { event: eventName, function: name, verified, object };
-          writeOut(JSON.stringify({ ...about, ...line }) + "\n");
-        }
-      } else {
-        if (i > 0) writeLine("");
-        writeLines(sourceLines(one, { event: eventName, whole, sources, context }).map(textOf));
-      }
-    }
-    const [absent, ...others] = sources.absent();
-    if (absent !== undefined) {
-      const more = others.length > 0 ? ` and ${others.length} more` : "";
-      const where = value.source === undefined
-        ? "; --source DIR says where it is"
-        : ` in ${value.source}`;
-      complain(`annotate: ${name}: source not found: ${absent}${more}${where}`);
-    }
-    const bare = found.filter(({ lines }) => lines.every(({ line }) => line === 0));
-    if (bare.length > 0) {
-      complain(
-        `annotate: ${name}: no debug information for ` +
-          bare.map(({ name, object }) => `${name} (${object})`).slice(0, 3).join(", "),
+    const found = await findFunctions(profile, source, asked);
+    const shown: Shown = {
+      name,
+      profile,
+      event,
+      eventName: profile.events[event]?.name ?? "",
+      whole: totals(profile)[event]?.period ?? 0,
+      sources: new Sources(value.source),
+    };
+    const annotations = annotate(profile, event, found.lines);
+    if (annotations.length === 0) {
+      const isOneFile = operands.length === 1 && isFile(wanted);
+      throw new InputError(
+        noSuchFunction(profile, wanted) +
+          (isOneFile ? `; for that file: perfdata annotate ${wanted} FUNCTION` : ""),
       );
     }
-    return isWhole ? 0 : 1;
+    let isRead = true;
+    if (on.insns || !(on.lines || on.json)) {
+      const code = await codeOf(shown, found.code, source, flags, context ?? 8);
+      if (code === undefined) printLines(annotations, shown, on.json, context ?? 2);
+      else isRead = code;
+    } else printLines(annotations, shown, on.json, context ?? 2);
+    reportSources(shown, value.source);
+    return isWhole && isRead ? 0 : 1;
   });
 }
 
-function nameTest(wanted: string): (name: string) => boolean {
-  const match = /^\/(.+)\/(i?)$/.exec(wanted);
-  if (match === null) return (name) => name === wanted;
-  try {
-    const expression = new RegExp(match[1] ?? "", match[2]);
-    return (name) => expression.test(name);
-  } catch (error) {
-    throw new UsageError(`${wanted}: ${error instanceof Error ? error.message : error}`);
+/**
+ * Prints the instructions of functions.
+ *
+ * @returns Whether all of the code could be read; `undefined` where none can, and nobody insists on it.
+ */
+async function codeOf(
+  { name, profile, event, eventName, whole, sources }: Shown,
+  matches: Parameters<typeof codeCounts>[2],
+  source: ReadProfile["source"],
+  { on, value }: AnnotateFlags,
+  context: number,
+): Promise<boolean | undefined> {
+  const without = (reason: string): undefined => {
+    if (on.insns) throw new InputError(`${name}: ${reason}`);
+    complain(`annotate: ${name}: source lines alone: ${reason}`);
+  };
+  if (source === undefined) return without("no samples: see pt --insns");
+  const found = codeCounts(profile, event, matches);
+  if (found.length === 0) {
+    return without("it is always inlined: the function around it has the code");
+  }
+  const { arch } = source.engine.reader;
+  const decode = await disassembler("annotate", arch);
+  if (decode === undefined) return without(`instructions of ${arch} are not decoded`);
+  const options: CodeOptions = {
+    ...source,
+    disassembler: decode,
+    code: new ObjectCodeReader(
+      codeFiles(source.engine.recorded, value),
+      imagesOf(undefined, name),
+    ),
+  };
+  const pieces = [];
+  for (const counts of found) pieces.push(...await readCode(profile, counts, options));
+  for (const { counts, missing } of pieces) {
+    if (missing === undefined) continue;
+    complain(`annotate: ${name}: the code of ${counts.name} cannot be read: ${missing}`);
+  }
+  const read = pieces.filter(({ missing }) => missing === undefined);
+  if (read.length === 0 && !on.insns) return undefined;
+  const room = on["full-names"] ? Infinity : Deno.stdout.isTerminal() ? 30 : 60;
+  for (const [i, piece] of read.entries()) {
+    if (on.json) {
+      for (const line of codeJson(piece, eventName)) writeOut(`${line}\n`);
+      continue;
+    }
+    if (i > 0) writeLine("");
+    writeStyled(codeLines(piece, { event: eventName, whole, sources, context, room }).lines);
+  }
+  if (options.code.kernelFile !== undefined) complain(`annotate: ${name}: ${KERNEL_FILE_NOTE}`);
+  return read.length === pieces.length || !on.insns;
+}
+
+/** Prints source lines. */
+function printLines(
+  found: readonly Annotation[],
+  { name, eventName, whole, sources }: Shown,
+  json: boolean,
+  context: number,
+): void {
+  for (const [i, one] of found.entries()) {
+    if (json) {
+      for (const line of one.lines) {
+        const { name, object, verified } = one;
+        const about = { event: eventName, function: name, verified, object };
+        writeOut(JSON.stringify({ ...about, ...line }) + "\n");
+      }
+    } else {
+      if (i > 0) writeLine("");
+      writeStyled(sourceLines(one, { event: eventName, whole, sources, context }));
+    }
+  }
+  const bare = found.filter(({ lines }) => lines.every(({ line }) => line === 0));
+  if (bare.length > 0) {
+    complain(
+      `annotate: ${name}: no debug information for ` +
+        bare.map(({ name, object }) => `${name} (${object})`).slice(0, 3).join(", "),
+    );
   }
 }
 
-/** Says that there is no such function, and which one may be meant. */
-function missing({ functions }: Profile, operands: readonly string[]): string {
-  const wanted = operands.at(-1) ?? "";
-  const part = wanted.replaceAll("/", "").toLowerCase();
-  const near = functions.name.filter((name) => name.toLowerCase().includes(part));
-  const some = [...new Set(near)].slice(0, 3).join(", ");
-  const hint = some !== ""
-    ? `; there are ${some}`
-    : operands.length === 1 && isFile(wanted)
-    ? `; for that file: perfdata annotate ${wanted} FUNCTION`
-    : "";
-  return `no samples in a function ${wanted}${hint}`;
+/** Says which source files were not found. */
+function reportSources({ name, sources }: Shown, folder: string | undefined): void {
+  const [absent, ...others] = sources.absent();
+  if (absent === undefined) return;
+  const more = others.length > 0 ? ` and ${others.length} more` : "";
+  const where = folder === undefined ? "; --source DIR says where it is" : ` in ${folder}`;
+  complain(`annotate: ${name}: source not found: ${absent}${more}${where}`);
 }
 
 function isFile(path: string): boolean {

@@ -125,7 +125,7 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
       },
       {
         name: "annotate",
-        about: "Source lines of a function with their shares",
+        about: "Instructions and source lines of a function with their shares",
         needs: ["symbols"],
       },
       {

@@ -13,6 +13,7 @@ import {
   writeLine,
 } from "./_cli.ts";
 import { eventNumber, PROFILE_FLAGS, PROFILE_HELP, readProfile } from "./_profile.ts";
+import type { AnnotatedPages } from "./_annotate_page.ts";
 import { parseTime, resolveTime } from "./_time.ts";
 
 const HELP = `report: a browser in the terminal: functions, who called them, their code
@@ -52,16 +53,19 @@ async function run(flags: ReportFlags): Promise<number> {
   const name = oneFile(operands);
   if (on.stdio || name === "-" || !isTerminal()) return await asFuncs(name, flags);
   return await aboutAsync(name, async () => {
-    const { profile, isWhole } = await readProfile("report", name, flags, {
+    const { profile, isWhole, source } = await readProfile("report", name, flags, {
       timed: true,
       debugInformation: !on["no-inline"],
     });
     const event = eventNumber(profile, value.event);
     const engine = new ViewEngine(viewProfile(profile));
+    let pages: AnnotatedPages | undefined;
     const host: BrowserHost = {
       async annotate(fn, shown) {
-        const { annotatedPage } = await import("./_annotate_page.ts");
-        return annotatedPage({ profile, engine, folder: value.source }, fn, shown);
+        const { AnnotatedPages } = await import("./_annotate_page.ts");
+        const fullNames = on["full-names"];
+        pages ??= new AnnotatedPages({ name, profile, source, engine, value, fullNames });
+        return await pages.page(fn, shown);
       },
       send: (command, text) => send(screen, command, text),
       async parseTime(text) {

@@ -75,12 +75,12 @@ export interface Annotation {
 export function annotate(
   profile: Profile,
   event: number,
-  matches: (name: string) => boolean,
+  matches: FunctionTest,
 ): Annotation[] {
   const { functions, frames, objects, samples } = profile;
   const stacks = frameStacks(profile, { by: "frame" });
   const found = new Map<string, Collected>();
-  const wanted = functions.name.map((name) => name !== "" && matches(name));
+  const wanted = functions.name.map((name, number) => name !== "" && matches(name, number));
   const groupOf = (frame: number): string => {
     const number = frames.function[frame] as number;
     return `${functions.object[number]} ${functions.name[number]}`;
@@ -212,13 +212,20 @@ export interface CodeCounts {
   readonly object: number;
   /** By address, as the object counts: samples that were taken there. */
   readonly addresses: ReadonlyMap<number, AnnotatedCount>;
-  /** Their sum. */
+  /** The same, with samples in what was called from there: then the address is in the call. */
+  readonly totals: ReadonlyMap<number, AnnotatedCount>;
+  /** Samples that were taken in it. */
   readonly self: AnnotatedCount;
+  /** With those in what it called. */
+  readonly total: AnnotatedCount;
 }
+
+/** Which functions are meant: by name, and by number in the profile. */
+export type FunctionTest = (name: string, number: number) => boolean;
 
 /**
  * What was sampled in functions of a name, address by address; what is inlined into them belongs to
- * them, and what they call does not.
+ * them. A sample counts once for an address, however often that is in its stack.
  *
  * @param event Number of the event.
  *
@@ -229,41 +236,81 @@ export interface CodeCounts {
  * import { assertEquals } from "@std/assert";
  *
  * const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });
- * const stack = builder.stack(-1, builder.place(-1, 0x10, [{ name: "main" }]));
+ * const main = builder.stack(-1, builder.place(-1, 0x10, [{ name: "main" }]));
+ * const stack = builder.stack(main, builder.place(-1, 0x20, [{ name: "work" }]));
  * builder.sample({ stack, event: 0, thread: builder.thread(7, 7, "demo"), period: 100 });
- * const [main] = codeCounts(builder.profile(), 0, (name) => name === "main");
- * assertEquals(main?.addresses.get(0x10), { samples: 1, period: 100 });
+ * const [found] = codeCounts(builder.profile(), 0, (name) => name === "main");
+ * assertEquals(found?.addresses.get(0x10), undefined);
+ * assertEquals(found?.totals.get(0x10)?.period, 100);
  * ```
  */
 export function codeCounts(
   profile: Profile,
   event: number,
-  matches: (name: string) => boolean,
+  matches: FunctionTest,
 ): CodeCounts[] {
   const { functions, frames, places, stacks, samples } = profile;
-  const wanted = functions.name.map((name) => name !== "" && matches(name));
-  const found = new Map<string, CodeCounts & { addresses: Map<number, AnnotatedCount> }>();
-  for (let i = 0; i < samples.length; i++) {
-    const stack = samples.stack[i] as number;
-    if (samples.event[i] !== event || stack < 0) continue;
-    const place = stacks.place[stack] as number;
+  const wanted = functions.name.map((name, number) => name !== "" && matches(name, number));
+  const found = new Map<string, CollectedCode>();
+  const codeOf = (place: number): CollectedCode | undefined => {
     const outermost = places.frames[(places.start[place + 1] as number) - 1];
     const number = outermost === undefined ? -1 : frames.function[outermost] as number;
-    if (wanted[number] !== true) continue;
+    if (wanted[number] !== true) return undefined;
     const name = functions.name[number] as string;
     const object = places.object[place] as number;
     const key = `${object} ${name}`;
     let own = found.get(key);
-    if (own === undefined) {
-      own = { name, ...trustOf(profile, number), object, addresses: new Map(), self: none() };
-      found.set(key, own);
-    }
-    const address = places.address[place] as number;
-    let at = own.addresses.get(address);
-    if (at === undefined) own.addresses.set(address, at = none());
+    if (own === undefined) found.set(key, own = new CollectedCode(profile, number, object));
+    return own;
+  };
+  // By place: its code, `null` for other functions.
+  const known: (CollectedCode | null | undefined)[] = [];
+  for (let i = 0; i < samples.length; i++) {
+    const leaf = samples.stack[i] as number;
+    if (samples.event[i] !== event || leaf < 0) continue;
     const count = { samples: samples.count[i] as number, period: samples.period[i] as number };
-    sum(at, count);
-    sum(own.self, count);
+    for (let row = leaf; row >= 0; row = stacks.parent[row] as number) {
+      const place = stacks.place[row] as number;
+      let own = known[place];
+      if (own === undefined) known[place] = own = codeOf(place) ?? null;
+      own?.add(i, places.address[place] as number, count, row === leaf);
+    }
   }
-  return [...found.values()].sort((a, b) => b.self.period - a.self.period);
+  return [...found.values()].sort((a, b) =>
+    b.self.period - a.self.period || b.total.period - a.total.period
+  );
+}
+
+class CollectedCode implements CodeCounts {
+  readonly name: string;
+  readonly verified?: false;
+  readonly object: number;
+  readonly addresses = new Map<number, AnnotatedCount>();
+  readonly totals = new Map<number, AnnotatedCount & { last: number }>();
+  readonly self = none();
+  readonly total = none();
+  /** The sample that was counted last. */
+  #last = -1;
+
+  constructor(profile: Profile, number: number, object: number) {
+    this.name = profile.functions.name[number] as string;
+    const { verified } = trustOf(profile, number);
+    if (verified === false) this.verified = verified;
+    this.object = object;
+  }
+
+  add(sample: number, address: number, count: AnnotatedCount, isLeaf: boolean): void {
+    if (isLeaf) {
+      let at = this.addresses.get(address);
+      if (at === undefined) this.addresses.set(address, at = none());
+      sum(at, count);
+      sum(this.self, count);
+    }
+    let all = this.totals.get(address);
+    if (all === undefined) this.totals.set(address, all = { ...none(), last: -1 });
+    if (all.last !== sample) sum(all, count);
+    all.last = sample;
+    if (this.#last !== sample) sum(this.total, count);
+    this.#last = sample;
+  }
 }
