@@ -209,7 +209,7 @@ Deno.test("annotate --insns has the samples of perf annotate, instruction by ins
     assertEquals(ours.map(({ text }) => word(text)), rows.map(([, , , text]) => word(text ?? "")));
     assert(ours.every(({ line }) => line > 0));
     const text = await tool("annotate", ["--insns", path, "slow"]);
-    assert(/^ *\d+\.\d\d% +\d+\.\d\d%  [^0-9a-f]* *[0-9a-f]+: {2}\w+/m.test(text.out), text.out);
+    assert(/^ *\d+\.\d\d% +\d+\.\d\d% {2}[^0-9a-f]* *[0-9a-f]+: {2}\w+/m.test(text.out), text.out);
   });
 });
 
