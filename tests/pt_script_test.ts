@@ -41,7 +41,13 @@ const CASES: readonly [StepOptions, EncodeOptions, readonly (readonly string[])[
   [
     { program: "signals", flags: ["-O1", "-static"], limit: 30_000 },
     { psbEvery: 3000, tsc: true, mtc: true, aborts: true },
-    [["--itrace=i50igxbe", "-F", "+flags"], ...QUICK],
+    [
+      ["--itrace=i50igxbe", "-F", "+flags"],
+      // An abort leads somewhere.
+      ["--itrace=xe", "-F", "+flags,+addr"],
+      ["--itrace=xgq", "-F", "+flags,+addr"],
+      ...QUICK,
+    ],
   ],
   [
     { program: "processes", flags: ["-O1", "-static"], quantum: 300 },

@@ -7,7 +7,7 @@ export const SAMPLE = {
   INSTRUCTIONS: 0,
   /** A branch from `from` to `to`. */
   BRANCHES: 1,
-  /** A transaction begins or ends at `from`. */
+  /** A transaction begins or ends at `from`; an abort leads to `to`. */
   TRANSACTIONS: 2,
   /** PTWRITE at `from`; `payload`, and in `flags` whether the packet had the address. */
   PTWRITE: 3,

@@ -750,9 +750,9 @@ export class PtSamples implements PtSink {
         if (!track.isOn) break;
         track.isAborted = (detail & 2) !== 0;
         this.#frequency(buffer, track, low, high);
-        if (itrace.transactions && (was !== track.inTx || track.isAborted)) {
-          const flags = track.isAborted ? IP_FLAG.BRANCH | IP_FLAG.TX_ABORT : undefined;
-          this.#single(buffer, track, SAMPLE.TRANSACTIONS, low, high, 1, [], flags);
+        // An abort is sampled with where it leads to, which is known next.
+        if (itrace.transactions && was !== track.inTx && !track.isAborted) {
+          this.#single(buffer, track, SAMPLE.TRANSACTIONS, low, high, 1);
         }
         break;
       }
@@ -981,6 +981,14 @@ export class PtSamples implements PtSink {
     if (track.heldEvent >= 0) this.#controlFlow(buffer, track, low, high);
     const flags = track.isAborted ? ABORT_FLAGS : known ? ASYNC_FLAGS : OUT_FLAGS;
     // Of packets alone, the FUP of an abort has come with it.
+    if (track.isAborted && this.#options.itrace.transactions) {
+      const at = this.#single(buffer, track, SAMPLE.TRANSACTIONS, low, high, 1, [], flags);
+      if (at >= 0 && known) {
+        const { words } = track.rows;
+        words[at + SAMPLE_WORD.TO_LO] = toLow;
+        words[at + SAMPLE_WORD.TO_HI] = toHigh;
+      }
+    }
     if (this.#quick && !track.isAborted) this.#hop(buffer, track, low, high, flags | more);
     track.isAborted = false;
     this.#branch(buffer, track, flags | more, toLow, toHigh, known, 0, track.now);
