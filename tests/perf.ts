@@ -36,6 +36,21 @@ export function noPerf(): string | undefined {
   return perfVersion() === undefined ? "perf is not installed" : undefined;
 }
 
+/** Names a newer perf than the installed one: what 6.1 does not know is compared with it. */
+const NEWER = "PERFDATA_NEWER_PERF";
+
+/** Why there is no newer perf, of 6.12 at least, to compare with; nothing where there is. */
+export function noNewerPerf(): string | undefined {
+  const name = Deno.env.get(NEWER);
+  if (name === undefined) {
+    return `${NEWER} names no perf of 6.12 or later (Debian 12: linux-perf of bookworm-backports)`;
+  }
+  const { stdout } = new Deno.Command(name, { args: ["--version"] }).outputSync();
+  const [, major = "0", minor = "0"] = /version (\d+)\.(\d+)/.exec(latin1(stdout)) ?? [];
+  const isNew = Number(major) > 6 || (major === "6" && Number(minor) >= 12);
+  return isNew ? undefined : `${NEWER} is older than 6.12`;
+}
+
 let canRecord: boolean | undefined;
 
 /** Whether perf can record the processor's clock here; where it cannot, one line says so and why. */
@@ -66,14 +81,27 @@ export async function perfText(
   path: string,
 ): Promise<PerfOutput | undefined> {
   if (perfVersion() === undefined) return undefined;
+  return await runPerf("perf", args, path);
+}
+
+/** The same with the perf of {@link noNewerPerf}. */
+export async function newerPerfText(args: readonly string[], path: string): Promise<PerfOutput> {
+  return await runPerf(Deno.env.get(NEWER) ?? "", args, path);
+}
+
+async function runPerf(
+  program: string,
+  args: readonly string[],
+  path: string,
+): Promise<PerfOutput> {
   const slash = path.lastIndexOf("/");
   const buildIds = Deno.makeTempDirSync({ prefix: "perfdata-buildids-" });
   try {
     const { code, stdout, stderr } = await new Deno.Command("sh", {
       args: [
         "-c",
-        'ulimit -v 8000000; exec timeout 300 perf "$@"',
-        "perf",
+        'ulimit -v 8000000; exec timeout 300 "$0" "$@"',
+        program,
         ...args,
         "-i",
         path.slice(slash + 1),

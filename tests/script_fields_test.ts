@@ -24,7 +24,7 @@ import {
 import { HEADER_ARCH, HEADER_CLOCK_DATA } from "@perfdata/format/feature-names";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { asFile, type Item, Numbers } from "../fixtures/synthesize/recording.ts";
-import { noPerf, perfText } from "./perf.ts";
+import { newerPerfText, noNewerPerf, noPerf, perfText } from "./perf.ts";
 import { tool } from "./tool.ts";
 import { ignored } from "./ignored.ts";
 
@@ -103,6 +103,7 @@ async function recording(attr: Partial<PerfEventAttr>, bodies: readonly Partial<
 async function compare(
   bytes: Uint8Array,
   fields: readonly (string | readonly string[] | undefined)[],
+  perf: typeof perfText = perfText,
 ): Promise<number> {
   const path = Deno.makeTempFileSync({ suffix: ".perf.data" });
   let lines = 0;
@@ -111,7 +112,7 @@ async function compare(
     for (const field of fields) {
       const lists = field === undefined ? [] : typeof field === "string" ? [field] : field;
       const args = lists.flatMap((list) => ["-F", list]);
-      const theirs = await perfText(["script", ...args], path);
+      const theirs = await perf(["script", ...args], path);
       assertEquals(theirs?.code, 0, `perf: ${field}: ${theirs?.stderr}`);
       const ours = await tool("script", [...args, path]);
       const latin = Array.from(ours.stdout, (byte) => String.fromCharCode(byte)).join("");
@@ -172,6 +173,34 @@ Deno.test(
     ]);
     console.log(`script: ${lines} lines of fields that few recordings have are those of perf`);
     assert(lines >= 480, `only ${lines}`);
+  },
+);
+
+Deno.test(
+  "retire_lat is that of perf 6.12, and is refused where samples have none",
+  ignored(noNewerPerf()),
+  async () => {
+    const numbers = new Numbers(2);
+    const bodies = Array.from({ length: 40 }, (): Partial<Sample> => ({
+      weight_struct: {
+        var1_dw: numbers.below(2 ** 32),
+        var2_w: numbers.below(65536),
+        var3_w: numbers.below(65536),
+      },
+    }));
+    const sample_type = BigInt(BASE | PERF_SAMPLE_WEIGHT_STRUCT);
+    const fields = ["ip,retire_lat", "comm,time,weight,ins_lat,retire_lat,ip,sym"];
+    const bytes = await recording({ type: 4, config: 0x1cdn, sample_type }, bodies);
+    assert(await compare(bytes, fields, newerPerfText) === 80);
+    const path = Deno.makeTempFileSync({ suffix: ".perf.data" });
+    try {
+      Deno.writeFileSync(path, await recording({ type: 4, sample_type: BigInt(BASE) }, bodies));
+      const { code, err } = await tool("script", ["-F", "retire_lat", path]);
+      assertEquals(code, 2);
+      assertStringIncludes(err, "have no retire_lat");
+    } finally {
+      Deno.removeSync(path);
+    }
   },
 );
 

@@ -61,8 +61,8 @@ perf 6.1, byte for byte where perf is right; docs/script.md says what differs.
                          ones, out of
                          ${fieldLines(0, 13)},
                          ${fieldLines(13, 20)},
-                         ${fieldLines(20, 26)},
-                         ${fieldLines(26)};
+                         ${fieldLines(20, 27)},
+                         ${fieldLines(27)};
                          several times: sw:comm,ip is for software events alone (hw, sw, trace,
                          raw, break)
   -G, --hide-call-graph  print no call chains

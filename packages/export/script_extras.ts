@@ -92,6 +92,7 @@ export class ScriptExtras {
     const weight = this.#u64(fields.weight);
     if (has.weight) text.string(String(isStruct ? weight & 0xffff_ffffn : weight).padStart(16));
     if (has.ins_lat) text.string(String(isStruct ? weight >> 32n & 0xffffn : 0n).padStart(16));
+    if (has.retire_lat) text.string(String(isStruct ? weight >> 48n : 0n).padStart(16));
   }
 
   /** Writes what comes after the code address or the call chain. */
