@@ -3,6 +3,7 @@
  * through, and of real traces.
  */
 import { assert, assertEquals } from "@std/assert";
+import { HEADER_EVENT_DESC } from "@perfdata/format";
 import type { EncodeOptions } from "../fixtures/stepped/encode.ts";
 import {
   cannotStep,
@@ -12,7 +13,7 @@ import {
 } from "../fixtures/stepped/program.ts";
 import { steppedFile, steppedRecording } from "../fixtures/stepped/recording.ts";
 import { inSamples, inSnapshots, psbMoments } from "../fixtures/stepped/saved.ts";
-import { asFile } from "../fixtures/synthesize/recording.ts";
+import { asFile, type Recording } from "../fixtures/synthesize/recording.ts";
 import { wrapTrace } from "../fixtures/stepped/wrap.ts";
 import { corpusTrace, joined } from "./pt_corpus.ts";
 import { noPerf, perfText, perfVersion } from "./perf.ts";
@@ -67,6 +68,20 @@ function linesOf(text: string): string[] {
   return text.trimEnd().split("\n").map((line) => line.trimEnd());
 }
 
+/** The recording as one of what is no kernel code, with short names: how long they are says how lines begin. */
+function ofUserCode(recording: Recording): Recording {
+  const events = recording.events.map(({ attr, ids }) => ({
+    attr: { ...attr, flags: { ...attr.flags, exclude_kernel: true } },
+    ids: [...ids],
+  }));
+  const value = {
+    attr_size: events[0]?.attr.size ?? 0,
+    events: events.map((event, i) => ({ ...event, name: i === 0 ? "pt:u" : "dummy:u" })),
+  };
+  const names = { id: HEADER_EVENT_DESC, name: "EVENT_DESC" as const, value };
+  return { ...recording, events, features: [...recording.features, names] };
+}
+
 async function compare(path: string, args: readonly string[]): Promise<number> {
   const theirs = linesOf((await perfText(["script", ...args], path))?.stdout ?? "");
   const { out } = await tool("script", [...args, path]);
@@ -94,6 +109,9 @@ Deno.test(
         const encoded = encodeProgram(program, variant);
         Deno.writeFileSync(path, await steppedFile(program, encoded, variant));
         for (const args of runs) lines += await compare(path, args);
+        const user = ofUserCode(steppedRecording(program, encoded, variant));
+        Deno.writeFileSync(path, await asFile(user, true));
+        lines += await compare(path, []);
       } finally {
         Deno.removeSync(folder, { recursive: true });
       }

@@ -84,10 +84,10 @@ export function imagesOf(
 /** Whether a recording has Intel PT. Most that have none are recognized by their beginning. */
 export async function isIntelPt(source: RandomAccessSource): Promise<boolean> {
   const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
-  const mayHave = reader.isPipe
-    ? await announcesIntelPt(reader)
-    : reader.features.some(({ id }) => id === HEADER_AUXTRACE) ||
-      reader.events.all.some(({ layout }) => (layout.sampleType & PERF_SAMPLE_AUX) !== 0);
+  // Not every writer of files sets the feature.
+  const mayHave = !reader.isPipe && (reader.features.some(({ id }) => id === HEADER_AUXTRACE) ||
+        reader.events.all.some(({ layout }) => (layout.sampleType & PERF_SAMPLE_AUX) !== 0)) ||
+    await announcesIntelPt(reader);
   if (!mayHave) return false;
   const whole = await PerfDataReader.open(source, { diagnostics: () => {} });
   const { streams, type } = await readAuxTrace(whole, { diagnostics: () => {} });

@@ -86,6 +86,7 @@ export async function ptScript(
   const merge = trace.streams.length > 1 && clock.known;
   const writer = new PtScriptWriter(code, names, sideband.history, {
     eventNames: engine.eventNames,
+    itrace,
     event,
     wish,
     nanoseconds,
@@ -110,6 +111,7 @@ export async function ptScript(
       fields: eventFields(engine.reader.events.all, engine.eventNames, ofRecorded(wish)),
       chains: !on["hide-call-graph"],
       nanoseconds,
+      nameWidth: writer.nameWidth,
       traces: rows.traces,
       added: adds ? addedText(itrace, writer, () => samples.added) : undefined,
     });

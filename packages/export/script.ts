@@ -22,6 +22,8 @@ export interface ScriptOptions {
   readonly chains?: boolean;
   /** Whether times have nanoseconds (`--ns`). */
   readonly nanoseconds?: boolean;
+  /** Columns of names of events, where they are more than these events need. */
+  readonly nameWidth?: number;
   /** Knows the text of tracepoints. */
   readonly traces?: ScriptTraces | undefined;
   /** Turns times into times of day (`tod`), where the recording says how. */
@@ -122,7 +124,7 @@ export class ScriptWriter {
     this.#keep = options.keep;
     this.#added = options.added;
     const { eventNames } = engine;
-    const width = Math.max(0, ...eventNames.map((name) => name.length));
+    const width = Math.max(options.nameWidth ?? 0, ...eventNames.map((name) => name.length));
     this.#clock = options.clock;
     if (options.traces !== undefined) options.traces.names = places;
     const { arch, littleEndian } = engine.reader;

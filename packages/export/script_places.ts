@@ -1,3 +1,7 @@
+import {
+  PERF_RECORD_MISC_CPUMODE_MASK,
+  PERF_RECORD_MISC_KERNEL,
+} from "@perfdata/format/perf-event";
 import type { TraceSymbol } from "@perfdata/format/tracepoint";
 import type { Engine } from "@perfdata/session/engine";
 import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
@@ -59,8 +63,12 @@ export class ScriptPlaces {
     this.#found = found;
     this.trust = found.trust;
     // perf knows a module by the name under which it has heard of it first: from the table of build
-    // ids, or from its mapping, which has the module's own.
-    const listed = new Set(engine.recorded.known.map(({ filename }) => filename));
+    // ids, where that says that it is the kernel's, or from its mapping, which has the module's own.
+    const listed = new Set(
+      engine.recorded.known
+        .filter(({ misc }) => (misc & PERF_RECORD_MISC_CPUMODE_MASK) === PERF_RECORD_MISC_KERNEL)
+        .map(({ filename }) => filename),
+    );
     for (const [number, object] of engine.places.objects.entries()) {
       const mapped = engine.places.mapped[number];
       const name = mapped?.name ?? object.path;

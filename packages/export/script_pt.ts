@@ -17,6 +17,7 @@ import {
   SAMPLE_WORDS,
 } from "@perfdata/session/pt";
 import { ByteText, TextPool } from "./byte_text.ts";
+import type { ItraceOptions } from "@perfdata/session/itrace";
 import type { FieldWish, ScriptField } from "./script_fields.ts";
 import { PtListText } from "./script_pt_lists.ts";
 import { NoText, WayTexts } from "./script_pt_ways.ts";
@@ -25,6 +26,8 @@ import { NoText, WayTexts } from "./script_pt_ways.ts";
 export interface PtScriptOptions {
   /** The names of all events of the recording. */
   readonly eventNames: readonly string[];
+  /** Samples that are made of the trace. */
+  readonly itrace: ItraceOptions;
   /** The event that recorded the trace. */
   readonly event: PerfEvent;
   /** Fields that are asked for. */
@@ -229,6 +232,8 @@ export class PtScriptWriter {
   #secondsText = "";
   /** When {@linkcode PtScriptWriter.rows} has to ask for other samples, ns. */
   #nextOther = -Infinity;
+  /** Columns of the names of events. */
+  readonly nameWidth: number;
   /** Width that names in a call trace have at present. */
   #spacing = 0;
 
@@ -259,9 +264,16 @@ export class PtScriptWriter {
       ...events,
       ...Object.entries(SYNTH_NAMES).map(([k, v]) => [Number(k), v] as const),
     ];
-    const width = Math.max(
+    // perf leaves room for the names of those that were asked for, and of all that were recorded.
+    const { itrace } = options;
+    const isMade: Readonly<Record<number, boolean>> = {
+      [SAMPLE.INSTRUCTIONS]: itrace.instructions !== undefined,
+      [SAMPLE.BRANCHES]: itrace.branches,
+      [SAMPLE.TRANSACTIONS]: itrace.transactions,
+    };
+    const width = this.nameWidth = Math.max(
       ...options.eventNames.map((name) => name.length),
-      ...events.map(([, name]) => name.length),
+      ...all.filter(([kind]) => isMade[kind] === true).map(([, name]) => name.length),
     );
     for (const [kind, name] of all) {
       this.#eventTexts[kind] = this.#pool.add(encoder.encode(`${name.padStart(width)}: `));
