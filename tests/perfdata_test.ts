@@ -266,7 +266,7 @@ const LISTS: Readonly<Record<string, readonly [between: string, tools?: readonly
   fields: [" "],
   function: [","],
   image: [","],
-  keep: ["|"],
+  keep: ["|", ["redact"]],
   only: [","],
   pid: [","],
   same: [","],

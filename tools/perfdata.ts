@@ -14,7 +14,7 @@ export type Need =
   | "symbols"
   /** Answer a browser on 127.0.0.1, and open one. */
   | "serve"
-  /** Run commands that the user types in the browser in the terminal. */
+  /** Run commands that the user types in the browser in the terminal, or Deno with other permissions. */
   | "shell";
 
 /** A row of the table of commands. */
@@ -90,6 +90,11 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
       {
         name: "sched",
         about: "How long threads waited for a CPU",
+      },
+      {
+        name: "sql",
+        about: "Answers to questions in SQL, about one recording or many",
+        needs: ["write", "symbols", "shell"],
       },
       {
         name: "readperf",

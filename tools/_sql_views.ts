@@ -1,0 +1,66 @@
+/** What a question can be about: the tables, and views that join them. */
+
+/** Rows of the same id in files of several recordings are one; the one that has a name stays. */
+const ONCE: Readonly<Record<string, string>> = {
+  frames:
+    "QUALIFY row_number() OVER (PARTITION BY frame_id ORDER BY function IS NULL, verified IS NOT TRUE, object, function) = 1",
+  stacks: "QUALIFY row_number() OVER (PARTITION BY stack_id ORDER BY depth) = 1",
+};
+
+/**
+ * The tables as views of their files.
+ *
+ * @param folder Where they are.
+ * @param recordings How many recordings: of one, no row is there twice.
+ */
+export function tableView(folder: string, name: string, recordings: number): string {
+  const once = recordings > 1 ? ONCE[name] ?? "" : "";
+  const files = quoted(`${folder}/${name}/**/*.parquet`);
+  return `CREATE VIEW ${name} AS SELECT * FROM read_parquet(${files}, hive_partitioning = true) ${once}`;
+}
+
+/** A text as a literal of SQL. */
+export function quoted(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** Views that join tables: their name, what they are, and the query. */
+export const VIEWS: readonly (readonly [name: string, about: string, query: string])[] = [
+  [
+    "functions",
+    "functions that were sampled: samples and periods of each, and its share of an event",
+    `SELECT event, coalesce(function, '[unknown]') AS function, object, count(*) AS samples,
+       sum(samples.period)::BIGINT AS period,
+       round(100.0 * sum(samples.period) / sum(sum(samples.period)) OVER (PARTITION BY event), 2)
+         AS percent
+     FROM samples LEFT JOIN frames USING (frame_id)
+     GROUP BY 1, 2, 3 ORDER BY 5 DESC, 2, 3`,
+  ],
+  [
+    "callers",
+    "functions that were sampled, and what called them",
+    `SELECT event, coalesce(f.function, '[unknown]') AS function,
+       coalesce(c.function, '[unknown]') AS caller, count(*) AS samples,
+       sum(samples.period)::BIGINT AS period
+     FROM samples
+     JOIN stacks s USING (stack_id) JOIN stacks p ON p.stack_id = s.parent_id
+     LEFT JOIN frames f ON f.frame_id = s.frame_id LEFT JOIN frames c ON c.frame_id = p.frame_id
+     GROUP BY 1, 2, 3 ORDER BY 5 DESC, 2, 3`,
+  ],
+  [
+    "offcpu",
+    "how long threads waited, by where: of perf record --off-cpu",
+    `SELECT comm, coalesce(function, '[unknown]') AS function, count(*) AS waits,
+       sum(off_cpu_ns)::BIGINT AS ns
+     FROM samples LEFT JOIN frames USING (frame_id) WHERE off_cpu_ns IS NOT NULL
+     GROUP BY 1, 2 ORDER BY 4 DESC, 1, 2`,
+  ],
+  [
+    "by_second",
+    "samples and periods of each second after the first sample of a recording",
+    `SELECT recording_id, event, ((ts - first_ts) // 1000000000)::BIGINT AS second,
+       count(*) AS samples, sum(samples.period)::BIGINT AS period
+     FROM samples JOIN recordings USING (recording_id) WHERE ts IS NOT NULL
+     GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
+  ],
+];

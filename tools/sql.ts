@@ -1,0 +1,216 @@
+/** `sql`: answers questions about recordings in SQL. */
+import { TABLES, TABLES_VERSION } from "@perfdata/tables/tables";
+import {
+  about,
+  type Command,
+  command,
+  complain,
+  type FlagsOf,
+  InputError,
+  main,
+  oneFile,
+  UsageError,
+} from "./_cli.ts";
+import { parseJobs } from "./_record_flags.ts";
+import type { SqlJob } from "./_sql_engine.ts";
+import { SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
+
+const HELP = `sql: answers a question about recordings, in SQL
+
+usage: perfdata sql [flags] ["SELECT ..."] [FILE|DIR...]
+
+FILE is a perf.data file or directory, or - for a pipe (default: perf.data); several are one. DIR has
+tables that "perfdata export parquet" wrote. Without a question, they are read from standard input.
+
+Tables: recordings, samples, stacks, frames, mappings, threads, switches, tracepoints. Views that
+join them: functions, callers, offcpu, by_second. docs/tables.md has their columns, and examples.
+The engine is DuckDB, which is downloaded the first time.
+
+      --csv              print CSV
+      --json             print a line of JSON for each row
+      --parquet FILE     write the answer to this file instead
+      --keep DIR         write the tables of the recordings to DIR, and leave them there
+  -f, --force            overwrite files
+      --jobs N           recordings that are read at the same time
+${SYMBOL_HELP}\
+      --debug            print the stack trace of an error
+  -h, --help             print this help
+
+examples:
+  perfdata sql "FROM functions LIMIT 20" perf.data
+  perfdata sql --keep tables "SELECT comm, sum(period) FROM samples GROUP BY 1" night/*.data
+  perfdata sql tables
+
+Exit codes: 0 done; 1 the question or a recording is wrong; 2 wrong usage.
+`;
+
+/** What starts the engine. */
+const SHELL = "/bin/sh";
+
+const FLAGS = {
+  boolean: ["csv", "json", "force", ...SYMBOL_FLAGS.boolean],
+  string: ["parquet", "keep", "jobs", ...SYMBOL_FLAGS.string],
+  alias: { f: "force" },
+} as const;
+
+async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
+  const { on, value } = flags;
+  if ([on.csv, on.json, value.parquet !== undefined].filter(Boolean).length > 1) {
+    throw new UsageError("--csv, --json and --parquet exclude each other");
+  }
+  const [first = "", ...rest] = flags.operands;
+  // A question has blanks; so may have the name of a file that is there.
+  const isQuery = /\s/.test(first) && !exists(first);
+  const query = isQuery ? first : undefined;
+  const operands = isQuery ? rest : flags.operands;
+  if (query === undefined && value.parquet !== undefined) {
+    throw new UsageError("--parquet needs a question");
+  }
+  const files = operands.length > 1 ? operands : [oneFile(operands)];
+  if (query === undefined && files.includes("-")) {
+    throw new UsageError("questions and a recording cannot both come from standard input");
+  }
+  const tables = files.filter((name) => exists(`${name}/recordings`));
+  if (tables.length > 0 && (files.length > 1 || value.keep !== undefined)) {
+    throw new UsageError(`${tables[0]} has tables: they are asked alone, without --keep`);
+  }
+  using scratch = new Scratch();
+  let isWhole = true;
+  let folder = tables[0];
+  if (folder === undefined) {
+    folder = value.keep ?? `${scratch.path}/tables`;
+    isWhole = await writeTablesOf(files, folder, flags);
+  }
+  const job: SqlJob = {
+    folder: about(folder, () => Deno.realPathSync(folder)),
+    tables: TABLES.map(({ name }) => name),
+    version: TABLES_VERSION,
+    query,
+    format: value.parquet !== undefined ? "parquet" : on.csv ? "csv" : on.json ? "json" : "table",
+    scratch: scratch.path,
+  };
+  for (const name of job.tables) {
+    if (!hasFile(`${folder}/${name}`)) throw new InputError(`${folder}: no table ${name}`);
+  }
+  const code = await engine(job);
+  if (code === 0 && value.parquet !== undefined) await moveResult(job, value.parquet, on.force);
+  return code === 0 && isWhole ? 0 : 1;
+}
+
+/** Writes the tables that are asked. */
+async function writeTablesOf(
+  files: readonly string[],
+  folder: string,
+  flags: FlagsOf<typeof FLAGS>,
+): Promise<boolean> {
+  const { writeAllTables } = await import("./_tables.ts");
+  const { on, value } = flags;
+  // Which rows count, the question says.
+  const none = { comm: undefined, dso: undefined, symbol: undefined, time: undefined };
+  const all = {
+    operands: [],
+    on: { ...on, "stitch-lbr": false },
+    value: { ...value, ...none, pid: undefined, tid: undefined, cpu: undefined },
+  };
+  const done = await writeAllTables(
+    files.map((name) => ({
+      ...{
+        tool: "sql",
+        name,
+        folder,
+        partition: [],
+        flags: all,
+      },
+      ...{ names: true, force: on.force },
+    })),
+    parseJobs(value.jobs) ?? 1,
+  );
+  if (done.failed === files.length) throw new InputError("no recording could be read");
+  if (done.failed > 0) complain(`sql: ${done.failed} of ${files.length} files were left out`);
+  return done.failed === 0 && done.isWhole;
+}
+
+/** A folder for what is thrown away. */
+class Scratch implements Disposable {
+  readonly path: string = Deno.makeTempDirSync({ prefix: "perfdata-sql-" });
+  readonly #listeners = ([["SIGINT", 2], ["SIGTERM", 15], ["SIGHUP", 1]] as const).map((
+    [signal, number],
+  ) =>
+    [signal, () => {
+      this.#remove();
+      Deno.exit(128 + number);
+    }] as const
+  );
+
+  constructor() {
+    for (const [signal, listener] of this.#listeners) Deno.addSignalListener(signal, listener);
+  }
+
+  #remove(): void {
+    Deno.removeSync(this.path, { recursive: true });
+  }
+
+  [Symbol.dispose](): void {
+    for (const [signal, listener] of this.#listeners) Deno.removeSignalListener(signal, listener);
+    this.#remove();
+  }
+}
+
+/** Asks DuckDB, in a process of its own. */
+async function engine(job: SqlJob): Promise<number> {
+  // By the shell, which is always there: the one that runs this has no name that a permission could say.
+  const { state } = Deno.permissions.querySync({ name: "run", command: SHELL });
+  if (state !== "granted") {
+    throw new InputError(`it starts DuckDB: install perfdata with --allow-run=cat,${SHELL}`);
+  }
+  const path = (name: string) => new URL(name, import.meta.url).pathname;
+  const flags = ["--no-prompt", "--no-config", `--lock=${path("../deno.sql.lock")}`, "--frozen"];
+  const child = new Deno.Command(SHELL, {
+    args: [
+      ...["-c", 'exec "$0" "$@"', Deno.execPath()],
+      ...["run", ...flags, "--allow-read", "--allow-ffi", "--allow-env"],
+      ...[path("_sql_engine.ts"), JSON.stringify(job)],
+    ],
+    stdin: job.query === undefined ? "inherit" : "null",
+    stdout: "inherit",
+    stderr: "inherit",
+  }).spawn();
+  return (await child.status).code;
+}
+
+/** Gives the answer its name. */
+async function moveResult({ scratch }: SqlJob, path: string, force: boolean): Promise<void> {
+  const { newFile } = await import("@perfdata/format/file-sink");
+  about(path, () => {
+    using file = newFile(path, { force });
+    using result = Deno.openSync(`${scratch}/result.parquet`);
+    const bytes = new Uint8Array(1 << 20);
+    for (let n = result.readSync(bytes); n !== null; n = result.readSync(bytes)) {
+      file.write(bytes.subarray(0, n));
+    }
+    file.commit();
+  });
+}
+
+function exists(path: string): boolean {
+  try {
+    Deno.statSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a table has a file, in whatever partition. */
+function hasFile(folder: string): boolean {
+  if (!exists(folder)) return false;
+  for (const { name, isDirectory } of Deno.readDirSync(folder)) {
+    if (isDirectory ? hasFile(`${folder}/${name}`) : name.endsWith(".parquet")) return true;
+  }
+  return false;
+}
+
+/** The command. */
+export const tool: Command = command({ name: "sql", help: HELP, flags: FLAGS, run });
+
+if (import.meta.main) await main(tool);
