@@ -29,7 +29,8 @@ async function pt(args: readonly string[], stdin?: Uint8Array, name = "pt"): Pro
     stdin: stdin === undefined ? "null" : "piped",
     stdout: "piped",
     stderr: "piped",
-    env: { NO_COLOR: "1" },
+    // Files are here, or nowhere: perf's cache may have those of this machine.
+    env: { NO_COLOR: "1", PERF_BUILDID_DIR: "/nonexistent" },
   }).spawn();
   if (stdin !== undefined) {
     const writer = child.stdin.getWriter();

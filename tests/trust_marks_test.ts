@@ -2,6 +2,10 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { emptyAttr } from "@perfdata/format";
 import { asFile, type Item } from "../fixtures/synthesize/recording.ts";
+import { type EncodeOptions } from "../fixtures/stepped/encode.ts";
+import { cannotStep, encodeProgram, stepProgram } from "../fixtures/stepped/program.ts";
+import { steppedFile } from "../fixtures/stepped/recording.ts";
+import { ignored } from "./ignored.ts";
 import { inFolder, tool } from "./tool.ts";
 
 const DEMO = new URL("../fixtures/demo/demo", import.meta.url).pathname;
@@ -127,3 +131,86 @@ Deno.test("names that nothing verifies are marked in each format, and their shar
   console.log(`marks: ${compared} outputs`);
   assert(compared >= 40);
 });
+
+/** Commands that print names of what a trace executed, or write them to a file. */
+const PT_TEXTS: readonly (readonly string[])[] = [
+  ["pt"],
+  ["pt", "--calls"],
+  ["pt", "--latency", "fib"],
+  ["pt", "--branches", "--function", "fib"],
+  ["pt", "--insns", "--function", "fib"],
+  ["pt", "--packets"],
+  ["script", "--itrace=bep", "-F", "ip,sym,symoff,dso,addr"],
+  ["script", "--call-trace"],
+  ["script", "--itrace=i2000igl", "-F", "+brstacksym"],
+  ["export", "--pt", "folded", "-o", "-"],
+  ["export", "--pt", "chrome", "-o", "-"],
+  ["export", "--pt", "speedscope", "-o", "-"],
+  ["flame", "--pt", "-f", "-o", "flame.svg"],
+  ["export", "--pt", "firefox", "-f", "-o", "profile.json.gz"],
+  ["export", "--pt", "pprof", "-f", "-o", "profile.pb.gz"],
+];
+const PT_ROWS: readonly (readonly string[])[] = [
+  ["pt", "--json"],
+  ["pt", "--calls", "--json"],
+  ["pt", "--latency", "fib", "--json"],
+  ["pt", "--branches", "--function", "fib", "--json"],
+  ["pt", "--insns", "--function", "fib", "--json"],
+  ["pt", "--packets", "--json"],
+];
+
+Deno.test(
+  "names of what a trace executed are marked where nothing verifies them, and their share is said",
+  ignored(cannotStep()),
+  async () => {
+    const variant: EncodeOptions = {
+      psbEvery: 5000,
+      compressReturns: false,
+      tsc: true,
+      mtc: true,
+      cyc: true,
+    };
+    let compared = 0;
+    await inFolder(async (cwd) => {
+      const program = stepProgram(cwd, { program: "calls", flags: ["-O1", "-static"] });
+      const encoded = encodeProgram(program, variant);
+      for (const buildIds of [false, true]) {
+        const file = await steppedFile(program, encoded, variant, { buildIds });
+        Deno.writeFileSync(`${cwd}/perf.data`, file);
+        const textOf = async ([command = "", ...args]: readonly string[]) => {
+          const { code, out, err } = await tool(command, [...args, "perf.data"], { cwd });
+          assertEquals(code, 0, `${command} ${args}: ${err}`);
+          const [, share = "0"] = /\((\d+\.\d\d)%\) are not verified, and marked "\?"/.exec(err) ??
+            [];
+          assertEquals(Number(share) > 50, !buildIds, `${command} ${args}: ${err}`);
+          const to = args.at(-1) ?? "";
+          return to.endsWith(".gz")
+            ? await unpacked(`${cwd}/${to}`)
+            : to.endsWith(".svg")
+            ? Deno.readTextFileSync(`${cwd}/${to}`)
+            : out;
+        };
+        for (const args of PT_TEXTS) {
+          const text = await textOf(args);
+          const named = [...text.matchAll(/(?<!\w)fib(?![a-z_])\??/g)].map(([name]) => name);
+          assert(named.length > 0, `${args}: ${text.slice(0, 2000)}`);
+          // pprof has the name without its mark beside it.
+          const wrong = named.filter((name) => name !== (buildIds ? "fib" : "fib?"));
+          assert(wrong.length === 0 || (args.includes("pprof") && wrong.length < named.length));
+          assert(buildIds || named.includes("fib?"), `${args}: ${text.slice(0, 2000)}`);
+          compared++;
+        }
+        for (const args of PT_ROWS) {
+          const rows = (await textOf(args)).split("\n").filter((line) => /"fib["+]/.test(line));
+          assert(rows.length > 0, `${args}`);
+          for (const row of rows) {
+            assertEquals(row.includes('"verified":false'), !buildIds, `${args}: ${row}`);
+          }
+          compared++;
+        }
+      }
+    });
+    console.log(`marks of traces: ${compared} outputs`);
+    assert(compared >= 42);
+  },
+);

@@ -36,6 +36,7 @@ import { openCodeFile, type RecordedMachine, SymbolsError } from "@perfdata/symb
 import { openFileSource } from "@perfdata/symbols/file-source";
 import { defaultPlaces, localFiles } from "@perfdata/symbols/local-files";
 import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
+import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import { BundleError, openBundle } from "@perfdata/symbols/open-resolver";
 import { about, complain, Complaints, InputError } from "./_cli.ts";
 import { notBundle } from "./_not_bundle.ts";
@@ -257,6 +258,22 @@ export const KERNEL_FILE_NOTE =
   "code of the kernel is that of its file, before it changed itself: " +
   '"perf record --kcore" copies what ran';
 
+/** Says whose names nothing verifies, and their share of all places. */
+function reportUnverifiedPlaces(
+  about: string,
+  { unverified, unverifiedObjects, names }: PtNames,
+): void {
+  if (unverified === 0) return;
+  const objects = [...unverifiedObjects];
+  const more = objects.length > 3 ? ` and ${objects.length - 3} more` : "";
+  complain(
+    `${about}: the functions of ${unverified} of ${names.length} places ` +
+      `(${(100 * unverified / names.length).toFixed(2)}%) are not verified, and marked ` +
+      `"${UNVERIFIED_MARK}", since the recording has no build id of ` +
+      objects.slice(0, 3).join(", ") + more,
+  );
+}
+
 /** Reports what is missing; returns the exit code. */
 export function reportLoss(
   tool: string,
@@ -272,6 +289,7 @@ export function reportLoss(
   }
   const causes = names.causes();
   if (causes !== "") complain(`${tool}: ${name}: places without a function: ${causes}`);
+  reportUnverifiedPlaces(`${tool}: ${name}`, names);
   const missing = missingCode(code);
   if (missing !== "") {
     complain(`${tool}: ${name}: no code of ${missing}`);

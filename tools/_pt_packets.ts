@@ -14,6 +14,7 @@ import {
   shortObject,
   threadObjects,
 } from "@perfdata/session/pt";
+import { markedName } from "@perfdata/profile/profile";
 import type { RandomAccessSource } from "@perfdata/format";
 import type { AuxTrace } from "@perfdata/session";
 import { visible } from "@perfdata/format/visible";
@@ -94,7 +95,13 @@ export async function packetLines(
     "",
     ...table([
       [...head, "FUNCTION OR ADDRESS", "OBJECT"],
-      ...points.map((row) => [...figures(row), row.function, shortObject({ path: row.object })]),
+      ...points.map((
+        row,
+      ) => [
+        ...figures(row),
+        markedName({ ...row, name: row.function }),
+        shortObject({ path: row.object }),
+      ]),
     ], 4),
     ...(left > 0 ? [`${left} more: --limit ${all.length}`] : []),
   ];

@@ -35,6 +35,7 @@ import {
   UsageError,
   writeOut,
 } from "./_cli.ts";
+import { markedName } from "@perfdata/profile/profile";
 import { whyNothing } from "./_nothing.ts";
 import { parseCount } from "./_record_flags.ts";
 import { insnText } from "./_insn_text.ts";
@@ -163,7 +164,7 @@ function functionTable(rows: readonly FunctionTime[], timed: boolean): string[] 
       row.calls === 0 ? "-" : ms(row.total),
       String(row.calls),
       String(row.insns),
-      row.name,
+      markedName(row),
       shortObject({ path: row.object }),
     ]);
   }
@@ -305,8 +306,9 @@ async function run(flags: PtFlags): Promise<number> {
           throw new InputError(`${name}: no call of ${value.latency} was traced`);
         }
         printed++;
-        if (on.json) lines.put(latencyJson(value.latency, stats, clock.origin));
-        else lines.all(latencyLines(value.latency, stats, clock.origin));
+        const called = { name: value.latency, ...names.trustOf(value.latency) };
+        if (on.json) lines.put(latencyJson(called, stats, clock.origin));
+        else lines.all(latencyLines(markedName(called), stats, clock.origin));
       } else if (
         counts.branches === 0 && counts.insns === 0 && counts.addresses > 0 && filter === undefined
       ) {

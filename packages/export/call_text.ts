@@ -123,7 +123,7 @@ export class CallText {
     }
     const known = (lines[at] as number) - 1;
     if (known >= 0) return known;
-    const name = visible(this.#names.names[place] as string);
+    const name = visible(this.#names.labels[place] as string);
     const isReturn = ending === Ending.RETURN || ending === Ending.OPEN;
     const number = this.#add(
       `| ${"  ".repeat(level)}${isReturn ? `}  /* ${name} */` : name}${ENDINGS[ending]}\n`,

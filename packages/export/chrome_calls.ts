@@ -68,7 +68,7 @@ export class ChromeCalls {
   /** Number of the text up to the name of a call. */
   #start(place: number): number {
     return this.#starts[place] ??= this.#pool.add(
-      encoder.encode(`{"ph":"X","name":${JSON.stringify(this.#names.names[place])},"pid":`),
+      encoder.encode(`{"ph":"X","name":${JSON.stringify(this.#names.labels[place])},"pid":`),
     );
   }
 

@@ -24,6 +24,8 @@ export interface EntryPoint {
   readonly function: string;
   /** Path of its object. */
   readonly object: string;
+  /** `false` where the name is of a file that nothing verifies. */
+  readonly verified?: false;
   /** ns from there to the next address. */
   readonly time: number;
   /** How often its object was entered there. */
@@ -61,10 +63,11 @@ export function entryPoints(
     const seen = seenOf[place] ?? 0;
     if (seen === 0) continue;
     const object = names.object(place);
-    const key = `${object}\0${name}`;
+    const trust = names.trust(place);
+    const key = `${object}\0${names.labels[place]}`;
     let row = rows.get(key);
     if (row === undefined) {
-      rows.set(key, row = { function: name, object, time: 0, entries: 0, seen: 0 });
+      rows.set(key, row = { function: name, object, ...trust, time: 0, entries: 0, seen: 0 });
     }
     row.time += timeOf[place] as number;
     row.entries += entriesOf[place] as number;

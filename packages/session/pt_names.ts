@@ -1,20 +1,40 @@
 import type { ObjectSymbols, Resolution, SymbolObject, SymbolResolver } from "@perfdata/symbols";
-import { UNRESOLVED_CAUSES, type UnresolvedCause } from "@perfdata/symbols/trust-report";
+import {
+  UNRESOLVED_CAUSES,
+  type UnresolvedCause,
+  UNVERIFIED_MARK,
+} from "@perfdata/symbols/trust-report";
 import type { PtCode } from "./pt_code.ts";
 import type { TimeOrigin } from "./pt_time.ts";
+
+/** A function of a trace. */
+export interface PtFunction {
+  /** Its name; `[unknown]` for all that has none. */
+  readonly name: string;
+  /** Path of the object. */
+  readonly object: string;
+  /** `false` where the name is of a file that nothing verifies: no build id was recorded. */
+  readonly verified?: false;
+}
 
 /** Names of the places of a trace, looked up in blocks. */
 export class PtNames {
   /** Function of each place. */
   readonly names: string[] = [];
-  /** Symbol of each place, as perf shows it; `undefined` where it has none. */
+  /** The same as text shows it: with a mark where nothing verifies it. */
+  readonly labels: string[] = [];
+  /** Symbol of each place, as perf shows it, with a mark where nothing verifies it; `undefined` where it has none. */
   readonly symbols: (string | undefined)[] = [];
   /** Distance of each place from the start of its function; -1 where it has none. */
   readonly offsets: number[] = [];
   /** Number of the function of each place: those of the same name and object are one. */
   readonly functions: number[] = [];
   /** Name and object of each function. */
-  readonly functionNames: { readonly name: string; readonly object: string }[] = [];
+  readonly functionNames: PtFunction[] = [];
+  /** Places with the name of a file that nothing verifies. */
+  unverified = 0;
+  /** Paths of the objects that they are in. */
+  readonly unverifiedObjects: Set<string> = new Set();
   /** Places without a function, by cause. */
   readonly unresolved: Map<UnresolvedCause, number> = new Map();
 
@@ -53,7 +73,7 @@ export class PtNames {
       const object = objects[number];
       if (object === undefined) {
         const cause = number === -1 ? "unmapped" : "kallsyms restricted";
-        for (const place of places) this.#set(place, undefined, "[unknown]", cause);
+        for (const place of places) this.#set(place, undefined, "[unknown]", true, cause);
         continue;
       }
       let symbols = this.#open.get(number);
@@ -66,8 +86,9 @@ export class PtNames {
         (place) => this.origin.rounded(table.time[place] as number),
       );
       const found = await symbols.find(addresses, times);
+      const { verified } = symbols;
       for (const [i, place] of places.entries()) {
-        this.#set(place, found[i], object.path, found[i]?.cause);
+        this.#set(place, found[i], object.path, verified, found[i]?.cause);
       }
     }
   }
@@ -76,6 +97,7 @@ export class PtNames {
     place: number,
     resolution: Resolution | undefined,
     object: string,
+    verified: boolean,
     cause: UnresolvedCause | undefined,
   ): void {
     const frame = resolution?.frames.at(-1);
@@ -83,8 +105,17 @@ export class PtNames {
     const known = frame !== undefined;
     const name = frame?.name ?? `0x${hex(address)}`;
     this.names[place] = name;
+    // Where there is no name, there is nothing to verify.
+    const isUnverified = !verified && (known || resolution?.symbol !== undefined);
+    this.labels[place] = isUnverified && known ? name + UNVERIFIED_MARK : name;
+    if (isUnverified) {
+      this.unverified++;
+      this.unverifiedObjects.add(object);
+    }
     const symbol = resolution?.symbol;
-    this.symbols[place] = symbol === undefined ? undefined : this.#shown(symbol.name);
+    this.symbols[place] = symbol === undefined
+      ? undefined
+      : this.#shown(symbol.name) + (isUnverified ? UNVERIFIED_MARK : "");
     const start = symbol?.start;
     this.offsets[place] = start === undefined ? -1 : address - start;
     const inner = resolution?.frames[0];
@@ -95,10 +126,11 @@ export class PtNames {
       this.unresolved.set(cause, (this.unresolved.get(cause) ?? 0) + 1);
     }
     const function_ = known ? name : "[unknown]";
-    const key = `${object}\0${function_}`;
+    const key = `${object}\0${function_}\0${isUnverified}`;
     let number = this.#numbers.get(key);
     if (number === undefined) {
-      number = this.functionNames.push({ name: function_, object }) - 1;
+      const marked = isUnverified ? { verified: false } as const : {};
+      number = this.functionNames.push({ name: function_, object, ...marked }) - 1;
       this.#numbers.set(key, number);
     }
     this.functions[place] = number;
@@ -112,8 +144,16 @@ export class PtNames {
 
   /** `name+0x12`, as perf prints addresses. */
   text(place: number): string {
+    return this.#withOffset(place, this.labels[place] as string);
+  }
+
+  /** The same without a mark: JSON has a member for that. */
+  plainText(place: number): string {
+    return this.#withOffset(place, this.names[place] as string);
+  }
+
+  #withOffset(place: number, name: string): string {
     const offset = this.offsets[place] as number;
-    const name = this.names[place] as string;
     return offset > 0 ? `${name}+0x${offset.toString(16)}` : name;
   }
 
@@ -122,9 +162,25 @@ export class PtNames {
     return this.#lines.get(place);
   }
 
+  /** The function of a place. */
+  function(place: number): PtFunction | undefined {
+    return this.functionNames[this.functions[place] as number];
+  }
+
+  /** `{ verified: false }` where nothing verifies the name of a place. */
+  trust(place: number): Pick<PtFunction, "verified"> {
+    return this.function(place)?.verified === false ? { verified: false } : {};
+  }
+
+  /** `{ verified: false }` where nothing verifies a function of this name. */
+  trustOf(name: string): Pick<PtFunction, "verified"> {
+    const isUnverified = this.functionNames.some((of) => of.name === name && of.verified === false);
+    return isUnverified ? { verified: false } : {};
+  }
+
   /** The object of a place. */
   object(place: number): string {
-    return this.functionNames[this.functions[place] as number]?.object ?? "[unknown]";
+    return this.function(place)?.object ?? "[unknown]";
   }
 
   /** The object of a place as perf names it; `[unknown]` for -1. */

@@ -6,7 +6,7 @@ import { latencyOf } from "./pt_latency.ts";
 import type { CallStats, LatencyTable } from "./pt_latency.ts";
 import type { FlowRows } from "./pt_list.ts";
 import { ROW } from "./pt_list.ts";
-import type { PtNames } from "./pt_names.ts";
+import type { PtFunction, PtNames } from "./pt_names.ts";
 import type { PtCounts } from "./pt_run.ts";
 import type { TimeOrigin } from "./pt_time.ts";
 
@@ -80,6 +80,7 @@ export function* callJson(
       depth: events.depth[i],
       function: name,
       object: names.object(place),
+      ...names.trust(place),
       insns: events.insns[i],
       ...(events.kind[i] === 2 ? { returned: false } : {}),
     });
@@ -150,8 +151,9 @@ function jsonRow(
   const kind = rows.kind[i] as number;
   const at = (place: number, ip: bigint) => ({
     ip: `0x${hex(ip)}`,
-    function: names.text(place),
+    function: names.plainText(place),
     object: names.object(place),
+    ...names.trust(place),
   });
   const payload = rows.payload[i] as bigint;
   const ip = addressOf(rows, i);
@@ -237,11 +239,7 @@ function eventText(rows: FlowRows, i: number, names: PtNames): string {
 }
 
 /** A function of a trace, with what was spent in it. */
-export interface FunctionTime {
-  /** Its name. */
-  readonly name: string;
-  /** The file that it is in. */
-  readonly object: string;
+export interface FunctionTime extends PtFunction {
   /** ns in it and what it called, recursion counted once. */
   readonly total: number;
   /** ns in the function itself. */
@@ -275,7 +273,7 @@ export function functionTimes(
     row.total = called?.time ?? 0;
   }
   return rows.map((row, number) => ({
-    ...(names.functionNames[number] as { name: string; object: string }),
+    ...(names.functionNames[number] as PtFunction),
     ...row,
   })).filter(({ calls, insns }) => calls > 0 || insns > 0).sort((a, b) =>
     b.self - a.self || b.insns - a.insns || b.total - a.total || (a.name < b.name ? -1 : 1)
@@ -328,10 +326,15 @@ export function* latencyLines(
 }
 
 /** The same as a line of JSON; of each bucket, the least duration and its calls. */
-export function latencyJson(name: string, stats: CallStats, origin: TimeOrigin): string {
+export function latencyJson(
+  { name, ...trust }: Pick<PtFunction, "name" | "verified">,
+  stats: CallStats,
+  origin: TimeOrigin,
+): string {
   const { calls, open, time, insns, histogram, slowest } = stats;
   return jsonText({
     function: name,
+    ...trust,
     calls,
     open,
     time,

@@ -1,3 +1,6 @@
+/** What follows a name that nothing verifies, in every text and format. */
+export const UNVERIFIED_MARK = "?";
+
 /** Why an address could not be given a symbol. */
 export type UnresolvedCause =
   /** The mapped file, and every file that could stand for it, is not here. */

@@ -1,5 +1,5 @@
 import type { CallTimeline, CallTree, PtCode, PtHistory, PtNames } from "@perfdata/session/pt";
-import type { Profile } from "../columns/profile.ts";
+import { FUNCTION_KIND, type Profile } from "../columns/profile.ts";
 import { ProfileBuilder } from "./profile_builder.ts";
 
 /** What {@linkcode ptProfile} is made from. */
@@ -87,7 +87,10 @@ export function ptProfile(source: PtProfileSource): Profile {
       number = places[place] = builder.place(
         object,
         code.table.address[place] as number,
-        [{ name: names.names[place] as string }],
+        [{
+          name: names.names[place] as string,
+          ...(names.trust(place).verified === false ? { kind: FUNCTION_KIND.UNVERIFIED } : {}),
+        }],
       );
     }
     const stack = builder.stack(parent < 0 ? -1 : stacks[parent] as number, number);

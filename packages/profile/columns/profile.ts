@@ -1,4 +1,7 @@
+import { UNVERIFIED_MARK } from "@perfdata/symbols/trust-report";
 import type { ThreadTable } from "./thread_table.ts";
+
+export { UNVERIFIED_MARK };
 
 /** What a function is, as bits: a level, and whether the function was inlined where it was sampled. */
 export const FUNCTION_KIND = {
@@ -192,9 +195,6 @@ export function totals({ events, samples }: Pick<Profile, "events" | "samples">)
   }
   return sums;
 }
-
-/** What follows a name that nothing verifies, in every text and format. */
-export const UNVERIFIED_MARK = "?";
 
 /**
  * The name by which a function is known: `[libc.so.6]` for code of that object that nothing names,
