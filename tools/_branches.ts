@@ -1,5 +1,12 @@
 /** `export bolt` and `export profgen`: branches of one binary, for the optimisers of LLVM. */
-import { binaryBranches, bolt, BranchCounts, profgen } from "@perfdata/export/branches";
+import {
+  binaryBranches,
+  bolt,
+  BranchCounts,
+  type BranchPlaces,
+  profgen,
+} from "@perfdata/export/branches";
+import { PERF_SAMPLE_BRANCH_STACK } from "@perfdata/format/perf-event";
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
 import { runEngine } from "@perfdata/session/engine";
@@ -14,7 +21,7 @@ import {
   Progress,
   UsageError,
 } from "./_cli.ts";
-import { type PROFILE_FLAGS, writeChunks } from "./_profile.ts";
+import { hasIntelPt, type PROFILE_FLAGS, writeChunks } from "./_profile.ts";
 import { sampleFilter } from "./_sample_flags.ts";
 
 /** The formats, and the programs that read them. */
@@ -28,7 +35,7 @@ export async function exportBranches(
   format: string,
   name: string,
   flags: Flags<
-    typeof PROFILE_FLAGS.boolean[number] | "force",
+    typeof PROFILE_FLAGS.boolean[number] | "force" | "pt",
     typeof PROFILE_FLAGS.string[number] | "binary"
   >,
   output: string,
@@ -44,20 +51,7 @@ export async function exportBranches(
       throw error instanceof SymbolsError ? new InputError(error.message) : error;
     }
   });
-  const complaints = new Complaints(`export: ${name}`);
-  const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
-  const counts = new BranchCounts();
-  const progress = new Progress("export", reader.fileSize);
-  const { places } = await runEngine(reader, [counts], {
-    filter: await sampleFilter(flags, reader),
-    progress: progress.add,
-    diagnostics: complaints.take,
-  });
-  progress.finish();
-  complaints.finish();
-  if (counts.samples === 0) {
-    throw new InputError(`${name}: no samples with branches; perf record -b records them`);
-  }
+  const { counts, places, of, report } = await countedBranches(name, flags);
   const ids = places.objects.map((object) => isOfFile(object, elf, binary));
   const isUnverified = ids.includes("name") && !ids.includes("build id");
   const wanted = isUnverified ? "name" : "build id";
@@ -75,13 +69,56 @@ export async function exportBranches(
     format === "bolt" ? bolt(found) : profgen(found),
   );
   complain(
-    `export: ${name}: ${counts.samples} samples; ${
-      (100 * found.share).toFixed(1)
-    }% of their branches ` +
+    `export: ${name}: ${of}; ${(100 * found.share).toFixed(1)}% of their branches ` +
       `are of ${binary}${isUnverified ? ", known by its name only: no build id was recorded" : ""}`,
   );
   if (output !== "-") complain(`export: ${output}: ${bytes} bytes, ${BRANCH_FORMATS[format]}`);
-  return complaints.count === 0 ? 0 : 1;
+  return report();
+}
+
+/** What was counted, what it is of, and what says at the end what could not be read. */
+interface Counted {
+  readonly counts: BranchCounts;
+  readonly places: BranchPlaces;
+  readonly of: string;
+  readonly report: () => number;
+}
+
+/** The branches of branch stacks; of a recording that has Intel PT instead, or with `--pt`, those of the trace. */
+async function countedBranches(
+  name: string,
+  flags: Parameters<typeof exportBranches>[2],
+): Promise<Counted> {
+  const complaints = new Complaints(`export: ${name}`);
+  const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
+  const hasStacks = reader.events.all.some(({ layout }) =>
+    (layout.sampleType & PERF_SAMPLE_BRANCH_STACK) !== 0
+  );
+  if (flags.on.pt || (!hasStacks && name !== "-" && await hasIntelPt(name))) {
+    const { traceBranches } = await import("./_branches_pt.ts");
+    return { ...await traceBranches(name, flags), of: "all of its Intel PT" };
+  }
+  const counts = new BranchCounts();
+  const progress = new Progress("export", reader.fileSize);
+  const { places } = await runEngine(reader, [counts], {
+    filter: await sampleFilter(flags, reader),
+    progress: progress.add,
+    diagnostics: complaints.take,
+  });
+  progress.finish();
+  if (counts.samples === 0) {
+    complaints.finish();
+    throw new InputError(`${name}: no samples with branches; perf record -b records them`);
+  }
+  return {
+    counts,
+    places,
+    of: `${counts.samples} samples`,
+    report: () => {
+      complaints.finish();
+      return complaints.count === 0 ? 0 : 1;
+    },
+  };
 }
 
 /** By what an object is the file: its build id, or where one of both has none its name. */

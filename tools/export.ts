@@ -176,7 +176,8 @@ describes the tables of parquet.
       --with-pid         folded: the first frame is command-pid
       --with-tid         folded: the first frame is command-pid/tid
       --pt               what ran, by time, from the Intel PT of the recording instead of samples;
-                         the default where it has none. firefox and chrome have each call
+                         the default where it has none. firefox and chrome have each call; bolt and
+                         profgen count all branches
       --no-inline        the others: leave inlined functions out
       --binary FILE      bolt, profgen: the program or library whose branches are written
       --names            parquet: frames get their functions and lines, as far as they are found

@@ -4,8 +4,8 @@ import type { Consumer, Needs } from "@perfdata/session/engine";
 import { BRANCH, CHOSEN, type Run } from "@perfdata/session/run";
 
 /**
- * Counts the branches of branch stacks (LBR and the like), and what ran between two of them: a consumer
- * of the engine, whose memory grows with the code that ran and not with the samples.
+ * Counts branches, and what ran between two of them: those of branch stacks (LBR and the like), as a
+ * consumer of the engine, or those of a trace (`TraceBranches`). Its memory grows with the code that ran, not with the samples.
  *
  * @example
  * ```ts
@@ -53,22 +53,34 @@ export class BranchCounts implements Consumer {
       let next = -1;
       for (let k = 0; k < entries; k++) {
         const from = branches[first + 2 * k] as number;
-        const branch = this.branches.node(from, branches[first + 2 * k + 1] as number);
-        if (branch === this.taken.length) {
-          this.taken.push(0);
-          this.mispredicted.push(0);
-        }
-        this.taken.add(branch, 1);
-        if (((branchFlags[(first >> 1) + k] as number) & BRANCH.MISPREDICTED) !== 0) {
-          this.mispredicted.add(branch, 1);
-        }
-        if (next >= 0) {
-          const trace = this.traces.node(branch, next);
-          if (trace === this.ran.length) this.ran.push(0);
-          this.ran.add(trace, 1);
-        }
+        const flags = branchFlags[(first >> 1) + k] as number;
+        const branch = this.branch(
+          from,
+          branches[first + 2 * k + 1] as number,
+          (flags & BRANCH.MISPREDICTED) !== 0,
+        );
+        if (next >= 0) this.ranUntil(branch, next);
         next = from;
       }
     }
+  }
+
+  /** Counts a branch by its places; returns its number. */
+  branch(from: number, to: number, mispredicted: boolean): number {
+    const branch = this.branches.node(from, to);
+    if (branch === this.taken.length) {
+      this.taken.push(0);
+      this.mispredicted.push(0);
+    }
+    this.taken.add(branch, 1);
+    if (mispredicted) this.mispredicted.add(branch, 1);
+    return branch;
+  }
+
+  /** Counts what ran from where a branch led to up to a place. */
+  ranUntil(branch: number, place: number): void {
+    const trace = this.traces.node(branch, place);
+    if (trace === this.ran.length) this.ran.push(0);
+    this.ran.add(trace, 1);
   }
 }

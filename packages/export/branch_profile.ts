@@ -1,6 +1,15 @@
-import type { Places } from "@perfdata/session/symbols";
-import { type ElfFile, readRawSymbols, STT } from "@perfdata/symbols";
+import { type ElfFile, readRawSymbols, STT, type SymbolObject } from "@perfdata/symbols";
 import type { BranchCounts } from "./branch_counts.ts";
+
+/** What is asked of places: of an engine's, or of those of a trace. */
+export interface BranchPlaces {
+  /** The objects, by number. */
+  readonly objects: readonly SymbolObject[];
+  /** The object of a place; negative for none. */
+  object(place: number): number;
+  /** The address of a place in its object: for one of a file, the offset there. */
+  address(place: number): number;
+}
 
 /** The branches of one binary, at the addresses that it was linked for. */
 export interface BinaryBranches {
@@ -30,7 +39,7 @@ export interface BinaryBranches {
  */
 export function binaryBranches(
   counts: BranchCounts,
-  places: Places,
+  places: BranchPlaces,
   elf: ElfFile,
   isBinary: (object: number) => boolean,
 ): BinaryBranches {

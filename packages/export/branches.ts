@@ -5,3 +5,4 @@
  */
 export * from "./branch_counts.ts";
 export * from "./branch_profile.ts";
+export * from "./branch_trace.ts";

@@ -1,0 +1,49 @@
+import { type PtSampleRows, SAMPLE, SAMPLE_WORD, SAMPLE_WORDS } from "@perfdata/session/pt";
+import type { BranchCounts } from "./branch_counts.ts";
+
+/** Where a buffer was: the branch that was taken last, and by which thread. */
+interface Last {
+  branch: number;
+  tid: number;
+}
+
+/**
+ * Counts the branches of an Intel PT trace: all that were taken, each once, and what ran between two of
+ * them.
+ */
+export class TraceBranches {
+  readonly #counts: BranchCounts;
+  /** By CPU, or by thread where buffers are of threads. */
+  readonly #last = new Map<number, Last>();
+
+  /** Adds to some counts, whose places are then those of the trace's code. */
+  constructor(counts: BranchCounts) {
+    this.#counts = counts;
+  }
+
+  /** Takes samples of branches and errors in their order. */
+  take({ words, count }: PtSampleRows): void {
+    for (let at = 0; at < count * SAMPLE_WORDS; at += SAMPLE_WORDS) {
+      const tid = words[at + SAMPLE_WORD.TID] as number;
+      const cpu = words[at + SAMPLE_WORD.CPU] as number;
+      const last = this.#of(cpu < 0 ? -2 - tid : cpu);
+      // After an error, or where another thread goes on, nothing is known of what ran before.
+      const branch = last.tid === tid ? last.branch : -1;
+      last.tid = tid;
+      last.branch = -1;
+      if (words[at + SAMPLE_WORD.KIND] !== SAMPLE.BRANCHES) continue;
+      const from = words[at + SAMPLE_WORD.FROM] as number;
+      const to = words[at + SAMPLE_WORD.TO] as number;
+      if (from >= 0 && branch >= 0) this.#counts.ranUntil(branch, from);
+      if (from < 0 && to < 0) continue;
+      const taken = this.#counts.branch(from, to, false);
+      if (to >= 0) last.branch = taken;
+    }
+  }
+
+  #of(buffer: number): Last {
+    let last = this.#last.get(buffer);
+    if (last === undefined) this.#last.set(buffer, last = { branch: -1, tid: -1 });
+    return last;
+  }
+}

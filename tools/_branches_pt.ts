@@ -1,0 +1,84 @@
+/** Branches of Intel PT, for `export bolt` and `export profgen`. */
+import { BranchCounts, type BranchPlaces, TraceBranches } from "@perfdata/export/branches";
+import { clockRatios, decodePt, PtClock, PtNames, PtSamples } from "@perfdata/session/pt";
+import { InputError, Progress } from "./_cli.ts";
+import { codeOf, imagesOf, openPt, reportLoss } from "./_pt.ts";
+import { sampleFilter } from "./_sample_flags.ts";
+import { resolverOf } from "./_symbol_flags.ts";
+
+/** What was counted, and the places that it is of. */
+export interface TraceCounts {
+  readonly counts: BranchCounts;
+  readonly places: BranchPlaces;
+  /** Says what is missing; returns the exit code. */
+  readonly report: () => number;
+}
+
+/** Counts all branches of the Intel PT of a recording. */
+export async function traceBranches(
+  name: string,
+  flags: Parameters<typeof sampleFilter>[0] & Parameters<typeof resolverOf>[0],
+): Promise<TraceCounts> {
+  let chosen: Awaited<ReturnType<typeof sampleFilter>> | undefined;
+  const { trace, source, sideband, complaints, engine } = await openPt(
+    "export",
+    name,
+    [],
+    async (reader) => chosen = await sampleFilter(flags, reader),
+  );
+  const code = codeOf(sideband, flags.value, imagesOf(undefined, name));
+  const names = new PtNames(code, await resolverOf(flags, name, { debugInformation: false }));
+  const clock = new PtClock(trace);
+  const { maxNonTurboRatio = 0 } = clockRatios(trace);
+  const event = engine.reader.events.all.find(({ attr }) =>
+    BigInt(attr.type) === trace.intelPt?.pmu_type
+  );
+  if (event === undefined) throw new InputError(`${name}: no event has recorded the trace`);
+  const counts = new BranchCounts();
+  const branches = new TraceBranches(counts);
+  const { time, tids, cpus } = chosen ?? {};
+  const take = () => {
+    branches.take(samples.rows);
+    samples.rows.drop(samples.rows.count);
+  };
+  const samples: PtSamples = new PtSamples(code, clock, sideband.history, {
+    itrace: {
+      ...{ branches: true, calls: false, returns: false, transactions: false, ptwrites: false },
+      ...{ power: false, interrupts: false, errors: true, skip: 0 },
+    },
+    maxNonTurboRatio,
+    // What ran between two branches is known buffer by buffer.
+    merge: false,
+    hasKernel: !event.attr.flags.exclude_kernel,
+    snapshots: trace.mayOverlap,
+    filter: {
+      tids,
+      ...(time === undefined
+        ? {}
+        : { from: clock.origin.since(time[0]), to: clock.origin.since(time[1]) }),
+    },
+    idle: take,
+  });
+  const progress = new Progress(
+    "export",
+    trace.streams.reduce((sum, { pieces }) => sum + pieces.reduce((n, p) => n + p.size, 0), 0),
+  );
+  const found = await decodePt(trace, source, sideband, code, samples, {
+    progress: progress.add,
+    wants: ({ cpu }) => cpus === undefined || (cpu !== undefined && cpus.has(cpu)),
+  });
+  samples.finish();
+  take();
+  progress.finish();
+  names.close();
+  const { table, objects } = code;
+  return {
+    counts,
+    places: {
+      objects,
+      object: (place) => table.object[place] as number,
+      address: (place) => table.address[place] as number,
+    },
+    report: () => reportLoss("export", name, found, code, names, complaints, clock),
+  };
+}
