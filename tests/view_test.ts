@@ -494,6 +494,85 @@ Deno.test({
   },
 });
 
+/** A folder in which the program of a recording is where it ran. */
+async function programFolder(folder: string, file: string): Promise<string> {
+  const maps = await json("records", ["--type", "MMAP2", file]);
+  const path = maps.map((map) => (map.body as { filename: string }).filename)
+    .find((name) => name.endsWith("/demo"));
+  assert(path !== undefined);
+  const symfs = `${folder}/symfs`;
+  Deno.mkdirSync(`${symfs}${path.slice(0, path.lastIndexOf("/"))}`, { recursive: true });
+  Deno.copyFileSync(`${root}fixtures/demo/demo`, `${symfs}${path}`);
+  return symfs;
+}
+
+/** What the page shows of the source and the instructions of a function: rows with samples. */
+async function shownCode(page: Page): Promise<{ lines: string[][]; insns: string[][] }> {
+  const sampled = (rows: string[][]) =>
+    rows.filter(([, count]) => !/^0?$/.test(count ?? "")).sort();
+  const lines = await allRows(page, ".source", ["data-place", "data-total", "data-self"]);
+  const insns = await allRows(page, ".insns", ["data-address", "data-samples"]);
+  return { lines: sampled(lines), insns: sampled(insns) };
+}
+
+Deno.test({
+  name: "lines and instructions of a function have the samples of annotate",
+  ...needs,
+  async fn() {
+    const file = FILES[1] as string;
+    await inFolder(async (folder) => {
+      const symfs = await programFolder(folder, file);
+      const [lines, insns] = await Promise.all(
+        [["--json"], ["--json", "--insns"]].map((flags) =>
+          json("annotate", [...flags, "--symfs", symfs, file, "spin"])
+        ),
+      );
+      const count = (of: unknown) => `${(of as { period: number }).period}`;
+      const wanted = {
+        lines: (lines ?? []).map(({ file, line, self, total }) => [
+          `${file}:${line}`,
+          count(total),
+          count(self),
+        ]).sort(),
+        insns: (insns ?? []).filter(({ samples }) => samples !== 0)
+          .map(({ address, samples }) => [`${address}`.slice(2), `${samples}`]).sort(),
+      };
+      assert(wanted.lines.length > 0 && wanted.insns.length > 0);
+      const flags = ["--symfs", symfs, "--source", `${root}fixtures/demo`];
+      await viewed([...flags, file], "#view=source&fn=spin", async (page) => {
+        assertEquals(await shownCode(page), wanted);
+        // The text of the line is there, and the instructions of the line are marked with it.
+        const [place = ""] = wanted.lines[0] ?? [];
+        const text = Deno.readTextFileSync(`${root}fixtures/demo/demo.c`).split("\n");
+        const row = page.locator(`.source [data-place="${place}"]`);
+        assertStringIncludes(
+          await row.innerText(),
+          (text[Number(place.split(":")[1]) - 1] ?? "").trim(),
+        );
+        await row.click();
+        await page.waitForSelector(".insns .row.marked");
+        assertStringIncludes(
+          await page.locator(".insns .row.marked").first().innerText(),
+          `${insns?.find(({ line }) => place.endsWith(`:${line}`))?.text}`.split(" ")[0] ?? "",
+        );
+      });
+      // A page that opens files by itself has the same from what is dropped.
+      const parts = await viewParts("files");
+      if (parts === undefined) return;
+      Deno.writeTextFileSync(`${folder}/index.html`, await pageText(parts, "files"));
+      await withPage(`${folder}/index.html#view=source&fn=spin`, async (page, report) => {
+        await page.setInputFiles("input[type=file]", [
+          file,
+          `${root}fixtures/demo/demo`,
+          `${root}fixtures/demo/demo.c`,
+        ]);
+        assertEquals(await shownCode(page), wanted);
+        assertEquals([report.errors, report.requests], [[], []]);
+      });
+    });
+  },
+});
+
 /** The store of the page. */
 interface PageStore {
   readonly open?: {
@@ -512,8 +591,8 @@ Deno.test({
       await viewed([FILES[0] as string, FILES[1] as string], "", async (page) => {
         for (
           const view of [
-            ...["overview", "timeline", "flame", "functions", "sandwich", "tree", "compare"],
-            ...["compare graph", "records", "timeline heat", "flame timed", "keys"],
+            ...["overview", "timeline", "flame", "functions", "sandwich", "source", "tree"],
+            ...["compare", "compare graph", "records", "timeline heat", "flame timed", "keys"],
           ]
         ) {
           if (view === "keys") await page.keyboard.press("?");
@@ -556,12 +635,12 @@ Deno.test({
     await viewed([FILES[1] as string], "", async (page) => {
       const current = () => page.$eval('nav [aria-current="page"]', (link) => link.textContent);
       const seen: (string | null)[] = [];
-      for (let key = 1; key <= 7; key++) {
+      for (let key = 1; key <= 8; key++) {
         await page.keyboard.press(`${key}`);
         await page.waitForTimeout(50);
         seen.push(await current());
       }
-      assertEquals(new Set(seen).size, 7);
+      assertEquals(new Set(seen).size, 8);
       await page.keyboard.press("u");
       await page.waitForFunction(() => location.hash.includes("view=tree"));
       await page.keyboard.press("U");
@@ -569,7 +648,7 @@ Deno.test({
       // What is written into a field is no key.
       await page.keyboard.press("/");
       await page.keyboard.type("3u?");
-      assertEquals(await current(), seen[6]);
+      assertEquals(await current(), seen[7]);
       assertMatch(page.url(), /search=3u%3F/);
       await page.keyboard.press("Escape");
       await page.keyboard.press("?");
@@ -597,13 +676,7 @@ Deno.test({
     const program = `${root}fixtures/demo/demo`;
     await inFolder(async (folder) => {
       // What the command says of the same program.
-      const maps = await json("records", ["--type", "MMAP2", file]);
-      const path = maps.map((map) => (map.body as { filename: string }).filename)
-        .find((name) => name.endsWith("/demo"));
-      assert(path !== undefined);
-      const symfs = `${folder}/symfs`;
-      Deno.mkdirSync(`${symfs}${path.slice(0, path.lastIndexOf("/"))}`, { recursive: true });
-      Deno.copyFileSync(program, `${symfs}${path}`);
+      const symfs = await programFolder(folder, file);
       const rows = await json("funcs", ["--json", "--sort", "dso,sym", "--symfs", symfs, file]);
       const wanted = rows.filter(({ dso }) => dso === "demo")
         .map(({ sym, period }) => [`${sym}`, `${period}`]).sort();

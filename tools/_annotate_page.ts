@@ -1,5 +1,6 @@
 /** A function with its code and source, in the browser in the terminal. */
 import { annotate, codeCounts, type FunctionTest } from "@perfdata/export/annotate";
+import { type CodeOptions, readCode } from "@perfdata/export/function-code";
 import { pickSamples } from "@perfdata/profile/filter-profile";
 import { functionName, type Profile, totals } from "@perfdata/profile/profile";
 import { ObjectCodeReader } from "@perfdata/session/object-code";
@@ -8,7 +9,7 @@ import type { Shown, ViewEngine } from "../view/data/view_engine.ts";
 import type { TextPage } from "../view/terminal/browser.ts";
 import { type Line, textOf } from "../view/terminal/lines.ts";
 import { disassembler } from "./_disassembler.ts";
-import { codeLines, type CodeOptions, readCode } from "./_insns.ts";
+import { codeLines } from "./_insns.ts";
 import type { ReadProfile } from "./_profile.ts";
 import { codeFiles, imagesOf } from "./_pt.ts";
 import { sourceLines, Sources } from "./_source_lines.ts";

@@ -1,27 +1,12 @@
 /** Instructions of x86, by iced-x86, and of AArch64, by Capstone: whichever is needed is loaded. */
-import { InsnDecoder, InsnKind, type InsnMode } from "@perfdata/intel-pt";
+import {
+  type DecodedInsn,
+  type Disassembler,
+  x86Disassembler,
+} from "@perfdata/export/function-code";
+import type { InsnMode } from "@perfdata/intel-pt";
 import { complain } from "./_cli.ts";
 import { insnText } from "./_insn_text.ts";
-
-/** An instruction as it is decoded. */
-export interface DecodedInsn {
-  /** Distance from the first one. */
-  readonly at: number;
-  /** Bytes. */
-  readonly length: number;
-  /** `""` where there is no disassembler. */
-  readonly text: string;
-  /** Where it may go, as a distance from the first one: of jumps and calls with a fixed target. */
-  readonly target: number | undefined;
-  /** Whether it is a call: that comes back. */
-  readonly isCall: boolean;
-}
-
-/** Decodes code of one architecture. */
-export interface Disassembler {
-  /** The instructions; a piece that is none stands for itself. */
-  insns(bytes: Uint8Array, address: bigint): DecodedInsn[];
-}
 
 /**
  * Loads what decodes code of a machine.
@@ -41,25 +26,7 @@ export async function disassembler(
 }
 
 async function x86(tool: string, mode: InsnMode): Promise<Disassembler> {
-  const textOf = await insnText(tool);
-  return {
-    insns(bytes, address) {
-      const decoder = new InsnDecoder();
-      const found: DecodedInsn[] = [];
-      for (let at = 0; at < bytes.length;) {
-        const length = Math.max(1, decoder.decode(bytes, at, bytes.length, mode));
-        const { kind, relative } = decoder;
-        const isJump = kind === InsnKind.JCC || kind === InsnKind.JMP;
-        const isCall = kind === InsnKind.CALL;
-        const target = (isJump || isCall) && !decoder.absolute ? at + length + relative : undefined;
-        const ip = BigInt.asUintN(64, address + BigInt(at));
-        const text = textOf?.(bytes.subarray(at, at + length), ip, mode) ?? "";
-        found.push({ at, length, text, target, isCall });
-        at += length;
-      }
-      return found;
-    },
-  };
+  return x86Disassembler(mode, await insnText(tool));
 }
 
 /** Bytes of an instruction of AArch64. */

@@ -1,8 +1,8 @@
 /** Which functions `annotate` is asked for: by name, by address, by file and line. */
 import type { FunctionTest } from "@perfdata/export/annotate";
+import { shownFrom } from "@perfdata/export/function-code";
 import { functionName, type Profile } from "@perfdata/profile/profile";
 import { InputError, UsageError } from "./_cli.ts";
-import { shownFrom } from "./_insns.ts";
 import type { ReadProfile } from "./_profile.ts";
 
 /** What the user wrote. */

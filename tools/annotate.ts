@@ -1,5 +1,6 @@
 /** `annotate`: prints a function line by line, or instruction by instruction, with its shares. */
 import { annotate, type Annotation, codeCounts } from "@perfdata/export/annotate";
+import { type CodeOptions, readCode } from "@perfdata/export/function-code";
 import { type Profile, totals } from "@perfdata/profile/profile";
 import { ObjectCodeReader } from "@perfdata/session/object-code";
 import {
@@ -16,7 +17,7 @@ import {
   writeOut,
 } from "./_cli.ts";
 import { disassembler } from "./_disassembler.ts";
-import { codeJson, codeLines, type CodeOptions, readCode } from "./_insns.ts";
+import { codeJson, codeLines } from "./_insns.ts";
 import { codeFiles, imagesOf, KERNEL_FILE_NOTE } from "./_pt.ts";
 import {
   eventNumber,

@@ -1,9 +1,11 @@
 /** `view`: shows a recording in a browser, or writes what is to be seen of it into one page. */
 import { isRandomAccess } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
+import { ObjectCodeReader } from "@perfdata/session/object-code";
 import { VIEW_PARTS } from "../view/server/asset.ts";
 import { type ViewProfile, viewProfile } from "../view/data/view_profile.ts";
 import { pageText, reportText } from "../view/server/page.ts";
+import { CodeService } from "../view/recording/code_service.ts";
 import { RecordingService } from "../view/recording/recording_service.ts";
 import { newToken, type ProfileMaker, viewHandler } from "../view/server/server.ts";
 import {
@@ -20,6 +22,9 @@ import {
   UsageError,
   writeLine,
 } from "./_cli.ts";
+import { disassembler } from "./_disassembler.ts";
+import { codeFiles, imagesOf } from "./_pt.ts";
+import { Sources } from "./_source_lines.ts";
 import { PROFILE_FLAGS, PROFILE_HELP, readProfile, titleOf, writeChunks } from "./_profile.ts";
 
 const HELP = `view: shows a recording in a browser: timeline, flame graph, functions, tree, records
@@ -38,6 +43,7 @@ but the records. ? in the page lists the keys. docs/view.md says more.
   -f, --force            overwrite the file if it exists
       --open             open a browser (xdg-open)
       --port N           the port of the server (default: a free one)
+      --source DIR       look for source files there, by all or the last parts of their path
       --no-inline        do not look for lines and inlined functions, which is quicker
       --pt               what ran, from the Intel PT of the recording instead of samples; the
                          default where it has none
@@ -54,7 +60,7 @@ Exit codes: 0 done, or ended with Ctrl-C; 1 the recording cannot be read, or par
 
 const FLAGS = {
   boolean: ["open", "force", "no-inline", "pt", ...PROFILE_FLAGS.boolean],
-  string: ["output", "port", ...PROFILE_FLAGS.string],
+  string: ["output", "port", "source", ...PROFILE_FLAGS.string],
   alias: { o: "output", f: "force" },
 } as const;
 
@@ -97,14 +103,31 @@ async function profileOf(
   name: string,
   flags: ViewFlags,
   progress?: (bytes: number) => void,
-): Promise<{ readonly profile: ViewProfile; readonly isWhole: boolean }> {
-  const { profile, isWhole } = await readProfile("view", name, flags, {
+): Promise<{
+  readonly profile: ViewProfile;
+  readonly isWhole: boolean;
+  readonly code: CodeService | undefined;
+}> {
+  const { profile, isWhole, source } = await readProfile("view", name, flags, {
     timed: true,
     debugInformation: !flags.on["no-inline"],
     pt: flags.on.pt,
     ...(progress === undefined ? {} : { progress }),
   });
-  return { profile: viewProfile(profile), isWhole };
+  const view = viewProfile(profile);
+  if (source === undefined) return { profile: view, isWhole, code: undefined };
+  const { engine, resolver } = source;
+  const sources = new Sources(flags.value.source);
+  const code = new CodeService({
+    profile,
+    view,
+    engine,
+    resolver,
+    code: new ObjectCodeReader(codeFiles(engine.recorded, flags.value), imagesOf(undefined, name)),
+    disassembler: () => disassembler("view", engine.reader.arch),
+    source: (path) => sources.lines(path),
+  });
+  return { profile: view, isWhole, code };
 }
 
 /** Writes a page with all that it shows in it. */
@@ -145,25 +168,28 @@ async function serve(
   if (base !== undefined) about(base, () => openSource(base));
   const page = await pageText(VIEW_PARTS, "server", { compared: base !== undefined });
   const token = newToken();
-  const maker = (of: string): ProfileMaker => async (progress) => {
+  let code: CodeService | undefined;
+  const maker = (of: string, isShown: boolean): ProfileMaker => async (progress) => {
     const total = of === "-" ? 0 : about(of, () => Deno.statSync(of)).size;
     let done = 0;
     let last = 0;
-    const { profile } = await profileOf(of, flags, (bytes) => {
+    const made = await profileOf(of, flags, (bytes) => {
       done += bytes;
       const now = performance.now();
       if (now - last < 100) return;
       last = now;
       progress({ what: `Reading ${titleOf(of)}`, done: Math.min(done, total), total });
     });
-    return profile;
+    if (isShown) code = made.code;
+    return made.profile;
   };
   const handler = viewHandler({
     token,
     page,
     recording,
-    profile: maker(name),
-    base: base === undefined ? undefined : maker(base),
+    profile: maker(name, true),
+    base: base === undefined ? undefined : maker(base, false),
+    code: () => code,
   });
   const end = new AbortController();
   const server = about(`port ${port}`, () =>

@@ -37,3 +37,4 @@ export * from "./tree_text.ts";
 export * from "./diff.ts";
 export * from "./statistics.ts";
 export * from "./annotate.ts";
+export * from "./function_code.ts";

@@ -1,3 +1,4 @@
+import { CodeView } from "../code/code.tsx";
 import { CompareView } from "../compare/compare.tsx";
 import { FlameView } from "../flame/flame.tsx";
 import { OverviewView } from "../overview/overview.tsx";
@@ -23,6 +24,7 @@ const TITLES: Readonly<Record<ViewName, string>> = {
   flame: "Flame graph",
   functions: "Functions",
   sandwich: "Sandwich",
+  source: "Source",
   tree: "Tree",
   compare: "Compare",
   records: "Records",
@@ -39,7 +41,7 @@ export function App(
   const isOver = useDrop(store, takesFiles);
   const { open, state } = store;
   const isThere = (view: ViewName) => {
-    if (view === "records") return open?.listed === true;
+    if (view === "records" || view === "source") return open?.listed === true;
     return view !== "compare" || open?.compared === true || takesFiles;
   };
   const views = VIEWS.filter(isThere);
@@ -232,6 +234,8 @@ function Main(
       return <FunctionsView {...props} />;
     case "sandwich":
       return <SandwichView {...props} />;
+    case "source":
+      return <CodeView {...props} />;
     case "tree":
       return <TreeView {...props} />;
     case "compare":

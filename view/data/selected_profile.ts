@@ -1,3 +1,4 @@
+import { pickSamples } from "@perfdata/profile/filter-profile";
 import { FUNCTION_KIND, type Profile } from "@perfdata/profile/profile";
 import { ThreadTable } from "@perfdata/profile/thread-table";
 import { type PlainStacks, selectedRows, type Selection } from "./selection.ts";
@@ -21,10 +22,8 @@ export function selectedProfile(
   const threads = new ThreadTable();
   const threadOf = view.threads.map(({ pid, tid, comm }) => threads.add(pid, tid, comm));
   const rows = selectedRows(view, selection);
-  const pick = (column: Int32Array) => Int32Array.from(rows, (row) => column[row] as number);
-  const pickFloat = (column: Float64Array) =>
-    Float64Array.from(rows, (row) => column[row] as number);
-  const time = all.time === undefined ? undefined : pickFloat(all.time);
+  const samples = pickSamples(all, rows);
+  const { time } = samples;
   const last = rows.length - 1;
   return {
     events: view.events,
@@ -55,16 +54,11 @@ export function selectedProfile(
     },
     stacks: { parent: stacks.parent, place: stacks.item },
     samples: {
-      length: rows.length,
-      stack: pick(all.stack).map((row) =>
-        plain === undefined || row < 0 ? row : plain.of[row] as number
-      ),
-      event: pick(all.event),
-      thread: Int32Array.from(rows, (row) => threadOf[all.thread[row] as number] as number),
-      count: pickFloat(all.count),
-      period: pickFloat(all.period),
-      ...(time === undefined ? {} : { time }),
-      ...(all.cpu === undefined ? {} : { cpu: pick(all.cpu) }),
+      ...samples,
+      thread: samples.thread.map((thread) => threadOf[thread] as number),
+      stack: plain === undefined
+        ? samples.stack
+        : samples.stack.map((row) => row < 0 ? row : plain.of[row] as number),
     },
     epoch: BigInt(view.start),
     ...(time === undefined || last < 0

@@ -9,6 +9,7 @@ import {
   type SymbolFiles,
   SymbolsError,
 } from "@perfdata/symbols";
+import type { CodeFiles } from "@perfdata/session/pt";
 
 /** Most bytes that a compressed file may expand to. */
 const MOST_EXPANDED = 2 ** 32;
@@ -205,4 +206,35 @@ export function openBundle({ bundle }: Dropped): SymbolBundle | undefined {
   return bundle === undefined
     ? undefined
     : SymbolBundle.open(binarySource(bundle).read(0, bundle.size));
+}
+
+/** Most bytes of a source file. */
+const MOST_SOURCE = 1 << 24;
+
+/** The lines of a source file that was dropped: by the last part of its path. */
+export function sourceLines(dropped: Dropped, path: string): readonly string[] | undefined {
+  const last = path.slice(path.lastIndexOf("/") + 1);
+  const file = dropped.others.find(({ name }) => name === last)?.blob;
+  if (file === undefined || file.size > MOST_SOURCE) return undefined;
+  const text = new TextDecoder().decode(binarySource(file).read(0, file.size));
+  return text.replaceAll("\t", "        ").split(/\r?\n/);
+}
+
+/** Where the code of objects is: in programs that were dropped, if they are those that ran. */
+export function droppedCode(dropped: Dropped): CodeFiles {
+  const files = symbolFiles(dropped);
+  return {
+    open(object) {
+      const { path, buildId } = object;
+      const last = path.slice(path.lastIndexOf("/") + 1);
+      const found = dropped.elves.find((elf) => buildId !== undefined && elf.buildId === buildId) ??
+        dropped.elves.find(({ name }) => name === last);
+      if (found === undefined) return { missing: "file missing: drop the program as well" };
+      if (buildId !== undefined && found.buildId !== "" && found.buildId !== buildId) {
+        return { missing: `${found.name} is of another build` };
+      }
+      return { source: binarySource(found.blob) };
+    },
+    file: (path) => files.open(path),
+  };
 }

@@ -1,16 +1,21 @@
+import { type Disassembler, x86Disassembler } from "@perfdata/export/function-code";
 import { PerfDataReader } from "@perfdata/format";
 import { ProfileConsumer, type ProfileOptions } from "@perfdata/profile/recorded-profile";
 import { type Engine, runEngine, type Workers } from "@perfdata/session/engine";
 import { serveBlocks } from "@perfdata/session/workers";
+import { ObjectCodeReader } from "@perfdata/session/object-code";
 import { SymbolResolver } from "@perfdata/symbols";
 import { type ViewProfile, viewProfile } from "../data/view_profile.ts";
+import { CodeService } from "../recording/code_service.ts";
 import { RecordingService } from "../recording/recording_service.ts";
 import type { FilesOpening, ProgressState } from "../worker/protocol.ts";
 import type { ViewSource } from "../worker/source.ts";
 import {
   type Dropped,
+  droppedCode,
   openBundle,
   recordingSource,
+  sourceLines,
   symbolFiles,
   takeFiles,
 } from "./dropped_files.ts";
@@ -78,6 +83,7 @@ export async function openFiles(
 ): Promise<ViewSource> {
   const dropped = await takeFiles(files, swapped);
   const { base, ...others } = dropped;
+  let code: CodeService | undefined;
   const service = new RecordingService(recordingSource(dropped), dropped.name);
   return {
     index: () => service.index(),
@@ -88,15 +94,19 @@ export async function openFiles(
     async profile(progress) {
       // First what takes no time.
       await service.index();
-      return await profileOf(dropped, script, progress);
+      const made = await profileOf(dropped, script, progress);
+      code = made.code;
+      return made.profile;
     },
     // Files of records go with the recording that is shown.
-    base: base === undefined ? undefined : (progress) =>
-      profileOf(
-        { ...others, recording: base.blob, name: base.name, parts: [] },
-        script,
-        progress,
-      ),
+    base: base === undefined ? undefined : async (progress) => {
+      const dropped = { ...others, recording: base.blob, name: base.name, parts: [] };
+      return (await profileOf(dropped, script, progress)).profile;
+    },
+    async code(fn, selection) {
+      if (code === undefined) throw new Error("the samples are not read yet");
+      return await code.code(fn, selection);
+    },
     records: (query, from, count) => service.records(query, from, count),
     position: (query, number) => service.position(query, number),
     record: (number) => service.record(number),
@@ -108,7 +118,7 @@ async function profileOf(
   dropped: Dropped,
   script: string,
   progress: (state: ProgressState) => void,
-): Promise<ViewProfile> {
+): Promise<{ readonly profile: ViewProfile; readonly code: CodeService }> {
   const source = recordingSource(dropped);
   const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
   const consumer = new ProfileConsumer(OPTIONS);
@@ -130,9 +140,24 @@ async function profileOf(
   });
   if (consumer.samples === 0) throw new Error(`${dropped.name}: no samples`);
   progress({ what: "Naming functions", done: 0, total: 0 });
-  const { profile } = await consumer.profile({
-    resolver: resolverFor(engine),
-    title: dropped.name,
+  const names = resolverFor(engine);
+  const { profile } = await consumer.profile({ resolver: names, title: dropped.name });
+  const view = viewProfile(profile);
+  const code = new CodeService({
+    profile,
+    view,
+    engine,
+    resolver: names,
+    code: new ObjectCodeReader(droppedCode(dropped)),
+    // What makes texts of instructions is several times as large as the page.
+    disassembler: () => Promise.resolve(bareDisassembler(engine.reader.arch)),
+    source: (path) => sourceLines(dropped, path),
   });
-  return viewProfile(profile);
+  return { profile: view, code };
+}
+
+/** Finds where instructions begin, of machines whose instructions this page knows. */
+function bareDisassembler(arch: string | undefined): Disassembler | undefined {
+  if (arch === undefined || arch === "x86_64") return x86Disassembler(64);
+  return /^i[3-6]86$|^x86$/.test(arch) ? x86Disassembler(32) : undefined;
 }

@@ -98,7 +98,8 @@ function Half(
 /** Most names that are suggested. */
 const SUGGESTED = 50;
 
-function FunctionPicker(
+/** Chooses a function by its name. */
+export function FunctionPicker(
   { names, value, pick }: {
     readonly names: readonly string[];
     readonly value: string;

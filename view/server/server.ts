@@ -5,6 +5,8 @@
  */
 import { pack } from "../data/pack.ts";
 import type { ViewProfile } from "../data/view_profile.ts";
+import type { Selection } from "../data/selection.ts";
+import type { CodeService } from "../recording/code_service.ts";
 import type { RecordQuery } from "../recording/record_list.ts";
 import type { RecordingService } from "../recording/recording_service.ts";
 import type { ProgressState } from "../worker/protocol.ts";
@@ -23,6 +25,8 @@ export interface ViewServerOptions {
   readonly recording: RecordingService | undefined;
   /** The profile; asked for once. */
   readonly profile: ProfileMaker;
+  /** Source and instructions of functions of the profile, when that is there. */
+  readonly code?: (() => CodeService | undefined) | undefined;
   /** What it is compared with; asked for once. */
   readonly base?: ProfileMaker | undefined;
 }
@@ -53,7 +57,7 @@ export function newToken(): string {
  * (DNS rebinding) is not among the hosts that are answered.
  */
 export function viewHandler(
-  { token, page, recording, profile, base }: ViewServerOptions,
+  { token, page, recording, profile, base, code }: ViewServerOptions,
 ): (request: Request) => Promise<Response> {
   const sent = new SentProfile(profile);
   const sentBase = base === undefined ? undefined : new SentProfile(base);
@@ -98,6 +102,13 @@ export function viewHandler(
             headers: { ...HEADERS, "content-type": "application/octet-stream" },
           });
         }
+        case "code": {
+          const query = parseCodeQuery(url.searchParams.get("query") ?? "{}");
+          if (query === undefined) return plain(400, "query is no function");
+          const service = code?.();
+          if (service === undefined) return plain(404, "there is no source of what was recorded");
+          return value(await service.code(query.fn, query));
+        }
         case "slice": {
           if (recording === undefined) return plain(404, "what came through a pipe is gone");
           const query = parseQuery(url.searchParams.get("query") ?? "{}");
@@ -128,18 +139,37 @@ export function viewHandler(
   };
 }
 
-/** What was asked for, if it is a filter of records. */
-function parseQuery(text: string): RecordQuery | undefined {
+/** The members of an object that was asked for. */
+function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     return undefined;
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-  const given = value as Record<string, unknown>;
-  const isList = (of: unknown, type: string) =>
-    of === undefined || (Array.isArray(of) && of.every((one) => typeof one === type));
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  return isObject ? value as Record<string, unknown> : undefined;
+}
+
+function isList(of: unknown, type: string): boolean {
+  return of === undefined || (Array.isArray(of) && of.every((one) => typeof one === type));
+}
+
+/** A function and what is selected of it, if that was asked for. */
+function parseCodeQuery(text: string): (Selection & { readonly fn: number }) | undefined {
+  const { fn, event, from, to, pids, tids, cpus } = parseObject(text) ?? {};
+  const isNumber = (of: unknown) => of === undefined || (typeof of === "number" && of >= 0);
+  const isGood = Number.isSafeInteger(fn) && Number.isSafeInteger(event) && isNumber(from) &&
+    isNumber(to) && isList(pids, "number") && isList(tids, "number") && isList(cpus, "number");
+  return isGood
+    ? { fn, event, from, to, pids, tids, cpus } as Selection & { readonly fn: number }
+    : undefined;
+}
+
+/** What was asked for, if it is a filter of records. */
+function parseQuery(text: string): RecordQuery | undefined {
+  const given = parseObject(text);
+  if (given === undefined) return undefined;
   const isTime = (of: unknown) =>
     of === undefined || (typeof of === "string" && /^\d{1,20}$/.test(of));
   const { types, pids, tids, cpus, event, from, to } = given;

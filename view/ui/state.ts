@@ -9,6 +9,7 @@ export const VIEWS = [
   "flame",
   "functions",
   "sandwich",
+  "source",
   "tree",
   "compare",
   "records",
@@ -25,7 +26,7 @@ export interface ViewState extends Shown {
   readonly view: ViewName;
   /** Part of a name, or an expression between slashes. */
   readonly search: string;
-  /** The function of the sandwich. */
+  /** The function of the sandwich and of the source. */
   readonly fn: string;
   /** Functions that lead to the box of the flame graph that fills the width. */
   readonly zoom: readonly number[];

@@ -12,6 +12,7 @@ import type { Heat, HeatQuery } from "../data/heat.ts";
 import type { Selection } from "../data/selection.ts";
 import type { TimeBoxes } from "../data/time_boxes.ts";
 import type { Track, TrackQuery } from "../data/tracks.ts";
+import type { CodeAnswer } from "../recording/code_service.ts";
 import type { RecordDetail, RecordQuery, RecordRows } from "../recording/record_list.ts";
 import type { ProfileFormat } from "./save.ts";
 import type { IndexAnswer, InfoAnswer, SliceQuery } from "../recording/recording_service.ts";
@@ -73,6 +74,8 @@ export interface Calls {
   /** `undefined` where samples have no times. */
   timeFlame(shown: Shown, least: number): TimeBoxes | undefined;
   heat(query: HeatQuery): Heat;
+  /** Source and instructions of a function. */
+  code(fn: number, shown: Shown): CodeAnswer;
   /** What is selected, as a file for other tools. */
   save(shown: Shown, format: ProfileFormat): Blob;
   /** What is selected, as a recording. */

@@ -53,6 +53,7 @@ export function serveCalls(openFiles: FileOpener | undefined): void {
       case "records":
       case "position":
       case "slice":
+      case "code":
       case "record":
         return await (from[name] as (...args: readonly unknown[]) => Promise<unknown>)(...args);
       case "profile":

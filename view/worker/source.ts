@@ -1,5 +1,7 @@
 import { fromBase64, inflate, unpack } from "../data/pack.ts";
+import type { Selection } from "../data/selection.ts";
 import type { ViewProfile } from "../data/view_profile.ts";
+import type { CodeAnswer } from "../recording/code_service.ts";
 import type { RecordDetail, RecordQuery, RecordRows } from "../recording/record_list.ts";
 import type { IndexAnswer, InfoAnswer, SliceQuery } from "../recording/recording_service.ts";
 import type { Opening, ProgressState } from "./protocol.ts";
@@ -15,6 +17,8 @@ export interface ViewSource {
   records(query: RecordQuery, from: number, count: number): Promise<RecordRows>;
   position(query: RecordQuery, number: number): Promise<number>;
   record(number: number): Promise<RecordDetail | undefined>;
+  /** Source and instructions of a function. */
+  code(fn: number, selection: Selection): Promise<CodeAnswer>;
   /** A part of the recording, as a recording. */
   slice(query: SliceQuery): Promise<Blob>;
 }
@@ -46,6 +50,10 @@ export async function reportSource(packed: string): Promise<ViewSource> {
     position: () => Promise.reject(new Error(none)),
     record: () => Promise.reject(new Error(none)),
     slice: () => Promise.reject(new Error(none)),
+    code: () =>
+      Promise.reject(
+        new Error("a report has no source and no instructions: perfdata view FILE shows them"),
+      ),
   };
 }
 
@@ -88,6 +96,10 @@ export function serverSource(
       ask(`records?query=${text(query)}&from=${from}&count=${count}`),
     position: (query, number) => ask(`position?query=${text(query)}&number=${number}`),
     record: (number) => ask(`record?number=${number}`),
+    code: (fn, { event, from, to, pids, tids, cpus }) => {
+      const query = JSON.stringify({ fn, event, from, to, pids, tids, cpus });
+      return ask(`code?query=${encodeURIComponent(query)}`);
+    },
     async slice(query) {
       const response = await fetch(`${address}slice?query=${text(query)}`);
       if (!response.ok) throw new Error((await response.text()).trim());
