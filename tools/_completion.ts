@@ -57,7 +57,7 @@ export async function completionScript(
 ): Promise<string> {
   const rows: Row[] = [];
   for (const entry of entries) {
-    const words = entry.name === "help"
+    const words = entry.name === "help" || entry.name === "man"
       ? entries.map(({ name }) => name)
       : entry.name === "completion"
       ? SHELLS

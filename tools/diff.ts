@@ -1,6 +1,7 @@
 /** `diff`: compares recordings, and says which changes are more than chance. */
 import { type Diff, diff, type DiffMeasure, type DiffRow } from "@perfdata/export/diff";
 import type { Profile } from "@perfdata/profile/profile";
+import { shortNames } from "@perfdata/profile/short-names";
 import {
   aboutAsync,
   type Command,
@@ -25,6 +26,7 @@ import {
   WEIGHT_HELP,
   writeChunks,
 } from "./_profile.ts";
+import { writeRow } from "./_styled.ts";
 import { parseCount } from "./_record_flags.ts";
 
 const HELP = `diff: compares recordings, and says which changes are more than chance
@@ -44,6 +46,7 @@ side, that is estimated. docs/diff.md says how functions are matched and tested.
       --inline           inlined functions count for themselves, not for what they are in
       --children         count for a function what it called as well
       --paths            compare call paths
+      --full-names       do not shorten names on a terminal
       --all              show also what may be chance
       --limit N          at most N rows (default: 30)
       --json             all rows as lines of JSON
@@ -61,7 +64,16 @@ Exit codes: 0 done; 1 a recording is damaged or has no samples, or --fail-above;
 `;
 
 const FLAGS = {
-  boolean: ["children", "inline", "paths", "all", "json", "force", ...PROFILE_FLAGS.boolean],
+  boolean: [
+    "children",
+    "full-names",
+    "inline",
+    "paths",
+    "all",
+    "json",
+    "force",
+    ...PROFILE_FLAGS.boolean,
+  ],
   string: [
     "event",
     "by",
@@ -134,7 +146,15 @@ async function run(flags: DiffFlags): Promise<number> {
     complain(`diff: ${before} and ${after} are compared as one: ${why}`);
   }
   if (on.json) writeJson(found, event);
-  else writeTable(found, { event, by, limit, all: on.all, paths: on.paths, isLong: on.children });
+  else {writeTable(found, {
+      event,
+      by,
+      limit,
+      all: on.all,
+      paths: on.paths,
+      isLong: on.children,
+      fullNames: on["full-names"],
+    });}
   if (value.output !== undefined) await writeFlame(value.output, on.force, before, after, event);
   if (value["fail-above"] !== undefined) {
     const most = Number(bound[1]) / 100;
@@ -197,13 +217,15 @@ interface TableOptions {
   readonly all: boolean;
   readonly paths: boolean;
   readonly isLong: boolean;
+  /** Whether names are not shortened on a terminal. */
+  readonly fullNames: boolean;
 }
 
 function percent(share: number): string {
   return `${share < 0 ? "-" : "+"}${(Math.abs(share) * 100).toFixed(2)}%`;
 }
 
-function writeTable(found: Diff, { event, by, limit, all, paths }: TableOptions): void {
+function writeTable(found: Diff, { event, by, limit, all, paths, fullNames }: TableOptions): void {
   const { before, after, rows, change, isRepeated } = found;
   const isRate = by === "time" || by === "period";
   const rate = (value: number) => isRate ? value.toPrecision(4) : `${(value * 100).toFixed(2)}%`;
@@ -234,18 +256,19 @@ function writeTable(found: Diff, { event, by, limit, all, paths }: TableOptions)
   const widths = (lines[0] ?? []).map((_, column) =>
     Math.max(...lines.map((line) => line[column]?.length ?? 0))
   );
+  const notes = shown.map(({ note }) => note === "" ? "" : `  (${note})`);
+  const whole = shown.map((row) => paths ? (row.path ?? []).join(";") : row.name);
+  const room = nameRoom(widths.reduce((sum, width) => sum + width + 2, 0)) -
+    Math.max(0, ...notes.map(({ length }) => length));
+  const names = fullNames || room < LEAST_NAME ? whole : shortNames(whole, room);
   for (const [i, line] of lines.entries()) {
-    const row = shown[i - 1];
-    const what = row === undefined
-      ? paths ? "PATH" : "FUNCTION"
-      : (paths ? (row.path ?? []).join(";") : row.name) +
-        (row.note === "" ? "" : `  (${row.note})`);
+    const what = i === 0 ? paths ? "PATH" : "FUNCTION" : `${names[i - 1]}${notes[i - 1]}`;
     const cells = line.map((cell, column) =>
       column === line.length - 1
         ? cell.padEnd(widths[column] ?? 0)
         : cell.padStart(widths[column] ?? 0)
     );
-    writeLine(`${cells.join("  ")}  ${what}`);
+    writeRow(`${cells.join("  ")}  ${what}`);
   }
   const significant = rows.filter(({ isSignificant }) => isSignificant).length;
   const [strongest] = rows;
@@ -263,6 +286,14 @@ function writeTable(found: Diff, { event, by, limit, all, paths }: TableOptions)
     } changed by more than chance` +
       (isRepeated ? "" : "; several recordings a side would show how much runs differ"),
   );
+}
+
+/** Below so many characters names are not shortened: lines are broken then. */
+const LEAST_NAME = 16;
+
+/** Columns of the terminal that are left for names; any number where there is none. */
+function nameRoom(before: number): number {
+  return Deno.stdout.isTerminal() ? Deno.consoleSize().columns - before : Infinity;
 }
 
 function chanceText({ chance, isSignificant }: DiffRow): string {

@@ -23,6 +23,7 @@ import {
   UsageError,
   writeOut,
 } from "./_cli.ts";
+import { writeTable } from "./_styled.ts";
 import { complainRounded } from "./_periods.ts";
 import { whyNothing } from "./_nothing.ts";
 import { parseCount, parsePercent, sampleJobs } from "./_record_flags.ts";
@@ -67,6 +68,7 @@ perf report --no-children -g none. docs/funcs.md explains the columns.
       --inline           count a sample for the function that is inlined at its address
       --csv              print all rows as CSV
       --json             print all rows as lines of JSON
+      --full-names       on a terminal, cut long names at their end instead of shortening them
       --limit N          print at most N rows of each event
       --percent-limit P  only rows of at least P percent
   -g, --call-graph ORDER show the stacks of each row, as perf report -g does: caller (from the start
@@ -111,6 +113,7 @@ const FLAGS = {
     "srcline",
     "inline",
     "children",
+    "full-names",
     "verbose",
     "stitch-lbr",
     "branches",
@@ -249,9 +252,13 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
           json: (row) => ({ chains: chains.chains(row) }),
         },
         width: Deno.stdout.isTerminal() ? Deno.consoleSize().columns : undefined,
+        fullNames: on["full-names"],
         csv: (rows) => csvText?.(rows) ?? "",
       })
-    ) writeOut(text);
+    ) {
+      if (on.json || on.csv) writeOut(text);
+      else writeTable(text);
+    }
     reportTrust("funcs", table.trust, on.verbose);
     const stacks = counts.stacks
       ? unwoundText(engine, on.verbose) ?? noStacksText(engine)

@@ -195,6 +195,10 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
 /** What `perfdata` itself does. */
 const OWN = [
   { name: "help", about: "This text, or the help of a command: perfdata help dump" },
+  {
+    name: "man",
+    about: "A manual page: perfdata man | man -l -; of a command: perfdata man funcs",
+  },
   { name: "completion", about: "Completion for a shell: perfdata completion bash|zsh|fish" },
 ];
 
@@ -245,12 +249,52 @@ async function help(args: readonly string[]): Promise<number> {
   return 0;
 }
 
-async function version(): Promise<number> {
+async function versionText(): Promise<string> {
   const { default: { version } } = await import("../packages/format/deno.json", {
     with: { type: "json" },
   });
-  writeOut(`perfdata ${version}\n`);
+  return version;
+}
+
+async function version(): Promise<number> {
+  writeOut(`perfdata ${await versionText()}\n`);
   return 0;
+}
+
+/** Prints the manual page of a command, or of all of them. */
+async function man(args: readonly string[]): Promise<number> {
+  const [name, more] = args;
+  if (more !== undefined) throw new UsageError("man takes the name of one command");
+  const { manPage } = await import("./_man.ts");
+  const help = name === undefined ? overview() : (await entryOf(name).load()).tool.help;
+  writeOut(manPage({
+    name: name === undefined ? "perfdata" : `perfdata-${name}`,
+    help,
+    version: await versionText(),
+    seeAlso: name === undefined
+      ? [...entries.map(({ name }) => `perfdata-${name}`), "perf"]
+      : ["perfdata", "perf"],
+  }));
+  return 0;
+}
+
+/** What perf does and perfdata does not: it reads what they made. */
+const OF_PERF: ReadonlySet<string> = new Set(["record", "stat", "top", "trace", "list", "probe"]);
+
+/** Says which command of perf was meant. */
+function answerForPerf(name: string, args: readonly string[]): number {
+  const words = args.length > 0 || (name !== "record" && name !== "stat")
+    ? args
+    : name === "record"
+    ? ["-g", "--", "./program"]
+    : ["--", "./program"];
+  // As it can be pasted into a shell.
+  const quoted = words.map((word) =>
+    /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+  );
+  const then = name === "record" ? "; then: perfdata report" : "";
+  complain(`perfdata: ${name} is a command of perf: ${["perf", name, ...quoted].join(" ")}${then}`);
+  return 2;
 }
 
 async function completion([shell, more]: readonly string[]): Promise<number> {
@@ -292,10 +336,14 @@ async function run([name, ...args]: readonly string[]): Promise<number> {
       return await help(args);
     case "--version":
       return await version();
+    case "man":
+      if (args.includes("--help") || args.includes("-h")) return await help([]);
+      return await man(args);
     case "completion":
       if (args.includes("--help") || args.includes("-h")) return await help([]);
       return await completion(args);
     default: {
+      if (OF_PERF.has(name)) return answerForPerf(name, args);
       const { needs, load } = entryOf(name);
       giveUp(args, needs);
       const { tool } = await load();

@@ -1,5 +1,6 @@
 /** `tree`: prints callers and callees. */
 import { callTree } from "@perfdata/export/tree";
+import { visible } from "@perfdata/format/visible";
 import { nestedTree, shownTree, treeLines, treeRows } from "@perfdata/export/tree-text";
 import {
   aboutAsync,
@@ -12,7 +13,6 @@ import {
   parseWord,
   UsageError,
   writeLine,
-  writeLines,
   writeOut,
 } from "./_cli.ts";
 import {
@@ -24,6 +24,7 @@ import {
   reportOtherEvents,
   WEIGHT_HELP,
 } from "./_profile.ts";
+import { writeTable } from "./_styled.ts";
 import { parseCount, parsePercent } from "./_record_flags.ts";
 import { parseNames } from "./_sample_flags.ts";
 
@@ -45,6 +46,7 @@ Stacks that were recorded as copies (--call-graph dwarf) are unwound. docs/tree.
       --lines N          print N lines at most (default: those of the terminal)
       --inline           show inlined functions
       --srcline          a node for each source line
+      --full-names       on a terminal, cut long lines at their end instead of shortening names
       --json             print a line of JSON for each node
       --json-tree        print one JSON value, nodes within nodes
 ${WEIGHT_HELP}${PROFILE_HELP}
@@ -59,7 +61,15 @@ Exit codes: 0 done; 1 the recording is damaged (what can be read is shown), or h
 `;
 
 const FLAGS = {
-  boolean: ["callers", "inline", "srcline", "json", "json-tree", ...PROFILE_FLAGS.boolean],
+  boolean: [
+    "callers",
+    "full-names",
+    "inline",
+    "srcline",
+    "json",
+    "json-tree",
+    ...PROFILE_FLAGS.boolean,
+  ],
   string: ["focus", "event", "root", "percent-limit", "lines", "weight", ...PROFILE_FLAGS.string],
 } as const;
 
@@ -125,6 +135,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const options = {
       leastShare,
       callers: on.callers,
+      fullNames: on["full-names"],
       ...screen,
       ...(most === undefined ? {} : { lines: most }),
     };
@@ -133,7 +144,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       : `, ${totalSamples - otherSamples} with ${value.focus}`;
     const about = `${profile.events[event]?.name}: ${totalSamples} samples, period ${totalPeriod}`;
     writeLine(`${about}${inFocus}`);
-    writeLines(treeLines(tree, options));
+    writeTable(treeLines(tree, options).map((line) => `${visible(line)}\n`).join(""));
     const { left, leftShare } = shownTree(tree, options);
     if (left > 0) {
       const share = (100 * leftShare).toFixed(2);

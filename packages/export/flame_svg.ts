@@ -1,3 +1,4 @@
+import { shortName } from "@perfdata/profile/short-names";
 import { changeColor, functionColors, PLAIN_COLOR, shareChange } from "./flame_colors.ts";
 import type { FlameColoring } from "./flame_colors.ts";
 import type { FlameData } from "./flame_data.ts";
@@ -73,7 +74,7 @@ export function flameSvg(data: FlameData, options: FlameSvgOptions = {}): string
       : colors[item] ?? PLAIN_COLOR;
     const label = boxName(data, tree, box);
     const room = Math.floor((w - 6) / CHARACTER);
-    const shown = room < 3 ? "" : label.length > room ? `${label.slice(0, room - 1)}…` : label;
+    const shown = room < 3 ? "" : shortName(label, room);
     const facts = [label, ...boxFacts(data, tree, box, selection.event)].join("\n");
     parts.push(
       `<g><title>${escaped(facts)}</title><rect x="${x.toFixed(2)}" y="${y}" width="${

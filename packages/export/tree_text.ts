@@ -1,4 +1,5 @@
 import { checkMemory } from "@perfdata/format/memory";
+import { shortNames } from "@perfdata/profile/short-names";
 import type { CallTree } from "./call_tree.ts";
 
 /** How a call tree is shown. */
@@ -9,8 +10,10 @@ export interface TreeTextOptions {
   readonly lines?: number | undefined;
   /** Whether the tree leads from functions to their callers: what has no caller starts there. */
   readonly callers?: boolean | undefined;
-  /** Longer lines are cut. */
+  /** Names are shortened where a line would be longer. */
   readonly columns?: number | undefined;
+  /** Whether such lines are cut at their end instead. */
+  readonly fullNames?: boolean | undefined;
 }
 
 /** A node as it is shown. */
@@ -137,7 +140,7 @@ const percent = (part: number, whole: number): string =>
  * ```
  */
 export function treeLines(tree: CallTree, options: TreeTextOptions): string[] {
-  const { columns = Infinity, callers = false } = options;
+  const { columns = Infinity, callers = false, fullNames = false } = options;
   const { roots } = shownTree(tree, options);
   const { period, selfPeriod, samples, totalPeriod, labels, dsos, item } = tree;
   const width = Math.max(7, String(tree.totalSamples).length);
@@ -145,37 +148,49 @@ export function treeLines(tree: CallTree, options: TreeTextOptions): string[] {
     `  SHARE    ${callers ? "START" : " SELF"}  ${"SAMPLES".padStart(width)}  FUNCTION`,
   ];
   // Depth first without recursion: stacks are deep.
-  const waiting: { shown: ShownNode; indent: string; mark: string; dso: string }[] = [];
+  const waiting: { shown: ShownNode; indent: string; mark: string; text: string }[] = [];
+  /** The numbers before a name. */
+  const before = 20 + width;
   const push = (nodes: readonly ShownNode[], indent: string, top: boolean, dso: string): void => {
+    const names = nodes.map(({ path }) =>
+      pathText(path.map((at) => labels[item[at] as number] ?? ""))
+    );
+    const where = nodes.map(({ node }) => {
+      const own = dsos[item[node] as number] ?? "";
+      // Code without a name is called by its object.
+      const isNamed = labels[item[node] as number] !== bracketed(own);
+      return own === "" || own === dso || !isNamed ? "" : `  ${bracketed(own)}`;
+    });
+    const room = columns - before - indent.length - (top ? 0 : 2) -
+      Math.max(0, ...where.map(({ length }) => length));
+    const shown = fullNames || room < LEAST_NAME ? names : shortNames(names, room);
     for (let i = nodes.length - 1; i >= 0; i--) {
-      const shown = nodes[i] as ShownNode;
       // One that stands alone needs no column of its own: stacks are deep.
       const mark = top ? "" : nodes.length === 1 ? ONLY : i === nodes.length - 1 ? "└ " : "├ ";
-      waiting.push({ shown, indent, mark, dso });
+      const text = `${shown[i]}${where[i]}`;
+      waiting.push({ shown: nodes[i] as ShownNode, indent, mark, text });
     }
   };
   push(roots, "", true, "");
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const { shown, indent, mark, dso } = next;
-    const { node, path } = shown;
-    const names = pathText(path.map((at) => labels[item[at] as number] ?? ""));
-    const own = dsos[item[node] as number] ?? "";
-    // Code without a name is called by its object.
-    const isNamed = labels[item[node] as number] !== bracketed(own);
-    const where = own === "" || own === dso || !isNamed ? "" : `  ${bracketed(own)}`;
+    const { shown, indent, mark, text } = next;
+    const { node } = shown;
     const line = [
       percent(period[node] as number, totalPeriod).padStart(7),
       percent(selfPeriod[node] as number, totalPeriod).padStart(8),
       String(samples[node]).padStart(width + 1),
-      ` ${indent}${mark}${names}${where}`,
+      ` ${indent}${mark}${text}`,
     ].join(" ");
     if ((lines.length & 0xfff) === 0) checkMemory();
     lines.push(line.length > columns ? `${line.slice(0, columns - 1)}…` : line);
     const deeper = mark === "" || mark === ONLY ? indent : indent + (mark === "└ " ? "  " : "│ ");
-    push(shown.children, deeper, false, own);
+    push(shown.children, deeper, false, dsos[item[node] as number] ?? "");
   }
   return lines;
 }
+
+/** Deeper in a stack than where so many characters are left, lines are cut. */
+const LEAST_NAME = 12;
 
 /** The mark of a child without siblings. */
 const ONLY = "→ ";

@@ -1,4 +1,5 @@
 import { visible } from "@perfdata/format/visible";
+import { shortNames } from "@perfdata/profile/short-names";
 import { type FunctionKey, keyValue } from "./function_keys.ts";
 import type { FunctionTable } from "./functions.ts";
 import { jsonLine } from "./json_line.ts";
@@ -62,6 +63,8 @@ class Column {
   readonly #text: (number: number) => string;
   /** The cell of the row that it has gone to. */
   cell = "";
+  /** What stands for texts that are too long. */
+  #short: ReadonlyMap<string, string> | undefined;
   #last = NaN;
 
   /**
@@ -83,6 +86,22 @@ class Column {
   /** Takes the width that some rows need, up to a limit. */
   fit(rows: Uint32Array, limit: number): void {
     this.width = Math.min(limit, this.longest(rows));
+  }
+
+  /** Shortens what does not fit, so that none of all rows looks like another one. */
+  shorten(rows: Uint32Array, room: number): void {
+    const texts = new Set<string>();
+    let last = NaN;
+    for (let i = 0; i < rows.length; i++) {
+      const number = this.#number(rows[i] as number);
+      if (number === last) continue;
+      last = number;
+      texts.add(this.#text(number));
+    }
+    const names = [...texts];
+    if (names.every(({ length }) => length <= room)) return;
+    const short = shortNames(names, room);
+    this.#short = new Map(names.map((name, i) => [name, short[i] as string]));
   }
 
   /** The longest text of some rows, and of the title. */
@@ -109,7 +128,8 @@ class Column {
     const number = this.#number(row);
     if (number === this.#last) return false;
     this.#last = number;
-    this.cell = this.pad(this.#text(number));
+    const text = this.#text(number);
+    this.cell = this.pad(this.#short?.get(text) ?? text);
     return true;
   }
 }
@@ -155,11 +175,13 @@ function cut(line: string, width: number): string {
  * @param rows Numbers of rows, as `FunctionTable.rows` has them.
  * @param width Of the terminal, where there is one: there are bars then, if there is room, and lines
  *   are cut.
+ * @param fullNames Whether what is too long is cut at its end, instead of being shortened.
  */
 export function* functionLines(
   table: FunctionTable,
   rows: Uint32Array,
   width?: number,
+  fullNames = false,
 ): Generator<string, void, void> {
   const columns = tableColumns(table);
   for (const column of columns) {
@@ -177,6 +199,11 @@ export function* functionLines(
   const room = (width ?? 0) - before;
   const hasBars = width !== undefined &&
     room - BAR_COLUMN >= Math.min(ENOUGH, last?.longest(rows.subarray(0, FITTED)) ?? 0);
+  if (width !== undefined && !fullNames) {
+    for (const column of leading) if (!column.isRight) column.shorten(rows, column.width);
+    const left = hasBars ? room - BAR_COLUMN : room;
+    if (left >= LEAST) last?.shorten(rows, left);
+  }
   // Rows that follow each other differ in their last column, and seldom before it.
   let start = "";
   for (let i = -1; i < rows.length; i++) {
@@ -263,6 +290,8 @@ export interface FunctionTextOptions {
   readonly eventNames: readonly string[];
   /** Of the terminal, where there is one. */
   readonly width?: number | undefined;
+  /** Whether names that are too long are cut at their end, instead of being shortened. */
+  readonly fullNames?: boolean;
   /** Lines below a row of the table, members of its line of JSON: `FunctionChains`. */
   readonly chains?: {
     lines(row: number): readonly string[];
@@ -278,10 +307,10 @@ const BLOCK = 1024;
 /** All rows of a table as text, in pieces. */
 export function* functionText(
   table: FunctionTable,
-  { format, eventNames, width, csv, chains }: FunctionTextOptions,
+  { format, eventNames, width, fullNames, csv, chains }: FunctionTextOptions,
 ): Generator<string, void, void> {
   if (format === "table") {
-    yield* tableText(table, eventNames, width, chains);
+    yield* tableText(table, eventNames, width, chains, fullNames);
     return;
   }
   if (format === "csv") yield csv?.([functionCsvColumns(table)]) ?? "";
@@ -301,6 +330,7 @@ function* tableText(
   eventNames: readonly string[],
   width: number | undefined,
   chains: FunctionTextOptions["chains"],
+  fullNames: boolean | undefined,
 ): Generator<string, void, void> {
   let lines: string[] = [];
   let first = true;
@@ -320,7 +350,7 @@ function* tableText(
         : `${name}: ${samples} samples, period ${period}`,
     );
     let next = -1;
-    for (const line of functionLines(table, rows, width)) {
+    for (const line of functionLines(table, rows, width, fullNames)) {
       lines.push(line);
       const row = rows[next++];
       if (chains !== undefined && row !== undefined) {

@@ -12,8 +12,9 @@ Deno.test("a table on a terminal of any width has the last column, which says wh
   const engine = await runEngine(reader, [counts]);
   const table = await functionTable(engine, counts, undefined);
   const { eventNames } = engine;
-  const text = (width?: number) =>
-    [...functionText(table, { format: "table", eventNames, width })].join("").trimEnd().split("\n");
+  const text = (width?: number, fullNames = true) =>
+    [...functionText(table, { format: "table", eventNames, width, fullNames })].join("").trimEnd()
+      .split("\n");
   const whole = text();
   assert(whole.length > 10);
   const longest = Math.max(...whole.slice(1).map((line) => line.length));
@@ -37,4 +38,17 @@ Deno.test("a table on a terminal of any width has the last column, which says wh
     }
   }
   assert(bars > 50 && cut > 50, `${bars} lines with bars, ${cut} cut`);
+
+  // Names that are shortened are as long at most, and no two rows look the same.
+  let shortened = 0;
+  for (let width = before + 16; width < longest + 20; width++) {
+    const lines = text(width, false);
+    assertEquals(lines.length, whole.length);
+    for (const line of lines.slice(2)) assert(line.length <= width, line);
+    assertEquals(new Set(lines.slice(2)).size, new Set(whole.slice(2)).size, `${width} columns`);
+    shortened += lines.filter((line, i) =>
+      line.includes("…") && !(whole[i] ?? "").includes("…")
+    ).length;
+  }
+  assert(shortened > 50, `${shortened} names shortened`);
 });

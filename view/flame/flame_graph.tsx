@@ -1,7 +1,8 @@
 import { PLAIN_COLOR } from "@perfdata/export/flame-colors";
 import type { FlameBoxes } from "../data/flame_boxes.ts";
 import { Canvas, type Draw } from "../ui/canvas.tsx";
-import { amount, grouped, percent, shortened } from "../ui/format.ts";
+import { shortName } from "@perfdata/profile/short-names";
+import { amount, grouped, percent } from "../ui/format.ts";
 import { type JSX, useEffect, useMemo, useRef, useState } from "../ui/preact.ts";
 
 /** Height of a row in pixels. */
@@ -87,7 +88,7 @@ export function FlameGraph(props: FlameGraphProps): JSX.Element {
       const letters = Math.floor((w - 7) / character);
       if (letters >= 3) {
         context.fillStyle = matched === undefined || found ? "#111" : page.text;
-        context.fillText(shortened(nameOf(box), letters), left + 4, y + ROW / 2);
+        context.fillText(shortName(nameOf(box), letters), left + 4, y + ROW / 2);
       }
       context.globalAlpha = 1;
       if (box === focus || box === hover?.box) {

@@ -1,4 +1,5 @@
 /** The canvas: draws boxes, and finds the one at a point. */
+import { shortName } from "@perfdata/profile/short-names";
 import { changeColor, PLAIN_COLOR, shareChange } from "../../packages/export/flame_colors.ts";
 import type { FlameData } from "../../packages/export/flame_data.ts";
 import { boxName } from "../../packages/export/flame_text.ts";
@@ -153,11 +154,7 @@ export class Graph {
         const name = boxName(data, tree, box);
         context.fillStyle = matched === undefined || found ? "#111" : onPage;
         context.globalAlpha = 1;
-        context.fillText(
-          name.length > room ? `${name.slice(0, room - 1)}…` : name,
-          x + 3,
-          y + ROW / 2,
-        );
+        context.fillText(shortName(name, room), x + 3, y + ROW / 2);
       }
       if (box === focus) {
         context.globalAlpha = 1;
