@@ -59,8 +59,8 @@ perf report --no-children -g none. docs/funcs.md explains the columns.
 
       --sort KEYS        group rows by these (default: comm,dso,sym); any of
                          ${SORT_KEYS.slice(0, 8).join(",")}
-                         or of branches: ${SORT_KEYS.slice(8, 14).join(",")},
-                         ${SORT_KEYS.slice(14).join(",")}
+                         or of branches: ${SORT_KEYS.slice(8, 12).join(",")},
+                         ${SORT_KEYS.slice(12).join(",")}
   -b, --branches         count the branches of branch stacks instead of samples, as perf report -b
                          (default with it: ${BRANCH_SORT})
       --srcline          also group by source file and line: --sort …,srcline
