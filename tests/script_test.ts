@@ -199,36 +199,6 @@ Deno.test("addresses where nothing is mapped are printed, whether each is a plac
   console.log(`script: ${paths.length} files with and without places of what is not mapped`);
 });
 
-Deno.test("a pass that prints block by block prints what was held", async () => {
-  const { bytesSource, PerfDataReader } = await import("@perfdata/format");
-  const { runEngine } = await import("@perfdata/session/engine");
-  const { eventFields, ScriptPlaces, ScriptRows, ScriptWriter } = await import("@perfdata/export");
-  const { SymbolResolver } = await import("@perfdata/symbols");
-  const bytes = Deno.readFileSync(`${ROOT}fixtures/recorded/rounds.perf.data`);
-  const needs = { stacks: true, addresses: false, branches: false, records: () => false };
-  const resolver = new SymbolResolver({ open: () => undefined, read: () => undefined });
-  const texts: [string[], string[]] = [[], []];
-  const text = new TextDecoder();
-  const reader = await PerfDataReader.open(bytesSource(bytes));
-  const held = new ScriptRows(needs);
-  const engine = await runEngine(reader, [held]);
-  const wants = { inline: false, lines: false };
-  const places = await ScriptPlaces.of(engine, resolver, held.samples(), wants);
-  const fields = eventFields(reader.events.all, engine.eventNames, undefined);
-  const writer = new ScriptWriter(engine, places, { fields });
-  for (const block of held.blocks) writer.block(block, (part) => texts[0].push(text.decode(part)));
-  texts[0].push(text.decode(writer.text.take()));
-  let again: InstanceType<typeof ScriptWriter> | undefined;
-  const rows = new ScriptRows(needs, (block) => {
-    again ??= new ScriptWriter(rows.engine, places, { fields });
-    again.block(block, (part) => texts[1].push(text.decode(part)));
-  });
-  await runEngine(await PerfDataReader.open(bytesSource(bytes)), [rows]);
-  texts[1].push(text.decode(again?.text.take()));
-  assert(texts[0].join("").length > 10_000);
-  assertEquals(texts[1].join(""), texts[0].join(""));
-});
-
 Deno.test("script of a stream is that of its file; wrong fields are wrong usage", async () => {
   const path = `${ROOT}fixtures/recorded/callchain.perf.data`;
   const file = await tool("script", [path]);

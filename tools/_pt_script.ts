@@ -103,10 +103,8 @@ export async function ptScript(
   let recorded: ScriptWriter | undefined;
   if (rows.count > 0) {
     const lines = wish?.add.has("srcline") === true;
-    const places = await ScriptPlaces.of(engine, resolver, rows.samples(), {
-      inline: false,
-      lines,
-    });
+    const places = new ScriptPlaces(engine, resolver, { inline: false, lines });
+    await places.learn();
     recorded = new ScriptWriter(engine, places, {
       fields: eventFields(engine.reader.events.all, engine.eventNames, ofRecorded(wish)),
       chains: !on["hide-call-graph"],

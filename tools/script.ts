@@ -1,27 +1,16 @@
 /** `script`: prints samples as `perf script` does. */
-import { PERF_SAMPLE_REGS_USER, PERF_SAMPLE_STACK_USER } from "@perfdata/format/perf-event";
-import { isRandomAccess, type PerfEvent } from "@perfdata/format";
+import type { PerfEvent } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
-import { HEADER_CLOCK_DATA } from "@perfdata/format/feature-names";
-import { decodeFeature } from "@perfdata/format/features";
 import { PerfDataReader } from "@perfdata/format/reader";
-import type { ClockTimes } from "@perfdata/export/time-of-day";
 import {
   asksFor,
-  eventFields,
-  FieldError,
   parseFields,
   refuseOfTraces,
-  rowNeeds,
   SCRIPT_FIELDS,
 } from "@perfdata/export/script-fields";
-import { ScriptWriter } from "@perfdata/export/script";
-import { ScriptPlaces } from "@perfdata/export/script-places";
-import { ScriptRows } from "@perfdata/export/script-rows";
-import { type Engine, runEngine } from "@perfdata/session/engine";
+import { runEngine } from "@perfdata/session/engine";
 import { DEFAULT_ITRACE, type ItraceOptions, parseItrace } from "@perfdata/session/itrace";
 import { unwoundText } from "@perfdata/session/unwind-text";
-import type { SymbolResolver } from "@perfdata/symbols";
 import {
   aboutAsync,
   type Command,
@@ -37,13 +26,17 @@ import {
 } from "./_cli.ts";
 import { PROFILE_FLAGS, PROFILE_HELP } from "./_profile.ts";
 import { whyNothing } from "./_nothing.ts";
+import { sampleJobs } from "./_record_flags.ts";
 import { choosesSamples, givenFilters, nameFilters, sampleFilter } from "./_sample_flags.ts";
-import { reportTooLarge, reportTrust, reportUnverified, resolverOf } from "./_symbol_flags.ts";
-
-const UNWINDS = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-
-/** Files up to this size are read once. */
-const HELD = 192 << 20;
+import {
+  fieldError,
+  makeScript,
+  type ScriptAbout,
+  scriptByWindows,
+  type ScriptMade,
+  wrongField,
+} from "./_script_text.ts";
+import { reportTooLarge, reportTrust, reportUnverified } from "./_symbol_flags.ts";
 
 /** Columns of an object in a call trace, as perf has them. */
 const OBJECT_WIDTH = 50;
@@ -124,83 +117,20 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     }
     const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
     const filter = await sampleFilter(flags, reader);
-    // perf expands inlined functions in stacks that it unwinds.
-    const unwinds = reader.events.all.some(({ layout }) =>
-      (layout.sampleType & UNWINDS) === UNWINDS
-    );
-    const asked = (field: typeof SCRIPT_FIELDS[number]) => asksFor(wish, field);
     fieldError(() => refuseOfTraces(wish));
-    const needs = rowNeeds(reader.events.all, wish, !on["hide-call-graph"]);
-    // Names are known after the last sample: a large file is read once more, what is short is held.
-    const isLarge = isRandomAccess(source) && (reader.fileSize ?? 0) > HELD;
-    const rows = new ScriptRows(needs, isLarge ? () => {} : undefined, on.verbose);
-    const progress = new Progress(
-      "script",
-      (reader.fileSize ?? 0) * (isLarge ? 2 : 1) || undefined,
-    );
-    const debugInformation = !on["no-inline"] || asked("srcline");
-    let known: Promise<SymbolResolver> | undefined;
-    const resolverFor = ({ recorded }: Engine) =>
-      known ??= resolverOf(flags, name, {
-        machine: recorded,
-        parameters: false,
-        debugInformation: debugInformation && (asked("srcline") || unwinds),
+    const progress = new Progress("script", reader.fileSize);
+    const about = { name, fields: text, flags, filter };
+    const { script, engine } = await printed(reader, about, progress, complaints)
+      .catch((error) => {
+        throw wrongField(error);
       });
-    const engine = await runEngine(reader, [rows], {
-      filter,
-      unwind: resolverFor,
-      stitchLbr: on["stitch-lbr"],
-      progress: progress.add,
-      diagnostics: complaints.take,
-    });
+    progress.finish();
+    const { fields, samples: rows } = script;
     const events = reader.events.all;
-    const fields = fieldError(() => eventFields(events, engine.eventNames, wish));
-    if (asked("cpu") && !fields.some((own) => own.has("cpu"))) {
+    if (asksFor(wish, "cpu") && !fields.some((own) => own.has("cpu"))) {
       complain(`script: ${name}: its samples have no cpu: perf record --sample-cpu`);
     }
-    const lines = fields.some((own) => own.has("srcline"));
-    const inline = unwinds && !on["no-inline"] && !on["hide-call-graph"];
-    const resolver = await resolverFor(engine);
-    const places = await ScriptPlaces.of(engine, resolver, rows.samples(), { inline, lines });
-    const isFiltered = names.comm !== undefined || names.dso !== undefined ||
-      names.symbol !== undefined;
-    const options = {
-      fields,
-      clock: asked("tod") ? await clockOf(reader) : undefined,
-      chains: !on["hide-call-graph"],
-      nanoseconds: on.ns,
-      ...(isFiltered
-        ? {
-          keep: (comm: string, place: number) =>
-            (names.comm?.(comm) ?? true) && (names.dso?.(places.shortDso(place)) ?? true) &&
-            (names.symbol?.(places.symbol(place)) ?? true),
-        }
-        : {}),
-    };
-    const writerOf = ({ engine, traces }: ScriptRows) =>
-      new ScriptWriter(engine, places, { ...options, traces });
-    let writer: ScriptWriter | undefined;
-    if (isLarge) {
-      const again = await PerfDataReader.open(source, { diagnostics: () => {} });
-      const printed: ScriptRows = new ScriptRows(needs, (block) => {
-        writer ??= writerOf(printed);
-        writer.block(block, writeOut);
-      }, on.verbose);
-      await runEngine(again, [printed], {
-        filter,
-        unwind: resolverFor,
-        stitchLbr: on["stitch-lbr"],
-        progress: progress.add,
-        diagnostics: () => {},
-      });
-    } else {
-      writer = writerOf(rows);
-      for (const block of rows.blocks) writer.block(block, writeOut);
-    }
-    if (writer !== undefined) writeOut(writer.text.take());
-    progress.finish();
-    const printed = writer?.printed ?? 0;
-    if (printed === 0) {
+    if (script.printed === 0) {
       const why = choosesSamples(flags)
         ? `: ${await whyNothing(name, givenFilters(flags), names)}`
         : rows.count > 0
@@ -208,7 +138,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         : "";
       complain(`script: ${name}: no samples${why}`);
     }
-    const { trust } = places;
+    const trust = script.trust();
     if (on.verbose) reportTrust("script", trust, true);
     const { all, resolved } = trust;
     const named = fields.some((own) => own.has("sym"));
@@ -245,19 +175,36 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     }
     const stacks = on["hide-call-graph"] ? undefined : unwoundText(engine, on.verbose);
     if (stacks !== undefined) complain(`script: ${name}: ${stacks}`);
-    return complaints.count > 0 || (printed === 0 && choosesSamples(flags)) ? 1 : 0;
+    return complaints.count > 0 || (script.printed === 0 && choosesSamples(flags)) ? 1 : 0;
   });
 }
 
-/** What turns times into times of day, if the recording has it. */
-async function clockOf(reader: PerfDataReader): Promise<ClockTimes | undefined> {
-  const section = reader.features.find(({ id }) => id === HEADER_CLOCK_DATA)?.section;
-  if (section === undefined) return undefined;
-  const { offset, size } = section;
-  const bytes = await reader.readSection(Number(offset), Number(size), "CLOCK_DATA");
-  const { littleEndian } = reader;
-  const feature = decodeFeature(HEADER_CLOCK_DATA, bytes, { littleEndian });
-  return feature.name === "CLOCK_DATA" ? feature.value : undefined;
+/** Prints the samples of a recording: by windows, in several threads, where that can be done. */
+async function printed(
+  reader: PerfDataReader,
+  about: ScriptAbout,
+  progress: Progress,
+  complaints: Complaints,
+): Promise<ScriptMade> {
+  const { on, value } = about.flags;
+  const stitchLbr = on["stitch-lbr"];
+  if (!stitchLbr) {
+    const made = await scriptByWindows(reader, about, {
+      jobs: sampleJobs(value.jobs, reader),
+      write: writeOut,
+      progress: progress.add,
+      diagnostics: complaints.take,
+    });
+    if (made !== undefined) return made;
+  }
+  const script = await makeScript(reader, about, writeOut);
+  const engine = await runEngine(reader, [script], {
+    ...script.options,
+    stitchLbr,
+    progress: progress.add,
+    diagnostics: complaints.take,
+  });
+  return { script, engine };
 }
 
 /** What is to be made of Intel PT; `undefined` where nothing is said of it. */
@@ -288,19 +235,6 @@ function itraceOf(letters: string): ItraceOptions {
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     throw new UsageError(`--${error.message}`);
-  }
-}
-
-/** Makes wrong fields wrong usage. */
-function fieldError<T>(action: () => T): T {
-  try {
-    return action();
-  } catch (error) {
-    if (!(error instanceof FieldError)) throw error;
-    throw new UsageError(`--fields: ${error.message}`, {
-      word: error.word,
-      known: SCRIPT_FIELDS,
-    });
   }
 }
 

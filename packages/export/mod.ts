@@ -29,6 +29,7 @@ export * from "./script_fields.ts";
 export * from "./script_places.ts";
 export * from "./script_pt.ts";
 export * from "./script_rows.ts";
+export * from "./script_text.ts";
 export * from "./script_extras.ts";
 export * from "./script_traces.ts";
 export * from "./time_of_day.ts";

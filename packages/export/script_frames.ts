@@ -1,3 +1,4 @@
+import { enlarge } from "@perfdata/format/enlarge";
 import { type Piece, piece } from "@perfdata/format/text-bytes";
 import { PLACE_FRAME } from "@perfdata/session/run";
 import { ByteText, TextPool } from "./byte_text.ts";
@@ -16,7 +17,8 @@ const NONE = -1;
 export class FrameLines {
   readonly #places: ScriptPlaces;
   readonly #fields: FrameFields;
-  readonly #numbers: Int32Array;
+  /** By place: the number of its text. */
+  #numbers = new Int32Array(1 << 10).fill(NONE);
   readonly #scratch = new ByteText();
   #pool = new TextPool();
   /** What follows an address at which nothing is mapped, with the end of the line. */
@@ -26,7 +28,6 @@ export class FrameLines {
   constructor(places: ScriptPlaces, fields: FrameFields) {
     this.#places = places;
     this.#fields = fields;
-    this.#numbers = new Int32Array(places.count).fill(NONE);
     const { sym, dso } = fields;
     this.#unknown = piece(
       `${sym === true ? " [unknown]" : ""}${dso === true ? " ([unknown])" : ""}\n`,
@@ -35,6 +36,11 @@ export class FrameLines {
 
   /** Writes the chain at `start`: the number of its words, then these as `Run.frames` has them. */
   put(text: ByteText, words: Int32Array, start: number): void {
+    const { count } = this.#places;
+    if (count > this.#numbers.length) {
+      const known = this.#numbers.length;
+      this.#numbers = enlarge(this.#numbers, count).fill(NONE, known);
+    }
     const numbers = this.#numbers;
     const end = start + 1 + (words[start] as number);
     for (let at = start + 1; at < end; at += 2) {

@@ -1,3 +1,4 @@
+import { enlarge } from "@perfdata/format/enlarge";
 import {
   PERF_RECORD_MISC_CPUMODE_MASK,
   PERF_RECORD_MISC_KERNEL,
@@ -7,10 +8,11 @@ import type { Engine } from "@perfdata/session/engine";
 import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
 import { type ByteText, TextPool } from "./byte_text.ts";
 import { shortName } from "@perfdata/session/short-name";
-import { lookUpPlaces, ShownNames } from "@perfdata/profile/look-up";
+import { PlaceLookUps, ShownNames } from "@perfdata/profile/look-up";
 import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
-import type { SymbolTrust } from "@perfdata/session/symbolize";
-import type { ResolvedFrame, SymbolResolver } from "@perfdata/symbols";
+import type { OutcomesPart, SymbolTrust } from "@perfdata/session/symbolize";
+import type { JoinedNumbers } from "@perfdata/session/workers";
+import type { ResolvedFrame, SymbolObject, SymbolResolver } from "@perfdata/symbols";
 
 const encoder = new TextEncoder();
 
@@ -29,120 +31,146 @@ export interface FrameFields {
 /** The number that stands for no name. */
 const UNKNOWN = -1;
 
-/** What look-ups found, by place. */
-interface Found {
-  readonly trust: SymbolTrust;
-  /** Names: numbers of `texts`, or {@linkcode UNKNOWN}. */
-  readonly names: Int32Array;
-  readonly texts: readonly string[];
-  /** By place: 1 where a file that nothing verifies gives the name. */
-  readonly unverified: Uint8Array;
-  /** Where functions start. */
-  readonly starts: Float64Array;
-  /** What was inlined, innermost first. */
-  readonly inlined: ReadonlyMap<number, readonly ResolvedFrame[]>;
-  readonly lines: ReadonlyMap<number, string>;
+/** What is looked up beside names. */
+export interface PlaceWants {
+  /** What is inlined. */
+  readonly inline: boolean;
+  /** Source lines. */
+  readonly lines: boolean;
 }
 
-/** What `perf script` prints of places. A text is made once, as bytes, and copied from then on. */
+/**
+ * What `perf script` prints of places, which are looked up as they are met. A text is made once, as bytes, and
+ * copied from then on.
+ */
 export class ScriptPlaces {
-  /** How far names can be trusted. */
-  readonly trust: SymbolTrust;
   readonly #engine: Engine;
-  readonly #found: Found;
+  readonly #lookUps: PlaceLookUps;
+  /** By place: the number of its name, plus one. */
+  #names = new Int32Array(1 << 10);
+  readonly #texts: string[] = [];
+  /** By place: 1 where a file that nothing verifies gives the name. */
+  #unverified = new Uint8Array(1 << 10);
+  /** By place: where its function starts. */
+  #starts = new Float64Array(1 << 10);
+  /** What was inlined, innermost first. */
+  readonly #inlined = new Map<number, readonly ResolvedFrame[]>();
+  readonly #lines = new Map<number, string>();
   readonly #dsos: string[] = [];
   readonly #shortNames: string[] = [];
   readonly #bases: { readonly hi: number; readonly lo: number }[] = [];
   readonly #pool = new TextPool();
   /** Texts of names and of objects, numbers of the pool; both begin with the unknown. */
-  readonly #nameTexts: number[];
-  readonly #dsoTexts: number[];
+  readonly #nameTexts: number[] = [this.#pooled("[unknown]")];
+  readonly #dsoTexts: number[] = [this.#pooled(" ([unknown])")];
+  readonly #listed: ReadonlySet<string>;
 
-  private constructor(engine: Engine, found: Found) {
+  /** Has looked up nothing yet. */
+  constructor(engine: Engine, resolver: SymbolResolver, wants: PlaceWants) {
     this.#engine = engine;
-    this.#found = found;
-    this.trust = found.trust;
-    // perf knows a module by the name under which it has heard of it first: from the table of build
-    // ids, where that says that it is the kernel's, or from its mapping, which has the module's own.
-    const listed = new Set(
+    this.#listed = new Set(
       engine.recorded.known
         .filter(({ misc }) => (misc & PERF_RECORD_MISC_CPUMODE_MASK) === PERF_RECORD_MISC_KERNEL)
         .map(({ filename }) => filename),
     );
-    for (const [number, object] of engine.places.objects.entries()) {
-      const mapped = engine.places.mapped[number];
-      const name = mapped?.name ?? object.path;
-      const isKernel = mapped?.kernel === true;
-      this.#shortNames.push(shortName({ name, kernel: isKernel }));
-      this.#dsos.push(
-        object.kind === "kernel" && name.startsWith("[")
-          ? name.replace(/\].*$/, "]")
-          : object.kind === "module" && isKernel && !listed.has(name)
-          ? shortName({ name, kernel: true })
-          : name,
-      );
-      // What has to be added to an address of the object to get the one that was recorded.
-      const base = object.kind === "kernel"
-        ? object.referenceAddress ?? 0
-        : isKernel
-        ? mapped?.start ?? 0
-        : 0;
-      const hi = Math.floor(base / 2 ** 32);
-      this.#bases.push({ hi, lo: base - hi * 2 ** 32 });
-    }
-    // A name stays in its line.
-    const pooled = (text: string) => this.#pool.add(encoder.encode(text.replaceAll("\n", "\\n")));
-    this.#nameTexts = ["[unknown]", ...found.texts].map(pooled);
-    this.#dsoTexts = ["[unknown]", ...this.#dsos].map((dso) => pooled(` (${dso})`));
-  }
-
-  /** Looks up all places of an engine. */
-  static async of(
-    engine: Engine,
-    resolver: SymbolResolver,
-    samples: Float64Array,
-    wants: { readonly inline: boolean; readonly lines: boolean },
-  ): Promise<ScriptPlaces> {
-    const { places } = engine;
-    const { count } = places;
-    const uses = new PlaceUses();
-    for (let place = 0; place < count; place++) {
-      uses.use(place, ADDRESS_USE.CALLCHAIN, 0, 0);
-      const own = samples[place] as number;
-      if (own > 0) uses.use(place, ADDRESS_USE.IP, own, own);
-    }
-    const names = new Int32Array(count).fill(UNKNOWN);
-    const starts = new Float64Array(count);
-    const unverified = new Uint8Array(count);
-    const inlined = new Map<number, readonly ResolvedFrame[]>();
-    const lines = new Map<number, string>();
-    const texts: string[] = [];
     const numbers = new Map<string, number>();
     const shown = new ShownNames(resolver.show);
-    const trust = await lookUpPlaces(places, uses, resolver, (found) => {
+    this.#lookUps = new PlaceLookUps(engine.places, resolver, (found) => {
       for (const [i, place] of found.places.entries()) {
         const { symbol, frames } = found.resolutions[i] ?? { symbol: undefined, frames: [] };
         const name = shown.of(found.resolutions[i]);
         if (symbol !== undefined && name !== undefined) {
           let number = numbers.get(name);
-          if (number === undefined) numbers.set(name, number = texts.push(name) - 1);
-          names[place] = number;
-          unverified[place] = found.verified ? 0 : 1;
-          starts[place] = symbol.start;
+          if (number === undefined) {
+            numbers.set(name, number = this.#texts.push(name) - 1);
+            this.#nameTexts.push(this.#pooled(name));
+          }
+          this.#names[place] = number + 1;
+          this.#unverified[place] = found.verified ? 0 : 1;
+          this.#starts[place] = symbol.start;
         }
-        if (wants.inline && frames.length > 1) inlined.set(place, frames.slice(0, -1));
+        if (wants.inline && frames.length > 1) this.#inlined.set(place, frames.slice(0, -1));
         const [line] = frames;
         if (wants.lines && line?.file !== undefined && line.line > 0) {
-          lines.set(place, `${line.file.slice(line.file.lastIndexOf("/") + 1)}:${line.line}`);
+          const file = line.file.slice(line.file.lastIndexOf("/") + 1);
+          this.#lines.set(place, `${file}:${line.line}`);
         }
       }
     });
-    return new ScriptPlaces(engine, { trust, names, texts, starts, unverified, inlined, lines });
+  }
+
+  /** Looks up the places that were met since the call before. */
+  async learn(): Promise<void> {
+    const { count } = this;
+    if (count > this.#names.length) {
+      this.#names = enlarge(this.#names, count);
+      this.#unverified = enlarge(this.#unverified, count);
+      this.#starts = enlarge(this.#starts, count);
+    }
+    await this.#lookUps.next();
+    const { objects } = this.#engine.places;
+    for (let i = this.#dsos.length; i < objects.length; i++) this.#addObject(i);
+  }
+
+  /** What became of look-ups: what can be sent to another thread. */
+  part(): OutcomesPart {
+    return this.#lookUps.part();
+  }
+
+  /** Joins look-ups of another thread, of places whose names are not printed here. */
+  join(part: OutcomesPart, { place, objects }: JoinedNumbers): void {
+    this.#lookUps.join(part, place, objects);
+  }
+
+  /**
+   * How far names can be trusted.
+   *
+   * @param samples By place: those that were taken there.
+   */
+  trust(samples: Float64Array): SymbolTrust {
+    const uses = new PlaceUses();
+    for (let place = 0; place < this.count; place++) {
+      uses.use(place, ADDRESS_USE.CALLCHAIN, 0, 0);
+      const own = samples[place] ?? 0;
+      if (own > 0) uses.use(place, ADDRESS_USE.IP, own, own);
+    }
+    return this.#lookUps.trust(uses);
+  }
+
+  #addObject(number: number): void {
+    const { places } = this.#engine;
+    const object = places.objects[number] as SymbolObject;
+    const mapped = places.mapped[number];
+    const name = mapped?.name ?? object.path;
+    const isKernel = mapped?.kernel === true;
+    this.#shortNames.push(shortName({ name, kernel: isKernel }));
+    // perf knows a module by the name under which it has heard of it first: from the table of build
+    // ids, where that says that it is the kernel's, or from its mapping, which has the module's own.
+    const dso = object.kind === "kernel" && name.startsWith("[")
+      ? name.replace(/\].*$/, "]")
+      : object.kind === "module" && isKernel && !this.#listed.has(name)
+      ? shortName({ name, kernel: true })
+      : name;
+    this.#dsos.push(dso);
+    this.#dsoTexts.push(this.#pooled(` (${dso})`));
+    // What has to be added to an address of the object to get the one that was recorded.
+    const base = object.kind === "kernel"
+      ? object.referenceAddress ?? 0
+      : isKernel
+      ? mapped?.start ?? 0
+      : 0;
+    const hi = Math.floor(base / 2 ** 32);
+    this.#bases.push({ hi, lo: base - hi * 2 ** 32 });
+  }
+
+  /** A name stays in its line. */
+  #pooled(text: string): number {
+    return this.#pool.add(encoder.encode(text.replaceAll("\n", "\\n")));
   }
 
   /** Number of places. */
   get count(): number {
-    return this.#found.names.length;
+    return this.#engine.places.count;
   }
 
   /** The object of a place, as text. */
@@ -162,21 +190,21 @@ export class ScriptPlaces {
 
   /** The name of the function of a place. */
   symbol(place: number): string {
-    return this.#found.texts[this.#name(place)] ?? "[unknown]";
+    return this.#texts[this.#name(place)] ?? "[unknown]";
   }
 
   #name(place: number): number {
-    return this.#found.names[place] ?? UNKNOWN;
+    return (this.#names[place] ?? 0) - 1;
   }
 
   /** The function of a place, for data that points to it. */
   function(place: number): TraceSymbol | undefined {
-    const name = this.#found.texts[this.#name(place)];
+    const name = this.#texts[this.#name(place)];
     return name === undefined ? undefined : { name, distance: BigInt(this.#distance(place)) };
   }
 
   #distance(place: number): number {
-    return this.#engine.places.address(place) - (this.#found.starts[place] as number);
+    return this.#engine.places.address(place) - (this.#starts[place] as number);
   }
 
   /** Writes the name of a place, with the distance from its start where that is asked for. */
@@ -188,7 +216,7 @@ export class ScriptPlaces {
   }
 
   #putMark(text: ByteText, place: number): void {
-    if (this.#found.unverified[place] === 1) text.string(UNVERIFIED_MARK);
+    if (this.#unverified[place] === 1) text.string(UNVERIFIED_MARK);
   }
 
   #putOffset(text: ByteText, place: number): void {
@@ -214,7 +242,7 @@ export class ScriptPlaces {
 
   /** Names of what is inlined at a place, innermost first. */
   inlined(place: number): readonly ResolvedFrame[] {
-    return this.#found.inlined.get(place) ?? NONE;
+    return this.#inlined.get(place) ?? NONE;
   }
 
   /** Writes the name of what is inlined at a place. */
@@ -242,7 +270,7 @@ export class ScriptPlaces {
 
   /** File name and line of a place; where they are not known, object and address; else nothing. */
   line(place: number): string {
-    const line = this.#found.lines.get(place);
+    const line = this.#lines.get(place);
     if (line !== undefined) return line;
     const object = this.#object(place);
     if (object < 0) return "";

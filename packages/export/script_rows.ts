@@ -67,7 +67,21 @@ export interface RowBlock {
   recordBytes: number;
 }
 
-/** Keeps what `perf script` prints of samples, since names are known only after the last of them. */
+/** What was counted of rows: what can be sent to another thread. */
+export interface RowCounts {
+  /** Samples. */
+  readonly count: number;
+  /** Entries of call chains. */
+  readonly frames: number;
+  /** Those at which nothing is mapped, and that are no places. */
+  readonly unmapped: number;
+  /** By place: samples that were taken there. */
+  readonly places: Float64Array<ArrayBuffer>;
+  /** By event: its samples. */
+  readonly events: readonly number[];
+}
+
+/** Keeps what `perf script` prints of samples until their names are known. */
 export class ScriptRows implements Consumer {
   readonly needs: Needs;
   /** The samples, in order. */
@@ -81,7 +95,8 @@ export class ScriptRows implements Consumer {
   #placeCounts = new Float64Array(1 << 10);
   readonly #eventCounts: number[] = [];
   readonly #needs: RowNeeds;
-  readonly #full: ((block: RowBlock) => void) | undefined;
+  /** Blocks that may be used again. */
+  readonly #spare: RowBlock[] = [];
   #engine: Engine | undefined;
   #reads: SampleReads | undefined;
   #events: readonly PerfEvent[] = [];
@@ -93,14 +108,11 @@ export class ScriptRows implements Consumer {
   /**
    * Keeps what `needs` says.
    *
-   * @param full Takes each block when it is full, and what is left at the end, instead of their being
-   * kept; a block is used again after the call.
    * @param unmapped Whether addresses in call chains at which nothing is mapped are places, which the
    * engine counts.
    */
-  constructor(needs: RowNeeds, full?: (block: RowBlock) => void, unmapped: boolean = false) {
+  constructor(needs: RowNeeds, unmapped: boolean = false) {
     this.#needs = needs;
-    this.#full = full;
     const { stacks: frames, addresses: addr, branches } = needs;
     this.needs = { samples: true, places: true, addr, frames, unmapped, branches };
   }
@@ -139,20 +151,41 @@ export class ScriptRows implements Consumer {
     }
   }
 
-  /** Hands over what is left. */
+  /** Of a file that comes as a stream, the formats come last. */
   async finish(): Promise<void> {
-    // Of a file that comes as a stream, the formats come last.
     await this.traces?.learn();
-    const [block] = this.blocks;
-    if (block !== undefined && this.#full !== undefined) this.#handOver(block);
   }
 
-  #handOver(block: RowBlock): void {
-    this.#full?.(block);
-    block.count = 0;
-    block.frameWords = 0;
-    block.branchWords = 0;
-    block.recordBytes = 0;
+  /** Forgets the blocks, which are used again. */
+  clear(): void {
+    for (const block of this.blocks.splice(0)) {
+      block.count = 0;
+      block.frameWords = 0;
+      block.branchWords = 0;
+      block.recordBytes = 0;
+      this.#spare.push(block);
+    }
+  }
+
+  /** What was counted: what can be sent to another thread. */
+  part(): RowCounts {
+    const { count, frames, unmapped } = this;
+    return { count, frames, unmapped, places: this.samples(), events: this.#eventCounts };
+  }
+
+  /**
+   * Adds what another thread counted.
+   *
+   * @param places The places here, by its places.
+   */
+  join(part: RowCounts, places: Int32Array): void {
+    this.count += part.count;
+    this.frames += part.frames;
+    this.unmapped += part.unmapped;
+    for (const [event, count] of part.events.entries()) this.#count(event, -1, count);
+    for (const [place, count] of part.places.entries()) {
+      if (count > 0) this.#countPlace(places[place] as number, count);
+    }
   }
 
   /** The engine of the pass; there is none before it. */
@@ -174,23 +207,23 @@ export class ScriptRows implements Consumer {
     return sum;
   }
 
-  #count(event: number, place: number): void {
+  #count(event: number, place: number, count: number): void {
     while (event >= this.#eventCounts.length) this.#eventCounts.push(0);
-    (this.#eventCounts[event] as number) += 1;
-    if (place < 0) return;
+    (this.#eventCounts[event] as number) += count;
+    if (place >= 0) this.#countPlace(place, count);
+  }
+
+  #countPlace(place: number, count: number): void {
     if (place >= this.#placeCounts.length) {
       this.#placeCounts = enlarge(this.#placeCounts, place + 1);
     }
-    (this.#placeCounts[place] as number) += 1;
+    (this.#placeCounts[place] as number) += count;
   }
 
   #add(run: Run, i: number, event: number, periodHi: number, periodLo: number): void {
     let block = this.blocks.at(-1);
-    if (block !== undefined && block.count === ROWS && this.#full !== undefined) {
-      this.#handOver(block);
-    }
     if (block === undefined || block.count === ROWS) {
-      block = {
+      block = this.#spare.pop() ?? {
         count: 0,
         words: new Int32Array(ROWS * ROW_WORDS),
         // As many as in the block before, and some more.
@@ -204,7 +237,7 @@ export class ScriptRows implements Consumer {
       this.blocks.push(block);
     }
     this.count++;
-    this.#count(event, run.place[i] as number);
+    this.#count(event, run.place[i] as number, 1);
     const row = block.count++;
     const at = row * ROW_WORDS;
     const { words } = block;

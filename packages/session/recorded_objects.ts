@@ -232,6 +232,11 @@ export class RecordedObjects {
     }
   }
 
+  /** Whether there are jitdump files, as far as is known. */
+  get hasJitdumps(): boolean {
+    return this.#jitdumps.size > 0;
+  }
+
   /** How to find the symbols of an object. */
   describe({ name, kernel, buildId, start, end }: MappedObject): SymbolObject {
     const kind = mapKind(name);

@@ -8,6 +8,7 @@ import type {
 import { UNRESOLVED_CAUSES, type UnresolvedCause } from "@perfdata/symbols/trust-report";
 import { ADDRESS_USE } from "./address_table.ts";
 import type { RecordedAddresses } from "./addresses.ts";
+import { enlarge } from "@perfdata/format/enlarge";
 import { KERNEL_HIDDEN } from "./places.ts";
 
 /** The addresses of one object, looked up. */
@@ -50,8 +51,24 @@ export interface SymbolizedObject {
  * ```
  */
 export async function* symbolize(
-  { objects, table }: Pick<RecordedAddresses, "objects" | "table">,
+  recorded: Pick<RecordedAddresses, "objects" | "table">,
   resolver: SymbolResolver,
+): AsyncGenerator<SymbolizedObject, void, void> {
+  const { objects } = recorded;
+  const open = (number: number) => resolver.open(objects[number] as SymbolObject);
+  for await (const symbolized of symbolizeWith(recorded, open)) {
+    try {
+      yield symbolized;
+    } finally {
+      symbolized.symbols.close();
+    }
+  }
+}
+
+/** The same with symbols that the caller opens, and closes when it will. */
+export async function* symbolizeWith(
+  { objects, table }: Pick<RecordedAddresses, "objects" | "table">,
+  open: (object: number) => Promise<ObjectSymbols>,
 ): AsyncGenerator<SymbolizedObject, void, void> {
   const counts = new Uint32Array(objects.length);
   const isLooked = (row: number) => (table.object[row] as number) >= 0 && table.uses[row] !== 0;
@@ -68,17 +85,13 @@ export async function* symbolize(
     (rowsOf[object] as Uint32Array)[counts[object] as number] = row;
     counts[object] = (counts[object] as number) + 1;
   }
-  for (const [number, object] of objects.entries()) {
-    const rows = byAddress(rowsOf[number] as Uint32Array, table.address);
+  for (const [number, unsorted] of rowsOf.entries()) {
+    const rows = byAddress(unsorted, table.address);
     if (rows.length === 0) continue;
     const addresses = pick(table.address, rows);
-    const symbols = await resolver.open(object);
-    try {
-      const resolutions = await symbols.find(addresses, pick(table.times, rows));
-      yield { number, symbols, rows, resolutions };
-    } finally {
-      symbols.close();
-    }
+    const symbols = await open(number);
+    const resolutions = await symbols.find(addresses, pick(table.times, rows));
+    yield { number, symbols, rows, resolutions };
   }
 }
 
@@ -197,71 +210,149 @@ export async function symbolTrust(
   resolver: SymbolResolver,
   each?: (object: SymbolizedObject) => void,
 ): Promise<SymbolTrust> {
-  const { table } = recorded;
-  const objects: ObjectTrust[] = [];
+  const outcomes = new LookUpOutcomes();
   for await (const symbolized of symbolize(recorded, resolver)) {
-    const { symbols, rows, resolutions } = symbolized;
-    const counts = emptyCounts();
-    const { verified } = symbols;
-    // Addresses of a function follow each other, and share what was found.
-    for (let i = 0; i < rows.length;) {
-      const found = resolutions[i] as Resolution;
-      const sum = zero();
-      for (; i < rows.length && resolutions[i] === found; i++) {
-        addRow(sum, table, rows[i] as number);
-      }
-      count(counts, sum, found, verified);
-    }
+    outcomes.add(symbolized);
     each?.(symbolized);
-    objects.push({
-      object: symbols.object,
-      origin: symbols.origin,
-      bundled: symbols.bundled,
-      ...counts,
-      refused: symbols.refused,
-      faults: symbols.faults.map(({ message }) => message),
-      faultCount: symbols.faultCount,
-    });
   }
-  const nowhere: [(object: number) => boolean, UnresolvedCause][] = [
-    [(object) => object < 0 && object !== KERNEL_HIDDEN, "unmapped"],
-    [(object) => object === KERNEL_HIDDEN, "kallsyms restricted"],
-  ];
-  for (const [isThere, cause] of nowhere) {
-    const counts = emptyCounts();
-    const answer: Resolution = { symbol: undefined, frames: [], cause };
-    const sum = zero();
+  return outcomes.trust(recorded);
+}
+
+/** Bits of an outcome that is a function; without them it is the number of a cause, from 1 on. */
+const OUTCOME = { FUNCTION: 0x40, LINES: 0x20 } as const;
+
+/** Where symbols of an object came from, and what was wrong with them. */
+type ObjectOutcome =
+  & Pick<
+    ObjectTrust,
+    "origin" | "bundled" | "refused" | "faults" | "faultCount"
+  >
+  & { readonly verified: boolean };
+
+/** Outcomes of one thread: what can be sent to another one. */
+export interface OutcomesPart {
+  /** By row. */
+  readonly outcomes: Uint8Array<ArrayBuffer>;
+  /** By object; nothing of those without addresses. */
+  readonly objects: readonly (ObjectOutcome | undefined)[];
+}
+
+/** What became of addresses that are looked up a part at a time; counted when all are. */
+export class LookUpOutcomes {
+  /** By row: 0 where it was not looked up. */
+  #outcomes = new Uint8Array(1 << 10);
+  readonly #objects: (ObjectOutcome | undefined)[] = [];
+
+  /**
+   * Adds what became of addresses of an object.
+   *
+   * @param first Number of the first row.
+   */
+  add({ number, symbols, rows, resolutions }: SymbolizedObject, first = 0): void {
+    const { origin, bundled, verified, refused, faultCount } = symbols;
+    const faults = symbols.faults.map(({ message }) => message);
+    this.#addObject(number, { origin, bundled, verified, refused, faults, faultCount });
+    let last: Resolution | undefined;
+    let outcome = 0;
+    for (let i = 0; i < rows.length; i++) {
+      const found = resolutions[i] as Resolution;
+      // Addresses of a function follow each other, and share what was found.
+      if (found !== last) outcome = outcomeOf(last = found);
+      this.#set(first + (rows[i] as number), outcome);
+    }
+  }
+
+  /** What can be sent to another thread. */
+  part(count: number): OutcomesPart {
+    this.#set(count, 0);
+    return { outcomes: this.#outcomes.slice(0, count), objects: this.#objects };
+  }
+
+  /**
+   * Joins what another thread has looked up.
+   *
+   * @param rows The rows here, by its rows.
+   * @param objects The objects here, by its objects.
+   */
+  join(part: OutcomesPart, rows: Int32Array, objects: Int32Array): void {
+    for (const [number, object] of part.objects.entries()) {
+      if (object !== undefined) this.#addObject(objects[number] as number, object);
+    }
+    for (const [row, outcome] of part.outcomes.entries()) {
+      if (outcome !== 0) this.#set(rows[row] as number, outcome);
+    }
+  }
+
+  #set(row: number, outcome: number): void {
+    if (row >= this.#outcomes.length) this.#outcomes = enlarge(this.#outcomes, row + 1);
+    this.#outcomes[row] = outcome;
+  }
+
+  #addObject(number: number, object: ObjectOutcome): void {
+    const known = this.#objects[number];
+    const refused = [...known?.refused ?? []];
+    for (const file of object.refused) {
+      if (!refused.some(({ path, reason }) => path === file.path && reason === file.reason)) {
+        refused.push(file);
+      }
+    }
+    const faults = [...new Set([...known?.faults ?? [], ...object.faults])];
+    const faultCount = Math.max(known?.faultCount ?? 0, object.faultCount, faults.length);
+    this.#objects[number] = { ...object, refused, faults, faultCount };
+  }
+
+  /** Counts all addresses. */
+  trust({ objects: all, table }: Pick<RecordedAddresses, "objects" | "table">): SymbolTrust {
+    const counts: (Counts | undefined)[] = [];
+    const [unmapped, hidden] = [emptyCounts(), emptyCounts()];
+    this.#set(table.count, 0);
     for (let row = 0; row < table.count; row++) {
-      if (isThere(table.object[row] as number)) addRow(sum, table, row);
+      if (table.uses[row] === 0) continue;
+      const object = table.object[row] as number;
+      if (object === KERNEL_HIDDEN) addRow(hidden, table, row, HIDDEN, true);
+      else if (object < 0) addRow(unmapped, table, row, NOT_MAPPED, true);
+      else {
+        const own = counts[object] ??= emptyCounts();
+        const verified = this.#objects[object]?.verified === true;
+        addRow(own, table, row, this.#outcomes[row] as number, verified);
+      }
     }
-    count(counts, sum, answer, true);
-    if (counts.all.addresses > 0) {
-      objects.push({
-        object: undefined,
-        origin: undefined,
-        bundled: false,
-        ...counts,
-        refused: [],
-        faults: [],
-        faultCount: 0,
-      });
+    const objects: ObjectTrust[] = [];
+    for (const [number, own] of counts.entries()) {
+      const known = this.#objects[number];
+      if (own === undefined || known === undefined) continue;
+      const { verified: _, ...rest } = known;
+      objects.push({ object: all[number], ...own, ...rest });
     }
+    for (const own of [unmapped, hidden]) {
+      if (own.all.addresses === 0) continue;
+      const nothing = { origin: undefined, bundled: false, refused: [], faults: [], faultCount: 0 };
+      objects.push({ object: undefined, ...own, ...nothing });
+    }
+    // Equal ones in an order that does not depend on that of the records.
+    const name = ({ object }: ObjectTrust): string => object?.path ?? "";
+    objects.sort((a, b) =>
+      b.all.samples - a.all.samples || b.all.addresses - a.all.addresses ||
+      (name(a) < name(b) ? -1 : 1)
+    );
+    const total = emptyCounts();
+    for (const { all, resolved, lines, unverified, unresolved } of objects) {
+      add(total.all, all);
+      add(total.resolved, resolved);
+      add(total.lines, lines);
+      add(total.unverified, unverified);
+      for (const [cause, counted] of unresolved) add(total.unresolved.get(cause), counted);
+    }
+    return { ...total, objects };
   }
-  // Equal ones in an order that does not depend on that of the records.
-  const name = ({ object }: ObjectTrust): string => object?.path ?? "";
-  objects.sort((a, b) =>
-    b.all.samples - a.all.samples || b.all.addresses - a.all.addresses ||
-    (name(a) < name(b) ? -1 : 1)
-  );
-  const total = emptyCounts();
-  for (const { all, resolved, lines, unverified, unresolved } of objects) {
-    add(total.all, all);
-    add(total.resolved, resolved);
-    add(total.lines, lines);
-    add(total.unverified, unverified);
-    for (const [cause, counted] of unresolved) add(total.unresolved.get(cause), counted);
-  }
-  return { ...total, objects };
+}
+
+const NOT_MAPPED = UNRESOLVED_CAUSES.indexOf("unmapped") + 1;
+const HIDDEN = UNRESOLVED_CAUSES.indexOf("kallsyms restricted") + 1;
+
+function outcomeOf({ cause, frames }: Resolution): number {
+  if (cause !== undefined) return UNRESOLVED_CAUSES.indexOf(cause) + 1;
+  return OUTCOME.FUNCTION | (frames.some(({ line }) => line > 0) ? OUTCOME.LINES : 0);
 }
 
 interface Counts {
@@ -279,28 +370,34 @@ function emptyCounts(): Counts {
   return { all: zero(), resolved: zero(), lines: zero(), unverified: zero(), unresolved };
 }
 
-/** Counts addresses that share what was found. */
-function count(
+/** Counts a row. */
+function addRow(
   counts: Counts,
-  sum: TrustCount,
-  { cause, frames }: Resolution,
+  table: RecordedAddresses["table"],
+  row: number,
+  outcome: number,
   verified: boolean,
 ): void {
-  add(counts.all, sum);
-  if (cause !== undefined) add(counts.unresolved.get(cause), sum);
-  else {
-    add(counts.resolved, sum);
-    if (frames.some(({ line }) => line > 0)) add(counts.lines, sum);
-    if (!verified) add(counts.unverified, sum);
+  // What is only there for tools that look up the byte before a return address does not count.
+  if (table.uses[row] === ADDRESS_USE.BEFORE_RETURN) return;
+  const samples = table.samples[row] as number;
+  const period = table.periods[row] as number;
+  addOne(counts.all, samples, period);
+  if ((outcome & OUTCOME.FUNCTION) === 0) {
+    const cause = UNRESOLVED_CAUSES[outcome - 1];
+    addOne(cause && counts.unresolved.get(cause), samples, period);
+    return;
   }
+  addOne(counts.resolved, samples, period);
+  if ((outcome & OUTCOME.LINES) !== 0) addOne(counts.lines, samples, period);
+  if (!verified) addOne(counts.unverified, samples, period);
 }
 
-function addRow(to: TrustCount, table: RecordedAddresses["table"], row: number): void {
-  // What is only there for tools that look up the byte before a return address does not count.
-  if (table.uses[row] === ADDRESS_USE.BEFORE_RETURN || table.uses[row] === 0) return;
+function addOne(to: TrustCount | undefined, samples: number, period: number): void {
+  if (to === undefined) return;
   to.addresses++;
-  to.samples += table.samples[row] as number;
-  to.period += table.periods[row] as number;
+  to.samples += samples;
+  to.period += period;
 }
 
 function add(to: TrustCount | undefined, more: TrustCount): void {

@@ -1,7 +1,13 @@
 import { ADDRESS_USE, type AddressTable, type PlaceUses } from "@perfdata/session/address-table";
 import { KERNEL_UNMAPPED, type Places } from "@perfdata/session/places";
-import { type SymbolTrust, symbolTrust } from "@perfdata/session/symbolize";
-import type { Resolution, SymbolObject, SymbolResolver } from "@perfdata/symbols";
+import {
+  LookUpOutcomes,
+  type OutcomesPart,
+  symbolizeWith,
+  type SymbolTrust,
+  symbolTrust,
+} from "@perfdata/session/symbolize";
+import type { ObjectSymbols, Resolution, SymbolObject, SymbolResolver } from "@perfdata/symbols";
 
 /** Which look-ups {@linkcode lookUpPlaces} makes. */
 export interface LookUpOptions {
@@ -66,6 +72,109 @@ export async function lookUpPlaces(
     ({ number, rows, resolutions, symbols: { verified } }) =>
       take({ object: number, places: rows, resolutions, verified }),
   );
+}
+
+/** Objects whose symbols are open at a time where places are looked up a part after the other. */
+const OPEN = 32;
+
+/**
+ * Looks up the places of an engine a part after the other, as they are met: for what prints while records go
+ * by, of a recording whose objects are known before.
+ */
+export class PlaceLookUps {
+  readonly #places: Places;
+  readonly #resolver: SymbolResolver;
+  readonly #take: (found: FoundPlaces) => void;
+  readonly #outcomes = new LookUpOutcomes();
+  /** By number of the object; those that were used last come last. */
+  readonly #open = new Map<number, ObjectSymbols>();
+  #known = 0;
+
+  /**
+   * Has looked up nothing.
+   *
+   * @param take Gets the places of each object.
+   */
+  constructor(places: Places, resolver: SymbolResolver, take: (found: FoundPlaces) => void) {
+    this.#places = places;
+    this.#resolver = resolver;
+    this.#take = take;
+  }
+
+  /** Looks up the places that are new. */
+  async next(): Promise<void> {
+    const [places, first] = [this.#places, this.#known];
+    const { count, objects } = places;
+    if (count === first) return;
+    this.#known = count;
+    const table = tableOf(places, first);
+    for await (
+      const found of symbolizeWith({ objects, table }, (number) => this.#symbols(number))
+    ) {
+      this.#outcomes.add(found, first);
+      const { number, rows, resolutions, symbols: { verified } } = found;
+      this.#take({ object: number, places: rows.map((row) => first + row), resolutions, verified });
+    }
+  }
+
+  async #symbols(number: number): Promise<ObjectSymbols> {
+    const open = this.#open;
+    const known = open.get(number);
+    const symbols = known ??
+      await this.#resolver.open(this.#places.objects[number] as SymbolObject);
+    open.delete(number);
+    open.set(number, symbols);
+    for (const [oldest, closed] of open) {
+      if (open.size <= OPEN) break;
+      closed.close();
+      open.delete(oldest);
+    }
+    return symbols;
+  }
+
+  /** What became of all so far: what can be sent to another thread. */
+  part(): OutcomesPart {
+    return this.#outcomes.part(this.#known);
+  }
+
+  /**
+   * Joins what another thread has looked up, which is not looked up again.
+   *
+   * @param part What that was.
+   * @param rows The places here, by its places.
+   * @param objects The objects here, by its objects.
+   */
+  join(part: OutcomesPart, rows: Int32Array, objects: Int32Array): void {
+    this.#outcomes.join(part, rows, objects);
+    this.#known = this.#places.count;
+  }
+
+  /** How far names can be trusted. */
+  trust(uses: PlaceUses): SymbolTrust {
+    const { objects } = this.#places;
+    return this.#outcomes.trust({ objects, table: uses.table(this.#places) });
+  }
+
+  /** Closes the symbols. */
+  close(): void {
+    for (const symbols of this.#open.values()) symbols.close();
+    this.#open.clear();
+  }
+}
+
+/** The places from `first` on. */
+function tableOf(places: Places, first: number): AddressTable {
+  const count = places.count - first;
+  const object = new Int32Array(count);
+  const address = new Float64Array(count);
+  for (let row = 0; row < count; row++) {
+    object[row] = places.object(first + row);
+    address[row] = places.address(first + row);
+  }
+  const none = new Float64Array(0);
+  const uses = new Uint8Array(count).fill(ADDRESS_USE.CALLCHAIN);
+  const times = places.times.subarray(first, places.count);
+  return { count, object, address, uses, samples: none, periods: none, times };
 }
 
 function inKernel(table: AddressTable, objects: readonly SymbolObject[]): void {

@@ -10,6 +10,8 @@ export interface JoinedNumbers {
   readonly place: Int32Array;
   /** By stack of the thread. */
   readonly stack: Int32Array;
+  /** By object of the thread. */
+  readonly objects: Int32Array;
 }
 
 /**

@@ -4,7 +4,7 @@ import type { HistoryPart } from "../index/recording_index.ts";
 import { Rounds, type RoundsPart } from "../index/rounds.ts";
 import type { Window } from "../windows/plan.ts";
 import { historyIndexOf } from "./open_engine.ts";
-import { type MakeText, TextPart } from "./text_part.ts";
+import { type MakeText, TextPart, type TextPartAnswer } from "./text_part.ts";
 import { TextPieces } from "./text_pieces.ts";
 
 /** What a thread is given: the file, its past, and how its text is made. */
@@ -38,7 +38,7 @@ export type TextAnswer =
     readonly number: number;
     readonly text: readonly Uint8Array<ArrayBuffer>[];
   }
-  | { readonly kind: "part"; readonly part: unknown; readonly records: number }
+  | { readonly kind: "part" } & TextPartAnswer
   | {
     readonly kind: "error";
     readonly message: string;
@@ -86,7 +86,8 @@ export function serveText<About>({ open, make }: TextService<About>): void {
     pieces.reuse(spare);
     const own = await part as TextPart;
     if (window === undefined) {
-      scope.postMessage({ kind: "part", part: own.consumer.part(), records: own.records });
+      const { records } = own;
+      scope.postMessage({ kind: "part", part: await own.part(), totals: own.totals(), records });
       return;
     }
     await own.take(window);

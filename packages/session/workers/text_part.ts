@@ -1,22 +1,29 @@
 import type { Diagnostics, PerfDataReader } from "@perfdata/format";
-import type { Consumer, Engine } from "../engine.ts";
+import type { Consumer, Engine, EngineOptions } from "../engine.ts";
 import type { Applied, HistoryIndex } from "../history/history.ts";
-import { openPass } from "../pass.ts";
+import { openPass, type Pass } from "../pass.ts";
 import type { Rounds } from "../index/rounds.ts";
 import type { Window } from "../windows/plan.ts";
 import { WindowReader } from "../windows/window_reader.ts";
 import { openEngine } from "./open_engine.ts";
+import { type JoinedNumbers, Joiner, type StretchPart, type ThreadTotals } from "./part.ts";
 
 /** Makes text of records in order: of some windows of a recording, whatever is in the others. */
 export interface TextConsumer<Part = unknown> extends Consumer {
   /** Called for the records that change the machine, in their order, before the first window. */
   readonly happened?: Applied | undefined;
+  /** Which samples count, and with what their stacks are unwound. */
+  readonly options?: Pick<EngineOptions, "filter" | "unwind"> | undefined;
   /** Hands out the text of all rows so far. */
-  flush(): void;
+  flush(): void | Promise<void>;
   /** What it counted: what can be sent to another thread. */
   part(): Part;
-  /** Adds what another one counted. */
-  join(part: Part): void;
+  /**
+   * Adds what another one counted.
+   *
+   * @param numbers Numbers of the places that it names.
+   */
+  join(part: Part, numbers: JoinedNumbers): void;
 }
 
 /** Takes text; the bytes are valid during the call only. */
@@ -39,6 +46,16 @@ export interface TextPast {
   readonly machine: HistoryIndex | undefined;
 }
 
+/** What another thread found in its windows. */
+export interface TextPartAnswer {
+  /** What it collected. */
+  readonly part: StretchPart;
+  /** What it counted. */
+  readonly totals: ThreadTotals;
+  /** Records in its windows. */
+  readonly records: number;
+}
+
 /** Makes text of windows, in one thread. */
 export class TextPart {
   /** What makes the text. */
@@ -47,11 +64,18 @@ export class TextPart {
   readonly engine: Engine;
   /** Records in the windows that it took. */
   records = 0;
+  readonly #pass: Pass;
   readonly #windows: WindowReader;
 
-  private constructor(consumer: TextConsumer, engine: Engine, windows: WindowReader) {
+  private constructor(
+    consumer: TextConsumer,
+    engine: Engine,
+    pass: Pass,
+    windows: WindowReader,
+  ) {
     this.consumer = consumer;
     this.engine = engine;
+    this.#pass = pass;
     this.#windows = windows;
   }
 
@@ -63,14 +87,46 @@ export class TextPart {
     diagnostics: Diagnostics,
   ): Promise<TextPart> {
     const engine = await openEngine(reader, machine, diagnostics, consumer.happened);
-    const pass = await openPass(engine, [consumer], {});
+    const pass = await openPass(engine, [consumer], consumer.options ?? {});
     const windows = new WindowReader(reader, rounds, isTimed, (run) => pass.take(run));
-    return new TextPart(consumer, engine, windows);
+    return new TextPart(consumer, engine, pass, windows);
   }
 
   /** Makes the text of a window. */
   async take(window: Window): Promise<void> {
     this.records += await this.#windows.read(window);
-    this.consumer.flush();
+    await this.consumer.flush();
+  }
+
+  /** What was found in all of them. */
+  async part(): Promise<StretchPart> {
+    await this.consumer.flush();
+    const { places, stacks } = this.engine;
+    return {
+      places: places.part(0, 0),
+      stacks: stacks.part(0),
+      collected: this.consumer.part(),
+    };
+  }
+
+  /** What was counted in all of them. */
+  totals(): ThreadTotals {
+    const { resolver: { leftOut, userChains } } = this.#pass;
+    return { leftOut, unjoined: userChains.unjoined, unwound: this.engine.unwound?.part() };
+  }
+
+  /** Adds what other threads found. */
+  async finish(others: readonly TextPartAnswer[]): Promise<void> {
+    await this.consumer.flush();
+    const { engine } = this;
+    const { leftOut, unjoined } = this.totals();
+    engine.leftOut = leftOut;
+    engine.unjoined = unjoined;
+    for (const { part, totals, records } of others) {
+      const joiner = new Joiner(engine, this.consumer);
+      joiner.join(part);
+      joiner.finish(totals);
+      this.records += records;
+    }
   }
 }

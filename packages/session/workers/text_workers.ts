@@ -4,10 +4,17 @@ import type { Engine, EngineOptions, WorkerThread } from "../engine.ts";
 import { PERF_RECORD_EVENT_UPDATE } from "@perfdata/format/record-types";
 import { EventNames } from "../event_names.ts";
 import { RecordingIndex } from "../index/recording_index.ts";
+import { RecordedObjects } from "../recorded_objects.ts";
 import { bytesOf, type Window, WINDOW_BYTES, windowsOf } from "../windows/plan.ts";
 import type { TextAnswer, TextOrder, TextTask } from "./serve_text.ts";
 import { TextPieces } from "./text_pieces.ts";
-import { type MakeText, type TextConsumer, TextPart, type WriteText } from "./text_part.ts";
+import {
+  type MakeText,
+  type TextConsumer,
+  TextPart,
+  type TextPartAnswer,
+  type WriteText,
+} from "./text_part.ts";
 
 /** Windows that another thread has before its first text comes. */
 const AHEAD = 2;
@@ -36,6 +43,11 @@ export interface TextWork<About> {
   readonly notWith: readonly number[];
   /** Whether the text depends on the machine. */
   readonly machine: boolean;
+  /**
+   * Whether names of functions are printed: at an address of compiled code that is used again, the name is
+   * of the first sample, which only one thread that makes all of the text knows.
+   */
+  readonly named?: boolean | undefined;
   /** The order of the records; by time by default. */
   readonly order?: "time" | "file" | undefined;
   /** File offset of the first record. */
@@ -84,10 +96,13 @@ export async function textOfFile<About>(work: TextWork<About>): Promise<TextMade
     const index = await indexOf(work, Math.max(1, windowBytes >> 3));
     const windows = index && windowsOf(index, { windowBytes, time });
     if (index === undefined || windows === undefined) return undefined;
+    if (work.named === true && hasJitdumps(reader, index)) {
+      for (const thread of threads.splice(0)) thread.terminate();
+    }
     progress?.(0, windows.reduce((bytes, window) => bytes + bytesOf(window), -size));
-    const { own, records } = await textInOrder(work, index, windows, threads);
+    const own = await textInOrder(work, index, windows, threads);
     const all = index.blocks.reduce((sum, { records }) => sum + records, 0);
-    if (time === undefined && records !== all) {
+    if (time === undefined && own.records !== all) {
       throw new Error("the file changed while it was read");
     }
     reader.stats = index.stats;
@@ -131,13 +146,25 @@ async function renamesEvents(
   return (await names.all()).some((name, i) => name !== before[i]);
 }
 
+/** Whether the recording has jitdump files. */
+function hasJitdumps(
+  reader: PerfDataReader,
+  { records: { bytes, view, start, end, count } }: RecordingIndex,
+): boolean {
+  const recorded = new RecordedObjects(reader, () => {});
+  for (let i = 0; i < count; i++) {
+    recorded.record(bytes, view, start[i] as number, end[i] as number);
+  }
+  return recorded.hasJitdumps;
+}
+
 /** Makes text of windows by several threads, this one included, and writes it in order. */
 async function textInOrder<About>(
   { reader, path, about, make, machine, begin, write, progress, diagnostics }: TextWork<About>,
   index: RecordingIndex,
   windows: readonly Window[],
   threads: readonly WorkerThread[],
-): Promise<{ readonly own: TextPart; readonly records: number }> {
+): Promise<TextPart> {
   const { rounds, isTimed } = index;
   const turn = new Turn(windows.length, threads.length + 1, write);
   const deal = (): Dealt | undefined => {
@@ -153,8 +180,10 @@ async function textInOrder<About>(
     if (turn.isNow(now)) write(text);
     else pieces.write(text);
   });
-  begin?.(consumer);
-  consumer.flush();
+  if (begin !== undefined) {
+    begin(consumer);
+    await consumer.flush();
+  }
   const task: TextTask = {
     path,
     about,
@@ -176,13 +205,10 @@ async function textInOrder<About>(
     for (const other of others) other.check();
   }
   for (const other of others) other.check();
-  let { records } = own;
-  for (const other of others) {
-    const { part, records: more } = await other.part;
-    consumer.join(part);
-    records += more;
-  }
-  return { own, records };
+  const parts: TextPartAnswer[] = [];
+  for (const other of others) parts.push(await other.part);
+  await own.finish(parts);
+  return own;
 }
 
 /** Lets messages of other threads arrive. */
@@ -259,7 +285,7 @@ class Turn {
 /** Another thread. */
 class TextThread {
   /** What it counted. */
-  readonly part: Promise<{ readonly part: unknown; readonly records: number }>;
+  readonly part: Promise<TextPartAnswer>;
   readonly #worker: WorkerThread;
   readonly #turn: Turn;
   readonly #deal: () => Dealt | undefined;
@@ -278,7 +304,7 @@ class TextThread {
     this.#worker = worker;
     this.#turn = turn;
     this.#deal = deal;
-    const part = Promise.withResolvers<{ part: unknown; records: number }>();
+    const part = Promise.withResolvers<TextPartAnswer>();
     this.part = part.promise;
     // It may fail before somebody asks.
     this.part.catch(() => {});

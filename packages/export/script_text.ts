@@ -1,0 +1,164 @@
+import type { PerfEvent } from "@perfdata/format";
+import type { Engine, EngineOptions, Needs } from "@perfdata/session/engine";
+import type { Run } from "@perfdata/session/run";
+import type { OutcomesPart, SymbolTrust } from "@perfdata/session/symbolize";
+import type { JoinedNumbers, TextConsumer, WriteText } from "@perfdata/session/workers";
+import type { SymbolResolver } from "@perfdata/symbols";
+import { ScriptWriter } from "./script.ts";
+import { eventFields, type FieldWish, rowNeeds, type ScriptField } from "./script_fields.ts";
+import { type PlaceWants, ScriptPlaces } from "./script_places.ts";
+import { type RowCounts, ScriptRows } from "./script_rows.ts";
+import type { ClockTimes } from "./time_of_day.ts";
+
+/** What {@linkcode ScriptText} writes. */
+export interface ScriptTextOptions {
+  /** The fields that are asked for; those of perf without. */
+  readonly wish: FieldWish | undefined;
+  /** Whether call chains are printed. */
+  readonly chains: boolean;
+  /** Whether times have nanoseconds. */
+  readonly nanoseconds: boolean;
+  /** Whether addresses in call chains at which nothing is mapped count among those without a name. */
+  readonly unmapped: boolean;
+  /** What is looked up beside names. */
+  readonly wants: PlaceWants;
+  /** Turns times into times of day, where the recording says how. */
+  readonly clock: ClockTimes | undefined;
+  /** Which samples, and with what their stacks are unwound. */
+  readonly options: Pick<EngineOptions, "filter" | "unwind" | "stitchLbr">;
+  /** Knows the symbols of a recording. */
+  readonly resolver: (engine: Engine) => Promise<SymbolResolver>;
+  /** Whether a sample is printed. */
+  readonly keep?: ((places: ScriptPlaces, comm: string, place: number) => boolean) | undefined;
+}
+
+/** What one thread printed. */
+export interface ScriptPart {
+  /** Samples that were printed. */
+  readonly printed: number;
+  /** What was counted. */
+  readonly rows: RowCounts;
+  /** What became of look-ups. */
+  readonly names: OutcomesPart;
+}
+
+/** Blocks of rows that are held while records go by. */
+const HELD = 2;
+
+/**
+ * Writes samples as `perf script` does. Where all objects of a recording are known before its samples, as in a
+ * file, the text of some of them can be made at any time: names are looked up as places are met.
+ */
+export class ScriptText implements TextConsumer<ScriptPart> {
+  readonly needs: Needs;
+  /** Which samples, and with what their stacks are unwound. */
+  readonly options: ScriptTextOptions["options"];
+  /** Samples that were printed. */
+  printed: number = 0;
+  /** What is kept of samples until its text is made, and counted. */
+  readonly samples: ScriptRows;
+  /** The fields of events, by number; known when there is text. */
+  fields: readonly ReadonlySet<ScriptField>[] = [];
+  /** Of what is not read by windows: makes text of what is held. */
+  readonly settle?: () => Promise<void>;
+  readonly #wish: ScriptTextOptions;
+  readonly #write: WriteText;
+  #places: ScriptPlaces | undefined;
+  #writer: ScriptWriter | undefined;
+
+  /**
+   * Has written nothing yet.
+   *
+   * @param events What the recording says of its events by now.
+   * @param early Whether all objects are known before the samples, which need not be held then.
+   */
+  constructor(
+    events: readonly PerfEvent[],
+    wish: ScriptTextOptions,
+    write: WriteText,
+    early: boolean = false,
+  ) {
+    this.samples = new ScriptRows(rowNeeds(events, wish.wish, wish.chains), wish.unmapped);
+    this.needs = this.samples.needs;
+    this.options = wish.options;
+    this.#wish = wish;
+    this.#write = write;
+    if (early) {
+      this.settle = async () => {
+        if (this.samples.blocks.length > HELD) await this.flush();
+      };
+    }
+  }
+
+  /** Takes what the pass shares. */
+  async start(engine: Engine): Promise<void> {
+    await this.samples.start(engine);
+  }
+
+  /** The formats of tracepoints came with a stream. */
+  async described(): Promise<void> {
+    await this.samples.described();
+  }
+
+  /** Keeps the samples of a run. */
+  rows(run: Run): void {
+    this.samples.rows(run);
+  }
+
+  /** Makes the last text. */
+  async finish(): Promise<void> {
+    await this.samples.finish();
+    await this.flush();
+  }
+
+  /** Makes the text of all samples that are kept. */
+  async flush(): Promise<void> {
+    const { samples } = this;
+    const places = this.#places ??= await this.#open(samples.engine);
+    await places.learn();
+    const writer = this.#writer ??= this.#begin(samples.engine, places);
+    for (const block of samples.blocks) writer.block(block, this.#write);
+    samples.clear();
+    this.#write(writer.text.take());
+    this.printed += writer.printed;
+    writer.printed = 0;
+  }
+
+  async #open(engine: Engine): Promise<ScriptPlaces> {
+    return new ScriptPlaces(engine, await this.#wish.resolver(engine), this.#wish.wants);
+  }
+
+  #begin(engine: Engine, places: ScriptPlaces): ScriptWriter {
+    const { wish, clock, chains, nanoseconds, keep } = this.#wish;
+    this.fields = eventFields(engine.reader.events.all, engine.eventNames, wish);
+    return new ScriptWriter(engine, places, {
+      fields: this.fields,
+      clock,
+      chains,
+      nanoseconds,
+      traces: this.samples.traces,
+      ...(keep === undefined ? {} : { keep: (comm, place) => keep(places, comm, place) }),
+    });
+  }
+
+  /** How far names can be trusted, when all text is made. */
+  trust(): SymbolTrust {
+    return (this.#places as ScriptPlaces).trust(this.samples.samples());
+  }
+
+  /** What was printed and counted. */
+  part(): ScriptPart {
+    return {
+      printed: this.printed,
+      rows: this.samples.part(),
+      names: (this.#places as ScriptPlaces).part(),
+    };
+  }
+
+  /** Adds what another thread printed. */
+  join({ printed, rows, names }: ScriptPart, numbers: JoinedNumbers): void {
+    this.printed += printed;
+    this.samples.join(rows, numbers.place);
+    (this.#places as ScriptPlaces).join(names, numbers);
+  }
+}

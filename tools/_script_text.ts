@@ -1,0 +1,154 @@
+/** Makes the text of `script`, in this thread or another one. */
+import {
+  PERF_SAMPLE_READ,
+  PERF_SAMPLE_REGS_USER,
+  PERF_SAMPLE_STACK_USER,
+} from "@perfdata/format/perf-event";
+import {
+  PERF_RECORD_HEADER_ATTR,
+  PERF_RECORD_HEADER_TRACING_DATA,
+} from "@perfdata/format/record-types";
+import { HEADER_CLOCK_DATA } from "@perfdata/format/feature-names";
+import { decodeFeature } from "@perfdata/format/features";
+import type { PerfDataReader } from "@perfdata/format";
+import { asksFor, FieldError, parseFields, SCRIPT_FIELDS } from "@perfdata/export/script-fields";
+import { ScriptText } from "@perfdata/export/script-text";
+import type { ClockTimes } from "@perfdata/export/time-of-day";
+import type { Engine, EngineOptions } from "@perfdata/session/engine";
+import type { TextWork, WriteText } from "@perfdata/session/workers";
+import type { SymbolResolver } from "@perfdata/symbols";
+import { type Flags, UsageError } from "./_cli.ts";
+import type { PROFILE_FLAGS } from "./_profile.ts";
+import { nameFilters } from "./_sample_flags.ts";
+import { resolverOf } from "./_symbol_flags.ts";
+
+const UNWINDS = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+
+type On = "hide-call-graph" | "ns" | "no-inline" | typeof PROFILE_FLAGS.boolean[number];
+
+/** What is printed of which recording: what can be sent to another thread. */
+export interface ScriptAbout {
+  /** The recording. */
+  readonly name: string;
+  /** The fields that were asked for. */
+  readonly fields: string | undefined;
+  /** What the user gave. */
+  readonly flags: Flags<On, typeof PROFILE_FLAGS.string[number]>;
+  /** Which samples. */
+  readonly filter: EngineOptions["filter"];
+}
+
+/** Makes what prints the samples of a recording. */
+export async function makeScript(
+  reader: PerfDataReader,
+  { name, fields, flags, filter }: ScriptAbout,
+  write: WriteText,
+): Promise<ScriptText> {
+  const { on } = flags;
+  const wish = fieldError(() => fields === undefined ? undefined : parseFields(fields));
+  const lines = asksFor(wish, "srcline");
+  const chains = !on["hide-call-graph"];
+  // perf expands inlined functions in stacks that it unwinds.
+  const unwinds = reader.events.all.some(({ layout }) => (layout.sampleType & UNWINDS) === UNWINDS);
+  const names = nameFilters(flags);
+  const isFiltered = names.comm !== undefined || names.dso !== undefined ||
+    names.symbol !== undefined;
+  let known: Promise<SymbolResolver> | undefined;
+  const resolver = ({ recorded }: Engine) =>
+    known ??= resolverOf(flags, name, {
+      machine: recorded,
+      parameters: false,
+      debugInformation: (!on["no-inline"] && unwinds) || lines,
+    });
+  const { isPipe, fileSize } = reader;
+  return new ScriptText(
+    reader.events.all,
+    {
+      wish,
+      chains,
+      nanoseconds: on.ns,
+      unmapped: on.verbose,
+      wants: { inline: unwinds && !on["no-inline"] && chains, lines },
+      clock: asksFor(wish, "tod") ? await clockOf(reader) : undefined,
+      options: { ...(filter === undefined ? {} : { filter }), unwind: resolver },
+      resolver,
+      keep: !isFiltered
+        ? undefined
+        : (places, comm, place) =>
+          (names.comm?.(comm) ?? true) && (names.dso?.(places.shortDso(place)) ?? true) &&
+          (names.symbol?.(places.symbol(place)) ?? true),
+    },
+    write,
+    !isPipe && fileSize !== undefined,
+  );
+}
+
+/** What was printed. */
+export interface ScriptMade {
+  /** What has printed it. */
+  readonly script: ScriptText;
+  /** What was found on the way. */
+  readonly engine: Engine;
+}
+
+/** How text is made by windows. */
+export type ByWindows = Pick<
+  TextWork<ScriptAbout>,
+  "jobs" | "write" | "windowBytes" | "progress" | "diagnostics"
+>;
+
+/**
+ * Prints the samples of a file by windows, in one thread or several: the text is the same.
+ *
+ * @returns `undefined`, with nothing written, where that cannot be done.
+ */
+export async function scriptByWindows(
+  reader: PerfDataReader,
+  about: ScriptAbout,
+  how: ByWindows,
+): Promise<ScriptMade | undefined> {
+  const { isPipe, fileSize, events } = reader;
+  // What a group counted is compared with the sample before.
+  const hasGroups = events.all.some(({ layout }) => (layout.sampleType & PERF_SAMPLE_READ) !== 0);
+  if (isPipe || fileSize === undefined || hasGroups) return undefined;
+  const { textOfFile } = await import("@perfdata/session/workers");
+  const made = await textOfFile<ScriptAbout>({
+    ...how,
+    reader,
+    path: about.name,
+    start: () => new Worker(new URL("./_script_worker.ts", import.meta.url), { type: "module" }),
+    about,
+    make: makeScript,
+    notWith: [PERF_RECORD_HEADER_ATTR, PERF_RECORD_HEADER_TRACING_DATA],
+    machine: true,
+    named: true,
+    time: about.filter?.time,
+  });
+  return made && { script: made.consumer as ScriptText, engine: made.engine };
+}
+
+/** What turns times into times of day, if the recording has it. */
+async function clockOf(reader: PerfDataReader): Promise<ClockTimes | undefined> {
+  const section = reader.features.find(({ id }) => id === HEADER_CLOCK_DATA)?.section;
+  if (section === undefined) return undefined;
+  const { offset, size } = section;
+  const bytes = await reader.readSection(Number(offset), Number(size), "CLOCK_DATA");
+  const { littleEndian } = reader;
+  const feature = decodeFeature(HEADER_CLOCK_DATA, bytes, { littleEndian });
+  return feature.name === "CLOCK_DATA" ? feature.value : undefined;
+}
+
+/** Makes wrong fields wrong usage. */
+export function fieldError<T>(action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    throw wrongField(error);
+  }
+}
+
+/** What is thrown for an error: for wrong fields, wrong usage. */
+export function wrongField(error: unknown): unknown {
+  if (!(error instanceof FieldError)) return error;
+  return new UsageError(`--fields: ${error.message}`, { word: error.word, known: SCRIPT_FIELDS });
+}
