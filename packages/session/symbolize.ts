@@ -222,7 +222,7 @@ export async function symbolTrust(
 const OUTCOME = { FUNCTION: 0x40, LINES: 0x20 } as const;
 
 /** Where symbols of an object came from, and what was wrong with them. */
-type ObjectOutcome =
+export type ObjectOutcome =
   & Pick<
     ObjectTrust,
     "origin" | "bundled" | "refused" | "faults" | "faultCount"
