@@ -1,5 +1,5 @@
 /** Reads Parquet files by `hyparquet`, a reader that has nothing to do with the writer. */
-import { parquetMetadataAsync, parquetReadObjects } from "npm:hyparquet@1.31.5";
+import { parquetMetadataAsync, parquetReadObjects } from "hyparquet";
 import { zstdDecompressSync } from "node:zlib";
 
 /** A row: values by name of the column; 64-bit numbers are `bigint`. */

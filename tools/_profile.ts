@@ -22,10 +22,12 @@ import {
   NothingToShow,
   parseWord,
   Progress,
+  UsageError,
   writeOut,
 } from "./_cli.ts";
 import { sampleJobs } from "./_record_flags.ts";
 import { whyNothing } from "./_nothing.ts";
+import { tableFolders } from "./_table_folders.ts";
 import {
   choosesSamples,
   givenFilters,
@@ -112,6 +114,13 @@ export async function readProfile(
 ): Promise<ReadProfile> {
   const { on } = flags;
   const names = nameFilters(flags);
+  if (tableFolders(name).length > 0) {
+    if (options.pt === true || (options.weight ?? "period") !== "period") {
+      throw new UsageError(`${name} has tables: only periods of samples are read from them`);
+    }
+    const { readTablesProfile } = await import("./_tables_profile.ts");
+    return await readTablesProfile(tool, name, flags, options);
+  }
   if (options.pt === true) return await ptProfileOf(tool, name, flags, options.timeline === true);
   const complaints = new Complaints(`${tool}: ${name}`);
   const { weight = "period" } = options;

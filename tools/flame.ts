@@ -30,6 +30,7 @@ const HELP = `flame: writes a flame graph of a recording: one HTML file that nee
 usage: perfdata flame [flags] -o OUTPUT [FILE]
 
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
+A directory of tables, as "export parquet" writes, is read like one recording.
 
 In the page: search for text or /expression/, click to zoom, choose event, process, thread and a
 range of time, see callers first or the order of time; ? lists the keys. docs/flame.md says more.

@@ -25,6 +25,7 @@ import {
 } from "./_cli.ts";
 import { writeTable } from "./_styled.ts";
 import { complainRounded } from "./_periods.ts";
+import { tableFolders } from "./_table_folders.ts";
 import { whyNothing } from "./_nothing.ts";
 import { parseCount, parsePercent, sampleJobs } from "./_record_flags.ts";
 import {
@@ -173,6 +174,9 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const { comm, dso, symbol: sym } = named;
   const filters = givenFilters(flags);
   const name = oneFile(operands);
+  if (tableFolders(name).length > 0) {
+    throw new InputError(`${name} has tables: perfdata sql "FROM functions" ${name}, or tree`);
+  }
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`funcs: ${name}`);
     const opened = openSource(name, { interruptible: true });

@@ -13,6 +13,7 @@ import {
 } from "./_cli.ts";
 import { parseJobs } from "./_record_flags.ts";
 import type { SqlJob } from "./_sql_engine.ts";
+import { parquetPaths } from "./_table_folders.ts";
 import { SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
 
 const HELP = `sql: answers a question about recordings, in SQL
@@ -90,7 +91,9 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     scratch: scratch.path,
   };
   for (const name of job.tables) {
-    if (!hasFile(`${folder}/${name}`)) throw new InputError(`${folder}: no table ${name}`);
+    if (parquetPaths(`${folder}/${name}`).length === 0) {
+      throw new InputError(`${folder}: no table ${name}`);
+    }
   }
   const code = await engine(job);
   if (code === 0 && value.parquet !== undefined) await moveResult(job, value.parquet, on.force);
@@ -199,15 +202,6 @@ function exists(path: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** Whether a table has a file, in whatever partition. */
-function hasFile(folder: string): boolean {
-  if (!exists(folder)) return false;
-  for (const { name, isDirectory } of Deno.readDirSync(folder)) {
-    if (isDirectory ? hasFile(`${folder}/${name}`) : name.endsWith(".parquet")) return true;
-  }
-  return false;
 }
 
 /** The command. */

@@ -33,6 +33,7 @@ const HELP = `tree: prints who called whom, with the share of the samples
 usage: perfdata tree [flags] [FILE]
 
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
+A directory of tables, as "export parquet" writes, is read like one recording.
 
 A line has the share of the period in a function and in what it called, the share in itself,
 samples, and the function with its object; functions that only call one other stand in one line.

@@ -25,6 +25,7 @@ import {
 import { disassembler } from "./_disassembler.ts";
 import { codeFiles, imagesOf } from "./_pt.ts";
 import { Sources } from "./_source_lines.ts";
+import { tableFolders } from "./_table_folders.ts";
 import { PROFILE_FLAGS, PROFILE_HELP, readProfile, titleOf, writeChunks } from "./_profile.ts";
 
 const HELP = `view: shows a recording in a browser: timeline, flame graph, functions, tree, records
@@ -94,7 +95,7 @@ async function run(flags: ViewFlags): Promise<number> {
 
 /** What answers about records, where they can be read again. */
 function recordingOf(name: string): RecordingService | undefined {
-  if (name === "-") return undefined;
+  if (name === "-" || tableFolders(name).length > 0) return undefined;
   const source = about(name, () => openSource(name));
   return isRandomAccess(source) ? new RecordingService(source, name) : undefined;
 }

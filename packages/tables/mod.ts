@@ -7,6 +7,8 @@ export * from "./schema/columns.ts";
 export * from "./schema/tables.ts";
 export { ParquetFile, type ParquetOptions } from "./parquet/parquet_file.ts";
 export { ContentHash } from "./ids/content_ids.ts";
+export { profileOfTables, type TablesProfileOptions } from "./reading/tables_profile.ts";
+export type { Decompress, TableFile } from "./reading/table_columns.ts";
 export {
   type OpenTable,
   type RecordingKey,

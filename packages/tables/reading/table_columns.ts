@@ -1,0 +1,77 @@
+import { parquetMetadataAsync, parquetRead } from "hyparquet";
+import { PerfDataError } from "@perfdata/format/error";
+
+/** A Parquet file, wherever it is. */
+export interface TableFile {
+  /** Its name, for messages. */
+  readonly name: string;
+  /** Its size in bytes. */
+  readonly byteLength: number;
+  /** Some of its bytes. */
+  slice(start: number, end?: number): ArrayBuffer | Promise<ArrayBuffer>;
+}
+
+/** Makes a block of Zstandard plain. */
+export type Decompress = (bytes: Uint8Array) => Uint8Array;
+
+/** Values of a column: of `int64` they are `bigint`; missing ones are `null` or `undefined`. */
+export type ReadValues = ArrayLike<unknown>;
+
+/** Some rows of a table. */
+export interface ReadRows {
+  /** How many. */
+  readonly count: number;
+  /** The values of a column. */
+  column(name: string): ReadValues;
+}
+
+/**
+ * Reads some columns of a file, group by group. A column that may be missing gives no values.
+ *
+ * @param optional Columns that tables of others may lack.
+ * @throws {PerfDataError} Where the file is no such table, or damaged.
+ */
+export async function* readRows(
+  file: TableFile,
+  columns: readonly string[],
+  optional: readonly string[],
+  decompress: Decompress,
+): AsyncGenerator<ReadRows, void, void> {
+  const metadata = await readable(file, () => parquetMetadataAsync(file));
+  const there = new Set(metadata.schema.map(({ name }) => name));
+  const missing = columns.find((name) => !there.has(name));
+  if (missing !== undefined) throw new PerfDataError(`${file.name}: no column ${missing}`);
+  const wanted = [...columns, ...optional.filter((name) => there.has(name))];
+  let rowStart = 0;
+  for (const { num_rows } of metadata.row_groups) {
+    const count = Number(num_rows);
+    const rowEnd = rowStart + count;
+    const parts = new Map<string, ReadValues[]>(wanted.map((name) => [name, []]));
+    await readable(file, () =>
+      parquetRead({
+        ...{ file, metadata, columns: wanted, rowStart, rowEnd },
+        compressors: { ZSTD: decompress },
+        onChunk: ({ columnName, columnData }) => parts.get(columnName)?.push(columnData),
+      }));
+    const none = new Array<undefined>(count);
+    yield { count, column: (name) => joined(parts.get(name) ?? [none]) };
+    rowStart = rowEnd;
+  }
+}
+
+function joined(parts: readonly ReadValues[]): ReadValues {
+  const [first, ...rest] = parts;
+  if (first === undefined) return [];
+  return rest.length === 0 ? first : parts.flatMap((part) => Array.from(part));
+}
+
+/** What the library throws about bytes, as what is said of a file. */
+async function readable<T>(file: TableFile, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof PerfDataError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new PerfDataError(`${file.name}: no whole Parquet file: ${reason}`);
+  }
+}

@@ -1,0 +1,387 @@
+import { PerfDataError } from "@perfdata/format/error";
+import { NodeTable } from "@perfdata/profile/node-table";
+import { type BuilderFrame, ProfileBuilder } from "@perfdata/profile/profile-builder";
+import { FUNCTION_KIND, type Profile, type ProfileEvent } from "@perfdata/profile/profile";
+import { shortName } from "@perfdata/session/short-name";
+import { percent } from "@perfdata/session/unwind-text";
+import { TABLES_VERSION } from "../schema/tables.ts";
+import { type Decompress, readRows, type TableFile } from "./table_columns.ts";
+
+/** What {@linkcode profileOfTables} reads, and which rows count. */
+export interface TablesProfileOptions {
+  /** The files of a table; none where there is no such table. */
+  readonly files: (table: string) => readonly TableFile[];
+  /** Makes a block of Zstandard plain. */
+  readonly decompress: Decompress;
+  /** What was recorded. */
+  readonly title: string;
+  /** Whether each sample keeps its time and CPU, where all are of one recording. */
+  readonly timed?: boolean;
+  /** Which samples count, by what their columns say; all without it. */
+  readonly filter?: {
+    readonly pids?: ReadonlySet<number> | undefined;
+    readonly tids?: ReadonlySet<number> | undefined;
+    readonly cpus?: ReadonlySet<number> | undefined;
+  };
+}
+
+/** A row of stacks. */
+interface Stacks {
+  readonly rows: Map<bigint, number>;
+  readonly parent: (bigint | undefined)[];
+  readonly frame: bigint[];
+}
+
+/** A row of frames. */
+interface Frame extends BuilderFrame {
+  readonly object: string | undefined;
+  readonly buildId: string | undefined;
+  readonly isKernel: boolean;
+  readonly offset: number;
+}
+
+/** A frame with what is inlined in it. */
+interface Code {
+  outer: Frame | undefined;
+  readonly inlined: { readonly depth: number; readonly frame: Frame }[];
+}
+
+/**
+ * The profile of tables: of samples, or of `weights`, in which many samples of many recordings are summed up.
+ * Of several recordings, threads are commands, since numbers of processes say nothing there.
+ *
+ * @throws {PerfDataError} Where tables are missing, damaged, or of another version.
+ */
+export async function profileOfTables(options: TablesProfileOptions): Promise<Profile> {
+  const { files, timed = false } = options;
+  const isSum = files("weights").length > 0;
+  const recordings = isSum ? 0 : await recordingsOf(options);
+  const stacks = await readStacks(options);
+  const codes = await readCodes(options);
+  const events: ProfileEvent[] = [];
+  const builder = new ProfileBuilder({ events, title: options.title });
+  const reader = new SampleReader(builder, events, stacks, codes, recordings === 1);
+  const read = isSum
+    ? await reader.weights(options)
+    : await reader.samples(options, timed && recordings === 1);
+  const profile = builder.profile();
+  const trust = [
+    `tables of ${isSum ? "sums" : recordings === 1 ? "a recording" : `${recordings} recordings`}`,
+    `${percent(read.named, read.samples)} of samples have a function`,
+    `${percent(read.callers, read.samples)} have callers`,
+  ].join("; ");
+  return {
+    ...profile,
+    trust: read.named === 0 && read.samples > 0 ? `${trust} (export them with --names)` : trust,
+    epoch: read.epoch,
+  };
+}
+
+function tableFiles({ files }: TablesProfileOptions, table: string): readonly TableFile[] {
+  const found = files(table);
+  if (found.length === 0) throw new PerfDataError(`no table ${table}`);
+  return found;
+}
+
+/** How many recordings there are. */
+async function recordingsOf(options: TablesProfileOptions): Promise<number> {
+  const ids = new Set<unknown>();
+  for (const file of tableFiles(options, "recordings")) {
+    const names = ["recording_id", "version"];
+    for await (const rows of readRows(file, names, [], options.decompress)) {
+      const [id, version] = names.map((name) => rows.column(name));
+      for (let i = 0; i < rows.count; i++) {
+        checkVersion(version?.[i]);
+        ids.add(id?.[i]);
+      }
+    }
+  }
+  return ids.size;
+}
+
+function checkVersion(version: unknown): void {
+  if (Number(version) === TABLES_VERSION) return;
+  throw new PerfDataError(
+    `tables of version ${version}, expected ${TABLES_VERSION}: export them again`,
+  );
+}
+
+async function readStacks(options: TablesProfileOptions): Promise<Stacks> {
+  const stacks: Stacks = { rows: new Map(), parent: [], frame: [] };
+  for (const file of tableFiles(options, "stacks")) {
+    const names = ["stack_id", "frame_id", "parent_id"];
+    for await (const rows of readRows(file, names, [], options.decompress)) {
+      const ids = rows.column("stack_id");
+      const frames = rows.column("frame_id");
+      const parents = rows.column("parent_id");
+      for (let i = 0; i < rows.count; i++) {
+        const id = ids[i] as bigint;
+        if (stacks.rows.has(id)) continue;
+        stacks.rows.set(id, stacks.frame.length);
+        stacks.frame.push(frames[i] as bigint);
+        stacks.parent.push((parents[i] as bigint | null) ?? undefined);
+      }
+    }
+  }
+  return stacks;
+}
+
+async function readCodes(options: TablesProfileOptions): Promise<Map<bigint, Code>> {
+  const codes = new Map<bigint, Code>();
+  const names = [
+    ...["frame_id", "build_id", "object", "kind", "offset"],
+    ...["function", "file", "line", "inline_of", "inline_depth", "verified"],
+  ];
+  // Of rows that several recordings have, those with names stay; a file has all of a frame, or none.
+  for (const file of tableFiles(options, "frames")) {
+    const here = new Map<bigint, Code>();
+    for await (const rows of readRows(file, names, [], options.decompress)) {
+      const columns = names.map((name) => rows.column(name));
+      for (let i = 0; i < rows.count; i++) {
+        const [id, buildId, object, kind, offset, name, path, line, of, depth, verified] = columns
+          .map((values) => values[i] ?? undefined);
+        const isKernel = kind === "kernel" || kind === "module" || kind === "bpf";
+        const level = isKernel
+          ? FUNCTION_KIND.KERNEL
+          : kind === "jit"
+          ? FUNCTION_KIND.JIT
+          : FUNCTION_KIND.USER;
+        const isUnverified = name !== undefined && verified !== true;
+        const frame: Frame = {
+          name: (name as string | undefined) ?? "",
+          file: path as string | undefined,
+          line: line === undefined ? undefined : Number(line),
+          kind: level | (isUnverified ? FUNCTION_KIND.UNVERIFIED : 0) |
+            (of === undefined ? 0 : FUNCTION_KIND.INLINED),
+          object: object as string | undefined,
+          buildId: buildId as string | undefined,
+          isKernel,
+          offset: Number((offset as bigint | undefined) ?? 0n),
+        };
+        const key = (of ?? id) as bigint;
+        let code = here.get(key);
+        if (code === undefined) here.set(key, code = { outer: undefined, inlined: [] });
+        if (of === undefined) code.outer = frame;
+        else code.inlined.push({ depth: Number(depth), frame });
+      }
+    }
+    for (const [id, code] of here) {
+      const known = codes.get(id);
+      if (known === undefined || (known.outer?.name === "" && code.outer?.name !== "")) {
+        codes.set(id, code);
+      }
+    }
+  }
+  return codes;
+}
+
+/** What was read of samples. */
+interface Read {
+  samples: number;
+  named: number;
+  callers: number;
+  epoch: bigint;
+}
+
+/** A sample that has its time. */
+interface TimedSample {
+  readonly ts: bigint;
+  readonly cpu: number;
+  readonly stack: number;
+  readonly event: number;
+  readonly thread: number;
+  readonly period: number;
+}
+
+/** Where times do not fit into a double. */
+const EXACT = 1n << 53n;
+
+/** Adds rows of samples to a profile. */
+class SampleReader {
+  readonly #builder: ProfileBuilder;
+  readonly #events: ProfileEvent[];
+  readonly #eventNumbers = new Map<string, number>();
+  readonly #stacks: Stacks;
+  readonly #codes: Map<bigint, Code>;
+  readonly #places = new Map<bigint, number>();
+  readonly #isNamed: boolean[] = [];
+  /** Whether numbers of processes say something. */
+  readonly #hasNumbers: boolean;
+  /** By row of stacks: its number in the profile; -1 for none yet. */
+  readonly #numbers: Int32Array;
+  readonly #read: Read = { samples: 0, named: 0, callers: 0, epoch: 0n };
+  /** Samples that are alike: events of threads of stacks. */
+  readonly #pairs = new NodeTable();
+  readonly #alike = new NodeTable();
+  readonly #sums: { samples: number; period: number }[] = [];
+
+  constructor(
+    builder: ProfileBuilder,
+    events: ProfileEvent[],
+    stacks: Stacks,
+    codes: Map<bigint, Code>,
+    hasNumbers: boolean,
+  ) {
+    this.#builder = builder;
+    this.#events = events;
+    this.#stacks = stacks;
+    this.#codes = codes;
+    this.#hasNumbers = hasNumbers;
+    this.#numbers = new Int32Array(stacks.frame.length).fill(-1);
+  }
+
+  /** Reads `samples`. */
+  async samples(options: TablesProfileOptions, timed: boolean): Promise<Read> {
+    const { filter = {}, decompress } = options;
+    const names = ["event", "period", "pid", "tid", "cpu", "comm", "stack_id", "ts"];
+    const inOrder: TimedSample[] = [];
+    let hasTimes = true;
+    for (const file of tableFiles(options, "samples")) {
+      for await (const rows of readRows(file, names, [], decompress)) {
+        const columns = names.map((name) => rows.column(name));
+        for (let i = 0; i < rows.count; i++) {
+          const [event, period, pid, tid, cpu, comm, id, ts] = columns.map((of) =>
+            of[i] ?? undefined
+          );
+          const number = (value: unknown) => value === undefined ? -1 : Number(value);
+          const [process, thread, processor] = [number(pid), number(tid), number(cpu)];
+          if (
+            filter.pids?.has(process) === false || filter.tids?.has(thread) === false ||
+            filter.cpus?.has(processor) === false
+          ) continue;
+          const sample = {
+            stack: this.#stackOf(id as bigint | undefined, 1),
+            event: this.#event(event as string),
+            thread: this.#hasNumbers
+              ? this.#builder.thread(process, thread, (comm as string | undefined) ?? `:${thread}`)
+              : this.#builder.thread(-1, -1, (comm as string | undefined) ?? "[unnamed]"),
+            period: Number(period),
+          };
+          hasTimes &&= ts !== undefined;
+          if (timed && hasTimes) inOrder.push({ ...sample, ts: ts as bigint, cpu: processor });
+          this.#add(sample.stack, sample.event, sample.thread, 1, sample.period);
+        }
+      }
+    }
+    if (timed && hasTimes && inOrder.length > 0) {
+      inOrder.sort((a, b) => a.ts < b.ts ? -1 : a.ts > b.ts ? 1 : 0);
+      const epoch = (inOrder.at(-1)?.ts ?? 0n) < EXACT ? 0n : inOrder[0]?.ts ?? 0n;
+      for (const { ts, ...sample } of inOrder) {
+        this.#builder.sample({ ...sample, time: Number(ts - epoch) });
+      }
+      return { ...this.#read, epoch };
+    }
+    this.#finish();
+    return this.#read;
+  }
+
+  /** Reads `weights`. */
+  async weights(options: TablesProfileOptions): Promise<Read> {
+    const names = ["version", "event", "stack_id", "samples", "period"];
+    for (const file of tableFiles(options, "weights")) {
+      for await (const rows of readRows(file, names, ["comm"], options.decompress)) {
+        const columns = [...names, "comm"].map((name) => rows.column(name));
+        for (let i = 0; i < rows.count; i++) {
+          const [version, event, id, samples, period, comm] = columns.map((of) =>
+            of[i] ?? undefined
+          );
+          checkVersion(version);
+          const count = Number(samples);
+          this.#add(
+            this.#stackOf(id as bigint | undefined, count),
+            this.#event(event as string),
+            this.#builder.thread(-1, -1, (comm as string | undefined) ?? "[unnamed]"),
+            count,
+            Number(period),
+          );
+        }
+      }
+    }
+    this.#finish();
+    return this.#read;
+  }
+
+  #event(name: string): number {
+    let number = this.#eventNumbers.get(name);
+    if (number === undefined) {
+      const unit = /^(cpu|task)-clock\b/.test(name) ? "nanoseconds" : "count";
+      this.#eventNumbers.set(name, number = this.#events.push({ name, unit }) - 1);
+    }
+    return number;
+  }
+
+  #add(stack: number, event: number, thread: number, samples: number, period: number): void {
+    const row = this.#alike.node(this.#pairs.node(stack, thread), event);
+    const sum = this.#sums[row] ??= { samples: 0, period: 0 };
+    sum.samples += samples;
+    sum.period += period;
+  }
+
+  #finish(): void {
+    const [pairs, events] = [this.#alike.parents(), this.#alike.items()];
+    const [stacks, threads] = [this.#pairs.parents(), this.#pairs.items()];
+    for (const [row, { samples, period }] of this.#sums.entries()) {
+      const pair = pairs[row] as number;
+      this.#builder.sample({
+        stack: stacks[pair] as number,
+        thread: threads[pair] as number,
+        event: events[row] as number,
+        count: samples,
+        period,
+      });
+    }
+  }
+
+  /** The number of the stack of a sample; -1 where it has none. */
+  #stackOf(id: bigint | undefined, samples: number): number {
+    this.#read.samples += samples;
+    if (id === undefined) return -1;
+    const row = this.#row(id);
+    if (this.#stacks.parent[row] !== undefined) this.#read.callers += samples;
+    const way: number[] = [];
+    let at = row;
+    let number = this.#numbers[at] as number;
+    while (number < 0) {
+      way.push(at);
+      if (way.length > this.#stacks.frame.length) {
+        throw new PerfDataError(`stacks: ${id} is its own caller`);
+      }
+      const parent = this.#stacks.parent[at];
+      if (parent === undefined) break;
+      at = this.#row(parent);
+      number = this.#numbers[at] as number;
+    }
+    for (let row = way.pop(); row !== undefined; row = way.pop()) {
+      number = this.#builder.stack(number, this.#place(this.#stacks.frame[row] as bigint));
+      this.#numbers[row] = number;
+    }
+    const place = this.#places.get(this.#stacks.frame[row] as bigint) as number;
+    if (this.#isNamed[place] === true) this.#read.named += samples;
+    return number;
+  }
+
+  #row(id: bigint): number {
+    const row = this.#stacks.rows.get(id);
+    if (row === undefined) throw new PerfDataError(`stacks: no row of ${id}`);
+    return row;
+  }
+
+  #place(id: bigint): number {
+    let place = this.#places.get(id);
+    if (place !== undefined) return place;
+    const code = this.#codes.get(id);
+    if (code?.outer === undefined) throw new PerfDataError(`frames: no row of ${id}`);
+    const { outer, inlined } = code;
+    const path = outer.object;
+    const object = path === undefined ? -1 : this.#builder.object({
+      name: shortName({ name: path, kernel: outer.isKernel }),
+      path,
+      ...(outer.buildId === undefined ? {} : { buildId: outer.buildId }),
+    });
+    const frames = inlined.toSorted((a, b) => b.depth - a.depth).map(({ frame }) => frame);
+    place = this.#builder.place(object, outer.offset, [...frames, outer]);
+    this.#places.set(id, place);
+    this.#isNamed[place] = outer.name !== "";
+    return place;
+  }
+}

@@ -1,0 +1,30 @@
+/** Where tables are: which folders of a directory have some. */
+
+/** The tables that a directory has. Without `recordings` or `weights`, it has none. */
+export function tableFolders(path: string): string[] {
+  try {
+    const folders = Array.from(Deno.readDirSync(path)).filter(({ isDirectory }) => isDirectory)
+      .map(({ name }) => name);
+    return folders.includes("recordings") || folders.includes("weights") ? folders : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Parquet files below a directory, in whatever partition, in the order of their names. */
+export function parquetPaths(folder: string): string[] {
+  let entries: Deno.DirEntry[];
+  try {
+    entries = Array.from(Deno.readDirSync(folder)).sort((a, b) => a.name < b.name ? -1 : 1);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return [];
+    throw error;
+  }
+  return entries.flatMap(({ name, isDirectory }) =>
+    isDirectory
+      ? parquetPaths(`${folder}/${name}`)
+      : name.endsWith(".parquet")
+      ? [`${folder}/${name}`]
+      : []
+  );
+}
