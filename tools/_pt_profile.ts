@@ -1,5 +1,7 @@
 /** Profiles of Intel PT: what ran, by stack and time. */
+import type { CallWriter } from "@perfdata/export/call-writer";
 import { ChromeCalls } from "@perfdata/export/chrome-calls";
+import { PerfettoCalls } from "@perfdata/export/perfetto-calls";
 import type { Profile } from "@perfdata/profile/profile";
 import { ptProfile } from "@perfdata/profile/pt-profile";
 import {
@@ -12,7 +14,7 @@ import {
   PtNames,
   type PtSideband,
 } from "@perfdata/session/pt";
-import { InputError, Progress } from "./_cli.ts";
+import { complain, InputError, Progress } from "./_cli.ts";
 import { codeOf, imagesOf, openPt, reportLoss } from "./_pt.ts";
 import { sampleFilter } from "./_sample_flags.ts";
 import { resolverOf } from "./_symbol_flags.ts";
@@ -139,27 +141,39 @@ export async function readPtProfile(
   return { profile, isWhole };
 }
 
-/** Writes each call as a slice of a Chrome trace; returns whether all was decoded. */
-export async function writeChromeCalls(
+/** Formats that have each call as a slice. */
+export type CallFormat = "chrome" | "perfetto";
+
+/** Writes each call as a slice; returns whether all was decoded. */
+export async function writeCallSlices(
   tool: string,
   name: string,
   flags: PtFlags,
-  title: string,
+  { title, format }: { readonly title: string; readonly format: CallFormat },
   out: (bytes: Uint8Array) => void,
 ): Promise<boolean> {
-  let writer: ChromeCalls | undefined;
+  let writer: CallWriter | undefined;
+  const open = (names: PtNames, { history }: PtSideband) =>
+    format === "chrome"
+      ? new ChromeCalls(names, history, { title })
+      : new PerfettoCalls(names, history);
   const { finish, names, clock, sideband } = await decode(tool, name, flags, {
-    events: (events, names, { history }) => {
-      writer ??= new ChromeCalls(names, history, { title });
+    events: (events, names, sideband) => {
+      writer ??= open(names, sideband);
       writer.rows(events, out);
     },
   });
-  writer ??= new ChromeCalls(names, sideband.history, { title });
+  writer ??= open(names, sideband);
   if (writer.calls === 0) {
     throw new InputError(
       `${name}: ${writer.untimed > 0 ? `no times: ${clock.why}` : "no calls"}`,
     );
   }
   writer.finish(out);
+  if (writer.headless > 0) {
+    complain(
+      `${tool}: ${name}: ${writer.headless} calls began before the part that is written, and are not in it`,
+    );
+  }
   return finish();
 }

@@ -19,6 +19,7 @@ import {
   writeOut,
 } from "./_cli.ts";
 import { BRANCH_FORMATS, exportBranches } from "./_branches.ts";
+import type { CallFormat } from "./_pt_profile.ts";
 import { parseJobs } from "./_record_flags.ts";
 import {
   eventNumber,
@@ -132,6 +133,16 @@ const FORMATS: Readonly<Record<string, Format>> = {
       return chrome(profile, { inline: !on["no-inline"] });
     },
   },
+  perfetto: {
+    about: "Perfetto's own format, for https://ui.perfetto.dev",
+    extension: "pftrace",
+    timed: true,
+    lines: true,
+    async write(profile, { on }) {
+      const { perfetto } = await import("@perfdata/export/perfetto");
+      return perfetto(profile, { inline: !on["no-inline"] });
+    },
+  },
   callgrind: {
     about: "for KCachegrind and callgrind_annotate",
     extension: "callgrind.out",
@@ -176,8 +187,8 @@ describes the tables of parquet.
       --with-pid         folded: the first frame is command-pid
       --with-tid         folded: the first frame is command-pid/tid
       --pt               what ran, by time, from the Intel PT of the recording instead of samples;
-                         the default where it has none. firefox and chrome have each call; bolt and
-                         profgen count all branches
+                         the default where it has none. firefox, chrome and perfetto have each call;
+                         bolt and profgen count all branches
       --no-inline        the others: leave inlined functions out
       --binary FILE      bolt, profgen: the program or library whose branches are written
       --names            parquet: frames get their functions and lines, as far as they are found
@@ -233,8 +244,9 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     throw new UsageError("--event chooses what folded shows; the other formats have all events");
   }
   return await aboutAsync(name, async () => {
-    if (format === "chrome" && (on.pt || await hasOnlyPt(name))) {
-      return await writeCalls(name, flags, output);
+    const calls = (["chrome", "perfetto"] as const).find((of) => of === format);
+    if (calls !== undefined && (on.pt || await hasOnlyPt(name))) {
+      return await writeCalls(name, flags, output, calls);
     }
     const { profile, isWhole, isPt } = await readProfile("export", name, flags, {
       weight: parseWeight(value.weight),
@@ -307,19 +319,26 @@ async function writeCalls(
   name: string,
   flags: FlagsOf<typeof FLAGS>,
   output: string,
+  format: CallFormat,
 ): Promise<number> {
-  const { writeChromeCalls } = await import("./_pt_profile.ts");
+  const { writeCallSlices } = await import("./_pt_profile.ts");
   let bytes = 0;
   using file = output === "-"
     ? undefined
     : about(output, () => newFile(output, { force: flags.on.force }));
-  const isWhole = await writeChromeCalls("export", name, flags, titleOf(name), (chunk) => {
-    bytes += chunk.length;
-    if (file === undefined) writeOut(chunk);
-    else file.write(chunk);
-  });
+  const isWhole = await writeCallSlices(
+    "export",
+    name,
+    flags,
+    { title: titleOf(name), format },
+    (chunk) => {
+      bytes += chunk.length;
+      if (file === undefined) writeOut(chunk);
+      else file.write(chunk);
+    },
+  );
   about(output, () => file?.commit());
-  if (output !== "-") complain(`export: ${output}: ${bytes} bytes, ${FORMATS.chrome?.about}`);
+  if (output !== "-") complain(`export: ${output}: ${bytes} bytes, ${FORMATS[format]?.about}`);
   return isWhole ? 0 : 1;
 }
 

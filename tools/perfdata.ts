@@ -137,7 +137,16 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
         name: "export",
         about: "Samples in a format that other tools read",
         needs: ["write", "symbols"],
-        verbs: ["folded", "speedscope", "pprof", "firefox", "chrome", "callgrind", "parquet"],
+        verbs: [
+          "folded",
+          "speedscope",
+          "pprof",
+          "firefox",
+          "chrome",
+          "perfetto",
+          "callgrind",
+          "parquet",
+        ],
       },
     ]],
     ["Take something out of it", [

@@ -1,4 +1,5 @@
 import type { CallEvents, PtHistory, PtNames } from "@perfdata/session/pt";
+import type { CallWriter } from "./call_writer.ts";
 import { ByteText, TextPool } from "./byte_text.ts";
 
 const encoder = new TextEncoder();
@@ -9,13 +10,15 @@ const encoder = new TextEncoder();
  *
  * Times are microseconds of the recording's clock.
  */
-export class ChromeCalls {
+export class ChromeCalls implements CallWriter {
   /** What was written and not yet taken. */
   readonly text: ByteText = new ByteText();
   /** Calls that were written. */
   calls = 0;
   /** Calls without a time, which are left out. */
   untimed = 0;
+  /** Calls are written as they end, with their beginning: none is left out for that. */
+  readonly headless = 0;
   readonly #names: PtNames;
   readonly #history: PtHistory;
   readonly #pool = new TextPool();

@@ -2,6 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { callgrind } from "./callgrind.ts";
 import { chrome } from "./chrome.ts";
+import { perfetto } from "./perfetto.ts";
 import { firefox } from "./firefox.ts";
 import { folded } from "./folded.ts";
 import { pprof } from "./pprof.ts";
@@ -9,7 +10,7 @@ import { speedscope } from "./speedscope.ts";
 import { gzipped } from "./byte_text.ts";
 import { plainSamples, profileOf } from "./testing.ts";
 
-const FORMATS = { callgrind, chrome, firefox, folded, pprof, speedscope } as const;
+const FORMATS = { callgrind, chrome, firefox, folded, perfetto, pprof, speedscope } as const;
 
 /** Texts that are alike but for the order of lines, which is that of the writer. */
 function text(chunks: readonly Uint8Array[]): string {

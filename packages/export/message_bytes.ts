@@ -2,6 +2,7 @@ import { enlarge } from "@perfdata/format/enlarge";
 
 /** Bytes that are handed on at a time. */
 const CHUNK = 1 << 19;
+const encoder = new TextEncoder();
 /** Bytes of the longest number. */
 const LONGEST = 10;
 
@@ -57,6 +58,35 @@ export class MessageBytes {
     if (value === 0) return;
     this.number(field << 3);
     this.number(value);
+  }
+
+  /** Adds a field that is a number, also where it is 0. */
+  present(field: number, value: number | bigint): void {
+    this.number(field << 3);
+    if (typeof value === "number") return this.number(value);
+    const first = this.#length;
+    // As many bytes as the longest number has, of which the rest is given back.
+    for (let i = 0; i < LONGEST; i++) this.number(0);
+    let at = first;
+    let rest = BigInt.asUintN(64, value);
+    for (; rest > 127n; rest >>= 7n) this.#bytes[at++] = Number(rest & 127n) | 128;
+    this.#bytes[at++] = Number(rest);
+    this.#length = at;
+  }
+
+  /** Adds a field that is text. */
+  text(field: number, text: string): void {
+    this.bytes(field, encoder.encode(text));
+  }
+
+  /** Adds a field that is bytes. */
+  bytes(field: number, value: Uint8Array): void {
+    this.number(field << 3 | 2);
+    this.number(value.length);
+    const end = this.#length + value.length;
+    if (end > this.#bytes.length) this.#bytes = enlarge(this.#bytes, end);
+    this.#bytes.set(value, this.#length);
+    this.#length = end;
   }
 
   /** Begins a field that is a message, or packed numbers; returns what {@linkcode close} takes. */

@@ -202,7 +202,7 @@ const ARGUMENTS: Readonly<Record<string, (place: Place) => string[][]>> = {
   diff: ({ path, folder }) => [["--symfs", folder, path, path]],
   annotate: ({ path, folder }) => [["--symfs", folder, path, "main"]],
   export: ({ path, folder }) =>
-    ["folded", "speedscope", "pprof", "firefox", "chrome", "callgrind"].map((
+    ["folded", "speedscope", "pprof", "firefox", "chrome", "perfetto", "callgrind"].map((
       format,
     ) => [format, "--symfs", folder, "-f", "-o", `${folder}/exported`, path]),
   sched: ({ path }) => [["latency", path], ["latency", "--threads", "--json", path]],
