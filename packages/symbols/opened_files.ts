@@ -1,5 +1,4 @@
-import { bytesSource } from "./binary_source.ts";
-import { ElfFile, type ElfOpenOptions } from "./elf/elf_file.ts";
+import { ElfFile, type ElfOpenOptions, sectionBudget } from "./elf/elf_file.ts";
 import { SymbolsError } from "./errors.ts";
 import {
   type OpenedCandidate,
@@ -54,11 +53,17 @@ export class OpenedFiles {
     try {
       source = this.#files.open(path);
       if (source === undefined) return undefined;
-      const { expandFile, fileCompression } = await import("./compressed_file.ts");
+      const { expandElf, fileCompression } = await import("./compressed_file.ts");
       const compression = fileCompression(source.read(0, Math.min(6, source.size)));
       if (compression === undefined) return this.candidate(path);
-      const bytes = await expandFile(source.read(0, source.size), compression);
-      return this.#open(path, bytesSource(bytes));
+      const expanded = await expandElf(source, compression);
+      // What is compressed within it counts to the same budget, which is that of the file as it lies there.
+      const left = sectionBudget(source.size) - expanded.size;
+      const { maxDecompressedSize = Infinity } = this.#options;
+      return this.#open(path, expanded, {
+        ...this.#options,
+        maxDecompressedSize: Math.max(0, Math.min(left, maxDecompressedSize)),
+      });
     } catch (error) {
       if (error instanceof SymbolsError) return error;
       throw error;
@@ -67,8 +72,8 @@ export class OpenedFiles {
     }
   }
 
-  #open(path: string, source: ClosableSource): OpenedCandidate {
-    const elf = ElfFile.open(source, this.#options);
+  #open(path: string, source: ClosableSource, options = this.#options): OpenedCandidate {
+    const elf = ElfFile.open(source, options);
     this.#elves.set(elf, { path, source });
     return { source, elf };
   }
@@ -92,7 +97,11 @@ export class OpenedFiles {
   async searchExpanded(wanted: WantedFile, places: SearchPlaces): Promise<SearchResult> {
     const search = searchSymbolFiles(wanted, places);
     let step = search.next();
-    while (!step.done) step = search.next(await this.expanded(step.value.path));
+    while (!step.done) {
+      const opened = await this.expanded(step.value.path);
+      if (opened instanceof SymbolsError && isTooLarge(opened)) this.fault(opened);
+      step = search.next(opened);
+    }
     this.refused.push(...step.value.refused);
     return step.value;
   }
@@ -161,7 +170,7 @@ export class OpenedFiles {
   fault(error: SymbolsError): void {
     if (this.faultCount++ < FAULTS_KEPT) this.faults.push(error);
     // That a file is too large explains all others.
-    else if (error.message.includes("too large")) this.faults[FAULTS_KEPT - 1] = error;
+    else if (isTooLarge(error)) this.faults[FAULTS_KEPT - 1] = error;
   }
 
   /** Closes the ELF files that a search has opened in vain. */
@@ -178,6 +187,11 @@ export class OpenedFiles {
     this.keepOnly([]);
     for (const source of this.#sources.splice(0)) source.close?.();
   }
+}
+
+/** Whether a file was given up since it is too large, and not since it is damaged. */
+function isTooLarge(error: SymbolsError): boolean {
+  return error.message.includes("too large");
 }
 
 /** The build id of a file; `undefined` as well where its notes cannot be read. */

@@ -95,6 +95,11 @@ const MAX_SECTION_NAME = 4096;
 const FREE_BYTES = 2 ** 26;
 const MOST_RATIO = 24;
 
+/** What the sections of a file of so many bytes may expand to together. */
+export function sectionBudget(size: number): number {
+  return Math.min(2 ** 31, FREE_BYTES + MOST_RATIO * size);
+}
+
 function view(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
@@ -149,7 +154,7 @@ export class ElfFile {
     this.source = source;
     this.#decompressors = { ...defaultDecompressors, ...options.decompressors };
     this.#maxDecompressedSize = options.maxDecompressedSize ??
-      Math.min(2 ** 31, FREE_BYTES + MOST_RATIO * source.size);
+      sectionBudget(source.size);
 
     const ident = this.#read(0, 16, "the ELF identification");
     if (ident[0] !== 0x7f || ident[1] !== 0x45 || ident[2] !== 0x4c || ident[3] !== 0x46) {

@@ -1,5 +1,5 @@
-import { bytesSource } from "../binary_source.ts";
-import { expandFile } from "../compressed_file.ts";
+import { type BinarySource, bytesSource } from "../binary_source.ts";
+import { expandElf } from "../compressed_file.ts";
 import { SHT } from "./constants.ts";
 import { ElfError } from "./elf_error.ts";
 import { ElfFile } from "./elf_file.ts";
@@ -11,7 +11,7 @@ import { ElfFile } from "./elf_file.ts";
  * This is the one asynchronous reader of the package: the xz decompressor is a WebAssembly module.
  *
  * @param elf the stripped binary
- * @param maxSize the most bytes that the section may expand to
+ * @param maxSize the most bytes that the section may expand to; 16 MB and 24 times its size by default
  * @returns the ELF file inside, or `undefined` if the binary has none
  * @throws {ElfError} if the section is not valid xz, expands to more, or holds no ELF file
  *
@@ -30,21 +30,21 @@ import { ElfFile } from "./elf_file.ts";
  */
 export async function readMiniDebugInfo(
   elf: ElfFile,
-  maxSize: number = 2 ** 28,
+  maxSize?: number,
 ): Promise<ElfFile | undefined> {
   const section = elf.section(".gnu_debugdata");
   if (section === undefined || section.type === SHT.NOBITS) return undefined;
   const compressed = elf.sectionData(section);
   const fail = (why: string, cause?: unknown): ElfError =>
     new ElfError(section.offset, `Cannot read .gnu_debugdata: ${why}`, { cause });
-  let bytes: Uint8Array;
+  let expanded: BinarySource;
   try {
-    bytes = await expandFile(compressed, "xz", maxSize);
+    expanded = await expandElf(bytesSource(compressed), "xz", maxSize);
   } catch (error) {
     throw fail(error instanceof Error ? error.message : String(error), error);
   }
   try {
-    return ElfFile.open(bytesSource(bytes));
+    return ElfFile.open(expanded);
   } catch (error) {
     throw fail("the xz data hold no ELF file", error);
   }
