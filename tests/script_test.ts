@@ -85,6 +85,42 @@ Deno.test("script prints what perf prints", ignored(noPerf()), async () => {
   assert(files >= 21, `only ${files} compared`);
 });
 
+/** All flags that print records among the samples. */
+const SHOWN = ["mmap", "task", "switch", "namespace", "cgroup", "lost", "bpf"].map((kind) =>
+  `--show-${kind}-events`
+);
+
+Deno.test("script prints records among the samples as perf does", ignored(noPerf()), async () => {
+  const own = ["callchain", "switch", "namespaces", "all-cpus", "per-thread", "pipe"]
+    .map((name) => `${ROOT}fixtures/recorded/${name}.perf.data`);
+  const wanted = [
+    "simpleperf/testdata/perf_b.data",
+    "testdata/perf.data.intel_pt-4.14",
+    "testdata/perf.data.ctx_switch_namespaces-4.14",
+    "testdata/perf.data.piped.ctx_switch_namespaces-4.14",
+    "testdata/perfnew.data",
+  ];
+  const others = corpusFiles().filter(({ name }) => wanted.some((end) => name.endsWith(end)))
+    .map(({ path }) => path);
+  let [files, lines] = [0, 0];
+  for (const path of [...own, ...others]) {
+    const theirs = await perfText(["script", ...SHOWN], path);
+    const { stdout } = await tool("script", [...SHOWN, path]);
+    const records = (text: string) =>
+      text.split("\n").filter((line) => line.includes("PERF_RECORD_"));
+    const latin = Array.from(stdout, (byte) => String.fromCharCode(byte)).join("");
+    const ours = records(latin);
+    assertEquals(ours, records(theirs?.stdout ?? ""), path);
+    files++;
+    lines += ours.length;
+  }
+  for (const args of [["--show-mmap-events"], ["--show-task-events", "-F", "+misc,+pid"]]) {
+    lines += await compare(`${ROOT}fixtures/recorded/two-events.perf.data`, args) ?? 0;
+  }
+  console.log(`script: ${files} files, ${lines} records are shown as perf shows them`);
+  assert(files >= 6 && lines > 150, `${files} files, ${lines} lines`);
+});
+
 /** Of the corpus: kernels of many versions, branches, several events, old and new perfs. */
 const CORPUS = [
   "google__perf_data_converter/src/quipper/testdata/perf.data.branch-3.8@043391b",

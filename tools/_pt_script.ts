@@ -4,7 +4,7 @@ import type { ByteSource } from "@perfdata/format";
 import { PERF_TYPE_HARDWARE } from "@perfdata/format/perf-event";
 import { eventFields, type FieldWish, rowNeeds } from "@perfdata/export/script-fields";
 import { ScriptPlaces } from "@perfdata/export/script-places";
-import { ROW, ROW_WORDS, ScriptRows } from "@perfdata/export/script-rows";
+import { ROW, ROW_WORDS, ScriptRows, type ShownRecords } from "@perfdata/export/script-rows";
 import { PtScriptWriter } from "@perfdata/export/script-pt";
 import {
   type AddedLists,
@@ -37,6 +37,8 @@ export interface PtScriptWish {
   readonly nanoseconds: boolean;
   /** Width of objects in a call trace, or 0. */
   readonly objectWidth: number;
+  /** Records that are no samples, to be printed as well. */
+  readonly shown: ShownRecords | undefined;
 }
 
 type ScriptFlags =
@@ -48,20 +50,22 @@ type ScriptFlags =
 export async function ptScript(
   name: string,
   flags: ScriptFlags,
-  { itrace, wish, nanoseconds, objectWidth }: PtScriptWish,
+  { itrace, wish, nanoseconds, objectWidth, shown }: PtScriptWish,
   bytes?: ByteSource,
 ): Promise<number> {
   const { on, value } = flags;
-  const rows = new ScriptRows({
-    ...rowNeeds([], wish, !on["hide-call-graph"]),
-    addresses: true,
-  });
+  const needs = { ...rowNeeds([], wish, !on["hide-call-graph"]), addresses: true };
+  const rows = new ScriptRows(needs, false, shown);
   let chosen: Awaited<ReturnType<typeof sampleFilter>> | undefined;
   const opened = await openPt(
     "script",
     name,
     [rows],
-    async (reader) => chosen = await sampleFilter(flags, reader),
+    async (reader) => {
+      chosen = await sampleFilter(flags, reader);
+      if (shown !== undefined) shown.cpus = chosen?.cpus;
+      return chosen;
+    },
     bytes,
   );
   const { source, sideband, complaints, engine } = opened;
@@ -101,7 +105,7 @@ export async function ptScript(
   });
   // What was recorded beside the trace, in its order of time.
   let recorded: ScriptWriter | undefined;
-  if (rows.count > 0) {
+  if (rows.count + rows.shown > 0) {
     const lines = wish?.add.has("srcline") === true;
     const places = new ScriptPlaces(engine, resolver, { inline: false, lines });
     await places.learn();
@@ -119,7 +123,7 @@ export async function ptScript(
     if (recorded !== undefined) writeOut(recorded.text.take());
     return next;
   };
-  let printed = rows.count;
+  let printed = rows.count + rows.shown;
   const print = async () => {
     const made = samples.rows;
     if (made.count === 0) return;
@@ -184,7 +188,12 @@ export async function ptScript(
 }
 
 /** Where samples were recorded, and when. */
-function recordedSamples({ blocks, count }: ScriptRows, origin: TimeOrigin): RecordedSamples {
+function recordedSamples(
+  { blocks, count: sampled, shown }: ScriptRows,
+  origin: TimeOrigin,
+): RecordedSamples {
+  // A row that is no sample is one more; nobody asks for its lists.
+  const count = sampled + shown;
   const samples = {
     count,
     time: new Float64Array(count),

@@ -20,11 +20,12 @@ import type { SymbolResolver } from "@perfdata/symbols";
 import { type Flags, UsageError } from "./_cli.ts";
 import type { PROFILE_FLAGS } from "./_profile.ts";
 import { nameFilters } from "./_sample_flags.ts";
+import { type ShowFlag, shownRecords } from "./_shown_records.ts";
 import { resolverOf } from "./_symbol_flags.ts";
 
 const UNWINDS = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 
-type On = "hide-call-graph" | "ns" | "no-inline" | typeof PROFILE_FLAGS.boolean[number];
+type On = ShowFlag | "hide-call-graph" | "ns" | "no-inline" | typeof PROFILE_FLAGS.boolean[number];
 
 /** What is printed of which recording: what can be sent to another thread. */
 export interface ScriptAbout {
@@ -70,6 +71,7 @@ export async function makeScript(
       unmapped: on.verbose,
       wants: { inline: unwinds && !on["no-inline"] && chains, lines },
       clock: asksFor(wish, "tod") ? await clockOf(reader) : undefined,
+      shown: shownRecords(on, filter?.cpus),
       options: { ...(filter === undefined ? {} : { filter }), unwind: resolver },
       resolver,
       keep: !isFiltered

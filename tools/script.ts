@@ -36,6 +36,7 @@ import {
   type ScriptMade,
   wrongField,
 } from "./_script_text.ts";
+import { SHOW_FLAGS, shownRecords } from "./_shown_records.ts";
 import { reportTooLarge, reportTrust, reportUnverified } from "./_symbol_flags.ts";
 
 /** Columns of an object in a call trace, as perf has them. */
@@ -61,6 +62,9 @@ perf 6.1, byte for byte where perf is right; docs/script.md says what differs.
   -G, --hide-call-graph  print no call chains
       --ns               print times with nanoseconds
       --no-inline        print no inlined functions in unwound stacks
+      --show-mmap-events, --show-task-events, --show-switch-events, --show-namespace-events,
+      --show-cgroup-events, --show-lost-events, --show-bpf-events
+                         print these records as well, among the samples
       --itrace LETTERS   make samples of Intel PT, as perf-script(1) has them: i (instructions, with
                          a period: i1000i, i100us), b (branches), c (calls), r (returns),
                          x (transactions), w (PTWRITE), p (power), I (interrupts), e (errors),
@@ -87,6 +91,7 @@ const FLAGS = {
     "insn-trace",
     "call-trace",
     "call-ret-trace",
+    ...SHOW_FLAGS,
     ...PROFILE_FLAGS.boolean,
   ],
   string: ["fields", "itrace", ...PROFILE_FLAGS.string],
@@ -101,9 +106,10 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const text = traced?.fields ?? value.fields;
   const wish = fieldError(() => text === undefined ? undefined : parseFields(text));
   const name = oneFile(operands);
+  const shown = shownRecords(on);
   if (traced !== undefined) {
     const { ptScript } = await import("./_pt_script.ts");
-    return await aboutAsync(name, () => ptScript(name, flags, { ...traced, wish }));
+    return await aboutAsync(name, () => ptScript(name, flags, { ...traced, wish, shown }));
   }
   const names = nameFilters(flags);
   return await aboutAsync(name, async () => {
@@ -112,7 +118,10 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const { source, hasIntelPt } = await lookAhead(openSource(name));
     if (hasIntelPt) {
       const { ptScript } = await import("./_pt_script.ts");
-      const wanted = { itrace: DEFAULT_ITRACE, wish, nanoseconds: on.ns, objectWidth: 0 };
+      const wanted = {
+        ...{ itrace: DEFAULT_ITRACE, wish, shown },
+        ...{ nanoseconds: on.ns, objectWidth: 0 },
+      };
       return await ptScript(name, flags, wanted, source);
     }
     const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
@@ -130,7 +139,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     if (asksFor(wish, "cpu") && !fields.some((own) => own.has("cpu"))) {
       complain(`script: ${name}: its samples have no cpu: perf record --sample-cpu`);
     }
-    if (script.printed === 0) {
+    if (script.printed === 0 && rows.shown === 0) {
       const why = choosesSamples(flags)
         ? `: ${await whyNothing(name, givenFilters(flags), names)}`
         : rows.count > 0
@@ -188,7 +197,7 @@ async function printed(
 ): Promise<ScriptMade> {
   const { on, value } = about.flags;
   const stitchLbr = on["stitch-lbr"];
-  if (!stitchLbr) {
+  if (!stitchLbr && SHOW_FLAGS.every((flag) => !on[flag])) {
     const made = await scriptByWindows(reader, about, {
       jobs: sampleJobs(value.jobs, reader),
       write: writeOut,

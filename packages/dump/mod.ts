@@ -11,6 +11,7 @@ export { HEX_SECTIONS, type HexOptions, type HexRun } from "./hex_run.ts";
 export { hexRuns } from "./hex_runs.ts";
 export { hexText, type HexTextOptions } from "./hex_text.ts";
 export type { RecordFilter } from "./record_filter.ts";
+export * from "./record_line.ts";
 export * from "./record_names.ts";
 export { CSV_COLUMNS } from "./records_csv.ts";
 export { type RecordsOptions, writeRecords } from "./records.ts";

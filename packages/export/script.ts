@@ -1,4 +1,19 @@
-import { PERF_SAMPLE_CALLCHAIN, PERF_TYPE_SOFTWARE } from "@perfdata/format/perf-event";
+import {
+  PERF_RECORD_MISC_COMM_EXEC,
+  PERF_RECORD_MISC_MMAP_DATA,
+  PERF_RECORD_MISC_SWITCH_OUT,
+  PERF_RECORD_MISC_SWITCH_OUT_PREEMPT,
+  PERF_SAMPLE_CALLCHAIN,
+  PERF_TYPE_SOFTWARE,
+} from "@perfdata/format/perf-event";
+import {
+  PERF_RECORD_COMM,
+  PERF_RECORD_MMAP,
+  PERF_RECORD_MMAP2,
+  PERF_RECORD_SAMPLE,
+  PERF_RECORD_SWITCH,
+  PERF_RECORD_SWITCH_CPU_WIDE,
+} from "@perfdata/format/record-types";
 import { type Piece, piece, restOfSeconds, wholeSeconds } from "@perfdata/format/text-bytes";
 import { inLine } from "@perfdata/format/visible";
 import type { Engine } from "@perfdata/session/engine";
@@ -8,7 +23,7 @@ import { ScriptExtras } from "./script_extras.ts";
 import { FrameLines } from "./script_frames.ts";
 import type { ScriptField } from "./script_fields.ts";
 import type { ScriptPlaces } from "./script_places.ts";
-import { EVENT_BYTES, ROW, ROW_WORDS, type RowBlock } from "./script_rows.ts";
+import { EVENT_BYTES, RECORD_TEXT, ROW, ROW_WORDS, type RowBlock } from "./script_rows.ts";
 import type { ScriptTraces } from "./script_traces.ts";
 import { type ClockTimes, timeOfDay } from "./time_of_day.ts";
 
@@ -217,6 +232,13 @@ export class ScriptWriter {
     const { words } = block;
     const at = row * ROW_WORDS;
     const shape = this.#shapes[words[at + ROW.EVENT] as number];
+    if (words[at + ROW.FRAMES] === RECORD_TEXT) {
+      if (shape !== undefined) this.#start(block, at, shape);
+      const record = words[at + ROW.RECORD] as number;
+      const size = this.#recordView.getUint32(record - EVENT_BYTES, true);
+      this.text.bytes(this.#records.subarray(record, record + size));
+      return;
+    }
     if (shape === undefined || shape.fields.size === 0) return;
     if (this.#keep !== undefined) {
       const comm = this.#comm(words[at + ROW.COMM] as number, words[at + ROW.TID] as number);
@@ -266,7 +288,11 @@ export class ScriptWriter {
     }
     text.pooled(this.#threads, shape.thread);
     if (has.cpu) text.piece(this.#cpu(words[at + ROW.CPU] as number));
-    if (has.misc) text.string(miscText(words[at + ROW.MISC] as number));
+    if (has.misc) {
+      const isRecord = words[at + ROW.FRAMES] === RECORD_TEXT;
+      const type = isRecord ? words[at + ROW.IP_LO] as number : PERF_RECORD_SAMPLE;
+      text.string(miscText(words[at + ROW.MISC] as number, type));
+    }
     if (has.tod) this.#timeOfDay(words, at, isTimed);
     if (has.time) {
       if (isTimed) this.#time(words[at + ROW.TIME_HI] as number, words[at + ROW.TIME_LO] as number);
@@ -373,9 +399,25 @@ export class ScriptWriter {
   }
 }
 
-/** `PERF_RECORD_MISC_*` of a sample as letters. */
-function miscText(misc: number): string {
+/** `PERF_RECORD_MISC_*` of a record as letters. */
+function miscText(misc: number, type: number): string {
   const mode = misc & 7;
-  const text = ["", "K", "U", "H", "G", "g"][mode] ?? "";
+  const text = (["", "K", "U", "H", "G", "g"][mode] ?? "") + miscLetters(misc, type);
   return text + " ".repeat(Math.max(1, 6 - text.length));
+}
+
+function miscLetters(misc: number, type: number): string {
+  switch (type) {
+    case PERF_RECORD_MMAP:
+    case PERF_RECORD_MMAP2:
+      return misc & PERF_RECORD_MISC_MMAP_DATA ? "M" : "";
+    case PERF_RECORD_COMM:
+      return misc & PERF_RECORD_MISC_COMM_EXEC ? "E" : "";
+    case PERF_RECORD_SWITCH:
+    case PERF_RECORD_SWITCH_CPU_WIDE:
+      if ((misc & PERF_RECORD_MISC_SWITCH_OUT) === 0) return "";
+      return misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ? "Sp" : "S";
+    default:
+      return "";
+  }
 }

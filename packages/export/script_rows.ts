@@ -41,6 +41,25 @@ export const ROW = {
   PERIOD_LO: 18,
 } as const;
 
+/** In the column `FRAMES`: the row is a record that is no sample, whose text is at `RECORD`. */
+export const RECORD_TEXT = -2;
+
+/** Records that are no samples, to be printed among these. */
+export interface ShownRecords {
+  /** Their types. */
+  readonly types: ReadonlySet<number>;
+  /** Only those of these CPUs. */
+  cpus?: ReadonlySet<number> | undefined;
+  /** The text of one, after its time, with the end of the line; valid up to the next call. */
+  text(run: Run, row: number, littleEndian: boolean): Uint8Array;
+  /** The thread that one is about by its own fields, where it has some, and where its time is, or -1. */
+  thread(
+    run: Run,
+    row: number,
+    littleEndian: boolean,
+  ): { readonly pid: number; readonly tid: number; readonly timeAt: number } | undefined;
+}
+
 /** Samples that are kept until names are known. */
 export interface RowBlock {
   /** Number of rows. */
@@ -60,7 +79,8 @@ export interface RowBlock {
   branchWords: number;
   /**
    * Whole records, where fields are printed that are not in a row: from `RECORD` on. Before each is
-   * the number of its event, which is not that of the row for the others of a group.
+   * the number of its event, which is not that of the row for the others of a group. Of records that are no
+   * samples their text, and before it how long it is.
    */
   records: Uint8Array<ArrayBuffer>;
   /** Bytes of {@linkcode RowBlock.records} that are used. */
@@ -95,6 +115,13 @@ export class ScriptRows implements Consumer {
   #placeCounts = new Float64Array(1 << 10);
   readonly #eventCounts: number[] = [];
   readonly #needs: RowNeeds;
+  readonly #shown: ShownRecords | undefined;
+  /** Names of the threads of records that are shown, by row of the present run. */
+  readonly #shownComms = new Map<number, number>();
+  /** Records that are no samples. */
+  shown: number = 0;
+  /** Notes what the thread of a record is called at its moment, where records are shown. */
+  readonly applied?: (run: Run, row: number) => void;
   /** Blocks that may be used again. */
   readonly #spare: RowBlock[] = [];
   #engine: Engine | undefined;
@@ -110,11 +137,15 @@ export class ScriptRows implements Consumer {
    *
    * @param unmapped Whether addresses in call chains at which nothing is mapped are places, which the
    * engine counts.
+   * @param shown Records that are no samples, which are printed as well.
    */
-  constructor(needs: RowNeeds, unmapped: boolean = false) {
+  constructor(needs: RowNeeds, unmapped: boolean = false, shown?: ShownRecords) {
     this.#needs = needs;
+    this.#shown = shown;
+    if (shown !== undefined) this.applied = (run, row) => this.#applied(shown, run, row);
     const { stacks: frames, addresses: addr, branches } = needs;
-    this.needs = { samples: true, places: true, addr, frames, unmapped, branches };
+    const samples = shown === undefined;
+    this.needs = { samples, places: true, addr, frames, unmapped, branches };
   }
 
   /** Takes what the pass shares. */
@@ -136,7 +167,9 @@ export class ScriptRows implements Consumer {
     const { count, type, chosen } = run;
     const reads = this.#reads as SampleReads;
     for (let i = 0; i < count; i++) {
-      if (type[i] !== PERF_RECORD_SAMPLE || chosen[i] === CHOSEN.NO) continue;
+      const kind = type[i] as number;
+      if (this.#shown?.types.has(kind)) this.#addShown(this.#shown, run, i);
+      if (kind !== PERF_RECORD_SAMPLE || chosen[i] === CHOSEN.NO) continue;
       const values = reads.take(run, i);
       if (chosen[i] !== CHOSEN.YES) continue;
       for (let k = 0; k < values; k++) {
@@ -149,6 +182,56 @@ export class ScriptRows implements Consumer {
         );
       }
     }
+    this.#shownComms.clear();
+  }
+
+  #applied(shown: ShownRecords, run: Run, row: number): void {
+    if (!shown.types.has(run.type[row] as number)) return;
+    const { machine, reader } = this.#engine as Engine;
+    const own = shown.thread(run, row, reader.littleEndian);
+    const tid = own?.tid ?? run.tid[row] as number;
+    if (tid === -1) return;
+    const thread = machine.thread(own?.pid ?? run.pid[row] as number, tid);
+    const comm = machine.comms[thread] as number;
+    // That of the trailer, which is printed as well, may be another thread.
+    this.#shownComms.set(row, comm < 0 ? machine.names.internText(`:${tid}`) : comm);
+  }
+
+  /** Keeps the text of a record that is no sample (`print_event` of tools/perf/builtin-script.c). */
+  #addShown(shown: ShownRecords, run: Run, i: number): void {
+    const event = Math.max(0, run.event[i] as number);
+    const of = this.#events[event];
+    if (of === undefined) return;
+    // Without a trailer, perf takes the first CPU and the record's own thread.
+    const isPlain = of.layout.trailer.size === 0;
+    const cpu = isPlain ? 0 : run.cpu[i] as number;
+    if (shown.cpus?.has(cpu) === false) return;
+    const { littleEndian } = (this.#engine as Engine).reader;
+    const own = isPlain ? shown.thread(run, i, littleEndian) : undefined;
+    const block = this.#block();
+    const at = block.count++ * ROW_WORDS;
+    const { words } = block;
+    words.fill(-1, at, at + ROW_WORDS);
+    words[at + ROW.EVENT] = event;
+    words[at + ROW.PID] = own?.pid ?? run.pid[i] as number;
+    words[at + ROW.TID] = own?.tid ?? run.tid[i] as number;
+    words[at + ROW.CPU] = cpu;
+    const timeAt = own?.timeAt ?? -1;
+    const { view } = run.at(i);
+    const half = (upper: boolean): number =>
+      timeAt < 0 ? 0 : view.getInt32(timeAt + (upper === littleEndian ? 4 : 0), littleEndian);
+    words[at + ROW.TIME_HI] = isPlain ? half(true) : run.timeHi[i] as number;
+    words[at + ROW.TIME_LO] = isPlain ? half(false) : run.timeLo[i] as number;
+    words[at + ROW.COMM] = this.#shownComms.get(i) ?? -1;
+    words[at + ROW.MISC] = run.misc[i] as number;
+    words[at + ROW.IP_LO] = run.type[i] as number;
+    words[at + ROW.FRAMES] = RECORD_TEXT;
+    const text = shown.text(run, i, littleEndian);
+    const offset = this.#reserve(block, text.length);
+    for (let k = 0; k < 4; k++) block.records[offset - EVENT_BYTES + k] = text.length >>> 8 * k;
+    block.records.set(text, offset);
+    words[at + ROW.RECORD] = offset;
+    this.shown++;
   }
 
   /** Of a file that comes as a stream, the formats come last. */
@@ -220,7 +303,8 @@ export class ScriptRows implements Consumer {
     (this.#placeCounts[place] as number) += count;
   }
 
-  #add(run: Run, i: number, event: number, periodHi: number, periodLo: number): void {
+  /** The block that a row is added to, in which there is room. */
+  #block(): RowBlock {
     let block = this.blocks.at(-1);
     if (block === undefined || block.count === ROWS) {
       block = this.#spare.pop() ?? {
@@ -236,6 +320,11 @@ export class ScriptRows implements Consumer {
       };
       this.blocks.push(block);
     }
+    return block;
+  }
+
+  #add(run: Run, i: number, event: number, periodHi: number, periodLo: number): void {
+    const block = this.#block();
     this.count++;
     this.#count(event, run.place[i] as number, 1);
     const row = block.count++;
@@ -315,21 +404,24 @@ export class ScriptRows implements Consumer {
     block.branchWords = start + to - from;
   }
 
+  /** Makes room for the bytes of a record; returns where they go. */
+  #reserve(block: RowBlock, bytes: number): number {
+    // In words, so that numbers in it stay aligned.
+    const offset = block.recordBytes + EVENT_BYTES;
+    const end = block.recordBytes = offset + (bytes + 7 & ~7);
+    if (end > block.records.length) block.records = enlarge(block.records, Math.max(1 << 16, end));
+    return offset;
+  }
+
   #addRecord(block: RowBlock, at: number, run: Run, i: number, event: PerfEvent): void {
     const { bytes, view } = run.at(i);
     const start = run.start[i] as number;
     const end = run.end[i] as number;
-    // In words, so that numbers in it stay aligned.
-    const offset = block.recordBytes + EVENT_BYTES;
-    const size = end - start + 7 & ~7;
-    if (offset + size > block.records.length) {
-      block.records = enlarge(block.records, Math.max(1 << 16, offset + size));
-    }
+    const offset = this.#reserve(block, end - start);
     const number = run.event[i] as number;
     for (let k = 0; k < 4; k++) block.records[offset - EVENT_BYTES + k] = number >>> 8 * k;
     block.records.set(bytes.subarray(start, end), offset);
     block.words[at + ROW.RECORD] = offset;
-    block.recordBytes = offset + size;
     if (event.attr.type !== PERF_TYPE_TRACEPOINT) return;
     const fields = this.#fields[number] ??= new SampleFields(event.attr);
     const le = (this.#engine as Engine).reader.littleEndian;

@@ -7,7 +7,7 @@ import type { SymbolResolver } from "@perfdata/symbols";
 import { ScriptWriter } from "./script.ts";
 import { eventFields, type FieldWish, rowNeeds, type ScriptField } from "./script_fields.ts";
 import { type PlaceWants, ScriptPlaces } from "./script_places.ts";
-import { type RowCounts, ScriptRows } from "./script_rows.ts";
+import { type RowCounts, ScriptRows, type ShownRecords } from "./script_rows.ts";
 import type { ClockTimes } from "./time_of_day.ts";
 
 /** What {@linkcode ScriptText} writes. */
@@ -28,6 +28,8 @@ export interface ScriptTextOptions {
   readonly options: Pick<EngineOptions, "filter" | "unwind" | "stitchLbr">;
   /** Knows the symbols of a recording. */
   readonly resolver: (engine: Engine) => Promise<SymbolResolver>;
+  /** Records that are no samples, which are printed among them; not by windows. */
+  readonly shown?: ShownRecords | undefined;
   /** Whether a sample is printed. */
   readonly keep?: ((places: ScriptPlaces, comm: string, place: number) => boolean) | undefined;
 }
@@ -61,6 +63,8 @@ export class ScriptText implements TextConsumer<ScriptPart> {
   fields: readonly ReadonlySet<ScriptField>[] = [];
   /** Of what is not read by windows: makes text of what is held. */
   readonly settle?: () => Promise<void>;
+  /** Where records are shown: `ScriptRows.applied`. */
+  readonly applied?: (run: Run, row: number) => void;
   readonly #wish: ScriptTextOptions;
   readonly #write: WriteText;
   #places: ScriptPlaces | undefined;
@@ -78,7 +82,12 @@ export class ScriptText implements TextConsumer<ScriptPart> {
     write: WriteText,
     early: boolean = false,
   ) {
-    this.samples = new ScriptRows(rowNeeds(events, wish.wish, wish.chains), wish.unmapped);
+    this.samples = new ScriptRows(
+      rowNeeds(events, wish.wish, wish.chains),
+      wish.unmapped,
+      wish.shown,
+    );
+    if (this.samples.applied !== undefined) this.applied = this.samples.applied;
     this.needs = this.samples.needs;
     this.options = wish.options;
     this.#wish = wish;

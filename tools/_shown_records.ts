@@ -1,0 +1,53 @@
+/** Records that `script` prints among the samples. */
+import { RecordLines, recordThread } from "@perfdata/dump/record-line";
+import type { ShownRecords } from "@perfdata/export/script-rows";
+import {
+  PERF_RECORD_BPF_EVENT,
+  PERF_RECORD_CGROUP,
+  PERF_RECORD_COMM,
+  PERF_RECORD_EXIT,
+  PERF_RECORD_FORK,
+  PERF_RECORD_KSYMBOL,
+  PERF_RECORD_LOST,
+  PERF_RECORD_MMAP,
+  PERF_RECORD_MMAP2,
+  PERF_RECORD_NAMESPACES,
+  PERF_RECORD_SWITCH,
+  PERF_RECORD_SWITCH_CPU_WIDE,
+} from "@perfdata/format/record-types";
+import type { Run } from "@perfdata/session/run";
+
+/** What flags print among the samples, as perf's flags of the same names. */
+const SHOWN = {
+  "show-mmap-events": [PERF_RECORD_MMAP, PERF_RECORD_MMAP2],
+  "show-task-events": [PERF_RECORD_COMM, PERF_RECORD_FORK, PERF_RECORD_EXIT],
+  "show-switch-events": [PERF_RECORD_SWITCH, PERF_RECORD_SWITCH_CPU_WIDE],
+  "show-namespace-events": [PERF_RECORD_NAMESPACES],
+  "show-cgroup-events": [PERF_RECORD_CGROUP],
+  "show-lost-events": [PERF_RECORD_LOST],
+  "show-bpf-events": [PERF_RECORD_KSYMBOL, PERF_RECORD_BPF_EVENT],
+} as const;
+
+/** A flag that prints records. */
+export type ShowFlag = keyof typeof SHOWN;
+
+/** All of them. */
+export const SHOW_FLAGS = Object.keys(SHOWN) as ShowFlag[];
+
+/** Records that flags ask for; nothing where none does. */
+export function shownRecords(
+  on: Readonly<Record<ShowFlag, boolean>>,
+  cpus?: ReadonlySet<number>,
+): ShownRecords | undefined {
+  const types = new Set<number>(SHOW_FLAGS.flatMap((flag) => on[flag] ? SHOWN[flag] : []));
+  if (types.size === 0) return undefined;
+  const lines = new RecordLines();
+  const place = ({ start, end }: Run, row: number) =>
+    [start[row] as number, end[row] as number] as const;
+  return {
+    types,
+    cpus,
+    text: (run, row, le) => lines.text(run.at(row), ...place(run, row), le),
+    thread: (run, row, le) => recordThread(run.at(row), ...place(run, row), le),
+  };
+}
