@@ -98,7 +98,13 @@ async function recording(path: string, branches: { from: number; to: number }[],
     const entries = branches.slice(i, i + ENTRIES).reverse().map(({ from, to }, k) => ({
       from: BigInt(base + from),
       to: BigInt(base + to),
-      flags: { ...flags, mispred: (i + k) % 5 === 0, predicted: (i + k) % 5 !== 0 },
+      flags: {
+        ...flags,
+        mispred: (i + k) % 5 === 0,
+        predicted: (i + k) % 5 !== 0,
+        // Of some it is not known how long they took.
+        cycles: (i + k) % 7,
+      },
     }));
     const ip = entries[0]?.to ?? 0n;
     const body = { ip, pid: 7, tid: 7, time: BigInt(1000 + i), branch_stack: { entries } };

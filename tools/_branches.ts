@@ -84,32 +84,48 @@ interface Counted {
   readonly report: () => number;
 }
 
+/** Whether samples of a recording may have branches. */
+export function hasBranches(reader: PerfDataReader): boolean {
+  return reader.events.all.some(({ layout }) =>
+    (layout.sampleType & PERF_SAMPLE_BRANCH_STACK) !== 0
+  );
+}
+
 /** The branches of branch stacks; of a recording that has Intel PT instead, or with `--pt`, those of the trace. */
 async function countedBranches(
   name: string,
   flags: Parameters<typeof exportBranches>[2],
 ): Promise<Counted> {
-  const complaints = new Complaints(`export: ${name}`);
-  const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
-  const hasStacks = reader.events.all.some(({ layout }) =>
-    (layout.sampleType & PERF_SAMPLE_BRANCH_STACK) !== 0
-  );
-  if (flags.on.pt || (!hasStacks && name !== "-" && await hasIntelPt(name))) {
+  const isTraced = flags.on.pt || (name !== "-" && await hasIntelPt(name) &&
+    !hasBranches(await PerfDataReader.open(openSource(name), { diagnostics: () => {} })));
+  if (isTraced) {
     const { traceBranches } = await import("./_branches_pt.ts");
     return { ...await traceBranches(name, flags), of: "all of its Intel PT" };
   }
+  const counted = await countStacks("export", name, flags);
+  if (counted.counts.samples === 0) {
+    counted.report();
+    throw new InputError(`${name}: no samples with branches; perf record -b records them`);
+  }
+  return counted;
+}
+
+/** Counts the branches of branch stacks. */
+export async function countStacks(
+  tool: string,
+  name: string,
+  flags: Parameters<typeof sampleFilter>[0],
+): Promise<Counted> {
+  const complaints = new Complaints(`${tool}: ${name}`);
+  const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
   const counts = new BranchCounts();
-  const progress = new Progress("export", reader.fileSize);
+  const progress = new Progress(tool, reader.fileSize);
   const { places } = await runEngine(reader, [counts], {
     filter: await sampleFilter(flags, reader),
     progress: progress.add,
     diagnostics: complaints.take,
   });
   progress.finish();
-  if (counts.samples === 0) {
-    complaints.finish();
-    throw new InputError(`${name}: no samples with branches; perf record -b records them`);
-  }
   return {
     counts,
     places,

@@ -1,5 +1,6 @@
 /** Instructions of functions with their shares: what `annotate` and `report` show. */
 import { codeListing } from "@perfdata/export/code-listing";
+import type { InsnRuns } from "@perfdata/export/branches";
 import type { CodeInsn, ReadCode } from "@perfdata/export/function-code";
 import { shareStyle } from "@perfdata/profile/colors";
 import { markedName } from "@perfdata/profile/profile";
@@ -19,12 +20,14 @@ export interface CodeLineOptions {
   readonly context: number;
   /** Columns for the names of what is called. */
   readonly room: number;
+  /** How often instructions ran, by their numbers, where branches were recorded. */
+  readonly runs?: readonly InsnRuns[] | undefined;
 }
 
 /** The lines of a piece of code: two of heading, then its listing. */
 export function codeLines(
   { counts, object, self, total, insns }: ReadCode,
-  { event, whole, sources, context, room }: CodeLineOptions,
+  { event, whole, sources, context, room, runs }: CodeLineOptions,
 ): { readonly lines: Line[]; readonly hottest: number } {
   const percent = (period: number) => whole === 0 ? 0 : 100 * period / whole;
   const share = (period: number): Span => ({
@@ -50,14 +53,16 @@ export function codeLines(
     ]);
   }
   const first = lines.length + 1;
-  lines.push([{ text: "   SELF   TOTAL  INSTRUCTION", style: "head" }]);
+  const runsHead = runs === undefined ? "" : "  EXECUTED  CYCLES";
+  const before = " ".repeat(17 + runsHead.length);
+  lines.push([{ text: `   SELF   TOTAL${runsHead}  INSTRUCTION`, style: "head" }]);
   for (const [i, row] of rows.entries()) {
     const gutter: Span = { text: gutters[i] as string, style: "jump" };
     if (row.kind === "gap") {
       const text = `… ${row.count} ${
         row.count === 1 ? "instruction" : "instructions"
       } without samples`;
-      lines.push([{ text: " ".repeat(17) }, gutter, { text: ` ${text}`, style: "dim" }]);
+      lines.push([{ text: before }, gutter, { text: ` ${text}`, style: "dim" }]);
     } else if (row.kind === "source") {
       const { frame: { name, file, line }, depth, begins } = row;
       const indent = "  ".repeat(depth);
@@ -67,7 +72,7 @@ export function codeLines(
         : `${file.slice(file.lastIndexOf("/") + 1)}:${line}`;
       const text = file === undefined ? undefined : sources.lines(file)?.[line - 1]?.trim();
       lines.push([
-        { text: " ".repeat(17) },
+        { text: before },
         gutter,
         { text: ` ${indent}${what}` },
         { text: place, style: "source" },
@@ -77,7 +82,8 @@ export function codeLines(
       const { self, total, address, text } = insns[row.number] as CodeInsn;
       lines.push([
         share(self.period),
-        { ...share(total.period), text: ` ${share(total.period).text}  ` },
+        { ...share(total.period), text: ` ${share(total.period).text}` },
+        { text: `${runs === undefined ? "" : runsText(runs, row.number)}  ` },
         gutter,
         { text: ` ${address.toString(16).padStart(width)}:  `, style: "dim" },
         { text: withShortCall(text, room) },
@@ -85,6 +91,13 @@ export function codeLines(
     }
   }
   return { lines, hottest: first + hottest };
+}
+
+/** How often a block ran, at its first instruction; and cycles, where it was left by a branch. */
+function runsText(runs: readonly InsnRuns[], number: number): string {
+  const { block, executions, cycles } = runs[number] as InsnRuns;
+  const times = block === number ? String(executions) : "";
+  return `${times.padStart(10)}${(cycles?.toFixed(1) ?? "").padStart(8)}`;
 }
 
 /** The name of what is called in so many characters. */
@@ -109,9 +122,11 @@ function hottestLines(insns: readonly CodeInsn[]): [string, number][] {
 export function codeJson(
   { counts: { name, verified }, path, insns }: ReadCode,
   event: string,
+  runs?: readonly InsnRuns[],
 ): string[] {
   const about = { event, function: name, verified, object: path };
-  return insns.map(({ address, bytes, text, self, total, frames, jump }) => {
+  return insns.map(({ address, bytes, text, self, total, frames, jump }, number) => {
+    const run = runs?.[number];
     const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
     const { file, line } = frames.at(-1) ?? {};
     const to = jump === undefined ? undefined : insns[jump]?.address;
@@ -126,6 +141,11 @@ export function codeJson(
       file,
       line,
       inlined: frames.slice(1).map(({ name }) => name),
+      ...(run === undefined ? {} : {
+        block: `0x${insns[run.block]?.address.toString(16)}`,
+        executions: run.executions,
+        cycles: run.cycles,
+      }),
     });
   });
 }

@@ -1,6 +1,7 @@
 /** `annotate`: prints a function line by line, or instruction by instruction, with its shares. */
 import { annotate, type Annotation, codeCounts } from "@perfdata/export/annotate";
-import { type CodeOptions, readCode } from "@perfdata/export/function-code";
+import { codeRuns, type InsnRuns, insnRuns } from "@perfdata/export/branches";
+import { type CodeOptions, type ReadCode, readCode } from "@perfdata/export/function-code";
 import { type Profile, totals } from "@perfdata/profile/profile";
 import { ObjectCodeReader } from "@perfdata/session/object-code";
 import {
@@ -135,9 +136,10 @@ async function codeOf(
   { name, profile, event, eventName, whole, sources }: Shown,
   matches: Parameters<typeof codeCounts>[2],
   source: ReadProfile["source"],
-  { on, value }: AnnotateFlags,
+  flags: AnnotateFlags,
   context: number,
 ): Promise<boolean | undefined> {
+  const { on, value } = flags;
   const without = (reason: string): undefined => {
     if (on.insns) throw new InputError(`${name}: ${reason}`);
     complain(`annotate: ${name}: source lines alone: ${reason}`);
@@ -166,17 +168,39 @@ async function codeOf(
   }
   const read = pieces.filter(({ missing }) => missing === undefined);
   if (read.length === 0 && !on.insns) return undefined;
+  const runsOf = await recordedRuns(name, source, flags);
   const room = on["full-names"] ? Infinity : Deno.stdout.isTerminal() ? 30 : 60;
   for (const [i, piece] of read.entries()) {
+    const runs = runsOf?.(piece);
     if (on.json) {
-      for (const line of codeJson(piece, eventName)) writeOut(`${line}\n`);
+      for (const line of codeJson(piece, eventName, runs)) writeOut(`${line}\n`);
       continue;
     }
     if (i > 0) writeLine("");
-    writeStyled(codeLines(piece, { event: eventName, whole, sources, context, room }).lines);
+    writeStyled(codeLines(piece, { event: eventName, whole, sources, context, room, runs }).lines);
   }
   if (options.code.kernelFile !== undefined) complain(`annotate: ${name}: ${KERNEL_FILE_NOTE}`);
   return read.length === pieces.length || !on.insns;
+}
+
+/** How often the instructions of code ran; nothing where no branches were recorded. */
+async function recordedRuns(
+  name: string,
+  { engine }: NonNullable<ReadProfile["source"]>,
+  flags: AnnotateFlags,
+): Promise<((piece: ReadCode) => InsnRuns[]) | undefined> {
+  const { hasBranches, countStacks } = await import("./_branches.ts");
+  if (!hasBranches(engine.reader)) return undefined;
+  if (name === "-") {
+    complain("annotate: how often code ran is counted in files alone, not in a stream");
+    return undefined;
+  }
+  const { counts, places } = await countStacks("annotate", name, flags);
+  if (counts.samples === 0) return undefined;
+  return ({ path, start, insns }) => {
+    const runs = codeRuns(counts, places, (object) => places.objects[object]?.path === path);
+    return insnRuns(insns, start, runs);
+  };
 }
 
 /** Prints source lines. */

@@ -40,6 +40,10 @@ export class BranchCounts implements Consumer {
   readonly traces: NodeTable = new NodeTable();
   /** How often each ran. */
   readonly ran: FloatColumn = new FloatColumn();
+  /** How often it is known how many cycles each took. */
+  readonly timed: FloatColumn = new FloatColumn();
+  /** The sum of these cycles. */
+  readonly cycles: FloatColumn = new FloatColumn();
 
   /** Counts the branches of a run. */
   rows(run: Run): void {
@@ -51,6 +55,7 @@ export class BranchCounts implements Consumer {
       if (entries === 0) continue;
       this.samples++;
       let next = -1;
+      let nextFlags = 0;
       for (let k = 0; k < entries; k++) {
         const from = branches[first + 2 * k] as number;
         const flags = branchFlags[(first >> 1) + k] as number;
@@ -59,8 +64,9 @@ export class BranchCounts implements Consumer {
           branches[first + 2 * k + 1] as number,
           (flags & BRANCH.MISPREDICTED) !== 0,
         );
-        if (next >= 0) this.ranUntil(branch, next);
+        if (next >= 0) this.ranUntil(branch, next, (nextFlags & BRANCH.CYCLES) >> BRANCH.CYCLES_AT);
         next = from;
+        nextFlags = flags;
       }
     }
   }
@@ -77,10 +83,21 @@ export class BranchCounts implements Consumer {
     return branch;
   }
 
-  /** Counts what ran from where a branch led to up to a place. */
-  ranUntil(branch: number, place: number): void {
+  /**
+   * Counts what ran from where a branch led to up to a place.
+   *
+   * @param cycles How many it took; 0 where that is not known.
+   */
+  ranUntil(branch: number, place: number, cycles: number = 0): void {
     const trace = this.traces.node(branch, place);
-    if (trace === this.ran.length) this.ran.push(0);
+    if (trace === this.ran.length) {
+      this.ran.push(0);
+      this.timed.push(0);
+      this.cycles.push(0);
+    }
     this.ran.add(trace, 1);
+    if (cycles === 0) return;
+    this.timed.add(trace, 1);
+    this.cycles.add(trace, cycles);
   }
 }

@@ -6,3 +6,4 @@
 export * from "./branch_counts.ts";
 export * from "./branch_profile.ts";
 export * from "./branch_trace.ts";
+export * from "./code_blocks.ts";

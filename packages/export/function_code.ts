@@ -102,6 +102,8 @@ export interface ReadCode {
   readonly self: AnnotatedCount;
   /** With those in what it called. */
   readonly total: AnnotatedCount;
+  /** Where the piece is, as the object counts. */
+  readonly start: number;
   /** Its instructions. */
   readonly insns: readonly CodeInsn[];
   /** Why there are none. */
@@ -116,7 +118,7 @@ export async function readCode(
 ): Promise<ReadCode[]> {
   const { path, name } = objects[counts.object] ?? { path: "[unknown]", name: "[unknown]" };
   const { self, total } = counts;
-  const about = { counts, path, object: name, self, total };
+  const about = { counts, path, object: name, self, total, start: 0 };
   const object = engine.places.objects[counts.object];
   if (object === undefined) {
     return [{ ...about, insns: [], missing: "nothing was mapped there" }];
@@ -128,7 +130,7 @@ export async function readCode(
       const found = piece.size > MOST_CODE
         ? { missing: `${piece.size} bytes are no function` }
         : code.read(object, piece.start, piece.size, piece.time);
-      const own = { ...about, self: piece.self, total: piece.total };
+      const own = { ...about, self: piece.self, total: piece.total, start: piece.start };
       if ("missing" in found) {
         const remedy = object.kind === "kernel"
           ? "; --vmlinux names it, perf record --kcore copies it"

@@ -42,7 +42,7 @@ export const ROW = {
 } as const;
 
 /** In the column `FRAMES`: the row is a record that is no sample, whose text is at `RECORD`. */
-export const RECORD_TEXT = -2;
+export const RECORD_TEXT: number = -2;
 
 /** Records that are no samples, to be printed among these. */
 export interface ShownRecords {

@@ -1,0 +1,78 @@
+/** How often instructions ran by branch stacks: `annotate` beside what perf and objdump say of them. */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { branchRecording, found, run } from "./branch_recording.ts";
+import { ignored } from "./ignored.ts";
+import { noPerf, perfText } from "./perf.ts";
+import { inFolder, tool } from "./tool.ts";
+
+const canMake = found("gcc") !== undefined && found("objdump") !== undefined;
+
+/** How often each address ran, and the cycles of what ended at it. */
+interface Expected {
+  readonly executions: Map<number, number>;
+  readonly cycles: Map<number, { times: number; sum: number }>;
+}
+
+/** Goes from branch to branch through the code that objdump shows. */
+function expected(brstack: string, listing: string): Expected {
+  const addresses = [...listing.matchAll(/^ +([0-9a-f]+):\t/gm)].map(([, at = ""]) =>
+    parseInt(at, 16)
+  );
+  const next = new Map(addresses.map((at, i) => [at, addresses[i + 1] as number]));
+  const executions = new Map<number, number>();
+  const cycles = new Map<number, { times: number; sum: number }>();
+  for (const line of brstack.trimEnd().split("\n")) {
+    const entries = [...line.matchAll(/0x([0-9a-f]+)\/0x([0-9a-f]+)\/.\/.\/.\/(\d+)/g)]
+      .map(([, from = "", to = "", took = ""]) =>
+        [parseInt(from, 16), parseInt(to, 16), Number(took)] as const
+      );
+    for (let k = entries.length - 1; k > 0; k--) {
+      const [, start] = entries[k] as readonly [number, number, number];
+      const [end, , took] = entries[k - 1] as readonly [number, number, number];
+      for (let at = start;; at = next.get(at) as number) {
+        executions.set(at, (executions.get(at) ?? 0) + 1);
+        if (at === end) break;
+      }
+      if (took === 0) continue;
+      const known = cycles.get(end) ?? { times: 0, sum: 0 };
+      cycles.set(end, { times: known.times + 1, sum: known.sum + took });
+    }
+  }
+  return { executions, cycles };
+}
+
+Deno.test({
+  name: "annotate: executions and cycles are those of walking the code from branch to branch",
+  ...ignored(noPerf() ?? (canMake ? undefined : "gcc or objdump is not installed")),
+  fn: () =>
+    inFolder(async (folder) => {
+      // Where a program is not moved, addresses are those of its file.
+      const { program, data } = await branchRecording(folder, false);
+      const perf = await perfText(["script", "-F", "brstack"], data);
+      const listing = run("objdump", "-d", "--no-show-raw-insn", program);
+      const { executions, cycles } = expected(perf?.stdout ?? "", listing);
+      let [compared, timed, blocks] = [0, 0, 0];
+      for (const name of ["work", "next", "rare"]) {
+        const { code, out, err } = await tool("annotate", ["--insns", "--json", data, name]);
+        assertEquals(code, 0, err);
+        const insns = out.trimEnd().split("\n").map((line) => JSON.parse(line));
+        const seen = new Map<string, number>();
+        for (const insn of insns) {
+          const at = Number(insn.address);
+          assertEquals(insn.executions, executions.get(at) ?? 0, `${name} ${insn.address}`);
+          const { times = 0, sum = 0 } = cycles.get(at) ?? {};
+          assertEquals(insn.cycles, times === 0 ? undefined : sum / times, insn.address);
+          // All of a block runs as often.
+          assertEquals(seen.get(insn.block) ?? insn.executions, insn.executions);
+          seen.set(insn.block, insn.executions);
+          compared++;
+          if (times > 0) timed++;
+        }
+        blocks += seen.size;
+      }
+      console.log(`${compared} instructions in ${blocks} blocks compared, ${timed} with cycles`);
+      assert(compared >= 30 && timed >= 8 && blocks >= 10, `${compared}, ${timed}, ${blocks}`);
+      const { out } = await tool("annotate", [data, "work"]);
+      assertStringIncludes(out, "EXECUTED  CYCLES  INSTRUCTION");
+    }),
+});
