@@ -143,6 +143,11 @@ async function run(command: string, args: readonly string[], cwd: string): Promi
   return decoder.decode(stdout);
 }
 
+/** What a package is called on npm, where the front door needs no scope. */
+function npmName(name: string): string {
+  return name === "@perfdata/perfdata" ? "perfdata" : name;
+}
+
 /** What {@link buildNpm} made. */
 export interface NpmBuild {
   /** Paths of the tarballs. */
@@ -256,14 +261,16 @@ export async function buildNpm(folder: string): Promise<NpmBuild> {
     const { version } = config;
     const dependencies = [...used.get(name) ?? []].filter(([other]) => other !== config.name).sort()
       .map(([other, exact]) => [other, exact || version]);
-    const description = /^# .*\n+(.*)/.exec(read(new URL("README.md", at)))?.[1];
+    const description = /^# .*\n+((?:.+\n)+)/.exec(read(new URL("README.md", at)))?.[1]
+      ?.trim().replaceAll("\n", " ");
     const manifest = {
-      name: config.name,
+      name: npmName(config.name),
       version,
       description,
       license: "MIT",
       type: "module",
       engines: { node: ">=20" },
+      sideEffects: false,
       exports: Object.fromEntries(
         [...exports].map(([path, module]) => {
           const file = `./${module.slice(at.pathname.length).replace(/\.ts$/, "")}`;

@@ -10,6 +10,7 @@ import { cannotStep, encodeProgram, stepProgram } from "../fixtures/stepped/prog
 import { steppedFile } from "../fixtures/stepped/recording.ts";
 import { buildNpm } from "../publish/npm.ts";
 import type { Decoded } from "./npm/decode.ts";
+import { front } from "./npm/front.ts";
 import { type Summary, summary } from "./npm/summary.ts";
 import { tool } from "./tool.ts";
 import { ignored, notInstalled, skipped } from "./ignored.ts";
@@ -21,7 +22,7 @@ const INPUTS = [
   `${root}fixtures/demo/demo`,
 ] as const;
 /** What a user has written: modules in npm/. */
-const MODULES = ["summary", "decode"] as const;
+const MODULES = ["summary", "decode", "front"] as const;
 
 /** Runs a program; `undefined` where it is not installed. */
 async function run(command: string, args: readonly string[], cwd: string) {
@@ -67,7 +68,8 @@ async function install(folder: string): Promise<string | undefined> {
   if (installed?.success === false && isRegistryAway(installed.stderr)) return undefined;
   assert(installed?.success, installed?.stderr);
   for (const name of MODULES) {
-    Deno.copyFileSync(`${root}tests/npm/${name}.ts`, `${user}/${name}.ts`);
+    const text = Deno.readTextFileSync(`${root}tests/npm/${name}.ts`);
+    Deno.writeTextFileSync(`${user}/${name}.ts`, text.replace("@perfdata/perfdata", "perfdata"));
   }
   return user;
 }
@@ -133,6 +135,7 @@ function typeErrors(user: string): string[] {
 }
 
 const NODE = `import { openAsBlob, readFileSync } from "node:fs";
+import { front } from "./front.js";
 import { decode } from "./decode.js";
 import { summary } from "./summary.js";
 const [recording, traced, binary, stepped, bundle] = process.argv.slice(2);
@@ -142,6 +145,7 @@ const found = await summary(
   readFileSync(binary),
 );
 console.log(JSON.stringify(found));
+console.log(JSON.stringify(await front(recording)));
 if (bundle !== undefined) {
   console.log(JSON.stringify(await decode(await openAsBlob(stepped), readFileSync(bundle))));
 }
@@ -213,8 +217,11 @@ Deno.test(
         Deno.writeTextFileSync(`${user}/main.js`, NODE);
         const out = await run("node", ["main.js", ...INPUTS, ...trace?.paths ?? []], user);
         assert(out?.success, out?.stderr);
-        const [summed = "", decoded = ""] = out.stdout.split("\n");
+        const [summed = "", fronted = "", decoded = ""] = out.stdout.split("\n");
         assertEquals(found(summed), expected);
+        const text: string = JSON.parse(fronted);
+        assertEquals(text, await front(INPUTS[0]));
+        assert(text.length > 1000 && /^\d+ demo\b/m.test(text), text);
         if (trace !== undefined) assertDecoded(decoded, trace);
       });
 

@@ -237,7 +237,7 @@ export function encodeAll(texts: readonly string[]): Uint8Array<ArrayBuffer>[] {
  */
 export async function* gzipped(
   chunks: Iterable<Uint8Array<ArrayBuffer>>,
-): AsyncGenerator<Uint8Array, void, void> {
+): AsyncGenerator<Uint8Array<ArrayBuffer>, void, void> {
   const iterator = chunks[Symbol.iterator]();
   const source = new ReadableStream<Uint8Array<ArrayBuffer>>({
     pull(controller): void {

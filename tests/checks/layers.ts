@@ -14,6 +14,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["session"],
   ["profile"],
   ["dump", "report", "export", "edit", "tables"],
+  ["perfdata"],
 ];
 
 const layerOf = new Map(LAYERS.flatMap((names, layer) => names.map((name) => [name, layer])));

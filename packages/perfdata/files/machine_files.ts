@@ -1,0 +1,116 @@
+import { checkRange, type SymbolFiles, SymbolsError } from "@perfdata/symbols";
+import type { SearchPlaces } from "@perfdata/symbols";
+import { nodeFs, ownProcess, type Stats } from "./node_fs.ts";
+import { pathSource } from "./path_source.ts";
+
+/** Small reads are served from a window of this many bytes. */
+const WINDOW = 64 * 1024;
+
+/** The files of this machine, as symbols are looked for in them. */
+export const machineFiles: SymbolFiles = {
+  open: (path) =>
+    whereThere(path, (stats) => {
+      // A directory stands for no file there: so is the cache of build ids laid out.
+      if (stats.isDirectory()) return undefined;
+      if (!stats.isFile()) throw new SymbolsError(0, `${path}: not a regular file`);
+      return windowed(path);
+    }),
+  read: (path, limit = Infinity) =>
+    whereThere(path, (stats) => {
+      if (stats.isDirectory()) return undefined;
+      if (!stats.isFile()) throw new SymbolsError(0, `${path}: not a regular file`);
+      checkLimit(path, stats.size, limit);
+      const bytes = nodeFs().readFileSync(path);
+      // Files of the kernel have no size before they are read.
+      checkLimit(path, bytes.length, limit);
+      return bytes;
+    }),
+  isForeign(path) {
+    try {
+      const { uid } = nodeFs().lstatSync(path);
+      const reader = ownProcess()?.getuid?.();
+      return uid !== 0 && reader !== undefined && uid !== reader;
+    } catch {
+      return false;
+    }
+  },
+};
+
+/** Where perf and clients of debuginfod look by default, by the environment. */
+export function machinePlaces(): SearchPlaces {
+  const home = environment("HOME");
+  const cache = environment("XDG_CACHE_HOME") ??
+    (home === undefined ? undefined : `${home}/.cache`);
+  const debuginfod = environment("DEBUGINFOD_CACHE_PATH") ??
+    (cache === undefined ? undefined : `${cache}/debuginfod_client`);
+  const buildIds = environment("PERF_BUILDID_DIR") ??
+    (home === undefined ? undefined : `${home}/.debug`);
+  return {
+    debugRoot: "/usr/lib/debug",
+    ...(buildIds === undefined ? {} : { buildIdCache: buildIds }),
+    ...(debuginfod === undefined ? {} : { debuginfodCache: debuginfod }),
+  };
+}
+
+/** A variable; what there is no permission for counts as not set. */
+function environment(name: string): string | undefined {
+  try {
+    return ownProcess()?.env[name];
+  } catch {
+    return undefined;
+  }
+}
+
+function checkLimit(path: string, size: number, limit: number): void {
+  if (size <= limit) return;
+  throw new SymbolsError(0, `${path} has ${size} bytes, more than the ${limit} that are read`);
+}
+
+function whereThere<T>(path: string, read: (stats: Stats) => T): T | undefined {
+  if (path === "" || path.includes("\0")) return undefined;
+  try {
+    return read(nodeFs().statSync(path));
+  } catch (error) {
+    if (!(error instanceof Error) || error instanceof SymbolsError) throw error;
+    const { code } = error as { readonly code?: string };
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    // Whatever the operating system has against a name that a recording made up, such as one that
+    // is too long: that object has no symbols, and the others are not affected.
+    throw new SymbolsError(0, `${path}: ${error.message}`, { cause: error });
+  }
+}
+
+function windowed(path: string): ReturnType<SymbolFiles["open"]> {
+  const file = pathSource(path);
+  const { size } = file;
+  let window = new Uint8Array(0);
+  let start = 0;
+  const fill = (offset: number, bytes: Uint8Array): void => {
+    const n = file.readAt(bytes, offset);
+    if (n === bytes.length) return;
+    throw new SymbolsError(offset + n, `Cannot read ${path}: the file was cut short`);
+  };
+  return {
+    size,
+    read(offset, length) {
+      checkRange(size, offset, length);
+      if (length >= WINDOW / 4) {
+        const bytes = new Uint8Array(length);
+        fill(offset, bytes);
+        return bytes;
+      }
+      if (offset < start || offset + length > start + window.length) {
+        const next = new Uint8Array(Math.min(WINDOW, size - offset));
+        fill(offset, next);
+        window = next;
+        start = offset;
+      }
+      return window.subarray(offset - start, offset - start + length);
+    },
+    readInto(offset, target) {
+      checkRange(size, offset, target.length);
+      fill(offset, target);
+    },
+    close: file.close,
+  };
+}

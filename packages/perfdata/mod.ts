@@ -1,0 +1,20 @@
+/**
+ * perf.data files in a few lines: {@linkcode open} one, and ask it. The same in Deno, Node, Bun and a
+ * browser tab.
+ *
+ * @example
+ * ```ts
+ * import { open } from "@perfdata/perfdata";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const recording = await open("fixtures/recorded/callchain.perf.data", { symbols: "none" });
+ * const { samples, events } = await recording.info();
+ * assertEquals([samples > 0, events.length], [true, 1]);
+ * recording.close();
+ * ```
+ *
+ * @module
+ */
+export * from "./open.ts";
+export * from "./recording.ts";
+export * from "./frames.ts";

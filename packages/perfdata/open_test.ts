@@ -1,0 +1,152 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { gzipSync, zstdCompressSync } from "node:zlib";
+import { PerfDataError } from "@perfdata/format";
+import { DROP, KEEP } from "@perfdata/edit";
+import { ignored } from "../../tests/ignored.ts";
+import { noPerf, perfText } from "../../tests/perf.ts";
+import { open, type OpenOptions, type RecordingInput } from "./mod.ts";
+
+const recorded = (name: string) =>
+  new URL(`../../fixtures/recorded/${name}.perf.data`, import.meta.url);
+const NAME = "callchain";
+
+/** A recording in each form that can be given. */
+function inputs(): readonly (readonly [string, () => RecordingInput])[] {
+  const url = recorded(NAME);
+  const bytes = Deno.readFileSync(url);
+  return [
+    ["path", () => url.pathname],
+    ["URL", () => url],
+    ["bytes", () => bytes],
+    ["Blob", () => new Blob([bytes])],
+    ["stream", () => new Blob([bytes]).stream()],
+    ["gzip", () => new Uint8Array(gzipSync(bytes))],
+    ["zstd", () => new Uint8Array(zstdCompressSync(bytes))],
+  ];
+}
+
+const NONE: OpenOptions = { symbols: "none" };
+
+/** All answers about a recording, as text. */
+async function answers(input: RecordingInput): Promise<string> {
+  using recording = await open(input, NONE);
+  const { samples, records } = await recording.info();
+  const functions = await recording.functions();
+  const all = await Array.fromAsync(recording.samples());
+  const tree = await recording.callTree();
+  const folded = await new Blob(await Array.fromAsync(recording.exportAs("folded"))).text();
+  return JSON.stringify(
+    [samples, records, functions, all, [...tree.period], tree.labels, folded],
+    (_, value) => typeof value === "bigint" ? `${value}` : value,
+  );
+}
+
+Deno.test("a recording gives the same answers from a path, a URL, bytes, a Blob, a stream, compressed", async () => {
+  const [, ...others] = inputs();
+  const expected = await answers(recorded(NAME).pathname);
+  assert(expected.length > 10_000);
+  for (const [name, input] of others) assertEquals(await answers(input()), expected, name);
+  assertEquals(others.length, 6);
+});
+
+Deno.test("samples add up to what functions have, in order of time", async () => {
+  using recording = await open(recorded(NAME), NONE);
+  const all = await Array.fromAsync(recording.samples());
+  const { samples } = await recording.info();
+  assertEquals(all.length, samples);
+  const sums = await recording.functions();
+  assertEquals(
+    all.reduce((sum, { period }) => sum + period, 0),
+    sums.reduce((sum, { period }) => sum + period, 0),
+  );
+  for (let i = 1; i < all.length; i++) {
+    assert((all[i]?.time ?? 0n) >= (all[i - 1]?.time ?? 0n));
+  }
+});
+
+Deno.test("samples are those that perf script prints", ignored(noPerf()), async () => {
+  let compared = 0;
+  for (const name of ["callchain", "two-events", "all-cpus", "zstd"]) {
+    const path = recorded(name).pathname;
+    const perf = await perfText(["script", "--ns", "-G", "-F", "comm,pid,tid,time,event"], path);
+    const theirs = (perf?.stdout ?? "").trimEnd().split("\n").map((line) => {
+      const found = /^\s*(.*?)\s+(-?\d+)\/(-?\d+)\s+(\d+)\.(\d{9}):\s+(\S+):/.exec(line);
+      const [, comm, pid, tid, seconds, ns, event] = found ?? [];
+      return [comm, pid, tid, `${BigInt(`${seconds}${ns}`)}`, event].join(" ");
+    });
+    using recording = await open(path, NONE);
+    const ours: string[] = [];
+    for await (const { comm, pid, tid, time, event } of recording.samples()) {
+      ours.push([comm, pid, tid, time, event].join(" "));
+    }
+    assertEquals(ours, theirs, name);
+    compared += ours.length;
+  }
+  console.log(`${compared} samples compared`);
+  assert(compared > 100, `${compared}`);
+});
+
+Deno.test("records, AUX data and a changed copy", async () => {
+  using traced = await open(
+    new URL("../../fixtures/synthesized/pt-cpus.perf.data", import.meta.url),
+  );
+  const streams = await traced.auxStreams();
+  assertEquals(streams.map(({ cpu }) => cpu), [0, 1, 3]);
+  for (const stream of streams) {
+    const bytes = await stream.read();
+    assertEquals(bytes.length, stream.size);
+    assert(bytes.length > 0);
+  }
+  using recording = await open(recorded(NAME), NONE);
+  let comms = 0;
+  let all = 0;
+  for await (const { name } of recording.records()) {
+    all++;
+    if (name === "COMM") comms++;
+  }
+  assert(comms > 0);
+  // PERF_RECORD_COMM is 3.
+  const { bytes, stats } = await recording.edit({
+    record: (batch, i) => batch.type(i) === 3 ? DROP : KEEP,
+  });
+  using copy = await open(bytes, NONE);
+  let left = 0;
+  for await (const { name } of copy.records()) {
+    assert(name !== "COMM");
+    left++;
+  }
+  assertEquals([stats.dropped, left], [comms, all - comms]);
+});
+
+Deno.test("what is read is told, and can be ended", async () => {
+  const shares: number[] = [];
+  using recording = await open(recorded(NAME), {
+    ...NONE,
+    progress: (share) => shares.push(share),
+  });
+  await recording.functions();
+  assert(shares.length > 0 && shares.every((share) => share >= 0 && share <= 1), `${shares}`);
+  const controller = new AbortController();
+  using ended = await open(recorded(NAME), { ...NONE, signal: controller.signal });
+  controller.abort(new Error("enough"));
+  await assertRejects(() => ended.functions(), Error, "enough");
+  await assertRejects(() => Array.fromAsync(ended.samples()), Error, "enough");
+});
+
+Deno.test("what is no recording is said when it is opened", async () => {
+  await assertRejects(() => open(7 as unknown as string), TypeError, "not number");
+  await assertRejects(() => open(new URL("https://example.org/perf.data")), TypeError, "fetch it");
+  await assertRejects(() => open("/no/such/file"), Error, "ENOENT");
+  await assertRejects(() => open(new Uint8Array(64)), PerfDataError, "magic");
+  await assertRejects(
+    () => open(new Uint8Array(gzipSync(Deno.readFileSync(recorded(NAME)))).subarray(0, 99)),
+    Error,
+    "cut",
+  );
+  using recording = await open(recorded(NAME), NONE);
+  await assertRejects(
+    () => Array.fromAsync(recording.exportAs("svg" as "folded")),
+    RangeError,
+    "formats: folded",
+  );
+});

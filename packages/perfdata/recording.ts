@@ -1,0 +1,359 @@
+import { type AuxStream, auxStreamBytes, copyAuxStream, readAuxTrace } from "@perfdata/session";
+import { copyRecording, type CopyStats, type Edit, FileOutput } from "@perfdata/edit";
+import { callgrind } from "@perfdata/export/callgrind";
+import { chrome } from "@perfdata/export/chrome";
+import { firefox } from "@perfdata/export/firefox";
+import { folded } from "@perfdata/export/folded";
+import { gzipped } from "@perfdata/export/byte-text";
+import { pprof } from "@perfdata/export/pprof";
+import { speedscope } from "@perfdata/export/speedscope";
+import { type CallTree, callTree, type CallTreeOptions } from "@perfdata/export/tree";
+import { memorySink, PerfDataReader } from "@perfdata/format";
+import { ProfileConsumer } from "@perfdata/profile";
+import type { Profile } from "@perfdata/profile/profile";
+import {
+  areOfBranches,
+  type FunctionOptions,
+  functionTable,
+  type NamedFunctionRow,
+  SampleCounts,
+  sampleKeys,
+} from "@perfdata/report";
+import { type RecordingInfo, recordingInfo } from "@perfdata/report/info";
+import { type Engine, type EngineOptions, runEngine } from "@perfdata/session/engine";
+import { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
+import { type LocatedRecord, records } from "@perfdata/user-records";
+import { ownProcess } from "./files/node_fs.ts";
+import { machineFiles, machinePlaces } from "./files/machine_files.ts";
+import { type Frame, Frames } from "./frames.ts";
+import type { OpenOptions, Reopenable } from "./open.ts";
+
+/** A sample with what was known of it. */
+export interface Sample {
+  /** Time of the recording's clock in ns, where samples have times. */
+  readonly time?: bigint;
+  /** The event, as given to `perf record -e`. */
+  readonly event: string;
+  /** What it stands for, in units of the event. */
+  readonly period: number;
+  /** CPU, where it was recorded. */
+  readonly cpu?: number;
+  /** Process; -1 where it is not known. */
+  readonly pid: number;
+  /** Thread; -1 where it is not known. */
+  readonly tid: number;
+  /** The thread's name at that time. */
+  readonly comm: string;
+  /** Functions, innermost first. */
+  readonly stack: readonly Frame[];
+}
+
+/** Which samples count. */
+export interface SampleChoice {
+  /** Which samples count; all where it is missing. */
+  readonly filter?: EngineOptions["filter"];
+}
+
+/** How {@linkcode Recording.functions} counts. */
+export interface FunctionsOptions extends FunctionOptions, SampleChoice {
+  /** Also count callees, from call chains. */
+  readonly children?: boolean;
+}
+
+/** AUX data of a CPU or a thread, such as Intel PT. */
+export interface AuxData {
+  /** The CPU; missing where the data is that of a thread on all of them. */
+  readonly cpu?: number;
+  /** The thread; missing where the data is that of a CPU. */
+  readonly tid?: number;
+  /** Bytes in all. */
+  readonly size: number;
+  /** The bytes, those that buffers have in common once. */
+  read(): Promise<Uint8Array>;
+}
+
+/** A format that other tools open; pprof and Firefox profiles are packed with gzip. */
+export type ExportFormat =
+  | "folded"
+  | "speedscope"
+  | "pprof"
+  | "firefox"
+  | "chrome"
+  | "callgrind";
+
+type Chunk = Uint8Array<ArrayBuffer>;
+
+/** What each format is written by. */
+const FORMATS: Readonly<
+  Record<ExportFormat, (profile: Profile) => Iterable<Chunk> | AsyncIterable<Chunk>>
+> = {
+  folded: (profile) => folded(profile),
+  speedscope: (profile) => speedscope(profile),
+  pprof: (profile) => gzipped(pprof(profile)),
+  firefox: (profile) => gzipped(firefox(profile)),
+  chrome: (profile) => chrome(profile),
+  callgrind: (profile) => callgrind(profile),
+};
+
+/** Formats that have the time of each sample. */
+const TIMED: ReadonlySet<ExportFormat> = new Set(["firefox", "chrome", "speedscope"]);
+
+/**
+ * A recording that was opened. Each question reads it once more; {@linkcode Recording.profile} is what
+ * call trees and exports are made of, and kept.
+ */
+export class Recording implements Disposable {
+  readonly #source: Reopenable;
+  readonly #name: string;
+  readonly #options: OpenOptions;
+  readonly #profiles = new Map<boolean, Promise<Profile>>();
+
+  /** For {@linkcode open}. */
+  constructor(source: Reopenable, name: string, options: OpenOptions) {
+    this.#source = source;
+    this.#name = name;
+    this.#options = options;
+  }
+
+  /** Closes the file. */
+  close(): void {
+    this.#source.close?.();
+  }
+
+  /** Closes the file. */
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  /**
+   * The recording in short: machine, command, events, samples, loss.
+   *
+   * @throws {PerfDataError} Where it is damaged, and nothing takes diagnostics.
+   */
+  async info(): Promise<RecordingInfo> {
+    return await recordingInfo(await this.#open(), this.#engineOptions());
+  }
+
+  /**
+   * The functions with the largest share of each event's period first, as `perf report` counts them.
+   *
+   * @throws {PerfDataError} Where it is damaged, and nothing takes diagnostics.
+   */
+  async functions(options: FunctionsOptions = {}): Promise<NamedFunctionRow[]> {
+    const { children = false, filter, ...shown } = options;
+    const sort = shown.sort ?? [];
+    const counts = new SampleCounts({
+      keys: sampleKeys(sort),
+      stacks: children,
+      branches: areOfBranches(sort),
+      lines: shown.inline === true || sort.some((key) => key.startsWith("src")),
+    });
+    const { engine, resolver } = await this.#run(counts, filter);
+    const table = await functionTable(engine, counts, resolver, shown);
+    return Array.from(table.rows, (row) => ({
+      ...table.row(row),
+      eventName: engine.eventNames[table.event(row)] ?? "",
+    }));
+  }
+
+  /**
+   * The samples in order of time, with names. All are read before the first is given, since names come
+   * last; they are held in columns, some 30 bytes each.
+   *
+   * @throws {PerfDataError} Where it is damaged, and nothing takes diagnostics.
+   *
+   * @example
+   * ```ts
+   * import { open } from "@perfdata/perfdata";
+   * import { assert } from "@std/assert";
+   *
+   * using recording = await open("fixtures/recorded/callchain.perf.data");
+   * let n = 0;
+   * for await (const { time, comm, stack } of recording.samples()) {
+   *   assert(time !== undefined && comm !== "" && stack.length > 0);
+   *   n++;
+   * }
+   * assert(n > 0);
+   * ```
+   */
+  async *samples(options: SampleChoice = {}): AsyncGenerator<Sample, void, void> {
+    const profile = await this.profile({ timed: true, ...options });
+    const { samples, events, threads, epoch } = profile;
+    const frames = new Frames(profile);
+    for (let row = 0; row < samples.length; row++) {
+      if ((row & 0xfff) === 0) this.#options.signal?.throwIfAborted();
+      const time = samples.time?.[row];
+      const cpu = samples.cpu?.[row] ?? -1;
+      const { pid = -1, tid = -1, comm = "" } = threads.at(samples.thread[row] as number) ?? {};
+      yield {
+        ...(time === undefined || Number.isNaN(time) ? {} : { time: epoch + BigInt(time) }),
+        event: events[samples.event[row] as number]?.name ?? "",
+        period: samples.period[row] as number,
+        ...(cpu < 0 ? {} : { cpu }),
+        pid,
+        tid,
+        comm,
+        stack: frames.stack(samples.stack[row] as number),
+      };
+    }
+  }
+
+  /**
+   * All samples in columns with names: what trees, pictures and formats are made from. Kept, where no
+   * samples are chosen.
+   *
+   * @throws {PerfDataError} Where it is damaged, and nothing takes diagnostics.
+   */
+  async profile(
+    { timed = false, filter }: SampleChoice & { readonly timed?: boolean } = {},
+  ): Promise<
+    Profile
+  > {
+    if (filter !== undefined) return await this.#profile(timed, filter);
+    const kept = this.#profiles.get(timed);
+    if (kept !== undefined) return await kept;
+    const made = this.#profile(timed);
+    this.#profiles.set(timed, made);
+    // What was aborted can be asked for again.
+    made.catch(() => this.#profiles.delete(timed));
+    return await made;
+  }
+
+  async #profile(timed: boolean, filter?: EngineOptions["filter"]): Promise<Profile> {
+    const consumer = new ProfileConsumer({ timed, lines: true });
+    const { resolver } = await this.#run(consumer, filter);
+    const { profile } = await consumer.profile({ resolver, title: this.#name });
+    return profile;
+  }
+
+  /** Who called whom; of the first event, where none is named. */
+  async callTree(options: Partial<CallTreeOptions> & SampleChoice = {}): Promise<CallTree> {
+    const { filter, ...how } = options;
+    const profile = await this.profile(filter === undefined ? {} : { filter });
+    return callTree(profile, { event: 0, ...how });
+  }
+
+  /**
+   * Every record, in the order of the file, as `perfdata records` prints them.
+   *
+   * @throws {PerfDataError} Where it is damaged, and nothing takes diagnostics.
+   */
+  async *records(): AsyncGenerator<LocatedRecord, void, void> {
+    for await (const record of records(await this.#open())) {
+      this.#options.signal?.throwIfAborted();
+      yield record;
+    }
+  }
+
+  /** AUX data, such as Intel PT: that of each CPU or thread. */
+  async auxStreams(): Promise<AuxData[]> {
+    const { streams } = await readAuxTrace(await this.#open());
+    return streams.map((stream: AuxStream) => ({
+      ...(stream.cpu === undefined ? {} : { cpu: stream.cpu }),
+      ...(stream.tid === undefined || stream.tid < 0 ? {} : { tid: stream.tid }),
+      size: auxStreamBytes(stream),
+      read: async () => {
+        const sink = memorySink();
+        await copyAuxStream(stream, this.#source, sink);
+        return sink.bytes();
+      },
+    }));
+  }
+
+  /**
+   * The profile in a format that other tools open, in chunks that belong to the caller.
+   *
+   * @throws {RangeError} Where there is no such format.
+   *
+   * @example
+   * ```ts
+   * import { open } from "@perfdata/perfdata";
+   * import { assert } from "@std/assert";
+   *
+   * using recording = await open("fixtures/recorded/callchain.perf.data");
+   * const chunks = await Array.fromAsync(recording.exportAs("folded"));
+   * const text = await new Blob(chunks).text();
+   * assert(/^\S.* \d+$/m.test(text));
+   * ```
+   */
+  async *exportAs(format: ExportFormat): AsyncGenerator<Uint8Array<ArrayBuffer>, void, void> {
+    if (!Object.hasOwn(FORMATS, format)) {
+      throw new RangeError(
+        `exportAs: ${JSON.stringify(format)}; formats: ${Object.keys(FORMATS).join(", ")}`,
+      );
+    }
+    yield* FORMATS[format](await this.profile({ timed: TIMED.has(format) }));
+  }
+
+  /**
+   * A changed copy as a file: see `Edit` of `@perfdata/edit` for what may change.
+   *
+   * @throws {PerfDataError} Where the recording is damaged, and nothing takes diagnostics.
+   */
+  async edit(edit: Edit): Promise<{ readonly bytes: Uint8Array; readonly stats: CopyStats }> {
+    const sink = memorySink();
+    const output = new FileOutput(sink);
+    const { signal } = this.#options;
+    const stats = await copyRecording(await this.#open(), output, {
+      edit,
+      progress: () => signal?.throwIfAborted(),
+    });
+    return { bytes: sink.bytes(), stats };
+  }
+
+  async #open(): Promise<PerfDataReader> {
+    const { diagnostics, signal } = this.#options;
+    signal?.throwIfAborted();
+    return await PerfDataReader.open(
+      this.#source,
+      diagnostics === undefined ? {} : { diagnostics },
+    );
+  }
+
+  #engineOptions(): Pick<EngineOptions, "progress"> {
+    const { signal, progress } = this.#options;
+    if (signal === undefined && progress === undefined) return {};
+    let done = 0;
+    let all = this.#source.size;
+    return {
+      progress: (bytes, more = 0) => {
+        signal?.throwIfAborted();
+        done += bytes;
+        all += more;
+        progress?.(all > 0 ? Math.min(1, done / all) : 1);
+      },
+    };
+  }
+
+  async #run(
+    consumer: ProfileConsumer | SampleCounts,
+    filter: EngineOptions["filter"],
+  ): Promise<{ engine: Engine; resolver: SymbolResolver }> {
+    let made: SymbolResolver | undefined;
+    const resolverOf = ({ recorded }: Engine): SymbolResolver => made ??= this.#resolver(recorded);
+    const engine = await runEngine(await this.#open(), [consumer], {
+      ...this.#engineOptions(),
+      ...(filter === undefined ? {} : { filter }),
+      ...(this.#options.diagnostics === undefined
+        ? {}
+        : { diagnostics: this.#options.diagnostics }),
+      unwind: resolverOf,
+    });
+    return { engine, resolver: resolverOf(engine) };
+  }
+
+  #resolver(machine: Engine["recorded"]): SymbolResolver {
+    const { symbols = ownProcess() === undefined ? "none" : "machine", bundle } = this.#options;
+    const files = symbols === "machine"
+      ? machineFiles
+      : symbols === "none"
+      ? { open: () => undefined, read: () => undefined }
+      : symbols;
+    return new SymbolResolver(files, {
+      machine,
+      parameters: false,
+      places: symbols === "machine" ? machinePlaces() : {},
+      ...(bundle === undefined ? {} : { bundle: SymbolBundle.open(bundle) }),
+    });
+  }
+}

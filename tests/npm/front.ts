@@ -1,0 +1,18 @@
+/** What a user of the front door might write: it runs in Deno and Node, from the sources and from the tarballs. */
+import { open } from "@perfdata/perfdata";
+
+/** All of a recording that has an answer in text. */
+export async function front(path: string): Promise<string> {
+  using recording = await open(path);
+  const lines: string[] = [];
+  for (const { samples, dso, sym } of await recording.functions()) {
+    lines.push(`${samples} ${dso} ${sym}`);
+  }
+  for await (const { time, comm, stack } of recording.samples()) {
+    lines.push(`${time} ${comm} ${stack.map(({ name }) => name).join(";")}`);
+  }
+  for await (const chunk of recording.exportAs("folded")) {
+    lines.push(new TextDecoder().decode(chunk));
+  }
+  return lines.join("\n");
+}
