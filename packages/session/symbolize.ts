@@ -292,7 +292,8 @@ export class LookUpOutcomes {
     const known = this.#objects[number];
     const refused = [...known?.refused ?? []];
     for (const file of object.refused) {
-      if (!refused.some(({ path, reason }) => path === file.path && reason === file.reason)) {
+      const { path, reason, origin } = file;
+      if (!refused.some((r) => r.path === path && r.reason === reason && r.origin === origin)) {
         refused.push(file);
       }
     }
