@@ -63,7 +63,7 @@ Deno.test("each command is a task with the same description, and no more permiss
         ...(needs.includes("symbols")
           ? [
             `--allow-run=cat${needs.includes("serve") ? ",/usr/bin/xdg-open" : ""}${
-              needs.includes("shell") ? ",/bin/sh" : ""
+              needs.includes("shell") || needs.includes("download") ? ",/bin/sh" : ""
             }`,
           ]
           : []),
@@ -71,6 +71,9 @@ Deno.test("each command is a task with the same description, and no more permiss
         cwd(
           needs.includes("symbols")
             ? ",HOME,PERF_BUILDID_DIR,XDG_CACHE_HOME,DEBUGINFOD_CACHE_PATH" +
+              (needs.includes("download")
+                ? ",DEBUGINFOD_URLS,DEBUGINFOD_TIMEOUT,DEBUGINFOD_MAXSIZE"
+                : "") +
               (needs.includes("shell") ? ",TERM" : "")
             : "",
         ),
@@ -173,7 +176,7 @@ Deno.test("perfdata: a wrong word is answered with the nearest right one", async
       ],
       [
         ["symbols", "bundel"],
-        "symbols: unknown command bundel, expected bundle, trust or show; did you mean bundle? see perfdata symbols --help\n",
+        "symbols: unknown command bundel, expected bundle, trust, fetch or show; did you mean bundle? see perfdata symbols --help\n",
       ],
       [
         ["completion", "fihs"],

@@ -14,6 +14,8 @@ export type Need =
   | "symbols"
   /** Answer a browser on 127.0.0.1, and open one. */
   | "serve"
+  /** Start what downloads from the servers that `DEBUGINFOD_URLS` names. */
+  | "download"
   /** Run commands that the user types in the browser in the terminal, or Deno with other permissions. */
   | "shell";
 
@@ -186,9 +188,9 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
     ["Symbols", [
       {
         name: "symbols",
-        about: "Bundle the symbols of a recording, or report which are missing",
-        needs: ["write", "symbols"],
-        verbs: ["bundle", "trust", "show"],
+        about: "Bundle the symbols of a recording, report which are missing, or download them",
+        needs: ["write", "symbols", "download"],
+        verbs: ["bundle", "trust", "fetch", "show"],
       },
       {
         name: "addr2line",
@@ -324,8 +326,15 @@ function giveUp(args: readonly string[], needs: readonly Need[] = []): void {
   const sorts = args.some((arg) => arg === "--temp" || arg.startsWith("--temp="));
   if (!needs.includes("write") && !sorts) Deno.permissions.revokeSync({ name: "write" });
   if (!needs.includes("symbols")) Deno.permissions.revokeSync({ name: "run" });
+  if (!needs.includes("download")) {
+    for (const variable of ["DEBUGINFOD_URLS", "DEBUGINFOD_TIMEOUT", "DEBUGINFOD_MAXSIZE"]) {
+      Deno.permissions.revokeSync({ name: "env", variable });
+    }
+  }
   if (!needs.includes("shell")) {
-    Deno.permissions.revokeSync({ name: "run", command: "/bin/sh" });
+    if (!needs.includes("download")) {
+      Deno.permissions.revokeSync({ name: "run", command: "/bin/sh" });
+    }
     Deno.permissions.revokeSync({ name: "env", variable: "TERM" });
   }
   if (!needs.includes("serve")) {

@@ -26,6 +26,7 @@ import {
   Complaints,
   type FlagsOf,
   giveUpWriting,
+  InputError,
   listed,
   main,
   oneFile,
@@ -47,6 +48,7 @@ const HELP = `symbols: bundles the symbols of a recording, and reports which are
 
 usage: perfdata symbols bundle [flags] [FILE]
        perfdata symbols trust [flags] [FILE]
+       perfdata symbols fetch [--lines] [FILE]
        perfdata symbols show [--json] BUNDLE
 
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
@@ -56,12 +58,16 @@ bundle  looks up every address that occurs in FILE, on the machine that has the 
         --symbols, on machines that do not have the binaries
 trust   prints the share of addresses, samples and periods that have a function, and why the others
         have none, for each object
+fetch   downloads what trust finds to be missing, by build id, from the servers that DEBUGINFOD_URLS
+        names, to the cache of debuginfod, where all commands look for it: objects with the most
+        samples first; what was cut off is continued, and what is of another build is not kept
 show    lists what is in a bundle
 
   -o, --output FILE      the bundle to write (default: perf.symbols)
   -f, --force            overwrite the file if it exists
       --code             bundle: with the code that the Intel PT of FILE ran through, and its
                          symbols, so that "perfdata pt --symbols BUNDLE" needs no binaries
+      --lines            fetch: of objects that only lack source lines as well
       --json             print JSON
 ${SYMBOL_HELP}\
       --temp DIR         of a pipe, sort what does not fit into memory in a file there
@@ -73,6 +79,7 @@ examples:
   perfdata symbols bundle --code perf.data && perfdata pt --symbols perf.symbols perf.data
   perfdata symbols trust perf.data --symbols perf.symbols
   perfdata symbols trust --json perf.data | jq .resolved.samples
+  DEBUGINFOD_URLS=https://debuginfod.debian.net perfdata symbols fetch perf.data
   perfdata symbols show perf.symbols | less
 
 Files are searched for as perf does: the path itself, the build-id cache (~/.debug), /usr/lib/debug,
@@ -82,7 +89,7 @@ Exit codes: 0 done; 1 a file cannot be read, or part of it is damaged; 2 wrong u
 `;
 
 const FLAGS = {
-  boolean: ["json", "force", "code", ...SYMBOL_FLAGS.boolean],
+  boolean: ["json", "force", "code", "lines", ...SYMBOL_FLAGS.boolean],
   string: ["output", "temp", ...SYMBOL_FLAGS.string],
   alias: { o: "output", f: "force" },
 } as const;
@@ -290,6 +297,32 @@ async function trust(file: string, flags: SymbolsFlags): Promise<number> {
   return damaged ? 1 : 0;
 }
 
+/** Downloads files that would give more names. */
+async function fetchMissing(file: string, flags: SymbolsFlags): Promise<number> {
+  const { downloadMissing, missingFiles, serversOf } = await import("./_debuginfod_job.ts");
+  const { state } = Deno.permissions.querySync({ name: "env", variable: "DEBUGINFOD_URLS" });
+  if (state !== "granted") {
+    throw new InputError(
+      "DEBUGINFOD_URLS may not be read: install perfdata with --allow-env=...,DEBUGINFOD_URLS",
+    );
+  }
+  const urls = serversOf(Deno.env.get("DEBUGINFOD_URLS"));
+  const { recorded, resolver, damaged } = await addressesOf(file, flags);
+  const before = await symbolTrust(recorded, resolver);
+  const wanted = missingFiles(before, flags.on.lines);
+  const { came, failed } = wanted.length === 0
+    ? { came: 0, failed: 0 }
+    : await downloadMissing(urls, wanted);
+  const after = came === 0 ? before : await symbolTrust(recorded, resolver);
+  const share = ({ all, resolved }: SymbolTrust) => percent(resolved.samples, all.samples);
+  writeLine(
+    wanted.length === 0
+      ? "nothing is missing that has a build id"
+      : `${came} files came; ${share(after)} of samples have a function, before ${share(before)}`,
+  );
+  return damaged || failed > 0 ? 1 : 0;
+}
+
 /** Lists a bundle: a line an object, then a line a frame. */
 function show(file: string, flags: SymbolsFlags): number {
   giveUpWriting();
@@ -384,12 +417,13 @@ function jsonEntry(entry: BundleEntry, shown: (name: string) => string): Record<
 const JOBS = new Map<string, (file: string, flags: SymbolsFlags) => number | Promise<number>>([
   ["bundle", bundle],
   ["trust", trust],
+  ["fetch", fetchMissing],
   ["show", show],
 ]);
 
 async function run(flags: SymbolsFlags): Promise<number> {
   const [verb, ...files] = flags.operands;
-  if (verb === undefined) throw new UsageError("expected bundle, trust or show");
+  if (verb === undefined) throw new UsageError("expected bundle, trust, fetch or show");
   const job = JOBS.get(verb);
   if (job === undefined) {
     throw new UsageError(`unknown command ${verb}, expected ${listed([...JOBS.keys()])}`, {
@@ -397,6 +431,7 @@ async function run(flags: SymbolsFlags): Promise<number> {
       known: [...JOBS.keys()],
     });
   }
+  if (verb !== "fetch") Deno.permissions.revokeSync({ name: "run", command: "/bin/sh" });
   if (verb === "show" && files.length === 0) throw new UsageError("show: no bundle is given");
   return await job(oneFile(files), flags);
 }

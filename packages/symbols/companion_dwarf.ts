@@ -44,6 +44,8 @@ function supplementary(elf: ElfFile, folder: string, opened: OpenedFiles): ElfFi
   const paths = [
     name.startsWith("/") ? name : `${folder}/${name}`,
     `/usr/lib/debug/.build-id/${buildId.slice(0, 2)}/${buildId.slice(2)}.debug`,
+    // As debuginfod's clients lay out what they have downloaded.
+    `${folder}/../${buildId}/debuginfo`,
   ];
   for (const path of paths) {
     const candidate = opened.elf(path);

@@ -18,6 +18,7 @@ export * from "./errors.ts";
 export * from "./elf/constants.ts";
 export * from "./elf/decompress.ts";
 export * from "./elf/elf_error.ts";
+export * from "./elf/elf_extent.ts";
 export * from "./elf/elf_file.ts";
 export * from "./elf/notes.ts";
 export * from "./symbol_table.ts";

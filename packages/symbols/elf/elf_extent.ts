@@ -1,6 +1,18 @@
 /**
  * How many bytes an ELF file has at least, by its first 64: where its tables of sections and segments
  * end. `undefined` if it is no ELF file. The number is for comparing with a limit: above 2⁵³ it is rounded.
+ *
+ * @example
+ * ```ts
+ * import { elfExtent } from "@perfdata/symbols";
+ * import { assert, assertEquals } from "@std/assert";
+ *
+ * assertEquals(elfExtent(new Uint8Array(64)), undefined);
+ * using file = Deno.openSync(Deno.execPath());
+ * const start = new Uint8Array(64);
+ * file.readSync(start);
+ * assert((elfExtent(start) ?? Infinity) <= file.statSync().size);
+ * ```
  */
 export function elfExtent(start: Uint8Array): number | undefined {
   const [a, b, c, d, elfClass, order] = start;
