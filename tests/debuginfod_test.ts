@@ -187,9 +187,14 @@ Deno.test("symbols fetch: servers are asked in turn, and names are those of the 
     const bad = BAD.map(([, answer]) => answer);
     await fetching(folder, bad, LIMITS);
     assert(!(await named(folder)).includes("work"));
+    // What is said to help is what then does.
+    const trust = async () =>
+      (await tool("symbols", ["trust", "perf.data"], { cwd: folder, env: homeIn(folder) })).out;
+    assertMatch(await trust(), /\nwhat helps:\n100\.00% of samples: perfdata symbols fetch\n/);
     const { out, err } = await fetching(folder, [...bad, whole], LIMITS);
     assertStringIncludes(out, "1 files came; 100.00% of samples have a function", err);
     assertStringIncludes(await named(folder), "work");
+    assert(!(await trust()).includes("what helps"));
     // Nothing else is left, but for what may be continued.
     const kept = [...Deno.readDirSync(`${folder}/cache/${ID}`)].map(({ name }) => name);
     assertEquals(kept.filter((name) => !name.endsWith(".part")), ["debuginfo"]);

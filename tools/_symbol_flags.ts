@@ -7,6 +7,7 @@ import { localResolver } from "@perfdata/symbols/local-resolver";
 import type { OpenResolverOptions } from "@perfdata/symbols/open-resolver";
 import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import type { SymbolTrust } from "@perfdata/session/symbols";
+import { remediesOf } from "./_remedies.ts";
 import { about, complain, type Flags, InputError } from "./_cli.ts";
 import { notBundle } from "./_not_bundle.ts";
 
@@ -170,8 +171,15 @@ export function reportTrust(tool: string, trust: SymbolTrust | undefined, verbos
   const percent = (100 * resolved.samples / all.samples).toFixed(2);
   complain(
     `${tool}: ${resolved.addresses} of ${all.addresses} addresses (${percent}% of samples) have ` +
-      `a function; without: ${causesText(trust)}${verbose ? "" : "; --verbose says more"}`,
+      `a function; without: ${causesText(trust)}${remedyText(trust)}` +
+      `${verbose ? "" : "; --verbose says more"}`,
   );
+}
+
+/** What would name the most samples, as the end of a line. */
+function remedyText(trust: SymbolTrust): string {
+  const [first] = remediesOf(trust);
+  return first === undefined ? "" : `; what helps most: ${first.remedy}`;
 }
 
 /** Says which files are larger than what is read of one: their names and lines are not all there. */

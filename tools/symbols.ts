@@ -36,6 +36,7 @@ import {
   writeOut,
 } from "./_cli.ts";
 import { notBundle } from "./_not_bundle.ts";
+import { remediesOf, remedyOf } from "./_remedies.ts";
 import {
   causesText,
   reportRefused,
@@ -180,7 +181,17 @@ function trustText(trust: SymbolTrust): string {
       causesText(object),
     ]),
   ], new Set([5, 6, 7]));
-  return `${summary}\n${objects}`;
+  return `${summary}\n${objects}${remediesText(trust)}`;
+}
+
+/** What helps, and where the objects were looked for that have no file. */
+function remediesText(trust: SymbolTrust): string {
+  const lines = remediesOf(trust).flatMap(({ remedy, objects, samples }) => [
+    `${percent(samples, trust.all.samples)} of samples: ${remedy}`,
+    ...objects.filter(({ origin, looked }) => origin === undefined && looked.length > 0)
+      .map(({ object, looked }) => `  ${object?.path}: looked in ${looked.join(", ")}`),
+  ]);
+  return lines.length === 0 ? "" : `\nwhat helps:\n${lines.map((l) => `${visible(l)}\n`).join("")}`;
 }
 
 const byCause = (unresolved: ObjectTrust["unresolved"]) =>
@@ -252,6 +263,8 @@ function trustJson(trust: SymbolTrust, stacks: Unwound): string {
         reason,
         build_id: buildId ?? null,
       })),
+      looked: object.looked,
+      remedy: remedyOf(object) ?? null,
       faults: object.faultCount,
     })),
     ...(stacks.rows.length === 0 ? {} : {

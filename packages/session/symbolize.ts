@@ -157,6 +157,8 @@ export interface ObjectTrust {
   readonly unresolved: ReadonlyMap<UnresolvedCause, TrustCount>;
   /** Files that were there but are of another build, or cannot be read. */
   readonly refused: readonly RefusedFile[];
+  /** Paths of ELF files that were looked for, whether they were there or not. */
+  readonly looked: readonly string[];
   /** Parts of the debug information that cannot be read: the first few of them. */
   readonly faults: readonly string[];
   /** How many such parts there are. */
@@ -225,7 +227,7 @@ const OUTCOME = { FUNCTION: 0x40, LINES: 0x20 } as const;
 export type ObjectOutcome =
   & Pick<
     ObjectTrust,
-    "origin" | "bundled" | "refused" | "faults" | "faultCount"
+    "origin" | "bundled" | "refused" | "looked" | "faults" | "faultCount"
   >
   & { readonly verified: boolean };
 
@@ -249,9 +251,9 @@ export class LookUpOutcomes {
    * @param first Number of the first row.
    */
   add({ number, symbols, rows, resolutions }: SymbolizedObject, first = 0): void {
-    const { origin, bundled, verified, refused, faultCount } = symbols;
+    const { origin, bundled, verified, refused, looked, faultCount } = symbols;
     const faults = symbols.faults.map(({ message }) => message);
-    this.#addObject(number, { origin, bundled, verified, refused, faults, faultCount });
+    this.#addObject(number, { origin, bundled, verified, refused, looked, faults, faultCount });
     let last: Resolution | undefined;
     let outcome = 0;
     for (let i = 0; i < rows.length; i++) {
@@ -327,7 +329,10 @@ export class LookUpOutcomes {
     }
     for (const own of [unmapped, hidden]) {
       if (own.all.addresses === 0) continue;
-      const nothing = { origin: undefined, bundled: false, refused: [], faults: [], faultCount: 0 };
+      const nothing = {
+        ...{ origin: undefined, bundled: false },
+        ...{ refused: [], looked: [], faults: [], faultCount: 0 },
+      };
       objects.push({ object: undefined, ...own, ...nothing });
     }
     // Equal ones in an order that does not depend on that of the records.

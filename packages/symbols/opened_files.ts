@@ -19,6 +19,8 @@ const TEXT_LIMIT = 2 ** 27;
 export class OpenedFiles {
   /** Files that were there but are of another build, or cannot be read. */
   readonly refused: RefusedFile[] = [];
+  /** Paths of ELF files that were looked for, in that order, whether they were there or not. */
+  readonly looked: Set<string> = new Set();
   /** The first few parts of files that cannot be read. */
   readonly faults: SymbolsError[] = [];
   /** How many such parts there are. */
@@ -37,6 +39,7 @@ export class OpenedFiles {
   /** Opens an ELF file: `undefined` if it is not there, the error if it cannot be read. */
   candidate(path: string): OpenedCandidate | SymbolsError | undefined {
     let source: ClosableSource | undefined;
+    this.looked.add(path);
     try {
       source = this.#files.open(path);
       return source === undefined ? undefined : this.#open(path, source);
@@ -50,6 +53,7 @@ export class OpenedFiles {
   /** {@linkcode OpenedFiles.candidate} for a file that may be compressed as a whole. */
   async expanded(path: string): Promise<OpenedCandidate | SymbolsError | undefined> {
     let source: ClosableSource | undefined;
+    this.looked.add(path);
     try {
       source = this.#files.open(path);
       if (source === undefined) return undefined;

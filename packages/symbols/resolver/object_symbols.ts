@@ -23,6 +23,8 @@ export interface ObjectSymbols {
   readonly segments: readonly LoadSegment[];
   /** Files that were there but are of another build, or cannot be read. */
   readonly refused: readonly RefusedFile[];
+  /** Paths of ELF files that were looked for, whether they were there or not. */
+  readonly looked: readonly string[];
   /** Parts of the symbols and debug information that cannot be read: the first few of them. */
   readonly faults: readonly SymbolsError[];
   /** How many such parts there are. */
@@ -67,6 +69,10 @@ export class FileSymbols implements ObjectSymbols {
 
   get refused(): readonly RefusedFile[] {
     return this.#opened.refused;
+  }
+
+  get looked(): readonly string[] {
+    return [...this.#opened.looked];
   }
 
   get faults(): readonly SymbolsError[] {
@@ -132,6 +138,10 @@ export class BundledSymbols implements ObjectSymbols {
 
   get refused(): readonly RefusedFile[] {
     return this.#opened.refused;
+  }
+
+  get looked(): readonly string[] {
+    return [...this.#opened.looked];
   }
 
   get faults(): readonly SymbolsError[] {

@@ -1,0 +1,66 @@
+/** What helps against each cause for which an address has no function: the one table of it. */
+import type { ObjectTrust, SymbolTrust } from "@perfdata/session/symbols";
+import { UNRESOLVED_CAUSES, type UnresolvedCause } from "@perfdata/symbols";
+
+type Remedy = (of: Pick<ObjectTrust, "object">) => string;
+
+const fetchOr = (otherwise: string): Remedy => ({ object }) =>
+  object?.buildId !== undefined && object.kind !== "jit" && object.kind !== "bpf"
+    ? "perfdata symbols fetch"
+    : otherwise;
+
+const REMEDIES: Readonly<Record<UnresolvedCause, Remedy>> = {
+  "file missing": fetchOr("perfdata symbols bundle where it was recorded, or --symfs DIR"),
+  "build id differs": fetchOr("--symfs DIR with the files that were recorded"),
+  "no symbols": fetchOr("install its debug symbols (-dbg, -dbgsym, -debuginfo)"),
+  "not readable": () => "perfdata symbols trust says what is wrong with the file",
+  "kallsyms restricted": () => "record as root, or give --vmlinux FILE",
+  "JIT": ({ object }) =>
+    object?.kind === "bpf"
+      ? "record as root, so that programs of BPF are described"
+      : "write /tmp/perf-PID.map (node --perf-basic-prof), or a jitdump and perf record -k mono",
+  "unmapped": () => "record callers with --call-graph dwarf, or build with -fno-omit-frame-pointer",
+};
+
+/** What helps most of the addresses of an object that have no function; `undefined` where all have one. */
+export function remedyOf(of: Pick<ObjectTrust, "object" | "unresolved">): string | undefined {
+  let most: UnresolvedCause | undefined;
+  let least = [0, 0];
+  for (const cause of UNRESOLVED_CAUSES) {
+    const { samples = 0, addresses = 0 } = of.unresolved.get(cause) ?? {};
+    const [s = 0, a = 0] = least;
+    if (samples < s || (samples === s && addresses <= a)) continue;
+    [most, least] = [cause, [samples, addresses]];
+  }
+  return most === undefined ? undefined : REMEDIES[most](of);
+}
+
+/** A remedy, what it is for, and how many samples and addresses that is. */
+export interface Remedied {
+  /** What to do. */
+  readonly remedy: string;
+  /** The objects, those with most samples first. */
+  readonly objects: readonly ObjectTrust[];
+  /** Their samples without a function. */
+  readonly samples: number;
+  /** Their addresses without one. */
+  readonly addresses: number;
+}
+
+/** What helps, that which names most samples first. */
+export function remediesOf({ objects }: Pick<SymbolTrust, "objects">): Remedied[] {
+  const found = new Map<string, ObjectTrust[]>();
+  for (const object of objects) {
+    const remedy = remedyOf(object);
+    if (remedy === undefined) continue;
+    found.set(remedy, [...found.get(remedy) ?? [], object]);
+  }
+  const sum = (all: readonly ObjectTrust[], of: "samples" | "addresses") =>
+    all.reduce((sum, { all, resolved }) => sum + all[of] - resolved[of], 0);
+  return [...found].map(([remedy, all]) => ({
+    remedy,
+    objects: all,
+    samples: sum(all, "samples"),
+    addresses: sum(all, "addresses"),
+  })).sort((a, b) => b.samples - a.samples || b.addresses - a.addresses);
+}
