@@ -106,7 +106,9 @@ export async function chosenSamples(
   if ((names.comm ?? names.dso ?? names.symbol) === undefined) return numbers;
   const resolver = (machine: RecordedMachine) =>
     resolverOf(flags, name, { machine, parameters: false, debugInformation: false });
-  const { records } = await chooseSamples(reader, { ...names, anywhere }, resolver);
+  const { records } = await chooseSamples(reader, { ...names, anywhere }, resolver, {
+    filter: numbers,
+  });
   return { ...numbers, records };
 }
 

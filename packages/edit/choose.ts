@@ -64,15 +64,26 @@ class OffsetSet {
 /** Bytes of a recording that a page stands for. */
 const PAGE = 1 << 19;
 
+/**
+ * Whether samples alone are looked at, so that only those parts of a file are read that a time meets: not where
+ * commands count, since what a thread did before it got its name counts under that name. It is so for both
+ * passes, which number places alike then.
+ */
+function samplesOnly({ comm }: NameConditions): boolean {
+  return comm === undefined;
+}
+
 /** Notes which places samples have. */
 class UsedPlaces implements Consumer {
   readonly needs: Needs;
   readonly uses = new PlaceUses();
   readonly #anywhere: boolean;
 
-  constructor(anywhere: boolean) {
+  constructor(conditions: NameConditions) {
+    const { anywhere = false } = conditions;
     this.#anywhere = anywhere;
-    this.needs = { places: true, stacks: anywhere, unmapped: false };
+    const samples = samplesOnly(conditions);
+    this.needs = { samples, places: true, stacks: anywhere, unmapped: false };
   }
 
   rows(run: Run): void {
@@ -113,7 +124,9 @@ class Chosen implements Consumer {
     this.#conditions = conditions;
     this.#named = named;
     this.#byPlace = dso !== undefined || named !== undefined;
-    this.needs = { places: this.#byPlace, stacks: anywhere && this.#byPlace, unmapped: false };
+    const samples = samplesOnly(conditions);
+    const stacks = anywhere && this.#byPlace;
+    this.needs = { samples, places: this.#byPlace, stacks, unmapped: false };
   }
 
   start(engine: Engine): void {
@@ -219,10 +232,10 @@ export async function chooseSamples(
   resolver: ResolverOf | undefined,
   options: EngineOptions = {},
 ): Promise<ChosenSamples> {
-  const { symbol, anywhere = false } = conditions;
+  const { symbol } = conditions;
   const named = symbol === undefined || resolver === undefined
     ? undefined
-    : await namedPlaces(reader, symbol, anywhere, resolver, options);
+    : await namedPlaces(reader, symbol, conditions, resolver, options);
   const chosen = new Chosen(conditions, named);
   await runEngine(reader, [chosen], options);
   const { offsets } = chosen;
@@ -233,17 +246,17 @@ export async function chooseSamples(
 async function namedPlaces(
   reader: PerfDataReader,
   symbol: (name: string) => boolean,
-  anywhere: boolean,
+  conditions: NameConditions,
   resolverOf: ResolverOf,
   options: EngineOptions,
 ): Promise<Uint8Array> {
-  const used = new UsedPlaces(anywhere);
+  const used = new UsedPlaces(conditions);
   // The pass after it reports what is damaged, and numbers places in the same way.
   const quiet = { ...options, diagnostics: () => {} };
   const { places, recorded: machine } = await runEngine(reader, [used], quiet);
   const resolver = await resolverOf(machine);
   const { uses } = used;
-  if (anywhere) {
+  if (conditions.anywhere === true) {
     for (let p = 0; p < places.count; p++) uses.use(p, ADDRESS_USE.CALLCHAIN, 0, 0);
   }
   const named = new Uint8Array(places.count);

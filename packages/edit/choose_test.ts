@@ -1,4 +1,5 @@
 import { bytesSource, PERF_RECORD_SAMPLE, PerfDataReader } from "@perfdata/format";
+import { runEngine } from "@perfdata/session/engine";
 import type { RecordedMachine } from "@perfdata/symbols";
 import { openResolver } from "@perfdata/symbols/open-resolver";
 import { assert, assertEquals } from "@std/assert";
@@ -38,4 +39,42 @@ Deno.test("chooseSamples: an object is known by the name that is shown, not by i
   }
   assertEquals(all.count, samples);
   assert(shown.size > 1 && [...shown].every((name) => !name.includes("/")), [...shown].join());
+});
+
+Deno.test("chooseSamples: within a time, those of all that are in it", async () => {
+  const samples: [offset: number, time: bigint][] = [];
+  await runEngine(await open("rounds.perf.data"), [{
+    needs: { places: true },
+    rows(run) {
+      for (let i = 0; i < run.count; i++) {
+        if (run.type[i] !== PERF_RECORD_SAMPLE) continue;
+        samples.push([run.offset[i] as number, run.time(i)]);
+      }
+    },
+  }]);
+  const [from, to] = [0.3, 0.6].map((share) => samples[Math.floor(share * samples.length)]?.[1]);
+  const time = [from as bigint, to as bigint] as const;
+  const resolver = () => openResolver({ parameters: false, debugInformation: false });
+  for (
+    const names of [
+      { dso: (name: string) => name !== "[kernel.kallsyms]" },
+      { dso: (name: string) => name !== "[kernel.kallsyms]", anywhere: true },
+      { comm: (name: string) => name.length > 0 },
+      { symbol: () => true, dso: () => true },
+    ]
+  ) {
+    const of = "symbol" in names ? resolver : undefined;
+    const all = await chooseSamples(await open("rounds.perf.data"), names, of);
+    const options = { filter: { time }, blockBytes: 1 << 12 };
+    const some = await chooseSamples(await open("rounds.perf.data"), names, of, options);
+    let count = 0;
+    for (const [offset, at] of samples) {
+      const isIn = at >= time[0] && at <= time[1] && all.records.has(offset);
+      assertEquals(some.records.has(offset), isIn, `${Object.keys(names)} at ${offset}`);
+      if (isIn) count++;
+    }
+    assertEquals(some.count, count);
+  }
+  console.log(`${samples.length} samples, chosen within a time`);
+  assert(samples.length > 100);
 });
