@@ -155,7 +155,9 @@ function functionTable(rows: readonly FunctionTime[], timed: boolean): string[] 
   const self = rows.reduce((sum, row) => sum + row.self, 0);
   const insns = rows.reduce((sum, row) => sum + row.insns, 0);
   const ms = (ns: number) => timed ? (ns / 1e6).toFixed(3) : "-";
-  const cells = [["SHARE", "SELF ms", "TOTAL ms", "CALLS", "INSNS", "FUNCTION", "OBJECT"]];
+  const clocked = rows.some((row) => row.cycles !== undefined);
+  const head = ["SHARE", "SELF ms", "TOTAL ms", "CALLS", "INSNS", ...(clocked ? ["IPC"] : [])];
+  const cells = [[...head, "FUNCTION", "OBJECT"]];
   for (const row of rows) {
     const share = self > 0 ? row.self / self : row.insns / Math.max(1, insns);
     cells.push([
@@ -164,6 +166,7 @@ function functionTable(rows: readonly FunctionTime[], timed: boolean): string[] 
       row.calls === 0 ? "-" : ms(row.total),
       String(row.calls),
       String(row.insns),
+      ...(clocked ? [row.cycles ? (row.insns / row.cycles).toFixed(2) : "-"] : []),
       markedName(row),
       shortObject({ path: row.object }),
     ]);
@@ -172,7 +175,9 @@ function functionTable(rows: readonly FunctionTime[], timed: boolean): string[] 
     cells[0]?.map((_, i) => Math.min(60, Math.max(...cells.map((row) => row[i]?.length ?? 0)))) ??
       [];
   return cells.map((row) =>
-    row.map((cell, i) => i < 5 ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0))
+    row.map((cell, i) =>
+      i < head.length ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0)
+    )
       .join("  ").trimEnd()
   );
 }
@@ -218,6 +223,7 @@ async function run(flags: PtFlags): Promise<number> {
     });
     const names = new PtNames(code, resolver);
     const clock = new PtClock(trace);
+    const clocked = trace.intelPtConfig?.cyc === true;
     const lines = new Lines();
     const { note, ...times } = await partOf(wish, name, opened, code, events);
     const part = { tids, ...times };
@@ -284,7 +290,7 @@ async function run(flags: PtFlags): Promise<number> {
         if (events === undefined) return;
         await names.resolve();
         printed += events.count;
-        if (on.json) lines.all(callJson(events, names, filter));
+        if (on.json) lines.all(callJson(events, names, { filter, cycles: clocked }));
         else text.rows(events, writeOut);
         events.clear();
       };
@@ -315,7 +321,8 @@ async function run(flags: PtFlags): Promise<number> {
         notes.push("no code is at hand: this is what packets alone say");
         await packets();
       } else {
-        const rows = functionTimes(calls, calls.latency, names)
+        const sums = clocked ? calls : { insnsOf: calls.insnsOf, timeOf: calls.timeOf };
+        const rows = functionTimes(sums, calls.latency, names)
           .filter((row) => filter?.has(row.name) ?? true).slice(0, limit ?? Infinity);
         printed = rows.length;
         if (on.json) lines.all(rows.map((row) => JSON.stringify(row)));

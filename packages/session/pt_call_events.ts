@@ -20,6 +20,8 @@ export class CallEvents {
   duration: Float64Array = new Float64Array(256);
   /** Of a return: instructions since the call, of this and what it called. */
   insns: Float64Array = new Float64Array(256);
+  /** Of a return: core clocks since the call in which the thread ran; 0 without CYC packets. */
+  cycles: Float64Array = new Float64Array(256);
 
   /** Adds a row. */
   add(
@@ -31,6 +33,7 @@ export class CallEvents {
     time: number,
     duration: number,
     insns: number,
+    cycles: number,
   ): void {
     if (this.count === this.kind.length) this.#grow();
     const n = this.count++;
@@ -42,6 +45,7 @@ export class CallEvents {
     this.time[n] = time;
     this.duration[n] = duration;
     this.insns[n] = insns;
+    this.cycles[n] = cycles;
   }
 
   /** Forgets all rows. */
@@ -59,5 +63,6 @@ export class CallEvents {
     this.time = enlarge(this.time, n);
     this.duration = enlarge(this.duration, n);
     this.insns = enlarge(this.insns, n);
+    this.cycles = enlarge(this.cycles, n);
   }
 }

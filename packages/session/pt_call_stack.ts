@@ -23,7 +23,10 @@ export class CallStack {
   returnHigh = new Int32Array(64);
   since = new Float64Array(64);
   sinceInsns = new Float64Array(64);
+  sinceCycles = new Float64Array(64);
   insns = 0;
+  /** Core clocks in which it ran. */
+  cycles = 0;
   /** How the last block ended, and where a call would return to. */
   pending: number = PENDING.NONE;
   pendingBlock = 0;
@@ -49,19 +52,28 @@ export class CallStack {
       this.returnHigh = enlarge(this.returnHigh, n + 1);
       this.since = enlarge(this.since, n + 1);
       this.sinceInsns = enlarge(this.sinceInsns, n + 1);
+      this.sinceCycles = enlarge(this.sinceCycles, n + 1);
     }
     this.place[n] = place;
     this.returnLow[n] = low;
     this.returnHigh[n] = high;
     this.since[n] = time;
     this.sinceInsns[n] = this.insns;
+    this.sinceCycles[n] = this.cycles;
   }
 
   /** Forgets the outer half of the calls: so many are open because their returns were not seen. */
   forgetOldest(): void {
     const n = this.depth >> 1;
     for (
-      const column of [this.place, this.returnLow, this.returnHigh, this.since, this.sinceInsns]
+      const column of [
+        this.place,
+        this.returnLow,
+        this.returnHigh,
+        this.since,
+        this.sinceInsns,
+        this.sinceCycles,
+      ]
     ) column.copyWithin(0, n, this.depth);
     this.depth -= n;
   }

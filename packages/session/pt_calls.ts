@@ -21,6 +21,9 @@ const MAX_DEPTH = 1 << 16;
 /** Paths of a buffer since its last time. */
 class OpenPaths {
   time = -1;
+  /** Core clocks up to that time, and whether the thread runs. */
+  cycles = 0;
+  isOn = true;
   count = new Float64Array(256);
   readonly touched: number[] = [];
   /** The stack of the thread that runs, and instructions of nodes since the last time. */
@@ -59,6 +62,8 @@ export class PtCalls implements PtSink {
   insnsOf: Float64Array = new Float64Array(1024);
   /** Time spent in the place itself, ns. */
   timeOf: Float64Array = new Float64Array(1024);
+  /** Core clocks of the place itself, where the trace has CYC packets. */
+  cyclesOf: Float64Array = new Float64Array(1024);
   /** Instructions in all. */
   insns = 0;
   /** Time in all that was given to instructions, ns. */
@@ -135,7 +140,7 @@ export class PtCalls implements PtSink {
 
   /** Gives up what is kept by block and path. */
   forget(): void {
-    for (const open of this.#open.values()) this.#fold(open, 0);
+    for (const open of this.#open.values()) this.#fold(open, 0, 0);
     this.#blockPlace.fill(-1);
     this.#blockSite.fill(0);
     this.#pathKind.fill(0);
@@ -144,8 +149,9 @@ export class PtCalls implements PtSink {
   /** Another thread: its time begins now. */
   thread(buffer: PtBuffer): void {
     const open = this.#openPaths(buffer.index);
-    this.#fold(open, 0);
+    this.#fold(open, 0, 0);
     open.time = buffer.position < 0 ? -1 : buffer.position;
+    open.cycles = buffer.cycles;
     if (open.stack !== undefined && open.stack.tid !== buffer.tid) {
       this.#since(open.stack, open.time);
       open.stack.nodeSince = -1;
@@ -172,9 +178,13 @@ export class PtCalls implements PtSink {
       if (path < 0) {
         const event = ~path;
         const time = this.#clock.ns(run.time[event] as number);
-        if (time !== now && time >= 0) {
-          this.#fold(open, now < 0 ? 0 : Math.max(0, Math.min(time, to) - Math.max(now, from)));
-          open.time = now = time;
+        const cycles = run.cycles[event] as number;
+        // Without times, cycles alone say when.
+        if (time >= 0 ? time !== now : cycles !== open.cycles) {
+          const passed = now < 0 ? 0 : Math.max(0, Math.min(time, to) - Math.max(now, from));
+          const share = time > now && now >= 0 ? passed / (time - now) : 1;
+          this.#run(stack, open, cycles, passed, share);
+          if (time >= 0) open.time = now = time;
           counts = now >= from && now <= to;
           this.#counts = counts;
         }
@@ -217,7 +227,7 @@ export class PtCalls implements PtSink {
       while (stack.depth > 0) this.#pop(stack.tid, -1, stack, 2, now, counts);
       this.#since(stack, now);
     }
-    for (const open of this.#open.values()) this.#fold(open, 0);
+    for (const open of this.#open.values()) this.#fold(open, 0, 0);
     this.#log.settle();
   }
 
@@ -278,8 +288,29 @@ export class PtCalls implements PtSink {
     );
   }
 
-  /** Counts the paths since the last time, and divides the time among them by their instructions. */
-  #fold(open: OpenPaths, time: number): void {
+  /** The thread no longer runs what is traced. */
+  #off(open: OpenPaths): void {
+    this.#fold(open, 0, 0);
+    open.isOn = false;
+  }
+
+  /** It runs again: cycles count from here on. */
+  #on({ index }: PtBuffer, run: FlowDecoder, event: number): void {
+    const open = this.#openPaths(index);
+    open.isOn = true;
+    open.cycles = run.cycles[event] as number;
+  }
+
+  /** Time has passed, and cycles, of which a share is in the part that counts. */
+  #run(stack: CallStack, open: OpenPaths, cycles: number, time: number, share: number): void {
+    const passed = open.isOn ? share * (cycles - open.cycles) : 0;
+    open.cycles = cycles;
+    stack.cycles += passed;
+    this.#fold(open, time, passed);
+  }
+
+  /** Counts the paths since the last time, and divides time and cycles among them by their instructions. */
+  #fold(open: OpenPaths, time: number, cycles: number): void {
     const { tree } = this;
     const { touched, count } = open;
     if (tree !== undefined && open.stack !== undefined) this.#noteNode(open.stack, open);
@@ -289,10 +320,12 @@ export class PtCalls implements PtSink {
     let total = 0;
     for (const path of touched) total += (count[path] as number) * (paths.insns[path] as number);
     const share = total === 0 ? 0 : time / total;
+    const clocks = total === 0 ? 0 : cycles / total;
     const places = this.#code.table.count;
     if (this.insnsOf.length < places) {
       this.insnsOf = enlarge(this.insnsOf, places);
       this.timeOf = enlarge(this.timeOf, places);
+      this.cyclesOf = enlarge(this.cyclesOf, places);
     }
     for (const path of touched) {
       const times = count[path] as number;
@@ -303,6 +336,7 @@ export class PtCalls implements PtSink {
         const insns = times * (blocks.insns[block] as number);
         this.insnsOf[place] = (this.insnsOf[place] as number) + insns;
         this.timeOf[place] = (this.timeOf[place] as number) + insns * share;
+        this.cyclesOf[place] = (this.cyclesOf[place] as number) + insns * clocks;
       }
     }
     touched.length = 0;
@@ -459,6 +493,7 @@ export class PtCalls implements PtSink {
         now,
         -1,
         0,
+        0,
       );
     }
     stack.push(place, low, high, now);
@@ -511,7 +546,8 @@ export class PtCalls implements PtSink {
     const duration = since < 0 || now < 0 ? -1 : now - since;
     const insns = stack.insns - (stack.sinceInsns[n] as number);
     if (this.#sums) this.#log.end(kind, stack.number, place, since, now, insns, counts);
-    if (counts) this.events?.add(kind, tid, cpu, n, place, now, duration, insns);
+    const cycles = stack.cycles - (stack.sinceCycles[n] as number);
+    if (counts) this.events?.add(kind, tid, cpu, n, place, now, duration, insns, cycles);
   }
 
   #event(
@@ -527,7 +563,7 @@ export class PtCalls implements PtSink {
     switch (run.kind[event]) {
       case FlowEvent.DISABLED:
         // Time that is spent elsewhere belongs to nothing here.
-        this.#fold(this.#openPaths(buffer.index), 0);
+        this.#off(this.#openPaths(buffer.index));
         stack.resumes = true;
         if (((run.detail[event] as number) & 2) !== 0) {
           // The way there was gone, though nothing was executed.
@@ -540,7 +576,11 @@ export class PtCalls implements PtSink {
         } else stack.resumes = false;
         stack.pending = PENDING.NONE;
         break;
+      case FlowEvent.SYNC:
+        this.#on(buffer, run, event);
+        break;
       case FlowEvent.ENABLED: {
+        this.#on(buffer, run, event);
         if (!stack.resumes || (low === stack.resumeLow && high === stack.resumeHigh)) break;
         const frames = stack.returnsTo(low, high);
         if (frames > 0) this.#popFrames(buffer, stack, frames, now, counts);

@@ -35,6 +35,8 @@ export interface PtBuffer {
   readonly code: ThreadCode;
   /** Time up to which it is decoded, ns; -Infinity or -1 where it is not known. */
   readonly position: number;
+  /** Core clocks that its CYC packets have counted. */
+  readonly cycles: number;
 }
 
 /** Takes what a trace was decoded to. */
@@ -331,6 +333,11 @@ class Buffer implements PtBuffer {
     });
     sink.thread?.(this);
     this.#advance();
+  }
+
+  /** Core clocks that CYC packets have counted. */
+  get cycles(): number {
+    return this.flow.clock.cycles;
   }
 
   /** Begins before a time instead of at the beginning. */

@@ -59,11 +59,15 @@ export function durationText(ns: number): string {
 /** Who is called and what is executed: only functions of these names, all if there are none. */
 export type NameFilter = ReadonlySet<string> | undefined;
 
-/** Calls as lines of JSON: one for each call, when it ends. */
+/**
+ * Calls as lines of JSON: one for each call, when it ends.
+ *
+ * @param options Which calls, and whether the trace counts cycles.
+ */
 export function* callJson(
   events: CallEvents,
   names: PtNames,
-  filter?: NameFilter,
+  { filter, cycles = false }: { readonly filter?: NameFilter; readonly cycles?: boolean } = {},
 ): Generator<string> {
   for (let i = 0; i < events.count; i++) {
     const place = events.place[i] as number;
@@ -82,6 +86,7 @@ export function* callJson(
       object: names.object(place),
       ...names.trust(place),
       insns: events.insns[i],
+      ...(cycles ? { cycles: Math.round(events.cycles[i] as number) } : {}),
       ...(events.kind[i] === 2 ? { returned: false } : {}),
     });
   }
@@ -246,6 +251,8 @@ export interface FunctionTime extends PtFunction {
   readonly self: number;
   /** Instructions of the function itself. */
   readonly insns: number;
+  /** Core clocks of the function itself, where the trace counts them. */
+  readonly cycles?: number;
   /** How often it was called. */
   readonly calls: number;
 }
@@ -256,25 +263,38 @@ export interface FunctionTime extends PtFunction {
  * @param latency Rows by function, as {@linkcode functionRows} numbers them.
  */
 export function functionTimes(
-  places: { readonly insnsOf: Float64Array; readonly timeOf: Float64Array },
+  places: {
+    readonly insnsOf: Float64Array;
+    readonly timeOf: Float64Array;
+    /** Core clocks; without CYC packets there are none. */
+    readonly cyclesOf?: Float64Array | undefined;
+  },
   latency: LatencyTable,
   names: PtNames,
 ): FunctionTime[] {
-  const rows = names.functionNames.map(() => ({ total: 0, self: 0, insns: 0, calls: 0 }));
+  const rows = names.functionNames.map(() => ({
+    total: 0,
+    self: 0,
+    insns: 0,
+    calls: 0,
+    cycles: 0,
+  }));
   for (const [place, number] of names.functions.entries()) {
     const row = rows[number];
     if (row === undefined) continue;
     row.self += places.timeOf[place] ?? 0;
     row.insns += places.insnsOf[place] ?? 0;
+    row.cycles += places.cyclesOf?.[place] ?? 0;
   }
   for (const [number, row] of rows.entries()) {
     const called = latency.of(number);
     row.calls = called?.calls ?? 0;
     row.total = called?.time ?? 0;
   }
-  return rows.map((row, number) => ({
+  return rows.map(({ cycles, ...row }, number) => ({
     ...(names.functionNames[number] as PtFunction),
     ...row,
+    ...(places.cyclesOf === undefined ? {} : { cycles: Math.round(cycles) }),
   })).filter(({ calls, insns }) => calls > 0 || insns > 0).sort((a, b) =>
     b.self - a.self || b.insns - a.insns || b.total - a.total || (a.name < b.name ? -1 : 1)
   );

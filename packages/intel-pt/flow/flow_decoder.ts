@@ -188,6 +188,8 @@ export class FlowDecoder {
   readonly offset: Float64Array = new Float64Array(EVENTS);
   /** Time of each event, as {@linkcode TimeKeeper.time}; it is that of what follows, up to the next. */
   readonly time: Float64Array = new Float64Array(EVENTS);
+  /** Core clocks that CYC packets have counted up to each event, as {@linkcode TimeKeeper.cycles}. */
+  readonly cycles: Float64Array = new Float64Array(EVENTS);
   /** Uncertainty of the time of each event. */
   readonly uncertainty: Float64Array = new Float64Array(EVENTS);
   /** The blocks that paths lead through. */
@@ -972,6 +974,7 @@ export class FlowDecoder {
     const { out, outCount } = this.walker;
     if (last >= 0 && out[outCount - 1] === ~last && this.kind[last] === FlowEvent.TIME) {
       this.time[last] = clock.time;
+      this.cycles[last] = clock.cycles;
       this.uncertainty[last] = clock.uncertainty;
       this.offset[last] = this.packets.offset;
       return;
@@ -1010,6 +1013,7 @@ export class FlowDecoder {
     this.offset[n] = this.packets.offset;
     // Code up to the address of a PSB+ was executed before it: its own event brings the time.
     this.time[n] = this.inPsb ? this.timeBefore : this.clock.time;
+    this.cycles[n] = this.clock.cycles;
     this.uncertainty[n] = this.inPsb ? this.uncertaintyBefore : this.clock.uncertainty;
   }
 }

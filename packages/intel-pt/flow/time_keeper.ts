@@ -28,6 +28,8 @@ export class TimeKeeper {
   time: number = -1;
   /** Ticks that may have passed since `time` without a packet, or by which it may be wrong. */
   uncertainty = 0;
+  /** Core clocks that CYC packets have counted. */
+  cycles = 0;
   /** The first TSC value of the trace, from which `time` counts. */
   base: bigint;
 
@@ -45,7 +47,6 @@ export class TimeKeeper {
   #cycles = 0;
   #isCyc = false;
   #wasCyc = false;
-  #allCycles = 0;
   #cyclesAtMtc = -1;
   #timeAtMtc = 0;
   #ticksPerCycle = 0;
@@ -113,12 +114,12 @@ export class TimeKeeper {
     this.#lastMtc = ctc;
     this.#ctcDelta += passed * 2 ** this.#mtcShift;
     const time = Math.floor(this.#ctcTime + this.#ctcDelta * this.#tscPerCtc);
-    if (this.#cyclesAtMtc >= 0 && this.#allCycles > this.#cyclesAtMtc) {
-      const cycles = this.#allCycles - this.#cyclesAtMtc;
+    if (this.#cyclesAtMtc >= 0 && this.cycles > this.#cyclesAtMtc) {
+      const cycles = this.cycles - this.#cyclesAtMtc;
       this.#ticksPerCycle = (time - this.#timeAtMtc) / cycles;
       this.#measured = true;
     }
-    this.#cyclesAtMtc = this.#allCycles;
+    this.#cyclesAtMtc = this.cycles;
     this.#timeAtMtc = time;
     this.#set(time);
     this.uncertainty = Math.max(this.uncertainty, Math.ceil(this.#tscPerCtc * 2 ** this.#mtcShift));
@@ -127,7 +128,7 @@ export class TimeKeeper {
   /** A CYC packet: core clocks since the one before. */
   cyc(cycles: number): void {
     this.#cycles += cycles;
-    this.#allCycles += cycles;
+    this.cycles += cycles;
     if (this.#ticksPerCycle === 0 || this.#reference < 0) return;
     const estimate = this.#reference + Math.floor(this.#cycles * this.#ticksPerCycle);
     if (estimate > this.time) this.time = estimate;
