@@ -12,8 +12,13 @@ import { openCodeFile } from "@perfdata/symbols";
 import { defaultPlaces, localFiles } from "@perfdata/symbols/local-files";
 import type { EncodeOptions } from "../fixtures/stepped/encode.ts";
 import { cannotStep, encodeProgram, stepProgram } from "../fixtures/stepped/program.ts";
-import { steppedRecording, withSamples } from "../fixtures/stepped/recording.ts";
+import {
+  steppedRecording,
+  timeOf as timeOfTsc,
+  withSamples,
+} from "../fixtures/stepped/recording.ts";
 import { repeatStepped } from "../fixtures/stepped/repeat.ts";
+import { inSnapshots, psbMoments } from "../fixtures/stepped/saved.ts";
 import { asFile, Numbers } from "../fixtures/synthesize/recording.ts";
 import { held } from "../tools/_spool.ts";
 import { ignored } from "./ignored.ts";
@@ -205,6 +210,54 @@ Deno.test(
         assert(code !== 0);
         assertStringIncludes(err, message);
       }
+    });
+  },
+);
+
+Deno.test(
+  "pt --around snapshot:N, and when snapshots were taken",
+  ignored(cannotStep()),
+  async () => {
+    await inFolder(async (folder) => {
+      const program = stepProgram(folder, { program: "calls", flags: ["-O1", "-static"] });
+      const variant = { psbEvery: 500, tsc: true, mtc: true };
+      const encoded = encodeProgram(program, variant);
+      const moments = psbMoments(encoded.bytes, 10);
+      const recording = steppedRecording(program, encoded, variant);
+      const path = `${folder}/perf.data`;
+      const saved = inSnapshots(recording, encoded.bytes, 2048, moments);
+      Deno.writeFileSync(path, await asFile(saved, true));
+      const seconds = (ns: bigint) => {
+        const digits = String(ns).padStart(10, "0");
+        return `${digits.slice(0, -9)}.${digits.slice(-9)}`;
+      };
+      // A few ticks after the moment itself: see `inSnapshots`.
+      const taken = moments.map(({ tsc }) => seconds(timeOfTsc(tsc + 5n)));
+      assert(taken.length > 2);
+      const all = await tool("pt", ["--branches", path]);
+      assertStringIncludes(
+        all.err,
+        `${taken.length} snapshots, taken at ${taken.slice(0, 8).join(", ")}`,
+      );
+      const timeOfLine = (line: string) => /\d+\.\d{9}/.exec(line)?.[0] ?? "";
+      for (const [i, time] of taken.entries()) {
+        if (i > 2) break;
+        const { out, err } = await tool("pt", [
+          "--branches",
+          "--around",
+          `snapshot:${i + 1}±50us`,
+          path,
+        ]);
+        assertStringIncludes(err, `snapshot ${i + 1} of ${taken.length} was taken at ${time}`);
+        const last = out.trimEnd().split("\n").map(timeOfLine).filter((at) => at <= time).at(-1) ??
+          "";
+        const expected = all.out.trimEnd().split("\n").map(timeOfLine).filter((at) => at <= time)
+          .at(-1);
+        assertEquals(last, expected);
+      }
+      const none = await tool("pt", ["--around", "snapshot:99", path]);
+      assertStringIncludes(none.err, `the recording has snapshots 1 to ${taken.length}`);
+      assertEquals(none.code, 1);
     });
   },
 );

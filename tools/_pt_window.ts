@@ -2,7 +2,7 @@
 import { PERF_RECORD_SAMPLE } from "@perfdata/format";
 import type { Consumer, Engine } from "@perfdata/session/engine";
 import type { Run } from "@perfdata/session/run";
-import { ptSpan, type TimeOrigin } from "@perfdata/session/pt";
+import { PtClock, ptSpan, snapshotTimes, type TimeOrigin } from "@perfdata/session/pt";
 import { InputError, UsageError } from "./_cli.ts";
 import type { OpenedPt } from "./_pt.ts";
 import { parseLength, parseTime, resolveTime, type TimeRange } from "./_time.ts";
@@ -30,6 +30,21 @@ export interface Part {
   readonly to?: number;
   /** What is to be said of it. */
   readonly note?: string;
+}
+
+/** What `--around` calls a snapshot. */
+const SNAPSHOT = /^snapshot:\d+$/;
+/** Snapshots whose times are said. */
+const SHOWN = 8;
+
+/** When the snapshots of a recording were taken, in a line; `undefined` where it has none. */
+export function snapshotsText(trace: OpenedPt["trace"], clock: PtClock): string | undefined {
+  const taken = snapshotTimes(trace, clock);
+  if (taken.length === 0) return undefined;
+  const shown = taken.slice(0, SHOWN).map((time) => clock.origin.secondsText(time)).join(", ");
+  const more = taken.length > SHOWN ? ` and ${taken.length - SHOWN} more` : "";
+  const count = taken.length === 1 ? "a snapshot" : `${taken.length} snapshots`;
+  return `${count}, taken at ${shown}${more}; --around snapshot:1 prints what ran before one`;
 }
 
 /** How far `--around` goes where it does not say. */
@@ -141,6 +156,16 @@ export async function partOf(
       const range = parseTime(/\d$/.test(what) ? `${what},` : `${what}-`);
       const [from] = await resolveTime(range, () => Promise.resolve(whole()));
       middle = origin.since(from);
+    } else if (SNAPSHOT.test(what)) {
+      const taken = snapshotTimes(trace, new PtClock(trace));
+      const number = Number(what.slice(what.indexOf(":") + 1));
+      const time = taken[number - 1];
+      if (time === undefined) {
+        const count = taken.length === 0 ? "no snapshots" : `snapshots 1 to ${taken.length}`;
+        throw new InputError(`${name}: --around ${what}: the recording has ${count}`);
+      }
+      middle = time;
+      about = `; snapshot ${number} of ${taken.length} was taken at ${origin.secondsText(middle)}`;
     } else {
       const found = events.last(what, origin);
       middle = found.time;

@@ -42,7 +42,7 @@ import { insnText } from "./_insn_text.ts";
 import { codeOf, imagesOf, openPt, reportLoss } from "./_pt.ts";
 import { packetLines } from "./_pt_packets.ts";
 import { CallText } from "@perfdata/export/call-text";
-import { EventTimes, partOf, partWish } from "./_pt_window.ts";
+import { EventTimes, partOf, partWish, snapshotsText } from "./_pt_window.ts";
 import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
 
 const HELP = `pt: prints what ran, from the Intel PT data of a perf.data file
@@ -73,7 +73,8 @@ read from the files that were mapped, if their build ids are those of the record
       --last LENGTH      only the last of the trace: 10ms, 1.5s; the rest is not decoded
       --around WHAT[±LENGTH]
                          only 5ms (or LENGTH) before and after a time (12.5, or 1.5s after the
-                         start) or the last sample of an event: sched:sched_process_exit±1ms
+                         start), the last sample of an event (sched:sched_process_exit±1ms), or
+                         a snapshot (snapshot:2)
       --limit N          of the table of functions, at most N rows
       --image FILE[@ADDR]
                          code at an address: memory in FILE from ADDR on, or an ELF file with its
@@ -241,7 +242,7 @@ async function run(flags: PtFlags): Promise<number> {
     };
     let counts: PtCounts;
     let printed = 0;
-    const notes = note === undefined ? [] : [note];
+    const notes = [snapshotsText(trace, clock), note].filter((text) => text !== undefined);
     const packets = async () => {
       const found = await packetLines({
         trace,

@@ -22,6 +22,7 @@ export * from "./pt_places.ts";
 export { pieceEnd } from "./pt_pieces.ts";
 export * from "./pt_run.ts";
 export * from "./pt_seek.ts";
+export * from "./pt_snapshots.ts";
 export * from "./pt_span.ts";
 export * from "./pt_sample_rows.ts";
 export * from "./pt_samples.ts";
