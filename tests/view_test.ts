@@ -573,6 +573,142 @@ Deno.test({
   },
 });
 
+Deno.test({
+  name: "tens of thousands of threads, with markup in their names, make no page of them",
+  ...needs,
+  async fn() {
+    const threads = 50_000;
+    const samples = Array.from({ length: threads }, (_, i) => ({
+      event: 0,
+      thread: [`${HOSTILE_NAMES[i % 2]} ${i}`, 100 + (i >> 1), 100 + i] as [string, number, number],
+      stack: ["main", `f${i % 500}`],
+      period: 1000,
+      time: 1e9 + i * 1000,
+    }));
+    await inFolder(async (folder) => {
+      const path = `${folder}/report.html`;
+      const profile = viewProfile(profileOf(samples));
+      const data = { profile, base: profile, why: undefined, index: undefined, info: undefined };
+      Deno.writeTextFileSync(path, await reportText(VIEW_PARTS, data));
+      await withPage(path, async (page, report) => {
+        await page.waitForFunction(() =>
+          (globalThis as unknown as { perfdata: PageStore }).perfdata.open?.facts !== undefined
+        );
+        for (
+          const change of [
+            { view: "timeline", by: "thread" },
+            { view: "timeline", by: "process" },
+            { view: "timeline", by: "heat" },
+            { view: "functions", tids: [50_099] },
+            { view: "flame", tids: undefined, timed: true },
+            { view: "compare" },
+          ]
+        ) {
+          await page.evaluate(
+            (change) => (globalThis as unknown as { perfdata: PageStore }).perfdata.set(change),
+            change,
+          );
+          await page.waitForTimeout(700);
+          const nodes = await page.$$eval("*", (all) => all.length);
+          assert(nodes < 3000, `${JSON.stringify(change)}: ${nodes} elements`);
+          assertEquals(await page.$$eval("#app img, #app script", (all) => all.length), 0);
+          if (change.view === "functions") {
+            assertStringIncludes(await page.locator(".foot").innerText(), "; 1 samples");
+          }
+        }
+        // How many there are is said.
+        await page.evaluate(() =>
+          (globalThis as unknown as { perfdata: PageStore }).perfdata
+            .set({ view: "timeline", by: "thread" })
+        );
+        await page.getByText("of 50,000 with most samples").waitFor();
+        assertEquals([report.errors, report.requests], [[], []]);
+      });
+    });
+  },
+});
+
+Deno.test({
+  name: "a recording that is cut is shown as far as it goes, and the page says so",
+  ...needs,
+  async fn() {
+    const bytes = Deno.readFileSync(FILES[1] as string);
+    await inFolder(async (folder) => {
+      let [shown, refused] = [0, 0];
+      for (const share of [0.3, 0.6, 0.9]) {
+        const file = `${folder}/cut.data`;
+        Deno.writeFileSync(file, bytes.subarray(0, Math.floor(bytes.length * share)));
+        await viewed([file], "", async (page) => {
+          const said = await page.locator(".overview").innerText();
+          assertStringIncludes(said, "The recording is damaged");
+          await page.keyboard.press("2");
+          const failed = await page.evaluate(() =>
+            (globalThis as unknown as { perfdata: PageStore }).perfdata.open?.failed
+          );
+          if (failed === undefined) {
+            await page.waitForSelector(".tracks, .empty");
+            shown++;
+          } else {
+            await page.getByText(failed).first().waitFor();
+            refused++;
+          }
+        });
+      }
+      assert(shown > 0 && shown + refused === 3, `${shown} shown`);
+    });
+  },
+});
+
+Deno.test({
+  name: "nothing leaves a page that opens files: a proxy sees no request",
+  ...needs,
+  async fn(t) {
+    const parts = await viewParts("files");
+    if (parts === undefined) return await skipped(t, "deno bundle does not work here");
+    let asked: string[] = [];
+    const proxy = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, (request) => {
+      // The browser asks its maker for things of its own.
+      if (!/google|gstatic/.test(new URL(request.url).hostname)) asked.push(request.url);
+      return new Response("", { status: 502 });
+    });
+    await inFolder(async (folder) => {
+      Deno.writeTextFileSync(`${folder}/index.html`, await pageText(parts, "files"));
+      await withPage(`${folder}/index.html`, async (page, report) => {
+        await page.context().setOffline(false);
+        asked = [];
+        await page.setInputFiles("input[type=file]", [FILES[1] as string]);
+        await page.waitForFunction(() =>
+          (globalThis as unknown as { perfdata: PageStore }).perfdata.open?.facts !== undefined
+        );
+        for (const view of ["timeline", "flame", "functions", "source", "records"]) {
+          await page.evaluate(
+            (view) =>
+              (globalThis as unknown as { perfdata: PageStore }).perfdata
+                .set({ view, fn: "main", record: 3 }),
+            view,
+          );
+          await page.waitForTimeout(200);
+        }
+        // Nor can a script of the page ask for something.
+        const answer = await page.evaluate(() =>
+          fetch("http://example.invalid/").then(() => "answered", () => "refused")
+        );
+        assertEquals([answer, asked], ["refused", []]);
+        assert(report.errors.every((error) => error.includes("Content Security Policy")));
+        // The proxy does count: it sees what is no part of the page.
+        await page.goto("http://example.invalid/").catch(() => {});
+        assertEquals(asked.slice(0, 1), ["http://example.invalid/"]);
+      }, {
+        args: [
+          `--proxy-server=http://127.0.0.1:${proxy.addr.port}`,
+          "--proxy-bypass-list=<-loopback>",
+        ],
+      });
+    });
+    await proxy.shutdown();
+  },
+});
+
 /** The store of the page. */
 interface PageStore {
   readonly open?: {

@@ -1,5 +1,6 @@
 /**
- * Makes the pictures of `docs/view.md`: compiles and records `docs/flame/demo.c`, and opens it with `view`.
+ * Makes the pictures of `docs/view.md`: compiles `docs/flame/demo.c`, records it with less optimization and
+ * with more, and opens both with `view`.
  *
  * usage: deno run -A --lock=deno.dev.lock docs/view/make.ts     (needs gcc, perf and Chromium)
  */
@@ -13,6 +14,8 @@ const folder = Deno.makeTempDirSync({ prefix: "perfdata-view-" });
 const PICTURES = [
   ["flame", "#view=flame"],
   ["records", "#view=records&record=60"],
+  ["source", "#view=source&fn=hash_word"],
+  ["compare", "#view=compare&graph=1"],
 ] as const;
 
 function run(program: string, ...args: string[]): void {
@@ -21,13 +24,25 @@ function run(program: string, ...args: string[]): void {
 }
 
 try {
-  run("gcc", "-O1", "-g", "-fno-omit-frame-pointer", "-o", "demo", `${root}docs/flame/demo.c`);
-  run(
-    "perf",
-    ..."record -q -F 4000 -e cpu-clock:u --call-graph dwarf,16384 -o demo.data ./demo".split(" "),
-  );
+  for (const [level, name] of [["-O0", "base"], ["-O1", "demo"]] as const) {
+    const options = [level, "-g", "-fno-omit-frame-pointer", `-ffile-prefix-map=${root}docs=/src`];
+    run("gcc", ...options, "-o", "demo", `${root}docs/flame/demo.c`);
+    const flags =
+      `record -q -F 4000 -e cpu-clock:u --call-graph dwarf,16384 -o ${name}.data ./demo`;
+    run("perf", ...flags.split(" "));
+  }
   const server = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--config", `${root}deno.json`, `${root}tools/view.ts`, "demo.data"],
+    args: [
+      "run",
+      "-A",
+      "--config",
+      `${root}deno.json`,
+      `${root}tools/view.ts`,
+      "--source",
+      `${root}docs`,
+      "base.data",
+      "demo.data",
+    ],
     cwd: folder,
     stdout: "piped",
   }).spawn();
@@ -37,8 +52,8 @@ try {
   for (const [name, hash] of PICTURES) {
     await withPage(`${address}${hash}`, async (page) => {
       await page.waitForFunction(() =>
-        (globalThis as unknown as { perfdata: { open?: { facts?: object } } }).perfdata.open
-          ?.facts !== undefined
+        (globalThis as unknown as { perfdata: { open?: { comparison?: object } } }).perfdata.open
+          ?.comparison !== undefined
       );
       await page.waitForTimeout(1000);
       // What the pointer is at is marked.

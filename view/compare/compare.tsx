@@ -6,6 +6,7 @@ import { FlameGraph } from "../flame/flame_graph.tsx";
 import { countedOf, type ProfileViewProps, unitOf } from "../ui/context.ts";
 import { amount, grouped, percent } from "../ui/format.ts";
 import { type JSX, useMemo, useState } from "../ui/preact.ts";
+import { matches } from "../ui/search.ts";
 import { useQuery } from "../ui/use_query.ts";
 import { lineOfKey, VirtualList } from "../ui/virtual_list.tsx";
 
@@ -149,7 +150,11 @@ function ComparedGraph(
   props: ProfileViewProps & { readonly comparison: ComparisonFacts },
 ): JSX.Element | null {
   const { store, open, comparison } = props;
-  const { shown, state, matched } = store;
+  const { shown, state } = store;
+  const matched = useMemo(() => matches(comparison.names, state.search), [
+    comparison,
+    state.search,
+  ]);
   const [width, setWidth] = useState(1200);
   const query = {
     direction: state.callers ? "up" : "down",
@@ -219,8 +224,13 @@ function ComparedTable(
   props: ProfileViewProps & { readonly comparison: ComparisonFacts },
 ): JSX.Element {
   const { store, open, facts, comparison } = props;
-  const { shown, state, matched } = store;
+  const { shown, state } = store;
   const { measure: by, children } = state;
+  // Functions that the base alone has are searched as well.
+  const matched = useMemo(() => matches(comparison.names, state.search), [
+    comparison,
+    state.search,
+  ]);
   const [sort, setSort] = useState<{ by: Column; up: boolean }>({ by: "change", up: false });
   const [line, setLine] = useState(-1);
   const query = { by, children };
@@ -231,7 +241,6 @@ function ComparedTable(
   const isRate = by === "time" || by === "period";
   const measured = (part: number) => isRate ? amount(part, unitOf(props)) : percent(part, 1);
   const rows = useMemo(() => {
-    // A search is for names of the recording that is shown; those of the base alone are matched by none.
     const some = (value?.rows ?? []).filter(({ fn }) => matched === undefined || matched[fn] === 1);
     const of = ({ name, object, before, after, change, chance }: ComparedRow) => {
       const values = { name, object, before: before.value, after: after.value, chance };

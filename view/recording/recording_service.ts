@@ -104,7 +104,8 @@ export class RecordingService {
 
   /** What `info` says, and what could be better. */
   info(): Promise<InfoAnswer & { readonly info: RecordingInfo }> {
-    return this.#info ??= this.#informed();
+    // The index is there in no time, and waited for first.
+    return this.#info ??= this.index().then(() => this.#informed());
   }
 
   /** Some of the records that fit. */
