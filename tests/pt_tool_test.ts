@@ -186,6 +186,11 @@ Deno.test(
         const { histogram } = JSON.parse(latency.stdout);
         const counted = histogram.reduce((n: number, { calls }: { calls: number }) => n + calls, 0);
         assertEquals(counted, fib.length);
+        assert(histogram.every(({ calls }: { calls: number }) => calls > 0), "an empty bucket");
+        const drawn = (await pt(["--latency", "fib", path])).stdout.split("slowest:")[0] ?? "";
+        const bars = drawn.trimEnd().split("\n").slice(1);
+        assertEquals(bars.length, histogram.length);
+        assert(bars.every((bar) => bar.endsWith("#")), drawn);
 
         // Folded stacks have the same time as the table, and fib is called by what calls it.
         const folded = await pt(["folded", "--event", "time", path], undefined, "export");
