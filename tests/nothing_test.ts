@@ -103,3 +103,51 @@ Deno.test("callees without recorded chains: a line says so", async () => {
     assertMatch(err, /no (?:stacks|call chains) were recorded; perf record -g/, words.join(" "));
   }
 });
+
+/** The trace of a fixture, said to be of another type: 4 is that of Arm's SPE. */
+function asSpe(): Uint8Array {
+  const bytes = Deno.readFileSync(TRACED);
+  const view = new DataView(bytes.buffer);
+  const data = Number(view.getBigUint64(40, true));
+  let changed = 0;
+  for (let at = data; at < data + Number(view.getBigUint64(48, true));) {
+    const type = view.getUint32(at, true);
+    if (type === 70) {
+      view.setUint32(at + 8, 4, true);
+      changed++;
+    }
+    const size = view.getUint16(at + 6, true);
+    at += size + (type === 71 ? Number(view.getBigUint64(at + 8, true)) : 0);
+  }
+  assertEquals(changed, 1, "AUXTRACE_INFO");
+  return bytes;
+}
+
+Deno.test("a recording without samples says that it has AUX data, and what helps, which does", async () => {
+  let compared = 0;
+  await inFolder(async (cwd) => {
+    Deno.writeFileSync(`${cwd}/spe.data`, asSpe());
+    for (
+      const [command = "", ...args] of [["funcs"], ["script"], ["tree"], ["rate"], [
+        "flame",
+        "-o",
+        "-",
+      ]]
+    ) {
+      const { code, err } = await tool(command, [...args, "spe.data"], { cwd });
+      assertEquals(code, 0, err);
+      assertMatch(
+        err,
+        /: no samples; what ran is in its AUX data of type arm_spe, which is not decoded: extract-pt --all-aux extracts it\n$/,
+        command,
+      );
+      compared++;
+    }
+    const { code } = await tool("extract-pt", ["--all-aux", "-o", "aux", "spe.data"], { cwd });
+    assertEquals(code, 0);
+    assert([...Deno.readDirSync(`${cwd}/aux`)].some(({ name }) => name.endsWith(".spe")));
+    const traced = await tool("funcs", [TRACED], { cwd });
+    assertMatch(traced.err, /no samples; what ran is in its Intel PT: perfdata pt, /);
+  });
+  assert(compared === 5, `${compared}`);
+});

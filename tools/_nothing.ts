@@ -126,6 +126,29 @@ export async function whyNothing(
   return `nothing matches ${given.slice(0, -1).join(", ")} and ${given.at(-1)} together${span}`;
 }
 
+/**
+ * Why a recording has no samples though nothing was filtered, as the end of a line: what was traced is AUX
+ * data, and what makes something of that. Nothing where there is none, or of a stream.
+ */
+export async function whyNoSamples(file: string): Promise<string> {
+  if (file === "-") return "";
+  const source = openSource(file);
+  try {
+    if (!isRandomAccess(source)) return "";
+    const { PERF_AUXTRACE_INTEL_PT } = await import("@perfdata/user-records");
+    const { readAuxTrace } = await import("@perfdata/session");
+    const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
+    const { streams, type, typeName } = await readAuxTrace(reader, { diagnostics: () => {} });
+    if (streams.length === 0) return "";
+    return type === PERF_AUXTRACE_INTEL_PT
+      ? `; what ran is in its Intel PT: perfdata pt, tree, or script --itrace`
+      : `; what ran is in its AUX data of type ${typeName}, which is not decoded: ` +
+        `extract-pt --all-aux extracts it`;
+  } finally {
+    source.close?.();
+  }
+}
+
 async function presentIn(file: string): Promise<Present | undefined> {
   if (file === "-") return undefined;
   const source = openSource(file);

@@ -26,7 +26,7 @@ import {
   writeOut,
 } from "./_cli.ts";
 import { sampleJobs } from "./_record_flags.ts";
-import { whyNothing } from "./_nothing.ts";
+import { whyNoSamples, whyNothing } from "./_nothing.ts";
 import { tableFolders } from "./_table_folders.ts";
 import {
   choosesSamples,
@@ -183,7 +183,7 @@ export async function readProfile(
     }
     complaints.finish();
     if (!choosesSamples(flags) && complaints.count === 0) {
-      throw new NothingToShow(`${name}: no samples`);
+      throw new NothingToShow(`${name}: no samples${await whyNoSamples(name)}`);
     }
     const why = choosesSamples(flags) ? `: ${await whyNothing(name, givenFilters(flags))}` : "";
     throw new InputError(`${name}: no samples${why}`);

@@ -26,7 +26,7 @@ import {
 import { writeTable } from "./_styled.ts";
 import { complainRounded } from "./_periods.ts";
 import { tableFolders } from "./_table_folders.ts";
-import { whyNothing } from "./_nothing.ts";
+import { whyNoSamples, whyNothing } from "./_nothing.ts";
 import { parseCount, parsePercent, sampleJobs } from "./_record_flags.ts";
 import {
   choosesSamples,
@@ -280,7 +280,9 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         throw new InputError(`${name}: no samples with branches; perf record -b records them`);
       }
       complain(
-        `funcs: ${name}: no samples${chosen ? `: ${await whyNothing(name, filters, named)}` : ""}`,
+        `funcs: ${name}: no samples${
+          chosen ? `: ${await whyNothing(name, filters, named)}` : await whyNoSamples(name)
+        }`,
       );
       // A sound recording may have none.
       return chosen || complaints.count > 0 || leftOut > 0 ? 1 : 0;

@@ -31,7 +31,7 @@ import {
 } from "./_cli.ts";
 import { complainRounded } from "./_periods.ts";
 import { csvText } from "./_csv.ts";
-import { whyNothing } from "./_nothing.ts";
+import { whyNoSamples, whyNothing } from "./_nothing.ts";
 import {
   choosesSamples,
   givenFilters,
@@ -173,7 +173,9 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     complainRounded("rate", name, [{ period }]);
     complaints.finish();
     if (isNone) {
-      const why = isChosen ? `: ${await whyNothing(name, givenFilters(flags), named)}` : "";
+      const why = isChosen
+        ? `: ${await whyNothing(name, givenFilters(flags), named)}`
+        : await whyNoSamples(name);
       complain(`rate: ${name}: no samples${why}`);
       return isChosen || complaints.count > 0 ? 1 : 0;
     }

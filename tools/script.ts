@@ -25,7 +25,7 @@ import {
   writeOut,
 } from "./_cli.ts";
 import { PROFILE_FLAGS, PROFILE_HELP } from "./_profile.ts";
-import { whyNothing } from "./_nothing.ts";
+import { whyNoSamples, whyNothing } from "./_nothing.ts";
 import { sampleJobs } from "./_record_flags.ts";
 import { choosesSamples, givenFilters, nameFilters, sampleFilter } from "./_sample_flags.ts";
 import {
@@ -144,7 +144,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         ? `: ${await whyNothing(name, givenFilters(flags), names)}`
         : rows.count > 0
         ? " have any of these fields"
-        : "";
+        : await whyNoSamples(name);
       complain(`script: ${name}: no samples${why}`);
     }
     const trust = script.trust();
