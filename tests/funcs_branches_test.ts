@@ -159,7 +159,8 @@ Deno.test({
         rows += ours.length;
       }
       assert(rows >= 30, `${rows} rows`);
-      const { out } = await tool("funcs", ["--sort", "symbol_from,symbol_to", data]);
+      const { out, err } = await tool("funcs", ["--sort", "symbol_from,symbol_to", data]);
+      assertStringIncludes(err, "(100.00% of ends of branches) are not verified");
       assertStringIncludes(out, "6400 branches");
       assertStringIncludes(out, "[.] work");
       // Lines are those of the addresses, at both ends.

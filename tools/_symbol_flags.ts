@@ -152,8 +152,14 @@ export function causesText({ unresolved }: Pick<SymbolTrust, "unresolved">): str
  * Reports in a line how many addresses have no function and why, where there are such.
  *
  * @param verbose Tell the same of each object, and which files were not used, before.
+ * @param counted What shares are of.
  */
-export function reportTrust(tool: string, trust: SymbolTrust | undefined, verbose: boolean): void {
+export function reportTrust(
+  tool: string,
+  trust: SymbolTrust | undefined,
+  verbose: boolean,
+  counted = "samples",
+): void {
   if (trust === undefined) return;
   if (verbose) {
     reportRefused(tool, trust);
@@ -165,12 +171,12 @@ export function reportTrust(tool: string, trust: SymbolTrust | undefined, verbos
       );
     }
   } else reportTooLarge(tool, trust);
-  reportUnverified(tool, trust);
+  reportUnverified(tool, trust, counted);
   const { all, resolved } = trust;
   if (resolved.addresses === all.addresses) return;
   const percent = (100 * resolved.samples / all.samples).toFixed(2);
   complain(
-    `${tool}: ${resolved.addresses} of ${all.addresses} addresses (${percent}% of samples) have ` +
+    `${tool}: ${resolved.addresses} of ${all.addresses} addresses (${percent}% of ${counted}) have ` +
       `a function; without: ${causesText(trust)}${remedyText(trust)}` +
       `${verbose ? "" : "; --verbose says more"}`,
   );
@@ -191,14 +197,18 @@ export function reportTooLarge(tool: string, { objects }: SymbolTrust): void {
 }
 
 /** Says whose names nothing verifies, and the share of samples that have one; in text they have a mark. */
-export function reportUnverified(tool: string, { all, unverified, objects }: SymbolTrust): void {
+export function reportUnverified(
+  tool: string,
+  { all, unverified, objects }: SymbolTrust,
+  counted = "samples",
+): void {
   if (unverified.addresses === 0) return;
   const names = objects.filter((object) => object.unverified.addresses > 0)
     .map(({ object }) => object?.path ?? "?");
   const more = names.length > 3 ? ` and ${names.length - 3} more` : "";
   const percent = (100 * unverified.samples / all.samples).toFixed(2);
   complain(
-    `${tool}: the functions of ${unverified.addresses} addresses (${percent}% of samples) are ` +
+    `${tool}: the functions of ${unverified.addresses} addresses (${percent}% of ${counted}) are ` +
       `not verified, and marked "${UNVERIFIED_MARK}", since the recording has no build id of ${
         names.slice(0, 3).join(", ")
       }${more}`,

@@ -263,7 +263,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       if (on.json || on.csv) writeOut(text);
       else writeTable(text);
     }
-    reportTrust("funcs", table.trust, on.verbose);
+    reportTrust("funcs", table.trust, on.verbose, branches ? "ends of branches" : "samples");
     const stacks = counts.stacks
       ? unwoundText(engine, on.verbose) ?? noStacksText(engine)
       : undefined;
