@@ -5,6 +5,7 @@ import { corpusFiles } from "./corpus.ts";
 import { ignored, notInstalled } from "./ignored.ts";
 import { parquetFiles, type ParquetRow, parquetRows, tableRows } from "./parquet_rows.ts";
 import { noPerf, perfRecords, perfText } from "./perf.ts";
+import { noModules, python } from "./python.ts";
 import { inFolder, tool, toolArguments } from "./tool.ts";
 
 const root = new URL("../", import.meta.url).pathname;
@@ -341,25 +342,9 @@ Deno.test("docs/tables.md has the columns as they are declared", () => {
   assert(page.includes("| `stack_id`"));
 });
 
-/** Python with the readers that others use; `PERFDATA_PYTHON` names another one than `python3`. */
-const python = Deno.env.get("PERFDATA_PYTHON") ?? "python3";
-
-/** Why other readers cannot be asked; nothing where they can. */
-function noReaders(...modules: string[]): string | undefined {
-  const reason = `${python} has no ${modules.join(", ")} (pip install, PERFDATA_PYTHON)`;
-  try {
-    const args = ["-c", `import ${modules.join(", ")}`];
-    const quiet = { stdout: "null", stderr: "null" } as const;
-    return new Deno.Command(python, { args, ...quiet }).outputSync().success ? undefined : reason;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return reason;
-    throw error;
-  }
-}
-
 Deno.test({
   name: "DuckDB, Arrow and Polars read all tables alike",
-  ...ignored(noReaders("duckdb", "pyarrow", "polars")),
+  ...ignored(noModules("duckdb", "pyarrow", "polars")),
   fn: () =>
     inFolder(async (folder) => {
       let rows = 0;

@@ -1,0 +1,17 @@
+/** Python with modules that tests compare with. */
+
+/** Python; `PERFDATA_PYTHON` names another one than `python3`, such as that of a virtual environment. */
+export const python = Deno.env.get("PERFDATA_PYTHON") ?? "python3";
+
+/** Why modules cannot be used; nothing where they can. */
+export function noModules(...modules: string[]): string | undefined {
+  const reason = `${python} has no ${modules.join(", ")} (pip install, PERFDATA_PYTHON)`;
+  try {
+    const args = ["-c", `import ${modules.join(", ")}`];
+    const quiet = { stdout: "null", stderr: "null" } as const;
+    return new Deno.Command(python, { args, ...quiet }).outputSync().success ? undefined : reason;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return reason;
+    throw error;
+  }
+}
