@@ -35,12 +35,12 @@ for (const file of files) {
       "perf report --no-children": perf("--no-children"),
       "perf report --no-children -g folded": perf("--no-children", "-g", "folded,0,caller,count"),
       "perf report --children -g none": perf("--children", "-g", "none"),
-      "funcs --children": own("--children"),
+      "funcs --children": own("--no-inline", "--children"),
     }
     : {
       "perf report": perf("-g", "none", "--no-children"),
-      "funcs": own(),
-      "funcs --limit 20": own("--limit", "20"),
+      "funcs": own("--no-inline"),
+      "funcs --limit 20": own("--no-inline", "--limit", "20"),
     };
   if (flags.stackcollapse) {
     const script = '"$(perf --exec-path)/scripts/python/stackcollapse.py"';

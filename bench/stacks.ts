@@ -65,8 +65,8 @@ function contestantsOf(file: string): Record<string, Contestant> {
     return {
       "perf report --children": perf(file, "report", "--stdio", "--no-inline", "--children"),
       "perf report --no-children": perf(file, "report", "--stdio", "--no-inline", "--no-children"),
-      "tree": own("tree", file),
-      "tree --callers": own("tree", file, "--callers"),
+      "tree": own("tree", "--no-inline", file),
+      "tree --callers": own("tree", "--no-inline", file, "--callers"),
     };
   }
   if (flags.inline) {

@@ -71,9 +71,12 @@ function functions(name: string, about: string, runs: number, limited = false): 
       "`perf report --no-children -g none`": [...report("--no-children", "-g", "none"), file],
     },
     rows: [
-      { job: "`funcs`", command: tool("funcs", file) },
+      { job: "`funcs`", command: tool("funcs", "--no-inline", file) },
       ...(limited
-        ? [{ job: "`funcs --limit 20`", command: tool("funcs", "--limit", "20", file) }]
+        ? [{
+          job: "`funcs --limit 20`",
+          command: tool("funcs", "--no-inline", "--limit", "20", file),
+        }]
         : []),
     ],
     file,
@@ -87,7 +90,7 @@ function stacks(file: string, about: string, runs: number): Group {
   return {
     peers: { "`perf report -g folded`": [...report("--no-children", "-g", "folded"), file] },
     rows: [
-      { job: "`tree`", command: tool("tree", file) },
+      { job: "`tree`", command: tool("tree", "--no-inline", file) },
       { job: "`export folded`", command: tool("export", "folded", "-o", "-", file) },
       { job: "`flame`", command: tool("flame", "-o", "-", file) },
     ],
@@ -142,7 +145,10 @@ const groups: Readonly<Record<string, () => Promise<Group | string> | Group>> = 
   }),
   children: () => ({
     peers: { "`perf report --children -g none`": [...report("--children", "-g", "none"), small] },
-    rows: [{ job: "`funcs --children`", command: tool("funcs", "--children", small) }],
+    rows: [{
+      job: "`funcs --children`",
+      command: tool("funcs", "--no-inline", "--children", small),
+    }],
     file: small,
     about: "a parallel compile",
     runs: 2,

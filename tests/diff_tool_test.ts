@@ -123,7 +123,7 @@ Deno.test("annotate has the samples of funcs, line by line", async (t) => {
   await inFolder(async (folder) => {
     const [path] = record(folder, [100]) ?? [];
     if (path === undefined) return await skipped(t, "no gcc, or no perf that records");
-    const funcs = await tool("funcs", ["--json", path]);
+    const funcs = await tool("funcs", ["--json", "--no-inline", path]);
     const own = funcs.out.trimEnd().split("\n").map((line) => JSON.parse(line))
       .find(({ sym }) => sym === "slow");
     const { out, code } = await tool("annotate", ["--json", path, "slow"]);

@@ -79,7 +79,13 @@ Deno.test({
               ...[children ? "--children" : "--no-children"],
               ...["-g", `folded,0,${order},function,count`],
             ], data);
-            const flags = ["--json", "-g", order, ...(children ? ["--children"] : [])];
+            const flags = [
+              "--json",
+              "--no-inline",
+              "-g",
+              order,
+              ...(children ? ["--children"] : []),
+            ];
             const { code, out } = await tool("funcs", [...flags, data]);
             assertEquals(code, 0);
             const ours = ourChains(out);

@@ -110,13 +110,13 @@ Deno.test("rate, funcs: the tools print tables, rows and lines of JSON", () => {
         dso,
         sym,
       ]),
-      rows.map(({ event, samples, period, comm, dso, sym }) => [
+      rows.map(({ event, samples, period, comm, dso, sym, inlined }) => [
         event,
         samples,
         period,
         comm,
         dso,
-        sym,
+        inlined ? `${sym} (inlined)` : sym,
       ]),
     );
     const limited = run("funcs", ["--limit", "2", "--json", file], folder).stdout.trimEnd();

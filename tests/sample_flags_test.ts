@@ -113,8 +113,8 @@ Deno.test({
           assertEquals(await counted([...more, "--srcline"], data), expected, `${name} --srcline`);
         }
         if (name !== "script") {
-          const inline = name === "funcs" ? [] : ["--inline"];
-          assertEquals(await counted([...more, ...inline], data), expected, `${name} --inline`);
+          const inline = name === "funcs" || name === "tree" ? ["--no-inline"] : ["--inline"];
+          assertEquals(await counted([...more, ...inline], data), expected, `${name} ${inline}`);
         }
         const byNumber = ["--comm", "one", "--pid", pid, "--symbol", "spin"];
         const here = await counted(byNumber, data);

@@ -97,7 +97,11 @@ Deno.test({
         }
         const script = await perfText(["script", "--no-inline", "-F", "ip,sym,dso"], data);
         for (const flags of [[], ["--callers"]]) {
-          const { code, out } = await tool("tree", ["--json", "--root", "none", ...flags, data]);
+          const { code, out } = await tool("tree", [
+            ...["--json", "--no-inline", "--root", "none"],
+            ...flags,
+            data,
+          ]);
           assertEquals(code, 0);
           const ours = paths(rowsOf(out));
           const theirs = perfPaths(script?.stdout ?? "", flags.length > 0);

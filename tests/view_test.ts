@@ -122,7 +122,7 @@ Deno.test({
   async fn() {
     let compared = 0;
     for (const file of FILES) {
-      const rows = await json("funcs", ["--json", "--sort", "dso,sym", file]);
+      const rows = await json("funcs", ["--json", "--no-inline", "--sort", "dso,sym", file]);
       const first = rows[0]?.event_index;
       // What has no name is one row of its object in the page.
       const wanted = new Map<string, number>();
@@ -813,7 +813,15 @@ Deno.test({
     await inFolder(async (folder) => {
       // What the command says of the same program.
       const symfs = await programFolder(folder, file);
-      const rows = await json("funcs", ["--json", "--sort", "dso,sym", "--symfs", symfs, file]);
+      const rows = await json("funcs", [
+        "--json",
+        "--no-inline",
+        "--sort",
+        "dso,sym",
+        "--symfs",
+        symfs,
+        file,
+      ]);
       const wanted = rows.filter(({ dso }) => dso === "demo")
         .map(({ sym, period }) => [`${sym}`, `${period}`]).sort();
       assert(wanted.length > 0 && wanted.every(([sym]) => !sym?.startsWith("0x")));

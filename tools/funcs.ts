@@ -55,8 +55,8 @@ usage: perfdata funcs [flags] [FILE]
 
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 
-A row has the share, samples, period, command, object and function; the numbers are those of
-perf report --no-children -g none. docs/funcs.md explains the columns.
+A row has the share, samples, period, command, object and function; with --no-inline the numbers are
+those of perf report --no-children -g none. docs/funcs.md explains the columns.
 
       --sort KEYS        group rows by these (default: comm,dso,sym); any of
                          ${SORT_KEYS.slice(0, 8).join(",")}
@@ -66,7 +66,9 @@ perf report --no-children -g none. docs/funcs.md explains the columns.
                          (default with it: ${BRANCH_SORT})
       --srcline          also group by source file and line: --sort …,srcline
       --children         also count callees, from call chains
-      --inline           count a sample for the function that is inlined at its address
+      --no-inline        count a sample for the function that the code was inlined into, which is
+                         quicker; so it is with -b, unless there is --inline
+      --inline           count it for the function that is inlined at its address (the default)
       --csv              print all rows as CSV
       --json             print all rows as lines of JSON
       --full-names       on a terminal, cut long names at their end instead of shortening them
@@ -113,6 +115,7 @@ const FLAGS = {
     "json",
     "srcline",
     "inline",
+    "no-inline",
     "children",
     "full-names",
     "verbose",
@@ -158,6 +161,10 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const sort = sortKeys(value.sort ?? (on.branches ? BRANCH_SORT : "comm,dso,sym"));
   const branches = on.branches || areOfBranches(sort);
   if (on.srcline && !sort.includes("srcline")) sort.push("srcline");
+  if (on.inline && on["no-inline"]) {
+    throw new UsageError("--inline and --no-inline exclude each other");
+  }
+  const inline = on.inline || !(on["no-inline"] || branches);
   const limit = parseCount("limit", value.limit) ?? Infinity;
   const percent = parsePercent("percent-limit", value["percent-limit"]) ?? 0;
   const order = value["call-graph"] === undefined
@@ -185,7 +192,8 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
     const filter = await sampleFilter(flags, reader);
     const progress = new Progress("funcs", reader.fileSize);
-    const lines = on.inline || sort.some((key) => key.startsWith("src"));
+    const lines = inline && (sort.includes("sym") || order !== undefined) ||
+      sort.some((key) => key.startsWith("src"));
     const how: CountOptions = {
       lines,
       branches,
@@ -230,7 +238,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const resolver = await resolverFor(engine);
     const table = await functionTable(engine, counts, resolver, {
       sort,
-      inline: on.inline,
+      inline,
       limit,
       least: percent / 100,
       ...(value.event === undefined ? {} : { events: eventsCalled(value.event, eventNames, name) }),

@@ -118,7 +118,9 @@ function environment(variable: string): string | undefined {
 /** Prints what `funcs` prints. */
 async function asFuncs(name: string, { on, value }: ReportFlags): Promise<number> {
   const args: string[] = [];
-  for (const flag of PROFILE_FLAGS.boolean) if (on[flag]) args.push(`--${flag}`);
+  for (const flag of [...PROFILE_FLAGS.boolean, "no-inline", "full-names"] as const) {
+    if (on[flag]) args.push(`--${flag}`);
+  }
   for (const flag of [...PROFILE_FLAGS.string, "event"] as const) {
     if (value[flag] !== undefined) args.push(`--${flag}=${value[flag]}`);
   }

@@ -45,7 +45,8 @@ Stacks that were recorded as copies (--call-graph dwarf) are unwound. docs/tree.
       --root WORD        the first level is the command (default), thread, or none
       --percent-limit P  leave out less than P percent (default: 0.5; 0 with --json)
       --lines N          print N lines at most (default: those of the terminal)
-      --inline           show inlined functions
+      --no-inline        leave inlined functions out: what they are inlined into stands for them
+      --inline           show them (the default)
       --srcline          a node for each source line
       --full-names       on a terminal, cut long lines at their end instead of shortening names
       --json             print a line of JSON for each node
@@ -66,6 +67,7 @@ const FLAGS = {
     "callers",
     "full-names",
     "inline",
+    "no-inline",
     "srcline",
     "json",
     "json-tree",
@@ -90,6 +92,9 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   if (on.json && on["json-tree"]) {
     throw new UsageError("--json and --json-tree exclude each other");
   }
+  if (on.inline && on["no-inline"]) {
+    throw new UsageError("--inline and --no-inline exclude each other");
+  }
   const percent = parsePercent("percent-limit", value["percent-limit"]) ?? (json ? 0 : 0.5);
   const most = parseCount("lines", value.lines);
   const focus = value.focus === undefined ? undefined : parseNames("focus", value.focus);
@@ -101,7 +106,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   return await aboutAsync(name, async () => {
     const { profile, isWhole } = await readProfile("tree", name, flags, {
       weight: parseWeight(value.weight),
-      debugInformation: on.inline || on.srcline,
+      debugInformation: !on["no-inline"] || on.srcline,
       threads: root === "thread",
     });
     const event = eventNumber(profile, value.event);
@@ -112,7 +117,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       root,
       focus,
       callers: on.callers,
-      inline: on.inline,
+      inline: !on["no-inline"],
       lines: on.srcline,
       leastShare,
     });
