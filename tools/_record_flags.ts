@@ -60,15 +60,22 @@ export function parseJobs(text: string | undefined): number | undefined {
   return jobs;
 }
 
-/** Bytes of a file from which on a second thread pays even where there are but two processors. */
-const LARGE = 1 << 27;
+/**
+ * Bytes of a file from which on a second thread that counts samples pays, even where there are but two
+ * processors: docs/performance.md.
+ */
+const LARGE = 1 << 26;
+
+/** The same of threads that make text, where one thread alone takes less than the second costs. */
+const LARGE_TEXT = 1 << 28;
 
 /** Threads that make text: one of them writes what all make. */
 const MOST_TEXT = 8;
 
-/** The number of threads where none is given. */
-export function usualJobs({ fileSize = 0 }: PerfDataReader): number {
-  return fileSize >= LARGE ? Math.min(navigator.hardwareConcurrency, MOST_TEXT) : 1;
+/** Threads that make text: as many as asked for, or all processors, up to a number, for large files. */
+export function textJobs(jobs: number | undefined, { fileSize = 0 }: PerfDataReader): number {
+  return jobs ??
+    (fileSize >= LARGE_TEXT ? Math.min(navigator.hardwareConcurrency, MOST_TEXT) : 1);
 }
 
 /**

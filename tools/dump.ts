@@ -24,7 +24,7 @@ import {
   UsageError,
 } from "./_cli.ts";
 import { whyNothing } from "./_nothing.ts";
-import { given, parseCount, parseJobs, parseOffset, usualJobs } from "./_record_flags.ts";
+import { given, parseCount, parseJobs, parseOffset, textJobs } from "./_record_flags.ts";
 import { parseTime, resolveTime, sampleSpan, type TimeRange } from "./_time.ts";
 
 const HELP = `dump: prints each record of a perf.data file as \`perf report -D\` does
@@ -48,7 +48,7 @@ FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
       --symbols FILE print the symbols of addresses from a bundle that "perfdata symbols bundle"
                      made; uses one thread
       --no-demangle  leave C++ and Rust names mangled
-      --jobs N       number of threads (default: one a processor, 8 at most, for files of 128 MB or
+      --jobs N       number of threads (default: one a processor, 8 at most, for files of 256 MB or
                      more); --limit, symbols, counters, AUX data and pipes use one
       --temp DIR     of a pipe, sort what does not fit into memory in a file there
       --debug        print the stack trace of an error
@@ -139,7 +139,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       const { add, finish } = progressOf("dump", reader.fileSize);
       const time = range && await resolveTime(range, () => sampleSpan(reader));
       const wish = { ...options, ...(time === undefined ? {} : { time }), progress: add };
-      const threads = jobs ?? usualJobs(reader);
+      const threads = textJobs(jobs, reader);
       if (bundle === undefined) {
         return await dumpFile(reader, file, threads, wish).finally(finish);
       }

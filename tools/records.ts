@@ -32,7 +32,7 @@ import {
   parseJobs,
   parseOffset,
   parseTypes,
-  usualJobs,
+  textJobs,
 } from "./_record_flags.ts";
 
 const HELP =
@@ -74,7 +74,7 @@ docs/records.md describes the objects.
                      later records; sets the order to time
       --stitch-lbr   with --unwind: as perf report --stitch-lbr
       --no-inflate   print COMPRESSED records as they are, not the records in them
-      --jobs N       number of threads (default: one a processor, 8 at most, for files of 128 MB or
+      --jobs N       number of threads (default: one a processor, 8 at most, for files of 256 MB or
                      more); --limit, --symbols, --unwind, filters by name and pipes use one
       --temp DIR     of a pipe, sort what does not fit into memory in a file there
       --debug        print the stack trace of an error
@@ -179,7 +179,7 @@ async function run(flags: RecordsFlags): Promise<number> {
     ? given({ ...names, ...await aboutAsync(file, () => sampleFilter(flags, reader)) })
     : undefined;
   const { add, finish } = progressOf("records", reader.fileSize);
-  const { engine, count } = await recordsFile(reader, file, jobs ?? usualJobs(reader), {
+  const { engine, count } = await recordsFile(reader, file, textJobs(jobs, reader), {
     ...options,
     ...given({
       filter,

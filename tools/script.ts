@@ -26,7 +26,7 @@ import {
 } from "./_cli.ts";
 import { PROFILE_FLAGS, PROFILE_HELP } from "./_profile.ts";
 import { whyNoSamples, whyNothing } from "./_nothing.ts";
-import { sampleJobs } from "./_record_flags.ts";
+import { parseJobs, textJobs } from "./_record_flags.ts";
 import { choosesSamples, givenFilters, nameFilters, sampleFilter } from "./_sample_flags.ts";
 import {
   fieldError,
@@ -199,7 +199,7 @@ async function printed(
   const stitchLbr = on["stitch-lbr"];
   if (!stitchLbr && SHOW_FLAGS.every((flag) => !on[flag])) {
     const made = await scriptByWindows(reader, about, {
-      jobs: sampleJobs(value.jobs, reader),
+      jobs: textJobs(parseJobs(value.jobs), reader),
       write: writeOut,
       progress: progress.add,
       diagnostics: complaints.take,
