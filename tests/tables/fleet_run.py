@@ -7,6 +7,7 @@ from pyspark.sql import SparkSession
 
 job, tables, out, master, *names = sys.argv[1:]
 sys.path.insert(0, job)
+sys.dont_write_bytecode = True
 import fleet  # noqa: E402
 
 spark = (
