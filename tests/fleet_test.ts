@@ -98,7 +98,7 @@ Deno.test({
       assertEquals(sums(functions, name, period), sums(asked, name, period));
       const counted: Record<string, unknown>[] = [];
       for (const file of Object.values(sides).flat()) {
-        counted.push(...jsonLines(await output("funcs", "--json", file)));
+        counted.push(...jsonLines(await output("funcs", "--no-inline", "--json", file)));
       }
       const known = (rows: [string, number][]) => rows.filter(([name]) => /^[a-z]+$/.test(name));
       const expected = known(sums(counted, ({ sym }) => `${sym}`, period));

@@ -36,7 +36,8 @@ usage: perfdata diff [flags] BASE FILE
 
 Functions are compared by their share of all (or by period per second), those with the largest
 change first. Several recordings a side show how much runs of the same program differ; with one a
-side, that is estimated. docs/diff.md says how functions are matched and tested.
+side, that is estimated. A directory of tables, as "export parquet" writes, is one recording.
+docs/diff.md says how functions are matched and tested.
 
       --event NAME       the event (default: the first that the base has samples of)
       --by WORD          total: shares of the period (default); samples: shares of the samples;
