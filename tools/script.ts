@@ -62,9 +62,16 @@ perf 6.1, byte for byte where perf is right; docs/script.md says what differs.
   -G, --hide-call-graph  print no call chains
       --ns               print times with nanoseconds
       --no-inline        print no inlined functions in unwound stacks
-      --show-mmap-events, --show-task-events, --show-switch-events, --show-namespace-events,
-      --show-cgroup-events, --show-lost-events, --show-bpf-events
-                         print these records as well, among the samples
+      --show-mmap-events print mappings as well, among the samples
+      --show-task-events the same of names, forks and exits of threads
+      --show-switch-events
+                         the same of context switches
+      --show-namespace-events
+                         the same of namespaces
+      --show-cgroup-events
+                         the same of control groups
+      --show-lost-events the same of lost records
+      --show-bpf-events  the same of BPF programs, and kernel symbols that came
       --itrace LETTERS   make samples of Intel PT, as perf-script(1) has them: i (instructions, with
                          a period: i1000i, i100us), b (branches), c (calls), r (returns),
                          x (transactions), w (PTWRITE), p (power), I (interrupts), e (errors),
