@@ -1,4 +1,4 @@
-/** Recordings that are compressed as a whole (`perf.data.gz`) are what they are when they are unpacked. */
+/** Recordings that are compressed as a whole (`perf.data.gz`), or are in a tar archive, are what they are when they are unpacked. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { ignored, notInstalled } from "./ignored.ts";
@@ -81,3 +81,71 @@ for (const [ending, pack, reason] of PACKS) {
     },
   });
 }
+
+/** Archives as GNU tar and Python write them, which differ in formats. */
+const FORMATS = ["gnu", "ustar", "posix", "v7"] as const;
+const noTar = notInstalled("tar");
+
+Deno.test({
+  name: "a recording in a tar archive is read as perf.data, compressed or not",
+  ...ignored(noTar),
+  async fn() {
+    let compared = 0;
+    await inFolder(async (cwd) => {
+      const file = new URL("../fixtures/recorded/callchain.perf.data", import.meta.url);
+      Deno.mkdirSync(`${cwd}/in`);
+      Deno.copyFileSync(file, `${cwd}/in/perf.data`);
+      Deno.writeTextFileSync(`${cwd}/in/a-note`, "x".repeat(700));
+      Deno.writeTextFileSync(`${cwd}/in/z-note`, "");
+      const long = "n".repeat(120);
+      Deno.writeTextFileSync(`${cwd}/in/${long}`, "PERF");
+      const expected = await tool("funcs", ["--csv", "in/perf.data"], { cwd });
+      assert(expected.code === 0 && expected.out.length > 50, expected.err);
+      const archive = (name: string, format: string, files: readonly string[]) => {
+        const args = ["-cf", name, `--format=${format}`, "-C", "in", ...files];
+        assert(new Deno.Command("tar", { args, cwd, stderr: "null" }).outputSync().success, name);
+        return Deno.readFileSync(`${cwd}/${name}`);
+      };
+      for (const format of FORMATS) {
+        const names = format === "v7" || format === "ustar" ? [] : [long];
+        const bytes = archive("a.tar", format, ["a-note", ...names, "perf.data", "z-note"]);
+        // The oldest format has no mark by which it is known.
+        if (format === "v7") {
+          assertEquals((await tool("funcs", ["a.tar"], { cwd })).code, 1);
+          continue;
+        }
+        Deno.writeFileSync(`${cwd}/a.tar.gz`, gzipSync(bytes));
+        Deno.writeFileSync(`${cwd}/a.tar.zst`, zstdCompressSync(bytes));
+        for (const name of ["a.tar", "a.tar.gz", "a.tar.zst"]) {
+          const found = await tool("funcs", ["--csv", name], { cwd });
+          assertEquals(
+            [found.code, found.out],
+            [0, expected.out],
+            `${format} ${name}: ${found.err}`,
+          );
+          compared++;
+        }
+        Deno.writeFileSync(
+          `${cwd}/cut.tar`,
+          bytes.subarray(0, bytes.indexOf(0x50, 512 * 3) + 4000),
+        );
+        const cut = await tool("info", ["cut.tar"], { cwd });
+        assertEquals(cut.code, 1);
+        assertMatch(cut.err, /tar archive: perf\.data is cut/);
+      }
+      archive("none.tar", "gnu", ["a-note", "z-note"]);
+      const none = await tool("funcs", ["none.tar"], { cwd });
+      assertEquals([none.code, none.out], [1, ""]);
+      assertMatch(
+        none.err,
+        /^funcs: none.tar: tar archive: none of a-note, z-note is a recording\n$/,
+      );
+      Deno.copyFileSync(file, `${cwd}/in/second.data`);
+      archive("two.tar", "gnu", ["perf.data", "second.data"]);
+      const two = await tool("funcs", ["two.tar"], { cwd });
+      assertEquals(two.code, 1);
+      assertMatch(two.err, /tar archive: it has second.data as well as perf.data/);
+    });
+    assertEquals(compared, 9);
+  },
+});

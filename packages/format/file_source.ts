@@ -7,6 +7,7 @@
 import { expandedSource, fileCompression } from "./compressed_source.ts";
 import { directorySource } from "./directory_source.ts";
 import { PerfDataError } from "./error.ts";
+import { isTar, recordingInTar } from "./tar_source.ts";
 import { tempFile } from "./temp_file.ts";
 import type { ByteSource, RandomAccessSource, StreamSource, SyncSource } from "./source.ts";
 
@@ -105,7 +106,7 @@ export interface OpenOptions {
  * What a tool's file argument means: `-` is standard input, all else a path.
  *
  * A path that is neither a regular file nor a directory, such as a FIFO, is read as a stream; so is what a
- * file expands to that is compressed by gzip, xz or zstd.
+ * file expands to that is compressed by gzip, xz or zstd, and the recording in a tar archive.
  *
  * @throws {PerfDataError} Where a directory is no recording.
  * @throws {Deno.errors.NotFound} Where there is no such file; see `Deno.statSync` for others.
@@ -136,12 +137,24 @@ function opened(path: string, interruptible: boolean): ByteSource & { close?(): 
   const { isFile, isDirectory } = Deno.statSync(path);
   if (isFile || isDirectory) {
     const source = fileSource(path);
-    const start = new Uint8Array(6);
-    const compression = fileCompression(start.subarray(0, source.readAt(start, 0)));
+    const buffer = new Uint8Array(512);
+    const start = buffer.subarray(0, source.readAt(buffer, 0));
+    const compression = fileCompression(start);
     if (compression !== undefined) {
       const failed = (message: string): PerfDataError => new PerfDataError(message);
-      const { read } = expandedSource(source, compression, failed);
-      return { read, close: source.close };
+      const inside = recordingInTar(expandedSource(source, compression, failed));
+      return { read: (into) => inside.read(into), close: source.close };
+    }
+    if (isTar(start)) {
+      let at = 0;
+      const inside = recordingInTar({
+        read(into) {
+          const n = source.readAt(into, at);
+          at += n;
+          return n;
+        },
+      });
+      return { read: (into) => inside.read(into), close: source.close };
     }
     return interruptible ? { ...source, readAt: withPauses(source) } : source;
   }
