@@ -19,7 +19,7 @@ import type { TextWork, WriteText } from "@perfdata/session/workers";
 import type { SymbolResolver } from "@perfdata/symbols";
 import { type Flags, UsageError } from "./_cli.ts";
 import type { PROFILE_FLAGS } from "./_profile.ts";
-import { nameFilters } from "./_sample_flags.ts";
+import { type NameFilters, nameFilters } from "./_sample_flags.ts";
 import { type ShowFlag, shownRecords } from "./_shown_records.ts";
 import { resolverOf } from "./_symbol_flags.ts";
 
@@ -39,11 +39,16 @@ export interface ScriptAbout {
   readonly filter: EngineOptions["filter"];
 }
 
-/** Makes what prints the samples of a recording. */
+/**
+ * Makes what prints the samples of a recording.
+ *
+ * @param names The filters by name: who has them knows afterwards what they were asked.
+ */
 export async function makeScript(
   reader: PerfDataReader,
   { name, fields, flags, filter }: ScriptAbout,
   write: WriteText,
+  names: NameFilters = nameFilters(flags),
 ): Promise<ScriptText> {
   const { on } = flags;
   const wish = fieldError(() => fields === undefined ? undefined : parseFields(fields));
@@ -51,7 +56,6 @@ export async function makeScript(
   const chains = !on["hide-call-graph"];
   // perf expands inlined functions in stacks that it unwinds.
   const unwinds = reader.events.all.some(({ layout }) => (layout.sampleType & UNWINDS) === UNWINDS);
-  const names = nameFilters(flags);
   const isFiltered = names.comm !== undefined || names.dso !== undefined ||
     names.symbol !== undefined;
   let known: Promise<SymbolResolver> | undefined;

@@ -1,5 +1,5 @@
 /** `script`: prints samples as `perf script` does. */
-import type { PerfEvent } from "@perfdata/format";
+import type { ByteSource, PerfEvent } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
 import {
@@ -27,7 +27,13 @@ import {
 import { PROFILE_FLAGS, PROFILE_HELP } from "./_profile.ts";
 import { whyNoSamples, whyNothing } from "./_nothing.ts";
 import { parseJobs, textJobs } from "./_record_flags.ts";
-import { choosesSamples, givenFilters, nameFilters, sampleFilter } from "./_sample_flags.ts";
+import {
+  choosesSamples,
+  givenFilters,
+  type NameFilters,
+  nameFilters,
+  sampleFilter,
+} from "./_sample_flags.ts";
 import {
   fieldError,
   makeScript,
@@ -136,7 +142,9 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     fieldError(() => refuseOfTraces(wish));
     const progress = new Progress("script", reader.fileSize);
     const about = { name, fields: text, flags, filter };
-    const { script, engine } = await printed(reader, about, progress, complaints)
+    const { script, engine, named: isAsked } = await printed(
+      ...[reader, about, names, progress, complaints] as const,
+    )
       .catch((error) => {
         throw wrongField(error);
       });
@@ -147,6 +155,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       complain(`script: ${name}: its samples have no cpu: perf record --sample-cpu`);
     }
     if (script.printed === 0 && rows.shown === 0) {
+      if (!isAsked && hasNames(names)) await askNames(source, about, names);
       const why = choosesSamples(flags)
         ? `: ${await whyNothing(name, givenFilters(flags), names)}`
         : rows.count > 0
@@ -199,9 +208,10 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
 async function printed(
   reader: PerfDataReader,
   about: ScriptAbout,
+  names: NameFilters,
   progress: Progress,
   complaints: Complaints,
-): Promise<ScriptMade> {
+): Promise<ScriptMade & { readonly named: boolean }> {
   const { on, value } = about.flags;
   const stitchLbr = on["stitch-lbr"];
   if (!stitchLbr && SHOW_FLAGS.every((flag) => !on[flag])) {
@@ -211,16 +221,27 @@ async function printed(
       progress: progress.add,
       diagnostics: complaints.take,
     });
-    if (made !== undefined) return made;
+    if (made !== undefined) return { ...made, named: false };
   }
-  const script = await makeScript(reader, about, writeOut);
+  const script = await makeScript(reader, about, writeOut, names);
   const engine = await runEngine(reader, [script], {
     ...script.options,
     stitchLbr,
     progress: progress.add,
     diagnostics: complaints.take,
   });
-  return { script, engine };
+  return { script, engine, named: true };
+}
+
+function hasNames({ comm, dso, symbol }: NameFilters): boolean {
+  return comm !== undefined || dso !== undefined || symbol !== undefined;
+}
+
+/** Asks the filters by name about all samples once more, which only other threads' filters were asked. */
+async function askNames(source: ByteSource, about: ScriptAbout, names: NameFilters): Promise<void> {
+  const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
+  const script = await makeScript(reader, about, () => {}, names);
+  await runEngine(reader, [script], { ...script.options, diagnostics: () => {} });
 }
 
 /** What is to be made of Intel PT; `undefined` where nothing is said of it. */
