@@ -31,6 +31,7 @@ import {
   main,
   oneFile,
   openOutput,
+  Progress,
   UsageError,
   writeLine,
   writeOut,
@@ -113,9 +114,15 @@ async function addressesOf(file: string, flags: SymbolsFlags): Promise<Addresses
   const source = about(file, () => openSource(file, { interruptible: true }));
   const recorded = await aboutAsync(file, async () => {
     const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
-    return await recordedAddresses(reader, {
-      unwind: ({ recorded }) => resolverFor(recorded),
-    });
+    const progress = new Progress("symbols", reader.fileSize);
+    try {
+      return await recordedAddresses(reader, {
+        unwind: ({ recorded }) => resolverFor(recorded),
+        progress: progress.add,
+      });
+    } finally {
+      progress.finish();
+    }
   });
   complaints.finish();
   if (recorded.damaged > 0) {

@@ -31,7 +31,8 @@ export interface RecordedAddresses {
  * Finds out which addresses occur in a recording: the `ip`s of samples, their call chains and
  * branch stacks, each looked up in what was mapped at its own time.
  *
- * @param options `unwind` finds the code that copied stacks are unwound with, as for `runEngine`
+ * @param options `unwind` finds the code that copied stacks are unwound with, and `progress` gets bytes
+ * that are done, as for `runEngine`
  * Memory grows with the number of distinct addresses, not with that of samples.
  *
  * @throws {PerfDataError} as `PerfDataReader.batches`
@@ -52,7 +53,7 @@ export interface RecordedAddresses {
  */
 export async function recordedAddresses(
   reader: PerfDataReader,
-  options: Pick<EngineOptions, "unwind"> = {},
+  options: Pick<EngineOptions, "unwind" | "progress"> = {},
 ): Promise<RecordedAddresses> {
   const addresses = new AddressConsumer();
   await runEngine(reader, [addresses], options);

@@ -265,3 +265,19 @@ Deno.test("places are interned and counted as a Map does", () => {
     { numRuns: 30 },
   );
 });
+
+Deno.test("addresses: how far it is adds up to the bytes of all records", async () => {
+  let compared = 0;
+  for (const name of ["callchain", "tracepoint", "dwarf", "zstd"]) {
+    const file = new URL(`../../fixtures/recorded/${name}.perf.data`, import.meta.url);
+    const bytes = Deno.readFileSync(file);
+    const view = new DataView(bytes.buffer);
+    let done = 0;
+    const reader = await PerfDataReader.open(bytesSource(bytes));
+    await recordedAddresses(reader, { progress: (more) => done += more });
+    // The header has the size of the records at 48.
+    assertEquals(done >= Number(view.getBigUint64(48, true)), true, `${name}: ${done}`);
+    compared++;
+  }
+  assertEquals(compared, 4);
+});
