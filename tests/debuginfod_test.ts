@@ -8,7 +8,7 @@ import { asFile, type Item } from "../fixtures/synthesize/recording.ts";
 import { symbolTable, writeElf } from "../packages/symbols/testing/elf_writer.ts";
 import { netPermission, serversOf } from "../tools/_debuginfod_job.ts";
 import { ignored, notInstalled } from "./ignored.ts";
-import { denoFolder, inFolder, tool, type ToolResult } from "./tool.ts";
+import { denoFolder, inFolder, tool, toolArguments, type ToolResult } from "./tool.ts";
 
 const ID = "abcdef0123456789abcdef0123456789abcdef01";
 const DENO_DIR = denoFolder();
@@ -244,6 +244,47 @@ Deno.test("symbols fetch: what was cut off is continued, and is the file", () =>
     assertStringIncludes(second.out, "1 files came; 100.00%", second.err);
     assertEquals(ranges, [null, "bytes=150000-"]);
     assertEquals(Deno.readFileSync(`${folder}/cache/${ID}/debuginfo`), RIGHT);
+  }));
+
+Deno.test("symbols fetch: a signal ends the download as well", () =>
+  inFolder(async (folder) => {
+    if (Deno.build.os === "windows") return;
+    Deno.writeFileSync(`${folder}/perf.data`, await recording(ID));
+    const asked = Promise.withResolvers<void>();
+    const left = Promise.withResolvers<void>();
+    const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, () => {
+      let timer: ReturnType<typeof setInterval> | undefined;
+      const body = new ReadableStream<Uint8Array>({
+        start(controller) {
+          controller.enqueue(RIGHT.slice(0, 100));
+          timer = setInterval(() => controller.enqueue(new Uint8Array(10)), 20);
+          asked.resolve();
+        },
+        cancel() {
+          clearInterval(timer);
+          left.resolve();
+        },
+      });
+      return new Response(body);
+    });
+    const child = new Deno.Command(Deno.execPath(), {
+      args: [...toolArguments("symbols"), "fetch", "perf.data"],
+      cwd: folder,
+      env: {
+        ...{ ...homeIn(folder), NO_PROXY: "127.0.0.1", PERFDATA_CWD: "" },
+        DEBUGINFOD_URLS: `http://127.0.0.1:${server.addr.port}/`,
+      },
+      stdout: "null",
+      stderr: "null",
+    }).spawn();
+    await asked.promise;
+    child.kill("SIGTERM");
+    assertEquals((await child.status).code, 1);
+    // What downloads has gone: nobody reads any more.
+    await left.promise;
+    await server.shutdown();
+    const kept = [...Deno.readDirSync(`${folder}/cache/${ID}`)].map(({ name }) => name);
+    assert(kept.every((name) => name.endsWith(".part")), kept.join());
   }));
 
 Deno.test("symbols fetch: what is there is not asked for, and servers have to be named", () =>

@@ -99,13 +99,27 @@ export async function downloadMissing(
     stdout: "piped",
     stderr: "inherit",
   }).spawn();
+  // A signal that is sent to this process alone ends the other one, too.
+  const listeners = (["SIGINT", "SIGTERM", "SIGHUP"] as const).map((signal) =>
+    [signal, () => endChild(child, signal)] as const
+  );
+  for (const [signal, listener] of listeners) Deno.addSignalListener(signal, listener);
   const output = child.output();
   const writer = child.stdin.getWriter();
   await writer.write(new TextEncoder().encode(JSON.stringify(job)));
   await writer.close();
   const { success, stdout } = await output;
+  for (const [signal, listener] of listeners) Deno.removeSignalListener(signal, listener);
   if (!success) throw new InputError("the download was ended; what came is continued next time");
   return JSON.parse(new TextDecoder().decode(stdout));
+}
+
+function endChild(child: Deno.ChildProcess, signal: Deno.Signal): void {
+  try {
+    child.kill(signal);
+  } catch {
+    // It has ended.
+  }
 }
 
 function numberOf(variable: string, otherwise: number): number {
