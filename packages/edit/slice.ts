@@ -3,6 +3,7 @@ import {
   HEADER_SAMPLE_TIME,
   layoutOf,
   type Payload,
+  PERF_EVENT_HEADER_SIZE,
   PERF_RECORD_AUXTRACE,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_USER_TYPE_START,
@@ -107,10 +108,11 @@ export class Slice implements Edit {
     const at = event?.layout.trailer.time ?? 0;
     if (at === 0) return KEEP;
     const last = aux === undefined ? time[1] : aux.until;
-    const end = trailerEnd(batch.start(i), batch.start(i) + batch.size(i));
-    if (last === undefined || batch.view.getBigUint64(end + at, this.#littleEndian) <= last) {
-      return KEEP;
-    }
+    const start = batch.start(i);
+    const from = trailerEnd(start, start + batch.size(i)) + at;
+    // What is shorter than its trailer has no time.
+    if (last === undefined || from < start + PERF_EVENT_HEADER_SIZE) return KEEP;
+    if (batch.view.getBigUint64(from, this.#littleEndian) <= last) return KEEP;
     this.stats.laterRecords++;
     return DROP;
   }

@@ -186,7 +186,10 @@ class Interned {
     if (buildId !== undefined) {
       const id = bytes.open(INTERNED.BUILD_IDS);
       bytes.field(ENTRY.IID, iid);
-      bytes.bytes(ENTRY.TEXT, Uint8Array.fromHex(buildId));
+      bytes.bytes(
+        ENTRY.TEXT,
+        Uint8Array.from(buildId.match(/../g) ?? [], (pair) => parseInt(pair, 16)),
+      );
       bytes.close(id);
     }
     const mapping = bytes.open(INTERNED.MAPPINGS);

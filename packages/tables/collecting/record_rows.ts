@@ -10,6 +10,7 @@ import {
 import { trailerEnd } from "@perfdata/format/record";
 import { recordMisc } from "@perfdata/format/record-header";
 import {
+  PERF_EVENT_HEADER_SIZE,
   PERF_RECORD_COMM,
   PERF_RECORD_EXIT,
   PERF_RECORD_FORK,
@@ -249,8 +250,11 @@ export class RecordRows {
     const misc = recordMisc(view, start, le);
     const trailer = events.eventOf(view, start, end, type, le)?.layout.trailer;
     const last = trailerEnd(start, end);
-    const field = (offset: number | undefined): number =>
-      offset === undefined || offset === 0 ? -1 : view.getInt32(last + offset, le);
+    // What is shorter than its trailer has none.
+    const field = (offset = 0): number =>
+      offset === 0 || last + offset < start + PERF_EVENT_HEADER_SIZE
+        ? -1
+        : view.getInt32(last + offset, le);
     const pid = trailer?.pid ?? 0;
     const switches = this.#switches;
     putTime(switches.ts, hi, lo);
