@@ -19,6 +19,15 @@ interface Result {
   readonly err: string;
 }
 
+Deno.test("the README installs perfdata with the permissions that its task has", () => {
+  const readme = Deno.readTextFileSync(new URL("../README.md", import.meta.url));
+  const [, flags = ""] =
+    /^deno install -g .*?(--no-prompt .*) tools\/perfdata\.ts$/m.exec(readme) ?? [];
+  const task = permissions("perfdata").map((flag) => flag.replace("=PERFDATA_CWD,", "="));
+  assertEquals(flags.split(" ").sort(), task);
+  assert(task.length >= 6, `${task}`);
+});
+
 /** Runs a program; `undefined` where it is not installed. */
 async function run(program: string, args: readonly string[]): Promise<Result | undefined> {
   try {
