@@ -53,9 +53,9 @@ export class Timehist extends SchedulerConsumer {
     run: Run,
     i: number,
   ): void {
-    // Each CPU has an idle thread of its own.
+    // Each CPU has an idle thread of its own; -1 is what the kernel calls threads that have ended.
     const isIdle = from === 0;
-    const thread = this.#thread(isIdle ? -1 - cpu : run.tid[i] as number);
+    const thread = this.#thread(isIdle ? -2 - cpu : run.tid[i] as number);
     const began = this.#switches.get(cpu);
     this.#switches.set(cpu, time);
     let [wait, delay] = [0, 0];
