@@ -14,6 +14,6 @@ export type { RecordFilter } from "./record_filter.ts";
 export * from "./record_line.ts";
 export * from "./record_names.ts";
 export { CSV_COLUMNS } from "./records_csv.ts";
-export { type RecordsOptions, writeRecords } from "./records.ts";
+export { type CsvLine, type RecordsOptions, writeRecords } from "./records.ts";
 export type { U64Style } from "./records_json.ts";
 export * from "./stats_text.ts";

@@ -7,10 +7,15 @@ import { RecordsText } from "./records_text.ts";
 
 export type { RecordsFilter, RecordSymbols };
 
+/** A row of CSV with its line end, as RFC 4180 quotes it. */
+export type CsvLine = (cells: readonly string[]) => string;
+
 /** Which records are written, and how. */
 export interface RecordsOptions {
   /** `ndjson`: one JSON object a line, the default; `csv`: rows of {@link CSV_COLUMNS}. */
   readonly format?: "ndjson" | "csv";
+  /** Makes rows of CSV, which needs it; such as `(row) => stringify([row], { headers: false })` of @std/csv. */
+  readonly csvLine?: CsvLine;
   /** How 64-bit values that are no addresses are written; exact JSON integers by default. */
   readonly u64?: U64Style;
   /** Names of the record types that are written, without `PERF_RECORD_`; all by default. */
@@ -65,7 +70,7 @@ export interface RecordsOptions {
  * @param options Which records, in which order, and how they are written.
  * @returns What was found on the way: how unwinding went.
  * @throws {PerfDataError} In strict mode, where the data is damaged.
- * @throws {TypeError} Where a filter by function has no symbols.
+ * @throws {TypeError} Where a filter by function has no symbols, or CSV no `csvLine`.
  *
  * @example
  * ```ts

@@ -12,6 +12,7 @@ import {
 } from "@perfdata/format/record-types";
 import type { Engine } from "@perfdata/session/engine";
 import { textOfFile } from "@perfdata/session/workers";
+import { withCsv } from "./csv_line.ts";
 import type { RecordsOptions } from "./records.ts";
 import { isTimeOrdered, makeRecords, type RecordsAbout, RecordsText } from "./records_text.ts";
 
@@ -54,7 +55,8 @@ export async function recordsFile(
   jobs: number,
   options: ParallelRecordsOptions = {},
 ): Promise<WrittenRecords> {
-  const { windowBytes, ...wish } = options;
+  const { windowBytes, ...given } = options;
+  const wish = await withCsv(given);
   const isShared = jobs > 1 || wish.filter?.time !== undefined;
   const written = isShared
     ? await recordsByWindows(reader, path, jobs, writeStdout, wish, windowBytes)
@@ -82,13 +84,14 @@ export async function recordsByWindows(
   const about = reader.isPipe || reader.fileSize === undefined ? undefined : aboutOf(options);
   if (about === undefined) return undefined;
   const isTimed = isTimeOrdered(options);
+  const { csvLine } = await withCsv(options);
   const made = await textOfFile<RecordsAbout>({
     reader,
     path,
     jobs,
     start: () => new Worker(new URL("./records_worker.ts", import.meta.url), { type: "module" }),
     about,
-    make: makeRecords,
+    make: (reader, about, write) => makeRecords(reader, about, write, csvLine),
     begin: (consumer) => (consumer as RecordsText).begin(),
     write,
     notWith: NOT_WITH,

@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { withCsv } from "./csv_line.ts";
 import { type RecordsOptions, writeRecords } from "./records.ts";
 import { recordsByWindows } from "./records_parallel.ts";
 import { Latin, open, recordings } from "./testing.ts";
@@ -9,7 +10,9 @@ const quiet = { diagnostics: () => {} };
 async function plain(path: string, wish: RecordsOptions): Promise<string> {
   const reader = await open(path);
   const out = new Latin();
-  if (reader !== undefined) await writeRecords(reader, out.write, { ...wish, ...quiet });
+  if (reader !== undefined) {
+    await writeRecords(reader, out.write, await withCsv({ ...wish, ...quiet }));
+  }
   return out.text;
 }
 

@@ -23,6 +23,7 @@ import {
   safeCell,
 } from "@perfdata/format";
 import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
+import { withCsv } from "./csv_line.ts";
 import { CSV_COLUMNS, type RecordsOptions, writeRecords } from "./mod.ts";
 import { TextBuffer } from "./records_bytes.ts";
 import { csvRow, putCsvRow } from "./records_csv.ts";
@@ -33,10 +34,8 @@ const decoder = new TextDecoder();
 
 async function textOf(reader: PerfDataReader, options: RecordsOptions = {}): Promise<string> {
   let text = "";
-  await writeRecords(reader, (block) => text += decoder.decode(block), {
-    diagnostics: () => {},
-    ...options,
-  });
+  const wish = await withCsv({ diagnostics: () => {}, ...options });
+  await writeRecords(reader, (block) => text += decoder.decode(block), wish);
   return text;
 }
 

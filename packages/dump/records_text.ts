@@ -28,7 +28,7 @@ import {
 } from "./records_json.ts";
 import { type AnyRecordCodec, RecordPlan } from "./records_plan.ts";
 import { SampleWriter } from "./records_sample.ts";
-import type { RecordsOptions } from "./records.ts";
+import type { CsvLine, RecordsOptions } from "./records.ts";
 import type { RecordFilter } from "./record_filter.ts";
 import { asksMachine, RecordChoice } from "./records_choice.ts";
 import { RecordMore } from "./records_symbols.ts";
@@ -44,16 +44,19 @@ export type RecordsAbout = Pick<RecordsOptions, "format" | "u64" | "types" | "fr
   readonly filter?: RecordFilter | undefined;
 };
 
-/** Gets ready to make lines of windows. */
-export async function makeRecords(
+/** Gets ready to make lines of windows; `csvLine` is what cannot be sent to another thread. */
+export function makeRecords(
   reader: PerfDataReader,
   { filter, ...about }: RecordsAbout,
   write: (block: Uint8Array) => void,
-): Promise<RecordsText> {
-  const options = { ...about, ...(filter === undefined ? {} : { filter }) };
-  const text = new RecordsText(reader, write, { ...options, diagnostics: () => {} });
-  await text.prepare();
-  return text;
+  csvLine: CsvLine | undefined,
+): RecordsText {
+  const options = {
+    ...about,
+    ...(filter === undefined ? {} : { filter }),
+    ...(csvLine === undefined ? {} : { csvLine }),
+  };
+  return new RecordsText(reader, write, { ...options, diagnostics: () => {} });
 }
 
 /** Turns records into lines. */
@@ -80,7 +83,7 @@ export class RecordsText implements TextConsumer<number> {
   readonly #live: boolean;
   readonly needs: Needs;
   readonly #first: number;
-  #csvText: (row: readonly string[]) => string = () => "";
+  readonly #csvText: CsvLine;
   /** Writes what the machine and symbols say of samples, in the order of time. */
   readonly #more: RecordMore | undefined;
   readonly #joined: boolean;
@@ -102,6 +105,9 @@ export class RecordsText implements TextConsumer<number> {
     this.#options = options;
     this.littleEndian = reader.littleEndian;
     const isCsv = options.format === "csv";
+    const { csvLine } = options;
+    if (isCsv && csvLine === undefined) throw new TypeError("records: CSV needs csvLine");
+    this.#csvText = (row) => csvLine?.(row.map(safeCell)) ?? "";
     // Rows are made of lines, except where these wait for names.
     this.#json = isCsv ? new TextBuffer() : undefined;
     this.#planned = !isCsv || options.symbols?.learn === undefined;
@@ -126,7 +132,6 @@ export class RecordsText implements TextConsumer<number> {
 
   /** Takes all records of the file. */
   async run(): Promise<Engine> {
-    await this.prepare();
     this.begin();
     const { unwind, stitchLbr, inflate, progress, diagnostics } = this.#options;
     return await runEngine(this.#reader, [this], {
@@ -137,14 +142,6 @@ export class RecordsText implements TextConsumer<number> {
       ...(progress === undefined ? {} : { progress }),
       ...(diagnostics === undefined ? {} : { diagnostics }),
     });
-  }
-
-  /** Gets ready: to be called before the first record. */
-  async prepare(): Promise<void> {
-    if (this.#options.format !== "csv") return;
-    // Loaded where it is needed: it takes a tenth of the start of the command.
-    const { stringify } = await import("@std/csv");
-    this.#csvText = (row) => stringify([row.map(safeCell)], { headers: false });
   }
 
   /** Writes what stands before the first line. */

@@ -1,6 +1,11 @@
 // Uses Deno's workers and files: makes the lines of windows (see records_parallel.ts).
 import { openSource } from "@perfdata/format/file-source";
 import { serveText } from "@perfdata/session/workers";
+import { csvLineFor } from "./csv_line.ts";
 import { makeRecords, type RecordsAbout } from "./records_text.ts";
 
-serveText<RecordsAbout>({ open: (path) => openSource(path), make: makeRecords });
+serveText<RecordsAbout>({
+  open: (path) => openSource(path),
+  make: async (reader, about, write) =>
+    makeRecords(reader, about, write, await csvLineFor(about.format)),
+});
