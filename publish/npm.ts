@@ -4,11 +4,17 @@
  * TypeScript's own compiler turns each package into `.js` and `.d.ts`. Modules that use Deno's API
  * ("Uses Deno" in their first line) are left out, and with them the export paths that need them: Node
  * and browsers bring their own files and threads.
+ *
+ * The package `perfdata` has the commands as well, as they are here: its `bin` (`bin.js` of this folder)
+ * runs them on Deno.
  */
 // deno-lint-ignore no-import-prefix -- in the lock of development, not in that of commands
 import ts from "npm:typescript@5.9.3";
 
 const root = new URL("../", import.meta.url);
+
+/** The version of Deno that the commands are tested with. */
+const DENO = "2.9.6";
 
 /** What `deno.json` of the workspace or of a package has. */
 interface Config {
@@ -17,6 +23,7 @@ interface Config {
   readonly exports: Readonly<Record<string, string>>;
   readonly workspace: readonly string[];
   readonly imports: Readonly<Record<string, string>>;
+  readonly tasks: Readonly<Record<string, { readonly command: string }>>;
 }
 
 /** A package of the workspace. */
@@ -145,7 +152,59 @@ async function run(command: string, args: readonly string[], cwd: string): Promi
 
 /** What a package is called on npm, where the front door needs no scope. */
 function npmName(name: string): string {
-  return name === "@perfdata/perfdata" ? "perfdata" : name;
+  return name === FRONT ? "perfdata" : name;
+}
+
+/** The package that has the commands. */
+const FRONT = "@perfdata/perfdata";
+
+/**
+ * Writes the commands into a package, with all modules of the packages that they use, and what starts them.
+ *
+ * @returns The path of what starts them, for the manifest.
+ */
+function writeCommands(out: string, workspace: Config): string {
+  const lines = (name: string) => read(new URL(name, root));
+  const copy = (folder: string) => {
+    for (const { name, isDirectory } of Deno.readDirSync(new URL(folder, root))) {
+      const path = `${folder}/${name}`;
+      if (isDirectory && name !== "testing") copy(path);
+      if (!/\.(ts|json)$/.test(name) || /(_test|testing)\.ts$/.test(name)) continue;
+      Deno.mkdirSync(`${out}/cli/${folder}`, { recursive: true });
+      Deno.copyFileSync(new URL(path, root), `${out}/cli/${path}`);
+    }
+  };
+  for (const folder of ["tools", "packages", "view"]) copy(folder);
+  for (const name of ["deno.lock", "deno.sql.lock"]) {
+    Deno.copyFileSync(new URL(name, root), `${out}/cli/${name}`);
+  }
+  const { imports } = workspace;
+  // What an installation beside it is called must not matter: npm's packages come from Deno's cache.
+  const config = { workspace: workspace.workspace, imports, nodeModulesDir: "none" };
+  Deno.writeTextFileSync(`${out}/cli/deno.json`, `${JSON.stringify(config, undefined, 2)}\n`);
+
+  const command = workspace.tasks.perfdata?.command ?? "";
+  const permissions = [...command.matchAll(/--allow-\S+/g)].map(([flag]) =>
+    flag.replace("PERFDATA_CWD,", "")
+  );
+  if (permissions.length === 0) throw new Error(`no permissions in the task "${command}"`);
+  const bin = lines("publish/bin.js")
+    .replace("/*PERMISSIONS*/", permissions.map((flag) => JSON.stringify(flag)).join(", "))
+    .replace("/*DENO*/", DENO);
+  Deno.mkdirSync(`${out}/bin`, { recursive: true });
+  Deno.writeTextFileSync(`${out}/bin/perfdata.js`, bin, { mode: 0o755 });
+  return "bin/perfdata.js";
+}
+
+/**
+ * Where the sources are, for the manifests: npm checks it where a workflow publishes.
+ *
+ * @returns Nothing outside a workflow of GitHub.
+ */
+function repository(): { readonly type: "git"; readonly url: string } | undefined {
+  const [server, name] = [Deno.env.get("GITHUB_SERVER_URL"), Deno.env.get("GITHUB_REPOSITORY")];
+  if (server === undefined || name === undefined) return undefined;
+  return { type: "git", url: `git+${server}/${name}.git` };
 }
 
 /** What {@link buildNpm} made. */
@@ -228,6 +287,8 @@ export async function buildNpm(folder: string): Promise<NpmBuild> {
       noImplicitOverride: true,
       skipLibCheck: true,
       declaration: true,
+      sourceMap: true,
+      inlineSources: true,
       allowImportingTsExtensions: true,
       rewriteRelativeImportExtensions: true,
       rootDir: new URL("packages", root).pathname,
@@ -240,10 +301,9 @@ export async function buildNpm(folder: string): Promise<NpmBuild> {
     const name = path.slice(`${work}/packages/`.length).split("/", 1)[0] as string;
     if (!used.has(name)) used.set(name, new Map());
     Deno.mkdirSync(path.slice(0, path.lastIndexOf("/")), { recursive: true });
-    Deno.writeTextFileSync(
-      path,
-      rewritten(text, workspace.imports, used.get(name) as Map<string, string>),
-    );
+    const imported = used.get(name) as Map<string, string>;
+    const isCode = !path.endsWith(".map");
+    Deno.writeTextFileSync(path, isCode ? rewritten(text, workspace.imports, imported) : text);
   });
   const problems = [...ts.getPreEmitDiagnostics(program), ...diagnostics];
   if (problems.length > 0) {
@@ -263,12 +323,18 @@ export async function buildNpm(folder: string): Promise<NpmBuild> {
       .map(([other, exact]) => [other, exact || version]);
     const description = /^# .*\n+((?:.+\n)+)/.exec(read(new URL("README.md", at)))?.[1]
       ?.trim().replaceAll("\n", " ");
+    const origin = repository();
+    const bin = config.name === FRONT ? writeCommands(out, workspace) : undefined;
     const manifest = {
       name: npmName(config.name),
       version,
       description,
       license: "MIT",
+      ...(origin === undefined
+        ? {}
+        : { repository: { ...origin, directory: at.pathname.slice(root.pathname.length, -1) } }),
       type: "module",
+      ...(bin === undefined ? {} : { bin: { perfdata: bin } }),
       engines: { node: ">=20" },
       sideEffects: false,
       exports: Object.fromEntries(

@@ -18,3 +18,4 @@
 export * from "./open.ts";
 export * from "./recording.ts";
 export * from "./frames.ts";
+export type { ExportFormat } from "./formats.ts";

@@ -1,13 +1,6 @@
 import { type AuxStream, auxStreamBytes, copyAuxStream, readAuxTrace } from "@perfdata/session";
-import { copyRecording, type CopyStats, type Edit, FileOutput } from "@perfdata/edit";
-import { callgrind } from "@perfdata/export/callgrind";
-import { chrome } from "@perfdata/export/chrome";
-import { firefox } from "@perfdata/export/firefox";
-import { folded } from "@perfdata/export/folded";
-import { gzipped } from "@perfdata/export/byte-text";
-import { pprof } from "@perfdata/export/pprof";
-import { speedscope } from "@perfdata/export/speedscope";
-import { type CallTree, callTree, type CallTreeOptions } from "@perfdata/export/tree";
+import type { CopyStats, Edit } from "@perfdata/edit";
+import type { CallTree, CallTreeOptions } from "@perfdata/export/tree";
 import { memorySink, PerfDataReader } from "@perfdata/format";
 import { ProfileConsumer } from "@perfdata/profile";
 import type { Profile } from "@perfdata/profile/profile";
@@ -23,6 +16,7 @@ import { type RecordingInfo, recordingInfo } from "@perfdata/report/info";
 import { type Engine, type EngineOptions, runEngine } from "@perfdata/session/engine";
 import { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
 import { type LocatedRecord, records } from "@perfdata/user-records";
+import { type ExportFormat, formatOf } from "./formats.ts";
 import { ownProcess } from "./files/node_fs.ts";
 import { machineFiles, machinePlaces } from "./files/machine_files.ts";
 import { type Frame, Frames } from "./frames.ts";
@@ -71,32 +65,6 @@ export interface AuxData {
   /** The bytes, those that buffers have in common once. */
   read(): Promise<Uint8Array>;
 }
-
-/** A format that other tools open; pprof and Firefox profiles are packed with gzip. */
-export type ExportFormat =
-  | "folded"
-  | "speedscope"
-  | "pprof"
-  | "firefox"
-  | "chrome"
-  | "callgrind";
-
-type Chunk = Uint8Array<ArrayBuffer>;
-
-/** What each format is written by. */
-const FORMATS: Readonly<
-  Record<ExportFormat, (profile: Profile) => Iterable<Chunk> | AsyncIterable<Chunk>>
-> = {
-  folded: (profile) => folded(profile),
-  speedscope: (profile) => speedscope(profile),
-  pprof: (profile) => gzipped(pprof(profile)),
-  firefox: (profile) => gzipped(firefox(profile)),
-  chrome: (profile) => chrome(profile),
-  callgrind: (profile) => callgrind(profile),
-};
-
-/** Formats that have the time of each sample. */
-const TIMED: ReadonlySet<ExportFormat> = new Set(["firefox", "chrome", "speedscope"]);
 
 /**
  * A recording that was opened. Each question reads it once more; {@linkcode Recording.profile} is what
@@ -230,6 +198,7 @@ export class Recording implements Disposable {
   async callTree(options: Partial<CallTreeOptions> & SampleChoice = {}): Promise<CallTree> {
     const { filter, ...how } = options;
     const profile = await this.profile(filter === undefined ? {} : { filter });
+    const { callTree } = await import("@perfdata/export/tree");
     return callTree(profile, { event: 0, ...how });
   }
 
@@ -277,12 +246,8 @@ export class Recording implements Disposable {
    * ```
    */
   async *exportAs(format: ExportFormat): AsyncGenerator<Uint8Array<ArrayBuffer>, void, void> {
-    if (!Object.hasOwn(FORMATS, format)) {
-      throw new RangeError(
-        `exportAs: ${JSON.stringify(format)}; formats: ${Object.keys(FORMATS).join(", ")}`,
-      );
-    }
-    yield* FORMATS[format](await this.profile({ timed: TIMED.has(format) }));
+    const { isTimed, write } = formatOf(format);
+    yield* await write(await this.profile({ timed: isTimed }));
   }
 
   /**
@@ -291,6 +256,7 @@ export class Recording implements Disposable {
    * @throws {PerfDataError} Where the recording is damaged, and nothing takes diagnostics.
    */
   async edit(edit: Edit): Promise<{ readonly bytes: Uint8Array; readonly stats: CopyStats }> {
+    const { copyRecording, FileOutput } = await import("@perfdata/edit");
     const sink = memorySink();
     const output = new FileOutput(sink);
     const { signal } = this.#options;
