@@ -1,6 +1,6 @@
 // Uses Deno
 /**
- * Makes what is bundled of this folder: `packages/export/flame_asset.ts`, the page of `flame`, and
+ * Makes what is bundled of this folder: `packages/export/flame/flame_asset.ts`, the page of `flame`, and
  * `view/server/asset.ts`, the parts of the page that `perfdata view` serves and writes. `--check` ends with
  * 1 where one of them is not what would be made. `--page FOLDER` makes the page that opens files by itself,
  * to be put on a web server or opened from disk.
@@ -10,7 +10,7 @@
 import { type PageParts, pageText } from "./server/page.ts";
 
 const root = new URL("../", import.meta.url);
-const FLAME_TARGET = new URL("packages/export/flame_asset.ts", root);
+const FLAME_TARGET = new URL("packages/export/flame/flame_asset.ts", root);
 const VIEW_TARGET = new URL("view/server/asset.ts", root);
 
 /** A module with all that it imports; `undefined` where this machine cannot bundle, with the reason. */

@@ -2,9 +2,9 @@ import type { Diagnostics, PerfDataReader } from "@perfdata/format";
 import { runEngine } from "@perfdata/session/engine";
 import type { OrderStats } from "@perfdata/session/order";
 import type { BundledSymbols } from "@perfdata/session/symbols";
-import { readBefore } from "./before.ts";
+import { readBefore } from "./text/before.ts";
 import { DumpConsumer } from "./dump_consumer.ts";
-import type { RecordFilter } from "./record_filter.ts";
+import type { RecordFilter } from "./records/record_filter.ts";
 
 /** Which records to dump, and how. */
 export interface DumpOptions extends RecordFilter {

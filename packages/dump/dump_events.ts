@@ -7,7 +7,7 @@ import {
   type PerfEvent,
   type SampleLayout,
 } from "@perfdata/format";
-import type { SampleText } from "./sample_text.ts";
+import type { SampleText } from "./text/sample_text.ts";
 
 /** What is known of an event, and how many of its samples were printed. */
 export interface EventState {

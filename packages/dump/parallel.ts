@@ -18,7 +18,7 @@ import {
   PERF_RECORD_HEADER_TRACING_DATA,
 } from "@perfdata/format/record-types";
 import { textOfFile } from "@perfdata/session/workers";
-import { readBefore } from "./before.ts";
+import { readBefore } from "./text/before.ts";
 import { dump, type DumpOptions, type DumpStats } from "./dump.ts";
 import { type DumpAbout, DumpConsumer } from "./dump_consumer.ts";
 

@@ -3,22 +3,22 @@
  *
  * @module
  */
-export * from "./function_chains.ts";
-export * from "./function_keys.ts";
-export * from "./function_numbers.ts";
-export * from "./function_text.ts";
-export * from "./comm_table.ts";
-export * from "./functions.ts";
-export * from "./functions_of.ts";
+export * from "./functions/function_chains.ts";
+export * from "./functions/function_keys.ts";
+export * from "./functions/function_numbers.ts";
+export * from "./functions/function_text.ts";
+export * from "./functions/comm_table.ts";
+export * from "./functions/functions.ts";
+export * from "./functions/functions_of.ts";
 export * from "./json_line.ts";
-export * from "./place_names.ts";
+export * from "./functions/place_names.ts";
 export * from "./processes.ts";
-export * from "./rate.ts";
-export * from "./rate_plot.ts";
-export * from "./rate_rows.ts";
-export * from "./rate_stream.ts";
-export * from "./rate_streams.ts";
-export * from "./sample_counts.ts";
+export * from "./rate/rate.ts";
+export * from "./rate/rate_plot.ts";
+export * from "./rate/rate_rows.ts";
+export * from "./rate/rate_stream.ts";
+export * from "./rate/rate_streams.ts";
+export * from "./functions/sample_counts.ts";
 export * from "./sched/latency.ts";
 export * from "./sched/latency_text.ts";
 export * from "./sched/map.ts";

@@ -3,10 +3,10 @@ import { PERF_SAMPLE_READ } from "@perfdata/format/perf-event";
 import { PERF_RECORD_FINISHED_ROUND } from "@perfdata/format/record-types";
 import type { Consumer, EngineOptions } from "./engine.ts";
 import { type IndexBlock, RecordingIndex } from "./index/recording_index.ts";
-import { isKnownTime, RecordTime } from "./record_time.ts";
+import { isKnownTime, RecordTime } from "./order/record_time.ts";
 import type { SampleFilter } from "./resolve.ts";
 import { type Window, WINDOW_BYTES, windowsOf } from "./windows/plan.ts";
-import { Run, RUN_ROWS } from "./run.ts";
+import { Run, RUN_ROWS } from "./order/run.ts";
 
 /**
  * Whether samples can be taken in any order: of a file, where no consumer asks for more, and nothing goes

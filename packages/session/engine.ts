@@ -4,12 +4,12 @@ import {
   PERF_RECORD_EVENT_UPDATE,
   PERF_RECORD_USER_TYPE_START,
 } from "@perfdata/format/record-types";
-import { EventNames } from "./event_names.ts";
-import { Machine } from "./machine.ts";
-import type { NameTable } from "./machine_names.ts";
-import { deliverRuns, type OrderOptions, type OrderStats } from "./order.ts";
-import { Places } from "./places.ts";
-import { RecordedObjects } from "./recorded_objects.ts";
+import { EventNames } from "./events/event_names.ts";
+import { Machine } from "./machine/machine.ts";
+import type { NameTable } from "./machine/machine_names.ts";
+import { deliverRuns, type OrderOptions, type OrderStats } from "./order/order.ts";
+import { Places } from "./places/places.ts";
+import { RecordedObjects } from "./places/recorded_objects.ts";
 import type { SampleFilter } from "./resolve.ts";
 import { readBlocks, readIndex, takesAnyOrder, takesWindows, windowsIn } from "./any_order.ts";
 import { bytesOf } from "./windows/plan.ts";
@@ -17,12 +17,12 @@ import { WindowReader } from "./windows/window_reader.ts";
 import { type Applied, History, type HistoryIndex } from "./history/history.ts";
 import { openPass } from "./pass.ts";
 import { isShareable, type Shareable } from "./workers/part.ts";
-import type { MachineView } from "./machine_view.ts";
-import type { Run } from "./run.ts";
-import { StackTable } from "./stacks.ts";
-import type { UnwindCounts } from "./unwind_counts.ts";
-import type { CodeFinder, UnwindStep } from "./unwind.ts";
-import { DeferredChains } from "./user_chains.ts";
+import type { MachineView } from "./machine/machine_view.ts";
+import type { Run } from "./order/run.ts";
+import { StackTable } from "./stacks/stacks.ts";
+import type { UnwindCounts } from "./stacks/unwind_counts.ts";
+import type { CodeFinder, UnwindStep } from "./stacks/unwind.ts";
+import { DeferredChains } from "./stacks/user_chains.ts";
 
 /** What a consumer wants filled in. */
 export interface Needs {

@@ -4,23 +4,23 @@
  *
  * @module
  */
-export * from "./aux_blocks.ts";
-export * from "./aux_copy.ts";
-export * from "./aux_manifest.ts";
-export * from "./aux_overlap.ts";
-export * from "./aux_stitch.ts";
-export * from "./aux_streams.ts";
-export * from "./aux_trace.ts";
+export * from "./auxtrace/aux_blocks.ts";
+export * from "./auxtrace/aux_copy.ts";
+export * from "./auxtrace/aux_manifest.ts";
+export * from "./auxtrace/aux_overlap.ts";
+export * from "./auxtrace/aux_stitch.ts";
+export * from "./auxtrace/aux_streams.ts";
+export * from "./auxtrace/aux_trace.ts";
 export * from "./engine.ts";
-export * from "./event_names.ts";
-export * from "./places.ts";
+export * from "./events/event_names.ts";
+export * from "./places/places.ts";
 export * from "./resolve.ts";
-export * from "./run.ts";
-export * from "./stacks.ts";
-export * from "./chains.ts";
-export * from "./libipt.ts";
-export * from "./machine.ts";
-export * from "./machine_maps.ts";
-export { NameTable } from "./machine_names.ts";
-export * from "./order.ts";
-export * from "./stream_feature.ts";
+export * from "./order/run.ts";
+export * from "./stacks/stacks.ts";
+export * from "./stacks/chains.ts";
+export * from "./auxtrace/libipt.ts";
+export * from "./machine/machine.ts";
+export * from "./machine/machine_maps.ts";
+export { NameTable } from "./machine/machine_names.ts";
+export * from "./order/order.ts";
+export * from "./events/stream_feature.ts";

@@ -3,7 +3,7 @@ import { checkMemory } from "@perfdata/format/memory";
 import { PERF_SAMPLE_STACK_USER } from "@perfdata/format/perf-event";
 import type { Consumer, Engine, EngineOptions, Needs } from "./engine.ts";
 import { Resolver } from "./resolve.ts";
-import { type Run, RunColumns } from "./run.ts";
+import { type Run, RunColumns } from "./order/run.ts";
 
 /** Resolves runs for consumers. */
 export interface Pass {
@@ -74,7 +74,7 @@ export async function openPass(
   userChains.stitches = stitchLbr === true;
   if (whole && unwind !== undefined && mayHaveCopies(reader)) {
     // What only some recordings need takes time to load.
-    const { UnwindStep } = await import("./unwind.ts");
+    const { UnwindStep } = await import("./stacks/unwind.ts");
     resolver.unwind = engine.unwinding = await UnwindStep.open(engine, await unwind(engine));
     engine.unwound = engine.unwinding.counts;
   }

@@ -9,19 +9,19 @@ import {
 } from "@perfdata/format/perf-event";
 import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
 import { BRANCH_ENTRY, SampleFields } from "@perfdata/format/sample-layout";
-import { ChainStep, contextMode, isContextMarker } from "./chains.ts";
+import { ChainStep, contextMode, isContextMarker } from "./stacks/chains.ts";
 import type { History } from "./history/history.ts";
-import type { Machine } from "./machine.ts";
-import type { MachineView } from "./machine_view.ts";
+import type { Machine } from "./machine/machine.ts";
+import type { MachineView } from "./machine/machine_view.ts";
 import { enlarge } from "@perfdata/format/enlarge";
-import { FrameStep } from "./frames.ts";
-import type { Places } from "./places.ts";
-import type { RecordedObjects } from "./recorded_objects.ts";
-import { CHOSEN, type RecordBytes, type Run, RUN_ROWS } from "./run.ts";
-import type { UnwindStep } from "./unwind.ts";
-import { UserChains } from "./user_chains.ts";
-import { type ResolveNeeds, type SampleShape, sampleShape } from "./sample_shape.ts";
-import { type StackTable, UserFrames } from "./stacks.ts";
+import { FrameStep } from "./stacks/frames.ts";
+import type { Places } from "./places/places.ts";
+import type { RecordedObjects } from "./places/recorded_objects.ts";
+import { CHOSEN, type RecordBytes, type Run, RUN_ROWS } from "./order/run.ts";
+import type { UnwindStep } from "./stacks/unwind.ts";
+import { UserChains } from "./stacks/user_chains.ts";
+import { type ResolveNeeds, type SampleShape, sampleShape } from "./samples/sample_shape.ts";
+import { type StackTable, UserFrames } from "./stacks/stacks.ts";
 
 /** Which samples count. */
 export interface SampleFilter {

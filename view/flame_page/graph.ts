@@ -1,9 +1,9 @@
 /** The canvas: draws boxes, and finds the one at a point. */
 import { shortName } from "@perfdata/profile/short-names";
-import { changeColor, PLAIN_COLOR, shareChange } from "../../packages/export/flame_colors.ts";
-import type { FlameData } from "../../packages/export/flame_data.ts";
-import { boxName } from "../../packages/export/flame_text.ts";
-import type { FlameTree } from "../../packages/export/flame_tree.ts";
+import { changeColor, PLAIN_COLOR, shareChange } from "../../packages/export/flame/flame_colors.ts";
+import type { FlameData } from "../../packages/export/flame/flame_data.ts";
+import { boxName } from "../../packages/export/flame/flame_text.ts";
+import type { FlameTree } from "../../packages/export/flame/flame_tree.ts";
 
 /** Height of a row in pixels. */
 export const ROW = 18;

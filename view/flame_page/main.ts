@@ -1,19 +1,19 @@
 /** The page of a flame graph. */
-import { functionColors, KIND_COLORS } from "../../packages/export/flame_colors.ts";
-import { unpackFlameData } from "../../packages/export/flame_codec.ts";
-import type { FlameData } from "../../packages/export/flame_data.ts";
+import { functionColors, KIND_COLORS } from "../../packages/export/flame/flame_colors.ts";
+import { unpackFlameData } from "../../packages/export/flame/flame_codec.ts";
+import type { FlameData } from "../../packages/export/flame/flame_data.ts";
 import {
   boxFacts,
   boxName,
   flameFunctionName,
   percentage,
-} from "../../packages/export/flame_text.ts";
+} from "../../packages/export/flame/flame_text.ts";
 import {
   type FlameSelection,
   type FlameTree,
   flameTree,
   matchedWeight,
-} from "../../packages/export/flame_tree.ts";
+} from "../../packages/export/flame/flame_tree.ts";
 import { Graph } from "./graph.ts";
 import { searchNames } from "./search.ts";
 import { Times } from "./times.ts";

@@ -1,5 +1,5 @@
 /** The strip of samples over time, in which a range is chosen. */
-import type { FlameData } from "../../packages/export/flame_data.ts";
+import type { FlameData } from "../../packages/export/flame/flame_data.ts";
 
 /** Draws the strip, and reports the range of slices that is dragged. */
 export class Times {

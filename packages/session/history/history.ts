@@ -11,12 +11,12 @@ import {
 } from "@perfdata/format/record-types";
 import { COMM, FORK } from "@perfdata/format/records";
 import { layoutOf } from "@perfdata/format/struct";
-import { Machine } from "../machine.ts";
-import type { AddressSpaces } from "../machine_maps.ts";
-import type { NameTable } from "../machine_names.ts";
-import { TidTable } from "../machine_tids.ts";
-import type { KnownBinary } from "../kernel_maps.ts";
-import type { MapSource } from "../map_sources.ts";
+import { Machine } from "../machine/machine.ts";
+import type { AddressSpaces } from "../machine/machine_maps.ts";
+import type { NameTable } from "../machine/machine_names.ts";
+import { TidTable } from "../machine/machine_tids.ts";
+import type { KnownBinary } from "../machine/kernel_maps.ts";
+import type { MapSource } from "../machine/map_sources.ts";
 import type { KeptRecords } from "../index/kept_records.ts";
 import { Moments, stepOf } from "../index/moments.ts";
 import type { Rounds } from "../index/rounds.ts";

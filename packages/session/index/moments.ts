@@ -1,5 +1,5 @@
 import { enlarge } from "@perfdata/format/enlarge";
-import { isKnownTime } from "../record_time.ts";
+import { isKnownTime } from "../order/record_time.ts";
 import type { Rounds } from "./rounds.ts";
 
 /**

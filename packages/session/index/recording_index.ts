@@ -18,8 +18,8 @@ import {
   PERF_RECORD_USER_TYPE_START,
 } from "@perfdata/format/record-types";
 import { recordSize } from "@perfdata/format/record-header";
-import { isKnownTime } from "../record_time.ts";
-import { isTimeOrdered } from "../order.ts";
+import { isKnownTime } from "../order/record_time.ts";
+import { isTimeOrdered } from "../order/order.ts";
 import { KeptRecords, type KeptRecordsPart } from "./kept_records.ts";
 import { Rounds, type RoundsPart } from "./rounds.ts";
 import { SeenThreads, type SeenThreadsPart } from "./seen_threads.ts";

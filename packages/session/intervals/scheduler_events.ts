@@ -10,7 +10,7 @@ import {
 import { EXIT, FORK, LOST, LOST_SAMPLES } from "@perfdata/format/records";
 import { layoutOf } from "@perfdata/format/struct";
 import type { Engine } from "../engine.ts";
-import type { Run } from "../run.ts";
+import type { Run } from "../order/run.ts";
 
 const LOST_AT = layoutOf(LOST);
 const LOST_SAMPLES_AT = layoutOf(LOST_SAMPLES);

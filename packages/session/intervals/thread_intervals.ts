@@ -12,7 +12,7 @@ import {
 } from "@perfdata/format/record-types";
 import type { Engine } from "../engine.ts";
 import type { SampleFilter } from "../resolve.ts";
-import { type Run, RUN_ROWS } from "../run.ts";
+import { type Run, RUN_ROWS } from "../order/run.ts";
 import { SchedulerEvents, type SchedulerListener } from "./scheduler_events.ts";
 
 /** `OFFCPU_EVENT` of tools/perf/util/off_cpu.h: samples of `perf record --off-cpu`. */

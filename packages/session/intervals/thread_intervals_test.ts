@@ -2,7 +2,7 @@ import { bytesSource, PerfDataReader } from "@perfdata/format";
 import { assert, assertEquals } from "@std/assert";
 import { runEngine } from "../engine.ts";
 import type { SampleFilter } from "../resolve.ts";
-import type { Run } from "../run.ts";
+import type { Run } from "../order/run.ts";
 import type { Engine } from "../engine.ts";
 import { ThreadIntervals } from "./thread_intervals.ts";
 import { type Happening, schedulerRecording } from "./testing.ts";

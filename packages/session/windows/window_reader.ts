@@ -5,8 +5,8 @@ import { PERF_RECORD_FINISHED_ROUND } from "@perfdata/format/record-types";
 import { BlockReader } from "../any_order.ts";
 import { stepOf } from "../index/moments.ts";
 import type { Rounds } from "../index/rounds.ts";
-import { isKnownTime, RecordTime, TimeColumns } from "../record_time.ts";
-import { type RecordBytes, Run, RUN_ROWS } from "../run.ts";
+import { isKnownTime, RecordTime, TimeColumns } from "../order/record_time.ts";
+import { type RecordBytes, Run, RUN_ROWS } from "../order/run.ts";
 import type { Window } from "./plan.ts";
 
 /** Records whose times are read at once. */

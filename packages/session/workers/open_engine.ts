@@ -1,12 +1,12 @@
 import type { Diagnostics, PerfDataReader } from "@perfdata/format";
 import { Engine, historyOf } from "../engine.ts";
-import { EventNames } from "../event_names.ts";
+import { EventNames } from "../events/event_names.ts";
 import type { Applied, HistoryIndex } from "../history/history.ts";
 import { KeptRecords } from "../index/kept_records.ts";
 import type { HistoryPart } from "../index/recording_index.ts";
 import { Rounds } from "../index/rounds.ts";
 import { SeenThreads } from "../index/seen_threads.ts";
-import { RecordedObjects } from "../recorded_objects.ts";
+import { RecordedObjects } from "../places/recorded_objects.ts";
 
 /** A past that was sent from another thread. */
 export function historyIndexOf({ isTimed, rounds, records, seen }: HistoryPart): HistoryIndex {

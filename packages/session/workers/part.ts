@@ -1,7 +1,7 @@
 import { enlarge } from "@perfdata/format/enlarge";
-import type { PlacesPart } from "../places.ts";
-import type { StacksPart } from "../stacks.ts";
-import type { UnwindPart } from "../unwind_counts.ts";
+import type { PlacesPart } from "../places/places.ts";
+import type { StacksPart } from "../stacks/stacks.ts";
+import type { UnwindPart } from "../stacks/unwind_counts.ts";
 import type { Engine } from "../engine.ts";
 
 /** Numbers of what one thread found, where all of it is joined. */

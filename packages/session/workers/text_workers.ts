@@ -2,9 +2,9 @@ import { type Diagnostics, PerfDataError, type PerfDataReader } from "@perfdata/
 import { OutOfMemory } from "@perfdata/format/memory";
 import type { Engine, EngineOptions, WorkerThread } from "../engine.ts";
 import { PERF_RECORD_EVENT_UPDATE } from "@perfdata/format/record-types";
-import { EventNames } from "../event_names.ts";
+import { EventNames } from "../events/event_names.ts";
 import { RecordingIndex } from "../index/recording_index.ts";
-import { RecordedObjects } from "../recorded_objects.ts";
+import { RecordedObjects } from "../places/recorded_objects.ts";
 import { bytesOf, type Window, WINDOW_BYTES, windowsOf } from "../windows/plan.ts";
 import type { TextAnswer, TextOrder, TextTask } from "./serve_text.ts";
 import { TextPieces } from "./text_pieces.ts";

@@ -1,0 +1,97 @@
+import {
+  PERF_RECORD_AUXTRACE,
+  PERF_RECORD_COMM,
+  PERF_RECORD_EXIT,
+  PERF_RECORD_FORK,
+  PERF_RECORD_ITRACE_START,
+  PERF_RECORD_MMAP,
+  PERF_RECORD_MMAP2,
+  PERF_RECORD_NAMESPACES,
+  PERF_RECORD_READ,
+  PERF_RECORD_USER_TYPE_START,
+} from "@perfdata/format/record-types";
+import { layoutOf } from "@perfdata/format/struct";
+import type { Run } from "@perfdata/session/run";
+import { AUXTRACE } from "@perfdata/user-records";
+import { kernelField } from "../text/kernel_text.ts";
+
+/** Which records are chosen; all are where nothing is said. */
+export interface RecordFilter {
+  /** Record types; all by default. */
+  readonly types?: ReadonlySet<number> | undefined;
+  /** CPUs; all by default. Records without a CPU are left out where some are chosen. */
+  readonly cpus?: ReadonlySet<number>;
+  /** Processes; all by default. */
+  readonly pids?: ReadonlySet<number>;
+  /** Threads; all by default. */
+  readonly tids?: ReadonlySet<number>;
+  /** Times in ns, both included; all by default. Records without a time are left out. */
+  readonly time?: readonly [bigint, bigint];
+}
+
+/** Whether anything is chosen. */
+export function isFiltered({ types, cpus, pids, tids, time }: RecordFilter): boolean {
+  return [types, cpus, pids, tids, time].some((filter) => filter !== undefined);
+}
+
+/** Record types that name the thread they are about, which may be another one than wrote them. */
+const OWN_THREAD: ReadonlySet<number> = new Set([
+  PERF_RECORD_MMAP,
+  PERF_RECORD_COMM,
+  PERF_RECORD_EXIT,
+  PERF_RECORD_FORK,
+  PERF_RECORD_READ,
+  PERF_RECORD_MMAP2,
+  PERF_RECORD_ITRACE_START,
+  PERF_RECORD_NAMESPACES,
+]);
+
+const AUXTRACE_AT = layoutOf(AUXTRACE);
+
+/** Whether a filter lets the record of a row through. */
+export function isWanted(filter: RecordFilter, run: Run, row: number, le: boolean): boolean {
+  const { types, cpus, pids, tids, time } = filter;
+  const type = run.type[row] as number;
+  if (types !== undefined && !types.has(type)) return false;
+  if (type < 0 || type >= PERF_RECORD_USER_TYPE_START) return isUserWanted(filter, run, row, le);
+  if (cpus !== undefined && !cpus.has(run.cpu[row] as number)) return false;
+  if (time !== undefined) {
+    const now = run.time(row);
+    // What perf wrote of its own accord has the time 0.
+    if (now === 0n || now < time[0] || now > time[1]) return false;
+  }
+  if (pids === undefined && tids === undefined) return true;
+  let pid = run.pid[row] as number;
+  let tid = run.tid[row] as number;
+  if (OWN_THREAD.has(type)) {
+    const start = run.start[row] as number;
+    const end = run.end[row] as number;
+    const { view } = run.at(row);
+    const own = (name: string, other: number): number => {
+      const { offset, size } = kernelField(type, name);
+      return start + offset + size <= end ? view.getInt32(start + offset, le) : other;
+    };
+    pid = own("pid", pid);
+    tid = own("tid", tid);
+  }
+  return (pids === undefined || pids.has(pid)) && (tids === undefined || tids.has(tid));
+}
+
+/** The same of a record that perf wrote: few have what filters choose by. */
+function isUserWanted(
+  { cpus, pids, tids, time }: RecordFilter,
+  run: Run,
+  row: number,
+  le: boolean,
+): boolean {
+  if ((cpus ?? pids ?? tids ?? time) === undefined) return true;
+  const start = run.start[row] as number;
+  const isTrace = run.type[row] === PERF_RECORD_AUXTRACE &&
+    start + AUXTRACE_AT.cpu + 4 <= (run.end[row] as number);
+  // The data of a trace has no time of its own.
+  if (!isTrace || time !== undefined) return false;
+  const { view } = run.at(row);
+  const tid = view.getInt32(start + AUXTRACE_AT.tid, le);
+  return (cpus === undefined || cpus.has(view.getInt32(start + AUXTRACE_AT.cpu, le))) &&
+    (tids === undefined || tids.has(tid)) && (pids === undefined || pids.has(tid));
+}

@@ -1,0 +1,92 @@
+import { assert, assertEquals } from "@std/assert";
+import { withCsv } from "./csv_line.ts";
+import { type RecordsOptions, writeRecords } from "./records.ts";
+import { recordsByWindows } from "./records_parallel.ts";
+import { Latin, open, recordings } from "../testing.ts";
+
+const quiet = { diagnostics: () => {} };
+
+/** What one thread writes that goes through the file. */
+async function plain(path: string, wish: RecordsOptions): Promise<string> {
+  const reader = await open(path);
+  const out = new Latin();
+  if (reader !== undefined) {
+    await writeRecords(reader, out.write, await withCsv({ ...wish, ...quiet }));
+  }
+  return out.text;
+}
+
+/** The same by windows; nothing where that cannot be done. */
+async function byWindows(
+  path: string,
+  wish: RecordsOptions,
+  jobs: number,
+  windowBytes: number,
+): Promise<string | undefined> {
+  const reader = await open(path);
+  const out = new Latin();
+  const options = { ...wish, ...quiet };
+  const written = reader &&
+    await recordsByWindows(reader, path, jobs, out.write, options, windowBytes);
+  if (written === undefined) return assertEquals(out.text, "", path) as undefined;
+  const lines = out.text.split("\n").length - 1;
+  if (wish.format === "ndjson") assertEquals(written.count, lines, path);
+  return out.text;
+}
+
+const WISHES: readonly RecordsOptions[] = [
+  { format: "ndjson" },
+  { format: "ndjson", order: "time" },
+  { format: "csv", u64: "string" },
+  { format: "csv", order: "time", types: new Set(["SAMPLE", "COMM"]) },
+  { inflate: false, from: 5000 },
+  { order: "time", filter: { cpus: new Set([0]) } },
+];
+
+Deno.test("by windows of any size, records are what they are by one pass", async () => {
+  let files = 0;
+  let texts = 0;
+  let bytes = 0;
+  for (const [i, path] of (await recordings()).entries()) {
+    if (Deno.statSync(path).size > 400_000) continue;
+    // Each in one way, fixtures in all.
+    const wishes = path.startsWith("fixtures/")
+      ? WISHES
+      : [WISHES[i % WISHES.length] as RecordsOptions];
+    for (const wish of wishes) {
+      const text = await byWindows(path, wish, 1, 3000);
+      if (text === undefined) continue;
+      const all = await plain(path, wish);
+      assertEquals(text === all, true, `${path} ${JSON.stringify(wish)}`);
+      texts++;
+      bytes += all.length;
+    }
+    files++;
+  }
+  console.log(`${texts} texts of ${files} files, ${bytes} bytes of lines compared`);
+  assert(files >= 40 && texts >= 100, `${files} files, ${texts} texts`);
+});
+
+/** Threads, and bytes of a window. */
+const WAYS = [[2, 4000], [3, 1 << 16], [7, 1 << 13], [2, 1 << 22]] as const;
+
+Deno.test("any number of threads write the records that one does", async () => {
+  const files = (await recordings()).filter((path) => {
+    const { size } = Deno.statSync(path);
+    return path.startsWith("fixtures/") ? size > 10_000 : size > 400_000 && size < 3_000_000;
+  });
+  let texts = 0;
+  for (const path of files) {
+    if (!path.startsWith("fixtures/") && texts >= 20) continue;
+    // Each file in two of the ways, the next file in the two others.
+    for (const [jobs, bytes] of texts % 4 < 2 ? WAYS.slice(0, 2) : WAYS.slice(2)) {
+      const wish = WISHES[texts % WISHES.length] as RecordsOptions;
+      const made = await byWindows(path, wish, jobs, bytes);
+      if (made === undefined) break;
+      assertEquals(made === await plain(path, wish), true, `${path} ${jobs} ${bytes}`);
+      texts++;
+    }
+  }
+  console.log(`${texts} texts by several threads`);
+  assert(texts >= 12, `${texts} texts`);
+});

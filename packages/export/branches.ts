@@ -1,9 +1,0 @@
-/**
- * Branches of a recording, counted, as the optimisers of LLVM read them.
- *
- * @module
- */
-export * from "./branch_counts.ts";
-export * from "./branch_profile.ts";
-export * from "./branch_trace.ts";
-export * from "./code_blocks.ts";

@@ -1,0 +1,177 @@
+import { oneFunctionEach } from "../tree/one_function.ts";
+import { ByteText } from "./byte_text.ts";
+import { FloatColumn } from "@perfdata/profile/columns";
+import { frameStacks } from "@perfdata/profile/frame-stacks";
+import { NodeTable } from "@perfdata/profile/node-table";
+import { functionLabel, type Profile, totals } from "@perfdata/profile/profile";
+
+/** What {@linkcode callgrind} writes. */
+export interface CallgrindOptions {
+  /** Whether inlined functions are functions of their own; they are where this is missing. */
+  readonly inline?: boolean;
+}
+
+/**
+ * A profile for KCachegrind, QCachegrind and `callgrind_annotate` (the Callgrind Profile Format,
+ * version 1).
+ *
+ * Costs are the periods and the samples of each event, by line. What a call cost is that of the
+ * samples below it, and so is how often it was made, which sampling does not know. A sample counts
+ * once for a call, however often the call is in its stack.
+ */
+export function* callgrind(
+  apart: Profile,
+  { inline = true }: CallgrindOptions = {},
+): Generator<Uint8Array<ArrayBuffer>, void, void> {
+  const profile = oneFunctionEach(apart);
+  const { events, files, frames, functions, objects, samples } = profile;
+  const width = events.length * 2;
+  const { self, calls, callCosts } = costs(profile, inline);
+  const text = new ByteText();
+  const names = events.flatMap(({ name }) => {
+    const plain = name.replace(/[^A-Za-z0-9_-]/g, "_");
+    return [plain, events.length > 1 ? `${plain}_samples` : "samples"];
+  });
+  text.string("# callgrind format\nversion: 1\ncreator: perfdata\n");
+  text.string(`cmd: ${oneLine(profile.title)}\n`);
+  if (profile.trust !== "") text.string(`desc: Trust: ${oneLine(profile.trust)}\n`);
+  text.string(`positions: line\nevents: ${names.join(" ")}\n`);
+  const sums = totals(profile).flatMap(({ period, samples }) => [period, samples]);
+  text.string(`summary: ${sums.join(" ")}\n`);
+
+  const frameRows = rowsBy(frames.function, functions.name.length);
+  const callRows = rowsBy(calls.parents(), frames.function.length);
+  const known = new Set<string>();
+  const named = (key: string, kind: string, number: number, name: string) => {
+    const first = !known.has(`${kind}${number}`);
+    known.add(`${kind}${number}`);
+    text.string(`${key}=(${number + 1})${first ? ` ${oneLine(name)}` : ""}\n`);
+  };
+  // File and object 0 stand for what is not known.
+  const fileName = (file: number) => files[file] ?? "???";
+  const objectName = (object: number) => objects[object]?.path ?? "[unknown]";
+  const firstFile = new Int32Array(functions.name.length).fill(-1);
+  for (let frame = frames.function.length - 1; frame >= 0; frame--) {
+    const file = frames.file[frame] as number;
+    if (file >= 0) firstFile[frames.function[frame] as number] = file;
+  }
+  const cost = (of: Float64Array, at: number) => {
+    for (let i = 0; i < width; i++) {
+      text.byte(0x20);
+      text.number(of[at * width + i] as number);
+    }
+    text.byte(0x0a);
+  };
+  for (const [number, own] of frameRows.entries()) {
+    if (own.length === 0) continue;
+    text.byte(0x0a);
+    const object = functions.object[number] as number;
+    named("ob", "o", object + 1, objectName(object));
+    let file = firstFile[number] as number;
+    named("fl", "f", file + 1, fileName(file));
+    named("fn", "n", number, functionLabel(profile, number));
+    for (const frame of own) {
+      const line = frames.line[frame] as number;
+      const lineFile = frames.file[frame] as number;
+      if (lineFile >= 0 && lineFile !== file) {
+        file = lineFile;
+        named("fi", "f", file + 1, fileName(file));
+      }
+      if (self.subarray(frame * width, (frame + 1) * width).some((value) => value !== 0)) {
+        text.number(line);
+        cost(self, frame);
+      }
+      for (const call of callRows[frame] ?? []) {
+        const callee = calls.items()[call] as number;
+        const calleeObject = functions.object[callee] as number;
+        const calleeFile = firstFile[callee] as number;
+        named("cob", "o", calleeObject + 1, objectName(calleeObject));
+        named("cfi", "f", calleeFile + 1, fileName(calleeFile));
+        named("cfn", "n", callee, functionLabel(profile, callee));
+        let count = 0;
+        for (let i = 1; i < width; i += 2) count += callCosts[call * width + i] as number;
+        text.string(`calls=${count} 0\n`);
+        text.number(line);
+        cost(callCosts, call);
+      }
+      if (text.isFull) yield text.take();
+    }
+  }
+  const bare = new Float64Array(width);
+  for (let i = 0; i < samples.length; i++) {
+    if ((samples.stack[i] as number) >= 0) continue;
+    (bare[(samples.event[i] as number) * 2] as number) += samples.period[i] as number;
+    (bare[(samples.event[i] as number) * 2 + 1] as number) += samples.count[i] as number;
+  }
+  if (bare.some((value) => value !== 0)) {
+    text.byte(0x0a);
+    named("ob", "o", 0, objectName(-1));
+    named("fl", "f", 0, fileName(-1));
+    text.string("fn=[no stack]\n0");
+    cost(bare, 0);
+  }
+  text.string(`\ntotals: ${sums.join(" ")}\n`);
+  yield text.take();
+}
+
+function oneLine(text: string): string {
+  // deno-lint-ignore no-control-regex -- a name may have any byte
+  return text.replace(/[\x00-\x1f\x7f]/g, " ");
+}
+
+/** Rows by what a column says. */
+function rowsBy(column: Int32Array, count: number): number[][] {
+  const rows: number[][] = Array.from({ length: count }, () => []);
+  for (let row = 0; row < column.length; row++) rows[column[row] as number]?.push(row);
+  return rows;
+}
+
+/** Costs by frame, and of calls: of a function (item) from a frame (parent). */
+function costs(profile: Profile, inline: boolean) {
+  const { events, frames, samples } = profile;
+  const width = events.length * 2;
+  const stacks = frameStacks(profile, { by: "frame", inline });
+  const count = stacks.item.length;
+  const sums = new Float64Array(count * width);
+  const self = new Float64Array(frames.function.length * width);
+  for (let i = 0; i < samples.length; i++) {
+    const stack = samples.stack[i] as number;
+    if (stack < 0) continue;
+    const node = stacks.of[stack] as number;
+    const column = (samples.event[i] as number) * 2;
+    const frame = stacks.item[node] as number;
+    for (const [at, value] of [[0, samples.period[i]], [1, samples.count[i]]] as const) {
+      (sums[node * width + column + at] as number) += value as number;
+      (self[frame * width + column + at] as number) += value as number;
+    }
+  }
+  for (let node = count - 1; node >= 0; node--) {
+    const parent = stacks.parent[node] as number;
+    if (parent < 0) continue;
+    for (let i = 0; i < width; i++) {
+      (sums[parent * width + i] as number) += sums[node * width + i] as number;
+    }
+  }
+  const calls = new NodeTable();
+  const callCosts = new FloatColumn();
+  const functionOf = (node: number) => frames.function[stacks.item[node] as number] as number;
+  /** The calls on the way to a node, by caller and callee: one that is there counted already. */
+  const met = (node: number, caller: number, callee: number) => {
+    for (let at = stacks.parent[node] as number; at >= 0;) {
+      const above = stacks.parent[at] as number;
+      if (above >= 0 && functionOf(at) === callee && functionOf(above) === caller) return true;
+      at = above;
+    }
+    return false;
+  };
+  for (let node = 0; node < count; node++) {
+    const parent = stacks.parent[node] as number;
+    if (parent < 0 || met(node, functionOf(parent), functionOf(node))) continue;
+    const call = calls.node(stacks.item[parent] as number, functionOf(node));
+    while (callCosts.length < (call + 1) * width) callCosts.push(0);
+    for (let i = 0; i < width; i++) {
+      (callCosts.array()[call * width + i] as number) += sums[node * width + i] as number;
+    }
+  }
+  return { self, calls, callCosts: callCosts.array() };
+}

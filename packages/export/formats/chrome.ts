@@ -1,0 +1,186 @@
+import { oneFunctionEach } from "../tree/one_function.ts";
+import { ByteText } from "./byte_text.ts";
+import { frameStacks } from "@perfdata/profile/frame-stacks";
+import { groupSamples, type SampleGroup } from "@perfdata/profile/group-samples";
+import { functionLabels, type Profile } from "@perfdata/profile/profile";
+
+/** What {@linkcode chrome} writes. */
+export interface ChromeOptions {
+  /** Whether inlined functions are slices; they are where this is missing. */
+  readonly inline?: boolean;
+}
+
+/** The process whose threads are the CPUs: beyond what Linux gives out. */
+const CPUS = 4194305;
+/** The first thread for samples of further events: beyond the CPUs' process. */
+const MORE_THREADS = 4194306;
+
+/**
+ * Trace events, for Perfetto and `chrome://tracing` (the Trace Event Format, complete events).
+ *
+ * A slice is a function that was in consecutive samples of a thread, from the first of them to the
+ * next sample without it, or, where none follows soon, for the usual distance of the thread's
+ * samples. Its arguments are how many samples that were, and the sum of their periods. Context
+ * switches are slices of their CPU. Times are microseconds of the recording's clock.
+ */
+export function* chrome(
+  apart: Profile,
+  { inline = true }: ChromeOptions = {},
+): Generator<Uint8Array<ArrayBuffer>, void, void> {
+  const profile = oneFunctionEach(apart);
+  const { epoch, events, threads } = profile;
+  const stacks = frameStacks(profile, { by: "function", inline });
+  const names = functionLabels(profile).map((name) => JSON.stringify(name));
+  const text = new ByteText();
+  text.string(
+    `{"otherData":${JSON.stringify({ title: profile.title, trust: profile.trust })},` +
+      `"displayTimeUnit":"ns","traceEvents":[\n`,
+  );
+  let comma = "";
+  const named = (what: string, pid: number, tid: number, name: string) => {
+    const args = JSON.stringify({ name });
+    text.string(`${comma}{"ph":"M","name":"${what}","pid":${pid},"tid":${tid},"args":${args}}`);
+    comma = ",\n";
+  };
+  for (const { pid, tid, comm } of threads) {
+    if (pid === tid) named("process_name", pid, tid, comm);
+    named("thread_name", pid, tid, comm);
+    if (text.isFull) yield text.take();
+  }
+  let more = MORE_THREADS;
+  for (const group of groupSamples(profile)) {
+    const { pid, tid, comm } = threads.at(group.thread) ?? { pid: -1, tid: -1, comm: "" };
+    let track = tid;
+    if (group.event > 0) {
+      track = more++;
+      named("thread_name", pid, track, `${comm} ${tid} (${events[group.event]?.name ?? ""})`);
+    }
+    for (const slice of slices(profile, stacks, group)) {
+      text.string(
+        `${comma}{"ph":"X","name":${names[slice.item]},"pid":${pid},"tid":${track},"ts":`,
+      );
+      text.string(timestamp(epoch, slice.from));
+      text.string(`,"dur":${microseconds(slice.to - slice.from)},"args":{"samples":`);
+      text.number(slice.samples);
+      text.string(`,"period":`);
+      text.number(slice.period);
+      text.string("}}");
+      comma = ",\n";
+      if (text.isFull) yield text.take();
+    }
+  }
+  if (profile.switches.length > 0) named("process_name", CPUS, CPUS, "CPUs");
+  for (const { cpu, thread, from, to, out } of onCpu(profile)) {
+    const { comm, tid } = threads.at(thread) ?? { comm: "", tid: -1 };
+    text.string(
+      `${comma}{"ph":"X","name":${JSON.stringify(`${comm} ${tid}`)},"pid":${CPUS},"tid":${cpu},` +
+        `"ts":${timestamp(epoch, from)},"dur":${microseconds(to - from)},` +
+        `"args":{"end":${JSON.stringify(out)}}}`,
+    );
+    comma = ",\n";
+    if (text.isFull) yield text.take();
+  }
+  text.string("\n]}\n");
+  yield text.take();
+}
+
+/** A time of the recording's clock. */
+function timestamp(epoch: bigint, nanoseconds: number): string {
+  if (epoch === 0n) return microseconds(nanoseconds);
+  const time = epoch + BigInt(nanoseconds);
+  return `${time / 1000n}.${String(time % 1000n).padStart(3, "0")}`;
+}
+
+function microseconds(nanoseconds: number): string {
+  return (nanoseconds / 1000).toFixed(3);
+}
+
+interface Slice {
+  item: number;
+  from: number;
+  to: number;
+  samples: number;
+  period: number;
+}
+
+/** The slices of a thread's samples, each before those in it. */
+function* slices(
+  { samples }: Profile,
+  stacks: { parent: Int32Array; item: Int32Array; of: Int32Array },
+  { rows }: SampleGroup,
+): Generator<Slice, void, void> {
+  // Without times, samples follow each other at a microsecond each.
+  const timeOf = (i: number) => samples.time?.[rows[i] as number] ?? i * 1000;
+  const usual = usualDistance(rows.length, timeOf);
+  let open: (Slice & { node: number })[] = [];
+  const path: number[] = [];
+  let done: Slice[] = [];
+  for (let i = 0; i < rows.length; i++) {
+    const row = rows[i] as number;
+    const from = timeOf(i);
+    const next = i + 1 < rows.length ? timeOf(i + 1) : Infinity;
+    const to = next - from > usual * 4 ? from + usual : next;
+    const stack = samples.stack[row] as number;
+    path.length = 0;
+    for (
+      let node = stack < 0 ? -1 : stacks.of[stack] as number;
+      node >= 0;
+      node = stacks.parent[node] as number
+    ) path.push(node);
+    path.reverse();
+    let same = 0;
+    while (
+      same < open.length && same < path.length && open[same]?.node === path[same] &&
+      open[same]?.to === from
+    ) same++;
+    open = open.slice(0, same);
+    if (same === 0) {
+      yield* done;
+      done = [];
+    }
+    for (let at = same; at < path.length; at++) {
+      const node = path[at] as number;
+      const slice = { node, item: stacks.item[node] as number, from, to, samples: 0, period: 0 };
+      open.push(slice);
+      done.push(slice);
+    }
+    for (const slice of open) {
+      slice.to = to;
+      slice.samples += samples.count[row] as number;
+      slice.period += samples.period[row] as number;
+    }
+  }
+  yield* done;
+}
+
+/** The median distance of samples; a millisecond where there is one sample. */
+function usualDistance(count: number, timeOf: (i: number) => number): number {
+  if (count < 2) return 1e6;
+  const distances = new Float64Array(count - 1);
+  for (let i = 1; i < count; i++) distances[i - 1] = timeOf(i) - timeOf(i - 1);
+  return distances.sort()[distances.length >> 1] || 1000;
+}
+
+/** Which thread was on which CPU from when to when. */
+function* onCpu({ switches, threads }: Profile) {
+  const running = new Map<number, { thread: number; from: number }>();
+  for (const { cpu, thread, time, out, preempted } of switches) {
+    if (!out) {
+      running.set(cpu, { thread, from: time });
+      continue;
+    }
+    const since = running.get(cpu);
+    running.delete(cpu);
+    if (since === undefined) continue;
+    // A thread that got another name meanwhile is the same.
+    const [came, left] = [threads.at(since.thread), threads.at(thread)];
+    if (came?.tid !== left?.tid || came?.pid !== left?.pid) continue;
+    yield {
+      cpu,
+      thread: since.thread,
+      from: since.from,
+      to: time,
+      out: preempted ? "preempted" : "waiting",
+    };
+  }
+}

@@ -1,0 +1,149 @@
+import { type FrameStacks, frameStacks } from "@perfdata/profile/frame-stacks";
+import { oneFunctionEach } from "../tree/one_function.ts";
+import { FUNCTION_KIND, functionLabel, type Profile } from "@perfdata/profile/profile";
+
+/** A table of the shared part of a profile, or the list of its strings. */
+export interface FirefoxTable {
+  /** Its name. */
+  readonly name: string;
+  /** Number of its rows. */
+  readonly length: number;
+  /** Value of each column by row; or the strings. */
+  readonly columns:
+    | Readonly<Record<string, (row: number) => number | boolean | null>>
+    | readonly string[];
+}
+
+/** What the threads of a Firefox profile share. */
+export interface FirefoxTables {
+  /** Stacks, rows of `stackTable`. */
+  readonly stacks: FrameStacks;
+  /** The tables. */
+  readonly shared: readonly FirefoxTable[];
+  /** The libraries. */
+  readonly libs: readonly Readonly<Record<string, string | null>>[];
+}
+
+const no = () => null;
+/** Row of the string that names markers. */
+const MARKER = "Off CPU";
+
+/** The tables that the threads share: a frame is a function at a line and an address. */
+export function firefoxTables(apart: Profile, inline: boolean): FirefoxTables {
+  const profile = oneFunctionEach(apart);
+  const { files, frames, functions, objects } = profile;
+  const strings: string[] = [MARKER];
+  const numbers = new Map<string, number>([[MARKER, 0]]);
+  const string = (text: string): number => {
+    let number = numbers.get(text);
+    if (number === undefined) numbers.set(text, number = strings.push(text) - 1);
+    return number;
+  };
+  const stacks = frameStacks(profile, { by: "frame", inline });
+  const addresses = frameAddresses(profile);
+  const names = functions.name.map((_, number) => string(functionLabel(profile, number)));
+  const libNames = objects.map(({ name }) => string(name));
+  const paths = files.map(string);
+  const level = (number: number) => (functions.kind[number] as number) & FUNCTION_KIND.LEVEL;
+  const functionOf = (frame: number) => frames.function[frame] as number;
+  const fileOf = new Int32Array(names.length).fill(-1);
+  for (let frame = 0; frame < frames.function.length; frame++) {
+    const number = functionOf(frame);
+    if (fileOf[number] === -1) fileOf[number] = frames.file[frame] as number;
+  }
+  const table = (
+    name: string,
+    length: number,
+    columns: FirefoxTable["columns"],
+  ): FirefoxTable => ({ name, length, columns });
+  return {
+    stacks,
+    libs: objects.map(library),
+    shared: [
+      table("stackTable", stacks.item.length, {
+        frame: (row) => stacks.item[row] as number,
+        prefix: (row) => {
+          const parent = stacks.parent[row] as number;
+          return parent < 0 ? null : parent;
+        },
+      }),
+      table("frameTable", frames.function.length, {
+        address: (row) => addresses[row] as number,
+        inlineDepth: (row) =>
+          (apart.functions.kind[apart.frames.function[row] as number] as number) >> 2 & 1,
+        category: (row) => level(functionOf(row)),
+        subcategory: () => 0,
+        func: functionOf,
+        nativeSymbol: no,
+        innerWindowID: no,
+        line: (row) => (frames.line[row] as number) > 0 ? frames.line[row] as number : null,
+        column: no,
+      }),
+      table("funcTable", names.length, {
+        name: (row) => names[row] as number,
+        isJS: () => false,
+        relevantForJS: () => false,
+        resource: (row) => functions.object[row] as number,
+        source: (row) => {
+          const file = fileOf[row] as number;
+          return file < 0 ? null : file;
+        },
+        lineNumber: no,
+        columnNumber: no,
+      }),
+      table("resourceTable", objects.length, {
+        lib: (row) => row,
+        name: (row) => libNames[row] as number,
+        host: no,
+        type: () => 1,
+      }),
+      table("nativeSymbols", 0, { libIndex: no, address: no, name: no, functionSize: no }),
+      table("sources", files.length, { uuid: no, filename: (row) => paths[row] as number }),
+      table("stringArray", strings.length, strings),
+    ],
+  };
+}
+
+/** By frame: the lowest address in its library that it occurs at, which the viewer shows; -1 for none. */
+function frameAddresses({ frames, places }: Profile): Float64Array {
+  const found = new Float64Array(frames.function.length).fill(-1);
+  for (let place = 0; place < places.object.length; place++) {
+    const address = places.address[place] as number;
+    if ((places.object[place] as number) < 0 || address < 0 || address > 0xffffffff) continue;
+    for (let i = places.start[place] as number; i < (places.start[place + 1] as number); i++) {
+      const frame = places.frames[i] as number;
+      if (found[frame] === -1 || address < (found[frame] as number)) found[frame] = address;
+    }
+  }
+  return found;
+}
+
+function library({ name, path, buildId }: Profile["objects"][number]) {
+  return {
+    arch: "",
+    name,
+    path,
+    debugName: name,
+    debugPath: path,
+    breakpadId: buildId === undefined ? "" : breakpadId(buildId),
+    codeId: buildId ?? null,
+  };
+}
+
+/**
+ * A build id as Breakpad writes it: the first 16 bytes as a little-endian GUID, and the age 0.
+ *
+ * @example
+ * ```ts
+ * import { breakpadId } from "@perfdata/export";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(breakpadId("00112233445566778899aabbccddeeff"), "33221100554477668899AABBCCDDEEFF0");
+ * ```
+ */
+export function breakpadId(buildId: string): string {
+  const bytes = (buildId.match(/../g) ?? []).slice(0, 16);
+  while (bytes.length < 16) bytes.push("00");
+  const order = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];
+  return order.map((at) => bytes[at]).join("").toUpperCase() + "0";
+}

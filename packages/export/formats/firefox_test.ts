@@ -1,0 +1,91 @@
+/**
+ * There is no package with the Firefox Profiler's own reading of profiles: what is checked here is
+ * that lengths, indices and units are those that its documentation of the processed format names.
+ */
+import { assert, assertEquals } from "@std/assert";
+import { gzipped } from "./byte_text.ts";
+import { firefox } from "./firefox.ts";
+import { breakpadId } from "./firefox_tables.ts";
+import { bytesOf, namesOf, plainSamples, profileOf, textOf } from "../testing.ts";
+
+type Table = { length: number } & Record<string, (number | null)[]>;
+
+interface FirefoxProfile {
+  meta: { preprocessedProfileVersion: number; categories: unknown[] };
+  libs: { breakpadId: string; codeId: string }[];
+  shared: Record<string, Table> & { stringArray: string[] };
+  threads: { pid: string; tid: number | string; samples: Table; markers: Table }[];
+}
+
+const SAMPLES = plainSamples(2000, 3);
+
+Deno.test("a Firefox profile has tables of one length, and indices into them", async () => {
+  const profile = JSON.parse(await textOf(firefox(profileOf(SAMPLES)))) as FirefoxProfile;
+  const { shared, libs, threads, meta } = profile;
+  let columns = 0;
+  const check = (name: string, table: Table) => {
+    for (const [key, column] of Object.entries(table)) {
+      if (!Array.isArray(column)) continue;
+      assertEquals(column.length, table.length, `${name}.${key}`);
+      columns++;
+    }
+  };
+  const { stringArray: _, ...tables } = shared;
+  for (const [name, table] of Object.entries(tables)) check(name, table as Table);
+  for (const { samples } of threads) check("samples", samples);
+  const within = (column: (number | null)[] | undefined, count: number, least = 0) => {
+    for (const value of column ?? []) {
+      assert(value === null || (Number.isInteger(value) && value >= least && value < count));
+    }
+  };
+  const { stackTable, frameTable, funcTable, resourceTable, sources, stringArray } = shared;
+  within(stackTable?.frame, frameTable?.length ?? 0);
+  for (const [row, prefix] of (stackTable?.prefix ?? []).entries()) {
+    assert(prefix === null || (prefix >= 0 && prefix < row), "a caller comes before what it calls");
+  }
+  within(frameTable?.func, funcTable?.length ?? 0);
+  within(frameTable?.category, meta.categories.length);
+  within(funcTable?.name, stringArray.length);
+  within(funcTable?.resource, resourceTable?.length ?? 0, -1);
+  within(funcTable?.source, sources?.length ?? 0);
+  within(resourceTable?.lib, libs.length);
+  within(sources?.filename, stringArray.length);
+  assertEquals(new Set(threads.map(({ tid }) => tid)).size, threads.length);
+  console.log(`Firefox profile: ${columns} columns of ${threads.length} threads checked`);
+  assert(columns > 30);
+});
+
+Deno.test("a Firefox profile has the samples, periods and stacks that were recorded", async () => {
+  const profile = JSON.parse(await textOf(firefox(profileOf(SAMPLES)))) as FirefoxProfile;
+  const { shared: { stackTable, frameTable, funcTable, stringArray }, threads } = profile;
+  const found: string[] = [];
+  let clock = 0;
+  for (const { samples } of threads) {
+    for (let i = 0; i < samples.length; i++) {
+      const names: string[] = [];
+      for (let row = samples.stack?.[i] ?? null; row !== null;) {
+        const frame = stackTable?.frame?.[row] ?? -1;
+        names.unshift(stringArray[funcTable?.name?.[frameTable?.func?.[frame] ?? -1] ?? -1] ?? "?");
+        row = stackTable?.prefix?.[row] ?? null;
+      }
+      clock += samples.threadCPUDelta?.[i] ?? 0;
+      found.push(JSON.stringify([samples.time?.[i], names]));
+    }
+  }
+  const first = SAMPLES[0]?.time ?? 0;
+  assertEquals(
+    found.sort(),
+    SAMPLES.map((sample) => JSON.stringify([(sample.time - first) / 1e6, namesOf(sample)])).sort(),
+  );
+  const expected = SAMPLES.filter(({ event }) => event === 0);
+  assertEquals(clock, expected.reduce((sum, { period }) => sum + period, 0));
+});
+
+Deno.test("a Firefox profile is packed with gzip, and names build ids as Breakpad does", async () => {
+  const bytes = await bytesOf(gzipped(firefox(profileOf(SAMPLES))));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const { libs } = await new Response(stream).json() as FirefoxProfile;
+  assertEquals(libs[0]?.codeId, "00112233445566778899aabbccddeeff00112233");
+  // Breakpad's documentation: a GUID whose first three fields are little-endian, then the age.
+  assertEquals(breakpadId("e54d3af274383256b9f6144f83f3f751"), "F23A4DE538745632B9F6144F83F3F7510");
+});

@@ -1,0 +1,114 @@
+import { ByteText } from "./byte_text.ts";
+import { frameStacks } from "@perfdata/profile/frame-stacks";
+import { functionLabel, type Profile } from "@perfdata/profile/profile";
+import { oneFunctionEach } from "../tree/one_function.ts";
+import { groupSamples } from "@perfdata/profile/group-samples";
+
+/** What {@linkcode speedscope} writes. */
+export interface SpeedscopeOptions {
+  /** Whether inlined functions are frames; they are where this is missing. */
+  readonly inline?: boolean;
+}
+
+/**
+ * A profile for speedscope (its file format, as https://www.speedscope.app/file-format-schema.json
+ * describes it): one "sampled" profile for each event and thread, weights are periods.
+ *
+ * Samples of a thread are in order of time where the profile has times; the axis is the sum of the
+ * weights, not the clock.
+ */
+export function* speedscope(
+  apart: Profile,
+  { inline = true }: SpeedscopeOptions = {},
+): Generator<Uint8Array<ArrayBuffer>, void, void> {
+  // speedscope ranks what it has a frame for.
+  const profile = oneFunctionEach(apart);
+  const { events, files, threads, samples } = profile;
+  const frames = framesOf(profile);
+  const stacks = frameStacks(profile, { by: "function", inline });
+  const text = new ByteText();
+  text.string(
+    `{"$schema":"https://www.speedscope.app/file-format-schema.json","exporter":"perfdata",` +
+      `"name":${JSON.stringify(profile.title)},"shared":{"frames":[`,
+  );
+  for (const [frame, { name, file: number, line }] of frames.entries()) {
+    const file = files[number];
+    text.string(
+      (frame > 0 ? ",\n" : "\n") + JSON.stringify({
+        name,
+        ...(file === undefined ? {} : { file }),
+        ...(line > 0 ? { line } : {}),
+      }),
+    );
+    if (text.isFull) yield text.take();
+  }
+  text.string(`]},"profiles":[`);
+  let comma = "\n";
+  for (const { event, thread, rows } of groupSamples(profile)) {
+    const { comm, pid, tid } = threads.at(thread) ?? { comm: "", pid: -1, tid: -1 };
+    const { name, unit } = events[event] ?? { name: "", unit: "count" };
+    const title = `${comm} ${pid}/${tid}${events.length > 1 ? ` ${name}` : ""}`;
+    text.string(
+      `${comma}{"type":"sampled","name":${JSON.stringify(title)},` +
+        `"unit":"${unit === "nanoseconds" ? unit : "none"}","startValue":0,"endValue":`,
+    );
+    comma = ",\n";
+    let sum = 0;
+    for (const row of rows) sum += samples.period[row] as number;
+    text.number(sum);
+    text.string(`,"samples":[`);
+    const path: number[] = [];
+    for (let i = 0; i < rows.length; i++) {
+      text.string(i > 0 ? ",[" : "[");
+      const stack = samples.stack[rows[i] as number] as number;
+      path.length = 0;
+      for (
+        let row = stack < 0 ? -1 : stacks.of[stack] as number;
+        row >= 0;
+        row = stacks.parent[row] as number
+      ) {
+        path.push(stacks.item[row] as number);
+      }
+      for (let at = path.length - 1; at >= 0; at--) {
+        text.number(path[at] as number);
+        if (at > 0) text.byte(0x2c);
+      }
+      text.byte(0x5d);
+      if (text.isFull) yield text.take();
+    }
+    text.string(`],"weights":[`);
+    for (let i = 0; i < rows.length; i++) {
+      if (i > 0) text.byte(0x2c);
+      text.number(samples.period[rows[i] as number] as number);
+      if (text.isFull) yield text.take();
+    }
+    text.string("]}");
+  }
+  text.string("\n]}\n");
+  yield text.take();
+}
+
+/** A function as speedscope has it: with its first line that was met, as it is shown beside the name. */
+interface SpeedscopeFrame {
+  readonly name: string;
+  file: number;
+  line: number;
+}
+
+/** The frames: one for each function. */
+function framesOf(profile: Profile): SpeedscopeFrame[] {
+  const { functions, frames } = profile;
+  const all = functions.name.map((_, number): SpeedscopeFrame => ({
+    name: functionLabel(profile, number),
+    file: -1,
+    line: 0,
+  }));
+  for (let i = 0; i < frames.function.length; i++) {
+    const frame = all[frames.function[i] as number];
+    const line = frames.line[i] as number;
+    if (frame === undefined || line === 0 || (frame.line > 0 && line >= frame.line)) continue;
+    frame.line = line;
+    frame.file = frames.file[i] as number;
+  }
+  return all;
+}

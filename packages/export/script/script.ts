@@ -1,0 +1,423 @@
+import {
+  PERF_RECORD_MISC_COMM_EXEC,
+  PERF_RECORD_MISC_MMAP_DATA,
+  PERF_RECORD_MISC_SWITCH_OUT,
+  PERF_RECORD_MISC_SWITCH_OUT_PREEMPT,
+  PERF_SAMPLE_CALLCHAIN,
+  PERF_TYPE_SOFTWARE,
+} from "@perfdata/format/perf-event";
+import {
+  PERF_RECORD_COMM,
+  PERF_RECORD_MMAP,
+  PERF_RECORD_MMAP2,
+  PERF_RECORD_SAMPLE,
+  PERF_RECORD_SWITCH,
+  PERF_RECORD_SWITCH_CPU_WIDE,
+} from "@perfdata/format/record-types";
+import { type Piece, piece, restOfSeconds, wholeSeconds } from "@perfdata/format/text-bytes";
+import { inLine } from "@perfdata/format/visible";
+import type { Engine } from "@perfdata/session/engine";
+import type { TimeOrigin } from "@perfdata/session/pt-time";
+import { ByteText, TextPool } from "../formats/byte_text.ts";
+import { ScriptExtras } from "./script_extras.ts";
+import { FrameLines } from "./script_frames.ts";
+import type { ScriptField } from "./script_fields.ts";
+import type { ScriptPlaces } from "./script_places.ts";
+import { EVENT_BYTES, RECORD_TEXT, ROW, ROW_WORDS, type RowBlock } from "./script_rows.ts";
+import type { ScriptTraces } from "./script_traces.ts";
+import { type ClockTimes, timeOfDay } from "./time_of_day.ts";
+
+/** How {@linkcode script} writes. */
+export interface ScriptOptions {
+  /** Fields by number of the event. */
+  readonly fields: readonly ReadonlySet<ScriptField>[];
+  /** Whether a sample is printed, by its command and its place (-1 where it has none). */
+  readonly keep?: (comm: string, place: number) => boolean;
+  /** `false` prints no call chains (`-G`). */
+  readonly chains?: boolean;
+  /** Whether times have nanoseconds (`--ns`). */
+  readonly nanoseconds?: boolean;
+  /** Columns of names of events, where they are more than these events need. */
+  readonly nameWidth?: number;
+  /** Knows the text of tracepoints. */
+  readonly traces?: ScriptTraces | undefined;
+  /** Turns times into times of day (`tod`), where the recording says how. */
+  readonly clock?: ClockTimes | undefined;
+  /** What samples get that were recorded without, by their number: {@linkcode ScriptWriter.until}. */
+  readonly added?: AddedText | undefined;
+}
+
+/** Writes call chains and branch stacks that an Intel PT trace says of samples. */
+export interface AddedText {
+  /** Writes the callers of a sample, a line each; returns how many there are. */
+  readonly callers?: ((text: ByteText, sample: number) => number) | undefined;
+  /** Writes its branch stack, if that is a field. */
+  readonly branches?: ((text: ByteText, sample: number) => void) | undefined;
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+/** What perf prints where a sample has no time: all ones. */
+const NO_TIME = "18446744073.709551: ";
+const NO_TIME_NS = "18446744073.709551615: ";
+const AFTER_TIME = piece(": ");
+const NEWLINE = 0x0a;
+
+/** How an event's samples are printed. */
+interface EventShape {
+  readonly fields: ReadonlySet<ScriptField>;
+  readonly has: Readonly<Partial<Record<ScriptField, boolean>>>;
+  readonly chain: boolean;
+  /** Writes call chains. */
+  readonly lines: FrameLines;
+  readonly isTimed: boolean;
+  readonly name: Piece;
+  /** Writes what is not in a row. */
+  readonly extras: ScriptExtras;
+  /** Whether `addr` is an address that has a symbol (`sample_addr_correlates_sym`). */
+  readonly isDataAddress: boolean;
+  /** The thread of the last sample, with the number of its text. */
+  tid: number;
+  comm: number;
+  pid: number;
+  thread: number;
+}
+
+/** The text of a thread. */
+interface ThreadText {
+  readonly comm: number;
+  readonly pid: number;
+  /** Which fields it has, and whether the command is filled up with spaces. */
+  readonly form: number;
+  readonly number: number;
+}
+
+/**
+ * Writes samples as `perf script` prints them: the text is that of perf 6.1
+ * (tools/perf/builtin-script.c, util/evsel_fprintf.c).
+ */
+export class ScriptWriter {
+  /** What was written and not yet taken. */
+  readonly text: ByteText = new ByteText();
+  /** Samples that were printed. */
+  printed: number = 0;
+  /** Where {@linkcode ScriptWriter.until} goes on. */
+  #nextBlock = 0;
+  #nextRow = 0;
+  /** Its number, of all samples. */
+  #nextSample = 0;
+  readonly #added: AddedText | undefined;
+  readonly #keep: ScriptOptions["keep"];
+  readonly #engine: Engine;
+  readonly #places: ScriptPlaces;
+  readonly #shapes: EventShape[];
+  readonly #nanoseconds: boolean;
+  readonly #comms = new Map<number, Uint8Array>();
+  readonly #cpus = new Map<number, Piece>();
+  readonly #threads = new TextPool();
+  /** By tid: the last text of the thread. */
+  readonly #threadTexts = new Map<number, ThreadText>();
+  readonly #scratch = new ByteText();
+  readonly #lines = new Map<string, FrameLines>();
+  readonly #clock: ClockTimes | undefined;
+  /** The records of the present block. */
+  #records: Uint8Array = new Uint8Array(0);
+  #recordView: DataView = new DataView(new ArrayBuffer(0));
+  #seconds = -1;
+  #secondsText: Piece = piece("");
+
+  /**
+   * Begins with nothing.
+   *
+   * @param engine The pass that the rows are of.
+   * @param places Names of its places, or of the same places in a pass before.
+   */
+  constructor(engine: Engine, places: ScriptPlaces, options: ScriptOptions) {
+    this.#engine = engine;
+    this.#places = places;
+    this.#nanoseconds = options.nanoseconds === true;
+    this.#keep = options.keep;
+    this.#added = options.added;
+    const { eventNames } = engine;
+    const width = Math.max(options.nameWidth ?? 0, ...eventNames.map((name) => name.length));
+    this.#clock = options.clock;
+    if (options.traces !== undefined) options.traces.names = places;
+    const { arch, littleEndian } = engine.reader;
+    const machine = { arch, littleEndian, widths: { dataSource: 0 } };
+    this.#shapes = engine.reader.events.all.map((event, number) => {
+      const { attr, layout } = event;
+      const fields = options.fields[number] ?? new Set();
+      const has = Object.fromEntries([...fields].map((field) => [field, true]));
+      const name = eventNames[number] ?? "[unknown]";
+      return {
+        fields,
+        has: has as EventShape["has"],
+        chain: options.chains !== false && (event.meansOffCpu ||
+          (layout.sampleType & PERF_SAMPLE_CALLCHAIN) !== 0 ||
+          options.added?.callers !== undefined),
+        lines: this.#linesOf(has),
+        isTimed: layout.time >= 0,
+        name: piece(`${name.padStart(width)}: `),
+        extras: new ScriptExtras(event, fields, places, options.traces, machine),
+        tid: NaN,
+        comm: NaN,
+        pid: NaN,
+        thread: 0,
+        // Page faults; PERF_TYPE_BREAKPOINT.
+        isDataAddress: (attr.type === PERF_TYPE_SOFTWARE && [2n, 5n, 6n].includes(attr.config)) ||
+          attr.type === 5,
+      };
+    });
+  }
+
+  /** What writes call chains with these fields. */
+  #linesOf(has: EventShape["has"]): FrameLines {
+    const key = [has.sym, has.symoff, has.dso, has.srcline].join();
+    let lines = this.#lines.get(key);
+    if (lines === undefined) {
+      lines = new FrameLines(this.#places, has);
+      this.#lines.set(key, lines);
+    }
+    return lines;
+  }
+
+  /** Writes the samples of a block, and hands on what is enough for a chunk. */
+  block(block: RowBlock, out: (bytes: Uint8Array) => void): void {
+    this.#enter(block);
+    for (let row = 0; row < block.count; row++) {
+      this.#row(block, row);
+      if (this.text.isFull) out(this.text.lend());
+    }
+  }
+
+  #enter({ records }: RowBlock): void {
+    if (records === this.#records) return;
+    this.#records = records;
+    this.#recordView = new DataView(records.buffer);
+  }
+
+  /**
+   * Writes samples of `blocks` up to a time, from where the call before stopped.
+   *
+   * @param ns The time, counted from `origin`.
+   * @returns When the next one is, ns; Infinity after the last.
+   */
+  until(
+    blocks: readonly RowBlock[],
+    ns: number,
+    origin: TimeOrigin,
+    out: (bytes: Uint8Array) => void,
+  ): number {
+    for (;;) {
+      const block = blocks[this.#nextBlock];
+      if (block === undefined) return Infinity;
+      if (this.#nextRow >= block.count) {
+        this.#nextBlock++;
+        this.#nextRow = 0;
+        continue;
+      }
+      const at = this.#nextRow * ROW_WORDS;
+      const time = origin.sinceHalves(
+        block.words[at + ROW.TIME_HI] as number,
+        block.words[at + ROW.TIME_LO] as number,
+      );
+      if (time > ns) return time;
+      this.#enter(block);
+      this.#row(block, this.#nextRow++, this.#nextSample++);
+      if (this.text.isFull) out(this.text.lend());
+    }
+  }
+
+  #row(block: RowBlock, row: number, sample = -1): void {
+    const { words } = block;
+    const at = row * ROW_WORDS;
+    const shape = this.#shapes[words[at + ROW.EVENT] as number];
+    if (words[at + ROW.FRAMES] === RECORD_TEXT) {
+      if (shape !== undefined) this.#start(block, at, shape);
+      const record = words[at + ROW.RECORD] as number;
+      const size = this.#recordView.getUint32(record - EVENT_BYTES, true);
+      this.text.bytes(this.#records.subarray(record, record + size));
+      return;
+    }
+    if (shape === undefined || shape.fields.size === 0) return;
+    if (this.#keep !== undefined) {
+      const comm = this.#comm(words[at + ROW.COMM] as number, words[at + ROW.TID] as number);
+      if (!this.#keep(decoder.decode(comm), words[at + ROW.PLACE] as number)) return;
+    }
+    this.printed++;
+    const { text } = this;
+    const { has } = shape;
+    this.#start(block, at, shape);
+    if (has.period) {
+      text.padded64(words[at + ROW.PERIOD_HI] as number, words[at + ROW.PERIOD_LO] as number, 10);
+      text.byte(0x20);
+    }
+    if (has.event) text.piece(shape.name);
+    if (has.flags) text.string("                        ");
+    const extras = this.#extras(words[at + ROW.RECORD] as number, shape);
+    extras?.trace(text);
+    if (has.addr) this.#address(words, at, shape);
+    extras?.beforeIp(text);
+    if (has.ip) this.#ip(block, at, shape, sample);
+    extras?.afterIp(text, block.branches, words[at + ROW.BRANCHES] as number);
+    this.#added?.branches?.(text, sample);
+    text.byte(NEWLINE);
+  }
+
+  /** What writes fields of a record that was kept; its event is that of the record. */
+  #extras(record: number, shape: EventShape): ScriptExtras | undefined {
+    if (record < 0) return undefined;
+    const event = this.#recordView.getUint32(record - EVENT_BYTES, true);
+    const { extras } = this.#shapes[event] ?? shape;
+    return extras.take(this.#records, this.#recordView, record) ? extras : undefined;
+  }
+
+  /** All up to the time. */
+  #start({ words }: RowBlock, at: number, shape: EventShape): void {
+    const { text } = this;
+    const { has, isTimed } = shape;
+    const tid = words[at + ROW.TID] as number;
+    const comm = words[at + ROW.COMM] as number;
+    const pid = has.pid ? words[at + ROW.PID] as number : 0;
+    // Samples of a thread mostly follow each other.
+    if (tid !== shape.tid || comm !== shape.comm || pid !== shape.pid) {
+      shape.tid = tid;
+      shape.comm = comm;
+      shape.pid = pid;
+      shape.thread = this.#threadText(shape);
+    }
+    text.pooled(this.#threads, shape.thread);
+    if (has.cpu) text.piece(this.#cpu(words[at + ROW.CPU] as number));
+    if (has.misc) {
+      const isRecord = words[at + ROW.FRAMES] === RECORD_TEXT;
+      const type = isRecord ? words[at + ROW.IP_LO] as number : PERF_RECORD_SAMPLE;
+      text.string(miscText(words[at + ROW.MISC] as number, type));
+    }
+    if (has.tod) this.#timeOfDay(words, at, isTimed);
+    if (has.time) {
+      if (isTimed) this.#time(words[at + ROW.TIME_HI] as number, words[at + ROW.TIME_LO] as number);
+      else text.string(this.#nanoseconds ? NO_TIME_NS : NO_TIME);
+    }
+  }
+
+  #timeOfDay(words: Int32Array, at: number, isTimed: boolean): void {
+    const hi = isTimed ? words[at + ROW.TIME_HI] as number : -1;
+    const lo = isTimed ? words[at + ROW.TIME_LO] as number : -1;
+    const time = BigInt(hi >>> 0) << 32n | BigInt(lo >>> 0);
+    this.text.string(`${timeOfDay(time, this.#clock, this.#nanoseconds)} `);
+  }
+
+  /** Number of the text of comm, pid and tid. */
+  #threadText({ has, chain, comm, pid, tid }: EventShape): number {
+    const isShort = has.ip === true && chain;
+    const known = this.#threadTexts.get(tid);
+    const form = Number(isShort) | (has.comm ? 2 : 0) | (has.pid ? 4 : 0) | (has.tid ? 8 : 0);
+    if (known?.comm === comm && known.pid === pid && known.form === form) {
+      return known.number;
+    }
+    const text = this.#scratch;
+    if (has.comm) {
+      const bytes = this.#comm(comm, tid);
+      if (!isShort) { for (let i = bytes.length; i < 16; i++) text.byte(0x20); }
+      text.bytes(bytes);
+      text.byte(0x20);
+    }
+    if (has.pid) text.string(String(pid).padStart(5) + (has.tid ? "/" : " "));
+    if (has.tid) text.string(has.pid ? `${String(tid).padEnd(5)} ` : `${String(tid).padStart(5)} `);
+    const number = this.#threads.add(text.lend());
+    this.#threadTexts.set(tid, { comm, pid, form, number });
+    return number;
+  }
+
+  #cpu(cpu: number): Piece {
+    let text = this.#cpus.get(cpu);
+    if (text === undefined) {
+      const digits = cpu < 0 ? `-${String(-cpu).padStart(2, "0")}` : String(cpu).padStart(3, "0");
+      this.#cpus.set(cpu, text = piece(`[${digits}] `));
+    }
+    return text;
+  }
+
+  #comm(comm: number, tid: number): Uint8Array {
+    if (comm < 0) return encoder.encode(tid < 0 ? ":-1" : `:${tid}`);
+    let bytes = this.#comms.get(comm);
+    if (bytes === undefined) {
+      bytes = inLine(this.#engine.names.get(comm).slice());
+      this.#comms.set(comm, bytes);
+    }
+    return bytes;
+  }
+
+  #time(hi: number, lo: number): void {
+    const { text } = this;
+    const seconds = wholeSeconds(hi, lo);
+    if (seconds !== this.#seconds) {
+      this.#seconds = seconds;
+      this.#secondsText = piece(`${String(seconds).padStart(5)}.`);
+    }
+    text.piece(this.#secondsText);
+    const rest = restOfSeconds(lo, seconds);
+    if (this.#nanoseconds) text.zeros(rest, 9);
+    else text.zeros(rest / 1000 | 0, 6);
+    text.piece(AFTER_TIME);
+  }
+
+  #address(words: Int32Array, at: number, { has, isDataAddress }: EventShape): void {
+    const { text } = this;
+    text.hex16(words[at + ROW.ADDR_HI] as number, words[at + ROW.ADDR_LO] as number);
+    if (!isDataAddress) return;
+    const place = words[at + ROW.ADDR_PLACE] as number;
+    if (has.sym) {
+      text.byte(0x20);
+      this.#places.putSymbol(text, place, has.symoff === true);
+    }
+    if (has.dso) this.#places.putDso(text, place);
+  }
+
+  #ip({ words, frames }: RowBlock, at: number, shape: EventShape, sample: number): void {
+    const { text } = this;
+    const chain = words[at + ROW.FRAMES] as number;
+    if (shape.chain && chain >= 0) {
+      text.byte(NEWLINE);
+      shape.lines.put(text, frames, chain);
+      return;
+    }
+    const place = words[at + ROW.PLACE] as number;
+    if (shape.chain) {
+      text.byte(NEWLINE);
+      if ((this.#added?.callers?.(text, sample) ?? 0) > 0) return;
+      text.byte(0x09);
+      if (place >= 0) this.#places.putChainAddress(text, place);
+      else text.hex16(words[at + ROW.IP_HI] as number, words[at + ROW.IP_LO] as number);
+      this.#places.putAfterAddress(text, place, shape.has);
+      text.byte(NEWLINE);
+      return;
+    }
+    text.byte(0x20);
+    text.hex16(words[at + ROW.IP_HI] as number, words[at + ROW.IP_LO] as number);
+    this.#places.putAfterAddress(text, place, shape.has);
+  }
+}
+
+/** `PERF_RECORD_MISC_*` of a record as letters. */
+function miscText(misc: number, type: number): string {
+  const mode = misc & 7;
+  const text = (["", "K", "U", "H", "G", "g"][mode] ?? "") + miscLetters(misc, type);
+  return text + " ".repeat(Math.max(1, 6 - text.length));
+}
+
+function miscLetters(misc: number, type: number): string {
+  switch (type) {
+    case PERF_RECORD_MMAP:
+    case PERF_RECORD_MMAP2:
+      return misc & PERF_RECORD_MISC_MMAP_DATA ? "M" : "";
+    case PERF_RECORD_COMM:
+      return misc & PERF_RECORD_MISC_COMM_EXEC ? "E" : "";
+    case PERF_RECORD_SWITCH:
+    case PERF_RECORD_SWITCH_CPU_WIDE:
+      if ((misc & PERF_RECORD_MISC_SWITCH_OUT) === 0) return "";
+      return misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ? "Sp" : "S";
+    default:
+      return "";
+  }
+}

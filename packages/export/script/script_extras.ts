@@ -1,0 +1,196 @@
+import { PERF_BRANCH_TYPE_NAMES, PERF_SAMPLE_WEIGHT_STRUCT } from "@perfdata/format/perf-event";
+import { type PerfEvent, registerName } from "@perfdata/format";
+import { SampleFields } from "@perfdata/format/sample-layout";
+import { PERF_EVENT_HEADER_SIZE } from "@perfdata/format/record-types";
+import type { ByteText } from "../formats/byte_text.ts";
+import { dataSourceText } from "./data_source.ts";
+import { isBpfOutput, type ScriptField } from "./script_fields.ts";
+import type { ScriptPlaces } from "./script_places.ts";
+import type { ScriptTraces } from "./script_traces.ts";
+
+/** Bytes of a `perf_branch_entry`: from, to, flags. */
+const BRANCH_ENTRY = 24;
+
+/**
+ * Fields that `perf script` prints of a whole record, as it prints them (tools/perf/builtin-script.c):
+ * those before the address of the sample, and those after it.
+ */
+export class ScriptExtras {
+  readonly #event: PerfEvent;
+  readonly #has: Readonly<Partial<Record<ScriptField, boolean>>>;
+  readonly #le: boolean;
+  readonly #fields: SampleFields;
+  readonly #traces: ScriptTraces | undefined;
+  readonly #places: ScriptPlaces;
+  readonly #interrupt: readonly string[];
+  readonly #user: readonly string[];
+  /** What data sources are filled up to: the longest so far, as with perf. */
+  readonly #widths: { dataSource: number };
+  #bytes: Uint8Array = new Uint8Array(0);
+  #view: DataView = new DataView(new ArrayBuffer(0));
+
+  /** Prepares for an event. */
+  constructor(
+    event: PerfEvent,
+    fields: ReadonlySet<ScriptField>,
+    places: ScriptPlaces,
+    traces: ScriptTraces | undefined,
+    machine: {
+      readonly littleEndian: boolean;
+      readonly arch: string | undefined;
+      readonly widths: { dataSource: number };
+    },
+  ) {
+    this.#event = event;
+    this.#has = Object.fromEntries([...fields].map((field) => [field, true]));
+    this.#fields = new SampleFields(event.attr);
+    this.#places = places;
+    this.#traces = traces;
+    this.#le = machine.littleEndian;
+    this.#widths = machine.widths;
+    const names = (mask: bigint) => {
+      const all: string[] = [];
+      for (let bit = 0; mask >> BigInt(bit) !== 0n; bit++) {
+        if ((mask >> BigInt(bit) & 1n) !== 0n) {
+          all.push(registerName(machine.arch, bit).toUpperCase());
+        }
+      }
+      return all;
+    };
+    this.#interrupt = names(event.attr.sample_regs_intr);
+    this.#user = names(event.attr.sample_regs_user);
+  }
+
+  /** Takes the record at `at`; says whether it can be read. */
+  take(records: Uint8Array, view: DataView, at: number): boolean {
+    this.#bytes = records;
+    this.#view = view;
+    const size = view.getUint16(at + PERF_EVENT_HEADER_SIZE - 2, this.#le);
+    return this.#fields.locate(view, at, at + size, this.#le);
+  }
+
+  /** Writes the text of a tracepoint. */
+  trace(text: ByteText): void {
+    const { raw, rawSize } = this.#fields;
+    if (!this.#has.trace || raw < 0) return;
+    const own = this.#traces?.text(this.#event, this.#bytes, this.#view, raw, raw + rawSize);
+    if (own !== undefined) text.bytes(own);
+  }
+
+  /** Writes what comes after the data address and before the code address. */
+  beforeIp(text: ByteText): void {
+    const has = this.#has;
+    const fields = this.#fields;
+    if (has.data_src) {
+      const source = this.#u64(fields.dataSrc);
+      const all = `${source.toString(16).padStart(16)} ${dataSourceText(source)}`.slice(0, 99);
+      this.#widths.dataSource = Math.max(this.#widths.dataSource, all.length);
+      text.string(all.padEnd(this.#widths.dataSource));
+    }
+    // perf_sample_weight: var1_dw, var2_w, var3_w.
+    const isStruct = (this.#event.layout.sampleType & PERF_SAMPLE_WEIGHT_STRUCT) !== 0;
+    const weight = this.#u64(fields.weight);
+    if (has.weight) text.string(String(isStruct ? weight & 0xffff_ffffn : weight).padStart(16));
+    if (has.ins_lat) text.string(String(isStruct ? weight >> 32n & 0xffffn : 0n).padStart(16));
+    if (has.retire_lat) text.string(String(isStruct ? weight >> 48n : 0n).padStart(16));
+  }
+
+  /** Writes what comes after the code address or the call chain. */
+  afterIp(text: ByteText, branches: Int32Array, from: number): void {
+    const has = this.#has;
+    const fields = this.#fields;
+    if (has.iregs) this.#registers(text, fields.regsIntr, this.#interrupt);
+    if (has.uregs) this.#registers(text, fields.regsUser, this.#user);
+    if (fields.branchStack >= 0 && (has.brstack || has.brstacksym || has.brstackoff)) {
+      for (let i = 0; i < fields.branchStackLength; i++) this.#branch(text, i, branches, from);
+    }
+    if (has["bpf-output"] && isBpfOutput(this.#event)) this.#bpfOutput(text);
+    if (has.phys_addr) text.string(this.#u64(fields.physAddr).toString(16).padStart(16));
+    if (has.data_page_size) text.string(` ${pageSize(this.#u64(fields.dataPageSize))}`);
+    if (has.code_page_size) text.string(` ${pageSize(this.#u64(fields.codePageSize))}`);
+  }
+
+  #u64(at: number): bigint {
+    return at < 0 ? 0n : this.#view.getBigUint64(at, this.#le);
+  }
+
+  #registers(text: ByteText, at: number, names: readonly string[]): void {
+    if (at < 0) return;
+    const abi = this.#u64(at);
+    if (abi === 0n) return;
+    text.string(` ABI:${abi} `);
+    for (const [i, name] of names.entries()) {
+      text.string(`${name.padStart(5)}:0x${this.#u64(at + 8 + 8 * i).toString(16)} `);
+    }
+  }
+
+  #branch(text: ByteText, i: number, branches: Int32Array, first: number): void {
+    const { brstack, brstacksym, dso } = this.#has;
+    const at = this.#fields.branchStack + i * BRANCH_ENTRY;
+    const places = this.#places;
+    const put = (side: number) => {
+      const place = first < 0 ? -1 : branches[first + 2 * i + side] as number;
+      if (brstacksym) {
+        if (place < 0) text.string("[unknown]");
+        else places.putSymbol(text, place, true);
+      } else {
+        if (side === 0) text.byte(0x20);
+        const address = this.#u64(at + 8 * side);
+        text.string(`0x${(brstack ? address : places.branchOffset(place, address)).toString(16)}`);
+      }
+      if (!dso) return;
+      text.byte(0x28);
+      text.string(places.dso(place));
+      text.byte(0x29);
+    };
+    put(0);
+    text.byte(0x2f);
+    put(1);
+    const low = this.#view.getInt32(at + (this.#le ? 16 : 20), this.#le);
+    text.string(branchFlags(low));
+  }
+
+  /** Eight bytes a line, in hexadecimal and as text; all of it as text where it is one. */
+  #bpfOutput(text: ByteText): void {
+    const { raw, rawSize } = this.#fields;
+    const bytes = raw < 0 ? new Uint8Array(0) : this.#bytes.subarray(raw, raw + rawSize);
+    text.byte(0x0a);
+    const isPrint = (byte: number) => byte >= 0x20 && byte < 0x7f;
+    for (let at = 0; at < bytes.length; at += 8) {
+      const line = bytes.subarray(at, at + 8);
+      const hex = Array.from(line, (byte) => ` ${byte.toString(16).padStart(2, "0")}`).join("");
+      const shown = Array.from(line, (byte) => isPrint(byte) ? String.fromCharCode(byte) : ".");
+      text.string((at === 0 ? "BPF output:" : "").padStart(17));
+      text.string(
+        ` ${at.toString(16).padStart(4, "0")}:${hex.padEnd(24)}  ${shown.join("").padEnd(8)}\n`,
+      );
+    }
+    const nul = bytes.indexOf(0);
+    const isText = nul >= 0 && bytes.subarray(0, nul).every(isPrint) &&
+      bytes.subarray(nul).every((byte) => byte === 0);
+    if (!isText) return;
+    text.string(`${"BPF string:".padStart(17)} "`);
+    text.bytes(bytes.subarray(0, nul));
+    text.string('"\n');
+  }
+}
+
+/**
+ * The flags of a branch as `perf script` prints them, of the low half of their word in a
+ * `perf_branch_entry`: mispred:1, predicted:1, in_tx:1, abort:1, cycles:16, type:4.
+ */
+export function branchFlags(low: number): string {
+  const predicted = low & 2 ? "P" : low & 1 ? "M" : "-";
+  const type = PERF_BRANCH_TYPE_NAMES[low >>> 20 & 15] ?? "";
+  const cycles = low >>> 4 & 0xffff;
+  return `/${predicted}/${low & 4 ? "X" : "-"}/${low & 8 ? "A" : "-"}/${cycles}/${type} `;
+}
+
+/** 4096 as `4K`, and 2^30 as `1024M`: by perf's rules. */
+function pageSize(size: bigint): string {
+  if (size === 0n) return "N/A";
+  let rest = size;
+  let unit = 0;
+  for (; rest / 1024n > 1n && unit < 3; unit++) rest /= 1024n;
+  return `${rest}${"BKMG"[unit]}`;
+}

@@ -1,0 +1,84 @@
+import { enlarge } from "@perfdata/format/enlarge";
+import { type Piece, piece } from "@perfdata/format/text-bytes";
+import { PLACE_FRAME } from "@perfdata/session/run";
+import { ByteText, TextPool } from "../formats/byte_text.ts";
+import type { FrameFields, ScriptPlaces } from "./script_places.ts";
+
+/** Words of lines that are kept: then they are made anew. */
+const KEPT = 1 << 23;
+
+/** The number of a place without lines yet. */
+const NONE = -1;
+
+/**
+ * Writes the lines of call chains, as `perf script` prints them (`sample__fprintf_callchain` of
+ * tools/perf/util/evsel_fprintf.c). Those of a place are made once and copied from then on.
+ */
+export class FrameLines {
+  readonly #places: ScriptPlaces;
+  readonly #fields: FrameFields;
+  /** By place: the number of its text. */
+  #numbers = new Int32Array(1 << 10).fill(NONE);
+  readonly #scratch = new ByteText();
+  #pool = new TextPool();
+  /** What follows an address at which nothing is mapped, with the end of the line. */
+  readonly #unknown: Piece;
+
+  /** Begins without lines. */
+  constructor(places: ScriptPlaces, fields: FrameFields) {
+    this.#places = places;
+    this.#fields = fields;
+    const { sym, dso } = fields;
+    this.#unknown = piece(
+      `${sym === true ? " [unknown]" : ""}${dso === true ? " ([unknown])" : ""}\n`,
+    );
+  }
+
+  /** Writes the chain at `start`: the number of its words, then these as `Run.frames` has them. */
+  put(text: ByteText, words: Int32Array, start: number): void {
+    const { count } = this.#places;
+    if (count > this.#numbers.length) {
+      const known = this.#numbers.length;
+      this.#numbers = enlarge(this.#numbers, count).fill(NONE, known);
+    }
+    const numbers = this.#numbers;
+    const end = start + 1 + (words[start] as number);
+    for (let at = start + 1; at < end; at += 2) {
+      const hi = words[at] as number;
+      const lo = words[at + 1] as number;
+      if (hi !== PLACE_FRAME) {
+        text.byte(0x09);
+        text.hex16(hi, lo);
+        text.piece(this.#unknown);
+        continue;
+      }
+      const known = numbers[lo] as number;
+      text.pooled(this.#pool, known === NONE ? this.#add(lo) : known);
+    }
+  }
+
+  #add(place: number): number {
+    if (this.#pool.used > KEPT) {
+      this.#pool = new TextPool();
+      this.#numbers.fill(NONE);
+    }
+    const text = this.#scratch;
+    const places = this.#places;
+    const { sym, symoff, srcline } = this.#fields;
+    for (const inlined of places.inlined(place)) {
+      text.byte(0x09);
+      places.putChainAddress(text, place);
+      if (sym === true) {
+        text.byte(0x20);
+        places.putInlined(text, place, inlined, symoff === true);
+      }
+      if (srcline === true) places.putLine(text, place);
+      text.string(" (inlined)\n");
+    }
+    text.byte(0x09);
+    places.putChainAddress(text, place);
+    places.putAfterAddress(text, place, this.#fields);
+    text.byte(0x0a);
+    return this.#numbers[place] = this.#pool.add(text.lend());
+  }
+}

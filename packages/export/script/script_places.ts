@@ -1,0 +1,301 @@
+import { enlarge } from "@perfdata/format/enlarge";
+import {
+  PERF_RECORD_MISC_CPUMODE_MASK,
+  PERF_RECORD_MISC_KERNEL,
+} from "@perfdata/format/perf-event";
+import type { TraceSymbol } from "@perfdata/format/tracepoint";
+import type { Engine } from "@perfdata/session/engine";
+import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
+import { type ByteText, TextPool } from "../formats/byte_text.ts";
+import { shortName } from "@perfdata/session/short-name";
+import { PlaceLookUps, ShownNames } from "@perfdata/profile/look-up";
+import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
+import type { OutcomesPart, SymbolTrust } from "@perfdata/session/symbolize";
+import type { JoinedNumbers } from "@perfdata/session/workers";
+import type { ResolvedFrame, SymbolObject, SymbolResolver } from "@perfdata/symbols";
+
+const encoder = new TextEncoder();
+
+/** Which fields a line of a call chain has after its address. */
+export interface FrameFields {
+  /** The symbol. */
+  readonly sym?: boolean;
+  /** Its offset. */
+  readonly symoff?: boolean;
+  /** The object. */
+  readonly dso?: boolean;
+  /** The source line. */
+  readonly srcline?: boolean;
+}
+
+/** The number that stands for no name. */
+const UNKNOWN = -1;
+
+/** What is looked up beside names. */
+export interface PlaceWants {
+  /** What is inlined. */
+  readonly inline: boolean;
+  /** Source lines. */
+  readonly lines: boolean;
+}
+
+/**
+ * What `perf script` prints of places, which are looked up as they are met. A text is made once, as bytes, and
+ * copied from then on.
+ */
+export class ScriptPlaces {
+  readonly #engine: Engine;
+  readonly #lookUps: PlaceLookUps;
+  /** By place: the number of its name, plus one. */
+  #names = new Int32Array(1 << 10);
+  readonly #texts: string[] = [];
+  /** By place: 1 where a file that nothing verifies gives the name. */
+  #unverified = new Uint8Array(1 << 10);
+  /** By place: where its function starts. */
+  #starts = new Float64Array(1 << 10);
+  /** What was inlined, innermost first. */
+  readonly #inlined = new Map<number, readonly ResolvedFrame[]>();
+  readonly #lines = new Map<number, string>();
+  readonly #dsos: string[] = [];
+  readonly #shortNames: string[] = [];
+  readonly #bases: { readonly hi: number; readonly lo: number }[] = [];
+  readonly #pool = new TextPool();
+  /** Texts of names and of objects, numbers of the pool; both begin with the unknown. */
+  readonly #nameTexts: number[] = [this.#pooled("[unknown]")];
+  readonly #dsoTexts: number[] = [this.#pooled(" ([unknown])")];
+  readonly #listed: ReadonlySet<string>;
+
+  /** Has looked up nothing yet. */
+  constructor(engine: Engine, resolver: SymbolResolver, wants: PlaceWants) {
+    this.#engine = engine;
+    this.#listed = new Set(
+      engine.recorded.known
+        .filter(({ misc }) => (misc & PERF_RECORD_MISC_CPUMODE_MASK) === PERF_RECORD_MISC_KERNEL)
+        .map(({ filename }) => filename),
+    );
+    const numbers = new Map<string, number>();
+    const shown = new ShownNames(resolver.show);
+    this.#lookUps = new PlaceLookUps(engine.places, resolver, (found) => {
+      for (const [i, place] of found.places.entries()) {
+        const { symbol, frames } = found.resolutions[i] ?? { symbol: undefined, frames: [] };
+        const name = shown.of(found.resolutions[i]);
+        if (symbol !== undefined && name !== undefined) {
+          let number = numbers.get(name);
+          if (number === undefined) {
+            numbers.set(name, number = this.#texts.push(name) - 1);
+            this.#nameTexts.push(this.#pooled(name));
+          }
+          this.#names[place] = number + 1;
+          this.#unverified[place] = found.verified ? 0 : 1;
+          this.#starts[place] = symbol.start;
+        }
+        if (wants.inline && frames.length > 1) this.#inlined.set(place, frames.slice(0, -1));
+        const [line] = frames;
+        if (wants.lines && line?.file !== undefined && line.line > 0) {
+          const file = line.file.slice(line.file.lastIndexOf("/") + 1);
+          this.#lines.set(place, `${file}:${line.line}`);
+        }
+      }
+    });
+  }
+
+  /** Looks up the places that were met since the call before. */
+  async learn(): Promise<void> {
+    const { count } = this;
+    if (count > this.#names.length) {
+      this.#names = enlarge(this.#names, count);
+      this.#unverified = enlarge(this.#unverified, count);
+      this.#starts = enlarge(this.#starts, count);
+    }
+    await this.#lookUps.next();
+    const { objects } = this.#engine.places;
+    for (let i = this.#dsos.length; i < objects.length; i++) this.#addObject(i);
+  }
+
+  /** What became of look-ups: what can be sent to another thread. */
+  part(): OutcomesPart {
+    return this.#lookUps.part();
+  }
+
+  /** Joins look-ups of another thread, of places whose names are not printed here. */
+  join(part: OutcomesPart, { place, objects }: JoinedNumbers): void {
+    this.#lookUps.join(part, place, objects);
+  }
+
+  /**
+   * How far names can be trusted.
+   *
+   * @param samples By place: those that were taken there.
+   */
+  trust(samples: Float64Array): SymbolTrust {
+    const uses = new PlaceUses();
+    for (let place = 0; place < this.count; place++) {
+      uses.use(place, ADDRESS_USE.CALLCHAIN, 0, 0);
+      const own = samples[place] ?? 0;
+      if (own > 0) uses.use(place, ADDRESS_USE.IP, own, own);
+    }
+    return this.#lookUps.trust(uses);
+  }
+
+  #addObject(number: number): void {
+    const { places } = this.#engine;
+    const object = places.objects[number] as SymbolObject;
+    const mapped = places.mapped[number];
+    const name = mapped?.name ?? object.path;
+    const isKernel = mapped?.kernel === true;
+    this.#shortNames.push(shortName({ name, kernel: isKernel }));
+    // perf knows a module by the name under which it has heard of it first: from the table of build
+    // ids, where that says that it is the kernel's, or from its mapping, which has the module's own.
+    const dso = object.kind === "kernel" && name.startsWith("[")
+      ? name.replace(/\].*$/, "]")
+      : object.kind === "module" && isKernel && !this.#listed.has(name)
+      ? shortName({ name, kernel: true })
+      : name;
+    this.#dsos.push(dso);
+    this.#dsoTexts.push(this.#pooled(` (${dso})`));
+    // What has to be added to an address of the object to get the one that was recorded.
+    const base = object.kind === "kernel"
+      ? object.referenceAddress ?? 0
+      : isKernel
+      ? mapped?.start ?? 0
+      : 0;
+    const hi = Math.floor(base / 2 ** 32);
+    this.#bases.push({ hi, lo: base - hi * 2 ** 32 });
+  }
+
+  /** A name stays in its line. */
+  #pooled(text: string): number {
+    return this.#pool.add(encoder.encode(text.replaceAll("\n", "\\n")));
+  }
+
+  /** Number of places. */
+  get count(): number {
+    return this.#engine.places.count;
+  }
+
+  /** The object of a place, as text. */
+  dso(place: number): string {
+    return this.#dsos[this.#object(place)] ?? "[unknown]";
+  }
+
+  /** The short name of the object of a place, by which samples are chosen. */
+  shortDso(place: number): string {
+    return this.#shortNames[this.#object(place)] ?? "[unknown]";
+  }
+
+  /** The object of a place; -1 for none. */
+  #object(place: number): number {
+    return place < 0 ? -1 : Math.max(-1, this.#engine.places.object(place));
+  }
+
+  /** The name of the function of a place. */
+  symbol(place: number): string {
+    return this.#texts[this.#name(place)] ?? "[unknown]";
+  }
+
+  #name(place: number): number {
+    return (this.#names[place] ?? 0) - 1;
+  }
+
+  /** The function of a place, for data that points to it. */
+  function(place: number): TraceSymbol | undefined {
+    const name = this.#texts[this.#name(place)];
+    return name === undefined ? undefined : { name, distance: BigInt(this.#distance(place)) };
+  }
+
+  #distance(place: number): number {
+    return this.#engine.places.address(place) - (this.#starts[place] as number);
+  }
+
+  /** Writes the name of a place, with the distance from its start where that is asked for. */
+  putSymbol(text: ByteText, place: number, offset: boolean): void {
+    const name = this.#name(place);
+    text.pooled(this.#pool, this.#nameTexts[name + 1] as number);
+    this.#putMark(text, place);
+    if (offset && name !== UNKNOWN) this.#putOffset(text, place);
+  }
+
+  #putMark(text: ByteText, place: number): void {
+    if (this.#unverified[place] === 1) text.string(UNVERIFIED_MARK);
+  }
+
+  #putOffset(text: ByteText, place: number): void {
+    const distance = this.#distance(place);
+    text.byte(0x2b);
+    text.byte(0x30);
+    text.byte(0x78);
+    text.hex(Math.floor(distance / 2 ** 32), distance | 0);
+  }
+
+  /** Writes the object of a place, with a space before it and in brackets. */
+  putDso(text: ByteText, place: number): void {
+    text.pooled(this.#pool, this.#dsoTexts[this.#object(place) + 1] as number);
+  }
+
+  /** The address of a branch as `brstackoff` has it: of a file its offset, of the kernel the address. */
+  branchOffset(place: number, address: bigint): bigint {
+    const object = this.#object(place);
+    if (object < 0 || this.#engine.places.mapped[object]?.kernel === true) return address;
+    const { places } = this.#engine;
+    return BigInt(places.hi(place) >>> 0) << 32n | BigInt(places.lo(place) >>> 0);
+  }
+
+  /** Names of what is inlined at a place, innermost first. */
+  inlined(place: number): readonly ResolvedFrame[] {
+    return this.#inlined.get(place) ?? NONE;
+  }
+
+  /** Writes the name of what is inlined at a place. */
+  putInlined(text: ByteText, place: number, { name }: ResolvedFrame, offset: boolean): void {
+    text.string(name);
+    this.#putMark(text, place);
+    if (offset && this.#name(place) !== UNKNOWN) this.#putOffset(text, place);
+  }
+
+  /** Writes what follows the address of a place: symbol, object, source line. */
+  putAfterAddress(text: ByteText, place: number, { sym, symoff, dso, srcline }: FrameFields): void {
+    if (sym === true) {
+      text.byte(0x20);
+      this.putSymbol(text, place, symoff === true);
+    }
+    if (dso === true) this.putDso(text, place);
+    if (srcline === true) this.putLine(text, place);
+  }
+
+  /** Writes the source line of a place in a line of its own, where there is one. */
+  putLine(text: ByteText, place: number): void {
+    const line = this.line(place);
+    if (line !== "") text.string(`\n  ${line}`);
+  }
+
+  /** File name and line of a place; where they are not known, object and address; else nothing. */
+  line(place: number): string {
+    const line = this.#lines.get(place);
+    if (line !== undefined) return line;
+    const object = this.#object(place);
+    if (object < 0) return "";
+    const { hi, lo } = this.#bases[object] as { hi: number; lo: number };
+    const { places } = this.#engine;
+    const low = (places.lo(place) >>> 0) + lo;
+    const high = (places.hi(place) + hi + (low >= 2 ** 32 ? 1 : 0)) >>> 0;
+    const address = BigInt(high) << 32n | BigInt(low >>> 0);
+    return `${this.#shortNames[object]}[${address.toString(16)}]`;
+  }
+
+  /**
+   * Writes the address of a place in a call chain, in hexadecimal: as its object counts in a process,
+   * as it was recorded elsewhere.
+   */
+  putChainAddress(text: ByteText, place: number): void {
+    const { places } = this.#engine;
+    const base = this.#bases[places.object(place)];
+    if (base === undefined) {
+      text.hex16(places.hi(place), places.lo(place));
+      return;
+    }
+    const lo = (places.lo(place) >>> 0) + base.lo;
+    text.hex16(places.hi(place) + base.hi + (lo >= 2 ** 32 ? 1 : 0) | 0, lo | 0);
+  }
+}
+
+const NONE: readonly ResolvedFrame[] = [];

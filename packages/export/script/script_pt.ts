@@ -1,0 +1,624 @@
+// One module, since the fields of a line are written one after the other into one buffer, each by what the
+// sample is of.
+import { eventName, type PerfEvent } from "@perfdata/format";
+import { PERF_SAMPLE_TID, PERF_SAMPLE_TIME } from "@perfdata/format/perf-event";
+import {
+  BRANCH_WORDS,
+  CHAIN_WORDS,
+  DATA_WORDS,
+  ERROR_TEXTS,
+  IP_FLAG,
+  type PtCode,
+  type PtHistory,
+  type PtNames,
+  type PtSampleRows,
+  SAMPLE,
+  SAMPLE_WORD,
+  SAMPLE_WORDS,
+} from "@perfdata/session/pt";
+import { ByteText, TextPool } from "../formats/byte_text.ts";
+import type { ItraceOptions } from "@perfdata/session/itrace";
+import type { FieldWish, ScriptField } from "./script_fields.ts";
+import { PtListText } from "./script_pt_lists.ts";
+import { NoText, WayTexts } from "./script_pt_ways.ts";
+
+/** How {@linkcode PtScriptWriter} writes. */
+export interface PtScriptOptions {
+  /** The names of all events of the recording. */
+  readonly eventNames: readonly string[];
+  /** Samples that are made of the trace. */
+  readonly itrace: ItraceOptions;
+  /** The event that recorded the trace. */
+  readonly event: PerfEvent;
+  /** Fields that are asked for. */
+  readonly wish: FieldWish | undefined;
+  /** Whether times have nanoseconds. */
+  readonly nanoseconds: boolean;
+  /** Width of objects in a call trace; 0 where they are as long as they are. */
+  readonly objectWidth: number;
+  /** Whether the trace is that of CPUs, and its samples have a number. */
+  readonly hasCpu: boolean;
+  /** Whether samples have times. */
+  readonly timed: boolean;
+  /** Ratio of the TSC to the bus clock; 0 where it is not known. */
+  readonly maxNonTurboRatio: number;
+  /** Frequency of the TSC, Hz. */
+  readonly ticksPerSecond: number;
+  /** Whether samples have call chains that are printed. */
+  readonly chains: boolean;
+  /** Whether there are branches, or recorded events of the hardware, as perf calls them. */
+  readonly hardware: boolean;
+}
+
+/** Fields that are printed. */
+type Has = Readonly<Partial<Record<ScriptField, boolean>>>;
+
+const encoder = new TextEncoder();
+const NEWLINE = 0x0a;
+
+/** PERF_COUNT_HW_INSTRUCTIONS and PERF_COUNT_HW_BRANCH_INSTRUCTIONS. */
+const HARDWARE_CONFIG: Readonly<Record<number, bigint>> = {
+  [SAMPLE.INSTRUCTIONS]: 1n,
+  [SAMPLE.BRANCHES]: 4n,
+};
+
+const SYNTH_NAMES: Readonly<Record<number, string>> = {
+  [SAMPLE.TRANSACTIONS]: "transactions",
+  [SAMPLE.PTWRITE]: "ptwrite",
+  [SAMPLE.MWAIT]: "mwait",
+  [SAMPLE.PWRE]: "pwre",
+  [SAMPLE.EXSTOP]: "exstop",
+  [SAMPLE.PWRX]: "pwrx",
+  [SAMPLE.CBR]: "cbr",
+  [SAMPLE.PSB]: "psb",
+  [SAMPLE.EVENT]: "evt",
+};
+
+/** Control flow events by type, and what belongs to them (SDM, "Control Flow Event (CFE) Packet"). */
+const EVENT_TYPES: Readonly<Record<number, string>> = {
+  1: "INTR",
+  2: "IRET",
+  3: "SMI",
+  4: "RSM",
+  5: "SIPI",
+  6: "INIT",
+  7: "VMENTRY",
+  8: "VMEXIT",
+  9: "VMEXIT_INTR",
+  10: "SHUTDOWN",
+  12: "UINT",
+  13: "UIRET",
+};
+const EVENT_DATA: Readonly<Record<number, string>> = { 0: "PFA", 1: "VMXQ", 2: "VMXR" };
+
+/** Names of flags of branches (`sample_flags` of tools/perf/util/event.c). */
+const FLAG_NAMES: ReadonlyMap<number, string> = new Map([
+  [IP_FLAG.BRANCH | IP_FLAG.CALL, "call"],
+  [IP_FLAG.BRANCH | IP_FLAG.RETURN, "return"],
+  [IP_FLAG.BRANCH | IP_FLAG.CONDITIONAL, "jcc"],
+  [IP_FLAG.BRANCH, "jmp"],
+  [IP_FLAG.BRANCH | IP_FLAG.CALL | IP_FLAG.INTERRUPT, "int"],
+  [IP_FLAG.BRANCH | IP_FLAG.RETURN | IP_FLAG.INTERRUPT, "iret"],
+  [IP_FLAG.BRANCH | IP_FLAG.CALL | IP_FLAG.SYSCALLRET, "syscall"],
+  [IP_FLAG.BRANCH | IP_FLAG.RETURN | IP_FLAG.SYSCALLRET, "sysret"],
+  [IP_FLAG.BRANCH | IP_FLAG.ASYNC, "async"],
+  [IP_FLAG.BRANCH | IP_FLAG.CALL | IP_FLAG.ASYNC | IP_FLAG.INTERRUPT, "hw int"],
+  [IP_FLAG.BRANCH | IP_FLAG.TX_ABORT, "tx abrt"],
+  [IP_FLAG.BRANCH | IP_FLAG.TRACE_BEGIN, "tr strt"],
+  [IP_FLAG.BRANCH | IP_FLAG.TRACE_END, "tr end"],
+  [IP_FLAG.BRANCH | IP_FLAG.CALL | IP_FLAG.VMENTRY, "vmentry"],
+  [IP_FLAG.BRANCH | IP_FLAG.CALL | IP_FLAG.VMEXIT, "vmexit"],
+]);
+
+/** A letter a bit (`PERF_IP_FLAG_CHARS`). */
+const FLAG_LETTERS = "bcrosyiABExgh";
+
+/** The bytes of a payload, the lowest first, if they are text up to zeros: perf prints it beside the number. */
+function payloadText(high: number, low: number): string {
+  let text = "";
+  let ended = false;
+  for (let i = 0; i < 8; i++) {
+    const byte = (i < 4 ? low >>> 8 * i : high >>> 8 * (i - 4)) & 255;
+    if (byte === 0) ended = true;
+    else if (ended || byte < 0x20 || byte > 0x7e) return "";
+    else text += String.fromCharCode(byte);
+  }
+  return text;
+}
+
+/** Flags of a sample as perf prints them. */
+export function ipFlagsText(flags: number): string {
+  const plain = flags & ~IP_FLAG.IN_TX;
+  const extra = (flags & IP_FLAG.IN_TX) === 0 ? "" : "(x)";
+  const name = FLAG_NAMES.get(plain);
+  if (name !== undefined) return name.padEnd(15) + extra.padStart(6);
+  for (
+    const [bit, word] of [[IP_FLAG.TRACE_BEGIN, "tr strt "], [
+      IP_FLAG.TRACE_END,
+      "tr end  ",
+    ]] as const
+  ) {
+    const rest = (flags & bit) === 0 ? undefined : FLAG_NAMES.get(plain & ~bit);
+    if (rest !== undefined) return word + rest.padEnd(7) + extra.padStart(6);
+  }
+  let text = "";
+  for (let i = 0; i < FLAG_LETTERS.length; i++) if ((flags >> i & 1) !== 0) text += FLAG_LETTERS[i];
+  return text;
+}
+
+/** What belongs to an event. */
+function eventData({ words, lists }: PtSampleRows, row: number): string {
+  let list = words[row * SAMPLE_WORDS + SAMPLE_WORD.LISTS] as number;
+  if (list < 0) return "";
+  list += 1 + CHAIN_WORDS * (lists[list] as number);
+  list += 1 + BRANCH_WORDS * (lists[list] as number);
+  let text = "";
+  for (let n = lists[list++] as number; n > 0; n--, list += DATA_WORDS) {
+    const [type = 0, high = 0, low = 0] = lists.subarray(list);
+    const value = BigInt(high >>> 0) << 32n | BigInt(low >>> 0);
+    text += ` ${EVENT_DATA[type] ?? `EVD_${type}`}: ${value === 0n ? "" : "0x"}${
+      value.toString(16)
+    }`;
+  }
+  return text;
+}
+
+/** The fields of instructions and branches, and those of other events. */
+function fieldsOf(
+  { wish, timed, hasCpu, event, chains, hardware }: PtScriptOptions,
+  isSynth: boolean,
+): Has {
+  const own = isSynth ? "synth" : "period";
+  const fields = new Set<ScriptField>(
+    ["comm", "tid", "time", "cpu", "event", "ip", "sym", "symoff", "dso", own],
+  );
+  if (wish !== undefined) {
+    if (!wish.isChange) fields.clear();
+    for (const field of wish.add) fields.add(field);
+    for (const field of wish.remove) fields.delete(field);
+  }
+  // perf prints call chains with their functions, except where events of the type came before them.
+  if (chains && (isSynth || !hardware)) {
+    for (const f of ["ip", "sym"] as const) if (wish?.remove.has(f) !== true) fields.add(f);
+  }
+  const { sampleType } = event.layout;
+  if (!timed || (sampleType & PERF_SAMPLE_TIME) === 0) fields.delete("time");
+  if (!hasCpu) fields.delete("cpu");
+  if ((sampleType & PERF_SAMPLE_TID) === 0) {
+    for (const f of ["tid", "pid"] as const) fields.delete(f);
+  }
+  const isAddress = fields.has("ip") || fields.has("addr") || fields.has("callindent");
+  if (!isAddress) { for (const f of ["sym", "dso"] as const) fields.delete(f); }
+  if (!fields.has("sym")) fields.delete("symoff");
+  return Object.fromEntries([...fields].map((field) => [field, true]));
+}
+
+/**
+ * Writes the samples that were made of a trace as `perf script --itrace` prints them: the text is that
+ * of perf 6.1 (tools/perf/builtin-script.c).
+ */
+export class PtScriptWriter {
+  // One class: perf's print functions one after the other, which share the row that is being written.
+
+  /** What was written and not yet taken. */
+  readonly text: ByteText = new ByteText();
+  readonly #names: PtNames;
+  readonly #code: PtCode;
+  readonly #history: PtHistory;
+  readonly #options: PtScriptOptions;
+  readonly #fields: readonly Has[];
+  /** Whether fields are those of perf, where a branch has its target. */
+  readonly #hasDefault: boolean;
+  /** Texts of events, numbers of the pool. */
+  readonly #eventTexts: number[] = [];
+  readonly #pool = new TextPool();
+  /** Number of what follows an address, by place and fields. */
+  #ends = new Int32Array(0);
+  readonly #flags = new Map<number, number>();
+  readonly #insns: number[] = [];
+  readonly #prefix = new TextPool();
+  #time = NaN;
+  #tid = NaN;
+  #cpu = NaN;
+  #comm = NaN;
+  readonly #scratch = new ByteText();
+  readonly #ways = new WayTexts();
+  #period = NaN;
+  readonly #periodText = new TextPool();
+  #prefixOf: Has | undefined;
+  #prefixIsShort = false;
+  readonly #lists: readonly PtListText[];
+  #seconds = -1;
+  #secondsText = "";
+  /** When {@linkcode PtScriptWriter.rows} has to ask for other samples, ns. */
+  #nextOther = -Infinity;
+  /** Columns of the names of events. */
+  readonly nameWidth: number;
+  /** Width that names in a call trace have at present. */
+  #spacing = 0;
+
+  /** Begins with nothing. */
+  constructor(code: PtCode, names: PtNames, history: PtHistory, options: PtScriptOptions) {
+    this.#code = code;
+    this.#names = names;
+    this.#history = history;
+    this.#options = options;
+    const { wish } = options;
+    // perf takes flags for no field.
+    this.#hasDefault = wish === undefined ||
+      (wish.isChange && [...wish.add, ...wish.remove].every((field) => field === "flags"));
+    this.#fields = [fieldsOf(options, false), fieldsOf(options, true)];
+    this.#lists = this.#fields.map((has) =>
+      new PtListText(
+        code,
+        names,
+        has,
+        (text, place) => text.pooled(this.#pool, this.#end(place, has)),
+      )
+    );
+    const { attr } = options.event;
+    const events = Object.entries(HARDWARE_CONFIG).map(([kind, config]) =>
+      [Number(kind), eventName({ ...attr, type: 0, config })] as const
+    );
+    const all = [
+      ...events,
+      ...Object.entries(SYNTH_NAMES).map(([k, v]) => [Number(k), v] as const),
+    ];
+    // perf leaves room for the names of those that were asked for, and of all that were recorded.
+    const { itrace } = options;
+    const isMade: Readonly<Record<number, boolean>> = {
+      [SAMPLE.INSTRUCTIONS]: itrace.instructions !== undefined,
+      [SAMPLE.BRANCHES]: itrace.branches,
+      [SAMPLE.TRANSACTIONS]: itrace.transactions,
+    };
+    const width = this.nameWidth = Math.max(
+      ...options.eventNames.map((name) => name.length),
+      ...all.filter(([kind]) => isMade[kind] === true).map(([, name]) => name.length),
+    );
+    for (const [kind, name] of all) {
+      this.#eventTexts[kind] = this.#pool.add(encoder.encode(`${name.padStart(width)}: `));
+    }
+  }
+
+  /**
+   * Writes the callers of a sample that was recorded, from `lists` as `PtSampleRows` has them; the names of
+   * their places are known. Returns how many there are.
+   */
+  callers(text: ByteText, lists: Int32Array, at: number): number {
+    return (this.#lists[0] as PtListText).callers(text, lists, at);
+  }
+
+  /** Writes its branch stack, if that is a field. */
+  branchStack(text: ByteText, lists: Int32Array, at: number): void {
+    (this.#lists[0] as PtListText).branchStack(text, lists, at);
+  }
+
+  /**
+   * Writes rows; the names of their places are known.
+   *
+   * @param others Called before the first row at or after the time that it returned last, ns: writes
+   *   other samples up to the row's time.
+   */
+  rows(
+    rows: PtSampleRows,
+    insnTexts: readonly string[],
+    out: (bytes: Uint8Array) => void,
+    others: (ns: number) => number = () => Infinity,
+  ): void {
+    for (let row = 0; row < rows.count; row++) {
+      if ((rows.time[row] as number) >= this.#nextOther) {
+        out(this.text.lend());
+        this.#nextOther = others(rows.time[row] as number);
+      }
+      this.#row(rows, row, insnTexts);
+      if (this.text.isFull) out(this.text.lend());
+    }
+  }
+
+  #row(rows: PtSampleRows, row: number, insnTexts: readonly string[]): void {
+    const { words, time, value } = rows;
+    const at = row * SAMPLE_WORDS;
+    const kind = words[at + SAMPLE_WORD.KIND] as number;
+    if (kind === SAMPLE.ERROR) {
+      this.#error(words, at, time[row] as number, value[row] as number);
+      return;
+    }
+    const { text } = this;
+    const isSynth = kind > SAMPLE.TRANSACTIONS;
+    const has = this.#fields[isSynth ? 1 : 0] as Has;
+    const chain = this.#options.chains && has.ip === true && kind !== SAMPLE.BRANCHES;
+    this.#start(words, at, time[row] as number, has, chain);
+    if (kind === SAMPLE.BRANCHES && !has.callindent) return this.#way(words, at, has, insnTexts);
+    const flags = isSynth ? 0 : words[at + SAMPLE_WORD.FLAGS] as number;
+    this.#head(text, kind, isSynth ? 1 : value[row] as number, flags, has);
+    if (kind === SAMPLE.BRANCHES) {
+      this.#callIndent(words, at, has);
+      this.#edge(text, words, at, has);
+    } else {
+      if (isSynth && has.synth) {
+        const data = kind === SAMPLE.EVENT ? eventData(rows, row) : "";
+        const high = words[at + SAMPLE_WORD.PAYLOAD_HI] as number;
+        const flags = words[at + SAMPLE_WORD.FLAGS] as number;
+        this.#payload(kind, flags, high, value[row] as number, data);
+      }
+      if (has.addr) this.#to(words, at, has);
+      const lists = this.#lists[isSynth ? 1 : 0] as PtListText;
+      if (chain) lists.chain(text, rows, row);
+      else if (has.ip) this.#address(text, words, at + SAMPLE_WORD.FROM_HI, has);
+      lists.branches(text, rows, row);
+    }
+    this.#putInsn(text, words[at + SAMPLE_WORD.INSN] as number, has, insnTexts);
+    text.byte(NEWLINE);
+  }
+
+  /** All up to the time. */
+  #start(
+    words: Int32Array,
+    at: number,
+    time: number,
+    has: Has,
+    isShort: boolean,
+  ): void {
+    const { text } = this;
+    const tid = words[at + SAMPLE_WORD.TID] as number;
+    const cpu = words[at + SAMPLE_WORD.CPU] as number;
+    const comm = words[at + SAMPLE_WORD.COMM] as number;
+    if (
+      has !== this.#prefixOf || isShort !== this.#prefixIsShort || time !== this.#time ||
+      tid !== this.#tid || cpu !== this.#cpu ||
+      comm !== this.#comm
+    ) {
+      this.#prefixOf = has;
+      this.#prefixIsShort = isShort;
+      this.#time = time;
+      this.#tid = tid;
+      this.#cpu = cpu;
+      this.#comm = comm;
+      const pid = words[at + SAMPLE_WORD.PID] as number;
+      this.#prefix.only(
+        encoder.encode(this.#prefixText(has, time, tid, pid, cpu, comm, isShort)),
+      );
+    }
+    text.pooled(this.#prefix, 0);
+  }
+
+  #prefixText(
+    has: Has,
+    time: number,
+    tid: number,
+    pid: number,
+    cpu: number,
+    comm: number,
+    isShort: boolean,
+  ): string {
+    let text = "";
+    if (has.comm) {
+      const name = comm < 0 ? `:${tid}` : this.#history.names.text(comm);
+      text += `${isShort ? name : name.padStart(16)} `;
+    }
+    if (has.pid) text += String(pid).padStart(5) + (has.tid ? "/" : " ");
+    if (has.tid) text += has.pid ? `${String(tid).padEnd(5)} ` : `${String(tid).padStart(5)} `;
+    if (has.cpu) {
+      text += `[${cpu < 0 ? `-${String(-cpu).padStart(2, "0")}` : String(cpu).padStart(3, "0")}] `;
+    }
+    if (has.misc) text += "U     ";
+    if (!has.time) return text;
+    const ns = Math.max(0, time);
+    const { origin } = this.#code;
+    const seconds = origin.secondsOf(ns);
+    if (seconds !== this.#seconds) {
+      this.#seconds = seconds;
+      this.#secondsText = `${String(seconds).padStart(5)}.`;
+    }
+    const rest = origin.restOf(ns);
+    return text + this.#secondsText +
+      (this.#options.nanoseconds
+        ? String(rest).padStart(9, "0")
+        : String(Math.floor(rest / 1000)).padStart(6, "0")) +
+      ": ";
+  }
+
+  /** Number of the text of flags. */
+  #flagsText(flags: number): number {
+    let number = this.#flags.get(flags);
+    if (number === undefined) {
+      const words = flags === 0 ? "" : ipFlagsText(flags);
+      number = this.#pool.add(encoder.encode(`  ${words.padEnd(21)} `));
+      this.#flags.set(flags, number);
+    }
+    return number;
+  }
+
+  /** All of a branch after the time. The same ways are gone again and again: each is a text. */
+  #way(words: Int32Array, at: number, has: Has, insnTexts: readonly string[]): void {
+    const { text } = this;
+    const number = this.#ways.find(words, at);
+    if (number >= 0) {
+      text.pooled(this.#pool, number);
+      return;
+    }
+    const out = this.#scratch;
+    // A branch stands for itself alone.
+    this.#head(out, SAMPLE.BRANCHES, 1, words[at + SAMPLE_WORD.FLAGS] as number, has);
+    this.#edge(out, words, at, has);
+    this.#putInsn(out, words[at + SAMPLE_WORD.INSN] as number, has, insnTexts);
+    out.byte(NEWLINE);
+    const bytes = out.lend();
+    text.bytes(bytes);
+    if (number === NoText.NEW) this.#ways.keep(words, at, this.#pool.add(bytes));
+  }
+
+  /** What is before the addresses of a line, and after its time. */
+  #head(text: ByteText, kind: number, period: number, flags: number, has: Has): void {
+    if (has.period) {
+      if (period !== this.#period) {
+        this.#period = period;
+        this.#periodText.only(encoder.encode(`${String(period).padStart(10)} `));
+      }
+      text.pooled(this.#periodText, 0);
+    }
+    if (has.event) text.pooled(this.#pool, this.#eventTexts[kind] as number);
+    if (has.flags) text.pooled(this.#pool, this.#flagsText(flags));
+  }
+
+  /** From where to where a branch goes. */
+  #edge(text: ByteText, words: Int32Array, at: number, has: Has): void {
+    if (has.ip) this.#address(text, words, at + SAMPLE_WORD.FROM_HI, has);
+    if (has.addr || this.#hasDefault) {
+      text.string(" => ");
+      const to = at + SAMPLE_WORD.TO_HI;
+      text.hex16(words[to] as number, words[to + 1] as number);
+      text.pooled(this.#pool, this.#end(words[to + 2] as number, has));
+    }
+  }
+
+  #putInsn(text: ByteText, insn: number, has: Has, insnTexts: readonly string[]): void {
+    if (!has.insn || insn === 0) return;
+    const number = this.#insns[insn] ??= this.#pool.add(encoder.encode(` insn:${insnTexts[insn]}`));
+    text.pooled(this.#pool, number);
+  }
+
+  /** An address with a space before it, and what it is. */
+  #address(text: ByteText, words: Int32Array, at: number, has: Has): void {
+    text.byte(0x20);
+    text.hex16(words[at] as number, words[at + 1] as number);
+    text.pooled(this.#pool, this.#end(words[at + 2] as number, has));
+  }
+
+  #to(words: Int32Array, at: number, has: Has): void {
+    const { text } = this;
+    const to = at + SAMPLE_WORD.TO_HI;
+    text.hex16(words[to] as number, words[to + 1] as number);
+    if (words[at + SAMPLE_WORD.KIND] !== SAMPLE.BRANCHES) return;
+    text.pooled(this.#pool, this.#end(words[to + 2] as number, has));
+  }
+
+  /** Number of what follows the address of a place. */
+  #end(place: number, has: Has): number {
+    // Events that perf makes up may have other fields.
+    const n = 2 * (place + 1) + (has === this.#fields[0] ? 0 : 1);
+    if (n >= this.#ends.length) {
+      const ends = new Int32Array(Math.max(this.#ends.length * 2, n + 2, 256)).fill(-1);
+      ends.set(this.#ends);
+      this.#ends = ends;
+    }
+    const known = this.#ends[n] as number;
+    if (known >= 0) return known;
+    let line = "";
+    if (has.sym) line += ` ${this.#symbol(place, has.symoff === true)}`;
+    if (has.dso) line += ` (${this.#names.perfObject(place)})`;
+    if (has.srcline) {
+      const source = this.#names.line(place);
+      if (source !== undefined) line += `\n  ${source.slice(source.lastIndexOf("/") + 1)}`;
+    }
+    return this.#ends[n] = this.#pool.add(encoder.encode(line));
+  }
+
+  #symbol(place: number, offset: boolean): string {
+    const name = this.#names.symbols[place];
+    if (name === undefined) return "[unknown]";
+    return offset ? `${name}+0x${(this.#names.offsets[place] as number).toString(16)}` : name;
+  }
+
+  /** The line of a call trace: what is called or returned from, as deep as it is. */
+  #callIndent(
+    words: Int32Array,
+    at: number,
+    has: Has,
+  ): void {
+    const { text } = this;
+    const flags = words[at + SAMPLE_WORD.FLAGS] as number;
+    if (has.dso && !has.ip && !has.addr) {
+      const object = this.#names.perfObject(words[at + SAMPLE_WORD.FROM] as number);
+      const { objectWidth } = this.#options;
+      text.string(
+        `(${objectWidth > 0 ? object.slice(0, objectWidth - 1).padEnd(objectWidth) : object})\t`,
+      );
+    }
+    const isTo = (flags & (IP_FLAG.CALL | IP_FLAG.TRACE_BEGIN)) !== 0;
+    const isFrom = (flags & (IP_FLAG.RETURN | IP_FLAG.TRACE_END)) !== 0;
+    let length = 0;
+    if (isTo || isFrom) {
+      const part = at + (isTo ? SAMPLE_WORD.TO_HI : SAMPLE_WORD.FROM_HI);
+      const place = words[part + 2] as number;
+      const hi = words[part] as number;
+      const lo = words[part + 1] as number;
+      const indent = 4 * (words[at + SAMPLE_WORD.DEPTH] as number);
+      const name = this.#names.symbols[place];
+      if (name !== undefined) {
+        for (let i = 0; i < indent; i++) text.byte(0x20);
+        text.string(name);
+        length = indent + encoder.encode(name).length;
+      } else if (hi !== 0 || lo !== 0) {
+        for (let i = 0; i < indent; i++) text.byte(0x20);
+        text.hex16(hi, lo);
+        length = indent + 16;
+      }
+    }
+    // Columns change seldom.
+    if (length > this.#spacing || (length > 0 && length < this.#spacing - 52)) {
+      this.#spacing = Math.ceil((length + 4) / 32) * 32;
+    }
+    for (let i = length; i < this.#spacing; i++) text.byte(0x20);
+  }
+
+  /** What an event says, as wide as perf makes it. */
+  #payload(kind: number, flags: number, high: number, value: number, data: string): void {
+    const text = this.#payloadText(kind, flags & 1, high >>> 0, value) + data;
+    this.text.string(text.length > 0 ? text.padEnd(34) : text);
+  }
+
+  #payloadText(kind: number, isAt: number, high: number, value: number): string {
+    const hex = (of: number) => of === 0 ? "0" : `0x${of.toString(16)}`;
+    const low = value >>> 0;
+    switch (kind) {
+      case SAMPLE.PTWRITE:
+        // The halves are never one number: it would be rounded.
+        return ` IP: ${isAt} payload: ${
+          high === 0 ? hex(low) : hex(high) + low.toString(16).padStart(8, "0")
+        } ${payloadText(high, low)} `;
+      case SAMPLE.MWAIT:
+        return ` hints: ${hex(low & 0xff)} extensions: ${hex(high & 3)} `;
+      case SAMPLE.PWRE:
+        return ` hw: ${low >> 7 & 1} cstate: ${low >> 12 & 15} sub-cstate: ${low >> 8 & 15} `;
+      case SAMPLE.EXSTOP:
+        return ` IP: ${isAt} `;
+      case SAMPLE.PWRX:
+        return ` deepest cstate: ${low & 15} last cstate: ${low >> 4 & 15} wake reason: ${
+          hex(low >> 8 & 15)
+        } `;
+      case SAMPLE.CBR: {
+        const { maxNonTurboRatio, ticksPerSecond } = this.#options;
+        const khz = maxNonTurboRatio === 0
+          ? 0
+          : low * Math.floor(Math.floor(ticksPerSecond / maxNonTurboRatio) / 1000);
+        const percent = maxNonTurboRatio === 0
+          ? 0
+          : Math.floor((5 + Math.floor(1000 * low / maxNonTurboRatio)) / 10);
+        return ` cbr: ${String(low).padStart(2)} freq: ${
+          String(Math.floor((khz + 500) / 1000)).padStart(4)
+        } MHz (${String(percent).padStart(3)}%) `;
+      }
+      case SAMPLE.EVENT:
+        return ` cfe: ${EVENT_TYPES[low >> 8] ?? low >> 8} IP: ${isAt} vector: ${low & 255}`;
+      case SAMPLE.PSB:
+        return ` psb offs: ${hex(value)} `;
+      default:
+        return "";
+    }
+  }
+
+  #error(words: Int32Array, at: number, time: number, code: number): void {
+    const hi = (words[at + SAMPLE_WORD.FROM_HI] as number) >>> 0;
+    const lo = (words[at + SAMPLE_WORD.FROM_LO] as number) >>> 0;
+    const ip = BigInt(hi) << 32n | BigInt(lo);
+    const when = time <= 0 ? " time 0" : ` time ${this.#code.origin.secondsText(time)}`;
+    this.text.string(
+      ` instruction trace error type 1${when} cpu ${words[at + SAMPLE_WORD.CPU]} pid ${
+        words[at + SAMPLE_WORD.PID]
+      } tid ${words[at + SAMPLE_WORD.TID]} ip ${
+        ip === 0n ? "0" : `0x${ip.toString(16)}`
+      } code ${code}: ${ERROR_TEXTS[code] ?? ""}\n`,
+    );
+  }
+}

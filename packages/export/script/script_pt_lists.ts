@@ -1,0 +1,117 @@
+import {
+  BRANCH_WORDS,
+  CHAIN_WORDS,
+  IP_FLAG,
+  type PtCode,
+  type PtNames,
+  type PtSampleRows,
+  SAMPLE_WORD,
+  SAMPLE_WORDS,
+} from "@perfdata/session/pt";
+import type { ByteText } from "../formats/byte_text.ts";
+import { branchFlags } from "./script_extras.ts";
+import type { ScriptField } from "./script_fields.ts";
+
+/** Writes the call chains and branch stacks of samples that were made of a trace, as perf does. */
+export class PtListText {
+  readonly #code: PtCode;
+  readonly #names: PtNames;
+  readonly #has: Readonly<Partial<Record<ScriptField, boolean>>>;
+  /** Writes what follows an address: function, object, line. */
+  readonly #putEnd: (text: ByteText, place: number) => void;
+
+  /** Prepares for the fields of an event. */
+  constructor(
+    code: PtCode,
+    names: PtNames,
+    has: Readonly<Partial<Record<ScriptField, boolean>>>,
+    putEnd: (text: ByteText, place: number) => void,
+  ) {
+    this.#code = code;
+    this.#names = names;
+    this.#has = has;
+    this.#putEnd = putEnd;
+  }
+
+  /** Writes the address of a sample and its callers, a line each. */
+  chain(text: ByteText, { words, lists }: PtSampleRows, row: number): void {
+    const at = row * SAMPLE_WORDS;
+    text.byte(0x0a);
+    this.#frame(
+      text,
+      words[at + SAMPLE_WORD.FROM_HI] as number,
+      words[at + SAMPLE_WORD.FROM_LO] as number,
+      words[at + SAMPLE_WORD.FROM] as number,
+    );
+    this.callers(text, lists, words[at + SAMPLE_WORD.LISTS] as number);
+  }
+
+  /** Writes the callers of the lists that begin at `list`, a line each; returns how many there are. */
+  callers(text: ByteText, lists: Int32Array, list: number): number {
+    const count = lists[list++] as number;
+    for (let n = count; n > 0; n--, list += CHAIN_WORDS) {
+      this.#frame(
+        text,
+        lists[list] as number,
+        lists[list + 1] as number,
+        lists[list + 2] as number,
+      );
+    }
+    return count;
+  }
+
+  /** A line: of the kernel the address, of a file its offset there. */
+  #frame(text: ByteText, hi: number, lo: number, place: number): void {
+    text.byte(0x09);
+    if (hi < 0 || place < 0) text.hex16(hi, lo);
+    else {
+      const address = this.#code.table.address[place] as number;
+      text.hex16(Math.floor(address / 2 ** 32), address | 0);
+    }
+    this.#putEnd(text, place);
+    text.byte(0x0a);
+  }
+
+  /** Writes the branch stack of a row. */
+  branches(text: ByteText, { words, lists }: PtSampleRows, row: number): void {
+    const list = words[row * SAMPLE_WORDS + SAMPLE_WORD.LISTS] as number;
+    if (list >= 0) this.branchStack(text, lists, list);
+  }
+
+  /** Writes the branch stack of the lists that begin at `list`. */
+  branchStack(text: ByteText, lists: Int32Array, list: number): void {
+    const { brstack, brstacksym, brstackoff } = this.#has;
+    if (!(brstack || brstacksym || brstackoff)) return;
+    list += 1 + CHAIN_WORDS * (lists[list] as number);
+    for (let n = lists[list++] as number; n > 0; n--, list += BRANCH_WORDS) {
+      this.#end(text, lists, list, true);
+      text.byte(0x2f);
+      this.#end(text, lists, list + 3, false);
+      const flags = lists[list + 6] as number;
+      text.string(branchFlags(
+        ((flags & IP_FLAG.IN_TX) !== 0 ? 4 : 0) | ((flags & IP_FLAG.TX_ABORT) !== 0 ? 8 : 0),
+      ));
+    }
+  }
+
+  #end(text: ByteText, lists: Int32Array, at: number, isFrom: boolean): void {
+    const { brstack, brstacksym, dso } = this.#has;
+    const hi = lists[at] as number;
+    const lo = lists[at + 1] as number;
+    const place = lists[at + 2] as number;
+    if (brstacksym && !brstack) {
+      const name = this.#names.symbols[place];
+      text.string(
+        name === undefined
+          ? "[unknown]"
+          : `${name}+0x${(this.#names.offsets[place] as number).toString(16)}`,
+      );
+    } else {
+      text.string(isFrom ? " 0x" : "0x");
+      const address = place < 0 ? 0 : this.#code.table.address[place] as number;
+      if (brstack || hi < 0 || place < 0) text.hex(hi, lo);
+      else text.hex(Math.floor(address / 2 ** 32), address | 0);
+    }
+    if (dso) text.string(`(${this.#names.perfObject(place)})`);
+  }
+}

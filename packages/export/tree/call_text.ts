@@ -1,0 +1,175 @@
+import { visible } from "@perfdata/format/visible";
+import { type CallEvents, durationText, type NameFilter, type PtNames } from "@perfdata/session/pt";
+import { enlarge } from "@perfdata/format/enlarge";
+import { ByteText, TextPool } from "../formats/byte_text.ts";
+
+const encoder = new TextEncoder();
+/** Levels that are shown by indentation. */
+const LEVELS = 61;
+/** What a line ends with: of a call that calls others, of its end, of one that calls none. */
+const Ending = { BEGIN: 0, RETURN: 1, OPEN: 2, LEAF: 3, OPEN_LEAF: 4 } as const;
+type Ending = typeof Ending[keyof typeof Ending];
+const OPEN = "  /* no return seen */";
+const NO_LINES = new Int32Array(0);
+const ENDINGS = ["() {", "", OPEN, "();", `();${OPEN}`] as const;
+/** Durations whose text is kept. */
+const DURATIONS = 1 << 16;
+/** What is known of a thread. */
+interface Thread {
+  /** The depth of the innermost call that the filter names, or -1. */
+  inside: number;
+  /** A call that is not printed yet, since its return may be the next line. */
+  held: boolean;
+  /** What lines begin with: tid and time. The other one of the two may be that of the held call. */
+  readonly prefixes: readonly [TextPool, TextPool];
+  prefix: 0 | 1;
+  heldPrefix: 0 | 1;
+  /** When the present prefix is of, ns. */
+  time: number;
+  /** What the held call is of, and how deep. */
+  heldPlace: number;
+  heldLevel: number;
+}
+
+/**
+ * A call trace as text, in the manner of the kernel's function_graph: a line at a call that calls others,
+ * one at its end, and one alone for a call that calls none.
+ */
+export class CallText {
+  /** What was written and not yet taken. */
+  readonly text: ByteText = new ByteText();
+  readonly #names: PtNames;
+  readonly #filter: NameFilter;
+  readonly #pool = new TextPool();
+  readonly #threads = new Map<number, Thread>();
+  /** By place: the texts of its lines, by level and ending; numbers + 1, or 0. */
+  readonly #lines: (Int32Array | undefined)[] = [];
+  readonly #durations = new Map<number, number>();
+  /** A duration that is not kept. */
+  readonly #duration = new TextPool();
+  readonly #noDuration = this.#add(`${" ".repeat(10)} `);
+
+  /** With a filter, only calls of those functions and what they call are printed. */
+  constructor(names: PtNames, filter?: NameFilter) {
+    this.#names = names;
+    this.#filter = filter;
+  }
+
+  /** Writes the lines of some events; the names of their places are known. */
+  rows(events: CallEvents, out: (bytes: Uint8Array) => void): void {
+    const { text } = this;
+    const pool = this.#pool;
+    for (let i = 0; i < events.count; i++) {
+      const tid = events.tid[i] as number;
+      const thread = this.#threads.get(tid) ?? this.#thread(tid);
+      const level = this.#level(thread, events, i);
+      if (level < 0) continue;
+      const time = events.time[i] as number;
+      if (time !== thread.time) this.#setTime(thread, tid, time);
+      const place = events.place[i] as number;
+      const isCall = events.kind[i] === 0;
+      if (isCall && !thread.held) {
+        thread.held = true;
+        thread.heldPrefix = thread.prefix;
+        thread.heldPlace = place;
+        thread.heldLevel = level;
+        continue;
+      }
+      const { held, heldPrefix, heldPlace, heldLevel } = thread;
+      text.pooled(thread.prefixes[held ? heldPrefix : thread.prefix], 0);
+      if (isCall) {
+        text.pooled(pool, this.#noDuration);
+        text.pooled(pool, this.#line(heldPlace, heldLevel, Ending.BEGIN));
+        thread.heldPrefix = thread.prefix;
+        thread.heldPlace = place;
+        thread.heldLevel = level;
+      } else {
+        this.#putDuration(events.duration[i] as number);
+        const isOpen = events.kind[i] === 2;
+        thread.held = false;
+        text.pooled(
+          pool,
+          held
+            ? this.#line(heldPlace, heldLevel, isOpen ? Ending.OPEN_LEAF : Ending.LEAF)
+            : this.#line(place, level, isOpen ? Ending.OPEN : Ending.RETURN),
+        );
+      }
+      if (text.isFull) out(text.lend());
+    }
+  }
+
+  /** How far a line is indented; -1 where it is not shown. */
+  #level(thread: Thread, events: CallEvents, i: number): number {
+    const depth = events.depth[i] as number;
+    if (this.#filter === undefined) return Math.min(depth, LEVELS - 1);
+    const isCall = events.kind[i] === 0;
+    const { inside } = thread;
+    if (inside < 0) {
+      const name = this.#names.names[events.place[i] as number] as string;
+      if (!isCall || !this.#filter.has(name)) return -1;
+      thread.inside = depth;
+      return 0;
+    }
+    if (!isCall && inside === depth) thread.inside = -1;
+    return Math.min(depth - inside, LEVELS - 1);
+  }
+
+  /** The text of a line after its duration. */
+  #line(place: number, level: number, ending: Ending): number {
+    const at = level * ENDINGS.length + ending;
+    let lines = this.#lines[place];
+    if (lines === undefined || at >= lines.length) {
+      lines = this.#lines[place] = enlarge(lines ?? NO_LINES, at + 1);
+    }
+    const known = (lines[at] as number) - 1;
+    if (known >= 0) return known;
+    const name = visible(this.#names.labels[place] as string);
+    const isReturn = ending === Ending.RETURN || ending === Ending.OPEN;
+    const number = this.#add(
+      `| ${"  ".repeat(level)}${isReturn ? `}  /* ${name} */` : name}${ENDINGS[ending]}\n`,
+    );
+    lines[at] = number + 1;
+    return number;
+  }
+
+  #putDuration(ns: number): void {
+    let number = this.#durations.get(ns);
+    if (number === undefined) {
+      const line = `${durationText(ns).padStart(10)} `;
+      if (this.#durations.size >= DURATIONS) {
+        this.#duration.only(encoder.encode(line));
+        this.text.pooled(this.#duration, 0);
+        return;
+      }
+      this.#durations.set(ns, number = this.#add(line));
+    }
+    this.text.pooled(this.#pool, number);
+  }
+
+  #add(text: string): number {
+    return this.#pool.add(encoder.encode(text));
+  }
+
+  #thread(tid: number): Thread {
+    const thread: Thread = {
+      inside: -1,
+      held: false,
+      prefixes: [new TextPool(), new TextPool()],
+      prefix: 0,
+      heldPrefix: 0,
+      time: NaN,
+      heldPlace: 0,
+      heldLevel: 0,
+    };
+    this.#threads.set(tid, thread);
+    return thread;
+  }
+
+  /** Lines of a thread begin with another time; that of a call that is held stays. */
+  #setTime(thread: Thread, tid: number, time: number): void {
+    thread.time = time;
+    if (thread.held && thread.heldPrefix === thread.prefix) thread.prefix = thread.prefix ? 0 : 1;
+    const line = `${String(tid).padStart(7)} ${this.#names.origin.secondsText(time).padStart(18)} `;
+    thread.prefixes[thread.prefix].only(encoder.encode(line));
+  }
+}

@@ -1,0 +1,240 @@
+import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
+import { BRANCH } from "@perfdata/session/run";
+import type { FunctionTable } from "./functions.ts";
+import type { SampleKeys } from "./sample_counts.ts";
+import { textRanks } from "../texts.ts";
+
+/** What rows are ordered by: a number of each. */
+export type OrderColumn = (row: number) => number;
+
+/** What rows can be grouped by: an entry here is all that a new one takes. */
+export interface FunctionKey {
+  /** Its name in `--sort`, and in CSV and JSON. */
+  readonly name: SortKey;
+  /** The name of places that it reads: what no key of a table needs is not collected. */
+  readonly needs?: NameColumn;
+  /** Of which end of a branch; rows of keys that say it are about branches. */
+  readonly end?: BranchEnd;
+  /** What of a sample it reads, likewise. */
+  readonly context?: ContextColumn;
+  /** Which flags of a branch (`BRANCH` of the session), where that is its context. */
+  readonly flags?: number;
+  /** Joins values of that: values of one number are one row. Without it each is a row. */
+  join?(value: number): number;
+  /** What a row has of it: a number that stands for a text, or the value itself. */
+  number(table: FunctionTable, row: number): number;
+  /** The text of a number; there is none where numbers are values, which stand on the right. */
+  text?(table: FunctionTable, number: number): string;
+  /** What a table for people shows, where that is more. */
+  shown?(table: FunctionTable, number: number): string;
+  /** Its value in a line of JSON, where that is more. */
+  full?(table: FunctionTable, number: number): string | undefined;
+  /** More members of a line of JSON. */
+  more?(table: FunctionTable, number: number): Readonly<Record<string, unknown>>;
+  /** Columns by number whose values decide the order, where it is not that of texts or values. */
+  order?(table: FunctionTable, numbers: Int32Array): ArrayLike<number>[];
+}
+
+/** What can be collected of the names of places. */
+export type NameColumn = "dso" | "symbol" | "line" | "file";
+
+/** What can be collected of samples. */
+export type ContextColumn = "comm" | "pid" | "tid" | "cpu" | "branch";
+
+/** An end of a branch: the one that it leads from, or that it leads to. */
+export type BranchEnd = "from" | "to";
+
+/** The keys of some names. */
+export function keysOf(sort: readonly SortKey[]): FunctionKey[] {
+  return sort.map((name) => {
+    const key = FUNCTION_KEYS.find((key) => key.name === name);
+    if (key === undefined) throw new Error(`no key is called ${name}`);
+    return key;
+  });
+}
+
+/** What {@link SampleCounts} has to collect for some keys. */
+export function sampleKeys(sort: readonly SortKey[]): SampleKeys {
+  const keys = keysOf(sort);
+  const by = (column: ContextColumn) => keys.some(({ context }) => context === column);
+  const branch = keys.reduce((all, { flags = 0 }) => all | flags, 0);
+  return { pid: by("pid"), tid: by("tid"), cpu: by("cpu"), branch };
+}
+
+/** Whether rows of some keys are about branches. */
+export function areOfBranches(sort: readonly SortKey[]): boolean {
+  return keysOf(sort).some(({ end, context }) => end !== undefined || context === "branch");
+}
+
+/** The name of a function, with a mark where nothing verifies it. */
+export function markedText({ names }: FunctionTable, number: number): string {
+  const text = names.functions.text(number);
+  return names.unverified.has(number) ? text + UNVERIFIED_MARK : text;
+}
+
+/** The same, and whether it is inlined. */
+function symText(table: FunctionTable, number: number): string {
+  const text = markedText(table, number);
+  return table.names.functions.isInlined(number) ? `${text} (inlined)` : text;
+}
+
+/** An end of a branch: its function, object or line. */
+function endKeys(end: BranchEnd): FunctionKey[] {
+  return [
+    {
+      name: `dso_${end}`,
+      needs: "dso",
+      end,
+      number: (table, row) => table.name(row, "dso", end),
+      text: (table, number) => table.names.dsos.text(number),
+    },
+    {
+      name: `symbol_${end}`,
+      needs: "symbol",
+      end,
+      number: (table, row) => table.symbol(row, end),
+      text: symText,
+      shown: (table, number) => `[${levelText(table, number)}] ${symText(table, number)}`,
+      more: (table, number) => ({
+        ...(table.names.unverified.has(number) ? { [`verified_${end}`]: false } : {}),
+        [`symbol_${end}`]: table.names.functions.text(number),
+        [`level_${end}`]: levelText(table, number),
+        ...(table.inline ? { [`inlined_${end}`]: table.names.functions.isInlined(number) } : {}),
+      }),
+      order: ({ names: { functions } }, numbers) => functions.ranks(numbers),
+    },
+    {
+      name: `srcline_${end}`,
+      needs: "line",
+      end,
+      number: (table, row) => table.name(row, "line", end),
+      text: (table, number) => table.names.texts.text(number),
+      full: (table, number) => table.names.linePaths[number],
+    },
+  ];
+}
+
+/** A flag of branches. */
+function flagKey(
+  name: "mispredict" | "in_tx" | "abort",
+  flags: number,
+  text: (flags: number) => string,
+): FunctionKey {
+  return {
+    ...{ name, context: "branch", flags },
+    join: (value) => value & flags,
+    number: (table, row) => table.context(row, "branch") & flags,
+    text: (_, number) => text(number),
+  };
+}
+
+/** All of them, in the order in which they decide. */
+export const FUNCTION_KEYS: readonly FunctionKey[] = [
+  {
+    name: "comm",
+    context: "comm",
+    number: (table, row) => table.context(row, "comm"),
+    text: (table, number) => table.comms.text(number),
+    order: ({ comms }, numbers) => comms.ranks(numbers),
+  },
+  {
+    name: "dso",
+    needs: "dso",
+    number: (table, row) => table.name(row, "dso"),
+    text: (table, number) => table.names.dsos.text(number),
+  },
+  {
+    name: "sym",
+    needs: "symbol",
+    number: (table, row) => table.symbol(row),
+    text: symText,
+    shown: (table, number) => `[${levelText(table, number)}] ${symText(table, number)}`,
+    more: (table, number) => ({
+      ...(table.names.unverified.has(number) ? { verified: false } : {}),
+      sym: table.names.functions.text(number),
+      level: levelText(table, number),
+      ...(table.inline ? { inlined: table.names.functions.isInlined(number) } : {}),
+    }),
+    order: ({ names: { functions } }, numbers) => functions.ranks(numbers),
+  },
+  {
+    name: "srcline",
+    needs: "line",
+    number: (table, row) => table.name(row, "line"),
+    text: (table, number) => table.names.texts.text(number),
+    full: (table, number) => table.names.linePaths[number],
+  },
+  {
+    name: "srcfile",
+    needs: "file",
+    number: (table, row) => table.name(row, "file"),
+    text: (table, number) => table.names.texts.text(number),
+  },
+  ...(["pid", "tid", "cpu"] as const).map((name): FunctionKey => ({
+    name,
+    context: name,
+    number: (table, row) => table.context(row, name),
+  })),
+  ...endKeys("from"),
+  ...endKeys("to"),
+  flagKey(
+    "mispredict",
+    BRANCH.MISPREDICTED | BRANCH.PREDICTED,
+    (flags) => (flags & BRANCH.PREDICTED) !== 0 ? "N" : flags !== 0 ? "Y" : "N/A",
+  ),
+  {
+    name: "cycles",
+    context: "branch",
+    flags: BRANCH.CYCLES,
+    join: (value) => value & BRANCH.CYCLES,
+    number: (table, row) => (table.context(row, "branch") & BRANCH.CYCLES) >> BRANCH.CYCLES_AT,
+  },
+  flagKey("in_tx", BRANCH.IN_TX, (flags) => flags === 0 ? "." : "T"),
+  flagKey("abort", BRANCH.ABORT, (flags) => flags === 0 ? "." : "A"),
+];
+
+/** Where a function runs: `k` in the kernel, `.` in a process, `H` elsewhere. */
+function levelText({ names: { functions } }: FunctionTable, number: number): string {
+  return String.fromCharCode(functions.level(number));
+}
+
+/** The value of a key in a row. */
+export function keyValue(key: FunctionKey, table: FunctionTable, row: number): string | number {
+  const number = key.number(table, row);
+  return key.text === undefined ? number : key.text(table, number);
+}
+
+/** Columns by which rows that are equal otherwise are in the order of a key. */
+export function keyOrder(
+  key: FunctionKey,
+  table: FunctionTable,
+  rows: Uint32Array,
+): OrderColumn[] {
+  const number = (row: number): number => key.number(table, row);
+  const { order, text } = key;
+  if (order === undefined && text === undefined) return [number];
+  const numbers = new Int32Array(rows.length);
+  for (let i = 0; i < rows.length; i++) numbers[i] = number(rows[i] as number);
+  const columns = order?.(table, numbers) ??
+    [textRanks(numbers, (number) => text?.(table, number) ?? "")];
+  return columns.map((ranks) => (row) => ranks[number(row)] as number);
+}
+
+/** Names of {@link FUNCTION_KEYS}. */
+export const SORT_KEYS: readonly SortKey[] = FUNCTION_KEYS.map(({ name }) => name);
+
+/** One of {@link SORT_KEYS}. */
+export type SortKey =
+  | "comm"
+  | "dso"
+  | "sym"
+  | "srcline"
+  | "srcfile"
+  | "pid"
+  | "tid"
+  | "cpu"
+  | `${"dso" | "symbol" | "srcline"}_${BranchEnd}`
+  | "mispredict"
+  | "cycles"
+  | "in_tx"
+  | "abort";

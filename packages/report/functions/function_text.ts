@@ -1,0 +1,366 @@
+import { visible } from "@perfdata/format/visible";
+import { shortNames } from "@perfdata/profile/short-names";
+import { type FunctionKey, keyValue } from "./function_keys.ts";
+import type { FunctionTable } from "./functions.ts";
+import { jsonLine } from "../json_line.ts";
+
+/**
+ * A share as percent with two digits, rounded as C rounds it: what lies in the middle, to even.
+ *
+ * @example
+ * ```ts
+ * import { percentText } from "@perfdata/report";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals([1 / 32, 3 / 32, 2 / 3].map(percentText), ["3.12", "9.38", "66.67"]);
+ * ```
+ */
+export function percentText(share: number): string {
+  const percent = share * 100;
+  // Only these have a binary fraction that ends in the middle.
+  const down = percent * 8 % 8;
+  return (down === 1 || down === 5 ? percent - 0.001 : percent).toFixed(2);
+}
+
+/** A column of numbers before the keys. */
+interface NumberColumn {
+  /** Its name in CSV. */
+  readonly name: string;
+  /** Its title in a table; columns without one are not shown there. */
+  readonly title?: string;
+  readonly value: (row: number) => number;
+  readonly text: (value: number) => string;
+}
+
+/** The columns before the keys, in their order. */
+function numberColumns(table: FunctionTable): NumberColumn[] {
+  const share = (row: number) => table.share(row, table.period(row));
+  const samples = (row: number) => table.samples(row);
+  const period = (row: number) => table.period(row);
+  const rest = [
+    { name: "samples", title: "SAMPLES", value: samples, text: String },
+    { name: "period", title: "PERIOD", value: period, text: String },
+  ];
+  if (!table.withCallees) {
+    return [{ name: "overhead", title: "OVERHEAD", value: share, text: percentText }, ...rest];
+  }
+  const withCallees = (row: number) => table.share(row, table.childPeriod(row));
+  return [
+    { name: "children", title: "CHILDREN", value: withCallees, text: percentText },
+    { name: "overhead", title: "SELF", value: share, text: percentText },
+    ...rest,
+    { name: "children_samples", value: (row) => table.childSamples(row), text: String },
+    { name: "children_period", value: (row) => table.childPeriod(row), text: String },
+  ];
+}
+
+/** Makes the padded cells of a column. */
+class Column {
+  width = 0;
+  readonly title: string;
+  readonly isRight: boolean;
+  readonly #number: (row: number) => number;
+  readonly #text: (number: number) => string;
+  /** The cell of the row that it has gone to. */
+  cell = "";
+  /** What stands for texts that are too long. */
+  #short: ReadonlyMap<string, string> | undefined;
+  #last = NaN;
+
+  /**
+   * @param number What a row has in it; equal numbers have equal texts.
+   * @param text The text of a number.
+   */
+  constructor(
+    title: string,
+    isRight: boolean,
+    number: (row: number) => number,
+    text: (number: number) => string,
+  ) {
+    this.title = title;
+    this.isRight = isRight;
+    this.#number = number;
+    this.#text = text;
+  }
+
+  /** Takes the width that some rows need, up to a limit. */
+  fit(rows: Uint32Array, limit: number): void {
+    this.width = Math.min(limit, this.longest(rows));
+  }
+
+  /** Shortens what does not fit, so that none of all rows looks like another one. */
+  shorten(rows: Uint32Array, room: number): void {
+    const texts = new Set<string>();
+    let last = NaN;
+    for (let i = 0; i < rows.length; i++) {
+      const number = this.#number(rows[i] as number);
+      if (number === last) continue;
+      last = number;
+      texts.add(this.#text(number));
+    }
+    const names = [...texts];
+    if (names.every(({ length }) => length <= room)) return;
+    const short = shortNames(names, room);
+    this.#short = new Map(names.map((name, i) => [name, short[i] as string]));
+  }
+
+  /** The longest text of some rows, and of the title. */
+  longest(rows: Uint32Array): number {
+    let most = this.title.length;
+    let last = NaN;
+    for (let i = 0; i < rows.length; i++) {
+      const number = this.#number(rows[i] as number);
+      if (number === last) continue;
+      last = number;
+      most = Math.max(most, this.#text(number).length);
+    }
+    return most;
+  }
+
+  /** A cell of the column's width; what is longer is cut, except where it has none. */
+  pad(text: string): string {
+    if (text.length > this.width && this.width > 0) return `${text.slice(0, this.width - 1)}…`;
+    return this.isRight ? text.padStart(this.width) : text.padEnd(this.width);
+  }
+
+  /** Goes to a row; says whether another cell than before is there. */
+  move(row: number): boolean {
+    const number = this.#number(row);
+    if (number === this.#last) return false;
+    this.#last = number;
+    const text = this.#text(number);
+    this.cell = this.pad(this.#short?.get(text) ?? text);
+    return true;
+  }
+}
+
+function tableColumns(table: FunctionTable): Column[] {
+  return [
+    ...numberColumns(table).flatMap(({ title, value, text }) => {
+      if (title === undefined) return [];
+      const shown = text === percentText ? (share: number) => `${percentText(share)}%` : text;
+      return [new Column(title, true, value, shown)];
+    }),
+    ...table.keys.map((key) => {
+      const text = key.shown ?? key.text;
+      return new Column(
+        key.name.toUpperCase(),
+        text === undefined,
+        (row) => key.number(table, row),
+        // What a program called itself must not act on a terminal.
+        text === undefined ? String : (number) => visible(text(table, number)),
+      );
+    }),
+  ];
+}
+
+/** On a terminal: rows whose cells decide how wide a column is, and its greatest width. */
+const FITTED = 1000, WIDEST = 40;
+/** Characters of a bar, and the blank after it. */
+const BAR = 10, BAR_COLUMN = BAR + 1;
+/**
+ * A bar must leave so many characters for the last column, which says what a row is of. Where even
+ * {@link LEAST} do not fit, the terminal breaks the lines.
+ */
+const ENOUGH = 40, LEAST = 16;
+
+/** Cuts what is longer than a terminal is wide. */
+function cut(line: string, width: number): string {
+  return line.length <= width ? line : `${line.slice(0, width - 1)}…`;
+}
+
+/**
+ * The rows of one event as a table.
+ *
+ * @param rows Numbers of rows, as `FunctionTable.rows` has them.
+ * @param width Of the terminal, where there is one: there are bars then, if there is room, and lines
+ *   are cut.
+ * @param fullNames Whether what is too long is cut at its end, instead of being shortened.
+ */
+export function* functionLines(
+  table: FunctionTable,
+  rows: Uint32Array,
+  width?: number,
+  fullNames = false,
+): Generator<string, void, void> {
+  const columns = tableColumns(table);
+  for (const column of columns) {
+    // The last one is as long as it is.
+    if (!column.isRight && column === columns.at(-1)) continue;
+    // A program that reads the table gets whole names.
+    if (width === undefined) column.fit(rows, Infinity);
+    else column.fit(rows.subarray(0, FITTED), WIDEST);
+  }
+  const shown = (row: number) => table.share(row, table.childPeriod(row));
+  const most = rows[0] === undefined ? 0 : shown(rows[0]);
+  const leading = columns.slice(0, -1);
+  const last = columns.at(-1);
+  const before = leading.reduce((sum, column) => sum + column.width + 2, 0);
+  const room = (width ?? 0) - before;
+  const hasBars = width !== undefined &&
+    room - BAR_COLUMN >= Math.min(ENOUGH, last?.longest(rows.subarray(0, FITTED)) ?? 0);
+  if (width !== undefined && !fullNames) {
+    for (const column of leading) if (!column.isRight) column.shorten(rows, column.width);
+    const left = hasBars ? room - BAR_COLUMN : room;
+    if (left >= LEAST) last?.shorten(rows, left);
+  }
+  // Rows that follow each other differ in their last column, and seldom before it.
+  let start = "";
+  for (let i = -1; i < rows.length; i++) {
+    const row = rows[i];
+    let line = "";
+    if (row === undefined) {
+      line = columns.map((column) => column.pad(column.title)).join("  ");
+    } else {
+      let moved = i === 0;
+      for (const column of leading) moved = column.move(row) || moved;
+      if (moved) start = leading.map(({ cell }) => `${cell}  `).join("");
+      last?.move(row);
+      line = start + (last?.cell ?? "");
+    }
+    if (line.endsWith(" ")) line = line.trimEnd();
+    if (width === undefined || !hasBars) {
+      yield width === undefined || room < LEAST ? line : cut(line, width);
+      continue;
+    }
+    const share = row === undefined || most === 0 ? 0 : shown(row) / most;
+    const eighths = Math.round(share * BAR * 8);
+    const bar = "█".repeat(eighths >> 3) + (eighths & 7 ? " ▏▎▍▌▋▊▉"[eighths & 7] : "");
+    yield cut(`${bar.padEnd(BAR)} ${line}`, width);
+  }
+}
+
+/** Names of the columns of CSV. */
+export function functionCsvColumns(table: FunctionTable): string[] {
+  return [
+    "event",
+    ...numberColumns(table).map(({ name }) => name),
+    ...table.keys.map(({ name }) => name),
+  ];
+}
+
+/** Cells of a row of CSV. */
+export function functionCells(
+  table: FunctionTable,
+  row: number,
+  eventNames: readonly string[],
+): (string | number)[] {
+  return [
+    eventNames[table.event(row)] ?? "",
+    ...numberColumns(table).map(({ value, text }) =>
+      text === percentText ? text(value(row)) : value(row)
+    ),
+    ...table.keys.map((key) => keyValue(key, table, row)),
+  ];
+}
+
+/** A row as a line of JSON. Shares are in percent, as in CSV, with all their digits. */
+export function functionJson(
+  table: FunctionTable,
+  row: number,
+  eventNames: readonly string[],
+  more: Readonly<Record<string, unknown>> = {},
+): string {
+  const event = table.event(row);
+  const values: Record<string, unknown> = {
+    event: eventNames[event] ?? "",
+    event_index: event,
+    overhead: 100 * table.share(row, table.period(row)),
+    samples: table.samples(row),
+    period: table.period(row),
+  };
+  if (table.withCallees) {
+    values["children"] = 100 * table.share(row, table.childPeriod(row));
+    values["children_samples"] = table.childSamples(row);
+    values["children_period"] = table.childPeriod(row);
+  }
+  for (const key of table.keys as readonly FunctionKey[]) {
+    const number = key.number(table, row);
+    values[key.name] = key.full?.(table, number) ?? keyValue(key, table, row);
+    Object.assign(values, key.more?.(table, number));
+  }
+  return jsonLine({ ...values, ...more });
+}
+
+/** How to print {@link functionText}. */
+export interface FunctionTextOptions {
+  /** As a table for people, CSV or lines of JSON. */
+  readonly format: "table" | "csv" | "json";
+  /** Names of the events. */
+  readonly eventNames: readonly string[];
+  /** Of the terminal, where there is one. */
+  readonly width?: number | undefined;
+  /** Whether names that are too long are cut at their end, instead of being shortened. */
+  readonly fullNames?: boolean;
+  /** Lines below a row of the table, members of its line of JSON: `FunctionChains`. */
+  readonly chains?: {
+    lines(row: number): readonly string[];
+    json(row: number): Readonly<Record<string, unknown>>;
+  } | undefined;
+  /** Makes lines of CSV of rows of cells; only CSV needs it. */
+  readonly csv?: (rows: readonly unknown[][]) => string;
+}
+
+/** Rows that are made in one piece. */
+const BLOCK = 1024;
+
+/** All rows of a table as text, in pieces. */
+export function* functionText(
+  table: FunctionTable,
+  { format, eventNames, width, fullNames, csv, chains }: FunctionTextOptions,
+): Generator<string, void, void> {
+  if (format === "table") {
+    yield* tableText(table, eventNames, width, chains, fullNames);
+    return;
+  }
+  if (format === "csv") yield csv?.([functionCsvColumns(table)]) ?? "";
+  for (let from = 0; from < table.rows.length; from += BLOCK) {
+    const rows = Array.from(table.rows.subarray(from, from + BLOCK));
+    if (format === "csv") {
+      yield csv?.(rows.map((row) => functionCells(table, row, eventNames))) ?? "";
+    } else {
+      yield rows.map((row) => `${functionJson(table, row, eventNames, chains?.json(row))}\n`)
+        .join("");
+    }
+  }
+}
+
+function* tableText(
+  table: FunctionTable,
+  eventNames: readonly string[],
+  width: number | undefined,
+  chains: FunctionTextOptions["chains"],
+  fullNames: boolean | undefined,
+): Generator<string, void, void> {
+  let lines: string[] = [];
+  let first = true;
+  let from = 0;
+  for (const [event, { samples, period }] of table.totals.entries()) {
+    let to = from;
+    while (to < table.rows.length && table.event(table.rows[to] as number) === event) to++;
+    const rows = table.rows.subarray(from, to);
+    from = to;
+    if (samples === 0 || table.events?.has(event) === false) continue;
+    if (!first) lines.push("");
+    first = false;
+    const name = visible(eventNames[event] ?? "");
+    lines.push(
+      table.isOfBranches
+        ? `${name}: ${samples} branches`
+        : `${name}: ${samples} samples, period ${period}`,
+    );
+    let next = -1;
+    for (const line of functionLines(table, rows, width, fullNames)) {
+      lines.push(line);
+      const row = rows[next++];
+      if (chains !== undefined && row !== undefined) {
+        const texts = chains.lines(row).map(visible);
+        lines.push(...(width === undefined ? texts : texts.map((text) => cut(text, width))));
+      }
+      if (lines.length < BLOCK) continue;
+      yield lines.join("\n") + "\n";
+      lines = [];
+    }
+  }
+  if (lines.length > 0) yield lines.join("\n") + "\n";
+}

@@ -1,0 +1,54 @@
+import { assert, assertEquals } from "@std/assert";
+import { bytesSource, PerfDataReader } from "@perfdata/format";
+import { runEngine } from "@perfdata/session/engine";
+import { functionTable } from "./functions.ts";
+import { functionText } from "./function_text.ts";
+import { SampleCounts } from "./sample_counts.ts";
+
+Deno.test("a table on a terminal of any width has the last column, which says what a row is of", async () => {
+  const url = new URL("../../../fixtures/recorded/callchain.perf.data", import.meta.url);
+  const reader = await PerfDataReader.open(bytesSource(Deno.readFileSync(url)));
+  const counts = new SampleCounts({});
+  const engine = await runEngine(reader, [counts]);
+  const table = await functionTable(engine, counts, undefined);
+  const { eventNames } = engine;
+  const text = (width?: number, fullNames = true) =>
+    [...functionText(table, { format: "table", eventNames, width, fullNames })].join("").trimEnd()
+      .split("\n");
+  const whole = text();
+  assert(whole.length > 10);
+  const longest = Math.max(...whole.slice(1).map((line) => line.length));
+  const before = (whole[1] ?? "").indexOf("SYM");
+  let [bars, cut] = [0, 0];
+  for (let width = 1; width < longest + 20; width++) {
+    for (const [i, line] of text(width).entries()) {
+      const full = whole[i] ?? "";
+      if (i === 0) continue;
+      const isOf = (shown: string) =>
+        shown === full || shown.endsWith("…") && full.startsWith(shown.slice(0, -1));
+      const hasBar = !isOf(line);
+      const shown = hasBar ? line.slice(11) : line;
+      assert(isOf(shown), `${width} columns: ${line}`);
+      if (hasBar) bars++;
+      if (shown === full) continue;
+      // What is cut begins to say what it is of.
+      cut++;
+      assertEquals(line.length, width);
+      assert(shown.length >= before + 16, line);
+    }
+  }
+  assert(bars > 50 && cut > 50, `${bars} lines with bars, ${cut} cut`);
+
+  // Names that are shortened are as long at most, and no two rows look the same.
+  let shortened = 0;
+  for (let width = before + 16; width < longest + 20; width++) {
+    const lines = text(width, false);
+    assertEquals(lines.length, whole.length);
+    for (const line of lines.slice(2)) assert(line.length <= width, line);
+    assertEquals(new Set(lines.slice(2)).size, new Set(whole.slice(2)).size, `${width} columns`);
+    shortened += lines.filter((line, i) =>
+      line.includes("…") && !(whole[i] ?? "").includes("…")
+    ).length;
+  }
+  assert(shortened > 50, `${shortened} names shortened`);
+});

@@ -1,0 +1,315 @@
+import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
+import { lookUpPlaces } from "@perfdata/profile/look-up";
+import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
+import type { Engine } from "@perfdata/session/engine";
+import { enlarge } from "@perfdata/format/enlarge";
+import { type Places, UNMAPPED } from "@perfdata/session/places";
+import { shortName } from "@perfdata/session/short-name";
+import type { SymbolTrust } from "@perfdata/session/symbolize";
+import type { Resolution, ResolvedFrame, SymbolResolver } from "@perfdata/symbols";
+import type { NameColumn } from "./function_keys.ts";
+import { FunctionNumbers, LEVEL } from "./function_numbers.ts";
+import type { SampleCounts } from "./sample_counts.ts";
+import { Texts } from "../texts.ts";
+
+/** What is needed of the names of places. */
+export interface NameNeeds {
+  /** The object. */
+  readonly dso: boolean;
+  /** The function. */
+  readonly symbol: boolean;
+  /** The source line. */
+  readonly line: boolean;
+  /** The source file: that of the line, or that of the function. */
+  readonly file: "line" | "function" | false;
+  /** Whether a place is the function that is inlined there, and not the one that it is inlined into. */
+  readonly inline: boolean;
+}
+
+/** What became of the addresses of places. */
+export interface PlaceLookUps {
+  /** By place; `undefined` where it was not looked up. */
+  readonly resolutions: readonly (Resolution | undefined)[];
+  /** By place: the object that it was looked up in, -1 for none. */
+  readonly object: Int32Array;
+  /** By place: whether that is not known to be the file that was recorded. */
+  readonly unverified: Uint8Array;
+  /** Which addresses have names and why others have none. */
+  readonly trust: SymbolTrust;
+}
+
+/** Looks up all places that samples were taken at, and those of their stacks. */
+export async function lookUpCounted(
+  engine: Engine,
+  counts: SampleCounts,
+  resolver: SymbolResolver,
+): Promise<PlaceLookUps> {
+  const { places, stacks } = engine;
+  const { histogram } = counts;
+  const uses = new PlaceUses();
+  const seen = new Uint8Array(counts.stacks ? stacks.count : 0);
+  const from = counts.branches?.parents();
+  const to = counts.branches?.items();
+  for (let i = 0; i < histogram.size; i++) {
+    let node = histogram.node(i);
+    if (node < 0) continue;
+    if (from !== undefined && to !== undefined) {
+      for (const place of [from[node] as number, to[node] as number]) {
+        if (place < 0) continue;
+        uses.use(place, ADDRESS_USE.BRANCH, histogram.samples(i), histogram.period(i));
+      }
+      continue;
+    }
+    const place = counts.stacks ? stacks.place[node] as number : node;
+    uses.use(place, ADDRESS_USE.IP, histogram.samples(i), histogram.period(i));
+    while (counts.stacks && node >= 0 && seen[node] === 0) {
+      seen[node] = 1;
+      node = stacks.parent[node] as number;
+      if (node >= 0) uses.use(stacks.place[node] as number, ADDRESS_USE.CALLCHAIN, 0, 0);
+    }
+  }
+  const resolutions = new Array<Resolution | undefined>(places.count);
+  const object = new Int32Array(places.count).fill(-1);
+  const unverified = new Uint8Array(places.count);
+  const trust = await lookUpPlaces(places, uses, resolver, (found) => {
+    for (const [i, place] of found.places.entries()) {
+      resolutions[place] = found.resolutions[i];
+      object[place] = found.object;
+      unverified[place] = found.verified ? 0 : 1;
+    }
+  }, { lastCode: true, bootCode: counts.stacks });
+  return { resolutions, object, unverified, trust };
+}
+
+/**
+ * What rows say of places, as numbers: object, function, line and file. An entry is a distinct
+ * combination of those that are needed.
+ */
+export class PlaceNames {
+  /** Names of objects. */
+  readonly dsos: Texts = new Texts();
+  /** By number of a source line's text: the same with the whole path, where that is known. */
+  readonly linePaths: string[] = [];
+  /** Source lines and files. */
+  readonly texts: Texts = new Texts();
+  /** Functions. */
+  readonly functions: FunctionNumbers;
+  /** Functions whose files are not known to be those that were recorded. */
+  readonly unverified: Set<number> = new Set();
+  /** By entry: the object. */
+  #dso: Int32Array<ArrayBuffer>;
+  /** By entry: the function. */
+  #symbol: Int32Array<ArrayBuffer>;
+  /** By entry: the source line. */
+  #line: Int32Array<ArrayBuffer>;
+  /** By entry: the source file. */
+  #file: Int32Array<ArrayBuffer>;
+  readonly #places: Places;
+  readonly #lookUps: PlaceLookUps | undefined;
+  readonly #needs: NameNeeds;
+  readonly #unknown: number;
+  readonly #dsoOf: readonly number[];
+  readonly #entries = new Map<string, number>();
+  /** By function: its entry, plus one; 0 for none yet. */
+  #bySymbol = new Int32Array(1 << 10);
+  /** By object likewise. */
+  #byDso = new Int32Array(1 << 6);
+  #count = 0;
+  /** Addresses where nothing is mapped that look like a process's, in another mode than that. */
+  readonly #elsewhere = new Set<number>();
+  /** By place: its innermost entry, or -1 where it was not asked for. */
+  readonly #inner: Int32Array;
+  readonly #all: (Int32Array | undefined)[] = [];
+
+  /** Names the places of an engine; without look-ups, functions are addresses. */
+  constructor(engine: Engine, lookUps: PlaceLookUps | undefined, needs: NameNeeds, show: Show) {
+    this.#places = engine.places;
+    this.#lookUps = lookUps;
+    this.#needs = needs;
+    this.functions = new FunctionNumbers(show);
+    this.#unknown = this.dsos.of("[unknown]");
+    this.#dsoOf = engine.places.mapped.map((mapped) => this.dsos.of(shortName(mapped)));
+    this.#inner = new Int32Array(engine.places.count).fill(-1);
+    const { places } = engine;
+    for (let place = 0; place < places.count; place++) {
+      if (places.object(place) < UNMAPPED && places.hi(place) >= 0) {
+        this.#elsewhere.add(places.address(place));
+      }
+    }
+    // Most places have an entry of their own. What is not needed is 0 in all entries, and takes no
+    // memory: those pages are never written.
+    const columns = Array.from({ length: 4 }, () => new Int32Array(engine.places.count + 1));
+    [this.#dso, this.#symbol, this.#line, this.#file] = columns as [
+      Int32Array<ArrayBuffer>,
+      Int32Array<ArrayBuffer>,
+      Int32Array<ArrayBuffer>,
+      Int32Array<ArrayBuffer>,
+    ];
+  }
+
+  /**
+   * The numbers of an entry's names, by entry.
+   *
+   * @throws {Error} Where the names were not needed: there is nothing in the column.
+   */
+  column(name: NameColumn): Int32Array {
+    if (this.#needs[name] === false) {
+      throw new Error(`${name} of places was not collected: a key that reads it says so (needs)`);
+    }
+    return name === "dso"
+      ? this.#dso
+      : name === "symbol"
+      ? this.#symbol
+      : name === "line"
+      ? this.#line
+      : this.#file;
+  }
+
+  /** The entry of a place: that of the innermost function there. */
+  entry(place: number): number {
+    if (place < 0) return this.#find(place, 0);
+    const known = this.#inner[place] as number;
+    return known >= 0 ? known : this.#inner[place] = this.#find(place, 0);
+  }
+
+  /** All entries of a place, the innermost first: several where functions are inlined there. */
+  entries(place: number): Int32Array {
+    const known = this.#all[place];
+    if (known !== undefined) return known;
+    const frames = this.#needs.inline
+      ? Math.max(this.#lookUps?.resolutions[place]?.frames.length ?? 0, 1)
+      : 1;
+    return this.#all[place] = Int32Array.from(
+      { length: frames },
+      (_, frame) => frame === 0 ? this.entry(place) : this.#find(place, frame),
+    );
+  }
+
+  #find(place: number, number: number): number {
+    const needs = this.#needs;
+    const places = this.#places;
+    const found = this.#lookUps?.resolutions[place];
+    const unmapped = place < 0 || places.object(place) < 0;
+    const object = place < 0
+      ? -1
+      : unmapped && found?.symbol === undefined
+      ? -1
+      : this.#objectOf(place);
+    const dso = this.#dsoOf[object] ?? this.#unknown;
+    const base = places.objects[object]?.kind === "kernel"
+      ? places.objects[object]?.referenceAddress ?? 0
+      : 0;
+    const inObject = place < 0 ? 0 : places.address(place) - (unmapped ? base : 0);
+    const address = inObject + base;
+    const frame = found?.frames[number];
+    const line = needs.line ? this.#lineOf(frame, found, inObject) : 0;
+    let symbol = 0;
+    if (needs.symbol) {
+      const mode = place < 0 ? PERF_RECORD_MISC_USER : places.cpumode(place);
+      const level = mode === PERF_RECORD_MISC_KERNEL
+        ? LEVEL.KERNEL
+        : mode === PERF_RECORD_MISC_USER
+        ? LEVEL.USER
+        : LEVEL.OTHER;
+      symbol = needs.inline && frame?.inlined
+        ? this.functions.inlined(dso, frame, address, level)
+        : found?.symbol === undefined
+        ? this.functions.address(
+          unmapped && place >= 0 && this.#isAlone(place) ? -1 : dso,
+          address,
+          hexOf(places, place, base),
+          level,
+        )
+        : this.functions.symbol(dso, found, inObject, level);
+      if (found?.symbol !== undefined && this.#lookUps?.unverified[place] === 1) {
+        this.unverified.add(symbol);
+      }
+    }
+    const file = needs.file === false ? 0 : this.texts.of(
+      needs.file === "line"
+        ? baseName(frame?.file ?? "")
+        : frame?.file === undefined
+        ? ""
+        : found?.frames.at(-1)?.file ?? frame.file,
+    );
+    return this.#entry(needs.dso ? dso : 0, symbol, line, file);
+  }
+
+  /** The object that a place was looked up in; its own where it was not. */
+  #objectOf(place: number): number {
+    const object = this.#lookUps?.object[place] ?? -1;
+    return object >= 0 ? object : this.#places.object(place);
+  }
+
+  /**
+   * Whether no other place without a function can have the same address and object: not of the kernel,
+   * and not met in another mode as well. Most addresses of code without frame
+   * pointers are such, and need not be remembered.
+   */
+  #isAlone(place: number): boolean {
+    const places = this.#places;
+    return places.object(place) === UNMAPPED && places.hi(place) >= 0 &&
+      !this.#elsewhere.has(places.address(place));
+  }
+
+  /** The line of a frame by its file's name, as perf shows it; one path of those is kept. */
+  #lineOf(
+    frame: ResolvedFrame | undefined,
+    found: Resolution | undefined,
+    inObject: number,
+  ): number {
+    if (frame?.file === undefined || frame.line === 0) {
+      return this.texts.of(this.functions.offsetText(found, inObject));
+    }
+    const number = this.texts.of(`${baseName(frame.file)}:${frame.line}`);
+    this.linePaths[number] ??= `${frame.file}:${frame.line}`;
+    return number;
+  }
+
+  #entry(dso: number, symbol: number, line: number, file: number): number {
+    if (line !== 0 || file !== 0) {
+      const key = `${dso} ${symbol} ${line} ${file}`;
+      const known = this.#entries.get(key);
+      if (known !== undefined) return known;
+      const entry = this.#add(dso, symbol, line, file);
+      this.#entries.set(key, entry);
+      return entry;
+    }
+    // A function is of one object.
+    if (this.#needs.symbol) {
+      if (symbol >= this.#bySymbol.length) this.#bySymbol = enlarge(this.#bySymbol, symbol + 1);
+      return (this.#bySymbol[symbol] ||= this.#add(dso, symbol, line, file) + 1) - 1;
+    }
+    if (dso >= this.#byDso.length) this.#byDso = enlarge(this.#byDso, dso + 1);
+    return (this.#byDso[dso] ||= this.#add(dso, symbol, line, file) + 1) - 1;
+  }
+
+  #add(dso: number, symbol: number, line: number, file: number): number {
+    const entry = this.#count++;
+    if (entry >= this.#dso.length) {
+      this.#dso = enlarge(this.#dso, entry + 1);
+      this.#symbol = enlarge(this.#symbol, entry + 1);
+      this.#line = enlarge(this.#line, entry + 1);
+      this.#file = enlarge(this.#file, entry + 1);
+    }
+    this.#dso[entry] = dso;
+    this.#symbol[entry] = symbol;
+    if (line !== 0) this.#line[entry] = line;
+    if (file !== 0) this.#file[entry] = file;
+    return entry;
+  }
+}
+
+/** Makes names of functions readable. */
+export type Show = (name: string) => string;
+
+/** An address that a double does not hold exactly, with all its digits. */
+function hexOf(places: Places, place: number, base: number): string | undefined {
+  if (place < 0 || base !== 0 || Number.isSafeInteger(places.address(place))) return undefined;
+  const half = (word: number) => (word >>> 0).toString(16).padStart(8, "0");
+  return `0x${half(places.hi(place))}${half(places.lo(place))}`;
+}
+
+function baseName(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}

@@ -1,0 +1,35 @@
+import { assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { stableOrder } from "./row_order.ts";
+import { textRanks, Texts } from "../texts.ts";
+
+Deno.test("rows are in the order that a stable sort by all columns gives", () => {
+  const value = fc.oneof(fc.integer({ min: -2, max: 2 }), fc.double({ noNaN: true }));
+  const table = fc.integer({ min: 0, max: 60 }).chain((rows) =>
+    fc.tuple(
+      fc.array(fc.array(value, { minLength: rows, maxLength: rows }), { maxLength: 4 }),
+      fc.subarray([...Array(rows).keys()]),
+    )
+  );
+  fc.assert(fc.property(table, ([columns, rows]) => {
+    const typed = columns.map((column) => (row: number) => column[row] as number);
+    const expected = rows.toSorted((a, b) => {
+      for (const column of columns) {
+        const [x = 0, y = 0] = [column[a], column[b]];
+        if (x !== y) return x < y ? -1 : 1;
+      }
+      return 0;
+    });
+    assertEquals([...stableOrder(Uint32Array.from(rows), typed)], expected);
+  }));
+});
+
+Deno.test("ranks of texts are those of the sorted texts, equal ones alike", () => {
+  fc.assert(fc.property(fc.array(fc.string({ maxLength: 2 })), (words) => {
+    const texts = new Texts();
+    const numbers = words.map((word) => texts.of(word));
+    const ranks = textRanks(Int32Array.from(numbers), (number) => texts.text(number));
+    const sorted = [...new Set(words)].sort();
+    assertEquals(numbers.map((number) => ranks[number]), words.map((word) => sorted.indexOf(word)));
+  }));
+});

@@ -1,0 +1,224 @@
+import {
+  PERF_RECORD_MISC_CPUMODE_MASK,
+  PERF_RECORD_MISC_KERNEL,
+} from "@perfdata/format/perf-event";
+import { KSYMBOL } from "@perfdata/format/records";
+import { layoutOf } from "@perfdata/format/struct";
+import type { MachineLog } from "../history/machine_log.ts";
+import type { AddressSpaces } from "./machine_maps.ts";
+import type { NameTable } from "./machine_names.ts";
+import type { MapSources } from "./map_sources.ts";
+
+/** Where the fields of a KSYMBOL lie. */
+const SYMBOL = layoutOf(KSYMBOL);
+const KSYMBOL_UNREGISTER = 1;
+const ENTRY_TRAMPOLINE = "__entry_SYSCALL_64_trampoline";
+/** No other state shares the kernel's tree, unless its past is kept: it may be altered in place. */
+const OWNER = 0;
+
+/** A binary that the file's build id table names. */
+export interface KnownBinary {
+  /** Its path or bracketed name. */
+  readonly filename: string;
+  /** `misc` of the build id event: the CPU mode that the binary runs in. */
+  readonly misc: number;
+  /** The process that runs a guest; -1, or nothing, for this machine's own. */
+  readonly pid?: number | undefined;
+}
+
+interface KernelBinary {
+  readonly name: number;
+  readonly shortName: string;
+  readonly module: boolean;
+}
+
+/** Where a map is. */
+export interface MapRange {
+  /** First address, upper half. */
+  readonly startHi: number;
+  /** First address, lower half. */
+  readonly startLo: number;
+  /** First address after it, upper half. */
+  readonly endHi: number;
+  /** First address after it, lower half. */
+  readonly endLo: number;
+  /** Offset in the file of its first byte, upper half. */
+  readonly pgoffHi: number;
+  /** Offset in the file of its first byte, lower half. */
+  readonly pgoffLo: number;
+}
+
+/** What the kernel maps: itself, its modules, and code that KSYMBOL records name. */
+export class KernelMaps {
+  /** The tree of the kernel's space in `AddressSpaces`. */
+  root: number = 0;
+  /** Is told of every change. */
+  log: MachineLog | undefined;
+  #owner = OWNER;
+  readonly #names: NameTable;
+  readonly #sources: MapSources;
+  readonly #spaces: AddressSpaces;
+  readonly #binaries: KernelBinary[] = [];
+  /** Symbols that KSYMBOL records gave, by the map they made: name and size. */
+  readonly #ksymbols = new Map<number, { name: number; size: number }>();
+  #kernelMap = -1;
+
+  /** Begins with nothing mapped. */
+  constructor(names: NameTable, sources: MapSources, spaces: AddressSpaces) {
+    this.#names = names;
+    this.#sources = sources;
+    this.#spaces = spaces;
+  }
+
+  /** Says which binaries the file's build id table names. */
+  setKnown(binaries: readonly KnownBinary[]): void {
+    for (const { filename, misc } of binaries) {
+      if ((misc & PERF_RECORD_MISC_CPUMODE_MASK) !== PERF_RECORD_MISC_KERNEL) continue;
+      const { name, module } = kernelModuleName(filename);
+      this.#binaries.push({
+        name: this.#names.internText(filename),
+        shortName: module ? name : baseName(filename),
+        module,
+      });
+    }
+  }
+
+  /** Maps that stay where no tree may reach them: to be handed to {@link KernelMaps.moved}. */
+  get kept(): Int32Array {
+    return Int32Array.from([this.#kernelMap, ...this.#ksymbols.keys()]);
+  }
+
+  /** Takes the new numbers of {@link KernelMaps.kept}. */
+  moved(maps: Int32Array): void {
+    const symbols = [...this.#ksymbols.values()];
+    this.#kernelMap = maps[0] as number;
+    this.#ksymbols.clear();
+    symbols.forEach((symbol, i) => this.#ksymbols.set(maps[i + 1] as number, symbol));
+  }
+
+  /** The symbol that KSYMBOL records gave for an address, if any. */
+  symbol(hi: number, lo: number): { readonly name: number; readonly offset: number } | undefined {
+    const spaces = this.#spaces;
+    const map = spaces.find(this.root, hi, lo);
+    const symbol = this.#ksymbols.get(map);
+    if (symbol === undefined) return undefined;
+    // deno-lint-ignore perfdata/halves -- a distance within a symbol
+    const offset = (hi - (spaces.startHi[map] as number)) * 2 ** 32 + lo -
+      (spaces.startLo[map] as number);
+    return offset < symbol.size ? { name: symbol.name, offset } : undefined;
+  }
+
+  /**
+   * A map of the kernel itself, of a module, or of code next to it.
+   *
+   * @param name Of the record: a number of the names.
+   * @param isX86 Whether the machine is an x86_64.
+   */
+  map(name: number, range: MapRange, isX86: boolean): void {
+    const text = this.#names.text(name);
+    const isKernel = text.startsWith("[kernel.kallsyms");
+    if (text.startsWith("/") || (!isKernel && text.startsWith("["))) {
+      const { name: shortName, module } = kernelModuleName(text);
+      let binary = this.#binaries.find((known) => known.shortName === shortName);
+      if (binary === undefined) {
+        binary = { name, shortName, module };
+        this.#binaries.push(binary);
+      }
+      this.#add(binary.name, range);
+    } else if (isKernel) {
+      let kernel = this.#binaries.find((known) => !known.module);
+      if (kernel === undefined) {
+        kernel = {
+          name: this.#names.internText("[kernel.kallsyms]"),
+          shortName: "[kernel.kallsyms]",
+          module: false,
+        };
+        this.#binaries.push(kernel);
+      }
+      if (this.#kernelMap >= 0) this.#remove(this.#kernelMap);
+      // Some files have a kernel map of no size at 0: it means all there is.
+      const { startHi, startLo, endHi, endLo } = range;
+      const all = (startHi | startLo | endHi | endLo) === 0;
+      this.#kernelMap = this.#add(
+        kernel.name,
+        all ? { ...range, endHi: 0xffff_ffff, endLo: 0xffff_ffff } : range,
+      );
+    } else if (isX86 && text.startsWith(ENTRY_TRAMPOLINE)) {
+      const kernel = this.#binaries.find((known) => !known.module);
+      if (kernel !== undefined) this.#add(kernel.name, range);
+    }
+  }
+
+  /** A KSYMBOL record in `[start, end)`. */
+  ksymbol(bytes: Uint8Array, view: DataView, start: number, end: number, le: boolean): void {
+    const addr = start + SYMBOL.addr;
+    const lo = view.getUint32(addr + (le ? 0 : 4), le);
+    const hi = view.getUint32(addr + (le ? 4 : 0), le);
+    const size = view.getUint32(start + SYMBOL.len, le);
+    const map = this.#spaces.find(this.root, hi, lo);
+    if (view.getUint16(start + SYMBOL.flags, le) & KSYMBOL_UNREGISTER) {
+      if (map >= 0 && map !== this.#kernelMap) this.#remove(map);
+    } else if (map < 0) {
+      const name = this.#names.internUntilNul(bytes, start + SYMBOL.name, end);
+      const shown = isBpfImage(this.#names.text(name)) ? this.#names.internText("") : name;
+      const sum = lo + size;
+      const own = this.#add(shown, {
+        startHi: hi,
+        startLo: lo,
+        endHi: (hi + (sum >= 2 ** 32 ? 1 : 0)) >>> 0,
+        endLo: sum >>> 0,
+        pgoffHi: 0,
+        pgoffLo: 0,
+      });
+      this.#ksymbols.set(own, { name, size });
+    }
+  }
+
+  /** Who alters the tree: somebody else from now on, where the tree was noted as it is. */
+  #nextOwner(): number {
+    // Numbers of processes' owners are above 0.
+    if (this.log?.isKernelNoted() === true) this.#owner--;
+    return this.#owner;
+  }
+
+  #add(name: number, { startHi, startLo, endHi, endLo, pgoffHi, pgoffLo }: MapRange): number {
+    const source = this.#sources.ofName(name);
+    const map = this.#spaces.addMap(startHi, startLo, endHi, endLo, pgoffHi, pgoffLo, source);
+    this.root = this.#spaces.add(this.root, this.#nextOwner(), map);
+    this.log?.kernel(this.root);
+    return map;
+  }
+
+  #remove(map: number): void {
+    this.root = this.#spaces.remove(this.root, this.#nextOwner(), map);
+    this.log?.kernel(this.root);
+    this.#ksymbols.delete(map);
+  }
+}
+
+function baseName(path: string): string {
+  const trimmed = path.replace(/\/+$/, "");
+  return trimmed.slice(trimmed.lastIndexOf("/") + 1);
+}
+
+function isBpfImage(name: string): boolean {
+  return name.startsWith("bpf_trampoline_") || name.startsWith("bpf_dispatcher_");
+}
+
+/**
+ * The name that a module goes by: `[ext4]` for `/lib/modules/…/ext4.ko.xz`. A name in brackets is a
+ * module unless it is one of the kernel's own; any other file goes by its last part.
+ */
+export function kernelModuleName(path: string): { name: string; module: boolean } {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  if (name.startsWith("[")) {
+    const own = /^\[(kernel\.kallsyms\]|guest\.kernel\.kallsyms|vdso(x?32)?\]|vsyscall\])/;
+    return { name, module: !own.test(name) };
+  }
+  const plain = name.replace(/\.(gz|xz|zst)$/, "");
+  const dot = plain.lastIndexOf(".");
+  if (dot > 0 && plain.startsWith(".ko", dot)) {
+    return { name: `[${plain.slice(0, dot)}]`.replaceAll("-", "_"), module: true };
+  }
+  return { name: name.includes(".") ? name.replaceAll("-", "_") : name, module: false };
+}

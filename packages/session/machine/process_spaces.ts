@@ -1,0 +1,176 @@
+import { enlarge } from "@perfdata/format/enlarge";
+import type { MapRange } from "./kernel_maps.ts";
+import type { MachineLog } from "../history/machine_log.ts";
+import type { AddressSpaces } from "./machine_maps.ts";
+
+/**
+ * The address spaces of processes, by number: a space has the root of a tree of {@link AddressSpaces},
+ * and is there as long as a thread uses it.
+ */
+export class ProcessSpaces {
+  readonly #trees: AddressSpaces;
+  #roots = new Int32Array(256);
+  #owners = new Int32Array(256);
+  #users = new Int32Array(256);
+  /** The map that was found last in each space, or -1. */
+  #lastMaps = new Int32Array(256).fill(-1);
+  /** A number for what each space maps where: see {@link ProcessSpaces.version}. */
+  #versions = new Int32Array(256);
+  /** Whether another space has the same version. */
+  #sharedVersion = new Uint8Array(256);
+  #nextVersion = 1;
+  #count = 0;
+  #free: number[] = [];
+  #nextOwner = 1;
+  /** Is told of every change of a space that it keeps. */
+  log: MachineLog | undefined;
+  /** By space: whether its past is kept. */
+  #isKept = new Uint8Array(256);
+
+  /** Begins without spaces. */
+  constructor(trees: AddressSpaces) {
+    this.#trees = trees;
+  }
+
+  /**
+   * Makes a space in which nothing is mapped, and that nobody uses.
+   *
+   * @param pid The process that it is for, or -1 where that is not known.
+   */
+  add(pid: number): number {
+    const space = this.#free.pop() ?? this.#count++;
+    if (space >= this.#roots.length) {
+      this.#roots = enlarge(this.#roots, space + 1);
+      this.#owners = enlarge(this.#owners, space + 1);
+      this.#users = enlarge(this.#users, space + 1);
+      this.#versions = enlarge(this.#versions, space + 1);
+      this.#sharedVersion = enlarge(this.#sharedVersion, space + 1);
+      this.#lastMaps = enlarge(this.#lastMaps, space + 1);
+      this.#isKept = enlarge(this.#isKept, space + 1);
+    }
+    this.#isKept[space] = this.log?.keepsSpaceOf(pid) ? 1 : 0;
+    this.#users[space] = 0;
+    this.#setRoot(space, 0);
+    this.#newVersion(space);
+    this.#owners[space] = this.#nextOwner++;
+    return space;
+  }
+
+  /** Says that a thread uses a space. */
+  use(space: number): void {
+    this.#users[space] = (this.#users[space] as number) + 1;
+  }
+
+  /** Says that a thread uses a space no more; without users its number is free. */
+  drop(space: number): void {
+    const users = (this.#users[space] as number) - 1;
+    this.#users[space] = users;
+    if (users === 0) {
+      this.#roots[space] = 0;
+      this.#free.push(space);
+    }
+  }
+
+  /** The map of a space that holds an address, or -1. */
+  map(space: number, hi: number, lo: number): number {
+    const trees = this.#trees;
+    // Samples come in flocks: the map of a thread's last one is often that of its next.
+    const last = this.#lastMaps[space] as number;
+    const h = hi >>> 0;
+    const l = lo >>> 0;
+    if (last >= 0) {
+      const startHi = trees.startHi[last] as number;
+      const endHi = trees.endHi[last] as number;
+      if (
+        (h > startHi || (h === startHi && l >= (trees.startLo[last] as number))) &&
+        (h < endHi || (h === endHi && l < (trees.endLo[last] as number)))
+      ) return last;
+    }
+    const map = trees.find(this.#roots[space] as number, hi, lo);
+    this.#lastMaps[space] = map;
+    return map;
+  }
+
+  /**
+   * A number that says what is mapped in a space: as long as it stays, or where two spaces have the same,
+   * an address at which something is mapped leads to the same map. What is mapped where there was
+   * nothing does not change it.
+   */
+  version(space: number): number {
+    return this.#versions[space] as number;
+  }
+
+  /** Maps a range of a source. */
+  insert(space: number, range: MapRange, source: number): void {
+    const { startHi, startLo, endHi, endLo, pgoffHi, pgoffLo } = range;
+    const trees = this.#trees;
+    // A tree that was noted stays as it is: what changes is copied.
+    if (this.#isKept[space] === 1 && this.log?.isNoted(space)) {
+      this.#owners[space] = this.#nextOwner++;
+    }
+    const root = trees.insert(
+      this.#roots[space] as number,
+      this.#owners[space] as number,
+      startHi,
+      startLo,
+      endHi,
+      endLo,
+      pgoffHi,
+      pgoffLo,
+      source,
+    );
+    this.#setRoot(space, root);
+    if (trees.replaced || this.#sharedVersion[space] === 1) this.#newVersion(space);
+  }
+
+  /** Maps all that another space maps. */
+  copy(from: number, to: number): void {
+    if (this.#roots[to] !== 0) {
+      const trees = this.#trees;
+      for (const map of trees.maps(this.#roots[from] as number)) {
+        this.insert(to, rangeOf(trees, map), trees.source[map] as number);
+      }
+      return;
+    }
+    this.#setRoot(to, this.#roots[from] as number);
+    this.#versions[to] = this.#versions[from] as number;
+    this.#sharedVersion[to] = this.#sharedVersion[from] = 1;
+    this.#owners[to] = this.#nextOwner++;
+    this.#owners[from] = this.#nextOwner++;
+  }
+
+  /** The roots of the trees, which stay when these are compacted. */
+  get roots(): Int32Array {
+    return this.#roots.subarray(0, this.#count);
+  }
+
+  /** Takes the new numbers of {@link ProcessSpaces.roots}. */
+  moved(roots: Int32Array): void {
+    this.#roots.set(roots);
+    this.#lastMaps.fill(-1);
+  }
+
+  #newVersion(space: number): void {
+    this.#versions[space] = this.#nextVersion++;
+    this.#sharedVersion[space] = 0;
+  }
+
+  #setRoot(space: number, root: number): void {
+    this.#roots[space] = root;
+    // A tree that is altered in place may keep its root.
+    this.#lastMaps[space] = -1;
+    if (this.#isKept[space] === 1) this.log?.space(space, root);
+  }
+}
+
+/** The range of a map. */
+function rangeOf(spaces: AddressSpaces, map: number): MapRange {
+  return {
+    startHi: spaces.startHi[map] as number,
+    startLo: spaces.startLo[map] as number,
+    endHi: spaces.endHi[map] as number,
+    endLo: spaces.endLo[map] as number,
+    pgoffHi: spaces.pgoffHi[map] as number,
+    pgoffLo: spaces.pgoffLo[map] as number,
+  };
+}

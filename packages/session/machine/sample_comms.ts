@@ -1,0 +1,115 @@
+import { enlarge } from "@perfdata/format/enlarge";
+import { COMM, FORK } from "@perfdata/format/records";
+import { layoutOf } from "@perfdata/format/struct";
+import { PERF_RECORD_COMM, PERF_RECORD_FORK } from "@perfdata/format/record-types";
+import type { Engine } from "../engine.ts";
+import { TidTable } from "./machine_tids.ts";
+import type { Run } from "../order/run.ts";
+
+// Where the fields of records lie.
+const NAME = layoutOf(COMM);
+const TASK = layoutOf(FORK);
+
+/**
+ * The comms of samples, by numbers of its own.
+ *
+ * What a thread did before it got its first name counts under that name, as with perf
+ * (`thread__set_comm` of tools/perf/util/thread.c); a thread that never gets one is `:tid`.
+ *
+ * Even numbers are names of the engine, odd ones threads without a name, of which there may be millions.
+ */
+export class SampleComms {
+  readonly #engine: Engine;
+  readonly #tids = new TidTable();
+  /** By number of a thread id there: the thread without a name that has it now, or -1. */
+  #unnamed = new Int32Array(0);
+  /** Thread ids of threads without a name. */
+  #unnamedTids = new Int32Array(256);
+  #unnamedCount = 0;
+  /** Names that threads without one got later. */
+  readonly #late = new Map<number, string>();
+
+  /** Knows no comm yet. */
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  /** The thread ids of threads without a name, as {@link SampleComms.ofPart} takes them. */
+  part(): Int32Array<ArrayBuffer> {
+    return this.#unnamedTids.slice(0, this.#unnamedCount);
+  }
+
+  /** The comm of the sample in row `i` of a run. */
+  of(run: Run, i: number): number {
+    const { past } = this.#engine;
+    const name = past === undefined
+      ? run.comm[i] as number
+      : past.namedComms[run.thread[i] as number] as number;
+    return this.ofThread(name, run.tid[i] as number);
+  }
+
+  /** The comm of a thread by its name, a number of the engine's names, or -1. */
+  ofThread(name: number, tid: number): number {
+    return name >= 0 ? 2 * name : this.#unnamedOf(tid);
+  }
+
+  /** The number of a comm of another thread's {@link SampleComms.part}, for the same recording. */
+  ofPart(part: Int32Array, comm: number): number {
+    return (comm & 1) === 0 ? comm : this.#unnamedOf(part[comm >> 1] as number);
+  }
+
+  /** A name; `undefined` where the thread never got one. */
+  name(comm: number): string | undefined {
+    return (comm & 1) === 0 ? this.#engine.names.text(comm >> 1) : this.#late.get(comm);
+  }
+
+  /** The thread id of a thread without a name. */
+  tid(comm: number): number {
+    return this.#unnamedTids[comm >> 1] as number;
+  }
+
+  /** A comm as it is shown; that of a thread without a name may still change. */
+  text(comm: number): string {
+    return this.name(comm) ?? `:${this.tid(comm)}`;
+  }
+
+  /** Takes record `i` of a run that is no sample: a thread may get a name, or its id is used again. */
+  record(run: Run, i: number): void {
+    // The past knows which names come later.
+    if (this.#unnamedCount === 0 || this.#engine.past !== undefined) return;
+    const type = run.type[i] as number;
+    if (type !== PERF_RECORD_COMM && type !== PERF_RECORD_FORK) return;
+    const { view, bytes } = run.at(i);
+    const start = run.start[i] as number;
+    const end = run.end[i] as number;
+    const at = start + (type === PERF_RECORD_COMM ? NAME : TASK).tid;
+    const tid = at + 4 <= end ? view.getInt32(at, this.#engine.reader.littleEndian) : -1;
+    const number = this.#tids.find(tid);
+    const unnamed = number < 0 ? -1 : this.#unnamed[number] as number;
+    if (unnamed < 0) return;
+    this.#unnamed[number] = -1;
+    if (type === PERF_RECORD_COMM) {
+      const text = bytes.subarray(start + NAME.comm, end);
+      const nul = text.indexOf(0);
+      const name = new TextDecoder().decode(nul < 0 ? text : text.subarray(0, nul));
+      this.#late.set(2 * unnamed + 1, name);
+    }
+  }
+
+  #unnamedOf(tid: number): number {
+    const number = this.#tids.add(tid);
+    if (number >= this.#unnamed.length) {
+      const known = this.#unnamed.length;
+      this.#unnamed = enlarge(this.#unnamed, Math.max(256, number + 1)).fill(-1, known);
+    }
+    let unnamed = this.#unnamed[number] as number;
+    if (unnamed < 0) {
+      unnamed = this.#unnamed[number] = this.#unnamedCount++;
+      if (unnamed === this.#unnamedTids.length) {
+        this.#unnamedTids = enlarge(this.#unnamedTids, unnamed + 1);
+      }
+      this.#unnamedTids[unnamed] = tid;
+    }
+    return 2 * unnamed + 1;
+  }
+}

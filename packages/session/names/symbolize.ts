@@ -1,0 +1,414 @@
+import type {
+  ObjectSymbols,
+  RefusedFile,
+  Resolution,
+  SymbolObject,
+  SymbolResolver,
+} from "@perfdata/symbols";
+import { UNRESOLVED_CAUSES, type UnresolvedCause } from "@perfdata/symbols/trust-report";
+import { ADDRESS_USE } from "../places/address_table.ts";
+import type { RecordedAddresses } from "../places/addresses.ts";
+import { enlarge } from "@perfdata/format/enlarge";
+import { KERNEL_HIDDEN } from "../places/places.ts";
+
+/** The addresses of one object, looked up. */
+export interface SymbolizedObject {
+  /** Its number in {@linkcode RecordedAddresses.objects}. */
+  readonly number: number;
+  /** Its symbols; they are closed after this object. */
+  readonly symbols: ObjectSymbols;
+  /** Rows of the address table, by address. */
+  readonly rows: Uint32Array;
+  /** What became of each of them. */
+  readonly resolutions: readonly Resolution[];
+}
+
+/**
+ * Looks up the addresses of a recording, object by object, so that the symbols of one are in memory
+ * at a time.
+ *
+ * @example
+ * ```ts
+ * import { symbolize } from "@perfdata/session/symbols";
+ * import { SymbolResolver } from "@perfdata/symbols";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const column = Float64Array.of(1);
+ * const table = {
+ *   count: 1,
+ *   object: Int32Array.of(0),
+ *   address: Float64Array.of(0x1136),
+ *   uses: Uint8Array.of(1),
+ *   samples: column,
+ *   periods: column,
+ *   times: column,
+ * };
+ * const objects = [{ path: "/usr/bin/gone", kind: "elf" as const }];
+ * const resolver = new SymbolResolver({ open: () => undefined, read: () => undefined });
+ * for await (const { resolutions } of symbolize({ objects, table }, resolver)) {
+ *   assertEquals(resolutions[0]?.cause, "file missing");
+ * }
+ * ```
+ */
+export async function* symbolize(
+  recorded: Pick<RecordedAddresses, "objects" | "table">,
+  resolver: SymbolResolver,
+): AsyncGenerator<SymbolizedObject, void, void> {
+  const { objects } = recorded;
+  const open = (number: number) => resolver.open(objects[number] as SymbolObject);
+  for await (const symbolized of symbolizeWith(recorded, open)) {
+    try {
+      yield symbolized;
+    } finally {
+      symbolized.symbols.close();
+    }
+  }
+}
+
+/** The same with symbols that the caller opens, and closes when it will. */
+export async function* symbolizeWith(
+  { objects, table }: Pick<RecordedAddresses, "objects" | "table">,
+  open: (object: number) => Promise<ObjectSymbols>,
+): AsyncGenerator<SymbolizedObject, void, void> {
+  const counts = new Uint32Array(objects.length);
+  const isLooked = (row: number) => (table.object[row] as number) >= 0 && table.uses[row] !== 0;
+  for (let row = 0; row < table.count; row++) {
+    if (!isLooked(row)) continue;
+    const object = table.object[row] as number;
+    counts[object] = (counts[object] as number) + 1;
+  }
+  const rowsOf = Array.from(counts, (count) => new Uint32Array(count));
+  counts.fill(0);
+  for (let row = 0; row < table.count; row++) {
+    if (!isLooked(row)) continue;
+    const object = table.object[row] as number;
+    (rowsOf[object] as Uint32Array)[counts[object] as number] = row;
+    counts[object] = (counts[object] as number) + 1;
+  }
+  for (const [number, unsorted] of rowsOf.entries()) {
+    const rows = byAddress(unsorted, table.address);
+    if (rows.length === 0) continue;
+    const addresses = pick(table.address, rows);
+    const symbols = await open(number);
+    const resolutions = await symbols.find(addresses, pick(table.times, rows));
+    yield { number, symbols, rows, resolutions };
+  }
+}
+
+/** Rows by their address. */
+function byAddress(rows: Uint32Array, address: Float64Array): Uint32Array {
+  // To sort numbers alone is much quicker than to compare rows: an address and the place of its row
+  // go into one, where that is exact.
+  const size = 2 ** Math.ceil(Math.log2(rows.length + 1));
+  const packed = pick(address, rows);
+  const most = 2 ** 52 / size;
+  let isExact = true;
+  for (let i = 0; i < packed.length; i++) {
+    const number = packed[i] as number;
+    isExact &&= number < most && number > -most;
+    packed[i] = number * size + i;
+  }
+  if (!isExact) return rows.sort((a, b) => (address[a] as number) - (address[b] as number));
+  packed.sort();
+  const sorted = new Uint32Array(rows.length);
+  for (let i = 0; i < packed.length; i++) {
+    const both = packed[i] as number;
+    sorted[i] = rows[both - Math.floor(both / size) * size] as number;
+  }
+  return sorted;
+}
+
+function pick(column: Float64Array, rows: Uint32Array): Float64Array {
+  const picked = new Float64Array(rows.length);
+  for (let i = 0; i < rows.length; i++) picked[i] = column[rows[i] as number] as number;
+  return picked;
+}
+
+/** How many of what: distinct addresses, samples by their `ip`, and the sum of their periods. */
+export interface TrustCount {
+  /** Distinct addresses, those of call chains and branch stacks included. */
+  addresses: number;
+  /** Samples. */
+  samples: number;
+  /** Their periods. */
+  period: number;
+}
+
+/** How far the symbols of one object can be trusted. */
+export interface ObjectTrust {
+  /** The object; `undefined` for addresses where nothing was mapped or known to be. */
+  readonly object: SymbolObject | undefined;
+  /** The file that its symbols come from. */
+  readonly origin: string | undefined;
+  /** Whether they come from a bundle. */
+  readonly bundled: boolean;
+  /** All of its addresses. */
+  readonly all: TrustCount;
+  /** Those that have a function. */
+  readonly resolved: TrustCount;
+  /** Those of them that have a source line. */
+  readonly lines: TrustCount;
+  /**
+   * Those of `resolved` whose file is not known to be of the recorded build: there is no build id
+   * to compare.
+   */
+  readonly unverified: TrustCount;
+  /** The others, by cause. */
+  readonly unresolved: ReadonlyMap<UnresolvedCause, TrustCount>;
+  /** Files that were there but are of another build, or cannot be read. */
+  readonly refused: readonly RefusedFile[];
+  /** Paths of ELF files that were looked for, whether they were there or not. */
+  readonly looked: readonly string[];
+  /** Parts of the debug information that cannot be read: the first few of them. */
+  readonly faults: readonly string[];
+  /** How many such parts there are. */
+  readonly faultCount: number;
+}
+
+/** How far the symbols of a recording can be trusted. */
+export interface SymbolTrust {
+  /** All addresses, samples and periods. */
+  readonly all: TrustCount;
+  /** Those that have a function. */
+  readonly resolved: TrustCount;
+  /** Those of them that have a source line. */
+  readonly lines: TrustCount;
+  /** Those of `resolved` whose file is not known to be of the recorded build. */
+  readonly unverified: TrustCount;
+  /** The others, by cause; all causes are there, in the order in which they are shown. */
+  readonly unresolved: ReadonlyMap<UnresolvedCause, TrustCount>;
+  /** The same by object, those with most samples first. */
+  readonly objects: readonly ObjectTrust[];
+}
+
+/**
+ * Counts which addresses of a recording have symbols, and why the others have none.
+ *
+ * @param each is given each object with its look-ups as it is counted
+ *
+ * @example
+ * ```ts
+ * import { symbolTrust } from "@perfdata/session/symbols";
+ * import { SymbolResolver } from "@perfdata/symbols";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const table = {
+ *   count: 1,
+ *   object: Int32Array.of(0),
+ *   address: Float64Array.of(0x1136),
+ *   uses: Uint8Array.of(1),
+ *   samples: Float64Array.of(5),
+ *   periods: Float64Array.of(5000),
+ *   times: Float64Array.of(0),
+ * };
+ * const objects = [{ path: "/usr/bin/gone", kind: "elf" as const }];
+ * const resolver = new SymbolResolver({ open: () => undefined, read: () => undefined });
+ * const trust = await symbolTrust({ objects, table }, resolver);
+ * assertEquals(trust.unresolved.get("file missing"), { addresses: 1, samples: 5, period: 5000 });
+ * ```
+ */
+export async function symbolTrust(
+  recorded: Pick<RecordedAddresses, "objects" | "table">,
+  resolver: SymbolResolver,
+  each?: (object: SymbolizedObject) => void,
+): Promise<SymbolTrust> {
+  const outcomes = new LookUpOutcomes();
+  for await (const symbolized of symbolize(recorded, resolver)) {
+    outcomes.add(symbolized);
+    each?.(symbolized);
+  }
+  return outcomes.trust(recorded);
+}
+
+/** Bits of an outcome that is a function; without them it is the number of a cause, from 1 on. */
+const OUTCOME = { FUNCTION: 0x40, LINES: 0x20 } as const;
+
+/** Where symbols of an object came from, and what was wrong with them. */
+export type ObjectOutcome =
+  & Pick<
+    ObjectTrust,
+    "origin" | "bundled" | "refused" | "looked" | "faults" | "faultCount"
+  >
+  & { readonly verified: boolean };
+
+/** Outcomes of one thread: what can be sent to another one. */
+export interface OutcomesPart {
+  /** By row. */
+  readonly outcomes: Uint8Array<ArrayBuffer>;
+  /** By object; nothing of those without addresses. */
+  readonly objects: readonly (ObjectOutcome | undefined)[];
+}
+
+/** What became of addresses that are looked up a part at a time; counted when all are. */
+export class LookUpOutcomes {
+  /** By row: 0 where it was not looked up. */
+  #outcomes = new Uint8Array(1 << 10);
+  readonly #objects: (ObjectOutcome | undefined)[] = [];
+
+  /**
+   * Adds what became of addresses of an object.
+   *
+   * @param first Number of the first row.
+   */
+  add({ number, symbols, rows, resolutions }: SymbolizedObject, first = 0): void {
+    const { origin, bundled, verified, refused, looked, faultCount } = symbols;
+    const faults = symbols.faults.map(({ message }) => message);
+    this.#addObject(number, { origin, bundled, verified, refused, looked, faults, faultCount });
+    let last: Resolution | undefined;
+    let outcome = 0;
+    for (let i = 0; i < rows.length; i++) {
+      const found = resolutions[i] as Resolution;
+      // Addresses of a function follow each other, and share what was found.
+      if (found !== last) outcome = outcomeOf(last = found);
+      this.#set(first + (rows[i] as number), outcome);
+    }
+  }
+
+  /** What can be sent to another thread. */
+  part(count: number): OutcomesPart {
+    this.#set(count, 0);
+    return { outcomes: this.#outcomes.slice(0, count), objects: this.#objects };
+  }
+
+  /**
+   * Joins what another thread has looked up.
+   *
+   * @param rows The rows here, by its rows.
+   * @param objects The objects here, by its objects.
+   */
+  join(part: OutcomesPart, rows: Int32Array, objects: Int32Array): void {
+    for (const [number, object] of part.objects.entries()) {
+      if (object !== undefined) this.#addObject(objects[number] as number, object);
+    }
+    for (const [row, outcome] of part.outcomes.entries()) {
+      if (outcome !== 0) this.#set(rows[row] as number, outcome);
+    }
+  }
+
+  #set(row: number, outcome: number): void {
+    if (row >= this.#outcomes.length) this.#outcomes = enlarge(this.#outcomes, row + 1);
+    this.#outcomes[row] = outcome;
+  }
+
+  #addObject(number: number, object: ObjectOutcome): void {
+    const known = this.#objects[number];
+    const refused = [...known?.refused ?? []];
+    for (const file of object.refused) {
+      const { path, reason, origin } = file;
+      if (!refused.some((r) => r.path === path && r.reason === reason && r.origin === origin)) {
+        refused.push(file);
+      }
+    }
+    const faults = [...new Set([...known?.faults ?? [], ...object.faults])];
+    const faultCount = Math.max(known?.faultCount ?? 0, object.faultCount, faults.length);
+    this.#objects[number] = { ...object, refused, faults, faultCount };
+  }
+
+  /** Counts all addresses. */
+  trust({ objects: all, table }: Pick<RecordedAddresses, "objects" | "table">): SymbolTrust {
+    const counts: (Counts | undefined)[] = [];
+    const [unmapped, hidden] = [emptyCounts(), emptyCounts()];
+    this.#set(table.count, 0);
+    for (let row = 0; row < table.count; row++) {
+      if (table.uses[row] === 0) continue;
+      const object = table.object[row] as number;
+      if (object === KERNEL_HIDDEN) addRow(hidden, table, row, HIDDEN, true);
+      else if (object < 0) addRow(unmapped, table, row, NOT_MAPPED, true);
+      else {
+        const own = counts[object] ??= emptyCounts();
+        const verified = this.#objects[object]?.verified === true;
+        addRow(own, table, row, this.#outcomes[row] as number, verified);
+      }
+    }
+    const objects: ObjectTrust[] = [];
+    for (const [number, own] of counts.entries()) {
+      const known = this.#objects[number];
+      if (own === undefined || known === undefined) continue;
+      const { verified: _, ...rest } = known;
+      objects.push({ object: all[number], ...own, ...rest });
+    }
+    for (const own of [unmapped, hidden]) {
+      if (own.all.addresses === 0) continue;
+      const nothing = {
+        ...{ origin: undefined, bundled: false },
+        ...{ refused: [], looked: [], faults: [], faultCount: 0 },
+      };
+      objects.push({ object: undefined, ...own, ...nothing });
+    }
+    // Equal ones in an order that does not depend on that of the records.
+    const name = ({ object }: ObjectTrust): string => object?.path ?? "";
+    objects.sort((a, b) =>
+      b.all.samples - a.all.samples || b.all.addresses - a.all.addresses ||
+      (name(a) < name(b) ? -1 : 1)
+    );
+    const total = emptyCounts();
+    for (const { all, resolved, lines, unverified, unresolved } of objects) {
+      add(total.all, all);
+      add(total.resolved, resolved);
+      add(total.lines, lines);
+      add(total.unverified, unverified);
+      for (const [cause, counted] of unresolved) add(total.unresolved.get(cause), counted);
+    }
+    return { ...total, objects };
+  }
+}
+
+const NOT_MAPPED = UNRESOLVED_CAUSES.indexOf("unmapped") + 1;
+const HIDDEN = UNRESOLVED_CAUSES.indexOf("kallsyms restricted") + 1;
+
+function outcomeOf({ cause, frames }: Resolution): number {
+  if (cause !== undefined) return UNRESOLVED_CAUSES.indexOf(cause) + 1;
+  return OUTCOME.FUNCTION | (frames.some(({ line }) => line > 0) ? OUTCOME.LINES : 0);
+}
+
+interface Counts {
+  readonly all: TrustCount;
+  readonly resolved: TrustCount;
+  readonly lines: TrustCount;
+  readonly unverified: TrustCount;
+  readonly unresolved: Map<UnresolvedCause, TrustCount>;
+}
+
+const zero = (): TrustCount => ({ addresses: 0, samples: 0, period: 0 });
+
+function emptyCounts(): Counts {
+  const unresolved = new Map(UNRESOLVED_CAUSES.map((cause) => [cause, zero()]));
+  return { all: zero(), resolved: zero(), lines: zero(), unverified: zero(), unresolved };
+}
+
+/** Counts a row. */
+function addRow(
+  counts: Counts,
+  table: RecordedAddresses["table"],
+  row: number,
+  outcome: number,
+  verified: boolean,
+): void {
+  // What is only there for tools that look up the byte before a return address does not count.
+  if (table.uses[row] === ADDRESS_USE.BEFORE_RETURN) return;
+  const samples = table.samples[row] as number;
+  const period = table.periods[row] as number;
+  addOne(counts.all, samples, period);
+  if ((outcome & OUTCOME.FUNCTION) === 0) {
+    const cause = UNRESOLVED_CAUSES[outcome - 1];
+    addOne(cause && counts.unresolved.get(cause), samples, period);
+    return;
+  }
+  addOne(counts.resolved, samples, period);
+  if ((outcome & OUTCOME.LINES) !== 0) addOne(counts.lines, samples, period);
+  if (!verified) addOne(counts.unverified, samples, period);
+}
+
+function addOne(to: TrustCount | undefined, samples: number, period: number): void {
+  if (to === undefined) return;
+  to.addresses++;
+  to.samples += samples;
+  to.period += period;
+}
+
+function add(to: TrustCount | undefined, more: TrustCount): void {
+  if (to === undefined) return;
+  to.addresses += more.addresses;
+  to.samples += more.samples;
+  to.period += more.period;
+}

@@ -1,0 +1,14 @@
+/**
+ * The addresses that occur in a recording, and their symbols. Apart from `@perfdata/session`, since
+ * a program that needs no names should not load the readers of ELF and DWARF.
+ *
+ * @module
+ */
+export * from "../places/address_table.ts";
+export * from "../places/addresses.ts";
+export * from "./bundle_symbols.ts";
+export * from "./bundled_symbols.ts";
+export * from "./place_symbols.ts";
+export * from "../places/places.ts";
+export * from "../places/recorded_objects.ts";
+export * from "./symbolize.ts";

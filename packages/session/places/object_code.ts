@@ -1,0 +1,139 @@
+import {
+  type BinarySource,
+  JitSymbols,
+  openJitdump,
+  type SymbolObject,
+  SymbolsError,
+} from "@perfdata/symbols";
+import type { CodeFiles } from "../pt/pt_code.ts";
+import { kernelImages, type MemoryImage } from "../pt/pt_images.ts";
+
+/** Bytes of code, or why they cannot be had. */
+export type CodeBytes = { readonly bytes: Uint8Array } | { readonly missing: string };
+
+/**
+ * The code of objects, from where the code of an Intel PT trace is read: files, a copy of the kernel's
+ * memory, its `vmlinux`, jitdump files. Changes of the kernel's code (TEXT_POKE) are not applied.
+ *
+ * @example
+ * ```ts
+ * import { ObjectCodeReader } from "@perfdata/session/object-code";
+ * import { bytesSource } from "@perfdata/symbols";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const source = bytesSource(Uint8Array.of(0x90, 0xc3));
+ * const code = new ObjectCodeReader({ open: () => ({ source }), file: () => undefined });
+ * assertEquals(code.read({ path: "/bin/a", kind: "elf" }, 1, 1), { bytes: Uint8Array.of(0xc3) });
+ * ```
+ */
+export class ObjectCodeReader {
+  /** The kernel's file, where code was read from it: as it was before the kernel changed itself. */
+  kernelFile: string | undefined;
+  readonly #files: CodeFiles;
+  readonly #memory: readonly MemoryImage[];
+  readonly #kernels = new Map<SymbolObject, readonly MemoryImage[] | string>();
+  readonly #jit = new Map<string, { source: BinarySource; symbols: JitSymbols } | string>();
+
+  /**
+   * Opens nothing yet.
+   *
+   * @param memory Copies of memory, as of `kcore_dir/kcore`: for the kernel and its modules.
+   */
+  constructor(files: CodeFiles, memory: readonly MemoryImage[] = []) {
+    this.#files = files;
+    this.#memory = memory;
+  }
+
+  /**
+   * Reads code.
+   *
+   * @param start First address, as the object's kind counts.
+   * @param size Bytes.
+   * @param time When, ns of the recording's clock: of code that a JIT compiler made.
+   */
+  read(object: SymbolObject, start: number, size: number, time = Infinity): CodeBytes {
+    try {
+      switch (object.kind) {
+        case "kernel":
+          return this.#kernel(object, start, size);
+        case "module":
+          return this.#module(object, start, size);
+        case "jit":
+          return this.#compiled(object, start, size, time);
+        case "elf":
+        case "vdso":
+          return this.#file(object, start, size);
+        default:
+          return { missing: "not recorded" };
+      }
+    } catch (error) {
+      if (error instanceof SymbolsError) return { missing: error.message };
+      throw error;
+    }
+  }
+
+  #file(object: SymbolObject, start: number, size: number): CodeBytes {
+    const found = this.#files.open(object);
+    return "missing" in found ? found : { bytes: found.source.read(start, size).slice() };
+  }
+
+  #kernel(object: SymbolObject, start: number, size: number): CodeBytes {
+    const { reference: name, referenceAddress: address } = object;
+    const copied = fromImages(this.#memory, start + (address ?? 0), size);
+    if (copied !== undefined) return { bytes: copied };
+    let images = this.#kernels.get(object);
+    if (images === undefined) {
+      const found = this.#files.open(object);
+      if ("missing" in found) images = found.missing;
+      else if (name === undefined || address === undefined) {
+        images = "the recording does not say where the kernel was";
+      } else images = kernelImages(found.source, { name, address });
+      this.#kernels.set(object, images);
+    }
+    if (typeof images === "string") return { missing: images };
+    const bytes = fromImages(images, start + (address ?? 0), size);
+    if (bytes === undefined) return { missing: "not in the kernel's file" };
+    this.kernelFile = object.path;
+    return { bytes };
+  }
+
+  #module(object: SymbolObject, start: number, size: number): CodeBytes {
+    const { loadAddress } = object;
+    const bytes = loadAddress === undefined
+      ? undefined
+      : fromImages(this.#memory, start + loadAddress, size);
+    return bytes === undefined ? this.#file(object, start, size) : { bytes };
+  }
+
+  #compiled({ jitdump }: SymbolObject, start: number, size: number, time: number): CodeBytes {
+    if (jitdump === undefined) return { missing: "no jitdump" };
+    let opened = this.#jit.get(jitdump);
+    if (opened === undefined) {
+      const source = this.#files.file(jitdump);
+      opened = source === undefined
+        ? `${jitdump}: file missing`
+        : { source, symbols: new JitSymbols(openJitdump(source).records()) };
+      this.#jit.set(jitdump, opened);
+    }
+    if (typeof opened === "string") return { missing: opened };
+    const code = opened.symbols.lookup(start, time);
+    if (code === undefined || start + size > code.end) {
+      return { missing: "not in the jitdump file" };
+    }
+    return { bytes: opened.source.read(code.codeOffset + start - code.start, size).slice() };
+  }
+}
+
+/** @param start First address; those of the kernel are negative, as two's complement. */
+function fromImages(
+  images: readonly MemoryImage[],
+  start: number,
+  size: number,
+): Uint8Array | undefined {
+  const wanted = BigInt.asUintN(64, BigInt(start));
+  for (const { address, size: whole, offset, source } of images) {
+    if (wanted < address || wanted + BigInt(size) > address + BigInt(whole)) continue;
+    return source.read(offset + Number(wanted - address), size).slice();
+  }
+  return undefined;
+}

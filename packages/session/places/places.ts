@@ -1,0 +1,487 @@
+export type { MachineView } from "../machine/machine_view.ts";
+import { buildIdText } from "@perfdata/format/object-feature";
+import {
+  PERF_RECORD_MISC_CPUMODE_MASK,
+  PERF_RECORD_MISC_KERNEL,
+  PERF_RECORD_MISC_USER,
+} from "@perfdata/format/perf-event";
+import type { SymbolObject } from "@perfdata/symbols";
+import { type Address, addressFromHalves } from "@perfdata/symbols/address";
+import { kernelModuleName } from "../machine/kernel_maps.ts";
+import type { MachineView } from "../machine/machine_view.ts";
+import { enlarge } from "@perfdata/format/enlarge";
+import type { MappedObject, RecordedObjects } from "./recorded_objects.ts";
+import { type Run, RUN_ROWS } from "../order/run.ts";
+
+/** The object of a user's addresses where nothing was mapped. */
+export const UNMAPPED: number = -1;
+/** The object of kernel addresses in a recording that does not say where the kernel was. */
+export const KERNEL_HIDDEN: number = -2;
+/** The object of kernel addresses where nothing was mapped. */
+export const KERNEL_UNMAPPED: number = -3;
+/** The objects of all other addresses: this minus the CPU mode. */
+const OTHER_UNMAPPED = -8;
+
+const MAP_HUGETLB = 0x40000;
+
+/** Words of a slot. */
+const WORDS = 4;
+
+/** How an address in a process becomes one as its object counts; see {@link Places.find}. */
+const RULE = { KEEP: 0, KERNEL: 1, START: 2, FILE: 3 } as const;
+
+/** Places that one thread found: see {@link Places.part}. */
+export interface PlacesPart {
+  /** Number of the first object. */
+  readonly firstObject: number;
+  /** The objects. */
+  readonly objects: readonly SymbolObject[];
+  /** What was mapped of each. */
+  readonly mapped: readonly MappedObject[];
+  /** How each counts addresses. */
+  readonly rules: readonly number[];
+  /** By place: its object; negative where nothing is mapped. */
+  readonly object: Int32Array<ArrayBuffer>;
+  /** By place: upper half of its address. */
+  readonly hi: Int32Array<ArrayBuffer>;
+  /** Lower half. */
+  readonly lo: Int32Array<ArrayBuffer>;
+  /** By place: time of the first record that has it. */
+  readonly times: Float64Array<ArrayBuffer>;
+}
+
+/** Memory without a file, for which perf keeps addresses as they are (tools/perf/util/map.c). */
+const MEMORY =
+  /^(\/\/anon|\/dev\/zero|\/anon_hugepage|\[stack|\/SYSV|\[heap\]|\/tmp\/perf-\d+\.map$)/;
+
+/**
+ * Interned places: pairs of an object and an address in it. A place is a number; what was executed,
+ * called or branched to is a place, and its name is looked up once, after all records.
+ *
+ * This is the only place that turns an address in a process into one of an object:
+ *
+ * | mapped there | address of the place |
+ * | --- | --- |
+ * | a file, the vdso | offset in the file: address − start of the map + its `pgoff` |
+ * | a module, a BPF program | address − start of the map |
+ * | the kernel | address − its reference symbol, as recorded |
+ * | memory without a file, huge pages | the address itself |
+ * | nothing | the address itself, or 0 where {@link Places.joinsUnmapped}; the object is {@link UNMAPPED}, … |
+ *
+ * @example
+ * ```ts
+ * import { Machine } from "@perfdata/session";
+ * import { Places, RecordedObjects, UNMAPPED } from "@perfdata/session/symbols";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const machine = new Machine();
+ * const places = new Places(machine, new RecordedObjects({ littleEndian: true, isGoogleDialect: false }));
+ * const place = places.find(machine.thread(7, 7), 2, 0, 0x401136);
+ * assertEquals(places.find(machine.thread(7, 7), 2, 0, 0x401136), place);
+ * assertEquals([places.object(place), places.address(place)], [UNMAPPED, 0x401136]);
+ * ```
+ */
+export class Places {
+  /** Number of places. */
+  count: number = 0;
+  /** Time in ns of the first record that has it; 0 where records have no time. */
+  times: Float64Array<ArrayBuffer> = new Float64Array(1 << 10);
+  /** The objects; what is known late, such as build ids in a pipe, is there after {@link Places.finish}. */
+  readonly objects: SymbolObject[] = [];
+  /** What was mapped, by number of the object. */
+  readonly mapped: MappedObject[] = [];
+  /** Upper half of the time of the record that is being looked at. */
+  nowHi: number = 0;
+  /** Lower half. */
+  nowLo: number = 0;
+  /**
+   * Whether all addresses of a CPU mode where nothing is mapped are one place, at address 0: what
+   * `Needs.unmapped` says. To be set before the first one is looked for.
+   */
+  joinsUnmapped: boolean = false;
+  /** Whether all addresses of an object are one place, at address 0: what `Needs.addresses` says. */
+  joinsObjects: boolean = false;
+
+  readonly #machine: MachineView;
+  readonly #recorded: RecordedObjects;
+  readonly #rules: number[] = [];
+  readonly #numbers = new Map<string, number>();
+  /** Number of the object of each source of a map; -1 before it is asked for. */
+  #ofSource = new Int32Array(1 << 8).fill(-1);
+  // By place: the object, upper and lower half of the address.
+  #objects = new Int32Array(1 << 10);
+  #his = new Int32Array(1 << 10);
+  #los = new Int32Array(1 << 10);
+  /** By hash: the same and the place plus one, together, since they are compared. */
+  #slots = new Int32Array(WORDS << 11);
+  // What `#locate` has found last.
+  #object = -1;
+  #hi = 0;
+  #lo = 0;
+  /** Of the rows that are looked up at a time. */
+  readonly #columns = {
+    object: new Int32Array(RUN_ROWS),
+    hi: new Int32Array(RUN_ROWS),
+    lo: new Int32Array(RUN_ROWS),
+    slot: new Int32Array(RUN_ROWS),
+  };
+
+  /**
+   * Begins without places.
+   *
+   * @param machine What is mapped where, at the moment of each call.
+   * @param recorded Describes what is mapped.
+   */
+  constructor(machine: MachineView, recorded: RecordedObjects) {
+    this.#machine = machine;
+    this.#recorded = recorded;
+  }
+
+  /**
+   * The place of an address as a thread sees it now.
+   *
+   * @param thread A number of the machine.
+   * @param cpumode The CPU mode that it was executed in.
+   * @param hi Upper half of the address.
+   * @param lo Lower half.
+   */
+  find(thread: number, cpumode: number, hi: number, lo: number): number {
+    this.#locate(thread, cpumode, hi, lo);
+    return this.row(this.#object, this.#hi, this.#lo);
+  }
+
+  /** {@link Places.find} where something is mapped; -1 where nothing is, and no place is added. */
+  findMapped(thread: number, cpumode: number, hi: number, lo: number): number {
+    this.#locate(thread, cpumode, hi, lo);
+    return this.#object < 0 ? -1 : this.row(this.#object, this.#hi, this.#lo);
+  }
+
+  /**
+   * {@link Places.find} for addresses of rows of a run between which nothing is mapped: fills
+   * `Run.place`.
+   *
+   * Steps go through all rows, so that the memory that they wait for is fetched for several at a time.
+   *
+   * @param rows The rows; the first `count` count.
+   * @param his Upper half of the address of each.
+   * @param los Lower half.
+   */
+  findAll(run: Run, rows: Int32Array, count: number, his: Int32Array, los: Int32Array): void {
+    const { object, hi, lo, slot } = this.#columns;
+    const { thread, misc } = run;
+    if (this.#slots.length === 0) this.#rehash();
+    const slots = this.#slots;
+    const mask = slots.length / WORDS - 1;
+    for (let k = 0; k < count; k++) {
+      const i = rows[k] as number;
+      const mode = (misc[i] as number) & PERF_RECORD_MISC_CPUMODE_MASK;
+      this.#locate(thread[i] as number, mode, his[k] as number, los[k] as number);
+      object[k] = this.#object;
+      hi[k] = this.#hi;
+      lo[k] = this.#lo;
+    }
+    for (let k = 0; k < count; k++) {
+      slot[k] = (hash(object[k] as number, hi[k] as number, lo[k] as number) & mask) * WORDS;
+    }
+    for (let k = 0; k < count; k++) {
+      const i = rows[k] as number;
+      const at = slot[k] as number;
+      if (slots[at + 2] === lo[k] && slots[at] === object[k] && slots[at + 1] === hi[k]) {
+        const found = slots[at + 3] as number;
+        if (found > 0) {
+          run.place[i] = found - 1;
+          continue;
+        }
+      }
+      this.nowHi = run.timeHi[i] as number;
+      this.nowLo = run.timeLo[i] as number;
+      run.place[i] = this.row(object[k] as number, hi[k] as number, lo[k] as number);
+    }
+  }
+
+  /** Finds the object of an address and the address there: `#object`, `#hi`, `#lo`. */
+  #locate(thread: number, cpumode: number, hi: number, lo: number): void {
+    const machine = this.#machine;
+    const map = machine.map(thread, cpumode, hi, lo);
+    this.#hi = hi;
+    this.#lo = lo;
+    if (map < 0) {
+      this.#object = unmapped(cpumode);
+      if (this.joinsUnmapped || this.joinsObjects) this.#hi = this.#lo = 0;
+      return;
+    }
+    const { spaces } = machine;
+    const source = spaces.source[map] as number;
+    let object = source < this.#ofSource.length ? this.#ofSource[source] as number : -1;
+    if (object < 0) object = this.#addObject(map, source, cpumode === PERF_RECORD_MISC_KERNEL);
+    this.#object = object;
+    if (this.joinsObjects) {
+      this.#hi = this.#lo = 0;
+      return;
+    }
+    const rule = this.#rules[object] as number;
+    if (rule === RULE.KEEP) return;
+    let fromHi: number;
+    let fromLo: number;
+    if (rule === RULE.KERNEL) {
+      const base = this.objects[object]?.referenceAddress ?? 0;
+      fromHi = Math.floor(base / 2 ** 32);
+      fromLo = base - fromHi * 2 ** 32;
+    } else {
+      fromHi = spaces.startHi[map] as number;
+      fromLo = spaces.startLo[map] as number;
+    }
+    let low = (lo >>> 0) - fromLo;
+    let high = hi - fromHi;
+    if (rule === RULE.FILE) {
+      low += spaces.pgoffLo[map] as number;
+      high += spaces.pgoffHi[map] as number;
+    }
+    this.#hi = high + (low < 0 ? -1 : low >= 2 ** 32 ? 1 : 0) | 0;
+    this.#lo = low | 0;
+  }
+
+  /** The place of the byte before another place: where a return address belongs to. */
+  before(place: number): number {
+    const lo = this.lo(place);
+    const { count } = this;
+    const found = this.row(this.object(place), this.hi(place) - (lo === 0 ? 1 : 0), lo - 1);
+    if (found === count) this.times[found] = this.times[place] as number;
+    return found;
+  }
+
+  /** Where the call is that returns to a place: the byte before it, if anything is mapped there. */
+  call(place: number): number {
+    return this.object(place) < 0 ? place : this.before(place);
+  }
+
+  /** The place of an address of an object; it is added where it is new. */
+  row(object: number, hi: number, lo: number): number {
+    hi |= 0;
+    lo |= 0;
+    if (this.#slots.length === 0) this.#rehash();
+    const slots = this.#slots;
+    const mask = slots.length / WORDS - 1;
+    let slot = hash(object, hi, lo) & mask;
+    for (;;) {
+      const at = slot * WORDS;
+      const place = (slots[at + 3] as number) - 1;
+      if (place < 0) break;
+      if (slots[at + 2] === lo && slots[at] === object && slots[at + 1] === hi) return place;
+      slot = (slot + 1) & mask;
+    }
+    const place = this.count++;
+    if (place >= this.times.length) {
+      this.#objects = enlarge(this.#objects, place + 1);
+      this.#his = enlarge(this.#his, place + 1);
+      this.#los = enlarge(this.#los, place + 1);
+      this.times = enlarge(this.times, place + 1);
+    }
+    this.#objects[place] = object;
+    this.#his[place] = hi;
+    this.#los[place] = lo;
+    // deno-lint-ignore perfdata/halves -- compared with times of generated code, to 256 ns by the time of day
+    this.times[place] = (this.nowHi >>> 0) * 2 ** 32 + (this.nowLo >>> 0);
+    this.#put(slots, slot, place);
+    if (this.count * 2 > mask) this.#rehash();
+    return place;
+  }
+
+  #put(slots: Int32Array, slot: number, place: number): void {
+    const at = slot * WORDS;
+    slots[at] = this.#objects[place] as number;
+    slots[at + 1] = this.#his[place] as number;
+    slots[at + 2] = this.#los[place] as number;
+    slots[at + 3] = place + 1;
+  }
+
+  /** Number of the object of a place; negative where nothing is mapped. */
+  object(place: number): number {
+    return this.#objects[place] as number;
+  }
+
+  /** Upper half of the address of a place, as its object counts. */
+  hi(place: number): number {
+    return this.#his[place] as number;
+  }
+
+  /** Lower half. */
+  lo(place: number): number {
+    return this.#los[place] as number;
+  }
+
+  /** The address of a place, as its object counts; what is no canonical address is rounded. */
+  address(place: number): Address {
+    return addressFromHalves(this.hi(place), this.lo(place));
+  }
+
+  /** The CPU mode that a place was executed in. */
+  cpumode(place: number): number {
+    const object = this.object(place);
+    if (object >= 0) {
+      return this.mapped[object]?.kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
+    }
+    if (object === UNMAPPED) return PERF_RECORD_MISC_USER;
+    return object > OTHER_UNMAPPED ? PERF_RECORD_MISC_KERNEL : OTHER_UNMAPPED - object;
+  }
+
+  /**
+   * Those from a place on, to be sent to another thread and joined with what others found.
+   *
+   * @param from The first of them.
+   * @param firstObject The first of the objects that come with them.
+   */
+  part(from: number, firstObject: number): PlacesPart {
+    const { count } = this;
+    return {
+      firstObject,
+      objects: this.objects.slice(firstObject),
+      mapped: this.mapped.slice(firstObject),
+      rules: this.#rules.slice(firstObject),
+      object: this.#objects.slice(from, count),
+      hi: this.#his.slice(from, count),
+      lo: this.#los.slice(from, count),
+      times: this.times.slice(from, count),
+    };
+  }
+
+  /**
+   * Adds places of a part, of another thread for the same recording.
+   *
+   * @param first The number there of the first of them.
+   * @param numbers By place there: gets the number here.
+   * @param objects By object there: the number here, or -1, of all that are known by now.
+   */
+  join(part: PlacesPart, first: number, numbers: Int32Array, objects: Int32Array): void {
+    const { firstObject, object, hi, lo, times } = part;
+    for (let i = 0; i < object.length; i++) {
+      const of = object[i] as number;
+      let number = of;
+      if (of >= 0) {
+        number = objects[of] as number;
+        if (number < 0) {
+          number = objects[of] = this.#objectNumber(
+            part.objects[of - firstObject] as SymbolObject,
+            part.mapped[of - firstObject] as MappedObject,
+            part.rules[of - firstObject] as number,
+          );
+        }
+      }
+      const { count } = this;
+      const place = numbers[first + i] = this.row(number, hi[i] as number, lo[i] as number);
+      if (place === count) this.times[place] = times[i] as number;
+    }
+  }
+
+  /**
+   * Completes the objects with what became known after they were met, as build ids at the end of a
+   * pipe. What finds places is freed: the next one that is looked for makes it again.
+   */
+  finish(): void {
+    this.#slots = new Int32Array(0);
+    const recorded = this.#recorded;
+    for (const [number, mapped] of this.mapped.entries()) {
+      const name = mapped.kernel ? lateName(mapped.name, recorded) : mapped.name;
+      const now = { ...mapped, name };
+      const { kind } = this.objects[number] as SymbolObject;
+      this.mapped[number] = now;
+      this.objects[number] = { ...recorded.describe(now), kind };
+    }
+    if (!recorded.kernelMapped) return;
+    for (let place = 0; place < this.count; place++) {
+      if (this.object(place) === KERNEL_HIDDEN) this.#objects[place] = KERNEL_UNMAPPED;
+    }
+  }
+
+  #addObject(map: number, source: number, kernel: boolean): number {
+    const { names, spaces } = this.#machine;
+    const { name, buildId, flags } = this.#machine.mapSource(map);
+    const bytes = buildId < 0 ? undefined : names.get(buildId);
+    const mapped: MappedObject = {
+      name: names.text(name),
+      kernel,
+      buildId: bytes && buildIdText({ build_id: bytes, build_id_size: bytes.length }),
+      start: addressFromHalves(spaces.startHi[map] as number, spaces.startLo[map] as number),
+      end: addressFromHalves(spaces.endHi[map] as number, spaces.endLo[map] as number),
+    };
+    const huge = !kernel && (flags & MAP_HUGETLB) !== 0;
+    const described = this.#recorded.describe(mapped);
+    const object = huge ? { ...described, kind: "jit" as const } : described;
+    const number = this.#objectNumber(
+      object,
+      mapped,
+      huge ? RULE.KEEP : ruleOf(object, mapped),
+    );
+    if (source >= this.#ofSource.length) {
+      const used = this.#ofSource.length;
+      this.#ofSource = enlarge(this.#ofSource, source + 1).fill(-1, used);
+    }
+    this.#ofSource[source] = number;
+    return number;
+  }
+
+  /** The number of an object; it is added where it is new. */
+  #objectNumber(object: SymbolObject, mapped: MappedObject, rule: number): number {
+    const { path, kind, buildId, loadAddress, referenceAddress } = object;
+    const key = [mapped.name, path, kind, buildId, loadAddress, referenceAddress].join("\0");
+    let number = this.#numbers.get(key);
+    if (number === undefined) {
+      number = this.objects.push(object) - 1;
+      this.mapped.push(mapped);
+      this.#rules.push(rule);
+      this.#numbers.set(key, number);
+    }
+    return number;
+  }
+
+  /** Makes the slots anew, of which at most half are used. */
+  #rehash(): void {
+    let size = WORDS << 11;
+    while (this.count * 2 > size / WORDS - 1) size *= 2;
+    const slots = new Int32Array(size);
+    const mask = slots.length / WORDS - 1;
+    for (let place = 0; place < this.count; place++) {
+      let slot = hash(this.object(place), this.hi(place), this.lo(place)) & mask;
+      while (slots[slot * WORDS + 3] !== 0) slot = (slot + 1) & mask;
+      this.#put(slots, slot, place);
+    }
+    this.#slots = slots;
+  }
+}
+
+function unmapped(cpumode: number): number {
+  return cpumode === PERF_RECORD_MISC_USER
+    ? UNMAPPED
+    : cpumode === PERF_RECORD_MISC_KERNEL
+    ? KERNEL_HIDDEN
+    : OTHER_UNMAPPED - cpumode;
+}
+
+function ruleOf({ kind }: SymbolObject, { name, kernel }: MappedObject): number {
+  if (kind === "kernel") return RULE.KERNEL;
+  if (kernel) return RULE.START;
+  return MEMORY.test(name) ? RULE.KEEP : RULE.FILE;
+}
+
+/** What the table of build ids calls a binary of the kernel. */
+function lateName(name: string, { known }: RecordedObjects): string {
+  const isKernel = name.startsWith("[kernel.kallsyms");
+  const shortName = kernelModuleName(name).name;
+  const found = known.find(({ filename, misc }) => {
+    if ((misc & 7) !== PERF_RECORD_MISC_KERNEL) return false;
+    const other = kernelModuleName(filename);
+    return isKernel ? !other.module : other.module && other.name === shortName;
+  });
+  return found?.filename ?? name;
+}
+
+/**
+ * A hash that keeps addresses together that are: code is run in stretches, and what lies together
+ * comes out of memory together.
+ */
+function hash(object: number, hi: number, lo: number): number {
+  let h = Math.imul(lo >> 6, 0x9e3779b1) ^ Math.imul(hi, 0x85ebca6b) ^
+    Math.imul(object, 0xc2b2ae35);
+  h = Math.imul(h ^ h >>> 15, 0x2c1b3c6d);
+  return (h ^ h >>> 13) << 6 | lo & 63;
+}

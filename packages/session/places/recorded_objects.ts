@@ -1,0 +1,290 @@
+import type { BuildIdEvent, Diagnostics, PerfDataReader } from "@perfdata/format";
+import { PerfDataError } from "@perfdata/format/error";
+import {
+  featureName,
+  HEADER_ARCH,
+  HEADER_BUILD_ID,
+  HEADER_CPU_PMU_CAPS,
+  HEADER_HI_FILES_SYMBOL,
+  HEADER_OSRELEASE,
+  HEADER_SP_FILE,
+  HEADER_SP_FILE2,
+} from "@perfdata/format/feature-names";
+import { BUILD_ID_SIZE, buildIdText, decodeObjectFeature } from "@perfdata/format/object-feature";
+import {
+  PERF_RECORD_MISC_BUILD_ID_SIZE,
+  PERF_RECORD_MISC_CPUMODE_MASK,
+  PERF_RECORD_MISC_KERNEL,
+  PERF_RECORD_MISC_MMAP_BUILD_ID,
+} from "@perfdata/format/perf-event";
+import {
+  PERF_RECORD_HEADER_BUILD_ID,
+  PERF_RECORD_MMAP,
+  PERF_RECORD_MMAP2,
+} from "@perfdata/format/record-types";
+import { MMAP, MMAP2 } from "@perfdata/format/records";
+import { layoutOf } from "@perfdata/format/struct";
+import type { RecordedSymbolsOf, SymbolObject } from "@perfdata/symbols";
+import { type Address, addressFromHalves } from "@perfdata/symbols/address";
+import { type KernelReference, kernelReference } from "@perfdata/symbols/address-map";
+import { mapKind } from "@perfdata/symbols/map-name";
+import { HEADER_BUILD_ID as BUILD_ID_RECORD } from "@perfdata/user-records/header-build-id";
+import type { RecordedFile } from "../names/recorded_symbols.ts";
+import { streamFeature } from "../events/stream_feature.ts";
+import { recordMisc } from "@perfdata/format/record-header";
+
+// Where the fields lie.
+const MAP = layoutOf(MMAP);
+const MAP2 = layoutOf(MMAP2);
+const BUILD = layoutOf(BUILD_ID_RECORD);
+
+const M = 0x6d;
+const P = 0x70;
+
+/** The features about objects. */
+const OF_OBJECTS: readonly number[] = [
+  HEADER_ARCH,
+  HEADER_BUILD_ID,
+  HEADER_CPU_PMU_CAPS,
+  HEADER_HI_FILES_SYMBOL,
+  HEADER_OSRELEASE,
+  HEADER_SP_FILE,
+  HEADER_SP_FILE2,
+];
+/** Those with symbols, which are decoded when they are asked for. */
+const WITH_SYMBOLS: readonly number[] = [HEADER_HI_FILES_SYMBOL, HEADER_SP_FILE, HEADER_SP_FILE2];
+
+type Stream = Parameters<typeof streamFeature>[0];
+
+/** What is mapped somewhere, as a recording describes it. */
+export interface MappedObject {
+  /** Path or bracketed name; of code that has no file, `/tmp/perf-PID.map`. */
+  readonly name: string;
+  /** Whether the kernel maps it. */
+  readonly kernel: boolean;
+  /** The build id in its own record, hex. */
+  readonly buildId?: string | undefined;
+  /** First address of the mapping; of a module, where it was loaded. */
+  readonly start?: Address | undefined;
+  /** First address after it. */
+  readonly end?: Address | undefined;
+}
+
+/**
+ * What a recording says about the objects that are mapped in it, beyond their mappings: build ids,
+ * where its kernel was and of which release, jitdump files. Describes an object so that its symbols
+ * can be found.
+ *
+ * @example
+ * ```ts
+ * import { RecordedObjects } from "@perfdata/session/symbols";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const objects = new RecordedObjects({ littleEndian: true, isGoogleDialect: false });
+ * assertEquals(objects.describe({ name: "/usr/bin/ls", kernel: false }), {
+ *   path: "/usr/bin/ls",
+ *   kind: "elf",
+ * });
+ * ```
+ */
+export class RecordedObjects {
+  /** Release of the recorded kernel, if the recording has it. */
+  release: string | undefined;
+  /** Architecture of the recorded machine, if the recording has it. */
+  arch: string | undefined;
+  /** How many branches a processor of the recorded machine keeps (LBR); 0 if that is not known. */
+  branchRegisters: number = 0;
+  /** Whether the recording says where the kernel was. */
+  kernelMapped: boolean = false;
+  /** The reference symbol of the kernel's mapping. */
+  kernel: KernelReference | undefined;
+  /** The binaries that the table of build ids names. */
+  readonly known: BuildIdEvent[] = [];
+  readonly #stream: Stream;
+  readonly #buildIds = new Map<string, string>();
+  readonly #jitdumps = new Map<number, string>();
+  readonly #diagnostics: Diagnostics | undefined;
+  readonly #withSymbols: { readonly id: number; readonly bytes: Uint8Array }[] = [];
+  #files: RecordedFile[] | undefined;
+  #kernelBuildId: string | undefined;
+
+  /**
+   * Knows nothing yet.
+   *
+   * @param stream how records are read; `PerfDataReader` says it
+   * @param diagnostics receives features that cannot be read
+   */
+  constructor(stream: Stream, diagnostics?: Diagnostics) {
+    this.#stream = stream;
+    this.#diagnostics = diagnostics;
+  }
+
+  /**
+   * Takes the features of a file.
+   *
+   * @throws {PerfDataError} if one lies outside of the file and there are no diagnostics
+   */
+  async readFeatures(reader: PerfDataReader): Promise<void> {
+    for (const { id, section } of reader.features) {
+      if (!OF_OBJECTS.includes(id)) continue;
+      try {
+        const size = Number(section.size);
+        this.feature(id, await reader.readSection(Number(section.offset), size, featureName(id)));
+      } catch (error) {
+        if (!(error instanceof PerfDataError) || this.#diagnostics === undefined) throw error;
+        this.#diagnostics(error);
+      }
+    }
+  }
+
+  /** Takes the payload of a feature; those that say nothing about objects are skipped. */
+  feature(id: number, bytes: Uint8Array): void {
+    if (!OF_OBJECTS.includes(id)) return;
+    if (WITH_SYMBOLS.includes(id)) {
+      this.#withSymbols.push({ id, bytes: bytes.slice() });
+      return;
+    }
+    const feature = decodeObjectFeature(id, bytes, { littleEndian: this.#stream.littleEndian });
+    if (feature.name === "RAW" && feature.error !== undefined) this.#diagnostics?.(feature.error);
+    if (feature.name === "OSRELEASE") this.release = feature.value;
+    if (feature.name === "ARCH") this.arch = feature.value;
+    if (feature.name === "CPU_PMU_CAPS") {
+      const { value } = feature.value.caps.find(({ name }) => name === "branches") ?? {};
+      this.branchRegisters = Number(value ?? 0) || 0;
+    }
+    if (feature.name !== "BUILD_ID") return;
+    for (const event of feature.value) {
+      this.known.push(event);
+      this.#buildId(event.filename, event.misc, buildIdText(event));
+    }
+  }
+
+  /** The symbols of an object that the recording has itself, as simpleperf and hiperf write them. */
+  readonly symbolsOf = async (object: SymbolObject): Promise<RecordedSymbolsOf | undefined> => {
+    if (this.#withSymbols.length === 0) return undefined;
+    const { recordedFiles, recordedSymbols } = await import("../names/recorded_symbols.ts");
+    const { littleEndian } = this.#stream;
+    this.#files ??= recordedFiles(this.#withSymbols, littleEndian, this.#diagnostics);
+    return recordedSymbols(this.#files, object);
+  };
+
+  /** Takes a record; those that say nothing about objects are skipped. */
+  record(bytes: Uint8Array, view: DataView, start: number, end: number): void {
+    const le = this.#stream.littleEndian;
+    const type = view.getUint32(start, le);
+    if (type === PERF_RECORD_MMAP || type === PERF_RECORD_MMAP2) {
+      if (end - start >= (type === PERF_RECORD_MMAP ? MAP : MAP2).filename) {
+        this.#mmap(bytes, view, start, end, type);
+      }
+    } else if (type === PERF_RECORD_HEADER_BUILD_ID && end - start > BUILD.filename) {
+      const misc = recordMisc(view, start, le);
+      const size = misc & PERF_RECORD_MISC_BUILD_ID_SIZE
+        ? Math.min(view.getUint8(start + BUILD.build_id_size), BUILD_ID_SIZE)
+        : BUILD_ID_SIZE;
+      this.#buildId(
+        text(bytes, start + BUILD.filename, end),
+        misc,
+        hex(bytes, start + BUILD.build_id, size),
+      );
+    } else if (type > PERF_RECORD_HEADER_BUILD_ID) {
+      const feature = streamFeature(this.#stream, bytes, view, start, end);
+      if (feature === undefined) return;
+      this.feature(feature.id, feature.payload);
+    }
+  }
+
+  #buildId(filename: string, misc: number, buildId: string): void {
+    // What perf found no build id for, it lists with none, or with zeros.
+    if (/^0*$/.test(buildId)) return;
+    this.#buildIds.set(filename, buildId);
+    const kernel = (misc & PERF_RECORD_MISC_CPUMODE_MASK) === PERF_RECORD_MISC_KERNEL &&
+      mapKind(filename) !== "module";
+    if (kernel) this.#kernelBuildId ??= buildId;
+  }
+
+  #mmap(bytes: Uint8Array, view: DataView, start: number, end: number, type: number): void {
+    const le = this.#stream.littleEndian;
+    const misc = recordMisc(view, start, le);
+    const filename = start + (type === PERF_RECORD_MMAP ? MAP : MAP2).filename;
+    if ((misc & PERF_RECORD_MISC_CPUMODE_MASK) === PERF_RECORD_MISC_KERNEL) {
+      const name = text(bytes, filename, end);
+      if (!name.startsWith("[kernel.kallsyms")) return;
+      this.kernel = kernelReference(
+        name,
+        addressFromHalves(
+          view.getInt32(start + MAP.pgoff + (le ? 4 : 0), le),
+          view.getInt32(start + MAP.pgoff + (le ? 0 : 4), le),
+        ),
+      );
+      this.kernelMapped = true;
+      if (type === PERF_RECORD_MMAP2 && misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
+        const size = Math.min(view.getUint8(start + MAP2.build_id_size), BUILD_ID_SIZE);
+        this.#kernelBuildId = hex(bytes, start + MAP2.build_id, size);
+      }
+    } else {
+      // Few names are worth a string.
+      const last = bytes.indexOf(0, filename) - 1;
+      if (bytes[last] !== P || bytes[last - 1] !== M) return;
+      const name = text(bytes, filename, end);
+      if (/\/jit-\d+\.dump$/.test(name)) {
+        this.#jitdumps.set(view.getInt32(start + MAP.pid, le), name);
+      }
+    }
+  }
+
+  /** Whether there are jitdump files, as far as is known. */
+  get hasJitdumps(): boolean {
+    return this.#jitdumps.size > 0;
+  }
+
+  /** How to find the symbols of an object. */
+  describe({ name, kernel, buildId, start, end }: MappedObject): SymbolObject {
+    const kind = mapKind(name);
+    const known = this.#buildIds.get(name);
+    if (kernel) {
+      const where = this.kernel === undefined
+        ? {}
+        : { reference: this.kernel.name, referenceAddress: this.kernel.address };
+      const build = kind === "module" ? known : this.#kernelBuildId;
+      const common = { path: name, ...where, ...(build === undefined ? {} : { buildId: build }) };
+      // The table of build ids may give the kernel's file instead.
+      const vmlinux = known !== undefined && known === this.#kernelBuildId ||
+        name.startsWith("/") && kind === "file";
+      if (kind === "kernel" || vmlinux) return { ...common, kind: "kernel" };
+      if (kind === "module") {
+        return { ...common, kind, ...(start === undefined ? {} : { loadAddress: start }) };
+      }
+      const size = start === undefined || end === undefined ? {} : { size: end - start };
+      return { path: name === "" ? "bpf_image" : name, kind: "bpf", ...size };
+    }
+    const jit = /^\/tmp\/perf-(\d+)\.map$/.exec(name)?.[1];
+    if (jit !== undefined || kind === "anonymous") {
+      const jitdump = this.#jitdumps.get(Number(jit));
+      return { path: name, kind: "jit", ...(jitdump === undefined ? {} : { jitdump }) };
+    }
+    // The table at the end of a file knows one build of each path; the mapping knows its own.
+    const build = buildId === undefined || buildId === "" ? known : buildId;
+    return {
+      path: name,
+      kind: kind === "vdso" ? "vdso" : "elf",
+      ...(build === undefined ? {} : { buildId: build }),
+    };
+  }
+
+  /** Adds a build id that became known after the object was described, as in a pipe. */
+  complete(object: SymbolObject): SymbolObject {
+    const { kind, path, buildId } = object;
+    if (buildId !== undefined || kind === "jit" || kind === "bpf") return object;
+    const late = kind === "kernel" ? this.#kernelBuildId : this.#buildIds.get(path);
+    return late === undefined ? object : { ...object, buildId: late };
+  }
+}
+
+function text(bytes: Uint8Array, start: number, end: number): string {
+  const nul = bytes.indexOf(0, start);
+  return new TextDecoder().decode(bytes.subarray(start, nul < 0 || nul > end ? end : nul));
+}
+
+function hex(bytes: Uint8Array, start: number, size: number): string {
+  return buildIdText({ build_id: bytes.subarray(start, start + size), build_id_size: size });
+}

@@ -1,0 +1,129 @@
+import type { PerfDataReader, PerfEvent } from "@perfdata/format";
+import { IdMap } from "@perfdata/format/id-map";
+import { PERF_SAMPLE_READ } from "@perfdata/format/perf-event";
+import { type ReadLayout, readLayout, SampleFields } from "@perfdata/format/sample-layout";
+import type { Run } from "../order/run.ts";
+
+/**
+ * The events and periods that samples stand for.
+ *
+ * A sample stands for its event and its period; one that has the counts of a group of events
+ * (`PERF_SAMPLE_READ`) stands for each of them that counted something since the sample before
+ * (`deliver_sample_group` of tools/perf/util/session.c). Rows are to be taken in their order.
+ */
+export class SampleReads {
+  /** Samples whose counts are damaged or of no known event. */
+  leftOut: number = 0;
+  /** Events that the sample stands for; as many as {@linkcode SampleReads.take} returned. */
+  readonly event: number[] = [];
+  /** Period of each; exact up to 2^53. */
+  readonly period: number[] = [];
+  /** Upper half of each period. */
+  readonly periodHi: number[] = [];
+  /** Lower half. */
+  readonly periodLo: number[] = [];
+  readonly #reader: PerfDataReader;
+  readonly #reads: ({ readonly shape: ReadLayout; readonly fields: SampleFields } | undefined)[] =
+    [];
+  readonly #byId = new IdMap<number>();
+  /** Counters by their ids; those of an event without ids are one. */
+  readonly #counters = new IdMap<{ hi: number; lo: number }>();
+  readonly #withoutIds: { hi: number; lo: number }[] = [];
+
+  /** Nothing has been counted yet. */
+  constructor(reader: PerfDataReader) {
+    this.#reader = reader;
+  }
+
+  /** Whether a sample of an event stands for that event and its period. */
+  isPlain(event: number): boolean {
+    if (event >= this.#reads.length) this.#learn();
+    return this.#reads[event] === undefined;
+  }
+
+  /** Takes a sample; returns how many events it stands for. */
+  take(run: Run, i: number): number {
+    const event = run.event[i] as number;
+    if (event >= this.#reads.length) this.#learn();
+    const reads = this.#reads[event];
+    if (reads === undefined) {
+      this.event[0] = event;
+      this.#takePeriod(run, i);
+      return 1;
+    }
+    const { shape, fields } = reads;
+    const { view } = run.at(i);
+    const le = this.#reader.littleEndian;
+    if (!fields.locate(view, run.start[i] as number, run.end[i] as number, le)) {
+      this.leftOut++;
+      return 0;
+    }
+    const highAt = le ? 4 : 0;
+    const lowAt = 4 - highAt;
+    // Located: all of them are in the record.
+    const values = shape.group ? view.getUint32(fields.read + lowAt, le) : 1;
+    let count = 0;
+    for (let k = 0; k < values; k++) {
+      const entry = fields.read + shape.head + k * shape.entry;
+      const hasId = shape.id >= 0;
+      const idHi = hasId ? view.getInt32(entry + shape.id + highAt, le) : 0;
+      const idLo = hasId ? view.getInt32(entry + shape.id + lowAt, le) : 0;
+      const which = hasId ? this.#byId.get(idHi, idLo) : event;
+      if (which === undefined) {
+        this.leftOut++;
+        continue;
+      }
+      const last = hasId ? this.#counters.get(idHi, idLo) : this.#withoutIds[event];
+      if (last === undefined) continue;
+      const hi = view.getUint32(entry + highAt, le);
+      const lo = view.getUint32(entry + lowAt, le);
+      const periodLo = lo - last.lo | 0;
+      const periodHi = hi - last.hi - (lo < last.lo ? 1 : 0) | 0;
+      last.hi = hi;
+      last.lo = lo;
+      if ((periodHi | periodLo) === 0) continue;
+      this.event[count] = which;
+      this.periodHi[count] = periodHi;
+      this.periodLo[count] = periodLo;
+      // deno-lint-ignore perfdata/halves -- a weight; texts of single periods read the halves
+      this.period[count++] = periodHi * 2 ** 32 + (periodLo >>> 0);
+    }
+    return count;
+  }
+
+  #learn(): void {
+    const { all } = this.#reader.events;
+    for (let i = this.#reads.length; i < all.length; i++) {
+      const known = all[i];
+      if (known === undefined) continue;
+      const { attr, ids, layout, readFormat } = known;
+      this.#reads.push(
+        layout.sampleType & PERF_SAMPLE_READ
+          ? { shape: readLayout(readFormat), fields: new SampleFields(attr) }
+          : undefined,
+      );
+      this.#withoutIds.push({ hi: 0, lo: 0 });
+      for (const id of ids) {
+        this.#byId.set(id, i);
+        this.#counters.set(id, { hi: 0, lo: 0 });
+      }
+    }
+  }
+
+  /** The period of a sample that stands for its own event. */
+  #takePeriod(run: Run, i: number): void {
+    const period = this.period[0] = run.period[i] as number;
+    if (period < 2 ** 53) {
+      this.periodHi[0] = period / 2 ** 32 | 0;
+      this.periodLo[0] = period | 0;
+      return;
+    }
+    const event = this.#reader.events.all[run.event[i] as number] as PerfEvent;
+    const { view } = run.at(i);
+    const le = this.#reader.littleEndian;
+    const at = event.periodAt(view, run.start[i] as number, run.end[i] as number, le);
+    const exact = at < 0 ? event.attr.sample_period : view.getBigUint64(at, le);
+    this.periodHi[0] = Number(exact >> 32n);
+    this.periodLo[0] = Number(exact & 0xffff_ffffn);
+  }
+}

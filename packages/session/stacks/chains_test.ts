@@ -1,0 +1,89 @@
+import { assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { ChainStep } from "./chains.ts";
+import { Machine } from "../machine/machine.ts";
+import { Places } from "../places/places.ts";
+import { RecordedObjects } from "../places/recorded_objects.ts";
+import { StackTable } from "./stacks.ts";
+
+const KERNEL = -128n;
+const USER = -512n;
+/** Markers of `perf_event.h`, and the letter of the mode of what comes after them. */
+const MARKERS: readonly (readonly [bigint, string])[] = [
+  [-32n, "h"], // HV
+  [KERNEL, "k"],
+  [USER, "u"],
+  [-2176n, "K"], // GUEST_KERNEL
+  [-2560n, "U"], // GUEST_USER
+];
+const LETTERS = "-kuhKU";
+
+/** Makes stacks of chains, and says each as text, outermost caller first. */
+class Chains {
+  readonly #le: boolean;
+  readonly #places: Places;
+  readonly #stacks = new StackTable();
+  readonly #step: ChainStep;
+  readonly #thread: number;
+
+  constructor(littleEndian: boolean) {
+    this.#le = littleEndian;
+    const machine = new Machine(littleEndian);
+    const recorded = new RecordedObjects({ littleEndian, isGoogleDialect: false });
+    this.#places = new Places(machine, recorded);
+    this.#step = new ChainStep(this.#places, this.#stacks, littleEndian);
+    this.#thread = machine.thread(7, 7);
+  }
+
+  text(chain: readonly bigint[], mode: number, ip: bigint): string {
+    const view = new DataView(new ArrayBuffer(8 * chain.length));
+    chain.forEach((entry, i) => view.setBigUint64(8 * i, BigInt.asUintN(64, entry), this.#le));
+    const hi = Number(BigInt.asIntN(32, ip >> 32n));
+    const lo = Number(BigInt.asIntN(32, ip));
+    const place = this.#places.find(this.#thread, mode, hi, lo);
+    const frames: string[] = [];
+    for (
+      let node = this.#step.stack(this.#thread, 0, view, 0, chain.length, mode, hi, lo, place);
+      node >= 0;
+      node = this.#stacks.parent[node] as number
+    ) {
+      const at = this.#stacks.place[node] as number;
+      frames.unshift(`${LETTERS[this.#places.cpumode(at)]}${this.#places.address(at)}`);
+    }
+    return frames.join(" ");
+  }
+}
+
+Deno.test("each context marker says how the entries after it were executed", () => {
+  for (const littleEndian of [true, false]) {
+    for (const [marker, letter] of MARKERS) {
+      const text = new Chains(littleEndian).text([marker, 5n, 6n, USER, 9n], 2, 5n);
+      assertEquals(text, `u9 ${letter}6 ${letter}5${letter === "u" ? "" : " u5"}`);
+    }
+  }
+});
+
+Deno.test("what a marker does not say: the cookie of a deferred chain, chains with other markers", () => {
+  const chains = new Chains(true);
+  // PERF_CONTEXT_USER_DEFERRED, and the cookie after it.
+  assertEquals(chains.text([KERNEL, 5n, -640n, 77n], 1, 5n), "k5");
+  // PERF_CONTEXT_GUEST says nothing by itself: perf uses nothing of such a chain.
+  assertEquals(chains.text([-2048n, 5n, 6n], 2, 5n), "u5");
+  assertEquals(chains.text([], 2, 5n), "u5");
+});
+
+Deno.test("any chains one after the other: what they share is what each says by itself", () => {
+  const address = fc.bigInt({ min: 1n, max: 5n });
+  const chain = fc.array(
+    fc.oneof({ weight: 4, arbitrary: address }, fc.constantFrom(KERNEL, USER)),
+    {
+      maxLength: 8,
+    },
+  );
+  fc.assert(fc.property(fc.array(fc.tuple(chain, address), { maxLength: 8 }), (samples) => {
+    const together = new Chains(true);
+    for (const [chain, ip] of samples) {
+      assertEquals(together.text(chain, 2, ip), new Chains(true).text(chain, 2, ip));
+    }
+  }));
+});

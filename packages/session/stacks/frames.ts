@@ -1,0 +1,114 @@
+import { PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
+import { contextMode, INVALID, isContextMarker } from "./chains.ts";
+import { enlarge } from "@perfdata/format/enlarge";
+import { type Places, UNMAPPED } from "../places/places.ts";
+import { PLACE_FRAME, type Run } from "../order/run.ts";
+import type { UserFrames } from "./stacks.ts";
+
+/** Entries of a chain that are looked at: `PERF_MAX_STACK_DEPTH`. */
+const MOST_FRAMES = 127;
+
+/**
+ * Fills `Run.frames`: the stack of each sample as a list, for who prints it and needs no node for it.
+ *
+ * It goes by perf's rules where callees come first (`thread__resolve_callchain_sample` of
+ * tools/perf/util/machine.c): the CPU mode of an entry is that of the `PERF_CONTEXT_*` before it, a
+ * chain with a marker that means nothing is none, of a chain that is too long the innermost entries are
+ * kept. Most entries of code without frame pointers are no addresses: where `Places.joinsUnmapped`, they
+ * get no place.
+ */
+export class FrameStep {
+  readonly #places: Places;
+  readonly #le: boolean;
+  #count = 0;
+
+  /** Finds places of what is mapped; of other addresses too, where each has one. */
+  constructor(places: Places, littleEndian: boolean) {
+    this.#places = places;
+    this.#le = littleEndian;
+  }
+
+  /** Begins a run. */
+  begin(): void {
+    this.#count = 0;
+  }
+
+  /** Says where the frames of the next row begin. */
+  start(run: Run, row: number): void {
+    run.frameStart[row] = this.#count;
+  }
+
+  /**
+   * Adds the frames of a sample: those of its chain, and those that were recorded elsewhere.
+   *
+   * @param thread A number of the machine.
+   * @param view Bytes that hold the chain.
+   * @param at Where its entries start.
+   * @param length How many there are.
+   * @param user The frames that were recorded elsewhere.
+   * @param sampled The place of the sample's address, where that comes first; -1 where the chain
+   * has it.
+   * @param hi Upper half of the sample's address.
+   * @param lo Lower half.
+   */
+  add(
+    run: Run,
+    thread: number,
+    view: DataView,
+    at: number,
+    length: number,
+    user: UserFrames,
+    sampled: number,
+    hi: number,
+    lo: number,
+  ): void {
+    const first = this.#count;
+    const most = first + 2 * (1 + length + user.count);
+    if (most > run.frames.length) run.frames = enlarge(run.frames, most);
+    const { frames } = run;
+    const places = this.#places;
+    const le = this.#le;
+    const lowAt = le ? at : at + 4;
+    const highAt = le ? at + 4 : at;
+    let to = first;
+    if (sampled >= 0) to = this.#put(frames, to, sampled, hi, lo);
+    const last = to + 2 * MOST_FRAMES;
+    let mode = PERF_RECORD_MISC_USER;
+    for (let k = 0; k < length && to < last; k++) {
+      const entryLo = view.getInt32(lowAt + 8 * k, le);
+      const entryHi = view.getInt32(highAt + 8 * k, le);
+      if (isContextMarker(entryHi, entryLo)) {
+        mode = contextMode(entryLo);
+        if (mode !== INVALID) continue;
+        to = first;
+        break;
+      }
+      // What follows PERF_CONTEXT_USER_DEFERRED is a cookie.
+      if (mode < 0) continue;
+      const place = places.joinsUnmapped
+        ? places.findMapped(thread, mode, entryHi, entryLo)
+        : places.find(thread, mode, entryHi, entryLo);
+      to = this.#put(frames, to, place, entryHi, entryLo);
+    }
+    const { places: found, words } = user;
+    for (let k = 0; k < user.count; k++) {
+      const place = found[k] as number;
+      to = this.#put(frames, to, place, words[2 * k + 1] as number, words[2 * k] as number);
+    }
+    this.#count = to;
+  }
+
+  /** Writes a frame: its address where the place does not say it. */
+  #put(frames: Int32Array, at: number, place: number, hi: number, lo: number): number {
+    const places = this.#places;
+    const isPlace = place >= 0 && !(places.joinsUnmapped && places.object(place) < 0);
+    if (isPlace || hi === PLACE_FRAME) {
+      frames[at] = PLACE_FRAME;
+      frames[at + 1] = isPlace ? place : places.row(UNMAPPED, hi, lo);
+    } else {
+      frames[at] = hi;
+      frames[at + 1] = lo;
+    }
+    return at + 2;
+  }
+}

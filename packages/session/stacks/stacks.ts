@@ -1,0 +1,163 @@
+import { enlarge } from "@perfdata/format/enlarge";
+import type { Places } from "../places/places.ts";
+
+/** Stacks that one thread found: see {@link StackTable.part}. */
+export interface StacksPart {
+  /** Caller of each node, or -1. */
+  readonly parent: Int32Array<ArrayBuffer>;
+  /** Place of each node. */
+  readonly place: Int32Array<ArrayBuffer>;
+}
+
+/**
+ * Interned stacks: a node is a place that was called from another node, so that stacks that begin
+ * alike at their outermost caller share nodes, and memory grows with the code that ran and not with
+ * the samples. The number of a stack is that of its innermost node. A parent comes before its
+ * children.
+ *
+ * @example
+ * ```ts
+ * import { StackTable } from "@perfdata/session";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const stacks = new StackTable();
+ * const [main, work] = [5, 9]; // places
+ * const outer = stacks.child(-1, main);
+ * const inner = stacks.child(outer, work);
+ * assertEquals(stacks.child(outer, work), inner);
+ * assertEquals([stacks.parent[inner], stacks.place[inner], stacks.count], [outer, work, 2]);
+ * ```
+ */
+export class StackTable {
+  /** Number of nodes. */
+  count: number = 0;
+  /** Caller of each node: a node before it, or -1. */
+  parent: Int32Array<ArrayBuffer> = new Int32Array(1 << 10);
+  /** Place of each node. */
+  place: Int32Array<ArrayBuffer> = new Int32Array(1 << 10);
+  #slots = new Int32Array(1 << 12).fill(-1);
+
+  /**
+   * The node of a place that was called from `parent`; it is added where it is new.
+   *
+   * @param parent A node, or -1.
+   */
+  child(parent: number, place: number): number {
+    if (this.#slots.length === 0) this.#rehash();
+    const mask = this.#slots.length - 1;
+    let slot = hash(parent, place) & mask;
+    for (;;) {
+      const found = this.#slots[slot] as number;
+      if (found < 0) break;
+      if (this.parent[found] === parent && this.place[found] === place) return found;
+      slot = (slot + 1) & mask;
+    }
+    const added = this.count++;
+    if (added >= this.parent.length) {
+      this.parent = enlarge(this.parent, added + 1);
+      this.place = enlarge(this.place, added + 1);
+    }
+    this.parent[added] = parent;
+    this.place[added] = place;
+    this.#slots[slot] = added;
+    if (this.count * 2 > this.#slots.length) this.#rehash();
+    return added;
+  }
+
+  /** Those from a node on, to be sent to another thread and joined with what others found. */
+  part(from: number): StacksPart {
+    const { count } = this;
+    return { parent: this.parent.slice(from, count), place: this.place.slice(from, count) };
+  }
+
+  /**
+   * Adds nodes of a part, of another thread for the same recording.
+   *
+   * @param first The number there of the first of them.
+   * @param places By place there: its number here.
+   * @param numbers By node there: the number here of those before, gets that of others.
+   */
+  join(
+    { parent, place }: StacksPart,
+    first: number,
+    places: Int32Array,
+    numbers: Int32Array,
+  ): void {
+    for (let i = 0; i < parent.length; i++) {
+      const caller = parent[i] as number;
+      numbers[first + i] = this.child(
+        caller < 0 ? -1 : numbers[caller] as number,
+        places[place[i] as number] as number,
+      );
+    }
+  }
+
+  /** Frees what finds nodes; the next one that is looked for makes it again. */
+  seal(): void {
+    this.#slots = new Int32Array(0);
+  }
+
+  #rehash(): void {
+    const size = 2 ** Math.ceil(Math.log2(Math.max(1 << 11, this.count * 2) + 1));
+    const slots = new Int32Array(size).fill(-1);
+    const mask = slots.length - 1;
+    for (let node = 0; node < this.count; node++) {
+      let slot = hash(this.parent[node] as number, this.place[node] as number) & mask;
+      while ((slots[slot] as number) >= 0) slot = (slot + 1) & mask;
+      slots[slot] = node;
+    }
+    this.#slots = slots;
+  }
+}
+
+/**
+ * The user part of a stack that is not in the call chain itself: places and addresses, the innermost
+ * first.
+ */
+export class UserFrames {
+  /** Number of frames. */
+  count: number = 0;
+  /**
+   * Whether addresses are in the calls, since they were unwound or recorded as branches: no byte has to
+   * be taken from them, as from return addresses, to be in the line of the call.
+   */
+  isExact: boolean = true;
+  /** Place of each. */
+  places: Int32Array<ArrayBuffer> = new Int32Array(128);
+  /** Halves of the address of each, the lower one first. */
+  words: Int32Array<ArrayBuffer> = new Int32Array(256);
+
+  /** Adds the caller of the last one. */
+  add(place: number, hi: number, lo: number): void {
+    const at = this.count++;
+    if (at >= this.places.length) {
+      this.places = enlarge(this.places, at + 1);
+      this.words = enlarge(this.words, 2 * at + 2);
+    }
+    this.places[at] = place;
+    this.words[2 * at] = lo;
+    this.words[2 * at + 1] = hi;
+  }
+
+  /**
+   * Interns them; -1 where there are none.
+   *
+   * @param calls Of these places, callers are interned at their calls; without, at what was recorded.
+   */
+  node(stacks: StackTable, calls?: Places): number {
+    let node = -1;
+    for (let i = this.count - 1; i >= 0; i--) {
+      const place = this.places[i] as number;
+      const isReturn = calls !== undefined && !this.isExact && i > 0;
+      node = stacks.child(node, isReturn ? calls.call(place) : place);
+    }
+    return node;
+  }
+}
+
+function hash(parent: number, place: number): number {
+  let h = Math.imul(parent, 0x9e3779b1) + place | 0;
+  h = Math.imul(h ^ h >>> 15, 0x85ebca6b);
+  h = Math.imul(h ^ h >>> 13, 0xc2b2ae35);
+  return h ^ h >>> 16;
+}
