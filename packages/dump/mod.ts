@@ -12,7 +12,7 @@ export { hexRuns } from "./hex/hex_runs.ts";
 export { hexText, type HexTextOptions } from "./hex/hex_text.ts";
 export type { RecordFilter } from "./records/record_filter.ts";
 export * from "./records/record_line.ts";
-export * from "./records/record_names.ts";
+export * from "./records/perf_record_names.ts";
 export { CSV_COLUMNS } from "./records/records_csv.ts";
 export { type CsvLine, type RecordsOptions, writeRecords } from "./records/records.ts";
 export type { U64Style } from "./records/records_json.ts";

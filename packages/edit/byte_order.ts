@@ -11,7 +11,7 @@ import {
 } from "@perfdata/format";
 import { USER_RECORDS } from "@perfdata/user-records";
 import { DROP, type Edit, type Verdict } from "./copy.ts";
-import type { RecordingHead } from "./output.ts";
+import type { RecordingHead } from "./recording_output.ts";
 
 /**
  * Writes a recording in the other byte order: each record and feature is decoded and encoded by its

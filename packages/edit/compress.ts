@@ -9,7 +9,7 @@ import {
   type WriterFeature,
 } from "@perfdata/format";
 import { COMPRESSED, COMPRESSED2 } from "@perfdata/user-records";
-import type { RecordingHead, RecordingOutput } from "./output.ts";
+import type { RecordingHead, RecordingOutput } from "./recording_output.ts";
 
 const CODEC = new RecordCodec([COMPRESSED, COMPRESSED2]);
 

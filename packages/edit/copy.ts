@@ -31,7 +31,7 @@ import { streamFeature } from "@perfdata/session/stream-feature";
 import { AUXTRACE, googleFeatureId } from "@perfdata/user-records";
 import type { PayloadPart } from "./aux_cut.ts";
 import { Pieces } from "./pieces.ts";
-import { OF_COMPRESSION, type RecordingHead, type RecordingOutput } from "./output.ts";
+import { OF_COMPRESSION, type RecordingHead, type RecordingOutput } from "./recording_output.ts";
 
 /** The record stays as it is. */
 export const KEEP = 0;

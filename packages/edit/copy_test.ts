@@ -11,7 +11,7 @@ import { assert, assertEquals } from "@std/assert";
 import { copyRecording, type Edit } from "./copy.ts";
 import { mergeRecordings } from "./merge.ts";
 import { runEngine } from "@perfdata/session/engine";
-import { FileOutput } from "./output.ts";
+import { FileOutput } from "./recording_output.ts";
 import { Redact } from "./redact.ts";
 import { Slice } from "./slice.ts";
 

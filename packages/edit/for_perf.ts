@@ -12,7 +12,7 @@ import {
   USER_RECORD_NAMES,
 } from "@perfdata/format";
 import { DROP, type Edit, KEEP, type Verdict } from "./copy.ts";
-import type { RecordingHead } from "./output.ts";
+import type { RecordingHead } from "./recording_output.ts";
 
 /** What a version of perf knew first. */
 interface Since {

@@ -7,7 +7,7 @@ import {
   type WriterEvent,
 } from "@perfdata/format";
 import { copyRecording } from "./copy.ts";
-import type { RecordingHead, RecordingOutput } from "./output.ts";
+import type { RecordingHead, RecordingOutput } from "./recording_output.ts";
 import { Features } from "./merge_features.ts";
 import { planMergeAux } from "./merge_aux.ts";
 import { PartEdit } from "./merge_edit.ts";

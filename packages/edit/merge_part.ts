@@ -9,7 +9,7 @@ import {
 } from "@perfdata/format";
 import type { PartAux } from "./merge_aux.ts";
 import { copyRecording } from "./copy.ts";
-import type { RecordingOutput } from "./output.ts";
+import type { RecordingOutput } from "./recording_output.ts";
 
 /** A recording to be merged. */
 export interface MergeInput {

@@ -1,7 +1,7 @@
 import { PERF_EVENT_HEADER_SIZE, PERF_RECORD_FINISHED_ROUND } from "@perfdata/format/record-types";
 import { type IndexBlock, RecordingIndex } from "@perfdata/session/index";
 import type { Part } from "./merge_part.ts";
-import type { RecordingOutput } from "./output.ts";
+import type { RecordingOutput } from "./recording_output.ts";
 
 /** Bytes of a block, the step in which inputs take turns. */
 const BLOCK_BYTES = 1 << 18;

@@ -13,7 +13,7 @@ import {
 import { PERF_RECORD_FINISHED_ROUND, PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import { runEngine } from "@perfdata/session/engine";
 import { mergeRecordings } from "./merge.ts";
-import { FileOutput } from "./output.ts";
+import { FileOutput } from "./recording_output.ts";
 
 const attr = {
   ...emptyAttr(),

@@ -4,12 +4,12 @@
  * @module
  */
 export * from "./copy.ts";
-export * from "./output.ts";
+export * from "./recording_output.ts";
 export * from "./aux_cut.ts";
 export * from "./slice.ts";
 export * from "./pseudonym.ts";
 export * from "./redact.ts";
-export * from "./tracing_data.ts";
+export * from "./kept_tracing_data.ts";
 export * from "./search_text.ts";
 export * from "./repair.ts";
 export * from "./merge.ts";

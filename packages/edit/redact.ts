@@ -20,7 +20,7 @@ import {
 import { USER_RECORDS } from "@perfdata/user-records";
 import { DROP, type Edit, KEEP, type Verdict } from "./copy.ts";
 import { Pseudonyms } from "./pseudonym.ts";
-import { formatsOnly } from "./tracing_data.ts";
+import { formatsOnly } from "./kept_tracing_data.ts";
 
 /** What can be redacted. */
 export const REDACTIONS = [

@@ -1,7 +1,7 @@
 import { bytesSource, memorySink, PERF_RECORD_SAMPLE, PerfDataReader } from "@perfdata/format";
 import { assert, assertEquals } from "@std/assert";
 import { copyRecording } from "./copy.ts";
-import { FileOutput } from "./output.ts";
+import { FileOutput } from "./recording_output.ts";
 import { Pseudonyms } from "./pseudonym.ts";
 import { Redact, type RedactOptions } from "./redact.ts";
 import { TextSearch } from "./search_text.ts";

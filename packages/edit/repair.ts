@@ -19,7 +19,7 @@ import {
   recordSize,
 } from "@perfdata/format";
 import { copyRecording, type CopyStats } from "./copy.ts";
-import type { RecordingOutput } from "./output.ts";
+import type { RecordingOutput } from "./recording_output.ts";
 import { JUDGED, mendEvents } from "./repair_events.ts";
 import { RepairHead } from "./repair_head.ts";
 import { ENOUGH, KNOWN, Soundness } from "./repair_sound.ts";

@@ -18,8 +18,8 @@ import {
 } from "@perfdata/format";
 import { PERF_TYPE_SOFTWARE, PERF_TYPE_TRACEPOINT } from "@perfdata/format/perf-event";
 import type { Edit } from "./copy.ts";
-import type { RecordingHead } from "./output.ts";
-import { formatsOnly } from "./tracing_data.ts";
+import type { RecordingHead } from "./recording_output.ts";
+import { formatsOnly } from "./kept_tracing_data.ts";
 
 /** Most bytes of an attr of a pipe; that of Linux 6.16 has 144. */
 const MOST_ATTR = 4096;

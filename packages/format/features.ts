@@ -35,7 +35,7 @@ export {
   CACHE_FIELDS,
   MEM_TOPOLOGY_FIELDS,
   type MemTopology,
-} from "./features/memory.ts";
+} from "./features/memory_features.ts";
 export * from "./features/names.ts";
 export {
   CPU_PMU_CAPS_FIELDS,
@@ -56,7 +56,7 @@ export {
   E_MACHINE_FIELDS,
   type EMachine,
   type EmptyFeature,
-} from "./features/recording.ts";
+} from "./features/recorded_how.ts";
 export {
   SIMPLEPERF_FILE_FIELDS,
   SIMPLEPERF_META_FIELDS,

@@ -8,7 +8,7 @@ import {
   type PerfFileSection,
   perfFileSection,
 } from "./header.ts";
-import { sectionRange } from "./layout.ts";
+import { sectionRange } from "./regions.ts";
 import { array, decode, u64 } from "./struct.ts";
 
 /** What the functions here need of the reader of a file. */

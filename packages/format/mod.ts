@@ -13,7 +13,7 @@ export * from "./events.ts";
 export * from "./features.ts";
 export type { FeatureSection } from "./file_tables.ts";
 export * from "./header.ts";
-export * from "./layout.ts";
+export * from "./regions.ts";
 export * from "./off_cpu.ts";
 export * from "./perf_event.ts";
 export * from "./reader.ts";

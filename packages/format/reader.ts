@@ -29,7 +29,7 @@ import {
   perfFileSection,
 } from "./header.ts";
 import { Inflater } from "./inflater.ts";
-import { type FileLayout, fileLayout, type FileSections, sectionRange } from "./layout.ts";
+import { type FileLayout, fileLayout, type FileSections, sectionRange } from "./regions.ts";
 import {
   PERF_EVENT_HEADER_SIZE,
   PERF_RECORD_COMPRESSED,

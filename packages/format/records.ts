@@ -1,7 +1,7 @@
 import { AUX, AUX_OUTPUT_HW_ID, ITRACE_START } from "./records/aux_area.ts";
 import { CALLCHAIN_DEFERRED } from "./records/callchain_deferred.ts";
 import { LOST, LOST_SAMPLES, READ, SAMPLE, THROTTLE, UNTHROTTLE } from "./records/counting.ts";
-import { BPF_EVENT, KSYMBOL, TEXT_POKE } from "./records/kernel_text.ts";
+import { BPF_EVENT, KSYMBOL, TEXT_POKE } from "./records/kernel_code.ts";
 import { MMAP, MMAP2 } from "./records/mmap.ts";
 import { CGROUP, COMM, EXIT, FORK, NAMESPACES, SWITCH, SWITCH_CPU_WIDE } from "./records/task.ts";
 import type { DecodedRecord } from "./record.ts";
@@ -9,7 +9,7 @@ import type { DecodedRecord } from "./record.ts";
 export * from "./records/aux_area.ts";
 export * from "./records/callchain_deferred.ts";
 export * from "./records/counting.ts";
-export * from "./records/kernel_text.ts";
+export * from "./records/kernel_code.ts";
 export * from "./records/mmap.ts";
 export * from "./records/task.ts";
 

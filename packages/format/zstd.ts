@@ -1,5 +1,5 @@
 import { BlockDecoder, MARGIN, MAX_BLOCK } from "./zstd/block.ts";
-import { corrupt } from "./zstd/tables.ts";
+import { corrupt } from "./zstd/entropy_tables.ts";
 
 /** Inflates one zstd stream that arrives in pieces. */
 export interface ZstdStream {

@@ -1,7 +1,7 @@
 import { putAscii, putDecimal, putHex, putHex2, putHex8 } from "@perfdata/format/text-bytes";
 import { PacketDecoder } from "./packet_decoder.ts";
 import { PacketKind } from "./packet_kind.ts";
-import { float64sOf, HEX3, OVERSHOOT, ShortTexts } from "./text_bytes.ts";
+import { float64sOf, HEX3, OVERSHOOT, ShortTexts } from "./packet_text_bytes.ts";
 
 /** The room that {@linkcode PerfText.write} needs after the position it writes at, in bytes. */
 export const PERF_TEXT_ROOM: number = 160 + OVERSHOOT;

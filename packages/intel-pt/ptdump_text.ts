@@ -9,7 +9,7 @@ import {
 import { PacketDecoder } from "./packet_decoder.ts";
 import { PacketKind } from "./packet_kind.ts";
 import { findPsb, PSB_SIZE } from "./psb.ts";
-import { float64sOf, HEX3, OVERSHOOT, ShortTexts } from "./text_bytes.ts";
+import { float64sOf, HEX3, OVERSHOOT, ShortTexts } from "./packet_text_bytes.ts";
 
 /** The room that {@linkcode PtdumpText.write} needs after the position it writes at, in bytes. */
 export const PTDUMP_TEXT_ROOM: number = 256 + OVERSHOOT;

@@ -17,5 +17,5 @@
  */
 export * from "./open.ts";
 export * from "./recording.ts";
-export * from "./frames.ts";
+export * from "./sample_frames.ts";
 export type { ExportFormat } from "./formats.ts";

@@ -19,7 +19,7 @@ import { type LocatedRecord, records } from "@perfdata/user-records";
 import { type ExportFormat, formatOf } from "./formats.ts";
 import { ownProcess } from "./files/node_fs.ts";
 import { machineFiles, machinePlaces } from "./files/machine_files.ts";
-import { type Frame, Frames } from "./frames.ts";
+import { type Frame, Frames } from "./sample_frames.ts";
 import type { OpenOptions, Reopenable } from "./open.ts";
 
 /** A sample with what was known of it. */

@@ -14,7 +14,7 @@ import type { History } from "./history/history.ts";
 import type { Machine } from "./machine/machine.ts";
 import type { MachineView } from "./machine/machine_view.ts";
 import { enlarge } from "@perfdata/format/enlarge";
-import { FrameStep } from "./stacks/frames.ts";
+import { FrameStep } from "./stacks/frame_lists.ts";
 import type { Places } from "./places/places.ts";
 import type { RecordedObjects } from "./places/recorded_objects.ts";
 import { CHOSEN, type RecordBytes, type Run, RUN_ROWS } from "./order/run.ts";

@@ -1,5 +1,5 @@
 import type { Address } from "./address.ts";
-import { PF, PT } from "./elf/constants.ts";
+import { PF, PT } from "./elf/elf_constants.ts";
 import type { ElfFile } from "./elf/elf_file.ts";
 import { findElfSymbol } from "./elf/raw_symbols.ts";
 

@@ -1,4 +1,4 @@
-import { EM } from "./elf/constants.ts";
+import { EM } from "./elf/elf_constants.ts";
 
 /** What of an ELF file's header says which machines run it. */
 export interface ElfMachine {

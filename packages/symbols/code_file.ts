@@ -1,5 +1,5 @@
 import { runsOn } from "./architecture.ts";
-import { SHT } from "./elf/constants.ts";
+import { SHT } from "./elf/elf_constants.ts";
 import { ElfFile } from "./elf/elf_file.ts";
 import { SymbolsError } from "./errors.ts";
 import { buildIdsEqual, kernelCandidates, type SearchPlaces } from "./file_search.ts";

@@ -1,6 +1,6 @@
 import type { BinarySource } from "./binary_source.ts";
 import { runsOn } from "./architecture.ts";
-import { SHT } from "./elf/constants.ts";
+import { SHT } from "./elf/elf_constants.ts";
 import { crc32 } from "./elf/crc32.ts";
 import type { DebugLink, ElfFile } from "./elf/elf_file.ts";
 import { SymbolsError } from "./errors.ts";

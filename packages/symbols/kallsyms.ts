@@ -1,6 +1,6 @@
 import { enlarge } from "@perfdata/format/enlarge";
 import { type Address, addressFromHalves } from "./address.ts";
-import { STB, STT } from "./elf/constants.ts";
+import { STB, STT } from "./elf/elf_constants.ts";
 import { lowerBound } from "./sorted_numbers.ts";
 import type { SymbolTable } from "./symbol_table.ts";
 import { SymbolTableBuilder } from "./symbol_table_builder.ts";

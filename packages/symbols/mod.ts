@@ -15,7 +15,7 @@ export * from "./binary_source.ts";
 export * from "./code_file.ts";
 export * from "./compressed_file.ts";
 export * from "./errors.ts";
-export * from "./elf/constants.ts";
+export * from "./elf/elf_constants.ts";
 export * from "./elf/decompress.ts";
 export * from "./elf/elf_error.ts";
 export * from "./elf/elf_extent.ts";

@@ -6,7 +6,7 @@ import { ObjectCfi } from "./cfi/object_cfi.ts";
 import type { ExpressionTable, FrameRules } from "./cfi/frame_rules.ts";
 import { NO_CFI, NO_OBJECT } from "./cfi/frame_walker.ts";
 import { NO_FDE, type RowTable } from "./cfi/row_table.ts";
-import { PF, PT, SHT } from "./elf/constants.ts";
+import { PF, PT, SHT } from "./elf/elf_constants.ts";
 import type { ElfFile, ElfOpenOptions } from "./elf/elf_file.ts";
 import { SymbolsError } from "./errors.ts";
 import { runsOn } from "./architecture.ts";

@@ -1,9 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { bytesSource } from "./binary_source.ts";
-import { cfiMachine } from "./cfi/machine.ts";
+import { cfiMachine } from "./cfi/cfi_machine.ts";
 import { NO_OBJECT } from "./cfi/frame_walker.ts";
 import { ROW, RowTable } from "./cfi/row_table.ts";
-import { EM } from "./elf/constants.ts";
+import { EM } from "./elf/elf_constants.ts";
 import "./elf/plain_decompressors.ts";
 import { type CodeSearch, miniDebugInfos, openObjectCode } from "./object_code.ts";
 import { inFolder, needs, readElf, run } from "./testing/toolchain.ts";

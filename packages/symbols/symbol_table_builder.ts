@@ -1,5 +1,5 @@
 import type { Address } from "./address.ts";
-import { STB, STT } from "./elf/constants.ts";
+import { STB, STT } from "./elf/elf_constants.ts";
 import { type Columns, copyColumns, keepRows, makeColumns, nameOf } from "./symbol_columns.ts";
 import type { OverlapRule } from "./symbol_segments.ts";
 import { SymbolTable } from "./symbol_table.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { STB } from "./elf/constants.ts";
+import { STB } from "./elf/elf_constants.ts";
 import { SymbolTableBuilder } from "./symbol_table_builder.ts";
 
 const none = new Uint8Array(0);

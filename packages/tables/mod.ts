@@ -3,7 +3,7 @@
  *
  * @module
  */
-export * from "./schema/columns.ts";
+export * from "./schema/column_types.ts";
 export * from "./schema/tables.ts";
 export { ParquetFile, type ParquetOptions } from "./parquet/parquet_file.ts";
 export { ContentHash } from "./ids/content_ids.ts";

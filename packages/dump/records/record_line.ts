@@ -2,7 +2,7 @@ import { PERF_RECORD_LOST } from "@perfdata/format/record-types";
 import { putAscii, putDecimal64 } from "@perfdata/format/text-bytes";
 import type { RecordBytes } from "@perfdata/session/run";
 import { kernelField, putKernelText } from "../text/kernel_text.ts";
-import { dumpRecordName } from "./record_names.ts";
+import { dumpRecordName } from "./perf_record_names.ts";
 
 const encoder = new TextEncoder();
 const NO_EVENT = { id: -1n, eventName: "", readFormat: 0, symbol: undefined };

@@ -14,7 +14,7 @@ import {
 } from "@perfdata/format/text-bytes";
 import type { SourceBytes } from "./field_text.ts";
 import { putRawEvent } from "./raw_event.ts";
-import { dumpRecordName } from "../records/record_names.ts";
+import { dumpRecordName } from "../records/perf_record_names.ts";
 import { recordMisc } from "@perfdata/format/record-header";
 
 /** How many kinds of records have their text at hand; a power of two. */

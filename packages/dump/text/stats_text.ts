@@ -1,4 +1,4 @@
-import { dumpRecordName } from "../records/record_names.ts";
+import { dumpRecordName } from "../records/perf_record_names.ts";
 
 /** How many records of what were dumped. */
 export interface DumpCounts {

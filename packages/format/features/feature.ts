@@ -11,12 +11,19 @@ import {
 } from "./declaration.ts";
 import { eventDescs } from "./event_desc.ts";
 import { hiperfCommand, hiperfFiles, hiperfTime } from "./hiperf.ts";
-import { cache, clnSize, memTopology, totalMem } from "./memory.ts";
+import { cache, clnSize, memTopology, totalMem } from "./memory_features.ts";
 import * as names from "./names.ts";
 import { cpuPmuCaps, groupDescs, pmuCaps, pmuMappings } from "./pmu.ts";
-import { auxtraceIndex, branchStack, compressed, dirFormat, eMachine, stat } from "./recording.ts";
+import {
+  auxtraceIndex,
+  branchStack,
+  compressed,
+  dirFormat,
+  eMachine,
+  stat,
+} from "./recorded_how.ts";
 import { simpleperfFiles, simpleperfFiles2, simpleperfMeta } from "./simpleperf.ts";
-import { arch, cpudesc, cpuid, hostname, osrelease, version } from "./strings.ts";
+import { arch, cpudesc, cpuid, hostname, osrelease, version } from "./host_names.ts";
 import { clockData, clockidResolution, sampleTime } from "./time.ts";
 import { cpuDomainInfo, cpuTopology, hybridTopology, nrCpus, numaTopology } from "./topology.ts";
 import { tracingData } from "./tracing_data.ts";

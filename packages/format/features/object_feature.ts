@@ -21,7 +21,7 @@ import {
   HEADER_OSRELEASE,
 } from "./names.ts";
 import { cpuPmuCaps } from "./pmu.ts";
-import { arch, osrelease } from "./strings.ts";
+import { arch, osrelease } from "./host_names.ts";
 
 export { BUILD_ID_SIZE, type BuildIdEvent, buildIdText } from "./build_id.ts";
 

@@ -7,7 +7,7 @@ import {
   maskText,
   socketText,
   uuidText,
-} from "./addresses.ts";
+} from "./net_addresses.ts";
 import { type Conversion, formatNumber, limitedWidth, parseFormat } from "./conversion.ts";
 import { bytesOf, checkNames, fieldOf, numberOf, spanOf } from "./evaluate.ts";
 import type { Expression } from "./expression.ts";
@@ -17,8 +17,8 @@ import {
   type TracepointFormat,
   tracepointHead,
 } from "./format_file.ts";
-import { TextOutput } from "./output.ts";
-import { stringOf } from "./strings.ts";
+import { TextOutput } from "./text_output.ts";
+import { stringOf } from "./put_strings.ts";
 import { TracepointSyntaxError } from "./tokens.ts";
 import { TraceData } from "./trace_data.ts";
 import { castBits } from "./values.ts";

@@ -8,7 +8,7 @@ import {
   oneSymbol,
   readFseTable,
   readHuffmanTable,
-} from "./tables.ts";
+} from "./entropy_tables.ts";
 
 /** Bytes that one block may inflate to (`Block_Maximum_Size` of RFC 8878, 3.1.1.2.4). */
 export const MAX_BLOCK: number = 1 << 17;

@@ -22,7 +22,7 @@ import { percent } from "@perfdata/session/unwind-text";
 import type { SymbolResolver } from "@perfdata/symbols";
 import { ThreadTable } from "../columns/thread_table.ts";
 import { type TimedPart, TimedRows } from "./timed_rows.ts";
-import { namePlaces } from "../names/place_names.ts";
+import { namePlaces } from "../names/profile_names.ts";
 import { withStateFrames } from "../views/state_frames.ts";
 import {
   type Profile,

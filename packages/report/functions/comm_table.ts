@@ -1,5 +1,5 @@
 import { TidTable } from "@perfdata/session/machine-tids";
-import { textRanks, Texts } from "../texts.ts";
+import { textRanks, Texts } from "../numbered_texts.ts";
 
 /**
  * Commands of rows, by number: names, and threads that have none and are called `:tid`, of which there may

@@ -2,7 +2,7 @@ import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import { BRANCH } from "@perfdata/session/run";
 import type { FunctionTable } from "./functions.ts";
 import type { SampleKeys } from "./sample_counts.ts";
-import { textRanks } from "../texts.ts";
+import { textRanks } from "../numbered_texts.ts";
 
 /** What rows are ordered by: a number of each. */
 export type OrderColumn = (row: number) => number;

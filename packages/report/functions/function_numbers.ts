@@ -1,7 +1,7 @@
 import type { Resolution, ResolvedFrame, SymbolInfo } from "@perfdata/symbols";
 import { enlarge } from "@perfdata/format/enlarge";
 import { addressToHex } from "@perfdata/symbols/address";
-import { textRanks } from "../texts.ts";
+import { textRanks } from "../numbered_texts.ts";
 
 /** Where a function runs: the code of the letter that perf shows. */
 export const LEVEL = {

@@ -15,7 +15,7 @@ import {
 } from "./function_keys.ts";
 import { orderedRows } from "./function_order.ts";
 import type { FunctionOptions, FunctionRow } from "./function_options.ts";
-import { lookUpCounted, PlaceNames } from "./place_names.ts";
+import { lookUpCounted, PlaceNames } from "./function_names.ts";
 import type { EventTotal, SampleCounts } from "./sample_counts.ts";
 
 export type { FunctionOptions, FunctionRow, NameFilter } from "./function_options.ts";

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { stableOrder } from "./row_order.ts";
-import { textRanks, Texts } from "../texts.ts";
+import { textRanks, Texts } from "../numbered_texts.ts";
 
 Deno.test("rows are in the order that a stable sort by all columns gives", () => {
   const value = fc.oneof(fc.integer({ min: -2, max: 2 }), fc.double({ noNaN: true }));

@@ -1,8 +1,8 @@
-import { EM } from "../elf/constants.ts";
-import { RULE } from "./constants.ts";
+import { EM } from "../elf/elf_constants.ts";
+import { RULE } from "./cfi_constants.ts";
 import { ExpressionTable, FrameRules } from "./frame_rules.ts";
-import type { CfiSource } from "./frame_table.ts";
-import type { CfiMachine } from "./machine.ts";
+import type { CfiSource } from "./unwind_table.ts";
+import type { CfiMachine } from "./cfi_machine.ts";
 import { NO_FDE, type RowTable } from "./row_table.ts";
 
 /** A section of stubs through which functions of other objects are called. */

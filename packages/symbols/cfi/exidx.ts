@@ -1,9 +1,9 @@
 import { Cursor } from "../dwarf/bytes.ts";
 import { SymbolsError } from "../errors.ts";
-import { RULE } from "./constants.ts";
+import { RULE } from "./cfi_constants.ts";
 import { ExpressionTable, FrameRules } from "./frame_rules.ts";
-import type { CfiSource } from "./frame_table.ts";
-import type { CfiMachine } from "./machine.ts";
+import type { CfiSource } from "./unwind_table.ts";
+import type { CfiMachine } from "./cfi_machine.ts";
 import { DAMAGED, NO_FDE, type RowTable } from "./row_table.ts";
 
 /** `.ARM.exidx`, and what of the file its entries point to. */

@@ -1,14 +1,14 @@
 import { assert, assertEquals } from "@std/assert";
 import { addressToHex } from "../address.ts";
 import { bytesSource } from "../binary_source.ts";
-import { EM } from "../elf/constants.ts";
+import { EM } from "../elf/elf_constants.ts";
 import { ElfFile } from "../elf/elf_file.ts";
-import { cfaText, ruleText } from "../testing/frame_rows.ts";
+import { cfaText, ruleText } from "../testing/readelf_rows.ts";
 import { framesInterp, type InterpretedRow } from "../testing/frames_interp.ts";
 import { inFolder, needs, run } from "../testing/toolchain.ts";
-import { RULE } from "./constants.ts";
+import { RULE } from "./cfi_constants.ts";
 import { ExidxTable } from "./exidx.ts";
-import { cfiMachine } from "./machine.ts";
+import { cfiMachine } from "./cfi_machine.ts";
 import { ObjectCfi } from "./object_cfi.ts";
 import { ROW, RowTable } from "./row_table.ts";
 

@@ -1,6 +1,6 @@
 import { Cursor } from "../dwarf/bytes.ts";
 import { DwarfError } from "../dwarf/dwarf_error.ts";
-import { DW_EH_PE } from "./constants.ts";
+import { DW_EH_PE } from "./cfi_constants.ts";
 import { type FrameSection, plainPointer } from "./frame_section.ts";
 
 /** `.eh_frame_hdr`: its bytes and its address. */

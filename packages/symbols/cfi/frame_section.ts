@@ -1,7 +1,7 @@
 import { Cursor } from "../dwarf/bytes.ts";
 import { DwarfError } from "../dwarf/dwarf_error.ts";
-import { DW_EH_PE } from "./constants.ts";
-import type { CfiMachine } from "./machine.ts";
+import { DW_EH_PE } from "./cfi_constants.ts";
+import type { CfiMachine } from "./cfi_machine.ts";
 
 /** A section of call frame information: its bytes, and where it is in memory. */
 export interface FrameSectionBytes {

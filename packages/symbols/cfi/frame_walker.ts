@@ -1,9 +1,9 @@
 import { DwarfError } from "../dwarf/dwarf_error.ts";
-import { EM } from "../elf/constants.ts";
-import { RULE } from "./constants.ts";
-import { evaluateExpression, type FrameState } from "./expression.ts";
+import { EM } from "../elf/elf_constants.ts";
+import { RULE } from "./cfi_constants.ts";
+import { evaluateExpression, type FrameState } from "./dwarf_expression.ts";
 import type { ExpressionTable, FrameRules } from "./frame_rules.ts";
-import type { CfiMachine } from "./machine.ts";
+import type { CfiMachine } from "./cfi_machine.ts";
 import { DAMAGED, NO_FDE, ROW, type RowTable } from "./row_table.ts";
 
 /** Instead of a row: the object has no call frame information. */

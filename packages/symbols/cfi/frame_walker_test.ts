@@ -1,13 +1,13 @@
 import { assert, assertEquals } from "@std/assert";
-import { EM } from "../elf/constants.ts";
+import { EM } from "../elf/elf_constants.ts";
 import { openJitdump } from "../jitdump.ts";
 import { bytesSource } from "../binary_source.ts";
-import { RULE } from "./constants.ts";
+import { RULE } from "./cfi_constants.ts";
 import { ExpressionTable, FrameRules } from "./frame_rules.ts";
 import { type CodeLookup, FrameWalker, NO_CFI, NOT_MAPPED, WALK_END } from "./frame_walker.ts";
 import { FrameSectionWriter } from "./frame_writer.ts";
 import { JitCfi } from "./jit_cfi.ts";
-import { type CfiMachine, cfiMachine } from "./machine.ts";
+import { type CfiMachine, cfiMachine } from "./cfi_machine.ts";
 import { ObjectCfi } from "./object_cfi.ts";
 import { RowTable } from "./row_table.ts";
 

@@ -1,5 +1,5 @@
 import type { Address } from "../address.ts";
-import { DW_CFA, DW_EH_PE, RULE } from "./constants.ts";
+import { DW_CFA, DW_EH_PE, RULE } from "./cfi_constants.ts";
 import type { ExpressionTable, FrameRules } from "./frame_rules.ts";
 
 /** Bytes of unsigned and signed LEB128. */

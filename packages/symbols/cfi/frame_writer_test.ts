@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { openCfi } from "../testing/frame_rows.ts";
+import { openCfi } from "../testing/readelf_rows.ts";
 import { framesInterp } from "../testing/frames_interp.ts";
 import { needs } from "../testing/toolchain.ts";
 import type { FrameRules } from "./frame_rules.ts";

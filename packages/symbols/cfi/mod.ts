@@ -6,16 +6,16 @@
  */
 
 export * from "./bare_code.ts";
-export * from "./constants.ts";
+export * from "./cfi_constants.ts";
 export * from "./exidx.ts";
-export * from "./expression.ts";
+export * from "./dwarf_expression.ts";
 export { type EhFrameHdr } from "./fde_index.ts";
 export * from "./frame_rules.ts";
 export { type Cie, type Fde, type FrameSectionBytes } from "./frame_section.ts";
-export * from "./frame_table.ts";
+export * from "./unwind_table.ts";
 export * from "./frame_walker.ts";
 export * from "./frame_writer.ts";
 export * from "./jit_cfi.ts";
-export * from "./machine.ts";
+export * from "./cfi_machine.ts";
 export * from "./object_cfi.ts";
 export * from "./row_table.ts";

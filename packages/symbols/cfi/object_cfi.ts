@@ -1,14 +1,14 @@
 import { BareCode } from "./bare_code.ts";
 import { ElfError } from "../elf/elf_error.ts";
-import { ET, PT, SHT } from "../elf/constants.ts";
+import { ET, PT, SHT } from "../elf/elf_constants.ts";
 import type { ElfFile, ElfSection } from "../elf/elf_file.ts";
 import { SymbolsError } from "../errors.ts";
 import { type ExidxBytes, ExidxTable } from "./exidx.ts";
 import { type EhFrameHdr, hdrIndex, readEhFrameHdr, scannedIndex } from "./fde_index.ts";
 import type { FrameRules } from "./frame_rules.ts";
 import { FrameSection, type FrameSectionBytes } from "./frame_section.ts";
-import { type CfiSource, FrameTable } from "./frame_table.ts";
-import type { CfiMachine } from "./machine.ts";
+import { type CfiSource, FrameTable } from "./unwind_table.ts";
+import type { CfiMachine } from "./cfi_machine.ts";
 import { DAMAGED, NO_FDE, type RowTable } from "./row_table.ts";
 
 /** `p_type` of the segment that is `.eh_frame_hdr`. */

@@ -1,7 +1,7 @@
 import { enlarge } from "@perfdata/format/enlarge";
-import { RULE } from "./constants.ts";
+import { RULE } from "./cfi_constants.ts";
 import type { ExpressionTable, FrameRules } from "./frame_rules.ts";
-import type { CfiMachine } from "./machine.ts";
+import type { CfiMachine } from "./cfi_machine.ts";
 
 /** What a row of a {@linkcode RowTable} says: bits of `kind`. */
 export const ROW = {

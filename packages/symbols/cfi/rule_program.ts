@@ -1,9 +1,9 @@
 import type { Cursor } from "../dwarf/bytes.ts";
-import { EM } from "../elf/constants.ts";
-import { DW_CFA, RULE } from "./constants.ts";
+import { EM } from "../elf/elf_constants.ts";
+import { DW_CFA, RULE } from "./cfi_constants.ts";
 import type { Cie, Fde, FrameSection } from "./frame_section.ts";
 import { type ExpressionTable, FrameRules } from "./frame_rules.ts";
-import { type CfiMachine, RA_SIGN_STATE } from "./machine.ts";
+import { type CfiMachine, RA_SIGN_STATE } from "./cfi_machine.ts";
 
 /** More states than this are not remembered at once: no compiler nests them, and each takes memory. */
 const MAX_REMEMBERED = 1024;

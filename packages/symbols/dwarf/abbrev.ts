@@ -1,5 +1,5 @@
 import { Cursor } from "./bytes.ts";
-import { DW_AT, DW_FORM, DW_TAG } from "./constants.ts";
+import { DW_AT, DW_FORM, DW_TAG } from "./dwarf_constants.ts";
 import { DwarfError } from "./dwarf_error.ts";
 import { fixedSize, READ, readOf, type UnitFormat } from "./forms.ts";
 

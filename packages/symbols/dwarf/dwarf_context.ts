@@ -11,7 +11,7 @@ import {
   FunctionNames,
   type StringPlace,
 } from "./function_names.ts";
-import { FunctionTable } from "./functions.ts";
+import { FunctionTable } from "./subprograms.ts";
 import { LineTable } from "./line_table.ts";
 import { PackageIndex } from "./package_index.ts";
 import { type Cells, orderOf } from "./paint.ts";

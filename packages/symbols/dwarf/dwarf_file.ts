@@ -1,6 +1,6 @@
 import { AbbrevTable, SLOT } from "./abbrev.ts";
 import { i64 } from "./bytes.ts";
-import { DW_UT } from "./constants.ts";
+import { DW_UT } from "./dwarf_constants.ts";
 import { DwarfError } from "./dwarf_error.ts";
 import { NumberMap } from "./number_map.ts";
 import { Section } from "./section.ts";

@@ -1,4 +1,4 @@
-import { ET } from "../elf/constants.ts";
+import { ET } from "../elf/elf_constants.ts";
 import type { ElfFile } from "../elf/elf_file.ts";
 import { relocatedSectionData } from "../elf/relocate.ts";
 import type { DwarfSections } from "./sections.ts";

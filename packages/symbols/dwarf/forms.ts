@@ -1,5 +1,5 @@
 import { Cursor } from "./bytes.ts";
-import { DW_FORM } from "./constants.ts";
+import { DW_FORM } from "./dwarf_constants.ts";
 
 /**
  * How a form is read, whatever its value means. The forms are translated when an abbreviation table

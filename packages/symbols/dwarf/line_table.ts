@@ -1,5 +1,5 @@
 import { Cursor, text } from "./bytes.ts";
-import { DW_FORM, DW_LNCT } from "./constants.ts";
+import { DW_FORM, DW_LNCT } from "./dwarf_constants.ts";
 import { DwarfError } from "./dwarf_error.ts";
 import { fixedSize, indirect, READ, readOf, skipValue, type UnitFormat } from "./forms.ts";
 import { lowerBound } from "../sorted_numbers.ts";

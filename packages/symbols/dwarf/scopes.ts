@@ -1,5 +1,5 @@
 import { KIND, SLOT } from "./abbrev.ts";
-import { DW_TAG } from "./constants.ts";
+import { DW_TAG } from "./dwarf_constants.ts";
 import { Die, stepOver } from "./die.ts";
 import { DwarfError } from "./dwarf_error.ts";
 import type { DwarfFile } from "./dwarf_file.ts";

@@ -1,6 +1,12 @@
 import { AbbrevTable, SLOT } from "./abbrev.ts";
 import { Cursor } from "./bytes.ts";
-import { DW_FORM, DW_LANG_C_PLUS_PLUS, DW_LANG_UNSCOPED, DW_RLE, DW_UT } from "./constants.ts";
+import {
+  DW_FORM,
+  DW_LANG_C_PLUS_PLUS,
+  DW_LANG_UNSCOPED,
+  DW_RLE,
+  DW_UT,
+} from "./dwarf_constants.ts";
 import { Die } from "./die.ts";
 import { DwarfError } from "./dwarf_error.ts";
 import type { DwarfFile } from "./dwarf_file.ts";

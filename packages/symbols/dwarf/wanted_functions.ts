@@ -1,5 +1,5 @@
 import type { Die } from "./die.ts";
-import { Calls, FunctionWalk, UNWANTED, walkCalls } from "./functions.ts";
+import { Calls, FunctionWalk, UNWANTED, walkCalls } from "./subprograms.ts";
 import { lowerBound } from "../sorted_numbers.ts";
 import { RangeList } from "./paint.ts";
 import type { Unit } from "./unit.ts";

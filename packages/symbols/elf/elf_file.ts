@@ -1,7 +1,7 @@
 import type { Address } from "../address.ts";
 import { type BinarySource, bytesSource, sliceSource } from "../binary_source.ts";
 import { SymbolsError } from "../errors.ts";
-import { ELFCOMPRESS, PT, SHF, SHN, SHT } from "./constants.ts";
+import { ELFCOMPRESS, PT, SHF, SHN, SHT } from "./elf_constants.ts";
 import { type Decompressors, defaultDecompressors } from "./decompress.ts";
 import { ElfError } from "./elf_error.ts";
 import { buildIdOfNotes } from "./notes.ts";

@@ -15,7 +15,7 @@ import { ElfError } from "./elf_error.ts";
 import { ElfFile } from "./elf_file.ts";
 import "./plain_decompressors.ts";
 import { rawSymbolName, readRawSymbols } from "./raw_symbols.ts";
-import { SHT } from "./constants.ts";
+import { SHT } from "./elf_constants.ts";
 import { skipped } from "../../../tests/ignored.ts";
 
 /** Rows of `readelf -WS`: name, type number is left out, address, offset, size, entsize, link, info. */

@@ -6,7 +6,7 @@ import { bytesSource } from "../binary_source.ts";
 import { demangle } from "../demangle/demangler.ts";
 import { Bytes, symbolTable, writeElf, type WrittenSymbol } from "../testing/elf_writer.ts";
 import { build, inFolder, needs, readElf, run, usableFlavours } from "../testing/toolchain.ts";
-import { STB, STT } from "./constants.ts";
+import { STB, STT } from "./elf_constants.ts";
 import { ElfError } from "./elf_error.ts";
 import { ElfFile } from "./elf_file.ts";
 import { readElfSymbols } from "./elf_symbols.ts";

@@ -1,6 +1,6 @@
 import { type BinarySource, bytesSource } from "../binary_source.ts";
 import { expandElf } from "../compressed_file.ts";
-import { SHT } from "./constants.ts";
+import { SHT } from "./elf_constants.ts";
 import { ElfError } from "./elf_error.ts";
 import { ElfFile } from "./elf_file.ts";
 

@@ -1,4 +1,4 @@
-import { NT_GNU_BUILD_ID } from "./constants.ts";
+import { NT_GNU_BUILD_ID } from "./elf_constants.ts";
 
 /** Longest build id that is accepted; the usual one is a SHA-1 of 20 bytes. */
 const MAX_BUILD_ID = 64;

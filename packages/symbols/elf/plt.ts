@@ -1,5 +1,5 @@
 import type { Address } from "../address.ts";
-import { EM, SHT } from "./constants.ts";
+import { EM, SHT } from "./elf_constants.ts";
 import { ElfError } from "./elf_error.ts";
 import type { ElfFile, ElfSection } from "./elf_file.ts";
 

@@ -1,5 +1,5 @@
 import type { Address } from "../address.ts";
-import { SHN, SHT } from "./constants.ts";
+import { SHN, SHT } from "./elf_constants.ts";
 import { ElfError } from "./elf_error.ts";
 import type { ElfFile, ElfSection } from "./elf_file.ts";
 import { decodeName } from "./strings.ts";

@@ -1,4 +1,4 @@
-import { EM, ET, SHT } from "./constants.ts";
+import { EM, ET, SHT } from "./elf_constants.ts";
 import { ElfError } from "./elf_error.ts";
 import type { ElfFile, ElfSection } from "./elf_file.ts";
 import { readRawSymbols } from "./raw_symbols.ts";

@@ -1,5 +1,5 @@
 import type { Address } from "../address.ts";
-import { ET, SHF } from "./constants.ts";
+import { ET, SHF } from "./elf_constants.ts";
 import type { ElfFile, ElfSection } from "./elf_file.ts";
 
 const layouts = new WeakMap<ElfFile, readonly Address[]>();

@@ -1,5 +1,5 @@
 import type { Address } from "../address.ts";
-import { STT } from "../elf/constants.ts";
+import { STT } from "../elf/elf_constants.ts";
 import { type Resolution, resolution, unresolved } from "../resolution.ts";
 import type { SymbolInfo, SymbolTable } from "../symbol_table.ts";
 

@@ -4,7 +4,7 @@ import type { Engine } from "@perfdata/session/engine";
 import type { Resolution, ResolvedFrame, SymbolObject, SymbolResolver } from "@perfdata/symbols";
 import { ContentHash, SEED } from "../ids/content_ids.ts";
 import type { PlaceIds } from "../ids/place_ids.ts";
-import type { RowSink } from "../schema/columns.ts";
+import type { RowSink } from "../schema/column_types.ts";
 import { allRows, IntegerColumn, textValues, WordColumn } from "../schema/growing.ts";
 
 /** Rows of a group. */

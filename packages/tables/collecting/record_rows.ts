@@ -36,7 +36,7 @@ import { layoutOf } from "@perfdata/format/struct";
 import { NameTable } from "@perfdata/session/machine-names";
 import { streamFeature } from "@perfdata/session/stream-feature";
 import { ContentHash, SEED } from "../ids/content_ids.ts";
-import type { ColumnValues, RowSink } from "../schema/columns.ts";
+import type { ColumnValues, RowSink } from "../schema/column_types.ts";
 import { allRows, IntegerColumn, textValues, WordColumn } from "../schema/growing.ts";
 
 // Where the fields of records lie.

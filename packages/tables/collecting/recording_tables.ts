@@ -16,7 +16,7 @@ import { CHOSEN, type Run } from "@perfdata/session/run";
 import { SampleReads } from "@perfdata/session/sample-reads";
 import type { SymbolResolver } from "@perfdata/symbols";
 import { PlaceIds } from "../ids/place_ids.ts";
-import { type ColumnValues, constant, type RowSink, type Table } from "../schema/columns.ts";
+import { type ColumnValues, constant, type RowSink, type Table } from "../schema/column_types.ts";
 import { textValues, WordColumn, wordsOf } from "../schema/growing.ts";
 import {
   FRAMES,

@@ -11,7 +11,7 @@ import { BRANCH_ENTRY } from "@perfdata/format/sample-layout";
 import type { Engine } from "@perfdata/session/engine";
 import type { Run } from "@perfdata/session/run";
 import type { PlaceIds } from "../ids/place_ids.ts";
-import type { ColumnValues, RowColumns, RowSink } from "../schema/columns.ts";
+import type { ColumnValues, RowColumns, RowSink } from "../schema/column_types.ts";
 import { allRows, IntegerColumn, WordColumn } from "../schema/growing.ts";
 import type { DayClock } from "./day_clock.ts";
 

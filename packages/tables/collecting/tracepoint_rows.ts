@@ -3,7 +3,7 @@ import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/perf-event";
 import type { TracepointField } from "@perfdata/format/tracepoint";
 import type { Engine } from "@perfdata/session/engine";
 import type { Run } from "@perfdata/session/run";
-import type { ColumnValues, RowSink } from "../schema/columns.ts";
+import type { ColumnValues, RowSink } from "../schema/column_types.ts";
 import { allRows, IntegerColumn, WordColumn } from "../schema/growing.ts";
 
 const decoder = new TextDecoder();

@@ -1,5 +1,5 @@
 import type { ByteSink } from "@perfdata/format";
-import type { Column, ColumnValues, RowColumns, RowSink, Table } from "../schema/columns.ts";
+import type { Column, ColumnValues, RowColumns, RowSink, Table } from "../schema/column_types.ts";
 import { bitWidth, PageBytes, putHybrid } from "./levels.ts";
 import { ThriftWriter } from "./thrift.ts";
 import { codedWords } from "./word_dictionary.ts";

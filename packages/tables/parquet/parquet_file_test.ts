@@ -3,7 +3,7 @@ import { memorySink } from "@perfdata/format";
 import fc from "fast-check";
 import { zstdCompressSync } from "node:zlib";
 import { parquetRows } from "../../../tests/parquet_rows.ts";
-import type { ColumnValues, Table } from "../schema/columns.ts";
+import type { ColumnValues, Table } from "../schema/column_types.ts";
 import { ParquetFile } from "./parquet_file.ts";
 
 const TABLE: Table = {

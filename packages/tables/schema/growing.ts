@@ -1,5 +1,5 @@
 import { enlarge } from "@perfdata/format/enlarge";
-import type { ColumnValues } from "./columns.ts";
+import type { ColumnValues } from "./column_types.ts";
 
 /** 64-bit numbers, two words each, some of which may be missing. */
 export class WordColumn {

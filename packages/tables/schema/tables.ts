@@ -1,4 +1,4 @@
-import type { Column, ColumnType, Table } from "./columns.ts";
+import type { Column, ColumnType, Table } from "./column_types.ts";
 
 /** The version of these tables: files of different versions are not read together. */
 export const TABLES_VERSION = 1;

@@ -3,9 +3,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { addressToHex } from "../address.ts";
 import { bytesSource } from "../binary_source.ts";
-import { RULE } from "../cfi/constants.ts";
+import { RULE } from "../cfi/cfi_constants.ts";
 import type { FrameRules } from "../cfi/frame_rules.ts";
-import { type CfiMachine, cfiMachine } from "../cfi/machine.ts";
+import { type CfiMachine, cfiMachine } from "../cfi/cfi_machine.ts";
 import { ObjectCfi } from "../cfi/object_cfi.ts";
 import { ROW, RowTable } from "../cfi/row_table.ts";
 import { ElfFile } from "../elf/elf_file.ts";

@@ -1,13 +1,13 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { bytesSource } from "../binary_source.ts";
-import { EM } from "../elf/constants.ts";
+import { EM } from "../elf/elf_constants.ts";
 import { ElfFile } from "../elf/elf_file.ts";
 import { SymbolsError } from "../errors.ts";
-import { openCfi } from "../testing/frame_rows.ts";
+import { openCfi } from "../testing/readelf_rows.ts";
 import { inFolder, needs, run } from "../testing/toolchain.ts";
-import { evaluateExpression } from "./expression.ts";
-import { cfiMachine } from "./machine.ts";
+import { evaluateExpression } from "./dwarf_expression.ts";
+import { cfiMachine } from "./cfi_machine.ts";
 import { ObjectCfi } from "./object_cfi.ts";
 import { DAMAGED, NO_FDE, RowTable } from "./row_table.ts";
 

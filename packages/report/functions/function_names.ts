@@ -10,7 +10,7 @@ import type { Resolution, ResolvedFrame, SymbolResolver } from "@perfdata/symbol
 import type { NameColumn } from "./function_keys.ts";
 import { FunctionNumbers, LEVEL } from "./function_numbers.ts";
 import type { SampleCounts } from "./sample_counts.ts";
-import { Texts } from "../texts.ts";
+import { Texts } from "../numbered_texts.ts";
 
 /** What is needed of the names of places. */
 export interface NameNeeds {

@@ -1,9 +1,9 @@
-import { listText, maskText } from "./addresses.ts";
+import { listText, maskText } from "./net_addresses.ts";
 import type { Conversion } from "./conversion.ts";
 import { bytesOf, fieldOf, numberOf, spanOf } from "./evaluate.ts";
 import type { Expression } from "./expression.ts";
 import type { TracepointField, TracepointFormat } from "./format_file.ts";
-import type { TextOutput } from "./output.ts";
+import type { TextOutput } from "./text_output.ts";
 import type { TraceData } from "./trace_data.ts";
 
 /** Writes an argument as `%s` shows it. */

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { DwarfError } from "../dwarf/dwarf_error.ts";
-import { evaluateExpression, type FrameState } from "./expression.ts";
+import { evaluateExpression, type FrameState } from "./dwarf_expression.ts";
 import { ExpressionTable } from "./frame_rules.ts";
 
 /** Register n holds 1000 n, 7 a kernel address, 9 nothing; the memory at a holds a + 1. */

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { compareWithReadelf, openCfi } from "../testing/frame_rows.ts";
+import { compareWithReadelf, openCfi } from "../testing/readelf_rows.ts";
 import { framesInterp } from "../testing/frames_interp.ts";
 import { inFolder, needs, run } from "../testing/toolchain.ts";
 import { skipped } from "../../../tests/ignored.ts";

@@ -1,4 +1,4 @@
-import { EM } from "../elf/constants.ts";
+import { EM } from "../elf/elf_constants.ts";
 
 /** What call frame information needs to know of a processor: numbers of its registers in DWARF. */
 export interface CfiMachine {
