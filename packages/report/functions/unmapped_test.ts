@@ -4,7 +4,7 @@ import { functions } from "./functions_of.ts";
 
 Deno.test("an address where nothing is mapped is one row, whatever modes it was sampled in", async () => {
   for (const name of ["records", "records-be", "records-pipe"]) {
-    const url = new URL(`../../fixtures/synthesized/${name}.perf.data`, import.meta.url);
+    const url = new URL(`../../../fixtures/synthesized/${name}.perf.data`, import.meta.url);
     const reader = await PerfDataReader.open(bytesSource(Deno.readFileSync(url)));
     const rows = await functions(reader, {});
     const found = rows.filter(({ event, sym }) => event === 0 && sym === "0x0000000000401234");

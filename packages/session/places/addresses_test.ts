@@ -269,7 +269,7 @@ Deno.test("places are interned and counted as a Map does", () => {
 Deno.test("addresses: how far it is adds up to the bytes of all records", async () => {
   let compared = 0;
   for (const name of ["callchain", "tracepoint", "dwarf", "zstd"]) {
-    const file = new URL(`../../fixtures/recorded/${name}.perf.data`, import.meta.url);
+    const file = new URL(`../../../fixtures/recorded/${name}.perf.data`, import.meta.url);
     const bytes = Deno.readFileSync(file);
     const view = new DataView(bytes.buffer);
     let done = 0;
