@@ -197,14 +197,13 @@ function writeCommands(out: string, workspace: Config): string {
 }
 
 /**
- * Where the sources are, for the manifests: npm checks it where a workflow publishes.
+ * Where the sources are, for the manifests: npm compares it with the repository whose workflow publishes.
  *
  * @returns Nothing outside a workflow of GitHub.
  */
-function repository(): { readonly type: "git"; readonly url: string } | undefined {
+function repository(): string | undefined {
   const [server, name] = [Deno.env.get("GITHUB_SERVER_URL"), Deno.env.get("GITHUB_REPOSITORY")];
-  if (server === undefined || name === undefined) return undefined;
-  return { type: "git", url: `git+${server}/${name}.git` };
+  return server === undefined || name === undefined ? undefined : `${server}/${name}`;
 }
 
 /** What {@link buildNpm} made. */
@@ -219,9 +218,10 @@ export interface NpmBuild {
  * Builds and packs all packages.
  *
  * @param folder Where the tarballs are written; what was in it is removed.
+ * @param origin Address of the repository, for the manifests.
  * @throws {Error} Where TypeScript reports an error, or npm fails.
  */
-export async function buildNpm(folder: string): Promise<NpmBuild> {
+export async function buildNpm(folder: string, origin?: string): Promise<NpmBuild> {
   const workspace: Config = JSON.parse(read(new URL("deno.json", root)));
   const packages = members(workspace);
   Deno.removeSync(folder, { recursive: true });
@@ -323,16 +323,19 @@ export async function buildNpm(folder: string): Promise<NpmBuild> {
       .map(([other, exact]) => [other, exact || version]);
     const description = /^# .*\n+((?:.+\n)+)/.exec(read(new URL("README.md", at)))?.[1]
       ?.trim().replaceAll("\n", " ");
-    const origin = repository();
     const bin = config.name === FRONT ? writeCommands(out, workspace) : undefined;
     const manifest = {
       name: npmName(config.name),
       version,
       description,
       license: "MIT",
-      ...(origin === undefined
-        ? {}
-        : { repository: { ...origin, directory: at.pathname.slice(root.pathname.length, -1) } }),
+      ...(origin === undefined ? {} : {
+        repository: {
+          type: "git",
+          url: `git+${origin}.git`,
+          directory: at.pathname.slice(root.pathname.length, -1),
+        },
+      }),
       type: "module",
       ...(bin === undefined ? {} : { bin: { perfdata: bin } }),
       engines: { node: ">=20" },
@@ -364,7 +367,7 @@ export async function buildNpm(folder: string): Promise<NpmBuild> {
 if (import.meta.main) {
   const folder = new URL("build/npm", root).pathname;
   Deno.mkdirSync(folder, { recursive: true });
-  const { tarballs, left } = await buildNpm(folder);
+  const { tarballs, left } = await buildNpm(folder, repository());
   Deno.removeSync(`${folder}/work`, { recursive: true });
   for (const path of tarballs) console.log(path.slice(root.pathname.length));
   console.log(`left out, since they use Deno: ${left.join(", ")}`);

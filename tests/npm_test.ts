@@ -1,10 +1,11 @@
 /**
- * The packages as others get them: built for npm, installed into an empty directory, type-checked, run in
- * Node, bundled, and run in a browser, on a page and in a worker.
+ * The packages as others get them: built for npm, installed into an empty directory, looked at by publint
+ * and attw, type-checked by the oldest TypeScript that is promised, run in Node, bundled, and run in a
+ * browser, on a page and in a worker; and the commands, as `npx perfdata` runs them.
  */
 import { assert, assertEquals } from "@std/assert";
 // deno-lint-ignore no-import-prefix -- in the lock of development, not in that of commands
-import ts from "npm:typescript@5.9.3";
+import ts from "npm:typescript@5.7.3";
 import { noBrowser, withPage } from "../packages/export/browser_testing.ts";
 import { cannotStep, encodeProgram, stepProgram } from "../fixtures/stepped/program.ts";
 import { steppedFile } from "../fixtures/stepped/recording.ts";
@@ -49,11 +50,13 @@ function isRegistryAway(error: string): boolean {
 }
 
 /** Builds the tarballs and installs them; `undefined` where that cannot be done here. */
-async function install(folder: string): Promise<string | undefined> {
+async function install(
+  folder: string,
+): Promise<{ readonly user: string; readonly tarballs: readonly string[] } | undefined> {
   Deno.mkdirSync(`${folder}/npm`);
   let tarballs;
   try {
-    ({ tarballs } = await buildNpm(`${folder}/npm`));
+    ({ tarballs } = await buildNpm(`${folder}/npm`, "https://example.org/perfdata"));
   } catch (error) {
     if (!isRegistryAway(String(error))) throw error;
     return undefined;
@@ -63,7 +66,7 @@ async function install(folder: string): Promise<string | undefined> {
   Deno.writeTextFileSync(`${user}/package.json`, '{ "private": true, "type": "module" }\n');
   const installed = await run("npm", [
     ...["install", "--no-audit", "--no-fund", "--prefer-offline"],
-    ...["esbuild@0.25.12", ...tarballs],
+    ...["esbuild@0.25.12", "publint@0.3.25", "@arethetypeswrong/core@0.18.5", ...tarballs],
   ], user);
   if (installed?.success === false && isRegistryAway(installed.stderr)) return undefined;
   assert(installed?.success, installed?.stderr);
@@ -71,7 +74,23 @@ async function install(folder: string): Promise<string | undefined> {
     const text = Deno.readTextFileSync(`${root}tests/npm/${name}.ts`);
     Deno.writeTextFileSync(`${user}/${name}.ts`, text.replace("@perfdata/perfdata", "perfdata"));
   }
-  return user;
+  return { user, tarballs };
+}
+
+/** What the manifest of a tarball says. */
+async function manifestOf(tarball: string) {
+  const file = Deno.openSync(tarball);
+  const tar = new Uint8Array(
+    await new Response(file.readable.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer(),
+  );
+  const text = (from: number, size: number) =>
+    new TextDecoder().decode(tar.subarray(from, from + size)).replace(/\0[^]*$/, "");
+  for (let at = 0; at + 512 < tar.length;) {
+    const size = parseInt(text(at + 124, 12), 8) || 0;
+    if (text(at, 100) === "package/package.json") return JSON.parse(text(at + 512, size));
+    at += 512 + 512 * Math.ceil(size / 512);
+  }
+  throw new Error(`${tarball} has no package.json`);
 }
 
 /** A trace with a bundle of its code, and what ran, as ptrace and nm say. */
@@ -186,10 +205,11 @@ Deno.test(
   async (t) => {
     const folder = Deno.makeTempDirSync({ prefix: "perfdata-npm-" });
     try {
-      const user = await install(folder);
-      if (user === undefined) {
+      const installed = await install(folder);
+      if (installed === undefined) {
         return await skipped(t, "the dependencies cannot be had from the npm registry");
       }
+      const { user, tarballs } = installed;
       const [recording, traced, binary] = INPUTS.map((path) => Deno.readFileSync(path)) as [
         Uint8Array<ArrayBuffer>,
         Uint8Array<ArrayBuffer>,
@@ -200,6 +220,39 @@ Deno.test(
       assertEquals(expected.functions.map(([name]) => name), ["spin", "fib"]);
       assertEquals(expected.buffers.map(([cpu]) => cpu), [0, 1, 3]);
       const found = (text: string): Summary => JSON.parse(text);
+
+      await t.step("manifests", async () => {
+        for (const tarball of tarballs) {
+          const { name, description, license, repository, sideEffects, dependencies, exports } =
+            await manifestOf(tarball);
+          assert(description?.length > 20 && description.endsWith("."), `${name}: ${description}`);
+          assertEquals([license, sideEffects], ["MIT", false], name);
+          assert(/^git\+https:\S+\.git$/.test(repository.url), name);
+          assert(Object.keys(exports).length > 0, name);
+          // Packages of npm that repeat those of another registry are for the commands alone.
+          assertEquals(dependencies["deno-std"], undefined, name);
+        }
+        assert(tarballs.length >= 12, `${tarballs.length} tarballs`);
+      });
+
+      await t.step("publint and attw", async () => {
+        Deno.copyFileSync(`${root}tests/npm/lint.js`, `${user}/lint.js`);
+        const out = await run("node", ["lint.js", ...tarballs], user);
+        assert(out?.success, out?.stderr);
+        const [, entries = "0"] = /^(\d+) entry points\n$/.exec(out.stdout) ?? [];
+        assert(Number(entries) >= tarballs.length, out.stdout);
+      });
+
+      await t.step("the commands, as npx runs them", async () => {
+        const perfdata = (...args: string[]) => run("npx", ["perfdata", ...args], user);
+        const own = await tool("funcs", ["--json", INPUTS[0]]);
+        const npx = await perfdata("funcs", "--json", INPUTS[0]);
+        assertEquals([npx?.success, npx?.stdout], [true, own.out], npx?.stderr);
+        const wrong = await perfdata("funcs", "--wrong");
+        assert(wrong?.success === false && wrong.stderr.includes("--wrong"), wrong?.stderr);
+        assertEquals((await perfdata("flame", "-o", "flame.html", INPUTS[0]))?.success, true);
+        assert(Deno.statSync(`${user}/flame.html`).size > 10_000);
+      });
 
       await t.step("types of a consumer", () => assertEquals(typeErrors(user), []));
 
