@@ -1,7 +1,15 @@
 import { visible } from "./visible.ts";
 
-/** Where in a file something went wrong. */
+/**
+ * What is wrong, for programs: `not-perf-data` where a file is none of perf's, `cut` where it ends too
+ * early, `damaged` where bytes are not what the format says.
+ */
+export type PerfDataErrorCode = "not-perf-data" | "cut" | "damaged";
+
+/** Where in a file something went wrong, and what. */
 export interface ErrorPlace {
+  /** What is wrong; `damaged` where it is not given. */
+  readonly code?: PerfDataErrorCode;
   /** Byte offset in the file, where it is known. */
   readonly offset?: bigint | number;
   /** The record that was being read: its type and its index in file order, where there is one. */
@@ -21,13 +29,15 @@ export interface ErrorPlace {
  * const error = new PerfDataError("record header: size is 4, expected at least 8", {
  *   offset: 0x1a40,
  * });
- * assertEquals(error.offset, 0x1a40n);
+ * assertEquals([error.code, error.offset], ["damaged", 0x1a40n]);
  * assertEquals(error.located(), "0x1a40: record header: size is 4, expected at least 8");
  * ```
  */
 export class PerfDataError extends Error {
   /** The class, as error messages show it. */
   override readonly name: string = "PerfDataError";
+  /** What is wrong. */
+  readonly code: PerfDataErrorCode;
   /** Byte offset in the file, or `undefined` where the input has no offsets. */
   readonly offset: bigint | undefined;
   /** The record that was being read, where there is one. */
@@ -37,6 +47,7 @@ export class PerfDataError extends Error {
   constructor(message: string, place: ErrorPlace = {}) {
     // A name from the file may hold line ends or escape sequences.
     super(visible(message));
+    this.code = place.code ?? "damaged";
     this.offset = place.offset === undefined ? undefined : BigInt(place.offset);
     this.record = place.record;
   }

@@ -12,6 +12,8 @@ import { VisibleText } from "./visible.ts";
 export class OutputError extends Error {
   /** The name of the class. */
   override name = "OutputError";
+  /** What is wrong, for programs. */
+  readonly code = "output" as const;
 
   /**
    * Says what cannot be written, and why.

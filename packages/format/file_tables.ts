@@ -46,7 +46,7 @@ export async function dataRange(
     host.reportDamage(
       `file header: data at ${hexOffset(data.offset)}, beyond the file's end` +
         featuresLost(host, header),
-      { offset: 40 },
+      { offset: 40, code: "cut" },
     );
     return { offset: fileSize, size: 0, whole: false };
   }
@@ -61,7 +61,7 @@ export async function dataRange(
     host.reportDamage(
       `file header: data ends at ${hexOffset(data.offset + data.size)}, ` +
         `the file at ${hexOffset(fileSize)}${featuresLost(host, header)}`,
-      { offset: 48 },
+      { offset: 48, code: "cut" },
     );
     return { offset: data.offset, size: fileSize - data.offset, whole: false };
   }
@@ -202,7 +202,7 @@ export async function readFeatureTable(
       host.reportDamage(
         `feature table: ${lost.length} of ${ids.length} features end beyond the file's ` +
           `${host.fileSize} bytes: ${names}`,
-        { offset },
+        { offset, code: "cut" },
       );
     }
     const arch = features.find(({ id }) => id === HEADER_ARCH);

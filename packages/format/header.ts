@@ -157,7 +157,7 @@ export function headerSize(start: Uint8Array): { magic: Magic; size: number } {
       start.length < 16
         ? `file header: ${start.length} bytes, expected at least 16`
         : `file header: magic is ${found}, expected PERFILE2 or PERFFILE${what}`,
-      { offset: 0 },
+      { offset: 0, code: "not-perf-data" },
     );
   }
   const view = new DataView(start.buffer, start.byteOffset, 16);

@@ -2,6 +2,8 @@
 export class OutOfMemory extends Error {
   /** The class, as error messages show it. */
   override readonly name: string = "OutOfMemory";
+  /** What is wrong, for programs. */
+  readonly code = "out-of-memory" as const;
 }
 
 let look: (() => void) | undefined;

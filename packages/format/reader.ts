@@ -193,7 +193,10 @@ export class PerfDataReader {
     head.set(start);
     const got = 16 + await forward.readFull(head.subarray(16));
     if (got < size) {
-      throw new PerfDataError(`file header: ${got} bytes, expected ${size}`, { offset: got });
+      throw new PerfDataError(`file header: ${got} bytes, expected ${size}`, {
+        offset: got,
+        code: "cut",
+      });
     }
     let prologue = head;
     if (!isRandomAccess(source)) {
@@ -207,7 +210,7 @@ export class PerfDataReader {
       prologue.set(head);
       const rest = prologue.subarray(size);
       if (await forward.readFull(rest) < rest.length) {
-        throw new PerfDataError("file header: the stream ends before the data");
+        throw new PerfDataError("file header: the stream ends before the data", { code: "cut" });
       }
     }
     const reader = new PerfDataReader(source, options, prologue, false);
@@ -279,14 +282,14 @@ export class PerfDataReader {
         `${what}: ${size} bytes at ${
           hexOffset(offset)
         } end beyond the file's ${this.fileSize} bytes`,
-        { offset },
+        { offset, code: "cut" },
       );
     }
     if (isRandomAccess(this.#source)) {
       const bytes = new Uint8Array(size);
       const got = await this.#source.readAt(bytes, offset);
       if (got < size) {
-        throw new PerfDataError(`${what}: ${got} bytes, expected ${size}`, { offset });
+        throw new PerfDataError(`${what}: ${got} bytes, expected ${size}`, { offset, code: "cut" });
       }
       return bytes;
     }
@@ -463,6 +466,7 @@ export class PerfDataReader {
       }`,
       {
         offset,
+        code: "cut",
         ...(whole
           ? {
             record: { type: batch.view.getUint32(0, this.littleEndian), index: this.stats.records },
@@ -481,7 +485,7 @@ export class PerfDataReader {
       `data: ends at ${hexOffset(position)}, expected ${
         hexOffset(to)
       }; ${missing} bytes are missing`,
-      { offset: position },
+      { offset: position, code: "cut" },
     );
   }
 

@@ -93,7 +93,7 @@ class TarRecording implements StreamSource {
     if (this.#state === "plain") return await this.#source.read(into);
     if (this.#left === 0) return 0;
     const n = await this.#source.read(into.subarray(0, Math.min(into.length, this.#left)));
-    if (n === 0) throw new PerfDataError(`tar archive: ${this.#name} is cut`);
+    if (n === 0) throw new PerfDataError(`tar archive: ${this.#name} is cut`, { code: "cut" });
     this.#left -= n;
     // With the last byte, since nobody need read beyond it.
     if (this.#left === 0) await this.#finish();
@@ -168,7 +168,7 @@ class TarRecording implements StreamSource {
     const scratch = new Uint8Array(Math.min(size, 1 << 16));
     for (let left = size; left > 0;) {
       const n = await this.#source.read(scratch.subarray(0, Math.min(left, scratch.length)));
-      if (n === 0) throw new PerfDataError(`tar archive: ${this.#name} is cut`);
+      if (n === 0) throw new PerfDataError(`tar archive: ${this.#name} is cut`, { code: "cut" });
       left -= n;
     }
   }

@@ -137,7 +137,14 @@ Deno.test("what is no recording is said when it is opened", async () => {
   await assertRejects(() => open(7 as unknown as string), TypeError, "not number");
   await assertRejects(() => open(new URL("https://example.org/perf.data")), TypeError, "fetch it");
   await assertRejects(() => open("/no/such/file"), Error, "ENOENT");
-  await assertRejects(() => open(new Uint8Array(64)), PerfDataError, "magic");
+  const other = await assertRejects(() => open(new Uint8Array(64)), PerfDataError, "magic");
+  assertEquals([other.code, other.offset], ["not-perf-data", 0n]);
+  const whole = Deno.readFileSync(recorded(NAME));
+  const short = await assertRejects(() => open(whole.slice(0, 20)), PerfDataError, "file header");
+  assertEquals([short.code, short.offset], ["cut", 20n]);
+  using cut = await open(whole.slice(0, -5000), NONE);
+  const less = await assertRejects(() => Array.fromAsync(cut.records()), PerfDataError);
+  assertEquals([less.code, typeof less.offset], ["cut", "bigint"]);
   await assertRejects(
     () => open(new Uint8Array(gzipSync(Deno.readFileSync(recorded(NAME)))).subarray(0, 99)),
     Error,

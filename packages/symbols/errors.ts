@@ -15,15 +15,17 @@ import { visible } from "@perfdata/format/visible";
  *   ElfFile.open(bytesSource(new Uint8Array(64)));
  * } catch (error) {
  *   assert(error instanceof SymbolsError);
- *   assertEquals(error.offset, 0);
+ *   assertEquals([error.code, error.offset], ["symbols", 0n]);
  * }
  * ```
  */
 export class SymbolsError extends Error {
   /** The name of the class. */
   override name = "SymbolsError";
+  /** What is wrong, for programs. */
+  readonly code = "symbols" as const;
   /** Byte offset in the source that was being read. */
-  readonly offset: number;
+  readonly offset: bigint;
 
   /**
    * Makes an error for one place in the source.
@@ -32,9 +34,10 @@ export class SymbolsError extends Error {
    * @param message what was read, found and expected, in one line; controls in it become visible
    * @param options the `cause`, where there is one
    */
-  constructor(offset: number, message: string, options?: ErrorOptions) {
+  constructor(offset: number | bigint, message: string, options?: ErrorOptions) {
     // A name from the file may hold line ends or escape sequences.
     super(visible(message), options);
-    this.offset = offset;
+    // Made of numbers in the file, which may be anything.
+    this.offset = BigInt(typeof offset === "bigint" || Number.isInteger(offset) ? offset : -1);
   }
 }

@@ -135,7 +135,7 @@ Deno.test("a last record cut short is reported, a malformed one is an error with
   assertEquals(cuts, [48 + 74, 48]);
 
   const at = (bytes: Uint8Array, message: string): number =>
-    assertThrows(() => ids(bytes), JitdumpError, message).offset;
+    Number(assertThrows(() => ids(bytes), JitdumpError, message).offset);
   assertEquals(at(new Uint8Array(10), "its header has 40"), 0);
   assertEquals(at(new Uint8Array(64), "not 0x4a695444"), 0);
   const small = file(true, new Bytes(true, true).u32(0).u32(8).u64(0).done());

@@ -277,7 +277,7 @@ Deno.test("errors state the offset and what was expected", () => {
     ElfFile.open(bytesSource(Uint8Array.from(bytes)));
   const magic = [0x7f, 0x45, 0x4c, 0x46];
   const at = (bytes: number[], message: string): number =>
-    assertThrows(open(bytes), ElfError, message).offset;
+    Number(assertThrows(open(bytes), ElfError, message).offset);
   assertEquals(at([1, 2, 3], "the ELF identification"), 0);
   assertEquals(at(new Array(16).fill(0x41), "starts with 41 41 41 41"), 0);
   assertEquals(at([...magic, 3, ...new Array(60).fill(0)], "class 3"), 4);
