@@ -43,7 +43,9 @@ class Tables:
         for column, value in self._where.items():
             if column not in rows.columns:
                 raise Refused(f"{table} has no column {column}")
-            rows = rows.where(F.col(column).cast("string") == value)
+            chosen = F.col(column).cast("string") == value
+            # Names that were looked up later belong to no partition.
+            rows = rows.where(chosen | F.col(column).isNull() if table == "frames" else chosen)
         return rows
 
     def frames(self) -> DataFrame:

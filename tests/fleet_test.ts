@@ -5,8 +5,8 @@
 import { assert, assertAlmostEquals, assertEquals, assertStringIncludes } from "@std/assert";
 import { ignored, notInstalled } from "./ignored.ts";
 import { tableRows } from "./parquet_rows.ts";
-import { perfRecords } from "./perf.ts";
 import { noModules, python } from "./python.ts";
+import { compileProgram, noRecording, runIn } from "./recorded_program.ts";
 import { inFolder, tool } from "./tool.ts";
 
 const root = new URL("../", import.meta.url).pathname;
@@ -48,19 +48,11 @@ const stacks = (folded: string): string[] => folded.trimEnd().split("\n").sort()
 Deno.test({
   name: "Spark on two workers: functions, regressions and a flame graph of a fleet",
   ...ignored(
-    noModules("pyspark") ?? notInstalled("java") ?? notInstalled("gcc") ??
-      (perfRecords() ? undefined : "perf cannot record here"),
+    noModules("pyspark") ?? notInstalled("java") ?? noRecording(),
   ),
   fn: () =>
     inFolder(async (folder) => {
-      const run = (program: string, ...args: string[]): string => {
-        const { success, stdout, stderr } = new Deno.Command(program, { args, cwd: folder })
-          .outputSync();
-        assert(success, new TextDecoder().decode(stderr));
-        return new TextDecoder().decode(stdout);
-      };
-      await Deno.writeTextFile(`${folder}/a.c`, PROGRAM);
-      run("gcc", "-O1", "-g", "-fno-omit-frame-pointer", "-o", "a", "a.c");
+      await compileProgram(folder, PROGRAM);
       const tables = `${folder}/tables`;
       // As texts, 1.10 is after 1.9; as a number it would be 1.1.
       const builds = { "1.9": ["2000", "2050", "1950"], "1.10": ["3000", "3050", "2950"] };
@@ -69,16 +61,18 @@ Deno.test({
         const files = sides[build] = lengths.map((length) => `${folder}/${length}.data`);
         for (const [i, length] of lengths.entries()) {
           const record = "record -q -g -e cpu-clock:u -F 5000 -o".split(" ");
-          run("perf", ...record, files[i] as string, "./a", length);
+          runIn(folder, "perf", ...record, files[i] as string, "./a", length);
         }
         const partition = `date,service=web,build=${build}`;
-        const flags = ["parquet", "--names", "--partition", partition, "-o", tables];
+        const flags = ["parquet", "--partition", partition, "-o", tables];
         await output("export", ...flags, ...files);
       }
+      // Names of all recordings at once.
+      await output("symbols", "table", tables);
       const out = `${folder}/out`;
       const cluster = "local-cluster[2,1,1024]";
       const script = `${root}tests/tables/fleet_run.py`;
-      const answer = run(python, script, `${root}spark`, tables, out, cluster, ...TABLES);
+      const answer = runIn(folder, python, script, `${root}spark`, tables, out, cluster, ...TABLES);
       const { codes, read, workers } = JSON.parse(answer.trim().split("\n").at(-1) as string);
       assertEquals(codes, [0, 0, 0, 1]);
       assertEquals(workers, 2);

@@ -1,7 +1,8 @@
 /** The questions of docs/tables.md: their answers are what perf says of the same recording. */
 import { assert, assertEquals } from "@std/assert";
-import { ignored, notInstalled } from "./ignored.ts";
-import { perfRecords, perfText } from "./perf.ts";
+import { ignored } from "./ignored.ts";
+import { perfText } from "./perf.ts";
+import { noRecording, recordProgram } from "./recorded_program.ts";
 import { inFolder, tool } from "./tool.ts";
 
 const root = new URL("../", import.meta.url).pathname;
@@ -277,19 +278,12 @@ Deno.test("docs/tables.md has as many questions as are checked", () => {
 
 Deno.test({
   name: "each question of docs/tables.md has the answer that perf gives",
-  ...ignored(notInstalled("gcc") ?? (perfRecords() ? undefined : "perf cannot record here")),
+  ...ignored(noRecording()),
   fn: () =>
     inFolder(async (folder) => {
-      await Deno.writeTextFile(`${folder}/a.c`, PROGRAM);
-      const run = (program: string, ...args: string[]) => {
-        const { success, stderr } = new Deno.Command(program, { args, cwd: folder }).outputSync();
-        assert(success, new TextDecoder().decode(stderr));
-      };
-      run("gcc", "-O1", "-g", "-fno-omit-frame-pointer", "-pthread", "-o", "a", "a.c");
-      run("perf", ..."record -q -g -d --sample-cpu --switch-events -F 997".split(" "), ...[
-        ...["-e", "cpu-clock", "-e", "page-faults/period=1/u", "-o", "data", "./a"],
-      ]);
-      const data = `${folder}/data`;
+      const events =
+        "-d --sample-cpu --switch-events -F 997 -e cpu-clock -e page-faults/period=1/u";
+      const data = await recordProgram(folder, PROGRAM, events.split(" "));
       const samples = await perfSamples(data);
       const shown = ["--show-task-events", "--show-mmap-events", "--show-switch-events"];
       const perf: Perf = {

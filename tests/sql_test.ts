@@ -1,8 +1,9 @@
 /** `sql`: its sums are those of perf, and a question reads its tables and nothing else. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { parquetRows } from "./parquet_rows.ts";
-import { ignored, notInstalled } from "./ignored.ts";
-import { perfRecords, perfText } from "./perf.ts";
+import { ignored } from "./ignored.ts";
+import { perfText } from "./perf.ts";
+import { LEFT_AND_RIGHT, noRecording, recordProgram, reportedPeriods } from "./recorded_program.ts";
 import { inFolder, tool } from "./tool.ts";
 
 const root = new URL("../", import.meta.url).pathname;
@@ -26,50 +27,30 @@ async function refused(args: string[], code: number, text: string): Promise<void
   assertMatch(result.err, /^sql: /);
 }
 
-const PROGRAM = `
-volatile unsigned long sum;
-__attribute__((noinline)) void leaf(unsigned n) { for (unsigned i = 0; i < n; i++) sum += i * i; }
-__attribute__((noinline)) void left(void) { leaf(2000); sum++; }
-__attribute__((noinline)) void right(void) { leaf(1000); sum++; }
-int main(void) { for (int i = 0; i < 60000; i++) { left(); right(); } return 0; }
-`;
-
 Deno.test({
   name: "functions, callers and seconds are those of perf report and perf script",
-  ...ignored(notInstalled("gcc") ?? (perfRecords() ? undefined : "perf cannot record here")),
+  ...ignored(noRecording()),
   fn: () =>
     inFolder(async (folder) => {
-      await Deno.writeTextFile(`${folder}/a.c`, PROGRAM);
-      const run = (program: string, ...args: string[]) => {
-        const { success, stderr } = new Deno.Command(program, { args, cwd: folder }).outputSync();
-        assert(success, new TextDecoder().decode(stderr));
-      };
-      run("gcc", "-O1", "-g", "-fno-omit-frame-pointer", "-o", "a", "a.c");
-      run("perf", "record", "-q", "-e", "cpu-clock:u", "-F", "5000", "-g", "-o", "data", "./a");
-      const data = `${folder}/data`;
+      const events = ["-e", "cpu-clock:u", "-F", "5000"];
+      const data = await recordProgram(folder, LEFT_AND_RIGHT, events);
       const tables = `${folder}/tables`;
-      const report = ["report", "--stdio", "--no-children", "-g", "none", "-s", "sym", "-t", "|"];
-      const result = await perfText([...report, "-F", "period,sym"], data);
-      const expected = new Map<string, number>();
-      for (const line of result?.stdout.split("\n") ?? []) {
-        const match = /^\s*(\d+)\s*\|\[[.k]\] ([A-Za-z_]\S*)/.exec(line);
-        if (match !== null) expected.set(match[2] as string, Number(match[1]));
-      }
+      const expected = await reportedPeriods(data);
       // Of the recording, and of the tables that this leaves.
       const query = "SELECT function, sum(period)::BIGINT AS period FROM functions GROUP BY 1";
       const kept = await tool("sql", ["--keep", tables, "--csv", query, data]);
       assertEquals(kept.code, 0, kept.err);
-      const sums = new Map<string, number>();
+      const sums = new Map<string, bigint>();
       for (const { function: name, period } of await rows(query, tables)) {
-        sums.set(name as string, Number(period));
+        sums.set(name as string, BigInt(period as number));
         assertStringIncludes(`${kept.out}`, `${name},${period}\n`);
       }
       for (const [name, sum] of expected) assertEquals(sums.get(name), sum, name);
-      assert((expected.get("leaf") ?? 0) > 0 && expected.size >= 2, `${[...expected.keys()]}`);
+      assert((expected.get("leaf") ?? 0n) > 0n && expected.size >= 2, `${[...expected.keys()]}`);
 
-      const total = [...sums.values()].reduce((sum, period) => sum + period, 0);
+      const total = [...sums.values()].reduce((sum, period) => sum + period, 0n);
       const [all] = await rows("SELECT sum(period)::BIGINT AS period FROM samples", tables);
-      assertEquals(Number(all?.["period"]), total);
+      assertEquals(BigInt(all?.["period"] as number), total);
 
       // The innermost frame and its caller, of each chain that perf script prints.
       const script = await perfText(["script", "-F", "period,ip,sym", "--no-inline"], data);

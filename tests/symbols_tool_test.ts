@@ -76,13 +76,13 @@ Deno.test("wrong usage is 2, a file that is not there or no bundle is 1, each on
   await inFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/text`, "this is no bundle");
     const cases: [string[], number, string][] = [
-      [[], 2, "symbols: expected bundle, trust, fetch or show; see symbols --help\n"],
+      [[], 2, "symbols: expected bundle, trust, fetch, table or show; see symbols --help\n"],
       [["show"], 2, "symbols: show: no bundle is given; see symbols --help\n"],
       [["trust", "a", "b"], 2, "symbols: 2 files are given, expected one; see symbols --help\n"],
       [
         ["mend", "a"],
         2,
-        "symbols: unknown command mend, expected bundle, trust, fetch or show; see",
+        "symbols: unknown command mend, expected bundle, trust, fetch, table or show; see",
       ],
       [["trust", "--nope", "a"], 2, "symbols: unknown flag --nope"],
       [["trust", "gone"], 1, "symbols: gone: no such file or directory\n"],

@@ -2,10 +2,11 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { withColumns } from "../docs/make_tables.ts";
 import { corpusFiles } from "./corpus.ts";
-import { ignored, notInstalled } from "./ignored.ts";
+import { ignored } from "./ignored.ts";
 import { parquetFiles, type ParquetRow, parquetRows, tableRows } from "./parquet_rows.ts";
-import { noPerf, perfRecords, perfText } from "./perf.ts";
+import { noPerf, perfText } from "./perf.ts";
 import { noModules, python } from "./python.ts";
+import { LEFT_AND_RIGHT, noRecording, recordProgram, reportedPeriods } from "./recorded_program.ts";
 import { inFolder, tool, toolArguments } from "./tool.ts";
 
 const root = new URL("../", import.meta.url).pathname;
@@ -103,24 +104,13 @@ function functionSums(samples: readonly ParquetRow[], frames: readonly ParquetRo
 
 Deno.test({
   name: "sums by function are those of perf report",
-  ...ignored(notInstalled("gcc") ?? (perfRecords() ? undefined : "perf cannot record here")),
+  ...ignored(noRecording()),
   fn: () =>
     inFolder(async (folder) => {
-      await Deno.writeTextFile(`${folder}/a.c`, PROGRAM);
-      const run = (program: string, ...args: string[]) => {
-        const { success, stderr } = new Deno.Command(program, { args, cwd: folder }).outputSync();
-        assert(success, new TextDecoder().decode(stderr));
-      };
-      run("gcc", "-O1", "-g", "-fno-omit-frame-pointer", "-o", "a", "a.c");
-      run("perf", "record", "-q", "-e", "cpu-clock:u", "-F", "5000", "-g", "-o", "data", "./a");
-      const report = ["report", "--stdio", "--no-children", "-g", "none", "-s", "sym", "-t", "|"];
-      const result = await perfText([...report, "-F", "period,sym"], `${folder}/data`);
-      const expected = new Map<string, bigint>();
-      for (const line of result?.stdout.split("\n") ?? []) {
-        const match = /^\s*(\d+)\s*\|\[[.k]\] ([A-Za-z_]\S*)/.exec(line);
-        if (match !== null) expected.set(match[2] as string, BigInt(match[1] as string));
-      }
-      await exported(`${folder}/t`, [`${folder}/data`], "--names");
+      const events = ["-e", "cpu-clock:u", "-F", "5000"];
+      const data = await recordProgram(folder, LEFT_AND_RIGHT, events);
+      const expected = await reportedPeriods(data);
+      await exported(`${folder}/t`, [data], "--names");
       const samples = await tableRows(`${folder}/t`, "samples");
       const sums = functionSums(samples, await tableRows(`${folder}/t`, "frames"));
       for (const [name, sum] of expected) assertEquals(sums.get(name), sum, name);
@@ -129,14 +119,6 @@ Deno.test({
       await stacksHold(`${folder}/t`);
     }),
 });
-
-const PROGRAM = `
-volatile unsigned long sum;
-__attribute__((noinline)) void leaf(unsigned n) { for (unsigned i = 0; i < n; i++) sum += i * i; }
-__attribute__((noinline)) void left(void) { leaf(2000); sum++; }
-__attribute__((noinline)) void right(void) { leaf(1000); sum++; }
-int main(void) { for (int i = 0; i < 60000; i++) { left(); right(); } return 0; }
-`;
 
 /** What each table says of others is there, once. */
 async function stacksHold(folder: string): Promise<number> {

@@ -17,7 +17,7 @@ export interface SqlJob {
   /** Where the tables are. */
   readonly folder: string;
   /** Their names. */
-  readonly tables: readonly string[];
+  readonly tables: readonly { readonly name: string; readonly files: number }[];
   /** The version of tables that is understood. */
   readonly version: number;
   /** What is asked; without it, questions come from standard input. */
@@ -75,11 +75,7 @@ async function makeViews(connection: DuckDBConnection, job: SqlJob): Promise<voi
       }, expected ${version}: export them again`,
     );
   }
-  const counted = await connection.runAndReadAll(
-    `SELECT count(*) FROM read_parquet(${files("recordings")})`,
-  );
-  const recordings = Number(counted.getRowsJson()[0]?.[0]);
-  for (const name of tables) await run(connection, tableView(folder, name, recordings));
+  for (const { name, files } of tables) await run(connection, tableView(folder, name, files));
   for (const [name, , query] of VIEWS) await run(connection, `CREATE VIEW ${name} AS ${query}`);
 }
 
@@ -214,7 +210,7 @@ async function prompt(connection: DuckDBConnection, job: SqlJob): Promise<number
   const { createInterface } = await import("node:readline");
   const { stdin, stdout } = await import("node:process");
   const isTerminal = Deno.stdin.isTerminal();
-  const names = [...job.tables, ...VIEWS.map(([name]) => name)];
+  const names = [...job.tables.map(({ name }) => name), ...VIEWS.map(([name]) => name)];
   const columns = await connection.runAndReadAll(
     "SELECT DISTINCT column_name FROM duckdb_columns() WHERE NOT internal",
   );
@@ -245,7 +241,7 @@ async function prompt(connection: DuckDBConnection, job: SqlJob): Promise<number
     if (query === "" && word.startsWith(".")) {
       if (word === ".exit" || word === ".quit") break;
       if (word === ".tables") {
-        print(`${job.tables.join("\n")}\n`);
+        print(`${job.tables.map(({ name }) => name).join("\n")}\n`);
         print(VIEWS.map(([name, about]) => `${name.padEnd(12)}${about}\n`).join(""));
       } else print(HELP);
     } else {

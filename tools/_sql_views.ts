@@ -1,6 +1,6 @@
 /** What a question can be about: the tables, and views that join them. */
 
-/** Rows of the same id in files of several recordings are one; the one that has a name stays. */
+/** Rows of the same id in several files are one; the one that has a name stays. */
 const ONCE: Readonly<Record<string, string>> = {
   frames:
     "QUALIFY row_number() OVER (PARTITION BY frame_id ORDER BY function IS NULL, verified IS NOT TRUE, object, function) = 1",
@@ -11,12 +11,12 @@ const ONCE: Readonly<Record<string, string>> = {
  * The tables as views of their files.
  *
  * @param folder Where they are.
- * @param recordings How many recordings: of one, no row is there twice.
+ * @param files How many: in one, no row is there twice.
  */
-export function tableView(folder: string, name: string, recordings: number): string {
-  const once = recordings > 1 ? ONCE[name] ?? "" : "";
-  const files = quoted(`${folder}/${name}/**/*.parquet`);
-  return `CREATE VIEW ${name} AS SELECT * FROM read_parquet(${files}, hive_partitioning = true) ${once}`;
+export function tableView(folder: string, name: string, files: number): string {
+  const once = files > 1 ? ONCE[name] ?? "" : "";
+  const glob = quoted(`${folder}/${name}/**/*.parquet`);
+  return `CREATE VIEW ${name} AS SELECT * FROM read_parquet(${glob}, hive_partitioning = true) ${once}`;
 }
 
 /** A text as a literal of SQL. */

@@ -1,4 +1,5 @@
 /** Recordings as tables in a directory: what `export parquet` and `sql` have in common. */
+import { constants, zstdCompressSync } from "node:zlib";
 import { type NewFile, newFile } from "@perfdata/format/file-sink";
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
@@ -42,14 +43,40 @@ export interface TablesDone {
 }
 
 /** The level of compression: 3 saves 5 % and takes half as long again. */
-const LEVEL = 1;
+const COMPRESSION = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
 /** A file of a table that has no name yet. */
-interface OpenFile {
-  readonly table: Table;
-  readonly path: string;
-  readonly file: NewFile;
+export class NewTable implements Disposable {
+  /** Takes its rows. */
   readonly rows: ParquetFile;
+  readonly #path: string;
+  readonly #file: NewFile;
+
+  /**
+   * Opens it, and makes the folders that it is in.
+   *
+   * @throws {InputError} Where there is a file of that name, without `force`.
+   */
+  constructor(path: string, table: Table, force: boolean) {
+    const folder = path.slice(0, path.lastIndexOf("/"));
+    about(folder, () => Deno.mkdirSync(folder, { recursive: true }));
+    this.#path = path;
+    this.#file = about(path, () => newFile(path, { force }));
+    this.rows = new ParquetFile(this.#file, table, {
+      compress: (bytes) => zstdCompressSync(bytes, COMPRESSION),
+      metadata: { "perfdata.tables": String(TABLES_VERSION) },
+    });
+  }
+
+  /** Gives it its name, after its last row. */
+  commit(): void {
+    about(this.#path, () => this.#file.commit());
+  }
+
+  /** Removes it where it has no name. */
+  [Symbol.dispose](): void {
+    this.#file.close();
+  }
 }
 
 /**
@@ -60,20 +87,12 @@ interface OpenFile {
  */
 export async function writeTables(job: TablesJob): Promise<TablesDone> {
   const { tool, name, flags } = job;
-  const { zstdCompressSync, constants } = await import("node:zlib");
-  const level = { params: { [constants.ZSTD_c_compressionLevel]: LEVEL } };
-  const files: OpenFile[] = [];
+  const files: NewTable[] = [];
   const open = (table: Table, key: RecordingKey): ParquetFile => {
     const folder = [job.folder, table.name, ...partsOf(job.partition, key)].join("/");
-    about(folder, () => Deno.mkdirSync(folder, { recursive: true }));
-    const path = `${folder}/${key.id}.parquet`;
-    const file = about(path, () => newFile(path, { force: job.force }));
-    const rows = new ParquetFile(file, table, {
-      compress: (bytes) => zstdCompressSync(bytes, level),
-      metadata: { "perfdata.tables": String(TABLES_VERSION) },
-    });
-    files.push({ table, path, file, rows });
-    return rows;
+    const file = new NewTable(`${folder}/${key.id}.parquet`, table, job.force);
+    files.push(file);
+    return file.rows;
   };
   try {
     return await aboutAsync(name, async () => {
@@ -96,7 +115,7 @@ export async function writeTables(job: TablesJob): Promise<TablesDone> {
       });
       await tables.write();
       for (const { rows } of files) rows.finish();
-      for (const { path, file } of files) about(path, () => file.commit());
+      for (const file of files) file.commit();
       const stacks = unwoundText(engine, false) ?? noStacksText(engine);
       if (stacks !== undefined) complain(`${tool}: ${name}: ${stacks}`);
       if (tables.leftOut > 0) {
@@ -107,7 +126,7 @@ export async function writeTables(job: TablesJob): Promise<TablesDone> {
       return { samples: tables.samples, bytes, isWhole: complaints.count === 0 };
     });
   } finally {
-    for (const { file } of files) file.close();
+    for (const file of files) file[Symbol.dispose]();
   }
 }
 

@@ -190,7 +190,7 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
         name: "symbols",
         about: "Bundle the symbols of a recording, report which are missing, or download them",
         needs: ["write", "symbols", "download"],
-        verbs: ["bundle", "trust", "fetch", "show"],
+        verbs: ["bundle", "trust", "fetch", "table", "show"],
       },
       {
         name: "addr2line",

@@ -85,16 +85,14 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   }
   const job: SqlJob = {
     folder: about(folder, () => Deno.realPathSync(folder)),
-    tables: TABLES.map(({ name }) => name),
+    tables: TABLES.map(({ name }) => ({ name, files: parquetPaths(`${folder}/${name}`).length })),
     version: TABLES_VERSION,
     query,
     format: value.parquet !== undefined ? "parquet" : on.csv ? "csv" : on.json ? "json" : "table",
     scratch: scratch.path,
   };
-  for (const name of job.tables) {
-    if (parquetPaths(`${folder}/${name}`).length === 0) {
-      throw new InputError(`${folder}: no table ${name}`);
-    }
+  for (const { name, files } of job.tables) {
+    if (files === 0) throw new InputError(`${folder}: no table ${name}`);
   }
   const code = await engine(job);
   if (code === 0 && value.parquet !== undefined) await moveResult(job, value.parquet, on.force);

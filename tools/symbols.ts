@@ -51,6 +51,7 @@ const HELP = `symbols: bundles the symbols of a recording, and reports which are
 usage: perfdata symbols bundle [flags] [FILE]
        perfdata symbols trust [flags] [FILE]
        perfdata symbols fetch [--lines] [FILE]
+       perfdata symbols table [-o DIR] TABLES
        perfdata symbols show [--json] BUNDLE
 
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
@@ -63,9 +64,11 @@ trust   prints the share of addresses, samples and periods that have a function,
 fetch   downloads what trust finds to be missing, by build id, from the servers that DEBUGINFOD_URLS
         names, to the cache of debuginfod, where all commands look for it: objects with the most
         samples first; what was cut off is continued, and what is of another build is not kept
+table   writes the names of the frames of tables (see "perfdata export parquet") that have a build
+        id: into them, or to DIR; so that they are looked up once for all recordings
 show    lists what is in a bundle
 
-  -o, --output FILE      the bundle to write (default: perf.symbols)
+  -o, --output FILE      the bundle to write (default: perf.symbols); of table, a directory
   -f, --force            overwrite the file if it exists
       --code             bundle: with the code that the Intel PT of FILE ran through, and its
                          symbols, so that "perfdata pt --symbols BUNDLE" needs no binaries
@@ -81,6 +84,7 @@ examples:
   perfdata symbols bundle --code perf.data && perfdata pt --symbols perf.symbols perf.data
   perfdata symbols trust perf.data --symbols perf.symbols
   perfdata symbols trust --json perf.data | jq .resolved.samples
+  perfdata symbols table tables && perfdata sql "FROM functions" tables
   DEBUGINFOD_URLS=https://debuginfod.debian.net perfdata symbols fetch perf.data
   perfdata symbols show perf.symbols | less
 
@@ -434,16 +438,23 @@ function jsonEntry(entry: BundleEntry, shown: (name: string) => string): Record<
   };
 }
 
+/** Names frames of tables. */
+async function table(folder: string, flags: SymbolsFlags): Promise<number> {
+  const { symbolsTable } = await import("./_symbols_table.ts");
+  return await symbolsTable(folder, { flags, output: flags.value.output, force: flags.on.force });
+}
+
 const JOBS = new Map<string, (file: string, flags: SymbolsFlags) => number | Promise<number>>([
   ["bundle", bundle],
   ["trust", trust],
   ["fetch", fetchMissing],
+  ["table", table],
   ["show", show],
 ]);
 
 async function run(flags: SymbolsFlags): Promise<number> {
   const [verb, ...files] = flags.operands;
-  if (verb === undefined) throw new UsageError("expected bundle, trust, fetch or show");
+  if (verb === undefined) throw new UsageError("expected bundle, trust, fetch, table or show");
   const job = JOBS.get(verb);
   if (job === undefined) {
     throw new UsageError(`unknown command ${verb}, expected ${listed([...JOBS.keys()])}`, {
@@ -453,6 +464,7 @@ async function run(flags: SymbolsFlags): Promise<number> {
   }
   if (verb !== "fetch") Deno.permissions.revokeSync({ name: "run", command: "/bin/sh" });
   if (verb === "show" && files.length === 0) throw new UsageError("show: no bundle is given");
+  if (verb === "table" && files.length === 0) throw new UsageError("table: no tables are given");
   return await job(oneFile(files), flags);
 }
 

@@ -8,6 +8,14 @@ export * from "./schema/tables.ts";
 export { ParquetFile, type ParquetOptions } from "./parquet/parquet_file.ts";
 export { ContentHash } from "./ids/content_ids.ts";
 export { profileOfTables, type TablesProfileOptions } from "./reading/tables_profile.ts";
+export {
+  type Build,
+  kernelReleases,
+  type NamedFrames,
+  nameFrames,
+  type UnnamedFrames,
+  unnamedFrames,
+} from "./naming/name_frames.ts";
 export type { Decompress, TableFile } from "./reading/table_columns.ts";
 export {
   type OpenTable,

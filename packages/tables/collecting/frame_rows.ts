@@ -29,6 +29,8 @@ interface Row {
 
 /** Collects rows of frames, and hands them on in groups. */
 export class FrameRows {
+  /** Rows that were handed on. */
+  count: number = 0;
   readonly #to: RowSink;
   readonly #names: ShownNames;
   readonly #id = new WordColumn();
@@ -90,6 +92,7 @@ export class FrameRows {
   /** Hands on what is left. */
   finish(): void {
     const rows = allRows(this.#id.length);
+    this.count += rows.length;
     this.#to.rows(rows.length, {
       frame_id: this.#id.values(rows),
       build_id: textValues(this.#buildId),

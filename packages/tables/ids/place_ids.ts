@@ -1,6 +1,7 @@
 import { enlarge } from "@perfdata/format/enlarge";
 import type { Engine } from "@perfdata/session/engine";
 import { ContentHash, SEED } from "./content_ids.ts";
+import { objectKey } from "./object_key.ts";
 
 /** Where nothing is mapped, by the number that places have for it. */
 function unmappedKey(mode: number): string {
@@ -121,10 +122,7 @@ export class PlaceIds {
     const { places, recorded } = this.#engine;
     const object = places.objects[number];
     if (object === undefined) throw new RangeError(`places have no object ${number}`);
-    const { kind, path, reference = "", buildId } = recorded.complete(object);
-    return buildId === undefined
-      ? `${kind}:${reference}:${this.#recording}:${path}`
-      : `${kind}:${reference}:${buildId}`;
+    return objectKey(recorded.complete(object), this.#recording);
   }
 
   #of(key: string): Int32Array {

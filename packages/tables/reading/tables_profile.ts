@@ -72,7 +72,9 @@ export async function profileOfTables(options: TablesProfileOptions): Promise<Pr
   ].join("; ");
   return {
     ...profile,
-    trust: read.named === 0 && read.samples > 0 ? `${trust} (export them with --names)` : trust,
+    trust: read.named === 0 && read.samples > 0
+      ? `${trust} (perfdata symbols table adds them)`
+      : trust,
     epoch: read.epoch,
   };
 }
