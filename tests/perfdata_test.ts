@@ -185,7 +185,7 @@ Deno.test("perfdata: a wrong word is answered with the nearest right one", async
       ],
       [
         ["symbols", "bundel"],
-        "symbols: unknown command bundel, expected bundle, trust, fetch or show; did you mean bundle? see perfdata symbols --help\n",
+        "symbols: unknown command bundel, expected bundle, trust, fetch, table or show; did you mean bundle? see perfdata symbols --help\n",
       ],
       [
         ["completion", "fihs"],

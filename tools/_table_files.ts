@@ -1,12 +1,13 @@
 /** Files of tables, to be read. */
 import { zstdDecompressSync } from "node:zlib";
 import { fileSource } from "@perfdata/format/file-source";
-import type { Decompress, TableFile } from "@perfdata/tables";
+import type { TableFile } from "@perfdata/tables";
 import { parquetPaths } from "./_table_folders.ts";
 
 /** Makes a page plain. */
-export const decompress: Decompress = (bytes: Uint8Array) =>
-  new Uint8Array(zstdDecompressSync(bytes));
+export function decompress(bytes: Uint8Array): Uint8Array {
+  return new Uint8Array(zstdDecompressSync(bytes));
+}
 
 /** Files of tables that are open. */
 export class OpenTables implements Disposable {

@@ -50,8 +50,9 @@ export interface UnnamedFrames {
   readonly builds: readonly Build[];
   /** Where in these, a row a frame. */
   readonly table: AddressTable;
-  /** Words of their ids and offsets. */
+  /** Words of their ids. */
   readonly ids: Int32Array;
+  /** Words of their offsets. */
   readonly offsets: Int32Array;
 }
 
@@ -119,7 +120,7 @@ export async function unnamedFrames(
       }
     }
   }
-  for (const id of named) for (const  of of[frames, without, foreign]) of.delete(id);
+  for (const id of named) for (const rest of [frames, without, foreign]) rest.delete(id);
   const sorted = BigInt64Array.from(frames.keys()).sort();
   const ids = new Int32Array(sorted.buffer);
   const offsets = new BigInt64Array(sorted.length);
