@@ -1,4 +1,4 @@
-// Measures all rows of the README's table, "How fast", and prints it as Markdown: whole processes in turns
+// Measures all rows of the table "By the clock" of docs/performance.md, and prints it as Markdown: whole processes in turns
 // on the recordings that `bench/recordings.sh FOLDER` makes. On a quiet machine with two cores it takes
 // five minutes; what it does meanwhile goes to standard error.
 //

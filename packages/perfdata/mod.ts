@@ -19,3 +19,4 @@ export * from "./open.ts";
 export * from "./recording.ts";
 export * from "./sample_frames.ts";
 export type { ExportFormat } from "./formats.ts";
+export { type ErrorPlace, PerfDataError, type PerfDataErrorCode } from "@perfdata/format";
