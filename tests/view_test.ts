@@ -574,6 +574,63 @@ Deno.test({
 });
 
 Deno.test({
+  name: "in each list, keys choose a line, which comes into view and is told to screen readers",
+  ...needs,
+  async fn() {
+    await inFolder(async (folder) => {
+      const [file, base] = [FILES[1] as string, FILES[0] as string];
+      const symfs = await programFolder(folder, file);
+      const flags = ["--symfs", symfs, "--source", `${root}fixtures/demo`];
+      await viewed([...flags, base, file], "", async (page) => {
+        let gone = 0;
+        for (
+          const [list, change] of [
+            [".functions", { view: "functions" }],
+            [".tree", { view: "tree" }],
+            [".compared", { view: "compare" }],
+            [".record-list", { view: "records" }],
+            [".fields", { view: "records", record: 3 }],
+            [".source", { view: "source", fn: "spin" }],
+            [".insns", { view: "source", fn: "spin" }],
+          ] as const
+        ) {
+          await page.evaluate(
+            (change) => (globalThis as unknown as { perfdata: PageStore }).perfdata.set(change),
+            change,
+          );
+          await page.waitForSelector(`${list} .line .row`);
+          await page.focus(list);
+          for (const key of ["Home", "ArrowDown", "End", "ArrowUp", "Home"]) {
+            await page.keyboard.press(key);
+            await page.waitForTimeout(80);
+            const [rows, line, isSelected, isSeen] = await page.$eval(list, (grid) => {
+              const row = document.getElementById(grid.getAttribute("aria-activedescendant") ?? "");
+              const [own, around] = [row, grid].map((of) => of?.getBoundingClientRect());
+              return [
+                Number(grid.getAttribute("aria-rowcount")) - 1,
+                Number(row?.getAttribute("aria-rowindex")) - 2,
+                row?.getAttribute("aria-selected"),
+                own !== undefined && around !== undefined && own.top >= around.top &&
+                own.bottom <= around.bottom,
+              ] as const;
+            });
+            const wanted = {
+              Home: 0,
+              ArrowDown: Math.min(1, rows - 1),
+              End: rows - 1,
+              ArrowUp: Math.max(0, rows - 2),
+            }[key];
+            assertEquals([line, isSelected, isSeen], [wanted, "true", true], `${list} ${key}`);
+            gone++;
+          }
+        }
+        assertEquals(gone, 35);
+      });
+    });
+  },
+});
+
+Deno.test({
   name: "tens of thousands of threads, with markup in their names, make no page of them",
   ...needs,
   async fn() {

@@ -1,11 +1,10 @@
 import type { CodeAnswer, CodeCount, CodeInsn, CodeLine } from "../recording/code_service.ts";
 import { FunctionPicker } from "../sandwich/sandwich.tsx";
-import { Share } from "../table/functions.tsx";
 import { countedOf, nameOf, objectOf, type ProfileViewProps, unitOf } from "../ui/context.ts";
 import { amount, percent } from "../ui/format.ts";
+import { Grid, type GridLine, Share } from "../ui/grid.tsx";
 import { type JSX, useMemo, useState } from "../ui/preact.ts";
 import { useQuery } from "../ui/use_query.ts";
-import { lineOfKey, VirtualList } from "../ui/virtual_list.tsx";
 
 /** The source and the instructions of a function, with the share of each line and instruction. */
 export function CodeView(props: ProfileViewProps): JSX.Element {
@@ -80,6 +79,19 @@ function weightOf({ store }: ProfileViewProps): (count: CodeCount) => number {
   return weight === "samples" ? ({ samples }) => samples : ({ period }) => period;
 }
 
+const SOURCE_COLUMNS = [
+  { title: "Self", class: "number" },
+  { title: "Total", class: "number" },
+  { title: "Line", class: "number" },
+  { title: "Source" },
+];
+
+const INSN_COLUMNS = [
+  { title: "Self", class: "number" },
+  { title: "Address", class: "number" },
+  { title: "Instruction" },
+];
+
 /** A line of the list: a heading, a line of source, or what is called from there. */
 type SourceRow =
   | { readonly file: string }
@@ -123,88 +135,69 @@ function SourceLines(props: CodeProps): JSX.Element {
   };
   const whole = weight(code.whole);
   return (
-    <VirtualList
-      class="grid source"
-      role="grid"
-      aria-label={`Source of ${name}`}
-      aria-rowcount={rows.length + 1}
-      aria-activedescendant={at < 0 ? undefined : `source-${at}`}
-      tabIndex={0}
-      onKeyDown={(event) => {
-        const to = lineOfKey(event.key, at < 0 ? hottest : at, rows.length);
-        if (to === undefined) return;
-        go(to);
-        event.preventDefault();
-      }}
-      head={
-        <div class="row head" role="row" aria-rowindex={1}>
-          <div class="number" role="columnheader">Self</div>
-          <div class="number" role="columnheader">Total</div>
-          <div class="number" role="columnheader">Line</div>
-          <div role="columnheader">Source</div>
-        </div>
-      }
+    <Grid
+      id="source"
+      class="source"
+      label={`Source of ${name}`}
+      columns={SOURCE_COLUMNS}
       count={rows.length}
       height={20}
-      chosen={at < 0 ? hottest : at}
-      render={(i) => {
+      at={at}
+      start={at < 0 ? hottest : at}
+      choose={go}
+      line={(i): GridLine | undefined => {
         const row = rows[i];
-        if (row === undefined) return null;
-        const common = { role: "row", id: `source-${i}`, "aria-rowindex": i + 2 } as const;
+        if (row === undefined) return undefined;
         if ("file" in row) {
-          return (
-            <div {...common} class="row file">
-              <div class="wide" role="gridcell" title={row.file}>{row.file}</div>
-            </div>
-          );
+          return {
+            class: "file",
+            cells: <div class="wide" role="gridcell" title={row.file}>{row.file}</div>,
+          };
         }
         if ("call" in row) {
           const { call } = row;
-          return (
-            <div {...common} class="row call">
-              <div role="gridcell" />
-              <div class="number soft" role="gridcell">{percent(weight(call), whole)}</div>
-              <div role="gridcell" />
-              <div role="gridcell">
-                <span class="soft" aria-hidden="true">↳</span>
-                <button
-                  type="button"
-                  class="link"
-                  tabIndex={-1}
-                  title={call.name}
-                  onClick={() => store.set({ fn: call.name })}
-                >
-                  {call.name}
-                </button>
-                {call.inlined && <span class="tag">inlined</span>}
-              </div>
-            </div>
-          );
+          return {
+            class: "call",
+            cells: (
+              <>
+                <div role="gridcell" />
+                <div class="number soft" role="gridcell">{percent(weight(call), whole)}</div>
+                <div role="gridcell" />
+                <div role="gridcell">
+                  <span class="soft" aria-hidden="true">↳</span>
+                  <button
+                    type="button"
+                    class="link"
+                    tabIndex={-1}
+                    title={call.name}
+                    onClick={() => store.set({ fn: call.name })}
+                  >
+                    {call.name}
+                  </button>
+                  {call.inlined && <span class="tag">inlined</span>}
+                </div>
+              </>
+            ),
+          };
         }
         const { line } = row;
         const [self, total] = [weight(line.self), weight(line.total)];
-        return (
-          <div
-            {...common}
-            class={`row${i === at ? " chosen" : ""}${row.place === place ? " marked" : ""}${
-              row.isGap ? " gap" : ""
-            }`}
-            aria-selected={i === at}
-            data-place={row.place}
-            data-self={self}
-            data-total={total}
-            onClick={() => go(i)}
-          >
-            {self === 0
-              ? <div role="gridcell" />
-              : <Share name="self" part={self} all={whole} text={amount(self, unit)} />}
-            {total === 0
-              ? <div role="gridcell" />
-              : <Share name="total" part={total} all={whole} text={amount(total, unit)} />}
-            <div class="number soft" role="gridcell">{line.line === 0 ? "?" : line.line}</div>
-            <div class="text" role="gridcell">{line.text}</div>
-          </div>
-        );
+        return {
+          class: `${row.place === place ? "marked" : ""}${row.isGap ? " gap" : ""}`,
+          data: { place: row.place, self, total },
+          cells: (
+            <>
+              {self === 0
+                ? <div role="gridcell" />
+                : <Share name="self" part={self} all={whole} text={amount(self, unit)} />}
+              {total === 0
+                ? <div role="gridcell" />
+                : <Share name="total" part={total} all={whole} text={amount(total, unit)} />}
+              <div class="number soft" role="gridcell">{line.line === 0 ? "?" : line.line}</div>
+              <div class="text" role="gridcell">{line.text}</div>
+            </>
+          ),
+        };
       }}
     />
   );
@@ -259,36 +252,24 @@ function Instructions(props: CodeProps): JSX.Element {
   const own = rows[at];
   const isOwn = own !== undefined && "insn" in own && own.insn.place === place;
   return (
-    <VirtualList
-      class="grid insns"
-      role="grid"
-      aria-label={`Instructions of ${name}`}
-      aria-rowcount={rows.length + 1}
-      aria-activedescendant={at < 0 ? undefined : `insn-${at}`}
-      tabIndex={0}
-      onKeyDown={(event) => {
-        const to = lineOfKey(event.key, at < 0 ? hottest : at, rows.length);
-        if (to === undefined) return;
-        go(to);
-        event.preventDefault();
-      }}
-      head={
-        <div class="row head" role="row" aria-rowindex={1}>
-          <div class="number" role="columnheader">Self</div>
-          <div class="number" role="columnheader">Address</div>
-          <div role="columnheader">Instruction</div>
-        </div>
-      }
+    <Grid
+      id="insn"
+      class="insns"
+      label={`Instructions of ${name}`}
+      columns={INSN_COLUMNS}
       count={rows.length}
       height={20}
+      at={at}
+      start={at < 0 ? hottest : at}
       chosen={isOwn ? at : marked >= 0 ? marked : at < 0 ? hottest : at}
-      render={(i) => {
+      choose={go}
+      line={(i): GridLine | undefined => {
         const row = rows[i];
-        if (row === undefined) return null;
-        const common = { role: "row", id: `insn-${i}`, "aria-rowindex": i + 2 } as const;
+        if (row === undefined) return undefined;
         if ("heading" in row) {
-          return (
-            <div {...common} class="row file">
+          return {
+            class: "file",
+            cells: (
               <div class="wide" role="gridcell" title={row.heading}>
                 <span style={{ paddingLeft: `${row.inlined.length}em` }} />
                 {row.heading.slice(row.heading.lastIndexOf("/") + 1)}
@@ -298,31 +279,26 @@ function Instructions(props: CodeProps): JSX.Element {
                   </>
                 )}
               </div>
-            </div>
-          );
+            ),
+          };
         }
         const { insn } = row;
         const self = weight(insn);
-        return (
-          <div
-            {...common}
-            class={`row${i === at ? " chosen" : ""}${
-              insn.place === place && place !== "" ? " marked" : ""
-            }`}
-            aria-selected={i === at}
-            data-address={insn.address}
-            data-samples={insn.samples}
-            onClick={() => go(i)}
-          >
-            {self === 0
-              ? <div role="gridcell" />
-              : <Share name="self" part={self} all={whole} text={amount(self, unit)} />}
-            <div class="number soft" role="gridcell">{insn.address}</div>
-            <div class="text" role="gridcell" title={insn.bytes}>
-              {insn.text === "" ? insn.bytes : insn.text}
-            </div>
-          </div>
-        );
+        return {
+          class: insn.place === place && place !== "" ? "marked" : "",
+          data: { address: insn.address, samples: insn.samples },
+          cells: (
+            <>
+              {self === 0
+                ? <div role="gridcell" />
+                : <Share name="self" part={self} all={whole} text={amount(self, unit)} />}
+              <div class="number soft" role="gridcell">{insn.address}</div>
+              <div class="text" role="gridcell" title={insn.bytes}>
+                {insn.text === "" ? insn.bytes : insn.text}
+              </div>
+            </>
+          ),
+        };
       }}
     />
   );

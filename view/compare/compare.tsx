@@ -5,10 +5,10 @@ import { FileChoice } from "../app/drop_place.tsx";
 import { FlameGraph } from "../flame/flame_graph.tsx";
 import { countedOf, type ProfileViewProps, unitOf } from "../ui/context.ts";
 import { amount, grouped, percent } from "../ui/format.ts";
+import { Grid, type GridColumn } from "../ui/grid.tsx";
 import { type JSX, useMemo, useState } from "../ui/preact.ts";
 import { matches } from "../ui/search.ts";
 import { useQuery } from "../ui/use_query.ts";
-import { lineOfKey, VirtualList } from "../ui/virtual_list.tsx";
 
 type ComparedRow = ComparedFunctions["rows"][number];
 
@@ -206,17 +206,18 @@ function ComparedGraph(
 
 type Column = "change" | "before" | "after" | "chance" | "name" | "object";
 
-const COLUMNS: readonly (readonly [Column, string, string])[] = [
-  ["before", "Base", "of the base"],
-  ["after", "Now", "of what is shown"],
-  ["change", "Change", "as a part of the whole base"],
-  [
-    "chance",
-    "Chance",
-    "how probable such a change is by chance alone; * counts among all that were tested",
-  ],
-  ["name", "Function", ""],
-  ["object", "Object", "the program, library or kernel that it is in"],
+const COLUMNS: readonly GridColumn<Column>[] = [
+  { name: "before", class: "number before", title: "Base", hint: "of the base" },
+  { name: "after", class: "number after", title: "Now", hint: "of what is shown" },
+  { name: "change", class: "number change", title: "Change", hint: "as a part of the whole base" },
+  {
+    name: "chance",
+    class: "number chance",
+    title: "Chance",
+    hint: "how probable such a change is by chance alone; * counts among all that were tested",
+  },
+  { name: "name", title: "Function" },
+  { name: "object", title: "Object", hint: "the program, library or kernel that it is in" },
 ];
 
 /** The functions of both, with how probable each change is by chance. */
@@ -259,92 +260,65 @@ function ComparedTable(
     <>
       {error !== undefined && <p class="empty wrong" role="alert">{error}</p>}
       {value !== undefined && error === undefined && (
-        <VirtualList
-          class="grid compared"
-          role="grid"
-          aria-label={`${grouped(rows.length)} functions of both recordings, by ${sort.by}`}
-          aria-rowcount={rows.length + 1}
-          aria-activedescendant={line < 0 ? undefined : `compared-${line}`}
-          tabIndex={0}
-          onKeyDown={(event) => {
-            const to = lineOfKey(event.key, line, rows.length);
-            if (to !== undefined) setLine(to);
-            else if (event.key === "Enter") picked(line);
-            else return;
-            event.preventDefault();
+        <Grid
+          id="compared"
+          class="compared"
+          label={`${grouped(rows.length)} functions of both recordings, by ${sort.by}`}
+          columns={COLUMNS}
+          sort={{
+            ...sort,
+            change: (by) =>
+              setSort((before) => ({
+                by,
+                up: before.by === by
+                  ? !before.up
+                  : by === "name" || by === "object" || by === "chance",
+              })),
           }}
-          head={
-            <div class="row head" role="row" aria-rowindex={1}>
-              {COLUMNS.map(([name, title, hint]) => (
-                <div
-                  key={name}
-                  class={name === "name" || name === "object" ? name : `number ${name}`}
-                  role="columnheader"
-                  aria-sort={sort.by === name ? sort.up ? "ascending" : "descending" : "none"}
-                >
-                  <button
-                    type="button"
-                    title={hint}
-                    onClick={() =>
-                      setSort((before) => ({
-                        by: name,
-                        up: before.by === name
-                          ? !before.up
-                          : name === "name" || name === "object" || name === "chance",
-                      }))}
-                  >
-                    {title}
-                    <span aria-hidden="true">{sort.by === name ? sort.up ? " ▲" : " ▼" : ""}</span>
-                  </button>
-                </div>
-              ))}
-            </div>
-          }
           count={rows.length}
           height={24}
-          chosen={line}
-          render={(at) => {
+          at={line}
+          choose={setLine}
+          pick={picked}
+          line={(at) => {
             const row = rows[at];
-            if (row === undefined) return null;
+            if (row === undefined) return undefined;
             const [low, high] = row.interval;
             const name = comparison.names[row.fn] ?? row.name;
-            return (
-              <div
-                class={`row${at === line ? " chosen" : ""}${row.isSignificant ? "" : " faded"}`}
-                role="row"
-                id={`compared-${at}`}
-                aria-rowindex={at + 2}
-                aria-selected={at === line}
-                data-fn={row.name}
-                data-object={row.object}
-                data-change={row.change}
-                data-chance={row.chance}
-                data-significant={row.isSignificant}
-                onClick={() => setLine(at)}
-                onDblClick={() => picked(at)}
-              >
-                <div class="number" role="gridcell">{measured(row.before.value)}</div>
-                <div class="number" role="gridcell">{measured(row.after.value)}</div>
-                <div
-                  class={`number change ${row.change < 0 ? "less" : "more"}`}
-                  role="gridcell"
-                  title={`with 95% between ${signed(low)} and ${signed(high)}`}
-                >
-                  {signed(row.change)}
-                </div>
-                <div class="number" role="gridcell">
-                  {row.chance < 0.0001 ? "<0.0001" : row.chance.toFixed(4)}
-                  <span class="star">{row.isSignificant ? "*" : ""}</span>
-                </div>
-                <div class="name" role="gridcell" title={name}>
-                  <button type="button" class="link" tabIndex={-1} onClick={() => picked(at)}>
-                    {name}
-                  </button>
-                  {row.note !== "" && <span class="tag">{row.note}</span>}
-                </div>
-                <div class="object soft" role="gridcell">{row.object}</div>
-              </div>
-            );
+            return {
+              class: row.isSignificant ? "" : "faded",
+              data: {
+                fn: row.name,
+                object: row.object,
+                change: row.change,
+                chance: row.chance,
+                significant: row.isSignificant,
+              },
+              cells: (
+                <>
+                  <div class="number" role="gridcell">{measured(row.before.value)}</div>
+                  <div class="number" role="gridcell">{measured(row.after.value)}</div>
+                  <div
+                    class={`number change ${row.change < 0 ? "less" : "more"}`}
+                    role="gridcell"
+                    title={`with 95% between ${signed(low)} and ${signed(high)}`}
+                  >
+                    {signed(row.change)}
+                  </div>
+                  <div class="number" role="gridcell">
+                    {row.chance < 0.0001 ? "<0.0001" : row.chance.toFixed(4)}
+                    <span class="star">{row.isSignificant ? "*" : ""}</span>
+                  </div>
+                  <div class="name" role="gridcell" title={name}>
+                    <button type="button" class="link" tabIndex={-1} onClick={() => picked(at)}>
+                      {name}
+                    </button>
+                    {row.note !== "" && <span class="tag">{row.note}</span>}
+                  </div>
+                  <div class="object soft" role="gridcell">{row.object}</div>
+                </>
+              ),
+            };
           }}
         />
       )}

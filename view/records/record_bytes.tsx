@@ -1,10 +1,17 @@
 import type { RecordDetail } from "../recording/record_list.ts";
 import { grouped } from "../ui/format.ts";
+import { Grid } from "../ui/grid.tsx";
 import { type JSX, useMemo, useState } from "../ui/preact.ts";
-import { lineOfKey, VirtualList } from "../ui/virtual_list.tsx";
+import { VirtualList } from "../ui/virtual_list.tsx";
 
 /** Bytes in a line. */
 const WIDE = 16;
+
+const COLUMNS = [
+  { title: "Field", class: "name" },
+  { title: "Value", class: "value" },
+  { title: "Type", class: "kind" },
+];
 
 /** The fields of a record beside its bytes: what is marked in one is marked in the other. */
 export function RecordBytes(
@@ -53,51 +60,35 @@ export function RecordBytes(
         <button type="button" aria-label="Close the record" onClick={close}>×</button>
       </div>
       <div class="detail-parts" onMouseLeave={() => setHover(-1)}>
-        <VirtualList
-          class="grid fields"
-          role="grid"
-          aria-label="Fields"
-          aria-rowcount={fields.length + 1}
-          aria-activedescendant={chosen < 0 ? undefined : `field-${chosen}`}
-          tabIndex={0}
-          onKeyDown={(event) => {
-            const to = lineOfKey(event.key, chosen, fields.length);
-            if (to === undefined) return;
-            choose(to);
-            event.preventDefault();
-          }}
-          head={
-            <div class="row head" role="row" aria-rowindex={1}>
-              <div class="name" role="columnheader">Field</div>
-              <div class="value" role="columnheader">Value</div>
-              <div class="kind" role="columnheader">Type</div>
-            </div>
-          }
+        <Grid
+          id="field"
+          class="fields"
+          label="Fields"
+          columns={COLUMNS}
           count={fields.length}
           height={21}
+          at={chosen}
           chosen={scrolled.field}
-          render={(number) => {
-            const { field: name, value, type, problems } = fields[number] as typeof fields[number];
-            return (
-              <div
-                class={`row tint-${number % 2}${number === marked ? " marked" : ""}${
-                  problems.length > 0 ? " problem" : ""
-                }`}
-                role="row"
-                id={`field-${number}`}
-                aria-rowindex={number + 2}
-                aria-selected={number === chosen}
-                title={problems.join("\n")}
-                onMouseEnter={() => overField(number)}
-                onClick={() => choose(number)}
-              >
-                <div class="name" role="gridcell">{name.replace(/^\./, "")}</div>
-                <div class="value number" role="gridcell">
-                  {value ?? shortBytes(bytes, fields[number] as typeof fields[number])}
-                </div>
-                <div class="kind soft" role="gridcell">{type}</div>
-              </div>
-            );
+          choose={choose}
+          line={(number) => {
+            const field = fields[number] as typeof fields[number];
+            const { field: name, value, type, problems } = field;
+            return {
+              class: `tint-${number % 2}${number === marked ? " marked" : ""}${
+                problems.length > 0 ? " problem" : ""
+              }`,
+              title: problems.join("\n"),
+              onMouseEnter: () => overField(number),
+              cells: (
+                <>
+                  <div class="name" role="gridcell">{name.replace(/^\./, "")}</div>
+                  <div class="value number" role="gridcell">
+                    {value ?? shortBytes(bytes, field)}
+                  </div>
+                  <div class="kind soft" role="gridcell">{type}</div>
+                </>
+              ),
+            };
           }}
         />
         <div class="hex" role="group" aria-label="Bytes" onMouseOver={overByte}>

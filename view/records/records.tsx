@@ -1,15 +1,24 @@
 import type { RecordQuery, RecordRow } from "../recording/record_list.ts";
 import type { ViewProps } from "../ui/context.ts";
 import { grouped } from "../ui/format.ts";
+import { Grid } from "../ui/grid.tsx";
 import { type JSX, useEffect, useMemo, useReducer, useRef, useState } from "../ui/preact.ts";
 import { useQuery } from "../ui/use_query.ts";
-import { lineOfKey, VirtualList } from "../ui/virtual_list.tsx";
 import { RecordBytes } from "./record_bytes.tsx";
 
 /** Rows that are asked for at once. */
 const PAGE = 200;
 /** Pages that are kept. */
 const KEPT = 40;
+
+const COLUMNS = [
+  { title: "Number", class: "number" },
+  { title: "Time", class: "time" },
+  { title: "Type", class: "kind" },
+  { title: "Pid / tid", class: "tid" },
+  { title: "CPU", class: "cpu" },
+  { title: "Fields", class: "text" },
+];
 
 /** Rows of a list, asked for page by page. */
 class Pages {
@@ -118,50 +127,25 @@ export function RecordsView({ store, open }: ViewProps): JSX.Element {
       </div>
       <div class={`records${state.record >= 0 ? " with-detail" : ""}`}>
         {pages.count !== undefined && (
-          <VirtualList
-            class="grid record-list"
-            role="grid"
-            aria-label="Records"
-            aria-rowcount={(pages.count ?? 0) + 1}
-            aria-activedescendant={line < 0 ? undefined : `record-${line}`}
-            tabIndex={0}
-            onKeyDown={(event) => {
-              const to = lineOfKey(event.key, line, pages.count ?? 0);
-              if (to === undefined) return;
-              choose(to);
-              event.preventDefault();
-            }}
-            head={
-              <div class="row head" role="row" aria-rowindex={1}>
-                <div class="number" role="columnheader">Number</div>
-                <div class="time" role="columnheader">Time</div>
-                <div class="kind" role="columnheader">Type</div>
-                <div class="tid" role="columnheader">Pid / tid</div>
-                <div class="cpu" role="columnheader">CPU</div>
-                <div class="text" role="columnheader">Fields</div>
-              </div>
-            }
+          <Grid
+            id="record"
+            class="record-list"
+            label="Records"
+            columns={COLUMNS}
             count={pages.count}
             height={22}
-            chosen={line}
+            at={line}
+            choose={choose}
             onRange={(from, to) => {
               pages.want(from);
               pages.want(Math.max(from, to - 1));
             }}
-            render={(at) => {
+            line={(at) => {
               const row = pages.row(at);
-              return row === undefined
-                ? <div class="row soft" role="row" aria-rowindex={at + 2} />
-                : (
-                  <div
-                    class={`row${at === line ? " chosen" : ""}`}
-                    role="row"
-                    id={`record-${at}`}
-                    aria-rowindex={at + 2}
-                    aria-selected={at === line}
-                    data-number={row.number}
-                    onClick={() => choose(at)}
-                  >
+              return row === undefined ? undefined : {
+                data: { number: row.number },
+                cells: (
+                  <>
                     <div class="number" role="gridcell">{row.number}</div>
                     <div class="time number" role="gridcell">{row.time}</div>
                     <div class="kind" role="gridcell">{row.type}</div>
@@ -170,8 +154,9 @@ export function RecordsView({ store, open }: ViewProps): JSX.Element {
                     </div>
                     <div class="cpu number" role="gridcell">{row.cpu < 0 ? "" : row.cpu}</div>
                     <div class="text" role="gridcell">{row.text}</div>
-                  </div>
-                );
+                  </>
+                ),
+              };
             }}
           />
         )}

@@ -1,27 +1,19 @@
-import {
-  countedOf,
-  isInlined,
-  isUnverified,
-  nameOf,
-  objectOf,
-  type ProfileViewProps,
-  unitOf,
-} from "../ui/context.ts";
-import { amount, grouped, percent } from "../ui/format.ts";
+import { countedOf, nameOf, objectOf, type ProfileViewProps, unitOf } from "../ui/context.ts";
+import { amount, grouped } from "../ui/format.ts";
+import { FunctionCell } from "../ui/function_cell.tsx";
+import { Grid, type GridColumn, Share } from "../ui/grid.tsx";
 import { save } from "../ui/save.ts";
 import { type JSX, useMemo, useState } from "../ui/preact.ts";
 import { useQuery } from "../ui/use_query.ts";
-import { lineOfKey, VirtualList } from "../ui/virtual_list.tsx";
 
 type Column = "self" | "total" | "name" | "object";
 
-const COLUMNS: readonly { readonly name: Column; readonly title: string; readonly hint: string }[] =
-  [
-    { name: "self", title: "Self", hint: "in the function itself" },
-    { name: "total", title: "Total", hint: "in the function and in what it called" },
-    { name: "name", title: "Function", hint: "" },
-    { name: "object", title: "Object", hint: "the program, library or kernel that it is in" },
-  ];
+const COLUMNS: readonly GridColumn<Column>[] = [
+  { name: "self", title: "Self", hint: "in the function itself" },
+  { name: "total", title: "Total", hint: "in the function and in what it called" },
+  { name: "name", title: "Function" },
+  { name: "object", title: "Object", hint: "the program, library or kernel that it is in" },
+];
 
 /** All functions, with what is selected of them. */
 export function FunctionsView(props: ProfileViewProps): JSX.Element {
@@ -62,77 +54,44 @@ export function FunctionsView(props: ProfileViewProps): JSX.Element {
   return (
     <section class="fill" aria-label="Functions">
       {value !== undefined && (
-        <VirtualList
-          class="grid functions"
-          role="grid"
-          aria-label={`${grouped(order.length)} functions, by ${sort.by}`}
-          aria-rowcount={order.length + 1}
-          aria-activedescendant={line < 0 ? undefined : `function-${line}`}
-          tabIndex={0}
-          onKeyDown={(event) => {
-            const to = lineOfKey(event.key, line, order.length);
-            if (to !== undefined) setLine(to);
-            else if (event.key === "Enter") picked(line);
-            else return;
-            event.preventDefault();
-          }}
-          head={
-            <div class="row head" role="row" aria-rowindex={1}>
-              {COLUMNS.map(({ name, title, hint }) => (
-                <div
-                  key={name}
-                  class={name}
-                  role="columnheader"
-                  aria-sort={sort.by === name ? sort.up ? "ascending" : "descending" : "none"}
-                >
-                  <button type="button" title={hint} onClick={() => sorted(name)}>
-                    {title}
-                    {name === "self" || name === "total" ? <small>{counted}</small> : ""}
-                    <span aria-hidden="true">{sort.by === name ? sort.up ? " ▲" : " ▼" : ""}</span>
-                  </button>
-                </div>
-              ))}
-            </div>
-          }
+        <Grid
+          id="function"
+          class="functions"
+          label={`${grouped(order.length)} functions, by ${sort.by}`}
+          columns={COLUMNS.map((column) =>
+            column.name === "self" || column.name === "total"
+              ? {
+                ...column,
+                title: (
+                  <>
+                    {column.title}
+                    <small>{counted}</small>
+                  </>
+                ),
+              }
+              : column
+          )}
+          sort={{ ...sort, change: sorted }}
           count={order.length}
           height={24}
-          chosen={line}
-          render={(at) => {
+          at={line}
+          choose={setLine}
+          pick={picked}
+          line={(at) => {
             const row = order[at] as number;
             const fn = value.item[row] as number;
             const [self, total] = [value.self[row] as number, value.total[row] as number];
-            return (
-              <div
-                class={`row${at === line ? " chosen" : ""}`}
-                role="row"
-                id={`function-${at}`}
-                aria-rowindex={at + 2}
-                aria-selected={at === line}
-                data-fn={nameOf(facts, fn)}
-                data-self={self}
-                data-total={total}
-                onClick={() => setLine(at)}
-                onDblClick={() => picked(at)}
-              >
-                <Share name="self" part={self} all={value.sum} text={amount(self, unit)} />
-                <Share name="total" part={total} all={value.sum} text={amount(total, unit)} />
-                <div class="name" role="gridcell" title={nameOf(facts, fn)}>
-                  <button type="button" class="link" tabIndex={-1} onClick={() => picked(at)}>
-                    {nameOf(facts, fn)}
-                  </button>
-                  {isInlined(facts, fn) && <span class="tag">inlined</span>}
-                  {isUnverified(facts, fn) && (
-                    <span
-                      class="tag"
-                      title="The recording has no build id of the file that the name is from"
-                    >
-                      unverified
-                    </span>
-                  )}
-                </div>
-                <div class="object soft" role="gridcell">{objectOf(facts, fn)}</div>
-              </div>
-            );
+            return {
+              data: { fn: nameOf(facts, fn), self, total },
+              cells: (
+                <>
+                  <Share name="self" part={self} all={value.sum} text={amount(self, unit)} />
+                  <Share name="total" part={total} all={value.sum} text={amount(total, unit)} />
+                  <FunctionCell {...props} fn={fn} />
+                  <div class="object soft" role="gridcell">{objectOf(facts, fn)}</div>
+                </>
+              ),
+            };
           }}
         />
       )}
@@ -155,27 +114,6 @@ export function FunctionsView(props: ProfileViewProps): JSX.Element {
         )}
       </p>
     </section>
-  );
-}
-
-/** A share with a bar behind it. */
-export function Share(
-  { name, part, all, text }: {
-    readonly name: string;
-    readonly part: number;
-    readonly all: number;
-    readonly text: string;
-  },
-): JSX.Element {
-  return (
-    <div class={`${name} share`} role="gridcell" title={text}>
-      <span
-        class="share-bar"
-        style={{ width: `${all === 0 ? 0 : 100 * part / all}%` }}
-        aria-hidden="true"
-      />
-      <span class="share-text">{percent(part, all)}</span>
-    </div>
   );
 }
 

@@ -1,17 +1,16 @@
 import type { TreeRow, TreeRows } from "../data/view_engine.ts";
-import {
-  countedOf,
-  isInlined,
-  isUnverified,
-  nameOf,
-  objectOf,
-  type ProfileViewProps,
-  unitOf,
-} from "../ui/context.ts";
+import { countedOf, nameOf, objectOf, type ProfileViewProps, unitOf } from "../ui/context.ts";
 import { amount, percent } from "../ui/format.ts";
+import { FunctionCell } from "../ui/function_cell.tsx";
+import { Grid, Share } from "../ui/grid.tsx";
 import { type JSX, useEffect, useRef, useState } from "../ui/preact.ts";
-import { Share } from "../table/functions.tsx";
-import { lineOfKey, VirtualList } from "../ui/virtual_list.tsx";
+
+const COLUMNS = [
+  { title: "Total", class: "total" },
+  { title: "Self", class: "self" },
+  { title: "Function", class: "name" },
+  { title: "Object", class: "object" },
+];
 
 /** A line that is in view, or would be. */
 interface Line {
@@ -85,24 +84,25 @@ export function TreeView(props: ProfileViewProps): JSX.Element {
   visit([]);
   const unit = unitOf(props);
   const sum = known?.sum ?? 0;
-  const keyed = (event: KeyboardEvent) => {
+  const picked = (number: number) => {
+    const line = lines[number];
+    if (line !== undefined) store.set({ view: "sandwich", fn: nameOf(facts, line.row.item) });
+  };
+  const keyed = (key: string): boolean => {
     const line = lines[at];
-    const to = lineOfKey(event.key, at, lines.length);
-    if (to !== undefined) setAt(to);
-    else if (event.key === "ArrowRight" && line !== undefined) {
+    if (line === undefined) return false;
+    if (key === "ArrowRight") {
       if (line.row.hasMore && !opened.has(line.key)) expand(line.path);
       else if (line.row.hasMore) setAt(at + 1);
-    } else if (event.key === "ArrowLeft" && line !== undefined) {
+    } else if (key === "ArrowLeft") {
       if (opened.has(line.key)) collapse(line.key);
       else {
         const above = line.path.slice(0, -1).join();
         const caller = lines.findIndex(({ key }) => key === above);
         if (caller >= 0) setAt(caller);
       }
-    } else if (event.key === "Enter" && line !== undefined) {
-      store.set({ view: "sandwich", fn: nameOf(facts, line.row.item) });
-    } else return;
-    event.preventDefault();
+    } else return false;
+    return true;
   };
   return (
     <section class="fill" aria-label="Tree">
@@ -123,80 +123,50 @@ export function TreeView(props: ProfileViewProps): JSX.Element {
         <span class="soft">{countedOf(props)}</span>
       </div>
       {known !== undefined && (
-        <VirtualList
-          class="grid tree"
+        <Grid
+          id="line"
+          class="tree"
           role="treegrid"
-          aria-label="Callers and callees"
-          aria-rowcount={lines.length + 1}
-          aria-activedescendant={lines.length > 0 ? `line-${at}` : undefined}
-          tabIndex={0}
-          onKeyDown={keyed}
-          head={
-            <div class="row head" role="row" aria-rowindex={1}>
-              <div class="total" role="columnheader">Total</div>
-              <div class="self" role="columnheader">Self</div>
-              <div class="name" role="columnheader">Function</div>
-              <div class="object" role="columnheader">Object</div>
-            </div>
-          }
+          label="Callers and callees"
+          columns={COLUMNS}
           count={lines.length}
           height={24}
-          chosen={at}
-          render={(number) => {
+          at={at}
+          choose={setAt}
+          pick={picked}
+          onKey={keyed}
+          line={(number) => {
             const line = lines[number];
-            if (line === undefined) return null;
-            const { row, path, key: name } = line;
+            if (line === undefined) return undefined;
+            const { row: { item, self, total, hasMore }, path, key: name } = line;
             const isOpen = opened.has(name);
-            const found = matched?.[row.item] === 1;
-            return (
-              <div
-                class={`row${number === at ? " chosen" : ""}${found ? " found" : ""}`}
-                role="row"
-                id={`line-${number}`}
-                aria-rowindex={number + 2}
-                aria-level={path.length}
-                aria-expanded={row.hasMore ? isOpen : undefined}
-                data-path={path.map((fn) => nameOf(facts, fn)).join("\n")}
-                data-self={row.self}
-                data-total={row.total}
-                onClick={() => setAt(number)}
-              >
-                <Share name="total" part={row.total} all={sum} text={amount(row.total, unit)} />
-                <div class="self number" role="gridcell" title={amount(row.self, unit)}>
-                  {row.self === 0 ? "" : percent(row.self, sum)}
-                </div>
-                <div class="name" role="gridcell" title={nameOf(facts, row.item)}>
-                  <span style={{ paddingLeft: `${Math.min(60, path.length - 1) * 12}px` }} />
-                  <button
-                    type="button"
-                    class="twist"
-                    tabIndex={-1}
-                    aria-hidden="true"
-                    onClick={() => isOpen ? collapse(name) : expand(path)}
-                  >
-                    {row.hasMore ? isOpen ? "▾" : "▸" : ""}
-                  </button>
-                  <button
-                    type="button"
-                    class="link"
-                    tabIndex={-1}
-                    onClick={() => store.set({ view: "sandwich", fn: nameOf(facts, row.item) })}
-                  >
-                    {nameOf(facts, row.item)}
-                  </button>
-                  {isInlined(facts, row.item) && <span class="tag">inlined</span>}
-                  {isUnverified(facts, row.item) && (
-                    <span
-                      class="tag"
-                      title="The recording has no build id of the file that the name is from"
+            return {
+              class: matched?.[item] === 1 ? "found" : "",
+              "aria-level": path.length,
+              ...(hasMore ? { "aria-expanded": isOpen } : {}),
+              data: { path: path.map((fn) => nameOf(facts, fn)).join("\n"), self, total },
+              cells: (
+                <>
+                  <Share name="total" part={total} all={sum} text={amount(total, unit)} />
+                  <div class="self number" role="gridcell" title={amount(self, unit)}>
+                    {self === 0 ? "" : percent(self, sum)}
+                  </div>
+                  <FunctionCell {...props} fn={item}>
+                    <span style={{ paddingLeft: `${Math.min(60, path.length - 1) * 12}px` }} />
+                    <button
+                      type="button"
+                      class="twist"
+                      tabIndex={-1}
+                      aria-hidden="true"
+                      onClick={() => isOpen ? collapse(name) : expand(path)}
                     >
-                      unverified
-                    </span>
-                  )}
-                </div>
-                <div class="object soft" role="gridcell">{objectOf(facts, row.item)}</div>
-              </div>
-            );
+                      {hasMore ? isOpen ? "▾" : "▸" : ""}
+                    </button>
+                  </FunctionCell>
+                  <div class="object soft" role="gridcell">{objectOf(facts, item)}</div>
+                </>
+              ),
+            };
           }}
         />
       )}

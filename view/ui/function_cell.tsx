@@ -1,0 +1,35 @@
+import { isInlined, isUnverified, nameOf, type ProfileViewProps } from "./context.ts";
+import type { ComponentChildren, JSX } from "./preact.ts";
+
+/** The name of a function in a line of a grid; a click shows it in the sandwich. */
+export function FunctionCell(
+  { facts, store, fn, children }: ProfileViewProps & {
+    readonly fn: number;
+    /** What stands before it. */
+    readonly children?: ComponentChildren;
+  },
+): JSX.Element {
+  const name = nameOf(facts, fn);
+  return (
+    <div class="name" role="gridcell" title={name}>
+      {children}
+      <button
+        type="button"
+        class="link"
+        tabIndex={-1}
+        onClick={() => store.set({ view: "sandwich", fn: name })}
+      >
+        {name}
+      </button>
+      {isInlined(facts, fn) && <span class="tag">inlined</span>}
+      {isUnverified(facts, fn) && (
+        <span
+          class="tag"
+          title="The recording has no build id of the file that the name is from"
+        >
+          unverified
+        </span>
+      )}
+    </div>
+  );
+}

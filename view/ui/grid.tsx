@@ -1,0 +1,166 @@
+import { percent } from "./format.ts";
+import type { ComponentChildren, JSX } from "./preact.ts";
+import { lineOfKey, VirtualList } from "./virtual_list.tsx";
+
+/** A column of a grid. */
+export interface GridColumn<Name extends string = string> {
+  /** What lines are sorted by. */
+  readonly name?: Name;
+  readonly title: ComponentChildren;
+  readonly class?: string;
+  readonly hint?: string;
+}
+
+/** What the lines of a grid are sorted by. */
+export interface GridSort<Name extends string = string> {
+  readonly by: Name;
+  readonly up: boolean;
+  /** Called with the column whose head was clicked. */
+  readonly change: (by: Name) => void;
+}
+
+/** A line of a grid. */
+export interface GridLine extends Omit<JSX.HTMLAttributes<HTMLDivElement>, "class" | "role"> {
+  readonly class?: string;
+  readonly cells: ComponentChildren;
+  /** What else is known of it, for tests and styles: `data-…`. */
+  readonly data?: Readonly<Record<string, string | number | boolean>>;
+}
+
+/** A table of any number of lines, of which one is chosen, by pointer or by keys. */
+export function Grid<Name extends string>(
+  {
+    id,
+    class: name,
+    label,
+    role = "grid",
+    columns,
+    sort,
+    count,
+    height,
+    at,
+    start = at,
+    chosen = start,
+    ...by
+  }: {
+    /** What the ids of lines begin with. */
+    readonly id: string;
+    readonly class: string;
+    /** What a screen reader calls it. */
+    readonly label: string;
+    readonly role?: "grid" | "treegrid";
+    readonly columns: readonly GridColumn<Name>[];
+    readonly sort?: GridSort<Name>;
+    readonly count: number;
+    /** Of a line, in pixels. */
+    readonly height: number;
+    /** The line that is chosen, -1 for none. */
+    readonly at: number;
+    /** Where keys begin where none is chosen. */
+    readonly start?: number;
+    /** The line that is brought into view. */
+    readonly chosen?: number;
+    readonly choose: (line: number) => void;
+    /** What Enter and a double click do. */
+    readonly pick?: (line: number) => void;
+    /** Keys of its own; says whether it was one. */
+    readonly onKey?: (key: string) => boolean;
+    /** Called with the lines in view. */
+    readonly onRange?: (from: number, to: number) => void;
+    /** `undefined` where the line is not known yet. */
+    readonly line: (line: number) => GridLine | undefined;
+  },
+): JSX.Element {
+  const keyed = (event: KeyboardEvent) => {
+    const to = lineOfKey(event.key, start, count);
+    if (to !== undefined) by.choose(to);
+    else if (by.onKey?.(event.key) !== true) {
+      if (event.key !== "Enter" || by.pick === undefined || at < 0) return;
+      by.pick(at);
+    }
+    event.preventDefault();
+  };
+  return (
+    <VirtualList
+      class={`grid ${name}`}
+      role={role}
+      aria-label={label}
+      aria-rowcount={count + 1}
+      aria-activedescendant={at < 0 || at >= count ? undefined : `${id}-${at}`}
+      tabIndex={0}
+      onKeyDown={keyed}
+      head={
+        <div class="row head" role="row" aria-rowindex={1}>
+          {columns.map((column, i) => <Head key={i} column={column} sort={sort} />)}
+        </div>
+      }
+      count={count}
+      height={height}
+      chosen={chosen}
+      {...(by.onRange === undefined ? {} : { onRange: by.onRange })}
+      render={(number) => {
+        const line = by.line(number);
+        if (line === undefined) {
+          return <div class="row soft" role="row" aria-rowindex={number + 2} />;
+        }
+        const { class: own = "", cells, data = {}, ...others } = line;
+        return (
+          <div
+            aria-selected={number === at}
+            onClick={() => by.choose(number)}
+            onDblClick={() => by.pick?.(number)}
+            {...others}
+            {...Object.fromEntries(Object.entries(data).map(([key, of]) => [`data-${key}`, of]))}
+            class={`row${number === at ? " chosen" : ""} ${own}`}
+            role="row"
+            id={`${id}-${number}`}
+            aria-rowindex={number + 2}
+          >
+            {cells}
+          </div>
+        );
+      }}
+    />
+  );
+}
+
+function Head<Name extends string>(
+  { column: { name, title, class: kind = name, hint }, sort }: {
+    readonly column: GridColumn<Name>;
+    readonly sort: GridSort<Name> | undefined;
+  },
+): JSX.Element {
+  if (sort === undefined || name === undefined) {
+    return <div class={kind} role="columnheader" title={hint}>{title}</div>;
+  }
+  const direction = sort.by !== name ? "none" : sort.up ? "ascending" : "descending";
+  return (
+    <div class={kind} role="columnheader" aria-sort={direction}>
+      <button type="button" title={hint} onClick={() => sort.change(name)}>
+        {title}
+        <span aria-hidden="true">{sort.by === name ? sort.up ? " ▲" : " ▼" : ""}</span>
+      </button>
+    </div>
+  );
+}
+
+/** A share with a bar behind it. */
+export function Share(
+  { name, part, all, text }: {
+    readonly name: string;
+    readonly part: number;
+    readonly all: number;
+    readonly text: string;
+  },
+): JSX.Element {
+  return (
+    <div class={`${name} share`} role="gridcell" title={text}>
+      <span
+        class="share-bar"
+        style={{ width: `${all === 0 ? 0 : 100 * part / all}%` }}
+        aria-hidden="true"
+      />
+      <span class="share-text">{percent(part, all)}</span>
+    </div>
+  );
+}
