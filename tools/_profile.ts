@@ -26,6 +26,7 @@ import {
   writeOut,
 } from "./_cli.ts";
 import { sampleJobs } from "./_record_flags.ts";
+import { remedyText } from "./_remedies.ts";
 import { whyNoSamples, whyNothing } from "./_nothing.ts";
 import { tableFolders } from "./_table_folders.ts";
 import {
@@ -201,7 +202,8 @@ export async function readProfile(
   if (stacks !== undefined) complain(`${tool}: ${name}: ${stacks}`);
   if (on.verbose) reportTrust(tool, trust, true);
   else reportTooLarge(tool, trust);
-  complain(`${tool}: ${name}: ${profile.trust}`);
+  const lost = /callers where nothing was mapped/.test(profile.trust);
+  complain(`${tool}: ${name}: ${profile.trust}${remedyText(trust, lost)}`);
   complaints.finish();
   return { profile, isWhole: complaints.count === 0, isPt: false, source: { engine, resolver } };
 }

@@ -2,6 +2,9 @@
 import type { ObjectTrust, SymbolTrust } from "@perfdata/session/symbols";
 import { UNRESOLVED_CAUSES, type UnresolvedCause } from "@perfdata/symbols";
 
+/** What helps where callers are addresses at which nothing was mapped. */
+const CALLERS = "record callers with --call-graph dwarf, or build with -fno-omit-frame-pointer";
+
 type Remedy = (of: Pick<ObjectTrust, "object">) => string;
 
 const fetchOr = (otherwise: string): Remedy => ({ object }) =>
@@ -19,7 +22,7 @@ const REMEDIES: Readonly<Record<UnresolvedCause, Remedy>> = {
     object?.kind === "bpf"
       ? "record as root, so that programs of BPF are described"
       : "write /tmp/perf-PID.map (node --perf-basic-prof), or a jitdump and perf record -k mono",
-  "unmapped": () => "record callers with --call-graph dwarf, or build with -fno-omit-frame-pointer",
+  "unmapped": () => CALLERS,
 };
 
 /** What helps most of the addresses of an object that have no function; `undefined` where all have one. */
@@ -63,4 +66,12 @@ export function remediesOf({ objects }: Pick<SymbolTrust, "objects">): Remedied[
     samples: sum(all, "samples"),
     addresses: sum(all, "addresses"),
   })).sort((a, b) => b.samples - a.samples || b.addresses - a.addresses);
+}
+
+/** What would help most of a profile, as the end of its line of trust: names, and callers. */
+export function remedyText(trust: SymbolTrust, callersLost = false): string {
+  const [first] = remediesOf(trust);
+  const remedies = first === undefined ? [] : [first.remedy];
+  if (callersLost && !remedies.includes(CALLERS)) remedies.push(CALLERS);
+  return remedies.length === 0 ? "" : `; what helps most: ${remedies.join("; ")}`;
 }

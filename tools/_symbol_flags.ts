@@ -7,7 +7,7 @@ import { localResolver } from "@perfdata/symbols/local-resolver";
 import type { OpenResolverOptions } from "@perfdata/symbols/open-resolver";
 import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import type { SymbolTrust } from "@perfdata/session/symbols";
-import { remediesOf } from "./_remedies.ts";
+import { remedyText } from "./_remedies.ts";
 import { about, complain, type Flags, InputError } from "./_cli.ts";
 import { notBundle } from "./_not_bundle.ts";
 
@@ -180,12 +180,6 @@ export function reportTrust(
       `a function; without: ${causesText(trust)}${remedyText(trust)}` +
       `${verbose ? "" : "; --verbose says more"}`,
   );
-}
-
-/** What would name the most samples, as the end of a line. */
-function remedyText(trust: SymbolTrust): string {
-  const [first] = remediesOf(trust);
-  return first === undefined ? "" : `; what helps most: ${first.remedy}`;
 }
 
 /** Says which files are larger than what is read of one: their names and lines are not all there. */

@@ -1,6 +1,7 @@
 /** `info`: a recording in short. */
 import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
+import { adviceOf } from "@perfdata/report/advice";
 import { recordingInfo } from "@perfdata/report/info";
 import { infoLines } from "@perfdata/report/info-text";
 import { snakeKeys } from "@perfdata/report/json-line";
@@ -57,7 +58,11 @@ async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<numb
     progress.finish();
     if (on.json) {
       const text = JSON.stringify(
-        snakeKeys({ ...info, damage: complaints.count }),
+        snakeKeys({
+          ...info,
+          damage: complaints.count,
+          advice: adviceOf(info, complaints.count, name),
+        }),
         // Times in ns are beyond 2^53 only after 104 days of uptime; as text they are always exact.
         (_, value) => typeof value === "bigint" ? `${value}` : value,
       );

@@ -25,6 +25,7 @@ import {
   writeOut,
 } from "./_cli.ts";
 import { PROFILE_FLAGS, PROFILE_HELP } from "./_profile.ts";
+import { remedyText } from "./_remedies.ts";
 import { whyNoSamples, whyNothing } from "./_nothing.ts";
 import { parseJobs, textJobs } from "./_record_flags.ts";
 import {
@@ -178,7 +179,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         .map(([cause, { samples }]) => `${cause} ${percent(samples)}`);
       complain(
         `script: ${name}: ${percent(resolved.samples)} of samples have a function; without: ` +
-          causes.join(", "),
+          causes.join(", ") + remedyText(trust),
       );
     }
     if (rows.unmapped > 0) {

@@ -1,4 +1,4 @@
-import { adviceOfTrust } from "../recording/advice.ts";
+import { adviceOfTrust } from "@perfdata/report/advice";
 import { nameOf, objectOf, type ViewProps } from "../ui/context.ts";
 import { grouped, percent } from "../ui/format.ts";
 import type { JSX } from "../ui/preact.ts";

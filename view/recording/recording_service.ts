@@ -12,7 +12,7 @@ import { infoLines } from "@perfdata/report/info-text";
 import { EventNames } from "@perfdata/session/event-names";
 import { type IndexBlock, RecordingIndex } from "@perfdata/session/index";
 import { FloatColumn, IntColumn } from "@perfdata/profile/columns";
-import { type Advice, adviceOf } from "./advice.ts";
+import { type Advice, adviceOf } from "@perfdata/report/advice";
 import { type RecordDetail, RecordList, type RecordQuery, type RecordRows } from "./record_list.ts";
 
 /** What of a recording is known after one look at the headers of its records. */

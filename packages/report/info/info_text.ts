@@ -1,3 +1,4 @@
+import { adviceOf } from "./advice.ts";
 import type { EventInfo, RecordingInfo } from "./info.ts";
 
 /** Width of the first column. */
@@ -37,6 +38,10 @@ export function infoLines(info: RecordingInfo, damage: number, file: string): st
   }
   if (info.samples > 0) lines.push(line("symbols", symbolsText(info)));
   lines.push(line("damage", damage === 0 ? "none" : `${count(damage, "fault", "faults")}`));
+  // What to do about damage is what comes next.
+  for (const { what, remedy } of adviceOf(info, 0, file)) {
+    lines.push(line("better", `${what} ${remedy}`));
+  }
   for (const [i, next] of suggestions(info, damage, file).entries()) {
     lines.push(line(i === 0 ? "next" : "", next));
   }
@@ -120,7 +125,7 @@ function stacksText({ stacks, samples }: RecordingInfo): string {
     );
   }
   if (stacks.branches > 0) parts.push(`branch stacks in ${percent(stacks.branches, samples)}`);
-  return parts.join("; ") || "none: perf record -g or --call-graph dwarf records them";
+  return parts.join("; ") || "none";
 }
 
 function symbolsText({ objects, samples }: RecordingInfo): string {

@@ -1,4 +1,4 @@
-import type { RecordingInfo } from "@perfdata/report/info";
+import type { RecordingInfo } from "./info.ts";
 
 /** Something that could be better, and how. */
 export interface Advice {
@@ -12,7 +12,26 @@ function share(part: number, all: number): string {
   return `${(all === 0 ? 0 : 100 * part / all).toFixed(1)}%`;
 }
 
-/** What of a recording could be better. */
+/**
+ * What of a recording could be better, and how to record it so.
+ *
+ * @param info What was counted.
+ * @param damage Faults that were found while reading.
+ * @param file What the remedies call the recording.
+ *
+ * @example
+ * ```ts
+ * import { bytesSource, PerfDataReader } from "@perfdata/format";
+ * import { adviceOf } from "@perfdata/report/advice";
+ * import { recordingInfo } from "@perfdata/report/info";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const file = bytesSource(await Deno.readFile("fixtures/recorded/two-events.perf.data"));
+ * const info = await recordingInfo(await PerfDataReader.open(file));
+ * const [first] = adviceOf(info, 0, "perf.data");
+ * assertEquals(first?.what, "No call chains were recorded: functions have no callers.");
+ * ```
+ */
 export function adviceOf(info: RecordingInfo, damage: number, file: string): Advice[] {
   const { samples, stacks, objects, lost, throttled } = info;
   const advice: Advice[] = [];
@@ -59,7 +78,11 @@ export function adviceOf(info: RecordingInfo, damage: number, file: string): Adv
   return advice;
 }
 
-/** What the line of trust of a profile says that can be helped. */
+/**
+ * What the line of trust of a profile says that can be helped.
+ *
+ * @param trust The line, `Profile.trust`.
+ */
 export function adviceOfTrust(trust: string): Advice[] {
   const advice: Advice[] = [];
   const lost = /([\d.]+%) have callers where nothing was mapped/.exec(trust);
