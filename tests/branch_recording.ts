@@ -124,13 +124,16 @@ async function recording(path: string, branches: { from: number; to: number }[],
   return await asFile({ events: [{ attr, ids: [1n] }], items, features: [] }, true);
 }
 
-/** Executable segments as the kernel maps them: whole pages. */
-function segments(path: string): { offset: number; vaddr: number; size: number }[] {
+/** Segments as the kernel maps them: whole pages, executable ones or those that can be written. */
+export function segments(
+  path: string,
+  flags: "R E" | "RW " = "R E",
+): { offset: number; vaddr: number; size: number }[] {
   return [
     ...run("readelf", "-lW", path).matchAll(
-      /LOAD +0x(\w+) 0x(\w+) 0x\w+ 0x(\w+) 0x\w+ R E/g,
+      /LOAD +0x(\w+) 0x(\w+) 0x\w+ 0x(\w+) 0x\w+ (R E|RW )/g,
     ),
-  ].map(([, offset = "", vaddr = "", size = ""]) => {
+  ].filter((match) => match[4] === flags).map(([, offset = "", vaddr = "", size = ""]) => {
     const [at, to, bytes] = [offset, vaddr, size].map((hex) => parseInt(hex, 16)) as [
       number,
       number,

@@ -1,7 +1,13 @@
 /** Prints functions by their share of the samples: `deno run funcs FILE`. */
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
-import { areOfBranches, sampleKeys, SORT_KEYS, type SortKey } from "@perfdata/report/function-keys";
+import {
+  areOfBranches,
+  areOfMemory,
+  sampleKeys,
+  SORT_KEYS,
+  type SortKey,
+} from "@perfdata/report/function-keys";
 import { functionText } from "@perfdata/report/function-text";
 import { functionTable } from "@perfdata/report/functions";
 import { type CountOptions, SampleCounts } from "@perfdata/report/sample-counts";
@@ -48,6 +54,8 @@ import {
 
 /** The keys of `--branches`. */
 const BRANCH_SORT = "comm,dso_from,symbol_from,symbol_to,cycles";
+/** The keys of `--mem`. */
+const MEM_SORT = "mem,sym,dso,symbol_daddr,dso_daddr,snoop,tlb,locked,blocked";
 
 const HELP = `funcs: prints the functions of a perf.data file by their share of each event's period
 
@@ -61,13 +69,18 @@ those of perf report --no-children -g none. docs/funcs.md explains the columns.
       --sort KEYS        group rows by these (default: comm,dso,sym); any of
                          ${SORT_KEYS.slice(0, 8).join(",")}
                          or of branches: ${SORT_KEYS.slice(8, 12).join(",")},
-                         ${SORT_KEYS.slice(12).join(",")}
+                         ${SORT_KEYS.slice(12, 18).join(",")}
+                         or of memory: ${SORT_KEYS.slice(18, 25).join(",")},
+                         ${SORT_KEYS.slice(25, 30).join(",")},
+                         ${SORT_KEYS.slice(30).join(",")}
   -b, --branches         count the branches of branch stacks instead of samples, as perf report -b
                          (default with it: ${BRANCH_SORT})
+      --mem              count accesses to memory, each with its weight, as perf mem report (default
+                         with it: ${MEM_SORT})
       --srcline          also group by source file and line: --sort …,srcline
       --children         also count callees, from call chains
       --no-inline        count a sample for the function that the code was inlined into, which is
-                         quicker; so it is with -b, unless there is --inline
+                         quicker; so it is with -b and --mem, unless there is --inline
       --inline           count it for the function that is inlined at its address (the default)
       --csv              print all rows as CSV
       --json             print all rows as lines of JSON
@@ -90,6 +103,7 @@ examples:
   perfdata funcs --limit 20 perf.data
   perfdata funcs --children --percent-limit 1 perf.data
   perfdata funcs --sort symbol_from,symbol_to,mispredict perf.data
+  perfdata funcs --mem --limit 20 perf.data
   perfdata funcs --json perf.data | jq -r 'select(.dso == "libc.so.6") | [.period, .sym] | @tsv'
   perf record -o - -- ./program | perfdata funcs -
 
@@ -109,6 +123,9 @@ function sortKeys(text: string): SortKey[] {
 /** Stacks of a smaller share are left out of a table, as with perf. */
 const LEAST_CHAIN = 0.005;
 
+/** Why there is nothing to count. */
+const NO_ACCESSES = "no samples with data sources; perf mem record records them";
+
 const FLAGS = {
   boolean: [
     "csv",
@@ -121,6 +138,7 @@ const FLAGS = {
     "verbose",
     "stitch-lbr",
     "branches",
+    "mem",
     ...SYMBOL_FLAGS.boolean,
   ],
   string: [
@@ -158,13 +176,19 @@ function eventsCalled(text: string, names: readonly string[], file: string): Set
 async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const { on, value, operands } = flags;
   if (on.json && on.csv) throw new UsageError("--json and --csv exclude each other");
-  const sort = sortKeys(value.sort ?? (on.branches ? BRANCH_SORT : "comm,dso,sym"));
+  const sort = sortKeys(
+    value.sort ?? (on.branches ? BRANCH_SORT : on.mem ? MEM_SORT : "comm,dso,sym"),
+  );
   const branches = on.branches || areOfBranches(sort);
+  const memory = on.mem || areOfMemory(sort);
+  if (branches && memory) {
+    throw new UsageError("branches and accesses to memory exclude each other");
+  }
   if (on.srcline && !sort.includes("srcline")) sort.push("srcline");
   if (on.inline && on["no-inline"]) {
     throw new UsageError("--inline and --no-inline exclude each other");
   }
-  const inline = on.inline || !(on["no-inline"] || branches);
+  const inline = on.inline || !(on["no-inline"] || branches || memory);
   const limit = parseCount("limit", value.limit) ?? Infinity;
   const percent = parsePercent("percent-limit", value["percent-limit"]) ?? 0;
   const order = value["call-graph"] === undefined
@@ -173,9 +197,10 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   if (order !== undefined && on.csv) throw new UsageError("--csv has no column for --call-graph");
   const weight = parseWord("weight", value.weight, ["period", "off-cpu", "wall"]) ?? "period";
   const isTime = weight !== "period";
-  if (branches && (isTime || on.children || order !== undefined)) {
+  if ((branches || memory) && (isTime || on.children || order !== undefined)) {
     const other = isTime ? "weight" : on.children ? "children" : "call-graph";
-    throw new UsageError(`branches are counted by themselves: without --${other}`);
+    const what = branches ? "branches" : "accesses to memory";
+    throw new UsageError(`${what} are counted by themselves: without --${other}`);
   }
   const named = nameFilters(flags);
   const { comm, dso, symbol: sym } = named;
@@ -197,6 +222,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const how: CountOptions = {
       lines,
       branches,
+      memory,
       ...(isTime ? { weight, filter } : {}),
       keys: sampleKeys(sort),
       stacks: on.children || order !== undefined,
@@ -226,6 +252,9 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       diagnostics: complaints.take,
     });
     progress.finish();
+    if (memory && counts.accesses === 0 && counts.totals.some(({ samples }) => samples > 0)) {
+      throw new InputError(`${name}: ${NO_ACCESSES}`);
+    }
     const { intervals } = counts;
     if (intervals !== undefined) {
       const { HOW_TO_RECORD, intervalLines } = await import("@perfdata/session/intervals");

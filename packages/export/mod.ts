@@ -36,7 +36,6 @@ export * from "./script/script_text.ts";
 export * from "./script/script_extras.ts";
 export * from "./script/script_traces.ts";
 export * from "./script/time_of_day.ts";
-export * from "./script/data_source.ts";
 export * from "./tree/tree_text.ts";
 export * from "./diff/diff.ts";
 export * from "./diff/statistics.ts";

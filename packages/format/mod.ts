@@ -6,6 +6,7 @@
 export * from "./attr.ts";
 export * from "./batch.ts";
 export * from "./cursor.ts";
+export * from "./data_source.ts";
 export * from "./directory_source.ts";
 export * from "./error.ts";
 export * from "./event_name.ts";

@@ -6,6 +6,7 @@ import { ProfileConsumer } from "@perfdata/profile";
 import type { Profile } from "@perfdata/profile/profile";
 import {
   areOfBranches,
+  areOfMemory,
   type FunctionOptions,
   functionTable,
   type NamedFunctionRow,
@@ -114,6 +115,7 @@ export class Recording implements Disposable {
       keys: sampleKeys(sort),
       stacks: children,
       branches: areOfBranches(sort),
+      memory: areOfMemory(sort),
       lines: shown.inline === true || sort.some((key) => key.startsWith("src")),
     });
     const { engine, resolver } = await this.#run(counts, filter);

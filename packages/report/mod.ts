@@ -19,6 +19,7 @@ export * from "./rate/rate_rows.ts";
 export * from "./rate/rate_stream.ts";
 export * from "./rate/rate_streams.ts";
 export * from "./functions/sample_counts.ts";
+export * from "./functions/sample_details.ts";
 export * from "./sched/latency.ts";
 export * from "./sched/latency_text.ts";
 export * from "./sched/map.ts";

@@ -1,9 +1,9 @@
 import { PERF_BRANCH_TYPE_NAMES, PERF_SAMPLE_WEIGHT_STRUCT } from "@perfdata/format/perf-event";
 import { type PerfEvent, registerName } from "@perfdata/format";
+import { dataSourceText, pageSizeText } from "@perfdata/format/data-source";
 import { SampleFields } from "@perfdata/format/sample-layout";
 import { PERF_EVENT_HEADER_SIZE } from "@perfdata/format/record-types";
 import type { ByteText } from "../formats/byte_text.ts";
-import { dataSourceText } from "./data_source.ts";
 import { isBpfOutput, type ScriptField } from "./script_fields.ts";
 import type { ScriptPlaces } from "./script_places.ts";
 import type { ScriptTraces } from "./script_traces.ts";
@@ -106,8 +106,8 @@ export class ScriptExtras {
     }
     if (has["bpf-output"] && isBpfOutput(this.#event)) this.#bpfOutput(text);
     if (has.phys_addr) text.string(this.#u64(fields.physAddr).toString(16).padStart(16));
-    if (has.data_page_size) text.string(` ${pageSize(this.#u64(fields.dataPageSize))}`);
-    if (has.code_page_size) text.string(` ${pageSize(this.#u64(fields.codePageSize))}`);
+    if (has.data_page_size) text.string(` ${pageSizeText(this.#u64(fields.dataPageSize))}`);
+    if (has.code_page_size) text.string(` ${pageSizeText(this.#u64(fields.codePageSize))}`);
   }
 
   #u64(at: number): bigint {
@@ -184,13 +184,4 @@ export function branchFlags(low: number): string {
   const type = PERF_BRANCH_TYPE_NAMES[low >>> 20 & 15] ?? "";
   const cycles = low >>> 4 & 0xffff;
   return `/${predicted}/${low & 4 ? "X" : "-"}/${low & 8 ? "A" : "-"}/${cycles}/${type} `;
-}
-
-/** 4096 as `4K`, and 2^30 as `1024M`: by perf's rules. */
-function pageSize(size: bigint): string {
-  if (size === 0n) return "N/A";
-  let rest = size;
-  let unit = 0;
-  for (; rest / 1024n > 1n && unit < 3; unit++) rest /= 1024n;
-  return `${rest}${"BKMG"[unit]}`;
 }

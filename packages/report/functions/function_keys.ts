@@ -1,7 +1,9 @@
+import { type DataSourcePart, dataSourcePart, pageSizeText } from "@perfdata/format/data-source";
 import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import { BRANCH } from "@perfdata/session/run";
 import type { FunctionTable } from "./functions.ts";
 import type { SampleKeys } from "./sample_counts.ts";
+import type { DetailColumn } from "./sample_details.ts";
 import { textRanks } from "../numbered_texts.ts";
 
 /** What rows are ordered by: a number of each. */
@@ -13,14 +15,16 @@ export interface FunctionKey {
   readonly name: SortKey;
   /** The name of places that it reads: what no key of a table needs is not collected. */
   readonly needs?: NameColumn;
-  /** Of which end of a branch; rows of keys that say it are about branches. */
-  readonly end?: BranchEnd;
+  /** Of which end of a branch or an access; rows of keys that say it are about these. */
+  readonly end?: End;
   /** What of a sample it reads, likewise. */
   readonly context?: ContextColumn;
   /** Which flags of a branch (`BRANCH` of the session), where that is its context. */
   readonly flags?: number;
+  /** Which part of a data source, likewise; rows of keys that say it are about accesses to memory. */
+  readonly part?: DataSourcePart;
   /** Joins values of that: values of one number are one row. Without it each is a row. */
-  join?(value: number): number;
+  join?(value: number, table: FunctionTable): number | string;
   /** What a row has of it: a number that stands for a text, or the value itself. */
   number(table: FunctionTable, row: number): number;
   /** The text of a number; there is none where numbers are values, which stand on the right. */
@@ -36,13 +40,26 @@ export interface FunctionKey {
 }
 
 /** What can be collected of the names of places. */
-export type NameColumn = "dso" | "symbol" | "line" | "file";
+export type NameColumn = "dso" | "symbol" | "line" | "file" | "cacheline";
 
 /** What can be collected of samples. */
-export type ContextColumn = "comm" | "pid" | "tid" | "cpu" | "branch";
+export type ContextColumn = "comm" | "pid" | "tid" | "cpu" | "branch" | DetailColumn;
 
 /** An end of a branch: the one that it leads from, or that it leads to. */
 export type BranchEnd = "from" | "to";
+
+/** The same, and the data of an access to memory; the code that made it is where it led `to`. */
+export type End = BranchEnd | "data";
+
+const DETAILS: readonly DetailColumn[] = [
+  "data_src",
+  "weight",
+  "ins_lat",
+  "retire_lat",
+  "phys_addr",
+  "data_page_size",
+  "code_page_size",
+];
 
 /** The keys of some names. */
 export function keysOf(sort: readonly SortKey[]): FunctionKey[] {
@@ -58,12 +75,26 @@ export function sampleKeys(sort: readonly SortKey[]): SampleKeys {
   const keys = keysOf(sort);
   const by = (column: ContextColumn) => keys.some(({ context }) => context === column);
   const branch = keys.reduce((all, { flags = 0 }) => all | flags, 0);
-  return { pid: by("pid"), tid: by("tid"), cpu: by("cpu"), branch };
+  const columns = new Set(
+    keys.flatMap(({ context }) => DETAILS.filter((detail) => detail === context)),
+  );
+  const parts = new Set(keys.flatMap(({ part }) => part ?? []));
+  return {
+    ...{ pid: by("pid"), tid: by("tid"), cpu: by("cpu"), branch },
+    ...(columns.size === 0 ? {} : { details: { columns: [...columns], parts: [...parts] } }),
+  };
 }
 
 /** Whether rows of some keys are about branches. */
 export function areOfBranches(sort: readonly SortKey[]): boolean {
-  return keysOf(sort).some(({ end, context }) => end !== undefined || context === "branch");
+  return keysOf(sort).some(({ end, context }) =>
+    end === "from" || end === "to" || context === "branch"
+  );
+}
+
+/** Whether rows of some keys are about accesses to memory. */
+export function areOfMemory(sort: readonly SortKey[]): boolean {
+  return keysOf(sort).some(({ end, part }) => end === "data" || part !== undefined);
 }
 
 /** The name of a function, with a mark where nothing verifies it. */
@@ -125,6 +156,39 @@ function flagKey(
     join: (value) => value & flags,
     number: (table, row) => table.context(row, "branch") & flags,
     text: (_, number) => text(number),
+  };
+}
+
+/** A part of a data source. */
+function sourceKey(name: SortKey, part: DataSourcePart): FunctionKey {
+  const text = (table: FunctionTable, number: number) =>
+    dataSourcePart(table.details?.value(number, "data_src") ?? 0n, part);
+  return {
+    ...{ name, context: "data_src", part, text },
+    join: (value, table) => text(table, value),
+    number: (table, row) => table.context(row, "data_src"),
+  };
+}
+
+/** A weight of a sample. */
+function weightKey(name: SortKey, context: DetailColumn): FunctionKey {
+  const value = (table: FunctionTable, number: number) =>
+    Number(table.details?.value(number, context) ?? 0n);
+  return {
+    ...{ name, context },
+    join: (number, table) => value(table, number),
+    number: (table, row) => value(table, table.context(row, context)),
+  };
+}
+
+/** The size of a page. */
+function pageKey(name: SortKey & DetailColumn): FunctionKey {
+  const text = (table: FunctionTable, number: number) =>
+    pageSizeText(table.details?.value(number, name) ?? 0n);
+  return {
+    ...{ name, context: name, text },
+    join: (number, table) => text(table, number),
+    number: (table, row) => table.context(row, name),
   };
 }
 
@@ -191,6 +255,52 @@ export const FUNCTION_KEYS: readonly FunctionKey[] = [
   },
   flagKey("in_tx", BRANCH.IN_TX, (flags) => flags === 0 ? "." : "T"),
   flagKey("abort", BRANCH.ABORT, (flags) => flags === 0 ? "." : "A"),
+  sourceKey("mem", "level"),
+  sourceKey("snoop", "snoop"),
+  sourceKey("tlb", "tlb"),
+  sourceKey("locked", "locked"),
+  sourceKey("blocked", "blocked"),
+  {
+    name: "dso_daddr",
+    needs: "dso",
+    end: "data",
+    number: (table, row) => table.name(row, "dso", "data"),
+    text: (table, number) => table.names.dsos.text(number),
+  },
+  {
+    name: "symbol_daddr",
+    needs: "symbol",
+    end: "data",
+    number: (table, row) => table.symbol(row, "data"),
+    text: markedText,
+    shown: (table, number) => `[${levelText(table, number)}] ${markedText(table, number)}`,
+    more: (table, number) => ({
+      ...(table.names.unverified.has(number) ? { verified_daddr: false } : {}),
+      symbol_daddr: table.names.functions.text(number),
+      level_daddr: levelText(table, number),
+    }),
+    order: ({ names: { functions } }, numbers) => functions.ranks(numbers),
+  },
+  {
+    name: "dcacheline",
+    needs: "cacheline",
+    end: "data",
+    number: (table, row) => table.name(row, "cacheline", "data"),
+    text: (table, number) => table.names.functions.text(number),
+    order: ({ names: { functions } }, numbers) => functions.ranks(numbers),
+  },
+  {
+    name: "phys_daddr",
+    context: "phys_addr",
+    number: (table, row) => table.context(row, "phys_addr"),
+    text: (table, number) =>
+      `0x${(table.details?.value(number, "phys_addr") ?? 0n).toString(16).padStart(16, "0")}`,
+  },
+  weightKey("local_weight", "weight"),
+  weightKey("local_ins_lat", "ins_lat"),
+  weightKey("local_retire_lat", "retire_lat"),
+  pageKey("data_page_size"),
+  pageKey("code_page_size"),
 ];
 
 /** Where a function runs: `k` in the kernel, `.` in a process, `H` elsewhere. */
@@ -237,4 +347,18 @@ export type SortKey =
   | "mispredict"
   | "cycles"
   | "in_tx"
-  | "abort";
+  | "abort"
+  | "mem"
+  | "snoop"
+  | "tlb"
+  | "locked"
+  | "blocked"
+  | "dso_daddr"
+  | "symbol_daddr"
+  | "dcacheline"
+  | "phys_daddr"
+  | "local_weight"
+  | "local_ins_lat"
+  | "local_retire_lat"
+  | "data_page_size"
+  | "code_page_size";

@@ -22,6 +22,8 @@ export interface NameNeeds {
   readonly line: boolean;
   /** The source file: that of the line, or that of the function. */
   readonly file: "line" | "function" | false;
+  /** The cache line of data. */
+  readonly cacheline?: boolean;
   /** Whether a place is the function that is inlined there, and not the one that it is inlined into. */
   readonly inline: boolean;
 }
@@ -48,15 +50,16 @@ export async function lookUpCounted(
   const { histogram } = counts;
   const uses = new PlaceUses();
   const seen = new Uint8Array(counts.stacks ? stacks.count : 0);
-  const from = counts.branches?.parents();
-  const to = counts.branches?.items();
+  const from = counts.pairs?.parents();
+  const to = counts.pairs?.items();
+  const use = counts.kind === "branches" ? ADDRESS_USE.BRANCH : ADDRESS_USE.IP;
   for (let i = 0; i < histogram.size; i++) {
     let node = histogram.node(i);
     if (node < 0) continue;
     if (from !== undefined && to !== undefined) {
       for (const place of [from[node] as number, to[node] as number]) {
         if (place < 0) continue;
-        uses.use(place, ADDRESS_USE.BRANCH, histogram.samples(i), histogram.period(i));
+        uses.use(place, use, histogram.samples(i), histogram.period(i));
       }
       continue;
     }
@@ -104,6 +107,10 @@ export class PlaceNames {
   #line: Int32Array<ArrayBuffer>;
   /** By entry: the source file. */
   #file: Int32Array<ArrayBuffer>;
+  /** By entry: the cache line. */
+  #cacheline = new Int32Array(1);
+  /** By place of data: its entry. */
+  readonly #data = new Map<number, number>();
   readonly #places: Places;
   readonly #lookUps: PlaceLookUps | undefined;
   readonly #needs: NameNeeds;
@@ -153,7 +160,7 @@ export class PlaceNames {
    * @throws {Error} Where the names were not needed: there is nothing in the column.
    */
   column(name: NameColumn): Int32Array {
-    if (this.#needs[name] === false) {
+    if (!(this.#needs[name] ?? false)) {
       throw new Error(`${name} of places was not collected: a key that reads it says so (needs)`);
     }
     return name === "dso"
@@ -162,7 +169,9 @@ export class PlaceNames {
       ? this.#symbol
       : name === "line"
       ? this.#line
-      : this.#file;
+      : name === "file"
+      ? this.#file
+      : this.#cacheline;
   }
 
   /** The entry of a place: that of the innermost function there. */
@@ -170,6 +179,47 @@ export class PlaceNames {
     if (place < 0) return this.#find(place, 0);
     const known = this.#inner[place] as number;
     return known >= 0 ? known : this.#inner[place] = this.#find(place, 0);
+  }
+
+  /** The entry of a place of data: each address is one by itself, also in one variable. */
+  datum(place: number): number {
+    const known = this.#data.get(place);
+    if (known !== undefined) return known;
+    const places = this.#places;
+    const resolution = this.#lookUps?.resolutions[place];
+    const object = place < 0 || places.object(place) < 0 ? -1 : this.#objectOf(place);
+    const dso = this.#dsoOf[object] ?? this.#unknown;
+    const { kind, referenceAddress = 0 } = places.objects[object] ?? {};
+    const base = kind === "kernel" ? referenceAddress : 0;
+    const address = place < 0 ? 0 : places.address(place);
+    const level = place >= 0 && places.cpumode(place) === PERF_RECORD_MISC_KERNEL
+      ? LEVEL.KERNEL
+      : LEVEL.USER;
+    const exact = hexOf(places, place, base);
+    let symbol = 0;
+    if (this.#needs.symbol) {
+      symbol = resolution?.symbol === undefined
+        ? this.functions.address(dso, address + base, exact, level)
+        : this.functions.datum(dso, resolution, address, level);
+      if (resolution?.symbol !== undefined && this.#lookUps?.unverified[place] === 1) {
+        this.unverified.add(symbol);
+      }
+    }
+    let line = 0;
+    if (this.#needs.cacheline) {
+      const start = address + base;
+      line = this.functions.address(dso, start - modulo(start, CACHE_LINE), undefined, level);
+    }
+    const key = `data ${dso} ${symbol} ${line}`;
+    let entry = this.#entries.get(key);
+    if (entry === undefined) {
+      entry = this.#add(dso, symbol, 0, 0);
+      this.#entries.set(key, entry);
+      if (entry >= this.#cacheline.length) this.#cacheline = enlarge(this.#cacheline, entry + 1);
+      this.#cacheline[entry] = line;
+    }
+    this.#data.set(place, entry);
+    return entry;
   }
 
   /** All entries of a place, the innermost first: several where functions are inlined there. */
@@ -298,6 +348,14 @@ export class PlaceNames {
     if (file !== 0) this.#file[entry] = file;
     return entry;
   }
+}
+
+/** Bytes of a cache line of those who have recorded: perf takes that of the machine that it runs on. */
+const CACHE_LINE = 64;
+
+/** What is left of an address, whose sign may be negative. */
+function modulo(address: number, by: number): number {
+  return (address % by + by) % by;
 }
 
 /** Makes names of functions readable. */

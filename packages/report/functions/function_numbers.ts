@@ -73,6 +73,20 @@ export class FunctionNumbers {
     return this.#lower(number, level);
   }
 
+  /** An address in a variable, or in a function: each is one by itself. */
+  datum(dso: number, found: Resolution, address: number, level: number): number {
+    const { start, end, name, data } = found.symbol as SymbolInfo;
+    const key = `${dso} ${start} ${end} ${data ? address : "code"} data`;
+    let number = this.#byKey.get(key);
+    if (number === undefined) {
+      number = this.#add(address, level, NAMED);
+      this.#names[number] = name;
+      if (data) this.#offsets.set(number, address - start);
+      this.#byKey.set(key, number);
+    }
+    return this.#lower(number, level);
+  }
+
   /** A function that is inlined at an address: known by its name, wherever it is inlined. */
   inlined(dso: number, { name }: ResolvedFrame, address: number, level: number): number {
     const key = `${dso} ${name} inlined`;

@@ -63,6 +63,36 @@ export interface FunctionRow {
   readonly in_tx?: string;
   /** `A` for a branch that aborts a transaction, `.` for others. */
   readonly abort?: string;
+  /** Of an access to memory: the level that had the data, and how that went. */
+  readonly mem?: string;
+  /** What other caches said. */
+  readonly snoop?: string;
+  /** How the address was translated. */
+  readonly tlb?: string;
+  /** Whether the access was locked. */
+  readonly locked?: string;
+  /** What it was blocked by. */
+  readonly blocked?: string;
+  /** Object that the data is in. */
+  readonly dso_daddr?: string;
+  /** Variable that it is in and where in that, or address. */
+  readonly symbol_daddr?: string;
+  /** Where that is, as `level`. */
+  readonly level_daddr?: string;
+  /** Address of its cache line, as the object counts. */
+  readonly dcacheline?: string;
+  /** Its physical address. */
+  readonly phys_daddr?: string;
+  /** Weight of a sample. */
+  readonly local_weight?: number;
+  /** Cycles that the instruction took. */
+  readonly local_ins_lat?: number;
+  /** Cycles from the instruction before it to its retirement. */
+  readonly local_retire_lat?: number;
+  /** Size of the page that the data is in. */
+  readonly data_page_size?: string;
+  /** Size of the page that the code is in. */
+  readonly code_page_size?: string;
 }
 
 /** Which names are kept; all of what is not there. */

@@ -345,9 +345,11 @@ function* tableText(
     first = false;
     const name = visible(eventNames[event] ?? "");
     lines.push(
-      table.isOfBranches
+      table.kind === "branches"
         ? `${name}: ${samples} branches`
-        : `${name}: ${samples} samples, period ${period}`,
+        : `${name}: ${samples} ${table.kind}, ${
+          table.kind === "accesses" ? "weight" : "period"
+        } ${period}`,
     );
     let next = -1;
     for (const line of functionLines(table, rows, width, fullNames)) {

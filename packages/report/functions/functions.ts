@@ -5,9 +5,10 @@ import { NodeTable } from "@perfdata/profile/node-table";
 import { SampleHistogram } from "@perfdata/session/sample-histogram";
 import type { SymbolTrust } from "@perfdata/session/symbolize";
 import type { SymbolResolver } from "@perfdata/symbols";
+import type { SampleDetails } from "./sample_details.ts";
 import {
-  type BranchEnd,
   type ContextColumn,
+  type End,
   type FunctionKey,
   keysOf,
   keyValue,
@@ -45,12 +46,14 @@ export class FunctionTable {
   readonly inline: boolean;
   /** Whether rows count what they called as well. */
   readonly withCallees: boolean;
-  /** Whether rows are about branches, of which each counts as a sample. */
-  readonly isOfBranches: boolean;
+  /** What rows are about: of branches and of accesses to memory there are two ends. */
+  readonly kind: SampleCounts["kind"];
+  /** Other values of samples, by number. */
+  readonly details: SampleDetails | undefined;
   /** Numbers of the events that have rows; all where it is `undefined`. */
   readonly events: ReadonlySet<number> | undefined;
   readonly #sums = new SampleHistogram();
-  /** Where rows are about branches: the entries that these lead from and to, by node of the sums. */
+  /** Of branches: the entries that these lead from and to, by node of the sums; of accesses: data and code. */
   readonly #ends = new NodeTable();
   #childSamples = new Float64Array(0);
   #childPeriods = new Float64Array(0);
@@ -73,7 +76,8 @@ export class FunctionTable {
     this.trust = trust;
     this.inline = options.inline === true;
     this.withCallees = counts.stacks && options.callees !== false;
-    this.isOfBranches = counts.branches !== undefined;
+    this.kind = counts.kind;
+    this.details = counts.details;
     this.events = options.events;
     const contexts = this.#contextsOf = this.#contexts(counts);
     const isKept = this.#isKept = this.#filter(options.only);
@@ -81,8 +85,8 @@ export class FunctionTable {
     const project = this.#project = isFiner ? this.#projection() : (entry) => entry;
     const { histogram } = counts;
     const { stacks } = engine;
-    if (counts.branches !== undefined) {
-      this.#addBranches(histogram, counts.branches, contexts, isKept);
+    if (counts.pairs !== undefined) {
+      this.#addPairs(histogram, counts.pairs, contexts, isKept);
       this.rows = orderedRows(this, options.limit ?? Infinity, options.least ?? 0);
       return;
     }
@@ -148,32 +152,33 @@ export class FunctionTable {
     if (!this.keys.some(({ context }) => context === column)) {
       throw new Error(`rows are not grouped by ${column}: a key that reads it says so (context)`);
     }
-    return this.#sums[column](this.#sums.contextOf(row));
+    const context = this.#sums.contextOf(row);
+    return isOwn(column) ? this.#sums[column](context) : this.#sums.detail(context);
   }
 
   /**
    * The number of a name of what a row is about.
    *
-   * @param end Which end of a branch, where rows are about these.
+   * @param end Which end of a branch or an access, where rows are about these.
    * @throws {Error} Where no key says that it needs this.
    */
-  name(row: number, column: NameColumn, end: BranchEnd = "to"): number {
+  name(row: number, column: NameColumn, end: End = "to"): number {
     return this.names.column(column)[this.entry(row, end)] as number;
   }
 
   /**
    * The entry of {@link FunctionTable.names} that a row is about.
    *
-   * @param end Which end of a branch, where rows are about these.
+   * @param end Which end of a branch or an access, where rows are about these.
    */
-  entry(row: number, end: BranchEnd = "to"): number {
+  entry(row: number, end: End = "to"): number {
     const node = this.#sums.node(row);
-    if (!this.isOfBranches) return node;
-    return (end === "from" ? this.#ends.parents() : this.#ends.items())[node] as number;
+    if (this.kind === "samples") return node;
+    return (end === "to" ? this.#ends.items() : this.#ends.parents())[node] as number;
   }
 
   /** The function that a row is about. */
-  symbol(row: number, end: BranchEnd = "to"): number {
+  symbol(row: number, end: End = "to"): number {
     return this.name(row, "symbol", end);
   }
 
@@ -207,10 +212,14 @@ export class FunctionTable {
     }
     const { histogram, comms } = counts;
     const comm = grouped.includes("comm");
-    const [pid, tid, cpu, branch] = (["pid", "tid", "cpu", "branch"] as const).map((column) => {
-      const keys = this.keys.filter(({ context }) => context === column);
-      return keys.length === 0 ? () => 0 : representative(keys);
-    }) as [Join, Join, Join, Join];
+    const by = (isOf: (column: ContextColumn) => boolean): Join => {
+      const keys = this.keys.filter(({ context }) => context !== undefined && isOf(context));
+      return keys.length === 0 ? () => 0 : representative(keys, this);
+    };
+    const [pid, tid, cpu] = (["pid", "tid", "cpu"] as const).map((own) =>
+      by((column) => column === own)
+    ) as [Join, Join, Join];
+    const detail = by((column) => !isOwn(column));
     const found = {
       row: new Int32Array(histogram.contextCount),
       comm: new Int32Array(histogram.contextCount),
@@ -225,7 +234,7 @@ export class FunctionTable {
         pid(histogram.pid(i)),
         tid(histogram.tid(i)),
         cpu(histogram.cpu(i)),
-        branch(histogram.branch(i)),
+        detail(histogram.detail(i)),
       );
     }
     return found;
@@ -243,9 +252,9 @@ export class FunctionTable {
   }
 
   /** Entries by the keys of rows: filters and stacks may need more of them. */
-  #projection(end: BranchEnd = "to"): (entry: number) => number {
+  #projection(end: End = "to"): (entry: number) => number {
     const { names } = this;
-    const needed = (["dso", "symbol", "line", "file"] as const)
+    const needed = (["dso", "symbol", "line", "file", "cacheline"] as const)
       .filter((column) => this.keys.some((key) => key.needs === column && endOf(key) === end));
     const first = new Map<string, number>();
     const projected = new Map<number, number>();
@@ -260,22 +269,29 @@ export class FunctionTable {
     };
   }
 
-  /** Adds branches; a filter keeps those that lead from or to what it names. */
-  #addBranches(
+  /**
+   * Adds branches and accesses; a filter keeps those that have what it names at either end, of accesses where
+   * the code is.
+   */
+  #addPairs(
     histogram: SampleHistogram,
-    branches: NodeTable,
+    pairs: NodeTable,
     contexts: { row: Int32Array; comm: Int32Array },
     isKept: (comm: number, entry: number) => boolean,
   ): void {
     const { names } = this;
-    const [from, to] = [branches.parents(), branches.items()];
-    const [projectFrom, projectTo] = [this.#projection("from"), this.#projection("to")];
+    const [from, to] = [pairs.parents(), pairs.items()];
+    const isData = this.kind === "accesses";
+    const projectFrom = this.#projection(isData ? "data" : "from");
+    const projectTo = this.#projection("to");
     for (let i = 0; i < histogram.size; i++) {
       const node = histogram.node(i);
       const context = histogram.contextOf(i);
       const comm = contexts.comm[context] as number;
-      const [source, target] = [names.entry(from[node] as number), names.entry(to[node] as number)];
-      if (!isKept(comm, source) && !isKept(comm, target)) continue;
+      const start = from[node] as number;
+      const source = isData ? names.datum(start) : names.entry(start);
+      const target = names.entry(to[node] as number);
+      if (!isKept(comm, target) && (isData || !isKept(comm, source))) continue;
       this.#sums.add(
         contexts.row[context] as number,
         this.#ends.node(projectFrom(source), projectTo(target)),
@@ -398,18 +414,23 @@ export class FunctionTable {
 }
 
 /** Which end of branches a key reads: where they lead to, as with perf, if it does not say. */
-function endOf({ end = "to" }: FunctionKey): BranchEnd {
+function endOf({ end = "to" }: FunctionKey): End {
   return end;
 }
 
 type Join = (value: number) => number;
 
+/** Whether a context has a word for a column by itself; the others are details. */
+function isOwn(column: ContextColumn): column is "comm" | "pid" | "tid" | "cpu" {
+  return column === "comm" || column === "pid" || column === "tid" || column === "cpu";
+}
+
 /** Stands for all values that keys join: the first of them. */
-function representative(keys: readonly FunctionKey[]): Join {
+function representative(keys: readonly FunctionKey[], table: FunctionTable): Join {
   if (keys.some(({ join }) => join === undefined)) return (value) => value;
   const first = new Map<string, number>();
   return (value) => {
-    const joined = keys.map(({ join }) => join?.(value)).join(" ");
+    const joined = keys.map(({ join }) => join?.(value, table)).join("\0");
     const known = first.get(joined);
     if (known === undefined) first.set(joined, value);
     return known ?? value;
@@ -486,6 +507,7 @@ export async function functionTable(
     symbol: filtered || chains || by("symbol"),
     line: by("line"),
     file: by("file") && (options.srcfile ?? "line"),
+    cacheline: by("cacheline"),
     inline: options.inline === true,
   }, resolver?.show ?? ((name) => name));
   return new FunctionTable(engine, counts, names, lookUps?.trust, options);

@@ -2,7 +2,7 @@ import type { Diagnostics, PerfDataReader } from "@perfdata/format";
 import { type EngineOptions, runEngine } from "@perfdata/session/engine";
 import type { SymbolResolver } from "@perfdata/symbols";
 import type { FunctionOptions, FunctionRow } from "./functions.ts";
-import { areOfBranches, sampleKeys } from "./function_keys.ts";
+import { areOfBranches, areOfMemory, sampleKeys } from "./function_keys.ts";
 import { functionTable } from "./functions.ts";
 import { SampleCounts } from "./sample_counts.ts";
 
@@ -56,6 +56,7 @@ export async function functions(
     keys: sampleKeys(rest.sort ?? []),
     stacks: children,
     branches: areOfBranches(rest.sort ?? []),
+    memory: areOfMemory(rest.sort ?? []),
     lines: rest.inline === true || rest.sort?.some((key) => key.startsWith("src")) === true,
   });
   const engine = await runEngine(reader, [counts], {

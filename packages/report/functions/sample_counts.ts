@@ -1,5 +1,11 @@
 import type { PerfEvent } from "@perfdata/format";
+import {
+  PERF_SAMPLE_DATA_SRC,
+  PERF_SAMPLE_WEIGHT,
+  PERF_SAMPLE_WEIGHT_STRUCT,
+} from "@perfdata/format/perf-event";
 import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
+import { SampleFields } from "@perfdata/format/sample-layout";
 import type { Consumer, Engine, EngineOptions, Needs } from "@perfdata/session/engine";
 import { type ThreadInterval, ThreadIntervals } from "@perfdata/session/intervals";
 import { NodeTable } from "@perfdata/profile/node-table";
@@ -8,6 +14,7 @@ import { SampleComms } from "@perfdata/session/sample-comms";
 import { SampleReads } from "@perfdata/session/sample-reads";
 import { type HistogramPart, SampleHistogram } from "@perfdata/session/sample-histogram";
 import type { JoinedNumbers, Shareable } from "@perfdata/session/workers";
+import { type DetailColumn, type DetailKeys, SampleDetails } from "./sample_details.ts";
 
 /** What samples are grouped by besides event, comm and place. */
 export interface SampleKeys {
@@ -19,6 +26,8 @@ export interface SampleKeys {
   readonly cpu?: boolean | undefined;
   /** Bits of the flags of branches (`BRANCH` of the session), where branches are counted. */
   readonly branch?: number | undefined;
+  /** Other values of samples. */
+  readonly details?: DetailKeys | undefined;
 }
 
 /** How to count. */
@@ -29,6 +38,11 @@ export interface CountOptions {
   readonly stacks?: boolean | undefined;
   /** Whether nodes are branches: each entry of branch stacks counts as a sample with a period of 1. */
   readonly branches?: boolean | undefined;
+  /**
+   * Whether nodes are accesses to memory: the place of the data and that of the code. A sample stands for its
+   * weight then, at least for 1.
+   */
+  readonly memory?: boolean | undefined;
   /** Whether lines or inlined functions are wanted: callers in stacks are then at their calls. */
   readonly lines?: boolean | undefined;
   /**
@@ -56,14 +70,18 @@ export interface CountsPart {
   readonly histogram: HistogramPart;
   /** Threads without a name: `SampleComms.part`. */
   readonly comms: Int32Array<ArrayBuffer>;
-  /** Places that branches lead from, where these are counted. */
+  /** Places that branches lead from, or of data, where these are counted. */
   readonly from: Int32Array<ArrayBuffer>;
-  /** Places that they lead to. */
+  /** Places that they lead to, or of the code that accessed the data. */
   readonly to: Int32Array<ArrayBuffer>;
+  /** Other values: `SampleDetails.part`. */
+  readonly details: Int32Array<ArrayBuffer>;
   /** Totals by number of event. */
   readonly totals: readonly EventTotal[];
   /** Samples whose READ values are damaged or of no known event. */
   readonly leftOut: number;
+  /** Samples whose event has data sources. */
+  readonly accesses: number;
 }
 
 /**
@@ -75,20 +93,30 @@ export interface CountsPart {
  */
 export class SampleCounts implements Consumer, Shareable<CountsPart> {
   readonly needs: Needs;
-  /** Samples and periods; a node is a place, a stack or a branch. */
+  /** Samples and periods; a node is a place, a stack, a branch or an access. */
   readonly histogram: SampleHistogram = new SampleHistogram(1 << 14);
   /** Totals by number of event. */
   readonly totals: EventTotal[] = [];
   /** Whether nodes are stacks. */
   readonly stacks: boolean;
-  /** Where nodes are branches: the places that these lead from (`parents()`) and to (`items()`). */
-  readonly branches: NodeTable | undefined;
+  /**
+   * Where nodes are branches: the places that these lead from (`parents()`) and to (`items()`); where they are
+   * accesses, the places of data and of code.
+   */
+  readonly pairs: NodeTable | undefined;
+  /** What the pairs are. */
+  readonly kind: "samples" | "branches" | "accesses";
+  /** Other values of samples, where rows are grouped by some. */
+  readonly details: SampleDetails | undefined;
+  /** Where memory is asked for: samples whose event has data sources. */
+  accesses = 0;
   readonly #options: CountOptions;
   /** Takes what records of switches are of, where intervals are counted. */
   readonly applied?: (run: Run, i: number) => void;
   #intervals: ThreadIntervals | undefined;
   #engine: Engine | undefined;
   #events: readonly PerfEvent[] = [];
+  readonly #fields: (SampleFields | undefined)[] = [];
   #leftOut = 0;
   #reads: SampleReads | undefined;
   #comms: SampleComms | undefined;
@@ -97,13 +125,25 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
   constructor(options: CountOptions = {}) {
     this.#options = options;
     this.stacks = options.stacks === true;
-    if (options.branches === true) this.branches = new NodeTable();
+    this.kind = options.branches === true
+      ? "branches"
+      : options.memory === true
+      ? "accesses"
+      : "samples";
+    if (this.kind !== "samples") this.pairs = new NodeTable();
+    const details = options.keys?.details;
+    if (details !== undefined && details.columns.length > 0) {
+      this.details = new SampleDetails(details);
+    }
     const isTime = (options.weight ?? "period") !== "period";
     const order = isTime ? "time" : "any";
     // Whether call chains were recorded is said of times.
-    this.needs = this.stacks || isTime
-      ? { order, stacks: true, calls: options.lines === true }
-      : { order, places: true, branches: options.branches === true };
+    this.needs = this.stacks || isTime ? { order, stacks: true, calls: options.lines === true } : {
+      order,
+      places: true,
+      branches: options.branches === true,
+      addr: options.memory === true,
+    };
     if (isTime) this.applied = (run, i) => this.#intervals?.applied(run, i);
   }
 
@@ -118,9 +158,13 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
   }
 
   /** Whether a part of contexts is collected. */
-  collects(column: "comm" | "pid" | "tid" | "cpu" | "branch"): boolean {
+  collects(column: "comm" | "pid" | "tid" | "cpu" | "branch" | DetailColumn): boolean {
     if (column === "branch") return (this.#options.keys?.branch ?? 0) !== 0;
-    return column === "comm" || this.#options.keys?.[column] === true;
+    if (column === "comm") return true;
+    if (column !== "pid" && column !== "tid" && column !== "cpu") {
+      return this.details?.has(column) === true;
+    }
+    return this.#options.keys?.[column] === true;
   }
 
   /** Samples whose READ values are damaged or of no known event. */
@@ -134,6 +178,7 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
     this.#comms = new SampleComms(engine);
     this.#reads = new SampleReads(engine.reader);
     this.#events = engine.reader.events.all;
+    this.details?.start(this.#events, engine.reader.littleEndian);
     await this.described();
   }
 
@@ -190,27 +235,30 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
     return {
       histogram: this.histogram.part(),
       comms: this.#comms?.part() ?? new Int32Array(0),
-      from: this.branches?.parents().slice() ?? new Int32Array(0),
-      to: this.branches?.items().slice() ?? new Int32Array(0),
+      from: this.pairs?.parents().slice() ?? new Int32Array(0),
+      to: this.pairs?.items().slice() ?? new Int32Array(0),
+      details: this.details?.part() ?? new Int32Array(0),
+      accesses: this.accesses,
       totals: this.totals,
       leftOut: this.leftOut,
     };
   }
 
   join(
-    { histogram, comms, from, to, totals, leftOut }: CountsPart,
+    { histogram, comms, from, to, details, accesses, totals, leftOut }: CountsPart,
     { place, stack }: JoinedNumbers,
   ): void {
     const called = (comm: number): number => this.#comms?.ofPart(comms, comm) ?? 0;
-    const { branches } = this;
-    const nodes = this.stacks ? stack : branches === undefined ? place : from.map((source, i) => {
+    const { pairs } = this;
+    const nodes = this.stacks ? stack : pairs === undefined ? place : from.map((source, i) => {
       const target = to[i] as number;
-      return branches.node(
+      return pairs.node(
         source < 0 ? -1 : place[source] as number,
         target < 0 ? -1 : place[target] as number,
       );
     });
-    this.histogram.join(histogram, called, nodes);
+    this.histogram.join(histogram, called, nodes, this.details?.join(details));
+    this.accesses += accesses;
     for (const [event, { samples, period }] of totals.entries()) {
       const total = this.totals[event] ??= { samples: 0, period: 0 };
       total.samples += samples;
@@ -241,10 +289,12 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
     const { events, keys } = this.#options;
     if (events !== undefined && !events.has(event)) return;
     const total = this.totals[event] as EventTotal;
-    if (this.branches !== undefined) {
-      this.#countBranches(this.branches, total, run, i, event, comm);
+    const { pairs } = this;
+    if (pairs !== undefined && this.kind === "branches") {
+      this.#countBranches(pairs, total, run, i, event, comm);
       return;
     }
+    if (pairs !== undefined) period = this.#weight(run, i);
     total.samples++;
     total.period += period;
     if (run.chosen[i] === CHOSEN.TOTAL) return;
@@ -254,9 +304,41 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
       keys?.pid ? run.process[i] as number : 0,
       keys?.tid ? run.tid[i] as number : 0,
       keys?.cpu ? run.cpu[i] as number : 0,
+      this.details?.of(run, i) ?? 0,
     );
-    const node = this.stacks ? run.stack[i] as number : run.place[i] as number;
+    const node = pairs !== undefined
+      ? pairs.node(this.#data(run, i), run.place[i] as number)
+      : this.stacks
+      ? run.stack[i] as number
+      : run.place[i] as number;
     this.histogram.addLater(context, node, period);
+  }
+
+  /** The place of the data of an access; -1 where its address is 0: it was not known. */
+  #data(run: Run, i: number): number {
+    const { layout } = this.#events[run.event[i] as number] as PerfEvent;
+    if (layout.addr < 0) return -1;
+    const { view } = run.at(i);
+    const at = (run.start[i] as number) + layout.addr;
+    return view.getInt32(at) === 0 && view.getInt32(at + 4) === 0 ? -1 : run.addr[i] as number;
+  }
+
+  /** What an access counts for, as with `iter_add_single_mem_entry` of tools/perf/util/hist.c. */
+  #weight(run: Run, i: number): number {
+    const number = run.event[i] as number;
+    const event = this.#events[number] as PerfEvent;
+    const { sampleType } = event.layout;
+    if ((sampleType & PERF_SAMPLE_DATA_SRC) !== 0) this.accesses++;
+    if ((sampleType & (PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT)) === 0) return 1;
+    const fields = this.#fields[number] ??= new SampleFields(event.attr);
+    const { view } = run.at(i);
+    const { littleEndian: le } = (this.#engine as Engine).reader;
+    if (!fields.locate(view, run.start[i] as number, run.end[i] as number, le)) return 1;
+    const at = fields.weight;
+    const low = view.getUint32(le ? at : at + 4, le);
+    if ((sampleType & PERF_SAMPLE_WEIGHT_STRUCT) !== 0) return low || 1;
+    // deno-lint-ignore perfdata/halves -- a weight
+    return view.getUint32(le ? at + 4 : at, le) * 2 ** 32 + low || 1;
   }
 
   /** Counts the branches of a sample, as `iter_add_next_branch_entry` of tools/perf/util/hist.c does. */

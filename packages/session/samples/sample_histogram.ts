@@ -1,6 +1,6 @@
 import { enlarge } from "@perfdata/format/enlarge";
 
-/** Words of a context: event, comm, pid, tid, cpu, branch. */
+/** Words of a context: event, comm, pid, tid, cpu, detail. */
 const CONTEXT = 6;
 /** Words of an entry: context, node, samples, one that is not used; then the period, a double. */
 const ENTRY = 6;
@@ -17,8 +17,8 @@ export interface HistogramPart {
 
 /**
  * Samples and periods by context and node: open-addressing tables in typed arrays. A context is an
- * event and a comm, and a process, thread, CPU and flags of a branch where rows are grouped by these; a
- * node is a place, a stack or a branch. Adding allocates nothing except when a table doubles.
+ * event and a comm, and a process, thread, CPU and detail where rows are grouped by these; a node
+ * is a place, a stack or a pair of places. Adding allocates nothing except when a table doubles.
  *
  * @example
  * ```ts
@@ -84,12 +84,14 @@ export class SampleHistogram {
    *
    * @param comm The number here of a comm of the part.
    * @param nodes By place or stack of the part: its number here.
+   * @param details By number of other values of the part: its number here; without it they stay.
    * @returns By context of the part: its number here.
    */
   join(
     { contexts, entries }: HistogramPart,
     comm: (number: number) => number,
     nodes: Int32Array,
+    details?: Int32Array,
   ): Int32Array {
     const numbers = new Int32Array(contexts.length / CONTEXT);
     for (let i = 0; i < numbers.length; i++) {
@@ -100,7 +102,9 @@ export class SampleHistogram {
         contexts[at + 2] as number,
         contexts[at + 3] as number,
         contexts[at + 4] as number,
-        contexts[at + 5] as number,
+        details === undefined
+          ? contexts[at + 5] as number
+          : details[contexts[at + 5] as number] as number,
       );
     }
     const doubles = new Float64Array(entries.buffer);
@@ -141,8 +145,8 @@ export class SampleHistogram {
     return this.#contexts[context * CONTEXT + 4] as number;
   }
 
-  /** Flags of a branch, of a context; 0 if rows are not grouped by any. */
-  branch(context: number): number {
+  /** Of a context: flags of a branch, or the number of other values; 0 if rows are not grouped by any. */
+  detail(context: number): number {
     return this.#contexts[context * CONTEXT + 5] as number;
   }
 
@@ -174,7 +178,7 @@ export class SampleHistogram {
    * @param pid Process, or 0 if rows are not grouped by process.
    * @param tid Thread, or 0 if rows are not grouped by thread.
    * @param cpu CPU, or 0 if rows are not grouped by CPU.
-   * @param branch Flags of a branch, or 0 if rows are not grouped by any.
+   * @param detail Flags of a branch or the number of other values; 0 if rows are not grouped by any.
    */
   context(
     event: number,
@@ -182,16 +186,16 @@ export class SampleHistogram {
     pid: number,
     tid: number,
     cpu: number,
-    branch: number = 0,
+    detail: number = 0,
   ): number {
     const last = this.#lastContext;
-    if (last >= 0 && this.#isContext(last, event, comm, pid, tid, cpu, branch)) return last;
+    if (last >= 0 && this.#isContext(last, event, comm, pid, tid, cpu, detail)) return last;
     const mask = this.#contextSlots.length - 1;
-    let slot = hashContext(event, comm, pid, tid, cpu, branch) & mask;
+    let slot = hashContext(event, comm, pid, tid, cpu, detail) & mask;
     for (;;) {
       const found = this.#contextSlots[slot] as number;
       if (found < 0) break;
-      if (this.#isContext(found, event, comm, pid, tid, cpu, branch)) {
+      if (this.#isContext(found, event, comm, pid, tid, cpu, detail)) {
         return this.#lastContext = found;
       }
       slot = slot + 1 & mask;
@@ -199,7 +203,7 @@ export class SampleHistogram {
     const added = this.contextCount++;
     const at = added * CONTEXT;
     if (at === this.#contexts.length) this.#contexts = enlarge(this.#contexts, at + 1);
-    this.#contexts.set([event, comm, pid, tid, cpu, branch], at);
+    this.#contexts.set([event, comm, pid, tid, cpu, detail], at);
     this.#contextSlots[slot] = added;
     if (this.contextCount * 2 > mask) this.#rehashContexts();
     return this.#lastContext = added;
@@ -212,12 +216,12 @@ export class SampleHistogram {
     pid: number,
     tid: number,
     cpu: number,
-    branch: number,
+    detail: number,
   ): boolean {
     const contexts = this.#contexts;
     const at = context * CONTEXT;
     return contexts[at + 1] === comm && contexts[at] === event && contexts[at + 3] === tid &&
-      contexts[at + 2] === pid && contexts[at + 4] === cpu && contexts[at + 5] === branch;
+      contexts[at + 2] === pid && contexts[at + 4] === cpu && contexts[at + 5] === detail;
   }
 
   /**
@@ -352,7 +356,7 @@ export class SampleHistogram {
         this.pid(context),
         this.tid(context),
         this.cpu(context),
-        this.branch(context),
+        this.detail(context),
       );
       put(slots, hash, context);
     }
@@ -373,11 +377,11 @@ function hashContext(
   pid: number,
   tid: number,
   cpu: number,
-  branch: number,
+  detail: number,
 ): number {
   return mixed(
     Math.imul(comm, 0x9e3779b1) ^ Math.imul(tid, 0x27d4eb2f) ^ Math.imul(pid, 0x165667b1) ^
-      event << 24 ^ cpu << 12 ^ Math.imul(branch, 0x2c1b3c6d),
+      event << 24 ^ cpu << 12 ^ Math.imul(detail, 0x2c1b3c6d),
   );
 }
 

@@ -1,0 +1,182 @@
+import type { PerfEvent } from "@perfdata/format";
+import {
+  DATA_SOURCE_BITS,
+  type DataSourcePart,
+  NO_DATA_SOURCE,
+} from "@perfdata/format/data-source";
+import { enlarge } from "@perfdata/format/enlarge";
+import { PERF_SAMPLE_WEIGHT_STRUCT } from "@perfdata/format/perf-event";
+import { SampleFields } from "@perfdata/format/sample-layout";
+import type { Run } from "@perfdata/session/run";
+
+/** Values of 64 bits that single samples have: what few recordings have, and few rows are grouped by. */
+export type DetailColumn =
+  | "data_src"
+  | "weight"
+  | "ins_lat"
+  | "retire_lat"
+  | "phys_addr"
+  | "data_page_size"
+  | "code_page_size";
+
+/** Which of them rows are grouped by: plain data, for threads. */
+export interface DetailKeys {
+  /** The values. */
+  readonly columns: readonly DetailColumn[];
+  /** Which parts of data sources, where these are among them. */
+  readonly parts: readonly DataSourcePart[];
+}
+
+/** Low words of `perf_sample_weight`: `var1_dw`, `var2_w`, `var3_w`. */
+const LOW_16 = 0xffff;
+
+/**
+ * Values of samples by number: samples with equal values have one. Finding a number allocates nothing,
+ * except where a table doubles.
+ */
+export class SampleDetails {
+  /** How many different ones there are. */
+  count = 0;
+  readonly #columns: readonly DetailColumn[];
+  /** Words of one number: two of each column, the lower one first. */
+  readonly #size: number;
+  readonly #masks: Int32Array;
+  #words: Int32Array<ArrayBuffer>;
+  #slots = new Int32Array(1 << 10).fill(-1);
+  readonly #now: Int32Array<ArrayBuffer>;
+  readonly #fields: (SampleFields | undefined)[] = [];
+  #le = true;
+  #events: readonly PerfEvent[] = [];
+
+  /** Collects nothing yet. */
+  constructor({ columns, parts }: DetailKeys) {
+    this.#columns = columns;
+    this.#size = 2 * columns.length;
+    this.#now = new Int32Array(this.#size);
+    this.#words = new Int32Array(this.#size << 6);
+    let source = 0n;
+    for (const part of parts) source |= DATA_SOURCE_BITS[part];
+    this.#masks = Int32Array.from(columns.flatMap((column) => {
+      const mask = column === "data_src" ? source : -1n;
+      return [Number(BigInt.asIntN(32, mask)), Number(BigInt.asIntN(32, mask >> 32n))];
+    }));
+  }
+
+  /** Whether a column is collected. */
+  has(column: DetailColumn): boolean {
+    return this.#columns.includes(column);
+  }
+
+  /** Takes the events of a recording; those that come later are taken as they come. */
+  start(events: readonly PerfEvent[], littleEndian: boolean): void {
+    this.#events = events;
+    this.#le = littleEndian;
+  }
+
+  /** The number of a sample's values. */
+  of(run: Run, i: number): number {
+    const number = run.event[i] as number;
+    const event = this.#events[number] as PerfEvent;
+    const fields = this.#fields[number] ??= new SampleFields(event.attr);
+    const { view } = run.at(i);
+    const le = this.#le;
+    const found = fields.locate(view, run.start[i] as number, run.end[i] as number, le);
+    const isStruct = (event.layout.sampleType & PERF_SAMPLE_WEIGHT_STRUCT) !== 0;
+    for (let k = 0; k < this.#columns.length; k++) {
+      const column = this.#columns[k] as DetailColumn;
+      const at = found ? positionOf(fields, column) : -1;
+      let lo = at < 0 ? 0 : view.getInt32(le ? at : at + 4, le);
+      let hi = at < 0 ? 0 : view.getInt32(le ? at + 4 : at, le);
+      if (column === "weight") {
+        if (isStruct) hi = 0;
+      } else if (column === "ins_lat" || column === "retire_lat") {
+        lo = isStruct ? column === "ins_lat" ? hi & LOW_16 : hi >>> 16 : 0;
+        hi = 0;
+      } else if (column === "data_src" && at < 0) {
+        lo = Number(NO_DATA_SOURCE);
+      }
+      this.#now[2 * k] = lo & (this.#masks[2 * k] as number);
+      this.#now[2 * k + 1] = hi & (this.#masks[2 * k + 1] as number);
+    }
+    return this.#intern(this.#now, 0);
+  }
+
+  /** A value as it was recorded; of data sources, the parts that rows are grouped by. */
+  value(number: number, column: DetailColumn): bigint {
+    const at = number * this.#size + 2 * this.#columns.indexOf(column);
+    const half = (word: number) => BigInt((this.#words[word] as number) >>> 0);
+    return half(at + 1) << 32n | half(at);
+  }
+
+  /** All of them, to be sent to another thread. */
+  part(): Int32Array<ArrayBuffer> {
+    return this.#words.slice(0, this.count * this.#size);
+  }
+
+  /** Adds a part; returns the number here by number there. */
+  join(part: Int32Array): Int32Array {
+    const numbers = new Int32Array(part.length / this.#size);
+    for (let i = 0; i < numbers.length; i++) numbers[i] = this.#intern(part, i * this.#size);
+    return numbers;
+  }
+
+  #intern(words: Int32Array, at: number): number {
+    const size = this.#size;
+    const mask = this.#slots.length - 1;
+    let slot = hash(words, at, size) & mask;
+    for (;;) {
+      const found = this.#slots[slot] as number;
+      if (found < 0) break;
+      let k = 0;
+      while (k < size && this.#words[found * size + k] === words[at + k]) k++;
+      if (k === size) return found;
+      slot = slot + 1 & mask;
+    }
+    const added = this.count++;
+    if (this.count * size > this.#words.length) {
+      this.#words = enlarge(this.#words, this.count * size);
+    }
+    for (let k = 0; k < size; k++) this.#words[added * size + k] = words[at + k] as number;
+    this.#slots[slot] = added;
+    if (this.count * 2 > mask) this.#rehash();
+    return added;
+  }
+
+  #rehash(): void {
+    const slots = new Int32Array(this.#slots.length * 2).fill(-1);
+    const mask = slots.length - 1;
+    for (let i = 0; i < this.count; i++) {
+      let slot = hash(this.#words, i * this.#size, this.#size) & mask;
+      while ((slots[slot] as number) >= 0) slot = slot + 1 & mask;
+      slots[slot] = i;
+    }
+    this.#slots = slots;
+  }
+}
+
+function positionOf(fields: SampleFields, column: DetailColumn): number {
+  switch (column) {
+    case "data_src":
+      return fields.dataSrc;
+    case "weight":
+    case "ins_lat":
+    case "retire_lat":
+      return fields.weight;
+    case "phys_addr":
+      return fields.physAddr;
+    case "data_page_size":
+      return fields.dataPageSize;
+    case "code_page_size":
+      return fields.codePageSize;
+  }
+}
+
+function hash(words: Int32Array, at: number, size: number): number {
+  let h = 0;
+  for (let k = 0; k < size; k++) {
+    h = Math.imul(h ^ words[at + k] as number, 0x9e3779b1);
+    h ^= h >>> 15;
+  }
+  h = Math.imul(h, 0x2c1b3c6d);
+  return h ^ h >>> 13;
+}
