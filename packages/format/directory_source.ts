@@ -5,6 +5,7 @@ import {
   perfFileHeader,
   perfFileSection,
 } from "./header.ts";
+import { PerfDataError } from "./error.ts";
 import { bytesSource, type SyncSource } from "./source.ts";
 import { layoutOf, prefixSize } from "./struct/layout.ts";
 
@@ -110,4 +111,65 @@ function joined(pieces: readonly Piece[]): SyncSource {
       return done;
     },
   };
+}
+
+/** A source that is closed when nobody reads it any more. */
+interface Closable extends SyncSource {
+  close(): void;
+}
+
+/**
+ * Names of the files in the directory of a recording that hold records, in order: `data`, which has the
+ * header, and `data.0`, `data.1`, …
+ *
+ * @param names All names in it.
+ * @throws {PerfDataError} Where there is no `data`.
+ *
+ * @example
+ * ```ts
+ * import { recordingParts } from "@perfdata/format";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(recordingParts(["data.10", "kcore_dir", "data.9", "data"]), ["data", "data.9", "data.10"]);
+ * ```
+ */
+export function recordingParts(names: readonly string[]): [string, ...string[]] {
+  if (!names.includes("data")) {
+    throw new PerfDataError("directory has no 'data' file; not a perf recording");
+  }
+  const parts = names.filter((name) => /^data\.\d+$/.test(name))
+    .sort((a, b) => Number(a.slice(5)) - Number(b.slice(5)));
+  return ["data", ...parts];
+}
+
+/**
+ * Opens the files of a directory that is a recording, as {@linkcode directorySource} of them. Where one cannot
+ * be opened, those before it are closed.
+ *
+ * @param names All names in it.
+ * @param open Opens one.
+ * @throws {PerfDataError} Where it is no recording.
+ *
+ * @example
+ * ```ts
+ * import { openDirectorySource } from "@perfdata/format";
+ * import { assertThrows } from "@std/assert";
+ *
+ * assertThrows(() => openDirectorySource(["a"], () => { throw new Error(); }), Error, "no 'data' file");
+ * ```
+ */
+export function openDirectorySource(
+  names: readonly string[],
+  open: (name: string) => Closable,
+): Closable {
+  const files: Closable[] = [];
+  const close = (): void => files.forEach((file) => file.close());
+  try {
+    for (const name of recordingParts(names)) files.push(open(name));
+    const [data, ...others] = files as [Closable, ...Closable[]];
+    return { ...directorySource(data, others), close };
+  } catch (error) {
+    close();
+    throw error;
+  }
 }

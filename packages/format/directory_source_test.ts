@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { emptyAttr } from "./attr.ts";
-import { directorySource } from "./directory_source.ts";
+import { directorySource, openDirectorySource } from "./directory_source.ts";
 import { PerfDataError } from "./error.ts";
 import { PerfDataReader } from "./reader.ts";
 import { memorySink } from "./sink.ts";
@@ -97,4 +97,22 @@ Deno.test("what was killed before it ended has no features, and all of its recor
 
 Deno.test("a file data without a header is refused", () => {
   assertThrows(() => directorySource(bytesSource(comm(0, 5)), []), PerfDataError, "magic");
+});
+
+Deno.test("where a file of a directory cannot be opened, those before it are closed", async () => {
+  const bytes = await file([]);
+  const open: string[] = [];
+  const opened = (broken?: string) => (name: string) => {
+    if (name === broken) throw new Error(`${name}: not there`);
+    open.push(name);
+    return { ...bytesSource(bytes), close: () => void open.splice(open.indexOf(name), 1) };
+  };
+  const names = ["data.10", "kcore_dir", "data.2", "data"];
+  const source = openDirectorySource(names, opened());
+  assertEquals(open, ["data", "data.2", "data.10"]);
+  source.close();
+  assertEquals(open, []);
+  assertThrows(() => openDirectorySource(names, opened("data.10")), Error, "data.10: not there");
+  assertEquals(open, []);
+  assertThrows(() => openDirectorySource(["data.0"], opened()), PerfDataError, "no 'data' file");
 });

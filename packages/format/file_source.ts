@@ -5,7 +5,7 @@
  * @module
  */
 import { expandedSource, fileCompression } from "./compressed_source.ts";
-import { directorySource } from "./directory_source.ts";
+import { openDirectorySource, recordingParts } from "./directory_source.ts";
 import { PerfDataError } from "./error.ts";
 import { isTar, recordingInTar } from "./tar_source.ts";
 import { tempFile } from "./temp_file.ts";
@@ -60,32 +60,16 @@ export function fileSource(path: string): FileSource {
 /** The file with the header of a recording: that itself, or the file `data` of a directory. */
 export function headerFile(path: string): string {
   if (path === "-" || !Deno.statSync(path).isDirectory) return path;
-  partsOf(path);
+  recordingParts(namesIn(path));
   return `${path}/data`;
 }
 
-/** Names of the files in a directory that hold records, in order. */
-function partsOf(path: string): string[] {
-  const names = [...Deno.readDirSync(path)].map(({ name }) => name);
-  if (!names.includes("data")) {
-    throw new PerfDataError("directory has no 'data' file; not a perf recording");
-  }
-  const parts = names.filter((name) => /^data\.\d+$/.test(name))
-    .sort((a, b) => Number(a.slice(5)) - Number(b.slice(5)));
-  return ["data", ...parts];
-}
+/** Names in a directory. */
+const namesIn = (path: string): string[] => [...Deno.readDirSync(path)].map(({ name }) => name);
 
-/** Opens the file `data` of a directory, and `data.0`, `data.1`, … */
 function openDirectory(path: string): FileSource {
-  const files = partsOf(path).map((name) => fileSource(`${path}/${name}`));
-  const close = (): void => files.forEach((file) => file.close());
-  try {
-    const [data, ...others] = files as [FileSource, ...FileSource[]];
-    return { ...directorySource(data, others), path, close, [Symbol.dispose]: close };
-  } catch (error) {
-    close();
-    throw error;
-  }
+  const source = openDirectorySource(namesIn(path), (name) => fileSource(`${path}/${name}`));
+  return { ...source, path, [Symbol.dispose]: source.close };
 }
 
 /** Standard input as a stream. */

@@ -93,3 +93,64 @@ export function sliceSource(source: BinarySource, offset: number, size: number):
     },
   };
 }
+
+/** Small reads are served from a window of this many bytes. */
+const WINDOW = 64 * 1024;
+
+/**
+ * A {@linkcode BinarySource} over an open file. Reads of less than 16 KiB go through one window of 64 KiB,
+ * which is held; larger ones get memory of their own.
+ *
+ * @param path What messages call it.
+ * @param size Its size.
+ * @param readAt Fills memory from a place on, and says with how many bytes: fewer at the end of the file only.
+ *
+ * @example
+ * ```ts
+ * import { windowedSource } from "@perfdata/symbols";
+ * import { assertEquals, assertThrows } from "@std/assert";
+ *
+ * const source = windowedSource("ones", 9, (into) => into.fill(1).length);
+ * assertEquals(source.read(2, 3), Uint8Array.of(1, 1, 1));
+ * const cut = windowedSource("cut", 9, () => 4);
+ * assertThrows(() => cut.read(2, 3), Error, "cut short");
+ * ```
+ */
+export function windowedSource(
+  path: string,
+  size: number,
+  readAt: (into: Uint8Array, offset: number) => number,
+): Required<BinarySource> {
+  let window = new Uint8Array(0);
+  let windowOffset = 0;
+  const fill = <B extends Uint8Array>(offset: number, bytes: B): B => {
+    let n: number;
+    try {
+      n = readAt(bytes, offset);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new SymbolsError(0, `Cannot read ${path}: ${why}`, { cause: error });
+    }
+    if (n === bytes.length) return bytes;
+    throw new SymbolsError(
+      offset + n,
+      `Cannot read ${bytes.length} bytes at offset ${offset} of ${path}: the file was cut short`,
+    );
+  };
+  return {
+    size,
+    read(offset, length) {
+      checkRange(size, offset, length);
+      if (length >= WINDOW / 4) return fill(offset, new Uint8Array(length));
+      if (offset < windowOffset || offset + length > windowOffset + window.length) {
+        window = fill(offset, new Uint8Array(Math.min(WINDOW, size - offset)));
+        windowOffset = offset;
+      }
+      return window.subarray(offset - windowOffset, offset - windowOffset + length);
+    },
+    readInto(offset, target) {
+      checkRange(size, offset, target.length);
+      fill(offset, target);
+    },
+  };
+}

@@ -28,6 +28,37 @@ export interface SearchPlaces {
   readonly debuginfodCache?: string;
 }
 
+/**
+ * The places where `perf` and clients of debuginfod look by default, by the environment: `HOME`,
+ * `PERF_BUILDID_DIR`, `DEBUGINFOD_CACHE_PATH`, `XDG_CACHE_HOME`.
+ *
+ * @param environment A variable, `undefined` where it is not set or may not be read.
+ *
+ * @example
+ * ```ts
+ * import { searchPlaces } from "@perfdata/symbols";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const { buildIdCache, debuginfodCache } = searchPlaces((name) => ({ HOME: "/home/a" })[name]);
+ * assertEquals(buildIdCache, "/home/a/.debug");
+ * assertEquals(debuginfodCache, "/home/a/.cache/debuginfod_client");
+ * ```
+ */
+export function searchPlaces(environment: (name: string) => string | undefined): SearchPlaces {
+  const home = environment("HOME");
+  const cache = environment("XDG_CACHE_HOME") ??
+    (home === undefined ? undefined : `${home}/.cache`);
+  const debuginfod = environment("DEBUGINFOD_CACHE_PATH") ??
+    (cache === undefined ? undefined : `${cache}/debuginfod_client`);
+  const buildIds = environment("PERF_BUILDID_DIR") ??
+    (home === undefined ? undefined : `${home}/.debug`);
+  return {
+    debugRoot: "/usr/lib/debug",
+    ...(buildIds === undefined ? {} : { buildIdCache: buildIds }),
+    ...(debuginfod === undefined ? {} : { debuginfodCache: debuginfod }),
+  };
+}
+
 /** Which rule led to a candidate. */
 export type CandidateOrigin =
   | "path"

@@ -1,7 +1,7 @@
 // Uses Deno's file system API and environment: the files of this machine, and where perf looks for some.
 
 import { SymbolsError } from "./errors.ts";
-import type { SearchPlaces } from "./file_search.ts";
+import { type SearchPlaces, searchPlaces } from "./file_search.ts";
 import { openFileSource } from "./file_source.ts";
 import type { ClosableSource, SymbolFiles } from "./symbol_files.ts";
 
@@ -92,24 +92,9 @@ function tolerant<T>(
   }
 }
 
-/**
- * The places that `perf` and debuginfod clients use by default, from the environment: `HOME`,
- * `PERF_BUILDID_DIR`, `DEBUGINFOD_CACHE_PATH`, `XDG_CACHE_HOME`. What there is no permission for
- * counts as not set.
- */
+/** Where `perf` and clients of debuginfod look, by the environment; what may not be read counts as not set. */
 export function defaultPlaces(): SearchPlaces {
-  const home = environment("HOME");
-  const cache = environment("XDG_CACHE_HOME") ??
-    (home === undefined ? undefined : `${home}/.cache`);
-  const debuginfod = environment("DEBUGINFOD_CACHE_PATH") ??
-    (cache === undefined ? undefined : `${cache}/debuginfod_client`);
-  const buildIds = environment("PERF_BUILDID_DIR") ??
-    (home === undefined ? undefined : `${home}/.debug`);
-  return {
-    debugRoot: "/usr/lib/debug",
-    ...(buildIds === undefined ? {} : { buildIdCache: buildIds }),
-    ...(debuginfod === undefined ? {} : { debuginfodCache: debuginfod }),
-  };
+  return searchPlaces(environment);
 }
 
 function environment(variable: string): string | undefined {

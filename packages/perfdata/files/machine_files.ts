@@ -1,10 +1,7 @@
-import { checkRange, type SymbolFiles, SymbolsError } from "@perfdata/symbols";
-import type { SearchPlaces } from "@perfdata/symbols";
+import { searchPlaces, SymbolsError, windowedSource } from "@perfdata/symbols";
+import type { SearchPlaces, SymbolFiles } from "@perfdata/symbols";
 import { nodeFs, ownProcess, type Stats } from "./node_fs.ts";
 import { pathSource } from "./path_source.ts";
-
-/** Small reads are served from a window of this many bytes. */
-const WINDOW = 64 * 1024;
 
 /** The files of this machine, as symbols are looked for in them. */
 export const machineFiles: SymbolFiles = {
@@ -36,20 +33,9 @@ export const machineFiles: SymbolFiles = {
   },
 };
 
-/** Where perf and clients of debuginfod look by default, by the environment. */
+/** Where perf and clients of debuginfod look, by the environment. */
 export function machinePlaces(): SearchPlaces {
-  const home = environment("HOME");
-  const cache = environment("XDG_CACHE_HOME") ??
-    (home === undefined ? undefined : `${home}/.cache`);
-  const debuginfod = environment("DEBUGINFOD_CACHE_PATH") ??
-    (cache === undefined ? undefined : `${cache}/debuginfod_client`);
-  const buildIds = environment("PERF_BUILDID_DIR") ??
-    (home === undefined ? undefined : `${home}/.debug`);
-  return {
-    debugRoot: "/usr/lib/debug",
-    ...(buildIds === undefined ? {} : { buildIdCache: buildIds }),
-    ...(debuginfod === undefined ? {} : { debuginfodCache: debuginfod }),
-  };
+  return searchPlaces(environment);
 }
 
 /** A variable; what there is no permission for counts as not set. */
@@ -82,35 +68,5 @@ function whereThere<T>(path: string, read: (stats: Stats) => T): T | undefined {
 
 function windowed(path: string): ReturnType<SymbolFiles["open"]> {
   const file = pathSource(path);
-  const { size } = file;
-  let window = new Uint8Array(0);
-  let start = 0;
-  const fill = (offset: number, bytes: Uint8Array): void => {
-    const n = file.readAt(bytes, offset);
-    if (n === bytes.length) return;
-    throw new SymbolsError(offset + n, `Cannot read ${path}: the file was cut short`);
-  };
-  return {
-    size,
-    read(offset, length) {
-      checkRange(size, offset, length);
-      if (length >= WINDOW / 4) {
-        const bytes = new Uint8Array(length);
-        fill(offset, bytes);
-        return bytes;
-      }
-      if (offset < start || offset + length > start + window.length) {
-        const next = new Uint8Array(Math.min(WINDOW, size - offset));
-        fill(offset, next);
-        window = next;
-        start = offset;
-      }
-      return window.subarray(offset - start, offset - start + length);
-    },
-    readInto(offset, target) {
-      checkRange(size, offset, target.length);
-      fill(offset, target);
-    },
-    close: file.close,
-  };
+  return { ...windowedSource(path, file.size, file.readAt), close: file.close };
 }

@@ -1,5 +1,5 @@
-import { PerfDataError, type SyncSource } from "@perfdata/format";
-import { directorySource } from "@perfdata/format/directory-source";
+import type { SyncSource } from "@perfdata/format";
+import { openDirectorySource } from "@perfdata/format/directory-source";
 import { nodeFs } from "./node_fs.ts";
 
 /** A file on disk, or several in a directory. */
@@ -18,7 +18,9 @@ export interface PathSource extends SyncSource {
 export function pathSource(path: string): PathSource {
   const fs = nodeFs();
   const stats = fs.statSync(path);
-  if (stats.isDirectory()) return openDirectory(path);
+  if (stats.isDirectory()) {
+    return openDirectorySource(fs.readdirSync(path), (name) => pathSource(`${path}/${name}`));
+  }
   if (!stats.isFile()) {
     throw new TypeError(`${path}: not a regular file; give what it streams as a ReadableStream`);
   }
@@ -35,20 +37,5 @@ export function pathSource(path: string): PathSource {
       return n;
     },
     close: () => fs.closeSync(file),
-  };
-}
-
-function openDirectory(path: string): PathSource {
-  const names = nodeFs().readdirSync(path);
-  if (!names.includes("data")) {
-    throw new PerfDataError("directory has no 'data' file; not a perf recording");
-  }
-  const parts = names.filter((name) => /^data\.\d+$/.test(name))
-    .sort((a, b) => Number(a.slice(5)) - Number(b.slice(5)));
-  const data = pathSource(`${path}/data`);
-  const others = parts.map((name) => pathSource(`${path}/${name}`));
-  return {
-    ...directorySource(data, others),
-    close: () => [data, ...others].forEach((file) => file.close()),
   };
 }
