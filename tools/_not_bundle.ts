@@ -14,12 +14,35 @@ export function isRecording(path: string): boolean {
   return /^(PERFILE2|2ELIFREP|PERFFILE)$/.test(new TextDecoder().decode(magic));
 }
 
-/** What is wrong with a file that was named as a bundle: it may be a recording. */
+/** Whether a file is an archive, as perf archive makes it: tar, perhaps compressed. */
+function isArchive(path: string): boolean {
+  const start = new Uint8Array(262);
+  try {
+    using file = Deno.openSync(path);
+    file.readSync(start);
+  } catch {
+    // Who opens it says what there is to say.
+  }
+  const text = String.fromCharCode(...start);
+  // tar; bzip2, xz, gzip and zstd, where the name says that it is one of these.
+  return text.slice(257) === "ustar" ||
+    /\.(tar\.\w+|t[bgx]z2?)$/.test(path) && /^(BZh|\xfd7zXZ|\x1f\x8b|\x28\xb5\x2f\xfd)/.test(text);
+}
+
+/** What to do with a file that was named where files of another machine are, and is an archive of them. */
+export function unpackFirst(path: string): string | undefined {
+  if (!isArchive(path)) return undefined;
+  return `${path}: is an archive, as perf archive makes it; unpack it: mkdir files && ` +
+    `tar xf ${path} -C files, then --symfs files`;
+}
+
+/** What is wrong with a file that was named as a bundle: it may be a recording, or an archive. */
 export function notBundle(path: string, error: Error): InputError {
-  const message = isRecording(path)
-    ? `${path}: is a recording, not a symbol bundle; make one: perfdata symbols bundle ${path}`
-    : error.message.startsWith(path)
-    ? error.message
-    : `${path}: ${error.message}`;
+  const message = unpackFirst(path) ??
+    (isRecording(path)
+      ? `${path}: is a recording, not a symbol bundle; make one: perfdata symbols bundle ${path}`
+      : error.message.startsWith(path)
+      ? error.message
+      : `${path}: ${error.message}`);
   return new InputError(message, { cause: error });
 }

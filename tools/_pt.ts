@@ -32,7 +32,7 @@ import {
   type PtNames,
   PtSideband,
 } from "@perfdata/session/pt";
-import { openCodeFile, type RecordedMachine, SymbolsError } from "@perfdata/symbols";
+import { BuildIdFolder, openCodeFile, type RecordedMachine, SymbolsError } from "@perfdata/symbols";
 import { openFileSource } from "@perfdata/symbols/file-source";
 import { defaultPlaces, localFiles } from "@perfdata/symbols/local-files";
 import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
@@ -222,7 +222,7 @@ export function codeFiles(
     ...defaultPlaces(),
     arch: machine?.arch,
     release: machine?.release,
-    ...(symfs === undefined ? {} : { symfs }),
+    ...(symfs === undefined ? {} : { symfs, byBuildId: new BuildIdFolder(localFiles, symfs) }),
     ...(vmlinux === undefined ? {} : { vmlinux }),
   };
   const local: CodeFiles = {

@@ -9,7 +9,7 @@ import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import type { SymbolTrust } from "@perfdata/session/symbols";
 import { remedyText } from "./_remedies.ts";
 import { about, complain, type Flags, InputError } from "./_cli.ts";
-import { notBundle } from "./_not_bundle.ts";
+import { notBundle, unpackFirst } from "./_not_bundle.ts";
 
 /** To be spread into the flags of a command. */
 export const SYMBOL_FLAGS = {
@@ -20,7 +20,7 @@ export const SYMBOL_FLAGS = {
 /** What they mean: for the help text of a command. */
 export const SYMBOL_HELP = `\
       --symbols FILE     read symbols from this bundle first: see "perfdata symbols bundle"
-      --symfs DIR        search the files of the recorded machine in this directory
+      --symfs DIR        search the files of the recorded machine in DIR, by path and by build id
       --vmlinux FILE     the kernel's ELF file
       --kallsyms FILE    a copy of /proc/kallsyms
       --no-demangle      leave C++ and Rust names mangled
@@ -88,6 +88,8 @@ function checkPath(path: string | undefined, isFolder: boolean): void {
   if (path === undefined) return;
   about(path, () => {
     if (isFolderAt(path) === isFolder) return;
+    const unpack = unpackFirst(path);
+    if (unpack !== undefined) throw new InputError(unpack);
     throw isFolder ? new Deno.errors.NotADirectory() : new Deno.errors.IsADirectory();
   });
 }

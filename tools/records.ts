@@ -65,7 +65,7 @@ docs/records.md describes the objects.
                      "perfdata symbols bundle" made; sets the order to time
       --inline       add the functions that are inlined, of this machine
       --srcline      add source lines, of this machine
-      --symfs DIR    search the files of the recorded machine in this directory
+      --symfs DIR    search the files of the recorded machine in DIR, by path and by build id
       --vmlinux FILE the kernel's ELF file
       --kallsyms FILE  a copy of /proc/kallsyms
       --no-demangle  leave C++ and Rust names mangled

@@ -111,7 +111,7 @@ function refused(
 
 function* candidates(
   { path, buildId, kind }: Pick<SymbolObject, "path" | "buildId" | "kind">,
-  { symfs = "", buildIdCache, debuginfodCache, release }: CodeFilePlaces,
+  { symfs = "", buildIdCache, debuginfodCache, byBuildId, release }: CodeFilePlaces,
 ): Generator<string> {
   if (kind !== "vdso" && path.startsWith("/")) yield symfs.replace(/\/$/, "") + path;
   if (buildId !== undefined && buildIdCache !== undefined) {
@@ -125,4 +125,5 @@ function* candidates(
   if (kind === "vdso" && release !== undefined) {
     yield `${symfs.replace(/\/$/, "")}/lib/modules/${release}/vdso/vdso64.so`;
   }
+  if (buildId !== undefined) yield* byBuildId?.find(buildId) ?? [];
 }

@@ -1,4 +1,5 @@
 import type { BinarySource } from "./binary_source.ts";
+import type { BuildIdFolder } from "./build_id_folder.ts";
 import { runsOn } from "./architecture.ts";
 import { SHT } from "./elf/elf_constants.ts";
 import { crc32 } from "./elf/crc32.ts";
@@ -26,6 +27,8 @@ export interface SearchPlaces {
   readonly debugRoot?: string;
   /** What debuginfod clients have downloaded, usually `~/.cache/debuginfod_client`. */
   readonly debuginfodCache?: string;
+  /** Files of a folder by build id, whatever they are called: the last to be tried. */
+  readonly byBuildId?: Pick<BuildIdFolder, "find">;
 }
 
 /**
@@ -68,6 +71,7 @@ export type CandidateOrigin =
   | "debug root"
   | "debug root, build id"
   | "debuginfod cache"
+  | "folder, build id"
   | "vmlinux"
   | "bundle";
 
@@ -126,7 +130,7 @@ export interface SearchResult {
  * a {@linkcode SymbolsError} if it is there but not readable as ELF.
  *
  * The order is that of `perf` (`binary_type_symtab` of tools/perf/util/symbol.c), then the cache of
- * debuginfod, and can be read here from top to bottom; the search ends when a `.symtab` and a `.dynsym` are found. A file whose build id is
+ * debuginfod and a folder of files by build id, and can be read here from top to bottom; the search ends when a `.symtab` and a `.dynsym` are found. A file whose build id is
  * not the wanted one, or that is of an architecture that the recorded machine does not run, is
  * refused and reported, never used.
  *
@@ -242,7 +246,15 @@ export function* searchSymbolFiles(
       break;
     }
   }
-  for (const candidate of otherCandidates(wanted.path, symfs, debugRoot, buildId, places, vdso)) {
+  function* others(): Generator<FileCandidate | "itself"> {
+    yield* otherCandidates(wanted.path, symfs, debugRoot, buildId, places, vdso);
+    // That looks through a folder, where what came before does not suffice.
+    if (buildId === undefined) return;
+    for (const path of places.byBuildId?.find(buildId) ?? []) {
+      yield { path, origin: "folder, build id" };
+    }
+  }
+  for (const candidate of others()) {
     let elf: ElfFile | undefined;
     if (candidate === "itself") {
       if (mapped === undefined || !fits(itself, mapped)) continue;
@@ -393,6 +405,11 @@ export function kernelCandidates(
   if (buildId !== undefined && places.debuginfodCache !== undefined) {
     const path = `${places.debuginfodCache}/${buildId}/debuginfo`;
     found.push({ path, kind: "vmlinux" });
+  }
+  if (buildId !== undefined && symfs !== "") {
+    // As perf archive packs the cache of build ids.
+    found.push({ path: `${symfs}/[kernel.kallsyms]/${buildId}/kallsyms`, kind: "kallsyms" });
+    for (const path of places.byBuildId?.find(buildId) ?? []) found.push({ path, kind: "vmlinux" });
   }
   return found;
 }

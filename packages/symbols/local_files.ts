@@ -28,6 +28,10 @@ export const localFiles: SymbolFiles = {
       },
       () => readWithCat(path),
     ),
+  list: (folder) =>
+    tolerant(folder, () =>
+      [...Deno.readDirSync(folder)].filter(({ isSymlink }) => !isSymlink)
+        .map(({ name, isDirectory }) => ({ name, isFolder: isDirectory }))) ?? [],
   isForeign(path) {
     try {
       const { uid } = Deno.lstatSync(path);

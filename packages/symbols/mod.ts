@@ -12,6 +12,7 @@ import "./elf/plain_decompressors.ts";
 export * from "./address.ts";
 export * from "./architecture.ts";
 export * from "./binary_source.ts";
+export * from "./build_id_folder.ts";
 export * from "./code_file.ts";
 export * from "./compressed_file.ts";
 export * from "./errors.ts";

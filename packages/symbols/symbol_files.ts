@@ -6,6 +6,14 @@ export interface ClosableSource extends BinarySource {
   close?(): void;
 }
 
+/** What is in a folder: a file, or a folder. */
+export interface FolderEntry {
+  /** Its name, without a path. */
+  readonly name: string;
+  /** Whether it is a folder. */
+  readonly isFolder: boolean;
+}
+
 /** The files that a `SymbolResolver` can see. */
 export interface SymbolFiles {
   /**
@@ -22,6 +30,11 @@ export interface SymbolFiles {
    * @throws {SymbolsError} if it cannot be read or has more
    */
   read(path: string, limit?: number): Uint8Array | undefined;
+  /**
+   * What is in a folder, without what is linked from elsewhere; nothing where it is none, or cannot be read.
+   * Without this, files are found by their paths alone.
+   */
+  list?(folder: string): readonly FolderEntry[];
   /**
    * Whether a file belongs to another user, who is not root: anybody can write a file that goes by the
    * number of a process. Where it is missing, or that is not known, none does.

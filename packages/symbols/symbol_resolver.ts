@@ -1,3 +1,4 @@
+import { BuildIdFolder } from "./build_id_folder.ts";
 import { Demangler } from "./demangle/demangler.ts";
 import { SymbolsError } from "./errors.ts";
 import type { CodeSearch } from "./object_code.ts";
@@ -42,7 +43,10 @@ export class SymbolResolver {
     const { symfs } = options;
     this.#context = {
       options,
-      places: { ...options.places, ...(symfs === undefined ? {} : { symfs }) },
+      places: {
+        ...options.places,
+        ...(symfs === undefined ? {} : { symfs, byBuildId: new BuildIdFolder(files, symfs) }),
+      },
       ...names(options),
       kallsyms: new KallsymsTexts(),
     };
