@@ -25,8 +25,10 @@ function isArchive(path: string): boolean {
   }
   const text = String.fromCharCode(...start);
   // tar; bzip2, xz, gzip and zstd, where the name says that it is one of these.
-  return text.slice(257) === "ustar" ||
-    /\.(tar\.\w+|t[bgx]z2?)$/.test(path) && /^(BZh|\xfd7zXZ|\x1f\x8b|\x28\xb5\x2f\xfd)/.test(text);
+  const isPacked = ["BZh", "\xfd7zXZ", "\x1f\x8b", "\x28\xb5\x2f\xfd"].some((magic) =>
+    text.startsWith(magic)
+  );
+  return text.slice(257) === "ustar" || (isPacked && /\.(tar\.\w+|t[bgx]z2?)$/.test(path));
 }
 
 /** What to do with a file that was named where files of another machine are, and is an archive of them. */
