@@ -1,6 +1,8 @@
 /** Tables read like recordings: what commands show of them is what they show of the recording. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { ignored } from "./ignored.ts";
 import { parquetFiles } from "./parquet_rows.ts";
+import { LEFT_AND_RIGHT, noRecording, recordProgram } from "./recorded_program.ts";
 import { inFolder, tool } from "./tool.ts";
 
 const root = new URL("../", import.meta.url).pathname;
@@ -56,6 +58,82 @@ Deno.test("stacks, trees and pictures of tables are those of their recording", (
     assert(stacks > 20, `${stacks} stacks`);
   }));
 
+/** Rows of funcs by what they are about; code that nothing names has no address in tables. */
+function functionRows(text: string): [string, number[]][] {
+  const sums = new Map<string, number[]>();
+  for (const line of text.trimEnd().split("\n")) {
+    const row = JSON.parse(line) as Record<string, unknown>;
+    const { samples, period, children_samples, children_period } = row;
+    const isNamed = !/^(0x|\[unknown\]$)/.test(`${row["sym"]}`);
+    const keys = ["event", "comm", "pid", "tid", "cpu", "dso", "inlined", "level"];
+    const key = [...keys.map((name) => row[name]), isNamed ? row["sym"] : "no name"].join(" ");
+    const known = sums.get(key) ?? [0, 0, 0, 0];
+    const values = [samples, period];
+    // Two addresses without a name may be on one stack.
+    if (isNamed) values.push(children_samples, children_period);
+    sums.set(key, known.map((sum, i) => sum + Number(values[i] ?? 0)));
+  }
+  // A row that only called others is there for each of its addresses.
+  return [...sums].filter(([, sum]) => sum.some((value) => value > 0))
+    .sort(([a], [b]) => a < b ? -1 : 1);
+}
+
+/** Compares funcs of tables with funcs of their recording; gives the rows that were compared. */
+async function sameFunctions(tables: string, path: string): Promise<number> {
+  let rows = 0;
+  const flags = [
+    ...[[], ["--no-inline"], ["--children"], ["--sort", "pid,tid,cpu,sym"], ["--sort", "dso"]],
+    ...[["--comm", "a"], ["--percent-limit", "1"]],
+  ];
+  for (const more of flags) {
+    const [ofTables, ofRecording] = await Promise.all([tables, path].map(async (of) => {
+      const { out } = await tool("funcs", ["--json", ...more, of]);
+      return out === "" ? [] : functionRows(out);
+    }));
+    if (more.includes("--percent-limit") && ofRecording?.some(([key]) => key.endsWith("no name"))) {
+      continue;
+    }
+    assertEquals(ofTables, ofRecording, `${path}: funcs ${more.join(" ")}`);
+    rows += ofTables?.length ?? 0;
+  }
+  return rows;
+}
+
+Deno.test("funcs of tables are those of their recording", () =>
+  inFolder(async (folder) => {
+    let rows = 0;
+    for (const name of ["callchain", "two-events", "all-cpus"]) {
+      const path = `${recorded}/${name}.perf.data`;
+      await exported(`${folder}/${name}`, path);
+      rows += await sameFunctions(`${folder}/${name}`, path);
+    }
+    assert(rows > 50, `${rows} rows`);
+  }));
+
+Deno.test({
+  name: "funcs of tables have the names, lines and stacks of their recording",
+  ...ignored(noRecording()),
+  fn: () =>
+    inFolder(async (folder) => {
+      const data = await recordProgram(folder, LEFT_AND_RIGHT, ["-e", "cpu-clock:u", "-F", "5000"]);
+      const tables = `${folder}/tables`;
+      await exported(tables, data);
+      const rows = await sameFunctions(tables, data);
+      assert(rows > 20, `${rows} rows`);
+      const own = (text: string) =>
+        text.split("\n").filter((line) => /\ba\.c:|leaf|left/.test(line));
+      for (const flags of [["--sort", "srcline"], ["-g", "caller", "--comm", "a", "--dso", "a"]]) {
+        const [ofTables, ofRecording] = await Promise.all(
+          [tables, data].map(async (of) =>
+            own(await output("funcs", ["--no-inline", ...flags, of]))
+          ),
+        );
+        assert((ofRecording?.length ?? 0) > 1, `${ofRecording}`);
+        assertEquals(ofTables, ofRecording, flags.join(" "));
+      }
+    }),
+});
+
 Deno.test("of several recordings, sums are those of all; diff compares tables with a recording", () =>
   inFolder(async (folder) => {
     const paths = ["callchain", "zstd"].map((name) => `${recorded}/${name}.perf.data`);
@@ -101,7 +179,16 @@ Deno.test("tables that cannot be read are said in one line", () =>
     await refused("flame", ["-o", "-", "--pt", tables], 2, "has tables: only periods");
     await refused("tree", ["--weight", "off-cpu", tables], 2, "has tables: only periods");
     await refused("tree", ["--comm", "nobody", tables], 1, "no samples");
-    await refused("funcs", [tables], 1, 'perfdata sql "FROM functions"');
+    await refused("funcs", ["-b", tables], 2, "has tables: only samples are counted");
+    await refused("funcs", ["--weight", "wall", tables], 2, "has tables: only samples");
+    await refused("funcs", ["--event", "nothing", tables], 1, "no event nothing");
+    const nobody = await tool("funcs", ["--comm", "nobody", tables]);
+    assertEquals(nobody.code, 1);
+    assertStringIncludes(nobody.err, "no row is left of 13 samples");
+    await refused("funcs", ["--symbols", "x", tables], 2, "perfdata symbols table adds them");
+    const others = [`${recorded}/callchain.perf.data`, `${recorded}/zstd.perf.data`];
+    await exported(`${folder}/two`, ...others);
+    await refused("funcs", ["--sort", "pid,sym", `${folder}/two`], 2, "tables of one recording");
     const [frames = ""] = parquetFiles(`${tables}/frames`);
     const bytes = Deno.readFileSync(frames);
     // Cut, and with pages of zeros before the footer.

@@ -9,7 +9,13 @@ import {
   type SortKey,
 } from "@perfdata/report/function-keys";
 import { functionText } from "@perfdata/report/function-text";
-import { functionTable } from "@perfdata/report/functions";
+import {
+  type CountedCode,
+  type CountedSamples,
+  type FunctionOptions,
+  type FunctionTable,
+  functionTable,
+} from "@perfdata/report/functions";
 import { type CountOptions, SampleCounts } from "@perfdata/report/sample-counts";
 import { type Engine, runEngine } from "@perfdata/session/engine";
 import { noStacksText, unwoundText } from "@perfdata/session/unwind-text";
@@ -61,7 +67,8 @@ const HELP = `funcs: prints the functions of a perf.data file by their share of 
 
 usage: perfdata funcs [flags] [FILE]
 
-FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
+FILE is a perf.data file or directory, or - for a pipe (default: perf.data), or a directory of
+tables (see "perfdata export parquet").
 
 A row has the share, samples, period, command, object and function; with --no-inline the numbers are
 those of perf report --no-children -g none. docs/funcs.md explains the columns.
@@ -206,8 +213,71 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const { comm, dso, symbol: sym } = named;
   const filters = givenFilters(flags);
   const name = oneFile(operands);
+  const wantedOf = (eventNames: readonly string[]): FunctionOptions => ({
+    sort,
+    inline,
+    limit,
+    least: percent / 100,
+    ...(value.event === undefined ? {} : { events: eventsCalled(value.event, eventNames, name) }),
+    callees: on.children,
+    chains: order !== undefined,
+    ...((comm ?? dso ?? sym) === undefined ? {} : { only: { comm, dso, sym } }),
+  });
+  const print = async (
+    code: CountedCode,
+    counts: CountedSamples,
+    table: FunctionTable,
+    eventNames: readonly string[],
+  ): Promise<void> => {
+    const { FunctionChains } = order === undefined
+      ? {}
+      : await import("@perfdata/report/function-chains");
+    const chains = order && FunctionChains && new FunctionChains(code, counts, table, order);
+    const { csvText } = on.csv ? await import("./_csv.ts") : {};
+    for (
+      const text of functionText(table, {
+        format: on.json ? "json" : on.csv ? "csv" : "table",
+        eventNames,
+        chains: chains && {
+          lines: (row) => chains.lines(row, LEAST_CHAIN),
+          json: (row) => ({ chains: chains.chains(row) }),
+        },
+        width: Deno.stdout.isTerminal() ? Deno.consoleSize().columns : undefined,
+        fullNames: on["full-names"],
+        csv: (rows) => csvText?.(rows) ?? "",
+      })
+    ) {
+      if (on.json || on.csv) writeOut(text);
+      else writeTable(text);
+    }
+  };
   if (tableFolders(name).length > 0) {
-    throw new InputError(`${name} has tables: perfdata sql "FROM functions" ${name}, or tree`);
+    if (branches || memory || isTime) {
+      throw new UsageError(`${name} has tables: only samples are counted`);
+    }
+    return await aboutAsync(name, async () => {
+      const { tablesProfile } = await import("./_tables_profile.ts");
+      const { profileFunctions } = await import("@perfdata/report/profile-functions");
+      const profile = await tablesProfile(name, flags, { timed: sort.includes("cpu") });
+      const lacking = sort.find((key) =>
+        key === "cpu"
+          ? profile.samples.cpu === undefined
+          : (key === "pid" || key === "tid") && profile.threads.pid(0) < 0
+      );
+      if (lacking !== undefined) {
+        throw new UsageError(
+          `--sort ${lacking} needs tables of one recording: perfdata sql has all`,
+        );
+      }
+      const eventNames = profile.events.map(({ name }) => name);
+      const { table, code, counts } = profileFunctions(profile, wantedOf(eventNames));
+      await print(code, counts, table, eventNames);
+      complain(`funcs: ${name}: ${profile.trust}`);
+      if (table.rows.length > 0 || limit === 0) return 0;
+      const samples = counts.totals.reduce((sum, total) => sum + total.samples, 0);
+      complain(`funcs: ${name}: no row is left of ${samples} samples`);
+      return 1;
+    });
   }
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`funcs: ${name}`);
@@ -265,41 +335,8 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     }
     const eventNames = isTime ? [weight] : engine.eventNames;
     const resolver = await resolverFor(engine);
-    const table = await functionTable(engine, counts, resolver, {
-      sort,
-      inline,
-      limit,
-      least: percent / 100,
-      ...(value.event === undefined ? {} : { events: eventsCalled(value.event, eventNames, name) }),
-      callees: on.children,
-      chains: order !== undefined,
-      ...((comm ?? dso ?? sym) === undefined ? {} : { only: { comm, dso, sym } }),
-    });
-    const chains = order === undefined
-      ? undefined
-      : new (await import("@perfdata/report/function-chains")).FunctionChains(
-        engine,
-        counts,
-        table,
-        order,
-      );
-    const { csvText } = on.csv ? await import("./_csv.ts") : {};
-    for (
-      const text of functionText(table, {
-        format: on.json ? "json" : on.csv ? "csv" : "table",
-        eventNames,
-        chains: chains && {
-          lines: (row) => chains.lines(row, LEAST_CHAIN),
-          json: (row) => ({ chains: chains.chains(row) }),
-        },
-        width: Deno.stdout.isTerminal() ? Deno.consoleSize().columns : undefined,
-        fullNames: on["full-names"],
-        csv: (rows) => csvText?.(rows) ?? "",
-      })
-    ) {
-      if (on.json || on.csv) writeOut(text);
-      else writeTable(text);
-    }
+    const table = await functionTable(engine, counts, resolver, wantedOf(eventNames));
+    await print(engine, counts, table, eventNames);
     reportTrust("funcs", table.trust, on.verbose, branches ? "ends of branches" : "samples");
     const stacks = counts.stacks
       ? unwoundText(engine, on.verbose) ?? noStacksText(engine)

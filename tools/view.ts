@@ -166,7 +166,7 @@ async function serve(
 ): Promise<number> {
   const recording = recordingOf(name);
   // What is not there is said at once.
-  if (base !== undefined) about(base, () => openSource(base));
+  if (base !== undefined && tableFolders(base).length === 0) about(base, () => openSource(base));
   const page = await pageText(VIEW_PARTS, "server", { compared: base !== undefined });
   const token = newToken();
   let code: CodeService | undefined;

@@ -18,6 +18,7 @@ export * from "./rate/rate_plot.ts";
 export * from "./rate/rate_rows.ts";
 export * from "./rate/rate_stream.ts";
 export * from "./rate/rate_streams.ts";
+export * from "./functions/profile_functions.ts";
 export * from "./functions/sample_counts.ts";
 export * from "./functions/sample_details.ts";
 export * from "./sched/latency.ts";

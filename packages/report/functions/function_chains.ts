@@ -1,9 +1,7 @@
-import type { Engine } from "@perfdata/session/engine";
 import { StackTable } from "@perfdata/session/stacks";
 import { percentText } from "./function_text.ts";
 import { markedText } from "./function_keys.ts";
-import type { FunctionTable } from "./functions.ts";
-import type { SampleCounts } from "./sample_counts.ts";
+import type { CountedCode, CountedSamples, FunctionTable } from "./functions.ts";
 
 /**
  * From where chains go, as `perf report -g` calls it. `caller`: from the outermost caller down to
@@ -46,7 +44,12 @@ export class FunctionChains {
   readonly #roots = new Map<number, number[]>();
 
   /** Goes through the stacks of all samples that were counted. */
-  constructor(engine: Engine, counts: SampleCounts, table: FunctionTable, order: ChainOrder) {
+  constructor(
+    engine: CountedCode,
+    counts: CountedSamples,
+    table: FunctionTable,
+    order: ChainOrder,
+  ) {
     this.#table = table;
     const symbolOf = (entry: number) => table.names.column("symbol")[entry] ?? -1;
     table.forEachStack(engine, counts, order === "caller", (row, path, length, at, i) => {

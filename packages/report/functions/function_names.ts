@@ -28,6 +28,12 @@ export interface NameNeeds {
   readonly inline: boolean;
 }
 
+/** What names are of: the places of an engine, or those of a profile that has names already. */
+export type NamedPlaces = Pick<
+  Places,
+  "count" | "mapped" | "objects" | "object" | "address" | "lo" | "hi" | "cpumode"
+>;
+
 /** What became of the addresses of places. */
 export interface PlaceLookUps {
   /** By place; `undefined` where it was not looked up. */
@@ -36,8 +42,8 @@ export interface PlaceLookUps {
   readonly object: Int32Array;
   /** By place: whether that is not known to be the file that was recorded. */
   readonly unverified: Uint8Array;
-  /** Which addresses have names and why others have none. */
-  readonly trust: SymbolTrust;
+  /** Which addresses have names and why others have none; `undefined` where nothing was looked up. */
+  readonly trust: SymbolTrust | undefined;
 }
 
 /** Looks up all places that samples were taken at, and those of their stacks. */
@@ -111,7 +117,7 @@ export class PlaceNames {
   #cacheline = new Int32Array(1);
   /** By place of data: its entry. */
   readonly #data = new Map<number, number>();
-  readonly #places: Places;
+  readonly #places: NamedPlaces;
   readonly #lookUps: PlaceLookUps | undefined;
   readonly #needs: NameNeeds;
   readonly #unknown: number;
@@ -129,15 +135,19 @@ export class PlaceNames {
   readonly #all: (Int32Array | undefined)[] = [];
 
   /** Names the places of an engine; without look-ups, functions are addresses. */
-  constructor(engine: Engine, lookUps: PlaceLookUps | undefined, needs: NameNeeds, show: Show) {
-    this.#places = engine.places;
+  constructor(
+    places: NamedPlaces,
+    lookUps: PlaceLookUps | undefined,
+    needs: NameNeeds,
+    show: Show,
+  ) {
+    this.#places = places;
     this.#lookUps = lookUps;
     this.#needs = needs;
     this.functions = new FunctionNumbers(show);
     this.#unknown = this.dsos.of("[unknown]");
-    this.#dsoOf = engine.places.mapped.map((mapped) => this.dsos.of(shortName(mapped)));
-    this.#inner = new Int32Array(engine.places.count).fill(-1);
-    const { places } = engine;
+    this.#dsoOf = places.mapped.map((mapped) => this.dsos.of(shortName(mapped)));
+    this.#inner = new Int32Array(places.count).fill(-1);
     for (let place = 0; place < places.count; place++) {
       if (places.object(place) < UNMAPPED && places.hi(place) >= 0) {
         this.#elsewhere.add(places.address(place));
@@ -145,7 +155,7 @@ export class PlaceNames {
     }
     // Most places have an entry of their own. What is not needed is 0 in all entries, and takes no
     // memory: those pages are never written.
-    const columns = Array.from({ length: 4 }, () => new Int32Array(engine.places.count + 1));
+    const columns = Array.from({ length: 4 }, () => new Int32Array(places.count + 1));
     [this.#dso, this.#symbol, this.#line, this.#file] = columns as [
       Int32Array<ArrayBuffer>,
       Int32Array<ArrayBuffer>,
@@ -362,7 +372,7 @@ function modulo(address: number, by: number): number {
 export type Show = (name: string) => string;
 
 /** An address that a double does not hold exactly, with all its digits. */
-function hexOf(places: Places, place: number, base: number): string | undefined {
+function hexOf(places: NamedPlaces, place: number, base: number): string | undefined {
   if (place < 0 || base !== 0 || Number.isSafeInteger(places.address(place))) return undefined;
   const half = (word: number) => (word >>> 0).toString(16).padStart(8, "0");
   return `0x${half(places.hi(place))}${half(places.lo(place))}`;

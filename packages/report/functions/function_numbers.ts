@@ -126,9 +126,10 @@ export class FunctionNumbers {
 
   /** An address by the function that it is in. */
   offsetText({ symbol }: Partial<Resolution> = {}, address: number): string {
-    return symbol === undefined
-      ? addressToHex(address)
-      : `${this.#show(symbol.name)}+${address - symbol.start}`;
+    if (symbol === undefined) return addressToHex(address);
+    // Where a function begins is not known of all that has a name.
+    const offset = Number.isNaN(symbol.start) ? "" : `+${address - symbol.start}`;
+    return this.#show(symbol.name) + offset;
   }
 
   /** What it is called. */

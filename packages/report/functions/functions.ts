@@ -16,10 +16,28 @@ import {
 } from "./function_keys.ts";
 import { orderedRows } from "./function_order.ts";
 import type { FunctionOptions, FunctionRow } from "./function_options.ts";
-import { lookUpCounted, PlaceNames } from "./function_names.ts";
+import { lookUpCounted, type NamedPlaces, type NameNeeds, PlaceNames } from "./function_names.ts";
 import type { EventTotal, SampleCounts } from "./sample_counts.ts";
 
 export type { FunctionOptions, FunctionRow, NameFilter } from "./function_options.ts";
+
+/** What samples were counted of: an engine, or a profile. */
+export interface CountedCode {
+  /** Its places. */
+  readonly places: NamedPlaces;
+  /** Its stacks. */
+  readonly stacks: { readonly parent: Int32Array; readonly place: Int32Array };
+}
+
+/** Samples as they were counted. */
+export interface CountedSamples extends
+  Pick<
+    SampleCounts,
+    "histogram" | "totals" | "stacks" | "kind" | "pairs" | "details" | "collects"
+  > {
+  /** Names of commands, and the threads of those without one. */
+  readonly comms: Pick<NonNullable<SampleCounts["comms"]>, "name" | "tid"> | undefined;
+}
 
 /**
  * Rows by function: columns of numbers, whose texts are made when they are asked for.
@@ -63,8 +81,8 @@ export class FunctionTable {
 
   /** Sums up the samples of an engine's places; see {@link functionTable}. */
   constructor(
-    engine: Engine,
-    counts: SampleCounts,
+    engine: CountedCode,
+    counts: CountedSamples,
     names: PlaceNames,
     trust: SymbolTrust | undefined,
     options: FunctionOptions,
@@ -205,7 +223,7 @@ export class FunctionTable {
   }
 
   /** The numbers of the contexts of samples in the rows, by number of the context. */
-  #contexts(counts: SampleCounts): { row: Int32Array; comm: Int32Array } {
+  #contexts(counts: CountedSamples): { row: Int32Array; comm: Int32Array } {
     const grouped = this.keys.flatMap(({ context }) => context ?? []);
     for (const column of grouped) {
       if (!counts.collects(column)) throw new Error(`${column} of samples was not collected`);
@@ -306,8 +324,8 @@ export class FunctionTable {
    * that is there (as with `iter_add_next_cumulative_entry` of tools/perf/util/hist.c).
    */
   #addCallees(
-    { stacks, places }: Engine,
-    { histogram }: SampleCounts,
+    { stacks, places }: CountedCode,
+    { histogram }: CountedSamples,
     contexts: { row: Int32Array; comm: Int32Array },
     isKept: (comm: number, entry: number) => boolean,
     project: (entry: number) => number,
@@ -371,8 +389,8 @@ export class FunctionTable {
    * `path`, where in it the row's function is, and the number in the histogram of `counts`.
    */
   forEachStack(
-    { stacks }: Engine,
-    { histogram }: SampleCounts,
+    { stacks }: CountedCode,
+    { histogram }: CountedSamples,
     outermost: boolean,
     use: (row: number, path: readonly number[], length: number, at: number, i: number) => void,
   ): void {
@@ -493,22 +511,26 @@ export async function functionTable(
   resolver: SymbolResolver | undefined,
   options: FunctionOptions = {},
 ): Promise<FunctionTable> {
-  const sort = options.sort ?? ["comm", "dso", "sym"];
-  const keys = keysOf(sort);
-  const by = (column: NameColumn) => keys.some(({ needs }) => needs === column);
-  const filtered = options.only !== undefined;
-  const chains = options.chains === true;
-  const isNamed = filtered || chains || by("symbol") || by("line") || by("file");
-  const lookUps = resolver !== undefined && isNamed
+  const needs = nameNeeds(options);
+  const lookUps = resolver !== undefined && (needs.symbol || needs.line || needs.file !== false)
     ? await lookUpCounted(engine, counts, resolver)
     : undefined;
-  const names = new PlaceNames(engine, lookUps, {
+  const show = resolver?.show ?? ((name) => name);
+  const names = new PlaceNames(engine.places, lookUps, needs, show);
+  return new FunctionTable(engine, counts, names, lookUps?.trust, options);
+}
+
+/** What rows need of names. */
+export function nameNeeds(options: FunctionOptions): NameNeeds {
+  const keys = keysOf(options.sort ?? ["comm", "dso", "sym"]);
+  const by = (column: NameColumn) => keys.some(({ needs }) => needs === column);
+  const filtered = options.only !== undefined;
+  return {
     dso: filtered || by("dso"),
-    symbol: filtered || chains || by("symbol"),
+    symbol: filtered || options.chains === true || by("symbol"),
     line: by("line"),
     file: by("file") && (options.srcfile ?? "line"),
     cacheline: by("cacheline"),
     inline: options.inline === true,
-  }, resolver?.show ?? ((name) => name));
-  return new FunctionTable(engine, counts, names, lookUps?.trust, options);
+  };
 }

@@ -1,0 +1,143 @@
+import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
+import { FUNCTION_KIND, type Profile, totals } from "@perfdata/profile/profile";
+import { UNMAPPED } from "@perfdata/session/places";
+import { SampleHistogram } from "@perfdata/session/sample-histogram";
+import type { Resolution, ResolvedFrame } from "@perfdata/symbols";
+import { unresolved } from "@perfdata/symbols";
+import { type ContextColumn, keysOf } from "./function_keys.ts";
+import { type NamedPlaces, type PlaceLookUps, PlaceNames } from "./function_names.ts";
+import {
+  type CountedCode,
+  type CountedSamples,
+  type FunctionOptions,
+  FunctionTable,
+  nameNeeds,
+} from "./functions.ts";
+
+/** The functions of a profile, and what their stacks are made from. */
+export interface ProfileFunctions {
+  /** The rows. */
+  readonly table: FunctionTable;
+  /** Places and stacks. */
+  readonly code: CountedCode;
+  /** Samples. */
+  readonly counts: CountedSamples;
+}
+
+/**
+ * The functions of a profile that has names already, as those of a recording. Functions of one name in an
+ * object are one, since a profile does not say where they begin.
+ *
+ * @param options Which rows; callees count where they are asked for.
+ * @throws {Error} Where rows are grouped by CPUs that the profile does not have, by branches or by data.
+ *
+ * @example
+ * ```ts
+ * import { ProfileBuilder } from "@perfdata/profile";
+ * import { profileFunctions } from "@perfdata/report/profile-functions";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });
+ * const thread = builder.thread(7, 7, "demo");
+ * const main = builder.place(-1, 0x10, [{ name: "main" }]);
+ * builder.sample({ stack: builder.stack(-1, main), event: 0, thread, count: 2, period: 500 });
+ * const { table } = profileFunctions(builder.profile(), { sort: ["comm", "sym"] });
+ * const [row] = [...table.rows].map((row) => table.row(row));
+ * assertEquals([row?.comm, row?.sym, row?.samples, row?.period], ["demo", "main", 2, 500]);
+ * ```
+ */
+export function profileFunctions(
+  profile: Profile,
+  options: FunctionOptions = {},
+): ProfileFunctions {
+  const code = { places: placesOf(profile), stacks: profile.stacks };
+  const counts = samplesOf(profile, options);
+  const names = new PlaceNames(code.places, namesOf(profile), nameNeeds(options), (name) => name);
+  const how = { ...options, callees: options.callees === true };
+  return { table: new FunctionTable(code, counts, names, undefined, how), code, counts };
+}
+
+/** The places, by their numbers. */
+function placesOf({ places, frames, functions, objects }: Profile): NamedPlaces {
+  const { object, address, start } = places;
+  const hi = (place: number): number => Math.floor((address[place] as number) / 2 ** 32) | 0;
+  return {
+    count: object.length,
+    mapped: objects.map(({ name }) => ({ name, kernel: false })),
+    objects: objects.map(({ path }) => ({ path, kind: "elf" })),
+    object: (place) => (object[place] as number) < 0 ? UNMAPPED : object[place] as number,
+    address: (place) => address[place] as number,
+    hi,
+    lo: (place) => (address[place] as number) % 2 ** 32 | 0,
+    cpumode(place) {
+      const outer = places.frames[(start[place + 1] as number) - 1] as number;
+      const kind = functions.kind[frames.function[outer] as number] as number;
+      return (kind & FUNCTION_KIND.LEVEL) === FUNCTION_KIND.KERNEL
+        ? PERF_RECORD_MISC_KERNEL
+        : PERF_RECORD_MISC_USER;
+    },
+  };
+}
+
+/** What the profile says of its places, as if it had been looked up. */
+function namesOf({ places, frames, functions, files }: Profile): PlaceLookUps {
+  const { object, start } = places;
+  const count = object.length;
+  const resolutions: Resolution[] = [];
+  const unverified = new Uint8Array(count);
+  for (let place = 0; place < count; place++) {
+    const shown: ResolvedFrame[] = [];
+    const end = start[place + 1] as number;
+    for (let k = start[place] as number; k < end; k++) {
+      const frame = places.frames[k] as number;
+      const name = functions.name[frames.function[frame] as number] ?? "";
+      const file = files[frames.file[frame] as number];
+      const line = frames.line[frame] as number;
+      shown.push({
+        ...{ name: name === "" ? "??" : name, function: undefined, linkageName: undefined },
+        ...{ file, line, column: 0, discriminator: 0, inlined: k + 1 < end },
+      });
+    }
+    const number = frames.function[places.frames[end - 1] as number] as number;
+    const name = functions.name[number] ?? "";
+    if (((functions.kind[number] as number) & FUNCTION_KIND.UNVERIFIED) !== 0) {
+      unverified[place] = 1;
+    }
+    // Where it begins is not known: it is told from others by its number.
+    const symbol = { name, start: NaN, end: number };
+    resolutions.push(
+      name === "" ? unresolved("no symbols") : { symbol, frames: shown, cause: undefined },
+    );
+  }
+  return { resolutions, object, unverified, trust: undefined };
+}
+
+/** What a profile has of samples. */
+const COLLECTED: ReadonlySet<ContextColumn> = new Set(["comm", "pid", "tid", "cpu"]);
+
+/** The samples, summed up. */
+function samplesOf(profile: Profile, { sort = [] }: FunctionOptions): CountedSamples {
+  const { samples, threads } = profile;
+  const columns = new Set(keysOf(sort).flatMap(({ context }) => context ?? []));
+  const { cpu } = samples;
+  if (columns.has("cpu") && cpu === undefined) throw new Error("the profile has no CPUs");
+  const histogram = new SampleHistogram();
+  for (let i = 0; i < samples.length; i++) {
+    const thread = samples.thread[i] as number;
+    const context = histogram.context(
+      samples.event[i] as number,
+      thread,
+      columns.has("pid") ? threads.pid(thread) : 0,
+      columns.has("tid") ? threads.tid(thread) : 0,
+      columns.has("cpu") ? cpu?.[i] as number : 0,
+    );
+    const [period, count] = [samples.period[i] as number, samples.count[i] as number];
+    histogram.add(context, samples.stack[i] as number, period, count);
+  }
+  return {
+    ...{ histogram, totals: totals(profile), stacks: true },
+    ...{ kind: "samples", pairs: undefined, details: undefined },
+    collects: (column) => COLLECTED.has(column),
+    comms: { name: (thread) => threads.comm(thread), tid: (thread) => threads.tid(thread) },
+  };
+}
